@@ -1,0 +1,3 @@
+module github.com/regometer/regometer
+
+go 1.25

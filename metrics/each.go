@@ -1,0 +1,166 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"iter"
+	"strings"
+)
+
+// Kind is the kind of a metric.
+type Kind uint8
+
+const (
+	// KindOther is the kind of what a foreign implementation reports beyond
+	// the three kinds below.
+	KindOther Kind = iota
+	KindCounter
+	KindHistogram
+	KindTimer
+)
+
+// String returns "timer", "histogram", "counter" or "other".
+func (k Kind) String() string {
+	switch k {
+	case KindCounter:
+		return "counter"
+	case KindHistogram:
+		return "histogram"
+	case KindTimer:
+		return "timer"
+	default:
+		return "other"
+	}
+}
+
+// Metric is one metric of a collection, as [Each] yields it. It holds the value
+// that a timer or a counter had then.
+type Metric struct {
+	kind      Kind
+	name, key string
+	number    int64
+	histogram *histogram // of a collection that New made
+	value     any        // of another implementation, where number does not hold it
+}
+
+// Kind returns the kind of the metric.
+func (m Metric) Kind() Kind { return m.kind }
+
+// Name returns the name that the metric was looked up by.
+func (m Metric) Name() string { return m.name }
+
+// Key returns the metric's key in [Metrics.All], such as "timer_<name>_ns".
+func (m Metric) Key() string { return m.key }
+
+// Int64 returns the nanoseconds of a timer, and 0 for other kinds.
+func (m Metric) Int64() int64 {
+	if m.kind == KindTimer {
+		return m.number
+	}
+	return 0
+}
+
+// Uint64 returns the count of a counter, and 0 for other kinds.
+func (m Metric) Uint64() uint64 {
+	if m.kind == KindCounter {
+		return uint64(m.number)
+	}
+	return 0
+}
+
+// Summary returns the summary of a histogram as it is now, and the zero Summary
+// for other kinds.
+func (m Metric) Summary() Summary {
+	if m.histogram != nil {
+		return m.histogram.summary()
+	}
+	s, _ := summaryOf(m.value)
+	return s
+}
+
+// Value returns the value as [Metrics.All] has it. It allocates.
+func (m Metric) Value() any {
+	switch {
+	case m.histogram != nil:
+		return m.histogram.Value()
+	case m.value != nil:
+		return m.value
+	case m.kind == KindTimer:
+		return m.number
+	default:
+		return uint64(m.number)
+	}
+}
+
+// Each returns an iterator over the metrics of m, in no particular order. On a
+// collection that [New] made it allocates nothing. Metrics that appear while it
+// runs may or may not be among them.
+func Each(m Metrics) iter.Seq[Metric] {
+	return func(yield func(Metric) bool) { each(m, yield) }
+}
+
+func each(m Metrics, yield func(Metric) bool) {
+	if c, ok := m.(*collection); ok {
+		c.store().each(func(d *descriptor, c *cell, h *histogram) bool {
+			return yield(Metric{kind: d.kind, name: d.name, key: d.key, number: c.value.Load(), histogram: h})
+		})
+		return
+	}
+	if m == nil {
+		return
+	}
+	for key, value := range m.All() {
+		if !yield(foreign(key, value)) {
+			return
+		}
+	}
+}
+
+// foreign makes a Metric out of what another implementation reports.
+func foreign(key string, value any) Metric {
+	m := Metric{name: key, key: key, value: value}
+	switch v := value.(type) {
+	case int64:
+		name, isTimer := strings.CutPrefix(key, "timer_")
+		if name, hasUnit := strings.CutSuffix(name, "_ns"); isTimer && hasUnit {
+			m.kind, m.name, m.number, m.value = KindTimer, name, v, nil
+		}
+	case uint64:
+		if name, ok := strings.CutPrefix(key, "counter_"); ok {
+			m.kind, m.name, m.number, m.value = KindCounter, name, int64(v), nil
+		}
+	case map[string]any:
+		if name, ok := strings.CutPrefix(key, "histogram_"); ok {
+			if _, ok := summaryOf(v); ok {
+				m.kind, m.name = KindHistogram, name
+			}
+		}
+	}
+	return m
+}
+
+// summaryOf reads a summary back from the form of [Histogram.Value].
+func summaryOf(value any) (s Summary, ok bool) {
+	m, ok := value.(map[string]any)
+	if !ok {
+		return Summary{}, false
+	}
+	integer := func(field string) int64 {
+		v, isInt := m[field].(int64)
+		ok = ok && isInt
+		return v
+	}
+	float := func(field string) float64 {
+		v, isFloat := m[field].(float64)
+		ok = ok && isFloat
+		return v
+	}
+	s = Summary{
+		Count: integer("count"), Min: integer("min"), Max: integer("max"),
+		Mean: float("mean"), StdDev: float("stddev"), Median: float("median"),
+		P75: float("75%"), P90: float("90%"), P95: float("95%"),
+		P99: float("99%"), P999: float("99.9%"), P9999: float("99.99%"),
+	}
+	return s, ok
+}

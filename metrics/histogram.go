@@ -1,0 +1,160 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"math"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+)
+
+// The sample that a histogram keeps of its values.
+const (
+	reservoirSize = 1028
+	decay         = 0.015       // per second
+	meanLife      = 1e9 / decay // nanoseconds in which a weight falls by a factor of e
+)
+
+// histogram keeps up to 1,028 values, and beyond that a forward-decaying
+// sample of 1,028 (see reservoir.go). The first values are inline and the
+// others in segments that are added as values arrive and never copied:
+// together 16 bytes a value.
+type histogram struct {
+	// bar is what a value's priority must exceed to enter the full
+	// reservoir, with its sign bit flipped; 0 until the reservoir is full.
+	// It only rises, so that a value below it can be turned away without
+	// the lock.
+	bar  atomic.Int64
+	seed uint64 // of the priorities; set before bar
+
+	mu     sync.Mutex
+	n      uint16 // values held
+	sorted uint16 // of these, from the front, are in order and in sums; see settle
+	// replaced counts the values that others have replaced in the full
+	// reservoir, under mu. With count it tells whether a summary is current.
+	replaced atomic.Uint32
+	lowest   *lowest // of the full reservoir
+	sums     sums
+
+	segment1 *[32]sample
+	segment2 *[64]sample
+	segment3 *[128]sample
+	segment4 *[256]sample
+	segment5 *[512]sample
+	segment6 *[28]sample
+	segment0 [8]sample
+
+	// count is the number of all updates. It is last, away from what a
+	// look-up and the test against bar read.
+	count atomic.Int64
+}
+
+// sample is a value in the reservoir.
+type sample struct {
+	value int64
+	// at is when the value arrived, in nanoseconds since base, and from when
+	// the reservoir is full its priority: that time plus the value's luck.
+	at int64
+}
+
+// segments is the number of segments.
+const segments = 7
+
+// segment returns a segment, allocated or not.
+func (h *histogram) segment(i int) []sample {
+	switch i {
+	case 0:
+		return h.segment0[:]
+	case 1:
+		return h.segment1[:]
+	case 2:
+		return h.segment2[:]
+	case 3:
+		return h.segment3[:]
+	case 4:
+		return h.segment4[:]
+	case 5:
+		return h.segment5[:]
+	default:
+		return h.segment6[:]
+	}
+}
+
+// locate returns the segment that holds the sample with index i, and its index
+// there. Segments begin at 0, 8, 40, 104, 232, 488 and 1000: 24 below powers of
+// two.
+func locate(i int) (segment, offset int) {
+	length := bits.Len(uint(i + 24))
+	if length == 5 {
+		return 0, i
+	}
+	return length - 5, i + 24 - 1<<(length-1)
+}
+
+// at returns the sample with index i.
+func (h *histogram) at(i int) *sample {
+	segment, offset := locate(i)
+	return &h.segment(segment)[offset]
+}
+
+// allocate makes the segment that begins at index n, if one does.
+func (h *histogram) allocate(n uint16) {
+	switch n {
+	case 8:
+		h.segment1 = new([32]sample)
+	case 40:
+		h.segment2 = new([64]sample)
+	case 104:
+		h.segment3 = new([128]sample)
+	case 232:
+		h.segment4 = new([256]sample)
+	case 488:
+		h.segment5 = new([512]sample)
+	case 1000:
+		h.segment6 = new([28]sample)
+	}
+}
+
+// Update adds a value. Once the reservoir is full, a value that cannot enter
+// costs a clock reading and one atomic addition; all the rest of the work is
+// arithmetic that does not wait for the addition.
+func (h *histogram) Update(v int64) {
+	t := now()
+	bar := h.bar.Load()
+	if bar == 0 {
+		h.fill(v, t)
+		return
+	}
+	r := random(h.seed, uint64(h.count.Load()), uint64(t))
+	h.count.Add(1)
+	if t+maxLuck(r) > bar^math.MinInt64 {
+		h.offer(v, t+luck(r))
+	}
+}
+
+// fill adds a value to the reservoir while it is not full.
+func (h *histogram) fill(v, t int64) {
+	h.mu.Lock()
+	if h.n == reservoirSize { // it has become full since
+		h.mu.Unlock()
+		r := random(h.seed, uint64(h.count.Load()), uint64(t))
+		h.count.Add(1)
+		h.offer(v, t+luck(r))
+		return
+	}
+	h.allocate(h.n)
+	*h.at(int(h.n)) = sample{v, t}
+	h.n++
+	h.count.Store(int64(h.n))
+	if h.n == reservoirSize {
+		h.becomeFull()
+	}
+	h.mu.Unlock()
+}
+
+func (h *histogram) Value() any {
+	box := newBoxes(summaryFields)
+	return h.summary().toMap(&box)
+}

@@ -1,0 +1,113 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import "encoding/json"
+
+// Names of the metrics that Open Policy Agent itself records.
+const (
+	BundleRequest                     = "bundle_request"
+	ServerHandler                     = "server_handler"
+	ServerQueryCacheHit               = "server_query_cache_hit"
+	SDKDecisionEval                   = "sdk_decision_eval"
+	RegoQueryCompile                  = "rego_query_compile"
+	RegoQueryEval                     = "rego_query_eval"
+	RegoQueryParse                    = "rego_query_parse"
+	RegoModuleParse                   = "rego_module_parse"
+	RegoDataParse                     = "rego_data_parse"
+	RegoModuleCompile                 = "rego_module_compile"
+	RegoPartialEval                   = "rego_partial_eval"
+	RegoInputParse                    = "rego_input_parse"
+	RegoLoadFiles                     = "rego_load_files"
+	RegoLoadBundles                   = "rego_load_bundles"
+	RegoExternalResolve               = "rego_external_resolve"
+	CompilePrepPartial                = "compile_prep_partial"
+	CompileEvalConstraints            = "compile_eval_constraints"
+	CompileTranslateQueries           = "compile_translate_queries"
+	CompileExtractAnnotationsUnknowns = "compile_extract_annotations_unknowns"
+	CompileExtractAnnotationsMask     = "compile_extract_annotations_mask"
+	CompileEvalMaskRule               = "compile_eval_mask_rule"
+)
+
+// Info describes the implementation behind a [Metrics] collection.
+type Info struct {
+	Name string `json:"name"` // unique, human-readable
+}
+
+// Metrics is a collection of named timers, histograms and counters, usually
+// those of one decision.
+//
+// Looking a metric up is what makes it appear in the output. The same name
+// gives the same handle until [Metrics.Clear]; handles of a kind compare equal
+// exactly if they are the same metric. A handle may be kept, which saves the
+// look-up. All methods may be called from any goroutine.
+type Metrics interface {
+	Info() Info
+	// Timer returns the timer with this name. Its key is "timer_<name>_ns".
+	Timer(name string) Timer
+	// Histogram returns the histogram with this name. Its key is
+	// "histogram_<name>".
+	Histogram(name string) Histogram
+	// Counter returns the counter with this name. Its key is
+	// "counter_<name>".
+	Counter(name string) Counter
+	// All returns the metrics by key: an int64 (nanoseconds) for a timer, a
+	// uint64 for a counter, and for a histogram the map that
+	// [Histogram.Value] describes. The map and all that is in it belong to
+	// the caller.
+	All() map[string]any
+	// Clear removes all metrics. Handles from before it go on working, but
+	// are no longer reported.
+	Clear()
+	// MarshalJSON returns the same bytes as encoding/json gives for All.
+	json.Marshaler
+}
+
+// TimerMetrics is implemented by collections that can return their timers
+// alone, by key, as [Metrics.All] does.
+type TimerMetrics interface {
+	Timers() map[string]any
+}
+
+// Timer accumulates elapsed time, in nanoseconds of the monotonic clock.
+// All methods may be called from any goroutine.
+type Timer interface {
+	// Value returns what Int64 returns, as an any.
+	Value() any
+	// Int64 returns the time accumulated by all the calls of Stop so far, in
+	// nanoseconds. It wraps on overflow.
+	Int64() int64
+	// Start starts the timer, or restarts it if it is running: the time
+	// since the earlier Start is then dropped.
+	Start()
+	// Stop stops the timer, adds the time since Start to what it has
+	// accumulated and returns that difference, in nanoseconds. It returns 0
+	// if the timer is not running.
+	Stop() int64
+}
+
+// Histogram summarises the distribution of the values that it was given.
+// All methods may be called from any goroutine.
+type Histogram interface {
+	// Value returns a new map[string]any that belongs to the caller: "count",
+	// "min" and "max" as int64; "mean", "stddev" (of the population),
+	// "median", "75%", "90%", "95%", "99%", "99.9%" and "99.99%" as float64.
+	//
+	// Up to 1,028 values it is exact. Beyond that, count is the number of
+	// all updates and the rest describes a sample of 1,028 of them that
+	// favours recent ones, by a factor of e every 67 seconds.
+	Value() any
+	// Update adds a value.
+	Update(int64)
+}
+
+// Counter counts events. All methods may be called from any goroutine.
+type Counter interface {
+	// Value returns the count, as a uint64 in an any.
+	Value() any
+	// Incr adds one.
+	Incr()
+	// Add adds n. The count wraps on overflow.
+	Add(n uint64)
+}

@@ -1,0 +1,150 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+)
+
+// The full reservoir is a forward-decaying priority sample (Cormode, Shkapenyuk,
+// Srivastava and Xu, "Forward Decay: A Practical Time Decay Model for Streaming
+// Systems", ICDE 2009): a value that arrives at time t has the weight
+// w = exp(decay·t) and the priority w/u, with u uniform in (0, 1], and the
+// values of the largest priorities are kept.
+//
+// Here a priority is kept as its logarithm over decay: t − ln(u)/decay, a
+// time. The order is the same, and as nanoseconds in an int64 it neither
+// overflows nor loses precision, however long the histogram lives: there is
+// nothing to rescale. The second term, exponentially distributed with a mean of
+// 67 seconds, is the value's luck.
+
+// luck returns −ln(u)/decay in nanoseconds, with u made from 64 random bits.
+func luck(r uint64) int64 {
+	u := (float64(r>>11) + 0.5) / (1 << 53)
+	return int64(-math.Log(u) * meanLife)
+}
+
+// maxLuck returns a bound that luck(r) does not exceed, from the leading zeros
+// of r alone: u has no more of them.
+func maxLuck(r uint64) int64 {
+	const halfLife = 46_209_812_038 // ln 2 · meanLife, rounded up
+	return int64(bits.LeadingZeros64(r)+1) * halfLife
+}
+
+// random returns 64 random bits from the number of updates so far, hashed as
+// wyrand does it (Wang Yi, wyhash). The time, added in, gives different bits to
+// goroutines that have read the same number.
+func random(seed, n, t uint64) uint64 {
+	s := seed + n*0x9e3779b97f4a7c15 + t*0xd6e8feb86659fd93
+	hi, lo := bits.Mul64(s, s^0xe7037ed1a0b428db)
+	return hi ^ lo
+}
+
+// lowest says which samples of a full reservoir leave next, and which are out
+// of order.
+type lowest struct {
+	// The n samples of lowest priority: their priorities, falling, and their
+	// places. When they are used up, they are found again by one pass over
+	// the reservoir. For each sample replaced that costs about what a heap
+	// of all of them would, and takes less memory.
+	priority [32]int64
+	place    [32]uint16
+	n        int
+	// moved has a bit for each sample that is not in its place by value,
+	// nor in the sums.
+	moved [(reservoirSize + 63) / 64]uint64
+}
+
+func (l *lowest) move(place uint16)          { l.moved[place/64] |= 1 << (place % 64) }
+func (l *lowest) hasMoved(place uint16) bool { return l.moved[place/64]&(1<<(place%64)) != 0 }
+
+// note puts a sample on the list, if its priority is among the lowest or there
+// is room.
+func (l *lowest) note(place uint16, priority int64) {
+	if l.n == len(l.place) {
+		if priority >= l.priority[0] {
+			return
+		}
+		l.n--
+		copy(l.priority[:l.n], l.priority[1:])
+		copy(l.place[:l.n], l.place[1:])
+	}
+	i := l.n
+	for ; i > 0 && l.priority[i-1] < priority; i-- {
+		l.priority[i] = l.priority[i-1]
+		l.place[i] = l.place[i-1]
+	}
+	l.priority[i] = priority
+	l.place[i] = place
+	l.n++
+}
+
+// becomeFull turns times of arrival into priorities. h.mu is held.
+func (h *histogram) becomeFull() {
+	h.lowest = new(lowest)
+	h.seed = rand.Uint64()
+	for i := range segments {
+		segment := h.segment(i)
+		for j := range segment {
+			segment[j].at += luck(rand.Uint64())
+		}
+	}
+	for i := h.sorted; i < h.n; i++ {
+		h.lowest.move(i)
+	}
+	h.findLowest()
+}
+
+// findLowest finds the samples of lowest priority and sets bar by them. h.mu is
+// held.
+func (h *histogram) findLowest() {
+	l := h.lowest
+	l.n = 0
+	place := uint16(0)
+	for i := range segments {
+		for _, s := range h.segment(i) {
+			l.note(place, s.at)
+			place++
+		}
+	}
+	h.raiseBar()
+}
+
+// raiseBar sets bar to the lowest priority in the reservoir. h.mu is held.
+func (h *histogram) raiseBar() {
+	h.bar.Store(h.lowest.priority[h.lowest.n-1] ^ math.MinInt64)
+}
+
+// offer replaces the sample of the lowest priority, if that of v is higher.
+func (h *histogram) offer(v, priority int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lowest
+	if l.n == 0 {
+		h.findLowest()
+	}
+	if priority <= l.priority[l.n-1] {
+		return
+	}
+	place := l.place[l.n-1]
+	s := h.at(int(place))
+	if !l.hasMoved(place) {
+		h.sums.remove(s.value)
+		l.move(place)
+	}
+	*s = sample{v, priority}
+	h.replaced.Add(1)
+	l.n--
+	switch {
+	case l.n == 0:
+		h.findLowest()
+	case priority < l.priority[0]:
+		l.note(place, priority)
+		fallthrough
+	default:
+		h.raiseBar()
+	}
+}

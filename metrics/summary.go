@@ -1,0 +1,278 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"math"
+	"math/bits"
+	"sync"
+)
+
+// Summary describes the values of a histogram. Up to 1,028 values it is exact;
+// beyond, Count is the number of all updates and the rest describes a sample of
+// 1,028 (see [Histogram]). A histogram without values has a Summary of zeros.
+type Summary struct {
+	Count, Min, Max int64
+	Mean            float64
+	StdDev          float64 // of the population
+	// The percentiles. Percentile p of n sorted values is at the place
+	// p·(n+1), counted from 1, interpolated between the neighbours and
+	// clamped to the ends.
+	Median, P75, P90, P95, P99, P999, P9999 float64
+}
+
+// summaryFields is the number of a Summary's fields.
+const summaryFields = 12
+
+// toMap returns the summary in the form of [Histogram.Value].
+func (s Summary) toMap(box *boxes) map[string]any {
+	m := make(map[string]any, summaryFields)
+	m["count"] = box.int64(s.Count)
+	m["min"] = box.int64(s.Min)
+	m["max"] = box.int64(s.Max)
+	m["mean"] = box.float64(s.Mean)
+	m["stddev"] = box.float64(s.StdDev)
+	m["median"] = box.float64(s.Median)
+	m["75%"] = box.float64(s.P75)
+	m["90%"] = box.float64(s.P90)
+	m["95%"] = box.float64(s.P95)
+	m["99%"] = box.float64(s.P99)
+	m["99.9%"] = box.float64(s.P999)
+	m["99.99%"] = box.float64(s.P9999)
+	return m
+}
+
+// percentiles fills in what depends on the order of n values, n > 0. at returns
+// the value with the given index in the sorted order.
+func (s *Summary) percentiles(n int, at func(int) int64) {
+	s.Min, s.Max = at(0), at(n-1)
+	percentile := func(p float64) float64 {
+		pos := p * float64(n+1)
+		switch {
+		case pos < 1:
+			return float64(s.Min)
+		case pos >= float64(n):
+			return float64(s.Max)
+		}
+		lower := float64(at(int(pos) - 1))
+		upper := float64(at(int(pos)))
+		return lower + (pos-math.Floor(pos))*(upper-lower)
+	}
+	s.Median = percentile(0.5)
+	s.P75 = percentile(0.75)
+	s.P90 = percentile(0.9)
+	s.P95 = percentile(0.95)
+	s.P99 = percentile(0.99)
+	s.P999 = percentile(0.999)
+	s.P9999 = percentile(0.9999)
+}
+
+// Statistics returns the summary of some numbers in the form of
+// [Histogram.Value]. It is exact however many there are.
+func Statistics(num ...int64) any {
+	s := Summary{Count: int64(len(num))}
+	if len(num) > 0 {
+		w := getWorkspace(len(num))
+		samples := w.fresh[:len(num)]
+		var sums sums
+		for i, v := range num {
+			samples[i].value = v
+			sums.add(v)
+		}
+		sortSamples(samples, w.spare)
+		s.Mean, s.StdDev = sums.mean(len(num)), sums.stdDev(len(num))
+		s.percentiles(len(num), func(i int) int64 { return samples[i].value })
+		w.release()
+	}
+	box := newBoxes(summaryFields)
+	return s.toMap(&box)
+}
+
+// summary returns the summary of the values so far.
+func (h *histogram) summary() (s Summary) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s, _ = h.summaryLocked()
+	return s
+}
+
+// summaryLocked also returns how many values had been replaced: together with
+// Count it identifies the state that was summarised.
+func (h *histogram) summaryLocked() (s Summary, replaced uint32) {
+	s.Count = h.count.Load()
+	if h.n > 0 {
+		h.settle()
+		n := int(h.n)
+		s.Mean, s.StdDev = h.sums.mean(n), h.sums.stdDev(n)
+		s.percentiles(n, func(i int) int64 { return h.at(i).value })
+	}
+	return s, h.replaced.Load()
+}
+
+// settle puts all values in order, so that the percentiles can be read off, and
+// into the sums. What was in order before is not sorted again: the values that
+// have come since are, and merged with it. h.mu is held.
+func (h *histogram) settle() {
+	n := int(h.n)
+	if h.lowest == nil && int(h.sorted) == n {
+		return
+	}
+	w := getWorkspace(n)
+	ordered, fresh := w.ordered[:0], w.fresh[:0]
+	if h.lowest == nil {
+		for i, start := 0, 0; start < n; i++ {
+			segment := h.segment(i)
+			segment = segment[:min(len(segment), n-start)]
+			cut := min(max(int(h.sorted)-start, 0), len(segment))
+			ordered = append(ordered, segment[:cut]...)
+			fresh = append(fresh, segment[cut:]...)
+			start += len(segment)
+		}
+		h.sorted = h.n
+	} else {
+		if h.lowest.moved == [len(h.lowest.moved)]uint64{} {
+			w.release()
+			return
+		}
+		place := uint16(0)
+		for i := range segments {
+			for _, s := range h.segment(i) {
+				if h.lowest.hasMoved(place) {
+					fresh = append(fresh, s)
+				} else {
+					ordered = append(ordered, s)
+				}
+				place++
+			}
+		}
+		clear(h.lowest.moved[:])
+		h.lowest.n = 0 // the places have changed
+	}
+	for _, s := range fresh {
+		h.sums.add(s.value)
+	}
+	sortSamples(fresh, w.spare)
+	all := fresh
+	if len(ordered) > 0 {
+		all = mergeSamples(w.spare[:0], ordered, fresh)
+	}
+	for i := 0; len(all) > 0; i++ {
+		all = all[copy(h.segment(i), all):]
+	}
+	w.release()
+}
+
+// workspace holds the arrays that sorting takes, each for the samples of one
+// histogram.
+type workspace struct{ ordered, fresh, spare []sample }
+
+var workspaces = sync.Pool{New: func() any { return newWorkspace(reservoirSize) }}
+
+func newWorkspace(n int) *workspace {
+	all := make([]sample, 3*n)
+	return &workspace{all[:n:n], all[n : 2*n : 2*n], all[2*n:]}
+}
+
+// getWorkspace returns a workspace for n samples, to be released.
+func getWorkspace(n int) *workspace {
+	if n > reservoirSize {
+		return newWorkspace(n)
+	}
+	return workspaces.Get().(*workspace)
+}
+
+// release returns the workspace to the pool, which keeps no larger ones.
+func (w *workspace) release() {
+	if len(w.fresh) == reservoirSize {
+		workspaces.Put(w)
+	}
+}
+
+// sums are the exact sums of some values and of their squares.
+type sums struct {
+	sum     [2]uint64 // two's complement, the low word first
+	squares [3]uint64 // the low word first
+}
+
+func (s *sums) add(v int64) {
+	var c uint64
+	s.sum[0], c = bits.Add64(s.sum[0], uint64(v), 0)
+	s.sum[1] += uint64(v>>63) + c
+	hi, lo := square(v)
+	s.squares[0], c = bits.Add64(s.squares[0], lo, 0)
+	s.squares[1], c = bits.Add64(s.squares[1], hi, c)
+	s.squares[2] += c
+}
+
+func (s *sums) remove(v int64) {
+	var b uint64
+	s.sum[0], b = bits.Sub64(s.sum[0], uint64(v), 0)
+	s.sum[1] -= uint64(v>>63) + b
+	hi, lo := square(v)
+	s.squares[0], b = bits.Sub64(s.squares[0], lo, 0)
+	s.squares[1], b = bits.Sub64(s.squares[1], hi, b)
+	s.squares[2] -= b
+}
+
+func square(v int64) (hi, lo uint64) {
+	u := uint64(v)
+	if v < 0 {
+		u = -u
+	}
+	return bits.Mul64(u, u)
+}
+
+// magnitude returns the absolute value of the sum.
+func (s *sums) magnitude() (hi, lo uint64, negative bool) {
+	lo, hi = s.sum[0], s.sum[1]
+	if int64(hi) < 0 {
+		var b uint64
+		lo, b = bits.Sub64(0, lo, 0)
+		hi, _ = bits.Sub64(0, hi, b)
+		return hi, lo, true
+	}
+	return hi, lo, false
+}
+
+// mean returns the mean of the n values in s.
+func (s *sums) mean(n int) float64 {
+	if s.sum[1] == uint64(int64(s.sum[0])>>63) { // the sum fits an int64
+		return float64(int64(s.sum[0])) / float64(n)
+	}
+	hi, lo, negative := s.magnitude()
+	sum := float64(hi)*(1<<64) + float64(lo)
+	if negative {
+		sum = -sum
+	}
+	return sum / float64(n)
+}
+
+// stdDev returns the standard deviation of the n values in s, as a population:
+// √(n·Σv² − (Σv)²) / n. The difference is exact (it is below 2¹⁹² for up to
+// 2³² values), so that nothing cancels.
+func (s *sums) stdDev(n int) float64 {
+	// n·Σv²
+	var a [3]uint64
+	hi0, lo0 := bits.Mul64(s.squares[0], uint64(n))
+	hi1, lo1 := bits.Mul64(s.squares[1], uint64(n))
+	var c uint64
+	a[0] = lo0
+	a[1], c = bits.Add64(hi0, lo1, 0)
+	a[2] = s.squares[2]*uint64(n) + hi1 + c
+	// (Σv)² = hi²·2¹²⁸ + 2·hi·lo·2⁶⁴ + lo²
+	hi, lo, _ := s.magnitude()
+	var b [3]uint64
+	hi0, lo0 = bits.Mul64(lo, lo)
+	hi1, lo1 = bits.Mul64(hi<<1, lo)
+	b[0] = lo0
+	b[1], c = bits.Add64(hi0, lo1, 0)
+	b[2] = hi*hi + hi1 + c
+
+	a[0], c = bits.Sub64(a[0], b[0], 0)
+	a[1], c = bits.Sub64(a[1], b[1], c)
+	a[2], _ = bits.Sub64(a[2], b[2], c)
+	variance := (float64(a[2])*(1<<64)*(1<<64) + float64(a[1])*(1<<64) + float64(a[0])) /
+		(float64(n) * float64(n))
+	return math.Sqrt(variance)
+}

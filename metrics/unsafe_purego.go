@@ -1,0 +1,16 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build purego
+
+package metrics
+
+func sameName(a, b string) bool { return a == b }
+
+type boxes struct{}
+
+func newBoxes(int) boxes { return boxes{} }
+
+func (*boxes) int64(v int64) any     { return v }
+func (*boxes) uint64(v uint64) any   { return v }
+func (*boxes) float64(v float64) any { return v }
