@@ -24,17 +24,46 @@ const inlineMetrics = 8
 
 // store is what a collection holds between two Clears.
 //
-// The first metrics are inline: a list of names, with the numbers in a list
-// beside it, so that looking a name up reads memory that is not written while
-// another goroutine adds to a number. A metric is appended by one CAS of a nil
-// name; names are never removed, so the list ends at the first nil. What does
-// not fit goes to the index.
+// The first timers and counters are inline: a list of names, with the numbers
+// in a list beside it, so that looking a name up reads memory that is not
+// written while another goroutine adds to a number. A metric is appended by one
+// CAS of a zero name; names are never removed, so the list ends at the first
+// zero. They are no pointers, which spares the CAS a write barrier. What does
+// not fit, and the histograms, go to the index.
 type store struct {
-	names [inlineMetrics]atomic.Pointer[descriptor]
+	names [inlineMetrics]atomic.Uint32 // see inlineName
 	cells [inlineMetrics]cell
 	more  atomic.Pointer[index]
-	mu    sync.Mutex // guards insertion into more, and *text
+	mu    sync.Mutex // guards insertion into more, and text
 	text  *text      // see json.go
+}
+
+// inlineName is a name in a store: in its lower bits the id in the catalog, or
+// uncatalogued if the index has the descriptor; above them some bits of the
+// kind and the name, by which most others are told apart at once. Those of the
+// kind are never 0, and suffice to tell kinds apart.
+type inlineName uint32
+
+const (
+	idBits       = catalogBits + 1
+	uncatalogued = 1<<idBits - 1
+)
+
+// distinction returns the upper part of an inlineName.
+func distinction(kind Kind, name string) inlineName {
+	d := inlineName(kind) << 17
+	if n := len(name); n > 0 {
+		d |= inlineName(n&7)<<14 | inlineName(name[n/2]&0x7f)<<7 | inlineName(name[n-1]&0x7f)
+	}
+	return d << idBits
+}
+
+// descriptor returns the descriptor of the name n at place i.
+func (s *store) descriptor(i int, n inlineName) *descriptor {
+	if n%(1<<idBits) == uncatalogued {
+		return s.more.Load().inline[i]
+	}
+	return catalog[(n-1)%(1<<catalogBits)].Load()
 }
 
 // New returns a new, empty [Metrics]. It is one allocation, and so cheap
@@ -66,66 +95,107 @@ func (c *collection) Clear() { c.cleared.Store(new(store)) }
 
 // number returns the cell of the timer or counter of this name.
 func (s *store) number(kind Kind, name string) *cell {
+	want := distinction(kind, name)
 	for i := range s.names {
-		d := s.names[i].Load()
-		if d == nil {
-			break
+		n := inlineName(s.names[i].Load())
+		if n&^(1<<idBits-1) == want && sameName(s.descriptor(i, n).name, name) {
+			return &s.cells[i]
 		}
-		if sameName(d.name, name) && d.kind == kind {
+		if n == 0 {
+			return s.append(kind, name, i)
+		}
+	}
+	return &s.indexed(kind, name).cell
+}
+
+// append appends a timer or counter to the inline ones, of which i have other
+// names, if there is room and another goroutine does not append it first.
+func (s *store) append(kind Kind, name string, i int) *cell {
+	d := describe(kind, name)
+	id := inlineName(d.id)
+	if id == 0 {
+		// The lock keeps the descriptor at a place from being overwritten
+		// until a name refers to it.
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if x := s.makeIndex(); x.inline == nil {
+			x.inline = new([inlineMetrics]*descriptor)
+		}
+		id = uncatalogued
+	}
+	entry := distinction(kind, name) | id
+	for ; i < len(s.names); i++ {
+		if id == uncatalogued && s.names[i].Load() == 0 {
+			s.more.Load().inline[i] = d
+		}
+		if s.names[i].CompareAndSwap(0, uint32(entry)) {
+			return &s.cells[i]
+		}
+		n := inlineName(s.names[i].Load())
+		if n>>idBits == entry>>idBits && s.descriptor(i, n).name == name {
 			return &s.cells[i]
 		}
 	}
-	return s.numberSlow(kind, name)
-}
-
-func (s *store) numberSlow(kind Kind, name string) *cell {
-	if s.names[inlineMetrics-1].Load() == nil {
-		d := describe(kind, name, hashName(kind, name))
-		for i := range s.names {
-			if s.names[i].CompareAndSwap(nil, d) {
-				return &s.cells[i]
-			}
-			if other := s.names[i].Load(); other.kind == kind && other.name == name {
-				return &s.cells[i]
-			}
-		}
+	if id == uncatalogued {
+		return &s.insert(d).cell
 	}
 	return &s.indexed(kind, name).cell
 }
 
 // indexed returns the entry of the metric of this kind and name in the index.
 func (s *store) indexed(kind Kind, name string) *entry {
-	h := hashName(kind, name)
+	var h uint64
+	d := wellKnown(kind, name)
+	if d != nil {
+		h = d.hash
+	} else {
+		h = hashName(kind, name)
+	}
 	if x := s.more.Load(); x != nil {
-		if e := x.find(kind, name, h); e != nil {
+		if e := x.find(name, h); e != nil {
 			return e
 		}
 	}
+	if d == nil {
+		d = describe(kind, name)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x := s.more.Load()
-	if x == nil {
-		x = newIndex()
-		s.more.Store(x)
-	} else if e := x.find(kind, name, h); e != nil {
+	return s.insert(d)
+}
+
+// insert inserts a metric into the index, if it is not there. s.mu is held.
+func (s *store) insert(d *descriptor) *entry {
+	x := s.makeIndex()
+	if e := x.find(d.name, d.hash); e != nil {
 		return e
 	}
 	if x.full() {
 		x = x.grown()
 		s.more.Store(x)
 	}
-	return x.insert(describe(kind, name, h))
+	return x.insert(d)
+}
+
+// makeIndex returns the index, which it makes if there is none. s.mu is held.
+func (s *store) makeIndex() *index {
+	x := s.more.Load()
+	if x == nil {
+		x = newIndex()
+		s.more.Store(x)
+	}
+	return x
 }
 
 // each calls f with every metric: the number of a timer or a counter, or a
 // histogram. It returns when f returns false.
 func (s *store) each(f func(*descriptor, *cell, *histogram) bool) {
 	for i := range s.names {
-		d := s.names[i].Load()
-		if d == nil {
+		n := inlineName(s.names[i].Load())
+		if n == 0 {
 			break
 		}
-		if !f(d, &s.cells[i], nil) {
+		if !f(s.descriptor(i, n), &s.cells[i], nil) {
 			return
 		}
 	}

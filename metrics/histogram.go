@@ -22,6 +22,8 @@ const (
 // others in segments that are added as values arrive and never copied:
 // together 16 bytes a value.
 type histogram struct {
+	entry
+
 	// bar is what a value's priority must exceed to enter the full
 	// reservoir, with its sign bit flipped; 0 until the reservoir is full.
 	// It only rises, so that a value below it can be turned away without
@@ -29,15 +31,12 @@ type histogram struct {
 	bar  atomic.Int64
 	seed uint64 // of the priorities; set before bar
 
-	mu     sync.Mutex
-	n      uint16 // values held
-	sorted uint16 // of these, from the front, are in order and in sums; see settle
-	// replaced counts the values that others have replaced in the full
-	// reservoir, under mu. With count it tells whether a summary is current.
-	replaced atomic.Uint32
-	lowest   *lowest // of the full reservoir
+	mu       sync.Mutex // guards what follows, up to count
+	n        uint16     // values held
+	sorted   uint16     // of these, from the front, are in order and in sums; see settle
+	replaced uint32     // values that others have replaced in the full reservoir
+	lowest   *lowest    // of the full reservoir
 	sums     sums
-
 	segment1 *[32]sample
 	segment2 *[64]sample
 	segment3 *[128]sample
@@ -46,8 +45,8 @@ type histogram struct {
 	segment6 *[28]sample
 	segment0 [8]sample
 
-	// count is the number of all updates. It is last, away from what a
-	// look-up and the test against bar read.
+	// count is the number of all updates, once the reservoir is full. It is
+	// last, away from what a look-up and the test against bar read.
 	count atomic.Int64
 }
 
@@ -147,11 +146,26 @@ func (h *histogram) fill(v, t int64) {
 	h.allocate(h.n)
 	*h.at(int(h.n)) = sample{v, t}
 	h.n++
-	h.count.Store(int64(h.n))
 	if h.n == reservoirSize {
+		h.count.Store(reservoirSize)
 		h.becomeFull()
 	}
 	h.mu.Unlock()
+}
+
+// version identifies what has been recorded: it is the same only if nothing has
+// been in between.
+type version struct {
+	count    int64
+	replaced uint32
+}
+
+// version returns the version at the moment. h.mu is held.
+func (h *histogram) version() version {
+	if h.lowest == nil {
+		return version{count: int64(h.n)}
+	}
+	return version{h.count.Load(), h.replaced}
 }
 
 func (h *histogram) Value() any {

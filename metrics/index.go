@@ -14,18 +14,23 @@ type index struct {
 	slots []atomic.Pointer[entry] // a power of two
 	used  int                     // guarded by store.mu
 	free  []entry                 // the next entries; guarded by store.mu
+	// inline has the descriptors of the inline names that are uncatalogued,
+	// by place. Each is written once, before the name is.
+	inline *[inlineMetrics]*descriptor
 }
 
 // entry is a metric in an index.
 type entry struct {
-	*descriptor
+	hash       uint64 // of the descriptor; with the name, so that
+	name       string // finding a metric reads little memory
+	descriptor *descriptor
+	histogram  *histogram // that this is the entry of, or nil
 	cell
-	histogram *histogram // of a histogram
 }
 
 const (
 	firstSlots   = 16
-	firstEntries = 8
+	firstEntries = 4
 	maxEntries   = 64 // allocated at a time
 )
 
@@ -41,14 +46,16 @@ func newIndex() *index {
 	return &first.index
 }
 
-func (x *index) find(kind Kind, name string, h uint64) *entry {
+// find returns the entry of the metric with this name, of the kind that is in
+// its hash.
+func (x *index) find(name string, h uint64) *entry {
 	mask := uint64(len(x.slots) - 1)
 	for i := h & mask; ; i = (i + 1) & mask {
 		e := x.slots[i].Load()
 		if e == nil {
 			return nil
 		}
-		if e.hash == h && e.kind == kind && sameName(e.name, name) {
+		if e.hash == h && sameName(e.name, name) {
 			return e
 		}
 	}
@@ -60,7 +67,7 @@ func (x *index) full() bool { return 4*(x.used+1) > 3*len(x.slots) }
 
 // grown returns an index with the same entries and twice the slots.
 func (x *index) grown() *index {
-	g := &index{slots: make([]atomic.Pointer[entry], 2*len(x.slots)), free: x.free}
+	g := &index{slots: make([]atomic.Pointer[entry], 2*len(x.slots)), free: x.free, inline: x.inline}
 	for i := range x.slots {
 		if e := x.slots[i].Load(); e != nil {
 			g.place(e)
@@ -71,15 +78,19 @@ func (x *index) grown() *index {
 
 // insert adds a metric that is not in the index.
 func (x *index) insert(d *descriptor) *entry {
-	if len(x.free) == 0 {
-		x.free = make([]entry, min(x.used, maxEntries))
-	}
-	e := &x.free[0]
-	x.free = x.free[1:]
-	e.descriptor = d
+	var e *entry
 	if d.kind == KindHistogram {
-		e.histogram = new(histogram)
+		h := new(histogram)
+		e = &h.entry
+		e.histogram = h
+	} else {
+		if len(x.free) == 0 {
+			x.free = make([]entry, min(max(x.used, firstEntries), maxEntries))
+		}
+		e = &x.free[0]
+		x.free = x.free[1:]
 	}
+	e.hash, e.name, e.descriptor = d.hash, d.name, d
 	x.place(e)
 	return e
 }

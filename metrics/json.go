@@ -4,6 +4,7 @@
 package metrics
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -44,18 +45,23 @@ var noText = new(text)
 // fragment is the part of the text that is one metric: a brace or a comma, the
 // key, and the value.
 type fragment struct {
+	item
+	made version // of what the text was made from; of a cell, count is the value
+	end  int     // of the fragment in the text
+}
+
+// item is a metric to marshal.
+type item struct {
 	descriptor *descriptor
 	cell       *cell
 	histogram  *histogram // or nil
-	value      int64      // of the cell, or the histogram's count
-	replaced   uint32     // of the histogram
-	end        int        // of the fragment in the text
 }
 
 // appendJSON appends the JSON text of the store's metrics.
 func (s *store) appendJSON(dst []byte) []byte {
+	w := writers.Get().(*writer)
+	cached := false
 	if s.mu.TryLock() {
-		defer s.mu.Unlock()
 		switch s.text {
 		case nil:
 			s.text = noText
@@ -63,55 +69,48 @@ func (s *store) appendJSON(dst []byte) []byte {
 			s.text = new(text)
 			fallthrough
 		default:
-			s.text.update(s)
-			return append(dst, s.text.json...)
+			s.text.update(s, w)
+			dst = append(dst, s.text.json...)
+			cached = true
 		}
+		s.mu.Unlock()
 	}
-	w := getWriter()
-	defer w.release()
-	w.gather(s)
-	w.json = w.json[:0]
-	for i := range w.fragments {
-		w.json = w.fragments[i].append(w.json, i)
+	if !cached {
+		w.gather(s)
+		w.json = w.json[:0]
+		for i := range w.items {
+			w.json, _ = w.items[i].append(w.json, i)
+		}
+		w.json = closeObject(w.json)
+		dst = append(dst, w.json...)
 	}
-	w.json = closeObject(w.json)
-	return append(dst, w.json...)
+	w.release()
+	return dst
 }
 
 // update brings the text up to date. s.mu is held.
-func (t *text) update(s *store) {
-	w := getWriter()
-	defer w.release()
-	if s.len() != len(t.fragments) {
-		w.gather(s)
-		t.fragments = append(t.fragments[:0], w.fragments...)
-		t.json = t.json[:0]
-		for i := range t.fragments {
-			f := &t.fragments[i]
-			t.json = f.append(t.json, i)
-			f.end = len(t.json)
-		}
-		t.json = closeObject(t.json)
+func (t *text) update(s *store, w *writer) {
+	if s.len() != len(t.fragments) || len(t.json) == 0 {
+		t.make(s, w)
 		return
 	}
 	// What has not changed is copied in one piece up to the next change:
-	// pending begins at copied and ends at the current fragment.
+	// it begins at copied.
 	w.json = w.json[:0]
-	copied, end := 0, 0
-	shift := 0
+	copied, end, shift := 0, 0, 0
 	for i := range t.fragments {
 		f := &t.fragments[i]
 		start := end
 		end = f.end
+		f.end += shift
 		if f.current() {
-			f.end += shift
 			continue
 		}
 		w.json = append(w.json, t.json[copied:start]...)
-		w.json = f.append(w.json, i)
+		w.json = f.renew(w.json, t.json[start:end], i)
+		copied = end
 		f.end = len(w.json)
 		shift = f.end - end
-		copied = end
 	}
 	if copied > 0 {
 		w.json = append(w.json, t.json[copied:]...)
@@ -119,37 +118,72 @@ func (t *text) update(s *store) {
 	}
 }
 
-// current reports whether the text of the fragment is that of the metric now.
-func (f *fragment) current() bool {
-	if f.histogram != nil {
-		return f.histogram.count.Load() == f.value && f.histogram.replaced.Load() == f.replaced
+// make makes the text anew, of the metrics that there are now.
+func (t *text) make(s *store, w *writer) {
+	w.gather(s)
+	t.fragments = slices.Grow(t.fragments[:0], len(w.items))
+	w.json = w.json[:0]
+	for i, item := range w.items {
+		var made version
+		w.json, made = item.append(w.json, i)
+		t.fragments = append(t.fragments, fragment{item, made, len(w.json)})
 	}
-	return f.cell.value.Load() == f.value
+	w.json = closeObject(w.json)
+	t.json = append(t.json[:0], w.json...)
 }
 
-// append appends the fragment, the i-th of the object, with the value that the
-// metric has now, and notes that.
-func (f *fragment) append(dst []byte, i int) []byte {
+// current reports whether the text of the fragment is that of the metric now.
+func (f *fragment) current() bool {
+	if f.histogram == nil {
+		return f.cell.value.Load() == f.made.count
+	}
+	f.histogram.mu.Lock()
+	defer f.histogram.mu.Unlock()
+	return f.histogram.version() == f.made
+}
+
+// renew appends the fragment, the i-th of the object, as it is now. old is what
+// it was.
+func (f *fragment) renew(dst, old []byte, i int) []byte {
+	if h := f.histogram; h != nil && f.made.count >= reservoirSize {
+		h.mu.Lock()
+		now := h.version()
+		h.mu.Unlock()
+		if now.replaced == f.made.replaced { // the sample is the same
+			f.made = now
+			const count = `"count":`
+			at := bytes.Index(old, []byte(count)) + len(count)
+			rest := old[at+bytes.IndexByte(old[at:], ','):]
+			return append(strconv.AppendInt(append(dst, old[:at]...), now.count, 10), rest...)
+		}
+	}
+	dst, f.made = f.append(dst, i)
+	return dst
+}
+
+// append appends the item, the i-th of the object, and returns the version of
+// it that it has appended.
+func (m *item) append(dst []byte, i int) ([]byte, version) {
 	if i == 0 {
 		dst = append(dst, '{')
 	} else {
 		dst = append(dst, ',')
 	}
-	dst = append(dst, f.descriptor.json...)
-	switch f.descriptor.kind {
-	case KindTimer:
-		f.value = f.cell.value.Load()
-		return strconv.AppendInt(dst, f.value, 10)
-	case KindCounter:
-		f.value = f.cell.value.Load()
-		return strconv.AppendUint(dst, uint64(f.value), 10)
+	dst = append(dst, m.descriptor.json...)
+	if h := m.histogram; h != nil {
+		h.mu.Lock()
+		v := h.version()
+		summary := h.summarize(v)
+		h.mu.Unlock()
+		return summary.appendJSON(dst), v
 	}
-	h := f.histogram
-	h.mu.Lock()
-	summary, replaced := h.summaryLocked()
-	h.mu.Unlock()
-	f.value, f.replaced = summary.Count, replaced
-	return summary.appendJSON(dst)
+	v := m.cell.value.Load()
+	if m.descriptor.kind == KindTimer {
+		dst = strconv.AppendInt(dst, v, 10)
+	} else {
+		dst = strconv.AppendUint(dst, uint64(v), 10)
+	}
+	return dst, version{count: v}
 }
 
 func closeObject(dst []byte) []byte {
@@ -192,7 +226,7 @@ func (s Summary) appendJSON(dst []byte) []byte {
 // len returns the number of metrics. s.mu is held.
 func (s *store) len() int {
 	n := 0
-	for n < inlineMetrics && s.names[n].Load() != nil {
+	for n < inlineMetrics && s.names[n].Load() != 0 {
 		n++
 	}
 	if x := s.more.Load(); x != nil {
@@ -203,37 +237,35 @@ func (s *store) len() int {
 
 // writer holds what marshalling takes besides its result.
 type writer struct {
-	fragments []fragment
-	json      []byte
+	items []item
+	json  []byte
 }
 
 // Larger ones are left to the garbage collector.
 const (
-	maxPooledFragments = 1 << 10
-	maxPooledJSON      = 64 << 10
+	maxPooledItems = 1 << 10
+	maxPooledJSON  = 64 << 10
 )
 
 var writers = sync.Pool{New: func() any { return new(writer) }}
 
-func getWriter() *writer { return writers.Get().(*writer) }
-
 func (w *writer) release() {
-	if cap(w.fragments) > maxPooledFragments || cap(w.json) > maxPooledJSON {
+	if cap(w.items) > maxPooledItems || cap(w.json) > maxPooledJSON {
 		return
 	}
-	clear(w.fragments) // or they would keep the collection alive
-	w.fragments = w.fragments[:0]
+	clear(w.items) // or they would keep the collection alive
+	w.items = w.items[:0]
 	writers.Put(w)
 }
 
-// gather sets w.fragments to the metrics of s, sorted by key.
+// gather sets w.items to the metrics of s, sorted by key.
 func (w *writer) gather(s *store) {
-	w.fragments = w.fragments[:0]
+	w.items = w.items[:0]
 	s.each(func(d *descriptor, c *cell, h *histogram) bool {
-		w.fragments = append(w.fragments, fragment{descriptor: d, cell: c, histogram: h})
+		w.items = append(w.items, item{d, c, h})
 		return true
 	})
-	slices.SortFunc(w.fragments, func(a, b fragment) int {
+	slices.SortFunc(w.items, func(a, b item) int {
 		return strings.Compare(a.descriptor.key, b.descriptor.key)
 	})
 }

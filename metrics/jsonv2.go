@@ -10,7 +10,7 @@ import "encoding/json/jsontext"
 // MarshalJSONTo writes the metrics as one JSON object. It lets encoding/json/v2
 // (and encoding/json, on top of it) stream them without a copy of its own.
 func (c *collection) MarshalJSONTo(e *jsontext.Encoder) error {
-	w := getWriter()
+	w := writers.Get().(*writer)
 	defer w.release()
 	w.json = c.store().appendJSON(w.json[:0])
 	return e.WriteValue(w.json)

@@ -6,7 +6,6 @@ package metrics
 import (
 	"encoding/json"
 	"hash/maphash"
-	"strings"
 	"sync/atomic"
 )
 
@@ -18,61 +17,75 @@ type descriptor struct {
 	json string // the key as a JSON string, and a colon
 	hash uint64 // of kind and name
 	kind Kind
-	// known marks the names that OPA itself records: they stay interned.
-	known bool
+	id   uint32 // the place in the catalog and 1, or 0 if it is not there
 }
 
-// The interned descriptors: a set-associative cache, so that it is bounded
-// whatever names there are, and needs no lock. OPA's own names are never
-// replaced; the others replace one another.
+// The catalog holds the descriptors of the names that recur: a hash table with
+// open addressing to which names are added, without a lock, until it holds
+// maxCatalog, and never removed, so that a collection can refer to a name by its
+// place. To be added a name must appear twice before too many others do: names
+// that are made up for one use stay out.
 const (
-	internSets = 512
-	internWays = 4
-	// Longer names are formatted each time they first appear in a
-	// collection; interned, they could hold more memory than they are worth.
-	maxInternedName = 128
+	catalogBits = 12
+	maxCatalog  = 1 << (catalogBits - 1)
+	// Longer names stay out too, or they could hold much memory.
+	maxCatalogName = 128
 )
 
 var (
-	nameSeed = maphash.MakeSeed()
-	interned [internSets][internWays]atomic.Pointer[descriptor]
+	nameSeed    = maphash.MakeSeed()
+	catalog     [1 << catalogBits]atomic.Pointer[descriptor]
+	catalogSize atomic.Int32
+	// seen has parts of the hashes of names that have appeared.
+	seen [1 << 10]atomic.Uint32
 )
 
-// hashName hashes a metric's kind and name.
+// hashName hashes a metric's kind and name. Of equal names, the hashes differ
+// if the kinds do.
 func hashName(kind Kind, name string) uint64 {
 	return maphash.String(nameSeed, name) + uint64(kind)*0x9e3779b97f4a7c15
 }
 
-// describe returns the descriptor of a metric, whose hash is h.
-func describe(kind Kind, name string, h uint64) *descriptor {
-	set := &interned[h%internSets]
-	for i := range set {
-		d := set[i].Load()
-		if d != nil && d.hash == h && d.kind == kind && d.name == name {
+// describe returns the descriptor of a metric.
+func describe(kind Kind, name string) *descriptor {
+	if d := wellKnown(kind, name); d != nil {
+		return d
+	}
+	h := hashName(kind, name)
+	for i := h; ; i++ {
+		d := catalog[i%uint64(len(catalog))].Load()
+		if d == nil {
+			break
+		}
+		if d.hash == h && d.name == name {
 			return d
 		}
 	}
 	d := newDescriptor(kind, name, h)
-	if len(name) <= maxInternedName {
-		intern(d)
+	if mark := &seen[h%uint64(len(seen))]; mark.Load() != uint32(h>>32) {
+		mark.Store(uint32(h >> 32))
+	} else if len(name) <= maxCatalogName {
+		return d.enter()
 	}
 	return d
 }
 
-// intern remembers d in its set: in a free place, or in that of another name
-// that is not one of OPA's own.
-func intern(d *descriptor) {
-	set := &interned[d.hash%internSets]
-	for i := range set {
-		if set[i].CompareAndSwap(nil, d) {
-			return
-		}
+// enter adds d to the catalog, if there is room, and returns the descriptor to
+// use: that which another goroutine has added meanwhile, or d.
+func (d *descriptor) enter() *descriptor {
+	if catalogSize.Add(1) > maxCatalog {
+		catalogSize.Add(-1)
+		return d
 	}
-	first := d.hash / internSets
-	for i := range uint64(internWays) {
-		slot := &set[(first+i)%internWays]
-		if old := slot.Load(); !old.known && slot.CompareAndSwap(old, d) {
-			return
+	for i := d.hash; ; i++ {
+		place := i % uint64(len(catalog))
+		d.id = uint32(place) + 1
+		if catalog[place].CompareAndSwap(nil, d) {
+			return d
+		}
+		if other := catalog[place].Load(); other.hash == d.hash && other.name == d.name {
+			catalogSize.Add(-1)
+			return other
 		}
 	}
 }
@@ -88,7 +101,7 @@ func newDescriptor(kind Kind, name string, h uint64) *descriptor {
 		prefix, suffix = "histogram_", ""
 	}
 	d := &descriptor{kind: kind, hash: h}
-	if plainJSON(name) {
+	if isPlainJSON(name) {
 		d.json = `"` + prefix + name + suffix + `":`
 		d.key = d.json[1 : len(d.json)-2]
 		d.name = d.key[len(prefix) : len(prefix)+len(name)]
@@ -104,10 +117,11 @@ func newDescriptor(kind Kind, name string, h uint64) *descriptor {
 	return d
 }
 
-// plainJSON reports whether s is within a JSON string as it is.
-func plainJSON(s string) bool {
+// isPlainJSON reports whether s stands in a JSON string as it is.
+func isPlainJSON(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
+		switch c := s[i]; {
+		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
 			return false
 		}
 	}
@@ -150,16 +164,17 @@ var (
 )
 
 func init() {
-	know := func(kind Kind, names []string) {
+	var all []*descriptor
+	enter := func(kind Kind, names []string) {
 		for _, name := range names {
 			d := newDescriptor(kind, name, hashName(kind, name))
-			d.name = name // a constant: the same bytes as the caller's
-			d.known = true
-			intern(d)
+			d.name = name // a constant, with the address that callers have
+			all = append(all, d.enter())
 		}
 	}
-	know(KindTimer, knownTimers[:])
-	know(KindCounter, knownCounters[:])
-	know(KindTimer, knownOperations[:])
-	know(KindHistogram, knownOperations[:])
+	enter(KindTimer, knownTimers[:])
+	enter(KindCounter, knownCounters[:])
+	enter(KindTimer, knownOperations[:])
+	enter(KindHistogram, knownOperations[:])
+	setWellKnown(all)
 }

@@ -61,13 +61,10 @@ type lowest struct {
 func (l *lowest) move(place uint16)          { l.moved[place/64] |= 1 << (place % 64) }
 func (l *lowest) hasMoved(place uint16) bool { return l.moved[place/64]&(1<<(place%64)) != 0 }
 
-// note puts a sample on the list, if its priority is among the lowest or there
-// is room.
+// note puts a sample on the list, whose priority is below the highest there, or
+// there is room.
 func (l *lowest) note(place uint16, priority int64) {
 	if l.n == len(l.place) {
-		if priority >= l.priority[0] {
-			return
-		}
 		l.n--
 		copy(l.priority[:l.n], l.priority[1:])
 		copy(l.place[:l.n], l.place[1:])
@@ -106,7 +103,9 @@ func (h *histogram) findLowest() {
 	place := uint16(0)
 	for i := range segments {
 		for _, s := range h.segment(i) {
-			l.note(place, s.at)
+			if l.n < len(l.place) || s.at < l.priority[0] {
+				l.note(place, s.at)
+			}
 			place++
 		}
 	}
@@ -136,7 +135,7 @@ func (h *histogram) offer(v, priority int64) {
 		l.move(place)
 	}
 	*s = sample{v, priority}
-	h.replaced.Add(1)
+	h.replaced++
 	l.n--
 	switch {
 	case l.n == 0:

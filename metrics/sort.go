@@ -5,17 +5,21 @@ package metrics
 
 import "math/bits"
 
-// insertionMax is up to how many samples insertion sort is faster than radix
-// sort.
-const insertionMax = 24
+const (
+	// insertionMax is up to how many samples insertion sort is fastest.
+	insertionMax = 24
+	maxBuckets   = 512
+)
 
 // sortSamples sorts samples by value. spare is at least as long.
 //
-// It is a radix sort of the bytes in which the values differ: its time does not
-// depend on their order, and for the few bytes that durations take it is
-// several times faster than sorting by comparison.
+// It is a bucket sort: the range of the values is divided into about as many
+// buckets as there are samples, in which they are then almost in order. A bucket
+// that holds too many is sorted on its own, with its own narrower range: at
+// most nine levels deep, whatever the values, as each is 2⁸ times narrower.
 func sortSamples(samples, spare []sample) {
-	if len(samples) <= insertionMax {
+	n := len(samples)
+	if n <= insertionMax {
 		insertionSort(samples)
 		return
 	}
@@ -23,26 +27,39 @@ func sortSamples(samples, spare []sample) {
 	for i := range samples {
 		low, high = min(low, samples[i].value), max(high, samples[i].value)
 	}
-	from, to := samples, spare[:len(samples)]
-	for shift := 0; shift < bits.Len64(uint64(high)-uint64(low)); shift += 8 {
-		var count [256]uint32
-		for i := range from {
-			count[byte((uint64(from[i].value)-uint64(low))>>shift)]++
-		}
-		place := uint32(0)
-		for digit, n := range count {
-			count[digit] = place
-			place += n
-		}
-		for i := range from {
-			digit := byte((uint64(from[i].value) - uint64(low)) >> shift)
-			to[count[digit]] = from[i]
-			count[digit]++
-		}
-		from, to = to, from
+	if low == high {
+		return
 	}
-	if &from[0] != &samples[0] {
-		copy(samples, from)
+	indexBits := bits.Len(uint(min(n, maxBuckets)) - 1)
+	shift := max(bits.Len64(uint64(high)-uint64(low))-indexBits, 0)
+	var ends [maxBuckets]uint32
+	for i := range samples {
+		ends[(uint64(samples[i].value)-uint64(low))>>shift%maxBuckets]++
+	}
+	buckets := ends[:1<<indexBits]
+	sum, most := uint32(0), uint32(0)
+	for i, n := range buckets {
+		most = max(most, n)
+		buckets[i] = sum
+		sum += n
+	}
+	spare = spare[:n]
+	for i := range samples {
+		end := &ends[(uint64(samples[i].value)-uint64(low))>>shift%maxBuckets]
+		spare[*end] = samples[i]
+		*end++
+	}
+	copy(samples, spare)
+	switch {
+	case shift == 0: // a bucket is a single value
+	case most <= insertionMax:
+		insertionSort(samples)
+	default:
+		start := uint32(0)
+		for _, end := range buckets {
+			sortSamples(samples[start:end], spare[start:end])
+			start = end
+		}
 	}
 }
 

@@ -75,11 +75,11 @@ func Statistics(num ...int64) any {
 	if len(num) > 0 {
 		w := getWorkspace(len(num))
 		samples := w.fresh[:len(num)]
-		var sums sums
 		for i, v := range num {
 			samples[i].value = v
-			sums.add(v)
 		}
+		var sums sums
+		sums.addAll(samples)
 		sortSamples(samples, w.spare)
 		s.Mean, s.StdDev = sums.mean(len(num)), sums.stdDev(len(num))
 		s.percentiles(len(num), func(i int) int64 { return samples[i].value })
@@ -90,24 +90,23 @@ func Statistics(num ...int64) any {
 }
 
 // summary returns the summary of the values so far.
-func (h *histogram) summary() (s Summary) {
+func (h *histogram) summary() Summary {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s, _ = h.summaryLocked()
-	return s
+	return h.summarize(h.version())
 }
 
-// summaryLocked also returns how many values had been replaced: together with
-// Count it identifies the state that was summarised.
-func (h *histogram) summaryLocked() (s Summary, replaced uint32) {
-	s.Count = h.count.Load()
+// summarize returns the summary of the values, with the count of the version.
+// h.mu is held.
+func (h *histogram) summarize(v version) Summary {
+	s := Summary{Count: v.count}
 	if h.n > 0 {
 		h.settle()
 		n := int(h.n)
 		s.Mean, s.StdDev = h.sums.mean(n), h.sums.stdDev(n)
 		s.percentiles(n, func(i int) int64 { return h.at(i).value })
 	}
-	return s, h.replaced.Load()
+	return s
 }
 
 // settle puts all values in order, so that the percentiles can be read off, and
@@ -149,9 +148,7 @@ func (h *histogram) settle() {
 		clear(h.lowest.moved[:])
 		h.lowest.n = 0 // the places have changed
 	}
-	for _, s := range fresh {
-		h.sums.add(s.value)
-	}
+	h.sums.addAll(fresh)
 	sortSamples(fresh, w.spare)
 	all := fresh
 	if len(ordered) > 0 {
@@ -195,14 +192,23 @@ type sums struct {
 	squares [3]uint64 // the low word first
 }
 
-func (s *sums) add(v int64) {
-	var c uint64
-	s.sum[0], c = bits.Add64(s.sum[0], uint64(v), 0)
-	s.sum[1] += uint64(v>>63) + c
-	hi, lo := square(v)
-	s.squares[0], c = bits.Add64(s.squares[0], lo, 0)
-	s.squares[1], c = bits.Add64(s.squares[1], hi, c)
-	s.squares[2] += c
+// addAll adds the values of samples. It works on copies of the words, which the
+// compiler keeps in registers.
+func (s *sums) addAll(samples []sample) {
+	sum0, sum1 := s.sum[0], s.sum[1]
+	squares0, squares1, squares2 := s.squares[0], s.squares[1], s.squares[2]
+	for i := range samples {
+		v := samples[i].value
+		var c uint64
+		sum0, c = bits.Add64(sum0, uint64(v), 0)
+		sum1, _ = bits.Add64(sum1, uint64(v>>63), c)
+		hi, lo := square(v)
+		squares0, c = bits.Add64(squares0, lo, 0)
+		squares1, c = bits.Add64(squares1, hi, c)
+		squares2 += c
+	}
+	s.sum = [2]uint64{sum0, sum1}
+	s.squares = [3]uint64{squares0, squares1, squares2}
 }
 
 func (s *sums) remove(v int64) {
@@ -217,9 +223,8 @@ func (s *sums) remove(v int64) {
 
 func square(v int64) (hi, lo uint64) {
 	u := uint64(v)
-	if v < 0 {
-		u = -u
-	}
+	sign := uint64(v >> 63)
+	u = (u ^ sign) - sign // |v|, without a branch
 	return bits.Mul64(u, u)
 }
 

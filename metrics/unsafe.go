@@ -14,15 +14,50 @@ import "unsafe"
 // their address, without the call that comparing their bytes would be: the
 // linker keeps one copy of each.
 func sameName(a, b string) bool {
-	n := len(a)
-	if n != len(b) {
-		return false
+	return len(a) == len(b) && (unsafe.StringData(a) == unsafe.StringData(b) || a == b)
+}
+
+// byAddress finds the descriptors of the names that OPA records by the address
+// of the constant, without hashing it. It is written before any other use of
+// the package; no two of its names share a slot.
+var byAddress struct {
+	multiplier uint64
+	slots      [1 << addressBits]*descriptor
+}
+
+const addressBits = 10
+
+func addressSlot(kind Kind, name string) uint64 {
+	address := uint64(uintptr(unsafe.Pointer(unsafe.StringData(name))))
+	return (address + uint64(kind)) * byAddress.multiplier >> (64 - addressBits)
+}
+
+// setWellKnown chooses a multiplier that gives each descriptor a slot of its
+// own. About one in ten does.
+func setWellKnown(descriptors []*descriptor) {
+	for byAddress.multiplier = 1; ; byAddress.multiplier += 0x9e3779b97f4a7c16 {
+		clear(byAddress.slots[:])
+		clash := false
+		for _, d := range descriptors {
+			slot := &byAddress.slots[addressSlot(d.kind, d.name)]
+			clash = clash || *slot != nil
+			*slot = d
+		}
+		if !clash {
+			return
+		}
 	}
-	if unsafe.StringData(a) == unsafe.StringData(b) {
-		return true
+}
+
+// wellKnown returns the descriptor of a metric that OPA records, if name is
+// the constant, and otherwise nil.
+func wellKnown(kind Kind, name string) *descriptor {
+	d := byAddress.slots[addressSlot(kind, name)]
+	if d != nil && d.kind == kind && len(d.name) == len(name) &&
+		unsafe.StringData(d.name) == unsafe.StringData(name) {
+		return d
 	}
-	// Names that are not equal mostly differ here.
-	return n == 0 || a[n-1] == b[n-1] && a[n/2] == b[n/2] && a == b
+	return nil
 }
 
 // boxes makes values of type any out of numbers, which takes an allocation
