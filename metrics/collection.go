@@ -4,9 +4,7 @@
 package metrics
 
 import (
-	"fmt"
-	"sort"
-	"strings"
+	"strconv"
 	"sync"
 	"sync/atomic"
 )
@@ -102,7 +100,7 @@ func (s *store) number(kind Kind, name string) *cell {
 			return &s.cells[i]
 		}
 		if n == 0 {
-			return s.append(kind, name, i)
+			return s.append(kind, name, want, i)
 		}
 	}
 	return &s.indexed(kind, name).cell
@@ -110,7 +108,7 @@ func (s *store) number(kind Kind, name string) *cell {
 
 // append appends a timer or counter to the inline ones, of which i have other
 // names, if there is room and another goroutine does not append it first.
-func (s *store) append(kind Kind, name string, i int) *cell {
+func (s *store) append(kind Kind, name string, want inlineName, i int) *cell {
 	d := describe(kind, name)
 	id := inlineName(d.id)
 	if id == 0 {
@@ -123,16 +121,15 @@ func (s *store) append(kind Kind, name string, i int) *cell {
 		}
 		id = uncatalogued
 	}
-	entry := distinction(kind, name) | id
 	for ; i < len(s.names); i++ {
 		if id == uncatalogued && s.names[i].Load() == 0 {
 			s.more.Load().inline[i] = d
 		}
-		if s.names[i].CompareAndSwap(0, uint32(entry)) {
+		if s.names[i].CompareAndSwap(0, uint32(want|id)) {
 			return &s.cells[i]
 		}
 		n := inlineName(s.names[i].Load())
-		if n>>idBits == entry>>idBits && s.descriptor(i, n).name == name {
+		if n>>idBits == want>>idBits && s.descriptor(i, n).name == name {
 			return &s.cells[i]
 		}
 	}
@@ -258,21 +255,37 @@ func (c *collection) Timers() map[string]any {
 	return all
 }
 
+// summaryText is what stands before each field of a Summary in text.
+var summaryText = [summaryFields]string{
+	"map[75%:", " 90%:", " 95%:", " 99%:", " 99.9%:", " 99.99%:",
+	" count:", " max:", " mean:", " median:", " min:", " stddev:",
+}
+
 // String returns the metrics as key:value, sorted by key and separated by
-// spaces.
+// spaces. The values are as fmt writes those of All.
 func (c *collection) String() string {
-	all := c.All()
-	keys := make([]string, 0, len(all))
-	for key := range all {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	var b strings.Builder
-	for i, key := range keys {
+	w := writers.Get().(*writer)
+	defer w.release()
+	w.gather(c.store())
+	text := w.json[:0]
+	for i, m := range w.items {
 		if i > 0 {
-			b.WriteByte(' ')
+			text = append(text, ' ')
 		}
-		fmt.Fprintf(&b, "%s:%v", key, all[key])
+		text = append(append(text, m.descriptor.key...), ':')
+		switch m.descriptor.kind {
+		case KindTimer:
+			text = strconv.AppendInt(text, m.cell.value.Load(), 10)
+		case KindCounter:
+			text = strconv.AppendUint(text, uint64(m.cell.value.Load()), 10)
+		default:
+			s := m.histogram.summary()
+			text = s.append(text, &summaryText, func(dst []byte, v float64) []byte {
+				return strconv.AppendFloat(dst, v, 'g', -1, 64)
+			})
+			text = append(text, ']')
+		}
 	}
-	return b.String()
+	w.json = text
+	return string(text)
 }

@@ -41,7 +41,7 @@ type Metric struct {
 	name, key string
 	number    int64
 	histogram *histogram // of a collection that New made
-	value     any        // of another implementation, where number does not hold it
+	value     any        // of another implementation, and neither timer nor counter
 }
 
 // Kind returns the kind of the metric.
@@ -84,12 +84,12 @@ func (m Metric) Value() any {
 	switch {
 	case m.histogram != nil:
 		return m.histogram.Value()
-	case m.value != nil:
-		return m.value
 	case m.kind == KindTimer:
 		return m.number
-	default:
+	case m.kind == KindCounter:
 		return uint64(m.number)
+	default:
+		return m.value
 	}
 }
 

@@ -59,7 +59,7 @@ func TestEach(t *testing.T) {
 				checkMetric(t, metric, all[metric.Key()])
 			}
 			if len(got) != len(all) || len(all) > 0 && !reflect.DeepEqual(got, all) {
-				t.Errorf("Each yields %.2000v, All has %.2000v", got, all)
+				t.Errorf("Each yields\n%v\nAll has\n%v", got, all)
 			}
 			for metric := range metrics.Each(m) {
 				delete(all, metric.Key())

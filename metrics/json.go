@@ -175,7 +175,7 @@ func (m *item) append(dst []byte, i int) ([]byte, version) {
 		v := h.version()
 		summary := h.summarize(v)
 		h.mu.Unlock()
-		return summary.appendJSON(dst), v
+		return append(summary.append(dst, &summaryJSON, appendFloat), '}'), v
 	}
 	v := m.cell.value.Load()
 	if m.descriptor.kind == KindTimer {
@@ -193,34 +193,11 @@ func closeObject(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendJSON appends the summary as encoding/json writes the map of
-// [Histogram.Value].
-func (s Summary) appendJSON(dst []byte) []byte {
-	dst = append(dst, `{"75%":`...)
-	dst = appendFloat(dst, s.P75)
-	dst = append(dst, `,"90%":`...)
-	dst = appendFloat(dst, s.P90)
-	dst = append(dst, `,"95%":`...)
-	dst = appendFloat(dst, s.P95)
-	dst = append(dst, `,"99%":`...)
-	dst = appendFloat(dst, s.P99)
-	dst = append(dst, `,"99.9%":`...)
-	dst = appendFloat(dst, s.P999)
-	dst = append(dst, `,"99.99%":`...)
-	dst = appendFloat(dst, s.P9999)
-	dst = append(dst, `,"count":`...)
-	dst = strconv.AppendInt(dst, s.Count, 10)
-	dst = append(dst, `,"max":`...)
-	dst = strconv.AppendInt(dst, s.Max, 10)
-	dst = append(dst, `,"mean":`...)
-	dst = appendFloat(dst, s.Mean)
-	dst = append(dst, `,"median":`...)
-	dst = appendFloat(dst, s.Median)
-	dst = append(dst, `,"min":`...)
-	dst = strconv.AppendInt(dst, s.Min, 10)
-	dst = append(dst, `,"stddev":`...)
-	dst = appendFloat(dst, s.StdDev)
-	return append(dst, '}')
+// summaryJSON is what stands before each field of a Summary in JSON, in the order
+// of encoding/json.
+var summaryJSON = [summaryFields]string{
+	`{"75%":`, `,"90%":`, `,"95%":`, `,"99%":`, `,"99.9%":`, `,"99.99%":`,
+	`,"count":`, `,"max":`, `,"mean":`, `,"median":`, `,"min":`, `,"stddev":`,
 }
 
 // len returns the number of metrics. s.mu is held.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"sort"
 )
 
 // The full reservoir is a forward-decaying priority sample (Cormode, Shkapenyuk,
@@ -60,6 +61,44 @@ type lowest struct {
 
 func (l *lowest) move(place uint16)          { l.moved[place/64] |= 1 << (place % 64) }
 func (l *lowest) hasMoved(place uint16) bool { return l.moved[place/64]&(1<<(place%64)) != 0 }
+func (l *lowest) anyMoved() bool             { return l.moved != [len(l.moved)]uint64{} }
+
+// separate divides the samples of the reservoir into those that have not moved,
+// which it closes up in place, and those that have, which it appends to fresh.
+func (l *lowest) separate(all, fresh []sample) (ordered, moved []sample) {
+	kept, next := 0, 0
+	for i, word := range l.moved {
+		for ; word != 0; word &= word - 1 {
+			place := 64*i + bits.TrailingZeros64(word)
+			fresh = append(fresh, all[place])
+			kept += copy(all[kept:], all[next:place])
+			next = place + 1
+		}
+	}
+	kept += copy(all[kept:], all[next:])
+	return all[:kept], fresh
+}
+
+// settle is called before the samples of h are written back in order, of which
+// fresh are those that have moved, in order. It takes the list of the lowest
+// along to their new places: one less for each that has left before it, and one
+// more for each that comes before it.
+func (l *lowest) settle(h *histogram, fresh []sample) {
+	for i, place := range l.place[:l.n] {
+		if l.hasMoved(place) { // rarely: a new one among the lowest
+			l.n = 0
+			break
+		}
+		left := bits.OnesCount64(l.moved[place/64] & (1<<(place%64) - 1))
+		for _, word := range l.moved[:place/64] {
+			left += bits.OnesCount64(word)
+		}
+		value := h.at(int(place)).value
+		come := sort.Search(len(fresh), func(i int) bool { return fresh[i].value >= value })
+		l.place[i] = place + uint16(come-left)
+	}
+	clear(l.moved[:])
+}
 
 // note puts a sample on the list, whose priority is below the highest there, or
 // there is room.
@@ -92,6 +131,7 @@ func (h *histogram) becomeFull() {
 	for i := h.sorted; i < h.n; i++ {
 		h.lowest.move(i)
 	}
+	h.sorted = h.n
 	h.findLowest()
 }
 

@@ -8,16 +8,23 @@ import "math/bits"
 const (
 	// insertionMax is up to how many samples insertion sort is fastest.
 	insertionMax = 24
-	maxBuckets   = 512
+	maxBuckets   = 2048
 )
 
-// sortSamples sorts samples by value. spare is at least as long.
+// sorter has the room that sorting takes besides the samples.
+type sorter struct {
+	spare []sample // as long as the samples
+	ends  [maxBuckets]uint32
+}
+
+// sort sorts samples by value.
 //
-// It is a bucket sort: the range of the values is divided into about as many
-// buckets as there are samples, in which they are then almost in order. A bucket
-// that holds too many is sorted on its own, with its own narrower range: at
-// most nine levels deep, whatever the values, as each is 2⁸ times narrower.
-func sortSamples(samples, spare []sample) {
+// It is a bucket sort: the range of the values is divided into about twice as
+// many buckets as there are samples, in which they are then almost in order. If
+// a bucket holds many it is sorted on its own, with its own narrower range.
+// Values however unevenly spread take few levels, since each is at least 2⁵
+// times narrower than the one above.
+func (r *sorter) sort(samples []sample) {
 	n := len(samples)
 	if n <= insertionMax {
 		insertionSort(samples)
@@ -30,22 +37,25 @@ func sortSamples(samples, spare []sample) {
 	if low == high {
 		return
 	}
-	indexBits := bits.Len(uint(min(n, maxBuckets)) - 1)
+	indexBits := bits.Len(uint(min(2*n, maxBuckets)) - 1)
 	shift := max(bits.Len64(uint64(high)-uint64(low))-indexBits, 0)
-	var ends [maxBuckets]uint32
-	for i := range samples {
-		ends[(uint64(samples[i].value)-uint64(low))>>shift%maxBuckets]++
+	bucket := func(value int64) uint64 {
+		return (uint64(value) - uint64(low)) >> shift % maxBuckets
 	}
-	buckets := ends[:1<<indexBits]
+	ends := r.ends[:1<<indexBits]
+	clear(ends)
+	for i := range samples {
+		r.ends[bucket(samples[i].value)]++
+	}
 	sum, most := uint32(0), uint32(0)
-	for i, n := range buckets {
+	for i, n := range ends {
 		most = max(most, n)
-		buckets[i] = sum
+		ends[i] = sum
 		sum += n
 	}
-	spare = spare[:n]
+	spare := r.spare[:n]
 	for i := range samples {
-		end := &ends[(uint64(samples[i].value)-uint64(low))>>shift%maxBuckets]
+		end := &r.ends[bucket(samples[i].value)]
 		spare[*end] = samples[i]
 		*end++
 	}
@@ -55,9 +65,12 @@ func sortSamples(samples, spare []sample) {
 	case most <= insertionMax:
 		insertionSort(samples)
 	default:
-		start := uint32(0)
-		for _, end := range buckets {
-			sortSamples(samples[start:end], spare[start:end])
+		for start := 0; start < n; {
+			end := start + 1
+			for end < n && bucket(samples[end].value) == bucket(samples[start].value) {
+				end++
+			}
+			r.sort(samples[start:end])
 			start = end
 		}
 	}

@@ -35,13 +35,13 @@ func sortInputs(r *rand.Rand, n int) map[string][]sample {
 	}
 }
 
-func TestSortSamples(t *testing.T) {
+func TestSort(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{0, 1, 2, 3, insertionMax, insertionMax + 1, 100, reservoirSize, 5000} {
 		for name, samples := range sortInputs(r, n) {
 			want := slices.Clone(samples)
 			slices.SortStableFunc(want, func(a, b sample) int { return cmp.Compare(a.value, b.value) })
-			sortSamples(samples, make([]sample, n))
+			(&sorter{spare: make([]sample, n)}).sort(samples)
 			if !slices.Equal(samples, want) {
 				t.Errorf("%d %s values: not in order, or not the same samples", n, name)
 			}

@@ -6,6 +6,7 @@ package metrics
 import (
 	"math"
 	"math/bits"
+	"strconv"
 	"sync"
 )
 
@@ -43,6 +44,22 @@ func (s Summary) toMap(box *boxes) map[string]any {
 	return m
 }
 
+// append appends the fields, sorted by name, each after its label.
+func (s *Summary) append(dst []byte, labels *[summaryFields]string, float func([]byte, float64) []byte) []byte {
+	dst = float(append(dst, labels[0]...), s.P75)
+	dst = float(append(dst, labels[1]...), s.P90)
+	dst = float(append(dst, labels[2]...), s.P95)
+	dst = float(append(dst, labels[3]...), s.P99)
+	dst = float(append(dst, labels[4]...), s.P999)
+	dst = float(append(dst, labels[5]...), s.P9999)
+	dst = strconv.AppendInt(append(dst, labels[6]...), s.Count, 10)
+	dst = strconv.AppendInt(append(dst, labels[7]...), s.Max, 10)
+	dst = float(append(dst, labels[8]...), s.Mean)
+	dst = float(append(dst, labels[9]...), s.Median)
+	dst = strconv.AppendInt(append(dst, labels[10]...), s.Min, 10)
+	return float(append(dst, labels[11]...), s.StdDev)
+}
+
 // percentiles fills in what depends on the order of n values, n > 0. at returns
 // the value with the given index in the sorted order.
 func (s *Summary) percentiles(n int, at func(int) int64) {
@@ -74,13 +91,13 @@ func Statistics(num ...int64) any {
 	s := Summary{Count: int64(len(num))}
 	if len(num) > 0 {
 		w := getWorkspace(len(num))
-		samples := w.fresh[:len(num)]
+		samples := w.all[:len(num)]
 		for i, v := range num {
 			samples[i].value = v
 		}
 		var sums sums
 		sums.addAll(samples)
-		sortSamples(samples, w.spare)
+		w.sort(samples)
 		s.Mean, s.StdDev = sums.mean(len(num)), sums.stdDev(len(num))
 		s.percentiles(len(num), func(i int) int64 { return samples[i].value })
 		w.release()
@@ -114,61 +131,45 @@ func (h *histogram) summarize(v version) Summary {
 // have come since are, and merged with it. h.mu is held.
 func (h *histogram) settle() {
 	n := int(h.n)
-	if h.lowest == nil && int(h.sorted) == n {
+	if int(h.sorted) == n && (h.lowest == nil || !h.lowest.anyMoved()) {
 		return
 	}
 	w := getWorkspace(n)
-	ordered, fresh := w.ordered[:0], w.fresh[:0]
-	if h.lowest == nil {
-		for i, start := 0, 0; start < n; i++ {
-			segment := h.segment(i)
-			segment = segment[:min(len(segment), n-start)]
-			cut := min(max(int(h.sorted)-start, 0), len(segment))
-			ordered = append(ordered, segment[:cut]...)
-			fresh = append(fresh, segment[cut:]...)
-			start += len(segment)
-		}
-		h.sorted = h.n
-	} else {
-		if h.lowest.moved == [len(h.lowest.moved)]uint64{} {
-			w.release()
-			return
-		}
-		place := uint16(0)
-		for i := range segments {
-			for _, s := range h.segment(i) {
-				if h.lowest.hasMoved(place) {
-					fresh = append(fresh, s)
-				} else {
-					ordered = append(ordered, s)
-				}
-				place++
-			}
-		}
-		clear(h.lowest.moved[:])
-		h.lowest.n = 0 // the places have changed
+	all := w.all[:0]
+	for i := 0; len(all) < n; i++ {
+		segment := h.segment(i)
+		all = append(all, segment[:min(len(segment), n-len(all))]...)
+	}
+	ordered, fresh := all[:h.sorted], all[h.sorted:]
+	if h.lowest != nil {
+		ordered, fresh = h.lowest.separate(all, w.fresh[:0])
 	}
 	h.sums.addAll(fresh)
-	sortSamples(fresh, w.spare)
-	all := fresh
+	w.sort(fresh)
+	if h.lowest != nil {
+		h.lowest.settle(h, fresh)
+	}
 	if len(ordered) > 0 {
-		all = mergeSamples(w.spare[:0], ordered, fresh)
+		fresh = mergeSamples(w.spare[:0], ordered, fresh)
 	}
-	for i := 0; len(all) > 0; i++ {
-		all = all[copy(h.segment(i), all):]
+	for i := 0; len(fresh) > 0; i++ {
+		fresh = fresh[copy(h.segment(i), fresh):]
 	}
+	h.sorted = h.n
 	w.release()
 }
 
-// workspace holds the arrays that sorting takes, each for the samples of one
-// histogram.
-type workspace struct{ ordered, fresh, spare []sample }
+// workspace holds what sorting takes, for the samples of one histogram.
+type workspace struct {
+	all, fresh []sample
+	sorter
+}
 
 var workspaces = sync.Pool{New: func() any { return newWorkspace(reservoirSize) }}
 
 func newWorkspace(n int) *workspace {
-	all := make([]sample, 3*n)
-	return &workspace{all[:n:n], all[n : 2*n : 2*n], all[2*n:]}
+	room := make([]sample, 3*n)
+	return &workspace{all: room[:n:n], fresh: room[n : 2*n : 2*n], sorter: sorter{spare: room[2*n:]}}
 }
 
 // getWorkspace returns a workspace for n samples, to be released.

@@ -4,7 +4,6 @@
 package metricstest
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -244,38 +243,48 @@ func (p samplePattern) check(newHistogram func() metrics.Histogram) error {
 
 // referenceSample draws a sample by definition.
 func referenceSample(bursts []burst, rng *rand.Rand) composition {
-	type member struct {
-		priority float64 // logarithm of it
-		class    int
-	}
-	var members []member
-	keepHighest := func() {
-		slices.SortFunc(members, func(a, b member) int { return cmp.Compare(b.priority, a.priority) })
-		members = members[:sampleSize]
-	}
-	lowest := math.Inf(-1)
+	var priorities []float64 // logarithms
 	var at time.Duration
 	for _, b := range bursts {
 		at += b.after
 		for range b.n {
 			// -ln u is exponentially distributed.
-			priority := decay*at.Seconds() + rng.ExpFloat64()
-			if priority < lowest {
-				continue
-			}
-			members = append(members, member{priority, b.class})
-			if len(members) == 2*sampleSize {
-				keepHighest()
-				lowest = members[sampleSize-1].priority
-			}
+			priorities = append(priorities, decay*at.Seconds()+rng.ExpFloat64())
 		}
 	}
-	keepHighest()
+	lowest := largest(priorities, sampleSize)
 	var c composition
-	for _, m := range members {
-		c[m.class]++
+	for _, b := range bursts {
+		for _, p := range priorities[:b.n] {
+			if p >= lowest {
+				c[b.class]++
+			}
+		}
+		priorities = priorities[b.n:]
 	}
 	return c
+}
+
+// largest returns the n-th largest of the numbers.
+func largest(numbers []float64, n int) float64 {
+	pivot := numbers[len(numbers)/2]
+	var above, below []float64
+	for _, v := range numbers {
+		if v > pivot {
+			above = append(above, v)
+		} else if v < pivot {
+			below = append(below, v)
+		}
+	}
+	equal := len(numbers) - len(above) - len(below)
+	switch {
+	case n <= len(above):
+		return largest(above, n)
+	case n <= len(above)+equal:
+		return pivot
+	default:
+		return largest(below, n-len(above)-equal)
+	}
 }
 
 // compareSamples compares the mean and the variance of each class's count.

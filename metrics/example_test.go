@@ -1,0 +1,177 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/regometer/regometer/metrics"
+)
+
+func ExampleNew() {
+	m := metrics.New()
+
+	m.Timer(metrics.RegoQueryEval).Start()
+	time.Sleep(time.Millisecond)
+	m.Timer(metrics.RegoQueryEval).Stop()
+
+	m.Counter(metrics.ServerQueryCacheHit).Incr()
+
+	fmt.Println(m.Timer(metrics.RegoQueryEval).Int64() >= 1_000_000)
+	fmt.Println(m.Counter(metrics.ServerQueryCacheHit).Value())
+	// Output:
+	// true
+	// 1
+}
+
+func ExampleTimer() {
+	t := metrics.New().Timer("lookup") // a handle may be kept
+
+	for range 3 {
+		t.Start()
+		time.Sleep(time.Millisecond)
+		t.Stop()
+	}
+
+	fmt.Println(t.Int64() >= 3_000_000)
+	fmt.Println(t.Stop()) // not running
+	// Output:
+	// true
+	// 0
+}
+
+func ExampleCounter() {
+	m := metrics.New()
+	requests := m.Counter("requests")
+
+	requests.Incr()
+	requests.Add(2)
+	m.Counter("errors") // a look-up is enough to be reported
+
+	fmt.Println(m)
+	// Output: counter_errors:0 counter_requests:3
+}
+
+func ExampleHistogram() {
+	h := metrics.New().Histogram("size")
+	for i := range int64(100) {
+		h.Update(i + 1)
+	}
+
+	v := h.Value().(map[string]any)
+	fmt.Println(v["count"], v["min"], v["max"], v["mean"])
+	fmt.Println(v["median"], v["90%"], v["99%"])
+	// Output:
+	// 100 1 100 50.5
+	// 50.5 90.9 99.99
+}
+
+func ExampleMetrics_All() {
+	m := metrics.New()
+	m.Counter("requests").Add(12)
+	m.Timer("idle")
+
+	all := m.All()
+	fmt.Printf("%T %[1]v\n", all["counter_requests"])
+	fmt.Printf("%T %[1]v\n", all["timer_idle_ns"])
+	// Output:
+	// uint64 12
+	// int64 0
+}
+
+func ExampleMetrics_Clear() {
+	m := metrics.New()
+	requests := m.Counter("requests")
+	requests.Incr()
+	m.Clear()
+
+	fmt.Println(len(m.All()))
+	fmt.Println(requests.Value()) // goes on working, unreported
+	// Output:
+	// 0
+	// 1
+}
+
+func ExampleAppendJSON() {
+	m := metrics.New()
+	m.Counter("requests").Add(12)
+	m.Timer("idle")
+
+	buffer := make([]byte, 0, 512) // kept for the next decision
+	buffer, err := metrics.AppendJSON(buffer[:0], m)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%s\n", buffer)
+	// Output: {"counter_requests":12,"timer_idle_ns":0}
+}
+
+func ExampleEach() {
+	m := metrics.New()
+	m.Counter("requests").Add(12)
+	m.Timer("idle")
+	m.Histogram("size").Update(300)
+
+	var lines []string
+	for metric := range metrics.Each(m) {
+		switch metric.Kind() {
+		case metrics.KindCounter:
+			lines = append(lines, fmt.Sprintf("%s: %d", metric.Name(), metric.Uint64()))
+		case metrics.KindTimer:
+			lines = append(lines, fmt.Sprintf("%s: %v", metric.Name(), time.Duration(metric.Int64())))
+		case metrics.KindHistogram:
+			lines = append(lines, fmt.Sprintf("%s: at most %d", metric.Name(), metric.Summary().Max))
+		}
+	}
+	slices.Sort(lines) // Each has no order
+	for _, line := range lines {
+		fmt.Println(line)
+	}
+	// Output:
+	// idle: 0s
+	// requests: 12
+	// size: at most 300
+}
+
+func ExampleStatistics() {
+	b, err := json.Marshal(metrics.Statistics(4, 1, 3, 2))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%s\n", b)
+	// Output: {"75%":3.75,"90%":4,"95%":4,"99%":4,"99.9%":4,"99.99%":4,"count":4,"max":4,"mean":2.5,"median":2.5,"min":1,"stddev":1.118033988749895}
+}
+
+func ExampleNoOp() {
+	m := metrics.NoOp()
+	m.Counter("requests").Add(12)
+
+	fmt.Println(m.All() == nil, m.Counter("requests").Value())
+	// Output: true 0
+}
+
+// A collection is a slog.LogValuer.
+func Example_slog() {
+	m := metrics.New()
+	m.Counter("requests").Add(12)
+	m.Timer("idle")
+
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+			if len(groups) == 0 && a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+	logger.Info("decision", "metrics", m)
+	// Output: level=INFO msg=decision metrics.counter_requests=12 metrics.timer_idle_ns=0
+}

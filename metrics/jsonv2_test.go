@@ -1,0 +1,78 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build goexperiment.jsonv2
+
+package metrics_test
+
+import (
+	"bytes"
+	"encoding/json/jsontext"
+	jsonv2 "encoding/json/v2"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/regometer/regometer/metrics"
+)
+
+// TestMarshalJSONTo: encoding/json/v2 gives the text that it gives for All, with
+// any of its options.
+func TestMarshalJSONTo(t *testing.T) {
+	m := metrics.New()
+	if _, ok := m.(jsonv2.MarshalerTo); !ok {
+		t.Fatal("New's result is no json.MarshalerTo")
+	}
+	check := func() {
+		t.Helper()
+		for name, options := range map[string]jsonv2.Options{
+			"none":      jsonv2.JoinOptions(),
+			"html":      jsontext.EscapeForHTML(true),
+			"js":        jsontext.EscapeForJS(true),
+			"multiline": jsontext.Multiline(true),
+			"spaces":    jsontext.SpaceAfterComma(true),
+		} {
+			got, err := jsonv2.Marshal(m, options)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			want, err := jsonv2.Marshal(m.All(), options, jsonv2.Deterministic(true))
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if !sameButOrder(got, want) {
+				t.Errorf("%s: the text is\n%.3000s\nwant\n%.3000s", name, got, want)
+			}
+		}
+	}
+	check()
+	check()
+	for i, name := range oddNames {
+		if !utf8.ValidString(name) {
+			continue // an error in encoding/json/v2
+		}
+		m.Counter(name).Add(uint64(i) << 40)
+		m.Timer(name)
+		m.Histogram(name).Update(int64(i))
+		check()
+	}
+
+	var b bytes.Buffer
+	e := jsontext.NewEncoder(&b)
+	if err := m.(jsonv2.MarshalerTo).MarshalJSONTo(e); err != nil {
+		t.Fatal(err)
+	}
+	if want := string(mustMarshal(t, m)) + "\n"; !strings.HasPrefix(want, "{") || len(b.String()) == 0 {
+		t.Errorf("the encoder's text is %.300s", b.String())
+	}
+}
+
+// sameButOrder compares two JSON texts by their canonical form: deterministic
+// maps of encoding/json/v2 are sorted by UTF-16 code units, ours byte-wise.
+func sameButOrder(a, b []byte) bool {
+	x, y := jsontext.Value(bytes.Clone(a)), jsontext.Value(bytes.Clone(b))
+	if x.Canonicalize() != nil || y.Canonicalize() != nil {
+		return false
+	}
+	return bytes.Equal(x, y) && len(a) == len(b)
+}

@@ -1,0 +1,172 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"unsafe"
+	"weak"
+
+	"github.com/regometer/regometer/metrics"
+)
+
+// heapInUse returns the bytes of the objects that are reachable.
+func heapInUse() int64 {
+	// What a sync.Pool holds is dropped by the second collection.
+	for range 3 {
+		runtime.GC()
+	}
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// opaHistogramSize is what a histogram of OPA 1.22.0 takes from its first value
+// on, in bytes.
+const opaHistogramSize = 18_568
+
+// TestHistogramMemory: a histogram's memory grows with its values and, with all
+// that it and its collection remember of it, stays below OPA's.
+func TestHistogramMemory(t *testing.T) {
+	const histograms = 100
+	names := make([]string, histograms)
+	for i := range names {
+		names[i] = "histogram memory " + strconv.Itoa(i)
+	}
+	rng := rand.New(rand.NewPCG(10, 11))
+	fill := func(values int, marshalOften bool) metrics.Metrics {
+		m := metrics.New()
+		for i := range values {
+			for _, name := range names {
+				m.Histogram(name).Update(rng.Int64N(1e12))
+			}
+			if marshalOften && i%50 == 0 {
+				mustMarshal(t, m)
+			}
+		}
+		for range 3 {
+			mustMarshal(t, m)
+			_ = m.All()
+		}
+		return m
+	}
+	runtime.KeepAlive(fill(1, false)) // names are remembered now
+
+	var last int64
+	for _, tc := range []struct {
+		values int
+		atMost int64
+	}{{1, 1000}, {10, 1500}, {100, 6000}, {500, opaHistogramSize}, {1028, opaHistogramSize}, {1029, opaHistogramSize}, {5000, opaHistogramSize}} {
+		for _, marshalOften := range []bool{false, true} {
+			before := heapInUse()
+			m := fill(tc.values, marshalOften)
+			each := (heapInUse() - before) / histograms
+			runtime.KeepAlive(m)
+			t.Logf("%d values: %d bytes a histogram", tc.values, each)
+			if each > tc.atMost {
+				t.Errorf("a histogram of %d values takes %d bytes, want at most %d", tc.values, each, tc.atMost)
+			}
+			if tc.values <= sampleSize && each < last/2 {
+				t.Errorf("a histogram of %d values takes %d bytes, one of fewer took %d", tc.values, each, last)
+			}
+			last = each
+		}
+	}
+}
+
+// TestOneOffNames: names that are used once, a million of them, leave nothing
+// behind but a table of bounded size.
+func TestOneOffNames(t *testing.T) {
+	const atMost = 2 << 20
+	var buffer []byte
+	record := func(name string) {
+		m := metrics.New()
+		m.Timer(name)
+		m.Counter(name)
+		b, err := metrics.AppendJSON(buffer[:0], m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		buffer = b
+	}
+	buffer = make([]byte, 0, 1<<20)
+	before := heapInUse()
+	for i := range 1_000_000 {
+		record("one-off " + strconv.Itoa(i))
+	}
+	if grown := heapInUse() - before; grown > atMost {
+		t.Errorf("after a million names, %d bytes more are in use, want at most %d", grown, atMost)
+	} else {
+		t.Logf("after a million names, %d bytes more are in use", grown)
+	}
+	long := strings.Repeat("long ", 10_000)
+	for i := range 500 {
+		record(long + strconv.Itoa(i))
+	}
+	if grown := heapInUse() - before; grown > atMost {
+		t.Errorf("after 500 names of %d bytes, %d bytes more are in use, want at most %d", len(long), grown, atMost)
+	} else {
+		t.Logf("after 500 names of %d bytes, %d bytes more are in use", len(long), grown)
+	}
+	runtime.KeepAlive(buffer)
+}
+
+// TestNameDoesNotKeepBuffer: a name that is part of a large string does not
+// keep that alive, neither in what is remembered of names nor in a collection.
+func TestNameDoesNotKeepBuffer(t *testing.T) {
+	const buffers = 20
+	m := metrics.New()
+	var weakBuffers []weak.Pointer[byte]
+	for i := range buffers {
+		s := strings.Repeat(fmt.Sprintf("%08d", i), 1<<14)
+		weakBuffers = append(weakBuffers, weak.Make(unsafe.StringData(s)))
+		for kind, look := range []func(name string){
+			func(name string) { m.Timer(name) },
+			func(name string) { m.Counter(name) },
+			func(name string) { m.Histogram(name) },
+		} {
+			look(s[100*kind : 100*kind+50])
+		}
+		mustMarshal(t, m)
+	}
+	for range 5 {
+		runtime.GC()
+	}
+	alive := 0
+	for _, w := range weakBuffers {
+		if w.Value() != nil {
+			alive++
+		}
+	}
+	if alive > 1 { // the last may still be in a register
+		t.Errorf("%d of %d strings are alive, of which 50 bytes were names", alive, buffers)
+	}
+	runtime.KeepAlive(m)
+}
+
+// TestClearFreesMemory: what was recorded before a Clear is freed.
+func TestClearFreesMemory(t *testing.T) {
+	m := metrics.New()
+	before := heapInUse()
+	for range 5 {
+		for i := range 100 {
+			h := m.Histogram("cleared " + strconv.Itoa(i))
+			for v := range int64(1100) {
+				h.Update(v)
+			}
+		}
+		mustMarshal(t, m)
+		mustMarshal(t, m)
+		m.Clear()
+	}
+	if grown := heapInUse() - before; grown > 200_000 {
+		t.Errorf("after Clear, %d bytes more are in use than before", grown)
+	}
+	runtime.KeepAlive(m)
+}
