@@ -89,7 +89,25 @@ func (c *collection) Histogram(name string) Histogram {
 	return c.store().indexed(KindHistogram, name).histogram
 }
 
-func (c *collection) Clear() { c.cleared.Store(new(store)) }
+func (c *collection) Clear() {
+	old := c.cleared.Swap(new(store))
+	if old == nil { // the first store, which stays in memory
+		c.first.forget()
+	}
+}
+
+// forget lets go of what the store holds outside itself. Goroutines that looked
+// up metrics in it before Clear may be doing so still.
+func (s *store) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x := s.more.Load(); x != nil {
+		empty := newIndex()
+		empty.inline = x.inline
+		s.more.Store(empty)
+	}
+	s.text = nil
+}
 
 // number returns the cell of the timer or counter of this name.
 func (s *store) number(kind Kind, name string) *cell {
