@@ -90,7 +90,13 @@ func (s *Summary) percentiles(n int, at func(int) int64) {
 func Statistics(num ...int64) any {
 	s := Summary{Count: int64(len(num))}
 	if len(num) > 0 {
-		w := getWorkspace(len(num))
+		var w *workspace
+		if len(num) <= reservoirSize {
+			w = workspaces.Get().(*workspace)
+			defer workspaces.Put(w)
+		} else { // too large to be kept
+			w = &workspace{all: make([]sample, len(num)), sorter: sorter{spare: make([]sample, len(num))}}
+		}
 		samples := w.all[:len(num)]
 		for i, v := range num {
 			samples[i].value = v
@@ -100,7 +106,6 @@ func Statistics(num ...int64) any {
 		w.sort(samples)
 		s.Mean, s.StdDev = sums.mean(len(num)), sums.stdDev(len(num))
 		s.percentiles(len(num), func(i int) int64 { return samples[i].value })
-		w.release()
 	}
 	box := newBoxes(summaryFields)
 	return s.toMap(&box)
@@ -134,7 +139,8 @@ func (h *histogram) settle() {
 	if int(h.sorted) == n && (h.lowest == nil || !h.lowest.anyMoved()) {
 		return
 	}
-	w := getWorkspace(n)
+	w := workspaces.Get().(*workspace)
+	defer workspaces.Put(w)
 	all := w.all[:0]
 	for i := 0; len(all) < n; i++ {
 		segment := h.segment(i)
@@ -156,7 +162,6 @@ func (h *histogram) settle() {
 		fresh = fresh[copy(h.segment(i), fresh):]
 	}
 	h.sorted = h.n
-	w.release()
 }
 
 // workspace holds what sorting takes, for the samples of one histogram.
@@ -165,27 +170,15 @@ type workspace struct {
 	sorter
 }
 
-var workspaces = sync.Pool{New: func() any { return newWorkspace(reservoirSize) }}
-
-func newWorkspace(n int) *workspace {
-	room := make([]sample, 3*n)
-	return &workspace{all: room[:n:n], fresh: room[n : 2*n : 2*n], sorter: sorter{spare: room[2*n:]}}
-}
-
-// getWorkspace returns a workspace for n samples, to be released.
-func getWorkspace(n int) *workspace {
-	if n > reservoirSize {
-		return newWorkspace(n)
+var workspaces = sync.Pool{New: func() any {
+	room := make([]sample, 3*reservoirSize)
+	return &workspace{
+		all:    room[:reservoirSize:reservoirSize],
+		fresh:  room[reservoirSize : 2*reservoirSize : 2*reservoirSize],
+		sorter: sorter{spare: room[2*reservoirSize:]},
 	}
-	return workspaces.Get().(*workspace)
-}
+}}
 
-// release returns the workspace to the pool, which keeps no larger ones.
-func (w *workspace) release() {
-	if len(w.fresh) == reservoirSize {
-		workspaces.Put(w)
-	}
-}
 
 // sums are the exact sums of some values and of their squares.
 type sums struct {
