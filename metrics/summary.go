@@ -179,7 +179,6 @@ var workspaces = sync.Pool{New: func() any {
 	}
 }}
 
-
 // sums are the exact sums of some values and of their squares.
 type sums struct {
 	sum     [2]uint64 // two's complement, the low word first
