@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package regometer holds the source text of package metrics, for the tools
-// that put it into an Open Policy Agent source tree. To record metrics in a
+// that put it into an Open Policy Agent source tree, and an example policy. To record metrics in a
 // program, import github.com/regometer/regometer/metrics.
 package regometer
 
@@ -13,3 +13,9 @@ import "embed"
 //
 //go:embed metrics/*.go
 var DropIn embed.FS
+
+// ExamplePolicy holds the folder examples/policy: a policy for OPA with its
+// data and its tests.
+//
+//go:embed examples/policy
+var ExamplePolicy embed.FS

@@ -88,6 +88,9 @@ func TestManyExtremeValues(t *testing.T) {
 
 // TestManyNames: a collection of 100,000 names works like a small one.
 func TestManyNames(t *testing.T) {
+	if raceDetector {
+		t.Skip("slow under the race detector, and in one goroutine")
+	}
 	const n = 100_000
 	m := metrics.New()
 	for i := range n {

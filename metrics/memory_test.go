@@ -17,7 +17,10 @@ import (
 )
 
 // heapInUse returns the bytes of the objects that are reachable.
-func heapInUse() int64 {
+func heapInUse(t *testing.T) int64 {
+	if raceDetector {
+		t.Skip("the race detector takes memory")
+	}
 	// What a sync.Pool holds is dropped by the second collection.
 	for range 3 {
 		runtime.GC()
@@ -56,7 +59,8 @@ func TestHistogramMemory(t *testing.T) {
 		}
 		return m
 	}
-	runtime.KeepAlive(fill(1, false)) // names are remembered now
+	heapInUse(t)
+	fill(1, false) // names are remembered now
 
 	var last int64
 	for _, tc := range []struct {
@@ -64,9 +68,9 @@ func TestHistogramMemory(t *testing.T) {
 		atMost int64
 	}{{1, 1000}, {10, 1500}, {100, 6000}, {500, opaHistogramSize}, {1028, opaHistogramSize}, {1029, opaHistogramSize}, {5000, opaHistogramSize}} {
 		for _, marshalOften := range []bool{false, true} {
-			before := heapInUse()
+			before := heapInUse(t)
 			m := fill(tc.values, marshalOften)
-			each := (heapInUse() - before) / histograms
+			each := (heapInUse(t) - before) / histograms
 			runtime.KeepAlive(m)
 			t.Logf("%d values: %d bytes a histogram", tc.values, each)
 			if each > tc.atMost {
@@ -96,11 +100,11 @@ func TestOneOffNames(t *testing.T) {
 		buffer = b
 	}
 	buffer = make([]byte, 0, 1<<20)
-	before := heapInUse()
+	before := heapInUse(t)
 	for i := range 1_000_000 {
 		record("one-off " + strconv.Itoa(i))
 	}
-	if grown := heapInUse() - before; grown > atMost {
+	if grown := heapInUse(t) - before; grown > atMost {
 		t.Errorf("after a million names, %d bytes more are in use, want at most %d", grown, atMost)
 	} else {
 		t.Logf("after a million names, %d bytes more are in use", grown)
@@ -109,7 +113,7 @@ func TestOneOffNames(t *testing.T) {
 	for i := range 500 {
 		record(long + strconv.Itoa(i))
 	}
-	if grown := heapInUse() - before; grown > atMost {
+	if grown := heapInUse(t) - before; grown > atMost {
 		t.Errorf("after 500 names of %d bytes, %d bytes more are in use, want at most %d", len(long), grown, atMost)
 	} else {
 		t.Logf("after 500 names of %d bytes, %d bytes more are in use", len(long), grown)
@@ -153,7 +157,7 @@ func TestNameDoesNotKeepBuffer(t *testing.T) {
 // TestClearFreesMemory: what was recorded before a Clear is freed.
 func TestClearFreesMemory(t *testing.T) {
 	m := metrics.New()
-	before := heapInUse()
+	before := heapInUse(t)
 	for range 5 {
 		for i := range 100 {
 			h := m.Histogram("cleared " + strconv.Itoa(i))
@@ -165,7 +169,7 @@ func TestClearFreesMemory(t *testing.T) {
 		mustMarshal(t, m)
 		m.Clear()
 	}
-	if grown := heapInUse() - before; grown > 200_000 {
+	if grown := heapInUse(t) - before; grown > 200_000 {
 		t.Errorf("after Clear, %d bytes more are in use than before", grown)
 	}
 	runtime.KeepAlive(m)

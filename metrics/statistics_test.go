@@ -5,6 +5,7 @@ package metrics_test
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -46,18 +47,18 @@ func checkExact(t *testing.T, got map[string]any, values []int64) {
 	t.Helper()
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
-	var sum int64
+	sum, squares, size := new(big.Int), new(big.Int), big.NewInt(int64(n))
 	for _, v := range sorted {
-		sum += v
+		x := big.NewInt(v)
+		sum.Add(sum, x)
+		squares.Add(squares, x.Mul(x, x))
 	}
-	mean := float64(sum) / float64(n)
-	var squares float64
-	for _, v := range sorted {
-		squares += (float64(v) - mean) * (float64(v) - mean)
-	}
+	mean, _ := new(big.Rat).SetFrac(sum, size).Float64()
+	// The variance is (n * sum of squares - square of sum) / n^2.
+	squares.Mul(squares, size).Sub(squares, sum.Mul(sum, sum))
+	variance, _ := new(big.Rat).SetFrac(squares, size.Mul(size, size)).Float64()
 	want := map[string]any{
-		"count": int64(n), "min": sorted[0], "max": sorted[n-1],
-		"mean": mean, "stddev": math.Sqrt(squares / float64(n)),
+		"count": int64(n), "min": sorted[0], "max": sorted[n-1], "mean": mean, "stddev": math.Sqrt(variance),
 	}
 	for field, p := range map[string]float64{
 		"median": 0.5, "75%": 0.75, "90%": 0.9, "95%": 0.95, "99%": 0.99, "99.9%": 0.999, "99.99%": 0.9999,
@@ -76,7 +77,7 @@ func checkExact(t *testing.T, got map[string]any, values []int64) {
 	for field, w := range want {
 		wf, isFloat := w.(float64)
 		gf, _ := got[field].(float64)
-		if got[field] != w && !(isFloat && math.Abs(gf-wf) <= 1e-12*math.Abs(wf)) {
+		if got[field] != w && !(isFloat && math.Abs(gf-wf) <= 1e-15*math.Abs(wf)) {
 			t.Errorf("%s is %T %v, want %T %v", field, got[field], got[field], w, w)
 		}
 	}

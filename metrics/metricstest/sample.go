@@ -32,8 +32,6 @@ import (
 const (
 	decay              = 0.015 // per second
 	sampleClasses      = 6
-	sampleHistograms   = 100
-	referenceSamples   = 300
 	standardDeviations = 6
 )
 
@@ -246,6 +244,7 @@ func referenceSample(bursts []burst, rng *rand.Rand) composition {
 	var priorities []float64 // logarithms
 	var at time.Duration
 	for _, b := range bursts {
+		priorities = slices.Grow(priorities, b.n)
 		at += b.after
 		for range b.n {
 			// -ln u is exponentially distributed.
@@ -268,7 +267,7 @@ func referenceSample(bursts []burst, rng *rand.Rand) composition {
 // largest returns the n-th largest of the numbers.
 func largest(numbers []float64, n int) float64 {
 	pivot := numbers[len(numbers)/2]
-	var above, below []float64
+	above, below := make([]float64, 0, len(numbers)), make([]float64, 0, len(numbers))
 	for _, v := range numbers {
 		if v > pivot {
 			above = append(above, v)

@@ -1,0 +1,121 @@
+# Needs Go, git and make, and a C compiler for `make race` alone. The go command
+# fetches everything else.
+
+GO ?= go
+FUZZTIME ?= 5s
+BENCHFLAGS ?=
+LINTER := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+# All packages of all modules that go.work lists, and the modules' folders.
+ALL := github.com/regometer/regometer/...
+MODULES = $(shell $(GO) list -m -f '{{.Dir}}')
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+.PHONY: help
+help: ## List these targets
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '%-16s %s\n' "$$name" "$$text"; done
+
+##### Tests
+
+.PHONY: test
+test: ## Run the tests of all modules
+	$(GO) test $(ALL)
+
+.PHONY: test-slow
+test-slow: ## The same with those that build and run OPA: takes many minutes
+	REGOMETER_SLOW_TESTS=1 $(GO) test -timeout 60m $(ALL)
+
+.PHONY: race
+race: ## Run the tests under the race detector
+	$(GO) test -race $(ALL)
+
+.PHONY: test-root
+test-root: ## Build and test the root module as its importers see it, and its other builds
+	GOWORK=off $(GO) build ./...
+	GOWORK=off $(GO) build -gcflags=-lang=go1.22 ./metrics # the go line of OPA 1.0.0
+	GOWORK=off $(GO) test ./...
+	GOWORK=off GOOS=linux GOARCH=386 $(GO) test ./...
+	GOWORK=off $(GO) test -tags purego ./...
+	GOWORK=off GOEXPERIMENT=jsonv2 $(GO) test ./...
+
+.PHONY: test-opa
+test-opa: ## Test the adapter with the oldest and the newest OPA
+	cd opa && GOWORK=off REGOMETER_WANT_OPA=1.0.0 $(GO) test . ./metrics
+	cd opa && REGOMETER_WANT_OPA=1.22.0 $(GO) test . ./metrics
+
+.PHONY: fuzz-smoke
+fuzz-smoke: ## Run each fuzz target for FUZZTIME (5s)
+	@list=$$($(GO) test -list '^Fuzz' $(ALL)); \
+	awk '/^Fuzz/ { names[n++] = $$1 } \
+	     /^ok/   { for (i = 0; i < n; i++) print $$2, names[i]; n = 0 }' <<<"$$list" | \
+	while read -r package name; do \
+		echo "$$package $$name"; \
+		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package"; \
+	done
+
+.PHONY: cover
+cover: ## Print the share of statements that the tests run, and write coverage.out
+	$(GO) test -coverpkg $(ALL) -coverprofile coverage.out $(ALL)
+	$(GO) tool cover -func coverage.out | tail -n 1
+
+##### Inside OPA
+
+.PHONY: verify
+verify: ## Run OPA's own tests with and without the drop-in: about ten minutes
+	$(GO) run ./cmd/regometer verify
+
+.PHONY: verify-short
+verify-short: ## The same for a few of OPA's packages
+	$(GO) run ./cmd/regometer verify --quick
+
+##### Benchmarks
+
+.PHONY: bench
+bench: ## Measure beside OPA, print the tables, write docs/performance.md and the table in README.md
+	$(GO) run ./bench/cmd/benchtable $(BENCHFLAGS)
+	$(GO) run ./internal/project/readme
+
+.PHONY: bench-quick
+bench-quick: ## Run every benchmark once
+	$(GO) test -run '^$$' -bench . -benchtime 1x $(ALL)
+	$(GO) run ./bench/cmd/benchtable -quick -parts embedded,server
+
+##### Checks
+
+.PHONY: lint
+lint: ## Run the linters that .golangci.yml names
+	@for dir in $(MODULES); do echo "$${dir#$(CURDIR)/}"; (cd "$$dir" && $(GO) run $(LINTER) run ./...); done
+
+.PHONY: vet
+vet: ## Run go vet, also for the platforms that the tests do not run on
+	$(GO) vet $(ALL)
+	GOWORK=off GOOS=linux GOARCH=arm64 $(GO) vet ./...
+	GOWORK=off GOOS=linux GOARCH=386 $(GO) vet ./...
+	GOOS=windows $(GO) vet ./opa/opabuild/... ./cmd/regometer/...
+	GOOS=darwin $(GO) vet ./opa/opabuild/... ./cmd/regometer/...
+
+.PHONY: fmt-check
+fmt-check: ## Check that all Go files are formatted
+	@unformatted=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l); \
+	if [ -n "$$unformatted" ]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
+
+.PHONY: tidy-check
+tidy-check: ## Check that all go.mod and go.sum files are tidy
+	@for dir in $(MODULES); do (cd "$$dir" && GOWORK=off $(GO) mod tidy -diff) || \
+		{ echo "run: cd $${dir#$(CURDIR)/} && GOWORK=off go mod tidy"; exit 1; }; done
+
+.PHONY: release-check
+release-check: ## Build all modules from a module proxy, as published
+	$(GO) run ./internal/project/release check
+
+.PHONY: ci
+ci: ## Run everything that is run before a change is taken
+	.ci/run
+
+.PHONY: clean
+clean: ## Remove what the targets above leave here
+	rm -rf bin dist coverage.out *.prof *.test

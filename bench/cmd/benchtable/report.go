@@ -1,0 +1,403 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/regometer/regometer/bench"
+)
+
+// A report writes the page from the parts' results.
+type report struct{ parts map[string]results }
+
+// A line is what the page says about one comparison.
+type line struct {
+	title       string
+	opa, ours   string // time, bytes, allocations
+	time, bytes spread // ours by OPA's
+	hasBytes    bool
+	floor       spread // ours by the floor, if there is one
+	target      string
+	verdict     string
+	name        string // the benchmark's
+	limit       float64
+}
+
+// lines returns the comparisons of one of the catalogue's groups.
+func (r report) lines(group string) []line {
+	m := r.parts["metrics"]
+	var lines []line
+	for _, row := range bench.Rows {
+		if row.Group != group {
+			continue
+		}
+		for _, goroutines := range row.Goroutines {
+			name := fmt.Sprintf("case=%s/goroutines=%d", row.Name, goroutines)
+			if !m.has(name, "opa") || !m.has(name, "regometer") {
+				continue
+			}
+			l := m.compare(name)
+			l.title = row.Title
+			if len(row.Goroutines) > 1 {
+				l.title += fmt.Sprintf("; %d goroutines", goroutines)
+				if goroutines == 1 {
+					l.title = strings.TrimSuffix(l.title, "s")
+				}
+			}
+			if row.Target != nil && row.TargetGoroutines == goroutines {
+				l.target, l.verdict = judge(m, name, l, *row.Target)
+				l.limit = row.Target.Time
+			}
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
+func (r results) compare(name string) line {
+	return line{
+		name:     name,
+		opa:      r.figures(name, "opa"),
+		ours:     r.figures(name, "regometer"),
+		time:     r.ratio(name, "opa", nanoseconds),
+		bytes:    r.ratio(name, "opa", byteCount),
+		hasBytes: r.median(name, "opa", byteCount) > 0 || r.median(name, "regometer", byteCount) > 0,
+		floor:    r.ratio(name, "floor", nanoseconds),
+	}
+}
+
+func (r results) figures(name, impl string) string {
+	return fmt.Sprintf("%s, %s, %.0f", duration(r.median(name, impl, nanoseconds)),
+		size(r.median(name, impl, byteCount)), r.median(name, impl, allocations))
+}
+
+// judge returns a row's target in words, and whether it is met.
+func judge(m results, name string, l line, t bench.Target) (target, verdict string) {
+	var wants, missed []string
+	check := func(want string, ok bool, got string) {
+		wants = append(wants, want)
+		if !ok {
+			missed = append(missed, got)
+		}
+	}
+	if t.Time > 0 {
+		check(fmt.Sprintf("time %s", number(t.Time)), l.time.median <= t.Time, "time")
+	}
+	if t.Floor > 0 {
+		check(fmt.Sprintf("floor %s", number(t.Floor)), l.floor.median <= t.Floor, "floor")
+	}
+	if t.Bytes >= 0 {
+		check(fmt.Sprintf("bytes %s", number(t.Bytes)), l.bytes.median <= t.Bytes, "bytes")
+	}
+	check(fmt.Sprintf("%d allocs", t.Allocs), m.median(name, "regometer", allocations) <= float64(t.Allocs), "allocs")
+	return strings.Join(wants, ", "), verdictOf(missed)
+}
+
+func verdictOf(missed []string) string {
+	if len(missed) == 0 {
+		return "met"
+	}
+	return "**missed**: " + strings.Join(missed, ", ")
+}
+
+// writeTables prints the tables of whatever was measured.
+func (r report) writeTables(w io.Writer) error {
+	var b strings.Builder
+	if r.measured("metrics") {
+		for _, group := range []string{bench.Targets, bench.Others} {
+			r.writeGroup(&b, group)
+		}
+	}
+	if r.measured("embedded") {
+		r.writeEmbedded(&b)
+	}
+	if r.measured("server") {
+		r.writeServer(&b)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r report) measured(part string) bool { return len(r.parts[part].samples) > 0 }
+
+func (r report) writeGroup(b *strings.Builder, group string) {
+	lines := r.lines(group)
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n### %s\n\n", group)
+	if group == bench.Targets {
+		b.WriteString("| case | OPA: time, bytes, allocs | Regometer: time, bytes, allocs | time | bytes | to floor | target, at most | |\n|---|---|---|---|---|---|---|---|\n")
+	} else {
+		b.WriteString("| case | OPA: time, bytes, allocs | Regometer: time, bytes, allocs | time | bytes | to floor |\n|---|---|---|---|---|---|\n")
+	}
+	for _, l := range lines {
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |", l.title, l.opa, l.ours, l.timeText(), l.bytesText(), l.floorText())
+		if group == bench.Targets {
+			fmt.Fprintf(b, " %s | %s |", l.target, l.verdict)
+		}
+		b.WriteString("\n")
+	}
+}
+
+func (l line) timeText() string {
+	text := fmt.Sprintf("%s (%s–%s)", number(l.time.median), number(l.time.least), number(l.time.most))
+	if l.time.median > 1 {
+		return "**" + text + " slower**"
+	}
+	return text
+}
+
+func (l line) bytesText() string {
+	if !l.hasBytes {
+		return "–"
+	}
+	if l.bytes.median > 1 {
+		return "**" + number(l.bytes.median) + " more**"
+	}
+	return number(l.bytes.median)
+}
+
+func (l line) floorText() string {
+	if l.floor.median == 0 || math.IsInf(l.floor.median, 0) {
+		return "–"
+	}
+	return number(l.floor.median)
+}
+
+// An addition is what metrics add to a decision without them.
+type addition struct {
+	title  string
+	name   string // of the variant
+	time   spread // ours by what OPA's package adds with json.Marshal
+	allocs [2]float64
+	limit  float64
+	most   float64 // allocations
+}
+
+// additions are the two rows of the embedded decision that have a target.
+func (r report) additions() []addition {
+	e := r.parts["embedded"]
+	rows := []addition{
+		{title: "what metrics add, All and json.Marshal", name: "case=marshal", limit: 0.65, most: 20},
+		{title: "what metrics add, AppendJSON", name: "case=append", limit: 0.3, most: 4},
+	}
+	const noop, marshal = "case=noop", "case=marshal"
+	added := func(impl, name, unit string, run int) float64 {
+		return e.samples[key{name, impl}][run][unit] - e.samples[key{noop, impl}][run][unit]
+	}
+	for i := range rows {
+		row := &rows[i]
+		runs := min(len(e.samples[key{noop, "opa"}]), len(e.samples[key{noop, "regometer"}]))
+		row.time = spreadOf(runs, func(run int) float64 {
+			return added("regometer", row.name, nanoseconds, run) / added("opa", marshal, nanoseconds, run)
+		})
+		row.allocs = [2]float64{
+			e.median(marshal, "opa", allocations) - e.median(noop, "opa", allocations),
+			e.median(row.name, "regometer", allocations) - e.median(noop, "regometer", allocations),
+		}
+	}
+	return rows
+}
+
+// Targets of the instrumented decision.
+const (
+	instrumentedTime  = 0.55
+	instrumentedBytes = 0.22
+)
+
+func (r report) writeEmbedded(b *strings.Builder) {
+	e := r.parts["embedded"]
+	b.WriteString("\n### A decision in a program that uses OPA as a library\n\n")
+	b.WriteString("| case | OPA: time, bytes, allocs | the drop-in: time, bytes, allocs | time | bytes | target, at most | |\n|---|---|---|---|---|---|---|\n")
+	for _, c := range []struct{ name, title string }{
+		{"case=noop", "NoOp: no metrics"},
+		{"case=marshal", "All and json.Marshal"},
+		{"case=append", "AppendJSON (OPA: MarshalJSON)"},
+		{"case=instrumented", "instrumented, All and json.Marshal"},
+	} {
+		l := e.compare(c.name)
+		if c.name == "case=instrumented" {
+			var missed []string
+			if l.time.median > instrumentedTime {
+				missed = append(missed, "time")
+			}
+			if l.bytes.median > instrumentedBytes {
+				missed = append(missed, "bytes")
+			}
+			l.target = fmt.Sprintf("time %s, bytes %s", number(instrumentedTime), number(instrumentedBytes))
+			l.verdict = verdictOf(missed)
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", c.title, l.opa, l.ours, l.timeText(), l.bytesText(), l.target, l.verdict)
+	}
+	for _, a := range r.additions() {
+		var missed []string
+		if a.time.median > a.limit {
+			missed = append(missed, "time")
+		}
+		if a.allocs[1] > a.most {
+			missed = append(missed, "allocs")
+		}
+		fmt.Fprintf(b, "| %s | %.0f allocs | %.0f allocs | %s |  | time %s, %.0f allocs | %s |\n",
+			a.title, a.allocs[0], a.allocs[1], line{time: a.time}.timeText(), number(a.limit), a.most, verdictOf(missed))
+	}
+}
+
+func (r report) writeServer(b *strings.Builder) {
+	s := r.parts["server"]
+	b.WriteString("\n### The server under load, decision log on\n\n")
+	b.WriteString("| request | | OPA | with the drop-in | ratio |\n|---|---|---|---|---|\n")
+	for _, mode := range serverModes {
+		name := "case=" + mode.name
+		for _, figure := range []struct {
+			title, unit string
+			text        func(float64) string
+		}{
+			{"time until the next answer", nanoseconds, duration},
+			{"processor time of the server", cpuTime, duration},
+			{"allocated", byteCount, size},
+			{"allocations", allocations, func(v float64) string { return fmt.Sprintf("%.0f", v) }},
+		} {
+			ratio := s.ratio(name, "opa", figure.unit)
+			fmt.Fprintf(b, "| `POST /v1/data/rbac/allow%s` | %s | %s | %s | %s (%s–%s) |\n", mode.query, figure.title,
+				figure.text(s.median(name, "opa", figure.unit)), figure.text(s.median(name, "regometer", figure.unit)),
+				number(ratio.median), number(ratio.least), number(ratio.most))
+		}
+	}
+}
+
+// save writes the page, its plots and the raw figures.
+func (r report) save(out string, raw map[string][]byte) error {
+	files := map[string][]byte{"performance.md": []byte(r.page())}
+	for part, text := range raw {
+		files[filepath.Join("performance", part+".txt")] = text
+	}
+	if r.measured("metrics") {
+		files[filepath.Join("performance", "ratios.svg")] = r.ratioPlot()
+	}
+	if r.measured("embedded") {
+		files[filepath.Join("performance", "decision.svg")] = r.decisionPlot()
+	}
+	if err := os.MkdirAll(filepath.Join(out, "performance"), 0o755); err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := replaceFile(filepath.Join(out, name), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaceFile writes a file whole or not at all.
+func replaceFile(name string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails once it is renamed
+	_, err = f.Write(text)
+	if err := cmp.Or(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// page is the text of docs/performance.md.
+func (r report) page() string {
+	var b strings.Builder
+	b.WriteString(`# Performance
+
+Regometer beside the metrics package of Open Policy Agent (OPA). This page is written by ` + "`make bench`" + ` from the
+figures in [performance/](performance), which are in the format of ` + "`go test -bench`" + `.
+
+How to read it:
+
+- A ratio is Regometer's figure divided by OPA's of the same run: 0.25 is four times as fast. It is the median of all runs,
+  with the least and the greatest in brackets. Times, bytes and allocations are medians. Rows where Regometer loses are bold.
+- The *floor* is the least that any implementation has to do for the case, measured in the same binary: reading the clock,
+  one allocation, an atomic add, the copy of a finished output. "To floor" is Regometer's time divided by it.
+- Collections are taken in rotation of 16 where sorting matters, values are scattered and above 255, and histograms that are
+  updated are kept at 100 to 200 values on both sides.
+- Each case has a test that both sides give the same output.
+
+`)
+	b.WriteString("| figures | date | machine | system | Go | OPA | command, in folder `bench` |\n|---|---|---|---|---|---|---|\n")
+	for _, part := range allParts {
+		if c := r.parts[part].config; r.measured(part) {
+			fmt.Fprintf(&b, "| %s | %s | %s, %s CPUs | %s/%s | %s | %s | `%s` |\n",
+				part, c["date"], c["cpu"], c["cpus"], c["goos"], c["goarch"], c["go"], c["opa"], c["command"])
+		}
+	}
+	if r.measured("metrics") {
+		b.WriteString("\n## The package\n\n![Time of Regometer by OPA's, by case](performance/ratios.svg)\n")
+		for _, group := range []string{bench.Targets, bench.Others} {
+			r.writeGroup(&b, group)
+		}
+	}
+	if r.measured("embedded") || r.measured("server") {
+		b.WriteString("\n## Inside OPA\n\nThe same OPA, once as it is and once with its package `v1/metrics` replaced by the drop-in, in turns.\n")
+	}
+	if r.measured("embedded") {
+		b.WriteString("\n![Time of a decision and of its metrics](performance/decision.svg)\n")
+		r.writeEmbedded(&b)
+	}
+	if r.measured("server") {
+		r.writeServer(&b)
+		fmt.Fprintf(&b, "\nBoth servers run on loopback with `--log-level error --set decision_logs.console=true` and %d clients in turns, on the same\nmachine as the clients. Bytes, allocations and processor time are the servers' own, from `/metrics`.\n", connections)
+	}
+	b.WriteString("\n## Running it yourself\n\n```\nmake bench                                           # all of this, about 15 minutes\ncd bench\ngo test -run '^$' -bench 'Metrics/case=request$'     # one case\ngo run ./cmd/benchtable -parts metrics -case request # the same, several runs, as a table\nbenchstat -col /impl ../docs/performance/metrics.txt # golang.org/x/perf/cmd/benchstat\n```\n")
+	return b.String()
+}
+
+// number writes a ratio with as many digits as say something.
+func number(v float64) string {
+	switch {
+	case v == 0:
+		return "0"
+	case v < 0.1:
+		return fmt.Sprintf("%.3f", v)
+	case v < 10:
+		return fmt.Sprintf("%.2f", v)
+	default:
+		return fmt.Sprintf("%.0f", v)
+	}
+}
+
+func duration(ns float64) string {
+	switch {
+	case ns < 1e3:
+		return significant(ns) + " ns"
+	case ns < 1e6:
+		return significant(ns/1e3) + " µs"
+	default:
+		return significant(ns/1e6) + " ms"
+	}
+}
+
+func size(bytes float64) string {
+	if bytes < 1000 {
+		return fmt.Sprintf("%.0f B", bytes)
+	}
+	return significant(bytes/1e3) + " KB"
+}
+
+// significant writes three digits.
+func significant(v float64) string {
+	switch {
+	case v < 10:
+		return fmt.Sprintf("%.2f", v)
+	case v < 100:
+		return fmt.Sprintf("%.1f", v)
+	default:
+		return fmt.Sprintf("%.0f", v)
+	}
+}

@@ -1,0 +1,124 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// results are one part's figures.
+type results struct {
+	config  map[string]string
+	samples map[key][]sample
+}
+
+// key names a benchmark without its implementation.
+type key struct {
+	name string // "case=request/goroutines=1"
+	impl string
+}
+
+// A sample is one run's figures by unit: ns/op, B/op, allocs/op, cpu-ns/op.
+type sample map[string]float64
+
+var (
+	configLine = regexp.MustCompile(`^([a-z]+): (.*)$`)
+	implPart   = regexp.MustCompile(`/impl=([a-z]+)(?:-\d+)?$`)
+)
+
+// parseResults reads the output of benchmarks. Nothing gives no results.
+func parseResults(text []byte) (results, error) {
+	r := results{config: map[string]string{}, samples: map[key][]sample{}}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if m := configLine.FindStringSubmatch(line); m != nil {
+			r.config[m[1]] = m[2]
+			continue
+		}
+		fields := strings.Fields(line)
+		if len(fields) < 4 || !strings.HasPrefix(line, "Benchmark") {
+			continue
+		}
+		_, name, _ := strings.Cut(fields[0], "/")
+		m := implPart.FindStringSubmatchIndex("/" + name)
+		if m == nil {
+			return r, fmt.Errorf("benchmark without impl=: %q", line)
+		}
+		k := key{strings.TrimPrefix(("/" + name)[:m[0]], "/"), ("/" + name)[m[2]:m[3]]}
+		s := sample{}
+		for i := 2; i+1 < len(fields); i += 2 {
+			v, err := strconv.ParseFloat(fields[i], 64)
+			if err != nil {
+				return r, fmt.Errorf("%q: %w", line, err)
+			}
+			s[fields[i+1]] = v
+		}
+		r.samples[k] = append(r.samples[k], s)
+	}
+	return r, nil
+}
+
+// The units.
+const (
+	nanoseconds = "ns/op"
+	byteCount   = "B/op"
+	allocations = "allocs/op"
+	cpuTime     = "cpu-ns/op"
+)
+
+func (r results) has(name, impl string) bool { return len(r.samples[key{name, impl}]) > 0 }
+
+// median returns the median of a figure over all runs.
+func (r results) median(name, impl, unit string) float64 {
+	var values []float64
+	for _, s := range r.samples[key{name, impl}] {
+		values = append(values, s[unit])
+	}
+	return median(values)
+}
+
+// spread is a figure's median with the least and the greatest of the runs.
+type spread struct{ median, least, most float64 }
+
+// ratio returns Regometer's figure by another side's, each of the same run.
+func (r results) ratio(name, other, unit string) spread {
+	ours, theirs := r.samples[key{name, "regometer"}], r.samples[key{name, other}]
+	return spreadOf(min(len(ours), len(theirs)), func(i int) float64 { return quotient(ours[i][unit], theirs[i][unit]) })
+}
+
+func spreadOf(runs int, figure func(run int) float64) spread {
+	var values []float64
+	for i := range runs {
+		values = append(values, figure(i))
+	}
+	if len(values) == 0 {
+		return spread{}
+	}
+	return spread{median(values), slices.Min(values), slices.Max(values)}
+}
+
+// quotient is a/b, and 0 for nothing of nothing.
+func quotient(a, b float64) float64 {
+	if a == 0 {
+		return 0
+	}
+	return a / b
+}
+
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	values = slices.Clone(values)
+	slices.Sort(values)
+	middle := len(values) / 2
+	if len(values)%2 == 1 {
+		return values[middle]
+	}
+	return (values[middle-1] + values[middle]) / 2
+}

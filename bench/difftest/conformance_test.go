@@ -1,0 +1,25 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package difftest
+
+import (
+	"testing"
+
+	opa "github.com/open-policy-agent/opa/v1/metrics"
+	"github.com/regometer/regometer/metrics/metricstest"
+)
+
+// A check of the conformance suite that OPA's own package fails is a wrong
+// check.
+func TestOPAConforms(t *testing.T) {
+	metricstest.Run(t, opa.New)
+}
+
+func TestOPANoOpConforms(t *testing.T) {
+	metricstest.RunNoOp(t, opa.NoOp)
+}
+
+func TestOPAStatisticsConforms(t *testing.T) {
+	metricstest.RunStatistics(t, opa.Statistics)
+}

@@ -1,0 +1,6 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package difftest compares package metrics with the package of Open Policy
+// Agent that it replaces. It has only tests.
+package difftest

@@ -1,0 +1,15 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !dropin
+
+package embedded
+
+import "github.com/open-policy-agent/opa/v1/metrics"
+
+const impl = "opa"
+
+func appendJSON(dst []byte, m metrics.Metrics) ([]byte, error) {
+	bs, err := m.MarshalJSON()
+	return append(dst, bs...), err
+}

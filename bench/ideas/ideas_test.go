@@ -1,0 +1,103 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ideas
+
+import (
+	"flag"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+var ideas = []idea{
+	// Of the proposal.
+	pair("handwritten_json_of_a_map", encodingJSON, handWritten),
+	pair("handwritten_json_in_place", opaMarshal, handWrittenMarshal),
+	pair("keys_kept_in_the_collection", keysFormatted, keysKept),
+	pair("keys_kept_and_used_once", keysFormattedOnce, keysKeptOnce),
+	pair("keys_kept_in_a_table", keysFormatted, keysInTable),
+	pair("keys_kept_escaped", keysEscaped, keysReady),
+	pair("integers_without_fmt", integersByFmt, integersByStrconv),
+	pair("string_without_fmt", opaString, stringByStrconv),
+	pair("percentile_list_shared", percentileListPerCall, percentileListShared),
+	pair("percentile_list_behind_interface", percentileListEscaping, percentileListSharedBehind),
+	pair("percentiles_as_constants", percentileListPerCall, percentilesAsConstants),
+	pair("field_names_interned", fieldsByConstant, fieldsInterned),
+	pair("field_names_as_labels", fieldsQuoted, fieldsAsLabels),
+	pair("builder_pooled", builderMade, builderPooled),
+	pair("builder_pooled_or_sized", builderSized, builderPooled),
+	// Beyond it.
+	pair("floats_as_integers", floatsByStrconv, floatsAsIntegers),
+	pair("boxes_shared", boxesEach, boxesShared),
+	pair("clock_since_a_base", nowClock, baseClock),
+	pair("timer_without_mutex", mutexTimer, atomicTimer),
+	pair("ids_instead_of_pointers", appendPointers, appendIDs),
+	pair("collection_inline", opaCollection, inlineCollection),
+	pair("priority_as_time", priorityAsWeight, priorityAsTime),
+	pair("merge_into_order", sortAll, sortFreshAndMerge),
+	pair("sums_kept", sumsAnew, sumsKept),
+}
+
+// idea is a step with and without an idea.
+type idea struct {
+	name          string
+	without, with func(b *testing.B)
+	check         func(t *testing.T)
+}
+
+// pair makes an idea of two ways to do a step. Each makes a function that does
+// the step once for each call and returns the result, which is valid until the
+// next call.
+func pair[T any](name string, without, with func() func() T) idea {
+	bench := func(side func() func() T) func(*testing.B) {
+		return func(b *testing.B) {
+			do := side()
+			b.ReportAllocs()
+			for b.Loop() {
+				do()
+			}
+		}
+	}
+	return idea{name, bench(without), bench(with), func(t *testing.T) {
+		want, got := without(), with()
+		for i := range 50 {
+			if want, got := want(), got(); !reflect.DeepEqual(want, got) {
+				t.Fatalf("call %d: without the idea %v, with it %v", i, want, got)
+			}
+		}
+	}}
+}
+
+// In every other run the sides swap places, so that neither always runs on
+// the warmer machine.
+var reverse = flag.Bool("reverse", false, "measure impl=with before impl=without")
+
+func BenchmarkIdeas(b *testing.B) {
+	for _, idea := range ideas {
+		b.Run("idea="+idea.name, func(b *testing.B) {
+			impls := []string{"without", "with"}
+			if *reverse {
+				slices.Reverse(impls)
+			}
+			for _, impl := range impls {
+				run := idea.without
+				if impl == "with" {
+					run = idea.with
+				}
+				b.Run("impl="+impl, run)
+			}
+		})
+	}
+}
+
+// Both ways must give the same, or their times say nothing.
+func TestSameResults(t *testing.T) {
+	t.Parallel()
+	for _, idea := range ideas {
+		t.Run(idea.name, func(t *testing.T) {
+			t.Parallel()
+			idea.check(t)
+		})
+	}
+}

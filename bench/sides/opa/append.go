@@ -1,0 +1,12 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package side
+
+import "github.com/open-policy-agent/opa/v1/metrics"
+
+// appendJSON is what a user of OPA's package has to write.
+func appendJSON(dst []byte, m metrics.Metrics) ([]byte, error) {
+	bs, err := m.MarshalJSON()
+	return append(dst, bs...), err
+}

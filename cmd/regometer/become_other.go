@@ -1,0 +1,32 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !unix
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+)
+
+// become runs the program at path with this process's streams and returns its
+// exit status. An interrupt from the console reaches both; this process
+// leaves it to the program.
+func become(path string, argv []string) error {
+	signal.Ignore(os.Interrupt)
+	cmd := exec.Command(path, argv[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return statusError(exit.ExitCode())
+	}
+	if err != nil {
+		return fmt.Errorf("running %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/regometer/regometer/opa/opabuild"
+)
+
+const opaFlagUsage = "OPA's `version`, or the folder of its source (default \"" + opabuild.DefaultVersion + "\")"
+
+func newBuildCommand() *cobra.Command {
+	var o opabuild.Options
+	cmd := &cobra.Command{
+		Use:   "build",
+		Short: "Build an opa binary with the drop-in",
+		Long: `Builds an opa binary with the drop-in and prints its path.
+
+OPA's source comes from the Go module proxy or from a folder, which is only read.
+The binary is built as OPA's own Makefile does, without C, and kept: it is built
+anew when OPA, the drop-in or Go changes. The first build takes a few minutes.
+
+The drop-in is tested with OPA ` + opabuild.OldestVersion + ` to ` + opabuild.NewestVersion + `. Older releases are refused, newer ones
+are tried with a warning. Before the build OPA's source is searched for names,
+methods and fields of its metrics package that it uses and the drop-in lacks, or
+has with another signature: it is refused if there are any, and they are named.
+What this search cannot see, the compiler finds.
+
+GOOS and GOARCH build for another system.`,
+		Example: `  regometer build -o opa
+  regometer build --opa 1.4.0 -o opa-1.4.0
+  regometer build --opa ../opa -o opa
+  regometer build --unmodified -o opa-as-it-is`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Progress = cmd.ErrOrStderr()
+			path, err := opabuild.Build(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
+			return err
+		},
+	}
+	addOPAFlag(cmd, &o.OPA)
+	cmd.Flags().StringVarP(&o.Output, "output", "o", "", "`file` to write; without it the binary stays in the cache")
+	cmd.Flags().BoolVar(&o.Unmodified, "unmodified", false, "build OPA as it is, for comparisons")
+	return cmd
+}
+
+// addOPAFlag adds the flag that says which OPA is meant.
+func addOPAFlag(cmd *cobra.Command, opa *string) {
+	cmd.Flags().StringVar(opa, "opa", "", opaFlagUsage)
+}

@@ -1,0 +1,264 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package demo
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// lineWidth is what the report keeps to.
+const lineWidth = 96
+
+// write writes the report, as JSON or as text.
+func (r *result) write(w io.Writer, asJSON bool) error {
+	var err error
+	if asJSON {
+		encoder := json.NewEncoder(w)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		err = encoder.Encode(r)
+	} else {
+		_, err = w.Write(r.text())
+	}
+	return err
+}
+
+// keep writes the report into a folder in both forms.
+func (r *result) keep(dir string) error {
+	for name, asJSON := range map[string]bool{"report.txt": false, "report.json": true} {
+		var b bytes.Buffer
+		err := errors.Join(
+			r.write(&b, asJSON),
+			os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o666),
+		)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *result) text() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "OPA %s with Regometer's metrics package: %s requests, one at a time (seed %d)\n",
+		r.OPA, thousands(r.Requests), r.Seed)
+	if r.Incomplete != "" {
+		fmt.Fprint(&b, "\nThe run ended early. This is what had been measured until then.\n")
+	}
+	r.writeDecisions(&b)
+	r.writeExamples(&b)
+	r.writeStages(&b)
+	if r.Comparison != nil {
+		r.writeComparison(&b)
+	}
+	fmt.Fprint(&b, `
+What next
+  regometer opa -- run --server ./policy   this OPA with your policy; all after -- is OPA's own
+  regometer build -o opa                   a binary to keep
+  regometer verify                         OPA's own tests, with and without the drop-in
+`)
+	return b.Bytes()
+}
+
+var outcomeNotes = map[outcome]string{
+	undefined: "no such document, no rule applies, or no answer to a query",
+	failed:    "a built-in function failed, with strict-builtin-errors",
+	other:     "neither yes nor no: a list, a token's claims, bindings",
+	malformed: "a broken body: HTTP status 400, which OPA never logs",
+}
+
+func (r *result) writeDecisions(b *bytes.Buffer) {
+	rows := [][]string{{"Decisions by outcome", "sent", "logged", ""}}
+	var sent, logged int
+	for _, d := range r.Decisions {
+		inLog := thousands(d.Logged)
+		if d.Outcome == malformed && d.Logged == 0 {
+			inLog = "–"
+		}
+		rows = append(rows, []string{"  " + string(d.Outcome), thousands(d.Sent), inLog, outcomeNotes[d.Outcome]})
+		sent += d.Sent
+		logged += d.Logged
+	}
+	rows = append(rows, []string{"  total", thousands(sent), thousands(logged), ""})
+	fmt.Fprintln(b)
+	writeTable(b, "lrrl", rows)
+	switch err := r.consistent(); {
+	case r.Incomplete != "":
+	case err != nil:
+		fmt.Fprintf(b, "  Not as it must be: %v\n", err)
+	default:
+		fmt.Fprintln(b, "  Every answer was the expected one, and the decision log agrees with what was sent.")
+	}
+}
+
+func (r *result) writeExamples(b *bytes.Buffer) {
+	if r.Metrics != nil {
+		fmt.Fprint(b, "\nOne decision's own metrics (POST /v1/data/rbac/allow?metrics=true), times in nanoseconds\n  ")
+		_ = json.Indent(b, r.Metrics, "  ", "  ") // cannot fail: it was decoded as JSON
+		fmt.Fprintln(b)
+	}
+	var metrics map[string]json.RawMessage
+	if json.Unmarshal(r.Instrumented, &metrics) != nil {
+		return
+	}
+	fmt.Fprint(b, "\nAn instrumented one's (POST /v1/data/rbac/decision?instrument=true), long lines cut\n  {\n")
+	keys := make([]string, 0, len(metrics))
+	for key := range metrics {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for i, key := range keys {
+		comma := ","
+		if i == len(keys)-1 {
+			comma = ""
+		}
+		fmt.Fprintln(b, cut(fmt.Sprintf("    %q: %s%s", key, metrics[key], comma)))
+	}
+	fmt.Fprintln(b, "  }")
+}
+
+func (r *result) writeStages(b *bytes.Buffer) {
+	rows := [][]string{{"Stages, from the decision log", "p50", "p95", "p99", "max", "count", "unfinished"}}
+	unfinished := false
+	for _, s := range r.Stages {
+		row := []string{strings.Repeat("  ", s.Depth+1) + s.Name, "–", "–", "–", "–", thousands(s.Count), ""}
+		if s.Count > 0 {
+			row[1], row[2], row[3], row[4] = duration(s.P50), duration(s.P95), duration(s.P99), duration(s.Max)
+		}
+		if s.Unfinished > 0 {
+			row[6] = thousands(s.Unfinished)
+			unfinished = true
+		}
+		rows = append(rows, row)
+	}
+	if len(r.Stages) == 0 {
+		return
+	}
+	fmt.Fprintln(b)
+	writeTable(b, "lrrrrrr", rows)
+	fmt.Fprint(b, `  A stage lies within the one that it is indented under. Percentiles are by nearest rank, over
+  the decisions that have the stage; only instrumented ones have eval_op_….
+`)
+	if unfinished {
+		fmt.Fprint(b, `  Unfinished: logged as 0, because OPA wrote the event before it stopped the timer (POST
+  /v1/query does so), or because the clock is coarse. They are not in the percentiles.
+`)
+	}
+}
+
+func (r *result) writeComparison(b *bytes.Buffer) {
+	c := r.Comparison
+	labels := map[string]string{
+		"handler_time": "  time in the HTTP handler", "busy_time": "  scheduler busy",
+		"allocated_bytes": "  allocated bytes", "allocations": "  allocations",
+	}
+	rows := [][]string{{"Per decision, same requests", "unmodified", "drop-in", "ratio", "by round"}}
+	for _, f := range c.PerDecision {
+		show := func(n number) string {
+			switch {
+			case math.IsNaN(float64(n)):
+				return "n/a"
+			case f.Unit == "s":
+				return duration(int64(math.Round(float64(n) * 1e9)))
+			default:
+				return strings.TrimSpace(thousands(int(math.Round(float64(n)))) + " " + f.Unit)
+			}
+		}
+		ratio, spread := "n/a", ""
+		if !math.IsNaN(float64(f.Ratio)) {
+			ratio = fmt.Sprintf("%.2f", f.Ratio)
+			spread = fmt.Sprintf("%.2f to %.2f", f.RatioMin, f.RatioMax)
+		}
+		rows = append(rows, []string{labels[f.Name], show(f.Unmodified), show(f.DropIn), ratio, spread})
+	}
+	fmt.Fprintln(b)
+	writeTable(b, "lrrrr", rows)
+	fmt.Fprintf(b, `  Medians of %d rounds of %s decisions a side; the sides take turns every %d requests. The
+  ratio is drop-in to unmodified: below 1 the drop-in is ahead. All that the server does for a
+  decision is in it: HTTP, JSON, the policy, the decision log. From each server's /metrics
+  before and after: http_request_duration_seconds; go_cpu_classes_total less _idle (all that
+  Go counts as busy, waiting for a core and garbage collection too);
+  go_memstats_alloc_bytes_total; go_memstats_mallocs_total.
+`, c.Rounds, thousands(c.DecisionsPerRound), blockSize)
+}
+
+// duration writes nanoseconds with three digits and a unit.
+func duration(ns int64) string {
+	value, unit := float64(ns), "ns"
+	for _, next := range []string{"µs", "ms", "s"} {
+		if math.Abs(value) < 999.5 {
+			break
+		}
+		value, unit = value/1000, next
+	}
+	digits := 0
+	if unit != "ns" {
+		switch v := math.Abs(value); {
+		case v < 9.995:
+			digits = 2
+		case v < 99.95:
+			digits = 1
+		}
+	}
+	return strconv.FormatFloat(value, 'f', digits, 64) + " " + unit
+}
+
+// thousands writes a number with commas.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	first := 0
+	if n < 0 {
+		first = 1
+	}
+	for i := len(s) - 3; i > first; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// cut shortens a line to lineWidth.
+func cut(line string) string {
+	runes := []rune(line)
+	if len(runes) <= lineWidth {
+		return line
+	}
+	return string(runes[:lineWidth-1]) + "…"
+}
+
+// writeTable writes rows in columns that are aligned to the left (l) or right
+// (r).
+func writeTable(b *bytes.Buffer, align string, rows [][]string) {
+	widths := make([]int, len(align))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			if i > 0 {
+				line.WriteString("  ")
+			}
+			padding := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if align[i] == 'r' {
+				line.WriteString(padding + cell)
+			} else {
+				line.WriteString(cell + padding)
+			}
+		}
+		fmt.Fprintln(b, strings.TrimRight(line.String(), " "))
+	}
+}

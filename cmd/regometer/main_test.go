@@ -1,0 +1,186 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
+// With this variable set the test binary is the command itself, for the tests
+// that need a process of their own.
+const isCommand = "REGOMETER_TEST_IS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(isCommand) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// command returns the command as a process, with a cache of its own.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = append(os.Environ(), isCommand+"=1", "REGOMETER_CACHE="+t.TempDir())
+	return cmd
+}
+
+// tinyOPA returns a source tree in the shape of OPA's. Its program copies its
+// input, tells its arguments on standard error and exits with their number.
+func tinyOPA(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module github.com/open-policy-agent/opa\n\ngo 1.22\n",
+		"main.go": `package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() {
+	io.Copy(os.Stdout, os.Stdin)
+	fmt.Fprintf(os.Stderr, "%q\n", os.Args)
+	os.Exit(len(os.Args) - 1)
+}
+`,
+		"v1/version/version.go":      "package version\n\nvar Version = \"1.5.0\"\n",
+		"v1/metrics/metrics.go":      "package metrics\n",
+		"v1/metrics/metrics_test.go": "package metrics\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nfunc TestSlow(*testing.T) { time.Sleep(time.Minute) }\n",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestGolden compares what the command prints, and its exit status, with
+// testdata. None of it needs a network.
+func TestGolden(t *testing.T) {
+	tree, empty := tinyOPA(t), t.TempDir()
+	t.Setenv("REGOMETER_CACHE", filepath.Join(t.TempDir(), "cache"))
+	t.Setenv("GOMODCACHE", t.TempDir())
+	t.Setenv("GOPROXY", "off")
+	for _, c := range []struct {
+		name, args string
+		setup      func(t *testing.T)
+	}{
+		{name: "help", args: "--help"},
+		{name: "help-build", args: "build --help"},
+		{name: "help-opa", args: "opa --help"},
+		{name: "help-patch", args: "patch --help"},
+		{name: "help-verify", args: "verify --help"},
+		{name: "help-version", args: "version --help"},
+		{name: "unknown-command", args: "biuld"},
+		{name: "unknown-flag", args: "build --unknown"},
+		{name: "build-argument", args: "build opa"},
+		{name: "build-no-such-folder", args: "build --opa ./no-such-folder"},
+		{name: "build-not-opa", args: "build --opa EMPTY"},
+		{name: "build-too-old", args: "build --opa 0.68.0"},
+		{name: "build-no-network", args: "build --opa 1.22.0"},
+		{name: "build-no-go", args: "build --opa 1.22.0", setup: func(t *testing.T) { t.Setenv("PATH", empty) }},
+		{name: "patch-no-folder", args: "patch"},
+		{name: "patch-not-opa", args: "patch EMPTY"},
+		{name: "patch-revert-unpatched", args: "patch --revert TREE"},
+		{name: "verify-no-such-package", args: "verify --opa TREE --packages v1/nothing"},
+		{name: "verify-both", args: "verify --quick --packages v1/metrics"},
+		{name: "verify-bad-pattern", args: "verify --run ("},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.setup != nil {
+				c.setup(t)
+			}
+			folders := strings.NewReplacer("EMPTY", empty, "TREE", tree)
+			var args []string
+			for _, a := range strings.Fields(c.args) {
+				args = append(args, folders.Replace(a))
+			}
+			var stdout, stderr bytes.Buffer
+			status := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
+			got := fmt.Sprintf("$ regometer %s\n-- status %d\n-- stdout\n%s-- stderr\n%s", c.args, status, &stdout, &stderr)
+			got = strings.NewReplacer(empty, "EMPTY", tree, "TREE").Replace(got)
+			got = regexp.MustCompile(`(?m)^\[ *\d+\.\ds\]`).ReplaceAllString(got, "[  0.0s]")
+			file := filepath.Join("testdata", c.name+".txt")
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// TestExamples makes sure that the examples in the help are valid calls.
+func TestExamples(t *testing.T) {
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		if cmd.Example == "" && cmd.Name() != "help" && cmd.Name() != "completion" && cmd.Parent() != nil && cmd.Parent().Name() != "completion" {
+			t.Errorf("%s has no example", cmd.CommandPath())
+		}
+		for line := range strings.Lines(cmd.Example) {
+			line, _, _ = strings.Cut(strings.TrimSpace(line), " >")
+			words := strings.Fields(line)
+			if len(words) == 0 || words[0] != "regometer" {
+				t.Errorf("%s: example %q", cmd.CommandPath(), line)
+				continue
+			}
+			root := newRootCommand()
+			found, args, err := root.Find(words[1:])
+			if err == nil {
+				err = found.ParseFlags(args)
+			}
+			if err == nil {
+				err = found.ValidateArgs(found.Flags().Args())
+			}
+			if err == nil {
+				err = found.ValidateFlagGroups()
+			}
+			if err != nil || found == root {
+				t.Errorf("%s: example %q: %v", cmd.CommandPath(), line, err)
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			check(sub)
+		}
+	}
+	check(newRootCommand())
+}
+
+func TestVersion(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if status := run(t.Context(), []string{"version"}, nil, &stdout, &stderr); status != 0 {
+		t.Fatalf("status %d: %s", status, &stderr)
+	}
+	want := regexp.MustCompile(`^regometer: .+\ngo: go\S+ \w+/\w+\nopa: v1\.0\.0 to v1\.22\.0 \(by default v1\.22\.0\)\ndrop-in: sha256:[0-9a-f]{64}\n$`)
+	if !want.MatchString(stdout.String()) {
+		t.Errorf("prints\n%s", &stdout)
+	}
+}

@@ -1,0 +1,38 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/regometer/regometer/opa/opabuild"
+)
+
+func newOPACommand() *cobra.Command {
+	var o opabuild.Options
+	cmd := &cobra.Command{
+		Use:   "opa [--opa VERSION|DIR] [--] ARGS...",
+		Short: "Run opa with the drop-in, built if need be",
+		Long: `Runs opa with the drop-in, with the arguments after "--". The process becomes
+OPA: its exit status, signals and streams are OPA's own. If that opa is not built
+yet, it is built first, with progress on standard error.`,
+		Example: `  regometer opa -- run --server --addr 127.0.0.1:8181 policy.rego
+  regometer opa -- eval --metrics --format pretty '1 + 2'
+  regometer opa --opa 1.4.0 -- version`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Progress = cmd.ErrOrStderr()
+			path, err := opabuild.Build(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			return become(path, append([]string{"opa"}, args...))
+		},
+	}
+	addOPAFlag(cmd, &o.OPA)
+	cmd.Flags().BoolVar(&o.Unmodified, "unmodified", false, "run OPA as it is, for comparisons")
+	// What follows the first argument that is no flag is OPA's.
+	cmd.Flags().SetInterspersed(false)
+	return cmd
+}

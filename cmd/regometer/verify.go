@@ -1,0 +1,85 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/regometer/regometer/opa/opabuild"
+)
+
+func newVerifyCommand() *cobra.Command {
+	var o opabuild.VerifyOptions
+	var quick bool
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Run OPA's own tests with and without the drop-in",
+		Long: `Runs OPA's own tests on OPA as it is and on OPA with the drop-in, with the tags
+that OPA's own CI uses, one package after another, and prints them side by side.
+The exit status is 1 if a test fails, is missing or is skipped with the drop-in
+but not on the unmodified OPA. Before that is said, both run once more, so that a
+test which fails now and then does not count; it is reported as flaky.
+
+A test that fails on the unmodified OPA too is reported as such: some want tools
+or hosts that this machine lacks. Not run with the drop-in are tests of unexported
+names of a file that it replaces; they are named. The packages by default:
+` + wrap(opabuild.VerifyPackages) + `
+v1/plugins/rest, whose tests want hosts on the Internet, runs only if it is named.
+With --quick:
+` + wrap(opabuild.QuickPackages) + `
+All of it takes half an hour the first time, then about five minutes a side.`,
+		Example: `  regometer verify --quick
+  regometer verify --packages v1/metrics,v1/plugins/...
+  regometer verify --packages cmd --run TestEval --count 3
+  regometer verify --opa ../opa --keep verify-output`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if quick {
+				o.Packages = opabuild.QuickPackages
+			}
+			o.Progress = cmd.ErrOrStderr()
+			report, err := opabuild.Verify(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			if err := report.Write(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			if !report.OK() {
+				return statusError(exitFailure)
+			}
+			return nil
+		},
+	}
+	addOPAFlag(cmd, &o.OPA)
+	flags := cmd.Flags()
+	flags.StringSliceVar(&o.Packages, "packages", nil, "`folders` in OPA's tree, with commas; /... takes those below too")
+	flags.BoolVar(&quick, "quick", false, "run a few packages only")
+	flags.StringVar(&o.Run, "run", "", "run only the tests that match this `pattern`, as go test does")
+	flags.IntVar(&o.Count, "count", 1, "run each test so many times")
+	flags.StringVar(&o.Keep, "keep", "", "`folder` to write the output of what failed to")
+	cmd.MarkFlagsMutuallyExclusive("packages", "quick")
+	return cmd
+}
+
+// wrap lists names in lines of under 80 characters.
+func wrap(names []string) string {
+	var b strings.Builder
+	column := 0
+	for _, name := range names {
+		if column > 0 && column+len(name)+1 > 79 {
+			b.WriteByte('\n')
+			column = 0
+		}
+		if column == 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteByte(' ')
+		b.WriteString(name)
+		column += len(name) + 1
+	}
+	return b.String()
+}

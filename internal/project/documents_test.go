@@ -1,0 +1,247 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package project
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The commands and programs in these are run, from top to bottom, as by a person
+// who types them in.
+var executed = []string{"README.md", "CONTRIBUTING.md"}
+
+// What these link to or name has to exist.
+var documents = append(executed[:len(executed):len(executed)], "RELEASING.md", "CHANGELOG.md")
+
+// A block is a fenced block of a document. How it is tried out is said by a
+// comment before it, such as <!-- run: server -->:
+//
+//	(none)   in the repository's root
+//	server   the same; it starts a server, which is interrupted once it answers
+//	module   in a new module, as if the repository were released
+type block struct {
+	language, mode, text string
+	line                 int
+}
+
+var fence = regexp.MustCompile("(?ms)^(?:<!-- run: ([a-z]+) -->\n)?```([a-z]+)\n(.*?)^```$")
+
+func blocks(t *testing.T, document string) (found []block) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range fence.FindAllSubmatchIndex(text, -1) {
+		group := func(i int) string {
+			if at[2*i] < 0 {
+				return ""
+			}
+			return string(text[at[2*i]:at[2*i+1]])
+		}
+		found = append(found, block{group(2), group(1), group(3), 1 + bytes.Count(text[:at[0]], []byte("\n"))})
+	}
+	if fences := bytes.Count(text, []byte("\n```")); fences != 2*len(found) {
+		t.Errorf("%s: %d fences, but %d blocks with a language were found", document, fences, len(found))
+	}
+	return found
+}
+
+// TestDocumentsNameTargets: every `make target` in running text exists.
+func TestDocumentsNameTargets(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range documents {
+		text, err := os.ReadFile(filepath.Join(root, document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range regexp.MustCompile("`make ([a-z-]+)").FindAllSubmatch(text, -1) {
+			if !bytes.Contains(makefile, []byte("\n"+string(match[1])+":")) {
+				t.Errorf("%s names make %s, which the Makefile lacks", document, match[1])
+			}
+		}
+	}
+}
+
+// TestDocumentsLink: every file that a document links to exists.
+func TestDocumentsLink(t *testing.T) {
+	for _, document := range documents {
+		text, err := os.ReadFile(filepath.Join(root, document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`).FindAllSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(root, string(match[1]))); err != nil {
+				t.Errorf("%s links to %s: %v", document, match[1], err)
+			}
+		}
+	}
+}
+
+// TestDocumentsGo runs the programs in the documents.
+func TestDocumentsGo(t *testing.T) {
+	for _, document := range executed {
+		for _, b := range blocks(t, document) {
+			if b.language != "go" {
+				continue
+			}
+			file := filepath.Join(t.TempDir(), "main.go")
+			if err := os.WriteFile(file, []byte(b.text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			// A module that may import all of the others and OPA.
+			dir := filepath.Join(root, "examples", "embed")
+			if out, err := run(t.Context(), dir, nil, "go", "run", file); err != nil {
+				t.Errorf("%s:%d: %v", document, b.line, err)
+			} else {
+				t.Logf("%s:%d prints\n%s", document, b.line, out)
+			}
+		}
+	}
+}
+
+// TestDocumentsCommands runs the commands in the documents.
+func TestDocumentsCommands(t *testing.T) {
+	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
+		t.Skip("builds and runs OPA: make test-slow runs it")
+	}
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("needs bash")
+	}
+	release, err := NewRelease(t.Context(), root, "v0.0.1-check", io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := release.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	bin := filepath.Join(root, "bin")
+	if _, err := os.Stat(bin); os.IsNotExist(err) {
+		t.Cleanup(func() { os.RemoveAll(bin) })
+	}
+	gobin := t.TempDir()
+	env := []string{
+		"GOBIN=" + gobin,
+		"PATH=" + gobin + string(filepath.ListSeparator) + os.Getenv("PATH"),
+		"REGOMETER_SLOW_TESTS=", // or make test would run this test again
+	}
+	opaTree := copyOPA(t)
+	module := t.TempDir()
+	if _, err := run(t.Context(), module, []string{"GOWORK=off"}, "go", "mod", "init", "example.com/app"); err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range executed {
+		for _, b := range blocks(t, document) {
+			if b.language != "sh" {
+				continue
+			}
+			script := "set -euo pipefail\n" + strings.ReplaceAll(b.text, "path/to/opa", opaTree)
+			t.Run(fmt.Sprintf("%s:%d", document, b.line), func(t *testing.T) {
+				start := time.Now()
+				switch b.mode {
+				case "":
+					if _, err := run(t.Context(), root, env, "bash", "-c", script); err != nil {
+						t.Fatal(err)
+					}
+				case "module":
+					env := append(append([]string{}, env...), release.Env()...)
+					if _, err := run(t.Context(), module, append(env, "GOSUMDB=off"), "bash", "-c", script); err != nil {
+						t.Fatal(err)
+					}
+				case "server":
+					serve(t, env, script)
+				default:
+					t.Fatalf("there is no way %q to run a block", b.mode)
+				}
+				t.Logf("%s: %.0f s", strings.TrimSpace(b.text), time.Since(start).Seconds())
+			})
+		}
+	}
+}
+
+// copyOPA copies OPA's source to a temporary folder.
+func copyOPA(t *testing.T) string {
+	t.Helper()
+	dir, err := run(t.Context(), filepath.Join(root, "examples", "embed"), nil, "go", "list", "-m", "-f", "{{.Dir}}", opaPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := filepath.Join(t.TempDir(), "opa")
+	if err := os.CopyFS(target, os.DirFS(strings.TrimSpace(dir))); err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(target, func(path string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Chmod(path, 0o777))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target
+}
+
+var address = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+
+// serve runs a script that starts a server, on a free port in place of the one
+// that it names, and interrupts it once it answers.
+func serve(t *testing.T, env []string, script string) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !address.MatchString(script) {
+		t.Fatalf("no address in\n%s", script)
+	}
+	script = address.ReplaceAllLiteralString(script, free)
+
+	var output bytes.Buffer
+	// exec: the signal below is for the server, not for the shell.
+	script = regexp.MustCompile(`(?m)^regometer `).ReplaceAllString(script, "exec regometer ")
+	server := exec.CommandContext(t.Context(), "bash", "-c", script)
+	server.Dir, server.Stdout, server.Stderr = root, &output, &output
+	server.Env = append(os.Environ(), env...)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Wait() }()
+	for answered := false; !answered; {
+		select {
+		case err := <-ended:
+			t.Fatalf("ended too early: %v\n%s", err, &output)
+		case <-time.After(200 * time.Millisecond):
+			response, err := http.Get("http://" + free + "/health")
+			if err == nil {
+				answered = response.StatusCode == http.StatusOK
+				response.Body.Close()
+			}
+		}
+	}
+	if err := server.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("interrupted: %v\n%s", err, &output)
+	}
+}

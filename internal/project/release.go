@@ -1,0 +1,255 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package project
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
+	"golang.org/x/mod/zip"
+)
+
+// A Release is a copy of the repository as it is to be published: no module
+// replaces another, each requires the others at the release's version and has
+// their checksums. All modules are served by a module proxy in a folder.
+//
+// Since a module's zip file holds neither the go.mod nor the go.sum of the
+// modules nested in it, one commit can hold all of them.
+type Release struct {
+	Version string
+	Modules []Module
+
+	root string // the repository
+	temp string // all of the following
+	copy string // the repository's copy
+	env  []string
+}
+
+// NewRelease prepares a release of the repository at root in a temporary
+// folder, which Close removes. It says on progress what it is doing.
+func NewRelease(ctx context.Context, root, version string, progress io.Writer) (_ *Release, err error) {
+	if !semver.IsValid(version) || semver.Canonical(version) != version {
+		return nil, fmt.Errorf("%q is no version: want one such as v0.1.0", version)
+	}
+	modules, err := Modules(root)
+	if err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp("", "regometer-release-")
+	if err != nil {
+		return nil, err
+	}
+	r := &Release{Version: version, Modules: modules, root: root, temp: temp, copy: filepath.Join(temp, "copy")}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close())
+		}
+	}()
+	if err := r.setEnv(ctx); err != nil {
+		return nil, err
+	}
+	if err := copyFiles(ctx, root, r.copy); err != nil {
+		return nil, err
+	}
+	for _, m := range modules {
+		fmt.Fprintf(progress, "preparing %s\n", m.Path)
+		if err := r.prepare(ctx, m); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// Close removes the temporary folder.
+func (r *Release) Close() error { return os.RemoveAll(r.temp) }
+
+// Env returns the variables that make the go command see the release: its own
+// module cache, filled from the release, the user's module cache and the
+// user's proxy, in this order.
+func (r *Release) Env() []string { return r.env }
+
+func (r *Release) setEnv(ctx context.Context) error {
+	text, err := run(ctx, r.root, nil, "go", "env", "-json", "GOMODCACHE", "GOPROXY")
+	if err != nil {
+		return err
+	}
+	var user struct{ GOMODCACHE, GOPROXY string }
+	if err := json.Unmarshal([]byte(text), &user); err != nil {
+		return err
+	}
+	proxies := []string{fileURL(filepath.Join(r.temp, "proxy")), fileURL(filepath.Join(user.GOMODCACHE, "cache", "download"))}
+	if user.GOPROXY != "off" {
+		proxies = append(proxies, user.GOPROXY)
+	}
+	r.env = []string{
+		"GOWORK=off",
+		"GOFLAGS=-modcacherw",
+		"GOMODCACHE=" + filepath.Join(r.temp, "modules"),
+		"GOPROXY=" + strings.Join(proxies, ","),
+		"GONOSUMDB=" + r.Modules[0].Path,
+		"GOPRIVATE=", "GONOPROXY=",
+	}
+	return nil
+}
+
+func fileURL(path string) string {
+	path = filepath.ToSlash(path)
+	if runtime.GOOS == "windows" {
+		path = "/" + path
+	}
+	return "file://" + path
+}
+
+// prepare makes one module of the copy ready and serves it.
+func (r *Release) prepare(ctx context.Context, m Module) error {
+	dir := filepath.Join(r.copy, m.Dir)
+	var edits []string
+	for _, other := range r.Modules {
+		for _, require := range m.File.Require {
+			if require.Mod.Path == other.Path {
+				edits = append(edits, "-require="+other.Path+"@"+r.Version)
+			}
+		}
+		edits = append(edits, "-dropreplace="+other.Path)
+	}
+	if _, err := run(ctx, dir, r.env, "go", append([]string{"mod", "edit"}, edits...)...); err != nil {
+		return err
+	}
+	if _, err := run(ctx, dir, r.env, "go", "mod", "tidy"); err != nil {
+		return err
+	}
+	return r.serve(m)
+}
+
+// serve writes the module to the proxy, in the form that go help goproxy
+// describes.
+func (r *Release) serve(m Module) error {
+	escaped, err := module.EscapePath(m.Path)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(r.temp, "proxy", filepath.FromSlash(escaped), "@v")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	source := filepath.Join(r.copy, m.Dir)
+	gomod, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	if err != nil {
+		return err
+	}
+	if err := addLicense(r.copy, source); err != nil {
+		return err
+	}
+	var archive bytes.Buffer
+	if err := zip.CreateFromDir(&archive, module.Version{Path: m.Path, Version: r.Version}, source); err != nil {
+		return err
+	}
+	info, err := json.Marshal(map[string]any{"Version": r.Version, "Time": time.Now().UTC()})
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string][]byte{
+		"list":              []byte(r.Version + "\n"),
+		r.Version + ".info": info,
+		r.Version + ".mod":  gomod,
+		r.Version + ".zip":  archive.Bytes(),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addLicense does what the go command does when it makes a nested module's zip
+// file from a repository: it adds the root's LICENSE, which thereby counts for
+// the checksum.
+func addLicense(root, dir string) error {
+	target := filepath.Join(dir, "LICENSE")
+	if _, err := os.Stat(target); err == nil {
+		return nil
+	}
+	text, err := os.ReadFile(filepath.Join(root, "LICENSE"))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(target, text, 0o666)
+}
+
+func copyFiles(ctx context.Context, from, to string) error {
+	paths, err := files(ctx, from)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(filepath.Join(from, path))
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, path)
+		if err := os.MkdirAll(filepath.Dir(target), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(target, text, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Build builds all packages of all modules as published, installs the command
+// by its path and version, as users do, and has it print its version.
+func (r *Release) Build(ctx context.Context, progress io.Writer) error {
+	for _, m := range r.Modules {
+		fmt.Fprintf(progress, "building %s\n", m.Path)
+		if _, err := run(ctx, filepath.Join(r.copy, m.Dir), r.env, "go", "build", "./..."); err != nil {
+			return err
+		}
+	}
+	command := r.Modules[0].Path + "/cmd/regometer@" + r.Version
+	fmt.Fprintf(progress, "installing %s\n", command)
+	bin := filepath.Join(r.temp, "bin")
+	if _, err := run(ctx, r.temp, append(r.env, "GOBIN="+bin), "go", "install", command); err != nil {
+		return err
+	}
+	out, err := run(ctx, r.temp, nil, filepath.Join(bin, "regometer"), "version")
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(out, r.Version) {
+		return fmt.Errorf("regometer version, installed as %s, prints\n%s", r.Version, out)
+	}
+	return nil
+}
+
+// Apply copies each module's go.mod and go.sum from the release into the
+// repository.
+func (r *Release) Apply() error {
+	for _, m := range r.Modules {
+		for _, name := range []string{"go.mod", "go.sum"} {
+			text, err := os.ReadFile(filepath.Join(r.copy, m.Dir, name))
+			if os.IsNotExist(err) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(r.root, m.Dir, name), text, 0o666); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package project
+
+import (
+	"bytes"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/semver"
+)
+
+const (
+	root       = "../.."
+	newestOPA  = "v1.22.0" // the newest version of OPA that is supported
+	opaPath    = "github.com/open-policy-agent/opa"
+	fileHeader = "// Copyright 2026 The Regometer Authors\n// SPDX-License-Identifier: Apache-2.0\n\n"
+)
+
+func modules(t *testing.T) []Module {
+	t.Helper()
+	found, err := Modules(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestRootRequiresNothing: importing the core must not move an importer's
+// versions.
+func TestRootRequiresNothing(t *testing.T) {
+	core := modules(t)[0].File
+	if n := len(core.Require) + len(core.Replace) + len(core.Tool); n != 0 {
+		t.Errorf("the root go.mod has %d require, replace or tool directives, want none", n)
+	}
+	if _, err := os.Stat(filepath.Join(root, "go.sum")); err == nil {
+		t.Error("the root module has a go.sum")
+	}
+}
+
+// TestDependenciesNotNewerThanOPAs: a program with the newest OPA must get the
+// same versions with our modules as without them.
+func TestDependenciesNotNewerThanOPAs(t *testing.T) {
+	gomod, err := run(t.Context(), ".", []string{"GOWORK=off"}, "go", "list", "-m", "-f", "{{.GoMod}}", opaPath+"@"+newestOPA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(strings.TrimSpace(gomod))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opa, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := map[string]string{opaPath: newestOPA}
+	for _, r := range opa.Require {
+		limits[r.Mod.Path] = r.Mod.Version
+	}
+	for _, m := range modules(t) {
+		if semver.Compare("v"+m.File.Go.Version, "v"+opa.Go.Version) > 0 {
+			t.Errorf("%s: go %s is above OPA's go %s", m.Path, m.File.Go.Version, opa.Go.Version)
+		}
+		for _, newer := range above(m.File.Require, limits) {
+			t.Errorf("%s requires %s, newer than OPA %s", m.Path, newer, newestOPA)
+		}
+	}
+}
+
+// above returns the requirements whose version is above the limit for their
+// path, if there is one.
+func above(requires []*modfile.Require, limits map[string]string) (found []string) {
+	for _, r := range requires {
+		if limit, ok := limits[r.Mod.Path]; ok && semver.Compare(r.Mod.Version, limit) > 0 {
+			found = append(found, r.Mod.String()+" (OPA: "+limit+")")
+		}
+	}
+	return found
+}
+
+func TestAbove(t *testing.T) {
+	file, err := modfile.Parse("go.mod", []byte("module m\nrequire (\na.b/same v1.9.0\na.b/newer v1.10.0 // indirect\na.b/other v0.9.0\n)"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := map[string]string{"a.b/same": "v1.9.0", "a.b/newer": "v1.9.0"}
+	if got, want := above(file.Require, limits), []string{"a.b/newer@v1.10.0 (OPA: v1.9.0)"}; !slices.Equal(got, want) {
+		t.Errorf("above = %v, want %v", got, want)
+	}
+}
+
+// TestModulesListed: a module that go.work does not list would be neither
+// tested nor released.
+func TestModulesListed(t *testing.T) {
+	var listed, found []string
+	for _, m := range modules(t) {
+		listed = append(listed, filepath.ToSlash(m.Dir))
+		if want := path.Join("github.com/regometer/regometer", filepath.ToSlash(m.Dir)); m.Path != want {
+			t.Errorf("the module in %s is named %s, want %s", m.Dir, m.Path, want)
+		}
+	}
+	for _, file := range repositoryFiles(t) {
+		if path.Base(file) == "go.mod" && !strings.Contains(file, "testdata/") {
+			found = append(found, path.Dir(file))
+		}
+	}
+	slices.Sort(listed)
+	slices.Sort(found)
+	if !slices.Equal(listed, found) {
+		t.Errorf("go.work lists %v, go.mod files are in %v", listed, found)
+	}
+}
+
+func TestFileHeaders(t *testing.T) {
+	for _, file := range repositoryFiles(t) {
+		if !strings.HasSuffix(file, ".go") || strings.Contains(file, "testdata/") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.HasPrefix(text, []byte(fileHeader)) {
+			t.Errorf("%s does not begin with the licence header and an empty line", file)
+		}
+	}
+}
+
+func repositoryFiles(t *testing.T) []string {
+	t.Helper()
+	found, err := files(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) < 20 {
+		t.Fatalf("only %d files found", len(found))
+	}
+	return found
+}

@@ -1,0 +1,13 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build race
+
+package metricstest
+
+// The race detector makes the simulation ten times slower; fewer samples still
+// find a decay that is wrong by a half.
+const (
+	sampleHistograms = 20
+	referenceSamples = 60
+)

@@ -1,0 +1,116 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opa_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	opametrics "github.com/open-policy-agent/opa/v1/metrics"
+	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/sdk"
+	sdktest "github.com/open-policy-agent/opa/v1/sdk/test"
+	"github.com/open-policy-agent/opa/v1/version"
+
+	"github.com/regometer/regometer/metrics"
+	"github.com/regometer/regometer/opa"
+)
+
+const policy = `package example
+
+allow if {
+	input.user == "alice"
+	count(numbers.range(1, 50)) == 50
+}
+`
+
+// sameMetrics returns a collection of OPA's own and one of ours after the same
+// work, keys only: the times differ.
+func sameMetrics(t *testing.T, work func(opametrics.Metrics)) {
+	t.Helper()
+	theirs, ours := opametrics.New(), metrics.New()
+	work(theirs)
+	work(opa.Metrics(ours))
+	want, got := theirs.All(), ours.All()
+	if len(want) == 0 {
+		t.Fatal("OPA recorded nothing")
+	}
+	for key, value := range want {
+		if _, ok := got[key]; !ok {
+			t.Errorf("%s is missing; OPA's own collection has %v", key, value)
+		}
+	}
+	for key, value := range got {
+		if _, ok := want[key]; !ok {
+			t.Errorf("%s = %v is not in OPA's own collection", key, value)
+		}
+		if value, ok := value.(int64); ok && value <= 0 {
+			t.Errorf("%s = %d, want a time", key, value)
+		}
+	}
+}
+
+func TestRego(t *testing.T) {
+	sameMetrics(t, func(m opametrics.Metrics) {
+		ctx := context.Background()
+		query, err := rego.New(
+			rego.Query("data.example.allow"),
+			rego.Module("example.rego", policy),
+			rego.Metrics(m),
+			rego.Instrument(true),
+		).PrepareForEval(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := query.Eval(ctx,
+			rego.EvalInput(map[string]any{"user": "alice"}),
+			rego.EvalMetrics(m),
+			rego.EvalInstrument(true),
+		)
+		if err != nil || !results.Allowed() {
+			t.Fatalf("allowed: %v, %v", results.Allowed(), err)
+		}
+	})
+}
+
+func TestSDK(t *testing.T) {
+	bundles, err := sdktest.NewServer(sdktest.MockBundle("/bundles/bundle.tar.gz", map[string]string{"example.rego": policy}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bundles.Stop()
+	ctx := context.Background()
+	engine, err := sdk.New(ctx, sdk.Options{Config: strings.NewReader(`{
+		"services": {"test": {"url": "` + bundles.URL() + `"}},
+		"bundles": {"test": {"resource": "/bundles/bundle.tar.gz"}}
+	}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Stop(ctx)
+	decide := func(m opametrics.Metrics) {
+		result, err := engine.Decision(ctx, sdk.DecisionOptions{
+			Path:       "/example/allow",
+			Input:      map[string]any{"user": "alice"},
+			Metrics:    m,
+			Instrument: true,
+		})
+		if err != nil || result.Result != true {
+			t.Fatalf("decision: %v, %v", result, err)
+		}
+	}
+	decide(nil) // compiles the query, which only the first decision does
+	sameMetrics(t, decide)
+}
+
+// TestOPAVersion sees to it that these tests ran with the version of OPA that
+// the caller believes; the Makefile runs them with both ends of the range.
+func TestOPAVersion(t *testing.T) {
+	t.Logf("OPA %s", version.Version)
+	if want := os.Getenv("REGOMETER_WANT_OPA"); want != "" && want != version.Version {
+		t.Errorf("these tests ran with OPA %s, want %s", version.Version, want)
+	}
+}

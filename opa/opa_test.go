@@ -1,0 +1,212 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opa_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"sync"
+	"testing"
+
+	opametrics "github.com/open-policy-agent/opa/v1/metrics"
+
+	"github.com/regometer/regometer/metrics"
+	"github.com/regometer/regometer/opa"
+)
+
+// bare hides everything of a collection but the interface's methods, as an
+// embedder's own wrapper does.
+type bare struct{ metrics.Metrics }
+
+func record(m opametrics.Metrics) {
+	m.Timer(opametrics.RegoQueryEval).Start()
+	m.Timer(opametrics.RegoQueryEval).Stop()
+	m.Counter("hits <&> misses").Add(300)
+	m.Histogram("sizes").Update(1000)
+	m.Histogram("sizes").Update(3000)
+}
+
+func TestMetricsOfNil(t *testing.T) {
+	if m := opa.Metrics(nil); m != nil {
+		t.Fatalf("Metrics(nil) = %v, want nil, for which OPA makes its own collection", m)
+	}
+	if m, ok := opa.Unwrap(nil); ok || m != nil {
+		t.Fatalf("Unwrap(nil) = %v, %v, want nil, false", m, ok)
+	}
+}
+
+func TestUnwrap(t *testing.T) {
+	for name, m := range map[string]metrics.Metrics{"New": metrics.New(), "NoOp": metrics.NoOp(), "wrapped": bare{metrics.New()}} {
+		if got, ok := opa.Unwrap(opa.Metrics(m)); !ok || got != m {
+			t.Errorf("%s: Unwrap(Metrics(m)) = %v, %v, want m, true", name, got, ok)
+		}
+		if opa.Metrics(m) != opa.Metrics(m) {
+			t.Errorf("%s: two wrappings of one collection are not equal", name)
+		}
+	}
+	if m, ok := opa.Unwrap(opametrics.New()); ok || m != nil {
+		t.Errorf("Unwrap(OPA's own) = %v, %v, want nil, false", m, ok)
+	}
+	if opa.Metrics(metrics.New()) == opa.Metrics(metrics.New()) {
+		t.Error("wrappings of two collections are equal")
+	}
+}
+
+// TestSameCollection sees to it that both sides are views of one collection.
+func TestSameCollection(t *testing.T) {
+	ours := metrics.New()
+	theirs := opa.Metrics(ours)
+	record(theirs)
+	ours.Counter("mine").Add(7)
+
+	if got, want := theirs.All(), ours.All(); !reflect.DeepEqual(got, want) || len(got) != 4 {
+		t.Errorf("All differs or is incomplete:\n%v\n%v", got, want)
+	}
+	if theirs.Timer("a") != theirs.Timer("a") || theirs.Timer("a") == theirs.Timer("b") {
+		t.Error("timers: handles are equal exactly if they are the same metric")
+	}
+	if theirs.Counter("a") != theirs.Counter("a") || theirs.Counter("a") == theirs.Counter("b") {
+		t.Error("counters: handles are equal exactly if they are the same metric")
+	}
+	if theirs.Histogram("a") != theirs.Histogram("a") || theirs.Histogram("a") == theirs.Histogram("b") {
+		t.Error("histograms: handles are equal exactly if they are the same metric")
+	}
+	if got, want := theirs.Info().Name, ours.Info().Name; got != want {
+		t.Errorf("Info().Name = %q, want %q", got, want)
+	}
+	theirs.Clear()
+	if n := len(ours.All()); n != 0 {
+		t.Errorf("%d metrics left after Clear", n)
+	}
+}
+
+// TestOptionalInterfaces sees to it that the adapter has what OPA and log/slog
+// ask for by assertion exactly if the collection behind it does.
+func TestOptionalInterfaces(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		m    metrics.Metrics
+		want bool
+	}{
+		{"New", metrics.New(), true},
+		{"NoOp", metrics.NoOp(), false},
+		{"wrapped", bare{metrics.New()}, false},
+	} {
+		m := opa.Metrics(test.m)
+		if _, ok := m.(fmt.Stringer); ok != test.want {
+			t.Errorf("%s: Stringer: %v, want %v", test.name, ok, test.want)
+		}
+		if _, ok := m.(opametrics.TimerMetrics); ok != test.want {
+			t.Errorf("%s: TimerMetrics: %v, want %v", test.name, ok, test.want)
+		}
+		if _, ok := m.(slog.LogValuer); ok != test.want {
+			t.Errorf("%s: LogValuer: %v, want %v", test.name, ok, test.want)
+		}
+	}
+
+	ours := metrics.New()
+	theirs := opa.Metrics(ours)
+	record(theirs)
+	if got, want := fmt.Sprint(theirs), fmt.Sprint(ours); got != want {
+		t.Errorf("String() = %s, want %s", got, want)
+	}
+	got, want := theirs.(opametrics.TimerMetrics).Timers(), ours.(metrics.TimerMetrics).Timers()
+	if !reflect.DeepEqual(got, want) || len(got) != 1 {
+		t.Errorf("Timers() = %v, want %v", got, want)
+	}
+	if got, want := logged(theirs), logged(ours); got != want {
+		t.Errorf("logged %s, want %s", got, want)
+	}
+}
+
+func logged(m any) string {
+	var line bytes.Buffer
+	options := &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}
+	slog.New(slog.NewJSONHandler(&line, options)).Info("decision", "metrics", m)
+	return line.String()
+}
+
+func TestJSON(t *testing.T) {
+	recorded := func(m opametrics.Metrics) opametrics.Metrics { record(m); return m }
+	for name, m := range map[string]opametrics.Metrics{
+		"New":     recorded(opa.Metrics(metrics.New())),
+		"empty":   opa.Metrics(metrics.New()),
+		"NoOp":    opa.Metrics(metrics.NoOp()),
+		"wrapped": recorded(opa.Metrics(bare{metrics.New()})),
+		"OPA's":   recorded(opametrics.New()),
+		"nil":     nil,
+	} {
+		want, err := json.Marshal(m)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, err := opa.AppendJSON([]byte("> "), m)
+		if err != nil || string(got) != "> "+string(want) {
+			t.Errorf("%s: AppendJSON gave\n%s, %v, want\n> %s", name, got, err, want)
+		}
+		if ours, ok := opa.Unwrap(m); ok {
+			if direct, err := json.Marshal(ours); err != nil || !bytes.Equal(direct, want) {
+				t.Errorf("%s: through the adapter\n%s, without it\n%s, %v", name, want, direct, err)
+			}
+		}
+	}
+}
+
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	ours := metrics.New()
+	theirs := opa.Metrics(ours)
+	record(theirs)
+	lookUps := testing.AllocsPerRun(100, func() {
+		theirs.Timer(opametrics.RegoQueryEval).Start()
+		theirs.Timer(opametrics.RegoQueryEval).Stop()
+		theirs.Counter("hits <&> misses").Incr()
+		theirs.Histogram("sizes")
+	})
+	if lookUps != 0 {
+		t.Errorf("look-ups allocate %v times, want 0", lookUps)
+	}
+	var sink opametrics.Metrics
+	if n := testing.AllocsPerRun(100, func() { sink = opa.Metrics(ours) }); n != 1 {
+		t.Errorf("Metrics allocates %v times, want 1", n)
+	}
+	text, err := opa.AppendJSON(nil, sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(100, func() { text, _ = opa.AppendJSON(text[:0], theirs) }); n != 0 {
+		t.Errorf("AppendJSON into a buffer with room allocates %v times, want 0", n)
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	const goroutines, rounds = 4, 500
+	ours := metrics.New()
+	var group sync.WaitGroup
+	for range goroutines {
+		group.Go(func() {
+			theirs := opa.Metrics(ours)
+			for range rounds {
+				theirs.Counter("c").Incr()
+				if text, err := opa.AppendJSON(nil, theirs); err != nil || !json.Valid(text) {
+					t.Errorf("%s, %v", text, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if got := ours.Counter("c").Value(); got != uint64(goroutines*rounds) {
+		t.Errorf("counted %v, want %d", got, goroutines*rounds)
+	}
+}

@@ -1,0 +1,318 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package opabuild builds Open Policy Agent (OPA) with its package v1/metrics
+// replaced by Regometer's, and puts that drop-in into an OPA checkout.
+//
+// It runs the user's go command and needs nothing else. What it builds is
+// kept in a cache, in the folder $REGOMETER_CACHE or "regometer" in the
+// user's cache folder; that folder may be deleted at any time.
+package opabuild
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/regometer/regometer/opa/opabuild/internal/gotool"
+)
+
+// Options say what to build. The zero value is [DefaultVersion] with the
+// drop-in.
+type Options struct {
+	// OPA is a version, such as "1.22.0" or "v1.22.0", anything else that
+	// the Go module proxy resolves ("latest", a commit), or a folder that
+	// holds OPA's source, which is only read. "" is DefaultVersion.
+	OPA string
+	// Unmodified builds OPA as it is, for comparisons.
+	Unmodified bool
+	// Output is where to put the binary. "" leaves it in the cache only.
+	Output string
+	// Progress receives a line now and then, and warnings. nil is silent.
+	Progress io.Writer
+}
+
+// buildArgs are the flags of go build: those of OPA's Makefile, and -trimpath,
+// by which builds in different folders are the same and share Go's build
+// cache. C is never used.
+var buildArgs = []string{"build", "-v", "-mod=mod", "-buildvcs=false", "-buildmode=exe", "-trimpath"}
+
+// buildTags returns the tags that a source tree is built with: opa_wasm, which
+// is what OPA's Makefile does too. Earlier releases run WebAssembly by a
+// module in C; those are built without, as OPA's own static binaries were.
+func buildTags(tree string) ([]string, error) {
+	mod, err := os.ReadFile(filepath.Join(tree, "go.mod"))
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Contains(mod, []byte("github.com/bytecodealliance/wasmtime-go")) {
+		return nil, nil
+	}
+	return []string{"opa_wasm"}, nil
+}
+
+// targetVariables are what, beside the sources, decides on the binary.
+var targetVariables = []string{
+	"GOVERSION", "GOTOOLCHAIN", "GOOS", "GOARCH", "GOEXPERIMENT", "GOFIPS140",
+	"GO386", "GOAMD64", "GOARM", "GOARM64", "GOMIPS", "GOMIPS64", "GOPPC64", "GORISCV64", "GOWASM",
+}
+
+// Build returns the path of an opa binary: Output if that is set, else a file
+// in the cache, which is to be used soon and not to be changed or kept.
+//
+// It builds only what is not in the cache yet; either OPA or the drop-in
+// having changed, or Go, or its settings, makes a new binary. Calls may run
+// at the same time, in one process and in several: they build one after
+// another. When ctx is cancelled the build is stopped and its traces are
+// removed.
+//
+// An OPA older than [OldestVersion] is refused; a newer one than
+// [NewestVersion] is tried, with a warning. An OPA that needs something of
+// v1/metrics that the drop-in lacks is refused by a [*MissingError].
+func Build(ctx context.Context, o Options) (path string, err error) {
+	d, err := loadDropIn()
+	if err != nil {
+		return "", err
+	}
+	return buildWith(ctx, o, d)
+}
+
+func buildWith(ctx context.Context, o Options, d dropIn) (string, error) {
+	src, err := findSource(ctx, o.OPA)
+	if err != nil {
+		return "", err
+	}
+	env, err := gotool.Env(ctx, targetVariables...)
+	if err != nil {
+		return "", err
+	}
+	if o.Unmodified {
+		d = nil
+	}
+	c, err := openCache()
+	if err != nil {
+		return "", err
+	}
+	b := builder{src: src, env: env, dropIn: d, progress: progress{o.Progress, time.Now()}}
+	name := "opa"
+	if env["GOOS"] == "windows" {
+		name = "opa.exe"
+	}
+	key := b.key(ctx)
+	binary, ok := c.binary(key, name)
+	if !ok {
+		if binary, err = b.run(ctx, c, key, name); err != nil {
+			return "", err
+		}
+	}
+	if o.Output == "" {
+		return binary, nil
+	}
+	if info, err := os.Stat(o.Output); err == nil && info.IsDir() {
+		return "", fmt.Errorf("%s is a folder: name the file to write, such as %s", o.Output, filepath.Join(o.Output, name))
+	}
+	if err := copyFile(o.Output, binary, 0o755); err != nil {
+		return "", withHint(err)
+	}
+	return o.Output, nil
+}
+
+// A builder makes one binary.
+type builder struct {
+	src      source
+	env      map[string]string // of targetVariables
+	dropIn   dropIn            // nil = OPA as it is
+	progress progress
+}
+
+// key identifies all that decides on the binary.
+func (b *builder) key(ctx context.Context) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%q\n", b.src.content, buildArgs)
+	if b.dropIn != nil {
+		fmt.Fprintf(h, "drop-in %s\n", b.dropIn.hash())
+	}
+	if b.src.dir != "" {
+		fmt.Fprintf(h, "commit %s\n", b.stamp(ctx))
+	}
+	for _, name := range targetVariables {
+		fmt.Fprintf(h, "%s=%s\n", name, b.env[name])
+	}
+	return hex.EncodeToString(h.Sum(nil))[:32]
+}
+
+// stamp returns the linker flags by which `opa version` shows the commit, as
+// it does if Go builds in the checkout itself.
+func (b *builder) stamp(ctx context.Context) string {
+	if b.src.dir == "" {
+		return ""
+	}
+	revision, timestamp := commit(ctx, b.src.dir, b.dropIn != nil)
+	if revision == "" {
+		return ""
+	}
+	const pkg = opaModule + "/v1/version"
+	return fmt.Sprintf("-X %s.Vcs=%s -X %s.Timestamp=%s", pkg, revision, pkg, timestamp)
+}
+
+func (b *builder) run(ctx context.Context, c cache, key, name string) (string, error) {
+	dir, release, err := c.workDir(ctx, "build", func() {
+		b.progress.printf("waiting for another build to end")
+	})
+	if err != nil {
+		return "", withHint(err)
+	}
+	defer func() { _ = release() }() // the next one empties it too
+	// Another process may have built it meanwhile.
+	if binary, ok := c.binary(key, name); ok {
+		return binary, nil
+	}
+	// A name of its own: a go command that outlived a killed build may still
+	// write to the old one.
+	if dir, err = os.MkdirTemp(dir, ""); err != nil {
+		return "", withHint(err)
+	}
+	tree := filepath.Join(dir, "src")
+	b.progress.printf("getting %s", b.src.name)
+	if err := b.prepare(ctx, tree); err != nil {
+		return "", withHint(err)
+	}
+	binary := filepath.Join(dir, name)
+	if err := b.compile(ctx, tree, binary); err != nil {
+		return "", fmt.Errorf("building %s: %w", b.src.name, err)
+	}
+	b.progress.printf("built")
+	binary, err = c.add(key, name, binary)
+	return binary, withHint(err)
+}
+
+// prepare makes the source tree to build in the folder dir, which does not
+// exist yet.
+func (b *builder) prepare(ctx context.Context, dir string) error {
+	from, err := b.src.local(ctx)
+	if err != nil {
+		return err
+	}
+	version, err := treeVersion(from)
+	if err != nil {
+		return err
+	}
+	warning, err := checkRange(version)
+	if err != nil {
+		return err
+	}
+	if err := checkCopyable(from); err != nil {
+		return err
+	}
+	if b.dropIn != nil {
+		if warning != "" {
+			b.progress.printf("warning: %s", warning)
+		}
+		if err := checkNeeds(ctx, b.src.name, from, b.dropIn, b.env); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	if err := copyTree(ctx, dir, from); err != nil {
+		return fmt.Errorf("copying %s: %w", b.src.name, err)
+	}
+	if err := b.src.checkCopy(ctx, dir); err != nil {
+		return err
+	}
+	if b.dropIn == nil {
+		return nil
+	}
+	r, err := b.dropIn.plan(filepath.Join(dir, metricsDir), nil)
+	if err != nil {
+		return err
+	}
+	return r.apply(filepath.Join(dir, metricsDir))
+}
+
+// compile runs go build and shows how far it is.
+func (b *builder) compile(ctx context.Context, tree, binary string) error {
+	what := "with the drop-in"
+	if b.dropIn == nil {
+		what = "as it is"
+	}
+	b.progress.printf("building %s %s; the first time this takes a few minutes", b.src.name, what)
+	tags, err := buildTags(tree)
+	if err != nil {
+		return err
+	}
+	args := slices.Concat(buildArgs, []string{"-tags=" + strings.Join(tags, ","), "-o", binary})
+	if flags := b.stamp(ctx); flags != "" {
+		args = append(args, "-ldflags="+flags)
+	}
+	var packages atomic.Int64
+	stop := b.progress.every(10*time.Second, func() string {
+		return fmt.Sprintf("still building, %d packages compiled", packages.Load())
+	})
+	defer stop()
+	return gotool.Command{
+		Dir:  tree,
+		Args: append(args, "."),
+		Env:  []string{"CGO_ENABLED=0"},
+		Note: func(line string) bool {
+			// Because of -v: a package's path, alone. All else has blanks.
+			isPackage := line != "" && !strings.ContainsAny(line, " \t")
+			if isPackage {
+				packages.Add(1)
+			}
+			return isPackage || strings.HasPrefix(line, "go: downloading ")
+		},
+	}.Run(ctx)
+}
+
+// withHint adds how to mend an error of the file system.
+func withHint(err error) error {
+	if err == nil {
+		return nil
+	}
+	if h := gotool.Hint(err.Error()); h != "" && !strings.Contains(err.Error(), h) {
+		return fmt.Errorf("%w\n%s", err, h)
+	}
+	return err
+}
+
+// progress writes lines with the time since start.
+type progress struct {
+	w     io.Writer
+	start time.Time
+}
+
+func (p progress) printf(format string, args ...any) {
+	if p.w != nil {
+		fmt.Fprintf(p.w, "[%5.1fs] %s\n", time.Since(p.start).Seconds(), fmt.Sprintf(format, args...))
+	}
+}
+
+// every prints a line at intervals until stop is called.
+func (p progress) every(d time.Duration, line func() string) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		t := time.NewTicker(d)
+		defer t.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-t.C:
+				p.printf("%s", line())
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}

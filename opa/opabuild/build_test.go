@@ -1,0 +1,272 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opabuild
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// run returns what a program prints.
+func run(t *testing.T, binary string, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), binary, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", binary, args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// mustBuild builds, and returns the path and whether anything was compiled.
+func mustBuild(t *testing.T, o Options, d dropIn) (path string, compiled bool) {
+	t.Helper()
+	var progress bytes.Buffer
+	o.Progress = &progress
+	path, err := buildWith(t.Context(), o, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, strings.Contains(progress.String(), "building")
+}
+
+func TestBuild(t *testing.T) {
+	cacheDir := t.TempDir()
+	t.Setenv("REGOMETER_CACHE", cacheDir)
+	dir := writeTree(t, opaTree())
+	before := readTree(t, dir)
+	o := Options{OPA: dir}
+
+	first, compiled := mustBuild(t, o, tinyDropIn("A"))
+	if got := run(t, first); !compiled || got != "1.5.0  A" {
+		t.Errorf("compiled: %t, prints %q", compiled, got)
+	}
+	checkSameTree(t, dir, before)
+	if _, err := os.Stat(filepath.Join(cacheDir, "build")); !os.IsNotExist(err) {
+		t.Errorf("the build left its folder: %v", err)
+	}
+	if path, compiled := mustBuild(t, o, tinyDropIn("A")); compiled || path != first {
+		t.Errorf("built again: %t, %s", compiled, path)
+	}
+
+	// Each side, and the choice between them, makes a new binary.
+	if path, compiled := mustBuild(t, o, tinyDropIn("B")); !compiled || run(t, path) != "1.5.0  B" {
+		t.Errorf("another drop-in: compiled %t, prints %q", compiled, run(t, path))
+	}
+	if path, compiled := mustBuild(t, Options{OPA: dir, Unmodified: true}, tinyDropIn("B")); !compiled || run(t, path) != "1.5.0  OPA" {
+		t.Errorf("unmodified: compiled %t, prints %q", compiled, run(t, path))
+	}
+	version := filepath.Join(dir, "v1", "version", "version.go")
+	text, err := os.ReadFile(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, version, strings.Replace(string(text), "1.5.0", "1.5.1", 1))
+	if path, compiled := mustBuild(t, o, tinyDropIn("A")); !compiled || run(t, path) != "1.5.1  A" {
+		t.Errorf("another OPA: compiled %t, prints %q", compiled, run(t, path))
+	}
+
+	// What a killed process leaves is not taken for a binary.
+	if err := os.Remove(first); err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, version, string(text))
+	writeText(t, filepath.Join(cacheDir, "build", "1", "opa"), "half of a binary")
+	if path, compiled := mustBuild(t, o, tinyDropIn("A")); !compiled || path != first || run(t, path) != "1.5.0  A" {
+		t.Errorf("after a killed build: compiled %t, %s", compiled, path)
+	}
+}
+
+func TestBuildOutput(t *testing.T) {
+	t.Setenv("REGOMETER_CACHE", t.TempDir())
+	o := Options{OPA: writeTree(t, opaTree())}
+	out := filepath.Join(t.TempDir(), "opa")
+	writeText(t, out, "an earlier one")
+	o.Output = out
+	if path, _ := mustBuild(t, o, tinyDropIn("A")); path != out || run(t, out) != "1.5.0  A" {
+		t.Errorf("got %s", path)
+	}
+	if names, err := os.ReadDir(filepath.Dir(out)); len(names) != 1 {
+		t.Errorf("left %v beside the binary, %v", names, err)
+	}
+	o.Output = t.TempDir()
+	_, err := buildWith(t.Context(), o, tinyDropIn("A"))
+	checkError(t, "a folder", err, "is a folder: name the file")
+	o.Output = filepath.Join(o.Output, "no", "opa")
+	_, err = buildWith(t.Context(), o, tinyDropIn("A"))
+	checkError(t, "in no folder", err, "no such file")
+}
+
+func TestBuildAtOnce(t *testing.T) {
+	t.Setenv("REGOMETER_CACHE", t.TempDir())
+	dir := writeTree(t, opaTree())
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			who := string("AB"[i%2])
+			path, err := buildWith(t.Context(), Options{OPA: dir}, tinyDropIn(who))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if out, err := exec.CommandContext(t.Context(), path).Output(); string(out) != "1.5.0  "+who+"\n" {
+				t.Errorf("prints %q, %v", out, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// In a checkout `opa version` shows the commit, as if Go built it there.
+func TestBuildCheckout(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	t.Setenv("REGOMETER_CACHE", t.TempDir())
+	dir := writeTree(t, opaTree())
+	git := func(args ...string) string {
+		return run(t, "git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@example.com"}, args...)...)
+	}
+	git("init", "-q")
+	git("add", ".")
+	git("commit", "-q", "-m", "x")
+	head := git("rev-parse", "HEAD")
+	for _, c := range []struct {
+		unmodified bool
+		want       string
+	}{{true, head + " OPA"}, {false, head + "-dirty A"}} {
+		path, _ := mustBuild(t, Options{OPA: dir, Unmodified: c.unmodified}, tinyDropIn("A"))
+		if got := run(t, path); got != "1.5.0 "+c.want {
+			t.Errorf("prints %q, want %q", got, c.want)
+		}
+	}
+	if got := git("status", "--porcelain"); got != "" {
+		t.Errorf("the checkout changed: %s", got)
+	}
+}
+
+func TestBuildFailures(t *testing.T) {
+	cacheDir := t.TempDir()
+	t.Setenv("REGOMETER_CACHE", cacheDir)
+	build := func(files map[string]string, o Options) error {
+		o.OPA = writeTree(t, files)
+		_, err := buildWith(t.Context(), o, tinyDropIn("A"))
+		if _, err := os.Stat(filepath.Join(cacheDir, "bin")); err == nil {
+			t.Error("a failed build left a binary")
+		}
+		return err
+	}
+	files := opaTree()
+	files["internal/user/user.go"] = "package user\n\nimport \"github.com/open-policy-agent/opa/v1/metrics\"\n\nfunc Use() int { metrics.Unused(); return 0 }\n"
+	var missing *MissingError
+	if err := build(files, Options{}); !errors.As(err, &missing) || len(missing.Names) != 1 || !strings.HasPrefix(missing.Names[0], "metrics.Unused,") {
+		t.Errorf("missing name: %v", err)
+	}
+	files["internal/user/user.go"] = "package user\n\nfunc Use() int { return \"\" }\n"
+	err := build(files, Options{})
+	checkError(t, "compile error", err, "cannot use")
+	if text := err.Error(); strings.Contains(text, "opa/v1/version\n") {
+		t.Errorf("the error lists the packages that compiled:\n%s", text)
+	}
+	files = opaTree()
+	files["v1/version/version.go"] = "package version\n\nvar Version = \"0.99.0\"\n"
+	checkError(t, "too old", build(files, Options{}), "too old")
+	files["v1/version/version.go"] = "package version\n\nvar Version = \"1.5.0\"\n"
+	files["go.mod"] += "\nrequire a.b/c v1.0.0\n\nreplace a.b/c => ../c\n"
+	checkError(t, "outside", build(files, Options{}), "../c")
+
+	t.Setenv("GOPROXY", "off")
+	t.Setenv("GOMODCACHE", t.TempDir())
+	_, err = buildWith(t.Context(), Options{}, tinyDropIn("A"))
+	checkError(t, "GOPROXY=off", err, "--opa DIR")
+	t.Setenv("PATH", t.TempDir())
+	_, err = buildWith(t.Context(), Options{}, tinyDropIn("A"))
+	checkError(t, "no Go", err, "install Go")
+}
+
+func TestBuildNewer(t *testing.T) {
+	t.Setenv("REGOMETER_CACHE", t.TempDir())
+	files := opaTree()
+	files["v1/version/version.go"] = "package version\n\nvar Version = \"1.99.0-dev\"\n\nvar Vcs = \"\"\n"
+	var progress bytes.Buffer
+	path, err := buildWith(t.Context(), Options{OPA: writeTree(t, files), Progress: &progress}, tinyDropIn("A"))
+	if err != nil || run(t, path) != "1.99.0-dev  A" || !strings.Contains(progress.String(), "warning: OPA 1.99.0-dev is newer") {
+		t.Errorf("%v\n%s", err, &progress)
+	}
+}
+
+func TestBuildCancelled(t *testing.T) {
+	cacheDir := t.TempDir()
+	t.Setenv("REGOMETER_CACHE", cacheDir)
+	ctx, cancel := context.WithCancel(t.Context())
+	// Cancels when the compiler starts.
+	progress := writerFunc(func(b []byte) (int, error) {
+		if bytes.Contains(b, []byte("building")) {
+			cancel()
+		}
+		return len(b), nil
+	})
+	_, err := buildWith(ctx, Options{OPA: writeTree(t, opaTree()), Progress: progress}, tinyDropIn("A"))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	for name := range readTree(t, cacheDir) {
+		if name != "build.lock" {
+			t.Errorf("left %s", name)
+		}
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// TestBuildOPA builds the real OPA, the first and the last release that are
+// supported.
+func TestBuildOPA(t *testing.T) {
+	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
+		t.Skip("builds OPA for minutes: make test-slow")
+	}
+	for _, version := range []string{OldestVersion, NewestVersion} {
+		t.Run(version, func(t *testing.T) {
+			path, err := Build(t.Context(), Options{OPA: version, Progress: t.Output()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := run(t, path, "version"), "Version: "+version[1:]+"\n"; !strings.HasPrefix(got, want) {
+				t.Errorf("opa version prints\n%s", got)
+			}
+			settings := run(t, "go", "version", "-m", path)
+			if strings.Contains(settings, "-tags=opa_wasm") != (version == NewestVersion) || !strings.Contains(settings, "CGO_ENABLED=0") {
+				t.Errorf("built with other settings:\n%s", settings)
+			}
+			// A binary names the source files of its functions.
+			binary, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := loadDropIn()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"collection.go", "timer.go", "sample.go"} {
+				if has := bytes.Contains(binary, []byte(metricsPath+"/"+name)); has != (d[name] != nil) {
+					t.Errorf("the binary has code of %s: %t", name, has)
+				}
+			}
+			got := run(t, path, "eval", "--metrics", "--format=json", "1 + 2")
+			for _, want := range []string{`"value": 3`, `"timer_rego_query_eval_ns": `} {
+				if !strings.Contains(got, want) {
+					t.Errorf("opa eval --metrics prints no %s:\n%s", want, got)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,184 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opabuild
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// The cache folder holds
+//
+//	bin/<key>/opa    finished binaries: they appear by one rename, so that
+//	                 what is there is whole
+//	build/           the source tree of the build that is under way
+//	verify/          the trees of the verification that is under way
+//	*.lock           held by whoever works in the folder of that name; the
+//	                 system lets go of it when the process ends, however
+//
+// A folder of work is emptied by the next one who gets the lock, so that what
+// a killed process left behind is never used.
+type cache struct{ dir string }
+
+// openCache returns the cache in $REGOMETER_CACHE or, by default, in
+// "regometer" under the user's cache folder.
+func openCache() (cache, error) {
+	dir := os.Getenv("REGOMETER_CACHE")
+	if dir == "" {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return cache{}, fmt.Errorf("no cache folder: %w (or set REGOMETER_CACHE)", err)
+		}
+		dir = filepath.Join(base, "regometer")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return cache{}, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return cache{}, fmt.Errorf("no cache folder: %w (set REGOMETER_CACHE to one that you may write to)", err)
+	}
+	return cache{dir}, nil
+}
+
+// binary returns the path of the binary with this key, and whether it is
+// there. Asking marks it as used.
+func (c cache) binary(key, name string) (string, bool) {
+	dir := filepath.Join(c.dir, "bin", key)
+	file := filepath.Join(dir, name)
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() {
+		return file, false
+	}
+	now := time.Now()
+	_ = os.Chtimes(dir, now, now) // an older mark only lets it be pruned sooner
+	return file, true
+}
+
+// add moves a finished binary into the cache and prunes older ones. The
+// caller holds the lock.
+func (c cache) add(key, name, file string) (string, error) {
+	to := filepath.Join(c.dir, "bin", key, name)
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return "", err
+	}
+	if err := syncFile(file); err != nil {
+		return "", err
+	}
+	if err := os.Rename(file, to); err != nil {
+		return "", errors.Join(err, os.Remove(filepath.Dir(to)))
+	}
+	c.prune()
+	return to, nil
+}
+
+func syncFile(name string) error {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Pruning keeps the binaries used last, and all that someone may be about to
+// start.
+const (
+	keepBinaries = 6
+	keepFor      = time.Hour
+)
+
+// prune removes old binaries, about 100 MB each. What cannot be removed (one
+// that runs, on Windows) stays until the next time.
+func (c cache) prune() {
+	bin := filepath.Join(c.dir, "bin")
+	entries, err := os.ReadDir(bin)
+	if err != nil {
+		return
+	}
+	var infos []fs.FileInfo
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && e.IsDir() {
+			infos = append(infos, info)
+		}
+	}
+	slices.SortFunc(infos, func(a, b fs.FileInfo) int {
+		return cmp.Or(b.ModTime().Compare(a.ModTime()), cmp.Compare(a.Name(), b.Name()))
+	})
+	for i, info := range infos {
+		if i >= keepBinaries && time.Since(info.ModTime()) > keepFor {
+			_ = os.RemoveAll(filepath.Join(bin, info.Name()))
+		}
+	}
+}
+
+// workDir waits for the lock of the working folder with this name and returns
+// the folder, empty. release empties it again and lets go of the lock.
+// waiting is called once if another process has the lock.
+func (c cache) workDir(ctx context.Context, name string, waiting func()) (dir string, release func() error, err error) {
+	unlock, err := c.lock(ctx, name, waiting)
+	if err != nil {
+		return "", nil, err
+	}
+	dir = filepath.Join(c.dir, name)
+	err = removeAll(dir)
+	if err == nil {
+		err = os.Mkdir(dir, 0o755)
+	}
+	if err != nil {
+		unlock()
+		return "", nil, err
+	}
+	return dir, func() error {
+		defer unlock()
+		return removeAll(dir)
+	}, nil
+}
+
+// lock gets the lock of this name, waiting for it if need be.
+func (c cache) lock(ctx context.Context, name string, waiting func()) (unlock func(), err error) {
+	file := filepath.Join(c.dir, name+".lock")
+	for first := true; ; first = false {
+		unlock, err := tryLock(file)
+		if err == nil {
+			return unlock, nil
+		}
+		if !errors.Is(err, errLocked) {
+			return nil, fmt.Errorf("cannot lock %s: %w", file, err)
+		}
+		if first {
+			waiting()
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// errLocked is what tryLock returns if another process, or another call in
+// this one, holds the lock.
+var errLocked = errors.New("locked")
+
+// removeAll is os.RemoveAll for trees that hold folders without write
+// permission, as tests leave them.
+func removeAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}

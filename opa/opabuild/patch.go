@@ -1,0 +1,386 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opabuild
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Change is what [Patch] or [Revert] does to one file.
+type Change struct {
+	Path   string // relative to the tree's root
+	Action string // "add", "replace", "remove" or "restore"
+}
+
+// A PatchResult is what [Patch] or [Revert] did, or would do.
+type PatchResult struct {
+	Changes []Change // none if there is nothing to do
+	Notes   []string // warnings, and what is left to do by hand
+}
+
+// Patch puts the drop-in into the OPA source tree in dir, as OPA's
+// maintainers would commit it: it changes files in v1/metrics alone. If the
+// tree holds the drop-in already, it does nothing; if it holds an earlier
+// one, that is brought up to date. With dryRun it only says what it would do.
+//
+// What was there is recorded, for [Revert]: inside the Git folder of a
+// checkout, so that it is not committed, else in .regometer-patch.json. Files
+// of an earlier drop-in that were edited since are not overwritten: that is
+// an error which names them.
+func Patch(ctx context.Context, dir string, dryRun bool) (PatchResult, error) {
+	d, err := loadDropIn()
+	if err != nil {
+		return PatchResult{}, err
+	}
+	return patch(ctx, dir, dryRun, d)
+}
+
+func patch(ctx context.Context, dir string, dryRun bool, d dropIn) (PatchResult, error) {
+	var result PatchResult
+	p, err := openPatch(dir)
+	if err != nil {
+		return result, err
+	}
+	version, err := treeVersion(p.root)
+	if err != nil {
+		return result, err
+	}
+	warning, err := checkRange(version)
+	if err != nil {
+		return result, err
+	}
+	if warning != "" {
+		result.Notes = append(result.Notes, warning)
+	}
+	target := map[string]string{"GOOS": runtime.GOOS, "GOARCH": runtime.GOARCH}
+	if err := checkNeeds(ctx, "OPA in "+p.root, p.root, d, target); err != nil {
+		return result, err
+	}
+	r, err := d.plan(p.dir, p.record.wrote)
+	if err != nil {
+		return result, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(r)) {
+		now, err := p.state(name)
+		if err != nil {
+			return result, err
+		}
+		action := "replace"
+		switch {
+		case r[name] == nil:
+			action = "remove"
+		case now == nil:
+			action = "add"
+		}
+		result.Changes = append(result.Changes, p.change(name, action))
+		p.record.note(p.dir, name, now, r[name])
+	}
+	unused, err := unusedModules(p.root, r)
+	if err != nil {
+		return result, err
+	}
+	for _, m := range unused {
+		result.Notes = append(result.Notes, "go.mod requires "+m+", which nothing imports any more: run `go mod tidy`")
+	}
+	if dryRun || len(r) == 0 {
+		return result, nil
+	}
+	// The record is written before the first change, so that a patch cut
+	// short can be finished or taken back.
+	if err := p.save(); err != nil {
+		return result, withHint(err)
+	}
+	if err := r.apply(p.dir); err != nil {
+		return result, withHint(err)
+	}
+	if err := p.settle(); err != nil {
+		return result, err
+	}
+	return result, withHint(p.save())
+}
+
+// Revert takes the drop-in out of a tree that [Patch] changed: v1/metrics
+// then holds the very bytes that it held before. Edits made since are not
+// thrown away: they are an error which names the files. With dryRun it only
+// says what it would do.
+func Revert(dir string, dryRun bool) (PatchResult, error) {
+	d, err := loadDropIn()
+	if err != nil {
+		return PatchResult{}, err
+	}
+	return revert(dir, dryRun, d)
+}
+
+func revert(dir string, dryRun bool, d dropIn) (PatchResult, error) {
+	var result PatchResult
+	p, err := openPatch(dir)
+	if err != nil {
+		return result, err
+	}
+	if len(p.record.Files) == 0 {
+		if r, err := d.plan(p.dir, nil); err != nil || len(r) > 0 {
+			return result, err
+		}
+		return result, fmt.Errorf("%s holds the drop-in, but %s, the record of what was there before, is missing: take it from your version control", p.dir, p.recordFile)
+	}
+	r := replacement{}
+	for _, name := range slices.Sorted(maps.Keys(p.record.Files)) {
+		now, err := p.state(name)
+		if err != nil {
+			return result, err
+		}
+		old := p.record.Files[name].Original
+		switch {
+		case same(now, old):
+			continue
+		case old == nil:
+			result.Changes = append(result.Changes, p.change(name, "remove"))
+		default:
+			result.Changes = append(result.Changes, p.change(name, "restore"))
+		}
+		r[name] = old
+	}
+	if dryRun {
+		return result, nil
+	}
+	if err := r.apply(p.dir); err != nil {
+		return result, withHint(err)
+	}
+	for name, f := range p.record.Files {
+		if f.Original != nil {
+			if err := os.Chmod(filepath.Join(p.dir, name), f.Mode); err != nil {
+				return result, err
+			}
+		}
+	}
+	return result, os.Remove(p.recordFile)
+}
+
+// A patchedTree is an OPA source tree with what is recorded of its patch.
+type patchedTree struct {
+	root, dir  string // the tree's root and its v1/metrics
+	recordFile string
+	record     patchRecord
+}
+
+// openPatch reads the record of the tree in dir, if there is one, and makes
+// sure that none of the files it tells of was edited since.
+func openPatch(dir string) (*patchedTree, error) {
+	root, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkTree(root); err != nil {
+		return nil, err
+	}
+	p := &patchedTree{root: root, dir: filepath.Join(root, metricsDir), record: patchRecord{Files: map[string]*patchedFile{}}}
+	// Root may write to the module cache all the same, and must not.
+	if info, err := os.Stat(p.dir); err != nil || info.Mode().Perm()&0o200 == 0 {
+		return nil, errors.Join(err, fmt.Errorf("%s is read-only, as in Go's module cache: patch a copy or a checkout", p.dir))
+	}
+	if p.recordFile, err = recordFile(root); err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(p.recordFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &p.record); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.recordFile, err)
+	}
+	var edited []string
+	for _, name := range slices.Sorted(maps.Keys(p.record.Files)) {
+		if name != filepath.Base(name) {
+			return nil, fmt.Errorf("%s names the file %q, outside %s", p.recordFile, name, p.dir)
+		}
+		now, err := p.state(name)
+		if err != nil {
+			return nil, err
+		}
+		f := p.record.Files[name]
+		// Nothing is lost where there is nothing.
+		if now != nil && !same(now, f.Original) && !slices.Contains(f.Wrote, hashOf(now)) {
+			edited = append(edited, filepath.Join(metricsDir, name))
+		}
+	}
+	if len(edited) > 0 {
+		return nil, fmt.Errorf("edited since the drop-in was put in, and not touched:\n  %s\nMove the edits away, then run this again",
+			strings.Join(edited, "\n  "))
+	}
+	return p, nil
+}
+
+// recordFile returns where the record of a tree's patch is kept.
+func recordFile(root string) (string, error) {
+	git := filepath.Join(root, ".git")
+	info, err := os.Stat(git)
+	if errors.Is(err, fs.ErrNotExist) {
+		return filepath.Join(root, ".regometer-patch.json"), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() { // a worktree or submodule: the file names the folder
+		text, err := os.ReadFile(git)
+		if err != nil {
+			return "", err
+		}
+		to, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+		if !ok {
+			return "", fmt.Errorf("%s is not a Git folder, nor does it name one", git)
+		}
+		if git = to; !filepath.IsAbs(git) {
+			git = filepath.Join(root, git)
+		}
+	}
+	return filepath.Join(git, "regometer-patch.json"), nil
+}
+
+// A patchRecord is the content of the record file. Names are those of files
+// in v1/metrics.
+type patchRecord struct {
+	Files map[string]*patchedFile `json:"files"`
+}
+
+type patchedFile struct {
+	Original []byte      `json:"original"` // null: there was no such file
+	Mode     fs.FileMode `json:"mode,omitempty"`
+	// Wrote has the SHA-256 of what Patch wrote: of one text, or of the old
+	// and the new one while they are being exchanged.
+	Wrote []string `json:"wrote,omitempty"`
+}
+
+// note records that a file is going to change. Both are nil for no file.
+func (r *patchRecord) note(dir, name string, now, next []byte) {
+	f := r.Files[name]
+	if f == nil {
+		f = &patchedFile{Original: now}
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			f.Mode = info.Mode().Perm()
+		}
+		r.Files[name] = f
+	}
+	if next != nil {
+		f.Wrote = append(f.Wrote, hashOf(next))
+	}
+}
+
+// wrote reports whether Patch wrote this text into the file of that name.
+func (r *patchRecord) wrote(name string, text []byte) bool {
+	f := r.Files[name]
+	return f != nil && slices.Contains(f.Wrote, hashOf(text))
+}
+
+// settle brings the record in line with the finished patch.
+func (p *patchedTree) settle() error {
+	for name, f := range p.record.Files {
+		now, err := p.state(name)
+		switch {
+		case err != nil:
+			return err
+		case same(now, f.Original):
+			delete(p.record.Files, name)
+		case now == nil:
+			f.Wrote = nil
+		default:
+			f.Wrote = []string{hashOf(now)}
+		}
+	}
+	return nil
+}
+
+func (p *patchedTree) save() error {
+	text, err := json.MarshalIndent(p.record, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(p.recordFile, append(text, '\n'), 0o644)
+}
+
+// state returns the content of a file in v1/metrics, nil if there is none.
+func (p *patchedTree) state(name string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(p.dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text, err
+}
+
+func (p *patchedTree) change(name, action string) Change {
+	return Change{Path: filepath.Join(metricsDir, name), Action: action}
+}
+
+// same compares contents; nil, no file, differs from an empty file.
+func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
+
+func hashOf(text []byte) string {
+	h := sha256.Sum256(text)
+	return hex.EncodeToString(h[:])
+}
+
+// unusedModules returns the modules that go.mod requires for files that the
+// replacement takes away, and for nothing else.
+func unusedModules(root string, r replacement) ([]string, error) {
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		return nil, err
+	}
+	imports := func(file string) []string {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return nil
+		}
+		var paths []string
+		for _, i := range f.Imports {
+			if p, err := strconv.Unquote(i.Path.Value); err == nil {
+				paths = append(paths, p)
+			}
+		}
+		return paths
+	}
+	var gone []string // imported by files that go away, and a module
+	for name := range r {
+		for _, p := range imports(filepath.Join(root, metricsDir, name)) {
+			if bytes.Contains(mod, []byte(p+" v")) && !slices.Contains(gone, p) {
+				gone = append(gone, p)
+			}
+		}
+	}
+	if len(gone) == 0 {
+		return nil, nil
+	}
+	err = walk(context.Background(), root, func(rel string, d fs.DirEntry) error {
+		if !strings.HasSuffix(rel, ".go") || d.IsDir() {
+			return nil
+		}
+		if _, changes := r[filepath.Base(rel)]; changes && filepath.Dir(rel) == metricsDir {
+			return nil
+		}
+		for _, p := range imports(filepath.Join(root, rel)) {
+			gone = slices.DeleteFunc(gone, func(m string) bool { return p == m || strings.HasPrefix(p, m+"/") })
+		}
+		return nil
+	})
+	slices.Sort(gone)
+	return gone, err
+}

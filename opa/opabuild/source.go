@@ -1,0 +1,296 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opabuild
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/regometer/regometer/opa/opabuild/internal/gotool"
+)
+
+// opaModule is OPA's module path, and metricsDir where the package is that
+// the drop-in replaces.
+const opaModule = "github.com/open-policy-agent/opa"
+
+var metricsDir = filepath.Join("v1", "metrics")
+
+// A source is an OPA source tree, not necessarily here yet.
+type source struct {
+	name    string // for messages
+	version string // to download, or ""
+	dir     string // a user's folder, or ""; never written to
+	content string // identifies the content
+}
+
+// findSource tells a folder from a version: what has a path separator, starts
+// with a dot or is the name of a folder here is a folder.
+func findSource(ctx context.Context, opa string) (source, error) {
+	if opa == "" {
+		opa = DefaultVersion
+	}
+	if info, err := os.Stat(opa); strings.ContainsAny(opa, `/\`) || opa[0] == '.' || err == nil && info.IsDir() {
+		if err == nil && !info.IsDir() {
+			return source{}, fmt.Errorf("%s is not a folder", opa)
+		}
+		if err != nil {
+			return source{}, fmt.Errorf("no folder with OPA's source: %w", err)
+		}
+		return folderSource(ctx, opa)
+	}
+	if opa[0] >= '0' && opa[0] <= '9' {
+		opa = "v" + opa
+	}
+	if exactVersion.MatchString(opa) {
+		if _, err := checkRange(opa); err != nil {
+			return source{}, err
+		}
+		return source{name: "OPA " + opa, version: opa, content: "module " + opa}, nil
+	}
+	// "latest", a branch or a commit: ask for what it stands for now.
+	m, err := download(ctx, opa)
+	if err != nil {
+		return source{}, err
+	}
+	return source{name: "OPA " + m.Version, version: m.Version, content: "module " + m.Version}, nil
+}
+
+func folderSource(ctx context.Context, dir string) (source, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return source{}, err
+	}
+	if err := checkTree(dir); err != nil {
+		return source{}, err
+	}
+	hash, err := hashTree(ctx, dir)
+	if err != nil {
+		return source{}, err
+	}
+	return source{name: "OPA in " + dir, dir: dir, content: "folder " + hash}, nil
+}
+
+// checkCopy returns an error if the user's folder changed after its content
+// was identified: the copy must not be taken for that content.
+func (s source) checkCopy(ctx context.Context, copied string) error {
+	if s.dir == "" {
+		return nil // the module cache does not change
+	}
+	hash, err := hashTree(ctx, copied)
+	if err == nil && s.content != "folder "+hash {
+		err = fmt.Errorf("%s changed while it was copied: run this again", s.dir)
+	}
+	return err
+}
+
+// local returns the folder that holds the tree, downloading it if need be.
+func (s source) local(ctx context.Context) (string, error) {
+	if s.dir != "" {
+		return s.dir, nil
+	}
+	m, err := download(ctx, s.version)
+	if err != nil {
+		return "", err
+	}
+	return m.Dir, checkTree(m.Dir)
+}
+
+// A module is what `go mod download -json` prints.
+type module struct{ Version, Dir, Error string }
+
+func download(ctx context.Context, version string) (module, error) {
+	var m module
+	// Away from any go.mod: the user's own must neither matter nor change.
+	dir, err := os.MkdirTemp("", "regometer-")
+	if err != nil {
+		return m, withHint(err)
+	}
+	defer os.RemoveAll(dir)
+	out, err := gotool.Command{Dir: dir, Args: []string{"mod", "download", "-json", opaModule + "@" + version}}.Output(ctx)
+	if jsonErr := json.Unmarshal(out, &m); jsonErr != nil {
+		return m, errors.Join(err, fmt.Errorf("go mod download printed something else than JSON: %w", jsonErr))
+	}
+	if m.Error != "" {
+		text := fmt.Sprintf("cannot get OPA %s: %s", version, m.Error)
+		if h := gotool.Hint(m.Error); h != "" {
+			text += "\n" + h
+		}
+		return m, errors.New(text)
+	}
+	return m, err
+}
+
+var moduleLine = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`)
+
+// localReplace matches a replacement of a module by a folder outside the
+// tree.
+var localReplace = regexp.MustCompile(`(?m)^[ \t]*(?:replace[ \t]+)?[^\s/]\S*(?:[ \t]+v\S+)?[ \t]+=>[ \t]*"?(\.\.(?:[/\\]\S*)?|/\S*|[A-Za-z]:\\\S*)`)
+
+// checkTree returns an error unless dir is the root of an OPA source tree
+// that can be copied and built elsewhere.
+func checkTree(dir string) error {
+	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is not the root of an OPA source tree: it has no go.mod", dir)
+	}
+	if err != nil {
+		return err
+	}
+	if m := moduleLine.FindSubmatch(mod); m == nil || string(m[1]) != opaModule {
+		return fmt.Errorf("%s is not the root of an OPA source tree: its go.mod is not that of module %s", dir, opaModule)
+	}
+	if info, err := os.Stat(filepath.Join(dir, metricsDir)); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s has no folder %s: the drop-in replaces that package, which OPA has since %s", dir, metricsDir, OldestVersion)
+	}
+	return nil
+}
+
+// checkCopyable returns an error if a copy of the tree would not build for
+// want of what is outside it.
+func checkCopyable(dir string) error {
+	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return err
+	}
+	if m := localReplace.FindSubmatch(mod); m != nil {
+		return fmt.Errorf("%s replaces a module by the folder %s, outside the tree: the build works on a copy and does not find it. Move it into the tree, or replace by a version",
+			filepath.Join(dir, "go.mod"), m[1])
+	}
+	return nil
+}
+
+// skipped reports whether a folder is no part of the source.
+func skipped(name string) bool { return name == ".git" || name == "node_modules" }
+
+// walk calls f for each file and symbolic link of a source tree, by its path
+// relative to dir, in order.
+func walk(ctx context.Context, dir string, f func(rel string, d fs.DirEntry) error) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if path == dir {
+			return nil
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		switch {
+		case skipped(d.Name()):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case d.IsDir(), d.Type().IsRegular(), d.Type()&fs.ModeSymlink != 0:
+			return f(rel, d)
+		}
+		return nil // a socket, a device
+	})
+}
+
+func hashTree(ctx context.Context, dir string) (string, error) {
+	h := sha256.New()
+	err := walk(ctx, dir, func(rel string, d fs.DirEntry) error {
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(dir, rel)
+		switch {
+		case d.IsDir():
+			return nil
+		case d.Type()&fs.ModeSymlink != 0:
+			to, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(h, "%q -> %q\n", rel, to)
+			return nil
+		}
+		file := sha256.New()
+		in, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		if _, err := io.Copy(file, in); err != nil {
+			return err
+		}
+		fmt.Fprintf(h, "%q %t %x\n", rel, info.Mode()&0o100 != 0, file.Sum(nil))
+		return nil
+	})
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// copyTree copies a source tree into the folder to, all of it writable.
+func copyTree(ctx context.Context, to, from string) error {
+	return walk(ctx, from, func(rel string, d fs.DirEntry) error {
+		src, dst := filepath.Join(from, rel), filepath.Join(to, rel)
+		switch {
+		case d.IsDir():
+			return os.Mkdir(dst, 0o755)
+		case d.Type()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(src)
+			if err != nil {
+				return err
+			}
+			return os.Symlink(target, dst)
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		in, err := os.Open(src)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		out, err := os.OpenFile(dst, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm()|0o600)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(out, in)
+		return errors.Join(err, out.Close())
+	})
+}
+
+// commit returns what Go would record of a git checkout, for `opa version`:
+// the commit, marked if the tree differs from it, and its time. Both are
+// empty if dir is not a checkout's root or git is missing.
+func commit(ctx context.Context, dir string, changed bool) (revision, timestamp string) {
+	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
+		return "", ""
+	}
+	git := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
+		cmd.Env = append(os.Environ(), "TZ=UTC", "GIT_OPTIONAL_LOCKS=0")
+		out, err := cmd.Output()
+		return string(bytes.TrimSpace(out)), err
+	}
+	head, err := git("show", "--no-patch", "--date=format-local:%Y-%m-%dT%H:%M:%SZ", "--format=%H %cd", "HEAD")
+	if err != nil {
+		return "", ""
+	}
+	revision, timestamp, _ = strings.Cut(head, " ")
+	if status, err := git("status", "--porcelain"); changed || err != nil || status != "" {
+		revision += "-dirty"
+	}
+	return revision, timestamp
+}

@@ -1,0 +1,221 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opabuild
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fakeRun returns a run with results such as "A:pass B/x:fail". A package
+// named broken failed without a failing test.
+func fakeRun(results string) *testRun {
+	r := &testRun{results: map[string]string{}, output: map[string][]byte{}, result: "pass"}
+	for _, f := range strings.Fields(results) {
+		name, result, _ := strings.Cut(f, ":")
+		if name == "broken" {
+			r.result = "fail"
+			continue
+		}
+		r.results[name] = result
+		if result == "fail" {
+			r.result = "fail"
+		}
+	}
+	return r
+}
+
+func TestJudge(t *testing.T) {
+	for _, c := range []struct {
+		name                   string
+		opa1, ours1            string
+		opa2, ours2            string // "" = no second run is due
+		rerun, want, suspected string
+	}{
+		{"all pass", "A:pass B:skip", "A:pass B:skip", "", "", "", "", ""},
+		{"fails", "A:pass B:pass", "A:pass B:fail", "B:pass", "B:fail", "^(B)$", "0 B", "B"},
+		{"fails below", "A:pass A/x:pass A/y:pass", "A:fail A/x:fail A/y:pass", "A:pass A/x:pass", "A:fail A/x:fail", "^(A)$", "0 A/x", "A A/x"},
+		{"flaky", "A:pass B:pass", "A:fail B:pass", "A:pass", "A:pass", "^(A)$", "4 A", "A"},
+		{"flaky on both", "A:pass", "A:fail", "A:fail", "A:fail", "^(A)$", "2 A", "A"},
+		{"fails on both", "A:fail A/x:fail", "A:fail A/x:fail", "", "", "", "2 A/x", ""},
+		{"fails on OPA only", "A:fail", "A:pass", "", "", "", "3 A", ""},
+		{"missing", "A:pass A/x:pass B:pass", "B:pass", "A:pass A/x:pass", "B:pass", "^(A)$", "1 A", "A A/x"},
+		{"skipped", "A:pass", "A:skip", "A:pass", "A:skip", "^(A)$", "1 A", "A"},
+		{"no longer skipped", "A:skip", "A:pass", "", "", "", "", ""},
+		{"random names", "A:pass A/1:pass", "A:pass A/2:pass", "A:pass A/3:pass", "A:pass A/4:pass", "^(A)$", "4 A/1", "A/1"},
+		{"only in ours, fails", "A:pass", "A:pass A/2:fail", "A:pass", "A:pass A/2:fail", "^(A)$", "0 A/2", "A/2"},
+		{"broken", "A:pass", "broken:", "A:pass", "broken:", "old", "0 ", " A"},
+		{"broken once", "A:pass", "broken:", "A:pass", "A:pass", "old", "4 ;4 A", " A"},
+		{"broken on both", "broken:", "broken:", "", "", "", "2 ", ""},
+		{"left out", "Gone:pass Gone/x:pass A:pass", "A:pass", "", "", "", "", ""},
+	} {
+		first := bothRuns{fakeRun(c.opa1), fakeRun(c.ours1)}
+		suspects := first.suspects([]string{"Gone"})
+		if got := strings.Join(suspects, " "); got != c.suspected {
+			t.Errorf("%s: suspects %q, want %q", c.name, got, c.suspected)
+			continue
+		}
+		var second bothRuns
+		if (len(suspects) > 0) != (c.opa2 != "") {
+			t.Errorf("%s: a second run is due: %t", c.name, len(suspects) > 0)
+			continue
+		}
+		if len(suspects) > 0 {
+			second = bothRuns{fakeRun(c.opa2), fakeRun(c.ours2)}
+			if got := rerun(suspects, "old"); got != c.rerun {
+				t.Errorf("%s: runs %q again, want %q", c.name, got, c.rerun)
+			}
+		}
+		var got []string
+		for _, f := range judge(first, second, suspects) {
+			got = append(got, fmt.Sprintf("%d %s", f.Kind, f.Test))
+		}
+		if strings.Join(got, ";") != c.want {
+			t.Errorf("%s: findings %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// Real runs of go test, on a tree with a test of each kind.
+func TestVerify(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs go test many times")
+	}
+	t.Setenv("REGOMETER_CACHE", t.TempDir())
+	files := opaTree()
+	files["internal/user/user_test.go"] = `package user
+
+import (
+	"os"
+	"testing"
+)
+
+func TestSame(t *testing.T) { t.Run("below", func(*testing.T) {}) }
+
+func TestRegression(t *testing.T) {
+	t.Run("below", func(t *testing.T) {
+		if Use() != "OPA" {
+			t.Error("not OPA's")
+		}
+	})
+}
+
+func TestNamed(t *testing.T) { t.Run(Use(), func(*testing.T) {}) }
+
+func TestNeedsTool(t *testing.T) { t.Fatal("no such tool") }
+
+func TestOnlyOPA(t *testing.T) {
+	if Use() == "OPA" {
+		t.Error("fails")
+	}
+}
+
+// Fails the first time with the drop-in.
+func TestFlaky(t *testing.T) {
+	if _, err := os.Stat("marker"); err != nil && Use() != "OPA" {
+		os.WriteFile("marker", nil, 0o644)
+		t.Error("flaky")
+	}
+}
+`
+	files["internal/crash/crash_test.go"] = `package crash
+
+import (
+	"os"
+	"testing"
+
+	"github.com/open-policy-agent/opa/internal/user"
+)
+
+func TestFine(*testing.T) {}
+
+func TestMain(m *testing.M) {
+	if user.Use() != "OPA" {
+		os.Exit(3)
+	}
+	m.Run()
+}
+`
+	files["internal/tagged/tagged_test.go"] = "//go:build opa_wasm && slow\n\npackage tagged\n\nimport \"testing\"\n\nfunc TestTagged(*testing.T) {}\n"
+	keep := filepath.Join(t.TempDir(), "keep")
+	var progress bytes.Buffer
+	o := VerifyOptions{
+		OPA: writeTree(t, files), Keep: keep, Progress: &progress,
+		Packages: []string{"v1/metrics", "./internal/...", opaModule + "/nothing"},
+	}
+	if _, err := verifyWith(t.Context(), o, tinyDropIn("A")); err == nil {
+		t.Error("a package that is not there is no error")
+	}
+	o.Packages = o.Packages[:2]
+	r, err := verifyWith(t.Context(), o, tinyDropIn("A"))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &progress)
+	}
+	var got []string
+	for _, p := range r.Packages {
+		got = append(got, fmt.Sprintf("%s %d/%d/%d %d/%d/%d %t", p.Package,
+			p.Unmodified.Passed, p.Unmodified.Failed, p.Unmodified.Skipped,
+			p.DropIn.Passed, p.DropIn.Failed, p.DropIn.Skipped, p.DropIn.Broken))
+		for _, f := range p.Findings {
+			got = append(got, fmt.Sprintf("  %d %s", f.Kind, f.Test))
+		}
+	}
+	want := []string{
+		"v1/metrics 2/0/0 1/0/0 false",
+		"internal/crash 1/0/0 0/0/0 true", "  0 ",
+		"internal/tagged 1/0/0 1/0/0 false",
+		"internal/user 7/2/0 5/4/0 false",
+		"  0 TestRegression/below", "  1 TestNamed/OPA", "  2 TestNeedsTool", "  3 TestOnlyOPA", "  4 TestFlaky",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if r.OK() || !slices.Equal(r.LeftOut, []string{"TestSample"}) {
+		t.Errorf("OK is %t; left out are %q", r.OK(), r.LeftOut)
+	}
+	var text strings.Builder
+	if err := r.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\ninternal/user TestRegression/below: FAILS with the drop-in",
+		"    user_test.go:13: not OPA's\n",
+		"\ninternal/user TestNeedsTool: fails on the unmodified OPA too",
+		"\n    TestSample\n",
+		"\nFAIL: 3 tests of OPA in ",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the report has no %q:\n%s", want, &text)
+		}
+	}
+	if strings.Contains(text.String(), "no such tool") {
+		t.Error("the report shows the output of what fails on OPA too")
+	}
+	kept, err := os.ReadFile(filepath.Join(keep, "internal_user.regometer.txt"))
+	if err != nil || !strings.Contains(string(kept), "no such tool") {
+		t.Errorf("kept %q, %v", kept, err)
+	}
+
+	o.Packages, o.Run = []string{"internal/user"}, "TestSame|TestNeedsTool"
+	if r, err = verifyWith(t.Context(), o, tinyDropIn("A")); err != nil || !r.OK() || r.Packages[0].DropIn.Passed != 2 {
+		t.Errorf("with --run: %+v, %v", r, err)
+	}
+}
+
+func TestVerifyDefaults(t *testing.T) {
+	for _, p := range QuickPackages {
+		inAll := func(all string) bool {
+			prefix, deep := strings.CutSuffix(all, "/...")
+			return p == all || deep && strings.HasPrefix(p, prefix)
+		}
+		if !slices.ContainsFunc(VerifyPackages, inAll) {
+			t.Errorf("%s is no part of the whole", p)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opabuild
+
+import (
+	"strings"
+	"testing"
+)
+
+// checkError checks that the error holds a text, or is nil if that is empty.
+func checkError(t *testing.T, name string, err error, want string) {
+	t.Helper()
+	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: got error %v, want one with %q", name, err, want)
+	}
+}
+
+func TestCheckRange(t *testing.T) {
+	for _, c := range []struct{ version, warning, err string }{
+		{OldestVersion, "", ""},
+		{NewestVersion, "", ""},
+		{"1.9.99", "", ""},
+		{"v1.22.0-rc1", "", ""},
+		{"0.70.0", "", "too old"},
+		{"v1.0.0-rc1", "", "too old"},
+		{"1.22.1", "newer than v1.22.0", ""},
+		{"v2.0.0", "newer", ""},
+		{"1.23.0-dev", "newer", ""},
+		{"banana", "no version", ""},
+	} {
+		warning, err := checkRange(c.version)
+		checkError(t, c.version, err, c.err)
+		if (c.warning == "") != (warning == "") || !strings.Contains(warning, c.warning) {
+			t.Errorf("%s: warning %q, want %q", c.version, warning, c.warning)
+		}
+	}
+	if w, err := checkRange(DefaultVersion); w != "" || err != nil {
+		t.Errorf("the default version is not in the range: %s, %v", w, err)
+	}
+}
+
+func TestTreeVersion(t *testing.T) {
+	dir := writeTree(t, opaTree())
+	if v, err := treeVersion(dir); v != "1.5.0" || err != nil {
+		t.Errorf("got %q, %v", v, err)
+	}
+	writeText(t, dir+"/v1/version/version.go", "package version\n")
+	_, err := treeVersion(dir)
+	checkError(t, "no variable", err, "no variable Version")
+}
+
+func TestFindSource(t *testing.T) {
+	dir := writeTree(t, opaTree())
+	for _, c := range []struct{ opa, version, dir, err string }{
+		{"", DefaultVersion, "", ""},
+		{"1.4.0", "v1.4.0", "", ""},
+		{"v1.4.0", "v1.4.0", "", ""},
+		{dir, "", dir, ""},
+		{"0.68.0", "", "", "too old"},
+		{"./no-such-folder", "", "", "no-such-folder"},
+		{dir + "/main.go", "", "", "not a folder"},
+		{dir + "/v1", "", "", "not the root"},
+	} {
+		s, err := findSource(t.Context(), c.opa)
+		checkError(t, c.opa, err, c.err)
+		if err == nil && (s.version != c.version || s.dir != c.dir) {
+			t.Errorf("%q: got %+v", c.opa, s)
+		}
+	}
+}
