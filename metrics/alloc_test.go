@@ -13,13 +13,12 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
-// Allocation budgets, as exact counts. For what All returns, the build tag
-// purego adds allocations: see alloc_all_test.go.
+// Allocation budgets, as exact counts. To what All and Value return, the build
+// tag purego adds allocations: see alloc_values_test.go.
 
 // sinks keep what is made from being optimised away.
 var (
 	sinkMetrics metrics.Metrics
-	sinkAny     any
 	sinkBytes   []byte
 )
 
@@ -197,14 +196,6 @@ func TestAllocsOfEach(t *testing.T) {
 	if sum == 0 {
 		t.Error("Each yields nothing")
 	}
-}
-
-func TestAllocsOfStatistics(t *testing.T) {
-	numbers := make([]int64, 1000)
-	for i := range numbers {
-		numbers[i] = int64(i*i) % 99_991
-	}
-	checkAllocs(t, "Statistics of 1,000 numbers", 5, func() { sinkAny = metrics.Statistics(numbers...) })
 }
 
 var timerNames, counterNames, histogramNames = namesOf("timer"), namesOf("counter"), namesOf("histogram")

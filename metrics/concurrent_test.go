@@ -154,29 +154,62 @@ func count(h metrics.Histogram) int64 {
 	return h.Value().(map[string]any)["count"].(int64)
 }
 
-// TestConcurrentStops: what concurrent calls of Stop return adds up to what the
-// timer holds, whoever starts it meanwhile.
-func TestConcurrentStops(t *testing.T) {
+// rounds is how often a loop runs that has to hit a window of nanoseconds. It
+// takes so long that the goroutines do run at the same time.
+const rounds = 300_000
+
+// TestConcurrentCounts: no count is lost when all that goroutines do is count.
+func TestConcurrentCounts(t *testing.T) {
+	const goroutines = 4
 	m := metrics.New()
-	tm := m.Timer("t")
-	var sum atomic.Int64
-	inParallel(4, func(g int) {
-		var own int64
-		for i := range 5000 {
-			if (i+g)%3 == 0 {
-				tm.Start()
-			} else {
-				d := tm.Stop()
-				if d < 0 {
-					t.Errorf("Stop returned %d", d)
-				}
-				own += d
-			}
+	c, h := m.Counter("c"), m.Histogram("h")
+	inParallel(goroutines, func(int) {
+		for range 4 * rounds {
+			c.Incr()
 		}
-		sum.Add(own)
+		for range 4 * rounds {
+			c.Add(2)
+		}
+		for range rounds {
+			h.Update(5)
+		}
 	})
-	if got := tm.Int64(); got != sum.Load() {
-		t.Errorf("the timer holds %d, the calls of Stop returned %d", got, sum.Load())
+	if got := c.Value(); got != uint64(12*goroutines*rounds) {
+		t.Errorf("the counter is %v, want %d", got, 12*goroutines*rounds)
+	}
+	if got := count(h); got != goroutines*rounds {
+		t.Errorf("the histogram has %d values, want %d", got, goroutines*rounds)
+	}
+}
+
+// TestConcurrentStops: what concurrent calls of Stop return is never negative
+// and adds up to what the timer holds, whoever starts it meanwhile.
+func TestConcurrentStops(t *testing.T) {
+	for _, starters := range []int{1, 2, 4} { // of four goroutines
+		m := metrics.New()
+		tm := m.Timer("t")
+		var sum, least atomic.Int64
+		inParallel(4, func(g int) {
+			var own, ownLeast int64
+			for range rounds / 3 {
+				if g < starters {
+					tm.Start()
+				}
+				d := tm.Stop()
+				own += d
+				ownLeast = min(ownLeast, d)
+			}
+			sum.Add(own)
+			if ownLeast < 0 {
+				least.Store(ownLeast)
+			}
+		})
+		if got := tm.Int64(); got != sum.Load() {
+			t.Errorf("the timer holds %d, the calls of Stop returned %d", got, sum.Load())
+		}
+		if least.Load() < 0 {
+			t.Errorf("Stop returned %d", least.Load())
+		}
 	}
 }
 

@@ -17,4 +17,4 @@ import "embed"
 var Policy embed.FS
 
 // Input is a request that the policy allows.
-const Input = `{"user": "alice", "action": "update"}`
+const Input = `{"user": "alice", "roles": ["editor"], "action": "update"}`

@@ -1,9 +1,9 @@
-# A small role-based policy: may one of the user's roles do the action?
+# A small role-based policy: may one of the caller's roles do the action?
 package rbac
 
 default allow := false
 
 allow if {
-	some role in data.roles[input.user]
+	some role in input.roles
 	data.grants[role][input.action]
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
+var sinkAny any // keeps what is made from being optimised away
+
 func TestAllocsOfAll(t *testing.T) {
 	checkAllocs(t, "a request, then All", 4, func() { sinkAny = record().All() })
 
@@ -43,4 +45,12 @@ func TestAllocsOfAll(t *testing.T) {
 		}
 		sinkAny = m.All()
 	})
+}
+
+func TestAllocsOfStatistics(t *testing.T) {
+	numbers := make([]int64, 1000)
+	for i := range numbers {
+		numbers[i] = int64(i*i) % 99_991
+	}
+	checkAllocs(t, "Statistics of 1,000 numbers", 5, func() { sinkAny = metrics.Statistics(numbers...) })
 }
