@@ -28,12 +28,14 @@ const inlineMetrics = 8
 // CAS of a zero name; names are never removed, so the list ends at the first
 // zero. They are no pointers, which spares the CAS a write barrier. What does
 // not fit, and the histograms, go to the index.
+//
+// In a collection, everything above the cells is in one cache line of 64 bytes.
 type store struct {
+	more  atomic.Pointer[index]
+	mu    sync.Mutex                   // guards insertion into more, and text
+	text  *text                        // see json.go
 	names [inlineMetrics]atomic.Uint32 // see inlineName
 	cells [inlineMetrics]cell
-	more  atomic.Pointer[index]
-	mu    sync.Mutex // guards insertion into more, and text
-	text  *text      // see json.go
 }
 
 // inlineName is a name in a store: in its lower bits the id in the catalog, or
@@ -134,9 +136,7 @@ func (s *store) append(kind Kind, name string, want inlineName, i int) *cell {
 		// until a name refers to it.
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if x := s.makeIndex(); x.inline == nil {
-			x.inline = new([inlineMetrics]*descriptor)
-		}
+		s.makeIndex()
 		id = uncatalogued
 	}
 	for ; i < len(s.names); i++ {
@@ -284,9 +284,9 @@ var summaryText = [summaryFields]string{
 func (c *collection) String() string {
 	w := writers.Get().(*writer)
 	defer w.release()
-	w.gather(c.store())
+	var room [stackItems]item
 	text := w.json[:0]
-	for i, m := range w.items {
+	for i, m := range w.gather(c.store(), room[:0]) {
 		if i > 0 {
 			text = append(text, ' ')
 		}

@@ -13,6 +13,7 @@ import (
 // Kind is the kind of a metric.
 type Kind uint8
 
+// The kinds of metrics.
 const (
 	// KindOther is the kind of what a foreign implementation reports beyond
 	// the three kinds below.

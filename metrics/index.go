@@ -40,9 +40,11 @@ func newIndex() *index {
 		index
 		slots   [firstSlots]atomic.Pointer[entry]
 		entries [firstEntries]entry
+		inline  [inlineMetrics]*descriptor
 	})
 	first.index.slots = first.slots[:]
 	first.index.free = first.entries[:]
+	first.index.inline = &first.inline
 	return &first.index
 }
 
@@ -62,8 +64,8 @@ func (x *index) find(name string, h uint64) *entry {
 }
 
 // full reports whether the table must grow before the next insertion. It is
-// kept at most three quarters full, so that find always meets a nil.
-func (x *index) full() bool { return 4*(x.used+1) > 3*len(x.slots) }
+// kept at most half full, so that find meets few other entries, and a nil.
+func (x *index) full() bool { return 2*(x.used+1) > len(x.slots) }
 
 // grown returns an index with the same entries and twice the slots.
 func (x *index) grown() *index {

@@ -76,10 +76,11 @@ func (s *store) appendJSON(dst []byte) []byte {
 		s.mu.Unlock()
 	}
 	if !cached {
-		w.gather(s)
+		var room [stackItems]item
+		items := w.gather(s, room[:0])
 		w.json = w.json[:0]
-		for i := range w.items {
-			w.json, _ = w.items[i].append(w.json, i)
+		for i := range items {
+			w.json, _ = items[i].append(w.json, i)
 		}
 		w.json = closeObject(w.json)
 		dst = append(dst, w.json...)
@@ -120,10 +121,10 @@ func (t *text) update(s *store, w *writer) {
 
 // make makes the text anew, of the metrics that there are now.
 func (t *text) make(s *store, w *writer) {
-	w.gather(s)
-	t.fragments = slices.Grow(t.fragments[:0], len(w.items))
+	items := w.gather(s, nil)
+	t.fragments = slices.Grow(t.fragments[:0], len(items))
 	w.json = w.json[:0]
-	for i, item := range w.items {
+	for i, item := range items {
 		var made version
 		w.json, made = item.append(w.json, i)
 		t.fragments = append(t.fragments, fragment{item, made, len(w.json)})
@@ -218,10 +219,13 @@ type writer struct {
 	json  []byte
 }
 
-// Larger ones are left to the garbage collector.
 const (
+	// Larger writers are left to the garbage collector.
 	maxPooledItems = 1 << 10
 	maxPooledJSON  = 64 << 10
+	// So many items are sorted on the stack, where moving their pointers
+	// takes no write barriers.
+	stackItems = 16
 )
 
 var writers = sync.Pool{New: func() any { return new(writer) }}
@@ -235,14 +239,29 @@ func (w *writer) release() {
 	writers.Put(w)
 }
 
-// gather sets w.items to the metrics of s, sorted by key.
-func (w *writer) gather(s *store) {
-	w.items = w.items[:0]
+// gather returns the metrics of s, sorted by key, in room if it suffices and
+// otherwise in w.
+func (w *writer) gather(s *store, room []item) []item {
+	n := 0
+	s.each(func(*descriptor, *cell, *histogram) bool {
+		n++
+		return n <= cap(room)
+	})
+	if n <= cap(room) {
+		return s.appendSorted(room)
+	}
+	w.items = s.appendSorted(w.items[:0])
+	return w.items
+}
+
+// appendSorted appends the metrics of s, sorted by key, to the empty items.
+func (s *store) appendSorted(items []item) []item {
 	s.each(func(d *descriptor, c *cell, h *histogram) bool {
-		w.items = append(w.items, item{d, c, h})
+		items = append(items, item{d, c, h})
 		return true
 	})
-	slices.SortFunc(w.items, func(a, b item) int {
+	slices.SortFunc(items, func(a, b item) int {
 		return strings.Compare(a.descriptor.key, b.descriptor.key)
 	})
+	return items
 }

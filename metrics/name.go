@@ -23,21 +23,22 @@ type descriptor struct {
 // The catalog holds the descriptors of the names that recur: a hash table with
 // open addressing to which names are added, without a lock, until it holds
 // maxCatalog, and never removed, so that a collection can refer to a name by its
-// place. To be added a name must appear twice before too many others do: names
-// that are made up for one use stay out.
+// place. To be added a name must appear twice before another one takes its place
+// among the recent ones: names that are made up for one use stay out.
 const (
 	catalogBits = 12
 	maxCatalog  = 1 << (catalogBits - 1)
-	// Longer names stay out too, or they could hold much memory.
-	maxCatalogName = 128
+	// Longer names are not remembered, or they could hold much memory.
+	maxKnownName = 128
 )
 
 var (
 	nameSeed    = maphash.MakeSeed()
 	catalog     [1 << catalogBits]atomic.Pointer[descriptor]
 	catalogSize atomic.Int32
-	// seen has parts of the hashes of names that have appeared.
-	seen [1 << 10]atomic.Uint32
+	// recent has descriptors that are not in the catalog, by hash. They
+	// replace one another.
+	recent [1 << 11]atomic.Pointer[descriptor]
 )
 
 // hashName hashes a metric's kind and name. Of equal names, the hashes differ
@@ -61,17 +62,24 @@ func describe(kind Kind, name string) *descriptor {
 			return d
 		}
 	}
+	slot := &recent[h%uint64(len(recent))]
+	if d := slot.Load(); d != nil && d.hash == h && d.name == name {
+		if catalogSize.Load() < maxCatalog {
+			catalogued := *d // d itself is in use elsewhere
+			return catalogued.enter()
+		}
+		return d
+	}
 	d := newDescriptor(kind, name, h)
-	if mark := &seen[h%uint64(len(seen))]; mark.Load() != uint32(h>>32) {
-		mark.Store(uint32(h >> 32))
-	} else if len(name) <= maxCatalogName {
-		return d.enter()
+	if len(name) <= maxKnownName {
+		slot.Store(d)
 	}
 	return d
 }
 
-// enter adds d to the catalog, if there is room, and returns the descriptor to
-// use: that which another goroutine has added meanwhile, or d.
+// enter adds d to the catalog and returns the descriptor to use: that which
+// another goroutine has added meanwhile, or d. If there is no room any more d
+// stays without an id.
 func (d *descriptor) enter() *descriptor {
 	if catalogSize.Add(1) > maxCatalog {
 		catalogSize.Add(-1)

@@ -55,7 +55,7 @@ func TestCatalogIsBounded(t *testing.T) {
 	if d.id == 0 || describe(KindTimer, "recurring") != d {
 		t.Error("a name that recurs has not entered the catalog")
 	}
-	long := strings.Repeat("x", maxCatalogName+1)
+	long := strings.Repeat("x", maxKnownName+1)
 	for i := range 2 * maxCatalog {
 		for range 3 {
 			describe(KindTimer, fmt.Sprint("recurring ", i))

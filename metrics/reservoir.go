@@ -48,12 +48,14 @@ func random(seed, n, t uint64) uint64 {
 // of order.
 type lowest struct {
 	// The n samples of lowest priority: their priorities, falling, and their
-	// places. When they are used up, they are found again by one pass over
-	// the reservoir. For each sample replaced that costs about what a heap
-	// of all of them would, and takes less memory.
-	priority [32]int64
-	place    [32]uint16
+	// places. When they are used up, the next ones are found by one pass over
+	// the reservoir, which looks for priorities up to span above the bar. For
+	// each sample replaced that costs less than a heap of all of them would,
+	// and takes less memory.
+	priority [64]int64
+	place    [64]uint16
 	n        int
+	span     int64
 	// moved has a bit for each sample that is not in its place by value,
 	// nor in the sums.
 	moved [(reservoirSize + 63) / 64]uint64
@@ -122,31 +124,46 @@ func (l *lowest) note(place uint16, priority int64) {
 func (h *histogram) becomeFull() {
 	h.lowest = new(lowest)
 	h.seed = rand.Uint64()
+	floor := int64(math.MaxInt64)
 	for i := range segments {
 		segment := h.segment(i)
 		for j := range segment {
 			segment[j].at += luck(rand.Uint64())
+			floor = min(floor, segment[j].at)
 		}
 	}
 	for i := h.sorted; i < h.n; i++ {
 		h.lowest.move(i)
 	}
 	h.sorted = h.n
-	h.findLowest()
+	// If values come evenly, this span above the bar has 48 priorities.
+	h.lowest.span = 3_112_840_000 // meanLife · 48 / 1,028
+	h.findLowest(floor)
 }
 
-// findLowest finds the samples of lowest priority and sets bar by them. h.mu is
-// held.
-func (h *histogram) findLowest() {
+// findLowest finds the samples of lowest priority, none of which is below floor,
+// and sets bar by them. h.mu is held.
+func (h *histogram) findLowest(floor int64) {
 	l := h.lowest
-	l.n = 0
-	place := uint16(0)
-	for i := range segments {
-		for _, s := range h.segment(i) {
-			if l.n < len(l.place) || s.at < l.priority[0] {
-				l.note(place, s.at)
+	for l.n = 0; l.n == 0; {
+		limit := floor + l.span
+		if limit < floor { // an overflow
+			limit = math.MaxInt64
+		}
+		place := uint16(0)
+		for i := range segments {
+			for _, s := range h.segment(i) {
+				if s.at <= limit && (l.n < len(l.place) || s.at < l.priority[0]) {
+					l.note(place, s.at)
+				}
+				place++
 			}
-			place++
+		}
+		switch {
+		case l.n == len(l.place):
+			l.span /= 2
+		case l.n < len(l.place)/4 && limit < math.MaxInt64:
+			l.span = 2*l.span + 1
 		}
 	}
 	h.raiseBar()
@@ -163,7 +180,7 @@ func (h *histogram) offer(v, priority int64) {
 	defer h.mu.Unlock()
 	l := h.lowest
 	if l.n == 0 {
-		h.findLowest()
+		h.findLowest(h.bar.Load() ^ math.MinInt64)
 	}
 	if priority <= l.priority[l.n-1] {
 		return
@@ -179,7 +196,7 @@ func (h *histogram) offer(v, priority int64) {
 	l.n--
 	switch {
 	case l.n == 0:
-		h.findLowest()
+		h.findLowest(h.bar.Load() ^ math.MinInt64)
 	case priority < l.priority[0]:
 		l.note(place, priority)
 		fallthrough

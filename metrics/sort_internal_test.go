@@ -25,7 +25,7 @@ func sortInputs(r *rand.Rand, n int) map[string][]sample {
 		"rising":    make(func(i int) int64 { return int64(i) }),
 		"falling":   make(func(i int) int64 { return -int64(i) }),
 		"durations": make(func(int) int64 { return int64(math.Exp(12 + 2*r.NormFloat64())) }),
-		"geometric": make(func(i int) int64 { return 1 << (r.IntN(62)) }),
+		"geometric": make(func(int) int64 { return 1 << r.IntN(62) }),
 		"crowded":   make(func(i int) int64 { return r.Int64N(100) + int64(i%2)<<50 }),
 		"signed":    make(func(int) int64 { return r.Int64N(2001) - 1000 }),
 		"any":       make(func(int) int64 { return int64(r.Uint64()) }),

@@ -40,12 +40,13 @@ func (t *timer) Stop() int64 {
 	if t.start.Load() == 0 {
 		return 0
 	}
+	end := now()
 	start := t.start.Swap(0)
 	if start == 0 { // another Stop was faster
 		return 0
 	}
-	// Only now: a Start of another goroutine may just have come in between.
-	delta := now() - (start ^ math.MinInt64)
+	// A Start of another goroutine may have come after the clock was read.
+	delta := max(end-(start^math.MinInt64), 0)
 	t.value.Add(delta)
 	return delta
 }

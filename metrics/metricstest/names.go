@@ -115,11 +115,10 @@ var nameBehaviours = []behaviour{
 		rule: "The same name gives the same handle, compared with ==; another name, another kind or another collection gives another metric.",
 		check: func(t *testing.T, newCollection func() collection) {
 			m, other := newCollection(), newCollection()
-			copyOf := func(s string) string { return strings.Clone(s) }
 			for _, name := range oddNames {
 				for _, k := range handleKinds {
 					h := k.lookUp(m, name)
-					if k.lookUp(m, copyOf(name)) != h {
+					if k.lookUp(m, strings.Clone(name)) != h {
 						t.Errorf("two look-ups of %s %.50q gave different handles", k.name, name)
 					}
 					if k.lookUp(other, name) == h {

@@ -159,6 +159,28 @@ func TestPage(t *testing.T) {
 	}
 }
 
+func TestPageOfABusyMachine(t *testing.T) {
+	t.Parallel()
+	const warning = "The machine was busy"
+	r := testReport(t)
+	if page := r.page(); strings.Contains(page, warning) {
+		t.Error("the page warns though nothing varied")
+	}
+	var err error
+	r.parts["embedded"], err = parseResults([]byte(embeddedText +
+		"BenchmarkDecision/case=noop/impl=opa-2 10 9000 ns/op 500 B/op 90 allocs/op\n" +
+		"BenchmarkDecision/case=noop/impl=opa-2 10 9000 ns/op 500 B/op 90 allocs/op\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := r.page()
+	for _, want := range []string{warning, "took up to 9.00 times as long", "| less than the noise |  | time 0.65, 20 allocs | **missed**: time (not measurable) |"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
+	}
+}
+
 func TestPageOfOnePart(t *testing.T) {
 	t.Parallel()
 	r := testReport(t)

@@ -235,16 +235,22 @@ func (r report) writeEmbedded(b *strings.Builder) {
 	}
 	for _, a := range r.additions() {
 		var missed []string
-		ratio := a.time[1] / a.time[0]
-		if a.time[0] <= 0 || ratio > a.limit {
+		ratio, text := a.time[1]/a.time[0], "less than the noise"
+		switch {
+		case a.time[0] <= 0 || a.time[1] <= 0:
+			missed = append(missed, "time (not measurable)")
+		case ratio > a.limit:
 			missed = append(missed, "time")
+			fallthrough
+		default:
+			text = number(ratio)
 		}
 		if a.allocs[1] > a.most {
 			missed = append(missed, "allocs")
 		}
 		fmt.Fprintf(b, "| %s | %s, %.0f | %s, %.0f | %s |  | time %s, %.0f allocs | %s |\n",
 			a.title, duration(a.time[0]), a.allocs[0], duration(a.time[1]), a.allocs[1],
-			number(ratio), number(a.limit), a.most, verdictOf(missed))
+			text, number(a.limit), a.most, verdictOf(missed))
 	}
 }
 
@@ -339,6 +345,9 @@ How to read it:
 				part, c["date"], c["cpu"], c["cpus"], c["goos"], c["goarch"], c["go"], c["opa"], c["command"])
 		}
 	}
+	if most := r.unrest(); most > restless {
+		fmt.Fprintf(&b, "\n**The machine was busy with other work: the same code took up to %s times as long in one run as in another. Times on this\npage say little; bytes and allocations hold.**\n", number(most))
+	}
 	if r.measured("metrics") {
 		b.WriteString("\n## The package\n\n![Time of Regometer by OPA's, by case](performance/ratios.svg)\n")
 		for _, group := range []string{bench.Targets, bench.Others} {
@@ -360,6 +369,31 @@ How to read it:
 	return b.String()
 }
 
+// restless is how much the time of the same code may vary between runs before
+// the page warns of it.
+const restless = 1.5
+
+// unrest returns by how much the time of code that does not depend on either
+// side varied: that of four clock readings, and of the decision without
+// metrics.
+func (r report) unrest() float64 {
+	most := 1.0
+	for _, k := range []struct {
+		part string
+		key  key
+	}{
+		{"metrics", key{"case=timer_restart/goroutines=1", "floor"}},
+		{"embedded", key{"case=noop", "opa"}},
+	} {
+		samples := r.parts[k.part].samples[k.key]
+		s := spreadOf(len(samples), func(run int) float64 { return samples[run][nanoseconds] })
+		if s.least > 0 {
+			most = max(most, s.most/s.least)
+		}
+	}
+	return most
+}
+
 // number writes a ratio with as many digits as say something.
 func number(v float64) string {
 	switch {
@@ -376,6 +410,8 @@ func number(v float64) string {
 
 func duration(ns float64) string {
 	switch {
+	case ns < 0:
+		return "-" + duration(-ns)
 	case ns < 1e3:
 		return significant(ns) + " ns"
 	case ns < 1e6:
