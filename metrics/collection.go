@@ -284,9 +284,9 @@ var summaryText = [summaryFields]string{
 func (c *collection) String() string {
 	w := writers.Get().(*writer)
 	defer w.release()
-	var room [stackItems]item
+	w.items = c.store().appendSorted(w.items[:0])
 	text := w.json[:0]
-	for i, m := range w.gather(c.store(), room[:0]) {
+	for i, m := range w.items {
 		if i > 0 {
 			text = append(text, ' ')
 		}
@@ -298,10 +298,7 @@ func (c *collection) String() string {
 			text = strconv.AppendUint(text, uint64(m.cell.value.Load()), 10)
 		default:
 			s := m.histogram.summary()
-			text = s.append(text, &summaryText, func(dst []byte, v float64) []byte {
-				return strconv.AppendFloat(dst, v, 'g', -1, 64)
-			})
-			text = append(text, ']')
+			text = append(s.append(text, &summaryText), ']')
 		}
 	}
 	w.json = text

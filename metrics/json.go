@@ -59,34 +59,41 @@ type item struct {
 
 // appendJSON appends the JSON text of the store's metrics.
 func (s *store) appendJSON(dst []byte) []byte {
-	w := writers.Get().(*writer)
-	cached := false
 	if s.mu.TryLock() {
-		switch s.text {
-		case nil:
+		again := s.text != nil
+		if again {
+			dst = s.appendText(dst)
+		} else {
 			s.text = noText
-		case noText:
-			s.text = new(text)
-			fallthrough
-		default:
-			s.text.update(s, w)
-			dst = append(dst, s.text.json...)
-			cached = true
 		}
 		s.mu.Unlock()
-	}
-	if !cached {
-		var room [stackItems]item
-		items := w.gather(s, room[:0])
-		w.json = w.json[:0]
-		for i := range items {
-			w.json, _ = items[i].append(w.json, i)
+		if again {
+			return dst
 		}
-		w.json = closeObject(w.json)
-		dst = append(dst, w.json...)
 	}
+	if s.more.Load() == nil { // a decision's few numbers: all on the stack
+		var room [inlineMetrics]item
+		var text [512]byte
+		return append(dst, appendItems(text[:0], s.appendSorted(room[:0]))...)
+	}
+	w := writers.Get().(*writer)
+	w.items = s.appendSorted(w.items[:0])
+	w.json = appendItems(w.json[:0], w.items)
+	dst = append(dst, w.json...)
 	w.release()
 	return dst
+}
+
+// appendText appends the text that the store keeps, brought up to date. s.mu is
+// held.
+func (s *store) appendText(dst []byte) []byte {
+	if s.text == noText {
+		s.text = new(text)
+	}
+	w := writers.Get().(*writer)
+	s.text.update(s, w)
+	w.release()
+	return append(dst, s.text.json...)
 }
 
 // update brings the text up to date. s.mu is held.
@@ -121,10 +128,10 @@ func (t *text) update(s *store, w *writer) {
 
 // make makes the text anew, of the metrics that there are now.
 func (t *text) make(s *store, w *writer) {
-	items := w.gather(s, nil)
-	t.fragments = slices.Grow(t.fragments[:0], len(items))
+	w.items = s.appendSorted(w.items[:0])
+	t.fragments = slices.Grow(t.fragments[:0], len(w.items))
 	w.json = w.json[:0]
-	for i, item := range items {
+	for i, item := range w.items {
 		var made version
 		w.json, made = item.append(w.json, i)
 		t.fragments = append(t.fragments, fragment{item, made, len(w.json)})
@@ -176,7 +183,7 @@ func (m *item) append(dst []byte, i int) ([]byte, version) {
 		v := h.version()
 		summary := h.summarize(v)
 		h.mu.Unlock()
-		return append(summary.append(dst, &summaryJSON, appendFloat), '}'), v
+		return append(summary.append(dst, &summaryJSON), '}'), v
 	}
 	v := m.cell.value.Load()
 	if m.descriptor.kind == KindTimer {
@@ -185,6 +192,14 @@ func (m *item) append(dst []byte, i int) ([]byte, version) {
 		dst = strconv.AppendUint(dst, uint64(v), 10)
 	}
 	return dst, version{count: v}
+}
+
+// appendItems appends the object that the items make to the empty dst.
+func appendItems(dst []byte, items []item) []byte {
+	for i := range items {
+		dst, _ = items[i].append(dst, i)
+	}
+	return closeObject(dst)
 }
 
 func closeObject(dst []byte) []byte {
@@ -219,13 +234,10 @@ type writer struct {
 	json  []byte
 }
 
+// Larger writers are left to the garbage collector.
 const (
-	// Larger writers are left to the garbage collector.
 	maxPooledItems = 1 << 10
 	maxPooledJSON  = 64 << 10
-	// So many items are sorted on the stack, where moving their pointers
-	// takes no write barriers.
-	stackItems = 16
 )
 
 var writers = sync.Pool{New: func() any { return new(writer) }}
@@ -239,29 +251,22 @@ func (w *writer) release() {
 	writers.Put(w)
 }
 
-// gather returns the metrics of s, sorted by key, in room if it suffices and
-// otherwise in w.
-func (w *writer) gather(s *store, room []item) []item {
-	n := 0
-	s.each(func(*descriptor, *cell, *histogram) bool {
-		n++
-		return n <= cap(room)
-	})
-	if n <= cap(room) {
-		return s.appendSorted(room)
-	}
-	w.items = s.appendSorted(w.items[:0])
-	return w.items
-}
-
 // appendSorted appends the metrics of s, sorted by key, to the empty items.
 func (s *store) appendSorted(items []item) []item {
 	s.each(func(d *descriptor, c *cell, h *histogram) bool {
 		items = append(items, item{d, c, h})
 		return true
 	})
-	slices.SortFunc(items, func(a, b item) int {
-		return strings.Compare(a.descriptor.key, b.descriptor.key)
-	})
+	if len(items) > inlineMetrics {
+		slices.SortFunc(items, func(a, b item) int {
+			return strings.Compare(a.descriptor.key, b.descriptor.key)
+		})
+		return items
+	}
+	for i := 1; i < len(items); i++ {
+		for j := i; j > 0 && items[j].descriptor.key < items[j-1].descriptor.key; j-- {
+			items[j], items[j-1] = items[j-1], items[j]
+		}
+	}
 	return items
 }

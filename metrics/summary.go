@@ -44,8 +44,16 @@ func (s Summary) toMap(box *boxes) map[string]any {
 	return m
 }
 
-// append appends the fields, sorted by name, each after its label.
-func (s *Summary) append(dst []byte, labels *[summaryFields]string, float func([]byte, float64) []byte) []byte {
+// append appends the fields, sorted by name, each after its label, and with the
+// numbers of the labels' format.
+func (s *Summary) append(dst []byte, labels *[summaryFields]string) []byte {
+	isText := labels == &summaryText
+	float := func(dst []byte, v float64) []byte {
+		if isText {
+			return strconv.AppendFloat(dst, v, 'g', -1, 64)
+		}
+		return appendFloat(dst, v)
+	}
 	dst = float(append(dst, labels[0]...), s.P75)
 	dst = float(append(dst, labels[1]...), s.P90)
 	dst = float(append(dst, labels[2]...), s.P95)
