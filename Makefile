@@ -54,7 +54,7 @@ fuzz-smoke: ## Run each fuzz target for FUZZTIME (5s)
 	     /^ok/   { for (i = 0; i < n; i++) print $$2, names[i]; n = 0 }' <<<"$$list" | \
 	while read -r package name; do \
 		echo "$$package $$name"; \
-		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package"; \
+		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "$$package"; \
 	done
 
 .PHONY: cover

@@ -127,7 +127,7 @@ func TestDifferenceIdleHours(t *testing.T) {
 	holdsMarked := func(h histogram) bool { return h.Value().(map[string]any)["max"] == int64(marked) }
 
 	stays := func(newHistogram func() histogram) (stays bool) {
-		synctest.Test(t, func(t *testing.T) {
+		synctest.Test(t, func(*testing.T) {
 			h := newHistogram()
 			for range reservoirSize {
 				h.Update(0)
@@ -152,7 +152,7 @@ func TestDifferenceIdleHours(t *testing.T) {
 	}
 
 	lost := func(newHistogram func() histogram) (lost bool) {
-		synctest.Test(t, func(t *testing.T) {
+		synctest.Test(t, func(*testing.T) {
 			h := newHistogram()
 			for range reservoirSize {
 				h.Update(0)

@@ -93,7 +93,7 @@ type opaServer struct {
 	url    string
 	cmd    *exec.Cmd
 	pid    int
-	ended  chan error // receives once, when the process has ended
+	ended  chan struct{} // receives once, when the process has ended
 	client http.Client
 }
 
@@ -122,17 +122,19 @@ func (s *opaServer) start(ctx context.Context, binary string, policy []string) e
 		return err
 	}
 	s.pid = s.cmd.Process.Pid
-	s.ended = make(chan error, 1)
-	go func() { s.ended <- s.cmd.Wait() }()
+	s.ended = make(chan struct{})
+	go func() {
+		_ = s.cmd.Wait() // how it ended is in ProcessState
+		close(s.ended)
+	}()
 	for deadline := time.Now().Add(30 * time.Second); ; {
 		err := s.get(ctx, "/health", io.Discard)
 		if err == nil {
 			return nil
 		}
 		select {
-		case ended := <-s.ended:
-			s.ended <- ended
-			return fmt.Errorf("the server ended at once (%v); to see why, run %s", ended, strings.Join(s.cmd.Args, " "))
+		case <-s.ended:
+			return fmt.Errorf("the server ended at once (%s); to see why, run %s", s.cmd.ProcessState, strings.Join(s.cmd.Args, " "))
 		case <-time.After(50 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
