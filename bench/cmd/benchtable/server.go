@@ -93,7 +93,7 @@ type opaServer struct {
 	url    string
 	cmd    *exec.Cmd
 	pid    int
-	ended  chan struct{} // receives once, when the process has ended
+	ended  chan struct{} // closed when the process has ended
 	client http.Client
 }
 
