@@ -244,14 +244,23 @@ func (s *sums) magnitude() (hi, lo uint64, negative bool) {
 // mean returns the mean of the n values in s.
 func (s *sums) mean(n int) float64 {
 	if s.sum[1] == uint64(int64(s.sum[0])>>63) { // the sum fits an int64
-		return float64(int64(s.sum[0])) / float64(n)
+		return float64(int64(s.sum[0])) / float64(n) // to the last digit as OPA
 	}
+	// The quotient with 64 binary places, of which the first 64 digits and
+	// whether more follow are enough to round once, and right.
 	hi, lo, negative := s.magnitude()
-	sum := float64(hi)*(1<<64) + float64(lo)
-	if negative {
-		sum = -sum
+	q, r := bits.Div64(hi, lo, uint64(n)) // no overflow: the mean is at most 2⁶³
+	fraction, r := bits.Div64(r, 0, uint64(n))
+	zeros := bits.LeadingZeros64(q)
+	digits := q<<zeros | fraction>>(64-zeros)
+	if fraction<<zeros != 0 || r != 0 {
+		digits |= 1
 	}
-	return sum / float64(n)
+	mean := math.Ldexp(float64(digits), -zeros)
+	if negative {
+		return -mean
+	}
+	return mean
 }
 
 // stdDev returns the standard deviation of the n values in s, as a population:

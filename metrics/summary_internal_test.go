@@ -47,12 +47,35 @@ func TestSums(t *testing.T) {
 				s.remove(x.value)
 			}
 			mean, stdDev := exact(values)
-			if got := s.mean(n); !near(got, mean) {
+			overflows := s.sum[1] != uint64(int64(s.sum[0])>>63)
+			if got := s.mean(n); !near(got, mean) || overflows && got != mean {
 				t.Errorf("%d %s values: mean %v, want %v", n, name, got, mean)
 			}
 			if got := s.stdDev(n); !near(got, stdDev) {
 				t.Errorf("%d %s values: standard deviation %v, want %v", n, name, got, stdDev)
 			}
+		}
+	}
+}
+
+// A mean whose sum exceeds an int64 is rounded once.
+func TestMeanIsRoundedOnce(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for range 20_000 {
+		values := make([]int64, 2+r.IntN(1200))
+		samples := make([]sample, len(values))
+		v := int64(r.Uint64()) >> r.IntN(12)
+		for i := range values {
+			values[i] = v + r.Int64N(3)*int64(r.IntN(2))
+			samples[i].value = values[i]
+		}
+		var s sums
+		s.addAll(samples)
+		if s.sum[1] == uint64(int64(s.sum[0])>>63) {
+			continue
+		}
+		if want, _ := exact(values); s.mean(len(values)) != want {
+			t.Fatalf("mean of %d values from %d: %v, want %v", len(values), v, s.mean(len(values)), want)
 		}
 	}
 }

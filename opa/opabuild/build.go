@@ -107,6 +107,9 @@ func buildWith(ctx context.Context, o Options, d dropIn) (string, error) {
 	if env["GOOS"] == "windows" {
 		name = "opa.exe"
 	}
+	if err := checkOutput(o.Output, name); err != nil { // rather now than after a long build
+		return "", err
+	}
 	key := b.key(ctx)
 	binary, ok := c.binary(key, name)
 	if !ok {
@@ -117,13 +120,26 @@ func buildWith(ctx context.Context, o Options, d dropIn) (string, error) {
 	if o.Output == "" {
 		return binary, nil
 	}
-	if info, err := os.Stat(o.Output); err == nil && info.IsDir() {
-		return "", fmt.Errorf("%s is a folder: name the file to write, such as %s", o.Output, filepath.Join(o.Output, name))
-	}
 	if err := copyFile(o.Output, binary, 0o755); err != nil {
 		return "", withHint(err)
 	}
 	return o.Output, nil
+}
+
+// checkOutput refuses a place where no file can be put. name is what the file
+// is usually called.
+func checkOutput(file, name string) error {
+	if file == "" {
+		return nil
+	}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder: name the file to write, such as %s", file, filepath.Join(file, name))
+	}
+	dir := filepath.Dir(file)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("there is no folder %s to put the binary in: create it, or name another file", dir)
+	}
+	return nil
 }
 
 // A builder makes one binary.

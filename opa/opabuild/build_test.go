@@ -101,7 +101,7 @@ func TestBuildOutput(t *testing.T) {
 	checkError(t, "a folder", err, "is a folder: name the file")
 	o.Output = filepath.Join(o.Output, "no", "opa")
 	_, err = buildWith(t.Context(), o, tinyDropIn("A"))
-	checkError(t, "in no folder", err, "no such file")
+	checkError(t, "in no folder", err, "there is no folder")
 }
 
 func TestBuildAtOnce(t *testing.T) {
