@@ -136,7 +136,9 @@ func (s *store) append(kind Kind, name string, want inlineName, i int) *cell {
 		// until a name refers to it.
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.makeIndex()
+		if x := s.makeIndex(); x.inline == nil {
+			x.inline = new([inlineMetrics]*descriptor)
+		}
 		id = uncatalogued
 	}
 	for ; i < len(s.names); i++ {

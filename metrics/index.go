@@ -40,11 +40,9 @@ func newIndex() *index {
 		index
 		slots   [firstSlots]atomic.Pointer[entry]
 		entries [firstEntries]entry
-		inline  [inlineMetrics]*descriptor
 	})
 	first.index.slots = first.slots[:]
 	first.index.free = first.entries[:]
-	first.index.inline = &first.inline
 	return &first.index
 }
 

@@ -23,8 +23,8 @@ type descriptor struct {
 // The catalog holds the descriptors of the names that recur: a hash table with
 // open addressing to which names are added, without a lock, until it holds
 // maxCatalog, and never removed, so that a collection can refer to a name by its
-// place. To be added a name must appear twice before another one takes its place
-// among the recent ones: names that are made up for one use stay out.
+// place. To be added a name must appear twice before others take its place among
+// the recent ones: names that are made up for one use stay out.
 const (
 	catalogBits = 12
 	maxCatalog  = 1 << (catalogBits - 1)
@@ -36,9 +36,9 @@ var (
 	nameSeed    = maphash.MakeSeed()
 	catalog     [1 << catalogBits]atomic.Pointer[descriptor]
 	catalogSize atomic.Int32
-	// recent has descriptors that are not in the catalog, by hash. They
-	// replace one another.
-	recent [1 << 11]atomic.Pointer[descriptor]
+	// recent has descriptors that are not in the catalog, by hash, the newest
+	// of each set first.
+	recent [1 << 9][4]atomic.Pointer[descriptor]
 )
 
 // hashName hashes a metric's kind and name. Of equal names, the hashes differ
@@ -62,8 +62,12 @@ func describe(kind Kind, name string) *descriptor {
 			return d
 		}
 	}
-	slot := &recent[h%uint64(len(recent))]
-	if d := slot.Load(); d != nil && d.hash == h && d.name == name {
+	set := &recent[h%uint64(len(recent))]
+	for i := range set {
+		d := set[i].Load()
+		if d == nil || d.hash != h || d.name != name {
+			continue
+		}
 		if catalogSize.Load() < maxCatalog {
 			catalogued := *d // d itself is in use elsewhere
 			return catalogued.enter()
@@ -72,7 +76,9 @@ func describe(kind Kind, name string) *descriptor {
 	}
 	d := newDescriptor(kind, name, h)
 	if len(name) <= maxKnownName {
-		slot.Store(d)
+		for i, next := 0, d; i < len(set) && next != nil; i++ {
+			next = set[i].Swap(next)
+		}
 	}
 	return d
 }
