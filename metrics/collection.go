@@ -174,7 +174,7 @@ func (s *store) indexed(kind Kind, name string) *entry {
 		}
 	}
 	if d == nil {
-		d = describe(kind, name)
+		d = describeHashed(kind, name, h)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -52,7 +52,11 @@ func describe(kind Kind, name string) *descriptor {
 	if d := wellKnown(kind, name); d != nil {
 		return d
 	}
-	h := hashName(kind, name)
+	return describeHashed(kind, name, hashName(kind, name))
+}
+
+// describeHashed does so by the hash of a metric that is not well known.
+func describeHashed(kind Kind, name string, h uint64) *descriptor {
 	for i := h; ; i++ {
 		d := catalog[i%uint64(len(catalog))].Load()
 		if d == nil {

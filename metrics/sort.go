@@ -25,8 +25,7 @@ type sorter struct {
 // Values however unevenly spread take few levels, since each is at least 2⁵
 // times narrower than the one above.
 func (r *sorter) sort(samples []sample) {
-	n := len(samples)
-	if n <= insertionMax {
+	if len(samples) <= insertionMax {
 		insertionSort(samples)
 		return
 	}
@@ -34,9 +33,15 @@ func (r *sorter) sort(samples []sample) {
 	for i := range samples {
 		low, high = min(low, samples[i].value), max(high, samples[i].value)
 	}
+	r.distribute(samples, low, high)
+}
+
+// distribute sorts samples whose values are between low and high.
+func (r *sorter) distribute(samples []sample, low, high int64) {
 	if low == high {
 		return
 	}
+	n := len(samples)
 	indexBits := bits.Len(uint(min(2*n, maxBuckets)) - 1)
 	shift := max(bits.Len64(uint64(high)-uint64(low))-indexBits, 0)
 	bucket := func(value int64) uint64 {

@@ -106,12 +106,14 @@ func Statistics(num ...int64) any {
 			w = &workspace{all: make([]sample, len(num)), sorter: sorter{spare: make([]sample, len(num))}}
 		}
 		samples := w.all[:len(num)]
+		low, high := num[0], num[0]
 		for i, v := range num {
 			samples[i].value = v
+			low, high = min(low, v), max(high, v)
 		}
 		var sums sums
 		sums.addAll(samples)
-		w.sort(samples)
+		w.distribute(samples, low, high)
 		s.Mean, s.StdDev = sums.mean(len(num)), sums.stdDev(len(num))
 		s.percentiles(len(num), func(i int) int64 { return samples[i].value })
 	}
