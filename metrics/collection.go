@@ -39,9 +39,9 @@ type store struct {
 }
 
 // inlineName is a name in a store: in its lower bits the id in the catalog, or
-// uncatalogued if the index has the descriptor; above them some bits of the
-// kind and the name, by which most others are told apart at once. Those of the
-// kind are never 0, and suffice to tell kinds apart.
+// uncatalogued if the index has the descriptor; above them the kind, which is
+// never 0, and the length and the last byte of the name, by which most others
+// are told apart at once.
 type inlineName uint32
 
 const (
@@ -53,7 +53,7 @@ const (
 func distinction(kind Kind, name string) inlineName {
 	d := inlineName(kind) << 17
 	if n := len(name); n > 0 {
-		d |= inlineName(n&7)<<14 | inlineName(name[n/2]&0x7f)<<7 | inlineName(name[n-1]&0x7f)
+		d |= inlineName(n&0x1ff)<<8 | inlineName(name[n-1])
 	}
 	return d << idBits
 }

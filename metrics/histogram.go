@@ -98,20 +98,20 @@ func (h *histogram) at(i int) *sample {
 	return &h.segment(segment)[offset]
 }
 
-// allocate makes the segment that begins at index n, if one does.
-func (h *histogram) allocate(n uint16) {
-	switch n {
-	case 8:
+// allocate makes a segment.
+func (h *histogram) allocate(segment int) {
+	switch segment {
+	case 1:
 		h.segment1 = new([32]sample)
-	case 40:
+	case 2:
 		h.segment2 = new([64]sample)
-	case 104:
+	case 3:
 		h.segment3 = new([128]sample)
-	case 232:
+	case 4:
 		h.segment4 = new([256]sample)
-	case 488:
+	case 5:
 		h.segment5 = new([512]sample)
-	case 1000:
+	case 6:
 		h.segment6 = new([28]sample)
 	}
 }
@@ -143,8 +143,11 @@ func (h *histogram) fill(v, t int64) {
 		h.offer(v, t+luck(r))
 		return
 	}
-	h.allocate(h.n)
-	*h.at(int(h.n)) = sample{v, t}
+	segment, offset := locate(int(h.n))
+	if offset == 0 {
+		h.allocate(segment)
+	}
+	h.segment(segment)[offset] = sample{v, t}
 	h.n++
 	if h.n == reservoirSize {
 		h.count.Store(reservoirSize)

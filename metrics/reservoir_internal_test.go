@@ -147,8 +147,8 @@ func TestReservoirKeepsTheHighestPriorities(t *testing.T) {
 
 func TestLocate(t *testing.T) {
 	h := new(histogram)
-	for i := range reservoirSize {
-		h.allocate(uint16(i))
+	for i := range segments {
+		h.allocate(i)
 	}
 	i := 0
 	for segment := range segments {
