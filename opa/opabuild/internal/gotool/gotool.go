@@ -120,7 +120,7 @@ var hints = []struct {
 		[]string{"requires go >=", "toolchain not available", "requires go1."},
 	},
 	{
-		"Go may not download modules here. Allow it (GOPROXY=https://proxy.golang.org,direct), or name a folder that holds OPA's source: --opa DIR.",
+		"Go may not download modules here. Set GOPROXY to a module proxy (`go env -u GOPROXY` restores the default), or name a folder that holds OPA's source: --opa DIR.",
 		[]string{"disabled by goproxy=off"},
 	},
 	{
