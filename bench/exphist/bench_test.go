@@ -1,0 +1,149 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exphist
+
+import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/regometer/regometer/exphist"
+)
+
+// warm is how often each latency is recorded before anything is measured.
+const warm = 40
+
+var sigmas = []float64{0.25, 1}
+
+// BenchmarkRecord records latencies into one histogram. The closer they are
+// together, the more two goroutines contend for the same buckets.
+func BenchmarkRecord(b *testing.B) {
+	for _, sigma := range sigmas {
+		l := logNormal(sigma)
+		for _, goroutines := range []int{1, 2} {
+			b.Run(fmt.Sprintf("sigma=%v/goroutines=%d", sigma, goroutines), func(b *testing.B) {
+				for _, impl := range impls {
+					b.Run("impl="+impl.name, func(b *testing.B) { benchmarkRecord(b, impl.make(), l, goroutines) })
+				}
+				b.Run("floor=atomic_add", func(b *testing.B) { benchmarkRecord(b, newAtomicAdd(), l, goroutines) })
+			})
+		}
+	}
+}
+
+func benchmarkRecord(b *testing.B, s side, l latencies, goroutines int) {
+	s.record(l, 0, warm*values)
+	b.ReportAllocs()
+	if goroutines == 1 {
+		b.ResetTimer()
+		s.record(l, 0, b.N)
+		return
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(goroutines))
+	var started atomic.Int64
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		s.parallel(l, int(started.Add(1))*values/goroutines, pb)
+	})
+}
+
+// BenchmarkRead reads a histogram for export.
+func BenchmarkRead(b *testing.B) {
+	for _, sigma := range sigmas {
+		l := logNormal(sigma)
+		b.Run(fmt.Sprintf("sigma=%v", sigma), func(b *testing.B) {
+			for _, impl := range impls {
+				b.Run("impl="+impl.name, func(b *testing.B) {
+					s := impl.make()
+					s.record(l, 0, warm*values)
+					b.ReportAllocs()
+					for b.Loop() {
+						if n := s.read(); n != warm*values {
+							b.Fatalf("count is %d, want %d", n, warm*values)
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+// BenchmarkQuantiles takes seven quantiles from a snapshot. The other sides
+// leave that to a query language.
+func BenchmarkQuantiles(b *testing.B) {
+	for _, sigma := range sigmas {
+		b.Run(fmt.Sprintf("sigma=%v/impl=regometer", sigma), func(b *testing.B) {
+			h := exphist.New(exphist.Nanosecond)
+			for _, n := range logNormal(sigma).nanoseconds {
+				h.Record(n)
+			}
+			var s exphist.Snapshot
+			h.Snapshot(&s)
+			var quantiles []float64
+			b.ReportAllocs()
+			for b.Loop() {
+				quantiles = s.AppendQuantiles(quantiles[:0], .5, .75, .9, .95, .99, .999, .9999)
+			}
+		})
+	}
+}
+
+// BenchmarkMemory measures the memory of a histogram after 10,000 latencies:
+// by how much the heap grows when there is one more. What is shared by all is
+// not in it.
+func BenchmarkMemory(b *testing.B) {
+	const histograms = 200
+	for _, sigma := range []float64{0.25, 0.5, 1, 1.5} {
+		l := logNormal(sigma)
+		b.Run(fmt.Sprintf("sigma=%v", sigma), func(b *testing.B) {
+			for _, impl := range impls {
+				b.Run("impl="+impl.name, func(b *testing.B) {
+					makeOne := impl.make
+					if impl.name == "opentelemetry" {
+						makeOne = newOpenTelemetry() // all of one instrument
+					}
+					for b.Loop() {
+						b.ReportMetric(float64(memory(makeOne, l, histograms)), "B/histogram")
+					}
+					b.ReportMetric(0, "ns/op")
+				})
+			}
+		})
+	}
+}
+
+func memory(makeOne func() side, l latencies, histograms int) int {
+	makeOne().record(l, 0, 1) // what all share
+	sides := make([]side, histograms)
+	before := heap()
+	for i := range sides {
+		sides[i] = makeOne()
+		sides[i].record(l, 0, 10_000)
+	}
+	grown := heap() - before
+	runtime.KeepAlive(sides)
+	return grown / histograms
+}
+
+func heap() int {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// Each side has recorded everything, or its times say nothing.
+func TestSidesAgree(t *testing.T) {
+	t.Parallel()
+	l := logNormal(1)
+	for _, impl := range impls {
+		s := impl.make()
+		s.record(l, 5, 3*values)
+		if n := s.read(); n != 3*values {
+			t.Errorf("%s: count is %d, want %d", impl.name, n, 3*values)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rollup_test measures package rollup on decisions of an OPA server,
+// beside what bounds it from below.
+package rollup_test
+
+import (
+	"testing"
+
+	opametrics "github.com/open-policy-agent/opa/v1/metrics"
+
+	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/metrics"
+	"github.com/regometer/regometer/rollup"
+)
+
+// timers and counters are those of a POST to a server's Data API whose policy
+// calls http.send and whose query is cached, but for one that is not.
+var (
+	timers = []string{
+		opametrics.ServerHandler, opametrics.RegoInputParse, opametrics.RegoQueryParse,
+		opametrics.RegoQueryCompile, opametrics.RegoQueryEval, "rego_builtin_http_send",
+	}
+	counters = []string{opametrics.ServerQueryCacheHit, "rego_builtin_http_send_network_requests"}
+)
+
+const path = "authz/http/allow"
+
+// decisions is how many different decisions are added in turn, so that the
+// branch predictor cannot learn them.
+const decisions = 16
+
+// nanoseconds returns what a timer of a decision has.
+func nanoseconds(decision, timer int) int64 {
+	return int64(50_000<<(decision%5)+decision*7919) / int64(timer+1)
+}
+
+func maps() (all [decisions]map[string]any) {
+	for i := range all {
+		all[i] = map[string]any{}
+		for j, name := range timers {
+			all[i]["timer_"+name+"_ns"] = nanoseconds(i, j)
+		}
+		for _, name := range counters {
+			all[i]["counter_"+name] = uint64(i)
+		}
+	}
+	return all
+}
+
+func collections(b *testing.B) (all [decisions]metrics.Metrics) {
+	for i := range all {
+		all[i] = metrics.New()
+		for _, name := range timers {
+			all[i].Timer(name).Start()
+		}
+		for _, name := range timers {
+			if all[i].Timer(name).Stop() == 0 {
+				b.Fatal("the clock stands still")
+			}
+		}
+		for _, name := range counters {
+			all[i].Counter(name).Add(uint64(i))
+		}
+	}
+	return all
+}
+
+func numbers() (all [decisions][]rollup.Number) {
+	for i := range all {
+		for j, name := range timers {
+			all[i] = append(all[i], rollup.Number{Key: "timer_" + name + "_ns", Value: nanoseconds(i, j)})
+		}
+		for _, name := range counters {
+			all[i] = append(all[i], rollup.Number{Key: "counter_" + name, Value: int64(i)})
+		}
+	}
+	return all
+}
+
+func newRollup(b *testing.B) *rollup.Rollup {
+	r, err := rollup.New(rollup.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return r
+}
+
+// run measures add, which adds the i-th decision, with one goroutine and with
+// two.
+func run(b *testing.B, add func(i int)) {
+	for i := range 100 * decisions { // the histograms learn the range
+		add(i % decisions)
+	}
+	b.Run("goroutines=1", func(b *testing.B) {
+		b.ReportAllocs()
+		i := 0
+		for b.Loop() {
+			add(i % decisions)
+			i++
+		}
+	})
+	b.Run("goroutines=2", func(b *testing.B) {
+		b.ReportAllocs()
+		done := make(chan struct{})
+		half := func() {
+			for i := range b.N / 2 {
+				add(i % decisions)
+			}
+		}
+		go func() {
+			defer close(done)
+			half()
+		}()
+		half()
+		<-done
+	})
+}
+
+func BenchmarkAdd(b *testing.B) {
+	r, all := newRollup(b), maps()
+	run(b, func(i int) { r.Add(path, rollup.Allowed, all[i]) })
+}
+
+func BenchmarkAddMetrics(b *testing.B) {
+	r, all := newRollup(b), collections(b)
+	run(b, func(i int) { r.AddMetrics(path, rollup.Allowed, all[i]) })
+}
+
+func BenchmarkAddNumbers(b *testing.B) {
+	r, all := newRollup(b), numbers()
+	run(b, func(i int) { r.AddNumbers(path, rollup.Allowed, all[i]) })
+}
+
+// BenchmarkFloorMap goes over a decision's map and does nothing.
+func BenchmarkFloorMap(b *testing.B) {
+	all := maps()
+	run(b, func(i int) {
+		n := int64(0)
+		for _, v := range all[i] {
+			if t, ok := v.(int64); ok {
+				n += t
+			}
+		}
+		if n == 0 {
+			panic("no timers")
+		}
+	})
+}
+
+// BenchmarkFloorRecord records a decision's timers in a histogram each.
+func BenchmarkFloorRecord(b *testing.B) {
+	all := make([]*exphist.Histogram, len(timers))
+	for i := range all {
+		all[i] = exphist.New(exphist.Nanosecond)
+	}
+	run(b, func(i int) {
+		for j, h := range all {
+			h.Record(nanoseconds(i, j))
+		}
+	})
+}
+
+// BenchmarkSnapshot takes snapshots of a full rollup, as a scrape does.
+func BenchmarkSnapshot(b *testing.B) {
+	r, all := newRollup(b), maps()
+	for p := range 100 {
+		for i := range all {
+			r.Add(string(rune('A'+p)), rollup.Allowed, all[i])
+		}
+	}
+	var s rollup.Snapshot
+	r.Snapshot(&s)
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Snapshot(&s)
+	}
+}

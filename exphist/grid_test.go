@@ -1,0 +1,103 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exphist
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"testing"
+)
+
+// above says whether n·u > 2^(i/2^schema), with u = 1/perExported, by comparing
+// powers of integers.
+func above(n int64, perExported uint64, schema, i int) bool {
+	left := big.NewInt(n)
+	right := new(big.Int).SetUint64(perExported)
+	if schema >= 0 {
+		exponent := big.NewInt(1 << schema)
+		left.Exp(left, exponent, nil)
+		right.Exp(right, exponent, nil)
+	} else {
+		i <<= -schema
+	}
+	if i >= 0 {
+		right.Lsh(right, uint(i))
+	} else {
+		left.Lsh(left, uint(-i))
+	}
+	return left.Cmp(right) > 0
+}
+
+func TestBoundsOfEverySchemaAndUnit(t *testing.T) {
+	for unit := range Unit(units) {
+		for schema := MinSchema; schema <= MaxSchema; schema++ {
+			t.Run(fmt.Sprintf("%s/schema=%d", unit, schema), func(t *testing.T) {
+				t.Parallel()
+				l := Layout{Unit: unit, Schema: schema}
+				g, k := gridOf(unit, schema), max(-schema, 0)
+				index := func(n int64) int { return (g.position(n)+g.base)>>k + 1 }
+				per := unit.perExported()
+
+				// Upwards bucket by bucket: each must begin where the one before ended.
+				end := int64(0)
+				for i := index(1); ; i++ {
+					b := l.bucket(i)
+					if b.Low != end+1 {
+						t.Fatalf("bucket %d begins at %d, the one before ends at %d", i, b.Low, end)
+					}
+					end = b.High
+					for _, n := range []int64{b.Low, b.High, b.High - 1} {
+						if n >= b.Low && n <= b.High && index(n) != i {
+							t.Fatalf("%d is put into bucket %d, not %d", n, index(n), i)
+						}
+					}
+					if end > 0 && above(end, per, schema, i) {
+						t.Fatalf("bucket %d ends at %d, which is above its bound", i, end)
+					}
+					if end == math.MaxInt64 {
+						break
+					}
+					if !above(end+1, per, schema, i) {
+						t.Fatalf("bucket %d ends at %d, but %d is not above its bound either", i, end, end+1)
+					}
+				}
+			})
+		}
+	}
+}
+
+// FuzzBucketHoldsItsValues checks a value's bucket by powers of integers, and by
+// logarithms, apart from where their rounding could decide.
+func FuzzBucketHoldsItsValues(f *testing.F) {
+	for _, n := range []int64{1, 2, 1023, 1024, 1025, 999_999_999, 1_000_000_000, 1_000_000_001, math.MaxInt64} {
+		for schema := MinSchema; schema <= MaxSchema; schema++ {
+			f.Add(n, int8(schema), uint8(schema+4))
+		}
+	}
+	f.Fuzz(func(t *testing.T, n int64, schema int8, unit uint8) {
+		l := Layout{Unit: Unit(unit % units), Schema: int(schema), MaxBuckets: 640}
+		if n <= 0 || l.check() != nil {
+			t.Skip()
+		}
+		s := snapshot(newHistogram(t, l, n))
+		i, counts := s.Buckets()
+		if len(counts) != 1 || counts[0] != 1 {
+			t.Fatalf("%d is counted as %d", n, counts)
+		}
+		for b := range s.All() {
+			if b.Index != i || n < b.Low || n > b.High {
+				t.Errorf("%d is put into %+v", n, b)
+			}
+		}
+		per := l.Unit.perExported()
+		if above(n, per, l.Schema, i) || !above(n, per, l.Schema, i-1) {
+			t.Errorf("%d is not in bucket %d of %+v", n, i, l)
+		}
+		exponent := math.Log2(float64(n)/float64(per)) * math.Ldexp(1, l.Schema)
+		if math.Abs(exponent-math.Round(exponent)) > 1e-9 && int(math.Ceil(exponent)) != i {
+			t.Errorf("%d is put into bucket %d, its exponent is %v", n, i, exponent)
+		}
+	})
+}

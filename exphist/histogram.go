@@ -1,0 +1,194 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exphist
+
+import (
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Histogram records integers. New and NewLayout make it. All methods may be
+// called from any goroutine.
+type Histogram struct {
+	state atomic.Pointer[state]
+
+	// The smallest and the largest positive value, MaxInt64 and 0 if there is
+	// none. They change in the critical section in which their value is counted,
+	// after state has got counters for the buckets between them.
+	least, most atomic.Int64
+
+	grid *grid
+
+	// mu is held by whoever changes more than by adding to a hot word, to zeros or
+	// to negatives, and version is odd meanwhile. What a snapshot has copied is
+	// consistent if version was even before, and is the same afterwards.
+	mu      sync.Mutex
+	version atomic.Uint64
+
+	sumHi, sumLo atomic.Uint64 // of the values that state.counts counts
+
+	zeros, negatives atomic.Uint64
+
+	layout Layout // with the schema as made
+}
+
+// snapshotTries is how often a snapshot is tried without the lock. Only a flood
+// of values in buckets without hot words, and no pause in it, can make so many
+// fail.
+const snapshotTries = 1000
+
+// New returns an empty histogram of the default layout. It panics if the unit is
+// not one of the constants.
+func New(u Unit) *Histogram {
+	h, err := NewLayout(DefaultLayout(u))
+	if err != nil {
+		panic(err) // the unit does not exist
+	}
+	return h
+}
+
+// NewLayout returns an empty histogram of this layout, or an error that names
+// the field that is out of range.
+func NewLayout(l Layout) (*Histogram, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	h := &Histogram{layout: l, grid: gridOf(l.Unit, l.Schema)}
+	h.least.Store(math.MaxInt64)
+	h.state.Store(&state{shift: uint(max(-l.Schema, 0))})
+	return h, nil
+}
+
+// Record records n. It allocates nothing once the range of the values is known,
+// and which buckets have many of them.
+func (h *Histogram) Record(n int64) {
+	for {
+		if n < h.least.Load() || n > h.most.Load() {
+			break
+		}
+		s, g := h.state.Load(), h.grid
+		shift := s.shift & 63
+		bucket := g.position(n) >> shift
+		slot := uint(bucket - s.hot.first)
+		if slot >= uint(len(s.hot.words)) {
+			break
+		}
+		excess := uint64(n - g.lower[bucket<<shift])
+		word := s.hot.words[slot].Add(countOne + excess)
+		if word&(dead|countFull) == 0 {
+			return
+		}
+		if word&dead == 0 {
+			h.empty(n)
+			return
+		}
+	}
+	h.recordCold(n)
+}
+
+// recordCold records a value that is not positive, a new extreme, or in a
+// bucket without a hot word.
+func (h *Histogram) recordCold(n int64) {
+	if n < 0 {
+		h.negatives.Add(1)
+		return
+	}
+	if n == 0 {
+		h.zeros.Add(1)
+		return
+	}
+	h.lock()
+	defer h.unlock()
+	h.include(n, n)
+	h.addSum(uint128{0, uint64(n)})
+	bucket := h.grid.position(n) >> h.state.Load().shift
+	if h.addCount(bucket, 1) >= warm {
+		h.heat(bucket)
+	}
+}
+
+// empty moves what the hot word for n holds to the counters and the sum.
+func (h *Histogram) empty(n int64) {
+	h.lock()
+	defer h.unlock()
+	s := h.state.Load()
+	slot := h.grid.position(n)>>s.shift - s.hot.first
+	if slot >= 0 && slot < len(s.hot.words) {
+		h.take(s, slot, 0)
+	}
+}
+
+func (h *Histogram) lock() {
+	h.mu.Lock()
+	h.version.Add(1)
+}
+
+func (h *Histogram) unlock() {
+	h.version.Add(1)
+	h.mu.Unlock()
+}
+
+// Snapshot copies what was recorded into s, whose memory is used again. Count,
+// sum, minimum, maximum and buckets are those of the same recordings.
+//
+// It takes no lock, and nobody who records waits for it; unless a thousand tries
+// each met a change other than an addition to a bucket with many values. Then it
+// takes the lock for as long as it copies.
+func (h *Histogram) Snapshot(s *Snapshot) {
+	for try := range snapshotTries {
+		version := h.version.Load()
+		if version%2 == 0 {
+			h.copyTo(s)
+			if h.version.Load() == version {
+				return
+			}
+		}
+		if try%10 == 9 {
+			runtime.Gosched() // the one who holds the lock may have no processor
+		}
+	}
+	h.mu.Lock()
+	h.copyTo(s)
+	h.mu.Unlock()
+}
+
+// copyTo copies what it finds into s. If the histogram changes meanwhile, that
+// may be nonsense.
+func (h *Histogram) copyTo(s *Snapshot) {
+	state := h.state.Load()
+	s.Reset()
+	s.layout = h.layout
+	s.layout.Schema = int(h.grid.schema) - int(state.shift)
+	s.zeros, s.negatives = h.zeros.Load(), h.negatives.Load()
+	s.count = s.zeros
+	if s.most = h.most.Load(); s.most == 0 {
+		return
+	}
+	s.least = h.least.Load()
+	s.sum = uint128{h.sumHi.Load(), h.sumLo.Load()}
+
+	low := max(h.grid.position(s.least)>>state.shift, state.first)
+	high := min(h.grid.position(s.most)>>state.shift, state.first+state.counts.len()-1)
+	if low > high {
+		return // nonsense
+	}
+	s.first = (low + h.grid.base>>state.shift) + 1
+	s.counts = slices.Grow(s.counts, high-low+1)[:high-low+1]
+	state.counts.copyTo(s.counts, low-state.first)
+	for slot := range state.hot.words {
+		bucket := state.hot.first + slot
+		if bucket < low || bucket > high {
+			continue // nothing is counted there, or nonsense
+		}
+		n, sum := state.hot.load(slot, h.grid, state.shift)
+		s.counts[bucket-low] += n
+		s.sum = s.sum.plus(sum)
+	}
+	for _, n := range s.counts {
+		s.count += n
+	}
+}

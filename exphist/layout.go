@@ -1,0 +1,85 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exphist
+
+import (
+	"fmt"
+	"math"
+)
+
+// Unit says how an integer that is recorded relates to the exported unit.
+type Unit uint8
+
+// The units. The bounds of the buckets are powers of two of the exported unit.
+const (
+	Integer     Unit = iota // exported as recorded
+	Nanosecond              // recorded in nanoseconds, exported in seconds
+	Microsecond             // recorded in microseconds, exported in seconds
+	Millisecond             // recorded in milliseconds, exported in seconds
+
+	units = iota
+)
+
+// String returns the unit's name.
+func (u Unit) String() string {
+	switch u {
+	case Integer:
+		return "integer"
+	case Nanosecond:
+		return "nanosecond"
+	case Microsecond:
+		return "microsecond"
+	case Millisecond:
+		return "millisecond"
+	}
+	return fmt.Sprintf("Unit(%d)", uint8(u))
+}
+
+// perExported returns how many recorded units make one exported unit.
+func (u Unit) perExported() uint64 {
+	return [units]uint64{1, 1e9, 1e6, 1e3}[u]
+}
+
+// The ranges of a layout's fields.
+const (
+	MinSchema = -4 // a bucket spans 16 powers of two
+	MaxSchema = 8  // 256 buckets for each power of two
+
+	// MinBuckets is how many buckets of the coarsest schema hold all positive
+	// integers, whatever the unit.
+	MinBuckets = 5
+)
+
+// Layout is the shape of a histogram's buckets.
+type Layout struct {
+	Unit       Unit
+	Schema     int // resolution: 2^Schema buckets for each power of two, MinSchema to MaxSchema
+	MaxBuckets int // at most so many contiguous buckets, before the schema is reduced; at least MinBuckets
+}
+
+// DefaultLayout has schema 5 (relative error of a quantile at most 1.1 %) and
+// at most 640 buckets, which span 20 powers of two.
+func DefaultLayout(u Unit) Layout { return Layout{Unit: u, Schema: 5, MaxBuckets: 640} }
+
+// RelativeError returns the largest relative error of a quantile. With b, the
+// ratio of a bucket's bounds, it is (b−1)/(b+1): 0.0108 for schema 5, 0.33 for
+// schema 0.
+func (l Layout) RelativeError() float64 {
+	return math.Tanh(math.Ldexp(math.Ln2/2, -l.Schema))
+}
+
+func (l Layout) check() error {
+	switch {
+	case l.Unit >= units:
+		return fmt.Errorf("exphist: layout: Unit is %d: it must be Integer, Nanosecond, Microsecond or Millisecond", l.Unit)
+	case l.Schema < MinSchema || l.Schema > MaxSchema:
+		return fmt.Errorf("exphist: layout: Schema is %d: it must be from %d to %d", l.Schema, MinSchema, MaxSchema)
+	case l.MaxBuckets < MinBuckets:
+		return fmt.Errorf("exphist: layout: MaxBuckets is %d: it must be at least %d", l.MaxBuckets, MinBuckets)
+	}
+	return nil
+}
+
+// parent returns the bucket that holds bucket i when the schema is reduced by k.
+func parent(i, k int) int { return (i-1)>>k + 1 }

@@ -1,0 +1,131 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exphist
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Merge adds what o holds, which may be s itself. The schema becomes the
+// highest that neither snapshot's schema nor the smaller MaxBuckets forbids.
+//
+// The schema depends on nothing but these and the smallest and largest positive
+// value: in whatever order snapshots are merged, the result is the same. It is
+// an error, and changes nothing, if the units differ.
+func (s *Snapshot) Merge(o *Snapshot) error {
+	if o.layout.MaxBuckets == 0 {
+		return nil
+	}
+	if s.layout.MaxBuckets == 0 {
+		s.layout = o.layout
+	}
+	if err := s.layout.mergeable(o.layout); err != nil {
+		return err
+	}
+	s.layout.MaxBuckets = min(s.layout.MaxBuckets, o.layout.MaxBuckets)
+	s.fit(o)
+
+	k := o.layout.Schema - s.layout.Schema
+	for i, n := range o.counts {
+		s.counts[parent(o.first+i, k)-s.first] += n
+	}
+	s.zeros += o.zeros
+	s.negatives += o.negatives
+	s.count += o.count
+	s.sum = s.sum.plus(o.sum)
+	if o.most > 0 {
+		if s.most == 0 || o.least < s.least {
+			s.least = o.least
+		}
+		s.most = max(s.most, o.most)
+	}
+	return nil
+}
+
+func (l Layout) mergeable(o Layout) error {
+	if l.Unit != o.Unit {
+		return fmt.Errorf("exphist: merge: a histogram in %ss cannot take in one in %ss: record both in one unit", l.Unit, o.Unit)
+	}
+	return nil
+}
+
+// Merge adds what s holds. The schema becomes the highest that neither the
+// histogram's nor the snapshot's schema nor the histogram's MaxBuckets forbids.
+// It is an error, and changes nothing, if the units differ.
+func (h *Histogram) Merge(s *Snapshot) error {
+	if s.layout.MaxBuckets == 0 {
+		return nil
+	}
+	if err := h.layout.mergeable(s.layout); err != nil {
+		return err
+	}
+	h.lock()
+	defer h.unlock()
+	h.zeros.Add(s.zeros)
+	h.negatives.Add(s.negatives)
+	h.reduceTo(s.layout.Schema)
+	if s.most == 0 {
+		return nil
+	}
+	h.include(s.least, s.most)
+	shift := h.state.Load().shift
+	k := s.layout.Schema - (int(h.grid.schema) - int(shift))
+	for i, n := range s.counts {
+		if n > 0 {
+			h.addCount((s.first+i-1)>>k-h.grid.base>>shift, n)
+		}
+	}
+	h.addSum(s.sum)
+	return nil
+}
+
+// fit reduces the schema of s as far as s and o together need, and widens its
+// range to hold the buckets of both.
+func (s *Snapshot) fit(o *Snapshot) {
+	schema := min(s.layout.Schema, o.layout.Schema)
+	low, high, any := 0, -1, false
+	for _, x := range []*Snapshot{s, o} {
+		if len(x.counts) == 0 {
+			continue
+		}
+		k := x.layout.Schema - schema
+		a, b := parent(x.first, k), parent(x.first+len(x.counts)-1, k)
+		if !any {
+			low, high, any = a, b, true
+		}
+		low, high = min(low, a), max(high, b)
+	}
+	for high-low >= s.layout.MaxBuckets {
+		schema--
+		low, high = parent(low, 1), parent(high, 1)
+	}
+
+	s.reduce(s.layout.Schema - schema)
+	have := len(s.counts)
+	if have == 0 {
+		s.first = low
+	}
+	before, width := s.first-low, high-low+1
+	s.counts = slices.Grow(s.counts, width-have)[:width]
+	copy(s.counts[before:], s.counts[:have])
+	clear(s.counts[:before])
+	clear(s.counts[before+have:])
+	s.first = low
+}
+
+// reduce lowers the schema by k.
+func (s *Snapshot) reduce(k int) {
+	s.layout.Schema -= k
+	if k == 0 || len(s.counts) == 0 {
+		return
+	}
+	first := parent(s.first, k)
+	last := parent(s.first+len(s.counts)-1, k)
+	for i, n := range s.counts {
+		s.counts[i] = 0
+		s.counts[parent(s.first+i, k)-first] += n
+	}
+	s.first, s.counts = first, s.counts[:last-first+1]
+}

@@ -1,0 +1,132 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exphist
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// snapshotOf is what a histogram of this layout must hold after values,
+// computed from all of them at once.
+func snapshotOf(l Layout, values []int64) *Snapshot {
+	s := &Snapshot{layout: l}
+	sum := new(big.Int)
+	var positive []int64
+	for _, n := range values {
+		switch {
+		case n < 0:
+			s.negatives++
+			continue
+		case n == 0:
+			s.zeros++
+		default:
+			positive = append(positive, n)
+			sum.Add(sum, big.NewInt(n))
+		}
+		s.count++
+	}
+	s.sum.lo = new(big.Int).And(sum, new(big.Int).SetUint64(math.MaxUint64)).Uint64()
+	s.sum.hi = sum.Rsh(sum, 64).Uint64()
+	if len(positive) == 0 {
+		return s
+	}
+	s.least, s.most = slices.Min(positive), slices.Max(positive)
+	for s.index(s.most)-s.index(s.least) >= l.MaxBuckets {
+		s.layout.Schema--
+	}
+	s.first = s.index(s.least)
+	s.counts = make([]uint64, s.index(s.most)-s.first+1)
+	for _, n := range positive {
+		s.counts[s.index(n)-s.first]++
+	}
+	return s
+}
+
+// index returns the bucket of n.
+func (s *Snapshot) index(n int64) int {
+	g := gridOf(s.layout.Unit, s.layout.Schema)
+	return parent(g.position(n)+g.base+1, max(-s.layout.Schema, 0))
+}
+
+func mustEqual(t *testing.T, what string, got, want *Snapshot) {
+	t.Helper()
+	g, w := *got, *want
+	if len(g.counts) == 0 {
+		g.counts = nil
+	}
+	if len(w.counts) == 0 {
+		w.counts = nil
+	}
+	if !reflect.DeepEqual(g, w) {
+		t.Fatalf("%s:\n got %+v\nwant %+v", what, g, w)
+	}
+}
+
+func snapshot(h *Histogram) *Snapshot {
+	s := new(Snapshot)
+	h.Snapshot(s)
+	return s
+}
+
+func newHistogram(t testing.TB, l Layout, values ...int64) *Histogram {
+	t.Helper()
+	h, err := NewLayout(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range values {
+		h.Record(n)
+	}
+	return h
+}
+
+func randomLayout(r *rand.Rand) Layout {
+	return Layout{
+		Unit:       Unit(r.IntN(units)),
+		Schema:     MinSchema + r.IntN(MaxSchema-MinSchema+1),
+		MaxBuckets: MinBuckets + r.IntN(1<<r.IntN(11)),
+	}
+}
+
+// randomValues returns up to n values of one of several kinds.
+func randomValues(r *rand.Rand, n int) []int64 {
+	values := make([]int64, r.IntN(n+1))
+	kind := r.IntN(6)
+	for i := range values {
+		switch kind {
+		case 0: // latencies
+			values[i] = logNormal(r, 1)
+		case 1: // all sizes
+			values[i] = int64(r.Uint64() >> (1 + r.IntN(63)))
+		case 2: // small, with zeros and negatives
+			values[i] = int64(r.IntN(20) - 5)
+		case 3: // the ends of the type
+			values[i] = []int64{math.MinInt64, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64}[r.IntN(6)]
+		case 4: // wide buckets
+			values[i] = math.MaxInt64 - int64(r.Uint64()>>(1+r.IntN(10)))
+		default: // one bucket
+			values[i] = 1_000_000 + int64(r.IntN(1000))
+		}
+	}
+	return values
+}
+
+// logNormal draws a latency in nanoseconds with a median of 200 µs.
+func logNormal(r *rand.Rand, sigma float64) int64 {
+	return int64(200e3 * math.Exp(sigma*r.NormFloat64()))
+}
+
+func logNormals(seed uint64, n int, sigma float64) []int64 {
+	r := rand.New(rand.NewPCG(seed, 0))
+	values := make([]int64, n)
+	for i := range values {
+		values[i] = logNormal(r, sigma)
+	}
+	return values
+}

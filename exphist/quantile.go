@@ -1,0 +1,72 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exphist
+
+import "math"
+
+// Quantile returns the value at nearest rank ⌈q·n⌉ of the n values that are not
+// negative, in the recorded unit. Its error is at most Layout.RelativeError of
+// it, and it lies from Min to Max. It is Min for q ≤ 0 and Max for q ≥ 1; it is
+// NaN if q is NaN or there are no values.
+func (s *Snapshot) Quantile(q float64) float64 {
+	var one [1]float64
+	return s.AppendQuantiles(one[:0], q)[0]
+}
+
+// AppendQuantiles appends the quantiles qs to dst, as Quantile returns them.
+// If they ascend, the buckets are walked through once.
+func (s *Snapshot) AppendQuantiles(dst []float64, qs ...float64) []float64 {
+	counts := s.counts
+	k, below := 0, s.zeros // the values below those that counts[k] counts
+	for _, q := range qs {
+		switch {
+		case s.count == 0 || math.IsNaN(q):
+			dst = append(dst, math.NaN())
+			continue
+		case q <= 0:
+			dst = append(dst, float64(s.Min()))
+			continue
+		case q >= 1:
+			dst = append(dst, float64(s.Max()))
+			continue
+		}
+		rank := s.rank(q)
+		if rank <= below {
+			k, below = 0, s.zeros
+		}
+		if rank <= s.zeros {
+			dst = append(dst, 0)
+			continue
+		}
+		for ; k+4 < len(counts); k += 4 { // four at once, as far as they go
+			four := below + counts[k] + counts[k+1] + counts[k+2] + counts[k+3]
+			if four >= rank {
+				break
+			}
+			below = four
+		}
+		for ; k+1 < len(counts) && below+counts[k] < rank; k++ {
+			below += counts[k]
+		}
+		dst = append(dst, s.middle(s.first+k))
+	}
+	return dst
+}
+
+// rank returns ⌈q·n⌉ for 0 < q < 1, from 1 to n.
+func (s *Snapshot) rank(q float64) uint64 {
+	r := math.Ceil(q * float64(s.count))
+	if r >= float64(s.count) {
+		return s.count
+	}
+	return max(uint64(r), 1)
+}
+
+// middle returns the number in bucket i whose largest relative error is the
+// smallest: the harmonic mean of the least and the greatest value it may hold.
+func (s *Snapshot) middle(i int) float64 {
+	b := s.layout.bucket(i)
+	low, high := float64(max(b.Low, s.least)), float64(min(b.High, s.most))
+	return min(max(2*low*(high/(low+high)), low), high)
+}

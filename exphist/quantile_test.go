@@ -1,0 +1,92 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exphist
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestQuantilesAreWithinTheStatedError(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 3))
+	for range 200 {
+		l, values := randomLayout(r), randomValues(r, 1000)
+		s := snapshot(newHistogram(t, l, values...))
+		values = slices.DeleteFunc(values, func(n int64) bool { return n < 0 })
+		if len(values) == 0 {
+			continue
+		}
+		slices.Sort(values)
+		qs := []float64{0, .001, .01, .1, .25, .5, .75, .9, .99, .999, 1}
+		for i, got := range s.AppendQuantiles(nil, qs...) {
+			rank := max(int(math.Ceil(qs[i]*float64(len(values)))), 1)
+			want := float64(values[rank-1])
+			if math.Abs(got-want) > want*s.Layout().RelativeError()*(1+1e-12) {
+				t.Fatalf("%+v: quantile %v is %v, want %v ± %v", s.Layout(), qs[i], got, want, s.Layout().RelativeError())
+			}
+			if got < float64(s.Min()) || got > float64(s.Max()) {
+				t.Fatalf("quantile %v is %v, not from %d to %d", qs[i], got, s.Min(), s.Max())
+			}
+			if one := s.Quantile(qs[i]); one != got {
+				t.Fatalf("Quantile(%v) is %v, that of AppendQuantiles %v", qs[i], one, got)
+			}
+		}
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	t.Parallel()
+	nan := math.NaN()
+	for _, test := range []struct {
+		values  []int64
+		q, want float64
+	}{
+		{nil, 0.5, nan},
+		{nil, 0, nan},
+		{[]int64{-5}, 0.5, nan},
+		{[]int64{1, 2}, nan, nan},
+		{[]int64{7}, 0, 7},
+		{[]int64{7}, 0.5, 7},
+		{[]int64{7}, 1, 7},
+		{[]int64{1, 2, 3, 4}, 0.25, 1},
+		{[]int64{1, 2, 3, 4}, 0.26, 2},
+		{[]int64{1, 2, 3, 4}, 0.5, 2},
+		{[]int64{1, 2, 3, 4}, 0.75, 3},
+		{[]int64{1, 2, 3, 4}, -1, 1},
+		{[]int64{1, 2, 3, 4}, 2, 4},
+		{[]int64{0, 0, 9}, 0.5, 0},
+		{[]int64{0, 0, 9}, 0.7, 9},
+		{[]int64{-5, 3}, 0, 3},
+		{[]int64{1, math.MaxInt64}, 1, math.MaxInt64},
+	} {
+		s := snapshot(newHistogram(t, Layout{Integer, 5, 10_000}, test.values...))
+		if got := s.Quantile(test.q); got != test.want && !(math.IsNaN(got) && math.IsNaN(test.want)) {
+			t.Errorf("quantile %v of %d is %v, want %v", test.q, test.values, got, test.want)
+		}
+	}
+}
+
+func TestQuantilesInAnyOrder(t *testing.T) {
+	t.Parallel()
+	s := snapshot(newHistogram(t, DefaultLayout(Nanosecond), logNormals(1, 1000, 1)...))
+	qs := []float64{.99, .5, .5, .01, 1, 0, .75}
+	for i, got := range s.AppendQuantiles(nil, qs...) {
+		if want := s.Quantile(qs[i]); got != want {
+			t.Errorf("quantile %v is %v, want %v", qs[i], got, want)
+		}
+	}
+}
+
+func TestRelativeError(t *testing.T) {
+	t.Parallel()
+	for schema, want := range map[int]string{8: "0.00135", 5: "0.01083", 0: "0.33333", -4: "0.99997"} {
+		if got := fmt.Sprintf("%.5f", Layout{Schema: schema}.RelativeError()); got != want {
+			t.Errorf("schema %d: %s, want %s", schema, got, want)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exphist
+
+import (
+	"iter"
+	"math"
+	"math/bits"
+)
+
+// Snapshot is what a histogram held at one moment. The zero value is empty and
+// has no layout yet: it takes that of the first snapshot merged into it.
+//
+// Several goroutines may read a snapshot, or one may change it. An assignment
+// shares its buckets: to copy a snapshot, merge it into the zero value.
+type Snapshot struct {
+	layout    Layout // MaxBuckets is 0 if there is none yet
+	zeros     uint64
+	negatives uint64
+	count     uint64
+	sum       uint128
+	least     int64 // the smallest positive value, if there is one
+	most      int64 // the largest
+
+	// Bucket first+k holds counts[k]. The outermost counts are not zero.
+	first  int
+	counts []uint64
+}
+
+// uint128 is a sum, modulo 2^128.
+type uint128 struct{ hi, lo uint64 }
+
+func (a uint128) plus(b uint128) uint128 {
+	lo, carry := bits.Add64(a.lo, b.lo, 0)
+	return uint128{a.hi + b.hi + carry, lo}
+}
+
+// Layout returns the layout, with the schema as it is now.
+func (s *Snapshot) Layout() Layout { return s.layout }
+
+// Count returns how many zeros and positive values were recorded, modulo 2^64.
+func (s *Snapshot) Count() uint64 { return s.count }
+
+// Zeros returns how many zeros were recorded.
+func (s *Snapshot) Zeros() uint64 { return s.zeros }
+
+// Negatives returns how many negative values were recorded. They are in
+// neither Count, Sum, Min, Max nor the quantiles.
+func (s *Snapshot) Negatives() uint64 { return s.negatives }
+
+// Min returns the smallest value that is not negative, 0 if there is none.
+func (s *Snapshot) Min() int64 {
+	if s.zeros > 0 {
+		return 0
+	}
+	return s.least
+}
+
+// Max returns the largest value, 0 if none is positive.
+func (s *Snapshot) Max() int64 { return s.most }
+
+// Sum returns the exact sum in the recorded unit, hi·2^64 + lo. It cannot
+// overflow before Count does.
+func (s *Snapshot) Sum() (hi, lo uint64) { return s.sum.hi, s.sum.lo }
+
+// ExportedSum returns the sum in the exported unit, within the precision of a
+// float64.
+func (s *Snapshot) ExportedSum() float64 {
+	if s.sum == (uint128{}) {
+		return 0
+	}
+	return (math.Ldexp(float64(s.sum.hi), 64) + float64(s.sum.lo)) / float64(s.layout.Unit.perExported())
+}
+
+// Buckets returns the index of the first bucket and the counts of contiguous
+// buckets from it on, without the zero bucket. Bucket i ends at
+// 2^(i/2^schema), itself included, in the exported unit: this is Prometheus'
+// numbering, and OTLP's index is one less. The slice is the snapshot's own.
+func (s *Snapshot) Buckets() (first int, counts []uint64) { return s.first, s.counts }
+
+// AtMost returns how many recorded values are zero or in buckets that end at or
+// below 2^(i/2^schema). If that is inside a bucket that is not empty, the count
+// is not exact: it lacks those of the bucket's values that are below. This
+// cannot be if schema is at most that of the snapshot.
+func (s *Snapshot) AtMost(schema, i int) (count uint64, exact bool) {
+	var last int // the last bucket that is counted
+	exact = true
+	if k := schema - s.layout.Schema; k > 0 {
+		last = i >> min(k, 63)
+		exact = last<<min(k, 63) == i
+	} else if last = i << min(-k, 63); last>>min(-k, 63) != i { // far beyond all buckets
+		last = math.MaxInt
+		if i < 0 {
+			last = math.MinInt
+		}
+	}
+	count = s.zeros
+	for k, n := range s.counts {
+		if s.first+k > last {
+			return count, exact || s.first+k > last+1 || n == 0
+		}
+		count += n
+	}
+	return count, true
+}
+
+// Bucket is one bucket: the integers from Low to High, both included.
+type Bucket struct {
+	Index     int // as in Snapshot.Buckets
+	Low, High int64
+	Count     uint64
+}
+
+// All iterates over the buckets that are not empty, upwards, without the zero
+// bucket.
+func (s *Snapshot) All() iter.Seq[Bucket] {
+	return func(yield func(Bucket) bool) {
+		for k, n := range s.counts {
+			if n == 0 {
+				continue
+			}
+			b := s.layout.bucket(s.first + k)
+			b.Count = n
+			if !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+// bucket returns bucket i, without its count.
+func (l Layout) bucket(i int) Bucket {
+	g, k := gridOf(l.Unit, l.Schema), max(-l.Schema, 0)
+	return Bucket{Index: i, Low: g.upper((i-1)<<k) + 1, High: g.upper(i << k)}
+}
+
+// Reset empties s. Its memory is kept for what is put into it next.
+func (s *Snapshot) Reset() { *s = Snapshot{counts: s.counts[:0]} }

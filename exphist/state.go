@@ -1,0 +1,159 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exphist
+
+import "sync/atomic"
+
+// state says where buckets are counted. It is not changed but replaced.
+//
+// Buckets are numbered by their grid position, shifted right by shift. Each has a
+// counter, which changes under the lock. Once that has counted warm values, the
+// bucket gets a hot word as well, which counts from then on, until it is full or
+// replaced, when its count goes to the counter. So a bucket of rare values costs
+// a byte of memory and a lock for each of them, one of many values eight bytes
+// more and an atomic addition.
+type state struct {
+	shift  uint // by how much the schema is below the grid's
+	first  int  // the first counter's bucket
+	counts lanes
+	hot    hot
+}
+
+const (
+	warm  = 96
+	chunk = 8 // the range grows by so many buckets: those of a word of small counters
+)
+
+// All methods below are called under the lock.
+
+// addSum adds n to the sum of the values that the counters count.
+func (h *Histogram) addSum(n uint128) {
+	sum := uint128{h.sumHi.Load(), h.sumLo.Load()}.plus(n)
+	h.sumHi.Store(sum.hi)
+	h.sumLo.Store(sum.lo)
+}
+
+// addCount adds n to a bucket's counter, which exists, and returns the count.
+func (h *Histogram) addCount(bucket int, n uint64) uint64 {
+	for {
+		s := h.state.Load()
+		if count, ok := s.counts.add(bucket-s.first, n); ok {
+			return count
+		}
+		wider := *s
+		wider.counts = newLanes(s.counts.len(), s.counts.width+1)
+		for i, n := range s.counts.all() {
+			wider.counts.add(i, n)
+		}
+		h.state.Store(&wider)
+	}
+}
+
+// include makes the range of the values include least and most. It reduces the
+// schema as needed.
+func (h *Histogram) include(least, most int64) {
+	if least >= h.least.Load() && most <= h.most.Load() {
+		return
+	}
+	least, most = min(least, h.least.Load()), max(most, h.most.Load())
+	low, high := h.grid.position(least), h.grid.position(most)
+	shift := h.state.Load().shift
+	for high>>shift-low>>shift >= h.layout.MaxBuckets {
+		shift++
+	}
+	h.reshape(shift, low>>shift, high>>shift)
+	h.least.Store(least)
+	h.most.Store(most)
+}
+
+// reduceTo reduces the schema to this one, unless it is lower already.
+func (h *Histogram) reduceTo(schema int) {
+	s := h.state.Load()
+	shift := uint(int(h.grid.schema) - schema)
+	switch {
+	case schema >= int(h.grid.schema)-int(s.shift):
+	case h.most.Load() == 0:
+		h.state.Store(&state{shift: shift})
+	default:
+		h.reshape(shift, h.grid.position(h.least.Load())>>shift, h.grid.position(h.most.Load())>>shift)
+	}
+}
+
+// reshape changes the shift, and gives the buckets from low to high counters.
+func (h *Histogram) reshape(shift uint, low, high int) {
+	old := h.state.Load()
+	k := shift - old.shift
+	if k == 0 && low >= old.first && high < old.first+old.counts.len() {
+		return
+	}
+	s := &state{shift: shift, hot: old.hot}
+	s.first = low &^ (chunk - 1)
+	s.counts = newLanes((high|(chunk-1))+1-s.first, old.counts.width)
+	if k > 0 && len(old.hot.words) > 0 {
+		s.hot = h.newHot(shift, old.hot.first>>k, (old.hot.first+len(old.hot.words)-1)>>k)
+	}
+	h.state.Store(s)
+	for i, n := range old.counts.all() {
+		if n > 0 {
+			h.addCount((old.first+i)>>k, n)
+		}
+	}
+	if k > 0 {
+		h.retire(old)
+	}
+}
+
+// heat gives a bucket a hot word, unless it has one or is too wide.
+func (h *Histogram) heat(bucket int) {
+	old := h.state.Load()
+	first, last := bucket, bucket
+	if n := len(old.hot.words); n > 0 {
+		first, last = min(first, old.hot.first), max(last, old.hot.first+n-1)
+		if last-first == n-1 {
+			return
+		}
+	}
+	if !h.narrow(old.shift, bucket) {
+		return
+	}
+	s := *old
+	s.hot = h.newHot(s.shift, first, last)
+	h.state.Store(&s)
+	h.retire(old)
+}
+
+// newHot returns empty hot words for the buckets from first to last and some
+// around them, except for those that are too wide: these are the last.
+func (h *Histogram) newHot(shift uint, first, last int) hot {
+	first &^= chunk - 1
+	end := (last | (chunk - 1)) + 1
+	for end > first && !h.narrow(shift, end-1) {
+		end--
+	}
+	return hot{first, make([]atomic.Uint64, end-first)}
+}
+
+// narrow says whether a bucket may have a hot word.
+func (h *Histogram) narrow(shift uint, bucket int) bool {
+	end := (bucket + 1) << shift
+	return end < len(h.grid.lower) && h.grid.lower[end]-h.grid.lower[bucket<<shift] <= maxHotWidth
+}
+
+// retire ends the use of a former state's hot words. Whoever adds to one later
+// sees that it is dead, and finds the new state, which is there by now.
+func (h *Histogram) retire(old *state) {
+	for slot := range old.hot.words {
+		h.take(old, slot, dead)
+	}
+}
+
+// take replaces a hot word of a former or the current state, and counts what it
+// held.
+func (h *Histogram) take(s *state, slot int, replacement uint64) {
+	n, sum := s.hot.decode(slot, s.hot.words[slot].Swap(replacement), h.grid, s.shift)
+	if n > 0 {
+		h.addCount((s.hot.first+slot)>>(h.state.Load().shift-s.shift), n)
+		h.addSum(sum)
+	}
+}

@@ -1,0 +1,126 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package prom_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/regometer/regometer/prom"
+	"github.com/regometer/regometer/rollup"
+)
+
+// Stages and paths of the benchmarks: 100 histograms, which is the default limit.
+var benchStages = []string{"server_handler", "rego_query_parse", "rego_query_compile", "rego_query_eval", "rego_input_parse"}
+
+const benchPaths = 20
+
+// benchDecisions hands out the decisions that each side records.
+func benchDecisions(add func(path string, o rollup.Outcome, durations []int64)) {
+	random := rand.New(rand.NewPCG(5, 6))
+	durations := make([]int64, len(benchStages))
+	for i := range 500 * benchPaths {
+		for k := range durations {
+			durations[k] = max(2000, lognormal(random))
+		}
+		add(fmt.Sprintf("team%d/authz/allow", i%benchPaths), rollup.Outcome(i/benchPaths%5), durations)
+	}
+}
+
+func benchCollector(b *testing.B) *prom.Collector {
+	r := newRollup(b, rollup.Options{Limits: rollup.Limits{Histograms: 200}}) // those of path "other" are set apart
+	benchDecisions(func(path string, o rollup.Outcome, durations []int64) {
+		m := map[string]any{"counter_server_query_cache_hit": 1}
+		for k, stage := range benchStages {
+			m["timer_"+stage+"_ns"] = durations[k]
+		}
+		r.Add(path, o, m)
+	})
+	return collector(b, r, prom.Options{})
+}
+
+// clientCollectors are metrics of Prometheus' client of the same shape: what there would be without a rollup, but for
+// the bounds on labels.
+func clientCollectors() []prometheus.Collector {
+	const schema5 = 1.0219
+	classic := make([]float64, 11)
+	for i := range classic {
+		classic[i] = math.Exp2(float64(2*i - 20))
+	}
+	histograms := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "duration_seconds", Help: "x", Buckets: classic, NativeHistogramBucketFactor: schema5,
+	}, []string{"path", "stage"})
+	self := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "self_seconds_total", Help: "x"}, []string{"path", "stage"})
+	decisions := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "decisions_total", Help: "x"}, []string{"outcome", "path"})
+	events := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "events_total", Help: "x"}, []string{"event", "path"})
+	benchDecisions(func(path string, o rollup.Outcome, durations []int64) {
+		for k, stage := range benchStages {
+			histograms.WithLabelValues(path, stage).Observe(float64(durations[k]) / 1e9)
+			self.WithLabelValues(path, stage).Add(float64(durations[k]) / 1e9)
+		}
+		decisions.WithLabelValues(o.String(), path).Inc()
+		events.WithLabelValues("server_query_cache_hit", path).Inc()
+	})
+	return []prometheus.Collector{histograms, self, decisions, events}
+}
+
+// BenchmarkScrape is all that a server does for a scrape but sending it: gather and encode.
+func BenchmarkScrape(b *testing.B) {
+	for _, impl := range []struct {
+		name       string
+		collectors []prometheus.Collector
+	}{
+		{"regometer", []prometheus.Collector{benchCollector(b)}},
+		{"client_golang", clientCollectors()},
+	} {
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(impl.collectors...)
+		histograms := 0
+		for _, f := range gather(b, registry) {
+			if f.GetType() == dto.MetricType_HISTOGRAM {
+				histograms += len(f.GetMetric())
+			}
+		}
+		if want := len(benchStages) * benchPaths; histograms != want {
+			b.Fatalf("%s: %d histograms, want %d", impl.name, histograms, want)
+		}
+		for _, format := range []struct {
+			name   string
+			format expfmt.Format
+		}{{"text", text}, {"protobuf", protobuf}} {
+			b.Run("format="+format.name+"/impl="+impl.name, func(b *testing.B) {
+				b.ReportAllocs()
+				var size countingWriter
+				for b.Loop() {
+					size = 0
+					scrape(b, &size, registry, format.format)
+				}
+				b.ReportMetric(float64(size), "bytes/scrape")
+			})
+		}
+	}
+}
+
+// BenchmarkCollect is our part of a scrape.
+func BenchmarkCollect(b *testing.B) {
+	c := benchCollector(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		ch := make(chan prometheus.Metric, 2000)
+		c.Collect(ch)
+	}
+}
+
+type countingWriter int
+
+func (w *countingWriter) Write(p []byte) (int, error) {
+	*w += countingWriter(len(p))
+	return len(p), nil
+}

@@ -1,0 +1,130 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package prom
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/regometer/regometer/exphist"
+)
+
+// A builder makes the metrics of one scrape. They are read after Collect has returned, and for as long as someone keeps
+// them: their memory is new each time.
+type builder struct {
+	classic []bound
+
+	metrics []prometheus.Metric
+	series  int // of metrics, in a text scrape
+
+	samples    slab[sample]
+	histograms slab[histogram]
+	buckets    slab[bucket]
+	spans      slab[span]
+
+	// Room in which the parts of one histogram are put together.
+	spanList []*dto.BucketSpan
+	deltas   []int64
+}
+
+// zeroThreshold is not 0, or the OTLP bridge could miss that a histogram has exponential buckets. It is the usual one of
+// Go's client, so that histograms merge as they are, and far below any duration.
+var zeroThreshold = prometheus.DefNativeHistogramZeroThreshold
+
+// sample is a counter or a gauge with what its messages point to.
+type sample struct {
+	metric
+	labels  labels
+	counter dto.Counter
+	gauge   dto.Gauge
+	value   float64
+}
+
+// histogram is the same for a histogram, but for its buckets.
+type histogram struct {
+	metric
+	labels       labels
+	message      dto.Histogram
+	count, zeros uint64
+	sum          float64
+	schema       int32
+}
+
+// bucket is a classic bucket.
+type bucket struct {
+	message dto.Bucket
+	count   uint64
+}
+
+// span is a run of exponential buckets.
+type span struct {
+	message dto.BucketSpan
+	offset  int32
+	length  uint32
+}
+
+// labels are the label pairs of a metric.
+type labels struct {
+	list   [2]*dto.LabelPair
+	pairs  [2]dto.LabelPair
+	values [2]string
+}
+
+// set fills l with values for the labels of f, in their order.
+func (l *labels) set(f *family, values []string) []*dto.LabelPair {
+	n := copy(l.values[:], values)
+	for i := range n {
+		l.pairs[i].Name, l.pairs[i].Value = &f.labels[i], &l.values[i]
+		l.list[i] = &l.pairs[i]
+	}
+	return l.list[:n:n] // a registry's wrapper that appends to it makes a copy
+}
+
+func (b *builder) counter(f *family, value float64, labels ...string) {
+	s := b.sample(f, value, labels)
+	s.counter.Value, s.counter.CreatedTimestamp = &s.value, created
+	s.metric.counter = &s.counter
+}
+
+func (b *builder) gauge(f *family, value float64, labels ...string) {
+	s := b.sample(f, value, labels)
+	s.gauge.Value = &s.value
+	s.metric.gauge = &s.gauge
+}
+
+func (b *builder) sample(f *family, value float64, labels []string) *sample {
+	s := b.samples.next()
+	s.value = value
+	s.desc, s.metric.labels = f.desc, s.labels.set(f, labels)
+	b.metrics = append(b.metrics, s)
+	b.series++
+	return s
+}
+
+func (b *builder) histogram(f *family, e *exphist.Snapshot, labels ...string) {
+	h := b.histograms.next()
+	h.count, h.zeros, h.sum, h.schema = e.Count(), e.Zeros(), e.ExportedSum(), int32(e.Layout().Schema)
+	m := &h.message
+	m.SampleCount, m.SampleSum, m.CreatedTimestamp = &h.count, &h.sum, created
+	m.Schema, m.ZeroThreshold, m.ZeroCount = &h.schema, &zeroThreshold, &h.zeros
+	b.native(m, e)
+	b.classicBuckets(m, e)
+	h.desc, h.metric.labels, h.metric.histogram = f.desc, h.labels.set(f, labels), m
+	b.metrics = append(b.metrics, h)
+	b.series += textSeries(len(b.classic))
+}
+
+// classicBuckets gives m the classic buckets of e.
+func (b *builder) classicBuckets(m *dto.Histogram, e *exphist.Snapshot) {
+	if len(b.classic) == 0 {
+		return
+	}
+	m.Bucket = make([]*dto.Bucket, len(b.classic))
+	for i := range b.classic {
+		k := b.buckets.next()
+		k.count, _ = e.AtMost(classicSchema, b.classic[i].index) // exact: see classicSchema
+		k.message.CumulativeCount, k.message.UpperBound = &k.count, &b.classic[i].seconds
+		m.Bucket[i] = &k.message
+	}
+}

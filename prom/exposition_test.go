@@ -1,0 +1,236 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package prom_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/prom"
+	"github.com/regometer/regometer/rollup"
+)
+
+// cell is a stage of a path.
+type cell struct{ path, stage string }
+
+// fill adds n random decisions to r and returns the durations of each cell.
+func fill(r *rollup.Rollup, n int) map[cell][]int64 {
+	random := rand.New(rand.NewPCG(1, 2))
+	raw := map[cell][]int64{}
+	for i := range n {
+		path := fmt.Sprintf("authz/p%d", i%3)
+		m := map[string]any{"counter_server_query_cache_hit": uint64(i % 2)}
+		for _, stage := range []string{"server_handler", "rego_query_eval", "rego_input_parse"} {
+			d := lognormal(random)
+			if i%10 == 0 { // the whole range, so that the schema is reduced
+				d = random.Int64() >> random.IntN(63)
+			}
+			m["timer_"+stage+"_ns"] = d
+			if d > 0 { // a timer of 0 is unfinished
+				raw[cell{path, stage}] = append(raw[cell{path, stage}], d)
+			}
+		}
+		r.Add(path, rollup.Outcome(i%5), m)
+	}
+	return raw
+}
+
+func TestHistograms(t *testing.T) {
+	t.Parallel()
+	const n = 3000
+	for _, o := range []prom.Options{
+		{},
+		{ClassicBuckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}},
+		{ClassicBuckets: []float64{1e-9, 9e9}},
+		{ClassicBuckets: []float64{}},
+	} {
+		r := newRollup(t, rollup.Options{})
+		raw := fill(r, n)
+		registry := newRegistry(t, r, o)
+		for name, scraped := range map[string]families{
+			"text":     decode(t, encode(t, registry, text), text),
+			"protobuf": decode(t, encode(t, registry, protobuf), protobuf),
+		} {
+			t.Run(fmt.Sprint(name, o.ClassicBuckets), func(t *testing.T) {
+				family := scraped["opa_decision_stage_duration_seconds"]
+				if got := len(family.GetMetric()); got != len(raw) {
+					t.Fatalf("%d series, want %d", got, len(raw))
+				}
+				for _, m := range family.GetMetric() {
+					c := cell{label(m, "path"), label(m, "stage")}
+					values := raw[c]
+					checkTotals(t, c, m.GetHistogram(), values)
+					checkClassic(t, c, m.GetHistogram(), values)
+					if name == "protobuf" {
+						checkNative(t, c, m.GetHistogram(), values)
+						checkCreated(t, m.GetHistogram().GetCreatedTimestamp().AsTime())
+					}
+				}
+			})
+		}
+	}
+}
+
+func checkTotals(t *testing.T, c cell, h *dto.Histogram, values []int64) {
+	t.Helper()
+	var sum float64
+	for _, v := range values {
+		sum += float64(v) / 1e9
+	}
+	if h.GetSampleCount() != uint64(len(values)) || math.Abs(h.GetSampleSum()-sum) > 1e-12*sum {
+		t.Errorf("%v: count %d and sum %v, want %d and %v", c, h.GetSampleCount(), h.GetSampleSum(), len(values), sum)
+	}
+}
+
+// checkClassic counts the values up to each bound once more. A bound is irrational or a power of two, so that comparing
+// with the rounded float decides as the exact bound would.
+func checkClassic(t *testing.T, c cell, h *dto.Histogram, values []int64) {
+	t.Helper()
+	previous := uint64(0)
+	for _, b := range h.GetBucket() {
+		want := uint64(0)
+		for _, v := range values {
+			if float64(v) <= b.GetUpperBound()*1e9 {
+				want++
+			}
+		}
+		if b.GetCumulativeCount() != want || want < previous {
+			t.Errorf("%v: %d up to %v, want %d", c, b.GetCumulativeCount(), b.GetUpperBound(), want)
+		}
+		previous = want
+	}
+}
+
+// checkNative decodes the spans and compares with an exponential histogram of the same values.
+func checkNative(t *testing.T, c cell, h *dto.Histogram, values []int64) {
+	t.Helper()
+	reference := exphist.New(exphist.Nanosecond)
+	for _, v := range values {
+		reference.Record(v)
+	}
+	var s exphist.Snapshot
+	reference.Snapshot(&s)
+	if int(h.GetSchema()) != s.Layout().Schema || !(h.GetZeroThreshold() > 0 && h.GetZeroThreshold() < 0.5e-9) || h.GetZeroCount() != 0 {
+		t.Errorf("%v: schema %d, zero threshold %v, zeros %d", c, h.GetSchema(), h.GetZeroThreshold(), h.GetZeroCount())
+	}
+	got, want := decodeSpans(t, h), map[int]int64{}
+	for b := range s.All() {
+		want[b.Index] = int64(b.Count)
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v: buckets\n%v, want\n%v", c, got, want)
+	}
+}
+
+// decodeSpans returns the counts of the non-empty buckets by index.
+func decodeSpans(t testing.TB, h *dto.Histogram) map[int]int64 {
+	t.Helper()
+	counts := map[int]int64{}
+	index, n, total := 0, int64(0), int64(0)
+	deltas := h.GetPositiveDelta()
+	for i, span := range h.GetPositiveSpan() {
+		if i > 0 && span.GetOffset() <= 0 || span.GetLength() == 0 {
+			t.Fatalf("span %v", span)
+		}
+		index += int(span.GetOffset())
+		for range span.GetLength() {
+			n += deltas[0]
+			deltas = deltas[1:]
+			if n < 0 {
+				t.Fatalf("bucket %d holds %d", index, n)
+			}
+			if n > 0 {
+				counts[index] = n
+			}
+			total += n
+			index++
+		}
+	}
+	if len(deltas) != 0 || uint64(total)+h.GetZeroCount() != h.GetSampleCount() {
+		t.Fatalf("%d deltas too many; %d values in buckets, of %d", len(deltas), total, h.GetSampleCount())
+	}
+	return counts
+}
+
+func checkCreated(t *testing.T, created time.Time) {
+	t.Helper()
+	if age := time.Since(created); age < 0 || age > time.Hour {
+		t.Errorf("created %v, %v ago", created, age)
+	}
+}
+
+func TestCounters(t *testing.T) {
+	t.Parallel()
+	r := newRollup(t, rollup.Options{})
+	add := func(path string, o rollup.Outcome, handler, eval int64, hits uint64) {
+		r.Add(path, o, map[string]any{
+			"timer_server_handler_ns":        handler,
+			"timer_rego_query_eval_ns":       eval,
+			"counter_server_query_cache_hit": hits,
+		})
+	}
+	add("a", rollup.Allowed, 3e9, 1e9, 2)
+	add("a", rollup.Denied, 4e9, 1e9, 3)
+	add("a", rollup.Denied, 0, 1e9, 0)
+	add("b", rollup.Undefined, 1e9, -5, 1)
+	r.Add("b", rollup.Error, map[string]any{"timer_rego_input_parse_ns": "soon", "counter_x": 1.5})
+
+	registry := newRegistry(t, r, prom.Options{})
+	f := gather(t, registry)
+	for _, c := range []struct {
+		want   float64
+		name   string
+		labels []string
+	}{
+		{1, "opa_decisions_total", []string{"path", "a", "outcome", rollup.Allowed.String()}},
+		{2, "opa_decisions_total", []string{"path", "a", "outcome", rollup.Denied.String()}},
+		{0, "opa_decisions_total", []string{"path", "a", "outcome", rollup.OtherResult.String()}},
+		{1, "opa_decisions_total", []string{"path", "b", "outcome", rollup.Undefined.String()}},
+		{1, "opa_decisions_total", []string{"path", "b", "outcome", rollup.Error.String()}},
+		{5, "opa_decision_events_total", []string{"path", "a", "event", "server_query_cache_hit"}},
+		{1, "opa_decision_events_total", []string{"path", "b", "event", "server_query_cache_hit"}},
+		{5, "opa_decision_stage_self_seconds_total", []string{"path", "a", "stage", "server_handler"}},
+		{3, "opa_decision_stage_self_seconds_total", []string{"path", "a", "stage", "rego_query_eval"}},
+		{1, "opa_decision_stage_unfinished_total", []string{"stage", "server_handler"}},
+		{0, "opa_decision_stage_unfinished_total", []string{"stage", "rego_query_eval"}},
+		{0, "opa_decision_label_overflow_total", []string{"kind", "path"}},
+		{1, "opa_decision_values_invalid_total", []string{"reason", "negative"}},
+		{2, "opa_decision_values_invalid_total", []string{"reason", "malformed"}},
+		{float64(countSeries(encode(t, registry, text))), "opa_decision_metric_series", nil},
+	} {
+		if got := f.value(t, c.name, c.labels...); got != c.want {
+			t.Errorf("%s%q is %v, want %v", c.name, c.labels, got, c.want)
+		}
+	}
+	for name, family := range f {
+		for _, m := range family.GetMetric() {
+			if m.GetCounter() != nil {
+				checkCreated(t, m.GetCounter().GetCreatedTimestamp().AsTime())
+			}
+			if m.GetHistogram() != nil && m.GetHistogram().GetSampleCount() == 0 {
+				t.Errorf("%s: an empty histogram: %v", name, m)
+			}
+		}
+	}
+	// Stage rego_query_eval of path b has one negative value and no other.
+	if got := len(f["opa_decision_stage_duration_seconds"].GetMetric()); got != 3 {
+		t.Errorf("%d histograms, want 3", got)
+	}
+}
+
+// TestEmpty scrapes a rollup that has seen nothing.
+func TestEmpty(t *testing.T) {
+	t.Parallel()
+	registry := newRegistry(t, newRollup(t, rollup.Options{}), prom.Options{})
+	b := encode(t, registry, text)
+	if got, want := decode(t, b, text).value(t, "opa_decision_metric_series"), countSeries(b); got != float64(want) {
+		t.Errorf("%v series, want %d", got, want)
+	}
+}

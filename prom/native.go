@@ -1,0 +1,50 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package prom
+
+import (
+	"slices"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/regometer/regometer/exphist"
+)
+
+// maxGap is how many empty buckets are written out rather than skipped by a new span, which takes about as many bytes.
+const maxGap = 2
+
+// native gives m the exponential buckets of e: spans of buckets, and each bucket's count less that of the bucket
+// written before it.
+func (b *builder) native(m *dto.Histogram, e *exphist.Snapshot) {
+	first, counts := e.Buckets()
+	spans, deltas := b.spanList[:0], b.deltas[:0]
+	var (
+		current *span
+		written uint64 // count of the bucket written last
+		next    int    // index of the bucket after it
+	)
+	for i, n := range counts {
+		if n == 0 {
+			continue
+		}
+		gap := first + i - next
+		if current == nil || gap > maxGap {
+			current = b.spans.next()
+			current.offset = int32(gap)
+			current.message.Offset, current.message.Length = &current.offset, &current.length
+			spans = append(spans, &current.message)
+			gap = 0
+		}
+		for range gap {
+			deltas = append(deltas, -int64(written))
+			written = 0
+		}
+		deltas = append(deltas, int64(n-written))
+		written = n
+		current.length += uint32(gap) + 1
+		next = first + i + 1
+	}
+	m.PositiveSpan, m.PositiveDelta = slices.Clone(spans), slices.Clone(deltas)
+	b.spanList, b.deltas = spans, deltas
+}

@@ -1,0 +1,76 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollup_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/regometer/regometer/metrics"
+	"github.com/regometer/regometer/rollup"
+)
+
+// TestAllocations: once paths, stages and the range of values are known,
+// nothing allocates.
+func TestAllocations(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	collection := metrics.New()
+	var numbers []rollup.Number
+	for i, stage := range []string{
+		"server_handler", "rego_input_parse", "rego_query_compile", "rego_query_eval", "rego_builtin_http_send", "unfinished",
+	} {
+		collection.Timer(stage).Start()
+		collection.Timer(stage).Stop()
+		numbers = append(numbers, rollup.Number{Key: "timer_" + stage + "_ns", Value: int64(i) * 1000})
+	}
+	collection.Counter("server_query_cache_hit").Add(1000)
+	collection.Counter("rego_builtin_http_send_network_requests").Incr()
+	m := collection.All()
+	numbers = append(numbers, rollup.Number{Key: "counter_server_query_cache_hit", Value: 1})
+
+	for name, r := range map[string]*rollup.Rollup{
+		"labelled": newRollup(t, rollup.Options{}),
+		"refused":  newRollup(t, rollup.Options{Label: func(string) (string, bool) { return "", false }}),
+		"no room":  newRollup(t, rollup.Options{Limits: rollup.Limits{Paths: 1, Stages: 1, Histograms: 3, Counters: 1, Events: 3}}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r.Add("first", rollup.Allowed, m)
+			r.Add("first", rollup.Allowed, map[string]any{"counter_x": 1})
+			var s rollup.Snapshot
+			for what, f := range map[string]func(){
+				"Add":         func() { r.Add("second", rollup.Allowed, m) },
+				"AddMetrics":  func() { r.AddMetrics("second", rollup.Allowed, collection) },
+				"AddNumbers":  func() { r.AddNumbers("second", rollup.Allowed, numbers) },
+				"Snapshot":    func() { r.Snapshot(&s) },
+				"unknown key": func() { r.AddNumbers("second", rollup.Allowed, []rollup.Number{{"something", 1}}) },
+			} {
+				for range 1000 {
+					f()
+				}
+				if n := testing.AllocsPerRun(100, f); n != 0 {
+					t.Errorf("%s: %v allocations", what, n)
+				}
+			}
+		})
+	}
+
+	t.Run("flood", func(t *testing.T) {
+		r := newRollup(t, rollup.Options{Limits: rollup.Limits{Paths: 1}})
+		r.Add("known", rollup.Allowed, m)
+		paths := make([]string, 200)
+		for i := range paths {
+			paths[i] = fmt.Sprint("invented/", i)
+			r.Add(paths[i], rollup.Undefined, m)
+		}
+		i := 0
+		if n := testing.AllocsPerRun(len(paths)-1, func() {
+			r.Add(paths[i], rollup.Undefined, m)
+			i++
+		}); n != 0 {
+			t.Errorf("a path without room: %v allocations", n)
+		}
+	})
+}

@@ -1,0 +1,58 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollup
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+)
+
+func TestInteger(t *testing.T) {
+	t.Parallel()
+	type named int16
+	for _, test := range []struct {
+		value any
+		want  int64
+		ok    bool
+	}{
+		{int64(-3), -3, true},
+		{uint64(math.MaxInt64), math.MaxInt64, true},
+		{uint64(math.MaxInt64 + 1), 0, false},
+		{7, 7, true},
+		{int8(-7), -7, true},
+		{uint32(7), 7, true},
+		{named(5), 5, true},
+		{float32(5), 5, true},
+		{5.0, 5, true},
+		{-5.0, -5, true},
+		{5.5, 0, false},
+		{float64(math.MinInt64), math.MinInt64, true},
+		{9223372036854774784.0, 9223372036854774784, true},
+		{float64(1 << 63), 0, false},
+		{-1e19, 0, false},
+		{math.NaN(), 0, false},
+		{math.Inf(1), 0, false},
+		{math.Inf(-1), 0, false},
+		{json.Number("9223372036854775807"), math.MaxInt64, true},
+		{json.Number("9223372036854775808"), 0, false},
+		{json.Number("-12"), -12, true},
+		{json.Number("1.2e3"), 1200, true},
+		{json.Number("1.25"), 0, false},
+		{json.Number("1e15"), 1e15, true},
+		{json.Number("1e18"), 0, false},
+		{json.Number("x"), 0, false},
+		{json.Number(""), 0, false},
+		{"5", 0, false},
+		{true, 0, false},
+		{nil, 0, false},
+		{[]any{}, 0, false},
+		{complex(1, 0), 0, false},
+	} {
+		n, ok := integer(test.value)
+		if ok != test.ok || ok && n != test.want {
+			t.Errorf("%T %v: %d, %v, want %d, %v", test.value, test.value, n, ok, test.want, test.ok)
+		}
+	}
+}

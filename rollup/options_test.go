@@ -1,0 +1,106 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollup_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/regometer/regometer/rollup"
+)
+
+func TestDefaultStages(t *testing.T) {
+	t.Parallel()
+	stages := rollup.DefaultStages()
+	names := map[string]bool{}
+	for _, s := range stages {
+		if names[s.Name] {
+			t.Errorf("%s is there twice", s.Name)
+		}
+		names[s.Name] = true
+		if n := len(s.Help); n == 0 || n > 120 || strings.ContainsAny(s.Help, "\n;") || strings.HasSuffix(s.Help, ".") {
+			t.Errorf("%s: help of %d bytes: %q", s.Name, n, s.Help)
+		}
+	}
+	for _, s := range stages {
+		for _, p := range strings.Fields(s.Parent) {
+			if !names[p] {
+				t.Errorf("%s has parent %s, which is not in the table", s.Name, p)
+			}
+		}
+	}
+	stages[0].Name = "changed"
+	if rollup.DefaultStages()[0].Name == "changed" {
+		t.Error("the table is not the caller's own")
+	}
+}
+
+func TestOptionsStages(t *testing.T) {
+	t.Parallel()
+	r := newRollup(t, rollup.Options{Stages: []rollup.Stage{
+		{Name: "inner", Parent: "outer"},
+		{Name: "outer", Parent: "rego_query_eval"},
+		{Name: "rego_query_eval"}, // no longer in the handler
+		{Name: "vendor_*", Parent: "outer"},
+	}})
+	r.AddNumbers("p", rollup.Allowed, []rollup.Number{
+		{"timer_server_handler_ns", 100}, {"timer_rego_query_eval_ns", 50}, {"timer_outer_ns", 30}, {"timer_inner_ns", 20},
+		{"timer_vendor_a_ns", 3}, {"timer_vendor_b_ns", 4},
+	})
+	s := snapshotOf(r)
+	for stage, want := range map[string]uint64{
+		"server_handler": 100, "rego_query_eval": 20, "outer": 3, "inner": 20, rollup.Other: 7,
+	} {
+		if got := stageOf(t, s, "p", stage).Self; got != want {
+			t.Errorf("%s: self time %d, want %d", stage, got, want)
+		}
+	}
+	if s.Overflow != (rollup.Overflow{}) {
+		t.Errorf("overflow %+v", s.Overflow)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	var many []rollup.Stage
+	for i := range 100 {
+		many = append(many, rollup.Stage{Name: strings.Repeat("x", i+1), Parent: strings.Repeat("x", i)})
+	}
+	for _, test := range []struct {
+		name    string
+		options rollup.Options
+		want    string
+	}{
+		{"negative paths", rollup.Options{Limits: rollup.Limits{Paths: -1}}, "Limits.Paths is -1"},
+		{"negative stages", rollup.Options{Limits: rollup.Limits{Stages: -1}}, "Limits.Stages is -1"},
+		{"negative counters", rollup.Options{Limits: rollup.Limits{Counters: -1}}, "Limits.Counters is -1"},
+		{"negative histograms", rollup.Options{Limits: rollup.Limits{Histograms: -1}}, "Limits.Histograms is -1"},
+		{"negative events", rollup.Options{Limits: rollup.Limits{Events: -1}}, "Limits.Events is -1"},
+		{"few histograms", rollup.Options{Limits: rollup.Limits{Histograms: 16}}, "Limits.Histograms is 16: it must exceed Limits.Stages, which is 16"},
+		{"few events", rollup.Options{Limits: rollup.Limits{Counters: 300}}, "Limits.Events is 200: it must exceed Limits.Counters, which is 300"},
+		{"no name", rollup.Options{Stages: []rollup.Stage{{Parent: "server_handler"}}}, `Stages[0]: ""`},
+		{"name other", rollup.Options{Stages: []rollup.Stage{{Name: "other"}}}, `Stages[0]: "other"`},
+		{"name with spaces", rollup.Options{Stages: []rollup.Stage{{Name: "a b"}}}, `Stages[0]: "a b"`},
+		{"long name", rollup.Options{Stages: []rollup.Stage{{Name: strings.Repeat("x", 2000)}}}, "1024 bytes"},
+		{"name not UTF-8", rollup.Options{Stages: []rollup.Stage{{Name: "a\xff"}}}, `Stages[0]: "a\xff"`},
+		{"twice", rollup.Options{Stages: []rollup.Stage{{Name: "a"}, {Name: "b"}, {Name: "a"}}}, `Stages[2]: stage "a" is there twice`},
+		{"unknown parent", rollup.Options{Stages: []rollup.Stage{{Name: "a", Parent: "b"}}}, `stage "a" has parent "b"`},
+		{"family as parent", rollup.Options{Stages: []rollup.Stage{{Name: "a", Parent: "eval_op_*"}}}, `stage "a" has parent "eval_op_*"`},
+		{"own parent", rollup.Options{Stages: []rollup.Stage{{Name: "a", Parent: "a"}}}, "a in a"},
+		{
+			"cycle",
+			rollup.Options{Stages: []rollup.Stage{{Name: "server_handler", Parent: "rego_query_eval"}}},
+			"server_handler in rego_query_eval in compile_eval_mask_rule in server_handler",
+		},
+		{"many containers", rollup.Options{Stages: many}, "stages contain others: at most 32 may"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r, err := rollup.New(test.options)
+			if err == nil || r != nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "rollup: ") {
+				t.Errorf("error %v, want one with %q", err, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,108 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollup
+
+// Outcome is how a decision ended.
+type Outcome uint8
+
+// The outcomes. Allowed, Denied and OtherResult have a result, see
+// [ResultOutcome].
+const (
+	Allowed Outcome = iota
+	Denied
+	OtherResult // a result that says neither yes nor no
+	Undefined   // no result
+	Error
+
+	outcomes
+)
+
+var outcomeNames = [outcomes]string{"allowed", "denied", "result", "undefined", "error"}
+
+// String returns "allowed", "denied", "result" (of [OtherResult]), "undefined"
+// or "error". What is none of these counts as OtherResult.
+func (o Outcome) String() string { return outcomeNames[o.known()] }
+
+func (o Outcome) known() Outcome {
+	if o >= outcomes {
+		return OtherResult
+	}
+	return o
+}
+
+// ResultOutcome says what the result of a decision without error amounts to.
+//
+// A boolean is Allowed or Denied. An object is judged by those of its fields
+// that say something:
+//
+//   - "allow" and, as in Envoy's and Kubernetes' answers, "allowed": if boolean;
+//   - "deny": a boolean; or a list (or set) or an object of reasons, or a
+//     string with one, which deny unless they are empty.
+//
+// One that says no suffices for Denied, whatever the others say. Otherwise one
+// that says yes makes it Allowed. Without any, as for all other results, it is
+// OtherResult.
+func ResultOutcome(result any) Outcome {
+	switch v := result.(type) {
+	case bool:
+		return verdict(v)
+	case map[string]any:
+		return objectOutcome(v)
+	default:
+		return OtherResult
+	}
+}
+
+func objectOutcome(o map[string]any) Outcome {
+	outcome := OtherResult
+	for _, field := range [...]Outcome{
+		fieldOutcome(o, "allow", allows),
+		fieldOutcome(o, "allowed", allows),
+		fieldOutcome(o, "deny", denies),
+	} {
+		switch field {
+		case Denied:
+			return Denied
+		case Allowed:
+			outcome = Allowed
+		}
+	}
+	return outcome
+}
+
+func fieldOutcome(o map[string]any, name string, judge func(any) Outcome) Outcome {
+	if v, ok := o[name]; ok {
+		return judge(v)
+	}
+	return OtherResult
+}
+
+func allows(v any) Outcome {
+	if b, ok := v.(bool); ok {
+		return verdict(b)
+	}
+	return OtherResult
+}
+
+func denies(v any) Outcome {
+	switch v := v.(type) {
+	case bool:
+		return verdict(!v)
+	case []any:
+		return verdict(len(v) == 0)
+	case map[string]any:
+		return verdict(len(v) == 0)
+	case string:
+		return verdict(v == "")
+	default:
+		return OtherResult
+	}
+}
+
+func verdict(allowed bool) Outcome {
+	if allowed {
+		return Allowed
+	}
+	return Denied
+}

@@ -1,0 +1,71 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollup_test
+
+import (
+	"testing"
+
+	"github.com/regometer/regometer/rollup"
+)
+
+func TestResultOutcome(t *testing.T) {
+	t.Parallel()
+	object := func(fields ...any) map[string]any {
+		o := map[string]any{}
+		for i := 0; i < len(fields); i += 2 {
+			o[fields[i].(string)] = fields[i+1]
+		}
+		return o
+	}
+	for _, test := range []struct {
+		result any
+		want   rollup.Outcome
+	}{
+		{true, rollup.Allowed},
+		{false, rollup.Denied},
+		{nil, rollup.OtherResult},
+		{"yes", rollup.OtherResult},
+		{1.0, rollup.OtherResult},
+		{[]any{true}, rollup.OtherResult},
+		{object(), rollup.OtherResult},
+		{object("roles", []any{"admin"}), rollup.OtherResult},
+		{object("allow", true), rollup.Allowed},
+		{object("allow", false), rollup.Denied},
+		{object("allow", "yes"), rollup.OtherResult},
+		{object("allow", nil), rollup.OtherResult},
+		{object("allowed", true, "headers", object()), rollup.Allowed},
+		{object("allowed", false), rollup.Denied},
+		{object("allow", true, "allowed", false), rollup.Denied},
+		{object("deny", true), rollup.Denied},
+		{object("deny", false), rollup.Allowed},
+		{object("deny", []any{}), rollup.Allowed},
+		{object("deny", []any{"no"}), rollup.Denied},
+		{object("deny", object()), rollup.Allowed},
+		{object("deny", object("no", true)), rollup.Denied},
+		{object("deny", ""), rollup.Allowed},
+		{object("deny", "no"), rollup.Denied},
+		{object("deny", nil), rollup.OtherResult},
+		{object("deny", 1.0), rollup.OtherResult},
+		{object("allow", true, "deny", []any{"no"}), rollup.Denied},
+		{object("allow", true, "deny", []any{}), rollup.Allowed},
+		{object("allow", false, "deny", []any{}), rollup.Denied},
+		{object("allow", true, "deny", nil), rollup.Allowed},
+	} {
+		if got := rollup.ResultOutcome(test.result); got != test.want {
+			t.Errorf("%v: %v, want %v", test.result, got, test.want)
+		}
+	}
+}
+
+func TestOutcomeString(t *testing.T) {
+	t.Parallel()
+	for o, want := range map[rollup.Outcome]string{
+		rollup.Allowed: "allowed", rollup.Denied: "denied", rollup.OtherResult: "result",
+		rollup.Undefined: "undefined", rollup.Error: "error", 77: "result",
+	} {
+		if got := o.String(); got != want {
+			t.Errorf("%d: %q, want %q", o, got, want)
+		}
+	}
+}

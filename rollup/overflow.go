@@ -1,0 +1,42 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollup
+
+import "sync/atomic"
+
+// Overflow counts what had no label of its own for lack of room, and what was
+// left out. It went to path Other, stage Other or event Other.
+type Overflow struct {
+	Paths      uint64 // decisions whose path got no label
+	Stages     uint64 // timers whose stage got no label
+	Counters   uint64 // events whose counter got no label
+	Histograms uint64 // timers of a labelled path that went to path Other
+	Events     uint64 // events of a labelled path that went to path Other
+
+	// Invalid counts the values of timers and counters that were ignored: those
+	// that are no integers of 64 bits, and negative counters.
+	Invalid uint64
+}
+
+// overflow is an Overflow to which any goroutine may add.
+type overflow struct{ counts [6]atomic.Uint64 }
+
+func (o *Overflow) fields() [6]*uint64 {
+	return [...]*uint64{&o.Paths, &o.Stages, &o.Counters, &o.Histograms, &o.Events, &o.Invalid}
+}
+
+func (t *overflow) add(o *Overflow) {
+	for i, n := range o.fields() {
+		if *n > 0 {
+			t.counts[i].Add(*n)
+		}
+	}
+}
+
+func (t *overflow) load() (o Overflow) {
+	for i, n := range o.fields() {
+		*n = t.counts[i].Load()
+	}
+	return o
+}

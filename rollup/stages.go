@@ -1,0 +1,220 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollup
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Stage says where a stage stands among the others.
+type Stage struct {
+	// Name is that of the timer, without "timer_" and "_ns". One that ends in *
+	// is a family: all timers that start so and have no entry of their own are
+	// folded into stage Other.
+	Name string
+
+	// Parent is the stage that contains it, empty if none does. Several, separated
+	// by spaces, mean that it may be in any of them. What it took is subtracted
+	// from the innermost that a decision has, of these and all that contain them.
+	Parent string
+
+	// Help says what it measures, in one line.
+	Help string
+}
+
+// The parents of more than one stage.
+const (
+	handler    = "server_handler"
+	decision   = "sdk_decision_eval"
+	loading    = "rego_load_files rego_load_bundles"
+	evaluation = "rego_query_eval rego_partial_eval"
+)
+
+// defaultStages holds the timers that OPA 1.0 to 1.22 can leave in a decision's
+// metrics. Those of the SDK are not in the server's decisions, so one chain of
+// parents serves both.
+var defaultStages = []Stage{
+	{handler, "", "the server's whole handling of a request, but for reading it and writing the response"},
+	{decision, handler, "the SDK's whole decision"},
+
+	{"rego_input_parse", decision, "reading and parsing the input document"},
+	{"rego_query_parse", decision, "parsing the query, and in the Compile API reading the request"},
+	{"rego_load_files", decision, "loading policies and data from files, by programs that embed OPA"},
+	{"rego_load_bundles", decision, "loading bundles from files, by programs that embed OPA"},
+	{"rego_module_parse", loading + " " + decision, "parsing policies that are not parsed yet"},
+	{"rego_data_parse", loading + " " + decision, "parsing data that is loaded from files"},
+	{"rego_module_compile", decision, "compiling policies after partial evaluation"},
+	{"rego_query_compile", decision, "compiling the query, which is cached for later decisions"},
+	{"rego_partial_eval", decision, "evaluating the query as far as the known part of the input allows"},
+	{"rego_query_eval", "compile_eval_mask_rule " + decision, "evaluating the query"},
+
+	{"rego_builtin_http_send", evaluation, "calls of http.send, those answered from its cache included"},
+	{"rego_external_resolve", evaluation, "looking for parts of the policy that are compiled to Wasm, and evaluating them"},
+	{"external_lookup_compile_module", evaluation, "compiling rules that an external source supplies"},
+	{"disk_read", evaluation, "reading data from the disk storage"},
+
+	{"wasm_pool_acquire", "rego_external_resolve " + decision, "waiting for a Wasm virtual machine, or making one"},
+	{"wasm_vm_eval", "rego_external_resolve " + decision, "evaluating in a Wasm virtual machine"},
+	{"wasm_vm_eval_prepare_input", "wasm_vm_eval", "handing the input to the Wasm virtual machine"},
+	{"wasm_vm_eval_call", "wasm_vm_eval", "running the policy compiled to Wasm"},
+	{"wasm_vm_eval_execute", "wasm_vm_eval", "running a policy compiled to Wasm by an older OPA"},
+	{"wasm_vm_eval_prepare_result", "wasm_vm_eval", "reading the result of a policy compiled to Wasm by an older OPA"},
+	{"wasm_pool_release", "rego_external_resolve " + decision, "giving back a Wasm virtual machine"},
+
+	{"compile_extract_annotations_unknowns", handler, "Compile API: finding the unknowns in annotations"},
+	{"compile_extract_annotations_mask", handler, "Compile API: finding the mask rule in annotations"},
+	{"compile_prep_partial", handler, "Compile API: preparing partial evaluation"},
+	{"compile_eval_constraints", "compile_prep_partial", "Compile API: checking the targets and preparing the queries"},
+	{"compile_eval_mask_rule", handler, "Compile API: evaluating the mask rule"},
+	{"compile_translate_queries", handler, "Compile API: translating the result into filters"},
+
+	{"query_compile_stage_*", "rego_query_compile", "instrumentation: steps of compiling the query"},
+	{"compile_stage_*", "rego_module_compile", "instrumentation: steps of compiling policies"},
+	{"eval_op_*", evaluation, "instrumentation: kinds of operations of the evaluation"},
+	{"partial_op_*", "rego_partial_eval", "instrumentation: kinds of operations of partial evaluation"},
+}
+
+// DefaultStages returns the table of stages of OPA 1.0 to 1.22. The caller owns
+// the slice.
+//
+// The families at its end are the timers of OPA's instrumentation, which a
+// request asks for by ?instrument=true.
+func DefaultStages() []Stage { return slices.Clone(defaultStages) }
+
+// maxContainers bounds the stages that contain others, for which each decision
+// keeps an account on the stack.
+const maxContainers = 32
+
+// stageTable is the known stages and what contains them.
+type stageTable struct {
+	stages   []*metric // without families
+	families []*metric // named without their *
+}
+
+func newStageTable(more []Stage) (t stageTable, err error) {
+	entries, err := withEntries(more)
+	if err != nil {
+		return t, err
+	}
+	parents := map[string][]string{}
+	for _, s := range entries {
+		parents[s.Name] = strings.Fields(s.Parent)
+	}
+	depths, err := depthsOf(entries, parents)
+	if err != nil {
+		return t, err
+	}
+
+	byName := map[string]*metric{}
+	for _, s := range entries {
+		m := newMetric(stageKind, s.Name, noneYet)
+		if prefix, isFamily := strings.CutSuffix(s.Name, "*"); isFamily {
+			m.name = prefix
+			m.column.Store(otherColumn)
+			t.families = append(t.families, m)
+		} else {
+			t.stages = append(t.stages, m)
+		}
+		byName[s.Name] = m
+	}
+	containers := 0
+	for _, s := range entries {
+		for _, p := range parents[s.Name] {
+			if m := byName[p]; m.slot < 0 {
+				m.slot = containers
+				containers++
+			}
+		}
+	}
+	if containers > maxContainers {
+		return t, fmt.Errorf("rollup: Stages: %d stages contain others: at most %d may", containers, maxContainers)
+	}
+	for _, s := range entries {
+		for _, a := range ancestors(s.Name, parents, depths) {
+			byName[s.Name].around = append(byName[s.Name].around, byName[a].slot)
+		}
+	}
+	return t, nil
+}
+
+// withEntries returns the default table with more in it.
+func withEntries(more []Stage) ([]Stage, error) {
+	entries, replaced := DefaultStages(), map[string]bool{}
+	for i, s := range more {
+		if s.Name == "" || s.Name == Other || strings.ContainsFunc(s.Name, unicode.IsSpace) ||
+			!utf8.ValidString(s.Name) || len(s.Name) > maxName {
+			return nil, fmt.Errorf("rollup: Stages[%d]: %.80q cannot be the name of a stage: "+
+				"it must have 1 to %d bytes of UTF-8, no spaces, and differ from %q", i, s.Name, maxName, Other)
+		}
+		if replaced[s.Name] {
+			return nil, fmt.Errorf("rollup: Stages[%d]: stage %q is there twice: remove one", i, s.Name)
+		}
+		replaced[s.Name] = true
+		if at := slices.IndexFunc(entries, func(e Stage) bool { return e.Name == s.Name }); at >= 0 {
+			entries[at] = s
+		} else {
+			entries = append(entries, s)
+		}
+	}
+	return entries, nil
+}
+
+// depthsOf returns how many stages each stage is in at most, one inside the
+// other.
+func depthsOf(entries []Stage, parents map[string][]string) (map[string]int, error) {
+	depths := map[string]int{}
+	var way []string // the stages whose depth is being found
+	var visit func(name string) (int, error)
+	visit = func(name string) (int, error) {
+		if d, ok := depths[name]; ok {
+			return d, nil
+		}
+		if at := slices.Index(way, name); at >= 0 {
+			return 0, fmt.Errorf("rollup: Stages: stages cannot contain one another: %s",
+				strings.Join(append(way[at:], name), " in "))
+		}
+		way = append(way, name)
+		depth := 0
+		for _, p := range parents[name] {
+			if _, ok := parents[p]; !ok || strings.HasSuffix(p, "*") {
+				return 0, fmt.Errorf("rollup: Stages: stage %q has parent %q, which is no stage of the table: "+
+					"add a Stage of that name", name, p)
+			}
+			d, err := visit(p)
+			if err != nil {
+				return 0, err
+			}
+			depth = max(depth, d+1)
+		}
+		way = way[:len(way)-1]
+		depths[name] = depth
+		return depth, nil
+	}
+	for _, s := range entries {
+		if _, err := visit(s.Name); err != nil {
+			return nil, err
+		}
+	}
+	return depths, nil
+}
+
+// ancestors returns all stages that may contain a stage, innermost first: each
+// before those that may contain it.
+func ancestors(name string, parents map[string][]string, depths map[string]int) []string {
+	found := slices.Clone(parents[name])
+	for i := 0; i < len(found); i++ {
+		for _, p := range parents[found[i]] {
+			if !slices.Contains(found, p) {
+				found = append(found, p)
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(depths[b], depths[a]) })
+	return found
+}
