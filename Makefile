@@ -43,9 +43,10 @@ test-root: ## Build and test the root module as its importers see it, and its ot
 	GOWORK=off GOEXPERIMENT=jsonv2 $(GO) test ./...
 
 .PHONY: test-opa
-test-opa: ## Test the adapter with the oldest and the newest OPA
-	cd opa && GOWORK=off REGOMETER_WANT_OPA=1.0.0 $(GO) test . ./metrics
-	cd opa && REGOMETER_WANT_OPA=1.22.0 $(GO) test . ./metrics
+test-opa: ## Test adapter, plugin and collector with the oldest and the newest OPA
+	cd opa && GOWORK=off REGOMETER_WANT_OPA=1.0.0 $(GO) test . ./metrics ./plugin/...
+	cd opa && REGOMETER_WANT_OPA=1.22.0 $(GO) test . ./metrics ./plugin/...
+	cd prom && GOWORK=off $(GO) test ./... # with the oldest client_golang
 
 .PHONY: fuzz-smoke
 fuzz-smoke: ## Run each fuzz target for FUZZTIME (5s)
@@ -72,6 +73,25 @@ verify: ## Run OPA's own tests with and without the drop-in: about ten minutes
 verify-short: ## The same for a few of OPA's packages
 	$(GO) run ./cmd/regometer verify --quick
 
+##### End to end
+# e2e is a module of its own, outside of go.work: see e2e/doc.go.
+
+.PHONY: e2e
+e2e: ## Test OPA servers with Prometheus and an OpenTelemetry receiver: some minutes
+	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -v ./...
+
+.PHONY: e2e-short
+e2e-short: ## The same with less load and without promtool
+	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -short -v ./...
+
+.PHONY: e2e-pictures
+e2e-pictures: ## Draw the pictures in docs/operating from what Prometheus scrapes
+	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -short -v -run TestFleet . -update
+
+.PHONY: dashboards
+dashboards: ## Write the Grafana dashboards
+	cd e2e && GOWORK=off $(GO) run ./grafana
+
 ##### Benchmarks
 
 .PHONY: bench
@@ -89,14 +109,16 @@ bench-quick: ## Run every benchmark once
 .PHONY: lint
 lint: ## Run the linters that .golangci.yml names
 	@for dir in $(MODULES); do echo "$${dir#$(CURDIR)/}"; (cd "$$dir" && $(GO) run $(LINTER) run ./...); done
+	cd e2e && GOWORK=off $(GO) run $(LINTER) run ./...
 
 .PHONY: vet
 vet: ## Run go vet, also for the platforms that the tests do not run on
 	$(GO) vet $(ALL)
 	GOWORK=off GOOS=linux GOARCH=arm64 $(GO) vet ./...
 	GOWORK=off GOOS=linux GOARCH=386 $(GO) vet ./...
-	GOOS=windows $(GO) vet ./opa/opabuild/... ./cmd/regometer/...
-	GOOS=darwin $(GO) vet ./opa/opabuild/... ./cmd/regometer/...
+	GOOS=windows $(GO) vet ./opa/... ./cmd/regometer/...
+	GOOS=darwin $(GO) vet ./opa/... ./cmd/regometer/...
+	cd e2e && GOWORK=off $(GO) vet ./...
 
 .PHONY: fmt-check
 fmt-check: ## Check that all Go files are formatted
@@ -105,7 +127,7 @@ fmt-check: ## Check that all Go files are formatted
 
 .PHONY: tidy-check
 tidy-check: ## Check that all go.mod and go.sum files are tidy
-	@for dir in $(MODULES); do (cd "$$dir" && GOWORK=off $(GO) mod tidy -diff) || \
+	@for dir in $(MODULES) e2e; do (cd "$$dir" && GOWORK=off $(GO) mod tidy -diff) || \
 		{ echo "run: cd $${dir#$(CURDIR)/} && GOWORK=off go mod tidy"; exit 1; }; done
 
 .PHONY: release-check

@@ -29,14 +29,15 @@ func (l lanes) at(i int) (word *atomic.Uint64, shift uint) {
 // copyTo fills dst with the counters from i on.
 func (l lanes) copyTo(dst []uint64, i int) {
 	limit := l.limit()
-	var word uint64
-	for k := range dst {
-		at, shift := l.at(i + k)
-		if k == 0 || shift == 0 {
-			word = at.Load() >> shift
+	for len(dst) > 0 {
+		at, shift := l.at(i)
+		word := at.Load() >> shift
+		n := min(int(64-shift)>>(3+l.width), len(dst)) // counters left in this word
+		for k := range dst[:n] {
+			dst[k] = word & limit
+			word >>= 8 << l.width
 		}
-		dst[k] = word & limit
-		word >>= 8 << l.width
+		dst, i = dst[n:], i+n
 	}
 }
 

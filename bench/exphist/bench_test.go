@@ -27,7 +27,7 @@ func BenchmarkRecord(b *testing.B) {
 				for _, impl := range impls {
 					b.Run("impl="+impl.name, func(b *testing.B) { benchmarkRecord(b, impl.make(), l, goroutines) })
 				}
-				b.Run("floor=atomic_add", func(b *testing.B) { benchmarkRecord(b, newAtomicAdd(), l, goroutines) })
+				b.Run("impl=floor", func(b *testing.B) { benchmarkRecord(b, newAtomicAdd(), l, goroutines) })
 			})
 		}
 	}

@@ -87,13 +87,13 @@ func newRollup(b *testing.B) *rollup.Rollup {
 	return r
 }
 
-// run measures add, which adds the i-th decision, with one goroutine and with
-// two.
-func run(b *testing.B, add func(i int)) {
+// run measures add, which adds the i-th decision, as what impl does, with one
+// goroutine and with two.
+func run(b *testing.B, impl string, add func(i int)) {
 	for i := range 100 * decisions { // the histograms learn the range
 		add(i % decisions)
 	}
-	b.Run("goroutines=1", func(b *testing.B) {
+	b.Run("goroutines=1/impl="+impl, func(b *testing.B) {
 		b.ReportAllocs()
 		i := 0
 		for b.Loop() {
@@ -101,7 +101,7 @@ func run(b *testing.B, add func(i int)) {
 			i++
 		}
 	})
-	b.Run("goroutines=2", func(b *testing.B) {
+	b.Run("goroutines=2/impl="+impl, func(b *testing.B) {
 		b.ReportAllocs()
 		done := make(chan struct{})
 		half := func() {
@@ -118,47 +118,41 @@ func run(b *testing.B, add func(i int)) {
 	})
 }
 
+// BenchmarkAdd folds in decisions in each of the forms that a rollup takes.
+// Two things bound it from below: going over a decision's map (impl=map), and
+// recording its timers in a histogram each (impl=record).
 func BenchmarkAdd(b *testing.B) {
-	r, all := newRollup(b), maps()
-	run(b, func(i int) { r.Add(path, rollup.Allowed, all[i]) })
-}
-
-func BenchmarkAddMetrics(b *testing.B) {
-	r, all := newRollup(b), collections(b)
-	run(b, func(i int) { r.AddMetrics(path, rollup.Allowed, all[i]) })
-}
-
-func BenchmarkAddNumbers(b *testing.B) {
-	r, all := newRollup(b), numbers()
-	run(b, func(i int) { r.AddNumbers(path, rollup.Allowed, all[i]) })
-}
-
-// BenchmarkFloorMap goes over a decision's map and does nothing.
-func BenchmarkFloorMap(b *testing.B) {
-	all := maps()
-	run(b, func(i int) {
-		n := int64(0)
-		for _, v := range all[i] {
-			if t, ok := v.(int64); ok {
-				n += t
+	b.Run("form=map", func(b *testing.B) {
+		r, all := newRollup(b), maps()
+		run(b, "regometer", func(i int) { r.Add(path, rollup.Allowed, all[i]) })
+		run(b, "map", func(i int) {
+			n := int64(0)
+			for _, v := range all[i] {
+				if t, ok := v.(int64); ok {
+					n += t
+				}
 			}
+			if n == 0 {
+				panic("no timers")
+			}
+		})
+		histograms := make([]*exphist.Histogram, len(timers))
+		for i := range histograms {
+			histograms[i] = exphist.New(exphist.Nanosecond)
 		}
-		if n == 0 {
-			panic("no timers")
-		}
+		run(b, "record", func(i int) {
+			for j, h := range histograms {
+				h.Record(nanoseconds(i, j))
+			}
+		})
 	})
-}
-
-// BenchmarkFloorRecord records a decision's timers in a histogram each.
-func BenchmarkFloorRecord(b *testing.B) {
-	all := make([]*exphist.Histogram, len(timers))
-	for i := range all {
-		all[i] = exphist.New(exphist.Nanosecond)
-	}
-	run(b, func(i int) {
-		for j, h := range all {
-			h.Record(nanoseconds(i, j))
-		}
+	b.Run("form=collection", func(b *testing.B) {
+		r, all := newRollup(b), collections(b)
+		run(b, "regometer", func(i int) { r.AddMetrics(path, rollup.Allowed, all[i]) })
+	})
+	b.Run("form=numbers", func(b *testing.B) {
+		r, all := newRollup(b), numbers()
+		run(b, "regometer", func(i int) { r.AddNumbers(path, rollup.Allowed, all[i]) })
 	})
 }
 

@@ -17,12 +17,23 @@ func newBuildCommand() *cobra.Command {
 	var o opabuild.Options
 	cmd := &cobra.Command{
 		Use:   "build",
-		Short: "Build an opa binary with the drop-in",
-		Long: `Builds an opa binary with the drop-in and prints its path.
+		Short: "Build an opa binary with the drop-in and the plugin",
+		Long: `Builds an opa binary with the drop-in metrics package and Regometer's decision-log
+plugin, and prints its path. The plugin does nothing until OPA's configuration
+names it:
+
+  decision_logs:
+    plugin: regometer
+  plugins:
+    regometer: {}
+
+From then on /metrics has the durations of each stage and the outcomes of all
+decisions by path.
 
 OPA's source comes from the Go module proxy or from a folder, which is only read.
 The binary is built as OPA's own Makefile does, without C, and kept: it is built
-anew when OPA, the drop-in or Go changes. The first build takes a few minutes.
+anew when OPA, the drop-in, the plugin or Go changes. The first build takes a few
+minutes. No dependency of OPA moves to another version.
 
 The drop-in is tested with OPA ` + opabuild.OldestVersion + ` to ` + opabuild.NewestVersion + `. Older releases are refused, newer ones
 are tried with a warning. Before the build OPA's source is searched for names,
@@ -34,6 +45,7 @@ GOOS and GOARCH build for another system.`,
 		Example: `  regometer build -o opa
   regometer build --opa 1.4.0 -o opa-1.4.0
   regometer build --opa ../opa -o opa
+  regometer build --no-plugin -o opa-with-drop-in-only
   regometer build --unmodified -o opa-as-it-is`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -48,11 +60,17 @@ GOOS and GOARCH build for another system.`,
 	}
 	addOPAFlag(cmd, &o.OPA)
 	cmd.Flags().StringVarP(&o.Output, "output", "o", "", "`file` to write; without it the binary stays in the cache")
-	cmd.Flags().BoolVar(&o.Unmodified, "unmodified", false, "build OPA as it is, for comparisons")
+	addPartFlags(cmd, &o, "build")
 	return cmd
 }
 
 // addOPAFlag adds the flag that says which OPA is meant.
 func addOPAFlag(cmd *cobra.Command, opa *string) {
 	cmd.Flags().StringVar(opa, "opa", "", opaFlagUsage)
+}
+
+// addPartFlags adds the flags that say what of ours is left out.
+func addPartFlags(cmd *cobra.Command, o *opabuild.Options, verb string) {
+	cmd.Flags().BoolVar(&o.NoPlugin, "no-plugin", false, "leave the decision-log plugin out")
+	cmd.Flags().BoolVar(&o.Unmodified, "unmodified", false, verb+" OPA as it is, for comparisons")
 }

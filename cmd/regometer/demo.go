@@ -24,14 +24,17 @@ func newDemoCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show the drop-in at work in an OPA server, beside an unmodified one",
-		Long: `Builds OPA with the drop-in metrics package, starts that server on 127.0.0.1
-with an example policy, and sends it varied queries for a few seconds. Then
-prints
+		Short: "Show drop-in and plugin at work in an OPA server, beside an unmodified one",
+		Long: `Builds OPA with the drop-in metrics package and the decision-log plugin, starts
+that server on 127.0.0.1 with an example policy, and sends it varied queries for a
+few seconds. Then prints
   - the decisions by outcome,
   - one decision's own metrics,
   - each stage's p50, p95, p99 (nearest rank) and maximum, from the decision log
     that this server wrote,
+  - the same percentiles from its /metrics, where the plugin puts them into native
+    histograms, and how far off they are: within the error of a histogram, or the
+    demo fails,
   - time and allocated memory per decision beside an unmodified OPA's, from both
     servers' own runtime metrics.
 

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,7 +59,13 @@ type demoStage struct {
 	Name              string
 	Count, Unfinished int
 	P50               int64 `json:"p50_ns"`
+	P99               int64 `json:"p99_ns"`
 	Max               int64 `json:"max_ns"`
+	Scraped           *struct {
+		Count int
+		P50   float64 `json:"p50_ns"`
+		P99   float64 `json:"p99_ns"`
+	}
 }
 
 func TestDemo(t *testing.T) {
@@ -105,6 +112,16 @@ func TestDemo(t *testing.T) {
 		i := slices.IndexFunc(report.Stages, func(s demoStage) bool { return s.Name == name })
 		if i < 0 || report.Stages[i].Count == 0 || report.Stages[i].P50 <= 0 || report.Stages[i].Max < report.Stages[i].P50 {
 			t.Errorf("no figures for stage %s in %+v", name, report.Stages)
+		}
+	}
+	for _, s := range report.Stages {
+		if strings.HasPrefix(s.Name, "eval_op_") {
+			continue // has no histogram of its own
+		}
+		const bound = 0.011 // half a bucket of schema 5
+		if s.Scraped == nil || s.Scraped.Count != s.Count ||
+			math.Abs(s.Scraped.P50/float64(s.P50)-1) > bound || math.Abs(s.Scraped.P99/float64(s.P99)-1) > bound {
+			t.Errorf("stage %+v is %+v in /metrics", s, s.Scraped)
 		}
 	}
 	if report.Stages[0].Name != "server_handler" || report.Stages[0].Unfinished == 0 {

@@ -13,11 +13,12 @@ func newOPACommand() *cobra.Command {
 	var o opabuild.Options
 	cmd := &cobra.Command{
 		Use:   "opa [--opa VERSION|DIR] [--] ARGS...",
-		Short: "Run opa with the drop-in, built if need be",
-		Long: `Runs opa with the drop-in, with the arguments after "--". The process becomes
-OPA: its exit status, signals and streams are OPA's own. If that opa is not built
-yet, it is built first, with progress on standard error.`,
+		Short: "Run opa with the drop-in and the plugin, built if need be",
+		Long: `Runs opa with the drop-in and the decision-log plugin, with the arguments after
+"--". The process becomes OPA: its exit status, signals and streams are OPA's own.
+If that opa is not built yet, it is built first, with progress on standard error.`,
 		Example: `  regometer opa -- run --server --addr 127.0.0.1:8181 policy.rego
+  regometer opa -- run --server --config-file config.yaml
   regometer opa -- eval --metrics --format pretty '1 + 2'
   regometer opa --opa 1.4.0 -- version`,
 		Args: cobra.ArbitraryArgs,
@@ -31,7 +32,7 @@ yet, it is built first, with progress on standard error.`,
 		},
 	}
 	addOPAFlag(cmd, &o.OPA)
-	cmd.Flags().BoolVar(&o.Unmodified, "unmodified", false, "run OPA as it is, for comparisons")
+	addPartFlags(cmd, &o, "run")
 	// What follows the first argument that is no flag is OPA's.
 	cmd.Flags().SetInterspersed(false)
 	return cmd

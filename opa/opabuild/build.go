@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package opabuild builds Open Policy Agent (OPA) with its package v1/metrics
-// replaced by Regometer's, and puts that drop-in into an OPA checkout.
+// replaced by Regometer's and with Regometer's decision-log plugin, and puts
+// that drop-in into an OPA checkout.
 //
 // It runs the user's go command and needs nothing else. What it builds is
 // kept in a cache, in the folder $REGOMETER_CACHE or "regometer" in the
@@ -27,14 +28,17 @@ import (
 )
 
 // Options say what to build. The zero value is [DefaultVersion] with the
-// drop-in.
+// drop-in and the plugin.
 type Options struct {
 	// OPA is a version, such as "1.22.0" or "v1.22.0", anything else that
 	// the Go module proxy resolves ("latest", a commit), or a folder that
 	// holds OPA's source, which is only read. "" is DefaultVersion.
 	OPA string
-	// Unmodified builds OPA as it is, for comparisons.
+	// Unmodified builds OPA as it is, for comparisons: without the drop-in and
+	// without the plugin.
 	Unmodified bool
+	// NoPlugin leaves the decision-log plugin out.
+	NoPlugin bool
 	// Output is where to put the binary. "" leaves it in the cache only.
 	Output string
 	// Progress receives a line now and then, and warnings. nil is silent.
@@ -69,8 +73,8 @@ var targetVariables = []string{
 // Build returns the path of an opa binary: Output if that is set, else a file
 // in the cache, which is to be used soon and not to be changed or kept.
 //
-// It builds only what is not in the cache yet; either OPA or the drop-in
-// having changed, or Go, or its settings, makes a new binary. Calls may run
+// It builds only what is not in the cache yet; either OPA, the drop-in or the
+// plugin having changed, or Go, or its settings, makes a new binary. Calls may run
 // at the same time, in one process and in several: they build one after
 // another. When ctx is cancelled the build is stopped and its traces are
 // removed.
@@ -79,14 +83,23 @@ var targetVariables = []string{
 // [NewestVersion] is tried, with a warning. An OPA that needs something of
 // v1/metrics that the drop-in lacks is refused by a [*MissingError].
 func Build(ctx context.Context, o Options) (path string, err error) {
-	d, err := loadDropIn()
-	if err != nil {
-		return "", err
+	var d dropIn
+	var p *plugin
+	if !o.Unmodified {
+		if d, err = loadDropIn(); err != nil {
+			return "", err
+		}
+		if !o.NoPlugin {
+			if p, err = findPlugin(); err != nil {
+				return "", err
+			}
+		}
 	}
-	return buildWith(ctx, o, d)
+	return buildWith(ctx, o, d, p)
 }
 
-func buildWith(ctx context.Context, o Options, d dropIn) (string, error) {
+// buildWith builds with a drop-in and a plugin; nil is without.
+func buildWith(ctx context.Context, o Options, d dropIn, p *plugin) (string, error) {
 	src, err := findSource(ctx, o.OPA)
 	if err != nil {
 		return "", err
@@ -95,14 +108,11 @@ func buildWith(ctx context.Context, o Options, d dropIn) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if o.Unmodified {
-		d = nil
-	}
 	c, err := openCache()
 	if err != nil {
 		return "", err
 	}
-	b := builder{src: src, env: env, dropIn: d, progress: progress{o.Progress, time.Now()}}
+	b := builder{src: src, env: env, dropIn: d, plugin: p, progress: progress{o.Progress, time.Now()}}
 	name := "opa"
 	if env["GOOS"] == "windows" {
 		name = "opa.exe"
@@ -146,7 +156,8 @@ func checkOutput(file, name string) error {
 type builder struct {
 	src      source
 	env      map[string]string // of targetVariables
-	dropIn   dropIn            // nil = OPA as it is
+	dropIn   dropIn            // nil = OPA's own package
+	plugin   *plugin           // nil = without
 	progress progress
 }
 
@@ -156,6 +167,9 @@ func (b *builder) key(ctx context.Context) string {
 	fmt.Fprintf(h, "%s\n%q\n", b.src.content, buildArgs)
 	if b.dropIn != nil {
 		fmt.Fprintf(h, "drop-in %s\n", b.dropIn.hash())
+	}
+	if b.plugin != nil {
+		fmt.Fprintf(h, "plugin %s\n", b.plugin.content)
 	}
 	if b.src.dir != "" {
 		fmt.Fprintf(h, "commit %s\n", b.stamp(ctx))
@@ -246,21 +260,31 @@ func (b *builder) prepare(ctx context.Context, dir string) error {
 	if err := b.src.checkCopy(ctx, dir); err != nil {
 		return err
 	}
-	if b.dropIn == nil {
-		return nil
+	if b.dropIn != nil {
+		r, err := b.dropIn.plan(filepath.Join(dir, metricsDir), nil)
+		if err != nil {
+			return err
+		}
+		if err := r.apply(filepath.Join(dir, metricsDir)); err != nil {
+			return err
+		}
 	}
-	r, err := b.dropIn.plan(filepath.Join(dir, metricsDir), nil)
-	if err != nil {
-		return err
+	if b.plugin != nil {
+		if err := b.plugin.inject(ctx, dir); err != nil {
+			return fmt.Errorf("adding the decision-log plugin: %w", err)
+		}
 	}
-	return r.apply(filepath.Join(dir, metricsDir))
+	return nil
 }
 
 // compile runs go build and shows how far it is.
 func (b *builder) compile(ctx context.Context, tree, binary string) error {
-	what := "with the drop-in"
-	if b.dropIn == nil {
-		what = "as it is"
+	what := "as it is"
+	switch {
+	case b.plugin != nil:
+		what = "with the drop-in and the plugin"
+	case b.dropIn != nil:
+		what = "with the drop-in"
 	}
 	b.progress.printf("building %s %s; the first time this takes a few minutes", b.src.name, what)
 	tags, err := buildTags(tree)

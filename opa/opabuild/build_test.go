@@ -30,7 +30,7 @@ func mustBuild(t *testing.T, o Options, d dropIn) (path string, compiled bool) {
 	t.Helper()
 	var progress bytes.Buffer
 	o.Progress = &progress
-	path, err := buildWith(t.Context(), o, d)
+	path, err := buildWith(t.Context(), o, d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestBuild(t *testing.T) {
 	if path, compiled := mustBuild(t, o, tinyDropIn("B")); !compiled || run(t, path) != "1.5.0  B" {
 		t.Errorf("another drop-in: compiled %t, prints %q", compiled, run(t, path))
 	}
-	if path, compiled := mustBuild(t, Options{OPA: dir, Unmodified: true}, tinyDropIn("B")); !compiled || run(t, path) != "1.5.0  OPA" {
+	if path, compiled := mustBuild(t, o, nil); !compiled || run(t, path) != "1.5.0  OPA" {
 		t.Errorf("unmodified: compiled %t, prints %q", compiled, run(t, path))
 	}
 	version := filepath.Join(dir, "v1", "version", "version.go")
@@ -97,10 +97,10 @@ func TestBuildOutput(t *testing.T) {
 		t.Errorf("left %v beside the binary, %v", names, err)
 	}
 	o.Output = t.TempDir()
-	_, err := buildWith(t.Context(), o, tinyDropIn("A"))
+	_, err := buildWith(t.Context(), o, tinyDropIn("A"), nil)
 	checkError(t, "a folder", err, "is a folder: name the file")
 	o.Output = filepath.Join(o.Output, "no", "opa")
-	_, err = buildWith(t.Context(), o, tinyDropIn("A"))
+	_, err = buildWith(t.Context(), o, tinyDropIn("A"), nil)
 	checkError(t, "in no folder", err, "there is no folder")
 }
 
@@ -111,7 +111,7 @@ func TestBuildAtOnce(t *testing.T) {
 	for i := range 6 {
 		wg.Go(func() {
 			who := string("AB"[i%2])
-			path, err := buildWith(t.Context(), Options{OPA: dir}, tinyDropIn(who))
+			path, err := buildWith(t.Context(), Options{OPA: dir}, tinyDropIn(who), nil)
 			if err != nil {
 				t.Error(err)
 				return
@@ -138,11 +138,16 @@ func TestBuildCheckout(t *testing.T) {
 	git("add", ".")
 	git("commit", "-q", "-m", "x")
 	head := git("rev-parse", "HEAD")
+	o := Options{OPA: dir}
 	for _, c := range []struct {
 		unmodified bool
 		want       string
 	}{{true, head + " OPA"}, {false, head + "-dirty A"}} {
-		path, _ := mustBuild(t, Options{OPA: dir, Unmodified: c.unmodified}, tinyDropIn("A"))
+		d := tinyDropIn("A")
+		if c.unmodified {
+			d = nil
+		}
+		path, _ := mustBuild(t, o, d)
 		if got := run(t, path); got != "1.5.0 "+c.want {
 			t.Errorf("prints %q, want %q", got, c.want)
 		}
@@ -157,7 +162,7 @@ func TestBuildFailures(t *testing.T) {
 	t.Setenv("REGOMETER_CACHE", cacheDir)
 	build := func(files map[string]string, o Options) error {
 		o.OPA = writeTree(t, files)
-		_, err := buildWith(t.Context(), o, tinyDropIn("A"))
+		_, err := buildWith(t.Context(), o, tinyDropIn("A"), nil)
 		if _, err := os.Stat(filepath.Join(cacheDir, "bin")); err == nil {
 			t.Error("a failed build left a binary")
 		}
@@ -184,10 +189,10 @@ func TestBuildFailures(t *testing.T) {
 
 	t.Setenv("GOPROXY", "off")
 	t.Setenv("GOMODCACHE", t.TempDir())
-	_, err = buildWith(t.Context(), Options{}, tinyDropIn("A"))
+	_, err = buildWith(t.Context(), Options{}, tinyDropIn("A"), nil)
 	checkError(t, "GOPROXY=off", err, "--opa DIR")
 	t.Setenv("PATH", t.TempDir())
-	_, err = buildWith(t.Context(), Options{}, tinyDropIn("A"))
+	_, err = buildWith(t.Context(), Options{}, tinyDropIn("A"), nil)
 	checkError(t, "no Go", err, "install Go")
 }
 
@@ -196,7 +201,7 @@ func TestBuildNewer(t *testing.T) {
 	files := opaTree()
 	files["v1/version/version.go"] = "package version\n\nvar Version = \"1.99.0-dev\"\n\nvar Vcs = \"\"\n"
 	var progress bytes.Buffer
-	path, err := buildWith(t.Context(), Options{OPA: writeTree(t, files), Progress: &progress}, tinyDropIn("A"))
+	path, err := buildWith(t.Context(), Options{OPA: writeTree(t, files), Progress: &progress}, tinyDropIn("A"), nil)
 	if err != nil || run(t, path) != "1.99.0-dev  A" || !strings.Contains(progress.String(), "warning: OPA 1.99.0-dev is newer") {
 		t.Errorf("%v\n%s", err, &progress)
 	}
@@ -213,7 +218,7 @@ func TestBuildCancelled(t *testing.T) {
 		}
 		return len(b), nil
 	})
-	_, err := buildWith(ctx, Options{OPA: writeTree(t, opaTree()), Progress: progress}, tinyDropIn("A"))
+	_, err := buildWith(ctx, Options{OPA: writeTree(t, opaTree()), Progress: progress}, tinyDropIn("A"), nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
@@ -260,6 +265,12 @@ func TestBuildOPA(t *testing.T) {
 				if has := bytes.Contains(binary, []byte(metricsPath+"/"+name)); has != (d[name] != nil) {
 					t.Errorf("the binary has code of %s: %t", name, has)
 				}
+			}
+			// The plugin is there: it refuses a configuration, by OPA's own exit status.
+			out, err := exec.CommandContext(t.Context(), path, "run", "--server", "--addr", "127.0.0.1:0", "--set", "plugins.regometer.max_path=1").CombinedOutput()
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), `plugins.regometer: unknown key "max_path"`) {
+				t.Errorf("with a wrong configuration of the plugin: %v\n%s", err, out)
 			}
 			got := run(t, path, "eval", "--metrics", "--format=json", "1 + 2")
 			for _, want := range []string{`"value": 3`, `"timer_rego_query_eval_ns": `} {

@@ -131,7 +131,7 @@ func (r replacement) apply(dir string) error {
 			}
 			continue
 		}
-		if err := writeFile(file, r[name], 0o644); err != nil {
+		if err := writeFile(file, r[name]); err != nil {
 			return err
 		}
 	}

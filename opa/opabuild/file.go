@@ -13,8 +13,8 @@ import (
 
 // writeFile writes a file in one step: whoever opens name sees the old
 // content or all of the new one, also after a crash.
-func writeFile(name string, content []byte, mode fs.FileMode) error {
-	return writeFrom(name, bytes.NewReader(content), mode)
+func writeFile(name string, content []byte) error {
+	return writeFrom(name, bytes.NewReader(content), 0o644)
 }
 
 // copyFile copies a file in one step.

@@ -314,7 +314,7 @@ func (p *patchedTree) save() error {
 	if err != nil {
 		return err
 	}
-	return writeFile(p.recordFile, append(text, '\n'), 0o644)
+	return writeFile(p.recordFile, append(text, '\n'))
 }
 
 // state returns the content of a file in v1/metrics, nil if there is none.

@@ -61,7 +61,7 @@ func findSource(ctx context.Context, opa string) (source, error) {
 		return source{name: "OPA " + opa, version: opa, content: "module " + opa}, nil
 	}
 	// "latest", a branch or a commit: ask for what it stands for now.
-	m, err := download(ctx, opa)
+	m, err := download(ctx, "OPA", opaModule, opa)
 	if err != nil {
 		return source{}, err
 	}
@@ -101,7 +101,7 @@ func (s source) local(ctx context.Context) (string, error) {
 	if s.dir != "" {
 		return s.dir, nil
 	}
-	m, err := download(ctx, s.version)
+	m, err := download(ctx, "OPA", opaModule, s.version)
 	if err != nil {
 		return "", err
 	}
@@ -111,7 +111,8 @@ func (s source) local(ctx context.Context) (string, error) {
 // A module is what `go mod download -json` prints.
 type module struct{ Version, Dir, Error string }
 
-func download(ctx context.Context, version string) (module, error) {
+// download gets a module, called what in messages.
+func download(ctx context.Context, what, path, version string) (module, error) {
 	var m module
 	// Away from any go.mod: the user's own must neither matter nor change.
 	dir, err := os.MkdirTemp("", "regometer-")
@@ -119,12 +120,12 @@ func download(ctx context.Context, version string) (module, error) {
 		return m, withHint(err)
 	}
 	defer os.RemoveAll(dir)
-	out, err := gotool.Command{Dir: dir, Args: []string{"mod", "download", "-json", opaModule + "@" + version}}.Output(ctx)
+	out, err := gotool.Command{Dir: dir, Args: []string{"mod", "download", "-json", path + "@" + version}}.Output(ctx)
 	if jsonErr := json.Unmarshal(out, &m); jsonErr != nil {
 		return m, errors.Join(err, fmt.Errorf("go mod download printed something else than JSON: %w", jsonErr))
 	}
 	if m.Error != "" {
-		text := fmt.Sprintf("cannot get OPA %s: %s", version, m.Error)
+		text := fmt.Sprintf("cannot get %s %s: %s", what, version, m.Error)
 		if h := gotool.Hint(m.Error); h != "" {
 			text += "\n" + h
 		}

@@ -32,12 +32,14 @@ Parts:
   embedded  a decision in a program that uses OPA as a library; two binaries
   server    two OPA servers under load; builds OPA twice, which takes a few
             minutes the first time
+  stages    from a decision to a scrape: the histogram beside its peers, the
+            rollup, the plugin, the collector
 
 Everything runs several times in turns, since a machine's speed drifts: only
 what was measured within one run is compared.
 
 Examples:
-  benchtable                            measure everything (about 15 minutes)
+  benchtable                            measure everything (about 20 minutes)
   benchtable -parts metrics -runs 20
   benchtable -parts metrics -case 'request|update_full'
   benchtable -quick                     run everything once, write nothing
@@ -57,7 +59,7 @@ type options struct {
 	quick     bool
 }
 
-var allParts = []string{"metrics", "embedded", "server"}
+var allParts = []string{"metrics", "embedded", "server", "stages"}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -155,7 +157,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 
 	r := report{parts: map[string]results{}}
 	for _, part := range allParts {
-		if r.parts[part], err = parseResults(raw[part]); err != nil {
+		if r.parts[part], err = parseResults(part, raw[part]); err != nil {
 			return fmt.Errorf("%s: %w", part, err)
 		}
 	}

@@ -26,7 +26,7 @@ func TestFlags(t *testing.T) {
 		args string
 		want string // in the error
 	}{
-		{"-parts metrics,servers", `no part "servers", there are metrics, embedded, server`},
+		{"-parts metrics,servers", `no part "servers", there are metrics, embedded, server, stages`},
 		{"-runs 0", "at least 1"},
 		{"-case request", "-case needs -parts metrics"},
 		{"metrics", `unexpected argument "metrics"`},
@@ -37,7 +37,7 @@ func TestFlags(t *testing.T) {
 		}
 	}
 	o, err := parse([]string{"-quick", "-runs", "9"}, io.Discard)
-	if err != nil || o.runs != 1 || o.benchtime != "1x" || len(o.parts) != 3 {
+	if err != nil || o.runs != 1 || o.benchtime != "1x" || len(o.parts) != 4 {
 		t.Errorf("-quick gives %+v, %v", o, err)
 	}
 	if o, err = parse([]string{"-parts", "none"}, io.Discard); err != nil || len(o.parts) != 0 {
@@ -88,12 +88,20 @@ BenchmarkServer/case=instrumented/impl=opa 100 90000 ns/op 80000 cpu-ns/op 90000
 BenchmarkServer/case=instrumented/impl=regometer 100 60000 ns/op 60000 cpu-ns/op 30000 B/op 500.0 allocs/op
 `
 
+const stagesText = `BenchmarkRecord/sigma=1/goroutines=1/impl=regometer-2 100 10 ns/op 0 B/op 0 allocs/op
+BenchmarkRecord/sigma=1/goroutines=1/impl=prometheus-2 100 80 ns/op 0 B/op 0 allocs/op
+BenchmarkMemory/sigma=1/impl=regometer-2 100 0 ns/op 900 B/histogram
+BenchmarkAdd/form=map/goroutines=1/impl=regometer-2 100 700 ns/op 0 B/op 0 allocs/op
+BenchmarkSnapshot-2 100 70000 ns/op 0 B/op 0 allocs/op
+BenchmarkServer/impl=none-2 100 30000 ns/op 20000 B/op 300 allocs/op
+`
+
 func testReport(t *testing.T) report {
 	t.Helper()
 	r := report{parts: map[string]results{}}
-	for part, text := range map[string]string{"metrics": metricsText, "embedded": embeddedText, "server": serverText} {
+	for part, text := range map[string]string{"metrics": metricsText, "embedded": embeddedText, "server": serverText, "stages": stagesText} {
 		var err error
-		if r.parts[part], err = parseResults([]byte(text)); err != nil {
+		if r.parts[part], err = parseResults(part, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,7 +138,7 @@ func TestMedian(t *testing.T) {
 func TestUnreadableFigures(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"BenchmarkMetrics/case=request-2 1 2 ns/op", "BenchmarkMetrics/case=request/impl=opa-2 1 x ns/op"} {
-		if _, err := parseResults([]byte(text)); err == nil {
+		if _, err := parseResults("metrics", []byte(text)); err == nil {
 			t.Errorf("no error for %q", text)
 		}
 	}
@@ -149,6 +157,11 @@ func TestPage(t *testing.T) {
 		"| time 0.55, bytes 0.22 | **missed**: bytes |",
 		"| `POST /v1/data/rbac/allow` | allocated | 20.0 KB | 10.0 KB | 0.50 (0.50–0.50) |",
 		"| `POST /v1/data/rbac/allow?instrument=true` | time until the next answer | 90.0 µs | 60.0 µs | 0.67 (0.67–0.67) |",
+		"| record, 1 goroutine | 10.0 ns | 80.0 ns | – | – | – |",
+		"| memory after 10,000 values, σ = 1 | 900 B | – | – | – | – |",
+		"| rollup: fold in a decision of 8 metrics, OPA's map; 1 goroutine | 700 ns | 0 B | 0 | 600 ns, 0 allocations | **missed**: time |",
+		"| rollup: snapshot of a full one | 70.0 µs | 0 B | 0 | 0 allocations | met |",
+		"| OPA's server: POST /v1/data, no decision logging | 30.0 µs | 20.0 KB | 300 |  |  |",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
@@ -167,8 +180,8 @@ func TestPageOfABusyMachine(t *testing.T) {
 		t.Error("the page warns though nothing varied")
 	}
 	var err error
-	r.parts["embedded"], err = parseResults([]byte(embeddedText +
-		"BenchmarkDecision/case=noop/impl=opa-2 10 9000 ns/op 500 B/op 90 allocs/op\n" +
+	r.parts["embedded"], err = parseResults("embedded", []byte(embeddedText+
+		"BenchmarkDecision/case=noop/impl=opa-2 10 9000 ns/op 500 B/op 90 allocs/op\n"+
 		"BenchmarkDecision/case=noop/impl=opa-2 10 9000 ns/op 500 B/op 90 allocs/op\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -95,6 +95,8 @@ func (m *measurer) measure(ctx context.Context, part string) ([]byte, error) {
 		lines, err = m.embedded(ctx)
 	case "server":
 		lines, err = m.server(ctx)
+	case "stages":
+		lines, err = m.stages(ctx)
 	}
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ type results struct {
 
 // key names a benchmark without its implementation.
 type key struct {
-	name string // "case=request/goroutines=1"
+	name string // "case=request/goroutines=1"; in the part stages with the function before it
 	impl string
 }
 
@@ -28,11 +28,29 @@ type sample map[string]float64
 
 var (
 	configLine = regexp.MustCompile(`^([a-z]+): (.*)$`)
-	implPart   = regexp.MustCompile(`/impl=([a-z]+)(?:-\d+)?$`)
+	implPart   = regexp.MustCompile(`/impl=([a-z_]+)$`)
+	processors = regexp.MustCompile(`-\d+$`)
 )
 
-// parseResults reads the output of benchmarks. Nothing gives no results.
-func parseResults(text []byte) (results, error) {
+// parseKey reads a benchmark's name. In the part stages, one without an
+// implementation is Regometer's.
+func parseKey(part, benchmark string) (key, error) {
+	name := processors.ReplaceAllString(strings.TrimPrefix(benchmark, "Benchmark"), "")
+	if part != "stages" {
+		_, name, _ = strings.Cut(name, "/")
+	}
+	if m := implPart.FindStringSubmatchIndex(name); m != nil {
+		return key{name[:m[0]], name[m[2]:m[3]]}, nil
+	}
+	if part != "stages" {
+		return key{}, fmt.Errorf("benchmark without impl=: %q", benchmark)
+	}
+	return key{name, "regometer"}, nil
+}
+
+// parseResults reads the output of a part's benchmarks. Nothing gives no
+// results.
+func parseResults(part string, text []byte) (results, error) {
 	r := results{config: map[string]string{}, samples: map[key][]sample{}}
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
@@ -44,12 +62,10 @@ func parseResults(text []byte) (results, error) {
 		if len(fields) < 4 || !strings.HasPrefix(line, "Benchmark") {
 			continue
 		}
-		_, name, _ := strings.Cut(fields[0], "/")
-		m := implPart.FindStringSubmatchIndex("/" + name)
-		if m == nil {
-			return r, fmt.Errorf("benchmark without impl=: %q", line)
+		k, err := parseKey(part, fields[0])
+		if err != nil {
+			return r, err
 		}
-		k := key{strings.TrimPrefix(("/" + name)[:m[0]], "/"), ("/" + name)[m[2]:m[3]]}
 		s := sample{}
 		for i := 2; i+1 < len(fields); i += 2 {
 			v, err := strconv.ParseFloat(fields[i], 64)

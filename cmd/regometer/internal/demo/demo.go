@@ -1,9 +1,9 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package demo runs an OPA server that has the drop-in metrics package, sends
-// it queries, and reports what its decision log and its own runtime metrics
-// say, beside an unmodified OPA.
+// Package demo runs an OPA server that has the drop-in metrics package and the
+// decision-log plugin, sends it queries, and reports what its decision log,
+// /metrics and its own runtime metrics say, beside an unmodified OPA.
 package demo
 
 import (
@@ -129,12 +129,13 @@ type run struct {
 	version string // of OPA
 	dropIn  *tally
 	rounds  []round
+	scraped map[string]*distribution // by the stage's name
 }
 
 // measure builds, starts and loads the servers. What it has measured when it
 // fails is in r.
 func (r *run) measure(ctx context.Context) error {
-	r.progress.printf("Building OPA with the drop-in metrics package (minutes at first, seconds later)")
+	r.progress.printf("Building OPA with the drop-in and the plugin (minutes at first, seconds later)")
 	dropInBinary, err := r.Build(ctx, false, r.progress)
 	if err != nil {
 		return err
@@ -158,22 +159,32 @@ func (r *run) measure(ctx context.Context) error {
 	}
 
 	r.progress.printf("Starting on 127.0.0.1")
-	dropIn, err := startServer(ctx, sideDropIn, dropInBinary, policy, filepath.Join(r.dir, dropInLogFile))
+	dropIn, err := startServer(ctx, sideDropIn, dropInBinary, policy, filepath.Join(r.dir, dropInLogFile), pluginSettings...)
 	if err != nil {
 		return err
 	}
 	defer dropIn.stop()
 	r.version = dropIn.version
-	if !r.Compare {
-		return r.load(ctx, dropIn)
+	if r.Compare {
+		unmodified, startErr := startServer(ctx, sideUnmodified, unmodifiedBinary, policy, filepath.Join(r.dir, unmodifiedLogFile))
+		if startErr != nil {
+			return startErr
+		}
+		defer unmodified.stop()
+		err = r.loadBoth(ctx, dropIn, unmodified)
+	} else {
+		err = r.load(ctx, dropIn)
 	}
-	unmodified, err := startServer(ctx, sideUnmodified, unmodifiedBinary, policy, filepath.Join(r.dir, unmodifiedLogFile))
 	if err != nil {
 		return err
 	}
-	defer unmodified.stop()
-	return r.loadBoth(ctx, dropIn, unmodified)
+	r.scraped, err = dropIn.scrapeStages(ctx)
+	return err
 }
+
+// pluginSettings turn the plugin on, as a configuration file would. OPA goes on
+// logging to its console: there the exact figures come from.
+var pluginSettings = []string{"decision_logs.plugin=regometer", "plugins.regometer.namespace=opa"}
 
 // load sends queries to one server.
 func (r *run) load(ctx context.Context, dropIn *server) error {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -97,6 +98,11 @@ func TestRun(t *testing.T) {
 	if len(r.Stages) != 2 || r.Stages[0].Name != "server_handler" || r.Stages[0].P99 != 1000 || r.Stages[1].Max != 500 {
 		t.Errorf("stages %+v", r.Stages)
 	}
+	for _, s := range r.Stages {
+		if s.Scraped == nil || int(s.Scraped.Count) != s.Count || math.Abs(s.Scraped.P95-float64(s.P95)) > 0.011*float64(s.P95) {
+			t.Errorf("stage %+v, scraped %+v", s, s.Scraped)
+		}
+	}
 	if r.Metrics == nil || r.Instrumented == nil {
 		t.Error("no example of metrics")
 	}
@@ -108,7 +114,7 @@ func TestRunWithoutComparison(t *testing.T) {
 	if got.err != nil {
 		t.Fatalf("%v\n%s", got.err, got.stderr)
 	}
-	if !strings.Contains(got.stdout, "agrees with what was sent") || strings.Contains(got.stdout, "ratio") {
+	if !strings.Contains(got.stdout, "agrees with what was sent") || !strings.Contains(got.stdout, "/metrics agrees with the decision log") || strings.Contains(got.stdout, "drop-in  ratio") {
 		t.Errorf("the report:\n%s", got.stdout)
 	}
 	if strings.Contains(got.stderr, "unmodified") {
@@ -120,6 +126,8 @@ func TestRunFindsFaults(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ dropIn, unmodified, want string }{
 		{fakeForgetful, "", "the decision log does not agree with what was sent"},
+		{fakeImprecise, "", "p50: /metrics says 1"},
+		{fakeMute, "", "/metrics has no stage server_handler"},
 		{fakeWrong, "", "OPA with the drop-in answered 1 of "},
 		{fakeDropIn, fakeWrong, "unmodified OPA answered 1 of "},
 		{fakeBroken, "", "OPA with the drop-in ended unexpectedly (exit status 3); its last lines:\n  rego_parse_error: somewhere"},

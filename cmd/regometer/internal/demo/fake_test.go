@@ -13,6 +13,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // The test binary is also a fake OPA, if called by one of these names. All of
@@ -21,6 +24,8 @@ const (
 	fakeDropIn     = "fake-drop-in"     // uses 1,000 bytes a decision
 	fakeUnmodified = "fake-unmodified"  // uses 4,000 bytes a decision
 	fakeForgetful  = "fake-forgetful"   // does not log the tenth decision
+	fakeImprecise  = "fake-imprecise"   // exports durations that are 3 % too long
+	fakeMute       = "fake-mute"        // exports no durations
 	fakeWrong      = "fake-wrong"       // answers the tenth request wrongly
 	fakeBroken     = "fake-broken"      // does not start
 	fakeDying      = "fake-dying"       // ends at the 60th request
@@ -60,10 +65,16 @@ type fakeOPA struct {
 	posts     int
 	decisions int
 	scrapes   int
+	stages    *prometheus.HistogramVec
 }
 
 func runFakeOPA(name string, args []string) {
-	f := &fakeOPA{name: name, workload: newWorkload(1)}
+	f := &fakeOPA{name: name, workload: newWorkload(1), stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: stageMetric, Help: "x", NativeHistogramBucketFactor: 1.022, NativeHistogramZeroThreshold: 1e-12,
+	}, []string{"stage", "path"})}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(f.stages)
+	scrape := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	address := ""
 	for i, arg := range args {
 		switch {
@@ -93,7 +104,13 @@ func runFakeOPA(name string, args []string) {
 		fmt.Fprintf(w, `{"result":{"labels":{"regometer_demo":%q,"version":"1.2.3"}}}`, f.mark)
 	})
 	http.HandleFunc("GET /debug/pprof/heap", func(http.ResponseWriter, *http.Request) {})
-	http.HandleFunc("GET /metrics", f.metrics)
+	http.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.Header.Get("Accept"), "protobuf") {
+			scrape.ServeHTTP(w, r)
+		} else {
+			f.metrics(w)
+		}
+	})
 	http.HandleFunc("POST /v1/", f.decide)
 	fakeExit(http.ListenAndServe(address, nil).Error())
 }
@@ -103,7 +120,7 @@ func fakeExit(message string) {
 	os.Exit(3)
 }
 
-func (f *fakeOPA) metrics(w http.ResponseWriter, _ *http.Request) {
+func (f *fakeOPA) metrics(w http.ResponseWriter) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.scrapes++
@@ -160,6 +177,14 @@ func (f *fakeOPA) decide(w http.ResponseWriter, r *http.Request) {
 	}
 	if want.want != malformed {
 		f.decisions++
+		factor := 1e-9
+		if f.name == fakeImprecise {
+			factor *= 1.03
+		}
+		if f.name != fakeMute {
+			f.stages.WithLabelValues("server_handler", want.path).Observe(1000 * factor)
+			f.stages.WithLabelValues("rego_query_eval", want.path).Observe(500 * factor)
+		}
 		if f.name != fakeForgetful || f.decisions != 10 {
 			_ = json.NewEncoder(os.Stderr).Encode(line)
 		}

@@ -52,7 +52,7 @@ func (r *result) keep(dir string) error {
 
 func (r *result) text() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "OPA %s with Regometer's metrics package: %s requests, one at a time (seed %d)\n",
+	fmt.Fprintf(&b, "OPA %s with Regometer's metrics package and plugin: %s requests, one at a time (seed %d)\n",
 		r.OPA, thousands(r.Requests), r.Seed)
 	if r.Incomplete != "" {
 		fmt.Fprint(&b, "\nThe run ended early. This is what had been measured until then.\n")
@@ -60,12 +60,14 @@ func (r *result) text() []byte {
 	r.writeDecisions(&b)
 	r.writeExamples(&b)
 	r.writeStages(&b)
+	r.writeScraped(&b)
 	if r.Comparison != nil {
 		r.writeComparison(&b)
 	}
 	fmt.Fprint(&b, `
 What next
   regometer opa -- run --server ./policy   this OPA with your policy; all after -- is OPA's own
+                       -c config.yaml      … with the plugin: see regometer build --help
   regometer build -o opa                   a binary to keep
   regometer verify                         OPA's own tests, with and without the drop-in
 `)
@@ -100,6 +102,7 @@ func (r *result) writeDecisions(b *bytes.Buffer) {
 		fmt.Fprintf(b, "  Not as it must be: %v\n", err)
 	default:
 		fmt.Fprintln(b, "  Every answer was the expected one, and the decision log agrees with what was sent.")
+		fmt.Fprintln(b, "  /metrics agrees with the decision log, within the error of its histograms.")
 	}
 }
 
@@ -158,6 +161,33 @@ func (r *result) writeStages(b *bytes.Buffer) {
 	}
 }
 
+// writeScraped shows what an operator sees in Prometheus of the same stages.
+func (r *result) writeScraped(b *bytes.Buffer) {
+	rows := [][]string{{"The same, from /metrics", "p50", "off by", "p95", "off by", "p99", "off by", "count"}}
+	bound := 0.0
+	for _, s := range r.Stages {
+		if s.Scraped == nil {
+			continue
+		}
+		row := []string{strings.Repeat("  ", s.Depth+1) + s.Name}
+		for _, p := range s.percentiles() {
+			row = append(row, duration(int64(math.Round(p.scraped))), fmt.Sprintf("%+.2f%%", 100*p.difference()))
+		}
+		rows = append(rows, append(row, thousands(int(s.Scraped.Count))))
+		bound = max(bound, s.Scraped.Bound)
+	}
+	if len(rows) == 1 {
+		return
+	}
+	fmt.Fprintln(b)
+	writeTable(b, "lrrrrrrr", rows)
+	fmt.Fprintf(b, `  What Prometheus gets: native histograms that the plugin filled, here all paths together, in
+  %s{stage,path}. A percentile is the middle of its
+  bucket, so that it is off by %.2f%% at most; the counts are exact. Timers of instrumented
+  requests alone share the stage "other".
+`, stageMetric, 100*bound)
+}
+
 func (r *result) writeComparison(b *bytes.Buffer) {
 	c := r.Comparison
 	labels := map[string]string{
@@ -187,9 +217,10 @@ func (r *result) writeComparison(b *bytes.Buffer) {
 	writeTable(b, "lrrrr", rows)
 	fmt.Fprintf(b, `  Medians of %d rounds of %s decisions a side; the sides take turns every %d requests. The
   ratio is drop-in to unmodified: below 1 the drop-in is ahead. All that the server does for a
-  decision is in it: HTTP, JSON, the policy, the decision log. From each server's /metrics
-  before and after: http_request_duration_seconds; go_cpu_classes_total less _idle (all that
-  Go counts as busy, waiting for a core and garbage collection too);
+  decision is in it: HTTP, JSON, the policy, the decision log, which both write. The plugin is
+  on the drop-in's side alone: the unmodified OPA has nothing like it. From each server's
+  /metrics before and after: http_request_duration_seconds; go_cpu_classes_total less _idle (all
+  that Go counts as busy, waiting for a core and garbage collection too);
   go_memstats_alloc_bytes_total; go_memstats_mallocs_total.
 `, c.Rounds, thousands(c.DecisionsPerRound), blockSize)
 }

@@ -58,6 +58,13 @@ func report(t *testing.T) *result {
 			{dropIn: usage{4e-4, math.NaN(), 40020, 700}, unmodified: usage{2e-4, 8e-4, 50001, 750}},
 		}),
 	}
+	scrape := map[string]*distribution{}
+	for name, s := range stages {
+		if !ofInstrumentation(name) {
+			scrape[name] = distributionOf(s.values, 5)
+		}
+	}
+	compareScraped(r.Stages, scrape)
 	for _, o := range outcomes {
 		r.Decisions = append(r.Decisions, outcomeCount{o, counts[o], counts[o]})
 	}

@@ -66,6 +66,7 @@ func (r *run) result(runErr error) (*result, error) {
 		return nil, fmt.Errorf("the server's decision log cannot be read: %w", err)
 	}
 	res.Stages = stages.table()
+	compareScraped(res.Stages, r.scraped)
 	for _, o := range outcomes {
 		res.Decisions = append(res.Decisions, outcomeCount{o, r.dropIn.sent[o], logged[o]})
 	}
@@ -73,7 +74,7 @@ func (r *run) result(runErr error) (*result, error) {
 }
 
 // consistent returns an error unless the answers and the decision log are what
-// the workload must lead to.
+// the workload must lead to, and /metrics agrees with the decision log.
 func (r *result) consistent() error {
 	var errs []error
 	if r.Unexpected != "" {
@@ -87,6 +88,9 @@ func (r *result) consistent() error {
 	}
 	if wrong != nil {
 		errs = append(errs, fmt.Errorf("the decision log does not agree with what was sent: it holds %s", strings.Join(wrong, ", ")))
+	}
+	for _, s := range r.Stages {
+		errs = append(errs, s.agrees())
 	}
 	return errors.Join(errs...)
 }

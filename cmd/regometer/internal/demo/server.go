@@ -44,14 +44,15 @@ const (
 var errPortTaken = errors.New("the port was taken by another process")
 
 // startServer starts the OPA binary as a server for the policy in a folder,
-// on a free loopback port, and waits until it answers.
-func startServer(ctx context.Context, side, binary, policy, logFile string) (*server, error) {
+// on a free loopback port, and waits until it answers. The settings are added
+// to its configuration.
+func startServer(ctx context.Context, side, binary, policy, logFile string, settings ...string) (*server, error) {
 	for attempt := 1; ; attempt++ {
 		port, err := freePort()
 		if err != nil {
 			return nil, fmt.Errorf("no free port on 127.0.0.1: %w", err)
 		}
-		s, err := startServerOn(ctx, port, side, binary, policy, logFile)
+		s, err := startServerOn(ctx, port, side, binary, policy, logFile, settings...)
 		if errors.Is(err, errPortTaken) && attempt < startAttempts {
 			continue
 		}
@@ -70,7 +71,7 @@ func freePort() (int, error) {
 	return listener.Addr().(*net.TCPAddr).Port, nil
 }
 
-func startServerOn(ctx context.Context, port int, side, binary, policy, logFile string) (*server, error) {
+func startServerOn(ctx context.Context, port int, side, binary, policy, logFile string, settings ...string) (*server, error) {
 	output, err := os.Create(logFile)
 	if err != nil {
 		return nil, err
@@ -84,21 +85,25 @@ func startServerOn(ctx context.Context, port int, side, binary, policy, logFile 
 	// The label tells our server from a stranger's on the same port.
 	mark := rand.Text()
 	address := fmt.Sprintf("127.0.0.1:%d", port)
+	args := []string{
+		"run", "--server",
+		"--addr", address,
+		"--log-level", "error",
+		"--log-format", "json",
+		"--skip-version-check",
+		"--pprof", // its heap profile is the way to ask for a garbage collection
+	}
+	for _, setting := range append([]string{"decision_logs.console=true", "labels.regometer_demo=" + mark}, settings...) {
+		args = append(args, "--set", setting)
+	}
+	args = append(args, filepath.Base(policy)) // not the whole path: OPA gives a colon a meaning
 	s := &server{
 		side:    side,
 		url:     "http://" + address,
 		logFile: logFile,
 		client:  &http.Client{Transport: &http.Transport{DisableCompression: true}, Timeout: 30 * time.Second},
-		cmd: exec.Command(binary, "run", "--server",
-			"--addr", address,
-			"--log-level", "error",
-			"--log-format", "json",
-			"--skip-version-check",
-			"--pprof", // its heap profile is the way to ask for a garbage collection
-			"--set", "decision_logs.console=true",
-			"--set", "labels.regometer_demo="+mark,
-			filepath.Base(policy)), // not the whole path: OPA gives a colon a meaning
-		exited: make(chan struct{}),
+		cmd:     exec.Command(binary, args...),
+		exited:  make(chan struct{}),
 	}
 	s.cmd.Dir = filepath.Dir(policy)
 	s.cmd.Stdout, s.cmd.Stderr = output, output

@@ -19,6 +19,9 @@ type stage struct {
 	P95        int64  `json:"p95_ns"`
 	P99        int64  `json:"p99_ns"`
 	Max        int64  `json:"max_ns"`
+
+	// Scraped is the same by /metrics; nil if it was not asked.
+	Scraped *scraped `json:"scraped,omitempty"`
 }
 
 // nesting lists OPA's stages, each after the one that it lies within. A name
@@ -56,6 +59,13 @@ func place(name string) (position, depth int) {
 		}
 	}
 	return len(nesting), 0
+}
+
+// ofInstrumentation reports whether only instrumented requests have the stage:
+// those of the table that stand for many.
+func ofInstrumentation(name string) bool {
+	position, _ := place(name)
+	return position < len(nesting) && strings.HasSuffix(nesting[position].name, "*")
 }
 
 // stages collects the timers of decisions by name.

@@ -1,0 +1,212 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"slices"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+)
+
+// stageMetric is what the plugin calls the stages' durations.
+const stageMetric = "opa_decision_stage_duration_seconds"
+
+// scrapeStages returns the durations of each stage as Prometheus gets them, all
+// paths taken together.
+func (s *server) scrapeStages(ctx context.Context) (map[string]*distribution, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	format := expfmt.NewFormat(expfmt.TypeProtoDelim)
+	request.Header.Set("Accept", string(format))
+	response, err := s.client.Do(request)
+	if err != nil {
+		return nil, s.explain(ctx, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the %s answered GET /metrics with HTTP status %d", s.side, response.StatusCode)
+	}
+	return readStages(response.Body, format)
+}
+
+func readStages(r io.Reader, format expfmt.Format) (map[string]*distribution, error) {
+	stages := map[string]*distribution{}
+	for decoder := expfmt.NewDecoder(r, format); ; {
+		var family dto.MetricFamily
+		err := decoder.Decode(&family)
+		if errors.Is(err, io.EOF) {
+			return stages, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the answer to GET /metrics cannot be read: %w", err)
+		}
+		if family.GetName() != stageMetric {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			for _, label := range m.GetLabel() {
+				if label.GetName() != "stage" {
+					continue
+				}
+				d := stages[label.GetValue()]
+				if d == nil {
+					d = &distribution{schema: m.GetHistogram().GetSchema(), buckets: map[int32]uint64{}}
+					stages[label.GetValue()] = d
+				}
+				d.add(m.GetHistogram())
+			}
+		}
+	}
+}
+
+// A distribution is a native histogram: bucket i holds the values above
+// 2^((i-1)/2^schema) seconds, up to 2^(i/2^schema).
+type distribution struct {
+	schema  int32
+	count   uint64
+	zeros   uint64
+	buckets map[int32]uint64
+}
+
+// add adds another histogram; both come to the coarser of the two schemas.
+func (d *distribution) add(h *dto.Histogram) {
+	d.reduce(h.GetSchema())
+	d.count += h.GetSampleCount()
+	d.zeros += h.GetZeroCount()
+	shift := h.GetSchema() - d.schema
+	index, next, count := int32(0), 0, int64(0)
+	for _, span := range h.GetPositiveSpan() {
+		index += span.GetOffset()
+		for range span.GetLength() {
+			count += h.GetPositiveDelta()[next]
+			d.buckets[coarser(index, shift)] += uint64(count)
+			index++
+			next++
+		}
+	}
+}
+
+// reduce makes the schema this one, if that is coarser.
+func (d *distribution) reduce(schema int32) {
+	if schema >= d.schema {
+		return
+	}
+	buckets := map[int32]uint64{}
+	for i, n := range d.buckets {
+		buckets[coarser(i, d.schema-schema)] += n
+	}
+	d.schema, d.buckets = schema, buckets
+}
+
+// coarser returns the bucket that bucket i is part of in a schema lower by
+// shift: ⌈i/2^shift⌉.
+func coarser(i, shift int32) int32 { return (i-1)>>shift + 1 }
+
+// nearestRank returns the percentile at rank ⌈percent/100·n⌉ in nanoseconds:
+// the middle of its bucket, geometrically.
+func (d *distribution) nearestRank(percent int) float64 {
+	if d.count == 0 {
+		return 0
+	}
+	rank := (uint64(percent)*d.count + 99) / 100
+	if rank <= d.zeros {
+		return 0
+	}
+	seen := d.zeros
+	indexes := make([]int32, 0, len(d.buckets))
+	for i := range d.buckets {
+		indexes = append(indexes, i)
+	}
+	slices.Sort(indexes)
+	for _, i := range indexes {
+		if seen += d.buckets[i]; seen >= rank {
+			return 1e9 * math.Exp2((float64(i)-0.5)/math.Exp2(float64(d.schema)))
+		}
+	}
+	return math.Inf(1)
+}
+
+// bound is how far nearestRank can be from the value of that rank, as a part
+// of it: half a bucket.
+func (d *distribution) bound() float64 {
+	return math.Exp2(0.5/math.Exp2(float64(d.schema))) - 1
+}
+
+// scraped is what /metrics says of a stage.
+type scraped struct {
+	Count uint64  `json:"count"`
+	Bound float64 `json:"error_bound"` // of the percentiles, relative
+	P50   float64 `json:"p50_ns"`
+	P95   float64 `json:"p95_ns"`
+	P99   float64 `json:"p99_ns"`
+}
+
+func (d *distribution) summary() *scraped {
+	return &scraped{
+		Count: d.count, Bound: d.bound(),
+		P50: d.nearestRank(50), P95: d.nearestRank(95), P99: d.nearestRank(99),
+	}
+}
+
+// compareScraped puts what /metrics says beside the exact stages. Without a
+// scrape, that of a run that ended early, they stay alone.
+func compareScraped(table []stage, scrape map[string]*distribution) {
+	for i := range table {
+		if d := scrape[table[i].Name]; d != nil {
+			table[i].Scraped = d.summary()
+		}
+	}
+}
+
+// agrees returns an error if the scraped figures are not the exact ones,
+// within the histogram's error. Timers of instrumented requests have no stage
+// of their own in /metrics.
+func (s *stage) agrees() error {
+	if s.Scraped == nil {
+		if s.Count == 0 || ofInstrumentation(s.Name) {
+			return nil
+		}
+		return fmt.Errorf("/metrics has no stage %s, the decision log has it %d times", s.Name, s.Count)
+	}
+	if int(s.Scraped.Count) != s.Count {
+		return fmt.Errorf("stage %s: /metrics counts %d, the decision log %d", s.Name, s.Scraped.Count, s.Count)
+	}
+	for _, p := range s.percentiles() {
+		const rounding = 1e-9
+		if math.Abs(p.difference()) > s.Scraped.Bound+rounding {
+			return fmt.Errorf("stage %s, p%d: /metrics says %.0f ns, the decision log %d ns: more than %.2f %% apart",
+				s.Name, p.percent, p.scraped, p.exact, 100*s.Scraped.Bound)
+		}
+	}
+	return nil
+}
+
+// A percentile stands as exactly logged and as scraped, both in nanoseconds.
+type percentile struct {
+	percent int
+	exact   int64
+	scraped float64
+}
+
+// difference is that of the scraped value, as a part of the exact one.
+func (p percentile) difference() float64 {
+	if p.exact == 0 {
+		return 0
+	}
+	return p.scraped/float64(p.exact) - 1
+}
+
+// percentiles returns the percentiles of a stage that was scraped.
+func (s *stage) percentiles() []percentile {
+	return []percentile{{50, s.P50, s.Scraped.P50}, {95, s.P95, s.Scraped.P95}, {99, s.P99, s.Scraped.P99}}
+}

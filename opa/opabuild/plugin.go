@@ -1,0 +1,223 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opabuild
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/regometer/regometer/opa/opabuild/internal/gotool"
+)
+
+// Our modules that the decision-log plugin is made of, and where each is in a
+// checkout.
+const ourModule = "github.com/regometer/regometer"
+
+var pluginModules = []string{"", "prom", "opa"}
+
+// pluginFolders hold the plugin's code, in a checkout.
+var pluginFolders = []string{"metrics", "exphist", "rollup", "prom", "opa/plugin"}
+
+// pluginFile is the file that puts the plugin into OPA. It is added to OPA's
+// own main package: a main of ours would lack what OPA's does with errors.
+const pluginFile = "regometer_plugin.go"
+
+const pluginText = `package main
+
+import _ "` + ourModule + `/opa/plugin/register"
+`
+
+// A plugin is the source of the decision-log plugin.
+type plugin struct {
+	version string // of our modules, to download, or ""
+	dir     string // a checkout, or ""
+	content string // identifies the content
+}
+
+// findPlugin returns the plugin that belongs to this program: the one of the
+// same version or, if the program was built in a checkout, that checkout's.
+func findPlugin() (*plugin, error) {
+	if version := ownVersion(); version != "" {
+		return &plugin{version: version, content: "version " + version}, nil
+	}
+	_, file, _, _ := runtime.Caller(0)
+	built := filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	if isCheckout(built) {
+		return checkoutPlugin(built)
+	}
+	// With -trimpath the file's path says nothing.
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if isCheckout(dir) {
+			return checkoutPlugin(dir)
+		}
+		if dir == filepath.Dir(dir) {
+			return nil, errors.New("the source of the decision-log plugin is not here: this regometer was built in a checkout that is gone or unknown. " +
+				"Run it in a checkout of Regometer, install a released version, or leave the plugin out: --no-plugin")
+		}
+	}
+}
+
+// ownVersion returns the released version that this program was built from, ""
+// if it was built in a checkout.
+func ownVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, m := range info.Deps {
+		if m.Path == ourModule+"/opa" && m.Replace == nil && exactVersion.MatchString(m.Version) {
+			return m.Version
+		}
+	}
+	return ""
+}
+
+func isCheckout(dir string) bool {
+	for _, name := range pluginModules {
+		mod, err := os.ReadFile(filepath.Join(dir, name, "go.mod"))
+		if err != nil {
+			return false
+		}
+		if m := moduleLine.FindSubmatch(mod); m == nil || string(m[1]) != modulePath(name) {
+			return false
+		}
+	}
+	return true
+}
+
+func modulePath(name string) string {
+	if name == "" {
+		return ourModule
+	}
+	return ourModule + "/" + name
+}
+
+func checkoutPlugin(dir string) (*plugin, error) {
+	h := sha256.New()
+	add := func(file string) error {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		fmt.Fprintf(h, "%q %d\n%s", filepath.ToSlash(file), len(text), text)
+		return err
+	}
+	for _, name := range pluginModules {
+		if err := add(filepath.Join(name, "go.mod")); err != nil {
+			return nil, err
+		}
+	}
+	for _, folder := range pluginFolders {
+		err := filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(folder)), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			rel, err := filepath.Rel(dir, path)
+			if err != nil {
+				return err
+			}
+			return add(rel)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &plugin{dir: dir, content: "folder " + hex.EncodeToString(h.Sum(nil))}, nil
+}
+
+// inject adds the plugin to the source tree of OPA in dir.
+func (p *plugin) inject(ctx context.Context, dir string) error {
+	edits := []string{"mod", "edit"}
+	ours := filepath.Join(p.dir, "opa")
+	if p.dir == "" {
+		m, err := download(ctx, "the plugin of Regometer", ourModule+"/opa", p.version)
+		if err != nil {
+			return err
+		}
+		ours = m.Dir
+		edits = append(edits, "-require="+modulePath("opa")+"@"+p.version)
+	} else {
+		for _, name := range pluginModules {
+			path := modulePath(name)
+			edits = append(edits, "-require="+path+"@v0.0.0", "-replace="+path+"="+filepath.Join(p.dir, name))
+		}
+	}
+	language, err := raiseLanguage(filepath.Join(dir, "go.mod"), filepath.Join(ours, "go.mod"))
+	if err != nil {
+		return err
+	}
+	edits = append(edits, language...)
+	if err := (gotool.Command{Dir: dir, Args: edits}).Run(ctx); err != nil {
+		return err
+	}
+	if err := appendFile(filepath.Join(dir, "go.sum"), filepath.Join(ours, "go.sum")); err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(dir, pluginFile), []byte(pluginText))
+}
+
+var (
+	goLine       = regexp.MustCompile(`(?m)^go[ \t]+(\d+)\.(\d+)\S*`)
+	defaultDebug = regexp.MustCompile(`(?m)^(?:godebug[ \t]+|[ \t]+)default=`)
+)
+
+// raiseLanguage returns the edits by which one go.mod may require a module
+// with another: its go line must not be below that one's. What Go derives from
+// the go line at run time, the defaults of GODEBUG, stays as it was.
+func raiseLanguage(file, required string) (edits []string, err error) {
+	theirs, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := os.ReadFile(required)
+	if err != nil {
+		return nil, err
+	}
+	have, want := goLine.FindSubmatch(theirs), goLine.FindSubmatch(ours)
+	if have == nil || want == nil {
+		return nil, fmt.Errorf("no go line in %s or %s", file, required)
+	}
+	number := func(text []byte) int {
+		n, _ := strconv.Atoi(string(text)) // digits, by the pattern
+		return n
+	}
+	if cmp.Or(cmp.Compare(number(have[1]), number(want[1])), cmp.Compare(number(have[2]), number(want[2]))) >= 0 {
+		return nil, nil
+	}
+	edits = []string{strings.ReplaceAll("-"+string(want[0]), " ", "="), "-toolchain=none"}
+	if !defaultDebug.Match(theirs) {
+		edits = append(edits, fmt.Sprintf("-godebug=default=go%s.%s", have[1], have[2]))
+	}
+	return edits, nil
+}
+
+// appendFile appends the content of a file, if it is there, to another.
+func appendFile(to, from string) error {
+	text, err := os.ReadFile(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
+	return errors.Join(err, out.Close())
+}

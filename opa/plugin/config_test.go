@@ -1,0 +1,176 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/regometer/regometer/prom"
+	"github.com/regometer/regometer/rollup"
+)
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "{}", "null", ` {"paths": true} `, `{"paths": {}}`} {
+		if c, err := parseConfig([]byte(text)); err != nil || !reflect.DeepEqual(c, defaultConfig()) {
+			t.Errorf("%q: %+v, %v", text, c, err)
+		}
+	}
+	got, err := parseConfig([]byte(`{
+		"namespace": "policy", "max_paths": 10, "max_stages": 5, "max_counters": 4, "max_series": 1000,
+		"paths": {"enabled": true, "from_policy": false, "allow": ["a/b"], "prefixes": ["c/*"]},
+		"classic_buckets": [0.001, 1], "next": "file_logger",
+		"stages": [{"name": "my_stage", "parent": "rego_query_eval", "help": "Mine."}]
+	}`))
+	want := &Config{
+		Namespace: "policy", MaxPaths: 10, MaxStages: 5, MaxCounters: 4, MaxSeries: 1000,
+		Paths:          Paths{Enabled: true, Allow: []string{"a/b"}, Prefixes: []string{"c/*"}},
+		ClassicBuckets: []float64{0.001, 1}, Next: "file_logger",
+		Stages: []rollup.Stage{{Name: "my_stage", Parent: "rego_query_eval", Help: "Mine."}},
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+	if c, err := parseConfig([]byte(`{"paths": false, "classic_buckets": []}`)); err != nil || c.Paths.Enabled || c.ClassicBuckets == nil || len(c.ClassicBuckets) != 0 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+func TestConfigRefused(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{`:                                 "plugins.regometer: unexpected EOF",
+		`{} {}`:                             "more than one JSON value",
+		`[]`:                                "plugins.regometer must be an object, not []",
+		`"x"`:                               `plugins.regometer must be an object, not "x"`,
+		`{"max_path": 5}`:                   `plugins.regometer: unknown key "max_path" (did you mean "max_paths"?); the keys are namespace, paths, max_paths,`,
+		`{"zzz": 5}`:                        `unknown key "zzz"; the keys are`,
+		`{"paths": {"alow": []}}`:           `plugins.regometer.paths: unknown key "alow" (did you mean "allow"?); the keys are enabled, from_policy, allow, prefixes`,
+		`{"max_paths": "fifty"}`:            `plugins.regometer.max_paths must be a whole number from 1 to 10000, not "fifty"`,
+		`{"max_paths": 0}`:                  "from 1 to 10000, not 0",
+		`{"max_paths": 1.5}`:                "not 1.5",
+		`{"max_paths": 1e300}`:              "not 1e300",
+		`{"max_paths": null}`:               "not null",
+		`{"namespace": "my-opa"}`:           `plugins.regometer.namespace must be a string that matches ^[a-zA-Z_][a-zA-Z0-9_]*$, not "my-opa"`,
+		`{"namespace": ""}`:                 `not ""`,
+		`{"paths": "yes"}`:                  `plugins.regometer.paths must be true, false or an object, not "yes"`,
+		`{"paths": {"enabled": 1}}`:         "plugins.regometer.paths.enabled must be true or false, not 1",
+		`{"paths": {"allow": "a"}}`:         `plugins.regometer.paths.allow must be a list, not "a"`,
+		`{"paths": {"allow": ["a", "/"]}}`:  `plugins.regometer.paths.allow[1] must be a path below data, such as rbac/allow, not "/"`,
+		`{"paths": {"prefixes": [1]}}`:      "plugins.regometer.paths.prefixes[0] must be a path",
+		`{"classic_buckets": [1, 1]}`:       "plugins.regometer.classic_buckets[1] must be a number of seconds above 0 and above the one before it, not 1",
+		`{"classic_buckets": [0]}`:          "classic_buckets[0]",
+		`{"classic_buckets": 1}`:            "classic_buckets must be a list, not 1",
+		`{"classic_buckets": [1e100]}`:      "1e+100",
+		`{"stages": [{"parent": "x"}]}`:     `plugins.regometer.stages[0] must be an object with a "name"`,
+		`{"stages": [{"nam": "x"}]}`:        `unknown key "nam" (did you mean "name"?)`,
+		`{"next": "regometer"}`:             `plugins.regometer.next must be the name of another plugin, not "regometer"`,
+		`{"next": 1}`:                       "plugins.regometer.next must be a string that is not empty, not 1",
+		`{"max_paths": 500}`:                "raise max_series by ",
+		`{"namespace": "` + long + `-"}`:    "…",
+		`{"max_paths": 0, "max_stages": 0}`: "max_stages must be a whole number",
+	} {
+		if c, err := parseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %+v, error %v, want %q", text, c, err, want)
+		}
+	}
+}
+
+var long = strings.Repeat("long", 50)
+
+// The limits use the room that max_series gives, and not more.
+func TestSeriesBound(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`{}`, `{"classic_buckets": []}`, `{"max_series": 20000, "max_paths": 300}`, `{"max_series": 1000, "max_paths": 5}`,
+		`{"classic_buckets": [1, 2, 3]}`, `{"max_stages": 40}`,
+	} {
+		c, err := parseConfig([]byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		o, err := c.rollupOptions()
+		n := prom.MaxSeries(o.Limits, c.promOptions()) + failureSeries
+		if err != nil || n > c.MaxSeries || n < c.MaxSeries-20 {
+			t.Errorf("%s: %d series at most, %v", text, n, err)
+		}
+		if o.Limits.Histograms <= c.MaxStages || o.Limits.Events <= c.MaxCounters {
+			t.Errorf("%s: limits %+v", text, o.Limits)
+		}
+	}
+	least := `{"max_paths": 500, "max_series": %d}`
+	_, err := parseConfig(fmt.Appendf(nil, least, 2000))
+	var series, missing int
+	if err == nil {
+		t.Fatal("not refused")
+	}
+	_, text, _ := strings.Cut(err.Error(), "there can be ")
+	if _, err := fmt.Sscanf(text, "%d series: raise max_series by %d", &series, &missing); err != nil || series-missing != 2000 {
+		t.Fatalf("%s: %v", text, err)
+	}
+	if _, err := parseConfig(fmt.Appendf(nil, least, series)); err != nil {
+		t.Errorf("with what was asked for: %v", err)
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite testdata/keys.md")
+
+// TestKeyTable keeps the table of keys in the documentation together with the
+// code: it is made of the code.
+func TestKeyTable(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("| key | values | default | meaning |\n|---|---|---|---|\n")
+	writeKeys(&b, "", configKeys)
+	writeKeys(&b, "paths.", pathKeys)
+	const file = "testdata/keys.md"
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{file, "../../docs/operating.md"} {
+		text, err := os.ReadFile(file)
+		if os.IsNotExist(err) && strings.HasSuffix(file, "operating.md") {
+			continue
+		}
+		if err != nil {
+			t.Error(err)
+		} else if !strings.Contains(string(text), b.String()) {
+			t.Errorf("%s does not have this table (go test -update writes testdata/keys.md):\n%s", file, b.String())
+		}
+	}
+}
+
+// The package comment shows every key.
+func TestKeysDocumented(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(name, indent string) {
+		if !strings.Contains(string(text), "\n//\t"+indent+name+":") {
+			t.Errorf("doc.go does not show the key %s", name)
+		}
+	}
+	for _, k := range configKeys {
+		check(k.name, "    ")
+	}
+	for _, k := range pathKeys {
+		check(k.name, "      ")
+	}
+}
+
+func writeKeys[T any](b *strings.Builder, prefix string, keys []key[T]) {
+	for _, k := range keys {
+		fmt.Fprintf(b, "| `%s%s` | %s | `%s` | %s |\n", prefix, k.name, k.want, k.value, k.help)
+	}
+}

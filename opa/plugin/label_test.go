@@ -1,0 +1,167 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"testing"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/plugins/logs"
+)
+
+func compile(t testing.TB, modules ...string) *ast.Compiler {
+	t.Helper()
+	parsed := map[string]*ast.Module{}
+	for i, text := range modules {
+		m, err := ast.ParseModule(string(rune('a'+i))+".rego", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed[string(rune('a'+i))] = m
+	}
+	c := ast.NewCompiler()
+	if c.Compile(parsed); c.Failed() {
+		t.Fatal(c.Errors)
+	}
+	return c
+}
+
+var labelPolicy = []string{
+	`package rbac
+default allow := false
+allow if input.user == "alice"
+on_call contains input.user if input.on_call
+roles[user] := "admin" if some user in input.users
+quota.tenants.acme := 1
+quota.tenants.globex.limit := 2
+by_tenant[t].allow if some t in input.tenants
+number[7] := "seven"
+number["8"] := "text"
+truth[true] := 1
+odd["a/b%c"] := 1
+odd["ä ö"] := 2
+is_admin(user) := user == "root"`,
+	`package deep.er.still
+allow := true`,
+	`package system
+main := true`,
+	`package empty`,
+}
+
+func TestLabels(t *testing.T) {
+	t.Parallel()
+	c := compile(t, labelPolicy...)
+	all := Paths{Enabled: true, FromPolicy: true}
+	named := Paths{
+		Enabled: true, FromPolicy: true,
+		Allow:    []string{"/users", "rbac/by_tenant/acme/allow", "with%20blank", "exact/path"},
+		Prefixes: []string{"tenants/*/authz", "tenants", "tenants/acme", "a/*/c", "a/b/*/d"},
+	}
+	const none = "-"
+	for _, test := range []struct {
+		paths             Paths
+		path, query, want string
+	}{
+		{all, "rbac/allow", "", "rbac/allow"},
+		{all, "/rbac/allow", "", "rbac/allow"},
+		{all, "//rbac//allow/", "", "rbac/allow"},
+		{all, "rb%61c/%61llow", "", "rbac/allow"},
+		{all, "rbac/allow/user/0", "", "rbac/allow"},
+		{all, "rbac", "", "rbac"},
+		{all, "rbac/nothing", "", none},
+		{all, "rbac/%zz", "", none},
+		{all, "RBAC/allow", "", none},
+		{all, "rbac/on_call/alice", "", "rbac/on_call"},
+		{all, "rbac/roles/bob", "", "rbac/roles"},
+		{all, "rbac/quota", "", "rbac/quota"},
+		{all, "rbac/quota/tenants", "", "rbac/quota/tenants"},
+		{all, "rbac/quota/tenants/acme/x", "", "rbac/quota/tenants/acme"},
+		{all, "rbac/quota/tenants/initech", "", none},
+		{all, "rbac/quota/tenants/globex/limit", "", "rbac/quota/tenants/globex/limit"},
+		{all, "rbac/by_tenant/acme/allow", "", "rbac/by_tenant"},
+		{all, "rbac/number/7", "", "rbac/number/7"},
+		{all, "rbac/number/007", "", "rbac/number/7"},
+		{all, "rbac/number/%37/x", "", "rbac/number/7"},
+		{all, "rbac/number/8", "", none},
+		{all, "rbac/number/99999999999999999999", "", none},
+		{all, "rbac/truth", "", "rbac/truth"},
+		{all, "rbac/truth/true", "", none},
+		{all, "rbac/odd/a%2Fb%25c", "", "rbac/odd/a%2Fb%25c"},
+		{all, "rbac/odd/a/b%25c", "", none},
+		{all, "rbac/odd/%C3%A4%20%C3%B6", "", "rbac/odd/ä ö"},
+		{all, "rbac/is_admin", "", "rbac/is_admin"},
+		{all, "deep", "", "deep"},
+		{all, "deep/er/still/allow", "", "deep/er/still/allow"},
+		{all, "deep/er/other", "", none},
+		{all, "system/main", "", "system/main"},
+		{all, "empty", "", none},
+		{all, "users", "", none},
+		{all, "users\xff", "", none},
+		{all, "", "", rootPath},
+		{all, "/", "", rootPath},
+		{all, "", "data.x = 1", queryPath},
+
+		{named, "rbac/allow", "", "rbac/allow"},
+		{named, "users", "", "users"},
+		{named, "users/alice", "", none},
+		{named, "rbac/by_tenant/acme/allow", "", "rbac/by_tenant/acme/allow"},
+		{named, "rbac/by_tenant/globex/allow", "", "rbac/by_tenant"},
+		{named, "with blank", "", "with blank"},
+		{named, "with%20blank", "", "with blank"},
+		{named, "tenants", "", "tenants"},
+		{named, "tenants/globex", "", "tenants"},
+		{named, "tenants/acme/x/y", "", "tenants/acme"},
+		{named, "tenants/acme/authz/x", "", "tenants/*/authz"},
+		{named, "tenants/globex/authz", "", "tenants/*/authz"},
+		{named, "a/b", "", none},
+		{named, "a/b/c", "", "a/*/c"},
+		{named, "a/b/c/d", "", "a/b/*/d"},
+		{named, "exact/path", "", "exact/path"},
+		{named, "exact", "", none},
+
+		{Paths{Enabled: true, Allow: []string{"rbac/allow"}}, "rbac/allow", "", "rbac/allow"},
+		{Paths{Enabled: true, Allow: []string{"rbac/allow"}}, "rbac/roles", "", none},
+		{Paths{}, "rbac/allow", "", allPaths},
+		{Paths{}, "", "x", allPaths},
+	} {
+		got, ok := newLabels(test.paths, c).of(&logs.EventV1{Path: test.path, Query: test.query})
+		if !ok {
+			got = none
+		}
+		if got != test.want {
+			t.Errorf("path %q, query %q: %q, want %q", test.path, test.query, got, test.want)
+		}
+	}
+}
+
+func TestLabelsWithoutPolicy(t *testing.T) {
+	t.Parallel()
+	for _, c := range []*ast.Compiler{nil, ast.NewCompiler(), compile(t, "package empty")} {
+		if label, ok := newLabels(Paths{Enabled: true, FromPolicy: true}, c).of(&logs.EventV1{Path: "a"}); ok {
+			t.Errorf("label %q", label)
+		}
+	}
+}
+
+func TestLabelsAllocateNothing(t *testing.T) {
+	l := newLabels(Paths{Enabled: true, FromPolicy: true, Prefixes: []string{"tenants/*/x"}}, compile(t, labelPolicy...))
+	for _, path := range []string{"rbac/allow", "/deep/er/still/allow/x", "tenants/acme/x", "no/such/path/99", "", "rbac/number/7"} {
+		e := &logs.EventV1{Path: path}
+		if n := testing.AllocsPerRun(100, func() { l.of(e) }); n != 0 {
+			t.Errorf("%s: %v allocations", path, n)
+		}
+	}
+}
+
+func BenchmarkLabel(b *testing.B) {
+	l := newLabels(Paths{Enabled: true, FromPolicy: true}, compile(b, labelPolicy...))
+	for _, path := range []string{"rbac/allow", "deep/er/still/allow", "no/such/path"} {
+		b.Run("path="+path, func(b *testing.B) {
+			e := &logs.EventV1{Path: path}
+			for b.Loop() {
+				l.of(e)
+			}
+		})
+	}
+}

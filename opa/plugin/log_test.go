@@ -1,0 +1,256 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	testlog "github.com/open-policy-agent/opa/v1/logging/test"
+	"github.com/open-policy-agent/opa/v1/plugins"
+	"github.com/open-policy-agent/opa/v1/plugins/logs"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
+
+	"github.com/regometer/regometer/rollup"
+)
+
+// newPlugin returns a plugin that is started, by a manager without a policy.
+func newPlugin(t testing.TB, config string, registry prometheus.Registerer) *Plugin {
+	t.Helper()
+	m, err := plugins.New([]byte(`{"plugins": {"regometer": `+config+`}}`), "test", inmem.New(), plugins.Logger(testlog.New()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Stop(context.Background()) })
+	f := Factory{Registerer: registry}
+	c, err := f.Validate(m, []byte(config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := f.New(m, c).(*Plugin)
+	m.Register(Name, p)
+	if err := m.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// requestMetrics are those of one decision of OPA's server.
+func requestMetrics() map[string]any {
+	return map[string]any{
+		"timer_server_handler_ns":        int64(312_345),
+		"timer_rego_input_parse_ns":      int64(23_456),
+		"timer_rego_query_compile_ns":    int64(87_654),
+		"timer_rego_query_eval_ns":       int64(123_456),
+		"timer_rego_external_resolve_ns": int64(321),
+		"timer_rego_query_parse_ns":      int64(1_234),
+		"counter_server_query_cache_hit": uint64(1),
+		"counter_eval_op_base_cache_hit": uint64(7),
+	}
+}
+
+func TestLogAllocatesNothing(t *testing.T) {
+	p := newPlugin(t, `{"paths": {"allow": ["rbac/allow"]}}`, prometheus.NewRegistry())
+	yes, object := any(true), any(map[string]any{"allow": false})
+	for name, e := range map[string]logs.EventV1{
+		"boolean":   {Path: "rbac/allow", Result: &yes, Metrics: requestMetrics()},
+		"object":    {Path: "/rbac/allow", Result: &object, Metrics: requestMetrics()},
+		"undefined": {Path: "invented/by/a/client", Metrics: requestMetrics()},
+		"error":     {Path: "rbac/allow", Error: errors.New("x"), Metrics: requestMetrics()},
+		"query":     {Query: "data.x", Metrics: requestMetrics()},
+	} {
+		ctx := t.Context()
+		if err := p.Log(ctx, e); err != nil {
+			t.Error(err)
+		}
+		if n := testing.AllocsPerRun(200, func() { _ = p.Log(ctx, e) }); n != 0 && !raceEnabled {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+// strange panics when it is asked for its text or its kind.
+type strange struct{}
+
+func (*strange) Error() string { panic("no error") }
+
+// FuzzLog logs arbitrary events: no error, no panic, and each is counted.
+func FuzzLog(f *testing.F) {
+	f.Add("rbac/allow", "", `true`, `{"timer_server_handler_ns": 5}`, "", byte(0))
+	f.Add("%zz/\xff//", "data.x", `[]`, `{"timer__ns": -1, "counter_": 1e300, "histogram_x": {}}`, "/result", byte(1))
+	f.Add("/", "x", `null`, `{"timer_x_ns": null, "": [], "counter_x": "7"}`, "/result/allow", byte(2))
+	f.Add("-0/+1/99999999999999999999", "", `{"allow": [], "deny": {"allow": 1}}`, `[]`, "", byte(3))
+	p := newPlugin(f, `{"paths": {"prefixes": ["*/x", "a/*"], "allow": ["b"]}, "stages": [{"name": "x", "parent": "rego_query_eval"}]}`, prometheus.NewRegistry())
+	f.Fuzz(func(t *testing.T, path, query, result, metrics, mask string, kind byte) {
+		event := logs.EventV1{Path: path, Query: query, Erased: []string{mask}}
+		var v any
+		if json.Unmarshal([]byte(result), &v) == nil {
+			event.Result = &v
+		}
+		decoder := json.NewDecoder(strings.NewReader(metrics))
+		if kind&1 != 0 {
+			decoder.UseNumber()
+		}
+		_ = decoder.Decode(&event.Metrics)
+		switch kind >> 1 & 3 {
+		case 1:
+			event.Error = errors.New(query)
+		case 2:
+			event.Error = (*strange)(nil)
+		case 3:
+			event.Error = &strange{}
+		}
+		before, failed := p.total(), p.state.failures[causePanic].Load()
+		if err := p.Log(context.Background(), event); err != nil {
+			t.Errorf("Log returns %v", err)
+		}
+		if got := p.total(); got != before+1 {
+			t.Errorf("%d decisions after %d", got, before)
+		}
+		if n := p.state.failures[causePanic].Load(); n != failed {
+			t.Errorf("%d panics", n-failed)
+		}
+	})
+}
+
+func (p *Plugin) total() (n uint64) {
+	var snapshot rollup.Snapshot
+	p.state.rollup.Snapshot(&snapshot)
+	for _, path := range snapshot.Paths {
+		for _, count := range path.Outcomes {
+			n += count
+		}
+	}
+	return n
+}
+
+// A panic within Log is counted and logged, and the next plugin still gets the
+// event.
+func TestLogPanics(t *testing.T) {
+	t.Parallel()
+	logger := testlog.New()
+	p := newPlugin(t, `{}`, prometheus.NewRegistry())
+	p.logger = logger
+	got := 0
+	n := &next{name: "test"}
+	var counting eventLogger = counter{&got}
+	n.logger.Store(&counting)
+	a := *p.active.Load()
+	a.labels, a.next = nil, n // a nil pointer dereference
+	p.active.Store(&a)
+	for range 3 {
+		if err := p.Log(t.Context(), logs.EventV1{Path: "x"}); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := p.state.failures[causePanic].Load(); n != 3 || got != 3 {
+		t.Errorf("%d panics counted, %d events handed on, want 3 and 3", n, got)
+	}
+	entries := logger.Entries()
+	if len(entries) != 1 || !strings.HasPrefix(entries[0].Message, "An event could not be recorded: panic: runtime error: invalid memory address") {
+		t.Errorf("logged %v", entries)
+	}
+}
+
+type counter struct{ n *int }
+
+func (c counter) Log(context.Context, logs.EventV1) error { *c.n++; return nil }
+
+// Log before Start and after Stop does nothing wrong.
+func TestLogNotStarted(t *testing.T) {
+	t.Parallel()
+	p := &Plugin{}
+	if err := p.Log(t.Context(), logs.EventV1{}); err != nil {
+		t.Error(err)
+	}
+	p = newPlugin(t, `{}`, prometheus.NewRegistry())
+	p.Stop(t.Context())
+	p.Stop(t.Context())
+	if err := p.Log(t.Context(), logs.EventV1{Path: "x"}); err != nil || p.total() != 1 {
+		t.Errorf("%v, %d decisions", err, p.total())
+	}
+}
+
+// A plugin that offers a log handler, as OPA's own file logger does, gets the
+// fields of the event by name.
+func TestNextHandler(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	p := newPlugin(t, `{}`, prometheus.NewRegistry())
+	p.manager.Register("lines", handlerPlugin{handler: slog.NewJSONHandler(&b, nil)})
+	n, err := newNext(p.manager, "lines")
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, input := any(map[string]any{"allow": true}), any("x")
+	err = n.log(t.Context(), logs.EventV1{
+		Labels: map[string]string{"id": "1"}, DecisionID: "2", Path: "a/b", Input: &input, Result: &result, Erased: []string{},
+		Error: errors.New("bad"), Timestamp: time.Unix(0, 0).UTC(), Metrics: map[string]any{"timer_x_ns": 5}, RequestID: 7,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, got, _ := strings.Cut(b.String(), `"level":"INFO",`)
+	want := `"msg":"Decision Log","type":"openpolicyagent.org/decision_logs","labels":{"id":"1"},"decision_id":"2","path":"a/b",` +
+		`"input":"x","result":{"allow":true},"error":"bad","timestamp":"1970-01-01T00:00:00Z","metrics":{"timer_x_ns":5},"req_id":7}` + "\n"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	p.manager.Register("mute", handlerPlugin{})
+	if _, err := newNext(p.manager, "mute"); err == nil || !strings.Contains(err.Error(), `the plugin "mute", named by plugins.regometer.next, has no log handler`) {
+		t.Errorf("a plugin without a handler: %v", err)
+	}
+}
+
+type handlerPlugin struct {
+	plugins.Plugin
+	handler slog.Handler
+}
+
+func (handlerPlugin) Start(context.Context) error { return nil }
+func (handlerPlugin) Stop(context.Context)        {}
+func (h handlerPlugin) Logger() slog.Handler      { return h.handler }
+
+// A next plugin may come after the first event.
+func TestNextComesLater(t *testing.T) {
+	t.Parallel()
+	p := newPlugin(t, `{}`, prometheus.NewRegistry())
+	n, err := newNext(p.manager, "lines")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.log(t.Context(), logs.EventV1{}); err == nil || !strings.Contains(err.Error(), `names the plugin "lines", which is not there`) {
+		t.Errorf("too early: %v", err)
+	}
+	var b bytes.Buffer
+	p.manager.Register("lines", handlerPlugin{handler: slog.NewJSONHandler(&b, nil)})
+	if err := n.log(t.Context(), logs.EventV1{}); err != nil || b.Len() == 0 {
+		t.Errorf("%v, %q", err, &b)
+	}
+}
+
+func TestSeldom(t *testing.T) {
+	t.Parallel()
+	var s seldom
+	if ok, omitted := s.now(); !ok || omitted != 0 {
+		t.Error(ok, omitted)
+	}
+	for range 3 {
+		if ok, _ := s.now(); ok {
+			t.Error("passes again")
+		}
+	}
+	s.last = s.last.Add(-time.Minute)
+	if ok, omitted := s.now(); !ok || omitted != 3 {
+		t.Error(ok, omitted)
+	}
+}

@@ -1,0 +1,208 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/open-policy-agent/opa/v1/plugins"
+	"github.com/open-policy-agent/opa/v1/plugins/logs"
+
+	"github.com/regometer/regometer/rollup"
+)
+
+// decisions returns the value of <name>_decisions_total for a path, -1 if the
+// registry has no such metric at all.
+func decisions(t *testing.T, g prometheus.Gatherer, name, path string) float64 {
+	t.Helper()
+	families, err := g.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() != name+"_decisions_total" {
+			continue
+		}
+		sum := 0.0
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if l.GetName() == "path" && l.GetValue() == path {
+					sum += m.GetCounter().GetValue()
+				}
+			}
+		}
+		return sum
+	}
+	return -1
+}
+
+func checkDecisions(t *testing.T, g prometheus.Gatherer, name, path string, want float64) {
+	t.Helper()
+	if got := decisions(t, g, name, path); got != want {
+		t.Errorf("%s_decisions_total of %s is %v, want %v", name, path, got, want)
+	}
+}
+
+func (p *Plugin) mustReconfigure(t *testing.T, config string) {
+	t.Helper()
+	c, err := parseConfig([]byte(config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Reconfigure(t.Context(), c)
+	if s := p.manager.PluginStatus()[Name]; s.State != plugins.StateOK {
+		t.Fatalf("%s: %v", config, s)
+	}
+}
+
+// Whatever is reconfigured, no decision is lost and none is counted twice.
+func TestReconfigure(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	p := newPlugin(t, `{"paths": {"allow": ["a", "b"]}}`, registry)
+	n := 0.0
+	ask := func() {
+		for _, path := range []string{"a", "b"} {
+			if err := p.Log(t.Context(), logs.EventV1{Path: path, Metrics: requestMetrics()}); err != nil {
+				t.Error(err)
+			}
+		}
+		n++
+	}
+	ask()
+	checkDecisions(t, registry, "opa", "a", n)
+	for _, config := range []string{
+		`{"paths": {"allow": ["a", "b"]}, "max_paths": 60, "max_series": 2500}`,
+		`{"paths": {"allow": ["a", "b"]}, "stages": [{"name": "x", "parent": "rego_query_eval"}]}`,
+		`{"paths": {"allow": ["a", "b"]}, "classic_buckets": []}`,
+		`{"paths": {"allow": ["a", "b"]}}`,
+	} {
+		p.mustReconfigure(t, config)
+		ask()
+		checkDecisions(t, registry, "opa", "a", n)
+		checkDecisions(t, registry, "opa", "b", n)
+	}
+	p.mustReconfigure(t, `{"namespace": "policy", "paths": {"allow": ["a"]}}`)
+	ask()
+	checkDecisions(t, registry, "opa", "a", -1)
+	checkDecisions(t, registry, "policy", "a", n)
+	checkDecisions(t, registry, "policy", "b", n-1)
+	checkDecisions(t, registry, "policy", rollup.Other, 1)
+	// Lower limits: one label remains.
+	p.mustReconfigure(t, `{"max_paths": 1, "paths": {"allow": ["a", "b"]}}`)
+	a, b, other := decisions(t, registry, "opa", "a"), decisions(t, registry, "opa", "b"), decisions(t, registry, "opa", rollup.Other)
+	if a+b+other != 2*n {
+		t.Errorf("%v + %v + %v decisions, want %v", a, b, other, 2*n)
+	}
+	p.Stop(t.Context())
+	checkDecisions(t, registry, "opa", "a", -1)
+	if families, err := registry.Gather(); err != nil || len(families) != 0 {
+		t.Errorf("after Stop: %v, %v", families, err)
+	}
+}
+
+// Decisions that arrive while the configuration changes are all counted.
+func TestReconfigureUnderLoad(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	p := newPlugin(t, `{"paths": {"allow": ["a"]}}`, registry)
+	const goroutines, each = 4, 2000
+	var load sync.WaitGroup
+	for range goroutines {
+		load.Go(func() {
+			metrics := requestMetrics()
+			for range each {
+				_ = p.Log(t.Context(), logs.EventV1{Path: "a", Metrics: metrics})
+			}
+		})
+	}
+	stop, scraped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(scraped)
+		for last := 0.0; ; {
+			got := max(0, decisions(t, registry, "opa", "a"))
+			if got < last {
+				t.Errorf("%v decisions after %v", got, last)
+			}
+			last = got
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	}()
+	for i := range 20 {
+		p.mustReconfigure(t, fmt.Sprintf(`{"paths": {"allow": ["a"]}, "max_paths": %d}`, 20+i))
+	}
+	load.Wait()
+	close(stop)
+	<-scraped
+	checkDecisions(t, registry, "opa", "a", goroutines*each)
+}
+
+// Instances on one registry, one after another or at the same time, share what
+// they count.
+func TestSharedRegistry(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	const config = `{"paths": {"allow": ["a"]}}`
+	ask := func(p *Plugin) {
+		t.Helper()
+		if err := p.Log(t.Context(), logs.EventV1{Path: "a"}); err != nil {
+			t.Error(err)
+		}
+	}
+	first := newPlugin(t, config, registry)
+	ask(first)
+	second := newPlugin(t, config, registry)
+	ask(second)
+	checkDecisions(t, registry, "opa", "a", 2)
+	first.Stop(t.Context())
+	checkDecisions(t, registry, "opa", "a", 2)
+	second.Stop(t.Context())
+	checkDecisions(t, registry, "opa", "a", -1)
+	ask(newPlugin(t, config, registry))
+	checkDecisions(t, registry, "opa", "a", 3)
+
+	prefixed := prometheus.NewRegistry()
+	ask(newPlugin(t, config, prometheus.WrapRegistererWithPrefix("x_", prefixed)))
+	ask(newPlugin(t, config, prometheus.WrapRegistererWithPrefix("x_", prefixed)))
+	checkDecisions(t, prefixed, "x_opa", "a", 2)
+}
+
+// Metrics of somebody else's are not pushed aside.
+func TestStartClash(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	theirs := prometheus.NewCounter(prometheus.CounterOpts{Name: "policy_decisions_total", Help: "Theirs."})
+	registry.MustRegister(theirs)
+	p := newPlugin(t, `{"paths": {"allow": ["a"]}}`, registry)
+	c, err := parseConfig([]byte(`{"namespace": "policy"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Reconfigure(t.Context(), c)
+	if s := p.manager.PluginStatus()[Name]; s.State != plugins.StateErr || !strings.Contains(s.Message, "registering the metrics: ") {
+		t.Errorf("status %v", s)
+	}
+	// It goes on as before.
+	if err := p.Log(t.Context(), logs.EventV1{Path: "a"}); err != nil {
+		t.Error(err)
+	}
+	checkDecisions(t, registry, "opa", "a", 1)
+
+	p = Factory{Registerer: registry}.New(p.manager, c).(*Plugin)
+	if err := p.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "plugin regometer: registering the metrics: ") {
+		t.Errorf("error %v", err)
+	}
+	if s := p.manager.PluginStatus()[Name]; s.State != plugins.StateErr {
+		t.Errorf("status %v", s)
+	}
+}
