@@ -12,6 +12,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/regometer/regometer/rollup"
 )
 
 // outcome is what became of a request.
@@ -22,12 +24,12 @@ const (
 	denied    outcome = "denied"
 	undefined outcome = "undefined"
 	failed    outcome = "error"
-	other     outcome = "other"     // a result that is neither yes nor no: a list, claims, a query's bindings
+	unjudged  outcome = "result"    // neither yes nor no: a list, claims, a query's bindings
 	malformed outcome = "malformed" // refused with HTTP 400 and never logged
 )
 
 // outcomes lists all of them in the order of the report.
-var outcomes = []outcome{allowed, denied, undefined, failed, other, malformed}
+var outcomes = []outcome{allowed, denied, undefined, failed, unjudged, malformed}
 
 // decision is what the demo reads of one decision-log event.
 type decision struct {
@@ -99,7 +101,7 @@ func (e *event) outcome() outcome {
 	case e.Result == nil:
 		for _, path := range e.Erased {
 			if path == "/result" {
-				return other
+				return unjudged
 			}
 		}
 		return undefined
@@ -116,36 +118,14 @@ func queryOutcome(result json.RawMessage) outcome {
 	if json.Unmarshal(result, &bindings) == nil && len(bindings) == 0 {
 		return undefined
 	}
-	return other
+	return unjudged
 }
 
-// resultOutcome classifies a document: a boolean, or an object with a boolean
-// field allow or deny, tells allowed from denied.
+// resultOutcome classifies a document as the plugin does.
 func resultOutcome(result json.RawMessage) outcome {
-	if yes, ok := boolean(result); ok {
-		return answer(yes)
+	var document any
+	if json.Unmarshal(result, &document) != nil {
+		return unjudged
 	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(result, &object) != nil {
-		return other
-	}
-	if yes, ok := boolean(object["allow"]); ok {
-		return answer(yes)
-	}
-	if no, ok := boolean(object["deny"]); ok {
-		return answer(!no)
-	}
-	return other
-}
-
-func answer(yes bool) outcome {
-	if yes {
-		return allowed
-	}
-	return denied
-}
-
-func boolean(value json.RawMessage) (b, ok bool) {
-	b = string(value) == "true"
-	return b, b || string(value) == "false"
+	return outcome(rollup.ResultOutcome(document).String())
 }

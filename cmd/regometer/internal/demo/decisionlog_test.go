@@ -30,7 +30,7 @@ func TestReadDecisionsOfOPA(t *testing.T) {
 			t.Errorf("no timer rego_query_eval in %v", d.timers)
 		}
 	}
-	want := map[outcome]int{allowed: 4, denied: 3, undefined: 4, failed: 1, other: 3}
+	want := map[outcome]int{allowed: 4, denied: 3, undefined: 4, failed: 1, unjudged: 3}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("outcomes %v, want %v", got, want)
 	}
@@ -55,21 +55,21 @@ func TestOutcome(t *testing.T) {
 		{`"path":"p","result":{"allow":false,"reasons":[]}`, denied},
 		{`"path":"p","result":{"deny":true}`, denied},
 		{`"path":"p","result":{"deny":false}`, allowed},
-		{`"path":"p","result":{"allow":true,"deny":true}`, allowed},
-		{`"path":"p","result":{"allow":"yes"}`, other},
-		{`"path":"p","result":{"allow":null}`, other},
-		{`"path":"p","result":{"deny":["reason"]}`, other},
-		{`"path":"p","result":{}`, other},
-		{`"path":"p","result":["true"]`, other},
-		{`"path":"p","result":"true"`, other},
-		{`"path":"p","result":null`, other},
+		{`"path":"p","result":{"allow":true,"deny":true}`, denied},
+		{`"path":"p","result":{"allow":"yes"}`, unjudged},
+		{`"path":"p","result":{"allow":null}`, unjudged},
+		{`"path":"p","result":{"deny":["reason"]}`, denied},
+		{`"path":"p","result":{}`, unjudged},
+		{`"path":"p","result":["true"]`, unjudged},
+		{`"path":"p","result":"true"`, unjudged},
+		{`"path":"p","result":null`, unjudged},
 		{`"path":"p"`, undefined},
 		{`"path":"p","erased":["/input/password"]`, undefined},
-		{`"path":"p","erased":["/input/password","/result"]`, other},
+		{`"path":"p","erased":["/input/password","/result"]`, unjudged},
 		{`"path":"p","error":"rbac.rego:3: eval_conflict_error"`, failed},
 		{`"path":"p","error":{"code":"internal_error"}`, failed},
 		{`"path":"p","error":null,"result":true`, allowed},
-		{`"query":"data.a = x","result":[{"x":1}]`, other},
+		{`"query":"data.a = x","result":[{"x":1}]`, unjudged},
 		{`"query":"data.a = x","result":[]`, undefined},
 		{`"query":"data.a = x","result":null`, undefined},
 		{`"query":"data.a = x"`, undefined},
@@ -126,11 +126,11 @@ func TestTallyClassifiesAnswers(t *testing.T) {
 		{"/v1/data/p", 200, `{"result":true}`, allowed},
 		{"/v1/data/p", 200, `{"result":false}`, denied},
 		{"/v1/data/p", 200, `{"decision_id":"x"}`, undefined},
-		{"/v1/data/p", 200, `{"result":[1]}`, other},
+		{"/v1/data/p", 200, `{"result":[1]}`, unjudged},
 		{"/v1/data/p", 500, `{"code":"internal_error"}`, failed},
 		{"/v1/data/p", 400, `{"code":"invalid_parameter"}`, malformed},
 		{"/v1/query", 200, `{}`, undefined},
-		{"/v1/query", 200, `{"result":[{"x":1}]}`, other},
+		{"/v1/query", 200, `{"result":[{"x":1}]}`, unjudged},
 	} {
 		for _, o := range outcomes {
 			tally := newTally()

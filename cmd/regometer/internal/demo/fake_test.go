@@ -167,7 +167,7 @@ func (f *fakeOPA) decide(w http.ResponseWriter, r *http.Request) {
 	switch want.want {
 	case allowed, denied:
 		answer["result"] = want.want == allowed
-	case other:
+	case unjudged:
 		answer["result"] = []int{1}
 	case failed:
 		line["error"] = "eval_builtin_error"

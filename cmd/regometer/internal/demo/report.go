@@ -77,7 +77,7 @@ What next
 var outcomeNotes = map[outcome]string{
 	undefined: "no such document, no rule applies, or no answer to a query",
 	failed:    "a built-in function failed, with strict-builtin-errors",
-	other:     "neither yes nor no: a list, a token's claims, bindings",
+	unjudged:  "neither yes nor no: a list, a token's claims, bindings",
 	malformed: "a broken body: HTTP status 400, which OPA never logs",
 }
 

@@ -114,8 +114,8 @@ var mixture = []struct {
 		return request{path: "/v1/data/rbac/on_call", body: `{"input":{"user":"dave"}}`, want: undefined}
 	}},
 	{4, func(r *rand.Rand) request { return ask(r, "rbac/quota", granted, undefined) }},
-	{3, func(r *rand.Rand) request { return ask(r, "rbac/permissions", granted, other) }},
-	{2, func(r *rand.Rand) request { return bearer(r, 4102444800, other) }},
+	{3, func(r *rand.Rand) request { return ask(r, "rbac/permissions", granted, unjudged) }},
+	{2, func(r *rand.Rand) request { return bearer(r, 4102444800, unjudged) }},
 	{1, func(r *rand.Rand) request { return bearer(r, 1, undefined) }},
 	{3, func(r *rand.Rand) request {
 		return request{
@@ -125,7 +125,7 @@ var mixture = []struct {
 		}
 	}},
 	{2, func(*rand.Rand) request {
-		return request{path: "/v1/query", body: `{"query":"data.users[user].tenant == \"acme\""}`, want: other}
+		return request{path: "/v1/query", body: `{"query":"data.users[user].tenant == \"acme\""}`, want: unjudged}
 	}},
 	{2, func(*rand.Rand) request {
 		return request{path: "/v1/query", body: `{"query":"data.users[user].tenant == \"nobody\""}`, want: undefined}
