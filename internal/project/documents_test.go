@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,16 +22,22 @@ import (
 
 // The commands and programs in these are run, from top to bottom, as by a person
 // who types them in.
-var executed = []string{"README.md", "CONTRIBUTING.md"}
+var executed = []string{"README.md", "CONTRIBUTING.md", operating}
 
 // What these link to or name has to exist.
-var documents = append(executed[:len(executed):len(executed)], "RELEASING.md", "CHANGELOG.md")
+var documents = append(executed[:len(executed):len(executed)],
+	"RELEASING.md", "CHANGELOG.md", "docs/design.md", "dashboards/README.md")
+
+// Its commands are run in a folder of their own, in which the files are that it
+// shows. What else it holds is tested in e2e/documents_test.go.
+const operating = "docs/operating.md"
 
 // A block is a fenced block of a document. How it is tried out is said by a
 // comment before it, such as <!-- run: server -->:
 //
-//	(none)   in the repository's root
+//	(none)   in the repository's root, or the folder of operating
 //	server   the same; it starts a server, which is interrupted once it answers
+//	client   the same; it needs the server of the block before it
 //	module   in a new module, as if the repository were released
 type block struct {
 	language, mode, text string
@@ -71,7 +78,7 @@ func TestDocumentsNameTargets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, match := range regexp.MustCompile("`make ([a-z-]+)").FindAllSubmatch(text, -1) {
+		for _, match := range regexp.MustCompile("`make ([a-z0-9-]+)").FindAllSubmatch(text, -1) {
 			if !bytes.Contains(makefile, []byte("\n"+string(match[1])+":")) {
 				t.Errorf("%s names make %s, which the Makefile lacks", document, match[1])
 			}
@@ -79,19 +86,62 @@ func TestDocumentsNameTargets(t *testing.T) {
 	}
 }
 
-// TestDocumentsLink: every file that a document links to exists.
+// TestDocumentsNameTests: every test that a document tells to run exists.
+func TestDocumentsNameTests(t *testing.T) {
+	named := 0
+	for _, document := range documents {
+		text, err := os.ReadFile(filepath.Join(root, document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range regexp.MustCompile(`go test \./(\S+) -run '?(\w+)`).FindAllSubmatch(text, -1) {
+			named++
+			folder, name := string(match[1]), string(match[2])
+			if out, err := run(t.Context(), root, nil, "go", "test", "./"+folder, "-list", "^"+name+"$"); err != nil || !strings.HasPrefix(out, name+"\n") {
+				t.Errorf("%s names %s in %s, which is not there: %v", document, name, folder, err)
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("no document names a test")
+	}
+}
+
+// TestDocumentsLink: every file and every heading that a document links to
+// exists.
 func TestDocumentsLink(t *testing.T) {
 	for _, document := range documents {
 		text, err := os.ReadFile(filepath.Join(root, document))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, match := range regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`).FindAllSubmatch(text, -1) {
-			if _, err := os.Stat(filepath.Join(root, string(match[1]))); err != nil {
+		for _, match := range regexp.MustCompile(`\]\(([^)#:]*)(#[^)]*)?\)`).FindAllSubmatch(text, -1) {
+			file, heading := filepath.Join(filepath.Dir(document), string(match[1])), string(match[2])
+			if len(match[1]) == 0 {
+				file = document
+			}
+			if _, err := os.Stat(filepath.Join(root, file)); err != nil {
 				t.Errorf("%s links to %s: %v", document, match[1], err)
+			} else if heading != "" && !slices.Contains(anchors(t, file), heading) {
+				t.Errorf("%s links to %s in %s, which has no such heading", document, heading, file)
 			}
 		}
 	}
+}
+
+// anchors returns what a link to a heading ends in, for all headings of a
+// document.
+func anchors(t *testing.T, document string) (found []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, match := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllSubmatch(text, -1) {
+		heading := strings.ReplaceAll(strings.ToLower(string(match[1])), " ", "-")
+		found = append(found, "#"+regexp.MustCompile(`[^\p{L}\p{N}_-]`).ReplaceAllLiteralString(heading, ""))
+	}
+	return found
 }
 
 // TestDocumentsGo runs the programs in the documents.
@@ -121,8 +171,10 @@ func TestDocumentsCommands(t *testing.T) {
 	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
 		t.Skip("builds and runs OPA: make test-slow runs it")
 	}
-	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("needs bash")
+	for _, program := range []string{"bash", "curl"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip("needs " + program)
+		}
 	}
 	release, err := NewRelease(t.Context(), root, "v0.0.1-check", io.Discard)
 	if err != nil {
@@ -149,8 +201,13 @@ func TestDocumentsCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, document := range executed {
-		for _, b := range blocks(t, document) {
-			if b.language != "sh" {
+		dir := root
+		if document == operating {
+			dir = operatingFolder(t)
+		}
+		all := blocks(t, document)
+		for i, b := range all {
+			if b.language != "sh" || b.mode == "client" {
 				continue
 			}
 			script := "set -euo pipefail\n" + strings.ReplaceAll(b.text, "path/to/opa", opaTree)
@@ -158,16 +215,18 @@ func TestDocumentsCommands(t *testing.T) {
 				start := time.Now()
 				switch b.mode {
 				case "":
-					if _, err := run(t.Context(), root, env, "bash", "-c", script); err != nil {
+					if _, err := run(t.Context(), dir, env, "bash", "-c", script); err != nil {
 						t.Fatal(err)
 					}
 				case "module":
+					// What it installs must not take the place of what the others use.
 					env := append(append([]string{}, env...), release.Env()...)
-					if _, err := run(t.Context(), module, append(env, "GOSUMDB=off"), "bash", "-c", script); err != nil {
+					env = append(env, "GOSUMDB=off", "GOBIN="+t.TempDir())
+					if _, err := run(t.Context(), module, env, "bash", "-c", script); err != nil {
 						t.Fatal(err)
 					}
 				case "server":
-					serve(t, env, script)
+					serve(t, dir, env, script, clients(all[i+1:]))
 				default:
 					t.Fatalf("there is no way %q to run a block", b.mode)
 				}
@@ -175,6 +234,45 @@ func TestDocumentsCommands(t *testing.T) {
 			})
 		}
 	}
+}
+
+// clients returns the scripts of mode client that come before all others.
+func clients(following []block) (scripts []string) {
+	for _, b := range following {
+		if b.language != "sh" {
+			continue
+		}
+		if b.mode != "client" {
+			break
+		}
+		scripts = append(scripts, "set -euo pipefail\n"+b.text)
+	}
+	return scripts
+}
+
+// operatingFolder returns a temporary folder with the examples and the files
+// that the document operating shows: the YAML blocks that begin with a name.
+func operatingFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join(root, "examples"))); err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for _, b := range blocks(t, operating) {
+		name := regexp.MustCompile(`^# (\S+\.yaml)\n`).FindStringSubmatch(b.text)
+		if b.language != "yaml" || name == nil {
+			continue
+		}
+		shown++
+		if err := os.WriteFile(filepath.Join(dir, name[1]), []byte(b.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if shown == 0 {
+		t.Fatalf("%s shows no file", operating)
+	}
+	return dir
 }
 
 // copyOPA copies OPA's source to a temporary folder.
@@ -197,11 +295,13 @@ func copyOPA(t *testing.T) string {
 	return target
 }
 
-var address = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+// address is that of a documented server, which is OPA's default if its command
+// names none.
+var address = regexp.MustCompile(`(127\.0\.0\.1|localhost):8181`)
 
-// serve runs a script that starts a server, on a free port in place of the one
-// that it names, and interrupts it once it answers.
-func serve(t *testing.T, env []string, script string) {
+// serve runs a script that starts a server, on a free port in place of its own.
+// Once it answers, serve runs the clients and interrupts the server.
+func serve(t *testing.T, dir string, env []string, script string, clients []string) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +311,7 @@ func serve(t *testing.T, env []string, script string) {
 		t.Fatal(err)
 	}
 	if !address.MatchString(script) {
-		t.Fatalf("no address in\n%s", script)
+		script = strings.TrimSpace(script) + " --addr " + free
 	}
 	script = address.ReplaceAllLiteralString(script, free)
 
@@ -219,7 +319,7 @@ func serve(t *testing.T, env []string, script string) {
 	// exec: the signal below is for the server, not for the shell.
 	script = regexp.MustCompile(`(?m)^regometer `).ReplaceAllString(script, "exec regometer ")
 	server := exec.CommandContext(t.Context(), "bash", "-c", script)
-	server.Dir, server.Stdout, server.Stderr = root, &output, &output
+	server.Dir, server.Stdout, server.Stderr = dir, &output, &output
 	server.Env = append(os.Environ(), env...)
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
@@ -236,6 +336,14 @@ func serve(t *testing.T, env []string, script string) {
 				answered = response.StatusCode == http.StatusOK
 				response.Body.Close()
 			}
+		}
+	}
+	for _, client := range clients {
+		client = address.ReplaceAllLiteralString(client, free)
+		if out, err := run(t.Context(), dir, env, "bash", "-c", client); err != nil {
+			t.Error(err)
+		} else {
+			t.Logf("%s\nprints\n%s", client, out)
 		}
 	}
 	if err := server.Process.Signal(os.Interrupt); err != nil {

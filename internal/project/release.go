@@ -210,7 +210,8 @@ func copyFiles(ctx context.Context, from, to string) error {
 }
 
 // Build builds all packages of all modules as published, installs the command
-// by its path and version, as users do, and has it print its version.
+// by its path and version, as users do, and has it print its version and build
+// OPA.
 func (r *Release) Build(ctx context.Context, progress io.Writer) error {
 	for _, m := range r.Modules {
 		fmt.Fprintf(progress, "building %s\n", m.Path)
@@ -230,6 +231,32 @@ func (r *Release) Build(ctx context.Context, progress io.Writer) error {
 	}
 	if !strings.Contains(out, r.Version) {
 		return fmt.Errorf("regometer version, installed as %s, prints\n%s", r.Version, out)
+	}
+	return r.buildOPA(ctx, bin, progress)
+}
+
+// buildOPA has the installed command in the folder bin build OPA. It has no
+// checkout to take the plugin from, but finds the modules of its own version.
+func (r *Release) buildOPA(ctx context.Context, bin string, progress io.Writer) error {
+	fmt.Fprintln(progress, "building OPA with the command that was installed: some minutes")
+	env := append(append([]string{}, r.env...), "REGOMETER_CACHE="+filepath.Join(r.temp, "cache"))
+	opa := filepath.Join(bin, "opa")
+	if _, err := run(ctx, r.temp, env, filepath.Join(bin, "regometer"), "build", "-o", opa); err != nil {
+		return err
+	}
+	// The plugin is in it if it complains of its configuration.
+	config := filepath.Join(r.temp, "config.yaml")
+	if err := os.WriteFile(config, []byte("plugins: {regometer: {no_such_key: 1}}\n"), 0o666); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute) // if it takes it, it serves
+	defer cancel()
+	_, err := run(ctx, r.temp, nil, opa, "run", "--server", "--addr", "127.0.0.1:0", "--config-file", config)
+	if err == nil {
+		return errors.New("the OPA that was built takes a wrong configuration of the plugin regometer")
+	}
+	if !strings.Contains(err.Error(), `unknown key "no_such_key"`) {
+		return fmt.Errorf("the OPA that was built has no plugin regometer: %w", err)
 	}
 	return nil
 }

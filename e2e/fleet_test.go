@@ -1,0 +1,166 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// A fleet is three servers with different work and two Prometheuses that have
+// scraped them: one stores native histograms, the other classic ones.
+type fleet struct {
+	servers         []*opa
+	native, classic *monitor
+
+	sent       map[[2]string]int // decisions by path and outcome
+	logged     *decisions
+	start, end time.Time // of the work
+	settled    time.Time // all of it is stored since then
+}
+
+const (
+	nativeRules  = root + "/dashboards/recording-rules.yaml"
+	classicRules = root + "/dashboards/recording-rules-classic.yaml"
+	alertRules   = root + "/dashboards/alerting-rules.yaml"
+)
+
+// TestFleet compares what Prometheus knows of a fleet with its decision logs,
+// and evaluates the dashboards and rules on it.
+func TestFleet(t *testing.T) {
+	endToEnd(t)
+	f := startFleet(t)
+	for name, test := range map[string]func(*testing.T, *fleet){
+		"totals":             testTotals,
+		"native histograms":  testNativeHistograms,
+		"quantiles":          testQuantiles,
+		"classic histograms": testClassicHistograms,
+		"self times":         testSelfTimes,
+		"dashboards":         testDashboards,
+		"rules":              testRules,
+		"promtool":           testPromtool,
+		"pictures":           testPictures,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, f) })
+	}
+}
+
+func startFleet(t *testing.T) *fleet {
+	t.Helper()
+	control := startControl(t)
+	// Each decision log loses events in its own way, so that all of OPA's series
+	// about them have data.
+	reporting := func(limits map[string]any) map[string]any {
+		r := map[string]any{"min_delay_seconds": 1, "max_delay_seconds": 2}
+		maps.Copy(r, limits)
+		return map[string]any{"service": "control", "resource": "logs", "reporting": r}
+	}
+	members := []struct {
+		name      string
+		work      workload
+		clients   int
+		perSecond float64
+		logs      map[string]any
+	}{
+		{"gateway", gateway, 4, 20, reporting(map[string]any{"buffer_type": "event", "buffer_size_limit_events": 10})},
+		{"search", search, 2, 8, reporting(map[string]any{"buffer_type": "size", "upload_size_limit_bytes": 1000, "buffer_size_limit_bytes": 1500})},
+		{"calls", calls, 3, 10, reporting(map[string]any{"buffer_type": "event", "max_decisions_per_second": 5, "upload_size_limit_bytes": 100})},
+	}
+	f := &fleet{sent: map[[2]string]int{}}
+	targets := map[string]string{}
+	for _, m := range members {
+		s := startOPA(t, m.name, control.config(m.logs))
+		f.servers = append(f.servers, s)
+		targets[m.name] = s.address
+	}
+	f.native = startMonitor(t, targets, monitorOptions{rules: []string{nativeRules, alertRules}})
+	f.classic = startMonitor(t, targets, monitorOptions{rules: []string{classicRules, alertRules}, classic: true})
+	f.native.settle(t)
+	f.classic.settle(t)
+
+	duration := long(40*time.Second, 15*time.Second)
+	if *update {
+		duration = 3 * time.Minute
+	}
+	f.start = time.Now()
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for i, m := range members {
+		all.Go(func() {
+			sent := f.servers[i].run(t, m.work, duration, m.clients, m.perSecond)
+			mu.Lock()
+			defer mu.Unlock()
+			for decision, n := range sent {
+				f.sent[decision] += n
+			}
+		})
+	}
+	time.Sleep(duration / 2)
+	control.activate(t, "two")
+	all.Wait()
+	f.end = time.Now()
+	f.settled = f.native.settle(t)
+	if at := f.classic.settle(t); at.After(f.settled) {
+		f.settled = at
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	f.logged = readDecisions(t, f.servers...)
+	return f
+}
+
+// testTotals compares counts, which are exact.
+func testTotals(t *testing.T, f *fleet) {
+	for _, m := range []*monitor{f.native, f.classic} {
+		got := map[[2]string]int{}
+		for _, s := range m.vector(t, "sum by (path, outcome) (opa_decisions_total) > 0", f.settled) {
+			got[[2]string{s.Metric.Get("path"), s.Metric.Get("outcome")}] = int(s.F)
+		}
+		if !maps.Equal(got, f.sent) {
+			t.Errorf("decisions by path and outcome: %v\nwant %v", got, f.sent)
+		}
+		for query, want := range map[string]map[string]uint64{
+			"sum by (event) (opa_decision_events_total)": f.logged.events,
+			"sum by (stage) (opa_decision_stage_unfinished_total) > 0": func() map[string]uint64 {
+				m := map[string]uint64{}
+				for stage, n := range f.logged.unfinished {
+					m[stage] = uint64(n)
+				}
+				return m
+			}(),
+		} {
+			got := map[string]uint64{}
+			for _, s := range m.vector(t, query, f.settled) {
+				s.Metric.Range(func(l labels.Label) { got[l.Value] = uint64(s.F) })
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("%s: %v\nwant %v", query, got, want)
+			}
+		}
+		for _, query := range []string{"sum(opa_decision_label_overflow_total)", "sum(opa_decision_values_invalid_total)", "sum(opa_decision_plugin_failures_total)"} {
+			if n := m.number(t, query, f.settled); n != 0 {
+				t.Errorf("%s is %v", query, n)
+			}
+		}
+	}
+}
+
+// testSelfTimes: within the handler nothing is counted twice or left out.
+func testSelfTimes(t *testing.T, f *fleet) {
+	for path := range map[string]bool{"authz/allow": true, "catalog/matches": true, "directory/on_call": true, "other": true} {
+		var want float64
+		for _, ns := range f.logged.durations[stage{path, "server_handler"}] {
+			want += float64(ns) / 1e9
+		}
+		got := f.native.number(t, `sum(opa_decision_stage_self_seconds_total{path="`+path+`"})`, f.settled)
+		if ratio := got / want; !(ratio > 0.999 && ratio < 1.001) {
+			t.Errorf("the self times of %s add up to %v s, its handler's time is %v s", path, got, want)
+		}
+	}
+}
