@@ -116,8 +116,11 @@ func (s *store) number(kind Kind, name string) *cell {
 	want := distinction(kind, name)
 	for i := range s.names {
 		n := inlineName(s.names[i].Load())
-		if n&^(1<<idBits-1) == want && sameName(s.descriptor(i, n).name, name) {
-			return &s.cells[i]
+		if n&^(1<<idBits-1) == want {
+			known := s.descriptor(i, n).name
+			if sameTiny(known, name) || sameName(known, name) {
+				return &s.cells[i]
+			}
 		}
 		if n == 0 {
 			return s.append(kind, name, want, i)

@@ -1,20 +1,32 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !purego
+//go:build !purego && (386 || amd64 || arm64 || loong64 || ppc64 || ppc64le || s390x)
 
 package metrics
 
 import "unsafe"
 
-// The package's only unsafe code. With the build tag purego, the file
-// unsafe_purego.go takes its place.
+// The package's only unsafe code. With the build tag purego, and where words
+// cannot be read from any address, the file unsafe_purego.go takes its place.
 
-// sameName reports whether a == b. It takes equal constants for equal by
-// their address, without the call that comparing their bytes would be: the
-// linker keeps one copy of each.
+// sameName reports whether a == b, for most names without the call that
+// comparing strings is. It takes equal constants for equal by their address,
+// since the linker keeps one copy of each, and compares names of 8 to 16 bytes
+// as two words, which overlap.
 func sameName(a, b string) bool {
-	return len(a) == len(b) && (unsafe.StringData(a) == unsafe.StringData(b) || a == b)
+	n := len(a)
+	if n != len(b) {
+		return false
+	}
+	p, q := unsafe.Pointer(unsafe.StringData(a)), unsafe.Pointer(unsafe.StringData(b))
+	if p == q {
+		return true
+	}
+	if 8 <= n && n <= 16 {
+		return *(*uint64)(p) == *(*uint64)(q) && *(*uint64)(unsafe.Add(p, n-8)) == *(*uint64)(unsafe.Add(q, n-8))
+	}
+	return a == b
 }
 
 // byAddress finds the descriptors of the names that OPA records by the address

@@ -11,15 +11,26 @@ import (
 	"testing"
 )
 
+// Names that differ in one byte, of every length that is compared in its own
+// way, and in length alone.
 func TestSameName(t *testing.T) {
-	names := []string{"", "a", "b", "ab", "ba", "abc", "abd", "xbc", "axc", RegoQueryEval, RegoQueryParse, RegoInputParse}
+	names := []string{"", RegoQueryEval, RegoQueryParse, RegoInputParse}
+	for n := 1; n <= 40; n++ {
+		plain := strings.Repeat("x", n)
+		names = append(names, plain)
+		for i := range n {
+			names = append(names, plain[:i]+"y"+plain[i+1:])
+		}
+	}
 	for i, a := range names {
 		for j, b := range names {
-			if got := sameName(a, strings.Clone(b)); got != (i == j) {
-				t.Errorf("sameName(%q, %q) = %v", a, b, got)
-			}
-			if got := sameName(a, b); got != (i == j) {
-				t.Errorf("sameName(%q, %q) = %v", a, b, got)
+			for _, b := range []string{b, strings.Clone(b), (b + "x")[:len(b)]} {
+				if got := sameName(a, b); got != (i == j) {
+					t.Errorf("sameName(%q, %q) = %v", a, b, got)
+				}
+				if got := sameTiny(a, b); got != (i == j && 1 <= len(a) && len(a) <= 3) {
+					t.Errorf("sameTiny(%q, %q) = %v", a, b, got)
+				}
 			}
 		}
 	}

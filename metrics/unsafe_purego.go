@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build purego
+//go:build purego || !(386 || amd64 || arm64 || loong64 || ppc64 || ppc64le || s390x)
 
 package metrics
 
