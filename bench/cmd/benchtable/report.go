@@ -351,8 +351,8 @@ How to read it:
 				part, c["date"], c["cpu"], c["cpus"], c["goos"], c["goarch"], c["go"], c["opa"], c["command"])
 		}
 	}
-	if most := r.unrest(); most > restless {
-		fmt.Fprintf(&b, "\n**The machine was busy with other work: the same code took up to %s times as long in one run as in another. Times on this\npage say little; bytes and allocations hold.**\n", number(most))
+	for _, u := range r.unrest() {
+		fmt.Fprintf(&b, "\n**While the %s figures were taken, the machine was busy with other work: the same code took up to %s times as long\nin one run as in another. Their times say little; bytes and allocations hold.**\n", u.part, number(u.most))
 	}
 	if r.measured("metrics") {
 		b.WriteString("\n## The package\n\n![Time of Regometer by OPA's, by case](performance/ratios.svg)\n")
@@ -383,25 +383,31 @@ How to read it:
 // the page warns of it.
 const restless = 1.5
 
-// unrest returns by how much the time of code that does not depend on either
-// side varied: that of four clock readings, and of the decision without
-// metrics.
-func (r report) unrest() float64 {
-	most := 1.0
+// An unrest is by how much the time of the same code varied in a part.
+type unrest struct {
+	part string
+	most float64
+}
+
+// unrest returns the parts in which code that does not depend on either side
+// varied by more than restless: four clock readings, the decision without
+// metrics, going over a map.
+func (r report) unrest() (found []unrest) {
 	for _, k := range []struct {
 		part string
 		key  key
 	}{
 		{"metrics", key{"case=timer_restart/goroutines=1", "floor"}},
 		{"embedded", key{"case=noop", "opa"}},
+		{"stages", key{"Add/form=map/goroutines=1", "map"}},
 	} {
 		samples := r.parts[k.part].samples[k.key]
 		s := spreadOf(len(samples), func(run int) float64 { return samples[run][nanoseconds] })
-		if s.least > 0 {
-			most = max(most, s.most/s.least)
+		if s.least > 0 && s.most > restless*s.least {
+			found = append(found, unrest{k.part, s.most / s.least})
 		}
 	}
-	return most
+	return found
 }
 
 // number writes a ratio with as many digits as say something.
