@@ -3,11 +3,7 @@
 
 package prom
 
-import (
-	"cmp"
-
-	"github.com/regometer/regometer/rollup"
-)
+import "github.com/regometer/regometer/rollup"
 
 // MaxSeries returns how many series a text scrape of a Collector with these options can have at most, over a rollup
 // with these limits, whatever its clients send. With the defaults of both it is below 2,000. A scrape of native
@@ -15,7 +11,7 @@ import (
 //
 // How many there are now is the metric <namespace>_decision_metric_series.
 func MaxSeries(l rollup.Limits, o Options) int {
-	l = withDefaults(l)
+	l = l.WithDefaults()
 	buckets := len(o.ClassicBuckets)
 	if o.ClassicBuckets == nil {
 		buckets = len(defaultClassicExponents)
@@ -31,14 +27,3 @@ func MaxSeries(l rollup.Limits, o Options) int {
 // textSeries returns how many series a histogram of so many classic buckets has in text: the buckets, that of +Inf, the
 // sum and the count.
 func textSeries(buckets int) int { return buckets + 3 }
-
-// withDefaults puts in what rollup takes for a zero field.
-func withDefaults(l rollup.Limits) rollup.Limits {
-	return rollup.Limits{
-		Paths:      cmp.Or(l.Paths, 50),
-		Stages:     cmp.Or(l.Stages, 16),
-		Counters:   cmp.Or(l.Counters, 16),
-		Histograms: cmp.Or(l.Histograms, 100),
-		Events:     cmp.Or(l.Events, 200),
-	}
-}

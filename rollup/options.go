@@ -3,7 +3,10 @@
 
 package rollup
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Other is the label of what has no label of its own.
 const Other = "other"
@@ -34,34 +37,45 @@ type Limits struct {
 	Events     int // totals of a counter and a path each, those of path Other included: 200; at least Counters+1
 }
 
-func (l Limits) withDefaults() (Limits, error) {
+var defaultLimits = Limits{Paths: 50, Stages: 16, Counters: 16, Histograms: 100, Events: 200}
+
+// WithDefaults returns the limits that hold: l, with the defaults in the place
+// of zeros.
+func (l Limits) WithDefaults() Limits {
+	return Limits{
+		Paths:      cmp.Or(l.Paths, defaultLimits.Paths),
+		Stages:     cmp.Or(l.Stages, defaultLimits.Stages),
+		Counters:   cmp.Or(l.Counters, defaultLimits.Counters),
+		Histograms: cmp.Or(l.Histograms, defaultLimits.Histograms),
+		Events:     cmp.Or(l.Events, defaultLimits.Events),
+	}
+}
+
+// check is called with limits that hold.
+func (l Limits) check() error {
 	for _, f := range [...]struct {
-		name     string
-		value    *int
-		fallback int
+		name            string
+		value, fallback int
 	}{
-		{"Paths", &l.Paths, 50},
-		{"Stages", &l.Stages, 16},
-		{"Counters", &l.Counters, 16},
-		{"Histograms", &l.Histograms, 100},
-		{"Events", &l.Events, 200},
+		{"Paths", l.Paths, defaultLimits.Paths},
+		{"Stages", l.Stages, defaultLimits.Stages},
+		{"Counters", l.Counters, defaultLimits.Counters},
+		{"Histograms", l.Histograms, defaultLimits.Histograms},
+		{"Events", l.Events, defaultLimits.Events},
 	} {
-		if *f.value < 0 {
-			return l, fmt.Errorf("rollup: Limits.%s is %d: it must be 0, which stands for %d, or positive",
-				f.name, *f.value, f.fallback)
-		}
-		if *f.value == 0 {
-			*f.value = f.fallback
+		if f.value < 0 {
+			return fmt.Errorf("rollup: Limits.%s is %d: it must be 0, which stands for %d, or positive",
+				f.name, f.value, f.fallback)
 		}
 	}
 	// Written so that Stages+1 cannot overflow.
 	if l.Histograms <= l.Stages {
-		return l, tooFew("Histograms", l.Histograms, "Stages", l.Stages)
+		return tooFew("Histograms", l.Histograms, "Stages", l.Stages)
 	}
 	if l.Events <= l.Counters {
-		return l, tooFew("Events", l.Events, "Counters", l.Counters)
+		return tooFew("Events", l.Events, "Counters", l.Counters)
 	}
-	return l, nil
+	return nil
 }
 
 func tooFew(name string, value int, of string, n int) error {

@@ -32,8 +32,8 @@ type Rollup struct {
 
 // New returns an empty rollup, or an error that names the option that is wrong.
 func New(o Options) (*Rollup, error) {
-	limits, err := o.Limits.withDefaults()
-	if err != nil {
+	limits := o.Limits.WithDefaults()
+	if err := limits.check(); err != nil {
 		return nil, err
 	}
 	stages, err := newStageTable(o.Stages)
