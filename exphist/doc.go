@@ -22,6 +22,17 @@
 // rises again. The schema depends on the range of the values alone, not on their
 // order, and so histograms may be merged in any order.
 //
+// # Explicit bounds
+//
+// Layout.Bounds are up to 100 more bounds, any integers: Prometheus' classic
+// buckets and OpenTelemetry's explicit bounds. For each of them,
+// Snapshot.CountAtMost says exactly how many values are at most that, whatever
+// the schema, and from the same recordings as all else in the snapshot. Only
+// histograms of equal bounds can be merged; Snapshot.Rebound helps where they
+// have changed.
+//
+// # Sums and counts
+//
 // Sums are exact, as 128-bit numbers. Counts are modulo 2^64, and no sum can
 // overflow before its count does.
 //
@@ -36,6 +47,10 @@
 // buckets that are wider than 2^29: at schema 5, values above 24 s in
 // nanoseconds.
 //
+// A bucket that explicit bounds cut has a word for each part. So recording is one
+// atomic addition there too, and no word has values on both sides of a bound: to
+// count by bounds is to add up the words in another way.
+//
 // A snapshot takes no lock. It copies the histogram, and does so again if more
 // than such additions happened meanwhile.
 //
@@ -47,8 +62,8 @@
 //
 // The memory of a histogram follows its values. After 10,000 log-normal
 // latencies it is 0.5 to 1.1 KB with the default layout, whatever their spread,
-// and it never exceeds 12 KB. It is bounded by two words for each of MaxBuckets
-// and a little more. All histograms of a unit and a schema share a table of 8 bytes for
+// also with a dozen explicit bounds, and it never exceeds 12 KB. It is bounded by
+// two words for each of MaxBuckets and each bound, and a little more. All histograms of a unit and a schema share a table of 8 bytes for
 // each bucket that an int64 can be in: 17 KB for schema 5, 134 KB for schema 8.
 // It is made when the first of them is.
 package exphist

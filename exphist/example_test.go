@@ -55,3 +55,31 @@ func ExampleHistogram_Merge() {
 	// 513 to 1024: 1
 	// 1025 to 2048: 1
 }
+
+func ExampleSnapshot_CountAtMost() {
+	bounds, err := exphist.NewBounds(1_000_000, 250_000_000, 1_000_000_000)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	layout := exphist.DefaultLayout(exphist.Nanosecond)
+	layout.Bounds = bounds
+	h, err := exphist.NewLayout(layout)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for ms := range 1000 {
+		h.Record(int64(time.Duration(ms+1) * time.Millisecond))
+	}
+
+	var s exphist.Snapshot
+	h.Snapshot(&s)
+	for i := range bounds.Len() {
+		fmt.Println(s.CountAtMost(i), "at most", time.Duration(bounds.At(i)))
+	}
+	// Output:
+	// 1 at most 1ms
+	// 250 at most 250ms
+	// 1000 at most 1s
+}

@@ -33,6 +33,15 @@ type Histogram struct {
 
 	zeros, negatives atomic.Uint64
 
+	// classes counts by explicit bounds what state.counts counts by buckets: how
+	// many of these values are above the bound before and at most this one. What is
+	// above all of them is in none.
+	//
+	// It counts no zeros, which belong to the first class. Of a snapshot that was
+	// merged, not all zeros need be counted by these bounds; but zeros counts them,
+	// and so the first class is, modulo 2^64, less by as many.
+	classes []atomic.Uint64
+
 	layout Layout // with the schema as made
 }
 
@@ -57,7 +66,7 @@ func NewLayout(l Layout) (*Histogram, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	h := &Histogram{layout: l, grid: gridOf(l.Unit, l.Schema)}
+	h := &Histogram{layout: l, grid: gridOf(l.Unit, l.Schema), classes: make([]atomic.Uint64, l.Bounds.Len())}
 	h.least.Store(math.MaxInt64)
 	h.state.Store(&state{shift: uint(max(-l.Schema, 0))})
 	return h, nil
@@ -77,8 +86,12 @@ func (h *Histogram) Record(n int64) {
 		if slot >= uint(len(s.hot.words)) {
 			break
 		}
+		to := &s.hot.words[slot]
+		if s.hot.cuts.cut(slot) {
+			to = s.word(int(slot), n, g, h.layout.Bounds)
+		}
 		excess := uint64(n - g.lower[bucket<<shift])
-		word := s.hot.words[slot].Add(countOne + excess)
+		word := to.Add(countOne + excess)
 		if word&(dead|countFull) == 0 {
 			return
 		}
@@ -105,6 +118,7 @@ func (h *Histogram) recordCold(n int64) {
 	defer h.unlock()
 	h.include(n, n)
 	h.addSum(uint128{0, uint64(n)})
+	h.addClass(h.layout.Bounds.class(n), 1)
 	bucket := h.grid.position(n) >> h.state.Load().shift
 	if h.addCount(bucket, 1) >= warm {
 		h.heat(bucket)
@@ -118,7 +132,7 @@ func (h *Histogram) empty(n int64) {
 	s := h.state.Load()
 	slot := h.grid.position(n)>>s.shift - s.hot.first
 	if slot >= 0 && slot < len(s.hot.words) {
-		h.take(s, slot, 0)
+		h.take(s, s.word(slot, n, h.grid, h.layout.Bounds), n, 0)
 	}
 }
 
@@ -133,7 +147,8 @@ func (h *Histogram) unlock() {
 }
 
 // Snapshot copies what was recorded into s, whose memory is used again. Count,
-// sum, minimum, maximum and buckets are those of the same recordings.
+// sum, minimum, maximum, buckets and the counts at most the bounds are those of
+// the same recordings.
 //
 // It takes no lock, and nobody who records waits for it; unless a thousand tries
 // each met a change other than an addition to a bucket with many values. Then it
@@ -165,9 +180,23 @@ func (h *Histogram) copyTo(s *Snapshot) {
 	s.layout.Schema = int(h.grid.schema) - int(state.shift)
 	s.zeros, s.negatives = h.zeros.Load(), h.negatives.Load()
 	s.count = s.zeros
-	if s.most = h.most.Load(); s.most == 0 {
-		return
+	s.clearAtMost()
+	for class := range h.classes {
+		s.atMost[class] = h.classes[class].Load()
 	}
+	if s.most = h.most.Load(); s.most != 0 {
+		h.copyBuckets(s, state)
+	}
+	below := s.zeros
+	for class := range s.atMost { // from how many there are in each
+		below += s.atMost[class]
+		s.atMost[class] = below
+	}
+}
+
+// copyBuckets copies all that concerns positive values. It leaves the counts by
+// class in s.atMost.
+func (h *Histogram) copyBuckets(s *Snapshot, state *state) {
 	s.least = h.least.Load()
 	s.sum = uint128{h.sumHi.Load(), h.sumLo.Load()}
 
@@ -179,14 +208,34 @@ func (h *Histogram) copyTo(s *Snapshot) {
 	s.first = (low + h.grid.base>>state.shift) + 1
 	s.counts = slices.Grow(s.counts, high-low+1)[:high-low+1]
 	state.counts.copyTo(s.counts, low-state.first)
-	for slot := range state.hot.words {
-		bucket := state.hot.first + slot
+
+	count := func(word *atomic.Uint64, bucket int) uint64 {
 		if bucket < low || bucket > high {
-			continue // nothing is counted there, or nonsense
+			return 0 // nothing is counted there, or nonsense
 		}
-		n, sum := state.hot.load(slot, h.grid, state.shift)
+		n, sum := state.decode(word.Load(), bucket, h.grid)
 		s.counts[bucket-low] += n
 		s.sum = s.sum.plus(sum)
+		return n
+	}
+	bounds := h.layout.Bounds.list()
+	class, inClass := 0, uint64(0)
+	for slot := range state.hot.words {
+		bucket := state.hot.first + slot
+		for class < len(bounds) && bounds[class] < h.grid.lower[(bucket+1)<<state.shift] {
+			s.atMost[class] += inClass
+			class, inClass = class+1, 0
+		}
+		inClass += count(&state.hot.words[slot], bucket)
+	}
+	if class < len(bounds) {
+		s.atMost[class] += inClass
+	}
+	if c := state.hot.cuts; c != nil {
+		for i := range c.words {
+			class := c.first + i
+			s.atMost[class] += count(&c.words[i], h.grid.position(bounds[class])>>state.shift)
+		}
 	}
 	for _, n := range s.counts {
 		s.count += n

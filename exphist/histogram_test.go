@@ -9,6 +9,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,31 +29,61 @@ func TestRecord(t *testing.T) {
 // A hot word has to be emptied before its count or its sum overflows.
 func TestRecordManyOfOneBucket(t *testing.T) {
 	t.Parallel()
-	l := DefaultLayout(Nanosecond)
-	for _, n := range []int64{
-		1,              // no excess
-		1_000_000_000,  // a bucket of 20 ms
-		24_000_000_000, // about the widest with a hot word
-		1_000_000_000_000,
-		1 << 50,
-		math.MaxInt64,
+	fine := DefaultLayout(Nanosecond)
+	coarse := Layout{Unit: Integer, Schema: 0, MaxBuckets: 640}
+	coarsest := Layout{Unit: Integer, Schema: MinSchema, MaxBuckets: 640}
+	for _, test := range []struct {
+		layout Layout
+		n      int64
+		hot    bool
+	}{
+		{fine, 1, true},              // no excess
+		{fine, 1_000_000_000, true},  // a bucket of 20 ms
+		{fine, 24_000_000_000, true}, // about the widest with a hot word
+		{fine, 1_000_000_000_000, false},
+		{fine, 1 << 50, false},
+		{fine, math.MaxInt64, false},
+		{coarse, 1 << 30, true}, // exactly the widest: 2^29
+		{coarse, 1 << 31, false},
+		{coarsest, 1 << 16, true},
+		{coarsest, 1 << 32, false},
+		{coarsest, math.MaxInt64, false},
 	} {
-		n = l.bucket((&Snapshot{layout: l}).index(n)).High // the greatest excess
-		const times = 140_000                              // more than a word can count
-		h := newHistogram(t, l)
-		for range times {
-			h.Record(n)
-		}
-		s := snapshot(h)
-		want, one := snapshotOf(l, nil), snapshotOf(l, []int64{n})
-		for bit := range 18 { // times·one by doubling
-			if times>>bit&1 == 1 {
-				mustMerge(t, want, one)
+		l := test.layout
+		b := l.bucket((&Snapshot{layout: l}).index(test.n))
+		n := b.High // the greatest excess
+		for _, bounds := range []*Bounds{nil, newBounds(t, max(n-1, 1)), newBounds(t, slices.Compact([]int64{max(n-2, 1), max(n-1, 1), n})...)} {
+			l.Bounds = bounds
+			for n := n; n >= max(b.Low, b.High-1); n-- { // above the bound, and it
+				const times = 140_000 // more than a word can count
+				h := newHistogram(t, l)
+				for range times {
+					h.Record(n)
+				}
+				if _, hot := h.hotWord(n); hot != test.hot {
+					t.Errorf("%d in %+v: it has a hot word: %t, want %t", n, l, hot, test.hot)
+				}
+				want, one := snapshotOf(l, nil), snapshotOf(l, []int64{n})
+				for bit := range 18 { // times·one by doubling
+					if times>>bit&1 == 1 {
+						mustMerge(t, want, one)
+					}
+					mustMerge(t, one, one)
+				}
+				mustEqual(t, fmt.Sprintf("%d in %+v", n, l), snapshot(h), want)
 			}
-			mustMerge(t, one, one)
 		}
-		mustEqual(t, fmt.Sprint(n), s, want)
 	}
+}
+
+// hotWord returns the hot word that counts n, if there is one.
+func (h *Histogram) hotWord(n int64) (*atomic.Uint64, bool) {
+	s := h.state.Load()
+	slot := h.grid.position(n)>>s.shift - s.hot.first
+	if slot < 0 || slot >= len(s.hot.words) {
+		return nil, false
+	}
+	return s.word(slot, n, h.grid, h.layout.Bounds), true
 }
 
 // Every word of a histogram that grows, is reduced, is merged into and is read
@@ -73,7 +104,7 @@ func TestRecordConcurrently(t *testing.T) {
 	for _, maxBuckets := range []int{30, 640, 10_000} {
 		t.Run(fmt.Sprintf("MaxBuckets=%d", maxBuckets), func(t *testing.T) {
 			t.Parallel()
-			l := Layout{Nanosecond, 5, maxBuckets}
+			l := Layout{Unit: Nanosecond, Schema: 5, MaxBuckets: maxBuckets, Bounds: decades(t)}
 			h := newHistogram(t, l)
 			var all []int64
 			var recorders, readers sync.WaitGroup
@@ -99,9 +130,11 @@ func TestRecordConcurrently(t *testing.T) {
 			}
 			readers.Go(func() {
 				var s Snapshot
+				byBounds := make([]uint64, l.Bounds.Len())
 				for before := uint64(0); !done.Load(); before = s.Count() {
 					h.Snapshot(&s)
 					checkConsistent(t, &s)
+					checkGrown(t, &s, byBounds)
 					if s.Count() < before {
 						t.Errorf("count fell from %d to %d", before, s.Count())
 					}
@@ -139,6 +172,25 @@ func checkConsistent(t *testing.T, s *Snapshot) {
 	if len(counts) > s.Layout().MaxBuckets {
 		t.Errorf("%d buckets, at most %d are allowed", len(counts), s.Layout().MaxBuckets)
 	}
+	for i := range s.Layout().Bounds.Len() {
+		bound := s.Layout().Bounds.At(i)
+		least, most := s.Zeros(), s.Zeros()
+		for b := range s.All() {
+			if b.High <= bound {
+				least += b.Count
+			}
+			if b.Low <= bound {
+				most += b.Count
+			}
+		}
+		n := s.CountAtMost(i)
+		if n < least || n > most {
+			t.Errorf("%d values are at most %d, by the buckets from %d to %d", n, bound, least, most)
+		}
+		if i > 0 && n < s.CountAtMost(i-1) {
+			t.Errorf("%d values are at most %d, but %d at most %d", n, bound, s.CountAtMost(i-1), s.Layout().Bounds.At(i-1))
+		}
+	}
 	if len(counts) == 0 {
 		return
 	}
@@ -161,7 +213,7 @@ func TestRecordWhileHotWordsAreReplaced(t *testing.T) {
 		values[i] = 1 << (i % 2 * 30 * i / each) * int64(1+i%3) // a hot word, and one beyond the others
 	}
 	for range 20 {
-		l := Layout{Nanosecond, 5, 1000}
+		l := Layout{Unit: Nanosecond, Schema: 5, MaxBuckets: 1000, Bounds: newBounds(t, 1, 1<<30+1, 3<<30)}
 		h := newHistogram(t, l)
 		var all []int64
 		var wg sync.WaitGroup
@@ -182,11 +234,19 @@ func TestRecordWhileHotWordsAreReplaced(t *testing.T) {
 // records again.
 func TestRecordOnADeadWord(t *testing.T) {
 	t.Parallel()
-	h := New(Nanosecond)
+	plain, cut := DefaultLayout(Nanosecond), DefaultLayout(Nanosecond)
+	cut.Bounds = newBounds(t, 999, 1000) // beside the word of the bucket
+	for _, l := range []Layout{plain, cut} {
+		t.Run(fmt.Sprintf("bounds=%d", l.Bounds.Len()), func(t *testing.T) { testDeadWord(t, newHistogram(t, l)) })
+	}
+}
+
+func testDeadWord(t *testing.T, h *Histogram) {
 	for range 2 * warm {
 		h.Record(1000)
 	}
 	old := h.state.Load()
+	word, _ := h.hotWord(1000)
 	for range 2 * warm {
 		h.Record(1_000_000)
 	}
@@ -197,7 +257,9 @@ func TestRecordOnADeadWord(t *testing.T) {
 		}
 	}
 
-	word := &old.hot.words[h.grid.position(1000)-old.hot.first]
+	if word.Load() != dead {
+		t.Fatalf("the old word of 1000 is %#x, not dead", word.Load())
+	}
 	for range 100 {
 		before := snapshot(h).Count()
 		word.Store(dead)
@@ -212,9 +274,11 @@ func TestRecordOnADeadWord(t *testing.T) {
 		if word.Load()&dead == 0 {
 			continue // so many additions before this goroutine ran again that the word is not dead any more
 		}
-		if n := snapshot(h).Count(); n != before+1 {
-			t.Errorf("count is %d, want %d", n, before+1)
+		s := snapshot(h)
+		if s.Count() != before+1 {
+			t.Errorf("count is %d, want %d", s.Count(), before+1)
 		}
+		checkConsistent(t, s)
 		return
 	}
 	t.Skip("the machine is too busy")
@@ -328,8 +392,14 @@ func TestNewPanicsWithoutUnit(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
+	for _, l := range []Layout{DefaultLayout(Nanosecond), bounded(t)} {
+		t.Run(fmt.Sprintf("bounds=%d", l.Bounds.Len()), func(t *testing.T) { testAllocations(t, l) })
+	}
+}
+
+func testAllocations(t *testing.T, l Layout) {
 	values := logNormals(1, 4096, 1)
-	h := New(Nanosecond)
+	h := newHistogram(t, l)
 	for range 2 * warm {
 		for _, n := range values {
 			h.Record(n)
@@ -338,9 +408,9 @@ func TestAllocations(t *testing.T) {
 	var s Snapshot
 	h.Snapshot(&s)
 	quantiles := make([]float64, 0, 7)
-	other := New(Nanosecond)
+	other := newHistogram(t, l)
 	falling := int64(1 << 32)
-	falls := New(Nanosecond)
+	falls := newHistogram(t, l)
 	for range 2 * warm {
 		falls.Record(falling)
 	}
@@ -361,6 +431,11 @@ func TestAllocations(t *testing.T) {
 			for range warm {
 				falling--
 				falls.Record(falling)
+			}
+		},
+		"Record of as many as fill a hot word": func() {
+			for range 70_000 {
+				h.Record(500_000) // a bound
 			}
 		},
 		"Snapshot":        func() { h.Snapshot(&s) },
@@ -402,18 +477,23 @@ func TestMemory(t *testing.T) {
 		t.Skip("memory is not that of a usual build")
 	}
 	New(Nanosecond) // what all share
+	t.Run("bounds=none", func(t *testing.T) { testMemory(t, DefaultLayout(Nanosecond), 1024) })
+	t.Run("bounds=11", func(t *testing.T) { testMemory(t, bounded(t), 1280) })
+}
+
+func testMemory(t *testing.T, l Layout, most uint64) {
 	for _, sigma := range []float64{0.1, 0.25, 0.5, 0.75, 1, 1.5} {
 		values := logNormals(1, 10_000, sigma)
-		each := heapOf(func() *Histogram { return newHistogram(t, DefaultLayout(Nanosecond), values...) })
+		each := heapOf(func() *Histogram { return newHistogram(t, l, values...) })
 		runtime.KeepAlive(values)
 		t.Logf("10,000 latencies, σ = %v: %d bytes", sigma, each)
-		if each > 1024 {
-			t.Errorf("10,000 latencies, σ = %v: %d bytes, at most 1024 are allowed", sigma, each)
+		if each > most {
+			t.Errorf("10,000 latencies, σ = %v: %d bytes, at most %d are allowed", sigma, each, most)
 		}
 	}
 
 	// Each of 640 buckets has a count above 32 bits, and a hot word.
-	full := snapshotOf(DefaultLayout(Nanosecond), nil)
+	full := snapshotOf(l, nil)
 	for i := range full.layout.MaxBuckets {
 		b := full.layout.bucket(full.index(1000) + i)
 		one := snapshotOf(full.layout, []int64{b.High})
@@ -423,7 +503,7 @@ func TestMemory(t *testing.T) {
 		mustMerge(t, full, one)
 	}
 	each := heapOf(func() *Histogram {
-		h := newHistogram(t, DefaultLayout(Nanosecond))
+		h := newHistogram(t, l)
 		if err := h.Merge(full); err != nil {
 			t.Fatal(err)
 		}

@@ -31,21 +31,67 @@ const (
 	maxHotWidth = 1 << (sumBits - countBits)
 )
 
-// hot are the hot words of contiguous buckets. shift and g, in its methods, are
-// those of its state and histogram.
+// hot are the hot words of contiguous buckets.
 type hot struct {
 	first int // the first word's bucket, as state numbers them
 	words []atomic.Uint64
+	cuts  *cuts // nil if no explicit bound cuts one of these buckets
 }
 
-// load returns the count and the sum of the values counted in a word.
-func (t hot) load(slot int, g *grid, shift uint) (count uint64, sum uint128) {
-	return t.decode(slot, t.words[slot].Load(), g, shift)
+// cuts are further hot words, for the buckets that explicit bounds cut. Each is a
+// bound's, and counts those values of the bucket that are at most this bound and
+// above the one before; the bucket's own word counts those above all its bounds.
+// So all values of a hot word are in one bucket and in one class, and a value is
+// in one word only: counts by bucket, counts by class and the sum cannot differ
+// in what they count.
+type cuts struct {
+	buckets []uint64 // a bit for each of hot.words: the bucket is cut
+	first   int      // the first word's bound; some words may be of bounds that cut nothing
+	words   []atomic.Uint64
 }
 
-// decode returns what a word says.
-func (t hot) decode(slot int, word uint64, g *grid, shift uint) (count uint64, sum uint128) {
+// cut says whether explicit bounds cut the bucket of a word.
+func (c *cuts) cut(slot uint) bool {
+	return c != nil && c.buckets[slot/64]>>(slot%64)&1 != 0
+}
+
+// newCuts returns empty words for those of n buckets from first on that bounds
+// cut: a bound does not if it is the greatest value of its bucket.
+func newCuts(b *Bounds, g *grid, shift uint, first, n int) *cuts {
+	var c *cuts
+	var last int
+	for i, bound := range b.list() {
+		bucket := g.position(bound) >> shift
+		slot := bucket - first
+		if slot < 0 || slot >= n || bound == g.lower[(bucket+1)<<shift] {
+			continue
+		}
+		if c == nil {
+			c = &cuts{buckets: make([]uint64, (n+63)/64), first: i}
+		}
+		c.buckets[slot/64] |= 1 << (slot % 64)
+		last = i
+	}
+	if c != nil {
+		c.words = make([]atomic.Uint64, last+1-c.first)
+	}
+	return c
+}
+
+// word returns the hot word that counts n, which is in the bucket of slot.
+func (s *state) word(slot int, n int64, g *grid, b *Bounds) *atomic.Uint64 {
+	if c := s.hot.cuts; c.cut(uint(slot)) {
+		class := b.class(n)
+		if class < b.Len() && b.At(class) < g.lower[(s.hot.first+slot+1)<<s.shift] {
+			return &c.words[class-c.first]
+		}
+	}
+	return &s.hot.words[slot]
+}
+
+// decode returns the count and the sum of the values that a hot word counts.
+func (s *state) decode(word uint64, bucket int, g *grid) (count uint64, sum uint128) {
 	count = word >> sumBits & (1<<countBits - 1)
-	hi, lo := bits.Mul64(count, uint64(g.lower[(t.first+slot)<<shift]))
+	hi, lo := bits.Mul64(count, uint64(g.lower[bucket<<s.shift]))
 	return count, uint128{hi, lo}.plus(uint128{0, word & (1<<sumBits - 1)})
 }

@@ -56,10 +56,14 @@ type Layout struct {
 	Unit       Unit
 	Schema     int // resolution: 2^Schema buckets for each power of two, MinSchema to MaxSchema
 	MaxBuckets int // at most so many contiguous buckets, before the schema is reduced; at least MinBuckets
+
+	// Bounds are explicit bounds, for which values are counted besides. They do not
+	// depend on the other fields, and the buckets do not depend on them.
+	Bounds *Bounds
 }
 
-// DefaultLayout has schema 5 (relative error of a quantile at most 1.1 %) and
-// at most 640 buckets, which span 20 powers of two.
+// DefaultLayout has schema 5 (relative error of a quantile at most 1.1 %), at
+// most 640 buckets, which span 20 powers of two, and no explicit bounds.
 func DefaultLayout(u Unit) Layout { return Layout{Unit: u, Schema: 5, MaxBuckets: 640} }
 
 // RelativeError returns the largest relative error of a quantile. With b, the

@@ -13,13 +13,14 @@ import (
 //
 // The schema depends on nothing but these and the smallest and largest positive
 // value: in whatever order snapshots are merged, the result is the same. It is
-// an error, and changes nothing, if the units differ.
+// an error, and changes nothing, if the units or the bounds differ.
 func (s *Snapshot) Merge(o *Snapshot) error {
 	if o.layout.MaxBuckets == 0 {
 		return nil
 	}
 	if s.layout.MaxBuckets == 0 {
 		s.layout = o.layout
+		s.clearAtMost()
 	}
 	if err := s.layout.mergeable(o.layout); err != nil {
 		return err
@@ -30,6 +31,9 @@ func (s *Snapshot) Merge(o *Snapshot) error {
 	k := o.layout.Schema - s.layout.Schema
 	for i, n := range o.counts {
 		s.counts[parent(o.first+i, k)-s.first] += n
+	}
+	for i, n := range o.atMost {
+		s.atMost[i] += n
 	}
 	s.zeros += o.zeros
 	s.negatives += o.negatives
@@ -48,12 +52,16 @@ func (l Layout) mergeable(o Layout) error {
 	if l.Unit != o.Unit {
 		return fmt.Errorf("exphist: merge: a histogram in %ss cannot take in one in %ss: record both in one unit", l.Unit, o.Unit)
 	}
+	if !l.Bounds.Equal(o.Bounds) {
+		return fmt.Errorf("exphist: merge: a histogram with the bounds %v cannot take in one with the bounds %v: they must be equal, see Snapshot.Rebound",
+			l.Bounds, o.Bounds)
+	}
 	return nil
 }
 
 // Merge adds what s holds. The schema becomes the highest that neither the
 // histogram's nor the snapshot's schema nor the histogram's MaxBuckets forbids.
-// It is an error, and changes nothing, if the units differ.
+// It is an error, and changes nothing, if the units or the bounds differ.
 func (h *Histogram) Merge(s *Snapshot) error {
 	if s.layout.MaxBuckets == 0 {
 		return nil
@@ -65,6 +73,11 @@ func (h *Histogram) Merge(s *Snapshot) error {
 	defer h.unlock()
 	h.zeros.Add(s.zeros)
 	h.negatives.Add(s.negatives)
+	below := s.zeros
+	for class, n := range s.atMost {
+		h.addClass(class, n-below)
+		below = n
+	}
 	h.reduceTo(s.layout.Schema)
 	if s.most == 0 {
 		return nil

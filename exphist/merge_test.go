@@ -48,7 +48,8 @@ func checkMergeLaws(t *testing.T, layouts [3]Layout, values [3][]int64) {
 	}
 
 	// A histogram keeps its own MaxBuckets.
-	want = snapshotOf(Layout{layouts[0].Unit, coarsest.Schema, layouts[0].MaxBuckets}, slices.Concat(values[:]...))
+	coarsest.MaxBuckets = layouts[0].MaxBuckets
+	want = snapshotOf(coarsest, slices.Concat(values[:]...))
 	for _, order := range [][]*Snapshot{{b, c}, {c, b}} {
 		h := newHistogram(t, layouts[0], values[0]...)
 		for _, o := range order {
@@ -68,7 +69,7 @@ func TestMergeLaws(t *testing.T) {
 		var values [3][]int64
 		for i := range layouts {
 			layouts[i], values[i] = randomLayout(r), randomValues(r, 300)
-			layouts[i].Unit = layouts[0].Unit
+			layouts[i].Unit, layouts[i].Bounds = layouts[0].Unit, layouts[0].Bounds
 		}
 		checkMergeLaws(t, layouts, values)
 	}
@@ -83,7 +84,7 @@ func FuzzMerge(f *testing.F) {
 		var values [3][]int64
 		for i, n := range []int64{x, y, z} {
 			layouts[i], values[i] = randomLayout(r), append(randomValues(r, 100), n)
-			layouts[i].Unit = layouts[0].Unit
+			layouts[i].Unit, layouts[i].Bounds = layouts[0].Unit, layouts[0].Bounds
 		}
 		checkMergeLaws(t, layouts, values)
 	})
@@ -156,13 +157,13 @@ func TestMergeOfEmpty(t *testing.T) {
 	mustEqual(t, "into a histogram", snapshot(h), want)
 
 	// What is empty has a schema nevertheless.
-	coarse := snapshot(newHistogram(t, Layout{Nanosecond, 2, 640}, 0))
+	coarse := snapshot(newHistogram(t, Layout{Unit: Nanosecond, Schema: 2, MaxBuckets: 640}, 0))
 	h = newHistogram(t, l)
 	if err := h.Merge(coarse); err != nil {
 		t.Fatal(err)
 	}
 	h.Record(5)
-	mustEqual(t, "a coarse one without buckets", snapshot(h), snapshotOf(Layout{Nanosecond, 2, 640}, []int64{0, 5}))
+	mustEqual(t, "a coarse one without buckets", snapshot(h), snapshotOf(Layout{Unit: Nanosecond, Schema: 2, MaxBuckets: 640}, []int64{0, 5}))
 }
 
 func TestMergeOfDifferentUnits(t *testing.T) {

@@ -15,7 +15,14 @@ import (
 // snapshotOf is what a histogram of this layout must hold after values,
 // computed from all of them at once.
 func snapshotOf(l Layout, values []int64) *Snapshot {
-	s := &Snapshot{layout: l}
+	s := &Snapshot{layout: l, atMost: make([]uint64, l.Bounds.Len())}
+	for i := range s.atMost {
+		for _, n := range values {
+			if n >= 0 && n <= l.Bounds.At(i) {
+				s.atMost[i]++
+			}
+		}
+	}
 	sum := new(big.Int)
 	var positive []int64
 	for _, n := range values {
@@ -63,6 +70,12 @@ func mustEqual(t *testing.T, what string, got, want *Snapshot) {
 	if len(w.counts) == 0 {
 		w.counts = nil
 	}
+	if len(g.atMost) == 0 {
+		g.atMost = nil
+	}
+	if len(w.atMost) == 0 {
+		w.atMost = nil
+	}
 	if !reflect.DeepEqual(g, w) {
 		t.Fatalf("%s:\n got %+v\nwant %+v", what, g, w)
 	}
@@ -91,7 +104,38 @@ func randomLayout(r *rand.Rand) Layout {
 		Unit:       Unit(r.IntN(units)),
 		Schema:     MinSchema + r.IntN(MaxSchema-MinSchema+1),
 		MaxBuckets: MinBuckets + r.IntN(1<<r.IntN(11)),
+		Bounds:     randomBounds(r),
 	}
+}
+
+// randomBounds returns up to MaxBounds bounds, or nil: values such as random ones
+// and extra ones, their neighbours, and the ends of buckets.
+func randomBounds(r *rand.Rand, extra ...int64) *Bounds {
+	list := append(randomValues(r, 1<<r.IntN(8)), extra...)
+	for i, n := range list {
+		switch r.IntN(4) {
+		case 0:
+			list[i] = max(n, 1) - 1
+		case 1:
+			list[i] = min(n, math.MaxInt64-1) + 1
+		case 2:
+			if n > 0 {
+				s := Snapshot{layout: Layout{Unit: Unit(r.IntN(units)), Schema: r.IntN(MaxSchema)}}
+				list[i] = s.layout.bucket(s.index(n)).High
+			}
+		}
+	}
+	list = slices.DeleteFunc(list, func(n int64) bool { return n <= 0 })
+	slices.Sort(list)
+	list = slices.Compact(list)
+	b, err := NewBounds(list[:min(len(list), MaxBounds)]...)
+	if err != nil {
+		panic(err)
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return b
 }
 
 // randomValues returns up to n values of one of several kinds.

@@ -64,7 +64,7 @@ func TestQuantile(t *testing.T) {
 		{[]int64{-5, 3}, 0, 3},
 		{[]int64{1, math.MaxInt64}, 1, math.MaxInt64},
 	} {
-		s := snapshot(newHistogram(t, Layout{Integer, 5, 10_000}, test.values...))
+		s := snapshot(newHistogram(t, Layout{Unit: Integer, Schema: 5, MaxBuckets: 10_000}, test.values...))
 		if got := s.Quantile(test.q); got != test.want && !(math.IsNaN(got) && math.IsNaN(test.want)) {
 			t.Errorf("quantile %v of %d is %v, want %v", test.q, test.values, got, test.want)
 		}

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // Snapshot is what a histogram held at one moment. The zero value is empty and
@@ -26,6 +27,9 @@ type Snapshot struct {
 	// Bucket first+k holds counts[k]. The outermost counts are not zero.
 	first  int
 	counts []uint64
+
+	// For each of the layout's bounds, how many values are at most that.
+	atMost []uint64
 }
 
 // uint128 is a sum, modulo 2^128.
@@ -105,6 +109,29 @@ func (s *Snapshot) AtMost(schema, i int) (count uint64, exact bool) {
 	return count, true
 }
 
+// CountAtMost returns exactly how many zeros and positive values were recorded
+// that are at most bound i of the layout's Bounds, and were counted by these
+// bounds: see Rebound. It is at most Count, and at least CountAtMost(i−1).
+func (s *Snapshot) CountAtMost(i int) uint64 { return s.atMost[i] }
+
+// Rebound replaces the layout's bounds. What was counted cannot be cut anew, so
+// CountAtMost is 0 for all of them, and will be as much as is merged into s from
+// now on. Nothing else changes, and nothing at all if the bounds are equal, or if
+// s is the zero value.
+func (s *Snapshot) Rebound(b *Bounds) {
+	if s.layout.MaxBuckets == 0 || s.layout.Bounds.Equal(b) {
+		return
+	}
+	s.layout.Bounds = b
+	s.clearAtMost()
+}
+
+// clearAtMost makes s.atMost zeros, one for each bound.
+func (s *Snapshot) clearAtMost() {
+	s.atMost = slices.Grow(s.atMost[:0], s.layout.Bounds.Len())[:s.layout.Bounds.Len()]
+	clear(s.atMost)
+}
+
 // Bucket is one bucket: the integers from Low to High, both included.
 type Bucket struct {
 	Index     int // as in Snapshot.Buckets
@@ -136,4 +163,4 @@ func (l Layout) bucket(i int) Bucket {
 }
 
 // Reset empties s. Its memory is kept for what is put into it next.
-func (s *Snapshot) Reset() { *s = Snapshot{counts: s.counts[:0]} }
+func (s *Snapshot) Reset() { *s = Snapshot{counts: s.counts[:0], atMost: s.atMost[:0]} }

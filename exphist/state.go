@@ -34,6 +34,13 @@ func (h *Histogram) addSum(n uint128) {
 	h.sumLo.Store(sum.lo)
 }
 
+// addClass adds n to the count of a class of values.
+func (h *Histogram) addClass(class int, n uint64) {
+	if class < len(h.classes) {
+		h.classes[class].Store(h.classes[class].Load() + n)
+	}
+}
+
 // addCount adds n to a bucket's counter, which exists, and returns the count.
 func (h *Histogram) addCount(bucket int, n uint64) uint64 {
 	for {
@@ -131,7 +138,7 @@ func (h *Histogram) newHot(shift uint, first, last int) hot {
 	for end > first && !h.narrow(shift, end-1) {
 		end--
 	}
-	return hot{first, make([]atomic.Uint64, end-first)}
+	return hot{first, make([]atomic.Uint64, end-first), newCuts(h.layout.Bounds, h.grid, shift, first, end-first)}
 }
 
 // narrow says whether a bucket may have a hot word.
@@ -144,16 +151,24 @@ func (h *Histogram) narrow(shift uint, bucket int) bool {
 // sees that it is dead, and finds the new state, which is there by now.
 func (h *Histogram) retire(old *state) {
 	for slot := range old.hot.words {
-		h.take(old, slot, dead)
+		greatest := h.grid.lower[(old.hot.first+slot+1)<<old.shift]
+		h.take(old, &old.hot.words[slot], greatest, dead)
+	}
+	if c := old.hot.cuts; c != nil {
+		for i := range c.words {
+			h.take(old, &c.words[i], h.layout.Bounds.At(c.first+i), dead)
+		}
 	}
 }
 
 // take replaces a hot word of a former or the current state, and counts what it
-// held.
-func (h *Histogram) take(s *state, slot int, replacement uint64) {
-	n, sum := s.hot.decode(slot, s.hot.words[slot].Swap(replacement), h.grid, s.shift)
-	if n > 0 {
-		h.addCount((s.hot.first+slot)>>(h.state.Load().shift-s.shift), n)
+// held. n is any value that the word counts.
+func (h *Histogram) take(s *state, word *atomic.Uint64, n int64, replacement uint64) {
+	bucket := h.grid.position(n) >> s.shift
+	count, sum := s.decode(word.Swap(replacement), bucket, h.grid)
+	if count > 0 {
+		h.addCount(bucket>>(h.state.Load().shift-s.shift), count)
+		h.addClass(h.layout.Bounds.class(n), count)
 		h.addSum(sum)
 	}
 }

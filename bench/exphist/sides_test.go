@@ -60,14 +60,25 @@ var impls = []struct {
 	name string
 	make func() side
 }{
-	{"regometer", newRegometer},
+	{"regometer", func() side { return newRegometer() }},
+	{"regometer_bounds", func() side { return newRegometer(1e4, 5e4, 1e5, 5e5, 1e6, 5e6, 1e7, 5e7, 1e8, 1e9, 1e10) }},
 	{"prometheus", newPrometheus},
 	{"victoriametrics", newVictoriaMetrics},
 	{"opentelemetry", func() side { return newOpenTelemetry()() }},
 }
 
-func newRegometer() side {
-	h := exphist.New(exphist.Nanosecond)
+// newRegometer returns our side, with these explicit bounds, if any.
+func newRegometer(values ...int64) side {
+	bounds, err := exphist.NewBounds(values...)
+	if err != nil {
+		panic(err)
+	}
+	layout := exphist.DefaultLayout(exphist.Nanosecond)
+	layout.Bounds = bounds
+	h, err := exphist.NewLayout(layout)
+	if err != nil {
+		panic(err)
+	}
 	var s *exphist.Snapshot
 	return side{
 		record: func(l latencies, start, n int) {
