@@ -145,6 +145,29 @@ func TestCountAtMost(t *testing.T) {
 	}
 }
 
+// More hot words than a word of bits can mark.
+func TestCountAtMostOfManyHotBuckets(t *testing.T) {
+	t.Parallel()
+	l := DefaultLayout(Nanosecond)
+	var values, bounds []int64
+	first := (&Snapshot{layout: l}).index(1_000_000)
+	for i := range 150 {
+		b := l.bucket(first + i)
+		for range warm {
+			values = append(values, b.Low, b.Low+1, b.High)
+		}
+		if i%3 == 0 {
+			bounds = append(bounds, b.Low)
+		}
+	}
+	l.Bounds = newBounds(t, bounds...)
+	h := newHistogram(t, l, values...)
+	mustEqual(t, "150 buckets", snapshot(h), snapshotOf(l, values))
+	if n := len(h.state.Load().hot.words); n < 150 {
+		t.Errorf("%d hot words, want at least 150", n)
+	}
+}
+
 // checkBounds does at random what can be done to histograms and snapshots, and
 // compares with counting.
 func checkBounds(t *testing.T, r *rand.Rand, extra ...int64) {
@@ -296,6 +319,15 @@ func TestMergeOfDifferentBounds(t *testing.T) {
 		}
 		mustEqual(t, "the histogram", snapshot(h), snapshotOf(test.into, []int64{1, 15, 25}))
 		mustEqual(t, "the snapshot", s, snapshotOf(test.into, []int64{1, 15, 25}))
+
+		same := test.into
+		same.Bounds = newBounds(t, same.Bounds.list()...)
+		o = newHistogram(t, same, 0, -1, 15)
+		if err := h.Merge(snapshot(o)); err != nil {
+			t.Errorf("bounds that are equal: %v", err)
+		}
+		mustMerge(t, s, snapshot(o))
+		mustEqual(t, "with equal bounds", snapshot(h), s)
 	}
 }
 

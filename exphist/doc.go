@@ -24,12 +24,12 @@
 //
 // # Explicit bounds
 //
-// Layout.Bounds are up to 100 more bounds, any integers: Prometheus' classic
-// buckets and OpenTelemetry's explicit bounds. For each of them,
+// Layout.Bounds are up to 100 more bounds, any positive integers: those of
+// Prometheus' classic buckets, OpenTelemetry's explicit bounds. For each of them,
 // Snapshot.CountAtMost says exactly how many values are at most that, whatever
-// the schema, and from the same recordings as all else in the snapshot. Only
-// histograms of equal bounds can be merged; Snapshot.Rebound helps where they
-// have changed.
+// the schema, and of the same recordings as all else in the snapshot. Only
+// histograms of equal bounds can be merged; where they have changed,
+// Snapshot.Rebound gives up the old counts.
 //
 // # Sums and counts
 //
@@ -63,7 +63,8 @@
 // The memory of a histogram follows its values. After 10,000 log-normal
 // latencies it is 0.5 to 1.1 KB with the default layout, whatever their spread,
 // also with a dozen explicit bounds, and it never exceeds 12 KB. It is bounded by
-// two words for each of MaxBuckets and each bound, and a little more. All histograms of a unit and a schema share a table of 8 bytes for
-// each bucket that an int64 can be in: 17 KB for schema 5, 134 KB for schema 8.
-// It is made when the first of them is.
+// two words for each of MaxBuckets and of the bounds, and a little more. All
+// histograms of a unit and a schema share a table of 8 bytes for each bucket that
+// an int64 can be in: 17 KB for schema 5, 134 KB for schema 8. It is made when the
+// first of them is.
 package exphist

@@ -271,6 +271,9 @@ func testDeadWord(t *testing.T, h *Histogram) {
 		}
 		h.state.Store(current)
 		wg.Wait()
+		if word.Load() == 0 {
+			t.Fatal("a dead word was emptied")
+		}
 		if word.Load()&dead == 0 {
 			continue // so many additions before this goroutine ran again that the word is not dead any more
 		}

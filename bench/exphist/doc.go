@@ -9,7 +9,7 @@
 //
 // Each side is used as its documentation says, and records the same latencies:
 // ours as integers in nanoseconds, the others' as floating-point seconds.
-// Prometheus and OpenTelemetry are given the resolution and the limit of our
-// default layout; VictoriaMetrics' buckets are what they are, 18 for each power
+// regometer_bounds is ours with eleven explicit bounds besides. Prometheus and
+// OpenTelemetry are given the resolution and the limit of our default layout; VictoriaMetrics' buckets are what they are, 18 for each power
 // of ten.
 package exphist
