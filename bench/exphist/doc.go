@@ -10,6 +10,6 @@
 // Each side is used as its documentation says, and records the same latencies:
 // ours as integers in nanoseconds, the others' as floating-point seconds.
 // regometer_bounds is ours with eleven explicit bounds besides. Prometheus and
-// OpenTelemetry are given the resolution and the limit of our default layout; VictoriaMetrics' buckets are what they are, 18 for each power
-// of ten.
+// OpenTelemetry are given the resolution and the limit of our default layout;
+// VictoriaMetrics' buckets are what they are, 18 for each power of ten.
 package exphist
