@@ -18,11 +18,12 @@ import (
 // TestCollectAllocations holds Collect to three allocations for each histogram, the slices that its message has, and to
 // little for all the rest, the copy of the rollup included.
 func TestCollectAllocations(t *testing.T) {
-	const histograms, rest = 80, 60
-	r := newRollup(t, rollup.Options{})
+	const histograms, rest = 84, 60
+	stages := []rollup.Stage{{Name: "s0"}, {Name: "s1"}, {Name: "s2"}, {Name: "s3"}}
+	r := newRollup(t, rollup.Options{Stages: stages, PathStages: []string{"s0", "s1", "s2", "s3"}, Bounds: prom.DefaultBounds()})
 	for range 100 {
-		for i := range histograms {
-			r.Add(fmt.Sprint("p", i/4), rollup.Allowed, map[string]any{fmt.Sprintf("timer_s%d_ns", i%4): i*i + 1})
+		for i := range 80 {
+			r.Add(rollup.Decision{Path: fmt.Sprint("p", i/4), Outcome: rollup.Allowed}, map[string]any{fmt.Sprintf("timer_s%d_ns", i%4): i*i + 1})
 		}
 	}
 	c := collector(t, r, prom.Options{})

@@ -5,7 +5,6 @@ package prom_test
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -17,7 +16,7 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Stages and paths of the benchmarks: 100 histograms, which is the default limit.
+// Stages and paths of the benchmarks: 100 histograms by path, and one more for each stage.
 var benchStages = []string{"server_handler", "rego_query_parse", "rego_query_compile", "rego_query_eval", "rego_input_parse"}
 
 const benchPaths = 20
@@ -30,18 +29,18 @@ func benchDecisions(add func(path string, o rollup.Outcome, durations []int64)) 
 		for k := range durations {
 			durations[k] = max(2000, lognormal(random))
 		}
-		add(fmt.Sprintf("team%d/authz/allow", i%benchPaths), rollup.Outcome(i/benchPaths%5), durations)
+		add(fmt.Sprintf("team%d/authz/allow", i%benchPaths), rollup.Outcome(i/benchPaths%6), durations)
 	}
 }
 
 func benchCollector(b *testing.B) *prom.Collector {
-	r := newRollup(b, rollup.Options{Limits: rollup.Limits{Histograms: 200}}) // those of path "other" are set apart
+	r := newRollup(b, rollup.Options{PathStages: benchStages, Bounds: prom.DefaultBounds()})
 	benchDecisions(func(path string, o rollup.Outcome, durations []int64) {
 		m := map[string]any{"counter_server_query_cache_hit": 1}
 		for k, stage := range benchStages {
 			m["timer_"+stage+"_ns"] = durations[k]
 		}
-		r.Add(path, o, m)
+		r.Add(rollup.Decision{Path: path, Outcome: o}, m)
 	})
 	return collector(b, r, prom.Options{})
 }
@@ -50,25 +49,28 @@ func benchCollector(b *testing.B) *prom.Collector {
 // the bounds on labels.
 func clientCollectors() []prometheus.Collector {
 	const schema5 = 1.0219
-	classic := make([]float64, 11)
-	for i := range classic {
-		classic[i] = math.Exp2(float64(2*i - 20))
-	}
+	classic := []float64{1e-5, 5e-5, 1e-4, 5e-4, 0.001, 0.005, 0.01, 0.05, 0.1, 1, 10}
 	histograms := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "duration_seconds", Help: "x", Buckets: classic, NativeHistogramBucketFactor: schema5,
+		Name: "path_duration_seconds", Help: "x", Buckets: classic, NativeHistogramBucketFactor: schema5,
 	}, []string{"path", "stage"})
-	self := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "self_seconds_total", Help: "x"}, []string{"path", "stage"})
+	self := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "path_self_seconds_total", Help: "x"}, []string{"path", "stage"})
+	allHistograms := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "stage_duration_seconds", Help: "x", Buckets: classic, NativeHistogramBucketFactor: schema5,
+	}, []string{"stage"})
+	allSelf := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "stage_self_seconds_total", Help: "x"}, []string{"stage"})
 	decisions := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "decisions_total", Help: "x"}, []string{"outcome", "path"})
-	events := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "events_total", Help: "x"}, []string{"event", "path"})
+	counters := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "counters_total", Help: "x"}, []string{"counter"})
 	benchDecisions(func(path string, o rollup.Outcome, durations []int64) {
 		for k, stage := range benchStages {
 			histograms.WithLabelValues(path, stage).Observe(float64(durations[k]) / 1e9)
 			self.WithLabelValues(path, stage).Add(float64(durations[k]) / 1e9)
+			allHistograms.WithLabelValues(stage).Observe(float64(durations[k]) / 1e9)
+			allSelf.WithLabelValues(stage).Add(float64(durations[k]) / 1e9)
 		}
 		decisions.WithLabelValues(o.String(), path).Inc()
-		events.WithLabelValues("server_query_cache_hit", path).Inc()
+		counters.WithLabelValues("server_query_cache_hit").Inc()
 	})
-	return []prometheus.Collector{histograms, self, decisions, events}
+	return []prometheus.Collector{histograms, self, allHistograms, allSelf, decisions, counters}
 }
 
 // BenchmarkScrape is all that a server does for a scrape but sending it: gather and encode.
@@ -88,7 +90,7 @@ func BenchmarkScrape(b *testing.B) {
 				histograms += len(f.GetMetric())
 			}
 		}
-		if want := len(benchStages) * benchPaths; histograms != want {
+		if want := len(benchStages) * (benchPaths + 1); histograms != want {
 			b.Fatalf("%s: %d histograms, want %d", impl.name, histograms, want)
 		}
 		for _, format := range []struct {

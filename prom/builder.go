@@ -13,8 +13,6 @@ import (
 // A builder makes the metrics of one scrape. They are read after Collect has returned, and for as long as someone keeps
 // them: their memory is new each time.
 type builder struct {
-	classic []bound
-
 	metrics []prometheus.Metric
 	series  int // of metrics, in a text scrape
 
@@ -55,6 +53,7 @@ type histogram struct {
 type bucket struct {
 	message dto.Bucket
 	count   uint64
+	bound   float64
 }
 
 // span is a run of exponential buckets.
@@ -109,22 +108,23 @@ func (b *builder) histogram(f *family, e *exphist.Snapshot, labels ...string) {
 	m.SampleCount, m.SampleSum, m.CreatedTimestamp = &h.count, &h.sum, created
 	m.Schema, m.ZeroThreshold, m.ZeroCount = &h.schema, &zeroThreshold, &h.zeros
 	b.native(m, e)
-	b.classicBuckets(m, e)
+	bounds := e.Layout().Bounds
+	b.classic(m, e, bounds)
 	h.desc, h.metric.labels, h.metric.histogram = f.desc, h.labels.set(f, labels), m
 	b.metrics = append(b.metrics, h)
-	b.series += textSeries(len(b.classic))
+	b.series += textSeries(bounds.Len())
 }
 
-// classicBuckets gives m the classic buckets of e.
-func (b *builder) classicBuckets(m *dto.Histogram, e *exphist.Snapshot) {
-	if len(b.classic) == 0 {
+// classic gives m the classic buckets of e, which are those of its explicit bounds.
+func (b *builder) classic(m *dto.Histogram, e *exphist.Snapshot, bounds *exphist.Bounds) {
+	if bounds.Len() == 0 {
 		return
 	}
-	m.Bucket = make([]*dto.Bucket, len(b.classic))
-	for i := range b.classic {
+	m.Bucket = make([]*dto.Bucket, bounds.Len())
+	for i := range m.Bucket {
 		k := b.buckets.next()
-		k.count, _ = e.AtMost(classicSchema, b.classic[i].index) // exact: see classicSchema
-		k.message.CumulativeCount, k.message.UpperBound = &k.count, &b.classic[i].seconds
+		k.count, k.bound = e.CountAtMost(i), seconds(bounds, i)
+		k.message.CumulativeCount, k.message.UpperBound = &k.count, &k.bound
 		m.Bucket[i] = &k.message
 	}
 }

@@ -17,18 +17,16 @@ import (
 type Options struct {
 	// Namespace begins the name of every metric: letters, digits and underscores, no digit first. "" is "opa".
 	Namespace string
-	// ClassicBuckets are the upper bounds, ascending and in seconds, of the buckets of a text scrape, the one of +Inf
-	// apart. Each is moved to the nearest bound that can be counted exactly, at most 4.5 % away; the label le says
-	// which. Bounds are between 1e-9 and 9e9. nil is eleven bounds from 1 µs to 8 s; an empty slice means none, so that
-	// a text scrape has counts and sums alone. Native histograms do not depend on them.
-	ClassicBuckets []float64
+	// MoreSeries returns how many series are exported beside the Collector's, to be counted in
+	// <namespace>_decision_metric_series. nil: none.
+	MoreSeries func() int
 }
 
 // A Collector is a prometheus.Collector that exports what a Rollup holds. All methods may be called from any goroutine.
 type Collector struct {
-	rollup   *rollup.Rollup
-	families *families
-	classic  []bound
+	rollup     *rollup.Rollup
+	families   *families
+	moreSeries func() int
 
 	// spare is a snapshot of an earlier scrape, whose memory the next one uses again. A Collect takes it away while it
 	// reads it, so that two at once never share one. (A sync.Pool is emptied between scrapes.)
@@ -51,11 +49,10 @@ func NewCollector(r *rollup.Rollup, o Options) (*Collector, error) {
 	if !validNamespace(o.Namespace) {
 		return nil, fmt.Errorf("prom: Namespace %q: use letters, digits and underscores, and no digit first", o.Namespace)
 	}
-	classic, err := classicBounds(o.ClassicBuckets)
-	if err != nil {
-		return nil, fmt.Errorf("prom: %w", err)
+	if o.MoreSeries == nil {
+		o.MoreSeries = func() int { return 0 }
 	}
-	return &Collector{rollup: r, families: newFamilies(o.Namespace), classic: classic}, nil
+	return &Collector{rollup: r, families: newFamilies(o.Namespace), moreSeries: o.MoreSeries}, nil
 }
 
 // Describe implements prometheus.Collector.

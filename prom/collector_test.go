@@ -40,7 +40,7 @@ func TestScrapeNeverBlocksRecording(t *testing.T) {
 
 	fill(r, 100) // known labels
 	for i := range 10 {
-		r.Add(fmt.Sprint("new", i), rollup.Allowed, map[string]any{"timer_new_ns": int64(i + 1)})
+		r.Add(rollup.Decision{Path: fmt.Sprint("new", i), Outcome: rollup.Allowed}, map[string]any{"timer_server_handler_ns": int64(i + 1)})
 	}
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(c)
@@ -118,7 +118,7 @@ func TestConcurrent(t *testing.T) {
 	for range writers {
 		recording.Go(func() {
 			for i := range decisions {
-				r.Add(fmt.Sprint("p", i%7), rollup.Outcome(i%5), map[string]any{"timer_server_handler_ns": int64(i + 1)})
+				r.Add(rollup.Decision{Path: fmt.Sprint("p", i%7), Outcome: rollup.Outcome(i % 6)}, map[string]any{"timer_server_handler_ns": int64(i + 1)})
 			}
 		})
 	}
@@ -155,23 +155,27 @@ func TestReload(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	old := collector(t, r, prom.Options{})
 	registry.MustRegister(old)
-	r.Add("p", rollup.Allowed, nil)
+	r.Add(rollup.Decision{Path: "p", Outcome: rollup.Allowed}, nil)
 	gather(t, registry)
 
-	reloaded := collector(t, r, prom.Options{ClassicBuckets: []float64{1}})
+	reloaded := collector(t, r, prom.Options{MoreSeries: func() int { return 5 }})
 	if err := registry.Register(reloaded); err == nil {
 		t.Error("two collectors of one namespace could be registered")
 	}
 	if !registry.Unregister(old) {
 		t.Error("could not be unregistered")
 	}
-	r.Add("p", rollup.Allowed, nil)
+	r.Add(rollup.Decision{Path: "p", Outcome: rollup.Allowed}, nil)
 	if err := registry.Register(reloaded); err != nil {
 		t.Fatal(err)
 	}
-	r.Add("p", rollup.Allowed, nil)
+	r.Add(rollup.Decision{Path: "p", Outcome: rollup.Allowed}, nil)
 	if got := gather(t, registry).value(t, "opa_decisions_total", "path", "p", "outcome", rollup.Allowed.String()); got != 3 {
 		t.Errorf("%v decisions, want 3", got)
+	}
+	b := encode(t, registry, text)
+	if got, want := decode(t, b, text).value(t, "opa_decision_metric_series"), countSeries(b)+5; got != float64(want) {
+		t.Errorf("%v series, want %d with those beside", got, want)
 	}
 
 	// A rollup with more stages comes under the same help text, or the registry would refuse it.
@@ -204,7 +208,7 @@ func TestWrapped(t *testing.T) {
 				}
 			}
 		}
-		if len(f["x_opa_decision_stage_duration_seconds"].GetMetric()) != 9 {
+		if len(f["x_opa_decision_stage_duration_seconds"].GetMetric()) != 3 {
 			t.Errorf("families %v", f)
 		}
 	}

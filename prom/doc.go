@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package prom exports a rollup to Prometheus: a prometheus.Collector with the
-// durations of each stage of a policy decision, by decision path, and what the
-// decisions came to.
+// durations of each stage of a policy decision, over all decisions and by path, and
+// what the decisions came to.
 //
-//	decisions, err := rollup.New(rollup.Options{})
+//	decisions, err := rollup.New(rollup.Options{Bounds: prom.DefaultBounds()})
 //	collector, err := prom.NewCollector(decisions, prom.Options{})
 //	registry.MustRegister(collector)
 //
@@ -13,20 +13,22 @@
 //
 // With the default namespace:
 //
-//	opa_decision_stage_duration_seconds{path,stage}    histogram  durations
-//	opa_decision_stage_self_seconds_total{path,stage}  counter    time without the stages contained
 //	opa_decisions_total{outcome,path}                  counter    decisions
-//	opa_decision_events_total{event,path}              counter    OPA's counters
-//	opa_decision_stage_unfinished_total{stage}         counter    timers of 0, which are no durations
-//	opa_decision_label_overflow_total{kind}            counter    what is under the label "other" for want of room
+//	opa_decision_errors_total{code}                    counter    decisions that failed
+//	opa_decision_stage_duration_seconds{stage}         histogram  durations
+//	opa_decision_stage_self_seconds_total{stage}       counter    time without the stages contained
+//	opa_decision_path_duration_seconds{path,stage}     histogram  durations of the stages kept by path
+//	opa_decision_path_self_seconds_total{path,stage}   counter    their time without one another
+//	opa_decision_counters_total{counter}               counter    OPA's counters
+//	opa_decision_stage_unfinished_total{cause,stage}   counter    timers of 0, which are no durations
+//	opa_decision_label_overflow_total{kind}            counter    what has no label of its own for want of room
 //	opa_decision_values_invalid_total{reason}          counter    values left out
 //	opa_decision_metric_series                         gauge      how many series all these are in text
 //
-// A stage is a timer of OPA's without "timer_" and "_ns", an event a counter
-// without "counter_". Stages contain one another, so only self times may be
-// added up over stages. The kinds of overflow are those of rollup.Overflow:
-// path, stage and event for names beyond the limit of names, stage_of_path and
-// event_of_path for cells beyond the limit of series.
+// A stage is a timer of OPA's without "timer_" and "_ns". Stages contain one
+// another, so only self times may be added up over stages. No family holds a total
+// beside its parts: what is told apart by path has families of its own. The kinds
+// of overflow are those of rollup.Overflow: path, stage and counter.
 //
 // A path has all its outcomes from its first decision on, those that have not
 // happened as 0: increase and rate miss the first event of a series that begins
@@ -40,8 +42,9 @@
 // exponential buckets just as they were counted, so the histograms of any
 // number of servers add up without loss; a scrape in text has the classic ones.
 // Prometheus 3 takes the native ones with scrape_native_histograms: true. Count
-// and sum are exact in both, and so is each classic bucket, since its bound is
-// also one of the exponential buckets (see Options.ClassicBuckets).
+// and sum are exact in both, and so is each classic bucket: its bound, in seconds
+// as it was given, is one of the rollup's explicit bounds (see Bounds). A rollup
+// without bounds has none, and a scrape in text then has counts and sums alone.
 //
 // The bridge that carries a Prometheus registry to OTLP judges a family by its
 // first series. All series here have a zero threshold above 0 and at least one

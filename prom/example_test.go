@@ -18,7 +18,7 @@ import (
 )
 
 func Example() {
-	decisions, err := rollup.New(rollup.Options{})
+	decisions, err := rollup.New(rollup.Options{Bounds: prom.DefaultBounds()})
 	if err != nil {
 		panic(err)
 	}
@@ -30,7 +30,7 @@ func Example() {
 	registry.MustRegister(collector)
 
 	// For each decision:
-	decisions.Add("authz/allow", rollup.Allowed, map[string]any{
+	decisions.Add(rollup.Decision{Path: "authz/allow", Outcome: rollup.Allowed}, map[string]any{
 		"timer_server_handler_ns":  int64(250_000),
 		"timer_rego_query_eval_ns": int64(100_000),
 	})
@@ -43,11 +43,11 @@ func Example() {
 	}
 	defer response.Body.Close()
 	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), "opa_decision_stage_self_seconds_total") {
+		if strings.HasPrefix(lines.Text(), "opa_decision_path_self_seconds_total") {
 			fmt.Println(lines.Text())
 		}
 	}
 	// Output:
-	// opa_decision_stage_self_seconds_total{path="authz/allow",stage="rego_query_eval"} 0.0001
-	// opa_decision_stage_self_seconds_total{path="authz/allow",stage="server_handler"} 0.00015
+	// opa_decision_path_self_seconds_total{path="authz/allow",stage="rego_query_eval"} 0.0001
+	// opa_decision_path_self_seconds_total{path="authz/allow",stage="server_handler"} 0.00015
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// cell is a stage of a path.
+// cell is a stage of a path, or of all: "".
 type cell struct{ path, stage string }
 
 // fill adds n random decisions to r and returns the durations of each cell.
@@ -35,9 +35,10 @@ func fill(r *rollup.Rollup, n int) map[cell][]int64 {
 			m["timer_"+stage+"_ns"] = d
 			if d > 0 { // a timer of 0 is unfinished
 				raw[cell{path, stage}] = append(raw[cell{path, stage}], d)
+				raw[cell{"", stage}] = append(raw[cell{"", stage}], d)
 			}
 		}
-		r.Add(path, rollup.Outcome(i%5), m)
+		r.Add(rollup.Decision{Path: path, Outcome: rollup.Outcome(i % 5)}, m)
 	}
 	return raw
 }
@@ -45,29 +46,33 @@ func fill(r *rollup.Rollup, n int) map[cell][]int64 {
 func TestHistograms(t *testing.T) {
 	t.Parallel()
 	const n = 3000
-	for _, o := range []prom.Options{
+	for _, seconds := range [][]float64{
 		{},
-		{ClassicBuckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}},
-		{ClassicBuckets: []float64{1e-9, 9e9}},
-		{ClassicBuckets: []float64{}},
+		{1e-05, 5e-05, 0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 1, 10},
+		{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.3, 0.5, 1, 2.5, 5, 10},
+		{1e-9, 3e-9, 9e9},
 	} {
-		r := newRollup(t, rollup.Options{})
+		b, err := prom.Bounds(seconds...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newRollup(t, rollup.Options{Bounds: b})
 		raw := fill(r, n)
-		registry := newRegistry(t, r, o)
+		registry := newRegistry(t, r, prom.Options{})
 		for name, scraped := range map[string]families{
 			"text":     decode(t, encode(t, registry, text), text),
 			"protobuf": decode(t, encode(t, registry, protobuf), protobuf),
 		} {
-			t.Run(fmt.Sprint(name, o.ClassicBuckets), func(t *testing.T) {
-				family := scraped["opa_decision_stage_duration_seconds"]
-				if got := len(family.GetMetric()); got != len(raw) {
-					t.Fatalf("%d series, want %d", got, len(raw))
+			t.Run(fmt.Sprint(name, seconds), func(t *testing.T) {
+				byPath, all := scraped["opa_decision_path_duration_seconds"].GetMetric(), scraped["opa_decision_stage_duration_seconds"].GetMetric()
+				if len(byPath) != 3*2 || len(all) != 3 {
+					t.Fatalf("%d series by path and %d over all", len(byPath), len(all))
 				}
-				for _, m := range family.GetMetric() {
+				for _, m := range append(byPath, all...) {
 					c := cell{label(m, "path"), label(m, "stage")}
 					values := raw[c]
 					checkTotals(t, c, m.GetHistogram(), values)
-					checkClassic(t, c, m.GetHistogram(), values)
+					checkClassic(t, c, m.GetHistogram(), seconds, values)
 					if name == "protobuf" {
 						checkNative(t, c, m.GetHistogram(), values)
 						checkCreated(t, m.GetHistogram().GetCreatedTimestamp().AsTime())
@@ -89,22 +94,27 @@ func checkTotals(t *testing.T, c cell, h *dto.Histogram, values []int64) {
 	}
 }
 
-// checkClassic counts the values up to each bound once more. A bound is irrational or a power of two, so that comparing
-// with the rounded float decides as the exact bound would.
-func checkClassic(t *testing.T, c cell, h *dto.Histogram, values []int64) {
+// checkClassic counts the values up to each bound once more, in whole nanoseconds. The bounds are just those that were
+// asked for.
+func checkClassic(t *testing.T, c cell, h *dto.Histogram, seconds []float64, values []int64) {
 	t.Helper()
-	previous := uint64(0)
-	for _, b := range h.GetBucket() {
-		want := uint64(0)
+	buckets := h.GetBucket()
+	if n := len(buckets); n > 0 && math.IsInf(buckets[n-1].GetUpperBound(), 1) { // text has it
+		buckets = buckets[:n-1]
+	}
+	if len(buckets) != len(seconds) {
+		t.Fatalf("%v: %d bounds, want %d", c, len(buckets), len(seconds))
+	}
+	for i, b := range buckets {
+		want, bound := uint64(0), int64(math.Round(seconds[i]*1e9))
 		for _, v := range values {
-			if float64(v) <= b.GetUpperBound()*1e9 {
+			if v <= bound {
 				want++
 			}
 		}
-		if b.GetCumulativeCount() != want || want < previous {
-			t.Errorf("%v: %d up to %v, want %d", c, b.GetCumulativeCount(), b.GetUpperBound(), want)
+		if b.GetUpperBound() != seconds[i] || b.GetCumulativeCount() != want {
+			t.Errorf("%v: %d up to %v, want %d up to %v", c, b.GetCumulativeCount(), b.GetUpperBound(), want, seconds[i])
 		}
-		previous = want
 	}
 }
 
@@ -170,7 +180,7 @@ func TestCounters(t *testing.T) {
 	t.Parallel()
 	r := newRollup(t, rollup.Options{})
 	add := func(path string, o rollup.Outcome, handler, eval int64, hits uint64) {
-		r.Add(path, o, map[string]any{
+		r.Add(rollup.Decision{Path: path, Outcome: o}, map[string]any{
 			"timer_server_handler_ns":        handler,
 			"timer_rego_query_eval_ns":       eval,
 			"counter_server_query_cache_hit": hits,
@@ -180,7 +190,8 @@ func TestCounters(t *testing.T) {
 	add("a", rollup.Denied, 4e9, 1e9, 3)
 	add("a", rollup.Denied, 0, 1e9, 0)
 	add("b", rollup.Undefined, 1e9, -5, 1)
-	r.Add("b", rollup.Error, map[string]any{"timer_rego_input_parse_ns": "soon", "counter_x": 1.5})
+	r.Add(rollup.Decision{Path: "b", Outcome: rollup.Error, Code: "eval_conflict_error"}, map[string]any{"timer_rego_input_parse_ns": "soon", "counter_x": 1.5})
+	r.Add(rollup.Decision{Path: "b", Outcome: rollup.Cancelled}, map[string]any{"timer_server_handler_ns": 0})
 
 	registry := newRegistry(t, r, prom.Options{})
 	f := gather(t, registry)
@@ -194,12 +205,15 @@ func TestCounters(t *testing.T) {
 		{0, "opa_decisions_total", []string{"path", "a", "outcome", rollup.OtherResult.String()}},
 		{1, "opa_decisions_total", []string{"path", "b", "outcome", rollup.Undefined.String()}},
 		{1, "opa_decisions_total", []string{"path", "b", "outcome", rollup.Error.String()}},
-		{5, "opa_decision_events_total", []string{"path", "a", "event", "server_query_cache_hit"}},
-		{1, "opa_decision_events_total", []string{"path", "b", "event", "server_query_cache_hit"}},
-		{5, "opa_decision_stage_self_seconds_total", []string{"path", "a", "stage", "server_handler"}},
-		{3, "opa_decision_stage_self_seconds_total", []string{"path", "a", "stage", "rego_query_eval"}},
-		{1, "opa_decision_stage_unfinished_total", []string{"stage", "server_handler"}},
-		{0, "opa_decision_stage_unfinished_total", []string{"stage", "rego_query_eval"}},
+		{1, "opa_decisions_total", []string{"path", "b", "outcome", rollup.Cancelled.String()}},
+		{1, "opa_decision_errors_total", []string{"code", "eval_conflict_error"}},
+		{6, "opa_decision_counters_total", []string{"counter", "server_query_cache_hit"}},
+		{5, "opa_decision_path_self_seconds_total", []string{"path", "a", "stage", "server_handler"}},
+		{3, "opa_decision_path_self_seconds_total", []string{"path", "a", "stage", "rego_query_eval"}},
+		{6, "opa_decision_stage_self_seconds_total", []string{"stage", "server_handler"}},
+		{3, "opa_decision_stage_self_seconds_total", []string{"stage", "rego_query_eval"}},
+		{1, "opa_decision_stage_unfinished_total", []string{"stage", "server_handler", "cause", "unknown"}},
+		{1, "opa_decision_stage_unfinished_total", []string{"stage", "server_handler", "cause", "failed"}},
 		{0, "opa_decision_label_overflow_total", []string{"kind", "path"}},
 		{1, "opa_decision_values_invalid_total", []string{"reason", "negative"}},
 		{2, "opa_decision_values_invalid_total", []string{"reason", "malformed"}},
@@ -220,8 +234,8 @@ func TestCounters(t *testing.T) {
 		}
 	}
 	// Stage rego_query_eval of path b has one negative value and no other.
-	if got := len(f["opa_decision_stage_duration_seconds"].GetMetric()); got != 3 {
-		t.Errorf("%d histograms, want 3", got)
+	if got := len(f["opa_decision_path_duration_seconds"].GetMetric()); got != 3 {
+		t.Errorf("%d histograms by path, want 3", got)
 	}
 }
 

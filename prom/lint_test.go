@@ -32,7 +32,7 @@ func TestLint(t *testing.T) {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
 	for name, f := range gather(t, registry) {
-		if len(f.GetHelp()) < 20 {
+		if n := len(f.GetHelp()); n < 20 || n > 1000 { // stores cut at 1,024 bytes
 			t.Errorf("%s: help %q", name, f.GetHelp())
 		}
 	}

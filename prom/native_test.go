@@ -32,7 +32,7 @@ func TestLikeNativeHistogram(t *testing.T) {
 			d = 1e9 >> random.IntN(9) // 1 s, 0.5 s …: bounds, each in the bucket that it ends
 		}
 		theirs.Observe(float64(d) / 1e9)
-		r.Add("p", rollup.Allowed, map[string]any{"timer_server_handler_ns": d})
+		r.Add(rollup.Decision{Path: "p", Outcome: rollup.Allowed}, map[string]any{"timer_server_handler_ns": d})
 	}
 	want := gather(t, registry)["x"].GetMetric()[0].GetHistogram()
 	got := gather(t, newRegistry(t, r, prom.Options{}))["opa_decision_stage_duration_seconds"].GetMetric()[0].GetHistogram()

@@ -14,38 +14,49 @@ const outcomes = len(rollup.Path{}.Outcomes)
 
 // scrape returns the metrics that s amounts to. They do not refer to s.
 func (c *Collector) scrape(s *rollup.Snapshot) []prometheus.Metric {
-	b, f := &builder{classic: c.classic}, c.families
-	unfinished := map[string]uint64{}
-	negative := uint64(0)
+	b, f := &builder{}, c.families
 	for i := range s.Paths {
 		p := &s.Paths[i]
 		for o, n := range p.Outcomes {
 			b.counter(&f.decisions, float64(n), rollup.Outcome(o).String(), p.Label)
 		}
 		for j := range p.Stages {
-			stage := &p.Stages[j]
-			unfinished[stage.Stage] += stage.Unfinished
-			negative += stage.Histogram.Negatives()
-			if stage.Histogram.Count() == 0 {
-				continue // by an empty series, the OTLP bridge would judge the family to have no exponential buckets
-			}
-			b.histogram(&f.duration, &stage.Histogram, p.Label, stage.Stage)
-			b.counter(&f.self, float64(stage.Self)/1e9, p.Label, stage.Stage)
-		}
-		for j := range p.Events {
-			b.counter(&f.events, float64(p.Events[j].Total), p.Events[j].Event, p.Label)
+			b.stage(&f.pathDuration, &f.pathSelf, &p.Stages[j], p.Label, p.Stages[j].Stage)
 		}
 	}
-	for stage, n := range unfinished {
-		b.counter(&f.unfinished, float64(n), stage)
+	negative := uint64(0)
+	for i := range s.Stages {
+		stage := &s.Stages[i]
+		b.stage(&f.duration, &f.self, stage, stage.Stage)
+		negative += stage.Histogram.Negatives()
+		for cause, n := range stage.Unfinished {
+			if n > 0 {
+				b.counter(&f.unfinished, float64(n), rollup.Cause(cause).String(), stage.Stage)
+			}
+		}
+	}
+	for _, t := range s.Counters {
+		b.counter(&f.counters, float64(t.Total), t.Counter)
+	}
+	for _, t := range s.Errors {
+		b.counter(&f.errors, float64(t.Total), t.Code)
 	}
 	for _, o := range overflows {
 		b.counter(&f.overflow, float64(o.count(&s.Overflow)), o.kind)
 	}
 	b.counter(&f.invalid, float64(negative), "negative")
 	b.counter(&f.invalid, float64(s.Overflow.Invalid), "malformed")
-	b.gauge(&f.series, float64(b.series+1)) // and this one
+	b.gauge(&f.series, float64(b.series+1+c.moreSeries())) // and this one
 	return b.metrics
+}
+
+// stage adds a stage's histogram and self time.
+func (b *builder) stage(duration, self *family, t *rollup.StageTotal, labels ...string) {
+	if t.Histogram.Count() == 0 {
+		return // by an empty series, the OTLP bridge would judge the family to have no exponential buckets
+	}
+	b.histogram(duration, &t.Histogram, labels...)
+	b.counter(self, float64(t.Self)/1e9, labels...)
 }
 
 // overflows are the values of the label kind, and what they count.
@@ -55,9 +66,7 @@ var overflows = [...]struct {
 }{
 	{"path", func(o *rollup.Overflow) uint64 { return o.Paths }},
 	{"stage", func(o *rollup.Overflow) uint64 { return o.Stages }},
-	{"event", func(o *rollup.Overflow) uint64 { return o.Counters }},
-	{"stage_of_path", func(o *rollup.Overflow) uint64 { return o.Histograms }},
-	{"event_of_path", func(o *rollup.Overflow) uint64 { return o.Events }},
+	{"counter", func(o *rollup.Overflow) uint64 { return o.Counters }},
 }
 
 // invalidReasons is how many values the label reason has.

@@ -32,20 +32,19 @@ func TestAllocations(t *testing.T) {
 	numbers = append(numbers, rollup.Number{Key: "counter_server_query_cache_hit", Value: 1})
 
 	for name, r := range map[string]*rollup.Rollup{
-		"labelled": newRollup(t, rollup.Options{}),
-		"refused":  newRollup(t, rollup.Options{Label: func(string) (string, bool) { return "", false }}),
-		"no room":  newRollup(t, rollup.Options{Limits: rollup.Limits{Paths: 1, Stages: 1, Histograms: 3, Counters: 1, Events: 3}}),
+		"labelled": newRollup(t, rollup.Options{Limits: rollup.Limits{Stages: 9, Counters: 9}}),
+		"no room":  newRollup(t, rollup.Options{Limits: rollup.Limits{Paths: 1}}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			r.Add("first", rollup.Allowed, m)
-			r.Add("first", rollup.Allowed, map[string]any{"counter_x": 1})
+			r.Add(rollup.Decision{Path: "first"}, m)
+			r.Add(rollup.Decision{Path: "first"}, map[string]any{"counter_x": 1})
 			var s rollup.Snapshot
 			for what, f := range map[string]func(){
-				"Add":         func() { r.Add("second", rollup.Allowed, m) },
-				"AddMetrics":  func() { r.AddMetrics("second", rollup.Allowed, collection) },
-				"AddNumbers":  func() { r.AddNumbers("second", rollup.Allowed, numbers) },
+				"Add":         func() { r.Add(rollup.Decision{Path: "second"}, m) },
+				"AddMetrics":  func() { r.AddMetrics(rollup.Decision{Path: "second"}, collection) },
+				"AddNumbers":  func() { r.AddNumbers(rollup.Decision{Path: "second"}, numbers) },
 				"Snapshot":    func() { r.Snapshot(&s) },
-				"unknown key": func() { r.AddNumbers("second", rollup.Allowed, []rollup.Number{{"something", 1}}) },
+				"unknown key": func() { r.AddNumbers(rollup.Decision{Path: "second"}, []rollup.Number{{"something", 1}}) },
 			} {
 				for range 1000 {
 					f()
@@ -59,15 +58,15 @@ func TestAllocations(t *testing.T) {
 
 	t.Run("flood", func(t *testing.T) {
 		r := newRollup(t, rollup.Options{Limits: rollup.Limits{Paths: 1}})
-		r.Add("known", rollup.Allowed, m)
+		r.Add(rollup.Decision{Path: "known"}, m)
 		paths := make([]string, 200)
 		for i := range paths {
 			paths[i] = fmt.Sprint("invented/", i)
-			r.Add(paths[i], rollup.Undefined, m)
+			r.Add(rollup.Decision{Path: paths[i]}, m)
 		}
 		i := 0
 		if n := testing.AllocsPerRun(len(paths)-1, func() {
-			r.Add(paths[i], rollup.Undefined, m)
+			r.Add(rollup.Decision{Path: paths[i]}, m)
 			i++
 		}); n != 0 {
 			t.Errorf("a path without room: %v allocations", n)

@@ -16,97 +16,86 @@ const (
 	counterKind
 )
 
-// metric is a stage or a counter that has a label or a place in the table of
-// stages.
+// metric is a stage or a counter that a rollup knows.
 type metric struct {
-	kind kind
-	name string
+	kind   kind
+	name   string
+	column int  // where its values are; more than one may be in Other's
+	folded bool // whether it is in Other's for lack of room
 
-	// column is where its values are in a path's row: 1 upwards if it has a
-	// label, and otherwise one of the constants below.
-	column atomic.Int32
-
-	around []int // slots of the stages that may contain it, nearest first
-	slot   int   // its own among the stages that contain others, or -1
+	// Of stages: those that may contain it, nearest first, as slots; and of these,
+	// the ones that are kept by path.
+	around, aroundKept []int
+	slot               int // its own among the stages that contain others, or -1
+	kept               int // its own among those kept by path, or -1
 }
 
-const (
-	otherColumn = 0
-	noneYet     = -1 // never seen: it may still get a label
-	folded      = -2 // in otherColumn for lack of room
-)
+// otherColumn is the column of what has no label of its own.
+const otherColumn = 0
 
-func newMetric(k kind, name string, column int32) *metric {
-	m := &metric{kind: k, name: name, slot: -1}
-	m.column.Store(column)
-	return m
+func newMetric(k kind, name string, column int) *metric {
+	return &metric{kind: k, name: name, column: column, slot: -1, kept: -1}
 }
 
-// place returns the column of a metric that was seen.
-func (m *metric) place() int { return max(int(m.column.Load()), otherColumn) }
-
-// label returns the label of a metric that was seen.
-func (m *metric) label() string {
-	if m.place() == otherColumn {
-		return Other
-	}
-	return m.name
-}
-
-// labels hands out the labels of one kind.
+// labels are those of one kind, stages or counters, by column.
 type labels struct {
-	limit int
-	given atomic.Int32 // how many, changed under the rollup's mutex
-	other atomic.Bool  // whether Other is among what was seen
+	names atomic.Pointer[[]string] // Other's first; only added to
+	limit int                      // of names
 
-	isOther *metric // what is called Other
-	noRoom  *metric // what has no descriptor of its own for lack of room
-	unknown *metric // what has none yet
+	isOther *metric // what is called Other, and the families of instrumentation
+	noRoom  *metric // what has no label for lack of room
+	unknown *metric // what is looked up by newName
 }
 
-func (l *labels) init(k kind, limit int) {
-	l.limit = limit
+func (l *labels) init(k kind, names []string, more int) {
+	l.limit = 1 + len(names) + more
+	given := append(make([]string, 0, l.limit), Other)
+	given = append(given, names...)
+	l.names.Store(&given)
 	l.isOther = newMetric(k, Other, otherColumn)
-	l.noRoom = newMetric(k, Other, folded)
-	l.unknown = newMetric(k, "", noneYet)
+	l.noRoom = newMetric(k, Other, otherColumn)
+	l.noRoom.folded = true
+	l.unknown = newMetric(k, "", otherColumn)
 }
 
-func (l *labels) full() bool { return int(l.given.Load()) >= l.limit }
+// columns is how many columns there can be.
+func (l *labels) columns() int { return l.limit }
+
+// list returns the names that there are by now, by column.
+func (l *labels) list() []string { return *l.names.Load() }
+
+func (l *labels) full() bool { return len(l.list()) == l.limit }
 
 // give returns a new column, under the rollup's mutex.
-func (l *labels) give() int32 {
-	if l.full() {
-		return folded
-	}
-	return l.given.Add(1)
-}
-
-// seen returns how many labels there are, Other included if it was needed.
-func (l *labels) seen() int {
-	n := int(l.given.Load())
-	if l.other.Load() {
-		n++
-	}
-	return n
+func (l *labels) give(name string) (column int) {
+	names := append(l.list(), name) // readers of the shorter slice do not see it
+	l.names.Store(&names)
+	return len(names) - 1
 }
 
 // catalog knows the metrics that a rollup was given.
 type catalog struct {
 	byKey    table[metric]
-	families []*metric
+	families []*metric // of timers, and of counters named alike
 	stages   labels
 	counters labels
 }
 
-func newCatalog(t stageTable, l Limits) *catalog {
+func newCatalog(t stageTable, counters []string, l Limits) *catalog {
 	c := &catalog{
-		byKey:    newTable[metric](2 * (len(t.stages) + l.Stages + l.Counters)),
+		byKey:    newTable[metric](2 * (len(t.stages) + len(counters) + l.Stages + l.Counters)),
 		families: t.families,
 	}
-	c.stages.init(stageKind, l.Stages)
-	c.counters.init(counterKind, l.Counters)
-	for _, m := range t.stages {
+	names := make([]string, len(t.stages))
+	for i, m := range t.stages {
+		names[i] = m.name
+		m.column = 1 + i
 		c.byKey.add(keyOf(stageKind, m.name), m)
+	}
+	c.stages.init(stageKind, names, l.Stages)
+	c.counters.init(counterKind, counters, l.Counters)
+	for i, name := range counters {
+		c.byKey.add(keyOf(counterKind, name), newMetric(counterKind, name, 1+i))
 	}
 	for _, name := range [...]string{"", Other} {
 		c.byKey.add(keyOf(stageKind, name), c.stages.isOther)
@@ -161,24 +150,6 @@ func (c *catalog) find(key string) *metric {
 	return c.labels(k).unknown
 }
 
-// see is called with a metric that has no label of its own, or none yet, and
-// says whether that is for lack of room.
-func (r *Rollup) see(m *metric) (overflow bool) {
-	l := r.catalog.labels(m.kind)
-	if m.column.Load() == noneYet {
-		r.mu.Lock()
-		if m.column.Load() == noneYet {
-			m.column.Store(l.give())
-		}
-		r.mu.Unlock()
-	}
-	column := m.column.Load()
-	if column <= 0 && !l.other.Load() {
-		l.other.Store(true)
-	}
-	return column == folded
-}
-
 // newName returns the descriptor of a stage or counter that is unknown. It gives
 // it a label, if there is room.
 func (r *Rollup) newName(key string) *metric {
@@ -190,27 +161,28 @@ func (r *Rollup) newName(key string) *metric {
 		}
 	}
 	k, name := split(key)
-	if k == stageKind {
-		for _, f := range c.families {
-			if strings.HasPrefix(name, f.name) {
+	l := c.labels(k)
+	for _, f := range c.families {
+		if strings.HasPrefix(name, f.name) {
+			if k == stageKind {
 				return f
 			}
+			return l.isOther
 		}
 	}
-	l := c.labels(k)
 	if len(name) > maxName || l.full() {
 		return l.noRoom
 	}
-
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if m := c.byKey.get(key); m != nil {
+	if m := c.byKey.get(key); m != nil { // another goroutine was faster
 		return m
 	}
 	if l.full() {
 		return l.noRoom
 	}
-	m := newMetric(k, strings.Clone(name), l.give())
+	name = strings.Clone(name)
+	m := newMetric(k, name, l.give(name))
 	c.byKey.add(keyOf(k, name), m)
 	return m
 }

@@ -16,8 +16,8 @@ import (
 // which no number may ever go down.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
-	limits := rollup.Limits{Paths: 6, Stages: 10, Counters: 3, Histograms: 40, Events: 10}
-	r := newRollup(t, rollup.Options{Limits: limits, Stages: newWorld(0).stages})
+	o := newWorld(0).options(rollup.Limits{Paths: 6, Stages: 3, Counters: 3})
+	r := newRollup(t, o)
 	const adders, each = 4, 500
 
 	var adding, watching sync.WaitGroup
@@ -25,19 +25,19 @@ func TestConcurrent(t *testing.T) {
 		adding.Go(func() {
 			w := newWorld(seed)
 			for i := range each {
-				path, outcome, numbers := w.decision()
+				d, numbers := w.decision()
 				for j := range numbers {
 					numbers[j].Value = max(numbers[j].Value, 0)
 				}
 				if i%2 == 0 {
-					r.AddNumbers(path, outcome, numbers)
+					r.AddNumbers(d, numbers)
 					continue
 				}
 				m := map[string]any{}
 				for _, n := range numbers {
 					m[n.Key] = n.Value
 				}
-				r.Add(path, outcome, m)
+				r.Add(d, m)
 			}
 		})
 	}
@@ -76,19 +76,19 @@ func TestConcurrent(t *testing.T) {
 	watching.Wait()
 
 	c := contentsOf(t, r)
-	checkBounds(t, c, limits)
-	sequential := newModel(rollup.Limits{Paths: 1, Stages: 1, Counters: 1, Histograms: 9, Events: 9}, newWorld(0).parents, nil)
+	checkSize(t, c, o)
+	sequential := newModel(newWorld(0), rollup.Limits{Paths: 1})
 	for seed := range uint64(adders) {
 		w := newWorld(seed)
 		for range each {
-			path, outcome, numbers := w.decision()
+			d, numbers := w.decision()
 			for j := range numbers {
 				numbers[j].Value = max(numbers[j].Value, 0)
 			}
-			sequential.add(path, outcome, numbers)
+			sequential.add(d, numbers)
 		}
 	}
-	got, want := sumsOf(c), sumsOf(sequential.contents())
+	got, want := sumsOf(c), sumsOf(sequential.contents)
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -97,22 +97,31 @@ func TestConcurrent(t *testing.T) {
 // numbersOf returns all numbers of a snapshot that may only grow, by name.
 func numbersOf(s *rollup.Snapshot) map[string]uint64 {
 	all := map[string]uint64{}
+	add := func(path string, stages []rollup.StageTotal) {
+		for i := range stages {
+			st := &stages[i]
+			name := path + " stage " + st.Stage
+			all[name+" count"] = st.Histogram.Count()
+			_, all[name+" sum"] = st.Histogram.Sum()
+			all[name+" self"] = st.Self
+			for cause, n := range st.Unfinished {
+				all[fmt.Sprint(name, " unfinished ", cause)] = n
+			}
+		}
+	}
 	for i := range s.Paths {
 		p := &s.Paths[i]
 		for o, n := range p.Outcomes {
 			all[fmt.Sprint(p.Label, " outcome ", o)] = n
 		}
-		for j := range p.Stages {
-			st := &p.Stages[j]
-			name := p.Label + " stage " + st.Stage
-			all[name+" count"] = st.Histogram.Count()
-			_, all[name+" sum"] = st.Histogram.Sum()
-			all[name+" self"] = st.Self
-			all[name+" unfinished"] = st.Unfinished
-		}
-		for _, e := range p.Events {
-			all[p.Label+" event "+e.Event] = e.Total
-		}
+		add(p.Label, p.Stages)
+	}
+	add("all", s.Stages)
+	for _, c := range s.Counters {
+		all["counter "+c.Counter] = c.Total
+	}
+	for _, e := range s.Errors {
+		all["code "+e.Code] = e.Total
 	}
 	return all
 }
@@ -126,7 +135,7 @@ func TestCrosswiseMerge(t *testing.T) {
 		both.Go(func() {
 			var s rollup.Snapshot
 			for i := range 20 {
-				r[0].Add(fmt.Sprint("p", i%3), rollup.Allowed, map[string]any{"timer_s_ns": int64(1 + i), "counter_c": 1})
+				r[0].Add(rollup.Decision{Path: fmt.Sprint("p", i%3)}, map[string]any{"timer_s_ns": int64(1 + i), "counter_c": 1})
 				r[1].Snapshot(&s)
 				if err := r[0].Merge(&s); err != nil {
 					t.Error(err)

@@ -1,18 +1,20 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rollup folds decisions into distributions: a histogram for each stage
-// and path, totals of counters, and counts of outcomes, with bounded labels.
+// Package rollup folds decisions into distributions: a histogram for each stage,
+// over all decisions and for some stages by path, sums of counters, and counts of
+// outcomes and errors, with bounded labels.
 //
 // A decision is a path, an [Outcome] and the metrics that Open Policy Agent
 // (OPA) collected for it, as a map ([Rollup.Add]), as a collection
 // ([Rollup.AddMetrics]) or as parsed numbers ([Rollup.AddNumbers]). Of these,
 //
-//   - timer_<stage>_ns goes to the histogram of the stage and the path. A timer
-//     of 0 was still running, or is below the clock's resolution: it is counted
-//     as unfinished and is no sample. A negative one is counted apart, see
-//     [exphist.Snapshot.Negatives].
-//   - counter_<name> is added to the total of the counter and the path.
+//   - timer_<stage>_ns goes to the histogram of the stage and, if the stage is one
+//     of [Options.PathStages], to that of the stage and the path. A timer of 0 was
+//     still running, or is below the clock's resolution: it is counted as
+//     unfinished, by [Cause], and is no sample. A negative one is counted apart,
+//     see [exphist.Snapshot.Negatives].
+//   - counter_<name> is added to the total of the counter.
 //   - histogram_<name> is a summary, which cannot be merged, and left alone. So
 //     is any other key.
 //
@@ -30,31 +32,30 @@
 // anything twice, where sums of the histograms do not. A stage that is not in
 // the table is contained in none.
 //
+// By path the same is done with the stages that are kept by path alone. So what
+// the others took is part of the nearest kept stage around them, if there is one;
+// of the path's stages too, the self times add up.
+//
 // # Bounds
 //
-// A client can invent paths, so labels and memory are bounded by [Limits]. What
-// finds no room goes to the label [Other] and is counted in [Overflow]. Nothing
-// is dropped: the outcomes of all paths add up to the number of decisions, and
-// each timer is in one histogram. A label once given stays, and nothing is ever
-// removed, so that Prometheus sees no reset. The rules, exactly:
+// A client can invent paths, so labels and memory are bounded: [Options.Size] says
+// by what. What has no label of its own goes to the label [Other]. If that is for
+// want of room, [Overflow] counts it. Nothing is dropped: the outcomes of all
+// paths add up to the number of decisions, and each timer is in one histogram of
+// Stages. A label once given stays, and nothing is ever removed, so that
+// Prometheus sees no reset. The rules, exactly:
 //
-//   - A stage gets its name as label when it is first seen with a valid value, if
-//     fewer than Limits.Stages have one; so does a counter with Limits.Counters.
-//     Timers of OPA's instrumentation (see [DefaultStages]) do not: whoever may
-//     ask a server for a decision may ask for them, and they would use up the
-//     labels.
-//   - Path Other has Limits.Stages+1 histograms and Limits.Counters+1 totals set
-//     apart for it. The labelled paths share the rest of Limits.Histograms and
-//     Limits.Events.
-//   - A path gets a label if fewer than Limits.Paths have one, and if of the
-//     shared histograms and totals as many are left as there are labels of stages
-//     and of counters so far (those of this decision and Other included), so that
-//     it is not cut apart. Once a decision's path was refused, no further one's is
-//     admitted.
-//   - A stage or counter of a labelled path that is new to it and finds no
-//     histogram or total left, goes to path Other, under its own name.
-//   - What [Options.Label] refuses goes to path Other, and is not counted as
-//     overflow.
+//   - The stages of the table, the counters of [DefaultCounters] and those that the
+//     options add have their names as labels. Another name gets one when it is
+//     first seen with a valid value, if fewer than Limits.Stages or
+//     Limits.Counters have got one so. By default none can: then a label depends on
+//     the options alone, and is the same in every process.
+//   - Timers of OPA's instrumentation (the families of the table), and counters
+//     named alike, are Other, and are not counted as overflow: whoever may ask a
+//     server for a decision may ask for them.
+//   - A path gets a label when it is first seen, if fewer than Limits.Paths have
+//     one. Whoever wants labels that do not depend on the order of the decisions
+//     gives no more than so many different ones.
 //   - An empty name or path, and one that reads "other", are Other. Bytes that
 //     are not UTF-8 are replaced by U+FFFD. A name or path of more than 1,024
 //     bytes is treated as if there were no room for it.

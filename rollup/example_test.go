@@ -16,7 +16,7 @@ func Example() {
 		return
 	}
 	for i := range int64(100) {
-		r.Add("http/authz/allow", rollup.ResultOutcome(i%10 != 0), map[string]any{
+		r.Add(rollup.Decision{Path: "http/authz/allow", Outcome: rollup.ResultOutcome(i%10 != 0)}, map[string]any{
 			"timer_server_handler_ns":         300_000 + i*1000,
 			"timer_rego_query_eval_ns":        200_000 + i*1000,
 			"timer_rego_builtin_http_send_ns": 150_000 + i*1000,
@@ -28,24 +28,29 @@ func Example() {
 	r.Snapshot(&s)
 	for _, p := range s.Paths {
 		fmt.Printf("%s: %d allowed, %d denied\n", p.Label, p.Outcomes[rollup.Allowed], p.Outcomes[rollup.Denied])
-		stages := map[string]rollup.StageTotal{}
-		for _, st := range p.Stages {
-			stages[st.Stage] = st
-		}
-		for _, name := range []string{"server_handler", "rego_query_eval", "rego_builtin_http_send"} {
-			st := stages[name]
-			fmt.Printf("%-22s p50 about %.0f µs, %.1f ms by itself\n", name, st.Histogram.Quantile(0.5)/1000, float64(st.Self)/1e6)
-		}
-		for _, e := range p.Events {
-			fmt.Printf("%s: %d\n", e.Event, e.Total)
-		}
+		printStages(p.Stages)
+	}
+	fmt.Println("over all paths:")
+	printStages(s.Stages)
+	for _, c := range s.Counters {
+		fmt.Printf("%s: %d\n", c.Counter, c.Total)
 	}
 	// Output:
 	// http/authz/allow: 90 allowed, 10 denied
 	// server_handler         p50 about 349 µs, 10.0 ms by itself
+	// rego_query_eval        p50 about 247 µs, 24.9 ms by itself
+	// over all paths:
+	// server_handler         p50 about 349 µs, 10.0 ms by itself
 	// rego_query_eval        p50 about 247 µs, 5.0 ms by itself
 	// rego_builtin_http_send p50 about 199 µs, 19.9 ms by itself
 	// server_query_cache_hit: 100
+}
+
+func printStages(stages []rollup.StageTotal) {
+	for i := range stages {
+		st := &stages[i]
+		fmt.Printf("%-22s p50 about %.0f µs, %.1f ms by itself\n", st.Stage, st.Histogram.Quantile(0.5)/1000, float64(st.Self)/1e6)
+	}
 }
 
 // Several readers fold into rollups of their own, which are merged at the end.
@@ -57,7 +62,7 @@ func ExampleRollup_Merge() {
 			fmt.Println(err)
 			return
 		}
-		r.AddNumbers("http/authz/allow", rollup.Allowed, []rollup.Number{{Key: "timer_server_handler_ns", Value: 300_000}})
+		r.AddNumbers(rollup.Decision{Path: "http/authz/allow"}, []rollup.Number{{Key: "timer_server_handler_ns", Value: 300_000}})
 		readers[i] = r
 	}
 	var s rollup.Snapshot

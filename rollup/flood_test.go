@@ -22,35 +22,31 @@ func TestFlood(t *testing.T) {
 	if raceDetector || testing.Short() {
 		decisions = 50_000
 	}
-	for name, label := range map[string]func(string) (string, bool){
-		"all accepted": func(path string) (string, bool) { return path, true },
-		"all refused":  func(string) (string, bool) { return "", false },
-	} {
-		t.Run(name, func(t *testing.T) {
-			before := heap()
-			r := newRollup(t, rollup.Options{Label: label})
-			random := rand.New(rand.NewPCG(1, 2))
-			numbers := make([]rollup.Number, 3)
-			for range decisions {
-				id := strconv.FormatUint(random.Uint64(), 36)
-				numbers[0] = rollup.Number{Key: "timer_" + id + "_ns", Value: random.Int64() >> 30}
-				numbers[1] = rollup.Number{Key: "counter_" + id, Value: 1}
-				numbers[2] = rollup.Number{Key: "unknown_" + id, Value: 1}
-				r.AddNumbers(id, rollup.Undefined, numbers)
-			}
-			if grown := int64(heap()) - int64(before); grown > 1<<20 {
-				t.Errorf("memory grew by %d bytes", grown)
-			}
-			c := contentsOf(t, r)
-			checkBounds(t, c, rollup.Limits{Paths: 50, Stages: 16, Counters: 16, Histograms: 100, Events: 200})
-			s := sumsOf(c)
-			if s.outcomes[rollup.Undefined] != uint64(decisions) || s.cell.count+s.cell.unfinished != uint64(decisions) ||
-				s.events != uint64(decisions) {
-				t.Errorf("%d decisions were added, there are %+v", decisions, s)
-			}
-			runtime.KeepAlive(r)
-		})
+	before := heap()
+	o := rollup.Options{Limits: rollup.Limits{Stages: 16, Counters: 16}}
+	r := newRollup(t, o)
+	random := rand.New(rand.NewPCG(1, 2))
+	numbers := make([]rollup.Number, 3)
+	for range decisions {
+		id := strconv.FormatUint(random.Uint64(), 36)
+		numbers[0] = rollup.Number{Key: "timer_" + id + "_ns", Value: random.Int64() >> 30}
+		numbers[1] = rollup.Number{Key: "counter_" + id, Value: 1}
+		numbers[2] = rollup.Number{Key: "unknown_" + id, Value: 1}
+		r.AddNumbers(rollup.Decision{Path: id, Outcome: rollup.Error, Code: id}, numbers)
 	}
+	if grown := int64(heap()) - int64(before); grown > 1<<20 {
+		t.Errorf("memory grew by %d bytes", grown)
+	}
+	c := contentsOf(t, r)
+	checkSize(t, c, o)
+	s, n := sumsOf(c), uint64(decisions)
+	if s.outcomes[rollup.Error] != n || s.errors != n || s.counters != n || s.stages.count+s.unfinished[rollup.CauseFailed] != n {
+		t.Errorf("%d decisions were added, there are %+v", decisions, s)
+	}
+	if len(c.Outcomes) != 51 || len(c.Stages) != 17 || len(c.Counters) != 17 {
+		t.Errorf("%d paths, %d stages and %d counters: not all labels are used", len(c.Outcomes), len(c.Stages), len(c.Counters))
+	}
+	runtime.KeepAlive(r)
 }
 
 func heap() uint64 {
@@ -65,14 +61,14 @@ func heap() uint64 {
 // from.
 func TestNamesAreCopied(t *testing.T) {
 	before := heap()
-	r := newRollup(t, rollup.Options{})
+	r := newRollup(t, rollup.Options{Limits: rollup.Limits{Stages: 16, Counters: 16}})
 	rest := strings.Repeat("x", 1<<20)
 	cut := func(name string, i int) string {
 		buffer := fmt.Sprintf(name, i) + rest
 		return buffer[:len(buffer)-len(rest)]
 	}
 	for i := range 16 {
-		r.AddNumbers(cut("path %d", i), rollup.Allowed, []rollup.Number{
+		r.AddNumbers(rollup.Decision{Path: cut("path %d", i)}, []rollup.Number{
 			{Key: cut("timer_t%d_ns", i), Value: 1}, {Key: cut("counter_c%d", i), Value: 1},
 		})
 	}

@@ -3,8 +3,8 @@
 
 package rollup
 
-// decided is a decision while it is folded in. It lives on the stack.
-type decided struct {
+// folding is a decision while it is folded in. It lives on the stack.
+type folding struct {
 	n    int // how many timers and counters it has
 	few  [16]entry
 	more []entry // those beyond, which few decisions have
@@ -17,33 +17,36 @@ type decided struct {
 }
 
 type entry struct {
-	metric  *metric
-	value   int64
-	covered int64 // how much of a stage's time the stages in it took
+	metric *metric
+	value  int64
+
+	// How much of a stage's time the stages in it took; and of that, what stages
+	// took that are kept by path.
+	covered, coveredKept int64
 }
 
-func (d *decided) append(m *metric, value int64) {
-	if d.n < len(d.few) {
-		e := &d.few[d.n]
+func (f *folding) put(m *metric, value int64) {
+	if f.n < len(f.few) {
+		e := &f.few[f.n]
 		e.metric, e.value = m, value
 	} else {
-		d.more = append(d.more, entry{metric: m, value: value})
+		f.more = append(f.more, entry{metric: m, value: value})
 	}
-	d.n++
+	f.n++
 	if m.slot >= 0 && value > 0 {
-		d.at[m.slot] = int32(d.n)
+		f.at[m.slot] = int32(f.n)
 	}
 }
 
-func (d *decided) entry(i int) *entry {
-	if i < len(d.few) {
-		return &d.few[i]
+func (f *folding) entry(i int) *entry {
+	if i < len(f.few) {
+		return &f.few[i]
 	}
-	return &d.more[i-len(d.few)]
+	return &f.more[i-len(f.few)]
 }
 
 // note takes in one metric of a decision.
-func (r *Rollup) note(d *decided, key string, value any) {
+func (r *Rollup) note(f *folding, key string, value any) {
 	m := r.catalog.find(key)
 	if m == nil {
 		return
@@ -51,103 +54,99 @@ func (r *Rollup) note(d *decided, key string, value any) {
 	n, ok := value.(int64)
 	if !ok {
 		if n, ok = integer(value); !ok {
-			d.overflow.Invalid++
+			f.overflow.Invalid++
 			return
 		}
 	}
-	r.noteAs(d, m, key, n)
+	r.noteAs(f, m, key, n)
 }
 
-func (r *Rollup) noteNumber(d *decided, key string, n int64) {
+func (r *Rollup) noteNumber(f *folding, key string, n int64) {
 	if m := r.catalog.find(key); m != nil {
-		r.noteAs(d, m, key, n)
+		r.noteAs(f, m, key, n)
 	}
 }
 
-func (r *Rollup) noteAs(d *decided, m *metric, key string, n int64) {
+func (r *Rollup) noteAs(f *folding, m *metric, key string, n int64) {
 	if n < 0 && m.kind == counterKind {
-		d.overflow.Invalid++
+		f.overflow.Invalid++
 		return
 	}
-	if m.column.Load() <= 0 {
-		m = r.noteUnlabelled(d, m, key, n)
-	}
-	d.append(m, n)
-}
-
-// noteUnlabelled gives a metric its label, or counts why it has none.
-func (r *Rollup) noteUnlabelled(d *decided, m *metric, key string, n int64) *metric {
-	if m == r.catalog.labels(m.kind).unknown {
-		m = r.newName(key)
-	}
-	if r.see(m) {
-		if m.kind == counterKind {
-			d.overflow.Counters += uint64(n)
-		} else {
-			d.overflow.Stages++
+	if m.column == otherColumn {
+		if m == r.catalog.labels(m.kind).unknown {
+			m = r.newName(key)
+		}
+		if m.folded {
+			f.overflow.name(m.kind, n)
 		}
 	}
-	return m
+	f.put(m, n)
 }
 
 // fold adds the decision to what the rollup has.
-func (r *Rollup) fold(d *decided, path string, o Outcome) {
-	row, overflow := r.rowOf(path)
-	if overflow {
-		d.overflow.Paths++
+func (r *Rollup) fold(f *folding, d *Decision) {
+	row, overflow := r.rowOf(d.Path)
+	if overflow || d.Overflow {
+		f.overflow.Paths++
 	}
-	row.outcomes[o.known()].Add(1)
-
-	d.cover()
-	for i := range d.n {
-		e := d.entry(i)
-		if e.metric.kind == counterKind {
-			r.addCounter(d, row, e)
-		} else {
-			r.addTimer(d, row, e)
-		}
+	outcome := d.Outcome.known()
+	row.outcomes[outcome].Add(1)
+	if outcome == Error {
+		r.errors[placeOf(d.Code)].Add(1)
 	}
-	if d.overflow != (Overflow{}) {
-		r.overflow.add(&d.overflow)
-	}
-}
-
-// cover takes the time of each stage from that of the nearest stage around it.
-func (d *decided) cover() {
-	for i := range d.n {
-		e := d.entry(i)
-		if e.value <= 0 {
-			continue
-		}
-		for _, slot := range e.metric.around {
-			if at := d.at[slot]; at > 0 {
-				around := d.entry(int(at) - 1)
-				around.covered += min(e.value, around.value-around.covered)
-				break
+	f.cover()
+	for i := range f.n {
+		e := f.entry(i)
+		switch m := e.metric; {
+		case m.kind == counterKind:
+			r.counters[m.column].add(uint64(e.value))
+		case e.value == 0:
+			r.unfinished[m.column][causeOf(m, d.Path, outcome)].Add(1)
+		default:
+			r.cellAt(&r.stages[m.column]).record(e.value, e.covered)
+			if m.kept >= 0 {
+				r.cellAt(&row.cells[m.kept]).record(e.value, e.coveredKept)
 			}
 		}
 	}
+	if f.overflow != (Overflow{}) {
+		r.overflow.add(&f.overflow)
+	}
 }
 
-func (r *Rollup) addTimer(d *decided, row *row, e *entry) {
-	c := r.cell(row, e.metric)
-	if c.row != row {
-		d.overflow.Histograms++
+// cover takes the time of each stage from that of the nearest stage around it,
+// and what is kept by path from the nearest around it that is kept.
+func (f *folding) cover() {
+	for i := range f.n {
+		e := f.entry(i)
+		if e.value <= 0 {
+			continue
+		}
+		if around := f.nearest(e.metric.around); around != nil {
+			around.covered += min(e.value, around.value-around.covered)
+		}
+		if e.metric.kept < 0 {
+			continue
+		}
+		if around := f.nearest(e.metric.aroundKept); around != nil {
+			around.coveredKept += min(e.value, around.value-around.coveredKept)
+		}
 	}
-	if e.value == 0 {
-		c.unfinished.Add(1)
-		return
-	}
-	if e.covered > 0 {
-		c.covered.Add(uint64(e.covered)) // before the histogram: a snapshot never shows too much self time
-	}
-	c.histogram.Record(e.value)
 }
 
-func (r *Rollup) addCounter(d *decided, row *row, e *entry) {
-	t := r.total(row, e.metric)
-	if t.row != row {
-		d.overflow.Events += uint64(e.value)
+// nearest returns the first of these stages that the decision has, or nil.
+func (f *folding) nearest(slots []int) *entry {
+	for _, slot := range slots {
+		if at := f.at[slot]; at > 0 {
+			return f.entry(int(at) - 1)
+		}
 	}
-	t.sum.Add(uint64(e.value))
+	return nil
+}
+
+func (c *counter) add(n uint64) {
+	if !c.seen.Load() {
+		c.seen.Store(true)
+	}
+	c.sum.Add(n)
 }

@@ -33,11 +33,10 @@ func FuzzAdd(f *testing.F) {
 		if d.Decode(&n) != nil {
 			t.Skip()
 		}
-		limits := rollup.Limits{Paths: 2, Stages: 2, Counters: 2, Histograms: 6, Events: 5}
-		r := newRollup(t, rollup.Options{Limits: limits})
+		r := newRollup(t, rollup.Options{Limits: rollup.Limits{Paths: 2, Stages: 2, Counters: 2}})
 		for _, p := range []string{path, path + "/x", "x/" + path, path} {
-			r.Add(p, rollup.Outcome(outcome), m)
-			r.Add(p, rollup.Outcome(outcome), n)
+			r.Add(rollup.Decision{Path: p, Outcome: rollup.Outcome(outcome), Code: path}, m)
+			r.Add(rollup.Decision{Path: p, Outcome: rollup.Outcome(outcome)}, n)
 		}
 		timers := 0
 		for key, value := range n {
@@ -59,15 +58,15 @@ func FuzzAdd(f *testing.F) {
 			for _, n := range p.Outcomes {
 				decisions += n
 			}
-			for j := range p.Stages {
-				st := &p.Stages[j]
-				if !utf8.ValidString(st.Stage) || st.Stage == "" {
-					t.Errorf("stage label %q", st.Stage)
-				}
-				samples += st.Histogram.Count() + st.Histogram.Negatives() + st.Unfinished
-				if hi, lo := st.Histogram.Sum(); hi == 0 && st.Self > lo {
-					t.Errorf("self time %d of %d", st.Self, lo)
-				}
+		}
+		for i := range s.Stages {
+			st := &s.Stages[i]
+			if !utf8.ValidString(st.Stage) || st.Stage == "" {
+				t.Errorf("stage label %q", st.Stage)
+			}
+			samples += st.Histogram.Count() + st.Histogram.Negatives() + st.Unfinished[0] + st.Unfinished[1] + st.Unfinished[2]
+			if hi, lo := st.Histogram.Sum(); hi == 0 && st.Self > lo {
+				t.Errorf("self time %d of %d", st.Self, lo)
 			}
 		}
 		if decisions != 8 {

@@ -5,101 +5,118 @@ package rollup
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/regometer/regometer/exphist"
 )
 
 // Merge adds what s holds, such as the snapshot of another rollup, as if this
-// one had been given its decisions. Labels are taken as they are: Options.Label
-// is not asked. This rollup's limits hold: of s, a path that has no label here
-// gets one if fewer than Limits.Paths have one, and if as many histograms and
-// totals are left as it has. What does not fit is counted as overflow, also
-// what s counted.
+// one had been given its decisions. This rollup's limits hold: what has no label
+// here and finds no room is counted as overflow, also what s counted. Of a path's
+// stages, those are left out that this rollup does not keep by path.
 //
 // It is an error, and changes nothing, if a histogram of s is not in
-// nanoseconds.
+// nanoseconds, or has other explicit bounds than this rollup's: see
+// [Snapshot.Rebound].
 func (r *Rollup) Merge(s *Snapshot) error {
+	if err := r.checkMergeable(s); err != nil {
+		return err
+	}
+	var o Overflow
 	for i := range s.Paths {
-		for j := range s.Paths[i].Stages {
-			t := &s.Paths[i].Stages[j]
-			if u := t.Histogram.Layout().Unit; samples(&t.Histogram) > 0 && u != exphist.Nanosecond {
-				return fmt.Errorf("rollup: merge: the histogram of stage %q and path %q is in %ss: nanoseconds are needed",
-					t.Stage, s.Paths[i].Label, u)
+		p := &s.Paths[i]
+		row, overflow := r.rowOf(p.Label)
+		for i, n := range p.Outcomes {
+			row.outcomes[i].Add(n)
+			if overflow {
+				o.Paths += n
+			}
+		}
+		for j := range p.Stages {
+			t := &p.Stages[j]
+			if kept := slices.Index(r.kept, t.Stage); kept >= 0 && samples(&t.Histogram) > 0 {
+				if err := r.cellAt(&row.cells[kept]).merge(t); err != nil {
+					return fmt.Errorf("rollup: merge: stage %q, path %q: %w", t.Stage, p.Label, err)
+				}
 			}
 		}
 	}
-	for i := range s.Paths {
-		if err := r.mergePath(&s.Paths[i]); err != nil {
-			return err
+	for i := range s.Stages {
+		t := &s.Stages[i]
+		m := r.named(stageKind, t.Stage)
+		timers := samples(&t.Histogram)
+		if timers > 0 {
+			if err := r.cellAt(&r.stages[m.column]).merge(t); err != nil {
+				return fmt.Errorf("rollup: merge: stage %q: %w", t.Stage, err)
+			}
+		}
+		for cause, n := range t.Unfinished {
+			r.unfinished[m.column][cause].Add(n)
+			timers += n
+		}
+		if m.folded {
+			o.Stages += timers
 		}
 	}
+	for _, c := range s.Counters {
+		m := r.named(counterKind, c.Counter)
+		r.counters[m.column].add(c.Total)
+		if m.folded {
+			o.Counters += c.Total
+		}
+	}
+	for _, e := range s.Errors {
+		r.errors[placeOf(e.Code)].Add(e.Total)
+	}
+	r.overflow.add(&o)
 	r.overflow.add(&s.Overflow)
 	return nil
 }
 
-func (r *Rollup) mergePath(p *Path) error {
-	var o Overflow
-	row, overflow := r.rowFor(p)
-	for i, n := range p.Outcomes {
-		row.outcomes[i].Add(n)
-		if overflow {
-			o.Paths += n
+func (r *Rollup) checkMergeable(s *Snapshot) error {
+	check := func(h *exphist.Snapshot, of string) error {
+		if samples(h) == 0 {
+			return nil
+		}
+		l := h.Layout()
+		if l.Unit != exphist.Nanosecond {
+			return fmt.Errorf("rollup: merge: the histogram of %s is in %ss: nanoseconds are needed", of, l.Unit)
+		}
+		if !l.Bounds.Equal(r.options.Bounds) {
+			return fmt.Errorf("rollup: merge: the histogram of %s has the explicit bounds %v: here they are %v",
+				of, l.Bounds, r.options.Bounds)
+		}
+		return nil
+	}
+	for i := range s.Paths {
+		for j := range s.Paths[i].Stages {
+			t := &s.Paths[i].Stages[j]
+			if err := check(&t.Histogram, fmt.Sprintf("stage %q and path %q", t.Stage, s.Paths[i].Label)); err != nil {
+				return err
+			}
 		}
 	}
-	for i := range p.Stages {
-		t := &p.Stages[i]
-		m, folded := r.named(stageKind, t.Stage)
-		c := r.cell(row, m)
-		c.covered.Add(without(&t.Histogram, t.Self))
-		if err := c.histogram.Merge(&t.Histogram); err != nil {
-			return fmt.Errorf("rollup: merge: stage %q, path %q: %w", t.Stage, p.Label, err)
-		}
-		c.unfinished.Add(t.Unfinished)
-		timers := samples(&t.Histogram) + t.Unfinished
-		if folded {
-			o.Stages += timers
-		}
-		if c.row != row {
-			o.Histograms += timers
+	for i := range s.Stages {
+		if err := check(&s.Stages[i].Histogram, fmt.Sprintf("stage %q", s.Stages[i].Stage)); err != nil {
+			return err
 		}
 	}
-	for _, e := range p.Events {
-		m, folded := r.named(counterKind, e.Event)
-		t := r.total(row, m)
-		t.sum.Add(e.Total)
-		if folded {
-			o.Counters += e.Total
-		}
-		if t.row != row {
-			o.Events += e.Total
-		}
-	}
-	r.overflow.add(&o)
 	return nil
 }
 
-// rowFor returns the row for a path of a snapshot.
-func (r *Rollup) rowFor(p *Path) (row *row, overflow bool) {
-	label := valid(p.Label)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if row := r.byLabel.get(label); row != nil {
-		return row, false
-	}
-	if len(label) > maxName || !r.room(len(p.Stages), len(p.Events)) {
-		return r.other, true
-	}
-	return r.newRow(label), false
+func (c *cell) merge(t *StageTotal) error {
+	c.covered.Add(without(&t.Histogram, t.Self))
+	return c.histogram.Merge(&t.Histogram)
 }
 
-// named returns the descriptor of a stage or counter, and whether it is Other's
-// for lack of room.
-func (r *Rollup) named(k kind, name string) (m *metric, overflow bool) {
+// named returns the descriptor of a stage or counter, with a label if there is
+// room.
+func (r *Rollup) named(k kind, name string) *metric {
 	key := keyOf(k, name)
-	if m = r.catalog.byKey.get(key); m == nil {
-		m = r.newName(key)
+	if m := r.catalog.byKey.get(key); m != nil {
+		return m
 	}
-	return m, r.see(m)
+	return r.newName(key)
 }
 
 func samples(h *exphist.Snapshot) uint64 { return h.Count() + h.Negatives() }
@@ -113,7 +130,7 @@ func (r *Rollup) Clone() *Rollup {
 	var s Snapshot
 	r.Snapshot(&s)
 	if err := c.Merge(&s); err != nil {
-		panic(err) // all histograms of a rollup are in nanoseconds
+		panic(err) // its own histograms
 	}
 	return c
 }

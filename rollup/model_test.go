@@ -14,40 +14,66 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// model is a rollup written for clarity: it remembers every value, and decides
-// about labels by the rules of the package's documentation.
+// model is a rollup written for clarity: it decides about labels and self times
+// by the rules of the package's documentation.
 type model struct {
 	limits   rollup.Limits
-	parents  map[string]string
-	label    func(string) (string, bool)
+	parents  map[string]string // of the stages of the table
+	kept     []string
 	paths    []string
-	stages   []string
-	counters []string
-	other    struct{ stage, counter, paths bool } // Other was needed; no path gets a label any more
-	overflow rollup.Overflow
+	stages   []string // beyond the table
+	counters []string // beyond the list
 
-	outcomes map[string][5]uint64
-	cells    map[[2]string]*modelCell // by path and stage
-	totals   map[[2]string]uint64     // by path and counter
+	contents
 }
 
-type modelCell struct {
-	count, negatives, unfinished, sum, self uint64
-	least, most                             int64
+// contents is what a snapshot or a model holds, without regard to order.
+type contents struct {
+	Outcomes   map[string][6]uint64
+	Stages     map[string]modelCell
+	PathStages map[[2]string]modelCell // by path and stage
+	Unfinished map[string][3]uint64    // by stage
+	Counters   map[string]uint64
+	Errors     map[string]uint64
+	Overflow   rollup.Overflow
 }
 
-func newModel(l rollup.Limits, parents map[string]string, label func(string) (string, bool)) *model {
-	return &model{
-		limits: l, parents: parents, label: label,
-		outcomes: map[string][5]uint64{}, cells: map[[2]string]*modelCell{}, totals: map[[2]string]uint64{},
+func newContents() contents {
+	return contents{
+		map[string][6]uint64{}, map[string]modelCell{}, map[[2]string]modelCell{}, map[string][3]uint64{},
+		map[string]uint64{}, map[string]uint64{}, rollup.Overflow{},
 	}
 }
 
-// name returns the label of a stage or counter.
-func (m *model) name(name string, given *[]string, limit int, other *bool, overflow *uint64, amount uint64) string {
+type modelCell struct {
+	count, negatives, sum, self uint64
+	least, most                 int64
+}
+
+func (c modelCell) with(value, self int64) modelCell {
+	if value < 0 {
+		c.negatives++
+		return c
+	}
+	if c.count == 0 || value < c.least {
+		c.least = value
+	}
+	c.most = max(c.most, value)
+	c.count++
+	c.sum += uint64(value)
+	c.self += uint64(max(self, 0))
+	return c
+}
+
+func newModel(w *world, l rollup.Limits) *model {
+	return &model{limits: l, parents: w.parents, kept: w.kept, contents: newContents()}
+}
+
+// name returns the label of a stage or counter, given those of the table.
+func name(name string, known bool, given *[]string, limit int, overflow *uint64, amount uint64) string {
 	switch {
-	case name == "" || name == rollup.Other:
-	case slices.Contains(*given, name):
+	case name == "" || name == rollup.Other || strings.HasPrefix(name, "eval_op_"):
+	case known || slices.Contains(*given, name):
 		return name
 	case len(*given) < limit:
 		*given = append(*given, name)
@@ -55,189 +81,155 @@ func (m *model) name(name string, given *[]string, limit int, other *bool, overf
 	default:
 		*overflow += amount
 	}
-	*other = true
 	return rollup.Other
 }
 
-// labelled counts the cells or totals of paths with a label.
-func labelled[V any](all map[[2]string]V) (n int) {
-	for key := range all {
-		if key[0] != rollup.Other {
-			n++
-		}
-	}
-	return n
-}
-
-func (m *model) histogramsLeft() int {
-	return m.limits.Histograms - (m.limits.Stages + 1) - labelled(m.cells)
-}
-
-func (m *model) totalsLeft() int {
-	return m.limits.Events - (m.limits.Counters + 1) - labelled(m.totals)
-}
-
 func (m *model) path(path string) string {
-	label, ok := path, true
-	if m.label != nil {
-		label, ok = m.label(path)
-	}
 	switch {
-	case !ok || label == "" || label == rollup.Other:
+	case path == "" || path == rollup.Other:
 		return rollup.Other
-	case slices.Contains(m.paths, label):
-		return label
-	}
-	stages, counters := len(m.stages), len(m.counters)
-	if m.other.stage {
-		stages++
-	}
-	if m.other.counter {
-		counters++
-	}
-	if m.other.paths || len(m.paths) == m.limits.Paths || m.histogramsLeft() < stages || m.totalsLeft() < counters {
-		m.other.paths = true
-		m.overflow.Paths++
+	case slices.Contains(m.paths, path):
+		return path
+	case len(m.paths) == m.limits.Paths:
 		return rollup.Other
 	}
-	m.paths = append(m.paths, label)
-	return label
+	m.paths = append(m.paths, path)
+	return path
 }
 
-func (m *model) cell(path, stage string, overflow *uint64) *modelCell {
-	key := [2]string{path, stage}
-	if m.cells[key] == nil && path != rollup.Other && m.histogramsLeft() == 0 {
-		key[0] = rollup.Other
-		*overflow++
-	}
-	if m.cells[key] == nil {
-		m.cells[key] = &modelCell{}
-	}
-	return m.cells[key]
-}
-
-func (m *model) add(path string, o rollup.Outcome, numbers []rollup.Number) {
+func (m *model) add(d rollup.Decision, numbers []rollup.Number) {
 	type timer struct {
 		stage string
 		value int64
-		self  int64
 	}
-	type counter struct {
-		event string
-		value uint64
-	}
-	timers := map[string]*timer{}
-	var order []string
-	var counters []counter
+	timers := map[string]timer{}
 	for _, n := range numbers {
-		if name, ok := strings.CutPrefix(n.Key, "counter_"); ok {
+		if counter, ok := strings.CutPrefix(n.Key, "counter_"); ok {
 			if n.Value < 0 {
-				m.overflow.Invalid++
+				m.Overflow.Invalid++
 				continue
 			}
-			event := m.name(name, &m.counters, m.limits.Counters, &m.other.counter, &m.overflow.Counters, uint64(n.Value))
-			counters = append(counters, counter{event, uint64(n.Value)})
+			label := name(counter, slices.Contains(rollup.DefaultCounters(), counter), &m.counters, m.limits.Counters,
+				&m.Overflow.Counters, uint64(n.Value))
+			m.Counters[label] += uint64(n.Value)
 			continue
 		}
-		name, isTimer := strings.CutPrefix(n.Key, "timer_")
-		if name, ok := strings.CutSuffix(name, "_ns"); isTimer && ok {
-			stage := m.name(name, &m.stages, m.limits.Stages, &m.other.stage, &m.overflow.Stages, 1)
-			timers[name] = &timer{stage, n.Value, n.Value}
-			order = append(order, name)
-		}
-	}
-	for name, t := range timers {
-		for around := m.parents[name]; around != "" && t.value > 0; around = m.parents[around] {
-			if p := timers[around]; p != nil && p.value > 0 {
-				p.self -= t.value
-				break
-			}
+		stage, isTimer := strings.CutPrefix(n.Key, "timer_")
+		if stage, ok := strings.CutSuffix(stage, "_ns"); isTimer && ok {
+			_, known := m.parents[stage]
+			timers[stage] = timer{name(stage, known, &m.stages, m.limits.Stages, &m.Overflow.Stages, 1), n.Value}
 		}
 	}
 
-	label := m.path(path)
-	counts := m.outcomes[label]
-	counts[o]++
-	m.outcomes[label] = counts
-	for _, name := range order {
-		t := timers[name]
-		c := m.cell(label, t.stage, &m.overflow.Histograms)
-		switch {
-		case t.value < 0:
-			c.negatives++
-		case t.value == 0:
-			c.unfinished++
-		default:
-			if c.count == 0 || t.value < c.least {
-				c.least = t.value
-			}
-			c.most = max(c.most, t.value)
-			c.count++
-			c.sum += uint64(t.value)
-			c.self += uint64(max(t.self, 0))
-		}
+	path := m.path(d.Path)
+	if d.Overflow || path == rollup.Other && d.Path != "" && d.Path != rollup.Other {
+		m.Overflow.Paths++
 	}
-	for _, c := range counters {
-		key := [2]string{label, c.event}
-		if _, ok := m.totals[key]; !ok && label != rollup.Other && m.totalsLeft() == 0 {
-			key[0] = rollup.Other
-			m.overflow.Events += c.value
+	outcomes := m.Outcomes[path]
+	outcomes[d.Outcome]++
+	m.Outcomes[path] = outcomes
+	if d.Outcome == rollup.Error {
+		code := d.Code
+		if !slices.Contains(rollup.ErrorCodes(), code) {
+			code = rollup.Other
 		}
-		m.totals[key] += c.value
+		m.Errors[code]++
+	}
+	isKept := func(stage string) bool { return slices.Contains(m.kept, stage) }
+	all := func(string) bool { return true }
+	// self returns a stage's time without those in it, of all stages that count.
+	self := func(stage string, counts func(string) bool) int64 {
+		rest := timers[stage].value
+		for inner, t := range timers {
+			if inner == stage || t.value <= 0 || !counts(inner) {
+				continue
+			}
+			around := m.parents[inner]
+			for around != "" && !(counts(around) && timers[around].value > 0) {
+				around = m.parents[around]
+			}
+			if around == stage {
+				rest -= t.value
+			}
+		}
+		return rest
+	}
+	for stage, t := range timers {
+		if t.value == 0 {
+			cause := rollup.CauseUnknown
+			switch {
+			case d.Path == rollup.Query && stage == "server_handler":
+				cause = rollup.CauseQuery
+			case d.Outcome == rollup.Error || d.Outcome == rollup.Cancelled:
+				cause = rollup.CauseFailed
+			}
+			u := m.Unfinished[t.stage]
+			u[cause]++
+			m.Unfinished[t.stage] = u
+			continue
+		}
+		m.Stages[t.stage] = m.Stages[t.stage].with(t.value, self(stage, all))
+		if isKept(stage) {
+			key := [2]string{path, stage}
+			m.PathStages[key] = m.PathStages[key].with(t.value, self(stage, isKept))
+		}
 	}
 }
 
-// contents is what a snapshot or a model holds, without regard to order.
-type contents struct {
-	Outcomes map[string][5]uint64
-	Cells    map[[2]string]modelCell
-	Totals   map[[2]string]uint64
-	Overflow rollup.Overflow
-}
-
-func (m *model) contents() contents {
-	c := contents{m.outcomes, map[[2]string]modelCell{}, m.totals, m.overflow}
-	for key, cell := range m.cells {
-		c.Cells[key] = *cell
+func cellOf(t *testing.T, st *rollup.StageTotal) modelCell {
+	t.Helper()
+	hi, lo := st.Histogram.Sum()
+	if hi != 0 {
+		t.Errorf("sum of stage %q is beyond 64 bits", st.Stage)
 	}
-	return c
+	return modelCell{
+		count: st.Histogram.Count(), negatives: st.Histogram.Negatives(),
+		sum: lo, self: st.Self, least: st.Histogram.Min(), most: st.Histogram.Max(),
+	}
 }
 
 func contentsOf(t *testing.T, r *rollup.Rollup) contents {
 	t.Helper()
-	var s rollup.Snapshot
-	r.Snapshot(&s)
-	c := contents{map[string][5]uint64{}, map[[2]string]modelCell{}, map[[2]string]uint64{}, s.Overflow}
+	s, c := snapshotOf(r), newContents()
+	c.Overflow = s.Overflow
 	for i := range s.Paths {
 		p := &s.Paths[i]
 		if _, ok := c.Outcomes[p.Label]; ok {
 			t.Errorf("path %q is there twice", p.Label)
 		}
-		if p.Outcomes != [5]uint64{} {
-			c.Outcomes[p.Label] = p.Outcomes
-		}
+		c.Outcomes[p.Label] = p.Outcomes
 		for j := range p.Stages {
-			st := &p.Stages[j]
-			key := [2]string{p.Label, st.Stage}
-			if _, ok := c.Cells[key]; ok {
-				t.Errorf("stage %q of path %q is there twice", st.Stage, p.Label)
+			key := [2]string{p.Label, p.Stages[j].Stage}
+			if _, ok := c.PathStages[key]; ok {
+				t.Errorf("%v is there twice", key)
 			}
-			hi, lo := st.Histogram.Sum()
-			if hi != 0 {
-				t.Errorf("sum of stage %q of path %q is beyond 64 bits", st.Stage, p.Label)
-			}
-			c.Cells[key] = modelCell{
-				count: st.Histogram.Count(), negatives: st.Histogram.Negatives(), unfinished: st.Unfinished,
-				sum: lo, self: st.Self, least: st.Histogram.Min(), most: st.Histogram.Max(),
+			c.PathStages[key] = cellOf(t, &p.Stages[j])
+			if p.Stages[j].Unfinished != [3]uint64{} {
+				t.Errorf("%v has unfinished timers", key)
 			}
 		}
-		for _, e := range p.Events {
-			key := [2]string{p.Label, e.Event}
-			if _, ok := c.Totals[key]; ok {
-				t.Errorf("event %q of path %q is there twice", e.Event, p.Label)
-			}
-			c.Totals[key] = e.Total
+	}
+	for i := range s.Stages {
+		st := &s.Stages[i]
+		cell := cellOf(t, st)
+		if _, ok := c.Stages[st.Stage]; ok {
+			t.Errorf("stage %q is there twice", st.Stage)
 		}
+		if cell != (modelCell{}) {
+			c.Stages[st.Stage] = cell
+		}
+		if st.Unfinished != [3]uint64{} {
+			c.Unfinished[st.Stage] = st.Unfinished
+		}
+	}
+	for _, total := range s.Counters {
+		if _, ok := c.Counters[total.Counter]; ok {
+			t.Errorf("counter %q is there twice", total.Counter)
+		}
+		c.Counters[total.Counter] = total.Total
+	}
+	for _, e := range s.Errors {
+		c.Errors[e.Code] = e.Total
 	}
 	return c
 }
@@ -249,28 +241,34 @@ func requireSame(t *testing.T, got, want contents) {
 	}
 }
 
-// checkBounds fails if a rollup holds more than its limits allow.
-func checkBounds(t *testing.T, c contents, l rollup.Limits) {
+// checkSize fails if a rollup holds more than its options allow.
+func checkSize(t *testing.T, c contents, o rollup.Options) {
 	t.Helper()
-	paths, stages, counters := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for path := range c.Outcomes {
-		paths[path] = true
+	size, err := o.Size()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for key := range c.Cells {
-		stages[key[1]] = true
+	byPath, stages := map[string]int{}, map[string]bool{}
+	for key := range c.PathStages {
+		byPath[key[0]]++
+		if byPath[key[0]] > size.PathStages {
+			t.Errorf("path %q has %d stages, at most %d are allowed", key[0], byPath[key[0]], size.PathStages)
+		}
 	}
-	for key := range c.Totals {
-		counters[key[1]] = true
+	for stage := range c.Stages {
+		stages[stage] = true
+	}
+	for stage := range c.Unfinished {
+		stages[stage] = true
 	}
 	for _, bound := range []struct {
 		what     string
 		got, max int
 	}{
-		{"paths", len(paths), l.Paths + 1},
-		{"stages", len(stages), l.Stages + 1},
-		{"counters", len(counters), l.Counters + 1},
-		{"histograms", len(c.Cells), l.Histograms},
-		{"totals", len(c.Totals), l.Events},
+		{"paths", len(c.Outcomes), size.Paths},
+		{"stages", len(stages), size.Stages},
+		{"counters", len(c.Counters), size.Counters},
+		{"codes", len(c.Errors), size.Errors},
 	} {
 		if bound.got > bound.max {
 			t.Errorf("%d %s, at most %d are allowed", bound.got, bound.what, bound.max)
@@ -283,10 +281,11 @@ type world struct {
 	*rand.Rand
 	stages  []rollup.Stage
 	parents map[string]string
+	kept    []string
 }
 
 func newWorld(seed uint64) *world {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 0)), parents: map[string]string{}}
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 0)), parents: map[string]string{"server_handler": "", "eval_op_x": "server_handler"}}
 	for i := range 8 {
 		name, parent := fmt.Sprintf("s%d", i), ""
 		if i > 0 && w.IntN(3) > 0 {
@@ -296,14 +295,18 @@ func newWorld(seed uint64) *world {
 		w.parents[name] = parent
 	}
 	w.Shuffle(len(w.stages), func(i, j int) { w.stages[i], w.stages[j] = w.stages[j], w.stages[i] })
+	w.kept = []string{"server_handler", "s0", "s1", "s2", "s3", "s4"}
+	w.Shuffle(len(w.kept), func(i, j int) { w.kept[i], w.kept[j] = w.kept[j], w.kept[i] })
+	w.kept = w.kept[:w.IntN(len(w.kept))]
 	return w
 }
 
 func (w *world) limits() rollup.Limits {
-	l := rollup.Limits{Paths: 1 + w.IntN(8), Stages: 1 + w.IntN(12), Counters: 1 + w.IntN(6)}
-	l.Histograms = l.Stages + 1 + w.IntN(30)
-	l.Events = l.Counters + 1 + w.IntN(20)
-	return l
+	return rollup.Limits{Paths: 1 + w.IntN(8), Stages: w.IntN(6), Counters: w.IntN(6)}
+}
+
+func (w *world) options(l rollup.Limits) rollup.Options {
+	return rollup.Options{Limits: l, Stages: w.stages, PathStages: w.kept}
 }
 
 func (w *world) path() string {
@@ -312,40 +315,53 @@ func (w *world) path() string {
 		return rollup.Other
 	case 1:
 		return ""
+	case 2:
+		return rollup.Query
 	default:
 		return fmt.Sprintf("p%d", n)
 	}
 }
 
-// decision returns metrics of which no key occurs twice, in random order.
-func (w *world) decision() (path string, o rollup.Outcome, numbers []rollup.Number) {
+// decision returns metrics of which no key occurs twice, in random order. Timers
+// are powers of two of their own, so that no sum of stages exceeds the stage
+// around them by accident: what is covered is what the model says.
+func (w *world) decision() (d rollup.Decision, numbers []rollup.Number) {
 	for i := range 12 { // the last four are not in the table
 		if w.IntN(2) == 0 {
-			numbers = append(numbers, rollup.Number{Key: fmt.Sprintf("timer_s%d_ns", i), Value: w.value()})
+			numbers = append(numbers, rollup.Number{Key: fmt.Sprintf("timer_s%d_ns", i), Value: w.duration(i)})
 		}
 	}
 	for i := range 6 {
 		if w.IntN(3) == 0 {
-			numbers = append(numbers, rollup.Number{Key: fmt.Sprintf("counter_c%d", i), Value: w.value()})
+			numbers = append(numbers, rollup.Number{Key: fmt.Sprintf("counter_c%d", i), Value: w.Int64N(1000) - 100})
 		}
 	}
-	for _, key := range []string{"timer_other_ns", "counter_other", "histogram_h", "timer_", "unknown"} {
+	if w.IntN(8) == 0 {
+		numbers = append(numbers, rollup.Number{Key: "timer_server_handler_ns", Value: w.duration(8)})
+	}
+	for _, key := range []string{
+		"counter_server_query_cache_hit", "timer_other_ns", "counter_other", "histogram_h", "timer_", "unknown",
+		"timer_eval_op_x_ns", "counter_eval_op_x",
+	} {
 		if w.IntN(8) == 0 {
-			numbers = append(numbers, rollup.Number{Key: key, Value: w.value()})
+			numbers = append(numbers, rollup.Number{Key: key, Value: w.duration(20)})
 		}
 	}
 	w.Shuffle(len(numbers), func(i, j int) { numbers[i], numbers[j] = numbers[j], numbers[i] })
-	return w.path(), rollup.Outcome(w.IntN(5)), numbers
+	d = rollup.Decision{Path: w.path(), Outcome: rollup.Outcome(w.IntN(6)), Overflow: w.IntN(5) == 0}
+	d.Code = []string{"", "internal_error", "unauthorized", "invented"}[w.IntN(4)]
+	return d, numbers
 }
 
-func (w *world) value() int64 {
+// duration is longer for outer stages, which come first.
+func (w *world) duration(stage int) int64 {
 	switch w.IntN(8) {
 	case 0:
 		return 0
 	case 1:
 		return -w.Int64N(1000)
 	default:
-		return 1 + w.Int64N(1<<w.IntN(40))
+		return int64(1)<<(45-2*stage)>>1 + w.Int64N(1<<4)
 	}
 }
 
@@ -353,24 +369,18 @@ func TestModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		w := newWorld(seed)
-		o := rollup.Options{Limits: w.limits(), Stages: w.stages}
-		if w.IntN(2) == 0 {
-			o.Label = func(path string) (string, bool) { return strings.TrimSuffix(path, "1"), path != "p5" }
-		}
-		r, err := rollup.New(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := newModel(o.Limits, w.parents, o.Label)
+		o := w.options(w.limits())
+		r := newRollup(t, o)
+		m := newModel(w, o.Limits)
 		for range 60 {
-			path, outcome, numbers := w.decision()
-			r.AddNumbers(path, outcome, numbers)
-			m.add(path, outcome, numbers)
+			d, numbers := w.decision()
+			r.AddNumbers(d, numbers)
+			m.add(d, numbers)
 		}
 		t.Logf("seed %d", seed)
 		got := contentsOf(t, r)
-		requireSame(t, got, m.contents())
-		checkBounds(t, got, o.Limits)
+		requireSame(t, got, m.contents)
+		checkSize(t, got, o)
 		requireSame(t, contentsOf(t, r.Clone()), got)
 	}
 }
@@ -381,19 +391,17 @@ func TestMergeIsFolding(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
 		w := newWorld(seed)
-		o := rollup.Options{Stages: w.stages, Limits: rollup.Limits{Histograms: 1000}}
+		o := w.options(rollup.Limits{Stages: 10, Counters: 10})
 		all, parts := newRollup(t, o), [2]*rollup.Rollup{}
 		for i := range parts {
 			parts[i] = newRollup(t, o)
 			for range w.IntN(100) {
-				path, outcome, numbers := w.decision()
-				parts[i].AddNumbers(path, outcome, numbers)
-				all.AddNumbers(path, outcome, numbers)
+				d, numbers := w.decision()
+				parts[i].AddNumbers(d, numbers)
+				all.AddNumbers(d, numbers)
 			}
 		}
-		var s rollup.Snapshot
-		parts[1].Snapshot(&s)
-		if err := parts[0].Merge(&s); err != nil {
+		if err := parts[0].Merge(snapshotOf(parts[1])); err != nil {
 			t.Fatal(err)
 		}
 		requireSame(t, contentsOf(t, parts[0]), contentsOf(t, all))
@@ -406,25 +414,23 @@ func TestMergeKeepsToLimits(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		w := newWorld(seed)
-		l := w.limits()
-		target := newRollup(t, rollup.Options{Limits: l, Stages: w.stages})
-		want := newModel(l, w.parents, nil)
+		o := w.options(w.limits())
+		target := newRollup(t, o)
+		want := newModel(w, o.Limits)
 		for range 4 {
-			r := newRollup(t, rollup.Options{Limits: w.limits(), Stages: w.stages})
+			r := newRollup(t, w.options(w.limits()))
 			for range 30 {
-				path, outcome, numbers := w.decision()
-				r.AddNumbers(path, outcome, numbers)
-				want.add(path, outcome, numbers)
+				d, numbers := w.decision()
+				r.AddNumbers(d, numbers)
+				want.add(d, numbers)
 			}
-			var s rollup.Snapshot
-			r.Snapshot(&s)
-			if err := target.Merge(&s); err != nil {
+			if err := target.Merge(snapshotOf(r)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		got := contentsOf(t, target)
-		checkBounds(t, got, l)
-		if g, w := sumsOf(got), sumsOf(want.contents()); g != w {
+		checkSize(t, got, o)
+		if g, w := sumsOf(got), sumsOf(want.contents); g != w {
 			t.Fatalf("seed %d: got %+v, want %+v", seed, g, w)
 		}
 	}
@@ -432,10 +438,10 @@ func TestMergeKeepsToLimits(t *testing.T) {
 
 // sums is what contents come to, whatever the labels.
 type sums struct {
-	outcomes [5]uint64
-	cell     modelCell
-	events   uint64
-	invalid  uint64
+	outcomes              [6]uint64
+	unfinished            [3]uint64
+	stages, byPath        modelCell
+	counters, errors, bad uint64
 }
 
 func sumsOf(c contents) (s sums) {
@@ -444,16 +450,29 @@ func sumsOf(c contents) (s sums) {
 			s.outcomes[o] += n
 		}
 	}
-	for _, cell := range c.Cells {
-		s.cell.count += cell.count
-		s.cell.negatives += cell.negatives
-		s.cell.unfinished += cell.unfinished
-		s.cell.sum += cell.sum
-		s.cell.self += cell.self
+	for _, unfinished := range c.Unfinished {
+		for cause, n := range unfinished {
+			s.unfinished[cause] += n
+		}
 	}
-	for _, n := range c.Totals {
-		s.events += n
+	add := func(to *modelCell, c modelCell) {
+		to.count += c.count
+		to.negatives += c.negatives
+		to.sum += c.sum
+		to.self += c.self
 	}
-	s.invalid = c.Overflow.Invalid
+	for _, cell := range c.Stages {
+		add(&s.stages, cell)
+	}
+	for _, cell := range c.PathStages {
+		add(&s.byPath, cell)
+	}
+	for _, n := range c.Counters {
+		s.counters += n
+	}
+	for _, n := range c.Errors {
+		s.errors += n
+	}
+	s.bad = c.Overflow.Invalid
 	return s
 }

@@ -6,10 +6,19 @@ package rollup
 import (
 	"cmp"
 	"fmt"
+	"slices"
+
+	"github.com/regometer/regometer/exphist"
 )
 
-// Other is the label of what has no label of its own.
-const Other = "other"
+// Labels that are not taken from a decision.
+const (
+	// Other is the label of what has no label of its own.
+	Other = "other"
+	// Query is the path label of ad-hoc queries (POST /v1/query), which have no
+	// path: the client writes the query.
+	Query = "(query)"
+)
 
 // maxName is the longest name or path in bytes that may become a label, so that
 // memory does not depend on what clients send.
@@ -19,39 +28,39 @@ const maxName = 1024
 type Options struct {
 	Limits Limits
 
-	// Label returns the path label that decisions of this path get; false sends
-	// them to Other. nil: the path itself. It is called once for each decision,
-	// in the goroutine that adds it, so it must be fast and safe from any.
-	Label func(path string) (label string, ok bool)
-
 	// Stages extends the table of stages, or replaces entries of the same name.
 	Stages []Stage
+
+	// Counters extends the list of counters.
+	Counters []string
+
+	// PathStages are the stages whose durations are kept by path too, and not only
+	// over all paths. nil: DefaultPathStages.
+	PathStages []string
+
+	// Bounds are the explicit bounds of all histograms, in nanoseconds. nil: none.
+	Bounds *exphist.Bounds
 }
 
-// Limits bounds labels and memory. A zero field is the default.
+// Limits bounds labels and memory.
 type Limits struct {
-	Paths      int // labelled paths: 50
-	Stages     int // labelled stages: 16
-	Counters   int // labelled counters: 16
-	Histograms int // of a stage and a path each, those of path Other included: 100; at least Stages+1
-	Events     int // totals of a counter and a path each, those of path Other included: 200; at least Counters+1
+	// Paths is how many paths get a label. 0: 50.
+	Paths int
+	// Stages and Counters are how many names beyond the tables get a label, in the
+	// order in which they appear. By default none does, so that labels do not
+	// depend on that order.
+	Stages, Counters int
 }
 
-var defaultLimits = Limits{Paths: 50, Stages: 16, Counters: 16, Histograms: 100, Events: 200}
+var defaultLimits = Limits{Paths: 50}
 
 // WithDefaults returns the limits that hold: l, with the defaults in the place
 // of zeros.
 func (l Limits) WithDefaults() Limits {
-	return Limits{
-		Paths:      cmp.Or(l.Paths, defaultLimits.Paths),
-		Stages:     cmp.Or(l.Stages, defaultLimits.Stages),
-		Counters:   cmp.Or(l.Counters, defaultLimits.Counters),
-		Histograms: cmp.Or(l.Histograms, defaultLimits.Histograms),
-		Events:     cmp.Or(l.Events, defaultLimits.Events),
-	}
+	l.Paths = cmp.Or(l.Paths, defaultLimits.Paths)
+	return l
 }
 
-// check is called with limits that hold.
 func (l Limits) check() error {
 	for _, f := range [...]struct {
 		name            string
@@ -60,25 +69,62 @@ func (l Limits) check() error {
 		{"Paths", l.Paths, defaultLimits.Paths},
 		{"Stages", l.Stages, defaultLimits.Stages},
 		{"Counters", l.Counters, defaultLimits.Counters},
-		{"Histograms", l.Histograms, defaultLimits.Histograms},
-		{"Events", l.Events, defaultLimits.Events},
 	} {
 		if f.value < 0 {
 			return fmt.Errorf("rollup: Limits.%s is %d: it must be 0, which stands for %d, or positive",
 				f.name, f.value, f.fallback)
 		}
 	}
-	// Written so that Stages+1 cannot overflow.
-	if l.Histograms <= l.Stages {
-		return tooFew("Histograms", l.Histograms, "Stages", l.Stages)
-	}
-	if l.Events <= l.Counters {
-		return tooFew("Events", l.Events, "Counters", l.Counters)
-	}
 	return nil
 }
 
-func tooFew(name string, value int, of string, n int) error {
-	return fmt.Errorf("rollup: Limits.%s is %d: it must exceed Limits.%s, which is %d, "+
-		"since path %q has one for each and one for the rest", name, value, of, n, Other)
+// Size is how much a rollup holds at most, whatever it is given.
+type Size struct {
+	Paths      int // rows of outcomes, that of path Other included
+	PathStages int // histograms of each of them
+	Stages     int // stages over all paths, Other included
+	Counters   int // counters over all paths, Other included
+	Errors     int // codes of errors, Other included
+}
+
+// Size returns how much a rollup with these options holds at most, or the error
+// that New would return.
+func (o Options) Size() (Size, error) {
+	stages, err := newStageTable(o.Stages)
+	if err != nil {
+		return Size{}, err
+	}
+	counters, err := o.counters()
+	if err != nil {
+		return Size{}, err
+	}
+	limits := o.Limits.WithDefaults()
+	return Size{
+		Paths:      limits.Paths + 1,
+		PathStages: len(o.pathStages()),
+		Stages:     len(stages.stages) + limits.Stages + 1,
+		Counters:   len(counters) + limits.Counters + 1,
+		Errors:     len(errorCodes) + 1,
+	}, limits.check()
+}
+
+func (o Options) pathStages() []string {
+	if o.PathStages == nil {
+		return DefaultPathStages()
+	}
+	return o.PathStages
+}
+
+// counters returns the counters that have a label from the start.
+func (o Options) counters() ([]string, error) {
+	names := slices.Clone(defaultCounters)
+	for i, name := range o.Counters {
+		if err := checkName("Counters", i, name); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }

@@ -4,6 +4,7 @@
 package rollup_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,18 +44,21 @@ func TestOptionsStages(t *testing.T) {
 		{Name: "outer", Parent: "rego_query_eval"},
 		{Name: "rego_query_eval"}, // no longer in the handler
 		{Name: "vendor_*", Parent: "outer"},
-	}})
-	r.AddNumbers("p", rollup.Allowed, []rollup.Number{
+	}, Counters: []string{"mine", "server_query_cache_hit"}})
+	r.AddNumbers(rollup.Decision{Path: "p"}, []rollup.Number{
 		{"timer_server_handler_ns", 100}, {"timer_rego_query_eval_ns", 50}, {"timer_outer_ns", 30}, {"timer_inner_ns", 20},
-		{"timer_vendor_a_ns", 3}, {"timer_vendor_b_ns", 4},
+		{"timer_vendor_a_ns", 3}, {"timer_vendor_b_ns", 4}, {"counter_mine", 5}, {"counter_vendor_c", 6},
 	})
 	s := snapshotOf(r)
 	for stage, want := range map[string]uint64{
 		"server_handler": 100, "rego_query_eval": 20, "outer": 3, "inner": 20, rollup.Other: 7,
 	} {
-		if got := stageOf(t, s, "p", stage).Self; got != want {
+		if got := stageOf(t, s.Stages, stage).Self; got != want {
 			t.Errorf("%s: self time %d, want %d", stage, got, want)
 		}
+	}
+	if want := []rollup.CounterTotal{{rollup.Other, 6}, {"mine", 5}}; !slices.Equal(s.Counters, want) {
+		t.Errorf("counters %+v, want %+v", s.Counters, want)
 	}
 	if s.Overflow != (rollup.Overflow{}) {
 		t.Errorf("overflow %+v", s.Overflow)
@@ -75,10 +79,10 @@ func TestNewRefuses(t *testing.T) {
 		{"negative paths", rollup.Options{Limits: rollup.Limits{Paths: -1}}, "Limits.Paths is -1"},
 		{"negative stages", rollup.Options{Limits: rollup.Limits{Stages: -1}}, "Limits.Stages is -1"},
 		{"negative counters", rollup.Options{Limits: rollup.Limits{Counters: -1}}, "Limits.Counters is -1"},
-		{"negative histograms", rollup.Options{Limits: rollup.Limits{Histograms: -1}}, "Limits.Histograms is -1"},
-		{"negative events", rollup.Options{Limits: rollup.Limits{Events: -1}}, "Limits.Events is -1"},
-		{"few histograms", rollup.Options{Limits: rollup.Limits{Histograms: 16}}, "Limits.Histograms is 16: it must exceed Limits.Stages, which is 16"},
-		{"few events", rollup.Options{Limits: rollup.Limits{Counters: 300}}, "Limits.Events is 200: it must exceed Limits.Counters, which is 300"},
+		{"path stage unknown", rollup.Options{PathStages: []string{"server_handler", "nothing"}}, `PathStages[1]: "nothing" is no stage of the table`},
+		{"path stage of a family", rollup.Options{PathStages: []string{"eval_op_*"}}, `PathStages[0]: "eval_op_*" is no stage`},
+		{"path stage twice", rollup.Options{PathStages: []string{"server_handler", "server_handler"}}, `PathStages[1]: stage "server_handler" is there twice`},
+		{"counter without name", rollup.Options{Counters: []string{"a", ""}}, `Counters[1]: ""`},
 		{"no name", rollup.Options{Stages: []rollup.Stage{{Parent: "server_handler"}}}, `Stages[0]: ""`},
 		{"name other", rollup.Options{Stages: []rollup.Stage{{Name: "other"}}}, `Stages[0]: "other"`},
 		{"name with spaces", rollup.Options{Stages: []rollup.Stage{{Name: "a b"}}}, `Stages[0]: "a b"`},

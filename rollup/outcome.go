@@ -14,14 +14,15 @@ const (
 	OtherResult // a result that says neither yes nor no
 	Undefined   // no result
 	Error
+	Cancelled // the client went away, or its time was over, before there was a result
 
 	outcomes
 )
 
-var outcomeNames = [outcomes]string{"allowed", "denied", "result", "undefined", "error"}
+var outcomeNames = [outcomes]string{"allowed", "denied", "result", "undefined", "error", "cancelled"}
 
-// String returns "allowed", "denied", "result" (of [OtherResult]), "undefined"
-// or "error". What is none of these counts as OtherResult.
+// String returns "allowed", "denied", "result" (of [OtherResult]), "undefined",
+// "error" or "cancelled". What is none of these counts as OtherResult.
 func (o Outcome) String() string { return outcomeNames[o.known()] }
 
 func (o Outcome) known() Outcome {

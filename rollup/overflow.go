@@ -6,13 +6,11 @@ package rollup
 import "sync/atomic"
 
 // Overflow counts what had no label of its own for lack of room, and what was
-// left out. It went to path Other, stage Other or event Other.
+// left out. It went to path Other, stage Other or counter Other.
 type Overflow struct {
-	Paths      uint64 // decisions whose path got no label
-	Stages     uint64 // timers whose stage got no label
-	Counters   uint64 // events whose counter got no label
-	Histograms uint64 // timers of a labelled path that went to path Other
-	Events     uint64 // events of a labelled path that went to path Other
+	Paths    uint64 // decisions whose path got no label, or one that it shares
+	Stages   uint64 // timers whose stage got no label
+	Counters uint64 // by how much counters without a label were raised
 
 	// Invalid counts the values of timers and counters that were ignored: those
 	// that are no integers of 64 bits, and negative counters.
@@ -20,10 +18,19 @@ type Overflow struct {
 }
 
 // overflow is an Overflow to which any goroutine may add.
-type overflow struct{ counts [6]atomic.Uint64 }
+type overflow struct{ counts [4]atomic.Uint64 }
 
-func (o *Overflow) fields() [6]*uint64 {
-	return [...]*uint64{&o.Paths, &o.Stages, &o.Counters, &o.Histograms, &o.Events, &o.Invalid}
+func (o *Overflow) fields() [4]*uint64 {
+	return [...]*uint64{&o.Paths, &o.Stages, &o.Counters, &o.Invalid}
+}
+
+// name counts a timer, or n of a counter, that has no label for lack of room.
+func (o *Overflow) name(k kind, n int64) {
+	if k == counterKind {
+		o.Counters += uint64(n)
+	} else {
+		o.Stages++
+	}
 }
 
 func (t *overflow) add(o *Overflow) {

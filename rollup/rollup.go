@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/metrics"
 )
 
@@ -17,17 +18,28 @@ type Rollup struct {
 	options Options
 	limits  Limits
 	catalog *catalog
+	kept    []string // the stages that are kept by path
 
+	// What is kept over all paths, by column.
+	stages     []atomic.Pointer[cell]
+	unfinished [][causes]atomic.Uint64
+	counters   []counter
+	errors     []atomic.Uint64 // by place in errorCodes; the last are those of no known code
+
+	// What is kept by path.
 	byLabel table[row]
 	rows    atomic.Pointer[[]*row] // path Other's, then the labelled ones as they came
 	other   *row
-	closed  atomic.Bool // whether a path was refused a label: no further one gets any
 
 	overflow overflow
 
-	// mu is held to give labels, histograms and totals.
-	mu                         sync.Mutex
-	histogramsLeft, totalsLeft int // for labelled paths
+	mu sync.Mutex // held to give labels and histograms
+}
+
+// A counter is the sum of one of OPA's counters.
+type counter struct {
+	seen atomic.Bool
+	sum  atomic.Uint64
 }
 
 // New returns an empty rollup, or an error that names the option that is wrong.
@@ -40,47 +52,70 @@ func New(o Options) (*Rollup, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rollup{
-		options:        o,
-		limits:         limits,
-		catalog:        newCatalog(stages, limits),
-		byLabel:        newTable[row](2 * limits.Paths),
-		other:          &row{label: Other},
-		histogramsLeft: limits.Histograms - (limits.Stages + 1),
-		totalsLeft:     limits.Events - (limits.Counters + 1),
+	if err := stages.keep(o.pathStages()); err != nil {
+		return nil, err
 	}
+	counters, err := o.counters()
+	if err != nil {
+		return nil, err
+	}
+	c := newCatalog(stages, counters, limits)
+	r := &Rollup{
+		options:    o,
+		limits:     limits,
+		catalog:    c,
+		kept:       o.pathStages(),
+		stages:     make([]atomic.Pointer[cell], c.stages.columns()),
+		unfinished: make([][causes]atomic.Uint64, c.stages.columns()),
+		counters:   make([]counter, c.counters.columns()),
+		errors:     make([]atomic.Uint64, len(errorCodes)+1),
+		byLabel:    newTable[row](2 * limits.Paths),
+	}
+	r.other = r.emptyRow(Other)
 	r.byLabel.add("", r.other)
 	r.byLabel.add(Other, r.other)
 	r.rows.Store(&[]*row{r.other})
 	return r, nil
 }
 
+// Decision says what a decision was about and how it ended.
+type Decision struct {
+	// Path is the path, or the label that it has been given.
+	Path string
+	// Outcome is how the decision ended. One that is none counts as OtherResult.
+	Outcome Outcome
+	// Code is OPA's code of the error, if Outcome is Error.
+	Code string
+	// Overflow marks a decision whose path would have had another label if there
+	// had been room. It is counted in [Overflow.Paths].
+	Overflow bool
+}
+
 // Add folds in a decision whose metrics are a map as OPA's decision log has it.
-// The map is read only and not kept. An outcome that is none counts as
-// OtherResult.
-func (r *Rollup) Add(path string, o Outcome, m map[string]any) {
-	var d decided
+// The map is read only and not kept.
+func (r *Rollup) Add(d Decision, m map[string]any) {
+	var f folding
 	for key, value := range m {
-		r.note(&d, key, value)
+		r.note(&f, key, value)
 	}
-	r.fold(&d, path, o)
+	r.fold(&f, &d)
 }
 
 // AddMetrics folds in a decision whose metrics are a collection, of Regometer
 // or any other, as it is now. nil is an empty one.
-func (r *Rollup) AddMetrics(path string, o Outcome, m metrics.Metrics) {
-	var d decided
+func (r *Rollup) AddMetrics(d Decision, m metrics.Metrics) {
+	var f folding
 	for metric := range metrics.Each(m) {
 		switch metric.Kind() {
 		case metrics.KindTimer:
-			r.noteNumber(&d, metric.Key(), metric.Int64())
+			r.noteNumber(&f, metric.Key(), metric.Int64())
 		case metrics.KindCounter:
-			r.noteNumber(&d, metric.Key(), int64(metric.Uint64())) // 2⁶³ and above become negative, which is refused
+			r.noteNumber(&f, metric.Key(), int64(metric.Uint64())) // 2⁶³ and above become negative, which is refused
 		case metrics.KindOther:
-			r.note(&d, metric.Key(), metric.Value())
+			r.note(&f, metric.Key(), metric.Value())
 		}
 	}
-	r.fold(&d, path, o)
+	r.fold(&f, &d)
 }
 
 // Number is one metric of a decision, parsed.
@@ -91,65 +126,24 @@ type Number struct {
 
 // AddNumbers folds in a decision whose metrics are numbers. They are not kept.
 // A key should be among them once.
-func (r *Rollup) AddNumbers(path string, o Outcome, numbers []Number) {
-	var d decided
-	for _, n := range numbers {
-		r.noteNumber(&d, n.Key, n.Value)
+func (r *Rollup) AddNumbers(d Decision, numbers []Number) {
+	var f folding
+	for i := range numbers {
+		r.noteNumber(&f, numbers[i].Key, numbers[i].Value)
 	}
-	r.fold(&d, path, o)
+	r.fold(&f, &d)
 }
 
-// rowOf returns the row of the decisions of a path.
-func (r *Rollup) rowOf(path string) (row *row, overflow bool) {
-	label := path
-	if r.options.Label != nil {
-		given, ok := r.options.Label(path)
-		if !ok {
-			return r.other, false
-		}
-		label = given
+// newHistogram returns a histogram as all of a rollup's are.
+func (r *Rollup) newHistogram() *exphist.Histogram {
+	layout := exphist.DefaultLayout(exphist.Nanosecond)
+	layout.Bounds = r.options.Bounds
+	h, err := exphist.NewLayout(layout)
+	if err != nil {
+		panic(err) // the default layout is valid
 	}
-	if row := r.byLabel.get(label); row != nil {
-		return row, false
-	}
-	return r.admit(label)
+	return h
 }
 
-// admit returns the row of a label that was not found, or path Other's if there
-// is no room for it.
-func (r *Rollup) admit(label string) (row *row, overflow bool) {
-	if clean := valid(label); clean != label {
-		label = clean
-		if row := r.byLabel.get(label); row != nil {
-			return row, false
-		}
-	}
-	if len(label) > maxName || r.closed.Load() {
-		return r.other, true
-	}
-
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if row := r.byLabel.get(label); row != nil {
-		return row, false
-	}
-	c := r.catalog
-	if !r.room(c.stages.seen(), c.counters.seen()) {
-		r.closed.Store(true)
-		return r.other, true
-	}
-	return r.newRow(label), false
-}
-
-// room says whether a path with so many stages and counters may get a label.
-func (r *Rollup) room(stages, counters int) bool {
-	return len(*r.rows.Load())-1 < r.limits.Paths && r.histogramsLeft >= stages && r.totalsLeft >= counters
-}
-
-func (r *Rollup) newRow(label string) *row {
-	row := &row{label: strings.Clone(label)}
-	r.byLabel.add(row.label, row)
-	rows := append(*r.rows.Load(), row) // readers of the shorter slice do not see it
-	r.rows.Store(&rows)
-	return row
-}
+// valid returns a name as Prometheus takes it, in UTF-8.
+func valid(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }

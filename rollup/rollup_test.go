@@ -5,7 +5,10 @@ package rollup_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -30,17 +33,15 @@ func snapshotOf(r *rollup.Rollup) *rollup.Snapshot {
 	return &s
 }
 
-// stageOf returns a stage of a path, or fails.
-func stageOf(t *testing.T, s *rollup.Snapshot, path, stage string) *rollup.StageTotal {
+// stageOf returns a stage of a list, or fails.
+func stageOf(t *testing.T, stages []rollup.StageTotal, name string) *rollup.StageTotal {
 	t.Helper()
-	for i := range s.Paths {
-		for j := range s.Paths[i].Stages {
-			if st := &s.Paths[i].Stages[j]; s.Paths[i].Label == path && st.Stage == stage {
-				return st
-			}
+	for i := range stages {
+		if stages[i].Stage == name {
+			return &stages[i]
 		}
 	}
-	t.Fatalf("no stage %q of path %q", stage, path)
+	t.Fatalf("no stage %q in %+v", name, stages)
 	return nil
 }
 
@@ -48,13 +49,16 @@ func TestAdd(t *testing.T) {
 	t.Parallel()
 	r := newRollup(t, rollup.Options{})
 	for range 3 {
-		r.Add("a/b", rollup.Denied, map[string]any{
+		r.Add(rollup.Decision{Path: "a/b", Outcome: rollup.Denied}, map[string]any{
 			"timer_server_handler_ns":          int64(100),
 			"timer_rego_query_eval_ns":         json.Number("40"),
-			"timer_mine_ns":                    int64(0),
-			"timer_backwards_ns":               int64(-5),
+			"timer_rego_input_parse_ns":        int64(0),
+			"timer_rego_partial_eval_ns":       int64(-5),
+			"timer_mine_ns":                    int64(7),
+			"timer_eval_op_plug_ns":            int64(1),
 			"counter_server_query_cache_hit":   uint64(2),
-			"counter_mine":                     0,
+			"counter_mine":                     4,
+			"counter_eval_op_base_cache_hit":   5,
 			"histogram_eval_op_plug":           map[string]any{"count": int64(5)},
 			"timer_without_unit":               "x",
 			"something":                        []any{},
@@ -64,35 +68,36 @@ func TestAdd(t *testing.T) {
 		})
 	}
 	s := snapshotOf(r)
-	if len(s.Paths) != 1 || s.Paths[0].Label != "a/b" || s.Paths[0].Outcomes != [5]uint64{rollup.Denied: 3} {
+	if len(s.Paths) != 1 || s.Paths[0].Label != "a/b" || s.Paths[0].Outcomes != [6]uint64{rollup.Denied: 3} {
 		t.Fatalf("paths: %+v", s.Paths)
 	}
-	for _, want := range []struct {
-		stage                                   string
-		count, sum, self, unfinished, negatives uint64
-	}{
-		{"server_handler", 3, 300, 180, 0, 0},
-		{"rego_query_eval", 3, 120, 120, 0, 0},
-		{"mine", 0, 0, 0, 3, 0},
-		{"backwards", 0, 0, 0, 0, 3},
-	} {
-		st := stageOf(t, s, "a/b", want.stage)
-		_, sum := st.Histogram.Sum()
-		if st.Histogram.Count() != want.count || sum != want.sum || st.Self != want.self ||
-			st.Unfinished != want.unfinished || st.Histogram.Negatives() != want.negatives {
-			t.Errorf("got %d samples, sum %d, self %d, %d unfinished, %d negative, want %+v",
-				st.Histogram.Count(), sum, st.Self, st.Unfinished, st.Histogram.Negatives(), want)
+	check := func(stages []rollup.StageTotal, stage string, count, sum, self, unfinished, negatives uint64) {
+		t.Helper()
+		st := stageOf(t, stages, stage)
+		_, got := st.Histogram.Sum()
+		if st.Histogram.Count() != count || got != sum || st.Self != self ||
+			st.Unfinished != [3]uint64{unfinished} || st.Histogram.Negatives() != negatives {
+			t.Errorf("%s: %d samples, sum %d, self %d, %v unfinished, %d negative, want %d, %d, %d, %d, %d", stage,
+				st.Histogram.Count(), got, st.Self, st.Unfinished, st.Histogram.Negatives(), count, sum, self, unfinished, negatives)
 		}
 	}
-	if n := len(s.Paths[0].Stages); n != 4 {
-		t.Errorf("%d stages, want 4", n)
+	check(s.Stages, "server_handler", 3, 300, 180, 0, 0)
+	check(s.Stages, "rego_query_eval", 3, 120, 117, 0, 0)
+	check(s.Stages, "rego_input_parse", 0, 0, 0, 3, 0)
+	check(s.Stages, "rego_partial_eval", 0, 0, 0, 0, 3)
+	check(s.Stages, rollup.Other, 6, 24, 24, 0, 0)
+	if n := len(s.Stages); n != 5 {
+		t.Errorf("%d stages, want 5", n)
 	}
-	events := s.Paths[0].Events
-	slices.SortFunc(events, func(a, b rollup.EventTotal) int { return strings.Compare(a.Event, b.Event) })
-	if want := []rollup.EventTotal{{"mine", 0}, {"server_query_cache_hit", 6}}; !slices.Equal(events, want) {
-		t.Errorf("events %+v, want %+v", events, want)
+	check(s.Paths[0].Stages, "server_handler", 3, 300, 180, 0, 0)
+	check(s.Paths[0].Stages, "rego_query_eval", 3, 120, 120, 0, 0) // the operations are part of it: they are not kept
+	if n := len(s.Paths[0].Stages); n != 2 {
+		t.Errorf("%d stages of the path, want 2", n)
 	}
-	if want := (rollup.Overflow{Invalid: 9}); s.Overflow != want {
+	if want := []rollup.CounterTotal{{rollup.Other, 27}, {"server_query_cache_hit", 6}}; !slices.Equal(s.Counters, want) {
+		t.Errorf("counters %+v, want %+v", s.Counters, want)
+	}
+	if want := (rollup.Overflow{Stages: 3, Counters: 12, Invalid: 9}); s.Overflow != want {
 		t.Errorf("overflow %+v, want %+v", s.Overflow, want)
 	}
 }
@@ -113,26 +118,27 @@ func TestAddMetrics(t *testing.T) {
 	m.Counter("wrapped").Add(math.MaxUint64)
 	m.Histogram("h").Update(3)
 
+	d := rollup.Decision{Path: "p", Outcome: rollup.Allowed}
 	want := newRollup(t, rollup.Options{})
-	want.Add("p", rollup.Allowed, m.All())
-	if c := contentsOf(t, want); len(c.Cells) != 4 || len(c.Totals) != 1 || c.Overflow.Invalid != 1 {
+	want.Add(d, m.All())
+	if c := contentsOf(t, want); len(c.Stages) != 3 || len(c.PathStages) != 2 || len(c.Unfinished) != 1 || len(c.Counters) != 1 || c.Overflow.Invalid != 1 {
 		t.Errorf("%+v", c)
 	}
 	for name, m := range map[string]metrics.Metrics{"own": m, "foreign": wrapped{m}} {
 		got := newRollup(t, rollup.Options{})
-		got.AddMetrics("p", rollup.Allowed, m)
+		got.AddMetrics(d, m)
 		t.Log(name)
 		requireSame(t, contentsOf(t, got), contentsOf(t, want))
 	}
 
 	none := newRollup(t, rollup.Options{})
-	none.AddMetrics("p", rollup.Error, nil)
-	none.AddMetrics("p", rollup.Error, metrics.NoOp())
-	none.Add("p", rollup.Error, nil)
-	none.AddNumbers("p", rollup.Error, nil)
-	requireSame(t, contentsOf(t, none), contents{
-		map[string][5]uint64{"p": {rollup.Error: 4}}, map[[2]string]modelCell{}, map[[2]string]uint64{}, rollup.Overflow{},
-	})
+	none.AddMetrics(d, nil)
+	none.AddMetrics(d, metrics.NoOp())
+	none.Add(d, nil)
+	none.AddNumbers(d, nil)
+	empty := newContents()
+	empty.Outcomes["p"] = [6]uint64{rollup.Allowed: 4}
+	requireSame(t, contentsOf(t, none), empty)
 }
 
 // wrapped is an implementation of which Regometer knows nothing.
@@ -141,8 +147,8 @@ type wrapped struct{ metrics.Metrics }
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	r := newRollup(t, rollup.Options{})
-	r.Add("p", 200, nil)
-	if got := snapshotOf(r).Paths[0].Outcomes; got != [5]uint64{rollup.OtherResult: 1} {
+	r.Add(rollup.Decision{Path: "p", Outcome: 200}, nil)
+	if got := snapshotOf(r).Paths[0].Outcomes; got != [6]uint64{rollup.OtherResult: 1} {
 		t.Errorf("%v", got)
 	}
 }
@@ -238,7 +244,7 @@ func TestSelfTime(t *testing.T) {
 		{
 			"not in the table",
 			map[string]int64{"server_handler": 100, "mine": 60},
-			map[string]uint64{"server_handler": 100, "mine": 60},
+			map[string]uint64{"server_handler": 100, rollup.Other: 60},
 		},
 		{
 			"extreme",
@@ -257,10 +263,10 @@ func TestSelfTime(t *testing.T) {
 			for stage, ns := range test.timers {
 				m["timer_"+stage+"_ns"] = ns
 			}
-			r.Add("p", rollup.Allowed, m)
+			r.Add(rollup.Decision{Path: "p"}, m)
 			s := snapshotOf(r)
 			got := map[string]uint64{}
-			for _, st := range s.Paths[0].Stages {
+			for _, st := range s.Stages {
 				got[st.Stage] = st.Self
 			}
 			for stage, want := range test.want {
@@ -271,53 +277,128 @@ func TestSelfTime(t *testing.T) {
 			if len(got) != len(test.want) {
 				t.Errorf("stages %v", got)
 			}
-			if s.Overflow != (rollup.Overflow{}) {
-				t.Errorf("overflow %+v", s.Overflow)
-			}
 		})
 	}
 }
 
-// TestSelfTimeWithoutLabels: what contains what does not depend on which stages
-// got a label.
-func TestSelfTimeWithoutLabels(t *testing.T) {
+// TestPathSelfTime: of a path, what the stages took that are not kept is in the
+// nearest kept stage around them.
+func TestPathSelfTime(t *testing.T) {
 	t.Parallel()
-	r := newRollup(t, rollup.Options{Limits: rollup.Limits{Stages: 1}})
-	for range 2 {
-		r.AddNumbers("p", rollup.Allowed, []rollup.Number{
-			{"timer_rego_input_parse_ns", 10},
-			{"timer_server_handler_ns", 100},
-			{"timer_rego_query_eval_ns", 60},
-			{"timer_rego_builtin_http_send_ns", 50},
-		})
+	for _, test := range []struct {
+		name   string
+		kept   []string
+		timers []rollup.Number
+		want   map[string]uint64
+	}{
+		{
+			"default", nil,
+			[]rollup.Number{
+				{"timer_server_handler_ns", 100}, {"timer_rego_input_parse_ns", 10}, {"timer_rego_query_eval_ns", 60}, {"timer_rego_builtin_http_send_ns", 50},
+			},
+			map[string]uint64{"server_handler": 40, "rego_query_eval": 60},
+		},
+		{
+			"one in between is not kept",
+			[]string{"rego_builtin_http_send", "server_handler"},
+			[]rollup.Number{
+				{"timer_server_handler_ns", 100}, {"timer_rego_input_parse_ns", 10}, {"timer_rego_query_eval_ns", 60}, {"timer_rego_builtin_http_send_ns", 50},
+			},
+			map[string]uint64{"server_handler": 50, "rego_builtin_http_send": 50},
+		},
+		{
+			"nothing around", []string{"rego_query_eval"},
+			[]rollup.Number{{"timer_server_handler_ns", 100}, {"timer_rego_query_eval_ns", 60}},
+			map[string]uint64{"rego_query_eval": 60},
+		},
+		{
+			"the handler is unfinished", nil,
+			[]rollup.Number{{"timer_server_handler_ns", 0}, {"timer_rego_query_eval_ns", 60}},
+			map[string]uint64{"rego_query_eval": 60},
+		},
+		{"none", []string{}, []rollup.Number{{"timer_server_handler_ns", 100}}, map[string]uint64{}},
+	} {
+		r := newRollup(t, rollup.Options{PathStages: test.kept})
+		r.AddNumbers(rollup.Decision{Path: "p"}, test.timers)
+		got := map[string]uint64{}
+		for _, st := range snapshotOf(r).Paths[0].Stages {
+			got[st.Stage] = st.Self
+		}
+		if !maps.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestUnfinished tells timers of 0 apart by what is to be expected.
+func TestUnfinished(t *testing.T) {
+	t.Parallel()
+	r := newRollup(t, rollup.Options{})
+	zeros := []rollup.Number{{"timer_server_handler_ns", 0}, {"timer_rego_query_eval_ns", 0}}
+	for _, d := range []rollup.Decision{
+		{Path: rollup.Query, Outcome: rollup.OtherResult},
+		{Path: rollup.Query, Outcome: rollup.Error},
+		{Path: "p", Outcome: rollup.Error},
+		{Path: "p", Outcome: rollup.Cancelled},
+		{Path: "p", Outcome: rollup.Denied},
+	} {
+		r.AddNumbers(d, zeros)
 	}
 	s := snapshotOf(r)
-	if self := stageOf(t, s, "p", "rego_input_parse").Self; self != 20 {
-		t.Errorf("self time %d, want 20", self)
+	for stage, want := range map[string][3]uint64{
+		"server_handler":  {rollup.CauseQuery: 2, rollup.CauseFailed: 2, rollup.CauseUnknown: 1},
+		"rego_query_eval": {rollup.CauseFailed: 3, rollup.CauseUnknown: 2},
+	} {
+		if got := stageOf(t, s.Stages, stage).Unfinished; got != want {
+			t.Errorf("%s: %v, want %v", stage, got, want)
+		}
 	}
-	if self := stageOf(t, s, "p", rollup.Other).Self; self != 180 {
-		t.Errorf("self time of the rest %d, want 180", self)
+	if len(s.Paths[0].Stages) != 0 || rollup.CauseQuery.String() != "query" {
+		t.Errorf("%+v", s.Paths)
 	}
-	if want := (rollup.Overflow{Stages: 6}); s.Overflow != want {
-		t.Errorf("overflow %+v, want %+v", s.Overflow, want)
+}
+
+// TestErrors counts failed decisions by code, and no others.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	r := newRollup(t, rollup.Options{})
+	for _, code := range append(rollup.ErrorCodes(), "", "invented", "zzz", "eval_conflict_error") {
+		r.Add(rollup.Decision{Path: "p", Outcome: rollup.Error, Code: code}, nil)
+		r.Add(rollup.Decision{Path: "p", Outcome: rollup.Denied, Code: code}, nil)
+	}
+	got := map[string]uint64{}
+	for _, e := range snapshotOf(r).Errors {
+		got[e.Code] = e.Total
+	}
+	for _, code := range rollup.ErrorCodes() {
+		want := uint64(1)
+		if code == "eval_conflict_error" {
+			want = 2
+		}
+		if got[code] != want {
+			t.Errorf("%s: %d, want %d", code, got[code], want)
+		}
+	}
+	if got[rollup.Other] != 3 || len(got) != len(rollup.ErrorCodes())+1 {
+		t.Errorf("%v", got)
 	}
 }
 
 // TestManyMetrics has more metrics in a decision than are kept on the stack.
 func TestManyMetrics(t *testing.T) {
 	t.Parallel()
-	r := newRollup(t, rollup.Options{Limits: rollup.Limits{Stages: 100, Histograms: 300}})
+	r := newRollup(t, rollup.Options{Limits: rollup.Limits{Stages: 100}})
 	numbers := []rollup.Number{{"timer_rego_builtin_http_send_ns", 3}}
 	for i := range 50 {
 		numbers = append(numbers, rollup.Number{Key: "timer_" + strings.Repeat("x", i+1) + "_ns", Value: int64(i + 1)})
 	}
 	numbers = append(numbers, rollup.Number{Key: "timer_rego_query_eval_ns", Value: 10})
-	r.AddNumbers("p", rollup.Allowed, numbers)
+	r.AddNumbers(rollup.Decision{Path: "p"}, numbers)
 	s := snapshotOf(r)
-	if n := len(s.Paths[0].Stages); n != 52 {
+	if n := len(s.Stages); n != 52 {
 		t.Errorf("%d stages, want 52", n)
 	}
-	if self := stageOf(t, s, "p", "rego_query_eval").Self; self != 7 {
+	if self := stageOf(t, s.Stages, "rego_query_eval").Self; self != 7 {
 		t.Errorf("self time %d, want 7", self)
 	}
 }
@@ -325,69 +406,60 @@ func TestManyMetrics(t *testing.T) {
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("p", 2000)
-	r := newRollup(t, rollup.Options{Label: func(path string) (string, bool) {
-		return strings.TrimPrefix(path, "refuse "), !strings.HasPrefix(path, "refuse")
-	}})
-	for _, path := range []string{"a", "refuse a", "other", "", "b\xff\xfec", "b\uFFFDc", "b\xffc", long, "c"} {
-		r.Add(path, rollup.Undefined, map[string]any{"timer_s\xff_ns": int64(1), "counter_" + long: 3})
+	r := newRollup(t, rollup.Options{Limits: rollup.Limits{Stages: 1, Counters: 1}})
+	for _, path := range []string{"a", "a", "other", "", "b\xff\xfec", "b\uFFFDc", "b\xffc", long, "c"} {
+		r.Add(rollup.Decision{Path: path}, map[string]any{"timer_s\xff_ns": int64(1), "counter_" + long: 3})
 	}
 	s := snapshotOf(r)
-	got := map[string]uint64{}
 	var order []string
+	got := map[string]uint64{}
 	for _, p := range s.Paths {
-		got[p.Label] = p.Outcomes[rollup.Undefined]
+		got[p.Label] = p.Outcomes[rollup.Allowed]
 		order = append(order, p.Label)
-		if st := p.Stages[0]; st.Stage != "s\uFFFD" || st.Histogram.Count() != got[p.Label] {
-			t.Errorf("path %q: stage %q with %d samples", p.Label, st.Stage, st.Histogram.Count())
-		}
-		if e := p.Events[0]; e.Event != rollup.Other || e.Total != 3*got[p.Label] {
-			t.Errorf("path %q: event %q, total %d", p.Label, e.Event, e.Total)
-		}
 	}
 	if want := []string{rollup.Other, "a", "b\uFFFDc", "c"}; !slices.Equal(order, want) {
 		t.Errorf("paths %q, want %q", order, want)
 	}
-	if got[rollup.Other] != 4 || got["a"] != 1 || got["b\uFFFDc"] != 3 || got["c"] != 1 {
-		t.Errorf("decisions by path: %v", got)
+	if want := map[string]uint64{rollup.Other: 3, "a": 2, "b\uFFFDc": 3, "c": 1}; !maps.Equal(got, want) {
+		t.Errorf("decisions by path: %v, want %v", got, want)
+	}
+	if len(s.Stages) != 1 || s.Stages[0].Stage != "s\uFFFD" || s.Stages[0].Histogram.Count() != 9 {
+		t.Errorf("stages %+v", s.Stages)
+	}
+	if want := []rollup.CounterTotal{{rollup.Other, 27}}; !slices.Equal(s.Counters, want) {
+		t.Errorf("counters %+v, want %+v", s.Counters, want)
 	}
 	if want := (rollup.Overflow{Paths: 1, Counters: 27}); s.Overflow != want {
 		t.Errorf("overflow %+v, want %+v", s.Overflow, want)
 	}
 }
 
-// TestPathIsNotCutApart: a path gets a label only while there is a histogram
-// for each of its stages; path Other always has room for all.
-func TestPathIsNotCutApart(t *testing.T) {
+// TestLabelsDoNotDependOnOrder: with the default limits, names of stages and
+// counters have the same labels in whatever order they come.
+func TestLabelsDoNotDependOnOrder(t *testing.T) {
 	t.Parallel()
-	r := newRollup(t, rollup.Options{Limits: rollup.Limits{Stages: 4, Histograms: 5 + 7}})
-	decision := []rollup.Number{{"timer_a_ns", 1}, {"timer_b_ns", 1}, {"timer_c_ns", 1}}
-	for _, path := range []string{"p", "q", "r"} {
-		r.AddNumbers(path, rollup.Allowed, decision)
+	var numbers []rollup.Number
+	for _, s := range rollup.DefaultStages() {
+		numbers = append(numbers, rollup.Number{Key: "timer_" + strings.ReplaceAll(s.Name, "*", "x") + "_ns", Value: 1})
 	}
-	s := snapshotOf(r)
-	if len(s.Paths) != 3 || s.Paths[0].Label != rollup.Other {
-		t.Fatalf("%+v", s.Paths)
+	for _, c := range append(rollup.DefaultCounters(), "eval_op_x", "mine") {
+		numbers = append(numbers, rollup.Number{Key: "counter_" + c, Value: 1})
 	}
-	for _, p := range s.Paths {
-		if len(p.Stages) != 3 {
-			t.Errorf("path %q has %d stages, want 3", p.Label, len(p.Stages))
+	for i := range 50 {
+		numbers = append(numbers, rollup.Number{Key: fmt.Sprintf("timer_vendor_%d_ns", i), Value: 1})
+	}
+	var want *contents
+	for seed := range uint64(20) {
+		r, random := newRollup(t, rollup.Options{}), rand.New(rand.NewPCG(seed, 0))
+		random.Shuffle(len(numbers), func(i, j int) { numbers[i], numbers[j] = numbers[j], numbers[i] })
+		for i := range numbers {
+			r.AddNumbers(rollup.Decision{Path: "p"}, numbers[i:i+1])
 		}
-	}
-
-	// One histogram is left. The first path takes it; the second has none.
-	late := append(slices.Clone(decision), rollup.Number{Key: "timer_late_ns", Value: 1})
-	r.AddNumbers("p", rollup.Allowed, late)
-	r.AddNumbers("q", rollup.Allowed, late)
-	r.AddNumbers("s", rollup.Allowed, nil) // refused, as "r" was
-	s = snapshotOf(r)
-	if st := stageOf(t, s, "p", "late"); st.Histogram.Count() != 1 {
-		t.Error("the late stage of p went elsewhere")
-	}
-	if st := stageOf(t, s, rollup.Other, "late"); st.Histogram.Count() != 1 {
-		t.Error("the late stage of q was lost")
-	}
-	if want := (rollup.Overflow{Paths: 2, Histograms: 1}); s.Overflow != want {
-		t.Errorf("overflow %+v, want %+v", s.Overflow, want)
+		got := contentsOf(t, r)
+		if want == nil {
+			want = &got
+		}
+		requireSame(t, got, *want)
 	}
 }
 
@@ -395,9 +467,9 @@ func TestPathIsNotCutApart(t *testing.T) {
 // before.
 func TestMergeOverflow(t *testing.T) {
 	t.Parallel()
-	from := newRollup(t, rollup.Options{Limits: rollup.Limits{Paths: 2}})
+	from := newRollup(t, rollup.Options{Limits: rollup.Limits{Paths: 2, Stages: 3, Counters: 2}})
 	for _, path := range []string{"p", "q", "q", "r"} {
-		from.AddNumbers(path, rollup.Denied, []rollup.Number{
+		from.AddNumbers(rollup.Decision{Path: path}, []rollup.Number{
 			{"timer_a_ns", 5}, {"timer_b_ns", 0}, {"timer_c_ns", -1}, {"counter_c", 10}, {"counter_d", 7}, {"counter_d", -1},
 		})
 	}
@@ -405,30 +477,37 @@ func TestMergeOverflow(t *testing.T) {
 		limits rollup.Limits
 		want   rollup.Overflow
 	}{
-		"paths":      {rollup.Limits{Paths: 1}, rollup.Overflow{Paths: 1 + 2, Invalid: 4}},
-		"stages":     {rollup.Limits{Stages: 1, Histograms: 100}, rollup.Overflow{Paths: 1, Stages: 8, Invalid: 4}},
-		"counters":   {rollup.Limits{Counters: 1}, rollup.Overflow{Paths: 1, Counters: 28, Invalid: 4}},
-		"histograms": {rollup.Limits{Histograms: 17 + 5}, rollup.Overflow{Paths: 1 + 2, Invalid: 4}},
-		"events":     {rollup.Limits{Events: 17 + 3}, rollup.Overflow{Paths: 1 + 2, Invalid: 4}},
+		"paths":    {rollup.Limits{Paths: 1, Stages: 3, Counters: 2}, rollup.Overflow{Paths: 1 + 2, Invalid: 4}},
+		"stages":   {rollup.Limits{Stages: 1, Counters: 2}, rollup.Overflow{Paths: 1, Stages: 8, Invalid: 4}},
+		"counters": {rollup.Limits{Stages: 3, Counters: 1}, rollup.Overflow{Paths: 1, Counters: 28, Invalid: 4}},
 	} {
 		r := newRollup(t, rollup.Options{Limits: test.limits})
 		if err := r.Merge(snapshotOf(from)); err != nil {
 			t.Fatal(err)
 		}
-		s := snapshotOf(r)
-		if s.Overflow != test.want {
-			t.Errorf("%s: overflow %+v, want %+v", name, s.Overflow, test.want)
+		if got := snapshotOf(r).Overflow; got != test.want {
+			t.Errorf("%s: overflow %+v, want %+v", name, got, test.want)
 		}
 	}
+}
 
-	// Labelled paths that have new stages and events, but no room for them.
-	r := newRollup(t, rollup.Options{Limits: rollup.Limits{Histograms: 17 + 1, Events: 17 + 1}})
-	r.AddNumbers("q", rollup.Allowed, []rollup.Number{{"timer_a_ns", 5}, {"counter_c", 1}})
+// TestMergeOfOtherPathStages: a path's stages that are not kept here are left
+// out, and over all paths nothing is missing.
+func TestMergeOfOtherPathStages(t *testing.T) {
+	t.Parallel()
+	numbers := []rollup.Number{{"timer_server_handler_ns", 100}, {"timer_rego_query_eval_ns", 60}}
+	from := newRollup(t, rollup.Options{})
+	from.AddNumbers(rollup.Decision{Path: "p"}, numbers)
+	r := newRollup(t, rollup.Options{PathStages: []string{"rego_query_eval", "rego_query_parse"}})
 	if err := r.Merge(snapshotOf(from)); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := snapshotOf(r).Overflow, (rollup.Overflow{Paths: 1 + 1, Histograms: 4, Events: 14, Invalid: 4}); got != want {
-		t.Errorf("overflow %+v, want %+v", got, want)
+	s := snapshotOf(r)
+	if len(s.Paths[0].Stages) != 1 || stageOf(t, s.Paths[0].Stages, "rego_query_eval").Histogram.Count() != 1 {
+		t.Errorf("%+v", s.Paths[0].Stages)
+	}
+	if self := stageOf(t, s.Stages, "server_handler").Self; self != 40 {
+		t.Errorf("self time %d, want 40", self)
 	}
 }
 
@@ -437,27 +516,27 @@ func TestMergeOwnSnapshot(t *testing.T) {
 	t.Parallel()
 	r := newRollup(t, rollup.Options{})
 	m := map[string]any{"timer_server_handler_ns": int64(10), "timer_rego_query_eval_ns": int64(4), "counter_c": 1}
-	r.Add("p", rollup.Allowed, m)
+	r.Add(rollup.Decision{Path: "p"}, m)
 	if err := r.Merge(snapshotOf(r)); err != nil {
 		t.Fatal(err)
 	}
 	want := newRollup(t, rollup.Options{})
-	want.Add("p", rollup.Allowed, m)
-	want.Add("p", rollup.Allowed, m)
+	want.Add(rollup.Decision{Path: "p"}, m)
+	want.Add(rollup.Decision{Path: "p"}, m)
 	requireSame(t, contentsOf(t, r), contentsOf(t, want))
 }
 
 func TestMergeOfOtherUnit(t *testing.T) {
 	t.Parallel()
 	r := newRollup(t, rollup.Options{})
-	r.Add("p", rollup.Allowed, map[string]any{"timer_s_ns": int64(10)})
+	r.Add(rollup.Decision{Path: "p"}, map[string]any{"timer_server_handler_ns": int64(10)})
 	bad := snapshotOf(r)
 	h := exphist.New(exphist.Integer)
 	h.Record(3)
 	h.Snapshot(&bad.Paths[0].Stages[0].Histogram)
 	before := contentsOf(t, r)
 	err := r.Merge(bad)
-	if err == nil || !strings.Contains(err.Error(), `stage "s" and path "p"`) {
+	if err == nil || !strings.Contains(err.Error(), `stage "server_handler" and path "p"`) {
 		t.Errorf("error %v", err)
 	}
 	requireSame(t, contentsOf(t, r), before)
@@ -471,11 +550,11 @@ func TestSnapshotReuse(t *testing.T) {
 	var s rollup.Snapshot
 	for range 50 {
 		for range 10 {
-			path, outcome, numbers := w.decision()
-			big.AddNumbers(path, outcome, numbers)
+			d, numbers := w.decision()
+			big.AddNumbers(d, numbers)
 		}
-		path, outcome, numbers := w.decision()
-		small.AddNumbers(path, outcome, numbers)
+		d, numbers := w.decision()
+		small.AddNumbers(d, numbers)
 		for _, r := range []*rollup.Rollup{big, small} {
 			r.Snapshot(&s)
 			c := r.Clone()

@@ -4,25 +4,23 @@
 package rollup
 
 import (
+	"strings"
 	"sync/atomic"
 
 	"github.com/regometer/regometer/exphist"
 )
 
-// row is what a path has: one cell for each stage and one total for each counter.
+// row is what a path has: its outcomes, and a cell for each stage that is kept by
+// path, once it has a value.
 type row struct {
 	label    string
 	outcomes [outcomes]atomic.Uint64
-	cells    columns[cell]
-	totals   columns[total]
+	cells    []atomic.Pointer[cell] // by place in Options.PathStages
 }
 
-// cell is what a stage has on a path.
+// cell is the durations of a stage, of one path or over all.
 type cell struct {
-	row        *row // path Other's, where a labelled path found no histogram left
-	stage      string
-	histogram  *exphist.Histogram
-	unfinished atomic.Uint64
+	histogram *exphist.Histogram
 
 	// covered is how much of the histogram's sum, in ns, the stages that it
 	// contains took. A decision adds to it before it adds to the histogram. self
@@ -30,98 +28,67 @@ type cell struct {
 	covered, self atomic.Uint64
 }
 
-// total is what a counter has on a path.
-type total struct {
-	row   *row
-	event string
-	sum   atomic.Uint64
-}
-
-// columns is a row's cells or totals by column, copied on write. An element
-// once there stays.
-type columns[T any] struct{ list atomic.Pointer[[]*T] }
-
-func (c *columns[T]) get(column int) *T {
-	if list := c.list.Load(); list != nil && column < len(*list) {
-		return (*list)[column]
+// record adds a duration, of which others took a part.
+func (c *cell) record(ns, covered int64) {
+	if covered > 0 {
+		c.covered.Add(uint64(covered)) // before the histogram: a snapshot never shows too much self time
 	}
-	return nil
+	c.histogram.Record(ns)
 }
 
-// all returns the elements, some of which are nil.
-func (c *columns[T]) all() []*T {
-	if list := c.list.Load(); list != nil {
-		return *list
-	}
-	return nil
-}
-
-// set is called under the rollup's mutex.
-func (c *columns[T]) set(column int, t *T) {
-	old := c.all()
-	list := make([]*T, max(len(old), column+1))
-	copy(list, old)
-	list[column] = t
-	c.list.Store(&list)
-}
-
-// cell returns where a stage's values go for a path. Its row differs if there is
-// no histogram left.
-func (r *Rollup) cell(row *row, m *metric) *cell {
-	if c := row.cells.get(m.place()); c != nil {
+// cellAt returns the cell that at points to, made if need be.
+func (r *Rollup) cellAt(at *atomic.Pointer[cell]) *cell {
+	if c := at.Load(); c != nil {
 		return c
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.newCell(row, m)
-}
-
-// newCell is called under the mutex.
-func (r *Rollup) newCell(row *row, m *metric) *cell {
-	column := m.place()
-	c := row.cells.get(column)
-	if c != nil {
+	if c := at.Load(); c != nil {
 		return c
 	}
-	switch {
-	case row == r.other:
-		c = &cell{row: row, stage: m.label(), histogram: exphist.New(exphist.Nanosecond)}
-	case r.histogramsLeft > 0:
-		r.histogramsLeft--
-		c = &cell{row: row, stage: m.label(), histogram: exphist.New(exphist.Nanosecond)}
-	default:
-		c = r.newCell(r.other, m)
-	}
-	row.cells.set(column, c)
+	c := &cell{histogram: r.newHistogram()}
+	at.Store(c)
 	return c
 }
 
-// total is the same for a counter.
-func (r *Rollup) total(row *row, m *metric) *total {
-	if t := row.totals.get(m.place()); t != nil {
-		return t
+// rowOf returns the row of the decisions of a path.
+func (r *Rollup) rowOf(path string) (row *row, overflow bool) {
+	if row := r.byLabel.get(path); row != nil {
+		return row, false
+	}
+	return r.admit(path)
+}
+
+// admit returns the row of a path that was not found, or path Other's if there
+// is no room for it.
+func (r *Rollup) admit(path string) (row *row, overflow bool) {
+	if clean := valid(path); clean != path {
+		path = clean
+		if row := r.byLabel.get(path); row != nil {
+			return row, false
+		}
+	}
+	if len(path) > maxName || r.full() {
+		return r.other, true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.newTotal(row, m)
+	if row := r.byLabel.get(path); row != nil { // another goroutine was faster
+		return row, false
+	}
+	if r.full() {
+		return r.other, true
+	}
+	row = r.emptyRow(strings.Clone(path))
+	r.byLabel.add(row.label, row)
+	rows := append(*r.rows.Load(), row) // readers of the shorter slice do not see it
+	r.rows.Store(&rows)
+	return row, false
 }
 
-// newTotal is called under the mutex.
-func (r *Rollup) newTotal(row *row, m *metric) *total {
-	column := m.place()
-	t := row.totals.get(column)
-	if t != nil {
-		return t
-	}
-	switch {
-	case row == r.other:
-		t = &total{row: row, event: m.label()}
-	case r.totalsLeft > 0:
-		r.totalsLeft--
-		t = &total{row: row, event: m.label()}
-	default:
-		t = r.newTotal(r.other, m)
-	}
-	row.totals.set(column, t)
-	return t
+// full reports whether all labels of paths are given. Rows are never removed.
+func (r *Rollup) full() bool { return len(*r.rows.Load()) > r.limits.Paths }
+
+func (r *Rollup) emptyRow(label string) *row {
+	return &row{label: label, cells: make([]atomic.Pointer[cell], len(r.kept))}
 }

@@ -11,33 +11,47 @@ import (
 	"github.com/regometer/regometer/exphist"
 )
 
-// Snapshot is what a rollup held. The order of paths and of what is in them is
-// stable from one to the next: path Other comes first if it has anything, then
-// the labelled ones as they came.
+// Snapshot is what a rollup held. The order of all lists is stable from one to
+// the next.
 type Snapshot struct {
-	Paths    []Path
+	Paths    []Path // path Other comes first if it has anything, then the labelled ones as they came
+	Stages   []StageTotal
+	Counters []CounterTotal
+	Errors   []ErrorTotal
 	Overflow Overflow
 }
 
 // Path is what the decisions of one path label came to.
 type Path struct {
 	Label    string
-	Outcomes [5]uint64 // by Outcome
-	Stages   []StageTotal
-	Events   []EventTotal
+	Outcomes [6]uint64    // by Outcome
+	Stages   []StageTotal // those that are kept by path
 }
 
-// StageTotal is what a stage of a path took.
+// StageTotal is what a stage took, of one path or over all.
 type StageTotal struct {
-	Stage      string
-	Histogram  exphist.Snapshot // nanoseconds, exported in seconds; perhaps empty
-	Self       uint64           // ns, without the stages that it contains; saturates
-	Unfinished uint64           // decisions in which the timer was 0
+	Stage     string
+	Histogram exphist.Snapshot // nanoseconds, exported in seconds; perhaps empty
+
+	// Self is the time in ns without the stages that it contains and that are
+	// listed beside it. It saturates.
+	Self uint64
+
+	// Unfinished is in how many decisions the timer was 0, by Cause. It is known
+	// over all paths only.
+	Unfinished [3]uint64
 }
 
-// EventTotal is the sum of a counter over the decisions of a path. It wraps.
-type EventTotal struct {
-	Event string
+// CounterTotal is the sum of a counter over all decisions. It wraps.
+type CounterTotal struct {
+	Counter string
+	Total   uint64
+}
+
+// ErrorTotal is how many decisions ended in errors with a code, or with none that
+// is known: Other.
+type ErrorTotal struct {
+	Code  string
 	Total uint64
 }
 
@@ -52,43 +66,67 @@ func (r *Rollup) Snapshot(s *Snapshot) {
 	for _, row := range *r.rows.Load() {
 		var p *Path
 		s.Paths, p = extended(s.Paths)
-		row.snapshot(p)
+		r.snapshotRow(p, row)
 		if row == r.other && p.empty() {
 			s.Paths = s.Paths[:0]
 		}
 	}
+	s.Stages = s.Stages[:0]
+	for column, name := range r.catalog.stages.list() {
+		var t *StageTotal
+		s.Stages, t = extended(s.Stages)
+		t.Stage = name
+		found := r.stages[column].Load().snapshot(t)
+		for cause := range t.Unfinished {
+			t.Unfinished[cause] = r.unfinished[column][cause].Load()
+			found = found || t.Unfinished[cause] > 0
+		}
+		if !found {
+			s.Stages = s.Stages[:len(s.Stages)-1]
+		}
+	}
+	s.Counters = s.Counters[:0]
+	for column, name := range r.catalog.counters.list() {
+		if c := &r.counters[column]; c.seen.Load() {
+			s.Counters = append(s.Counters, CounterTotal{name, c.sum.Load()})
+		}
+	}
+	s.Errors = s.Errors[:0]
+	for place := range r.errors {
+		if n := r.errors[place].Load(); n > 0 {
+			s.Errors = append(s.Errors, ErrorTotal{codeAt(place), n})
+		}
+	}
 }
 
-func (p *Path) empty() bool {
-	return p.Outcomes == [outcomes]uint64{} && len(p.Stages) == 0 && len(p.Events) == 0
-}
+func (p *Path) empty() bool { return p.Outcomes == [outcomes]uint64{} && len(p.Stages) == 0 }
 
-func (w *row) snapshot(p *Path) {
+func (r *Rollup) snapshotRow(p *Path, w *row) {
 	p.Label = w.label
 	for o := range p.Outcomes {
 		p.Outcomes[o] = w.outcomes[o].Load()
 	}
 	p.Stages = p.Stages[:0]
-	for _, c := range w.cells.all() {
-		if c != nil && c.row == w {
+	for i, name := range r.kept {
+		if c := w.cells[i].Load(); c != nil {
 			var t *StageTotal
 			p.Stages, t = extended(p.Stages)
+			t.Stage, t.Unfinished = name, [causes]uint64{}
 			c.snapshot(t)
-		}
-	}
-	p.Events = p.Events[:0]
-	for _, t := range w.totals.all() {
-		if t != nil && t.row == w {
-			p.Events = append(p.Events, EventTotal{t.event, t.sum.Load()})
 		}
 	}
 }
 
-func (c *cell) snapshot(t *StageTotal) {
-	t.Stage = c.stage
-	t.Unfinished = c.unfinished.Load()
+// snapshot fills in what the cell has. It returns false if there is no cell.
+func (c *cell) snapshot(t *StageTotal) bool {
+	if c == nil {
+		t.Histogram.Reset()
+		t.Self = 0
+		return false
+	}
 	c.histogram.Snapshot(&t.Histogram)
 	t.Self = c.selfTime(&t.Histogram)
+	return true
 }
 
 // selfTime returns the self time, given what the histogram held just before.
@@ -119,6 +157,20 @@ func without(h *exphist.Snapshot, n uint64) uint64 {
 		return math.MaxUint64
 	default:
 		return lo
+	}
+}
+
+// Rebound replaces the explicit bounds of all histograms. Their counts by these
+// bounds begin at 0, since what was counted cannot be cut anew; all else stays.
+// Equal bounds change nothing.
+func (s *Snapshot) Rebound(b *exphist.Bounds) {
+	for i := range s.Paths {
+		for j := range s.Paths[i].Stages {
+			s.Paths[i].Stages[j].Histogram.Rebound(b)
+		}
+	}
+	for i := range s.Stages {
+		s.Stages[i].Histogram.Rebound(b)
 	}
 }
 

@@ -13,14 +13,14 @@ func TestSelfTimeMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.AddNumbers("p", Allowed, []Number{{"timer_server_handler_ns", 100}, {"timer_rego_query_eval_ns", 70}})
-	c := r.cell(r.byLabel.get("p"), r.catalog.byKey.get("timer_server_handler_ns"))
+	r.AddNumbers(Decision{Path: "p"}, []Number{{"timer_server_handler_ns", 100}, {"timer_rego_query_eval_ns", 70}})
+	c := r.stages[r.catalog.byKey.get("timer_server_handler_ns").column].Load()
 
 	var s Snapshot
 	requireSelf := func(want uint64) {
 		t.Helper()
 		r.Snapshot(&s)
-		for _, st := range s.Paths[0].Stages {
+		for _, st := range s.Stages {
 			if st.Stage == "server_handler" && st.Self != want {
 				t.Errorf("self time %d, want %d", st.Self, want)
 			}
@@ -41,7 +41,7 @@ func TestSelfTimeSaturates(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		r.AddNumbers("p", Allowed, []Number{{"timer_s_ns", 1<<63 - 1}})
+		r.AddNumbers(Decision{Path: "p"}, []Number{{"timer_rego_query_eval_ns", 1<<63 - 1}})
 	}
 	var s Snapshot
 	r.Snapshot(&s)

@@ -80,11 +80,33 @@ var defaultStages = []Stage{
 	{"partial_op_*", "rego_partial_eval", "instrumentation: kinds of operations of partial evaluation"},
 }
 
+// defaultCounters are the counters that OPA 1.0 to 1.22 can leave in a decision's
+// metrics, those of its instrumentation apart.
+var defaultCounters = []string{
+	"server_query_cache_hit",
+	"rego_builtin_http_send_interquery_cache_hits",
+	"rego_builtin_http_send_network_requests",
+	"rego_builtin_glob_interquery_value_cache_hits",
+	"rego_builtin_regex_interquery_value_cache_hits",
+	"disk_read_keys",
+	"disk_read_bytes",
+	"disk_written_keys",
+	"disk_deleted_keys",
+}
+
+// DefaultCounters returns the counters that have a label of their own. The caller
+// owns the slice.
+func DefaultCounters() []string { return slices.Clone(defaultCounters) }
+
+// DefaultPathStages returns the stages whose durations are kept by path: the
+// whole, and what the policy is answerable for. The caller owns the slice.
+func DefaultPathStages() []string { return []string{handler, "rego_query_eval"} }
+
 // DefaultStages returns the table of stages of OPA 1.0 to 1.22. The caller owns
 // the slice.
 //
 // The families at its end are the timers of OPA's instrumentation, which a
-// request asks for by ?instrument=true.
+// request asks for by ?instrument=true. Its counters have the same names.
 func DefaultStages() []Stage { return slices.Clone(defaultStages) }
 
 // maxContainers bounds the stages that contain others, for which each decision
@@ -113,10 +135,9 @@ func newStageTable(more []Stage) (t stageTable, err error) {
 
 	byName := map[string]*metric{}
 	for _, s := range entries {
-		m := newMetric(stageKind, s.Name, noneYet)
+		m := newMetric(stageKind, s.Name, otherColumn)
 		if prefix, isFamily := strings.CutSuffix(s.Name, "*"); isFamily {
 			m.name = prefix
-			m.column.Store(otherColumn)
 			t.families = append(t.families, m)
 		} else {
 			t.stages = append(t.stages, m)
@@ -147,10 +168,8 @@ func newStageTable(more []Stage) (t stageTable, err error) {
 func withEntries(more []Stage) ([]Stage, error) {
 	entries, replaced := DefaultStages(), map[string]bool{}
 	for i, s := range more {
-		if s.Name == "" || s.Name == Other || strings.ContainsFunc(s.Name, unicode.IsSpace) ||
-			!utf8.ValidString(s.Name) || len(s.Name) > maxName {
-			return nil, fmt.Errorf("rollup: Stages[%d]: %.80q cannot be the name of a stage: "+
-				"it must have 1 to %d bytes of UTF-8, no spaces, and differ from %q", i, s.Name, maxName, Other)
+		if err := checkName("Stages", i, s.Name); err != nil {
+			return nil, err
 		}
 		if replaced[s.Name] {
 			return nil, fmt.Errorf("rollup: Stages[%d]: stage %q is there twice: remove one", i, s.Name)
@@ -163,6 +182,41 @@ func withEntries(more []Stage) ([]Stage, error) {
 		}
 	}
 	return entries, nil
+}
+
+// checkName returns an error unless a name can be the label of a stage or
+// counter. option is where it is from.
+func checkName(option string, i int, name string) error {
+	if name == "" || name == Other || strings.ContainsFunc(name, unicode.IsSpace) ||
+		!utf8.ValidString(name) || len(name) > maxName {
+		return fmt.Errorf("rollup: %s[%d]: %.80q cannot be a name: "+
+			"it must have 1 to %d bytes of UTF-8, no spaces, and differ from %q", option, i, name, maxName, Other)
+	}
+	return nil
+}
+
+// keep marks the stages that are kept by path.
+func (t *stageTable) keep(names []string) error {
+	slots := map[int]bool{}
+	for i, name := range names {
+		at := slices.IndexFunc(t.stages, func(m *metric) bool { return m.name == name })
+		switch {
+		case at < 0:
+			return fmt.Errorf("rollup: PathStages[%d]: %q is no stage of the table: use one of its names, or add a Stage", i, name)
+		case t.stages[at].kept >= 0:
+			return fmt.Errorf("rollup: PathStages[%d]: stage %q is there twice: remove one", i, name)
+		}
+		t.stages[at].kept = i
+		slots[t.stages[at].slot] = true
+	}
+	for _, m := range t.stages {
+		for _, slot := range m.around {
+			if slots[slot] {
+				m.aroundKept = append(m.aroundKept, slot)
+			}
+		}
+	}
+	return nil
 }
 
 // depthsOf returns how many stages each stage is in at most, one inside the

@@ -5,7 +5,6 @@ package rollup
 
 import (
 	"hash/maphash"
-	"strings"
 	"sync/atomic"
 )
 
@@ -56,6 +55,3 @@ func (t *table[T]) add(key string, v *T) {
 func (t *table[T]) bucket(hash uint64) *atomic.Pointer[item[T]] {
 	return &t.buckets[hash&uint64(len(t.buckets)-1)]
 }
-
-// valid returns a name as Prometheus takes it, in UTF-8.
-func valid(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }

@@ -57,34 +57,34 @@ func attributeOf(set attribute.Set, key string) string {
 // and without classic buckets beside them, and also if the path that is first in order has no duration to show.
 func TestExponential(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]prom.Options{"classic": {}, "native": {ClassicBuckets: []float64{}}} {
+	for name, o := range map[string]rollup.Options{"classic": {Bounds: prom.DefaultBounds()}, "native": {}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := rollup.New(rollup.Options{})
+			r, err := rollup.New(o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := prom.NewCollector(r, o)
+			c, err := prom.NewCollector(r, prom.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			const stage = "rego_query_eval"
-			r.Add("a", rollup.Allowed, map[string]any{"timer_" + stage + "_ns": int64(0)})
+			r.Add(rollup.Decision{Path: "a"}, map[string]any{"timer_" + stage + "_ns": int64(0)})
 			random := rand.New(rand.NewPCG(1, 2))
 			want := map[string]*exphist.Histogram{}
 			for i := range 3000 {
 				path := fmt.Sprint("p", i%3)
 				d := int64(1) + random.Int64N(1<<(10+random.IntN(30)))
-				r.Add(path, rollup.Denied, map[string]any{"timer_" + stage + "_ns": d, "counter_hits": uint64(2)})
+				r.Add(rollup.Decision{Path: path}, map[string]any{"timer_" + stage + "_ns": d, "counter_server_query_cache_hit": uint64(2)})
 				if want[path] == nil {
 					want[path] = exphist.New(exphist.Nanosecond)
 				}
 				want[path].Record(d)
 			}
 			metrics := export(t, c)
-			durations, ok := metrics["opa_decision_stage_duration_seconds"].(metricdata.ExponentialHistogram[float64])
+			durations, ok := metrics["opa_decision_path_duration_seconds"].(metricdata.ExponentialHistogram[float64])
 			if !ok || durations.Temporality != metricdata.CumulativeTemporality || len(durations.DataPoints) != len(want) {
-				t.Fatalf("%T, want %d cumulative exponential histograms", metrics["opa_decision_stage_duration_seconds"], len(want))
+				t.Fatalf("%T, want %d cumulative exponential histograms", metrics["opa_decision_path_duration_seconds"], len(want))
 			}
 			for _, p := range durations.DataPoints {
 				if got := attributeOf(p.Attributes, "stage"); got != stage {
@@ -111,13 +111,13 @@ func TestExponential(t *testing.T) {
 				checkStart(t, p.StartTime, p.Time)
 			}
 
-			hits, ok := metrics["opa_decision_events_total"].(metricdata.Sum[float64])
-			if !ok || !hits.IsMonotonic || len(hits.DataPoints) != 3 {
-				t.Fatalf("events: %v", metrics["opa_decision_events_total"])
+			hits, ok := metrics["opa_decision_counters_total"].(metricdata.Sum[float64])
+			if !ok || !hits.IsMonotonic || len(hits.DataPoints) != 1 {
+				t.Fatalf("counters: %v", metrics["opa_decision_counters_total"])
 			}
 			for _, p := range hits.DataPoints {
-				if p.Value != 2000 {
-					t.Errorf("%v events, want 2000", p.Value)
+				if p.Value != 6000 {
+					t.Errorf("%v hits, want 6000", p.Value)
 				}
 				checkStart(t, p.StartTime, p.Time)
 			}

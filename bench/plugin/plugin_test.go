@@ -116,7 +116,7 @@ func BenchmarkLog(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			run(b, goroutines, func(i int) { r.Add("rbac/allow", rollup.Allowed, all[i].Metrics) })
+			run(b, goroutines, func(i int) { r.Add(rollup.Decision{Path: "rbac/allow"}, all[i].Metrics) })
 		})
 	}
 }

@@ -124,7 +124,7 @@ func run(b *testing.B, impl string, add func(i int)) {
 func BenchmarkAdd(b *testing.B) {
 	b.Run("form=map", func(b *testing.B) {
 		r, all := newRollup(b), maps()
-		run(b, "regometer", func(i int) { r.Add(path, rollup.Allowed, all[i]) })
+		run(b, "regometer", func(i int) { r.Add(rollup.Decision{Path: path}, all[i]) })
 		run(b, "map", func(i int) {
 			n := int64(0)
 			for _, v := range all[i] {
@@ -148,11 +148,11 @@ func BenchmarkAdd(b *testing.B) {
 	})
 	b.Run("form=collection", func(b *testing.B) {
 		r, all := newRollup(b), collections(b)
-		run(b, "regometer", func(i int) { r.AddMetrics(path, rollup.Allowed, all[i]) })
+		run(b, "regometer", func(i int) { r.AddMetrics(rollup.Decision{Path: path}, all[i]) })
 	})
 	b.Run("form=numbers", func(b *testing.B) {
 		r, all := newRollup(b), numbers()
-		run(b, "regometer", func(i int) { r.AddNumbers(path, rollup.Allowed, all[i]) })
+		run(b, "regometer", func(i int) { r.AddNumbers(rollup.Decision{Path: path}, all[i]) })
 	})
 }
 
@@ -161,7 +161,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	r, all := newRollup(b), maps()
 	for p := range 100 {
 		for i := range all {
-			r.Add(string(rune('A'+p)), rollup.Allowed, all[i])
+			r.Add(rollup.Decision{Path: string(rune(0x41+p))}, all[i])
 		}
 	}
 	var s rollup.Snapshot

@@ -26,9 +26,11 @@ type Config struct {
 	Namespace string
 	// Paths says which decision paths get a label.
 	Paths Paths
-	// MaxPaths, MaxStages and MaxCounters bound the values of the labels path,
-	// stage and event. What comes later is counted as "other".
-	MaxPaths, MaxStages, MaxCounters int
+	// MaxPaths bounds the values of the label path, beside those that are always
+	// there.
+	MaxPaths int
+	// PathStages are the stages whose durations are told apart by path.
+	PathStages []string
 	// MaxSeries bounds the series of a scrape by text.
 	MaxSeries int
 	// ClassicBuckets are upper bounds in seconds, increasing. nil is the
@@ -36,6 +38,8 @@ type Config struct {
 	ClassicBuckets []float64
 	// Stages are added to the stages that are known, or replace them.
 	Stages []rollup.Stage
+	// Counters are added to the counters that are known.
+	Counters []string
 	// Next names the logger plugin that gets each event after this one.
 	// "" is none.
 	Next string
@@ -84,33 +88,30 @@ var configKeys = []key[Config]{
 		},
 	},
 	{
+		"path_stages", "a list of [stages](#all-stages); `[]` for none", "[server_handler, rego_query_eval]",
+		"the stages whose durations are told apart by path; the others are told apart over all paths only",
+		func(c *Config, v value) error {
+			return v.names(&c.PathStages, "a stage's name, such as rego_query_eval")
+		},
+	},
+	{
 		"max_paths", "a whole number from 1 to 10000", "50",
-		"how many paths get a label; later ones are `other`",
+		"how many paths get a label; if the policy has more, they are merged into their packages",
 		func(c *Config, v value) error { return v.integer(&c.MaxPaths, 10_000) },
 	},
 	{
-		"max_stages", "a whole number from 1 to 1000", "16",
-		"how many stages get a label; later ones are `other`",
-		func(c *Config, v value) error { return v.integer(&c.MaxStages, 1000) },
-	},
-	{
-		"max_counters", "a whole number from 1 to 1000", "16",
-		"how many of OPA's counters get a label; later ones are `other`",
-		func(c *Config, v value) error { return v.integer(&c.MaxCounters, 1000) },
-	},
-	{
-		"max_series", "a whole number from 1 to 1000000", "2000",
-		"how many series a scrape by text has at most: histograms and counters of a path that do not fit go to the path `other`",
+		"max_series", "a whole number from 1 to 1000000", "2500",
+		"how many series a scrape by text has at most; a configuration that could have more is refused",
 		func(c *Config, v value) error { return v.integer(&c.MaxSeries, 1_000_000) },
 	},
 	{
-		"classic_buckets", "a list of increasing seconds; `[]` for none", "about ten, from 1 µs to 10 s",
+		"classic_buckets", "a list of increasing seconds; `[]` for none", "eleven, from 10 µs to 10 s",
 		"upper bounds of the classic histogram buckets, which scrapes by text see; native histograms need none",
 		func(c *Config, v value) error { return v.bounds(&c.ClassicBuckets) },
 	},
 	{
 		"stages", "a list of objects with `name`, `parent` and `help`", "[]",
-		"timers of your own: the stage, the stage that contains it, and what it measures",
+		"timers of your own: the stage, the stage that contains it, and what it measures; unknown ones are `other`",
 		func(c *Config, v value) error {
 			return v.each(func(v value) error {
 				var s rollup.Stage
@@ -126,8 +127,13 @@ var configKeys = []key[Config]{
 		},
 	},
 	{
+		"counters", "a list of names", "[]",
+		"counters of your own, or of another OPA, that get a label; unknown ones are `other`",
+		func(c *Config, v value) error { return v.names(&c.Counters, "a counter's name") },
+	},
+	{
 		"next", "a plugin's name", "none",
-		"the logger plugin, under `plugins` too, that gets each event after this one",
+		"the logger plugin, under `plugins` too, that gets each event of the decision log after this one",
 		func(c *Config, v value) error { return v.text(&c.Next) },
 	},
 }
@@ -146,12 +152,12 @@ var pathKeys = []key[Paths]{
 	{
 		"allow", "a list of paths, such as `rbac/allow`", "[]",
 		"these get a label whatever the policy says",
-		func(p *Paths, v value) error { return v.paths(&p.Allow) },
+		func(p *Paths, v value) error { return v.paths(&p.Allow, false) },
 	},
 	{
 		"prefixes", "a list of patterns, such as `tenants/*/authz`", "[]",
 		"paths that begin so share the pattern as their label; `*` stands for one segment",
-		func(p *Paths, v value) error { return v.paths(&p.Prefixes) },
+		func(p *Paths, v value) error { return v.paths(&p.Prefixes, true) },
 	},
 }
 
@@ -169,7 +175,8 @@ func defaultConfig() *Config {
 	return &Config{
 		Namespace: "opa",
 		Paths:     Paths{Enabled: true, FromPolicy: true},
-		MaxPaths:  50, MaxStages: 16, MaxCounters: 16, MaxSeries: 2000,
+		MaxPaths:  50, MaxSeries: 2500,
+		PathStages: rollup.DefaultPathStages(),
 	}
 }
 
@@ -355,12 +362,39 @@ func (v value) bounds(to *[]float64) error {
 	return err
 }
 
-func (v value) paths(to *[]string) error {
+func (v value) names(to *[]string, want string) error {
+	names := []string{}
+	err := v.each(func(v value) error {
+		s, ok := v.v.(string)
+		if !ok || s == "" {
+			return v.refuse(want)
+		}
+		names = append(names, s)
+		return nil
+	})
+	*to = names
+	return err
+}
+
+// paths reads paths, or patterns. What can never match is refused.
+func (v value) paths(to *[]string, patterns bool) error {
 	var paths []string
 	err := v.each(func(v value) error {
 		s, ok := v.v.(string)
 		if segment, _ := cutSegment(s); !ok || segment == "" {
 			return v.refuse("a path below data, such as rbac/allow")
+		}
+		if instead := belowData(s); instead != s {
+			return v.refuse(fmt.Sprintf("a path below data: write %q", instead))
+		}
+		for segment := range strings.SplitSeq(s, "/") {
+			switch {
+			case !strings.Contains(segment, "*"):
+			case !patterns:
+				return v.refuse("a path without *: patterns belong to paths.prefixes")
+			case segment != "*":
+				return v.refuse("a pattern in which * stands for one whole segment, such as tenants/*/authz; what follows the pattern is always taken in")
+			}
 		}
 		paths = append(paths, s)
 		return nil
@@ -369,43 +403,58 @@ func (v value) paths(to *[]string) error {
 	return err
 }
 
+// belowData returns what is meant by a path that is written as in a request or in
+// Rego.
+func belowData(path string) string {
+	p := strings.TrimPrefix(path, "/")
+	for _, api := range [...]string{"v1/", "v0/"} {
+		if rest, ok := strings.CutPrefix(p, api+"data/"); ok {
+			return rest
+		}
+	}
+	if rest, ok := strings.CutPrefix(p, "data/"); ok {
+		return rest
+	}
+	if rest, ok := strings.CutPrefix(p, "data."); ok && !strings.Contains(rest, "/") {
+		return strings.ReplaceAll(rest, ".", "/")
+	}
+	return path
+}
+
 // promOptions returns the options of the collector.
 func (c *Config) promOptions() prom.Options {
-	return prom.Options{Namespace: c.Namespace, ClassicBuckets: c.ClassicBuckets}
+	return prom.Options{Namespace: c.Namespace, MoreSeries: func() int { return ownSeries }}
 }
 
-// rollupOptions returns the options of the rollup: the limits that MaxSeries
-// leaves room for. The error says how much room is missing.
+// rollupOptions returns the options of the rollup.
 func (c *Config) rollupOptions() (rollup.Options, error) {
-	limits := rollup.Limits{
-		Paths: c.MaxPaths, Stages: c.MaxStages, Counters: c.MaxCounters,
-		// The least: all stages and counters of the path "other".
-		Histograms: c.MaxStages + 1, Events: c.MaxCounters + 1,
+	o := rollup.Options{
+		Limits:     rollup.Limits{Paths: c.MaxPaths + unnamed},
+		Stages:     c.Stages,
+		Counters:   c.Counters,
+		PathStages: c.PathStages,
+		Bounds:     prom.DefaultBounds(),
 	}
-	series := func(l rollup.Limits) int { return prom.MaxSeries(l, c.promOptions()) + failureSeries }
-	least := series(limits)
-	room := c.MaxSeries - least
-	if room < 0 {
-		return rollup.Options{}, fmt.Errorf("max_series is %d, but with max_paths %d, max_stages %d and max_counters %d there can be %d series: "+
-			"raise max_series by %d or more, or lower the others", c.MaxSeries, c.MaxPaths, c.MaxStages, c.MaxCounters, least, -room)
+	if !c.Paths.Enabled {
+		o.Limits.Paths = 1
 	}
-	oneMore := limits
-	oneMore.Histograms++
-	events := room / eventShare // a series each
-	limits.Events += events
-	limits.Histograms += (room - events) / (series(oneMore) - least)
-	return rollup.Options{Limits: limits, Stages: c.Stages, Label: givenLabel}, nil
+	if c.ClassicBuckets == nil {
+		return o, nil
+	}
+	var err error
+	if o.Bounds, err = prom.Bounds(c.ClassicBuckets...); err != nil {
+		return o, fmt.Errorf("classic_buckets: %w", err)
+	}
+	return o, nil
 }
 
-// eventShare is what part of the series beyond the least is kept for counters:
-// an eighth.
-const eventShare = 8
-
-// givenLabel is the rollup's labelling: the plugin hands it finished labels.
-func givenLabel(label string) (string, bool) { return label, label != rollup.Other }
-
-// check returns an error if no rollup or collector can be made.
+// check returns an error if no rollup or collector can be made, or if they could
+// have more series than MaxSeries.
 func (c *Config) check() error {
+	if n := len(c.Paths.labels()); n > c.MaxPaths {
+		return fmt.Errorf("paths.allow and paths.prefixes name %d labels, but max_paths is %d: raise max_paths to %d, or name fewer",
+			n, c.MaxPaths, n)
+	}
 	options, err := c.rollupOptions()
 	if err != nil {
 		return err
@@ -413,6 +462,15 @@ func (c *Config) check() error {
 	r, err := rollup.New(options)
 	if err != nil {
 		return err
+	}
+	series, err := prom.MaxSeries(options)
+	if err != nil {
+		return err
+	}
+	if series += ownSeries; series > c.MaxSeries {
+		return fmt.Errorf("max_series is %d, but with max_paths %d, %d path_stages and %d classic_buckets there can be %d series: "+
+			"raise max_series by %d or more, or lower the others",
+			c.MaxSeries, c.MaxPaths, len(c.PathStages), options.Bounds.Len(), series, series-c.MaxSeries)
 	}
 	_, err = prom.NewCollector(r, c.promOptions())
 	return err

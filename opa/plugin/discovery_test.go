@@ -87,7 +87,7 @@ discovery: {resource: /discovery, trigger: manual}`, nil)
 // The plugin's configuration in examples/operate is one that OPA takes.
 func TestExampleConfiguration(t *testing.T) {
 	t.Parallel()
-	o := startOPA(t, readFile(t, "../../examples/operate/config.yaml"), nil)
+	o := startOPA(t, readFile(t, "../../examples/operate/config.yaml")+"\ndecision_logs: {plugin: regometer}\n", nil) // unmodified OPA
 	o.do("GET", "/v1/data/rbac/allow", "")
 	o.do("GET", "/v1/data/users", "")
 	o.do("GET", "/v1/data/users/alice", "")
@@ -97,7 +97,7 @@ func TestExampleConfiguration(t *testing.T) {
 		`opa_decisions_total{outcome="undefined",path="users"} 1`,
 		`opa_decisions_total{outcome="undefined",path="other"} 1`,
 		`opa_decisions_total{outcome="undefined",path="tenants/*/roles"} 1`)
-	if got := len(o.series(`opa_decision_stage_duration_seconds_bucket{path="rbac/allow",stage="server_handler"`)); got == 0 || got > 6 {
+	if got := len(o.series(`opa_decision_path_duration_seconds_bucket{path="rbac/allow",stage="server_handler"`)); got == 0 || got > 6 {
 		t.Errorf("%d classic buckets, want those of the example", got)
 	}
 }

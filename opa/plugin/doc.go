@@ -1,14 +1,30 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plugin is a decision-log plugin for Open Policy Agent (OPA), 1.0 or
-// later: it folds every decision into Prometheus metrics, which OPA serves
-// under /metrics and, with metrics_export, sends by OTLP. They tell, by
-// decision path, how long each stage takes and how the decisions end.
+// Package plugin is a plugin for Open Policy Agent (OPA), 1.0 or later, that
+// folds every decision into Prometheus metrics, which OPA serves under /metrics
+// and, with metrics_export, sends by OTLP. They tell how long each stage takes
+// and how the decisions end, by decision path.
 //
-// The opa binary that `regometer build` makes has it. A program that builds
-// its own imports package github.com/regometer/regometer/opa/plugin/register,
-// or calls
+// # How decisions come
+//
+// An OPA that `regometer build` made has the plugin, and hands it each decision of
+// its server straight away ([Plugin.ObserveDecision]): whatever is logged, masked
+// or dropped, and without the cost of a decision log. Its configuration is
+//
+//	plugins:
+//	  regometer: {}
+//
+// Everywhere else the plugin is a decision logger, which OPA hands the events of
+// its decision log ([Plugin.Log]), and must be named as such:
+//
+//	decision_logs:
+//	  plugin: regometer
+//	plugins:
+//	  regometer: {}
+//
+// A program that builds its own OPA imports package
+// github.com/regometer/regometer/opa/plugin/register, or calls
 //
 //	runtime.RegisterPlugin(plugin.Name, plugin.Factory{})
 //
@@ -18,16 +34,12 @@
 //		plugin.Name: plugin.Factory{Registerer: prometheus.DefaultRegisterer},
 //	}}
 //
+// With both ways at once each decision is counted once. The metric
+// <namespace>_decision_received_total says by which they came.
+//
 // # Configuration
 //
-// The least is
-//
-//	decision_logs:
-//	  plugin: regometer
-//	plugins:
-//	  regometer: {}
-//
-// and these are all keys, with their defaults:
+// These are all keys, with their defaults:
 //
 //	plugins:
 //	  regometer:
@@ -37,38 +49,57 @@
 //	      from_policy: true     # label paths that the policy has rules for
 //	      allow: []             # label these paths too
 //	      prefixes: []          # label what begins so by the pattern; * is one segment
-//	    max_paths: 50           # how many values the labels have at most;
-//	    max_stages: 16          #   what comes later is "other"
-//	    max_counters: 16
-//	    max_series: 2000        # in a scrape by text
+//	    path_stages: [server_handler, rego_query_eval] # told apart by path
+//	    max_paths: 50           # how many paths have a label
+//	    max_series: 2500        # in a scrape by text
 //	    classic_buckets: […]    # in seconds; [] for none
 //	    stages: []              # timers of your own: {name, parent, help}
+//	    counters: []            # counters of your own
 //	    next:                   # the logger plugin that gets each event afterwards
 //
 // An unknown key or a wrong value is refused, and OPA does not start. Under
-// --watch-config and discovery, a configuration may change at any time:
-// counters go on where they were. If a limit is lowered, what no longer fits
-// moves to "other".
+// --watch-config and discovery, a configuration may change at any time: counters
+// go on where they were.
 //
 // OPA has room for one plugin in decision_logs.plugin. Naming this one there
-// switches off the upload to a default service, about which the plugin warns:
-// set decision_logs.service to upload as well. Console logging goes on beside
-// it. Another logger plugin goes to next.
+// switches off the upload to a default service: set decision_logs.service to
+// upload as well. Console logging goes on beside it. Another logger plugin goes to
+// next.
 //
 // # Path labels
 //
-// Clients can ask for any path, so that a path alone is no label. It gets one
-// if the configuration names it; or if the policy has rules at it or below it,
-// or at the beginning of it: then it is cut to the rule, so that
-// rbac/roles/alice is "rbac/roles". Everything else is "other". What the rule's
-// head leaves open is not part of the label: tenants[t].allow is "tenants".
+// Which label a decision's path has follows from the configuration and the active
+// policy alone. So it is the same on every server, whatever was asked for before,
+// and clients, who can ask for any path, make none.
+//
+//   - First come the paths and patterns that the configuration names.
+//   - Then the policy's rules, each by its path. What lies in a rule's result has
+//     the rule's label: rbac/roles/alice is "rbac/roles". What a rule's head leaves
+//     open is not part of it: tenants[t].allow is "tenants". Functions, and rules
+//     whose names begin with test_ or todo_test_, are none.
+//   - If they exceed max_paths, the order is: rules and packages that are annotated
+//     as entry points; rules that no other rule depends on; packages, and what
+//     packages have in common; rules that others depend on. Of the first of these
+//     groups that does not fit, the deepest paths are merged into their packages,
+//     the package with the most of them first; then those one level up, until
+//     they fit. If packages have nothing in common, the last ones by name have none.
+//   - What has no label of its own has that of the nearest package above it that
+//     has one, else it is "other". So is a path that the policy has no rules for.
+//
 // POST /v1/query is "(query)", for the client writes the query; all documents
 // at once are "(data)". Entry points of WebAssembly bundles have no rules: name
 // them in paths.allow.
 //
+// When the policy changes, decisions of a path that is gone are "other" at once.
+// What was counted of it is exported as before until its room is needed for a path
+// of the policy that is active then: those go first that have been gone for
+// longest.
+//
 // # Outcomes
 //
-// As package rollup judges results. A result that the mask policy removed or
-// changed is neither allowed nor denied. Decisions that OPA refuses before it
-// makes them, or that the drop policy drops, never reach a decision logger.
+// As package rollup judges results. An evaluation that ended because the client
+// went away or its deadline had passed is cancelled. In events of the decision
+// log, a result that the mask policy removed or changed is neither allowed nor
+// denied, and decisions that the drop policy drops, or for which the drop or mask
+// policy fails, are missing.
 package plugin

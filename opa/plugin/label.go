@@ -4,23 +4,36 @@
 package plugin
 
 import (
+	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/plugins/logs"
+
+	"github.com/regometer/regometer/rollup"
 )
 
-// Labels of decisions that have no path of their own.
+// Labels of decisions that have no path of their own, beside rollup.Query.
 const (
-	allPaths  = "all"     // of all, if path labels are off
-	queryPath = "(query)" // of POST /v1/query, where the client writes the query
-	rootPath  = "(data)"  // of all documents at once
+	allPaths = "all"    // of all, if path labels are off
+	rootPath = "(data)" // of all documents at once
 )
 
-// labels says which decision paths get which label. It does not change: a new
-// policy makes new ones.
+// unnamed is how many labels there are beside those that Config.MaxPaths bounds,
+// and beside rollup.Other: rootPath and rollup.Query.
+const unnamed = 2
+
+// A pathLabel is the label of a path. shared means that the path would have its
+// own if there were room.
+type pathLabel struct {
+	label  string
+	shared bool
+}
+
+// labels says which decision paths get which label. It follows from the
+// configuration and the policy, and does not change: new ones make new labels.
 type labels struct {
 	paths    Paths
 	named    *pattern      // by the configuration; nil = there are none
@@ -28,41 +41,99 @@ type labels struct {
 	compiler *ast.Compiler // whose rules these are; may be nil
 	// ready has the labels of the policy's documents by path, written the usual
 	// way: one look-up finds what most decisions are about.
-	ready map[string]string
+	ready map[string]pathLabel
+
+	given  map[string]bool // all labels but rollup.Other
+	counts policyPaths
 }
 
-func newLabels(p Paths, c *ast.Compiler) *labels {
-	l := &labels{paths: p, compiler: c, ready: map[string]string{}}
+// policyPaths is how many paths of rules a policy has, by what label they get.
+type policyPaths struct {
+	own, merged, other int
+	examples           []string // some of those without a label of their own
+}
+
+// maxExamples is how many paths a message names.
+const maxExamples = 5
+
+// String says what has no label of its own, "" if all have one.
+func (c *policyPaths) String() string {
+	shared := c.merged + c.other
+	if shared == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Of %d paths of the policy, %d have a label of their own, %d share that of a package, and %d are %q: such as %s. "+
+		"Raise max_paths and max_series, annotate entry points, or name what matters in paths.",
+		c.own+shared, c.own, c.merged, c.other, rollup.Other, strings.Join(c.examples, ", "))
+}
+
+func newLabels(config *Config, c *ast.Compiler) *labels {
+	p := config.Paths
+	l := &labels{paths: p, compiler: c, ready: map[string]pathLabel{}}
+	if !p.Enabled {
+		l.given = map[string]bool{allPaths: true}
+		return l
+	}
+	l.given = map[string]bool{rollup.Query: true, rootPath: true}
 	if len(p.Allow)+len(p.Prefixes) > 0 {
 		l.named = namedPaths(p)
 	}
-	if p.Enabled && p.FromPolicy {
-		l.policy = policyDocuments(c)
-		l.prepare(l.policy)
+	for _, label := range p.labels() {
+		l.given[label] = true
 	}
+	if p.FromPolicy {
+		l.policy = policyDocuments(c)
+		labelDocuments(l.policy, c, config.MaxPaths-len(p.labels()), l.named.find)
+		l.policy.all(l.prepare)
+	}
+	slices.Sort(l.counts.examples)
+	l.counts.examples = slices.Clone(l.counts.examples[:min(len(l.counts.examples), maxExamples)])
 	return l
 }
 
-// prepare makes the labels of a document, and of those below it, ready.
+// prepare takes in a document of the policy.
 func (l *labels) prepare(d *document) {
-	if d == nil {
+	if !strings.Contains(d.path, "%") { // no escapes: the label is the path
+		l.ready[d.path] = d.pathLabel(l)
+	}
+	if d.label != "" {
+		l.given[d.label] = true
+	}
+	switch {
+	case len(d.rules) == 0:
+		return
+	case d.own():
+		l.counts.own++
+		return
+	case d.label == "":
+		l.counts.other++
+	case d.pathLabel(l).shared:
+		l.counts.merged++
+	default: // by a prefix of the configuration
+		l.counts.own++
 		return
 	}
-	if path := d.label; path != "" && !strings.Contains(path, "%") { // no escapes: the label is the path
-		l.ready[path] = l.find(path)
-	}
-	for _, child := range d.children {
-		l.prepare(child)
+	l.counts.examples = append(l.counts.examples, d.path)
+}
+
+// pathLabel returns the label of a document.
+func (d *document) pathLabel(l *labels) pathLabel {
+	switch {
+	case d.label == "":
+		return pathLabel{rollup.Other, true}
+	case d.own() || l.named.find(d.path) != "":
+		return pathLabel{d.label, false}
+	default:
+		return pathLabel{d.label, true}
 	}
 }
 
-// of returns the label of an event's path, false for "other". It allocates
-// only for paths with percent signs or unusual numbers.
-func (l *labels) of(event *logs.EventV1) (label string, ok bool) {
+// of returns the label of a decision, and whether its path is known. It
+// allocates only for paths with percent signs or unusual numbers.
+func (l *labels) of(path, query string) (label pathLabel, known bool) {
 	if !l.paths.Enabled {
-		return allPaths, true
+		return pathLabel{allPaths, false}, true
 	}
-	path := event.Path
 	if path != "" && path[0] == '/' {
 		path = path[1:]
 	}
@@ -70,25 +141,20 @@ func (l *labels) of(event *logs.EventV1) (label string, ok bool) {
 		return label, true
 	}
 	if first, _ := cutSegment(path); first == "" {
-		if event.Query != "" {
-			return queryPath, true
+		if query != "" {
+			return pathLabel{rollup.Query, false}, true
 		}
-		return rootPath, true
+		return pathLabel{rootPath, false}, true
 	}
-	label = l.find(path)
-	return label, label != ""
-}
-
-// find returns the label of a path, "" for none: what the configuration says,
-// else what the policy says.
-func (l *labels) find(path string) (label string) {
-	if l.named != nil {
-		label = l.named.find(path)
+	if label := l.named.find(path); label != "" {
+		return pathLabel{label, false}, true
 	}
-	if label == "" && l.policy != nil {
-		label = l.policy.find(path)
+	if l.policy != nil {
+		if d := l.policy.find(path); d != nil {
+			return d.pathLabel(l), true
+		}
 	}
-	return label
+	return pathLabel{rollup.Other, false}, false
 }
 
 // cutSegment returns a path's first segment as OPA's server reads it, "" at
@@ -143,76 +209,6 @@ func canonical(path string) (label string) {
 	return label
 }
 
-// A document is a node of the tree of rules, keyed by path segments.
-type document struct {
-	label    string
-	rule     bool // there are rules at this very path
-	children map[string]*document
-}
-
-// policyDocuments returns the documents that a policy's rules make, and nil if
-// there are none.
-func policyDocuments(c *ast.Compiler) *document {
-	if c == nil || c.RuleTree == nil {
-		return nil
-	}
-	data := c.RuleTree.Child(ast.DefaultRootDocument.Value)
-	if data == nil {
-		return nil
-	}
-	return newDocument(data, "")
-}
-
-// newDocument returns nil if there are no rules at this node or below it. What
-// follows a variable in a rule's head is no node: the tree ends there.
-func newDocument(node *ast.TreeNode, label string) *document {
-	d := &document{label: label, rule: len(node.Values) > 0}
-	defined := d.rule
-	for key, child := range node.Children {
-		segment := ""
-		switch key := key.(type) {
-		case ast.String:
-			segment = string(key)
-		case ast.Number:
-			if n, ok := key.Int64(); ok {
-				segment = strconv.FormatInt(n, 10)
-			}
-		}
-		sub := newDocument(child, join(label, segment))
-		if sub == nil {
-			continue
-		}
-		defined = true
-		_, isString := key.(ast.String)
-		if _, isInteger := integer(segment); segment == "" || isString && isInteger {
-			continue // no path leads there: in a path, digits are a number
-		}
-		if d.children == nil {
-			d.children = map[string]*document{}
-		}
-		d.children[segment] = sub
-	}
-	if !defined {
-		return nil
-	}
-	return d
-}
-
-// find returns the label of a path: the path itself if the policy defines it
-// or something below it, else the rule within whose result it lies, else "".
-func (d *document) find(path string) (label string) {
-	for segment, rest := cutSegment(path); segment != ""; segment, rest = cutSegment(rest) {
-		child := d.children[segment]
-		if child == nil {
-			return label
-		}
-		if d = child; d.rule {
-			label = d.label
-		}
-	}
-	return d.label
-}
-
 // A pattern is a node of the tree of paths that the configuration names.
 type pattern struct {
 	exact    string // label of the path that ends here
@@ -256,9 +252,26 @@ func (p *pattern) add(path string, wild bool) *pattern {
 	return child.add(rest, wild)
 }
 
+// labels returns the different labels that the configuration names.
+func (p Paths) labels() []string {
+	var labels []string
+	for _, paths := range [...][]string{p.Allow, p.Prefixes} {
+		for _, path := range paths {
+			if label := canonical(path); !slices.Contains(labels, label) {
+				labels = append(labels, label)
+			}
+		}
+	}
+	return labels
+}
+
 // find returns a path's label, "" for none: the path itself if it is named,
-// else the longest prefix, of equally long ones that with the later *.
+// else the longest prefix, of equally long ones that with the later *. nil names
+// nothing.
 func (p *pattern) find(path string) string {
+	if p == nil {
+		return ""
+	}
 	label, _, _ := p.longest(path, 0)
 	return label
 }

@@ -7,24 +7,13 @@ import (
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/plugins/logs"
+
+	"github.com/regometer/regometer/rollup"
 )
 
 func compile(t testing.TB, modules ...string) *ast.Compiler {
 	t.Helper()
-	parsed := map[string]*ast.Module{}
-	for i, text := range modules {
-		m, err := ast.ParseModule(string(rune('a'+i))+".rego", text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parsed[string(rune('a'+i))] = m
-	}
-	c := ast.NewCompiler()
-	if c.Compile(parsed); c.Failed() {
-		t.Fatal(c.Errors)
-	}
-	return c
+	return compileWith(t, ast.ParserOptions{}, modules...)
 }
 
 var labelPolicy = []string{
@@ -41,7 +30,8 @@ number["8"] := "text"
 truth[true] := 1
 odd["a/b%c"] := 1
 odd["ä ö"] := 2
-is_admin(user) := user == "root"`,
+is_admin(user) := user == "root"
+test_allow if allow with input.user as "alice"`,
 	`package deep.er.still
 allow := true`,
 	`package system
@@ -90,7 +80,8 @@ func TestLabels(t *testing.T) {
 		{all, "rbac/odd/a%2Fb%25c", "", "rbac/odd/a%2Fb%25c"},
 		{all, "rbac/odd/a/b%25c", "", none},
 		{all, "rbac/odd/%C3%A4%20%C3%B6", "", "rbac/odd/ä ö"},
-		{all, "rbac/is_admin", "", "rbac/is_admin"},
+		{all, "rbac/is_admin", "", none},
+		{all, "rbac/test_allow", "", none},
 		{all, "deep", "", "deep"},
 		{all, "deep/er/still/allow", "", "deep/er/still/allow"},
 		{all, "deep/er/other", "", none},
@@ -100,7 +91,7 @@ func TestLabels(t *testing.T) {
 		{all, "users\xff", "", none},
 		{all, "", "", rootPath},
 		{all, "/", "", rootPath},
-		{all, "", "data.x = 1", queryPath},
+		{all, "", "data.x = 1", rollup.Query},
 
 		{named, "rbac/allow", "", "rbac/allow"},
 		{named, "users", "", "users"},
@@ -125,12 +116,13 @@ func TestLabels(t *testing.T) {
 		{Paths{}, "rbac/allow", "", allPaths},
 		{Paths{}, "", "x", allPaths},
 	} {
-		got, ok := newLabels(test.paths, c).of(&logs.EventV1{Path: test.path, Query: test.query})
-		if !ok {
-			got = none
-		}
-		if got != test.want {
-			t.Errorf("path %q, query %q: %q, want %q", test.path, test.query, got, test.want)
+		got, known := newLabels(&Config{Paths: test.paths, MaxPaths: 1000}, c).of(test.path, test.query)
+		if test.want == none {
+			if known || got.label != rollup.Other {
+				t.Errorf("path %q, query %q: %q, want none", test.path, test.query, got.label)
+			}
+		} else if !known || got != (pathLabel{test.want, false}) {
+			t.Errorf("path %q, query %q: %+v, want %q", test.path, test.query, got, test.want)
 		}
 	}
 }
@@ -138,29 +130,27 @@ func TestLabels(t *testing.T) {
 func TestLabelsWithoutPolicy(t *testing.T) {
 	t.Parallel()
 	for _, c := range []*ast.Compiler{nil, ast.NewCompiler(), compile(t, "package empty")} {
-		if label, ok := newLabels(Paths{Enabled: true, FromPolicy: true}, c).of(&logs.EventV1{Path: "a"}); ok {
-			t.Errorf("label %q", label)
+		if label, known := newLabels(defaultConfig(), c).of("a", ""); known {
+			t.Errorf("label %+v", label)
 		}
 	}
 }
 
 func TestLabelsAllocateNothing(t *testing.T) {
-	l := newLabels(Paths{Enabled: true, FromPolicy: true, Prefixes: []string{"tenants/*/x"}}, compile(t, labelPolicy...))
+	l := newLabels(&Config{Paths: Paths{Enabled: true, FromPolicy: true, Prefixes: []string{"tenants/*/x"}}, MaxPaths: 50}, compile(t, labelPolicy...))
 	for _, path := range []string{"rbac/allow", "/deep/er/still/allow/x", "tenants/acme/x", "no/such/path/99", "", "rbac/number/7"} {
-		e := &logs.EventV1{Path: path}
-		if n := testing.AllocsPerRun(100, func() { l.of(e) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { l.of(path, "") }); n != 0 {
 			t.Errorf("%s: %v allocations", path, n)
 		}
 	}
 }
 
 func BenchmarkLabel(b *testing.B) {
-	l := newLabels(Paths{Enabled: true, FromPolicy: true}, compile(b, labelPolicy...))
+	l := newLabels(defaultConfig(), compile(b, labelPolicy...))
 	for _, path := range []string{"rbac/allow", "deep/er/still/allow", "no/such/path"} {
 		b.Run("path="+path, func(b *testing.B) {
-			e := &logs.EventV1{Path: path}
 			for b.Loop() {
-				l.of(e)
+				l.of(path, "")
 			}
 		})
 	}

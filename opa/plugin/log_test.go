@@ -109,22 +109,24 @@ func FuzzLog(f *testing.F) {
 		case 3:
 			event.Error = &strange{}
 		}
-		before, failed := p.total(), p.state.failures[causePanic].Load()
+		before, failed := p.total(), p.counted().failures[causePanic].Load()
 		if err := p.Log(context.Background(), event); err != nil {
 			t.Errorf("Log returns %v", err)
 		}
 		if got := p.total(); got != before+1 {
 			t.Errorf("%d decisions after %d", got, before)
 		}
-		if n := p.state.failures[causePanic].Load(); n != failed {
+		if n := p.counted().failures[causePanic].Load(); n != failed {
 			t.Errorf("%d panics", n-failed)
 		}
 	})
 }
 
+func (p *Plugin) counted() *state { return p.active.Load().state }
+
 func (p *Plugin) total() (n uint64) {
 	var snapshot rollup.Snapshot
-	p.state.rollup.Snapshot(&snapshot)
+	p.counted().rollup.Snapshot(&snapshot)
 	for _, path := range snapshot.Paths {
 		for _, count := range path.Outcomes {
 			n += count
@@ -132,6 +134,12 @@ func (p *Plugin) total() (n uint64) {
 	}
 	return n
 }
+
+// panicking is an error that panics when it is looked into.
+type panicking struct{}
+
+func (panicking) Error() string { return "" }
+func (panicking) Unwrap() error { panic("out of order") }
 
 // A panic within Log is counted and logged, and the next plugin still gets the
 // event.
@@ -145,18 +153,18 @@ func TestLogPanics(t *testing.T) {
 	var counting eventLogger = counter{&got}
 	n.logger.Store(&counting)
 	a := *p.active.Load()
-	a.labels, a.next = nil, n // a nil pointer dereference
+	a.next = n
 	p.active.Store(&a)
 	for range 3 {
-		if err := p.Log(t.Context(), logs.EventV1{Path: "x"}); err != nil {
+		if err := p.Log(t.Context(), logs.EventV1{Path: "x", Error: panicking{}}); err != nil {
 			t.Error(err)
 		}
 	}
-	if n := p.state.failures[causePanic].Load(); n != 3 || got != 3 {
+	if n := p.counted().failures[causePanic].Load(); n != 3 || got != 3 {
 		t.Errorf("%d panics counted, %d events handed on, want 3 and 3", n, got)
 	}
 	entries := logger.Entries()
-	if len(entries) != 1 || !strings.HasPrefix(entries[0].Message, "An event could not be recorded: panic: runtime error: invalid memory address") {
+	if len(entries) != 1 || !strings.HasPrefix(entries[0].Message, "A decision could not be recorded: panic: out of order") {
 		t.Errorf("logged %v", entries)
 	}
 }
@@ -238,19 +246,48 @@ func TestNextComesLater(t *testing.T) {
 	}
 }
 
-func TestSeldom(t *testing.T) {
+// The errors of a log handler are not lost.
+func TestNextHandlerFails(t *testing.T) {
 	t.Parallel()
-	var s seldom
-	if ok, omitted := s.now(); !ok || omitted != 0 {
+	p := newPlugin(t, `{}`, prometheus.NewRegistry())
+	p.manager.Register("full", handlerPlugin{handler: slog.NewJSONHandler(fullDisk{}, nil)})
+	p.manager.Register("quiet", handlerPlugin{handler: slog.NewJSONHandler(fullDisk{}, &slog.HandlerOptions{Level: slog.LevelError})})
+	for name, want := range map[string]uint64{"full": 2, "quiet": 2} {
+		n, err := newNext(p.manager, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := *p.active.Load()
+		a.next = n
+		p.active.Store(&a)
+		for range want {
+			if err := p.Log(t.Context(), logs.EventV1{Path: "x"}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if n := p.counted().failures[causeNext].Load(); n != 2 {
+		t.Errorf("%d failures are counted, want 2", n)
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestRateLimiter(t *testing.T) {
+	t.Parallel()
+	var s rateLimiter
+	if ok, omitted := s.allow(); !ok || omitted != 0 {
 		t.Error(ok, omitted)
 	}
 	for range 3 {
-		if ok, _ := s.now(); ok {
+		if ok, _ := s.allow(); ok {
 			t.Error("passes again")
 		}
 	}
 	s.last = s.last.Add(-time.Minute)
-	if ok, omitted := s.now(); !ok || omitted != 3 {
+	if ok, omitted := s.allow(); !ok || omitted != 3 {
 		t.Error(ok, omitted)
 	}
 }

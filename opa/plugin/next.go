@@ -11,11 +11,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	opaconfig "github.com/open-policy-agent/opa/v1/config"
 	"github.com/open-policy-agent/opa/v1/plugins"
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 )
@@ -61,13 +59,18 @@ func (n *next) log(ctx context.Context, event logs.EventV1) error {
 // may name, in later releases than OPA 1.0.
 type slogPlugin interface{ Logger() slog.Handler }
 
-// A lineLogger logs events to the handler of such a plugin.
-type lineLogger struct{ *slog.Logger }
+// A lineLogger logs events to the handler of such a plugin. It asks the handler
+// itself, since a slog.Logger says nothing of errors.
+type lineLogger struct{ slog.Handler }
 
 // Log implements eventLogger.
 func (l lineLogger) Log(ctx context.Context, event logs.EventV1) error {
-	l.LogAttrs(ctx, slog.LevelInfo, "Decision Log", attributes(event)...)
-	return nil
+	if !l.Enabled(ctx, slog.LevelInfo) {
+		return nil
+	}
+	r := slog.NewRecord(time.Now(), slog.LevelInfo, "Decision Log", 0)
+	r.AddAttrs(attributes(event)...)
+	return l.Handle(ctx, r)
 }
 
 func (n *next) find() (*eventLogger, error) {
@@ -82,7 +85,7 @@ func (n *next) find() (*eventLogger, error) {
 		if handler == nil {
 			return nil, fmt.Errorf("the plugin %q, named by %s.next, has no log handler", n.name, configPath)
 		}
-		logger = lineLogger{slog.New(handler)}
+		logger = lineLogger{handler}
 	default:
 		return nil, fmt.Errorf("the plugin %q, named by %s.next, is no decision logger", n.name, configPath)
 	}
@@ -133,35 +136,4 @@ func checkNext(m *plugins.Manager, name string) error {
 		known = "the other plugins are " + strings.Join(others, ", ")
 	}
 	return fmt.Errorf("%s.next names %q, which is not configured under plugins: %s", configPath, name, known)
-}
-
-// configOf returns the manager's configuration as it is now. OPA 1.0 has no
-// method for that, only the field, which later releases deprecate.
-func configOf(m *plugins.Manager) *opaconfig.Config {
-	if m, ok := any(m).(interface{ GetConfig() *opaconfig.Config }); ok {
-		return m.GetConfig()
-	}
-	return m.Config
-}
-
-// A seldom lets one call a minute pass.
-type seldom struct {
-	mu      sync.Mutex
-	last    time.Time
-	omitted uint64
-}
-
-// now reports whether this call passes, and how many did not since the last
-// one that did.
-func (s *seldom) now() (ok bool, omitted uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := time.Now()
-	if !s.last.IsZero() && t.Sub(s.last) < time.Minute {
-		s.omitted++
-		return false, 0
-	}
-	omitted = s.omitted
-	s.last, s.omitted = t, 0
-	return true, omitted
 }

@@ -4,36 +4,42 @@
 package plugin
 
 import (
+	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
+	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/sdk"
 	"github.com/open-policy-agent/opa/v1/server/types"
+	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/regometer/regometer/rollup"
 )
 
-// outcomeOf returns how a decision ended. A result that the mask policy hid or
-// changed is neither yes nor no.
-func outcomeOf(event *logs.EventV1) rollup.Outcome {
-	if event.Error != nil {
-		if isUndefined(event.Error) {
-			return rollup.Undefined
-		}
-		return rollup.Error
+// outcomeOf returns how a decision ended, and OPA's code of the error if it failed.
+// query is "" but for POST /v1/query.
+func outcomeOf(err error, result *any, query string) (outcome rollup.Outcome, code string) {
+	switch {
+	case err != nil:
+		return failureOf(err)
+	case result == nil, query != "" && noAnswer(*result):
+		return rollup.Undefined, ""
+	default:
+		return rollup.ResultOutcome(*result), ""
 	}
-	if masked(event) {
-		return rollup.OtherResult
+}
+
+// loggedOutcomeOf is the same for an event of the decision log. A result that
+// the mask policy hid or changed is neither yes nor no.
+func loggedOutcomeOf(event *logs.EventV1) (outcome rollup.Outcome, code string) {
+	if event.Error == nil && masked(event) {
+		return rollup.OtherResult, ""
 	}
-	if event.Result == nil {
-		return rollup.Undefined
-	}
-	if event.Query != "" && noAnswer(*event.Result) {
-		return rollup.Undefined
-	}
-	return rollup.ResultOutcome(*event.Result)
+	return outcomeOf(event.Error, event.Result, event.Query)
 }
 
 // noAnswer reports whether the result of a query is an empty list of bindings.
@@ -66,20 +72,56 @@ func masked(event *logs.EventV1) bool {
 // verdicts are the fields of an object that [rollup.ResultOutcome] judges.
 var verdicts = []string{"/allow", "/allowed", "/deny"}
 
-// isUndefined reports whether an error says that there is no such decision:
-// POST / and the SDK do so by an error.
-func isUndefined(err error) bool {
+// failureOf tells errors apart. An error's code decides; if it has none, whether
+// it is that of a context that ended does. (A time-out of http.send is an error
+// of the built-in function.)
+func failureOf(err error) (outcome rollup.Outcome, code string) {
+	switch code, ended := codeOf(err); {
+	case code == types.CodeUndefinedDocument, code == sdk.UndefinedErr: // POST / and the SDK say so by an error
+		return rollup.Undefined, ""
+	case code == topdown.CancelErr, code == wasmCancelled, ended:
+		return rollup.Cancelled, ""
+	default:
+		return rollup.Error, code
+	}
+}
+
+// wasmCancelled is the code of OPA's internal package for WebAssembly.
+const wasmCancelled = "cancelled"
+
+// codeOf returns the code of the outermost of OPA's errors that has one, else "",
+// and then whether one is that of a context that ended.
+func codeOf(err error) (code string, ended bool) {
 	for ; err != nil; err = errors.Unwrap(err) {
-		switch e := err.(type) { //nolint:errorlint // errors.As allocates
-		case *types.ErrorV1:
-			if e != nil && e.Code == types.CodeUndefinedDocument {
-				return true
+		switch e := err.(type) { //nolint:errorlint // each is looked at in turn
+		case ast.Errors:
+			if len(e) == 0 {
+				return "", false
 			}
-		case *sdk.Error:
-			if e != nil && e.Code == sdk.UndefinedErr {
-				return true
+			return codeOf(e[0])
+		case rego.Errors:
+			if len(e) == 0 {
+				return "", false
+			}
+			return codeOf(e[0])
+		}
+		if err == context.Canceled || err == context.DeadlineExceeded { //nolint:errorlint // as above
+			return "", true
+		}
+		v := reflect.ValueOf(err)
+		if v.Kind() != reflect.Pointer {
+			continue
+		}
+		if v.IsNil() {
+			return "", false
+		}
+		// OPA's packages give the types of their errors a field Code. Some of these
+		// packages are internal.
+		if v = v.Elem(); v.Kind() == reflect.Struct {
+			if code := v.FieldByName("Code"); code.IsValid() && code.Kind() == reflect.String && code.Len() > 0 {
+				return code.String(), false
 			}
 		}
 	}
-	return false
+	return "", false
 }

@@ -4,13 +4,19 @@
 package plugin
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
+	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/sdk"
 	"github.com/open-policy-agent/opa/v1/server/types"
+	"github.com/open-policy-agent/opa/v1/storage"
+	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/regometer/regometer/rollup"
 )
@@ -68,8 +74,95 @@ func TestOutcome(t *testing.T) {
 		"SDK undefined":             {failure(&sdk.Error{Code: sdk.UndefinedErr}), rollup.Undefined},
 		"SDK other":                 {failure(&sdk.Error{Code: "x"}), rollup.Error},
 	} {
-		if got := outcomeOf(&test.event); got != test.want {
-			t.Errorf("%s: %d, want %d", name, got, test.want)
+		if got, _ := loggedOutcomeOf(&test.event); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
+		if test.event.Erased == nil && test.event.Masked == nil {
+			if got, _ := outcomeOf(test.event.Error, test.event.Result, test.event.Query); got != test.want {
+				t.Errorf("%s, from the server: %v, want %v", name, got, test.want)
+			}
+		}
+	}
+}
+
+// wasmError is like that of OPA's internal package for WebAssembly.
+type wasmError struct{ Code, Message string }
+
+func (e *wasmError) Error() string { return e.Message }
+
+// numbered is an error whose field Code is no text.
+type numbered struct{ Code int }
+
+func (*numbered) Error() string { return "" }
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	deadline := fmt.Errorf("x: %w", context.DeadlineExceeded)
+	var nilPointer *wasmError
+	for name, test := range map[string]struct {
+		err  error
+		want rollup.Outcome
+		code string
+	}{
+		"caller cancelled":         {&topdown.Error{Code: topdown.CancelErr}, rollup.Cancelled, ""},
+		"in a halt":                {topdown.Halt{Err: &topdown.Error{Code: topdown.CancelErr}}, rollup.Cancelled, ""},
+		"WebAssembly cancelled":    {fmt.Errorf("x: %w", &wasmError{"cancelled", ""}), rollup.Cancelled, ""},
+		"context cancelled":        {fmt.Errorf("x: %w", context.Canceled), rollup.Cancelled, ""},
+		"deadline":                 {deadline, rollup.Cancelled, ""},
+		"http.send timed out":      {&topdown.Error{Code: topdown.BuiltinErr, Message: "http.send: request timed out"}, rollup.Error, "eval_builtin_error"},
+		"a code beside a deadline": {codeAndCause{&topdown.Error{Code: topdown.BuiltinErr}, context.DeadlineExceeded}, rollup.Error, "eval_builtin_error"},
+		"conflict":                 {fmt.Errorf("x: %w", &topdown.Error{Code: topdown.ConflictErr}), rollup.Error, "eval_conflict_error"},
+		"compile":                  {ast.Errors{{Code: ast.UnsafeVarErr}}, rollup.Error, "rego_unsafe_var_error"},
+		"several":                  {rego.Errors{ast.Errors{{Code: ast.TypeErr}}, errors.New("x")}, rollup.Error, "rego_type_error"},
+		"none":                     {rego.Errors{}, rollup.Error, ""},
+		"empty":                    {ast.Errors{}, rollup.Error, ""},
+		"storage":                  {&storage.Error{Code: storage.NotFoundErr}, rollup.Error, "storage_not_found_error"},
+		"SDK":                      {&sdk.Error{Code: "opa_internal_error"}, rollup.Error, "opa_internal_error"},
+		"nil pointer":              {nilPointer, rollup.Error, ""},
+		"nil topdown":              {(*topdown.Error)(nil), rollup.Error, ""},
+		"no text":                  {&numbered{5}, rollup.Error, ""},
+		"plain":                    {errors.New("eval_cancel_error"), rollup.Error, ""},
+		"outermost code":           {&outer{"internal_error", &topdown.Error{Code: topdown.TypeErr}}, rollup.Error, "internal_error"},
+	} {
+		if outcome, code := failureOf(test.err); outcome != test.want || code != test.code {
+			t.Errorf("%s: %v %q, want %v %q", name, outcome, code, test.want, test.code)
+		}
+	}
+}
+
+// codeAndCause is an error that also is its cause, as time-outs of net/http are.
+type codeAndCause struct {
+	error
+	cause error
+}
+
+func (e codeAndCause) Unwrap() error        { return e.error }
+func (e codeAndCause) Is(target error) bool { return target == e.cause }
+
+type outer struct {
+	Code string
+	err  error
+}
+
+func (e *outer) Error() string { return "" }
+func (e *outer) Unwrap() error { return e.err }
+
+// The list of codes has those of this OPA.
+func TestCodes(t *testing.T) {
+	t.Parallel()
+	known := rollup.ErrorCodes()
+	for _, code := range []string{
+		topdown.InternalErr, topdown.CancelErr, topdown.ConflictErr, topdown.TypeErr, topdown.BuiltinErr, topdown.WithMergeErr,
+		types.CodeInternal, types.CodeEvaluation, types.CodeUnauthorized, types.CodeInvalidParameter, types.CodeInvalidOperation,
+		types.CodeResourceNotFound, types.CodeResourceConflict,
+		ast.ParseErr, ast.CompileErr, ast.TypeErr, ast.UnsafeVarErr, ast.RecursionErr,
+		storage.InternalErr, storage.NotFoundErr, storage.InvalidTransactionErr,
+	} {
+		if !slices.Contains(known, code) {
+			t.Errorf("%s is not in the list", code)
+		}
+	}
+	if !slices.IsSorted(known) {
+		t.Error("the list is not sorted")
 	}
 }

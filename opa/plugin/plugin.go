@@ -5,20 +5,20 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/open-policy-agent/opa/v1/logging"
+	"github.com/open-policy-agent/opa/v1/metrics"
 	"github.com/open-policy-agent/opa/v1/plugins"
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
+	"github.com/open-policy-agent/opa/v1/server"
 	"github.com/open-policy-agent/opa/v1/storage"
+	"github.com/open-policy-agent/opa/v1/version"
 
 	"github.com/regometer/regometer/rollup"
 )
@@ -27,11 +27,32 @@ import (
 const Name = "regometer"
 
 // A Factory makes plugins: it is what OPA's runtime and its SDK are given.
+//
+// Numbers, Observed and Build are filled in by the program that has them: the
+// binary of `regometer build`.
 type Factory struct {
 	// Registerer is where the metrics are registered if OPA has no registry of
 	// its own, which is so under the SDK. Plugins on one registry share what
 	// they count.
 	Registerer prometheus.Registerer
+
+	// Numbers appends the timers and counters of a collection to dst. nil: they
+	// are taken from the map that its All returns.
+	Numbers func(dst []rollup.Number, m metrics.Metrics) []rollup.Number
+
+	// Observed reports whether p has been handed the decision, by ObserveDecision,
+	// that Log is called for with ctx. nil: decisions come by Log alone.
+	Observed func(ctx context.Context, p *Plugin) bool
+
+	// Build is what regometer_build_info says.
+	Build Build
+}
+
+// Build says what a program is made of.
+type Build struct {
+	Version string // of Regometer. "": of the module in the program's build information
+	OPA     string // version of OPA. "": the one that is imported
+	DropIn  string // hash of the drop-in, "" without
 }
 
 var _ plugins.Factory = Factory{}
@@ -59,39 +80,67 @@ func (f Factory) New(m *plugins.Manager, config any) plugins.Plugin {
 		manager:  m,
 		registry: registry,
 		logger:   m.Logger().WithFields(map[string]any{"plugin": Name}),
+		numbers:  f.Numbers,
+		observed: f.Observed,
+		build:    f.Build.complete(),
 		config:   config.(*Config),
+		changed:  make(chan struct{}, 1),
 	}
 	m.RegisterCompilerTrigger(func(storage.Transaction) { p.refresh() })
 	m.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateNotReady})
 	return p
 }
 
-// A Plugin is a decision logger for OPA that folds each decision into
-// Prometheus metrics. [Factory.New] makes it; its methods may be called from
-// any goroutine.
+// complete fills in what is known here.
+func (b Build) complete() Build {
+	if b.OPA == "" {
+		b.OPA = version.Version
+	}
+	if b.Version == "" {
+		b.Version = "devel"
+		if info, ok := debug.ReadBuildInfo(); ok {
+			for _, m := range append(info.Deps, &info.Main) {
+				if m.Path == "github.com/regometer/regometer/opa" && m.Replace == nil && m.Version != "" && m.Version != "(devel)" {
+					b.Version = m.Version
+				}
+			}
+		}
+	}
+	return b
+}
+
+// A Plugin folds each decision of an OPA into Prometheus metrics. [Factory.New]
+// makes it; its methods may be called from any goroutine.
+//
+// It is a decision logger, and gets events by Log if the configuration names it
+// in decision_logs.plugin. An OPA that `regometer build` made hands it every
+// decision by ObserveDecision, whatever is logged.
 type Plugin struct {
 	manager  *plugins.Manager
 	registry prometheus.Registerer // may be nil
 	logger   logging.Logger
+	numbers  func([]rollup.Number, metrics.Metrics) []rollup.Number
+	observed func(context.Context, *Plugin) bool
+	build    Build
 
 	mu      sync.Mutex // held while the fields below are changed
 	config  *Config
 	started bool
-	state   *state
+	warned  string // the last warning about the configuration
+	ended   chan struct{}
 
-	active atomic.Pointer[active] // nil before Start
-	// activating is held while active is replaced. Of the manager nothing but
-	// GetCompiler is called meanwhile, since refresh may be called with the
-	// manager locked.
-	activating sync.Mutex
+	active  atomic.Pointer[active] // nil unless started
+	changed chan struct{}          // OPA's configuration may have changed
+	told    atomic.Pointer[string] // what was logged last about the labels
 
-	seldom [len(causes)]seldom // limits what Log writes to the logger
+	rare [len(causes)]rateLimiter // limits what is logged of failures
 }
 
-// An active is all that Log needs. It does not change but is replaced.
+// An active is all that a decision needs of a plugin. It does not change but is
+// replaced.
 type active struct {
+	config *Config
 	state  *state
-	labels *labels
 	next   *next // nil = none
 }
 
@@ -111,6 +160,7 @@ func (p *Plugin) Start(context.Context) error {
 	}
 	p.started = true
 	p.warn()
+	p.watch()
 	p.manager.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateOK})
 	return nil
 }
@@ -120,33 +170,36 @@ func (p *Plugin) start() error {
 	if err != nil {
 		return err
 	}
-	s, err := stateOf(p.registry)
+	s, err := stateOf(p.registry, p.build)
 	if err != nil {
 		return err
 	}
-	if err := s.start(p.config); err != nil {
+	if err := s.start(p.config, p.manager.GetCompiler); err != nil {
 		return err
 	}
-	p.state = s
-	p.activate(next)
+	p.active.Store(&active{p.config, s, next})
+	p.refresh() // a policy that was activated meanwhile found nothing to refresh
 	return nil
 }
 
-// activate makes Log work by p.config from now on.
-func (p *Plugin) activate(next *next) {
-	p.activating.Lock()
-	defer p.activating.Unlock()
-	p.active.Store(&active{p.state, newLabels(p.config.Paths, p.manager.GetCompiler()), next})
+// refresh takes over the rules of the policy that is active now. OPA calls it
+// when it activates a policy, in some releases with its manager locked: of the
+// manager nothing but GetCompiler is called.
+func (p *Plugin) refresh() {
+	if a := p.active.Load(); a != nil {
+		a.state.relabel(a.config, p.manager.GetCompiler)
+		p.tell(a)
+	}
 }
 
-// refresh takes over the rules of the policy that is active now. OPA calls it
-// when it activates a policy, in some releases with its manager locked.
-func (p *Plugin) refresh() {
-	p.activating.Lock()
-	defer p.activating.Unlock()
-	if a := p.active.Load(); a != nil {
-		p.active.Store(&active{a.state, newLabels(a.labels.paths, p.manager.GetCompiler()), a.next})
+// tell logs which paths share a label, once.
+func (p *Plugin) tell(a *active) {
+	paths := a.state.policyPaths()
+	text := paths.String()
+	if before := p.told.Swap(&text); text == "" || before != nil && *before == text {
+		return
 	}
+	p.logger.Info("%s", text)
 }
 
 // Stop unregisters the metrics. What was counted is kept in the registry for
@@ -158,7 +211,9 @@ func (p *Plugin) Stop(context.Context) {
 		return
 	}
 	p.started = false
-	p.state.stop()
+	close(p.ended)
+	p.manager.UnregisterPluginStatusListener(Name)
+	p.active.Load().state.stop()
 	p.manager.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateNotReady})
 }
 
@@ -173,9 +228,10 @@ func (p *Plugin) Reconfigure(_ context.Context, config any) {
 		p.config = c
 		return
 	}
+	a := p.active.Load()
 	next, err := newNext(p.manager, c.Next)
 	if err == nil {
-		err = p.state.reconfigure(c)
+		err = a.state.reconfigure(c, p.manager.GetCompiler)
 	}
 	if err != nil {
 		p.logger.Error("The new configuration cannot be carried out: %v.", err)
@@ -183,14 +239,47 @@ func (p *Plugin) Reconfigure(_ context.Context, config any) {
 		return
 	}
 	p.config = c
-	p.activate(next)
+	p.active.Store(&active{c, a.state, next})
+	p.refresh() // as in start
 	p.warn()
 	p.manager.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateOK})
 }
 
-// Log records a decision and hands it on to the next plugin. It always returns
-// nil: an error would fail the request. What goes wrong is logged, each cause
-// once a minute at most, and counted by
+// ObserveDecision records a decision of OPA's server. It keeps nothing of info,
+// and changes nothing in it.
+func (p *Plugin) ObserveDecision(_ context.Context, info *server.Info) {
+	a := p.active.Load()
+	if a == nil {
+		return
+	}
+	defer p.recovered(a, causePanic)
+	d := decision{source: fromServer, path: info.Path, query: info.Query}
+	d.outcome, d.code = outcomeOf(info.Error, info.Results, info.Query)
+	switch {
+	case info.Metrics == nil:
+		p.record(a, &d, nil, nil)
+	case p.numbers == nil:
+		p.record(a, &d, nil, info.Metrics.All())
+	default:
+		buffer := numberBuffers.Get().(*[]rollup.Number)
+		*buffer = p.numbers((*buffer)[:0], info.Metrics)
+		p.record(a, &d, *buffer, nil)
+		if cap(*buffer) <= maxNumbers {
+			clear(*buffer) // the names are the collection's
+			numberBuffers.Put(buffer)
+		}
+	}
+}
+
+// numberBuffers have room for the metrics of a decision.
+var numberBuffers = sync.Pool{New: func() any { b := make([]rollup.Number, 0, 32); return &b }}
+
+// maxNumbers is how long a buffer may be to be kept.
+const maxNumbers = 256
+
+// Log records a decision, unless it came by ObserveDecision, and hands it on to
+// the next plugin. It always returns nil: an error would fail the request. What
+// goes wrong is logged, each cause once a minute at most, and counted by
 // <namespace>_decision_plugin_failures_total.
 //
 // It keeps nothing of the event, and changes nothing in it.
@@ -199,27 +288,27 @@ func (p *Plugin) Log(ctx context.Context, event logs.EventV1) error {
 	if a == nil {
 		return nil
 	}
-	p.record(a, &event)
+	if p.observed == nil || !p.observed(ctx, p) {
+		p.recordEvent(a, &event)
+	}
 	if a.next != nil {
 		p.handOn(ctx, a, event)
 	}
 	return nil
 }
 
-func (p *Plugin) record(a *active, event *logs.EventV1) {
+func (p *Plugin) recordEvent(a *active, event *logs.EventV1) {
 	defer p.recovered(a, causePanic)
-	label, ok := a.labels.of(event)
-	if !ok {
-		label = rollup.Other
-		p.checkCompiler(a)
-	}
-	a.state.add(label, outcomeOf(event), event.Metrics)
+	d := decision{source: fromLog, path: event.Path, query: event.Query}
+	d.outcome, d.code = loggedOutcomeOf(event)
+	p.record(a, &d, nil, event.Metrics)
 }
 
-// checkCompiler refreshes the rules if OPA has replaced its compiler without
-// saying so, as it does when rules come from an external source.
-func (p *Plugin) checkCompiler(a *active) {
-	if a.labels.paths.FromPolicy && a.labels.compiler != p.manager.GetCompiler() {
+func (p *Plugin) record(a *active, d *decision, numbers []rollup.Number, metrics map[string]any) {
+	known := a.state.record(d, numbers, metrics)
+	// OPA may have replaced its compiler without saying so, as it does when rules
+	// come from an external source.
+	if !known && a.config.Paths.FromPolicy && a.state.compiler() != p.manager.GetCompiler() {
 		p.refresh()
 	}
 }
@@ -240,53 +329,11 @@ func (p *Plugin) recovered(a *active, cause int) {
 
 func (p *Plugin) failed(a *active, cause int, err error) {
 	a.state.failures[cause].Add(1)
-	if ok, omitted := p.seldom[cause].now(); ok {
-		what := "An event could not be recorded"
+	if ok, omitted := p.rare[cause].allow(); ok {
+		what := "A decision could not be recorded"
 		if cause == causeNext {
 			what = fmt.Sprintf("The plugin %q, next after %s, did not take an event", a.next.name, Name)
 		}
 		p.logger.Error("%s: %v. %d earlier failures were not logged.", what, err, omitted)
 	}
-}
-
-// warn tells of settings under which decisions do not go where an operator
-// might think.
-func (p *Plugin) warn() {
-	if p.registry == nil {
-		p.logger.Warn("Nothing is exported: this OPA has no Prometheus registry. Under the SDK, give one to the plugin's Factory.")
-	}
-	text, err := decisionLogs(p.manager)
-	if err != nil {
-		return // OPA itself refuses it
-	}
-	var c struct {
-		Plugin  *string `json:"plugin"`
-		Service string  `json:"service"`
-		Console bool    `json:"console"`
-	}
-	if len(text) > 0 && json.Unmarshal(text, &c) != nil {
-		return
-	}
-	if c.Plugin == nil || *c.Plugin != Name {
-		hint := fmt.Sprintf("Set decision_logs.plugin to %q", Name)
-		if c.Plugin != nil {
-			hint += fmt.Sprintf(", and plugins.%s.next to %q to keep that plugin", Name, *c.Plugin)
-		}
-		p.logger.Warn("The plugin sees no decisions, since decision_logs.plugin does not name it. %s.", hint)
-		return
-	}
-	if services := p.manager.Services(); c.Service == "" && len(services) > 0 && !c.Console {
-		slices.Sort(services)
-		p.logger.Warn("Decisions are not uploaded: a plugin in decision_logs.plugin switches the upload to a default service off. "+
-			"To upload them as well, set decision_logs.service, to %s.", strings.Join(services, " or "))
-	}
-}
-
-// decisionLogs returns the configuration of decision logs, in JSON.
-func decisionLogs(m *plugins.Manager) (json.RawMessage, error) {
-	c := configOf(m)
-	if c == nil {
-		return nil, errors.New("no configuration")
-	}
-	return c.DecisionLogs, nil
 }

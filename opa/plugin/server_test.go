@@ -23,6 +23,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/plugins"
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 	"github.com/open-policy-agent/opa/v1/runtime"
+	"github.com/open-policy-agent/opa/v1/version"
 
 	"github.com/regometer/regometer/opa/plugin"
 	_ "github.com/regometer/regometer/opa/plugin/register"
@@ -213,8 +214,18 @@ func TestServer(t *testing.T) {
 		`opa_decisions_total{outcome="undefined",path="(query)"} 1`,
 		`opa_decisions_total{outcome="allowed",path="system/main"} 1`,
 	)
-	o.check(`opa_decision_stage_duration_seconds_count{path="rbac/allow",stage="rego_query_eval"}`,
-		`opa_decision_stage_duration_seconds_count{path="rbac/allow",stage="rego_query_eval"} 3`)
+	o.check(`opa_decision_path_duration_seconds_count{path="rbac/allow",stage="rego_query_eval"}`,
+		`opa_decision_path_duration_seconds_count{path="rbac/allow",stage="rego_query_eval"} 3`)
+	o.check(`opa_decision_stage_duration_seconds_count{stage="rego_query_eval"}`,
+		`opa_decision_stage_duration_seconds_count{stage="rego_query_eval"} 14`)
+	o.check(`opa_decision_stage_unfinished_total{cause="query",stage="server_handler"}`,
+		`opa_decision_stage_unfinished_total{cause="query",stage="server_handler"} 2`)
+	o.check(`opa_decision_errors_total`, `opa_decision_errors_total{code="eval_builtin_error"} 1`)
+	o.check(`opa_decision_received_total`, `opa_decision_received_total{source="decision_log"} 14`)
+	o.check(`opa_decision_policy_paths`, `opa_decision_policy_paths{label="own"} 5`)
+	if lines := o.series("regometer_build_info"); len(lines) != 1 || !strings.Contains(lines[0], `opa_version="`+version.Version+`"`) {
+		t.Errorf("build info: %s", lines)
+	}
 	if status, text := o.do("GET", "/health?plugins", ""); status != 200 {
 		t.Errorf("health: %d %s", status, text)
 	}
@@ -282,9 +293,10 @@ func TestServerWarns(t *testing.T) {
 	const service = "services: {far: {url: 'http://127.0.0.1:1'}, away: {url: 'http://127.0.0.1:1'}}\n"
 	const notUploaded = "Decisions are not uploaded: a plugin in decision_logs.plugin switches the upload to a default service off. To upload them as well, set decision_logs.service, to away or far."
 	for config, want := range map[string]string{
-		service + enabled: notUploaded,
-		service + "decision_logs: {plugin: regometer, service: far}\nplugins: {regometer: {}}":  "",
-		service + "decision_logs: {plugin: regometer, console: true}\nplugins: {regometer: {}}": "",
+		service + enabled: "", // the services may be there for bundles
+		service + "decision_logs: {plugin: regometer, resource: /logs}\nplugins: {regometer: {}}": notUploaded,
+		service + "decision_logs: {plugin: regometer, service: far}\nplugins: {regometer: {}}":    "",
+		service + "decision_logs: {plugin: regometer, console: true}\nplugins: {regometer: {}}":   "",
 		"plugins: {regometer: {}}":                                                         `The plugin sees no decisions, since decision_logs.plugin does not name it. Set decision_logs.plugin to "regometer".`,
 		"decision_logs: {console: true}\nplugins: {regometer: {}}":                         "The plugin sees no decisions",
 		"decision_logs: {plugin: test_next}\nplugins: {regometer: {}, test_next: {id: w}}": `Set decision_logs.plugin to "regometer", and plugins.regometer.next to "test_next" to keep that plugin.`,

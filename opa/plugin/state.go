@@ -4,13 +4,17 @@
 package plugin
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
@@ -26,30 +30,28 @@ import (
 type state struct {
 	registry prometheus.Registerer // nil: nothing is exported
 
-	// recording is held for reading while a decision is recorded, so that none
-	// is lost when the rollup is replaced.
+	// recording is held for reading while a decision gets its label and is
+	// recorded. Whoever changes labels or rollup holds it, so that no decision is
+	// lost, and none gets a label of before into what is there now.
 	recording sync.RWMutex
+	labels    *labels // nil before the first start
 	rollup    *rollup.Rollup
 
-	// configuring protects what follows. It is never waited for by Log.
+	// configuring protects what follows. It is never waited for by decisions.
 	configuring sync.Mutex
+	config      *Config        // as carried out last
 	options     rollup.Options // of rollup
 	exporter    *exporter      // nil unless registered
 	users       int            // plugins that are started
 
+	// activations counts changes of the labels, and lastActive says by label in
+	// which of them it was last given.
+	activations int
+	lastActive  map[string]int
+
 	failures [len(causes)]atomic.Uint64
+	received [len(sources)]atomic.Uint64
 }
-
-// The causes of failures that are counted.
-const (
-	causePanic = iota // an event could not be recorded
-	causeNext         // the next plugin returned an error or panicked
-)
-
-var causes = [...]string{causePanic: "panic", causeNext: "next"}
-
-// failureSeries is how many series these make.
-const failureSeries = len(causes)
 
 var stateDesc = prometheus.NewDesc("regometer_plugin_state", "Never exported.", nil, nil)
 
@@ -60,8 +62,8 @@ func (*state) Describe(ch chan<- *prometheus.Desc) { ch <- stateDesc }
 func (*state) Collect(chan<- prometheus.Metric) {}
 
 // stateOf returns the state of a registry, which may be nil.
-func stateOf(registry prometheus.Registerer) (*state, error) {
-	s := &state{registry: registry}
+func stateOf(registry prometheus.Registerer, b Build) (*state, error) {
+	s := &state{registry: registry, lastActive: map[string]int{}}
 	if registry == nil {
 		return s, nil
 	}
@@ -72,14 +74,19 @@ func stateOf(registry prometheus.Registerer) (*state, error) {
 			return s, nil
 		}
 	}
+	if err == nil {
+		err = registry.Register(buildInfo(b))
+	}
 	return s, err
 }
 
-// start makes the state export what it holds, as configured.
-func (s *state) start(c *Config) error {
+// start makes the state export what it holds, as configured. rules returns the
+// compiler whose rules are active: it is asked while no other policy can be taken
+// over, so that the newest is what remains.
+func (s *state) start(c *Config, rules func() *ast.Compiler) error {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
-	if err := s.configure(c); err != nil {
+	if err := s.configure(c, newLabels(c, rules())); err != nil {
 		return err
 	}
 	s.users++
@@ -96,50 +103,87 @@ func (s *state) stop() {
 	}
 }
 
-// reconfigure changes limits and names, and loses nothing. If it fails all is
-// as it was.
-func (s *state) reconfigure(c *Config) error {
+// reconfigure changes limits, names and labels, and loses nothing but the series
+// of paths that have no label any more and no room. If it fails all is as it was.
+func (s *state) reconfigure(c *Config, rules func() *ast.Compiler) error {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
-	return s.configure(c)
+	return s.configure(c, newLabels(c, rules()))
 }
 
-func (s *state) configure(c *Config) error {
+// relabel takes over the rules of a new policy, unless the configuration is no
+// longer the one that holds.
+func (s *state) relabel(c *Config, rules func() *ast.Compiler) {
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	if s.config != c {
+		return
+	}
+	if compiler := rules(); s.labels.compiler != compiler {
+		_ = s.configure(c, newLabels(c, compiler)) // the same configuration was carried out before
+	}
+}
+
+func (s *state) configure(c *Config, l *labels) error {
 	options, err := c.rollupOptions()
 	if err != nil {
 		return err
 	}
-	if s.rollup != nil && sameOptions(s.options, options) {
-		return s.export(s.rollup, c)
-	}
-	r, err := rollup.New(options)
-	if err != nil {
-		return err
-	}
-	if s.rollup == nil {
-		if err := s.export(r, c); err != nil {
-			return err
-		}
-		s.rollup, s.options = r, options
-		return nil
-	}
-	// Decisions wait here for some milliseconds.
+	// Decisions wait here, for some milliseconds at most.
 	s.recording.Lock()
 	defer s.recording.Unlock()
-	var counted rollup.Snapshot
-	s.rollup.Snapshot(&counted)
-	if err := r.Merge(&counted); err != nil {
-		return fmt.Errorf("taking over what was counted: %w", err)
+	r, counted, gone := s.rollup, rollup.Snapshot{}, map[string]bool{}
+	if r != nil {
+		r.Snapshot(&counted)
+		gone = s.withoutRoom(&counted, l, options.Limits.Paths)
+	}
+	if r == nil || len(gone) > 0 || !sameOptions(s.options, options) {
+		if r, err = rollup.New(options); err != nil {
+			return err
+		}
+		counted.Paths = slices.DeleteFunc(counted.Paths, func(p rollup.Path) bool { return gone[p.Label] })
+		counted.Rebound(options.Bounds)
+		if err := r.Merge(&counted); err != nil {
+			return fmt.Errorf("taking over what was counted: %w", err)
+		}
 	}
 	if err := s.export(r, c); err != nil {
 		return err
 	}
-	s.rollup, s.options = r, options
+	s.config, s.labels, s.rollup, s.options = c, l, r, options
+	s.activations++
+	for label := range l.given {
+		s.lastActive[label] = s.activations
+	}
+	for label := range gone {
+		delete(s.lastActive, label)
+	}
 	return nil
 }
 
+// withoutRoom returns the paths of a snapshot whose series have to go so that each
+// label that can be given now has room: of those that are not given any more,
+// the ones that have not been for longest, by name if for equally long.
+func (s *state) withoutRoom(counted *rollup.Snapshot, l *labels, room int) map[string]bool {
+	var idle []string
+	for i := range counted.Paths {
+		if label := counted.Paths[i].Label; label != rollup.Other && !l.given[label] {
+			idle = append(idle, label)
+		}
+	}
+	slices.SortFunc(idle, func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.lastActive[a], s.lastActive[b]), cmp.Compare(a, b))
+	})
+	gone := map[string]bool{}
+	for _, label := range idle[:min(max(len(l.given)+len(idle)-room, 0), len(idle))] {
+		gone[label] = true
+	}
+	return gone
+}
+
 func sameOptions(a, b rollup.Options) bool {
-	return a.Limits == b.Limits && reflect.DeepEqual(a.Stages, b.Stages) // Label is always the same
+	return a.Limits == b.Limits && reflect.DeepEqual(a.Stages, b.Stages) && slices.Equal(a.Counters, b.Counters) &&
+		slices.Equal(a.PathStages, b.PathStages) && a.Bounds.Equal(b.Bounds)
 }
 
 // export registers a rollup's collector in place of the one before it.
@@ -152,13 +196,7 @@ func (s *state) export(r *rollup.Rollup, c *Config) error {
 		s.exporter.collector.Store(collector) // the same metrics: no scrape misses them
 		return nil
 	}
-	e := &exporter{
-		namespace: c.Namespace, state: s,
-		failures: prometheus.NewDesc(c.Namespace+"_decision_plugin_failures_total",
-			"Events that Regometer's decision-log plugin could not record (panic) or hand on to the next plugin (next).",
-			[]string{"cause"}, nil),
-	}
-	e.collector.Store(collector)
+	e := newExporter(c.Namespace, s, collector)
 	if err := s.registry.Register(e); err != nil {
 		return fmt.Errorf("registering the metrics: %w", err)
 	}
@@ -169,31 +207,50 @@ func (s *state) export(r *rollup.Rollup, c *Config) error {
 	return nil
 }
 
-// add records a decision. label is rollup.Other or one of the labels'.
-func (s *state) add(label string, o rollup.Outcome, metrics map[string]any) {
+// policyPaths returns how the policy's paths are labelled now.
+func (s *state) policyPaths() policyPaths {
 	s.recording.RLock()
 	defer s.recording.RUnlock()
-	s.rollup.Add(label, o, metrics)
-}
-
-// An exporter is the collector of all that a state exports.
-type exporter struct {
-	namespace string
-	state     *state
-	collector atomic.Pointer[prom.Collector]
-	failures  *prometheus.Desc
-}
-
-// Describe implements prometheus.Collector.
-func (e *exporter) Describe(ch chan<- *prometheus.Desc) {
-	e.collector.Load().Describe(ch)
-	ch <- e.failures
-}
-
-// Collect implements prometheus.Collector.
-func (e *exporter) Collect(ch chan<- prometheus.Metric) {
-	e.collector.Load().Collect(ch)
-	for i, cause := range causes {
-		ch <- prometheus.MustNewConstMetric(e.failures, prometheus.CounterValue, float64(e.state.failures[i].Load()), cause)
+	if s.labels == nil {
+		return policyPaths{}
 	}
+	return s.labels.counts
+}
+
+// compiler returns the one whose rules the labels are made of, nil if there is
+// none.
+func (s *state) compiler() *ast.Compiler {
+	s.recording.RLock()
+	defer s.recording.RUnlock()
+	if s.labels == nil {
+		return nil
+	}
+	return s.labels.compiler
+}
+
+// A decision is what is recorded of one, from whichever source.
+type decision struct {
+	source      int
+	path, query string
+	outcome     rollup.Outcome
+	code        string
+}
+
+// record counts a decision, whose metrics are numbers or a map. It reports whether
+// its path is known.
+func (s *state) record(d *decision, numbers []rollup.Number, metrics map[string]any) (known bool) {
+	s.recording.RLock()
+	defer s.recording.RUnlock()
+	if s.labels == nil {
+		return true
+	}
+	label, known := s.labels.of(d.path, d.query)
+	folded := rollup.Decision{Path: label.label, Outcome: d.outcome, Code: d.code, Overflow: label.shared}
+	if metrics != nil {
+		s.rollup.Add(folded, metrics)
+	} else {
+		s.rollup.AddNumbers(folded, numbers)
+	}
+	s.received[d.source].Add(1)
+	return known
 }

@@ -78,9 +78,10 @@ func TestReconfigure(t *testing.T) {
 	ask()
 	checkDecisions(t, registry, "opa", "a", n)
 	for _, config := range []string{
-		`{"paths": {"allow": ["a", "b"]}, "max_paths": 60, "max_series": 2500}`,
+		`{"paths": {"allow": ["a", "b"]}, "max_paths": 60, "max_series": 3000}`,
 		`{"paths": {"allow": ["a", "b"]}, "stages": [{"name": "x", "parent": "rego_query_eval"}]}`,
 		`{"paths": {"allow": ["a", "b"]}, "classic_buckets": []}`,
+		`{"paths": {"allow": ["a", "b"]}, "classic_buckets": [0.001], "path_stages": []}`,
 		`{"paths": {"allow": ["a", "b"]}}`,
 	} {
 		p.mustReconfigure(t, config)
@@ -95,14 +96,13 @@ func TestReconfigure(t *testing.T) {
 	checkDecisions(t, registry, "policy", "b", n-1)
 	checkDecisions(t, registry, "policy", rollup.Other, 1)
 	// Lower limits: one label remains.
-	p.mustReconfigure(t, `{"max_paths": 1, "paths": {"allow": ["a", "b"]}}`)
-	a, b, other := decisions(t, registry, "opa", "a"), decisions(t, registry, "opa", "b"), decisions(t, registry, "opa", rollup.Other)
-	if a+b+other != 2*n {
-		t.Errorf("%v + %v + %v decisions, want %v", a, b, other, 2*n)
-	}
+	p.mustReconfigure(t, `{"max_paths": 1, "paths": {"allow": ["b"]}}`)
+	checkDecisions(t, registry, "opa", "a", 0) // no room
+	checkDecisions(t, registry, "opa", "b", n-1)
+	checkDecisions(t, registry, "opa", rollup.Other, 1)
 	p.Stop(t.Context())
 	checkDecisions(t, registry, "opa", "a", -1)
-	if families, err := registry.Gather(); err != nil || len(families) != 0 {
+	if families, err := registry.Gather(); err != nil || len(families) != 1 || families[0].GetName() != "regometer_build_info" {
 		t.Errorf("after Stop: %v, %v", families, err)
 	}
 }

@@ -1,0 +1,345 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// A document is a node of the tree of what a policy defines, keyed by path
+// segments: a rule, a package, or what packages have in common. Rules that are
+// functions or tests, which nobody asks for, are none.
+type document struct {
+	path     string // the label that it has if it gets its own
+	depth    int    // how many segments that has
+	parent   *document
+	rules    []*ast.Rule // at this very path
+	children map[string]*document
+
+	label string // what it gets
+}
+
+// own reports whether a document has a label of its own.
+func (d *document) own() bool { return d.label == d.path }
+
+// policyDocuments returns the documents that a policy's rules make, and nil if
+// there are none.
+func policyDocuments(c *ast.Compiler) *document {
+	if c == nil || c.RuleTree == nil {
+		return nil
+	}
+	data := c.RuleTree.Child(ast.DefaultRootDocument.Value)
+	if data == nil {
+		return nil
+	}
+	return newDocument(data, &document{})
+}
+
+// newDocument fills in d, and returns nil if there are no rules at this node or
+// below it. What follows a variable in a rule's head is no node: the tree ends
+// there.
+func newDocument(node *ast.TreeNode, d *document) *document {
+	for _, v := range node.Values {
+		// In older releases, values are of any type.
+		if r, ok := any(v).(*ast.Rule); ok && len(r.Head.Args) == 0 && !isTest(r) {
+			d.rules = append(d.rules, r)
+		}
+	}
+	defined := len(d.rules) > 0
+	for key, child := range node.Children {
+		segment := segmentOf(key)
+		sub := newDocument(child, &document{path: join(d.path, segment), depth: d.depth + 1, parent: d})
+		if sub == nil {
+			continue
+		}
+		defined = true
+		_, isString := key.(ast.String)
+		if _, isInteger := integer(segment); segment == "" || isString && isInteger {
+			continue // no path leads there: in a path, digits are a number
+		}
+		if d.children == nil {
+			d.children = map[string]*document{}
+		}
+		d.children[segment] = sub
+	}
+	if !defined {
+		return nil
+	}
+	return d
+}
+
+// segmentOf returns the path segment of a key, "" for what cannot be one.
+func segmentOf(key ast.Value) string {
+	switch key := key.(type) {
+	case ast.String:
+		return string(key)
+	case ast.Number:
+		if n, ok := key.Int64(); ok {
+			return strconv.FormatInt(n, 10)
+		}
+	}
+	return ""
+}
+
+// pathOf returns the path of a rule or package, as a label.
+func pathOf(ref ast.Ref) (path string) {
+	ref = ref.GroundPrefix()
+	for _, term := range ref[min(1, len(ref)):] { // without data
+		path = join(path, segmentOf(term.Value))
+	}
+	return path
+}
+
+// isTest reports whether a rule is one of those that `opa test` runs.
+func isTest(r *ast.Rule) bool {
+	ref := r.Ref().GroundPrefix()
+	if len(ref) == 0 {
+		return false
+	}
+	name := segmentOf(ref[len(ref)-1].Value)
+	return strings.HasPrefix(name, "test_") || strings.HasPrefix(name, "todo_test_")
+}
+
+// all calls f for each document but the root.
+func (d *document) all(f func(*document)) {
+	if d == nil {
+		return
+	}
+	if d.depth > 0 {
+		f(d)
+	}
+	for _, child := range d.children {
+		child.all(f)
+	}
+}
+
+// find returns what a path leads to: a document, or the rule within whose result
+// it lies, or nil.
+func (d *document) find(path string) (found *document) {
+	for segment, rest := cutSegment(path); segment != ""; segment, rest = cutSegment(rest) {
+		child := d.children[segment]
+		if child == nil {
+			return found
+		}
+		if d = child; len(d.rules) > 0 {
+			found = d
+		}
+	}
+	return d
+}
+
+// The order in which a policy's documents get labels, as long as there is room.
+const (
+	entryPoint = iota // annotated as such
+	askedFor          // a rule that no other rule depends on
+	container         // a package, or what packages have in common
+	helper            // a rule that others depend on
+
+	tiers
+)
+
+// labelDocuments gives each document below root its label: its own, or that of
+// the nearest document above it that has one, or "". At most room labels are
+// given. They follow from the policy alone, so that all servers with the same
+// policy give the same.
+//
+// The documents come in tiers, the most important first. If those of a tier do
+// not all fit, they are merged (see mergeDeepest). A document for which named
+// returns a label has that one, and takes no room.
+func labelDocuments(root *document, c *ast.Compiler, room int, named func(path string) string) {
+	if root == nil {
+		return
+	}
+	tier := tiersOf(root, c)
+	var wanted [tiers][]*document
+	root.all(func(d *document) {
+		if d.label = named(d.path); d.label == "" {
+			wanted[tier[d]] = append(wanted[tier[d]], d)
+		}
+	})
+	given := map[*document]bool{}
+	for _, documents := range wanted {
+		for _, d := range mergeDeepest(documents, room-len(given), given) {
+			given[d] = true
+		}
+	}
+	var hand func(d *document, above string)
+	hand = func(d *document, above string) {
+		if given[d] {
+			d.label = d.path
+		}
+		if d.label == "" {
+			d.label = above
+		}
+		for _, child := range d.children {
+			hand(child, d.label)
+		}
+	}
+	hand(root, "")
+}
+
+// mergeDeepest returns the documents that get labels so that all of these have
+// one, their own or that of one above them: the documents themselves, if there
+// is room. Otherwise the deepest are merged into what they are in, package by
+// package, those with the most of them first, and by name if they have equally
+// many; then those one level up, until they fit. If that does not suffice, as
+// with too many packages that have nothing in common, the last ones by name get
+// none. given have labels already.
+func mergeDeepest(documents []*document, room int, given map[*document]bool) []*document {
+	set, deepest := map[*document]bool{}, 0
+	for _, d := range documents {
+		if !given[d] {
+			set[d] = true
+			deepest = max(deepest, d.depth)
+		}
+	}
+	for level := deepest; level > 1 && len(set) > room; level-- {
+		inside := map[*document][]*document{}
+		for d := range set {
+			if d.depth >= level {
+				above := d.above(level - 1)
+				inside[above] = append(inside[above], d)
+			}
+		}
+		// saved is by how many labels there are fewer.
+		saved := func(into *document) int {
+			if set[into] || given[into] {
+				return len(inside[into])
+			}
+			return len(inside[into]) - 1
+		}
+		order := slices.SortedFunc(maps.Keys(inside), func(a, b *document) int {
+			return cmp.Or(cmp.Compare(saved(b), saved(a)), cmp.Compare(a.path, b.path))
+		})
+		for _, into := range order {
+			if len(set) <= room || saved(into) == 0 {
+				break
+			}
+			for _, d := range inside[into] {
+				delete(set, d)
+			}
+			if !given[into] {
+				set[into] = true
+			}
+		}
+	}
+	fitting := slices.SortedFunc(maps.Keys(set), func(a, b *document) int { return cmp.Compare(a.path, b.path) })
+	return fitting[:min(len(fitting), max(room, 0))]
+}
+
+// above returns the document at this depth on the way to d.
+func (d *document) above(depth int) *document {
+	for d.depth > depth {
+		d = d.parent
+	}
+	return d
+}
+
+// tiersOf returns the tier of each document.
+func tiersOf(root *document, c *ast.Compiler) map[*document]int {
+	entryPoints := entryPointsOf(c)
+	home := map[*ast.Rule]*document{}
+	root.all(func(d *document) {
+		for _, r := range d.rules {
+			home[r] = d
+		}
+	})
+	// depended reports whether rules other than tests need this document's.
+	depended := func(d *document) bool {
+		if c.Graph == nil {
+			return false
+		}
+		for _, r := range d.rules {
+			for dependent := range c.Graph.Dependents(r) {
+				if other, ok := dependent.(*ast.Rule); ok && home[other] != d && !isTest(other) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	tier := map[*document]int{}
+	root.all(func(d *document) {
+		switch {
+		case entryPoints[d.path]:
+			tier[d] = entryPoint
+		case len(d.rules) == 0:
+			tier[d] = container
+		case depended(d):
+			tier[d] = helper
+		default:
+			tier[d] = askedFor
+		}
+	})
+	return tier
+}
+
+// entryPointsOf returns the paths that are annotated as entry points.
+func entryPointsOf(c *ast.Compiler) map[string]bool {
+	paths, annotated := map[string]bool{}, false
+	if set := c.GetAnnotationSet(); set != nil {
+		for _, a := range set.Flatten() {
+			annotated = true
+			if a.Annotations != nil && a.Annotations.Entrypoint {
+				paths[pathOf(a.Path)] = true
+			}
+		}
+	}
+	if annotated {
+		return paths
+	}
+	// Servers before OPA 1.17 do not process annotations, but keep them as
+	// comments.
+	for _, m := range c.Modules {
+		commentedEntryPoints(m, paths)
+	}
+	return paths
+}
+
+var (
+	metadataLine   = regexp.MustCompile(`^\s*METADATA\s*$`)
+	entryPointLine = regexp.MustCompile(`^\s*entrypoint:\s*true\s*$`)
+)
+
+// commentedEntryPoints adds the paths of the rules and the package of a module
+// before which there is a block of comments that says so.
+func commentedEntryPoints(m *ast.Module, paths map[string]bool) {
+	after := map[int]bool{} // the lines below such blocks
+	metadata, entry, last := false, false, 0
+	for _, comment := range m.Comments {
+		if comment.Location == nil {
+			return
+		}
+		text, row := string(comment.Text), comment.Location.Row
+		if row != last+1 {
+			metadata, entry = false, false
+		}
+		if metadataLine.MatchString(text) {
+			metadata, entry = true, false
+		}
+		entry = entry || metadata && entryPointLine.MatchString(text)
+		delete(after, row)
+		if last = row; entry {
+			after[row+1] = true
+		}
+	}
+	if len(after) == 0 {
+		return
+	}
+	if m.Package != nil && m.Package.Location != nil && after[m.Package.Location.Row] {
+		paths[pathOf(m.Package.Path)] = true
+	}
+	for _, r := range m.Rules {
+		if r.Location != nil && after[r.Location.Row] {
+			paths[pathOf(r.Ref())] = true
+		}
+	}
+}

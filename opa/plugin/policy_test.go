@@ -1,0 +1,304 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/regometer/regometer/rollup"
+)
+
+// checkLabels compares the labels of paths.
+func checkLabels(t *testing.T, l *labels, want map[string]string) {
+	t.Helper()
+	for path, label := range want {
+		if got, _ := l.of(path, ""); got.label != label {
+			t.Errorf("%s: %q, want %q", path, got.label, label)
+		}
+	}
+}
+
+func withMaxPaths(n int) *Config {
+	c := defaultConfig()
+	c.MaxPaths = n
+	return c
+}
+
+// Fifty packages with a rule each have fifty labels, by default.
+func TestFiftyPaths(t *testing.T) {
+	t.Parallel()
+	var modules []string
+	want := map[string]string{}
+	for i := range 50 {
+		modules = append(modules, fmt.Sprintf("package p%d\nallow := true", i))
+		want[fmt.Sprintf("p%d/allow", i)] = fmt.Sprintf("p%d/allow", i)
+	}
+	l := newLabels(defaultConfig(), compile(t, modules...))
+	checkLabels(t, l, want)
+	if l.counts.own != 50 || l.counts.merged != 0 || l.counts.other != 0 {
+		t.Errorf("%+v", l.counts)
+	}
+	// Nothing is left for the packages themselves.
+	if got, known := l.of("p7", ""); got != (pathLabel{rollup.Other, true}) || !known {
+		t.Errorf("%+v, %t", got, known)
+	}
+	if got, known := l.of("p7/nothing", ""); got != (pathLabel{rollup.Other, false}) || known {
+		t.Errorf("%+v, %t", got, known)
+	}
+}
+
+// What is asked for comes before what it is made of.
+func TestTiers(t *testing.T) {
+	t.Parallel()
+	c := compile(t, `package a
+allow if b_helper
+b_helper if c_helper
+c_helper := true
+f(x) := x
+test_allow if allow
+decide if not deny
+deny if f(input.x)`, `package z
+main if data.a.b_helper
+test_main if main with input as 1
+todo_test_main if main`)
+	for _, test := range []struct {
+		room int
+		want map[string]string
+	}{
+		{3, map[string]string{"a/allow": "a/allow", "a/decide": "a/decide", "z/main": "z/main", "a": rollup.Other, "a/deny": rollup.Other}},
+		{5, map[string]string{"a": "a", "z": "z", "a/b_helper": "a", "a/c_helper": "a", "a/deny": "a", "a/allow": "a/allow"}},
+		{7, map[string]string{"a/b_helper": "a", "a/c_helper": "a", "a/deny": "a"}},
+		{8, map[string]string{"a/b_helper": "a/b_helper", "a/c_helper": "a/c_helper", "a/deny": "a/deny"}},
+		{2, map[string]string{"a/allow": "a", "a/decide": "a", "z/main": "z/main"}},
+		{1, map[string]string{"a/allow": "a", "a/decide": "a", "z/main": rollup.Other}},
+	} {
+		t.Log(test.room)
+		l := newLabels(withMaxPaths(test.room), c)
+		checkLabels(t, l, test.want)
+		checkLabels(t, l, map[string]string{"a/f": rollup.Other, "a/test_allow": rollup.Other, "z/todo_test_main": rollup.Other})
+		if n := len(l.given) - unnamed; n > test.room {
+			t.Errorf("%d labels, room for %d", n, test.room)
+		}
+	}
+}
+
+// Of a large bundle, entry points stay apart, whether OPA processes annotations
+// or keeps them as comments.
+func TestEntryPoints(t *testing.T) {
+	t.Parallel()
+	var modules []string
+	for team := range 10 {
+		for app := range 6 {
+			var b strings.Builder
+			fmt.Fprintf(&b, "package team%d.app%d\n", team, app)
+			for rule := range 10 {
+				if app == 3 && rule == 4 && team%2 == 0 {
+					b.WriteString("# METADATA\n# title: The entry\n# entrypoint: true\n")
+				}
+				fmt.Fprintf(&b, "rule%d := %d\n", rule, rule)
+			}
+			modules = append(modules, b.String())
+		}
+	}
+	modules = append(modules, "# METADATA\n# scope: package\n# entrypoint: true\npackage whole\na := 1\nb := 2\n# entrypoint: true\nc := 3\n# METADATA\n# entrypoint: true\n\nd := 4")
+	for name, c := range map[string]*ast.Compiler{
+		"comments":    compile(t, modules...),
+		"annotations": compileWith(t, ast.ParserOptions{ProcessAnnotation: true}, modules[:60]...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLabels(defaultConfig(), c)
+			for team := range 10 {
+				path := fmt.Sprintf("team%d/app3/rule4", team)
+				got, _ := l.of(path, "")
+				if own := got.label == path; own != (team%2 == 0) {
+					t.Errorf("%s: %+v", path, got)
+				}
+				got, _ = l.of(fmt.Sprintf("team%d/app0/rule9", team), "")
+				if !strings.HasPrefix(got.label, fmt.Sprintf("team%d", team)) || !got.shared {
+					t.Errorf("team%d: %+v", team, got)
+				}
+			}
+			if n := len(l.given); n > 50+unnamed {
+				t.Errorf("%d labels", n)
+			}
+			if l.counts.own < 5 || l.counts.own+l.counts.merged+l.counts.other < 600 || l.counts.other != 0 {
+				t.Errorf("%+v", l.counts)
+			}
+			if text := l.counts.String(); !strings.Contains(text, "share that of a package") || len(text) > 500 {
+				t.Error(text)
+			}
+		})
+	}
+	checkLabels(t, newLabels(withMaxPaths(6), compile(t, modules...)), map[string]string{"whole": "whole", "whole/a": "whole", "whole/c": "whole", "whole/d": "whole"})
+}
+
+func compileWith(t testing.TB, o ast.ParserOptions, modules ...string) *ast.Compiler {
+	t.Helper()
+	parsed := map[string]*ast.Module{}
+	for i, text := range modules {
+		name := fmt.Sprint("m", i)
+		m, err := ast.ParseModuleWithOpts(name, text, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed[name] = m
+	}
+	c := ast.NewCompiler()
+	if c.Compile(parsed); c.Failed() {
+		t.Fatal(c.Errors)
+	}
+	return c
+}
+
+// What the configuration names comes first, and takes room.
+func TestNamedPathsComeFirst(t *testing.T) {
+	t.Parallel()
+	c := compile(t, "package p\na := 1\nb := 2\nc := 3", "package tenants.acme\nx := 1", "package tenants.globex\nx := 1\ny := 2")
+	config := withMaxPaths(4)
+	config.Paths.Allow, config.Paths.Prefixes = []string{"p/c", "not/there"}, []string{"tenants/*"}
+	l := newLabels(config, c)
+	checkLabels(t, l, map[string]string{
+		"p/c": "p/c", "not/there": "not/there", "tenants/acme/x": "tenants/*", "tenants/new": "tenants/*",
+		"p/a": "p", "p/b": "p", "p": "p",
+	})
+	if want := []string{"(data)", "(query)", "not/there", "p", "p/c", "tenants/*"}; !slices.Equal(l.list(), want) {
+		t.Errorf("labels %q, want %q", l.list(), want)
+	}
+	if l.counts.own != 4 || l.counts.merged != 2 || l.counts.other != 0 {
+		t.Errorf("%+v", l.counts)
+	}
+}
+
+func (l *labels) list() []string { return slices.Sorted(maps.Keys(l.given)) }
+
+// Whatever the policy, in whatever order its modules come and its decisions are
+// made: two servers label each decision alike, within the limit, and what has
+// rules never loses its label to what has none.
+func TestLabelsFollowFromPolicy(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(150) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		modules, paths := randomPolicy(random)
+		config := withMaxPaths(1 + random.IntN(40))
+		if random.IntN(3) == 0 {
+			config.Paths.Prefixes = []string{"a/*"}
+		}
+		var first, second *labels
+		for _, l := range []**labels{&first, &second} {
+			*l = newLabels(config, compile(t, modules...))
+			random.Shuffle(len(modules), func(i, j int) { modules[i], modules[j] = modules[j], modules[i] })
+		}
+		if !reflect.DeepEqual(first.list(), second.list()) || !reflect.DeepEqual(first.counts, second.counts) {
+			t.Fatalf("seed %d: %q, %+v and %q, %+v", seed, first.list(), first.counts, second.list(), second.counts)
+		}
+		if n := len(first.given) - unnamed; n > config.MaxPaths {
+			t.Fatalf("seed %d: %d labels, %d are allowed", seed, n, config.MaxPaths)
+		}
+		for _, path := range append(paths, "nothing", "a/nothing/b", "a", "b/c") {
+			one, known := first.of(path, "")
+			other, _ := second.of(path, "")
+			if one != other {
+				t.Fatalf("seed %d: %s is %+v and %+v", seed, path, one, other)
+			}
+			if one.label != rollup.Other && !first.given[one.label] {
+				t.Errorf("seed %d: %s: label %q is not among those given", seed, path, one.label)
+			}
+			if !known && one.label != rollup.Other {
+				t.Errorf("seed %d: unknown path %s has label %q", seed, path, one.label)
+			}
+			inside := one.label == path || strings.HasPrefix(path, one.label+"/") || one.label == "a/*" || one.label == rollup.Other
+			if !inside {
+				t.Errorf("seed %d: %s has label %q", seed, path, one.label)
+			}
+		}
+		// With room for all, all have their own.
+		all := newLabels(withMaxPaths(10_000), compile(t, modules...))
+		for _, path := range paths {
+			if got, _ := all.of(path, ""); got != (pathLabel{path, false}) {
+				t.Errorf("seed %d: %s: %+v", seed, path, got)
+			}
+		}
+	}
+}
+
+// randomPolicy returns modules and the paths of their rules.
+func randomPolicy(random *rand.Rand) (modules, paths []string) {
+	segments := []string{"a", "b", "c", "d"}
+	seen := map[string]bool{}
+	for range 1 + random.IntN(15) {
+		var pkg []string
+		for range 1 + random.IntN(4) {
+			pkg = append(pkg, segments[random.IntN(len(segments))])
+		}
+		name := strings.Join(pkg, ".")
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		var b strings.Builder
+		fmt.Fprintf(&b, "package %s\n", name)
+		for i := range 1 + random.IntN(8) {
+			rule := fmt.Sprintf("r%d", i)
+			switch random.IntN(6) {
+			case 0:
+				b.WriteString("# METADATA\n# entrypoint: true\n")
+			case 1:
+				fmt.Fprintf(&b, "test_%s if %s == 1\n", rule, rule)
+			}
+			if i > 0 && random.IntN(2) == 0 {
+				fmt.Fprintf(&b, "%s := r%d\n", rule, random.IntN(i))
+			} else {
+				fmt.Fprintf(&b, "%s := %d\n", rule, i)
+			}
+			paths = append(paths, strings.Join(pkg, "/")+"/"+rule)
+		}
+		modules = append(modules, b.String())
+	}
+	return modules, paths
+}
+
+// If packages have nothing in common, those first by name have labels.
+func TestLabelsWithoutCommonPackages(t *testing.T) {
+	t.Parallel()
+	var modules []string
+	for i := range 60 {
+		modules = append(modules, fmt.Sprintf("package p%02d\nallow := true", i))
+	}
+	l := newLabels(defaultConfig(), compile(t, modules...))
+	checkLabels(t, l, map[string]string{"p00/allow": "p00/allow", "p49/allow": "p49/allow", "p50/allow": rollup.Other, "p59/allow": rollup.Other})
+	if l.counts.own != 50 || l.counts.other != 10 {
+		t.Errorf("%+v", l.counts)
+	}
+}
+
+// The deepest are merged first, and the package with the most of them.
+func TestMergeDeepest(t *testing.T) {
+	t.Parallel()
+	modules := []string{
+		"package a.b.c\nr1 := 1\nr2 := 2\nr3 := 3",
+		"package a.b.d\nr1 := 1\nr2 := 2",
+		"package x\nr1 := 1\nr2 := 2\nr3 := 3\nr4 := 4",
+	}
+	c := compile(t, modules...)
+	for room, want := range map[int]map[string]string{
+		9: {"a/b/c/r1": "a/b/c/r1", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"},
+		8: {"a/b/c/r1": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"},
+		6: {"a/b/c/r1": "a/b/c", "a/b/d/r2": "a/b/d", "x/r4": "x/r4"},
+		5: {"a/b/c/r1": "a/b", "a/b/d/r2": "a/b", "x/r4": "x/r4"},
+		4: {"a/b/c/r1": "a/b", "a/b/d/r2": "a/b", "x/r4": "x"},
+		2: {"a/b/c/r1": "a/b", "x/r1": "x"},
+		1: {"a/b/c/r1": "a/b", "x/r1": rollup.Other},
+	} {
+		t.Log(room)
+		checkLabels(t, newLabels(withMaxPaths(room), c), want)
+	}
+}

@@ -1,0 +1,132 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	opaconfig "github.com/open-policy-agent/opa/v1/config"
+	"github.com/open-policy-agent/opa/v1/plugins"
+)
+
+// warn tells of settings under which decisions do not go where an operator
+// might think, when they begin to hold. It is called with p.mu held.
+func (p *Plugin) warn() {
+	text := p.warning()
+	if text != "" && text != p.warned {
+		p.logger.Warn("%s", text)
+	}
+	p.warned = text
+}
+
+func (p *Plugin) warning() string {
+	if p.registry == nil {
+		return "Nothing is exported: this OPA has no Prometheus registry. Under the SDK, give one to the plugin's Factory."
+	}
+	config := configOf(p.manager)
+	if config == nil {
+		return ""
+	}
+	var fields map[string]json.RawMessage
+	if len(config.DecisionLogs) > 0 && json.Unmarshal(config.DecisionLogs, &fields) != nil {
+		return "" // OPA itself refuses it
+	}
+	var c struct {
+		Plugin  *string `json:"plugin"`
+		Service string  `json:"service"`
+		Console bool    `json:"console"`
+	}
+	if len(config.DecisionLogs) > 0 && json.Unmarshal(config.DecisionLogs, &c) != nil {
+		return ""
+	}
+	if c.Plugin == nil || *c.Plugin != Name {
+		if p.observed != nil {
+			return "" // decisions come straight from the server
+		}
+		hint := fmt.Sprintf("Set decision_logs.plugin to %q", Name)
+		if c.Plugin != nil {
+			hint += fmt.Sprintf(", and plugins.%s.next to %q to keep that plugin", Name, *c.Plugin)
+		}
+		return fmt.Sprintf("The plugin sees no decisions, since decision_logs.plugin does not name it. %s.", hint)
+	}
+	services := p.manager.Services()
+	if c.Service != "" || len(services) == 0 || !slices.ContainsFunc(uploadKeys, func(key string) bool { return fields[key] != nil }) {
+		return "" // a service may be there for bundles alone
+	}
+	slices.Sort(services)
+	remedy := "set decision_logs.service, to " + strings.Join(services, " or ")
+	if p.observed != nil {
+		remedy += ", or leave decision_logs.plugin out: this OPA needs it for nothing"
+	}
+	return "Decisions are not uploaded: a plugin in decision_logs.plugin switches the upload to a default service off. " +
+		"To upload them as well, " + remedy + "."
+}
+
+// uploadKeys are the keys of decision_logs that say that uploads are wanted.
+var uploadKeys = []string{"resource", "resource_path", "partition_name", "reporting"}
+
+// configOf returns the manager's configuration as it is now. OPA 1.0 has no
+// method for that, only the field, which later releases deprecate.
+func configOf(m *plugins.Manager) *opaconfig.Config {
+	if m, ok := any(m).(interface{ GetConfig() *opaconfig.Config }); ok {
+		return m.GetConfig()
+	}
+	return m.Config
+}
+
+// watch warns when OPA's configuration begins to keep decisions from the plugin.
+// A configuration that no longer has the plugin, which discovery may bring, does
+// not tell it; but some plugin's status changes with it. It is called with p.mu
+// held, and ends when p.ended is closed.
+func (p *Plugin) watch() {
+	p.ended = make(chan struct{})
+	// Listeners must not call the manager: in some releases they run in its loop.
+	p.manager.RegisterPluginStatusListener(Name, func(map[string]*plugins.Status) {
+		select {
+		case p.changed <- struct{}{}:
+		default:
+		}
+	})
+	go func(ended chan struct{}) {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-p.changed:
+				p.mu.Lock()
+				if p.started {
+					p.warn()
+				}
+				p.mu.Unlock()
+			}
+		}
+	}(p.ended)
+}
+
+// A rateLimiter lets one call a minute pass.
+type rateLimiter struct {
+	mu      sync.Mutex
+	last    time.Time
+	omitted uint64
+}
+
+// allow reports whether this call passes, and how many did not since the last
+// one that did.
+func (s *rateLimiter) allow() (ok bool, omitted uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := time.Now()
+	if !s.last.IsZero() && t.Sub(s.last) < time.Minute {
+		s.omitted++
+		return false, 0
+	}
+	omitted = s.omitted
+	s.last, s.omitted = t, 0
+	return true, omitted
+}
