@@ -83,7 +83,7 @@ type catalog struct {
 
 func newCatalog(t stageTable, counters []string, l Limits) *catalog {
 	c := &catalog{
-		byKey:    newTable[metric](2 * (len(t.stages) + len(counters) + l.Stages + l.Counters)),
+		byKey:    newTable[metric](2*(len(t.stages)+len(counters)+l.Stages+l.Counters), keyHash),
 		families: t.families,
 	}
 	names := make([]string, len(t.stages))

@@ -69,7 +69,7 @@ func New(o Options) (*Rollup, error) {
 		unfinished: make([][causes]atomic.Uint64, c.stages.columns()),
 		counters:   make([]counter, c.counters.columns()),
 		errors:     make([]atomic.Uint64, len(errorCodes)+1),
-		byLabel:    newTable[row](2 * limits.Paths),
+		byLabel:    newTable[row](2*limits.Paths, seeded()),
 	}
 	r.other = r.emptyRow(Other)
 	r.byLabel.add("", r.other)

@@ -12,7 +12,7 @@ import (
 // and allocates nothing. Keys given to add must not be in it yet, and calls of
 // add must not overlap.
 type table[T any] struct {
-	seed    maphash.Seed
+	hash    func(string) uint64
 	buckets []atomic.Pointer[item[T]] // a power of two of them
 }
 
@@ -26,18 +26,41 @@ type item[T any] struct {
 // maxBuckets limits what a table for very many keys takes before it has any.
 const maxBuckets = 1 << 16
 
-// newTable returns a table meant for n keys. More only make it slower.
-func newTable[T any](n int) table[T] {
+// newTable returns a table meant for n keys. More only make it slower. hash must
+// be stable; keys that share a hash are found one after another.
+func newTable[T any](n int, hash func(string) uint64) table[T] {
 	size := 16
 	for size < n && size < maxBuckets {
 		size *= 2
 	}
-	return table[T]{maphash.MakeSeed(), make([]atomic.Pointer[item[T]], size)}
+	return table[T]{hash, make([]atomic.Pointer[item[T]], size)}
+}
+
+// seeded returns a hash that nobody can foresee, for keys that clients make up.
+func seeded() func(string) uint64 {
+	seed := maphash.MakeSeed()
+	return func(key string) uint64 { return maphash.String(seed, key) }
+}
+
+// keyHash is a hash of the keys of metrics, of which few are ever added to a
+// table, and none that clients make up: of their length and of the eight bytes
+// before "_ns", which tell OPA's names apart.
+func keyHash(key string) uint64 {
+	const suffix, n = len(timerSuffix), 8
+	if len(key) < suffix+n {
+		return uint64(len(key))
+	}
+	s := key[len(key)-suffix-n:]
+	word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	const golden = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio: its products are well mixed above
+	h := (word ^ uint64(len(key))) * golden
+	return h ^ h>>32
 }
 
 // get returns nil if the key is not there.
 func (t *table[T]) get(key string) *T {
-	hash := maphash.String(t.seed, key)
+	hash := t.hash(key)
 	for i := t.bucket(hash).Load(); i != nil; i = i.next {
 		if i.hash == hash && i.key == key {
 			return i.value
@@ -47,7 +70,7 @@ func (t *table[T]) get(key string) *T {
 }
 
 func (t *table[T]) add(key string, v *T) {
-	hash := maphash.String(t.seed, key)
+	hash := t.hash(key)
 	b := t.bucket(hash)
 	b.Store(&item[T]{hash, key, v, b.Load()})
 }

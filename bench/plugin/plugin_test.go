@@ -14,19 +14,24 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/bundle"
 	"github.com/open-policy-agent/opa/v1/logging"
+	opametrics "github.com/open-policy-agent/opa/v1/metrics"
 	"github.com/open-policy-agent/opa/v1/plugins"
 	"github.com/open-policy-agent/opa/v1/plugins/discovery"
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 	"github.com/open-policy-agent/opa/v1/server"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 
+	"github.com/regometer/regometer/metrics"
+	"github.com/regometer/regometer/opa"
 	"github.com/regometer/regometer/opa/plugin"
+	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -52,7 +57,7 @@ func newManager(b *testing.B, config string) *plugins.Manager {
 		b.Fatal(err)
 	}
 	d, err := discovery.New(m, discovery.Factories(map[string]plugins.Factory{
-		plugin.Name: plugin.Factory{Registerer: prometheus.NewRegistry()},
+		plugin.Name: plugin.Factory{Registerer: prometheus.NewRegistry(), Numbers: numbers},
 		"noop":      noop{},
 	}))
 	if err != nil {
@@ -117,6 +122,66 @@ func BenchmarkLog(b *testing.B) {
 				b.Fatal(err)
 			}
 			run(b, goroutines, func(i int) { r.Add(rollup.Decision{Path: "rbac/allow"}, all[i].Metrics) })
+		})
+	}
+}
+
+// numbers is what the binary of `regometer build` gives the plugin, where OPA's
+// collections are Regometer's.
+func numbers(dst []rollup.Number, m opametrics.Metrics) []rollup.Number {
+	own, _ := opa.Unwrap(m)
+	for metric := range metrics.Each(own) {
+		switch metric.Kind() {
+		case metrics.KindTimer:
+			dst = append(dst, rollup.Number{Key: metric.Key(), Value: metric.Int64()})
+		case metrics.KindCounter:
+			dst = append(dst, rollup.Number{Key: metric.Key(), Value: int64(metric.Uint64())})
+		}
+	}
+	return dst
+}
+
+// infos are decisions as OPA's runtime gets them from its server, with eight
+// metrics each.
+func infos() (all [decisions]*server.Info) {
+	for i := range all {
+		m := metrics.New()
+		for _, name := range []string{
+			opametrics.ServerHandler, opametrics.RegoInputParse, opametrics.RegoQueryParse,
+			opametrics.RegoQueryCompile, opametrics.RegoQueryEval, "rego_builtin_http_send",
+		} {
+			m.Timer(name).Start()
+			time.Sleep(time.Duration(i*7) * time.Microsecond)
+			m.Timer(name).Stop()
+		}
+		m.Counter(opametrics.ServerQueryCacheHit).Incr()
+		m.Counter("rego_builtin_http_send_network_requests").Add(uint64(i))
+		result := any(i%3 != 0)
+		all[i] = &server.Info{DecisionID: "1", Path: "rbac/allow", Results: &result, Metrics: opa.Metrics(m)}
+	}
+	return all
+}
+
+// BenchmarkObserveDecision measures what the plugin adds to a decision in the
+// binary of `regometer build`. What bounds it from below is the rollup, given the
+// finished label and outcome and the parsed numbers.
+func BenchmarkObserveDecision(b *testing.B) {
+	all := infos()
+	for _, goroutines := range []int{1, 2} {
+		b.Run(fmt.Sprintf("goroutines=%d/impl=regometer", goroutines), func(b *testing.B) {
+			p := newManager(b, withPlugin).Plugin(plugin.Name).(*plugin.Plugin)
+			run(b, goroutines, func(i int) { p.ObserveDecision(context.Background(), all[i]) })
+		})
+		b.Run(fmt.Sprintf("goroutines=%d/impl=floor", goroutines), func(b *testing.B) {
+			r, err := rollup.New(rollup.Options{Bounds: prom.DefaultBounds()})
+			if err != nil {
+				b.Fatal(err)
+			}
+			var parsed [decisions][]rollup.Number
+			for i := range parsed {
+				parsed[i] = numbers(nil, all[i].Metrics)
+			}
+			run(b, goroutines, func(i int) { r.AddNumbers(rollup.Decision{Path: "rbac/allow"}, parsed[i]) })
 		})
 	}
 }

@@ -161,7 +161,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	r, all := newRollup(b), maps()
 	for p := range 100 {
 		for i := range all {
-			r.Add(rollup.Decision{Path: string(rune(0x41+p))}, all[i])
+			r.Add(rollup.Decision{Path: string(rune(0x41 + p))}, all[i])
 		}
 	}
 	var s rollup.Snapshot

@@ -5,6 +5,7 @@ package plugin_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/bundle"
+	"github.com/open-policy-agent/opa/v1/logging"
 	"github.com/open-policy-agent/opa/v1/plugins"
 	"github.com/open-policy-agent/opa/v1/plugins/discovery"
 
@@ -82,6 +84,54 @@ discovery: {resource: /discovery, trigger: manual}`, nil)
 	if !found {
 		t.Error("the wrong configuration was not reported")
 	}
+}
+
+// A discovered configuration that takes the decisions away from the plugin is
+// warned of, once.
+func TestDiscoveryTakesDecisionsAway(t *testing.T) {
+	t.Parallel()
+	var current atomic.Pointer[[]byte]
+	serve := func(config string) {
+		var data map[string]any
+		if err := json.Unmarshal([]byte(config), &data); err != nil {
+			t.Fatal(err)
+		}
+		b := bundle.Bundle{Data: data}
+		b.Manifest.Init()
+		var out bytes.Buffer
+		if err := bundle.NewWriter(&out).Write(b); err != nil {
+			t.Fatal(err)
+		}
+		text := out.Bytes()
+		current.Store(&text)
+	}
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(*current.Load())
+	}))
+	defer service.Close()
+	const with = `{"decision_logs": {"plugin": "regometer"}, "plugins": {"regometer": {}}}`
+	serve(with)
+	o := startOPA(t, `
+services: {s: {url: '`+service.URL+`'}}
+discovery: {resource: /discovery, trigger: manual}`, nil)
+	trigger := func(config string) {
+		t.Helper()
+		serve(config)
+		if err := discovery.Lookup(o.Manager).Trigger(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	trigger(with)
+	if text := o.logged(logging.Warn); text != "" {
+		t.Errorf("it warns:\n%s", text)
+	}
+	const warning = "The plugin sees no decisions, since decision_logs.plugin does not name it."
+	trigger(`{"decision_logs": {"console": true}, "labels": {"a": "b"}}`)
+	eventually(t, "warned of", func() bool { return strings.Count(o.logged(logging.Warn), warning) == 1 })
+	trigger(`{"decision_logs": {"console": true}, "labels": {"a": "c"}}`)
+	trigger(with)
+	trigger(`{"decision_logs": {"console": true}, "labels": {"a": "d"}}`)
+	eventually(t, "warned of again", func() bool { return strings.Count(o.logged(logging.Warn), warning) == 2 })
 }
 
 // The plugin's configuration in examples/operate is one that OPA takes.

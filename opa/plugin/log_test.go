@@ -26,12 +26,16 @@ import (
 // newPlugin returns a plugin that is started, by a manager without a policy.
 func newPlugin(t testing.TB, config string, registry prometheus.Registerer) *Plugin {
 	t.Helper()
+	return newPluginOf(t, config, Factory{Registerer: registry})
+}
+
+func newPluginOf(t testing.TB, config string, f Factory) *Plugin {
+	t.Helper()
 	m, err := plugins.New([]byte(`{"plugins": {"regometer": `+config+`}}`), "test", inmem.New(), plugins.Logger(testlog.New()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { m.Stop(context.Background()) })
-	f := Factory{Registerer: registry}
 	c, err := f.Validate(m, []byte(config))
 	if err != nil {
 		t.Fatal(err)

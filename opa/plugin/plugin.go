@@ -18,6 +18,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 	"github.com/open-policy-agent/opa/v1/server"
 	"github.com/open-policy-agent/opa/v1/storage"
+	"github.com/open-policy-agent/opa/v1/topdown/cache"
 	"github.com/open-policy-agent/opa/v1/version"
 
 	"github.com/regometer/regometer/rollup"
@@ -84,9 +85,18 @@ func (f Factory) New(m *plugins.Manager, config any) plugins.Plugin {
 		observed: f.Observed,
 		build:    f.Build.complete(),
 		config:   config.(*Config),
-		changed:  make(chan struct{}, 1),
+
+		reconfigured: make(chan struct{}, 1),
 	}
 	m.RegisterCompilerTrigger(func(storage.Transaction) { p.refresh() })
+	// This one is called whenever OPA's configuration was changed, with the manager
+	// locked.
+	m.RegisterCacheTrigger(func(*cache.Config) {
+		select {
+		case p.reconfigured <- struct{}{}:
+		default:
+		}
+	})
 	m.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateNotReady})
 	return p
 }
@@ -129,9 +139,9 @@ type Plugin struct {
 	warned  string // the last warning about the configuration
 	ended   chan struct{}
 
-	active  atomic.Pointer[active] // nil unless started
-	changed chan struct{}          // OPA's configuration may have changed
-	told    atomic.Pointer[string] // what was logged last about the labels
+	active       atomic.Pointer[active] // nil before the first start
+	told         atomic.Pointer[string] // what was logged last about the labels
+	reconfigured chan struct{}          // OPA's configuration has changed
 
 	rare [len(causes)]rateLimiter // limits what is logged of failures
 }
@@ -212,7 +222,6 @@ func (p *Plugin) Stop(context.Context) {
 	}
 	p.started = false
 	close(p.ended)
-	p.manager.UnregisterPluginStatusListener(Name)
 	p.active.Load().state.stop()
 	p.manager.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateNotReady})
 }

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -433,6 +435,7 @@ func (noLogger) Reconfigure(context.Context, any) {}
 
 func TestMain(m *testing.M) {
 	runtime.RegisterPlugin("test_next", testFactory{func(id string) plugins.Plugin { return testLogger{id} }})
+	runtime.RegisterPlugin("test_handler", testFactory{func(string) plugins.Plugin { return handlerPlugin{} }})
 	runtime.RegisterPlugin("test_other", testFactory{func(string) plugins.Plugin { return noLogger{} }})
 	os.Exit(m.Run())
 }
@@ -462,4 +465,107 @@ plugins: {regometer: {next: test_next}, test_next: {id: TestServerNext}}`, nil)
 	if text := o.logged(logging.Error); text != "The plugin \"test_next\", next after regometer, did not take an event: the disk is full. 0 earlier failures were not logged.\n" {
 		t.Errorf("it logs %q", text)
 	}
+}
+
+// A client that goes away, and a deadline, are no errors of OPA's. A time-out of
+// http.send is one.
+func TestServerCancelled(t *testing.T) {
+	t.Parallel()
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-time.After(10 * time.Second):
+		}
+	}))
+	t.Cleanup(slow.Close)
+	o := startOPA(t, enabled, nil)
+	status, text := o.do("PUT", "/v1/policies/slow", `package slow
+call := http.send({"method": "GET", "url": "`+slow.URL+`"})
+impatient := http.send({"method": "GET", "url": "`+slow.URL+`", "timeout": "20ms"})
+spin if {
+	some i in numbers.range(1, 100000)
+	some j in numbers.range(1, 100000)
+	i * j < 0
+}`)
+	if status != http.StatusOK {
+		t.Fatal(status, text)
+	}
+	if status, text := o.do("POST", "/v1/data/slow/impatient?strict-builtin-errors", "{}"); status != http.StatusInternalServerError {
+		t.Errorf("%d %s", status, text)
+	}
+	for _, path := range []string{"slow/call", "slow/spin"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, o.url+"/v1/data/"+path, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response, err := http.DefaultClient.Do(r); err == nil {
+			t.Errorf("%s: %s", path, response.Status)
+			response.Body.Close()
+		}
+		cancel()
+	}
+	eventually(t, "both cancelled", func() bool { return len(o.series(`opa_decisions_total{outcome="cancelled"`)) == 2 })
+	o.check("opa_decisions_total{",
+		`opa_decisions_total{outcome="cancelled",path="slow/call"} 1`,
+		`opa_decisions_total{outcome="cancelled",path="slow/spin"} 1`,
+		`opa_decisions_total{outcome="error",path="slow/impatient"} 1`)
+	if lines := o.series("opa_decision_errors_total"); len(lines) != 1 || strings.Contains(lines[0], "cancel") {
+		t.Errorf("errors: %s", lines)
+	}
+	if lines := o.series(`opa_decision_stage_unfinished_total{cause="unknown"`); len(lines) != 0 {
+		t.Errorf("unfinished: %s", lines)
+	}
+}
+
+// The errors of a plugin that offers a log handler, such as OPA's own file_logger,
+// are counted.
+func TestServerNextHandlerFails(t *testing.T) {
+	t.Parallel()
+	o := startOPA(t, `
+decision_logs: {plugin: regometer}
+plugins: {regometer: {next: test_handler}, test_handler: {}}`, nil)
+	for range 3 {
+		if status, text := o.do("GET", "/v1/data/rbac/allow", ""); status != 200 {
+			t.Errorf("%d %s", status, text)
+		}
+	}
+	o.check("opa_decision_plugin_failures_total", `opa_decision_plugin_failures_total{cause="next"} 3`)
+	if text := o.logged(logging.Error); !strings.Contains(text, "did not take an event: no space left on device") {
+		t.Errorf("it logs %q", text)
+	}
+}
+
+// handlerPlugin offers a log handler whose disk is full, known as test_handler.
+type handlerPlugin struct{ noLogger }
+
+func (handlerPlugin) Logger() slog.Handler { return slog.NewJSONHandler(fullDisk{}, nil) }
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// What a drop policy drops, a mask policy hides or a failing one keeps back is
+// missing or changed in what comes by the decision log.
+func TestServerDropAndMask(t *testing.T) {
+	t.Parallel()
+	o := startOPA(t, enabled, nil)
+	put := func(name, text string) {
+		t.Helper()
+		if status, answer := o.do("PUT", "/v1/policies/"+name, text); status != 200 {
+			t.Fatal(status, answer)
+		}
+	}
+	put("log", `package system.log
+drop if input.input.user == "dropped"
+mask contains "/result" if input.input.user == "masked"
+mask contains 5 if input.input.user == "broken"`)
+	for _, user := range []string{"dropped", "masked", "broken", "alice"} {
+		if status, text := o.do("POST", "/v1/data/rbac/allow", `{"input":{"user":"`+user+`"}}`); status != 200 {
+			t.Errorf("%s: %d %s", user, status, text)
+		}
+	}
+	o.check("opa_decisions_total{",
+		`opa_decisions_total{outcome="allowed",path="rbac/allow"} 1`,
+		`opa_decisions_total{outcome="result",path="rbac/allow"} 1`)
 }

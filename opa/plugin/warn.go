@@ -80,25 +80,17 @@ func configOf(m *plugins.Manager) *opaconfig.Config {
 	return m.Config
 }
 
-// watch warns when OPA's configuration begins to keep decisions from the plugin.
-// A configuration that no longer has the plugin, which discovery may bring, does
-// not tell it; but some plugin's status changes with it. It is called with p.mu
-// held, and ends when p.ended is closed.
+// watch warns when OPA's configuration begins to keep decisions from the plugin:
+// discovery may bring one that no longer has it, of which it is not told. It is
+// called with p.mu held, and ends when p.ended is closed.
 func (p *Plugin) watch() {
 	p.ended = make(chan struct{})
-	// Listeners must not call the manager: in some releases they run in its loop.
-	p.manager.RegisterPluginStatusListener(Name, func(map[string]*plugins.Status) {
-		select {
-		case p.changed <- struct{}{}:
-		default:
-		}
-	})
 	go func(ended chan struct{}) {
 		for {
 			select {
 			case <-ended:
 				return
-			case <-p.changed:
+			case <-p.reconfigured:
 				p.mu.Lock()
 				if p.started {
 					p.warn()

@@ -1,0 +1,191 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/plugins/logs"
+
+	"github.com/regometer/regometer/rollup"
+)
+
+// pathsOf returns the labels that have series, in order.
+func pathsOf(t *testing.T, s *state) string {
+	t.Helper()
+	var snapshot rollup.Snapshot
+	s.rollup.Snapshot(&snapshot)
+	var labels []string
+	for _, p := range snapshot.Paths {
+		labels = append(labels, p.Label)
+	}
+	slices.Sort(labels)
+	return strings.Join(labels, " ")
+}
+
+// The series of a path that is gone stay until their room is needed, and go by how
+// long they have been gone.
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	s, err := stateOf(prometheus.NewRegistry(), Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := withMaxPaths(4) // one for the package
+	var current *ast.Compiler
+	rules := func() *ast.Compiler { return current }
+	activate := func(names ...string) {
+		t.Helper()
+		var b strings.Builder
+		b.WriteString("package p\n")
+		for _, name := range names {
+			fmt.Fprintf(&b, "%s := 1\n", name)
+		}
+		current = compile(t, b.String())
+		if s.labels == nil {
+			err = s.start(config, rules)
+		} else {
+			s.relabel(config, rules)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask := func(names ...string) {
+		for _, name := range names {
+			s.record(&decision{path: "p/" + name}, []rollup.Number{{Key: "timer_rego_query_eval_ns", Value: 1}}, nil)
+		}
+	}
+	check := func(want string) {
+		t.Helper()
+		if got := pathsOf(t, s); got != want {
+			t.Errorf("series of %q, want %q", got, want)
+		}
+	}
+	activate("a", "b", "c")
+	ask("a", "b", "c")
+	check("p/a p/b p/c")
+	// The policy has one path less: its decisions are other, its series stay.
+	activate("b", "c")
+	ask("a", "a", "b")
+	check("other p/a p/b p/c")
+	if n := s.labels.counts; n.own != 2 {
+		t.Errorf("%+v", n)
+	}
+	// A new path takes the room of the one that has gone, be it asked for or not.
+	activate("b", "d")
+	check("other p/b p/c") // p/a has been gone for longer than p/c
+	ask("d", "c")
+	check("other p/b p/c p/d")
+	activate("d", "e", "f")
+	check("other p/d")
+	ask("e", "f")
+	check("other p/d p/e p/f")
+	// A path that comes back begins anew.
+	activate("b")
+	ask("b")
+	var snapshot rollup.Snapshot
+	s.rollup.Snapshot(&snapshot)
+	byPath := map[string]uint64{}
+	for _, p := range snapshot.Paths {
+		byPath[p.Label] = p.Outcomes[rollup.Allowed]
+	}
+	if byPath["p/b"] != 1 {
+		t.Errorf("%v", byPath)
+	}
+	// Over all paths nothing is missing.
+	if n := snapshot.Stages[0].Histogram.Count(); n != 11 {
+		t.Errorf("%d durations, want 11", n)
+	}
+	if s.lastActive["p/a"] != 0 || len(s.lastActive) > config.MaxPaths+unnamed {
+		t.Errorf("remembered: %v", s.lastActive)
+	}
+}
+
+// While policies change, no decision is lost, and none gets a label that its
+// policy does not give.
+func TestRelabelUnderLoad(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	s, err := stateOf(registry, Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := withMaxPaths(2)
+	policies := []*ast.Compiler{
+		compile(t, "package p\na := 1\nb := 1"), compile(t, "package p\nc := 1\nd := 1"), compile(t, "package q\nx := 1\ny := 1"),
+	}
+	if err := s.start(config, func() *ast.Compiler { return policies[0] }); err != nil {
+		t.Fatal(err)
+	}
+	const goroutines, each = 4, 3000
+	var load sync.WaitGroup
+	for range goroutines {
+		load.Go(func() {
+			m := requestMetrics()
+			for i := range each {
+				s.record(&decision{path: []string{"p/a", "p/b", "p/c", "p/d", "q/x", "q/y"}[i%6]}, nil, m)
+			}
+		})
+	}
+	for i := range 60 {
+		s.relabel(config, func() *ast.Compiler { return policies[i%3] })
+		if got := strings.Fields(pathsOf(t, s)); len(got) > 2+unnamed+1 {
+			t.Errorf("series of %q", got)
+		}
+	}
+	load.Wait()
+	if n := sumOf(t, registry, "opa_decision_stage_duration_seconds", map[string]string{"stage": "rego_query_eval"}); n != goroutines*each {
+		t.Errorf("%v durations, want %d", n, goroutines*each)
+	}
+	if n := sumOf(t, registry, "opa_decision_received_total", nil); n != goroutines*each {
+		t.Errorf("%v decisions received, want %d", n, goroutines*each)
+	}
+}
+
+// Other bounds restart the classic buckets and nothing else.
+func TestBoundsChange(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	p := newPlugin(t, `{"classic_buckets": [0.0001, 0.001]}`, registry)
+	ask := func() {
+		if err := p.Log(t.Context(), logs.EventV1{Path: "x", Metrics: map[string]any{"timer_rego_query_eval_ns": 500_000}}); err != nil {
+			t.Error(err)
+		}
+	}
+	ask()
+	check := func(want string) {
+		t.Helper()
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() == "opa_decision_stage_duration_seconds" {
+				h, got := f.GetMetric()[0].GetHistogram(), ""
+				for _, b := range h.GetBucket() {
+					got += fmt.Sprintf("%v:%d ", b.GetUpperBound(), b.GetCumulativeCount())
+				}
+				got += fmt.Sprintf("count %d sum %v spans %d", h.GetSampleCount(), h.GetSampleSum(), len(h.GetPositiveSpan()))
+				if got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+			}
+		}
+	}
+	check("0.0001:0 0.001:1 count 1 sum 0.0005 spans 1")
+	p.mustReconfigure(t, `{"classic_buckets": [0.001, 0.3]}`)
+	check("0.001:0 0.3:0 count 1 sum 0.0005 spans 1")
+	ask()
+	check("0.001:1 0.3:1 count 2 sum 0.001 spans 1")
+	p.mustReconfigure(t, `{"classic_buckets": [0.001, 0.3], "max_paths": 20}`)
+	check("0.001:1 0.3:1 count 2 sum 0.001 spans 1")
+}
