@@ -19,20 +19,24 @@ func newBuildCommand() *cobra.Command {
 		Use:   "build",
 		Short: "Build an opa binary with the drop-in and the plugin",
 		Long: `Builds an opa binary with the drop-in metrics package and Regometer's decision-log
-plugin, and prints its path. The plugin does nothing until OPA's configuration
-names it:
+plugin, and prints its path. In the binary are OPA, the drop-in in the place of its
+package v1/metrics, the plugin, and a hook in its package v1/runtime by which the
+plugin gets each decision straight from the server, without a decision log;
+"regometer version FILE" reads that from the binary.
 
-  decision_logs:
-    plugin: regometer
+The plugin does nothing until OPA's configuration names it:
+
   plugins:
     regometer: {}
 
 From then on /metrics has the durations of each stage and the outcomes of all
-decisions by path.
+decisions by path. If an OPA's runtime is not as the hook expects it, a warning says
+so and the binary is built without the hook; decision_logs.plugin has to be
+"regometer" then, too.
 
 OPA's source comes from the Go module proxy or from a folder, which is only read.
 The binary is built as OPA's own Makefile does, without C, and kept: it is built
-anew when OPA, the drop-in, the plugin or Go changes. The first build takes a few
+anew when OPA, the drop-in, the plugin, this program or Go changes. The first build takes a few
 minutes. No dependency of OPA moves to another version.
 
 The drop-in is tested with OPA ` + opabuild.OldestVersion + ` to ` + opabuild.NewestVersion + `. Older releases are refused, newer ones

@@ -78,7 +78,7 @@ func main() {
 // TestGolden compares what the command prints, and its exit status, with
 // testdata. None of it needs a network.
 func TestGolden(t *testing.T) {
-	tree, empty := tinyOPA(t), t.TempDir()
+	tree, empty, bin := tinyOPA(t), t.TempDir(), t.TempDir()
 	t.Setenv("REGOMETER_CACHE", filepath.Join(t.TempDir(), "cache"))
 	t.Setenv("GOMODCACHE", t.TempDir())
 	t.Setenv("GOPROXY", "off")
@@ -106,12 +106,19 @@ func TestGolden(t *testing.T) {
 		{name: "verify-no-such-package", args: "verify --opa TREE --packages v1/nothing"},
 		{name: "verify-both", args: "verify --quick --packages v1/metrics"},
 		{name: "verify-bad-pattern", args: "verify --run ("},
+		{name: "version-drop-in", args: "version BIN/opa", setup: func(t *testing.T) { buildTiny(t, tree, bin, "--no-plugin") }},
+		{name: "version-unmodified", args: "version BIN/opa", setup: func(t *testing.T) { buildTiny(t, tree, bin, "--unmodified") }},
+		{name: "version-missing", args: "version BIN/missing"},
+		{name: "version-folder", args: "version EMPTY"},
+		{name: "version-not-go", args: "version TREE/main.go"},
+		{name: "version-not-opa", args: "version SELF"},
+		{name: "version-two", args: "version a b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.setup != nil {
 				c.setup(t)
 			}
-			folders := strings.NewReplacer("EMPTY", empty, "TREE", tree)
+			folders := strings.NewReplacer("EMPTY", empty, "TREE", tree, "BIN", bin, "SELF", os.Args[0])
 			var args []string
 			for _, a := range strings.Fields(c.args) {
 				args = append(args, folders.Replace(a))
@@ -119,7 +126,9 @@ func TestGolden(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			status := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
 			got := fmt.Sprintf("$ regometer %s\n-- status %d\n-- stdout\n%s-- stderr\n%s", c.args, status, &stdout, &stderr)
-			got = strings.NewReplacer(empty, "EMPTY", tree, "TREE").Replace(got)
+			got = strings.NewReplacer(empty, "EMPTY", tree, "TREE", bin, "BIN", os.Args[0], "SELF").Replace(got)
+			got = regexp.MustCompile(`(?m)^go: go\S+ \w+/\w+$`).ReplaceAllString(got, "go: GO PLATFORM")
+			got = regexp.MustCompile(`sha256:[0-9a-f]{64}\b`).ReplaceAllString(got, "sha256:HASH")
 			got = regexp.MustCompile(`(?m)^\[ *\d+\.\ds\]`).ReplaceAllString(got, "[  0.0s]")
 			file := filepath.Join("testdata", c.name+".txt")
 			if *update {
@@ -135,6 +144,16 @@ func TestGolden(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})
+	}
+}
+
+// buildTiny builds the program of tinyOPA as bin/opa.
+func buildTiny(t *testing.T, tree, bin, part string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	args := []string{"build", part, "--opa", tree, "-o", filepath.Join(bin, "opa")}
+	if status := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); status != 0 {
+		t.Fatalf("status %d: %s", status, &stderr)
 	}
 }
 

@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -15,13 +16,24 @@ import (
 
 func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the versions of regometer, of its drop-in and of OPA",
+		Use:   "version [BINARY]",
+		Short: "Print the versions of regometer, of its drop-in and of OPA, or what is in an opa binary",
 		Long: `Prints the version of this program, the Go it was built with, the OPA releases
-that the drop-in is tested with, and the SHA-256 of the drop-in's source.`,
-		Example: "  regometer version",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+that the drop-in is tested with, and the SHA-256 of the drop-in's source.
+
+Of an opa binary, for whatever platform, it prints OPA's version, the Go it was
+built with, and what of Regometer is in it: the version that built it, the SHA-256
+of the drop-in's source, whether the plugin is there, and whether it gets decisions
+straight from OPA's server. The binary is read, not run. OPA's version is unknown if
+neither "regometer build" nor Go recorded it. One without the drop-in is called
+unmodified; what else may have been changed in it cannot be told.`,
+		Example: `  regometer version
+  regometer version ./opa`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return printBinary(cmd.OutOrStdout(), args[0])
+			}
 			hash, err := opabuild.DropInHash()
 			if err != nil {
 				return err
@@ -32,6 +44,37 @@ that the drop-in is tested with, and the SHA-256 of the drop-in's source.`,
 			return err
 		},
 	}
+}
+
+// printBinary prints what is in an opa binary.
+func printBinary(w io.Writer, file string) error {
+	b, err := opabuild.Inspect(file)
+	if err != nil {
+		return err
+	}
+	opa, dropIn, plugin := b.OPA, "sha256:"+b.DropIn, "none"
+	if opa == "" {
+		opa = "unknown version"
+	}
+	switch b.DropIn {
+	case "":
+		opa, dropIn = opa+", unmodified", "none"
+	case opabuild.Unknown:
+		dropIn = "one that was not put in by regometer build"
+	}
+	if b.Plugin {
+		plugin = "gets decisions by way of the decision log"
+		if b.Hook {
+			plugin = "gets decisions straight from OPA's server"
+		}
+	}
+	if b.Regometer != "" {
+		if _, err := fmt.Fprintf(w, "regometer: %s\n", b.Regometer); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(w, "go: %s %s\nopa: %s\ndrop-in: %s\nplugin: %s\n", b.Go, b.Platform, opa, dropIn, plugin)
+	return err
 }
 
 // ownVersion returns the module's version that Go recorded, with the commit

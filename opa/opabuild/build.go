@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package opabuild builds Open Policy Agent (OPA) with its package v1/metrics
-// replaced by Regometer's and with Regometer's decision-log plugin, and puts
-// that drop-in into an OPA checkout.
+// replaced by Regometer's, with Regometer's decision-log plugin and with a hook
+// in OPA's runtime by which that gets each decision, and puts that drop-in into
+// an OPA checkout.
 //
 // It runs the user's go command and needs nothing else. What it builds is
 // kept in a cache, in the folder $REGOMETER_CACHE or "regometer" in the
@@ -15,6 +16,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -37,7 +39,7 @@ type Options struct {
 	// Unmodified builds OPA as it is, for comparisons: without the drop-in and
 	// without the plugin.
 	Unmodified bool
-	// NoPlugin leaves the decision-log plugin out.
+	// NoPlugin leaves the decision-log plugin and the decision hook out.
 	NoPlugin bool
 	// Output is where to put the binary. "" leaves it in the cache only.
 	Output string
@@ -81,7 +83,9 @@ var targetVariables = []string{
 //
 // An OPA older than [OldestVersion] is refused; a newer one than
 // [NewestVersion] is tried, with a warning. An OPA that needs something of
-// v1/metrics that the drop-in lacks is refused by a [*MissingError].
+// v1/metrics that the drop-in lacks is refused by a [*MissingError]. One whose
+// runtime is not as the decision hook expects it is built without the hook, with
+// a warning. [Inspect] tells what is in a binary.
 func Build(ctx context.Context, o Options) (path string, err error) {
 	var d dropIn
 	var p *plugin
@@ -167,6 +171,7 @@ func (b *builder) key(ctx context.Context) string {
 	fmt.Fprintf(h, "%s\n%q\n", b.src.content, buildArgs)
 	if b.dropIn != nil {
 		fmt.Fprintf(h, "drop-in %s\n", b.dropIn.hash())
+		hashInjected(h)
 	}
 	if b.plugin != nil {
 		fmt.Fprintf(h, "plugin %s\n", b.plugin.content)
@@ -216,6 +221,11 @@ func (b *builder) run(ctx context.Context, c cache, key, name string) (string, e
 	if err := b.prepare(ctx, tree); err != nil {
 		return "", withHint(err)
 	}
+	if b.dropIn != nil {
+		if err := b.inject(ctx, tree); err != nil {
+			return "", withHint(err)
+		}
+	}
 	binary := filepath.Join(dir, name)
 	if err := b.compile(ctx, tree, binary); err != nil {
 		return "", fmt.Errorf("building %s: %w", b.src.name, err)
@@ -225,8 +235,8 @@ func (b *builder) run(ctx context.Context, c cache, key, name string) (string, e
 	return binary, withHint(err)
 }
 
-// prepare makes the source tree to build in the folder dir, which does not
-// exist yet.
+// prepare copies OPA's source, with the drop-in in it, to the folder dir, which
+// does not exist yet.
 func (b *builder) prepare(ctx context.Context, dir string) error {
 	from, err := b.src.local(ctx)
 	if err != nil {
@@ -269,12 +279,36 @@ func (b *builder) prepare(ctx context.Context, dir string) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// inject puts into the tree in dir what makes it more than an OPA with the
+// drop-in: the record of what is in the binary, the plugin and the decision hook.
+func (b *builder) inject(ctx context.Context, dir string) error {
+	version, err := treeVersion(dir)
+	if err != nil {
+		return err
+	}
+	r := record{Regometer: regometerVersion(), OPA: version, DropIn: b.dropIn.hash()}
 	if b.plugin != nil {
-		if err := b.plugin.inject(ctx, dir); err != nil {
+		if err := b.plugin.require(ctx, dir); err != nil {
 			return fmt.Errorf("adding the decision-log plugin: %w", err)
 		}
+		r.Plugin = true
+		var refused *hookError
+		if err := addHook(ctx, dir, b.env); errors.As(err, &refused) {
+			b.progress.printf("warning: no decision hook for %s: %v", b.src.name, refused)
+			b.progress.printf("warning: the plugin gets decisions by way of the decision log only: set decision_logs.plugin: regometer")
+		} else if err != nil {
+			return fmt.Errorf("adding the decision hook: %w", err)
+		} else {
+			r.Hook = true
+		}
+		if err := r.writeTemplate(dir, pluginFile); err != nil {
+			return err
+		}
 	}
-	return nil
+	return r.writeTemplate(dir, buildFile)
 }
 
 // compile runs go build and shows how far it is.

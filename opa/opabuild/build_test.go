@@ -84,6 +84,23 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// What is put into OPA decides on the binary, too.
+func TestKey(t *testing.T) {
+	b := builder{dropIn: tinyDropIn("A")}
+	before, text := b.key(t.Context()), hookText
+	defer func() { hookText = text }()
+	hookText = append(text[:len(text):len(text)], "\n"...)
+	if b.key(t.Context()) == before {
+		t.Error("another decision hook has the same key")
+	}
+	b.dropIn = nil
+	unmodified := b.key(t.Context())
+	hookText = text
+	if b.key(t.Context()) != unmodified {
+		t.Error("the decision hook counts for an unmodified OPA")
+	}
+}
+
 func TestBuildOutput(t *testing.T) {
 	t.Setenv("REGOMETER_CACHE", t.TempDir())
 	o := Options{OPA: writeTree(t, opaTree())}
@@ -265,6 +282,9 @@ func TestBuildOPA(t *testing.T) {
 				if has := bytes.Contains(binary, []byte(metricsPath+"/"+name)); has != (d[name] != nil) {
 					t.Errorf("the binary has code of %s: %t", name, has)
 				}
+			}
+			if b := inspect(t, path); "v"+b.OPA != version || b.DropIn != d.hash() || !b.Plugin || !b.Hook {
+				t.Errorf("the binary says of itself %+v", b)
 			}
 			// The plugin is there: it refuses a configuration, by OPA's own exit status.
 			out, err := exec.CommandContext(t.Context(), path, "run", "--server", "--addr", "127.0.0.1:0", "--set", "plugins.regometer.max_path=1").CombinedOutput()

@@ -160,6 +160,8 @@ type checker struct {
 	// uses has one position for each object of the package metrics that is
 	// used outside of it.
 	uses map[types.Object]token.Pos
+	// errors has what does not fit, and what imports do that are missing.
+	errors []types.Error
 }
 
 func newChecker(ctx context.Context, root string, env map[string]string) (*checker, error) {
@@ -252,7 +254,12 @@ func (c *checker) checkDropIn(d dropIn) (*types.Package, error) {
 // since imports are missing.
 func (c *checker) checkFiles(importPath string, files []*ast.File) *types.Package {
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	conf := types.Config{Importer: c, FakeImportC: true, Error: func(error) {}}
+	conf := types.Config{Importer: c, FakeImportC: true, Error: func(err error) {
+		var e types.Error
+		if errors.As(err, &e) {
+			c.errors = append(c.errors, e)
+		}
+	}}
 	pkg, _ := conf.Check(importPath, c.fset, files, info)
 	for id, obj := range info.Uses {
 		if importPath == metricsPath || obj.Pkg() == nil || obj.Pkg().Path() != metricsPath {

@@ -31,15 +31,6 @@ var pluginModules = []string{"", "prom", "opa"}
 // pluginFolders hold the plugin's code, in a checkout.
 var pluginFolders = []string{"metrics", "exphist", "rollup", "prom", "opa/plugin"}
 
-// pluginFile is the file that puts the plugin into OPA. It is added to OPA's
-// own main package: a main of ours would lack what OPA's does with errors.
-const pluginFile = "regometer_plugin.go"
-
-const pluginText = `package main
-
-import _ "` + ourModule + `/opa/plugin/register"
-`
-
 // A plugin is the source of the decision-log plugin.
 type plugin struct {
 	version string // of our modules, to download, or ""
@@ -139,8 +130,8 @@ func checkoutPlugin(dir string) (*plugin, error) {
 	return &plugin{dir: dir, content: "folder " + hex.EncodeToString(h.Sum(nil))}, nil
 }
 
-// inject adds the plugin to the source tree of OPA in dir.
-func (p *plugin) inject(ctx context.Context, dir string) error {
+// require makes the source tree of OPA in dir require the plugin's modules.
+func (p *plugin) require(ctx context.Context, dir string) error {
 	edits := []string{"mod", "edit"}
 	ours := filepath.Join(p.dir, "opa")
 	if p.dir == "" {
@@ -164,10 +155,7 @@ func (p *plugin) inject(ctx context.Context, dir string) error {
 	if err := (gotool.Command{Dir: dir, Args: edits}).Run(ctx); err != nil {
 		return err
 	}
-	if err := appendFile(filepath.Join(dir, "go.sum"), filepath.Join(ours, "go.sum")); err != nil {
-		return err
-	}
-	return writeFile(filepath.Join(dir, pluginFile), []byte(pluginText))
+	return appendFile(filepath.Join(dir, "go.sum"), filepath.Join(ours, "go.sum"))
 }
 
 var (

@@ -7,10 +7,12 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -18,21 +20,67 @@ import (
 	"github.com/regometer/regometer/opa/opabuild/internal/gotool"
 )
 
-// tinyPlugin returns the files of a checkout whose plugin says, at start, who
-// it is and what the default of one GODEBUG setting is.
+// tinyPlugin returns the files of a checkout whose plugin prints who it is, what
+// it is handed by the binary, and each decision.
 func tinyPlugin(who string) map[string]string {
 	return map[string]string{
-		"go.mod":                      "module " + ourModule + "\n\ngo 1.25\n",
-		"metrics/metrics.go":          "package metrics\n\nconst Who = \"" + who + "\"\n",
-		"exphist/exphist.go":          "package exphist\n",
-		"rollup/rollup.go":            "package rollup\n",
-		"prom/go.mod":                 "module " + ourModule + "/prom\n\ngo 1.25\n",
-		"prom/prom.go":                "package prom\n",
-		"opa/go.mod":                  "module " + ourModule + "/opa\n\ngo 1.25\n\nrequire " + ourModule + " v0.0.0\n",
-		"opa/go.sum":                  "",
-		"opa/plugin/register/main.go": "package register\n\nimport (\n\t\"fmt\"\n\n\t\"" + ourModule + "/metrics\"\n)\n\nfunc init() { fmt.Print(\"plugin \", metrics.Who, \", \") }\n",
+		"go.mod":             "module " + ourModule + "\n\ngo 1.25\n",
+		"metrics/metrics.go": "package metrics\n\nconst Who = \"" + who + "\"\n",
+		"exphist/exphist.go": "package exphist\n",
+		"rollup/rollup.go":   "package rollup\n\ntype Number struct {\n\tKey   string\n\tValue int64\n}\n",
+		"prom/go.mod":        "module " + ourModule + "/prom\n\ngo 1.25\n",
+		"prom/prom.go":       "package prom\n",
+		"opa/go.mod":         "module " + ourModule + "/opa\n\ngo 1.25\n\nrequire " + ourModule + " v0.0.0\n",
+		"opa/go.sum":         "",
+		"opa/plugin/plugin.go": `package plugin
+
+import (
+	"context"
+	"fmt"
+
+	opa "github.com/open-policy-agent/opa/v1/metrics"
+	"github.com/open-policy-agent/opa/v1/plugins"
+	"github.com/open-policy-agent/opa/v1/server"
+
+	"` + ourModule + `/metrics"
+	"` + ourModule + `/rollup"
+)
+
+const Name = "tiny"
+
+type Factory struct {
+	Numbers  func([]rollup.Number, opa.Metrics) []rollup.Number
+	Observed func(context.Context, *Plugin) bool
+	Build    Build
+}
+
+type Build struct{ Version, DropIn, OPA string }
+
+func (f Factory) New() plugins.Plugin {
+	fmt.Printf("plugin %s of %s with %d bytes of hash in %s, %v, ", metrics.Who, f.Build.Version, len(f.Build.DropIn), f.Build.OPA, f.Numbers(nil, nil))
+	return &Plugin{f}
+}
+
+type Plugin struct{ f Factory }
+
+func (*Plugin) Name() string { return Name }
+
+func (p *Plugin) ObserveDecision(_ context.Context, info *server.Info) { fmt.Printf("observed %s, ", info.Path) }
+
+func (p *Plugin) Log(ctx context.Context, info *server.Info) error {
+	known := p.f.Observed != nil && p.f.Observed(ctx, p)
+	fmt.Printf("logged %s, observed: %t, ", info.Path, known)
+	return nil
+}
+`,
 	}
 }
+
+// Whether the decision hook is there or not, the plugin works.
+const (
+	hookedPlugin   = "plugin %s of (devel) with 12 bytes of hash in 1.5.0, [{counter_x 1} {timer_x_ns 3}], observed a/b, logged a/b, observed: true, 1.5.0  A"
+	unhookedPlugin = "plugin %s of (devel) with 12 bytes of hash in 1.5.0, [{counter_x 1} {timer_x_ns 3}], logged a/b, observed: false, 1.5.0  A"
+)
 
 func mustFindPlugin(t *testing.T, dir string) *plugin {
 	t.Helper()
@@ -48,37 +96,80 @@ func mustFindPlugin(t *testing.T, dir string) *plugin {
 
 func TestBuildPlugin(t *testing.T) {
 	t.Setenv("REGOMETER_CACHE", t.TempDir())
-	tree := writeTree(t, opaTree())
+	tree := writeTree(t, runtimeTree())
 	before := readTree(t, tree)
 	ours := writeTree(t, tinyPlugin("P"))
-	build := func() string {
+	build := func() (path, progress string) {
 		t.Helper()
-		path, err := buildWith(t.Context(), Options{OPA: tree}, tinyDropIn("A"), mustFindPlugin(t, ours))
+		var b bytes.Buffer
+		path, err := buildWith(t.Context(), Options{OPA: tree, Progress: &b}, eachDropIn("A"), mustFindPlugin(t, ours))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return path
+		return path, b.String()
 	}
-	first := build()
-	if got := run(t, first); got != "plugin P, 1.5.0  A" {
-		t.Errorf("prints %q", got)
+	first, progress := build()
+	if got, want := run(t, first), fmt.Sprintf(hookedPlugin, "P"); got != want || strings.Contains(progress, "warning") {
+		t.Errorf("prints %q, want %q\n%s", got, want, progress)
 	}
 	checkSameTree(t, tree, before)
-	if build() != first {
+	if path, _ := build(); path != first {
 		t.Error("another binary of the same sources")
 	}
 	settings := run(t, "go", "version", "-m", first)
 	if !strings.Contains(settings, "DefaultGODEBUG=") {
 		t.Errorf("the defaults of GODEBUG are not those of OPA's go line:\n%s", settings)
 	}
-	writeText(t, filepath.Join(ours, "metrics", "metrics.go"), "package metrics\n\nconst Who = \"Q\"\n")
-	if got := run(t, build()); got != "plugin Q, 1.5.0  A" {
-		t.Errorf("after the plugin changed it prints %q", got)
+	if got, want := inspect(t, first), (Binary{OPA: "1.5.0", Regometer: "(devel)", DropIn: eachDropIn("A").hash(), Plugin: true, Hook: true}); got != want {
+		t.Errorf("holds %+v, want %+v", got, want)
 	}
-	path, _ := mustBuild(t, Options{OPA: tree}, tinyDropIn("A"))
+
+	writeText(t, filepath.Join(ours, "metrics", "metrics.go"), "package metrics\n\nconst Who = \"Q\"\n")
+	path, _ := build()
+	if got, want := run(t, path), fmt.Sprintf(hookedPlugin, "Q"); got != want {
+		t.Errorf("after the plugin changed it prints %q, want %q", got, want)
+	}
+	path, _ = mustBuild(t, Options{OPA: tree}, eachDropIn("A"))
 	if got := run(t, path); got != "1.5.0  A" {
 		t.Errorf("without the plugin it prints %q", got)
 	}
+
+	// Without the hook, and with that of OPA itself.
+	file := filepath.Join(tree, "v1/runtime/runtime.go")
+	text := runtimeTree()["v1/runtime/runtime.go"]
+	writeText(t, file, strings.Replace(text, "plugin == nil", "nil == plugin", 1))
+	path, progress = build()
+	if got, want := run(t, path), fmt.Sprintf(unhookedPlugin, "Q"); got != want || strings.Count(progress, "warning: ") != 2 || !strings.Contains(progress, "runtime.go:33: expected ") {
+		t.Errorf("without the hook it prints %q, want %q\n%s", got, want, progress)
+	}
+	if got := inspect(t, path); !got.Plugin || got.Hook {
+		t.Errorf("without the hook it holds %+v", got)
+	}
+	writeText(t, file, text)
+	if err := addHook(t.Context(), tree, target()); err != nil {
+		t.Fatal(err)
+	}
+	path, progress = build()
+	if got, want := run(t, path), fmt.Sprintf(hookedPlugin, "Q"); got != want || strings.Contains(progress, "warning") {
+		t.Errorf("with OPA's own hook it prints %q, want %q\n%s", got, want, progress)
+	}
+	if got := inspect(t, path); !got.Hook {
+		t.Errorf("with OPA's own hook it holds %+v", got)
+	}
+}
+
+// inspect returns what a binary says of itself, but for Go and the platform.
+func inspect(t *testing.T, file string) Binary {
+	t.Helper()
+	b, err := Inspect(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Go != runtime.Version() || b.Platform != runtime.GOOS+"/"+runtime.GOARCH {
+		t.Errorf("built by %s for %s", b.Go, b.Platform)
+	}
+	b.Go, b.Platform = "", ""
+	return *b
 }
 
 // A released regometer gets the plugin of its own version from the module
@@ -96,13 +187,13 @@ func TestBuildPluginVersion(t *testing.T) {
 	t.Setenv("GOPROXY", "file://"+filepath.ToSlash(proxy))
 	t.Setenv("GOSUMDB", "off")
 	t.Setenv("GOMODCACHE", cache)
-	tree := writeTree(t, opaTree())
-	path, err := buildWith(t.Context(), Options{OPA: tree}, tinyDropIn("A"), &plugin{version: version, content: "version " + version})
+	tree := writeTree(t, runtimeTree())
+	path, err := buildWith(t.Context(), Options{OPA: tree}, eachDropIn("A"), &plugin{version: version, content: "version " + version})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := run(t, path); got != "plugin V, 1.5.0  A" {
-		t.Errorf("prints %q", got)
+	if got, want := run(t, path), fmt.Sprintf(hookedPlugin, "V"); got != want {
+		t.Errorf("prints %q, want %q", got, want)
 	}
 	_, err = buildWith(t.Context(), Options{OPA: tree}, tinyDropIn("A"), &plugin{version: "v1.2.4", content: "version v1.2.4"})
 	checkError(t, "no such version", err, "adding the decision-log plugin: cannot get the plugin of Regometer v1.2.4")
@@ -223,7 +314,8 @@ func TestPluginMovesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := p.inject(t.Context(), dir); err != nil {
+			b := builder{src: source{name: version}, env: target(), dropIn: dropIn{}, plugin: p}
+			if err := b.inject(t.Context(), dir); err != nil {
 				t.Fatal(err)
 			}
 			after := moduleVersions(t, dir)

@@ -61,6 +61,161 @@ func tinyDropIn(who string) dropIn {
 	}
 }
 
+// runtimeTree returns the files of a program that is like OPA in what the plugin
+// and the decision hook need: it makes the plugins that are registered, and a
+// decision.
+func runtimeTree() map[string]string {
+	files := opaTree()
+	files["main.go"] = `package main
+
+import (
+	"fmt"
+
+	"github.com/open-policy-agent/opa/internal/user"
+	"github.com/open-policy-agent/opa/v1/runtime"
+	"github.com/open-policy-agent/opa/v1/version"
+)
+
+func main() {
+	runtime.New().Decide()
+	fmt.Println(version.Version, version.Vcs, user.Use())
+}
+`
+	files["v1/runtime/runtime.go"] = `package runtime
+
+import (
+	"context"
+
+	"github.com/open-policy-agent/opa/v1/plugins"
+	"github.com/open-policy-agent/opa/v1/plugins/logs"
+	"github.com/open-policy-agent/opa/v1/server"
+)
+
+var factories = map[string]plugins.Factory{}
+
+func RegisterPlugin(name string, factory plugins.Factory) { factories[name] = factory }
+
+// Runtime is what it is.
+type Runtime struct {
+	Manager *plugins.Manager // the manager
+
+	done bool
+}
+
+func New() *Runtime {
+	rt := &Runtime{Manager: &plugins.Manager{}}
+	for name, factory := range factories {
+		rt.Manager.Register(name, factory.New())
+	}
+	return rt
+}
+
+func (rt *Runtime) Decide() { rt.decisionLogger(context.Background(), &server.Info{Path: "a/b"}) }
+
+// decisionLogger logs.
+func (rt *Runtime) decisionLogger(ctx context.Context, event *server.Info) error {
+	// Find it.
+	plugin := logs.Lookup(rt.Manager)
+	if plugin == nil {
+		return nil
+	}
+
+	return plugin.Log(ctx, event) // the end
+}
+`
+	files["v1/server/info.go"] = "package server\n\ntype Info struct{ Path string }\n"
+	files["v1/plugins/plugins.go"] = `package plugins
+
+type Plugin interface{ Name() string }
+
+type Factory interface{ New() Plugin }
+
+type Status struct{}
+
+type Manager struct {
+	names   []string
+	plugins map[string]Plugin
+}
+
+func (m *Manager) Register(name string, p Plugin) {
+	if m.plugins == nil {
+		m.plugins = map[string]Plugin{}
+	}
+	m.names, m.plugins[name] = append(m.names, name), p
+}
+
+func (m *Manager) Plugins() []string { return append([]string{}, m.names...) }
+
+func (m *Manager) Plugin(name string) Plugin { return m.plugins[name] }
+
+func (m *Manager) RegisterPluginStatusListener(string, func(map[string]*Status)) {}
+`
+	files["v1/plugins/logs/logs.go"] = `package logs
+
+import (
+	"context"
+
+	"github.com/open-policy-agent/opa/v1/plugins"
+	"github.com/open-policy-agent/opa/v1/server"
+)
+
+type Logger interface {
+	Log(context.Context, *server.Info) error
+}
+
+func Lookup(m *plugins.Manager) Logger {
+	for _, name := range m.Plugins() {
+		if l, ok := m.Plugin(name).(Logger); ok {
+			return l
+		}
+	}
+	return nil
+}
+`
+	return files
+}
+
+// eachDropIn fits runtimeTree. Its collections have a metric of each kind.
+func eachDropIn(who string) dropIn {
+	d := tinyDropIn(who)
+	d["each.go"] = []byte(`package metrics
+
+import "iter"
+
+type Metrics any
+
+type Kind int
+
+const (
+	KindOther Kind = iota
+	KindCounter
+	KindHistogram
+	KindTimer
+)
+
+type Metric struct{ kind Kind }
+
+func (m Metric) Kind() Kind { return m.kind }
+
+func (m Metric) Key() string { return []string{"other", "counter_x", "histogram_x", "timer_x_ns"}[m.kind] }
+
+func (m Metric) Int64() int64 { return 3 }
+
+func (m Metric) Uint64() uint64 { return 1 }
+
+func Each(Metrics) iter.Seq[Metric] {
+	return func(yield func(Metric) bool) {
+		for kind := range KindTimer + 1 {
+			if !yield(Metric{kind}) {
+				return
+			}
+		}
+	}
+}
+`)
+	return d
+}
+
 func writeTree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

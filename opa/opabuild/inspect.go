@@ -1,0 +1,73 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opabuild
+
+import (
+	"bytes"
+	"debug/buildinfo"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// A Binary says what an opa binary is made of.
+type Binary struct {
+	OPA       string // its version; "" if the binary does not tell
+	Regometer string // the version that built it; "" if another program did
+	DropIn    string // the SHA-256 of the drop-in's source; "" if there is none, or [Unknown]
+	Plugin    bool
+	Hook      bool   // the plugin gets decisions straight from OPA's server
+	Go        string // the Go it was built by, such as "go1.26.0"
+	Platform  string // such as "linux/amd64"
+}
+
+// Unknown is the hash of a drop-in that was not put in by [Build].
+const Unknown = "unknown"
+
+// dropInFile is a file that the drop-in has and OPA's own package has not. A
+// binary names the files that its functions come from.
+const dropInFile = "/v1/metrics/collection.go"
+
+// Inspect reads what an opa binary, for whatever platform, is made of. It does
+// not run it.
+func Inspect(file string) (*Binary, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // opening a pipe or a device might wait, or do something
+		return nil, fmt.Errorf("%s is no opa binary: it is no regular file", file)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	built, err := buildinfo.Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s is no opa binary, as Go builds it: %w", file, err)
+	}
+	if built.Path != opaModule || built.Main.Path != opaModule {
+		return nil, fmt.Errorf("%s is no opa binary: it is built from %s", file, built.Path)
+	}
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	settings := map[string]string{}
+	for _, s := range built.Settings {
+		settings[s.Key] = s.Value
+	}
+	b := &Binary{Go: built.GoVersion, Platform: settings["GOOS"] + "/" + settings["GOARCH"]}
+	if built.Main.Version != "(devel)" {
+		b.OPA = strings.TrimPrefix(built.Main.Version, "v")
+	}
+	if r := findRecord(text); r != nil {
+		b.OPA, b.Regometer, b.DropIn, b.Plugin, b.Hook = r.OPA, r.Regometer, r.DropIn, r.Plugin, r.Hook
+	} else if bytes.Contains(text, []byte(dropInFile)) {
+		b.DropIn = Unknown
+	}
+	return b, nil
+}
