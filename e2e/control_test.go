@@ -55,11 +55,12 @@ func startControl(t *testing.T) *control {
 	return c
 }
 
-// activate makes a new revision of the bundle. It waits for nothing.
-func (c *control) activate(t *testing.T, revision string) {
+// activate makes a new revision of the bundle, with these policies too, by file.
+// Their packages are below "more". It waits for nothing.
+func (c *control) activate(t *testing.T, revision string, more ...string) {
 	t.Helper()
 	files := map[string]any{
-		".manifest": map[string]any{"revision": revision, "roots": []string{"authz", "catalog", "directory"}},
+		".manifest": map[string]any{"revision": revision, "roots": []string{"authz", "catalog", "directory", "more"}},
 		"data.json": map[string]any{
 			"authz": map[string]any{
 				"roles":       map[string][]string{"alice": {"admin", "staff"}, "bob": {"staff"}},
@@ -97,6 +98,9 @@ func (c *control) activate(t *testing.T, revision string) {
 		}
 		add("/"+filepath.Base(policy), content)
 	}
+	for i, text := range more {
+		add(fmt.Sprintf("/more%d.rego", i), []byte(text))
+	}
 	if err := archive.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -121,9 +125,9 @@ func (c *control) serveBundle(w http.ResponseWriter, r *http.Request) {
 }
 
 // config returns a server's configuration: the plugin with its defaults, the
-// policy from the bundle, and the decision log also in the server's output.
+// policy from the bundle, and the decision log in the server's output.
 func (c *control) config(decisionLogs map[string]any) map[string]any {
-	logs := map[string]any{"plugin": "regometer", "console": true}
+	logs := map[string]any{"console": true}
 	for key, value := range decisionLogs {
 		logs[key] = value
 	}

@@ -18,8 +18,9 @@ import (
 // decisions are the exact numbers of decision logs.
 type decisions struct {
 	durations  map[stage][]int64 // nanoseconds, not 0
-	unfinished map[string]int    // by stage
-	events     map[string]uint64
+	unfinished map[[2]string]int // by stage and cause
+	counters   map[string]uint64
+	errors     int
 }
 
 // A stage is one of one path.
@@ -33,7 +34,7 @@ var policyPaths = []string{
 // readDecisions reads what servers have logged.
 func readDecisions(t *testing.T, servers ...*opa) *decisions {
 	t.Helper()
-	d := &decisions{durations: map[stage][]int64{}, unfinished: map[string]int{}, events: map[string]uint64{}}
+	d := &decisions{durations: map[stage][]int64{}, unfinished: map[[2]string]int{}, counters: map[string]uint64{}}
 	for _, s := range servers {
 		file, err := os.Open(s.logFile)
 		if err != nil {
@@ -64,6 +65,7 @@ func (d *decisions) add(t *testing.T, line []byte) {
 	var event struct {
 		Path    string                     `json:"path"`
 		Query   string                     `json:"query"`
+		Error   json.RawMessage            `json:"error"`
 		Metrics map[string]json.RawMessage `json:"metrics"`
 	}
 	if err := json.Unmarshal(line, &event); err != nil {
@@ -76,13 +78,17 @@ func (d *decisions) add(t *testing.T, line []byte) {
 	case !slices.Contains(policyPaths, path):
 		path = "other"
 	}
+	failed := len(event.Error) > 0
+	if failed {
+		d.errors++
+	}
 	for key, value := range event.Metrics {
 		if name, ok := strings.CutPrefix(key, "counter_"); ok {
 			var n uint64
 			if err := json.Unmarshal(value, &n); err != nil {
 				t.Fatalf("%s: %v", key, err)
 			}
-			d.events[name] += n
+			d.counters[name] += n
 		}
 		name, ok := strings.CutPrefix(key, "timer_")
 		if !ok {
@@ -94,10 +100,22 @@ func (d *decisions) add(t *testing.T, line []byte) {
 			t.Fatalf("%s: %v", key, err)
 		}
 		if ns == 0 {
-			d.unfinished[name]++
+			d.unfinished[[2]string{name, cause(path, name, failed)}]++
 		} else {
 			d.durations[stage{path, name}] = append(d.durations[stage{path, name}], ns)
 		}
+	}
+}
+
+// cause is why a timer is 0.
+func cause(path, stage string, failed bool) string {
+	switch {
+	case path == "(query)" && stage == "server_handler":
+		return "query"
+	case failed:
+		return "failed"
+	default:
+		return "unknown"
 	}
 }
 

@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"fmt"
 	"maps"
 	"sync"
 	"testing"
@@ -118,22 +119,25 @@ func startFleet(t *testing.T) *fleet {
 // testTotals compares counts, which are exact.
 func testTotals(t *testing.T, f *fleet) {
 	for _, m := range []*monitor{f.native, f.classic} {
-		got := map[[2]string]int{}
+		got, decisions := map[[2]string]int{}, 0
 		for _, s := range m.vector(t, "sum by (path, outcome) (opa_decisions_total) > 0", f.settled) {
 			got[[2]string{s.Metric.Get("path"), s.Metric.Get("outcome")}] = int(s.F)
+			decisions += int(s.F)
 		}
 		if !maps.Equal(got, f.sent) {
 			t.Errorf("decisions by path and outcome: %v\nwant %v", got, f.sent)
 		}
+		unfinished := map[[2]string]int{}
+		for _, s := range m.vector(t, "sum by (stage, cause) (opa_decision_stage_unfinished_total)", f.settled) {
+			unfinished[[2]string{s.Metric.Get("stage"), s.Metric.Get("cause")}] = int(s.F)
+		}
+		if !maps.Equal(unfinished, f.logged.unfinished) {
+			t.Errorf("unfinished timers by stage and cause: %v\nwant %v", unfinished, f.logged.unfinished)
+		}
 		for query, want := range map[string]map[string]uint64{
-			"sum by (event) (opa_decision_events_total)": f.logged.events,
-			"sum by (stage) (opa_decision_stage_unfinished_total) > 0": func() map[string]uint64 {
-				m := map[string]uint64{}
-				for stage, n := range f.logged.unfinished {
-					m[stage] = uint64(n)
-				}
-				return m
-			}(),
+			"sum by (counter) (opa_decision_counters_total)":    f.logged.counters,
+			"sum by (source) (opa_decision_received_total) > 0": {"server": uint64(decisions)},
+			`sum by (code) (opa_decision_errors_total)`:         {"eval_builtin_error": uint64(f.logged.errors)},
 		} {
 			got := map[string]uint64{}
 			for _, s := range m.vector(t, query, f.settled) {
@@ -153,14 +157,27 @@ func testTotals(t *testing.T, f *fleet) {
 
 // testSelfTimes: within the handler nothing is counted twice or left out.
 func testSelfTimes(t *testing.T, f *fleet) {
-	for path := range map[string]bool{"authz/allow": true, "catalog/matches": true, "directory/on_call": true, "other": true} {
+	check := func(query string, match func(stage) bool) {
 		var want float64
-		for _, ns := range f.logged.durations[stage{path, "server_handler"}] {
+		for _, ns := range f.logged.of(match) {
 			want += float64(ns) / 1e9
 		}
-		got := f.native.number(t, `sum(opa_decision_stage_self_seconds_total{path="`+path+`"})`, f.settled)
+		got := f.native.number(t, query, f.settled)
 		if ratio := got / want; !(ratio > 0.999 && ratio < 1.001) {
-			t.Errorf("the self times of %s add up to %v s, its handler's time is %v s", path, got, want)
+			t.Errorf("%s is %v s, the handler's time is %v s", query, got, want)
 		}
 	}
+	for _, path := range []string{"authz/allow", "catalog/matches", "directory/on_call", "other"} {
+		check(`sum(opa_decision_path_self_seconds_total{path="`+path+`"})`, func(s stage) bool { return s == stage{path, "server_handler"} })
+	}
+	// Ad-hoc queries have no handler's time; all that they have is outside of it.
+	var queries float64
+	for key, durations := range f.logged.durations {
+		if key.path == "(query)" && key.name != "rego_external_resolve" {
+			for _, ns := range durations {
+				queries += float64(ns) / 1e9
+			}
+		}
+	}
+	check(fmt.Sprintf("sum(opa_decision_stage_self_seconds_total) - %v", queries), func(s stage) bool { return s.name == "server_handler" })
 }

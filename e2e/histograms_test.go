@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -23,11 +24,29 @@ var quantiles = []float64{0, 0.001, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999
 // anything within the bucket: up to 2.2 %.
 var maxRatio = math.Exp2(1.0 / 32)
 
+// pathStages are the stages that are kept by path.
+var pathStages = []string{"server_handler", "rego_query_eval"}
+
+// exported returns the durations that there are histograms of: each stage's over
+// all paths, with the path "", and by path.
+func (d *decisions) exported() map[stage][]int64 {
+	all := map[stage][]int64{}
+	for key, durations := range d.durations {
+		over := stage{"", key.name}
+		all[over] = append(all[over], durations...)
+		if slices.Contains(pathStages, key.name) {
+			all[key] = durations
+		}
+	}
+	return all
+}
+
 // testNativeHistograms compares every bucket of the merged histograms of all
 // servers, by stage and path, with the decision logs.
 func testNativeHistograms(t *testing.T, f *fleet) {
-	vector := f.native.vector(t, "sum by (stage, path) (opa_decision_stage_duration_seconds)", f.settled)
-	seen := map[stage]bool{}
+	vector := f.native.vector(t, "sum by (stage) (opa_decision_stage_duration_seconds)", f.settled)
+	vector = append(vector, f.native.vector(t, "sum by (stage, path) (opa_decision_path_duration_seconds)", f.settled)...)
+	seen, want := map[stage]bool{}, f.logged.exported()
 	for _, s := range vector {
 		key := stage{s.Metric.Get("path"), s.Metric.Get("stage")}
 		seen[key] = true
@@ -35,9 +54,9 @@ func testNativeHistograms(t *testing.T, f *fleet) {
 			t.Errorf("%v is no native histogram", key)
 			continue
 		}
-		checkHistogram(t, key, s.H, f.logged.durations[key])
+		checkHistogram(t, key, s.H, want[key])
 	}
-	for key := range f.logged.durations {
+	for key := range want {
 		if !seen[key] {
 			t.Errorf("%v is missing", key)
 		}
@@ -112,13 +131,13 @@ func testQuantiles(t *testing.T, f *fleet) {
 			return func(s stage) bool { return s.path == name && s.name == "rego_query_eval" }
 		}},
 	} {
-		selector := ""
+		family := "opa_decision_stage_duration_seconds"
 		if selection.by == "path" {
-			selector = `{stage="rego_query_eval"}`
+			family = `opa_decision_path_duration_seconds{stage="rego_query_eval"}`
 		}
 		worst := 1.0
 		for _, q := range quantiles {
-			query := fmt.Sprintf("histogram_quantile(%v, sum by (%s) (opa_decision_stage_duration_seconds%s))", q, selection.by, selector)
+			query := fmt.Sprintf("histogram_quantile(%v, sum by (%s) (%s))", q, selection.by, family)
 			vector := f.native.vector(t, query, f.settled)
 			if len(vector) < 4 {
 				t.Errorf("%s: only %d series", query, len(vector))
@@ -167,11 +186,16 @@ func quantileFits(got, q float64, sorted []int64) (ok bool, nearest float64) {
 	return false, nearest
 }
 
-// testClassicHistograms: the classic buckets are exact too.
+// testClassicHistograms: the classic buckets are exact too, and at round numbers.
 func testClassicHistograms(t *testing.T, f *fleet) {
-	vector := f.classic.vector(t, "sum by (stage, path, le) (opa_decision_stage_duration_seconds_bucket)", f.settled)
-	if want := 12 * len(f.logged.durations); len(vector) != want {
+	vector := f.classic.vector(t, "sum by (stage, le) (opa_decision_stage_duration_seconds_bucket)", f.settled)
+	vector = append(vector, f.classic.vector(t, "sum by (stage, path, le) (opa_decision_path_duration_seconds_bucket)", f.settled)...)
+	durations := f.logged.exported()
+	if want := 12 * len(durations); len(vector) != want {
 		t.Errorf("%d buckets, want %d", len(vector), want)
+	}
+	if len(f.classic.vector(t, `opa_decision_stage_duration_seconds_bucket{le="0.001"}`, f.settled)) == 0 {
+		t.Error("there is no bucket of 1 ms")
 	}
 	for _, s := range vector {
 		key := stage{s.Metric.Get("path"), s.Metric.Get("stage")}
@@ -180,8 +204,8 @@ func testClassicHistograms(t *testing.T, f *fleet) {
 			t.Fatal(err)
 		}
 		want := 0
-		for _, ns := range f.logged.durations[key] {
-			if float64(ns)/1e9 <= bound {
+		for _, ns := range durations[key] {
+			if float64(ns) <= math.Round(bound*1e9) {
 				want++
 			}
 		}

@@ -122,7 +122,7 @@ func (s *opa) families(t *testing.T) map[string]*dto.MetricFamily {
 func compareWithScrape(t *testing.T, export pmetric.Metrics, scrape map[string]*dto.MetricFamily) {
 	t.Helper()
 	histograms := map[string]*dto.Histogram{}
-	for _, m := range scrape["opa_decision_stage_duration_seconds"].GetMetric() {
+	for _, m := range scrape["opa_decision_path_duration_seconds"].GetMetric() {
 		histograms[labelsOf(m.GetLabel())] = m.GetHistogram()
 	}
 	counters := map[string]float64{}
@@ -136,7 +136,7 @@ func compareWithScrape(t *testing.T, export pmetric.Metrics, scrape map[string]*
 		for _, scope := range resource.ScopeMetrics().All() {
 			for _, m := range scope.Metrics().All() {
 				switch m.Name() {
-				case "opa_decision_stage_duration_seconds":
+				case "opa_decision_path_duration_seconds":
 					if m.Type() != pmetric.MetricTypeExponentialHistogram {
 						t.Fatalf("%s has arrived as %v", m.Name(), m.Type())
 					}
@@ -158,7 +158,7 @@ func compareWithScrape(t *testing.T, export pmetric.Metrics, scrape map[string]*
 		}
 	}
 	for labels := range histograms {
-		t.Errorf("opa_decision_stage_duration_seconds{%s} has not arrived", labels)
+		t.Errorf("opa_decision_path_duration_seconds{%s} has not arrived", labels)
 	}
 	for labels := range counters {
 		t.Errorf("opa_decisions_total{%s} has not arrived", labels)

@@ -73,13 +73,13 @@ func TestKilledServer(t *testing.T) {
 			// to extrapolate.
 			begin, end := m.span(t, "opa_decisions_total", time.Now())
 			window := fmt.Sprintf("[%dms]", end.Sub(begin).Milliseconds()+1)
-			count := `histogram_count(increase(opa_decision_stage_duration_seconds{stage="rego_query_eval"}%s))`
-			sum := `histogram_sum(increase(opa_decision_stage_duration_seconds{stage="rego_query_eval"}%s))`
-			resets := `resets(opa_decision_stage_duration_seconds{stage="rego_query_eval"}%s)`
+			count := `histogram_count(increase(opa_decision_path_duration_seconds{stage="rego_query_eval"}%s))`
+			sum := `histogram_sum(increase(opa_decision_path_duration_seconds{stage="rego_query_eval"}%s))`
+			resets := `resets(opa_decision_path_duration_seconds{stage="rego_query_eval"}%s)`
 			if test.options.classic {
-				count = `increase(opa_decision_stage_duration_seconds_count{stage="rego_query_eval"}%s)`
-				sum = `increase(opa_decision_stage_duration_seconds_sum{stage="rego_query_eval"}%s)`
-				resets = `resets(opa_decision_stage_duration_seconds_count{stage="rego_query_eval"}%s)`
+				count = `increase(opa_decision_path_duration_seconds_count{stage="rego_query_eval"}%s)`
+				sum = `increase(opa_decision_path_duration_seconds_sum{stage="rego_query_eval"}%s)`
+				resets = `resets(opa_decision_path_duration_seconds_count{stage="rego_query_eval"}%s)`
 			}
 			var exactSum float64
 			logged := readDecisions(t, first, second).durations[stage{"authz/allow", "rego_query_eval"}]

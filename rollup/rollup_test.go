@@ -569,3 +569,23 @@ func TestSnapshotReuse(t *testing.T) {
 		}
 	}
 }
+
+// TestAdmit gives labels before there are decisions, as long as there is room.
+func TestAdmit(t *testing.T) {
+	t.Parallel()
+	r := newRollup(t, rollup.Options{Limits: rollup.Limits{Paths: 2}})
+	for _, test := range []struct {
+		path string
+		want bool
+	}{{"a", true}, {"b\xff", true}, {"c", false}, {"a", true}, {rollup.Other, true}, {"", true}} {
+		if got := r.Admit(test.path); got != test.want {
+			t.Errorf("%q: %t, want %t", test.path, got, test.want)
+		}
+	}
+	if got, want := r.Labels(), []string{"a", "b\uFFFD"}; !slices.Equal(got, want) {
+		t.Errorf("labels %q, want %q", got, want)
+	}
+	if s := snapshotOf(r); len(s.Paths) != 2 || s.Overflow != (rollup.Overflow{}) {
+		t.Errorf("%+v", s)
+	}
+}

@@ -59,6 +59,23 @@ func (r *Rollup) rowOf(path string) (row *row, overflow bool) {
 	return r.admit(path)
 }
 
+// Labels returns the paths that have a label, in the order in which they got it.
+func (r *Rollup) Labels() []string {
+	rows := (*r.rows.Load())[1:]
+	labels := make([]string, len(rows))
+	for i, row := range rows {
+		labels[i] = row.label
+	}
+	return labels
+}
+
+// Admit gives a path a label before it has a decision, and reports whether it has
+// one now.
+func (r *Rollup) Admit(path string) bool {
+	row, overflow := r.rowOf(path)
+	return row != r.other || !overflow
+}
+
 // admit returns the row of a path that was not found, or path Other's if there
 // is no room for it.
 func (r *Rollup) admit(path string) (row *row, overflow bool) {

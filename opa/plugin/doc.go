@@ -80,9 +80,10 @@
 //   - If they exceed max_paths, the order is: rules and packages that are annotated
 //     as entry points; rules that no other rule depends on; packages, and what
 //     packages have in common; rules that others depend on. Of the first of these
-//     groups that does not fit, the deepest paths are merged into their packages,
-//     the package with the most of them first; then those one level up, until
-//     they fit. If packages have nothing in common, the last ones by name have none.
+//     groups that does not fit, as many as must be lose their own label: the deepest
+//     first, of the package with the most of them, the last ones by name. They share
+//     the label of their package; or that of what packages have in common, if
+//     there are too many packages.
 //   - What has no label of its own has that of the nearest package above it that
 //     has one, else it is "other". So is a path that the policy has no rules for.
 //

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -25,10 +26,25 @@ const (
 // and beside rollup.Other: rootPath and rollup.Query.
 const unnamed = 2
 
+// A label is a value of the label path.
+type label struct {
+	name string
+	// counted is set once there are series for it: a rollup has room for all labels
+	// that are given, but perhaps also series of some that are no longer.
+	counted atomic.Bool
+}
+
+// other is rollup.Other, for which there is always room.
+var other = func() *label {
+	l := &label{name: rollup.Other}
+	l.counted.Store(true)
+	return l
+}()
+
 // A pathLabel is the label of a path. shared means that the path would have its
 // own if there were room.
 type pathLabel struct {
-	label  string
+	*label
 	shared bool
 }
 
@@ -43,7 +59,7 @@ type labels struct {
 	// way: one look-up finds what most decisions are about.
 	ready map[string]pathLabel
 
-	given  map[string]bool // all labels but rollup.Other
+	given  map[string]*label // all labels but other
 	counts policyPaths
 }
 
@@ -69,17 +85,18 @@ func (c *policyPaths) String() string {
 
 func newLabels(config *Config, c *ast.Compiler) *labels {
 	p := config.Paths
-	l := &labels{paths: p, compiler: c, ready: map[string]pathLabel{}}
+	l := &labels{paths: p, compiler: c, ready: map[string]pathLabel{}, given: map[string]*label{}}
 	if !p.Enabled {
-		l.given = map[string]bool{allPaths: true}
+		l.give(allPaths)
 		return l
 	}
-	l.given = map[string]bool{rollup.Query: true, rootPath: true}
+	l.give(rollup.Query)
+	l.give(rootPath)
 	if len(p.Allow)+len(p.Prefixes) > 0 {
 		l.named = namedPaths(p)
 	}
-	for _, label := range p.labels() {
-		l.given[label] = true
+	for _, name := range p.labels() {
+		l.give(name)
 	}
 	if p.FromPolicy {
 		l.policy = policyDocuments(c)
@@ -91,48 +108,47 @@ func newLabels(config *Config, c *ast.Compiler) *labels {
 	return l
 }
 
+// give returns the label of a name, made if need be.
+func (l *labels) give(name string) *label {
+	if name == rollup.Other {
+		return other
+	}
+	given := l.given[name]
+	if given == nil {
+		given = &label{name: name}
+		l.given[name] = given
+	}
+	return given
+}
+
 // prepare takes in a document of the policy.
 func (l *labels) prepare(d *document) {
-	if !strings.Contains(d.path, "%") { // no escapes: the label is the path
-		l.ready[d.path] = d.pathLabel(l)
-	}
+	d.result = pathLabel{other, true}
 	if d.label != "" {
-		l.given[d.label] = true
+		d.result = pathLabel{l.give(d.label), d.label != d.path && l.named.find(d.path) == ""}
+	}
+	if !strings.Contains(d.path, "%") { // no escapes: the label is the path
+		l.ready[d.path] = d.result
 	}
 	switch {
 	case len(d.rules) == 0:
 		return
-	case d.own():
+	case !d.result.shared:
 		l.counts.own++
 		return
 	case d.label == "":
 		l.counts.other++
-	case d.pathLabel(l).shared:
+	default:
 		l.counts.merged++
-	default: // by a prefix of the configuration
-		l.counts.own++
-		return
 	}
 	l.counts.examples = append(l.counts.examples, d.path)
-}
-
-// pathLabel returns the label of a document.
-func (d *document) pathLabel(l *labels) pathLabel {
-	switch {
-	case d.label == "":
-		return pathLabel{rollup.Other, true}
-	case d.own() || l.named.find(d.path) != "":
-		return pathLabel{d.label, false}
-	default:
-		return pathLabel{d.label, true}
-	}
 }
 
 // of returns the label of a decision, and whether its path is known. It
 // allocates only for paths with percent signs or unusual numbers.
 func (l *labels) of(path, query string) (label pathLabel, known bool) {
 	if !l.paths.Enabled {
-		return pathLabel{allPaths, false}, true
+		return pathLabel{l.given[allPaths], false}, true
 	}
 	if path != "" && path[0] == '/' {
 		path = path[1:]
@@ -142,19 +158,19 @@ func (l *labels) of(path, query string) (label pathLabel, known bool) {
 	}
 	if first, _ := cutSegment(path); first == "" {
 		if query != "" {
-			return pathLabel{rollup.Query, false}, true
+			return pathLabel{l.given[rollup.Query], false}, true
 		}
-		return pathLabel{rootPath, false}, true
+		return pathLabel{l.given[rootPath], false}, true
 	}
-	if label := l.named.find(path); label != "" {
-		return pathLabel{label, false}, true
+	if name := l.named.find(path); name != "" {
+		return pathLabel{l.give(name), false}, true
 	}
 	if l.policy != nil {
 		if d := l.policy.find(path); d != nil {
-			return d.pathLabel(l), true
+			return d.result, true
 		}
 	}
-	return pathLabel{rollup.Other, false}, false
+	return pathLabel{other, false}, false
 }
 
 // cutSegment returns a path's first segment as OPA's server reads it, "" at

@@ -118,11 +118,11 @@ func TestLabels(t *testing.T) {
 	} {
 		got, known := newLabels(&Config{Paths: test.paths, MaxPaths: 1000}, c).of(test.path, test.query)
 		if test.want == none {
-			if known || got.label != rollup.Other {
-				t.Errorf("path %q, query %q: %q, want none", test.path, test.query, got.label)
+			if known || got.name != rollup.Other {
+				t.Errorf("path %q, query %q: %q, want none", test.path, test.query, got.name)
 			}
-		} else if !known || got != (pathLabel{test.want, false}) {
-			t.Errorf("path %q, query %q: %+v, want %q", test.path, test.query, got, test.want)
+		} else if !known || got.name != test.want || got.shared {
+			t.Errorf("path %q, query %q: %q, shared: %t, want %q", test.path, test.query, got.name, got.shared, test.want)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestLabelsWithoutPolicy(t *testing.T) {
 	t.Parallel()
 	for _, c := range []*ast.Compiler{nil, ast.NewCompiler(), compile(t, "package empty")} {
 		if label, known := newLabels(defaultConfig(), c).of("a", ""); known {
-			t.Errorf("label %+v", label)
+			t.Errorf("label %q", label.name)
 		}
 	}
 }

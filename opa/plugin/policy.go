@@ -24,11 +24,9 @@ type document struct {
 	rules    []*ast.Rule // at this very path
 	children map[string]*document
 
-	label string // what it gets
+	label  string    // the name of its label, "" for none
+	result pathLabel // the same, finished
 }
-
-// own reports whether a document has a label of its own.
-func (d *document) own() bool { return d.label == d.path }
 
 // policyDocuments returns the documents that a policy's rules make, and nil if
 // there are none.
@@ -188,11 +186,11 @@ func labelDocuments(root *document, c *ast.Compiler, room int, named func(path s
 
 // mergeDeepest returns the documents that get labels so that all of these have
 // one, their own or that of one above them: the documents themselves, if there
-// is room. Otherwise the deepest are merged into what they are in, package by
-// package, those with the most of them first, and by name if they have equally
-// many; then those one level up, until they fit. If that does not suffice, as
-// with too many packages that have nothing in common, the last ones by name get
-// none. given have labels already.
+// is room. Otherwise the deepest are merged into what they are in, as many as must
+// be: the package with the most of them comes first, by name if there are equally
+// many, and the last ones by name are merged. Then it is the turn of those one
+// level up. If that does not suffice, as with too many packages that have nothing
+// in common, the last ones by name get none. given have labels already.
 func mergeDeepest(documents []*document, room int, given map[*document]bool) []*document {
 	set, deepest := map[*document]bool{}, 0
 	for _, d := range documents {
@@ -223,17 +221,22 @@ func mergeDeepest(documents []*document, room int, given map[*document]bool) []*
 			if len(set) <= room || saved(into) == 0 {
 				break
 			}
-			for _, d := range inside[into] {
-				delete(set, d)
-			}
 			if !given[into] {
 				set[into] = true
 			}
+			members := inside[into]
+			slices.SortFunc(members, byPath)
+			for len(members) > 0 && len(set) > room {
+				delete(set, members[len(members)-1])
+				members = members[:len(members)-1]
+			}
 		}
 	}
-	fitting := slices.SortedFunc(maps.Keys(set), func(a, b *document) int { return cmp.Compare(a.path, b.path) })
+	fitting := slices.SortedFunc(maps.Keys(set), byPath)
 	return fitting[:min(len(fitting), max(room, 0))]
 }
+
+func byPath(a, b *document) int { return cmp.Compare(a.path, b.path) }
 
 // above returns the document at this depth on the way to d.
 func (d *document) above(depth int) *document {

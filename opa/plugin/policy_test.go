@@ -21,8 +21,8 @@ import (
 func checkLabels(t *testing.T, l *labels, want map[string]string) {
 	t.Helper()
 	for path, label := range want {
-		if got, _ := l.of(path, ""); got.label != label {
-			t.Errorf("%s: %q, want %q", path, got.label, label)
+		if got, _ := l.of(path, ""); got.name != label {
+			t.Errorf("%s: %q, want %q", path, got.name, label)
 		}
 	}
 }
@@ -48,11 +48,11 @@ func TestFiftyPaths(t *testing.T) {
 		t.Errorf("%+v", l.counts)
 	}
 	// Nothing is left for the packages themselves.
-	if got, known := l.of("p7", ""); got != (pathLabel{rollup.Other, true}) || !known {
-		t.Errorf("%+v, %t", got, known)
+	if got, known := l.of("p7", ""); got.name != rollup.Other || !got.shared || !known {
+		t.Errorf("%q, %t, %t", got.name, got.shared, known)
 	}
-	if got, known := l.of("p7/nothing", ""); got != (pathLabel{rollup.Other, false}) || known {
-		t.Errorf("%+v, %t", got, known)
+	if got, known := l.of("p7/nothing", ""); got.name != rollup.Other || got.shared || known {
+		t.Errorf("%q, %t, %t", got.name, got.shared, known)
 	}
 }
 
@@ -76,7 +76,7 @@ todo_test_main if main`)
 	}{
 		{3, map[string]string{"a/allow": "a/allow", "a/decide": "a/decide", "z/main": "z/main", "a": rollup.Other, "a/deny": rollup.Other}},
 		{5, map[string]string{"a": "a", "z": "z", "a/b_helper": "a", "a/c_helper": "a", "a/deny": "a", "a/allow": "a/allow"}},
-		{7, map[string]string{"a/b_helper": "a", "a/c_helper": "a", "a/deny": "a"}},
+		{7, map[string]string{"a/b_helper": "a/b_helper", "a/c_helper": "a/c_helper", "a/deny": "a"}},
 		{8, map[string]string{"a/b_helper": "a/b_helper", "a/c_helper": "a/c_helper", "a/deny": "a/deny"}},
 		{2, map[string]string{"a/allow": "a", "a/decide": "a", "z/main": "z/main"}},
 		{1, map[string]string{"a/allow": "a", "a/decide": "a", "z/main": rollup.Other}},
@@ -119,12 +119,12 @@ func TestEntryPoints(t *testing.T) {
 			for team := range 10 {
 				path := fmt.Sprintf("team%d/app3/rule4", team)
 				got, _ := l.of(path, "")
-				if own := got.label == path; own != (team%2 == 0) {
-					t.Errorf("%s: %+v", path, got)
+				if own := got.name == path; own != (team%2 == 0) {
+					t.Errorf("%s: %q", path, got.name)
 				}
 				got, _ = l.of(fmt.Sprintf("team%d/app0/rule9", team), "")
-				if !strings.HasPrefix(got.label, fmt.Sprintf("team%d", team)) || !got.shared {
-					t.Errorf("team%d: %+v", team, got)
+				if !strings.HasPrefix(got.name, fmt.Sprintf("team%d", team)) || !got.shared {
+					t.Errorf("team%d: %q", team, got.name)
 				}
 			}
 			if n := len(l.given); n > 50+unnamed {
@@ -206,25 +206,25 @@ func TestLabelsFollowFromPolicy(t *testing.T) {
 		for _, path := range append(paths, "nothing", "a/nothing/b", "a", "b/c") {
 			one, known := first.of(path, "")
 			other, _ := second.of(path, "")
-			if one != other {
-				t.Fatalf("seed %d: %s is %+v and %+v", seed, path, one, other)
+			if one.name != other.name || one.shared != other.shared {
+				t.Fatalf("seed %d: %s is %q and %q", seed, path, one.name, other.name)
 			}
-			if one.label != rollup.Other && !first.given[one.label] {
-				t.Errorf("seed %d: %s: label %q is not among those given", seed, path, one.label)
+			if one.name != rollup.Other && first.given[one.name] == nil {
+				t.Errorf("seed %d: %s: label %q is not among those given", seed, path, one.name)
 			}
-			if !known && one.label != rollup.Other {
-				t.Errorf("seed %d: unknown path %s has label %q", seed, path, one.label)
+			if !known && one.name != rollup.Other {
+				t.Errorf("seed %d: unknown path %s has label %q", seed, path, one.name)
 			}
-			inside := one.label == path || strings.HasPrefix(path, one.label+"/") || one.label == "a/*" || one.label == rollup.Other
+			inside := one.name == path || strings.HasPrefix(path, one.name+"/") || one.name == "a/*" || one.name == rollup.Other
 			if !inside {
-				t.Errorf("seed %d: %s has label %q", seed, path, one.label)
+				t.Errorf("seed %d: %s has label %q", seed, path, one.name)
 			}
 		}
 		// With room for all, all have their own.
 		all := newLabels(withMaxPaths(10_000), compile(t, modules...))
 		for _, path := range paths {
-			if got, _ := all.of(path, ""); got != (pathLabel{path, false}) {
-				t.Errorf("seed %d: %s: %+v", seed, path, got)
+			if got, _ := all.of(path, ""); got.name != path || got.shared {
+				t.Errorf("seed %d: %s: %q", seed, path, got.name)
 			}
 		}
 	}
@@ -291,14 +291,29 @@ func TestMergeDeepest(t *testing.T) {
 	c := compile(t, modules...)
 	for room, want := range map[int]map[string]string{
 		9: {"a/b/c/r1": "a/b/c/r1", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"},
-		8: {"a/b/c/r1": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"},
-		6: {"a/b/c/r1": "a/b/c", "a/b/d/r2": "a/b/d", "x/r4": "x/r4"},
+		8: {"a/b/c/r1": "a/b/c/r1", "a/b/c/r2": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"},
+		7: {"a/b/c/r1": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r1": "a/b/d/r1", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"},
+		6: {"a/b/c/r1": "a/b/c", "a/b/d/r1": "a/b/d", "a/b/d/r2": "a/b/d", "x/r4": "x/r4"},
 		5: {"a/b/c/r1": "a/b", "a/b/d/r2": "a/b", "x/r4": "x/r4"},
-		4: {"a/b/c/r1": "a/b", "a/b/d/r2": "a/b", "x/r4": "x"},
+		4: {"a/b/c/r1": "a/b", "a/b/d/r2": "a/b", "x/r2": "x/r2", "x/r3": "x", "x/r4": "x"},
 		2: {"a/b/c/r1": "a/b", "x/r1": "x"},
 		1: {"a/b/c/r1": "a/b", "x/r1": rollup.Other},
 	} {
 		t.Log(room)
 		checkLabels(t, newLabels(withMaxPaths(room), c), want)
+	}
+}
+
+// Sixty packages below one: all but eleven keep their labels.
+func TestMergeAsFewAsMustBe(t *testing.T) {
+	t.Parallel()
+	var modules []string
+	for i := range 60 {
+		modules = append(modules, fmt.Sprintf("package apps.p%02d\nallow := true", i))
+	}
+	l := newLabels(defaultConfig(), compile(t, modules...))
+	checkLabels(t, l, map[string]string{"apps/p00/allow": "apps/p00/allow", "apps/p48/allow": "apps/p48/allow", "apps/p49/allow": "apps", "apps/p59/allow": "apps"})
+	if l.counts.own != 49 || l.counts.merged != 11 {
+		t.Errorf("%+v", l.counts)
 	}
 }

@@ -39,7 +39,7 @@ func TestRetention(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := withMaxPaths(4) // one for the package
+	config := withMaxPaths(3)
 	var current *ast.Compiler
 	rules := func() *ast.Compiler { return current }
 	activate := func(names ...string) {
@@ -80,32 +80,41 @@ func TestRetention(t *testing.T) {
 	if n := s.labels.counts; n.own != 2 {
 		t.Errorf("%+v", n)
 	}
-	// A new path takes the room of the one that has gone, be it asked for or not.
-	activate("b", "d")
-	check("other p/b p/c") // p/a has been gone for longer than p/c
-	ask("d", "c")
-	check("other p/b p/c p/d")
-	activate("d", "e", "f")
-	check("other p/d")
-	ask("e", "f")
-	check("other p/d p/e p/f")
+	// There is room for five, with those of ad-hoc queries and of all documents. A
+	// new path takes the room of the one that has been gone for longest, once it
+	// is asked for.
+	activate("b", "d", "e")
+	check("other p/a p/b p/c")
+	ask("d", "e")
+	check("other p/a p/b p/c p/d p/e")
+	s.record(&decision{query: "x = 1"}, nil, nil)
+	check("(query) other p/b p/c p/d p/e")
+	s.record(&decision{path: "/"}, nil, nil)
+	check("(data) (query) other p/b p/d p/e")
+	ask("c", "b", "d", "e")
+	check("(data) (query) other p/b p/d p/e")
 	// A path that comes back begins anew.
-	activate("b")
-	ask("b")
+	activate("a", "b", "d")
+	ask("a", "d")
+	check("(data) (query) other p/a p/b p/d")
 	var snapshot rollup.Snapshot
 	s.rollup.Snapshot(&snapshot)
 	byPath := map[string]uint64{}
 	for _, p := range snapshot.Paths {
 		byPath[p.Label] = p.Outcomes[rollup.Allowed]
 	}
-	if byPath["p/b"] != 1 {
+	if byPath["p/a"] != 1 || byPath["p/b"] != 3 || byPath[rollup.Other] != 3 {
 		t.Errorf("%v", byPath)
 	}
 	// Over all paths nothing is missing.
-	if n := snapshot.Stages[0].Histogram.Count(); n != 11 {
-		t.Errorf("%d durations, want 11", n)
+	if n := snapshot.Stages[0].Histogram.Count(); n != 14 {
+		t.Errorf("%d durations, want 14", n)
 	}
-	if s.lastActive["p/a"] != 0 || len(s.lastActive) > config.MaxPaths+unnamed {
+	// However many policies come and go, nothing is remembered of most of them.
+	for i := range 100 {
+		activate(fmt.Sprint("x", i), fmt.Sprint("y", i))
+	}
+	if len(s.lastActive) > 3*config.MaxPaths {
 		t.Errorf("remembered: %v", s.lastActive)
 	}
 }

@@ -132,19 +132,10 @@ func (s *state) configure(c *Config, l *labels) error {
 	// Decisions wait here, for some milliseconds at most.
 	s.recording.Lock()
 	defer s.recording.Unlock()
-	r, counted, gone := s.rollup, rollup.Snapshot{}, map[string]bool{}
-	if r != nil {
-		r.Snapshot(&counted)
-		gone = s.withoutRoom(&counted, l, options.Limits.Paths)
-	}
-	if r == nil || len(gone) > 0 || !sameOptions(s.options, options) {
-		if r, err = rollup.New(options); err != nil {
+	r := s.rollup
+	if r == nil || !sameOptions(s.options, options) {
+		if r, err = s.rebuilt(options, l, 0); err != nil {
 			return err
-		}
-		counted.Paths = slices.DeleteFunc(counted.Paths, func(p rollup.Path) bool { return gone[p.Label] })
-		counted.Rebound(options.Bounds)
-		if err := r.Merge(&counted); err != nil {
-			return fmt.Errorf("taking over what was counted: %w", err)
 		}
 	}
 	if err := s.export(r, c); err != nil {
@@ -152,33 +143,78 @@ func (s *state) configure(c *Config, l *labels) error {
 	}
 	s.config, s.labels, s.rollup, s.options = c, l, r, options
 	s.activations++
+	active := map[string]int{}
+	for _, label := range r.Labels() {
+		active[label] = s.lastActive[label]
+	}
 	for label := range l.given {
-		s.lastActive[label] = s.activations
+		active[label] = s.activations
 	}
-	for label := range gone {
-		delete(s.lastActive, label)
-	}
+	s.lastActive = active
 	return nil
 }
 
-// withoutRoom returns the paths of a snapshot whose series have to go so that each
-// label that can be given now has room: of those that are not given any more,
-// the ones that have not been for longest, by name if for equally long.
-func (s *state) withoutRoom(counted *rollup.Snapshot, l *labels, room int) map[string]bool {
+// rebuilt returns a rollup with these options that holds what was counted, but
+// for the series of labels that are not given any more for which there is no room,
+// beside more series that are to come. It is called with both mutexes held.
+func (s *state) rebuilt(o rollup.Options, l *labels, more int) (*rollup.Rollup, error) {
+	r, err := rollup.New(o)
+	if err != nil || s.rollup == nil {
+		return r, err
+	}
+	gone := s.withoutRoom(s.rollup.Labels(), l, o.Limits.Paths-more)
+	var counted rollup.Snapshot
+	s.rollup.Snapshot(&counted)
+	counted.Paths = slices.DeleteFunc(counted.Paths, func(p rollup.Path) bool { return gone[p.Label] })
+	counted.Rebound(o.Bounds)
+	if err := r.Merge(&counted); err != nil {
+		return nil, fmt.Errorf("taking over what was counted: %w", err)
+	}
+	return r, nil
+}
+
+// withoutRoom returns the labels whose series have to go so that there are no
+// more than room: of those that are not given any more, the ones that have not
+// been for longest, by name if for equally long.
+func (s *state) withoutRoom(counted []string, l *labels, room int) map[string]bool {
 	var idle []string
-	for i := range counted.Paths {
-		if label := counted.Paths[i].Label; label != rollup.Other && !l.given[label] {
+	for _, label := range counted {
+		if l.given[label] == nil {
 			idle = append(idle, label)
+		} else {
+			room--
 		}
 	}
 	slices.SortFunc(idle, func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.lastActive[a], s.lastActive[b]), cmp.Compare(a, b))
 	})
 	gone := map[string]bool{}
-	for _, label := range idle[:min(max(len(l.given)+len(idle)-room, 0), len(idle))] {
+	for _, label := range idle[:min(max(len(idle)-room, 0), len(idle))] {
 		gone[label] = true
 	}
 	return gone
+}
+
+// makeRoom lets series go for a label that has none yet, if it must.
+func (s *state) makeRoom(l *label) {
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	s.recording.Lock()
+	defer s.recording.Unlock()
+	if s.labels.given[l.name] != l || l.counted.Load() {
+		return // of former labels, or another decision was faster
+	}
+	if !s.rollup.Admit(l.name) {
+		r, err := s.rebuilt(s.options, s.labels, 1)
+		if err == nil {
+			err = s.export(r, s.config)
+		}
+		if err == nil {
+			s.rollup = r
+			r.Admit(l.name)
+		}
+	}
+	l.counted.Store(true) // once is enough, whatever came of it
 }
 
 func sameOptions(a, b rollup.Options) bool {
@@ -239,18 +275,35 @@ type decision struct {
 // record counts a decision, whose metrics are numbers or a map. It reports whether
 // its path is known.
 func (s *state) record(d *decision, numbers []rollup.Number, metrics map[string]any) (known bool) {
+	fresh, known := s.tryRecord(d, numbers, metrics)
+	for fresh != nil {
+		s.makeRoom(fresh)
+		fresh, known = s.tryRecord(d, numbers, metrics)
+	}
+	return known
+}
+
+// tryRecord counts the decision, unless it returns its label, for which there is
+// no room yet.
+func (s *state) tryRecord(d *decision, numbers []rollup.Number, metrics map[string]any) (fresh *label, known bool) {
 	s.recording.RLock()
 	defer s.recording.RUnlock()
 	if s.labels == nil {
-		return true
+		return nil, true
 	}
-	label, known := s.labels.of(d.path, d.query)
-	folded := rollup.Decision{Path: label.label, Outcome: d.outcome, Code: d.code, Overflow: label.shared}
+	l, known := s.labels.of(d.path, d.query)
+	if !l.counted.Load() {
+		if !s.rollup.Admit(l.name) {
+			return l.label, known
+		}
+		l.counted.Store(true)
+	}
+	folded := rollup.Decision{Path: l.name, Outcome: d.outcome, Code: d.code, Overflow: l.shared}
 	if metrics != nil {
 		s.rollup.Add(folded, metrics)
 	} else {
 		s.rollup.AddNumbers(folded, numbers)
 	}
 	s.received[d.source].Add(1)
-	return known
+	return nil, known
 }
