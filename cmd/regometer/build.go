@@ -75,6 +75,6 @@ func addOPAFlag(cmd *cobra.Command, opa *string) {
 
 // addPartFlags adds the flags that say what of ours is left out.
 func addPartFlags(cmd *cobra.Command, o *opabuild.Options, verb string) {
-	cmd.Flags().BoolVar(&o.NoPlugin, "no-plugin", false, "leave the decision-log plugin out")
+	cmd.Flags().BoolVar(&o.NoPlugin, "no-plugin", false, "leave the plugin out")
 	cmd.Flags().BoolVar(&o.Unmodified, "unmodified", false, verb+" OPA as it is, for comparisons")
 }

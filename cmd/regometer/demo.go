@@ -25,7 +25,7 @@ func newDemoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show drop-in and plugin at work in an OPA server, beside an unmodified one",
-		Long: `Builds OPA with the drop-in metrics package and the decision-log plugin, starts
+		Long: `Builds OPA with the drop-in metrics package and the plugin, starts
 that server on 127.0.0.1 with an example policy, and sends it varied queries for a
 few seconds. Then prints
   - the decisions by outcome,

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command regometer builds, runs and verifies Open Policy Agent (OPA) with
-// the drop-in metrics package and the decision-log plugin of Regometer.
+// the drop-in metrics package and the plugin of Regometer.
 package main
 
 import (
@@ -76,7 +76,7 @@ func newRootCommand() *cobra.Command {
 		Short: "Open Policy Agent with a faster metrics package",
 		Long: `Builds, runs and verifies Open Policy Agent (OPA) with its package v1/metrics
 replaced by Regometer's: the same interface, names and JSON, in a fraction of the
-time and memory. It adds a decision-log plugin, by which Prometheus sees how long
+time and memory. It adds a plugin, by which Prometheus sees how long
 each stage of the decisions takes.
 
 It needs Go on PATH, and for the first build of an OPA release a Go module proxy.

@@ -14,7 +14,7 @@ func newOPACommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "opa [--opa VERSION|DIR] [--] ARGS...",
 		Short: "Run opa with the drop-in and the plugin, built if need be",
-		Long: `Runs opa with the drop-in and the decision-log plugin, with the arguments after
+		Long: `Runs opa with the drop-in and the plugin, with the arguments after
 "--". The process becomes OPA: its exit status, signals and streams are OPA's own.
 If that opa is not built yet, it is built first, with progress on standard error.`,
 		Example: `  regometer opa -- run --server --addr 127.0.0.1:8181 policy.rego

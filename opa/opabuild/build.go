@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package opabuild builds Open Policy Agent (OPA) with its package v1/metrics
-// replaced by Regometer's, with Regometer's decision-log plugin and with a hook
+// replaced by Regometer's, with Regometer's plugin and with a hook
 // in OPA's runtime by which that gets each decision, and puts that drop-in into
 // an OPA checkout.
 //
@@ -39,7 +39,7 @@ type Options struct {
 	// Unmodified builds OPA as it is, for comparisons: without the drop-in and
 	// without the plugin.
 	Unmodified bool
-	// NoPlugin leaves the decision-log plugin and the decision hook out.
+	// NoPlugin leaves the plugin and the decision hook out.
 	NoPlugin bool
 	// Output is where to put the binary. "" leaves it in the cache only.
 	Output string
@@ -292,7 +292,7 @@ func (b *builder) inject(ctx context.Context, dir string) error {
 	r := record{Regometer: regometerVersion(), OPA: version, DropIn: b.dropIn.hash()}
 	if b.plugin != nil {
 		if err := b.plugin.require(ctx, dir); err != nil {
-			return fmt.Errorf("adding the decision-log plugin: %w", err)
+			return fmt.Errorf("adding the plugin: %w", err)
 		}
 		r.Plugin = true
 		var refused *hookError

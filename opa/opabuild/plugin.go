@@ -22,7 +22,7 @@ import (
 	"github.com/regometer/regometer/opa/opabuild/internal/gotool"
 )
 
-// Our modules that the decision-log plugin is made of, and where each is in a
+// Our modules that the plugin is made of, and where each is in a
 // checkout.
 const ourModule = "github.com/regometer/regometer"
 
@@ -31,7 +31,7 @@ var pluginModules = []string{"", "prom", "opa"}
 // pluginFolders hold the plugin's code, in a checkout.
 var pluginFolders = []string{"metrics", "exphist", "rollup", "prom", "opa/plugin"}
 
-// A plugin is the source of the decision-log plugin.
+// A plugin is the source of the plugin.
 type plugin struct {
 	version string // of our modules, to download, or ""
 	dir     string // a checkout, or ""
@@ -59,7 +59,7 @@ func findPlugin() (*plugin, error) {
 			return checkoutPlugin(dir)
 		}
 		if dir == filepath.Dir(dir) {
-			return nil, errors.New("the source of the decision-log plugin is not here: this regometer was built in a checkout that is gone or unknown. " +
+			return nil, errors.New("the source of the plugin is not here: this regometer was built in a checkout that is gone or unknown. " +
 				"Run it in a checkout of Regometer, install a released version, or leave the plugin out: --no-plugin")
 		}
 	}

@@ -196,7 +196,7 @@ func TestBuildPluginVersion(t *testing.T) {
 		t.Errorf("prints %q, want %q", got, want)
 	}
 	_, err = buildWith(t.Context(), Options{OPA: tree}, tinyDropIn("A"), &plugin{version: "v1.2.4", content: "version v1.2.4"})
-	checkError(t, "no such version", err, "adding the decision-log plugin: cannot get the plugin of Regometer v1.2.4")
+	checkError(t, "no such version", err, "adding the plugin: cannot get the plugin of Regometer v1.2.4")
 }
 
 // writeModule puts one of our modules into a module proxy.

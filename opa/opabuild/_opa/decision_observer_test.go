@@ -293,13 +293,13 @@ func TestDecisionObservedLater(t *testing.T) {
 	m := newDecisionTestManager(t)
 	var p observingPlugin
 	m.Register("p", &p)
+	registerDecisionLogs(t, m, "logger")
 	rt := newWatchingRuntime(m)
-	decide(t, rt)
+	rt.observers.of(m)
 	logger := &observingLogger{}
 	var known []bool
 	logger.logger.onLog = func(ctx context.Context) { known = append(known, DecisionObserved(ctx, logger)) }
 	m.Register("logger", logger)
-	registerDecisionLogs(t, m, "logger")
 	logDecision(t, rt, context.Background())
 	m.UpdatePluginStatus("logger", &plugins.Status{State: plugins.StateOK})
 	logDecision(t, rt, context.Background())

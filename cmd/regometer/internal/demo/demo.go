@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package demo runs an OPA server that has the drop-in metrics package and the
-// decision-log plugin, sends it queries, and reports what its decision log,
+// plugin, sends it queries, and reports what its decision log,
 // /metrics and its own runtime metrics say, beside an unmodified OPA.
 package demo
 
@@ -184,7 +184,7 @@ func (r *run) measure(ctx context.Context) error {
 
 // pluginSettings turn the plugin on, as a configuration file would. OPA goes on
 // logging to its console: there the exact figures come from.
-var pluginSettings = []string{"decision_logs.plugin=regometer", "plugins.regometer.namespace=opa"}
+var pluginSettings = []string{"plugins.regometer.namespace=opa"}
 
 // load sends queries to one server.
 func (r *run) load(ctx context.Context, dropIn *server) error {
