@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/common/promslog"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"github.com/prometheus/prometheus/rules"
@@ -121,7 +122,7 @@ func (r ruleTest) run(t *testing.T) {
 		for _, alert := range group.Alerts {
 			end = max(end, time.Duration(alert.EvalTime))
 		}
-		r.evaluate(t, input.String(), end, func(now time.Duration, all []rules.Rule) {
+		r.evaluate(t, input.String(), end, func(now time.Duration, all []rules.Rule, _ query) {
 			for _, alert := range group.Alerts {
 				if time.Duration(alert.EvalTime).Truncate(time.Duration(r.EvaluationInterval)) != now {
 					continue
@@ -146,8 +147,11 @@ func (r ruleTest) run(t *testing.T) {
 	}
 }
 
+// A query asks at one moment.
+type query func(expr string) promql.Vector
+
 // evaluate evaluates the rules as time goes by, and tells of each moment.
-func (r ruleTest) evaluate(t *testing.T, input string, end time.Duration, at func(now time.Duration, all []rules.Rule)) {
+func (r ruleTest) evaluate(t *testing.T, input string, end time.Duration, at func(now time.Duration, all []rules.Rule, ask query)) {
 	t.Helper()
 	suite, err := promqltest.NewLazyLoader(input, promqltest.LazyLoaderOpts{EnableAtModifier: true, EnableNegativeOffset: true})
 	if err != nil {
@@ -191,7 +195,13 @@ func (r ruleTest) evaluate(t *testing.T, input string, end time.Duration, at fun
 				t.Fatalf("rule %s after %v: %v", rule.Name(), now, err)
 			}
 		}
-		at(now, all)
+		at(now, all, func(expr string) promql.Vector {
+			v, err := rules.EngineQueryFunc(suite.QueryEngine(), suite.Storage())(suite.Context(), expr, moment)
+			if err != nil {
+				t.Fatalf("%s: %v", expr, err)
+			}
+			return v
+		})
 	}
 }
 
