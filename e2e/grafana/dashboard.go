@@ -63,6 +63,7 @@ type (
 		Expr         string `json:"expr"`
 		LegendFormat string `json:"legendFormat,omitempty"`
 		Format       string `json:"format,omitempty"`
+		Interval     string `json:"interval,omitempty"`
 		Instant      bool   `json:"instant,omitempty"`
 		Range        bool   `json:"range,omitempty"`
 	}
@@ -99,10 +100,15 @@ func newDashboard(f form) dashboard {
 				"current": object{"text": "${DS_PROMETHEUS}", "value": "${DS_PROMETHEUS}"},
 				"refresh": 1, "hide": 0, "includeAll": false, "multi": false, "options": []string{}, "regex": "",
 			},
-			variable("job", "label_values(opa_decisions_total, job)"),
-			variable("instance", `label_values(opa_decisions_total{job=~"$job"}, instance)`),
-			variable("path", `label_values(opa_decisions_total{`+servers+`}, path)`),
-			variable("stage", `label_values(opa_decision_stage_self_seconds_total{`+paths+`}, stage)`),
+			{
+				"name": "namespace", "label": "namespace", "type": "textbox", "query": "opa", "hide": 0,
+				"description": "What the plugin's metrics begin with: its key namespace.",
+				"current":     object{"text": "opa", "value": "opa"}, "options": []object{{"selected": true, "text": "opa", "value": "opa"}},
+			},
+			variable("job", "label_values("+decisions+", job)"),
+			variable("instance", "label_values("+decisions+`{job=~"$job"}, instance)`),
+			variable("path", "label_values("+decisions+"{"+servers+"}, path)"),
+			variable("stage", "label_values("+stageSelf+"{"+servers+"}, stage)"),
 		}},
 		Annotations: variables{[]object{{
 			"name": "Bundle activated", "enable": true, "hide": false, "iconColor": "purple", "datasource": datasource,
@@ -120,7 +126,7 @@ func newDashboard(f form) dashboard {
 func variable(name, query string) object {
 	return object{
 		"name": name, "label": name, "type": "query", "datasource": datasource,
-		"query": object{"query": query, "refId": name}, "definition": query,
+		"query": object{"query": query, "refId": name},
 		"includeAll": true, "allValue": ".*", "multi": true, "sort": 1, "refresh": 2, "hide": 0,
 		"current": object{"text": []string{"All"}, "value": []string{"$__all"}},
 		"options": []string{}, "regex": "",

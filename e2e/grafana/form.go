@@ -24,51 +24,67 @@ type form struct {
 	classic           bool
 }
 
-// The selectors of the dashboards' variables, alone and for metrics with the
-// labels path and stage.
+// The names of the plugin's metrics begin with the variable namespace.
 const (
-	servers = `job=~"$job",instance=~"$instance"`
-	paths   = servers + `,path=~"$path"`
-	stages  = paths + `,stage=~"$stage"`
+	prefix    = "${namespace}_"
+	decisions = prefix + "decisions_total"
+	stageSelf = prefix + "decision_stage_self_seconds_total"
+	pathSelf  = prefix + "decision_path_self_seconds_total"
 )
 
-const durations = "opa_decision_stage_duration_seconds"
+// Durations are a family of histograms.
+type durations string
+
+const (
+	ofStages durations = prefix + "decision_stage_duration_seconds" // of all paths
+	ofPaths  durations = prefix + "decision_path_duration_seconds"  // of the stages that are kept by path
+)
+
+// The selectors of the dashboards' variables: for metrics without the labels
+// path and stage, with one of them, and with both.
+const (
+	servers   = `job=~"$job",instance=~"$instance"`
+	paths     = servers + `,path=~"$path"`
+	stages    = servers + `,stage=~"$stage"`
+	pathStage = paths + `,stage=~"$stage"`
+)
 
 // quantile returns the quantile of durations, by these labels. by ends in a
 // comma if it is not empty.
-func (f form) quantile(q, by, selector string) string {
+func (f form) quantile(d durations, q, by, selector string) string {
 	if f.classic {
-		return fmt.Sprintf("histogram_quantile(%s, sum by (%sle) (rate(%s_bucket{%s}[$__rate_interval])))", q, by, durations, selector)
+		return fmt.Sprintf("histogram_quantile(%s, sum by (%sle) (rate(%s_bucket{%s}[$__rate_interval])))", q, by, d, selector)
 	}
-	return fmt.Sprintf("histogram_quantile(%s, %s)", q, f.sum(by, selector))
+	return fmt.Sprintf("histogram_quantile(%s, %s)", q, rate(string(d), by, selector))
 }
 
 // perSecond returns how many durations there are in a second.
-func (f form) perSecond(by, selector string) string {
+func (f form) perSecond(d durations, by, selector string) string {
 	if f.classic {
-		return fmt.Sprintf("sum%s (rate(%s_count{%s}[$__rate_interval]))", grouping(by), durations, selector)
+		return rate(string(d)+"_count", by, selector)
 	}
-	return fmt.Sprintf("histogram_count(%s)", f.sum(by, selector))
+	return fmt.Sprintf("histogram_count(%s)", rate(string(d), by, selector))
 }
 
 // mean returns the mean duration.
-func (f form) mean(by, selector string) string {
+func (f form) mean(d durations, by, selector string) string {
 	if f.classic {
-		return fmt.Sprintf("sum%s (rate(%s_sum{%s}[$__rate_interval])) / %s", grouping(by), durations, selector, f.perSecond(by, selector))
+		return rate(string(d)+"_sum", by, selector) + " / " + f.perSecond(d, by, selector)
 	}
-	return fmt.Sprintf("histogram_avg(%s)", f.sum(by, selector))
+	return fmt.Sprintf("histogram_avg(%s)", rate(string(d), by, selector))
 }
 
 // buckets returns the distribution itself, for heat maps.
-func (f form) buckets(selector string) string {
+func (f form) buckets(d durations, selector string) string {
 	if f.classic {
-		return fmt.Sprintf("sum by (le) (rate(%s_bucket{%s}[$__rate_interval]))", durations, selector)
+		return rate(string(d)+"_bucket", "le,", selector)
 	}
-	return f.sum("", selector)
+	return rate(string(d), "", selector)
 }
 
-func (f form) sum(by, selector string) string {
-	return fmt.Sprintf("sum%s (rate(%s{%s}[$__rate_interval]))", grouping(by), durations, selector)
+// rate is an increase per second, by these labels.
+func rate(metric, by, selector string) string {
+	return "sum" + grouping(by) + " (rate(" + metric + "{" + selector + "}[$__rate_interval]))"
 }
 
 func grouping(by string) string {

@@ -115,6 +115,9 @@ func checkPanels(t *testing.T, name string, panels []any) {
 			if target["instant"] == target["range"] {
 				t.Errorf("%s: panel %q, query %v is not either instant or over a range", name, title, target["refId"])
 			}
+			if target["interval"] != minStep {
+				t.Errorf("%s: panel %q, query %v has the least step %v, want %s", name, title, target["refId"], target["interval"], minStep)
+			}
 			refs[target["refId"]] = true
 		}
 		if len(targets) == 0 {

@@ -3,9 +3,15 @@
 
 package main
 
+// minStep is the shortest distance of two points. Grafana takes it for the scrape
+// interval and makes $__rate_interval at least four times as long, so that there
+// are three samples or more in it if scrapes are up to a minute apart. Without it
+// Grafana takes what the data source says, which is 15 s unless somebody has set it.
+const minStep = "1m"
+
 // query is a query over time, with its legend.
 func query(expr string, legend ...string) target {
-	t := target{Datasource: datasource, Expr: expr, Range: true}
+	t := target{Datasource: datasource, Expr: expr, Interval: minStep, Range: true}
 	if len(legend) > 0 {
 		t.LegendFormat = legend[0]
 	}
@@ -60,8 +66,8 @@ func percent(p panel) panel {
 }
 
 // heatmap shows a distribution over time.
-func (f form) heatmap(title, description, selector string) panel {
-	q := query(f.buckets(selector), "{{le}}")
+func (f form) heatmap(title, description string, d durations, selector string) panel {
+	q := query(f.buckets(d, selector), "{{le}}")
 	q.Format = "heatmap"
 	p := newPanel("heatmap", title, description, "s", 24, 9, []target{q})
 	p.Options = object{
@@ -85,7 +91,7 @@ func table(title, description string, columns ...column) panel {
 	var overrides []object
 	names := object{}
 	for i, c := range columns {
-		queries = append(queries, target{Datasource: datasource, Expr: c.expr, Format: "table", Instant: true})
+		queries = append(queries, target{Datasource: datasource, Expr: c.expr, Interval: minStep, Format: "table", Instant: true})
 		names["Value #"+string(rune('A'+i))] = c.title
 		overrides = append(overrides, object{
 			"matcher":    object{"id": "byName", "options": c.title},
@@ -99,7 +105,26 @@ func table(title, description string, columns ...column) panel {
 		{"id": "joinByField", "options": object{"byField": "path", "mode": "outer"}},
 		{"id": "organize", "options": object{"renameByName": names, "excludeByName": timeColumns(len(columns)), "indexByName": object{"path": 0}}},
 	}
-	p.Options = object{"showHeader": true, "sortBy": []object{{"displayName": columns[len(columns)-2].title, "desc": true}}}
+	p.Options = object{"showHeader": true, "frameIndex": 0, "sortBy": []object{{"displayName": columns[len(columns)-2].title, "desc": true}}}
+	return p
+}
+
+// counts shows one line for each combination of labels and how often it is there.
+func counts(title, description string, width int, expr, unit string, names object) panel {
+	p := newPanel("table", title, description, "none", width, 8, []target{
+		{Datasource: datasource, Expr: expr, Interval: minStep, Format: "table", Instant: true},
+	})
+	names["Value"] = unit
+	p.Transforms = []object{
+		{"id": "organize", "options": object{"renameByName": names, "excludeByName": object{"Time": true}, "indexByName": object{}}},
+	}
+	p.Options = object{"showHeader": true, "frameIndex": 0}
+	return p
+}
+
+// faint shows the series in grey.
+func faint(p panel) panel {
+	p.defaults()["color"] = object{"mode": "fixed", "fixedColor": "text"}
 	return p
 }
 

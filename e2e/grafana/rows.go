@@ -7,81 +7,106 @@ package main
 func (f form) rows() []row {
 	return []row{
 		{title: "Overview", panels: []panel{
-			stat("Decisions", "Of all servers and paths that are chosen.", "reqps", query(rate("opa_decisions_total", "", paths))),
+			stat("Decisions", "Of all servers and paths that are chosen.", "reqps", query(rate(decisions, "", paths))),
 			stat("Denied", "Share of all decisions.", "percentunit", query(share("", `outcome="denied"`))),
 			stat("Failed", "Share of all decisions.", "percentunit", query(share("", `outcome="error"`))),
-			stat("p99 of the handler", "From the request's arrival to its answer, in the server.", "s",
-				query(f.quantile("0.99", "", handler))),
+			stat("p99 of the handler", "The server's whole handling of a request, but for reading it and writing the response.", "s",
+				query(f.quantile(ofPaths, "0.99", "", handler))),
 			stat("p99 of evaluation", "Rego's evaluation, with http.send in it.", "s",
-				query(f.quantile("0.99", "", evaluation))),
-			stat("Servers", "That answer Prometheus and export decisions.", "none",
-				query("count(count by (job, instance) (opa_decisions_total{"+servers+"}))")),
+				query(f.quantile(ofPaths, "0.99", "", evaluation))),
+			stat("Servers", "That answer Prometheus and have the plugin.", "none",
+				query("count(group by (job, instance) (regometer_build_info{"+servers+"}))")),
 		}},
 		{title: "Decisions", panels: []panel{
 			stacked(series("Decisions by outcome", "Allowed and denied: a boolean, or the field allow or deny of an object. "+
-				"Undefined: no rule gave a value. Result: any other value.", "reqps", 12,
-				query(rate("opa_decisions_total", "outcome,", paths), "{{outcome}}"))),
+				"Undefined: no rule gave a value. Result: any other value. Cancelled: the client had gone, or its deadline passed.", "reqps", 12,
+				query(rate(decisions, "outcome,", paths), "{{outcome}}"))),
 			series("Denied, by path", "Share of a path's decisions.", "percentunit", 12,
 				query(share("path,", `outcome="denied"`), "{{path}}")),
-			series("Failed and undefined", "Share of all decisions.", "percentunit", 12,
-				query(share("outcome,", `outcome=~"error|undefined"`), "{{outcome}}")),
-			series("Decisions by path", "The ten that are asked for most. The path other is all that have no label of their own.", "reqps", 12,
-				query("topk(10, "+rate("opa_decisions_total", "path,", paths)+")", "{{path}}")),
+			series("Failed, cancelled and undefined", "Share of all decisions.", "percentunit", 8,
+				query(share("outcome,", `outcome=~"error|cancelled|undefined"`), "{{outcome}}")),
+			series("Errors by code", "OPA's codes of the decisions that failed, of all paths.", "reqps", 8,
+				query(rate(prefix+"decision_errors_total", "code,", servers), "{{code}}")),
+			series("Decisions by path", "The ten that are asked for most. The path other is all that have no label of their own.", "reqps", 8,
+				query("topk(10, "+rate(decisions, "path,", paths)+")", "{{path}}")),
 		}},
-		{title: "Stages", panels: []panel{
+		{title: "Stages, of all paths together", panels: []panel{
 			f.stageQuantile("p50", "0.5"),
 			f.stageQuantile("p99", "0.99"),
 			f.stageQuantile("p99.9", "0.999"),
 			stacked(series("Where the time goes", "Time in each stage without the stages that it contains: nothing is counted twice. "+
 				"1 s per second is one decision at a time.", "s", 12,
-				query(rate("opa_decision_stage_self_seconds_total", "stage,", stages), "{{stage}}"))),
+				query(rate(stageSelf, "stage,", stages), "{{stage}}"))),
 			percent(stacked(series("Share of the time", "The same as shares of the whole.", "percentunit", 12,
-				query(rate("opa_decision_stage_self_seconds_total", "stage,", stages)+" / ignoring (stage) group_left "+
-					rate("opa_decision_stage_self_seconds_total", "", stages), "{{stage}}")))),
-			f.heatmap("Distribution of evaluation", "How many decisions a second took how long to evaluate.", evaluation),
+				query(rate(stageSelf, "stage,", stages)+" / ignoring (stage) group_left "+rate(stageSelf, "", stages), "{{stage}}")))),
 		}},
 		{title: "Paths", panels: []panel{
-			series("p99 of evaluation, by path", "The ten slowest.", "s", 12,
-				query("topk(10, "+f.quantile("0.99", "path,", evaluation)+")", "{{path}}")),
-			series("Mean of evaluation, by path", "The ten slowest.", "s", 12,
-				query("topk(10, "+f.mean("path,", evaluation)+")", "{{path}}")),
-			table("Slow paths", "The twenty paths that evaluation spends most time on.",
-				column{"Decisions/s", "reqps", rate("opa_decisions_total", "path,", paths)},
-				column{"p50", "s", f.quantile("0.5", "path,", evaluation)},
-				column{"p99", "s", f.quantile("0.99", "path,", evaluation)},
-				column{"p99.9", "s", f.quantile("0.999", "path,", evaluation)},
-				column{"Busy, s per s", "s", "topk(20, sum by (path) (rate(opa_decision_stage_self_seconds_total{" + inEvaluation + "}[$__rate_interval])))"},
+			series("p99 of evaluation, by path", "The ten slowest.", "s", 8,
+				query("topk(10, "+f.quantile(ofPaths, "0.99", "path,", evaluation)+")", "{{path}}")),
+			series("Mean of evaluation, by path", "The ten slowest.", "s", 8,
+				query("topk(10, "+f.mean(ofPaths, "path,", evaluation)+")", "{{path}}")),
+			stacked(series("Where the time goes, by path", "The ten paths that take most: the time of their handlers, or of the chosen stages in them. "+
+				"Stages that are not kept by path are in the nearest one around them that is.", "s", 8,
+				query("topk(10, "+rate(pathSelf, "path,", pathStage)+")", "{{path}}"))),
+			f.heatmap("Distribution of evaluation", "How many decisions a second took how long to evaluate.", ofPaths, evaluation),
+			table("Slow paths", "The twenty paths that most time is spent on.",
+				column{"Decisions/s", "reqps", rate(decisions, "path,", paths)},
+				column{"p50", "s", f.quantile(ofPaths, "0.5", "path,", evaluation)},
+				column{"p99", "s", f.quantile(ofPaths, "0.99", "path,", evaluation)},
+				column{"p99.9", "s", f.quantile(ofPaths, "0.999", "path,", evaluation)},
+				column{"Busy, s per s", "s", "topk(20, " + rate(pathSelf, "path,", paths) + ")"},
 				column{"Denied", "percentunit", share("path,", `outcome="denied"`)},
 			),
 		}},
 		{title: "Calls out of the policy (http.send)", panels: []panel{
 			series("Time of http.send per decision", "Of all calls that a decision makes.", "s", 12,
-				query(f.quantile("0.5", "", calls), "p50"), query(f.quantile("0.99", "", calls), "p99"), query(f.quantile("0.999", "", calls), "p99.9")),
-			series("Decisions that call out", "", "reqps", 6,
-				query(f.perSecond("path,", calls), "{{path}}")),
+				query(f.quantile(ofStages, "0.5", "", calls), "p50"), query(f.quantile(ofStages, "0.99", "", calls), "p99"),
+				query(f.quantile(ofStages, "0.999", "", calls), "p99.9")),
+			series("Decisions that call out", "By server.", "reqps", 6,
+				query(f.perSecond(ofStages, "instance,", calls), "{{instance}}")),
 			series("Network requests and cache hits", "OPA's counters, per second.", "ops", 6,
-				query(rate("opa_decision_events_total", "event,", paths+`,event=~"rego_builtin_http_send_.*"`), "{{event}}")),
+				query(rate(prefix+"decision_counters_total", "counter,", servers+`,counter=~"rego_builtin_http_send_.*"`), "{{counter}}")),
+		}},
+		{title: "Servers and policies", panels: []panel{
+			counts("Versions", "Of the binaries in the fleet: Regometer, OPA, and whether OPA's metrics are replaced (drop-in).", 8,
+				"count by (version, opa_version, dropin) (regometer_build_info{"+servers+"})", "Servers",
+				object{"version": "Regometer", "opa_version": "OPA", "dropin": "Drop-in"}),
+			series("Policy paths by label", "Paths of the active policy that have a label of their own, that are merged into their package's, "+
+				"and that have none. All servers with the same policy and configuration have the same.", "none", 8,
+				query("max by (label) ("+prefix+"decision_policy_paths{"+servers+"})", "{{label}}")),
+			series("Servers by bundle revision", "With status.prometheus: true.", "none", 8,
+				query("count by (name, active_revision) (last_success_bundle_activation{"+servers+"})", "{{name}} {{active_revision}}")),
+			series("Decisions and requests", "HTTP requests that should be decisions, without those that OPA refuses and without /v1/compile. "+
+				"Where decisions are far fewer, not all are counted.", "reqps", 8,
+				query(rate(decisions, "", servers), "decisions"),
+				query(rate("http_request_duration_seconds_count", "", servers+`,handler=~"v0/data|v1/data|v1/query|index",method=~"get|post",code!~"4.."`), "requests")),
+			series("Decisions by source", "server: straight from OPA's server, in the binary of regometer build. decision_log: by way of the decision log, "+
+				"without what its drop policy drops.", "reqps", 8,
+				query(rate(prefix+"decision_received_total", "source,", servers), "{{source}}")),
+			series("Since a bundle's last good request", "With status.prometheus: true. It grows while a server cannot get the bundle.", "s", 8,
+				query("time() - min by (instance, name) (last_success_bundle_request{"+servers+"}) / 1e9", "{{instance}} {{name}}")),
 		}},
 		{title: "Health of these metrics", panels: []panel{
-			series("Series per server", "By a text scrape, which is what a server bounds. Prometheus stores fewer of native histograms.", "none", 8,
-				query("max by (instance) (opa_decision_metric_series{"+servers+"})", "{{instance}}")),
-			series("Folded into the label other", "Since a limit was reached: paths, stages and counters that lost their name, nothing else.", "ops", 8,
-				query(rate("opa_decision_label_overflow_total", "kind,", servers), "{{kind}}")),
-			series("Unfinished timers", "A timer of 0 in a decision: still running when it was logged, or below the clock's resolution.", "ops", 4,
-				query(rate("opa_decision_stage_unfinished_total", "stage,", servers), "{{stage}}")),
-			series("Left out", "Values that are no durations or counts, and events that the plugin failed to record or to hand on.", "ops", 4,
-				query(rate("opa_decision_values_invalid_total", "reason,", servers), "{{reason}}"),
-				query(rate("opa_decision_plugin_failures_total", "cause,", servers), "{{cause}}")),
+			series("Series per server", "By a text scrape, which is what a server bounds. Prometheus stores fewer of native histograms.", "none", 6,
+				query("max by (instance) ("+prefix+"decision_metric_series{"+servers+"})", "{{instance}}")),
+			series("Without a label of their own", "For want of room: decisions of paths that the policy has, and timers and counters that OPA's release is not known to have.", "ops", 6,
+				query(rate(prefix+"decision_label_overflow_total", "kind,", servers), "{{kind}}")),
+			series("Unfinished timers", "Timers of 0 that nothing explains: running when OPA logged the decision, or below the clock's resolution.", "ops", 4,
+				query(rate(prefix+"decision_stage_unfinished_total", "stage,", servers+`,cause="unknown"`), "{{stage}}")),
+			faint(series("Unfinished as expected", "query: POST /v1/query, which OPA logs before it stops the handler's timer. failed: the decision failed or was cancelled.", "ops", 4,
+				query(rate(prefix+"decision_stage_unfinished_total", "cause,", servers+`,cause!="unknown"`), "{{cause}}"))),
+			series("Left out", "Values that are no durations or counts, and decisions that the plugin failed to record or to hand on.", "ops", 4,
+				query(rate(prefix+"decision_values_invalid_total", "reason,", servers), "{{reason}}"),
+				query(rate(prefix+"decision_plugin_failures_total", "cause,", servers), "{{cause}}")),
 		}},
 		{title: "Decision log (OPA's own series; status.prometheus: true)", panels: []panel{
-			series("Chunks uploaded", "", "ops", 8,
-				query(rate("decision_logs_chunks_uploaded_total", "instance,", servers), "sent by {{instance}}"),
-				query(rate("decision_logs_chunks_upload_failed_total", "instance,", servers), "failed at {{instance}}")),
-			series("Decisions lost", "Dropped by the rate limit or a full buffer, or too large to upload.", "ops", 8,
-				query(rate("decision_logs_dropped_rate_limit_exceeded_total", "", servers), "rate limit"),
-				query(rate("decision_logs_dropped_buffer_size_limit_exceeded_total", "", servers), "buffer full (events)"),
-				query(rate("decision_logs_dropped_buffer_size_limit_bytes_exceeded_total", "", servers), "buffer full (bytes)"),
-				query(rate("decision_logs_encoding_failure_total", "", servers), "too large")),
+			series("Chunks uploaded", "In half an hour, since OPA uploads every five to ten minutes unless it is told otherwise.", "none", 8,
+				query("sum by (instance) (increase(decision_logs_chunks_uploaded_total{"+servers+"}[30m]))", "sent by {{instance}}"),
+				query("sum by (instance) (increase(decision_logs_chunks_upload_failed_total{"+servers+"}[30m]))", "failed at {{instance}}")),
+			series("Decision log: incidents of loss", incidents, "none", 8,
+				query("sum(decision_logs_dropped_rate_limit_exceeded_total{"+servers+"})", "rate limit"),
+				query("sum(decision_logs_dropped_buffer_size_limit_exceeded_total{"+servers+"})", "buffer full"),
+				query("sum(decision_logs_encoding_failure_total{"+servers+"})", "too large")),
 			series("Waiting: events", "In buffers of type event.", "none", 4,
 				query("max by (instance) (decision_logs_buffer_size_events{"+servers+"})", "{{instance}}")),
 			series("Waiting: bytes", "In buffers of type size.", "bytes", 4,
@@ -90,34 +115,39 @@ func (f form) rows() []row {
 	}
 }
 
+// incidents is what OPA's counters count, by v1/plugins/logs of OPA 1.22: the
+// rate limit before anything is stored, event by event, but a chunk that was
+// refused goes back into a buffer of events as one; room in the buffer by the
+// chunk for which others had to go (sizeBuffer, which counts in bytes too), or
+// by what had to go (eventBuffer); encoding by the event.
+const incidents = "How often the servers lost something since they were started, by OPA's own counters: incidents, not events. " +
+	"Rate limit: one event, or with buffer_type event also a chunk of many that is to be uploaded again. " +
+	"Buffer full: with buffer_type size, the default, one each time that a chunk found no room, however many chunks of many events had to go for it; " +
+	"with event, one event or chunk. Too large: one event. " +
+	"How many events were in them OPA does not say: compare the decisions above with what has arrived. OPA's counter of dropped bytes would show the same losses again."
+
 // Selectors of a stage.
 const (
-	handler      = paths + `,stage=~"server_handler|sdk_decision_eval"`
-	evaluation   = paths + `,stage="rego_query_eval"`
-	calls        = paths + `,stage="rego_builtin_http_send"`
-	inEvaluation = paths + `,stage=~"rego_query_eval|rego_builtin_.*|rego_external_resolve"`
+	handler    = paths + `,stage=~"server_handler|sdk_decision_eval"`
+	evaluation = paths + `,stage="rego_query_eval"`
+	calls      = servers + `,stage="rego_builtin_http_send"`
 )
 
 func (f form) stageQuantile(name, q string) panel {
 	return series(name+" by stage", "Stages contain one another: the handler's time includes evaluation's, evaluation's includes http.send's.", "s", 8,
-		query(f.quantile(q, "stage,", stages), "{{stage}}"))
-}
-
-// rate is a counter's increase per second, by these labels.
-func rate(counter, by, selector string) string {
-	return "sum" + grouping(by) + " (rate(" + counter + "{" + selector + "}[$__rate_interval]))"
+		query(f.quantile(ofStages, q, "stage,", stages), "{{stage}}"))
 }
 
 // share is the share of the decisions with an outcome. by begins with path or
 // with outcome if it is not empty.
 func share(by, outcome string) string {
-	some := rate("opa_decisions_total", by, paths+","+outcome)
+	some := rate(decisions, by, paths+","+outcome)
 	switch by {
 	case "path,":
-		return some + " / " + rate("opa_decisions_total", by, paths)
+		return some + " / " + rate(decisions, by, paths)
 	case "outcome,":
-		return some + " / ignoring (outcome) group_left " + rate("opa_decisions_total", "", paths)
+		return some + " / ignoring (outcome) group_left " + rate(decisions, "", paths)
 	default:
-		return some + " / " + rate("opa_decisions_total", "", paths)
+		return some + " / " + rate(decisions, "", paths)
 	}
 }
