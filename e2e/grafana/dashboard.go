@@ -126,7 +126,7 @@ func newDashboard(f form) dashboard {
 func variable(name, query string) object {
 	return object{
 		"name": name, "label": name, "type": "query", "datasource": datasource,
-		"query": object{"query": query, "refId": name},
+		"query":      object{"query": query, "refId": name},
 		"includeAll": true, "allValue": ".*", "multi": true, "sort": 1, "refresh": 2, "hide": 0,
 		"current": object{"text": []string{"All"}, "value": []string{"$__all"}},
 		"options": []string{}, "regex": "",
