@@ -57,7 +57,7 @@ func TestHealthyDay(t *testing.T) {
 			if testing.Short() {
 				return
 			}
-			runPromtool(t, buildPromtool(t), "", "test", "rules", writeHealthyDays(t, test, series))
+			runPromtool(t, "", "test", "rules", writeHealthyDays(t, test, series))
 		})
 	}
 }

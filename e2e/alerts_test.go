@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/rules"
 )
 
 // TestRealFaults makes each fault that an alert names on real servers, after a
@@ -42,22 +43,21 @@ func TestRealFaults(t *testing.T) {
 		"policy": {}, // its policy has faults
 		"killed": {},
 		"broken": { // its bundle does not compile, its uploads are refused, the next plugin fails from the start
-			"decision_logs": map[string]any{"plugin": "regometer"},
-			"plugins":       map[string]any{"regometer": map[string]any{"next": "file_logger"}, "file_logger": map[string]any{"path": "/dev/full"}},
+			"plugins": map[string]any{"regometer": map[string]any{"next": "file_logger"}, "file_logger": map[string]any{"path": "/dev/full"}},
 		},
 		"alone": { // its bundle's service does not answer; from the start its buffer is too small and it has room for one path
 			"decision_logs": map[string]any{"reporting": map[string]any{"buffer_type": "event", "buffer_size_limit_events": 1, "min_delay_seconds": 1, "max_delay_seconds": 2}},
 			"plugins":       map[string]any{"regometer": map[string]any{"max_paths": 1}},
 		},
-		"bare":    {"plugins": nil}, // without the plugin from the start
-		"changed": {},               // restarted with a configuration that does not upload
+		"bare":    {"plugins": nil, "decision_logs": map[string]any{"plugin": nil}}, // without the plugin from the start
+		"changed": {},                                                               // restarted with a configuration that does not upload
 	} {
 		targets[name] = f.start(t, name, config)
 	}
-	rules := scaledRules(t)
-	m := startMonitor(t, targets, monitorOptions{rules: rules})
+	files := scaledRules(t)
+	m := startMonitor(t, targets, monitorOptions{rules: files})
 	// Of many servers one would not be missed.
-	two := startMonitor(t, map[string]string{"policy": targets["policy"], "killed": targets["killed"]}, monitorOptions{rules: rules})
+	two := startMonitor(t, map[string]string{"policy": targets["policy"], "killed": targets["killed"]}, monitorOptions{rules: files})
 
 	f.ask(t)
 	fromTheStart := []string{
@@ -74,7 +74,7 @@ func TestRealFaults(t *testing.T) {
 	f.services["broken"].logs.Store(http.StatusServiceUnavailable)
 	f.services["alone"].bundles.Store(http.StatusInternalServerError)
 	f.servers["changed"].Load().kill()
-	f.restart(t, "changed", map[string]any{"decision_logs": map[string]any{"console": true}})
+	f.restart(t, "changed", map[string]any{"decision_logs": map[string]any{"service": nil, "resource": nil, "reporting": nil}})
 
 	want := append(slices.Clone(fromTheStart),
 		"OPABundleNotActivated broken", "OPABundleNotDownloaded alone", "OPADecisionLogUploadFails broken", "OPADecisionLogUploadStopped changed",
@@ -96,6 +96,11 @@ func TestRealFaults(t *testing.T) {
 			t.Errorf("does not fire: %s", alert)
 		}
 	}
+	for _, rule := range m.rules.Rules() {
+		if _, ok := rule.(*rules.RecordingRule); ok && !hasData(m.vector(t, rule.Name(), time.Now())) {
+			t.Errorf("rule %s has recorded nothing", rule.Name())
+		}
+	}
 	for _, name := range alertNames(t) {
 		if !slices.ContainsFunc(want, func(alert string) bool { return strings.HasPrefix(alert, name+" ") }) {
 			t.Errorf("no fault is made for %s", name)
@@ -111,7 +116,7 @@ func subset(some, all []string) bool {
 // ends a day ago in that of the minute that ends half a minute ago.
 func scaledRules(t *testing.T) (files []string) {
 	t.Helper()
-	usual := strings.NewReplacer("[1w] offset 1d", "[60s] offset 30s")
+	usual := strings.NewReplacer("[1w] offset 1d", "[60s] offset 30s", "interval: 10m", "interval: 1s")
 	minutes := regexp.MustCompile(`\b(\d+)m\b`)
 	for _, file := range []string{nativeRules, alertRules} {
 		text, err := os.ReadFile(file)
@@ -142,7 +147,7 @@ type faultyFleet struct {
 }
 
 // start starts a server whose configuration differs from the usual one in these
-// keys, and returns an address that it keeps when it is started again.
+// keys, nil for none, and returns an address that it keeps when it is started again.
 func (f *faultyFleet) start(t *testing.T, name string, config map[string]any) string {
 	t.Helper()
 	f.services[name], f.servers[name] = startService(t), &atomic.Pointer[opa]{}
@@ -168,20 +173,18 @@ func (f *faultyFleet) restart(t *testing.T, name string, config map[string]any) 
 		"plugins": map[string]any{"regometer": map[string]any{}},
 		"status":  map[string]any{"prometheus": true},
 	}
-	logs := map[string]any{"service": "own", "resource": "logs", "reporting": map[string]any{"min_delay_seconds": 1, "max_delay_seconds": 2}}
+	logs := map[string]any{"plugin": "regometer", "service": "own", "resource": "logs", "reporting": map[string]any{"min_delay_seconds": 1, "max_delay_seconds": 2}}
 	for key, value := range config {
-		if changes, ok := value.(map[string]any); ok && key == "decision_logs" {
-			if changes["console"] != nil {
-				logs = changes
-			}
-			maps.Copy(logs, changes)
-			continue
-		}
-		if all[key] = value; value == nil {
-			delete(all, key)
+		if key == "decision_logs" {
+			maps.Copy(logs, value.(map[string]any))
+		} else {
+			all[key] = value
 		}
 	}
+	absent := func(_ string, value any) bool { return value == nil }
+	maps.DeleteFunc(logs, absent)
 	all["decision_logs"] = logs
+	maps.DeleteFunc(all, absent)
 	f.servers[name].Store(startOPA(t, name, all))
 }
 

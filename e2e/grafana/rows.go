@@ -68,7 +68,7 @@ func (f form) rows() []row {
 				query(rate(prefix+"decision_counters_total", "counter,", servers+`,counter=~"rego_builtin_http_send_.*"`), "{{counter}}")),
 		}},
 		{title: "Servers and policies", panels: []panel{
-			counts("Versions", "Of the binaries in the fleet: Regometer, OPA, and whether OPA's metrics are replaced (drop-in).", 8,
+			counts("Versions", "Of the binaries in the fleet: Regometer, OPA, and the hash of the drop-in that replaces OPA's metrics, if there is one.", 8,
 				"count by (version, opa_version, dropin) (regometer_build_info{"+servers+"})", "Servers",
 				object{"version": "Regometer", "opa_version": "OPA", "dropin": "Drop-in"}),
 			series("Policy paths by label", "Paths of the active policy that have a label of their own, that are merged into their package's, "+
