@@ -30,8 +30,9 @@ them too.
 Parts:
   metrics   the packages side by side, in one test binary
   embedded  a decision in a program that uses OPA as a library; two binaries
-  server    two OPA servers under load; builds OPA twice, which takes a few
-            minutes the first time
+  server    OPA servers under load, as they are and with the drop-in, the plugin
+            and the decision log; builds OPA twice, which takes a few minutes
+            the first time
   stages    from a decision to a scrape: the histogram beside its peers, the
             rollup, the plugin, the collector
 
@@ -39,7 +40,7 @@ Everything runs several times in turns, since a machine's speed drifts: only
 what was measured within one run is compared.
 
 Examples:
-  benchtable                            measure everything (about 20 minutes)
+  benchtable                            measure everything (about 25 minutes)
   benchtable -parts metrics -runs 20
   benchtable -parts metrics -case 'request|update_full'
   benchtable -quick                     run everything once, write nothing
@@ -134,17 +135,26 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 
 	m := measurer{options: o, repository: repo, work: work, progress: progress{stderr, time.Now()}}
 	raw := make(map[string][]byte)
-	for _, part := range allParts {
-		if !slices.Contains(o.parts, part) {
-			if o.quick || o.cases != "" {
+	r := report{parts: map[string]results{}}
+	if !o.quick && o.cases == "" { // the kept figures first: it takes long until they are needed
+		for _, part := range allParts {
+			if slices.Contains(o.parts, part) {
 				continue
 			}
 			kept, err := os.ReadFile(rawFile(o.out, part))
-			if err == nil {
-				raw[part] = kept
-			} else if !errors.Is(err, os.ErrNotExist) {
+			if errors.Is(err, os.ErrNotExist) {
+				continue
+			} else if err != nil {
 				return err
 			}
+			raw[part] = kept
+			if r.parts[part], err = parseResults(part, kept); err != nil {
+				return fmt.Errorf("%s: %w", rawFile(o.out, part), err)
+			}
+		}
+	}
+	for _, part := range allParts {
+		if !slices.Contains(o.parts, part) {
 			continue
 		}
 		if raw[part], err = m.measure(ctx, part); err != nil {
@@ -153,10 +163,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			}
 			return fmt.Errorf("%s: %w", part, err)
 		}
-	}
-
-	r := report{parts: map[string]results{}}
-	for _, part := range allParts {
 		if r.parts[part], err = parseResults(part, raw[part]); err != nil {
 			return fmt.Errorf("%s: %w", part, err)
 		}

@@ -67,10 +67,10 @@ func (r results) compare(name string) line {
 		name:     name,
 		opa:      r.figures(name, "opa"),
 		ours:     r.figures(name, "regometer"),
-		time:     r.ratio(name, "opa", nanoseconds),
-		bytes:    r.ratio(name, "opa", byteCount),
+		time:     r.ratio(name, "regometer", "opa", nanoseconds),
+		bytes:    r.ratio(name, "regometer", "opa", byteCount),
 		hasBytes: r.median(name, "opa", byteCount) > 0 || r.median(name, "regometer", byteCount) > 0,
-		floor:    r.ratio(name, "floor", nanoseconds),
+		floor:    r.ratio(name, "regometer", "floor", nanoseconds),
 	}
 }
 
@@ -257,30 +257,79 @@ func (r report) writeEmbedded(b *strings.Builder) {
 	}
 }
 
+// serverFigures are the columns of the servers' tables.
+var serverFigures = []struct {
+	title, unit string
+	text        func(float64) string
+}{
+	{"allocations", allocations, func(v float64) string { return fmt.Sprintf("%.0f", v) }},
+	{"bytes", byteCount, size},
+	{"processor time", cpuTime, duration},
+	{"time until the next answer", nanoseconds, duration},
+}
+
 func (r report) writeServer(b *strings.Builder) {
 	s := r.parts["server"]
-	b.WriteString("\n### The server under load, decision log on\n\n")
-	b.WriteString("| request | | OPA | with the drop-in | ratio |\n|---|---|---|---|---|\n")
 	for _, mode := range serverModes {
 		name := "case=" + mode.name
-		for _, figure := range []struct {
-			title, unit string
-			text        func(float64) string
-		}{
-			{"time until the next answer", nanoseconds, duration},
-			{"processor time of the server", cpuTime, duration},
-			{"allocated", byteCount, size},
-			{"allocations", allocations, func(v float64) string { return fmt.Sprintf("%.0f", v) }},
-		} {
-			if s.median(name, "opa", figure.unit) == 0 { // not known on this system
+		fmt.Fprintf(b, "\n### The server under load: `POST /v1/data/rbac/allow%s`\n\n|", mode.query)
+		for _, figure := range serverFigures {
+			fmt.Fprintf(b, " | %s", figure.title)
+		}
+		b.WriteString(" | target | |\n|---" + strings.Repeat("|---", len(serverFigures)) + "|---|---|\n")
+		for _, setup := range serverSetups {
+			fmt.Fprintf(b, "| %s |", setup.title)
+			for _, figure := range serverFigures {
+				v := s.median(name, setup.impl, figure.unit)
+				switch {
+				case v == 0: // not known on this system
+					b.WriteString(" – |")
+				case setup.impl == serverSetups[0].impl:
+					fmt.Fprintf(b, " %s |", figure.text(v))
+				default:
+					fmt.Fprintf(b, " %s; %s |", figure.text(v), s.ratio(name, setup.impl, serverSetups[0].impl, figure.unit).text(setup.rival))
+				}
+			}
+			target, verdict := setup.judge(s, name)
+			fmt.Fprintf(b, " %s | %s |\n", target, verdict)
+			if setup.beside == "" {
 				continue
 			}
-			ratio := s.ratio(name, "opa", figure.unit)
-			fmt.Fprintf(b, "| `POST /v1/data/rbac/allow%s` | %s | %s | %s | %s (%s–%s) |\n", mode.query, figure.title,
-				figure.text(s.median(name, "opa", figure.unit)), figure.text(s.median(name, "regometer", figure.unit)),
-				number(ratio.median), number(ratio.least), number(ratio.most))
+			fmt.Fprintf(b, "| %s |", setup.besideTitle)
+			for _, figure := range serverFigures {
+				if s.median(name, setup.impl, figure.unit) == 0 {
+					b.WriteString(" – |")
+					continue
+				}
+				fmt.Fprintf(b, " %s |", s.ratio(name, setup.impl, setup.beside, figure.unit).text(true))
+			}
+			b.WriteString("  |  |\n")
 		}
 	}
+}
+
+// text writes a ratio, in bold if rival and it is a loss. The word for that is not
+// "slower": README.md shows the rows with it, which have other columns.
+func (s spread) text(rival bool) string {
+	text := fmt.Sprintf("%s (%s–%s)", number(s.median), number(s.least), number(s.most))
+	if rival && s.median > 1 && number(s.median) != "1.00" {
+		return "**" + text + " more**"
+	}
+	return text
+}
+
+// judge returns the server's target in words, and whether it is met.
+func (setup serverSetup) judge(s results, name string) (target, verdict string) {
+	if !setup.target {
+		return "", ""
+	}
+	var missed []string
+	for _, figure := range serverFigures[:2] {
+		if !(s.ratio(name, setup.impl, serverSetups[0].impl, figure.unit).median < 1) {
+			missed = append(missed, figure.title)
+		}
+	}
+	return "allocations and bytes below unmodified OPA's, nothing on", verdictOf(missed)
 }
 
 // save writes the page, its plots and the raw figures.
@@ -369,15 +418,30 @@ How to read it:
 	}
 	if r.measured("server") {
 		r.writeServer(&b)
-		fmt.Fprintf(&b, "\nBoth servers run on loopback with `--log-level error --set decision_logs.console=true` and %d clients in turns, on the same\nmachine as the clients. Bytes and allocations are the servers' own, from\n`/metrics`; processor time is the system's count for each server.\n", connections)
+		fmt.Fprintf(&b, serverNotes, connections)
 	}
 	if r.measured("stages") {
 		b.WriteString("\n## Stages as histograms\n\nLatencies are log-normal around 200 µs; close ones have σ = 0.25. The other histograms take floating-point\nseconds, ours integers in nanoseconds; Prometheus and OpenTelemetry have the resolution and the limit of ours, VictoriaMetrics\n18 buckets for each power of ten. Two goroutines record into one histogram.\n")
 		r.writeStages(&b)
 	}
-	b.WriteString("\n## Running it yourself\n\n```\nmake bench                                           # all of this, about 20 minutes\ncd bench\ngo test -run '^$' -bench 'Metrics/case=request$'     # one case\ngo run ./cmd/benchtable -parts metrics -case request # the same, several runs, as a table\nbenchstat -col /impl ../docs/performance/metrics.txt # golang.org/x/perf/cmd/benchstat\n```\n")
+	b.WriteString("\n## Running it yourself\n\n```\nmake bench                                           # all of this, about 25 minutes\ncd bench\ngo test -run '^$' -bench 'Metrics/case=request$'     # one case\ngo run ./cmd/benchtable -parts metrics -case request # the same, several runs, as a table\nbenchstat -col /impl ../docs/performance/metrics.txt # golang.org/x/perf/cmd/benchstat\n```\n")
 	return b.String()
 }
+
+// serverNotes follow the servers' tables.
+const serverNotes = `
+Figures are those of a request; after them stands the ratio to unmodified OPA with nothing on, of the same run. The second
+server of that binary tells how much of a ratio is noise. All servers run on loopback with ` + "`--log-level error`" + ` and get the same
+requests by %d clients, on the same machine, in turns: each run goes over all of them and begins with another one. What they
+print goes to ` + "`/dev/null`" + `. Allocations and bytes are the servers' own, from ` + "`/metrics`" + `, less what reading that takes; processor time
+is the system's count for each server.
+
+The plugin is on by ` + "`plugins: {regometer: {}}`" + ` and gets each decision straight from the server. That it counted every one is
+checked. As decision logger (` + "`decision_logs: {plugin: regometer}`" + `) it still does, and lets the log's events pass: what that
+row has more is what the decision log takes in OPA itself, which builds the AST of each event and evaluates the drop and the
+mask policy. In an OPA that ` + "`regometer build`" + ` did not make, decisions come to the plugin only that way, and fold there
+("plugin: Log" below).
+`
 
 // restless is how much the time of the same code may vary between runs before
 // the page warns of it.
@@ -391,7 +455,7 @@ type unrest struct {
 
 // unrest returns the parts in which code that does not depend on either side
 // varied by more than restless: four clock readings, the decision without
-// metrics, going over a map.
+// metrics, a request to OPA as it is, going over a map.
 func (r report) unrest() (found []unrest) {
 	for _, k := range []struct {
 		part string
@@ -399,6 +463,7 @@ func (r report) unrest() (found []unrest) {
 	}{
 		{"metrics", key{"case=timer_restart/goroutines=1", "floor"}},
 		{"embedded", key{"case=noop", "opa"}},
+		{"server", key{"case=plain", serverSetups[0].impl}},
 		{"stages", key{"Add/form=map/goroutines=1", "map"}},
 	} {
 		samples := r.parts[k.part].samples[k.key]

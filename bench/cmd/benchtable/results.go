@@ -76,7 +76,39 @@ func parseResults(part string, text []byte) (results, error) {
 		}
 		r.samples[k] = append(r.samples[k], s)
 	}
+	if part == "server" && len(r.samples) > 0 {
+		return r, r.checkServers()
+	}
 	return r, nil
+}
+
+// checkServers returns an error unless there are figures of all servers, and of
+// no others, of equally many runs: what is compared is what was measured in turns.
+func (r results) checkServers() error {
+	expected := make(map[key]bool)
+	runs := -1
+	for _, mode := range serverModes {
+		for _, s := range serverSetups {
+			k := key{"case=" + mode.name, s.impl}
+			expected[k] = true
+			n := len(r.samples[k])
+			if n == 0 {
+				return fmt.Errorf("no figures of %s/impl=%s: measure this part anew", k.name, k.impl)
+			}
+			if runs < 0 {
+				runs = n
+			}
+			if n != runs {
+				return fmt.Errorf("%d runs of %s/impl=%s, not %d: measure this part anew", n, k.name, k.impl, runs)
+			}
+		}
+	}
+	for k := range r.samples {
+		if !expected[k] {
+			return fmt.Errorf("unknown benchmark %s/impl=%s: measure this part anew", k.name, k.impl)
+		}
+	}
+	return nil
 }
 
 // The units.
@@ -101,9 +133,9 @@ func (r results) median(name, impl, unit string) float64 {
 // spread is a figure's median with the least and the greatest of the runs.
 type spread struct{ median, least, most float64 }
 
-// ratio returns Regometer's figure by another side's, each of the same run.
-func (r results) ratio(name, other, unit string) spread {
-	ours, theirs := r.samples[key{name, "regometer"}], r.samples[key{name, other}]
+// ratio returns one side's figure by another's, each of the same run.
+func (r results) ratio(name, impl, other, unit string) spread {
+	ours, theirs := r.samples[key{name, impl}], r.samples[key{name, other}]
 	return spreadOf(min(len(ours), len(theirs)), func(i int) float64 { return quotient(ours[i][unit], theirs[i][unit]) })
 }
 

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -35,9 +34,39 @@ var serverModes = []struct{ name, query string }{
 	{"instrumented", "?instrument=true"},
 }
 
-// server sends the same requests in turns to OPA as it is and to OPA with the
-// drop-in, both with the decision log on, and reads from their own /metrics
-// what a request took.
+// A serverSetup is a server that is measured.
+type serverSetup struct {
+	impl, title string
+	unmodified  bool   // OPA as it is, else the binary of `regometer build`
+	config      string // its configuration file; "" is without one
+	observed    bool   // the plugin is to count each decision, straight from the server
+	rival       bool   // whether Regometer loses where the figures are above the first server's
+	target      bool   // whether allocations and bytes are to be below the first server's
+	beside      string // an impl by which the figures are shown too
+	besideTitle string
+}
+
+// serverSetups are the servers, in the order of the tables. The figures of all
+// are shown by those of the first, so those of the second, which is the same
+// again, tell how much of that is noise. No name is one of earlier figures that
+// may still be there, where "opa" had its decision log on.
+var serverSetups = []serverSetup{
+	{impl: "unmodified", title: "unmodified OPA, nothing on", unmodified: true},
+	{impl: "unmodified_again", title: "… a second server of the same binary", unmodified: true},
+	{impl: "dropin", title: "with the drop-in, nothing on", rival: true},
+	{impl: "plugin", title: "with the drop-in and the plugin", config: `{"plugins": {"regometer": {}}}`,
+		observed: true, rival: true, target: true, beside: "dropin", besideTitle: "… by the drop-in alone"},
+	{impl: "plugin_log", title: "with the drop-in and the plugin, also as decision logger", observed: true, rival: true,
+		config: `{"plugins": {"regometer": {}}, "decision_logs": {"plugin": "regometer"}}`},
+	{impl: "unmodified_console", title: "unmodified OPA, decision log on the console", unmodified: true,
+		config: `{"decision_logs": {"console": true}}`},
+	{impl: "dropin_console", title: "with the drop-in, decision log on the console", config: `{"decision_logs": {"console": true}}`,
+		beside: "unmodified_console", besideTitle: "… by unmodified OPA with that log"},
+}
+
+// server sends the same requests in turns to servers of OPA as it is and of the
+// binary of `regometer build`, and reads from their own /metrics what a request
+// took.
 func (m *measurer) server(ctx context.Context) (lines []byte, err error) {
 	m.progress.printf("server: building OPA %s as it is and with the drop-in, unless they are cached", m.opaVersion)
 	var policy []string
@@ -52,20 +81,39 @@ func (m *measurer) server(ctx context.Context) (lines []byte, err error) {
 		}
 		policy = append(policy, file)
 	}
-	servers := []*opaServer{{impl: "opa"}, {impl: "regometer"}}
-	for _, s := range servers {
-		binary, err := opabuild.Build(ctx, opabuild.Options{OPA: m.opaVersion, Unmodified: s.impl == "opa", Progress: m.progress.w})
+	binaries := make(map[bool]string) // by whether it is unmodified
+	for _, unmodified := range []bool{true, false} {
+		binary, err := opabuild.Build(ctx, opabuild.Options{OPA: m.opaVersion, Unmodified: unmodified, Progress: m.progress.w})
 		if err != nil {
 			return nil, err
 		}
-		if err := s.start(ctx, binary, policy); err != nil {
-			return nil, err
+		binaries[unmodified] = binary
+	}
+	var servers []*opaServer
+	for _, setup := range serverSetups {
+		s := &opaServer{serverSetup: setup}
+		args := policy
+		if s.config != "" {
+			file := filepath.Join(m.work, s.impl+".json")
+			if err := os.WriteFile(file, []byte(s.config), 0o644); err != nil {
+				return nil, err
+			}
+			args = append([]string{"--config-file", file}, policy...)
+		}
+		if err := s.start(ctx, binaries[s.unmodified], args); err != nil {
+			return nil, fmt.Errorf("impl=%s: %w", s.impl, err)
 		}
 		defer func() { err = errors.Join(err, s.stop()) }()
+		servers = append(servers, s)
 	}
+	return m.rounds(ctx, servers)
+}
+
+// rounds measures the servers by turns, each round beginning with another one.
+func (m *measurer) rounds(ctx context.Context, servers []*opaServer) (lines []byte, err error) {
 	for _, s := range servers {
 		for _, mode := range serverModes {
-			if _, err := s.load(ctx, mode.query, m.requests/5); err != nil { // warming up
+			if _, err := s.load(ctx, mode.query, max(1, m.requests/5)); err != nil { // warming up
 				return nil, err
 			}
 		}
@@ -74,7 +122,7 @@ func (m *measurer) server(ctx context.Context) (lines []byte, err error) {
 		m.progress.printf("server: run %d of %d", i+1, m.runs)
 		for _, mode := range serverModes {
 			for j := range servers {
-				s := servers[(i+j)%2]
+				s := servers[(i+j)%len(servers)]
 				f, err := s.load(ctx, mode.query, m.requests)
 				if err != nil {
 					return nil, err
@@ -84,12 +132,18 @@ func (m *measurer) server(ctx context.Context) (lines []byte, err error) {
 			}
 		}
 	}
+	for _, s := range servers {
+		if err := s.checkObserved(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return lines, nil
 }
 
 // An opaServer is a running process.
 type opaServer struct {
-	impl   string
+	serverSetup
+	sent   int // decisions asked for
 	url    string
 	cmd    *exec.Cmd
 	pid    int
@@ -98,16 +152,16 @@ type opaServer struct {
 }
 
 // start starts a server on a free port of loopback and waits until it is
-// ready. Its decision log is written to nowhere.
-func (s *opaServer) start(ctx context.Context, binary string, policy []string) error {
+// ready. What it prints goes nowhere.
+func (s *opaServer) start(ctx context.Context, binary string, args []string) error {
 	address, err := freeAddress()
 	if err != nil {
 		return err
 	}
 	s.url = "http://" + address
 	s.client = http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections}, Timeout: 30 * time.Second}
-	args := []string{"run", "--server", "--addr", address, "--log-level", "error", "--skip-version-check", "--set", "decision_logs.console=true"}
-	s.cmd = exec.CommandContext(ctx, binary, append(args, policy...)...)
+	args = append([]string{"run", "--server", "--addr", address, "--log-level", "error", "--skip-version-check"}, args...)
+	s.cmd = exec.CommandContext(ctx, binary, args...)
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(os.Interrupt) }
 	s.cmd.WaitDelay = 10 * time.Second
 	// The log goes to a file of the system's that keeps nothing, not through a
@@ -190,12 +244,28 @@ func (s *opaServer) do(request *http.Request, to io.Writer) error {
 // both in ns, and what it allocated.
 type figures struct{ time, cpu, bytes, allocs float64 }
 
+// scrapes is how many readings of /metrics tell what one costs.
+const scrapes = 3
+
 // load sends that many requests and returns the figures of one.
+//
+// Reading /metrics allocates as well, the more the more series there are: about
+// 3,000 times and 200 KB with the plugin, as much as 15 requests. So that no part
+// of it is charged to the requests, it is read several times before them, and the
+// mean of what came between two readings is taken off. Processor time is read
+// between the last of them and the one that follows the requests.
 func (s *opaServer) load(ctx context.Context, query string, requests int) (figures, error) {
-	before, err := s.totals(ctx)
+	first, err := s.allocated(ctx)
 	if err != nil {
 		return figures{}, err
 	}
+	before := first
+	for range scrapes {
+		if before, err = s.allocated(ctx); err != nil {
+			return figures{}, err
+		}
+	}
+	cpu := processorTime(s.pid)
 	start := time.Now()
 	errs := make([]error, connections)
 	var wg sync.WaitGroup
@@ -214,19 +284,21 @@ func (s *opaServer) load(ctx context.Context, query string, requests int) (figur
 	}
 	wg.Wait()
 	passed := time.Since(start)
+	cpu = processorTime(s.pid) - cpu
 	if err := errors.Join(errs...); err != nil {
 		return figures{}, err
 	}
-	after, err := s.totals(ctx)
+	s.sent += requests
+	after, err := s.allocated(ctx)
 	if err != nil {
 		return figures{}, err
 	}
 	n := float64(requests)
 	return figures{
 		time:   float64(passed) / n,
-		cpu:    (after.cpu - before.cpu) / n,
-		bytes:  (after.bytes - before.bytes) / n,
-		allocs: (after.allocs - before.allocs) / n,
+		cpu:    cpu / n,
+		bytes:  (after.bytes - before.bytes - (before.bytes-first.bytes)/scrapes) / n,
+		allocs: (after.allocs - before.allocs - (before.allocs-first.allocs)/scrapes) / n,
 	}, nil
 }
 
@@ -249,35 +321,70 @@ func (s *opaServer) decide(ctx context.Context, query string) error {
 	return nil
 }
 
-// totals returns what the server has used since its start: from its /metrics,
-// and processor time from the system. The field time is not filled in.
-func (s *opaServer) totals(ctx context.Context) (figures, error) {
-	f := figures{cpu: processorTime(s.pid)}
-	var text bytes.Buffer
-	if err := s.get(ctx, "/metrics", &text); err != nil {
+// allocated returns what the server has allocated since its start. Only the
+// fields of that are filled in.
+func (s *opaServer) allocated(ctx context.Context) (f figures, err error) {
+	values, err := s.metrics(ctx)
+	if err != nil {
 		return f, err
 	}
-	wanted := map[string]*float64{
+	for name, to := range map[string]*float64{
 		"go_memstats_alloc_bytes_total": &f.bytes,
 		"go_memstats_mallocs_total":     &f.allocs,
+	} {
+		var ok bool
+		if *to, ok = values[name]; !ok {
+			return f, fmt.Errorf("impl=%s: /metrics has no %s", s.impl, name)
+		}
 	}
-	lines := bufio.NewScanner(&text)
-	for lines.Scan() {
-		name, value, _ := strings.Cut(lines.Text(), " ")
-		to := wanted[name]
-		if to == nil {
+	return f, nil
+}
+
+// checkObserved returns an error unless the plugin has counted every decision, by
+// the way that is measured, or is not there where it is not to be.
+func (s *opaServer) checkObserved(ctx context.Context) error {
+	values, err := s.metrics(ctx)
+	if err != nil {
+		return err
+	}
+	want := 0
+	if s.observed {
+		want = s.sent
+	}
+	const received = "opa_decision_received_total"
+	straight, logged := values[received+`{source="server"}`], values[received+`{source="decision_log"}`]
+	if straight != float64(want) || logged != 0 {
+		return fmt.Errorf("impl=%s: of %d decisions the plugin counted %.0f straight from the server and %.0f by the decision log, not %d and 0",
+			s.impl, s.sent, straight, logged, want)
+	}
+	return nil
+}
+
+// metrics returns the values of /metrics by name and labels.
+func (s *opaServer) metrics(ctx context.Context) (map[string]float64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	// Compression takes more than a megabyte, whenever the garbage collector has
+	// been there since the last time.
+	request.Header.Set("Accept-Encoding", "identity")
+	var text bytes.Buffer
+	if err := s.do(request, &text); err != nil {
+		return nil, err
+	}
+	values := make(map[string]float64)
+	for line := range strings.Lines(text.String()) {
+		line = strings.TrimSpace(line)
+		end := strings.LastIndexByte(line, ' ')
+		if end < 0 || strings.HasPrefix(line, "#") {
 			continue
 		}
-		var err error
-		if *to, err = strconv.ParseFloat(value, 64); err != nil {
-			return f, fmt.Errorf("/metrics: %s: %w", name, err)
+		if values[line[:end]], err = strconv.ParseFloat(line[end+1:], 64); err != nil {
+			return nil, fmt.Errorf("/metrics: %q: %w", line, err)
 		}
-		delete(wanted, name)
 	}
-	for name := range wanted {
-		return f, fmt.Errorf("/metrics has no %s", name)
-	}
-	return f, lines.Err()
+	return values, nil
 }
 
 // processorTime returns the processor time that a process has taken, in ns

@@ -80,8 +80,11 @@ var stageRows = []stageRow{
 	{"… parsed numbers; 1 goroutine", "Add/form=numbers/goroutines=1", "regometer", 600, true},
 	{"… floor: going over OPA's map alone", "Add/form=map/goroutines=1", "map", 0, false},
 	{"… floor: recording six durations alone", "Add/form=map/goroutines=1", "record", 0, false},
-	{"plugin: Log; 1 goroutine", "Log/goroutines=1", "regometer", 1000, true},
-	{"plugin: Log; 2 goroutines", "Log/goroutines=2", "regometer", 0, true},
+	{"plugin: a decision straight from the server; 1 goroutine", "ObserveDecision/goroutines=1", "regometer", 600, true},
+	{"… 2 goroutines", "ObserveDecision/goroutines=2", "regometer", 0, true},
+	{"… floor: its numbers in the rollup alone", "ObserveDecision/goroutines=1", "floor", 0, false},
+	{"plugin: Log, an event of the decision log; 1 goroutine", "Log/goroutines=1", "regometer", 1000, true},
+	{"… 2 goroutines", "Log/goroutines=2", "regometer", 0, true},
 	{"rollup: snapshot of a full one", "Snapshot", "regometer", 0, true},
 	{"scrape of 100 histograms in text", "Scrape/format=text", "regometer", 0, false},
 	{"… the same shape by client_golang's own types", "Scrape/format=text", "client_golang", 0, false},
@@ -89,7 +92,7 @@ var stageRows = []stageRow{
 	{"… the same shape by client_golang's own types", "Scrape/format=protobuf", "client_golang", 0, false},
 	{"OPA's server: POST /v1/data, no decision logging", "Server", "none", 0, false},
 	{"… with a decision logger that does nothing", "Server", "noop", 0, false},
-	{"… with the plugin", "Server", "regometer", 0, false},
+	{"… with the plugin as decision logger", "Server", "regometer", 0, false},
 }
 
 func (r report) writeStages(b *strings.Builder) {
