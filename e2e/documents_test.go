@@ -133,14 +133,17 @@ const (
 	classicForm
 )
 
+var histogramName = regexp.MustCompile(`opa_decision_(?:stage|path)_duration_seconds(_\w+)?`)
+
 func formOf(query string) queryForm {
-	switch {
-	case strings.Contains(query, "opa_decision_stage_duration_seconds_"):
+	switch match := histogramName.FindStringSubmatch(query); {
+	case match == nil:
+		return anyForm
+	case match[1] != "":
 		return classicForm
-	case strings.Contains(query, "opa_decision_stage_duration_seconds"):
+	default:
 		return nativeForm
 	}
-	return anyForm
 }
 
 // TestDocumentedData: each documented query returns data, and the metrics,
@@ -202,8 +205,11 @@ func TestDocumentedData(t *testing.T) {
 			t.Errorf("not documented: %s", label[0])
 		}
 	}
+	if !strings.Contains(text, "never more than "+thousands(maxSeries)+" series a server") {
+		t.Errorf("the introduction does not say %d series", maxSeries)
+	}
 	for _, bound := range []string{
-		fmt.Sprintf("| %d,%03d (`max_series`) |", maxSeries/1000, maxSeries%1000),
+		fmt.Sprintf("| %s (`max_series`) |", thousands(maxSeries)),
 		fmt.Sprintf("| %d | `make e2e` |", maxStoredSeries),
 		fmt.Sprintf("| %d MiB | `make e2e` |", maxHeapGrowth>>20),
 	} {
@@ -212,3 +218,5 @@ func TestDocumentedData(t *testing.T) {
 		}
 	}
 }
+
+func thousands(n int) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }

@@ -22,7 +22,7 @@ var pictures = map[string]struct {
 	"share.svg":    {"Share of the time", drawAreas},
 	"heatmap.svg":  {"Distribution of evaluation", drawHeatmap},
 	"paths.svg":    {"p99 of evaluation, by path", drawLines},
-	"lost.svg":     {"Decisions lost", drawLines},
+	"lost.svg":     {"Decision log: incidents of loss", drawLines},
 }
 
 // testPictures draws what panels of the dashboard show, by their own queries.

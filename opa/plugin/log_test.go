@@ -217,9 +217,20 @@ func TestNextHandler(t *testing.T) {
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	p.manager.Register("mute", handlerPlugin{})
-	if _, err := newNext(p.manager, "mute"); err == nil || !strings.Contains(err.Error(), `the plugin "mute", named by plugins.regometer.next, has no log handler`) {
+	// OPA starts plugins in any order: before it is started, a plugin may have no
+	// handler yet.
+	late := &lateHandler{}
+	p.manager.Register("late", late)
+	n, err = newNext(p.manager, "late")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.log(t.Context(), logs.EventV1{}); err == nil || !strings.Contains(err.Error(), `the plugin "late", named by plugins.regometer.next, has no log handler`) {
 		t.Errorf("a plugin without a handler: %v", err)
+	}
+	late.handler = slog.NewJSONHandler(&b, nil)
+	if err := n.log(t.Context(), logs.EventV1{}); err != nil {
+		t.Errorf("a plugin that has its handler now: %v", err)
 	}
 }
 
@@ -231,6 +242,8 @@ type handlerPlugin struct {
 func (handlerPlugin) Start(context.Context) error { return nil }
 func (handlerPlugin) Stop(context.Context)        {}
 func (h handlerPlugin) Logger() slog.Handler      { return h.handler }
+
+type lateHandler struct{ handlerPlugin }
 
 // A next plugin may come after the first event.
 func TestNextComesLater(t *testing.T) {

@@ -31,17 +31,23 @@ type eventLogger interface {
 }
 
 // newNext returns nil if name is "". The plugin need not be there yet, but if
-// it is, it has to be a logger.
+// it is, it has to be a logger. It may have nothing to log to before it is
+// started, and OPA starts plugins in any order.
 func newNext(m *plugins.Manager, name string) (*next, error) {
 	if name == "" {
 		return nil, nil
 	}
 	n := &next{name: name, manager: m}
-	if m.Plugin(name) == nil {
+	switch m.Plugin(name).(type) {
+	case nil, logs.Logger, slogPlugin:
 		return n, nil
+	default:
+		return nil, n.noLogger()
 	}
-	_, err := n.find()
-	return n, err
+}
+
+func (n *next) noLogger() error {
+	return fmt.Errorf("the plugin %q, named by %s.next, is no decision logger", n.name, configPath)
 }
 
 func (n *next) log(ctx context.Context, event logs.EventV1) error {
@@ -87,7 +93,7 @@ func (n *next) find() (*eventLogger, error) {
 		}
 		logger = lineLogger{handler}
 	default:
-		return nil, fmt.Errorf("the plugin %q, named by %s.next, is no decision logger", n.name, configPath)
+		return nil, n.noLogger()
 	}
 	n.logger.Store(&logger)
 	return &logger, nil
