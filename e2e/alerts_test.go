@@ -315,7 +315,7 @@ func startService(t *testing.T) *service {
 			w.WriteHeader(status)
 		}
 	})
-	mux.HandleFunc("GET /wait/{ms}", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /wait/{ms}", func(_ http.ResponseWriter, r *http.Request) {
 		ms, _ := strconv.Atoi(r.PathValue("ms"))
 		time.Sleep(time.Duration(ms) * time.Millisecond)
 	})

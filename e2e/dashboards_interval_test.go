@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/common/promslog"
 	"github.com/prometheus/prometheus/config"
 	"github.com/prometheus/prometheus/model/labels"
@@ -240,13 +241,15 @@ type scraped struct {
 // scrapedSeries are those that a server with a bundle, a decision log and two
 // paths has.
 func scrapedSeries(namespace string, classic bool) (all []scraped) {
-	server := []string{"job", "opa", "instance", "server:8181"}
+	named := func(name string, with []string) labels.Labels {
+		return labels.FromStrings(append([]string{model.MetricNameLabel, name, "job", "opa", "instance", "server:8181"}, with...)...)
+	}
 	add := func(name string, value, perSecond float64, with ...string) {
-		all = append(all, scraped{labels: labels.FromStrings(append(append([]string{labels.MetricName, name}, server...), with...)...), value: value, perSecond: perSecond})
+		all = append(all, scraped{labels: named(name, with), value: value, perSecond: perSecond})
 	}
 	histogram := func(name string, with ...string) {
 		if !classic {
-			all = append(all, scraped{labels: labels.FromStrings(append(append([]string{labels.MetricName, name}, server...), with...)...), native: true})
+			all = append(all, scraped{labels: named(name, with), native: true})
 			return
 		}
 		add(name+"_count", 0, 10, with...)

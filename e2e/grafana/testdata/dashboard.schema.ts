@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What a dashboard of this repository may be, by the types that Grafana
-// publishes. The JSON schema beside this file is made from it:
+// publishes under the Apache License 2.0. The JSON schema beside this file is made
+// from it:
 //
 //	npm install @grafana/schema@11.6.16 ts-json-schema-generator@2.4.0 typescript@5
 //	npx ts-json-schema-generator --path dashboard.schema.ts --type Dashboard --no-type-check --jsDoc none --minify -o dashboard.schema.json
