@@ -43,14 +43,15 @@ func TestRealFaults(t *testing.T) {
 		"policy": {}, // its policy has faults
 		"killed": {},
 		"broken": { // its bundle does not compile, its uploads are refused, the next plugin fails from the start
-			"plugins": map[string]any{"regometer": map[string]any{"next": "file_logger"}, "file_logger": map[string]any{"path": "/dev/full"}},
+			"decision_logs": map[string]any{"plugin": "regometer"},
+			"plugins":       map[string]any{"regometer": map[string]any{"next": "file_logger"}, "file_logger": map[string]any{"path": "/dev/full"}},
 		},
 		"alone": { // its bundle's service does not answer; from the start its buffer is too small and it has room for one path
 			"decision_logs": map[string]any{"reporting": map[string]any{"buffer_type": "event", "buffer_size_limit_events": 1, "min_delay_seconds": 1, "max_delay_seconds": 2}},
 			"plugins":       map[string]any{"regometer": map[string]any{"max_paths": 1}},
 		},
-		"bare":    {"plugins": nil, "decision_logs": map[string]any{"plugin": nil}}, // without the plugin from the start
-		"changed": {},                                                               // restarted with a configuration that does not upload
+		"bare":    {"plugins": nil}, // without the plugin from the start
+		"changed": {},               // restarted with a configuration that does not upload
 	} {
 		targets[name] = f.start(t, name, config)
 	}
@@ -173,7 +174,7 @@ func (f *faultyFleet) restart(t *testing.T, name string, config map[string]any) 
 		"plugins": map[string]any{"regometer": map[string]any{}},
 		"status":  map[string]any{"prometheus": true},
 	}
-	logs := map[string]any{"plugin": "regometer", "service": "own", "resource": "logs", "reporting": map[string]any{"min_delay_seconds": 1, "max_delay_seconds": 2}}
+	logs := map[string]any{"service": "own", "resource": "logs", "reporting": map[string]any{"min_delay_seconds": 1, "max_delay_seconds": 2}}
 	for key, value := range config {
 		if key == "decision_logs" {
 			maps.Copy(logs, value.(map[string]any))
