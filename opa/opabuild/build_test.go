@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -89,7 +90,7 @@ func TestKey(t *testing.T) {
 	b := builder{dropIn: tinyDropIn("A")}
 	before, text := b.key(t.Context()), hookText
 	defer func() { hookText = text }()
-	hookText = append(text[:len(text):len(text)], "\n"...)
+	hookText = slices.Concat(text, []byte("\n"))
 	if b.key(t.Context()) == before {
 		t.Error("another decision hook has the same key")
 	}

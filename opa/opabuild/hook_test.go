@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -252,7 +253,7 @@ func TestHook(t *testing.T) {
 			if _, err := exec.LookPath(env["CC"]); err == nil { // which the race detector needs
 				args, c.Env = append(args, "-race"), []string{"CGO_ENABLED=1"}
 			}
-			c.Args = append(args, "./"+runtimeDir)
+			c.Args = slices.Concat(args, []string{"./" + runtimeDir})
 			out, err := c.Output(t.Context())
 			tests := bytes.Count(text, []byte("\nfunc TestDecision"))
 			if passed := bytes.Count(out, []byte("--- PASS: TestDecision")); err != nil || passed != tests || tests == 0 {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -107,7 +108,7 @@ func TestInspect(t *testing.T) {
 	}
 	// As of a tree that was patched and built by hand: the drop-in's file, and no
 	// record.
-	d["collection.go"] = append(d["clock.go"], "\nvar begun int\n\nfunc init() { begun++ }\n"...)
+	d["collection.go"] = slices.Concat(d["clock.go"], []byte("\nvar begun int\n\nfunc init() { begun++ }\n"))
 	delete(d, "clock.go")
 	for name, text := range d {
 		writeText(t, filepath.Join(tree, "v1/metrics", name), string(text))

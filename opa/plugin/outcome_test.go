@@ -110,7 +110,7 @@ func TestFailures(t *testing.T) {
 		"context cancelled":        {fmt.Errorf("x: %w", context.Canceled), rollup.Cancelled, ""},
 		"deadline":                 {deadline, rollup.Cancelled, ""},
 		"http.send timed out":      {&topdown.Error{Code: topdown.BuiltinErr, Message: "http.send: request timed out"}, rollup.Error, "eval_builtin_error"},
-		"a code beside a deadline": {codeAndCause{&topdown.Error{Code: topdown.BuiltinErr}, context.DeadlineExceeded}, rollup.Error, "eval_builtin_error"},
+		"a code beside a deadline": {causedError{&topdown.Error{Code: topdown.BuiltinErr}, context.DeadlineExceeded}, rollup.Error, "eval_builtin_error"},
 		"conflict":                 {fmt.Errorf("x: %w", &topdown.Error{Code: topdown.ConflictErr}), rollup.Error, "eval_conflict_error"},
 		"compile":                  {ast.Errors{{Code: ast.UnsafeVarErr}}, rollup.Error, "rego_unsafe_var_error"},
 		"several":                  {rego.Errors{ast.Errors{{Code: ast.TypeErr}}, errors.New("x")}, rollup.Error, "rego_type_error"},
@@ -130,14 +130,14 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// codeAndCause is an error that also is its cause, as time-outs of net/http are.
-type codeAndCause struct {
+// causedError is an error that also is its cause, as time-outs of net/http are.
+type causedError struct {
 	error
 	cause error
 }
 
-func (e codeAndCause) Unwrap() error        { return e.error }
-func (e codeAndCause) Is(target error) bool { return target == e.cause }
+func (e causedError) Unwrap() error        { return e.error }
+func (e causedError) Is(target error) bool { return target == e.cause }
 
 type outer struct {
 	Code string

@@ -471,7 +471,7 @@ plugins: {regometer: {next: test_next}, test_next: {id: TestServerNext}}`, nil)
 // http.send is one.
 func TestServerCancelled(t *testing.T) {
 	t.Parallel()
-	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
 		case <-time.After(10 * time.Second):
