@@ -258,6 +258,32 @@ func TestServerNewPolicy(t *testing.T) {
 		`opa_decisions_total{outcome="allowed",path="later/allow"} 1`)
 }
 
+// That paths share a label is logged once for each policy.
+func TestServerTellsOfSharedLabels(t *testing.T) {
+	t.Parallel()
+	o := startOPA(t, "decision_logs: {plugin: regometer}\nplugins: {regometer: {max_paths: 4}}", nil)
+	const text = "Of 5 paths of the policy, 4 have a label of their own, 0 share that of a package, and 1 are \"other\": such as rbac/allow. Raise max_paths"
+	told := func() int { return strings.Count(o.logged(logging.Info), text) }
+	if n := told(); n != 1 {
+		t.Errorf("told %d times:\n%s", n, o.logged(logging.Info))
+	}
+	put := func(policy string) {
+		t.Helper()
+		if status, answer := o.do("PUT", "/v1/policies/more", policy); status != 200 {
+			t.Fatal(status, answer)
+		}
+	}
+	put("package empty")
+	if n := told(); n != 1 {
+		t.Errorf("told %d times of the same", n)
+	}
+	put("package more\nallow := true")
+	if n := strings.Count(o.logged(logging.Info), "Of 6 paths of the policy"); n != 1 {
+		t.Errorf("told %d times of another policy:\n%s", n, o.logged(logging.Info))
+	}
+	o.check("opa_decision_policy_paths", `opa_decision_policy_paths{label="merged"} 3`, `opa_decision_policy_paths{label="own"} 3`)
+}
+
 func TestServerRefuses(t *testing.T) {
 	t.Parallel()
 	for config, want := range map[string]string{

@@ -181,9 +181,9 @@ func (r *result) writeScraped(b *bytes.Buffer) {
 	}
 	fmt.Fprintln(b)
 	writeTable(b, "lrrrrrrr", rows)
-	fmt.Fprintf(b, `  What Prometheus gets: native histograms that the plugin filled, here all paths together, in
-  %s{stage,path}. A percentile is the middle of its
-  bucket, so that it is off by %.2f%% at most; the counts are exact. Timers of instrumented
+	fmt.Fprintf(b, `  What Prometheus gets: native histograms that the plugin filled straight from the server, over
+  all paths, in %s{stage}. A percentile is the middle of
+  its bucket, so that it is off by %.2f%% at most; the counts are exact. Timers of instrumented
   requests alone share the stage "other".
 `, stageMetric, 100*bound)
 }
