@@ -173,9 +173,16 @@ func (r *Rollup) newName(key string) *metric {
 	if len(name) > maxName || l.full() {
 		return l.noRoom
 	}
+	return r.label(k, name)
+}
+
+// label gives a stage or counter that was not found a label. Another goroutine
+// may have been faster, and may have taken the last one.
+func (r *Rollup) label(k kind, name string) *metric {
+	c, l, key := r.catalog, r.catalog.labels(k), keyOf(k, name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if m := c.byKey.get(key); m != nil { // another goroutine was faster
+	if m := c.byKey.get(key); m != nil {
 		return m
 	}
 	if l.full() {
@@ -183,6 +190,6 @@ func (r *Rollup) newName(key string) *metric {
 	}
 	name = strings.Clone(name)
 	m := newMetric(k, name, l.give(name))
-	c.byKey.add(keyOf(k, name), m)
+	c.byKey.add(key, m)
 	return m
 }

@@ -150,3 +150,34 @@ func TestCrosswiseMerge(t *testing.T) {
 		}
 	}
 }
+
+// TestCoveredMeanwhile: of a stage whose time is all that of the stages in it, no
+// snapshot shows self time, whatever is being added.
+func TestCoveredMeanwhile(t *testing.T) {
+	t.Parallel()
+	r := newRollup(t, rollup.Options{})
+	d := rollup.Decision{Path: "p"}
+	numbers := []rollup.Number{{"timer_server_handler_ns", 50}, {"timer_rego_query_eval_ns", 50}}
+	r.AddNumbers(d, numbers)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 200_000 {
+			r.AddNumbers(d, numbers)
+		}
+	}()
+	var s rollup.Snapshot
+	for adding := true; adding; {
+		select {
+		case <-done:
+			adding = false
+		default:
+		}
+		r.Snapshot(&s)
+		for _, stages := range [][]rollup.StageTotal{s.Stages, s.Paths[0].Stages} {
+			if self := stageOf(t, stages, "server_handler").Self; self != 0 {
+				t.Fatalf("self time %d", self)
+			}
+		}
+	}
+}

@@ -144,6 +144,26 @@ func TestAddMetrics(t *testing.T) {
 // wrapped is an implementation of which Regometer knows nothing.
 type wrapped struct{ metrics.Metrics }
 
+// TestAddMetricsOfOtherTypes has values that are of no kind.
+func TestAddMetricsOfOtherTypes(t *testing.T) {
+	t.Parallel()
+	m := map[string]any{"timer_server_handler_ns": json.Number("7"), "counter_server_query_cache_hit": 2.0, "timer_x_ns": "x"}
+	want, got := newRollup(t, rollup.Options{}), newRollup(t, rollup.Options{})
+	want.Add(rollup.Decision{}, m)
+	got.AddMetrics(rollup.Decision{}, reported{all: m})
+	requireSame(t, contentsOf(t, got), contentsOf(t, want))
+	if c := contentsOf(t, got); len(c.Stages) != 1 || len(c.Counters) != 1 || c.Overflow.Invalid != 1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+type reported struct {
+	metrics.Metrics
+	all map[string]any
+}
+
+func (r reported) All() map[string]any { return r.all }
+
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	r := newRollup(t, rollup.Options{})
@@ -434,6 +454,82 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+// TestLongNames: 1,024 bytes are a label, one more is none.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]rollup.Overflow{1024: {}, 1025: {Paths: 1, Stages: 1, Counters: 1}} {
+		r, long := newRollup(t, rollup.Options{Limits: rollup.Limits{Stages: 1, Counters: 1}}), strings.Repeat("x", n)
+		r.AddNumbers(rollup.Decision{Path: long}, []rollup.Number{{"timer_" + long + "_ns", 1}, {"counter_" + long, 1}})
+		s := snapshotOf(r)
+		if s.Overflow != want {
+			t.Errorf("%d bytes: overflow %+v, want %+v", n, s.Overflow, want)
+		}
+		for _, label := range []string{s.Paths[0].Label, s.Stages[0].Stage, s.Counters[0].Counter} {
+			if own := label == long; own != (want == rollup.Overflow{}) {
+				t.Errorf("%d bytes: label %.20q", n, label)
+			}
+		}
+	}
+}
+
+// TestCounterOfZero: a counter is there once it was seen.
+func TestCounterOfZero(t *testing.T) {
+	t.Parallel()
+	r := newRollup(t, rollup.Options{})
+	r.AddNumbers(rollup.Decision{}, []rollup.Number{{"counter_server_query_cache_hit", 0}})
+	if got, want := snapshotOf(r).Counters, []rollup.CounterTotal{{"server_query_cache_hit", 0}}; !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// TestSize fills rollups with all that they take: Size is exactly that.
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for _, o := range []rollup.Options{
+		{},
+		{Limits: rollup.Limits{Paths: 1, Stages: 1, Counters: 2}, PathStages: []string{}},
+		{
+			Limits: rollup.Limits{Paths: 7}, PathStages: []string{"mine", "rego_query_eval", "server_handler"},
+			Stages:   []rollup.Stage{{Name: "mine"}, {Name: "server_handler"}, {Name: "mine_*"}},
+			Counters: []string{"mine", "disk_read_keys", "mine"},
+		},
+	} {
+		size, err := o.Size()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var numbers []rollup.Number
+		for _, s := range append(rollup.DefaultStages(), o.Stages...) {
+			numbers = append(numbers, rollup.Number{Key: "timer_" + strings.TrimSuffix(s.Name, "*") + "_ns", Value: 1})
+		}
+		for _, c := range append(rollup.DefaultCounters(), o.Counters...) {
+			numbers = append(numbers, rollup.Number{Key: "counter_" + c, Value: 1})
+		}
+		for i := range 10 {
+			numbers = append(numbers, rollup.Number{Key: fmt.Sprintf("timer_s%d_ns", i), Value: 1},
+				rollup.Number{Key: fmt.Sprintf("counter_c%d", i), Value: 1})
+		}
+		r := newRollup(t, o)
+		for i := range 100 {
+			r.AddNumbers(rollup.Decision{Path: fmt.Sprint(i)}, numbers)
+		}
+		for _, code := range append(rollup.ErrorCodes(), "") {
+			r.Add(rollup.Decision{Outcome: rollup.Error, Code: code}, nil)
+		}
+		c := contentsOf(t, r)
+		got := rollup.Size{
+			Paths: len(c.Outcomes), PathStages: len(c.PathStages) / len(c.Outcomes),
+			Stages: len(c.Stages), Counters: len(c.Counters), Errors: len(c.Errors),
+		}
+		if got != size || len(c.PathStages)%len(c.Outcomes) != 0 {
+			t.Errorf("%+v: there are %+v, size %+v", o, got, size)
+		}
+	}
+	if _, err := (rollup.Options{Limits: rollup.Limits{Counters: -1}}).Size(); err == nil {
+		t.Error("limits that no rollup can have")
+	}
+}
+
 // TestLabelsDoNotDependOnOrder: with the default limits, names of stages and
 // counters have the same labels in whatever order they come.
 func TestLabelsDoNotDependOnOrder(t *testing.T) {
@@ -491,6 +587,68 @@ func TestMergeOverflow(t *testing.T) {
 	}
 }
 
+// TestRebound: other bounds replace those of all histograms, and only with the
+// same ones can be merged.
+func TestRebound(t *testing.T) {
+	t.Parallel()
+	bounds := func(ns ...int64) *exphist.Bounds {
+		b, err := exphist.NewBounds(ns...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	numbers := []rollup.Number{{"timer_server_handler_ns", 100}, {"timer_rego_query_parse_ns", 60}}
+	from := newRollup(t, rollup.Options{Bounds: bounds(10, 1000)})
+	from.AddNumbers(rollup.Decision{Path: "p"}, numbers)
+	r := newRollup(t, rollup.Options{Bounds: bounds(10, 2000)})
+	s := snapshotOf(from)
+	onlyPaths, onlyStages := &rollup.Snapshot{Paths: s.Paths}, &rollup.Snapshot{Stages: s.Stages}
+	for where, s := range map[string]*rollup.Snapshot{"paths": onlyPaths, "stages": onlyStages} {
+		if err := r.Merge(s); err == nil || !strings.Contains(err.Error(), "explicit bounds") {
+			t.Errorf("other bounds in %s: error %v", where, err)
+		}
+	}
+	requireSame(t, contentsOf(t, r), newContents())
+	s.Rebound(bounds(10, 2000))
+	if err := r.Merge(s); err != nil {
+		t.Fatal(err)
+	}
+	requireSame(t, contentsOf(t, r), contentsOf(t, from))
+	r.AddNumbers(rollup.Decision{Path: "p"}, numbers)
+	s = snapshotOf(r)
+	for _, st := range append(s.Stages, s.Paths[0].Stages...) {
+		if n := st.Histogram.CountAtMost(1); n != 1 || st.Histogram.Count() != 2 {
+			t.Errorf("%s: %d of %d by the new bounds, want 1 of 2", st.Stage, n, st.Histogram.Count())
+		}
+	}
+}
+
+// TestMergeOfParts: a snapshot that was taken while a decision was added may have
+// its durations and not yet its outcome.
+func TestMergeOfParts(t *testing.T) {
+	t.Parallel()
+	from := newRollup(t, rollup.Options{})
+	from.AddNumbers(rollup.Decision{}, []rollup.Number{{"timer_server_handler_ns", 100}})
+	s := snapshotOf(from)
+	s.Paths[0].Outcomes = [6]uint64{}
+	r := newRollup(t, rollup.Options{})
+	if err := r.Merge(s); err != nil {
+		t.Fatal(err)
+	}
+	if got := snapshotOf(r).Paths; len(got) != 1 || len(got[0].Stages) != 1 {
+		t.Errorf("%+v", got)
+	}
+	// Or a histogram into which nothing was recorded yet: there is none here then.
+	nothing := []rollup.StageTotal{{Stage: "rego_query_eval"}}
+	if err := r.Merge(&rollup.Snapshot{Paths: []rollup.Path{{Label: rollup.Other, Stages: nothing}}, Stages: nothing}); err != nil {
+		t.Fatal(err)
+	}
+	if got := snapshotOf(r); len(got.Stages) != 1 || len(got.Paths[0].Stages) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestMergeOfOtherPathStages: a path's stages that are not kept here are left
 // out, and over all paths nothing is missing.
 func TestMergeOfOtherPathStages(t *testing.T) {
@@ -542,31 +700,42 @@ func TestMergeOfOtherUnit(t *testing.T) {
 	requireSame(t, contentsOf(t, r), before)
 }
 
-// TestSnapshotReuse: a snapshot used again holds the same as a new one.
+// TestSnapshotReuse: a snapshot that was of another rollup before, or of the same
+// when it held less, is the same as a new one.
 func TestSnapshotReuse(t *testing.T) {
 	t.Parallel()
-	w := newWorld(1)
-	big, small := newRollup(t, rollup.Options{}), newRollup(t, rollup.Options{})
 	var s rollup.Snapshot
-	for range 50 {
-		for range 10 {
-			d, numbers := w.decision()
-			big.AddNumbers(d, numbers)
-		}
-		d, numbers := w.decision()
-		small.AddNumbers(d, numbers)
-		for _, r := range []*rollup.Rollup{big, small} {
+	for seed := range uint64(50) {
+		w := newWorld(seed)
+		r := newRollup(t, w.options(w.limits()))
+		for range 3 {
+			for range w.IntN(20) {
+				d, numbers := w.decision()
+				r.AddNumbers(d, numbers[:w.IntN(len(numbers)+1)])
+			}
 			r.Snapshot(&s)
-			c := r.Clone()
-			if err := c.Merge(&s); err != nil {
-				t.Fatal(err)
-			}
-			want := r.Clone()
-			if err := want.Merge(snapshotOf(r)); err != nil {
-				t.Fatal(err)
-			}
-			requireSame(t, contentsOf(t, c), contentsOf(t, want))
+			requireSame(t, snapshotContents(t, &s), contentsOf(t, r))
 		}
+	}
+}
+
+// TestUnfinishedReuse: what a stage of a path had before, whoever put it there, is
+// gone, as is what a stage without durations had.
+func TestUnfinishedReuse(t *testing.T) {
+	t.Parallel()
+	full, r := newRollup(t, rollup.Options{}), newRollup(t, rollup.Options{})
+	full.AddNumbers(rollup.Decision{}, []rollup.Number{{"timer_server_handler_ns", 100}})
+	r.AddNumbers(rollup.Decision{}, []rollup.Number{{"timer_rego_query_eval_ns", 0}})
+	s := snapshotOf(full)
+	r.Snapshot(s)
+	if st := &s.Stages[0]; len(s.Stages) != 1 || st.Histogram.Count() != 0 || st.Self != 0 || st.Unfinished != [3]uint64{1} {
+		t.Errorf("%+v", s.Stages)
+	}
+	full.Snapshot(s)
+	s.Paths[0].Stages[0].Unfinished[0] = 7
+	full.Snapshot(s)
+	if n := s.Paths[0].Stages[0].Unfinished; n != [3]uint64{} {
+		t.Errorf("%d unfinished timers of a path", n)
 	}
 }
 
@@ -577,7 +746,7 @@ func TestAdmit(t *testing.T) {
 	for _, test := range []struct {
 		path string
 		want bool
-	}{{"a", true}, {"b\xff", true}, {"c", false}, {"a", true}, {rollup.Other, true}, {"", true}} {
+	}{{"a", true}, {"b\xff", true}, {"c", false}, {"a", true}, {"b\xfe", true}, {rollup.Other, true}, {"", true}} {
 		if got := r.Admit(test.path); got != test.want {
 			t.Errorf("%q: %t, want %t", test.path, got, test.want)
 		}

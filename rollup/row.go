@@ -41,6 +41,11 @@ func (r *Rollup) cellAt(at *atomic.Pointer[cell]) *cell {
 	if c := at.Load(); c != nil {
 		return c
 	}
+	return r.newCell(at)
+}
+
+// newCell makes the cell, unless another goroutine was faster.
+func (r *Rollup) newCell(at *atomic.Pointer[cell]) *cell {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c := at.Load(); c != nil {
@@ -72,8 +77,8 @@ func (r *Rollup) Labels() []string {
 // Admit gives a path a label before it has a decision, and reports whether it has
 // one now.
 func (r *Rollup) Admit(path string) bool {
-	row, overflow := r.rowOf(path)
-	return row != r.other || !overflow
+	_, overflow := r.rowOf(path)
+	return !overflow
 }
 
 // admit returns the row of a path that was not found, or path Other's if there
@@ -88,9 +93,15 @@ func (r *Rollup) admit(path string) (row *row, overflow bool) {
 	if len(path) > maxName || r.full() {
 		return r.other, true
 	}
+	return r.newRow(path)
+}
+
+// newRow gives a path that was not found a label. Another goroutine may have been
+// faster, and may have taken the last one.
+func (r *Rollup) newRow(path string) (row *row, overflow bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if row := r.byLabel.get(path); row != nil { // another goroutine was faster
+	if row := r.byLabel.get(path); row != nil {
 		return row, false
 	}
 	if r.full() {
