@@ -5,6 +5,8 @@ package plugin
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -116,6 +118,104 @@ func TestRetention(t *testing.T) {
 	}
 	if len(s.lastActive) > 3*config.MaxPaths {
 		t.Errorf("remembered: %v", s.lastActive)
+	}
+}
+
+// Random policies, limits and decisions, against the rule: when there is no room,
+// the series go whose label has not been given for longest, by name if for equally
+// long, and as few as must be.
+func TestRetentionModel(t *testing.T) {
+	t.Parallel()
+	names := strings.Split("abcdefgh", "")
+	for seed := range uint64(60) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		s, err := stateOf(nil, Build{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := withMaxPaths(3)
+		current := compile(t, "package p\na := 1")
+		rules := func() *ast.Compiler { return current }
+		if err := s.start(config, rules); err != nil {
+			t.Fatal(err)
+		}
+		counted, last, activation := map[string]uint64{}, map[string]int{}, 0
+		others, all := uint64(0), uint64(0)
+		makeRoom := func(series int) {
+			for len(counted) > series {
+				first := ""
+				for label := range counted {
+					if s.labels.given[label] == nil && (first == "" || last[label] < last[first] || last[label] == last[first] && label < first) {
+						first = label
+					}
+				}
+				delete(counted, first)
+			}
+		}
+		activated := func() {
+			activation++
+			for label := range s.labels.given {
+				last[label] = activation
+			}
+		}
+		activated()
+		for step := range 150 {
+			switch random.IntN(12) {
+			case 0: // another policy
+				var b strings.Builder
+				b.WriteString("package p\n")
+				for _, i := range random.Perm(len(names))[:1+random.IntN(3)] {
+					fmt.Fprintf(&b, "%s := 1\n", names[i])
+				}
+				current = compile(t, b.String())
+				s.relabel(config, rules)
+				activated()
+			case 1: // another configuration
+				config = withMaxPaths(3 + random.IntN(4))
+				if err := s.reconfigure(config, rules); err != nil {
+					t.Fatal(err)
+				}
+				makeRoom(config.MaxPaths + unnamed)
+				activated()
+			default:
+				d := decision{path: "p/" + names[random.IntN(len(names))]}
+				switch random.IntN(8) {
+				case 0:
+					d = decision{query: "x = 1"}
+				case 1:
+					d = decision{path: "p"}
+				case 2:
+					d = decision{path: ""}
+				}
+				s.record(&d, []rollup.Number{{Key: "timer_rego_query_eval_ns", Value: 1}}, nil)
+				all++
+				l, _ := s.labels.of(d.path, d.query)
+				if l.name == rollup.Other {
+					others++
+					break
+				}
+				if counted[l.name] == 0 {
+					makeRoom(config.MaxPaths + unnamed - 1)
+				}
+				counted[l.name]++
+			}
+			var snapshot rollup.Snapshot
+			s.rollup.Snapshot(&snapshot)
+			got := map[string]uint64{}
+			for _, p := range snapshot.Paths {
+				got[p.Label] = p.Outcomes[rollup.Allowed]
+			}
+			if got[rollup.Other] != others {
+				t.Fatalf("seed %d, step %d: %d others, want %d", seed, step, got[rollup.Other], others)
+			}
+			delete(got, rollup.Other)
+			if !maps.Equal(got, counted) {
+				t.Fatalf("seed %d, step %d: %v, want %v", seed, step, got, counted)
+			}
+			if all > 0 && snapshot.Stages[0].Histogram.Count() != all {
+				t.Fatalf("seed %d, step %d: %d durations, want %d", seed, step, snapshot.Stages[0].Histogram.Count(), all)
+			}
+		}
 	}
 }
 

@@ -86,11 +86,12 @@ func stateOf(registry prometheus.Registerer, b Build) (*state, error) {
 func (s *state) start(c *Config, rules func() *ast.Compiler) error {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
-	if err := s.configure(c, newLabels(c, rules())); err != nil {
-		return err
-	}
 	s.users++
-	return nil
+	err := s.configure(c, newLabels(c, rules()))
+	if err != nil {
+		s.users--
+	}
+	return err
 }
 
 // stop ends what start began: the last plugin that stops ends the export.
@@ -189,7 +190,7 @@ func (s *state) withoutRoom(counted []string, l *labels, room int) map[string]bo
 		return cmp.Or(cmp.Compare(s.lastActive[a], s.lastActive[b]), cmp.Compare(a, b))
 	})
 	gone := map[string]bool{}
-	for _, label := range idle[:min(max(len(idle)-room, 0), len(idle))] {
+	for _, label := range idle[:max(len(idle)-room, 0)] {
 		gone[label] = true
 	}
 	return gone
@@ -201,8 +202,8 @@ func (s *state) makeRoom(l *label) {
 	defer s.configuring.Unlock()
 	s.recording.Lock()
 	defer s.recording.Unlock()
-	if s.labels.given[l.name] != l || l.counted.Load() {
-		return // of former labels, or another decision was faster
+	if s.labels.given[l.name] != l {
+		return // of former labels
 	}
 	if !s.rollup.Admit(l.name) {
 		r, err := s.rebuilt(s.options, s.labels, 1)
@@ -222,10 +223,12 @@ func sameOptions(a, b rollup.Options) bool {
 		slices.Equal(a.PathStages, b.PathStages) && a.Bounds.Equal(b.Bounds)
 }
 
-// export registers a rollup's collector in place of the one before it.
+// export registers a rollup's collector in place of the one before it, as long
+// as there is a plugin: one that is stopped may still be told of policies, and be
+// given decisions.
 func (s *state) export(r *rollup.Rollup, c *Config) error {
 	collector, err := prom.NewCollector(r, c.promOptions())
-	if err != nil || s.registry == nil {
+	if err != nil || s.registry == nil || s.users == 0 {
 		return err
 	}
 	if s.exporter != nil && s.exporter.namespace == c.Namespace {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/plugins"
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 
@@ -175,6 +176,99 @@ func TestSharedRegistry(t *testing.T) {
 	ask(newPlugin(t, config, prometheus.WrapRegistererWithPrefix("x_", prefixed)))
 	ask(newPlugin(t, config, prometheus.WrapRegistererWithPrefix("x_", prefixed)))
 	checkDecisions(t, prefixed, "x_opa", "a", 2)
+}
+
+// A plugin that is stopped may still be told of a new policy, and be given
+// decisions, before another one starts: they are counted, and nothing is exported.
+func TestNothingIsExportedAfterStop(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	s, err := stateOf(registry, Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := withMaxPaths(1)
+	rules := func(modules ...string) func() *ast.Compiler {
+		c := compile(t, modules...)
+		return func() *ast.Compiler { return c }
+	}
+	check := func(want int) {
+		t.Helper()
+		if families, err := registry.Gather(); err != nil || len(families) != want {
+			t.Errorf("%d families, want %d, %v", len(families), want, err)
+		}
+	}
+	if err := s.start(config, rules("package p\na := 1")); err != nil {
+		t.Fatal(err)
+	}
+	s.stop()
+	check(1)
+	for i := range 3 {
+		name := fmt.Sprint("x", i)
+		s.relabel(config, rules("package p\n"+name+" := 1"))
+		s.record(&decision{path: "p/" + name}, nil, nil)
+		s.record(&decision{query: "x = 1"}, nil, nil)
+		s.record(&decision{path: "/"}, nil, nil) // the room of a former path's
+	}
+	check(1)
+	if err := s.start(config, rules("package p\na := 1")); err != nil {
+		t.Fatal(err)
+	}
+	checkDecisions(t, registry, "opa", rollup.Query, 3)
+	s.stop()
+	check(1)
+}
+
+// What holds is the configuration that came last: one of before brings no labels
+// any more, the same policy nothing new.
+func TestRelabel(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	s, err := stateOf(registry, Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	current := compile(t, "package p\na := 1")
+	rules := func() *ast.Compiler { return current }
+	first, second := withMaxPaths(1), withMaxPaths(1)
+	second.Namespace = "policy"
+	if err := s.start(first, rules); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.reconfigure(second, rules); err != nil {
+		t.Fatal(err)
+	}
+	l := s.labels
+	s.relabel(second, rules)
+	if s.labels != l {
+		t.Error("new labels of the same policy")
+	}
+	former := l.given["p/a"]
+	s.record(&decision{path: "p/a"}, nil, nil)
+	s.record(&decision{query: "x = 1"}, nil, nil)
+
+	current = compile(t, "package p\nb := 1")
+	s.relabel(first, rules)
+	if s.labels != l || s.config != second {
+		t.Error("labels by a former configuration")
+	}
+	s.relabel(second, rules)
+	if s.labels.compiler != current {
+		t.Error("the labels are not those of the new policy")
+	}
+	s.record(&decision{path: "/"}, nil, nil)
+	former.counted.Store(false)
+	s.makeRoom(former) // for a decision that began before
+	s.makeRoom(&label{name: "p/x"})
+	if got := pathsOf(t, s); got != "(data) (query) p/a" {
+		t.Errorf("series of %q", got)
+	}
+	s.record(&decision{path: "p/b"}, nil, nil) // needs the room of p/a
+	if got := pathsOf(t, s); got != "(data) (query) p/b" {
+		t.Errorf("series of %q", got)
+	}
+	checkDecisions(t, registry, "policy", "p/b", 1)
+	checkDecisions(t, registry, "opa", "p/b", -1)
 }
 
 // Metrics of somebody else's are not pushed aside.
