@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
@@ -383,6 +384,9 @@ func (v value) paths(to *[]string, patterns bool) error {
 		s, ok := v.v.(string)
 		if segment, _ := cutSegment(s); !ok || segment == "" {
 			return v.refuse("a path below data, such as rbac/allow")
+		}
+		if label := canonical(s); len(label) > longestLabel || !utf8.ValidString(label) {
+			return v.refuse(fmt.Sprintf("a path of at most %d bytes, in UTF-8", longestLabel))
 		}
 		if instead := belowData(s); instead != s {
 			return v.refuse(fmt.Sprintf("a path below data: write %q", instead))

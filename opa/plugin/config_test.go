@@ -88,6 +88,8 @@ func TestConfigRefused(t *testing.T) {
 		`{"paths": {"prefixes": ["rb*"]}}`:                                          `paths.prefixes[0] must be a pattern in which * stands for one whole segment`,
 		`{"paths": {"prefixes": ["a/**"]}}`:                                         `* stands for one whole segment`,
 		`{"paths": {"allow": ["tenants/*"]}}`:                                       "paths.allow[0] must be a path without *: patterns belong to paths.prefixes",
+		`{"paths": {"allow": ["a%ff"]}}`:                                            "paths.allow[0] must be a path of at most 1024 bytes, in UTF-8",
+		`{"paths": {"prefixes": ["` + strings.Repeat("x", 1025) + `"]}}`:            "paths.prefixes[0] must be a path of at most 1024 bytes, in UTF-8",
 		`{"namespace": "` + long + `-"}`:                                            "…",
 		`{"max_paths": 0, "max_series": 0}`:                                         "max_series must be a whole number",
 	} {

@@ -26,6 +26,10 @@ const (
 // and beside rollup.Other: rootPath and rollup.Query.
 const unnamed = 2
 
+// longestLabel is how many bytes the label of a path has at most: a rollup takes
+// no longer ones, nor others than in UTF-8.
+const longestLabel = 1024
+
 // A label is a value of the label path.
 type label struct {
 	name string

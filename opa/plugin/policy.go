@@ -63,6 +63,9 @@ func newDocument(node *ast.TreeNode, d *document) *document {
 		if _, isInteger := integer(segment); segment == "" || isString && isInteger {
 			continue // no path leads there: in a path, digits are a number
 		}
+		if len(sub.path) > longestLabel {
+			continue
+		}
 		if d.children == nil {
 			d.children = map[string]*document{}
 		}
