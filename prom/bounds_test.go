@@ -48,14 +48,14 @@ func TestBoundsRefused(t *testing.T) {
 	}{
 		{[]float64{math.NaN()}, "bound 0 is NaN: a bound is a positive number"},
 		{[]float64{1, math.Inf(1)}, "bound 1 is +Inf: leave it out"},
-		{[]float64{math.Inf(-1)}, "bound 0 is -Inf"},
+		{[]float64{math.Inf(-1)}, "bound 0 is -Inf: a bound is a positive number"},
 		{[]float64{0, 1}, "bound 0 is 0"},
 		{[]float64{-1}, "bound 0 is -1"},
 		{[]float64{1e-10}, "bound 0 is 1e-10: a bound is a whole number of nanoseconds"},
 		{[]float64{1.0000000001}, "a whole number of nanoseconds"},
 		{[]float64{1e10}, "below 292 years"},
 		{[]float64{1, 0.5}, "bound 1 is 0.5, after 1: bounds ascend"},
-		{[]float64{1, 1}, "bounds ascend"},
+		{[]float64{1, 1}, "bound 1 is 1, after 1: bounds ascend"},
 		{make([]float64, 3), "bound 0 is 0"},
 	} {
 		if _, err := prom.Bounds(test.seconds...); err == nil || !strings.HasPrefix(err.Error(), "prom: ") || !strings.Contains(err.Error(), test.want) {

@@ -37,6 +37,34 @@ func flood(r *rollup.Rollup, seed uint64, decisions int) {
 	}
 }
 
+// exhaust sends r all that a rollup with these options tells apart, and more.
+func exhaust(r *rollup.Rollup, o rollup.Options) {
+	var timers, zeros, counters []rollup.Number
+	for _, s := range append(rollup.DefaultStages(), o.Stages...) {
+		timers = append(timers, rollup.Number{Key: "timer_" + strings.TrimSuffix(s.Name, "*") + "_ns", Value: 1})
+	}
+	for _, name := range append(rollup.DefaultCounters(), o.Counters...) {
+		counters = append(counters, rollup.Number{Key: "counter_" + name, Value: 1})
+	}
+	for i := range 10 {
+		timers = append(timers, rollup.Number{Key: fmt.Sprintf("timer_s%d_ns", i), Value: 1})
+		counters = append(counters, rollup.Number{Key: fmt.Sprintf("counter_c%d", i), Value: 1})
+	}
+	for _, n := range timers {
+		zeros = append(zeros, rollup.Number{Key: n.Key})
+	}
+	for _, path := range []string{rollup.Query, "p"} {
+		r.AddNumbers(rollup.Decision{Path: path}, timers)
+		r.AddNumbers(rollup.Decision{Path: path}, zeros)
+	}
+	for i := range 250 {
+		r.AddNumbers(rollup.Decision{Path: fmt.Sprint("p", i)}, append(timers, counters...))
+	}
+	for _, code := range append(rollup.ErrorCodes(), "") {
+		r.AddNumbers(rollup.Decision{Path: "p", Outcome: rollup.Error, Code: code}, zeros)
+	}
+}
+
 func bounds(t testing.TB, seconds ...float64) (o rollup.Options) {
 	t.Helper()
 	b, err := prom.Bounds(seconds...)
@@ -64,18 +92,32 @@ func TestSeriesBound(t *testing.T) {
 		bounds(t, 0.001, 1),
 		{Limits: rollup.Limits{Paths: 3, Stages: 2, Counters: 2}},
 		{Limits: rollup.Limits{Paths: 200, Stages: 5, Counters: 5}, PathStages: []string{}},
-		{PathStages: []string{"server_handler", "rego_query_eval", "rego_query_parse"}, Counters: []string{"c1", "c2"}},
+		{PathStages: []string{"server_handler", "rego_query_eval", "rego_query_parse"}, Counters: []string{"c1", "c2", "c1"}},
+		{Limits: rollup.Limits{Paths: 1}, Stages: []rollup.Stage{{Name: "s1", Parent: "server_handler"}, {Name: "s2_*"}}},
 	} {
-		r := newRollup(t, o)
-		registry := newRegistry(t, r, prom.Options{})
-		flood(r, uint64(i), 40_000)
-		b := encode(t, registry, text)
-		bound, series := maxSeries(t, o), countSeries(b)
-		if series > bound || series < bound*9/10 {
-			t.Errorf("%+v: %d series, want at most %d and nearly that", o, series, bound)
+		bound := maxSeries(t, o)
+		check := func(r *rollup.Rollup) (series int) {
+			t.Helper()
+			b := encode(t, newRegistry(t, r, prom.Options{}), text)
+			series = countSeries(b)
+			if series > bound {
+				t.Errorf("%+v: %d series, want at most %d", o, series, bound)
+			}
+			if got := decode(t, b, text).value(t, "opa_decision_metric_series"); got != float64(series) {
+				t.Errorf("%+v: says %v series, has %d", o, got, series)
+			}
+			return series
 		}
-		if got := decode(t, b, text).value(t, "opa_decision_metric_series"); got != float64(series) {
-			t.Errorf("%+v: says %v series, has %d", o, got, series)
+		r := newRollup(t, o)
+		for range 5 {
+			check(r)
+			flood(r, uint64(i), 500)
+		}
+		check(r)
+		r = newRollup(t, o)
+		exhaust(r, o)
+		if series := check(r); series != bound {
+			t.Errorf("%+v: %d series of all that there can be, want %d", o, series, bound)
 		}
 	}
 	if _, err := prom.MaxSeries(rollup.Options{Counters: []string{""}}); err == nil {

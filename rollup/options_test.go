@@ -4,6 +4,7 @@
 package rollup_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +36,38 @@ func TestDefaultStages(t *testing.T) {
 	if rollup.DefaultStages()[0].Name == "changed" {
 		t.Error("the table is not the caller's own")
 	}
+	for name, list := range map[string]func() []string{
+		"counters": rollup.DefaultCounters, "codes": rollup.ErrorCodes, "stages by path": rollup.DefaultPathStages,
+	} {
+		if list()[0] = "changed"; list()[0] == "changed" {
+			t.Errorf("the list of %s is not the caller's own", name)
+		}
+	}
+}
+
+// TestContainers: of stages that contain others, 32 are taken.
+func TestContainers(t *testing.T) {
+	t.Parallel()
+	containers := map[string]bool{}
+	for _, s := range rollup.DefaultStages() {
+		for _, p := range strings.Fields(s.Parent) {
+			containers[p] = true
+		}
+	}
+	var more []rollup.Stage
+	parent := ""
+	for n := len(containers); n <= 32; n++ {
+		s := rollup.Stage{Name: fmt.Sprint("s", n), Parent: parent}
+		more, parent = append(more, s), s.Name
+	}
+	r := newRollup(t, rollup.Options{Stages: more})
+	r.AddNumbers(rollup.Decision{}, []rollup.Number{{"timer_s31_ns", 5}, {"timer_s32_ns", 3}})
+	if self := stageOf(t, snapshotOf(r).Stages, "s31").Self; self != 2 {
+		t.Errorf("self time %d, want 2", self)
+	}
+	if _, err := rollup.New(rollup.Options{Stages: append(more, rollup.Stage{Name: "s", Parent: parent})}); err == nil {
+		t.Error("33 containers")
+	}
 }
 
 func TestOptionsStages(t *testing.T) {
@@ -44,14 +77,15 @@ func TestOptionsStages(t *testing.T) {
 		{Name: "outer", Parent: "rego_query_eval"},
 		{Name: "rego_query_eval"}, // no longer in the handler
 		{Name: "vendor_*", Parent: "outer"},
+		{Name: "anywhere", Parent: "server_handler rego_query_eval outer"}, // in the innermost
 	}, Counters: []string{"mine", "server_query_cache_hit"}})
 	r.AddNumbers(rollup.Decision{Path: "p"}, []rollup.Number{
 		{"timer_server_handler_ns", 100}, {"timer_rego_query_eval_ns", 50}, {"timer_outer_ns", 30}, {"timer_inner_ns", 20},
-		{"timer_vendor_a_ns", 3}, {"timer_vendor_b_ns", 4}, {"counter_mine", 5}, {"counter_vendor_c", 6},
+		{"timer_vendor_a_ns", 3}, {"timer_vendor_b_ns", 4}, {"timer_anywhere_ns", 1}, {"counter_mine", 5}, {"counter_vendor_c", 6},
 	})
 	s := snapshotOf(r)
 	for stage, want := range map[string]uint64{
-		"server_handler": 100, "rego_query_eval": 20, "outer": 3, "inner": 20, rollup.Other: 7,
+		"server_handler": 100, "rego_query_eval": 20, "outer": 2, "inner": 20, "anywhere": 1, rollup.Other: 7,
 	} {
 		if got := stageOf(t, s.Stages, stage).Self; got != want {
 			t.Errorf("%s: self time %d, want %d", stage, got, want)

@@ -62,7 +62,7 @@ func TestOutcomeString(t *testing.T) {
 	t.Parallel()
 	for o, want := range map[rollup.Outcome]string{
 		rollup.Allowed: "allowed", rollup.Denied: "denied", rollup.OtherResult: "result",
-		rollup.Undefined: "undefined", rollup.Error: "error", 77: "result",
+		rollup.Undefined: "undefined", rollup.Error: "error", rollup.Cancelled: "cancelled", 6: "result", 77: "result",
 	} {
 		if got := o.String(); got != want {
 			t.Errorf("%d: %q, want %q", o, got, want)

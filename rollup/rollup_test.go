@@ -373,8 +373,13 @@ func TestUnfinished(t *testing.T) {
 			t.Errorf("%s: %v, want %v", stage, got, want)
 		}
 	}
-	if len(s.Paths[0].Stages) != 0 || rollup.CauseQuery.String() != "query" {
+	if len(s.Paths[0].Stages) != 0 {
 		t.Errorf("%+v", s.Paths)
+	}
+	for c, want := range map[rollup.Cause]string{rollup.CauseUnknown: "unknown", rollup.CauseQuery: "query", rollup.CauseFailed: "failed", 3: "failed", 255: "failed"} {
+		if got := c.String(); got != want {
+			t.Errorf("cause %d: %q, want %q", uint8(c), got, want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ package plugin
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/plugins"
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 
+	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -269,6 +271,35 @@ func TestRelabel(t *testing.T) {
 	}
 	checkDecisions(t, registry, "policy", "p/b", 1)
 	checkDecisions(t, registry, "opa", "p/b", -1)
+}
+
+// Whatever option of the rollup changes, it is made anew.
+func TestSameOptions(t *testing.T) {
+	t.Parallel()
+	options := func() rollup.Options {
+		b, err := exphist.NewBounds(1, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rollup.Options{
+			Limits: rollup.Limits{Paths: 1}, Stages: []rollup.Stage{{Name: "a"}}, Counters: []string{"a"}, PathStages: []string{"a"}, Bounds: b,
+		}
+	}
+	if !sameOptions(options(), options()) {
+		t.Error("equal options are not the same")
+	}
+	zero := reflect.ValueOf(rollup.Options{})
+	for i := range zero.NumField() {
+		o := options()
+		field := reflect.ValueOf(&o).Elem().Field(i)
+		if field.IsZero() {
+			t.Errorf("the test does not know %s", zero.Type().Field(i).Name)
+		}
+		field.Set(zero.Field(i))
+		if sameOptions(o, options()) || sameOptions(options(), o) {
+			t.Errorf("without %s, options are the same", zero.Type().Field(i).Name)
+		}
+	}
 }
 
 // Metrics of somebody else's are not pushed aside.
