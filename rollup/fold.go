@@ -101,7 +101,7 @@ func (r *Rollup) fold(f *folding, d *Decision) {
 		case m.kind == counterKind:
 			r.counters[m.column].add(uint64(e.value))
 		case e.value == 0:
-			r.unfinished[m.column][causeOf(m, d.Path, outcome)].Add(1)
+			r.unfinished[m.column][causeOf(m, d)].Add(1)
 		default:
 			r.cellAt(&r.stages[m.column]).record(e.value, e.covered)
 			if m.kept >= 0 {

@@ -158,7 +158,7 @@ func (m *model) add(d rollup.Decision, numbers []rollup.Number) {
 		if t.value == 0 {
 			cause := rollup.CauseUnknown
 			switch {
-			case d.Path == rollup.Query && stage == "server_handler":
+			case (d.Query || d.Path == rollup.Query) && stage == "server_handler":
 				cause = rollup.CauseQuery
 			case d.Outcome == rollup.Error || d.Outcome == rollup.Cancelled:
 				cause = rollup.CauseFailed
@@ -352,7 +352,7 @@ func (w *world) decision() (d rollup.Decision, numbers []rollup.Number) {
 		}
 	}
 	w.Shuffle(len(numbers), func(i, j int) { numbers[i], numbers[j] = numbers[j], numbers[i] })
-	d = rollup.Decision{Path: w.path(), Outcome: rollup.Outcome(w.IntN(6)), Overflow: w.IntN(5) == 0}
+	d = rollup.Decision{Path: w.path(), Outcome: rollup.Outcome(w.IntN(6)), Overflow: w.IntN(5) == 0, Query: w.IntN(9) == 0}
 	d.Code = []string{"", "internal_error", "unauthorized", "invented"}[w.IntN(4)]
 	return d, numbers
 }

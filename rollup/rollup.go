@@ -82,6 +82,8 @@ func New(o Options) (*Rollup, error) {
 type Decision struct {
 	// Path is the path, or the label that it has been given.
 	Path string
+	// Query marks an ad-hoc query (POST /v1/query) whose path is not [Query].
+	Query bool
 	// Outcome is how the decision ended. One that is none counts as OtherResult.
 	Outcome Outcome
 	// Code is OPA's code of the error, if Outcome is Error.

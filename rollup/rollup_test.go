@@ -357,7 +357,7 @@ func TestUnfinished(t *testing.T) {
 	zeros := []rollup.Number{{"timer_server_handler_ns", 0}, {"timer_rego_query_eval_ns", 0}}
 	for _, d := range []rollup.Decision{
 		{Path: rollup.Query, Outcome: rollup.OtherResult},
-		{Path: rollup.Query, Outcome: rollup.Error},
+		{Path: "all", Query: true, Outcome: rollup.Error},
 		{Path: "p", Outcome: rollup.Error},
 		{Path: "p", Outcome: rollup.Cancelled},
 		{Path: "p", Outcome: rollup.Denied},

@@ -26,11 +26,11 @@ var causeNames = [causes]string{"unknown", "query", "failed"}
 // String returns "unknown", "query" or "failed".
 func (c Cause) String() string { return causeNames[min(c, causes-1)] }
 
-func causeOf(m *metric, path string, o Outcome) Cause {
+func causeOf(m *metric, d *Decision) Cause {
 	switch {
-	case path == Query && m.name == handler:
+	case (d.Query || d.Path == Query) && m.name == handler:
 		return CauseQuery
-	case o == Error || o == Cancelled:
+	case d.Outcome == Error || d.Outcome == Cancelled:
 		return CauseFailed
 	default:
 		return CauseUnknown

@@ -11,6 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
@@ -133,6 +137,76 @@ func TestSeriesBound(t *testing.T) {
 	}
 	if _, err := parseConfig(fmt.Appendf(nil, least, series)); err != nil {
 		t.Errorf("with what was asked for: %v", err)
+	}
+}
+
+// What is exported reaches the bound exactly, and says how much it is.
+func TestSeriesReachTheBound(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`{"max_paths": 3}`, `{"paths": false, "classic_buckets": []}`,
+		`{"max_paths": 5, "path_stages": [], "counters": ["mine"], "stages": [{"name": "mine"}], "classic_buckets": [1]}`,
+	} {
+		registry := prometheus.NewRegistry()
+		s, err := stateOf(registry, Build{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := parseConfig([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy := compile(t, "package p\na := 1\nb := 1\nc := 1\nd := 1\ne := 1\nf := 1")
+		if err := s.start(c, func() *ast.Compiler { return policy }); err != nil {
+			t.Fatal(err)
+		}
+		var timers, zeros, counters []rollup.Number
+		for _, stage := range append(rollup.DefaultStages(), rollup.Stage{Name: "mine"}, rollup.Stage{Name: "x"}) {
+			key := "timer_" + strings.TrimSuffix(stage.Name, "*") + "_ns"
+			timers, zeros = append(timers, rollup.Number{Key: key, Value: 1}), append(zeros, rollup.Number{Key: key})
+		}
+		for _, name := range append(rollup.DefaultCounters(), "mine", "x") {
+			counters = append(counters, rollup.Number{Key: "counter_" + name, Value: 1})
+		}
+		for _, path := range []string{"p", "p/a", "p/b", "p/c", "p/d", "p/e", "p/f", "/", "x"} {
+			for _, numbers := range [][]rollup.Number{timers, zeros, counters} {
+				s.record(&decision{path: path}, numbers, nil)
+			}
+		}
+		for _, numbers := range [][]rollup.Number{timers, zeros} {
+			s.record(&decision{query: "x"}, numbers, nil)
+		}
+		for _, code := range append(rollup.ErrorCodes(), "") {
+			s.record(&decision{path: "x", outcome: rollup.Error, code: code}, zeros, nil)
+		}
+		o, err := c.rollupOptions()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := prom.MaxSeries(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want += ownSeries
+		if !c.Paths.Enabled {
+			want -= 6 + 2*(3+1) // path other has nothing
+		}
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				got++
+				if m.Histogram != nil {
+					got += len(m.GetHistogram().GetBucket()) + 2 // +Inf, sum and count
+				}
+			}
+		}
+		if said := sumOf(t, registry, "opa_decision_metric_series", nil); got != want || said != float64(want) {
+			t.Errorf("%s: %d series, %v by the metric, want %d", text, got, said, want)
+		}
 	}
 }
 

@@ -160,10 +160,10 @@ func (l *labels) of(path, query string) (label pathLabel, known bool) {
 	if label, ok := l.ready[path]; ok {
 		return label, true
 	}
+	if isQuery(path, query) {
+		return pathLabel{l.given[rollup.Query], false}, true
+	}
 	if first, _ := cutSegment(path); first == "" {
-		if query != "" {
-			return pathLabel{l.given[rollup.Query], false}, true
-		}
 		return pathLabel{l.given[rootPath], false}, true
 	}
 	if name := l.named.find(path); name != "" {
@@ -175,6 +175,12 @@ func (l *labels) of(path, query string) (label pathLabel, known bool) {
 		}
 	}
 	return pathLabel{other, false}, false
+}
+
+// isQuery reports whether a decision is of an ad-hoc query: those of the Compile
+// API have a query and a path.
+func isQuery(path, query string) bool {
+	return query != "" && strings.Trim(path, "/") == ""
 }
 
 // cutSegment returns a path's first segment as OPA's server reads it, "" at

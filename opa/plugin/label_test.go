@@ -93,6 +93,7 @@ func TestLabels(t *testing.T) {
 		{all, "", "", rootPath},
 		{all, "/", "", rootPath},
 		{all, "", "data.x = 1", rollup.Query},
+		{all, "rbac/allow", "data.x = 1", "rbac/allow"}, // of the Compile API
 
 		{named, "rbac/allow", "", "rbac/allow"},
 		{named, "users", "", "users"},

@@ -260,6 +260,31 @@ func TestRelabelUnderLoad(t *testing.T) {
 	}
 }
 
+// Decisions of paths that share a label for want of room are counted as such, and
+// no others are.
+func TestOverflow(t *testing.T) {
+	t.Parallel()
+	s, err := stateOf(nil, Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := compile(t, "package p\na := 1\nb := 1\nc := 1", "package q\nx := 1")
+	config := withMaxPaths(2)
+	config.Paths.Prefixes = []string{"q"}
+	if err := s.start(config, func() *ast.Compiler { return c }); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]uint64{"p/a": 1, "p/c/x": 1, "p": 0, "q/x": 0, "q": 0, "nothing": 0, "p/nothing": 0, "": 0} {
+		var before, after rollup.Snapshot
+		s.rollup.Snapshot(&before)
+		s.record(&decision{path: path}, nil, nil)
+		s.rollup.Snapshot(&after)
+		if got := after.Overflow.Paths - before.Overflow.Paths; got != want {
+			t.Errorf("%q: overflow %d, want %d", path, got, want)
+		}
+	}
+}
+
 // Other bounds restart the classic buckets and nothing else.
 func TestBoundsChange(t *testing.T) {
 	t.Parallel()

@@ -301,7 +301,7 @@ func (s *state) tryRecord(d *decision, numbers []rollup.Number, metrics map[stri
 		}
 		l.counted.Store(true)
 	}
-	folded := rollup.Decision{Path: l.name, Outcome: d.outcome, Code: d.code, Overflow: l.shared}
+	folded := rollup.Decision{Path: l.name, Query: isQuery(d.path, d.query), Outcome: d.outcome, Code: d.code, Overflow: l.shared}
 	if metrics != nil {
 		s.rollup.Add(folded, metrics)
 	} else {
