@@ -192,6 +192,9 @@ func TestCounters(t *testing.T) {
 	add("b", rollup.Undefined, 1e9, -5, 1)
 	r.Add(rollup.Decision{Path: "b", Outcome: rollup.Error, Code: "eval_conflict_error"}, map[string]any{"timer_rego_input_parse_ns": "soon", "counter_x": 1.5})
 	r.Add(rollup.Decision{Path: "b", Outcome: rollup.Cancelled}, map[string]any{"timer_server_handler_ns": 0})
+	r.Add(rollup.Decision{Path: "b", Outcome: rollup.OtherResult, Overflow: true}, map[string]any{
+		"timer_rego_query_parse_ns": -7, "timer_mine_ns": 1, "timer_mine_too_ns": 1, "counter_mine": 3,
+	})
 
 	registry := newRegistry(t, r, prom.Options{})
 	f := gather(t, registry)
@@ -214,8 +217,10 @@ func TestCounters(t *testing.T) {
 		{3, "opa_decision_stage_self_seconds_total", []string{"stage", "rego_query_eval"}},
 		{1, "opa_decision_stage_unfinished_total", []string{"stage", "server_handler", "cause", "unknown"}},
 		{1, "opa_decision_stage_unfinished_total", []string{"stage", "server_handler", "cause", "failed"}},
-		{0, "opa_decision_label_overflow_total", []string{"kind", "path"}},
-		{1, "opa_decision_values_invalid_total", []string{"reason", "negative"}},
+		{1, "opa_decision_label_overflow_total", []string{"kind", "path"}},
+		{2, "opa_decision_label_overflow_total", []string{"kind", "stage"}},
+		{3, "opa_decision_label_overflow_total", []string{"kind", "counter"}},
+		{2, "opa_decision_values_invalid_total", []string{"reason", "negative"}},
 		{2, "opa_decision_values_invalid_total", []string{"reason", "malformed"}},
 		{float64(countSeries(encode(t, registry, text))), "opa_decision_metric_series", nil},
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
@@ -45,5 +46,23 @@ func TestLikeNativeHistogram(t *testing.T) {
 	}
 	if g, w := len(got.GetPositiveSpan()), len(want.GetPositiveSpan()); g != w {
 		t.Errorf("%d spans, want %d", g, w)
+	}
+}
+
+// TestZeros: a rollup counts no durations of 0, but may be merged with a snapshot that has some.
+func TestZeros(t *testing.T) {
+	t.Parallel()
+	r, h := newRollup(t, rollup.Options{}), exphist.New(exphist.Nanosecond)
+	for _, ns := range []int64{0, 0, 5} {
+		h.Record(ns)
+	}
+	s := rollup.Snapshot{Stages: []rollup.StageTotal{{Stage: "server_handler"}}}
+	h.Snapshot(&s.Stages[0].Histogram)
+	if err := r.Merge(&s); err != nil {
+		t.Fatal(err)
+	}
+	got := gather(t, newRegistry(t, r, prom.Options{}))["opa_decision_stage_duration_seconds"].GetMetric()[0].GetHistogram()
+	if got.GetSampleCount() != 3 || got.GetZeroCount() != 2 || len(got.GetPositiveSpan()) != 1 {
+		t.Errorf("%v", got)
 	}
 }

@@ -39,11 +39,7 @@ type label struct {
 }
 
 // other is rollup.Other, for which there is always room.
-var other = func() *label {
-	l := &label{name: rollup.Other}
-	l.counted.Store(true)
-	return l
-}()
+var other = &label{name: rollup.Other}
 
 // A pathLabel is the label of a path. shared means that the path would have its
 // own if there were room.
@@ -63,7 +59,7 @@ type labels struct {
 	// way: one look-up finds what most decisions are about.
 	ready map[string]pathLabel
 
-	given  map[string]*label // all labels but other
+	given  map[string]*label // all labels but the variable other
 	counts policyPaths
 }
 
@@ -114,9 +110,6 @@ func newLabels(config *Config, c *ast.Compiler) *labels {
 
 // give returns the label of a name, made if need be.
 func (l *labels) give(name string) *label {
-	if name == rollup.Other {
-		return other
-	}
 	given := l.given[name]
 	if given == nil {
 		given = &label{name: name}
@@ -131,9 +124,7 @@ func (l *labels) prepare(d *document) {
 	if d.label != "" {
 		d.result = pathLabel{l.give(d.label), d.label != d.path && l.named.find(d.path) == ""}
 	}
-	if !strings.Contains(d.path, "%") { // no escapes: the label is the path
-		l.ready[d.path] = d.result
-	}
+	l.ready[d.path] = d.result
 	switch {
 	case len(d.rules) == 0:
 		return

@@ -57,6 +57,7 @@ func TestLabels(t *testing.T) {
 		{all, "rbac/allow", "", "rbac/allow"},
 		{all, "/rbac/allow", "", "rbac/allow"},
 		{all, "//rbac//allow/", "", "rbac/allow"},
+		{all, "////rbac////allow", "", "rbac/allow"},
 		{all, "rb%61c/%61llow", "", "rbac/allow"},
 		{all, "rbac/allow/user/0", "", "rbac/allow"},
 		{all, "rbac", "", "rbac"},

@@ -280,6 +280,27 @@ func TestLabelsWithoutCommonPackages(t *testing.T) {
 	}
 }
 
+// What is logged names what has no label of its own, a few of them, and nothing else.
+func TestPolicyPathsString(t *testing.T) {
+	t.Parallel()
+	text := func(room int, modules ...string) string {
+		return newLabels(withMaxPaths(room), compile(t, modules...)).counts.String()
+	}
+	if got := text(2, "package p\na := 1\nb := 1"); got != "" {
+		t.Errorf("if all have one: %q", got)
+	}
+	const advice = " Raise max_paths and max_series, annotate entry points, or name what matters in paths."
+	for room, want := range map[int]string{
+		5: `Of 10 paths of the policy, 4 have a label of their own, 6 share that of a package, and 0 are "other": such as p/d, p/e, p/f, p/g, p/h.` + advice,
+		2: `Of 10 paths of the policy, 1 have a label of their own, 9 share that of a package, and 0 are "other": such as p/a, p/b, p/c, p/d, p/e.` + advice,
+		1: `Of 10 paths of the policy, 0 have a label of their own, 9 share that of a package, and 1 are "other": such as p/a, p/b, p/c, p/d, p/e.` + advice,
+	} {
+		if got := text(room, "package p\na := 1\nb := 1\nc := 1\nd := 1\ne := 1\nf := 1\ng := 1\nh := 1\ni := 1", "package z\na := 1"); got != want {
+			t.Errorf("room for %d: %q, want %q", room, got, want)
+		}
+	}
+}
+
 // The deepest are merged first, and the package with the most of them.
 func TestMergeDeepest(t *testing.T) {
 	t.Parallel()
