@@ -6,13 +6,18 @@ package plugin
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/open-policy-agent/opa/v1/logging"
+	testlog "github.com/open-policy-agent/opa/v1/logging/test"
 	"github.com/open-policy-agent/opa/v1/metrics"
+	"github.com/open-policy-agent/opa/v1/plugins"
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 	"github.com/open-policy-agent/opa/v1/server"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/regometer/regometer/rollup"
@@ -122,6 +127,44 @@ func TestObserveDecision(t *testing.T) {
 		}
 		if n := sumOf(t, registry, "opa_decision_received_total", map[string]string{"source": "server"}); n != float64(len(infos)) {
 			t.Errorf("%s: %v decisions received, want %d", name, n, len(infos))
+		}
+	}
+}
+
+// Straight from the server come decisions, not events: for next, the plugin has to
+// be the decision logger all the same.
+func TestNextGetsNothing(t *testing.T) {
+	t.Parallel()
+	for decisionLogs, want := range map[string]bool{
+		`{}`:                        true,
+		`{"console": true}`:         true,
+		`{"plugin": "another"}`:     true,
+		`{"plugin": "file_logger"}`: false,
+		`{"plugin": "regometer"}`:   false,
+	} {
+		logger := testlog.New()
+		m, err := plugins.New([]byte(`{"decision_logs": `+decisionLogs+`, "plugins": {"regometer": {}, "file_logger": {}, "another": {}}}`),
+			"test", inmem.New(), plugins.Logger(logger))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { m.Stop(context.Background()) })
+		f := Factory{Registerer: prometheus.NewRegistry(), Observed: func(context.Context, *Plugin) bool { return true }}
+		c, err := f.Validate(m, []byte(`{"next": "file_logger"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := f.New(m, c)
+		if err := p.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Stop(context.Background()) })
+		got := false
+		for _, e := range logger.Entries() {
+			got = got || e.Level == logging.Warn && strings.HasPrefix(e.Message, `The plugin "file_logger", named by plugins.regometer.next, gets no events`)
+		}
+		if got != want {
+			t.Errorf("decision_logs: %s: it warns %v, want %v", decisionLogs, got, want)
 		}
 	}
 }

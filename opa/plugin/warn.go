@@ -46,8 +46,8 @@ func (p *Plugin) warning() string {
 		return ""
 	}
 	if c.Plugin == nil || *c.Plugin != Name {
-		if p.observed != nil {
-			return "" // decisions come straight from the server
+		if p.observed != nil { // decisions come straight from the server
+			return p.nextWarning(c.Plugin)
 		}
 		hint := fmt.Sprintf("Set decision_logs.plugin to %q", Name)
 		if c.Plugin != nil {
@@ -66,6 +66,17 @@ func (p *Plugin) warning() string {
 	}
 	return "Decisions are not uploaded: a plugin in decision_logs.plugin switches the upload to a default service off. " +
 		"To upload them as well, " + remedy + "."
+}
+
+// nextWarning is about a next plugin that gets nothing: without Regometer in
+// decision_logs.plugin, no event comes that could be handed on.
+func (p *Plugin) nextWarning(logger *string) string {
+	next := p.config.Next
+	if next == "" || logger != nil && *logger == next {
+		return ""
+	}
+	return fmt.Sprintf("The plugin %q, named by %s.next, gets no events, since decision_logs.plugin does not name %q. "+
+		"Set decision_logs.plugin to %[1]q and leave next out: this OPA counts decisions without it.", next, configPath, Name)
 }
 
 // uploadKeys are the keys of decision_logs that say that uploads are wanted.
