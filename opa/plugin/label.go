@@ -191,7 +191,7 @@ func cutSegment(path string) (segment, rest string) {
 	return segment, rest
 }
 
-// integer is strconv.ParseInt without its errors, which allocate.
+// integer is strconv.ParseInt, mostly without its errors, which allocate.
 func integer(s string) (int64, bool) {
 	if s == "" || s[0] > '9' {
 		return 0, false
@@ -200,7 +200,7 @@ func integer(s string) (int64, bool) {
 	if s[0] == '+' || s[0] == '-' {
 		digits = s[1:]
 	}
-	if digits == "" || strings.Trim(digits, "0123456789") != "" || len(digits) > len("9223372036854775807") {
+	if strings.Trim(digits, "0123456789") != "" {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(s, 10, 64)

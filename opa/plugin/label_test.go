@@ -4,6 +4,8 @@
 package plugin
 
 import (
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -46,8 +48,14 @@ func TestLabels(t *testing.T) {
 	all := Paths{Enabled: true, FromPolicy: true}
 	named := Paths{
 		Enabled: true, FromPolicy: true,
-		Allow:    []string{"/users", "rbac/by_tenant/acme/allow", "with%20blank", "exact/path"},
-		Prefixes: []string{"tenants/*/authz", "tenants", "tenants/acme", "a/*/c", "a/b/*/d"},
+		Allow:    []string{"/users", "rbac/by_tenant/acme/allow", "with%20blank", "exact/path", "star/%2A"},
+		Prefixes: []string{"tenants/*/authz", "tenants", "tenants/acme", "a/*/c", "a/b/*/d", "t/*/c", "t/b/*", "//odd%20one/007"},
+	}
+	got := strings.Join(newLabels(&Config{Paths: all, MaxPaths: 1000}, c).list(), ", ")
+	if want := "(data), (query), deep, deep/er, deep/er/still, deep/er/still/allow, rbac, rbac/allow, rbac/by_tenant, rbac/number, rbac/number/7, " +
+		"rbac/odd, rbac/odd/a%2Fb%25c, rbac/odd/ä ö, rbac/on_call, rbac/quota, rbac/quota/tenants, rbac/quota/tenants/acme, " +
+		"rbac/quota/tenants/globex, rbac/quota/tenants/globex/limit, rbac/roles, rbac/truth, system, system/main"; got != want {
+		t.Errorf("labels\n%s, want\n%s", got, want)
 	}
 	const none = "-"
 	for _, test := range []struct {
@@ -113,6 +121,11 @@ func TestLabels(t *testing.T) {
 		{named, "a/b/c/d", "", "a/b/*/d"},
 		{named, "exact/path", "", "exact/path"},
 		{named, "exact", "", none},
+		{named, "star/*", "", "star/*"},
+		{named, "star/x", "", none},
+		{named, "odd one/7/x", "", "odd one/7"},
+		{named, "t/b/c", "", "t/b/*"},
+		{named, "t/x/c", "", "t/*/c"},
 
 		{Paths{Enabled: true, Allow: []string{"rbac/allow"}}, "rbac/allow", "", "rbac/allow"},
 		{Paths{Enabled: true, Allow: []string{"rbac/allow"}}, "rbac/roles", "", none},
@@ -132,9 +145,36 @@ func TestLabels(t *testing.T) {
 
 func TestLabelsWithoutPolicy(t *testing.T) {
 	t.Parallel()
+	off := newLabels(&Config{Paths: Paths{FromPolicy: true, Allow: []string{"a"}}, MaxPaths: 1}, compile(t, labelPolicy...))
+	if got := off.list(); len(got) != 1 || got[0] != allPaths || off.counts.String() != "" || off.counts.own != 0 {
+		t.Errorf("with paths off: %q, %+v", got, off.counts)
+	}
 	for _, c := range []*ast.Compiler{nil, ast.NewCompiler(), compile(t, "package empty")} {
 		if label, known := newLabels(defaultConfig(), c).of("a", ""); known {
 			t.Errorf("label %q", label.name)
+		}
+	}
+}
+
+// Numbers are those of OPA's server.
+func TestSegmentInteger(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	segments := []string{
+		"", "+", "-", "0", "-0", "9", "+9", "-9", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
+		"00000000000000000000000007", "7_0", "0x7", "7.0", "７",
+	}
+	for range 5000 {
+		b := make([]byte, random.IntN(21))
+		for i := range b {
+			b[i] = "0123456789+-:a/ 01989898"[random.IntN(24)]
+		}
+		segments = append(segments, string(b))
+	}
+	for _, s := range segments {
+		want, err := strconv.ParseInt(s, 10, 64)
+		if n, ok := integer(s); ok != (err == nil) || ok && n != want {
+			t.Errorf("%q: %d, %t, want %d, %v", s, n, ok, want, err)
 		}
 	}
 }

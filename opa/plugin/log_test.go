@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/plugins"
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
+	"github.com/open-policy-agent/opa/v1/version"
 
 	"github.com/regometer/regometer/rollup"
 )
@@ -189,6 +191,81 @@ func TestLogNotStarted(t *testing.T) {
 	p.Stop(t.Context())
 	if err := p.Log(t.Context(), logs.EventV1{Path: "x"}); err != nil || p.total() != 1 {
 		t.Errorf("%v, %d decisions", err, p.total())
+	}
+}
+
+// Metrics are registered where OPA has its own; what a Factory has is for OPAs
+// without. Before it is started, a plugin is not ready, and nothing waits for it.
+func TestNew(t *testing.T) {
+	t.Parallel()
+	own, factory := prometheus.NewRegistry(), prometheus.NewRegistry()
+	const config = `{"plugins": {"regometer": {}}}`
+	m, err := plugins.New([]byte(config), "test", inmem.New(), plugins.Logger(testlog.New()), plugins.WithPrometheusRegister(own))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Factory{Registerer: factory}.New(m, defaultConfig()).(*Plugin)
+	if s := m.PluginStatus()[Name]; s == nil || s.State != plugins.StateNotReady {
+		t.Errorf("status %v", s)
+	}
+	for range 3 {
+		c := configOf(m)
+		if err := m.Reconfigure(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(p.reconfigured); n != 1 {
+		t.Errorf("it will see %d changes of the configuration, want the last", n)
+	}
+	for range 2 { // once is enough
+		if err := p.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if decisions(t, own, "opa", "x") != -1 || sumOf(t, own, "regometer_build_info", nil) != 1 || sumOf(t, factory, "regometer_build_info", nil) != 0 {
+		t.Error("the metrics are not where OPA's are")
+	}
+	p.Stop(t.Context())
+	if families, err := own.Gather(); err != nil || len(families) != 1 {
+		t.Errorf("after Stop: %v, %v", families, err)
+	}
+}
+
+// What regometer_build_info says is what the program says, else what is known
+// here.
+func TestBuild(t *testing.T) {
+	t.Parallel()
+	given := Build{Version: "v1", OPA: "v2", DropIn: "v3"}
+	if got := given.complete(); got != given {
+		t.Errorf("%+v, want %+v", got, given)
+	}
+	if got, want := (Build{}).complete(), (Build{Version: "devel", OPA: version.Version}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	const path = "github.com/regometer/regometer/opa"
+	other := &debug.Module{Path: "example.com/x", Version: "v7.0.0"}
+	for want, m := range map[string]debug.Module{
+		"v1.2.3": {Path: path, Version: "v1.2.3"},
+		"devel":  {Path: path, Version: "v0.0.0", Replace: &debug.Module{Path: "../opa"}},
+	} {
+		if got := versionIn(&debug.BuildInfo{Main: *other, Deps: []*debug.Module{other, &m}}); got != want {
+			t.Errorf("as a dependency: %s, want %s", got, want)
+		}
+		if got := versionIn(&debug.BuildInfo{Main: m, Deps: []*debug.Module{other}}); got != want {
+			t.Errorf("as the program's own module: %s, want %s", got, want)
+		}
+	}
+	if got := versionIn(&debug.BuildInfo{Main: debug.Module{Path: path, Version: "(devel)"}}); got != "devel" {
+		t.Error(got)
+	}
+
+	registry := prometheus.NewRegistry()
+	newPluginOf(t, `{}`, Factory{Registerer: registry, Build: given})
+	want := map[string]string{"version": "v1", "opa_version": "v2", "dropin": "v3"}
+	for name, value := range want {
+		if n := sumOf(t, registry, "regometer_build_info", map[string]string{name: value}); n != 1 {
+			t.Errorf("%s is not %s", name, value)
+		}
 	}
 }
 

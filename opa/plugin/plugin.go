@@ -109,14 +109,21 @@ func (b Build) complete() Build {
 	if b.Version == "" {
 		b.Version = "devel"
 		if info, ok := debug.ReadBuildInfo(); ok {
-			for _, m := range append(info.Deps, &info.Main) {
-				if m.Path == "github.com/regometer/regometer/opa" && m.Replace == nil && m.Version != "" && m.Version != "(devel)" {
-					b.Version = m.Version
-				}
-			}
+			b.Version = versionIn(info)
 		}
 	}
 	return b
+}
+
+// versionIn returns this module's version in a program, "devel" if it is none that
+// was released.
+func versionIn(info *debug.BuildInfo) string {
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == "github.com/regometer/regometer/opa" && m.Replace == nil && m.Version != "" && m.Version != "(devel)" {
+			return m.Version
+		}
+	}
+	return "devel"
 }
 
 // A Plugin folds each decision of an OPA into Prometheus metrics. [Factory.New]
