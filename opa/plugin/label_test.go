@@ -33,6 +33,9 @@ number["8"] := "text"
 truth[true] := 1
 odd["a/b%c"] := 1
 odd["ä ö"] := 2
+mixed[k] := 1 if some k in input.keys
+mixed.deep.er := 2
+testing := 1
 is_admin(user) := user == "root"
 test_allow if allow with input.user as "alice"`,
 	`package deep.er.still
@@ -52,9 +55,9 @@ func TestLabels(t *testing.T) {
 		Prefixes: []string{"tenants/*/authz", "tenants", "tenants/acme", "a/*/c", "a/b/*/d", "t/*/c", "t/b/*", "//odd%20one/007"},
 	}
 	got := strings.Join(newLabels(&Config{Paths: all, MaxPaths: 1000}, c).list(), ", ")
-	if want := "(data), (query), deep, deep/er, deep/er/still, deep/er/still/allow, rbac, rbac/allow, rbac/by_tenant, rbac/number, rbac/number/7, " +
+	if want := "(data), (query), deep, deep/er, deep/er/still, deep/er/still/allow, rbac, rbac/allow, rbac/by_tenant, rbac/mixed, rbac/mixed/deep, rbac/mixed/deep/er, rbac/number, rbac/number/7, " +
 		"rbac/odd, rbac/odd/a%2Fb%25c, rbac/odd/ä ö, rbac/on_call, rbac/quota, rbac/quota/tenants, rbac/quota/tenants/acme, " +
-		"rbac/quota/tenants/globex, rbac/quota/tenants/globex/limit, rbac/roles, rbac/truth, system, system/main"; got != want {
+		"rbac/quota/tenants/globex, rbac/quota/tenants/globex/limit, rbac/roles, rbac/testing, rbac/truth, system, system/main"; got != want {
 		t.Errorf("labels\n%s, want\n%s", got, want)
 	}
 	const none = "-"
@@ -92,6 +95,10 @@ func TestLabels(t *testing.T) {
 		{all, "rbac/odd/%C3%A4%20%C3%B6", "", "rbac/odd/ä ö"},
 		{all, "rbac/is_admin", "", none},
 		{all, "rbac/test_allow", "", none},
+		{all, "rbac/mixed/deep/er/x", "", "rbac/mixed/deep/er"},
+		{all, "rbac/mixed/deep", "", "rbac/mixed/deep"},
+		{all, "rbac/mixed/deep/x", "", "rbac/mixed"},
+		{all, "rbac/mixed/x", "", "rbac/mixed"},
 		{all, "deep", "", "deep"},
 		{all, "deep/er/still/allow", "", "deep/er/still/allow"},
 		{all, "deep/er/other", "", none},

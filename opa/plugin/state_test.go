@@ -266,7 +266,11 @@ func TestRelabel(t *testing.T) {
 	if got := pathsOf(t, s); got != "(data) (query) p/a" {
 		t.Errorf("series of %q", got)
 	}
-	s.record(&decision{path: "p/b"}, nil, nil) // needs the room of p/a
+	s.makeRoom(s.labels.given["p/b"]) // takes that of p/a, and holds it
+	if got := pathsOf(t, s); got != "(data) (query) p/b" {
+		t.Errorf("series of %q", got)
+	}
+	s.record(&decision{path: "p/b"}, nil, nil)
 	if got := pathsOf(t, s); got != "(data) (query) p/b" {
 		t.Errorf("series of %q", got)
 	}
