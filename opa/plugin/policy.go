@@ -4,9 +4,10 @@
 package plugin
 
 import (
+	"bytes"
 	"cmp"
+	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -310,42 +311,65 @@ func entryPointsOf(c *ast.Compiler) map[string]bool {
 	return paths
 }
 
-var (
-	metadataLine   = regexp.MustCompile(`^\s*METADATA\s*$`)
-	entryPointLine = regexp.MustCompile(`^\s*entrypoint:\s*true\s*$`)
-)
-
 // commentedEntryPoints adds the paths of the rules and the package of a module
-// before which there is a block of comments that says so.
+// that its comments say are entry points.
 func commentedEntryPoints(m *ast.Module, paths map[string]bool) {
-	after := map[int]bool{} // the lines below such blocks
-	metadata, entry, last := false, false, 0
-	for _, comment := range m.Comments {
-		if comment.Location == nil {
-			return
-		}
-		text, row := string(comment.Text), comment.Location.Row
-		if row != last+1 {
-			metadata, entry = false, false
-		}
-		if metadataLine.MatchString(text) {
-			metadata, entry = true, false
-		}
-		entry = entry || metadata && entryPointLine.MatchString(text)
-		delete(after, row)
-		if last = row; entry {
-			after[row+1] = true
-		}
-	}
-	if len(after) == 0 {
+	blocks := annotationBlocks(m.Comments)
+	if len(blocks) == 0 || m.Package == nil || m.Package.Location == nil {
 		return
 	}
-	if m.Package != nil && m.Package.Location != nil && after[m.Package.Location.Row] {
-		paths[pathOf(m.Package.Path)] = true
-	}
-	for _, r := range m.Rules {
-		if r.Location != nil && after[r.Location.Row] {
-			paths[pathOf(r.Ref())] = true
+	rules := slices.DeleteFunc(slices.Clone(m.Rules), func(r *ast.Rule) bool { return r.Location == nil })
+	slices.SortStableFunc(rules, func(a, b *ast.Rule) int { return cmp.Compare(a.Location.Row, b.Location.Row) })
+	for _, block := range blocks {
+		// A block is about what follows it, empty lines or not.
+		row := block[0].Location.Row
+		if row < m.Package.Location.Row {
+			if saysEntryPoint("", block, "package p") {
+				paths[pathOf(m.Package.Path)] = true
+			}
+			continue
+		}
+		next, _ := slices.BinarySearchFunc(rules, row+1, func(r *ast.Rule, row int) int { return cmp.Compare(r.Location.Row, row) })
+		if next < len(rules) && saysEntryPoint("package p\n", block, "r := 1") {
+			paths[pathOf(rules[next].Ref())] = true
 		}
 	}
+}
+
+// annotationBlocks returns the comments that may say that something is an entry
+// point, those in adjacent lines together.
+func annotationBlocks(comments []*ast.Comment) (blocks [][]*ast.Comment) {
+	for len(comments) > 0 {
+		n, has := 0, map[string]bool{}
+		for ; n < len(comments); n++ {
+			c := comments[n]
+			if c.Location == nil {
+				return blocks
+			}
+			if n > 0 && c.Location.Row != comments[n-1].Location.Row+1 {
+				break
+			}
+			for _, word := range [...]string{"METADATA", "entrypoint"} {
+				has[word] = has[word] || bytes.Contains(c.Text, []byte(word))
+			}
+		}
+		if has["METADATA"] && has["entrypoint"] {
+			blocks = append(blocks, comments[:n])
+		}
+		comments = comments[n:]
+	}
+	return blocks
+}
+
+// saysEntryPoint reports what OPA's own parser reads in a block of comments
+// between these statements.
+func saysEntryPoint(before string, block []*ast.Comment, after string) bool {
+	var text strings.Builder
+	text.WriteString(before)
+	for _, c := range block {
+		fmt.Fprintf(&text, "%*s%s\n", c.Location.Col, "#", c.Text)
+	}
+	text.WriteString(after)
+	m, err := ast.ParseModuleWithOpts("", text.String(), ast.ParserOptions{ProcessAnnotation: true})
+	return err == nil && slices.ContainsFunc(m.Annotations, func(a *ast.Annotations) bool { return a.Entrypoint })
 }

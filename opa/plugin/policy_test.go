@@ -138,7 +138,46 @@ func TestEntryPoints(t *testing.T) {
 			}
 		})
 	}
-	checkLabels(t, newLabels(withMaxPaths(6), compile(t, modules...)), map[string]string{"whole": "whole", "whole/a": "whole", "whole/c": "whole", "whole/d": "whole"})
+	checkLabels(t, newLabels(withMaxPaths(7), compile(t, modules...)), map[string]string{"whole": "whole", "whole/a": "whole", "whole/c": "whole", "whole/d": "whole/d"})
+}
+
+// A server that does not process annotations finds the entry points in the
+// comments that others find in the annotations.
+func TestEntryPointsInComments(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"package p\n# METADATA\n# entrypoint: true\nd := 4":   "p/d",
+		"package p\n# METADATA\n# entrypoint: true\n\nd := 4": "p/d",
+		// The form that OPA's documentation uses:
+		"package p\n# METADATA\n# scope: document\n# entrypoint: true\n\n# METADATA\n# title: One\nd if input.x == 1\n\n# METADATA\n# title: Two\nd if input.x == 2": "p/d",
+		"package p\n# METADATA\n# entrypoint: true\n#\n\n# other\nd := 4\ne := 5":                                                                                    "p/d",
+		"package p\n# METADATA\n# entrypoint: true # really\nd := 4":                                                                                                 "p/d",
+		"package p\n# METADATA\n# \"entrypoint\": true\nd := 4":                                                                                                      "p/d",
+		"package p\nc := 1\n# METADATA\n# title: T\n# entrypoint: yes\ndefault d := 4\nd := 5 if input.x":                                                            "p/d",
+		"package p\n#METADATA\n#entrypoint: true\nd.e[k] := v if some k, v in input":                                                                                 "p/d/e",
+		"# METADATA\n# entrypoint: true\n\npackage p\nd := 4":                                                                                                        "p",
+		"package p\n# METADATA\n# entrypoint: false\nd := 4":                                                                                                         "",
+		"package p\n# METADATA\n# custom:\n#   entrypoint: true\nd := 4":                                                                                             "",
+		"package p\n# METADATA\n# description: |\n#   entrypoint: true\nd := 4":                                                                                      "",
+		"package p\n# entrypoint: true\nd := 4":                                                                                                                      "",
+	} {
+		got, annotated := map[string]bool{}, entryPointsOf(compileWith(t, ast.ParserOptions{ProcessAnnotation: true}, text))
+		commentedEntryPoints(ast.MustParseModule(text), got)
+		if !maps.Equal(got, annotated) || len(got) > 1 || got[want] != (want != "") {
+			t.Errorf("%q: %v by the comments, %v by the annotations, want %q", text, got, annotated, want)
+		}
+	}
+	// OPA has no annotations of these: it refuses them, or there is nothing to annotate.
+	for _, text := range []string{
+		"package p\nd := 4\n# METADATA\n# entrypoint: true",
+		"package p\n# METADATA\n# entrypoint: true\n# scope: rule\nd := 4",
+		"package p\n# METADATA\n# entrypoint: [\nd := 4",
+	} {
+		got := map[string]bool{}
+		if commentedEntryPoints(ast.MustParseModule(text), got); len(got) > 0 {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
 }
 
 func compileWith(t testing.TB, o ast.ParserOptions, modules ...string) *ast.Compiler {
