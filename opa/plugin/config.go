@@ -16,6 +16,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/open-policy-agent/opa/v1/ast"
+
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
@@ -163,8 +165,8 @@ var pathKeys = []key[Paths]{
 }
 
 var stageKeys = []key[rollup.Stage]{
-	{"name", "", "", "", func(s *rollup.Stage, v value) error { return v.text(&s.Name) }},
-	{"parent", "", "", "", func(s *rollup.Stage, v value) error { return v.text(&s.Parent) }},
+	{"name", "", "", "", func(s *rollup.Stage, v value) error { return v.name(&s.Name, "a stage's name") }},
+	{"parent", "", "", "", func(s *rollup.Stage, v value) error { return v.name(&s.Parent, "a stage's name") }},
 	{"help", "", "", "", func(s *rollup.Stage, v value) error { return v.text(&s.Help) }},
 }
 
@@ -366,15 +368,30 @@ func (v value) bounds(to *[]float64) error {
 func (v value) names(to *[]string, want string) error {
 	names := []string{}
 	err := v.each(func(v value) error {
-		s, ok := v.v.(string)
-		if !ok || s == "" {
-			return v.refuse(want)
-		}
-		names = append(names, s)
-		return nil
+		var name string
+		err := v.name(&name, want)
+		names = append(names, name)
+		return err
 	})
 	*to = names
 	return err
+}
+
+// name reads the name of a stage or counter. The key that it has in OPA's maps is
+// refused, since it would never match.
+func (v value) name(to *string, want string) error {
+	s, ok := v.v.(string)
+	if !ok || s == "" {
+		return v.refuse(want)
+	}
+	if name, ok := strings.CutPrefix(s, "counter_"); ok {
+		return v.refuse(fmt.Sprintf("%s: write %q", want, name))
+	}
+	if name, ok := strings.CutPrefix(s, "timer_"); ok && strings.HasSuffix(name, "_ns") {
+		return v.refuse(fmt.Sprintf("%s: write %q", want, strings.TrimSuffix(name, "_ns")))
+	}
+	*to = s
+	return nil
 }
 
 // paths reads paths, or patterns. What can never match is refused.
@@ -388,7 +405,9 @@ func (v value) paths(to *[]string, patterns bool) error {
 		if label := canonical(s); len(label) > longestLabel || !utf8.ValidString(label) {
 			return v.refuse(fmt.Sprintf("a path of at most %d bytes, in UTF-8", longestLabel))
 		}
-		if instead := belowData(s); instead != s {
+		if instead := belowData(s); instead == "" {
+			return v.refuse("a path below data, such as rbac/allow")
+		} else if instead != s {
 			return v.refuse(fmt.Sprintf("a path below data: write %q", instead))
 		}
 		for segment := range strings.SplitSeq(s, "/") {
@@ -408,19 +427,26 @@ func (v value) paths(to *[]string, patterns bool) error {
 }
 
 // belowData returns what is meant by a path that is written as in a request or in
-// Rego.
+// Rego, "" for all of data.
 func belowData(path string) string {
-	p := strings.TrimPrefix(path, "/")
-	for _, api := range [...]string{"v1/", "v0/"} {
-		if rest, ok := strings.CutPrefix(p, api+"data/"); ok {
-			return rest
+	p := path
+	for _, scheme := range [...]string{"http://", "https://"} {
+		if rest, ok := strings.CutPrefix(p, scheme); ok {
+			_, p, _ = strings.Cut(rest, "/")
+			path = p
 		}
 	}
-	if rest, ok := strings.CutPrefix(p, "data/"); ok {
-		return rest
+	p = strings.TrimPrefix(p, "/")
+	for _, root := range [...]string{"v1/data", "v0/data", "v1/compile", "data"} {
+		if rest, ok := strings.CutPrefix(p, root); ok && (rest == "" || rest[0] == '/') {
+			return strings.TrimPrefix(rest, "/")
+		}
+	}
+	if ref, err := ast.ParseRef(p); err == nil && ref.HasPrefix(ast.DefaultRootRef) {
+		return pathOf(ref)
 	}
 	if rest, ok := strings.CutPrefix(p, "data."); ok && !strings.Contains(rest, "/") {
-		return strings.ReplaceAll(rest, ".", "/")
+		return strings.ReplaceAll(rest, ".", "/") // with *
 	}
 	return path
 }
