@@ -86,5 +86,5 @@ func validNamespace(s string) bool {
 			return false
 		}
 	}
-	return s != ""
+	return true
 }

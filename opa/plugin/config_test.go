@@ -136,6 +136,9 @@ func TestSeriesBound(t *testing.T) {
 			t.Errorf("%s: %d series at most, %v", text, n+ownSeries, err)
 		}
 	}
+	if _, err := parseConfig([]byte(`{"max_paths": 2, "paths": {"allow": ["a"], "prefixes": ["b", "/a"]}}`)); err != nil {
+		t.Errorf("as many labels as max_paths: %v", err)
+	}
 	least := `{"max_paths": 500, "max_series": %d}`
 	_, err := parseConfig(fmt.Appendf(nil, least, 2500))
 	var series, missing int

@@ -152,6 +152,11 @@ func TestLabels(t *testing.T) {
 
 func TestLabelsWithoutPolicy(t *testing.T) {
 	t.Parallel()
+	partly := compile(t, labelPolicy...)
+	partly.Graph = nil
+	if label, known := newLabels(defaultConfig(), partly).of("rbac/allow", ""); !known || label.name != "rbac/allow" {
+		t.Errorf("without a graph: label %q", label.name)
+	}
 	off := newLabels(&Config{Paths: Paths{FromPolicy: true, Allow: []string{"a"}}, MaxPaths: 1}, compile(t, labelPolicy...))
 	if got := off.list(); len(got) != 1 || got[0] != allPaths || off.counts.String() != "" || off.counts.own != 0 {
 		t.Errorf("with paths off: %q, %+v", got, off.counts)

@@ -237,7 +237,7 @@ func mergeDeepest(documents []*document, room int, given map[*document]bool) []*
 		}
 	}
 	fitting := slices.SortedFunc(maps.Keys(set), byPath)
-	return fitting[:min(len(fitting), max(room, 0))]
+	return fitting[:min(len(fitting), room)]
 }
 
 func byPath(a, b *document) int { return cmp.Compare(a.path, b.path) }

@@ -180,6 +180,73 @@ func TestEntryPointsInComments(t *testing.T) {
 	}
 }
 
+// What comments say is what OPA reads in them when it processes annotations.
+func TestCommentedEntryPoints(t *testing.T) {
+	t.Parallel()
+	// check returns how many there are, -1 if OPA refuses the annotations.
+	check := func(text string) int {
+		t.Helper()
+		m, err := ast.ParseModuleWithOpts("m", text, ast.ParserOptions{ProcessAnnotation: true})
+		if err != nil {
+			return -1
+		}
+		c := ast.NewCompiler()
+		if c.Compile(map[string]*ast.Module{"m": m}); c.Failed() {
+			return -1
+		}
+		comments := map[string]bool{}
+		commentedEntryPoints(compile(t, text).Modules["m0"], comments)
+		want := map[string]bool{}
+		for _, a := range c.GetAnnotationSet().Flatten() {
+			if a.Annotations != nil && a.Annotations.Entrypoint {
+				want[pathOf(a.Path)] = true
+			}
+		}
+		if !maps.Equal(comments, want) {
+			t.Errorf("comments say %v, annotations %v:\n%s", comments, want, text)
+		}
+		return len(want)
+	}
+	lines := []string{"# METADATA", "#METADATA", "# METADATA of this", "# title: x", "# entrypoint: true", "#  entrypoint: true", "# entrypoint: true # so it is",
+		"# entrypoint: false", "# custom:", "#   entrypoint: true", "# description: |", "#", "# ", "", "", "# says METADATA", "# entrypoint:   true"}
+	entryPoints, modules := 0, 0
+	for seed := range uint64(3000) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		var b strings.Builder
+		comments := func() {
+			for range random.IntN(6) {
+				b.WriteString(lines[random.IntN(len(lines))] + "\n")
+			}
+		}
+		comments()
+		b.WriteString("package p\n")
+		if random.IntN(4) == 0 {
+			b.WriteString("# METADATA\n# entrypoint: true\n")
+		}
+		for i := range random.IntN(4) {
+			comments()
+			if random.IntN(3) == 0 {
+				b.WriteString("# METADATA\n# entrypoint: true\n")
+				comments()
+			}
+			fmt.Fprintf(&b, "r%d := 1\n", i)
+			if random.IntN(4) == 0 {
+				fmt.Fprintf(&b, "f%d(x) := y if {\n  # METADATA\n  # entrypoint: true\n  y := x\n}\n", i)
+			}
+		}
+		if n := check(b.String()); n >= 0 {
+			modules++
+			entryPoints += n
+		}
+	}
+	if modules < 100 || entryPoints < 100 {
+		t.Errorf("only %d modules and %d entry points", modules, entryPoints)
+	}
+	if n := check("# METADATA\n# entrypoint: true\npackage p\nimport rego.v1\n# METADATA\n# entrypoint: true\na.b[x] := 1 if some x in [2]"); n != 2 {
+		t.Errorf("%d entry points", n)
+	}
+}
+
 func compileWith(t testing.TB, o ast.ParserOptions, modules ...string) *ast.Compiler {
 	t.Helper()
 	parsed := map[string]*ast.Module{}
@@ -239,8 +306,25 @@ func TestLabelsFollowFromPolicy(t *testing.T) {
 		if !reflect.DeepEqual(first.list(), second.list()) || !reflect.DeepEqual(first.counts, second.counts) {
 			t.Fatalf("seed %d: %q, %+v and %q, %+v", seed, first.list(), first.counts, second.list(), second.counts)
 		}
-		if n := len(first.given) - unnamed; n > config.MaxPaths {
-			t.Fatalf("seed %d: %d labels, %d are allowed", seed, n, config.MaxPaths)
+		// Not one label more is given than there is room for, nor one less.
+		n, shared := len(first.given)-unnamed, first.counts.merged+first.counts.other
+		if n > config.MaxPaths || shared > 0 && n < config.MaxPaths {
+			t.Fatalf("seed %d: %d labels, %d are allowed, %d paths share one", seed, n, config.MaxPaths, shared)
+		}
+		// Of two rules, the less important one has its own label only if the other has.
+		least, most := tiers, -1 // tiers of rules without and with their own
+		tier := tiersOf(first.policy, first.compiler)
+		first.policy.all(func(d *document) {
+			switch {
+			case len(d.rules) == 0 || first.named.find(d.path) != "":
+			case d.label == d.path:
+				most = max(most, tier[d])
+			default:
+				least = min(least, tier[d])
+			}
+		})
+		if least < most {
+			t.Errorf("seed %d: rules of tier %d have labels, and not all of tier %d", seed, most, least)
 		}
 		for _, path := range append(paths, "nothing", "a/nothing/b", "a", "b/c") {
 			one, known := first.of(path, "")
@@ -284,6 +368,9 @@ func randomPolicy(random *rand.Rand) (modules, paths []string) {
 		}
 		seen[name] = true
 		var b strings.Builder
+		if random.IntN(10) == 0 {
+			b.WriteString("# METADATA\n# entrypoint: true\n")
+		}
 		fmt.Fprintf(&b, "package %s\n", name)
 		for i := range 1 + random.IntN(8) {
 			rule := fmt.Sprintf("r%d", i)
@@ -362,6 +449,45 @@ func TestMergeDeepest(t *testing.T) {
 		t.Log(room)
 		checkLabels(t, newLabels(withMaxPaths(room), c), want)
 	}
+}
+
+// Which package comes first is by how many labels it saves: all that are merged, if
+// it has a label anyhow, else one less. Of equally many, it is the first by name.
+func TestMergeOrder(t *testing.T) {
+	t.Parallel()
+	const annotated = "# METADATA\n# entrypoint: true\n"
+	for name, test := range map[string]struct {
+		room    int
+		modules []string
+		want    map[string]string
+	}{
+		"equally many": {
+			3, []string{"package a.c\nr1 := 1\nr2 := 1", "package a.b\nr1 := 1\nr2 := 1"},
+			map[string]string{"a/b/r1": "a/b", "a/b/r2": "a/b", "a/c/r1": "a/c/r1", "a/c/r2": "a/c/r2"},
+		},
+		"a package that has its label": {
+			5, []string{annotated + "package p\na := 1\nb := 1", "package q\nx := 1\ny := 1\nz := 1"},
+			map[string]string{"p": "p", "p/a": "p/a", "p/b": "p", "q/x": "q/x", "q/z": "q/z"},
+		},
+		"one rule of it": {
+			2, []string{annotated + "package p\na := 1", "package q\nx := 1"},
+			map[string]string{"p": "p", "p/a": "p", "q/x": "q/x"},
+		},
+		"a rule with rules below": {
+			4, []string{"package a.other\nx := 1\ny := 1", "package m\nmixed[k] := 1 if some k in input.keys\nmixed.a := 1\nmixed.b := 1"},
+			map[string]string{"m/mixed": "m/mixed", "m/mixed/a": "m/mixed/a", "m/mixed/b": "m/mixed", "a/other/x": "a/other/x", "a/other/y": "a/other/y"},
+		},
+		"no room": {
+			1, []string{annotated + "package p\na := 1", "package q\nx := 1"},
+			map[string]string{"p": "p", "p/a": "p", "q/x": rollup.Other},
+		},
+	} {
+		t.Log(name)
+		checkLabels(t, newLabels(withMaxPaths(test.room), compile(t, test.modules...)), test.want)
+	}
+	config := withMaxPaths(1)
+	config.Paths.Allow = []string{"not/there"}
+	checkLabels(t, newLabels(config, compile(t, "package p\na := 1")), map[string]string{"p/a": rollup.Other, "not/there": "not/there"})
 }
 
 // Sixty packages below one: all but eleven keep their labels.
