@@ -219,6 +219,50 @@ func TestRetentionModel(t *testing.T) {
 	}
 }
 
+// When a policy gives all of many paths another name, room is not made a thousand
+// times, since decisions wait meanwhile.
+func TestRetentionOfMany(t *testing.T) {
+	t.Parallel()
+	const paths = 1000
+	s, err := stateOf(prometheus.NewRegistry(), Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := withMaxPaths(paths)
+	policy := func(name string) func() *ast.Compiler {
+		var b strings.Builder
+		b.WriteString("package p\n")
+		for i := range paths {
+			fmt.Fprintf(&b, "%s%d := 1\n", name, i)
+		}
+		c := compile(t, b.String())
+		return func() *ast.Compiler { return c }
+	}
+	if err := s.start(config, policy("before")); err != nil {
+		t.Fatal(err)
+	}
+	made := 0
+	ask := func(name string) {
+		for i := range paths {
+			before := s.rollup
+			s.record(&decision{path: fmt.Sprint("p/", name, i)}, nil, nil)
+			if s.rollup != before {
+				made++
+			}
+		}
+	}
+	if ask("before"); made > 0 {
+		t.Errorf("room was made %d times for what there is room for", made)
+	}
+	s.relabel(config, policy("after"))
+	if ask("after"); made == 0 || made > 100 {
+		t.Errorf("room was made %d times, want 100 at most", made)
+	}
+	if n := strings.Count(pathsOf(t, s), "p/after"); n != paths {
+		t.Errorf("%d paths have series, want %d", n, paths)
+	}
+}
+
 // While policies change, no decision is lost, and none gets a label that its
 // policy does not give.
 func TestRelabelUnderLoad(t *testing.T) {
@@ -322,4 +366,17 @@ func TestBoundsChange(t *testing.T) {
 	check("0.001:1 0.3:1 count 2 sum 0.001 spans 1")
 	p.mustReconfigure(t, `{"classic_buckets": [0.001, 0.3], "max_paths": 20}`)
 	check("0.001:1 0.3:1 count 2 sum 0.001 spans 1")
+}
+
+// However much room is asked for, labels that are given keep their series.
+func TestWithoutRoom(t *testing.T) {
+	t.Parallel()
+	s := &state{lastActive: map[string]int{"x": 2, "y": 1}}
+	l := &labels{given: map[string]*label{"a": {}, "b": {}}}
+	for room, want := range map[int]int{-5: 2, 0: 2, 2: 2, 3: 1, 4: 0, 9: 0} {
+		gone := s.withoutRoom([]string{"a", "x", "b", "y"}, l, room)
+		if len(gone) != want || want == 1 && !gone["y"] {
+			t.Errorf("room for %d: %v, want %d", room, gone, want)
+		}
+	}
 }

@@ -130,7 +130,7 @@ func (s *state) configure(c *Config, l *labels) error {
 	if err != nil {
 		return err
 	}
-	// Decisions wait here, for some milliseconds at most.
+	// Decisions wait here, for some milliseconds with hundreds of labels.
 	s.recording.Lock()
 	defer s.recording.Unlock()
 	r := s.rollup
@@ -190,7 +190,7 @@ func (s *state) withoutRoom(counted []string, l *labels, room int) map[string]bo
 		return cmp.Or(cmp.Compare(s.lastActive[a], s.lastActive[b]), cmp.Compare(a, b))
 	})
 	gone := map[string]bool{}
-	for _, label := range idle[:max(len(idle)-room, 0)] {
+	for _, label := range idle[:min(max(len(idle)-room, 0), len(idle))] {
 		gone[label] = true
 	}
 	return gone
@@ -206,7 +206,9 @@ func (s *state) makeRoom(l *label) {
 		return // of former labels
 	}
 	if !s.rollup.Admit(l.name) {
-		r, err := s.rebuilt(s.options, s.labels, 1)
+		// Of hundreds of labels several go at once: all decisions wait for the copy
+		// that this takes, and it takes longer the more there are.
+		r, err := s.rebuilt(s.options, s.labels, max(1, s.options.Limits.Paths/100))
 		if err == nil {
 			err = s.export(r, s.config)
 		}
