@@ -110,6 +110,8 @@ func TestLabels(t *testing.T) {
 		{all, "/", "", rootPath},
 		{all, "", "data.x = 1", rollup.Query},
 		{all, "rbac/allow", "data.x = 1", "rbac/allow"}, // of the Compile API
+		{all, "nothing", "data.x = 1", none},
+		{all, "//", "data.x = 1", rollup.Query},
 
 		{named, "rbac/allow", "", "rbac/allow"},
 		{named, "users", "", "users"},

@@ -91,6 +91,13 @@ todo_test_main if main`)
 	}
 }
 
+// Rules of one path that need one another make it no helper.
+func TestTiersOfOnePath(t *testing.T) {
+	t.Parallel()
+	c := compile(t, "package p\nq[x].r := 1 if some x in input.xs\nq[x].s := 2 if { some x in input.xs; q[x].r }", "package z\nmain if h\nh := 1")
+	checkLabels(t, newLabels(withMaxPaths(2), c), map[string]string{"p/q/a/s": "p/q", "p/q/a/r": "p/q", "z/main": "z/main", "z/h": rollup.Other})
+}
+
 // Of a large bundle, entry points stay apart, whether OPA processes annotations
 // or keeps them as comments.
 func TestEntryPoints(t *testing.T) {
@@ -208,7 +215,7 @@ func TestCommentedEntryPoints(t *testing.T) {
 		return len(want)
 	}
 	lines := []string{"# METADATA", "#METADATA", "# METADATA of this", "# title: x", "# entrypoint: true", "#  entrypoint: true", "# entrypoint: true # so it is",
-		"# entrypoint: false", "# custom:", "#   entrypoint: true", "# description: |", "#", "# ", "", "", "# says METADATA", "# entrypoint:   true"}
+		"# entrypoint: false", "# custom:", "#   entrypoint: true", "# description: |", "#", "# ", "", "", "# says METADATA", "  # entrypoint: true", "# entrypoint:   true"}
 	entryPoints, modules := 0, 0
 	for seed := range uint64(3000) {
 		random := rand.New(rand.NewPCG(seed, 0))

@@ -328,11 +328,14 @@ func TestStartClash(t *testing.T) {
 	}
 	checkDecisions(t, registry, "opa", "a", 1)
 
-	p = Factory{Registerer: registry}.New(p.manager, c).(*Plugin)
-	if err := p.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "plugin regometer: registering the metrics: ") {
+	second := Factory{Registerer: registry}.New(p.manager, c).(*Plugin)
+	if err := second.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "plugin regometer: registering the metrics: ") {
 		t.Errorf("error %v", err)
 	}
 	if s := p.manager.PluginStatus()[Name]; s.State != plugins.StateErr {
 		t.Errorf("status %v", s)
 	}
+	// The one that did not start does not keep the other's metrics there.
+	p.Stop(t.Context())
+	checkDecisions(t, registry, "opa", "a", -1)
 }
