@@ -37,7 +37,8 @@ mixed[k] := 1 if some k in input.keys
 mixed.deep.er := 2
 testing := 1
 is_admin(user) := user == "root"
-test_allow if allow with input.user as "alice"`,
+test_allow if allow with input.user as "alice"
+test_cases[x] := 1 if some x in [1, 2]`,
 	`package deep.er.still
 allow := true`,
 	`package system
@@ -95,6 +96,7 @@ func TestLabels(t *testing.T) {
 		{all, "rbac/odd/%C3%A4%20%C3%B6", "", "rbac/odd/ä ö"},
 		{all, "rbac/is_admin", "", none},
 		{all, "rbac/test_allow", "", none},
+		{all, "rbac/test_cases", "", none},
 		{all, "rbac/mixed/deep/er/x", "", "rbac/mixed/deep/er"},
 		{all, "rbac/mixed/deep", "", "rbac/mixed/deep"},
 		{all, "rbac/mixed/deep/x", "", "rbac/mixed"},

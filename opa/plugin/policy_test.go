@@ -212,6 +212,9 @@ func TestCommentedEntryPoints(t *testing.T) {
 		if !maps.Equal(comments, want) {
 			t.Errorf("comments say %v, annotations %v:\n%s", comments, want, text)
 		}
+		if got := entryPointsOf(c); !maps.Equal(got, want) {
+			t.Errorf("entry points %v, want %v:\n%s", got, want, text)
+		}
 		return len(want)
 	}
 	lines := []string{"# METADATA", "#METADATA", "# METADATA of this", "# title: x", "# entrypoint: true", "#  entrypoint: true", "# entrypoint: true # so it is",
