@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/regometer/regometer/internal/opaserver"
 )
 
 // The commands and programs in these are run, from top to bottom, as by a person
@@ -36,7 +36,7 @@ const operating = "docs/operating.md"
 // comment before it, such as <!-- run: server -->:
 //
 //	(none)   in the repository's root, or the folder of operating
-//	server   the same; it starts a server, which is interrupted once it answers
+//	server   the same; it starts a server, which is stopped once it answers
 //	client   the same; it needs the server of the block before it
 //	module   in a new module, as if the repository were released
 type block struct {
@@ -300,56 +300,29 @@ func copyOPA(t *testing.T) string {
 var address = regexp.MustCompile(`(127\.0\.0\.1|localhost):8181`)
 
 // serve runs a script that starts a server, on a free port in place of its own.
-// Once it answers, serve runs the clients and interrupts the server.
+// Once it answers, serve runs the clients and stops the server.
 func serve(t *testing.T, dir string, env []string, script string, clients []string) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	script = regexp.MustCompile(` --addr `+address.String()).ReplaceAllString(script, "")
+	// exec: what stops the server is for it, not for the shell.
+	script = regexp.MustCompile(`(?m)^regometer `).ReplaceAllString(strings.TrimSpace(script), "exec regometer ")
+	server, err := opaserver.Start(t.Context(), opaserver.Options{
+		Name: "documented server", Command: []string{"bash", "-c", script + ` "$@"`, "bash"},
+		Dir: dir, Env: env, Log: filepath.Join(t.TempDir(), "log"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	free := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if !address.MatchString(script) {
-		script = strings.TrimSpace(script) + " --addr " + free
-	}
-	script = address.ReplaceAllLiteralString(script, free)
-
-	var output bytes.Buffer
-	// exec: the signal below is for the server, not for the shell.
-	script = regexp.MustCompile(`(?m)^regometer `).ReplaceAllString(script, "exec regometer ")
-	server := exec.CommandContext(t.Context(), "bash", "-c", script)
-	server.Dir, server.Stdout, server.Stderr = dir, &output, &output
-	server.Env = append(os.Environ(), env...)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Wait() }()
-	for answered := false; !answered; {
-		select {
-		case err := <-ended:
-			t.Fatalf("ended too early: %v\n%s", err, &output)
-		case <-time.After(200 * time.Millisecond):
-			response, err := http.Get("http://" + free + "/health")
-			if err == nil {
-				answered = response.StatusCode == http.StatusOK
-				response.Body.Close()
-			}
+	defer func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
 		}
-	}
+	}()
 	for _, client := range clients {
-		client = address.ReplaceAllLiteralString(client, free)
+		client = address.ReplaceAllLiteralString(client, strings.TrimPrefix(server.URL, "http://"))
 		if out, err := run(t.Context(), dir, env, "bash", "-c", client); err != nil {
 			t.Error(err)
 		} else {
 			t.Logf("%s\nprints\n%s", client, out)
 		}
-	}
-	if err := server.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-ended; err != nil {
-		t.Errorf("interrupted: %v\n%s", err, &output)
 	}
 }

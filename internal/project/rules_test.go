@@ -148,6 +148,7 @@ var layers = [][]string{
 	{"prom"},
 	{"rollup"},
 	{"exphist", "metrics", "."},
+	{"internal"},
 }
 
 // TestImportsPointDown: who imports the core must not get what stands on it.

@@ -23,6 +23,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/regometer/regometer/internal/opaserver"
 )
 
 func TestFlags(t *testing.T) {
@@ -514,7 +516,7 @@ func newFakeServer(t *testing.T, perRequest float64) *fakeServer {
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	f := newFakeServer(t, 1000)
-	s := opaServer{url: f.URL}
+	s := opaServer{Server: &opaserver.Server{URL: f.URL}}
 	for range 2 {
 		f.decisions.Store(0)
 		got, err := s.load(context.Background(), "?instrument=true", 25)
@@ -545,7 +547,7 @@ func TestMetricsThatLackFigures(t *testing.T) {
 	for _, text := range []string{"go_memstats_mallocs_total 1\n", "go_memstats_alloc_bytes_total 1\n", "go_memstats_mallocs_total x\ngo_memstats_alloc_bytes_total 1\n"} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) }))
 		t.Cleanup(server.Close)
-		s := opaServer{url: server.URL}
+		s := opaServer{Server: &opaserver.Server{URL: server.URL}}
 		if f, err := s.allocated(context.Background()); err == nil {
 			t.Errorf("%q: no error, but %+v", text, f)
 		}
@@ -569,7 +571,7 @@ func TestRounds(t *testing.T) {
 				order = append(order, turn)
 			}
 		}
-		servers = append(servers, &opaServer{serverSetup: serverSetup{impl: name}, url: f.URL})
+		servers = append(servers, &opaServer{serverSetup: serverSetup{impl: name}, Server: &opaserver.Server{URL: f.URL}})
 	}
 	m := measurer{options: options{runs: 2, requests: 4}, progress: progress{io.Discard, time.Now()}}
 	lines, err := m.rounds(context.Background(), servers)
@@ -614,7 +616,7 @@ func TestRoundsWithoutThePlugin(t *testing.T) {
 	} {
 		f := newFakeServer(t, 1000)
 		f.observed, f.logged = test.observed, test.logged
-		_, err := m.rounds(context.Background(), []*opaServer{{serverSetup: serverSetup{impl: "x", observed: test.want}, url: f.URL}})
+		_, err := m.rounds(context.Background(), []*opaServer{{serverSetup: serverSetup{impl: "x", observed: test.want}, Server: &opaserver.Server{URL: f.URL}}})
 		if (err == nil) != test.ok {
 			t.Errorf("%+v: %v", test, err)
 		}

@@ -9,11 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,6 +18,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/bench/embedded"
+	"github.com/regometer/regometer/internal/opaserver"
 	"github.com/regometer/regometer/opa/opabuild"
 )
 
@@ -67,7 +65,7 @@ var serverSetups = []serverSetup{
 // server sends the same requests in turns to servers of OPA as it is and of the
 // binary of `regometer build`, and reads from their own /metrics what a request
 // took.
-func (m *measurer) server(ctx context.Context) (lines []byte, err error) {
+func (m *measurer) server(ctx context.Context) (lines []byte, failed error) {
 	m.progress.printf("server: building OPA %s as it is and with the drop-in, unless they are cached", m.opaVersion)
 	var policy []string
 	for _, name := range []string{"rbac.rego", "data.json"} {
@@ -91,20 +89,20 @@ func (m *measurer) server(ctx context.Context) (lines []byte, err error) {
 	}
 	var servers []*opaServer
 	for _, setup := range serverSetups {
-		s := &opaServer{serverSetup: setup}
-		args := policy
-		if s.config != "" {
-			file := filepath.Join(m.work, s.impl+".json")
-			if err := os.WriteFile(file, []byte(s.config), 0o644); err != nil {
+		command := append([]string{binaries[setup.unmodified], "run", "--server"}, policy...)
+		if setup.config != "" {
+			file := filepath.Join(m.work, setup.impl+".json")
+			if err := os.WriteFile(file, []byte(setup.config), 0o644); err != nil {
 				return nil, err
 			}
-			args = append([]string{"--config-file", file}, policy...)
+			command = append(command, "--config-file", file)
 		}
-		if err := s.start(ctx, binaries[s.unmodified], args); err != nil {
-			return nil, fmt.Errorf("impl=%s: %w", s.impl, err)
+		s, err := opaserver.Start(ctx, opaserver.Options{Name: "server impl=" + setup.impl, Command: command, Log: os.DevNull})
+		if err != nil {
+			return nil, err
 		}
-		defer func() { err = errors.Join(err, s.stop()) }()
-		servers = append(servers, s)
+		defer func() { failed = errors.Join(failed, s.Stop()) }()
+		servers = append(servers, &opaServer{serverSetup: setup, Server: s})
 	}
 	return m.rounds(ctx, servers)
 }
@@ -140,104 +138,11 @@ func (m *measurer) rounds(ctx context.Context, servers []*opaServer) (lines []by
 	return lines, nil
 }
 
-// An opaServer is a running process.
+// An opaServer is a server that is running.
 type opaServer struct {
 	serverSetup
-	sent   int // decisions asked for
-	url    string
-	cmd    *exec.Cmd
-	pid    int
-	ended  chan struct{} // closed when the process has ended
-	client http.Client
-}
-
-// start starts a server on a free port of loopback and waits until it is
-// ready. What it prints goes nowhere.
-func (s *opaServer) start(ctx context.Context, binary string, args []string) error {
-	address, err := freeAddress()
-	if err != nil {
-		return err
-	}
-	s.url = "http://" + address
-	s.client = http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections}, Timeout: 30 * time.Second}
-	args = append([]string{"run", "--server", "--addr", address, "--log-level", "error", "--skip-version-check"}, args...)
-	s.cmd = exec.CommandContext(ctx, binary, args...)
-	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(os.Interrupt) }
-	s.cmd.WaitDelay = 10 * time.Second
-	// The log goes to a file of the system's that keeps nothing, not through a
-	// pipe to this process, which would be measured too.
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	defer null.Close()
-	s.cmd.Stdout, s.cmd.Stderr = null, null
-	if err := s.cmd.Start(); err != nil {
-		return err
-	}
-	s.pid = s.cmd.Process.Pid
-	s.ended = make(chan struct{})
-	go func() {
-		_ = s.cmd.Wait() // how it ended is in ProcessState
-		close(s.ended)
-	}()
-	for deadline := time.Now().Add(30 * time.Second); ; {
-		err := s.get(ctx, "/health", io.Discard)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-s.ended:
-			return fmt.Errorf("the server ended at once (%s); to see why, run %s", s.cmd.ProcessState, strings.Join(s.cmd.Args, " "))
-		case <-time.After(50 * time.Millisecond):
-		}
-		if time.Now().After(deadline) {
-			return errors.Join(fmt.Errorf("the server is not ready after 30 s: %w", err), s.stop())
-		}
-	}
-}
-
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
-// stop ends the server and waits for its end.
-func (s *opaServer) stop() error {
-	s.client.CloseIdleConnections()
-	if err := s.cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	select {
-	case <-s.ended:
-	case <-time.After(20 * time.Second):
-		return s.cmd.Process.Kill()
-	}
-	return nil
-}
-
-func (s *opaServer) get(ctx context.Context, path string, to io.Writer) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, nil)
-	if err != nil {
-		return err
-	}
-	return s.do(request, to)
-}
-
-func (s *opaServer) do(request *http.Request, to io.Writer) error {
-	response, err := s.client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", request.URL, response.Status)
-	}
-	_, err = io.Copy(to, response.Body)
-	return err
+	*opaserver.Server
+	sent int // decisions asked for
 }
 
 // figures are what a request took: passed time, the server's processor time,
@@ -267,7 +172,7 @@ func (s *opaServer) load(ctx context.Context, query string, requests int) (figur
 			return figures{}, err
 		}
 	}
-	cpu := processorTime(s.pid)
+	cpu := processorTime(s.PID)
 	start := time.Now()
 	errs := make([]error, connections)
 	var wg sync.WaitGroup
@@ -286,7 +191,7 @@ func (s *opaServer) load(ctx context.Context, query string, requests int) (figur
 	}
 	wg.Wait()
 	passed := time.Since(start)
-	cpu = processorTime(s.pid) - cpu
+	cpu = processorTime(s.PID) - cpu
 	if err := errors.Join(errs...); err != nil {
 		return figures{}, err
 	}
@@ -306,19 +211,13 @@ func (s *opaServer) load(ctx context.Context, query string, requests int) (figur
 
 // decide asks for one decision and checks it.
 func (s *opaServer) decide(ctx context.Context, query string) error {
-	body := strings.NewReader(`{"input": ` + embedded.Input + `}`)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/v1/data/rbac/allow"+query, body)
+	status, answer, err := s.Do(ctx, http.MethodPost, "/v1/data/rbac/allow"+query, `{"input": `+embedded.Input+`}`)
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Content-Type", "application/json")
-	var answer bytes.Buffer
-	if err := s.do(request, &answer); err != nil {
-		return err
-	}
 	var decision struct{ Result bool }
-	if err := json.Unmarshal(answer.Bytes(), &decision); err != nil || !decision.Result {
-		return fmt.Errorf("impl=%s answered %s", s.impl, &answer)
+	if err := json.Unmarshal(answer, &decision); status != http.StatusOK || err != nil || !decision.Result {
+		return fmt.Errorf("impl=%s answered with HTTP status %d: %.300s", s.impl, status, answer)
 	}
 	return nil
 }
@@ -364,19 +263,14 @@ func (s *opaServer) checkObserved(ctx context.Context) error {
 
 // metrics returns the values of /metrics by name and labels.
 func (s *opaServer) metrics(ctx context.Context) (map[string]float64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/metrics", nil)
+	// Compression takes more than a megabyte, whenever the garbage collector has
+	// been there since the last time.
+	text, err := s.Get(ctx, "/metrics", "Accept-Encoding", "identity")
 	if err != nil {
 		return nil, err
 	}
-	// Compression takes more than a megabyte, whenever the garbage collector has
-	// been there since the last time.
-	request.Header.Set("Accept-Encoding", "identity")
-	var text bytes.Buffer
-	if err := s.do(request, &text); err != nil {
-		return nil, err
-	}
 	values := make(map[string]float64)
-	for line := range strings.Lines(text.String()) {
+	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		end := strings.LastIndexByte(line, ' ')
 		if end < 0 || strings.HasPrefix(line, "#") {

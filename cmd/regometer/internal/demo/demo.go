@@ -164,7 +164,7 @@ func (r *run) measure(ctx context.Context) error {
 		return err
 	}
 	defer dropIn.stop()
-	r.version = dropIn.version
+	r.version = dropIn.Version
 	if r.Compare {
 		unmodified, startErr := startServer(ctx, sideUnmodified, unmodifiedBinary, policy, filepath.Join(r.dir, unmodifiedLogFile))
 		if startErr != nil {

@@ -10,8 +10,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,7 +132,6 @@ func TestRunFindsFaults(t *testing.T) {
 		{fakeDropIn, fakeBroken, "unmodified OPA ended unexpectedly (exit status 3); its last lines:\n  rego_parse_error: somewhere"},
 		{fakeDying, "", "ended unexpectedly (exit status 3); its last lines:\n  panic: something went wrong"},
 		{fakeDropIn, fakeDying, "unmodified OPA ended unexpectedly"},
-		{fakeAlwaysLate, "", "the port was taken by another process"},
 	} {
 		t.Run(test.dropIn+" "+test.unmodified, func(t *testing.T) {
 			t.Parallel()
@@ -151,37 +148,6 @@ func TestRunReportsWhatADyingServerDid(t *testing.T) {
 	got := runWith(t.Context(), t, fakeDying, "", nil)
 	if got.err == nil || !strings.Contains(got.stdout, "The run ended early") || !strings.Contains(got.stdout, ": 59 requests") {
 		t.Errorf("error %v, report:\n%s", got.err, got.stdout)
-	}
-}
-
-func TestRunTriesAnotherPort(t *testing.T) {
-	t.Parallel()
-	if got := runWith(t.Context(), t, fakeTaken, "", nil); got.err != nil {
-		t.Error(got.err)
-	}
-}
-
-// A process of somebody else's that answers on the port is not taken for ours.
-func TestStrangerOnPort(t *testing.T) {
-	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	stranger := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"result":{"labels":{"version":"1.2.3","regometer_demo":"another"}}}`)
-	})}
-	go func() { _ = stranger.Serve(listener) }()
-	defer stranger.Close()
-
-	policy := filepath.Join(t.TempDir(), policyFolder)
-	if err := writePolicy(policy, testPolicy, "http://127.0.0.1:1"); err != nil {
-		t.Fatal(err)
-	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	s, err := startServerOn(t.Context(), port, "server", fake(t, fakeDropIn), policy, filepath.Join(t.TempDir(), "log"))
-	if !errors.Is(err, errPortTaken) {
-		t.Errorf("got %v, %v, want %v", s, err, errPortTaken)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,16 +22,14 @@ import (
 // The test binary is also a fake OPA, if called by one of these names. All of
 // them answer the workload of seed 1, and only that, in its order.
 const (
-	fakeDropIn     = "fake-drop-in"     // uses 1,000 bytes a decision
-	fakeUnmodified = "fake-unmodified"  // uses 4,000 bytes a decision
-	fakeForgetful  = "fake-forgetful"   // does not log the tenth decision
-	fakeImprecise  = "fake-imprecise"   // exports durations that are 3 % too long
-	fakeMute       = "fake-mute"        // exports no durations
-	fakeWrong      = "fake-wrong"       // answers the tenth request wrongly
-	fakeBroken     = "fake-broken"      // does not start
-	fakeDying      = "fake-dying"       // ends at the 60th request
-	fakeTaken      = "fake-taken"       // finds its port taken at the first start
-	fakeAlwaysLate = "fake-always-late" // finds its port taken always
+	fakeDropIn     = "fake-drop-in"    // uses 1,000 bytes a decision
+	fakeUnmodified = "fake-unmodified" // uses 4,000 bytes a decision
+	fakeForgetful  = "fake-forgetful"  // does not log the tenth decision
+	fakeImprecise  = "fake-imprecise"  // exports durations that are 3 % too long
+	fakeMute       = "fake-mute"       // exports no durations
+	fakeWrong      = "fake-wrong"      // answers the tenth request wrongly
+	fakeBroken     = "fake-broken"     // does not start
+	fakeDying      = "fake-dying"      // ends at the 60th request
 )
 
 func TestMain(m *testing.M) {
@@ -57,7 +56,7 @@ func fake(t *testing.T, name string) string {
 
 type fakeOPA struct {
 	name string
-	mark string // the value of the label regometer_demo
+	mark string // the value of its label regometer_server
 
 	mu        sync.Mutex
 	workload  *workload
@@ -80,28 +79,22 @@ func runFakeOPA(name string, args []string) {
 		switch {
 		case arg == "--addr":
 			address = args[i+1]
-		case strings.HasPrefix(arg, "labels.regometer_demo="):
+		case strings.HasPrefix(arg, "labels.regometer_server="):
 			_, f.mark, _ = strings.Cut(arg, "=")
 		}
 	}
-	policy := args[len(args)-1]
+	policy := args[slices.Index(args, "--server")+1]
 	for _, file := range []string{"rbac.rego", "data.json", "directory.json"} {
 		if _, err := os.Stat(filepath.Join(policy, file)); err != nil {
 			fakeExit(err.Error())
 		}
 	}
-	switch name {
-	case fakeBroken:
+	if name == fakeBroken {
 		fakeExit("rego_parse_error: somewhere")
-	case fakeTaken, fakeAlwaysLate:
-		// The folder that it runs in is the test's own.
-		_, err := os.Stat("second-start")
-		if os.WriteFile("second-start", nil, 0o666) != nil || err != nil || name == fakeAlwaysLate {
-			fakeExit(`{"level":"error","msg":"Listener failed.","err":"listen tcp ` + address + `: bind: address already in use"}`)
-		}
 	}
+	http.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 	http.HandleFunc("GET /v1/config", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"result":{"labels":{"regometer_demo":%q,"version":"1.2.3"}}}`, f.mark)
+		fmt.Fprintf(w, `{"result":{"labels":{"regometer_server":%q,"version":"1.2.3"}}}`, f.mark)
 	})
 	http.HandleFunc("GET /debug/pprof/heap", func(http.ResponseWriter, *http.Request) {})
 	http.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {

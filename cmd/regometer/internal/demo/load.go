@@ -34,9 +34,9 @@ func (t *tally) unexpected(side string) error {
 // send sends requests to the server one after the other, and counts them.
 func (s *server) send(ctx context.Context, requests []request, t *tally) error {
 	for _, q := range requests {
-		status, body, err := s.do(ctx, http.MethodPost, q.path, q.body)
+		status, body, err := s.Do(ctx, http.MethodPost, q.path, q.body)
 		if err != nil {
-			return s.explain(ctx, err)
+			return err
 		}
 		t.add(q, status, body)
 	}

@@ -4,12 +4,12 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"net/http"
 	"slices"
 
 	dto "github.com/prometheus/client_model/go"
@@ -22,21 +22,12 @@ const stageMetric = "opa_decision_stage_duration_seconds"
 // scrapeStages returns the durations of each stage as Prometheus gets them, all
 // paths taken together.
 func (s *server) scrapeStages(ctx context.Context) (map[string]*distribution, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/metrics", nil)
+	format := expfmt.NewFormat(expfmt.TypeProtoDelim)
+	families, err := s.Get(ctx, "/metrics", "Accept", string(format))
 	if err != nil {
 		return nil, err
 	}
-	format := expfmt.NewFormat(expfmt.TypeProtoDelim)
-	request.Header.Set("Accept", string(format))
-	response, err := s.client.Do(request)
-	if err != nil {
-		return nil, s.explain(ctx, err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the %s answered GET /metrics with HTTP status %d", s.side, response.StatusCode)
-	}
-	return readStages(response.Body, format)
+	return readStages(bytes.NewReader(families), format)
 }
 
 func readStages(r io.Reader, format expfmt.Format) (map[string]*distribution, error) {

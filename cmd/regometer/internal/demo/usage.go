@@ -24,12 +24,12 @@ type usage struct {
 // usage asks the server. Go brings its scheduler's times up to date with each garbage
 // collection, so that one is asked for first.
 func (s *server) usage(ctx context.Context) (usage, error) {
-	if _, err := s.get(ctx, "/debug/pprof/heap?gc=1&debug=1"); err != nil {
-		return usage{}, s.explain(ctx, err)
+	if _, err := s.Get(ctx, "/debug/pprof/heap?gc=1&debug=1"); err != nil {
+		return usage{}, err
 	}
-	text, err := s.get(ctx, "/metrics")
+	text, err := s.Get(ctx, "/metrics")
 	if err != nil {
-		return usage{}, s.explain(ctx, err)
+		return usage{}, err
 	}
 	return parseUsage(text), nil
 }

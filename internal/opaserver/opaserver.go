@@ -1,0 +1,286 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package opaserver starts OPA servers, talks to them and stops them: for the
+// demo, the benchmarks and the tests of documents.
+package opaserver
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Options say which server to start.
+type Options struct {
+	Name    string   // what it is, for errors: "unmodified OPA"
+	Command []string // what starts it, such as opa run --server; flags are added at the end
+	Dir     string   // to run in, "" for the current one
+	Env     []string // added to the environment, which is ours without OPA's own variables
+	Log     string   // the file for all that it writes; os.DevNull keeps nothing
+}
+
+// A Server is a running OPA server.
+type Server struct {
+	URL     string
+	Version string // as OPA itself reports it
+	PID     int
+	Client  http.Client
+
+	name, log string
+	cmd       *exec.Cmd
+	exited    chan struct{} // closed when the process has ended
+	patience  time.Duration // of Stop
+}
+
+const (
+	startAttempts = 5 // with another port each
+	startTimeout  = time.Minute
+	stopTimeout   = 15 * time.Second // OPA itself lets requests end for 10 s
+	markLabel     = "regometer_server"
+)
+
+// errPortTaken says that another process took the port between our choosing it
+// and OPA's listening on it.
+var errPortTaken = errors.New("the port was taken by another process")
+
+// Start starts a server on a free loopback port and waits until it answers.
+// The end of ctx ends the waiting, not the server: that is for Stop.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	return start(ctx, o, freeAddress)
+}
+
+func start(ctx context.Context, o Options, choose func() (address string, err error)) (*Server, error) {
+	for attempt := 1; ; attempt++ {
+		address, err := choose()
+		if err != nil {
+			return nil, fmt.Errorf("no free port on 127.0.0.1: %w", err)
+		}
+		s, err := startOn(ctx, o, address)
+		if errors.Is(err, errPortTaken) && attempt < startAttempts {
+			continue
+		}
+		return s, err
+	}
+}
+
+// freeAddress returns an address that nothing listens on at the moment. OPA can
+// choose a port itself, but does not tell which.
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+func startOn(ctx context.Context, o Options, address string) (*Server, error) {
+	log, err := os.OpenFile(o.Log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() // the process has its own handle
+
+	mark := rand.Text() // tells our server from a stranger's on the same port
+	args := append(o.Command[1:len(o.Command):len(o.Command)], "--addr", address,
+		"--log-level", "error", "--skip-version-check", "--set", "labels."+markLabel+"="+mark)
+	s := &Server{
+		URL: "http://" + address,
+		Client: http.Client{
+			Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
+			Timeout:   30 * time.Second,
+		},
+		name: o.Name, log: o.Log, cmd: exec.Command(o.Command[0], args...),
+		exited: make(chan struct{}), patience: stopTimeout,
+	}
+	// A file, not a pipe: what the server writes takes none of our time.
+	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = o.Dir, log, log
+	for _, entry := range os.Environ() {
+		if !strings.HasPrefix(entry, "OPA_") { // OPA takes flags from there
+			s.cmd.Env = append(s.cmd.Env, entry)
+		}
+	}
+	s.cmd.Env = append(s.cmd.Env, o.Env...)
+	if err := s.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("cannot start the %s: %w", s.name, err)
+	}
+	s.PID = s.cmd.Process.Pid
+	go func() {
+		_ = s.cmd.Wait() // the state is in s.cmd.ProcessState
+		close(s.exited)
+	}()
+	if err := s.waitUntilReady(ctx, address, mark); err != nil {
+		_ = s.Stop() // why it is not ready says more than how it ended
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) waitUntilReady(ctx context.Context, address, mark string) error {
+	timeout := time.After(startTimeout)
+	for {
+		if s.ready(ctx, mark) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.exited:
+			listener, err := net.Listen("tcp", address)
+			if err != nil {
+				return fmt.Errorf("the %s cannot listen on %s: %w%s", s.name, address, errPortTaken, s.lastLines())
+			}
+			listener.Close()
+			return s.ended()
+		case <-timeout:
+			return fmt.Errorf("the %s is not ready on %s after %v%s", s.name, s.URL, startTimeout, s.lastLines())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// ready reports whether the server answers and is ours.
+func (s *Server) ready(ctx context.Context, mark string) bool {
+	if status, _, err := s.send(ctx, http.MethodGet, "/health", ""); err != nil || status != http.StatusOK {
+		return false
+	}
+	_, body, err := s.send(ctx, http.MethodGet, "/v1/config", "")
+	var config struct {
+		Result struct {
+			Labels map[string]string `json:"labels"`
+		} `json:"result"`
+	}
+	if err != nil || json.Unmarshal(body, &config) != nil || config.Result.Labels[markLabel] != mark {
+		return false
+	}
+	s.Version = config.Result.Labels["version"]
+	return true
+}
+
+// Stop asks the server to end, waits for it, and kills it if that takes too
+// long. It returns an error if the server did not end well, or had ended badly
+// before.
+func (s *Server) Stop() error {
+	s.Client.CloseIdleConnections()
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		_ = s.cmd.Process.Kill() // Windows has no signals
+		<-s.exited
+		return nil
+	}
+	select {
+	case <-s.exited:
+	case <-time.After(s.patience):
+		_ = s.cmd.Process.Kill() // it may just have ended
+		<-s.exited
+		return fmt.Errorf("the %s did not end within %v and was killed%s", s.name, s.patience, s.lastLines())
+	}
+	if !s.cmd.ProcessState.Success() {
+		return s.ended()
+	}
+	return nil
+}
+
+// Get returns a page, which must be there. Header is the request's: names and
+// values by turns.
+func (s *Server) Get(ctx context.Context, path string, header ...string) ([]byte, error) {
+	status, body, err := s.Do(ctx, http.MethodGet, path, "", header...)
+	if err == nil && status != http.StatusOK {
+		return nil, fmt.Errorf("the %s answered GET %s with HTTP status %d: %.200s", s.name, path, status, body)
+	}
+	return body, err
+}
+
+// Do sends a request, with JSON in its body unless that is empty, and reads the
+// whole answer. The error of a server that has ended says so, and what it wrote
+// last.
+func (s *Server) Do(ctx context.Context, method, path, body string, header ...string) (status int, answer []byte, err error) {
+	status, answer, err = s.send(ctx, method, path, body, header...)
+	if err != nil {
+		err = s.explain(ctx, err)
+	}
+	return status, answer, err
+}
+
+func (s *Server) send(ctx context.Context, method, path, body string, header ...string) (status int, answer []byte, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, s.URL+path, strings.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	response, err := s.Client.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	answer, err = io.ReadAll(response.Body)
+	return response.StatusCode, answer, err
+}
+
+// explain makes the error of a request clearer. A Ctrl-C reaches the server
+// too, so that its end may be noticed before ours.
+func (s *Server) explain(ctx context.Context, err error) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.exited:
+	case <-time.After(200 * time.Millisecond):
+		return fmt.Errorf("the %s does not answer: %w%s", s.name, err, s.lastLines())
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(200 * time.Millisecond):
+		return s.ended()
+	}
+}
+
+func (s *Server) ended() error {
+	return fmt.Errorf("the %s ended unexpectedly (%v)%s", s.name, s.cmd.ProcessState, s.lastLines())
+}
+
+// lastLines returns the last lines that the server wrote, decisions left out,
+// in a form to be put at the end of an error message.
+func (s *Server) lastLines() string {
+	const keep, width = 12, 300
+	if s.log == os.DevNull {
+		return "; to see what it writes, run " + strings.Join(s.cmd.Args, " ")
+	}
+	file, err := os.Open(s.log)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	var lines []string
+	for reader := bufio.NewReader(file); ; {
+		line, err := reader.ReadBytes('\n')
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && !bytes.Contains(line, []byte(`"msg":"Decision Log"`)) {
+			lines = append(lines, fmt.Sprintf("%.*s", width, line))
+			lines = lines[max(0, len(lines)-keep):]
+		}
+		if err != nil {
+			break
+		}
+	}
+	if len(lines) == 0 {
+		return "; it wrote no message"
+	}
+	return "; its last lines:\n  " + strings.Join(lines, "\n  ")
+}

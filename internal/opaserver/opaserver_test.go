@@ -1,0 +1,220 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opaserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The test binary is also a fake OPA, if its first argument is "run" and its
+// second one of these.
+const (
+	fakeGood    = "good"
+	fakeBroken  = "broken"  // does not start
+	fakeDying   = "dying"   // ends at the first decision
+	fakeHanging = "hanging" // never answers
+	fakeDeaf    = "deaf"    // does not end when it is asked to
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "run" {
+		runFake(os.Args[2], os.Args[3:])
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func runFake(kind string, args []string) {
+	exit := func(message string) {
+		fmt.Fprintln(os.Stderr, message)
+		os.Exit(3)
+	}
+	value := func(flag string) string { return args[slices.Index(args, flag)+1] }
+	_, mark, _ := strings.Cut(value("--set"), "=")
+	stopped := make(chan os.Signal, 1)
+	signal.Notify(stopped, syscall.SIGTERM)
+	fmt.Fprintf(os.Stderr, "in %s\n", os.Getenv("FAKE_ROOM"))
+	fmt.Fprintln(os.Stderr, `{"msg":"Decision Log"}`)
+	switch kind {
+	case fakeBroken:
+		exit("rego_parse_error: somewhere")
+	case fakeHanging:
+		<-stopped
+		return
+	}
+	mux := http.NewServeMux()
+	ready := time.Now().Add(50 * time.Millisecond)
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
+		if time.Now().Before(ready) {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	})
+	mux.HandleFunc("GET /v1/config", func(w http.ResponseWriter, _ *http.Request) {
+		if time.Now().Before(ready) {
+			exit("asked before it is healthy")
+		}
+		fmt.Fprintf(w, `{"result":{"labels":{%q:%q,"version":"1.2.3"}}}`, markLabel, mark)
+	})
+	mux.HandleFunc("POST /v1/data", func(w http.ResponseWriter, r *http.Request) {
+		if kind == fakeDying {
+			exit("panic: something went wrong")
+		}
+		body, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %s %s %s", r.Header.Get("Content-Type"), r.Header.Get("X-Test"), body, os.Getenv("OPA_TEST"))
+	})
+	go func() { exit(http.ListenAndServe(value("--addr"), mux).Error()) }()
+	<-stopped
+	if kind == fakeDeaf {
+		fmt.Fprintln(os.Stderr, "pardon?")
+		select {}
+	}
+}
+
+func options(t *testing.T, kind string) Options {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{Name: "fake", Command: []string{self, "run", kind}, Log: filepath.Join(t.TempDir(), "log"), Env: []string{"FAKE_ROOM=7"}}
+}
+
+func startFake(t *testing.T, kind string) *Server {
+	t.Helper()
+	s, err := Start(t.Context(), options(t, kind))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Stop() }) // tests that it is for have done so
+	return s
+}
+
+func TestServer(t *testing.T) {
+	t.Setenv("OPA_TEST", "a flag of OPA's")
+	s := startFake(t, fakeGood)
+	if s.Version != "1.2.3" || s.PID <= 0 {
+		t.Errorf("version %q, PID %d", s.Version, s.PID)
+	}
+	status, answer, err := s.Do(t.Context(), http.MethodPost, "/v1/data", `{}`, "X-Test", "yes")
+	if status != http.StatusOK || string(answer) != "application/json yes {} " || err != nil {
+		t.Errorf("POST gives %d, %q, %v", status, answer, err)
+	}
+	if _, err := s.Get(t.Context(), "/nothing"); err == nil || !strings.Contains(err.Error(), "the fake answered GET /nothing with HTTP status 404") {
+		t.Errorf("GET of nothing: %v", err)
+	}
+	for range 2 {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://")); err == nil {
+		t.Error("it still listens")
+	}
+}
+
+func TestStartFails(t *testing.T) {
+	t.Parallel()
+	_, err := Start(t.Context(), options(t, fakeBroken))
+	if want := "the fake ended unexpectedly (exit status 3); its last lines:\n  in 7\n  rego_parse_error: somewhere"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+
+	silent := options(t, fakeBroken)
+	silent.Log = os.DevNull
+	if _, err = Start(t.Context(), silent); err == nil || !strings.Contains(err.Error(), "to see what it writes, run "+silent.Command[0]+" run broken --addr 127.0.0.1:") {
+		t.Errorf("without a log: error %v", err)
+	}
+
+	missing := options(t, fakeGood)
+	missing.Command[0] = filepath.Join(t.TempDir(), "opa")
+	if _, err = Start(t.Context(), missing); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "cannot start the fake") {
+		t.Errorf("without a binary: error %v", err)
+	}
+}
+
+// The waiting ends with its context, and nothing is left running.
+func TestStartInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := Start(ctx, options(t, fakeHanging)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A process of somebody else's that answers on the port is not taken for ours,
+// but makes us try another.
+func TestStrangerOnPort(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"result":{"labels":{"version":"1.2.3",%q:"another"}}}`, markLabel)
+	})}
+	go func() { _ = stranger.Serve(listener) }()
+	defer stranger.Close()
+
+	taken := listener.Addr().String()
+	choices := 0
+	always := func() (string, error) { choices++; return taken, nil }
+	if _, err := start(t.Context(), options(t, fakeGood), always); !errors.Is(err, errPortTaken) || choices != startAttempts {
+		t.Errorf("after %d attempts: %v, want %v", choices, err, errPortTaken)
+	}
+
+	choices = 0
+	once := func() (string, error) {
+		if choices++; choices == 1 {
+			return taken, nil
+		}
+		return freeAddress()
+	}
+	s, err := start(t.Context(), options(t, fakeGood), once)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop(); err != nil || s.URL == "http://"+taken {
+		t.Errorf("on %s: %v", s.URL, err)
+	}
+}
+
+func TestServerDies(t *testing.T) {
+	t.Parallel()
+	s := startFake(t, fakeDying)
+	const want = "the fake ended unexpectedly (exit status 3); its last lines:\n  in 7\n  panic: something went wrong"
+	if _, _, err := s.Do(t.Context(), http.MethodPost, "/v1/data", ""); err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	if err := s.Stop(); err == nil || err.Error() != want {
+		t.Errorf("stopped: %v, want %s", err, want)
+	}
+}
+
+func TestStopKills(t *testing.T) {
+	t.Parallel()
+	s := startFake(t, fakeDeaf)
+	s.patience = 100 * time.Millisecond
+	if err := s.Stop(); err == nil || !strings.Contains(err.Error(), "did not end within 100ms and was killed; its last lines:\n  in 7") {
+		t.Errorf("error %v", err)
+	}
+	select {
+	case <-s.exited:
+	default:
+		t.Error("it still runs")
+	}
+}
