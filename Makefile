@@ -90,7 +90,7 @@ e2e-pictures: ## Draw the pictures in docs/operating from what Prometheus scrape
 
 .PHONY: dashboards
 dashboards: ## Write the Grafana dashboards
-	cd e2e && GOWORK=off $(GO) run ./grafana
+	$(GO) run ./internal/project/dashboards
 
 ##### Benchmarks
 

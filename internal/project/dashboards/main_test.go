@@ -12,11 +12,10 @@ import (
 	"testing"
 )
 
-const dashboards = "../../dashboards"
-
 // TestWritten: the dashboards in the repository are those of this program.
 func TestWritten(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(dashboards, "*.json"))
+	const folder = "../../../dashboards"
+	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +27,7 @@ func TestWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := os.ReadFile(filepath.Join(dashboards, name))
+		got, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,33 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Dashboards writes the Grafana dashboards: one that queries native histograms
+// and one that queries classic ones, otherwise the same. It runs in the
+// repository's root.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	if err := write("dashboards"); err != nil {
+		fmt.Fprintln(os.Stderr, "dashboards:", err)
+		os.Exit(1)
+	}
+}
+
+func write(dir string) error {
+	for name, form := range forms {
+		text, err := render(newDashboard(form))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
