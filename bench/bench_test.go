@@ -16,8 +16,8 @@ import (
 	"strings"
 	"testing"
 
-	opa "github.com/regometer/regometer/bench/sides/opa"
-	regometer "github.com/regometer/regometer/bench/sides/regometer"
+	opa "github.com/regometer/regometer/bench/cases/opa"
+	regometer "github.com/regometer/regometer/bench/cases/regometer"
 	"github.com/regometer/regometer/bench/workload"
 )
 
@@ -80,10 +80,10 @@ func TestSidesAreMirrored(t *testing.T) {
 		}
 		return text
 	}
-	want := bytes.ReplaceAll(read("sides/opa/cases.go"),
+	want := bytes.ReplaceAll(read("cases/opa/cases.go"),
 		[]byte(`"github.com/open-policy-agent/opa/v1/metrics"`), []byte(`"github.com/regometer/regometer/metrics"`))
-	if !bytes.Equal(want, read("sides/regometer/cases.go")) {
-		t.Error("sides/regometer/cases.go is not sides/opa/cases.go with our import: run go generate ./sides/regometer")
+	if !bytes.Equal(want, read("cases/regometer/cases.go")) {
+		t.Error("cases/regometer/cases.go is not cases/opa/cases.go with our import: run go generate ./cases/regometer")
 	}
 }
 

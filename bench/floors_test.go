@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	side "github.com/regometer/regometer/bench/sides/regometer"
+	regometer "github.com/regometer/regometer/bench/cases/regometer"
 	"github.com/regometer/regometer/bench/workload"
 )
 
@@ -148,7 +148,7 @@ func clockAndAdds(readings, adds int) func(*testing.B, int) {
 	}
 }
 
-func resultOf(name string) []byte { return side.Cases[name].Result().([]byte) }
+func resultOf(name string) []byte { return regometer.Cases[name].Result().([]byte) }
 
 type finished []byte
 

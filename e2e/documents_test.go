@@ -157,15 +157,15 @@ func TestDocumentedData(t *testing.T) {
 	targets := map[string]string{"documented": s.address}
 	native := startMonitor(t, targets, monitorOptions{})
 	classic := startMonitor(t, targets, monitorOptions{classic: true})
-	native.settle(t)
-	classic.settle(t)
+	native.awaitScrapes(t)
+	classic.awaitScrapes(t)
 	var all sync.WaitGroup
 	for _, w := range []workload{gateway, search, calls} {
 		all.Go(func() { s.run(t, w, 12*time.Second, 2, 10) })
 	}
 	all.Wait()
-	end := native.settle(t)
-	if at := classic.settle(t); at.After(end) {
+	end := native.awaitScrapes(t)
+	if at := classic.awaitScrapes(t); at.After(end) {
 		end = at
 	}
 

@@ -81,8 +81,8 @@ func startFleet(t *testing.T) *fleet {
 	}
 	f.native = startMonitor(t, targets, monitorOptions{rules: []string{nativeRules, alertRules}})
 	f.classic = startMonitor(t, targets, monitorOptions{rules: []string{classicRules, alertRules}, classic: true})
-	f.native.settle(t)
-	f.classic.settle(t)
+	f.native.awaitScrapes(t)
+	f.classic.awaitScrapes(t)
 
 	duration := long(40*time.Second, 15*time.Second)
 	if *update {
@@ -105,8 +105,8 @@ func startFleet(t *testing.T) *fleet {
 	control.activate(t, "two")
 	all.Wait()
 	f.end = time.Now()
-	f.settled = f.native.settle(t)
-	if at := f.classic.settle(t); at.After(f.settled) {
+	f.settled = f.native.awaitScrapes(t)
+	if at := f.classic.awaitScrapes(t); at.After(f.settled) {
 		f.settled = at
 	}
 	if t.Failed() {

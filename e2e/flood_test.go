@@ -41,7 +41,7 @@ func TestFlood(t *testing.T) {
 	before := s.usage(t)
 	f.run(t, inventedPaths, duration)
 	after := s.usage(t)
-	settled := m.settle(t)
+	settled := m.awaitScrapes(t)
 
 	slices.Sort(f.latencies)
 	median, most := f.latencies[len(f.latencies)/2], f.latencies[len(f.latencies)-1]

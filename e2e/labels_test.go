@@ -71,7 +71,7 @@ func TestLabelsAreThoseOfThePolicy(t *testing.T) {
 		s.revision(t, "sixty")
 	}
 	m := startMonitor(t, targets, monitorOptions{})
-	m.settle(t)
+	m.awaitScrapes(t)
 	askAll := func(paths []string) {
 		for _, path := range paths {
 			servers[0].decide(t, path)
@@ -83,7 +83,7 @@ func TestLabelsAreThoseOfThePolicy(t *testing.T) {
 	for range 2 {
 		askAll(paths)
 	}
-	at := m.settle(t)
+	at := m.awaitScrapes(t)
 	one, two := m.byPath(t, `instance="upwards"`, at), m.byPath(t, `instance="downwards"`, at)
 	if !maps.Equal(one, two) {
 		t.Errorf("decisions by path:\n%v and\n%v", one, two)
@@ -109,7 +109,7 @@ func TestLabelsAreThoseOfThePolicy(t *testing.T) {
 	for _, s := range servers {
 		s.revision(t, "thirty")
 	}
-	before := m.byPath(t, "", m.settle(t))
+	before := m.byPath(t, "", m.awaitScrapes(t))
 	gone := paths[40]
 	if before[gone] == 0 {
 		t.Fatalf("%s has no label: %v", gone, before)
@@ -117,7 +117,7 @@ func TestLabelsAreThoseOfThePolicy(t *testing.T) {
 	for range 3 {
 		servers[0].decide(t, gone)
 	}
-	at = m.settle(t)
+	at = m.awaitScrapes(t)
 	after := m.byPath(t, "", at)
 	if after[gone] != before[gone] || after["other"] != before["other"]+3 {
 		t.Errorf("%s: %v decisions after %v, other %v after %v", gone, after[gone], before[gone], after["other"], before["other"])
@@ -138,7 +138,7 @@ func TestLabelsAreThoseOfThePolicy(t *testing.T) {
 		s.revision(t, "new")
 	}
 	askAll(freshPaths)
-	at = m.settle(t)
+	at = m.awaitScrapes(t)
 	now := m.byPath(t, "", at)
 	if now[gone] != 0 {
 		t.Errorf("%s: still %v decisions", gone, now[gone])

@@ -148,10 +148,10 @@ func targetGroups(targets map[string]string) []*targetgroup.Group {
 	return groups
 }
 
-// settle waits until each target was scraped once more, and returns when the
+// awaitScrapes waits until each target was scraped once more, and returns when the
 // last of these scrapes began. What a server counted before the call is stored
 // then.
-func (m *monitor) settle(t *testing.T) time.Time {
+func (m *monitor) awaitScrapes(t *testing.T) time.Time {
 	t.Helper()
 	now := time.Now()
 	for deadline := now.Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {

@@ -54,16 +54,16 @@ func TestKilledServer(t *testing.T) {
 			first := startOPA(t, "first", config)
 			first.allow(t, 1)
 			now.Store(first)
-			m.settle(t) // the series exist now: with the first decision
+			m.awaitScrapes(t) // the series exist now: with the first decision
 			first.allow(t, test.before-1)
-			m.settle(t)
+			m.awaitScrapes(t)
 			now.Store(nil)
 			first.kill()
 
 			second := startOPA(t, "second", config)
 			second.allow(t, test.after)
 			now.Store(second)
-			m.settle(t)
+			m.awaitScrapes(t)
 
 			total := float64(test.before + test.after)
 			if !test.options.createdTimestamps {

@@ -25,7 +25,7 @@ func BenchmarkRecord(b *testing.B) {
 		for _, goroutines := range []int{1, 2} {
 			b.Run(fmt.Sprintf("sigma=%v/goroutines=%d", sigma, goroutines), func(b *testing.B) {
 				for _, impl := range impls {
-					b.Run("impl="+impl.name, func(b *testing.B) { benchmarkRecord(b, impl.make(), l, goroutines) })
+					b.Run("impl="+impl.name, func(b *testing.B) { benchmarkRecord(b, impl.create(), l, goroutines) })
 				}
 				b.Run("impl=floor", func(b *testing.B) { benchmarkRecord(b, newAtomicAdd(), l, goroutines) })
 			})
@@ -33,7 +33,7 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-func benchmarkRecord(b *testing.B, s side, l latencies, goroutines int) {
+func benchmarkRecord(b *testing.B, s histogram, l latencies, goroutines int) {
 	s.record(l, 0, warm*values)
 	b.ReportAllocs()
 	if goroutines == 1 {
@@ -56,7 +56,7 @@ func BenchmarkRead(b *testing.B) {
 		b.Run(fmt.Sprintf("sigma=%v", sigma), func(b *testing.B) {
 			for _, impl := range impls {
 				b.Run("impl="+impl.name, func(b *testing.B) {
-					s := impl.make()
+					s := impl.create()
 					s.record(l, 0, warm*values)
 					b.ReportAllocs()
 					for b.Loop() {
@@ -100,12 +100,12 @@ func BenchmarkMemory(b *testing.B) {
 		b.Run(fmt.Sprintf("sigma=%v", sigma), func(b *testing.B) {
 			for _, impl := range impls {
 				b.Run("impl="+impl.name, func(b *testing.B) {
-					makeOne := impl.make
+					create := impl.create
 					if impl.name == "opentelemetry" {
-						makeOne = newOpenTelemetry() // all of one instrument
+						create = newOpenTelemetry() // all of one instrument
 					}
 					for b.Loop() {
-						b.ReportMetric(float64(memory(makeOne, l, histograms)), "B/histogram")
+						b.ReportMetric(float64(memory(create, l, histograms)), "B/histogram")
 					}
 					b.ReportMetric(0, "ns/op")
 				})
@@ -114,16 +114,16 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-func memory(makeOne func() side, l latencies, histograms int) int {
-	makeOne().record(l, 0, 1) // what all share
-	sides := make([]side, histograms)
+func memory(create func() histogram, l latencies, histograms int) int {
+	create().record(l, 0, 1) // what all share
+	all := make([]histogram, histograms)
 	before := heap()
-	for i := range sides {
-		sides[i] = makeOne()
-		sides[i].record(l, 0, 10_000)
+	for i := range all {
+		all[i] = create()
+		all[i].record(l, 0, 10_000)
 	}
 	grown := heap() - before
-	runtime.KeepAlive(sides)
+	runtime.KeepAlive(all)
 	return grown / histograms
 }
 
@@ -135,12 +135,12 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// Each side has recorded everything, or its times say nothing.
+// Each implementation has recorded everything, or its times say nothing.
 func TestSidesAgree(t *testing.T) {
 	t.Parallel()
 	l := logNormal(1)
 	for _, impl := range impls {
-		s := impl.make()
+		s := impl.create()
 		s.record(l, 5, 3*values)
 		if n := s.read(); n != 3*values {
 			t.Errorf("%s: count is %d, want %d", impl.name, n, 3*values)

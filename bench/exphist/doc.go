@@ -7,7 +7,7 @@
 //	go test -run '^$' -bench . -count 10 ./bench/exphist | tee new.txt
 //	benchstat -col /impl new.txt
 //
-// Each side is used as its documentation says, and records the same latencies:
+// Each is used as its documentation says, and records the same latencies:
 // ours as integers in nanoseconds, the others' as floating-point seconds.
 // regometer_bounds is ours with eleven explicit bounds besides. Prometheus and
 // OpenTelemetry are given the resolution and the limit of our default layout;

@@ -400,8 +400,8 @@ How to read it:
 				part, c["date"], c["cpu"], c["cpus"], c["goos"], c["goarch"], c["go"], c["opa"], c["command"])
 		}
 	}
-	for _, u := range r.unrest() {
-		fmt.Fprintf(&b, "\n**While the %s figures were taken, the machine was busy with other work: the same code took up to %s times as long\nin one run as in another. Their times say little; bytes and allocations hold.**\n", u.part, number(u.most))
+	for _, n := range r.noise() {
+		fmt.Fprintf(&b, "\n**While the %s figures were taken, the machine was busy with other work: the same code took up to %s times as long\nin one run as in another. Their times say little; bytes and allocations hold.**\n", n.part, number(n.most))
 	}
 	if r.measured("metrics") {
 		b.WriteString("\n## The package\n\n![Time of Regometer by OPA's, by case](performance/ratios.svg)\n")
@@ -443,20 +443,20 @@ mask policy. In an OPA that ` + "`regometer build`" + ` did not make, decisions 
 ("plugin: Log" below).
 `
 
-// restless is how much the time of the same code may vary between runs before
+// noiseLimit is how much the time of the same code may vary between runs before
 // the page warns of it.
-const restless = 1.5
+const noiseLimit = 1.5
 
-// An unrest is by how much the time of the same code varied in a part.
-type unrest struct {
+// A noise is by how much the time of the same code varied in a part.
+type noise struct {
 	part string
 	most float64
 }
 
-// unrest returns the parts in which code that does not depend on either side
-// varied by more than restless: four clock readings, the decision without
+// noise returns the parts in which code that does not depend on either side
+// varied by more than noiseLimit: four clock readings, the decision without
 // metrics, a request to OPA as it is, going over a map.
-func (r report) unrest() (found []unrest) {
+func (r report) noise() (found []noise) {
 	for _, k := range []struct {
 		part string
 		key  key
@@ -468,8 +468,8 @@ func (r report) unrest() (found []unrest) {
 	} {
 		samples := r.parts[k.part].samples[k.key]
 		s := spreadOf(len(samples), func(run int) float64 { return samples[run][nanoseconds] })
-		if s.least > 0 && s.most > restless*s.least {
-			found = append(found, unrest{k.part, s.most / s.least})
+		if s.least > 0 && s.most > noiseLimit*s.least {
+			found = append(found, noise{k.part, s.most / s.least})
 		}
 	}
 	return found

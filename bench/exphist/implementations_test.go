@@ -43,9 +43,9 @@ func logNormal(sigma float64) latencies {
 	return l
 }
 
-// side is one histogram. The loops are each side's own, so that no call by way
-// of an interface or a function is measured with it.
-type side struct {
+// A histogram is one of an implementation. The loops are each one's own, so that
+// no call by way of an interface or a function is measured with it.
+type histogram struct {
 	// record records n latencies from the start-th on, again from the first
 	// after the last.
 	record func(l latencies, start, n int)
@@ -57,18 +57,18 @@ type side struct {
 }
 
 var impls = []struct {
-	name string
-	make func() side
+	name   string
+	create func() histogram
 }{
-	{"regometer", func() side { return newRegometer() }},
-	{"regometer_bounds", func() side { return newRegometer(1e4, 5e4, 1e5, 5e5, 1e6, 5e6, 1e7, 5e7, 1e8, 1e9, 1e10) }},
+	{"regometer", func() histogram { return newRegometer() }},
+	{"regometer_bounds", func() histogram { return newRegometer(1e4, 5e4, 1e5, 5e5, 1e6, 5e6, 1e7, 5e7, 1e8, 1e9, 1e10) }},
 	{"prometheus", newPrometheus},
 	{"victoriametrics", newVictoriaMetrics},
-	{"opentelemetry", func() side { return newOpenTelemetry()() }},
+	{"opentelemetry", func() histogram { return newOpenTelemetry()() }},
 }
 
-// newRegometer returns our side, with these explicit bounds, if any.
-func newRegometer(values ...int64) side {
+// newRegometer returns one of ours, with these explicit bounds, if any.
+func newRegometer(values ...int64) histogram {
 	bounds, err := exphist.NewBounds(values...)
 	if err != nil {
 		panic(err)
@@ -80,7 +80,7 @@ func newRegometer(values ...int64) side {
 		panic(err)
 	}
 	var s *exphist.Snapshot
-	return side{
+	return histogram{
 		record: func(l latencies, start, n int) {
 			for i := range n {
 				h.Record(l.nanoseconds[(start+i)&mask])
@@ -101,13 +101,13 @@ func newRegometer(values ...int64) side {
 	}
 }
 
-func newPrometheus() side {
+func newPrometheus() histogram {
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:                           "latency_seconds",
 		NativeHistogramBucketFactor:    1.0219, // schema 5
 		NativeHistogramMaxBucketNumber: 640,
 	})
-	return side{
+	return histogram{
 		record: func(l latencies, start, n int) {
 			for i := range n {
 				h.Observe(l.seconds[(start+i)&mask])
@@ -128,9 +128,9 @@ func newPrometheus() side {
 	}
 }
 
-func newVictoriaMetrics() side {
+func newVictoriaMetrics() histogram {
 	h := new(victoriametrics.Histogram)
-	return side{
+	return histogram{
 		record: func(l latencies, start, n int) {
 			for i := range n {
 				h.Update(l.seconds[(start+i)&mask])
@@ -151,7 +151,7 @@ func newVictoriaMetrics() side {
 
 // newOpenTelemetry returns a function that makes the histograms of one
 // instrument, each with an attribute of its own.
-func newOpenTelemetry() func() side {
+func newOpenTelemetry() func() histogram {
 	reader := sdk.NewManualReader(sdk.WithAggregationSelector(func(sdk.InstrumentKind) sdk.Aggregation {
 		return sdk.AggregationBase2ExponentialHistogram{MaxSize: 640, MaxScale: 5}
 	}))
@@ -163,10 +163,10 @@ func newOpenTelemetry() func() side {
 	ctx := context.Background()
 	var made int
 	var data metricdata.ResourceMetrics
-	return func() side {
+	return func() histogram {
 		made++
 		attributes := metric.WithAttributeSet(attribute.NewSet(attribute.Int("n", made)))
-		return side{
+		return histogram{
 			record: func(l latencies, start, n int) {
 				for i := range n {
 					h.Record(ctx, l.seconds[(start+i)&mask], attributes)
@@ -189,9 +189,9 @@ func newOpenTelemetry() func() side {
 }
 
 // newAtomicAdd is the least that recording can cost: one addition.
-func newAtomicAdd() side {
+func newAtomicAdd() histogram {
 	var sum atomic.Int64
-	return side{
+	return histogram{
 		record: func(l latencies, start, n int) {
 			for i := range n {
 				sum.Add(l.nanoseconds[(start+i)&mask])

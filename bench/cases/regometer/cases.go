@@ -1,17 +1,17 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package side holds the benchmarks of one implementation.
+// Package cases holds the benchmarks of one implementation.
 //
 // The same text exists twice, once beside each import of a metrics package:
 // the two declare different interfaces, and calling both through a third one
-// would blur what takes nanoseconds. Edit the file in sides/opa and run
-// "go generate ./sides/regometer"; a test compares the two.
+// would blur what takes nanoseconds. Edit the file in cases/opa and run
+// "go generate ./cases/regometer"; a test compares the two.
 //
 // Collections come from fresh, which the compiler may not look into, as they
 // come from a function argument in real programs: it can then neither keep a
 // collection on the stack nor call its methods directly.
-package side
+package cases
 
 import (
 	"encoding/json"
