@@ -14,6 +14,7 @@ import (
 
 	opametrics "github.com/open-policy-agent/opa/v1/metrics"
 
+	"github.com/regometer/regometer/internal/race"
 	"github.com/regometer/regometer/metrics"
 	"github.com/regometer/regometer/opa"
 )
@@ -162,7 +163,7 @@ func TestJSON(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	ours := metrics.New()

@@ -22,6 +22,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/version"
 
+	"github.com/regometer/regometer/internal/race"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -78,7 +79,7 @@ func TestLogAllocatesNothing(t *testing.T) {
 		if err := p.Log(ctx, e); err != nil {
 			t.Error(err)
 		}
-		if n := testing.AllocsPerRun(200, func() { _ = p.Log(ctx, e) }); n != 0 && !raceEnabled {
+		if n := testing.AllocsPerRun(200, func() { _ = p.Log(ctx, e) }); n != 0 && !race.Enabled {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}

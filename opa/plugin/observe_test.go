@@ -20,6 +20,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
+	"github.com/regometer/regometer/internal/race"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -202,7 +203,7 @@ func TestBothWays(t *testing.T) {
 }
 
 func TestObserveDecisionAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	numbers := make([]rollup.Number, 0, 10)

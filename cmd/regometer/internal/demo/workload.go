@@ -80,7 +80,7 @@ func (w *workload) block() []request {
 	block := make([]request, 0, blockSize)
 	for _, part := range mixture {
 		for range part.count {
-			block = append(block, part.make(w.rng))
+			block = append(block, part.next(w.rng))
 		}
 	}
 	w.rng.Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
@@ -90,7 +90,7 @@ func (w *workload) block() []request {
 // mixture is what a block consists of. The counts add up to blockSize.
 var mixture = []struct {
 	count int
-	make  func(*rand.Rand) request
+	next  func(*rand.Rand) request
 }{
 	{32, func(r *rand.Rand) request { return ask(r, "rbac/allow", granted, allowed) }},
 	{18, func(r *rand.Rand) request { return ask(r, "rbac/allow", refused, denied) }},
