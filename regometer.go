@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package regometer holds the source text of package metrics, for the tools
-// that put it into an Open Policy Agent source tree, and an example policy. To record metrics in a
-// program, import github.com/regometer/regometer/metrics.
+// that put it into an Open Policy Agent source tree, and an example policy. To
+// record metrics in a program, import github.com/regometer/regometer/metrics.
 package regometer
 
 import "embed"

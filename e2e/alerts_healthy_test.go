@@ -21,8 +21,8 @@ import (
 // TestHealthyDay: no alert fires on two healthy, noisy days of a fleet. The
 // second is judged by the first. There are waves by day and night, servers that
 // come and go with them, restarts, lost scrapes, bundles that are late, uploads
-// that are refused, and paths that hardly anybody asks; a deploy makes evaluation
-// slower by a third.
+// that are refused, and paths that hardly anybody asks; a deploy makes
+// evaluation slower by a third.
 func TestHealthyDay(t *testing.T) {
 	t.Parallel()
 	for _, classic := range []bool{false, true} {
@@ -222,8 +222,8 @@ func (f *healthyFleet) server(job, instance string, share float64, restart int, 
 			`decision_logs_buffer_size_bytes`:                                                         float64(1000 * (minute % 8)),
 			fmt.Sprintf(`last_success_bundle_activation{name="policy",active_revision="%d"}`, bundle): float64(bundle)*360*60e9 + 3e9,
 		}
-		// Uploads each eight minutes, of which one in ten is refused: it is tried again
-		// soon.
+		// Uploads each eight minutes, of which one in ten is refused: it is
+		// tried again soon.
 		if minute%8 == 0 || uploadFails {
 			uploadFails = f.random.Float64() < 0.1
 			if uploadFails {
@@ -255,7 +255,8 @@ func (f *healthyFleet) poisson(mean float64) float64 {
 
 const buckets = 22 // from 2^-20 s on
 
-// observe adds n durations around one, one in 500 of which takes ten times as long.
+// observe adds n durations around one, one in 500 of which takes ten times as
+// long.
 func (f *healthyFleet) observe(s *healthyServer, name string, n, seconds float64) {
 	if s.histograms[name] == nil {
 		s.histograms[name] = make([]float64, buckets)

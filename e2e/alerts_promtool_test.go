@@ -84,8 +84,8 @@ func (r ruleTest) inClassicForm() ruleTest {
 	return r
 }
 
-// TestAlerts: each alert fires on its fault, with the text that is expected, and
-// on nothing that is beside it.
+// TestAlerts: each alert fires on its fault, with the text that is expected,
+// and on nothing that is beside it.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	positive, negative := map[string]bool{}, map[string]bool{}

@@ -113,8 +113,8 @@ func subset(some, all []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
 }
 
-// scaledRules are the rules with seconds in the place of minutes, and a week that
-// ends a day ago in that of the minute that ends half a minute ago.
+// scaledRules are the rules with seconds in the place of minutes, and a week
+// that ends a day ago in that of the minute that ends half a minute ago.
 func scaledRules(t *testing.T) (files []string) {
 	t.Helper()
 	usual := strings.NewReplacer("[1w] offset 1d", "[60s] offset 30s", "interval: 10m", "interval: 1s")
@@ -148,7 +148,8 @@ type faultyFleet struct {
 }
 
 // start starts a server whose configuration differs from the usual one in these
-// keys, nil for none, and returns an address that it keeps when it is started again.
+// keys, nil for none, and returns an address that it keeps when it is started
+// again.
 func (f *faultyFleet) start(t *testing.T, name string, config map[string]any) string {
 	t.Helper()
 	f.services[name], f.servers[name] = startService(t), &atomic.Pointer[opa]{}

@@ -55,8 +55,8 @@ func startControl(t *testing.T) *control {
 	return c
 }
 
-// activate makes a new revision of the bundle, with these policies too, by file.
-// Their packages are below "more". It waits for nothing.
+// activate makes a new revision of the bundle, with these policies too, by
+// file. Their packages are below "more". It waits for nothing.
 func (c *control) activate(t *testing.T, revision string, more ...string) {
 	t.Helper()
 	files := map[string]any{

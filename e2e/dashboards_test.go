@@ -134,14 +134,14 @@ func dashboardQueries(t *testing.T, file string) map[string]string {
 	return queries
 }
 
-// fillIn puts in what Grafana would: a range of time for rates, and all values of
-// the variables.
+// fillIn puts in what Grafana would: a range of time for rates, and all values
+// of the variables.
 func fillIn(query string, window time.Duration) string {
 	return allChosen.fillIn(query, window)
 }
 
-// A choice is what somebody has chosen in a dashboard, as Grafana writes it into
-// a query.
+// A choice is what somebody has chosen in a dashboard, as Grafana writes it
+// into a query.
 type choice struct{ name, namespace, job, instance, path, stage string }
 
 var allChosen = choice{"all", "opa", ".*", ".*", ".*", ".*"}

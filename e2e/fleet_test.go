@@ -54,8 +54,8 @@ func TestFleet(t *testing.T) {
 func startFleet(t *testing.T) *fleet {
 	t.Helper()
 	control := startControl(t)
-	// Each decision log loses events in its own way, so that all of OPA's series
-	// about them have data.
+	// Each decision log loses events in its own way, so that all of OPA's
+	// series about them have data.
 	reporting := func(limits map[string]any) map[string]any {
 		r := map[string]any{"min_delay_seconds": 1, "max_delay_seconds": 2}
 		maps.Copy(r, limits)
@@ -170,7 +170,8 @@ func testSelfTimes(t *testing.T, f *fleet) {
 	for _, path := range []string{"authz/allow", "catalog/matches", "directory/on_call", "other"} {
 		check(`sum(opa_decision_path_self_seconds_total{path="`+path+`"})`, func(s stage) bool { return s == stage{path, "server_handler"} })
 	}
-	// Ad-hoc queries have no handler's time; all that they have is outside of it.
+	// Ad-hoc queries have no handler's time; all that they have is outside of
+	// it.
 	var queries float64
 	for key, durations := range f.logged.durations {
 		if key.path == "(query)" && key.name != "rego_external_resolve" {

@@ -14,9 +14,10 @@ import (
 	"time"
 )
 
-// What a flood of invented paths and inputs may do to a server. The heap and the
-// resident memory are compared with those after a warm-up by the same clients.
-// An answer within 10 s, the client's patience, is required of every request.
+// What a flood of invented paths and inputs may do to a server. The heap and
+// the resident memory are compared with those after a warm-up by the same
+// clients. An answer within 10 s, the client's patience, is required of every
+// request.
 const (
 	maxSeries       = 2500      // of a text scrape
 	maxStoredSeries = 700       // in Prometheus: a native histogram is one of them

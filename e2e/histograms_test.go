@@ -19,16 +19,16 @@ import (
 var quantiles = []float64{0, 0.001, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1}
 
 // maxRatio is how far a quantile of Prometheus may be from the exact one, by
-// nearest rank: both are in the same bucket, of schema 5. The middle of a bucket
-// is at most 1.1 % from all that is in it; Prometheus interpolates, and may say
-// anything within the bucket: up to 2.2 %.
+// nearest rank: both are in the same bucket, of schema 5. The middle of a
+// bucket is at most 1.1 % from all that is in it; Prometheus interpolates, and
+// may say anything within the bucket: up to 2.2 %.
 var maxRatio = math.Exp2(1.0 / 32)
 
 // pathStages are the stages that are kept by path.
 var pathStages = []string{"server_handler", "rego_query_eval"}
 
-// exported returns the durations that there are histograms of: each stage's over
-// all paths, with the path "", and by path.
+// exported returns the durations that there are histograms of: each stage's
+// over all paths, with the path "", and by path.
 func (d *decisions) exported() map[stage][]int64 {
 	all := map[stage][]int64{}
 	for key, durations := range d.durations {
@@ -186,7 +186,8 @@ func quantileFits(got, q float64, sorted []int64) (ok bool, nearest float64) {
 	return false, nearest
 }
 
-// testClassicHistograms: the classic buckets are exact too, and at round numbers.
+// testClassicHistograms: the classic buckets are exact too, and at round
+// numbers.
 func testClassicHistograms(t *testing.T, f *fleet) {
 	vector := f.classic.vector(t, "sum by (stage, le) (opa_decision_stage_duration_seconds_bucket)", f.settled)
 	vector = append(vector, f.classic.vector(t, "sum by (stage, path, le) (opa_decision_path_duration_seconds_bucket)", f.settled)...)

@@ -126,8 +126,8 @@ func TestLabelsAreThoseOfThePolicy(t *testing.T) {
 		t.Errorf("%v resets", n)
 	}
 
-	// As many new paths need the room: the series of those that are gone end, and no
-	// other counter goes back.
+	// As many new paths need the room: the series of those that are gone end,
+	// and no other counter goes back.
 	var fresh, freshPaths []string
 	for i := range 30 {
 		fresh = append(fresh, fmt.Sprintf("package more.new%02d\nallow := true", i))
@@ -161,8 +161,8 @@ func TestLabelsAreThoseOfThePolicy(t *testing.T) {
 	}
 }
 
-// TestDecisionLogIsTheUsers: whatever is logged, uploaded, dropped or masked, in
-// a binary of `regometer build` each decision is counted once.
+// TestDecisionLogIsTheUsers: whatever is logged, uploaded, dropped or masked,
+// in a binary of `regometer build` each decision is counted once.
 func TestDecisionLogIsTheUsers(t *testing.T) {
 	endToEnd(t)
 	const policy = `package system.log

@@ -42,7 +42,8 @@ func TestOTLP(t *testing.T) {
 			s.run(t, gateway, 2*time.Second, 4, 50)
 			s.run(t, calls, 2*time.Second, 2, 50)
 
-			// Two exports begin after the work has ended; the second holds all of it.
+			// Two exports begin after the work has ended; the second holds all
+			// of it.
 			exports := len(received.AllMetrics())
 			for deadline := time.Now().Add(time.Minute); len(received.AllMetrics()) < exports+2; time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(deadline) {

@@ -148,9 +148,9 @@ func targetGroups(targets map[string]string) []*targetgroup.Group {
 	return groups
 }
 
-// awaitScrapes waits until each target was scraped once more, and returns when the
-// last of these scrapes began. What a server counted before the call is stored
-// then.
+// awaitScrapes waits until each target was scraped once more, and returns when
+// the last of these scrapes began. What a server counted before the call is
+// stored then.
 func (m *monitor) awaitScrapes(t *testing.T) time.Time {
 	t.Helper()
 	now := time.Now()

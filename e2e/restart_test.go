@@ -28,8 +28,9 @@ func TestKilledServer(t *testing.T) {
 		{"native", 300, 100, monitorOptions{}},
 		{"classic", 300, 100, monitorOptions{classic: true}},
 		// The new server has counted more than the old one when it is first
-		// scraped: only its created timestamps tell. The restart falls between two scrapes: after one that
-		// fails, Prometheus refuses the zero of an earlier time.
+		// scraped: only its created timestamps tell. The restart falls between
+		// two scrapes: after one that fails, Prometheus refuses the zero of an
+		// earlier time.
 		{"created timestamps", 100, 300, monitorOptions{createdTimestamps: true, interval: 15 * time.Second}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -69,8 +70,8 @@ func TestKilledServer(t *testing.T) {
 			if !test.options.createdTimestamps {
 				total-- // counted before the first scrape
 			}
-			// Exactly from the first sample to the last, so that increase has nothing
-			// to extrapolate.
+			// Exactly from the first sample to the last, so that increase has
+			// nothing to extrapolate.
 			begin, end := m.span(t, "opa_decisions_total", time.Now())
 			window := fmt.Sprintf("[%dms]", end.Sub(begin).Milliseconds()+1)
 			count := `histogram_count(increase(opa_decision_path_duration_seconds{stage="rego_query_eval"}%s))`

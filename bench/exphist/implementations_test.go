@@ -43,8 +43,8 @@ func logNormal(sigma float64) latencies {
 	return l
 }
 
-// A histogram is one of an implementation. The loops are each one's own, so that
-// no call by way of an interface or a function is measured with it.
+// A histogram is one of an implementation. The loops are each one's own, so
+// that no call by way of an interface or a function is measured with it.
 type histogram struct {
 	// record records n latencies from the start-th on, again from the first
 	// after the last.

@@ -310,7 +310,8 @@ func TestSomeValuesEnter(t *testing.T) {
 }
 
 // Order kept: 16 values are new among 1,028. All are sorted, or the new ones
-// are and then merged. The data take turns, or the branch predictor learns them.
+// are and then merged. The data take turns, or the branch predictor learns
+// them.
 
 const (
 	reservoir = workload.ReservoirSize

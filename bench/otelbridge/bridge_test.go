@@ -53,8 +53,9 @@ func attributeOf(set attribute.Set, key string) string {
 	return v.AsString()
 }
 
-// TestExponential asks that durations arrive as exponential histograms with the same counts, sums and buckets, with
-// and without classic buckets beside them, and also if the path that is first in order has no duration to show.
+// TestExponential asks that durations arrive as exponential histograms with the
+// same counts, sums and buckets, with and without classic buckets beside them,
+// and also if the path that is first in order has no duration to show.
 func TestExponential(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]rollup.Options{"classic": {Bounds: prom.DefaultBounds()}, "native": {}} {
@@ -125,7 +126,8 @@ func TestExponential(t *testing.T) {
 	}
 }
 
-// checkStart asks for a start time before now, the same for all that one process sends.
+// checkStart asks for a start time before now, the same for all that one
+// process sends.
 func checkStart(t *testing.T, start, now time.Time) {
 	t.Helper()
 	if start.IsZero() || !start.Before(now) || now.Sub(start) > time.Hour {

@@ -1,8 +1,9 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plugin_test measures what the plugin costs a decision, by either way that
-// it gets it, and, apart from it, what decision logging costs in OPA itself.
+// Package plugin_test measures what the plugin costs a decision, by either way
+// that it gets it, and, apart from it, what decision logging costs in OPA
+// itself.
 package plugin_test
 
 import (
@@ -163,8 +164,8 @@ func infos() (all [decisions]*server.Info) {
 }
 
 // BenchmarkObserveDecision measures what the plugin adds to a decision in the
-// binary of `regometer build`. What bounds it from below is the rollup, given the
-// finished label and outcome and the parsed numbers.
+// binary of `regometer build`. What bounds it from below is the rollup, given
+// the finished label and outcome and the parsed numbers.
 func BenchmarkObserveDecision(b *testing.B) {
 	all := infos()
 	for _, goroutines := range []int{1, 2} {
@@ -207,9 +208,9 @@ func run(b *testing.B, goroutines int, f func(i int)) {
 
 // BenchmarkServer measures a whole POST /v1/data in OPA's server, without
 // decision logging, with a logger that does nothing, and with the plugin as the
-// logger: the first step is what OPA itself pays for decision logging, the second
-// what the plugin adds. Decisions straight from the server need the binary of
-// `regometer build`, which benchtable measures.
+// logger: the first step is what OPA itself pays for decision logging, the
+// second what the plugin adds. Decisions straight from the server need the
+// binary of `regometer build`, which benchtable measures.
 func BenchmarkServer(b *testing.B) {
 	const body = `{"input":{"user":"alice"}}`
 	for _, side := range []struct{ name, config string }{{"none", "{}"}, {"noop", withNoOp}, {"regometer", withPlugin}} {

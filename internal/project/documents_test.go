@@ -20,8 +20,8 @@ import (
 	"github.com/regometer/regometer/internal/opaserver"
 )
 
-// The commands and programs in these are run, from top to bottom, as by a person
-// who types them in.
+// The commands and programs in these are run, from top to bottom, as by a
+// person who types them in.
 var executed = []string{"README.md", "CONTRIBUTING.md", operating}
 
 // What these link to or name has to exist.
@@ -219,7 +219,8 @@ func TestDocumentsCommands(t *testing.T) {
 						t.Fatal(err)
 					}
 				case "module":
-					// What it installs must not take the place of what the others use.
+					// What it installs must not take the place of what the
+					// others use.
 					env := append(append([]string{}, env...), release.Env()...)
 					env = append(env, "GOSUMDB=off", "GOBIN="+t.TempDir())
 					if _, err := run(t.Context(), module, env, "bash", "-c", script); err != nil {

@@ -22,8 +22,8 @@ var sections = []string{
 	"### A decision in a program that uses OPA as a library",
 }
 
-// UpdateReadme writes the table in the README.md of the repository at root, from
-// its docs/performance.md.
+// UpdateReadme writes the table in the README.md of the repository at root,
+// from its docs/performance.md.
 func UpdateReadme(root string) error {
 	path := filepath.Join(root, "README.md")
 	old, updated, err := readme(root)

@@ -4,13 +4,13 @@
 package project
 
 import (
-	"bytes"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
@@ -44,8 +44,8 @@ func TestRootRequiresNothing(t *testing.T) {
 	}
 }
 
-// opaLimits returns what the newest OPA requires: its go line, and the version of
-// each dependency and of itself.
+// opaLimits returns what the newest OPA requires: its go line, and the version
+// of each dependency and of itself.
 func opaLimits(t *testing.T) (goVersion string, versions map[string]string) {
 	t.Helper()
 	gomod, err := run(t.Context(), ".", []string{"GOWORK=off"}, "go", "list", "-m", "-f", "{{.GoMod}}", opaPath+"@"+newestOPA)
@@ -220,18 +220,82 @@ func TestModulesListed(t *testing.T) {
 }
 
 func TestFileHeaders(t *testing.T) {
-	for _, file := range repositoryFiles(t) {
-		if !strings.HasSuffix(file, ".go") || strings.Contains(file, "testdata/") || strings.Contains(file, "/_opa/") {
+	for file, text := range goFiles(t) {
+		if strings.Contains(file, "/_opa/") {
 			continue // what goes into OPA has OPA's header
+		}
+		if !strings.HasPrefix(text, fileHeader) {
+			t.Errorf("%s does not begin with the licence header and an empty line", file)
+		}
+	}
+}
+
+// commentWidth is the number of columns up to which comments go, with a tab as
+// four.
+const commentWidth = 80
+
+// wideComments are the folders whose comments are not yet wrapped.
+var wideComments = []string{"exphist/", "metrics/", "opa/opabuild/", "prom/", "rollup/"}
+
+// tooWide reports whether a line is a comment that can be broken and was not:
+// preformatted text, directives and links cannot.
+func tooWide(line string) bool {
+	line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")
+	text, isComment := strings.CutPrefix(strings.TrimLeft(line, " "), "// ")
+	return isComment && utf8.RuneCountInString(line) > commentWidth &&
+		!strings.HasPrefix(text, " ") && !strings.Contains(text, "://")
+}
+
+func TestTooWide(t *testing.T) {
+	fits := "// " + strings.Repeat("x", commentWidth-len("// "))
+	for line, want := range map[string]bool{
+		fits:                                     false,
+		fits + "\n":                              false,
+		fits + "x\n":                             true,
+		"\t" + fits:                              true,
+		"\t" + fits[:len(fits)-4]:                false,
+		"\t" + fits[:len(fits)-3]:                true,
+		strings.ReplaceAll(fits, "x", "µ"):       false,
+		strings.Replace(fits, " ", "  ", 1):      false, // preformatted
+		strings.Replace(fits, " ", "", 1) + "xx": false, // a directive
+		fits + " https://example.com":            false,
+		"x := " + strings.Replace(fits, " ", "", 1) + " // a comment after code is as long as it is": false,
+	} {
+		if got := tooWide(line); got != want {
+			t.Errorf("tooWide(%q) = %v", line, got)
+		}
+	}
+}
+
+func TestCommentWidth(t *testing.T) {
+	for file, text := range goFiles(t) {
+		if slices.ContainsFunc(wideComments, func(folder string) bool { return strings.HasPrefix(file, folder) }) {
+			continue
+		}
+		n := 0
+		for line := range strings.Lines(text) {
+			if n++; tooWide(line) {
+				t.Errorf("%s:%d: a comment of more than %d columns", file, n, commentWidth)
+			}
+		}
+	}
+}
+
+// goFiles returns the texts of all of the repository's Go files.
+func goFiles(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	for _, file := range repositoryFiles(t) {
+		if !strings.HasSuffix(file, ".go") || strings.Contains(file, "testdata/") {
+			continue
 		}
 		text, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.HasPrefix(text, []byte(fileHeader)) {
-			t.Errorf("%s does not begin with the licence header and an empty line", file)
-		}
+		texts[file] = string(text)
 	}
+	return texts
 }
 
 func repositoryFiles(t *testing.T) []string {

@@ -29,8 +29,8 @@ type Config struct {
 	Namespace string
 	// Paths says which decision paths get a label.
 	Paths Paths
-	// MaxPaths bounds the values of the label path, beside those that are always
-	// there.
+	// MaxPaths bounds the values of the label path, beside those that are
+	// always there.
 	MaxPaths int
 	// PathStages are the stages whose durations are told apart by path.
 	PathStages []string
@@ -377,8 +377,8 @@ func (v value) names(to *[]string, want string) error {
 	return err
 }
 
-// name reads the name of a stage or counter. The key that it has in OPA's maps is
-// refused, since it would never match.
+// name reads the name of a stage or counter. The key that it has in OPA's maps
+// is refused, since it would never match.
 func (v value) name(to *string, want string) error {
 	s, ok := v.v.(string)
 	if !ok || s == "" {
@@ -426,8 +426,8 @@ func (v value) paths(to *[]string, patterns bool) error {
 	return err
 }
 
-// belowData returns what is meant by a path that is written as in a request or in
-// Rego, "" for all of data.
+// belowData returns what is meant by a path that is written as in a request or
+// in Rego, "" for all of data.
 func belowData(path string) string {
 	p := path
 	for _, scheme := range [...]string{"http://", "https://"} {
@@ -478,8 +478,8 @@ func (c *Config) rollupOptions() (rollup.Options, error) {
 	return o, nil
 }
 
-// check returns an error if no rollup or collector can be made, or if they could
-// have more series than MaxSeries.
+// check returns an error if no rollup or collector can be made, or if they
+// could have more series than MaxSeries.
 func (c *Config) check() error {
 	if n := len(c.Paths.labels()); n > c.MaxPaths {
 		return fmt.Errorf("paths.allow and paths.prefixes name %d labels, but max_paths is %d: raise max_paths to %d, or name fewer",

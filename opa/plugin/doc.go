@@ -8,15 +8,16 @@
 //
 // # How decisions come
 //
-// An OPA that `regometer build` made has the plugin, and hands it each decision of
-// its server straight away ([Plugin.ObserveDecision]): whatever is logged, masked
-// or dropped, and without the cost of a decision log. Its configuration is
+// An OPA that `regometer build` made has the plugin, and hands it each decision
+// of its server straight away ([Plugin.ObserveDecision]): whatever is logged,
+// masked or dropped, and without the cost of a decision log. Its configuration
+// is
 //
 //	plugins:
 //	  regometer: {}
 //
-// Everywhere else the plugin is a decision logger, which OPA hands the events of
-// its decision log ([Plugin.Log]), and must be named as such:
+// Everywhere else the plugin is a decision logger, which OPA hands the events
+// of its decision log ([Plugin.Log]), and must be named as such:
 //
 //	decision_logs:
 //	  plugin: regometer
@@ -58,19 +59,19 @@
 //	    next:                   # the logger plugin that gets each event afterwards
 //
 // An unknown key or a wrong value is refused, and OPA does not start. Under
-// --watch-config and discovery, a configuration may change at any time: counters
-// go on where they were.
+// --watch-config and discovery, a configuration may change at any time:
+// counters go on where they were.
 //
 // OPA has room for one plugin in decision_logs.plugin. Naming this one there
 // switches off the upload to a default service: set decision_logs.service to
-// upload as well. Console logging goes on beside it. Another logger plugin goes to
-// next.
+// upload as well. Console logging goes on beside it. Another logger plugin goes
+// to next.
 //
 // # Path labels
 //
-// Which label a decision's path has follows from the configuration and the active
-// policy alone. So it is the same on every server, whatever was asked for before,
-// and clients, who can ask for any path, make none.
+// Which label a decision's path has follows from the configuration and the
+// active policy alone. So it is the same on every server, whatever was asked
+// for before, and clients, who can ask for any path, make none.
 //
 //   - First come the paths and patterns that the configuration names.
 //   - Then the policy's rules, each by its path. What lies in a rule's result has
@@ -91,16 +92,16 @@
 // at once are "(data)". Entry points of WebAssembly bundles have no rules: name
 // them in paths.allow.
 //
-// When the policy changes, decisions of a path that is gone are "other" at once.
-// What was counted of it is exported as before until its room is needed for a path
-// of the policy that is active then: those go first that have been gone for
-// longest.
+// When the policy changes, decisions of a path that is gone are "other" at
+// once. What was counted of it is exported as before until its room is needed
+// for a path of the policy that is active then: those go first that have been
+// gone for longest.
 //
 // # Outcomes
 //
 // As package rollup judges results. An evaluation that ended because the client
 // went away or its deadline had passed is cancelled. In events of the decision
 // log, a result that the mask policy removed or changed is neither allowed nor
-// denied, and decisions that the drop policy drops, or for which the drop or mask
-// policy fails, are missing.
+// denied, and decisions that the drop policy drops, or for which the drop or
+// mask policy fails, are missing.
 package plugin

@@ -22,19 +22,20 @@ const (
 	rootPath = "(data)" // of all documents at once
 )
 
-// unnamed is how many labels there are beside those that Config.MaxPaths bounds,
-// and beside rollup.Other: rootPath and rollup.Query.
+// unnamed is how many labels there are beside those that Config.MaxPaths
+// bounds, and beside rollup.Other: rootPath and rollup.Query.
 const unnamed = 2
 
-// longestLabel is how many bytes the label of a path has at most: a rollup takes
-// no longer ones, nor others than in UTF-8.
+// longestLabel is how many bytes the label of a path has at most: a rollup
+// takes no longer ones, nor others than in UTF-8.
 const longestLabel = 1024
 
 // A label is a value of the label path.
 type label struct {
 	name string
-	// counted is set once there are series for it: a rollup has room for all labels
-	// that are given, but perhaps also series of some that are no longer.
+	// counted is set once there are series for it: a rollup has room for all
+	// labels that are given, but perhaps also series of some that are no
+	// longer.
 	counted atomic.Bool
 }
 
@@ -168,8 +169,8 @@ func (l *labels) of(path, query string) (label pathLabel, known bool) {
 	return pathLabel{other, false}, false
 }
 
-// isQuery reports whether a decision is of an ad-hoc query: those of the Compile
-// API have a query and a path.
+// isQuery reports whether a decision is of an ad-hoc query: those of the
+// Compile API have a query and a path.
 func isQuery(path, query string) bool {
 	return query != "" && strings.Trim(path, "/") == ""
 }
@@ -283,8 +284,8 @@ func (p Paths) labels() []string {
 }
 
 // find returns a path's label, "" for none: the path itself if it is named,
-// else the longest prefix, of equally long ones that with the later *. nil names
-// nothing.
+// else the longest prefix, of equally long ones that with the later *. nil
+// names nothing.
 func (p *pattern) find(path string) string {
 	if p == nil {
 		return ""

@@ -195,8 +195,8 @@ func TestSegmentInteger(t *testing.T) {
 	}
 }
 
-// The longest path that gets a label has series of its own; a longer one makes no
-// others go.
+// The longest path that gets a label has series of its own; a longer one makes
+// no others go.
 func TestLongLabels(t *testing.T) {
 	t.Parallel()
 	s, err := stateOf(nil, Build{})

@@ -196,7 +196,8 @@ func TestLogNotStarted(t *testing.T) {
 }
 
 // Metrics are registered where OPA has its own; what a Factory has is for OPAs
-// without. Before it is started, a plugin is not ready, and nothing waits for it.
+// without. Before it is started, a plugin is not ready, and nothing waits for
+// it.
 func TestNew(t *testing.T) {
 	t.Parallel()
 	own, factory := prometheus.NewRegistry(), prometheus.NewRegistry()
@@ -295,8 +296,8 @@ func TestNextHandler(t *testing.T) {
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	// OPA starts plugins in any order: before it is started, a plugin may have no
-	// handler yet.
+	// OPA starts plugins in any order: before it is started, a plugin may have
+	// no handler yet.
 	late := &lateHandler{}
 	p.manager.Register("late", late)
 	n, err = newNext(p.manager, "late")

@@ -37,7 +37,8 @@ func newObserver(t testing.TB, config string, registry prometheus.Registerer, nu
 	})
 }
 
-// sumOf returns the sum of a metric's counters and gauges with these label values.
+// sumOf returns the sum of a metric's counters and gauges with these label
+// values.
 func sumOf(t *testing.T, g prometheus.Gatherer, name string, labels map[string]string) (sum float64) {
 	t.Helper()
 	families, err := g.Gather()
@@ -75,8 +76,8 @@ func decisionMetrics() metrics.Metrics {
 	return m
 }
 
-// A decision is counted alike as the server hands it over and as an event of the
-// decision log, with the collection's numbers or its map.
+// A decision is counted alike as the server hands it over and as an event of
+// the decision log, with the collection's numbers or its map.
 func TestObserveDecision(t *testing.T) {
 	t.Parallel()
 	result, m := any(true), decisionMetrics()
@@ -132,8 +133,8 @@ func TestObserveDecision(t *testing.T) {
 	}
 }
 
-// Straight from the server come decisions, not events: for next, the plugin has to
-// be the decision logger all the same.
+// Straight from the server come decisions, not events: for next, the plugin has
+// to be the decision logger all the same.
 func TestNextGetsNothing(t *testing.T) {
 	t.Parallel()
 	for decisionLogs, want := range map[string]bool{
@@ -170,8 +171,8 @@ func TestNextGetsNothing(t *testing.T) {
 	}
 }
 
-// By both ways at once, each decision is counted once, and those that come by the
-// decision log only are counted too.
+// By both ways at once, each decision is counted once, and those that come by
+// the decision log only are counted too.
 func TestBothWays(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
@@ -230,8 +231,8 @@ func TestObserveDecisionAllocatesNothing(t *testing.T) {
 	}
 }
 
-// What goes wrong within ObserveDecision is counted and ends there; before Start
-// nothing is recorded.
+// What goes wrong within ObserveDecision is counted and ends there; before
+// Start nothing is recorded.
 func TestObserveDecisionFails(t *testing.T) {
 	t.Parallel()
 	(&Plugin{}).ObserveDecision(t.Context(), &server.Info{})

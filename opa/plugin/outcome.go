@@ -20,8 +20,8 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// outcomeOf returns how a decision ended, and OPA's code of the error if it failed.
-// query is "" but for POST /v1/query.
+// outcomeOf returns how a decision ended, and OPA's code of the error if it
+// failed. query is "" but for POST /v1/query.
 func outcomeOf(err error, result *any, query string) (outcome rollup.Outcome, code string) {
 	switch {
 	case err != nil:
@@ -72,9 +72,9 @@ func masked(event *logs.EventV1) bool {
 // verdicts are the fields of an object that [rollup.ResultOutcome] judges.
 var verdicts = []string{"/allow", "/allowed", "/deny"}
 
-// failureOf tells errors apart. An error's code decides; if it has none, whether
-// it is that of a context that ended does. (A time-out of http.send is an error
-// of the built-in function.)
+// failureOf tells errors apart. An error's code decides; if it has none,
+// whether it is that of a context that ended does. (A time-out of http.send is
+// an error of the built-in function.)
 func failureOf(err error) (outcome rollup.Outcome, code string) {
 	switch code, ended := codeOf(err); {
 	case code == types.CodeUndefinedDocument, code == sdk.UndefinedErr: // POST / and the SDK say so by an error
@@ -89,8 +89,8 @@ func failureOf(err error) (outcome rollup.Outcome, code string) {
 // wasmCancelled is the code of OPA's internal package for WebAssembly.
 const wasmCancelled = "cancelled"
 
-// codeOf returns the code of the outermost of OPA's errors that has one, else "",
-// and then whether one is that of a context that ended.
+// codeOf returns the code of the outermost of OPA's errors that has one, else
+// "", and then whether one is that of a context that ended.
 func codeOf(err error) (code string, ended bool) {
 	for ; err != nil; err = errors.Unwrap(err) {
 		switch e := err.(type) { //nolint:errorlint // each is looked at in turn
@@ -115,8 +115,8 @@ func codeOf(err error) (code string, ended bool) {
 		if v.IsNil() {
 			return "", false
 		}
-		// OPA's packages give the types of their errors a field Code. Some of these
-		// packages are internal.
+		// OPA's packages give the types of their errors a field Code. Some of
+		// these packages are internal.
 		if v = v.Elem(); v.Kind() == reflect.Struct {
 			if code := v.FieldByName("Code"); code.IsValid() && code.Kind() == reflect.String && code.Len() > 0 {
 				return code.String(), false

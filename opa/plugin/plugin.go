@@ -41,8 +41,9 @@ type Factory struct {
 	// are taken from the map that its All returns.
 	Numbers func(dst []rollup.Number, m metrics.Metrics) []rollup.Number
 
-	// Observed reports whether p has been handed the decision, by ObserveDecision,
-	// that Log is called for with ctx. nil: decisions come by Log alone.
+	// Observed reports whether p has been handed the decision, by
+	// ObserveDecision, that Log is called for with ctx. nil: decisions come by
+	// Log alone.
 	Observed func(ctx context.Context, p *Plugin) bool
 
 	// Build is what regometer_build_info says.
@@ -89,8 +90,8 @@ func (f Factory) New(m *plugins.Manager, config any) plugins.Plugin {
 		reconfigured: make(chan struct{}, 1),
 	}
 	m.RegisterCompilerTrigger(func(storage.Transaction) { p.refresh() })
-	// This one is called whenever OPA's configuration was changed, with the manager
-	// locked.
+	// This one is called whenever OPA's configuration was changed, with the
+	// manager locked.
 	m.RegisterCacheTrigger(func(*cache.Config) {
 		select {
 		case p.reconfigured <- struct{}{}:
@@ -115,8 +116,8 @@ func (b Build) complete() Build {
 	return b
 }
 
-// versionIn returns this module's version in a program, "devel" if it is none that
-// was released.
+// versionIn returns this module's version in a program, "devel" if it is none
+// that was released.
 func versionIn(info *debug.BuildInfo) string {
 	for _, m := range append(info.Deps, &info.Main) {
 		if m.Path == "github.com/regometer/regometer/opa" && m.Replace == nil && m.Version != "" && m.Version != "(devel)" {
@@ -322,8 +323,8 @@ func (p *Plugin) recordEvent(a *active, event *logs.EventV1) {
 
 func (p *Plugin) record(a *active, d *decision, numbers []rollup.Number, metrics map[string]any) {
 	known := a.state.record(d, numbers, metrics)
-	// OPA may have replaced its compiler without saying so, as it does when rules
-	// come from an external source.
+	// OPA may have replaced its compiler without saying so, as it does when
+	// rules come from an external source.
 	if !known && a.config.Paths.FromPolicy && a.state.compiler() != p.manager.GetCompiler() {
 		p.refresh()
 	}

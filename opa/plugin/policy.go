@@ -123,8 +123,8 @@ func (d *document) all(f func(*document)) {
 	}
 }
 
-// find returns what a path leads to: a document, or the rule within whose result
-// it lies, or nil.
+// find returns what a path leads to: a document, or the rule within whose
+// result it lies, or nil.
 func (d *document) find(path string) (found *document) {
 	for segment, rest := cutSegment(path); segment != ""; segment, rest = cutSegment(rest) {
 		child := d.children[segment]
@@ -190,11 +190,12 @@ func labelDocuments(root *document, c *ast.Compiler, room int, named func(path s
 
 // mergeDeepest returns the documents that get labels so that all of these have
 // one, their own or that of one above them: the documents themselves, if there
-// is room. Otherwise the deepest are merged into what they are in, as many as must
-// be: the package with the most of them comes first, by name if there are equally
-// many, and the last ones by name are merged. Then it is the turn of those one
-// level up. If that does not suffice, as with too many packages that have nothing
-// in common, the last ones by name get none. given have labels already.
+// is room. Otherwise the deepest are merged into what they are in, as many as
+// must be: the package with the most of them comes first, by name if there are
+// equally many, and the last ones by name are merged. Then it is the turn of
+// those one level up. If that does not suffice, as with too many packages that
+// have nothing in common, the last ones by name get none. given have labels
+// already.
 func mergeDeepest(documents []*document, room int, given map[*document]bool) []*document {
 	set, deepest := map[*document]bool{}, 0
 	for _, d := range documents {

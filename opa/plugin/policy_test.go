@@ -174,7 +174,8 @@ func TestEntryPointsInComments(t *testing.T) {
 			t.Errorf("%q: %v by the comments, %v by the annotations, want %q", text, got, annotated, want)
 		}
 	}
-	// OPA has no annotations of these: it refuses them, or there is nothing to annotate.
+	// OPA has no annotations of these: it refuses them, or there is nothing to
+	// annotate.
 	for _, text := range []string{
 		"package p\nd := 4\n# METADATA\n# entrypoint: true",
 		"package p\n# METADATA\n# entrypoint: true\n# scope: rule\nd := 4",
@@ -321,7 +322,8 @@ func TestLabelsFollowFromPolicy(t *testing.T) {
 		if n > config.MaxPaths || shared > 0 && n < config.MaxPaths {
 			t.Fatalf("seed %d: %d labels, %d are allowed, %d paths share one", seed, n, config.MaxPaths, shared)
 		}
-		// Of two rules, the less important one has its own label only if the other has.
+		// Of two rules, the less important one has its own label only if the
+		// other has.
 		least, most := tiers, -1 // tiers of rules without and with their own
 		tier := tiersOf(first.policy, first.compiler)
 		first.policy.all(func(d *document) {
@@ -416,7 +418,8 @@ func TestLabelsWithoutCommonPackages(t *testing.T) {
 	}
 }
 
-// What is logged names what has no label of its own, a few of them, and nothing else.
+// What is logged names what has no label of its own, a few of them, and nothing
+// else.
 func TestPolicyPathsString(t *testing.T) {
 	t.Parallel()
 	text := func(room int, modules ...string) string {
@@ -461,8 +464,9 @@ func TestMergeDeepest(t *testing.T) {
 	}
 }
 
-// Which package comes first is by how many labels it saves: all that are merged, if
-// it has a label anyhow, else one less. Of equally many, it is the first by name.
+// Which package comes first is by how many labels it saves: all that are
+// merged, if it has a label anyhow, else one less. Of equally many, it is the
+// first by name.
 func TestMergeOrder(t *testing.T) {
 	t.Parallel()
 	const annotated = "# METADATA\n# entrypoint: true\n"

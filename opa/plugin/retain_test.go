@@ -33,8 +33,8 @@ func pathsOf(t *testing.T, s *state) string {
 	return strings.Join(labels, " ")
 }
 
-// The series of a path that is gone stay until their room is needed, and go by how
-// long they have been gone.
+// The series of a path that is gone stay until their room is needed, and go by
+// how long they have been gone.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	s, err := stateOf(prometheus.NewRegistry(), Build{})
@@ -82,9 +82,9 @@ func TestRetention(t *testing.T) {
 	if n := s.labels.counts; n.own != 2 {
 		t.Errorf("%+v", n)
 	}
-	// There is room for five, with those of ad-hoc queries and of all documents. A
-	// new path takes the room of the one that has been gone for longest, once it
-	// is asked for.
+	// There is room for five, with those of ad-hoc queries and of all
+	// documents. A new path takes the room of the one that has been gone for
+	// longest, once it is asked for.
 	activate("b", "d", "e")
 	check("other p/a p/b p/c")
 	ask("d", "e")
@@ -121,9 +121,9 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// Random policies, limits and decisions, against the rule: when there is no room,
-// the series go whose label has not been given for longest, by name if for equally
-// long, and as few as must be.
+// Random policies, limits and decisions, against the rule: when there is no
+// room, the series go whose label has not been given for longest, by name if
+// for equally long, and as few as must be.
 func TestRetentionModel(t *testing.T) {
 	t.Parallel()
 	names := strings.Split("abcdefgh", "")
@@ -219,8 +219,8 @@ func TestRetentionModel(t *testing.T) {
 	}
 }
 
-// When a policy gives all of many paths another name, room is not made a thousand
-// times, since decisions wait meanwhile.
+// When a policy gives all of many paths another name, room is not made a
+// thousand times, since decisions wait meanwhile.
 func TestRetentionOfMany(t *testing.T) {
 	t.Parallel()
 	const paths = 1000
@@ -304,8 +304,8 @@ func TestRelabelUnderLoad(t *testing.T) {
 	}
 }
 
-// Decisions of paths that share a label for want of room are counted as such, and
-// no others are.
+// Decisions of paths that share a label for want of room are counted as such,
+// and no others are.
 func TestOverflow(t *testing.T) {
 	t.Parallel()
 	s, err := stateOf(nil, Build{})

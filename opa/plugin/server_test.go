@@ -493,8 +493,8 @@ plugins: {regometer: {next: test_next}, test_next: {id: TestServerNext}}`, nil)
 	}
 }
 
-// A client that goes away, and a deadline, are no errors of OPA's. A time-out of
-// http.send is one.
+// A client that goes away, and a deadline, are no errors of OPA's. A time-out
+// of http.send is one.
 func TestServerCancelled(t *testing.T) {
 	t.Parallel()
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -544,8 +544,8 @@ spin if {
 	}
 }
 
-// The errors of a plugin that offers a log handler, such as OPA's own file_logger,
-// are counted.
+// The errors of a plugin that offers a log handler, such as OPA's own
+// file_logger, are counted.
 func TestServerNextHandlerFails(t *testing.T) {
 	t.Parallel()
 	o := startOPA(t, `

@@ -31,8 +31,8 @@ type state struct {
 	registry prometheus.Registerer // nil: nothing is exported
 
 	// recording is held for reading while a decision gets its label and is
-	// recorded. Whoever changes labels or rollup holds it, so that no decision is
-	// lost, and none gets a label of before into what is there now.
+	// recorded. Whoever changes labels or rollup holds it, so that no decision
+	// is lost, and none gets a label of before into what is there now.
 	recording sync.RWMutex
 	labels    *labels // nil before the first start
 	rollup    *rollup.Rollup
@@ -81,8 +81,8 @@ func stateOf(registry prometheus.Registerer, b Build) (*state, error) {
 }
 
 // start makes the state export what it holds, as configured. rules returns the
-// compiler whose rules are active: it is asked while no other policy can be taken
-// over, so that the newest is what remains.
+// compiler whose rules are active: it is asked while no other policy can be
+// taken over, so that the newest is what remains.
 func (s *state) start(c *Config, rules func() *ast.Compiler) error {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
@@ -104,8 +104,9 @@ func (s *state) stop() {
 	}
 }
 
-// reconfigure changes limits, names and labels, and loses nothing but the series
-// of paths that have no label any more and no room. If it fails all is as it was.
+// reconfigure changes limits, names and labels, and loses nothing but the
+// series of paths that have no label any more and no room. If it fails all is
+// as it was.
 func (s *state) reconfigure(c *Config, rules func() *ast.Compiler) error {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
@@ -156,8 +157,9 @@ func (s *state) configure(c *Config, l *labels) error {
 }
 
 // rebuilt returns a rollup with these options that holds what was counted, but
-// for the series of labels that are not given any more for which there is no room,
-// beside more series that are to come. It is called with both mutexes held.
+// for the series of labels that are not given any more for which there is no
+// room, beside more series that are to come. It is called with both mutexes
+// held.
 func (s *state) rebuilt(o rollup.Options, l *labels, more int) (*rollup.Rollup, error) {
 	r, err := rollup.New(o)
 	if err != nil || s.rollup == nil {
@@ -206,8 +208,8 @@ func (s *state) makeRoom(l *label) {
 		return // of former labels
 	}
 	if !s.rollup.Admit(l.name) {
-		// Of hundreds of labels several go at once: all decisions wait for the copy
-		// that this takes, and it takes longer the more there are.
+		// Of hundreds of labels several go at once: all decisions wait for the
+		// copy that this takes, and it takes longer the more there are.
 		r, err := s.rebuilt(s.options, s.labels, max(1, s.options.Limits.Paths/100))
 		if err == nil {
 			err = s.export(r, s.config)
@@ -226,8 +228,8 @@ func sameOptions(a, b rollup.Options) bool {
 }
 
 // export registers a rollup's collector in place of the one before it, as long
-// as there is a plugin: one that is stopped may still be told of policies, and be
-// given decisions.
+// as there is a plugin: one that is stopped may still be told of policies, and
+// be given decisions.
 func (s *state) export(r *rollup.Rollup, c *Config) error {
 	collector, err := prom.NewCollector(r, c.promOptions())
 	if err != nil || s.registry == nil || s.users == 0 {
@@ -277,8 +279,8 @@ type decision struct {
 	code        string
 }
 
-// record counts a decision, whose metrics are numbers or a map. It reports whether
-// its path is known.
+// record counts a decision, whose metrics are numbers or a map. It reports
+// whether its path is known.
 func (s *state) record(d *decision, numbers []rollup.Number, metrics map[string]any) (known bool) {
 	fresh, known := s.tryRecord(d, numbers, metrics)
 	for fresh != nil {
@@ -288,8 +290,8 @@ func (s *state) record(d *decision, numbers []rollup.Number, metrics map[string]
 	return known
 }
 
-// tryRecord counts the decision, unless it returns its label, for which there is
-// no room yet.
+// tryRecord counts the decision, unless it returns its label, for which there
+// is no room yet.
 func (s *state) tryRecord(d *decision, numbers []rollup.Number, metrics map[string]any) (fresh *label, known bool) {
 	s.recording.RLock()
 	defer s.recording.RUnlock()

@@ -181,7 +181,8 @@ func TestSharedRegistry(t *testing.T) {
 }
 
 // A plugin that is stopped may still be told of a new policy, and be given
-// decisions, before another one starts: they are counted, and nothing is exported.
+// decisions, before another one starts: they are counted, and nothing is
+// exported.
 func TestNothingIsExportedAfterStop(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()
@@ -221,8 +222,8 @@ func TestNothingIsExportedAfterStop(t *testing.T) {
 	check(1)
 }
 
-// What holds is the configuration that came last: one of before brings no labels
-// any more, the same policy nothing new.
+// What holds is the configuration that came last: one of before brings no
+// labels any more, the same policy nothing new.
 func TestRelabel(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()

@@ -91,9 +91,9 @@ func configOf(m *plugins.Manager) *opaconfig.Config {
 	return m.Config
 }
 
-// watch warns when OPA's configuration begins to keep decisions from the plugin:
-// discovery may bring one that no longer has it, of which it is not told. It is
-// called with p.mu held, and ends when p.ended is closed.
+// watch warns when OPA's configuration begins to keep decisions from the
+// plugin: discovery may bring one that no longer has it, of which it is not
+// told. It is called with p.mu held, and ends when p.ended is closed.
 func (p *Plugin) watch() {
 	p.ended = make(chan struct{})
 	go func(ended chan struct{}) {

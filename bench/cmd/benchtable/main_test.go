@@ -89,8 +89,8 @@ BenchmarkDecision/case=append/impl=regometer-2       10 1400 ns/op 600 B/op 93 a
 BenchmarkDecision/case=instrumented/impl=regometer-2 10 4000 ns/op 2700 B/op 190 allocs/op
 `
 
-// In the plain case the plugin meets its target; in the instrumented one it has as
-// many allocations as OPA, which is not below.
+// In the plain case the plugin meets its target; in the instrumented one it has
+// as many allocations as OPA, which is not below.
 const serverText = `BenchmarkServer/case=plain/impl=unmodified 100 120000 ns/op 104000 cpu-ns/op 14200 B/op 181.0 allocs/op
 BenchmarkServer/case=plain/impl=unmodified_again 100 126000 ns/op 106000 cpu-ns/op 14200 B/op 181.0 allocs/op
 BenchmarkServer/case=plain/impl=dropin 100 108000 ns/op 92000 cpu-ns/op 13500 B/op 173.0 allocs/op
@@ -474,8 +474,8 @@ func TestProcessorTime(t *testing.T) {
 }
 
 // fakeServer says in /metrics that a request takes so many bytes and a tenth of
-// that in allocations, and that reading /metrics takes 90,000 and 3,000, two thirds
-// of which come after they are read, as in a server.
+// that in allocations, and that reading /metrics takes 90,000 and 3,000, two
+// thirds of which come after they are read, as in a server.
 type fakeServer struct {
 	*httptest.Server
 	decisions, scrapes atomic.Int64

@@ -308,8 +308,8 @@ func (r report) writeServer(b *strings.Builder) {
 	}
 }
 
-// text writes a ratio, in bold if rival and it is a loss. The word for that is not
-// "slower": README.md shows the rows with it, which have other columns.
+// text writes a ratio, in bold if rival and it is a loss. The word for that is
+// not "slower": README.md shows the rows with it, which have other columns.
 func (s spread) text(rival bool) string {
 	text := fmt.Sprintf("%s (%s–%s)", number(s.median), number(s.least), number(s.most))
 	if rival && s.median > 1 && number(s.median) != "1.00" {

@@ -83,7 +83,8 @@ func parseResults(part string, text []byte) (results, error) {
 }
 
 // checkServers returns an error unless there are figures of all servers, and of
-// no others, of equally many runs: what is compared is what was measured in turns.
+// no others, of equally many runs: what is compared is what was measured in
+// turns.
 func (r results) checkServers() error {
 	expected := make(map[key]bool)
 	runs := -1

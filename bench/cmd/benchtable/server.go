@@ -155,12 +155,12 @@ const scrapes = 3
 // load sends that many requests and returns the figures of one.
 //
 // Reading /metrics allocates as well, the more the more series there are: about
-// 3,000 times and 200 KB with the plugin, as much as 15 requests. So that no part
-// of it is charged to the requests, it is read several times before them, and the
-// mean of what came between two readings is taken off. What remains is that the
-// runtime counts objects late, span by span: 10,000 requests of equal servers differ
-// by 0.1 %, either way. Processor time is read between the last of these readings
-// and the one that follows the requests.
+// 3,000 times and 200 KB with the plugin, as much as 15 requests. So that no
+// part of it is charged to the requests, it is read several times before them,
+// and the mean of what came between two readings is taken off. What remains is
+// that the runtime counts objects late, span by span: 10,000 requests of equal
+// servers differ by 0.1 %, either way. Processor time is read between the last
+// of these readings and the one that follows the requests.
 func (s *opaServer) load(ctx context.Context, query string, requests int) (figures, error) {
 	first, err := s.allocated(ctx)
 	if err != nil {
@@ -241,8 +241,8 @@ func (s *opaServer) allocated(ctx context.Context) (f figures, err error) {
 	return f, nil
 }
 
-// checkObserved returns an error unless the plugin has counted every decision, by
-// the way that is measured, or is not there where it is not to be.
+// checkObserved returns an error unless the plugin has counted every decision,
+// by the way that is measured, or is not there where it is not to be.
 func (s *opaServer) checkObserved(ctx context.Context) error {
 	values, err := s.metrics(ctx)
 	if err != nil {
@@ -263,8 +263,8 @@ func (s *opaServer) checkObserved(ctx context.Context) error {
 
 // metrics returns the values of /metrics by name and labels.
 func (s *opaServer) metrics(ctx context.Context) (map[string]float64, error) {
-	// Compression takes more than a megabyte, whenever the garbage collector has
-	// been there since the last time.
+	// Compression takes more than a megabyte, whenever the garbage collector
+	// has been there since the last time.
 	text, err := s.Get(ctx, "/metrics", "Accept-Encoding", "identity")
 	if err != nil {
 		return nil, err

@@ -112,7 +112,8 @@ func newDashboard(f form) dashboard {
 		}},
 		Annotations: variables{[]object{{
 			"name": "Bundle activated", "enable": true, "hide": false, "iconColor": "purple", "datasource": datasource,
-			// The series' value is the time, in nanoseconds; Grafana wants milliseconds.
+			// The series' value is the time, in nanoseconds; Grafana wants
+			// milliseconds.
 			"expr": "last_success_bundle_activation{" + servers + "} / 1e6", "useValueForTime": true,
 			"titleFormat": "Bundle {{name}} activated", "textFormat": "{{instance}}: {{active_revision}}", "step": "",
 		}}},

@@ -3,10 +3,11 @@
 
 package main
 
-// minStep is the shortest distance of two points. Grafana takes it for the scrape
-// interval and makes $__rate_interval at least four times as long, so that there
-// are three samples or more in it if scrapes are up to a minute apart. Without it
-// Grafana takes what the data source says, which is 15 s unless somebody has set it.
+// minStep is the shortest distance of two points. Grafana takes it for the
+// scrape interval and makes $__rate_interval at least four times as long, so
+// that there are three samples or more in it if scrapes are up to a minute
+// apart. Without it Grafana takes what the data source says, which is 15 s
+// unless somebody has set it.
 const minStep = "1m"
 
 // query is a query over time, with its legend.
@@ -109,7 +110,8 @@ func table(title, description string, columns ...column) panel {
 	return p
 }
 
-// counts shows one line for each combination of labels and how often it is there.
+// counts shows one line for each combination of labels and how often it is
+// there.
 func counts(title, description string, width int, expr, unit string, names object) panel {
 	p := newPanel("table", title, description, "none", width, 8, []target{
 		{Datasource: datasource, Expr: expr, Interval: minStep, Format: "table", Instant: true},

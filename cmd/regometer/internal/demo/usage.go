@@ -21,8 +21,8 @@ type usage struct {
 	allocations    float64
 }
 
-// usage asks the server. Go brings its scheduler's times up to date with each garbage
-// collection, so that one is asked for first.
+// usage asks the server. Go brings its scheduler's times up to date with each
+// garbage collection, so that one is asked for first.
 func (s *server) usage(ctx context.Context) (usage, error) {
 	if _, err := s.Get(ctx, "/debug/pprof/heap?gc=1&debug=1"); err != nil {
 		return usage{}, err
