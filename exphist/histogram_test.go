@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/regometer/regometer/internal/race"
 )
 
 func TestRecord(t *testing.T) {
@@ -476,7 +478,7 @@ func heapOf(makeOne func() *Histogram) uint64 {
 }
 
 func TestMemory(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("memory is not that of a usual build")
 	}
 	New(Nanosecond) // what all share

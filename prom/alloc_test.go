@@ -1,8 +1,6 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !race
-
 package prom_test
 
 import (
@@ -11,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/regometer/regometer/internal/race"
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
@@ -18,6 +17,9 @@ import (
 // TestCollectAllocations holds Collect to three allocations for each histogram, the slices that its message has, and to
 // little for all the rest, the copy of the rollup included.
 func TestCollectAllocations(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector allocates")
+	}
 	const histograms, rest = 84, 60
 	stages := []rollup.Stage{{Name: "s0"}, {Name: "s1"}, {Name: "s2"}, {Name: "s3"}}
 	r := newRollup(t, rollup.Options{Stages: stages, PathStages: []string{"s0", "s1", "s2", "s3"}, Bounds: prom.DefaultBounds()})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/regometer/regometer/internal/race"
 	"github.com/regometer/regometer/metrics"
 	"github.com/regometer/regometer/rollup"
 )
@@ -14,7 +15,7 @@ import (
 // TestAllocations: once paths, stages and the range of values are known,
 // nothing allocates.
 func TestAllocations(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	collection := metrics.New()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/regometer/regometer/internal/race"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -19,7 +20,7 @@ import (
 // run in parallel with others, whose memory it would measure.
 func TestFlood(t *testing.T) {
 	decisions := 1_000_000
-	if raceDetector || testing.Short() {
+	if race.Enabled || testing.Short() {
 		decisions = 50_000
 	}
 	before := heap()

@@ -1,8 +1,0 @@
-// Copyright 2026 The Regometer Authors
-// SPDX-License-Identifier: Apache-2.0
-
-//go:build !race
-
-package exphist
-
-const raceDetector = false
