@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/version"
 
 	"github.com/regometer/regometer/rollup"
 )
@@ -91,9 +92,18 @@ todo_test_main if main`)
 	}
 }
 
-// Rules of one path that need one another make it no helper.
+// Rules of one path that need one another make it no helper. Before OPA 1.22,
+// there can be no such rules: a reference to one of them is one to all, itself
+// included, which is recursion.
 func TestTiersOfOnePath(t *testing.T) {
 	t.Parallel()
+	var major, minor int
+	if _, err := fmt.Sscanf(version.Version, "%d.%d", &major, &minor); err != nil {
+		t.Fatal(err)
+	}
+	if major == 1 && minor < 22 {
+		t.Skipf("OPA %s compiles no rules of one path that need one another", version.Version)
+	}
 	c := compile(t, "package p\nq[x].r := 1 if some x in input.xs\nq[x].s := 2 if { some x in input.xs; q[x].r }", "package z\nmain if h\nh := 1")
 	checkLabels(t, newLabels(withMaxPaths(2), c), map[string]string{"p/q/a/s": "p/q", "p/q/a/r": "p/q", "z/main": "z/main", "z/h": rollup.Other})
 }
