@@ -2,7 +2,8 @@
 # fetches everything else.
 
 GO ?= go
-FUZZTIME ?= 5s
+FUZZTIME ?=
+FUZZFLAGS ?=
 BENCHFLAGS ?=
 LINTER := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
@@ -50,13 +51,15 @@ test-opa: ## Test adapter, plugin and collector with the oldest and the newest O
 
 .PHONY: fuzz-smoke
 fuzz-smoke: ## Run each fuzz target for FUZZTIME (5s)
-	@list=$$($(GO) test -list '^Fuzz' $(ALL)); \
-	awk '/^Fuzz/ { names[n++] = $$1 } \
-	     /^ok/   { for (i = 0; i < n; i++) print $$2, names[i]; n = 0 }' <<<"$$list" | \
-	while read -r package name; do \
-		echo "$$package $$name"; \
-		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "$$package"; \
-	done
+	$(GO) run ./internal/project/fuzz -time $(or $(FUZZTIME),5s)
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME (1m), or as FUZZFLAGS say
+	$(GO) run ./internal/project/fuzz -time $(or $(FUZZTIME),1m) $(FUZZFLAGS)
+
+.PHONY: fuzz-corpus
+fuzz-corpus: ## Keep in testdata/fuzz the inputs that reach most of what fuzzing has found
+	$(GO) run ./internal/project/fuzz -thin $(FUZZFLAGS)
 
 .PHONY: cover
 cover: ## Print the share of statements that the tests run, and write coverage.out
