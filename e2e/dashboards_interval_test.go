@@ -284,7 +284,7 @@ func scrapedSeries(namespace string, classic bool) (all []scraped) {
 	add(namespace+"_decision_plugin_failures_total", 0, 1, "cause", "next")
 	add(namespace+"_decision_received_total", 0, 1, "source", "server")
 	add(namespace+"_decision_metric_series", 900, 0)
-	add("regometer_build_info", 1, 0, "version", "1.0.0", "opa_version", "1.22.0", "dropin", "true")
+	add("regometer_build_info", 1, 0, "version", "1.0.0", "opa_version", "1.2.3", "dropin", "true")
 	add("http_request_duration_seconds_count", 0, 4, "handler", "v1/data", "method", "post", "code", "200")
 	add("last_success_bundle_activation", 1.8e18, 0, "name", "policy", "active_revision", "one")
 	add("last_success_bundle_request", 1.8e18, 0, "name", "policy")

@@ -37,7 +37,7 @@ var errorCodes = []string{
 }
 
 // ErrorCodes returns the codes of errors that have a label of their own: those
-// of OPA 1.0 to 1.22. The caller owns the slice.
+// of all supported releases. The caller owns the slice.
 func ErrorCodes() []string { return slices.Clone(errorCodes) }
 
 // placeOf returns the place of a code in the list, its end if it is not there.

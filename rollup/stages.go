@@ -36,7 +36,7 @@ const (
 	evaluation = "rego_query_eval rego_partial_eval"
 )
 
-// defaultStages holds the timers that OPA 1.0 to 1.22 can leave in a decision's
+// defaultStages holds the timers that a supported OPA can leave in a decision's
 // metrics. Those of the SDK are not in the server's decisions, so one chain of
 // parents serves both.
 var defaultStages = []Stage{
@@ -80,7 +80,7 @@ var defaultStages = []Stage{
 	{"partial_op_*", "rego_partial_eval", "instrumentation: kinds of operations of partial evaluation"},
 }
 
-// defaultCounters are the counters that OPA 1.0 to 1.22 can leave in a decision's
+// defaultCounters are the counters that a supported OPA can leave in a decision's
 // metrics, those of its instrumentation apart.
 var defaultCounters = []string{
 	"server_query_cache_hit",
@@ -102,8 +102,7 @@ func DefaultCounters() []string { return slices.Clone(defaultCounters) }
 // whole, and what the policy is answerable for. The caller owns the slice.
 func DefaultPathStages() []string { return []string{handler, "rego_query_eval"} }
 
-// DefaultStages returns the table of stages of OPA 1.0 to 1.22. The caller owns
-// the slice.
+// DefaultStages returns the table of OPA's stages. The caller owns the slice.
 //
 // The families at its end are the timers of OPA's instrumentation, which a
 // request asks for by ?instrument=true. Its counters have the same names.

@@ -15,7 +15,7 @@ import (
 )
 
 // These are all the cases in which package metrics answers differently from
-// OPA 1.22.0, each with OPA's answer beside ours. A test that fails on OPA's
+// OPA, each with OPA's answer beside ours. A test that fails on OPA's
 // side says that OPA has changed, and the difference may be gone.
 
 // histogramOf returns the fields of a histogram of these values in both

@@ -284,7 +284,7 @@ func integersByStrconv() func() []byte {
 	}
 }
 
-// The one place where OPA 1.22.0 formats with fmt: String. The histograms are
+// The one place where OPA formats with fmt: String. The histograms are
 // left out, which are formatted by fmt on either side.
 
 func numbers() opa.Metrics {

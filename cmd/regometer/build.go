@@ -11,7 +11,7 @@ import (
 	"github.com/regometer/regometer/opa/opabuild"
 )
 
-const opaFlagUsage = "OPA's `version`, or the folder of its source (default \"" + opabuild.DefaultVersion + "\")"
+const opaFlagUsage = "OPA's `version`, or the folder of its source (default \"" + opabuild.NewestVersion + "\")"
 
 func newBuildCommand() *cobra.Command {
 	var o opabuild.Options

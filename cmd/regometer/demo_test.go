@@ -97,8 +97,8 @@ func TestDemo(t *testing.T) {
 	if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
 		t.Fatal(err)
 	}
-	if "v"+report.OPA != opabuild.DefaultVersion {
-		t.Errorf("OPA %s, want %s", report.OPA, opabuild.DefaultVersion)
+	if "v"+report.OPA != opabuild.NewestVersion {
+		t.Errorf("OPA %s, want %s", report.OPA, opabuild.NewestVersion)
 	}
 	if len(report.Decisions) != 6 {
 		t.Errorf("decisions %+v", report.Decisions)

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/regometer/regometer/opa/opabuild"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -98,8 +100,8 @@ func TestGolden(t *testing.T) {
 		{name: "build-no-such-folder", args: "build --opa ./no-such-folder"},
 		{name: "build-not-opa", args: "build --opa EMPTY"},
 		{name: "build-too-old", args: "build --opa 0.68.0"},
-		{name: "build-no-network", args: "build --opa 1.22.0"},
-		{name: "build-no-go", args: "build --opa 1.22.0", setup: func(t *testing.T) { t.Setenv("PATH", empty) }},
+		{name: "build-no-network", args: "build --opa NEWEST"},
+		{name: "build-no-go", args: "build --opa NEWEST", setup: func(t *testing.T) { t.Setenv("PATH", empty) }},
 		{name: "patch-no-folder", args: "patch"},
 		{name: "patch-not-opa", args: "patch EMPTY"},
 		{name: "patch-revert-unpatched", args: "patch --revert TREE"},
@@ -118,15 +120,16 @@ func TestGolden(t *testing.T) {
 			if c.setup != nil {
 				c.setup(t)
 			}
-			folders := strings.NewReplacer("EMPTY", empty, "TREE", tree, "BIN", bin, "SELF", os.Args[0])
+			placeholders := strings.NewReplacer("EMPTY", empty, "TREE", tree, "BIN", bin, "SELF", os.Args[0], "NEWEST", opabuild.NewestVersion)
 			var args []string
 			for _, a := range strings.Fields(c.args) {
-				args = append(args, folders.Replace(a))
+				args = append(args, placeholders.Replace(a))
 			}
 			var stdout, stderr bytes.Buffer
 			status := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
 			got := fmt.Sprintf("$ regometer %s\n-- status %d\n-- stdout\n%s-- stderr\n%s", c.args, status, &stdout, &stderr)
-			got = strings.NewReplacer(empty, "EMPTY", tree, "TREE", bin, "BIN", os.Args[0], "SELF").Replace(got)
+			got = strings.NewReplacer(empty, "EMPTY", tree, "TREE", bin, "BIN", os.Args[0], "SELF",
+				opabuild.OldestVersion, "OLDEST", opabuild.NewestVersion, "NEWEST").Replace(got)
 			got = regexp.MustCompile(`(?m)^go: go\S+ \w+/\w+$`).ReplaceAllString(got, "go: GO PLATFORM")
 			got = regexp.MustCompile(`sha256:[0-9a-f]{64}\b`).ReplaceAllString(got, "sha256:HASH")
 			got = regexp.MustCompile(`(?m)^\[ *\d+\.\ds\]`).ReplaceAllString(got, "[  0.0s]")
@@ -198,7 +201,8 @@ func TestVersion(t *testing.T) {
 	if status := run(t.Context(), []string{"version"}, nil, &stdout, &stderr); status != 0 {
 		t.Fatalf("status %d: %s", status, &stderr)
 	}
-	want := regexp.MustCompile(`^regometer: .+\ngo: go\S+ \w+/\w+\nopa: v1\.0\.0 to v1\.22\.0 \(by default v1\.22\.0\)\ndrop-in: sha256:[0-9a-f]{64}\n$`)
+	supported := regexp.QuoteMeta(opabuild.OldestVersion + " to " + opabuild.NewestVersion)
+	want := regexp.MustCompile(`^regometer: .+\ngo: go\S+ \w+/\w+\nopa: ` + supported + `\ndrop-in: sha256:[0-9a-f]{64}\n$`)
 	if !want.MatchString(stdout.String()) {
 		t.Errorf("prints\n%s", &stdout)
 	}

@@ -38,9 +38,9 @@ unmodified; what else may have been changed in it cannot be told.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "regometer: %s\ngo: %s %s/%s\nopa: %s to %s (by default %s)\ndrop-in: sha256:%s\n",
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "regometer: %s\ngo: %s %s/%s\nopa: %s to %s\ndrop-in: sha256:%s\n",
 				ownVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH,
-				opabuild.OldestVersion, opabuild.NewestVersion, opabuild.DefaultVersion, hash)
+				opabuild.OldestVersion, opabuild.NewestVersion, hash)
 			return err
 		},
 	}

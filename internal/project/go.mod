@@ -4,10 +4,15 @@ go 1.26.0
 
 require (
 	github.com/regometer/regometer v0.0.0
+	github.com/regometer/regometer/opa v0.0.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	golang.org/x/mod v0.41.0
 )
 
-require golang.org/x/text v0.14.0 // indirect
+require golang.org/x/text v0.21.0 // indirect
 
-replace github.com/regometer/regometer => ../..
+replace (
+	github.com/regometer/regometer => ../..
+	github.com/regometer/regometer/opa => ../../opa
+	github.com/regometer/regometer/prom => ../../prom
+)

@@ -14,11 +14,12 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
+
+	"github.com/regometer/regometer/opa/opabuild"
 )
 
 const (
 	root       = "../.."
-	newestOPA  = "v1.22.0" // the newest version of OPA that is supported
 	opaPath    = "github.com/open-policy-agent/opa"
 	fileHeader = "// Copyright 2026 The Regometer Authors\n// SPDX-License-Identifier: Apache-2.0\n\n"
 )
@@ -48,7 +49,7 @@ func TestRootRequiresNothing(t *testing.T) {
 // of each dependency and of itself.
 func opaLimits(t *testing.T) (goVersion string, versions map[string]string) {
 	t.Helper()
-	gomod, err := run(t.Context(), ".", []string{"GOWORK=off"}, "go", "list", "-m", "-f", "{{.GoMod}}", opaPath+"@"+newestOPA)
+	gomod, err := run(t.Context(), ".", []string{"GOWORK=off"}, "go", "list", "-m", "-f", "{{.GoMod}}", opaPath+"@"+opabuild.NewestVersion)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,11 +61,32 @@ func opaLimits(t *testing.T) (goVersion string, versions map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	versions = map[string]string{opaPath: newestOPA}
+	versions = map[string]string{opaPath: opabuild.NewestVersion}
 	for _, r := range opa.Require {
 		versions[r.Mod.Path] = r.Mod.Version
 	}
 	return opa.Go.Version, versions
+}
+
+// TestModulesPinOPA: the module that programs import requires the oldest OPA, so
+// that it moves nobody's; what is measured and tried out is the newest.
+func TestModulesPinOPA(t *testing.T) {
+	want := map[string]string{"opa": opabuild.OldestVersion, "bench": opabuild.NewestVersion, "examples/embed": opabuild.NewestVersion}
+	for _, m := range modules(t) {
+		dir := filepath.ToSlash(m.Dir)
+		for _, r := range m.File.Require {
+			if r.Mod.Path != opaPath {
+				continue
+			}
+			if r.Mod.Version != want[dir] {
+				t.Errorf("%s/go.mod requires OPA %s, want %s: run cd %[1]s && GOWORK=off go get %s@%[3]s", dir, r.Mod.Version, want[dir], opaPath)
+			}
+			delete(want, dir)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("these modules do not require OPA: %v", want)
+	}
 }
 
 // TestDependenciesNotNewerThanOPAs: a program with the newest OPA must get the
@@ -76,7 +98,7 @@ func TestDependenciesNotNewerThanOPAs(t *testing.T) {
 			t.Errorf("%s: go %s is above OPA's go %s", m.Path, m.File.Go.Version, goVersion)
 		}
 		for _, newer := range above(m.File.Require, limits) {
-			t.Errorf("%s requires %s, newer than OPA %s", m.Path, newer, newestOPA)
+			t.Errorf("%s requires %s, newer than OPA %s", m.Path, newer, opabuild.NewestVersion)
 		}
 	}
 }
@@ -123,7 +145,7 @@ func TestModulesOutside(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(above(file.Require, limits)) == 0 {
-			t.Errorf("%s requires nothing that is newer than OPA %s's: list it in go.work", dir, newestOPA)
+			t.Errorf("%s requires nothing that is newer than OPA %s's: list it in go.work", dir, opabuild.NewestVersion)
 		}
 		for _, m := range modules(t) {
 			for _, r := range m.File.Require {

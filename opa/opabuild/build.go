@@ -29,12 +29,12 @@ import (
 	"github.com/regometer/regometer/opa/opabuild/internal/gotool"
 )
 
-// Options say what to build. The zero value is [DefaultVersion] with the
+// Options say what to build. The zero value is [NewestVersion] with the
 // drop-in and the plugin.
 type Options struct {
-	// OPA is a version, such as "1.22.0" or "v1.22.0", anything else that
+	// OPA is a version, such as "1.2.3" or "v1.2.3", anything else that
 	// the Go module proxy resolves ("latest", a commit), or a folder that
-	// holds OPA's source, which is only read. "" is DefaultVersion.
+	// holds OPA's source, which is only read. "" is NewestVersion.
 	OPA string
 	// Unmodified builds OPA as it is, for comparisons: without the drop-in and
 	// without the plugin.

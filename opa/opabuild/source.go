@@ -40,7 +40,7 @@ type source struct {
 // with a dot or is the name of a folder here is a folder.
 func findSource(ctx context.Context, opa string) (source, error) {
 	if opa == "" {
-		opa = DefaultVersion
+		opa = NewestVersion
 	}
 	if info, err := os.Stat(opa); strings.ContainsAny(opa, `/\`) || opa[0] == '.' || err == nil && info.IsDir() {
 		if err == nil && !info.IsDir() {

@@ -43,7 +43,7 @@ var QuickPackages = []string{
 var needsInternet = []string{"v1/plugins/rest"}
 
 // VerifyOptions say what to verify. The zero value runs the tests of
-// [VerifyPackages] in [DefaultVersion].
+// [VerifyPackages] in [NewestVersion].
 type VerifyOptions struct {
 	OPA string // as in Options
 	// Packages are folders in OPA's tree, "v1/server" or "v1/plugins/...".

@@ -12,15 +12,13 @@ import (
 	"strings"
 )
 
-// The OPA releases that the drop-in is tested with, the first and the last.
-// Older ones are refused, newer ones are tried.
+// The OPA releases that the drop-in is tested with, the first and the last, which
+// is what [Build] builds if it is told none. Older ones are refused, newer ones
+// are tried. Whatever else names them is tested against these.
 const (
 	OldestVersion = "v1.0.0"
 	NewestVersion = "v1.22.0"
 )
-
-// DefaultVersion is the OPA that [Build] builds if it is told none.
-const DefaultVersion = "v1.22.0"
 
 // exactVersion matches a version that names one content for ever, which
 // "latest" or a branch does not.

@@ -60,7 +60,7 @@ goarch: amd64
 cpu: Some Processor
 cpus: 2
 go: go1.26.0
-opa: v1.22.0
+opa: v1.2.3
 command: go run ./cmd/benchtable
 BenchmarkMetrics/case=request/goroutines=1/impl=opa-2         	 1000	 1000 ns/op	 952 B/op	 11 allocs/op
 BenchmarkMetrics/case=request/goroutines=1/impl=regometer-2   	 1000	  300 ns/op	 208 B/op	  1 allocs/op
@@ -191,7 +191,7 @@ func TestPage(t *testing.T) {
 	t.Parallel()
 	page := testReport(t).page()
 	for _, want := range []string{
-		"| metrics | 2026-01-02 | Some Processor, 2 CPUs | linux/amd64 | go1.26.0 | v1.22.0 | `go run ./cmd/benchtable` |",
+		"| metrics | 2026-01-02 | Some Processor, 2 CPUs | linux/amd64 | go1.26.0 | v1.2.3 | `go run ./cmd/benchtable` |",
 		"| A request: New, 4 timers, 1 counter; 1 goroutine | 2.00 µs, 952 B, 11 | 600 ns, 208 B, 1 | 0.30 (0.30–0.32) | 0.22 | 2.00 | time 0.38, bytes 0.25, 1 allocs | met |",
 		"| time 0.48, floor 1.35, 0 allocs | **missed**: time, floor, allocs |",
 		"**1.20 (1.20–1.20) slower**",

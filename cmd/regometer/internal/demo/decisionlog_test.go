@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// testdata/decisions.jsonl was recorded from OPA 1.22.0.
+// testdata/decisions.jsonl was recorded from OPA.
 func TestReadDecisionsOfOPA(t *testing.T) {
 	t.Parallel()
 	log, err := os.ReadFile("testdata/decisions.jsonl")

@@ -48,7 +48,7 @@ func report(t *testing.T) *result {
 		t.Fatal(err)
 	}
 	r := &result{
-		OPA: "1.22.0", Seed: 1, Requests: 1016,
+		OPA: "1.2.3", Seed: 1, Requests: 1016,
 		Metrics:      json.RawMessage(`{"counter_server_query_cache_hit":1,"timer_server_handler_ns":190186}`),
 		Instrumented: json.RawMessage(`{"timer_b_ns":2,"histogram_a":{"75%":467.5,"90%":2273.900000000001,"95%":3158,"99%":3158,"99.9%":3158,"count":20}}`),
 		Stages:       stages.table(),
@@ -94,7 +94,7 @@ func TestReport(t *testing.T) {
 
 func TestReportOfIncompleteRun(t *testing.T) {
 	t.Parallel()
-	r := &result{OPA: "1.22.0", Requests: 3, Incomplete: "interrupted", Decisions: []outcomeCount{{allowed, 3, 4}}}
+	r := &result{OPA: "1.2.3", Requests: 3, Incomplete: "interrupted", Decisions: []outcomeCount{{allowed, 3, 4}}}
 	text := string(r.text())
 	if want := "ended early"; !strings.Contains(text, want) {
 		t.Errorf("%q is missing in:\n%s", want, text)

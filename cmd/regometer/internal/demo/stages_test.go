@@ -92,7 +92,7 @@ func TestStagesTable(t *testing.T) {
 	}
 }
 
-// testdata/metrics.txt is part of what OPA 1.22.0 serves under /metrics.
+// testdata/metrics.txt is part of what OPA serves under /metrics.
 func TestParseUsage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/metrics.txt")

@@ -1,0 +1,90 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package project
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/regometer/regometer/opa/opabuild"
+)
+
+// TestDocumentsNameOPA: the releases of OPA that a document names in full are
+// the oldest or the newest that is supported.
+func TestDocumentsNameOPA(t *testing.T) {
+	readmeNames := 0
+	for _, document := range documents {
+		if document == "CHANGELOG.md" { // tells what was
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong, named := opaNames(document, string(text))
+		for _, w := range wrong {
+			t.Error(w)
+		}
+		if document == "README.md" {
+			readmeNames = named
+		}
+	}
+	if readmeNames < 2 {
+		t.Errorf("README.md names %d releases of OPA, want the oldest and the newest", readmeNames)
+	}
+}
+
+// fullVersion matches a release such as 1.2.3, but no v0.1.0 of ours. The first
+// group is there if it is one of Go.
+var fullVersion = regexp.MustCompile(`\b(Go )?v?(1\.\d+\.\d+)\b`)
+
+// opaNames returns how many releases of OPA a document names, and a complaint
+// of each that is not in use. The table of measurements says itself what was
+// measured.
+func opaNames(document, text string) (wrong []string, named int) {
+	supported := []string{strings.TrimPrefix(opabuild.OldestVersion, "v"), strings.TrimPrefix(opabuild.NewestVersion, "v")}
+	measured := false
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		switch line {
+		case tableBegin:
+			measured = true
+		case tableEnd:
+			measured = false
+		}
+		if measured {
+			continue
+		}
+		for _, match := range fullVersion.FindAllStringSubmatch(line, -1) {
+			if match[1] != "" {
+				continue
+			}
+			named++
+			if !slices.Contains(supported, match[2]) {
+				wrong = append(wrong, fmt.Sprintf("%s:%d names OPA %s: the oldest supported is %s, the newest %s",
+					document, number, match[2], supported[0], supported[1]))
+			}
+		}
+	}
+	return wrong, named
+}
+
+func TestOPANames(t *testing.T) {
+	oldest, newest := opabuild.OldestVersion, opabuild.NewestVersion
+	wrong, named := opaNames("README.md", "# Title\nOPA "+oldest[1:]+" to "+newest+", go1.26.8, Go 1.26.8, v0.1.0\n"+
+		"OPA 1.999.0\n"+tableBegin+"| OPA 1.999.1 |\n"+tableEnd+"1.999.2\n")
+	want := []string{
+		fmt.Sprintf("README.md:3 names OPA 1.999.0: the oldest supported is %s, the newest %s", oldest[1:], newest[1:]),
+		fmt.Sprintf("README.md:7 names OPA 1.999.2: the oldest supported is %s, the newest %s", oldest[1:], newest[1:]),
+	}
+	if named != 4 || !slices.Equal(wrong, want) {
+		t.Errorf("opaNames = %d names, %q\nwant 4, %q", named, wrong, want)
+	}
+}
