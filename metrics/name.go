@@ -160,6 +160,7 @@ var (
 		"wasm_pool_acquire", "wasm_pool_release", "wasm_vm_eval",
 		"wasm_vm_eval_call", "wasm_vm_eval_execute",
 		"wasm_vm_eval_prepare_input", "wasm_vm_eval_prepare_result",
+		"external_lookup_compile_module", "disk_read",
 	}
 	knownCounters = [...]string{
 		ServerQueryCacheHit,
@@ -171,6 +172,7 @@ var (
 		"rego_builtin_http_send_network_requests",
 		"rego_builtin_glob_interquery_value_cache_hits",
 		"rego_builtin_regex_interquery_value_cache_hits",
+		"disk_read_keys", "disk_read_bytes", "disk_written_keys", "disk_deleted_keys",
 	}
 	// Instrumented operations have a timer and a histogram each.
 	knownOperations = [...]string{

@@ -7,12 +7,14 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/regometer/regometer/rollup"
 )
 
 // stage is the distribution of one timer over the decisions that have it.
 type stage struct {
 	Name       string `json:"name"`  // the timer's name, such as rego_query_eval
-	Depth      int    `json:"depth"` // how many stages of the table it lies within
+	Depth      int    `json:"depth"` // how many of the other stages it lies within
 	Count      int    `json:"count"` // decisions that finished it
 	Unfinished int    `json:"unfinished"`
 	P50        int64  `json:"p50_ns"`
@@ -24,48 +26,30 @@ type stage struct {
 	Scraped *scraped `json:"scraped,omitempty"`
 }
 
-// nesting lists OPA's stages, each after the one that it lies within. A name
-// that ends in * stands for all that begin so.
-var nesting = []struct {
-	name  string
-	depth int
-}{
-	{"sdk_decision_eval", 0},
-	{"server_handler", 0},
-	{"rego_input_parse", 1},
-	{"rego_query_parse", 1},
-	{"rego_load_files", 1},
-	{"rego_load_bundles", 1},
-	{"rego_module_parse", 1},
-	{"rego_module_compile", 1},
-	{"rego_query_compile", 1},
-	{"compile_stage_*", 2},
-	{"query_compile_stage_*", 2},
-	{"rego_partial_eval", 1},
-	{"partial_op_*", 2},
-	{"rego_query_eval", 1},
-	{"rego_builtin_http_send", 2},
-	{"rego_external_resolve", 2},
-	{"eval_op_*", 2},
-}
+// known is the table of stages that the plugin has, too.
+var known = rollup.DefaultStages()
 
-// place returns where the stage stands in nesting. One that is not there
-// comes after all others, by itself.
-func place(name string) (position, depth int) {
-	for i, n := range nesting {
-		prefix, wild := strings.CutSuffix(n.name, "*")
-		if name == n.name || wild && strings.HasPrefix(name, prefix) {
-			return i, n.depth
-		}
+// entry returns where the stage stands in the table, as itself or in a family.
+// One that is not there comes after all others.
+func entry(name string) int {
+	if at := slices.IndexFunc(known, func(s rollup.Stage) bool { return s.Name == name }); at >= 0 {
+		return at
 	}
-	return len(nesting), 0
+	at := slices.IndexFunc(known, func(s rollup.Stage) bool {
+		prefix, family := strings.CutSuffix(s.Name, "*")
+		return family && strings.HasPrefix(name, prefix)
+	})
+	if at < 0 {
+		return len(known)
+	}
+	return at
 }
 
 // ofInstrumentation reports whether only instrumented requests have the stage:
-// those of the table that stand for many.
+// those that are in a family.
 func ofInstrumentation(name string) bool {
-	position, _ := place(name)
-	return position < len(nesting) && strings.HasSuffix(nesting[position].name, "*")
+	at := entry(name)
+	return at < len(known) && strings.HasSuffix(known[at].Name, "*")
 }
 
 // stages collects the timers of decisions by name.
@@ -91,27 +75,55 @@ func (s stages) add(timers map[string]int64) {
 	}
 }
 
-// table returns the stages in the order of nesting, those of one place by
-// name.
-func (s stages) table() []stage {
-	table := make([]stage, 0, len(s))
-	for name, samples := range s {
-		slices.Sort(samples.values)
-		_, depth := place(name)
-		table = append(table, stage{
-			Name: name, Depth: depth,
-			Count: len(samples.values), Unfinished: samples.unfinished,
-			P50: nearestRank(samples.values, 50),
-			P95: nearestRank(samples.values, 95),
-			P99: nearestRank(samples.values, 99),
-			Max: nearestRank(samples.values, 100),
-		})
+// container returns the innermost of the stages that may contain this one, of
+// those that some decision has, and how deep this one is therefore: of nothing,
+// "" and 0.
+func (s stages) container(name string) (around string, depth int) {
+	at := entry(name)
+	if at == len(known) {
+		return "", 0
 	}
-	slices.SortFunc(table, func(a, b stage) int {
-		i, _ := place(a.Name)
-		j, _ := place(b.Name)
-		return cmp.Or(cmp.Compare(i, j), cmp.Compare(a.Name, b.Name))
-	})
+	for _, parent := range strings.Fields(known[at].Parent) {
+		found, d := s.container(parent)
+		if s[parent] != nil {
+			found, d = parent, d+1
+		}
+		if d > depth {
+			around, depth = found, d
+		}
+	}
+	return around, depth
+}
+
+// table returns the stages, each after the one that contains it, otherwise in
+// the order of the known ones, and those of one family by name.
+func (s stages) table() []stage {
+	within := map[string][]string{}
+	for name := range s {
+		around, _ := s.container(name)
+		within[around] = append(within[around], name)
+	}
+	table := make([]stage, 0, len(s))
+	var add func(names []string, depth int)
+	add = func(names []string, depth int) {
+		slices.SortFunc(names, func(a, b string) int {
+			return cmp.Or(cmp.Compare(entry(a), entry(b)), cmp.Compare(a, b))
+		})
+		for _, name := range names {
+			samples := s[name]
+			slices.Sort(samples.values)
+			table = append(table, stage{
+				Name: name, Depth: depth,
+				Count: len(samples.values), Unfinished: samples.unfinished,
+				P50: nearestRank(samples.values, 50),
+				P95: nearestRank(samples.values, 95),
+				P99: nearestRank(samples.values, 99),
+				Max: nearestRank(samples.values, 100),
+			})
+			add(within[name], depth+1)
+		}
+	}
+	add(within[""], 0)
 	return table
 }
 

@@ -92,6 +92,29 @@ func TestStagesTable(t *testing.T) {
 	}
 }
 
+// What contains a stage is the innermost of the stages that are there: not each
+// decision has all that are known.
+func TestContainer(t *testing.T) {
+	t.Parallel()
+	s := stages{}
+	s.add(map[string]int64{"server_handler": 9, "rego_external_resolve": 8, "wasm_vm_eval_call": 7, "disk_read": 6, "mine": 5})
+	for name, want := range map[string]struct {
+		around string
+		depth  int
+	}{
+		"server_handler":        {"", 0},
+		"mine":                  {"", 0},
+		"rego_external_resolve": {"server_handler", 1},
+		"disk_read":             {"server_handler", 1},
+		"wasm_vm_eval_call":     {"rego_external_resolve", 2},
+		"query_compile_stage_x": {"server_handler", 1},
+	} {
+		if around, depth := s.container(name); around != want.around || depth != want.depth {
+			t.Errorf("%s is in %q, depth %d, want %+v", name, around, depth, want)
+		}
+	}
+}
+
 // testdata/metrics.txt is part of what OPA serves under /metrics.
 func TestParseUsage(t *testing.T) {
 	t.Parallel()
