@@ -9,6 +9,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"math"
 	"net/http"
@@ -18,12 +19,15 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
+	"github.com/regometer/regometer/bench"
 	"github.com/regometer/regometer/internal/opaserver"
 )
 
@@ -126,7 +130,7 @@ func testReport(t *testing.T) report {
 	r := report{parts: map[string]results{}}
 	for part, text := range map[string]string{"metrics": metricsText, "embedded": embeddedText, "server": serverText, "stages": stagesText} {
 		var err error
-		if r.parts[part], err = parseResults(part, []byte(text)); err != nil {
+		if r.parts[part], err = parseResults(part, []byte(strings.Repeat(text, 8))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -155,13 +159,37 @@ func TestRatioInBold(t *testing.T) {
 		rival bool
 		want  string
 	}{
-		{spread{1.2, 0.9, 1.3}, true, "**1.20 (0.90–1.30) more**"},
-		{spread{1.2, 0.9, 1.3}, false, "1.20 (0.90–1.30)"},
-		{spread{1.004, 0.9, 1.3}, true, "1.00 (0.90–1.30)"},
+		{spread{1.2, 1.1, 1.3}, true, "**1.20 (1.10–1.30) more**"},
+		{spread{1.2, 1.1, 1.3}, false, "1.20 (1.10–1.30)"},
+		{spread{1.2, 0.9, 1.3}, true, "1.20 (0.90–1.30)"},
+		{spread{1.2, 1.004, 1.3}, true, "1.20 (1.00–1.30)"},
+		{spread{1.2, math.Inf(-1), math.Inf(1)}, true, "1.20"},
 		{spread{0.9, 0.8, 1.3}, true, "0.90 (0.80–1.30)"},
 	} {
 		if got := test.ratio.text(test.rival); got != test.want {
 			t.Errorf("%+v is %q, want %q", test, got, test.want)
+		}
+	}
+}
+
+// A row is slower if its runs leave no doubt of it: neither a median above 1 nor
+// all of a few runs do.
+func TestSlower(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		ratios []float64
+		want   string
+	}{
+		{"always slower", []float64{1.1, 1.2, 1.2, 1.3, 1.1, 1.2, 1.3, 1.2, 1.1, 1.2}, "**1.20 (1.10–1.30) slower**"},
+		{"one run of ten is faster", []float64{1.1, 1.2, 1.2, 1.3, 1.1, 1.2, 0.8, 1.2, 1.1, 1.2}, "1.20 (0.80–1.30)"},
+		{"one run of twenty", []float64{1.1, 1.2, 1.2, 1.3, 1.1, 1.2, 0.8, 1.2, 1.1, 1.2, 1.1, 1.2, 1.2, 1.3, 1.1, 1.2, 1.2, 1.2, 1.1, 1.2}, "**1.20 (1.10–1.20) slower**"},
+		{"seven runs", []float64{1.1, 1.2, 1.2, 1.3, 1.2, 1.2, 1.2}, "1.20"},
+		{"always faster", []float64{0.5, 0.5, 0.6, 0.5, 0.5, 0.5, 0.5, 0.5}, "0.50 (0.50–0.60)"},
+	} {
+		l := line{time: spreadOf(len(test.ratios), func(run int) float64 { return test.ratios[run] })}
+		if got := l.timeText(); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}
 }
@@ -262,9 +290,6 @@ func TestServerTables(t *testing.T) {
 	if !strings.Contains(page, b.String()) || !strings.Contains(page, "requests by 2 clients") {
 		t.Errorf("the page lacks the tables or what they show:\n%s", page)
 	}
-	if strings.Contains(b.String(), "slower") {
-		t.Error("README.md shows the rows with this word, which have other columns")
-	}
 }
 
 // Rows are judged by the median of what was measured in turns: here one run of
@@ -297,7 +322,7 @@ func TestServerWithoutProcessorTime(t *testing.T) {
 	t.Parallel()
 	var err error
 	r := testReport(t)
-	r.parts["server"], err = parseResults("server", regexp.MustCompile(`\d+ cpu-ns/op`).ReplaceAll([]byte(serverText), []byte("0 cpu-ns/op")))
+	r.parts["server"], err = parseResults("server", regexp.MustCompile(`\d+ cpu-ns/op`).ReplaceAll([]byte(strings.Repeat(serverText, 8)), []byte("0 cpu-ns/op")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -455,6 +480,36 @@ func TestPlotsAreXML(t *testing.T) {
 			if strings.Contains(string(plot), bad) {
 				t.Errorf("%s contains %s", name, bad)
 			}
+		}
+	}
+}
+
+// The labels of the plot lie within it, the longest too.
+func TestRatioPlotLabels(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for _, row := range bench.Rows {
+		for _, impl := range []string{"opa", "regometer"} {
+			fmt.Fprintf(&text, "BenchmarkMetrics/case=%s/goroutines=1/impl=%s 1 1 ns/op\n", row.Name, impl)
+		}
+	}
+	metrics, err := parseResults("metrics", []byte(text.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plot := report{parts: map[string]results{"metrics": metrics}}.ratioPlot()
+	labels := regexp.MustCompile(`<text x="([\d.]+)" [^>]*text-anchor="end"[^>]*>(.*)</text>`).FindAllSubmatch(plot, -1)
+	if len(labels) == 0 {
+		t.Fatal("no labels found")
+	}
+	for _, label := range labels {
+		right, err := strconv.ParseFloat(string(label[1]), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const usual = 6 // pixels a letter
+		if title := html.UnescapeString(string(label[2])); right < usual*float64(utf8.RuneCountInString(title)) {
+			t.Errorf("%q begins left of the picture: it ends at %.0f", title, right)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"unicode/utf8"
 
 	"github.com/regometer/regometer/bench"
 )
@@ -16,7 +17,7 @@ import (
 // by the colour-blind.
 const (
 	plotWidth  = 1000
-	labelWidth = 470
+	letter     = 6.5 // the mean width of a label's letters
 	rightSpace = 70
 	rowHeight  = 20
 	barHeight  = 12
@@ -64,9 +65,13 @@ func (r report) ratioPlot() []byte {
 		least, most = min(least, l.time.median), max(most, l.time.median)
 	}
 	low, high := math.Floor(math.Log10(least)), math.Log10(most)
-	const width = plotWidth - labelWidth - rightSpace
+	labels := 20.0 // the room for the longest of them, and around it
+	for _, l := range lines {
+		labels = max(labels, 20+letter*float64(utf8.RuneCountInString(l.title)))
+	}
+	width := plotWidth - labels - rightSpace
 	x := func(ratio float64) float64 {
-		return labelWidth + width*(math.Log10(ratio)-low)/(high-low)
+		return labels + width*(math.Log10(ratio)-low)/(high-low)
 	}
 	bottom := float64(top + len(lines)*rowHeight)
 	s := newSVG(int(bottom)+40, "Time by that of OPA's package (logarithmic; shorter is faster)")
@@ -84,8 +89,8 @@ func (r report) ratioPlot() []byte {
 	s.rect(x(1), top, 2, bottom-top, opaColour)
 	for i, l := range lines {
 		y := float64(top + i*rowHeight)
-		s.text(labelWidth-8, y+14, "end", "normal", l.title)
-		s.rect(labelWidth, y+4, max(1, x(l.time.median)-labelWidth), barHeight, ourColour)
+		s.text(labels-8, y+14, "end", "normal", l.title)
+		s.rect(labels, y+4, max(1, x(l.time.median)-labels), barHeight, ourColour)
 		if floor := l.time.median / l.floor.median; l.floor.median > 0 && floor > math.Pow(10, low) {
 			s.rect(x(floor)-1, y+4, 2, barHeight, floorColour)
 		}

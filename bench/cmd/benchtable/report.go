@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/regometer/regometer/bench"
@@ -152,18 +153,17 @@ func (r report) writeGroup(b *strings.Builder, group string) {
 }
 
 func (l line) timeText() string {
-	text := fmt.Sprintf("%s (%s–%s)", number(l.time.median), number(l.time.least), number(l.time.most))
-	if l.time.median > 1 {
-		return "**" + text + " slower**"
+	if l.time.isLoss() {
+		return "**" + l.time.String() + " slower**"
 	}
-	return text
+	return l.time.String()
 }
 
 func (l line) bytesText() string {
 	if !l.hasBytes {
 		return "–"
 	}
-	if l.bytes.median > 1 {
+	if l.bytes.isLoss() {
 		return "**" + number(l.bytes.median) + " more**"
 	}
 	return number(l.bytes.median)
@@ -308,14 +308,12 @@ func (r report) writeServer(b *strings.Builder) {
 	}
 }
 
-// text writes a ratio, in bold if rival and it is a loss. The word for that is
-// not "slower": README.md shows the rows with it, which have other columns.
+// text writes a ratio, in bold if rival and it is a loss.
 func (s spread) text(rival bool) string {
-	text := fmt.Sprintf("%s (%s–%s)", number(s.median), number(s.least), number(s.most))
-	if rival && s.median > 1 && number(s.median) != "1.00" {
-		return "**" + text + " more**"
+	if rival && s.isLoss() {
+		return "**" + s.String() + " more**"
 	}
-	return text
+	return s.String()
 }
 
 // judge returns the server's target in words, and whether it is met.
@@ -379,8 +377,11 @@ figures in [performance/](performance), which are in the format of ` + "`go test
 
 How to read it:
 
-- A ratio is Regometer's figure divided by OPA's of the same run: 0.25 is four times as fast. It is the median of all runs,
-  with the least and the greatest in brackets. Times, bytes and allocations are medians. Rows where Regometer loses are bold.
+- A ratio is Regometer's figure divided by OPA's of the same run: 0.25 is four times as fast. It is the median of all runs.
+  In brackets is the median's 99 % confidence interval, by the order of the runs' ratios, which assumes nothing of how they
+  are distributed and needs eight runs; of ten it is the least and the greatest. Times, bytes and allocations are medians.
+- A figure is bold, and called slower or more, if its whole interval is above 1. If 1 is within it, the runs do not tell
+  which side is ahead. (99 % and not 95 %, since with a hundred ratios chance alone would make one or two bold.)
 - The *floor* is the least that any implementation has to do for the case, measured in the same binary: reading the clock,
   one allocation, an atomic add, the copy of a finished output. "To floor" is Regometer's time divided by it.
 - "OPA's 30 metrics" are the collection of OPA's BenchmarkMetricsMarshaling, a single one; where it is updated it has
@@ -467,9 +468,15 @@ func (r report) noise() (found []noise) {
 		{"stages", key{"Add/form=map/goroutines=1", "map"}},
 	} {
 		samples := r.parts[k.part].samples[k.key]
-		s := spreadOf(len(samples), func(run int) float64 { return samples[run][nanoseconds] })
-		if s.least > 0 && s.most > noiseLimit*s.least {
-			found = append(found, noise{k.part, s.most / s.least})
+		var times []float64
+		for _, s := range samples {
+			times = append(times, s[nanoseconds])
+		}
+		if len(times) == 0 {
+			continue
+		}
+		if least, most := slices.Min(times), slices.Max(times); least > 0 && most > noiseLimit*least {
+			found = append(found, noise{k.part, most / least})
 		}
 	}
 	return found

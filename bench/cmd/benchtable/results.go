@@ -5,10 +5,13 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/aclements/go-moremath/stats"
 )
 
 // results are one part's figures.
@@ -131,8 +134,13 @@ func (r results) median(name, impl, unit string) float64 {
 	return median(values)
 }
 
-// spread is a figure's median with the least and the greatest of the runs.
-type spread struct{ median, least, most float64 }
+// spread is a figure's median over the runs, with its confidence interval. With
+// few runs there is none: it is infinite.
+type spread struct{ median, low, high float64 }
+
+// confidence is that of the intervals, at least. The page has about a hundred
+// ratios: at 95 % chance alone would make one or two of equal figures a loss.
+const confidence = 0.99
 
 // ratio returns one side's figure by another's, each of the same run.
 func (r results) ratio(name, impl, other, unit string) spread {
@@ -148,8 +156,20 @@ func spreadOf(runs int, figure func(run int) float64) spread {
 	if len(values) == 0 {
 		return spread{}
 	}
-	return spread{median(values), slices.Min(values), slices.Max(values)}
+	_, low, high := stats.QuantileCI(len(values), 0.5, confidence).SampleCI(stats.Sample{Xs: values})
+	return spread{median(values), low, high}
 }
+
+func (s spread) String() string {
+	if math.IsInf(s.low, -1) {
+		return number(s.median)
+	}
+	return fmt.Sprintf("%s (%s–%s)", number(s.median), number(s.low), number(s.high))
+}
+
+// isLoss reports whether the whole interval is above 1, also in the digits that
+// are shown: a median above 1 may be noise.
+func (s spread) isLoss() bool { return s.low > 1 && number(s.low) != number(1) }
 
 // quotient is a/b, and 0 for nothing of nothing.
 func quotient(a, b float64) float64 {
