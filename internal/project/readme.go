@@ -7,22 +7,37 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// The table in README.md stands between these lines.
+// A table in README.md stands between a line that begins so, with its name, and
+// the line tableEnd.
 const (
-	tableBegin = "<!-- measured: begin; written by make bench from docs/performance.md -->\n"
+	tableBegin = "<!-- measured: %s; written by make bench from docs/performance.md -->\n"
 	tableEnd   = "<!-- measured: end -->\n"
 )
 
-// The sections of docs/performance.md whose tables README.md shows.
-var sections = []string{
-	"### Cases with a target",
-	"### A decision in a program that uses OPA as a library",
+// The cases that README.md shows, as docs/performance.md calls them. The last is
+// made of two rows of another table.
+const (
+	marshalRow      = "OPA's BenchmarkMetricsMarshaling: json.Marshal"
+	timerRow        = "OPA's BenchmarkMetricsTimerStartStopRestart"
+	requestRow      = "A request: New, 4 timers, 1 counter; 1 goroutine"
+	instrumentedRow = "A request with 5 instrumented operations × 40, then All; 1 goroutine"
+	serverRow       = "An OPA server: `POST /v1/data/rbac/allow`"
+)
+
+// readmeTables are the tables of README.md by their names, and the cases in them.
+var readmeTables = []struct {
+	name  string
+	cases []string
+}{
+	{"a request", []string{requestRow}},
+	{"five cases", []string{marshalRow, timerRow, requestRow, instrumentedRow, serverRow}},
 }
 
-// UpdateReadme writes the table in the README.md of the repository at root,
+// UpdateReadme writes the tables in the README.md of the repository at root,
 // from its docs/performance.md.
 func UpdateReadme(root string) error {
 	path := filepath.Join(root, "README.md")
@@ -43,55 +58,90 @@ func readme(root string) (old, updated string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	table, err := shortTable(string(page))
-	if err != nil {
-		return "", "", fmt.Errorf("docs/performance.md: %w", err)
+	updated = string(text)
+	for _, t := range readmeTables {
+		table, err := shortTable(string(page), t.cases)
+		if err != nil {
+			return "", "", fmt.Errorf("docs/performance.md: %w", err)
+		}
+		begin := fmt.Sprintf(tableBegin, t.name)
+		before, rest, begins := strings.Cut(updated, begin)
+		_, after, ends := strings.Cut(rest, tableEnd)
+		if !begins || !ends {
+			return "", "", fmt.Errorf("README.md lacks the lines that the table of %s stands between:\n%s%s", t.name, begin, tableEnd)
+		}
+		updated = before + begin + table + tableEnd + after
 	}
-	before, rest, begins := strings.Cut(string(text), tableBegin)
-	_, after, ends := strings.Cut(rest, tableEnd)
-	if !begins || !ends {
-		return "", "", fmt.Errorf("README.md lacks the lines that the table stands between:\n%s%s", tableBegin, tableEnd)
-	}
-	return string(text), before + tableBegin + table + tableEnd + after, nil
+	return string(text), updated, nil
 }
 
-// shortTable returns the first four columns (the case, OPA's figures, ours, the
-// ratio of the times) of the tables in these sections of the page, and of those
-// rows of its other tables in which Regometer is slower.
-func shortTable(page string) (string, error) {
-	var b strings.Builder
-	b.WriteString("| case | OPA 1.22.0: time, bytes, allocs | Regometer: time, bytes, allocs | time |\n|---|---|---|---|\n")
-	machine, heading, rows := "", "", map[string]int{}
+// The rows of the page that serverRow is made of, and the heading above them.
+const (
+	serverHeading    = "### The server under load: `POST /v1/data/rbac/allow`"
+	serverUnmodified = "unmodified OPA, nothing on"
+	serverDropIn     = "with the drop-in, nothing on"
+)
+
+// shortTable returns a table of these cases of the page, with the first four
+// columns there: the case, OPA's figures, ours, the ratio of the times. Below it
+// is what was measured, and on what.
+func shortTable(page string, cases []string) (string, error) {
+	found := map[string]string{}    // a case's row
+	measured := map[string]string{} // by part: beside which OPA, when, on what
+	var server [2][]string          // the server's two rows
+	heading := ""
 	for line := range strings.Lines(page) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "#") {
 			heading = line
-			continue
 		}
 		cells := strings.Split(line, "|")
-		if !strings.HasPrefix(line, "|") || len(cells) < 6 || strings.HasPrefix(line, "|---") {
+		if !strings.HasPrefix(line, "|") || len(cells) < 7 {
 			continue
 		}
-		if cells[1] == " metrics " && machine == "" { // date, machine, system, Go
-			machine = fmt.Sprintf("Measured on %s, %s, %s, %s.", word(cells[2]), word(cells[3]), word(cells[4]), word(cells[5]))
-			continue
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
 		}
-		named := heading == sections[0] || heading == sections[1]
-		if strings.HasPrefix(cells[1], " case ") || !named && !strings.Contains(cells[4], "slower") {
-			continue
-		}
-		rows[heading]++
-		fmt.Fprintf(&b, "|%s|%s|%s|%s|\n", cells[1], cells[2], cells[3], cells[4])
-	}
-	for _, section := range sections {
-		if rows[section] == 0 {
-			return "", fmt.Errorf("no table found under %q", section)
+		switch name := cells[1]; {
+		case heading == serverHeading && name == serverUnmodified:
+			server[0] = cells
+		case heading == serverHeading && name == serverDropIn:
+			server[1] = cells
+		case name == "metrics" || name == "server": // date, machine, system, Go, OPA
+			measured[name] = fmt.Sprintf("beside OPA %s on %s, %s, %s, %s", cells[6], cells[2], cells[3], cells[4], cells[5])
+		default:
+			found[name] = fmt.Sprintf("| %s | %s | %s | %s |\n", name, cells[2], cells[3], cells[4])
 		}
 	}
-	if machine == "" {
-		return "", fmt.Errorf("the row of the figures %q is missing", "metrics")
+	if server[0] != nil && server[1] != nil {
+		opa, _ := serverFigures(server[0])
+		ours, ratio := serverFigures(server[1])
+		found[serverRow] = fmt.Sprintf("| %s | %s | %s | %s |\n", serverRow, opa, ours, ratio)
 	}
-	return b.String() + "\n" + machine + "\n", nil
+
+	var b strings.Builder
+	b.WriteString("| case | OPA: time, bytes, allocs | Regometer: time, bytes, allocs | time |\n|---|---|---|---|\n")
+	for _, c := range cases {
+		if found[c] == "" {
+			return "", fmt.Errorf("there is no row %q", c)
+		}
+		b.WriteString(found[c])
+	}
+	if measured["metrics"] == "" || measured["server"] == "" {
+		return "", fmt.Errorf("the row of the figures %q or %q is missing", "metrics", "server")
+	}
+	if slices.Contains(cases, serverRow) {
+		fmt.Fprintf(&b, "\nMeasured %s; the server %s.\n", measured["metrics"], measured["server"])
+	}
+	return b.String(), nil
 }
 
-func word(cell string) string { return strings.TrimSpace(cell) }
+// serverFigures returns a server's time, bytes and allocations, and the ratio of
+// its time if it has one. In its row are allocations, bytes, processor time and
+// time, each with its ratio behind a semicolon.
+func serverFigures(cells []string) (figures, ratio string) {
+	allocs, _, _ := strings.Cut(cells[2], ";")
+	bytes, _, _ := strings.Cut(cells[3], ";")
+	time, ratio, _ := strings.Cut(cells[5], "; ")
+	return fmt.Sprintf("%s, %s, %s", time, bytes, allocs), ratio
+}
