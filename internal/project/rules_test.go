@@ -79,7 +79,7 @@ func TestModulesPinOPA(t *testing.T) {
 				continue
 			}
 			if r.Mod.Version != want[dir] {
-				t.Errorf("%s/go.mod requires OPA %s, want %s: run cd %[1]s && GOWORK=off go get %s@%[3]s", dir, r.Mod.Version, want[dir], opaPath)
+				t.Errorf("%s/go.mod requires OPA %s, want %s: run cd %[1]s && GOWORK=off go get %[4]s@%[3]s", dir, r.Mod.Version, want[dir], opaPath)
 			}
 			delete(want, dir)
 		}
