@@ -6,6 +6,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -16,7 +17,10 @@ import (
 // become runs the program at path with this process's streams and returns its
 // exit status. An interrupt from the console reaches both; this process
 // leaves it to the program.
-func become(path string, argv []string) error {
+func become(ctx context.Context, path string, argv []string) error {
+	if err := leaveSignals(ctx); err != nil {
+		return err
+	}
 	signal.Ignore(os.Interrupt)
 	cmd := exec.Command(path, argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

@@ -6,13 +6,18 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"syscall"
 )
 
 // become replaces this process by the program at path. It returns only if
-// that fails.
-func become(path string, argv []string) error {
+// that fails, or if a signal came before: none may be lost between the last
+// look at ctx and the exec.
+func become(ctx context.Context, path string, argv []string) error {
+	if err := leaveSignals(ctx); err != nil {
+		return err
+	}
 	return fmt.Errorf("running %s: %w", path, syscall.Exec(path, argv, os.Environ()))
 }

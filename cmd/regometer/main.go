@@ -11,25 +11,19 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal stops the work in an orderly way. From then on the
-	// system's defaults apply, so that a second one ends the process.
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(run(untilSignal(context.Background()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // Exit statuses, beside those of opa itself.
 const (
 	exitFailure     = 1
 	exitUsage       = 2
-	exitInterrupted = 130 // as shells have it
+	exitInterrupted = 130 // see interruptedStatus
 )
 
 // run is the whole command. It returns the exit status.
@@ -56,7 +50,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return int(status)
 	case ctx.Err() != nil:
 		fmt.Fprintln(stderr, "regometer: interrupted")
-		return exitInterrupted
+		return interruptedStatus(ctx)
 	case !started:
 		fmt.Fprintf(stderr, "regometer: %v\nRun '%s --help' for usage.\n", err, cmd.CommandPath())
 		return exitUsage

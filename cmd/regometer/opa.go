@@ -28,7 +28,7 @@ If that opa is not built yet, it is built first, with progress on standard error
 			if err != nil {
 				return err
 			}
-			return become(path, append([]string{"opa"}, args...))
+			return become(cmd.Context(), path, append([]string{"opa"}, args...))
 		},
 	}
 	addOPAFlag(cmd, &o.OPA)
