@@ -121,7 +121,8 @@ func buildWith(ctx context.Context, o Options, d dropIn, p *plugin) (string, err
 	if env["GOOS"] == "windows" {
 		name = "opa.exe"
 	}
-	if err := checkOutput(o.Output, name); err != nil { // rather now than after a long build
+	output, err := findOutput(o.Output, name) // rather now than after a long build
+	if err != nil {
 		return "", err
 	}
 	key := b.key(ctx)
@@ -134,26 +135,30 @@ func buildWith(ctx context.Context, o Options, d dropIn, p *plugin) (string, err
 	if o.Output == "" {
 		return binary, nil
 	}
-	if err := copyFile(o.Output, binary, 0o755); err != nil {
+	if err := copyFile(output, binary, 0o755); err != nil {
 		return "", withHint(err)
 	}
 	return o.Output, nil
 }
 
-// checkOutput refuses a place where no file can be put. name is what the file
-// is usually called.
-func checkOutput(file, name string) error {
+// findOutput returns the file to write for Options.Output, "" for none. It
+// refuses a place where no file can be put; name is what the file is usually
+// called.
+func findOutput(file, name string) (string, error) {
 	if file == "" {
-		return nil
+		return "", nil
+	}
+	if file == "-" {
+		return "", fmt.Errorf("a binary is not written to standard output: name a file, such as %s (or ./- for one of this name)", name)
 	}
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a folder: name the file to write, such as %s", file, filepath.Join(file, name))
+		return "", fmt.Errorf("%s is a folder: name the file to write, such as %s", file, filepath.Join(file, name))
 	}
 	dir := filepath.Dir(file)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return fmt.Errorf("there is no folder %s to put the binary in: create it, or name another file", dir)
+		return "", fmt.Errorf("there is no folder %s to put the binary in: create it, or name another file", dir)
 	}
-	return nil
+	return outputFile(file)
 }
 
 // A builder makes one binary.

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -120,6 +121,30 @@ func TestBuildOutput(t *testing.T) {
 	o.Output = filepath.Join(o.Output, "no", "opa")
 	_, err = buildWith(t.Context(), o, tinyDropIn("A"), nil)
 	checkError(t, "in no folder", err, "there is no folder")
+	o.Output = "-"
+	_, err = buildWith(t.Context(), o, tinyDropIn("A"), nil)
+	checkError(t, "standard output", err, "./-")
+
+	// A link stays, and what it leads to is the binary.
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(out, link); err != nil {
+		t.Skip(err)
+	}
+	o.Output = link
+	if path, _ := mustBuild(t, o, tinyDropIn("B")); path != link || run(t, out) != "1.5.0  B" {
+		t.Errorf("got %s, and behind it prints %q", path, run(t, out))
+	}
+	if to, err := os.Readlink(link); to != out {
+		t.Errorf("the link became %q, %v", to, err)
+	}
+	o.Output = filepath.Join(t.TempDir(), "socket")
+	socket, err := net.Listen("unix", o.Output)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer socket.Close()
+	_, err = buildWith(t.Context(), o, tinyDropIn("A"), nil)
+	checkError(t, "a socket", err, "is a socket")
 }
 
 func TestBuildAtOnce(t *testing.T) {

@@ -233,7 +233,7 @@ func (v *verifier) verifyPackage(ctx context.Context, pkg string, leftOut []stri
 	if v.options.Keep != "" && len(p.Findings) > 0 {
 		file := filepath.Join(v.options.Keep, strings.ReplaceAll(pkg, "/", "_"))
 		for side, r := range map[string]*testRun{"opa": first.opa, "regometer": first.ours} {
-			if err := writeFile(file+"."+side+".txt", []byte(r.failureOutput(""))); err != nil {
+			if err := writeOutput(file+"."+side+".txt", []byte(r.failureOutput(""))); err != nil {
 				return nil, withHint(err)
 			}
 		}
