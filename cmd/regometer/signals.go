@@ -8,18 +8,10 @@ import (
 	"errors"
 	"os"
 	"os/signal"
-	"runtime"
 	"slices"
 	"sync"
 	"syscall"
 )
-
-// The main goroutine stays on the main thread. The system prefers this thread
-// for a signal to the process, so that one which comes while this thread is in
-// become either ends the process before the exec or waits for the program after
-// it. On another thread Go's handler could have taken the signal already when
-// the exec ends that thread: the signal would be lost.
-func init() { runtime.LockOSThread() }
 
 // A signalError says which signal cancelled a context.
 type signalError struct{ signal os.Signal }
@@ -59,7 +51,8 @@ func untilSignal(parent context.Context) context.Context {
 		}
 	}()
 	return context.WithValue(ctx, leaveKey{}, sync.OnceFunc(func() {
-		signal.Stop(arrived) // after this nothing is sent any more
+		signal.Stop(arrived) // sends what has come, and no more
+		setDefault(signals)
 		close(arrived)
 		<-done
 	}))
