@@ -86,6 +86,50 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// All that a build writes to may be links: what they lead to stays as it is.
+func TestBuildLinks(t *testing.T) {
+	t.Setenv("REGOMETER_CACHE", t.TempDir())
+	dir, outside := writeTree(t, opaTree()), t.TempDir()
+	for _, name := range []string{"go.mod", "main.go", "v1/metrics/metrics.go", "v1/metrics/sample.go"} {
+		away := filepath.Join(outside, filepath.Base(name))
+		if err := os.Rename(filepath.Join(dir, name), away); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(away, filepath.Join(dir, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	before, beforeOutside := readTree(t, dir), readTree(t, outside)
+	if path, _ := mustBuild(t, Options{OPA: dir}, tinyDropIn("A")); run(t, path) != "1.5.0  A" {
+		t.Errorf("prints %q", run(t, path))
+	}
+	checkSameTree(t, dir, before)
+	checkSameTree(t, outside, beforeOutside)
+
+	// The folder as a whole: inside of the tree, then outside.
+	metrics := filepath.Join(dir, "v1", "metrics")
+	if err := os.Rename(metrics, filepath.Join(dir, "elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(dir, "elsewhere"), metrics); err != nil {
+		t.Fatal(err)
+	}
+	before = readTree(t, filepath.Join(dir, "elsewhere"))
+	if path, _ := mustBuild(t, Options{OPA: dir}, tinyDropIn("B")); run(t, path) != "1.5.0  B" {
+		t.Errorf("prints %q", run(t, path))
+	}
+	checkSameTree(t, filepath.Join(dir, "elsewhere"), before)
+	if err := os.Remove(metrics); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, metrics); err != nil {
+		t.Fatal(err)
+	}
+	_, err := buildWith(t.Context(), Options{OPA: dir}, tinyDropIn("A"), nil)
+	checkError(t, "outside", err, "outside of the tree")
+	checkSameTree(t, outside, beforeOutside)
+}
+
 // What is put into OPA decides on the binary, too.
 func TestKey(t *testing.T) {
 	b := builder{dropIn: tinyDropIn("A")}

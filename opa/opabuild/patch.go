@@ -369,14 +369,14 @@ func unusedModules(root string, r replacement) ([]string, error) {
 	if len(gone) == 0 {
 		return nil, nil
 	}
-	err = walk(context.Background(), root, func(rel string, d fs.DirEntry) error {
-		if !strings.HasSuffix(rel, ".go") || d.IsDir() {
+	err = walk(context.Background(), root, func(e entry) error {
+		if !strings.HasSuffix(e.rel, ".go") || e.mode.IsDir() {
 			return nil
 		}
-		if _, changes := r[filepath.Base(rel)]; changes && filepath.Dir(rel) == metricsDir {
+		if _, changes := r[filepath.Base(e.rel)]; changes && filepath.Dir(e.rel) == metricsDir {
 			return nil
 		}
-		for _, p := range imports(filepath.Join(root, rel)) {
+		for _, p := range imports(e.path) {
 			gone = slices.DeleteFunc(gone, func(m string) bool { return p == m || strings.HasPrefix(p, m+"/") })
 		}
 		return nil

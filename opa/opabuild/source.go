@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"github.com/regometer/regometer/opa/opabuild/internal/gotool"
 )
@@ -143,6 +144,14 @@ var localReplace = regexp.MustCompile(`(?m)^[ \t]*(?:replace[ \t]+)?[^\s/]\S*(?:
 // checkTree returns an error unless dir is the root of an OPA source tree
 // that can be copied and built elsewhere.
 func checkTree(dir string) error {
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no folder %s", dir)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a folder", dir)
+	}
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is not the root of an OPA source tree: it has no go.mod", dir)
@@ -176,57 +185,91 @@ func checkCopyable(dir string) error {
 // skipped reports whether a folder is no part of the source.
 func skipped(name string) bool { return name == ".git" || name == "node_modules" }
 
-// walk calls f for each file and symbolic link of a source tree, by its path
-// relative to dir, in order.
-func walk(ctx context.Context, dir string, f func(rel string, d fs.DirEntry) error) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+// An entry is a file or folder of a source tree.
+type entry struct {
+	rel  string      // its path, relative to the tree's root
+	path string      // where its content is: links are followed
+	mode fs.FileMode // of what a link leads to
+	link string      // where a link to a folder leads to, relative to the root; "" for no link
+}
+
+// walk calls f for all that a source tree consists of, in order.
+//
+// A copy must not lead back to what it was copied from, since it is written to.
+// So a link to a file counts as a file with that content, wherever it is. One
+// to a folder is not followed, which also keeps it from going round in circles.
+// One that leads nowhere, as editors leave them, is nothing.
+func walk(ctx context.Context, dir string, f func(entry) error) error {
+	root, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if path == dir {
+		if path == root {
 			return nil
 		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		switch {
-		case skipped(d.Name()):
+		if skipped(d.Name()) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
-		case d.IsDir(), d.Type().IsRegular(), d.Type()&fs.ModeSymlink != 0:
-			return f(rel, d)
 		}
-		return nil // a socket, a device
+		e := entry{path: path}
+		if e.rel, err = filepath.Rel(root, path); err != nil {
+			return err
+		}
+		info, err := os.Stat(path)
+		isLink := d.Type()&fs.ModeSymlink != 0
+		if err != nil {
+			if isLink && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP)) {
+				return nil
+			}
+			return err
+		}
+		if e.mode = info.Mode(); isLink && e.mode.IsDir() {
+			to, err := filepath.EvalSymlinks(path)
+			if err != nil {
+				return err
+			}
+			if e.link, err = filepath.Rel(root, to); err != nil {
+				e.link = to // on another drive
+			}
+		}
+		if !e.mode.IsDir() && !e.mode.IsRegular() {
+			return nil // a socket, a device
+		}
+		return f(e)
 	})
+}
+
+// checkLink refuses a link to a folder outside of the tree, which a copy of the
+// tree would lead to as well. What is there is not copied: it may be anything,
+// of any size.
+func (e entry) checkLink() error {
+	if e.link == "" || filepath.IsLocal(e.link) {
+		return nil
+	}
+	return fmt.Errorf("%s is a link to the folder %s, outside of the tree, which alone is copied and built: put the folder itself in its place, or remove the link", e.path, e.link)
 }
 
 func hashTree(ctx context.Context, dir string) (string, error) {
 	h := sha256.New()
-	err := walk(ctx, dir, func(rel string, d fs.DirEntry) error {
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		path := filepath.Join(dir, rel)
+	err := walk(ctx, dir, func(e entry) error {
 		switch {
-		case d.IsDir():
-			return nil
-		case d.Type()&fs.ModeSymlink != 0:
-			to, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(h, "%q -> %q\n", rel, to)
+		case e.link != "":
+			fmt.Fprintf(h, "%q -> %q\n", e.rel, e.link)
+			return e.checkLink()
+		case e.mode.IsDir():
 			return nil
 		}
 		file := sha256.New()
-		in, err := os.Open(path)
+		in, err := os.Open(e.path)
 		if err != nil {
 			return err
 		}
@@ -234,7 +277,7 @@ func hashTree(ctx context.Context, dir string) (string, error) {
 		if _, err := io.Copy(file, in); err != nil {
 			return err
 		}
-		fmt.Fprintf(h, "%q %t %x\n", rel, info.Mode()&0o100 != 0, file.Sum(nil))
+		fmt.Fprintf(h, "%q %t %x\n", e.rel, e.mode&0o100 != 0, file.Sum(nil))
 		return nil
 	})
 	return hex.EncodeToString(h.Sum(nil)), err
@@ -242,28 +285,27 @@ func hashTree(ctx context.Context, dir string) (string, error) {
 
 // copyTree copies a source tree into the folder to, all of it writable.
 func copyTree(ctx context.Context, to, from string) error {
-	return walk(ctx, from, func(rel string, d fs.DirEntry) error {
-		src, dst := filepath.Join(from, rel), filepath.Join(to, rel)
+	return walk(ctx, from, func(e entry) error {
+		dst := filepath.Join(to, e.rel)
 		switch {
-		case d.IsDir():
-			return os.Mkdir(dst, 0o755)
-		case d.Type()&fs.ModeSymlink != 0:
-			target, err := os.Readlink(src)
+		case e.link != "":
+			if err := e.checkLink(); err != nil {
+				return err
+			}
+			target, err := filepath.Rel(filepath.Dir(dst), filepath.Join(to, e.link))
 			if err != nil {
 				return err
 			}
 			return os.Symlink(target, dst)
+		case e.mode.IsDir():
+			return os.Mkdir(dst, 0o755)
 		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		in, err := os.Open(src)
+		in, err := os.Open(e.path)
 		if err != nil {
 			return err
 		}
 		defer in.Close()
-		out, err := os.OpenFile(dst, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm()|0o600)
+		out, err := os.OpenFile(dst, os.O_CREATE|os.O_EXCL|os.O_WRONLY, e.mode.Perm()|0o600)
 		if err != nil {
 			return err
 		}

@@ -289,8 +289,8 @@ func TestCopyTree(t *testing.T) {
 	if err := copyTree(t.Context(), to, from); err != nil {
 		t.Fatal(err)
 	}
-	if target, err := os.Readlink(filepath.Join(to, "docs", "symlink.md")); target != "link.md" {
-		t.Errorf("the symbolic link became %q, %v", target, err)
+	if text, err := os.ReadFile(filepath.Join(to, "docs", "symlink.md")); string(text) != "x" {
+		t.Errorf("the symbolic link became %q, %v", text, err)
 	}
 	if info, err := os.Stat(filepath.Join(to, "main.go")); err != nil || info.Mode().Perm()&0o600 != 0o600 {
 		t.Errorf("a read-only file was copied as %v, %v", info.Mode(), err)
@@ -299,6 +299,71 @@ func TestCopyTree(t *testing.T) {
 	if len(got) != len(opaTree())+1 {
 		t.Errorf("copied %q", slices.Sorted(maps.Keys(got)))
 	}
+}
+
+// A copy does not lead to what lies outside of it, however the links in the tree
+// are made, and the tree may be a link itself.
+func TestCopyLinks(t *testing.T) {
+	from, outside := writeTree(t, opaTree()), t.TempDir()
+	writeText(t, filepath.Join(outside, "file"), "content")
+	link := func(to, name string) {
+		t.Helper()
+		_ = os.Remove(filepath.Join(from, name))
+		if err := os.Symlink(to, filepath.Join(from, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	relative, err := filepath.Rel(from, filepath.Join(outside, "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	link(filepath.Join(outside, "file"), "absolute")
+	link(relative, "relative")
+	link("absolute", "chain")
+	link(filepath.Join(from, "docs"), "folder")
+	link("../v1", "docs/up")
+	link("..", "docs/circle")
+	link("self", "self")
+	link("nothing", "dangling")
+	if err := os.Link(filepath.Join(outside, "file"), filepath.Join(from, "hard")); err != nil {
+		t.Fatal(err)
+	}
+	tree := filepath.Join(t.TempDir(), "tree")
+	if err := os.Symlink(from, tree); err != nil {
+		t.Fatal(err)
+	}
+	to := t.TempDir()
+	if err := copyTree(t.Context(), to, tree); err != nil {
+		t.Fatal(err)
+	}
+	a, errA := hashTree(t.Context(), tree)
+	b, errB := hashTree(t.Context(), to)
+	if a != b || errA != nil || errB != nil {
+		t.Errorf("the copy has another hash: %v, %v", errA, errB)
+	}
+	for _, name := range []string{"absolute", "relative", "chain", "hard"} {
+		file := filepath.Join(to, name)
+		if text, err := os.ReadFile(file); string(text) != "content" {
+			t.Errorf("%s holds %q, %v", name, text, err)
+		}
+		writeText(t, file, "changed")
+	}
+	if text, _ := os.ReadFile(filepath.Join(outside, "file")); string(text) != "content" {
+		t.Error("the copy leads outside")
+	}
+	writeText(t, filepath.Join(to, "folder", "up", "metrics", "new.go"), "")
+	if _, err := os.Stat(filepath.Join(to, "v1", "metrics", "new.go")); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"self", "dangling"} {
+		if _, err := os.Lstat(filepath.Join(to, name)); err == nil {
+			t.Errorf("%s was copied", name)
+		}
+	}
+
+	link(outside, "out")
+	checkError(t, "hash", func() error { _, err := hashTree(t.Context(), tree); return err }(), "out is a link to the folder")
+	checkError(t, "copy", copyTree(t.Context(), t.TempDir(), tree), "out is a link to the folder")
 }
 
 // What is built is what the key in the cache stands for.
@@ -374,6 +439,10 @@ func TestCheckTree(t *testing.T) {
 		checkError(t, c.name, err, c.want)
 	}
 	checkError(t, "empty", checkTree(t.TempDir()), "no go.mod")
+	missing := filepath.Join(t.TempDir(), "missing")
+	checkError(t, "missing", checkTree(missing), "there is no folder "+missing)
+	writeText(t, missing, "")
+	checkError(t, "a file", checkTree(missing), missing+" is not a folder")
 	files := opaTree()
 	for name := range files {
 		if filepath.Dir(name) == "v1/metrics" {
