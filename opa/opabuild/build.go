@@ -126,7 +126,10 @@ func buildWith(ctx context.Context, o Options, d dropIn, p *plugin) (string, err
 		return "", err
 	}
 	key := b.key(ctx)
-	binary, ok := c.binary(key, name)
+	binary, ok, damage := c.binary(key, name)
+	if damage != nil {
+		b.progress.printf("warning: the binary in the cache is damaged, and built again: %v", damage)
+	}
 	if !ok {
 		if binary, err = b.run(ctx, c, key, name); err != nil {
 			return "", err
@@ -213,7 +216,7 @@ func (b *builder) run(ctx context.Context, c cache, key, name string) (string, e
 	}
 	defer func() { _ = release() }() // the next one empties it too
 	// Another process may have built it meanwhile.
-	if binary, ok := c.binary(key, name); ok {
+	if binary, ok, _ := c.binary(key, name); ok {
 		return binary, nil
 	}
 	// A name of its own: a go command that outlived a killed build may still

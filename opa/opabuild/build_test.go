@@ -58,6 +58,16 @@ func TestBuild(t *testing.T) {
 		t.Errorf("built again: %t, %s", compiled, path)
 	}
 
+	// A damaged binary is not run for ever, and that is said.
+	if err := os.Truncate(first, 1000); err != nil {
+		t.Fatal(err)
+	}
+	var warnings bytes.Buffer
+	path, err := buildWith(t.Context(), Options{OPA: dir, Progress: &warnings}, tinyDropIn("A"), nil)
+	if err != nil || path != first || run(t, path) != "1.5.0  A" || !strings.Contains(warnings.String(), "warning: the binary in the cache is damaged") {
+		t.Errorf("a damaged binary became %s, %v\n%s", path, err, &warnings)
+	}
+
 	// Each side, and the choice between them, makes a new binary.
 	if path, compiled := mustBuild(t, o, tinyDropIn("B")); !compiled || run(t, path) != "1.5.0  B" {
 		t.Errorf("another drop-in: compiled %t, prints %q", compiled, run(t, path))

@@ -6,23 +6,30 @@ package opabuild
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"time"
 )
 
 // The cache folder holds
 //
-//	bin/<key>/opa    finished binaries: they appear by one rename, so that
-//	                 what is there is whole
-//	build/           the source tree of the build that is under way
-//	verify/          the trees of the verification that is under way
-//	*.lock           held by whoever works in the folder of that name; the
-//	                 system lets go of it when the process ends, however
+//	bin/<key>/opa         finished binaries: they appear by one rename, so
+//	                      that what is there is whole
+//	bin/<key>/opa.sha256  the hash of what was put there
+//	build/                the source tree of the build that is under way
+//	verify/               the trees of the verification that is under way
+//	*.lock                held by whoever works in the folder of that name;
+//	                      the system lets go of it when the process ends,
+//	                      however
 //
 // A folder of work is emptied by the next one who gets the lock, so that what
 // a killed process left behind is never used.
@@ -43,38 +50,94 @@ func openCache() (cache, error) {
 	if err != nil {
 		return cache{}, err
 	}
+	if strings.ContainsAny(dir, "\r\n") {
+		return cache{}, fmt.Errorf("no cache folder: Go cannot build in %q, for the line break in its name (set REGOMETER_CACHE to another one)", dir)
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return cache{}, fmt.Errorf("no cache folder: %w (set REGOMETER_CACHE to one that you may write to)", err)
 	}
 	return cache{dir}, nil
 }
 
-// binary returns the path of the binary with this key, and whether it is
-// there. Asking marks it as used.
-func (c cache) binary(key, name string) (string, bool) {
+// binary returns the path of the binary with this key, and whether it is there
+// and whole. damage says why not, if there is one. Asking marks it as used.
+//
+// The whole file is read each time, which takes some 50 ms: a disk's faults
+// change neither size nor time, and the kernel reads it to run it anyway.
+func (c cache) binary(key, name string) (file string, ok bool, damage error) {
 	dir := filepath.Join(c.dir, "bin", key)
-	file := filepath.Join(dir, name)
-	info, err := os.Stat(file)
-	if err != nil || !info.Mode().IsRegular() {
-		return file, false
+	file = filepath.Join(dir, name)
+	info, err := os.Lstat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return file, false, nil
+	}
+	if err == nil {
+		err = checkBinary(file, info)
+	}
+	if err != nil {
+		return file, false, err
 	}
 	now := time.Now()
 	_ = os.Chtimes(dir, now, now) // an older mark only lets it be pruned sooner
-	return file, true
+	return file, true, nil
 }
 
-// add moves a finished binary into the cache and prunes older ones. The
-// caller holds the lock.
+// checkBinary returns what is wrong with a binary in the cache.
+func checkBinary(file string, info fs.FileInfo) error {
+	switch {
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is %s", file, kindOf(info.Mode()))
+	case info.Mode()&0o100 == 0 && runtime.GOOS != "windows": // where no file has this bit
+		return fmt.Errorf("%s may not be run", file)
+	}
+	want, err := os.ReadFile(file + sumSuffix)
+	if err != nil {
+		return err
+	}
+	sum, err := sumOf(file)
+	if err == nil && sum != string(want) {
+		err = fmt.Errorf("%s is not what was put there", file)
+	}
+	return err
+}
+
+const sumSuffix = ".sha256"
+
+// sumOf returns the hash of a file.
+func sumOf(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// add moves a finished binary into the cache, in the place of a damaged one if
+// there is one, and prunes older ones. The caller holds the lock.
 func (c cache) add(key, name, file string) (string, error) {
-	to := filepath.Join(c.dir, "bin", key, name)
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+	dir := filepath.Join(c.dir, "bin", key)
+	to := filepath.Join(dir, name)
+	if err := removeAll(dir); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
 	if err := syncFile(file); err != nil {
 		return "", err
 	}
-	if err := os.Rename(file, to); err != nil {
-		return "", errors.Join(err, os.Remove(filepath.Dir(to)))
+	sum, err := sumOf(file)
+	if err == nil {
+		err = writeFile(to+sumSuffix, []byte(sum))
+	}
+	if err == nil {
+		err = os.Rename(file, to)
+	}
+	if err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
 	}
 	c.prune()
 	return to, nil

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -63,12 +64,60 @@ func TestWorkDir(t *testing.T) {
 	}
 }
 
+// addText puts a file into the cache.
+func addText(t *testing.T, c cache, key string) string {
+	t.Helper()
+	file := filepath.Join(c.dir, "built")
+	writeText(t, file, "x")
+	if err := os.Chmod(file, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file, err := c.add(key, "opa", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// A binary that is not what was built is not used, and gives way to another.
+func TestDamaged(t *testing.T) {
+	c := cache{t.TempDir()}
+	damages := map[string]func(file string) error{
+		"truncated": func(file string) error { return os.Truncate(file, 0) },
+		"changed":   func(file string) error { return os.WriteFile(file, []byte("y"), 0) },
+		"no file": func(file string) error {
+			return errors.Join(os.Remove(file), os.MkdirAll(filepath.Join(file, "x"), 0o755))
+		},
+		"a link": func(file string) error { return errors.Join(os.Rename(file, file+"2"), os.Symlink(file+"2", file)) },
+		"no sum": func(file string) error { return os.Remove(file + sumSuffix) },
+	}
+	if runtime.GOOS != "windows" {
+		damages["mode 000"] = func(file string) error { return os.Chmod(file, 0) }
+		damages["mode 644"] = func(file string) error { return os.Chmod(file, 0o644) }
+	}
+	for name, damage := range damages {
+		file := addText(t, c, "key")
+		if _, ok, err := c.binary("key", "opa"); !ok || err != nil {
+			t.Errorf("before it was damaged: %v", err)
+		}
+		if err := damage(file); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok, err := c.binary("key", "opa"); ok || err == nil {
+			t.Errorf("%s: taken for whole, %v", name, err)
+		}
+	}
+	if _, ok, err := c.binary("another", "opa"); ok || err != nil {
+		t.Errorf("a binary that was never there: %t, %v", ok, err)
+	}
+}
+
 func TestPrune(t *testing.T) {
 	c := cache{t.TempDir()}
 	const n = keepBinaries + 4
 	for i := range n {
 		dir := filepath.Join(c.dir, "bin", fmt.Sprintf("%02d", i))
-		writeText(t, filepath.Join(dir, "opa"), "x")
+		addText(t, c, filepath.Base(dir))
 		// 00 was used last. The first keepBinaries + 2 within the time.
 		used := time.Now().Add(-time.Duration(i) * time.Minute)
 		if i >= keepBinaries+2 {
@@ -79,8 +128,8 @@ func TestPrune(t *testing.T) {
 		}
 	}
 	last := fmt.Sprintf("%02d", n-1)
-	if _, ok := c.binary(last, "opa"); !ok { // which counts as its use
-		t.Fatal("not found")
+	if _, ok, damage := c.binary(last, "opa"); !ok { // which counts as its use
+		t.Fatal("not found: ", damage)
 	}
 	c.prune()
 	for i := range n {
@@ -102,6 +151,9 @@ func TestOpenCache(t *testing.T) {
 	t.Setenv("REGOMETER_CACHE", filepath.Join(dir, "file"))
 	_, err := openCache()
 	checkError(t, "a file in its place", err, "REGOMETER_CACHE")
+	t.Setenv("REGOMETER_CACHE", dir+"\nx")
+	_, err = openCache()
+	checkError(t, "a line break", err, "REGOMETER_CACHE")
 	t.Setenv("REGOMETER_CACHE", "")
 	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "LocalAppData"} {
 		t.Setenv(name, "")
