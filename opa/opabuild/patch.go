@@ -41,9 +41,10 @@ type PatchResult struct {
 // one, that is brought up to date. With dryRun it only says what it would do.
 //
 // What was there is recorded, for [Revert]: inside the Git folder of a
-// checkout, so that it is not committed, else in .regometer-patch.json. Files
-// of an earlier drop-in that were edited since are not overwritten: that is
-// an error which names them.
+// checkout, so that it is not committed, else in .regometer-patch.json. A
+// record that tells of nothing in the tree any more, as after `git reset` and
+// `git clean`, is forgotten. Files of an earlier drop-in that were edited since
+// are not overwritten: that is an error which names them.
 func Patch(ctx context.Context, dir string, dryRun bool) (PatchResult, error) {
 	d, err := loadDropIn()
 	if err != nil {
@@ -54,15 +55,11 @@ func Patch(ctx context.Context, dir string, dryRun bool) (PatchResult, error) {
 
 func patch(ctx context.Context, dir string, dryRun bool, d dropIn) (PatchResult, error) {
 	var result PatchResult
-	p, err := openPatch(dir)
+	p, err := openPatch(dir, dryRun)
 	if err != nil {
 		return result, err
 	}
-	version, err := treeVersion(p.root)
-	if err != nil {
-		return result, err
-	}
-	warning, err := checkRange(version)
+	warning, err := checkRange(p.version)
 	if err != nil {
 		return result, err
 	}
@@ -102,18 +99,33 @@ func patch(ctx context.Context, dir string, dryRun bool, d dropIn) (PatchResult,
 	if dryRun || len(r) == 0 {
 		return result, nil
 	}
+	return result, withHint(p.put(r))
+}
+
+// put carries out what the record tells of.
+func (p *patchedTree) put(r replacement) error {
 	// The record is written before the first change, so that a patch cut
 	// short can be finished or taken back.
 	if err := p.save(); err != nil {
-		return result, withHint(err)
+		return fmt.Errorf("nothing was changed, for want of a record to revert by: %w", err)
 	}
-	if err := r.apply(p.dir); err != nil {
-		return result, withHint(err)
+	err := r.apply(p.dir)
+	if err == nil {
+		err = p.settle()
 	}
-	if err := p.settle(); err != nil {
-		return result, err
+	if err == nil {
+		err = p.save()
 	}
-	return result, withHint(p.save())
+	return p.unfinished("the patch", err)
+}
+
+// unfinished says what to do about a change of the tree that was cut short.
+// Whatever it was, the record tells of it.
+func (p *patchedTree) unfinished(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s of %s is not finished: %w\nRun it again to finish it, or `regometer patch --revert` to have OPA's own files again", what, p.root, err)
 }
 
 // Revert takes the drop-in out of a tree that [Patch] changed: v1/metrics
@@ -130,11 +142,11 @@ func Revert(dir string, dryRun bool) (PatchResult, error) {
 
 func revert(dir string, dryRun bool, d dropIn) (PatchResult, error) {
 	var result PatchResult
-	p, err := openPatch(dir)
+	p, err := openPatch(dir, dryRun)
 	if err != nil {
 		return result, err
 	}
-	if len(p.record.Files) == 0 {
+	if len(p.record.Files) == 0 { // for all that it tells, the tree is not patched
 		if r, err := d.plan(p.dir, nil); err != nil || len(r) > 0 {
 			return result, err
 		}
@@ -160,29 +172,30 @@ func revert(dir string, dryRun bool, d dropIn) (PatchResult, error) {
 	if dryRun {
 		return result, nil
 	}
-	if err := r.apply(p.dir); err != nil {
-		return result, withHint(err)
-	}
+	err = r.apply(p.dir)
 	for name, f := range p.record.Files {
-		if f.Original != nil {
-			if err := os.Chmod(filepath.Join(p.dir, name), f.Mode); err != nil {
-				return result, err
-			}
+		if err == nil && f.Original != nil {
+			err = os.Chmod(filepath.Join(p.dir, name), f.Mode)
 		}
 	}
-	return result, os.Remove(p.recordFile)
+	if err == nil {
+		err = os.Remove(p.recordFile)
+	}
+	return result, withHint(p.unfinished("the way back", err))
 }
 
 // A patchedTree is an OPA source tree with what is recorded of its patch.
 type patchedTree struct {
-	root, dir  string // the tree's root and its v1/metrics
+	root, dir  string // the tree's root and its v1/metrics, without links
+	version    string // OPA's
 	recordFile string
 	record     patchRecord
 }
 
-// openPatch reads the record of the tree in dir, if there is one, and makes
-// sure that none of the files it tells of was edited since.
-func openPatch(dir string) (*patchedTree, error) {
+// openPatch reads the record of the tree in dir, if there is one that tells of
+// what is in the tree, and makes sure that none of the files was edited since.
+// But for a dry run, it removes what a killed process left.
+func openPatch(dir string, dryRun bool) (*patchedTree, error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -190,52 +203,112 @@ func openPatch(dir string) (*patchedTree, error) {
 	if err := checkTree(root); err != nil {
 		return nil, err
 	}
-	p := &patchedTree{root: root, dir: filepath.Join(root, metricsDir), record: patchRecord{Files: map[string]*patchedFile{}}}
+	p := &patchedTree{root: root}
+	if p.dir, err = metricsInside(root); err != nil {
+		return nil, err
+	}
 	// Root may write to the module cache all the same, and must not.
 	if info, err := os.Stat(p.dir); err != nil || info.Mode().Perm()&0o200 == 0 {
 		return nil, errors.Join(err, fmt.Errorf("%s is read-only, as in Go's module cache: patch a copy or a checkout", p.dir))
 	}
+	if p.version, err = treeVersion(root); err != nil {
+		return nil, err
+	}
 	if p.recordFile, err = recordFile(root); err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(p.recordFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
-	}
-	if err != nil {
+	if err := p.readRecord(); err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(text, &p.record); err != nil {
-		return nil, fmt.Errorf("%s: %w", p.recordFile, err)
+	if err := p.checkRecord(); err != nil || dryRun {
+		return p, err
 	}
+	return p, errors.Join(removeTemps(p.dir), removeTemps(filepath.Dir(p.recordFile)))
+}
+
+// metricsInside returns where v1/metrics of the tree in root is. It may be a
+// link, but not one by which the patch would change what is outside of the tree.
+func metricsInside(root string) (string, error) {
+	inside, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return "", err
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Join(root, metricsDir))
+	if err != nil {
+		return "", err
+	}
+	if rel, err := filepath.Rel(inside, dir); err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("%s is in %s, outside of the tree: put the folder itself in the place of the link", filepath.Join(root, metricsDir), dir)
+	}
+	return dir, nil
+}
+
+func (p *patchedTree) readRecord() error {
+	text, err := readRegular(p.recordFile)
+	if err != nil {
+		return err
+	}
+	if text != nil {
+		if err := json.Unmarshal(text, &p.record); err != nil {
+			return fmt.Errorf("%s: %w", p.recordFile, err)
+		}
+	}
+	if p.record.Files == nil {
+		p.record.Files = map[string]*patchedFile{}
+	}
+	for name, f := range p.record.Files {
+		if name != filepath.Base(name) || f == nil {
+			return fmt.Errorf("%s names the file %q, outside %s", p.recordFile, name, p.dir)
+		}
+	}
+	return nil
+}
+
+// checkRecord holds the record against the tree, which decides: the record lies
+// in the Git folder, where it outlives a reset and stays when another commit is
+// checked out.
+func (p *patchedTree) checkRecord() error {
+	patched := false
 	var edited []string
 	for _, name := range slices.Sorted(maps.Keys(p.record.Files)) {
-		if name != filepath.Base(name) {
-			return nil, fmt.Errorf("%s names the file %q, outside %s", p.recordFile, name, p.dir)
-		}
 		now, err := p.state(name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		f := p.record.Files[name]
-		// Nothing is lost where there is nothing.
-		if now != nil && !same(now, f.Original) && !slices.Contains(f.Wrote, hashOf(now)) {
+		switch {
+		case same(now, f.Original), now == nil: // nothing is lost where there is nothing
+		case slices.Contains(f.Wrote, hashOf(now)):
+			patched = true
+		default:
 			edited = append(edited, filepath.Join(metricsDir, name))
 		}
 	}
-	if len(edited) > 0 {
-		return nil, fmt.Errorf("edited since the drop-in was put in, and not touched:\n  %s\nMove the edits away, then run this again",
+	another := p.record.OPA != p.version
+	switch {
+	case !patched && (another || len(edited) > 0):
+		// Nothing of ours is here: these are OPA's files, of another commit.
+		p.record = patchRecord{Files: map[string]*patchedFile{}}
+	case another:
+		return fmt.Errorf("%s holds the drop-in that was put into OPA %s, and this is OPA %s: bring that folder back by your version control (git checkout and git clean), then run this again",
+			p.dir, p.record.OPA, p.version)
+	case len(edited) > 0:
+		return fmt.Errorf("edited since the drop-in was put in, and not touched:\n  %s\nMove the edits away, then run this again",
 			strings.Join(edited, "\n  "))
 	}
-	return p, nil
+	p.record.OPA = p.version
+	return nil
 }
 
-// recordFile returns where the record of a tree's patch is kept.
+// recordFile returns where the record of a tree's patch is kept: in its Git
+// folder, if that is one. Nothing is written to any other folder that a file
+// called .git happens to name.
 func recordFile(root string) (string, error) {
+	beside := filepath.Join(root, ".regometer-patch.json")
 	git := filepath.Join(root, ".git")
 	info, err := os.Stat(git)
 	if errors.Is(err, fs.ErrNotExist) {
-		return filepath.Join(root, ".regometer-patch.json"), nil
+		return beside, nil
 	}
 	if err != nil {
 		return "", err
@@ -253,12 +326,16 @@ func recordFile(root string) (string, error) {
 			git = filepath.Join(root, git)
 		}
 	}
+	if _, err := os.Stat(filepath.Join(git, "HEAD")); err != nil {
+		return beside, nil //nolint:nilerr // then it is no Git folder
+	}
 	return filepath.Join(git, "regometer-patch.json"), nil
 }
 
 // A patchRecord is the content of the record file. Names are those of files
 // in v1/metrics.
 type patchRecord struct {
+	OPA   string                  `json:"opa"` // the tree's version
 	Files map[string]*patchedFile `json:"files"`
 }
 
@@ -319,11 +396,23 @@ func (p *patchedTree) save() error {
 
 // state returns the content of a file in v1/metrics, nil if there is none.
 func (p *patchedTree) state(name string) ([]byte, error) {
-	text, err := os.ReadFile(filepath.Join(p.dir, name))
+	return readRegular(filepath.Join(p.dir, name))
+}
+
+// readRegular returns the content of a file, nil if there is none. Of a link, a
+// record could not bring back the same.
+func readRegular(file string) ([]byte, error) {
+	info, err := os.Lstat(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return text, err
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is %s, where a file is expected", file, kindOf(info.Mode()))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(file)
 }
 
 func (p *patchedTree) change(name, action string) Change {

@@ -143,6 +143,163 @@ func TestRevertPartly(t *testing.T) {
 	checkSameTree(t, dir, before)
 }
 
+// What is in the tree decides, not what a record in the Git folder tells of it.
+func TestPatchForgets(t *testing.T) {
+	for name, version := range map[string]string{"the same version": "1.5.0", "another version": "1.6.0"} {
+		t.Run(name, func(t *testing.T) {
+			dir := writeTree(t, opaTree())
+			writeText(t, filepath.Join(dir, ".git", "HEAD"), "x")
+			mustPatch(t, dir, false, tinyDropIn("A"), allPatched)
+			// git reset --hard, git clean -fd, and another commit.
+			if err := os.Remove(filepath.Join(dir, "v1/metrics/clock.go")); err != nil {
+				t.Fatal(err)
+			}
+			another := opaTree()
+			another["v1/metrics/metrics.go"] += "\n// Another one.\n"
+			another["v1/version/version.go"] = strings.Replace(another["v1/version/version.go"], "1.5.0", version, 1)
+			for name, text := range another {
+				writeText(t, filepath.Join(dir, name), text)
+			}
+			record := filepath.Join(dir, ".git", "regometer-patch.json")
+			text, err := os.ReadFile(record)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := readTree(t, dir)
+			mustRevert(t, dir, false, "")
+			checkSameTree(t, dir, before)
+			mustPatch(t, dir, false, tinyDropIn("A"), allPatched)
+			mustRevert(t, dir, false, allReverted)
+			writeText(t, record, string(text))
+			checkSameTree(t, dir, before)
+		})
+	}
+}
+
+// The record of another OPA's patch does not bring back that one's files.
+func TestPatchOfAnother(t *testing.T) {
+	dir := writeTree(t, opaTree())
+	mustPatch(t, dir, false, tinyDropIn("A"), allPatched)
+	version := opaTree()["v1/version/version.go"]
+	writeText(t, filepath.Join(dir, "v1/version/version.go"), strings.Replace(version, "1.5.0", "1.6.0", 1))
+	before := readTree(t, dir)
+	_, err := patch(t.Context(), dir, false, tinyDropIn("B"))
+	checkError(t, "patch", err, "put into OPA 1.5.0, and this is OPA 1.6.0")
+	_, err = revert(dir, false, tinyDropIn("A"))
+	checkError(t, "revert", err, "put into OPA 1.5.0, and this is OPA 1.6.0")
+	checkSameTree(t, dir, before)
+}
+
+// Files outside of the tree stay as they are, wherever links in it lead to.
+func TestPatchLinks(t *testing.T) {
+	link := func(to, file string) {
+		t.Helper()
+		if err := os.Rename(file, to); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(to, file); err != nil {
+			t.Skip(err)
+		}
+	}
+	dir, outside := writeTree(t, opaTree()), filepath.Join(t.TempDir(), "away")
+	link(outside, filepath.Join(dir, "v1/metrics"))
+	before := readTree(t, outside)
+	_, err := patch(t.Context(), dir, false, tinyDropIn("A"))
+	checkError(t, "a folder outside", err, "outside of the tree")
+	checkSameTree(t, outside, before)
+
+	for _, name := range []string{"metrics.go", "sample.go"} {
+		dir, outside = writeTree(t, opaTree()), filepath.Join(t.TempDir(), "away")
+		link(outside, filepath.Join(dir, "v1/metrics", name))
+		before := readTree(t, dir)
+		_, err = patch(t.Context(), dir, false, tinyDropIn("A"))
+		checkError(t, name, err, name)
+		checkSameTree(t, dir, before)
+	}
+
+	// In the tree there may be links.
+	dir = writeTree(t, opaTree())
+	elsewhere := filepath.Join(dir, "elsewhere")
+	link(elsewhere, filepath.Join(dir, "v1/metrics"))
+	before = readTree(t, elsewhere)
+	mustPatch(t, dir, false, tinyDropIn("A"), allPatched)
+	mustRevert(t, dir, false, allReverted)
+	checkSameTree(t, elsewhere, before)
+
+	// A file called .git may name any folder.
+	dir, outside = writeTree(t, opaTree()), t.TempDir()
+	writeText(t, filepath.Join(dir, ".git"), "gitdir: "+outside+"\n")
+	mustPatch(t, dir, false, tinyDropIn("A"), allPatched)
+	checkSameTree(t, outside, nil)
+}
+
+// A patch for which there is no room says so, and what to do; then it can be
+// finished and taken back.
+func TestPatchUnfinished(t *testing.T) {
+	for _, back := range []bool{false, true} {
+		dir := writeTree(t, opaTree())
+		before := readTree(t, dir)
+		// A folder cannot give way to a file.
+		blocked := filepath.Join(dir, "v1/metrics/zebra.go")
+		d := tinyDropIn("A")
+		d["zebra.go"] = []byte("package metrics\n")
+		p, err := openPatch(dir, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := d.plan(p.dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range r {
+			now, err := p.state(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.record.note(p.dir, name, now, r[name])
+		}
+		if err := os.MkdirAll(filepath.Join(blocked, "x"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		err = p.put(r)
+		checkError(t, "patch", err, "is not finished")
+		checkError(t, "patch", err, "--revert")
+		if err := os.RemoveAll(blocked); err != nil {
+			t.Fatal(err)
+		}
+		if !back {
+			mustPatch(t, dir, false, d, "add v1/metrics/zebra.go")
+		}
+		if _, err := revert(dir, false, d); err != nil {
+			t.Fatal(err)
+		}
+		checkSameTree(t, dir, before)
+	}
+}
+
+// What a killed process left is cleaned up, and nothing else.
+func TestPatchCleansUp(t *testing.T) {
+	dir := writeTree(t, opaTree())
+	writeText(t, filepath.Join(dir, ".git", "HEAD"), "x")
+	writeText(t, filepath.Join(dir, "v1/metrics/.metrics.go.1.tmp"), "of someone else's")
+	before := readTree(t, dir)
+	leave := func() {
+		t.Helper()
+		for _, folder := range []string{"v1/metrics", ".git"} {
+			f, err := os.CreateTemp(filepath.Join(dir, folder), tempPattern)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Close()
+		}
+	}
+	leave()
+	mustPatch(t, dir, false, tinyDropIn("A"), allPatched)
+	leave()
+	mustRevert(t, dir, false, allReverted)
+	checkSameTree(t, dir, before)
+}
+
 // A patch that was cut short after any number of its steps can be finished,
 // and taken back.
 func TestPatchInterrupted(t *testing.T) {
@@ -151,7 +308,7 @@ func TestPatchInterrupted(t *testing.T) {
 			dir := writeTree(t, opaTree())
 			before := readTree(t, dir)
 			d := tinyDropIn("A")
-			p, err := openPatch(dir)
+			p, err := openPatch(dir, false)
 			if err != nil {
 				t.Fatal(err)
 			}
