@@ -133,3 +133,45 @@ func TestSignalStatus(t *testing.T) {
 		}
 	}
 }
+
+// An interrupted build leaves no temporary folder of the go command, even if
+// that one does not clean up.
+func TestSignalLeavesNothing(t *testing.T) {
+	real, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, args := range [][]string{{"build", "--unmodified"}, {"verify", "--packages", "v1/metrics"}} {
+		bin, temp := t.TempDir(), t.TempDir()
+		fifo := filepath.Join(bin, "fifo")
+		script := `#!/bin/sh
+case $1 in
+build | test) mkdir "${GOTMPDIR:-$TMPDIR}/go-build1" && echo runs > ` + fifo + `; exec sleep 30 ;;
+esac
+exec ` + real + ` "$@"
+`
+		if err := os.WriteFile(filepath.Join(bin, "go"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := command(t, append(args, "--opa", tinyOPA(t))...)
+		cmd.Env = append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH"), "TMPDIR="+temp)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.ReadFile(fifo); err != nil { // until it is there
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if status := exitStatusOf(t, cmd.Wait()); status != exitInterrupted {
+			t.Errorf("%s: exit status %d", args[0], status)
+		}
+		if left, err := os.ReadDir(temp); len(left) > 0 || err != nil {
+			t.Errorf("%s: left %v, %v", args[0], left, err)
+		}
+	}
+}

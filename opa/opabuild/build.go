@@ -337,6 +337,12 @@ func (b *builder) compile(ctx context.Context, tree, binary string) error {
 	if flags := b.stamp(ctx); flags != "" {
 		args = append(args, "-ldflags="+flags)
 	}
+	// An interrupted go command leaves its temporary folder behind if what it
+	// started still writes there. This one goes with the folder of the build.
+	temp := binary + ".tmp"
+	if err := os.Mkdir(temp, 0o755); err != nil {
+		return err
+	}
 	var packages atomic.Int64
 	stop := b.progress.every(10*time.Second, func() string {
 		return fmt.Sprintf("still building, %d packages compiled", packages.Load())
@@ -345,7 +351,7 @@ func (b *builder) compile(ctx context.Context, tree, binary string) error {
 	return gotool.Command{
 		Dir:  tree,
 		Args: append(args, "."),
-		Env:  []string{"CGO_ENABLED=0"},
+		Env:  []string{"CGO_ENABLED=0", "GOTMPDIR=" + temp},
 		Note: func(line string) bool {
 			// Because of -v: a package's path, alone. All else has blanks.
 			isPackage := line != "" && !strings.ContainsAny(line, " \t")

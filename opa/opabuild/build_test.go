@@ -286,6 +286,14 @@ func TestBuildFailures(t *testing.T) {
 
 	t.Setenv("GOPROXY", "off")
 	t.Setenv("GOMODCACHE", t.TempDir())
+	files = opaTree()
+	files["go.mod"] += "\nrequire a.b/c v1.0.0\n"
+	files["internal/user/user.go"] = "package user\n\nimport _ \"a.b/c\"\n\nfunc Use() string { return \"\" }\n"
+	err = build(files, Options{})
+	checkError(t, "GOPROXY=off, with a folder", err, "Let GOPROXY name")
+	if strings.Contains(err.Error(), "--opa DIR") {
+		t.Errorf("proposes what was done: %v", err)
+	}
 	_, err = buildWith(t.Context(), Options{}, tinyDropIn("A"), nil)
 	checkError(t, "GOPROXY=off", err, "--opa DIR")
 	t.Setenv("PATH", t.TempDir())

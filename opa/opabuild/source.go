@@ -62,7 +62,7 @@ func findSource(ctx context.Context, opa string) (source, error) {
 		return source{name: "OPA " + opa, version: opa, content: "module " + opa}, nil
 	}
 	// "latest", a branch or a commit: ask for what it stands for now.
-	m, err := download(ctx, "OPA", opaModule, opa)
+	m, err := downloadOPA(ctx, opa)
 	if err != nil {
 		return source{}, err
 	}
@@ -102,7 +102,7 @@ func (s source) local(ctx context.Context) (string, error) {
 	if s.dir != "" {
 		return s.dir, nil
 	}
-	m, err := download(ctx, "OPA", opaModule, s.version)
+	m, err := downloadOPA(ctx, s.version)
 	if err != nil {
 		return "", err
 	}
@@ -111,6 +111,16 @@ func (s source) local(ctx context.Context) (string, error) {
 
 // A module is what `go mod download -json` prints.
 type module struct{ Version, Dir, Error string }
+
+// downloadOPA gets a release of OPA. Who named a folder does not come here, and
+// need not be told to.
+func downloadOPA(ctx context.Context, version string) (module, error) {
+	m, err := download(ctx, "OPA", opaModule, version)
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w\nOr name a folder that holds OPA's source: --opa DIR.", err) //nolint:staticcheck // a sentence after others
+	}
+	return m, err
+}
 
 // download gets a module, called what in messages.
 func download(ctx context.Context, what, path, version string) (module, error) {

@@ -28,10 +28,10 @@ type testRun struct {
 const maxOutput = 256 << 10
 
 // runTests tests one package of the tree. Failing tests are no error.
-func runTests(ctx context.Context, tree, pkg string, flags []string) (*testRun, error) {
+func runTests(ctx context.Context, tree, pkg string, flags, env []string) (*testRun, error) {
 	r := &testRun{results: map[string]string{}, output: map[string][]byte{}}
 	args := append([]string{"test", "-json", "-mod=mod", "-buildvcs=false"}, flags...)
-	err := gotool.Command{Dir: tree, Args: append(args, pkg), Env: []string{"CGO_ENABLED=0"}, Stdout: r}.Run(ctx)
+	err := gotool.Command{Dir: tree, Args: append(args, pkg), Env: env, Stdout: r}.Run(ctx)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -103,6 +103,11 @@ func verifyWith(ctx context.Context, o VerifyOptions, d dropIn) (*Report, error)
 	if err := b.prepare(ctx, v.ours); err != nil {
 		return nil, withHint(err)
 	}
+	temp := filepath.Join(dir, "tmp") // as in builder.compile
+	if err := os.Mkdir(temp, 0o755); err != nil {
+		return nil, withHint(err)
+	}
+	v.env = []string{"CGO_ENABLED=0", "GOTMPDIR=" + temp}
 	tags, err := buildTags(v.opa)
 	if err != nil {
 		return nil, err
@@ -116,6 +121,7 @@ type verifier struct {
 	options   VerifyOptions
 	opa, ours string   // the trees
 	flags     []string // of go test
+	env       []string
 	progress  progress
 }
 
@@ -169,7 +175,7 @@ func (v *verifier) packages(ctx context.Context) ([]string, error) {
 		asked = append(asked, p)
 		args = append(args, "./"+p)
 	}
-	out, err := gotool.Command{Dir: v.opa, Args: args, Env: []string{"CGO_ENABLED=0"}}.Output(ctx)
+	out, err := gotool.Command{Dir: v.opa, Args: args, Env: v.env}.Output(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -247,10 +253,10 @@ func (v *verifier) both(ctx context.Context, pkg, run string) (r bothRuns, err e
 	if run != "" {
 		flags = append(flags[:len(flags):len(flags)], "-run="+run)
 	}
-	if r.opa, err = runTests(ctx, v.opa, "./"+pkg, flags); err != nil {
+	if r.opa, err = runTests(ctx, v.opa, "./"+pkg, flags, v.env); err != nil {
 		return r, err
 	}
-	r.ours, err = runTests(ctx, v.ours, "./"+pkg, flags)
+	r.ours, err = runTests(ctx, v.ours, "./"+pkg, flags, v.env)
 	return r, err
 }
 

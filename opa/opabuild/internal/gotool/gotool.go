@@ -120,11 +120,11 @@ var hints = []struct {
 		[]string{"requires go >=", "toolchain not available", "requires go1."},
 	},
 	{
-		"Go may not download modules here. Set GOPROXY to a module proxy (`go env -u GOPROXY` restores the default), or name a folder that holds OPA's source: --opa DIR.",
+		"Go may not download modules here. Let GOPROXY name a module proxy: the environment's has precedence over that of `go env -w`.",
 		[]string{"disabled by goproxy=off"},
 	},
 	{
-		"The module proxy could not be reached. Check the network, HTTPS_PROXY and `go env GOPROXY`, or name a folder that holds OPA's source: --opa DIR.",
+		"The module proxy could not be reached. Check the network, HTTPS_PROXY and `go env GOPROXY`.",
 		[]string{
 			"dial tcp", "no such host", "connection refused", "connection reset", "i/o timeout", "network is unreachable",
 			"tls handshake", "proxyconnect", "x509:", "bad gateway", "service unavailable", "gateway timeout",
