@@ -293,8 +293,8 @@ func (p *patchedTree) checkRecord() error {
 		return fmt.Errorf("%s holds the drop-in that was put into OPA %s, and this is OPA %s: bring that folder back by your version control (git checkout and git clean), then run this again",
 			p.dir, p.record.OPA, p.version)
 	case len(edited) > 0:
-		return fmt.Errorf("edited since the drop-in was put in, and not touched:\n  %s\nMove the edits away, then run this again",
-			strings.Join(edited, "\n  "))
+		return fmt.Errorf("edited since the drop-in was put in, and not touched:\n  %s\nMove the edits away, then run this again. If they are OPA's own, of another commit, remove the rest of the drop-in first: git clean -f %s",
+			strings.Join(edited, "\n  "), filepath.ToSlash(metricsDir))
 	}
 	p.record.OPA = p.version
 	return nil
