@@ -152,7 +152,8 @@ func syncFile(name string) error {
 }
 
 // Pruning keeps the binaries used last, and all that someone may be about to
-// start.
+// start: between the look into the cache and the exec no lock is held, since
+// `regometer opa` becomes the binary.
 const (
 	keepBinaries = 6
 	keepFor      = time.Hour
@@ -183,7 +184,8 @@ func (c cache) prune() {
 }
 
 // workDir waits for the lock of the working folder with this name and returns
-// the folder, empty. release empties it again and lets go of the lock.
+// the folder, empty. Builds one after another are no slower, as each uses all
+// processors, and a second one often finds what the first has built. release empties it again and lets go of the lock.
 // waiting is called once if another process has the lock.
 func (c cache) workDir(ctx context.Context, name string, waiting func()) (dir string, release func() error, err error) {
 	unlock, err := c.lock(ctx, name, waiting)

@@ -26,6 +26,11 @@ import (
 // each decision of the server, whether or not a decision log is configured. It
 // is written as OPA's maintainers could take it: a new file, a field of the type
 // Runtime, and some lines in its method decisionLogger.
+//
+// Releases differ, so this is no diff: the places are found in the syntax tree,
+// and the text is changed there, which leaves OPA's own formatting and comments
+// as they are. What is not exactly as expected is not guessed at: a binary
+// without the hook works, one whose hook sees half of the decisions misleads.
 const (
 	runtimeDir = "v1/runtime"
 	hookFile   = "decision_observer.go"
@@ -40,6 +45,8 @@ var hookText []byte
 
 // hookedMethod is the method that is edited, the same in all releases that are
 // supported but for names and for the last one, where the manager comes from.
+// It is compared as a whole, since any other statement in it could be one that
+// the hook has to know of.
 const hookedMethod = `func (%[1]s *Runtime) decisionLogger(%[2]s context.Context, %[3]s *server.Info) error {
 	%[4]s := logs.Lookup(%[5]s)
 	if %[4]s == nil {
@@ -81,6 +88,7 @@ func addHook(ctx context.Context, dir string, env map[string]string) error {
 	if err := r.apply(p.dir); err != nil {
 		return err
 	}
+	// Only in its place can the hook be type-checked, and be found not to fit.
 	refusal, err := checkHook(ctx, dir, env)
 	if err != nil || refusal == nil {
 		return err
@@ -108,7 +116,8 @@ func checkHook(ctx context.Context, dir string, env map[string]string) (refusal 
 	file := path.Join(runtimeDir, hookFile)
 	for _, e := range c.errors {
 		where := c.position(e.Pos)
-		// Packages outside of the tree are not looked at.
+		// Packages outside of the tree are not looked at, and OPA's own files
+		// have errors for want of them: only the hook's count.
 		if strings.HasPrefix(where, file+":") && !strings.HasPrefix(e.Msg, "could not import ") {
 			return &hookError{where, "what the hook can be compiled with", e.Msg}, nil
 		}
@@ -211,7 +220,8 @@ func (p *runtimePackage) hook() (replacement, error) {
 	return r, nil
 }
 
-// hasHook reports whether this OPA has the hook of its own.
+// hasHook reports whether this OPA has the hook of its own: the plugin then needs
+// nothing put in, provided that it is the hook which the plugin is written for.
 func (p *runtimePackage) hasHook() (bool, error) {
 	found := 0
 	for _, name := range slices.Sorted(maps.Keys(ownHook)) {
@@ -230,7 +240,8 @@ func (p *runtimePackage) hasHook() (bool, error) {
 	return found > 0, nil
 }
 
-// checkNames makes sure that nothing has the name of something in the hook.
+// checkNames makes sure that nothing has the name of something in the hook:
+// the compiler would say so too, but after minutes and as an error.
 func (p *runtimePackage) checkNames() error {
 	if f := p.files[hookFile]; f != nil {
 		return p.unexpected(f, "no such file", "one")
@@ -281,6 +292,7 @@ func (p *runtimePackage) fieldEdit() (edit, error) {
 			return edit{}, p.unexpected(m, "no method observers", "one")
 		}
 	}
+	// In front of the closing brace, behind whatever the last field's line says.
 	return edit{t.Fields.Closing, t.Fields.Closing, hookField}, nil
 }
 
@@ -311,6 +323,8 @@ func (p *runtimePackage) methodEdits() ([]edit, error) {
 			names[3] = p.text(a.Lhs[0])
 		}
 	}
+	// The expected text is made with the names and the manager found here, so
+	// that they may be called otherwise and nothing else.
 	receiver, ctx, event, plugin := names[0], names[1], names[2], names[3]
 	text, manager := p.text(m), receiver+".Manager"
 	if strings.Contains(text, receiver+".manager()") {
@@ -340,7 +354,7 @@ func (p *runtimePackage) methodEdits() ([]edit, error) {
 }
 
 // checkImports makes sure that the packages in the method are those that are
-// meant.
+// meant: equal text is no equal meaning if logs is another package.
 func (p *runtimePackage) checkImports(m *ast.FuncDecl) error {
 	f := p.files[path.Base(p.fset.Position(m.Pos()).Filename)]
 	found := map[string]string{}
@@ -365,7 +379,8 @@ func (p *runtimePackage) unexpected(at ast.Node, expected, found string) *hookEr
 	return &hookError{fmt.Sprintf("%s:%d", where.Filename, where.Line), expected, found}
 }
 
-// text returns a node as gofmt has it, in one line.
+// text returns a node as gofmt has it, in one line and without comments, which
+// the parser has left out.
 func (p *runtimePackage) text(n ast.Node) string {
 	var b bytes.Buffer
 	if err := printer.Fprint(&b, p.fset, n); err != nil {

@@ -51,6 +51,7 @@ func checkNeeds(ctx context.Context, name, dir string, d dropIn, env map[string]
 	if _, err := c.check(opaModule); err != nil {
 		return fmt.Errorf("reading %s: %w", name, err)
 	}
+	// What OPA declares and what it uses of that is known by now.
 	theirs := c.pkgs[metricsPath]
 	if theirs == nil {
 		return nil // it does not use the package at all
@@ -86,7 +87,8 @@ func checkNeeds(ctx context.Context, name, dir string, d dropIn, env map[string]
 var metricsPath = path.Join(opaModule, filepath.ToSlash(metricsDir))
 
 // members returns a package's exported names and the exported methods and
-// fields of its types, as "Name" and "Type.Member".
+// fields of its types, as "Name" and "Type.Member": the two packages have no
+// object in common, only names.
 func members(pkg *types.Package) map[string]types.Object {
 	m := map[string]types.Object{}
 	for _, name := range pkg.Scope().Names() {
@@ -124,7 +126,9 @@ func members(pkg *types.Package) map[string]types.Object {
 }
 
 // signature returns the type of a function or method in words that are equal
-// for equal types of the two packages, and what kind of thing others are.
+// for equal types of the two packages, and what kind of thing others are. Names
+// of parameters and the receiver are left out: callers do not see them. So is
+// what is behind a type's name: its members are compared one by one.
 func signature(obj types.Object) string {
 	if f, ok := obj.Type().(*types.Signature); ok {
 		unnamed := func(t *types.Tuple) *types.Tuple {
@@ -146,6 +150,7 @@ func signature(obj types.Object) string {
 	return "a variable of type " + typeString(obj.Type())
 }
 
+// typeString writes packages by their names, since both are called metrics.
 func typeString(t types.Type) string {
 	return strings.ReplaceAll(types.TypeString(t, (*types.Package).Name), "interface{}", "any")
 }
@@ -156,7 +161,7 @@ type checker struct {
 	root  string
 	build build.Context
 	fset  *token.FileSet
-	pkgs  map[string]*types.Package // nil while one is being checked
+	pkgs  map[string]*types.Package // by import path; nil while one is being checked
 	// uses has one position for each object of the package metrics that is
 	// used outside of it.
 	uses map[types.Object]token.Pos
@@ -169,6 +174,7 @@ func newChecker(ctx context.Context, root string, env map[string]string) (*check
 	if err != nil {
 		return nil, err
 	}
+	// As the build has it, or files for other systems would be read.
 	b := build.Default
 	b.GOOS, b.GOARCH = env["GOOS"], env["GOARCH"]
 	b.CgoEnabled = false
@@ -204,7 +210,7 @@ func (c *checker) check(importPath string) (*types.Package, error) {
 	if err := c.ctx.Err(); err != nil {
 		return nil, err
 	}
-	c.pkgs[importPath] = nil
+	c.pkgs[importPath] = nil // it imports itself if it is asked for now
 	dir := filepath.Join(c.root, filepath.FromSlash(strings.TrimPrefix(importPath, opaModule)))
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -238,6 +244,7 @@ func (c *checker) checkDropIn(d dropIn) (*types.Package, error) {
 	}
 	var files []*ast.File
 	for _, name := range slices.Sorted(maps.Keys(d)) {
+		// Only one of unsafe.go and unsafe_purego.go, for example.
 		if ok, err := matching.MatchFile("", name); err != nil || !ok {
 			continue
 		}
@@ -261,11 +268,13 @@ func (c *checker) checkFiles(importPath string, files []*ast.File) *types.Packag
 		}
 	}}
 	pkg, _ := conf.Check(importPath, c.fset, files, info)
+	// A method that is used through a type of OPA's own which embeds one of the
+	// package's is found too: Uses has the object that is declared there.
 	for id, obj := range info.Uses {
 		if importPath == metricsPath || obj.Pkg() == nil || obj.Pkg().Path() != metricsPath {
 			continue
 		}
-		if pos, ok := c.uses[obj]; !ok || id.Pos() < pos {
+		if pos, ok := c.uses[obj]; !ok || id.Pos() < pos { // the first, as maps have no order
 			c.uses[obj] = id.Pos()
 		}
 	}

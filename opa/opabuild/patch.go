@@ -74,6 +74,8 @@ func patch(ctx context.Context, dir string, dryRun bool, d dropIn) (PatchResult,
 	if err != nil {
 		return result, err
 	}
+	// The plan is compared with what is there and noted, file by file, before
+	// any of it is carried out.
 	for _, name := range slices.Sorted(maps.Keys(r)) {
 		now, err := p.state(name)
 		if err != nil {
@@ -147,6 +149,7 @@ func revert(dir string, dryRun bool, d dropIn) (PatchResult, error) {
 		return result, err
 	}
 	if len(p.record.Files) == 0 { // for all that it tells, the tree is not patched
+		// It may be by a commit: then the drop-in has nothing to replace.
 		if r, err := d.plan(p.dir, nil); err != nil || len(r) > 0 {
 			return result, err
 		}
@@ -284,7 +287,7 @@ func (p *patchedTree) checkRecord() error {
 			edited = append(edited, filepath.Join(metricsDir, name))
 		}
 	}
-	another := p.record.OPA != p.version
+	another := p.record.OPA != "" && p.record.OPA != p.version
 	switch {
 	case !patched && (another || len(edited) > 0):
 		// Nothing of ours is here: these are OPA's files, of another commit.
@@ -343,11 +346,13 @@ type patchedFile struct {
 	Original []byte      `json:"original"` // null: there was no such file
 	Mode     fs.FileMode `json:"mode,omitempty"`
 	// Wrote has the SHA-256 of what Patch wrote: of one text, or of the old
-	// and the new one while they are being exchanged.
+	// and the new one while they are being exchanged. By it a file of ours is
+	// known from one that was edited, whatever this program's drop-in is.
 	Wrote []string `json:"wrote,omitempty"`
 }
 
-// note records that a file is going to change. Both are nil for no file.
+// note records that a file is going to change. Both are nil for no file. What was
+// there before an earlier drop-in stays the original.
 func (r *patchRecord) note(dir, name string, now, next []byte) {
 	f := r.Files[name]
 	if f == nil {
@@ -368,7 +373,8 @@ func (r *patchRecord) wrote(name string, text []byte) bool {
 	return f != nil && slices.Contains(f.Wrote, hashOf(text))
 }
 
-// settle brings the record in line with the finished patch.
+// settle brings the record in line with the finished patch: files that are as
+// they were, since an earlier drop-in's left, need none.
 func (p *patchedTree) settle() error {
 	for name, f := range p.record.Files {
 		now, err := p.state(name)
@@ -428,7 +434,8 @@ func hashOf(text []byte) string {
 }
 
 // unusedModules returns the modules that go.mod requires for files that the
-// replacement takes away, and for nothing else.
+// replacement takes away, and for nothing else. It is for the user to remove
+// them: `go mod tidy` needs a network, and the patch changes v1/metrics alone.
 func unusedModules(root string, r replacement) ([]string, error) {
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
@@ -450,6 +457,8 @@ func unusedModules(root string, r replacement) ([]string, error) {
 	var gone []string // imported by files that go away, and a module
 	for name := range r {
 		for _, p := range imports(filepath.Join(root, metricsDir, name)) {
+			// By its line in go.mod; a package below a module's root is not found,
+			// and then nothing is said.
 			if bytes.Contains(mod, []byte(p+" v")) && !slices.Contains(gone, p) {
 				gone = append(gone, p)
 			}

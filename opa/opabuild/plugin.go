@@ -28,7 +28,8 @@ const ourModule = "github.com/regometer/regometer"
 
 var pluginModules = []string{"", "prom", "opa"}
 
-// pluginFolders hold the plugin's code, in a checkout.
+// pluginFolders hold the plugin's code, in a checkout. They decide on the key in
+// the cache: a change anywhere else must not build OPA anew.
 var pluginFolders = []string{"metrics", "exphist", "rollup", "prom", "opa/plugin"}
 
 // A plugin is the source of the plugin.
@@ -44,6 +45,8 @@ func findPlugin() (*plugin, error) {
 	if version := ownVersion(); version != "" {
 		return &plugin{version: version, content: "version " + version}, nil
 	}
+	// The compiler records where this file was: built by `go install` in a
+	// checkout, the program is run elsewhere.
 	_, file, _, _ := runtime.Caller(0)
 	built := filepath.Dir(filepath.Dir(filepath.Dir(file)))
 	if isCheckout(built) {
@@ -130,7 +133,9 @@ func checkoutPlugin(dir string) (*plugin, error) {
 	return &plugin{dir: dir, content: "folder " + hex.EncodeToString(h.Sum(nil))}, nil
 }
 
-// require makes the source tree of OPA in dir require the plugin's modules.
+// require makes the source tree of OPA in dir require the plugin's modules, as
+// `go get` would, but without a look at what is newest: no dependency of OPA's
+// moves, since our modules ask for no version that is newer than its own.
 func (p *plugin) require(ctx context.Context, dir string) error {
 	edits := []string{"mod", "edit"}
 	ours := filepath.Join(p.dir, "opa")
@@ -142,6 +147,7 @@ func (p *plugin) require(ctx context.Context, dir string) error {
 		ours = m.Dir
 		edits = append(edits, "-require="+modulePath("opa")+"@"+p.version)
 	} else {
+		// All of them, since a replacement counts in the main module alone.
 		for _, name := range pluginModules {
 			path := modulePath(name)
 			edits = append(edits, "-require="+path+"@v0.0.0", "-replace="+path+"="+filepath.Join(p.dir, name))
@@ -155,6 +161,8 @@ func (p *plugin) require(ctx context.Context, dir string) error {
 	if err := (gotool.Command{Dir: dir, Args: edits}).Run(ctx); err != nil {
 		return err
 	}
+	// Without these Go would ask its checksum database, if it may. A line that
+	// is there twice does no harm.
 	return appendFile(filepath.Join(dir, "go.sum"), filepath.Join(ours, "go.sum"))
 }
 
@@ -165,7 +173,8 @@ var (
 
 // raiseLanguage returns the edits by which one go.mod may require a module
 // with another: its go line must not be below that one's. What Go derives from
-// the go line at run time, the defaults of GODEBUG, stays as it was.
+// the go line at run time, the defaults of GODEBUG, stays as it was: the drop-in
+// is to be the only difference.
 func raiseLanguage(file, required string) (edits []string, err error) {
 	theirs, err := os.ReadFile(file)
 	if err != nil {
@@ -186,6 +195,7 @@ func raiseLanguage(file, required string) (edits []string, err error) {
 	if cmp.Or(cmp.Compare(number(have[1]), number(want[1])), cmp.Compare(number(have[2]), number(want[2]))) >= 0 {
 		return nil, nil
 	}
+	// A toolchain line was meant for the old go line.
 	edits = []string{strings.ReplaceAll("-"+string(want[0]), " ", "="), "-toolchain=none"}
 	if !defaultDebug.Match(theirs) {
 		edits = append(edits, fmt.Sprintf("-godebug=default=go%s.%s", have[1], have[2]))

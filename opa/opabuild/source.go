@@ -34,7 +34,7 @@ type source struct {
 	name    string // for messages
 	version string // to download, or ""
 	dir     string // a user's folder, or ""; never written to
-	content string // identifies the content
+	content string // identifies the content, for the key in the cache
 }
 
 // findSource tells a folder from a version: what has a path separator, starts
@@ -55,6 +55,7 @@ func findSource(ctx context.Context, opa string) (source, error) {
 	if opa[0] >= '0' && opa[0] <= '9' {
 		opa = "v" + opa
 	}
+	// This needs no network if the module is in Go's cache.
 	if exactVersion.MatchString(opa) {
 		if _, err := checkRange(opa); err != nil {
 			return source{}, err
@@ -117,7 +118,7 @@ type module struct{ Version, Dir, Error string }
 func downloadOPA(ctx context.Context, version string) (module, error) {
 	m, err := download(ctx, "OPA", opaModule, version)
 	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w\nOr name a folder that holds OPA's source: --opa DIR.", err) //nolint:staticcheck // a sentence after others
+		err = fmt.Errorf("%w\nOr name a folder that holds OPA's source: --opa DIR", err)
 	}
 	return m, err
 }
@@ -326,7 +327,8 @@ func copyTree(ctx context.Context, to, from string) error {
 
 // commit returns what Go would record of a git checkout, for `opa version`:
 // the commit, marked if the tree differs from it, and its time. Both are
-// empty if dir is not a checkout's root or git is missing.
+// empty if dir is not a checkout's root or git is missing. Go cannot record them
+// itself: what it builds is a copy, without the Git folder.
 func commit(ctx context.Context, dir string, changed bool) (revision, timestamp string) {
 	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
 		return "", ""
