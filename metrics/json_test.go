@@ -6,7 +6,7 @@ package metrics_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"testing"
 
 	"github.com/regometer/regometer/metrics"
@@ -86,7 +86,7 @@ func TestAppendJSON(t *testing.T) {
 // broken is a foreign implementation whose MarshalJSON fails.
 type broken struct{ metrics.Metrics }
 
-func (broken) MarshalJSON() ([]byte, error) { return nil, fmt.Errorf("broken") }
+func (broken) MarshalJSON() ([]byte, error) { return nil, errors.New("broken") }
 
 // FuzzJSON checks the JSON of metrics of any name and value.
 func FuzzJSON(f *testing.F) {

@@ -4,10 +4,11 @@
 package metrics
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"math/rand/v2"
-	"sort"
+	"slices"
 )
 
 // The full reservoir is a forward-decaying priority sample (Cormode, Shkapenyuk,
@@ -96,7 +97,7 @@ func (l *lowest) settle(h *histogram, fresh []sample) {
 			left += bits.OnesCount64(word)
 		}
 		value := h.at(int(place)).value
-		come := sort.Search(len(fresh), func(i int) bool { return fresh[i].value >= value })
+		come, _ := slices.BinarySearchFunc(fresh, value, func(s sample, v int64) int { return cmp.Compare(s.value, v) })
 		l.place[i] = place + uint16(come-left)
 	}
 	clear(l.moved[:])
