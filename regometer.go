@@ -8,10 +8,10 @@ package regometer
 
 import "embed"
 
-// DropIn holds the Go files of the folder metrics, tests included. Those
-// that do not end in _test.go are the drop-in for OPA's v1/metrics.
+// DropIn holds the Go files of the folder metrics, tests included, and go.mod.
+// Those that do not end in _test.go are the drop-in for OPA's v1/metrics.
 //
-//go:embed metrics/*.go
+//go:embed metrics/*.go go.mod
 var DropIn embed.FS
 
 // ExamplePolicy holds the folder examples/policy: a policy for OPA with its

@@ -17,8 +17,9 @@ func newPatchCommand() *cobra.Command {
 		Use:   "patch DIR",
 		Short: "Put the drop-in into an OPA checkout, or take it out",
 		Long: `Puts the drop-in into the OPA checkout or source folder DIR, as OPA's maintainers
-would commit it: only files in v1/metrics change. The tests there stay, but for
-those of unexported names of a file that is replaced. Patching again brings an
+would commit it: only files in v1/metrics change, with OPA's headers, and our tests
+come along unless the Go of that OPA is too old for them. OPA's own tests stay, but
+for those of unexported names of a file that is replaced. Patching again brings an
 earlier drop-in up to date.
 
 --revert brings back the very bytes that were there before. They are recorded in

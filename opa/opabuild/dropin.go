@@ -24,15 +24,18 @@ type dropIn map[string][]byte
 // loadDropIn returns the package metrics that is compiled into this program,
 // without its tests.
 func loadDropIn() (dropIn, error) {
+	d, err := loadFiles()
+	return d.withoutTests(), err
+}
+
+// loadFiles returns all files of the package, as they are.
+func loadFiles() (dropIn, error) {
 	d := dropIn{}
 	names, err := fs.Glob(regometer.DropIn, "metrics/*.go")
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
 		text, err := regometer.DropIn.ReadFile(name)
 		if err != nil {
 			return nil, err
@@ -40,6 +43,14 @@ func loadDropIn() (dropIn, error) {
 		d[path.Base(name)] = text
 	}
 	return d, nil
+}
+
+func isTest(name string) bool { return strings.HasSuffix(name, "_test.go") }
+
+func (d dropIn) withoutTests() dropIn {
+	d = maps.Clone(d)
+	maps.DeleteFunc(d, func(name string, _ []byte) bool { return isTest(name) })
+	return d
 }
 
 // hash identifies the drop-in's content.
@@ -71,8 +82,8 @@ type replacement map[string][]byte
 //
 // All Go files but tests leave and the drop-in's come. A test of one of the
 // files that leave (sample_test.go for sample.go) goes with it, for it tests
-// unexported names. metrics_test.go and all other tests stay: they test the
-// package from the outside and are the drop-in's judge.
+// unexported names. metrics_test.go and all other tests of OPA's stay: they test
+// the package from the outside and are the drop-in's judge.
 //
 // wrote reports whether a file is an earlier drop-in's; it may be nil.
 func (d dropIn) plan(dir string, wrote func(name string, text []byte) bool) (replacement, error) {
@@ -86,7 +97,7 @@ func (d dropIn) plan(dir string, wrote func(name string, text []byte) bool) (rep
 		present[e.Name()] = e.Type().IsRegular()
 	}
 	for name := range present {
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+		if !strings.HasSuffix(name, ".go") {
 			continue
 		}
 		if !present[name] {
@@ -95,6 +106,12 @@ func (d dropIn) plan(dir string, wrote func(name string, text []byte) bool) (rep
 		old, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			return nil, err
+		}
+		if isTest(name) {
+			if d[name] == nil && wrote != nil && wrote(name, old) {
+				r[name] = nil
+			}
+			continue
 		}
 		ours, kept := d[name]
 		if kept && string(ours) == string(old) {

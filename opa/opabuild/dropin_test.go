@@ -57,6 +57,11 @@ func TestPlan(t *testing.T) {
 		}, ""},
 		{"our file has a test in their tree", func(f map[string]string, _ dropIn) { f["timer.go"], f["timer_test.go"] = "ours", "x" },
 			"+metrics.go -sample.go -sample_test.go"},
+		{"our test has the name of one that leaves", func(_ map[string]string, d dropIn) { d["sample_test.go"] = []byte("ours") },
+			"+metrics.go -sample.go +sample_test.go +timer.go"},
+		{"a test of an earlier drop-in", func(f map[string]string, d dropIn) {
+			f["old_test.go"], f["kept_test.go"], d["kept_test.go"] = "earlier", "earlier", []byte("ours")
+		}, "+kept_test.go +metrics.go -old_test.go -sample.go -sample_test.go +timer.go"},
 		{"an earlier drop-in", func(f map[string]string, _ dropIn) { f["old.go"], f["old_test.go"] = "earlier", "x" },
 			"+metrics.go -old.go -sample.go -sample_test.go +timer.go"},
 	} {

@@ -46,7 +46,7 @@ type PatchResult struct {
 // `git clean`, is forgotten. Files of an earlier drop-in that were edited since
 // are not overwritten: that is an error which names them.
 func Patch(ctx context.Context, dir string, dryRun bool) (PatchResult, error) {
-	d, err := loadDropIn()
+	d, err := loadFiles()
 	if err != nil {
 		return PatchResult{}, err
 	}
@@ -67,8 +67,15 @@ func patch(ctx context.Context, dir string, dryRun bool, d dropIn) (PatchResult,
 		result.Notes = append(result.Notes, warning)
 	}
 	target := map[string]string{"GOOS": runtime.GOOS, "GOARCH": runtime.GOARCH}
-	if err := checkNeeds(ctx, "OPA in "+p.root, p.root, d, target); err != nil {
+	if err := checkNeeds(ctx, "OPA in "+p.root, p.root, d.withoutTests(), target); err != nil {
 		return result, err
+	}
+	d, note, err := d.upstream(p.root, p.record.wrote)
+	if err != nil {
+		return result, err
+	}
+	if note != "" {
+		result.Notes = append(result.Notes, note)
 	}
 	r, err := d.plan(p.dir, p.record.wrote)
 	if err != nil {
@@ -135,7 +142,7 @@ func (p *patchedTree) unfinished(what string, err error) error {
 // thrown away: they are an error which names the files. With dryRun it only
 // says what it would do.
 func Revert(dir string, dryRun bool) (PatchResult, error) {
-	d, err := loadDropIn()
+	d, err := loadFiles()
 	if err != nil {
 		return PatchResult{}, err
 	}
@@ -150,6 +157,9 @@ func revert(dir string, dryRun bool, d dropIn) (PatchResult, error) {
 	}
 	if len(p.record.Files) == 0 { // for all that it tells, the tree is not patched
 		// It may be by a commit: then the drop-in has nothing to replace.
+		if d, _, err = d.upstream(p.root, nil); err != nil {
+			return result, err
+		}
 		if r, err := d.plan(p.dir, nil); err != nil || len(r) > 0 {
 			return result, err
 		}

@@ -1,0 +1,250 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opabuild
+
+import (
+	"fmt"
+	"go/ast"
+	"go/build/constraint"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"go/version"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/regometer/regometer"
+)
+
+// upstream returns the drop-in, which has its tests, as OPA's maintainers would
+// commit it to the tree in root: with OPA's licence header, without build
+// constraints that the tree's go.mod implies, and of the tests those that import
+// nothing but the standard library and the package. A note says why no tests come
+// along, if so.
+//
+// wrote is as in [dropIn.plan].
+func (d dropIn) upstream(root string, wrote func(name string, text []byte) bool) (_ dropIn, note string, err error) {
+	treeGo, err := language(os.DirFS(root))
+	if err != nil {
+		return nil, "", err
+	}
+	ourGo, err := language(regometer.DropIn)
+	if err != nil {
+		return nil, "", err
+	}
+	out := dropIn{}
+	for name, text := range d {
+		f := upstreamFile{name: name, text: text, fset: token.NewFileSet()}
+		if text, err = f.rewrite(treeGo); err != nil {
+			return nil, "", err
+		}
+		if text != nil {
+			out[name] = text
+		}
+	}
+	bare := out.withoutTests()
+	if len(bare) == len(out) {
+		return out, "", nil
+	}
+	reason := fmt.Sprintf("they are written for %s, this OPA for %s", ourGo, treeGo)
+	if version.Compare(treeGo, ourGo) >= 0 {
+		if reason, err = out.clash(filepath.Join(root, metricsDir), wrote); err != nil || reason == "" {
+			return out, "", err
+		}
+	}
+	return bare, "the drop-in's own tests are left out: " + reason, nil
+}
+
+// language returns the Go version that the go.mod in a folder asks for, as
+// "go1.22".
+func language(folder fs.FS) (string, error) {
+	mod, err := fs.ReadFile(folder, "go.mod")
+	if err != nil {
+		return "", err
+	}
+	m := goLine.FindSubmatch(mod)
+	if m == nil {
+		return "", fmt.Errorf("no go line in the go.mod of %v", folder)
+	}
+	return fmt.Sprintf("go%s.%s", m[1], m[2]), nil
+}
+
+// An upstreamFile is a file of the drop-in that is being rewritten.
+type upstreamFile struct {
+	name string
+	text []byte
+	fset *token.FileSet
+	file *ast.File
+}
+
+var (
+	ourHeader = regexp.MustCompile(`^// Copyright (\d+) The Regometer Authors\n// SPDX-License-Identifier: Apache-2\.0\n`)
+	opaHeader = "// Copyright $1 The OPA Authors.  All rights reserved.\n" +
+		"// Use of this source code is governed by an Apache2\n// license that can be found in the LICENSE file.\n"
+)
+
+// rewrite returns the file's text for a tree of this Go version, or nil if it
+// has no place there.
+func (f *upstreamFile) rewrite(treeGo string) (_ []byte, err error) {
+	if f.file, err = parser.ParseFile(f.fset, f.name, f.text, parser.ParseComments|parser.SkipObjectResolution); err != nil {
+		return nil, err
+	}
+	// From the end to the beginning, so that the positions hold.
+	for _, i := range slices.Backward(f.file.Imports) {
+		switch host, _, _ := strings.Cut(i.Path.Value, "/"); {
+		case i.Path.Value == strconv.Quote(modulePath("metrics")):
+			f.replace(i.Path, strconv.Quote(metricsPath))
+		case isTest(f.name) && strings.Contains(host, "."): // not of the standard library
+			return nil, nil
+		}
+	}
+	if line := f.constraint(); line != nil {
+		expr, err := constraint.Parse(line.Text)
+		if err != nil {
+			return nil, err
+		}
+		switch rest, ok := assume(expr, treeGo); {
+		case rest != nil:
+			f.replace(line, "//go:build "+rest.String())
+		case ok:
+			f.replace(line, "")
+		default:
+			return nil, nil
+		}
+	}
+	return format.Source(ourHeader.ReplaceAll(f.text, []byte(opaHeader)))
+}
+
+// constraint returns the line of the build constraint, nil if there is none.
+func (f *upstreamFile) constraint() *ast.Comment {
+	for _, group := range f.file.Comments {
+		for _, c := range group.List {
+			if c.Pos() < f.file.Package && constraint.IsGoBuild(c.Text) {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// replace replaces the text of a node.
+func (f *upstreamFile) replace(n ast.Node, text string) {
+	from, to := f.fset.Position(n.Pos()).Offset, f.fset.Position(n.End()).Offset
+	f.text = slices.Concat(f.text[:from], []byte(text), f.text[to:])
+}
+
+// assume returns what is left of a build constraint where Go is of this version
+// or newer. If nothing is left, ok is what the constraint says.
+func assume(x constraint.Expr, goVersion string) (rest constraint.Expr, ok bool) {
+	switch x := x.(type) {
+	case *constraint.TagExpr:
+		if version.IsValid(x.Tag) && version.Compare(goVersion, x.Tag) >= 0 {
+			return nil, true
+		}
+	case *constraint.NotExpr:
+		if rest, ok = assume(x.X, goVersion); rest == nil {
+			return nil, !ok
+		}
+		return &constraint.NotExpr{X: rest}, false
+	case *constraint.AndExpr:
+		return assumeBoth(x.X, x.Y, goVersion, false, func(a, b constraint.Expr) constraint.Expr {
+			return &constraint.AndExpr{X: a, Y: b}
+		})
+	case *constraint.OrExpr:
+		return assumeBoth(x.X, x.Y, goVersion, true, func(a, b constraint.Expr) constraint.Expr {
+			return &constraint.OrExpr{X: a, Y: b}
+		})
+	}
+	return x, false
+}
+
+// assumeBoth does so for two operands, of which one that is decisive decides
+// alone.
+func assumeBoth(x, y constraint.Expr, goVersion string, decisive bool, join func(a, b constraint.Expr) constraint.Expr) (constraint.Expr, bool) {
+	a, aOK := assume(x, goVersion)
+	b, bOK := assume(y, goVersion)
+	switch {
+	case a == nil && aOK == decisive, b == nil && bOK == decisive:
+		return nil, decisive
+	case a == nil:
+		return b, bOK
+	case b == nil:
+		return a, aOK
+	}
+	return join(a, b), false
+}
+
+// clash returns a sentence if one of the tests declares what a test of OPA's
+// that stays in dir declares too: they would not compile.
+func (d dropIn) clash(dir string, wrote func(name string, text []byte) bool) (string, error) {
+	r, err := d.plan(dir, wrote)
+	if err != nil {
+		return "", err
+	}
+	tests, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		return "", err
+	}
+	ours := map[string]string{} // the file that declares a name
+	for name, text := range d {
+		if !isTest(name) {
+			continue
+		}
+		for id := range declared(name, text) {
+			ours[id] = name
+		}
+	}
+	for _, file := range tests {
+		name := filepath.Base(file)
+		if _, changes := r[name]; changes || d[name] != nil {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		for _, id := range slices.Sorted(maps.Keys(declared(name, text))) {
+			if ours[id] != "" {
+				return fmt.Sprintf("%s and OPA's %s both declare %s", ours[id], name, strings.SplitAfter(id, ".")[1]), nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// declared returns what a file declares at its top, each as "package.Name". A
+// file that cannot be parsed declares nothing.
+func declared(name string, text []byte) map[string]bool {
+	names := map[string]bool{}
+	f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+	if err != nil {
+		return names
+	}
+	add := func(ids ...*ast.Ident) bool {
+		for _, id := range ids {
+			if id.Name != "_" && id.Name != "init" {
+				names[f.Name.Name+"."+id.Name] = true
+			}
+		}
+		return false // what is inside is not at the top
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			return n.Recv == nil && add(n.Name)
+		case *ast.TypeSpec:
+			return add(n.Name)
+		case *ast.ValueSpec:
+			return add(n.Names...)
+		}
+		return true
+	})
+	return names
+}
