@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !purego
+//go:build gc && !purego
 
 package metrics_test
 

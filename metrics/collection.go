@@ -230,20 +230,14 @@ func (s *store) each(f func(*descriptor, *cell, *histogram) bool) {
 
 func (c *collection) All() map[string]any {
 	s := c.store()
-	var metrics, numbers int
-	s.each(func(_ *descriptor, _ *cell, h *histogram) bool {
-		metrics++
-		numbers++
-		if h != nil {
-			numbers += summaryFields - 1
-		}
-		return true
-	})
-	all := make(map[string]any, metrics)
-	if metrics == 0 {
+	n := 0
+	s.each(func(*descriptor, *cell, *histogram) bool { n++; return true })
+	all := make(map[string]any, n)
+	if n == 0 {
 		return all
 	}
-	box := newBoxes(numbers)
+	box := newBoxes()
+	defer box.release()
 	s.each(func(d *descriptor, c *cell, h *histogram) bool {
 		switch d.kind {
 		case KindTimer:
@@ -268,7 +262,8 @@ func (c *collection) Timers() map[string]any {
 		return true
 	})
 	all := make(map[string]any, timers)
-	box := newBoxes(timers)
+	box := newBoxes()
+	defer box.release()
 	s.each(func(d *descriptor, c *cell, _ *histogram) bool {
 		if d.kind == KindTimer {
 			all[d.key] = box.int64(c.value.Load())

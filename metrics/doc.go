@@ -1,11 +1,9 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics records how long the parts of a decision took. It is a drop-in
-// for the package of the same name of Open Policy Agent (OPA),
-// github.com/open-policy-agent/opa/v1/metrics: the same exported API, the same
-// keys, types and JSON, for a fraction of the time, memory and allocations. It
-// depends on the standard library alone.
+// Package metrics records what the policy engine of Open Policy Agent does and how
+// long it takes: timers, counters and histograms, by name. It depends on the
+// standard library alone.
 //
 //	m := metrics.New()
 //	t := m.Timer(metrics.RegoQueryEval)
@@ -18,14 +16,24 @@
 //
 // A collection ([Metrics]) is made for each decision, or lives as long as the
 // program. What was recorded leaves it as a map ([Metrics.All]), as JSON
-// ([AppendJSON], encoding/json), as text (fmt), as a log/slog value, or by
-// iteration without any allocation ([Each]).
+// ([AppendJSON], encoding/json), as text (fmt), or by iteration without any
+// allocation ([Each]).
 //
 // # Concurrency
 //
 // Everything may be used from any goroutine at any time: no update is lost, and
 // what is read is a value that was there at some moment of the call. A summary
 // of several metrics is not a snapshot of one moment.
+//
+// # Accuracy
+//
+//   - The mean is that of the exact sum, also where that exceeds an int64, and is
+//     rounded once. The standard deviation does not depend on the order of the
+//     values.
+//   - [Statistics] is exact however many numbers it is given.
+//   - Of a histogram with more than 1,028 values, each is in the sample with the
+//     probability that its age gives it, the newest too, and however long no value
+//     came in between.
 //
 // # Performance considerations
 //
@@ -40,16 +48,10 @@
 //   - Names that recur are cheaper than names made up for one use: the former
 //     are formatted once in the life of the program.
 //
-// # Differences from OPA
+// # Reading the code
 //
-// Where OPA's answer is random or wrong, this package differs:
-//
-//   - The mean of values whose sum exceeds an int64 is right; OPA's sum wraps.
-//   - The standard deviation is exact to the last digits; OPA's depends on the
-//     order in which its reservoir happens to hold the values.
-//   - [Statistics] of more than 1,028 numbers is exact; OPA's samples them.
-//   - Of a histogram with more than 1,028 values, each is in the sample with
-//     the probability that its age gives it. OPA's always holds the newest
-//     value, as it makes room before it knows whether the new value may enter,
-//     and breaks down when no value has come for 13 hours.
+// The hot path begins at Timer in collection.go, where the metrics of a request are
+// looked up and recorded, and goes on in timer.go. How a name is found is in name.go,
+// and a constant in unsafe.go; what does not fit inline is in index.go. Histograms are
+// in histogram.go, reservoir.go and summary.go.
 package metrics

@@ -172,6 +172,7 @@ func (h *histogram) version() version {
 }
 
 func (h *histogram) Value() any {
-	box := newBoxes(summaryFields)
+	box := newBoxes()
+	defer box.release()
 	return h.summary().toMap(&box)
 }

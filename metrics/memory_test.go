@@ -154,6 +154,28 @@ func TestNameDoesNotKeepBuffer(t *testing.T) {
 	runtime.KeepAlive(m)
 }
 
+// TestKeptValueFreesTheRest: a value that is kept from All keeps a few others
+// alive, not those of the whole collection.
+func TestKeptValueFreesTheRest(t *testing.T) {
+	const collections = 1000
+	m := metrics.New()
+	for i := range 1000 {
+		m.Counter("kept " + strconv.Itoa(i)).Add(1000 + uint64(i))
+	}
+	m.All()
+	kept := make([]any, collections)
+	before := heapInUse(t)
+	for i := range kept {
+		kept[i] = m.All()["counter_kept 500"]
+	}
+	each := (heapInUse(t) - before) / collections
+	t.Logf("a kept value keeps %d bytes alive", each)
+	if each > 2*256 { // what is freed or allocated elsewhere meanwhile is less
+		t.Errorf("a kept value keeps %d bytes alive, want at most 256", each)
+	}
+	runtime.KeepAlive(kept)
+}
+
 // TestClearFreesMemory: what was recorded before a Clear is freed.
 func TestClearFreesMemory(t *testing.T) {
 	m := metrics.New()

@@ -117,7 +117,8 @@ func Statistics(num ...int64) any {
 		s.Mean, s.StdDev = sums.mean(len(num)), sums.stdDev(len(num))
 		s.percentiles(len(num), func(i int) int64 { return samples[i].value })
 	}
-	box := newBoxes(summaryFields)
+	box := newBoxes()
+	defer box.release()
 	return s.toMap(&box)
 }
 

@@ -1,14 +1,18 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !purego && (386 || amd64 || arm64 || loong64 || ppc64 || ppc64le || s390x)
+//go:build gc && !purego && (386 || amd64 || arm64 || loong64 || ppc64 || ppc64le || s390x)
 
 package metrics
 
-import "unsafe"
+import (
+	"sync"
+	"unsafe"
+)
 
-// The package's only unsafe code. With the build tag purego, and where words
-// cannot be read from any address, the file unsafe_purego.go takes its place.
+// The package's only unsafe code. With the build tag purego, with other compilers
+// than gc, and where words cannot be read from any address, the file
+// unsafe_purego.go takes its place.
 
 // sameName reports whether a == b, for most names without the call that
 // comparing strings is. It takes equal constants for equal by their address,
@@ -72,35 +76,61 @@ func wellKnown(kind Kind, name string) *descriptor {
 	return nil
 }
 
-// boxes makes values of type any out of numbers, which takes an allocation
-// each in plain Go, from one allocation for all.
-type boxes struct{ free []uint64 }
+// boxes makes values of type any out of numbers, which takes an allocation each in
+// plain Go: they share blocks.
+type boxes struct{ *block }
 
-// newBoxes returns boxes that hold n numbers.
-func newBoxes(n int) boxes { return boxes{make([]uint64, n)} }
+// block is where numbers are boxed, each written once. It takes 256 bytes: as much as
+// a single value that is kept keeps alive.
+type block struct {
+	numbers [31]uint64
+	used    int
+}
 
-// emptyInterface is how an any is laid out: the type, and a pointer to the
-// value, which for a number is never written again.
+// blocks has blocks that have room. Which block a number is in does not matter.
+var blocks = sync.Pool{New: func() any { return new(block) }}
+
+func newBoxes() boxes { return boxes{blocks.Get().(*block)} }
+
+// release leaves what is free to others.
+func (b *boxes) release() {
+	if b.used < len(b.numbers) {
+		blocks.Put(b.block)
+	}
+}
+
+// emptyInterface is how gc lays out an any: the type, and a pointer to the value,
+// which for a number is never written again.
 type emptyInterface struct{ typ, data unsafe.Pointer }
 
 // box stores the 64 bits of a number and returns where.
 func (b *boxes) box(bits uint64) unsafe.Pointer {
-	if len(b.free) == 0 { // more metrics than counted a moment ago
-		b.free = make([]uint64, 8)
+	// Of a few values, the highest percentiles are one number.
+	if b.used > 0 && b.numbers[b.used-1] == bits {
+		return unsafe.Pointer(&b.numbers[b.used-1])
 	}
-	p := &b.free[0]
-	b.free = b.free[1:]
+	if b.used == len(b.numbers) {
+		b.block = new(block)
+	}
+	p := &b.numbers[b.used]
+	b.used++
 	*p = bits
 	return unsafe.Pointer(p)
 }
 
 func (b *boxes) int64(v int64) any {
+	if uint64(v) < 256 {
+		return v // Go has these boxed
+	}
 	var a any = int64(0)
 	(*emptyInterface)(unsafe.Pointer(&a)).data = b.box(uint64(v))
 	return a
 }
 
 func (b *boxes) uint64(v uint64) any {
+	if v < 256 {
+		return v
+	}
 	var a any = uint64(0)
 	(*emptyInterface)(unsafe.Pointer(&a)).data = b.box(v)
 	return a

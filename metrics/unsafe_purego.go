@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build purego || !(386 || amd64 || arm64 || loong64 || ppc64 || ppc64le || s390x)
+//go:build !gc || purego || !(386 || amd64 || arm64 || loong64 || ppc64 || ppc64le || s390x)
 
 package metrics
 
@@ -13,7 +13,9 @@ func wellKnown(Kind, string) *descriptor { return nil }
 
 type boxes struct{}
 
-func newBoxes(int) boxes { return boxes{} }
+func newBoxes() boxes { return boxes{} }
+
+func (*boxes) release() {}
 
 func (*boxes) int64(v int64) any     { return v }
 func (*boxes) uint64(v uint64) any   { return v }
