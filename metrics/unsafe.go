@@ -35,40 +35,50 @@ func sameName(a, b string) bool {
 
 // byAddress finds the descriptors of the names that OPA records by the address
 // of the constant, without hashing it. It is written before any other use of
-// the package; no two of its names share a slot.
-var byAddress struct {
+// the package.
+var byAddress addressTable
+
+// addressTable is a hash table without collisions, by multiplication.
+type addressTable struct {
 	multiplier uint64
 	slots      [1 << addressBits]*descriptor
 }
 
-const addressBits = 10
+const (
+	addressBits = 10
+	// maxTries bounds the search for a multiplier. About one in ten will do.
+	maxTries = 1000
+)
 
-func addressSlot(kind Kind, name string) uint64 {
+func (t *addressTable) slot(kind Kind, name string) **descriptor {
 	address := uint64(uintptr(unsafe.Pointer(unsafe.StringData(name))))
-	return (address + uint64(kind)) * byAddress.multiplier >> (64 - addressBits)
+	return &t.slots[(address+uint64(kind))*t.multiplier>>(64-addressBits)]
 }
 
-// setWellKnown chooses a multiplier that gives each descriptor a slot of its
-// own. About one in ten does.
-func setWellKnown(descriptors []*descriptor) {
-	for byAddress.multiplier = 1; ; byAddress.multiplier += 0x9e3779b97f4a7c16 {
-		clear(byAddress.slots[:])
+// fill chooses a multiplier that gives each descriptor a slot of its own. If none
+// is found the table stays empty, and names are found by their hash.
+func (t *addressTable) fill(descriptors []*descriptor) {
+	for i := range uint64(maxTries) {
+		t.multiplier = 1 + i*0x9e3779b97f4a7c16
 		clash := false
 		for _, d := range descriptors {
-			slot := &byAddress.slots[addressSlot(d.kind, d.name)]
+			slot := t.slot(d.kind, d.name)
 			clash = clash || *slot != nil
 			*slot = d
 		}
 		if !clash {
 			return
 		}
+		clear(t.slots[:])
 	}
 }
+
+func setWellKnown(descriptors []*descriptor) { byAddress.fill(descriptors) }
 
 // wellKnown returns the descriptor of a metric that OPA records, if name is
 // the constant, and otherwise nil.
 func wellKnown(kind Kind, name string) *descriptor {
-	d := byAddress.slots[addressSlot(kind, name)]
+	d := *byAddress.slot(kind, name)
 	if d != nil && d.kind == kind && len(d.name) == len(name) &&
 		unsafe.StringData(d.name) == unsafe.StringData(name) {
 		return d
