@@ -17,6 +17,7 @@ type Report struct {
 	// LeftOut names the tests in v1/metrics that leave with the files whose
 	// unexported names they test.
 	LeftOut []string
+	Lint    *Lint // nil if v1/metrics was not asked for
 }
 
 // A PackageReport is the outcome for one package of OPA.
@@ -81,8 +82,9 @@ type Finding struct {
 	Output string
 }
 
-// OK reports whether no test does worse with the drop-in.
-func (r *Report) OK() bool { return r.failures() == 0 }
+// OK reports whether no test does worse with the drop-in, and OPA's linter finds
+// nothing in it.
+func (r *Report) OK() bool { return r.failures() == 0 && (r.Lint == nil || r.Lint.Findings == "") }
 
 func (r *Report) failures() int {
 	n := 0
@@ -131,8 +133,20 @@ func (r *Report) Write(w io.Writer) error {
 	if len(r.LeftOut) > 0 {
 		fmt.Fprintf(&b, "\nNot run with the drop-in, since they test unexported names of a file that it replaces:\n%s", indent(strings.Join(r.LeftOut, " ")))
 	}
+	if l := r.Lint; l != nil {
+		switch {
+		case l.Skipped != "":
+			fmt.Fprintf(&b, "\nOPA's linter was NOT RUN: %s\n", strings.TrimSpace(indent(l.Skipped)))
+		case l.Findings != "":
+			fmt.Fprintf(&b, "\nOPA's linter has FINDINGS in v1/metrics with the drop-in:\n%s", indent(l.Findings))
+		default:
+			b.WriteString("\nOPA's linter, with OPA's configuration, finds nothing in v1/metrics with the drop-in and its tests.\n")
+		}
+	}
 	if n := r.failures(); n > 0 {
 		fmt.Fprintf(&b, "\nFAIL: %d tests of %s do worse with the drop-in\n", n, r.OPA)
+	} else if !r.OK() {
+		fmt.Fprintf(&b, "\nFAIL: no test of %s does worse with the drop-in, but its linter finds something\n", r.OPA)
 	} else {
 		fmt.Fprintf(&b, "\nok: no test of %s does worse with the drop-in\n", r.OPA)
 	}

@@ -7,10 +7,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -62,7 +60,7 @@ type VerifyOptions struct {
 // on both sides, so that one which fails now and then is not laid to the
 // drop-in.
 func Verify(ctx context.Context, o VerifyOptions) (*Report, error) {
-	d, err := loadDropIn()
+	d, err := loadFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +97,13 @@ func verifyWith(ctx context.Context, o VerifyOptions, d dropIn) (*Report, error)
 	if err := b.prepare(ctx, v.opa); err != nil {
 		return nil, withHint(err)
 	}
-	b.dropIn = d
+	note := ""
+	if b.dropIn, note, err = d.upstream(v.opa, nil); err != nil {
+		return nil, err
+	}
+	if note != "" {
+		v.progress.printf("%s", note)
+	}
 	if err := b.prepare(ctx, v.ours); err != nil {
 		return nil, withHint(err)
 	}
@@ -150,6 +154,14 @@ func (v *verifier) run(ctx context.Context, name string) (*Report, error) {
 		v.progress.printf("%d of %d: %s: OPA %s; with the drop-in %s", i+1, len(packages), pkg, p.Unmodified, p.DropIn)
 		report.Packages = append(report.Packages, *p)
 	}
+	if slices.Contains(packages, filepath.ToSlash(metricsDir)) && v.options.Run == "" {
+		v.progress.printf("running OPA's linter on %s", filepath.ToSlash(metricsDir))
+		l, err := lint(ctx, linter(v.opa), v.opa, v.ours)
+		if err != nil {
+			return nil, err
+		}
+		report.Lint = &l
+	}
 	return report, nil
 }
 
@@ -192,29 +204,41 @@ func (v *verifier) packages(ctx context.Context) ([]string, error) {
 	return packages, nil
 }
 
-// leftOut returns the names of the tests that leave with the files they test.
+// leftOut returns the names of OPA's tests that leave with the files they test,
+// and have no successor of the same name.
 func (v *verifier) leftOut() ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(v.opa, metricsDir, "*_test.go"))
+	opa, err := testsIn(filepath.Join(v.opa, metricsDir))
 	if err != nil {
 		return nil, err
 	}
-	var names []string
+	ours, err := testsIn(filepath.Join(v.ours, metricsDir))
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(opa, func(name string, _ bool) bool { return ours[name] })
+	return slices.Sorted(maps.Keys(opa)), nil
+}
+
+var testName = regexp.MustCompile(`^(Test|Example|Fuzz)`)
+
+// testsIn returns the names of the tests in a folder.
+func testsIn(dir string) (map[string]bool, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
 	for _, file := range files {
-		if _, err := os.Stat(filepath.Join(v.ours, metricsDir, filepath.Base(file))); err == nil {
-			continue
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
-		for _, decl := range f.Decls {
-			fn, ok := decl.(*ast.FuncDecl)
-			if ok && fn.Recv == nil && regexp.MustCompile(`^(Test|Example|Fuzz)`).MatchString(fn.Name.Name) {
-				names = append(names, fn.Name.Name)
+		for id := range declared(file, text) {
+			if _, name, _ := strings.Cut(id, "."); testName.MatchString(name) {
+				names[name] = true
 			}
 		}
 	}
-	slices.Sort(names)
 	return names, nil
 }
 

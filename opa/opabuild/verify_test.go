@@ -5,6 +5,7 @@ package opabuild
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -217,5 +218,74 @@ func TestVerifyDefaults(t *testing.T) {
 		if !slices.ContainsFunc(VerifyPackages, inAll) {
 			t.Errorf("%s is no part of the whole", p)
 		}
+	}
+}
+
+// A linter that takes "bad" in v1/metrics amiss.
+func TestLint(t *testing.T) {
+	const fake = `package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+func main() {
+	if os.Args[1] == "version" {
+		return
+	}
+	text, _ := os.ReadFile("v1/metrics/metrics.go")
+	if strings.Contains(string(text), "bad") {
+		fmt.Println("metrics.go:1: bad, by", os.Args[1:])
+		os.Exit(1)
+	}
+}
+`
+	tree := func(comment, linter string) string {
+		files := opaTree()
+		files["v1/metrics/metrics.go"] += "\n// " + comment + "\n"
+		files["lint/main.go"] = linter
+		return writeTree(t, files)
+	}
+	good, bad, broken := tree("good", fake), tree("bad", fake), tree("good", "package main\n\nfunc main() { no }\n")
+	for _, c := range []struct{ name, linter, opa, ours, skipped, findings string }{
+		{"good", "./lint", good, good, "", ""},
+		{"bad", "./lint", good, bad, "", "metrics.go:1: bad, by [run --allow-parallel-runners ./v1/metrics/...]"},
+		{"bad before", "./lint", bad, bad, "fails on the unmodified OPA", ""},
+		{"no linter", "./lint", broken, good, "cannot be had:\n", ""},
+		{"none pinned", "", good, bad, "pins no golangci-lint", ""},
+	} {
+		l, err := lint(t.Context(), c.linter, c.opa, c.ours)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(l.Skipped, c.skipped) || (l.Skipped == "") != (c.skipped == "") ||
+			!strings.Contains(l.Findings, c.findings) || (l.Findings == "") != (c.findings == "") {
+			t.Errorf("%s: %+v", c.name, l)
+		}
+		r := Report{OPA: "OPA", Lint: &l}
+		var text strings.Builder
+		if err := r.Write(&text); err != nil || r.OK() != (c.findings == "") || strings.Contains(text.String(), "\nFAIL: ") == r.OK() {
+			t.Errorf("%s: OK is %t (error %v), the report\n%s", c.name, r.OK(), err, &text)
+		}
+		if !strings.Contains(text.String(), c.findings) || strings.Contains(text.String(), "NOT RUN") != (c.skipped != "") {
+			t.Errorf("%s: the report is\n%s", c.name, &text)
+		}
+	}
+	for makefile, want := range map[string]string{
+		"X := 1\nGOLANGCI_LINT_VERSION := v2.14.0\n": linterPackage + "v2.14.0",
+		"GOLANGCI_LINT_VERSION=v2.4.0\n":             linterPackage + "v2.4.0",
+		"GOLANGCI_LINT_VERSION := v1.60.1\n":         "",
+		"":                                           "",
+	} {
+		if got := linter(writeTree(t, map[string]string{"Makefile": makefile})); got != want {
+			t.Errorf("%q pins %q, want %q", makefile, got, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := lint(ctx, "./lint", good, good); err == nil {
+		t.Error("a cancelled context is no error")
 	}
 }
