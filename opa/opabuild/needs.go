@@ -243,7 +243,7 @@ func (c *checker) checkDropIn(d dropIn) (*types.Package, error) {
 		return io.NopCloser(bytes.NewReader(d[filepath.Base(name)])), nil
 	}
 	var files []*ast.File
-	for _, name := range slices.Sorted(maps.Keys(d)) {
+	for _, name := range slices.Sorted(maps.Keys(d.withoutTests())) {
 		// Only one of unsafe.go and unsafe_purego.go, for example.
 		if ok, err := matching.MatchFile("", name); err != nil || !ok {
 			continue

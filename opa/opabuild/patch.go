@@ -67,7 +67,7 @@ func patch(ctx context.Context, dir string, dryRun bool, d dropIn) (PatchResult,
 		result.Notes = append(result.Notes, warning)
 	}
 	target := map[string]string{"GOOS": runtime.GOOS, "GOARCH": runtime.GOARCH}
-	if err := checkNeeds(ctx, "OPA in "+p.root, p.root, d.withoutTests(), target); err != nil {
+	if err := checkNeeds(ctx, "OPA in "+p.root, p.root, d, target); err != nil {
 		return result, err
 	}
 	d, note, err := d.upstream(p.root, p.record.wrote)
