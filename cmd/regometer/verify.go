@@ -25,7 +25,11 @@ test which fails now and then does not count; it is reported as flaky.
 
 A test that fails on the unmodified OPA too is reported as such: some want tools
 or hosts that this machine lacks. Not run with the drop-in are tests of unexported
-names of a file that it replaces; they are named. The packages by default:
+names of a file that it replaces; they are named. Our own tests of v1/metrics, which
+patch brings, run with the drop-in; then OPA's linter does, in the version that OPA
+pins and with its configuration. Where that cannot be had, it is said.
+
+The packages by default:
 ` + wrap(opabuild.VerifyPackages) + `
 v1/plugins/rest, whose tests want hosts on the Internet, runs only if it is named.
 With --quick:

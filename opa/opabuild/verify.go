@@ -52,9 +52,9 @@ type VerifyOptions struct {
 	Progress io.Writer // nil = silent
 }
 
-// Verify runs OPA's own tests on OPA as it is and on OPA with the drop-in,
-// one package after another. Tests that fail are no error, but part of the
-// report.
+// Verify runs OPA's own tests on OPA as it is and on OPA with the drop-in and
+// its tests, one package after another, then OPA's linter on v1/metrics. What
+// fails is no error, but part of the report.
 //
 // A test that fails, or is missing, with the drop-in alone is run once more
 // on both sides, so that one which fails now and then is not laid to the
@@ -155,8 +155,10 @@ func (v *verifier) run(ctx context.Context, name string) (*Report, error) {
 		report.Packages = append(report.Packages, *p)
 	}
 	if slices.Contains(packages, filepath.ToSlash(metricsDir)) && v.options.Run == "" {
-		v.progress.printf("running OPA's linter on %s", filepath.ToSlash(metricsDir))
+		v.progress.printf("running OPA's linter on v1/metrics; the first time it has to be compiled")
+		stop := v.progress.every(30*time.Second, func() string { return "still at the linter" })
 		l, err := lint(ctx, linter(v.opa), v.opa, v.ours)
+		stop()
 		if err != nil {
 			return nil, err
 		}

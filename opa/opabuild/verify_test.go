@@ -289,3 +289,22 @@ func main() {
 		t.Error("a cancelled context is no error")
 	}
 }
+
+// The newest patch release of the newest OPA that is supported: its tests of the
+// package, ours, and its linter.
+func TestVerifyNewestPatchRelease(t *testing.T) {
+	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
+		t.Skip("fetches a linter and runs it for minutes: make test-slow")
+	}
+	minor := NewestVersion[:strings.LastIndexByte(NewestVersion, '.')]
+	r, err := Verify(t.Context(), VerifyOptions{OPA: minor, Packages: []string{"v1/metrics"}, Progress: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Write(t.Output()); err != nil {
+		t.Fatal(err)
+	}
+	if !r.OK() || r.Packages[0].DropIn.Passed < 100 || r.Lint == nil || r.Lint.Skipped != "" {
+		t.Error("not verified")
+	}
+}
