@@ -11,8 +11,8 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
-// The distribution of the sample by age and by order of arrival is checked by
-// the conformance suite. Here is what OPA's package does differently.
+// The sample where other reservoirs go wrong: at the newest value, after a long
+// time without any, and at a great age.
 
 const sampleSize = 1028
 

@@ -247,7 +247,7 @@ func (s *sums) magnitude() (hi, lo uint64, negative bool) {
 // mean returns the mean of the n values in s.
 func (s *sums) mean(n int) float64 {
 	if s.sum[1] == uint64(int64(s.sum[0])>>63) { // the sum fits an int64
-		return float64(int64(s.sum[0])) / float64(n) // to the last digit as OPA
+		return float64(int64(s.sum[0])) / float64(n) // rounded as floats are
 	}
 	// The quotient with 64 binary places, of which the first 64 digits and
 	// whether more follow are enough to round once, and right.

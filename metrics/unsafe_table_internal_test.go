@@ -6,6 +6,7 @@
 package metrics
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -64,7 +65,7 @@ func TestWithoutMultiplier(t *testing.T) {
 	want, err := json.Marshal(map[string]any{
 		"timer_rego_query_eval_ns": 0, "counter_server_query_cache_hit": 2, "histogram_eval_op_plug": Statistics(),
 	})
-	if err != nil || string(got) != string(want) {
+	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("got %s (error %v), want %s", got, err, want)
 	}
 }
