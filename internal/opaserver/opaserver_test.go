@@ -47,13 +47,14 @@ func runFake(kind string, args []string) {
 	_, mark, _ := strings.Cut(value("--set"), "=")
 	stopped := make(chan os.Signal, 1)
 	signal.Notify(stopped, syscall.SIGTERM)
-	fmt.Fprintf(os.Stderr, "in %s\n", os.Getenv("FAKE_ROOM"))
+	fmt.Fprintln(os.Stderr, strings.Repeat("chatter\n", 20)+os.Getenv("FAKE_GREETING"))
 	fmt.Fprintln(os.Stderr, `{"msg":"Decision Log"}`)
 	switch kind {
 	case fakeBroken:
 		exit("rego_parse_error: somewhere")
 	case fakeHanging:
 		<-stopped
+		fmt.Fprintln(os.Stderr, "stopped")
 		return
 	}
 	mux := http.NewServeMux()
@@ -84,13 +85,17 @@ func runFake(kind string, args []string) {
 	}
 }
 
+// chatter is what is left of what a fake says before its greeting, with one
+// line after it: twelve lines are quoted.
+var chatter = strings.Repeat("  chatter\n", 10)
+
 func options(t *testing.T, kind string) Options {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Options{Name: "fake", Command: []string{self, "run", kind}, Log: filepath.Join(t.TempDir(), "log"), Env: []string{"FAKE_ROOM=7"}}
+	return Options{Name: "fake", Command: []string{self, "run", kind}, Log: filepath.Join(t.TempDir(), "log"), Env: []string{"FAKE_GREETING=hello"}}
 }
 
 func startFake(t *testing.T, kind string) *Server {
@@ -129,7 +134,7 @@ func TestServer(t *testing.T) {
 func TestStartFails(t *testing.T) {
 	t.Parallel()
 	_, err := Start(t.Context(), options(t, fakeBroken))
-	if want := "the fake ended unexpectedly (exit status 3); its last lines:\n  in 7\n  rego_parse_error: somewhere"; err == nil || err.Error() != want {
+	if want := "the fake ended unexpectedly (exit status 3); its last lines:\n" + chatter + "  hello\n  rego_parse_error: somewhere"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 
@@ -149,10 +154,22 @@ func TestStartFails(t *testing.T) {
 // The waiting ends with its context, and nothing is left running.
 func TestStartInterrupted(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	o := options(t, fakeHanging)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if _, err := Start(ctx, options(t, fakeHanging)); !errors.Is(err, context.DeadlineExceeded) {
+	go func() {
+		for ctx.Err() == nil {
+			time.Sleep(5 * time.Millisecond)
+			if log, err := os.ReadFile(o.Log); err == nil && strings.Contains(string(log), "hello") {
+				cancel()
+			}
+		}
+	}()
+	if _, err := Start(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
+	}
+	if log, err := os.ReadFile(o.Log); err != nil || !strings.HasSuffix(string(log), "\nstopped\n") {
+		t.Errorf("it wrote %q, %v", log, err)
 	}
 }
 
@@ -196,7 +213,7 @@ func TestStrangerOnPort(t *testing.T) {
 func TestServerDies(t *testing.T) {
 	t.Parallel()
 	s := startFake(t, fakeDying)
-	const want = "the fake ended unexpectedly (exit status 3); its last lines:\n  in 7\n  panic: something went wrong"
+	want := "the fake ended unexpectedly (exit status 3); its last lines:\n" + chatter + "  hello\n  panic: something went wrong"
 	if _, _, err := s.Do(t.Context(), http.MethodPost, "/v1/data", ""); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -209,7 +226,7 @@ func TestStopKills(t *testing.T) {
 	t.Parallel()
 	s := startFake(t, fakeDeaf)
 	s.patience = 100 * time.Millisecond
-	if err := s.Stop(); err == nil || !strings.Contains(err.Error(), "did not end within 100ms and was killed; its last lines:\n  in 7") {
+	if err := s.Stop(); err == nil || !strings.Contains(err.Error(), "did not end within 100ms and was killed; its last lines:\n  chatter\n") {
 		t.Errorf("error %v", err)
 	}
 	select {
