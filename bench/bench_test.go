@@ -61,6 +61,9 @@ func TestSidesAgree(t *testing.T) {
 	for _, row := range Rows {
 		t.Run(row.Name, func(t *testing.T) {
 			t.Parallel()
+			if opa.Cases[row.Name].Result == nil || regometer.Cases[row.Name].Result == nil {
+				t.Skip("not in Cases: see TestCatalogueIsComplete, TestSidesAreMirrored")
+			}
 			want, got := opa.Cases[row.Name].Result(), regometer.Cases[row.Name].Result()
 			timed := strings.HasPrefix(row.Name, "instrumented") // histograms of real durations
 			if want, got := describe(want, timed), describe(got, timed); want != got {
@@ -99,14 +102,24 @@ func TestCatalogueIsComplete(t *testing.T) {
 			t.Errorf("%s: target for a floor that does not exist", row.Name)
 		}
 	}
-	slices.Sort(names)
-	if cases := slices.Sorted(maps.Keys(opa.Cases)); !slices.Equal(names, cases) {
-		t.Errorf("rows %v\ncases %v", names, cases)
+	for _, name := range names {
+		if c := opa.Cases[name]; c.Run == nil || c.Result == nil {
+			t.Errorf("row %s: Cases lacks what it runs, or its result", name)
+		}
+	}
+	for name := range opa.Cases {
+		if !slices.Contains(names, name) {
+			t.Errorf("case %s has no row in the catalogue", name)
+		}
 	}
 	for name := range floors {
-		if _, ok := slices.BinarySearch(names, name); !ok {
+		if !slices.Contains(names, name) {
 			t.Errorf("floor of an unknown case %q", name)
 		}
+	}
+	slices.Sort(names)
+	if len(slices.Compact(names)) != len(Rows) {
+		t.Error("two rows have one name")
 	}
 }
 
