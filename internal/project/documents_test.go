@@ -107,6 +107,39 @@ func TestDocumentsNameTests(t *testing.T) {
 	}
 }
 
+// TestDocumentsNameTestFunctions: every `TestX` in running text exists.
+func TestDocumentsNameTestFunctions(t *testing.T) {
+	var functions []string
+	for _, file := range repositoryFiles(t) {
+		if !strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllSubmatch(text, -1) {
+			functions = append(functions, string(match[1]))
+		}
+	}
+	named := 0
+	for _, document := range documents {
+		text, err := os.ReadFile(filepath.Join(root, document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range regexp.MustCompile("`(Test\\w+)`").FindAllSubmatch(text, -1) {
+			named++
+			if !slices.Contains(functions, string(match[1])) {
+				t.Errorf("%s names %s, which is not there", document, match[1])
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("no document names a test")
+	}
+}
+
 // TestDocumentsLink: every file and every heading that a document links to
 // exists.
 func TestDocumentsLink(t *testing.T) {
