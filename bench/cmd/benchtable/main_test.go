@@ -507,8 +507,8 @@ func TestRatioPlotLabels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const usual = 6 // pixels a letter
-		if title := html.UnescapeString(string(label[2])); right < usual*float64(utf8.RuneCountInString(title)) {
+		const wide = 6.4 // pixels a letter takes in DejaVu Sans
+		if title := html.UnescapeString(string(label[2])); right < wide*float64(utf8.RuneCountInString(title)) {
 			t.Errorf("%q begins left of the picture: it ends at %.0f", title, right)
 		}
 	}
