@@ -83,7 +83,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		f.PrintDefaults()
 	}
 	parts := f.String("parts", strings.Join(allParts, ","), "what to measure, or none")
-	f.IntVar(&o.runs, "runs", 10, "how often everything is measured")
+	f.IntVar(&o.runs, "runs", 10, "how often everything is measured; below 8 no ratio has a confidence interval")
 	f.StringVar(&o.benchtime, "benchtime", "100ms", "time or iterations (100x) for each benchmark of a run")
 	f.StringVar(&o.cases, "case", "", "regular expression: only these cases of the part metrics, printed but not written")
 	f.IntVar(&o.requests, "requests", 10_000, "requests to each server in each run and mode")
