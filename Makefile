@@ -4,8 +4,11 @@
 GO ?= go
 FUZZTIME ?=
 FUZZFLAGS ?=
+MUTANTFLAGS ?=
+SOAK ?= 30m
 BENCHFLAGS ?=
 LINTER := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+MUTATOR := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 
 # All packages of all modules that go.work lists, and the modules' folders.
 ALL := github.com/regometer/regometer/...
@@ -61,6 +64,10 @@ fuzz: ## Run each fuzz target for FUZZTIME (1m), or as FUZZFLAGS say
 fuzz-corpus: ## Keep in testdata/fuzz the inputs that reach most of what fuzzing has found
 	$(GO) run ./internal/project/fuzz -thin $(FUZZFLAGS)
 
+.PHONY: mutants
+mutants: ## Change the code in a thousand places and see whether the tests see it: hours
+	$(GO) run ./internal/project/mutants -tool $(MUTATOR) $(MUTANTFLAGS) $(or $(PACKAGES),metrics exphist rollup prom)
+
 .PHONY: cover
 cover: ## Print the share of statements that the tests run, and write coverage.out
 	$(GO) test -coverpkg $(ALL) -coverprofile coverage.out $(ALL)
@@ -88,6 +95,10 @@ e2e: ## Test OPA servers with Prometheus and an OpenTelemetry receiver: some min
 .PHONY: e2e-short
 e2e-short: ## The same with less load and without promtool
 	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -short -v ./...
+
+.PHONY: soak
+soak: ## Test a server under load, with reloads and scrapes, for SOAK (30m)
+	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 0 -v -run '^TestSoak$$' . -soak $(SOAK)
 
 .PHONY: e2e-pictures
 e2e-pictures: ## Draw the pictures in docs/operating from what Prometheus scrapes
