@@ -21,6 +21,27 @@ var oddNames = []string{
 	"\u2028\u2029", "\xff\xfe", "a\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\ufffd", "世界", "😀", strings.Repeat("long\u2028", 1000),
 }
 
+// outputPieces are what the output of a collection consists of. Names made of
+// them look like the output around them.
+var outputPieces = []string{
+	`"count":`, `"count`, `,"count":1,`, `{"75%":`, `"stddev":`, `{`, `}`, `":`, `":{`, `,`, `"`, `\`, `\"`, `:`, ` `, `0`,
+	"map[75%:", " count:", " stddev:", "]", "timer_", "_ns", "counter_", "histogram_",
+}
+
+// nameOfPieces makes a name: a byte is a piece of output, and with its highest
+// bit set itself.
+func nameOfPieces(recipe []byte) string {
+	var name []byte
+	for _, b := range recipe {
+		if b < 0x80 {
+			name = append(name, outputPieces[int(b)%len(outputPieces)]...)
+		} else {
+			name = append(name, b-0x80)
+		}
+	}
+	return string(name)
+}
+
 // extremeValues are the ends of what an int64 and a float64 hold exactly.
 var extremeValues = []int64{
 	0, 1, -1, 255, 256, 1 << 31, -1 << 31, 1<<53 - 1, 1 << 53, 1<<53 + 1, -1<<53 - 1,

@@ -160,7 +160,8 @@ func (f *fragment) renew(dst, old []byte, i int) []byte {
 		if now.replaced == f.made.replaced { // the sample is the same
 			f.made = now
 			const count = `"count":`
-			at := bytes.Index(old, []byte(count)) + len(count)
+			value := len("{") + len(f.descriptor.json) // the key may have any text
+			at := value + bytes.Index(old[value:], []byte(count)) + len(count)
 			rest := old[at+bytes.IndexByte(old[at:], ','):]
 			return append(strconv.AppendInt(append(dst, old[:at]...), now.count, 10), rest...)
 		}

@@ -88,27 +88,64 @@ type broken struct{ metrics.Metrics }
 
 func (broken) MarshalJSON() ([]byte, error) { return nil, errors.New("broken") }
 
-// FuzzJSON checks the JSON of metrics of any name and value.
+// FuzzJSON checks the JSON of metrics of any name and value: name itself, and
+// what [nameOfPieces] makes of it.
 func FuzzJSON(f *testing.F) {
 	for _, name := range oddNames {
 		for _, value := range extremeValues {
 			f.Add(name, value, value/3, uint64(value))
 		}
 	}
+	for i := range outputPieces {
+		f.Add(string([]byte{'a' + 0x80, byte(i)}), int64(i), int64(1), uint64(i))
+	}
 	f.Fuzz(func(t *testing.T, name string, a, b int64, n uint64) {
-		m := metrics.New()
-		m.Timer(name)
-		m.Counter(name).Add(n)
-		h := m.Histogram(name)
-		checkJSON(t, m)
-		h.Update(a)
-		checkJSON(t, m)
-		h.Update(b)
-		checkJSON(t, m)
-		m.Counter(name + "\x00").Add(n / 7)
-		m.Histogram("\x00" + name).Update(int64(n))
-		checkJSON(t, m)
+		for _, name := range []string{name, nameOfPieces([]byte(name))} {
+			m := metrics.New()
+			m.Timer(name)
+			m.Counter(name).Add(n)
+			h := m.Histogram(name)
+			checkJSON(t, m)
+			h.Update(a)
+			checkJSON(t, m)
+			h.Update(b)
+			checkJSON(t, m)
+			m.Counter(name + "\x00").Add(n / 7)
+			m.Histogram("\x00" + name).Update(int64(n))
+			checkJSON(t, m)
+			for range sampleSize {
+				h.Update(a)
+			}
+			for range 3 { // in most cases only the count is written anew
+				h.Update(b)
+				checkJSON(t, m)
+			}
+		}
 	})
+}
+
+// TestMarshalOfOutputLikeNames: names that look like the output around them,
+// when all that changes is the count of a full reservoir, and when the text is
+// made anew.
+func TestMarshalOfOutputLikeNames(t *testing.T) {
+	var names []string
+	for i, piece := range outputPieces {
+		names = append(names, piece, "a"+piece, piece+"a", piece+outputPieces[(i+7)%len(outputPieces)])
+	}
+	m := metrics.New()
+	for _, name := range names {
+		m.Timer(name)
+		m.Counter(name).Incr()
+		for i := range 4 * int64(sampleSize) {
+			m.Histogram(name).Update(i)
+		}
+	}
+	for range 5 {
+		checkJSON(t, m)
+		for _, name := range names {
+			m.Histogram(name).Update(5)
+		}
+	}
 }
 
 func mustMarshal(t *testing.T, m metrics.Metrics) []byte {

@@ -84,6 +84,13 @@ var names = []string{
 	opa.RegoQueryEval, opa.ServerHandler, "a", "a_", "a!", "", "<&>", "\u2028\"\\", "\xff\xfe", "世界", "stddev:1", `"stddev":2`,
 }
 
+// pieces of output, of which programs make names that look like the output
+// around them.
+var pieces = []string{
+	`"count":`, `"count`, `,"count":1,`, `{"75%":`, `"stddev":`, `{`, `}`, `":`, `":{`, `,`, `"`, `\`, `\"`, `:`, ` `, `0`,
+	"map[75%:", " count:", " stddev:", "]", "timer_", "_ns", "counter_", "histogram_", "a",
+}
+
 // values that programs use by their number.
 var values = []int64{
 	0, 1, -1, 255, 256, 1e6, 1e9, 1e15, -1e15, 1<<53 + 1,
@@ -104,8 +111,15 @@ func (r *reader) byte() byte {
 
 func (r *reader) name() string {
 	b := int(r.byte())
-	if b < 192 {
+	switch {
+	case b < 128:
 		return names[b%len(names)]
+	case b < 192:
+		var name strings.Builder
+		for range b%4 + 1 {
+			name.WriteString(pieces[int(r.byte())%len(pieces)])
+		}
+		return name.String()
 	}
 	n := min(b-192, len(r.rest))
 	name := string(r.rest[:n])

@@ -22,6 +22,9 @@ func (p *program) op(op operation, operands ...[]byte) {
 // nameOperand encodes the i-th of names.
 func nameOperand(i int) []byte { return []byte{byte(i)} }
 
+// pieceOperand encodes the i-th of pieces.
+func pieceOperand(i int) []byte { return []byte{128, byte(i)} }
+
 // spelledOperand encodes a name of up to 63 bytes.
 func spelledOperand(name string) []byte { return append([]byte{byte(192 + len(name))}, name...) }
 
@@ -78,6 +81,19 @@ func seeds() [][]byte {
 			}
 		}
 	})
+	// Each piece of output as the name of a full reservoir, which most updates
+	// change in nothing but the count.
+	for i := range pieces {
+		add(func(p *program) {
+			for range 16 {
+				p.op(opHistogramBurst, pieceOperand(i), count(255), valueOperand(1), valueOperand(1))
+			}
+			for range 6 {
+				p.op(opCompare)
+				p.op(opHistogramUpdate, pieceOperand(i), valueOperand(5))
+			}
+		})
+	}
 	// Timers: restarted, stopped twice, over a Clear, for a very long time.
 	add(func(p *program) {
 		for _, sleep := range []int64{0, 1, 1e9, 3600e9, 1e18, 5e18} {
