@@ -10,33 +10,6 @@ import (
 	"strings"
 )
 
-// Kind is the kind of a metric.
-type Kind uint8
-
-// The kinds of metrics.
-const (
-	// KindOther is the kind of what a foreign implementation reports beyond
-	// the three kinds below.
-	KindOther Kind = iota
-	KindCounter
-	KindHistogram
-	KindTimer
-)
-
-// String returns "timer", "histogram", "counter" or "other".
-func (k Kind) String() string {
-	switch k {
-	case KindCounter:
-		return "counter"
-	case KindHistogram:
-		return "histogram"
-	case KindTimer:
-		return "timer"
-	default:
-		return "other"
-	}
-}
-
 // Metric is one metric of a collection, as [Each] yields it. It holds the value
 // that a timer or a counter had then.
 type Metric struct {

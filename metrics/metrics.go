@@ -111,3 +111,30 @@ type Counter interface {
 	// Add adds n. The count wraps on overflow.
 	Add(n uint64)
 }
+
+// Kind is the kind of a metric.
+type Kind uint8
+
+// The kinds of metrics.
+const (
+	// KindOther is the kind of what a foreign implementation reports beyond
+	// the three kinds below.
+	KindOther Kind = iota
+	KindCounter
+	KindHistogram
+	KindTimer
+)
+
+// String returns "timer", "histogram", "counter" or "other".
+func (k Kind) String() string {
+	switch k {
+	case KindCounter:
+		return "counter"
+	case KindHistogram:
+		return "histogram"
+	case KindTimer:
+		return "timer"
+	default:
+		return "other"
+	}
+}
