@@ -6,8 +6,6 @@ package metrics_test
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
-	"os"
 	"slices"
 	"time"
 
@@ -156,22 +154,4 @@ func ExampleNoOp() {
 
 	fmt.Println(m.All() == nil, m.Counter("requests").Value())
 	// Output: true 0
-}
-
-// A collection is a slog.LogValuer.
-func Example_slog() {
-	m := metrics.New()
-	m.Counter("requests").Add(12)
-	m.Timer("idle")
-
-	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
-		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-			if len(groups) == 0 && a.Key == slog.TimeKey {
-				return slog.Attr{}
-			}
-			return a
-		},
-	}))
-	logger.Info("decision", "metrics", m)
-	// Output: level=INFO msg=decision metrics.counter_requests=12 metrics.timer_idle_ns=0
 }

@@ -19,7 +19,6 @@ package opa
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 
 	opametrics "github.com/open-policy-agent/opa/v1/metrics"
 
@@ -29,8 +28,8 @@ import (
 // Metrics returns m as a collection for OPA. Both show the same metrics, and
 // both may be used at the same time.
 //
-// The result is a [fmt.Stringer], an OPA TimerMetrics and a [slog.LogValuer]
-// if m is a [fmt.Stringer] and a [metrics.TimerMetrics], as the collections of
+// The result is a [fmt.Stringer] and an OPA TimerMetrics if m is a
+// [fmt.Stringer] and a [metrics.TimerMetrics], as the collections of
 // [metrics.New] are. The results of two calls with the same m are equal. A nil
 // m gives nil, for which OPA makes a collection of its own.
 //
@@ -86,6 +85,3 @@ type described struct{ plain }
 
 func (d described) String() string         { return d.Metrics.(fmt.Stringer).String() }
 func (d described) Timers() map[string]any { return d.Metrics.(metrics.TimerMetrics).Timers() }
-
-// LogValue is resolved further by log/slog if the collection is a LogValuer.
-func (d described) LogValue() slog.Value { return slog.AnyValue(d.Metrics) }

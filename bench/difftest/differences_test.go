@@ -5,7 +5,9 @@ package difftest
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -216,5 +218,85 @@ func TestDifferenceRepeatableStdDev(t *testing.T) {
 	}
 	if len(opas) == 1 {
 		t.Errorf("OPA: one text; expected several")
+	}
+}
+
+// reflect.DeepEqual compares what a type holds. OPA's holds maps by name, so
+// that collections of equal timers and counters are deeply equal, whatever came
+// first. Ours hold names in the order of their appearance, and the JSON text
+// that they may need again. What All returns is deeply equal in both.
+func TestDifferenceDeepEqual(t *testing.T) {
+	type collection struct {
+		metrics interface {
+			All() map[string]any
+			Clear()
+			json.Marshaler
+		}
+		counter func(name string)
+	}
+	ours := func() collection {
+		m := metrics.New()
+		return collection{m, func(name string) { m.Counter(name) }}
+	}
+	opas := func() collection {
+		m := opa.New()
+		return collection{m, func(name string) { m.Counter(name) }}
+	}
+	for what, change := range map[string]func(a, b collection){
+		"other order": func(a, b collection) { a.counter("x"); a.counter("y"); b.counter("y"); b.counter("x") },
+		"Clear":       func(a, _ collection) { a.metrics.Clear() },
+		"MarshalJSON": func(a, _ collection) { _, _ = a.metrics.MarshalJSON() },
+	} {
+		equal := func(newCollection func() collection) bool {
+			a, b := newCollection(), newCollection()
+			change(a, b)
+			if !reflect.DeepEqual(a.metrics.All(), b.metrics.All()) {
+				t.Errorf("%s: All of two collections (%T) differs", what, a.metrics)
+			}
+			return reflect.DeepEqual(a.metrics, b.metrics)
+		}
+		if !equal(opas) {
+			t.Errorf("OPA: after %s, two collections are not deeply equal", what)
+		}
+		if equal(ours) {
+			t.Errorf("ours: after %s, two collections are deeply equal; expected a difference", what)
+		}
+	}
+	// Collections that differ are never deeply equal.
+	a, b := metrics.New(), metrics.New()
+	a.Counter("x").Incr()
+	b.Counter("x").Add(2)
+	if reflect.DeepEqual(a, b) {
+		t.Error("two collections of ours that differ are deeply equal")
+	}
+}
+
+// fmt prints the fields of a handle, and of a collection with verbs that are
+// not for text. They are internals, in OPA from version to version too.
+func TestDifferencePrintedFields(t *testing.T) {
+	ours, opas := metrics.New(), opa.New()
+	for what, v := range map[string]struct {
+		format     string
+		ours, opas any
+	}{
+		"collection": {"%d", ours, opas},
+		"timer":      {"%v", ours.Timer("a"), opas.Timer("a")},
+		"histogram":  {"%v", ours.Histogram("a"), opas.Histogram("a")},
+		"counter":    {"%v", ours.Counter("a"), opas.Counter("a")},
+	} {
+		if got, want := fmt.Sprintf(v.format, v.ours), fmt.Sprintf(v.format, v.opas); got == want {
+			t.Errorf("%s with %s is %q in both; expected a difference", what, v.format, got)
+		}
+	}
+}
+
+// The type behind New has another name, which %T, %#v and the errors of
+// encoding/gob show. All other types have the names of OPA's.
+func TestDifferenceNameOfCollection(t *testing.T) {
+	if got := fmt.Sprintf("%T", opa.New()); got != "*metrics.metrics" {
+		t.Errorf("OPA: the type is %s", got)
+	}
+	if got := fmt.Sprintf("%T", metrics.New()); got != "*metrics.collection" {
+		t.Errorf("ours: the type is %s", got)
 	}
 }

@@ -51,12 +51,12 @@ type Collection[I any, T metrics.Timer, H metrics.Histogram, C metrics.Counter] 
 func Run[M Collection[I, T, H, C], I any, T metrics.Timer, H metrics.Histogram, C metrics.Counter](t *testing.T, newCollection func() M) {
 	runAll(t, func() collection { return adapter[M, I, T, H, C]{newCollection()} },
 		nameBehaviours, timerBehaviours, counterBehaviours, histogramBehaviours,
-		sampleBehaviours, textBehaviours, concurrencyBehaviours)
+		sampleBehaviours, textBehaviours, logBehaviours, concurrencyBehaviours)
 }
 
 // RunNoOp checks a collection that records nothing, as OPA's NoOp.
 func RunNoOp[M Collection[I, T, H, C], I any, T metrics.Timer, H metrics.Histogram, C metrics.Counter](t *testing.T, noOp func() M) {
-	runAll(t, func() collection { return adapter[M, I, T, H, C]{noOp()} }, noOpBehaviours)
+	runAll(t, func() collection { return adapter[M, I, T, H, C]{noOp()} }, noOpBehaviours, logBehaviours)
 }
 
 // behaviour is one entry of the table.

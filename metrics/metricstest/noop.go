@@ -81,7 +81,7 @@ var noOpBehaviours = []behaviour{
 		},
 	},
 	{
-		name: "interfaces",
+		name: "no text",
 		rule: "It has no String method, so that it prints as what it is, and no Timers method.",
 		check: func(t *testing.T, newCollection func() collection) {
 			m := newCollection().unwrap()

@@ -5,13 +5,17 @@ package metricstest
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log/slog"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 var textBehaviours = []behaviour{
@@ -72,6 +76,79 @@ var textBehaviours = []behaviour{
 				"timer_t_ns:0"
 			if got := m.unwrap().(fmt.Stringer).String(); got != want {
 				t.Errorf("String is\n%s\nwant\n%s", got, want)
+			}
+		},
+	},
+}
+
+// logBehaviours hold for a collection that records nothing, too.
+var logBehaviours = []behaviour{
+	{
+		name: "log",
+		rule: "In log/slog's JSON a collection is its JSON, and in its text what fmt prints.",
+		check: func(t *testing.T, newCollection func() collection) {
+			for name, fill := range fillings {
+				t.Run(name, func(t *testing.T) {
+					m := newCollection()
+					fill(m)
+					for what, newHandler := range map[string]func(w io.Writer) slog.Handler{
+						"text": func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, nil) },
+						"json": func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, nil) },
+					} {
+						line := func(v any) []byte {
+							var b bytes.Buffer
+							r := slog.NewRecord(time.Time{}, slog.LevelInfo, "decision", 0)
+							r.Add("metrics", v)
+							if err := newHandler(&b).Handle(t.Context(), r); err != nil {
+								t.Fatal(err)
+							}
+							return b.Bytes()
+						}
+						var want any = json.RawMessage(marshal(t, m))
+						if what == "text" {
+							want = fmt.Sprintf("%+v", m.unwrap())
+						}
+						compareText(t, what, line(m.unwrap()), line(want))
+					}
+				})
+			}
+		},
+	},
+	{
+		name: "interfaces",
+		rule: "A collection is a json.Marshaler, and it or a handle implements none of the other interfaces by which a value says how it is encoded.",
+		check: func(t *testing.T, newCollection func() collection) {
+			m := newCollection()
+			for what, v := range map[string]any{
+				"collection": m.unwrap(), "timer": m.Timer("a"), "histogram": m.Histogram("a"), "counter": m.Counter("a"),
+			} {
+				var names []string
+				is := func(name string, ok bool) {
+					if ok {
+						names = append(names, name)
+					}
+				}
+				_, ok := v.(error)
+				is("error", ok)
+				_, ok = v.(fmt.Formatter)
+				is("fmt.Formatter", ok)
+				_, ok = v.(fmt.GoStringer)
+				is("fmt.GoStringer", ok)
+				_, ok = v.(slog.LogValuer)
+				is("slog.LogValuer", ok)
+				_, ok = v.(encoding.TextMarshaler)
+				is("encoding.TextMarshaler", ok)
+				_, ok = v.(encoding.BinaryMarshaler)
+				is("encoding.BinaryMarshaler", ok)
+				if what != "collection" {
+					_, ok = v.(fmt.Stringer)
+					is("fmt.Stringer", ok)
+					_, ok = v.(json.Marshaler)
+					is("json.Marshaler", ok)
+				}
+				if len(names) > 0 {
+					t.Errorf("a %s implements %q", what, names)
+				}
 			}
 		},
 	},
