@@ -241,7 +241,7 @@ func (c *collection) All() map[string]any {
 	s.each(func(d *descriptor, c *cell, h *histogram) bool {
 		switch d.kind {
 		case KindTimer:
-			all[d.key] = box.int64(c.value.Load())
+			all[d.key] = box.int64((*timer)(c).Int64())
 		case KindCounter:
 			all[d.key] = box.uint64(uint64(c.value.Load()))
 		default:
@@ -266,7 +266,7 @@ func (c *collection) Timers() map[string]any {
 	defer box.release()
 	s.each(func(d *descriptor, c *cell, _ *histogram) bool {
 		if d.kind == KindTimer {
-			all[d.key] = box.int64(c.value.Load())
+			all[d.key] = box.int64((*timer)(c).Int64())
 		}
 		return true
 	})
@@ -293,7 +293,7 @@ func (c *collection) String() string {
 		text = append(append(text, m.descriptor.key...), ':')
 		switch m.descriptor.kind {
 		case KindTimer:
-			text = strconv.AppendInt(text, m.cell.value.Load(), 10)
+			text = strconv.AppendInt(text, (*timer)(m.cell).Int64(), 10)
 		case KindCounter:
 			text = strconv.AppendUint(text, uint64(m.cell.value.Load()), 10)
 		default:

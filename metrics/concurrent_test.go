@@ -213,6 +213,46 @@ func TestConcurrentStops(t *testing.T) {
 	}
 }
 
+// TestConcurrentStopIsWhole: once Stop has returned, the time since Start is in
+// the timer, whichever goroutine's Stop measured it.
+func TestConcurrentStopIsWhole(t *testing.T) {
+	tm := metrics.New().Timer("t")
+	var starts atomic.Int64 // odd while the timer is being started
+	var done atomic.Bool
+	inParallel(2, func(g int) {
+		if g == 0 {
+			for range 3 * rounds {
+				starts.Add(1)
+				tm.Start()
+				starts.Add(1)
+				tm.Stop()
+				for range 100 { // time for the other to see a change
+					starts.Load()
+				}
+			}
+			done.Store(true)
+			return
+		}
+		var last, held int64
+		for !done.Load() {
+			now := starts.Load()
+			if now%2 == 1 {
+				continue
+			}
+			tm.Stop()
+			value := tm.Int64()
+			if starts.Load() != now {
+				continue
+			}
+			if now == last && value != held {
+				t.Errorf("the timer went from %d to %d after Stop had returned", held, value)
+				return
+			}
+			last, held = now, value
+		}
+	})
+}
+
 // TestConcurrentValues: up to 1,028 values, none is lost or changed, whatever
 // goroutine it comes from.
 func TestConcurrentValues(t *testing.T) {

@@ -79,7 +79,7 @@ func Each(m Metrics) iter.Seq[Metric] {
 func each(m Metrics, yield func(Metric) bool) {
 	if c, ok := m.(*collection); ok {
 		c.store().each(func(d *descriptor, c *cell, h *histogram) bool {
-			return yield(Metric{kind: d.kind, name: d.name, key: d.key, number: c.value.Load(), histogram: h})
+			return yield(Metric{kind: d.kind, name: d.name, key: d.key, number: c.number(d.kind), histogram: h})
 		})
 		return
 	}

@@ -143,7 +143,7 @@ func (t *text) make(s *store, w *writer) {
 // current reports whether the text of the fragment is that of the metric now.
 func (f *fragment) current() bool {
 	if f.histogram == nil {
-		return f.cell.value.Load() == f.made.count
+		return f.cell.number(f.descriptor.kind) == f.made.count
 	}
 	f.histogram.mu.Lock()
 	defer f.histogram.mu.Unlock()
@@ -186,7 +186,7 @@ func (m *item) append(dst []byte, i int) ([]byte, version) {
 		h.mu.Unlock()
 		return append(summary.append(dst, &summaryJSON), '}'), v
 	}
-	v := m.cell.value.Load()
+	v := m.cell.number(m.descriptor.kind)
 	if m.descriptor.kind == KindTimer {
 		dst = strconv.AppendInt(dst, v, 10)
 	} else {
