@@ -245,7 +245,8 @@ func (c *collection) All() map[string]any {
 		case KindCounter:
 			all[d.key] = box.uint64(uint64(c.value.Load()))
 		default:
-			all[d.key] = h.summary().toMap(&box)
+			s := h.summary()
+			all[d.key] = s.toMap(&box)
 		}
 		return true
 	})
@@ -273,12 +274,6 @@ func (c *collection) Timers() map[string]any {
 	return all
 }
 
-// summaryText is what stands before each field of a Summary in text.
-var summaryText = [summaryFields]string{
-	"map[75%:", " 90%:", " 95%:", " 99%:", " 99.9%:", " 99.99%:",
-	" count:", " max:", " mean:", " median:", " min:", " stddev:",
-}
-
 // String returns the metrics as key:value, sorted by key and separated by
 // spaces. The values are as fmt writes those of All.
 func (c *collection) String() string {
@@ -298,7 +293,7 @@ func (c *collection) String() string {
 			text = strconv.AppendUint(text, uint64(m.cell.value.Load()), 10)
 		default:
 			s := m.histogram.summary()
-			text = append(s.append(text, &summaryText), ']')
+			text = s.append(text, &summaryText)
 		}
 	}
 	w.json = text

@@ -115,28 +115,3 @@ func foreign(key string, value any) Metric {
 	}
 	return m
 }
-
-// summaryOf reads a summary back from the form of [Histogram.Value].
-func summaryOf(value any) (s Summary, ok bool) {
-	m, ok := value.(map[string]any)
-	if !ok {
-		return Summary{}, false
-	}
-	integer := func(field string) int64 {
-		v, isInt := m[field].(int64)
-		ok = ok && isInt
-		return v
-	}
-	float := func(field string) float64 {
-		v, isFloat := m[field].(float64)
-		ok = ok && isFloat
-		return v
-	}
-	s = Summary{
-		Count: integer("count"), Min: integer("min"), Max: integer("max"),
-		Mean: float("mean"), StdDev: float("stddev"), Median: float("median"),
-		P75: float("75%"), P90: float("90%"), P95: float("95%"),
-		P99: float("99%"), P999: float("99.9%"), P9999: float("99.99%"),
-	}
-	return s, ok
-}

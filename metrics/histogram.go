@@ -174,5 +174,6 @@ func (h *histogram) version() version {
 func (h *histogram) Value() any {
 	box := newBoxes()
 	defer box.release()
-	return h.summary().toMap(&box)
+	s := h.summary()
+	return s.toMap(&box)
 }

@@ -184,7 +184,7 @@ func (m *item) append(dst []byte, i int) ([]byte, version) {
 		v := h.version()
 		summary := h.summarize(v)
 		h.mu.Unlock()
-		return append(summary.append(dst, &summaryJSON), '}'), v
+		return summary.append(dst, &summaryJSON), v
 	}
 	v := m.cell.number(m.descriptor.kind)
 	if m.descriptor.kind == KindTimer {
@@ -208,13 +208,6 @@ func closeObject(dst []byte) []byte {
 		dst = append(dst, '{')
 	}
 	return append(dst, '}')
-}
-
-// summaryJSON is what stands before each field of a Summary in JSON, in the order
-// of encoding/json.
-var summaryJSON = [summaryFields]string{
-	`{"75%":`, `,"90%":`, `,"95%":`, `,"99%":`, `,"99.9%":`, `,"99.99%":`,
-	`,"count":`, `,"max":`, `,"mean":`, `,"median":`, `,"min":`, `,"stddev":`,
 }
 
 // len returns the number of metrics. s.mu is held.

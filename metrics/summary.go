@@ -23,34 +23,62 @@ type Summary struct {
 	Median, P75, P90, P95, P99, P999, P9999 float64
 }
 
-// summaryFields is the number of a Summary's fields.
 const summaryFields = 12
 
-// toMap returns the summary in the form of [Histogram.Value].
-func (s Summary) toMap(box *boxes) map[string]any {
-	m := make(map[string]any, summaryFields)
-	m["count"] = box.int64(s.Count)
-	m["min"] = box.int64(s.Min)
-	m["max"] = box.int64(s.Max)
-	m["mean"] = box.float64(s.Mean)
-	m["stddev"] = box.float64(s.StdDev)
-	m["median"] = box.float64(s.Median)
-	m["75%"] = box.float64(s.P75)
-	m["90%"] = box.float64(s.P90)
-	m["95%"] = box.float64(s.P95)
-	m["99%"] = box.float64(s.P99)
-	m["99.9%"] = box.float64(s.P999)
-	m["99.99%"] = box.float64(s.P9999)
-	return m
+// fields are the fields of s, each with its name in the output, sorted by it.
+// All forms of output are made from this list but append, which is written out
+// in its order.
+func (s *Summary) fields() [summaryFields]summaryField {
+	return [summaryFields]summaryField{
+		{"75%", &s.P75},
+		{"90%", &s.P90},
+		{"95%", &s.P95},
+		{"99%", &s.P99},
+		{"99.9%", &s.P999},
+		{"99.99%", &s.P9999},
+		{"count", &s.Count},
+		{"max", &s.Max},
+		{"mean", &s.Mean},
+		{"median", &s.Median},
+		{"min", &s.Min},
+		{"stddev", &s.StdDev},
+	}
 }
 
-// append appends the fields, sorted by name, each after its label, and with the
-// numbers of the labels' format.
-func (s *Summary) append(dst []byte, labels *[summaryFields]string) []byte {
-	isText := labels == &summaryText
+type summaryField struct {
+	name  string
+	place any // an *int64 or a *float64
+}
+
+// summaryFormat is a form of output as text.
+type summaryFormat struct {
+	labels [summaryFields]string // before each field
+	end    string
+	float  byte // the format of strconv, or 0 for that of JSON
+}
+
+var (
+	summaryNames = summaryLabels("", "", "")
+	summaryJSON  = summaryFormat{summaryLabels(`{"`, `,"`, `":`), "}", 0}
+	summaryText  = summaryFormat{summaryLabels("map[", " ", ":"), "]", 'g'} // of fmt
+)
+
+// summaryLabels returns the names of the fields, with what stands around them.
+func summaryLabels(first, next, after string) (labels [summaryFields]string) {
+	before := first
+	for i, f := range new(Summary).fields() {
+		labels[i] = before + f.name + after
+		before = next
+	}
+	return labels
+}
+
+// append appends the summary in a format.
+func (s *Summary) append(dst []byte, format *summaryFormat) []byte {
+	labels := &format.labels
 	float := func(dst []byte, v float64) []byte {
-		if isText {
-			return strconv.AppendFloat(dst, v, 'g', -1, 64)
+		if format.float != 0 {
+			return strconv.AppendFloat(dst, v, format.float, -1, 64)
 		}
 		return appendFloat(dst, v)
 	}
@@ -65,7 +93,43 @@ func (s *Summary) append(dst []byte, labels *[summaryFields]string) []byte {
 	dst = float(append(dst, labels[8]...), s.Mean)
 	dst = float(append(dst, labels[9]...), s.Median)
 	dst = strconv.AppendInt(append(dst, labels[10]...), s.Min, 10)
-	return float(append(dst, labels[11]...), s.StdDev)
+	dst = float(append(dst, labels[11]...), s.StdDev)
+	return append(dst, format.end...)
+}
+
+// toMap returns the summary in the form of [Histogram.Value].
+func (s *Summary) toMap(box *boxes) map[string]any {
+	m := make(map[string]any, summaryFields)
+	for i, f := range s.fields() {
+		name := summaryNames[i] // f.name would move s to the heap
+		switch place := f.place.(type) {
+		case *int64:
+			m[name] = box.int64(*place)
+		case *float64:
+			m[name] = box.float64(*place)
+		}
+	}
+	return m
+}
+
+// summaryOf reads a summary back from the form of [Histogram.Value].
+func summaryOf(value any) (s Summary, ok bool) {
+	m, ok := value.(map[string]any)
+	if !ok {
+		return Summary{}, false
+	}
+	for _, f := range s.fields() {
+		switch place := f.place.(type) {
+		case *int64:
+			*place, ok = m[f.name].(int64)
+		case *float64:
+			*place, ok = m[f.name].(float64)
+		}
+		if !ok {
+			return Summary{}, false
+		}
+	}
+	return s, true
 }
 
 // percentiles fills in what depends on the order of n values, n > 0. at returns

@@ -4,9 +4,13 @@
 package metrics
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 )
 
@@ -30,6 +34,60 @@ func exact(values []int64) (mean, stdDev float64) {
 
 func near(got, want float64) bool {
 	return got == want || math.Abs(got-want) <= 4e-16*math.Abs(want)
+}
+
+// Every field of a Summary is in the list of fields, which is sorted by name,
+// and all forms of output have the fields and values of the list.
+func TestSummaryFields(t *testing.T) {
+	var s Summary
+	places := map[any]bool{}
+	want := map[string]any{}
+	last := ""
+	for i, f := range s.fields() {
+		if f.name <= last {
+			t.Errorf("%q comes after %q", f.name, last)
+		}
+		last = f.name
+		places[f.place] = true
+		switch place := f.place.(type) {
+		case *int64:
+			*place = int64(i) + 1
+			want[f.name] = *place
+		case *float64:
+			*place = float64(i) + 1.5e21 // which fmt and JSON write in different ways
+			want[f.name] = *place
+		}
+	}
+	v := reflect.ValueOf(&s).Elem()
+	for i := range v.NumField() {
+		if !places[v.Field(i).Addr().Interface()] {
+			t.Errorf("%s is not in the list of fields", v.Type().Field(i).Name)
+		}
+	}
+	box := newBoxes()
+	if got := s.toMap(&box); !reflect.DeepEqual(got, want) {
+		t.Errorf("toMap: %v, want %v", got, want)
+	}
+	if got, ok := summaryOf(want); got != s || !ok {
+		t.Errorf("summaryOf: %v, %v, want %v", got, ok, s)
+	}
+	for name := range want {
+		less := maps.Clone(want)
+		delete(less, name)
+		if _, ok := summaryOf(less); ok {
+			t.Errorf("summaryOf takes a map without %q", name)
+		}
+	}
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.append(nil, &summaryJSON); string(got) != string(text) {
+		t.Errorf("JSON: %s, want %s", got, text)
+	}
+	if got, want := string(s.append(nil, &summaryText)), fmt.Sprint(want); got != want {
+		t.Errorf("text: %s, want %s", got, want)
+	}
 }
 
 func TestSums(t *testing.T) {
