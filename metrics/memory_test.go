@@ -196,3 +196,23 @@ func TestClearFreesMemory(t *testing.T) {
 	}
 	runtime.KeepAlive(m)
 }
+
+// TestStatisticsMemory: Statistics of millions of numbers takes at most 8 MB
+// besides them.
+func TestStatisticsMemory(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector takes memory")
+	}
+	rng := rand.New(rand.NewPCG(15, 16))
+	numbers := make([]int64, 3_000_000)
+	for i := range numbers {
+		numbers[i] = int64(rng.ExpFloat64() * 1e6)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	metrics.Statistics(numbers...)
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 8<<20 {
+		t.Errorf("Statistics of %d numbers allocated %d bytes, want at most 8 MB", len(numbers), grown)
+	}
+}

@@ -157,35 +157,6 @@ func (s *Summary) percentiles(n int, at func(int) int64) {
 	s.P9999 = percentile(0.9999)
 }
 
-// Statistics returns the summary of some numbers in the form of
-// [Histogram.Value]. It is exact however many there are.
-func Statistics(num ...int64) any {
-	s := Summary{Count: int64(len(num))}
-	if len(num) > 0 {
-		var w *workspace
-		if len(num) <= reservoirSize {
-			w = workspaces.Get().(*workspace)
-			defer workspaces.Put(w)
-		} else { // too large to be kept
-			w = &workspace{all: make([]sample, len(num)), sorter: sorter{spare: make([]sample, len(num))}}
-		}
-		samples := w.all[:len(num)]
-		low, high := num[0], num[0]
-		for i, v := range num {
-			samples[i].value = v
-			low, high = min(low, v), max(high, v)
-		}
-		var sums sums
-		sums.addAll(samples)
-		w.distribute(samples, low, high)
-		s.Mean, s.StdDev = sums.mean(len(num)), sums.stdDev(len(num))
-		s.percentiles(len(num), func(i int) int64 { return samples[i].value })
-	}
-	box := newBoxes()
-	defer box.release()
-	return s.toMap(&box)
-}
-
 // summary returns the summary of the values so far.
 func (h *histogram) summary() Summary {
 	h.mu.Lock()
@@ -245,14 +216,17 @@ type workspace struct {
 	sorter
 }
 
-var workspaces = sync.Pool{New: func() any {
-	room := make([]sample, 3*reservoirSize)
+var workspaces = sync.Pool{New: func() any { return newWorkspace(reservoirSize) }}
+
+// newWorkspace returns a workspace for n samples.
+func newWorkspace(n int) *workspace {
+	room := make([]sample, 3*n)
 	return &workspace{
-		all:    room[:reservoirSize:reservoirSize],
-		fresh:  room[reservoirSize : 2*reservoirSize : 2*reservoirSize],
-		sorter: sorter{spare: room[2*reservoirSize:]},
+		all:    room[:n:n],
+		fresh:  room[n : 2*n : 2*n],
+		sorter: sorter{spare: room[2*n:]},
 	}
-}}
+}
 
 // sums are the exact sums of some values and of their squares.
 type sums struct {
