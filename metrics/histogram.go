@@ -150,7 +150,7 @@ func (h *histogram) fill(v, t int64) {
 	h.segment(segment)[offset] = sample{v, t}
 	h.n++
 	if h.n == reservoirSize {
-		h.count.Store(reservoirSize)
+		h.count.Add(reservoirSize) // before there is a bar, from when on others add
 		h.becomeFull()
 	}
 	h.mu.Unlock()

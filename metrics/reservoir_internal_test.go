@@ -7,7 +7,10 @@ import (
 	"cmp"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -162,4 +165,42 @@ func TestLocate(t *testing.T) {
 	if i != reservoirSize {
 		t.Fatalf("the segments hold %d samples", i)
 	}
+}
+
+// As soon as there is a bar other goroutines add to the count, so that all the
+// values before have to be in it, or they or the others' are lost.
+func TestCountIsThereBeforeTheBar(t *testing.T) {
+	if runtime.GOMAXPROCS(0) == 1 {
+		t.Skip("it takes two processors")
+	}
+	const histograms = 1000
+	var next atomic.Pointer[histogram]
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range histograms {
+			h := new(histogram)
+			for range reservoirSize - 1 {
+				h.Update(5)
+			}
+			next.Store(h)
+			h.Update(5)
+			for next.Load() == h {
+				runtime.Gosched()
+			}
+		}
+	})
+	for range histograms {
+		h := next.Load()
+		for ; h == nil; h = next.Load() {
+			runtime.Gosched()
+		}
+		for h.bar.Load() == 0 {
+			h.count.Load() // keeps it in this core's cache, so that storing it takes time
+		}
+		if n := h.count.Load(); n != reservoirSize {
+			t.Errorf("with a bar, the count is %d", n)
+		}
+		next.Store(nil)
+	}
+	wg.Wait()
 }

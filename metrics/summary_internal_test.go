@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -134,6 +135,32 @@ func TestMeanIsRoundedOnce(t *testing.T) {
 		}
 		if want, _ := exact(values); s.mean(len(values)) != want {
 			t.Fatalf("mean of %d values from %d: %v, want %v", len(values), v, s.mean(len(values)), want)
+		}
+	}
+}
+
+// Means so close to the middle of two float64s that only what is behind the
+// 64th digit says which is nearer.
+func TestMeanNearTheMiddle(t *testing.T) {
+	const middle = 1<<62 + 1<<9 // float64s are 2¹⁰ apart here
+	for _, values := range [][]int64{
+		{middle, middle, middle},
+		{middle, middle, middle + 1},
+		{middle, middle, middle - 1},
+		{middle + 1<<10, middle + 1<<10, middle + 1<<10},
+		{middle + 1<<10, middle + 1<<10, middle + 1<<10 - 1},
+		append(slices.Repeat([]int64{middle}, 1000), middle+1),
+	} {
+		for _, sign := range []int64{1, -1} {
+			var s sums
+			signed := make([]int64, len(values))
+			for i, v := range values {
+				signed[i] = sign * v
+				s.addAll([]sample{{value: sign * v}})
+			}
+			if want, _ := exact(signed); s.mean(len(values)) != want {
+				t.Errorf("mean of %.100v: %v, want %v", fmt.Sprint(signed), s.mean(len(values)), want)
+			}
 		}
 	}
 }
