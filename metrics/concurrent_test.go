@@ -213,6 +213,35 @@ func TestConcurrentStops(t *testing.T) {
 	}
 }
 
+// TestConcurrentInt64: what a timer holds never goes back, nor beyond what it
+// will hold, while another goroutine starts and stops it.
+func TestConcurrentInt64(t *testing.T) {
+	tm := metrics.New().Timer("t")
+	var done atomic.Bool
+	var last int64
+	inParallel(2, func(g int) {
+		if g == 0 {
+			for range 4 * rounds {
+				tm.Start()
+				tm.Stop()
+			}
+			done.Store(true)
+			return
+		}
+		for !done.Load() {
+			v := tm.Int64()
+			if v < last {
+				t.Errorf("the timer went from %d back to %d", last, v)
+				return
+			}
+			last = v
+		}
+	})
+	if v := tm.Int64(); v < last {
+		t.Errorf("the timer went from %d back to %d", last, v)
+	}
+}
+
 // TestConcurrentStopIsWhole: once Stop has returned, the time since Start is in
 // the timer, whichever goroutine's Stop measured it.
 func TestConcurrentStopIsWhole(t *testing.T) {
