@@ -104,7 +104,7 @@ func TestBoundsAreEqualByValue(t *testing.T) {
 }
 
 // Bounds in all positions to buckets and values, each recorded in counters and
-// in hot words.
+// in packed words.
 func TestCountAtMost(t *testing.T) {
 	t.Parallel()
 	low, high := int64(1), int64(1)<<20
@@ -131,7 +131,7 @@ func TestCountAtMost(t *testing.T) {
 		"inside and at the end of it": {low, low + 1, high},
 	} {
 		for _, schema := range []int{5, 0, MinSchema} {
-			for _, times := range []int{1, warm, 3 * warm} {
+			for _, times := range []int{1, promoteAt, 3 * promoteAt} {
 				l := Layout{Unit: Nanosecond, Schema: schema, MaxBuckets: 640, Bounds: newBounds(t, values...)}
 				var all []int64
 				for range times {
@@ -145,15 +145,15 @@ func TestCountAtMost(t *testing.T) {
 	}
 }
 
-// More hot words than a word of bits can mark.
-func TestCountAtMostOfManyHotBuckets(t *testing.T) {
+// More packed words than a word of bits can mark.
+func TestCountAtMostOfManyPackedBuckets(t *testing.T) {
 	t.Parallel()
 	l := DefaultLayout(Nanosecond)
 	var values, bounds []int64
 	first := (&Snapshot{layout: l}).index(1_000_000)
 	for i := range 150 {
 		b := l.bucket(first + i)
-		for range warm {
+		for range promoteAt {
 			values = append(values, b.Low, b.Low+1, b.High)
 		}
 		if i%3 == 0 {
@@ -163,8 +163,8 @@ func TestCountAtMostOfManyHotBuckets(t *testing.T) {
 	l.Bounds = newBounds(t, bounds...)
 	h := newHistogram(t, l, values...)
 	mustEqual(t, "150 buckets", snapshot(h), snapshotOf(l, values))
-	if n := len(h.state.Load().hot.words); n < 150 {
-		t.Errorf("%d hot words, want at least 150", n)
+	if n := len(h.state.Load().words.byBucket); n < 150 {
+		t.Errorf("%d packed words, want at least 150", n)
 	}
 }
 
@@ -348,7 +348,7 @@ func TestBoundsWhileTheSchemaIsReduced(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(round), uint64(g)))
 			values := make([]int64, each)
 			for i := range values {
-				values[i] = 198_000 + int64(r.IntN(4000)) // in buckets that become hot and are cut
+				values[i] = 198_000 + int64(r.IntN(4000)) // in buckets that get packed words and are cut
 				if i%300 == 299 {                         // further and further out
 					values[i] = []int64{200_000 >> (i / 300), 200_000 << (3 * i / 300)}[g]
 				}

@@ -38,8 +38,8 @@
 //
 // # How it works
 //
-// A bucket that has many values has a word that counts them in its upper bits,
-// and adds up in its lower bits by how much they exceed the bucket's lower
+// A bucket that has many values has a packed word, which counts them in its upper
+// bits and adds up in its lower bits by how much they exceed the bucket's lower
 // bound. So recording is one atomic addition, and the count and the sum that a
 // snapshot reads are those of the same recordings. A word that is half full is
 // emptied into wider counters. Rare values are counted in one byte for each
@@ -47,9 +47,9 @@
 // buckets that are wider than 2^29: at schema 5, values above 24 s in
 // nanoseconds.
 //
-// A bucket that explicit bounds cut has a word for each part. So recording is one
-// atomic addition there too, and no word has values on both sides of a bound: to
-// count by bounds is to add up the words in another way.
+// A bucket that explicit bounds cut has a packed word for each part. So recording
+// is one atomic addition there too, and no word has values on both sides of a
+// bound: to count by bounds is to add up the words in another way.
 //
 // A snapshot takes no lock. It copies the histogram, and does so again if more
 // than such additions happened meanwhile.

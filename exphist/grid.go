@@ -26,22 +26,22 @@ type grid struct {
 	one    int // the position of the integer 1
 
 	// The integers from one power of two to the next are divided into equal
-	// cells, and cells says how many bounds among them lie below each. In a cell
-	// is at most one bound, since 2^(1/256) is above 1+1/512.
-	cells [1 << cellBits]uint16
+	// intervals, and boundsBelow says how many bounds among them lie below each. In
+	// an interval is at most one bound, since 2^(1/256) is above 1+1/512.
+	boundsBelow [1 << intervalBits]uint16
 
 	// lower holds each position's largest integer below its bucket, and one
 	// entry more for the end of the last.
 	lower []int64
 }
 
-const cellBits = 9
+const intervalBits = 9
 
 // position returns the position of the bucket that holds n > 0.
 func (g *grid) position(n int64) int {
 	zeros := bits.LeadingZeros64(uint64(n))
-	cell := uint64(n) << (zeros & 63) << 1 >> (64 - cellBits) // without the leading 1
-	p := g.one + (63-zeros)<<(g.schema&63) + int(g.cells[cell])
+	interval := uint64(n) << (zeros & 63) << 1 >> (64 - intervalBits) // without the leading 1
+	p := g.one + (63-zeros)<<(g.schema&63) + int(g.boundsBelow[interval])
 	return p + int(uint64(g.lower[p+1]-n)>>63) // one more if n is above the bound
 }
 
@@ -78,11 +78,11 @@ func newGrid(perExported uint64, schema uint) *grid {
 		g.lower[g.one+1+k] = int64(roots[k&(octave-1)] >> (63 - k>>schema))
 	}
 	g.lower[len(g.lower)-1] = math.MaxInt64
-	for cell := range g.cells {
-		start := uint64(1<<cellBits+cell) << (63 - cellBits)
+	for interval := range g.boundsBelow {
+		start := uint64(1<<intervalBits+interval) << (63 - intervalBits)
 		for _, root := range roots {
 			if root < start {
-				g.cells[cell]++
+				g.boundsBelow[interval]++
 			}
 		}
 	}

@@ -23,17 +23,18 @@ type Histogram struct {
 
 	grid *grid
 
-	// mu is held by whoever changes more than by adding to a hot word, to zeros or
-	// to negatives, and version is odd meanwhile. What a snapshot has copied is
-	// consistent if version was even before, and is the same afterwards.
+	// mu is held by whoever changes more than by adding to a packed word, to zeros
+	// or to negatives. version makes it a sequence lock: it is odd meanwhile, and what
+	// a snapshot has copied is consistent if version was even before, and is the same
+	// afterwards.
 	mu      sync.Mutex
 	version atomic.Uint64
 
-	sumHi, sumLo atomic.Uint64 // of the values that state.counts counts
+	sumHi, sumLo atomic.Uint64 // of the values that state.counters counts
 
 	zeros, negatives atomic.Uint64
 
-	// classes counts by explicit bounds what state.counts counts by buckets: how
+	// classes counts by explicit bounds what state.counters counts by buckets: how
 	// many of these values are above the bound before and at most this one. What is
 	// above all of them is in none.
 	//
@@ -46,7 +47,7 @@ type Histogram struct {
 }
 
 // snapshotTries is how often a snapshot is tried without the lock. Only a flood
-// of values in buckets without hot words, and no pause in it, can make so many
+// of values in buckets without packed words, and no pause in it, can make so many
 // fail.
 const snapshotTries = 1000
 
@@ -82,30 +83,30 @@ func (h *Histogram) Record(n int64) {
 		s, g := h.state.Load(), h.grid
 		shift := s.shift & 63
 		bucket := g.position(n) >> shift
-		slot := uint(bucket - s.hot.first)
-		if slot >= uint(len(s.hot.words)) {
+		slot := uint(bucket - s.words.first)
+		if slot >= uint(len(s.words.byBucket)) {
 			break
 		}
-		to := &s.hot.words[slot]
-		if s.hot.cuts.cut(slot) {
+		to := &s.words.byBucket[slot]
+		if s.words.cuts.cut(slot) {
 			to = s.word(int(slot), n, g, h.layout.Bounds)
 		}
 		excess := uint64(n - g.lower[bucket<<shift])
 		word := to.Add(countOne + excess)
-		if word&(dead|countFull) == 0 {
+		if word&(retired|countFull) == 0 {
 			return
 		}
-		if word&dead == 0 {
-			h.empty(n)
+		if word&retired == 0 {
+			h.flush(n)
 			return
 		}
 	}
-	h.recordCold(n)
+	h.recordSlowly(n)
 }
 
-// recordCold records a value that is not positive, a new extreme, or in a
-// bucket without a hot word.
-func (h *Histogram) recordCold(n int64) {
+// recordSlowly records a value that is not positive, a new extreme, or in a
+// bucket without a packed word.
+func (h *Histogram) recordSlowly(n int64) {
 	if n < 0 {
 		h.negatives.Add(1)
 		return
@@ -120,19 +121,19 @@ func (h *Histogram) recordCold(n int64) {
 	h.addSum(uint128{0, uint64(n)})
 	h.addClass(h.layout.Bounds.class(n), 1)
 	bucket := h.grid.position(n) >> h.state.Load().shift
-	if h.addCount(bucket, 1) >= warm {
-		h.heat(bucket)
+	if h.addCount(bucket, 1) >= promoteAt {
+		h.promote(bucket)
 	}
 }
 
-// empty moves what the hot word for n holds to the counters and the sum.
-func (h *Histogram) empty(n int64) {
+// flush moves what the packed word for n holds to the counters and the sum.
+func (h *Histogram) flush(n int64) {
 	h.lock()
 	defer h.unlock()
 	s := h.state.Load()
-	slot := h.grid.position(n)>>s.shift - s.hot.first
-	if slot >= 0 && slot < len(s.hot.words) {
-		h.take(s, s.word(slot, n, h.grid, h.layout.Bounds), n, 0)
+	slot := h.grid.position(n)>>s.shift - s.words.first
+	if slot >= 0 && slot < len(s.words.byBucket) {
+		h.drain(s, s.word(slot, n, h.grid, h.layout.Bounds), n, 0)
 	}
 }
 
@@ -201,13 +202,13 @@ func (h *Histogram) copyBuckets(s *Snapshot, state *state) {
 	s.sum = uint128{h.sumHi.Load(), h.sumLo.Load()}
 
 	low := max(h.grid.position(s.least)>>state.shift, state.first)
-	high := min(h.grid.position(s.most)>>state.shift, state.first+state.counts.len()-1)
+	high := min(h.grid.position(s.most)>>state.shift, state.first+state.counters.len()-1)
 	if low > high {
 		return // nonsense
 	}
 	s.first = (low + h.grid.base>>state.shift) + 1
 	s.counts = slices.Grow(s.counts, high-low+1)[:high-low+1]
-	state.counts.copyTo(s.counts, low-state.first)
+	state.counters.copyTo(s.counts, low-state.first)
 
 	count := func(word *atomic.Uint64, bucket int) uint64 {
 		if bucket < low || bucket > high {
@@ -220,21 +221,21 @@ func (h *Histogram) copyBuckets(s *Snapshot, state *state) {
 	}
 	bounds := h.layout.Bounds.list()
 	class, inClass := 0, uint64(0)
-	for slot := range state.hot.words {
-		bucket := state.hot.first + slot
+	for slot := range state.words.byBucket {
+		bucket := state.words.first + slot
 		for class < len(bounds) && bounds[class] < h.grid.lower[(bucket+1)<<state.shift] {
 			s.atMost[class] += inClass
 			class, inClass = class+1, 0
 		}
-		inClass += count(&state.hot.words[slot], bucket)
+		inClass += count(&state.words.byBucket[slot], bucket)
 	}
 	if class < len(bounds) {
 		s.atMost[class] += inClass
 	}
-	if c := state.hot.cuts; c != nil {
-		for i := range c.words {
+	if c := state.words.cuts; c != nil {
+		for i := range c.byBound {
 			class := c.first + i
-			s.atMost[class] += count(&c.words[i], h.grid.position(bounds[class])>>state.shift)
+			s.atMost[class] += count(&c.byBound[i], h.grid.position(bounds[class])>>state.shift)
 		}
 	}
 	for _, n := range s.counts {

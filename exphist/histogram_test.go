@@ -28,7 +28,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A hot word has to be emptied before its count or its sum overflows.
+// A packed word has to be emptied before its count or its sum overflows.
 func TestRecordManyOfOneBucket(t *testing.T) {
 	t.Parallel()
 	fine := DefaultLayout(Nanosecond)
@@ -37,11 +37,11 @@ func TestRecordManyOfOneBucket(t *testing.T) {
 	for _, test := range []struct {
 		layout Layout
 		n      int64
-		hot    bool
+		packed bool
 	}{
 		{fine, 1, true},              // no excess
 		{fine, 1_000_000_000, true},  // a bucket of 20 ms
-		{fine, 24_000_000_000, true}, // about the widest with a hot word
+		{fine, 24_000_000_000, true}, // about the widest with a packed word
 		{fine, 1_000_000_000_000, false},
 		{fine, 1 << 50, false},
 		{fine, math.MaxInt64, false},
@@ -62,8 +62,8 @@ func TestRecordManyOfOneBucket(t *testing.T) {
 				for range times {
 					h.Record(n)
 				}
-				if _, hot := h.hotWord(n); hot != test.hot {
-					t.Errorf("%d in %+v: it has a hot word: %t, want %t", n, l, hot, test.hot)
+				if _, packed := h.packedWord(n); packed != test.packed {
+					t.Errorf("%d in %+v: it has a packed word: %t, want %t", n, l, packed, test.packed)
 				}
 				want, one := snapshotOf(l, nil), snapshotOf(l, []int64{n})
 				for bit := range 18 { // times·one by doubling
@@ -78,11 +78,11 @@ func TestRecordManyOfOneBucket(t *testing.T) {
 	}
 }
 
-// hotWord returns the hot word that counts n, if there is one.
-func (h *Histogram) hotWord(n int64) (*atomic.Uint64, bool) {
+// packedWord returns the packed word that counts n, if there is one.
+func (h *Histogram) packedWord(n int64) (*atomic.Uint64, bool) {
 	s := h.state.Load()
-	slot := h.grid.position(n)>>s.shift - s.hot.first
-	if slot < 0 || slot >= len(s.hot.words) {
+	slot := h.grid.position(n)>>s.shift - s.words.first
+	if slot < 0 || slot >= len(s.words.byBucket) {
 		return nil, false
 	}
 	return s.word(slot, n, h.grid, h.layout.Bounds), true
@@ -205,14 +205,14 @@ func checkConsistent(t *testing.T, s *Snapshot) {
 	}
 }
 
-// Hot words that are replaced while others add to them lose nothing. This needs
+// Packed words that are replaced while others add to them lose nothing. This needs
 // many young histograms, since an old one replaces none any more.
-func TestRecordWhileHotWordsAreReplaced(t *testing.T) {
+func TestRecordWhilePackedWordsAreReplaced(t *testing.T) {
 	t.Parallel()
 	const goroutines, each = 4, 4000
 	values := make([]int64, each)
 	for i := range values {
-		values[i] = 1 << (i % 2 * 30 * i / each) * int64(1+i%3) // a hot word, and one beyond the others
+		values[i] = 1 << (i % 2 * 30 * i / each) * int64(1+i%3) // a packed word, and one beyond the others
 	}
 	for range 20 {
 		l := Layout{Unit: Nanosecond, Schema: 5, MaxBuckets: 1000, Bounds: newBounds(t, 1, 1<<30+1, 3<<30)}
@@ -232,52 +232,52 @@ func TestRecordWhileHotWordsAreReplaced(t *testing.T) {
 	}
 }
 
-// Who adds to a word that has just been replaced sees that it is dead, and
+// Who adds to a word that has just been replaced sees that it is retired, and
 // records again.
-func TestRecordOnADeadWord(t *testing.T) {
+func TestRecordOnARetiredWord(t *testing.T) {
 	t.Parallel()
 	plain, cut := DefaultLayout(Nanosecond), DefaultLayout(Nanosecond)
 	cut.Bounds = newBounds(t, 999, 1000) // beside the word of the bucket
 	for _, l := range []Layout{plain, cut} {
-		t.Run(fmt.Sprintf("bounds=%d", l.Bounds.Len()), func(t *testing.T) { testDeadWord(t, newHistogram(t, l)) })
+		t.Run(fmt.Sprintf("bounds=%d", l.Bounds.Len()), func(t *testing.T) { testRetiredWord(t, newHistogram(t, l)) })
 	}
 }
 
-func testDeadWord(t *testing.T, h *Histogram) {
-	for range 2 * warm {
+func testRetiredWord(t *testing.T, h *Histogram) {
+	for range 2 * promoteAt {
 		h.Record(1000)
 	}
 	old := h.state.Load()
-	word, _ := h.hotWord(1000)
-	for range 2 * warm {
+	word, _ := h.packedWord(1000)
+	for range 2 * promoteAt {
 		h.Record(1_000_000)
 	}
 	current := h.state.Load()
-	for slot := range old.hot.words {
-		if old.hot.words[slot].Load() != dead {
-			t.Fatalf("word %d of the old ones is %#x, not dead", slot, old.hot.words[slot].Load())
+	for slot := range old.words.byBucket {
+		if old.words.byBucket[slot].Load() != retired {
+			t.Fatalf("word %d of the old ones is %#x, not retired", slot, old.words.byBucket[slot].Load())
 		}
 	}
 
-	if word.Load() != dead {
-		t.Fatalf("the old word of 1000 is %#x, not dead", word.Load())
+	if word.Load() != retired {
+		t.Fatalf("the old word of 1000 is %#x, not retired", word.Load())
 	}
 	for range 100 {
 		before := snapshot(h).Count()
-		word.Store(dead)
+		word.Store(retired)
 		h.state.Store(old) // as if it had been loaded before it was replaced
 		var wg sync.WaitGroup
 		wg.Go(func() { h.Record(1000) })
-		for word.Load() == dead {
+		for word.Load() == retired {
 			runtime.Gosched()
 		}
 		h.state.Store(current)
 		wg.Wait()
 		if word.Load() == 0 {
-			t.Fatal("a dead word was emptied")
+			t.Fatal("a retired word was emptied")
 		}
-		if word.Load()&dead == 0 {
-			continue // so many additions before this goroutine ran again that the word is not dead any more
+		if word.Load()&retired == 0 {
+			continue // so many additions before this goroutine ran again that the word is not retired any more
 		}
 		s := snapshot(h)
 		if s.Count() != before+1 {
@@ -292,7 +292,7 @@ func testDeadWord(t *testing.T, h *Histogram) {
 // Snapshots are consistent while all that is recorded changes more than a word.
 func TestSnapshotWhileTheLockIsHeld(t *testing.T) {
 	t.Parallel()
-	const value = 1 << 50 // wide: without a hot word
+	const value = 1 << 50 // wide: without a packed word
 	h := newHistogram(t, DefaultLayout(Nanosecond), value)
 	check := func(s *Snapshot) {
 		if want := sumOf(s.Count(), value); s.sum != want {
@@ -405,7 +405,7 @@ func TestAllocations(t *testing.T) {
 func testAllocations(t *testing.T, l Layout) {
 	values := logNormals(1, 4096, 1)
 	h := newHistogram(t, l)
-	for range 2 * warm {
+	for range 2 * promoteAt {
 		for _, n := range values {
 			h.Record(n)
 		}
@@ -416,7 +416,7 @@ func testAllocations(t *testing.T, l Layout) {
 	other := newHistogram(t, l)
 	falling := int64(1 << 32)
 	falls := newHistogram(t, l)
-	for range 2 * warm {
+	for range 2 * promoteAt {
 		falls.Record(falling)
 	}
 	for name, f := range map[string]func(){
@@ -428,17 +428,17 @@ func testAllocations(t *testing.T, l Layout) {
 			h.Record(-1)
 		},
 		"Record in wide buckets": func() {
-			for range 2 * warm {
+			for range 2 * promoteAt {
 				other.Record(math.MaxInt64)
 			}
 		},
-		"Record of new extremes in a bucket with a hot word": func() {
-			for range warm {
+		"Record of new extremes in a bucket with a packed word": func() {
+			for range promoteAt {
 				falling--
 				falls.Record(falling)
 			}
 		},
-		"Record of as many as fill a hot word": func() {
+		"Record of as many as fill a packed word": func() {
 			for range 70_000 {
 				h.Record(500_000) // a bound
 			}
@@ -497,7 +497,7 @@ func testMemory(t *testing.T, l Layout, most uint64) {
 		}
 	}
 
-	// Each of 640 buckets has a count above 32 bits, and a hot word.
+	// Each of 640 buckets has a count above 32 bits, and a packed word.
 	full := snapshotOf(l, nil)
 	for i := range full.layout.MaxBuckets {
 		b := full.layout.bucket(full.index(1000) + i)

@@ -83,32 +83,6 @@ func (s *Snapshot) ExportedSum() float64 {
 // numbering, and OTLP's index is one less. The slice is the snapshot's own.
 func (s *Snapshot) Buckets() (first int, counts []uint64) { return s.first, s.counts }
 
-// AtMost returns how many recorded values are zero or in buckets that end at or
-// below 2^(i/2^schema). If that is inside a bucket that is not empty, the count
-// is not exact: it lacks those of the bucket's values that are below. This
-// cannot be if schema is at most that of the snapshot.
-func (s *Snapshot) AtMost(schema, i int) (count uint64, exact bool) {
-	var last int // the last bucket that is counted
-	exact = true
-	if k := schema - s.layout.Schema; k > 0 {
-		last = i >> min(k, 63)
-		exact = last<<min(k, 63) == i
-	} else if last = i << min(-k, 63); last>>min(-k, 63) != i { // far beyond all buckets
-		last = math.MaxInt
-		if i < 0 {
-			last = math.MinInt
-		}
-	}
-	count = s.zeros
-	for k, n := range s.counts {
-		if s.first+k > last {
-			return count, exact || s.first+k > last+1 || n == 0
-		}
-		count += n
-	}
-	return count, true
-}
-
 // CountAtMost returns exactly how many zeros and positive values were recorded
 // that are at most bound i of the layout's Bounds, and were counted by these
 // bounds: see Rebound. It is at most Count, and at least CountAtMost(i−1).

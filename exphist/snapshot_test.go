@@ -9,65 +9,6 @@ import (
 	"testing"
 )
 
-func TestAtMost(t *testing.T) {
-	t.Parallel()
-	r := rand.New(rand.NewPCG(1, 4))
-	for range 100 {
-		l, values := randomLayout(r), randomValues(r, 200)
-		s := snapshot(newHistogram(t, l, values...))
-		for range 50 {
-			schema := MinSchema + r.IntN(MaxSchema-MinSchema+1)
-			i := int(math.Ldexp(float64(r.IntN(100)-45), schema)) + r.IntN(3)
-			bound := Layout{Unit: l.Unit, Schema: schema}.bucket(i).High
-			var below, inBuckets uint64 // at most the bound, and those of them in buckets that are
-			for _, n := range values {
-				if n < 0 || n > bound && bound < math.MaxInt64 {
-					continue
-				}
-				below++
-				// The bound of n's bucket against the one asked for, by their exponents.
-				if n == 0 || math.Ldexp(float64(s.index(n)), -s.Layout().Schema) <= math.Ldexp(float64(i), -schema) {
-					inBuckets++
-				}
-			}
-			count, exact := s.AtMost(schema, i)
-			if count != inBuckets {
-				t.Fatalf("AtMost(%d, %d) of %+v is %d, want %d", schema, i, s.Layout(), count, inBuckets)
-			}
-			if exact && count != below {
-				t.Fatalf("AtMost(%d, %d) of %+v is %d and exact, but %d are at most %d", schema, i, s.Layout(), count, below, bound)
-			}
-			if !exact && schema <= s.Layout().Schema {
-				t.Fatalf("AtMost(%d, %d) of %+v is not exact", schema, i, s.Layout())
-			}
-		}
-	}
-}
-
-func TestAtMostOfFarBounds(t *testing.T) {
-	t.Parallel()
-	s := snapshot(newHistogram(t, DefaultLayout(Nanosecond), 0, 1, 1000))
-	for _, test := range []struct {
-		schema, i int
-		count     uint64
-		exact     bool
-	}{
-		{-100, math.MaxInt, 3, true},
-		{-100, math.MinInt, 1, true},
-		{-100, 1, 3, true},
-		{0, 0, 3, true},
-		{100, math.MaxInt, 1, true}, // 2^(2^63/2^100) s: just above 1 s
-	} {
-		count, exact := s.AtMost(test.schema, test.i)
-		if test.schema == 100 {
-			test.count = 3
-		}
-		if count != test.count || exact != test.exact {
-			t.Errorf("AtMost(%d, %d) is %d, %t, want %d, %t", test.schema, test.i, count, exact, test.count, test.exact)
-		}
-	}
-}
-
 func TestSum(t *testing.T) {
 	t.Parallel()
 	h := newHistogram(t, DefaultLayout(Nanosecond), math.MaxInt64, math.MaxInt64, math.MaxInt64, 0, -1, math.MinInt64)

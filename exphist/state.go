@@ -8,21 +8,21 @@ import "sync/atomic"
 // state says where buckets are counted. It is not changed but replaced.
 //
 // Buckets are numbered by their grid position, shifted right by shift. Each has a
-// counter, which changes under the lock. Once that has counted warm values, the
-// bucket gets a hot word as well, which counts from then on, until it is full or
-// replaced, when its count goes to the counter. So a bucket of rare values costs
-// a byte of memory and a lock for each of them, one of many values eight bytes
-// more and an atomic addition.
+// counter, which changes under the lock. Once that has counted promoteAt values,
+// the bucket gets a packed word as well, which counts from then on, until it is
+// full or replaced, when its count goes to the counter. So a bucket of rare values
+// costs a byte of memory and a lock for each of them, one of many values eight
+// bytes more and an atomic addition.
 type state struct {
-	shift  uint // by how much the schema is below the grid's
-	first  int  // the first counter's bucket
-	counts lanes
-	hot    hot
+	shift    uint // by how much the schema is below the grid's
+	first    int  // the first counter's bucket
+	counters packedCounters
+	words    packedWords
 }
 
 const (
-	warm  = 96
-	chunk = 8 // the range grows by so many buckets: those of a word of small counters
+	promoteAt = 96 // values in a counter
+	chunk     = 8  // the range grows by so many buckets: those of a word of small counters
 )
 
 // All methods below are called under the lock.
@@ -45,13 +45,13 @@ func (h *Histogram) addClass(class int, n uint64) {
 func (h *Histogram) addCount(bucket int, n uint64) uint64 {
 	for {
 		s := h.state.Load()
-		if count, ok := s.counts.add(bucket-s.first, n); ok {
+		if count, ok := s.counters.add(bucket-s.first, n); ok {
 			return count
 		}
 		wider := *s
-		wider.counts = newLanes(s.counts.len(), s.counts.width+1)
-		for i, n := range s.counts.all() {
-			wider.counts.add(i, n)
+		wider.counters = newPackedCounters(s.counters.len(), s.counters.width+1)
+		for i, n := range s.counters.all() {
+			wider.counters.add(i, n)
 		}
 		h.state.Store(&wider)
 	}
@@ -91,17 +91,17 @@ func (h *Histogram) reduceTo(schema int) {
 func (h *Histogram) reshape(shift uint, low, high int) {
 	old := h.state.Load()
 	k := shift - old.shift
-	if k == 0 && low >= old.first && high < old.first+old.counts.len() {
+	if k == 0 && low >= old.first && high < old.first+old.counters.len() {
 		return
 	}
-	s := &state{shift: shift, hot: old.hot}
+	s := &state{shift: shift, words: old.words}
 	s.first = low &^ (chunk - 1)
-	s.counts = newLanes((high|(chunk-1))+1-s.first, old.counts.width)
-	if k > 0 && len(old.hot.words) > 0 {
-		s.hot = h.newHot(shift, old.hot.first>>k, (old.hot.first+len(old.hot.words)-1)>>k)
+	s.counters = newPackedCounters((high|(chunk-1))+1-s.first, old.counters.width)
+	if k > 0 && len(old.words.byBucket) > 0 {
+		s.words = h.newPackedWords(shift, old.words.first>>k, (old.words.first+len(old.words.byBucket)-1)>>k)
 	}
 	h.state.Store(s)
-	for i, n := range old.counts.all() {
+	for i, n := range old.counters.all() {
 		if n > 0 {
 			h.addCount((old.first+i)>>k, n)
 		}
@@ -111,59 +111,59 @@ func (h *Histogram) reshape(shift uint, low, high int) {
 	}
 }
 
-// heat gives a bucket a hot word, unless it has one or is too wide.
-func (h *Histogram) heat(bucket int) {
+// promote gives a bucket a packed word, unless it has one or is too wide.
+func (h *Histogram) promote(bucket int) {
 	old := h.state.Load()
 	first, last := bucket, bucket
-	if n := len(old.hot.words); n > 0 {
-		first, last = min(first, old.hot.first), max(last, old.hot.first+n-1)
+	if n := len(old.words.byBucket); n > 0 {
+		first, last = min(first, old.words.first), max(last, old.words.first+n-1)
 		if last-first == n-1 {
 			return
 		}
 	}
-	if !h.narrow(old.shift, bucket) {
+	if !h.packable(old.shift, bucket) {
 		return
 	}
 	s := *old
-	s.hot = h.newHot(s.shift, first, last)
+	s.words = h.newPackedWords(s.shift, first, last)
 	h.state.Store(&s)
 	h.retire(old)
 }
 
-// newHot returns empty hot words for the buckets from first to last and some
-// around them, except for those that are too wide: these are the last.
-func (h *Histogram) newHot(shift uint, first, last int) hot {
+// newPackedWords returns empty packed words for the buckets from first to last and
+// some around them, except for those that are too wide: these are the last.
+func (h *Histogram) newPackedWords(shift uint, first, last int) packedWords {
 	first &^= chunk - 1
 	end := (last | (chunk - 1)) + 1
-	for end > first && !h.narrow(shift, end-1) {
+	for end > first && !h.packable(shift, end-1) {
 		end--
 	}
-	return hot{first, make([]atomic.Uint64, end-first), newCuts(h.layout.Bounds, h.grid, shift, first, end-first)}
+	return packedWords{first, make([]atomic.Uint64, end-first), newCutWords(h.layout.Bounds, h.grid, shift, first, end-first)}
 }
 
-// narrow says whether a bucket may have a hot word.
-func (h *Histogram) narrow(shift uint, bucket int) bool {
+// packable says whether a bucket may have a packed word.
+func (h *Histogram) packable(shift uint, bucket int) bool {
 	end := (bucket + 1) << shift
-	return end < len(h.grid.lower) && h.grid.lower[end]-h.grid.lower[bucket<<shift] <= maxHotWidth
+	return end < len(h.grid.lower) && h.grid.lower[end]-h.grid.lower[bucket<<shift] <= maxPackedWidth
 }
 
-// retire ends the use of a former state's hot words. Whoever adds to one later
-// sees that it is dead, and finds the new state, which is there by now.
+// retire ends the use of a former state's packed words. Whoever adds to one later
+// sees that it is retired, and finds the new state, which is there by now.
 func (h *Histogram) retire(old *state) {
-	for slot := range old.hot.words {
-		greatest := h.grid.lower[(old.hot.first+slot+1)<<old.shift]
-		h.take(old, &old.hot.words[slot], greatest, dead)
+	for slot := range old.words.byBucket {
+		greatest := h.grid.lower[(old.words.first+slot+1)<<old.shift]
+		h.drain(old, &old.words.byBucket[slot], greatest, retired)
 	}
-	if c := old.hot.cuts; c != nil {
-		for i := range c.words {
-			h.take(old, &c.words[i], h.layout.Bounds.At(c.first+i), dead)
+	if c := old.words.cuts; c != nil {
+		for i := range c.byBound {
+			h.drain(old, &c.byBound[i], h.layout.Bounds.At(c.first+i), retired)
 		}
 	}
 }
 
-// take replaces a hot word of a former or the current state, and counts what it
-// held. n is any value that the word counts.
-func (h *Histogram) take(s *state, word *atomic.Uint64, n int64, replacement uint64) {
+// drain replaces a packed word of a former or the current state, and counts what
+// it held. n is any value that the word counts.
+func (h *Histogram) drain(s *state, word *atomic.Uint64, n int64, replacement uint64) {
 	bucket := h.grid.position(n) >> s.shift
 	count, sum := s.decode(word.Swap(replacement), bucket, h.grid)
 	if count > 0 {

@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-func TestLanes(t *testing.T) {
+func TestPackedCounters(t *testing.T) {
 	t.Parallel()
 	for width := range uint8(4) {
 		t.Run(fmt.Sprintf("bits=%d", 8<<width), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, uint64(width)))
-			l := newLanes(21, width)
+			l := newPackedCounters(21, width)
 			if l.len() < 21 {
 				t.Fatalf("%d counters, want 21", l.len())
 			}
