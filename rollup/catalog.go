@@ -18,23 +18,23 @@ const (
 
 // metric is a stage or a counter that a rollup knows.
 type metric struct {
-	kind   kind
-	name   string
-	column int  // where its values are; more than one may be in Other's
-	folded bool // whether it is in Other's for lack of room
+	kind      kind
+	name      string
+	column    int  // where its values are; more than one may be in Other's
+	overflows bool // whether it is in Other's for lack of room
 
 	// Of stages: those that may contain it, nearest first, as slots; and of these,
 	// the ones that are kept by path.
-	around, aroundKept []int
-	slot               int // its own among the stages that contain others, or -1
-	kept               int // its own among those kept by path, or -1
+	ancestors, pathAncestors []int
+	slot                     int // its own among the stages that contain others, or -1
+	pathIndex                int // its own among those kept by path, or -1
 }
 
 // otherColumn is the column of what has no label of its own.
 const otherColumn = 0
 
 func newMetric(k kind, name string, column int) *metric {
-	return &metric{kind: k, name: name, column: column, slot: -1, kept: -1}
+	return &metric{kind: k, name: name, column: column, slot: -1, pathIndex: -1}
 }
 
 // labels are those of one kind, stages or counters, by column.
@@ -44,7 +44,7 @@ type labels struct {
 
 	isOther *metric // what is called Other, and the families of instrumentation
 	noRoom  *metric // what has no label for lack of room
-	unknown *metric // what is looked up by newName
+	unknown *metric // what is looked up by admitName
 }
 
 func (l *labels) init(k kind, names []string, more int) {
@@ -54,20 +54,15 @@ func (l *labels) init(k kind, names []string, more int) {
 	l.names.Store(&given)
 	l.isOther = newMetric(k, Other, otherColumn)
 	l.noRoom = newMetric(k, Other, otherColumn)
-	l.noRoom.folded = true
+	l.noRoom.overflows = true
 	l.unknown = newMetric(k, "", otherColumn)
 }
-
-// columns is how many columns there can be.
-func (l *labels) columns() int { return l.limit }
 
 // list returns the names that there are by now, by column.
 func (l *labels) list() []string { return *l.names.Load() }
 
-func (l *labels) full() bool { return len(l.list()) == l.limit }
-
-// give returns a new column, under the rollup's mutex.
-func (l *labels) give(name string) (column int) {
+// add returns a new column, under the rollup's mutex.
+func (l *labels) add(name string) (column int) {
 	names := append(l.list(), name) // readers of the shorter slice do not see it
 	l.names.Store(&names)
 	return len(names) - 1
@@ -148,48 +143,4 @@ func (c *catalog) find(key string) *metric {
 		return nil
 	}
 	return c.labels(k).unknown
-}
-
-// newName returns the descriptor of a stage or counter that is unknown. It gives
-// it a label, if there is room.
-func (r *Rollup) newName(key string) *metric {
-	c := r.catalog
-	if clean := valid(key); clean != key {
-		key = clean
-		if m := c.byKey.get(key); m != nil {
-			return m
-		}
-	}
-	k, name := split(key)
-	l := c.labels(k)
-	for _, f := range c.families {
-		if strings.HasPrefix(name, f.name) {
-			if k == stageKind {
-				return f
-			}
-			return l.isOther
-		}
-	}
-	if len(name) > maxName || l.full() {
-		return l.noRoom
-	}
-	return r.label(k, name)
-}
-
-// label gives a stage or counter that was not found a label. Another goroutine
-// may have been faster, and may have taken the last one.
-func (r *Rollup) label(k kind, name string) *metric {
-	c, l, key := r.catalog, r.catalog.labels(k), keyOf(k, name)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if m := c.byKey.get(key); m != nil {
-		return m
-	}
-	if l.full() {
-		return l.noRoom
-	}
-	name = strings.Clone(name)
-	m := newMetric(k, name, l.give(name))
-	c.byKey.add(key, m)
-	return m
 }

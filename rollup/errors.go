@@ -40,17 +40,17 @@ var errorCodes = []string{
 // of all supported releases. The caller owns the slice.
 func ErrorCodes() []string { return slices.Clone(errorCodes) }
 
-// placeOf returns the place of a code in the list, its end if it is not there.
-func placeOf(code string) int {
+// indexOfCode returns the index of a code in the list, its end if it is not there.
+func indexOfCode(code string) int {
 	if at, ok := slices.BinarySearch(errorCodes, code); ok {
 		return at
 	}
 	return len(errorCodes)
 }
 
-func codeAt(place int) string {
-	if place == len(errorCodes) {
+func codeAt(index int) string {
+	if index == len(errorCodes) {
 		return Other
 	}
-	return errorCodes[place]
+	return errorCodes[index]
 }

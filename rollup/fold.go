@@ -22,7 +22,7 @@ type entry struct {
 
 	// How much of a stage's time the stages in it took; and of that, what stages
 	// took that are kept by path.
-	covered, coveredKept int64
+	covered, coveredOfPath int64
 }
 
 func (f *folding) put(m *metric, value int64) {
@@ -74,9 +74,9 @@ func (r *Rollup) noteAs(f *folding, m *metric, key string, n int64) {
 	}
 	if m.column == otherColumn {
 		if m == r.catalog.labels(m.kind).unknown {
-			m = r.newName(key)
+			m = r.admitName(key)
 		}
-		if m.folded {
+		if m.overflows {
 			f.overflow.name(m.kind, n)
 		}
 	}
@@ -92,7 +92,7 @@ func (r *Rollup) fold(f *folding, d *Decision) {
 	outcome := d.Outcome.known()
 	row.outcomes[outcome].Add(1)
 	if outcome == Error {
-		r.errors[placeOf(d.Code)].Add(1)
+		r.errors[indexOfCode(d.Code)].Add(1)
 	}
 	f.cover()
 	for i := range f.n {
@@ -103,9 +103,9 @@ func (r *Rollup) fold(f *folding, d *Decision) {
 		case e.value == 0:
 			r.unfinished[m.column][causeOf(m, d)].Add(1)
 		default:
-			r.cellAt(&r.stages[m.column]).record(e.value, e.covered)
-			if m.kept >= 0 {
-				r.cellAt(&row.cells[m.kept]).record(e.value, e.coveredKept)
+			r.durationsAt(&r.stages[m.column]).record(e.value, e.covered)
+			if m.pathIndex >= 0 {
+				r.durationsAt(&row.byStage[m.pathIndex]).record(e.value, e.coveredOfPath)
 			}
 		}
 	}
@@ -114,22 +114,22 @@ func (r *Rollup) fold(f *folding, d *Decision) {
 	}
 }
 
-// cover takes the time of each stage from that of the nearest stage around it,
-// and what is kept by path from the nearest around it that is kept.
+// cover takes the time of each stage from that of the nearest of its ancestors,
+// and of those kept by path from that of the nearest that is kept.
 func (f *folding) cover() {
 	for i := range f.n {
 		e := f.entry(i)
 		if e.value <= 0 {
 			continue
 		}
-		if around := f.nearest(e.metric.around); around != nil {
-			around.covered += min(e.value, around.value-around.covered)
+		if a := f.nearest(e.metric.ancestors); a != nil {
+			a.covered += min(e.value, a.value-a.covered)
 		}
-		if e.metric.kept < 0 {
+		if e.metric.pathIndex < 0 {
 			continue
 		}
-		if around := f.nearest(e.metric.aroundKept); around != nil {
-			around.coveredKept += min(e.value, around.value-around.coveredKept)
+		if a := f.nearest(e.metric.pathAncestors); a != nil {
+			a.coveredOfPath += min(e.value, a.value-a.coveredOfPath)
 		}
 	}
 }
@@ -148,5 +148,5 @@ func (c *counter) add(n uint64) {
 	if !c.seen.Load() {
 		c.seen.Store(true)
 	}
-	c.sum.Add(n)
+	c.total.Add(n)
 }

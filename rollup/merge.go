@@ -34,8 +34,8 @@ func (r *Rollup) Merge(s *Snapshot) error {
 		}
 		for j := range p.Stages {
 			t := &p.Stages[j]
-			if kept := slices.Index(r.kept, t.Stage); kept >= 0 && samples(&t.Histogram) > 0 {
-				if err := r.cellAt(&row.cells[kept]).merge(t); err != nil {
+			if at := slices.Index(r.pathStages, t.Stage); at >= 0 && samples(&t.Histogram) > 0 {
+				if err := r.durationsAt(&row.byStage[at]).merge(t); err != nil {
 					return fmt.Errorf("rollup: merge: stage %q, path %q: %w", t.Stage, p.Label, err)
 				}
 			}
@@ -43,10 +43,10 @@ func (r *Rollup) Merge(s *Snapshot) error {
 	}
 	for i := range s.Stages {
 		t := &s.Stages[i]
-		m := r.named(stageKind, t.Stage)
+		m := r.metricOf(stageKind, t.Stage)
 		timers := samples(&t.Histogram)
 		if timers > 0 {
-			if err := r.cellAt(&r.stages[m.column]).merge(t); err != nil {
+			if err := r.durationsAt(&r.stages[m.column]).merge(t); err != nil {
 				return fmt.Errorf("rollup: merge: stage %q: %w", t.Stage, err)
 			}
 		}
@@ -54,19 +54,19 @@ func (r *Rollup) Merge(s *Snapshot) error {
 			r.unfinished[m.column][cause].Add(n)
 			timers += n
 		}
-		if m.folded {
+		if m.overflows {
 			o.Stages += timers
 		}
 	}
 	for _, c := range s.Counters {
-		m := r.named(counterKind, c.Counter)
+		m := r.metricOf(counterKind, c.Counter)
 		r.counters[m.column].add(c.Total)
-		if m.folded {
+		if m.overflows {
 			o.Counters += c.Total
 		}
 	}
 	for _, e := range s.Errors {
-		r.errors[placeOf(e.Code)].Add(e.Total)
+		r.errors[indexOfCode(e.Code)].Add(e.Total)
 	}
 	r.overflow.add(&o)
 	r.overflow.add(&s.Overflow)
@@ -104,19 +104,9 @@ func (r *Rollup) checkMergeable(s *Snapshot) error {
 	return nil
 }
 
-func (c *cell) merge(t *StageTotal) error {
-	c.covered.Add(without(&t.Histogram, t.Self))
-	return c.histogram.Merge(&t.Histogram)
-}
-
-// named returns the descriptor of a stage or counter, with a label if there is
-// room.
-func (r *Rollup) named(k kind, name string) *metric {
-	key := keyOf(k, name)
-	if m := r.catalog.byKey.get(key); m != nil {
-		return m
-	}
-	return r.newName(key)
+func (d *durations) merge(t *StageTotal) error {
+	d.covered.Add(without(&t.Histogram, t.Self))
+	return d.histogram.Merge(&t.Histogram)
 }
 
 func samples(h *exphist.Snapshot) uint64 { return h.Count() + h.Negatives() }

@@ -20,10 +20,6 @@ const (
 	Query = "(query)"
 )
 
-// maxName is the longest name or path in bytes that may become a label, so that
-// memory does not depend on what clients send.
-const maxName = 1024
-
 // Options configures a Rollup. The zero value is the default.
 type Options struct {
 	Limits Limits

@@ -4,7 +4,6 @@
 package rollup
 
 import (
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -15,16 +14,16 @@ import (
 // Rollup is what decisions are folded into. [New] makes it. All methods may be
 // called from any goroutine.
 type Rollup struct {
-	options Options
-	limits  Limits
-	catalog *catalog
-	kept    []string // the stages that are kept by path
+	options    Options
+	limits     Limits
+	catalog    *catalog
+	pathStages []string // the stages that are kept by path
 
 	// What is kept over all paths, by column.
-	stages     []atomic.Pointer[cell]
+	stages     []atomic.Pointer[durations]
 	unfinished [][causes]atomic.Uint64
 	counters   []counter
-	errors     []atomic.Uint64 // by place in errorCodes; the last are those of no known code
+	errors     []atomic.Uint64 // by index in errorCodes; the last are those of no known code
 
 	// What is kept by path.
 	byLabel table[row]
@@ -36,10 +35,10 @@ type Rollup struct {
 	mu sync.Mutex // held to give labels and histograms
 }
 
-// A counter is the sum of one of OPA's counters.
+// A counter is the total of one of OPA's counters.
 type counter struct {
-	seen atomic.Bool
-	sum  atomic.Uint64
+	seen  atomic.Bool
+	total atomic.Uint64
 }
 
 // New returns an empty rollup, or an error that names the option that is wrong.
@@ -64,14 +63,14 @@ func New(o Options) (*Rollup, error) {
 		options:    o,
 		limits:     limits,
 		catalog:    c,
-		kept:       o.pathStages(),
-		stages:     make([]atomic.Pointer[cell], c.stages.columns()),
-		unfinished: make([][causes]atomic.Uint64, c.stages.columns()),
-		counters:   make([]counter, c.counters.columns()),
+		pathStages: o.pathStages(),
+		stages:     make([]atomic.Pointer[durations], c.stages.limit),
+		unfinished: make([][causes]atomic.Uint64, c.stages.limit),
+		counters:   make([]counter, c.counters.limit),
 		errors:     make([]atomic.Uint64, len(errorCodes)+1),
 		byLabel:    newTable[row](2*limits.Paths, seeded()),
 	}
-	r.other = r.emptyRow(Other)
+	r.other = r.newRow(Other)
 	r.byLabel.add("", r.other)
 	r.byLabel.add(Other, r.other)
 	r.rows.Store(&[]*row{r.other})
@@ -146,6 +145,3 @@ func (r *Rollup) newHistogram() *exphist.Histogram {
 	}
 	return h
 }
-
-// valid returns a name as Prometheus takes it, in UTF-8.
-func valid(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }

@@ -42,7 +42,7 @@ type StageTotal struct {
 	Unfinished [3]uint64
 }
 
-// CounterTotal is the sum of a counter over all decisions. It wraps.
+// CounterTotal is the total of a counter over all decisions. It wraps.
 type CounterTotal struct {
 	Counter string
 	Total   uint64
@@ -88,13 +88,13 @@ func (r *Rollup) Snapshot(s *Snapshot) {
 	s.Counters = s.Counters[:0]
 	for column, name := range r.catalog.counters.list() {
 		if c := &r.counters[column]; c.seen.Load() {
-			s.Counters = append(s.Counters, CounterTotal{name, c.sum.Load()})
+			s.Counters = append(s.Counters, CounterTotal{name, c.total.Load()})
 		}
 	}
 	s.Errors = s.Errors[:0]
-	for place := range r.errors {
-		if n := r.errors[place].Load(); n > 0 {
-			s.Errors = append(s.Errors, ErrorTotal{codeAt(place), n})
+	for i := range r.errors {
+		if n := r.errors[i].Load(); n > 0 {
+			s.Errors = append(s.Errors, ErrorTotal{codeAt(i), n})
 		}
 	}
 }
@@ -107,39 +107,39 @@ func (r *Rollup) snapshotRow(p *Path, w *row) {
 		p.Outcomes[o] = w.outcomes[o].Load()
 	}
 	p.Stages = p.Stages[:0]
-	for i, name := range r.kept {
-		if c := w.cells[i].Load(); c != nil {
+	for i, name := range r.pathStages {
+		if d := w.byStage[i].Load(); d != nil {
 			var t *StageTotal
 			p.Stages, t = extended(p.Stages)
 			t.Stage, t.Unfinished = name, [causes]uint64{}
-			c.snapshot(t)
+			d.snapshot(t)
 		}
 	}
 }
 
-// snapshot fills in what the cell has. It returns false if there is no cell.
-func (c *cell) snapshot(t *StageTotal) bool {
-	if c == nil {
+// snapshot fills in what d has. It returns false if d is nil.
+func (d *durations) snapshot(t *StageTotal) bool {
+	if d == nil {
 		t.Histogram.Reset()
 		t.Self = 0
 		return false
 	}
-	c.histogram.Snapshot(&t.Histogram)
-	t.Self = c.selfTime(&t.Histogram)
+	d.histogram.Snapshot(&t.Histogram)
+	t.Self = d.selfTime(&t.Histogram)
 	return true
 }
 
 // selfTime returns the self time, given what the histogram held just before.
 // Of decisions that are being added, covered may hold more than the histogram:
 // without the maximum, self time would seem to go down at times.
-func (c *cell) selfTime(h *exphist.Snapshot) uint64 {
-	self := without(h, c.covered.Load())
+func (d *durations) selfTime(h *exphist.Snapshot) uint64 {
+	self := without(h, d.covered.Load())
 	for {
-		old := c.self.Load()
+		old := d.self.Load()
 		if old >= self {
 			return old
 		}
-		if c.self.CompareAndSwap(old, self) {
+		if d.self.CompareAndSwap(old, self) {
 			return self
 		}
 	}

@@ -157,7 +157,7 @@ func newStageTable(more []Stage) (t stageTable, err error) {
 	}
 	for _, s := range entries {
 		for _, a := range ancestors(s.Name, parents, depths) {
-			byName[s.Name].around = append(byName[s.Name].around, byName[a].slot)
+			byName[s.Name].ancestors = append(byName[s.Name].ancestors, byName[a].slot)
 		}
 	}
 	return t, nil
@@ -202,16 +202,16 @@ func (t *stageTable) keep(names []string) error {
 		switch {
 		case at < 0:
 			return fmt.Errorf("rollup: PathStages[%d]: %q is no stage of the table: use one of its names, or add a Stage", i, name)
-		case t.stages[at].kept >= 0:
+		case t.stages[at].pathIndex >= 0:
 			return fmt.Errorf("rollup: PathStages[%d]: stage %q is there twice: remove one", i, name)
 		}
-		t.stages[at].kept = i
+		t.stages[at].pathIndex = i
 		slots[t.stages[at].slot] = true
 	}
 	for _, m := range t.stages {
-		for _, slot := range m.around {
+		for _, slot := range m.ancestors {
 			if slots[slot] {
-				m.aroundKept = append(m.aroundKept, slot)
+				m.pathAncestors = append(m.pathAncestors, slot)
 			}
 		}
 	}

@@ -22,12 +22,12 @@ func TestFasterGoroutine(t *testing.T) {
 	for _, k := range []kind{stageKind, counterKind} {
 		l := r.catalog.labels(k)
 		before := len(l.list())
-		a := r.label(k, "a")
-		if again := r.label(k, "a"); again != a || a.column != before {
+		a := r.addName(k, "a")
+		if again := r.addName(k, "a"); again != a || a.column != before {
 			t.Errorf("a stage or counter twice: %+v and %+v", a, again)
 		}
-		r.label(k, "b")
-		if c := r.label(k, "c"); c != l.noRoom {
+		r.addName(k, "b")
+		if c := r.addName(k, "c"); c != l.noRoom {
 			t.Errorf("one more than there is room for: %+v", c)
 		}
 		if names := l.list()[before:]; !slices.Equal(names, []string{"a", "b"}) {
@@ -35,20 +35,20 @@ func TestFasterGoroutine(t *testing.T) {
 		}
 	}
 
-	a, _ := r.newRow("a")
-	if again, overflow := r.newRow("a"); again != a || overflow {
+	a, _ := r.addPath("a")
+	if again, overflow := r.addPath("a"); again != a || overflow {
 		t.Error("a path twice")
 	}
-	r.newRow("b")
-	if row, overflow := r.newRow("c"); row != r.other || !overflow {
+	r.addPath("b")
+	if row, overflow := r.addPath("c"); row != r.other || !overflow {
 		t.Errorf("one more path than there is room for: %+v", row)
 	}
 	if labels := r.Labels(); !slices.Equal(labels, []string{"a", "b"}) {
 		t.Errorf("paths %q", labels)
 	}
 
-	var at atomic.Pointer[cell]
-	if first := r.newCell(&at); first != r.newCell(&at) || first != at.Load() {
+	var at atomic.Pointer[durations]
+	if first := r.newDurations(&at); first != r.newDurations(&at) || first != at.Load() {
 		t.Error("a histogram twice")
 	}
 }
@@ -86,11 +86,11 @@ func TestCoveredFirst(t *testing.T) {
 		r.Snapshot(&s)
 		return &s.Stages[0]
 	}()
-	for name, add := range map[string]func(*cell){
-		"a decision": func(c *cell) { c.record(100, 70) },
-		"a merge":    func(c *cell) { _ = c.merge(total) },
+	for name, add := range map[string]func(*durations){
+		"a decision": func(c *durations) { c.record(100, 70) },
+		"a merge":    func(c *durations) { _ = c.merge(total) },
 	} {
-		c := &cell{} // without a histogram
+		c := &durations{} // without a histogram
 		func() {
 			defer func() { _ = recover() }()
 			add(c)
