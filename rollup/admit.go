@@ -9,6 +9,9 @@ import "strings"
 // What has one is found without a lock, and so is that there is no room for more:
 // only who gives a label takes the lock, and then looks a second time, since
 // another goroutine may have given the same label, or the last one, meanwhile.
+//
+// A label is in its table before it takes up room. So whoever has seen that there
+// is none, and looks then, misses no label: not the last one either.
 
 // maxName is the longest name or path in bytes that may become a label, so that
 // memory does not depend on what clients send.
@@ -35,13 +38,12 @@ func (r *Rollup) rowOf(path string) (row *row, overflow bool) {
 
 // admitPath is rowOf of a path that was not found.
 func (r *Rollup) admitPath(path string) (row *row, overflow bool) {
-	if clean := valid(path); clean != path {
-		path = clean
-		if row := r.byLabel.get(path); row != nil {
-			return row, false
-		}
+	path = valid(path)
+	full := len(path) > maxName || r.pathsFull()
+	if row := r.byLabel.get(path); row != nil {
+		return row, false
 	}
-	if len(path) > maxName || r.pathsFull() {
+	if full {
 		return r.other, true
 	}
 	return r.addPath(path)
@@ -79,15 +81,13 @@ func (r *Rollup) metricOf(k kind, name string) *metric {
 
 // admitName is metricOf of the name in a key that was not found.
 func (r *Rollup) admitName(key string) *metric {
-	c := r.catalog
-	if clean := valid(key); clean != key {
-		key = clean
-		if m := c.byKey.get(key); m != nil {
-			return m
-		}
-	}
+	key = valid(key)
 	k, name := split(key)
-	l := c.labels(k)
+	c, l := r.catalog, r.catalog.labels(k)
+	full := len(name) > maxName || l.full()
+	if m := c.byKey.get(key); m != nil {
+		return m
+	}
 	for _, f := range c.families {
 		if strings.HasPrefix(name, f.name) {
 			if k == stageKind {
@@ -96,7 +96,7 @@ func (r *Rollup) admitName(key string) *metric {
 			return l.isOther
 		}
 	}
-	if len(name) > maxName || l.full() {
+	if full {
 		return l.noRoom
 	}
 	return r.addName(k, name)
@@ -114,9 +114,11 @@ func (r *Rollup) addName(k kind, name string) *metric {
 	if l.full() {
 		return l.noRoom
 	}
-	name = strings.Clone(name)
-	m := newMetric(k, name, l.add(name))
+	names := l.list()
+	m := newMetric(k, strings.Clone(name), len(names))
 	c.byKey.add(key, m)
+	names = append(names, m.name) // readers of the shorter slice do not see it
+	l.names.Store(&names)
 	return m
 }
 

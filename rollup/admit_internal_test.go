@@ -5,9 +5,12 @@ package rollup
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // TestFasterGoroutine gives what was looked up in vain, as a goroutine does that
@@ -51,6 +54,220 @@ func TestFasterGoroutine(t *testing.T) {
 	if first := r.newDurations(&at); first != r.newDurations(&at) || first != at.Load() {
 		t.Error("a histogram twice")
 	}
+}
+
+// TestLastLabelIsFound looks for what another goroutine has just given the last
+// label: it has one, though there is no room any more.
+func TestLastLabelIsFound(t *testing.T) {
+	t.Parallel()
+	r, err := New(Options{Limits: Limits{Paths: 1, Stages: 1, Counters: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := r.addPath("a")
+	if row, overflow := r.admitPath("a"); row != a || overflow {
+		t.Errorf("the last path: row %q, overflow %t", row.label, overflow)
+	}
+	for _, k := range []kind{stageKind, counterKind} {
+		m := r.addName(k, "a")
+		if again := r.admitName(keyOf(k, "a")); again != m {
+			t.Errorf("the last stage or counter: %+v, want %+v", again, m)
+		}
+	}
+}
+
+// TestLabelsAreGivenUnderTheLock: who has the lock sees nothing new.
+func TestLabelsAreGivenUnderTheLock(t *testing.T) {
+	t.Parallel()
+	r, err := New(Options{Limits: Limits{Paths: 9, Stages: 9, Counters: 9}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at atomic.Pointer[durations]
+	for name, test := range map[string]struct {
+		give  func()
+		given func() bool
+	}{
+		"path":      {func() { r.Admit("p") }, func() bool { return r.byLabel.get("p") != nil }},
+		"stage":     {func() { r.admitName("timer_s_ns") }, func() bool { return r.catalog.byKey.get("timer_s_ns") != nil }},
+		"counter":   {func() { r.admitName("counter_c") }, func() bool { return r.catalog.byKey.get("counter_c") != nil }},
+		"durations": {func() { r.durationsAt(&at) }, func() bool { return at.Load() != nil }},
+	} {
+		var wg sync.WaitGroup
+		started := make(chan struct{})
+		r.mu.Lock()
+		wg.Go(func() {
+			close(started)
+			test.give()
+		})
+		<-started
+		for range 100 {
+			runtime.Gosched()
+		}
+		if test.given() {
+			t.Errorf("%s: there while another goroutine had the lock", name)
+		}
+		r.mu.Unlock()
+		wg.Wait()
+		if !test.given() {
+			t.Errorf("%s: not there", name)
+		}
+	}
+}
+
+// TestFirstAppearance lets two goroutines meet each path, stage and counter at
+// once, of which there are as many as get a label.
+func TestFirstAppearance(t *testing.T) {
+	t.Parallel()
+	const rounds, each = 50, 8
+	for range rounds {
+		r, err := New(Options{Limits: Limits{Paths: each, Stages: each, Counters: each}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := atOnce(each, func(_, i int) {
+			r.AddNumbers(Decision{Path: fmt.Sprint("p", i)}, []Number{
+				{fmt.Sprint("counter_c", i), 1}, {fmt.Sprintf("timer_s%d_ns", i), 1}, {"timer_server_handler_ns", 1},
+			})
+		})
+		if done < each {
+			return
+		}
+		var s Snapshot
+		r.Snapshot(&s)
+		if s.Overflow != (Overflow{}) || len(s.Paths) != each || len(s.Stages) != each+1 || len(s.Counters) != each {
+			t.Fatalf("%d paths, %d stages, %d counters, overflow %+v", len(s.Paths), len(s.Stages), len(s.Counters), s.Overflow)
+		}
+		for i := range s.Paths {
+			p := &s.Paths[i]
+			if p.Outcomes[Allowed] != 2 || len(p.Stages) != 1 || p.Stages[0].Histogram.Count() != 2 {
+				t.Fatalf("path %q: %d decisions, stages %+v", p.Label, p.Outcomes[Allowed], p.Stages)
+			}
+		}
+		for i := range s.Stages {
+			want := uint64(2)
+			if s.Stages[i].Stage == handler {
+				want = 2 * each
+			}
+			if n := s.Stages[i].Histogram.Count(); n != want {
+				t.Fatalf("stage %q: %d durations, want %d", s.Stages[i].Stage, n, want)
+			}
+		}
+		for _, c := range s.Counters {
+			if c.Total != 2 {
+				t.Fatalf("counter %q: %d, want 2", c.Counter, c.Total)
+			}
+		}
+	}
+}
+
+// TestLastLabelAtOnce lets two goroutines meet the path, stage and counter at
+// once that take the last label.
+func TestLastLabelAtOnce(t *testing.T) {
+	t.Parallel()
+	const rounds = 3000
+	r, err := New(Options{Limits: Limits{Paths: 1, Stages: rounds, Counters: rounds}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stages, counters := &r.catalog.stages, &r.catalog.counters
+	stages.limit, counters.limit = len(stages.list())+1, len(counters.list())+1
+	var got [rounds][2]struct {
+		row      *row
+		overflow bool
+		stage    *metric
+		counter  *metric
+	}
+	done := atOnce(rounds, func(g, i int) {
+		x := &got[i][g]
+		x.row, x.overflow = r.rowOf(fmt.Sprint("p", i))
+		x.stage, x.counter = r.metricOf(stageKind, fmt.Sprint("s", i)), r.metricOf(counterKind, fmt.Sprint("c", i))
+	}, func() { // room for one more
+		r.limits.Paths++
+		stages.limit++
+		counters.limit++
+	})
+	for i := range done {
+		a, b := &got[i][0], &got[i][1]
+		if *a != *b || a.overflow || a.stage.overflows || a.counter.overflows {
+			t.Fatalf("round %d: %+v and %+v", i, *a, *b)
+		}
+	}
+}
+
+// TestLabelsAreInTheirTableFirst: nobody who sees that there is a label looks for
+// it in vain.
+func TestLabelsAreInTheirTableFirst(t *testing.T) {
+	t.Parallel()
+	const each = 3000
+	r, err := New(Options{Limits: Limits{Paths: each, Stages: each, Counters: each}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var adding sync.WaitGroup
+	adding.Go(func() {
+		for i := range each {
+			name := fmt.Sprint("x", i)
+			r.Admit(name)
+			r.metricOf(stageKind, name)
+			r.metricOf(counterKind, name)
+		}
+	})
+	c := r.catalog
+	for done := false; !done; {
+		rows, stages, counters := *r.rows.Load(), c.stages.list(), c.counters.list()
+		if label := rows[len(rows)-1].label; r.byLabel.get(label) == nil {
+			t.Errorf("path %q is not in its table", label)
+		}
+		if name := stages[len(stages)-1]; c.byKey.get(keyOf(stageKind, name)) == nil {
+			t.Errorf("stage %q is not in its table", name)
+		}
+		if name := counters[len(counters)-1]; c.byKey.get(keyOf(counterKind, name)) == nil {
+			t.Errorf("counter %q is not in its table", name)
+		}
+		done = len(rows) > each && c.stages.full() && c.counters.full()
+	}
+	adding.Wait()
+}
+
+// atOnce has two goroutines do the same in each round, as much at once as can be;
+// one of them calls prepare before. It returns how many rounds there were: fewer
+// where the machine is too busy to run both.
+func atOnce(rounds int, do func(goroutine, round int), prepare ...func()) (done int) {
+	var turns [2]atomic.Int64
+	meet := func(g int) {
+		turn := turns[g].Add(1)
+		for spin := 1; turns[1-g].Load() < turn; spin++ {
+			if spin%100 == 0 {
+				runtime.Gosched()
+			}
+		}
+	}
+	start, stop := time.Now(), false
+	var both sync.WaitGroup
+	for g := range turns {
+		both.Go(func() {
+			for i := range rounds {
+				meet(g)
+				if g == 0 {
+					stop = time.Since(start) > time.Second
+					for _, f := range prepare {
+						f()
+					}
+				}
+				meet(g)
+				if stop {
+					return
+				}
+				do(g, i)
+				if g == 0 {
+					done++
+				}
+			}
+		})
+	}
+	both.Wait()
+	return done
 }
 
 // TestFullIsSeenWithoutLock: what clients invent when there is no room left does

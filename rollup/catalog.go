@@ -61,13 +61,6 @@ func (l *labels) init(k kind, names []string, more int) {
 // list returns the names that there are by now, by column.
 func (l *labels) list() []string { return *l.names.Load() }
 
-// add returns a new column, under the rollup's mutex.
-func (l *labels) add(name string) (column int) {
-	names := append(l.list(), name) // readers of the shorter slice do not see it
-	l.names.Store(&names)
-	return len(names) - 1
-}
-
 // catalog knows the metrics that a rollup was given.
 type catalog struct {
 	byKey    table[metric]

@@ -151,6 +151,46 @@ func TestCrosswiseMerge(t *testing.T) {
 	}
 }
 
+// TestCloneMeanwhile: clones that are taken while others add have no more than
+// is there, and the last one has all of it.
+func TestCloneMeanwhile(t *testing.T) {
+	t.Parallel()
+	const adders, each = 2, 2000
+	r := newRollup(t, rollup.Options{Limits: rollup.Limits{Stages: 2}})
+	var adding sync.WaitGroup
+	done := make(chan struct{})
+	for range adders {
+		adding.Go(func() {
+			for i := range each {
+				d := rollup.Decision{Path: fmt.Sprint("p", i%3), Outcome: rollup.Error, Code: "internal_error"}
+				r.AddNumbers(d, []rollup.Number{{"timer_server_handler_ns", int64(i % 5)}, {"timer_mine_ns", 1}, {"counter_c", 3}})
+			}
+		})
+	}
+	go func() {
+		adding.Wait()
+		close(done)
+	}()
+	var before sums
+	for adding := true; adding; {
+		select {
+		case <-done:
+			adding = false
+		default:
+		}
+		s := sumsOf(contentsOf(t, r.Clone()))
+		if s.outcomes[rollup.Error] < before.outcomes[rollup.Error] || s.stages.count < before.stages.count || s.counters < before.counters {
+			t.Errorf("a clone has %+v, one before it had %+v", s, before)
+		}
+		before = s
+	}
+	const n = adders * each
+	if before.outcomes[rollup.Error] != n || before.errors != n || before.counters != 3*n ||
+		before.stages.count != n+n*4/5 || before.unfinished[rollup.CauseFailed] != n/5 {
+		t.Errorf("the last clone: %+v", before)
+	}
+}
+
 // TestCoveredMeanwhile: of a stage whose time is all that of the stages in it, no
 // snapshot shows self time, whatever is being added.
 func TestCoveredMeanwhile(t *testing.T) {

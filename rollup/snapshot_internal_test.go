@@ -3,7 +3,11 @@
 
 package rollup
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/regometer/regometer/exphist"
+)
 
 // TestSelfTimeMeanwhile takes snapshots between the steps in which a decision is
 // added.
@@ -47,5 +51,25 @@ func TestSelfTimeSaturates(t *testing.T) {
 	r.Snapshot(&s)
 	if got := s.Paths[0].Stages[0].Self; got != 1<<64-1 {
 		t.Errorf("self time %d", got)
+	}
+}
+
+// TestSelfTimeAtOnce: of two snapshots that are taken at once, later ones show no
+// less self time than either did.
+func TestSelfTimeAtOnce(t *testing.T) {
+	t.Parallel()
+	const rounds = 50_000
+	var less, more exphist.Snapshot
+	h := exphist.New(exphist.Nanosecond)
+	h.Record(40)
+	h.Snapshot(&less)
+	h.Record(10)
+	h.Snapshot(&more)
+	ds, snapshots := make([]durations, rounds), [2]*exphist.Snapshot{&less, &more}
+	done := atOnce(rounds, func(g, i int) { ds[i].selfTime(snapshots[g]) })
+	for i := range done {
+		if n := ds[i].self.Load(); n != 50 {
+			t.Fatalf("self time %d, want 50", n)
+		}
 	}
 }
