@@ -216,7 +216,7 @@ func (h *Histogram) copyBuckets(s *Snapshot, state *state) {
 		}
 		n, sum := state.decode(word.Load(), bucket, h.grid)
 		s.counts[bucket-low] += n
-		s.sum = s.sum.plus(sum)
+		s.sum = s.sum.plus(uint128{0, sum})
 		return n
 	}
 	bounds := h.layout.Bounds.list()

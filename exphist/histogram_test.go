@@ -289,6 +289,142 @@ func testRetiredWord(t *testing.T, h *Histogram) {
 	t.Skip("the machine is too busy")
 }
 
+// A bucket has its word from its 96th value on.
+func TestPromotion(t *testing.T) {
+	t.Parallel()
+	h := newHistogram(t, DefaultLayout(Nanosecond))
+	for n := 1; n <= 96; n++ {
+		h.Record(1000)
+		if _, packed := h.packedWord(1000); packed != (n == 96) {
+			t.Errorf("after %d values: it has a packed word: %t", n, packed)
+		}
+	}
+}
+
+// While a word is emptied again and again, no addition to it is lost.
+func TestRecordWhileAWordIsEmptied(t *testing.T) {
+	t.Parallel()
+	const times = 300_000
+	h := newHistogram(t, DefaultLayout(Nanosecond))
+	for range promoteAt {
+		h.Record(1000)
+	}
+	var wg sync.WaitGroup
+	var done atomic.Bool
+	wg.Go(func() {
+		defer done.Store(true)
+		for range times {
+			h.Record(1000)
+		}
+	})
+	for !done.Load() {
+		h.flush(1000)
+	}
+	wg.Wait()
+	if s, n := snapshot(h), uint64(promoteAt+times); s.Count() != n || s.sum != sumOf(n, 1000) {
+		t.Errorf("count %d, sum %v, want %d, %v", s.Count(), s.sum, n, sumOf(n, 1000))
+	}
+}
+
+// Who has filled a word and waits for the lock to empty it finds it replaced, and
+// leaves it alone.
+func TestFlushAfterReplacement(t *testing.T) {
+	t.Parallel()
+	for range 10 {
+		h := newHistogram(t, DefaultLayout(Nanosecond))
+		n := uint64(0)
+		record := func() {
+			n++
+			h.Record(1000)
+		}
+		for range promoteAt {
+			record()
+		}
+		word, _ := h.packedWord(1000)
+		for word.Load()>>sumBits < countFull>>sumBits-1 {
+			record()
+		}
+		var wg sync.WaitGroup
+		h.lock()
+		wg.Go(record)
+		for word.Load()&countFull == 0 {
+			runtime.Gosched()
+		}
+		for range 100 {
+			runtime.Gosched()
+		}
+		h.include(1, 1_000_000)
+		h.promote(h.grid.position(1_000_000) >> h.state.Load().shift)
+		h.unlock()
+		wg.Wait()
+		if word.Load() != retired {
+			t.Fatalf("the word is %#x, not just retired", word.Load())
+		}
+		if s := snapshot(h); s.Count() != n || s.sum != sumOf(n, 1000) {
+			t.Fatalf("count %d, sum %v, want %d, %v", s.Count(), s.sum, n, sumOf(n, 1000))
+		}
+	}
+}
+
+// What changes more than a word waits for the lock.
+func TestChangesWaitForTheLock(t *testing.T) {
+	t.Parallel()
+	h := newHistogram(t, DefaultLayout(Nanosecond), 1000)
+	for range 2 * promoteAt {
+		h.Record(1000)
+	}
+	word, _ := h.packedWord(1000)
+	part := snapshot(newHistogram(t, DefaultLayout(Nanosecond), 0))
+	for name, test := range map[string]struct {
+		change  func()
+		changed func() bool
+	}{
+		"a new extreme": {func() { h.Record(1 << 20) }, func() bool { return h.most.Load() == 1<<20 }},
+		"a full word":   {func() { h.flush(1000) }, func() bool { return word.Load() == 0 }},
+		"a merge":       {func() { _ = h.Merge(part) }, func() bool { return h.zeros.Load() == 1 }},
+	} {
+		var wg sync.WaitGroup
+		started := make(chan struct{})
+		h.lock()
+		wg.Go(func() {
+			close(started)
+			test.change()
+		})
+		<-started
+		for range 100 {
+			runtime.Gosched()
+		}
+		if test.changed() {
+			t.Errorf("%s: it did not wait", name)
+		}
+		h.unlock()
+		wg.Wait()
+		if !test.changed() {
+			t.Errorf("%s: no change", name)
+		}
+	}
+}
+
+// Zeros and negative values of two goroutines are all counted.
+func TestRecordOtherThanPositiveConcurrently(t *testing.T) {
+	t.Parallel()
+	const times = 200_000
+	h := newHistogram(t, DefaultLayout(Nanosecond))
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for range times {
+				h.Record(0)
+				h.Record(math.MinInt64)
+			}
+		})
+	}
+	wg.Wait()
+	if s := snapshot(h); s.Zeros() != 2*times || s.Negatives() != 2*times {
+		t.Errorf("%d zeros and %d negatives, want %d each", s.Zeros(), s.Negatives(), 2*times)
+	}
+}
+
 // Snapshots are consistent while all that is recorded changes more than a word.
 func TestSnapshotWhileTheLockIsHeld(t *testing.T) {
 	t.Parallel()

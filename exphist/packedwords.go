@@ -3,10 +3,7 @@
 
 package exphist
 
-import (
-	"math/bits"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // A packed word counts a bucket in one atomic addition, together with the sum of
 // what its values exceed the bucket's lower bound by:
@@ -90,8 +87,9 @@ func (s *state) word(slot int, n int64, g *grid, b *Bounds) *atomic.Uint64 {
 }
 
 // decode returns the count and the sum of the values that a packed word counts.
-func (s *state) decode(word uint64, bucket int, g *grid) (count uint64, sum uint128) {
+// The sum is below 2^55: a bucket of at most 2^29 integers begins below 2^38 if it
+// spans a factor of 2^(1/256) or more.
+func (s *state) decode(word uint64, bucket int, g *grid) (count, sum uint64) {
 	count = word >> sumBits & (1<<countBits - 1)
-	hi, lo := bits.Mul64(count, uint64(g.lower[bucket<<s.shift]))
-	return count, uint128{hi, lo}.plus(uint128{0, word & (1<<sumBits - 1)})
+	return count, count*uint64(g.lower[bucket<<s.shift]) + word&(1<<sumBits-1)
 }

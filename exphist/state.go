@@ -169,6 +169,6 @@ func (h *Histogram) drain(s *state, word *atomic.Uint64, n int64, replacement ui
 	if count > 0 {
 		h.addCount(bucket>>(h.state.Load().shift-s.shift), count)
 		h.addClass(h.layout.Bounds.class(n), count)
-		h.addSum(sum)
+		h.addSum(uint128{0, sum})
 	}
 }

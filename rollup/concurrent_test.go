@@ -155,14 +155,14 @@ func TestCrosswiseMerge(t *testing.T) {
 // is there, and the last one has all of it.
 func TestCloneMeanwhile(t *testing.T) {
 	t.Parallel()
-	const adders, each = 2, 2000
+	const adders, each = 2, 20_000
 	r := newRollup(t, rollup.Options{Limits: rollup.Limits{Stages: 2}})
 	var adding sync.WaitGroup
 	done := make(chan struct{})
 	for range adders {
 		adding.Go(func() {
 			for i := range each {
-				d := rollup.Decision{Path: fmt.Sprint("p", i%3), Outcome: rollup.Error, Code: "internal_error"}
+				d := rollup.Decision{Path: "p", Outcome: rollup.Error, Code: "internal_error", Overflow: true}
 				r.AddNumbers(d, []rollup.Number{{"timer_server_handler_ns", int64(i % 5)}, {"timer_mine_ns", 1}, {"counter_c", 3}})
 			}
 		})
@@ -171,7 +171,7 @@ func TestCloneMeanwhile(t *testing.T) {
 		adding.Wait()
 		close(done)
 	}()
-	var before sums
+	var before sums // of the clone before
 	for adding := true; adding; {
 		select {
 		case <-done:
@@ -188,6 +188,9 @@ func TestCloneMeanwhile(t *testing.T) {
 	if before.outcomes[rollup.Error] != n || before.errors != n || before.counters != 3*n ||
 		before.stages.count != n+n*4/5 || before.unfinished[rollup.CauseFailed] != n/5 {
 		t.Errorf("the last clone: %+v", before)
+	}
+	if got, want := contentsOf(t, r.Clone()).Overflow, (rollup.Overflow{Paths: n, Counters: 3 * n}); got != want {
+		t.Errorf("overflow %+v, want %+v", got, want)
 	}
 }
 
