@@ -8,7 +8,8 @@
 // docs/design.md for the results.
 //
 // The list is in ideas_test.go. The ideas of OPA's pull request 8113 are in
-// proposal_test.go, those that go beyond it in beyond_test.go.
+// proposal_test.go, those that go beyond it in beyond_test.go, and that of
+// exphist in histogram_test.go.
 //
 //	go test -bench . | benchstat -col /impl -
 package ideas

@@ -38,6 +38,7 @@ var ideas = []idea{
 	pair("priority_as_time", priorityAsWeight, priorityAsTime),
 	pair("merge_into_order", sortAll, sortFreshAndMerge),
 	pair("sums_kept", sumsAnew, sumsKept),
+	pair("count_and_sum_in_one_word", plainRecord, packedRecord),
 }
 
 // idea is a step with and without an idea.
