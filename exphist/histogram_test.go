@@ -304,7 +304,7 @@ func TestPromotion(t *testing.T) {
 // While a word is emptied again and again, no addition to it is lost.
 func TestRecordWhileAWordIsEmptied(t *testing.T) {
 	t.Parallel()
-	const times = 300_000
+	const times = 1_000_000
 	h := newHistogram(t, DefaultLayout(Nanosecond))
 	for range promoteAt {
 		h.Record(1000)
@@ -408,11 +408,15 @@ func TestChangesWaitForTheLock(t *testing.T) {
 // Zeros and negative values of two goroutines are all counted.
 func TestRecordOtherThanPositiveConcurrently(t *testing.T) {
 	t.Parallel()
-	const times = 200_000
+	const times = 1_000_000
 	h := newHistogram(t, DefaultLayout(Nanosecond))
 	var wg sync.WaitGroup
+	var running atomic.Int64
 	for range 2 {
 		wg.Go(func() {
+			for running.Add(1); running.Load() < 2; { // both at once
+				runtime.Gosched()
+			}
 			for range times {
 				h.Record(0)
 				h.Record(math.MinInt64)

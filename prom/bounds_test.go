@@ -22,7 +22,7 @@ func TestBounds(t *testing.T) {
 	}{
 		{rollup.Options{Bounds: prom.DefaultBounds()}, "1e-05 5e-05 0.0001 0.0005 0.001 0.005 0.01 0.05 0.1 1 10 +Inf"},
 		{bounds(t, 0.3, 0.7, 1.1, 2.5), "0.3 0.7 1.1 2.5 +Inf"},
-		{bounds(t, 1e-9, 0.123456789, 9e9), "1e-09 0.123456789 9e+09 +Inf"},
+		{bounds(t, 1e-9, 0.123456789, 123456.123456789, 9e9), "1e-09 0.123456789 123456.123456789 9e+09 +Inf"},
 		{bounds(t), "+Inf"},
 	} {
 		r := newRollup(t, test.options)

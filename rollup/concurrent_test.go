@@ -155,7 +155,7 @@ func TestCrosswiseMerge(t *testing.T) {
 // is there, and the last one has all of it.
 func TestCloneMeanwhile(t *testing.T) {
 	t.Parallel()
-	const adders, each = 2, 20_000
+	const adders, each = 2, 100_000
 	r := newRollup(t, rollup.Options{Limits: rollup.Limits{Stages: 2}})
 	var adding sync.WaitGroup
 	done := make(chan struct{})
