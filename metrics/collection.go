@@ -24,7 +24,7 @@ const inlineMetrics = 8
 //
 // The first timers and counters are inline: a list of names, with the numbers
 // in a list beside it, so that looking a name up reads memory that is not
-// written while another goroutine adds to a number. A metric is appended by one
+// written while another goroutine adds to a number. A metric is added by one
 // CAS of a zero name; names are never removed, so the list ends at the first
 // zero. They are no pointers, which spares the CAS a write barrier. What does
 // not fit, and the histograms, go to the index.
@@ -35,18 +35,25 @@ type store struct {
 	mu    sync.Mutex                   // guards insertion into more, and text
 	text  *text                        // see json.go
 	names [inlineMetrics]atomic.Uint32 // see inlineName
-	cells [inlineMetrics]cell
+	cells [inlineMetrics]cell          // see cell
+}
+
+// cell returns the cell of the name at place i. Neighbours among the names have
+// cells in different cache lines, so that goroutines that each write one of
+// them seldom wait for each other.
+func (s *store) cell(i int) *cell {
+	return &s.cells[(i%2*(inlineMetrics/2)+i/2)%inlineMetrics]
 }
 
 // inlineName is a name in a store: in its lower bits the id in the catalog, or
-// uncatalogued if the index has the descriptor; above them the kind, which is
-// never 0, and the length and the last byte of the name, by which most others
+// 0 if the name is among the fresh ones of the index; above them the kind, which
+// is never 0, and the length and the last byte of the name, by which most others
 // are told apart at once.
 type inlineName uint32
 
 const (
-	idBits       = catalogBits + 1
-	uncatalogued = 1<<idBits - 1
+	idBits = catalogBits + 1
+	idMask = 1<<idBits - 1
 )
 
 // distinction returns the upper part of an inlineName.
@@ -58,12 +65,14 @@ func distinction(kind Kind, name string) inlineName {
 	return d << idBits
 }
 
-// descriptor returns the descriptor of the name n at place i.
-func (s *store) descriptor(i int, n inlineName) *descriptor {
-	if n%(1<<idBits) == uncatalogued {
-		return s.more.Load().inline[i]
+func (n inlineName) kind() Kind { return Kind(n >> (idBits + 17)) }
+
+// name returns the name at place i, which is n in the list.
+func (s *store) name(i int, n inlineName) string {
+	if id := n & idMask; id != 0 {
+		return catalog[(id-1)%maxPlaces].descriptor.Load().name
 	}
-	return catalog[(n-1)%(1<<catalogBits)].Load()
+	return s.more.Load().fresh[i].name
 }
 
 // New returns a new, empty [Metrics]. It is one allocation, and so cheap
@@ -92,7 +101,8 @@ func (c *collection) Histogram(name string) Histogram {
 }
 
 func (c *collection) Clear() {
-	old := c.cleared.Swap(new(store))
+	// A store in a collection, since that is what fits the cache lines.
+	old := c.cleared.Swap(&new(collection).first)
 	if old == nil { // the first store, which stays in memory
 		c.first.forget()
 	}
@@ -104,9 +114,7 @@ func (s *store) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if x := s.more.Load(); x != nil {
-		empty := newIndex()
-		empty.inline = x.inline
-		s.more.Store(empty)
+		s.more.Store(&index{slots: noSlots[:], fresh: x.fresh})
 	}
 	s.text = nil
 }
@@ -116,113 +124,129 @@ func (s *store) number(kind Kind, name string) *cell {
 	want := distinction(kind, name)
 	for i := range s.names {
 		n := inlineName(s.names[i].Load())
-		if n&^(1<<idBits-1) == want {
-			known := s.descriptor(i, n).name
-			if sameTiny(known, name) || sameName(known, name) {
-				return &s.cells[i]
-			}
+		if n&^idMask == want && sameName(s.name(i, n), name) {
+			return s.cell(i)
 		}
 		if n == 0 {
-			return s.append(kind, name, want, i)
+			return s.add(kind, name, want, i)
 		}
 	}
 	return &s.indexed(kind, name).cell
 }
 
-// append appends a timer or counter to the inline ones, of which i have other
-// names, if there is room and another goroutine does not append it first.
-func (s *store) append(kind Kind, name string, want inlineName, i int) *cell {
-	d := describe(kind, name)
-	id := inlineName(d.id)
-	if id == 0 {
-		// The lock keeps the descriptor at a place from being overwritten
-		// until a name refers to it.
+// add adds a timer or counter to the inline ones, of which i have other names,
+// if there is room and another goroutine does not add it first.
+func (s *store) add(kind Kind, name string, want inlineName, i int) *cell {
+	h, d := identify(kind, name)
+	if d == nil {
+		d = meet(name, h)
+	}
+	var fresh *[inlineMetrics]uncatalogued
+	if d != nil {
+		want |= inlineName(d.id)
+	} else {
+		// The lock keeps the name at a place from being overwritten until
+		// the list refers to it.
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if x := s.makeIndex(); x.inline == nil {
-			x.inline = new([inlineMetrics]*descriptor)
-		}
-		id = uncatalogued
+		fresh = s.makeFresh()
 	}
 	for ; i < len(s.names); i++ {
-		if id == uncatalogued && s.names[i].Load() == 0 {
-			s.more.Load().inline[i] = d
-		}
-		if s.names[i].CompareAndSwap(0, uint32(want|id)) {
-			return &s.cells[i]
-		}
 		n := inlineName(s.names[i].Load())
-		if n>>idBits == want>>idBits && s.descriptor(i, n).name == name {
-			return &s.cells[i]
+		if n == 0 {
+			if fresh != nil {
+				fresh[i].name = name
+			}
+			if s.names[i].CompareAndSwap(0, uint32(want)) {
+				return s.cell(i)
+			}
+			n = inlineName(s.names[i].Load())
+		}
+		if n>>idBits == want>>idBits && s.name(i, n) == name {
+			return s.cell(i)
 		}
 	}
-	if id == uncatalogued {
-		return &s.insert(d).cell
+	if fresh == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 	}
-	return &s.indexed(kind, name).cell
+	return &s.insert(name, h, d).cell
+}
+
+// makeFresh returns the fresh names. s.mu is held.
+func (s *store) makeFresh() *[inlineMetrics]uncatalogued {
+	x := s.more.Load()
+	switch {
+	case x == nil:
+		x = newFreshIndex()
+		s.more.Store(x)
+	case x.fresh == nil:
+		x.fresh = new([inlineMetrics]uncatalogued)
+	}
+	return x.fresh
 }
 
 // indexed returns the entry of the metric of this kind and name in the index.
 func (s *store) indexed(kind Kind, name string) *entry {
-	var h uint64
-	d := wellKnown(kind, name)
-	if d != nil {
-		h = d.hash
-	} else {
-		h = hashName(kind, name)
-	}
+	h, d := identify(kind, name)
 	if x := s.more.Load(); x != nil {
 		if e := x.find(name, h); e != nil {
 			return e
 		}
 	}
 	if d == nil {
-		d = describeHashed(kind, name, h)
+		d = meet(name, h)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.insert(d)
+	return s.insert(name, h, d)
 }
 
 // insert inserts a metric into the index, if it is not there. s.mu is held.
-func (s *store) insert(d *descriptor) *entry {
-	x := s.makeIndex()
-	if e := x.find(d.name, d.hash); e != nil {
-		return e
-	}
-	if x.full() {
-		x = x.grown()
-		s.more.Store(x)
-	}
-	return x.insert(d)
-}
-
-// makeIndex returns the index, which it makes if there is none. s.mu is held.
-func (s *store) makeIndex() *index {
+func (s *store) insert(name string, h uint64, d *descriptor) *entry {
 	x := s.more.Load()
-	if x == nil {
+	switch {
+	case x == nil:
 		x = newIndex()
 		s.more.Store(x)
+	default:
+		if e := x.find(name, h); e != nil {
+			return e
+		}
+		if x.full() {
+			x = x.grown()
+			s.more.Store(x)
+		}
 	}
-	return x
+	return x.insert(name, h, d)
 }
 
 // each calls f with every metric: the number of a timer or a counter, or a
 // histogram. It returns when f returns false.
 func (s *store) each(f func(*descriptor, *cell, *histogram) bool) {
+	var spare descriptors
 	for i := range s.names {
 		n := inlineName(s.names[i].Load())
 		if n == 0 {
 			break
 		}
-		if !f(s.descriptor(i, n), &s.cells[i], nil) {
+		var d *descriptor
+		if id := n & idMask; id != 0 {
+			d = catalog[(id-1)%maxPlaces].descriptor.Load()
+		} else {
+			d = spare.of(n.kind(), &s.more.Load().fresh[i])
+		}
+		if !f(d, s.cell(i), nil) {
 			return
 		}
 	}
 	if x := s.more.Load(); x != nil {
 		for i := range x.slots {
-			if e := x.slots[i].Load(); e != nil && !f(e.descriptor, &e.cell, e.histogram) {
-				return
+			slot := &x.slots[i]
+			if e := slot.entry.Load(); e != nil {
+				if !f(spare.of(kindOf(slot.hash), &e.uncatalogued), &e.cell, e.histogram) {
+					return
+				}
 			}
 		}
 	}

@@ -11,34 +11,49 @@ import "sync/atomic"
 // entries: who still reads the old one may miss an entry, and looks again
 // under the lock before inserting.
 type index struct {
-	slots []atomic.Pointer[entry] // a power of two
-	used  int                     // guarded by store.mu
-	free  []entry                 // the next entries; guarded by store.mu
-	// inline has the descriptors of the inline names that are uncatalogued,
-	// by place. Each is written once, before the name is.
-	inline *[inlineMetrics]*descriptor
+	slots []slot  // a power of two
+	used  int     // guarded by store.mu
+	free  []entry // the next entries; guarded by store.mu
+	// fresh has the inline names that are not in the catalog, by place. The
+	// name at a place is not written any more when store.names refers to it.
+	fresh *[inlineMetrics]uncatalogued
+}
+
+// slot is a place of the table. It has the hash, so that passing by it touches
+// no entry; the hash is written before the entry is stored.
+type slot struct {
+	hash  uint64
+	entry atomic.Pointer[entry]
 }
 
 // entry is a metric in an index.
 type entry struct {
-	hash       uint64 // of the descriptor; with the name, so that
-	name       string // finding a metric reads little memory
-	descriptor *descriptor
-	histogram  *histogram // that this is the entry of, or nil
+	uncatalogued // or described from the start
 	cell
+	histogram *histogram // that this is the entry of, or nil
+}
+
+// uncatalogued is a metric that has no descriptor before it is read: most
+// metrics whose names are made up are read once or never.
+type uncatalogued struct {
+	name       string // as the caller has it, like the key of a map
+	descriptor atomic.Pointer[descriptor]
 }
 
 const (
 	firstSlots   = 16
 	firstEntries = 4
-	maxEntries   = 64 // allocated at a time
+	maxEntries   = 32 // allocated at a time: a handle that is kept keeps them all
 )
+
+// noSlots is the table of an index that holds fresh names only.
+var noSlots [1]slot
 
 // newIndex returns an index with its first entries, in one allocation.
 func newIndex() *index {
 	first := new(struct {
 		index
-		slots   [firstSlots]atomic.Pointer[entry]
+		slots   [firstSlots]slot
 		entries [firstEntries]entry
 	})
 	first.index.slots = first.slots[:]
@@ -46,16 +61,29 @@ func newIndex() *index {
 	return &first.index
 }
 
+// newFreshIndex returns an index with room for fresh names only, in one
+// allocation.
+func newFreshIndex() *index {
+	first := new(struct {
+		index
+		fresh [inlineMetrics]uncatalogued
+	})
+	first.index.slots = noSlots[:]
+	first.index.fresh = &first.fresh
+	return &first.index
+}
+
 // find returns the entry of the metric with this name, of the kind that is in
 // its hash.
 func (x *index) find(name string, h uint64) *entry {
 	mask := uint64(len(x.slots) - 1)
-	for i := h & mask; ; i = (i + 1) & mask {
-		e := x.slots[i].Load()
+	for i := h >> kindBits; ; i++ {
+		slot := &x.slots[i&mask]
+		e := slot.entry.Load()
 		if e == nil {
 			return nil
 		}
-		if e.hash == h && sameName(e.name, name) {
+		if slot.hash == h && sameName(e.name, name) {
 			return e
 		}
 	}
@@ -67,19 +95,20 @@ func (x *index) full() bool { return 2*(x.used+1) > len(x.slots) }
 
 // grown returns an index with the same entries and twice the slots.
 func (x *index) grown() *index {
-	g := &index{slots: make([]atomic.Pointer[entry], 2*len(x.slots)), free: x.free, inline: x.inline}
+	g := &index{slots: make([]slot, max(2*len(x.slots), firstSlots)), free: x.free, fresh: x.fresh}
 	for i := range x.slots {
-		if e := x.slots[i].Load(); e != nil {
-			g.place(e)
+		if e := x.slots[i].entry.Load(); e != nil {
+			g.place(x.slots[i].hash, e)
 		}
 	}
 	return g
 }
 
-// insert adds a metric that is not in the index.
-func (x *index) insert(d *descriptor) *entry {
+// insert adds a metric that is not in the index, with its descriptor if it has
+// one.
+func (x *index) insert(name string, h uint64, d *descriptor) *entry {
 	var e *entry
-	if d.kind == KindHistogram {
+	if kindOf(h) == KindHistogram {
 		h := new(histogram)
 		e = &h.entry
 		e.histogram = h
@@ -90,17 +119,23 @@ func (x *index) insert(d *descriptor) *entry {
 		e = &x.free[0]
 		x.free = x.free[1:]
 	}
-	e.hash, e.name, e.descriptor = d.hash, d.name, d
-	x.place(e)
+	if d != nil {
+		name = d.name // which is compared by its address where it is a constant
+		e.descriptor.Store(d)
+	}
+	e.name = name
+	x.place(h, e)
 	return e
 }
 
-func (x *index) place(e *entry) {
+func (x *index) place(h uint64, e *entry) {
 	mask := uint64(len(x.slots) - 1)
-	i := e.hash & mask
-	for x.slots[i].Load() != nil {
-		i = (i + 1) & mask
+	i := h >> kindBits
+	for x.slots[i&mask].entry.Load() != nil {
+		i++
 	}
-	x.slots[i].Store(e)
+	slot := &x.slots[i&mask]
+	slot.hash = h
+	slot.entry.Store(e)
 	x.used++
 }

@@ -6,111 +6,149 @@ package metrics
 import (
 	"encoding/json"
 	"hash/maphash"
+	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 )
 
-// descriptor is what follows from a metric's kind and name. It is immutable
-// and shared by all collections, so that a key is formatted and escaped once.
+// descriptor is what follows from a metric's kind and name. It is immutable;
+// those in the catalog are shared by all collections, so that a key is formatted
+// and escaped once.
 type descriptor struct {
 	name string
 	key  string // as in [Metrics.All]
 	json string // the key as a JSON string, and a colon
-	hash uint64 // of kind and name
+	hash uint64 // in the catalog only; see hashName
 	kind Kind
 	id   uint32 // the place in the catalog and 1, or 0 if it is not there
 }
 
 // The catalog holds the descriptors of the names that recur: a hash table with
-// open addressing to which names are added, without a lock, until it holds
-// maxCatalog, and never removed, so that a collection can refer to a name by its
-// place. To be added a name must appear twice before others take its place among
-// the recent ones: names that are made up for one use stay out.
+// open addressing to which names are added until it holds maxCatalog, and never
+// removed, so that a collection can refer to a name by its place. To be added a
+// name must appear in a collection twice before others take its place among the
+// candidates: names that are made up for one use stay out.
 const (
 	catalogBits = 12
-	maxCatalog  = 1 << (catalogBits - 1)
+	maxPlaces   = 1 << catalogBits
+	maxCatalog  = maxPlaces / 2
 	// Longer names are not remembered, or they could hold much memory.
 	maxKnownName = 128
 )
 
 var (
-	nameSeed    = maphash.MakeSeed()
-	catalog     [1 << catalogBits]atomic.Pointer[descriptor]
+	nameSeed = maphash.MakeSeed()
+	// catalog is read without a lock: the hash at a place is written before
+	// the descriptor is stored.
+	catalog [maxPlaces]struct {
+		hash       uint64
+		descriptor atomic.Pointer[descriptor]
+	}
+	catalogMu   sync.Mutex // guards adding to the catalog
 	catalogSize atomic.Int32
-	// recent has descriptors that are not in the catalog, by hash, the newest
-	// of each set first.
-	recent [1 << 9][4]atomic.Pointer[descriptor]
+	// candidates has the hashes of names that have appeared once. A new one
+	// takes any place of its set, so that names that share one and recur in
+	// turns do enter the catalog sooner or later.
+	candidates [1 << 9][4]atomic.Uint64
 )
 
-// hashName hashes a metric's kind and name. Of equal names, the hashes differ
-// if the kinds do.
+// hashName hashes a metric's kind and name. The kind is in the lowest bits,
+// where kindOf finds it, and in the others.
 func hashName(kind Kind, name string) uint64 {
-	return maphash.String(nameSeed, name) + uint64(kind)*0x9e3779b97f4a7c15
+	h := maphash.String(nameSeed, name) + uint64(kind)*0x9e3779b97f4a7c15
+	return h<<kindBits | uint64(kind)
 }
 
-// describe returns the descriptor of a metric.
-func describe(kind Kind, name string) *descriptor {
+const kindBits = 2
+
+func kindOf(h uint64) Kind { return Kind(h % (1 << kindBits)) }
+
+// identify returns the hash of a metric, and its descriptor if it is well known.
+func identify(kind Kind, name string) (uint64, *descriptor) {
 	if d := wellKnown(kind, name); d != nil {
-		return d
+		return d.hash, d
 	}
-	return describeHashed(kind, name, hashName(kind, name))
+	return hashName(kind, name), nil
 }
 
-// describeHashed does so by the hash of a metric that is not well known.
-func describeHashed(kind Kind, name string, h uint64) *descriptor {
-	for i := h; ; i++ {
-		d := catalog[i%uint64(len(catalog))].Load()
-		if d == nil {
-			break
-		}
-		if d.hash == h && d.name == name {
-			return d
-		}
-	}
-	set := &recent[h%uint64(len(recent))]
-	for i := range set {
-		d := set[i].Load()
-		if d == nil || d.hash != h || d.name != name {
-			continue
-		}
-		if catalogSize.Load() < maxCatalog {
-			catalogued := *d // d itself is in use elsewhere
-			return catalogued.enter()
-		}
+// meet is called when a metric that is not well known appears in a collection.
+// It returns the descriptor in the catalog, which the metric enters if it has
+// appeared before, or nil.
+func meet(name string, h uint64) *descriptor {
+	if d, _ := findCatalogued(name, h); d != nil {
 		return d
 	}
-	d := newDescriptor(kind, name, h)
-	if len(name) <= maxKnownName {
-		for i, next := 0, d; i < len(set) && next != nil; i++ {
-			next = set[i].Swap(next)
+	if len(name) > maxKnownName || catalogSize.Load() == maxCatalog {
+		return nil
+	}
+	set := &candidates[h>>kindBits%uint64(len(candidates))]
+	for i := range set {
+		if set[i].Load() == h {
+			return enterCatalog(name, h)
 		}
+	}
+	set[rand.Uint32()%uint32(len(set))].Store(h)
+	return nil
+}
+
+// findCatalogued returns the descriptor of a metric in the catalog, or nil and
+// the place where it would be.
+func findCatalogued(name string, h uint64) (*descriptor, uint64) {
+	for i := h >> kindBits; ; i++ {
+		place := i % maxPlaces
+		d := catalog[place].descriptor.Load()
+		if d == nil || catalog[place].hash == h && d.name == name {
+			return d, place
+		}
+	}
+}
+
+// enterCatalog adds a metric to the catalog, if it is not there. It returns nil
+// if there is no room any more.
+func enterCatalog(name string, h uint64) *descriptor {
+	catalogMu.Lock()
+	defer catalogMu.Unlock()
+	d, place := findCatalogued(name, h)
+	if d != nil { // another goroutine was faster
+		return d
+	}
+	if catalogSize.Load() == maxCatalog {
+		return nil
+	}
+	d = new(descriptor)
+	d.format(kindOf(h), name)
+	d.hash, d.id = h, uint32(place)+1
+	catalog[place].hash = h
+	catalog[place].descriptor.Store(d)
+	catalogSize.Add(1)
+	return d
+}
+
+// descriptors makes the descriptors of metrics that lack one when they are read.
+type descriptors struct {
+	free []descriptor
+	next int // how many to allocate
+}
+
+// of returns the descriptor of m.
+func (s *descriptors) of(kind Kind, m *uncatalogued) *descriptor {
+	d := m.descriptor.Load()
+	if d == nil {
+		if len(s.free) == 0 {
+			s.next = min(max(2*s.next, 4), maxEntries)
+			s.free = make([]descriptor, s.next)
+		}
+		d = &s.free[0]
+		s.free = s.free[1:]
+		d.format(kind, m.name)
+		m.descriptor.Store(d) // no matter if another reader stores an equal one
 	}
 	return d
 }
 
-// enter adds d to the catalog and returns the descriptor to use: that which
-// another goroutine has added meanwhile, or d. If there is no room any more d
-// stays without an id.
-func (d *descriptor) enter() *descriptor {
-	if catalogSize.Add(1) > maxCatalog {
-		catalogSize.Add(-1)
-		return d
-	}
-	for i := d.hash; ; i++ {
-		place := i % uint64(len(catalog))
-		d.id = uint32(place) + 1
-		if catalog[place].CompareAndSwap(nil, d) {
-			return d
-		}
-		if other := catalog[place].Load(); other.hash == d.hash && other.name == d.name {
-			catalogSize.Add(-1)
-			return other
-		}
-	}
-}
-
-// newDescriptor formats the keys of a metric. It keeps nothing of name's
-// bytes, which may be part of a large buffer of the caller's.
-func newDescriptor(kind Kind, name string, h uint64) *descriptor {
+// format makes d the descriptor of a metric. It keeps nothing of name's bytes,
+// which may be part of a large buffer of the caller's.
+func (d *descriptor) format(kind Kind, name string) {
 	prefix, suffix := "timer_", "_ns"
 	switch kind {
 	case KindCounter:
@@ -118,12 +156,12 @@ func newDescriptor(kind Kind, name string, h uint64) *descriptor {
 	case KindHistogram:
 		prefix, suffix = "histogram_", ""
 	}
-	d := &descriptor{kind: kind, hash: h}
+	d.kind = kind
 	if isPlainJSON(name) {
 		d.json = `"` + prefix + name + suffix + `":`
 		d.key = d.json[1 : len(d.json)-2]
 		d.name = d.key[len(prefix) : len(prefix)+len(name)]
-		return d
+		return
 	}
 	d.key = prefix + name + suffix
 	d.name = d.key[len(prefix) : len(prefix)+len(name)]
@@ -132,7 +170,6 @@ func newDescriptor(kind Kind, name string, h uint64) *descriptor {
 		panic(err)
 	}
 	d.json = string(quoted) + ":"
-	return d
 }
 
 // isPlainJSON reports whether s stands in a JSON string as it is.
@@ -187,9 +224,9 @@ func init() {
 	var all []*descriptor
 	enter := func(kind Kind, names []string) {
 		for _, name := range names {
-			d := newDescriptor(kind, name, hashName(kind, name))
+			d := enterCatalog(name, hashName(kind, name))
 			d.name = name // a constant, with the address that callers have
-			all = append(all, d.enter())
+			all = append(all, d)
 		}
 	}
 	enter(KindTimer, knownTimers[:])
@@ -197,11 +234,4 @@ func init() {
 	enter(KindTimer, knownOperations[:])
 	enter(KindHistogram, knownOperations[:])
 	setWellKnown(all)
-}
-
-// sameTiny reports whether a == b and both have one to three bytes. Comparing
-// such strings is a call in Go, which takes longer than this.
-func sameTiny(a, b string) bool {
-	n := len(a)
-	return 1 <= n && n <= 3 && n == len(b) && a[0] == b[0] && a[n/2] == b[n/2] && a[n-1] == b[n-1]
 }

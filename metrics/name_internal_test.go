@@ -20,7 +20,8 @@ func TestDescriptorIsWhatEncodingJSONWrites(t *testing.T) {
 	formats := map[Kind]string{KindTimer: "timer_%s_ns", KindCounter: "counter_%s", KindHistogram: "histogram_%s"}
 	for kind, format := range formats {
 		for _, name := range names {
-			d := newDescriptor(kind, name, 1)
+			var d descriptor
+			d.format(kind, name)
 			key := fmt.Sprintf(format, name)
 			quoted, _ := json.Marshal(key)
 			if d.name != name || d.key != key || d.json != string(quoted)+":" {
@@ -43,40 +44,43 @@ func TestCatalogIsBounded(t *testing.T) {
 		}
 		return
 	}
+	appear := func(kind Kind, name string) *descriptor {
+		return meet(name, hashName(kind, name))
+	}
 	before := catalogSize.Load()
 	for i := range 100_000 {
-		describe(KindTimer, fmt.Sprint("one-off ", i))
+		appear(KindTimer, fmt.Sprint("one-off ", i))
 	}
 	if n := catalogSize.Load() - before; n > 10 {
 		t.Errorf("%d of 100,000 one-off names have entered the catalog", n)
 	}
-	describe(KindTimer, "recurring")
-	d := describe(KindTimer, "recurring")
-	if d.id == 0 || describe(KindTimer, "recurring") != d {
+	appear(KindTimer, "recurring")
+	d := appear(KindTimer, "recurring")
+	if d == nil || d.id == 0 || appear(KindTimer, "recurring") != d {
 		t.Error("a name that recurs has not entered the catalog")
 	}
 	long := strings.Repeat("x", maxKnownName+1)
 	for i := range 2 * maxCatalog {
 		for range 3 {
-			describe(KindTimer, fmt.Sprint("recurring ", i))
-			describe(KindTimer, long)
+			appear(KindTimer, fmt.Sprint("recurring ", i))
+			appear(KindTimer, long)
 		}
 	}
-	entries := 0
+	names := map[string]bool{}
 	for i := range catalog {
-		if d := catalog[i].Load(); d != nil {
-			entries++
-			if d.name == long {
-				t.Error("a long name has entered the catalog")
+		if d := catalog[i].descriptor.Load(); d != nil {
+			names[d.key] = true
+			if d.id != uint32(i)+1 || d.hash != catalog[i].hash || len(d.name) > maxKnownName {
+				t.Errorf("at place %d: %+v", i, *d)
 			}
 		}
 	}
-	if entries != maxCatalog || catalogSize.Load() != maxCatalog {
-		t.Errorf("%d entries, size %d, want %d", entries, catalogSize.Load(), maxCatalog)
+	if len(names) != 2048 || catalogSize.Load() != 2048 {
+		t.Errorf("%d names, size %d, want 2,048", len(names), catalogSize.Load())
 	}
 	check := func(kind Kind, names []string) {
 		for _, name := range names {
-			if d := describe(kind, strings.Clone(name)); d.id == 0 || d.name != name || d.kind != kind {
+			if d := appear(kind, strings.Clone(name)); d == nil || d.name != name || d.kind != kind {
 				t.Errorf("%v %q is not in the catalog", kind, name)
 			}
 			if d := wellKnown(kind, strings.Clone(name)); d != nil {

@@ -30,9 +30,6 @@ func TestSameName(t *testing.T) {
 				if got := sameName(a, b); got != (i == j) {
 					t.Errorf("sameName(%q, %q) = %v", a, b, got)
 				}
-				if got := sameTiny(a, b); got != (i == j && 1 <= len(a) && len(a) <= 3) {
-					t.Errorf("sameTiny(%q, %q) = %v", a, b, got)
-				}
 			}
 		}
 	}
