@@ -47,25 +47,30 @@ func (s *store) cell(i int) *cell {
 
 // inlineName is a name in a store: in its lower bits the id in the catalog, or
 // 0 if the name is among the fresh ones of the index; above them the kind, which
-// is never 0, and the length and the last byte of the name, by which most others
-// are told apart at once.
+// is never 0, the length, and bits of the last two bytes, by which most other
+// names are told apart at once.
 type inlineName uint32
 
 const (
-	idBits = catalogBits + 1
-	idMask = 1<<idBits - 1
+	idBits     = catalogBits + 1
+	idMask     = 1<<idBits - 1
+	endingBits = 10
+	lengthBits = 32 - idBits - kindBits - endingBits
 )
 
 // distinction returns the upper part of an inlineName.
 func distinction(kind Kind, name string) inlineName {
-	d := inlineName(kind) << 17
-	if n := len(name); n > 0 {
-		d |= inlineName(n&0x1ff)<<8 | inlineName(name[n-1])
+	n := len(name)
+	d := inlineName(kind)<<lengthBits | inlineName(n)%(1<<lengthBits)
+	d <<= endingBits
+	if n >= 2 {
+		ending := inlineName(name[n-2])<<8 | inlineName(name[n-1])
+		d |= (ending ^ ending>>6) % (1 << endingBits)
 	}
 	return d << idBits
 }
 
-func (n inlineName) kind() Kind { return Kind(n >> (idBits + 17)) }
+func (n inlineName) kind() Kind { return Kind(n >> (32 - kindBits)) }
 
 // name returns the name at place i, which is n in the list.
 func (s *store) name(i int, n inlineName) string {
@@ -124,11 +129,11 @@ func (s *store) number(kind Kind, name string) *cell {
 	want := distinction(kind, name)
 	for i := range s.names {
 		n := inlineName(s.names[i].Load())
-		if n&^idMask == want && sameName(s.name(i, n), name) {
-			return s.cell(i)
-		}
 		if n == 0 {
 			return s.add(kind, name, want, i)
+		}
+		if n^want <= idMask && sameName(s.name(i, n), name) {
+			return s.cell(i)
 		}
 	}
 	return &s.indexed(kind, name).cell
@@ -141,7 +146,7 @@ func (s *store) add(kind Kind, name string, want inlineName, i int) *cell {
 	if d == nil {
 		d = meet(name, h)
 	}
-	var fresh *[inlineMetrics]uncatalogued
+	var fresh *[inlineMetrics]freshName
 	if d != nil {
 		want |= inlineName(d.id)
 	} else {
@@ -162,7 +167,7 @@ func (s *store) add(kind Kind, name string, want inlineName, i int) *cell {
 			}
 			n = inlineName(s.names[i].Load())
 		}
-		if n>>idBits == want>>idBits && s.name(i, n) == name {
+		if n^want <= idMask && s.name(i, n) == name {
 			return s.cell(i)
 		}
 	}
@@ -174,26 +179,46 @@ func (s *store) add(kind Kind, name string, want inlineName, i int) *cell {
 }
 
 // makeFresh returns the fresh names. s.mu is held.
-func (s *store) makeFresh() *[inlineMetrics]uncatalogued {
+func (s *store) makeFresh() *[inlineMetrics]freshName {
 	x := s.more.Load()
 	switch {
 	case x == nil:
 		x = newFreshIndex()
 		s.more.Store(x)
 	case x.fresh == nil:
-		x.fresh = new([inlineMetrics]uncatalogued)
+		x.fresh = new([inlineMetrics]freshName)
 	}
 	return x.fresh
 }
 
 // indexed returns the entry of the metric of this kind and name in the index.
 func (s *store) indexed(kind Kind, name string) *entry {
-	h, d := identify(kind, name)
-	if x := s.more.Load(); x != nil {
-		if e := x.find(name, h); e != nil {
+	d := wellKnown(kind, name)
+	var h uint64
+	if d != nil {
+		h = d.hash
+	} else {
+		h = hashName(kind, name)
+	}
+	x := s.more.Load()
+	if x == nil {
+		return s.appear(name, h, d)
+	}
+	slots := x.slots
+	for i := h >> kindBits; ; i++ {
+		slot := &slots[i&uint64(len(slots)-1)]
+		e := slot.entry.Load()
+		if e == nil {
+			return s.appear(name, h, d)
+		}
+		if slot.hash == h && sameName(e.name, name) {
 			return e
 		}
 	}
+}
+
+// appear does so for a metric that was not in the index.
+func (s *store) appear(name string, h uint64, d *descriptor) *entry {
 	if d == nil {
 		d = meet(name, h)
 	}
@@ -234,7 +259,8 @@ func (s *store) each(f func(*descriptor, *cell, *histogram) bool) {
 		if id := n & idMask; id != 0 {
 			d = catalog[(id-1)%maxPlaces].descriptor.Load()
 		} else {
-			d = spare.of(n.kind(), &s.more.Load().fresh[i])
+			fresh := &s.more.Load().fresh[i]
+			d = spare.of(n.kind(), fresh.name, &fresh.descriptor)
 		}
 		if !f(d, s.cell(i), nil) {
 			return
@@ -244,7 +270,7 @@ func (s *store) each(f func(*descriptor, *cell, *histogram) bool) {
 		for i := range x.slots {
 			slot := &x.slots[i]
 			if e := slot.entry.Load(); e != nil {
-				if !f(spare.of(kindOf(slot.hash), &e.uncatalogued), &e.cell, e.histogram) {
+				if !f(spare.of(kindOf(slot.hash), e.name, &e.descriptor), &e.cell, e.histogram) {
 					return
 				}
 			}

@@ -16,7 +16,7 @@ type index struct {
 	free  []entry // the next entries; guarded by store.mu
 	// fresh has the inline names that are not in the catalog, by place. The
 	// name at a place is not written any more when store.names refers to it.
-	fresh *[inlineMetrics]uncatalogued
+	fresh *[inlineMetrics]freshName
 }
 
 // slot is a place of the table. It has the hash, so that passing by it touches
@@ -28,16 +28,16 @@ type slot struct {
 
 // entry is a metric in an index.
 type entry struct {
-	uncatalogued // or described from the start
+	name string // as the caller has it, like the key of a map
 	cell
-	histogram *histogram // that this is the entry of, or nil
+	descriptor atomic.Pointer[descriptor] // if it is in the catalog or has been read
+	histogram  *histogram                 // that this is the entry of, or nil
 }
 
-// uncatalogued is a metric that has no descriptor before it is read: most
-// metrics whose names are made up are read once or never.
-type uncatalogued struct {
-	name       string // as the caller has it, like the key of a map
-	descriptor atomic.Pointer[descriptor]
+// freshName is an inline name that is not in the catalog.
+type freshName struct {
+	name       string
+	descriptor atomic.Pointer[descriptor] // if it has been read
 }
 
 const (
@@ -66,7 +66,7 @@ func newIndex() *index {
 func newFreshIndex() *index {
 	first := new(struct {
 		index
-		fresh [inlineMetrics]uncatalogued
+		fresh [inlineMetrics]freshName
 	})
 	first.index.slots = noSlots[:]
 	first.index.fresh = &first.fresh
@@ -76,9 +76,9 @@ func newFreshIndex() *index {
 // find returns the entry of the metric with this name, of the kind that is in
 // its hash.
 func (x *index) find(name string, h uint64) *entry {
-	mask := uint64(len(x.slots) - 1)
+	slots := x.slots
 	for i := h >> kindBits; ; i++ {
-		slot := &x.slots[i&mask]
+		slot := &slots[i&uint64(len(slots)-1)]
 		e := slot.entry.Load()
 		if e == nil {
 			return nil
@@ -120,7 +120,6 @@ func (x *index) insert(name string, h uint64, d *descriptor) *entry {
 		x.free = x.free[1:]
 	}
 	if d != nil {
-		name = d.name // which is compared by its address where it is a constant
 		e.descriptor.Store(d)
 	}
 	e.name = name

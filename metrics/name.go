@@ -130,9 +130,9 @@ type descriptors struct {
 	next int // how many to allocate
 }
 
-// of returns the descriptor of m.
-func (s *descriptors) of(kind Kind, m *uncatalogued) *descriptor {
-	d := m.descriptor.Load()
+// of returns the descriptor of a metric, which is stored at the pointer.
+func (s *descriptors) of(kind Kind, name string, at *atomic.Pointer[descriptor]) *descriptor {
+	d := at.Load()
 	if d == nil {
 		if len(s.free) == 0 {
 			s.next = min(max(2*s.next, 4), maxEntries)
@@ -140,8 +140,8 @@ func (s *descriptors) of(kind Kind, m *uncatalogued) *descriptor {
 		}
 		d = &s.free[0]
 		s.free = s.free[1:]
-		d.format(kind, m.name)
-		m.descriptor.Store(d) // no matter if another reader stores an equal one
+		d.format(kind, name)
+		at.Store(d) // no matter if another reader stores an equal one
 	}
 	return d
 }
