@@ -126,6 +126,13 @@ func (s *store) forget() {
 
 // number returns the cell of the timer or counter of this name.
 func (s *store) number(kind Kind, name string) *cell {
+	if x := s.more.Load(); x != nil && x.wide() {
+		// Most names are there, and those that are not are looked up twice.
+		h, _ := identify(kind, name)
+		if e := x.find(name, h); e != nil {
+			return &e.cell
+		}
+	}
 	want := distinction(kind, name)
 	for i := range s.names {
 		n := inlineName(s.names[i].Load())
@@ -193,28 +200,13 @@ func (s *store) makeFresh() *[inlineMetrics]freshName {
 
 // indexed returns the entry of the metric of this kind and name in the index.
 func (s *store) indexed(kind Kind, name string) *entry {
-	d := wellKnown(kind, name)
-	var h uint64
-	if d != nil {
-		h = d.hash
-	} else {
-		h = hashName(kind, name)
-	}
-	x := s.more.Load()
-	if x == nil {
-		return s.appear(name, h, d)
-	}
-	slots := x.slots
-	for i := h >> kindBits; ; i++ {
-		slot := &slots[i&uint64(len(slots)-1)]
-		e := slot.entry.Load()
-		if e == nil {
-			return s.appear(name, h, d)
-		}
-		if slot.hash == h && sameName(e.name, name) {
+	h, d := identify(kind, name)
+	if x := s.more.Load(); x != nil {
+		if e := x.find(name, h); e != nil {
 			return e
 		}
 	}
+	return s.appear(name, h, d)
 }
 
 // appear does so for a metric that was not in the index.

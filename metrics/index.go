@@ -42,6 +42,7 @@ type freshName struct {
 
 const (
 	firstSlots   = 16
+	wideSlots    = 8 * firstSlots
 	firstEntries = 4
 	maxEntries   = 32 // allocated at a time: a handle that is kept keeps them all
 )
@@ -92,6 +93,10 @@ func (x *index) find(name string, h uint64) *entry {
 // full reports whether the table must grow before the next insertion. It is
 // kept at most half full, so that find meets few other entries, and a nil.
 func (x *index) full() bool { return 2*(x.used+1) > len(x.slots) }
+
+// wide reports whether the index is so large that a name is likelier there than
+// inline.
+func (x *index) wide() bool { return len(x.slots) >= wideSlots }
 
 // grown returns an index with the same entries and twice the slots.
 func (x *index) grown() *index {
