@@ -11,23 +11,17 @@ import "sync/atomic"
 // entries: who still reads the old one may miss an entry, and looks again
 // under the lock before inserting.
 type index struct {
-	slots []slot  // a power of two
-	used  int     // guarded by store.mu
-	free  []entry // the next entries; guarded by store.mu
+	slots []atomic.Pointer[entry] // a power of two
+	used  int                     // guarded by store.mu
+	free  []entry                 // the next entries; guarded by store.mu
 	// fresh has the inline names that are not in the catalog, by place. The
 	// name at a place is not written any more when store.names refers to it.
 	fresh *[inlineMetrics]freshName
 }
 
-// slot is a place of the table. It has the hash, so that passing by it touches
-// no entry; the hash is written before the entry is stored.
-type slot struct {
-	hash  uint64
-	entry atomic.Pointer[entry]
-}
-
 // entry is a metric in an index.
 type entry struct {
+	hash uint64
 	name string // as the caller has it, like the key of a map
 	cell
 	descriptor atomic.Pointer[descriptor] // if it is in the catalog or has been read
@@ -48,13 +42,13 @@ const (
 )
 
 // noSlots is the table of an index that holds fresh names only.
-var noSlots [1]slot
+var noSlots [1]atomic.Pointer[entry]
 
 // newIndex returns an index with its first entries, in one allocation.
 func newIndex() *index {
 	first := new(struct {
 		index
-		slots   [firstSlots]slot
+		slots   [firstSlots]atomic.Pointer[entry]
 		entries [firstEntries]entry
 	})
 	first.index.slots = first.slots[:]
@@ -79,12 +73,11 @@ func newFreshIndex() *index {
 func (x *index) find(name string, h uint64) *entry {
 	slots := x.slots
 	for i := h >> kindBits; ; i++ {
-		slot := &slots[i&uint64(len(slots)-1)]
-		e := slot.entry.Load()
+		e := slots[i&uint64(len(slots)-1)].Load()
 		if e == nil {
 			return nil
 		}
-		if slot.hash == h && sameName(e.name, name) {
+		if e.hash == h && sameName(e.name, name) {
 			return e
 		}
 	}
@@ -100,10 +93,10 @@ func (x *index) wide() bool { return len(x.slots) >= wideSlots }
 
 // grown returns an index with the same entries and twice the slots.
 func (x *index) grown() *index {
-	g := &index{slots: make([]slot, max(2*len(x.slots), firstSlots)), free: x.free, fresh: x.fresh}
+	g := &index{slots: make([]atomic.Pointer[entry], max(2*len(x.slots), firstSlots)), free: x.free, fresh: x.fresh}
 	for i := range x.slots {
-		if e := x.slots[i].entry.Load(); e != nil {
-			g.place(x.slots[i].hash, e)
+		if e := x.slots[i].Load(); e != nil {
+			g.place(e)
 		}
 	}
 	return g
@@ -127,19 +120,17 @@ func (x *index) insert(name string, h uint64, d *descriptor) *entry {
 	if d != nil {
 		e.descriptor.Store(d)
 	}
-	e.name = name
-	x.place(h, e)
+	e.hash, e.name = h, name
+	x.place(e)
 	return e
 }
 
-func (x *index) place(h uint64, e *entry) {
+func (x *index) place(e *entry) {
 	mask := uint64(len(x.slots) - 1)
-	i := h >> kindBits
-	for x.slots[i&mask].entry.Load() != nil {
+	i := e.hash >> kindBits
+	for x.slots[i&mask].Load() != nil {
 		i++
 	}
-	slot := &x.slots[i&mask]
-	slot.hash = h
-	slot.entry.Store(e)
+	x.slots[i&mask].Store(e)
 	x.used++
 }

@@ -1,0 +1,208 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// together runs f in n goroutines, which wait for each other actively: a channel
+// would let them go one after the other.
+func together(n int, f func(g int)) {
+	var ready atomic.Int32
+	var wg sync.WaitGroup
+	for g := range n {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for ready.Add(1); ready.Load() < int32(n); {
+				runtime.Gosched()
+			}
+			f(g)
+		}()
+	}
+	wg.Wait()
+}
+
+// keepCatalog takes the names that enter the catalog while f runs out of it
+// again, of which there is room for a few rounds only. Names that were there
+// before are found without them.
+func keepCatalog(f func()) {
+	size := catalogSize.Load()
+	var before [maxPlaces]*descriptor
+	for i := range catalog {
+		before[i] = catalog[i].descriptor.Load()
+	}
+	f()
+	for i := range catalog {
+		catalog[i].descriptor.Store(before[i])
+	}
+	catalogSize.Store(size)
+}
+
+// newNames returns names that are new to the program, seen once, or in the
+// catalog, in turns.
+func newNames(n int, prefix ...any) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprint(append(prefix, " ", i)...)
+		for range i % 3 {
+			m := New()
+			m.Timer(names[i])
+			m.Counter(names[i])
+			m.Histogram(names[i])
+		}
+	}
+	return names
+}
+
+// TestGoroutinesMeetNames: goroutines that meet names together get one handle
+// of each, and no count is lost; with few names and with more than are inline,
+// met in the same order and from both ends, while they are read or not.
+func TestGoroutinesMeetNames(t *testing.T) {
+	for round := range 2000 {
+		keepCatalog(func() { meetNames(t, round) })
+	}
+}
+
+func meetNames(t *testing.T, round int) {
+	const goroutines = 2
+	names := newNames(1+round%14, "met together ", round)
+	m := New()
+	type handles struct {
+		timer     Timer
+		counter   Counter
+		histogram Histogram
+	}
+	var got [goroutines][14]handles
+	together(goroutines, func(g int) {
+		for i := range names {
+			if g%2 == 1 && round%4 == 0 {
+				i = len(names) - 1 - i
+			}
+			name := names[i]
+			h := &got[g][i]
+			h.counter = m.Counter(name)
+			h.counter.Incr()
+			h.timer = m.Timer(name)
+			h.histogram = m.Histogram(name)
+			if round%3 == 0 {
+				m.All()
+			}
+		}
+	})
+	for i, name := range names {
+		want := handles{m.Timer(name), m.Counter(name), m.Histogram(name)}
+		for g := range goroutines {
+			if got[g][i] != want {
+				t.Fatalf("round %d: goroutine %d has another handle of name %d of %d", round, g, i, len(names))
+			}
+		}
+		if n := want.counter.Value(); n != uint64(goroutines) {
+			t.Fatalf("round %d: counter %d of %d is %v, want %d", round, i, len(names), n, goroutines)
+		}
+	}
+	yielded := 0
+	for range Each(m) {
+		yielded++
+	}
+	if n := len(m.All()); n != 3*len(names) || yielded != n {
+		t.Fatalf("round %d: All has %d metrics and Each %d, want %d", round, n, yielded, 3*len(names))
+	}
+}
+
+// TestClearWhileNamesAppear: a collection may be cleared while others look names
+// up in what was there before, and read it.
+func TestClearWhileNamesAppear(t *testing.T) {
+	for round := range 2000 {
+		keepCatalog(func() { clearWhileNamesAppear(t, round) })
+	}
+}
+
+func clearWhileNamesAppear(t *testing.T, round int) {
+	names := newNames(1+round%14, "cleared ", round)
+	m := New()
+	for _, name := range names[:len(names)/2] {
+		m.Timer(name)
+	}
+	together(3, func(g int) {
+		switch g {
+		case 0:
+			m.Clear()
+		case 1:
+			for _, name := range names {
+				m.Timer(name)
+				m.Histogram(name).Update(1)
+			}
+		case 2:
+			m.All()
+			if _, err := m.MarshalJSON(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for _, name := range names {
+		if m.Timer(name) != m.Timer(name) || m.Histogram(name) != m.Histogram(name) {
+			t.Fatalf("round %d: two handles of one name", round)
+		}
+	}
+	if n := len(m.All()); n != 2*len(names) {
+		t.Fatalf("round %d: %d metrics, want %d", round, n, 2*len(names))
+	}
+}
+
+// TestClearedStoreIsStillUsed: whoever found the store of a collection before it
+// was cleared goes on to look up and read what is in it.
+func TestClearedStoreIsStillUsed(t *testing.T) {
+	for _, n := range []int{1, inlineMetrics, 3 * inlineMetrics} {
+		c := new(collection)
+		s := c.store()
+		names := newNames(n, "still used ", n)
+		for _, name := range names {
+			s.number(KindTimer, name)
+		}
+		c.Clear()
+		for i, name := range names {
+			before := s.number(KindTimer, name)
+			if before != s.number(KindTimer, name) {
+				t.Errorf("two handles of name %d of %d", i, n)
+			}
+			s.indexed(KindHistogram, name)
+		}
+		seen := 0
+		s.each(func(*descriptor, *cell, *histogram) bool { seen++; return true })
+		if want := 2 * n; seen != want {
+			t.Errorf("%d metrics of %d", seen, want)
+		}
+	}
+}
+
+// TestGoroutinesEnterNames: goroutines that enter a name into the catalog
+// together, as happens when it appears for the second time in several
+// collections, have one descriptor.
+func TestGoroutinesEnterNames(t *testing.T) {
+	const goroutines = 2
+	const rounds = 200
+	keepCatalog(func() {
+		before := catalogSize.Load()
+		for round := range rounds {
+			name := fmt.Sprint("entered together ", round)
+			h := hashName(KindTimer, name)
+			var got [goroutines]*descriptor
+			together(goroutines, func(g int) { got[g] = enterCatalog(name, h) })
+			for g, d := range got {
+				if found, _ := findCatalogued(name, h); d == nil || d != found {
+					t.Fatalf("round %d: goroutine %d has another descriptor", round, g)
+				}
+			}
+		}
+		if n := catalogSize.Load() - before; n != rounds {
+			t.Errorf("%d names have entered, want %d", n, rounds)
+		}
+	})
+}
