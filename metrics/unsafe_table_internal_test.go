@@ -50,7 +50,7 @@ func TestWithoutMultiplier(t *testing.T) {
 	if wellKnown(KindTimer, RegoQueryEval) != nil {
 		t.Error("a table of one name twice is in use")
 	}
-	if describe(KindTimer, RegoQueryEval) != d {
+	if meet(RegoQueryEval, hashName(KindTimer, RegoQueryEval)) != d {
 		t.Error("a name that OPA records is not found by its hash")
 	}
 	m := New()
