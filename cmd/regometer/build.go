@@ -35,6 +35,7 @@ so and the binary is built without the hook; decision_logs.plugin has to be
 "regometer" then, too.
 
 OPA's source comes from the Go module proxy or from a folder, which is only read.
+Links to files there are read too; one to a folder outside of it is refused.
 The binary is built as OPA's own Makefile does, without C, and kept: it is built
 anew when OPA, the drop-in, the plugin, this program or Go changes. The first build takes a few
 minutes. No dependency of OPA moves to another version.
@@ -63,7 +64,7 @@ GOOS and GOARCH build for another system.`,
 		},
 	}
 	addOPAFlag(cmd, &o.OPA)
-	cmd.Flags().StringVarP(&o.Output, "output", "o", "", "`file` to write; without it the binary stays in the cache")
+	cmd.Flags().StringVarP(&o.Output, "output", "o", "", "`file` to write, or a link to one; without it the binary stays in the cache")
 	addPartFlags(cmd, &o, "build")
 	return cmd
 }

@@ -26,7 +26,8 @@ earlier drop-in up to date.
 the checkout's Git folder, or in DIR/.regometer-patch.json if there is none.
 
 Edits of yours are never lost: if a file was edited since it was patched, both
-refuse and name it.`,
+refuse and name it. A tree without any of the drop-in's files, as after "git reset"
+and "git clean", counts as not patched.`,
 		Example: `  regometer patch --dry-run ../opa
   regometer patch ../opa
   regometer patch --revert ../opa`,

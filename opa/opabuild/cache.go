@@ -6,10 +6,9 @@ package opabuild
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -22,14 +21,13 @@ import (
 
 // The cache folder holds
 //
-//	bin/<key>/opa         finished binaries: they appear by one rename, so
-//	                      that what is there is whole
-//	bin/<key>/opa.sha256  the hash of what was put there
-//	build/                the source tree of the build that is under way
-//	verify/               the trees of the verification that is under way
-//	*.lock                held by whoever works in the folder of that name;
-//	                      the system lets go of it when the process ends,
-//	                      however
+//	bin/<key>/opa      finished binaries: they appear by one rename, so that
+//	                   what is there is whole
+//	bin/<key>/opa.sum  the checksum of what was put there
+//	build/             the source tree of the build that is under way
+//	verify/            the trees of the verification that is under way
+//	*.lock             held by whoever works in the folder of that name; the
+//	                   system lets go of it when the process ends, however
 //
 // A folder of work is emptied by the next one who gets the lock, so that what
 // a killed process left behind is never used.
@@ -62,8 +60,8 @@ func openCache() (cache, error) {
 // binary returns the path of the binary with this key, and whether it is there
 // and whole. damage says why not, if there is one. Asking marks it as used.
 //
-// The whole file is read each time, which takes some 50 ms: a disk's faults
-// change neither size nor time, and the kernel reads it to run it anyway.
+// The whole file is read each time: a disk's faults change neither size nor
+// time, and the system reads it to run it anyway.
 func (c cache) binary(key, name string) (file string, ok bool, damage error) {
 	dir := filepath.Join(c.dir, "bin", key)
 	file = filepath.Join(dir, name)
@@ -101,18 +99,20 @@ func checkBinary(file string, info fs.FileInfo) error {
 	return err
 }
 
-const sumSuffix = ".sha256"
+const sumSuffix = ".sum"
 
-// sumOf returns the hash of a file.
+// sumOf returns the CRC-32C and the size of a file. It is there for damage: who
+// may write to the cache could change a SHA-256 too, which takes five times as
+// long whenever OPA is started.
 func sumOf(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil)), err
+	h := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	size, err := io.Copy(h, f)
+	return fmt.Sprintf("%08x %d\n", h.Sum32(), size), err
 }
 
 // add moves a finished binary into the cache, in the place of a damaged one if
