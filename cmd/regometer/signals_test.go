@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -60,11 +61,14 @@ func endedBy(t *testing.T, err error) syscall.Signal {
 
 // A signal ends the process, whether it comes before the exec, with it or after.
 func TestSignalAtExec(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere some microseconds are left, see default_other.go")
+	}
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {
 		t.Skip(err)
 	}
-	const times, sleeps = 300, "1"
+	const times, sleeps = 300, "10"
 	for i := range times {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], sleeps)
 		cmd.Env = append(os.Environ(), becomes+"="+sleep)
