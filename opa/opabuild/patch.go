@@ -281,6 +281,7 @@ func (p *patchedTree) readRecord() error {
 // in the Git folder, where it outlives a reset and stays when another commit is
 // checked out.
 func (p *patchedTree) checkRecord() error {
+	another := p.record.OPA != "" && p.record.OPA != p.version
 	patched := false
 	var edited []string
 	for _, name := range slices.Sorted(maps.Keys(p.record.Files)) {
@@ -295,9 +296,11 @@ func (p *patchedTree) checkRecord() error {
 			patched = true
 		default:
 			edited = append(edited, filepath.Join(metricsDir, name))
+			// All may be edited, by a tool for example: a file that this OPA did
+			// not have is the drop-in's all the same.
+			patched = patched || f.Original == nil && !another
 		}
 	}
-	another := p.record.OPA != "" && p.record.OPA != p.version
 	switch {
 	case !patched && (another || len(edited) > 0):
 		// Nothing of ours is here: these are OPA's files, of another commit.

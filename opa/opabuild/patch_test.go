@@ -115,10 +115,13 @@ func TestPatchUpdate(t *testing.T) {
 
 // Edits are never lost: neither by patching again nor by reverting.
 func TestPatchEdited(t *testing.T) {
-	for _, name := range []string{"metrics.go", "clock.go", "sample.go"} {
+	for _, names := range [][]string{{"metrics.go"}, {"clock.go"}, {"sample.go"}, {"clock.go", "metrics.go"}} {
 		dir := writeTree(t, opaTree())
 		mustPatch(t, dir, false, tinyDropIn("A"), allPatched)
-		writeText(t, filepath.Join(dir, "v1/metrics", name), "package metrics // edited\n")
+		for _, name := range names {
+			writeText(t, filepath.Join(dir, "v1/metrics", name), "package metrics // edited\n")
+		}
+		name := strings.Join(names, "\n  v1/metrics/")
 		edited := readTree(t, dir)
 		_, err := patch(t.Context(), dir, false, tinyDropIn("B"))
 		checkError(t, "patch "+name, err, "v1/metrics/"+name)
