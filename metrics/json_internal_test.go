@@ -17,16 +17,18 @@ func TestPoolKeepsNoCollection(t *testing.T) {
 		"String":            func(c *collection) { _ = c.String() },
 	} {
 		const collections = 10
-		alive := 0
-		for range collections {
+		marshalled := func() weak.Pointer[collection] {
 			c := New().(*collection)
 			c.Counter("c").Incr()
 			c.Histogram("h").Update(5) // no histogram, no writer
 			marshal(c)
-			w := weak.Make(c)
-			c = nil
+			return weak.Make(c)
+		}
+		alive := 0
+		for range collections {
+			c := marshalled()
 			runtime.GC() // one, as the second would empty the pool
-			if w.Value() != nil {
+			if c.Value() != nil {
 				alive++
 			}
 		}

@@ -148,6 +148,25 @@ func TestReservoirKeepsTheHighestPriorities(t *testing.T) {
 	}
 }
 
+// An update that finds no bar, and the reservoir full once it has the lock, is
+// counted and offered.
+func TestUpdateWhileTheReservoirBecomesFull(t *testing.T) {
+	h := new(histogram)
+	for range reservoirSize {
+		h.Update(5)
+	}
+	for i := range int64(100) {
+		h.fill(7, now()+i*1e9*3600) // later than all, so that it enters
+	}
+	h.check(t)
+	if n := h.count.Load(); n != reservoirSize+100 {
+		t.Errorf("the count is %d, want %d", n, reservoirSize+100)
+	}
+	if s := h.summary(); s.Max != 7 || s.Min != 5 {
+		t.Errorf("the values are from %d to %d, want 5 to 7", s.Min, s.Max)
+	}
+}
+
 func TestLocate(t *testing.T) {
 	h := new(histogram)
 	for i := range segments {
