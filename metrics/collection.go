@@ -334,7 +334,7 @@ func (c *collection) String() string {
 			text = strconv.AppendUint(text, uint64(m.cell.value.Load()), 10)
 		default:
 			s := m.histogram.summary()
-			text = s.append(text, &summaryText)
+			text = s.appendTo(text, &summaryText)
 		}
 	}
 	w.json = text

@@ -24,12 +24,12 @@ const (
 type histogram struct {
 	entry
 
-	// bar is what a value's priority must exceed to enter the full
+	// threshold is what a value's priority must exceed to enter the full
 	// reservoir, with its sign bit flipped; 0 until the reservoir is full.
 	// It only rises, so that a value below it can be turned away without
 	// the lock.
-	bar  atomic.Int64
-	seed uint64 // of the priorities; set before bar
+	threshold atomic.Int64
+	seed      uint64 // of the priorities; set before threshold
 
 	mu       sync.Mutex // guards what follows, up to count
 	n        uint16     // values held
@@ -46,7 +46,7 @@ type histogram struct {
 	segment0 [8]sample
 
 	// count is the number of all updates, once the reservoir is full. It is
-	// last, away from what a look-up and the test against bar read.
+	// last, away from what a look-up and the test against threshold read.
 	count atomic.Int64
 }
 
@@ -54,7 +54,7 @@ type histogram struct {
 type sample struct {
 	value int64
 	// at is when the value arrived, in nanoseconds since base, and from when
-	// the reservoir is full its priority: that time plus the value's luck.
+	// the reservoir is full its priority: that time plus the value's delay.
 	at int64
 }
 
@@ -121,15 +121,15 @@ func (h *histogram) allocate(segment int) {
 // arithmetic that does not wait for the addition.
 func (h *histogram) Update(v int64) {
 	t := now()
-	bar := h.bar.Load()
-	if bar == 0 {
+	threshold := h.threshold.Load()
+	if threshold == 0 {
 		h.fill(v, t)
 		return
 	}
 	r := random(h.seed, uint64(h.count.Load()), uint64(t))
 	h.count.Add(1)
-	if t+maxLuck(r) > bar^math.MinInt64 {
-		h.offer(v, t+luck(r))
+	if t+maxExpDelay(r) > threshold^math.MinInt64 {
+		h.offer(v, t+expDelay(r))
 	}
 }
 
@@ -140,7 +140,7 @@ func (h *histogram) fill(v, t int64) {
 		h.mu.Unlock()
 		r := random(h.seed, uint64(h.count.Load()), uint64(t))
 		h.count.Add(1)
-		h.offer(v, t+luck(r))
+		h.offer(v, t+expDelay(r))
 		return
 	}
 	segment, offset := locate(int(h.n))
@@ -150,7 +150,7 @@ func (h *histogram) fill(v, t int64) {
 	h.segment(segment)[offset] = sample{v, t}
 	h.n++
 	if h.n == reservoirSize {
-		h.count.Add(reservoirSize) // before there is a bar, from when on others add
+		h.count.Add(reservoirSize) // before there is a threshold, from when on others add
 		h.becomeFull()
 	}
 	h.mu.Unlock()

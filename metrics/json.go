@@ -99,7 +99,7 @@ func (s *store) appendText(dst []byte) []byte {
 // update brings the text up to date. s.mu is held.
 func (t *text) update(s *store, w *writer) {
 	if s.len() != len(t.fragments) || len(t.json) == 0 {
-		t.make(s, w)
+		t.rebuild(s, w)
 		return
 	}
 	// What has not changed is copied in one piece up to the next change:
@@ -126,14 +126,14 @@ func (t *text) update(s *store, w *writer) {
 	}
 }
 
-// make makes the text anew, of the metrics that there are now.
-func (t *text) make(s *store, w *writer) {
+// rebuild makes the text anew, of the metrics that there are now.
+func (t *text) rebuild(s *store, w *writer) {
 	w.items = s.appendSorted(w.items[:0])
 	t.fragments = slices.Grow(t.fragments[:0], len(w.items))
 	w.json = w.json[:0]
 	for i, item := range w.items {
 		var made version
-		w.json, made = item.append(w.json, i)
+		w.json, made = item.appendTo(w.json, i)
 		t.fragments = append(t.fragments, fragment{item, made, len(w.json)})
 	}
 	w.json = closeObject(w.json)
@@ -166,13 +166,13 @@ func (f *fragment) renew(dst, old []byte, i int) []byte {
 			return append(strconv.AppendInt(append(dst, old[:at]...), now.count, 10), rest...)
 		}
 	}
-	dst, f.made = f.append(dst, i)
+	dst, f.made = f.appendTo(dst, i)
 	return dst
 }
 
-// append appends the item, the i-th of the object, and returns the version of
+// appendTo appends the item, the i-th of the object, and returns the version of
 // it that it has appended.
-func (m *item) append(dst []byte, i int) ([]byte, version) {
+func (m *item) appendTo(dst []byte, i int) ([]byte, version) {
 	if i == 0 {
 		dst = append(dst, '{')
 	} else {
@@ -184,7 +184,7 @@ func (m *item) append(dst []byte, i int) ([]byte, version) {
 		v := h.version()
 		summary := h.summarize(v)
 		h.mu.Unlock()
-		return summary.append(dst, &summaryJSON), v
+		return summary.appendTo(dst, &summaryJSON), v
 	}
 	v := m.cell.number(m.descriptor.kind)
 	if m.descriptor.kind == KindTimer {
@@ -198,7 +198,7 @@ func (m *item) append(dst []byte, i int) ([]byte, version) {
 // appendItems appends the object that the items make to the empty dst.
 func appendItems(dst []byte, items []item) []byte {
 	for i := range items {
-		dst, _ = items[i].append(dst, i)
+		dst, _ = items[i].appendTo(dst, i)
 	}
 	return closeObject(dst)
 }

@@ -21,17 +21,17 @@ import (
 // time. The order is the same, and as nanoseconds in an int64 it neither
 // overflows nor loses precision, however long the histogram lives: there is
 // nothing to rescale. The second term, exponentially distributed with a mean of
-// 67 seconds, is the value's luck.
+// 67 seconds, is the value's delay.
 
-// luck returns −ln(u)/decay in nanoseconds, with u made from 64 random bits.
-func luck(r uint64) int64 {
+// expDelay returns −ln(u)/decay in nanoseconds, with u made from 64 random bits.
+func expDelay(r uint64) int64 {
 	u := (float64(r>>11) + 0.5) / (1 << 53)
 	return int64(-math.Log(u) * meanLife)
 }
 
-// maxLuck returns a bound that luck(r) does not exceed, from the leading zeros
-// of r alone: u has no more of them.
-func maxLuck(r uint64) int64 {
+// maxExpDelay returns a bound that expDelay(r) does not exceed, from the leading
+// zeros of r alone: u has no more of them.
+func maxExpDelay(r uint64) int64 {
 	const halfLife = 46_209_812_038 // ln 2 · meanLife, rounded up
 	return int64(bits.LeadingZeros64(r)+1) * halfLife
 }
@@ -50,7 +50,7 @@ func random(seed, n, t uint64) uint64 {
 type lowest struct {
 	// The n samples of lowest priority: their priorities, falling, and their
 	// places. When they are used up, the next ones are found by one pass over
-	// the reservoir, which looks for priorities up to span above the bar. For
+	// the reservoir, which looks for priorities up to span above the threshold. For
 	// each sample replaced that costs less than a heap of all of them would,
 	// and takes less memory.
 	priority [64]int64
@@ -129,7 +129,7 @@ func (h *histogram) becomeFull() {
 	for i := range segments {
 		segment := h.segment(i)
 		for j := range segment {
-			segment[j].at += luck(rand.Uint64())
+			segment[j].at += expDelay(rand.Uint64())
 			floor = min(floor, segment[j].at)
 		}
 	}
@@ -137,13 +137,13 @@ func (h *histogram) becomeFull() {
 		h.lowest.move(i)
 	}
 	h.sorted = h.n
-	// If values come evenly, this span above the bar has 48 priorities.
+	// If values come evenly, this span above the threshold has 48 priorities.
 	h.lowest.span = 3_112_840_000 // meanLife · 48 / 1,028
 	h.findLowest(floor)
 }
 
 // findLowest finds the samples of lowest priority, none of which is below floor,
-// and sets bar by them. h.mu is held.
+// and sets threshold by them. h.mu is held.
 func (h *histogram) findLowest(floor int64) {
 	l := h.lowest
 	for l.n = 0; l.n == 0; {
@@ -167,12 +167,12 @@ func (h *histogram) findLowest(floor int64) {
 			l.span = 2*l.span + 1
 		}
 	}
-	h.raiseBar()
+	h.raiseThreshold()
 }
 
-// raiseBar sets bar to the lowest priority in the reservoir. h.mu is held.
-func (h *histogram) raiseBar() {
-	h.bar.Store(h.lowest.priority[h.lowest.n-1] ^ math.MinInt64)
+// raiseThreshold sets threshold to the lowest priority in the reservoir. h.mu is held.
+func (h *histogram) raiseThreshold() {
+	h.threshold.Store(h.lowest.priority[h.lowest.n-1] ^ math.MinInt64)
 }
 
 // offer replaces the sample of the lowest priority, if that of v is higher.
@@ -181,7 +181,7 @@ func (h *histogram) offer(v, priority int64) {
 	defer h.mu.Unlock()
 	l := h.lowest
 	if l.n == 0 {
-		h.findLowest(h.bar.Load() ^ math.MinInt64)
+		h.findLowest(h.threshold.Load() ^ math.MinInt64)
 	}
 	if priority <= l.priority[l.n-1] {
 		return
@@ -197,11 +197,11 @@ func (h *histogram) offer(v, priority int64) {
 	l.n--
 	switch {
 	case l.n == 0:
-		h.findLowest(h.bar.Load() ^ math.MinInt64)
+		h.findLowest(h.threshold.Load() ^ math.MinInt64)
 	case priority < l.priority[0]:
 		l.note(place, priority)
 		fallthrough
 	default:
-		h.raiseBar()
+		h.raiseThreshold()
 	}
 }

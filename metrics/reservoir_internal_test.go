@@ -14,10 +14,10 @@ import (
 	"testing"
 )
 
-func TestLuckIsBelowItsBound(t *testing.T) {
+func TestExpDelayIsBelowItsBound(t *testing.T) {
 	check := func(r uint64) {
-		if luck(r) > maxLuck(r) || luck(r) < 0 {
-			t.Fatalf("luck(%#x) = %d, bound %d", r, luck(r), maxLuck(r))
+		if expDelay(r) > maxExpDelay(r) || expDelay(r) < 0 {
+			t.Fatalf("expDelay(%#x) = %d, bound %d", r, expDelay(r), maxExpDelay(r))
 		}
 	}
 	for shift := range 65 {
@@ -31,17 +31,17 @@ func TestLuckIsBelowItsBound(t *testing.T) {
 	}
 }
 
-// Luck is exponentially distributed: its deciles over the updates of one
+// The delay is exponentially distributed: its deciles over the updates of one
 // histogram, whose numbers and times rise evenly or not at all, each hold a
 // tenth. The bound of the χ² with 9 degrees of freedom is exceeded once in 10⁹
 // runs.
-func TestLuckIsExponential(t *testing.T) {
+func TestExpDelayIsExponential(t *testing.T) {
 	for _, step := range []int64{0, 1, 30, 1000, 1 << 20} {
 		const n = 100_000
 		var deciles [10]float64
 		seed := rand.Uint64()
 		for i := range int64(n) {
-			u := math.Exp(-float64(luck(random(seed, uint64(i), uint64(i*step)))) / meanLife)
+			u := math.Exp(-float64(expDelay(random(seed, uint64(i), uint64(i*step)))) / meanLife)
 			deciles[min(int(u*10), 9)]++
 		}
 		chi2 := 0.0
@@ -82,8 +82,8 @@ func (h *histogram) check(t *testing.T) {
 		t.Fatalf("sums %v, want %v", h.sums, s)
 	}
 	slices.Sort(priorities)
-	if bar := h.bar.Load() ^ math.MinInt64; bar != priorities[0] {
-		t.Fatalf("bar %d, lowest priority %d", bar, priorities[0])
+	if threshold := h.threshold.Load() ^ math.MinInt64; threshold != priorities[0] {
+		t.Fatalf("threshold %d, lowest priority %d", threshold, priorities[0])
 	}
 	for i := range h.lowest.n {
 		p := priorities[h.lowest.n-1-i]
@@ -148,7 +148,7 @@ func TestReservoirKeepsTheHighestPriorities(t *testing.T) {
 	}
 }
 
-// An update that finds no bar, and the reservoir full once it has the lock, is
+// An update that finds no threshold, and the reservoir full once it has the lock, is
 // counted and offered.
 func TestUpdateWhileTheReservoirBecomesFull(t *testing.T) {
 	h := new(histogram)
@@ -186,9 +186,9 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// As soon as there is a bar other goroutines add to the count, so that all the
+// As soon as there is a threshold other goroutines add to the count, so that all the
 // values before have to be in it, or they or the others' are lost.
-func TestCountIsThereBeforeTheBar(t *testing.T) {
+func TestCountIsThereBeforeTheThreshold(t *testing.T) {
 	if runtime.GOMAXPROCS(0) == 1 {
 		t.Skip("it takes two processors")
 	}
@@ -213,11 +213,11 @@ func TestCountIsThereBeforeTheBar(t *testing.T) {
 		for ; h == nil; h = next.Load() {
 			runtime.Gosched()
 		}
-		for h.bar.Load() == 0 {
+		for h.threshold.Load() == 0 {
 			h.count.Load() // keeps it in this core's cache, so that storing it takes time
 		}
 		if n := h.count.Load(); n != reservoirSize {
-			t.Errorf("with a bar, the count is %d", n)
+			t.Errorf("with a threshold, the count is %d", n)
 		}
 		next.Store(nil)
 	}

@@ -26,7 +26,7 @@ type Summary struct {
 const summaryFields = 12
 
 // fields are the fields of s, each with its name in the output, sorted by it.
-// All forms of output are made from this list but append, which is written out
+// All forms of output are made from this list but appendTo, which is written out
 // in its order.
 func (s *Summary) fields() [summaryFields]summaryField {
 	return [summaryFields]summaryField{
@@ -73,8 +73,8 @@ func summaryLabels(first, next, after string) (labels [summaryFields]string) {
 	return labels
 }
 
-// append appends the summary in a format.
-func (s *Summary) append(dst []byte, format *summaryFormat) []byte {
+// appendTo appends the summary in a format.
+func (s *Summary) appendTo(dst []byte, format *summaryFormat) []byte {
 	labels := &format.labels
 	float := func(dst []byte, v float64) []byte {
 		if format.float != 0 {

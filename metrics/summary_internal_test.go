@@ -83,10 +83,10 @@ func TestSummaryFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := s.append(nil, &summaryJSON); string(got) != string(text) {
+	if got := s.appendTo(nil, &summaryJSON); string(got) != string(text) {
 		t.Errorf("JSON: %s, want %s", got, text)
 	}
-	if got, want := string(s.append(nil, &summaryText)), fmt.Sprint(want); got != want {
+	if got, want := string(s.appendTo(nil, &summaryText)), fmt.Sprint(want); got != want {
 		t.Errorf("text: %s, want %s", got, want)
 	}
 }
