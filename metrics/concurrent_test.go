@@ -216,12 +216,16 @@ func TestConcurrentStops(t *testing.T) {
 // TestConcurrentInt64: what a timer holds never goes back, nor beyond what it
 // will hold, while another goroutine starts and stops it.
 func TestConcurrentInt64(t *testing.T) {
+	n := 4 * rounds
+	if raceDetector {
+		n = rounds / 2
+	}
 	tm := metrics.New().Timer("t")
 	var done atomic.Bool
 	var last int64
 	inParallel(2, func(g int) {
 		if g == 0 {
-			for range 4 * rounds {
+			for range n {
 				tm.Start()
 				tm.Stop()
 			}
@@ -247,7 +251,7 @@ func TestConcurrentInt64(t *testing.T) {
 func TestConcurrentStopIsWhole(t *testing.T) {
 	n := 3 * rounds
 	if raceDetector {
-		n = rounds / 10 // each takes as long as ten without it, or longer
+		n = rounds / 10
 	}
 	tm := metrics.New().Timer("t")
 	var starts atomic.Int64 // odd while the timer is being started
