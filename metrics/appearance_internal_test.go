@@ -116,6 +116,34 @@ func meetNames(t *testing.T, round int) {
 	}
 }
 
+// TestGoroutinesRaceAlong: goroutines that go over the same stores, each at the
+// other's heels, lose no count of a name that either may add.
+func TestGoroutinesRaceAlong(t *testing.T) {
+	const goroutines = 2
+	names := append(newNames(inlineMetrics, "race along "), RegoQueryEval, RegoQueryParse)
+	for range 10 {
+		stores := make([]store, 3000)
+		together(goroutines, func(g int) {
+			for i := range stores {
+				for j := range 1 + i%len(names) {
+					stores[i].number(KindCounter, names[(i+j)%len(names)]).value.Add(1)
+				}
+			}
+		})
+		for i := range stores {
+			total, metrics := int64(0), 0
+			stores[i].each(func(_ *descriptor, c *cell, _ *histogram) bool {
+				total += c.value.Load()
+				metrics++
+				return true
+			})
+			if want := 1 + i%len(names); metrics != want || total != int64(goroutines*want) {
+				t.Fatalf("store %d: %d metrics and %d in all, want %d and %d", i, metrics, total, want, goroutines*want)
+			}
+		}
+	}
+}
+
 // TestClearWhileNamesAppear: a collection may be cleared while others look names
 // up in what was there before, and read it.
 func TestClearWhileNamesAppear(t *testing.T) {

@@ -78,6 +78,9 @@ func TestCatalogIsBounded(t *testing.T) {
 	if len(names) != 2048 || catalogSize.Load() != 2048 {
 		t.Errorf("%d names, size %d, want 2,048", len(names), catalogSize.Load())
 	}
+	if enterCatalog("one more", hashName(KindTimer, "one more")) != nil {
+		t.Error("a name enters the catalog though it is full")
+	}
 	check := func(kind Kind, names []string) {
 		for _, name := range names {
 			if d := appear(kind, strings.Clone(name)); d == nil || d.name != name || d.kind != kind {
