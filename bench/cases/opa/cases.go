@@ -69,7 +69,10 @@ var Cases = map[string]workload.Case{
 	"lookup_100":          {Run: lookup(100), Result: lookupResult(100)},
 	"lookup_1000":         {Run: lookup(1000), Result: lookupResult(1000)},
 	"lookup_10000":        {Run: lookup(10000), Result: lookupResult(10000)},
+	"fresh_10000":         {Run: freshNames, Result: lookupResult(10000)},
+	"instrumented_own":    {Run: instrumentedOwn, Result: func() any { return instrumentedWith(ownOperations[:]).All() }},
 	"timer_handle":        {Run: timerHandle, Result: timerRestartResult},
+	"own_timer_handle":    {Run: ownTimerHandle, Result: timerRestartResult},
 	"noop":                {Run: noOp, Result: noOpResult},
 }
 
@@ -392,6 +395,20 @@ func timerHandle(b *testing.B, goroutines int) {
 	})
 }
 
+// ownTimerHandle keeps two timers, which were looked up one after the other.
+func ownTimerHandle(b *testing.B, goroutines int) {
+	m := newRequest()
+	names := ownNames(metrics.RegoExternalResolve, metrics.RegoQueryEval)
+	b.ResetTimer()
+	workload.Spread(b, goroutines, func(n int) {
+		t := m.Timer(<-names)
+		for range n {
+			t.Start()
+			t.Stop()
+		}
+	})
+}
+
 // newRequest records what OPA's server records for a query that it has
 // compiled before: 4 timers, 1 counter, 8 clock readings.
 func newRequest() metrics.Metrics {
@@ -465,7 +482,12 @@ var operations = [...]string{
 
 // instrumented is a request with five instrumented operations, 40 times
 // each: 608 clock readings.
-func instrumented() metrics.Metrics {
+func instrumented() metrics.Metrics { return instrumentedWith(operations[:]) }
+
+// ownOperations are none of OPA's.
+var ownOperations = [...]string{"own_op_fetch", "own_op_parse", "own_op_match", "own_op_merge", "own_op_write"}
+
+func instrumentedWith(operations []string) metrics.Metrics {
 	m := newRequest()
 	for range 40 {
 		for _, name := range operations {
@@ -484,6 +506,12 @@ func instrumentedAll(b *testing.B, goroutines int) {
 			instrumented().All()
 		}
 	})
+}
+
+func instrumentedOwn(b *testing.B, _ int) {
+	for b.Loop() {
+		instrumentedWith(ownOperations[:]).All()
+	}
 }
 
 // fullHistogram has a reservoir of the state that it has for most of a
@@ -846,6 +874,20 @@ func lookupCollection(n int) metrics.Metrics {
 		m.Counter(name).Add(1000)
 	}
 	return m
+}
+
+// freshNames makes a collection of ten thousand counters, of names that it has
+// not used before until it has been through ten times as many.
+func freshNames(b *testing.B, _ int) {
+	names := workload.Names("fresh_counter_%d", 100_000)
+	i := 0
+	for b.Loop() {
+		m := fresh()
+		for _, name := range names[i*10_000 : (i+1)*10_000] {
+			m.Counter(name)
+		}
+		i = (i + 1) % 10
+	}
 }
 
 func lookupResult(n int) func() any {
