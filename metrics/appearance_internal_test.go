@@ -123,7 +123,7 @@ func TestGoroutinesRaceAlong(t *testing.T) {
 	names := append(newNames(inlineMetrics, "race along "), RegoQueryEval, RegoQueryParse)
 	for range 10 {
 		stores := make([]store, 3000)
-		together(goroutines, func(g int) {
+		together(goroutines, func(int) {
 			for i := range stores {
 				for j := range 1 + i%len(names) {
 					stores[i].number(KindCounter, names[(i+j)%len(names)]).value.Add(1)
@@ -214,23 +214,29 @@ func TestClearedStoreIsStillUsed(t *testing.T) {
 // together, as happens when it appears for the second time in several
 // collections, have one descriptor.
 func TestGoroutinesEnterNames(t *testing.T) {
-	const goroutines = 2
-	const rounds = 200
-	keepCatalog(func() {
-		before := catalogSize.Load()
-		for round := range rounds {
-			name := fmt.Sprint("entered together ", round)
-			h := hashName(KindTimer, name)
-			var got [goroutines]*descriptor
-			together(goroutines, func(g int) { got[g] = enterCatalog(name, h) })
-			for g, d := range got {
-				if found, _ := findCatalogued(name, h); d == nil || d != found {
-					t.Fatalf("round %d: goroutine %d has another descriptor", round, g)
+	const goroutines, n = 2, 200
+	for round := range 100 {
+		keepCatalog(func() {
+			before := catalogSize.Load()
+			var names [n]string
+			for i := range names {
+				names[i] = fmt.Sprint("entered together ", round, " ", i)
+			}
+			var got [goroutines][n]*descriptor
+			together(goroutines, func(g int) {
+				for i, name := range names {
+					got[g][i] = enterCatalog(name, hashName(KindTimer, name))
+				}
+			})
+			for i, name := range names {
+				d, _ := findCatalogued(name, hashName(KindTimer, name))
+				if d == nil || got[0][i] != d || got[1][i] != d {
+					t.Fatalf("round %d: two descriptors of name %d", round, i)
 				}
 			}
-		}
-		if n := catalogSize.Load() - before; n != rounds {
-			t.Errorf("%d names have entered, want %d", n, rounds)
-		}
-	})
+			if entered := catalogSize.Load() - before; entered != n {
+				t.Fatalf("round %d: %d names have entered, want %d", round, entered, n)
+			}
+		})
+	}
 }
