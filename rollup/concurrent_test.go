@@ -155,7 +155,11 @@ func TestCrosswiseMerge(t *testing.T) {
 // is there, and the last one has all of it.
 func TestCloneMeanwhile(t *testing.T) {
 	t.Parallel()
-	const adders, each = 2, 100_000
+	const adders = 2
+	each := 100_000
+	if raceDetector {
+		each = 10_000
+	}
 	r := newRollup(t, rollup.Options{Limits: rollup.Limits{Stages: 2}})
 	var adding sync.WaitGroup
 	done := make(chan struct{})
@@ -184,7 +188,7 @@ func TestCloneMeanwhile(t *testing.T) {
 		}
 		before = s
 	}
-	const n = adders * each
+	n := uint64(adders * each)
 	if before.outcomes[rollup.Error] != n || before.errors != n || before.counters != 3*n ||
 		before.stages.count != n+n*4/5 || before.unfinished[rollup.CauseFailed] != n/5 {
 		t.Errorf("the last clone: %+v", before)
