@@ -104,7 +104,28 @@ func branches(n int64) (count int) {
 `
 	fuzzTests = `package x
 
-import "testing"
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+)
+
+// TestMain plays Go's flaw if it is asked to.
+func TestMain(m *testing.M) {
+	if os.Getenv("PLAY_FLAW") == "" {
+		m.Run()
+		return
+	}
+	if path := os.Getenv("PLAY_FINDING"); path != "" {
+		os.MkdirAll(path, 0o777)
+		os.WriteFile(path + "/0123", nil, 0o666)
+	}
+	time.Sleep(time.Millisecond)
+	fmt.Print("fuzz: elapsed: 0s, execs: 3 (1/sec), new interesting: 1 (total: 2)\n" +
+		"--- FAIL: FuzzClean (0.00s)\n    context deadline exceeded\nFAIL\n")
+	os.Exit(1)
+}
 
 func FuzzClean(f *testing.F) {
 	f.Add(int64(0))
@@ -176,6 +197,30 @@ func TestFindings(t *testing.T) {
 		row := strings.Fields(rows[len(rows)-4+i])
 		if len(row) < 5 || row[2] != findings {
 			t.Errorf("row %d of the table: %q, want %s findings", i, row, findings)
+		}
+	}
+}
+
+// TestTolerated: Go's flaw fails nothing, unless an input has been found at the
+// last moment, or the time was not over.
+func TestTolerated(t *testing.T) {
+	targets, b := targetsOf(t, "FuzzClean")
+	t.Setenv("PLAY_FLAW", "1")
+	for _, test := range []struct {
+		limit     time.Duration
+		finding   string
+		findings  int
+		tolerated bool
+	}{
+		{time.Millisecond, "", 0, true},
+		{time.Hour, "", 1, false},
+		{time.Millisecond, targets[0].corpus(), 1, false},
+	} {
+		t.Setenv("PLAY_FINDING", test.finding)
+		var stdout bytes.Buffer
+		r, err := fuzz(t.Context(), targets[0], b, test.limit, &stdout)
+		if err != nil || r.findings != test.findings || r.tolerated != test.tolerated || r.executions != 3 || r.interesting != 1 {
+			t.Errorf("%+v: %+v, %v\n%s", test, r, err, &stdout)
 		}
 	}
 }
