@@ -93,6 +93,9 @@ const (
 	fuzzed = `package x
 
 func branches(n int64) (count int) {
+	if n == 1 {
+		count++
+	}
 	if n > 1 {
 		count++
 	}
@@ -222,6 +225,22 @@ func TestTolerated(t *testing.T) {
 		if err != nil || r.findings != test.findings || r.tolerated != test.tolerated || r.executions != 3 || r.interesting != 1 {
 			t.Errorf("%+v: %+v, %v\n%s", test, r, err, &stdout)
 		}
+	}
+}
+
+// The time that a target leaves is that of the next ones.
+func TestTotal(t *testing.T) {
+	targets, b := targetsOf(t, "FuzzBadSeed", "FuzzClean")
+	var stdout bytes.Buffer
+	_ = fuzzAll(t.Context(), targets, b, time.Hour, 2*time.Second, &stdout) // the bad seed
+	var limits [2]time.Duration
+	for i, target := range targets {
+		_, text, _ := strings.Cut(stdout.String(), target.String()+", ")
+		text, _, _ = strings.Cut(text, "\n")
+		limits[i], _ = time.ParseDuration(text)
+	}
+	if limits[0] != time.Second || limits[1] <= time.Second || limits[1] >= 2*time.Second {
+		t.Errorf("times %v of 2 s", limits)
 	}
 }
 
