@@ -162,12 +162,13 @@ func (g gremlins) run(ctx context.Context, pkg string) ([]mutant, error) {
 	} else if file != "" {
 		flags += " -modfile=" + file
 	}
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS="+flags)
+	// Interrupted, it leaves its copies of the module, and a second signal, as
+	// Ctrl-C and we send it, makes it panic: we kill it, and remove them.
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS="+flags, "TMPDIR="+g.dir)
 	var output bytes.Buffer
 	cmd.Dir, cmd.Stderr = pkg, g.stderr
 	cmd.Stdout = io.MultiWriter(g.stdout, &output)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it removes its copies
-	cmd.WaitDelay = time.Minute
+	cmd.WaitDelay = time.Second
 	err = cmd.Run()
 	found, parsing := parseMutants(pkg, &output)
 	return found, errors.Join(err, parsing)
