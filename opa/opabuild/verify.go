@@ -97,7 +97,7 @@ func verifyWith(ctx context.Context, o VerifyOptions, d dropIn) (*Report, error)
 	if err := b.prepare(ctx, v.opa); err != nil {
 		return nil, withHint(err)
 	}
-	note := ""
+	var note string
 	if b.dropIn, note, err = d.upstream(v.opa, nil); err != nil {
 		return nil, err
 	}
