@@ -50,14 +50,11 @@ func TestWithoutMultiplier(t *testing.T) {
 	if wellKnown(KindTimer, RegoQueryEval) != nil {
 		t.Error("a table of one name twice is in use")
 	}
-	if meet(RegoQueryEval, hashName(KindTimer, RegoQueryEval)) != d {
-		t.Error("a name that OPA records is not found by its hash")
-	}
 	m := New()
 	m.Timer(RegoQueryEval)
 	m.Counter(ServerQueryCacheHit).Incr()
 	m.Histogram("eval_op_plug")
-	m.Counter(ServerQueryCacheHit).Incr()
+	m.Counter(strings.Clone(ServerQueryCacheHit)).Incr()
 	got, err := m.MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
