@@ -85,7 +85,7 @@ func (w *workspace) find(values map[int]int64, ranks []int, num []int64, low, hi
 	var wanted []bucket
 	var isWanted [maxBuckets]bool
 	total := 0
-	for i, count := range counts {
+	for i, count := range &counts {
 		n, _ := slices.BinarySearch(ranks, below+count)
 		if n > 0 {
 			first := uint64(i) << shift

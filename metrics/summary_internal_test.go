@@ -4,6 +4,7 @@
 package metrics
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -83,7 +84,7 @@ func TestSummaryFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := s.appendTo(nil, &summaryJSON); string(got) != string(text) {
+	if got := s.appendTo(nil, &summaryJSON); !bytes.Equal(got, text) {
 		t.Errorf("JSON: %s, want %s", got, text)
 	}
 	if got, want := string(s.appendTo(nil, &summaryText)), fmt.Sprint(want); got != want {

@@ -24,8 +24,8 @@ const (
 // "latest" or a branch does not.
 var exactVersion = regexp.MustCompile(`^v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?$`)
 
-// checkRange returns an error if this OPA is too old, and a warning if it is
-// newer than what is tested.
+// checkRange returns an error if this OPA is too old, and a warning if it is of a
+// newer minor release than what is tested.
 func checkRange(version string) (warning string, err error) {
 	v, ok := parseVersion(version)
 	if !ok {
@@ -37,7 +37,7 @@ func checkRange(version string) (warning string, err error) {
 	case less(v, oldest):
 		return "", fmt.Errorf("OPA %s is too old: the drop-in replaces the package v1/metrics, which OPA has since %s (supported: %s to %s)",
 			version, OldestVersion, OldestVersion, NewestVersion)
-	case less(newest, v):
+	case less(newest, v) && [2]int(v[:]) != [2]int(newest[:]): // later patch releases are tested too
 		return fmt.Sprintf("OPA %s is newer than %s, the last one that the drop-in is tested with", version, NewestVersion), nil
 	}
 	return "", nil
