@@ -121,7 +121,7 @@ func meetNames(t *testing.T, round int) {
 func TestGoroutinesRaceAlong(t *testing.T) {
 	const goroutines = 2
 	names := append(newNames(inlineMetrics, "race along "), RegoQueryEval, RegoQueryParse)
-	for range 10 {
+	for range 80 {
 		stores := make([]store, 3000)
 		together(goroutines, func(int) {
 			for i := range stores {

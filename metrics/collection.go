@@ -35,7 +35,7 @@ type store struct {
 	mu    sync.Mutex                   // guards insertion into more, and text
 	text  *text                        // see json.go
 	names [inlineMetrics]atomic.Uint32 // see inlineName
-	cells [inlineMetrics]cell          // see cell
+	cells [inlineMetrics]cell          // see store.cell
 }
 
 // cell returns the cell of the name at place i. Neighbours among the names have
@@ -179,10 +179,9 @@ func (s *store) add(kind Kind, name string, want inlineName, i int) *cell {
 		}
 	}
 	if fresh == nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		return &s.appear(name, h, d).cell
 	}
-	return &s.insert(name, h, d).cell
+	return &s.insert(name, h, d).cell // under the lock already
 }
 
 // makeFresh returns the fresh names. s.mu is held.
