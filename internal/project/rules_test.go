@@ -252,6 +252,16 @@ func TestFileHeaders(t *testing.T) {
 	}
 }
 
+// TestFileNames: a test's file is named after what it tests. Whether it is of
+// the package itself or of its importers, its package clause says.
+func TestFileNames(t *testing.T) {
+	for file := range goFiles(t) {
+		if strings.HasSuffix(file, "_internal_test.go") {
+			t.Errorf("%s: leave _internal out of the name", file)
+		}
+	}
+}
+
 // commentWidth is the number of columns up to which comments go, with a tab as
 // four.
 const commentWidth = 80
