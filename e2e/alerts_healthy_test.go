@@ -215,7 +215,7 @@ func (f *healthyFleet) server(job, instance string, share float64, restart int, 
 		}
 		gauges := map[string]float64{
 			fmt.Sprintf("regometer_build_info{version=%q,opa_version=\"1.2.3\",dropin=\"true\"}", map[bool]string{false: "1.0.0", true: "1.1.0"}[deployed]): 1,
-			"opa_info{version=\"1.2.3\"}":                                                            1,
+			"opa_info{version=\"1.2.3\"}":                                                             1,
 			`last_bundle_request{name="policy"}`:                                                      float64(minute) * 60e9,
 			`last_success_bundle_request{name="policy"}`:                                              float64(lastOK) * 60e9,
 			`last_success_bundle_download{name="policy"}`:                                             float64(bundle) * 360 * 60e9,

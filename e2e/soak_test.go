@@ -21,18 +21,19 @@ import (
 var soakTime = flag.Duration("soak", 0, "how long TestSoak takes, instead of a minute")
 
 // maxSoakGrowth is by how much the heap in use may be more in the last third of
-// a soak than in the first, in bytes: less than 20 for each decision between them
-// in 30 minutes.
+// a soak than in the first, in bytes: less than 20 for each decision between
+// them in 30 minutes.
 const maxSoakGrowth = 4 << 20
 
-// maxSoakGoroutines is by how many goroutines a server may be busier at the end,
-// with connections that it keeps. One left by each reload would be far more.
+// maxSoakGoroutines is by how many goroutines a server may be busier at the
+// end, with connections that it keeps. One left by each reload would be far
+// more.
 const maxSoakGoroutines = 4
 
-// TestSoak: a server decides under load while its policy is replaced every other
-// second, its configuration by discovery a little less often, and two scrapers
-// come at once. At the end each decision is counted by its path and outcome, the
-// heap is as large as in the beginning, and no goroutine is left.
+// TestSoak: a server decides under load while its policy is replaced every
+// other second, its configuration by discovery a little less often, and two
+// scrapers come at once. At the end each decision is counted by its path and
+// outcome, the heap is as large as in the beginning, and no goroutine is left.
 func TestSoak(t *testing.T) {
 	endToEnd(t)
 	duration := long(time.Minute, 20*time.Second)
@@ -144,7 +145,8 @@ func startSoaked(t *testing.T, c *control) *opa {
 }
 
 // renew makes the nth policy, with a random number of applications, and the nth
-// configuration. What the workload asks for is in all of them, by the same name.
+// configuration. What the workload asks for is in all of them, by the same
+// name.
 func (c *control) renew(t *testing.T, r *rand.Rand, n int) {
 	t.Helper()
 	modules, _ := applications(soakedApps + r.IntN(6))

@@ -271,7 +271,8 @@ func TestRebound(t *testing.T) {
 	s.Rebound(other.Bounds)
 	mustEqual(t, "other bounds", s, want)
 
-	// What is merged from now on counts, zeros too, in a snapshot and a histogram.
+	// What is merged from now on counts, zeros too, in a snapshot and a
+	// histogram.
 	later := append(logNormals(2, 1000, 1), 0)
 	want = snapshotOf(other, slices.Concat(values, later))
 	want.atMost = snapshotOf(other, later).atMost
@@ -331,9 +332,9 @@ func TestMergeOfDifferentBounds(t *testing.T) {
 	}
 }
 
-// While the schema is reduced under two goroutines, by new extremes that both see
-// first, every value stays with its bounds. This needs many young histograms: an
-// old one is reduced no more.
+// While the schema is reduced under two goroutines, by new extremes that both
+// see first, every value stays with its bounds. This needs many young
+// histograms: an old one is reduced no more.
 func TestBoundsWhileTheSchemaIsReduced(t *testing.T) {
 	t.Parallel()
 	const each = 3000

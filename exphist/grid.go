@@ -26,8 +26,9 @@ type grid struct {
 	one    int // the position of the integer 1
 
 	// The integers from one power of two to the next are divided into equal
-	// intervals, and boundsBelow says how many bounds among them lie below each. In
-	// an interval is at most one bound, since 2^(1/256) is above 1+1/512.
+	// intervals, and boundsBelow says how many bounds among them lie below
+	// each. In an interval is at most one bound, since 2^(1/256) is above
+	// 1+1/512.
 	boundsBelow [1 << intervalBits]uint16
 
 	// lower holds each position's largest integer below its bucket, and one

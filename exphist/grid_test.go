@@ -40,7 +40,8 @@ func TestBoundsOfEverySchemaAndUnit(t *testing.T) {
 				index := func(n int64) int { return (g.position(n)+g.base)>>k + 1 }
 				per := unit.perExported()
 
-				// Upwards bucket by bucket: each must begin where the one before ended.
+				// Upwards bucket by bucket: each must begin where the one
+				// before ended.
 				end := int64(0)
 				for i := index(1); ; i++ {
 					b := l.bucket(i)
@@ -68,8 +69,8 @@ func TestBoundsOfEverySchemaAndUnit(t *testing.T) {
 	}
 }
 
-// FuzzBucketHoldsItsValues checks a value's bucket by powers of integers, and by
-// logarithms, apart from where their rounding could decide.
+// FuzzBucketHoldsItsValues checks a value's bucket by powers of integers, and
+// by logarithms, apart from where their rounding could decide.
 func FuzzBucketHoldsItsValues(f *testing.F) {
 	for _, n := range []int64{1, 2, 1023, 1024, 1025, 999_999_999, 1_000_000_000, 1_000_000_001, math.MaxInt64} {
 		for schema := MinSchema; schema <= MaxSchema; schema++ {

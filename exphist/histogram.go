@@ -17,16 +17,16 @@ type Histogram struct {
 	state atomic.Pointer[state]
 
 	// The smallest and the largest positive value, MaxInt64 and 0 if there is
-	// none. They change in the critical section in which their value is counted,
-	// after state has got counters for the buckets between them.
+	// none. They change in the critical section in which their value is
+	// counted, after state has got counters for the buckets between them.
 	least, most atomic.Int64
 
 	grid *grid
 
-	// mu is held by whoever changes more than by adding to a packed word, to zeros
-	// or to negatives. version makes it a sequence lock: it is odd meanwhile, and what
-	// a snapshot has copied is consistent if version was even before, and is the same
-	// afterwards.
+	// mu is held by whoever changes more than by adding to a packed word, to
+	// zeros or to negatives. version makes it a sequence lock: it is odd
+	// meanwhile, and what a snapshot has copied is consistent if version was
+	// even before, and is the same afterwards.
 	mu      sync.Mutex
 	version atomic.Uint64
 
@@ -34,25 +34,25 @@ type Histogram struct {
 
 	zeros, negatives atomic.Uint64
 
-	// classes counts by explicit bounds what state.counters counts by buckets: how
-	// many of these values are above the bound before and at most this one. What is
-	// above all of them is in none.
+	// classes counts by explicit bounds what state.counters counts by buckets:
+	// how many of these values are above the bound before and at most this one.
+	// What is above all of them is in none.
 	//
-	// It counts no zeros, which belong to the first class. Of a snapshot that was
-	// merged, not all zeros need be counted by these bounds; but zeros counts them,
-	// and so the first class is, modulo 2^64, less by as many.
+	// It counts no zeros, which belong to the first class. Of a snapshot that
+	// was merged, not all zeros need be counted by these bounds; but zeros
+	// counts them, and so the first class is, modulo 2^64, less by as many.
 	classes []atomic.Uint64
 
 	layout Layout // with the schema as made
 }
 
 // snapshotTries is how often a snapshot is tried without the lock. Only a flood
-// of values in buckets without packed words, and no pause in it, can make so many
-// fail.
+// of values in buckets without packed words, and no pause in it, can make so
+// many fail.
 const snapshotTries = 1000
 
-// New returns an empty histogram of the default layout. It panics if the unit is
-// not one of the constants.
+// New returns an empty histogram of the default layout. It panics if the unit
+// is not one of the constants.
 func New(u Unit) *Histogram {
 	h, err := NewLayout(DefaultLayout(u))
 	if err != nil {
@@ -151,9 +151,9 @@ func (h *Histogram) unlock() {
 // sum, minimum, maximum, buckets and the counts at most the bounds are those of
 // the same recordings.
 //
-// It takes no lock, and nobody who records waits for it; unless a thousand tries
-// each met a change other than an addition to a bucket with many values. Then it
-// takes the lock for as long as it copies.
+// It takes no lock, and nobody who records waits for it; unless a thousand
+// tries each met a change other than an addition to a bucket with many values.
+// Then it takes the lock for as long as it copies.
 func (h *Histogram) Snapshot(s *Snapshot) {
 	for try := range snapshotTries {
 		version := h.version.Load()

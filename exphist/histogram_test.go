@@ -205,8 +205,8 @@ func checkConsistent(t *testing.T, s *Snapshot) {
 	}
 }
 
-// Packed words that are replaced while others add to them lose nothing. This needs
-// many young histograms, since an old one replaces none any more.
+// Packed words that are replaced while others add to them lose nothing. This
+// needs many young histograms, since an old one replaces none any more.
 func TestRecordWhilePackedWordsAreReplaced(t *testing.T) {
 	t.Parallel()
 	const goroutines, each = 4, 4000
@@ -326,8 +326,8 @@ func TestRecordWhileAWordIsEmptied(t *testing.T) {
 	}
 }
 
-// Who has filled a word and waits for the lock to empty it finds it replaced, and
-// leaves it alone.
+// Who has filled a word and waits for the lock to empty it finds it replaced,
+// and leaves it alone.
 func TestFlushAfterReplacement(t *testing.T) {
 	t.Parallel()
 	for range 10 {

@@ -57,8 +57,8 @@ type Layout struct {
 	Schema     int // resolution: 2^Schema buckets for each power of two, MinSchema to MaxSchema
 	MaxBuckets int // at most so many contiguous buckets, before the schema is reduced; at least MinBuckets
 
-	// Bounds are explicit bounds, for which values are counted besides. They do not
-	// depend on the other fields, and the buckets do not depend on them.
+	// Bounds are explicit bounds, for which values are counted besides. They do
+	// not depend on the other fields, and the buckets do not depend on them.
 	Bounds *Bounds
 }
 
@@ -85,5 +85,6 @@ func (l Layout) check() error {
 	return nil
 }
 
-// parent returns the bucket that holds bucket i when the schema is reduced by k.
+// parent returns the bucket that holds bucket i when the schema is reduced by
+// k.
 func parent(i, k int) int { return (i-1)>>k + 1 }

@@ -108,8 +108,8 @@ func randomLayout(r *rand.Rand) Layout {
 	}
 }
 
-// randomBounds returns up to MaxBounds bounds, or nil: values such as random ones
-// and extra ones, their neighbours, and the ends of buckets.
+// randomBounds returns up to MaxBounds bounds, or nil: values such as random
+// ones and extra ones, their neighbours, and the ends of buckets.
 func randomBounds(r *rand.Rand, extra ...int64) *Bounds {
 	list := append(randomValues(r, 1<<r.IntN(8)), extra...)
 	for i, n := range list {

@@ -5,9 +5,9 @@ package exphist
 
 import "sync/atomic"
 
-// packedCounters are counters packed into 64-bit words, all as wide as the largest
-// needs: 8, 16, 32 or 64 bits. One goroutine at a time may change them, while any
-// read.
+// packedCounters are counters packed into 64-bit words, all as wide as the
+// largest needs: 8, 16, 32 or 64 bits. One goroutine at a time may change them,
+// while any read.
 type packedCounters struct {
 	words []atomic.Uint64
 	width uint8 // a counter has 8<<width bits

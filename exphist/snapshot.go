@@ -89,9 +89,9 @@ func (s *Snapshot) Buckets() (first int, counts []uint64) { return s.first, s.co
 func (s *Snapshot) CountAtMost(i int) uint64 { return s.atMost[i] }
 
 // Rebound replaces the layout's bounds. What was counted cannot be cut anew, so
-// CountAtMost is 0 for all of them, and will be as much as is merged into s from
-// now on. Nothing else changes, and nothing at all if the bounds are equal, or if
-// s is the zero value.
+// CountAtMost is 0 for all of them, and will be as much as is merged into s
+// from now on. Nothing else changes, and nothing at all if the bounds are
+// equal, or if s is the zero value.
 func (s *Snapshot) Rebound(b *Bounds) {
 	if s.layout.MaxBuckets == 0 || s.layout.Bounds.Equal(b) {
 		return

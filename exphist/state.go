@@ -7,12 +7,12 @@ import "sync/atomic"
 
 // state says where buckets are counted. It is not changed but replaced.
 //
-// Buckets are numbered by their grid position, shifted right by shift. Each has a
-// counter, which changes under the lock. Once that has counted promoteAt values,
-// the bucket gets a packed word as well, which counts from then on, until it is
-// full or replaced, when its count goes to the counter. So a bucket of rare values
-// costs a byte of memory and a lock for each of them, one of many values eight
-// bytes more and an atomic addition.
+// Buckets are numbered by their grid position, shifted right by shift. Each has
+// a counter, which changes under the lock. Once that has counted promoteAt
+// values, the bucket gets a packed word as well, which counts from then on,
+// until it is full or replaced, when its count goes to the counter. So a bucket
+// of rare values costs a byte of memory and a lock for each of them, one of
+// many values eight bytes more and an atomic addition.
 type state struct {
 	shift    uint // by how much the schema is below the grid's
 	first    int  // the first counter's bucket
@@ -130,8 +130,8 @@ func (h *Histogram) promote(bucket int) {
 	h.retire(old)
 }
 
-// newPackedWords returns empty packed words for the buckets from first to last and
-// some around them, except for those that are too wide: these are the last.
+// newPackedWords returns empty packed words for the buckets from first to last
+// and some around them, except for those that are too wide: these are the last.
 func (h *Histogram) newPackedWords(shift uint, first, last int) packedWords {
 	first &^= chunk - 1
 	end := (last | (chunk - 1)) + 1
@@ -147,8 +147,9 @@ func (h *Histogram) packable(shift uint, bucket int) bool {
 	return end < len(h.grid.lower) && h.grid.lower[end]-h.grid.lower[bucket<<shift] <= maxPackedWidth
 }
 
-// retire ends the use of a former state's packed words. Whoever adds to one later
-// sees that it is retired, and finds the new state, which is there by now.
+// retire ends the use of a former state's packed words. Whoever adds to one
+// later sees that it is retired, and finds the new state, which is there by
+// now.
 func (h *Histogram) retire(old *state) {
 	for slot := range old.words.byBucket {
 		greatest := h.grid.lower[(old.words.first+slot+1)<<old.shift]
@@ -161,8 +162,8 @@ func (h *Histogram) retire(old *state) {
 	}
 }
 
-// drain replaces a packed word of a former or the current state, and counts what
-// it held. n is any value that the word counts.
+// drain replaces a packed word of a former or the current state, and counts
+// what it held. n is any value that the word counts.
 func (h *Histogram) drain(s *state, word *atomic.Uint64, n int64, replacement uint64) {
 	bucket := h.grid.position(n) >> s.shift
 	count, sum := s.decode(word.Swap(replacement), bucket, h.grid)

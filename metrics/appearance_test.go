@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// together runs f in n goroutines, which wait for each other actively: a channel
-// would let them go one after the other.
+// together runs f in n goroutines, which wait for each other actively: a
+// channel would let them go one after the other.
 func together(n int, f func(g int)) {
 	var ready atomic.Int32
 	var wg sync.WaitGroup
@@ -144,8 +144,8 @@ func TestGoroutinesRaceAlong(t *testing.T) {
 	}
 }
 
-// TestClearWhileNamesAppear: a collection may be cleared while others look names
-// up in what was there before, and read it.
+// TestClearWhileNamesAppear: a collection may be cleared while others look
+// names up in what was there before, and read it.
 func TestClearWhileNamesAppear(t *testing.T) {
 	for round := range 2000 {
 		keepCatalog(func() { clearWhileNamesAppear(t, round) })
@@ -184,8 +184,8 @@ func clearWhileNamesAppear(t *testing.T, round int) {
 	}
 }
 
-// TestClearedStoreIsStillUsed: whoever found the store of a collection before it
-// was cleared goes on to look up and read what is in it.
+// TestClearedStoreIsStillUsed: whoever found the store of a collection before
+// it was cleared goes on to look up and read what is in it.
 func TestClearedStoreIsStillUsed(t *testing.T) {
 	for _, n := range []int{1, inlineMetrics, 3 * inlineMetrics} {
 		c := new(collection)

@@ -46,9 +46,9 @@ func (s *store) cell(i int) *cell {
 }
 
 // inlineName is a name in a store: in its lower bits the id in the catalog, or
-// 0 if the name is among the fresh ones of the index; above them the kind, which
-// is never 0, the length, and bits of the last two bytes, by which most other
-// names are told apart at once.
+// 0 if the name is among the fresh ones of the index; above them the kind,
+// which is never 0, the length, and bits of the last two bytes, by which most
+// other names are told apart at once.
 type inlineName uint32
 
 const (

@@ -1,9 +1,9 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics records what the policy engine of Open Policy Agent does and how
-// long it takes: timers, counters and histograms, by name. It depends on the
-// standard library alone.
+// Package metrics records what the policy engine of Open Policy Agent does and
+// how long it takes: timers, counters and histograms, by name. It depends on
+// the standard library alone.
 //
 //	m := metrics.New()
 //	t := m.Timer(metrics.RegoQueryEval)
@@ -50,8 +50,8 @@
 //
 // # Reading the code
 //
-// The hot path begins at Timer in collection.go, where the metrics of a request are
-// looked up and recorded, and goes on in timer.go. How a name is found is in name.go,
-// and a constant in unsafe.go; what does not fit inline is in index.go. Histograms are
-// in histogram.go, reservoir.go and summary.go.
+// The hot path begins at Timer in collection.go, where the metrics of a request
+// are looked up and recorded, and goes on in timer.go. How a name is found is
+// in name.go, and a constant in unsafe.go; what does not fit inline is in
+// index.go. Histograms are in histogram.go, reservoir.go and summary.go.
 package metrics

@@ -10,8 +10,8 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
-// wrapper has the methods of the interface and no others, as third-party code has
-// that embeds a collection.
+// wrapper has the methods of the interface and no others, as third-party code
+// has that embeds a collection.
 type wrapper struct{ metrics.Metrics }
 
 func TestInfo(t *testing.T) {
@@ -20,8 +20,8 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// TestOptionalInterfaces: a collection has the methods that its users ask for by
-// a type assertion.
+// TestOptionalInterfaces: a collection has the methods that its users ask for
+// by a type assertion.
 func TestOptionalInterfaces(t *testing.T) {
 	m := metrics.New()
 	if _, ok := m.(fmt.Stringer); !ok {

@@ -15,8 +15,8 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
-// TestMarshalJSONTo: encoding/json/v2 gives the text that it gives for All, with
-// any of its options.
+// TestMarshalJSONTo: encoding/json/v2 gives the text that it gives for All,
+// with any of its options.
 func TestMarshalJSONTo(t *testing.T) {
 	m := metrics.New()
 	if _, ok := m.(jsonv2.MarshalerTo); !ok {

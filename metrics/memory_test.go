@@ -30,8 +30,8 @@ func heapInUse(t *testing.T) int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// maxHistogramSize is what a full histogram may take in bytes: that of OPA 1.22.0
-// takes it from its first value on.
+// maxHistogramSize is what a full histogram may take in bytes: that of OPA
+// 1.22.0 takes it from its first value on.
 const maxHistogramSize = 18_568
 
 // TestHistogramMemory: a histogram's memory grows with its values and, with all
@@ -122,8 +122,8 @@ func TestOneOffNames(t *testing.T) {
 }
 
 // TestNameDoesNotKeepBuffer: a name that is part of a large string does not
-// keep that alive longer than the collection, though the name is remembered, nor
-// do the keys of what is read.
+// keep that alive longer than the collection, though the name is remembered,
+// nor do the keys of what is read.
 func TestNameDoesNotKeepBuffer(t *testing.T) {
 	const buffers = 20
 	var weakBuffers []weak.Pointer[byte]

@@ -12,8 +12,8 @@ import (
 )
 
 // descriptor is what follows from a metric's kind and name. It is immutable;
-// those in the catalog are shared by all collections, so that a key is formatted
-// and escaped once.
+// those in the catalog are shared by all collections, so that a key is
+// formatted and escaped once.
 type descriptor struct {
 	name string
 	key  string // as in [Metrics.All]
@@ -63,7 +63,8 @@ const kindBits = 2
 
 func kindOf(h uint64) Kind { return Kind(h % (1 << kindBits)) }
 
-// identify returns the hash of a metric, and its descriptor if it is well known.
+// identify returns the hash of a metric, and its descriptor if it is well
+// known.
 func identify(kind Kind, name string) (uint64, *descriptor) {
 	if d := wellKnown(kind, name); d != nil {
 		return d.hash, d
@@ -124,7 +125,8 @@ func enterCatalog(name string, h uint64) *descriptor {
 	return d
 }
 
-// descriptors makes the descriptors of metrics that lack one when they are read.
+// descriptors makes the descriptors of metrics that lack one when they are
+// read.
 type descriptors struct {
 	free []descriptor
 	next int // how many to allocate

@@ -31,8 +31,8 @@ func TestDescriptorIsWhatEncodingJSONWrites(t *testing.T) {
 	}
 }
 
-// Names that appear once do not enter the catalog, and those that do are no more
-// than it may hold, so that OPA's own are found whatever others come.
+// Names that appear once do not enter the catalog, and those that do are no
+// more than it may hold, so that OPA's own are found whatever others come.
 func TestCatalogIsBounded(t *testing.T) {
 	// In a process of its own: the catalog is full afterwards.
 	const inChild = "REGOMETER_TEST_CATALOG"

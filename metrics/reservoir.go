@@ -11,11 +11,11 @@ import (
 	"slices"
 )
 
-// The full reservoir is a forward-decaying priority sample (Cormode, Shkapenyuk,
-// Srivastava and Xu, "Forward Decay: A Practical Time Decay Model for Streaming
-// Systems", ICDE 2009): a value that arrives at time t has the weight
-// w = exp(decay·t) and the priority w/u, with u uniform in (0, 1], and the
-// values of the largest priorities are kept.
+// The full reservoir is a forward-decaying priority sample (Cormode,
+// Shkapenyuk, Srivastava and Xu, "Forward Decay: A Practical Time Decay Model
+// for Streaming Systems", ICDE 2009): a value that arrives at time t has the
+// weight w = exp(decay·t) and the priority w/u, with u uniform in (0, 1], and
+// the values of the largest priorities are kept.
 //
 // Here a priority is kept as its logarithm over decay: t − ln(u)/decay, a
 // time. The order is the same, and as nanoseconds in an int64 it neither
@@ -23,14 +23,15 @@ import (
 // nothing to rescale. The second term, exponentially distributed with a mean of
 // 67 seconds, is the value's delay.
 
-// expDelay returns −ln(u)/decay in nanoseconds, with u made from 64 random bits.
+// expDelay returns −ln(u)/decay in nanoseconds, with u made from 64 random
+// bits.
 func expDelay(r uint64) int64 {
 	u := (float64(r>>11) + 0.5) / (1 << 53)
 	return int64(-math.Log(u) * meanLife)
 }
 
-// maxExpDelay returns a bound that expDelay(r) does not exceed, from the leading
-// zeros of r alone: u has no more of them.
+// maxExpDelay returns a bound that expDelay(r) does not exceed, from the
+// leading zeros of r alone: u has no more of them.
 func maxExpDelay(r uint64) int64 {
 	const halfLife = 46_209_812_038 // ln 2 · meanLife, rounded up
 	return int64(bits.LeadingZeros64(r)+1) * halfLife
@@ -50,9 +51,9 @@ func random(seed, n, t uint64) uint64 {
 type lowest struct {
 	// The n samples of lowest priority: their priorities, falling, and their
 	// places. When they are used up, the next ones are found by one pass over
-	// the reservoir, which looks for priorities up to span above the threshold. For
-	// each sample replaced that costs less than a heap of all of them would,
-	// and takes less memory.
+	// the reservoir, which looks for priorities up to span above the threshold.
+	// For each sample replaced that costs less than a heap of all of them
+	// would, and takes less memory.
 	priority [64]int64
 	place    [64]uint16
 	n        int
@@ -142,8 +143,8 @@ func (h *histogram) becomeFull() {
 	h.findLowest(floor)
 }
 
-// findLowest finds the samples of lowest priority, none of which is below floor,
-// and sets threshold by them. h.mu is held.
+// findLowest finds the samples of lowest priority, none of which is below
+// floor, and sets threshold by them. h.mu is held.
 func (h *histogram) findLowest(floor int64) {
 	l := h.lowest
 	for l.n = 0; l.n == 0; {
@@ -170,7 +171,8 @@ func (h *histogram) findLowest(floor int64) {
 	h.raiseThreshold()
 }
 
-// raiseThreshold sets threshold to the lowest priority in the reservoir. h.mu is held.
+// raiseThreshold sets threshold to the lowest priority in the reservoir. h.mu
+// is held.
 func (h *histogram) raiseThreshold() {
 	h.threshold.Store(h.lowest.priority[h.lowest.n-1] ^ math.MinInt64)
 }

@@ -94,7 +94,8 @@ func (h *histogram) check(t *testing.T) {
 	}
 }
 
-// The reservoir holds the values of the highest priorities, whatever comes when.
+// The reservoir holds the values of the highest priorities, whatever comes
+// when.
 func TestReservoirKeepsTheHighestPriorities(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	h := new(histogram)
@@ -148,8 +149,8 @@ func TestReservoirKeepsTheHighestPriorities(t *testing.T) {
 	}
 }
 
-// An update that finds no threshold, and the reservoir full once it has the lock, is
-// counted and offered.
+// An update that finds no threshold, and the reservoir full once it has the
+// lock, is counted and offered.
 func TestUpdateWhileTheReservoirBecomesFull(t *testing.T) {
 	h := new(histogram)
 	for range reservoirSize {
@@ -186,8 +187,8 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// As soon as there is a threshold other goroutines add to the count, so that all the
-// values before have to be in it, or they or the others' are lost.
+// As soon as there is a threshold other goroutines add to the count, so that
+// all the values before have to be in it, or they or the others' are lost.
 func TestCountIsThereBeforeTheThreshold(t *testing.T) {
 	if runtime.GOMAXPROCS(0) == 1 {
 		t.Skip("it takes two processors")

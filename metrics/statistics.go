@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// maxSorted is how many numbers Statistics sorts, in less than 8 MB. Of more, it
-// sorts those near the percentiles, which it finds by passes over all of them.
+// maxSorted is how many numbers Statistics sorts, in less than 8 MB. Of more,
+// it sorts those near the percentiles, which it finds by passes over all of
+// them.
 const maxSorted = 240_000
 
 // Statistics returns the summary of some numbers in the form of

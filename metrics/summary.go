@@ -26,8 +26,8 @@ type Summary struct {
 const summaryFields = 12
 
 // fields are the fields of s, each with its name in the output, sorted by it.
-// All forms of output are made from this list but appendTo, which is written out
-// in its order.
+// All forms of output are made from this list but appendTo, which is written
+// out in its order.
 func (s *Summary) fields() [summaryFields]summaryField {
 	return [summaryFields]summaryField{
 		{"75%", &s.P75},

@@ -41,9 +41,10 @@ func (c *cell) number(kind Kind) int64 {
 }
 
 // timer is a [cell] used as a timer. To stop it is one compare-and-swap of the
-// state, which ends the run and adds its time: no goroutine sees the one without
-// the other. To start it is one too, and another that saves the accumulated time
-// in the value, unless there is none. And a clock reading each.
+// state, which ends the run and adds its time: no goroutine sees the one
+// without the other. To start it is one too, and another that saves the
+// accumulated time in the value, unless there is none. And a clock reading
+// each.
 type timer cell
 
 // after returns the time whose lower 63 bits are those of state, and which is

@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// The package's only unsafe code. With the build tag purego, with other compilers
-// than gc, and where words cannot be read from any address, the file
+// The package's only unsafe code. With the build tag purego, with other
+// compilers than gc, and where words cannot be read from any address, the file
 // unsafe_purego.go takes its place.
 
 // sameName reports whether a == b, for most names without the call that
@@ -55,8 +55,8 @@ func (t *addressTable) slot(kind Kind, name string) **descriptor {
 	return &t.slots[(address+uint64(kind))*t.multiplier>>(64-addressBits)]
 }
 
-// fill chooses a multiplier that gives each descriptor a slot of its own. If none
-// is found the table stays empty, and names are found by their hash.
+// fill chooses a multiplier that gives each descriptor a slot of its own. If
+// none is found the table stays empty, and names are found by their hash.
 func (t *addressTable) fill(descriptors []*descriptor) {
 	for i := range uint64(maxTries) {
 		t.multiplier = 1 + i*0x9e3779b97f4a7c16
@@ -86,12 +86,12 @@ func wellKnown(kind Kind, name string) *descriptor {
 	return nil
 }
 
-// boxes makes values of type any out of numbers, which takes an allocation each in
-// plain Go: they share blocks.
+// boxes makes values of type any out of numbers, which takes an allocation each
+// in plain Go: they share blocks.
 type boxes struct{ *block }
 
-// block is where numbers are boxed, each written once. It takes 256 bytes: as much as
-// a single value that is kept keeps alive.
+// block is where numbers are boxed, each written once. It takes 256 bytes: as
+// much as a single value that is kept keeps alive.
 type block struct {
 	numbers [31]uint64
 	used    int
@@ -109,8 +109,8 @@ func (b *boxes) release() {
 	}
 }
 
-// emptyInterface is how gc lays out an any: the type, and a pointer to the value,
-// which for a number is never written again.
+// emptyInterface is how gc lays out an any: the type, and a pointer to the
+// value, which for a number is never written again.
 type emptyInterface struct{ typ, data unsafe.Pointer }
 
 // box stores the 64 bits of a number and returns where.

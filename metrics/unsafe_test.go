@@ -36,8 +36,8 @@ func TestSameName(t *testing.T) {
 }
 
 // Boxed numbers are those that were put in, of the right type, whoever uses the
-// blocks meanwhile, also after a garbage collection. Where Go lays out an any in
-// another way than the boxes do, this test fails or crashes.
+// blocks meanwhile, also after a garbage collection. Where Go lays out an any
+// in another way than the boxes do, this test fails or crashes.
 func TestBoxes(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {

@@ -14,8 +14,9 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// TestCollectAllocations holds Collect to three allocations for each histogram, the slices that its message has, and to
-// little for all the rest, the copy of the rollup included.
+// TestCollectAllocations holds Collect to three allocations for each histogram,
+// the slices that its message has, and to little for all the rest, the copy of
+// the rollup included.
 func TestCollectAllocations(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")

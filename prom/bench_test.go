@@ -16,7 +16,8 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Stages and paths of the benchmarks: 100 histograms by path, and one more for each stage.
+// Stages and paths of the benchmarks: 100 histograms by path, and one more for
+// each stage.
 var benchStages = []string{"server_handler", "rego_query_parse", "rego_query_compile", "rego_query_eval", "rego_input_parse"}
 
 const benchPaths = 20
@@ -45,8 +46,8 @@ func benchCollector(b *testing.B) *prom.Collector {
 	return collector(b, r, prom.Options{})
 }
 
-// clientCollectors are metrics of Prometheus' client of the same shape: what there would be without a rollup, but for
-// the bounds on labels.
+// clientCollectors are metrics of Prometheus' client of the same shape: what
+// there would be without a rollup, but for the bounds on labels.
 func clientCollectors() []prometheus.Collector {
 	const schema5 = 1.0219
 	classic := []float64{1e-5, 5e-5, 1e-4, 5e-4, 0.001, 0.005, 0.01, 0.05, 0.1, 1, 10}
@@ -73,7 +74,8 @@ func clientCollectors() []prometheus.Collector {
 	return []prometheus.Collector{histograms, self, allHistograms, allSelf, decisions, counters}
 }
 
-// BenchmarkScrape is all that a server does for a scrape but sending it: gather and encode.
+// BenchmarkScrape is all that a server does for a scrape but sending it: gather
+// and encode.
 func BenchmarkScrape(b *testing.B) {
 	for _, impl := range []struct {
 		name       string

@@ -12,11 +12,12 @@ import (
 	"github.com/regometer/regometer/exphist"
 )
 
-// defaultBounds are in nanoseconds: 10 µs to 10 s, as service levels and OPA's own http_request_duration_seconds
-// have them.
+// defaultBounds are in nanoseconds: 10 µs to 10 s, as service levels and OPA's
+// own http_request_duration_seconds have them.
 var defaultBounds = []int64{10e3, 50e3, 100e3, 500e3, 1e6, 5e6, 10e6, 50e6, 100e6, 1e9, 10e9}
 
-// DefaultBounds returns explicit bounds for rollup.Options: eleven, from 10 µs to 10 s.
+// DefaultBounds returns explicit bounds for rollup.Options: eleven, from 10 µs
+// to 10 s.
 func DefaultBounds() *exphist.Bounds {
 	b, err := exphist.NewBounds(defaultBounds...)
 	if err != nil {
@@ -25,8 +26,9 @@ func DefaultBounds() *exphist.Bounds {
 	return b
 }
 
-// Bounds returns explicit bounds for rollup.Options, given in seconds: whole numbers of nanoseconds, ascending. No
-// bounds are nil. The bound of +Inf is always there and must not be given. The error names the number that is wrong.
+// Bounds returns explicit bounds for rollup.Options, given in seconds: whole
+// numbers of nanoseconds, ascending. No bounds are nil. The bound of +Inf is
+// always there and must not be given. The error names the number that is wrong.
 func Bounds(seconds ...float64) (*exphist.Bounds, error) {
 	if len(seconds) == 0 {
 		return nil, nil
@@ -49,7 +51,8 @@ func Bounds(seconds ...float64) (*exphist.Bounds, error) {
 	return b, nil
 }
 
-// nanoseconds converts the number that is meant: 0.3, not the float64 nearest to it.
+// nanoseconds converts the number that is meant: 0.3, not the float64 nearest
+// to it.
 func nanoseconds(seconds float64) (int64, error) {
 	if math.IsInf(seconds, 1) {
 		return 0, fmt.Errorf("leave it out, that bucket is always there")
@@ -68,5 +71,6 @@ func nanoseconds(seconds float64) (int64, error) {
 	return ns.Num().Int64(), nil
 }
 
-// seconds returns the label le of bound i: the number that was given, since both are the float64 nearest to it.
+// seconds returns the label le of bound i: the number that was given, since
+// both are the float64 nearest to it.
 func seconds(b *exphist.Bounds, i int) float64 { return float64(b.At(i)) / 1e9 }

@@ -10,8 +10,9 @@ import (
 	"github.com/regometer/regometer/exphist"
 )
 
-// A builder makes the metrics of one scrape. They are read after Collect has returned, and for as long as someone keeps
-// them: their memory is new each time.
+// A builder makes the metrics of one scrape. They are read after Collect has
+// returned, and for as long as someone keeps them: their memory is new each
+// time.
 type builder struct {
 	metrics []prometheus.Metric
 	series  int // of metrics, in a text scrape
@@ -26,8 +27,9 @@ type builder struct {
 	deltas   []int64
 }
 
-// zeroThreshold is not 0, or the OTLP bridge could miss that a histogram has exponential buckets. It is the usual one of
-// Go's client, so that histograms merge as they are, and far below any duration.
+// zeroThreshold is not 0, or the OTLP bridge could miss that a histogram has
+// exponential buckets. It is the usual one of Go's client, so that histograms
+// merge as they are, and far below any duration.
 var zeroThreshold = prometheus.DefNativeHistogramZeroThreshold
 
 // sample is a counter or a gauge with what its messages point to.
@@ -115,7 +117,8 @@ func (b *builder) histogram(f *family, e *exphist.Snapshot, labels ...string) {
 	b.series += textSeries(bounds.Len())
 }
 
-// classic gives m the classic buckets of e, which are those of its explicit bounds.
+// classic gives m the classic buckets of e, which are those of its explicit
+// bounds.
 func (b *builder) classic(m *dto.Histogram, e *exphist.Snapshot, bounds *exphist.Bounds) {
 	if bounds.Len() == 0 {
 		return

@@ -15,30 +15,35 @@ import (
 
 // Options configures a Collector. The zero value is the default.
 type Options struct {
-	// Namespace begins the name of every metric: letters, digits and underscores, no digit first. "" is "opa".
+	// Namespace begins the name of every metric: letters, digits and
+	// underscores, no digit first. "" is "opa".
 	Namespace string
-	// MoreSeries returns how many series are exported beside the Collector's, to be counted in
-	// <namespace>_decision_metric_series. nil: none.
+	// MoreSeries returns how many series are exported beside the Collector's,
+	// to be counted in <namespace>_decision_metric_series. nil: none.
 	MoreSeries func() int
 }
 
-// A Collector is a prometheus.Collector that exports what a Rollup holds. All methods may be called from any goroutine.
+// A Collector is a prometheus.Collector that exports what a Rollup holds. All
+// methods may be called from any goroutine.
 type Collector struct {
 	rollup     *rollup.Rollup
 	families   *families
 	moreSeries func() int
 
-	// spare is a snapshot of an earlier scrape, whose memory the next one uses again. A Collect takes it away while it
-	// reads it, so that two at once never share one. (A sync.Pool is emptied between scrapes.)
+	// spare is a snapshot of an earlier scrape, whose memory the next one uses
+	// again. A Collect takes it away while it reads it, so that two at once
+	// never share one. (A sync.Pool is emptied between scrapes.)
 	spare atomic.Pointer[rollup.Snapshot]
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// NewCollector returns a Collector over r, not yet registered. The error names the option that is wrong.
+// NewCollector returns a Collector over r, not yet registered. The error names
+// the option that is wrong.
 //
-// Several collectors over one Rollup export the same numbers: a registry has room for one of them at a time for each
-// namespace. To change options, unregister the old one and register a new one over the same Rollup.
+// Several collectors over one Rollup export the same numbers: a registry has
+// room for one of them at a time for each namespace. To change options,
+// unregister the old one and register a new one over the same Rollup.
 func NewCollector(r *rollup.Rollup, o Options) (*Collector, error) {
 	if r == nil {
 		return nil, errors.New("prom: no rollup to collect from")
@@ -62,7 +67,8 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. Recording into the Rollup never waits for it, even while ch accepts nothing.
+// Collect implements prometheus.Collector. Recording into the Rollup never
+// waits for it, even while ch accepts nothing.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	s := c.spare.Swap(nil)
 	if s == nil {

@@ -26,7 +26,8 @@ func collector(t testing.TB, r *rollup.Rollup, o prom.Options) *prom.Collector {
 	return c
 }
 
-// TestScrapeNeverBlocksRecording leaves a Collect stuck after its first metric, and records, and scrapes again.
+// TestScrapeNeverBlocksRecording leaves a Collect stuck after its first metric,
+// and records, and scrapes again.
 func TestScrapeNeverBlocksRecording(t *testing.T) {
 	t.Parallel()
 	r := newRollup(t, rollup.Options{})
@@ -64,7 +65,8 @@ func TestScrapeNeverBlocksRecording(t *testing.T) {
 	}
 }
 
-// TestScrapesAreKept asks that what one scrape returned does not change with later ones, whose memory is partly the same.
+// TestScrapesAreKept asks that what one scrape returned does not change with
+// later ones, whose memory is partly the same.
 func TestScrapesAreKept(t *testing.T) {
 	t.Parallel()
 	r := newRollup(t, rollup.Options{})
@@ -89,7 +91,8 @@ func TestScrapesAreKept(t *testing.T) {
 	}
 }
 
-// TestConcurrent scrapes from several goroutines while others record: totals never fall, and the last are exact.
+// TestConcurrent scrapes from several goroutines while others record: totals
+// never fall, and the last are exact.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	const writers, scrapers, decisions = 2, 3, 10_000
@@ -148,7 +151,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestReload replaces the collector by one of other options over the same rollup.
+// TestReload replaces the collector by one of other options over the same
+// rollup.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	r := newRollup(t, rollup.Options{})
@@ -178,7 +182,8 @@ func TestReload(t *testing.T) {
 		t.Errorf("%v series, want %d with those beside", got, want)
 	}
 
-	// A rollup with more stages comes under the same help text, or the registry would refuse it.
+	// A rollup with more stages comes under the same help text, or the registry
+	// would refuse it.
 	registry.Unregister(reloaded)
 	more := newRollup(t, rollup.Options{Stages: []rollup.Stage{{Name: "mine", Parent: "server_handler", Help: "of mine"}}})
 	if err := registry.Register(collector(t, more, prom.Options{})); err != nil {
@@ -214,8 +219,8 @@ func TestWrapped(t *testing.T) {
 	}
 }
 
-// TestWrite asks that a metric is the same each time it is written, though a registry's wrapper has added to its labels
-// and sorted them.
+// TestWrite asks that a metric is the same each time it is written, though a
+// registry's wrapper has added to its labels and sorted them.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	r := newRollup(t, rollup.Options{})

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package prom exports a rollup to Prometheus: a prometheus.Collector with the
-// durations of each stage of a policy decision, over all decisions and by path, and
-// what the decisions came to.
+// durations of each stage of a policy decision, over all decisions and by path,
+// and what the decisions came to.
 //
 //	decisions, err := rollup.New(rollup.Options{Bounds: prom.DefaultBounds()})
 //	collector, err := prom.NewCollector(decisions, prom.Options{})
@@ -26,9 +26,9 @@
 //	opa_decision_metric_series                         gauge      how many series all these are in text
 //
 // A stage is a timer of OPA's without "timer_" and "_ns". Stages contain one
-// another, so only self times may be added up over stages. No family holds a total
-// beside its parts: what is told apart by path has families of its own. The kinds
-// of overflow are those of rollup.Overflow: path, stage and counter.
+// another, so only self times may be added up over stages. No family holds a
+// total beside its parts: what is told apart by path has families of its own.
+// The kinds of overflow are those of rollup.Overflow: path, stage and counter.
 //
 // A path has all its outcomes from its first decision on, those that have not
 // happened as 0: increase and rate miss the first event of a series that begins
@@ -42,9 +42,10 @@
 // exponential buckets just as they were counted, so the histograms of any
 // number of servers add up without loss; a scrape in text has the classic ones.
 // Prometheus 3 takes the native ones with scrape_native_histograms: true. Count
-// and sum are exact in both, and so is each classic bucket: its bound, in seconds
-// as it was given, is one of the rollup's explicit bounds (see Bounds). A rollup
-// without bounds has none, and a scrape in text then has counts and sums alone.
+// and sum are exact in both, and so is each classic bucket: its bound, in
+// seconds as it was given, is one of the rollup's explicit bounds (see Bounds).
+// A rollup without bounds has none, and a scrape in text then has counts and
+// sums alone.
 //
 // The bridge that carries a Prometheus registry to OTLP judges a family by its
 // first series. All series here have a zero threshold above 0 and at least one

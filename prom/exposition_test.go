@@ -94,8 +94,8 @@ func checkTotals(t *testing.T, c cell, h *dto.Histogram, values []int64) {
 	}
 }
 
-// checkClassic counts the values up to each bound once more, in whole nanoseconds. The bounds are just those that were
-// asked for.
+// checkClassic counts the values up to each bound once more, in whole
+// nanoseconds. The bounds are just those that were asked for.
 func checkClassic(t *testing.T, c cell, h *dto.Histogram, seconds []float64, values []int64) {
 	t.Helper()
 	buckets := h.GetBucket()
@@ -118,7 +118,8 @@ func checkClassic(t *testing.T, c cell, h *dto.Histogram, seconds []float64, val
 	}
 }
 
-// checkNative decodes the spans and compares with an exponential histogram of the same values.
+// checkNative decodes the spans and compares with an exponential histogram of
+// the same values.
 func checkNative(t *testing.T, c cell, h *dto.Histogram, values []int64) {
 	t.Helper()
 	reference := exphist.New(exphist.Nanosecond)

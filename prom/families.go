@@ -19,8 +19,9 @@ type family struct {
 
 // families are all that a Collector exports.
 //
-// A registry keeps the help text and the label names of a name for ever, and refuses another collector of that name
-// with different ones. So these depend on nothing that a reload can change, the namespace apart.
+// A registry keeps the help text and the label names of a name for ever, and
+// refuses another collector of that name with different ones. So these depend
+// on nothing that a reload can change, the namespace apart.
 type families struct {
 	decisions, errors                                                                       family
 	duration, self, pathDuration, pathSelf, unfinished, counters, overflow, invalid, series family

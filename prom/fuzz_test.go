@@ -12,7 +12,8 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// FuzzLabels asks that a scrape succeeds whatever the names in a decision, and shows the valid ones as they are.
+// FuzzLabels asks that a scrape succeeds whatever the names in a decision, and
+// shows the valid ones as they are.
 func FuzzLabels(f *testing.F) {
 	for _, s := range []string{"", "authz/allow", `a"b\c`, "a\nb", "päth/路径", "\xff\xfe", "a\x00b", "other", "le", "\u2028", "a\xc3"} {
 		f.Add(s, s, s, s+"x", int64(1))

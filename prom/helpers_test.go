@@ -120,7 +120,8 @@ func label(m *dto.Metric, name string) string {
 	return ""
 }
 
-// value returns the value of the only counter or gauge with these label values, given as name, value, name, value.
+// value returns the value of the only counter or gauge with these label values,
+// given as name, value, name, value.
 func (f families) value(t testing.TB, name string, labels ...string) float64 {
 	t.Helper()
 	found, v := 0, 0.0

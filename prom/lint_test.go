@@ -14,7 +14,8 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// TestLint runs what testutil.GatherAndLint and `promtool check metrics` run, the latter on a text scrape.
+// TestLint runs what testutil.GatherAndLint and `promtool check metrics` run,
+// the latter on a text scrape.
 func TestLint(t *testing.T) {
 	t.Parallel()
 	r := newRollup(t, rollup.Options{})

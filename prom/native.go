@@ -11,11 +11,12 @@ import (
 	"github.com/regometer/regometer/exphist"
 )
 
-// maxGap is how many empty buckets are written out rather than skipped by a new span, which takes about as many bytes.
+// maxGap is how many empty buckets are written out rather than skipped by a new
+// span, which takes about as many bytes.
 const maxGap = 2
 
-// native gives m the exponential buckets of e: spans of buckets, and each bucket's count less that of the bucket
-// written before it.
+// native gives m the exponential buckets of e: spans of buckets, and each
+// bucket's count less that of the bucket written before it.
 func (b *builder) native(m *dto.Histogram, e *exphist.Snapshot) {
 	first, counts := e.Buckets()
 	spans, deltas := b.spanList[:0], b.deltas[:0]

@@ -15,8 +15,9 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// TestLikeNativeHistogram gives the same durations to a native histogram of Prometheus' client, in seconds. No duration
-// is so near to a bound that rounding to float64 moves it across.
+// TestLikeNativeHistogram gives the same durations to a native histogram of
+// Prometheus' client, in seconds. No duration is so near to a bound that
+// rounding to float64 moves it across.
 func TestLikeNativeHistogram(t *testing.T) {
 	t.Parallel()
 	const schema5 = 1.0219
@@ -49,7 +50,8 @@ func TestLikeNativeHistogram(t *testing.T) {
 	}
 }
 
-// TestZeros: a rollup counts no durations of 0, but may be merged with a snapshot that has some.
+// TestZeros: a rollup counts no durations of 0, but may be merged with a
+// snapshot that has some.
 func TestZeros(t *testing.T) {
 	t.Parallel()
 	r, h := newRollup(t, rollup.Options{}), exphist.New(exphist.Nanosecond)

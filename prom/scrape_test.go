@@ -11,8 +11,8 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// TestSnapshotIsNotShared: a second Collect finds no snapshot that the first one
-// still reads, and one that is read no longer is used again.
+// TestSnapshotIsNotShared: a second Collect finds no snapshot that the first
+// one still reads, and one that is read no longer is used again.
 func TestSnapshotIsNotShared(t *testing.T) {
 	t.Parallel()
 	r, err := rollup.New(rollup.Options{})

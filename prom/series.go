@@ -5,8 +5,9 @@ package prom
 
 import "github.com/regometer/regometer/rollup"
 
-// MaxSeries returns how many series a text scrape can have at most of a Collector over a rollup with these options,
-// whatever its clients send, or the error of these options. A scrape of native histograms has one series for each
+// MaxSeries returns how many series a text scrape can have at most of a
+// Collector over a rollup with these options, whatever its clients send, or the
+// error of these options. A scrape of native histograms has one series for each
 // histogram instead of one for each of its buckets, its count and its sum.
 //
 // How many there are now is the metric <namespace>_decision_metric_series.
@@ -22,6 +23,6 @@ func MaxSeries(o rollup.Options) (int, error) {
 		1, err // the number of series itself
 }
 
-// textSeries returns how many series a histogram of so many classic buckets has in text: the buckets, that of +Inf, the
-// sum and the count.
+// textSeries returns how many series a histogram of so many classic buckets has
+// in text: the buckets, that of +Inf, the sum and the count.
 func textSeries(buckets int) int { return buckets + 3 }

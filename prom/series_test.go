@@ -13,7 +13,8 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// flood sends r more paths, stages and counters than any limit has room for, in an order that a seed decides.
+// flood sends r more paths, stages and counters than any limit has room for, in
+// an order that a seed decides.
 func flood(r *rollup.Rollup, seed uint64, decisions int) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	stages, counters, codes := rollup.DefaultStages(), rollup.DefaultCounters(), append(rollup.ErrorCodes(), "invented")
@@ -125,7 +126,8 @@ func TestSeriesBound(t *testing.T) {
 	}
 }
 
-// TestOverflowCounted asks that what has no label of its own is counted under its kind.
+// TestOverflowCounted asks that what has no label of its own is counted under
+// its kind.
 func TestOverflowCounted(t *testing.T) {
 	t.Parallel()
 	r := newRollup(t, rollup.Options{Limits: rollup.Limits{Paths: 1}})

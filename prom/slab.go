@@ -3,8 +3,9 @@
 
 package prom
 
-// A slab hands out zero values of T from blocks, so that the hundreds of small messages of a scrape take a few
-// allocations. A block is freed as a whole, when nothing of it is in use.
+// A slab hands out zero values of T from blocks, so that the hundreds of small
+// messages of a scrape take a few allocations. A block is freed as a whole,
+// when nothing of it is in use.
 type slab[T any] struct{ block []T }
 
 func (s *slab[T]) next() *T {

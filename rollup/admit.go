@@ -6,12 +6,13 @@ package rollup
 import "strings"
 
 // Here it is decided which paths, stages and counters get a label of their own.
-// What has one is found without a lock, and so is that there is no room for more:
-// only who gives a label takes the lock, and then looks a second time, since
-// another goroutine may have given the same label, or the last one, meanwhile.
+// What has one is found without a lock, and so is that there is no room for
+// more: only who gives a label takes the lock, and then looks a second time,
+// since another goroutine may have given the same label, or the last one,
+// meanwhile.
 //
-// A label is in its table before it takes up room. So whoever has seen that there
-// is none, and looks then, misses no label: not the last one either.
+// A label is in its table before it takes up room. So whoever has seen that
+// there is none, and looks then, misses no label: not the last one either.
 
 // maxName is the longest name or path in bytes that may become a label, so that
 // memory does not depend on what clients send.
@@ -20,8 +21,8 @@ const maxName = 1024
 // valid returns a name as Prometheus takes it, in UTF-8.
 func valid(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
 
-// Admit gives a path a label before it has a decision, and reports whether it has
-// one now.
+// Admit gives a path a label before it has a decision, and reports whether it
+// has one now.
 func (r *Rollup) Admit(path string) bool {
 	_, overflow := r.rowOf(path)
 	return !overflow
@@ -66,11 +67,12 @@ func (r *Rollup) addPath(path string) (row *row, overflow bool) {
 	return row, false
 }
 
-// pathsFull reports whether all labels of paths are given. Rows are never removed.
+// pathsFull reports whether all labels of paths are given. Rows are never
+// removed.
 func (r *Rollup) pathsFull() bool { return len(*r.rows.Load()) > r.limits.Paths }
 
-// metricOf returns the descriptor of a stage or counter, which has Other's column
-// if there is no room for it.
+// metricOf returns the descriptor of a stage or counter, which has Other's
+// column if there is no room for it.
 func (r *Rollup) metricOf(k kind, name string) *metric {
 	key := keyOf(k, name)
 	if m := r.catalog.byKey.get(key); m != nil {
@@ -102,8 +104,8 @@ func (r *Rollup) admitName(key string) *metric {
 	return r.addName(k, name)
 }
 
-// addName gives a stage or counter that was not found a label, if there still is
-// room.
+// addName gives a stage or counter that was not found a label, if there still
+// is room.
 func (r *Rollup) addName(k kind, name string) *metric {
 	c, l, key := r.catalog, r.catalog.labels(k), keyOf(k, name)
 	r.mu.Lock()

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// TestFasterGoroutine gives what was looked up in vain, as a goroutine does that
-// another one has overtaken since: it takes what is there by now, and nothing
-// beyond the limits.
+// TestFasterGoroutine gives what was looked up in vain, as a goroutine does
+// that another one has overtaken since: it takes what is there by now, and
+// nothing beyond the limits.
 func TestFasterGoroutine(t *testing.T) {
 	t.Parallel()
 	r, err := New(Options{Limits: Limits{Paths: 2, Stages: 2, Counters: 2}})
@@ -195,8 +195,8 @@ func TestLastLabelAtOnce(t *testing.T) {
 	}
 }
 
-// TestLabelsAreInTheirTableFirst: nobody who sees that there is a label looks for
-// it in vain.
+// TestLabelsAreInTheirTableFirst: nobody who sees that there is a label looks
+// for it in vain.
 func TestLabelsAreInTheirTableFirst(t *testing.T) {
 	t.Parallel()
 	const each = 3000
@@ -230,9 +230,9 @@ func TestLabelsAreInTheirTableFirst(t *testing.T) {
 	adding.Wait()
 }
 
-// atOnce has two goroutines do the same in each round, as much at once as can be;
-// one of them calls prepare before. It returns how many rounds there were: fewer
-// where the machine is too busy to run both.
+// atOnce has two goroutines do the same in each round, as much at once as can
+// be; one of them calls prepare before. It returns how many rounds there were:
+// fewer where the machine is too busy to run both.
 func atOnce(rounds int, do func(goroutine, round int), prepare ...func()) (done int) {
 	var turns [2]atomic.Int64
 	meet := func(g int) {
@@ -270,8 +270,8 @@ func atOnce(rounds int, do func(goroutine, round int), prepare ...func()) (done 
 	return done
 }
 
-// TestFullIsSeenWithoutLock: what clients invent when there is no room left does
-// not wait for whoever holds the lock.
+// TestFullIsSeenWithoutLock: what clients invent when there is no room left
+// does not wait for whoever holds the lock.
 func TestFullIsSeenWithoutLock(t *testing.T) {
 	t.Parallel()
 	r, err := New(Options{Limits: Limits{Paths: 1, Stages: 1, Counters: 1}})

@@ -23,8 +23,8 @@ type metric struct {
 	column    int  // where its values are; more than one may be in Other's
 	overflows bool // whether it is in Other's for lack of room
 
-	// Of stages: those that may contain it, nearest first, as slots; and of these,
-	// the ones that are kept by path.
+	// Of stages: those that may contain it, nearest first, as slots; and of
+	// these, the ones that are kept by path.
 	ancestors, pathAncestors []int
 	slot                     int // its own among the stages that contain others, or -1
 	pathIndex                int // its own among those kept by path, or -1
@@ -125,8 +125,8 @@ func (c *catalog) labels(k kind) *labels {
 	return &c.stages
 }
 
-// find returns the descriptor of a metric: labels.unknown if it has none, and nil
-// for what is left alone.
+// find returns the descriptor of a metric: labels.unknown if it has none, and
+// nil for what is left alone.
 func (c *catalog) find(key string) *metric {
 	if m := c.byKey.get(key); m != nil {
 		return m

@@ -198,8 +198,8 @@ func TestCloneMeanwhile(t *testing.T) {
 	}
 }
 
-// TestCoveredMeanwhile: of a stage whose time is all that of the stages in it, no
-// snapshot shows self time, whatever is being added.
+// TestCoveredMeanwhile: of a stage whose time is all that of the stages in it,
+// no snapshot shows self time, whatever is being added.
 func TestCoveredMeanwhile(t *testing.T) {
 	t.Parallel()
 	r := newRollup(t, rollup.Options{})

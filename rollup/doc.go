@@ -1,9 +1,9 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rollup folds decisions into distributions: a histogram for each stage,
-// over all decisions and for some stages by path, sums of counters, and counts of
-// outcomes and errors, with bounded labels.
+// Package rollup folds decisions into distributions: a histogram for each
+// stage, over all decisions and for some stages by path, sums of counters, and
+// counts of outcomes and errors, with bounded labels.
 //
 // A decision is a path, an [Outcome] and the metrics that Open Policy Agent
 // (OPA) collected for it, as a map ([Rollup.Add]), as a collection
@@ -33,17 +33,17 @@
 // the table is contained in none.
 //
 // By path the same is done with the stages that are kept by path alone. So what
-// the others took is part of the nearest kept stage around them, if there is one;
-// of the path's stages too, the self times add up.
+// the others took is part of the nearest kept stage around them, if there is
+// one; of the path's stages too, the self times add up.
 //
 // # Bounds
 //
-// A client can invent paths, so labels and memory are bounded: [Options.Size] says
-// by what. What has no label of its own goes to the label [Other]. If that is for
-// want of room, [Overflow] counts it. Nothing is dropped: the outcomes of all
-// paths add up to the number of decisions, and each timer is in one histogram of
-// Stages. A label once given stays, and nothing is ever removed, so that
-// Prometheus sees no reset. The rules, exactly:
+// A client can invent paths, so labels and memory are bounded: [Options.Size]
+// says by what. What has no label of its own goes to the label [Other]. If that
+// is for want of room, [Overflow] counts it. Nothing is dropped: the outcomes
+// of all paths add up to the number of decisions, and each timer is in one
+// histogram of Stages. A label once given stays, and nothing is ever removed,
+// so that Prometheus sees no reset. The rules, exactly:
 //
 //   - The stages of the table, the counters of [DefaultCounters] and those that the
 //     options add have their names as labels. Another name gets one when it is

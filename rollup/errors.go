@@ -40,7 +40,8 @@ var errorCodes = []string{
 // of all supported releases. The caller owns the slice.
 func ErrorCodes() []string { return slices.Clone(errorCodes) }
 
-// indexOfCode returns the index of a code in the list, its end if it is not there.
+// indexOfCode returns the index of a code in the list, its end if it is not
+// there.
 func indexOfCode(code string) int {
 	if at, ok := slices.BinarySearch(errorCodes, code); ok {
 		return at

@@ -20,8 +20,8 @@ type entry struct {
 	metric *metric
 	value  int64
 
-	// How much of a stage's time the stages in it took; and of that, what stages
-	// took that are kept by path.
+	// How much of a stage's time the stages in it took; and of that, what
+	// stages took that are kept by path.
 	covered, coveredOfPath int64
 }
 

@@ -11,9 +11,9 @@ import (
 )
 
 // Merge adds what s holds, such as the snapshot of another rollup, as if this
-// one had been given its decisions. This rollup's limits hold: what has no label
-// here and finds no room is counted as overflow, also what s counted. Of a path's
-// stages, those are left out that this rollup does not keep by path.
+// one had been given its decisions. This rollup's limits hold: what has no
+// label here and finds no room is counted as overflow, also what s counted. Of
+// a path's stages, those are left out that this rollup does not keep by path.
 //
 // It is an error, and changes nothing, if a histogram of s is not in
 // nanoseconds, or has other explicit bounds than this rollup's: see

@@ -137,7 +137,8 @@ func (m *model) add(d rollup.Decision, numbers []rollup.Number) {
 	}
 	isKept := func(stage string) bool { return slices.Contains(m.kept, stage) }
 	all := func(string) bool { return true }
-	// self returns a stage's time without those in it, of all stages that count.
+	// self returns a stage's time without those in it, of all stages that
+	// count.
 	self := func(stage string, counts func(string) bool) int64 {
 		rest := timers[stage].value
 		for inner, t := range timers {
@@ -327,8 +328,8 @@ func (w *world) path() string {
 	}
 }
 
-// decision returns metrics of which no key occurs twice, in random order. Stages
-// may take longer than the one around them.
+// decision returns metrics of which no key occurs twice, in random order.
+// Stages may take longer than the one around them.
 func (w *world) decision() (d rollup.Decision, numbers []rollup.Number) {
 	for i := range 12 { // the last four are not in the table
 		if w.IntN(2) == 0 {

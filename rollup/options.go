@@ -30,11 +30,12 @@ type Options struct {
 	// Counters extends the list of counters.
 	Counters []string
 
-	// PathStages are the stages whose durations are kept by path too, and not only
-	// over all paths. nil: DefaultPathStages.
+	// PathStages are the stages whose durations are kept by path too, and not
+	// only over all paths. nil: DefaultPathStages.
 	PathStages []string
 
-	// Bounds are the explicit bounds of all histograms, in nanoseconds. nil: none.
+	// Bounds are the explicit bounds of all histograms, in nanoseconds. nil:
+	// none.
 	Bounds *exphist.Bounds
 }
 
@@ -42,9 +43,9 @@ type Options struct {
 type Limits struct {
 	// Paths is how many paths get a label. 0: 50.
 	Paths int
-	// Stages and Counters are how many names beyond the tables get a label, in the
-	// order in which they appear. By default none does, so that labels do not
-	// depend on that order.
+	// Stages and Counters are how many names beyond the tables get a label, in
+	// the order in which they appear. By default none does, so that labels do
+	// not depend on that order.
 	Stages, Counters int
 }
 

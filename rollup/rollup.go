@@ -83,12 +83,13 @@ type Decision struct {
 	Path string
 	// Query marks an ad-hoc query (POST /v1/query) whose path is not [Query].
 	Query bool
-	// Outcome is how the decision ended. One that is none counts as OtherResult.
+	// Outcome is how the decision ended. One that is none counts as
+	// OtherResult.
 	Outcome Outcome
 	// Code is OPA's code of the error, if Outcome is Error.
 	Code string
-	// Overflow marks a decision whose path would have had another label if there
-	// had been room. It is counted in [Overflow.Paths].
+	// Overflow marks a decision whose path would have had another label if
+	// there had been room. It is counted in [Overflow.Paths].
 	Overflow bool
 }
 

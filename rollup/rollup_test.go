@@ -629,8 +629,8 @@ func TestRebound(t *testing.T) {
 	}
 }
 
-// TestMergeOfParts: a snapshot that was taken while a decision was added may have
-// its durations and not yet its outcome.
+// TestMergeOfParts: a snapshot that was taken while a decision was added may
+// have its durations and not yet its outcome.
 func TestMergeOfParts(t *testing.T) {
 	t.Parallel()
 	from := newRollup(t, rollup.Options{})
@@ -644,7 +644,8 @@ func TestMergeOfParts(t *testing.T) {
 	if got := snapshotOf(r).Paths; len(got) != 1 || len(got[0].Stages) != 1 {
 		t.Errorf("%+v", got)
 	}
-	// Or a histogram into which nothing was recorded yet: there is none here then.
+	// Or a histogram into which nothing was recorded yet: there is none here
+	// then.
 	nothing := []rollup.StageTotal{{Stage: "rego_query_eval"}}
 	if err := r.Merge(&rollup.Snapshot{Paths: []rollup.Path{{Label: rollup.Other, Stages: nothing}}, Stages: nothing}); err != nil {
 		t.Fatal(err)
@@ -705,8 +706,8 @@ func TestMergeOfOtherUnit(t *testing.T) {
 	requireSame(t, contentsOf(t, r), before)
 }
 
-// TestSnapshotReuse: a snapshot that was of another rollup before, or of the same
-// when it held less, is the same as a new one.
+// TestSnapshotReuse: a snapshot that was of another rollup before, or of the
+// same when it held less, is the same as a new one.
 func TestSnapshotReuse(t *testing.T) {
 	t.Parallel()
 	var s rollup.Snapshot
@@ -724,8 +725,8 @@ func TestSnapshotReuse(t *testing.T) {
 	}
 }
 
-// TestUnfinishedReuse: what a stage of a path had before, whoever put it there, is
-// gone, as is what a stage without durations had.
+// TestUnfinishedReuse: what a stage of a path had before, whoever put it there,
+// is gone, as is what a stage without durations had.
 func TestUnfinishedReuse(t *testing.T) {
 	t.Parallel()
 	full, r := newRollup(t, rollup.Options{}), newRollup(t, rollup.Options{})

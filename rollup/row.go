@@ -22,8 +22,8 @@ type durations struct {
 	histogram *exphist.Histogram
 
 	// covered is how much of the histogram's sum, in ns, the stages that it
-	// contains took. A decision adds to it before it adds to the histogram. self
-	// is the most that a snapshot said of the rest.
+	// contains took. A decision adds to it before it adds to the histogram.
+	// self is the most that a snapshot said of the rest.
 	covered, self atomic.Uint64
 }
 
@@ -55,7 +55,8 @@ func (r *Rollup) newDurations(at *atomic.Pointer[durations]) *durations {
 	return d
 }
 
-// Labels returns the paths that have a label, in the order in which they got it.
+// Labels returns the paths that have a label, in the order in which they got
+// it.
 func (r *Rollup) Labels() []string {
 	rows := (*r.rows.Load())[1:]
 	labels := make([]string, len(rows))

@@ -37,8 +37,8 @@ type StageTotal struct {
 	// listed beside it. It saturates.
 	Self uint64
 
-	// Unfinished is in how many decisions the timer was 0, by Cause. It is known
-	// over all paths only.
+	// Unfinished is in how many decisions the timer was 0, by Cause. It is
+	// known over all paths only.
 	Unfinished [3]uint64
 }
 
@@ -48,18 +48,18 @@ type CounterTotal struct {
 	Total   uint64
 }
 
-// ErrorTotal is how many decisions ended in errors with a code, or with none that
-// is known: Other.
+// ErrorTotal is how many decisions ended in errors with a code, or with none
+// that is known: Other.
 type ErrorTotal struct {
 	Code  string
 	Total uint64
 }
 
-// Snapshot copies what the rollup holds into s, whose memory is used again: what
-// s held before must no longer be used. Whoever adds meanwhile does not wait for
-// it; of their decisions, parts may be missing. Each histogram is consistent in
-// itself. No number is less than in an earlier snapshot, but for totals that
-// wrapped.
+// Snapshot copies what the rollup holds into s, whose memory is used again:
+// what s held before must no longer be used. Whoever adds meanwhile does not
+// wait for it; of their decisions, parts may be missing. Each histogram is
+// consistent in itself. No number is less than in an earlier snapshot, but for
+// totals that wrapped.
 func (r *Rollup) Snapshot(s *Snapshot) {
 	s.Overflow = r.overflow.load()
 	s.Paths = s.Paths[:0]

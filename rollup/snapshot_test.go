@@ -9,8 +9,8 @@ import (
 	"github.com/regometer/regometer/exphist"
 )
 
-// TestSelfTimeMeanwhile takes snapshots between the steps in which a decision is
-// added.
+// TestSelfTimeMeanwhile takes snapshots between the steps in which a decision
+// is added.
 func TestSelfTimeMeanwhile(t *testing.T) {
 	t.Parallel()
 	r, err := New(Options{})
@@ -54,8 +54,8 @@ func TestSelfTimeSaturates(t *testing.T) {
 	}
 }
 
-// TestSelfTimeAtOnce: of two snapshots that are taken at once, later ones show no
-// less self time than either did.
+// TestSelfTimeAtOnce: of two snapshots that are taken at once, later ones show
+// no less self time than either did.
 func TestSelfTimeAtOnce(t *testing.T) {
 	t.Parallel()
 	const rounds = 50_000

@@ -19,9 +19,10 @@ type Stage struct {
 	// folded into stage Other.
 	Name string
 
-	// Parent is the stage that contains it, empty if none does. Several, separated
-	// by spaces, mean that it may be in any of them. What it took is subtracted
-	// from the innermost that a decision has, of these and all that contain them.
+	// Parent is the stage that contains it, empty if none does. Several,
+	// separated by spaces, mean that it may be in any of them. What it took is
+	// subtracted from the innermost that a decision has, of these and all that
+	// contain them.
 	Parent string
 
 	// Help says what it measures, in one line.
@@ -80,8 +81,8 @@ var defaultStages = []Stage{
 	{"partial_op_*", "rego_partial_eval", "instrumentation: kinds of operations of partial evaluation"},
 }
 
-// defaultCounters are the counters that a supported OPA can leave in a decision's
-// metrics, those of its instrumentation apart.
+// defaultCounters are the counters that a supported OPA can leave in a
+// decision's metrics, those of its instrumentation apart.
 var defaultCounters = []string{
 	"server_query_cache_hit",
 	"rego_builtin_http_send_interquery_cache_hits",
@@ -94,8 +95,8 @@ var defaultCounters = []string{
 	"disk_deleted_keys",
 }
 
-// DefaultCounters returns the counters that have a label of their own. The caller
-// owns the slice.
+// DefaultCounters returns the counters that have a label of their own. The
+// caller owns the slice.
 func DefaultCounters() []string { return slices.Clone(defaultCounters) }
 
 // DefaultPathStages returns the stages whose durations are kept by path: the

@@ -26,8 +26,8 @@ type item[T any] struct {
 // maxBuckets limits what a table for very many keys takes before it has any.
 const maxBuckets = 1 << 16
 
-// newTable returns a table meant for n keys. More only make it slower. hash must
-// be stable; keys that share a hash are found one after another.
+// newTable returns a table meant for n keys. More only make it slower. hash
+// must be stable; keys that share a hash are found one after another.
 func newTable[T any](n int, hash func(string) uint64) table[T] {
 	size := 16
 	for size < n && size < maxBuckets {

@@ -5,8 +5,8 @@ package rollup
 
 import "testing"
 
-// TestTableOfVeryManyKeys: a table takes little memory before it has keys, however
-// many are allowed, and finds them all the same.
+// TestTableOfVeryManyKeys: a table takes little memory before it has keys,
+// however many are allowed, and finds them all the same.
 func TestTableOfVeryManyKeys(t *testing.T) {
 	t.Parallel()
 	r, err := New(Options{Limits: Limits{Paths: 1 << 24}})

@@ -8,14 +8,14 @@ type Cause uint8
 
 // The causes of unfinished timers.
 const (
-	// CauseUnknown is all others: the timer was still running when the decision was
-	// logged, or its time is below the clock's resolution.
+	// CauseUnknown is all others: the timer was still running when the decision
+	// was logged, or its time is below the clock's resolution.
 	CauseUnknown Cause = iota
-	// CauseQuery is how OPA answers POST /v1/query: it logs the decision before it
-	// stops the handler's timer, each time.
+	// CauseQuery is how OPA answers POST /v1/query: it logs the decision before
+	// it stops the handler's timer, each time.
 	CauseQuery
-	// CauseFailed is a decision that ended in an error or was cancelled, within the
-	// stage.
+	// CauseFailed is a decision that ended in an error or was cancelled, within
+	// the stage.
 	CauseFailed
 
 	causes

@@ -66,8 +66,8 @@ func methods(v any) map[string]string {
 	return all
 }
 
-// TestPrinting: what fmt prints with every verb that does not show the fields of
-// a type, and what it prints of values without fields.
+// TestPrinting: what fmt prints with every verb that does not show the fields
+// of a type, and what it prints of values without fields.
 func TestPrinting(t *testing.T) {
 	for name, v := range allTwins() {
 		formats := []string{"%v", "%+v", "%s", "%q", "%x", "%10v", "%T", "%#v", "%d"}

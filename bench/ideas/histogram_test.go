@@ -27,8 +27,8 @@ type plainHistogram struct {
 
 const octave = 32 // buckets from one power of two to the next
 
-// bucketEnds holds the largest integer below each bucket, and boundsBelow how many
-// bounds between two powers of two lie below each of 512 intervals.
+// bucketEnds holds the largest integer below each bucket, and boundsBelow how
+// many bounds between two powers of two lie below each of 512 intervals.
 var bucketEnds, boundsBelow = func() (ends [20*octave + 2]int64, below [512]uint16) {
 	for i := range ends {
 		ends[i] = int64(math.Exp2(float64(i-1) / octave))
@@ -123,8 +123,8 @@ func packedRecord() func() histogramContents {
 	}
 }
 
-// BenchmarkHistogram records into one histogram by one goroutine or two, and says
-// how large one is after 10,000 values.
+// BenchmarkHistogram records into one histogram by one goroutine or two, and
+// says how large one is after 10,000 values.
 func BenchmarkHistogram(b *testing.B) {
 	type recorder interface{ Record(int64) }
 	for _, goroutines := range []int{1, 2} {
@@ -187,8 +187,8 @@ func heapInUse() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkSnapshotMeanwhile says how many of the snapshots that are taken while
-// others record have a count and a sum of different values.
+// BenchmarkSnapshotMeanwhile says how many of the snapshots that are taken
+// while others record have a count and a sum of different values.
 func BenchmarkSnapshotMeanwhile(b *testing.B) {
 	const value = 1000
 	for _, impl := range []string{"without", "with"} {

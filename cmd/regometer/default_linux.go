@@ -13,8 +13,9 @@ import (
 //
 // What os/signal calls the default is a handler still, which sends the signal
 // again: one that another thread handles while this one is in an exec ends with
-// its thread, and the signal is lost. The kernel's default has no such moment: a
-// signal ends the process when it is sent or is there for the program after it.
+// its thread, and the signal is lost. The kernel's default has no such moment:
+// a signal ends the process when it is sent or is there for the program after
+// it.
 func setDefault(signals []os.Signal) {
 	var action [64]byte // a struct sigaction, whose zero is SIG_DFL on all architectures
 	const setSize = 8   // of the mask in it

@@ -21,8 +21,8 @@ import (
 	"time"
 )
 
-// With this variable set the test binary is a command that has done its work and
-// becomes the program of that name, whose arguments follow.
+// With this variable set the test binary is a command that has done its work
+// and becomes the program of that name, whose arguments follow.
 const becomes = "REGOMETER_TEST_BECOMES"
 
 func init() {
@@ -59,7 +59,8 @@ func endedBy(t *testing.T, err error) syscall.Signal {
 	return syscall.Signal(max(exit.ExitCode()-128, 0))
 }
 
-// A signal ends the process, whether it comes before the exec, with it or after.
+// A signal ends the process, whether it comes before the exec, with it or
+// after.
 func TestSignalAtExec(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("elsewhere some microseconds are left, see default_other.go")

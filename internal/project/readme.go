@@ -18,8 +18,8 @@ const (
 	tableEnd   = "<!-- measured: end -->\n"
 )
 
-// The cases that README.md shows, as docs/performance.md calls them. The last is
-// made of two rows of another table.
+// The cases that README.md shows, as docs/performance.md calls them. The last
+// is made of two rows of another table.
 const (
 	marshalRow      = "OPA's BenchmarkMetricsMarshaling: json.Marshal"
 	timerRow        = "OPA's BenchmarkMetricsTimerStartStopRestart"
@@ -28,7 +28,8 @@ const (
 	serverRow       = "An OPA server: `POST /v1/data/rbac/allow`"
 )
 
-// readmeTables are the tables of README.md by their names, and the cases in them.
+// readmeTables are the tables of README.md by their names, and the cases in
+// them.
 var readmeTables = []struct {
 	name  string
 	cases []string
@@ -83,8 +84,8 @@ const (
 )
 
 // shortTable returns a table of these cases of the page, with the first four
-// columns there: the case, OPA's figures, ours, the ratio of the times. Below it
-// is what was measured, and on what.
+// columns there: the case, OPA's figures, ours, the ratio of the times. Below
+// it is what was measured, and on what.
 func shortTable(page string, cases []string) (string, error) {
 	found := map[string]string{}    // a case's row
 	measured := map[string]string{} // by part: beside which OPA, when, on what
@@ -136,9 +137,9 @@ func shortTable(page string, cases []string) (string, error) {
 	return b.String(), nil
 }
 
-// serverFigures returns a server's time, bytes and allocations, and the ratio of
-// its time if it has one. In its row are allocations, bytes, processor time and
-// time, each with its ratio behind a semicolon.
+// serverFigures returns a server's time, bytes and allocations, and the ratio
+// of its time if it has one. In its row are allocations, bytes, processor time
+// and time, each with its ratio behind a semicolon.
 func serverFigures(cells []string) (figures, ratio string) {
 	allocs, _, _ := strings.Cut(cells[2], ";")
 	bytes, _, _ := strings.Cut(cells[3], ";")

@@ -14,9 +14,10 @@ import (
 // for 1.22.7.
 const oldestToolchain = "go1.22.12"
 
-// TestMetricsWithOldestToolchain: the files of package metrics that are put into
-// OPA compile with the oldest toolchain that an OPA is built with. The flag
-// -lang of a newer one does not show it: build tags such as go1.23 hold there.
+// TestMetricsWithOldestToolchain: the files of package metrics that are put
+// into OPA compile with the oldest toolchain that an OPA is built with. The
+// flag -lang of a newer one does not show it: build tags such as go1.23 hold
+// there.
 func TestMetricsWithOldestToolchain(t *testing.T) {
 	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
 		t.Skip("downloads " + oldestToolchain + ": set REGOMETER_SLOW_TESTS=1")

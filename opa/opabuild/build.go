@@ -76,16 +76,16 @@ var targetVariables = []string{
 // in the cache, which is to be used soon and not to be changed or kept.
 //
 // It builds only what is not in the cache yet; either OPA, the drop-in or the
-// plugin having changed, or Go, or its settings, makes a new binary. Calls may run
-// at the same time, in one process and in several: they build one after
+// plugin having changed, or Go, or its settings, makes a new binary. Calls may
+// run at the same time, in one process and in several: they build one after
 // another. When ctx is cancelled the build is stopped and its traces are
 // removed.
 //
 // An OPA older than [OldestVersion] is refused; a newer one than
 // [NewestVersion] is tried, with a warning. An OPA that needs something of
 // v1/metrics that the drop-in lacks is refused by a [*MissingError]. One whose
-// runtime is not as the decision hook expects it is built without the hook, with
-// a warning. [Inspect] tells what is in a binary.
+// runtime is not as the decision hook expects it is built without the hook,
+// with a warning. [Inspect] tells what is in a binary.
 func Build(ctx context.Context, o Options) (path string, err error) {
 	var d dropIn
 	var p *plugin
@@ -291,7 +291,8 @@ func (b *builder) prepare(ctx context.Context, dir string) error {
 }
 
 // inject puts into the tree in dir what makes it more than an OPA with the
-// drop-in: the record of what is in the binary, the plugin and the decision hook.
+// drop-in: the record of what is in the binary, the plugin and the decision
+// hook.
 func (b *builder) inject(ctx context.Context, dir string) error {
 	version, err := treeVersion(dir)
 	if err != nil {

@@ -374,7 +374,8 @@ func TestBuildOPA(t *testing.T) {
 			if b := inspect(t, path); "v"+b.OPA != version || b.DropIn != d.hash() || !b.Plugin || !b.Hook {
 				t.Errorf("the binary says of itself %+v", b)
 			}
-			// The plugin is there: it refuses a configuration, by OPA's own exit status.
+			// The plugin is there: it refuses a configuration, by OPA's own
+			// exit status.
 			out, err := exec.CommandContext(t.Context(), path, "run", "--server", "--addr", "127.0.0.1:0", "--set", "plugins.regometer.max_path=1").CombinedOutput()
 			var exit *exec.ExitError
 			if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), `plugins.regometer: unknown key "max_path"`) {

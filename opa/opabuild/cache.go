@@ -185,8 +185,9 @@ func (c cache) prune() {
 
 // workDir waits for the lock of the working folder with this name and returns
 // the folder, empty. Builds one after another are no slower, as each uses all
-// processors, and a second one often finds what the first has built. release empties it again and lets go of the lock.
-// waiting is called once if another process has the lock.
+// processors, and a second one often finds what the first has built. release
+// empties it again and lets go of the lock. waiting is called once if another
+// process has the lock.
 func (c cache) workDir(ctx context.Context, name string, waiting func()) (dir string, release func() error, err error) {
 	unlock, err := c.lock(ctx, name, waiting)
 	if err != nil {

@@ -82,8 +82,8 @@ type replacement map[string][]byte
 //
 // All Go files but tests leave and the drop-in's come. A test of one of the
 // files that leave (sample_test.go for sample.go) goes with it, for it tests
-// unexported names. metrics_test.go and all other tests of OPA's stay: they test
-// the package from the outside and are the drop-in's judge.
+// unexported names. metrics_test.go and all other tests of OPA's stay: they
+// test the package from the outside and are the drop-in's judge.
 //
 // wrote reports whether a file is an earlier drop-in's; it may be nil.
 func (d dropIn) plan(dir string, wrote func(name string, text []byte) bool) (replacement, error) {

@@ -24,8 +24,8 @@ import (
 
 // The decision hook is a change to OPA's package runtime by which plugins see
 // each decision of the server, whether or not a decision log is configured. It
-// is written as OPA's maintainers could take it: a new file, a field of the type
-// Runtime, and some lines in its method decisionLogger.
+// is written as OPA's maintainers could take it: a new file, a field of the
+// type Runtime, and some lines in its method decisionLogger.
 //
 // Releases differ, so this is no diff: the places are found in the syntax tree,
 // and the text is changed there, which leaves OPA's own formatting and comments
@@ -74,8 +74,8 @@ func (e *hookError) Error() string {
 }
 
 // addHook puts the decision hook into the source tree of OPA in dir, if it does
-// not have it already. If the tree is not as expected it stays as it is, and the
-// error is a [*hookError].
+// not have it already. If the tree is not as expected it stays as it is, and
+// the error is a [*hookError].
 func addHook(ctx context.Context, dir string, env map[string]string) error {
 	p, err := parseRuntime(dir)
 	if err != nil {
@@ -102,9 +102,9 @@ func addHook(ctx context.Context, dir string, env map[string]string) error {
 	return refusal
 }
 
-// checkHook returns a [*hookError] if the hook, in the tree in dir, does not fit
-// the packages that it uses. All supported releases have what it takes from them;
-// those to come may not.
+// checkHook returns a [*hookError] if the hook, in the tree in dir, does not
+// fit the packages that it uses. All supported releases have what it takes from
+// them; those to come may not.
 func checkHook(ctx context.Context, dir string, env map[string]string) (refusal *hookError, err error) {
 	c, err := newChecker(ctx, dir, env)
 	if err != nil {
@@ -220,8 +220,9 @@ func (p *runtimePackage) hook() (replacement, error) {
 	return r, nil
 }
 
-// hasHook reports whether this OPA has the hook of its own: the plugin then needs
-// nothing put in, provided that it is the hook which the plugin is written for.
+// hasHook reports whether this OPA has the hook of its own: the plugin then
+// needs nothing put in, provided that it is the hook which the plugin is
+// written for.
 func (p *runtimePackage) hasHook() (bool, error) {
 	found := 0
 	for _, name := range slices.Sorted(maps.Keys(ownHook)) {
@@ -292,7 +293,8 @@ func (p *runtimePackage) fieldEdit() (edit, error) {
 			return edit{}, p.unexpected(m, "no method observers", "one")
 		}
 	}
-	// In front of the closing brace, behind whatever the last field's line says.
+	// In front of the closing brace, behind whatever the last field's line
+	// says.
 	return edit{t.Fields.Closing, t.Fields.Closing, hookField}, nil
 }
 

@@ -182,8 +182,8 @@ func copyVersion(t *testing.T, version string) string {
 	return dir
 }
 
-// The real releases get the hook. Those that are not in the module cache are left
-// to the slow tests, which download them.
+// The real releases get the hook. Those that are not in the module cache are
+// left to the slow tests, which download them.
 func TestAddHookReleases(t *testing.T) {
 	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
 		t.Setenv("GOPROXY", "off")

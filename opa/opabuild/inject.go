@@ -17,8 +17,8 @@ import (
 )
 
 // The files that are added to OPA's own main package: a main of ours would lack
-// what OPA's does with errors. One says what is in the binary, the other puts the
-// plugin in.
+// what OPA's does with errors. One says what is in the binary, the other puts
+// the plugin in.
 const (
 	buildFile  = "regometer_build.go"
 	pluginFile = "regometer_plugin.go"
@@ -38,8 +38,8 @@ type record struct {
 	Hook      bool   `json:"hook"` // the decision hook
 }
 
-// recordMark begins a record in a binary. One that holds this text as it is here
-// has no record, since none follows.
+// recordMark begins a record in a binary. One that holds this text as it is
+// here has no record, since none follows.
 const recordMark = "regometer build record 1: "
 
 // Text returns the record as the binary holds it: one line.

@@ -106,8 +106,8 @@ func TestInspect(t *testing.T) {
 	if got := inspect(t, path); got != (Binary{}) {
 		t.Errorf("as it is: %+v", got)
 	}
-	// As of a tree that was patched and built by hand: the drop-in's file, and no
-	// record.
+	// As of a tree that was patched and built by hand: the drop-in's file, and
+	// no record.
 	d["collection.go"] = slices.Concat(d["clock.go"], []byte("\nvar begun int\n\nfunc init() { begun++ }\n"))
 	delete(d, "clock.go")
 	for name, text := range d {

@@ -34,8 +34,8 @@ func linter(root string) string {
 	return ""
 }
 
-// lint runs the linter on both trees: what it does not like in OPA as it is says
-// nothing of the drop-in.
+// lint runs the linter on both trees: what it does not like in OPA as it is
+// says nothing of the drop-in.
 func lint(ctx context.Context, linter, opa, ours string) (Lint, error) {
 	if linter == "" {
 		return Lint{Skipped: "this OPA pins no golangci-lint of version 2"}, nil

@@ -17,8 +17,9 @@ import (
 	"testing"
 )
 
-// The names that package metrics finds without hashing, since OPA records them, are
-// those that OPA's source records by constants, in the newest OPA that is supported.
+// The names that package metrics finds without hashing, since OPA records them,
+// are those that OPA's source records by constants, in the newest OPA that is
+// supported.
 func TestKnownNames(t *testing.T) {
 	d, err := loadDropIn()
 	if err != nil {
@@ -149,7 +150,8 @@ func recordedNames(t *testing.T, root string) (recorded map[string]string, indir
 			c.add(pkg(name), f)
 		}
 	}
-	// The methods that take the name of a metric, and the kinds of it that follow.
+	// The methods that take the name of a metric, and the kinds of it that
+	// follow.
 	kinds := map[string][]string{
 		"Timer": {"timer"}, "Counter": {"counter"}, "Histogram": {"histogram"},
 		"timer": {"timer"}, "startTimer": {"timer"}, "stopTimer": {"timer", "histogram"}, "counterIncr": {"counter"},

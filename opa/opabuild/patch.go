@@ -240,7 +240,8 @@ func openPatch(dir string, dryRun bool) (*patchedTree, error) {
 }
 
 // metricsInside returns where v1/metrics of the tree in root is. It may be a
-// link, but not one by which the patch would change what is outside of the tree.
+// link, but not one by which the patch would change what is outside of the
+// tree.
 func metricsInside(root string) (string, error) {
 	inside, err := filepath.EvalSymlinks(root)
 	if err != nil {
@@ -296,8 +297,8 @@ func (p *patchedTree) checkRecord() error {
 			patched = true
 		default:
 			edited = append(edited, filepath.Join(metricsDir, name))
-			// All may be edited, by a tool for example: a file that this OPA did
-			// not have is the drop-in's all the same.
+			// All may be edited, by a tool for example: a file that this OPA
+			// did not have is the drop-in's all the same.
 			patched = patched || f.Original == nil && !another
 		}
 	}
@@ -364,8 +365,8 @@ type patchedFile struct {
 	Wrote []string `json:"wrote,omitempty"`
 }
 
-// note records that a file is going to change. Both are nil for no file. What was
-// there before an earlier drop-in stays the original.
+// note records that a file is going to change. Both are nil for no file. What
+// was there before an earlier drop-in stays the original.
 func (r *patchRecord) note(dir, name string, now, next []byte) {
 	f := r.Files[name]
 	if f == nil {
@@ -470,8 +471,8 @@ func unusedModules(root string, r replacement) ([]string, error) {
 	var gone []string // imported by files that go away, and a module
 	for name := range r {
 		for _, p := range imports(filepath.Join(root, metricsDir, name)) {
-			// By its line in go.mod; a package below a module's root is not found,
-			// and then nothing is said.
+			// By its line in go.mod; a package below a module's root is not
+			// found, and then nothing is said.
 			if bytes.Contains(mod, []byte(p+" v")) && !slices.Contains(gone, p) {
 				gone = append(gone, p)
 			}

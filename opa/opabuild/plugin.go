@@ -28,8 +28,8 @@ const ourModule = "github.com/regometer/regometer"
 
 var pluginModules = []string{"", "prom", "opa"}
 
-// pluginFolders hold the plugin's code, in a checkout. They decide on the key in
-// the cache: a change anywhere else must not build OPA anew.
+// pluginFolders hold the plugin's code, in a checkout. They decide on the key
+// in the cache: a change anywhere else must not build OPA anew.
 var pluginFolders = []string{"metrics", "exphist", "rollup", "prom", "opa/plugin"}
 
 // A plugin is the source of the plugin.
@@ -173,8 +173,8 @@ var (
 
 // raiseLanguage returns the edits by which one go.mod may require a module
 // with another: its go line must not be below that one's. What Go derives from
-// the go line at run time, the defaults of GODEBUG, stays as it was: the drop-in
-// is to be the only difference.
+// the go line at run time, the defaults of GODEBUG, stays as it was: the
+// drop-in is to be the only difference.
 func raiseLanguage(file, required string) (edits []string, err error) {
 	theirs, err := os.ReadFile(file)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/regometer/regometer/opa/opabuild/internal/gotool"
 )
 
-// tinyPlugin returns the files of a checkout whose plugin prints who it is, what
-// it is handed by the binary, and each decision.
+// tinyPlugin returns the files of a checkout whose plugin prints who it is,
+// what it is handed by the binary, and each decision.
 func tinyPlugin(who string) map[string]string {
 	return map[string]string{
 		"go.mod":             "module " + ourModule + "\n\ngo 1.25\n",

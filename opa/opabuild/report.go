@@ -82,8 +82,8 @@ type Finding struct {
 	Output string
 }
 
-// OK reports whether no test does worse with the drop-in, and OPA's linter finds
-// nothing in it.
+// OK reports whether no test does worse with the drop-in, and OPA's linter
+// finds nothing in it.
 func (r *Report) OK() bool { return r.failures() == 0 && (r.Lint == nil || r.Lint.Findings == "") }
 
 func (r *Report) failures() int {

@@ -327,8 +327,8 @@ func copyTree(ctx context.Context, to, from string) error {
 
 // commit returns what Go would record of a git checkout, for `opa version`:
 // the commit, marked if the tree differs from it, and its time. Both are
-// empty if dir is not a checkout's root or git is missing. Go cannot record them
-// itself: what it builds is a copy, without the Git folder.
+// empty if dir is not a checkout's root or git is missing. Go cannot record
+// them itself: what it builds is a copy, without the Git folder.
 func commit(ctx context.Context, dir string, changed bool) (revision, timestamp string) {
 	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
 		return "", ""

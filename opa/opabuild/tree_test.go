@@ -61,9 +61,9 @@ func tinyDropIn(who string) dropIn {
 	}
 }
 
-// runtimeTree returns the files of a program that is like OPA in what the plugin
-// and the decision hook need: it makes the plugins that are registered, and a
-// decision.
+// runtimeTree returns the files of a program that is like OPA in what the
+// plugin and the decision hook need: it makes the plugins that are registered,
+// and a decision.
 func runtimeTree() map[string]string {
 	files := opaTree()
 	files["main.go"] = `package main
@@ -301,8 +301,8 @@ func TestCopyTree(t *testing.T) {
 	}
 }
 
-// A copy does not lead to what lies outside of it, however the links in the tree
-// are made, and the tree may be a link itself.
+// A copy does not lead to what lies outside of it, however the links in the
+// tree are made, and the tree may be a link itself.
 func TestCopyLinks(t *testing.T) {
 	from, outside := writeTree(t, opaTree()), t.TempDir()
 	writeText(t, filepath.Join(outside, "file"), "content")

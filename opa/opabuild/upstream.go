@@ -25,9 +25,9 @@ import (
 
 // upstream returns the drop-in, which has its tests, as OPA's maintainers would
 // commit it to the tree in root: with OPA's licence header, without build
-// constraints that the tree's go.mod implies, and of the tests those that import
-// nothing but the standard library and the package. A note says why no tests come
-// along, if so.
+// constraints that the tree's go.mod implies, and of the tests those that
+// import nothing but the standard library and the package. A note says why no
+// tests come along, if so.
 //
 // wrote is as in [dropIn.plan].
 func (d dropIn) upstream(root string, wrote func(name string, text []byte) bool) (_ dropIn, note string, err error) {

@@ -136,8 +136,8 @@ func TestUpstreamClash(t *testing.T) {
 	}
 }
 
-// successors has, for the tests of OPA's that leave with the files they test, the
-// test of ours that takes their place.
+// successors has, for the tests of OPA's that leave with the files they test,
+// the test of ours that takes their place.
 var successors = map[string]string{
 	"TestHistogramValue":              "TestHistogramValue",
 	"TestHistogramValueEmpty":         "TestHistogramValue",

@@ -290,8 +290,8 @@ func main() {
 	}
 }
 
-// The newest patch release of the newest OPA that is supported: its tests of the
-// package, ours, and its linter.
+// The newest patch release of the newest OPA that is supported: its tests of
+// the package, ours, and its linter.
 func TestVerifyNewestPatchRelease(t *testing.T) {
 	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
 		t.Skip("fetches a linter and runs it for minutes: make test-slow")

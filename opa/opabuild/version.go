@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// The OPA releases that the drop-in is tested with, the first and the last, which
-// is what [Build] builds if it is told none. Older ones are refused, newer ones
-// are tried. Whatever else names them is tested against these.
+// The OPA releases that the drop-in is tested with, the first and the last,
+// which is what [Build] builds if it is told none. Older ones are refused,
+// newer ones are tried. Whatever else names them is tested against these.
 const (
 	OldestVersion = "v1.0.0"
 	NewestVersion = "v1.22.0"
@@ -24,8 +24,8 @@ const (
 // "latest" or a branch does not.
 var exactVersion = regexp.MustCompile(`^v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?$`)
 
-// checkRange returns an error if this OPA is too old, and a warning if it is of a
-// newer minor release than what is tested.
+// checkRange returns an error if this OPA is too old, and a warning if it is of
+// a newer minor release than what is tested.
 func checkRange(version string) (warning string, err error) {
 	v, ok := parseVersion(version)
 	if !ok {

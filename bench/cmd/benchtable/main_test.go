@@ -172,8 +172,8 @@ func TestRatioInBold(t *testing.T) {
 	}
 }
 
-// A row is slower if its runs leave no doubt of it: neither a median above 1 nor
-// all of a few runs do.
+// A row is slower if its runs leave no doubt of it: neither a median above 1
+// nor all of a few runs do.
 func TestSlower(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

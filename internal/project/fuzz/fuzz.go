@@ -28,8 +28,9 @@ type result struct {
 	tolerated   bool // it ended by Go's flaw, see deadlineFlaw
 }
 
-// fuzzAll fuzzes each target for some time, or all of them for total, and prints
-// the table. Findings in one target do not keep the next from being fuzzed.
+// fuzzAll fuzzes each target for some time, or all of them for total, and
+// prints the table. Findings in one target do not keep the next from being
+// fuzzed.
 func fuzzAll(ctx context.Context, targets []target, b *binaries, each, total time.Duration, stdout io.Writer) error {
 	var results []result
 	var failed error
@@ -75,7 +76,8 @@ func fuzz(ctx context.Context, t target, b *binaries, limit time.Duration, stdou
 	var output bytes.Buffer
 	cmd := exec.CommandContext(ctx, binary, "-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzzcachedir="+cache,
 		"-test.fuzztime="+limit.String(),
-		// Go would try for a minute to make each input smaller that is new by chance.
+		// Go would try for a minute to make each input smaller that is new by
+		// chance.
 		"-test.fuzzminimizetime=20x")
 	cmd.Dir = t.dir
 	cmd.Stdout = io.MultiWriter(stdout, &output)

@@ -42,8 +42,8 @@ func TestDeadlineFlaw(t *testing.T) {
 	}
 }
 
-// Every fuzz test is a target, but those of e2e would not be: it is no module of
-// go.work.
+// Every fuzz test is a target, but those of e2e would not be: it is no module
+// of go.work.
 func TestTargets(t *testing.T) {
 	const root = "../../.."
 	targets, err := listTargets(t.Context(), root)
@@ -183,8 +183,8 @@ func targetsOf(t *testing.T, names ...string) (targets []target, b *binaries) {
 	return targets, &binaries{dir: t.TempDir(), stderr: t.Output(), path: map[string]string{}}
 }
 
-// Findings are counted, whether Go writes a file of them or not, and do not keep
-// the other targets from being fuzzed.
+// Findings are counted, whether Go writes a file of them or not, and do not
+// keep the other targets from being fuzzed.
 func TestFindings(t *testing.T) {
 	targets, b := targetsOf(t, "FuzzBadSeed", "FuzzFound", "FuzzClean")
 	var stdout bytes.Buffer
@@ -264,8 +264,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(text []byte) (int, error) { return f(text) }
 
-// Of the inputs, those are kept that reach what the seeds and the others do not.
-// Findings stay.
+// Of the inputs, those are kept that reach what the seeds and the others do
+// not. Findings stay.
 func TestThin(t *testing.T) {
 	targets, b := targetsOf(t, "FuzzBranches")
 	branches := targets[0]

@@ -38,8 +38,8 @@ func (t target) String() string {
 // corpus returns the folder of the inputs that `go test` replays.
 func (t target) corpus() string { return filepath.Join(t.dir, "testdata", "fuzz", t.name) }
 
-// listTargets returns the fuzz targets of all modules of the repository at root.
-// It reads the sources: `go test -list` would compile every test.
+// listTargets returns the fuzz targets of all modules of the repository at
+// root. It reads the sources: `go test -list` would compile every test.
 func listTargets(ctx context.Context, root string) ([]target, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles", allPackages)
 	var stderr bytes.Buffer

@@ -31,7 +31,8 @@ const (
 )
 
 // keptPrefix begins the names of the files that thinning writes and removes. It
-// leaves the others alone: a finding stays, whether it reaches anything new or not.
+// leaves the others alone: a finding stays, whether it reaches anything new or
+// not.
 const keptPrefix = "kept-"
 
 // An input is a file of a corpus, and what it reaches.
@@ -41,9 +42,9 @@ type input struct {
 	reaches map[feature]bool
 }
 
-// A feature is that a block of code ran so many times, where the number of times
-// is rounded down to a power of two, as Go's fuzzer does. Within the block, 0 is
-// that it ran at all.
+// A feature is that a block of code ran so many times, where the number of
+// times is rounded down to a power of two, as Go's fuzzer does. Within the
+// block, 0 is that it ran at all.
 type feature struct {
 	block string
 	times int
@@ -130,9 +131,9 @@ func thin(ctx context.Context, t target, b *binaries) (all, kept []input, err er
 	return all, kept, replace(t.corpus(), kept)
 }
 
-// choose returns the inputs that together reach the most that a corpus of bounded
-// size can, or nearly: the next one is always that which adds the most blocks,
-// then features, then is the smallest.
+// choose returns the inputs that together reach the most that a corpus of
+// bounded size can, or nearly: the next one is always that which adds the most
+// blocks, then features, then is the smallest.
 func choose(all []input) (kept []input) {
 	reached, room := map[feature]bool{}, mostBytes
 	for len(kept) < mostInputs {
@@ -203,8 +204,8 @@ type measurement struct {
 // target had other parameters.
 var errNotRun = errors.New("the target has other parameters")
 
-// measure runs each input, and returns those that the target can have, with what
-// they reach beyond the baseline.
+// measure runs each input, and returns those that the target can have, with
+// what they reach beyond the baseline.
 func (m measurement) measure(ctx context.Context, all []input, baseline map[feature]bool) ([]input, error) {
 	errs := make([]error, len(all))
 	var running sync.WaitGroup
@@ -234,8 +235,8 @@ func (m measurement) measure(ctx context.Context, all []input, baseline map[feat
 	return usable, failed
 }
 
-// reached runs one of these files of the corpus, or all seeds if the name is "",
-// and returns what they reach.
+// reached runs one of these files of the corpus, or all seeds if the name is
+// "", and returns what they reach.
 func (m measurement) reached(ctx context.Context, name string, files map[string][]byte) (map[feature]bool, error) {
 	dir, err := os.MkdirTemp(m.dir, "input-")
 	if err != nil {

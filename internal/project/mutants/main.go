@@ -154,8 +154,9 @@ func (g gremlins) run(ctx context.Context, pkg string) ([]mutant, error) {
 		}
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(g.dir, "gremlins"), args...)
-	// Without vet, whose complaints would count as failed tests, and without the
-	// cache: the tool takes the time of the first run for that of the others.
+	// Without vet, whose complaints would count as failed tests, and without
+	// the cache: the tool takes the time of the first run for that of the
+	// others.
 	flags := "-count=1 -short -vet=off"
 	if file, err := g.standalone(pkg); err != nil {
 		return nil, err
@@ -174,8 +175,9 @@ func (g gremlins) run(ctx context.Context, pkg string) ([]mutant, error) {
 	return found, errors.Join(err, parsing)
 }
 
-// standalone returns the path of a go.mod file by which a copy of a module can be
-// tested elsewhere, or "" if it needs none. The tool copies the module alone.
+// standalone returns the path of a go.mod file by which a copy of a module can
+// be tested elsewhere, or "" if it needs none. The tool copies the module
+// alone.
 func (g gremlins) standalone(dir string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -226,7 +228,8 @@ func (m mutant) explained() string { return m.file + " | " + m.kind + " | " + m.
 
 var mutantLine = regexp.MustCompile(`^ *(KILLED|LIVED|TIMED OUT|NOT COVERED|NOT VIABLE) (\w+) at (.+):(\d+):\d+$`)
 
-// parseMutants reads what the tool prints. Its report would come at the end only.
+// parseMutants reads what the tool prints. Its report would come at the end
+// only.
 func parseMutants(pkg string, output io.Reader) (found []mutant, err error) {
 	lines := map[string][]string{}
 	for s := bufio.NewScanner(output); s.Scan(); {
@@ -252,8 +255,9 @@ func parseMutants(pkg string, output io.Reader) (found []mutant, err error) {
 	return found, nil
 }
 
-// readExplanations returns the first lines of pairs: a survivor as it is printed,
-// without the line's number, and indented below it why it needs no test.
+// readExplanations returns the first lines of pairs: a survivor as it is
+// printed, without the line's number, and indented below it why it needs no
+// test.
 func readExplanations(name string) (map[string]bool, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {

@@ -17,20 +17,20 @@ import (
 // the server, whether or not decision logs are configured.
 //
 // The runtime calls the plugins that are registered with its plugins.Manager. A
-// plugin that registers while the server runs, as with discovery, is called from
-// the next plugin status update on, which plugins make when they start.
+// plugin that registers while the server runs, as with discovery, is called
+// from the next plugin status update on, which plugins make when they start.
 type DecisionObserver interface {
 	// ObserveDecision is called in the goroutine of the request, before the
 	// decision is logged, and before the response is written (the Compile API
-	// writes it first). It must not block, and must neither change nor keep info
-	// and what that refers to. It may be called before the plugin is started and
-	// after it is stopped.
+	// writes it first). It must not block, and must neither change nor keep
+	// info and what that refers to. It may be called before the plugin is
+	// started and after it is stopped.
 	ObserveDecision(ctx context.Context, info *server.Info)
 }
 
 // DecisionObserved returns true if o has seen the decision that a decision
-// logger is called for with ctx. By it a plugin that is both tells the decisions
-// that it knows already.
+// logger is called for with ctx. By it a plugin that is both tells the
+// decisions that it knows already.
 func DecisionObserved(ctx context.Context, o DecisionObserver) bool {
 	set, ok := ctx.Value(decisionObserversKey{}).(*decisionObserverSet)
 	return ok && slices.Contains(set.observers, o)
@@ -38,8 +38,8 @@ func DecisionObserved(ctx context.Context, o DecisionObserver) bool {
 
 type decisionObserversKey struct{}
 
-// decisionObservers holds the observers among the plugins of the manager that is
-// in effect, so that a decision neither searches nor locks.
+// decisionObservers holds the observers among the plugins of the manager that
+// is in effect, so that a decision neither searches nor locks.
 type decisionObservers struct {
 	current atomic.Pointer[decisionObserverSet]
 }
@@ -67,8 +67,8 @@ func (o *decisionObservers) find(manager *plugins.Manager, set *decisionObserver
 	if set == nil || set.manager != manager {
 		next := &decisionObserverSet{manager: manager, stale: true}
 		if o.current.CompareAndSwap(set, next) {
-			// On its own: registering can wait for a listener that is being called,
-			// and for good if the manager has been stopped.
+			// On its own: registering can wait for a listener that is being
+			// called, and for good if the manager has been stopped.
 			go o.watch(manager)
 		}
 		set = next

@@ -108,8 +108,8 @@ func decide(t *testing.T, rt *Runtime) {
 	}
 }
 
-// eventually makes decisions until p observes one, since the runtime watches the
-// plugins of a new manager from a goroutine.
+// eventually makes decisions until p observes one, since the runtime watches
+// the plugins of a new manager from a goroutine.
 func eventually(t *testing.T, rt *Runtime, p *observingPlugin) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); p.observed.Load() == 0; time.Sleep(time.Millisecond) {
@@ -171,7 +171,8 @@ func TestDecisionObserverWatch(t *testing.T) {
 	}
 }
 
-// What a search found is not held if the plugins may have changed since it began.
+// What a search found is not held if the plugins may have changed since it
+// began.
 func TestDecisionObserverOutdatedSearch(t *testing.T) {
 	m, other := newDecisionTestManager(t), newDecisionTestManager(t)
 	var o decisionObservers
