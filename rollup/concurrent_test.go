@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/regometer/regometer/internal/race"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -157,7 +158,7 @@ func TestCloneMeanwhile(t *testing.T) {
 	t.Parallel()
 	const adders = 2
 	each := 100_000
-	if raceDetector {
+	if race.Enabled {
 		each = 10_000
 	}
 	r := newRollup(t, rollup.Options{Limits: rollup.Limits{Stages: 2}})
