@@ -13,25 +13,39 @@ import (
 // Metric is one metric of a collection, as [Each] yields it. It holds the value
 // that a timer or a counter had then.
 type Metric struct {
-	kind      Kind
-	name, key string
-	number    int64
-	histogram *histogram // of a collection that New made
-	value     any        // of another implementation, and neither timer nor counter
+	described *descriptor // its kind, name and key; nil in the zero Metric
+	number    int64       // of a timer or a counter
+	value     any         // the *histogram of a collection that New made, or what
+	// another implementation reports beside timers and counters
 }
 
 // Kind returns the kind of the metric.
-func (m Metric) Kind() Kind { return m.kind }
+func (m Metric) Kind() Kind {
+	if m.described == nil {
+		return KindOther
+	}
+	return m.described.kind
+}
 
 // Name returns the name that the metric was looked up by.
-func (m Metric) Name() string { return m.name }
+func (m Metric) Name() string {
+	if m.described == nil {
+		return ""
+	}
+	return m.described.name
+}
 
 // Key returns the metric's key in [Metrics.All], such as "timer_<name>_ns".
-func (m Metric) Key() string { return m.key }
+func (m Metric) Key() string {
+	if m.described == nil {
+		return ""
+	}
+	return m.described.key
+}
 
 // Int64 returns the nanoseconds of a timer, and 0 for other kinds.
 func (m Metric) Int64() int64 {
-	if m.kind == KindTimer {
+	if m.Kind() == KindTimer {
 		return m.number
 	}
 	return 0
@@ -39,7 +53,7 @@ func (m Metric) Int64() int64 {
 
 // Uint64 returns the count of a counter, and 0 for other kinds.
 func (m Metric) Uint64() uint64 {
-	if m.kind == KindCounter {
+	if m.Kind() == KindCounter {
 		return uint64(m.number)
 	}
 	return 0
@@ -48,8 +62,8 @@ func (m Metric) Uint64() uint64 {
 // Summary returns the summary of a histogram as it is now, and the zero Summary
 // for other kinds.
 func (m Metric) Summary() Summary {
-	if m.histogram != nil {
-		return m.histogram.summary()
+	if h, ok := m.value.(*histogram); ok {
+		return h.summary()
 	}
 	s, _ := summaryOf(m.value)
 	return s
@@ -57,21 +71,22 @@ func (m Metric) Summary() Summary {
 
 // Value returns the value as [Metrics.All] has it. It allocates.
 func (m Metric) Value() any {
-	switch {
-	case m.histogram != nil:
-		return m.histogram.Value()
-	case m.kind == KindTimer:
+	switch m.Kind() {
+	case KindTimer:
 		return m.number
-	case m.kind == KindCounter:
+	case KindCounter:
 		return uint64(m.number)
-	default:
-		return m.value
 	}
+	if h, ok := m.value.(*histogram); ok {
+		return h.Value()
+	}
+	return m.value
 }
 
 // Each returns an iterator over the metrics of m, in no particular order. On a
-// collection that [New] made it allocates nothing. Metrics that appear while it
-// runs may or may not be among them.
+// collection that [New] made it allocates nothing, but for the keys of names that
+// the program has seen once. Metrics that appear while it runs may or may not be
+// among them.
 func Each(m Metrics) iter.Seq[Metric] {
 	return func(yield func(Metric) bool) { each(m, yield) }
 }
@@ -79,7 +94,10 @@ func Each(m Metrics) iter.Seq[Metric] {
 func each(m Metrics, yield func(Metric) bool) {
 	if c, ok := m.(*collection); ok {
 		c.store().each(func(d *descriptor, c *cell, h *histogram) bool {
-			return yield(Metric{kind: d.kind, name: d.name, key: d.key, number: c.number(d.kind), histogram: h})
+			if h != nil {
+				return yield(Metric{described: d, value: h})
+			}
+			return yield(Metric{described: d, number: c.number(d.kind)})
 		})
 		return
 	}
@@ -95,21 +113,22 @@ func each(m Metrics, yield func(Metric) bool) {
 
 // foreign makes a Metric out of what another implementation reports.
 func foreign(key string, value any) Metric {
-	m := Metric{name: key, key: key, value: value}
+	d := &descriptor{kind: KindOther, name: key, key: key}
+	m := Metric{described: d, value: value}
 	switch v := value.(type) {
 	case int64:
 		name, isTimer := strings.CutPrefix(key, "timer_")
 		if name, hasUnit := strings.CutSuffix(name, "_ns"); isTimer && hasUnit {
-			m.kind, m.name, m.number, m.value = KindTimer, name, v, nil
+			d.kind, d.name, m.number, m.value = KindTimer, name, v, nil
 		}
 	case uint64:
 		if name, ok := strings.CutPrefix(key, "counter_"); ok {
-			m.kind, m.name, m.number, m.value = KindCounter, name, int64(v), nil
+			d.kind, d.name, m.number, m.value = KindCounter, name, int64(v), nil
 		}
 	case map[string]any:
 		if name, ok := strings.CutPrefix(key, "histogram_"); ok {
 			if _, ok := summaryOf(v); ok {
-				m.kind, m.name = KindHistogram, name
+				d.kind, d.name = KindHistogram, name
 			}
 		}
 	}
