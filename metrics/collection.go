@@ -32,8 +32,8 @@ const inlineMetrics = 8
 // In a collection, everything above the cells is in one cache line of 64 bytes.
 type store struct {
 	more  atomic.Pointer[index]
-	mu    sync.Mutex                   // guards insertion into more, and text
-	text  *text                        // see json.go
+	mu    sync.Mutex                   // guards insertion into more, and cache
+	cache *jsonCache                   // see json.go
 	names [inlineMetrics]atomic.Uint32 // see inlineName
 	cells [inlineMetrics]cell          // see store.cell
 }
@@ -121,7 +121,7 @@ func (s *store) forget() {
 	if x := s.more.Load(); x != nil {
 		s.more.Store(&index{slots: noSlots[:], fresh: x.fresh})
 	}
-	s.text = nil
+	s.cache = nil
 }
 
 // number returns the cell of the timer or counter of this name.

@@ -84,9 +84,9 @@ func (m Metric) Value() any {
 }
 
 // Each returns an iterator over the metrics of m, in no particular order. On a
-// collection that [New] made it allocates nothing, but for the keys of names that
-// the program has seen once. Metrics that appear while it runs may or may not be
-// among them.
+// collection that [New] made it allocates nothing, but for the keys of names
+// that the program has seen once. Metrics that appear while it runs may or may
+// not be among them.
 func Each(m Metrics) iter.Seq[Metric] {
 	return func(yield func(Metric) bool) { each(m, yield) }
 }

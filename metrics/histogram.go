@@ -31,19 +31,19 @@ type histogram struct {
 	threshold atomic.Int64
 	seed      uint64 // of the priorities; set before threshold
 
-	mu       sync.Mutex // guards what follows, up to count
-	n        uint16     // values held
-	sorted   uint16     // of these, from the front, are in order and in sums; see settle
-	replaced uint32     // values that others have replaced in the full reservoir
-	lowest   *lowest    // of the full reservoir
-	sums     sums
-	segment1 *[32]sample
-	segment2 *[64]sample
-	segment3 *[128]sample
-	segment4 *[256]sample
-	segment5 *[512]sample
-	segment6 *[28]sample
-	segment0 [8]sample
+	mu        sync.Mutex    // guards what follows, up to count
+	n         uint16        // values held
+	sorted    uint16        // of these, from the front, are in order and in sums; see sortSamples
+	replaced  uint32        // values that others have replaced in the full reservoir
+	evictions *evictionList // of the full reservoir
+	sums      sums
+	segment1  *[32]sample
+	segment2  *[64]sample
+	segment3  *[128]sample
+	segment4  *[256]sample
+	segment5  *[512]sample
+	segment6  *[28]sample
+	segment0  [8]sample
 
 	// count is the number of all updates, once the reservoir is full. It is
 	// last, away from what a look-up and the test against threshold read.
@@ -165,7 +165,7 @@ type version struct {
 
 // version returns the version at the moment. h.mu is held.
 func (h *histogram) version() version {
-	if h.lowest == nil {
+	if h.evictions == nil {
 		return version{count: int64(h.n)}
 	}
 	return version{h.count.Load(), h.replaced}

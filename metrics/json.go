@@ -29,25 +29,28 @@ func (c *collection) MarshalJSON() ([]byte, error) {
 	return c.store().appendJSON(nil), nil
 }
 
-// text is the JSON text of a store as it was last marshalled, and what it was
-// made from. Most metrics have not changed when a collection is marshalled
+// jsonCache is the JSON text of a store as it was last marshalled, and what it
+// was built from. Most metrics have not changed when a collection is marshalled
 // again; whether one has is seen by comparing its value with the one in the
-// text, so that recording has nothing to note. A collection that is marshalled
-// but once, as a decision's is, makes no text.
-type text struct {
+// text, so that recording has nothing to note.
+//
+// It is for programs that publish one collection again and again. OPA's
+// requests do not profit: a decision's collection is marshalled once, and keeps
+// no text.
+type jsonCache struct {
 	fragments []fragment
 	json      []byte
 }
 
-// noText stands for a store that was marshalled once.
-var noText = new(text)
+// marshalledOnce stands for a store that was marshalled once.
+var marshalledOnce = new(jsonCache)
 
 // fragment is the part of the text that is one metric: a brace or a comma, the
 // key, and the value.
 type fragment struct {
 	item
-	made version // of what the text was made from; of a cell, count is the value
-	end  int     // of the fragment in the text
+	builtFrom version // of what the text was made from; of a cell, count is the value
+	end       int     // of the fragment in the text
 }
 
 // item is a metric to marshal.
@@ -60,11 +63,11 @@ type item struct {
 // appendJSON appends the JSON text of the store's metrics.
 func (s *store) appendJSON(dst []byte) []byte {
 	if s.mu.TryLock() {
-		again := s.text != nil
+		again := s.cache != nil
 		if again {
-			dst = s.appendText(dst)
+			dst = s.appendCached(dst)
 		} else {
-			s.text = noText
+			s.cache = marshalledOnce
 		}
 		s.mu.Unlock()
 		if again {
@@ -84,81 +87,81 @@ func (s *store) appendJSON(dst []byte) []byte {
 	return dst
 }
 
-// appendText appends the text that the store keeps, brought up to date. s.mu is
-// held.
-func (s *store) appendText(dst []byte) []byte {
-	if s.text == noText {
-		s.text = new(text)
+// appendCached appends the text that the store keeps, brought up to date. s.mu
+// is held.
+func (s *store) appendCached(dst []byte) []byte {
+	if s.cache == marshalledOnce {
+		s.cache = new(jsonCache)
 	}
 	w := writers.Get().(*writer)
-	s.text.update(s, w)
+	s.cache.update(s, w)
 	w.release()
-	return append(dst, s.text.json...)
+	return append(dst, s.cache.json...)
 }
 
 // update brings the text up to date. s.mu is held.
-func (t *text) update(s *store, w *writer) {
-	if s.len() != len(t.fragments) || len(t.json) == 0 {
-		t.rebuild(s, w)
+func (c *jsonCache) update(s *store, w *writer) {
+	if s.len() != len(c.fragments) || len(c.json) == 0 {
+		c.rebuild(s, w)
 		return
 	}
 	// What has not changed is copied in one piece up to the next change:
 	// it begins at copied.
 	w.json = w.json[:0]
 	copied, end, shift := 0, 0, 0
-	for i := range t.fragments {
-		f := &t.fragments[i]
+	for i := range c.fragments {
+		f := &c.fragments[i]
 		start := end
 		end = f.end
 		f.end += shift
 		if f.current() {
 			continue
 		}
-		w.json = append(w.json, t.json[copied:start]...)
-		w.json = f.renew(w.json, t.json[start:end], i)
+		w.json = append(w.json, c.json[copied:start]...)
+		w.json = f.renew(w.json, c.json[start:end], i)
 		copied = end
 		f.end = len(w.json)
 		shift = f.end - end
 	}
 	if copied > 0 {
-		w.json = append(w.json, t.json[copied:]...)
-		t.json = append(t.json[:0], w.json...)
+		w.json = append(w.json, c.json[copied:]...)
+		c.json = append(c.json[:0], w.json...)
 	}
 }
 
 // rebuild makes the text anew, of the metrics that there are now.
-func (t *text) rebuild(s *store, w *writer) {
+func (c *jsonCache) rebuild(s *store, w *writer) {
 	w.items = s.appendSorted(w.items[:0])
-	t.fragments = slices.Grow(t.fragments[:0], len(w.items))
+	c.fragments = slices.Grow(c.fragments[:0], len(w.items))
 	w.json = w.json[:0]
 	for i, item := range w.items {
-		var made version
-		w.json, made = item.appendTo(w.json, i)
-		t.fragments = append(t.fragments, fragment{item, made, len(w.json)})
+		var builtFrom version
+		w.json, builtFrom = item.appendTo(w.json, i)
+		c.fragments = append(c.fragments, fragment{item, builtFrom, len(w.json)})
 	}
 	w.json = closeObject(w.json)
-	t.json = append(t.json[:0], w.json...)
+	c.json = append(c.json[:0], w.json...)
 }
 
 // current reports whether the text of the fragment is that of the metric now.
 func (f *fragment) current() bool {
 	if f.histogram == nil {
-		return f.cell.number(f.descriptor.kind) == f.made.count
+		return f.cell.number(f.descriptor.kind) == f.builtFrom.count
 	}
 	f.histogram.mu.Lock()
 	defer f.histogram.mu.Unlock()
-	return f.histogram.version() == f.made
+	return f.histogram.version() == f.builtFrom
 }
 
 // renew appends the fragment, the i-th of the object, as it is now. old is what
 // it was.
 func (f *fragment) renew(dst, old []byte, i int) []byte {
-	if h := f.histogram; h != nil && f.made.count >= reservoirSize {
+	if h := f.histogram; h != nil && f.builtFrom.count >= reservoirSize {
 		h.mu.Lock()
 		now := h.version()
 		h.mu.Unlock()
-		if now.replaced == f.made.replaced { // the sample is the same
-			f.made = now
+		if now.replaced == f.builtFrom.replaced { // the sample is the same
+			f.builtFrom = now
 			const count = `"count":`
 			value := len("{") + len(f.descriptor.json) // the key may have any text
 			at := value + bytes.Index(old[value:], []byte(count)) + len(count)
@@ -166,7 +169,7 @@ func (f *fragment) renew(dst, old []byte, i int) []byte {
 			return append(strconv.AppendInt(append(dst, old[:at]...), now.count, 10), rest...)
 		}
 	}
-	dst, f.made = f.appendTo(dst, i)
+	dst, f.builtFrom = f.appendTo(dst, i)
 	return dst
 }
 

@@ -46,9 +46,9 @@ func random(seed, n, t uint64) uint64 {
 	return hi ^ lo
 }
 
-// lowest says which samples of a full reservoir leave next, and which are out
-// of order.
-type lowest struct {
+// evictionList says which samples of a full reservoir leave next, and which are
+// out of order.
+type evictionList struct {
 	// The n samples of lowest priority: their priorities, falling, and their
 	// places. When they are used up, the next ones are found by one pass over
 	// the reservoir, which looks for priorities up to span above the threshold.
@@ -63,13 +63,13 @@ type lowest struct {
 	moved [(reservoirSize + 63) / 64]uint64
 }
 
-func (l *lowest) move(place uint16)          { l.moved[place/64] |= 1 << (place % 64) }
-func (l *lowest) hasMoved(place uint16) bool { return l.moved[place/64]&(1<<(place%64)) != 0 }
-func (l *lowest) anyMoved() bool             { return l.moved != [len(l.moved)]uint64{} }
+func (l *evictionList) move(place uint16)          { l.moved[place/64] |= 1 << (place % 64) }
+func (l *evictionList) hasMoved(place uint16) bool { return l.moved[place/64]&(1<<(place%64)) != 0 }
+func (l *evictionList) anyMoved() bool             { return l.moved != [len(l.moved)]uint64{} }
 
 // separate divides the samples of the reservoir into those that have not moved,
 // which it closes up in place, and those that have, which it appends to fresh.
-func (l *lowest) separate(all, fresh []sample) (ordered, moved []sample) {
+func (l *evictionList) separate(all, fresh []sample) (ordered, moved []sample) {
 	kept, next := 0, 0
 	for i, word := range l.moved {
 		for ; word != 0; word &= word - 1 {
@@ -83,11 +83,11 @@ func (l *lowest) separate(all, fresh []sample) (ordered, moved []sample) {
 	return all[:kept], fresh
 }
 
-// settle is called before the samples of h are written back in order, of which
-// fresh are those that have moved, in order. It takes the list of the lowest
-// along to their new places: one less for each that has left before it, and one
-// more for each that comes before it.
-func (l *lowest) settle(h *histogram, fresh []sample) {
+// relocate is called before the samples of h are written back in order, of
+// which fresh are those that have moved, in order. It takes the list of the
+// lowest along to their new places: one less for each that has left before it,
+// and one more for each that comes before it.
+func (l *evictionList) relocate(h *histogram, fresh []sample) {
 	for i, place := range l.place[:l.n] {
 		if l.hasMoved(place) { // rarely: a new one among the lowest
 			l.n = 0
@@ -106,7 +106,7 @@ func (l *lowest) settle(h *histogram, fresh []sample) {
 
 // note puts a sample on the list, whose priority is below the highest there, or
 // there is room.
-func (l *lowest) note(place uint16, priority int64) {
+func (l *evictionList) note(place uint16, priority int64) {
 	if l.n == len(l.place) {
 		l.n--
 		copy(l.priority[:l.n], l.priority[1:])
@@ -124,7 +124,7 @@ func (l *lowest) note(place uint16, priority int64) {
 
 // becomeFull turns times of arrival into priorities. h.mu is held.
 func (h *histogram) becomeFull() {
-	h.lowest = new(lowest)
+	h.evictions = new(evictionList)
 	h.seed = rand.Uint64()
 	floor := int64(math.MaxInt64)
 	for i := range segments {
@@ -135,18 +135,18 @@ func (h *histogram) becomeFull() {
 		}
 	}
 	for i := h.sorted; i < h.n; i++ {
-		h.lowest.move(i)
+		h.evictions.move(i)
 	}
 	h.sorted = h.n
 	// If values come evenly, this span above the threshold has 48 priorities.
-	h.lowest.span = 3_112_840_000 // meanLife · 48 / 1,028
-	h.findLowest(floor)
+	h.evictions.span = 3_112_840_000 // meanLife · 48 / 1,028
+	h.findEvictions(floor)
 }
 
-// findLowest finds the samples of lowest priority, none of which is below
+// findEvictions finds the samples of lowest priority, none of which is below
 // floor, and sets threshold by them. h.mu is held.
-func (h *histogram) findLowest(floor int64) {
-	l := h.lowest
+func (h *histogram) findEvictions(floor int64) {
+	l := h.evictions
 	for l.n = 0; l.n == 0; {
 		limit := floor + l.span
 		if limit < floor { // an overflow
@@ -174,16 +174,16 @@ func (h *histogram) findLowest(floor int64) {
 // raiseThreshold sets threshold to the lowest priority in the reservoir. h.mu
 // is held.
 func (h *histogram) raiseThreshold() {
-	h.threshold.Store(h.lowest.priority[h.lowest.n-1] ^ math.MinInt64)
+	h.threshold.Store(h.evictions.priority[h.evictions.n-1] ^ math.MinInt64)
 }
 
 // offer replaces the sample of the lowest priority, if that of v is higher.
 func (h *histogram) offer(v, priority int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.lowest
+	l := h.evictions
 	if l.n == 0 {
-		h.findLowest(h.threshold.Load() ^ math.MinInt64)
+		h.findEvictions(h.threshold.Load() ^ math.MinInt64)
 	}
 	if priority <= l.priority[l.n-1] {
 		return
@@ -199,7 +199,7 @@ func (h *histogram) offer(v, priority int64) {
 	l.n--
 	switch {
 	case l.n == 0:
-		h.findLowest(h.threshold.Load() ^ math.MinInt64)
+		h.findEvictions(h.threshold.Load() ^ math.MinInt64)
 	case priority < l.priority[0]:
 		l.note(place, priority)
 		fallthrough

@@ -69,7 +69,7 @@ func (h *histogram) check(t *testing.T) {
 	last := int64(math.MinInt64)
 	for place, x := range all {
 		priorities = append(priorities, x.at)
-		if h.lowest.hasMoved(uint16(place)) {
+		if h.evictions.hasMoved(uint16(place)) {
 			continue
 		}
 		if x.value < last {
@@ -85,11 +85,11 @@ func (h *histogram) check(t *testing.T) {
 	if threshold := h.threshold.Load() ^ math.MinInt64; threshold != priorities[0] {
 		t.Fatalf("threshold %d, lowest priority %d", threshold, priorities[0])
 	}
-	for i := range h.lowest.n {
-		p := priorities[h.lowest.n-1-i]
-		if h.lowest.priority[i] != p || all[h.lowest.place[i]].at != p {
+	for i := range h.evictions.n {
+		p := priorities[h.evictions.n-1-i]
+		if h.evictions.priority[i] != p || all[h.evictions.place[i]].at != p {
 			t.Fatalf("place %d of the lowest: priority %d, %d at its place, want %d",
-				i, h.lowest.priority[i], all[h.lowest.place[i]].at, p)
+				i, h.evictions.priority[i], all[h.evictions.place[i]].at, p)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestReservoirKeepsTheHighestPriorities(t *testing.T) {
 	for i := range reservoirSize {
 		h.Update(r.Int64N(1 << 40))
 		if i == 300 {
-			h.settle()
+			h.sortSamples()
 		}
 	}
 	h.check(t)
@@ -129,7 +129,7 @@ func TestReservoirKeepsTheHighestPriorities(t *testing.T) {
 			model[i] = sample{v, p}
 		}
 		if r.IntN(100) == 0 {
-			h.settle()
+			h.sortSamples()
 		}
 		if step%50 == 0 {
 			h.check(t)

@@ -169,7 +169,7 @@ func (h *histogram) summary() Summary {
 func (h *histogram) summarize(v version) Summary {
 	s := Summary{Count: v.count}
 	if h.n > 0 {
-		h.settle()
+		h.sortSamples()
 		n := int(h.n)
 		s.Mean, s.StdDev = h.sums.mean(n), h.sums.stdDev(n)
 		s.percentiles(n, func(i int) int64 { return h.at(i).value })
@@ -177,12 +177,12 @@ func (h *histogram) summarize(v version) Summary {
 	return s
 }
 
-// settle puts all values in order, so that the percentiles can be read off, and
-// into the sums. What was in order before is not sorted again: the values that
-// have come since are, and merged with it. h.mu is held.
-func (h *histogram) settle() {
+// sortSamples puts all values in order, so that the percentiles can be read
+// off, and into the sums. What was in order before is not sorted again: the
+// values that have come since are, and merged with it. h.mu is held.
+func (h *histogram) sortSamples() {
 	n := int(h.n)
-	if int(h.sorted) == n && (h.lowest == nil || !h.lowest.anyMoved()) {
+	if int(h.sorted) == n && (h.evictions == nil || !h.evictions.anyMoved()) {
 		return
 	}
 	w := workspaces.Get().(*workspace)
@@ -193,13 +193,13 @@ func (h *histogram) settle() {
 		all = append(all, segment[:min(len(segment), n-len(all))]...)
 	}
 	ordered, fresh := all[:h.sorted], all[h.sorted:]
-	if h.lowest != nil {
-		ordered, fresh = h.lowest.separate(all, w.fresh[:0])
+	if h.evictions != nil {
+		ordered, fresh = h.evictions.separate(all, w.fresh[:0])
 	}
 	h.sums.addAll(fresh)
 	w.sort(fresh)
-	if h.lowest != nil {
-		h.lowest.settle(h, fresh)
+	if h.evictions != nil {
+		h.evictions.relocate(h, fresh)
 	}
 	if len(ordered) > 0 {
 		fresh = mergeSamples(w.spare[:0], ordered, fresh)

@@ -120,7 +120,7 @@ func (p *patchedTree) put(r replacement) error {
 	}
 	err := r.apply(p.dir)
 	if err == nil {
-		err = p.settle()
+		err = p.reconcileRecord()
 	}
 	if err == nil {
 		err = p.save()
@@ -387,9 +387,9 @@ func (r *patchRecord) wrote(name string, text []byte) bool {
 	return f != nil && slices.Contains(f.Wrote, hashOf(text))
 }
 
-// settle brings the record in line with the finished patch: files that are as
-// they were, since an earlier drop-in's left, need none.
-func (p *patchedTree) settle() error {
+// reconcileRecord brings the record in line with the finished patch: files that
+// are as they were, since an earlier drop-in's left, need none.
+func (p *patchedTree) reconcileRecord() error {
 	for name, f := range p.record.Files {
 		now, err := p.state(name)
 		switch {
