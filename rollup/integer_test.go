@@ -12,6 +12,7 @@ import (
 func TestInteger(t *testing.T) {
 	t.Parallel()
 	type named int16
+	type unsigned uint64
 	for _, test := range []struct {
 		value any
 		want  int64
@@ -24,6 +25,8 @@ func TestInteger(t *testing.T) {
 		{int8(-7), -7, true},
 		{uint32(7), 7, true},
 		{named(5), 5, true},
+		{unsigned(math.MaxInt64), math.MaxInt64, true},
+		{unsigned(math.MaxInt64 + 1), 0, false},
 		{float32(5), 5, true},
 		{5.0, 5, true},
 		{-5.0, -5, true},
@@ -41,6 +44,9 @@ func TestInteger(t *testing.T) {
 		{json.Number("1.2e3"), 1200, true},
 		{json.Number("1.25"), 0, false},
 		{json.Number("1e15"), 1e15, true},
+		{json.Number("9007199254740991.0"), 1<<53 - 1, true},
+		{json.Number("9007199254740992.0"), 0, false}, // 2⁵³, or 2⁵³+1 rounded
+		{json.Number("-9007199254740992.0"), 0, false},
 		{json.Number("1e18"), 0, false},
 		{json.Number("x"), 0, false},
 		{json.Number(""), 0, false},

@@ -99,6 +99,18 @@ func TestOptionsStages(t *testing.T) {
 	}
 }
 
+// TestLongestName: the one byte more is among those that TestNewRefuses has.
+func TestLongestName(t *testing.T) {
+	t.Parallel()
+	longest := strings.Repeat("x", 1024)
+	r := newRollup(t, rollup.Options{Stages: []rollup.Stage{{Name: longest}}, Counters: []string{longest}})
+	r.AddNumbers(rollup.Decision{}, []rollup.Number{{"timer_" + longest + "_ns", 3}, {"counter_" + longest, 5}})
+	s := snapshotOf(r)
+	if self := stageOf(t, s.Stages, longest).Self; self != 3 || !slices.Equal(s.Counters, []rollup.CounterTotal{{longest, 5}}) {
+		t.Errorf("self time %d, counters %+v", self, s.Counters)
+	}
+}
+
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	var many []rollup.Stage
@@ -120,7 +132,7 @@ func TestNewRefuses(t *testing.T) {
 		{"no name", rollup.Options{Stages: []rollup.Stage{{Parent: "server_handler"}}}, `Stages[0]: ""`},
 		{"name other", rollup.Options{Stages: []rollup.Stage{{Name: "other"}}}, `Stages[0]: "other"`},
 		{"name with spaces", rollup.Options{Stages: []rollup.Stage{{Name: "a b"}}}, `Stages[0]: "a b"`},
-		{"long name", rollup.Options{Stages: []rollup.Stage{{Name: strings.Repeat("x", 2000)}}}, "1024 bytes"},
+		{"long name", rollup.Options{Stages: []rollup.Stage{{Name: strings.Repeat("x", 1025)}}}, "1024 bytes"},
 		{"name not UTF-8", rollup.Options{Stages: []rollup.Stage{{Name: "a\xff"}}}, `Stages[0]: "a\xff"`},
 		{"twice", rollup.Options{Stages: []rollup.Stage{{Name: "a"}, {Name: "b"}, {Name: "a"}}}, `Stages[2]: stage "a" is there twice`},
 		{"unknown parent", rollup.Options{Stages: []rollup.Stage{{Name: "a", Parent: "b"}}}, `stage "a" has parent "b"`},

@@ -592,6 +592,20 @@ func TestMergeOverflow(t *testing.T) {
 	}
 }
 
+// TestMergeOverflowOfSeveral: all counters that find no room are counted.
+func TestMergeOverflowOfSeveral(t *testing.T) {
+	t.Parallel()
+	from := newRollup(t, rollup.Options{Limits: rollup.Limits{Counters: 3}})
+	from.AddNumbers(rollup.Decision{}, []rollup.Number{{"counter_a", 1}, {"counter_b", 10}, {"counter_c", 100}})
+	r := newRollup(t, rollup.Options{Limits: rollup.Limits{Counters: 1}})
+	if err := r.Merge(snapshotOf(from)); err != nil {
+		t.Fatal(err)
+	}
+	if got := snapshotOf(r).Overflow.Counters; got != 110 { // the first has got the label
+		t.Errorf("%d, want 110", got)
+	}
+}
+
 // TestRebound: other bounds replace those of all histograms, and only with the
 // same ones can be merged.
 func TestRebound(t *testing.T) {
