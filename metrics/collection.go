@@ -126,9 +126,12 @@ func (s *store) forget() {
 
 // number returns the cell of the timer or counter of this name.
 func (s *store) number(kind Kind, name string) *cell {
-	if x := s.more.Load(); x != nil && x.wide() {
-		// Most names are there, and those that are not are looked up twice.
-		h, _ := identify(kind, name)
+	var h uint64
+	var d *descriptor
+	x := s.more.Load()
+	wide := x.wide()
+	if wide { // most names are there
+		h, d = identify(kind, name)
 		if e := x.find(name, h); e != nil {
 			return &e.cell
 		}
@@ -142,6 +145,9 @@ func (s *store) number(kind Kind, name string) *cell {
 		if n^want <= idMask && sameName(s.name(i, n), name) {
 			return s.cell(i)
 		}
+	}
+	if wide {
+		return &s.appear(name, h, d).cell
 	}
 	return &s.indexed(kind, name).cell
 }
@@ -208,9 +214,10 @@ func (s *store) indexed(kind Kind, name string) *entry {
 	return s.appear(name, h, d)
 }
 
-// appear does so for a metric that was not in the index.
+// appear does so for a metric that was not in the index. The names of a
+// collection that has very many are not remembered for others.
 func (s *store) appear(name string, h uint64, d *descriptor) *entry {
-	if d == nil {
+	if d == nil && !s.more.Load().wide() {
 		d = meet(name, h)
 	}
 	s.mu.Lock()

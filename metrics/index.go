@@ -89,7 +89,7 @@ func (x *index) full() bool { return 2*(x.used+1) > len(x.slots) }
 
 // wide reports whether the index is so large that a name is likelier there than
 // inline.
-func (x *index) wide() bool { return len(x.slots) >= wideSlots }
+func (x *index) wide() bool { return x != nil && len(x.slots) >= wideSlots }
 
 // grown returns an index with the same entries and twice the slots.
 func (x *index) grown() *index {

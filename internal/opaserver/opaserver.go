@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -94,8 +95,8 @@ func startOn(ctx context.Context, o Options, address string) (*Server, error) {
 	defer log.Close() // the process has its own handle
 
 	mark := rand.Text() // tells our server from a stranger's on the same port
-	args := append(o.Command[1:len(o.Command):len(o.Command)], "--addr", address,
-		"--log-level", "error", "--skip-version-check", "--set", "labels."+markLabel+"="+mark)
+	args := slices.Concat(o.Command[1:], []string{"--addr", address,
+		"--log-level", "error", "--skip-version-check", "--set", "labels." + markLabel + "=" + mark})
 	s := &Server{
 		URL: "http://" + address,
 		Client: http.Client{
