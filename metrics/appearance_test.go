@@ -17,14 +17,12 @@ func together(n int, f func(g int)) {
 	var ready atomic.Int32
 	var wg sync.WaitGroup
 	for g := range n {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			for ready.Add(1); ready.Load() < int32(n); {
 				runtime.Gosched()
 			}
 			f(g)
-		}()
+		})
 	}
 	wg.Wait()
 }
