@@ -238,3 +238,24 @@ func TestGoroutinesEnterNames(t *testing.T) {
 		})
 	}
 }
+
+// TestLargeCollectionIsNotRemembered: of the names of a collection that has very
+// many, only the first enter the catalog when they recur.
+func TestLargeCollectionIsNotRemembered(t *testing.T) {
+	const n, most = 1000, inlineMetrics + wideSlots/2
+	keepCatalog(func() {
+		before := catalogSize.Load()
+		for range 3 {
+			m := New()
+			for i := range n {
+				m.Counter(fmt.Sprint("of a large collection ", i)).Incr()
+			}
+			if all := m.All(); len(all) != n || all["counter_of a large collection 999"] != uint64(1) {
+				t.Fatalf("%d metrics", len(all))
+			}
+		}
+		if entered := catalogSize.Load() - before; entered == 0 || entered > most {
+			t.Errorf("%d names have entered, want 1 to %d", entered, most)
+		}
+	})
+}

@@ -14,8 +14,8 @@ import (
 
 // AppendJSON appends the JSON text of m to dst: the bytes that json.Marshal(m)
 // returns, for any implementation of [Metrics]. For a collection that [New]
-// made, and room in dst, it allocates nothing. On an error dst is returned as
-// it was.
+// made, and room in dst, it allocates nothing, but for the keys of names that
+// the program has seen once. On an error dst is returned as it was.
 func AppendJSON(dst []byte, m Metrics) ([]byte, error) {
 	if c, ok := m.(*collection); ok {
 		return c.store().appendJSON(dst), nil

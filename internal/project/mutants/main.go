@@ -40,6 +40,11 @@ exit status is 1 if a score is too low. Ctrl-C ends it with the table so far.
 // explanations is the list of survivors that need no test, and why.
 const explanations = "internal/project/mutants/explained.txt"
 
+const (
+	least    = 85 // the lowest score that is enough, in percent
+	patience = 10 // a mutant's tests are ended after so many times what they take without it
+)
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
@@ -56,9 +61,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 	}
 	tool := flags.String("tool", "", "the `package@version` of gremlins")
 	files := flags.String("files", "", "only files whose name matches this `regexp`")
-	least := flags.Float64("least", 85, "the lowest `score` that is enough, in percent")
-	workers := flags.Int("workers", runtime.GOMAXPROCS(0), "how `many` mutants are tested at the same time")
-	patience := flags.Int("patience", 10, "a mutant's tests are ended after so many `times` what they take without it")
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -82,7 +84,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	g := gremlins{dir: dir, wanted: wanted, workers: *workers, patience: *patience, stdout: stdout, stderr: stderr}
+	g := gremlins{dir: dir, wanted: wanted, stdout: stdout, stderr: stderr}
 	if err := g.install(ctx, *tool); err != nil {
 		fmt.Fprintln(stderr, "mutants:", err)
 		return 1
@@ -108,7 +110,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 		for _, m := range s.unexplained {
 			fmt.Fprintln(stdout, m)
 		}
-		status = max(status, s.status(*least))
+		status = max(status, s.status(least))
 	}
 	printScores(stdout, scores)
 	if ctx.Err() != nil {
@@ -120,10 +122,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 
 // gremlins is the tool, https://github.com/go-gremlins/gremlins.
 type gremlins struct {
-	dir               string // for temporary files
-	wanted            *regexp.Regexp
-	workers, patience int
-	stdout, stderr    io.Writer
+	dir            string // for temporary files
+	wanted         *regexp.Regexp
+	stdout, stderr io.Writer
 }
 
 // install builds the tool. It cannot be run by `go run`, which would take its
@@ -146,7 +147,7 @@ func (g gremlins) run(ctx context.Context, pkg string) ([]mutant, error) {
 	}
 	// It looks for code below the package too: other packages, which have a run
 	// of their own.
-	args := []string{"unleash", "-E", "/", "--workers", fmt.Sprint(g.workers), "--timeout-coefficient", fmt.Sprint(g.patience),
+	args := []string{"unleash", "-E", "/", "--workers", fmt.Sprint(runtime.GOMAXPROCS(0)), "--timeout-coefficient", fmt.Sprint(patience),
 		"--invert-assignments", "--invert-bitwise", "--invert-bwassign", "--invert-logical", "--invert-loopctrl", "--remove-self-assignments"}
 	for _, e := range entries {
 		if !g.wanted.MatchString(e.Name()) {
