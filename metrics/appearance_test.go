@@ -239,8 +239,8 @@ func TestGoroutinesEnterNames(t *testing.T) {
 	}
 }
 
-// TestLargeCollectionIsNotRemembered: of the names of a collection that has very
-// many, only the first enter the catalog when they recur.
+// TestLargeCollectionIsNotRemembered: of the names of a collection that has
+// very many, only the first enter the catalog when they recur.
 func TestLargeCollectionIsNotRemembered(t *testing.T) {
 	const n, most = 1000, inlineMetrics + wideSlots/2
 	keepCatalog(func() {
