@@ -28,6 +28,85 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// The range of the buckets grows in steps of several: by values that each are a
+// bucket above the last, or below it, every end of a step is met. Counts of many
+// values are not as densely packed as those of few.
+func TestRangeGrowsByOneBucket(t *testing.T) {
+	t.Parallel()
+	l := DefaultLayout(Nanosecond)
+	for _, doublings := range []int{0, 10, 20, 40} {
+		for _, step := range []int{1, -1} {
+			h, want := newHistogram(t, l), snapshotOf(l, nil)
+			first := want.index(1_000_000)
+			for i := range 200 {
+				one := snapshotOf(l, []int64{l.bucket(first + step*i).High})
+				for range doublings {
+					mustMerge(t, one, one)
+				}
+				if err := h.Merge(one); err != nil {
+					t.Fatal(err)
+				}
+				mustMerge(t, want, one)
+				mustEqual(t, fmt.Sprintf("%d buckets of 2^%d values, step %d", i+1, doublings, step), snapshot(h), want)
+				if n := h.state.Load().counters.len(); n > i+1+2*chunk {
+					t.Fatalf("%d counters for %d buckets", n, i+1)
+				}
+			}
+		}
+	}
+}
+
+// A schema that is reduced takes the counters of fewer buckets, not of more.
+func TestCountersOfReducedSchema(t *testing.T) {
+	t.Parallel()
+	fine, coarse := DefaultLayout(Nanosecond), DefaultLayout(Nanosecond)
+	coarse.Schema -= 3
+	h := newHistogram(t, fine, 1_000_000, 9_000_000)
+	before := h.state.Load().counters.len()
+	if err := h.Merge(snapshotOf(coarse, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if s := h.state.Load(); s.shift == 0 {
+		t.Fatal("the schema is not reduced")
+	} else if n := s.counters.len(); n > before {
+		t.Errorf("%d counters, %d before the schema was reduced", n, before)
+	}
+}
+
+// The first and the last of the packed words are emptied like those between.
+func TestFirstAndLastPackedWord(t *testing.T) {
+	l := DefaultLayout(Nanosecond)
+	for _, end := range []string{"first", "last"} {
+		h := newHistogram(t, l)
+		record := func(n int64, times int) {
+			for range times {
+				h.Record(n)
+			}
+		}
+		record(1_000_000, 1)
+		record(2_000_000, 1)
+		record(1_500_000, 1000) // many enough for packed words
+		s := h.state.Load()
+		slot := 0
+		if end == "last" {
+			slot = len(s.words.byBucket) - 1
+		}
+		if slot < 0 {
+			t.Fatal("no packed words")
+		}
+		n := h.grid.lower[(s.words.first+slot)<<s.shift] + 1
+		const times = 140_000 // more than a word can count
+		record(n, times)
+		if s := h.state.Load(); h.grid.position(n)>>s.shift-s.words.first != slot {
+			t.Fatalf("the %s word is not that of %d any more", end, n)
+		}
+		got := snapshot(h)
+		if want := int64(1_000_000 + 2_000_000 + 1000*1_500_000 + times*n); got.sum.lo != uint64(want) || got.count != times+1002 {
+			t.Errorf("the %s word: count %d and sum %d, want %d and %d", end, got.count, got.sum.lo, times+1002, want)
+		}
+	}
+}
+
 // A packed word has to be emptied before its count or its sum overflows.
 func TestRecordManyOfOneBucket(t *testing.T) {
 	t.Parallel()

@@ -73,11 +73,27 @@ func TestQuantile(t *testing.T) {
 
 func TestQuantilesInAnyOrder(t *testing.T) {
 	t.Parallel()
-	s := snapshot(newHistogram(t, DefaultLayout(Nanosecond), logNormals(1, 1000, 1)...))
-	qs := []float64{.99, .5, .5, .01, 1, 0, .75}
-	for i, got := range s.AppendQuantiles(nil, qs...) {
-		if want := s.Quantile(qs[i]); got != want {
-			t.Errorf("quantile %v is %v, want %v", qs[i], got, want)
+	r := rand.New(rand.NewPCG(1, 4))
+	for _, values := range [][]int64{
+		logNormals(1, 1000, 1),
+		{0, 0, 0, 5, 5, 70, 800, 800, 9000, 1 << 20}, // each rank is the last of a bucket's sooner or later
+	} {
+		s := snapshot(newHistogram(t, DefaultLayout(Nanosecond), values...))
+		for range 100 {
+			qs := []float64{.99, .5, .5, .01, 1, 0, math.NaN(), .75, -1, 2}
+			for range 20 {
+				qs = append(qs, float64(r.IntN(11))/10)
+			}
+			r.Shuffle(len(qs), func(i, j int) { qs[i], qs[j] = qs[j], qs[i] })
+			all := s.AppendQuantiles(nil, qs...)
+			if len(all) != len(qs) {
+				t.Fatalf("%d quantiles of %v, want %d", len(all), qs, len(qs))
+			}
+			for i, got := range all {
+				if want := s.Quantile(qs[i]); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+					t.Fatalf("quantile %v is %v, want %v", qs[i], got, want)
+				}
+			}
 		}
 	}
 }
