@@ -42,7 +42,7 @@ const explanations = "internal/project/mutants/explained.txt"
 
 const (
 	least    = 85 // the lowest score that is enough, in percent
-	patience = 10 // a mutant's tests are ended after so many times what they take without it
+	patience = 4  // a mutant's tests are ended after so many times what they take without it
 )
 
 func main() {
