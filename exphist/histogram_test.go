@@ -28,6 +28,27 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// A schema may be reduced so far that none of the packed words' buckets may have
+// one any more.
+func TestReducedBeyondPackedWords(t *testing.T) {
+	t.Parallel()
+	fine, coarse := DefaultLayout(Nanosecond), DefaultLayout(Nanosecond)
+	coarse.Schema = 0
+	values := slices.Repeat([]int64{24_000_000_000}, 2000)
+	h := newHistogram(t, fine, values...)
+	if _, packed := h.packedWord(values[0]); !packed {
+		t.Fatal("no packed word")
+	}
+	if err := h.Merge(snapshotOf(coarse, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if _, packed := h.packedWord(values[0]); packed {
+		t.Fatal("a packed word still")
+	}
+	h.Record(values[0])
+	mustEqual(t, "reduced", snapshot(h), snapshotOf(coarse, append(values, values[0])))
+}
+
 // The range of the buckets grows in steps of several: by values that each are a
 // bucket above the last, or below it, every end of a step is met. Counts of many
 // values are not as densely packed as those of few.
