@@ -59,6 +59,28 @@ func newNames(n int, prefix ...any) []string {
 	return names
 }
 
+// TestGoroutinesMeetAlikeNames: two goroutines that add different names at the
+// same place, of one kind, length and ending, each get their own.
+func TestGoroutinesMeetAlikeNames(t *testing.T) {
+	for range 100 {
+		var all [1000]Metrics // so that the two meet in some
+		for i := range all {
+			all[i] = New()
+		}
+		together(2, func(g int) {
+			name := [2]string{"an_alike_name", "to_alike_name"}[g]
+			for _, m := range all {
+				m.Counter(name).Add(uint64(g + 1))
+			}
+		})
+		for _, m := range all {
+			if a, b := m.Counter("an_alike_name").Value(), m.Counter("to_alike_name").Value(); a != uint64(1) || b != uint64(2) {
+				t.Fatalf("%v and %v, want 1 and 2", a, b)
+			}
+		}
+	}
+}
+
 // TestGoroutinesMeetNames: goroutines that meet names together get one handle
 // of each, and no count is lost; with few names and with more than are inline,
 // met in the same order and from both ends, while they are read or not.
