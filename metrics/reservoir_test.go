@@ -224,3 +224,30 @@ func TestCountIsThereBeforeTheThreshold(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestFillOfFullReservoir: an update that found room for itself, but comes when
+// there is none any more, has the same chance as those after it.
+func TestFillOfFullReservoir(t *testing.T) {
+	h := New().Histogram("filled meanwhile").(*histogram)
+	for range reservoirSize {
+		h.Update(1)
+	}
+	for range reservoirSize {
+		h.fill(2, now())
+	}
+	if n := h.count.Load(); n != 2*reservoirSize {
+		t.Errorf("count %d, want %d", n, 2*reservoirSize)
+	}
+	twos := 0
+	for i := range segments {
+		for _, s := range h.segment(i) {
+			if s.value == 2 {
+				twos++
+			}
+		}
+	}
+	// One half of the values is expected, with a standard deviation of 16.
+	if twos < reservoirSize/2-160 || twos > reservoirSize/2+160 {
+		t.Errorf("%d of %d values in the sample came late, want about half", twos, reservoirSize)
+	}
+}
