@@ -28,8 +28,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A schema may be reduced so far that none of the packed words' buckets may have
-// one any more.
+// A schema may be reduced so far that none of the packed words' buckets may
+// have one any more.
 func TestReducedBeyondPackedWords(t *testing.T) {
 	t.Parallel()
 	fine, coarse := DefaultLayout(Nanosecond), DefaultLayout(Nanosecond)
@@ -50,8 +50,8 @@ func TestReducedBeyondPackedWords(t *testing.T) {
 }
 
 // The range of the buckets grows in steps of several: by values that each are a
-// bucket above the last, or below it, every end of a step is met. Counts of many
-// values are not as densely packed as those of few.
+// bucket above the last, or below it, every end of a step is met. Counts of
+// many values are not as densely packed as those of few.
 func TestRangeGrowsByOneBucket(t *testing.T) {
 	t.Parallel()
 	l := DefaultLayout(Nanosecond)
