@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/regometer/regometer/bench/internal/measure"
 )
 
 const usage = `Usage: benchtable [flags]
@@ -120,12 +122,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
-	repo, err := findRepository(ctx)
+	repo, err := measure.FindRepository(ctx)
 	if err != nil {
 		return err
 	}
 	if o.out == "" {
-		o.out = filepath.Join(repo.root, "docs")
+		o.out = filepath.Join(repo.Root, "docs")
 	}
 	work, err := os.MkdirTemp("", "benchtable-")
 	if err != nil {
@@ -133,9 +135,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 
-	m := measurer{options: o, repository: repo, work: work, progress: progress{stderr, time.Now()}}
+	m := measurer{options: o, Repository: repo, work: work, progress: measure.Progress{W: stderr, Start: time.Now()}}
 	raw := make(map[string][]byte)
-	r := report{parts: map[string]results{}}
+	r := report{parts: map[string]measure.Results{}}
 	if !o.quick && o.cases == "" { // the kept figures first: it takes long until they are needed
 		for _, part := range allParts {
 			if slices.Contains(o.parts, part) {
@@ -169,7 +171,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	if o.quick { // a single iteration says nothing about time
 		for _, part := range o.parts {
-			fmt.Fprintf(stdout, "%s: %d benchmarks ran\n", part, len(r.parts[part].samples))
+			fmt.Fprintf(stdout, "%s: %d benchmarks ran\n", part, len(r.parts[part].Samples))
 		}
 		return nil
 	}
@@ -182,14 +184,4 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 // rawFile is where a part's figures are kept.
 func rawFile(out, part string) string {
 	return filepath.Join(out, "performance", part+".txt")
-}
-
-// progress writes lines with the time passed.
-type progress struct {
-	w     io.Writer
-	start time.Time
-}
-
-func (p progress) printf(format string, args ...any) {
-	fmt.Fprintf(p.w, "%6s  %s\n", time.Since(p.start).Round(time.Second), fmt.Sprintf(format, args...))
 }

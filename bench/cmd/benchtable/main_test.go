@@ -4,31 +4,23 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"html"
 	"io"
-	"math"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/regometer/regometer/bench"
-	"github.com/regometer/regometer/internal/opaserver"
+	"github.com/regometer/regometer/bench/internal/measure"
 )
 
 func TestFlags(t *testing.T) {
@@ -127,7 +119,7 @@ BenchmarkServer/impl=regometer-2 100 50000 ns/op 30000 B/op 500 allocs/op
 
 func testReport(t *testing.T) report {
 	t.Helper()
-	r := report{parts: map[string]results{}}
+	r := report{parts: map[string]measure.Results{}}
 	for part, text := range map[string]string{"metrics": metricsText, "embedded": embeddedText, "server": serverText, "stages": stagesText} {
 		var err error
 		if r.parts[part], err = parseResults(part, []byte(strings.Repeat(text, 8))); err != nil {
@@ -141,34 +133,14 @@ func TestRatiosAreThoseOfOneRun(t *testing.T) {
 	t.Parallel()
 	m := testReport(t).parts["metrics"]
 	const name = "case=request/goroutines=1"
-	if got, want := m.ratio(name, "regometer", "opa", nanoseconds), (spread{0.3, 0.3, 0.32}); got != want {
+	if got, want := m.Ratio(name, "regometer", "opa", measure.Nanoseconds), (measure.Spread{Median: 0.3, Low: 0.3, High: 0.32}); got != want {
 		t.Errorf("ratio is %v, want %v", got, want)
 	}
-	if got := m.median(name, "opa", nanoseconds); got != 2000 {
+	if got := m.Median(name, "opa", measure.Nanoseconds); got != 2000 {
 		t.Errorf("median is %v", got)
 	}
-	if got := m.config["cpu"]; got != "Some Processor" {
+	if got := m.Config["cpu"]; got != "Some Processor" {
 		t.Errorf("cpu is %q", got)
-	}
-}
-
-func TestRatioInBold(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		ratio spread
-		rival bool
-		want  string
-	}{
-		{spread{1.2, 1.1, 1.3}, true, "**1.20 (1.10–1.30) more**"},
-		{spread{1.2, 1.1, 1.3}, false, "1.20 (1.10–1.30)"},
-		{spread{1.2, 0.9, 1.3}, true, "1.20 (0.90–1.30)"},
-		{spread{1.2, 1.004, 1.3}, true, "1.20 (1.00–1.30)"},
-		{spread{1.2, math.Inf(-1), math.Inf(1)}, true, "1.20"},
-		{spread{0.9, 0.8, 1.3}, true, "0.90 (0.80–1.30)"},
-	} {
-		if got := test.ratio.text(test.rival); got != test.want {
-			t.Errorf("%+v is %q, want %q", test, got, test.want)
-		}
 	}
 }
 
@@ -187,21 +159,9 @@ func TestSlower(t *testing.T) {
 		{"seven runs", []float64{1.1, 1.2, 1.2, 1.3, 1.2, 1.2, 1.2}, "1.20"},
 		{"always faster", []float64{0.5, 0.5, 0.6, 0.5, 0.5, 0.5, 0.5, 0.5}, "0.50 (0.50–0.60)"},
 	} {
-		l := line{time: spreadOf(len(test.ratios), func(run int) float64 { return test.ratios[run] })}
+		l := line{time: measure.SpreadOf(len(test.ratios), func(run int) float64 { return test.ratios[run] })}
 		if got := l.timeText(); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
-		}
-	}
-}
-
-func TestMedian(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		values []float64
-		want   float64
-	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{3, 1, 2}, 2}, {[]float64{4, 1, 2, 3}, 2.5}} {
-		if got := median(test.values); got != test.want {
-			t.Errorf("median of %v is %v, want %v", test.values, got, test.want)
 		}
 	}
 }
@@ -497,7 +457,7 @@ func TestRatioPlotLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plot := report{parts: map[string]results{"metrics": metrics}}.ratioPlot()
+	plot := report{parts: map[string]measure.Results{"metrics": metrics}}.ratioPlot()
 	labels := regexp.MustCompile(`<text x="([\d.]+)" [^>]*text-anchor="end"[^>]*>(.*)</text>`).FindAllSubmatch(plot, -1)
 	if len(labels) == 0 {
 		t.Fatal("no labels found")
@@ -510,170 +470,6 @@ func TestRatioPlotLabels(t *testing.T) {
 		const wide = 6.4 // pixels a letter takes in DejaVu Sans
 		if title := html.UnescapeString(string(label[2])); right < wide*float64(utf8.RuneCountInString(title)) {
 			t.Errorf("%q begins left of the picture: it ends at %.0f", title, right)
-		}
-	}
-}
-
-func TestProcessorTime(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("only known on Linux")
-	}
-	before := processorTime(os.Getpid())
-	for start := time.Now(); time.Since(start) < 10*time.Second; {
-		if took := processorTime(os.Getpid()) - before; took > 0 {
-			return
-		}
-	}
-	t.Error("ten seconds of work took no time")
-}
-
-// fakeServer says in /metrics that a request takes so many bytes and a tenth of
-// that in allocations, and that reading /metrics takes 90,000 and 3,000, two
-// thirds of which come after they are read, as in a server.
-type fakeServer struct {
-	*httptest.Server
-	decisions, scrapes atomic.Int64
-	observed, logged   int64 // by the plugin
-	perRequest         float64
-	answer             string
-	asked              func(query string) // if not nil
-}
-
-func newFakeServer(t *testing.T, perRequest float64) *fakeServer {
-	f := &fakeServer{perRequest: perRequest, answer: `{"result": true}`}
-	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.String() {
-		case "/metrics":
-			if got := r.Header.Get("Accept-Encoding"); got != "identity" {
-				t.Errorf("/metrics is asked for as %q", got)
-			}
-			n, read := f.perRequest*float64(f.decisions.Load()), float64(f.scrapes.Add(1))-2./3
-			fmt.Fprintf(w, "# HELP x y\ngo_memstats_alloc_bytes_total %g\ngo_memstats_mallocs_total %g\nother{a=\"b c\"} 1\n",
-				1e9+n+90_000*read, n/10+3_000*read)
-			if f.observed > 0 {
-				fmt.Fprintf(w, "opa_decision_received_total{source=\"decision_log\"} %d\nopa_decision_received_total{source=\"server\"} %d\n", f.logged, f.observed)
-			}
-		case "/v1/data/rbac/allow", "/v1/data/rbac/allow?instrument=true":
-			f.decisions.Add(1)
-			if f.asked != nil {
-				f.asked(r.URL.RawQuery)
-			}
-			fmt.Fprint(w, f.answer)
-		default:
-			http.NotFound(w, r)
-		}
-	}))
-	t.Cleanup(f.Close)
-	return f
-}
-
-func TestLoad(t *testing.T) {
-	t.Parallel()
-	f := newFakeServer(t, 1000)
-	s := opaServer{Server: &opaserver.Server{URL: f.URL}}
-	for range 2 {
-		f.decisions.Store(0)
-		got, err := s.load(context.Background(), "?instrument=true", 25)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := f.decisions.Load(); n != 25 {
-			t.Errorf("%d requests were sent", n)
-		}
-		if math.Abs(got.bytes-1000) > 1e-3 || math.Abs(got.allocs-100) > 1e-3 || got.time <= 0 {
-			t.Errorf("figures are %+v", got)
-		}
-	}
-	if s.sent != 50 {
-		t.Errorf("%d requests are known", s.sent)
-	}
-	if _, err := s.load(context.Background(), "?other", 1); err == nil {
-		t.Error("no error for a status of 404")
-	}
-	f.answer = `{"result": false}`
-	if _, err := s.load(context.Background(), "?instrument=true", 1); err == nil {
-		t.Error("no error for the wrong decision")
-	}
-}
-
-func TestMetricsThatLackFigures(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{"go_memstats_mallocs_total 1\n", "go_memstats_alloc_bytes_total 1\n", "go_memstats_mallocs_total x\ngo_memstats_alloc_bytes_total 1\n"} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) }))
-		t.Cleanup(server.Close)
-		s := opaServer{Server: &opaserver.Server{URL: server.URL}}
-		if f, err := s.allocated(context.Background()); err == nil {
-			t.Errorf("%q: no error, but %+v", text, f)
-		}
-	}
-}
-
-// Every server has its turn in every run, each run begins with another one, and
-// each line has the figures of its server.
-func TestRounds(t *testing.T) {
-	t.Parallel()
-	names := []string{"a", "b", "c"}
-	var mu sync.Mutex
-	var order []string
-	var servers []*opaServer
-	for i, name := range names {
-		f := newFakeServer(t, float64(1000*(i+1)))
-		f.asked = func(query string) {
-			mu.Lock()
-			defer mu.Unlock()
-			if turn := name + query; len(order) == 0 || order[len(order)-1] != turn {
-				order = append(order, turn)
-			}
-		}
-		servers = append(servers, &opaServer{serverSetup: serverSetup{impl: name}, Server: &opaserver.Server{URL: f.URL}})
-	}
-	m := measurer{options: options{runs: 2, requests: 4}, progress: progress{io.Discard, time.Now()}}
-	lines, err := m.rounds(context.Background(), servers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const q = "instrument=true"
-	want := []string{
-		"a", "a" + q, "b", "b" + q, "c", "c" + q, // warming up
-		"a", "b", "c", "a" + q, "b" + q, "c" + q,
-		"b", "c", "a", "b" + q, "c" + q, "a" + q,
-	}
-	if !slices.Equal(order, want) {
-		t.Errorf("the order is %q, want %q", order, want)
-	}
-	r, err := parseResults("other", lines)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, name := range names {
-		for _, mode := range []string{"case=plain", "case=instrumented"} {
-			if got := r.median(mode, name, byteCount); len(r.samples[key{mode, name}]) != 2 || got != float64(1000*(i+1)) {
-				t.Errorf("%s of %s: %v", mode, name, r.samples[key{mode, name}])
-			}
-		}
-	}
-}
-
-// A plugin that does not count, or is there where it is not to be, would be
-// measured for nothing.
-func TestRoundsWithoutThePlugin(t *testing.T) {
-	t.Parallel()
-	m := measurer{options: options{runs: 1, requests: 5}, progress: progress{io.Discard, time.Now()}}
-	const sent = 2 * (5 + 1) // in both modes, and one each for warming up
-	for _, test := range []struct {
-		observed, logged int64
-		want             bool // by the plugin
-		ok               bool
-	}{
-		{sent, 0, true, true}, {0, 0, false, true},
-		{sent - 1, 0, true, false}, {0, 0, true, false}, {sent, 0, false, false}, {sent, 1, true, false},
-	} {
-		f := newFakeServer(t, 1000)
-		f.observed, f.logged = test.observed, test.logged
-		_, err := m.rounds(context.Background(), []*opaServer{{serverSetup: serverSetup{impl: "x", observed: test.want}, Server: &opaserver.Server{URL: f.URL}}})
-		if (err == nil) != test.ok {
-			t.Errorf("%+v: %v", test, err)
 		}
 	}
 }

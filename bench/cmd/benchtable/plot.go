@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/regometer/regometer/bench"
+	"github.com/regometer/regometer/bench/internal/measure"
 )
 
 // Sizes of the plots, in pixels, and colours that are told apart in print and
@@ -62,7 +63,7 @@ func (r report) ratioPlot() []byte {
 	least := 0.1
 	most := 1.0
 	for _, l := range lines {
-		least, most = min(least, l.time.median), max(most, l.time.median)
+		least, most = min(least, l.time.Median), max(most, l.time.Median)
 	}
 	low, high := math.Floor(math.Log10(least)), math.Log10(most)
 	labels := 20.0 // the room for the longest of them, and around it
@@ -90,14 +91,14 @@ func (r report) ratioPlot() []byte {
 	for i, l := range lines {
 		y := float64(top + i*rowHeight)
 		s.text(labels-8, y+14, "end", "normal", l.title)
-		s.rect(labels, y+4, max(1, x(l.time.median)-labels), barHeight, ourColour)
-		if floor := l.time.median / l.floor.median; l.floor.median > 0 && floor > math.Pow(10, low) {
+		s.rect(labels, y+4, max(1, x(l.time.Median)-labels), barHeight, ourColour)
+		if floor := l.time.Median / l.floor.Median; l.floor.Median > 0 && floor > math.Pow(10, low) {
 			s.rect(x(floor)-1, y+4, 2, barHeight, floorColour)
 		}
 		if l.limit > 0 {
 			s.rect(x(l.limit)-1.5, y+1, 3, rowHeight-2, aimColour)
 		}
-		s.text(plotWidth-rightSpace+8, y+14, "start", "normal", number(l.time.median))
+		s.text(plotWidth-rightSpace+8, y+14, "start", "normal", measure.Number(l.time.Median))
 	}
 	return s.end()
 }
@@ -126,7 +127,7 @@ func (r report) decisionPlot() []byte {
 	}
 	var most float64
 	for _, bar := range bars {
-		most = max(most, e.median(bar.name, bar.impl, nanoseconds))
+		most = max(most, e.Median(bar.name, bar.impl, measure.Nanoseconds))
 	}
 	if most == 0 {
 		most = 1
@@ -140,12 +141,12 @@ func (r report) decisionPlot() []byte {
 	s.text(230, 42, "start", "normal", "its metrics")
 	for i, bar := range bars {
 		y := float64(top + i*height)
-		all := e.median(bar.name, bar.impl, nanoseconds)
-		alone := min(all, e.median("case=noop", bar.impl, nanoseconds))
+		all := e.Median(bar.name, bar.impl, measure.Nanoseconds)
+		alone := min(all, e.Median("case=noop", bar.impl, measure.Nanoseconds))
 		s.text(labels-8, y+17, "end", "normal", bar.title)
 		s.rect(labels, y+3, alone*scale, height-8, opaColour)
 		s.rect(labels+alone*scale, y+3, (all-alone)*scale, height-8, ourColour)
-		s.text(labels+all*scale+6, y+17, "start", "normal", duration(all))
+		s.text(labels+all*scale+6, y+17, "start", "normal", measure.Duration(all))
 	}
 	return s.end()
 }

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -14,18 +13,19 @@ import (
 	"strings"
 
 	"github.com/regometer/regometer/bench"
+	"github.com/regometer/regometer/bench/internal/measure"
 )
 
 // A report writes the page from the parts' results.
-type report struct{ parts map[string]results }
+type report struct{ parts map[string]measure.Results }
 
 // A line is what the page says about one comparison.
 type line struct {
 	title       string
-	opa, ours   string // time, bytes, allocations
-	time, bytes spread // ours by OPA's
+	opa, ours   string         // time, bytes, allocations
+	time, bytes measure.Spread // ours by OPA's
 	hasBytes    bool
-	floor       spread // ours by the floor, if there is one
+	floor       measure.Spread // ours by the floor, if there is one
 	target      string
 	verdict     string
 	name        string // the benchmark's
@@ -42,10 +42,10 @@ func (r report) lines(group string) []line {
 		}
 		for _, goroutines := range row.Goroutines {
 			name := fmt.Sprintf("case=%s/goroutines=%d", row.Name, goroutines)
-			if !m.has(name, "opa") || !m.has(name, "regometer") {
+			if !m.Has(name, "opa") || !m.Has(name, "regometer") {
 				continue
 			}
-			l := m.compare(name)
+			l := compare(m, name)
 			l.title = row.Title
 			if len(row.Goroutines) > 1 {
 				l.title += fmt.Sprintf("; %d goroutines", goroutines)
@@ -63,25 +63,20 @@ func (r report) lines(group string) []line {
 	return lines
 }
 
-func (r results) compare(name string) line {
+func compare(r measure.Results, name string) line {
 	return line{
 		name:     name,
-		opa:      r.figures(name, "opa"),
-		ours:     r.figures(name, "regometer"),
-		time:     r.ratio(name, "regometer", "opa", nanoseconds),
-		bytes:    r.ratio(name, "regometer", "opa", byteCount),
-		hasBytes: r.median(name, "opa", byteCount) > 0 || r.median(name, "regometer", byteCount) > 0,
-		floor:    r.ratio(name, "regometer", "floor", nanoseconds),
+		opa:      r.Figures(name, "opa"),
+		ours:     r.Figures(name, "regometer"),
+		time:     r.Ratio(name, "regometer", "opa", measure.Nanoseconds),
+		bytes:    r.Ratio(name, "regometer", "opa", measure.Bytes),
+		hasBytes: r.Median(name, "opa", measure.Bytes) > 0 || r.Median(name, "regometer", measure.Bytes) > 0,
+		floor:    r.Ratio(name, "regometer", "floor", measure.Nanoseconds),
 	}
 }
 
-func (r results) figures(name, impl string) string {
-	return fmt.Sprintf("%s, %s, %.0f", duration(r.median(name, impl, nanoseconds)),
-		size(r.median(name, impl, byteCount)), r.median(name, impl, allocations))
-}
-
 // judge returns a row's target in words, and whether it is met.
-func judge(m results, name string, l line, t bench.Target) (target, verdict string) {
+func judge(m measure.Results, name string, l line, t bench.Target) (target, verdict string) {
 	var wants, missed []string
 	check := func(want string, ok bool, got string) {
 		wants = append(wants, want)
@@ -90,15 +85,15 @@ func judge(m results, name string, l line, t bench.Target) (target, verdict stri
 		}
 	}
 	if t.Time > 0 {
-		check(fmt.Sprintf("time %s", number(t.Time)), l.time.median <= t.Time, "time")
+		check(fmt.Sprintf("time %s", measure.Number(t.Time)), l.time.Median <= t.Time, "time")
 	}
 	if t.Floor > 0 {
-		check(fmt.Sprintf("floor %s", number(t.Floor)), l.floor.median <= t.Floor, "floor")
+		check(fmt.Sprintf("floor %s", measure.Number(t.Floor)), l.floor.Median <= t.Floor, "floor")
 	}
 	if t.Bytes >= 0 {
-		check(fmt.Sprintf("bytes %s", number(t.Bytes)), l.bytes.median <= t.Bytes, "bytes")
+		check(fmt.Sprintf("bytes %s", measure.Number(t.Bytes)), l.bytes.Median <= t.Bytes, "bytes")
 	}
-	check(fmt.Sprintf("%d allocs", t.Allocs), m.median(name, "regometer", allocations) <= float64(t.Allocs), "allocs")
+	check(fmt.Sprintf("%d allocs", t.Allocs), m.Median(name, "regometer", measure.Allocations) <= float64(t.Allocs), "allocs")
 	return strings.Join(wants, ", "), verdictOf(missed)
 }
 
@@ -130,7 +125,7 @@ func (r report) writeTables(w io.Writer) error {
 	return err
 }
 
-func (r report) measured(part string) bool { return len(r.parts[part].samples) > 0 }
+func (r report) measured(part string) bool { return len(r.parts[part].Samples) > 0 }
 
 func (r report) writeGroup(b *strings.Builder, group string) {
 	lines := r.lines(group)
@@ -152,28 +147,23 @@ func (r report) writeGroup(b *strings.Builder, group string) {
 	}
 }
 
-func (l line) timeText() string {
-	if l.time.isLoss() {
-		return "**" + l.time.String() + " slower**"
-	}
-	return l.time.String()
-}
+func (l line) timeText() string { return l.time.Marked("slower") }
 
 func (l line) bytesText() string {
 	if !l.hasBytes {
 		return "–"
 	}
-	if l.bytes.isLoss() {
-		return "**" + number(l.bytes.median) + " more**"
+	if l.bytes.IsLoss() {
+		return "**" + measure.Number(l.bytes.Median) + " more**"
 	}
-	return number(l.bytes.median)
+	return measure.Number(l.bytes.Median)
 }
 
 func (l line) floorText() string {
-	if l.floor.median == 0 || math.IsInf(l.floor.median, 0) {
+	if l.floor.Median == 0 || math.IsInf(l.floor.Median, 0) {
 		return "–"
 	}
-	return number(l.floor.median)
+	return measure.Number(l.floor.Median)
 }
 
 // An addition is what metrics add to a decision without them.
@@ -196,12 +186,12 @@ func (r report) additions() []addition {
 	// Differences of medians: a difference of two figures of a single run
 	// has more noise than metrics add.
 	added := func(impl, name, unit string) float64 {
-		return e.median(name, impl, unit) - e.median("case=noop", impl, unit)
+		return e.Median(name, impl, unit) - e.Median("case=noop", impl, unit)
 	}
 	for i := range rows {
 		row := &rows[i]
-		row.time = [2]float64{added("opa", "case=marshal", nanoseconds), added("regometer", row.name, nanoseconds)}
-		row.allocs = [2]float64{added("opa", "case=marshal", allocations), added("regometer", row.name, allocations)}
+		row.time = [2]float64{added("opa", "case=marshal", measure.Nanoseconds), added("regometer", row.name, measure.Nanoseconds)}
+		row.allocs = [2]float64{added("opa", "case=marshal", measure.Allocations), added("regometer", row.name, measure.Allocations)}
 	}
 	return rows
 }
@@ -222,16 +212,16 @@ func (r report) writeEmbedded(b *strings.Builder) {
 		{"case=append", "AppendJSON (OPA: MarshalJSON)"},
 		{"case=instrumented", "instrumented, All and json.Marshal"},
 	} {
-		l := e.compare(c.name)
+		l := compare(e, c.name)
 		if c.name == "case=instrumented" {
 			var missed []string
-			if l.time.median > instrumentedTime {
+			if l.time.Median > instrumentedTime {
 				missed = append(missed, "time")
 			}
-			if l.bytes.median > instrumentedBytes {
+			if l.bytes.Median > instrumentedBytes {
 				missed = append(missed, "bytes")
 			}
-			l.target = fmt.Sprintf("time %s, bytes %s", number(instrumentedTime), number(instrumentedBytes))
+			l.target = fmt.Sprintf("time %s, bytes %s", measure.Number(instrumentedTime), measure.Number(instrumentedBytes))
 			l.verdict = verdictOf(missed)
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", c.title, l.opa, l.ours, l.timeText(), l.bytesText(), l.target, l.verdict)
@@ -246,14 +236,14 @@ func (r report) writeEmbedded(b *strings.Builder) {
 			missed = append(missed, "time")
 			fallthrough
 		default:
-			text = number(ratio)
+			text = measure.Number(ratio)
 		}
 		if a.allocs[1] > a.most {
 			missed = append(missed, "allocs")
 		}
 		fmt.Fprintf(b, "| %s | %s, %.0f | %s, %.0f | %s |  | time %s, %.0f allocs | %s |\n",
-			a.title, duration(a.time[0]), a.allocs[0], duration(a.time[1]), a.allocs[1],
-			text, number(a.limit), a.most, verdictOf(missed))
+			a.title, measure.Duration(a.time[0]), a.allocs[0], measure.Duration(a.time[1]), a.allocs[1],
+			text, measure.Number(a.limit), a.most, verdictOf(missed))
 	}
 }
 
@@ -262,17 +252,17 @@ var serverFigures = []struct {
 	title, unit string
 	text        func(float64) string
 }{
-	{"allocations", allocations, func(v float64) string { return fmt.Sprintf("%.0f", v) }},
-	{"bytes", byteCount, size},
-	{"processor time", cpuTime, duration},
-	{"time until the next answer", nanoseconds, duration},
+	{"allocations", measure.Allocations, func(v float64) string { return fmt.Sprintf("%.0f", v) }},
+	{"bytes", measure.Bytes, measure.Size},
+	{"processor time", measure.CPUTime, measure.Duration},
+	{"time until the next answer", measure.Nanoseconds, measure.Duration},
 }
 
 func (r report) writeServer(b *strings.Builder) {
 	s := r.parts["server"]
-	for _, mode := range serverModes {
-		name := "case=" + mode.name
-		fmt.Fprintf(b, "\n### The server under load: `POST /v1/data/rbac/allow%s`\n\n|", mode.query)
+	for _, mode := range measure.Modes {
+		name := "case=" + mode.Name
+		fmt.Fprintf(b, "\n### The server under load: `POST /v1/data/rbac/allow%s`\n\n|", mode.Query)
 		for _, figure := range serverFigures {
 			fmt.Fprintf(b, " | %s", figure.title)
 		}
@@ -280,14 +270,14 @@ func (r report) writeServer(b *strings.Builder) {
 		for _, setup := range serverSetups {
 			fmt.Fprintf(b, "| %s |", setup.title)
 			for _, figure := range serverFigures {
-				v := s.median(name, setup.impl, figure.unit)
+				v := s.Median(name, setup.impl, figure.unit)
 				switch {
 				case v == 0: // not known on this system
 					b.WriteString(" – |")
 				case setup.impl == serverSetups[0].impl:
 					fmt.Fprintf(b, " %s |", figure.text(v))
 				default:
-					fmt.Fprintf(b, " %s; %s |", figure.text(v), s.ratio(name, setup.impl, serverSetups[0].impl, figure.unit).text(setup.rival))
+					fmt.Fprintf(b, " %s; %s |", figure.text(v), ratioText(s.Ratio(name, setup.impl, serverSetups[0].impl, figure.unit), setup.rival))
 				}
 			}
 			target, verdict := setup.judge(s, name)
@@ -297,33 +287,33 @@ func (r report) writeServer(b *strings.Builder) {
 			}
 			fmt.Fprintf(b, "| %s |", setup.besideTitle)
 			for _, figure := range serverFigures {
-				if s.median(name, setup.impl, figure.unit) == 0 {
+				if s.Median(name, setup.impl, figure.unit) == 0 {
 					b.WriteString(" – |")
 					continue
 				}
-				fmt.Fprintf(b, " %s |", s.ratio(name, setup.impl, setup.beside, figure.unit).text(true))
+				fmt.Fprintf(b, " %s |", s.Ratio(name, setup.impl, setup.beside, figure.unit).Marked("more"))
 			}
 			b.WriteString("  |  |\n")
 		}
 	}
 }
 
-// text writes a ratio, in bold if rival and it is a loss.
-func (s spread) text(rival bool) string {
-	if rival && s.isLoss() {
-		return "**" + s.String() + " more**"
+// ratioText writes a ratio, in bold if rival and it is a loss.
+func ratioText(s measure.Spread, rival bool) string {
+	if rival {
+		return s.Marked("more")
 	}
 	return s.String()
 }
 
 // judge returns the server's target in words, and whether it is met.
-func (setup serverSetup) judge(s results, name string) (target, verdict string) {
+func (setup serverSetup) judge(s measure.Results, name string) (target, verdict string) {
 	if !setup.target {
 		return "", ""
 	}
 	var missed []string
 	for _, figure := range serverFigures[:2] {
-		if !(s.ratio(name, setup.impl, serverSetups[0].impl, figure.unit).median < 1) {
+		if !(s.Ratio(name, setup.impl, serverSetups[0].impl, figure.unit).Median < 1) {
 			missed = append(missed, figure.title)
 		}
 	}
@@ -346,25 +336,11 @@ func (r report) save(out string, raw map[string][]byte) error {
 		return err
 	}
 	for name, text := range files {
-		if err := replaceFile(filepath.Join(out, name), text); err != nil {
+		if err := measure.ReplaceFile(filepath.Join(out, name), text); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// replaceFile writes a file whole or not at all.
-func replaceFile(name string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // fails once it is renamed
-	_, err = f.Write(text)
-	if err := cmp.Or(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }
 
 // page is the text of docs/performance.md.
@@ -396,13 +372,13 @@ How to read it:
 `)
 	b.WriteString("| figures | date | machine | system | Go | OPA | command, in folder `bench` |\n|---|---|---|---|---|---|---|\n")
 	for _, part := range allParts {
-		if c := r.parts[part].config; r.measured(part) {
+		if c := r.parts[part].Config; r.measured(part) {
 			fmt.Fprintf(&b, "| %s | %s | %s, %s CPUs | %s/%s | %s | %s | `%s` |\n",
 				part, c["date"], c["cpu"], c["cpus"], c["goos"], c["goarch"], c["go"], c["opa"], c["command"])
 		}
 	}
 	for _, n := range r.noise() {
-		fmt.Fprintf(&b, "\n**While the %s figures were taken, the machine was busy with other work: the same code took up to %s times as long\nin one run as in another. Their times say little; bytes and allocations hold.**\n", n.part, number(n.most))
+		fmt.Fprintf(&b, "\n**While the %s figures were taken, the machine was busy with other work: the same code took up to %s times as long\nin one run as in another. Their times say little; bytes and allocations hold.**\n", n.part, measure.Number(n.most))
 	}
 	if r.measured("metrics") {
 		b.WriteString("\n## The package\n\n![Time of Regometer by OPA's, by case](performance/ratios.svg)\n")
@@ -419,7 +395,7 @@ How to read it:
 	}
 	if r.measured("server") {
 		r.writeServer(&b)
-		fmt.Fprintf(&b, serverNotes, connections)
+		fmt.Fprintf(&b, serverNotes, measure.Connections)
 	}
 	if r.measured("stages") {
 		b.WriteString("\n## Stages as histograms\n\nLatencies are log-normal around 200 µs; close ones have σ = 0.25. The other histograms take floating-point\nseconds, ours integers in nanoseconds; Prometheus and OpenTelemetry have the resolution and the limit of ours, VictoriaMetrics\n18 buckets for each power of ten. Two goroutines record into one histogram.\n")
@@ -460,17 +436,17 @@ type noise struct {
 func (r report) noise() (found []noise) {
 	for _, k := range []struct {
 		part string
-		key  key
+		key  measure.Key
 	}{
-		{"metrics", key{"case=timer_restart/goroutines=1", "floor"}},
-		{"embedded", key{"case=noop", "opa"}},
-		{"server", key{"case=plain", serverSetups[0].impl}},
-		{"stages", key{"Add/form=map/goroutines=1", "map"}},
+		{"metrics", measure.Key{Name: "case=timer_restart/goroutines=1", Impl: "floor"}},
+		{"embedded", measure.Key{Name: "case=noop", Impl: "opa"}},
+		{"server", measure.Key{Name: "case=plain", Impl: serverSetups[0].impl}},
+		{"stages", measure.Key{Name: "Add/form=map/goroutines=1", Impl: "map"}},
 	} {
-		samples := r.parts[k.part].samples[k.key]
+		samples := r.parts[k.part].Samples[k.key]
 		var times []float64
 		for _, s := range samples {
-			times = append(times, s[nanoseconds])
+			times = append(times, s[measure.Nanoseconds])
 		}
 		if len(times) == 0 {
 			continue
@@ -480,50 +456,4 @@ func (r report) noise() (found []noise) {
 		}
 	}
 	return found
-}
-
-// number writes a ratio with as many digits as say something.
-func number(v float64) string {
-	switch {
-	case v == 0:
-		return "0"
-	case v < 0.1:
-		return fmt.Sprintf("%.3f", v)
-	case v < 10:
-		return fmt.Sprintf("%.2f", v)
-	default:
-		return fmt.Sprintf("%.0f", v)
-	}
-}
-
-func duration(ns float64) string {
-	switch {
-	case ns < 0:
-		return "-" + duration(-ns)
-	case ns < 1e3:
-		return significant(ns) + " ns"
-	case ns < 1e6:
-		return significant(ns/1e3) + " µs"
-	default:
-		return significant(ns/1e6) + " ms"
-	}
-}
-
-func size(bytes float64) string {
-	if bytes < 1000 {
-		return fmt.Sprintf("%.0f B", bytes)
-	}
-	return significant(bytes/1e3) + " KB"
-}
-
-// significant writes three digits.
-func significant(v float64) string {
-	switch {
-	case v < 10:
-		return fmt.Sprintf("%.2f", v)
-	case v < 100:
-		return fmt.Sprintf("%.1f", v)
-	default:
-		return fmt.Sprintf("%.0f", v)
-	}
 }

@@ -8,28 +8,30 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/regometer/regometer/bench/internal/measure"
 )
 
 // stagePackages hold the benchmarks of the way from a decision to a scrape.
 var stagePackages = []string{
-	benchModule + "/exphist", benchModule + "/rollup", benchModule + "/plugin", rootModule + "/prom",
+	benchModule + "/exphist", benchModule + "/rollup", benchModule + "/plugin", measure.RootModule + "/prom",
 }
 
 // stages runs their binaries several times, in turns.
 func (m *measurer) stages(ctx context.Context) ([]byte, error) {
-	m.progress.printf("stages: building the benchmarks")
+	m.progress.Printf("stages: building the benchmarks")
 	binaries := make([]string, len(stagePackages))
 	for i, pkg := range stagePackages {
-		binaries[i] = filepath.Join(m.work, strings.ReplaceAll(strings.TrimPrefix(pkg, rootModule+"/"), "/", "-")+".test")
-		if _, err := command(ctx, m.bench, "go", "test", "-c", "-trimpath", "-o", binaries[i], pkg); err != nil {
+		binaries[i] = filepath.Join(m.work, strings.ReplaceAll(strings.TrimPrefix(pkg, measure.RootModule+"/"), "/", "-")+".test")
+		if _, err := measure.Command(ctx, m.Bench, "go", "test", "-c", "-trimpath", "-o", binaries[i], pkg); err != nil {
 			return nil, err
 		}
 	}
 	var lines []byte
 	for i := range m.runs {
-		m.progress.printf("stages: run %d of %d", i+1, m.runs)
+		m.progress.Printf("stages: run %d of %d", i+1, m.runs)
 		for _, binary := range binaries {
-			out, err := command(ctx, m.bench, binary, "-test.run=^$", "-test.bench=.", "-test.benchtime="+m.benchtime)
+			out, err := measure.Command(ctx, m.Bench, binary, "-test.run=^$", "-test.bench=.", "-test.benchtime="+m.benchtime)
 			if err != nil {
 				return nil, err
 			}
@@ -51,11 +53,11 @@ var peers = []struct{ impl, title string }{
 }
 
 var peerRows = []peerRow{
-	{"record, close values, 1 goroutine", "Record/sigma=0.25/goroutines=1", nanoseconds},
-	{"record, close values, 2 goroutines", "Record/sigma=0.25/goroutines=2", nanoseconds},
-	{"record, 1 goroutine", "Record/sigma=1/goroutines=1", nanoseconds},
-	{"record, 2 goroutines", "Record/sigma=1/goroutines=2", nanoseconds},
-	{"read all of it for export", "Read/sigma=1", nanoseconds},
+	{"record, close values, 1 goroutine", "Record/sigma=0.25/goroutines=1", measure.Nanoseconds},
+	{"record, close values, 2 goroutines", "Record/sigma=0.25/goroutines=2", measure.Nanoseconds},
+	{"record, 1 goroutine", "Record/sigma=1/goroutines=1", measure.Nanoseconds},
+	{"record, 2 goroutines", "Record/sigma=1/goroutines=2", measure.Nanoseconds},
+	{"read all of it for export", "Read/sigma=1", measure.Nanoseconds},
 	{"memory after 10,000 close values", "Memory/sigma=0.25", memory},
 	{"memory after 10,000 values, σ = 0.5", "Memory/sigma=0.5", memory},
 	{"memory after 10,000 values, σ = 1", "Memory/sigma=1", memory},
@@ -106,39 +108,39 @@ func (r report) writeStages(b *strings.Builder) {
 		fmt.Fprintf(b, "| %s |", row.title)
 		for _, p := range peers {
 			switch {
-			case !s.has(row.name, p.impl):
+			case !s.Has(row.name, p.impl):
 				b.WriteString(" – |")
 			case row.unit == memory:
-				fmt.Fprintf(b, " %s |", size(s.median(row.name, p.impl, memory)))
+				fmt.Fprintf(b, " %s |", measure.Size(s.Median(row.name, p.impl, memory)))
 			default:
-				fmt.Fprintf(b, " %s |", duration(s.median(row.name, p.impl, nanoseconds)))
+				fmt.Fprintf(b, " %s |", measure.Duration(s.Median(row.name, p.impl, measure.Nanoseconds)))
 			}
 		}
 		b.WriteString("\n")
 	}
 	b.WriteString("\n### From a decision to a scrape\n\n| | time | bytes | allocations | target, at most | |\n|---|---|---|---|---|---|\n")
 	for _, row := range stageRows {
-		if !s.has(row.name, row.impl) {
+		if !s.Has(row.name, row.impl) {
 			continue
 		}
 		target, verdict := row.judge(s)
-		fmt.Fprintf(b, "| %s | %s | %s | %.0f | %s | %s |\n", row.title, duration(s.median(row.name, row.impl, nanoseconds)),
-			size(s.median(row.name, row.impl, byteCount)), s.median(row.name, row.impl, allocations), target, verdict)
+		fmt.Fprintf(b, "| %s | %s | %s | %.0f | %s | %s |\n", row.title, measure.Duration(s.Median(row.name, row.impl, measure.Nanoseconds)),
+			measure.Size(s.Median(row.name, row.impl, measure.Bytes)), s.Median(row.name, row.impl, measure.Allocations), target, verdict)
 	}
 }
 
 // judge returns the row's target in words, and whether it is met.
-func (row stageRow) judge(s results) (target, verdict string) {
+func (row stageRow) judge(s measure.Results) (target, verdict string) {
 	var wants, missed []string
 	if row.time > 0 {
-		wants = append(wants, duration(row.time))
-		if s.median(row.name, row.impl, nanoseconds) > row.time {
+		wants = append(wants, measure.Duration(row.time))
+		if s.Median(row.name, row.impl, measure.Nanoseconds) > row.time {
 			missed = append(missed, "time")
 		}
 	}
 	if row.noAllocs {
 		wants = append(wants, "0 allocations")
-		if s.median(row.name, row.impl, allocations) > 0 {
+		if s.Median(row.name, row.impl, measure.Allocations) > 0 {
 			missed = append(missed, "allocations")
 		}
 	}
