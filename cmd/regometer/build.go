@@ -46,12 +46,19 @@ methods and fields of its metrics package that it uses and the drop-in lacks, or
 has with another signature: it is refused if there are any, and they are named.
 What this search cannot see, the compiler finds.
 
+--upstream builds OPA, by default ` + opabuild.UpstreamVersion + `, with the series of small changes to its
+package v1/metrics that is proposed to its maintainers, in the place of the drop-in
+and the plugin; --upstream=N with its first N steps. An OPA that is not as a step
+expects it is refused.
+
 GOOS and GOARCH build for another system.`,
 		Example: `  regometer build -o opa
   regometer build --opa 1.4.0 -o opa-1.4.0
   regometer build --opa ../opa -o opa
   regometer build --no-plugin -o opa-with-drop-in-only
-  regometer build --unmodified -o opa-as-it-is`,
+  regometer build --unmodified -o opa-as-it-is
+  regometer build --upstream -o opa-proposed
+  regometer build --upstream=3 -o opa-three-steps`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Progress = cmd.ErrOrStderr()
@@ -66,6 +73,9 @@ GOOS and GOARCH build for another system.`,
 	addOPAFlag(cmd, &o.OPA)
 	cmd.Flags().StringVarP(&o.Output, "output", "o", "", "`file` to write, or a link to one; without it the binary stays in the cache")
 	addPartFlags(cmd, &o, "build")
+	addUpstreamFlag(cmd, &o.Upstream)
+	cmd.MarkFlagsMutuallyExclusive("upstream", "unmodified")
+	cmd.MarkFlagsMutuallyExclusive("upstream", "no-plugin")
 	return cmd
 }
 

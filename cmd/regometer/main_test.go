@@ -81,6 +81,11 @@ func main() {
 // testdata. None of it needs a network.
 func TestGolden(t *testing.T) {
 	tree, empty, bin := tinyOPA(t), t.TempDir(), t.TempDir()
+	recorded := tinyOPA(t)
+	record := "package main\n\nimport \"os\"\n\nfunc init() {\n\tos.Setenv(\"X\", `regometer build record 1: {\"regometer\":\"v0.1.0\",\"opa\":\"1.5.0\",\"upstream\":3}` + \"\\n\")\n}\n"
+	if err := os.WriteFile(filepath.Join(recorded, "record.go"), []byte(record), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("REGOMETER_CACHE", filepath.Join(t.TempDir(), "cache"))
 	t.Setenv("GOMODCACHE", t.TempDir())
 	t.Setenv("GOPROXY", "off")
@@ -97,6 +102,8 @@ func TestGolden(t *testing.T) {
 		{name: "build-not-opa", args: "build --opa EMPTY"},
 		{name: "build-too-old", args: "build --opa 0.68.0"},
 		{name: "build-no-network", args: "build --opa NEWEST"},
+		{name: "build-upstream-none", args: "build --upstream=0"},
+		{name: "build-upstream-unmodified", args: "build --upstream --unmodified"},
 		{name: "build-no-go", args: "build --opa NEWEST", setup: func(t *testing.T) { t.Setenv("PATH", empty) }},
 		{name: "patch-no-folder", args: "patch"},
 		{name: "patch-not-opa", args: "patch EMPTY"},
@@ -106,6 +113,7 @@ func TestGolden(t *testing.T) {
 		{name: "verify-bad-pattern", args: "verify --run ("},
 		{name: "version-drop-in", args: "version BIN/opa", setup: func(t *testing.T) { buildTiny(t, tree, bin, "--no-plugin") }},
 		{name: "version-unmodified", args: "version BIN/opa", setup: func(t *testing.T) { buildTiny(t, tree, bin, "--unmodified") }},
+		{name: "version-upstream", args: "version BIN/opa", setup: func(t *testing.T) { buildTiny(t, recorded, bin, "--unmodified") }},
 		{name: "version-missing", args: "version BIN/missing"},
 		{name: "version-folder", args: "version EMPTY"},
 		{name: "version-not-go", args: "version TREE/main.go"},
@@ -129,7 +137,7 @@ func TestGolden(t *testing.T) {
 			status := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
 			got := fmt.Sprintf("$ regometer %s\n-- status %d\n-- stdout\n%s-- stderr\n%s", c.args, status, &stdout, &stderr)
 			got = strings.NewReplacer(empty, "EMPTY", tree, "TREE", bin, "BIN", os.Args[0], "SELF",
-				opabuild.OldestVersion, "OLDEST", opabuild.NewestVersion, "NEWEST").Replace(got)
+				opabuild.OldestVersion, "OLDEST", opabuild.NewestVersion, "NEWEST", opabuild.UpstreamVersion, "UPSTREAM").Replace(got)
 			got = regexp.MustCompile(`(?m)^go: go\S+ \w+/\w+$`).ReplaceAllString(got, "go: GO PLATFORM")
 			got = regexp.MustCompile(`sha256:[0-9a-f]{64}\b`).ReplaceAllString(got, "sha256:HASH")
 			got = regexp.MustCompile(`(?m)^\[ *\d+\.\ds\]`).ReplaceAllString(got, "[  0.0s]")

@@ -29,6 +29,10 @@ names of a file that it replaces; they are named. Our own tests of v1/metrics, w
 patch brings, run with the drop-in; then OPA's linter does, in the version that OPA
 pins and with its configuration. Where that cannot be had, it is said.
 
+--upstream does the same, by default with OPA ` + opabuild.UpstreamVersion + `, with the series of small
+changes that is proposed to OPA's maintainers in the place of the drop-in; --upstream=N
+with its first N steps. Tests that a step removes are named.
+
 The packages by default:
 ` + wrap(opabuild.VerifyPackages) + `
 v1/plugins/rest, whose tests want hosts on the Internet, runs only if it is named.
@@ -38,7 +42,9 @@ All of it takes half an hour the first time, then about five minutes a side.`,
 		Example: `  regometer verify --quick
   regometer verify --packages v1/metrics,v1/plugins/...
   regometer verify --packages cmd --run TestEval --count 3
-  regometer verify --opa ../opa --keep verify-output`,
+  regometer verify --opa ../opa --keep verify-output
+  regometer verify --upstream --quick
+  regometer verify --upstream=3 --packages v1/metrics`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if quick {
@@ -59,6 +65,7 @@ All of it takes half an hour the first time, then about five minutes a side.`,
 		},
 	}
 	addOPAFlag(cmd, &o.OPA)
+	addUpstreamFlag(cmd, &o.Upstream)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.Packages, "packages", nil, "`folders` in OPA's tree, with commas; /... takes those below too")
 	flags.BoolVar(&quick, "quick", false, "run a few packages only")

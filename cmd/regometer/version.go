@@ -24,9 +24,10 @@ that the drop-in is tested with, and the SHA-256 of the drop-in's source.
 Of an opa binary, for whatever platform, it prints OPA's version, the Go it was
 built with, and what of Regometer is in it: the version that built it, the SHA-256
 of the drop-in's source, whether the plugin is there, and whether it gets decisions
-straight from OPA's server. The binary is read, not run. OPA's version is unknown if
-neither "regometer build" nor Go recorded it. One without the drop-in is called
-unmodified; what else may have been changed in it cannot be told.`,
+straight from OPA's server; or up to which step the series for OPA is. The binary
+is read, not run. OPA's version is unknown if neither "regometer build" nor Go
+recorded it. One without the drop-in is called unmodified; what else may have been
+changed in it cannot be told.`,
 		Example: `  regometer version
   regometer version ./opa`,
 		Args: cobra.MaximumNArgs(1),
@@ -56,10 +57,12 @@ func printBinary(w io.Writer, file string) error {
 	if opa == "" {
 		opa = "unknown version"
 	}
-	switch b.DropIn {
-	case "":
+	switch {
+	case b.Upstream > 0:
+		opa, dropIn = fmt.Sprintf("%s, with the series for OPA up to step %d", opa, b.Upstream), "none"
+	case b.DropIn == "":
 		opa, dropIn = opa+", unmodified", "none"
-	case opabuild.Unknown:
+	case b.DropIn == opabuild.Unknown:
 		dropIn = "one that was not put in by regometer build"
 	}
 	if b.Plugin {

@@ -16,7 +16,7 @@ import (
 )
 
 // TestDocumentsNameOPA: the releases of OPA that a document names in full are
-// the oldest or the newest that is supported.
+// the oldest or the newest that is supported, or that of the series for OPA.
 func TestDocumentsNameOPA(t *testing.T) {
 	readmeNames := 0
 	for _, document := range documents {
@@ -48,7 +48,7 @@ var fullVersion = regexp.MustCompile(`\b(Go )?v?(1\.\d+\.\d+)\b`)
 // of each that is not in use. The table of measurements says itself what was
 // measured.
 func opaNames(document, text string) (wrong []string, named int) {
-	supported := []string{strings.TrimPrefix(opabuild.OldestVersion, "v"), strings.TrimPrefix(opabuild.NewestVersion, "v")}
+	supported := []string{opabuild.OldestVersion[1:], opabuild.NewestVersion[1:]}
 	measured := false
 	number := 0
 	for line := range strings.Lines(text) {
@@ -64,9 +64,9 @@ func opaNames(document, text string) (wrong []string, named int) {
 				continue
 			}
 			named++
-			if !slices.Contains(supported, match[2]) {
-				wrong = append(wrong, fmt.Sprintf("%s:%d names OPA %s: the oldest supported is %s, the newest %s",
-					document, number, match[2], supported[0], supported[1]))
+			if !slices.Contains(supported, match[2]) && match[2] != opabuild.UpstreamVersion[1:] {
+				wrong = append(wrong, fmt.Sprintf("%s:%d names OPA %s: the oldest supported is %s, the newest %s, that of the series %s",
+					document, number, match[2], supported[0], supported[1], opabuild.UpstreamVersion[1:]))
 			}
 		}
 	}
@@ -75,13 +75,13 @@ func opaNames(document, text string) (wrong []string, named int) {
 
 func TestOPANames(t *testing.T) {
 	oldest, newest := opabuild.OldestVersion, opabuild.NewestVersion
-	wrong, named := opaNames("README.md", "# Title\nOPA "+oldest[1:]+" to "+newest+", go1.26.8, Go 1.26.8, v0.1.0\n"+
+	wrong, named := opaNames("README.md", "# Title\nOPA "+oldest[1:]+" to "+newest+", go1.26.8, Go 1.26.8, v0.1.0, "+opabuild.UpstreamVersion+"\n"+
 		"OPA 1.999.0\n"+fmt.Sprintf(tableBegin, "x")+"| OPA 1.999.1 |\n"+tableEnd+"1.999.2\n")
 	want := []string{
-		fmt.Sprintf("README.md:3 names OPA 1.999.0: the oldest supported is %s, the newest %s", oldest[1:], newest[1:]),
-		fmt.Sprintf("README.md:7 names OPA 1.999.2: the oldest supported is %s, the newest %s", oldest[1:], newest[1:]),
+		fmt.Sprintf("README.md:3 names OPA 1.999.0: the oldest supported is %s, the newest %s, that of the series %s", oldest[1:], newest[1:], opabuild.UpstreamVersion[1:]),
+		fmt.Sprintf("README.md:7 names OPA 1.999.2: the oldest supported is %s, the newest %s, that of the series %s", oldest[1:], newest[1:], opabuild.UpstreamVersion[1:]),
 	}
-	if named != 4 || !slices.Equal(wrong, want) {
-		t.Errorf("opaNames = %d names, %q\nwant 4, %q", named, wrong, want)
+	if named != 5 || !slices.Equal(wrong, want) {
+		t.Errorf("opaNames = %d names, %q\nwant 5, %q", named, wrong, want)
 	}
 }

@@ -13,6 +13,7 @@ package opabuild
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -34,13 +35,17 @@ import (
 type Options struct {
 	// OPA is a version, such as "1.2.3" or "v1.2.3", anything else that
 	// the Go module proxy resolves ("latest", a commit), or a folder that
-	// holds OPA's source, which is only read. "" is NewestVersion.
+	// holds OPA's source, which is only read. "" is NewestVersion or, with
+	// Upstream, UpstreamVersion.
 	OPA string
 	// Unmodified builds OPA as it is, for comparisons: without the drop-in and
 	// without the plugin.
 	Unmodified bool
 	// NoPlugin leaves the plugin and the decision hook out.
 	NoPlugin bool
+	// Upstream builds an OPA with so many steps of the Series, or with
+	// AllSteps, in the place of the drop-in and the plugin.
+	Upstream int
 	// Output is where to put the binary. "" leaves it in the cache only.
 	Output string
 	// Progress receives a line now and then, and warnings. nil is silent.
@@ -89,21 +94,25 @@ var targetVariables = []string{
 func Build(ctx context.Context, o Options) (path string, err error) {
 	var d dropIn
 	var p *plugin
-	if !o.Unmodified {
-		if d, err = loadDropIn(); err != nil {
-			return "", err
-		}
-		if !o.NoPlugin {
-			if p, err = findPlugin(); err != nil {
-				return "", err
-			}
+	var steps []Step
+	if o.Upstream != 0 {
+		steps, err = firstSteps(o.Upstream)
+		o.OPA = cmp.Or(o.OPA, UpstreamVersion)
+	} else if !o.Unmodified {
+		d, err = loadDropIn()
+		if err == nil && !o.NoPlugin {
+			p, err = findPlugin()
 		}
 	}
-	return buildWith(ctx, o, d, p)
+	if err != nil {
+		return "", err
+	}
+	return buildWith(ctx, o, d, p, steps...)
 }
 
-// buildWith builds with a drop-in and a plugin; nil is without.
-func buildWith(ctx context.Context, o Options, d dropIn, p *plugin) (string, error) {
+// buildWith builds with a drop-in and a plugin, where nil is without, or with
+// steps of the series.
+func buildWith(ctx context.Context, o Options, d dropIn, p *plugin, steps ...Step) (string, error) {
 	src, err := findSource(ctx, o.OPA)
 	if err != nil {
 		return "", err
@@ -116,7 +125,7 @@ func buildWith(ctx context.Context, o Options, d dropIn, p *plugin) (string, err
 	if err != nil {
 		return "", err
 	}
-	b := builder{src: src, env: env, dropIn: d, plugin: p, progress: progress{o.Progress, time.Now()}}
+	b := builder{src: src, env: env, dropIn: d, plugin: p, steps: steps, progress: progress{o.Progress, time.Now()}}
 	name := "opa"
 	if env["GOOS"] == "windows" {
 		name = "opa.exe"
@@ -170,8 +179,12 @@ type builder struct {
 	env      map[string]string // of targetVariables
 	dropIn   dropIn            // nil = OPA's own package
 	plugin   *plugin           // nil = without
+	steps    []Step            // of the series, in the place of the drop-in
 	progress progress
 }
+
+// unmodified reports whether it builds OPA as it is.
+func (b *builder) unmodified() bool { return b.dropIn == nil && len(b.steps) == 0 }
 
 // key identifies all that decides on the binary.
 func (b *builder) key(ctx context.Context) string {
@@ -179,6 +192,11 @@ func (b *builder) key(ctx context.Context) string {
 	fmt.Fprintf(h, "%s\n%q\n", b.src.content, buildArgs)
 	if b.dropIn != nil {
 		fmt.Fprintf(h, "drop-in %s\n", b.dropIn.hash())
+	}
+	for _, s := range b.steps {
+		fmt.Fprintf(h, "step %s\n", s.content)
+	}
+	if !b.unmodified() {
 		hashInjected(h)
 	}
 	if b.plugin != nil {
@@ -199,7 +217,7 @@ func (b *builder) stamp(ctx context.Context) string {
 	if b.src.dir == "" {
 		return ""
 	}
-	revision, timestamp := commit(ctx, b.src.dir, b.dropIn != nil)
+	revision, timestamp := commit(ctx, b.src.dir, !b.unmodified())
 	if revision == "" {
 		return ""
 	}
@@ -229,7 +247,7 @@ func (b *builder) run(ctx context.Context, c cache, key, name string) (string, e
 	if err := b.prepare(ctx, tree); err != nil {
 		return "", withHint(err)
 	}
-	if b.dropIn != nil {
+	if !b.unmodified() {
 		if err := b.inject(ctx, tree); err != nil {
 			return "", withHint(err)
 		}
@@ -243,8 +261,8 @@ func (b *builder) run(ctx context.Context, c cache, key, name string) (string, e
 	return binary, withHint(err)
 }
 
-// prepare copies OPA's source, with the drop-in in it, to the folder dir, which
-// does not exist yet.
+// prepare copies OPA's source, with the drop-in or the steps in it, to the
+// folder dir, which does not exist yet.
 func (b *builder) prepare(ctx context.Context, dir string) error {
 	from, err := b.src.local(ctx)
 	if err != nil {
@@ -287,18 +305,21 @@ func (b *builder) prepare(ctx context.Context, dir string) error {
 			return err
 		}
 	}
-	return nil
+	return ApplySteps(dir, b.steps)
 }
 
 // inject puts into the tree in dir what makes it more than an OPA with the
-// drop-in: the record of what is in the binary, the plugin and the decision
-// hook.
+// drop-in or the steps: the record of what is in the binary, the plugin and the
+// decision hook.
 func (b *builder) inject(ctx context.Context, dir string) error {
 	version, err := treeVersion(dir)
 	if err != nil {
 		return err
 	}
-	r := record{Regometer: regometerVersion(), OPA: version, DropIn: b.dropIn.hash()}
+	r := record{Regometer: regometerVersion(), OPA: version, Upstream: len(b.steps)}
+	if b.dropIn != nil {
+		r.DropIn = b.dropIn.hash()
+	}
 	if b.plugin != nil {
 		if err := b.plugin.require(ctx, dir); err != nil {
 			return fmt.Errorf("adding the plugin: %w", err)
@@ -328,6 +349,8 @@ func (b *builder) compile(ctx context.Context, tree, binary string) error {
 		what = "with the drop-in and the plugin"
 	case b.dropIn != nil:
 		what = "with the drop-in"
+	case len(b.steps) > 0:
+		what = "with " + stepsName(len(b.steps))
 	}
 	b.progress.printf("building %s %s; the first time this takes a few minutes", b.src.name, what)
 	tags, err := buildTags(tree)

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -94,6 +95,59 @@ func TestBuild(t *testing.T) {
 	if path, compiled := mustBuild(t, o, tinyDropIn("A")); !compiled || path != first || run(t, path) != "1.5.0  A" {
 		t.Errorf("after a killed build: compiled %t, %s", compiled, path)
 	}
+}
+
+// An OPA with steps of the series has neither drop-in nor plugin, and says so.
+func TestBuildUpstream(t *testing.T) {
+	t.Setenv("REGOMETER_CACHE", t.TempDir())
+	files := fixtureTree()
+	steps := mustLoad(t, fixtureSteps(), files)
+	dir := writeTree(t, files)
+	before := readTree(t, dir)
+	paths := map[string]bool{}
+	for n, want := range []string{"OPA", "ONE STEP", "TWO STEPS"} {
+		var progress bytes.Buffer
+		path, err := buildWith(t.Context(), Options{OPA: dir, Progress: &progress}, nil, nil, steps[:n]...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := run(t, path); got != UpstreamVersion[1:]+"  "+want {
+			t.Errorf("%d steps: prints %q", n, got)
+		}
+		wantBinary := Binary{OPA: UpstreamVersion[1:], Regometer: "(devel)", Upstream: n}
+		if n == 0 {
+			wantBinary = Binary{}
+		}
+		if got := inspect(t, path); got != wantBinary {
+			t.Errorf("%d steps: the binary says %+v, want %+v", n, got, wantBinary)
+		}
+		if n > 0 && !strings.Contains(progress.String(), fmt.Sprintf(" with the series for OPA up to step %d;", n)) {
+			t.Errorf("%d steps: says\n%s", n, &progress)
+		}
+		paths[path] = true
+	}
+	if len(paths) != 3 {
+		t.Errorf("three builds are in %v", paths)
+	}
+	checkSameTree(t, dir, before)
+
+	// Another text of a step is another binary, another message is not.
+	changed := fixtureSteps()
+	changed["01-stop/text.md"].Data = []byte("x")
+	if path, err := buildWith(t.Context(), Options{OPA: dir}, nil, nil, mustLoad(t, changed, files)...); err != nil || !paths[path] {
+		t.Errorf("another message: %s, %v", path, err)
+	}
+	ours := changed["01-stop/v1/metrics/sample.go"]
+	ours.Data = bytes.Replace(ours.Data, []byte("says so"), []byte("says it"), 1)
+	if path, err := buildWith(t.Context(), Options{OPA: dir}, nil, nil, mustLoad(t, changed, files)[0]); err != nil || paths[path] {
+		t.Errorf("another text: %s, %v", path, err)
+	}
+
+	files["v1/version/version.go"] = opaTree()["v1/version/version.go"]
+	files["v1/metrics/sample.go"] = strings.Replace(files["v1/metrics/sample.go"], "OPA", "another OPA", 2)
+	_, err := buildWith(t.Context(), Options{OPA: writeTree(t, files)}, nil, nil, steps...)
+	checkError(t, "another OPA", err, "step 1 (stop): v1/metrics/sample.go: (timer).Stop is not what the step was written for")
+	checkError(t, "another OPA", err, "The series is written for OPA "+UpstreamVersion+"; this one calls itself \"1.5.0\"")
 }
 
 // All that a build writes to may be links: what they lead to stays as it is.

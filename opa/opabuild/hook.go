@@ -40,8 +40,12 @@ const (
 	hookMark  = "observers.mark(%s)"
 )
 
-//go:embed _opa/decision_observer.go
-var hookText []byte
+//go:embed _upstream/09-decision-hook/v1/runtime/decision_observer.go
+var hookSource []byte
+
+// hookText is what the file holds in OPA's tree. The series for OPA has it as
+// its last step, for one release.
+var hookText = withOPAHeader(hookSource)
 
 // hookedMethod is the method that is edited, the same in all releases that are
 // supported but for names and for the last one, where the manager comes from.

@@ -243,11 +243,11 @@ func TestHook(t *testing.T) {
 			if err := addHook(t.Context(), dir, target()); err != nil {
 				t.Fatal(err)
 			}
-			text, err := os.ReadFile("_opa/decision_observer_test.go")
+			text, err := os.ReadFile("_upstream/09-decision-hook/v1/runtime/decision_observer_test.go")
 			if err != nil {
 				t.Fatal(err)
 			}
-			writeText(t, filepath.Join(dir, runtimeDir, "decision_observer_test.go"), string(text))
+			writeText(t, filepath.Join(dir, runtimeDir, "decision_observer_test.go"), string(withOPAHeader(text)))
 			args := []string{"test", "-v", "-mod=mod", "-buildvcs=false", "-trimpath", "-count=1", "-timeout=5m", "-run=^TestDecision"}
 			c := gotool.Command{Dir: dir, Env: []string{"CGO_ENABLED=0"}}
 			if _, err := exec.LookPath(env["CC"]); err == nil { // which the race detector needs

@@ -33,9 +33,10 @@ var templates = template.Must(template.ParseFS(templateFiles, "_opa/*.tmpl"))
 type record struct {
 	Regometer string `json:"regometer"` // its version
 	OPA       string `json:"opa"`       // OPA's version, as its source has it
-	DropIn    string `json:"dropIn"`    // the hash of its source
+	DropIn    string `json:"dropIn"`    // the hash of its source, or ""
 	Plugin    bool   `json:"plugin"`
-	Hook      bool   `json:"hook"` // the decision hook
+	Hook      bool   `json:"hook"`               // the decision hook
+	Upstream  int    `json:"upstream,omitempty"` // steps of the series, in the place of the drop-in
 }
 
 // recordMark begins a record in a binary. One that holds this text as it is
@@ -62,7 +63,7 @@ func findRecord(binary []byte) *record {
 		binary = after
 		line, _, found := bytes.Cut(after[:min(len(after), 4096)], []byte("\n"))
 		var r record
-		if found && json.Unmarshal(line, &r) == nil && r.OPA != "" && len(r.DropIn) == 2*sha256.Size {
+		if found && json.Unmarshal(line, &r) == nil && r.OPA != "" && (len(r.DropIn) == 2*sha256.Size || r.Upstream > 0) {
 			return &r
 		}
 	}

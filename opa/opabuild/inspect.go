@@ -19,6 +19,7 @@ type Binary struct {
 	DropIn    string // the SHA-256 of the drop-in's source; "" if there is none, or [Unknown]
 	Plugin    bool
 	Hook      bool   // the plugin gets decisions straight from OPA's server
+	Upstream  int    // how many steps of the Series are in it
 	Go        string // the Go it was built by, such as "go1.26.0"
 	Platform  string // such as "linux/amd64"
 }
@@ -65,7 +66,7 @@ func Inspect(file string) (*Binary, error) {
 		b.OPA = strings.TrimPrefix(built.Main.Version, "v")
 	}
 	if r := findRecord(text); r != nil {
-		b.OPA, b.Regometer, b.DropIn, b.Plugin, b.Hook = r.OPA, r.Regometer, r.DropIn, r.Plugin, r.Hook
+		b.OPA, b.Regometer, b.DropIn, b.Plugin, b.Hook, b.Upstream = r.OPA, r.Regometer, r.DropIn, r.Plugin, r.Hook, r.Upstream
 	} else if bytes.Contains(text, []byte(dropInFile)) {
 		b.DropIn = Unknown
 	}

@@ -14,10 +14,11 @@ import (
 )
 
 // A Lint is what OPA's linter says, in the version and with the configuration
-// that OPA's tree pins, of v1/metrics with the drop-in and its tests in it.
+// that OPA's tree pins, of the packages that change and of their tests.
 type Lint struct {
-	Skipped  string // why it was not run, or ""
-	Findings string // "" is none
+	Folders  []string // in OPA's tree
+	Skipped  string   // why it was not run, or ""
+	Findings string   // "" is none
 }
 
 const linterPackage = "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@"
@@ -34,11 +35,13 @@ func linter(root string) string {
 	return ""
 }
 
-// lint runs the linter on both trees: what it does not like in OPA as it is
-// says nothing of the drop-in.
-func lint(ctx context.Context, linter, opa, ours string) (Lint, error) {
+// lint runs the linter on folders of both trees: what it does not like in OPA
+// as it is says nothing of the change.
+func lint(ctx context.Context, linter, opa, ours string, folders []string) (Lint, error) {
+	l := Lint{Folders: folders}
 	if linter == "" {
-		return Lint{Skipped: "this OPA pins no golangci-lint of version 2"}, nil
+		l.Skipped = "this OPA pins no golangci-lint of version 2"
+		return l, nil
 	}
 	run := func(tree string, args ...string) (string, error) {
 		c := gotool.Command{Dir: tree, Args: append([]string{"run", linter}, args...), Env: []string{"CGO_ENABLED=0"}}
@@ -49,16 +52,16 @@ func lint(ctx context.Context, linter, opa, ours string) (Lint, error) {
 		return strings.TrimSpace(string(out)), err
 	}
 	// The flag, since it would wait for one that runs elsewhere.
-	check := []string{"run", "--allow-parallel-runners", "./" + filepath.ToSlash(metricsDir) + "/..."}
+	check := []string{"run", "--allow-parallel-runners"}
+	for _, f := range folders {
+		check = append(check, "./"+f+"/...")
+	}
 	if out, err := run(opa, "version"); err != nil {
-		return Lint{Skipped: "the linter cannot be had:\n" + out}, ctx.Err()
+		l.Skipped = "the linter cannot be had:\n" + out
+	} else if out, err := run(opa, check...); err != nil {
+		l.Skipped = "it fails on the unmodified OPA, on this machine:\n" + out
+	} else if out, err := run(ours, check...); err != nil {
+		l.Findings = out
 	}
-	if out, err := run(opa, check...); err != nil {
-		return Lint{Skipped: "it fails on the unmodified OPA, on this machine:\n" + out}, ctx.Err()
-	}
-	out, err := run(ours, check...)
-	if err == nil {
-		return Lint{}, nil
-	}
-	return Lint{Findings: out}, ctx.Err()
+	return l, ctx.Err()
 }

@@ -13,18 +13,27 @@ import (
 // A Report is the outcome of [Verify].
 type Report struct {
 	OPA      string // which one
+	Upstream int    // how many steps of the Series were put into it; 0 is the drop-in
 	Packages []PackageReport
-	// LeftOut names the tests in v1/metrics that leave with the files whose
-	// unexported names they test.
-	LeftOut []string
-	Lint    *Lint // nil if v1/metrics was not asked for
+	Lint     *Lint // nil if no package that changes was asked for
+}
+
+// change says what OPA is compared with.
+func (r *Report) change() string { return changeName(r.Upstream) }
+
+func changeName(steps int) string {
+	if steps == 0 {
+		return "the drop-in"
+	}
+	return stepsName(steps)
 }
 
 // A PackageReport is the outcome for one package of OPA.
 type PackageReport struct {
-	Package            string // such as "v1/server"
-	Unmodified, DropIn Side
-	Findings           []Finding
+	Package             string // such as "v1/server"
+	Unmodified, Changed Side
+	Findings            []Finding
+	LeftOut             []string // tests that leave with what they test
 }
 
 // A Side is how a package's tests, subtests counted, ended on one side.
@@ -52,27 +61,28 @@ func (s Side) String() string {
 // A Kind says what is the matter with a test.
 type Kind int
 
-// The kinds of findings; the first two are the drop-in's fault.
+// The kinds of findings; the first two are the change's fault.
 const (
-	FailsWithDropIn   Kind = iota // fails in both runs, and passes on the unmodified OPA
-	MissingWithDropIn             // runs on the unmodified OPA alone, in both runs
-	FailsOnOPA                    // fails on the unmodified OPA too, here at least
-	FailsOnOPAOnly                // fails on the unmodified OPA, passes with the drop-in
-	Flaky                         // did worse with the drop-in once, and not when both were run again
+	FailsChanged   Kind = iota // fails in both runs, and passes on the unmodified OPA
+	MissingChanged             // runs on the unmodified OPA alone, in both runs
+	FailsOnOPA                 // fails on the unmodified OPA too, here at least
+	FailsOnOPAOnly             // fails on the unmodified OPA, passes with the change
+	Flaky                      // did worse with the change once, and not when both were run again
 )
 
-func (k Kind) String() string {
+// text says so in the report.
+func (k Kind) text(change string) string {
 	switch k {
-	case FailsWithDropIn:
-		return "FAILS with the drop-in, passes on the unmodified OPA (both run twice)"
-	case MissingWithDropIn:
-		return "MISSING with the drop-in, runs on the unmodified OPA (both run twice)"
+	case FailsChanged:
+		return "FAILS with " + change + ", passes on the unmodified OPA (both run twice)"
+	case MissingChanged:
+		return "MISSING with " + change + ", runs on the unmodified OPA (both run twice)"
 	case FailsOnOPA:
 		return "fails on the unmodified OPA too, on this machine"
 	case FailsOnOPAOnly:
-		return "fails on the unmodified OPA, passes with the drop-in"
+		return "fails on the unmodified OPA, passes with " + change
 	}
-	return "flaky: failed once with the drop-in, not when both were run again"
+	return "flaky: failed once with " + change + ", not when both were run again"
 }
 
 // A Finding is a test that did not pass on both sides.
@@ -82,7 +92,7 @@ type Finding struct {
 	Output string
 }
 
-// OK reports whether no test does worse with the drop-in, and OPA's linter
+// OK reports whether no test does worse with the change, and OPA's linter
 // finds nothing in it.
 func (r *Report) OK() bool { return r.failures() == 0 && (r.Lint == nil || r.Lint.Findings == "") }
 
@@ -90,7 +100,7 @@ func (r *Report) failures() int {
 	n := 0
 	for _, p := range r.Packages {
 		for _, f := range p.Findings {
-			if f.Kind <= MissingWithDropIn {
+			if f.Kind <= MissingChanged {
 				n++
 			}
 		}
@@ -99,19 +109,23 @@ func (r *Report) failures() int {
 }
 
 // Write writes the report as text: a table, then each finding, those that are
-// the drop-in's fault with their output.
+// the change's fault with their output.
 func (r *Report) Write(w io.Writer) error {
+	change, side := r.change(), "drop-in"
+	if r.Upstream > 0 {
+		side = "series"
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "%s\tpassed\tfailed\tskipped\tseconds\t| drop-in:\tpassed\tfailed\tskipped\tseconds\t\n", "package")
+	fmt.Fprintf(t, "%s\tpassed\tfailed\tskipped\tseconds\t| %s:\tpassed\tfailed\tskipped\tseconds\t\n", "package", side)
 	row := func(name string, a, b Side) {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%.1f\t|\t%d\t%d\t%d\t%.1f\t\n", name,
 			a.Passed, a.Failed, a.Skipped, a.Seconds, b.Passed, b.Failed, b.Skipped, b.Seconds)
 	}
 	var opa, ours Side
 	for _, p := range r.Packages {
-		row(p.Package, p.Unmodified, p.DropIn)
+		row(p.Package, p.Unmodified, p.Changed)
 		opa.add(p.Unmodified)
-		ours.add(p.DropIn)
+		ours.add(p.Changed)
 	}
 	row("all", opa, ours)
 	if err := t.Flush(); err != nil {
@@ -124,31 +138,31 @@ func (r *Report) Write(w io.Writer) error {
 			if f.Test != "" {
 				name += " " + f.Test
 			}
-			fmt.Fprintf(&b, "\n%s: %s\n", name, f.Kind)
-			if f.Kind <= MissingWithDropIn {
+			fmt.Fprintf(&b, "\n%s: %s\n", name, f.Kind.text(change))
+			if f.Kind <= MissingChanged {
 				b.WriteString(indent(f.Output))
 			}
 		}
-	}
-	if len(r.LeftOut) > 0 {
-		fmt.Fprintf(&b, "\nNot run with the drop-in, since they test unexported names of a file that it replaces:\n%s", indent(strings.Join(r.LeftOut, " ")))
+		if len(p.LeftOut) > 0 {
+			fmt.Fprintf(&b, "\n%s: not run with %s, which takes out what they test:\n%s", p.Package, change, indent(strings.Join(p.LeftOut, " ")))
+		}
 	}
 	if l := r.Lint; l != nil {
 		switch {
 		case l.Skipped != "":
 			fmt.Fprintf(&b, "\nOPA's linter was NOT RUN: %s\n", strings.TrimSpace(indent(l.Skipped)))
 		case l.Findings != "":
-			fmt.Fprintf(&b, "\nOPA's linter has FINDINGS in v1/metrics with the drop-in:\n%s", indent(l.Findings))
+			fmt.Fprintf(&b, "\nOPA's linter has FINDINGS in %s with %s:\n%s", strings.Join(l.Folders, " and "), change, indent(l.Findings))
 		default:
-			b.WriteString("\nOPA's linter, with OPA's configuration, finds nothing in v1/metrics with the drop-in and its tests.\n")
+			fmt.Fprintf(&b, "\nOPA's linter, with OPA's configuration, finds nothing in %s with %s and its tests.\n", strings.Join(l.Folders, " and "), change)
 		}
 	}
 	if n := r.failures(); n > 0 {
-		fmt.Fprintf(&b, "\nFAIL: %d tests of %s do worse with the drop-in\n", n, r.OPA)
+		fmt.Fprintf(&b, "\nFAIL: %d tests of %s do worse with %s\n", n, r.OPA, change)
 	} else if !r.OK() {
-		fmt.Fprintf(&b, "\nFAIL: no test of %s does worse with the drop-in, but its linter finds something\n", r.OPA)
+		fmt.Fprintf(&b, "\nFAIL: no test of %s does worse with %s, but its linter finds something\n", r.OPA, change)
 	} else {
-		fmt.Fprintf(&b, "\nok: no test of %s does worse with the drop-in\n", r.OPA)
+		fmt.Fprintf(&b, "\nok: no test of %s does worse with %s\n", r.OPA, change)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

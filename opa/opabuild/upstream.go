@@ -90,6 +90,10 @@ var (
 		"// Use of this source code is governed by an Apache2\n// license that can be found in the LICENSE file.\n"
 )
 
+// withOPAHeader returns the text of a file with OPA's header in the place of
+// ours.
+func withOPAHeader(text []byte) []byte { return ourHeader.ReplaceAll(text, []byte(opaHeader)) }
+
 // rewrite returns the file's text for a tree of this Go version, or nil if it
 // has no place there.
 func (f *upstreamFile) rewrite(treeGo string) (_ []byte, err error) {
@@ -119,7 +123,7 @@ func (f *upstreamFile) rewrite(treeGo string) (_ []byte, err error) {
 			return nil, nil
 		}
 	}
-	return format.Source(ourHeader.ReplaceAll(f.text, []byte(opaHeader)))
+	return format.Source(withOPAHeader(f.text))
 }
 
 // constraint returns the line of the build constraint, nil if there is none.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -43,31 +44,113 @@ var needsInternet = []string{"v1/plugins/rest"}
 // VerifyOptions say what to verify. The zero value runs the tests of
 // [VerifyPackages] in [NewestVersion].
 type VerifyOptions struct {
-	OPA string // as in Options
+	OPA      string // as in Options
+	Upstream int    // so many steps of the Series in the place of the drop-in, as in Options
 	// Packages are folders in OPA's tree, "v1/server" or "v1/plugins/...".
 	Packages []string
 	Run      string    // as go test -run: only the tests that match; "" = all
 	Count    int       // runs of each test; 0 = 1
+	NoLint   bool      // without OPA's linter
 	Keep     string    // a folder for the output of what failed; "" = none
 	Progress io.Writer // nil = silent
 }
 
-// Verify runs OPA's own tests on OPA as it is and on OPA with the drop-in and
-// its tests, one package after another, then OPA's linter on v1/metrics. What
-// fails is no error, but part of the report.
+// Verify runs OPA's own tests on OPA as it is and on OPA with a change: the
+// drop-in and its tests, or steps of the series. It does so for one package
+// after another, then runs OPA's linter on those that change. What fails is no
+// error, but part of the report.
 //
-// A test that fails, or is missing, with the drop-in alone is run once more
-// on both sides, so that one which fails now and then is not laid to the
-// drop-in.
+// A test that fails, or is missing, with the change alone is run once more on
+// both sides, so that one which fails now and then is not laid to the change.
 func Verify(ctx context.Context, o VerifyOptions) (*Report, error) {
-	d, err := loadFiles()
+	var d dropIn
+	var steps []Step
+	var err error
+	if o.Upstream != 0 {
+		steps, err = firstSteps(o.Upstream)
+		o.OPA = cmp.Or(o.OPA, UpstreamVersion)
+	} else {
+		d, err = loadFiles()
+	}
 	if err != nil {
 		return nil, err
 	}
-	return verifyWith(ctx, o, d)
+	return verifyWith(ctx, o, d, steps...)
 }
 
-func verifyWith(ctx context.Context, o VerifyOptions, d dropIn) (*Report, error) {
+// VerifySeries does as [Verify] does, on OPA with the first step of the
+// [Series], then with the first two, and so on up to o.Upstream, where 0 is
+// all. The tests of the unmodified OPA run once.
+//
+// each is called with OPA's source tree as the first n steps make it, before
+// the tests run there, first with the unmodified one. It may build in the tree,
+// and is not to change it. Its error ends all.
+func VerifySeries(ctx context.Context, o VerifyOptions, each func(n int, tree string) error) (reports []*Report, err error) {
+	steps, err := firstSteps(cmp.Or(o.Upstream, AllSteps))
+	if err != nil {
+		return nil, err
+	}
+	o.OPA = cmp.Or(o.OPA, UpstreamVersion)
+	return verifySeriesWith(ctx, o, steps, each)
+}
+
+func verifySeriesWith(ctx context.Context, o VerifyOptions, steps []Step, each func(n int, tree string) error) (reports []*Report, err error) {
+	v, err := openVerifier(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	if err := each(0, v.opa); err != nil {
+		return nil, err
+	}
+	if err := v.builder.prepare(ctx, v.ours); err != nil {
+		return nil, withHint(err)
+	}
+	v.unmodified = map[string]*testRun{}
+	for i := range steps {
+		v.steps = steps[:i+1]
+		v.progress.printf("step %d of %d: %s", i+1, len(steps), steps[i].Name)
+		if err := ApplySteps(v.ours, steps[i:i+1]); err != nil {
+			return nil, err
+		}
+		if err := each(i+1, v.ours); err != nil {
+			return nil, err
+		}
+		report, err := v.run(ctx)
+		if err != nil {
+			return nil, steps[i].errorf("%w", err)
+		}
+		reports = append(reports, report)
+	}
+	return reports, nil
+}
+
+// verifyWith verifies the drop-in, or the steps if there are any.
+func verifyWith(ctx context.Context, o VerifyOptions, d dropIn, steps ...Step) (*Report, error) {
+	v, err := openVerifier(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	b := &v.builder
+	if v.steps, b.steps = steps, steps; len(steps) == 0 {
+		var note string
+		if b.dropIn, note, err = d.upstream(v.opa, nil); err != nil {
+			return nil, err
+		}
+		if note != "" {
+			v.progress.printf("%s", note)
+		}
+	}
+	if err := b.prepare(ctx, v.ours); err != nil {
+		return nil, withHint(err)
+	}
+	return v.run(ctx)
+}
+
+// openVerifier returns a verifier with the unmodified tree, and a builder for
+// the other one.
+func openVerifier(ctx context.Context, o VerifyOptions) (*verifier, error) {
 	if _, err := regexp.Compile(o.Run); err != nil {
 		return nil, fmt.Errorf("which tests to run: %w", err)
 	}
@@ -83,61 +166,53 @@ func verifyWith(ctx context.Context, o VerifyOptions, d dropIn) (*Report, error)
 	if err != nil {
 		return nil, err
 	}
-	v := verifier{options: o, progress: progress{o.Progress, time.Now()}}
+	v := &verifier{options: o, progress: progress{o.Progress, time.Now()}}
 	// The folders have the same names each time: by them Go's build cache
 	// knows the packages again.
 	dir, release, err := c.workDir(ctx, "verify", func() { v.progress.printf("waiting for another verification to end") })
 	if err != nil {
 		return nil, withHint(err)
 	}
-	defer func() { _ = release() }()
+	v.close = func() { _ = release() }
 	v.opa, v.ours = filepath.Join(dir, "opa"), filepath.Join(dir, "regometer")
 	v.progress.printf("getting %s", src.name)
-	b := builder{src: src, env: env, progress: v.progress}
-	if err := b.prepare(ctx, v.opa); err != nil {
-		return nil, withHint(err)
-	}
-	var note string
-	if b.dropIn, note, err = d.upstream(v.opa, nil); err != nil {
-		return nil, err
-	}
-	if note != "" {
-		v.progress.printf("%s", note)
-	}
-	if err := b.prepare(ctx, v.ours); err != nil {
-		return nil, withHint(err)
-	}
+	v.builder = builder{src: src, env: env, progress: v.progress}
 	temp := filepath.Join(dir, "tmp") // as in builder.compile
-	if err := os.Mkdir(temp, 0o755); err != nil {
+	if err = v.builder.prepare(ctx, v.opa); err == nil {
+		err = os.Mkdir(temp, 0o755)
+	}
+	var tags []string
+	if err == nil {
+		tags, err = buildTags(v.opa)
+	}
+	if err != nil {
+		v.close()
 		return nil, withHint(err)
 	}
 	v.env = []string{"CGO_ENABLED=0", "GOTMPDIR=" + temp}
-	tags, err := buildTags(v.opa)
-	if err != nil {
-		return nil, err
-	}
 	v.flags = []string{"-tags=" + strings.Join(append(tags, "slow"), ","), "-timeout=30m", "-count=" + strconv.Itoa(max(o.Count, 1))}
-	return v.run(ctx, src.name)
+	return v, nil
 }
 
 // A verifier tests two source trees.
 type verifier struct {
-	options   VerifyOptions
-	opa, ours string   // the trees
-	flags     []string // of go test
-	env       []string
-	progress  progress
+	options    VerifyOptions
+	builder    builder
+	steps      []Step   // in ours; none if it has the drop-in
+	opa, ours  string   // the trees
+	flags      []string // of go test
+	env        []string
+	unmodified map[string]*testRun // of packages of opa, if they are kept for another ours
+	progress   progress
+	close      func()
 }
 
-func (v *verifier) run(ctx context.Context, name string) (*Report, error) {
+func (v *verifier) run(ctx context.Context) (*Report, error) {
 	packages, err := v.packages(ctx)
 	if err != nil {
 		return nil, err
 	}
-	report := &Report{OPA: name}
-	if report.LeftOut, err = v.leftOut(); err != nil {
-		return nil, err
-	}
+	report := &Report{OPA: v.builder.src.name, Upstream: len(v.steps)}
 	if v.options.Keep != "" {
 		if err := os.MkdirAll(v.options.Keep, 0o755); err != nil {
 			return nil, withHint(err)
@@ -146,18 +221,19 @@ func (v *verifier) run(ctx context.Context, name string) (*Report, error) {
 	for i, pkg := range packages {
 		v.progress.printf("%d of %d: %s", i+1, len(packages), pkg)
 		stop := v.progress.every(30*time.Second, func() string { return "still testing " + pkg })
-		p, err := v.verifyPackage(ctx, pkg, report.LeftOut)
+		p, err := v.verifyPackage(ctx, pkg)
 		stop()
 		if err != nil {
 			return nil, fmt.Errorf("testing %s: %w", pkg, err)
 		}
-		v.progress.printf("%d of %d: %s: OPA %s; with the drop-in %s", i+1, len(packages), pkg, p.Unmodified, p.DropIn)
+		v.progress.printf("%d of %d: %s: OPA %s; with %s %s", i+1, len(packages), pkg, p.Unmodified, report.change(), p.Changed)
 		report.Packages = append(report.Packages, *p)
 	}
-	if slices.Contains(packages, filepath.ToSlash(metricsDir)) && v.options.Run == "" {
-		v.progress.printf("running OPA's linter on v1/metrics; the first time it has to be compiled")
+	folders := slices.DeleteFunc(v.folders(), func(f string) bool { return !slices.Contains(packages, f) })
+	if len(folders) > 0 && v.options.Run == "" && !v.options.NoLint {
+		v.progress.printf("running OPA's linter on %s; the first time it has to be compiled", strings.Join(folders, " and "))
 		stop := v.progress.every(30*time.Second, func() string { return "still at the linter" })
-		l, err := lint(ctx, linter(v.opa), v.opa, v.ours)
+		l, err := lint(ctx, linter(v.opa), v.opa, v.ours, folders)
 		stop()
 		if err != nil {
 			return nil, err
@@ -165,6 +241,21 @@ func (v *verifier) run(ctx context.Context, name string) (*Report, error) {
 		report.Lint = &l
 	}
 	return report, nil
+}
+
+// folders returns the folders of OPA's tree that the change is made in.
+func (v *verifier) folders() []string {
+	if len(v.steps) == 0 {
+		return []string{filepath.ToSlash(metricsDir)}
+	}
+	var folders []string
+	for _, s := range v.steps {
+		for _, name := range s.Paths() {
+			folders = append(folders, path.Dir(name))
+		}
+	}
+	slices.Sort(folders)
+	return slices.Compact(folders)
 }
 
 // packages returns the packages to test that have tests, without the prefix
@@ -206,14 +297,14 @@ func (v *verifier) packages(ctx context.Context) ([]string, error) {
 	return packages, nil
 }
 
-// leftOut returns the names of OPA's tests that leave with the files they test,
-// and have no successor of the same name.
-func (v *verifier) leftOut() ([]string, error) {
-	opa, err := testsIn(filepath.Join(v.opa, metricsDir))
+// leftOut returns the names of OPA's tests in a package that the change takes
+// out, and that have no successor of the same name.
+func (v *verifier) leftOut(pkg string) ([]string, error) {
+	opa, err := testsIn(filepath.Join(v.opa, pkg))
 	if err != nil {
 		return nil, err
 	}
-	ours, err := testsIn(filepath.Join(v.ours, metricsDir))
+	ours, err := testsIn(filepath.Join(v.ours, pkg))
 	if err != nil {
 		return nil, err
 	}
@@ -244,20 +335,24 @@ func testsIn(dir string) (map[string]bool, error) {
 	return names, nil
 }
 
-func (v *verifier) verifyPackage(ctx context.Context, pkg string, leftOut []string) (*PackageReport, error) {
-	if pkg != filepath.ToSlash(metricsDir) {
-		leftOut = nil
-	}
-	first, err := v.both(ctx, pkg, v.options.Run)
+func (v *verifier) verifyPackage(ctx context.Context, pkg string) (*PackageReport, error) {
+	leftOut, err := v.leftOut(pkg)
 	if err != nil {
 		return nil, err
 	}
-	p := &PackageReport{Package: pkg, Unmodified: first.opa.side(), DropIn: first.ours.side()}
+	first, err := v.both(ctx, pkg, v.options.Run, v.unmodified[pkg])
+	if err != nil {
+		return nil, err
+	}
+	if v.unmodified != nil {
+		v.unmodified[pkg] = first.opa
+	}
+	p := &PackageReport{Package: pkg, Unmodified: first.opa.side(), Changed: first.ours.side(), LeftOut: leftOut}
 	suspects := first.suspects(leftOut)
 	second := bothRuns{}
 	if len(suspects) > 0 {
-		v.progress.printf("%s: %d tests fail or are missing with the drop-in alone: once more on both sides", pkg, len(suspects))
-		if second, err = v.both(ctx, pkg, rerun(suspects, v.options.Run)); err != nil {
+		v.progress.printf("%s: %d tests fail or are missing with %s alone: once more on both sides", pkg, len(suspects), changeName(len(v.steps)))
+		if second, err = v.both(ctx, pkg, rerun(suspects, v.options.Run), nil); err != nil {
 			return nil, err
 		}
 	}
@@ -273,14 +368,17 @@ func (v *verifier) verifyPackage(ctx context.Context, pkg string, leftOut []stri
 	return p, nil
 }
 
-// both runs a package's tests on OPA as it is, then with the drop-in.
-func (v *verifier) both(ctx context.Context, pkg, run string) (r bothRuns, err error) {
+// both runs a package's tests on OPA as it is, unless that has been done, then
+// with the change.
+func (v *verifier) both(ctx context.Context, pkg, run string, unmodified *testRun) (r bothRuns, err error) {
 	flags := v.flags
 	if run != "" {
 		flags = append(flags[:len(flags):len(flags)], "-run="+run)
 	}
-	if r.opa, err = runTests(ctx, v.opa, "./"+pkg, flags, v.env); err != nil {
-		return r, err
+	if r.opa = unmodified; r.opa == nil {
+		if r.opa, err = runTests(ctx, v.opa, "./"+pkg, flags, v.env); err != nil {
+			return r, err
+		}
 	}
 	r.ours, err = runTests(ctx, v.ours, "./"+pkg, flags, v.env)
 	return r, err
@@ -288,7 +386,7 @@ func (v *verifier) both(ctx context.Context, pkg, run string) (r bothRuns, err e
 
 type bothRuns struct{ opa, ours *testRun }
 
-// suspects returns the tests that do worse with the drop-in, sorted. "" among
+// suspects returns the tests that do worse with the change, sorted. "" among
 // them is the package as a whole. leftOut are no suspects.
 func (r bothRuns) suspects(leftOut []string) []string {
 	var names []string
@@ -310,7 +408,7 @@ func (r bothRuns) suspects(leftOut []string) []string {
 	return names
 }
 
-// worse reports whether a test does worse with the drop-in: it fails, is
+// worse reports whether a test does worse with the change: it fails, is
 // missing or is skipped where it is not so on the unmodified OPA.
 func (r bothRuns) worse(test string) bool {
 	if test == "" {
@@ -343,9 +441,9 @@ func judge(first, second bothRuns, suspects []string) []Finding {
 		f := Finding{Test: name, Kind: Flaky, Output: first.ours.failureOutput(name)}
 		switch {
 		case second.worse(name):
-			f.Kind, f.Output = FailsWithDropIn, second.ours.failureOutput(name)
+			f.Kind, f.Output = FailsChanged, second.ours.failureOutput(name)
 			if name != "" && second.ours.results[name] != "fail" {
-				f.Kind = MissingWithDropIn
+				f.Kind = MissingChanged
 			}
 		case name != "" && second.opa.results[name] == "fail" || name == "" && second.opa.broken():
 			f.Kind, f.Output = FailsOnOPA, second.opa.failureOutput(name)
@@ -367,12 +465,12 @@ func judge(first, second bothRuns, suspects []string) []Finding {
 	// A test fails with the tests below it, and is missing with those above:
 	// one of them is enough.
 	said := func(name string, f Finding) bool {
-		if all, ok := findings[""]; ok && all.Kind == FailsWithDropIn && f.Kind == MissingWithDropIn {
+		if all, ok := findings[""]; ok && all.Kind == FailsChanged && f.Kind == MissingChanged {
 			return true // because the package is broken
 		}
 		for other, o := range findings {
-			below := f.Kind != MissingWithDropIn && strings.HasPrefix(other, name+"/") && name != ""
-			above := f.Kind == MissingWithDropIn && strings.HasPrefix(name, other+"/") && other != ""
+			below := f.Kind != MissingChanged && strings.HasPrefix(other, name+"/") && name != ""
+			above := f.Kind == MissingChanged && strings.HasPrefix(name, other+"/") && other != ""
 			if o.Kind == f.Kind && (below || above) {
 				return true
 			}

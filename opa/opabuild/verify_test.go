@@ -6,10 +6,12 @@ package opabuild
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -162,7 +164,7 @@ func TestMain(m *testing.M) {
 	for _, p := range r.Packages {
 		got = append(got, fmt.Sprintf("%s %d/%d/%d %d/%d/%d %t", p.Package,
 			p.Unmodified.Passed, p.Unmodified.Failed, p.Unmodified.Skipped,
-			p.DropIn.Passed, p.DropIn.Failed, p.DropIn.Skipped, p.DropIn.Broken))
+			p.Changed.Passed, p.Changed.Failed, p.Changed.Skipped, p.Changed.Broken))
 		for _, f := range p.Findings {
 			got = append(got, fmt.Sprintf("  %d %s", f.Kind, f.Test))
 		}
@@ -177,8 +179,8 @@ func TestMain(m *testing.M) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if r.OK() || !slices.Equal(r.LeftOut, []string{"TestSample"}) {
-		t.Errorf("OK is %t; left out are %q", r.OK(), r.LeftOut)
+	if r.OK() || !slices.Equal(r.Packages[0].LeftOut, []string{"TestSample"}) {
+		t.Errorf("OK is %t; left out are %q", r.OK(), r.Packages[0].LeftOut)
 	}
 	var text strings.Builder
 	if err := r.Write(&text); err != nil {
@@ -188,7 +190,7 @@ func TestMain(m *testing.M) {
 		"\ninternal/user TestRegression/below: FAILS with the drop-in",
 		"    user_test.go:13: not OPA's\n",
 		"\ninternal/user TestNeedsTool: fails on the unmodified OPA too",
-		"\n    TestSample\n",
+		"\nv1/metrics: not run with the drop-in, which takes out what they test:\n    TestSample\n",
 		"\nFAIL: 3 tests of OPA in ",
 	} {
 		if !strings.Contains(text.String(), want) {
@@ -204,8 +206,99 @@ func TestMain(m *testing.M) {
 	}
 
 	o.Packages, o.Run = []string{"internal/user"}, "TestSame|TestNeedsTool"
-	if r, err = verifyWith(t.Context(), o, tinyDropIn("A")); err != nil || !r.OK() || r.Packages[0].DropIn.Passed != 2 {
+	if r, err = verifyWith(t.Context(), o, tinyDropIn("A")); err != nil || !r.OK() || r.Packages[0].Changed.Passed != 2 {
 		t.Errorf("with --run: %+v, %v", r, err)
+	}
+}
+
+// With steps, a test that they take out is named, one that they add runs, and
+// the report speaks of the series.
+func TestVerifyUpstream(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs go test")
+	}
+	t.Setenv("REGOMETER_CACHE", t.TempDir())
+	files := fixtureTree()
+	files["v1/metrics/metrics_test.go"] += "\nfunc TestWho(t *testing.T) {\n\tif got := New(\"\").Stop(1); got != \"OPA\" {\n\t\tt.Error(got)\n\t}\n}\n"
+	steps := mustLoad(t, fixtureSteps(), files)
+	r, err := verifyWith(t.Context(), VerifyOptions{OPA: writeTree(t, files), Packages: []string{"v1/metrics"}}, nil, steps...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := r.Packages[0]
+	if p.Unmodified.Passed != 3 || p.Changed.Passed != 2 || p.Changed.Failed != 1 || !slices.Equal(p.LeftOut, []string{"TestSample"}) ||
+		len(p.Findings) != 1 || p.Findings[0].Test != "TestWho" || r.Lint == nil || !slices.Equal(r.Lint.Folders, []string{"v1/metrics"}) {
+		t.Errorf("got %+v", r)
+	}
+	var text strings.Builder
+	if err := r.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| series:",
+		"\nv1/metrics TestWho: FAILS with the series for OPA up to step 2, passes on the unmodified OPA",
+		": TWO STEPS\n",
+		"\nv1/metrics: not run with the series for OPA up to step 2, which takes out what they test:\n    TestSample\n",
+		" do worse with the series for OPA up to step 2\n",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the report has no %q:\n%s", want, &text)
+		}
+	}
+	if strings.Contains(text.String(), "drop-in") {
+		t.Errorf("the report speaks of the drop-in:\n%s", &text)
+	}
+}
+
+// Step after step is put in and tested, each in the tree that it is said to be
+// in, beside one run of the unmodified OPA.
+func TestVerifySeries(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs go test")
+	}
+	t.Setenv("REGOMETER_CACHE", t.TempDir())
+	files := fixtureTree()
+	files["v1/metrics/once_test.go"] = `package metrics
+
+import (
+	"os"
+	"testing"
+)
+
+func TestOnce(t *testing.T) {
+	if New("").Stop(1) == "OPA" {
+		if err := os.Mkdir(` + strconv.Quote(filepath.Join(t.TempDir(), "ran")) + `, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+`
+	steps := mustLoad(t, fixtureSteps(), files)
+	name := steps[0].Paths()[0] // both change it
+	var texts []string
+	o := VerifyOptions{OPA: writeTree(t, files), Packages: []string{"v1/metrics"}, NoLint: true}
+	each := func(n int, tree string) error {
+		text, err := os.ReadFile(filepath.Join(tree, name))
+		if texts = append(texts, string(text)); n != len(texts)-1 {
+			t.Errorf("step %d comes after %d", n, len(texts)-1)
+		}
+		return err
+	}
+	reports, err := verifySeriesWith(t.Context(), o, steps, each)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(reports) != 2 || len(texts) != 3 || texts[0] != files[name] || texts[1] == texts[0] || texts[2] == texts[1] {
+		t.Fatalf("%d reports, trees of %q", len(reports), texts)
+	}
+	for i, r := range reports {
+		if r.Upstream != i+1 || !r.OK() || r.Lint != nil || r.Packages[0].Unmodified != reports[0].Packages[0].Unmodified {
+			t.Errorf("step %d: %+v", i+1, r)
+		}
+	}
+	stop := errors.New("enough")
+	if _, err := verifySeriesWith(t.Context(), o, steps, func(int, string) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("an error of the caller's becomes %v", err)
 	}
 }
 
@@ -251,12 +344,12 @@ func main() {
 	good, bad, broken := tree("good", fake), tree("bad", fake), tree("good", "package main\n\nfunc main() { no }\n")
 	for _, c := range []struct{ name, linter, opa, ours, skipped, findings string }{
 		{"good", "./lint", good, good, "", ""},
-		{"bad", "./lint", good, bad, "", "metrics.go:1: bad, by [run --allow-parallel-runners ./v1/metrics/...]"},
+		{"bad", "./lint", good, bad, "", "metrics.go:1: bad, by [run --allow-parallel-runners ./v1/metrics/... ./v1/version/...]"},
 		{"bad before", "./lint", bad, bad, "fails on the unmodified OPA", ""},
 		{"no linter", "./lint", broken, good, "cannot be had:\n", ""},
 		{"none pinned", "", good, bad, "pins no golangci-lint", ""},
 	} {
-		l, err := lint(t.Context(), c.linter, c.opa, c.ours)
+		l, err := lint(t.Context(), c.linter, c.opa, c.ours, []string{"v1/metrics", "v1/version"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,7 +378,7 @@ func main() {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := lint(ctx, "./lint", good, good); err == nil {
+	if _, err := lint(ctx, "./lint", good, good, []string{"v1/metrics"}); err == nil {
 		t.Error("a cancelled context is no error")
 	}
 }
@@ -304,7 +397,7 @@ func TestVerifyNewestPatchRelease(t *testing.T) {
 	if err := r.Write(t.Output()); err != nil {
 		t.Fatal(err)
 	}
-	if !r.OK() || r.Packages[0].DropIn.Passed < 100 || r.Lint == nil || r.Lint.Skipped != "" {
+	if !r.OK() || r.Packages[0].Changed.Passed < 100 || r.Lint == nil || r.Lint.Skipped != "" {
 		t.Error("not verified")
 	}
 }

@@ -20,6 +20,10 @@ const (
 	NewestVersion = "v1.22.0"
 )
 
+// UpstreamVersion is the release that the series for OPA is written for: its
+// newest one, since its maintainers take changes to nothing else.
+const UpstreamVersion = "v1.22.2"
+
 // exactVersion matches a version that names one content for ever, which
 // "latest" or a branch does not.
 var exactVersion = regexp.MustCompile(`^v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?$`)

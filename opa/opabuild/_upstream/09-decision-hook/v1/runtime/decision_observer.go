@@ -1,6 +1,5 @@
-// Copyright 2026 The OPA Authors.  All rights reserved.
-// Use of this source code is governed by an Apache2
-// license that can be found in the LICENSE file.
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
 
 package runtime
 

@@ -1,6 +1,5 @@
-// Copyright 2026 The OPA Authors.  All rights reserved.
-// Use of this source code is governed by an Apache2
-// license that can be found in the LICENSE file.
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
 
 package runtime
 
@@ -8,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -70,7 +70,7 @@ func newDecisionTestManager(t *testing.T) *plugins.Manager {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Init(context.Background()); err != nil {
+	if err := m.Init(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -103,7 +103,7 @@ func registerDecisionLogs(t *testing.T, m *plugins.Manager, name string) {
 
 func decide(t *testing.T, rt *Runtime) {
 	t.Helper()
-	if err := rt.decisionLogger(context.Background(), &server.Info{Path: "a/b"}); err != nil {
+	if err := rt.decisionLogger(t.Context(), &server.Info{Path: "a/b"}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -243,10 +243,10 @@ func TestDecisionObserverAllocations(t *testing.T) {
 	for _, observers := range []int{0, 1, 3} {
 		m := newDecisionTestManager(t)
 		for i := range observers {
-			m.Register(fmt.Sprint(i), &observingPlugin{})
+			m.Register(strconv.Itoa(i), &observingPlugin{})
 		}
 		rt := &Runtime{Manager: m}
-		ctx, info := context.Background(), &server.Info{}
+		ctx, info := t.Context(), &server.Info{}
 		if n := testing.AllocsPerRun(1000, func() { _ = rt.decisionLogger(ctx, info) }); n != 0 {
 			t.Errorf("%d observers: expected no allocations, got %v", observers, n)
 		}
@@ -279,12 +279,12 @@ func TestDecisionObserved(t *testing.T) {
 	registerDecisionLogs(t, m, "logger")
 	rt := &Runtime{Manager: m}
 	for range 2 {
-		logDecision(t, rt, context.WithValue(context.Background(), key{}, "value"))
+		logDecision(t, rt, context.WithValue(t.Context(), key{}, "value"))
 	}
 	if logged != 2 {
 		t.Errorf("Expected 2 events, got %d", logged)
 	}
-	if DecisionObserved(context.Background(), logger) {
+	if DecisionObserved(t.Context(), logger) {
 		t.Error("Expected nothing to be observed in another context")
 	}
 }
@@ -301,9 +301,9 @@ func TestDecisionObservedLater(t *testing.T) {
 	var known []bool
 	logger.logger.onLog = func(ctx context.Context) { known = append(known, DecisionObserved(ctx, logger)) }
 	m.Register("logger", logger)
-	logDecision(t, rt, context.Background())
+	logDecision(t, rt, t.Context())
 	m.UpdatePluginStatus("logger", &plugins.Status{State: plugins.StateOK})
-	logDecision(t, rt, context.Background())
+	logDecision(t, rt, t.Context())
 	if len(known) != 2 || known[0] || !known[1] || logger.observed.Load() != 1 {
 		t.Errorf("Expected the second decision alone to be observed, got %v, %d", known, logger.observed.Load())
 	}
@@ -312,7 +312,7 @@ func TestDecisionObservedLater(t *testing.T) {
 func TestDecisionNotObserved(t *testing.T) {
 	m := newDecisionTestManager(t)
 	logger, logged := &loggingPlugin{}, 0
-	ctx := context.Background()
+	ctx := t.Context()
 	logger.onLog = func(got context.Context) {
 		if logged++; got != ctx {
 			t.Error("Expected the caller's context")
@@ -346,13 +346,11 @@ func TestDecisionObserverConcurrent(t *testing.T) {
 	var wg sync.WaitGroup
 	var ended atomic.Bool
 	for range 4 {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			for !ended.Load() {
-				_ = rt.decisionLogger(context.Background(), &server.Info{})
+				_ = rt.decisionLogger(t.Context(), &server.Info{})
 			}
-		}()
+		})
 	}
 	for i := range 100 {
 		var p observingPlugin
@@ -384,7 +382,7 @@ func TestDecisionObserverServer(t *testing.T) {
 	params.GracefulShutdownPeriod = 1
 	params.Logger = logging.NewNoOpLogger()
 	params.ConfigOverrides = []string{"plugins.decision_observer_test.x=1"}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	rt, err := NewRuntime(ctx, params)
 	if err != nil {
 		t.Fatal(err)
