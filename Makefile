@@ -7,6 +7,7 @@ FUZZFLAGS ?=
 MUTANTFLAGS ?=
 SOAK ?= 30m
 BENCHFLAGS ?=
+UPSTREAMFLAGS ?=
 LINTER := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MUTATOR := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 
@@ -84,6 +85,14 @@ verify-short: ## The same for a few of OPA's packages, and for v1/metrics of OPA
 	$(GO) run ./cmd/regometer verify --quick
 	$(GO) run ./cmd/regometer verify --packages v1/metrics \
 		--opa $$(sed -n 's/.*NewestVersion = "\(v[0-9]*\.[0-9]*\)\..*/\1/p' opa/opabuild/version.go)
+
+.PHONY: upstream
+upstream: ## Test and measure each step of the series for OPA, write its patches and docs/upstream.md: an hour
+	$(GO) run ./bench/cmd/upstream $(UPSTREAMFLAGS)
+
+.PHONY: upstream-quick
+upstream-quick: ## Put the series into OPA, step after step, with the most important tests: two minutes
+	$(GO) run ./bench/cmd/upstream -quick
 
 ##### End to end
 # e2e is a module of its own, outside of go.work: see e2e/doc.go.

@@ -18,7 +18,8 @@ import (
 
 // These are all the cases in which package metrics answers differently from
 // OPA, each with OPA's answer beside ours. A test that fails on OPA's
-// side says that OPA has changed, and the difference may be gone.
+// side says that OPA has changed, and the difference may be gone. Where a step
+// of the series for OPA takes it away, an OPA with that step has to be right.
 
 // histogramOf returns the fields of a histogram of these values in both
 // packages.
@@ -35,18 +36,24 @@ func histogramOf(values ...int64) (ours, opas map[string]any) {
 // numbers is negative, and the standard deviation, which is taken from it, too
 // large. Ours is exact.
 func TestDifferenceMeanOverflow(t *testing.T) {
+	fixed := mended(t, "one-summary")
 	ours, opas := histogramOf(math.MaxInt64, math.MaxInt64)
-	if opas["mean"] != -1.0 || opas["stddev"].(float64) < 1e18 {
+	if fixed && (opas["mean"] != float64(math.MaxInt64) || opas["stddev"] != 0.0) {
+		t.Errorf("OPA: mean %v, stddev %v; want %v and 0", opas["mean"], opas["stddev"], float64(math.MaxInt64))
+	}
+	if !fixed && (opas["mean"] != -1.0 || opas["stddev"].(float64) < 1e18) {
 		t.Errorf("OPA: mean %v, stddev %v; expected the overflow", opas["mean"], opas["stddev"])
 	}
 	if ours["mean"] != float64(math.MaxInt64) || ours["stddev"] != 0.0 {
 		t.Errorf("ours: mean %v, stddev %v; want %v and 0", ours["mean"], ours["stddev"], float64(math.MaxInt64))
 	}
 	ours, opas = histogramOf(math.MinInt64, math.MinInt64, math.MaxInt64)
-	if opas["mean"].(float64) < -1<<62 {
-		t.Errorf("OPA: mean %v; expected the overflow", opas["mean"])
-	}
 	want := -float64(1<<63)/3 - 1./3
+	if got := opas["mean"].(float64); fixed && math.Abs(got-want) > math.Abs(want)*1e-15 {
+		t.Errorf("OPA: mean %v, want %v", got, want)
+	} else if !fixed && got < -1<<62 {
+		t.Errorf("OPA: mean %v; expected the overflow", got)
+	}
 	if math.Abs(ours["mean"].(float64)-want) > math.Abs(want)*1e-15 {
 		t.Errorf("ours: mean %v, want %v", ours["mean"], want)
 	}
@@ -104,12 +111,17 @@ func TestDifferenceNewestValue(t *testing.T) {
 			ours += int(o.Value().(map[string]any)["max"].(int64))
 			opas += int(p.Value().(map[string]any)["max"].(int64))
 		}
-		if opas != histograms {
-			t.Errorf("OPA: the newest value is in %d of %d samples; expected all", opas, histograms)
-		}
 		// Binomial: mean 40, standard deviation 5.7.
-		if ours < 7 || ours > 73 {
-			t.Errorf("ours: the newest value is in %d of %d samples, want about %d", ours, histograms, histograms/reservoirs)
+		check := func(side string, n int) {
+			if n < 7 || n > 73 {
+				t.Errorf("%s: the newest value is in %d of %d samples, want about %d", side, n, histograms, histograms/reservoirs)
+			}
+		}
+		check("ours", ours)
+		if mended(t, "sample-priorities") {
+			check("OPA", opas)
+		} else if opas != histograms {
+			t.Errorf("OPA: the newest value is in %d of %d samples; expected all", opas, histograms)
 		}
 	})
 }
@@ -146,8 +158,9 @@ func TestDifferenceIdleHours(t *testing.T) {
 		})
 		return stays
 	}
-	if !stays(opas) {
-		t.Error("OPA: a value that came after 13.5 hours is gone 20 hours later; expected it to stay for good")
+	fixed := mended(t, "sample-priorities")
+	if got := stays(opas); got == fixed {
+		t.Errorf("OPA: a value that came after 13.5 hours is there 20 hours later: %t; expected %t", got, !fixed)
 	}
 	if stays(ours) {
 		t.Error("ours: a value is still there after 20 hours and thousands of newer ones")
@@ -167,8 +180,8 @@ func TestDifferenceIdleHours(t *testing.T) {
 		})
 		return lost
 	}
-	if !lost(opas) {
-		t.Error("OPA: a value that came after 14 hours is there; expected it to be lost")
+	if got := lost(opas); got == fixed {
+		t.Errorf("OPA: a value that came after 14 hours is lost: %t; expected %t", got, !fixed)
 	}
 	if lost(ours) {
 		t.Error("ours: a new value is lost, and those that are 14 hours older are there")
@@ -216,8 +229,8 @@ func TestDifferenceRepeatableStdDev(t *testing.T) {
 	if len(texts) != 1 {
 		t.Errorf("ours: %d texts of the same values", len(texts))
 	}
-	if len(opas) == 1 {
-		t.Errorf("OPA: one text; expected several")
+	if one := len(opas) == 1; one != mended(t, "late-priorities") {
+		t.Errorf("OPA: %d texts of the same values; expected one: %t", len(opas), !one)
 	}
 }
 
@@ -255,8 +268,10 @@ func TestDifferenceDeepEqual(t *testing.T) {
 			}
 			return reflect.DeepEqual(a.metrics, b.metrics)
 		}
-		if !equal(opas) {
-			t.Errorf("OPA: after %s, two collections are not deeply equal", what)
+		// With this step OPA's holds its first names in the order of their
+		// appearance, too.
+		if want := what == "MarshalJSON" || !mended(t, "inline-metrics"); equal(opas) != want {
+			t.Errorf("OPA: after %s, two collections are deeply equal: %t; expected %t", what, !want, want)
 		}
 		if equal(ours) {
 			t.Errorf("ours: after %s, two collections are deeply equal; expected a difference", what)
