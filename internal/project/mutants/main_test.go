@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -62,7 +63,8 @@ func TestExplanations(t *testing.T) {
 	for survivor := range known {
 		fields := strings.SplitN(survivor, " | ", 3)
 		text, err := os.ReadFile(fields[0])
-		if err != nil || len(fields) != 3 || !strings.Contains(string(text), "\t"+fields[2]+"\n") {
+		code := regexp.MustCompile(`(?m)^\t*` + regexp.QuoteMeta(fields[len(fields)-1]) + `$`)
+		if err != nil || len(fields) != 3 || !code.Match(text) {
 			t.Errorf("%s: no such line: %q", explanations, survivor)
 		}
 	}
