@@ -122,7 +122,7 @@ func TestFirstAndLastPackedWord(t *testing.T) {
 			t.Fatalf("the %s word is not that of %d any more", end, n)
 		}
 		got := snapshot(h)
-		if want := int64(1_000_000 + 2_000_000 + 1000*1_500_000 + times*n); got.sum.lo != uint64(want) || got.count != times+1002 {
+		if want := 1_000_000 + 2_000_000 + 1000*1_500_000 + times*n; got.sum.lo != uint64(want) || got.count != times+1002 {
 			t.Errorf("the %s word: count %d and sum %d, want %d and %d", end, got.count, got.sum.lo, times+1002, want)
 		}
 	}
