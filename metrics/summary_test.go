@@ -118,6 +118,42 @@ func TestSums(t *testing.T) {
 	}
 }
 
+// TestMeanBetweenTwoNumbers: a mean that is above the middle of two numbers by
+// its last binary place only is rounded up.
+func TestMeanBetweenTwoNumbers(t *testing.T) {
+	const n, middle = 1024, 1<<54 + 2
+	var s sums
+	samples := make([]sample, n)
+	for i := range samples {
+		samples[i].value = middle
+	}
+	s.addAll(samples)
+	if got := s.mean(n); got != 1<<54 { // the even one
+		t.Errorf("the mean in the middle is %b", got)
+	}
+	samples[0].value++
+	s = sums{}
+	s.addAll(samples)
+	if got := s.mean(n); got != 1<<54+4 {
+		t.Errorf("the mean above the middle is %b", got)
+	}
+}
+
+// TestStdDevCarries: the words of n·Σv² carry into each other.
+func TestStdDevCarries(t *testing.T) {
+	const n = 1028
+	s := sums{squares: [3]uint64{math.MaxUint64, math.MaxUint64 / n, 5}}
+	sum := new(big.Int)
+	for i := range s.squares {
+		sum.Add(sum.Lsh(sum, 64), new(big.Int).SetUint64(s.squares[2-i]))
+	}
+	f, _ := new(big.Float).SetInt(sum).Float64()
+	want := math.Sqrt(f / n)
+	if got := s.stdDev(n); math.Abs(got-want) > 1e-15*want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 // A mean whose sum exceeds an int64 is rounded once.
 func TestMeanIsRoundedOnce(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
