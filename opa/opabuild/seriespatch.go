@@ -170,12 +170,12 @@ func author(ctx context.Context) (name, email string, err error) {
 func (g *patchRepository) git(ctx context.Context, input string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = g.dir, g.env, strings.NewReader(input)
-	var out, both bytes.Buffer
-	cmd.Stdout, cmd.Stderr = io.MultiWriter(&out, &both), &both
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("git %s: %w\n%s", args[0], err, bytes.TrimSpace(both.Bytes()))
+		return "", fmt.Errorf("git %s: %w\n%s", args[0], err, bytes.TrimSpace(append(stdout.Bytes(), stderr.Bytes()...)))
 	}
-	return out.String(), nil
+	return stdout.String(), nil
 }
 
 // commit commits files as they are to be.
