@@ -266,8 +266,8 @@ func (s *store) each(f func(*descriptor, *cell, *histogram) bool) {
 	}
 	if x := s.more.Load(); x != nil {
 		for i := range x.slots {
-			if e := x.slots[i].Load(); e != nil {
-				if !f(spare.of(kindOf(e.hash), e.name, &e.descriptor), &e.cell, e.histogram) {
+			if e := x.slots[i].entry.Load(); e != nil {
+				if !f(spare.of(kindOf(x.slots[i].hash), e.name, &e.descriptor), &e.cell, e.histogram) {
 					return
 				}
 			}

@@ -11,17 +11,25 @@ import "sync/atomic"
 // entries: who still reads the old one may miss an entry, and looks again
 // under the lock before inserting.
 type index struct {
-	slots []atomic.Pointer[entry] // a power of two
-	used  int                     // guarded by store.mu
-	free  []entry                 // the next entries; guarded by store.mu
+	slots []slot  // a power of two
+	used  int     // guarded by store.mu
+	free  []entry // the next entries; guarded by store.mu
 	// fresh has the inline names that are not in the catalog, by place. The
 	// name at a place is not written any more when store.names refers to it.
 	fresh *[inlineMetrics]freshName
 }
 
+// slot is a place in the table of an index. The hash is beside the entry, so
+// that neither a search nor growing reads entries of other names: each is
+// likely a cache miss. It is written before the entry is stored, and read once
+// there is one.
+type slot struct {
+	entry atomic.Pointer[entry]
+	hash  uint64
+}
+
 // entry is a metric in an index.
 type entry struct {
-	hash uint64
 	name string // as the caller has it, like the key of a map
 	cell
 	descriptor atomic.Pointer[descriptor] // if it is in the catalog or has been read
@@ -42,13 +50,13 @@ const (
 )
 
 // noSlots is the table of an index that holds fresh names only.
-var noSlots [1]atomic.Pointer[entry]
+var noSlots [1]slot
 
 // newIndex returns an index with its first entries, in one allocation.
 func newIndex() *index {
 	first := new(struct {
 		index
-		slots   [firstSlots]atomic.Pointer[entry]
+		slots   [firstSlots]slot
 		entries [firstEntries]entry
 	})
 	first.index.slots = first.slots[:]
@@ -73,19 +81,20 @@ func newFreshIndex() *index {
 func (x *index) find(name string, h uint64) *entry {
 	slots := x.slots
 	for i := h >> kindBits; ; i++ {
-		e := slots[i&uint64(len(slots)-1)].Load()
+		s := &slots[i&uint64(len(slots)-1)]
+		e := s.entry.Load()
 		if e == nil {
 			return nil
 		}
-		if e.hash == h && sameName(e.name, name) {
+		if s.hash == h && sameName(e.name, name) {
 			return e
 		}
 	}
 }
 
 // full reports whether the table must grow before the next insertion. It is
-// kept at most half full, so that find meets few other entries, and a nil.
-func (x *index) full() bool { return 2*(x.used+1) > len(x.slots) }
+// kept at most three quarters full, so that find meets few others, and a nil.
+func (x *index) full() bool { return 4*(x.used+1) > 3*len(x.slots) }
 
 // wide reports whether the index is so large that a name is likelier there than
 // inline.
@@ -93,10 +102,10 @@ func (x *index) wide() bool { return x != nil && len(x.slots) >= wideSlots }
 
 // grown returns an index with the same entries and twice the slots.
 func (x *index) grown() *index {
-	g := &index{slots: make([]atomic.Pointer[entry], max(2*len(x.slots), firstSlots)), free: x.free, fresh: x.fresh}
+	g := &index{slots: make([]slot, max(2*len(x.slots), firstSlots)), free: x.free, fresh: x.fresh}
 	for i := range x.slots {
-		if e := x.slots[i].Load(); e != nil {
-			g.place(e)
+		if e := x.slots[i].entry.Load(); e != nil {
+			g.place(e, x.slots[i].hash)
 		}
 	}
 	return g
@@ -120,17 +129,19 @@ func (x *index) insert(name string, h uint64, d *descriptor) *entry {
 	if d != nil {
 		e.descriptor.Store(d)
 	}
-	e.hash, e.name = h, name
-	x.place(e)
+	e.name = name
+	x.place(e, h)
 	return e
 }
 
-func (x *index) place(e *entry) {
+func (x *index) place(e *entry, h uint64) {
 	mask := uint64(len(x.slots) - 1)
-	i := e.hash >> kindBits
-	for x.slots[i&mask].Load() != nil {
+	i := h >> kindBits
+	for x.slots[i&mask].entry.Load() != nil {
 		i++
 	}
-	x.slots[i&mask].Store(e)
+	s := &x.slots[i&mask]
+	s.hash = h
+	s.entry.Store(e)
 	x.used++
 }
