@@ -40,7 +40,7 @@ const (
 	hookMark  = "observers.mark(%s)"
 )
 
-//go:embed _upstream/09-decision-hook/v1/runtime/decision_observer.go
+//go:embed _upstream/10-decision-hook/v1/runtime/decision_observer.go
 var hookSource []byte
 
 // hookText is what the file holds in OPA's tree. The series for OPA has it as

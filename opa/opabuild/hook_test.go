@@ -243,7 +243,7 @@ func TestHook(t *testing.T) {
 			if err := addHook(t.Context(), dir, target()); err != nil {
 				t.Fatal(err)
 			}
-			text, err := os.ReadFile("_upstream/09-decision-hook/v1/runtime/decision_observer_test.go")
+			text, err := os.ReadFile("_upstream/10-decision-hook/v1/runtime/decision_observer_test.go")
 			if err != nil {
 				t.Fatal(err)
 			}

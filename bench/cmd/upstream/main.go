@@ -36,9 +36,9 @@ Parts:
               and our conformance suite, differential tests and tests of the
               sample
   benchmarks  the unmodified OPA, each step and the drop-in, in turns
-  server      OPA servers under load: unmodified, with the series and with the
-              drop-in; builds OPA three times, which takes a few minutes the
-              first time
+  server      OPA servers under load, and opa eval: unmodified, with the series
+              and with the drop-in; builds OPA three times, which takes a few
+              minutes the first time
 
 The figures are kept in docs/upstream, in the format of go test -bench, and
 docs/upstream.md is written from them and from the steps' texts. The exit status

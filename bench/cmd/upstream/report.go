@@ -122,7 +122,7 @@ func (r *report) page() (string, error) {
 	var b strings.Builder
 	err = t.Execute(&b, map[string]string{
 		"Version": opabuild.UpstreamVersion, "Order": r.order(), "Steps": r.stepTexts(), "Figures": r.header(),
-		"Gains": r.gains(), "Whole": r.whole(), "Rows": r.rows(), "Server": r.serverTable(),
+		"Gains": r.gains(), "Whole": r.whole(), "Rows": r.rows(), "Server": r.serverTable(), "Eval": r.evalTable(),
 	})
 	return b.String(), err
 }
@@ -413,6 +413,32 @@ func (r *report) serverTable() string {
 			}
 			b.WriteString("\n")
 		}
+	}
+	return b.String()
+}
+
+// evalTable is the table of opa eval.
+func (r *report) evalTable() string {
+	name := func(mode string) string { return "Eval/case=" + strings.ReplaceAll(mode, " ", "_") }
+	if !r.server.Has(name(evalModes[0].name), serverSeries) {
+		return notMeasured
+	}
+	var b strings.Builder
+	b.WriteString("| time of the process |")
+	for _, s := range serverSetups {
+		fmt.Fprintf(&b, " %s |", s.title)
+	}
+	b.WriteString("\n|---|---|---|---|\n")
+	for _, mode := range evalModes {
+		fmt.Fprintf(&b, "| `opa %s` |", mode.name)
+		for _, s := range serverSetups {
+			text := passedTime.text(r.server.Median(name(mode.name), s.impl, measure.Nanoseconds))
+			if s.impl != unmodified {
+				text += fmt.Sprintf("; %s", r.server.Ratio(name(mode.name), s.impl, unmodified, measure.Nanoseconds))
+			}
+			fmt.Fprintf(&b, " %s |", text)
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
 }

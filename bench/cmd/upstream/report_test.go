@@ -92,6 +92,10 @@ func TestTables(t *testing.T) {
 			fmt.Fprintf(&server, "BenchmarkServer/case=%s/impl=%s 10 %d ns/op 0 cpu-ns/op %d B/op 5 allocs/op\n", mode.Name, s.impl, 100-20*i, 1000-100*i)
 		}
 	}
+	for i, s := range serverSetups {
+		fmt.Fprintf(&server, "BenchmarkEval/case=eval/impl=%s 10 %d ns/op\n", s.impl, 100-20*i)
+		fmt.Fprintf(&server, "BenchmarkEval/case=eval_--instrument_--count=100/impl=%s 10 %d ns/op\n", s.impl, 100-20*i)
+	}
 	if err := os.WriteFile(filepath.Join(dir, serverFile), []byte(strings.Repeat(server.String(), 8)), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -116,6 +120,7 @@ func TestTables(t *testing.T) {
 		{"rows", r.rows(), "| **1.20 (1.20–1.20) slower** | **1.30 (1.30–1.30) more** |\n"},
 		{"rows", r.rows(), "\nSlower than OPA's beyond noise, of all rows: `fill` (1).\n\nMore bytes than OPA's beyond noise, of all rows: `fill` (1).\n"},
 		{"server", r.serverTable(), "| plain | with the series | 80.0 ns; 0.80 (0.80–0.80) | – | 900 B; 0.90 (0.90–0.90) | 5 | 50 % | – | 50 % | **missed**: time, bytes |\n"},
+		{"eval", r.evalTable(), "| `opa eval --instrument --count=100` | 100 ns | 80.0 ns; 0.80 (0.80–0.80) | 60.0 ns; 0.60 (0.60–0.60) |\n"},
 	} {
 		if !strings.Contains(test.got, test.want) {
 			t.Errorf("%s lacks %q:\n%s", test.what, test.want, test.got)

@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/opa/opabuild"
@@ -43,9 +46,49 @@ func (p *prover) server(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	evals, err := p.evals(ctx, servers)
+	if err != nil {
+		return err
+	}
+	lines = append(lines, evals...)
 	if err := os.MkdirAll(filepath.Join(p.out, "upstream"), 0o755); err != nil {
 		return err
 	}
 	header := measure.Header(opabuild.UpstreamVersion, fmt.Sprintf("upstream -parts server -runs %d -requests %d", p.runs, p.requests), nil)
 	return measure.ReplaceFile(filepath.Join(p.out, "upstream", serverFile), append(header, lines...))
 }
+
+// evalModes are the ways of calling opa eval, by name.
+var evalModes = []struct {
+	name string
+	args []string
+}{
+	{"eval", []string{"eval", "--format=raw"}},
+	{"eval --instrument --count=100", []string{"eval", "--format=raw", "--instrument", "--count=100"}},
+}
+
+// evals runs opa eval of the servers' policy, in turns, and returns lines in
+// the format of go test -bench.
+func (p *prover) evals(ctx context.Context, opas []measure.Server) (lines []byte, err error) {
+	policy := []string{"--data=" + filepath.Join(p.work, "rbac.rego"), "--data=" + filepath.Join(p.work, "data.json"), "data.rbac.allow"}
+	for i := range p.runs {
+		p.progress.Printf("opa eval: run %d of %d", i+1, p.runs)
+		for _, mode := range evalModes {
+			for j := range opas {
+				opa := opas[(i+j)%len(opas)]
+				start := time.Now()
+				for range evalsInRun {
+					if _, err := measure.Command(ctx, "", opa.Binary, slices.Concat(mode.args, policy)...); err != nil {
+						return nil, err
+					}
+				}
+				lines = fmt.Appendf(lines, "BenchmarkEval/case=%s/impl=%s %d %d ns/op\n",
+					strings.ReplaceAll(mode.name, " ", "_"), opa.Impl, evalsInRun, time.Since(start).Nanoseconds()/evalsInRun)
+			}
+		}
+	}
+	return lines, nil
+}
+
+// evalsInRun is how often opa eval is called in each run and mode.
+const evalsInRun = 10

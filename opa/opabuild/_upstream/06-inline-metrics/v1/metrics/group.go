@@ -4,7 +4,6 @@
 package metrics
 
 import (
-	"iter"
 	"sync"
 	"sync/atomic"
 )
@@ -22,7 +21,7 @@ type group[T any] struct {
 	byName map[string]*T // guarded by the collection's lock
 }
 
-const inMap = 1 << 31
+const inMap = 1 << 30
 
 type named[T any] struct {
 	name   string
@@ -31,14 +30,24 @@ type named[T any] struct {
 
 // get returns the metric of this name, which is added if there is none.
 func (g *group[T]) get(mtx *sync.Mutex, first []named[T], name string) *T {
-	if m := g.find(first, name); m != nil {
-		return m
+	if g.used.Load() != inMap {
+		if m := g.find(first, name); m != nil {
+			return m
+		}
 	}
 	mtx.Lock()
-	defer mtx.Unlock()
+	m := g.byName[name]
+	if m == nil {
+		m = g.add(first, name)
+	}
+	mtx.Unlock()
+	return m
+}
+
+// add adds a metric of this name, which is not in the map. The lock is held.
+func (g *group[T]) add(first []named[T], name string) *T {
 	if n := g.used.Load(); n != inMap {
-		// Another goroutine may have been faster.
-		if m := g.find(first, name); m != nil {
+		if m := g.find(first, name); m != nil { // another goroutine was faster
 			return m
 		}
 		if int(n) < len(first) {
@@ -47,29 +56,21 @@ func (g *group[T]) get(mtx *sync.Mutex, first []named[T], name string) *T {
 			return &first[n].metric
 		}
 		g.byName = make(map[string]*T, n+1)
-		for i := range first {
-			g.byName[first[i].name] = &first[i].metric
-		}
+		g.each(first, func(name string, m *T) { g.byName[name] = m })
 		g.used.Store(inMap)
 	}
-	m, ok := g.byName[name]
-	if !ok {
-		m = new(T)
-		if g.byName == nil {
-			g.byName = map[string]*T{}
-		}
-		g.byName[name] = m
-	}
+	m := new(T)
+	g.byName[name] = m
 	return m
 }
 
 // find returns the metric of this name in the array, or nil.
 func (g *group[T]) find(first []named[T], name string) *T {
-	n := g.used.Load()
-	if n == inMap {
-		return nil
-	}
-	for i := range first[:n] {
+	n := int(g.used.Load())
+	for i := range first {
+		if i == n {
+			return nil
+		}
 		if first[i].name == name {
 			return &first[i].metric
 		}
@@ -85,28 +86,23 @@ func (g *group[T]) len() int {
 	return len(g.byName)
 }
 
-// all goes through the metrics. The lock is held.
-func (g *group[T]) all(first []named[T]) iter.Seq2[string, *T] {
-	return func(yield func(string, *T) bool) {
-		if n := g.used.Load(); n != inMap {
-			for i := range first[:n] {
-				if !yield(first[i].name, &first[i].metric) {
-					return
-				}
-			}
-			return
-		}
+// each calls f with every metric. The lock is held.
+func (g *group[T]) each(first []named[T], f func(name string, m *T)) {
+	n := g.used.Load()
+	if n == inMap {
 		for name, m := range g.byName {
-			if !yield(name, m) {
-				return
-			}
+			f(name, m)
 		}
+		return
+	}
+	for i := range first[:n] {
+		f(first[i].name, &first[i].metric)
 	}
 }
 
-// clear removes the metrics. The array is not used again, since those who have
-// looked a metric up may still be using it. The lock is held.
+// clear removes the metrics. The array is not used again, since those who
+// have looked a metric up may still be using it. The lock is held.
 func (g *group[T]) clear() {
-	g.byName = nil
+	g.byName = map[string]*T{}
 	g.used.Store(inMap)
 }

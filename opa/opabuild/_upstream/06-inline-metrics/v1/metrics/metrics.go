@@ -48,17 +48,16 @@ func (m *metrics) Counter(name string) Counter {
 func (m *metrics) All() map[string]any {
 	m.mtx.Lock()
 	defer m.mtx.Unlock()
-	timers, counters := m.timers.len(), m.counters.len()
-	result := make(map[string]any, timers+len(m.histograms)+counters)
-	for name, timer := range m.timers.all(m.firstTimers[:]) {
+	result := make(map[string]any, m.timers.len()+len(m.histograms)+m.counters.len())
+	m.timers.each(m.firstTimers[:], func(name string, timer *timer) {
 		result[m.formatKey(name, timer)] = timer.Value()
-	}
+	})
 	for name, hist := range m.histograms {
 		result[m.formatKey(name, hist)] = hist.Value()
 	}
-	for name, cntr := range m.counters.all(m.firstCounters[:]) {
+	m.counters.each(m.firstCounters[:], func(name string, cntr *counter) {
 		result[m.formatKey(name, cntr)] = cntr.Value()
-	}
+	})
 	return result
 }
 
@@ -66,9 +65,9 @@ func (m *metrics) Timers() map[string]any {
 	m.mtx.Lock()
 	defer m.mtx.Unlock()
 	ts := make(map[string]any, m.timers.len())
-	for n, t := range m.timers.all(m.firstTimers[:]) {
+	m.timers.each(m.firstTimers[:], func(n string, t *timer) {
 		ts[m.formatKey(n, t)] = t.Value()
-	}
+	})
 	return ts
 }
 

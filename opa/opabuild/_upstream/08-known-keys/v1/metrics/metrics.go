@@ -6,17 +6,16 @@ package metrics
 func (m *metrics) All() map[string]any {
 	m.mtx.Lock()
 	defer m.mtx.Unlock()
-	timers, counters := m.timers.len(), m.counters.len()
-	result := make(map[string]any, timers+len(m.histograms)+counters)
-	for name, timer := range m.timers.all(m.firstTimers[:]) {
+	result := make(map[string]any, m.timers.len()+m.histograms.len()+m.counters.len())
+	m.timers.each(m.firstTimers[:], func(name string, timer *timer) {
 		result[timerKey(name)] = timer.Value()
-	}
-	for name, hist := range m.histograms {
+	})
+	m.histograms.each(nil, func(name string, hist *histogram) {
 		result[histogramPrefix+name] = hist.Value()
-	}
-	for name, cntr := range m.counters.all(m.firstCounters[:]) {
+	})
+	m.counters.each(m.firstCounters[:], func(name string, cntr *counter) {
 		result[counterKey(name)] = cntr.Value()
-	}
+	})
 	return result
 }
 
@@ -24,8 +23,8 @@ func (m *metrics) Timers() map[string]any {
 	m.mtx.Lock()
 	defer m.mtx.Unlock()
 	ts := make(map[string]any, m.timers.len())
-	for n, t := range m.timers.all(m.firstTimers[:]) {
+	m.timers.each(m.firstTimers[:], func(n string, t *timer) {
 		ts[timerKey(n)] = t.Value()
-	}
+	})
 	return ts
 }

@@ -23,19 +23,19 @@ type member struct {
 func (m *metrics) MarshalJSON() ([]byte, error) {
 	m.mtx.Lock()
 	defer m.mtx.Unlock()
-	members := make([]member, 0, m.timers.len()+m.counters.len()+len(m.histograms))
-	for name, t := range m.timers.all(m.firstTimers[:]) {
+	members := make([]member, 0, m.timers.len()+m.counters.len()+m.histograms.len())
+	m.timers.each(m.firstTimers[:], func(name string, t *timer) {
 		members = append(members, member{key: timerKey(name), number: uint64(t.Int64()), isTimer: true})
-	}
-	for name, c := range m.counters.all(m.firstCounters[:]) {
+	})
+	m.counters.each(m.firstCounters[:], func(name string, c *counter) {
 		members = append(members, member{key: counterKey(name), number: c.c.Load()})
-	}
-	for name, h := range m.histograms {
+	})
+	m.histograms.each(nil, func(name string, h *histogram) {
 		members = append(members, member{key: histogramPrefix + name, histogram: h})
-	}
+	})
 	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.key, b.key) })
 
-	buf := make([]byte, 0, 2+40*len(members)+240*len(m.histograms))
+	buf := make([]byte, 0, 2+40*len(members)+240*m.histograms.len())
 	buf = append(buf, '{')
 	for i, v := range members {
 		if i > 0 {
