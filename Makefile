@@ -87,7 +87,7 @@ verify-short: ## The same for a few of OPA's packages, and for v1/metrics of OPA
 		--opa $$(sed -n 's/.*NewestVersion = "\(v[0-9]*\.[0-9]*\)\..*/\1/p' opa/opabuild/version.go)
 
 .PHONY: upstream
-upstream: ## Test and measure each step of the series for OPA, write its patches and docs/upstream.md: an hour
+upstream: ## Test and measure each step of the series for OPA, write its patches and docs/upstream.md: half an hour
 	$(GO) run ./bench/cmd/upstream $(UPSTREAMFLAGS)
 
 .PHONY: upstream-quick

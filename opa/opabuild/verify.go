@@ -48,6 +48,8 @@ type VerifyOptions struct {
 	Upstream int    // so many steps of the Series in the place of the drop-in, as in Options
 	// Packages are folders in OPA's tree, "v1/server" or "v1/plugins/...".
 	Packages []string
+	// AtEnd are more of them, for [VerifySeries]: tested after the last step only.
+	AtEnd    []string
 	Run      string    // as go test -run: only the tests that match; "" = all
 	Count    int       // runs of each test; 0 = 1
 	NoLint   bool      // without OPA's linter
@@ -115,6 +117,9 @@ func verifySeriesWith(ctx context.Context, o VerifyOptions, steps []Step, each f
 		}
 		if err := each(i+1, v.ours); err != nil {
 			return nil, err
+		}
+		if i+1 == len(steps) {
+			v.options.Packages = slices.Concat(o.Packages, o.AtEnd)
 		}
 		report, err := v.run(ctx)
 		if err != nil {
