@@ -27,6 +27,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/regometer/regometer/internal/outfile"
 	"github.com/regometer/regometer/opa/opabuild/internal/gotool"
 )
 
@@ -147,7 +148,7 @@ func buildWith(ctx context.Context, o Options, d dropIn, p *plugin, steps ...Ste
 	if o.Output == "" {
 		return binary, nil
 	}
-	if err := copyFile(output, binary, 0o755); err != nil {
+	if err := outfile.Copy(output, binary, 0o755); err != nil {
 		return "", withHint(err)
 	}
 	return o.Output, nil
@@ -170,7 +171,7 @@ func findOutput(file, name string) (string, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("there is no folder %s to put the binary in: create it, or name another file", dir)
 	}
-	return outputFile(file)
+	return outfile.Resolve(file)
 }
 
 // A builder makes one binary.

@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/regometer/regometer/internal/outfile"
 )
 
 // The cache folder holds
@@ -84,7 +86,7 @@ func (c cache) binary(key, name string) (file string, ok bool, damage error) {
 func checkBinary(file string, info fs.FileInfo) error {
 	switch {
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is %s", file, kindOf(info.Mode()))
+		return fmt.Errorf("%s is %s", file, outfile.Kind(info.Mode()))
 	case info.Mode()&0o100 == 0 && runtime.GOOS != "windows": // where no file has this bit
 		return fmt.Errorf("%s may not be run", file)
 	}
@@ -131,7 +133,7 @@ func (c cache) add(key, name, file string) (string, error) {
 	}
 	sum, err := sumOf(file)
 	if err == nil {
-		err = writeFile(to+sumSuffix, []byte(sum))
+		err = outfile.Write(to+sumSuffix, []byte(sum))
 	}
 	if err == nil {
 		err = os.Rename(file, to)

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/regometer/regometer"
+	"github.com/regometer/regometer/internal/outfile"
 )
 
 // A dropIn is the text of the files that replace OPA's, by file name.
@@ -148,7 +149,7 @@ func (r replacement) apply(dir string) error {
 			}
 			continue
 		}
-		if err := writeFile(file, r[name]); err != nil {
+		if err := outfile.Write(file, r[name]); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"text/template"
+
+	"github.com/regometer/regometer/internal/outfile"
 )
 
 // The files that are added to OPA's own main package: a main of ours would lack
@@ -75,7 +77,7 @@ func (r record) writeTemplate(dir, name string) error {
 	if err := templates.ExecuteTemplate(&b, name+".tmpl", r); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, name), b.Bytes())
+	return outfile.Write(filepath.Join(dir, name), b.Bytes())
 }
 
 // hashInjected writes all that decides on what is put into a tree, beside the

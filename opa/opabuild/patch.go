@@ -21,6 +21,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/regometer/regometer/internal/outfile"
 )
 
 // A Change is what [Patch] or [Revert] does to one file.
@@ -236,7 +238,7 @@ func openPatch(dir string, dryRun bool) (*patchedTree, error) {
 	if err := p.checkRecord(); err != nil || dryRun {
 		return p, err
 	}
-	return p, errors.Join(removeTemps(p.dir), removeTemps(filepath.Dir(p.recordFile)))
+	return p, errors.Join(outfile.RemoveTemps(p.dir), outfile.RemoveTemps(filepath.Dir(p.recordFile)))
 }
 
 // metricsInside returns where v1/metrics of the tree in root is. It may be a
@@ -411,7 +413,7 @@ func (p *patchedTree) save() error {
 	if err != nil {
 		return err
 	}
-	return writeFile(p.recordFile, append(text, '\n'))
+	return outfile.Write(p.recordFile, append(text, '\n'))
 }
 
 // state returns the content of a file in v1/metrics, nil if there is none.
@@ -427,7 +429,7 @@ func readRegular(file string) ([]byte, error) {
 		return nil, nil
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is %s, where a file is expected", file, kindOf(info.Mode()))
+		err = fmt.Errorf("%s is %s, where a file is expected", file, outfile.Kind(info.Mode()))
 	}
 	if err != nil {
 		return nil, err

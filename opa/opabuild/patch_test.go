@@ -289,7 +289,7 @@ func TestPatchCleansUp(t *testing.T) {
 	leave := func() {
 		t.Helper()
 		for _, folder := range []string{"v1/metrics", ".git"} {
-			f, err := os.CreateTemp(filepath.Join(dir, folder), tempPattern)
+			f, err := os.CreateTemp(filepath.Join(dir, folder), ".regometer-*.tmp")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/regometer/regometer/internal/outfile"
 )
 
 // A StepPatch is a step as git hands it on.
@@ -90,7 +92,7 @@ func WritePatches(ctx context.Context, tree, dir string, steps []Step, progress 
 	}
 	for i, file := range files {
 		patches[i].File = filepath.Join(dir, filepath.Base(file))
-		if err := copyFile(patches[i].File, file, 0o644); err != nil {
+		if err := outfile.Copy(patches[i].File, file, 0o644); err != nil {
 			return nil, withHint(err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/regometer/regometer/internal/outfile"
 	"github.com/regometer/regometer/opa/opabuild/internal/gotool"
 )
 
@@ -48,8 +49,6 @@ type VerifyOptions struct {
 	Upstream int    // so many steps of the Series in the place of the drop-in, as in Options
 	// Packages are folders in OPA's tree, "v1/server" or "v1/plugins/...".
 	Packages []string
-	// AtEnd are more of them, for [VerifySeries]: tested after the last step only.
-	AtEnd    []string
 	Run      string    // as go test -run: only the tests that match; "" = all
 	Count    int       // runs of each test; 0 = 1
 	NoLint   bool      // without OPA's linter
@@ -117,9 +116,6 @@ func verifySeriesWith(ctx context.Context, o VerifyOptions, steps []Step, each f
 		}
 		if err := each(i+1, v.ours); err != nil {
 			return nil, err
-		}
-		if i+1 == len(steps) {
-			v.options.Packages = slices.Concat(o.Packages, o.AtEnd)
 		}
 		report, err := v.run(ctx)
 		if err != nil {
@@ -365,7 +361,11 @@ func (v *verifier) verifyPackage(ctx context.Context, pkg string) (*PackageRepor
 	if v.options.Keep != "" && len(p.Findings) > 0 {
 		file := filepath.Join(v.options.Keep, strings.ReplaceAll(pkg, "/", "_"))
 		for side, r := range map[string]*testRun{"opa": first.opa, "regometer": first.ours} {
-			if err := writeOutput(file+"."+side+".txt", []byte(r.failureOutput(""))); err != nil {
+			to, err := outfile.Resolve(file + "." + side + ".txt")
+			if err == nil {
+				err = outfile.Write(to, []byte(r.failureOutput("")))
+			}
+			if err != nil {
 				return nil, withHint(err)
 			}
 		}

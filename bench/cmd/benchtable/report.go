@@ -14,6 +14,7 @@ import (
 
 	"github.com/regometer/regometer/bench"
 	"github.com/regometer/regometer/bench/internal/measure"
+	"github.com/regometer/regometer/internal/outfile"
 )
 
 // A report writes the page from the parts' results.
@@ -336,7 +337,7 @@ func (r report) save(out string, raw map[string][]byte) error {
 		return err
 	}
 	for name, text := range files {
-		if err := measure.ReplaceFile(filepath.Join(out, name), text); err != nil {
+		if err := outfile.Write(filepath.Join(out, name), text); err != nil {
 			return err
 		}
 	}

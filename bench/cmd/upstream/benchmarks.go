@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/regometer/regometer/bench/internal/measure"
+	"github.com/regometer/regometer/internal/outfile"
 	"github.com/regometer/regometer/opa/opabuild"
 )
 
@@ -75,7 +76,7 @@ func (p *prover) benchmarks(ctx context.Context) error {
 		}
 	}
 	for impl, text := range lines {
-		if err := measure.ReplaceFile(filepath.Join(dir, impl+".txt"), append(header[:len(header):len(header)], text...)); err != nil {
+		if err := outfile.Write(filepath.Join(dir, impl+".txt"), append(header[:len(header):len(header)], text...)); err != nil {
 			return err
 		}
 	}
@@ -171,7 +172,7 @@ func (p *prover) benchstat(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return measure.ReplaceFile(filepath.Join(dir, file), out)
+		return outfile.Write(filepath.Join(dir, file), out)
 	}
 	before := unmodified
 	for _, s := range p.steps {

@@ -32,9 +32,9 @@ other, into the source of OPA ` + opabuild.UpstreamVersion + `.
 Parts:
   patches     writes what git am takes into dist/upstream, and tries it out
   tests       for each step: go vet, OPA's own tests of the packages that use
-              metrics most beside those of the unmodified OPA (those that take
-              minutes for the last step only), OPA's linter, and our conformance
-              suite, differential tests and tests of the sample
+              metrics most beside those of the unmodified OPA, OPA's linter,
+              and our conformance suite, differential tests and tests of the
+              sample
   benchmarks  the unmodified OPA, each step and the drop-in, in turns
   server      OPA servers under load, and opa eval: unmodified, with the series
               and with the drop-in; builds OPA three times, which takes a few
@@ -47,7 +47,7 @@ is 1 if a step fails anything; what is said then names both.
 Examples:
   upstream                             everything
   upstream -quick                      patches and the most important tests, two minutes
-  upstream -parts tests -packages v1/metrics,v1/topdown -at-end= -fuzztime 10s
+  upstream -parts tests -packages v1/metrics,v1/topdown -fuzztime 10s
   upstream -parts benchmarks -runs 20
   upstream -report                     write the page from the kept figures
 
@@ -58,7 +58,6 @@ Flags:
 type options struct {
 	parts     []string
 	packages  []string
-	atEnd     []string
 	run       string
 	fuzztime  time.Duration
 	runs      int
@@ -71,12 +70,10 @@ type options struct {
 
 var allParts = []string{"patches", "tests", "benchmarks", "server"}
 
-// testedPackages are those of OPA's that use metrics most. The tests of the
-// others that do take minutes, and run after the last step.
-var (
-	testedPackages = []string{"v1/metrics", "v1/rego", "v1/server", "v1/sdk", "v1/plugins/logs", "v1/plugins/status", "v1/profiler", "v1/runtime"}
-	testedAtEnd    = []string{"v1/topdown", "cmd"}
-)
+// testedPackages are those of OPA's that use metrics most.
+var testedPackages = []string{
+	"v1/metrics", "v1/topdown", "v1/rego", "v1/server", "v1/sdk", "v1/plugins/logs", "v1/plugins/status", "v1/profiler", "v1/runtime", "cmd",
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -99,8 +96,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		f.PrintDefaults()
 	}
 	parts := f.String("parts", strings.Join(allParts, ","), "what to do")
-	packages := f.String("packages", strings.Join(testedPackages, ","), "folders of OPA's tree whose tests run after each step")
-	atEnd := f.String("at-end", strings.Join(testedAtEnd, ","), "more of them, for the last step")
+	packages := f.String("packages", strings.Join(testedPackages, ","), "folders of OPA's tree whose tests run")
 	f.StringVar(&o.run, "run", "", "only those of OPA's tests that match, as go test -run does; without the linter")
 	f.DurationVar(&o.fuzztime, "fuzztime", 0, "fuzz our package beside each step's for so long")
 	f.IntVar(&o.runs, "runs", 10, "how often everything is measured; below 8 no ratio has a confidence interval")
@@ -120,9 +116,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, errors.New("-runs and -requests must be at least 1")
 	}
 	o.parts, o.packages = strings.Split(*parts, ","), strings.Split(*packages, ",")
-	if *atEnd != "" {
-		o.atEnd = strings.Split(*atEnd, ",")
-	}
 	for _, part := range o.parts {
 		if !slices.Contains(allParts, part) {
 			return o, fmt.Errorf("-parts: no part %q, there are %s", part, strings.Join(allParts, ", "))
@@ -135,7 +128,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		o.parts = nil
 	case o.quick:
 		o.parts, o.packages = []string{"patches", "tests"}, []string{"v1/metrics"}
-		o.atEnd = nil
 	}
 	return o, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/regometer/regometer/bench/internal/measure"
+	"github.com/regometer/regometer/internal/outfile"
 	"github.com/regometer/regometer/opa/opabuild"
 )
 
@@ -90,7 +91,7 @@ func (p *prover) keepLines(patches []opabuild.StepPatch) error {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			return err
 		}
-		return measure.ReplaceFile(file, []byte(b.String()))
+		return outfile.Write(file, []byte(b.String()))
 	}
 	if kept, err := readIfThere(file); err != nil || kept != b.String() {
 		p.failures = append(p.failures, "docs/upstream/"+linesFile+" is not what the steps change; run: go run ./bench/cmd/upstream -parts patches")

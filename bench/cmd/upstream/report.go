@@ -18,6 +18,7 @@ import (
 
 	"github.com/regometer/regometer/bench"
 	"github.com/regometer/regometer/bench/internal/measure"
+	"github.com/regometer/regometer/internal/outfile"
 	"github.com/regometer/regometer/opa/opabuild"
 )
 
@@ -449,5 +450,5 @@ func (r *report) save(out string) error {
 	if err != nil {
 		return err
 	}
-	return measure.ReplaceFile(filepath.Join(out, "upstream.md"), []byte(text))
+	return outfile.Write(filepath.Join(out, "upstream.md"), []byte(text))
 }

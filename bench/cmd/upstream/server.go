@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/bench/internal/measure"
+	"github.com/regometer/regometer/internal/outfile"
 	"github.com/regometer/regometer/opa/opabuild"
 )
 
@@ -55,7 +56,7 @@ func (p *prover) server(ctx context.Context) error {
 		return err
 	}
 	header := measure.Header(opabuild.UpstreamVersion, fmt.Sprintf("upstream -parts server -runs %d -requests %d", p.runs, p.requests), nil)
-	return measure.ReplaceFile(filepath.Join(p.out, "upstream", serverFile), append(header, lines...))
+	return outfile.Write(filepath.Join(p.out, "upstream", serverFile), append(header, lines...))
 }
 
 // evalModes are the ways of calling opa eval, by name.

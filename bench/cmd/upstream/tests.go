@@ -17,7 +17,7 @@ import (
 
 // tests runs OPA's tests and ours after each step.
 func (p *prover) tests(ctx context.Context) error {
-	o := opabuild.VerifyOptions{Packages: p.packages, AtEnd: p.atEnd, Run: p.run, NoLint: p.quick, Progress: p.progress.W}
+	o := opabuild.VerifyOptions{Packages: p.packages, Run: p.run, NoLint: p.quick, Progress: p.progress.W}
 	reports, err := opabuild.VerifySeries(ctx, o, func(n int, tree string) error { return p.check(ctx, n, tree) })
 	if err != nil {
 		return err

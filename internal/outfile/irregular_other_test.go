@@ -3,7 +3,7 @@
 
 //go:build !linux
 
-package opabuild
+package outfile
 
 import "testing"
 

@@ -1,0 +1,123 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package outfile
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Nothing but a file gives way to a file.
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir) // the path of a socket is short
+	if err := os.WriteFile("file", []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name string) error {
+		to, err := Resolve(name)
+		if err != nil {
+			return err
+		}
+		return Write(to, []byte("new"))
+	}
+	for link, to := range map[string]string{"link": "chain", "chain": filepath.Join(dir, "file"), "dangling": "nothing", "tofolder": "."} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Skip(err)
+		}
+	}
+	socket, err := net.Listen("unix", "socket")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer socket.Close()
+	irregular := map[string]string{"tofolder": "is a folder", "dangling": "link to nothing, which is not there", "socket": "is a socket"}
+	for name, kind := range makeIrregular(t) {
+		irregular[name] = kind
+	}
+	for name, want := range irregular {
+		before, err := os.Lstat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := write(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v, want one with %q", name, err, want)
+		}
+		if after, err := os.Lstat(name); err != nil || !os.SameFile(before, after) || before.Mode() != after.Mode() {
+			t.Errorf("%s became %v, %v", name, after, err)
+		}
+	}
+	// Through a chain of links the file changes, and they stay.
+	if err := write("link"); err != nil {
+		t.Fatal(err)
+	}
+	if err := write("another"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"link", "file", "another"} {
+		if text, err := os.ReadFile(name); string(text) != "new" {
+			t.Errorf("%s holds %q, %v", name, text, err)
+		}
+	}
+	for _, name := range []string{"link", "chain"} {
+		if _, err := os.Readlink(name); err != nil {
+			t.Errorf("%s is no link any more: %v", name, err)
+		}
+	}
+}
+
+// What is not committed leaves what was there, and nothing else.
+func TestDiscard(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := filepath.Join(dir, "file")
+	if err := Write(name, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("new"); err != nil {
+		t.Fatal(err)
+	}
+	f.Discard()
+	if text, err := os.ReadFile(name); string(text) != "old" {
+		t.Errorf("got %q, %v", text, err)
+	}
+	if f, err = Create(name); err != nil { // as by a process that is killed then
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := RemoveTemps(dir); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(dir); len(entries) != 1 || err != nil {
+		t.Errorf("the folder has %v, %v", entries, err)
+	}
+}
+
+// Who may read a file stays as it was.
+func TestReplace(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "file")
+	for _, mode := range []os.FileMode{0o644, 0o600} {
+		f, err := Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Replace(); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(name); err != nil || info.Mode() != mode {
+			t.Errorf("got mode %v, %v, want %v", info.Mode(), err, mode)
+		}
+		if err := os.Chmod(name, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
