@@ -36,6 +36,16 @@
 // Sums are exact, as 128-bit numbers. Counts are modulo 2^64, and no sum can
 // overflow before its count does.
 //
+// # Very many histograms
+//
+// A [Compact] is for one goroutine and gives what a Histogram gives. It keeps
+// the values themselves while they are few, and then one byte for each bucket,
+// or as many as the largest count needs. With the default layout, 1, 4, 20, 100
+// and 1,000 log-normal latencies take 48, 64, 120, 410 and 470 bytes.
+//
+// Snapshot.AppendBinary writes what a histogram holds into a few bytes, which
+// Snapshot.CutBinary reads back.
+//
 // # How it works
 //
 // A bucket that has many values has a packed word, which counts them in its
