@@ -90,13 +90,11 @@ func (r *Rollup) admitName(key string) *metric {
 	if m := c.byKey.get(key); m != nil {
 		return m
 	}
-	for _, f := range c.families {
-		if strings.HasPrefix(name, f.name) {
-			if k == stageKind {
-				return f
-			}
-			return l.isOther
+	if f := c.family(name); f != nil {
+		if k == stageKind {
+			return f
 		}
+		return l.isOther
 	}
 	if full {
 		return l.noRoom

@@ -137,3 +137,14 @@ func (c *catalog) find(key string) *metric {
 	}
 	return c.labels(k).unknown
 }
+
+// family returns the family of instrumentation that a name of no entry of its
+// own belongs to, or nil.
+func (c *catalog) family(name string) *metric {
+	for _, f := range c.families {
+		if strings.HasPrefix(name, f.name) {
+			return f
+		}
+	}
+	return nil
+}

@@ -38,11 +38,30 @@ func (f *folding) put(m *metric, value int64) {
 	}
 }
 
+// reset empties f. Its memory is kept, unless that is much.
+func (f *folding) reset() {
+	clear(f.few[:min(f.n, len(f.few))])
+	if f.n > 1000 {
+		f.more = nil
+	}
+	f.n, f.more, f.at = 0, f.more[:0], [maxContainers]int32{}
+}
+
 func (f *folding) entry(i int) *entry {
 	if i < len(f.few) {
 		return &f.few[i]
 	}
 	return &f.more[i-len(f.few)]
+}
+
+// timers returns how many timers the decision has.
+func (f *folding) timers() (n int) {
+	for i := range f.n {
+		if f.entry(i).metric.kind == stageKind {
+			n++
+		}
+	}
+	return n
 }
 
 // note takes in one metric of a decision.

@@ -107,3 +107,40 @@ func verdict(allowed bool) Outcome {
 	}
 	return Denied
 }
+
+// QueryOutcome is [ResultOutcome] for an ad-hoc query, whose result is a list
+// of bindings: without any, it is Undefined.
+func QueryOutcome(result any) Outcome {
+	if result == nil {
+		return Undefined
+	}
+	if bindings, ok := result.([]any); ok && len(bindings) == 0 {
+		return Undefined
+	}
+	return ResultOutcome(result)
+}
+
+// ErrorOutcome says what an error with a code of OPA's amounts to: Undefined
+// for those by which OPA's server and its SDK say so, Cancelled, or Error.
+func ErrorOutcome(code string) Outcome {
+	switch code {
+	case "undefined_document", "opa_undefined_error":
+		return Undefined
+	case "eval_cancel_error", "cancelled": // the latter is WebAssembly's
+		return Cancelled
+	default:
+		return Error
+	}
+}
+
+// HidesOutcome reports whether a mask policy that removed or replaced what is
+// at a path of an event, such as "/result/allow", changed what [ResultOutcome]
+// judges.
+func HidesOutcome(path string) bool {
+	switch path {
+	case "/result", "/result/allow", "/result/allowed", "/result/deny":
+		return true
+	default:
+		return false
+	}
+}

@@ -69,3 +69,46 @@ func TestOutcomeString(t *testing.T) {
 		}
 	}
 }
+
+func TestQueryOutcome(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		result any
+		want   rollup.Outcome
+	}{
+		{nil, rollup.Undefined},
+		{[]any{}, rollup.Undefined},
+		{[]any{map[string]any{"x": true}}, rollup.OtherResult},
+		{map[string]any{"deny": true}, rollup.Denied},
+		{true, rollup.Allowed},
+	} {
+		if got := rollup.QueryOutcome(test.result); got != test.want {
+			t.Errorf("%v: %v, want %v", test.result, got, test.want)
+		}
+	}
+}
+
+func TestErrorOutcome(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]rollup.Outcome{
+		"undefined_document": rollup.Undefined, "opa_undefined_error": rollup.Undefined,
+		"eval_cancel_error": rollup.Cancelled, "cancelled": rollup.Cancelled,
+		"eval_conflict_error": rollup.Error, "": rollup.Error,
+	} {
+		if got := rollup.ErrorOutcome(code); got != want {
+			t.Errorf("%q: %v, want %v", code, got, want)
+		}
+	}
+}
+
+func TestHidesOutcome(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]bool{
+		"/result": true, "/result/allow": true, "/result/allowed": true, "/result/deny": true,
+		"/result/reason": false, "/result/allow/x": false, "/input": false, "/results": false, "": false,
+	} {
+		if got := rollup.HidesOutcome(path); got != want {
+			t.Errorf("%q: %t, want %t", path, got, want)
+		}
+	}
+}

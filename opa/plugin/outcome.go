@@ -8,14 +8,11 @@ import (
 	"errors"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 	"github.com/open-policy-agent/opa/v1/rego"
-	"github.com/open-policy-agent/opa/v1/sdk"
 	"github.com/open-policy-agent/opa/v1/server/types"
-	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/regometer/regometer/rollup"
 )
@@ -26,8 +23,10 @@ func outcomeOf(err error, result *any, query string) (outcome rollup.Outcome, co
 	switch {
 	case err != nil:
 		return failureOf(err)
-	case result == nil, query != "" && noAnswer(*result):
+	case result == nil:
 		return rollup.Undefined, ""
+	case query != "":
+		return queryOutcome(*result), ""
 	default:
 		return rollup.ResultOutcome(*result), ""
 	}
@@ -42,52 +41,35 @@ func loggedOutcomeOf(event *logs.EventV1) (outcome rollup.Outcome, code string) 
 	return outcomeOf(event.Error, event.Result, event.Query)
 }
 
-// noAnswer reports whether the result of a query is an empty list of bindings.
-// A mask policy turns it into one of the simple types.
-func noAnswer(result any) bool {
-	switch bindings := result.(type) {
-	case nil:
-		return true
-	case types.AdhocQueryResultSetV1:
-		return len(bindings) == 0
-	case []any:
-		return len(bindings) == 0
+// queryOutcome is rollup's, which knows simple types alone. A mask policy turns
+// the result into one of these.
+func queryOutcome(result any) rollup.Outcome {
+	if bindings, ok := result.(types.AdhocQueryResultSetV1); ok && len(bindings) == 0 {
+		return rollup.Undefined
 	}
-	return false
+	return rollup.QueryOutcome(result)
 }
 
 // masked reports whether the mask policy removed or replaced what the outcome
 // is judged by.
 func masked(event *logs.EventV1) bool {
-	for _, paths := range [...][]string{event.Erased, event.Masked} {
-		for _, path := range paths {
-			if rest, ok := strings.CutPrefix(path, "/result"); ok && (rest == "" || slices.Contains(verdicts, rest)) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(event.Erased, rollup.HidesOutcome) || slices.ContainsFunc(event.Masked, rollup.HidesOutcome)
 }
-
-// verdicts are the fields of an object that [rollup.ResultOutcome] judges.
-var verdicts = []string{"/allow", "/allowed", "/deny"}
 
 // failureOf tells errors apart. An error's code decides; if it has none,
 // whether it is that of a context that ended does. (A time-out of http.send is
 // an error of the built-in function.)
 func failureOf(err error) (outcome rollup.Outcome, code string) {
-	switch code, ended := codeOf(err); {
-	case code == types.CodeUndefinedDocument, code == sdk.UndefinedErr: // POST / and the SDK say so by an error
-		return rollup.Undefined, ""
-	case code == topdown.CancelErr, code == wasmCancelled, ended:
+	code, ended := codeOf(err)
+	switch outcome := rollup.ErrorOutcome(code); {
+	case ended:
 		return rollup.Cancelled, ""
+	case outcome == rollup.Error:
+		return outcome, code
 	default:
-		return rollup.Error, code
+		return outcome, ""
 	}
 }
-
-// wasmCancelled is the code of OPA's internal package for WebAssembly.
-const wasmCancelled = "cancelled"
 
 // codeOf returns the code of the outermost of OPA's errors that has one, else
 // "", and then whether one is that of a context that ended.

@@ -5,6 +5,7 @@ package plugin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -146,6 +148,65 @@ type outer struct {
 
 func (e *outer) Error() string { return "" }
 func (e *outer) Unwrap() error { return e.err }
+
+// A decision log's reader judges errors as the plugin does, whether they are
+// objects, as OPA uploads them, or strings, as its console prints them.
+func TestLoggedErrors(t *testing.T) {
+	t.Parallel()
+	at := &ast.Location{File: "policy.rego", Row: 3, Col: 5}
+	for name, err := range map[string]error{
+		"cancelled":          &topdown.Error{Code: topdown.CancelErr, Message: "caller cancelled query execution"},
+		"conflict":           &topdown.Error{Code: topdown.ConflictErr, Message: "x: y", Location: at},
+		"compile":            ast.Errors{{Code: ast.UnsafeVarErr, Message: "x", Location: at}},
+		"no file":            ast.Errors{{Code: ast.ParseErr, Message: "x", Location: &ast.Location{Row: 3, Col: 5}}},
+		"several":            ast.Errors{{Code: ast.TypeErr, Message: "x", Location: at}, {Code: ast.ParseErr, Message: "y"}},
+		"in one another":     rego.Errors{ast.Errors{{Code: ast.TypeErr, Message: "x", Location: at}}},
+		"several of Rego's":  rego.Errors{&topdown.Error{Code: topdown.TypeErr, Message: "x", Location: at}, errors.New("y")},
+		"undefined document": types.NewErrorV1(types.CodeUndefinedDocument, "x"),
+		"server":             types.NewErrorV1(types.CodeInternal, "x").WithError(&topdown.Error{Code: topdown.BuiltinErr}),
+		"storage":            &storage.Error{Code: storage.NotFoundErr, Message: "x"},
+		"no message":         &storage.Error{Code: storage.NotFoundErr},
+		"SDK undefined":      &sdk.Error{Code: sdk.UndefinedErr, Message: "x"},
+	} {
+		want, wantCode := failureOf(err)
+		object, failed := json.Marshal(err)
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		text, failed := json.Marshal(err.Error())
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		for _, form := range [][]byte{object, text} {
+			events := 0
+			r := decisionlog.NewReader(decisionlog.Options{
+				Problem: func(decisionlog.Problem, int64) {},
+				Event: func(e *decisionlog.Event) {
+					events++
+					if e.Outcome != want || e.Code != wantCode {
+						t.Errorf("%s: %s: %v %q, want %v %q", name, form, e.Outcome, e.Code, want, wantCode)
+					}
+				},
+			})
+			r.Close(fmt.Appendf(nil, `{"decision_id":"d","error":%s}`, form))
+			if events != 1 {
+				t.Errorf("%s: %d events of %s", name, events, form)
+			}
+		}
+	}
+	// A context's text is all that there is of it in a console's line.
+	for _, err := range []error{context.Canceled, fmt.Errorf("x: %w", context.DeadlineExceeded)} {
+		r := decisionlog.NewReader(decisionlog.Options{
+			Problem: func(decisionlog.Problem, int64) {},
+			Event: func(e *decisionlog.Event) {
+				if e.Outcome != rollup.Cancelled {
+					t.Errorf("%v: %v", err, e.Outcome)
+				}
+			},
+		})
+		r.Close(fmt.Appendf(nil, `{"decision_id":"d","error":%q}`, err.Error()))
+	}
+}
 
 // The list of codes has those of this OPA.
 func TestCodes(t *testing.T) {

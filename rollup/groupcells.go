@@ -1,0 +1,261 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollup
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/regometer/regometer/exphist"
+)
+
+// group is what the decisions of a key came to.
+type group struct {
+	key    string
+	hash   uint64
+	cells  []cell // by index, each with a decision at least
+	last   int    // which of them was used last
+	errors []errorCount
+}
+
+// cell is a group's part of a slice of time.
+type cell struct {
+	index    int64 // the slice begins at index times the width; or noTimeIndex
+	outcomes [outcomes]uint64
+	stages   []stageCell
+	counters []counterCell
+}
+
+// noTimeIndex is the index of the slice of NoTime. No time has this index.
+const noTimeIndex = math.MinInt64
+
+type stageCell struct {
+	metric     *metric
+	durations  exphist.Compact
+	covered    Sum // how much of their sum the stages took that it contains
+	unfinished uint64
+}
+
+type counterCell struct {
+	metric *metric
+	total  Sum
+}
+
+// errorCount is how many decisions ended in errors of a code, by index in
+// errorCodes.
+type errorCount struct {
+	code  int
+	total uint64
+}
+
+func (s stageCell) isDisplaced() bool   { return s.metric.overflows }
+func (t counterCell) isDisplaced() bool { return t.metric.overflows }
+
+func (x *group) rank() (uint64, string) { return x.hash, x.key }
+
+func (x *group) decisions() (n uint64) {
+	for i := range x.cells {
+		for _, k := range x.cells[i].outcomes {
+			n += k
+		}
+	}
+	return n
+}
+
+func (x *group) addError(code int, n uint64) {
+	at := slices.IndexFunc(x.errors, func(e errorCount) bool { return e.code == code })
+	if at < 0 {
+		at = len(x.errors)
+		x.errors = append(x.errors, errorCount{code: code})
+	}
+	x.errors[at].total += n
+}
+
+// cellOf returns a group's cell for a time.
+func (g *Groups) cellOf(x *group, time int64) *cell {
+	index := int64(noTimeIndex)
+	if time != NoTime {
+		if time < g.begin || time > g.end {
+			g.seek(time)
+		}
+		index = g.index
+	}
+	if x.last < len(x.cells) && x.cells[x.last].index == index {
+		return &x.cells[x.last]
+	}
+	if _, ok := g.begins[index]; !ok && time != NoTime {
+		g.begins[index] = struct{}{}
+		g.fit()
+		g.seek(time)
+		index = g.index
+	}
+	return x.cell(index)
+}
+
+// seek makes the slice that has the time the current one.
+func (g *Groups) seek(time int64) { g.setCurrent(g.indexOf(time)) }
+
+// indexOf returns the index of the slice that has the time.
+func (g *Groups) indexOf(time int64) int64 {
+	index := time / g.width
+	if time%g.width < 0 {
+		index--
+	}
+	return index
+}
+
+func (g *Groups) setCurrent(index int64) {
+	g.index, g.begin, g.end = index, g.beginOf(index), math.MaxInt64
+	if index < math.MaxInt64/g.width {
+		g.end = (index+1)*g.width - 1
+	}
+}
+
+// beginOf returns when a slice begins. The one that begins before all times of
+// an int64 begins with them.
+func (g *Groups) beginOf(index int64) int64 {
+	if index == noTimeIndex {
+		return NoTime
+	}
+	if index < math.MinInt64/g.width {
+		return NoTime + 1
+	}
+	return max(index*g.width, NoTime+1)
+}
+
+// cell returns the group's cell of a slice, which is made if need be.
+func (x *group) cell(index int64) *cell {
+	at, ok := slices.BinarySearchFunc(x.cells, index, func(c cell, index int64) int { return cmp.Compare(c.index, index) })
+	if !ok {
+		x.cells = slices.Insert(x.cells, at, cell{index: index})
+	}
+	x.last = at
+	return &x.cells[at]
+}
+
+// fitSlices doubles the width until there are no more slices than allowed.
+func (g *Groups) fitSlices(limit int) {
+	for len(g.begins) > limit && g.width <= math.MaxInt64/2 {
+		g.double()
+	}
+}
+
+// double doubles the width.
+func (g *Groups) double() {
+	g.width *= 2
+	g.setCurrent(g.index >> 1)
+	begins := make(map[int64]struct{}, len(g.begins))
+	for index := range g.begins {
+		begins[index>>1] = struct{}{}
+	}
+	g.begins = begins
+	g.all(func(x *group) { x.double(&g.empty) })
+}
+
+// double merges the cells that are in one slice after the width has doubled.
+func (x *group) double(empty *exphist.Compact) {
+	cells := x.cells[:0]
+	for _, c := range x.cells {
+		if c.index != noTimeIndex {
+			c.index >>= 1
+		}
+		if n := len(cells); n > 0 && cells[n-1].index == c.index {
+			cells[n-1].merge(&c, empty)
+		} else {
+			cells = append(cells, c)
+		}
+	}
+	if len(cells) < len(x.cells) {
+		x.cells = slices.Clone(cells) // and no memory of those that are no more
+	}
+}
+
+// merge adds what o holds, which stays as it is. empty is copied to make
+// histograms.
+func (x *group) merge(o *group, empty *exphist.Compact) {
+	for i := range o.cells {
+		x.cell(o.cells[i].index).merge(&o.cells[i], empty)
+	}
+	for _, e := range o.errors {
+		x.addError(e.code, e.total)
+	}
+}
+
+func (c *cell) merge(o *cell, empty *exphist.Compact) {
+	for i, n := range o.outcomes {
+		c.outcomes[i] += n
+	}
+	c.reserve(len(o.stages))
+	for i := range o.stages {
+		c.mergeStage(&o.stages[i], o.stages[i].metric, empty)
+	}
+	for i := range o.counters {
+		c.mergeCounter(&o.counters[i], o.counters[i].metric)
+	}
+}
+
+// mergeStage adds a stage as that of metric m.
+func (c *cell) mergeStage(o *stageCell, m *metric, empty *exphist.Compact) {
+	s := &c.stages[c.stageAt(m, 0, empty)]
+	if err := s.durations.MergeCompact(&o.durations); err != nil {
+		panic(err) // all have one layout
+	}
+	s.covered = s.covered.Plus(o.covered)
+	s.unfinished += o.unfinished
+}
+
+// mergeCounter adds a counter as that of metric m.
+func (c *cell) mergeCounter(o *counterCell, m *metric) {
+	t := &c.counters[c.counterAt(m, 0)]
+	t.total = t.total.Plus(o.total)
+}
+
+// stageAt returns where the stage of a metric is, which is added if need be. It
+// looks at a place first.
+func (c *cell) stageAt(m *metric, place int, empty *exphist.Compact) int {
+	if place < len(c.stages) && c.stages[place].metric == m {
+		return place
+	}
+	for i := range c.stages {
+		if c.stages[i].metric == m {
+			return i
+		}
+	}
+	n := len(c.stages)
+	if n == cap(c.stages) {
+		c.stages = append(make([]stageCell, 0, n+max(2, n/4)), c.stages...)
+	}
+	c.stages = append(c.stages, stageCell{metric: m, durations: *empty})
+	return n
+}
+
+// reserve makes room for so many stages, if there is none. Most cells never
+// need more than their first decision.
+func (c *cell) reserve(stages int) {
+	if c.stages == nil {
+		c.stages = make([]stageCell, 0, stages)
+	}
+}
+
+// counterAt is stageAt of a counter.
+func (c *cell) counterAt(m *metric, place int) int {
+	if place < len(c.counters) && c.counters[place].metric == m {
+		return place
+	}
+	for i := range c.counters {
+		if c.counters[i].metric == m {
+			return i
+		}
+	}
+	c.counters = append(c.counters, counterCell{metric: m})
+	return len(c.counters) - 1
+}
+
+// timers returns how many timers the stage had.
+func (s *stageCell) timers() uint64 {
+	var durations exphist.Snapshot
+	s.durations.Snapshot(&durations)
+	return samples(&durations) + s.unfinished
+}

@@ -1,0 +1,188 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollup
+
+import (
+	"iter"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/regometer/regometer/exphist"
+)
+
+// Group is what the decisions of a key came to. So is each of its slices of
+// time.
+type Group struct {
+	Key      string
+	Outcomes [6]uint64      // by Outcome
+	Errors   []ErrorTotal   // by code; what has none that is known is Other
+	Counters []GroupCounter // by name; none that is 0
+	Stages   []GroupStage   // by name
+	Slices   []GroupSlice   // ascending; the one of NoTime first; none without decisions
+}
+
+// GroupSlice is a slice of time, which begins at Begin, in ns since 1970, or is
+// that of NoTime.
+type GroupSlice struct {
+	Begin    int64
+	Outcomes [6]uint64
+	Counters []GroupCounter
+	Stages   []GroupStage
+}
+
+// GroupCounter is the total of a counter.
+type GroupCounter struct {
+	Name  string
+	Total Sum
+}
+
+// GroupStage is what a stage took.
+type GroupStage struct {
+	Name       string
+	Durations  exphist.Snapshot // in ns
+	Unfinished uint64           // timers of 0, which are no durations
+	Self       Sum              // in ns, without the stages that it contains
+}
+
+// Sum is an unsigned sum of 128 bits, Hi·2^64 + Lo.
+type Sum struct{ Hi, Lo uint64 }
+
+// Plus returns a + b, modulo 2^128.
+func (a Sum) Plus(b Sum) Sum {
+	lo, carry := bits.Add64(a.Lo, b.Lo, 0)
+	return Sum{a.Hi + b.Hi + carry, lo}
+}
+
+// minus returns a − b, which is not more than a.
+func (a Sum) minus(b Sum) Sum {
+	lo, borrow := bits.Sub64(a.Lo, b.Lo, 0)
+	return Sum{a.Hi - b.Hi - borrow, lo}
+}
+
+// All returns the groups by key in bytewise order, that of [Other] first if it
+// has anything. A group is the caller's only until the next one, unless it is
+// cloned. Nothing may be added meanwhile.
+func (g *Groups) All() iter.Seq[*Group] {
+	return func(yield func(*Group) bool) {
+		g.sweep()
+		groups := slices.SortedFunc(slices.Values(g.kept), func(a, b *group) int { return strings.Compare(a.key, b.key) })
+		var to Group
+		if len(g.other.cells) > 0 {
+			groups = slices.Insert(groups, 0, g.other)
+		}
+		for _, x := range groups {
+			g.read(x, &to)
+			if !yield(&to) {
+				return
+			}
+		}
+	}
+}
+
+// Get returns the group of a key, as [Groups.All] has it, or nil. It is the
+// caller's.
+func (g *Groups) Get(key string) *Group {
+	g.sweep()
+	x := g.byKey[key]
+	if x == nil && key == Other && len(g.other.cells) > 0 {
+		x = g.other
+	}
+	if x == nil {
+		return nil
+	}
+	to := new(Group)
+	g.read(x, to)
+	return to
+}
+
+// Total returns all groups as one, whose key is empty. It is the caller's.
+func (g *Groups) Total() *Group {
+	g.sweep()
+	var total group
+	g.all(func(x *group) { total.merge(x, &g.empty) })
+	to := new(Group)
+	g.read(&total, to)
+	return to
+}
+
+// Clone returns a copy that shares no memory with x.
+func (x *Group) Clone() *Group {
+	c := *x
+	c.Errors = slices.Clone(x.Errors)
+	c.Counters, c.Stages = slices.Clone(x.Counters), cloneStages(x.Stages)
+	c.Slices = slices.Clone(x.Slices)
+	for i := range c.Slices {
+		s := &c.Slices[i]
+		s.Counters, s.Stages = slices.Clone(s.Counters), cloneStages(s.Stages)
+	}
+	return &c
+}
+
+func cloneStages(stages []GroupStage) []GroupStage {
+	c := slices.Clone(stages)
+	for i := range c {
+		c[i].Durations = exphist.Snapshot{}
+		if err := c[i].Durations.Merge(&stages[i].Durations); err != nil {
+			panic(err) // an empty snapshot takes any
+		}
+	}
+	return c
+}
+
+// read copies what a group holds, whose memory is used again.
+func (g *Groups) read(x *group, to *Group) {
+	to.Key = x.key
+	to.Errors = to.Errors[:0]
+	for _, e := range x.errors {
+		to.Errors = append(to.Errors, ErrorTotal{codeAt(e.code), e.total})
+	}
+	slices.SortFunc(to.Errors, func(a, b ErrorTotal) int { return strings.Compare(a.Code, b.Code) })
+
+	to.Slices = to.Slices[:0]
+	for i := range x.cells {
+		var s *GroupSlice
+		to.Slices, s = extended(to.Slices)
+		s.Begin = g.beginOf(x.cells[i].index)
+		x.cells[i].read(&s.Outcomes, &s.Counters, &s.Stages)
+	}
+	sum := new(cell)
+	if len(x.cells) == 1 {
+		sum = &x.cells[0]
+	} else {
+		for i := range x.cells {
+			sum.merge(&x.cells[i], &g.empty)
+		}
+	}
+	sum.read(&to.Outcomes, &to.Counters, &to.Stages)
+}
+
+// sort sorts what a cell holds by name.
+func (c *cell) sort() {
+	slices.SortFunc(c.stages, func(a, b stageCell) int { return strings.Compare(a.metric.name, b.metric.name) })
+	slices.SortFunc(c.counters, func(a, b counterCell) int { return strings.Compare(a.metric.name, b.metric.name) })
+}
+
+// read copies what a cell holds, sorted by name. It sorts the cell too.
+func (c *cell) read(outcomes *[outcomes]uint64, counters *[]GroupCounter, stages *[]GroupStage) {
+	c.sort()
+	*outcomes = c.outcomes
+	*counters = (*counters)[:0]
+	for i := range c.counters {
+		t := &c.counters[i]
+		*counters = append(*counters, GroupCounter{t.metric.name, t.total})
+	}
+	*stages = (*stages)[:0]
+	for i := range c.stages {
+		var s *GroupStage
+		*stages, s = extended(*stages)
+		c.stages[i].read(s)
+	}
+}
+
+func (s *stageCell) read(to *GroupStage) {
+	s.durations.Snapshot(&to.Durations)
+	hi, lo := to.Durations.Sum()
+	to.Name, to.Unfinished, to.Self = s.metric.name, s.unfinished, Sum{hi, lo}.minus(s.covered)
+}

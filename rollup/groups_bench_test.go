@@ -1,0 +1,104 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollup_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/rollup"
+)
+
+// typicalMeasures are five timers and two counters, as a POST to a server's
+// Data API has them.
+func typicalMeasures(g *rollup.Groups, r *rand.Rand) []rollup.Measure {
+	whole := 200e3 * math.Exp(r.NormFloat64())
+	var measures []rollup.Measure
+	for _, m := range []struct {
+		key  string
+		part float64
+	}{
+		{"counter_rego_builtin_http_send_network_requests", 1e-5},
+		{"counter_server_query_cache_hit", 1e-5},
+		{"timer_rego_builtin_http_send_ns", 0.4},
+		{"timer_rego_input_parse_ns", 0.1},
+		{"timer_rego_query_compile_ns", 0.01},
+		{"timer_rego_query_eval_ns", 0.7},
+		{"timer_server_handler_ns", 1},
+	} {
+		measures = append(measures, rollup.Measure{Metric: g.Metric([]byte(m.key)), Value: 1 + int64(whole*m.part)})
+	}
+	return measures
+}
+
+// BenchmarkGroupsAdd folds typical decisions into Groups: all into one group,
+// or into 16 or 1,000 by turns, or into one in 200 slices of time by turns. To
+// record the timers bounds it from below (impl=record).
+func BenchmarkGroupsAdd(b *testing.B) {
+	random := rand.New(rand.NewPCG(1, 1))
+	decisions := func(g *rollup.Groups) (all [64][]rollup.Measure) {
+		for i := range all {
+			all[i] = typicalMeasures(g, random)
+		}
+		return all
+	}
+	for _, test := range []struct {
+		name             string
+		groups, interval int64
+	}{{"groups=1", 1, 0}, {"groups=16", 16, 0}, {"groups=1000", 1000, 0}, {"groups=1/slices=200", 1, 61e9}} {
+		b.Run(test.name+"/impl=groups", func(b *testing.B) {
+			g := newGroups(b, rollup.GroupOptions{})
+			all := decisions(g)
+			keys := make([][]byte, test.groups)
+			for i := range keys {
+				keys[i] = fmt.Appendf(nil, "system/policies/authz%d/allow", i)
+			}
+			add := func(i int) {
+				g.Add(keys[int64(i)%test.groups], 1_700_000_000e9+int64(i%200)*test.interval, rollup.Allowed, "", all[i%len(all)])
+			}
+			for i := range 1 << 19 {
+				add(i)
+			}
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				add(i)
+				i++
+			}
+		})
+	}
+	b.Run("groups=1/impl=record", func(b *testing.B) {
+		all := decisions(newGroups(b, rollup.GroupOptions{}))
+		empty, err := exphist.NewCompact(exphist.DefaultLayout(exphist.Nanosecond))
+		if err != nil {
+			b.Fatal(err)
+		}
+		histograms := [7]exphist.Compact{empty, empty, empty, empty, empty, empty, empty}
+		i := 0
+		for b.Loop() {
+			for j := range all[i%len(all)] {
+				if j > 1 {
+					histograms[j].Record(all[i%len(all)][j].Value)
+				}
+			}
+			i++
+		}
+	})
+}
+
+// BenchmarkGroupsAll reads 1,000 groups of 100 decisions.
+func BenchmarkGroupsAll(b *testing.B) {
+	g, random := newGroups(b, rollup.GroupOptions{}), rand.New(rand.NewPCG(1, 1))
+	for i := range 100_000 {
+		g.Add(fmt.Appendf(nil, "path/%d", i%1000), rollup.NoTime, rollup.Allowed, "", typicalMeasures(g, random))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for range g.All() {
+		}
+	}
+}

@@ -1,0 +1,117 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollup_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"github.com/regometer/regometer/internal/race"
+	"github.com/regometer/regometer/rollup"
+)
+
+// TestGroupsMemory: what Groups take, in megabytes. It does not run in parallel
+// with others, whose memory it would measure.
+func TestGroupsMemory(t *testing.T) {
+	if race.Enabled || testing.Short() {
+		t.Skip("it takes long, and the race detector changes what is allocated")
+	}
+	const day = 86_400e9
+	for _, test := range []struct {
+		name           string
+		keys, each     int
+		span           int64 // of time
+		names          bool  // whether each decision has names of its own
+		most           int   // megabytes
+		groups, slices int
+	}{
+		{"many paths", 50_000, 20, day, false, 80, 50_000, 1},
+		{"a day", 1000, 1000, day, false, 40, 1000, 6},
+		{"few paths", 10, 100_000, day, false, 40, 10, 181},
+		{"invented paths", 1_000_000, 1, day, false, 80, 65_537, 1},
+		{"invented names", 20_000, 10, 0, true, 80, 20_000, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			before := heap()
+			g := newGroups(t, rollup.GroupOptions{})
+			random := rand.New(rand.NewPCG(1, 2))
+			var pool [1000][]rollup.Measure
+			for i := range pool {
+				pool[i] = typicalMeasures(g, random)
+			}
+			var key []byte
+			for i := range test.keys * test.each {
+				key = strconv.AppendInt(append(key[:0], "system/policies/"...), int64(i%test.keys), 10)
+				measures := pool[random.IntN(len(pool))]
+				if test.names {
+					id := strconv.FormatUint(random.Uint64(), 36)
+					measures[0].Metric = g.Metric([]byte("counter_" + id))
+					measures[2].Metric = g.Metric([]byte("timer_" + id + "_ns"))
+				}
+				time := 1_700_000_000e9 + int64(i)*(test.span/int64(test.keys*test.each))
+				g.Add(key, time, rollup.Allowed, "", measures)
+			}
+			grown := float64(int64(heap())-int64(before)) / (1 << 20)
+			t.Logf("%.1f MB, slices of %v s", grown, g.Width()/1e9)
+			if grown > float64(test.most) {
+				t.Errorf("%.1f MB, at most %d are expected", grown, test.most)
+			}
+			decisions, groups := uint64(0), 0
+			for x := range g.All() {
+				groups++
+				for _, n := range x.Outcomes {
+					decisions += n
+				}
+			}
+			slices := len(g.Total().Slices)
+			if decisions != uint64(test.keys*test.each) || groups != test.groups || slices != test.slices {
+				t.Errorf("%d decisions in %d groups and %d slices, want %d in %d and %d",
+					decisions, groups, slices, test.keys*test.each, test.groups, test.slices)
+			}
+			runtime.KeepAlive(g)
+		})
+	}
+}
+
+// TestGroupsAllocations: once all is known, adding allocates nothing.
+func TestGroupsAllocations(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector allocates")
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	g := newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Groups: 4, Names: 2}})
+	for name, key := range map[string]string{"a group": "system/policies/1", "the empty key": "", "other": "other"} {
+		for range 5000 {
+			g.Add([]byte(key), 0, rollup.Error, "internal_error", typicalMeasures(g, random))
+		}
+		measures := typicalMeasures(g, random)
+		if n := testing.AllocsPerRun(100, func() { g.Add([]byte(key), 0, rollup.Error, "internal_error", measures) }); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+	for i := range 100 { // these take all the room
+		g.Add(strconv.AppendInt(nil, int64(i), 10), 0, rollup.Allowed, "", nil)
+		g.Add(nil, 0, rollup.Allowed, "", []rollup.Measure{{Metric: g.Metric([]byte("timer_t" + strconv.Itoa(i) + "_ns")), Value: 1}})
+	}
+	measures := typicalMeasures(g, random)
+	measures[3].Metric = g.Metric([]byte("timer_without_room_ns"))
+	before := g.Overflow()
+	i := 0
+	key := make([]byte, 0, 100)
+	if n := testing.AllocsPerRun(2000, func() {
+		i++
+		key = strconv.AppendInt(append(key[:0], "without a group "...), int64(i), 10)
+		if rollup.KeyHash(key) < 1<<60 {
+			return // this one may have room
+		}
+		g.Add(key, 0, rollup.Allowed, "", measures)
+	}); n != 0 {
+		t.Errorf("a key without room: %v allocations", n)
+	}
+	if g.Overflow().Decisions < before.Decisions+1000 {
+		t.Errorf("from %+v to %+v", before, g.Overflow())
+	}
+}

@@ -1,0 +1,753 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollup_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/rollup"
+)
+
+func newGroups(t testing.TB, o rollup.GroupOptions) *rollup.Groups {
+	t.Helper()
+	g, err := rollup.NewGroups(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// event is a decision for Groups.
+type event struct {
+	key     string
+	time    int64
+	outcome rollup.Outcome
+	code    string
+	numbers []rollup.Number
+}
+
+func addEvent(g *rollup.Groups, e event) {
+	var measures []rollup.Measure
+	for _, n := range e.numbers {
+		measures = append(measures, rollup.Measure{Metric: g.Metric([]byte(n.Key)), Value: n.Value})
+	}
+	g.Add([]byte(e.key), e.time, e.outcome, e.code, measures)
+}
+
+// event returns a random decision, some of whose names and keys are rare.
+func (w *world) event() event {
+	d, numbers := w.decision()
+	e := event{d.Path, rollup.NoTime, d.Outcome, d.Code, numbers}
+	if w.IntN(3) == 0 {
+		e.key = fmt.Sprint("rare/", w.IntN(100))
+	}
+	if w.IntN(40) == 0 {
+		e.key = "bad \xff\xfe " + e.key
+	}
+	if w.IntN(60) == 0 {
+		e.key = strings.Repeat("long", 300) + e.key
+	}
+	names := []string{"eval_op_y", "eval_op_z", "partial_op_a", "query_compile_stage_b", "\xffs", "x1", "x2", "x3", "x4"}
+	for _, name := range names {
+		if w.IntN(6) == 0 {
+			e.numbers = append(e.numbers, rollup.Number{Key: "timer_" + name + "_ns", Value: w.duration()})
+		}
+		if w.IntN(10) == 0 {
+			e.numbers = append(e.numbers, rollup.Number{Key: "counter_" + name, Value: w.Int64N(5) - 1})
+		}
+	}
+	for _, stage := range []string{"rego_query_eval", "rego_partial_eval", "rego_query_compile"} {
+		if w.IntN(3) == 0 {
+			e.numbers = append(e.numbers, rollup.Number{Key: "timer_" + stage + "_ns", Value: w.duration()})
+		}
+	}
+	if w.IntN(30) == 0 {
+		e.numbers = append(e.numbers, rollup.Number{Key: "timer_" + strings.Repeat("n", 2000) + "_ns", Value: w.duration()})
+	}
+	w.Shuffle(len(e.numbers), func(i, j int) { e.numbers[i], e.numbers[j] = e.numbers[j], e.numbers[i] })
+	return e
+}
+
+// times returns times of several kinds.
+func (w *world) times(n int) []int64 {
+	times, kind := make([]int64, n), w.IntN(5)
+	for i := range times {
+		switch kind {
+		case 0: // a few hours
+			times[i] = 1_700_000_000e9 + w.Int64N(10_000e9)
+		case 1: // around 1970
+			times[i] = w.Int64N(10_000e9) - 5000e9
+		case 2: // all that there are
+			times[i] = int64(w.Uint64())
+		case 3: // the ends
+			times[i] = []int64{math.MinInt64, math.MinInt64 + 1, math.MaxInt64, -1, 0}[w.IntN(5)]
+		case 4: // lots far apart
+			times[i] = w.Int64N(3)*1_000_000_000e9 + w.Int64N(100e9)
+		}
+		if w.IntN(10) == 0 {
+			times[i] = rollup.NoTime
+		}
+	}
+	return times
+}
+
+func (w *world) events(n int) []event {
+	events, times := make([]event, n), w.times(n)
+	for i := range events {
+		events[i] = w.event()
+		events[i].time = times[i]
+	}
+	return events
+}
+
+func (w *world) groupOptions() rollup.GroupOptions {
+	return rollup.GroupOptions{Stages: w.stages, Limits: rollup.GroupLimits{
+		Groups: 1 + w.IntN(1<<w.IntN(8)), Names: 1 + w.IntN(1<<w.IntN(5)),
+		Width: 1 + w.Int64N(60e9), Slices: 1 + w.IntN(20), Cells: 1 + w.IntN(200),
+	}}
+}
+
+// dump returns all that groups hold, as text.
+func dump(g *rollup.Groups) string {
+	var b strings.Builder
+	for x := range g.All() {
+		dumpGroup(&b, x)
+	}
+	dumpGroup(&b, g.Total())
+	fmt.Fprintf(&b, "width %d, %+v\n", g.Width(), g.Overflow())
+	return b.String()
+}
+
+func dumpGroup(b *strings.Builder, x *rollup.Group) {
+	fmt.Fprintf(b, "group %q %v %+v %+v\n", x.Key, x.Outcomes, x.Errors, x.Counters)
+	dumpStages(b, x.Stages)
+	for _, s := range x.Slices {
+		fmt.Fprintf(b, " slice %d %v %+v\n", s.Begin, s.Outcomes, s.Counters)
+		dumpStages(b, s.Stages)
+	}
+}
+
+func dumpStages(b *strings.Builder, stages []rollup.GroupStage) {
+	for i := range stages {
+		s := &stages[i]
+		fmt.Fprintf(b, "  %q %s unfinished %d self %v\n", s.Name, histogramText(&s.Durations), s.Unfinished, s.Self)
+	}
+}
+
+// histogramText returns all that a snapshot holds.
+func histogramText(s *exphist.Snapshot) string {
+	hi, lo := s.Sum()
+	text := fmt.Append(nil, s.Layout(), s.Zeros(), s.Negatives(), s.Count(), hi, lo, s.Min(), s.Max())
+	first, counts := s.Buckets()
+	for i, n := range counts {
+		if n > 0 || i == 0 || i == len(counts)-1 {
+			text = strconv.AppendInt(append(text, ' '), int64(first+i), 10)
+			text = strconv.AppendUint(append(text, ':'), n, 10)
+		}
+	}
+	return string(text)
+}
+
+// groupsModel is what Groups are to hold, computed from all decisions at once
+// by the rules of their documentation, with a Rollup for each slice of a group.
+type groupsModel struct {
+	width    int64
+	overflow rollup.GroupOverflow
+	keys     []string // those that have a group, sorted; Other's too if it has anything
+	cells    map[string]map[int64]*rollup.Rollup
+	names    [2]map[string]bool // of timers and counters, beyond the tables
+}
+
+func parseName(key string) (kind int, name string) {
+	if name, ok := strings.CutPrefix(key, "counter_"); ok {
+		return 1, strings.ToValidUTF8(name, "\uFFFD")
+	}
+	name, ok := strings.CutPrefix(key, "timer_")
+	if name, ok2 := strings.CutSuffix(name, "_ns"); ok && ok2 {
+		return 0, strings.ToValidUTF8(name, "\uFFFD")
+	}
+	return -1, ""
+}
+
+// lowestHashes returns so many of the keys, those of the lowest hash.
+func lowestHashes(keys map[string]bool, n int) map[string]bool {
+	list := slices.SortedFunc(maps.Keys(keys), func(a, b string) int {
+		return cmp.Or(cmp.Compare(rollup.KeyHash([]byte(a)), rollup.KeyHash([]byte(b))), strings.Compare(a, b))
+	})
+	lowest := map[string]bool{}
+	for _, key := range list[:min(n, len(list))] {
+		lowest[key] = true
+	}
+	return lowest
+}
+
+func floorDivide(a, b int64) int64 {
+	return new(big.Int).Div(big.NewInt(a), big.NewInt(b)).Int64() // the remainder is not negative
+}
+
+func newGroupsModel(t *testing.T, o rollup.GroupOptions, events []event) *groupsModel {
+	t.Helper()
+	m := &groupsModel{cells: map[string]map[int64]*rollup.Rollup{}}
+	l := o.Limits
+	keyOf := func(e event) string {
+		if key := strings.ToValidUTF8(e.key, "\uFFFD"); key != "" {
+			return key
+		}
+		return rollup.Other
+	}
+	all, table := map[string]bool{}, [2]map[string]bool{{"": true, rollup.Other: true}, {"": true, rollup.Other: true}}
+	for _, s := range append(rollup.DefaultStages(), o.Stages...) {
+		table[0][s.Name] = true
+	}
+	for _, c := range rollup.DefaultCounters() {
+		table[1][c] = true
+	}
+	var names [2]map[string]bool
+	names[0], names[1] = map[string]bool{}, map[string]bool{}
+	for _, e := range events {
+		if key := keyOf(e); key != rollup.Other && len(key) <= 1024 {
+			all[key] = true
+		}
+		for _, n := range e.numbers {
+			if kind, name := parseName(n.Key); kind >= 0 && !table[kind][name] && len(name) <= 1024 && (kind == 0 || n.Value > 0) {
+				names[kind][name] = true
+			}
+		}
+	}
+	kept := lowestHashes(all, l.Groups)
+	groups := max(len(kept), 1)
+	for kind := range names {
+		m.names[kind] = lowestHashes(names[kind], min(l.Names, max(1, l.Names*l.Cells/groups)))
+	}
+
+	most := min(l.Slices, max(1, l.Cells*64/(groups*(64+len(m.names[0])+len(m.names[1])))))
+	m.width = l.Width
+	for {
+		slices := map[int64]bool{}
+		for _, e := range events {
+			if e.time != rollup.NoTime {
+				slices[floorDivide(e.time, m.width)] = true
+			}
+		}
+		if len(slices) <= most || m.width > math.MaxInt64/2 {
+			break
+		}
+		m.width *= 2
+	}
+
+	for _, e := range events {
+		key := keyOf(e)
+		if key != rollup.Other && !kept[key] {
+			key = rollup.Other
+			m.overflow.Decisions++
+		}
+		begin := e.time
+		if begin != rollup.NoTime {
+			b := new(big.Int).Mul(big.NewInt(floorDivide(e.time, m.width)), big.NewInt(m.width))
+			begin = math.MinInt64 + 1
+			if b.Cmp(big.NewInt(begin)) > 0 {
+				begin = b.Int64()
+			}
+		}
+		if m.cells[key] == nil {
+			m.cells[key] = map[int64]*rollup.Rollup{}
+			m.keys = append(m.keys, key)
+		}
+		if m.cells[key][begin] == nil {
+			m.cells[key][begin] = newRollup(t, rollup.Options{Stages: o.Stages, Limits: rollup.Limits{Stages: 1000, Counters: 1000}})
+		}
+		m.cells[key][begin].AddNumbers(rollup.Decision{Path: "p", Outcome: e.outcome, Code: e.code}, e.numbers)
+		for _, n := range e.numbers {
+			switch kind, name := parseName(n.Key); {
+			case kind < 0 || table[kind][name] || m.names[kind][name]:
+			case kind == 0:
+				m.overflow.Stages++
+			case n.Value > 0:
+				m.overflow.Counters += uint64(n.Value)
+			}
+		}
+	}
+	slices.SortFunc(m.keys, func(a, b string) int {
+		return cmp.Or(-cmp.Compare(b2i(a == rollup.Other), b2i(b == rollup.Other)), strings.Compare(a, b))
+	})
+	return m
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// cellContents is what a cell holds, with all stages as one that a Rollup or
+// the Groups have as Other.
+type cellContents struct {
+	outcomes   [6]uint64
+	counters   map[string]uint64
+	durations  map[string]string
+	unfinished map[string]uint64
+	self       map[string]uint64
+}
+
+func contentsOfCell(t *testing.T, m *groupsModel, outcomes [6]uint64, counters []rollup.GroupCounter, stages []rollup.GroupStage) cellContents {
+	t.Helper()
+	c := cellContents{outcomes, map[string]uint64{}, map[string]string{}, map[string]uint64{}, map[string]uint64{}}
+	isInstrumentation := func(name string) bool {
+		return strings.HasPrefix(name, "eval_op_") || strings.HasPrefix(name, "partial_op_") || strings.HasPrefix(name, "query_compile_stage_")
+	}
+	label := func(kind int, name string) string {
+		_, inTable := defaultNames[kind][name]
+		if inTable || len(name) == 2 && name[0] == 's' && name[1] < '8' || m.names[kind][name] && !isInstrumentation(name) {
+			return name
+		}
+		return rollup.Other
+	}
+	for _, counter := range counters {
+		if counter.Total != (rollup.Sum{}) {
+			c.counters[label(1, counter.Name)] += counter.Total.Lo
+		}
+	}
+	histograms := map[string]*exphist.Snapshot{}
+	for i := range stages {
+		s := &stages[i]
+		name := label(0, s.Name)
+		if histograms[name] == nil {
+			histograms[name] = new(exphist.Snapshot)
+		}
+		if s.Durations.Count()+s.Durations.Negatives() > 0 { // one that is empty may have no layout
+			if err := histograms[name].Merge(&s.Durations); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.unfinished[name] += s.Unfinished
+		c.self[name] += s.Self.Lo
+	}
+	for name, h := range histograms {
+		c.durations[name] = histogramText(h)
+	}
+	return c
+}
+
+var defaultNames = [2]map[string]bool{{}, {}}
+
+func init() {
+	for _, s := range rollup.DefaultStages() {
+		defaultNames[0][s.Name] = true
+	}
+	for _, c := range rollup.DefaultCounters() {
+		defaultNames[1][c] = true
+	}
+}
+
+// stagesOf returns a Rollup's stages and counters as Groups have them.
+func stagesOf(s *rollup.Snapshot) (counters []rollup.GroupCounter, stages []rollup.GroupStage) {
+	for _, c := range s.Counters {
+		counters = append(counters, rollup.GroupCounter{Name: c.Counter, Total: rollup.Sum{Lo: c.Total}})
+	}
+	for i := range s.Stages {
+		t := &s.Stages[i]
+		stages = append(stages, rollup.GroupStage{
+			Name: t.Stage, Durations: t.Histogram, Self: rollup.Sum{Lo: t.Self},
+			Unfinished: t.Unfinished[0] + t.Unfinished[1] + t.Unfinished[2],
+		})
+	}
+	return counters, stages
+}
+
+// check compares groups with the model.
+func (m *groupsModel) check(t *testing.T, g *rollup.Groups) {
+	t.Helper()
+	if g.Width() != m.width || g.Overflow() != m.overflow {
+		t.Fatalf("width %d and %+v, want %d and %+v", g.Width(), g.Overflow(), m.width, m.overflow)
+	}
+	var keys []string
+	names := [2]map[string]bool{{}, {}}
+	for x := range g.All() {
+		keys = append(keys, x.Key)
+		total := newRollup(t, rollup.Options{Limits: rollup.Limits{Stages: 2000, Counters: 2000}})
+		begins := slices.Sorted(maps.Keys(m.cells[x.Key]))
+		if len(begins) != len(x.Slices) {
+			t.Fatalf("group %q has %d slices, want %v", x.Key, len(x.Slices), begins)
+		}
+		for i, s := range x.Slices {
+			if s.Begin != begins[i] {
+				t.Fatalf("group %q: slice %d begins at %d, want %d", x.Key, i, s.Begin, begins[i])
+			}
+			want := snapshotOf(m.cells[x.Key][s.Begin])
+			if err := total.Merge(want); err != nil {
+				t.Fatal(err)
+			}
+			counters, stages := stagesOf(want)
+			requireSameCell(t, contentsOfCell(t, m, s.Outcomes, s.Counters, s.Stages), contentsOfCell(t, m, want.Paths[0].Outcomes, counters, stages))
+			noteNames(t, names, s.Counters, s.Stages)
+		}
+		want := snapshotOf(total)
+		counters, stages := stagesOf(want)
+		requireSameCell(t, contentsOfCell(t, m, x.Outcomes, x.Counters, x.Stages), contentsOfCell(t, m, want.Paths[0].Outcomes, counters, stages))
+		noteNames(t, names, x.Counters, x.Stages)
+		slices.SortFunc(want.Errors, func(a, b rollup.ErrorTotal) int { return strings.Compare(a.Code, b.Code) })
+		if !slices.Equal(x.Errors, want.Errors) {
+			t.Fatalf("group %q: errors %+v, want %+v", x.Key, x.Errors, want.Errors)
+		}
+	}
+	if !slices.Equal(keys, m.keys) {
+		t.Fatalf("groups %q, want %q", keys, m.keys)
+	}
+	for kind := range names {
+		for name := range names[kind] {
+			if !m.names[kind][name] && !defaultNames[kind][name] && name != rollup.Other && !(kind == 0 && len(name) == 2 && name < "s8") {
+				t.Fatalf("kind %d: %q has a name of its own", kind, name)
+			}
+		}
+		for name := range m.names[kind] {
+			if !names[kind][name] {
+				t.Fatalf("kind %d: %q has no name of its own", kind, name)
+			}
+		}
+	}
+}
+
+func noteNames(t *testing.T, names [2]map[string]bool, counters []rollup.GroupCounter, stages []rollup.GroupStage) {
+	t.Helper()
+	if !slices.IsSortedFunc(counters, func(a, b rollup.GroupCounter) int { return strings.Compare(a.Name, b.Name) }) ||
+		!slices.IsSortedFunc(stages, func(a, b rollup.GroupStage) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Fatal("not sorted by name")
+	}
+	for _, c := range counters {
+		names[1][c.Name] = true
+		if c.Total == (rollup.Sum{}) {
+			t.Fatalf("counter %q is 0", c.Name)
+		}
+	}
+	for i := range stages {
+		s := &stages[i]
+		names[0][s.Name] = true
+		if hi, lo := s.Durations.Sum(); strings.Contains(s.Name, "_op_") && s.Self != (rollup.Sum{Hi: hi, Lo: lo}) {
+			t.Fatalf("stage %q contains others", s.Name)
+		}
+	}
+}
+
+func requireSameCell(t *testing.T, got, want cellContents) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("got\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+// TestGroupsModel: with limits of all kinds, Groups hold what the model says,
+// whatever the order of the decisions, and however they were spread over Groups
+// that were merged: to the last byte.
+func TestGroupsModel(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(40) {
+		w := newWorld(seed)
+		o := w.groupOptions()
+		events := w.events(w.IntN(200))
+		model := newGroupsModel(t, o, events)
+		first := ""
+		for round := range 4 {
+			parts := make([]*rollup.Groups, 1+round*w.IntN(4))
+			for i := range parts {
+				parts[i] = newGroups(t, o)
+			}
+			w.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
+			for _, e := range events {
+				if w.IntN(30) == 0 && len(parts) > 1 {
+					mergeNext(t, w, &parts)
+				}
+				part := parts[w.IntN(len(parts))]
+				if w.IntN(20) == 0 { // asked for, but in no decision
+					part.Metric([]byte(fmt.Sprintf("timer_unused%d_ns", w.IntN(100))))
+				}
+				if w.IntN(50) == 0 { // read in between
+					part.Overflow()
+				}
+				addEvent(part, e)
+			}
+			for len(parts) > 1 {
+				mergeNext(t, w, &parts)
+			}
+			t.Logf("seed %d, round %d, options %+v", seed, round, o.Limits)
+			text := dump(parts[0])
+			model.check(t, parts[0])
+			if first == "" {
+				first = text
+			}
+			if text != first {
+				t.Fatalf("got\n%s\nwant\n%s", text, first)
+			}
+		}
+	}
+}
+
+// mergeNext merges one of the parts into the one before.
+func mergeNext(t *testing.T, w *world, parts *[]*rollup.Groups) {
+	t.Helper()
+	i := w.IntN(len(*parts) - 1)
+	if err := (*parts)[i].Merge((*parts)[i+1]); err != nil {
+		t.Fatal(err)
+	}
+	*parts = slices.Delete(*parts, i+1, i+2)
+}
+
+// TestGroupsAddAfterMerge: a group that was the last one added to, and lost its
+// room by merging, gets nothing more.
+func TestGroupsAddAfterMerge(t *testing.T) {
+	t.Parallel()
+	kept, displaced := []byte("a"), []byte("b")
+	if rollup.KeyHash(kept) > rollup.KeyHash(displaced) {
+		kept, displaced = displaced, kept
+	}
+	o := rollup.GroupOptions{Limits: rollup.GroupLimits{Groups: 1}}
+	g, more := newGroups(t, o), newGroups(t, o)
+	g.Add(displaced, 0, rollup.Allowed, "", nil)
+	more.Add(kept, 0, rollup.Allowed, "", nil)
+	if err := g.Merge(more); err != nil {
+		t.Fatal(err)
+	}
+	g.Add(displaced, 0, rollup.Allowed, "", nil)
+	if got := g.Overflow().Decisions; got != 2 {
+		t.Errorf("%d decisions had no room, want 2", got)
+	}
+	if got := g.Total().Outcomes[rollup.Allowed]; got != 3 {
+		t.Errorf("%d decisions, want 3", got)
+	}
+}
+
+// TestGroupsNamesWidenSlices: more names make slices wider at once.
+func TestGroupsNamesWidenSlices(t *testing.T) {
+	t.Parallel()
+	g := newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Width: 10, Cells: 64}})
+	for i := range int64(64) {
+		g.Add([]byte("k"), i*10, rollup.Allowed, "", nil)
+	}
+	if g.Width() != 10 {
+		t.Errorf("without names the width is %d, want 10", g.Width())
+	}
+	for i := range 64 {
+		g.Add([]byte("k"), 0, rollup.Allowed, "", []rollup.Measure{{Metric: g.Metric(fmt.Appendf(nil, "timer_t%d_ns", i)), Value: 1}})
+	}
+	if g.Width() != 20 {
+		t.Errorf("with 64 names the width is %d, want 20", g.Width())
+	}
+}
+
+// TestGroupsTotal: the total is all groups together, as if there were one.
+func TestGroupsTotal(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(50) {
+		w := newWorld(seed)
+		o := w.groupOptions()
+		o.Limits.Names, o.Limits.Cells = 1000, 1<<20 // so that all names have room
+		g := newGroups(t, o)
+		events := w.events(100)
+		for _, e := range events {
+			addEvent(g, e)
+		}
+		total := g.Total()
+		before := dump(g)
+		if total.Key != "" {
+			t.Fatalf("the total's key is %q", total.Key)
+		}
+		one := newGroups(t, o)
+		for _, e := range events {
+			e.key = "one"
+			addEvent(one, e)
+		}
+		for x := range one.All() {
+			x.Key = ""
+			var got, want strings.Builder
+			dumpGroup(&got, total)
+			dumpGroup(&want, x)
+			if got.String() != want.String() {
+				t.Fatalf("seed %d: got\n%s\nwant\n%s", seed, got.String(), want.String())
+			}
+		}
+		total.Stages[0].Durations.Reset()
+		if dump(g) != before {
+			t.Fatal("the total shares memory with the groups")
+		}
+	}
+}
+
+// TestGroupsOptions: what is out of range is an error that names it.
+func TestGroupsOptions(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]rollup.GroupOptions{
+		"GroupLimits.Groups is -1": {Limits: rollup.GroupLimits{Groups: -1}},
+		"GroupLimits.Names":        {Limits: rollup.GroupLimits{Names: math.MaxInt}},
+		"GroupLimits.Width is -5":  {Limits: rollup.GroupLimits{Width: -5}},
+		"GroupLimits.Slices is -1": {Limits: rollup.GroupLimits{Slices: -1}},
+		"GroupLimits.Cells is -1":  {Limits: rollup.GroupLimits{Cells: -1}},
+		"Stages[0]":                {Stages: []rollup.Stage{{Name: "a b"}}},
+		"Counters[0]":              {Counters: []string{rollup.Other}},
+	} {
+		if _, err := rollup.NewGroups(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want one with %q", err, want)
+		}
+	}
+}
+
+// TestGroupsMergeErrors: groups of other options cannot be merged, nor groups
+// with themselves, and nothing changes.
+func TestGroupsMergeErrors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(1)
+	g := newGroups(t, rollup.GroupOptions{})
+	for _, e := range w.events(50) {
+		addEvent(g, e)
+	}
+	before := dump(g)
+	for _, o := range []*rollup.Groups{
+		g,
+		newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Cells: 5}}),
+		newGroups(t, rollup.GroupOptions{Stages: w.stages}),
+		newGroups(t, rollup.GroupOptions{Counters: []string{"c"}}),
+	} {
+		if err := g.Merge(o); err == nil {
+			t.Error("no error")
+		}
+	}
+	if dump(g) != before {
+		t.Error("the groups have changed")
+	}
+	defaults := newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Groups: 65_536, Width: 60e9}})
+	if err := g.Merge(defaults); err != nil {
+		t.Error(err)
+	}
+	if dump(g) != before {
+		t.Error("empty groups change what they are merged into")
+	}
+}
+
+// TestGroupClone: a clone shares no memory with what All uses again.
+func TestGroupClone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(2)
+	g := newGroups(t, rollup.GroupOptions{})
+	for _, e := range w.events(200) {
+		addEvent(g, e)
+	}
+	var clones []*rollup.Group
+	var texts []string
+	for x := range g.All() {
+		clones = append(clones, x.Clone())
+		var b strings.Builder
+		dumpGroup(&b, x)
+		texts = append(texts, b.String())
+	}
+	for i, x := range clones {
+		var b strings.Builder
+		dumpGroup(&b, x)
+		if b.String() != texts[i] {
+			t.Fatalf("got\n%s\nwant\n%s", b.String(), texts[i])
+		}
+	}
+	for range g.All() {
+		break // stopping early is allowed
+	}
+}
+
+// TestGroupsIgnore: what is no metric of these groups is left alone.
+func TestGroupsIgnore(t *testing.T) {
+	t.Parallel()
+	g := newGroups(t, rollup.GroupOptions{})
+	for _, key := range []string{"", "histogram_h", "timer_x", "timer_x_ms", "ns"} {
+		if n := g.Metric([]byte(key)); n >= 0 {
+			t.Errorf("%q has number %d", key, n)
+		}
+	}
+	counter := g.Metric([]byte("counter_c"))
+	g.Add([]byte("k"), 0, 99, "", []rollup.Measure{{-1, 5}, {math.MinInt32, 5}, {math.MaxInt32, 5}, {counter, 0}, {counter, -1}})
+	for x := range g.All() {
+		if x.Outcomes != [6]uint64{rollup.OtherResult: 1} || len(x.Stages) != 0 || len(x.Counters) != 0 {
+			t.Errorf("got %+v", x)
+		}
+	}
+}
+
+// TestGroupsManyMeasures: a decision may have any number of metrics, and its
+// counters may add up to more than 64 bits.
+func TestGroupsManyMeasures(t *testing.T) {
+	t.Parallel()
+	g := newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Names: 5000}})
+	counter := rollup.Measure{Metric: g.Metric([]byte("counter_c")), Value: math.MaxInt64}
+	for range 4 {
+		measures := []rollup.Measure{counter}
+		for i := range 3000 {
+			measures = append(measures, rollup.Measure{Metric: g.Metric(fmt.Appendf(nil, "timer_t%d_ns", i)), Value: int64(i)})
+		}
+		g.Add([]byte("k"), 0, rollup.Allowed, "", measures)
+	}
+	x := g.Total()
+	if want := (rollup.Sum{Hi: 1, Lo: math.MaxUint64 - 3}); len(x.Counters) != 1 || x.Counters[0].Total != want { // 4·(2^63−1) = 2·2^64 − 4
+		t.Errorf("counters %+v, want %v", x.Counters, want)
+	}
+	if len(x.Stages) != 3000 || x.Stages[7].Durations.Count()+x.Stages[7].Unfinished != 4 {
+		t.Errorf("%d stages", len(x.Stages))
+	}
+}
+
+// TestGroupsSelfTimes: where stages lie within those that contain them, the
+// self times of all stages add up to what the outermost took, in 128 bits, also
+// if the time in between has no timer. A family's stages lie where the family
+// does.
+func TestGroupsSelfTimes(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		w := newWorld(seed)
+		g := newGroups(t, rollup.GroupOptions{})
+		outermost := new(big.Int)
+		for range 1 + w.IntN(30) {
+			e := event{key: "k"}
+			// within adds stages, one after the other, to one that took so
+			// long.
+			within := func(whole int64, stages ...string) (took []int64) {
+				for _, stage := range stages {
+					n := w.Int64N(whole + 1)
+					whole -= n
+					took = append(took, n)
+					if w.IntN(4) > 0 {
+						e.numbers = append(e.numbers, rollup.Number{Key: "timer_" + stage + "_ns", Value: n})
+					}
+				}
+				return took
+			}
+			whole := 1 + w.Int64N(1<<(1+w.IntN(62)))
+			outermost.Add(outermost, big.NewInt(whole))
+			e.numbers = append(e.numbers, rollup.Number{Key: "timer_server_handler_ns", Value: whole})
+			took := within(whole, "rego_query_eval", "rego_query_compile", "rego_input_parse")
+			within(took[0], "eval_op_plug", "rego_builtin_http_send", "eval_op_resolve")
+			within(took[1], "query_compile_stage_x", "query_compile_stage_y")
+			w.Shuffle(len(e.numbers), func(i, j int) { e.numbers[i], e.numbers[j] = e.numbers[j], e.numbers[i] })
+			addEvent(g, e)
+		}
+		for x := range g.All() {
+			var self rollup.Sum
+			for i := range x.Stages {
+				self = self.Plus(x.Stages[i].Self)
+			}
+			if got := sumOf(self.Hi, self.Lo); got.Cmp(outermost) != 0 {
+				t.Fatalf("seed %d: self times add up to %v, the outermost stages to %v", seed, got, outermost)
+			}
+		}
+	}
+}
+
+func sumOf(hi, lo uint64) *big.Int {
+	n := new(big.Int).SetUint64(hi)
+	return n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(lo))
+}
