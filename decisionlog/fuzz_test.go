@@ -1,0 +1,313 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decisionlog
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/regometer/regometer/rollup"
+)
+
+// parseObject parses an object by encoding/json: the last value of each key,
+// and the keys that are there twice, each once for each time.
+func parseObject(text []byte) (fields map[string]json.RawMessage, twice []string) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if token, err := d.Token(); err != nil || token != json.Delim('{') {
+		return nil, nil
+	}
+	fields = map[string]json.RawMessage{}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, nil
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return nil, nil
+		}
+		if _, ok := fields[key.(string)]; ok {
+			twice = append(twice, key.(string))
+		}
+		fields[key.(string)] = value
+	}
+	return fields, twice
+}
+
+// model is what a reader should say of a line that is one JSON object, and
+// whether that object is an event. It is written for clarity.
+func model(text []byte) (e read, problems []string, isEvent bool) {
+	fields, twice := parseObject(text)
+	found := func(kind Problem) { problems = append(problems, string(kind)+" at 1") }
+	for key, value := range fields {
+		if key != "result" && string(value) == "null" {
+			delete(fields, key)
+		}
+	}
+	has := func(key string) bool { return fields[key] != nil }
+	str := func(key string) (s string) {
+		if json.Unmarshal(fields[key], &s) != nil {
+			return ""
+		}
+		return s
+	}
+	if msg := fields["msg"]; msg != nil && str("msg") != "Decision Log" {
+		return e, nil, false
+	}
+	if !has("decision_id") && !has("labels") || !has("decision_id") && !has("path") && !has("query") {
+		return e, nil, false
+	}
+	known := []string{
+		"path", "query", "timestamp", "result", "error", "erased", "masked", "labels", "bundles", "revision", "metrics",
+		"decision_id", "requested_by", "input", "msg",
+	}
+	for _, key := range twice {
+		if slices.Contains(known, key) {
+			found(DuplicateKey)
+		}
+	}
+	e.Line = 1
+	e.Path = strings.TrimPrefix(str("path"), "/")
+	if strings.Trim(e.Path, "/") == "" {
+		e.Path = "(data)"
+		if str("query") != "" {
+			e.Path = rollup.Query
+		}
+	}
+	e.Time = rollup.NoTime
+	if has("timestamp") {
+		at, err := time.Parse(time.RFC3339Nano, str("timestamp"))
+		if err != nil || at.Year() < 1678 || at.Year() > 2261 {
+			found(BadTime)
+		} else {
+			e.Time = at.UnixNano()
+		}
+	}
+	e.Outcome, e.Code = modelOutcome(fields, str("query"))
+	e.ID, e.By, e.Revision = str("decision_id"), str("requested_by"), str("revision")
+	object := func(key string) string {
+		if has(key) && fields[key][0] == '{' {
+			return compact(fields[key])
+		}
+		return ""
+	}
+	e.Labels, e.Bundles = object("labels"), object("bundles")
+	e.HasMetrics = object("metrics") != ""
+	if !e.HasMetrics {
+		found(NoMetrics)
+		return e, problems, true
+	}
+	metrics, twice := parseObject(fields["metrics"])
+	for _, key := range twice {
+		if modelCounts(key) {
+			found(DuplicateKey)
+		}
+	}
+	// Of a metric that is there twice, each value is judged.
+	d := json.NewDecoder(bytes.NewReader(fields["metrics"]))
+	_, _ = d.Token() // the text is valid, or there is none
+	for d.More() {
+		token, _ := d.Token()
+		var value json.RawMessage
+		_ = d.Decode(&value)
+		if key := token.(string); modelCounts(key) {
+			switch n, ok := modelInteger(string(value)); {
+			case !ok:
+				found(BadMetric)
+			case n < 0:
+				found(NegativeMetric)
+			}
+		}
+	}
+	for key, value := range metrics {
+		if n, ok := modelInteger(string(value)); modelCounts(key) && ok && n >= 0 {
+			if e.Measures == nil {
+				e.Measures = map[string]int64{}
+			}
+			e.Measures[key] = n
+		}
+	}
+	return e, problems, true
+}
+
+func modelCounts(key string) bool {
+	return strings.HasPrefix(key, "counter_") || len(key) > 9 && strings.HasPrefix(key, "timer_") && strings.HasSuffix(key, "_ns")
+}
+
+func modelInteger(text string) (int64, bool) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, true
+	}
+	if !strings.ContainsAny(text, ".eE") {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || f != float64(int64(f)) || f >= 1<<53 || f <= -1<<53 {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+func modelOutcome(fields map[string]json.RawMessage, query string) (rollup.Outcome, string) {
+	if text := fields["error"]; text != nil {
+		code := ""
+		var v any
+		if json.Unmarshal(text, &v) != nil {
+			return rollup.Error, "out of range"
+		}
+		for range 3 {
+			if list, ok := v.([]any); ok && len(list) > 0 {
+				v = list[0]
+			}
+		}
+		switch v := v.(type) {
+		case string:
+			if code = codeOf(v); code == "" && (strings.HasSuffix(v, "context canceled") || strings.HasSuffix(v, "context deadline exceeded")) {
+				return rollup.Cancelled, ""
+			}
+		case map[string]any:
+			code, _ = v["code"].(string)
+			code = knownCode(code)
+		}
+		outcome := rollup.ErrorOutcome(code)
+		if outcome != rollup.Error {
+			code = ""
+		}
+		return outcome, code
+	}
+	for _, key := range []string{"erased", "masked"} {
+		var paths []any
+		_ = json.Unmarshal(fields[key], &paths) // no array, or none there, has none
+		for _, path := range paths {
+			if path, ok := path.(string); ok && rollup.HidesOutcome(path) {
+				return rollup.OtherResult, ""
+			}
+		}
+	}
+	if fields["result"] == nil {
+		return rollup.Undefined, ""
+	}
+	var result any
+	d := json.NewDecoder(bytes.NewReader(fields["result"]))
+	d.UseNumber()
+	if d.Decode(&result) != nil {
+		return rollup.Undefined, "out of range"
+	}
+	if query != "" {
+		return rollup.QueryOutcome(result), ""
+	}
+	return rollup.ResultOutcome(result), ""
+}
+
+// checkLine compares what readers say of a line with what the model does.
+func checkLine(t *testing.T, line []byte) {
+	t.Helper()
+	trimmed := bytes.Trim(line, " \t\r")
+	if !json.Valid(trimmed) || len(trimmed) == 0 || trimmed[0] != '{' || bytes.IndexByte(trimmed, '\n') >= 0 {
+		return
+	}
+	want, problems, isEvent := model(trimmed)
+	if isEvent && !utf8.Valid(trimmed) {
+		problems = nil // what is invalid is replaced, which can be seen only where it is used
+	}
+	for _, before := range []string{"", event1 + "\n", console(event1) + "\n", pretty(event1) + "\n"} {
+		got := readAll(before + string(line) + "\n")
+		prior := readAll(before)
+		got.Events = got.Events[len(prior.Events):]
+		if !isEvent {
+			// What it may hold as a container is no event of the line itself.
+			for _, e := range got.Events {
+				if f, _ := parseObject(trimmed); f["event"] == nil && f["log"] == nil && f["message"] == nil {
+					t.Fatalf("%q\nis no event, got %+v", line, e)
+				}
+			}
+			continue
+		}
+		if len(got.Events) != 1 {
+			t.Fatalf("%q\n%d events, want %+v", line, len(got.Events), want)
+		}
+		e := got.Events[0]
+		e.Line -= prior.Lines
+		if !reflect.DeepEqual(e, want) {
+			t.Fatalf("%q behind %.20q\n got %+v\nwant %+v", line, before, e, want)
+		}
+		if problems != nil || utf8.Valid(trimmed) {
+			for i, p := range got.Problems {
+				kind, _, _ := strings.Cut(p, " at ")
+				got.Problems[i] = kind + " at 1"
+			}
+			slices.Sort(problems)
+			slices.Sort(got.Problems)
+			if !slices.Equal(got.Problems, problems) {
+				t.Fatalf("%q\nproblems %q, want %q", line, got.Problems, problems)
+			}
+		}
+	}
+}
+
+var seedLines = []string{
+	event1, event2, event3, event4,
+	`{"decision_id":"a"}`, `{"decision_id":null,"labels":{},"path":"x"}`, `{"decision_id":5,"labels":null,"metrics":null}`,
+	`{"decision_id":"a","decision_id":"b","metrics":{"timer_a_ns":1,"timer_a_ns":2},"metrics":{"timer_a_ns":3,"timer_a_ns":"x"}}`,
+	`{"decision_id":"a","metrics":{"timer_a_ns":1e3,"timer_b_ns":12.0,"timer_c_ns":1.5,"timer_d_ns":"1","timer_e_ns":-1,"counter_f":9223372036854775808,"timer_ns":1,"x":2,"counter_g":9223372036854775807,"histogram_h":{"a":[1]},"timer_i_ns":1e400,"timer_j_ns":-0,"timer_k_ns":-0.0}}`,
+	`{"\u0064ecision_id":"\u00e4\ud83d\ude00\ud800x","p\u0061th":"\/a\/\"b","timestamp":"2026-02-30T00:00:00Z","metrics":{"timer\u005fa_ns":1,"timer_a_ns":2}}`,
+	`{"labels":{},"path":"//","query":"","msg":"Decision Log","result":null}`, `{"labels":{},"query":"x","result":null}`,
+	`{"labels":{},"path":"x","msg":"Returning policy decision.","metrics":{"timer_x_ns":1}}`, `{"labels":{},"path":"x","msg":{}}`,
+	`{"decision_id":"a","result":{"allow":true,"deny":["x"],"a":{"deny":true}}}`, `{"decision_id":"a","result":{"deny":"","allow":false,"allow":true}}`,
+	`{"decision_id":"a","result":{"d\u0065ny":{ },"x":1}}`, `{"decision_id":"a","result":[ ] , "query" : "x" }`,
+	`{"decision_id":"a","result":true,"erased":["/input/x","/result\/allow"]}`, `{"decision_id":"a","result":true,"masked":[1,null,"/result"],"error":null}`,
+	`{"decision_id":"a","error":"1 error occurred: policy.rego:3: eval_conflict_error: x"}`, `{"decision_id":"a","error":[{"code":"rego_type_error"}]}`,
+	`{"decision_id":"a","error":{},"result":1}`, `{"decision_id":"a","error":[],"timestamp":5}`, `{"decision_id":"a","error":"x: context canceled"}`,
+	`{"input":{"result":true},"requested_by":"x","decision_id":"a"}`, `{"decision_id":"a","input":{"a":1},"foo":5,"result":true,"requested_by":"x"}`,
+	`{"decision_id":"a","input":{"a":{"result":true}},"foo":"{","result":false,"timestamp":"2026-01-02t03:04:05z"}`,
+	`{"log":"{\"decision_id\":\"a\"}"}`, `{"event":{"decision_id":"a","event":{"decision_id":"b"}}}`, `{}`, `{ "a" : [ ] }`,
+	`{"decision_id":"` + "\xff" + `","input":"` + "\xfe" + `"}`,
+}
+
+func TestLines(t *testing.T) {
+	t.Parallel()
+	for _, line := range seedLines {
+		checkLine(t, []byte(line))
+		checkLine(t, []byte(console(event1)))
+		checkLine(t, []byte(strings.ReplaceAll(line, ":", " :\t")))
+	}
+}
+
+// A reader says the same of a line as a full parser does.
+func FuzzReader(f *testing.F) {
+	for _, line := range seedLines {
+		f.Add([]byte(line))
+	}
+	f.Fuzz(checkLine)
+}
+
+// A reader says the same of a text however it is given it, and of its parts
+// before and behind a boundary.
+func FuzzParts(f *testing.F) {
+	for name, text := range containers() {
+		if len(name)%2 == 0 {
+			f.Add(text, uint64(len(name)))
+		}
+	}
+	f.Add("{\"a\":[\n{\"decision_id\":\"x\"}\n{\"decision_id\":\"x\"}\n", uint64(1))
+	f.Fuzz(func(t *testing.T, text string, seed uint64) {
+		want := readAll(text)
+		if want.Other > want.Lines*20 || int64(strings.Count(text, "\n")) > want.Lines || want.Lines > int64(strings.Count(text, "\n"))+1 {
+			t.Fatalf("%d lines, %d others", want.Lines, want.Other)
+		}
+		for _, most := range []int{1, 50, 2000} {
+			if got := readParts(text, randomParts(seed, most)); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%q in parts\n%+v\nwant\n%+v", text, got, want)
+			}
+		}
+		checkBoundary(t, text)
+	})
+}

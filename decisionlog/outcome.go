@@ -1,0 +1,233 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decisionlog
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/regometer/regometer/rollup"
+)
+
+// outcome says how the decision ended, by the rules of package rollup, and
+// returns the code of its error.
+func (p *parser) outcome() (outcome rollup.Outcome, code string) {
+	if p.has(fieldError) {
+		return p.failure(p.value(fieldError))
+	}
+	if p.hidesOutcome(fieldErased) || p.hidesOutcome(fieldMasked) {
+		return rollup.OtherResult, ""
+	}
+	if !p.has(fieldResult) {
+		return rollup.Undefined, ""
+	}
+	result := p.judged(p.value(fieldResult))
+	if len(p.text(fieldQuery)) > 0 {
+		return rollup.QueryOutcome(result), ""
+	}
+	return rollup.ResultOutcome(result), ""
+}
+
+// judged returns as much of a result as package rollup looks at.
+func (p *parser) judged(text []byte) any {
+	switch text[0] {
+	case 't':
+		return true
+	case 'f':
+		return false
+	case '{':
+		clear(p.verdicts)
+		eachField(text, func(key, value []byte) {
+			switch name := string(p.unquote(key)); name {
+			case "allow", "allowed", "deny":
+				p.verdicts[name] = p.verdict(value)
+			}
+		})
+		return p.verdicts
+	}
+	return p.verdict(text)
+}
+
+// verdict returns a value, but of what is inside a list or an object only
+// whether there is anything.
+func (p *parser) verdict(text []byte) any {
+	empty := len(text) > 1 && skipSpace(text, 1) == len(text)-1
+	switch text[0] {
+	case 't':
+		return true
+	case 'f':
+		return false
+	case '"':
+		return string(p.unquote(text))
+	case '[':
+		if empty {
+			return []any{}
+		}
+		return []any{nil}
+	case '{':
+		if empty {
+			return map[string]any{}
+		}
+		return map[string]any{"": nil}
+	case 'n':
+		return nil
+	}
+	return 0.0
+}
+
+func (p *parser) hidesOutcome(f field) (hides bool) {
+	if !p.has(f) {
+		return false
+	}
+	eachElement(p.value(f), func(path []byte) {
+		hides = hides || path[0] == '"' && rollup.HidesOutcome(string(p.unquote(path)))
+	})
+	return hides
+}
+
+// failure tells errors apart by their code, as the plugin does. The console's
+// are strings.
+func (p *parser) failure(text []byte) (outcome rollup.Outcome, code string) {
+	if text[0] == '"' {
+		message := string(p.unquote(text))
+		if code = codeOf(message); code == "" && endedContext(message) {
+			return rollup.Cancelled, ""
+		}
+	} else {
+		code = p.codeIn(text)
+	}
+	if outcome = rollup.ErrorOutcome(code); outcome != rollup.Error {
+		code = ""
+	}
+	return outcome, code
+}
+
+// codeIn returns the code of an error that is an object, or the first of a
+// list.
+func (p *parser) codeIn(text []byte) (code string) {
+	for depth := 0; text[0] == '[' && depth < 3; depth++ {
+		var first []byte
+		eachElement(text, func(e []byte) {
+			if first == nil {
+				first = e
+			}
+		})
+		if first == nil {
+			return ""
+		}
+		text = first
+	}
+	if text[0] != '{' {
+		return ""
+	}
+	eachField(text, func(key, value []byte) {
+		if string(p.unquote(key)) == "code" {
+			code = ""
+			if value[0] == '"' {
+				code = knownCode(string(p.unquote(value)))
+			}
+		}
+	})
+	return code
+}
+
+// codeOf returns the code of an error that is given as OPA prints it, or "":
+//
+//	eval_conflict_error: …
+//	policy.rego:3: eval_conflict_error: …
+//	1 error occurred: 3:5: rego_type_error: …
+//	2 errors occurred:⏎policy.rego:3: rego_type_error: …
+func codeOf(message string) string {
+	for {
+		rest := strings.TrimLeft(message, "0123456789")
+		cut, ok := strings.CutPrefix(rest, " error occurred: ")
+		if !ok {
+			cut, ok = strings.CutPrefix(rest, " errors occurred:\n")
+		}
+		if !ok {
+			cut, ok = strings.CutPrefix(rest, " errors occurred\n")
+		}
+		if !ok || len(rest) == len(message) {
+			break
+		}
+		message = cut
+	}
+	message, _, _ = strings.Cut(message, "\n")
+	first, rest, _ := strings.Cut(message, ": ")
+	if isLocation(first) {
+		first, _, _ = strings.Cut(rest, ": ")
+	}
+	if first != "cancelled" && !strings.Contains(first, "_") {
+		return ""
+	}
+	return knownCode(first)
+}
+
+// isLocation reports whether it ends in a colon and a line.
+func isLocation(s string) bool {
+	trimmed := strings.TrimRight(s, "0123456789")
+	return len(trimmed) < len(s) && strings.HasSuffix(trimmed, ":")
+}
+
+// knownCode returns a code if it looks like one: small letters, digits and
+// underscores, at most 64 of them.
+func knownCode(s string) string {
+	if len(s) > 64 || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return ""
+	}
+	return s
+}
+
+// endedContext reports whether it is the text of an error of a context that
+// ended, or of one that says why by it.
+func endedContext(message string) bool {
+	return strings.HasSuffix(message, "context canceled") || strings.HasSuffix(message, "context deadline exceeded")
+}
+
+// eachField calls do with each key, in quotes, and value of a JSON object.
+func eachField(text []byte, do func(key, value []byte)) {
+	for i := skipSpace(text, 1); i < len(text) && text[i] == '"'; {
+		end := stringEnd(text, i)
+		if end < 0 {
+			return
+		}
+		key := text[i:end]
+		if i = skipSpace(text, end); i >= len(text) || text[i] != ':' {
+			return
+		}
+		i = skipSpace(text, i+1)
+		if end = looseEnd(text, i); end < 0 {
+			return
+		}
+		do(key, text[i:end])
+		i = nextItem(text, end)
+	}
+}
+
+// eachElement calls do with each value of a JSON array.
+func eachElement(text []byte, do func(value []byte)) {
+	if text[0] != '[' {
+		return
+	}
+	for i := skipSpace(text, 1); i < len(text) && text[i] != ']'; {
+		end := looseEnd(text, i)
+		if end < 0 {
+			return
+		}
+		do(text[i:end])
+		i = nextItem(text, end)
+	}
+}
+
+// nextItem returns the index behind the comma that follows, or of the end.
+func nextItem(text []byte, i int) int {
+	if i = skipSpace(text, i); i < len(text) && text[i] == ',' {
+		return skipSpace(text, i+1)
+	}
+	return len(text)
+}
+
+var null = []byte("null")
+
+func isNull(text []byte) bool { return bytes.Equal(text, null) }

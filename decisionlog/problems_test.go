@@ -1,0 +1,149 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decisionlog
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// What is wrong is told, with its line, and what follows is read.
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	whole := `{"decision_id":"d","metrics":{}}`
+	broken := `{"decision_id":"b","metrics":{"timer_a`
+	dockered := func(text string) string {
+		return `{"log":` + quoted(text) + `,"stream":"stderr","time":"x"}` + "\n"
+	}
+	for name, test := range map[string]struct {
+		text     string
+		ids      string // of the events
+		problems []string
+		other    int64
+	}{
+		"nothing":                  {"", "", nil, 0},
+		"plain":                    {"a\n\nb\n  c", "", nil, 3},
+		"other JSON":               {`{"a":1}` + "\n[1,2]\n{}\n", "", nil, 3},
+		"status log":               {`{"labels":{},"bundles":{},"metrics":{},"msg":"Status Log","path":"p"}`, "", nil, 1},
+		"Envoy's":                  {`{"decision_id":"d","metrics":{"timer_a_ns":1},"msg":"Returning policy decision."}`, "", nil, 1},
+		"labels alone":             {`{"labels":{}}`, "", nil, 1},
+		"path alone":               {`{"path":"x"}`, "", nil, 1},
+		"cut line":                 {whole + "\n" + broken + "\n" + whole + "\n", "dd", []string{"invalid_json at 2"}, 0},
+		"cut behind a comma":       {`{"decision_id":"b",` + "\n" + whole + "\n", "d", []string{"invalid_json at 1"}, 0},
+		"cut behind a colon":       {`{"decision_id":` + "\n" + whole + "\n" + whole + "\n", "dd", []string{"invalid_json at 1"}, 0},
+		"cut behind a bracket":     {`{"input":[` + "\n" + whole + "\n" + whole + "\n", "dd", []string{"invalid_json at 1"}, 0},
+		"cut file":                 {whole + "\n" + broken, "d", []string{"truncated at 2"}, 0},
+		"cut file behind a comma":  {`{"decision_id":"b",` + "\n", "", []string{"truncated at 1"}, 0},
+		"cut body":                 {"[" + whole + "," + broken, "d", []string{"truncated at 1"}, 0},
+		"cut array":                {"[" + whole + ",", "d", nil, 0},
+		"garbage behind":           {whole + " x\n" + whole, "dd", []string{"invalid_json at 1"}, 0},
+		"broken in an array":       {"[\n" + whole + ",\n" + broken + ",\n" + whole + "\n]\n" + whole, "ddd", []string{"invalid_json at 3"}, 0},
+		"no comma in an array":     {"[" + whole + whole + "]", "dd", []string{"invalid_json at 1"}, 0},
+		"broken, pretty":           {"{\n  \"input\": x,\n  \"list\": [\n    {\"decision_id\":\"no\"}\n  ]\n}\n" + whole, "d", []string{"invalid_json at 1"}, 0},
+		"broken in a pretty array": {"[\n  {\n    \"a\" 1,\n    \"b\": [\n      {\n        \"decision_id\": \"no\"\n      }\n    ]\n  },\n  " + whole + "\n]\n", "d", []string{"invalid_json at 2"}, 0},
+		"too deep":                 {`{"decision_id":"x","input":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + "}\n" + whole, "d", []string{"too_deep at 1"}, 0},
+		"too deep, cut":            {`{"decision_id":"x","input":` + strings.Repeat("[", 100_000) + "\n" + whole, "d", []string{"too_deep at 1"}, 0},
+		"deep":                     {`{"decision_id":"d","metrics":{},"input":` + strings.Repeat("[", MaxDepth-1) + strings.Repeat("]", MaxDepth-1) + "}\n", "d", nil, 0},
+		"wide":                     {`{"decision_id":"d","metrics":{},"input":[` + strings.Repeat("[],", MaxDepth) + "[]]}\n", "d", nil, 0},
+		"no metrics":               {`{"decision_id":"d"}`, "d", []string{"no_metrics at 1"}, 0},
+		"metrics null":             {`{"decision_id":"d","metrics":null}`, "d", []string{"no_metrics at 1"}, 0},
+		"bad metrics": {
+			`{"decision_id":"d","metrics":{"timer_a_ns":1.5,"timer_b_ns":"1","counter_c":9223372036854775808,"counter_d":-1,"timer_a_ns":1,"x":"y"}}`, "d",
+			[]string{"bad_metric at 1", "bad_metric at 1", "bad_metric at 1", "duplicate_key at 1", "negative_metric at 1"}, 0,
+		},
+		"duplicate":           {`{"decision_id":"a","metrics":{},"decision_id":"d"}`, "d", []string{"duplicate_key at 1"}, 0},
+		"bad UTF-8":           {`{"decision_id":"d","path":"` + "\xff\xfe" + `","metrics":{}}`, "d", []string{"invalid_utf8 at 1"}, 0},
+		"bad UTF-8 elsewhere": {`{"decision_id":"d","input":"` + "\xff\xfe" + `","metrics":{}}`, "d", nil, 0},
+		"bad time":            {`{"decision_id":"d","timestamp":"yesterday","metrics":{}}`, "d", []string{"bad_timestamp at 1"}, 0},
+		"docker, cut":         {dockered("{\"a\":") + strings.Repeat("x\n", patience+1) + dockered(whole+"\n"), "d", []string{"truncated at 1"}, patience + 1},
+		"docker, broken":      {dockered(broken+"\n") + dockered(whole+"\n") + dockered(broken) + dockered("x\n"), "d", []string{"invalid_json at 1", "invalid_json at 3"}, 0},
+		"docker, two streams": {dockered(whole[:9]) + strings.ReplaceAll(dockered(whole[:5]), "stderr", "stdout") + dockered(whole[9:]+"\n") + strings.ReplaceAll(dockered(whole[5:]+"\n"), "stderr", "stdout"), "dd", nil, 0},
+		"docker, no newlines": {dockered(whole[:9]) + dockered(whole) + dockered("x") + dockered(whole), "dd", []string{"invalid_json at 1"}, 1},
+		"containers in each other": {
+			`{"log":{"log":{"log":` + whole + "}}}\n" + `{"log":{"log":{"log":{"log":` + whole + "}}}}\n", "d", nil, 1,
+		},
+		"input like an event": {`{"input":` + whole + `,"log":5}` + "\n" + `{"a":` + whole + "}\n" + quoted(whole) + "\n", "", nil, 3},
+		"many metrics": {
+			`{"decision_id":"d","metrics":{"timer_x_ns":1` + strings.Repeat(`,"timer_x_ns":1`, 3) + "}}", "d",
+			[]string{"duplicate_key at 1", "duplicate_key at 1", "duplicate_key at 1"}, 0,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := readAll(test.text)
+			ids := ""
+			for _, e := range got.Events {
+				ids += e.ID
+			}
+			if ids != test.ids || !reflect.DeepEqual(got.Problems, test.problems) || got.Other != test.other {
+				t.Errorf("events %q, %d other lines, %q; want %q, %d, %q", ids, got.Other, got.Problems, test.ids, test.other, test.problems)
+			}
+			if parts := readParts(test.text, randomParts(1, 1000)); !reflect.DeepEqual(parts, got) {
+				t.Errorf("in parts\n%+v\nwant\n%+v", parts, got)
+			}
+		})
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	var c collector
+	var checked []string
+	o := c.options()
+	o.Check = func(text []byte) error {
+		checked = append(checked, string(text))
+		if strings.Contains(string(text), "bad") {
+			return errors.New("bad")
+		}
+		return nil
+	}
+	r := NewReader(o)
+	r.Close([]byte(`{"decision_id":"bad"}` + "\n" + `{"event":{"decision_id":"good"}}` + "\n{}\n"))
+	if len(c.Events) != 1 || c.Events[0].ID != "good" || c.Problems[0] != "invalid_json at 1" || fmt.Sprint(checked) != `[{"decision_id":"bad"} {"decision_id":"good"}]` {
+		t.Errorf("%+v, checked %q", c.result, checked)
+	}
+}
+
+// A text that is too long is skipped, what follows is read, and memory stays
+// bounded.
+func TestTooLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads hundreds of megabytes")
+	}
+	block := []byte(strings.Repeat("[1,2],", 8<<20/6))
+	whole := []byte("\n" + `{"decision_id":"d","metrics":{}}` + "\n")
+	for name, start := range map[string]string{
+		"event": `{"decision_id":"x","input":[`, "pretty": "{\n\"input\":[\n", "body": `[{"input":[`, "CRI": "2026-01-02T03:04:05.6Z stderr F {\"input\":[", "plain": "x",
+		"string": `{"input":"`,
+	} {
+		var c collector
+		r := NewReader(c.options())
+		text := []byte(start)
+		most := 0
+		feed := func(more []byte) {
+			text = append(text, more...)
+			n := r.Read(text)
+			text = append(text[:0], text[n:]...)
+			most = max(most, len(text))
+		}
+		for range 10 {
+			feed(block)
+		}
+		feed(whole)
+		r.Close(text)
+		want := []string{"too_long at 1"}
+		if name == "plain" {
+			want = nil
+		}
+		if len(c.Events) != 1 || c.Events[0].ID != "d" || !reflect.DeepEqual(c.Problems, want) {
+			t.Errorf("%s: %+v", name, c.result)
+		}
+		if most > MaxLength {
+			t.Errorf("%s: %d bytes were asked for again", name, most)
+		}
+	}
+}

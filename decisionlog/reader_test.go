@@ -1,0 +1,359 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decisionlog
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/regometer/regometer/rollup"
+)
+
+// read is an event that can be kept and compared.
+type read struct {
+	Line                                          int64
+	Path, ID, By, Revision, Code, Labels, Bundles string
+	Time                                          int64
+	Outcome                                       rollup.Outcome
+	Measures                                      map[string]int64
+	HasMetrics                                    bool
+}
+
+// result is all that a reader said.
+type result struct {
+	Events       []read
+	Problems     []string // kind and line, sorted
+	Lines, Other int64
+}
+
+// collector makes a reader's options that collect what it says.
+type collector struct {
+	result
+	names []string
+}
+
+func (c *collector) options() Options {
+	return Options{
+		Metric: func(key []byte) int32 {
+			if i := slices.Index(c.names, string(key)); i >= 0 {
+				return int32(i)
+			}
+			c.names = append(c.names, string(key))
+			return int32(len(c.names) - 1)
+		},
+		Event: func(e *Event) {
+			r := read{
+				e.Line, string(e.Path), string(e.DecisionID), string(e.RequestedBy), string(e.Revision), e.Code,
+				compact(e.Labels), compact(e.Bundles), e.Time, e.Outcome, nil, e.HasMetrics,
+			}
+			for _, m := range e.Measures {
+				if r.Measures == nil {
+					r.Measures = map[string]int64{}
+				}
+				if _, ok := r.Measures[c.names[m.Metric]]; ok {
+					panic("a metric is there twice")
+				}
+				r.Measures[c.names[m.Metric]] = m.Value
+			}
+			c.Events = append(c.Events, r)
+		},
+		Problem: func(kind Problem, line int64) {
+			c.Problems = append(c.Problems, fmt.Sprintf("%s at %d", kind, line))
+		},
+	}
+}
+
+func compact(text []byte) string {
+	var b bytes.Buffer
+	if json.Compact(&b, text) != nil {
+		return string(text)
+	}
+	return b.String()
+}
+
+// readAll reads a text in one part.
+func readAll(text string) result { return readParts(text, func(left int) int { return left }) }
+
+// readParts reads a text in parts, as much at a time as size says.
+func readParts(text string, size func(left int) int) result {
+	var c collector
+	r := NewReader(c.options())
+	var rest []byte
+	for len(text) > 0 {
+		n := min(len(text), max(1, size(len(text))))
+		given := append(bytes.Clone(rest), text[:n]...)
+		text = text[n:]
+		n = r.Read(given)
+		rest = bytes.Clone(given[n:])
+		for i := range given {
+			given[i] = 'x' // nobody may still look at it
+		}
+	}
+	r.Close(rest)
+	c.Lines, c.Other = r.Counts()
+	slices.Sort(c.Problems)
+	return c.result
+}
+
+// randomParts returns sizes for readParts.
+func randomParts(seed uint64, most int) func(int) int {
+	r := rand.New(rand.NewPCG(seed, 1))
+	return func(int) int { return 1 + r.IntN(most) }
+}
+
+const (
+	labels   = `"labels":{"id":"a","team":"x\"y"}`
+	metrics1 = `"metrics":{"counter_server_query_cache_hit":1,"histogram_x":{"count":3,"min":1.5},"timer_rego_query_eval_ns":1200,"timer_server_handler_ns":5000}`
+	// hostile is an input that looks like events.
+	hostile = `{"labels":{"id":"no"},"path":"no","decision_id":"no","metrics":{"timer_no_ns":1},"result":false,"error":{"code":"no"},` +
+		`"log":"{\"decision_id\":\"no\"}\n","event":{"decision_id":"no"},"text":",\"labels\":{\"id\":\"no\"},\"path\":\"no\"}\n{\"decision_id\":\"no\"}\n",` +
+		`"brackets":"}]{[\\\"","list":[{"decision_id":"no","input":{}},[[]],"}"],"query":"no"}`
+	event1 = `{` + labels + `,"decision_id":"d1","bundles":{"a":{"revision":"1"},"b":{"revision":"2"}},"path":"rbac/allow","input":` + hostile +
+		`,"result":true,"requested_by":"10.0.0.1:5","timestamp":"2026-01-02T03:04:05.678901234Z",` + metrics1 + `,"req_id":7}`
+	event2 = `{` + labels + `,"decision_id":"d2","path":"/http/authz","input":"` + `{\"decision_id\":\"no\"}` + `","result":{"allowed":false,"body":{"allow":true}},"timestamp":"2026-01-02T03:04:06+01:00",` + metrics1 + `}`
+	event3 = `{` + labels + `,"decision_id":"d3","query":"data.x","input":null,"result":[],"timestamp":"2026-01-02T03:04:07Z",` + metrics1 + `}`
+	event4 = `{"decision_id":"d4","labels":{},"path":"","error":{"code":"eval_conflict_error","message":"x"},"timestamp":"2026-01-02T03:04:08Z",` + metrics1 + `}`
+)
+
+var events = []string{event1, event2, event3, event4}
+
+// console returns an event as OPA's console has it: sorted keys, with the
+// logger's own.
+func console(event string) string {
+	var m map[string]any
+	d := json.NewDecoder(strings.NewReader(event))
+	d.UseNumber()
+	if err := d.Decode(&m); err != nil {
+		panic(err)
+	}
+	m["level"], m["msg"], m["time"], m["type"] = "info", "Decision Log", "2026-01-02T03:04:09Z", "openpolicyagent.org/decision_logs"
+	if e, ok := m["error"].(map[string]any); ok {
+		m["error"] = fmt.Sprintf("policy.rego:3: %s: %s", e["code"], e["message"])
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+func pretty(text string) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, []byte(text), "", "  "); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
+
+func quoted(text string) string {
+	b, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// textFormat returns an event as OPA's console has it with --log-format text.
+func textFormat(event string) string {
+	var m map[string]any
+	if err := json.Unmarshal([]byte(console(event)), &m); err != nil {
+		panic(err)
+	}
+	var b strings.Builder
+	b.WriteString("[INFO] Decision Log\n")
+	for k, v := range m {
+		if k == "msg" || k == "level" || k == "time" {
+			continue
+		}
+		text, err := json.MarshalIndent(v, "      ", "  ")
+		if err != nil {
+			panic(err)
+		}
+		if bytes.Contains(text, newline) {
+			fmt.Fprintf(&b, "  %s = |\n      %s\n", k, text)
+		} else {
+			fmt.Fprintf(&b, "  %s = %s\n", k, text)
+		}
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// each joins what f makes of each event.
+func each(f func(event string) string) string {
+	var b strings.Builder
+	for _, e := range events {
+		b.WriteString(f(e))
+	}
+	return b.String()
+}
+
+// eachLine joins what f makes of each line of a text.
+func eachLine(text string, f func(line string) string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(f(line))
+	}
+	return b.String()
+}
+
+func docker(line string) string {
+	var b strings.Builder
+	for len(line) > 0 {
+		n := min(len(line), 700) // docker's is 16 KB
+		fmt.Fprintf(&b, `{"log":%s,"stream":"stderr","time":"2026-01-02T03:04:05.6Z"}`+"\n", quoted(line[:n]))
+		line = line[n:]
+	}
+	return b.String()
+}
+
+func cri(line string) string {
+	line = strings.TrimSuffix(line, "\n")
+	if n := 300; len(line) > n {
+		return "2026-01-02T03:04:05.600000000Z stderr P " + line[:n] + "\n" +
+			"2026-01-02T03:04:05.600000000Z stdout F another line\n" + "2026-01-02T03:04:05.600000000+02:00 stderr F " + line[n:] + "\n"
+	}
+	return "2026-01-02T03:04:05.600000000Z stderr F " + line + "\n"
+}
+
+func prefixed(prefix string) func(string) string {
+	return func(line string) string { return prefix + line }
+}
+
+func ndjson() string { return each(func(e string) string { return e + "\n" }) }
+
+// containers are texts with the same events.
+func containers() map[string]string {
+	lines := ndjson()
+	consoleLines := each(func(e string) string { return console(e) + "\n" })
+	array := "[" + strings.Join(events, ",") + "]"
+	prettyLines := each(func(e string) string { return pretty(e) + "\n" })
+	envelope := func(before, after string) string {
+		return each(func(e string) string { return before + e + after + "\n" })
+	}
+	inString := func(key, rest string) string {
+		return each(func(e string) string { return `{"` + key + `":` + quoted(e) + rest + "}\n" })
+	}
+	return map[string]string{
+		"ndjson":                     lines,
+		"no newline at the end":      strings.TrimSuffix(lines, "\n"),
+		"CRLF":                       strings.ReplaceAll(lines, "\n", "\r\n"),
+		"BOM":                        "\ufeff" + lines,
+		"zeros":                      strings.Repeat("\x00", 100) + lines,
+		"empty lines":                strings.ReplaceAll(lines, "\n", "\n \n\n"),
+		"indented":                   eachLine(lines, prefixed("\t ")),
+		"one line":                   strings.ReplaceAll(lines, "\n", ""),
+		"body":                       array,
+		"bodies":                     "[" + event1 + "," + event2 + "]\n[]\n[" + event3 + "]\n[" + event4 + "]\n",
+		"bodies on a line":           "[" + event1 + "," + event2 + "][" + event3 + "][ ] [" + event4 + "]",
+		"console":                    consoleLines,
+		"console between others":     eachLine(consoleLines, func(l string) string { return `{"level":"info","msg":"x","path":"p","labels":{}}` + "\nplain\n" + l }),
+		"pretty":                     prettyLines,
+		"pretty, CRLF":               strings.ReplaceAll(prettyLines, "\n", "\r\n"),
+		"pretty array":               pretty(array),
+		"pretty console":             each(func(e string) string { return pretty(console(e)) + "\n" }),
+		"text":                       each(textFormat),
+		"docker":                     eachLine(lines, docker),
+		"docker, console":            eachLine(consoleLines, docker),
+		"docker, pretty":             eachLine(prettyLines, docker),
+		"docker, pretty array":       eachLine(pretty(array)+"\n", docker),
+		"docker, text":               eachLine(each(textFormat), docker),
+		"CRI":                        eachLine(lines, cri),
+		"CRI, console":               eachLine(consoleLines, cri),
+		"CRI, pretty":                eachLine(prettyLines, cri),
+		"CRI, no newline at the end": strings.TrimSuffix(eachLine(lines, cri), "\n"),
+		"compose":                    eachLine(lines, prefixed("opa-1  | ")),
+		"compose, no blank":          eachLine(lines, prefixed("opa-1  |")),
+		"compose, colors":            eachLine(lines, prefixed("\x1b[36mopa-1  | \x1b[0m")),
+		"compose, time":              eachLine(lines, prefixed("opa-1  | 2026-01-02T03:04:05.6Z ")),
+		"compose, pretty":            eachLine(prettyLines, prefixed("opa_1  | ")),
+		"compose, pretty array":      eachLine(pretty(array)+"\n", prefixed("logger_1  | ")),
+		"compose, interleaved":       eachLine(prettyLines, func(l string) string { return "opa-1  | " + l + "nginx-1  | GET /\nopa-2 | {\n" }),
+		"kubectl":                    eachLine(lines, prefixed("[pod/opa-6f/opa] ")),
+		"kubectl, pretty":            eachLine(prettyLines, prefixed("[pod/opa-6f/opa] ")),
+		"kubectl, time":              eachLine(lines, prefixed("2026-01-02T03:04:05.6Z ")),
+		"Splunk":                     envelope(`{"event":`, `,"time":1767323045.6,"host":"h"}`),
+		"Splunk, time first":         envelope(`{"time":1767323045.6,"event":`, `}`),
+		"Splunk, pretty":             each(func(e string) string { return pretty(`{"event":`+e+`}`) + "\n" }),
+		"Fluent Bit, log":            envelope(`{"log":`, `,"kubernetes":{"labels":{"app":"opa"},"pod_name":"x"}}`),
+		"Fluent Bit, log string":     inString("log", `,"kubernetes":{"labels":{"app":"opa"}}`),
+		"Fluent Bit, log of stream":  inString("log", `,"stream":"stdout","time":"2026-01-02T03:04:05.6Z"`),
+		"Fluent Bit, message":        envelope(`{"message":`, `}`),
+		"Fluent Bit, message string": inString("message", ``),
+		"Fluent Bit in docker":       eachLine(inString("message", ``), docker),
+		"array of Splunk's":          "[" + strings.ReplaceAll(strings.TrimSuffix(envelope(`{"event":`, `}`), "\n"), "\n", ",\n") + "]",
+	}
+}
+
+// strip takes out what differs between containers.
+func strip(events []read) []read {
+	events = slices.Clone(events)
+	for i := range events {
+		events[i].Line = 0
+	}
+	return events
+}
+
+func TestContainers(t *testing.T) {
+	t.Parallel()
+	want := readAll(ndjson())
+	if len(want.Events) != 4 || len(want.Problems) != 0 || want.Other != 0 || want.Lines != 4 {
+		t.Fatalf("%+v", want)
+	}
+	for name, text := range containers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := readAll(text)
+			if !reflect.DeepEqual(strip(got.Events), strip(want.Events)) {
+				t.Errorf("got  %+v\nwant %+v", got.Events, want.Events)
+			}
+			for seed := range uint64(3) {
+				if parts := readParts(text, randomParts(seed, 200<<(4*seed))); !reflect.DeepEqual(parts, got) {
+					t.Fatalf("in parts\n%+v\nwant\n%+v", parts, got)
+				}
+			}
+			if name == "compose, interleaved" {
+				return // it has another text, which breaks
+			}
+			if len(got.Problems) > 0 {
+				t.Error(got.Problems)
+			}
+			if lines := int64(strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1); got.Lines != lines {
+				t.Errorf("%d lines, want %d", got.Lines, lines)
+			}
+			other := int64(0)
+			switch name {
+			case "console between others":
+				other = 8
+			case "CRI", "CRI, console", "CRI, pretty", "CRI, no newline at the end":
+				other = int64(strings.Count(text, "another line"))
+			}
+			if got.Other != other {
+				t.Errorf("%d other lines, want %d", got.Other, other)
+			}
+		})
+	}
+}
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	metrics := map[string]int64{"counter_server_query_cache_hit": 1, "timer_rego_query_eval_ns": 1200, "timer_server_handler_ns": 5000}
+	label := `{"id":"a","team":"x\"y"}`
+	at := int64(1767323045_000000000)
+	want := []read{
+		{1, "rbac/allow", "d1", "10.0.0.1:5", "", "", label, `{"a":{"revision":"1"},"b":{"revision":"2"}}`, at + 678901234, rollup.Allowed, metrics, true},
+		{2, "http/authz", "d2", "", "", "", label, "", at + 1e9 - 3600e9, rollup.Denied, metrics, true},
+		{3, "(query)", "d3", "", "", "", label, "", at + 2e9, rollup.Undefined, metrics, true},
+		{4, "(data)", "d4", "", "", "eval_conflict_error", "{}", "", at + 3e9, rollup.Error, metrics, true},
+	}
+	if got := readAll(ndjson()); !reflect.DeepEqual(got.Events, want) {
+		t.Errorf("got  %+v\nwant %+v", got.Events, want)
+	}
+}

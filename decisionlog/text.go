@@ -1,0 +1,114 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decisionlog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// unescape appends what a JSON string means, given without its quotes, as
+// encoding/json does: half a surrogate becomes U+FFFD. An escape that there is
+// none of stays as it is.
+func unescape(dst, s []byte) []byte {
+	for len(s) >= 8 {
+		word := binary.LittleEndian.Uint64(s)
+		dst = binary.LittleEndian.AppendUint64(dst, word)
+		found := hasByte(word, '\\')
+		if found == 0 {
+			s = s[8:]
+			continue
+		}
+		n := bits.TrailingZeros64(found) / 8
+		dst, s = unescapeOne(dst[:len(dst)-8+n], s[n:])
+	}
+	for len(s) > 0 {
+		if s[0] == '\\' {
+			dst, s = unescapeOne(dst, s)
+			continue
+		}
+		dst = append(dst, s[0])
+		s = s[1:]
+	}
+	return dst
+}
+
+// unescapeOne appends what the escape means that s begins with, and returns
+// what follows it.
+func unescapeOne(dst, s []byte) (_, rest []byte) {
+	if len(s) < 2 {
+		return append(dst, s...), nil
+	}
+	switch c := s[1]; c {
+	case '"', '\\', '/':
+		return append(dst, c), s[2:]
+	case 'b':
+		return append(dst, '\b'), s[2:]
+	case 'f':
+		return append(dst, '\f'), s[2:]
+	case 'n':
+		return append(dst, '\n'), s[2:]
+	case 'r':
+		return append(dst, '\r'), s[2:]
+	case 't':
+		return append(dst, '\t'), s[2:]
+	case 'u':
+		r := hexRune(s)
+		if r < 0 {
+			break
+		}
+		s = s[6:]
+		if utf16.IsSurrogate(r) {
+			if both := utf16.DecodeRune(r, hexRune(s)); both != utf8.RuneError {
+				return utf8.AppendRune(dst, both), s[6:]
+			}
+			r = utf8.RuneError
+		}
+		return utf8.AppendRune(dst, r), s
+	}
+	return append(dst, s[:2]...), s[2:]
+}
+
+// hexRune returns the number in \u1234, or -1.
+func hexRune(s []byte) rune {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return -1
+	}
+	r := rune(0)
+	for _, c := range s[2:6] {
+		switch {
+		case isDigit(c):
+			c -= '0'
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
+
+// unquote returns what the JSON string means, and whether it is UTF-8: what is
+// not is replaced by U+FFFD. The result is part of the string if it can be,
+// else it is appended to scratch.
+func unquote(scratch, s []byte) (meaning, grown []byte, valid bool) {
+	s = s[1 : len(s)-1]
+	valid = utf8.Valid(s)
+	if valid && bytes.IndexByte(s, '\\') < 0 {
+		return s, scratch, true
+	}
+	start := len(scratch)
+	if valid {
+		scratch = unescape(scratch, s)
+	} else {
+		for _, r := range string(unescape(nil, s)) {
+			scratch = utf8.AppendRune(scratch, r)
+		}
+	}
+	return scratch[start:len(scratch):len(scratch)], scratch, valid
+}

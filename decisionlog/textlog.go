@@ -1,0 +1,145 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decisionlog
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+)
+
+// OPA's console writes with --log-format text
+//
+//	[INFO] Decision Log
+//	  path = "rbac/allow"
+//	  metrics = |
+//	      {
+//	        "timer_rego_query_eval_ns": 1
+//	      }
+//
+// in any order of the keys: values are JSON, but for strings that are JSON
+// themselves or have several lines, which are as they are. Lines after the
+// first of a value are indented by six blanks.
+
+// isTextLog reports whether an event follows the line in the text format.
+func isTextLog(line []byte) bool {
+	line = bytes.TrimSuffix(line, []byte{'\r'})
+	level, ok := bytes.CutSuffix(line, []byte("] Decision Log"))
+	return ok && len(level) > 1 && len(level) < 10 && level[0] == '['
+}
+
+// textLog deals with the event in the text format at i.
+func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
+	// It ends before a line that is neither empty nor indented.
+	next = i + max(s.scanner.pos, s.lineEnd(text, i)+1-i)
+	for next < len(text) {
+		eol := bytes.IndexByte(text[next:], '\n')
+		if eol < 0 && !end {
+			break
+		}
+		line := text[next:]
+		if eol >= 0 {
+			line = line[:eol+1]
+		}
+		if !bytes.HasPrefix(line, []byte("  ")) && len(bytes.TrimSpace(line)) > 0 {
+			return s.textEvent(text, i, next), true
+		}
+		next += len(line)
+	}
+	next = min(next, len(text))
+	switch {
+	case end:
+		return s.textEvent(text, i, next), true
+	case next-i >= MaxLength:
+		s.broke(TooLong, text[i:next])
+		return i, true
+	}
+	s.scanner.pos = next - i
+	return i, false
+}
+
+// textEvent reads the event in the text format from i to next.
+func (s *source) textEvent(text []byte, i, next int) int {
+	s.scanner.reset()
+	text = text[i:next]
+	p := &s.reader.parsers[s.depth]
+	event := appendTextEvent(nil, text)
+	p.checked = true
+	if p.parse(event, 0) == len(event) && p.isEvent() {
+		s.reader.deliver(p, event, s.line())
+	} else {
+		s.noteOther(countLines(text))
+	}
+	s.endLines(countLines(text))
+	s.inLine = text[len(text)-1] != '\n'
+	return next
+}
+
+// appendTextEvent appends the JSON object that an event in the text format
+// stands for.
+func appendTextEvent(dst, text []byte) []byte {
+	dst = append(dst, '{')
+	_, text, _ = bytes.Cut(text, newline)
+	for len(text) > 0 {
+		key, value, rest := cutTextField(text)
+		text = rest
+		if key == nil {
+			continue
+		}
+		if len(dst) > 1 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendQuote(dst, string(key))
+		dst = append(dst, ':')
+		switch fieldOf(key) {
+		case fieldPath, fieldQuery, fieldDecisionID, fieldRequestedBy, fieldRevision:
+			if len(value) > 0 && value[0] == '"' && json.Valid(value) {
+				dst = append(dst, value...)
+			} else {
+				dst = appendString(dst, value)
+			}
+		default:
+			if json.Valid(value) {
+				dst = append(dst, value...)
+			} else {
+				dst = appendString(dst, value)
+			}
+		}
+	}
+	return append(dst, '}')
+}
+
+func appendString(dst, s []byte) []byte {
+	quoted, _ := json.Marshal(string(s)) // never fails
+	return append(dst, quoted...)
+}
+
+// cutTextField cuts off the next field. key is nil if the line begins none.
+func cutTextField(text []byte) (key, value, rest []byte) {
+	line, rest, _ := bytes.Cut(text, newline)
+	if !isTextField(line) {
+		return nil, nil, rest
+	}
+	key, value, _ = bytes.Cut(line[2:], []byte(" = "))
+	value = bytes.TrimSuffix(value, []byte{'\r'})
+	if string(value) != "|" {
+		return key, value, rest
+	}
+	value = nil
+	for len(rest) > 0 {
+		line, after, _ := bytes.Cut(rest, newline)
+		if isTextField(line) {
+			break
+		}
+		value = append(append(value, bytes.TrimPrefix(line, []byte("      "))...), '\n')
+		rest = after
+	}
+	return key, bytes.TrimSpace(value), rest
+}
+
+// isTextField reports whether a line begins a field: it is indented by two
+// blanks, no more.
+func isTextField(line []byte) bool {
+	return len(line) > 2 && line[0] == ' ' && line[1] == ' ' && line[2] != ' ' && bytes.Contains(line, []byte(" = "))
+}

@@ -1,0 +1,80 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decisionlog
+
+import "time"
+
+// parseTime returns the time of RFC 3339 with any fraction, in ns since 1970,
+// and whether it is one that int64 has room for.
+func parseTime(s []byte) (ns int64, ok bool) {
+	if ns, ok := parseUTC(s); ok {
+		return ns, true
+	}
+	t, err := time.Parse(time.RFC3339, string(s))
+	if err != nil || t.Year() < 1678 || t.Year() > 2261 {
+		return 0, false
+	}
+	return t.UnixNano(), true
+}
+
+// parseUTC is parseTime for what OPA writes: the years 1970 to 2199 in UTC,
+// with at most nine digits of a fraction.
+func parseUTC(s []byte) (ns int64, ok bool) {
+	if len(s) < len("2006-01-02T15:04:05Z") || s[4] != '-' || s[7] != '-' || s[10] != 'T' || s[13] != ':' || s[16] != ':' || s[len(s)-1] != 'Z' {
+		return 0, false
+	}
+	century, year2 := twoDigits(s[0:]), twoDigits(s[2:])
+	month, day := twoDigits(s[5:]), twoDigits(s[8:])
+	hour, minute, second := twoDigits(s[11:]), twoDigits(s[14:]), twoDigits(s[17:])
+	year := century*100 + year2
+	if century < 0 || year2 < 0 || year < 1970 || year > 2199 || month < 1 || month > 12 || day < 1 || day > 28 && day > daysIn(year, month) ||
+		hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59 {
+		return 0, false
+	}
+	fraction, digits := int64(0), 0
+	if rest := s[19 : len(s)-1]; len(rest) > 0 {
+		if rest[0] != '.' || len(rest) == 1 || len(rest) > 10 {
+			return 0, false
+		}
+		for _, c := range rest[1:] {
+			if !isDigit(c) {
+				return 0, false
+			}
+			fraction = fraction*10 + int64(c-'0')
+		}
+		digits = len(rest) - 1
+	}
+	for ; digits < 9; digits++ {
+		fraction *= 10
+	}
+	// Years begin in March here, so that a leap day is a year's last.
+	if month < 3 {
+		year--
+		month += 12
+	}
+	days := year*365 + year/4 - year/100 + year/400 + (month*153-457)/5 + day - 719469
+	return (int64(days)*86400+int64(hour*3600+minute*60+second))*1e9 + fraction, true
+}
+
+// twoDigits returns a number of two digits, or one below -1000 if they are
+// none.
+func twoDigits(s []byte) int {
+	if !isDigit(s[0]) || !isDigit(s[1]) {
+		return -1 << 20
+	}
+	return int(s[0]-'0')*10 + int(s[1]-'0')
+}
+
+func daysIn(year, month int) int {
+	switch month {
+	case 4, 6, 9, 11:
+		return 30
+	case 2:
+		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+			return 29
+		}
+		return 28
+	}
+	return 31
+}
