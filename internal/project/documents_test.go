@@ -22,20 +22,23 @@ import (
 
 // The commands and programs in these are run, from top to bottom, as by a
 // person who types them in.
-var executed = []string{"README.md", "CONTRIBUTING.md", "docs/embedding.md", operating}
+var executed = []string{"README.md", "CONTRIBUTING.md", "docs/embedding.md", operating, reporting}
 
 // What these link to or name has to exist.
 var documents = append(executed[:len(executed):len(executed)],
-	"RELEASING.md", "CHANGELOG.md", "docs/design.md", "dashboards/README.md")
+	"RELEASING.md", "CHANGELOG.md", "docs/design.md", "docs/rgm.md", "docs/upstream.md", "dashboards/README.md")
 
 // Its commands are run in a folder of their own, in which the files are that it
 // shows. What else it holds is tested in e2e/documents_test.go.
 const operating = "docs/operating.md"
 
+// Its commands are run in a folder of their own too.
+const reporting = "docs/report.md"
+
 // A block is a fenced block of a document. How it is tried out is said by a
 // comment before it, such as <!-- run: server -->:
 //
-//	(none)   in the repository's root, or the folder of operating
+//	(none)   in the repository's root, or the document's folder
 //	server   the same; it starts a server, which is stopped once it answers
 //	client   the same; it needs the server of the block before it
 //	module   in a new module, as if the repository were released
@@ -235,8 +238,11 @@ func TestDocumentsCommands(t *testing.T) {
 	}
 	for _, document := range executed {
 		dir := root
-		if document == operating {
+		switch document {
+		case operating:
 			dir = operatingFolder(t)
+		case reporting:
+			dir = t.TempDir()
 		}
 		all := blocks(t, document)
 		for i, b := range all {

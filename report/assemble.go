@@ -1,0 +1,84 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/regometer/regometer/rollup"
+)
+
+func newGroup(g *rollup.Group) Group {
+	group := Group{Group: *g}
+	for _, n := range g.Outcomes {
+		group.Decisions += n
+	}
+	for i := range g.Stages {
+		group.Time = group.Time.Plus(g.Stages[i].Self)
+	}
+	return group
+}
+
+// groupsOfStages returns a group for each stage of all decisions.
+func groupsOfStages(total Group) Groups {
+	groups := make([]Group, len(total.Stages))
+	for i, s := range total.Stages {
+		groups[i] = Group{
+			Group:     rollup.Group{Key: s.Name, Stages: []rollup.GroupStage{s}},
+			Decisions: s.Durations.Count() + s.Unfinished,
+			Time:      s.Self,
+		}
+	}
+	slices.SortFunc(groups, func(a, b Group) int { return byTimeAndKey(a.Time, b.Time, a.Key, b.Key) })
+	return GroupsOf(groups...)
+}
+
+func byTimeAndKey(a, b rollup.Sum, aKey, bKey string) int {
+	return cmp.Or(cmp.Compare(b.Hi, a.Hi), cmp.Compare(b.Lo, a.Lo), cmp.Compare(aKey, bKey))
+}
+
+// groupsByTime returns groups by total time, descending, and by key.
+func groupsByTime(groups *rollup.Groups) Groups {
+	type place struct {
+		key  string
+		time rollup.Sum
+	}
+	var places []place
+	for g := range groups.All() {
+		group := newGroup(g)
+		places = append(places, place{g.Key, group.Time})
+	}
+	slices.SortFunc(places, func(a, b place) int { return byTimeAndKey(a.time, b.time, a.key, b.key) })
+	return Groups{len(places), func(i int) *Group {
+		g := newGroup(groups.Get(places[i].key))
+		return &g
+	}}
+}
+
+// revisionsOf returns what is known of bundle revisions, in the order in which
+// they came.
+func revisionsOf(groups *rollup.Groups) []Revision {
+	var revisions []Revision
+	for g := range groups.All() {
+		if len(g.Stages) == 0 || g.Key == rollup.Other {
+			continue
+		}
+		r := Revision{Name: g.Key, First: rollup.NoTime, Last: rollup.NoTime, Evaluation: g.Stages[0]}
+		for _, slice := range g.Slices {
+			if slice.Begin == rollup.NoTime {
+				continue
+			}
+			if r.First == rollup.NoTime {
+				r.First = slice.Begin
+			}
+			r.Last = slice.Begin
+		}
+		revisions = append(revisions, r)
+	}
+	slices.SortStableFunc(revisions, func(a, b Revision) int {
+		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Name, b.Name))
+	})
+	return revisions
+}

@@ -1,0 +1,159 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compare
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/regometer/regometer/exphist"
+)
+
+// snapshotOf returns a snapshot of these values, with the schema if it is lower
+// than the default one.
+func snapshotOf(t testing.TB, schema int, values ...int64) *exphist.Snapshot {
+	t.Helper()
+	l := exphist.DefaultLayout(exphist.Nanosecond)
+	l.Schema = min(l.Schema, schema)
+	h, err := exphist.NewLayout(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range values {
+		h.Record(v)
+	}
+	var s exphist.Snapshot
+	h.Snapshot(&s)
+	return &s
+}
+
+// merged returns what snapshots come to.
+func merged(t testing.TB, all ...*exphist.Snapshot) *exphist.Snapshot {
+	t.Helper()
+	var m exphist.Snapshot
+	for _, s := range all {
+		if err := m.Merge(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &m
+}
+
+func TestCeilShift(t *testing.T) {
+	for i := -40; i <= 40; i++ {
+		for k := range 5 {
+			if got, want := ceilShift(i, k), int(math.Ceil(float64(i)/float64(int(1)<<k))); got != want {
+				t.Errorf("ceilShift(%d, %d) = %d, want %d", i, k, got, want)
+			}
+		}
+	}
+}
+
+// TestBlocks: quantiles and shares are those of the histogram, within a bucket,
+// also where slices have different schemas.
+func TestBlocks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for round := range 50 {
+		var all []*exphist.Snapshot
+		for range 1 + rng.IntN(20) {
+			values := make([]int64, 1+rng.IntN(100))
+			for i := range values {
+				values[i] = int64(math.Exp(12 + 2*rng.NormFloat64()))
+				if rng.IntN(50) == 0 {
+					values[i] = 0
+				}
+			}
+			all = append(all, snapshotOf(t, rng.IntN(7)-1, values...))
+		}
+		m := merged(t, all...)
+		b := newBlocks(gridOf(m), all)
+		if b.count() != float64(m.Count()) || b.total[0] != float64(m.Zeros()) {
+			t.Fatalf("round %d: %v durations, %v zeros, want %d, %d", round, b.count(), b.total[0], m.Count(), m.Zeros())
+		}
+		for _, q := range []float64{0.05, 0.5, 0.9, 0.99} {
+			u := b.quantile(q)
+			if share := b.above(u); math.Abs(share-(1-q)) > 1e-9 && u > 0 {
+				t.Errorf("round %d: above the %v-quantile is a share of %v", round, q, share)
+			}
+			got, want := b.value(u), m.Quantile(q)
+			if want > 0 && math.Abs(math.Log(got/want)) > b.step*1.01 {
+				t.Errorf("round %d: %v-quantile %v, want %v, step %v", round, q, got, want, b.step)
+			}
+		}
+	}
+}
+
+// TestGridUnit: without a unit, the bounds are the same, but for what schema 5
+// does to them.
+func TestGridUnit(t *testing.T) {
+	h := exphist.New(exphist.Integer)
+	h.Record(1000)
+	var s exphist.Snapshot
+	h.Snapshot(&s)
+	if v := gridOf(&s).value(1); v < 1000 || v > 1022 {
+		t.Errorf("1000 is in a bucket up to %v", v)
+	}
+	if v := gridOf(snapshotOf(t, 5, 1000)).value(1); v < 1000 || v > 1022 {
+		t.Errorf("1000 ns are in a bucket up to %v", v)
+	}
+}
+
+// TestLongRunVariance: it is n times the variance of independent terms, and
+// (1+φ)/(1−φ) times as much for an AR(1) series.
+func TestLongRunVariance(t *testing.T) {
+	const n, rounds = 240, 2000
+	w := waves(n)
+	if len(w) != 19 {
+		t.Errorf("%d waves, want 19", len(w))
+	}
+	for _, phi := range []float64{0, 0.5, -0.3} {
+		rng := rand.New(rand.NewPCG(3, 4))
+		mean := 0.0
+		for range rounds {
+			terms := make([]float64, n)
+			last, sum := rng.NormFloat64()/math.Sqrt(1-phi*phi), 0.0
+			for i := range terms {
+				last = phi*last + rng.NormFloat64()
+				terms[i] = last
+				sum += last
+			}
+			for i := range terms {
+				terms[i] -= sum / n
+			}
+			mean += longRunVariance(terms, w) / rounds
+		}
+		if want := n / ((1 - phi) * (1 - phi)); math.Abs(mean/want-1) > 0.08 {
+			t.Errorf("φ = %v: %v, want %v", phi, mean, want)
+		}
+	}
+}
+
+// TestLeastVariance: slices that are all alike have that of independent
+// durations.
+func TestLeastVariance(t *testing.T) {
+	s := snapshotOf(t, 5, 1000, 2000, 3000, 4000)
+	b := newBlocks(gridOf(s), []*exphist.Snapshot{s, s, s, s, s})
+	if _, v, df := b.share(b.quantile(0.75), 0.25); math.Abs(v-0.25*0.75/20) > 1e-12 || df != 2 {
+		t.Errorf("variance %v, %v degrees of freedom, want %v, 2", v, df, 0.25*0.75/20)
+	}
+}
+
+func TestWaves(t *testing.T) {
+	for n, want := range map[int]int{1: 2, 8: 2, 16: 3, 30: 5, 120: 12, 240: 19} {
+		if got := len(waves(n)); got != want {
+			t.Errorf("%d terms: %d waves, want %d", n, got, want)
+		}
+	}
+	for _, w := range waves(100) {
+		var sum, squares float64
+		for _, x := range w {
+			sum += x
+			squares += x * x
+		}
+		if math.Abs(sum) > 1e-9 || math.Abs(squares-100) > 1e-9 {
+			t.Errorf("sum %v, squares %v, want 0, 100", sum, squares)
+		}
+	}
+}

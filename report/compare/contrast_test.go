@@ -1,0 +1,139 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compare
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/regometer/regometer/exphist"
+)
+
+// sample returns n slices of m values, times factor.
+func sample(t testing.TB, rng *rand.Rand, n, m int, factor float64) (all []*exphist.Snapshot) {
+	for range n {
+		values := make([]int64, m)
+		level := 0.1 * rng.NormFloat64()
+		for i := range values {
+			values[i] = int64(factor * math.Exp(13+level+0.7*rng.NormFloat64()))
+		}
+		all = append(all, snapshotOf(t, 5, values...))
+	}
+	return all
+}
+
+func contrastOf(t testing.TB, before, after []*exphist.Snapshot, q float64) contrast {
+	g := gridOf(merged(t, append(append([]*exphist.Snapshot{}, before...), after...)...))
+	return contrast{newBlocks(g, before), newBlocks(g, after), q}
+}
+
+// TestInterval: it contains the estimate, is narrower the larger the error may
+// be, and is turned round when the sides are swapped.
+func TestInterval(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for round := range 20 {
+		before, after := sample(t, rng, 8+rng.IntN(40), 50, 1), sample(t, rng, 8+rng.IntN(40), 80, 1.3)
+		for _, q := range []float64{0.5, 0.9, 0.99} {
+			c, swapped := contrastOf(t, before, after, q), contrastOf(t, after, before, q)
+			d := c.estimate()
+			low, high := c.interval(0.001)
+			wideLow, wideHigh := c.interval(0.00001)
+			backLow, backHigh := swapped.interval(0.001)
+			if !(wideLow <= low && low < d && d < high && high <= wideHigh) {
+				t.Errorf("round %d, q %v: %v to %v to %v, wider %v to %v", round, q, low, d, high, wideLow, wideHigh)
+			}
+			near := func(a, b float64) bool { return a == b || math.Abs(a-b) < 0.01 }
+			if !near(low, -backHigh) || !near(high, -backLow) {
+				t.Errorf("round %d, q %v: %v to %v, swapped %v to %v", round, q, low, high, backLow, backHigh)
+			}
+		}
+	}
+}
+
+// TestCoverage: an interval of 90 % contains the true change in nine cases of
+// ten.
+func TestCoverage(t *testing.T) {
+	const rounds = 300
+	rng := rand.New(rand.NewPCG(7, 8))
+	tests := []struct {
+		slices int
+		q      float64
+	}{{30, 0.5}, {30, 0.95}}
+	for _, tt := range tests {
+		in := 0
+		for range rounds {
+			c := contrastOf(t, sample(t, rng, tt.slices, 40, 1), sample(t, rng, 40, 40, 1.5), tt.q)
+			low, high := c.interval(0.1)
+			if shift := math.Log(1.5) / c.before.step; low <= shift && shift <= high {
+				in++
+			}
+		}
+		if in < rounds*85/100 || in > rounds*97/100 { // 3 standard deviations
+			t.Errorf("%d slices, q %v: %d of %d intervals contain the change", tt.slices, tt.q, in, rounds)
+		}
+	}
+}
+
+// TestFewSlices: the side of fewer slices decides how far a difference has to
+// go, in standard errors: here further than there can be.
+func TestFewSlices(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	few, many := sample(t, rng, 8, 40, 1), sample(t, rng, 60, 40, 1)
+	c := contrastOf(t, few, many, 0.5)
+	if low, high := c.interval(1e-6); !math.IsInf(low, -1) || !math.IsInf(high, 1) {
+		t.Errorf("8 slices and 60: from %v to %v", low, high)
+	}
+	c = contrastOf(t, many, many, 0.5)
+	if low, high := c.interval(1e-6); math.IsInf(low, -1) || math.IsInf(high, 1) {
+		t.Errorf("60 slices each: from %v to %v", low, high)
+	}
+}
+
+// TestIntervalOfConstants: values that never vary are no division by zero.
+func TestIntervalOfConstants(t *testing.T) {
+	one, two := []*exphist.Snapshot{}, []*exphist.Snapshot{}
+	for range 20 {
+		values := make([]int64, 100)
+		for i := range values {
+			values[i] = 100_000
+		}
+		one = append(one, snapshotOf(t, 5, values...))
+		for i := range values {
+			values[i] = 200_000
+		}
+		two = append(two, snapshotOf(t, 5, values...))
+	}
+	c := contrastOf(t, one, one, 0.5)
+	low, high := c.interval(0.001)
+	if !(low <= 0 && high >= 0 && low > -1 && high < 1) {
+		t.Errorf("equal: %v to %v", low, high)
+	}
+	c = contrastOf(t, one, two, 0.5)
+	low, high = c.interval(0.001)
+	if !(low > 31 && low <= 32 && high >= 32 && high < 33) {
+		t.Errorf("doubled: %v to %v buckets, want 32", low, high)
+	}
+}
+
+// TestFewBursts: where the p99 of one side is that of its few bursts, the other
+// side, which had none, tells nothing.
+func TestFewBursts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for bursts := 1; bursts <= 3; bursts++ {
+		before, after := sample(t, rng, 60, 50, 1), sample(t, rng, 60, 50, 1)
+		for i := range bursts {
+			burst := sample(t, rng, 3, 50, 20)
+			copy(after[i*15+3:], burst)
+		}
+		c := contrastOf(t, before, after, 0.99)
+		low, _ := c.interval(0.05 / 80)
+		if c.estimate() < 32 {
+			t.Errorf("%d bursts: p99 has moved by %v buckets only", bursts, c.estimate())
+		}
+		if low > 0 {
+			t.Errorf("%d bursts: slower by %v buckets at least", bursts, low)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/rollup"
+)
+
+// sorted is the distribution of sorted values.
+type sorted []int64
+
+func (s sorted) Count() uint64 { return uint64(len(s)) }
+func (s sorted) Min() int64    { return s[0] }
+func (s sorted) Max() int64    { return s[len(s)-1] }
+
+func (s sorted) AppendQuantiles(dst []float64, qs ...float64) []float64 {
+	for _, q := range qs {
+		dst = append(dst, float64(s[int(math.Ceil(q*float64(len(s))))-1]))
+	}
+	return dst
+}
+
+func TestQuantiles(t *testing.T) {
+	var values sorted
+	h := exphist.New(exphist.Nanosecond)
+	for i := range int64(1000) {
+		values = append(values, 1_000_000+i*i)
+		h.Record(values[i])
+	}
+	exact := quantiles(values)
+	if want := [...]int64{values[499], values[899], values[949], values[989], values[998]}; exact != want {
+		t.Errorf("%v, want %v", exact, want)
+	}
+	var s exphist.Snapshot
+	h.Snapshot(&s)
+	for i, q := range quantiles(&s) {
+		if e := s.Layout().RelativeError(); math.Abs(float64(q-exact[i])) > e*float64(exact[i])+1 {
+			t.Errorf("%s: %d, exactly %d", quantileNames[i], q, exact[i])
+		}
+	}
+}
+
+func TestQuantilesWithinExtremes(t *testing.T) {
+	most := int64(math.MaxInt64)
+	if q := quantiles(sorted{most, most}); q[0] != most || q[4] != most {
+		t.Errorf("%v of the largest integer", q)
+	}
+	if q := quantiles(sorted{3}); q[0] != 3 {
+		t.Errorf("%v of 3", q)
+	}
+	if q := quantiles(new(exphist.Snapshot)); q != [len(ranks)]int64{} {
+		t.Errorf("%v of nothing", q)
+	}
+}
+
+func TestByTime(t *testing.T) {
+	g := groupOf("p", [6]uint64{3}, stageOf("b", 2), stageOf("a", 2), stageOf("c", 3))
+	g.Stages = append(g.Stages, rollup.GroupStage{Name: "d", Self: rollup.Sum{Hi: 1}})
+	var names []string
+	for _, f := range byTime(&g) {
+		names = append(names, f.Name)
+	}
+	if !slices.Equal(names, []string{"d", "c", "a", "b"}) {
+		t.Error(names)
+	}
+}
+
+func TestQueryCacheHits(t *testing.T) {
+	compiled := func(n int) rollup.GroupStage { return stageOf(compileStage, same(n, time.Millisecond)...) }
+	handler := stageOf(handlerStage, time.Millisecond)
+	for name, test := range map[string]struct {
+		hits   uint64
+		stages []rollup.GroupStage
+		want   float64
+		ok     bool
+	}{
+		"all":                   {9, []rollup.GroupStage{handler}, 1, true},
+		"most":                  {9, []rollup.GroupStage{handler, compiled(1)}, 0.9, true},
+		"none":                  {0, []rollup.GroupStage{handler, compiled(3)}, 0, true},
+		"nothing compiled":      {0, []rollup.GroupStage{handler}, 0, false},
+		"a program, no server":  {0, []rollup.GroupStage{compiled(3)}, 0, false},
+		"a server with no time": {1, []rollup.GroupStage{compiled(3)}, 0.25, true},
+	} {
+		g := groupOf("p", [6]uint64{10}, test.stages...)
+		g.Counters = []rollup.GroupCounter{{Name: queryHits, Total: rollup.Sum{Lo: test.hits}}}
+		if got, ok := queryCacheHits(&g.Group); got != test.want || ok != test.ok {
+			t.Errorf("%s: %v %v", name, got, ok)
+		}
+	}
+}

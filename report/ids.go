@@ -1,0 +1,88 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import "hash/fnv"
+
+// An idSample counts how often the decision ids of a sample of them occur. An
+// id is in the sample by its hash alone, so that all of its occurrences are, in
+// whatever file they are.
+type idSample struct {
+	shift  int // one in 2^shift ids is in the sample
+	counts map[uint64]uint32
+}
+
+const (
+	idShift = 8
+	maxIDs  = 1 << 16
+)
+
+func (s *idSample) add(id []byte) {
+	if len(id) == 0 {
+		return
+	}
+	// The last bytes tell most ids apart: those that are not in the sample
+	// take no more than this.
+	var tail uint64
+	for _, b := range id[max(0, len(id)-8):] {
+		tail = tail<<8 | uint64(b)
+	}
+	tail *= 0x9e3779b97f4a7c15
+	if s.counts == nil {
+		s.shift, s.counts = idShift, map[uint64]uint32{}
+	}
+	if tail>>(64-s.shift) != 0 {
+		return
+	}
+	h := fnv.New64a()
+	h.Write(id)
+	// The upper bits are those that decide, the lower ones tell ids apart.
+	s.put(tail>>32<<32|h.Sum64()>>32, 1)
+}
+
+func (s *idSample) put(key uint64, n uint32) {
+	if key>>(64-s.shift) != 0 {
+		return
+	}
+	s.counts[key] += n
+	for len(s.counts) > maxIDs {
+		s.thin(s.shift + 1)
+	}
+}
+
+// thin leaves one in 2^shift ids.
+func (s *idSample) thin(shift int) {
+	s.shift = shift
+	for key := range s.counts {
+		if key>>(64-shift) != 0 {
+			delete(s.counts, key)
+		}
+	}
+}
+
+func (s *idSample) merge(o *idSample) {
+	if o.counts == nil {
+		return
+	}
+	if s.counts == nil {
+		*s = *o
+		return
+	}
+	if o.shift > s.shift {
+		s.thin(o.shift)
+	}
+	for key, n := range o.counts {
+		s.put(key, n)
+	}
+}
+
+// totals returns how many ids were in the sample, and how many of them had been
+// there before.
+func (s *idSample) totals() (sampled, repeated int64) {
+	for _, n := range s.counts {
+		sampled += int64(n)
+		repeated += int64(n) - 1
+	}
+	return sampled, repeated
+}

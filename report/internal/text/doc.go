@@ -1,0 +1,13 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package text writes numbers, times and names for people to read, the same in
+// tables, Markdown and pages. Its functions may be called at the same time.
+package text
+
+// None stands where there is nothing to show, and Empty for a name that has no
+// letters.
+const (
+	None  = "–"
+	Empty = "(empty)"
+)

@@ -1,0 +1,50 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/regometer/regometer/rollup"
+)
+
+// Duration writes ns, 0 or more, with three significant digits, in ns, µs, ms
+// or s.
+func Duration(ns float64) string {
+	if ns < 999.5 {
+		return strconv.FormatFloat(ns, 'f', 0, 64) + " ns"
+	}
+	return scaled(ns/1000, []string{" µs", " ms", " s"})
+}
+
+// LongDuration is Duration, but in minutes from 120 s on, in hours from
+// 120 min on, and in days from 48 h on.
+func LongDuration(ns float64) string {
+	switch minutes := ns / 60e9; {
+	case minutes < 2:
+		return Duration(ns)
+	case minutes < 120:
+		return significant(minutes) + " min"
+	case minutes < 48*60:
+		return significant(minutes/60) + " h"
+	default:
+		return significant(minutes/60/24) + " d"
+	}
+}
+
+// The layouts of times for people.
+const (
+	ToTheSecond = "2006-01-02 15:04:05"
+	ToTheMilli  = "2006-01-02 15:04:05.000"
+)
+
+// Time writes a time, in ns since 1970 or rollup.NoTime, by a layout of package
+// time, in UTC.
+func Time(ns int64, layout string) string {
+	if ns == rollup.NoTime {
+		return None
+	}
+	return time.Unix(0, ns).UTC().Format(layout)
+}

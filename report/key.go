@@ -1,0 +1,104 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/rollup"
+)
+
+// The groupings, as they are in Options.By and in the JSON.
+const (
+	byPath        = "path"
+	byStage       = "stage"
+	byBundle      = "bundle"
+	byRequestedBy = "requested_by"
+	byHour        = "hour"
+	byDay         = "day"
+	byLabel       = "label:" // and the label's name
+)
+
+// none is the key of decisions that lack what they are grouped by.
+const none = "(none)"
+
+// A keyFunc appends an event's key to dst.
+type keyFunc func(dst []byte, e *decisionlog.Event) []byte
+
+// keyOf returns the function of a grouping.
+func keyOf(by string) (keyFunc, error) {
+	switch name, isLabel := strings.CutPrefix(by, byLabel); {
+	case isLabel && name != "":
+		return func(dst []byte, e *decisionlog.Event) []byte { return orNone(dst, e.Label(name)) }, nil
+	case by == byPath:
+		return func(dst []byte, e *decisionlog.Event) []byte { return orNone(dst, e.Path) }, nil
+	case by == byStage: // one group, whose stages become groups at the end
+		return func(dst []byte, _ *decisionlog.Event) []byte { return append(dst, none...) }, nil
+	case by == byBundle:
+		return func(dst []byte, e *decisionlog.Event) []byte { return orNone(dst, e.BundleRevisions()) }, nil
+	case by == byRequestedBy:
+		return func(dst []byte, e *decisionlog.Event) []byte { return orNone(dst, withoutPort(e.RequestedBy)) }, nil
+	case by == byHour:
+		return timeKey("2006-01-02T15:00Z"), nil
+	case by == byDay:
+		return timeKey("2006-01-02"), nil
+	}
+	return nil, fmt.Errorf("unknown grouping %q: there are path, stage, bundle, requested_by, hour, day and label:KEY", by)
+}
+
+func orNone(dst, key []byte) []byte {
+	if len(key) == 0 {
+		return append(dst, none...)
+	}
+	return append(dst, key...)
+}
+
+func timeKey(layout string) keyFunc {
+	return func(dst []byte, e *decisionlog.Event) []byte {
+		if e.Time == rollup.NoTime {
+			return append(dst, none...)
+		}
+		return time.Unix(0, e.Time).UTC().AppendFormat(dst, layout)
+	}
+}
+
+// withoutPort cuts the port of a client, which is another one for each
+// connection.
+func withoutPort(address []byte) []byte {
+	i := bytes.LastIndexByte(address, ':')
+	if i < 0 {
+		return address
+	}
+	host := address[:i]
+	if inBrackets := len(host) >= 2 && host[0] == '[' && host[len(host)-1] == ']'; inBrackets {
+		return host[1 : len(host)-1]
+	}
+	if bytes.IndexByte(host, ':') >= 0 { // an IPv6 address without a port
+		return address
+	}
+	return host
+}
+
+// matches reports whether a path begins with the segments of a pattern, of
+// which * is any.
+func matches(path []byte, pattern string) bool {
+	pattern = strings.Trim(pattern, "/")
+	for more := true; more; {
+		var want string
+		want, pattern, more = strings.Cut(pattern, "/")
+		if len(path) == 0 {
+			return false
+		}
+		segment, rest, _ := bytes.Cut(path, []byte{'/'})
+		if want != "*" && string(segment) != want {
+			return false
+		}
+		path = rest
+	}
+	return true
+}

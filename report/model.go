@@ -1,0 +1,108 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import "github.com/regometer/regometer/rollup"
+
+// Report is what the decisions of some logs came to.
+type Report struct {
+	Inputs Inputs
+	// From and To are the first and the last time of a decision, in ns since
+	// 1970, or rollup.NoTime if none has one.
+	From, To int64
+	By       string // what the key of a group is: "path", "hour", "label:team", …
+	Width    int64  // of the slices of time, in ns
+
+	// Groups are sorted by total time, descending, and by key.
+	Groups Groups
+	// Total is all decisions together. Its slices are those of all groups.
+	Total    Group
+	Overflow rollup.GroupOverflow
+	// Revisions is what decisions of each bundle revision came to, over all
+	// groups, in the order of their first decisions.
+	Revisions []Revision
+	Slowest   []SlowDecision // slowest first
+	Findings  []Finding
+
+	Interrupted bool // not everything was read
+}
+
+// Inputs is what was read.
+type Inputs struct {
+	Files      int
+	Bytes      int64 // as they are in the files
+	Decisions  int64
+	OtherLines int64     // well-formed, or plain text, but no events
+	Problems   []Problem // by kind
+	// Repeated is how many of a sample of decision ids were there before, and
+	// Sampled how many that sample had.
+	Repeated, Sampled int64
+}
+
+// Problem is what was wrong with the input.
+type Problem struct {
+	Kind  string
+	Count int64
+	First []Place // at most five, by file and line
+}
+
+// Place is a line of a file, from 1.
+type Place struct {
+	File string
+	Line int64
+}
+
+// Groups are those of a report. There may be very many, so each is made when it
+// is asked for. The zero value has none.
+type Groups struct {
+	n  int
+	at func(i int) *Group
+}
+
+// GroupsOf returns groups that are in memory.
+func GroupsOf(groups ...Group) Groups {
+	return Groups{len(groups), func(i int) *Group { return &groups[i] }}
+}
+
+// Len returns how many groups there are.
+func (g Groups) Len() int { return g.n }
+
+// At returns group i. It may take some microseconds.
+func (g Groups) At(i int) *Group { return g.at(i) }
+
+// Group is the decisions of a key.
+type Group struct {
+	rollup.Group
+	Decisions uint64
+	Time      rollup.Sum // ns: the sum of the self times of its stages
+}
+
+// Revision is the decisions of a bundle revision.
+type Revision struct {
+	Name        string
+	First, Last int64             // times, as in Report
+	Evaluation  rollup.GroupStage // rego_query_eval
+}
+
+// SlowDecision is one of the slowest decisions.
+type SlowDecision struct {
+	Key, ID string
+	Time    int64 // when; as in Report
+	Outcome rollup.Outcome
+	Took    int64       // ns: of the outermost stage that it has
+	Stages  []StageTime // slowest first
+	Place   Place
+}
+
+// StageTime is what a stage took in a decision, in ns.
+type StageTime struct {
+	Stage string
+	Took  int64
+}
+
+// Finding is what is remarkable about a report, and what to do about it.
+type Finding struct {
+	Rule string // its name: see Rules
+	Text string // a few sentences, with figures
+}

@@ -1,0 +1,155 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/regometer/regometer/rollup"
+)
+
+// Rollup is what decision logs come to, as it can be kept and merged: what a
+// [Report] is made of. [ReadRollup] makes it of logs, [Load] of a file that
+// Save has written. It is for one goroutine.
+//
+// What it holds depends on the logs alone, and not on the order in which they
+// were read or merged.
+type Rollup struct {
+	by                string
+	groups, revisions *rollup.Groups
+	first, last       int64 // times of decisions, or rollup.NoTime
+	inputs            inputs
+	slowest           slowest
+	ids               idSample
+	interrupted       bool
+}
+
+// inputs is what was read.
+type inputs struct {
+	files, bytes, decisions, otherLines int64
+	problems                            map[string]*Problem // by kind
+}
+
+// maxRevisions bounds how many revisions of bundles are told apart.
+const maxRevisions = 256
+
+// newRollup returns an empty one.
+func newRollup(o *Options) (*Rollup, error) {
+	groups, err := rollup.NewGroups(rollup.GroupOptions{Limits: o.Limits})
+	if err != nil {
+		return nil, err
+	}
+	revisions, err := rollup.NewGroups(rollup.GroupOptions{Limits: rollup.GroupLimits{Groups: maxRevisions, Slices: 60}})
+	if err != nil {
+		return nil, err
+	}
+	return &Rollup{
+		by: o.By, groups: groups, revisions: revisions,
+		first: rollup.NoTime, last: rollup.NoTime, slowest: slowest{limit: o.Slowest},
+	}, nil
+}
+
+// note takes in a time of a decision.
+func (x *Rollup) note(time int64) {
+	if time == rollup.NoTime {
+		return
+	}
+	if x.first == rollup.NoTime || time < x.first {
+		x.first = time
+	}
+	x.last = max(x.last, time)
+}
+
+// Merge adds what o holds, which is not used any more; nor is x after an error.
+// It is an error if one is grouped or limited otherwise than the other. Files
+// are those of both, also if they have the same name.
+func (x *Rollup) Merge(o *Rollup) error {
+	switch {
+	case x.by != o.by:
+		return fmt.Errorf("one is grouped by %s, the other by %s: make both with the same --by", x.by, o.by)
+	case x.slowest.limit != o.slowest.limit:
+		return fmt.Errorf("one has the %d slowest decisions, the other the %d slowest: make both with the same --slowest",
+			x.slowest.limit, o.slowest.limit)
+	}
+	if err := x.groups.Merge(o.groups); err != nil {
+		return err
+	}
+	if err := x.revisions.Merge(o.revisions); err != nil {
+		return err
+	}
+	x.note(o.first)
+	x.note(o.last)
+	x.inputs.merge(&o.inputs)
+	x.slowest.merge(&o.slowest)
+	x.ids.merge(&o.ids)
+	x.interrupted = x.interrupted || o.interrupted
+	return nil
+}
+
+func (in *inputs) merge(o *inputs) {
+	in.files += o.files
+	in.bytes += o.bytes
+	in.decisions += o.decisions
+	in.otherLines += o.otherLines
+	for kind, p := range o.problems {
+		in.problem(kind, p.Count, p.First...)
+	}
+}
+
+// firstPlaces is how many places of each problem are told.
+const firstPlaces = 5
+
+// problem counts a problem, and keeps the first places.
+func (in *inputs) problem(kind string, count int64, places ...Place) {
+	p := in.problems[kind]
+	if p == nil {
+		if in.problems == nil {
+			in.problems = map[string]*Problem{}
+		}
+		p = &Problem{Kind: kind}
+		in.problems[kind] = p
+	}
+	p.Count += count
+	p.First = append(p.First, places...)
+	slices.SortFunc(p.First, comparePlaces)
+	p.First = p.First[:min(len(p.First), firstPlaces)]
+}
+
+// comparePlaces compares by file and line.
+func comparePlaces(a, b Place) int {
+	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+}
+
+// Report returns the report, whose groups are made of what x holds when they
+// are asked for: until then, nothing may be merged into x.
+func (x *Rollup) Report() *Report {
+	r := &Report{
+		Inputs: Inputs{
+			Files: int(x.inputs.files), Bytes: x.inputs.bytes, Decisions: x.inputs.decisions, OtherLines: x.inputs.otherLines,
+		},
+		From:        x.first,
+		To:          x.last,
+		By:          x.by,
+		Width:       x.groups.Width(),
+		Overflow:    x.groups.Overflow(),
+		Interrupted: x.interrupted,
+	}
+	for _, kind := range slices.Sorted(maps.Keys(x.inputs.problems)) {
+		r.Inputs.Problems = append(r.Inputs.Problems, *x.inputs.problems[kind])
+	}
+	r.Inputs.Sampled, r.Inputs.Repeated = x.ids.totals()
+	r.Total = newGroup(x.groups.Total())
+	if r.By == byStage {
+		r.Groups = groupsOfStages(r.Total)
+	} else {
+		r.Groups = groupsByTime(x.groups)
+	}
+	r.Revisions = revisionsOf(x.revisions)
+	r.Slowest = slices.Clone(x.slowest.kept)
+	r.Findings = find(r)
+	return r
+}

@@ -1,0 +1,109 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package samplelog
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+const (
+	minEventBytes = 400     // what no event goes below
+	poolBytes     = 8 << 20 // of all inputs, if that leaves enough of them
+	maxInputs     = 256
+)
+
+// inputsOf returns how many inputs there are, and how long they are on average.
+func inputsOf(o *Options) (n, size int) {
+	const around = 500 // bytes of an event without its input
+	size = max(o.EventBytes-around, 0)
+	return min(max(poolBytes/max(size, 1), 3), maxInputs), size
+}
+
+// newInputs renders the inputs that events have in turn. Those that are long
+// enough have keys like those of an event, and text that looks like one.
+func newInputs(o *Options, l layout) []string {
+	s := newSource(o.Seed, 5)
+	n, size := inputsOf(o)
+	inputs := make([]string, n)
+	for i := range inputs {
+		inputs[i] = newInput(s, l, size*3/4+int(s.below(uint64(size/2+1))))
+	}
+	return inputs
+}
+
+// newInput renders an input of about this size.
+func newInput(s *source, l layout, size int) string {
+	input, left := map[string]any{}, size
+	add := func(key string, value any) {
+		input[key] = value
+		left -= len(`"":,`) + len(key) + len(l.json(value))
+	}
+	add("user", pick(s, users))
+	add("method", pick(s, methods))
+	for _, more := range []struct {
+		key   string
+		value any
+	}{
+		{"path", []string{"finance", "salary", pick(s, users)}},
+		{"decision_id", "none of this log"},
+		{"query", "a=1&b=<2>"},
+		{"note", eventText},
+		{"metrics", map[string]any{"timer_rego_query_eval_ns": 1, "timer_server_handler_ns": -1}},
+		{"labels", map[string]any{"id": "x", "team": "zürich"}},
+		{"result", false},
+		{"timestamp", "1999-12-31T23:59:59Z"},
+		{"error", map[string]any{"code": "none"}},
+		{"type", "openpolicyagent.org/decision_logs"},
+		{"msg", "Sent response."},
+	} {
+		if left > 200 {
+			add(more.key, more.value)
+		}
+	}
+	// Most of a long input is a list of resources. A token fills the rest.
+	var resources []json.RawMessage
+	for used := 0; left-used > 200; {
+		resources = append(resources, json.RawMessage(l.json(resourceOf(s))))
+		used += len(resources[len(resources)-1]) + 1
+		if left-used <= 200 {
+			add("resources", resources)
+		}
+	}
+	if fill := left - len(`"token":"",`); fill > 0 {
+		add("token", token(s, fill))
+	}
+	return l.json(input)
+}
+
+// eventText is text of an event, in quotes once it is in an input.
+const eventText = "}\n" + `{"labels":{"id":"no"},"decision_id":"no","path":"not/a/path","metrics":{"timer_server_handler_ns":1}}` +
+	"\n" + `,"metrics":{"timer_rego_query_eval_ns":2}}` + "\n"
+
+var (
+	users   = []string{"alice", "bob", "carol", "dave", "erin", "frank"}
+	methods = []string{"DELETE", "GET", "PATCH", "POST", "PUT"}
+)
+
+func pick(s *source, from []string) string { return from[s.below(uint64(len(from)))] }
+
+func resourceOf(s *source) map[string]any {
+	n := s.Uint64()
+	return map[string]any{
+		"id":     fmt.Sprintf("res-%08x", uint32(n)),
+		"kind":   pick(s, []string{"document", "invoice", "project"}),
+		"labels": map[string]any{"env": "prod", "owner": pick(s, users), "zone": fmt.Sprintf("eu-%d", n>>60)},
+		"public": n>>40&1 == 0,
+	}
+}
+
+// token returns n random letters and digits, such as a token has.
+func token(s *source, n int) string {
+	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = digits[s.below(uint64(len(digits)))]
+	}
+	return string(b)
+}

@@ -1,0 +1,188 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// The first bytes of what is compressed: RFC 1952, RFC 8878.
+var (
+	gzipMagic = []byte{0x1f, 0x8b, 0x08}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+)
+
+// isCompressed reports whether a file that begins so is.
+func isCompressed(head []byte) bool {
+	return bytes.HasPrefix(head, gzipMagic) || bytes.HasPrefix(head, zstdMagic)
+}
+
+// decompressed returns the text of r, which is decompressed if it is a gzip or
+// zstd file, by its content; then another goroutine does that, some blocks
+// ahead, until the end, an error, or ctx ends.
+func decompressed(ctx context.Context, r io.Reader) (text io.Reader, err error) {
+	buffered := bufio.NewReaderSize(r, 1<<18)
+	head, err := buffered.Peek(len(zstdMagic))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	switch {
+	case bytes.HasPrefix(head, gzipMagic):
+		return readAhead(ctx, &gzipText{from: buffered}, func() {}), nil
+	case bytes.HasPrefix(head, zstdMagic):
+		// More goroutines would outrun the bound on memory.
+		d, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxWindow(64<<20))
+		if err != nil {
+			return nil, err
+		}
+		return readAhead(ctx, zstdText{d}, d.Close), nil
+	}
+	return buffered, nil
+}
+
+// ahead reads in a goroutine of its own.
+type ahead struct {
+	full  chan block
+	empty chan []byte
+	now   block // what is being read
+	rest  []byte
+}
+
+// A block is text that was read, perhaps with the reason why there is no more.
+type block struct {
+	text []byte
+	err  error
+}
+
+// readAhead reads from r until the end or an error, or ctx ends, and calls done
+// then.
+func readAhead(ctx context.Context, r io.Reader, done func()) io.Reader {
+	const blocks, size = 3, 1 << 18
+	a := &ahead{make(chan block, blocks), make(chan []byte, blocks), block{}, nil}
+	for range blocks {
+		a.empty <- make([]byte, size)
+	}
+	go func() {
+		defer close(a.full) // room for all blocks: sending never waits
+		defer done()
+		for {
+			select {
+			case <-ctx.Done():
+				a.full <- block{err: ctx.Err()}
+				return
+			case buf := <-a.empty:
+				n, err := io.ReadFull(r, buf)
+				if err == io.ErrUnexpectedEOF { // ReadFull's own, not one that it hands on
+					err = io.EOF
+				}
+				a.full <- block{buf[:n], err}
+				if err != nil {
+					return
+				}
+			}
+		}
+	}()
+	return a
+}
+
+func (a *ahead) Read(p []byte) (int, error) {
+	for len(a.rest) == 0 {
+		if a.now.err != nil {
+			return 0, a.now.err
+		}
+		if a.now.text != nil {
+			a.empty <- a.now.text[:cap(a.now.text)]
+		}
+		a.now = <-a.full
+		a.rest = a.now.text
+	}
+	n := copy(p, a.rest)
+	a.rest = a.rest[n:]
+	return n, nil
+}
+
+// A damage is why a part of a compressed file could not be read.
+type damage struct{ cause error }
+
+func (d damage) Error() string { return fmt.Sprintf("damaged: %v", d.cause) }
+func (d damage) Unwrap() error { return d.cause }
+
+type zstdText struct{ *zstd.Decoder }
+
+func (z zstdText) Read(p []byte) (int, error) {
+	n, err := z.Decoder.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = damage{err}
+	}
+	return n, err
+}
+
+// gzipText is the text of the members of a gzip file. After a damaged member it
+// goes on with the next one.
+type gzipText struct {
+	from    *bufio.Reader
+	members gzip.Reader
+	within  bool // a member
+	damages int
+	broken  bool // the text so far ends within a damaged member
+}
+
+func (g *gzipText) Read(p []byte) (int, error) {
+	for {
+		if !g.within {
+			if err := g.next(); err != nil {
+				return 0, err
+			}
+			if g.broken {
+				g.broken = false
+				return copy(p, "\n"), nil // what follows does not belong to it
+			}
+		}
+		n, err := g.members.Read(p)
+		if err != nil {
+			g.within = false
+			if !errors.Is(err, io.EOF) {
+				g.damages++
+				g.broken = true
+			}
+		}
+		if n > 0 {
+			return n, nil
+		}
+	}
+}
+
+// next begins the next member, wherever it is.
+func (g *gzipText) next() error {
+	for {
+		head, err := g.from.Peek(len(gzipMagic))
+		switch {
+		case err != nil && !errors.Is(err, io.EOF):
+			return err
+		case err != nil && g.damages > 0:
+			return damage{fmt.Errorf("members of gzip: %d", g.damages)}
+		case err != nil:
+			return io.EOF
+		case bytes.Equal(head, gzipMagic):
+			if err := g.members.Reset(g.from); err == nil {
+				g.members.Multistream(false)
+				g.within = true
+				return nil
+			}
+			g.damages++
+		default:
+			if _, err := g.from.Discard(1); err != nil {
+				return err
+			}
+		}
+	}
+}

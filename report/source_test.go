@@ -1,0 +1,116 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+func gzipped(texts ...string) []byte {
+	var b bytes.Buffer
+	for _, text := range texts {
+		w := gzip.NewWriter(&b)
+		w.Write([]byte(text)) //nolint:errcheck // a buffer takes all
+		w.Close()
+	}
+	return b.Bytes()
+}
+
+func zstandard(text string) []byte {
+	w, _ := zstd.NewWriter(nil)
+	return w.EncodeAll([]byte(text), nil)
+}
+
+func TestDecompressed(t *testing.T) {
+	t.Parallel()
+	// Larger than what is read ahead, and not compressible to nothing.
+	r := rand.New(rand.NewPCG(1, 2))
+	large := make([]byte, 3<<20)
+	for i := range large {
+		large[i] = 'a' + byte(r.Uint32()%16)
+	}
+	two := gzipped("first\n", "second\n")
+	for _, test := range []struct {
+		what    string
+		file    []byte
+		want    string
+		damaged bool
+	}{
+		{"nothing", nil, "", false},
+		{"one byte", []byte("{"), "{", false},
+		{"plain", large, string(large), false},
+		{"gzip", gzipped(string(large)), string(large), false},
+		{"members", two, "first\nsecond\n", false},
+		{"empty members", gzipped("", "a", "", "b", ""), "ab", false},
+		{"padding", append(gzipped("a"), make([]byte, 512)...), "a", false},
+		{"zstd", zstandard(string(large)), string(large), false},
+		{"two frames", append(zstandard("a"), zstandard("b")...), "ab", false},
+		{"the end is missing", two[:len(two)-10], "first\nsecond\n"[:6], true},
+		{"only a header", gzipped("a")[:12], "", true},
+		{"zstd, the end is missing", zstandard(string(large))[:1<<20], "", true},
+	} {
+		text, err := decompressed(t.Context(), iotest.HalfReader(bytes.NewReader(test.file)))
+		if err != nil {
+			t.Errorf("%s: %v", test.what, err)
+			continue
+		}
+		got, err := io.ReadAll(text)
+		var d damage
+		if errors.As(err, &d) != test.damaged || err != nil && !test.damaged {
+			t.Errorf("%s: got error %v", test.what, err)
+		}
+		if !strings.HasPrefix(string(got), test.want) || !test.damaged && len(got) != len(test.want) {
+			t.Errorf("%s: got %d bytes, %.40q, want %d", test.what, len(got), got, len(test.want))
+		}
+	}
+}
+
+// What follows a damaged member is read, and is not taken for the rest of an
+// event in it.
+func TestDamagedMember(t *testing.T) {
+	t.Parallel()
+	first, second, third := gzipped(strings.Repeat("first\n", 1000)), gzipped("second\n"), gzipped("third\n")
+	for i := 10; i < len(first); i++ {
+		file := bytes.Join([][]byte{first[:i], second, third}, nil)
+		file[len(first[:i])/2] ^= 0x55
+		text, err := decompressed(t.Context(), bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(text)
+		var d damage
+		if !errors.As(err, &d) {
+			t.Fatalf("%d bytes of the first: got error %v", i, err)
+		}
+		if !strings.HasSuffix(string(got), "\nthird\n") && string(got) != "third\n" {
+			t.Fatalf("%d bytes of the first: got %.100q", i, got)
+		}
+	}
+}
+
+// Whoever reads ahead ends with its context, also if nobody takes what it has.
+func TestReadAheadEnds(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	text := readAhead(ctx, strings.NewReader(strings.Repeat("a", 10<<20)), func() { close(done) })
+	if _, err := text.Read(make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	<-done
+	if _, err := io.ReadAll(text); !errors.Is(err, context.Canceled) {
+		t.Errorf("got error %v", err)
+	}
+}

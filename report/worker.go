@@ -1,0 +1,189 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/rollup"
+)
+
+// A worker reads parts, and has what their decisions came to.
+type worker struct {
+	*reading
+	key    keyFunc
+	keyBuf []byte
+	buf    []byte
+
+	part   *part
+	reader *decisionlog.Reader
+	read   int64 // events of the part that are not in reading.decisions yet
+
+	sum     *Rollup  // but for the inputs, and the slowest decisions
+	stages  []string // by number of a metric: the stage, "" for a counter
+	keys    []string // by number: its key
+	slowest slowestRead
+	each    func(*decisionlog.Event) error
+
+	revision struct { // the evaluation alone, by bundle revision
+		text                    []byte // of the event before: Event.Bundles and Event.Revision
+		key                     []byte
+		evaluation, inRevisions int32 // the evaluation's number in groups and in revisions
+	}
+}
+
+// evaluationKey is the metric by which revisions are compared.
+const evaluationKey = "timer_rego_query_eval_ns"
+
+func newWorker(r *reading) (*worker, error) {
+	sum, err := newRollup(&r.Options)
+	if err != nil {
+		return nil, err
+	}
+	key, err := keyOf(r.By)
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{
+		reading: r, key: key, buf: make([]byte, blockSize),
+		sum: sum, slowest: slowestRead{limit: r.Slowest},
+	}
+	if r.Each != nil {
+		w.each = r.Each(func(metric int32) string { return w.keys[metric] })
+	}
+	w.revision.evaluation = w.metric([]byte(evaluationKey))
+	w.revision.inRevisions = sum.revisions.Metric([]byte(evaluationKey))
+	return w, nil
+}
+
+// metric returns the number of a metric.
+func (w *worker) metric(key []byte) int32 {
+	n := w.sum.groups.Metric(key)
+	if n < 0 {
+		return n
+	}
+	for int(n) >= len(w.keys) {
+		w.stages, w.keys = append(w.stages, ""), append(w.keys, "")
+	}
+	name, isTimer := bytes.CutPrefix(key, []byte("timer_"))
+	switch text := strings.ToValidUTF8(string(key), "\uFFFD"); {
+	case w.keys[n] == "" || w.keys[n] == text:
+		w.keys[n] = text
+	case isTimer:
+		name, w.keys[n] = []byte(rollup.Other), "timer_"+rollup.Other+"_ns"
+	default:
+		w.keys[n] = "counter_" + rollup.Other
+	}
+	if isTimer {
+		w.stages[n] = string(bytes.TrimSuffix(name, []byte("_ns")))
+	}
+	return n
+}
+
+// begin begins with a part.
+func (w *worker) begin(p *part) {
+	w.part = p
+	o := decisionlog.Options{Metric: w.metric, Event: w.event, Problem: p.problem}
+	if w.Strict {
+		o.Check = func(text []byte) error {
+			if !json.Valid(text) {
+				return errors.New("invalid JSON")
+			}
+			return nil
+		}
+	}
+	w.reader = decisionlog.NewReader(o)
+}
+
+// end ends a part, with the text that the reader still waited for. What it
+// would say of that is not true if ctx ended before the text did.
+func (w *worker) end(ctx context.Context, rest []byte) {
+	if ctx.Err() == nil {
+		w.reader.Close(rest)
+	}
+	w.part.lines, w.part.other = w.reader.Counts()
+	w.flush()
+}
+
+// flush makes the decisions since the last time count for the progress.
+func (w *worker) flush() {
+	w.decisions.Add(w.read)
+	w.part.decisions += w.read
+	w.read = 0
+}
+
+// event takes in an event.
+func (w *worker) event(e *decisionlog.Event) {
+	w.read++
+	if !w.wanted(e) {
+		return
+	}
+	w.sum.note(e.Time)
+	w.keyBuf = w.key(w.keyBuf[:0], e)
+	w.sum.groups.Add(w.keyBuf, e.Time, e.Outcome, e.Code, e.Measures)
+	w.sum.ids.add(e.DecisionID)
+	if w.slowest.limit > 0 {
+		w.slowest.add(w.keyBuf, e, w.part, w.stages)
+	}
+	if e.Bundles != nil || e.Revision != nil {
+		w.addRevision(e)
+	}
+	if w.each != nil {
+		if err := w.each(e); err != nil {
+			w.each = nil
+			w.fail(err)
+		}
+	}
+}
+
+// rollup returns what the worker has read, after all workers have ended.
+func (w *worker) rollup() *Rollup {
+	w.sum.slowest = w.slowest.placed()
+	return w.sum
+}
+
+// addRevision adds the evaluation of an event to those of its revision.
+func (w *worker) addRevision(e *decisionlog.Event) {
+	r := &w.revision
+	text := e.Bundles
+	if text == nil {
+		text = e.Revision
+	}
+	if !bytes.Equal(text, r.text) {
+		r.text = append(r.text[:0], text...)
+		r.key = append(r.key[:0], e.BundleRevisions()...)
+	}
+	for _, m := range e.Measures {
+		if m.Metric == r.evaluation {
+			w.sum.revisions.Add(r.key, e.Time, e.Outcome, e.Code, []rollup.Measure{{Metric: r.inRevisions, Value: m.Value}})
+			return
+		}
+	}
+}
+
+// wanted reports whether the options let an event through.
+func (w *worker) wanted(e *decisionlog.Event) bool {
+	if !w.Since.IsZero() || !w.Until.IsZero() {
+		switch {
+		case e.Time == rollup.NoTime,
+			!w.Since.IsZero() && e.Time < w.Since.UnixNano(),
+			!w.Until.IsZero() && e.Time >= w.Until.UnixNano():
+			return false
+		}
+	}
+	if len(w.Paths) == 0 {
+		return true
+	}
+	for _, pattern := range w.Paths {
+		if matches(e.Path, pattern) {
+			return true
+		}
+	}
+	return false
+}
