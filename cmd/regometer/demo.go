@@ -36,7 +36,9 @@ few seconds. Then prints
     histograms, and how far off they are: within the error of a histogram, or the
     demo fails,
   - time and allocated memory per decision beside an unmodified OPA's, from both
-    servers' own runtime metrics.
+    servers' own runtime metrics,
+  - the report of that decision log, as regometer report has it; its counts and
+    sums are those of /metrics, or the demo fails.
 
 The first run builds two OPA binaries, which takes a few minutes; they are kept
 for the next time. The requests depend on the seed alone, their number also on
@@ -56,6 +58,7 @@ left behind but the binaries.`,
 			config.Policy = policy
 			config.Compare = !noCompare
 			config.Stdout, config.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			config.Table.Width, config.Table.Colors = terminal(config.Stdout)
 			config.Build = func(ctx context.Context, unmodified bool, progress io.Writer) (string, error) {
 				return opabuild.Build(ctx, opabuild.Options{OPA: opa, Unmodified: unmodified, Progress: progress})
 			}

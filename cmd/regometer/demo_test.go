@@ -86,6 +86,9 @@ func TestDemo(t *testing.T) {
 		Metrics      map[string]any `json:"metrics_example"`
 		Instrumented map[string]any `json:"instrumented_example"`
 		Stages       []demoStage
+		Compared     int             `json:"compared_figures"`
+		Differences  []string        `json:"differing_figures"`
+		LogReport    json.RawMessage `json:"log_report"`
 		Comparison   struct {
 			PerDecision []struct {
 				Name       string
@@ -133,6 +136,10 @@ func TestDemo(t *testing.T) {
 	if _, ok := report.Instrumented["histogram_eval_op_plug"]; !ok {
 		t.Errorf("an instrumented decision's metrics: %v", report.Instrumented)
 	}
+	if report.Compared < 60 || report.Differences != nil {
+		t.Errorf("%d figures of the log's report compared with /metrics, of which differ %q", report.Compared, report.Differences)
+	}
+	sameReport(t, report.LogReport, filepath.Join(keep, "drop-in.jsonl"))
 	if len(report.Comparison.PerDecision) != 4 {
 		t.Errorf("comparison %+v", report.Comparison)
 	}
@@ -145,6 +152,25 @@ func TestDemo(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(keep, filepath.FromSlash(name))); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// sameReport checks that a report is what regometer report says of a log.
+func sameReport(t *testing.T, got json.RawMessage, log string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if status := run(t.Context(), []string{"report", "--format", "json", log}, nil, &stdout, &stderr); status != 0 {
+		t.Fatalf("status %d: %s", status, &stderr)
+	}
+	compact := func(text []byte) string {
+		var b bytes.Buffer
+		if err := json.Compact(&b, text); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	if got, want := compact(got), compact(stdout.Bytes()); got != want {
+		t.Errorf("the demo reports %s\nregometer report %s", got, want)
 	}
 }
 

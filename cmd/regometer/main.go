@@ -1,8 +1,9 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command regometer builds, runs and verifies Open Policy Agent (OPA) with
-// the drop-in metrics package and the plugin of Regometer.
+// Command regometer reads decision logs of Open Policy Agent (OPA), and builds,
+// runs and verifies OPA with the drop-in metrics package and the plugin of
+// Regometer.
 package main
 
 import (
@@ -67,16 +68,20 @@ func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "regometer",
-		Short: "Open Policy Agent with a faster metrics package",
-		Long: `Builds, runs and verifies Open Policy Agent (OPA) with its package v1/metrics
-replaced by Regometer's: the same interface, names and JSON, in a fraction of the
-time and memory. It adds a plugin, by which Prometheus sees how long
-each stage of the decisions takes.
+		Short: "Where the time of Open Policy Agent's decisions goes",
+		Long: `Reads the decision logs of any Open Policy Agent (OPA) and says where the time went:
+report, compare.
 
-It needs Go on PATH, and for the first build of an OPA release a Go module proxy.
-What it builds is kept in the folder $REGOMETER_CACHE or "regometer" in the user's
+Builds, runs and verifies OPA with its package v1/metrics replaced by Regometer's:
+the same interface, names and JSON, in a fraction of the time and memory. It adds a
+plugin, by which Prometheus sees how long each stage of the decisions takes: build,
+opa, patch, verify.
+
+To build needs Go on PATH, and for the first build of an OPA release a Go module proxy.
+What is built is kept in the folder $REGOMETER_CACHE or "regometer" in the user's
 cache folder, which may be deleted at any time.`,
 		Example: `  regometer demo
+  regometer report decisions.log
   regometer build -o opa
   regometer opa -- run --server policy.rego`,
 		SilenceErrors: true,
@@ -85,9 +90,13 @@ cache folder, which may be deleted at any time.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newBuildCommand(),
+		newCompareCommand(),
 		newDemoCommand(),
+		newMergeCommand(),
 		newOPACommand(),
 		newPatchCommand(),
+		newReportCommand(),
+		newSampleCommand(),
 		newVerifyCommand(),
 		newVersionCommand(),
 	)

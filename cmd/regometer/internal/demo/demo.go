@@ -17,9 +17,11 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/regometer/regometer/report"
 )
 
-// Config says what to run. Every field but Keep is required.
+// Config says what to run. Every field but Keep and Table is required.
 type Config struct {
 	// Build returns the path of an OPA binary, with the drop-in or unmodified.
 	// It may write its progress.
@@ -32,8 +34,9 @@ type Config struct {
 	Keep     string        // folder for the decision logs and the report; "" = keep nothing
 	JSON     bool          // report as JSON instead of text
 
-	Stdout io.Writer // the report
-	Stderr io.Writer // progress
+	Table  report.TableOptions // how the log's report is written; all but Top
+	Stdout io.Writer           // the report
+	Stderr io.Writer           // progress
 }
 
 // The names of the two sides in messages.
@@ -66,11 +69,11 @@ func Run(ctx context.Context, c Config) (err error) {
 		}
 		return runErr
 	}
-	result, err := run.result(runErr)
+	result, err := run.result(context.WithoutCancel(ctx), runErr)
 	if err != nil {
 		return errors.Join(runErr, err)
 	}
-	if err := result.write(c.Stdout, c.JSON); err != nil {
+	if err := result.write(c.Stdout, c.JSON, c.Table); err != nil {
 		return errors.Join(runErr, err)
 	}
 	if c.Keep != "" {
@@ -129,7 +132,7 @@ type run struct {
 	version string // of OPA
 	dropIn  *tally
 	rounds  []round
-	scraped map[string]*distribution // by the stage's name
+	scraped *scrape // nil if the run ended early
 }
 
 // measure builds, starts and loads the servers. What it has measured when it
@@ -178,12 +181,13 @@ func (r *run) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.scraped, err = dropIn.scrapeStages(ctx)
+	r.scraped, err = dropIn.scrape(ctx)
 	return err
 }
 
 // pluginSettings turn the plugin on, as a configuration file would. OPA goes on
-// logging to its console: there the exact figures come from.
+// logging to its console: the same decisions, for the report and the exact
+// percentiles.
 var pluginSettings = []string{"plugins.regometer.namespace=opa"}
 
 // load sends queries to one server.

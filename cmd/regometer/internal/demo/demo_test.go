@@ -104,6 +104,13 @@ func TestRun(t *testing.T) {
 	if r.Metrics == nil || r.Instrumented == nil {
 		t.Error("no example of metrics")
 	}
+	var log struct{ Groups []struct{ Path string } }
+	if err := json.Unmarshal(r.LogReport, &log); err != nil || len(log.Groups) != 7 {
+		t.Errorf("the report of the log: %v, %s", err, r.LogReport)
+	}
+	if r.Compared < 30 || r.Differences != nil {
+		t.Errorf("%d figures compared, differences %q", r.Compared, r.Differences)
+	}
 }
 
 func TestRunWithoutComparison(t *testing.T) {
@@ -125,7 +132,9 @@ func TestRunFindsFaults(t *testing.T) {
 	for _, test := range []struct{ dropIn, unmodified, want string }{
 		{fakeForgetful, "", "the decision log does not agree with what was sent"},
 		{fakeImprecise, "", "p50: /metrics says 1"},
-		{fakeMute, "", "/metrics has no stage server_handler"},
+		{fakeImprecise, "", `opa_decision_path_duration_seconds_sum{path="(query)",stage="rego_query_eval"} is 2060 in /metrics, 2000 in the report`},
+		{fakeMute, "", "the report of the decision log does not agree with /metrics:\n  opa_decision"},
+		{fakeAstray, "", `opa_decision_path_duration_seconds_count{path="other",stage="server_handler"} is 5 in /metrics, 4 in the report`},
 		{fakeWrong, "", "OPA with the drop-in answered 1 of "},
 		{fakeDropIn, fakeWrong, "unmodified OPA answered 1 of "},
 		{fakeBroken, "", "OPA with the drop-in ended unexpectedly (exit status 3); its last lines:\n  rego_parse_error: somewhere"},
@@ -184,6 +193,9 @@ func TestRunInterruptedUnderLoad(t *testing.T) {
 	})
 	if !errors.Is(got.err, context.Canceled) || !strings.Contains(got.stdout, "The run ended early") {
 		t.Errorf("error %v, report:\n%s", got.err, got.stdout)
+	}
+	if !strings.Contains(got.stdout, "Decisions by path\n\nrbac/allow") {
+		t.Errorf("no report of the log as far as it is:\n%s", got.stdout)
 	}
 	if strings.Contains(got.stdout, "Not as it must be") {
 		t.Errorf("an interrupted run cannot be checked:\n%s", got.stdout)

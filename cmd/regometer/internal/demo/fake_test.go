@@ -27,6 +27,7 @@ const (
 	fakeForgetful  = "fake-forgetful"  // does not log the tenth decision
 	fakeImprecise  = "fake-imprecise"  // exports durations that are 3 % too long
 	fakeMute       = "fake-mute"       // exports no durations
+	fakeAstray     = "fake-astray"     // exports the tenth decision under another path
 	fakeWrong      = "fake-wrong"      // answers the tenth request wrongly
 	fakeBroken     = "fake-broken"     // does not start
 	fakeDying      = "fake-dying"      // ends at the 60th request
@@ -64,15 +65,48 @@ type fakeOPA struct {
 	posts     int
 	decisions int
 	scrapes   int
-	stages    *prometheus.HistogramVec
+	exported  exported
+}
+
+// exported is what a fake OPA exports, as the plugin does.
+type exported struct {
+	decisions, errors, self *prometheus.CounterVec
+	stages, paths           *prometheus.HistogramVec
+}
+
+func newExported(registry *prometheus.Registry) exported {
+	counters := func(name string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: "x"}, labels)
+	}
+	histograms := func(name string, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: name, Help: "x", NativeHistogramBucketFactor: 1.022, NativeHistogramZeroThreshold: 1e-12,
+		}, labels)
+	}
+	e := exported{
+		counters(decisionsMetric, "path", "outcome"), counters(errorsMetric, "code"), counters(selfMetric, "stage"),
+		histograms(stageMetric, "stage"), histograms(pathMetric, "path", "stage"),
+	}
+	registry.MustRegister(e.decisions, e.errors, e.self, e.stages, e.paths)
+	return e
+}
+
+// add adds a decision of 1,000 ns, 500 ns of which is the evaluation.
+func (e exported) add(path string, o outcome, factor float64) {
+	e.decisions.WithLabelValues(path, string(o)).Inc()
+	if o == failed {
+		e.errors.WithLabelValues("eval_builtin_error").Inc()
+	}
+	for stage, ns := range map[string]float64{"server_handler": 1000, "rego_query_eval": 500} {
+		e.stages.WithLabelValues(stage).Observe(ns * factor * 1e-9)
+		e.paths.WithLabelValues(path, stage).Observe(ns * factor * 1e-9)
+		e.self.WithLabelValues(stage).Add(500 * factor * 1e-9)
+	}
 }
 
 func runFakeOPA(name string, args []string) {
-	f := &fakeOPA{name: name, workload: newWorkload(1), stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: stageMetric, Help: "x", NativeHistogramBucketFactor: 1.022, NativeHistogramZeroThreshold: 1e-12,
-	}, []string{"stage", "path"})}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(f.stages)
+	f := &fakeOPA{name: name, workload: newWorkload(1), exported: newExported(registry)}
 	scrape := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	address := ""
 	for i, arg := range args {
@@ -149,10 +183,12 @@ func (f *fakeOPA) decide(w http.ResponseWriter, r *http.Request) {
 	}
 
 	metrics := `{"timer_server_handler_ns":1000,"timer_rego_query_eval_ns":500}`
-	line := map[string]any{"msg": "Decision Log", "path": want.path, "metrics": json.RawMessage(metrics)}
+	path, _, _ := strings.Cut(strings.TrimPrefix(want.path, "/v1/data/"), "?")
+	line := map[string]any{"msg": "Decision Log", "decision_id": "x", "path": path, "metrics": json.RawMessage(metrics)}
 	answer := map[string]any{}
 	if want.isQuery() {
-		line["query"] = "data.q"
+		line["query"], path = "data.q", "(query)"
+		delete(line, "path")
 	}
 	if want.showMetrics || want.instrumented {
 		answer["metrics"] = json.RawMessage(metrics)
@@ -163,20 +199,22 @@ func (f *fakeOPA) decide(w http.ResponseWriter, r *http.Request) {
 	case unjudged:
 		answer["result"] = []int{1}
 	case failed:
-		line["error"] = "eval_builtin_error"
+		line["error"] = "policy/rbac.rego:75: eval_builtin_error: no token"
 	}
 	if result, ok := answer["result"]; ok {
 		line["result"] = result
 	}
 	if want.want != malformed {
 		f.decisions++
-		factor := 1e-9
+		factor := 1.0
 		if f.name == fakeImprecise {
-			factor *= 1.03
+			factor = 1.03
+		}
+		if path == noRules || f.name == fakeAstray && f.decisions == 10 {
+			path = "other"
 		}
 		if f.name != fakeMute {
-			f.stages.WithLabelValues("server_handler", want.path).Observe(1000 * factor)
-			f.stages.WithLabelValues("rego_query_eval", want.path).Observe(500 * factor)
+			f.exported.add(path, want.want, factor)
 		}
 		if f.name != fakeForgetful || f.decisions != 10 {
 			_ = json.NewEncoder(os.Stderr).Encode(line)

@@ -57,12 +57,8 @@ func (t *tally) add(q request, status int, body []byte) {
 	case status == http.StatusBadRequest:
 		got = malformed
 	case status != http.StatusOK:
-	case answer.Result == nil:
-		got = undefined
-	case q.isQuery():
-		got = queryOutcome(answer.Result)
 	default:
-		got = resultOutcome(answer.Result)
+		got = q.outcome(answer.Result)
 	}
 	if got != q.want || status != q.wantStatus() || err != nil {
 		t.wrong++

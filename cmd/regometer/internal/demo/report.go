@@ -16,13 +16,16 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/regometer/regometer/report"
 )
 
 // lineWidth is what the report keeps to.
 const lineWidth = 96
 
-// write writes the report, as JSON or as text.
-func (r *result) write(w io.Writer, asJSON bool) error {
+// write writes the report, as JSON or as text. How that has the log's report,
+// the options say.
+func (r *result) write(w io.Writer, asJSON bool, table report.TableOptions) error {
 	var err error
 	if asJSON {
 		encoder := json.NewEncoder(w)
@@ -30,7 +33,7 @@ func (r *result) write(w io.Writer, asJSON bool) error {
 		encoder.SetIndent("", "  ")
 		err = encoder.Encode(r)
 	} else {
-		_, err = w.Write(r.text())
+		_, err = w.Write(r.text(table))
 	}
 	return err
 }
@@ -40,7 +43,7 @@ func (r *result) keep(dir string) error {
 	for name, asJSON := range map[string]bool{"report.txt": false, "report.json": true} {
 		var b bytes.Buffer
 		err := errors.Join(
-			r.write(&b, asJSON),
+			r.write(&b, asJSON, report.TableOptions{Width: lineWidth}),
 			os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o666),
 		)
 		if err != nil {
@@ -50,7 +53,7 @@ func (r *result) keep(dir string) error {
 	return nil
 }
 
-func (r *result) text() []byte {
+func (r *result) text(table report.TableOptions) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "OPA %s with Regometer's metrics package and plugin: %s requests, one at a time (seed %d)\n",
 		r.OPA, thousands(r.Requests), r.Seed)
@@ -70,8 +73,35 @@ What next
                        -c config.yaml      … with the plugin: see regometer build --help
   regometer build -o opa                   a binary to keep
   regometer verify                         OPA's own tests, with and without the drop-in
+  regometer report FILE|FOLDER ...         where the time went, by decision logs of any OPA
 `)
+	r.writeLogReport(&b, table)
 	return b.Bytes()
+}
+
+// logReportPaths is how many paths the log's report shows.
+const logReportPaths = 2
+
+// writeLogReport shows what an operator without plugin and drop-in has.
+func (r *result) writeLogReport(b *bytes.Buffer, table report.TableOptions) {
+	fmt.Fprintf(b, `
+The report of this server's own decision log
+  As regometer report --top %d %s prints it: from the log alone, so
+  that regometer report FILE does the same with your own, of any OPA. To look
+  into this log, have it kept: regometer demo --keep FOLDER.
+`, logReportPaths, dropInLogFile)
+	if r.Compared > 0 && len(r.Differences) == 0 {
+		fmt.Fprintf(b, `  It agrees with what the plugin exported of the same decisions: %s figures are
+  equal, times to the nanosecond. They are the decisions by path and outcome,
+  errors by code, counters, each stage's count, sum, self time and unfinished
+  timers, and count and sum by path of the stages that /metrics has by path.
+  Paths without rules, and what instrumented requests add, are "other" there and
+  were compared so.
+`, thousands(r.Compared))
+	}
+	fmt.Fprintln(b)
+	table.Top = logReportPaths
+	_ = report.WriteTable(b, r.log, table) // cannot fail: b does not
 }
 
 var outcomeNotes = map[outcome]string{

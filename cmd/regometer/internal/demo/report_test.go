@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/regometer/regometer/report"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -34,42 +36,47 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// report is the result of a run, the stages taken from the recorded log.
-func report(t *testing.T) *result {
+// recorded is the result of a run, what is in the log taken from the recorded
+// one.
+func recorded(t *testing.T) *result {
 	t.Helper()
-	log, err := os.Open("testdata/decisions.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	counts := map[outcome]int{}
-	stages := stages{}
-	if err := readDecisions(log, func(d decision) { counts[d.outcome]++; stages.add(d.timers) }); err != nil {
-		t.Fatal(err)
-	}
 	r := &result{
 		OPA: "1.2.3", Seed: 1, Requests: 1016,
 		Metrics:      json.RawMessage(`{"counter_server_query_cache_hit":1,"timer_server_handler_ns":190186}`),
 		Instrumented: json.RawMessage(`{"timer_b_ns":2,"histogram_a":{"75%":467.5,"90%":2273.900000000001,"95%":3158,"99%":3158,"99.9%":3158,"count":20}}`),
-		Stages:       stages.table(),
 		Comparison: compare([]round{
 			{dropIn: usage{3e-4, math.NaN(), 40000, 700}, unmodified: usage{4e-4, 8e-4, 50000, 750.4}, decisions: 1152},
 			{dropIn: usage{2e-4, math.NaN(), 40010, 701}, unmodified: usage{4e-4, 9e-4, 50000, 750}},
 			{dropIn: usage{4e-4, math.NaN(), 40020, 700}, unmodified: usage{2e-4, 8e-4, 50001, 750}},
 		}),
+		Compared: 66,
+	}
+	const file = "testdata/decisions.jsonl"
+	if err := r.readLog(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	stages, err := readStages(log)
+	if err != nil {
+		t.Fatal(err)
 	}
 	scrape := map[string]*distribution{}
 	for name, s := range stages {
-		if !ofInstrumentation(name) {
+		if exportedStage(name) == name {
 			scrape[name] = distributionOf(s.values, 5)
 		}
 	}
 	compareScraped(r.Stages, scrape)
+	counts := logged(r.log)
 	for _, o := range outcomes {
 		r.Decisions = append(r.Decisions, outcomeCount{o, counts[o], counts[o]})
 	}
 	r.Decisions[0].Sent, r.Decisions[0].Logged = 1234, 1234
-	r.Decisions[5].Sent = 40
+	r.Decisions[5] = outcomeCount{malformed, 40, 0}
 	return r
 }
 
@@ -77,7 +84,7 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	for name, asJSON := range map[string]bool{"report.txt": false, "report.json": true} {
 		var b bytes.Buffer
-		if err := report(t).write(&b, asJSON); err != nil {
+		if err := recorded(t).write(&b, asJSON, report.TableOptions{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, b.Bytes())
@@ -94,8 +101,8 @@ func TestReport(t *testing.T) {
 
 func TestReportOfIncompleteRun(t *testing.T) {
 	t.Parallel()
-	r := &result{OPA: "1.2.3", Requests: 3, Incomplete: "interrupted", Decisions: []outcomeCount{{allowed, 3, 4}}}
-	text := string(r.text())
+	r := &result{OPA: "1.2.3", Requests: 3, Incomplete: "interrupted", Decisions: []outcomeCount{{allowed, 3, 4}}, log: &report.Report{}}
+	text := string(r.text(report.TableOptions{}))
 	if want := "ended early"; !strings.Contains(text, want) {
 		t.Errorf("%q is missing in:\n%s", want, text)
 	}
@@ -108,21 +115,34 @@ func TestReportOfIncompleteRun(t *testing.T) {
 
 func TestReportOfInconsistentRun(t *testing.T) {
 	t.Parallel()
-	r := report(t)
+	r := recorded(t)
 	r.Decisions[1].Logged++
 	err := r.consistent()
 	if err == nil || !strings.Contains(err.Error(), `decisions "denied" instead of`) {
 		t.Errorf("error %v", err)
 	}
-	if text := string(r.text()); !strings.Contains(text, "Not as it must be: the decision log does not agree") {
+	if text := string(r.text(report.TableOptions{})); !strings.Contains(text, "Not as it must be: the decision log does not agree") {
 		t.Errorf("the report does not tell:\n%s", text)
 	}
-	r = report(t)
+	r = recorded(t)
 	r.Decisions[5].Logged = 1
 	if r.consistent() == nil {
 		t.Error("a logged malformed request passed")
 	}
-	r = report(t)
+	r = recorded(t)
+	r.log.Inputs.Problems = []report.Problem{{Kind: "truncated", Count: 1}}
+	if r.consistent() == nil {
+		t.Error("a log with a problem passed")
+	}
+	r = recorded(t)
+	r.Differences = []string{"a", "b", "c", "d", "e", "f", "g"}
+	if err := r.consistent(); err == nil || !strings.HasSuffix(err.Error(), "does not agree with /metrics:\n  a\n  b\n  c\n  d\n  e\n  and 2 more") {
+		t.Errorf("error %v", err)
+	}
+	if text := string(r.text(report.TableOptions{})); strings.Contains(text, "the plugin exported of the same") {
+		t.Errorf("the report says that different figures are equal:\n%s", text)
+	}
+	r = recorded(t)
 	r.Unexpected = "one answer was wrong"
 	if r.consistent() == nil {
 		t.Error("an unexpected answer passed")

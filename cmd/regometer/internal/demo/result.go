@@ -4,6 +4,7 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/regometer/regometer/report"
+	"github.com/regometer/regometer/rollup"
 )
 
 // result is what the demo reports, as JSON by these names.
@@ -25,6 +29,14 @@ type result struct {
 	Instrumented json.RawMessage `json:"instrumented_example,omitempty"`
 	Stages       []stage         `json:"stages"`
 	Comparison   *comparison     `json:"comparison,omitempty"`
+
+	// LogReport is the report of the decision log, as regometer report has it.
+	LogReport json.RawMessage `json:"log_report"`
+	log       *report.Report
+	// Compared is how many figures of it were compared with /metrics, and
+	// Differences those that were not the same.
+	Compared    int      `json:"compared_figures"`
+	Differences []string `json:"differing_figures,omitempty"`
 }
 
 // outcomeCount holds how many requests had to lead to an outcome, and how many
@@ -36,7 +48,7 @@ type outcomeCount struct {
 }
 
 // result sums up the run, which ended with runErr.
-func (r *run) result(runErr error) (*result, error) {
+func (r *run) result(ctx context.Context, runErr error) (*result, error) {
 	res := &result{
 		OPA: r.version, Seed: r.Seed, Requests: r.dropIn.requests,
 		Metrics: r.dropIn.metrics, Instrumented: r.dropIn.instrumented,
@@ -52,29 +64,57 @@ func (r *run) result(runErr error) (*result, error) {
 		res.Unexpected = err.Error()
 	}
 
-	log, err := os.Open(filepath.Join(r.dir, dropInLogFile))
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	logged, stages := map[outcome]int{}, stages{}
-	err = readDecisions(log, func(d decision) {
-		logged[d.outcome]++
-		stages.add(d.timers)
-	})
-	if err != nil {
+	if err := res.readLog(ctx, filepath.Join(r.dir, dropInLogFile)); err != nil {
 		return nil, fmt.Errorf("the server's decision log cannot be read: %w", err)
 	}
-	res.Stages = stages.table()
-	compareScraped(res.Stages, r.scraped)
+	if r.scraped != nil {
+		compareScraped(res.Stages, r.scraped.stages)
+		res.Compared = len(r.scraped.figures)
+		res.Differences = differences(r.scraped.figures, figuresOf(res.log))
+	}
+	logged := logged(res.log)
 	for _, o := range outcomes {
 		res.Decisions = append(res.Decisions, outcomeCount{o, r.dropIn.sent[o], logged[o]})
 	}
 	return res, nil
 }
 
+// logged returns how many decisions a log has of each outcome.
+func logged(log *report.Report) map[outcome]int {
+	counts := map[outcome]int{}
+	for o, n := range log.Total.Outcomes {
+		counts[outcome(rollup.Outcome(o).String())] = int(n)
+	}
+	return counts
+}
+
+// readLog sets what the decision log says.
+func (r *result) readLog(ctx context.Context, file string) (err error) {
+	if r.log, err = report.Read(ctx, report.Options{Inputs: []string{file}}); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := report.WriteJSON(&b, r.log); err != nil {
+		return err
+	}
+	r.LogReport = b.Bytes()
+
+	log, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	stages, err := readStages(log)
+	if err != nil {
+		return err
+	}
+	r.Stages = stages.table()
+	return nil
+}
+
 // consistent returns an error unless the answers and the decision log are what
-// the workload must lead to, and /metrics agrees with the decision log.
+// the workload must lead to, and /metrics agrees with the decision log and its
+// report.
 func (r *result) consistent() error {
 	var errs []error
 	if r.Unexpected != "" {
@@ -88,6 +128,17 @@ func (r *result) consistent() error {
 	}
 	if wrong != nil {
 		errs = append(errs, fmt.Errorf("the decision log does not agree with what was sent: it holds %s", strings.Join(wrong, ", ")))
+	}
+	for _, p := range r.log.Inputs.Problems {
+		errs = append(errs, fmt.Errorf("the decision log has a problem %d times: %s", p.Count, p.Kind))
+	}
+	if n := len(r.Differences); n > 0 {
+		const most = 5
+		text := strings.Join(r.Differences[:min(n, most)], "\n  ")
+		if n > most {
+			text += fmt.Sprintf("\n  and %d more", n-most)
+		}
+		errs = append(errs, fmt.Errorf("the report of the decision log does not agree with /metrics:\n  %s", text))
 	}
 	for _, s := range r.Stages {
 		errs = append(errs, s.agrees())

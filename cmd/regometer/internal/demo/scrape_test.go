@@ -27,7 +27,7 @@ func distributionOf(values []int64, schema int32) *distribution {
 
 // What Prometheus' own histograms export is read as it was recorded, also if
 // the paths' histograms have different resolutions.
-func TestReadStages(t *testing.T) {
+func TestReadScrape(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	var all []int64
@@ -57,11 +57,11 @@ func TestReadStages(t *testing.T) {
 		}
 	}
 	text := b.String()
-	stages, err := readStages(&b, format)
-	if err != nil || len(stages) != 2 {
-		t.Fatalf("%v, %v", stages, err)
+	got, err := readScrape(&b, format)
+	if err != nil || len(got.stages) != 2 {
+		t.Fatalf("%v, %v", got, err)
 	}
-	x := stages["x"]
+	x := got.stages["x"]
 	if x.schema != 3 || x.count != uint64(len(all)) {
 		t.Errorf("schema %d, count %d", x.schema, x.count)
 	}
@@ -72,10 +72,10 @@ func TestReadStages(t *testing.T) {
 			t.Errorf("p%d: %.0f, want %.0f within %.4f", percent, got, want, x.bound())
 		}
 	}
-	if y := stages["y"]; y.count != 2 || y.nearestRank(99) != 0 {
+	if y := got.stages["y"]; y.count != 2 || y.nearestRank(99) != 0 {
 		t.Errorf("zeros: %+v", y)
 	}
-	if _, err := readStages(strings.NewReader(text[:len(text)-3]), format); err == nil || !strings.Contains(err.Error(), "GET /metrics cannot be read") {
+	if _, err := readScrape(strings.NewReader(text[:len(text)-3]), format); err == nil || !strings.Contains(err.Error(), "GET /metrics cannot be read") {
 		t.Errorf("half an answer: %v", err)
 	}
 }
@@ -92,9 +92,6 @@ func TestStageAgrees(t *testing.T) {
 	}
 	if err := table(func(*distribution) {}).agrees(); err != nil {
 		t.Error(err)
-	}
-	if err := table(func(d *distribution) { d.count++ }).agrees(); err == nil || !strings.Contains(err.Error(), "counts 4, the decision log 3") {
-		t.Errorf("another count: %v", err)
 	}
 	off := table(func(d *distribution) {
 		shifted := map[int32]uint64{}

@@ -45,14 +45,7 @@ func entry(name string) int {
 	return at
 }
 
-// ofInstrumentation reports whether only instrumented requests have the stage:
-// those that are in a family.
-func ofInstrumentation(name string) bool {
-	at := entry(name)
-	return at < len(known) && strings.HasSuffix(known[at].Name, "*")
-}
-
-// stages collects the timers of decisions by name.
+// stages holds the timers of decisions by name.
 type stages map[string]*samples
 
 type samples struct {
@@ -60,18 +53,21 @@ type samples struct {
 	unfinished int
 }
 
-// add takes up one decision's timers. A timer of 0 was logged before it was
-// stopped: it is no sample.
-func (s stages) add(timers map[string]int64) {
-	for name, ns := range timers {
-		if s[name] == nil {
-			s[name] = &samples{}
-		}
-		if ns == 0 {
-			s[name].unfinished++
-		} else {
-			s[name].values = append(s[name].values, ns)
-		}
+// of returns the samples of a stage, which may be new.
+func (s stages) of(name string) *samples {
+	if s[name] == nil {
+		s[name] = &samples{}
+	}
+	return s[name]
+}
+
+// add takes up a decision's timer. One of 0 was logged before it was stopped:
+// it is no sample.
+func (s *samples) add(ns int64) {
+	if ns == 0 {
+		s.unfinished++
+	} else {
+		s.values = append(s.values, ns)
 	}
 }
 

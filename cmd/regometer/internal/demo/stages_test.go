@@ -70,12 +70,15 @@ func TestStagesTable(t *testing.T) {
 	t.Parallel()
 	s := stages{}
 	for i := range int64(100) {
-		s.add(map[string]int64{"server_handler": 1000 + i, "rego_query_eval": 100 - i})
+		s.of("server_handler").add(1000 + i)
+		s.of("rego_query_eval").add(100 - i)
 	}
-	s.add(map[string]int64{
+	for name, ns := range map[string]int64{
 		"server_handler": 0, "rego_query_compile": 0, "query_compile_stage_check_types": 5,
 		"rego_builtin_http_send": 70, "eval_op_plug": 9, "eval_op_builtin_call": 8, "zz_of_a_plugin": 3, "rego_input_parse": 4,
-	})
+	} {
+		s.of(name).add(ns)
+	}
 	want := []stage{
 		{"server_handler", 0, 100, 1, 1049, 1094, 1098, 1099, nil},
 		{"rego_input_parse", 1, 1, 0, 4, 4, 4, 4, nil},
@@ -97,7 +100,9 @@ func TestStagesTable(t *testing.T) {
 func TestContainer(t *testing.T) {
 	t.Parallel()
 	s := stages{}
-	s.add(map[string]int64{"server_handler": 9, "rego_external_resolve": 8, "wasm_vm_eval_call": 7, "disk_read": 6, "mine": 5})
+	for _, name := range []string{"server_handler", "rego_external_resolve", "wasm_vm_eval_call", "disk_read", "mine"} {
+		s.of(name).add(5)
+	}
 	for name, want := range map[string]struct {
 		around string
 		depth  int

@@ -47,6 +47,9 @@ type workload struct {
 
 const blockSize = 100
 
+// noRules is a path that the policy has no rules for.
+const noRules = "rbac/quota"
+
 func newWorkload(seed uint64) *workload {
 	return &workload{rng: rand.New(rand.NewPCG(seed, 0))}
 }
@@ -113,7 +116,7 @@ var mixture = []struct {
 	{2, func(*rand.Rand) request {
 		return request{path: "/v1/data/rbac/on_call", body: `{"input":{"user":"dave"}}`, want: undefined}
 	}},
-	{4, func(r *rand.Rand) request { return ask(r, "rbac/quota", granted, undefined) }},
+	{4, func(r *rand.Rand) request { return ask(r, noRules, granted, undefined) }},
 	{3, func(r *rand.Rand) request { return ask(r, "rbac/permissions", granted, unjudged) }},
 	{2, func(r *rand.Rand) request { return bearer(r, 4102444800, unjudged) }},
 	{1, func(r *rand.Rand) request { return bearer(r, 1, undefined) }},

@@ -1,0 +1,147 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/regometer/regometer/report"
+	"github.com/regometer/regometer/report/compare"
+)
+
+// exitExceeded is the exit status if a threshold of --fail-on is exceeded.
+const exitExceeded = 3
+
+func newCompareCommand() *cobra.Command {
+	var read report.Options
+	var o compare.Options
+	var failOn []string
+	var format string
+	var top int
+	var write func(*compare.Comparison) error
+	cmd := &cobra.Command{
+		Use:   "compare BEFORE AFTER",
+		Short: "Say which paths and stages became slower from one log to another",
+		Long: `Reads two decision logs, folders of them, or reports that regometer report --save
+has saved, and prints for each path and stage by
+how much its median and its p99 changed, with confidence intervals: what became
+slower, what became faster, where there is no difference that would be more than
+noise, and where there is too little data to tell.
+
+Latencies within a minute are alike, so it is minutes that are compared, not single
+decisions; each side should have half an hour or more. All intervals together are
+right with a probability of 95 %: of twenty comparisons of like with like, at most
+one says that anything changed.
+
+With --fail-on the exit status is 3 if a threshold is exceeded for certain, that is
+if the whole interval lies above it.`,
+		Example: `  regometer compare before/ after/
+  regometer compare --fail-on 'p99:rego_query_eval>+20%' monday.rgm tuesday.rgm
+  regometer compare --path httpapi --stage server_handler --format markdown before after`,
+		Args: cobra.ExactArgs(2),
+		PreRunE: func(cmd *cobra.Command, args []string) (err error) {
+			for _, text := range failOn {
+				t, err := compare.ParseThreshold(text)
+				if err != nil {
+					return fmt.Errorf("--fail-on: %w", err)
+				}
+				o.Thresholds = append(o.Thresholds, t)
+			}
+			if write, err = comparisonWriter(format, cmd.OutOrStdout(), top); err != nil {
+				return err
+			}
+			read.Inputs = args
+			return read.Check()
+		},
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			var sides [2]*report.Report
+			for i, input := range args {
+				read.Inputs = []string{input}
+				if sides[i], err = readSide(cmd.Context(), read, cmd.ErrOrStderr()); err != nil {
+					return fmt.Errorf("%s: %w", input, err)
+				}
+			}
+			c, err := compare.Reports(sides[0], sides[1], o)
+			if err != nil {
+				return err
+			}
+			if err := write(c); err != nil {
+				return err
+			}
+			return exceeded(c, o.Thresholds, cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&read.By, "by", "path", "what to group by, as in regometer report")
+	flags.StringSliceVar(&read.Paths, "path", nil, "only decisions whose path begins so; a `pattern` such as httpapi/authz")
+	flags.StringSliceVar(&o.Stages, "stage", nil, "only these `stages`, such as rego_query_eval; fewer rows have narrower intervals")
+	flags.StringArrayVar(&failOn, "fail-on", nil, "`threshold` such as 'p99:rego_query_eval>+20%'; may be given several times")
+	flags.StringVar(&format, "format", "table", "table, json or markdown")
+	flags.IntVar(&top, "top", 20, "how many rows the table shows; 0 for all")
+	return cmd
+}
+
+// readSide reads one of the two sides, with its progress: logs, or a report
+// that was saved.
+func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.Report, error) {
+	if name := o.Inputs[0]; report.IsSaved(name) {
+		x, err := report.Load(name)
+		if err != nil {
+			return nil, err
+		}
+		return x.Report(), nil
+	}
+	progress := newProgressLine(stderr)
+	defer progress.clear()
+	o.Progress = progress.show
+	r, err := report.Read(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if r.Interrupted { // half a side would be compared with a whole one
+		return nil, ctx.Err()
+	}
+	return r, nil
+}
+
+// exceeded says which thresholds are exceeded, and returns an error if any is,
+// or if there is nothing that one could be judged by.
+func exceeded(c *compare.Comparison, thresholds []compare.Threshold, stderr io.Writer) error {
+	failed := false
+	for _, t := range thresholds {
+		if c.Judged(t) == 0 {
+			return fmt.Errorf("--fail-on %v: there is nothing to judge by it: no such stage, or too little data on either side", t)
+		}
+		if rows := c.Exceeds(t); len(rows) > 0 {
+			failed = true
+			fmt.Fprintf(stderr, "regometer: %v is exceeded by %d rows, the first of %s %q\n", t, len(rows), c.By, rows[0].Key)
+		}
+	}
+	if failed {
+		return statusError(exitExceeded)
+	}
+	return nil
+}
+
+// comparisonWriter returns what writes a comparison to w.
+func comparisonWriter(format string, w io.Writer, top int) (func(*compare.Comparison) error, error) {
+	switch format {
+	case "table":
+		width, _ := terminal(w)
+		return func(c *compare.Comparison) error {
+			return c.WriteTable(w, compare.TableOptions{Width: width, Top: top})
+		}, nil
+	case "markdown":
+		return func(c *compare.Comparison) error {
+			return c.WriteMarkdown(w, compare.MarkdownOptions{Top: top})
+		}, nil
+	case "json":
+		return func(c *compare.Comparison) error { return c.WriteJSON(w) }, nil
+	}
+	return nil, fmt.Errorf("--format: there is no %q: table, json or markdown", format)
+}

@@ -1,0 +1,208 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/report"
+)
+
+func newReportCommand() *cobra.Command {
+	var o report.Options
+	var since, until, parquet string
+	var out reportOutput
+	cmd := &cobra.Command{
+		Use:   "report FILE|FOLDER|- ...",
+		Short: "Say where the time of the decisions in OPA's decision logs went",
+		Long: `Reads decision logs that any OPA has written, and prints what is remarkable about
+them and what to do about it; then for each decision path how many decisions were
+allowed, denied, undefined or failed, and for each stage of them how long it took.
+
+The logs may be as OPA uploads them, prints them to its console or writes them by
+its file logger, one event a line or pretty-printed, among other lines, gzip or
+zstd, and as Docker, Kubernetes, Splunk and Fluent Bit wrap them. What they are is
+told by their content. Folders are read with the folders in them; a file that is
+named twice is read once; - is standard input.
+
+What is wrong with a log is counted, shown with file and line, and the rest is read;
+--strict makes it an error. On Ctrl-C the report is of what was read until then.
+
+With --save, regometer merge makes one report of those of many machines or days.
+With --parquet the decisions that the report is of are also written to a Parquet
+file, one row each, without input and result, for DuckDB, Spark, Trino, ClickHouse.
+
+Percentiles are within 1.1 % of the exact ones; counts, sums and extremes are exact.
+Times are in UTC. JSON and CSV have nanoseconds.`,
+		Example: `  regometer report decisions.log
+  regometer report --top 5 --slowest 10 /var/log/opa
+  regometer report --by label:id --since 24h logs/*.gz
+  regometer report - < console.log
+  regometer report --html report.html logs
+  regometer report --save monday.rgm --since 2026-01-05 --until 2026-01-06 logs
+  regometer report --path httpapi/authz --format json logs > report.json
+  regometer report --parquet decisions.parquet logs`,
+		PreRunE: func(cmd *cobra.Command, args []string) (err error) {
+			o.Inputs, o.Stdin = args, cmd.InOrStdin()
+			now := time.Now()
+			if o.Since, err = timeOf(since, now); err != nil {
+				return fmt.Errorf("--since: %w", err)
+			}
+			if o.Until, err = timeOf(until, now); err != nil {
+				return fmt.Errorf("--until: %w", err)
+			}
+			if err := out.check(); err != nil {
+				return err
+			}
+			return o.Check()
+		},
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			limitMemory()
+			writeOutputs, err := out.open(cmd.OutOrStdout())
+			if err != nil {
+				return err
+			}
+			defer out.close()
+			var rows *parquetFile
+			if parquet != "" {
+				if rows, err = newParquetFile(parquet); err != nil {
+					return err
+				}
+				defer rows.file.Discard()
+				o.Each = func(key func(int32) string) func(*decisionlog.Event) error {
+					return rows.Rows(key).Add
+				}
+			}
+			progress := newProgressLine(cmd.ErrOrStderr())
+			o.Progress = progress.show
+			x, err := report.ReadRollup(cmd.Context(), o)
+			progress.clear()
+			if err != nil {
+				return err
+			}
+			if rows != nil {
+				if err := rows.finish(); err != nil {
+					return err
+				}
+			}
+			r, err := writeOutputs(x)
+			if err != nil {
+				return err
+			}
+			explain(cmd.ErrOrStderr(), r.Inputs.Problems)
+			switch {
+			case r.Interrupted:
+				what := "the report is"
+				if rows != nil {
+					what = "the report and " + parquet + " are"
+				}
+				fmt.Fprintf(cmd.ErrOrStderr(), "regometer: interrupted: %s of what was read until then\n", what)
+				return statusError(interruptedStatus(cmd.Context()))
+			case o.Strict && len(r.Inputs.Problems) > 0:
+				return strictError(r.Inputs.Problems)
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.By, "by", "path", "what to group by: path, stage, bundle, requested_by, hour, day or label:`KEY`")
+	flags.StringSliceVar(&o.Paths, "path", nil, "only decisions whose path begins so; a `pattern` such as httpapi/authz or tenants/*/authz")
+	flags.StringVar(&since, "since", "", "only decisions from this `time` on: 2026-01-02T15:04:05Z, 2026-01-02, or 24h for the last day")
+	flags.StringVar(&until, "until", "", "only decisions before this `time`")
+	out.flags(cmd)
+	flags.IntVar(&o.Slowest, "slowest", 0, "list so many of the slowest decisions")
+	flags.StringVar(&parquet, "parquet", "", "also write the decisions to this Parquet `file`, one row each")
+	flags.BoolVar(&o.Strict, "strict", false, "check every byte of the events, and fail if anything is wrong with the logs")
+	flags.IntVar(&o.Workers, "workers", 0, "how many goroutines read; 0 for as many as there are processors")
+	return cmd
+}
+
+// limitMemory makes the garbage collector work harder before a report takes much
+// more than what it holds, unless GOMEMLIMIT says how much it may.
+func limitMemory() {
+	const soft = 160 << 20
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(soft)
+	}
+}
+
+// timeOf parses a point in time, or how long before now it is. Empty is none.
+func timeOf(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range [...]string{time.RFC3339Nano, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, fmt.Errorf("%q is no time: write 2026-01-02T15:04:05Z, 2026-01-02, or 90m for as long ago", text)
+}
+
+// explain says what is expected of a file that is no decision log.
+func explain(stderr io.Writer, problems []report.Problem) {
+	for _, p := range problems {
+		if p.Kind != report.NoDecisionLog {
+			continue
+		}
+		for _, place := range p.First {
+			fmt.Fprintf(stderr, "regometer: there is no decision in %s\n", place.File)
+		}
+		fmt.Fprintln(stderr, `regometer: expected are JSON events with "labels" or "decision_id", and with "path", "query" or "decision_id",`+
+			"\nas OPA logs them; see docs/report.md for what may be around them")
+	}
+}
+
+// strictError is the error of --strict.
+func strictError(problems []report.Problem) error {
+	var kinds []string
+	for _, p := range problems {
+		text := fmt.Sprintf("%s (%d", p.Kind, p.Count)
+		if len(p.First) > 0 {
+			text += fmt.Sprintf(", first in %s:%d", p.First[0].File, p.First[0].Line)
+		}
+		kinds = append(kinds, text+")")
+	}
+	return fmt.Errorf("the logs are not as they should be: %s", strings.Join(kinds, ", "))
+}
+
+// A progressLine says on a terminal how far a report has come, from the second
+// second on.
+type progressLine struct {
+	w     io.Writer
+	on    bool
+	shown bool
+}
+
+func newProgressLine(w io.Writer) *progressLine {
+	f, ok := w.(*os.File)
+	return &progressLine{w: w, on: ok && term.IsTerminal(int(f.Fd()))}
+}
+
+func (l *progressLine) show(p report.Progress) {
+	if !l.on || p.Elapsed < 2*time.Second {
+		return
+	}
+	fmt.Fprintf(l.w, "\r\x1b[K%s", p)
+	l.shown = true
+}
+
+// clear removes the line.
+func (l *progressLine) clear() {
+	if l.shown {
+		fmt.Fprint(l.w, "\r\x1b[K")
+	}
+}

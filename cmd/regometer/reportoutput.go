@@ -1,0 +1,143 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/regometer/regometer/internal/outfile"
+	"github.com/regometer/regometer/report"
+	"github.com/regometer/regometer/report/page"
+)
+
+// reportOutput is what becomes of a report.
+type reportOutput struct {
+	format, html, save string
+	top                int
+
+	files []*outfile.File
+}
+
+func (o *reportOutput) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.format, "format", "table", "table, json, csv or markdown")
+	flags.IntVar(&o.top, "top", 20, "how many groups the table shows; 0 for all")
+	flags.StringVar(&o.html, "html", "", "also write the report as a web page, with plots, to this `file`")
+	flags.StringVar(&o.save, "save", "", "also save the report in `FILE.rgm`, for regometer merge and compare")
+}
+
+// check returns what is wrong with the flags.
+func (o *reportOutput) check() error {
+	_, err := reportWriter(o.format, nil, 0)
+	return err
+}
+
+// open begins the files that are asked for, so that nobody reads for an hour
+// before it is told that one cannot be written. It returns what writes a report
+// to stdout and into them.
+func (o *reportOutput) open(stdout io.Writer) (func(*report.Rollup) (*report.Report, error), error) {
+	write, err := reportWriter(o.format, stdout, o.top)
+	if err != nil {
+		return nil, err
+	}
+	var html, save *outfile.File
+	for _, f := range []struct {
+		flag, name string
+		to         **outfile.File
+	}{{"--html", o.html, &html}, {"--save", o.save, &save}} {
+		if f.name == "" {
+			continue
+		}
+		if *f.to, err = createOutput(f.name); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.flag, err)
+		}
+		o.files = append(o.files, *f.to)
+	}
+	return func(x *report.Rollup) (*report.Report, error) {
+		r := x.Report()
+		if err := write(r); err != nil {
+			return nil, err
+		}
+		if html != nil {
+			if err := writeInto(html, func(w io.Writer) error { return page.Write(w, r) }); err != nil {
+				return nil, fmt.Errorf("--html: %w", err)
+			}
+		}
+		if save != nil {
+			if err := writeInto(save, x.Save); err != nil {
+				return nil, fmt.Errorf("--save: %w", err)
+			}
+		}
+		return r, nil
+	}, nil
+}
+
+// close leaves nothing behind of files that were not written.
+func (o *reportOutput) close() {
+	for _, f := range o.files {
+		f.Discard()
+	}
+}
+
+// createOutput begins a file that the user named.
+func createOutput(name string) (*outfile.File, error) {
+	to, err := outfile.Resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	return outfile.Create(to)
+}
+
+// writeInto writes a file, and puts it where it belongs.
+func writeInto(f *outfile.File, write func(io.Writer) error) error {
+	w := bufio.NewWriter(f)
+	if err := write(w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return f.Replace()
+}
+
+// reportWriter returns what writes a report to w.
+func reportWriter(format string, w io.Writer, top int) (func(*report.Report) error, error) {
+	switch format {
+	case "table":
+		width, colours := terminal(w)
+		return func(r *report.Report) error {
+			return report.WriteTable(w, r, report.TableOptions{Width: width, Colors: colours, Top: top})
+		}, nil
+	case "markdown":
+		return func(r *report.Report) error { return report.WriteMarkdown(w, r, report.MarkdownOptions{Top: top}) }, nil
+	case "json":
+		return func(r *report.Report) error { return report.WriteJSON(w, r) }, nil
+	case "csv":
+		return func(r *report.Report) error { return report.WriteCSV(w, r) }, nil
+	}
+	return nil, fmt.Errorf("--format: there is no %q: table, json, csv or markdown", format)
+}
+
+// terminal returns how wide a table may be that is written to w, and whether it
+// may have colours.
+func terminal(w io.Writer) (width int, colours bool) {
+	const otherwise = 120
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		colours = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width, colours
+		}
+	}
+	if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
+		return width, colours
+	}
+	return otherwise, colours
+}

@@ -1,0 +1,151 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/regometer/regometer/report/samplelog"
+)
+
+func newSampleCommand() *cobra.Command {
+	var o samplelog.Options
+	var output, size, start, eventSize, slower string
+	cmd := &cobra.Command{
+		Use:   "sample",
+		Short: "Write a decision log to try things out with",
+		Long: `Writes a decision log as OPA servers would, of any size, in any of the forms in
+which logs are found, and beside it, in FILE.truth.json, what a report of it must
+say, with exact quantiles. The same flags give the same log on every machine.
+
+The forms: ` + strings.Join(samplelog.Containers(), ", ") + `.`,
+		Example: `  regometer sample -o decisions.log
+  regometer sample --size 2GB --event-size 8KB -o large.log
+  regometer sample --form docker --bad 0.01 --compress gzip -o docker.log.gz
+  regometer sample --slower rego_query_eval=1.5@1h -o slower.log`,
+		Args: cobra.NoArgs,
+		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if !cmd.Flags().Changed("decisions") {
+				if o.Size, err = sizeOf(size); err != nil {
+					return fmt.Errorf("--size: %w", err)
+				}
+			}
+			bytes, err := sizeOf(eventSize)
+			if err != nil {
+				return fmt.Errorf("--event-size: %w", err)
+			}
+			o.EventBytes = int(bytes)
+			o.Start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+			if start != "" {
+				if o.Start, err = time.Parse(time.RFC3339, start); err != nil {
+					return fmt.Errorf("--start: %w", err)
+				}
+			}
+			if o.Regression, err = regressionOf(slower, o.Start); err != nil {
+				return fmt.Errorf("--slower: %w", err)
+			}
+			o.File = output
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if output == "-" {
+				_, err := samplelog.Write(cmd.OutOrStdout(), o)
+				return err
+			}
+			return writeSample(output, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&output, "output", "o", "", "`file` to write to; - for standard output, without the truth")
+	flags.StringVar(&size, "size", "10MB", "how large the log is, such as 500KB or 2GB")
+	flags.Int64Var(&o.Decisions, "decisions", 0, "how many decisions, instead of a size")
+	flags.StringVar(&o.Container, "form", "ndjson", "the log's form")
+	flags.StringVar(&o.Compression, "compress", "none", "none, gzip or zstd")
+	flags.StringVar(&eventSize, "event-size", "0", "about how large an event is, through its input, such as 8KB")
+	flags.IntVar(&o.Paths, "paths", 10, "how many decision paths there are")
+	flags.Float64Var(&o.Rate, "rate", 500, "decisions a second")
+	flags.Float64Var(&o.Drift, "drift", 0, "how much slower or faster one minute is than another: 0 to 2")
+	flags.StringVar(&start, "start", "", "`time` of the first decision (default 2026-01-02T03:04:05Z)")
+	flags.StringVar(&slower, "slower", "", "make a stage of the first path slower from a time on: `STAGE=FACTOR@AFTER`")
+	flags.Float64Var(&o.BadShare, "bad", 0, "share of the decisions that have something wrong: 0.01 is 1 %")
+	flags.Float64Var(&o.OtherLines, "other", 0, "share of lines that are no decisions")
+	flags.Uint64Var(&o.Seed, "seed", 1, "another number is another log of the same kind")
+	cmd.MarkFlagsMutuallyExclusive("size", "decisions")
+	if err := cmd.MarkFlagRequired("output"); err != nil {
+		panic(err) // there is no such flag
+	}
+	return cmd
+}
+
+// writeSample writes a log and its truth.
+func writeSample(output string, o samplelog.Options) (err error) {
+	f, err := os.Create(output)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := bufio.NewWriterSize(f, 1<<20)
+	truth, err := samplelog.Write(w, o)
+	if err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	t, err := os.Create(output + samplelog.TruthSuffix)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	return writeTruth(t, truth)
+}
+
+func writeTruth(w io.Writer, truth *samplelog.Truth) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(truth)
+}
+
+// sizeOf parses a number of bytes, perhaps with a unit of 1,000.
+func sizeOf(text string) (int64, error) {
+	number, factor := strings.TrimSuffix(strings.ToUpper(text), "B"), int64(1)
+	for i, unit := range [...]string{"K", "M", "G", "T"} {
+		if rest, ok := strings.CutSuffix(number, unit); ok {
+			number = rest
+			for range i + 1 {
+				factor *= 1000
+			}
+		}
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || n < 0 || n*float64(factor) >= 1<<62 {
+		return 0, fmt.Errorf("%q is no size: write 500KB, 10MB or 2GB", text)
+	}
+	return int64(n * float64(factor)), nil
+}
+
+// regressionOf parses STAGE=FACTOR@AFTER.
+func regressionOf(text string, start time.Time) (*samplelog.Regression, error) {
+	if text == "" {
+		return nil, nil
+	}
+	stage, rest, ok := strings.Cut(text, "=")
+	number, after, ok2 := strings.Cut(rest, "@")
+	factor, err := strconv.ParseFloat(number, 64)
+	d, err2 := time.ParseDuration(after)
+	if !ok || !ok2 || err != nil || err2 != nil {
+		return nil, fmt.Errorf("%q is none: write STAGE=FACTOR@AFTER, such as rego_query_eval=1.5@30m", text)
+	}
+	return &samplelog.Regression{At: start.Add(d), Stage: stage, Factor: factor}, nil
+}
