@@ -9,6 +9,7 @@ SOAK ?= 30m
 BENCHFLAGS ?=
 UPSTREAMFLAGS ?=
 LINTER := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+DUCKDB := duckdb-cli==1.5.6
 MUTATOR := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 
 # All packages of all modules that go.work lists, and the modules' folders.
@@ -53,6 +54,17 @@ test-opa: ## Test adapter, plugin and collector with the oldest and the newest O
 	cd opa && REGOMETER_WANT_OPA=newest $(GO) test . ./metrics ./plugin/...
 	cd prom && GOWORK=off $(GO) test ./... # with the oldest client_golang
 
+.PHONY: test-duckdb
+test-duckdb: ## Read the report's Parquet files with DuckDB, which python3 fetches if it is not there
+	@if [ -z "$${REGOMETER_DUCKDB:-}" ] && ! command -v duckdb >/dev/null; then \
+		command -v python3 >/dev/null || { echo "skipped: there is neither duckdb nor python3 to fetch it"; exit 0; }; \
+		dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+		{ python3 -m venv "$$dir" && "$$dir/bin/pip" install --quiet $(DUCKDB); } || \
+			{ echo "skipped: python3 cannot fetch $(DUCKDB)"; exit 0; }; \
+		export REGOMETER_DUCKDB=$$dir/bin/duckdb; \
+	fi; \
+	$(GO) test -count 1 -v -run DuckDB ./report/parquetlog
+
 .PHONY: fuzz-smoke
 fuzz-smoke: ## Run each fuzz target for FUZZTIME (5s)
 	$(GO) run ./internal/project/fuzz -time $(or $(FUZZTIME),5s)
@@ -87,7 +99,7 @@ verify-short: ## The same for a few of OPA's packages, and for v1/metrics of OPA
 		--opa $$(sed -n 's/.*NewestVersion = "\(v[0-9]*\.[0-9]*\)\..*/\1/p' opa/opabuild/version.go)
 
 .PHONY: upstream
-upstream: ## Test and measure each step of the series for OPA, write its patches and docs/upstream.md: half an hour
+upstream: ## Test and measure each step of the series for OPA, write its patches and docs/upstream.md: an hour
 	$(GO) run ./bench/cmd/upstream $(UPSTREAMFLAGS)
 
 .PHONY: upstream-quick
