@@ -127,8 +127,8 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
 	return cmd
 }
 
-// limitMemory makes the garbage collector work harder before a report takes much
-// more than what it holds, unless GOMEMLIMIT says how much it may.
+// limitMemory makes the garbage collector work harder before a report takes
+// much more than what it holds, unless GOMEMLIMIT says how much it may.
 func limitMemory() {
 	const soft = 160 << 20
 	if os.Getenv("GOMEMLIMIT") == "" {
