@@ -22,13 +22,14 @@ func newGroup(g *rollup.Group) Group {
 }
 
 // groupsOfStages returns a group for each stage of all decisions.
-func groupsOfStages(total Group) Groups {
+func groupsOfStages(total Group, exact map[string][]int64) Groups {
 	groups := make([]Group, len(total.Stages))
 	for i, s := range total.Stages {
 		groups[i] = Group{
 			Group:     rollup.Group{Key: s.Name, Stages: []rollup.GroupStage{s}},
 			Decisions: s.Durations.Count() + s.Unfinished,
 			Time:      s.Self,
+			exact:     exact,
 		}
 	}
 	slices.SortFunc(groups, func(a, b Group) int { return byTimeAndKey(a.Time, b.Time, a.Key, b.Key) })
@@ -40,7 +41,7 @@ func byTimeAndKey(a, b rollup.Sum, aKey, bKey string) int {
 }
 
 // groupsByTime returns groups by total time, descending, and by key.
-func groupsByTime(groups *rollup.Groups) Groups {
+func groupsByTime(groups *rollup.Groups, exact exactDurations) Groups {
 	type place struct {
 		key  string
 		time rollup.Sum
@@ -53,6 +54,7 @@ func groupsByTime(groups *rollup.Groups) Groups {
 	slices.SortFunc(places, func(a, b place) int { return byTimeAndKey(a.time, b.time, a.key, b.key) })
 	return Groups{len(places), func(i int) *Group {
 		g := newGroup(groups.Get(places[i].key))
+		g.exact = exact[g.Key]
 		return &g
 	}}
 }

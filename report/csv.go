@@ -51,7 +51,7 @@ func WriteCSV(w io.Writer, r *Report) error {
 			}
 		}
 		for s := range g.Stages {
-			row = appendCSVStage(row[:group], figuresOf(&g.Stages[s]))
+			row = appendCSVStage(row[:group], g.figures(&g.Stages[s]))
 			if err := out.Write(row); err != nil {
 				return err
 			}

@@ -32,8 +32,13 @@ const (
 	p99 = 3
 )
 
-func figuresOf(s *rollup.GroupStage) figures {
+// figures returns those of a stage.
+func (g *Group) figures(s *rollup.GroupStage) figures {
 	d := &s.Durations
+	var of distribution = d
+	if exact := g.exact[s.Name]; uint64(len(exact)) == d.Count() && len(exact) > 0 {
+		of = sortedDurations(exact)
+	}
 	hi, lo := d.Sum()
 	return figures{
 		Name:       s.Name,
@@ -43,7 +48,7 @@ func figuresOf(s *rollup.GroupStage) figures {
 		Self:       s.Self,
 		Min:        d.Min(),
 		Max:        d.Max(),
-		Quantiles:  quantiles(d),
+		Quantiles:  quantiles(of),
 	}
 }
 
@@ -52,7 +57,7 @@ func figuresOf(s *rollup.GroupStage) figures {
 func byTime(g *Group) []figures {
 	stages := make([]figures, 0, len(g.Stages))
 	for i := range g.Stages {
-		stages = append(stages, figuresOf(&g.Stages[i]))
+		stages = append(stages, g.figures(&g.Stages[i]))
 	}
 	slices.SortFunc(stages, func(a, b figures) int {
 		return cmp.Or(sum.Compare(b.Self, a.Self), cmp.Compare(a.Name, b.Name))

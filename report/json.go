@@ -162,7 +162,7 @@ func marshalGroup(by string, g *Group) ([]byte, error) {
 		}
 	}
 	for i := range g.Stages {
-		f := figuresOf(&g.Stages[i])
+		f := g.figures(&g.Stages[i])
 		q := f.Quantiles
 		group.Stages[f.Name] = jsonStage{
 			f.Count, f.Unfinished, json.Number(sum.String(f.Sum)), json.Number(sum.String(f.Self)),

@@ -76,6 +76,8 @@ type Group struct {
 	rollup.Group
 	Decisions uint64
 	Time      rollup.Sum // ns: the sum of the self times of its stages
+
+	exact map[string][]int64 // the sorted durations of each stage, or nil: see Options.Exact
 }
 
 // Revision is the decisions of a bundle revision.

@@ -74,14 +74,19 @@ func TestReadContainers(t *testing.T) {
 				}
 				file, truth := sample(t, "log", o)
 				_, got := jsonReport(t, report.Options{Inputs: []string{file}})
+				_, exact := jsonReport(t, report.Options{Inputs: []string{file}, Exact: true})
 				text, err := json.Marshal(truth)
 				if err != nil {
 					t.Fatal(err)
 				}
 				want := parsed(t, text)
 				delete(got, "findings")
-				for _, d := range differences("", want, got) {
+				delete(exact, "findings")
+				for _, d := range differences("", want, got, relativeError) {
 					t.Error(d)
+				}
+				for _, d := range differences("", want, exact, 0) {
+					t.Errorf("exact: %s", d)
 				}
 			})
 		}
@@ -91,8 +96,9 @@ func TestReadContainers(t *testing.T) {
 // relativeError is that of quantiles: see exphist.Layout.
 const relativeError = 0.011
 
-// differences returns where a report is not what is true.
-func differences(at string, want, got any) (found []string) {
+// differences returns where a report is not what is true, quantiles within a
+// tolerance.
+func differences(at string, want, got any, tolerance float64) (found []string) {
 	differ := func() []string { return []string{fmt.Sprintf("%s: got %v, want %v", at, got, want)} }
 	switch want := want.(type) {
 	case map[string]any:
@@ -104,7 +110,7 @@ func differences(at string, want, got any) (found []string) {
 			if object[key] == nil && isZero(value) {
 				continue // outcomes that there were not
 			}
-			found = append(found, differences(at+"/"+key, value, object[key])...)
+			found = append(found, differences(at+"/"+key, value, object[key], tolerance)...)
 		}
 		for key, value := range object {
 			if _, ok := want[key]; !ok {
@@ -117,7 +123,7 @@ func differences(at string, want, got any) (found []string) {
 			return differ()
 		}
 		for i := range want {
-			found = append(found, differences(fmt.Sprintf("%s/%d", at, i), want[i], list[i])...)
+			found = append(found, differences(fmt.Sprintf("%s/%d", at, i), want[i], list[i], tolerance)...)
 		}
 	case json.Number:
 		number, ok := got.(json.Number)
@@ -129,7 +135,7 @@ func differences(at string, want, got any) (found []string) {
 		}
 		w, _ := want.Float64()
 		g, _ := number.Float64()
-		if isQuantile := strings.Contains(at, "/p"); !isQuantile || g < w*(1-relativeError)-1 || g > w*(1+relativeError)+1 {
+		if isQuantile := strings.Contains(at, "/p"); !isQuantile || tolerance == 0 || g < w*(1-tolerance)-1 || g > w*(1+tolerance)+1 {
 			return differ()
 		}
 	default:
@@ -158,7 +164,7 @@ func TestReadInParts(t *testing.T) {
 				t.Fatal(err)
 			}
 			delete(got, "findings")
-			for _, d := range differences("", parsed(t, text), got) {
+			for _, d := range differences("", parsed(t, text), got, relativeError) {
 				t.Error(d)
 			}
 			for _, workers := range []int{2, 3, 8} {

@@ -26,6 +26,7 @@ type Rollup struct {
 	slowest           slowest
 	ids               idSample
 	interrupted       bool
+	exact             exactDurations // nil if they are not kept
 }
 
 // inputs is what was read.
@@ -47,8 +48,13 @@ func newRollup(o *Options) (*Rollup, error) {
 	if err != nil {
 		return nil, err
 	}
+	var exact exactDurations
+	if o.Exact {
+		exact = exactDurations{}
+	}
 	return &Rollup{
-		by: o.By, groups: groups, revisions: revisions,
+		exact: exact,
+		by:    o.By, groups: groups, revisions: revisions,
 		first: rollup.NoTime, last: rollup.NoTime, slowest: slowest{limit: o.Slowest},
 	}, nil
 }
@@ -87,6 +93,11 @@ func (x *Rollup) Merge(o *Rollup) error {
 	x.slowest.merge(&o.slowest)
 	x.ids.merge(&o.ids)
 	x.interrupted = x.interrupted || o.interrupted
+	if x.exact == nil || o.exact == nil {
+		x.exact = nil // as saved reports have none
+	} else {
+		x.exact.merge(o.exact)
+	}
 	return nil
 }
 
@@ -142,11 +153,12 @@ func (x *Rollup) Report() *Report {
 		r.Inputs.Problems = append(r.Inputs.Problems, *x.inputs.problems[kind])
 	}
 	r.Inputs.Sampled, r.Inputs.Repeated = x.ids.totals()
+	x.exact.sorted(x.groups)
 	r.Total = newGroup(x.groups.Total())
 	if r.By == byStage {
-		r.Groups = groupsOfStages(r.Total)
+		r.Groups = groupsOfStages(r.Total, x.exact[none])
 	} else {
-		r.Groups = groupsByTime(x.groups)
+		r.Groups = groupsByTime(x.groups, x.exact)
 	}
 	r.Revisions = revisionsOf(x.revisions)
 	r.Slowest = slices.Clone(x.slowest.kept)

@@ -128,6 +128,11 @@ func (w *worker) event(e *decisionlog.Event) {
 	w.keyBuf = w.key(w.keyBuf[:0], e)
 	w.sum.groups.Add(w.keyBuf, e.Time, e.Outcome, e.Code, e.Measures)
 	w.sum.ids.add(e.DecisionID)
+	if w.sum.exact != nil {
+		if w.exact.Add(w.sum.exact.add(w.keyBuf, e.Measures, w.stages)) > maxExact {
+			w.fail(errTooManyExact)
+		}
+	}
 	if w.slowest.limit > 0 {
 		w.slowest.add(w.keyBuf, e, w.part, w.stages)
 	}

@@ -97,6 +97,9 @@ func (g *Groups) Get(key string) *Group {
 	return to
 }
 
+// Has reports whether a key has a group of its own.
+func (g *Groups) Has(key string) bool { return g.byKey[key] != nil }
+
 // Total returns all groups as one, whose key is empty. It is the caller's.
 func (g *Groups) Total() *Group {
 	g.sweep()

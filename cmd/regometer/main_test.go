@@ -111,6 +111,7 @@ func TestGolden(t *testing.T) {
 		{name: "merge-save-folder", args: "merge --save EMPTY a.rgm"},
 		{name: "patch-no-folder", args: "patch"},
 		{name: "report-nothing", args: "report"},
+		{name: "report-exact-save", args: "report --exact --save EMPTY/a.rgm EMPTY"},
 		{name: "report-missing", args: "report no-such.log"},
 		{name: "report-by", args: "report --by colour EMPTY"},
 		{name: "report-since", args: "report --since tomorrow EMPTY"},

@@ -122,8 +122,10 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
 	out.flags(cmd)
 	flags.IntVar(&o.Slowest, "slowest", 0, "list so many of the slowest decisions")
 	flags.StringVar(&parquet, "parquet", "", "also write the decisions to this Parquet `file`, one row each")
+	flags.BoolVar(&o.Exact, "exact", false, "sort all durations for exact percentiles: for smaller logs")
 	flags.BoolVar(&o.Strict, "strict", false, "check every byte of the events, and fail if anything is wrong with the logs")
 	flags.IntVar(&o.Workers, "workers", 0, "how many goroutines read; 0 for as many as there are processors")
+	cmd.MarkFlagsMutuallyExclusive("exact", "save")
 	return cmd
 }
 

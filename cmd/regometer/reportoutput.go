@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -21,6 +22,7 @@ import (
 // reportOutput is what becomes of a report.
 type reportOutput struct {
 	format, html, save string
+	stages             []string
 	top                int
 
 	files []*outfile.File
@@ -30,6 +32,7 @@ func (o *reportOutput) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.format, "format", "table", "table, json, csv or markdown")
 	flags.IntVar(&o.top, "top", 20, "how many groups the table shows; 0 for all")
+	flags.StringSliceVar(&o.stages, "stage", nil, "show only these `stages`, such as rego_query_eval")
 	flags.StringVar(&o.html, "html", "", "also write the report as a web page, with plots, to this `file`")
 	flags.StringVar(&o.save, "save", "", "also save the report in `FILE.rgm`, for regometer merge and compare")
 }
@@ -63,6 +66,9 @@ func (o *reportOutput) open(stdout io.Writer) (func(*report.Rollup) (*report.Rep
 	}
 	return func(x *report.Rollup) (*report.Report, error) {
 		r := x.Report()
+		if o.stages != nil && !r.Only(o.stages) {
+			return nil, fmt.Errorf("--stage: no decision has a stage %s: there are %s", strings.Join(o.stages, " or "), strings.Join(stagesOf(x.Report()), ", "))
+		}
 		if err := write(r); err != nil {
 			return nil, err
 		}
@@ -78,6 +84,14 @@ func (o *reportOutput) open(stdout io.Writer) (func(*report.Rollup) (*report.Rep
 		}
 		return r, nil
 	}, nil
+}
+
+// stagesOf returns the names of the stages of all decisions.
+func stagesOf(r *report.Report) (names []string) {
+	for _, s := range r.Total.Stages {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 // close leaves nothing behind of files that were not written.

@@ -1,0 +1,88 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/regometer/regometer/rollup"
+)
+
+// MaxExact is how many durations are kept for Options.Exact.
+const MaxExact = 16_000_000
+
+var maxExact int64 = MaxExact // less in a test
+
+// errTooManyExact is what Read returns if there are more.
+var errTooManyExact = errors.New("there are more than 16,000,000 durations, too many to sort: read less, or leave out --exact")
+
+// exactDurations are the durations of each stage of each key, if they are kept
+// at all.
+type exactDurations map[string]map[string][]int64
+
+// add adds the durations of a decision. stages are the names of the timers, by
+// number. It returns how many there are.
+func (x exactDurations) add(key []byte, measures []rollup.Measure, stages []string) (n int64) {
+	of := x[string(key)]
+	if of == nil {
+		of = map[string][]int64{}
+		x[string(key)] = of
+	}
+	for _, m := range measures {
+		if name := stages[m.Metric]; name != "" && m.Value > 0 {
+			of[name] = append(of[name], m.Value)
+			n++
+		}
+	}
+	return n
+}
+
+func (x exactDurations) merge(o exactDurations) {
+	for key, stages := range o {
+		of := x[key]
+		if of == nil {
+			x[key] = stages
+			continue
+		}
+		for name, durations := range stages {
+			of[name] = append(of[name], durations...)
+		}
+	}
+}
+
+// sorted sorts the durations, and gives group Other those of keys that have no
+// group.
+func (x exactDurations) sorted(groups *rollup.Groups) {
+	other := exactDurations{}
+	for key, stages := range x {
+		if !groups.Has(key) {
+			other.merge(exactDurations{rollup.Other: stages})
+			delete(x, key)
+		}
+	}
+	x.merge(other)
+	for _, stages := range x {
+		for _, durations := range stages {
+			slices.Sort(durations)
+		}
+	}
+}
+
+// sortedDurations are a distribution.
+type sortedDurations []int64
+
+func (s sortedDurations) Count() uint64 { return uint64(len(s)) }
+func (s sortedDurations) Min() int64    { return s[0] }
+func (s sortedDurations) Max() int64    { return s[len(s)-1] }
+
+// AppendQuantiles appends quantiles by nearest rank.
+func (s sortedDurations) AppendQuantiles(dst []float64, qs ...float64) []float64 {
+	for _, q := range qs {
+		rank := int(math.Ceil(q * float64(len(s))))
+		dst = append(dst, float64(s[max(rank, 1)-1]))
+	}
+	return dst
+}

@@ -1,0 +1,58 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"slices"
+
+	"github.com/regometer/regometer/rollup"
+)
+
+// Only leaves these stages of all groups, and of the slowest decisions. What
+// they are shares of, the order of the groups, and the findings stay. It reports
+// whether any of them is there.
+func (r *Report) Only(stages []string) bool {
+	total := len(r.Total.Stages)
+	r.Total = r.Total.only(stages)
+	groups := r.Groups
+	if r.By == byStage {
+		var kept []Group
+		for i := range groups.Len() {
+			if g := groups.At(i); slices.Contains(stages, g.Key) {
+				kept = append(kept, *g)
+			}
+		}
+		r.Groups = GroupsOf(kept...)
+	} else {
+		r.Groups = Groups{groups.n, func(i int) *Group {
+			g := groups.At(i).only(stages)
+			return &g
+		}}
+	}
+	for i := range r.Slowest {
+		s := &r.Slowest[i]
+		s.Stages = slices.DeleteFunc(slices.Clone(s.Stages), func(t StageTime) bool { return !slices.Contains(stages, t.Stage) })
+	}
+	return total == 0 || len(r.Total.Stages) > 0
+}
+
+// only returns the group with these stages.
+func (g *Group) only(stages []string) Group {
+	left := *g
+	keep := func(all []rollup.GroupStage) []rollup.GroupStage {
+		var kept []rollup.GroupStage
+		for _, s := range all {
+			if slices.Contains(stages, s.Name) {
+				kept = append(kept, s)
+			}
+		}
+		return kept
+	}
+	left.Stages = keep(g.Stages)
+	left.Slices = slices.Clone(g.Slices)
+	for i := range left.Slices {
+		left.Slices[i].Stages = keep(left.Slices[i].Stages)
+	}
+	return left
+}
