@@ -10,8 +10,8 @@ import (
 )
 
 // Only leaves these stages of all groups, and of the slowest decisions. What
-// they are shares of, the order of the groups, and the findings stay. It reports
-// whether any of them is there.
+// they are shares of, the order of the groups, and the findings stay. It
+// reports whether any of them is there.
 func (r *Report) Only(stages []string) bool {
 	total := len(r.Total.Stages)
 	r.Total = r.Total.only(stages)

@@ -37,8 +37,8 @@ type Options struct {
 	// 1,000,000.
 	Slowest int
 
-	// Exact makes quantiles exact: all durations are kept, and sorted. It is for
-	// logs of at most MaxExact of them, and what it keeps is not saved.
+	// Exact makes quantiles exact: all durations are kept, and sorted. It is
+	// for logs of at most MaxExact of them, and what it keeps is not saved.
 	Exact bool
 	// Strict makes the reader check all of the JSON of each event, which it
 	// else does only for what it looks at.

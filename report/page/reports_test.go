@@ -218,9 +218,9 @@ func example() *report.Report {
 		})
 	}
 	r.Findings = []report.Finding{
-		{Rule: "stage-dominates", Text: "rego_builtin_http_send takes most of the time: see its share below. Only billing/invoices/allow calls it. Let http.send cache its answers (force_cache), or put the data into a bundle."},
-		{Rule: "slower-revision", Text: "Since bundle revision 2026-03-03.1, evaluation takes longer than with 2026-03-01.1 before it. Look at what that revision changed."},
-		{Rule: "tail", Text: "The p99 of kubernetes/admission/main is far above its median: a few of its inputs are much more work than the others."},
+		{Rule: "stage_dominates", Text: "`rego_builtin_http_send` takes most of the time: see its share below. Only `billing/invoices/allow` calls it. Let http.send cache its answers (force_cache), or put the data into a bundle."},
+		{Rule: "revision_slower", Text: "Since bundle revision 2026-03-03.1, evaluation takes longer than with 2026-03-01.1 before it. Look at what that revision changed."},
+		{Rule: "path_long_tail", Text: "The p99 of kubernetes/admission/main is far above its median: a few of its inputs are much more work than the others."},
 	}
 	return r
 }

@@ -40,6 +40,16 @@ const enough = 100
 // outcomes are the names of the outcomes, in their order.
 var outcomes = [...]rollup.Outcome{rollup.Allowed, rollup.Denied, rollup.OtherResult, rollup.Undefined, rollup.Error, rollup.Cancelled}
 
+// finding is a finding whose parts are by turns text and names, which are
+// between backticks in a report.
+type finding struct {
+	Rule  string
+	Parts []string
+}
+
+// IsName reports whether a part is a name.
+func (finding) IsName(i int) bool { return i%2 == 1 }
+
 // A view is a report as the page shows it.
 type view struct {
 	Policy string
@@ -47,7 +57,7 @@ type view struct {
 
 	Read, Period     string
 	Interrupted      bool
-	Findings         []report.Finding
+	Findings         []finding
 	MoreFindings     int
 	Figures          []fact
 	Outcomes         []entry
@@ -99,7 +109,7 @@ func viewOf(r *report.Report) (*view, error) {
 	var findings []report.Finding
 	findings, v.MoreFindings = atMost(r.Findings, maxFindings)
 	for _, f := range findings {
-		v.Findings = append(v.Findings, report.Finding{Rule: text.Fit(f.Rule, labelLength), Text: text.Fit(f.Text, findingLength)})
+		v.Findings = append(v.Findings, finding{text.Fit(f.Rule, labelLength), strings.Split(text.Fit(f.Text, findingLength), "`")})
 	}
 
 	slow := slowest(r.Groups)
