@@ -28,10 +28,10 @@ func newCompareCommand() *cobra.Command {
 		Use:   "compare BEFORE AFTER",
 		Short: "Say which paths and stages became slower from one log to another",
 		Long: `Reads two decision logs, folders of them, or reports that regometer report --save
-has saved, and prints for each path and stage by
-how much its median and its p99 changed, with confidence intervals: what became
-slower, what became faster, where there is no difference that would be more than
-noise, and where there is too little data to tell.
+has saved, and prints for each path and stage by how much its median and its p99
+changed, with confidence intervals: what became slower, what became faster, where
+there is no difference that would be more than noise, and where there is too little
+data to tell.
 
 Latencies within a minute are alike, so it is minutes that are compared, not single
 decisions; each side should have half an hour or more. All intervals together are
@@ -59,6 +59,7 @@ if the whole interval lies above it.`,
 			return read.Check()
 		},
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			limitMemory()
 			var sides [2]*report.Report
 			for i, input := range args {
 				read.Inputs = []string{input}

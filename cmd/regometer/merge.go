@@ -31,6 +31,7 @@ in another format, is an error.`,
 				return err
 			}
 			defer out.close()
+			limitMemory()
 			x, err := report.LoadAll(args...)
 			if err != nil {
 				return err

@@ -6,6 +6,8 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -120,17 +122,19 @@ func Reports(before, after *report.Report, o Options) (*Comparison, error) {
 		return nil, fmt.Errorf("one report is by %s, the other by %s: nothing to compare", before.By, after.By)
 	}
 	c := &Comparison{By: before.By, Confidence: o.Confidence, Thresholds: slices.Clone(o.Thresholds)}
-	pairs := c.pair(before, after, o)
-	for i := range pairs {
-		for _, q := range pairs[i].quantiles {
-			if pairs[i].enough(q) {
+	keys := keysOf(before, after, o)
+	// Twice, since each interval depends on how many there are: all groups
+	// together may be too much to keep.
+	for pair := range c.pairs(before, after, keys, o) {
+		for _, q := range pair.quantiles {
+			if pair.enough(q) {
 				c.Intervals++
 			}
 		}
 	}
 	alpha := (1 - o.Confidence) / float64(max(c.Intervals, 1))
-	for i := range pairs {
-		row, err := pairs[i].row(alpha)
+	for pair := range c.pairs(before, after, keys, o) {
+		row, err := pair.row(alpha)
 		if err != nil {
 			return nil, err
 		}
@@ -158,64 +162,97 @@ type half struct {
 	stage *rollup.GroupStage
 }
 
-// pair returns what is in both reports, and fills c.Only with the rest.
-func (c *Comparison) pair(before, after *report.Report, o Options) (pairs []pair) {
-	groups := map[string][2]*report.Group{}
+// place is where the group of a key is in the two reports, -1: nowhere.
+type place struct {
+	key    string
+	groups [2]int
+}
+
+// keysOf returns the keys of both reports, sorted.
+func keysOf(before, after *report.Report, o Options) []place {
+	places := map[string][2]int{}
 	for side, r := range [2]*report.Report{before, after} {
 		for i := range r.Groups.Len() {
-			g := r.Groups.At(i)
-			if o.Key != nil && !o.Key(g.Key) {
+			key := r.Groups.At(i).Key
+			if o.Key != nil && !o.Key(key) {
 				continue
 			}
-			both := groups[g.Key]
-			both[side] = g
-			groups[g.Key] = both
+			both, ok := places[key]
+			if !ok {
+				both = [2]int{-1, -1}
+			}
+			both[side] = i
+			places[key] = both
 		}
 	}
-	for key, both := range groups {
-		if both[0] == nil || both[1] == nil {
-			only := Only{Key: key}
-			if both[0] != nil {
-				only.Before = both[0].Decisions
-			} else {
-				only.After = both[1].Decisions
-			}
-			c.Only = append(c.Only, only)
-			continue
-		}
-		stages := map[string][2]*rollup.GroupStage{}
-		for side, g := range both {
-			for i := range g.Stages {
-				s := &g.Stages[i]
-				if s.Durations.Count() == 0 || o.Stages != nil && !slices.Contains(o.Stages, s.Name) {
-					continue
+	keys := make([]place, 0, len(places))
+	for key, groups := range places {
+		keys = append(keys, place{key, groups})
+	}
+	slices.SortFunc(keys, func(a, b place) int { return cmp.Compare(a.key, b.key) })
+	return keys
+}
+
+// pairs goes through what is in both reports, and fills c.Only with the rest.
+func (c *Comparison) pairs(before, after *report.Report, keys []place, o Options) iter.Seq[*pair] {
+	return func(yield func(*pair) bool) {
+		c.Only = nil
+		for _, at := range keys {
+			var both [2]*report.Group
+			for side, r := range [2]*report.Report{before, after} {
+				if at.groups[side] >= 0 {
+					both[side] = r.Groups.At(at.groups[side])
 				}
-				both := stages[s.Name]
-				both[side] = s
-				stages[s.Name] = both
 			}
-		}
-		for stage, s := range stages {
 			switch {
-			case s[0] == nil:
-				c.Only = append(c.Only, Only{Key: key, Stage: stage, After: s[1].Durations.Count()})
-			case s[1] == nil:
-				c.Only = append(c.Only, Only{Key: key, Stage: stage, Before: s[0].Durations.Count()})
-			default:
-				p := pair{key: key, before: half{both[0], s[0]}, after: half{both[1], s[1]}, quantiles: []float64{0.5, 0.99}}
-				for _, t := range o.Thresholds {
-					if t.applies(key, stage) && !slices.Contains(p.quantiles, t.Quantile) {
-						p.quantiles = append(p.quantiles, t.Quantile)
-					}
+			case both[0] == nil:
+				c.Only = append(c.Only, Only{Key: at.key, After: both[1].Decisions})
+				continue
+			case both[1] == nil:
+				c.Only = append(c.Only, Only{Key: at.key, Before: both[0].Decisions})
+				continue
+			}
+			for _, p := range c.stages(at.key, both, o) {
+				if !yield(&p) {
+					return
 				}
-				slices.Sort(p.quantiles)
-				pairs = append(pairs, p)
 			}
 		}
 	}
-	slices.SortFunc(c.Only, func(a, b Only) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Stage, b.Stage))
-	})
+}
+
+// stages returns the stages that are in both groups, by name, and adds the rest
+// to c.Only.
+func (c *Comparison) stages(key string, both [2]*report.Group, o Options) (pairs []pair) {
+	stages := map[string][2]*rollup.GroupStage{}
+	for side, g := range both {
+		for i := range g.Stages {
+			s := &g.Stages[i]
+			if s.Durations.Count() == 0 || o.Stages != nil && !slices.Contains(o.Stages, s.Name) {
+				continue
+			}
+			both := stages[s.Name]
+			both[side] = s
+			stages[s.Name] = both
+		}
+	}
+	for _, stage := range slices.Sorted(maps.Keys(stages)) {
+		switch s := stages[stage]; {
+		case s[0] == nil:
+			c.Only = append(c.Only, Only{Key: key, Stage: stage, After: s[1].Durations.Count()})
+		case s[1] == nil:
+			c.Only = append(c.Only, Only{Key: key, Stage: stage, Before: s[0].Durations.Count()})
+		default:
+			p := pair{key: key, before: half{both[0], s[0]}, after: half{both[1], s[1]}, quantiles: []float64{0.5, 0.99}}
+			for _, t := range o.Thresholds {
+				if t.applies(key, stage) && !slices.Contains(p.quantiles, t.Quantile) {
+					p.quantiles = append(p.quantiles, t.Quantile)
+				}
+			}
+			slices.Sort(p.quantiles)
+			pairs = append(pairs, p)
+		}
+	}
 	return pairs
 }
 
