@@ -209,7 +209,7 @@ func (r *reading) open(ctx context.Context, in *input) {
 		return
 	}
 	if in.name == standardInput {
-		r.send(ctx, in, r.counted(r.Stdin), func() {})
+		r.send(in, readAhead(ctx, r.counted(ctx, r.Stdin), func() {}), func() {})
 		return
 	}
 	f, err := os.Open(in.name)
@@ -218,13 +218,17 @@ func (r *reading) open(ctx context.Context, in *input) {
 		return
 	}
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() < 2*partSize {
-		r.send(ctx, in, r.counted(f), func() { f.Close() })
+	if err != nil || !info.Mode().IsRegular() {
+		r.send(in, readAhead(ctx, r.counted(ctx, f), func() {}), func() { f.Close() })
+		return
+	}
+	if info.Size() < 2*partSize {
+		r.send(in, r.counted(ctx, f), func() { f.Close() })
 		return
 	}
 	head := make([]byte, len(zstdMagic))
 	if n, _ := f.ReadAt(head, 0); isCompressed(head[:n]) {
-		r.send(ctx, in, r.counted(f), func() { f.Close() })
+		r.send(in, r.counted(ctx, f), func() { f.Close() })
 		return
 	}
 	r.cut(ctx, in, f, info.Size())
@@ -246,7 +250,7 @@ func (r *reading) cut(ctx context.Context, in *input, f *os.File, size int64) {
 	defer done()
 	send := func(from, to int64) {
 		users.Add(1)
-		r.send(ctx, in, r.counted(io.NewSectionReader(f, from, to-from)), done)
+		r.send(in, r.counted(ctx, io.NewSectionReader(f, from, to-from)), done)
 	}
 	from, fruitless := int64(0), 0
 	for at := from + partSize; at < size && fruitless < maxFruitless && ctx.Err() == nil; at += partSize {
@@ -278,28 +282,26 @@ func boundary(f *os.File, at int64) int64 {
 	return 0
 }
 
-// send hands out a part, unless ctx ends before.
-func (r *reading) send(ctx context.Context, in *input, text io.Reader, done func()) {
-	select {
-	case r.jobs <- job{in.newPart(), text, done}:
-	case <-ctx.Done():
-		done()
-	}
+// send hands out a part. If ctx has ended, who reads it learns that from text.
+func (r *reading) send(in *input, text io.Reader, done func()) {
+	r.jobs <- job{in.newPart(), text, done}
 }
 
-// counted counts what is read of from.
-func (r *reading) counted(from io.Reader) io.Reader { return &countedReader{from, &r.bytes} }
-
-type countedReader struct {
-	from io.Reader
-	n    *atomic.Int64
+// counted counts what is read of from, until ctx ends.
+func (r *reading) counted(ctx context.Context, from io.Reader) io.Reader {
+	return readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		n, err := from.Read(p)
+		r.bytes.Add(int64(n))
+		return n, err
+	})
 }
 
-func (c *countedReader) Read(p []byte) (int, error) {
-	n, err := c.from.Read(p)
-	c.n.Add(int64(n))
-	return n, err
-}
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // The problems of files, beside those of package decisionlog.
 const (
@@ -317,7 +319,7 @@ func (w *worker) do(ctx context.Context, j job) {
 	w.begin(j.part)
 	text, err := decompressed(ctx, j.text)
 	buf, have := w.buf, 0
-	for err == nil && ctx.Err() == nil {
+	for err == nil {
 		if have == len(buf) { // an event that is larger
 			buf = append(buf, make([]byte, len(buf))...)
 		}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -194,5 +195,39 @@ func TestReadSameGroups(t *testing.T) {
 		if got := groups(text); got != want {
 			t.Errorf("%s: got the groups\n%.2000s\nwant\n%.2000s", container, got, want)
 		}
+	}
+}
+
+// An interrupt does not wait for standard input, and the report is of what has
+// come by then.
+func TestReadInterrupted(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	if _, err := samplelog.Write(&log, samplelog.Options{Decisions: 100}); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range [][]byte{nil, log.Bytes()} {
+		stdin, w := io.Pipe()
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			for _, part := range [][]byte{text, []byte("\n")} { // the second is taken when the first has been read
+				if len(text) > 0 {
+					_, _ = w.Write(part)
+				}
+			}
+			cancel()
+		}()
+		r, err := report.Read(ctx, report.Options{Inputs: []string{"-"}, Stdin: stdin})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := uint64(0)
+		if len(text) > 0 {
+			want = 100
+		}
+		if !r.Interrupted || r.Total.Decisions != want || len(r.Inputs.Problems) > 0 {
+			t.Errorf("interrupted %v, %d decisions, problems %v; want %d decisions", r.Interrupted, r.Total.Decisions, r.Inputs.Problems, want)
+		}
+		cancel()
 	}
 }

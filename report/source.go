@@ -51,6 +51,7 @@ func decompressed(ctx context.Context, r io.Reader) (text io.Reader, err error) 
 
 // ahead reads in a goroutine of its own.
 type ahead struct {
+	ctx   context.Context //nolint:containedctx // that of the one who reads
 	full  chan block
 	empty chan []byte
 	now   block // what is being read
@@ -64,10 +65,10 @@ type block struct {
 }
 
 // readAhead reads from r until the end or an error, or ctx ends, and calls done
-// then.
+// then. Who reads the result does not wait for r longer than until ctx ends.
 func readAhead(ctx context.Context, r io.Reader, done func()) io.Reader {
 	const blocks, size = 3, 1 << 18
-	a := &ahead{make(chan block, blocks), make(chan []byte, blocks), block{}, nil}
+	a := &ahead{ctx: ctx, full: make(chan block, blocks), empty: make(chan []byte, blocks)}
 	for range blocks {
 		a.empty <- make([]byte, size)
 	}
@@ -80,10 +81,7 @@ func readAhead(ctx context.Context, r io.Reader, done func()) io.Reader {
 				a.full <- block{err: ctx.Err()}
 				return
 			case buf := <-a.empty:
-				n, err := io.ReadFull(r, buf)
-				if err == io.ErrUnexpectedEOF { // ReadFull's own, not one that it hands on
-					err = io.EOF
-				}
+				n, err := r.Read(buf)
 				a.full <- block{buf[:n], err}
 				if err != nil {
 					return
@@ -102,7 +100,15 @@ func (a *ahead) Read(p []byte) (int, error) {
 		if a.now.text != nil {
 			a.empty <- a.now.text[:cap(a.now.text)]
 		}
-		a.now = <-a.full
+		select {
+		case a.now = <-a.full:
+		case <-a.ctx.Done():
+			select {
+			case a.now = <-a.full: // what has come by now
+			default:
+				a.now = block{err: a.ctx.Err()}
+			}
+		}
 		a.rest = a.now.text
 	}
 	n := copy(p, a.rest)
