@@ -99,7 +99,7 @@ func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.
 	}
 	progress := newProgressLine(stderr)
 	defer progress.clear()
-	o.Progress = progress.show
+	o.Progress = progress.report
 	r, err := report.Read(ctx, o)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ import (
 func smallLog(t *testing.T, decisions int64) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "decisions.log")
-	if err := writeSample(name, samplelog.Options{Decisions: decisions, Seed: 1}); err != nil {
+	if err := writeSample(t.Context(), name, samplelog.Options{Decisions: decisions, Seed: 1}, newProgressLine(io.Discard)); err != nil {
 		t.Fatal(err)
 	}
 	return name

@@ -84,7 +84,7 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
 				}
 			}
 			progress := newProgressLine(cmd.ErrOrStderr())
-			o.Progress = progress.show
+			o.Progress = progress.report
 			x, err := report.ReadRollup(cmd.Context(), o)
 			progress.clear()
 			if err != nil {
@@ -187,6 +187,7 @@ type progressLine struct {
 	w     io.Writer
 	on    bool
 	shown bool
+	last  time.Duration // after which it was shown
 }
 
 func newProgressLine(w io.Writer) *progressLine {
@@ -194,12 +195,16 @@ func newProgressLine(w io.Writer) *progressLine {
 	return &progressLine{w: w, on: ok && term.IsTerminal(int(f.Fd()))}
 }
 
-func (l *progressLine) show(p report.Progress) {
-	if !l.on || p.Elapsed < 2*time.Second {
+func (l *progressLine) report(p report.Progress) { l.show(p.Elapsed, p.String()) }
+
+// show shows how far it has come, some times a second.
+func (l *progressLine) show(elapsed time.Duration, text string) {
+	const first, every = 2 * time.Second, 200 * time.Millisecond
+	if !l.on || elapsed < first || l.shown && elapsed < l.last+every {
 		return
 	}
-	fmt.Fprintf(l.w, "\r\x1b[K%s", p)
-	l.shown = true
+	fmt.Fprintf(l.w, "\r\x1b[K%s", text)
+	l.shown, l.last = true, elapsed
 }
 
 // clear removes the line.

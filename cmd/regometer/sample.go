@@ -4,12 +4,10 @@
 package main
 
 import (
-	"bufio"
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -60,10 +58,10 @@ The forms: ` + strings.Join(samplelog.Containers(), ", ") + `.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output == "-" {
-				_, err := samplelog.Write(cmd.OutOrStdout(), o)
+				_, err := samplelog.Write(untilDone(cmd.Context(), cmd.OutOrStdout(), newProgressLine(io.Discard)), o)
 				return err
 			}
-			return writeSample(output, o)
+			return writeSample(cmd.Context(), output, o, newProgressLine(cmd.ErrOrStderr()))
 		},
 	}
 	flags := cmd.Flags()
@@ -89,33 +87,50 @@ The forms: ` + strings.Join(samplelog.Containers(), ", ") + `.`,
 }
 
 // writeSample writes a log and its truth.
-func writeSample(output string, o samplelog.Options) (err error) {
-	f, err := os.Create(output)
+func writeSample(ctx context.Context, output string, o samplelog.Options, progress *progressLine) error {
+	log, err := createOutput(output)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	w := bufio.NewWriterSize(f, 1<<20)
-	truth, err := samplelog.Write(w, o)
+	defer log.Discard()
+	truth, err := createOutput(output + samplelog.TruthSuffix)
 	if err != nil {
 		return err
 	}
-	if err := w.Flush(); err != nil {
+	defer truth.Discard()
+	var is *samplelog.Truth
+	err = writeInto(log, func(w io.Writer) (err error) {
+		is, err = samplelog.Write(untilDone(ctx, w, progress), o)
 		return err
-	}
-	t, err := os.Create(output + samplelog.TruthSuffix)
+	})
+	progress.clear()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, t.Close()) }()
-	return writeTruth(t, truth)
+	return writeInto(truth, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(is)
+	})
 }
 
-func writeTruth(w io.Writer, truth *samplelog.Truth) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(truth)
+// untilDone writes to w until ctx ends, and says how much that is.
+func untilDone(ctx context.Context, w io.Writer, progress *progressLine) io.Writer {
+	start, written := time.Now(), int64(0)
+	return writerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		n, err := w.Write(p)
+		written += int64(n)
+		progress.show(time.Since(start), fmt.Sprintf("%d MB written", written/1e6))
+		return n, err
+	})
 }
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // sizeOf parses a number of bytes, perhaps with a unit of 1,000.
 func sizeOf(text string) (int64, error) {
