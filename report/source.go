@@ -51,7 +51,7 @@ func decompressed(ctx context.Context, r io.Reader) (text io.Reader, err error) 
 
 // ahead reads in a goroutine of its own.
 type ahead struct {
-	ctx   context.Context //nolint:containedctx // that of the one who reads
+	ctx   context.Context // of the one who reads
 	full  chan block
 	empty chan []byte
 	now   block // what is being read
