@@ -447,7 +447,7 @@ func (m *metrics) number(text []byte, i int, at *metric) (end int) {
 		value = value*10 + int64(text[end]-'0')
 		end++
 	}
-	ok := end > i && end < len(text) && (text[end] == ',' || text[end] == '}')
+	ok := end > i && end < len(text) && (text[end] == ',' || text[end] == '}') && (text[i] != '0' || end == i+1)
 	if !ok {
 		if end = valueEnd(text, i, m.checked); end < 0 {
 			return -1
