@@ -73,7 +73,7 @@ func (b *boundary) wholeLine(line []byte) (stream string, ok bool) {
 // object reports whether a line is one object and nothing else.
 func (b *boundary) object(p *parser, line []byte) bool {
 	if p.metrics == nil {
-		*p = parser{metrics: &metrics{}, verdicts: map[string]any{}}
+		p.metrics = &metrics{}
 	}
 	if len(line) < 2 || line[0] != '{' || line[len(line)-1] != '\n' {
 		return false

@@ -176,6 +176,9 @@ func isObject(text []byte, end bool) status { return opens(text, "\"}\n", end) }
 func isArray(text []byte, end bool) status { return opens(text, "{]\n", end) }
 
 func opens(text []byte, followers string, end bool) status {
+	if len(text) > 1 && text[1] == followers[0] {
+		return done
+	}
 	i := skipBlank(text, 1)
 	switch {
 	case i < len(text):

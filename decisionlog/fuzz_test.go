@@ -269,7 +269,7 @@ var seedLines = []string{
 	`{"input":{"result":true},"requested_by":"x","decision_id":"a"}`, `{"decision_id":"a","input":{"a":1},"foo":5,"result":true,"requested_by":"x"}`,
 	`{"decision_id":"a","input":{"a":{"result":true}},"foo":"{","result":false,"timestamp":"2026-01-02t03:04:05z"}`,
 	`{"log":"{\"decision_id\":\"a\"}"}`, `{"event":{"decision_id":"a","event":{"decision_id":"b"}}}`, `{}`, `{ "a" : [ ] }`,
-	`{"decision_id":"` + "\xff" + `","input":"` + "\xfe" + `"}`,
+	`{"decision_id":"` + "\xff" + `","input":"` + "\xfe" + `"}`, `{"decision_id":"` + "\x8a" + `","requested_by":"` + "\x8a" + `"}`,
 }
 
 func TestLines(t *testing.T) {

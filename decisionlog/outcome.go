@@ -5,6 +5,7 @@ package decisionlog
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 
 	"github.com/regometer/regometer/rollup"
@@ -16,41 +17,49 @@ func (p *parser) outcome() (outcome rollup.Outcome, code string) {
 	if p.has(fieldError) {
 		return p.failure(p.value(fieldError))
 	}
-	if p.hidesOutcome(fieldErased) || p.hidesOutcome(fieldMasked) {
+	const hiding = 1<<fieldErased | 1<<fieldMasked
+	if p.present&hiding != 0 && (p.hidesOutcome(fieldErased) || p.hidesOutcome(fieldMasked)) {
 		return rollup.OtherResult, ""
 	}
 	if !p.has(fieldResult) {
 		return rollup.Undefined, ""
 	}
-	result := p.judged(p.value(fieldResult))
-	if len(p.text(fieldQuery)) > 0 {
-		return rollup.QueryOutcome(result), ""
+	text := p.value(fieldResult)
+	switch {
+	case text[0] == '{':
+		return p.judged(text), ""
+	case len(p.text(fieldQuery)) > 0:
+		return rollup.QueryOutcome(p.verdict(text)), ""
 	}
-	return rollup.ResultOutcome(result), ""
+	return rollup.ResultOutcome(p.verdict(text)), ""
 }
 
-// judged returns as much of a result as package rollup looks at.
-func (p *parser) judged(text []byte) any {
-	switch text[0] {
-	case 't':
-		return true
-	case 'f':
-		return false
-	case '{':
-		clear(p.verdicts)
-		eachField(text, func(key, value []byte) {
-			switch name := string(p.unquote(key)); name {
-			case "allow", "allowed", "deny":
-				p.verdicts[name] = p.verdict(value)
-			}
-		})
-		return p.verdicts
-	}
-	return p.verdict(text)
+// judged returns the outcome of a result that is an object.
+func (p *parser) judged(text []byte) rollup.Outcome {
+	var allow, allowed, deny any
+	eachField(text, func(key, value []byte) {
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = strconv.AppendQuote(nil, string(p.unquote(key)))
+		}
+		switch string(key) {
+		case `"allow"`:
+			allow = p.verdict(value)
+		case `"allowed"`:
+			allowed = p.verdict(value)
+		case `"deny"`:
+			deny = p.verdict(value)
+		}
+	})
+	return rollup.VerdictOutcome(allow, allowed, deny)
 }
 
-// verdict returns a value, but of what is inside a list or an object only
-// whether there is anything.
+// Values of which only matters whether there is anything in them.
+var (
+	emptyList, someList     any = []any{}, []any{nil}
+	emptyObject, someObject any = map[string]any{}, map[string]any{"": nil}
+)
+
+// verdict returns as much of a value as package rollup looks at.
 func (p *parser) verdict(text []byte) any {
 	empty := len(text) > 1 && skipSpace(text, 1) == len(text)-1
 	switch text[0] {
@@ -59,17 +68,20 @@ func (p *parser) verdict(text []byte) any {
 	case 'f':
 		return false
 	case '"':
-		return string(p.unquote(text))
+		if empty = len(text) == 2; empty {
+			return ""
+		}
+		return "x"
 	case '[':
 		if empty {
-			return []any{}
+			return emptyList
 		}
-		return []any{nil}
+		return someList
 	case '{':
 		if empty {
-			return map[string]any{}
+			return emptyObject
 		}
-		return map[string]any{"": nil}
+		return someObject
 	case 'n':
 		return nil
 	}

@@ -72,7 +72,7 @@ func NewReader(o Options) *Reader {
 	r := &Reader{options: o}
 	r.root = source{reader: r, indent: noIndent}
 	for i := range r.parsers {
-		r.parsers[i] = parser{metrics: &r.metrics, verdicts: map[string]any{}}
+		r.parsers[i].metrics = &r.metrics
 	}
 	r.event.revisions = &r.revisions
 	return r

@@ -135,14 +135,10 @@ func (s *scanner) value(text []byte, c byte) status {
 
 func (s *scanner) string(text []byte) status {
 	end := stringEnd(text, s.pos)
-	rest := text[s.pos:]
-	if end >= 0 {
-		rest = text[s.pos:end]
-	}
-	if bytes.IndexByte(rest, '\n') >= 0 {
-		return broken
-	}
 	if end < 0 {
+		if bytes.IndexByte(text[s.pos:], '\n') >= 0 {
+			return broken
+		}
 		return more
 	}
 	s.pos = end
@@ -151,27 +147,36 @@ func (s *scanner) string(text []byte) status {
 
 // skipSpace returns the index of the next byte that is no white space.
 func skipSpace(text []byte, i int) int {
-	for i < len(text) && (text[i] == ' ' || text[i] == '\n' || text[i] == '\t' || text[i] == '\r') {
+	for i < len(text) && isSpace(text[i]) {
 		i++
 	}
 	return i
 }
 
-// stringEnd returns the index behind the string that begins at i, or -1.
+// skipIn is skipSpace in a text of lines, or else in one line.
+func skipIn(text []byte, i int, lines bool) int {
+	if i < len(text) && text[i] <= ' ' {
+		return skipSpaces(text, i, lines)
+	}
+	return i
+}
+
+func skipSpaces(text []byte, i int, lines bool) int {
+	for i < len(text) && isSpace(text[i]) && (lines || text[i] != '\n') {
+		i++
+	}
+	return i
+}
+
+func isSpace(c byte) bool { return c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r') }
+
+// stringEnd returns the index behind the string that begins at i, or -1 if it
+// does not end in its line.
 func stringEnd(text []byte, i int) int {
-	i++
-	n := bytes.IndexByte(text[i:], '"')
-	if n < 0 {
-		return -1
-	}
-	if text[i+n-1] != '\\' {
-		return i + n + 1
-	}
-	// Where one quote is escaped, as in a string that is JSON itself, many are.
-	for i < len(text) {
+	for i++; i < len(text); {
 		if len(text)-i >= 8 {
 			word := binary.LittleEndian.Uint64(text[i:])
-			found := hasByte(word, '"') | hasByte(word, '\\')
+			found := hasByte(word, '"') | hasByte(word, '\\') | hasByte(word, '\n')
 			if found == 0 {
 				i += 8
 				continue
@@ -181,19 +186,44 @@ func stringEnd(text []byte, i int) int {
 		switch text[i] {
 		case '"':
 			return i + 1
+		case '\n':
+			return -1
 		case '\\':
-			i++
+			if i++; i < len(text) && text[i] == '\n' {
+				return -1
+			}
 		}
 		i++
 	}
 	return -1
 }
 
+// plainEnd returns the index behind the string that begins at i, if all that is
+// in it is printable ASCII without a backslash, which means what it says. Else
+// it returns -1. Most strings are such, and short: eight bytes at a time, this
+// takes less than a call of bytes.IndexByte.
+func plainEnd(text []byte, i int) int {
+	for i++; len(text)-i >= 8; i += 8 {
+		word := binary.LittleEndian.Uint64(text[i:])
+		found := hasByte(word, '"') | hasByte(word, '\\') | (word|(word-0x20*ones))&(0x80*ones)
+		if found != 0 {
+			if i += bits.TrailingZeros64(found) / 8; text[i] == '"' {
+				return i + 1
+			}
+			break
+		}
+	}
+	return -1
+}
+
+// ones has a one in each byte.
+const ones = 0x0101010101010101
+
 // hasByte returns a bit in each byte of word that is c. The lowest one is
 // right, others need not be.
 func hasByte(word uint64, c byte) uint64 {
-	x := word ^ 0x0101010101010101*uint64(c)
-	return (x - 0x0101010101010101) &^ x & 0x8080808080808080
+	x := word ^ ones*uint64(c)
+	return (x - ones) &^ x & (0x80 * ones)
 }
 
 // scalarEnd returns the index behind the number, true, false or null at i.
@@ -307,8 +337,8 @@ func nestedSlowly(text []byte, i, last int, opening byte, depth int) (int, int) 
 }
 
 // valueEnd returns the index behind the value at i, or -1 if it does not end or
-// is none. If no scanner has checked the text before, it is -1 also of what may
-// be nested too deep.
+// is none. If no scanner has checked the text before, it is -1 also of what does
+// not end in its line, or may be nested too deep.
 func valueEnd(text []byte, i int, checked bool) int {
 	if checked {
 		return looseEnd(text, i)
@@ -320,11 +350,26 @@ func valueEnd(text []byte, i int, checked bool) int {
 	case '"':
 		return stringEnd(text, i)
 	case '{', '[':
-		end := nestedEnd(text, i)
+		end, known := nestedFast(text, i)
+		if !known {
+			line := text
+			if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
+				line = text[:i+n]
+			}
+			end = nestedEnd(line, i)
+		}
 		if end-i > MaxDepth && bytes.Count(text[i:end], []byte{'['})+bytes.Count(text[i:end], []byte{'{'}) >= MaxDepth {
 			return -1
 		}
 		return end
+	}
+	if len(text)-i >= 8 {
+		switch word := binary.LittleEndian.Uint64(text[i:]); {
+		case uint32(word) == trueWord || uint32(word) == nullWord:
+			return i + 4
+		case word&(1<<40-1) == falseWord:
+			return i + 5
+		}
 	}
 	end := scalarEnd(text, i)
 	if !isScalar(text[i:end]) {
@@ -332,6 +377,13 @@ func valueEnd(text []byte, i int, checked bool) int {
 	}
 	return end
 }
+
+// The bytes of true, null and false.
+const (
+	trueWord  = 't' | 'r'<<8 | 'u'<<16 | 'e'<<24
+	nullWord  = 'n' | 'u'<<8 | 'l'<<16 | 'l'<<24
+	falseWord = 'f' | 'a'<<8 | 'l'<<16 | 's'<<24 | 'e'<<32
+)
 
 // looseEnd returns the index behind the value at i, of text whose grammar was
 // looked at before; -1 if there is none.
@@ -343,6 +395,9 @@ func looseEnd(text []byte, i int) int {
 	case '"':
 		return stringEnd(text, i)
 	case '{', '[':
+		if end, known := nestedFast(text, i); known && end > 0 {
+			return end
+		}
 		return nestedEnd(text, i)
 	}
 	if end := scalarEnd(text, i); end > i {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // randomText returns a text of pieces that matter to scanners.
@@ -44,6 +45,77 @@ func TestNestedEnd(t *testing.T) {
 	}
 	if ended < 1000 {
 		t.Errorf("only %d ended", ended)
+	}
+}
+
+// So it is where it looks at 64 bytes at a time, at most once through a text,
+// and of values in one line.
+func TestNestedFast(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 8))
+	var ended, broke, unknown int
+	for range 50_000 {
+		var b strings.Builder
+		b.WriteString("[{"[r.IntN(2):][:1])
+		pieces := []string{"{", "}", "[", "]", `"}"`, `"{\"}`, `"`, `"\\"`, `"\\\"]"`, `"a":`, "1", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}
+		for range 1 + r.IntN(100) {
+			b.WriteString(pieces[r.IntN(len(pieces))])
+			if r.IntN(200) == 0 {
+				b.WriteString([]string{"\n", "\\", "\\\\\\"}[r.IntN(3)])
+			}
+		}
+		b.WriteString(strings.Repeat(" ", 64))
+		text := []byte(b.String())
+		line, _, cut := strings.Cut(b.String(), "\n")
+		want, depth := nestedSlowly([]byte(line), 1, len(line)-1, text[0], 1)
+		if depth > 0 || want < 0 {
+			want = -1
+		}
+		got, known := nestedFast(text, 0)
+		switch {
+		case !known:
+			unknown++
+		case got != want:
+			t.Fatalf("%q: %d, want %d", text, got, want)
+		case got > 64:
+			ended++
+		case got < 0 && cut:
+			broke++
+		}
+		if got := valueEnd(text, 0, false); got != want {
+			t.Fatalf("%q: a value that ends at %d, want %d", text, got, want)
+		}
+	}
+	if hasBlocks && (ended < 1000 || broke < 100) || unknown < 1000 {
+		t.Errorf("%d ended, %d had a newline before, %d were unknown", ended, broke, unknown)
+	}
+}
+
+// A string is plain if all that is in it is printable ASCII and no backslash.
+func TestPlainEnd(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(9, 10))
+	plain := 0
+	for range 200_000 {
+		text := []byte(`x"`)
+		want := -1
+		for range r.IntN(30) {
+			text = append(text, byte(' '+r.IntN(95)))
+		}
+		if r.IntN(2) == 0 && len(text) > 2 {
+			text[2+r.IntN(len(text)-2)] = byte(r.Uint32())
+		}
+		text = append(text, `"xxxxxxxxxxxxxxxx`...)
+		if n := strings.IndexFunc(string(text[2:]), func(c rune) bool { return c == '"' || c == '\\' || c < ' ' || c >= utf8.RuneSelf }); text[2+n] == '"' {
+			want = 2 + n + 1
+			plain++
+		}
+		if got := plainEnd(text, 1); got != want {
+			t.Fatalf("%q: ends at %d, want %d", text, got, want)
+		}
+	}
+	if plain < 50_000 {
+		t.Errorf("only %d were plain", plain)
 	}
 }
 

@@ -248,18 +248,16 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 	}
 	p := &s.reader.parsers[s.depth]
 	if s.scanner.pos == 0 {
-		eol := s.lineEnd(text, i)
-		goesOn := eol == len(text) && !end && len(text)-i < MaxLength
-		if goesOn && len(text)-i < 2*s.tried {
+		if s.tried > 0 && len(text)-i < 2*s.tried && s.goesOn(text, i, end) {
 			return i, false
 		}
 		p.checked = false
-		if next = p.parse(text[:min(eol, i+MaxLength)], i); next >= 0 {
+		if next = p.parse(text[:min(len(text), i+MaxLength)], i); next >= 0 {
 			s.tried = 0
 			s.parsed(p, text[i:next])
 			return next, true
 		}
-		if goesOn {
+		if s.goesOn(text, i, end) {
 			s.tried = len(text) - i
 			return i, false
 		}
@@ -295,6 +293,11 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 	}
 	s.broke(kind, rest[:s.scanner.pos])
 	return i, true
+}
+
+// goesOn reports whether more of the line at i is to come.
+func (s *source) goesOn(text []byte, i int, end bool) bool {
+	return !end && len(text)-i < MaxLength && s.lineEnd(text, i) == len(text)
 }
 
 // broke notes that the value that the text is of does not go on. From its

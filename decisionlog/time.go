@@ -5,6 +5,30 @@ package decisionlog
 
 import "time"
 
+// clock reads times, most of which are in the minute of the one before.
+type clock struct {
+	minute string // as it is written, up to its last colon
+	start  int64  // when it starts, in ns since 1970
+}
+
+// parse is parseTime.
+func (c *clock) parse(s []byte) (ns int64, ok bool) {
+	const length = len("2006-01-02T15:04:")
+	if len(s) > length+2 && string(s[:length]) == c.minute && s[len(s)-1] == 'Z' {
+		second := twoDigits(s[length:])
+		fraction, ok := parseFraction(s[length+2 : len(s)-1])
+		if ok && second >= 0 && second <= 59 {
+			return c.start + int64(second)*1e9 + fraction, true
+		}
+	}
+	if ns, ok = parseUTC(s); ok {
+		const minute = 60e9
+		c.minute, c.start = string(s[:length]), ns-ns%minute
+		return ns, true
+	}
+	return parseTime(s)
+}
+
 // parseTime returns the time of RFC 3339 with any fraction, in ns since 1970,
 // and whether it is one that int64 has room for.
 func parseTime(s []byte) (ns int64, ok bool) {
@@ -32,21 +56,9 @@ func parseUTC(s []byte) (ns int64, ok bool) {
 		hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59 {
 		return 0, false
 	}
-	fraction, digits := int64(0), 0
-	if rest := s[19 : len(s)-1]; len(rest) > 0 {
-		if rest[0] != '.' || len(rest) == 1 || len(rest) > 10 {
-			return 0, false
-		}
-		for _, c := range rest[1:] {
-			if !isDigit(c) {
-				return 0, false
-			}
-			fraction = fraction*10 + int64(c-'0')
-		}
-		digits = len(rest) - 1
-	}
-	for ; digits < 9; digits++ {
-		fraction *= 10
+	fraction, ok := parseFraction(s[19 : len(s)-1])
+	if !ok {
+		return 0, false
 	}
 	// Years begin in March here, so that a leap day is a year's last.
 	if month < 3 {
@@ -55,6 +67,22 @@ func parseUTC(s []byte) (ns int64, ok bool) {
 	}
 	days := year*365 + year/4 - year/100 + year/400 + (month*153-457)/5 + day - 719469
 	return (int64(days)*86400+int64(hour*3600+minute*60+second))*1e9 + fraction, true
+}
+
+// parseFraction returns the fraction of a second in ns: nothing, or a point and
+// at most nine digits.
+func parseFraction(s []byte) (ns int64, ok bool) {
+	if len(s) == 0 {
+		return 0, true
+	}
+	if s[0] != '.' || len(s) == 1 || len(s) > 10 {
+		return 0, false
+	}
+	ns, end := digits(s, 1)
+	for n := len(s) - 1; n < 9; n++ {
+		ns *= 10
+	}
+	return ns, end == len(s)
 }
 
 // twoDigits returns a number of two digits, or one below -1000 if they are

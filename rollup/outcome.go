@@ -49,19 +49,17 @@ func ResultOutcome(result any) Outcome {
 	case bool:
 		return verdict(v)
 	case map[string]any:
-		return objectOutcome(v)
+		return VerdictOutcome(v["allow"], v["allowed"], v["deny"])
 	default:
 		return OtherResult
 	}
 }
 
-func objectOutcome(o map[string]any) Outcome {
+// VerdictOutcome is [ResultOutcome] of an object with these values of its
+// fields "allow", "allowed" and "deny"; nil is that of one it does not have.
+func VerdictOutcome(allow, allowed, deny any) Outcome {
 	outcome := OtherResult
-	for _, field := range [...]Outcome{
-		fieldOutcome(o, "allow", allows),
-		fieldOutcome(o, "allowed", allows),
-		fieldOutcome(o, "deny", denies),
-	} {
+	for _, field := range [...]Outcome{allows(allow), allows(allowed), denies(deny)} {
 		switch field {
 		case Denied:
 			return Denied
@@ -70,13 +68,6 @@ func objectOutcome(o map[string]any) Outcome {
 		}
 	}
 	return outcome
-}
-
-func fieldOutcome(o map[string]any, name string, judge func(any) Outcome) Outcome {
-	if v, ok := o[name]; ok {
-		return judge(v)
-	}
-	return OtherResult
 }
 
 func allows(v any) Outcome {

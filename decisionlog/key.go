@@ -1,0 +1,106 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decisionlog
+
+import "encoding/binary"
+
+// key is a key of an object as it is written, with its quotes and its colon.
+type key struct {
+	text string
+	next [followers]*key // that followed it
+
+	// The first bytes of text, and which of them it has: so a text is compared
+	// with it without a branch for its length. It has 40 bytes, since most keys
+	// are not longer.
+	words, masks [keyWords]uint64
+
+	field field // of an event
+
+	// Of metrics.
+	counts bool // it is a timer or a counter
+	number int32
+	serial uint64 // of the object that had it last
+	at     int    // where its measure is, -1: nowhere
+}
+
+const (
+	// followers is how many keys are known to follow another. Many are optional.
+	followers = 4
+
+	keyWords = 5
+)
+
+// otherKey is one that is not remembered, since there are many.
+var otherKey = &key{field: fieldNone}
+
+func newKey(written []byte) *key {
+	k := &key{text: string(written)}
+	var text, mask [8 * keyWords]byte
+	for i := range copy(text[:], written) {
+		mask[i] = 0xff
+	}
+	for i := range keyWords {
+		k.words[i], k.masks[i] = binary.LittleEndian.Uint64(text[8*i:]), binary.LittleEndian.Uint64(mask[8*i:])
+	}
+	return k
+}
+
+// precedes notes that next followed k.
+func (k *key) precedes(next *key) {
+	if k != otherKey {
+		copy(k.next[1:], k.next[:])
+		k.next[0] = next
+	}
+}
+
+// guess returns the key at i if it is one that has followed k, or nil.
+func (k *key) guess(text []byte, i int) *key {
+	if len(text)-i < 8*keyWords {
+		return k.guessAtEnd(text, i)
+	}
+	head := (*[8 * keyWords]byte)(text[i:])
+	w0, w1, w2 := binary.LittleEndian.Uint64(head[0:]), binary.LittleEndian.Uint64(head[8:]), binary.LittleEndian.Uint64(head[16:])
+	w3, w4 := binary.LittleEndian.Uint64(head[24:]), binary.LittleEndian.Uint64(head[32:])
+	for _, next := range &k.next {
+		if next == nil {
+			break
+		}
+		w, m := &next.words, &next.masks
+		if (w0^w[0])&m[0]|(w1^w[1])&m[1]|(w2^w[2])&m[2]|(w3^w[3])&m[3]|(w4^w[4])&m[4] != 0 {
+			continue
+		}
+		if n := len(next.text); n <= 8*keyWords || hasPrefix(text[i:], next.text) {
+			return next
+		}
+	}
+	return nil
+}
+
+// guessAtEnd is guess where few bytes follow.
+func (k *key) guessAtEnd(text []byte, i int) *key {
+	for _, next := range &k.next {
+		if next != nil && hasPrefix(text[i:], next.text) {
+			return next
+		}
+	}
+	return nil
+}
+
+func hasPrefix(text []byte, prefix string) bool {
+	return len(text) >= len(prefix) && string(text[:len(prefix)]) == prefix
+}
+
+// keyEnd returns the indexes behind the key at i and behind its colon, or -1.
+func keyEnd(text []byte, i int, lines bool) (end, colon int) {
+	if i >= len(text) || text[i] != '"' {
+		return -1, -1
+	}
+	if end = stringEnd(text, i); end < 0 {
+		return -1, -1
+	}
+	if colon = skipIn(text, end, lines); colon >= len(text) || text[colon] != ':' {
+		return -1, -1
+	}
+	return end, colon + 1
+}

@@ -1,0 +1,13 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !gc || purego || !amd64
+
+package decisionlog
+
+const hasBlocks = false
+
+func prefetch(*byte) {}
+
+// nestedFast is known on amd64 alone.
+func nestedFast([]byte, int) (end int, known bool) { return 0, false }
