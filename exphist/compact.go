@@ -59,20 +59,22 @@ func NewCompact(l Layout) (Compact, error) {
 // Record records n. It allocates as the values become more, and no longer once
 // there are hundreds and their range is known.
 func (c *Compact) Record(n int64) {
-	if len(c.few) < cap(c.few) && uint64(n)-1 < math.MaxUint32 {
-		c.few = append(c.few, uint32(n))
-		return
-	}
 	w := c.wide
-	if w == nil || n < w.least || n > w.most || w.classes != nil {
+	if w == nil || n < w.least || n > w.most || c.shape.layout.Bounds != nil {
+		if k := len(c.few); k < cap(c.few) && uint64(n)-1 < math.MaxUint32 {
+			c.few = c.few[:k+1]
+			c.few[k] = uint32(n)
+			return
+		}
 		c.recordSlowly(n)
 		return
 	}
-	bucket := c.shape.grid.position(n)>>(w.shift&63) - int(w.first)
 	w.sum = w.sum.plus(uint128{0, uint64(n)})
-	w.digits[bucket]++
-	if w.digits[bucket] == 0 {
-		w.add(bucket, 1, 1)
+	bucket, digits := c.shape.grid.position(n)>>(w.shift&63)-int(w.first), w.digits
+	digit := digits[bucket] + 1
+	digits[bucket] = digit
+	if digit == 0 {
+		w.carry(bucket)
 	}
 }
 
@@ -182,6 +184,9 @@ func (w *wide) record(s *shape, n int64) {
 		w.classes[class]++
 	}
 }
+
+// carry adds 1 to the second digit of the count of bucket first+i.
+func (w *wide) carry(i int) { w.add(i, 1, 1) }
 
 // add adds n times 256 to the power plane to the count of bucket first+i,
 // modulo 2^64.
