@@ -169,6 +169,13 @@ func (w *wide) include(s *shape, least, most int64, shift uint8) {
 	w.shift, w.first = shift, int32(low&^(chunk-1))
 	w.buckets = int32(high|(chunk-1)) + 1 - w.first
 	w.digits = make([]byte, int(w.buckets)*max(old.planes(), 1))
+	if shift == old.shift { // the digits stay as they are
+		for plane := range old.planes() {
+			digits := old.digits[plane*int(old.buckets):][:old.buckets]
+			copy(w.digits[plane*int(w.buckets)+int(old.first-w.first):], digits)
+		}
+		return
+	}
 	for i := range int(old.buckets) {
 		if n := old.count(i); n > 0 {
 			w.add((int(old.first)+i)>>(shift-old.shift)-int(w.first), 0, n)
