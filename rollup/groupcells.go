@@ -218,6 +218,11 @@ func (c *cell) stageAt(m *metric, place int, empty *exphist.Compact) int {
 	if place < len(c.stages) && c.stages[place].metric == m {
 		return place
 	}
+	return c.findStage(m, empty)
+}
+
+// findStage is stageAt without a place to look at first.
+func (c *cell) findStage(m *metric, empty *exphist.Compact) int {
 	for i := range c.stages {
 		if c.stages[i].metric == m {
 			return i
@@ -244,6 +249,11 @@ func (c *cell) counterAt(m *metric, place int) int {
 	if place < len(c.counters) && c.counters[place].metric == m {
 		return place
 	}
+	return c.findCounter(m)
+}
+
+// findCounter is counterAt without a place to look at first.
+func (c *cell) findCounter(m *metric) int {
 	for i := range c.counters {
 		if c.counters[i].metric == m {
 			return i
@@ -252,6 +262,18 @@ func (c *cell) counterAt(m *metric, place int) int {
 	c.counters = append(c.counters, counterCell{metric: m})
 	return len(c.counters) - 1
 }
+
+// add adds a timer's value, of which the stages in this one took covered.
+func (s *stageCell) add(value, covered int64) {
+	if value == 0 {
+		s.unfinished++
+		return
+	}
+	s.durations.Record(value)
+	s.covered = s.covered.Plus(Sum{Lo: uint64(covered)})
+}
+
+func (t *counterCell) add(n uint64) { t.total = t.total.Plus(Sum{Lo: n}) }
 
 // timers returns how many timers the stage had.
 func (s *stageCell) timers() uint64 {

@@ -20,6 +20,7 @@ type groupNames struct {
 	kept      [counterKind + 1]lowest[keptName] // by kind
 	limit     int                               // of each kind
 	displaced int                               // names since the last sweep
+	version   int                               // of what numbers stand for: how many names were ever displaced
 }
 
 // The columns of names that are in no table.
@@ -167,6 +168,7 @@ func (g *Groups) displaceName(number int32) {
 	n.metrics[number] = n.metrics[n.noRoom(m.kind, m.name)]
 	delete(n.numbers, keyOf(m.kind, m.name))
 	n.displaced++
+	n.version++
 }
 
 // sweep merges what cells have of displaced names into Other.

@@ -5,6 +5,7 @@ package rollup
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -41,7 +42,9 @@ type Groups struct {
 	byKey map[string]*group // group Other is there as "" too
 	kept  lowest[*group]
 	other *group
-	last  *group // that of the last decision
+	// recent are groups that decisions had, by recentIndex: that and comparing
+	// the key takes half of what the map takes. Where there is none, other is.
+	recent [recentGroups]*group
 
 	width  int64
 	begins map[int64]struct{} // the slices that have decisions, by index
@@ -49,9 +52,12 @@ type Groups struct {
 	// and its last.
 	index, begin, end int64
 
+	plans    [plans]plan
 	folding  folding // empty but for its memory
 	overflow GroupOverflow
 }
+
+const recentGroups = 1024
 
 // GroupLimits bounds the memory of Groups.
 type GroupLimits struct {
@@ -134,16 +140,19 @@ func NewGroups(o GroupOptions) (*Groups, error) {
 	o.Limits = o.Limits.withDefaults()
 	o.Stages, o.Counters = slices.Clone(o.Stages), slices.Clone(o.Counters)
 	other := &group{key: Other}
-	return &Groups{
+	g := &Groups{
 		options: o,
 		names:   names,
 		empty:   empty,
 		byKey:   map[string]*group{"": other, Other: other},
 		other:   other,
-		last:    other,
 		width:   o.Limits.Width,
 		begins:  map[int64]struct{}{},
-	}, nil
+	}
+	for i := range g.recent {
+		g.recent[i] = other
+	}
+	return g, nil
 }
 
 // Measure is one metric of a decision.
@@ -159,6 +168,15 @@ func (g *Groups) Add(key []byte, time int64, outcome Outcome, code string, measu
 	if g.names.displaced > g.options.Limits.Names {
 		g.sweep() // not later, when a decision that is being folded may have one of them
 	}
+	if p := g.planAt(measures); p.fits(measures, g.names.version) {
+		g.addPlanned(g.count(key, time, outcome, code), p, measures)
+	} else {
+		g.addAny(key, time, outcome, code, measures, p)
+	}
+}
+
+// addAny is Add of a decision that fits no plan: p is to be its plan.
+func (g *Groups) addAny(key []byte, time int64, outcome Outcome, code string, measures []Measure, p *plan) {
 	f := &g.folding
 	for i := range measures {
 		number, value := measures[i].Metric, measures[i].Value
@@ -174,7 +192,16 @@ func (g *Groups) Add(key []byte, time int64, outcome Outcome, code string, measu
 		}
 		f.put(m, value)
 	}
+	if f.n == len(measures) {
+		p.set(measures, f, g.names.version)
+	}
 	f.cover()
+	g.fold(f, g.count(key, time, outcome, code))
+	f.reset()
+}
+
+// count counts a decision in its cell, and returns that.
+func (g *Groups) count(key []byte, time int64, outcome Outcome, code string) *cell {
 	group := g.groupOf(key)
 	c := g.cellOf(group, time)
 	outcome = outcome.known()
@@ -182,8 +209,7 @@ func (g *Groups) Add(key []byte, time int64, outcome Outcome, code string, measu
 	if outcome == Error {
 		group.addError(indexOfCode(code), 1)
 	}
-	g.fold(f, c)
-	f.reset()
+	return c
 }
 
 // fold adds a decision's timers and counters to its cell.
@@ -200,34 +226,42 @@ func (g *Groups) fold(f *folding, c *cell) {
 		}
 		if m.kind == counterKind {
 			counter = c.counterAt(m, counter)
-			total := &c.counters[counter].total
-			*total = total.Plus(Sum{Lo: uint64(e.value)})
+			c.counters[counter].add(uint64(e.value))
 			counter++
 			continue
 		}
 		stage = c.stageAt(m, stage, &g.empty)
-		s := &c.stages[stage]
-		if e.value == 0 {
-			s.unfinished++
-		} else {
-			s.durations.Record(e.value)
-			s.covered = s.covered.Plus(Sum{Lo: uint64(e.covered)})
-		}
+		c.stages[stage].add(e.value, e.covered)
 		stage++
 	}
 }
 
 // groupOf returns the group of a key, which is made if there is room.
 func (g *Groups) groupOf(key []byte) *group {
-	if string(key) == g.last.key {
-		return g.last
+	recent := &g.recent[recentIndex(key)]
+	if string(key) == (*recent).key {
+		return *recent
 	}
 	group, ok := g.byKey[string(key)]
 	if !ok {
 		group = g.admitGroup(key)
 	}
-	g.last = group
+	*recent = group
 	return group
+}
+
+// recentIndex returns a key's place in Groups.recent. It looks at the first,
+// the middle and the last 8 bytes: keys that differ elsewhere alone push each
+// other out, at the price of a look-up in the map.
+func recentIndex(key []byte) uint {
+	n := len(key)
+	if n < 8 {
+		return uint(KeyHash(key) % recentGroups)
+	}
+	h := binary.LittleEndian.Uint64(key) * 0x9E3779B97F4A7C15
+	h += binary.LittleEndian.Uint64(key[n/2-4:]) * 0xC2B2AE3D27D4EB4F
+	h += binary.LittleEndian.Uint64(key[n-8:]) * 0x165667B19E3779F9
+	return uint(h >> 32 % recentGroups)
 }
 
 // admitGroup is groupOf of a key that was not found.
@@ -257,8 +291,8 @@ func (g *Groups) keep(x *group) {
 	if len(g.kept) > g.options.Limits.Groups {
 		highest := g.kept.removeHighest()
 		delete(g.byKey, highest.key)
-		if g.last == highest {
-			g.last = g.other
+		if recent := &g.recent[recentIndex([]byte(highest.key))]; *recent == highest {
+			*recent = g.other
 		}
 		g.displace(highest)
 	}

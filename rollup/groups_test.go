@@ -493,6 +493,74 @@ func TestGroupsModel(t *testing.T) {
 	}
 }
 
+// TestGroupsPlans: decisions that have one another's metrics, in the same order,
+// come to what the model says, though their metrics are looked at once. Stages
+// are in one another, may be 0, and lose their room between decisions and
+// within one, while their numbers stay.
+func TestGroupsPlans(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(100) {
+		w := newWorld(seed)
+		o := rollup.GroupOptions{Limits: rollup.GroupLimits{
+			Groups: 4, Names: 1 + w.IntN(6), Width: 60e9, Slices: 240, Cells: 8192,
+		}}
+		var shapes [3][]string
+		for i := range shapes {
+			shapes[i] = w.nestedKeys()
+		}
+		events := make([]event, 100)
+		for i := range events {
+			events[i] = event{key: fmt.Sprint("a rather long path/", w.IntN(6)), time: w.Int64N(600e9)}
+			for _, key := range shapes[w.IntN(1+i*len(shapes)/len(events))] {
+				value := 1 + w.Int64N(1<<w.IntN(40))
+				if w.IntN(8) == 0 {
+					value = w.Int64N(3) - 1
+				}
+				events[i].numbers = append(events[i].numbers, rollup.Number{Key: key, Value: value})
+			}
+		}
+		g, numbers := newGroups(t, o), map[string]int32{}
+		for _, e := range events {
+			var measures []rollup.Measure
+			for _, n := range e.numbers {
+				if _, ok := numbers[n.Key]; !ok {
+					numbers[n.Key] = g.Metric([]byte(n.Key))
+				}
+				measures = append(measures, rollup.Measure{Metric: numbers[n.Key], Value: n.Value})
+			}
+			g.Add([]byte(e.key), e.time, e.outcome, e.code, measures)
+		}
+		t.Logf("seed %d, shapes %q", seed, shapes)
+		newGroupsModel(t, o, events).check(t, g)
+	}
+}
+
+// nestedKeys returns metrics most of which are in one another, and some of
+// which are in no table or there twice.
+func (w *world) nestedKeys() (keys []string) {
+	for _, key := range []string{
+		"timer_server_handler_ns", "timer_sdk_decision_eval_ns", "timer_rego_query_eval_ns", "timer_rego_external_resolve_ns",
+		"timer_wasm_vm_eval_ns", "timer_wasm_vm_eval_call_ns", "timer_other_ns", "counter_server_query_cache_hit",
+	} {
+		if w.IntN(2) == 0 {
+			keys = append(keys, key)
+		}
+	}
+	for i := range 10 {
+		if w.IntN(6) == 0 {
+			keys = append(keys, fmt.Sprintf("timer_eval_op_%d_ns", i))
+		}
+		if w.IntN(6) == 0 {
+			keys = append(keys, fmt.Sprintf("timer_x%d_ns", i))
+		}
+	}
+	if len(keys) > 0 && w.IntN(4) == 0 {
+		keys = append(keys, keys[w.IntN(len(keys))])
+	}
+	w.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	return keys
+}
+
 // mergeNext merges one of the parts into the one before.
 func mergeNext(t *testing.T, w *world, parts *[]*rollup.Groups) {
 	t.Helper()
