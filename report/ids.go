@@ -3,7 +3,10 @@
 
 package report
 
-import "hash/fnv"
+import (
+	"encoding/binary"
+	"hash/fnv"
+)
 
 // An idSample counts how often the decision ids of a sample of them occur. An
 // id is in the sample by its hash alone, so that all of its occurrences are, in
@@ -24,11 +27,7 @@ func (s *idSample) add(id []byte) {
 	}
 	// The last bytes tell most ids apart: those that are not in the sample
 	// take no more than this.
-	var tail uint64
-	for _, b := range id[max(0, len(id)-8):] {
-		tail = tail<<8 | uint64(b)
-	}
-	tail *= 0x9e3779b97f4a7c15
+	tail := lastBytes(id) * 0x9e3779b97f4a7c15
 	if s.counts == nil {
 		s.shift, s.counts = idShift, map[uint64]uint32{}
 	}
@@ -39,6 +38,17 @@ func (s *idSample) add(id []byte) {
 	h.Write(id)
 	// The upper bits are those that decide, the lower ones tell ids apart.
 	s.put(tail>>32<<32|h.Sum64()>>32, 1)
+}
+
+// lastBytes returns the last 8 bytes, or what there is, as a big-endian number.
+func lastBytes(id []byte) (n uint64) {
+	if len(id) >= 8 {
+		return binary.BigEndian.Uint64(id[len(id)-8:])
+	}
+	for _, b := range id {
+		n = n<<8 | uint64(b)
+	}
+	return n
 }
 
 func (s *idSample) put(key uint64, n uint32) {

@@ -27,22 +27,23 @@ const (
 // none is the key of decisions that lack what they are grouped by.
 const none = "(none)"
 
-// A keyFunc appends an event's key to dst.
-type keyFunc func(dst []byte, e *decisionlog.Event) []byte
+// A keyFunc returns an event's key. It holds as long as what the event points
+// to does, and until the next call.
+type keyFunc func(e *decisionlog.Event) []byte
 
-// keyOf returns the function of a grouping.
+// keyOf returns the function of a grouping, for one goroutine.
 func keyOf(by string) (keyFunc, error) {
 	switch name, isLabel := strings.CutPrefix(by, byLabel); {
 	case isLabel && name != "":
-		return func(dst []byte, e *decisionlog.Event) []byte { return orNone(dst, e.Label(name)) }, nil
+		return func(e *decisionlog.Event) []byte { return orNone(e.Label(name)) }, nil
 	case by == byPath:
-		return func(dst []byte, e *decisionlog.Event) []byte { return orNone(dst, e.Path) }, nil
+		return func(e *decisionlog.Event) []byte { return orNone(e.Path) }, nil
 	case by == byStage: // one group, whose stages become groups at the end
-		return func(dst []byte, _ *decisionlog.Event) []byte { return append(dst, none...) }, nil
+		return func(*decisionlog.Event) []byte { return noKey }, nil
 	case by == byBundle:
-		return func(dst []byte, e *decisionlog.Event) []byte { return orNone(dst, e.BundleRevisions()) }, nil
+		return func(e *decisionlog.Event) []byte { return orNone(e.BundleRevisions()) }, nil
 	case by == byRequestedBy:
-		return func(dst []byte, e *decisionlog.Event) []byte { return orNone(dst, withoutPort(e.RequestedBy)) }, nil
+		return func(e *decisionlog.Event) []byte { return orNone(withoutPort(e.RequestedBy)) }, nil
 	case by == byHour:
 		return timeKey("2006-01-02T15:00Z"), nil
 	case by == byDay:
@@ -51,19 +52,23 @@ func keyOf(by string) (keyFunc, error) {
 	return nil, fmt.Errorf("unknown grouping %q: there are path, stage, bundle, requested_by, hour, day and label:KEY", by)
 }
 
-func orNone(dst, key []byte) []byte {
+var noKey = []byte(none)
+
+func orNone(key []byte) []byte {
 	if len(key) == 0 {
-		return append(dst, none...)
+		return noKey
 	}
-	return append(dst, key...)
+	return key
 }
 
 func timeKey(layout string) keyFunc {
-	return func(dst []byte, e *decisionlog.Event) []byte {
+	var key []byte
+	return func(e *decisionlog.Event) []byte {
 		if e.Time == rollup.NoTime {
-			return append(dst, none...)
+			return noKey
 		}
-		return time.Unix(0, e.Time).UTC().AppendFormat(dst, layout)
+		key = time.Unix(0, e.Time).UTC().AppendFormat(key[:0], layout)
+		return key
 	}
 }
 

@@ -62,13 +62,14 @@ type slowRead struct {
 // add adds an event. What a decision took is its longest timer, which contains
 // the others. stages are the names of the timers, by number.
 func (s *slowestRead) add(key []byte, e *decisionlog.Event, p *part, stages []string) {
-	var took int64
+	below := max(s.least, 1) - 1
+	took := below // most events have no value above that, and cost a comparison for each
 	for _, m := range e.Measures {
 		if m.Value > took && stages[m.Metric] != "" {
 			took = m.Value
 		}
 	}
-	if took < max(s.least, 1) {
+	if took == below {
 		return
 	}
 	s.kept = append(s.kept, slowRead{

@@ -17,9 +17,9 @@ import (
 // A worker reads parts, and has what their decisions came to.
 type worker struct {
 	*reading
-	key    keyFunc
-	keyBuf []byte
-	buf    []byte
+	key      keyFunc
+	filtered bool // whether the options let not all events through
+	buf      []byte
 
 	part   *part
 	reader *decisionlog.Reader
@@ -53,6 +53,7 @@ func newWorker(r *reading) (*worker, error) {
 	w := &worker{
 		reading: r, key: key, buf: make([]byte, blockSize),
 		sum: sum, slowest: slowestRead{limit: r.Slowest},
+		filtered: !r.Since.IsZero() || !r.Until.IsZero() || len(r.Paths) > 0,
 	}
 	if r.Each != nil {
 		w.each = r.Each(func(metric int32) string { return w.keys[metric] })
@@ -121,20 +122,20 @@ func (w *worker) flush() {
 // event takes in an event.
 func (w *worker) event(e *decisionlog.Event) {
 	w.read++
-	if !w.wanted(e) {
+	if w.filtered && !w.wanted(e) {
 		return
 	}
 	w.sum.note(e.Time)
-	w.keyBuf = w.key(w.keyBuf[:0], e)
-	w.sum.groups.Add(w.keyBuf, e.Time, e.Outcome, e.Code, e.Measures)
+	key := w.key(e)
+	w.sum.groups.Add(key, e.Time, e.Outcome, e.Code, e.Measures)
 	w.sum.ids.add(e.DecisionID)
 	if w.sum.exact != nil {
-		if w.exact.Add(w.sum.exact.add(w.keyBuf, e.Measures, w.stages)) > maxExact {
+		if w.exact.Add(w.sum.exact.add(key, e.Measures, w.stages)) > maxExact {
 			w.fail(errTooManyExact)
 		}
 	}
 	if w.slowest.limit > 0 {
-		w.slowest.add(w.keyBuf, e, w.part, w.stages)
+		w.slowest.add(key, e, w.part, w.stages)
 	}
 	if e.Bundles != nil || e.Revision != nil {
 		w.addRevision(e)
