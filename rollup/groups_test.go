@@ -493,10 +493,10 @@ func TestGroupsModel(t *testing.T) {
 	}
 }
 
-// TestGroupsPlans: decisions that have one another's metrics, in the same order,
-// come to what the model says, though their metrics are looked at once. Stages
-// are in one another, may be 0, and lose their room between decisions and
-// within one, while their numbers stay.
+// TestGroupsPlans: decisions that have one another's metrics, in the same
+// order, come to what the model says, though their metrics are looked at once.
+// Stages are in one another, may be 0, and lose their room between decisions
+// and within one, while their numbers stay.
 func TestGroupsPlans(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
