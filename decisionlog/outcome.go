@@ -26,6 +26,8 @@ func (p *parser) outcome() (outcome rollup.Outcome, code string) {
 	}
 	text := p.value(fieldResult)
 	switch {
+	case text[0] == 't':
+		return rollup.ResultOutcome(true), ""
 	case text[0] == '{':
 		return p.judged(text), ""
 	case len(p.text(fieldQuery)) > 0:

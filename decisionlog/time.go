@@ -3,7 +3,10 @@
 
 package decisionlog
 
-import "time"
+import (
+	"encoding/binary"
+	"time"
+)
 
 // clock reads times, most of which are in the minute of the one before.
 type clock struct {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,6 +33,21 @@ func Read(ctx context.Context, o Options) (*Report, error) {
 
 // ReadRollup is Read of what a report is made of.
 func ReadRollup(ctx context.Context, o Options) (*Rollup, error) {
+	x, err := read(ctx, o, true)
+	if errors.Is(err, errNotMapped) {
+		x, err = read(ctx, o, false)
+	}
+	return x, err
+}
+
+// errNotMapped is what happens if a file that is mapped into memory cannot be
+// read there: it became shorter meanwhile, or its disk has a fault. By reading
+// it in the usual way we learn what it is.
+var errNotMapped = errors.New("a file could not be read where it was mapped into memory")
+
+// read is ReadRollup. Files are mapped into memory if they may be, and if all
+// can be read once more.
+func read(ctx context.Context, o Options, mayMap bool) (*Rollup, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -40,7 +56,7 @@ func ReadRollup(ctx context.Context, o Options) (*Rollup, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{Options: o, start: time.Now(), jobs: make(chan job)}
+	r := &reading{Options: o, start: time.Now(), jobs: make(chan job), mayMap: mayMap && !stdin && o.Each == nil}
 	whole := ctx // ctx ends if Each fails, too
 	ctx, r.fail = context.WithCancelCause(ctx)
 	defer r.fail(nil)
@@ -110,6 +126,7 @@ type reading struct {
 	inputs  []*input
 	of      int64 // bytes of all files
 	unknown bool  // there are inputs whose size is not known
+	mayMap  bool  // files may be mapped into memory
 	jobs    chan job
 	fail    context.CancelCauseFunc
 
@@ -194,6 +211,10 @@ type job struct {
 	part  *part
 	text  io.Reader
 	close func()
+
+	// The file that text is of, and where, if it may be mapped.
+	file     *os.File
+	from, to int64
 }
 
 // newPart adds a part to an input.
@@ -250,7 +271,11 @@ func (r *reading) cut(ctx context.Context, in *input, f *os.File, size int64) {
 	defer done()
 	send := func(from, to int64) {
 		users.Add(1)
-		r.send(in, r.counted(ctx, io.NewSectionReader(f, from, to-from)), done)
+		j := job{part: in.newPart(), text: r.counted(ctx, io.NewSectionReader(f, from, to-from)), close: done}
+		if r.mayMap && to-from < 2*partSize {
+			j.file, j.from, j.to = f, from, to
+		}
+		r.jobs <- j
 	}
 	from, fruitless := int64(0), 0
 	for at := from + partSize; at < size && fruitless < maxFruitless && ctx.Err() == nil; at += partSize {
@@ -284,7 +309,7 @@ func boundary(f *os.File, at int64) int64 {
 
 // send hands out a part. If ctx has ended, who reads it learns that from text.
 func (r *reading) send(in *input, text io.Reader, done func()) {
-	r.jobs <- job{in.newPart(), text, done}
+	r.jobs <- job{part: in.newPart(), text: text, close: done}
 }
 
 // counted counts what is read of from, until ctx ends.
@@ -317,6 +342,13 @@ const blockSize = 1 << 20
 func (w *worker) do(ctx context.Context, j job) {
 	defer j.close()
 	w.begin(j.part)
+	if j.file != nil {
+		if text, unmap := mapFile(j.file, j.from, j.to); text != nil {
+			defer unmap()
+			w.readMapped(ctx, text)
+			return
+		}
+	}
 	text, err := decompressed(ctx, j.text)
 	buf, have := w.buf, 0
 	for err == nil {
@@ -339,4 +371,27 @@ func (w *worker) do(ctx context.Context, j job) {
 	default:
 		j.part.failure = Unreadable
 	}
+}
+
+// readMapped reads a part that is mapped into memory.
+func (w *worker) readMapped(ctx context.Context, text []byte) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if fault := recover(); fault != nil {
+			if _, ok := fault.(interface{ Addr() uintptr }); !ok {
+				panic(fault)
+			}
+			w.fail(errNotMapped)
+		}
+	}()
+	rest := text
+	for end := 0; end < len(text) && ctx.Err() == nil; {
+		from := end
+		end = min(end+blockSize, len(text))
+		n := w.reader.Read(rest[:len(rest)-(len(text)-end)])
+		rest = rest[n:]
+		w.bytes.Add(int64(end - from))
+		w.flush()
+	}
+	w.end(ctx, rest)
 }
