@@ -54,16 +54,24 @@ test-opa: ## Test adapter, plugin and collector with the oldest and the newest O
 	cd opa && REGOMETER_WANT_OPA=newest $(GO) test . ./metrics ./plugin/...
 	cd prom && GOWORK=off $(GO) test ./... # with the oldest client_golang
 
-.PHONY: test-duckdb
-test-duckdb: ## Read the report's Parquet files with DuckDB, which python3 fetches if it is not there
-	@if [ -z "$${REGOMETER_DUCKDB:-}" ] && ! command -v duckdb >/dev/null; then \
-		command -v python3 >/dev/null || { echo "skipped: there is neither duckdb nor python3 to fetch it"; exit 0; }; \
-		dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
-		{ python3 -m venv "$$dir" && "$$dir/bin/pip" install --quiet $(DUCKDB); } || \
-			{ echo "skipped: python3 cannot fetch $(DUCKDB)"; exit 0; }; \
-		export REGOMETER_DUCKDB=$$dir/bin/duckdb; \
+# Sets REGOMETER_DUCKDB, for what comes after it in a recipe, if DuckDB is not
+# there but python3 can fetch it. It is the program in the package that is named,
+# not the script around it.
+define find_duckdb
+if [ -z "$${REGOMETER_DUCKDB:-}" ] && ! command -v duckdb >/dev/null; then \
+	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+	if { python3 -m venv "$$dir" && "$$dir/bin/pip" install --quiet $(DUCKDB); }; then \
+		export REGOMETER_DUCKDB=$$(echo "$$dir"/lib/python3*/site-packages/duckdb_cli/duckdb); \
+	else \
+		echo "there is no DuckDB, and python3 cannot fetch $(DUCKDB)" >&2; \
 	fi; \
-	$(GO) test -count 1 -v -run DuckDB ./report/parquetlog
+fi
+endef
+
+.PHONY: test-duckdb
+test-duckdb: ## Read the report's Parquet files, and logs beside it, with DuckDB, which python3 fetches if it is not there
+	@$(find_duckdb); \
+	$(GO) test -count 1 -v -run DuckDB ./report/parquetlog ./bench/cmd/reportbench
 
 .PHONY: fuzz-smoke
 fuzz-smoke: ## Run each fuzz target for FUZZTIME (5s)
@@ -136,10 +144,16 @@ bench: ## Measure beside OPA, print the tables, write docs/performance.md and th
 	$(GO) run ./bench/cmd/benchtable $(BENCHFLAGS)
 	$(GO) run ./internal/project/readme
 
+.PHONY: bench-report
+bench-report: ## Measure regometer report beside DuckDB, jq and encoding/json on large logs, and write the pages
+	@$(find_duckdb); \
+	$(GO) run ./bench/cmd/benchtable -parts report $(BENCHFLAGS)
+	$(GO) run ./internal/project/readme
+
 .PHONY: bench-quick
 bench-quick: ## Run every benchmark once
 	$(GO) test -run '^$$' -bench . -benchtime 1x $(ALL)
-	$(GO) run ./bench/cmd/benchtable -quick -parts embedded,server
+	$(GO) run ./bench/cmd/benchtable -quick -parts embedded,server,report
 
 ##### Checks
 

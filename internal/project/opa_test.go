@@ -76,7 +76,7 @@ func opaNames(document, text string) (wrong []string, named int) {
 func TestOPANames(t *testing.T) {
 	oldest, newest := opabuild.OldestVersion, opabuild.NewestVersion
 	wrong, named := opaNames("README.md", "# Title\nOPA "+oldest[1:]+" to "+newest+", go1.26.8, Go 1.26.8, v0.1.0, "+opabuild.UpstreamVersion+"\n"+
-		"OPA 1.999.0\n"+fmt.Sprintf(tableBegin, "x")+"| OPA 1.999.1 |\n"+tableEnd+"1.999.2\n")
+		"OPA 1.999.0\n"+fmt.Sprintf(tableBegin, "x", "bench")+"| OPA 1.999.1 |\n"+tableEnd+"1.999.2\n")
 	want := []string{
 		fmt.Sprintf("README.md:3 names OPA 1.999.0: the oldest supported is %s, the newest %s, that of the series %s", oldest[1:], newest[1:], opabuild.UpstreamVersion[1:]),
 		fmt.Sprintf("README.md:7 names OPA 1.999.2: the oldest supported is %s, the newest %s, that of the series %s", oldest[1:], newest[1:], opabuild.UpstreamVersion[1:]),

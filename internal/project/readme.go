@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// A table in README.md stands between a line that begins so, with its name, and
-// the line tableEnd.
+// A table in README.md stands between a line that begins so, with its name and
+// the target of the Makefile that writes it, and the line tableEnd.
 const (
-	tableBegin = "<!-- measured: %s; written by make bench from docs/performance.md -->\n"
+	tableBegin = "<!-- measured: %s; written by make %s from docs/performance.md -->\n"
 	tableEnd   = "<!-- measured: end -->\n"
 )
 
@@ -28,14 +28,19 @@ const (
 	serverRow       = "An OPA server: `POST /v1/data/rbac/allow`"
 )
 
-// readmeTables are the tables of README.md by their names, and the cases in
-// them.
+// readmeTables are the tables of README.md by their names, and what makes them
+// of the text of the page.
 var readmeTables = []struct {
-	name  string
-	cases []string
+	name, target string
+	table        func(page string) (string, error)
 }{
-	{"a request", []string{requestRow}},
-	{"five cases", []string{marshalRow, timerRow, requestRow, instrumentedRow, serverRow}},
+	{"a request", "bench", tableOf(requestRow)},
+	{"five cases", "bench", tableOf(marshalRow, timerRow, requestRow, instrumentedRow, serverRow)},
+	{"decision logs", "bench-report", logTable},
+}
+
+func tableOf(cases ...string) func(page string) (string, error) {
+	return func(page string) (string, error) { return shortTable(page, cases) }
 }
 
 // UpdateReadme writes the tables in the README.md of the repository at root,
@@ -61,11 +66,11 @@ func readme(root string) (old, updated string, err error) {
 	}
 	updated = string(text)
 	for _, t := range readmeTables {
-		table, err := shortTable(string(page), t.cases)
+		table, err := t.table(string(page))
 		if err != nil {
 			return "", "", fmt.Errorf("docs/performance.md: %w", err)
 		}
-		begin := fmt.Sprintf(tableBegin, t.name)
+		begin := fmt.Sprintf(tableBegin, t.name, t.target)
 		before, rest, begins := strings.Cut(updated, begin)
 		_, after, ends := strings.Cut(rest, tableEnd)
 		if !begins || !ends {
@@ -145,4 +150,52 @@ func serverFigures(cells []string) (figures, ratio string) {
 	bytes, _, _ := strings.Cut(cells[3], ";")
 	time, ratio, _ := strings.Cut(cells[5], "; ")
 	return fmt.Sprintf("%s, %s, %s", time, bytes, allocs), ratio
+}
+
+// logHeading stands above the page's table of what reads decision logs, and
+// logColumns are the columns of it that README.md has.
+const logHeading = "### Throughput"
+
+var logColumns = []string{"a log of", "DuckDB", "jq, two fields", "encoding/json", "regometer", "by DuckDB's"}
+
+// logTable returns the first two rows of the page's table of what reads
+// decision logs, with some of its columns. Below it is what was measured, and
+// on what.
+func logTable(page string) (string, error) {
+	_, rest, _ := strings.Cut(page, "\n"+logHeading+"\n\n")
+	table, _, _ := strings.Cut(rest, "\n\n")
+	lines := strings.Split(table, "\n")
+	if len(lines) < 4 {
+		return "", fmt.Errorf("there is no table %q", logHeading)
+	}
+	titles := cellsOf(lines[0])
+	var b strings.Builder
+	for _, line := range lines[:4] {
+		cells := cellsOf(line)
+		var chosen []string
+		for _, column := range logColumns {
+			i := slices.Index(titles, column)
+			if i < 0 || len(cells) != len(titles) {
+				return "", fmt.Errorf("the table %q has no column %q in %q", logHeading, column, line)
+			}
+			chosen = append(chosen, cells[i])
+		}
+		b.WriteString(strings.ReplaceAll("| "+strings.Join(chosen, " | ")+" |\n", " --- ", "---"))
+	}
+	for line := range strings.Lines(page) {
+		if cells := cellsOf(line); len(cells) == 7 && cells[0] == "report" { // date, machine, system, Go
+			fmt.Fprintf(&b, "\nMeasured on %s, %s, %s, %s.\n", cells[1], cells[2], cells[3], cells[4])
+			return b.String(), nil
+		}
+	}
+	return "", fmt.Errorf("the row of the figures %q is missing", "report")
+}
+
+// cellsOf returns what is in the cells of a table's line.
+func cellsOf(line string) []string {
+	cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+	for i := range cells {
+		cells[i] = strings.TrimSpace(cells[i])
+	}
+	return cells
 }

@@ -65,3 +65,41 @@ Measured beside OPA v1.2.3 on 2026-01-02, A CPU, 2 CPUs, linux/amd64, go1.26.8; 
 		}
 	}
 }
+
+func TestLogTable(t *testing.T) {
+	const page = `# Performance
+
+| figures | date | machine | system | Go | OPA | command |
+|---|---|---|---|---|---|---|
+| report | 2026-01-02 | A CPU, 2 CPUs | linux/amd64 | go1.26.8 | v1.2.3 | x |
+
+### Throughput
+
+| a log of | DuckDB, 1 thread | DuckDB | jq, two fields | encoding/json | regometer, 1 worker | regometer | by DuckDB's |
+|---|---|---|---|---|---|---|---|
+| 0.5 KB a decision | 1 MB/s | 2 MB/s | 3 MB/s | 4 MB/s | 5 MB/s | 6 MB/s | 3.00 (2.9–3.1) |
+| 8 KB a decision | 7 MB/s | 8 MB/s | 9 MB/s | 10 MB/s | 11 MB/s | 12 MB/s | 1.50 |
+| docker | 13 MB/s | 14 MB/s | – | – | – | 16 MB/s | 1.1 |
+
+### Compressed logs
+`
+	const want = `| a log of | DuckDB | jq, two fields | encoding/json | regometer | by DuckDB's |
+|---|---|---|---|---|---|
+| 0.5 KB a decision | 2 MB/s | 3 MB/s | 4 MB/s | 6 MB/s | 3.00 (2.9–3.1) |
+| 8 KB a decision | 8 MB/s | 9 MB/s | 10 MB/s | 12 MB/s | 1.50 |
+
+Measured on 2026-01-02, A CPU, 2 CPUs, linux/amd64, go1.26.8.
+`
+	got, err := logTable(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for _, gone := range []string{"| report |", logHeading, "| DuckDB |", "| 12 MB/s |", "| 8 KB a decision |"} {
+		if _, err := logTable(strings.ReplaceAll(page, gone, "|")); err == nil {
+			t.Errorf("no error for a page without %q", gone)
+		}
+	}
+}

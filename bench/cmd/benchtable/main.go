@@ -37,6 +37,9 @@ Parts:
             the first time
   stages    from a decision to a scrape: the histogram beside its peers, the
             rollup, the plugin, the collector
+  report    regometer report beside DuckDB, jq and encoding/json, on decision logs
+            that it writes to the folder for temporary files, up to 5 GB at a
+            time; it is measured only if it is named
 
 Everything runs several times in turns, since a machine's speed drifts: only
 what was measured within one run is compared.
@@ -45,6 +48,7 @@ Examples:
   benchtable                            measure everything (about 25 minutes)
   benchtable -parts metrics -runs 20
   benchtable -parts metrics -case 'request|update_full'
+  benchtable -parts report -size 200    smaller logs, to try it
   benchtable -quick                     run everything once, write nothing
   benchtable -parts none                write the page from the kept figures
 
@@ -58,11 +62,15 @@ type options struct {
 	benchtime string
 	cases     string
 	requests  int
+	size      int // MB
 	out       string
 	quick     bool
 }
 
-var allParts = []string{"metrics", "embedded", "server", "stages"}
+var (
+	allParts     = []string{"metrics", "embedded", "server", "stages", "report"}
+	defaultParts = allParts[:4]
+)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -84,11 +92,12 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		fmt.Fprint(stderr, usage)
 		f.PrintDefaults()
 	}
-	parts := f.String("parts", strings.Join(allParts, ","), "what to measure, or none")
+	parts := f.String("parts", strings.Join(defaultParts, ","), "what to measure, or none")
 	f.IntVar(&o.runs, "runs", 10, "how often everything is measured; below 8 no ratio has a confidence interval")
 	f.StringVar(&o.benchtime, "benchtime", "100ms", "time or iterations (100x) for each benchmark of a run")
 	f.StringVar(&o.cases, "case", "", "regular expression: only these cases of the part metrics, printed but not written")
 	f.IntVar(&o.requests, "requests", 10_000, "requests to each server in each run and mode")
+	f.IntVar(&o.size, "size", 2000, "how large a decision log of the part report is, in MB")
 	f.StringVar(&o.out, "out", "", "folder to write to (default: docs in the repository)")
 	f.BoolVar(&o.quick, "quick", false, "run every benchmark once, to see that it works; write nothing")
 	if err := f.Parse(args); err != nil {
@@ -112,7 +121,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, errors.New("-case needs -parts metrics")
 	}
 	if o.quick {
-		o.runs, o.benchtime, o.requests = 1, "1x", 50
+		o.runs, o.benchtime, o.requests, o.size = 1, "1x", 50, 2
 	}
 	return o, nil
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,7 +30,7 @@ func TestFlags(t *testing.T) {
 		args string
 		want string // in the error
 	}{
-		{"-parts metrics,servers", `no part "servers", there are metrics, embedded, server, stages`},
+		{"-parts metrics,servers", `no part "servers", there are metrics, embedded, server, stages, report`},
 		{"-runs 0", "at least 1"},
 		{"-case request", "-case needs -parts metrics"},
 		{"metrics", `unexpected argument "metrics"`},
@@ -117,10 +118,33 @@ BenchmarkServer/impl=none-2 100 30000 ns/op 20000 B/op 300 allocs/op
 BenchmarkServer/impl=regometer-2 100 50000 ns/op 30000 B/op 500 allocs/op
 `
 
+// The machine becomes twice as slow between two runs. There is no jq.
+const reportText = `duckdb: v9.8.7
+jq: none
+sql: SET threads = THREADS; SELECT x FROM 'FILE'
+jqfilter: .path
+compress: example.com/compress v1.2.3
+BenchmarkReport/case=ndjson_512/impl=regometer_all 1 1000000 ns/op 2000 MB/s 40000000 max-B
+BenchmarkReport/case=ndjson_512_quarter/impl=regometer_all 1 250000 ns/op 2000 MB/s 39000000 max-B
+BenchmarkReport/case=ndjson_512/impl=regometer_one 1 1600000 ns/op 1250 MB/s 38000000 max-B
+BenchmarkReport/case=ndjson_512/impl=encoding_json 1 20000000 ns/op 100 MB/s 8000000 max-B
+BenchmarkReport/case=ndjson_512/impl=duckdb_one 1 4000000 ns/op 500 MB/s 90000000 max-B
+BenchmarkReport/case=ndjson_512/impl=duckdb_all 1 2500000 ns/op 800 MB/s 150000000 max-B
+BenchmarkReport/case=docker/impl=regometer_all 1 2500000 ns/op 1200 MB/s 41000000 max-B
+BenchmarkReport/case=docker/impl=duckdb_all 1 2000000 ns/op 1000 MB/s 140000000 max-B
+BenchmarkReport/case=gzip/impl=regometer_all 1 1300000 ns/op 100 MB/s 42000000 max-B
+BenchmarkReport/case=gzip/impl=library 1 1000000 ns/op 130 MB/s 9000000 max-B
+BenchmarkReport/case=zstd/impl=regometer_all 1 1310000 ns/op 100 MB/s 129000000 max-B
+BenchmarkReport/case=zstd/impl=library 1 1000000 ns/op 131 MB/s 9000000 max-B
+BenchmarkReport/case=ndjson_512/impl=regometer_all 1 2000000 ns/op 1000 MB/s 40000000 max-B
+BenchmarkReport/case=ndjson_512/impl=regometer_one 1 3200000 ns/op 625 MB/s 38000000 max-B
+BenchmarkReport/case=ndjson_512/impl=duckdb_all 1 5000000 ns/op 320 MB/s 150000000 max-B
+`
+
 func testReport(t *testing.T) report {
 	t.Helper()
 	r := report{parts: map[string]measure.Results{}}
-	for part, text := range map[string]string{"metrics": metricsText, "embedded": embeddedText, "server": serverText, "stages": stagesText} {
+	for part, text := range map[string]string{"metrics": metricsText, "embedded": embeddedText, "server": serverText, "stages": stagesText, "report": reportText} {
 		var err error
 		if r.parts[part], err = parseResults(part, []byte(strings.Repeat(text, 8))); err != nil {
 			t.Fatal(err)
@@ -356,6 +380,80 @@ func TestServerSetups(t *testing.T) {
 	}
 	if len(serverSetups) != 7 {
 		t.Errorf("%d servers", len(serverSetups))
+	}
+}
+
+func TestDecisionLogTables(t *testing.T) {
+	t.Parallel()
+	const want = `
+### Throughput
+
+| a log of | DuckDB, 1 thread | DuckDB | jq, two fields | encoding/json | regometer, 1 worker | regometer | by DuckDB's |
+|---|---|---|---|---|---|---|---|
+| 0.5 KB a decision | 500 MB/s | 560 MB/s | – | 100 MB/s | 938 MB/s | 1.50 GB/s | 2.81 (2.50–3.12) |
+| 8 KB a decision | – | – | – | – | – | – | – |
+| 0.5 KB a decision, in docker's json-file; DuckDB without that | – | 1.00 GB/s | – | – | – | 1.20 GB/s | 1.20 (1.20–1.20) |
+
+### Compressed logs
+
+| 0.5 KB a decision | regometer | decompression alone | time |
+|---|---|---|---|
+| gzip | 100 MB/s | 130 MB/s | **1.30 (1.30–1.30) slower** |
+| zstd | 100 MB/s | 131 MB/s | **1.31 (1.31–1.31) slower** |
+
+### The most memory resident
+
+| a log of | regometer | … of a quarter of the size | DuckDB | encoding/json |
+|---|---|---|---|---|
+| 0.5 KB a decision | 40 MB | 39 MB | 150 MB | 8 MB |
+| 8 KB a decision | – | – | – | – |
+| docker's json-file | 41 MB | – | 140 MB | – |
+| gzip | 42 MB | – | – | – |
+| zstd | 129 MB | – | – | – |
+
+### Targets of 'regometer report'
+
+| | | target | |
+|---|---|---|---|
+| 0.5 KB a decision: throughput by DuckDB's | 2.81 (2.50–3.12) | at least 3.00 | **missed** |
+| 8 KB a decision: throughput by DuckDB's | – | at least 8.00 | not measured |
+| 0.5 KB a decision: throughput by that of 1 worker | 1.60 (1.60–1.60) | at least 1.70 | **missed** |
+| 8 KB a decision: throughput by that of 1 worker | – | at least 1.70 | not measured |
+| docker's json-file: DuckDB's time on the unwrapped log by ours | 0.80 (0.80–0.80) | at least 1.00 | **missed** |
+| … throughput by DuckDB's, each by the bytes of its own file | 1.20 (1.20–1.20) | at least 1.00 | met |
+| gzip: time by that of decompression alone | 1.30 (1.30–1.30) | at most 1.30 | met |
+| zstd: time by that of decompression alone | 1.31 (1.31–1.31) | at most 1.30 | **missed** |
+| the most memory of any run | 129 MB | at most 128 MB | **missed** |
+`
+	var b strings.Builder
+	r := testReport(t)
+	r.writeDecisionLogs(&b)
+	if got := strings.ReplaceAll(b.String(), "`", "'"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	page := r.page()
+	for _, want := range []string{
+		b.String(), "- DuckDB: v9.8.7.", "  SET threads = THREADS;\n  SELECT x\n  FROM 'FILE'\n  ```", "- jq: none. `jq -c '.path'`", "example.com/compress v1.2.3",
+		"within 1.1 %.",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
+	}
+}
+
+// All of the interval is below 1, or not.
+func TestSlowerThroughput(t *testing.T) {
+	t.Parallel()
+	for want, s := range map[string]measure.Spread{
+		"**0.80 (0.70–0.90) slower**": {Median: 0.8, Low: 0.7, High: 0.9},
+		"0.80 (0.70–1.01)":            {Median: 0.8, Low: 0.7, High: 1.01},
+		"0.80":                        {Median: 0.8, Low: math.Inf(-1), High: math.Inf(1)},
+		"–":                           {},
+	} {
+		if got := timesText(s); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }
 

@@ -35,6 +35,8 @@ func (m *measurer) measure(ctx context.Context, part string) ([]byte, error) {
 		lines, err = m.server(ctx)
 	case "stages":
 		lines, err = m.stages(ctx)
+	case "report":
+		lines, err = m.decisionLogs(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -45,8 +47,11 @@ func (m *measurer) measure(ctx context.Context, part string) ([]byte, error) {
 // header describes the run.
 func (m *measurer) header(part string, lines []byte) []byte {
 	how := fmt.Sprintf("-runs %d -benchtime %s", m.runs, m.benchtime)
-	if part == "server" {
+	switch part {
+	case "server":
 		how = fmt.Sprintf("-runs %d -requests %d", m.runs, m.requests)
+	case "report":
+		how = fmt.Sprintf("-runs %d -size %d", m.runs, m.size)
 	}
 	return measure.Header(m.OPAVersion, fmt.Sprintf("benchtable -parts %s %s", part, how), lines)
 }

@@ -122,6 +122,9 @@ func (r report) writeTables(w io.Writer) error {
 	if r.measured("stages") {
 		r.writeStages(&b)
 	}
+	if r.measured("report") {
+		r.writeDecisionLogs(&b)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -349,8 +352,8 @@ func (r report) page() string {
 	var b strings.Builder
 	b.WriteString(`# Performance
 
-Regometer beside the metrics package of Open Policy Agent (OPA). This page is written by ` + "`make bench`" + ` from the
-figures in [performance/](performance), which are in the format of ` + "`go test -bench`" + `.
+Regometer beside the metrics package of Open Policy Agent (OPA). This page is written by ` + "`make bench`" + ` and
+` + "`make bench-report`" + ` from the figures in [performance/](performance), which are in the format of ` + "`go test -bench`" + `.
 
 How to read it:
 
@@ -402,7 +405,11 @@ How to read it:
 		b.WriteString("\n## Stages as histograms\n\nLatencies are log-normal around 200 µs; close ones have σ = 0.25. The other histograms take floating-point\nseconds, ours integers in nanoseconds; Prometheus and OpenTelemetry have the resolution and the limit of ours, VictoriaMetrics\n18 buckets for each power of ten. Two goroutines record into one histogram.\n")
 		r.writeStages(&b)
 	}
-	b.WriteString("\n## Running it yourself\n\n```\nmake bench                                           # all of this, about 25 minutes\ncd bench\ngo test -run '^$' -bench 'Metrics/case=request$'     # one case\ngo run ./cmd/benchtable -parts metrics -case request # the same, several runs, as a table\nbenchstat -col /impl ../docs/performance/metrics.txt # golang.org/x/perf/cmd/benchstat\n```\n")
+	if r.measured("report") {
+		b.WriteString("\n## Decision logs\n" + r.logNotes())
+		r.writeDecisionLogs(&b)
+	}
+	b.WriteString("\n## Running it yourself\n\n```\nmake bench                                           # all but decision logs, about 25 minutes\nmake bench-report                                    # decision logs, about 25 minutes\ncd bench\ngo test -run '^$' -bench 'Metrics/case=request$'     # one case\ngo run ./cmd/benchtable -parts metrics -case request # the same, several runs, as a table\nbenchstat -col /impl ../docs/performance/metrics.txt # golang.org/x/perf/cmd/benchstat\n```\n")
 	return b.String()
 }
 
@@ -433,7 +440,7 @@ type noise struct {
 
 // noise returns the parts in which code that does not depend on either side
 // varied by more than noiseLimit: four clock readings, the decision without
-// metrics, a request to OPA as it is, going over a map.
+// metrics, a request to OPA as it is, going over a map, encoding/json.
 func (r report) noise() (found []noise) {
 	for _, k := range []struct {
 		part string
@@ -443,6 +450,7 @@ func (r report) noise() (found []noise) {
 		{"embedded", measure.Key{Name: "case=noop", Impl: "opa"}},
 		{"server", measure.Key{Name: "case=plain", Impl: serverSetups[0].impl}},
 		{"stages", measure.Key{Name: "Add/form=map/goroutines=1", Impl: "map"}},
+		{"report", measure.Key{Name: "case=ndjson_512", Impl: "encoding_json"}},
 	} {
 		samples := r.parts[k.part].Samples[k.key]
 		var times []float64

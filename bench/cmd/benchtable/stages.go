@@ -58,14 +58,14 @@ var peerRows = []peerRow{
 	{"record, 1 goroutine", "Record/sigma=1/goroutines=1", measure.Nanoseconds},
 	{"record, 2 goroutines", "Record/sigma=1/goroutines=2", measure.Nanoseconds},
 	{"read all of it for export", "Read/sigma=1", measure.Nanoseconds},
-	{"memory after 10,000 close values", "Memory/sigma=0.25", memory},
-	{"memory after 10,000 values, σ = 0.5", "Memory/sigma=0.5", memory},
-	{"memory after 10,000 values, σ = 1", "Memory/sigma=1", memory},
-	{"memory after 10,000 values, σ = 1.5", "Memory/sigma=1.5", memory},
+	{"memory after 10,000 close values", "Memory/sigma=0.25", histogramMemory},
+	{"memory after 10,000 values, σ = 0.5", "Memory/sigma=0.5", histogramMemory},
+	{"memory after 10,000 values, σ = 1", "Memory/sigma=1", histogramMemory},
+	{"memory after 10,000 values, σ = 1.5", "Memory/sigma=1.5", histogramMemory},
 }
 
-// memory is the unit of what a histogram takes.
-const memory = "B/histogram"
+// histogramMemory is the unit of what a histogram takes.
+const histogramMemory = "B/histogram"
 
 // A stageRow is a line of the table of what Regometer does with a decision.
 type stageRow struct {
@@ -110,8 +110,8 @@ func (r report) writeStages(b *strings.Builder) {
 			switch {
 			case !s.Has(row.name, p.impl):
 				b.WriteString(" – |")
-			case row.unit == memory:
-				fmt.Fprintf(b, " %s |", measure.Size(s.Median(row.name, p.impl, memory)))
+			case row.unit == histogramMemory:
+				fmt.Fprintf(b, " %s |", measure.Size(s.Median(row.name, p.impl, histogramMemory)))
 			default:
 				fmt.Fprintf(b, " %s |", measure.Duration(s.Median(row.name, p.impl, measure.Nanoseconds)))
 			}
