@@ -189,7 +189,7 @@ func digitsAtEnd(text []byte, i int) (value int64, end int) {
 }
 
 // powers are those of ten.
-var powers = [...]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
+var powers = [...]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
 
 // noMeasure is the metric of a measure that another one took the place of.
 const noMeasure = -1

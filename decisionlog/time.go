@@ -81,11 +81,12 @@ func parseFraction(s []byte) (ns int64, ok bool) {
 	if s[0] != '.' || len(s) == 1 || len(s) > 10 {
 		return 0, false
 	}
-	ns, end := digits(s, 1)
-	for n := len(s) - 1; n < 9; n++ {
-		ns *= 10
+	if len(s) == 10 { // most times
+		n, ns := eightDigits(binary.LittleEndian.Uint64(s[1:]))
+		return ns*10 + int64(s[9]-'0'), n == 8 && isDigit(s[9])
 	}
-	return ns, end == len(s)
+	ns, end := digits(s, 1)
+	return ns * powers[9-(len(s)-1)], end == len(s)
 }
 
 // twoDigits returns a number of two digits, or one below -1000 if they are
