@@ -41,7 +41,7 @@ func TestMappedFileShrinks(t *testing.T) {
 	if err := os.Truncate(name, 0); err != nil {
 		t.Fatal(err)
 	}
-	o, err := Options{}.withDefaults()
+	o, err := Options{Inputs: []string{name}}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
