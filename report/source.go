@@ -37,7 +37,7 @@ func decompressed(ctx context.Context, r io.Reader) (text io.Reader, err error) 
 	}
 	switch {
 	case bytes.HasPrefix(head, gzipMagic):
-		return readAhead(ctx, &gzipText{from: buffered}, func() {}), nil
+		return readAhead(ctx, filled{&gzipText{from: buffered}}, func() {}), nil
 	case bytes.HasPrefix(head, zstdMagic):
 		// More goroutines would outrun the bound on memory.
 		d, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxWindow(64<<20))
@@ -67,7 +67,7 @@ type block struct {
 // readAhead reads from r until the end or an error, or ctx ends, and calls done
 // then. Who reads the result does not wait for r longer than until ctx ends.
 func readAhead(ctx context.Context, r io.Reader, done func()) io.Reader {
-	const blocks, size = 3, 1 << 18
+	const blocks, size = 3, 1 << 19
 	a := &ahead{ctx: ctx, full: make(chan block, blocks), empty: make(chan []byte, blocks)}
 	for range blocks {
 		a.empty <- make([]byte, size)
@@ -114,6 +114,19 @@ func (a *ahead) Read(p []byte) (int, error) {
 	n := copy(p, a.rest)
 	a.rest = a.rest[n:]
 	return n, nil
+}
+
+// filled fills what it reads into: gzip returns 32 KB at most, and to hand that
+// from one goroutine to another takes as long as to make it.
+type filled struct{ io.Reader }
+
+func (f filled) Read(p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var more int
+		more, err = f.Reader.Read(p[n:])
+		n += more
+	}
+	return n, err
 }
 
 // A damage is why a part of a compressed file could not be read.
