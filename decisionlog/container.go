@@ -33,20 +33,22 @@ func (s *source) unwrapObject(text []byte, line int64) {
 func (s *source) unwrapString(p *parser, f field, value []byte) {
 	r := s.reader
 	stream := p.text(fieldStream)
-	buffer := unescape(r.buffers[s.depth][:0], value[1:len(value)-1])
-	r.buffers[s.depth] = buffer
-	if len(buffer) == 0 || buffer[len(buffer)-1] != '\n' {
-		if f == fieldLog && s.isPart(stream, buffer) {
-			r.feed(s, stream, buffer, s.line())
+	if p.isDecoded != f {
+		p.decoded = unescape(p.decoded[:0], value[1:len(value)-1])
+	}
+	text := p.decoded
+	if len(text) == 0 || text[len(text)-1] != '\n' {
+		if f == fieldLog && s.isPart(stream, text) {
+			r.feed(s, stream, text, s.line())
 			return
 		}
-		if r.hasPart(s, stream) && wholeObject(buffer) {
+		if r.hasPart(s, stream) && wholeObject(text) {
 			r.feed(s, stream, newline, s.line())
 		}
-		buffer = append(buffer, '\n')
-		r.buffers[s.depth] = buffer
+		text = append(text, '\n')
+		p.decoded = text
 	}
-	r.feed(s, stream, buffer, s.line())
+	r.feed(s, stream, text, s.line())
 }
 
 // isPart reports whether docker goes on with this text, which has no newline at

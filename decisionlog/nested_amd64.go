@@ -22,6 +22,12 @@ var hasBlocks = func() bool {
 	return b&avx2 != 0
 }()
 
+// specialBlock returns a bit for each of 64 bytes that is a quote, a backslash
+// or a newline.
+//
+//go:noescape
+func specialBlock(text *byte) uint64
+
 // prefetch brings the next 512 bytes nearer.
 //
 //go:noescape

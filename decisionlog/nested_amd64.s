@@ -137,6 +137,32 @@ stop:
 	VZEROUPPER
 	RET
 
+// func specialBlock(text *byte) uint64
+TEXT ·specialBlock(SB), NOSPLIT, $0-16
+	MOVQ text+0(FP), SI
+	FILL($0x22, X12, Y12)
+	FILL($0x5c, X13, Y13)
+	FILL($0x0a, X14, Y14)
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y1
+	VPCMPEQB Y12, Y0, Y4
+	VPCMPEQB Y13, Y0, Y5
+	VPCMPEQB Y14, Y0, Y6
+	VPOR     Y4, Y5, Y4
+	VPOR     Y4, Y6, Y4
+	VPCMPEQB Y12, Y1, Y5
+	VPCMPEQB Y13, Y1, Y6
+	VPCMPEQB Y14, Y1, Y7
+	VPOR     Y5, Y6, Y5
+	VPOR     Y5, Y7, Y5
+	VPMOVMSKB Y4, AX
+	VPMOVMSKB Y5, DX
+	SHLQ      $32, DX
+	ORQ       DX, AX
+	MOVQ AX, ret+8(FP)
+	VZEROUPPER
+	RET
+
 // func prefetch(text *byte)
 TEXT ·prefetch(SB), NOSPLIT, $0-8
 	MOVQ       text+0(FP), SI

@@ -101,6 +101,11 @@ type parser struct {
 	problems []Problem // of the event
 	scratch  []byte
 	clock    clock
+
+	// What the string means that was the last value of a container's field, and
+	// which one.
+	decoded   []byte
+	isDecoded field
 }
 
 // span is a value's place in the text.
@@ -123,6 +128,7 @@ func (p *parser) parse(text []byte, start int) (end int) {
 	p.metrics.measures = p.metrics.measures[:0]
 	p.problems = p.problems[:0]
 	p.scratch = p.scratch[:0]
+	p.isDecoded = fieldNone
 	if len(text)-start > prefetchAhead {
 		prefetch(&text[start+prefetchAhead])
 	}
@@ -147,6 +153,9 @@ func (p *parser) parse(text []byte, start int) (end int) {
 		case c == '"':
 			if i = plainEnd(text, start); i >= 0 {
 				plain = true
+			} else if f >= fieldLog && f < fieldNone {
+				p.decoded, i = decodeString(p.decoded[:0], text, start)
+				p.isDecoded = f
 			} else {
 				i = stringEnd(text, start)
 			}
@@ -209,6 +218,9 @@ func (p *parser) set(f field, start, end int, plain bool) {
 			p.problems = append(p.problems, DuplicateKey)
 		}
 		p.plain &^= bit
+		if plain && p.isDecoded == f {
+			p.isDecoded = fieldNone
+		}
 	}
 	p.seen |= bit
 	p.present |= bit

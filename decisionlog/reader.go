@@ -60,7 +60,7 @@ type Reader struct {
 
 	metrics   metrics
 	parsers   [maxNesting + 1]parser // by how many containers there are around
-	buffers   [maxNesting + 1][]byte // for what strings of containers mean
+	buffers   [maxNesting + 1][]byte // for lines that have no newline
 	spare     [maxNesting + 1]source // for containers that wait for nothing
 	waiting   []*source              // containers that wait for more
 	event     Event
