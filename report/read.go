@@ -56,7 +56,7 @@ func read(ctx context.Context, o Options, mayMap bool) (*Rollup, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{Options: o, start: time.Now(), jobs: make(chan job), mayMap: mayMap && !stdin && o.Each == nil}
+	r := &reading{Options: o, start: time.Now(), jobs: make(chan job, jobsAhead), mayMap: mayMap && !stdin && o.Each == nil}
 	whole := ctx // ctx ends if Each fails, too
 	ctx, r.fail = context.WithCancelCause(ctx)
 	defer r.fail(nil)
@@ -216,6 +216,10 @@ type job struct {
 	file     *os.File
 	from, to int64
 }
+
+// jobsAhead is how many jobs may wait: who looks for them gets no processor
+// while all workers have one.
+const jobsAhead = 16
 
 // newPart adds a part to an input.
 func (in *input) newPart() *part {
