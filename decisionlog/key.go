@@ -10,9 +10,9 @@ type key struct {
 	text string
 	next [followers]*key // that followed it
 
-	// The first bytes of text, and which of them it has: so a text is compared
-	// with it without a branch for its length. It has 40 bytes, since most keys
-	// are not longer.
+	// The first bytes of text, and which of them it has: so other text is
+	// compared with it without a branch for its length. Most keys have no more
+	// than 40 bytes.
 	words, masks [keyWords]uint64
 
 	field field // of an event
@@ -25,7 +25,8 @@ type key struct {
 }
 
 const (
-	// followers is how many keys are known to follow another. Many are optional.
+	// followers is how many keys are known to follow another: many are
+	// optional.
 	followers = 4
 
 	keyWords = 5

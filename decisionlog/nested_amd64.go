@@ -53,8 +53,8 @@ type blockState struct {
 // something odd, and returns how many are before that one.
 //
 // It finds strings as simdjson does (Langdale, Lemire: Parsing Gigabytes of
-// JSON per Second, 2019), and counts brackets by block. It takes about 20 cycles
-// for 64 bytes: memory that is in no cache is slower.
+// JSON per Second, 2019), and counts brackets by block. That takes about 6 ns a
+// block, as long as memory takes to come if it is asked for in time.
 //
 //go:noescape
 func nestedBlocks(text *byte, blocks int, opening byte, b *blockState) int
@@ -63,7 +63,7 @@ func nestedBlocks(text *byte, blocks int, opening byte, b *blockState) int
 // where the text is too short, or odd.
 func nestedFast(text []byte, i int) (end int, known bool) {
 	opening := text[i]
-	b := blockState{depth: 1}
+	b := blockState{depth: 1, inside: 0, escaped: 0}
 	for i++; hasBlocks; i += 64 {
 		blocks := (len(text) - i) / 64
 		if blocks == 0 {

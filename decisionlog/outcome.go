@@ -241,7 +241,3 @@ func nextItem(text []byte, i int) int {
 	}
 	return len(text)
 }
-
-var null = []byte("null")
-
-func isNull(text []byte) bool { return bytes.Equal(text, null) }

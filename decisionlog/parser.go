@@ -87,8 +87,8 @@ func fieldOf(key []byte) field {
 // look a key up.
 type parser struct {
 	json []byte // what the values are in
-	// Bits by field: there was one, it has a value that is not null, and that is
-	// a string that means what it says.
+	// Bits by field: there was one, it has a value that is not null, and that
+	// is a string that means what it says.
 	seen, present, plain uint32
 	values               [fieldNone]span // of those that are present
 	start                key             // before the first key of an object

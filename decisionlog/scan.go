@@ -337,8 +337,8 @@ func nestedSlowly(text []byte, i, last int, opening byte, depth int) (int, int) 
 }
 
 // valueEnd returns the index behind the value at i, or -1 if it does not end or
-// is none. If no scanner has checked the text before, it is -1 also of what does
-// not end in its line, or may be nested too deep.
+// is none. If no scanner has checked the text before, it is -1 also of what
+// does not end in its line, or may be nested too deep.
 func valueEnd(text []byte, i int, checked bool) int {
 	if checked {
 		return looseEnd(text, i)

@@ -39,9 +39,9 @@ func unescape(dst, s []byte) []byte {
 }
 
 // decodeString appends what the JSON string means that begins at i, and returns
-// the index behind it, or -1 if it does not end in its line. It is stringEnd and
-// unescape in one pass, by blocks of 64 bytes: for JSON in a string, where every
-// few bytes one is escaped.
+// the index behind it, or -1 if it does not end in its line. It is stringEnd
+// and unescape in one pass, by blocks of 64 bytes: for JSON in a string, where
+// every few bytes one is escaped.
 func decodeString(dst, text []byte, i int) (_ []byte, end int) {
 	const size, word = 64, 8
 	i++
