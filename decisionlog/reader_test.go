@@ -357,3 +357,32 @@ func TestEvents(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", got.Events, want)
 	}
 }
+
+// What a reader has read before makes no difference, in whatever state it was.
+func TestReset(t *testing.T) {
+	t.Parallel()
+	var texts []string
+	for _, text := range containers() {
+		texts = append(texts, text, text[:len(text)/2], text[:len(text)-1])
+	}
+	texts = append(texts, "{\"decision_id\":0,\"metrics\":{\"timer_a_ns\":00}}\n", `{"log":"{\"decision_id\":`, strings.Repeat("[\n", 100), "[INFO] Decision Log\n  path = \"p\"\n")
+	var c collector
+	r := NewReader(c.options())
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		text := texts[rng.IntN(len(texts))]
+		want := readAll(text)
+		c.result = result{}
+		r.Reset()
+		n := r.Read([]byte(text))
+		if rng.IntN(4) == 0 {
+			continue // its end is never read
+		}
+		r.Close([]byte(text[n:]))
+		c.Lines, c.Other = r.Counts()
+		slices.Sort(c.Problems)
+		if !reflect.DeepEqual(c.result, want) {
+			t.Fatalf("%.300q:\n%+v\nwant\n%+v", text, c.result, want)
+		}
+	}
+}

@@ -247,7 +247,7 @@ func (r *reading) open(ctx context.Context, in *input) {
 		r.send(in, readAhead(ctx, r.counted(ctx, f), func() {}), func() { f.Close() })
 		return
 	}
-	if info.Size() < 2*partSize {
+	if info.Size() < 2*leastPart {
 		r.send(in, r.counted(ctx, f), func() { f.Close() })
 		return
 	}
@@ -259,8 +259,17 @@ func (r *reading) open(ctx context.Context, in *input) {
 	r.cut(ctx, in, f, info.Size())
 }
 
-// partSize is about how much of a large file is one part.
-const partSize = 8 << 20
+// The least and the greatest size of about what is one part of a large file.
+const (
+	leastPart    = 4 << 20
+	greatestPart = 32 << 20
+)
+
+// partSize returns about how much of a file is one part: so much that workers
+// end at about the same time, and no less than it takes to begin one.
+func (r *reading) partSize(size int64) int64 {
+	return min(max(size/int64(16*r.Workers), leastPart), greatestPart)
+}
 
 // cut hands out a large file in parts, which begin where a reader need not know
 // what is before.
@@ -276,13 +285,13 @@ func (r *reading) cut(ctx context.Context, in *input, f *os.File, size int64) {
 	send := func(from, to int64) {
 		users.Add(1)
 		j := job{part: in.newPart(), text: r.counted(ctx, io.NewSectionReader(f, from, to-from)), close: done}
-		if r.mayMap && to-from < 2*partSize {
+		if r.mayMap {
 			j.file, j.from, j.to = f, from, to
 		}
 		r.jobs <- j
 	}
-	from, fruitless := int64(0), 0
-	for at := from + partSize; at < size && fruitless < maxFruitless && ctx.Err() == nil; at += partSize {
+	from, fruitless, partSize := int64(0), 0, r.partSize(size)
+	for at := partSize; at < size && fruitless < maxFruitless && ctx.Err() == nil; at += partSize {
 		to := boundary(f, at)
 		if to <= from {
 			fruitless++
@@ -346,12 +355,8 @@ const blockSize = 1 << 20
 func (w *worker) do(ctx context.Context, j job) {
 	defer j.close()
 	w.begin(j.part)
-	if j.file != nil {
-		if text, unmap := mapFile(j.file, j.from, j.to); text != nil {
-			defer unmap()
-			w.readMapped(ctx, text)
-			return
-		}
+	if j.file != nil && w.readMapped(ctx, j) {
+		return
 	}
 	text, err := decompressed(ctx, j.text)
 	buf, have := w.buf, 0
@@ -377,8 +382,13 @@ func (w *worker) do(ctx context.Context, j job) {
 	}
 }
 
-// readMapped reads a part that is mapped into memory.
-func (w *worker) readMapped(ctx context.Context, text []byte) {
+// window is how much of a file is mapped into memory at a time, or an event if
+// that is larger.
+const window = 8 << 20
+
+// readMapped reads a part that it maps into memory, and reports whether that
+// could be begun.
+func (w *worker) readMapped(ctx context.Context, j job) (begun bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -388,14 +398,38 @@ func (w *worker) readMapped(ctx context.Context, text []byte) {
 			w.fail(errNotMapped)
 		}
 	}()
-	rest := text
-	for end := 0; end < len(text) && ctx.Err() == nil; {
-		from := end
-		end = min(end+blockSize, len(text))
-		n := w.reader.Read(rest[:len(rest)-(len(text)-end)])
-		rest = rest[n:]
-		w.bytes.Add(int64(end - from))
+	size := int64(window)
+	for seen := j.from; ctx.Err() == nil; {
+		end := min(j.from+size, j.to)
+		text, unmap := mapFile(j.file, j.from, end)
+		if text == nil {
+			if begun {
+				w.fail(errNotMapped)
+			}
+			return begun
+		}
+		begun = true
+		n := w.readWindow(ctx, text, unmap, end == j.to)
+		w.bytes.Add(max(0, end-seen))
 		w.flush()
+		if end == j.to {
+			break
+		}
+		seen = max(seen, end)
+		if j.from += int64(n); n == 0 {
+			size *= 2
+		}
 	}
-	w.end(ctx, rest)
+	return begun
+}
+
+// readWindow reads mapped text, to the end if it is the last of its part, and
+// returns how much of it needs not be read again.
+func (w *worker) readWindow(ctx context.Context, text []byte, unmap func(), last bool) int {
+	defer unmap()
+	n := w.reader.Read(text)
+	if last {
+		w.end(ctx, text[n:])
+	}
+	return n
 }

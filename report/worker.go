@@ -58,6 +58,7 @@ func newWorker(r *reading) (*worker, error) {
 	if r.Each != nil {
 		w.each = r.Each(func(metric int32) string { return w.keys[metric] })
 	}
+	w.reader = w.newReader()
 	w.revision.evaluation = w.metric([]byte(evaluationKey))
 	w.revision.inRevisions = sum.revisions.Metric([]byte(evaluationKey))
 	return w, nil
@@ -87,10 +88,12 @@ func (w *worker) metric(key []byte) int32 {
 	return n
 }
 
-// begin begins with a part.
-func (w *worker) begin(p *part) {
-	w.part = p
-	o := decisionlog.Options{Metric: w.metric, Event: w.event, Problem: p.problem}
+// newReader returns the worker's reader.
+func (w *worker) newReader() *decisionlog.Reader {
+	o := decisionlog.Options{
+		Metric: w.metric, Event: w.event,
+		Problem: func(kind decisionlog.Problem, line int64) { w.part.problem(kind, line) },
+	}
 	if w.Strict {
 		o.Check = func(text []byte) error {
 			if !json.Valid(text) {
@@ -99,7 +102,13 @@ func (w *worker) begin(p *part) {
 			return nil
 		}
 	}
-	w.reader = decisionlog.NewReader(o)
+	return decisionlog.NewReader(o)
+}
+
+// begin begins with a part.
+func (w *worker) begin(p *part) {
+	w.part = p
+	w.reader.Reset()
 }
 
 // end ends a part, with the text that the reader still waited for. What it
