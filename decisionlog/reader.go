@@ -88,6 +88,9 @@ func (r *Reader) Reset() {
 	for i := range r.parsers {
 		p := &r.parsers[i]
 		p.json, p.decoded, p.scratch = nil, nil, nil
+		if len(p.keys) == mostKeys { // of which many may be of no use here
+			p.keys, p.start.next = nil, [followers]*key{}
+		}
 	}
 }
 

@@ -386,3 +386,18 @@ func TestReset(t *testing.T) {
 		}
 	}
 }
+
+// A file with many keys does not keep a reader from knowing those of the next.
+func TestResetForgets(t *testing.T) {
+	t.Parallel()
+	var c collector
+	r := NewReader(c.options())
+	for i := range 2 * mostKeys {
+		r.Read(fmt.Appendf(nil, "{\"key%d\":1}\n", i))
+	}
+	r.Reset()
+	r.Read([]byte(event1 + "\n"))
+	if known := r.parsers[0].start.next[0]; known == nil || known.field != fieldLabels {
+		t.Errorf("%+v", known)
+	}
+}
