@@ -194,18 +194,21 @@ func (p *parser) key(text []byte, i int, before *key) (*key, int) {
 	written := text[i:colon]
 	at := slices.IndexFunc(p.keys, func(k *key) bool { return k.text == string(written) })
 	var found *key
-	switch {
-	case at >= 0:
+	if at >= 0 {
 		found = p.keys[at]
-	case len(p.keys) < mostKeys && len(written) < 64:
-		found = newKey(written)
-		found.field = fieldOf(p.unquote(text[i:end]))
-		p.keys = append(p.keys, found)
-	default:
-		if f := fieldOf(p.unquote(text[i:end])); f != fieldNone {
+	} else {
+		name, _, _ := unquote(nil, text[i:end]) // no field's, if it is not UTF-8
+		f := fieldOf(name)
+		switch {
+		case len(p.keys) < mostKeys && len(written) < 64:
+			found = newKey(written)
+			found.field = f
+			p.keys = append(p.keys, found)
+		case f != fieldNone:
 			return &key{field: f}, colon
+		default:
+			return otherKey, colon
 		}
-		return otherKey, colon
 	}
 	before.precedes(found)
 	return found, colon
