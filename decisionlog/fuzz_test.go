@@ -300,7 +300,7 @@ func FuzzParts(f *testing.F) {
 	f.Add("{\"a\":[\n{\"decision_id\":\"x\"}\n{\"decision_id\":\"x\"}\n", uint64(1))
 	// 00 is no number, whether its key is known from the lines before or not.
 	f.Add("{\"decision_id\":0}\n{\"decision_id\":0,\"metrics\":{\"timer_a_ns\":0}}\n{\"decision_id\":0,\"metrics\":{\"timer_a_ns\":00}}0\n", uint64(2))
-	// A key that is not UTF-8 is none of the fields, whether it is known or not.
+	// A key that is not UTF-8 is none of the fields, known or not.
 	f.Add("{\"decision_id\":\"x\",\"res\xfft\":true,\"input\":\""+strings.Repeat("x", 4000)+"\"}\n", uint64(3))
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
 		want := readAll(text)
