@@ -5,7 +5,6 @@ package decisionlog
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
 
 	"github.com/regometer/regometer/rollup"
@@ -40,15 +39,16 @@ func (p *parser) outcome() (outcome rollup.Outcome, code string) {
 func (p *parser) judged(text []byte) rollup.Outcome {
 	var allow, allowed, deny any
 	eachField(text, func(key, value []byte) {
-		if bytes.IndexByte(key, '\\') >= 0 {
-			key = strconv.AppendQuote(nil, string(p.unquote(key)))
+		name := key[1 : len(key)-1]
+		if bytes.IndexByte(name, '\\') >= 0 {
+			name = p.unquote(key)
 		}
-		switch string(key) {
-		case `"allow"`:
+		switch string(name) {
+		case "allow":
 			allow = p.verdict(value)
-		case `"allowed"`:
+		case "allowed":
 			allowed = p.verdict(value)
-		case `"deny"`:
+		case "deny":
 			deny = p.verdict(value)
 		}
 	})
@@ -70,7 +70,7 @@ func (p *parser) verdict(text []byte) any {
 	case 'f':
 		return false
 	case '"':
-		if empty = len(text) == 2; empty {
+		if len(text) == 2 {
 			return ""
 		}
 		return "x"

@@ -200,8 +200,7 @@ func stringEnd(text []byte, i int) int {
 
 // plainEnd returns the index behind the string that begins at i, if all that is
 // in it is printable ASCII without a backslash, which means what it says. Else
-// it returns -1. Most strings are such, and short: eight bytes at a time, this
-// takes less than a call of bytes.IndexByte.
+// it returns -1. Most strings are such, and short.
 func plainEnd(text []byte, i int) int {
 	for i++; len(text)-i >= 8; i += 8 {
 		word := binary.LittleEndian.Uint64(text[i:])

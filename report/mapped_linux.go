@@ -11,8 +11,7 @@ import (
 // mapFile maps a file's bytes from one offset to another into memory, and
 // returns what takes them away again. text is nil if that cannot be done.
 //
-// Mapped text is not copied: that would take longer than it takes to read large
-// events.
+// Mapped text is not copied.
 func mapFile(f *os.File, from, to int64) (text []byte, unmap func()) {
 	start := from &^ int64(os.Getpagesize()-1)
 	mapped, err := syscall.Mmap(int(f.Fd()), start, int(to-start), syscall.PROT_READ, syscall.MAP_SHARED|syscall.MAP_POPULATE)

@@ -42,8 +42,8 @@ type Groups struct {
 	byKey map[string]*group // group Other is there as "" too
 	kept  lowest[*group]
 	other *group
-	// recent are groups that decisions had, by recentIndex: that and comparing
-	// the key takes half of what the map takes. Where there is none, other is.
+	// recent are groups that decisions had, by recentIndex: a way around the
+	// map. Where there is none, other is.
 	recent [recentGroups]*group
 
 	width  int64

@@ -53,8 +53,8 @@ type blockState struct {
 // something odd, and returns how many are before that one.
 //
 // It finds strings as simdjson does (Langdale, Lemire: Parsing Gigabytes of
-// JSON per Second, 2019), and counts brackets by block. That takes about 6 ns a
-// block, as long as memory takes to come if it is asked for in time.
+// JSON per Second, 2019), and counts brackets by block. Its floor is memory,
+// which it asks for ahead.
 //
 //go:noescape
 func nestedBlocks(text *byte, blocks int, opening byte, b *blockState) int
