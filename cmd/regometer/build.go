@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,9 +16,10 @@ const opaFlagUsage = "OPA's `version`, or the folder of its source (default \"" 
 
 func newBuildCommand() *cobra.Command {
 	var o opabuild.Options
+	var dir string
 	cmd := &cobra.Command{
-		Use:   "build",
-		Short: "Build an opa binary with the drop-in and the plugin",
+		Use:   "build [-C DIR] [PACKAGE] [-- GO BUILD FLAGS]",
+		Short: "Build opa, or a program with OPA inside, with the drop-in and the plugin",
 		Long: `Builds an opa binary with the drop-in metrics package and Regometer's decision-log
 plugin, and prints its path. In the binary are OPA, the drop-in in the place of its
 package v1/metrics, the plugin, and a hook in its package v1/runtime by which the
@@ -51,18 +53,32 @@ package v1/metrics that is proposed to its maintainers, in the place of the drop
 and the plugin; --upstream=N with its first N steps. An OPA that is not as a step
 expects it is refused.
 
-GOOS and GOARCH build for another system.`,
+GOOS and GOARCH build for another system.
+
+` + buildProgramHelp,
 		Example: `  regometer build -o opa
   regometer build --opa 1.4.0 -o opa-1.4.0
   regometer build --opa ../opa -o opa
   regometer build --no-plugin -o opa-with-drop-in-only
   regometer build --unmodified -o opa-as-it-is
   regometer build --upstream -o opa-proposed
-  regometer build --upstream=3 -o opa-three-steps`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+  regometer build --upstream=3 -o opa-three-steps
+  regometer build ./cmd/server
+  regometer build -C ../opa-envoy-plugin ./cmd/opa-envoy-plugin -o opa-envoy
+  regometer build . -- -tags netgo -ldflags "-s -w"`,
+		Args: programArgs(&dir, 1, "opa", "upstream", "unmodified"),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Progress = cmd.ErrOrStderr()
-			path, err := opabuild.Build(cmd.Context(), o)
+			build := func() (string, error) { return opabuild.Build(cmd.Context(), o) }
+			if names, flags, ok := programOf(cmd, dir, args); ok {
+				build = func() (string, error) {
+					return opabuild.BuildProgram(cmd.Context(), opabuild.ProgramOptions{
+						Dir: dir, Package: strings.Join(names, ""), NoPlugin: o.NoPlugin, Flags: flags,
+						Output: o.Output, Progress: o.Progress,
+					})
+				}
+			}
+			path, err := build()
 			if err != nil {
 				return err
 			}
@@ -71,7 +87,8 @@ GOOS and GOARCH build for another system.`,
 		},
 	}
 	addOPAFlag(cmd, &o.OPA)
-	cmd.Flags().StringVarP(&o.Output, "output", "o", "", "`file` to write, or a link to one; without it the binary stays in the cache")
+	cmd.Flags().StringVarP(&o.Output, "output", "o", "", "`file` to write, or a link to one; without it opa stays in the cache, and a program goes where go build puts it")
+	addChdirFlag(cmd, &dir)
 	addPartFlags(cmd, &o, "build")
 	addUpstreamFlag(cmd, &o.Upstream)
 	cmd.MarkFlagsMutuallyExclusive("upstream", "unmodified")

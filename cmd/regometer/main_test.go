@@ -80,7 +80,10 @@ func main() {
 // TestGolden compares what the command prints, and its exit status, with
 // testdata. None of it needs a network.
 func TestGolden(t *testing.T) {
-	tree, empty, bin := tinyOPA(t), t.TempDir(), t.TempDir()
+	tree, empty, bin, program := tinyOPA(t), t.TempDir(), t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(program, "go.mod"), []byte("module example.com/program\n\ngo 1.26\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	recorded := tinyOPA(t)
 	record := "package main\n\nimport \"os\"\n\nfunc init() {\n\tos.Setenv(\"X\", `regometer build record 1: {\"regometer\":\"v0.1.0\",\"opa\":\"1.5.0\",\"upstream\":3}` + \"\\n\")\n}\n"
 	if err := os.WriteFile(filepath.Join(recorded, "record.go"), []byte(record), 0o644); err != nil {
@@ -97,7 +100,17 @@ func TestGolden(t *testing.T) {
 		{name: "help", args: "--help"},
 		{name: "unknown-command", args: "biuld"},
 		{name: "unknown-flag", args: "build --unknown"},
-		{name: "build-argument", args: "build opa"},
+		{name: "build-two", args: "build ./a ./b"},
+		{name: "build-program-opa", args: "build --opa NEWEST ./cmd/x"},
+		{name: "build-program-upstream", args: "build -C PROGRAM --upstream"},
+		{name: "build-program-unmodified", args: "build -C PROGRAM --unmodified"},
+		{name: "build-program-folder", args: "build -C PROGRAM/none"},
+		{name: "build-program-no-module", args: "build -C EMPTY"},
+		{name: "build-program-no-opa", args: "build -C PROGRAM"},
+		{name: "build-program-is-opa", args: "build -C TREE"},
+		{name: "build-program-modfile", args: "build -C PROGRAM -- -modfile=go.mod"},
+		{name: "build-program-output", args: "build -C PROGRAM -- -o x"},
+		{name: "build-flags-alone", args: "build -- -race"},
 		{name: "build-no-such-folder", args: "build --opa ./no-such-folder"},
 		{name: "build-not-opa", args: "build --opa EMPTY"},
 		{name: "build-too-old", args: "build --opa 0.68.0"},
@@ -127,6 +140,8 @@ func TestGolden(t *testing.T) {
 		{name: "verify-no-such-package", args: "verify --opa TREE --packages v1/nothing"},
 		{name: "verify-both", args: "verify --quick --packages v1/metrics"},
 		{name: "verify-bad-pattern", args: "verify --run ("},
+		{name: "verify-program-quick", args: "verify --quick ./..."},
+		{name: "verify-program-no-opa", args: "verify -C PROGRAM"},
 		{name: "version-drop-in", args: "version BIN/opa", setup: func(t *testing.T) { buildTiny(t, tree, bin, "--no-plugin") }},
 		{name: "version-unmodified", args: "version BIN/opa", setup: func(t *testing.T) { buildTiny(t, tree, bin, "--unmodified") }},
 		{name: "version-upstream", args: "version BIN/opa", setup: func(t *testing.T) { buildTiny(t, recorded, bin, "--unmodified") }},
@@ -144,7 +159,7 @@ func TestGolden(t *testing.T) {
 			if c.setup != nil {
 				c.setup(t)
 			}
-			placeholders := strings.NewReplacer("EMPTY", empty, "TREE", tree, "BIN", bin, "SELF", os.Args[0], "NEWEST", opabuild.NewestVersion)
+			placeholders := strings.NewReplacer("EMPTY", empty, "TREE", tree, "BIN", bin, "PROGRAM", program, "SELF", os.Args[0], "NEWEST", opabuild.NewestVersion)
 			var args []string
 			for _, a := range strings.Fields(c.args) {
 				args = append(args, placeholders.Replace(a))
@@ -152,7 +167,7 @@ func TestGolden(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			status := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
 			got := fmt.Sprintf("$ regometer %s\n-- status %d\n-- stdout\n%s-- stderr\n%s", c.args, status, &stdout, &stderr)
-			got = strings.NewReplacer(empty, "EMPTY", tree, "TREE", bin, "BIN", os.Args[0], "SELF",
+			got = strings.NewReplacer(empty, "EMPTY", tree, "TREE", bin, "BIN", program, "PROGRAM", os.Args[0], "SELF",
 				opabuild.OldestVersion, "OLDEST", opabuild.NewestVersion, "NEWEST", opabuild.UpstreamVersion, "UPSTREAM").Replace(got)
 			got = regexp.MustCompile(`(?m)^go: go\S+ \w+/\w+$`).ReplaceAllString(got, "go: GO PLATFORM")
 			got = regexp.MustCompile(`sha256:[0-9a-f]{64}\b`).ReplaceAllString(got, "sha256:HASH")

@@ -14,9 +14,10 @@ import (
 func newVerifyCommand() *cobra.Command {
 	var o opabuild.VerifyOptions
 	var quick bool
+	var dir string
 	cmd := &cobra.Command{
-		Use:   "verify",
-		Short: "Run OPA's own tests with and without the drop-in",
+		Use:   "verify [-C DIR] [PACKAGES...] [-- GO TEST FLAGS]",
+		Short: "Run OPA's own tests, or a program's, with and without the drop-in",
 		Long: `Runs OPA's own tests on OPA as it is and on OPA with the drop-in, with the tags
 that OPA's own CI uses, one package after another, and prints them side by side.
 The exit status is 1 if a test fails, is missing or is skipped with the drop-in
@@ -38,20 +39,33 @@ The packages by default:
 v1/plugins/rest, whose tests want hosts on the Internet, runs only if it is named.
 With --quick:
 ` + wrap(opabuild.QuickPackages) + `
-All of it takes half an hour the first time, then about five minutes a side.`,
+All of it takes half an hour the first time, then about five minutes a side.
+
+` + verifyProgramHelp,
 		Example: `  regometer verify --quick
   regometer verify --packages v1/metrics,v1/plugins/...
   regometer verify --packages cmd --run TestEval --count 3
   regometer verify --opa ../opa --keep verify-output
   regometer verify --upstream --quick
-  regometer verify --upstream=3 --packages v1/metrics`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+  regometer verify --upstream=3 --packages v1/metrics
+  regometer verify ./...
+  regometer verify -C ../conftest --run TestPolicy ./policy/... -- -short`,
+		Args: programArgs(&dir, -1, "opa", "upstream", "quick", "packages"),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if quick {
 				o.Packages = opabuild.QuickPackages
 			}
 			o.Progress = cmd.ErrOrStderr()
-			report, err := opabuild.Verify(cmd.Context(), o)
+			verify := func() (*opabuild.Report, error) { return opabuild.Verify(cmd.Context(), o) }
+			if names, flags, ok := programOf(cmd, dir, args); ok {
+				verify = func() (*opabuild.Report, error) {
+					return opabuild.VerifyProgram(cmd.Context(), opabuild.ProgramVerifyOptions{
+						Dir: dir, Packages: names, Flags: flags,
+						Run: o.Run, Count: o.Count, Keep: o.Keep, Progress: o.Progress,
+					})
+				}
+			}
+			report, err := verify()
 			if err != nil {
 				return err
 			}
@@ -66,6 +80,7 @@ All of it takes half an hour the first time, then about five minutes a side.`,
 	}
 	addOPAFlag(cmd, &o.OPA)
 	addUpstreamFlag(cmd, &o.Upstream)
+	addChdirFlag(cmd, &dir)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.Packages, "packages", nil, "`folders` in OPA's tree, with commas; /... takes those below too")
 	flags.BoolVar(&quick, "quick", false, "run a few packages only")

@@ -21,8 +21,8 @@ func newVersionCommand() *cobra.Command {
 		Long: `Prints the version of this program, the Go it was built with, the OPA releases
 that the drop-in is tested with, and the SHA-256 of the drop-in's source.
 
-Of an opa binary, for whatever platform, it prints OPA's version, the Go it was
-built with, and what of Regometer is in it: the version that built it, the SHA-256
+Of an opa binary, or that of another program with OPA inside, for whatever platform,
+it prints OPA's version and what replaces it, the Go it was built with, and what of Regometer is in it: the version that built it, the SHA-256
 of the drop-in's source, whether the plugin is there, and whether it gets decisions
 straight from OPA's server; or up to which step the series for OPA is. The binary
 is read, not run. OPA's version is unknown if neither "regometer build" nor Go
@@ -69,6 +69,14 @@ func printBinary(w io.Writer, file string) error {
 		plugin = "gets decisions by way of the decision log"
 		if b.Hook {
 			plugin = "gets decisions straight from OPA's server"
+		}
+	}
+	if b.Replaced != "" {
+		opa += ", replaced by " + b.Replaced
+	}
+	if b.Program != "" {
+		if _, err := fmt.Fprintf(w, "program: %s\n", b.Program); err != nil {
+			return err
 		}
 	}
 	if b.Regometer != "" {

@@ -288,23 +288,8 @@ func (b *builder) prepare(ctx context.Context, dir string) error {
 			return err
 		}
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := b.src.copyWith(ctx, b.dropIn, dir, from); err != nil {
 		return err
-	}
-	if err := copyTree(ctx, dir, from); err != nil {
-		return fmt.Errorf("copying %s: %w", b.src.name, err)
-	}
-	if err := b.src.checkCopy(ctx, dir); err != nil {
-		return err
-	}
-	if b.dropIn != nil {
-		r, err := b.dropIn.plan(filepath.Join(dir, metricsDir), nil)
-		if err != nil {
-			return err
-		}
-		if err := r.apply(filepath.Join(dir, metricsDir)); err != nil {
-			return err
-		}
 	}
 	return ApplySteps(dir, b.steps)
 }
@@ -362,6 +347,12 @@ func (b *builder) compile(ctx context.Context, tree, binary string) error {
 	if flags := b.stamp(ctx); flags != "" {
 		args = append(args, "-ldflags="+flags)
 	}
+	return b.progress.compile(ctx, binary, gotool.Command{Dir: tree, Args: append(args, "."), Env: []string{"CGO_ENABLED=0"}})
+}
+
+// compile runs go build -v, which makes the file binary, and shows how far it
+// is.
+func (p progress) compile(ctx context.Context, binary string, build gotool.Command) error {
 	// An interrupted go command leaves its temporary folder behind if what it
 	// started still writes there. This one goes with the folder of the build.
 	temp := binary + ".tmp"
@@ -369,23 +360,20 @@ func (b *builder) compile(ctx context.Context, tree, binary string) error {
 		return err
 	}
 	var packages atomic.Int64
-	stop := b.progress.every(10*time.Second, func() string {
+	stop := p.every(10*time.Second, func() string {
 		return fmt.Sprintf("still building, %d packages compiled", packages.Load())
 	})
 	defer stop()
-	return gotool.Command{
-		Dir:  tree,
-		Args: append(args, "."),
-		Env:  []string{"CGO_ENABLED=0", "GOTMPDIR=" + temp},
-		Note: func(line string) bool {
-			// Because of -v: a package's path, alone. All else has blanks.
-			isPackage := line != "" && !strings.ContainsAny(line, " \t")
-			if isPackage {
-				packages.Add(1)
-			}
-			return isPackage || strings.HasPrefix(line, "go: downloading ")
-		},
-	}.Run(ctx)
+	build.Env = append(build.Env, "GOTMPDIR="+temp)
+	build.Note = func(line string) bool {
+		// Because of -v: a package's path, alone. All else has blanks.
+		isPackage := line != "" && !strings.ContainsAny(line, " \t")
+		if isPackage {
+			packages.Add(1)
+		}
+		return isPackage || strings.HasPrefix(line, "go: downloading ")
+	}
+	return build.Run(ctx)
 }
 
 // withHint adds how to mend an error of the file system.

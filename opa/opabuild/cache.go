@@ -28,6 +28,7 @@ import (
 //	bin/<key>/opa.sum  the checksum of what was put there
 //	build/             the source tree of the build that is under way
 //	verify/            the trees of the verification that is under way
+//	trees/, tree/      source trees for users' programs: see trees.go
 //	*.lock             held by whoever works in the folder of that name; the
 //	                   system lets go of it when the process ends, however
 //
@@ -163,9 +164,13 @@ const (
 
 // prune removes old binaries, about 100 MB each. What cannot be removed (one
 // that runs, on Windows) stays until the next time.
-func (c cache) prune() {
-	bin := filepath.Join(c.dir, "bin")
-	entries, err := os.ReadDir(bin)
+func (c cache) prune() { c.pruneFolder("bin", keepBinaries, keepFor) }
+
+// pruneFolder removes the folders in one of the cache that were not used for
+// some time, but for those used last.
+func (c cache) pruneFolder(name string, keep int, unused time.Duration) {
+	dir := filepath.Join(c.dir, name)
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
 	}
@@ -179,8 +184,8 @@ func (c cache) prune() {
 		return cmp.Or(b.ModTime().Compare(a.ModTime()), cmp.Compare(a.Name(), b.Name()))
 	})
 	for i, info := range infos {
-		if i >= keepBinaries && time.Since(info.ModTime()) > keepFor {
-			_ = os.RemoveAll(filepath.Join(bin, info.Name()))
+		if i >= keep && time.Since(info.ModTime()) > unused {
+			_ = removeAll(filepath.Join(dir, info.Name()))
 		}
 	}
 }

@@ -9,12 +9,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
+	"slices"
 	"strings"
 )
 
-// A Binary says what an opa binary is made of.
+// A Binary says what a binary is made of: opa itself, or another program with
+// OPA inside.
 type Binary struct {
-	OPA       string // its version; "" if the binary does not tell
+	Program   string // the main package, if that is not OPA's own
+	OPA       string // OPA's version; "" if the binary does not tell
+	Replaced  string // what a program has in the place of OPA's module, or ""
 	Regometer string // the version that built it; "" if another program did
 	DropIn    string // the SHA-256 of the drop-in's source; "" if there is none, or [Unknown]
 	Plugin    bool
@@ -31,8 +36,8 @@ const Unknown = "unknown"
 // binary names the files that its functions come from.
 const dropInFile = "/v1/metrics/collection.go"
 
-// Inspect reads what an opa binary, for whatever platform, is made of. It does
-// not run it.
+// Inspect reads what an opa binary, or that of another program with OPA inside,
+// for whatever platform, is made of. It does not run it.
 func Inspect(file string) (*Binary, error) {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -50,8 +55,13 @@ func Inspect(file string) (*Binary, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s is no opa binary, as Go builds it: %w", file, err)
 	}
+	opa := built.Main
 	if built.Path != opaModule || built.Main.Path != opaModule {
-		return nil, fmt.Errorf("%s is no opa binary: it is built from %s", file, built.Path)
+		i := slices.IndexFunc(built.Deps, func(m *debug.Module) bool { return m.Path == opaModule })
+		if i < 0 {
+			return nil, fmt.Errorf("%s is no opa binary, and has no OPA inside: it is built from %s", file, built.Path)
+		}
+		opa = *built.Deps[i]
 	}
 	text, err := io.ReadAll(f)
 	if err != nil {
@@ -62,8 +72,14 @@ func Inspect(file string) (*Binary, error) {
 		settings[s.Key] = s.Value
 	}
 	b := &Binary{Go: built.GoVersion, Platform: settings["GOOS"] + "/" + settings["GOARCH"]}
-	if built.Main.Version != "(devel)" {
-		b.OPA = strings.TrimPrefix(built.Main.Version, "v")
+	if opa.Version != "(devel)" {
+		b.OPA = strings.TrimPrefix(opa.Version, "v")
+	}
+	if built.Path != opaModule {
+		b.Program = built.Path
+	}
+	if opa.Replace != nil {
+		b.Replaced = strings.TrimSpace(opa.Replace.Path + " " + strings.TrimSuffix(opa.Replace.Version, "(devel)"))
 	}
 	if r := findRecord(text); r != nil {
 		b.OPA, b.Regometer, b.DropIn, b.Plugin, b.Hook, b.Upstream = r.OPA, r.Regometer, r.DropIn, r.Plugin, r.Hook, r.Upstream

@@ -30,7 +30,7 @@ var pluginModules = []string{"", "prom", "opa"}
 
 // pluginFolders hold the plugin's code, in a checkout. They decide on the key
 // in the cache: a change anywhere else must not build OPA anew.
-var pluginFolders = []string{"metrics", "exphist", "rollup", "prom", "opa/plugin"}
+var pluginFolders = []string{"metrics", "exphist", "rollup", "internal/wire", "prom", "opa/plugin"}
 
 // A plugin is the source of the plugin.
 type plugin struct {
@@ -131,6 +131,48 @@ func checkoutPlugin(dir string) (*plugin, error) {
 		}
 	}
 	return &plugin{dir: dir, content: "folder " + hex.EncodeToString(h.Sum(nil))}, nil
+}
+
+// A localPlugin is where the plugin's source is.
+type localPlugin struct {
+	modules  map[string]string // the folder of each of pluginModules
+	language string            // that it is written in, such as "go1.25"
+}
+
+// local gets the plugin's source, downloading it if need be.
+func (p *plugin) local(ctx context.Context) (l localPlugin, err error) {
+	l.modules = map[string]string{}
+	for _, name := range pluginModules {
+		if p.dir != "" {
+			l.modules[name] = filepath.Join(p.dir, name)
+			continue
+		}
+		m, err := download(ctx, "the plugin of Regometer", modulePath(name), p.version)
+		if err != nil {
+			return l, err
+		}
+		l.modules[name] = m.Dir
+	}
+	file := filepath.Join(l.modules["opa"], "go.mod")
+	mod, err := os.ReadFile(file)
+	if err != nil {
+		return l, err
+	}
+	m := goLine.FindSubmatch(mod)
+	if m == nil {
+		return l, fmt.Errorf("no go line in %s", file)
+	}
+	l.language = fmt.Sprintf("go%s.%s", m[1], m[2])
+	return l, nil
+}
+
+// folder returns where one of pluginFolders is.
+func (l localPlugin) folder(name string) string {
+	first, rest, _ := strings.Cut(name, "/")
+	if dir := l.modules[first]; dir != "" {
+		return filepath.Join(dir, rest)
+	}
+	return filepath.Join(l.modules[""], name)
 }
 
 // require makes the source tree of OPA in dir require the plugin's modules, as

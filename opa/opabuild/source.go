@@ -98,6 +98,25 @@ func (s source) checkCopy(ctx context.Context, copied string) error {
 	return err
 }
 
+// copyWith copies the tree that is in the folder from, with a drop-in in it, nil
+// for none, to the folder dir, which does not exist yet.
+func (s source) copyWith(ctx context.Context, d dropIn, dir, from string) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	if err := copyTree(ctx, dir, from); err != nil {
+		return fmt.Errorf("copying %s: %w", s.name, err)
+	}
+	if err := s.checkCopy(ctx, dir); err != nil || d == nil {
+		return err
+	}
+	r, err := d.plan(filepath.Join(dir, metricsDir), nil)
+	if err != nil {
+		return err
+	}
+	return r.apply(filepath.Join(dir, metricsDir))
+}
+
 // local returns the folder that holds the tree, downloading it if need be.
 func (s source) local(ctx context.Context) (string, error) {
 	if s.dir != "" {

@@ -11,8 +11,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/regometer/regometer/opa/opabuild/internal/gotool"
 )
 
 // A testRun is what `go test -json` told of one package.
@@ -27,11 +25,12 @@ type testRun struct {
 // maxOutput bounds what is kept of one test's output.
 const maxOutput = 256 << 10
 
-// runTests tests one package of the tree. Failing tests are no error.
-func runTests(ctx context.Context, tree, pkg string, flags, env []string) (*testRun, error) {
+// runTests tests one package of a side. Failing tests are no error.
+func runTests(ctx context.Context, s side, pkg string, flags []string) (*testRun, error) {
 	r := &testRun{results: map[string]string{}, output: map[string][]byte{}}
-	args := append([]string{"test", "-json", "-mod=mod", "-buildvcs=false"}, flags...)
-	err := gotool.Command{Dir: tree, Args: append(args, pkg), Env: env, Stdout: r}.Run(ctx)
+	test := s.command("test", slices.Concat([]string{"-json"}, flags, []string{pkg})...)
+	test.Stdout = r
+	err := test.Run(ctx)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -101,23 +101,23 @@ func verifySeriesWith(ctx context.Context, o VerifyOptions, steps []Step, each f
 		return nil, err
 	}
 	defer v.close()
-	if err := each(0, v.opa); err != nil {
+	if err := each(0, v.opa.dir); err != nil {
 		return nil, err
 	}
-	if err := v.builder.prepare(ctx, v.ours); err != nil {
+	if err := v.builder.prepare(ctx, v.ours.dir); err != nil {
 		return nil, withHint(err)
 	}
 	v.unmodified = map[string]*testRun{}
 	for i := range steps {
 		v.steps = steps[:i+1]
 		v.progress.printf("step %d of %d: %s", i+1, len(steps), steps[i].Name)
-		if err := ApplySteps(v.ours, steps[i:i+1]); err != nil {
+		if err := ApplySteps(v.ours.dir, steps[i:i+1]); err != nil {
 			return nil, err
 		}
-		if err := each(i+1, v.ours); err != nil {
+		if err := each(i+1, v.ours.dir); err != nil {
 			return nil, err
 		}
-		report, err := v.run(ctx)
+		report, err := v.verifyTrees(ctx)
 		if err != nil {
 			return nil, steps[i].errorf("%w", err)
 		}
@@ -136,17 +136,17 @@ func verifyWith(ctx context.Context, o VerifyOptions, d dropIn, steps ...Step) (
 	b := &v.builder
 	if v.steps, b.steps = steps, steps; len(steps) == 0 {
 		var note string
-		if b.dropIn, note, err = d.upstream(v.opa, nil); err != nil {
+		if b.dropIn, note, err = d.upstream(v.opa.dir, nil); err != nil {
 			return nil, err
 		}
 		if note != "" {
 			v.progress.printf("%s", note)
 		}
 	}
-	if err := b.prepare(ctx, v.ours); err != nil {
+	if err := b.prepare(ctx, v.ours.dir); err != nil {
 		return nil, withHint(err)
 	}
-	return v.run(ctx)
+	return v.verifyTrees(ctx)
 }
 
 // openVerifier returns a verifier with the unmodified tree, and a builder for
@@ -175,45 +175,87 @@ func openVerifier(ctx context.Context, o VerifyOptions) (*verifier, error) {
 		return nil, withHint(err)
 	}
 	v.close = func() { _ = release() }
-	v.opa, v.ours = filepath.Join(dir, "opa"), filepath.Join(dir, "regometer")
+	opa := filepath.Join(dir, "opa")
 	v.progress.printf("getting %s", src.name)
 	v.builder = builder{src: src, env: env, progress: v.progress}
 	temp := filepath.Join(dir, "tmp") // as in builder.compile
-	if err = v.builder.prepare(ctx, v.opa); err == nil {
+	if err = v.builder.prepare(ctx, opa); err == nil {
 		err = os.Mkdir(temp, 0o755)
 	}
 	var tags []string
 	if err == nil {
-		tags, err = buildTags(v.opa)
+		tags, err = buildTags(opa)
 	}
 	if err != nil {
 		v.close()
 		return nil, withHint(err)
 	}
-	v.env = []string{"CGO_ENABLED=0", "GOTMPDIR=" + temp}
-	v.flags = []string{"-tags=" + strings.Join(append(tags, "slow"), ","), "-timeout=30m", "-count=" + strconv.Itoa(max(o.Count, 1))}
+	v.opa = side{
+		dir: opa, env: []string{"CGO_ENABLED=0", "GOTMPDIR=" + temp},
+		flags: []string{"-mod=mod", "-buildvcs=false", "-tags=" + strings.Join(append(tags, "slow"), ",")},
+	}
+	v.ours = v.opa
+	v.ours.dir = filepath.Join(dir, "regometer")
+	v.flags = []string{"-timeout=30m"}
+	v.pattern = "./"
 	return v, nil
 }
 
-// A verifier tests two source trees.
+// A side is how the go command is run on one of two sources: where, with which
+// build flags and in which environment.
+type side struct {
+	dir     string
+	flags   []string
+	env     []string
+	userEnv bool // as in gotool.Command
+}
+
+// command returns an invocation with the flags after its first argument.
+func (s side) command(arg string, args ...string) gotool.Command {
+	return gotool.Command{Dir: s.dir, Args: slices.Concat([]string{arg}, s.flags, args), Env: s.env, UserEnv: s.userEnv}
+}
+
+// A verifier tests two sides: source trees of OPA, or a program with one OPA
+// and another.
 type verifier struct {
 	options    VerifyOptions
 	builder    builder
-	steps      []Step   // in ours; none if it has the drop-in
-	opa, ours  string   // the trees
-	flags      []string // of go test
-	env        []string
+	steps      []Step // in ours; none if it has the drop-in
+	opa, ours  side
+	flags      []string            // of go test alone
+	pattern    string              // what makes a package's name a pattern for go test
 	unmodified map[string]*testRun // of packages of opa, if they are kept for another ours
 	progress   progress
 	close      func()
 }
 
-func (v *verifier) run(ctx context.Context) (*Report, error) {
+// verifyTrees tests OPA's packages, then runs OPA's linter.
+func (v *verifier) verifyTrees(ctx context.Context) (*Report, error) {
 	packages, err := v.packages(ctx)
 	if err != nil {
 		return nil, err
 	}
-	report := &Report{OPA: v.builder.src.name, Upstream: len(v.steps)}
+	report, err := v.run(ctx, v.builder.src.name, packages)
+	if err != nil {
+		return nil, err
+	}
+	folders := slices.DeleteFunc(v.folders(), func(f string) bool { return !slices.Contains(packages, f) })
+	if len(folders) > 0 && v.options.Run == "" && !v.options.NoLint {
+		v.progress.printf("running OPA's linter on %s; the first time it has to be compiled", strings.Join(folders, " and "))
+		stop := v.progress.every(30*time.Second, func() string { return "still at the linter" })
+		l, err := lint(ctx, linter(v.opa.dir), v.opa.dir, v.ours.dir, folders)
+		stop()
+		if err != nil {
+			return nil, err
+		}
+		report.Lint = &l
+	}
+	return report, nil
+}
+
+// run tests packages on both sides; name is what the tests are of.
+func (v *verifier) run(ctx context.Context, name string, packages []string) (*Report, error) {
+	report := &Report{OPA: name, Upstream: len(v.steps)}
 	if v.options.Keep != "" {
 		if err := os.MkdirAll(v.options.Keep, 0o755); err != nil {
 			return nil, withHint(err)
@@ -229,17 +271,6 @@ func (v *verifier) run(ctx context.Context) (*Report, error) {
 		}
 		v.progress.printf("%d of %d: %s: OPA %s; with %s %s", i+1, len(packages), pkg, p.Unmodified, report.change(), p.Changed)
 		report.Packages = append(report.Packages, *p)
-	}
-	folders := slices.DeleteFunc(v.folders(), func(f string) bool { return !slices.Contains(packages, f) })
-	if len(folders) > 0 && v.options.Run == "" && !v.options.NoLint {
-		v.progress.printf("running OPA's linter on %s; the first time it has to be compiled", strings.Join(folders, " and "))
-		stop := v.progress.every(30*time.Second, func() string { return "still at the linter" })
-		l, err := lint(ctx, linter(v.opa), v.opa, v.ours, folders)
-		stop()
-		if err != nil {
-			return nil, err
-		}
-		report.Lint = &l
 	}
 	return report, nil
 }
@@ -259,6 +290,9 @@ func (v *verifier) folders() []string {
 	return slices.Compact(folders)
 }
 
+// withTests is a template for go list: the packages that have tests.
+const withTests = "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"
+
 // packages returns the packages to test that have tests, without the prefix
 // of OPA's module.
 func (v *verifier) packages(ctx context.Context) ([]string, error) {
@@ -267,11 +301,11 @@ func (v *verifier) packages(ctx context.Context) ([]string, error) {
 	if byDefault {
 		patterns = VerifyPackages
 	}
-	args := []string{"list", "-mod=mod", v.flags[0], "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"}
+	args := []string{"-f", withTests}
 	var asked []string
 	for _, p := range patterns {
 		p = strings.Trim(strings.TrimPrefix(strings.TrimPrefix(p, opaModule), "./"), "/")
-		folder := filepath.Join(v.opa, filepath.FromSlash(strings.TrimSuffix(p, "...")))
+		folder := filepath.Join(v.opa.dir, filepath.FromSlash(strings.TrimSuffix(p, "...")))
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() || !filepath.IsLocal(filepath.FromSlash(p)) {
 			if byDefault {
 				continue // this OPA has no such package yet
@@ -281,7 +315,7 @@ func (v *verifier) packages(ctx context.Context) ([]string, error) {
 		asked = append(asked, p)
 		args = append(args, "./"+p)
 	}
-	out, err := gotool.Command{Dir: v.opa, Args: args, Env: v.env}.Output(ctx)
+	out, err := v.opa.command("list", args...).Output(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -301,11 +335,14 @@ func (v *verifier) packages(ctx context.Context) ([]string, error) {
 // leftOut returns the names of OPA's tests in a package that the change takes
 // out, and that have no successor of the same name.
 func (v *verifier) leftOut(pkg string) ([]string, error) {
-	opa, err := testsIn(filepath.Join(v.opa, pkg))
+	if v.opa.dir == v.ours.dir {
+		return nil, nil // a program, whose tests are the same
+	}
+	opa, err := testsIn(filepath.Join(v.opa.dir, pkg))
 	if err != nil {
 		return nil, err
 	}
-	ours, err := testsIn(filepath.Join(v.ours, pkg))
+	ours, err := testsIn(filepath.Join(v.ours.dir, pkg))
 	if err != nil {
 		return nil, err
 	}
@@ -376,16 +413,16 @@ func (v *verifier) verifyPackage(ctx context.Context, pkg string) (*PackageRepor
 // both runs a package's tests on OPA as it is, unless that has been done, then
 // with the change.
 func (v *verifier) both(ctx context.Context, pkg, run string, unmodified *testRun) (r bothRuns, err error) {
-	flags := v.flags
+	flags := append(v.flags[:len(v.flags):len(v.flags)], "-count="+strconv.Itoa(max(v.options.Count, 1)))
 	if run != "" {
-		flags = append(flags[:len(flags):len(flags)], "-run="+run)
+		flags = append(flags, "-run="+run)
 	}
 	if r.opa = unmodified; r.opa == nil {
-		if r.opa, err = runTests(ctx, v.opa, "./"+pkg, flags, v.env); err != nil {
+		if r.opa, err = runTests(ctx, v.opa, v.pattern+pkg, flags); err != nil {
 			return r, err
 		}
 	}
-	r.ours, err = runTests(ctx, v.ours, "./"+pkg, flags, v.env)
+	r.ours, err = runTests(ctx, v.ours, v.pattern+pkg, flags)
 	return r, err
 }
 

@@ -22,10 +22,14 @@ const OldestGo = "1.26"
 
 // A Command is one invocation of the go command.
 type Command struct {
-	Dir    string
-	Args   []string
-	Env    []string  // added to the environment
-	Stdout io.Writer // nil = discarded
+	Dir  string
+	Args []string
+	Env  []string // added to the environment
+	// UserEnv leaves GOFLAGS, GOWORK and GO111MODULE as the user has them, for
+	// a user's own program. Otherwise they are cleared: GOFLAGS=-mod=vendor and
+	// the like must not reach OPA's build.
+	UserEnv bool
+	Stdout  io.Writer // nil = discarded
 	// Note is called with each line of standard error, without its end. What
 	// it returns true for is no part of the error. It may be nil.
 	Note func(line string) bool
@@ -40,9 +44,12 @@ func (c Command) Run(ctx context.Context) error {
 	}
 	cmd := exec.CommandContext(ctx, "go", c.Args...)
 	cmd.Dir = c.Dir
-	// GOFLAGS=-mod=vendor and the like must not reach OPA's build. A blank,
-	// since an empty value would let the one of `go env -w` through.
-	cmd.Env = append(os.Environ(), "GOFLAGS= ", "GOWORK=off", "GO111MODULE=on")
+	cmd.Env = os.Environ()
+	if !c.UserEnv {
+		// A blank, since an empty value would let the one of `go env -w`
+		// through.
+		cmd.Env = append(cmd.Env, "GOFLAGS= ", "GOWORK=off", "GO111MODULE=on")
+	}
 	cmd.Env = append(cmd.Env, c.Env...)
 	stderr := stderrTail{note: c.Note}
 	cmd.Stdout = c.Stdout

@@ -1,0 +1,122 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opabuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/regometer/regometer/internal/outfile"
+	"github.com/regometer/regometer/opa/opabuild/internal/gotool"
+)
+
+// A workFile is what `go work edit -json` prints, and of `go mod edit -json`
+// what a workspace takes over from its module.
+type workFile struct {
+	Go, Toolchain string
+	GoDebug       []struct{ Key, Value string }
+	Use           []struct{ DiskPath string }
+	Replace       []struct {
+		Old, New struct{ Path, Version string }
+	}
+}
+
+// patched returns the side in which the copy is in OPA's place. Its go.work,
+// if it needs one, and its overlay are in the folder work; the caller writes
+// the overlay there.
+func (pr *program) patched(ctx context.Context, work, copied string, o *overlay) (side, error) {
+	s := side{dir: pr.dir, userEnv: true, flags: []string{"-overlay=" + o.file(work)}}
+	if err := o.write(work); err != nil {
+		return s, err
+	}
+	if pr.vendor != "" {
+		if pr.flags.mod != "" {
+			s.flags = append(s.flags, "-mod="+pr.flags.mod)
+		}
+		return s, nil
+	}
+	file := filepath.Join(work, "go.work")
+	if err := pr.writeWork(ctx, file, copied); err != nil {
+		return s, err
+	}
+	// Whatever GOFLAGS says: a workspace takes no -mod=mod.
+	s.flags = append(s.flags, "-mod=readonly")
+	s.env = []string{"GOWORK=" + file}
+	return s, nil
+}
+
+// writeWork writes a go.work that selects what the program's own does, or its
+// module without one, but for OPA, which is the copy.
+func (pr *program) writeWork(ctx context.Context, file, copied string) error {
+	var w workFile
+	base, edit := filepath.Dir(pr.work), []string{"edit", "-json", pr.work}
+	if pr.work == "" {
+		base, edit = filepath.Dir(pr.mod), []string{"edit", "-json", pr.mod}
+	}
+	arg := "work"
+	if pr.work == "" {
+		arg = "mod"
+	}
+	if err := listJSON(ctx, gotool.Command{Dir: pr.dir, Args: append([]string{arg}, edit...), UserEnv: true}, &w); err != nil {
+		return err
+	}
+	if pr.work == "" {
+		// The replacements of go.mod count in a workspace as they are.
+		w.Replace, w.Use = nil, []struct{ DiskPath string }{{"."}}
+	}
+	abs := func(name string) string {
+		if name = filepath.FromSlash(name); !filepath.IsAbs(name) {
+			name = filepath.Join(base, name)
+		}
+		return name
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "go %s\n", w.Go)
+	if w.Toolchain != "" {
+		fmt.Fprintf(&b, "toolchain %s\n", w.Toolchain)
+	}
+	for _, d := range w.GoDebug {
+		fmt.Fprintf(&b, "godebug %s=%s\n", d.Key, d.Value)
+	}
+	for _, u := range w.Use {
+		dir := abs(u.DiskPath)
+		if pr.opa.Main && dir == pr.opaDir {
+			dir = copied
+		}
+		fmt.Fprintf(&b, "use %s\n", strconv.Quote(dir))
+	}
+	for _, r := range w.Replace {
+		if r.Old.Path == opaModule {
+			continue
+		}
+		to := strconv.Quote(r.New.Path) + " " + r.New.Version
+		if r.New.Version == "" {
+			to = strconv.Quote(abs(r.New.Path))
+		}
+		fmt.Fprintf(&b, "replace %s %s => %s\n", r.Old.Path, r.Old.Version, to)
+	}
+	if !pr.opa.Main { // one of the workspace's own cannot be replaced
+		fmt.Fprintf(&b, "replace %s => %s\n", opaModule, strconv.Quote(copied))
+	}
+	if err := outfile.Write(file, []byte(b.String())); err != nil {
+		return err
+	}
+	if pr.work == "" {
+		return nil
+	}
+	sums, err := os.ReadFile(pr.work + ".sum")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return outfile.Write(file+".sum", sums)
+}
