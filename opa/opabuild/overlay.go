@@ -187,10 +187,13 @@ func (pr *program) addPlugin(ctx context.Context, s side, m mainPackage, p *plug
 			}
 		}
 	}
+	if err := m.addFile(o, work, *r, pluginFile, func(text []byte) ([]byte, error) { return ownPackage(text, prefix, src.language) }); err != nil {
+		return err
+	}
 	if err := o.write(work); err != nil {
 		return err
 	}
-	out, err := s.command("list", slices.Concat(pr.flags.list(), []string{"-e", "-deps", "-f", "{{if .Error}}{{.ImportPath}}{{end}}", path.Join(prefix, "opa/plugin")})...).Output(ctx)
+	out, err := s.command("list", slices.Concat(pr.flags.list(), []string{"-e", "-deps", "-f", "{{if .Error}}{{.ImportPath}}{{end}}", m.ImportPath})...).Output(ctx)
 	if err != nil {
 		return err
 	}
@@ -200,9 +203,8 @@ func (pr *program) addPlugin(ctx context.Context, s side, m mainPackage, p *plug
 			pr.progress.printf("warning: import them in the program and run go mod vendor, or build without the vendor folder: -- -mod=mod")
 		}
 		o.Replace, r.Plugin, r.Hook = without, false, false
-		return nil
 	}
-	return m.addFile(o, work, *r, pluginFile, func(text []byte) ([]byte, error) { return ownPackage(text, prefix, src.language) })
+	return nil
 }
 
 // ownPackage returns the text of a file of ours as that of a package of the

@@ -207,14 +207,23 @@ func writeModule(t *testing.T, proxy, name, version string, files map[string]str
 	if name != "" {
 		prefix = name + "/"
 	}
+	own := map[string]string{}
+	for file, text := range files {
+		nested := strings.HasPrefix(file, "opa/") || strings.HasPrefix(file, "prom/")
+		if strings.HasPrefix(file, prefix) && (prefix != "" || !nested) {
+			own[strings.TrimPrefix(file, prefix)] = text
+		}
+	}
+	publish(t, proxy, modulePath(name), version, own)
+}
+
+// publish puts a module into a module proxy.
+func publish(t *testing.T, proxy, path, version string, files map[string]string) {
+	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for file, text := range files {
-		nested := strings.HasPrefix(file, "opa/") || strings.HasPrefix(file, "prom/")
-		if !strings.HasPrefix(file, prefix) || prefix == "" && nested {
-			continue
-		}
-		w, err := z.Create(modulePath(name) + "@" + version + "/" + strings.TrimPrefix(file, prefix))
+		w, err := z.Create(path + "@" + version + "/" + file)
 		if err == nil {
 			_, err = io.WriteString(w, text)
 		}
@@ -225,9 +234,9 @@ func writeModule(t *testing.T, proxy, name, version string, files map[string]str
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	base := filepath.Join(proxy, filepath.FromSlash(modulePath(name)), "@v", version)
+	base := filepath.Join(proxy, filepath.FromSlash(path), "@v", version)
 	writeText(t, base+".info", `{"Version":"`+version+`"}`)
-	writeText(t, base+".mod", files[prefix+"go.mod"])
+	writeText(t, base+".mod", files["go.mod"])
 	writeText(t, base+".zip", b.String())
 }
 
