@@ -104,7 +104,7 @@ verify: ## Run OPA's own tests with and without the drop-in: about ten minutes
 verify-short: ## The same for a few of OPA's packages, and for v1/metrics of OPA's newest patch release
 	$(GO) run ./cmd/regometer verify --quick
 	$(GO) run ./cmd/regometer verify --packages v1/metrics \
-		--opa $$(sed -n 's/.*NewestVersion = "\(v[0-9]*\.[0-9]*\)\..*/\1/p' opa/opabuild/version.go)
+		--opa $$(sed -n 's/.*newestMinor *= "\(.*\)"/\1/p' opa/opabuild/version.go)
 
 .PHONY: upstream
 upstream: ## Test and measure each step of the series for OPA, write its patches and docs/upstream.md: an hour

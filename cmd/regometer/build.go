@@ -42,7 +42,7 @@ The binary is built as OPA's own Makefile does, without C, and kept: it is built
 anew when OPA, the drop-in, the plugin, this program or Go changes. The first build takes a few
 minutes. No dependency of OPA moves to another version.
 
-The drop-in is tested with OPA ` + opabuild.OldestVersion + ` to ` + opabuild.NewestVersion + `. Older releases are refused, newer ones
+The drop-in is tested with OPA ` + opabuild.OldestVersion + ` to ` + opabuild.NewestRange + `. Older releases are refused, newer ones
 are tried with a warning. Before the build OPA's source is searched for names,
 methods and fields of its metrics package that it uses and the drop-in lacks, or
 has with another signature: it is refused if there are any, and they are named.

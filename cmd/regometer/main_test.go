@@ -168,7 +168,7 @@ func TestGolden(t *testing.T) {
 			status := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
 			got := fmt.Sprintf("$ regometer %s\n-- status %d\n-- stdout\n%s-- stderr\n%s", c.args, status, &stdout, &stderr)
 			got = strings.NewReplacer(empty, "EMPTY", tree, "TREE", bin, "BIN", program, "PROGRAM", os.Args[0], "SELF",
-				opabuild.OldestVersion, "OLDEST", opabuild.NewestVersion, "NEWEST", opabuild.UpstreamVersion, "UPSTREAM").Replace(got)
+				opabuild.OldestVersion, "OLDEST", opabuild.NewestRange, "RANGE", opabuild.NewestVersion, "NEWEST", opabuild.UpstreamVersion, "UPSTREAM").Replace(got)
 			got = regexp.MustCompile(`(?m)^go: go\S+ \w+/\w+$`).ReplaceAllString(got, "go: GO PLATFORM")
 			got = regexp.MustCompile(`sha256:[0-9a-f]{64}\b`).ReplaceAllString(got, "sha256:HASH")
 			got = regexp.MustCompile(`(?m)^\[ *\d+\.\ds\]`).ReplaceAllString(got, "[  0.0s]")
@@ -240,7 +240,7 @@ func TestVersion(t *testing.T) {
 	if status := run(t.Context(), []string{"version"}, nil, &stdout, &stderr); status != 0 {
 		t.Fatalf("status %d: %s", status, &stderr)
 	}
-	supported := regexp.QuoteMeta(opabuild.OldestVersion + " to " + opabuild.NewestVersion)
+	supported := regexp.QuoteMeta(opabuild.OldestVersion + " to " + opabuild.NewestRange)
 	want := regexp.MustCompile(`^regometer: .+\ngo: go\S+ \w+/\w+\nopa: ` + supported + `\ndrop-in: sha256:[0-9a-f]{64}\n$`)
 	if !want.MatchString(stdout.String()) {
 		t.Errorf("prints\n%s", &stdout)

@@ -41,7 +41,7 @@ changed in it cannot be told.`,
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "regometer: %s\ngo: %s %s/%s\nopa: %s to %s\ndrop-in: sha256:%s\n",
 				ownVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH,
-				opabuild.OldestVersion, opabuild.NewestVersion, hash)
+				opabuild.OldestVersion, opabuild.NewestRange, hash)
 			return err
 		},
 	}

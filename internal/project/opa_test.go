@@ -16,9 +16,9 @@ import (
 )
 
 // TestDocumentsNameOPA: the releases of OPA that a document names in full are
-// the oldest or the newest that is supported, or that of the series for OPA.
+// the oldest or the newest that is supported, or that of the series for OPA; and
+// README.md says up to which patch releases.
 func TestDocumentsNameOPA(t *testing.T) {
-	readmeNames := 0
 	for _, document := range documents {
 		if document == "CHANGELOG.md" { // tells what was
 			continue
@@ -27,28 +27,26 @@ func TestDocumentsNameOPA(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wrong, named := opaNames(document, string(text))
+		wrong, _ := opaNames(document, string(text))
 		for _, w := range wrong {
 			t.Error(w)
 		}
-		if document == "README.md" {
-			readmeNames = named
+		want := opabuild.OldestVersion[1:] + " to " + opabuild.NewestRange[1:]
+		if document == "README.md" && !strings.Contains(string(text), want) {
+			t.Errorf("README.md does not say that OPA %s is supported", want)
 		}
-	}
-	if readmeNames < 2 {
-		t.Errorf("README.md names %d releases of OPA, want the oldest and the newest", readmeNames)
 	}
 }
 
-// fullVersion matches a release such as 1.2.3, but no v0.1.0 of ours. The first
-// group is there if it is one of Go.
-var fullVersion = regexp.MustCompile(`\b(Go )?v?(1\.\d+\.\d+)\b`)
+// fullVersion matches a release such as 1.2.3, or 1.2.x, but no v0.1.0 of ours.
+// The first group is there if it is one of Go.
+var fullVersion = regexp.MustCompile(`\b(Go )?v?(1\.\d+\.(?:\d+|x))\b`)
 
 // opaNames returns how many releases of OPA a document names, and a complaint
 // of each that is not in use. The table of measurements says itself what was
 // measured.
 func opaNames(document, text string) (wrong []string, named int) {
-	supported := []string{opabuild.OldestVersion[1:], opabuild.NewestVersion[1:]}
+	supported := []string{opabuild.OldestVersion[1:], opabuild.NewestVersion[1:], opabuild.NewestRange[1:]}
 	measured := false
 	number := 0
 	for line := range strings.Lines(text) {
@@ -65,8 +63,8 @@ func opaNames(document, text string) (wrong []string, named int) {
 			}
 			named++
 			if !slices.Contains(supported, match[2]) && match[2] != opabuild.UpstreamVersion[1:] {
-				wrong = append(wrong, fmt.Sprintf("%s:%d names OPA %s: the oldest supported is %s, the newest %s, that of the series %s",
-					document, number, match[2], supported[0], supported[1], opabuild.UpstreamVersion[1:]))
+				wrong = append(wrong, fmt.Sprintf("%s:%d names OPA %s: the oldest supported is %s, the newest %s or %s, that of the series %s",
+					document, number, match[2], supported[0], supported[1], supported[2], opabuild.UpstreamVersion[1:]))
 			}
 		}
 	}
@@ -75,13 +73,14 @@ func opaNames(document, text string) (wrong []string, named int) {
 
 func TestOPANames(t *testing.T) {
 	oldest, newest := opabuild.OldestVersion, opabuild.NewestVersion
-	wrong, named := opaNames("README.md", "# Title\nOPA "+oldest[1:]+" to "+newest+", go1.26.8, Go 1.26.8, v0.1.0, "+opabuild.UpstreamVersion+"\n"+
-		"OPA 1.999.0\n"+fmt.Sprintf(tableBegin, "x", "bench")+"| OPA 1.999.1 |\n"+tableEnd+"1.999.2\n")
-	want := []string{
-		fmt.Sprintf("README.md:3 names OPA 1.999.0: the oldest supported is %s, the newest %s, that of the series %s", oldest[1:], newest[1:], opabuild.UpstreamVersion[1:]),
-		fmt.Sprintf("README.md:7 names OPA 1.999.2: the oldest supported is %s, the newest %s, that of the series %s", oldest[1:], newest[1:], opabuild.UpstreamVersion[1:]),
+	wrong, named := opaNames("README.md", "# Title\nOPA "+oldest[1:]+" to "+newest+", go1.26.8, Go 1.26.8, v0.1.0, "+opabuild.UpstreamVersion+
+		" or "+opabuild.NewestRange[1:]+"\nOPA 1.999.0, 1.999.x\n"+fmt.Sprintf(tableBegin, "x", "bench")+"| OPA 1.999.1 |\n"+tableEnd+"1.999.2\n")
+	var want []string
+	for _, w := range []string{"3 names OPA 1.999.0", "3 names OPA 1.999.x", "7 names OPA 1.999.2"} {
+		want = append(want, fmt.Sprintf("README.md:%s: the oldest supported is %s, the newest %s or %s, that of the series %s",
+			w, oldest[1:], newest[1:], opabuild.NewestRange[1:], opabuild.UpstreamVersion[1:]))
 	}
-	if named != 5 || !slices.Equal(wrong, want) {
-		t.Errorf("opaNames = %d names, %q\nwant 5, %q", named, wrong, want)
+	if named != 7 || !slices.Equal(wrong, want) {
+		t.Errorf("opaNames = %d names, %q\nwant 7, %q", named, wrong, want)
 	}
 }

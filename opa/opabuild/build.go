@@ -88,7 +88,7 @@ var targetVariables = []string{
 // removed.
 //
 // An OPA older than [OldestVersion] is refused; a newer one than
-// [NewestVersion] is tried, with a warning. An OPA that needs something of
+// [NewestRange] is tried, with a warning. An OPA that needs something of
 // v1/metrics that the drop-in lacks is refused by a [*MissingError]. One whose
 // runtime is not as the decision hook expects it is built without the hook,
 // with a warning. [Inspect] tells what is in a binary.

@@ -31,7 +31,7 @@ type MissingError struct {
 
 func (e *MissingError) Error() string {
 	return fmt.Sprintf("%s needs what the drop-in lacks:\n  %s\nBuild it unmodified, or use an OPA from %s to %s.",
-		e.OPA, strings.Join(e.Names, "\n  "), OldestVersion, NewestVersion)
+		e.OPA, strings.Join(e.Names, "\n  "), OldestVersion, NewestRange)
 }
 
 // checkNeeds returns a [*MissingError] if the opa command of the source tree

@@ -13,11 +13,14 @@ import (
 )
 
 // The OPA releases that the drop-in is tested with, the first and the last,
-// which is what [Build] builds if it is told none. Older ones are refused,
-// newer ones are tried. Whatever else names them is tested against these.
+// which is what [Build] builds if it is told none, and as which all patch
+// releases of that minor release count. Older ones are refused, newer ones are
+// tried. Whatever else names them is tested against these.
 const (
 	OldestVersion = "v1.0.0"
-	NewestVersion = "v1.22.0"
+	NewestVersion = newestMinor + ".0"
+	NewestRange   = newestMinor + ".x" // for people
+	newestMinor   = "v1.22"
 )
 
 // UpstreamVersion is the release that the series for OPA is written for: its
@@ -33,16 +36,16 @@ var exactVersion = regexp.MustCompile(`^v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?$`
 func checkRange(version string) (warning string, err error) {
 	v, ok := parseVersion(version)
 	if !ok {
-		return fmt.Sprintf("OPA calls itself %q, which is no version: the drop-in is tested with %s to %s", version, OldestVersion, NewestVersion), nil
+		return fmt.Sprintf("OPA calls itself %q, which is no version: the drop-in is tested with %s to %s", version, OldestVersion, NewestRange), nil
 	}
 	oldest, _ := parseVersion(OldestVersion)
 	newest, _ := parseVersion(NewestVersion)
 	switch {
 	case less(v, oldest):
 		return "", fmt.Errorf("OPA %s is too old: the drop-in replaces the package v1/metrics, which OPA has since %s (supported: %s to %s)",
-			version, OldestVersion, OldestVersion, NewestVersion)
-	case less(newest, v) && [2]int(v[:]) != [2]int(newest[:]): // later patch releases are tested too
-		return fmt.Sprintf("OPA %s is newer than %s, the last one that the drop-in is tested with", version, NewestVersion), nil
+			version, OldestVersion, OldestVersion, NewestRange)
+	case less(newest, v) && [2]int(v[:]) != [2]int(newest[:]):
+		return fmt.Sprintf("OPA %s is newer than %s, the last ones that the drop-in is tested with", version, NewestRange), nil
 	}
 	return "", nil
 }

@@ -29,7 +29,7 @@ func TestCheckRange(t *testing.T) {
 		{"0.70.0", "", "too old"},
 		{OldestVersion + "-rc1", "", "too old"},
 		{nextPatch, "", ""},
-		{nextMinor, "newer than " + NewestVersion, ""},
+		{nextMinor, "newer than " + NewestRange, ""},
 		{"v2.0.0", "newer", ""},
 		{nextMinor + "-dev", "newer", ""},
 		{"banana", "no version", ""},
