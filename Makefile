@@ -8,6 +8,9 @@ MUTANTFLAGS ?=
 SOAK ?= 30m
 BENCHFLAGS ?=
 UPSTREAMFLAGS ?=
+DISTFLAGS ?=
+PLATFORMS ?=
+VERSION ?=
 LINTER := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 DUCKDB := duckdb-cli==1.5.6
 MUTATOR := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
@@ -184,6 +187,10 @@ tidy-check: ## Check that all go.mod and go.sum files are tidy
 .PHONY: release-check
 release-check: ## Build all modules from a module proxy, as published
 	$(GO) run ./internal/project/release check
+
+.PHONY: dist
+dist: ## Build the archives of VERSION into dist/VERSION: half an hour; PLATFORMS=linux/amd64 makes it minutes
+	$(GO) run ./internal/project/dist $(DISTFLAGS) -platforms "$(PLATFORMS)" "$(VERSION)"
 
 .PHONY: ci
 ci: ## Run everything that is run before a change is taken

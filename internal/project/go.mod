@@ -3,6 +3,7 @@ module github.com/regometer/regometer/internal/project
 go 1.26.0
 
 require (
+	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/regometer/regometer v0.0.0
 	github.com/regometer/regometer/opa v0.0.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3

@@ -16,8 +16,8 @@ import (
 )
 
 // TestDocumentsNameOPA: the releases of OPA that a document names in full are
-// the oldest or the newest that is supported, or that of the series for OPA; and
-// README.md says up to which patch releases.
+// the oldest or the newest that is supported, or that of the series for OPA;
+// and README.md says up to which patch releases.
 func TestDocumentsNameOPA(t *testing.T) {
 	for _, document := range documents {
 		if document == "CHANGELOG.md" { // tells what was

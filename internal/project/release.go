@@ -73,7 +73,16 @@ func NewRelease(ctx context.Context, root, version string, progress io.Writer) (
 }
 
 // Close removes the temporary folder.
-func (r *Release) Close() error { return os.RemoveAll(r.temp) }
+func (r *Release) Close() error {
+	// What regometer has downloaded for OPA is read-only, as Go likes it.
+	err := filepath.WalkDir(r.temp, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			err = os.Chmod(path, 0o777)
+		}
+		return err
+	})
+	return errors.Join(err, os.RemoveAll(r.temp))
+}
 
 // Env returns the variables that make the go command see the release: its own
 // module cache, filled from the release, the user's module cache and the
@@ -219,32 +228,78 @@ func (r *Release) Build(ctx context.Context, progress io.Writer) error {
 			return err
 		}
 	}
-	command := r.Modules[0].Path + "/cmd/regometer@" + r.Version
-	fmt.Fprintf(progress, "installing %s\n", command)
-	bin := filepath.Join(r.temp, "bin")
-	if _, err := run(ctx, r.temp, append(r.env, "GOBIN="+bin), "go", "install", command); err != nil {
-		return err
-	}
-	out, err := run(ctx, r.temp, nil, filepath.Join(bin, "regometer"), "version")
+	host := HostPlatform()
+	regometer, err := r.Install(ctx, host, progress)
 	if err != nil {
 		return err
 	}
-	if !strings.Contains(out, r.Version) {
-		return fmt.Errorf("regometer version, installed as %s, prints\n%s", r.Version, out)
-	}
-	return r.buildOPA(ctx, bin, progress)
-}
-
-// buildOPA has the installed command in the folder bin build OPA. It has no
-// checkout to take the plugin from, but finds the modules of its own version.
-func (r *Release) buildOPA(ctx context.Context, bin string, progress io.Writer) error {
-	fmt.Fprintln(progress, "building OPA with the command that was installed: some minutes")
-	env := append(append([]string{}, r.env...), "REGOMETER_CACHE="+filepath.Join(r.temp, "cache"))
-	opa := filepath.Join(bin, "opa")
-	if _, err := run(ctx, r.temp, env, filepath.Join(bin, "regometer"), "build", "-o", opa); err != nil {
+	opa, err := r.BuildOPA(ctx, regometer, host, progress)
+	if err != nil {
 		return err
 	}
-	// The plugin is in it if it complains of its configuration.
+	return r.CheckRun(ctx, regometer, opa)
+}
+
+// Install installs the command for a platform by its path and version, as users
+// do, and returns the binary, which Close removes.
+func (r *Release) Install(ctx context.Context, p Platform, progress io.Writer) (string, error) {
+	command := r.Modules[0].Path + "/cmd/regometer@" + r.Version
+	fmt.Fprintf(progress, "installing %s for %s\n", command, p)
+	// Go refuses GOBIN for other platforms, and has a folder for each of them.
+	gopath := filepath.Join(r.temp, "gopath")
+	env := append(p.env(), "GOPATH="+gopath, "GOBIN=")
+	if _, err := run(ctx, r.temp, append(env, r.env...), "go", "install", "-trimpath", command); err != nil {
+		return "", err
+	}
+	dir := filepath.Join(gopath, "bin")
+	if p != HostPlatform() {
+		dir = filepath.Join(dir, p.OS+"_"+p.Arch)
+	}
+	return filepath.Join(dir, p.Executable("regometer")), nil
+}
+
+// BuildOPA has the installed command regometer, of this platform, build OPA for
+// another, and returns the binary, which Close removes. It has no checkout to
+// take the plugin from, but finds the modules of its own version.
+func (r *Release) BuildOPA(ctx context.Context, regometer string, p Platform, progress io.Writer) (string, error) {
+	fmt.Fprintf(progress, "building OPA for %s with the command that was installed: some minutes\n", p)
+	dir := filepath.Join(r.temp, "opa", p.OS+"_"+p.Arch)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", err
+	}
+	opa := filepath.Join(dir, p.Executable("opa"))
+	env := append(p.env(), "REGOMETER_CACHE="+filepath.Join(r.temp, "cache"))
+	_, err := run(ctx, r.temp, append(env, r.env...), regometer, "build", "-o", opa)
+	return opa, err
+}
+
+// CheckRun runs the binaries of Install and BuildOPA for this platform: they
+// have to know their versions, and OPA has to evaluate a query and to have the
+// plugin.
+func (r *Release) CheckRun(ctx context.Context, regometer, opa string) error {
+	for _, c := range []struct {
+		command []string
+		want    string
+	}{
+		{[]string{regometer, "version"}, "regometer: " + r.Version + "\n"},
+		{[]string{regometer, "version", opa}, "regometer: " + r.Version + "\n"},
+		{[]string{regometer, "version", opa}, "plugin: gets decisions straight from OPA's server\n"},
+		{[]string{opa, "eval", "--format", "raw", "1 + 1"}, "2\n"},
+	} {
+		out, err := run(ctx, r.temp, nil, c.command[0], c.command[1:]...)
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(out, c.want) {
+			return fmt.Errorf("%s does not print %q, but\n%s", strings.Join(c.command, " "), c.want, out)
+		}
+	}
+	return r.checkPlugin(ctx, opa)
+}
+
+// checkPlugin returns an error unless the OPA binary complains of a wrong
+// configuration of the plugin, and thereby has it.
+func (r *Release) checkPlugin(ctx context.Context, opa string) error {
 	config := filepath.Join(r.temp, "config.yaml")
 	if err := os.WriteFile(config, []byte("plugins: {regometer: {no_such_key: 1}}\n"), 0o666); err != nil {
 		return err
@@ -259,6 +314,18 @@ func (r *Release) buildOPA(ctx context.Context, bin string, progress io.Writer) 
 		return fmt.Errorf("the OPA that was built has no plugin regometer: %w", err)
 	}
 	return nil
+}
+
+// ModuleDir returns the folder that holds the source of a module in the
+// release's module cache, to which it is downloaded if need be.
+func (r *Release) ModuleDir(ctx context.Context, path, version string) (string, error) {
+	out, err := run(ctx, r.temp, r.env, "go", "mod", "download", "-json", path+"@"+version)
+	if err != nil {
+		return "", err
+	}
+	var m struct{ Dir string }
+	err = json.Unmarshal([]byte(out), &m)
+	return m.Dir, err
 }
 
 // Apply copies each module's go.mod and go.sum from the release into the
