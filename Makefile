@@ -117,6 +117,10 @@ upstream: ## Test and measure each step of the series for OPA, write its patches
 upstream-quick: ## Put the series into OPA, step after step, with the most important tests: two minutes
 	$(GO) run ./bench/cmd/upstream -quick
 
+.PHONY: check-opa
+check-opa: ## Tell whether OPA has a release that is newer than what is supported, and what it needs
+	$(GO) run ./internal/project/checkopa
+
 ##### End to end
 # e2e is a module of its own, outside of go.work: see e2e/doc.go.
 
