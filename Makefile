@@ -12,6 +12,8 @@ DISTFLAGS ?=
 PLATFORMS ?=
 VERSION ?=
 LINTER := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 DUCKDB := duckdb-cli==1.5.6
 MUTATOR := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 
@@ -165,9 +167,18 @@ bench-quick: ## Run every benchmark once
 ##### Checks
 
 .PHONY: lint
-lint: ## Run the linters that .golangci.yml names
+lint: lint-workflows ## Run the linters that .golangci.yml names, and that of the workflows
 	@for dir in $(MODULES); do echo "$${dir#$(CURDIR)/}"; (cd "$$dir" && $(GO) run $(LINTER) run ./...); done
 	cd e2e && GOWORK=off $(GO) run $(LINTER) run ./...
+
+.PHONY: lint-workflows
+lint-workflows: ## Check the workflows for GitHub
+	$(GO) run $(ACTIONLINT)
+
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities in what the modules use, in Go's database of them
+	@failed=0; for dir in $(MODULES) "$(CURDIR)/e2e"; do echo "$${dir#$(CURDIR)/}"; \
+		(cd "$$dir" && GOWORK=off $(GO) run $(VULNCHECK) ./...) || failed=1; done; exit $$failed
 
 .PHONY: vet
 vet: ## Run go vet, also for the platforms that the tests do not run on
