@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -114,9 +115,14 @@ func files(ctx context.Context, root string) ([]string, error) {
 // run runs a program in dir with these variables added to the environment, and
 // returns what it printed. Its complaints are part of the error.
 func run(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
+	return runShowing(ctx, io.Discard, dir, env, name, args...)
+}
+
+// runShowing is run, and shows the program's complaints at once.
+func runShowing(ctx context.Context, progress io.Writer, dir string, env []string, name string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, io.MultiWriter(&stderr, progress)
 	cmd.Env = append(os.Environ(), env...)
 	// So that it can stop what it has started itself, and tidy up.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -262,14 +262,14 @@ func (r *Release) Install(ctx context.Context, p Platform, progress io.Writer) (
 // another, and returns the binary, which Close removes. It has no checkout to
 // take the plugin from, but finds the modules of its own version.
 func (r *Release) BuildOPA(ctx context.Context, regometer string, p Platform, progress io.Writer) (string, error) {
-	fmt.Fprintf(progress, "building OPA for %s with the command that was installed: some minutes\n", p)
+	fmt.Fprintf(progress, "building OPA for %s with the command that was installed\n", p)
 	dir := filepath.Join(r.temp, "opa", p.OS+"_"+p.Arch)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", err
 	}
 	opa := filepath.Join(dir, p.Executable("opa"))
 	env := append(p.env(), "REGOMETER_CACHE="+filepath.Join(r.temp, "cache"))
-	_, err := run(ctx, r.temp, append(env, r.env...), regometer, "build", "-o", opa)
+	_, err := runShowing(ctx, progress, r.temp, append(env, r.env...), regometer, "build", "-o", opa)
 	return opa, err
 }
 

@@ -19,6 +19,29 @@ func TestReleaseVersion(t *testing.T) {
 	}
 }
 
+// TestReleaseClose: what Go downloads is read-only, for all but root.
+func TestReleaseClose(t *testing.T) {
+	temp := filepath.Join(t.TempDir(), "temp")
+	dir := filepath.Join(temp, "module", "folder")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(name, 0o555); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := (&Release{temp: temp}).Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(temp); !os.IsNotExist(err) {
+		t.Errorf("%s is still there: %v", temp, err)
+	}
+}
+
 // TestReleaseApply prepares a release of a copy of the repository. That a
 // release can be built is checked by make release-check.
 func TestReleaseApply(t *testing.T) {
