@@ -55,7 +55,7 @@ func findCommit(ctx context.Context, root, version string, any bool) (commit, er
 	}
 	c := commit{hash: hash, dirty: status != ""}
 	if c.dirty && !any {
-		return commit{}, fmt.Errorf("the checkout has changes that no commit has: commit them, or try with the flag -dirty\n%s", status)
+		return commit{}, fmt.Errorf("the checkout has changes that no commit has: commit them, or try with -dirty (make dist DISTFLAGS=-dirty)\n%s", status)
 	}
 	tagged, err := git("tag", "--list", version, "--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end)")
 	if err != nil {

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -17,6 +18,16 @@ func TestChecksums(t *testing.T) {
 		"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  b\n"
 	if string(got) != want || err != nil {
 		t.Errorf("checksums = %q, %v", got, err)
+	}
+}
+
+// TestInspect: what is not built as a release is, is none: this test.
+func TestInspect(t *testing.T) {
+	for name, want := range map[string]string{"regometer": "is built for " + project.HostPlatform().String(), "opa": "is built for"} {
+		p := program{Name: name, Version: "v0.1.0", Platform: project.Platform{OS: "plan9", Arch: "amd64"}, binary: os.Args[0]}
+		if err := p.inspect(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: the error is %v, want one with %q", name, err, want)
+		}
 	}
 }
 
