@@ -203,11 +203,15 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-// folderOf returns the first folder of a package of ours, "." for the root.
+// folderOf returns the first folder of a package of ours, "." for the root, and
+// the two of this module, which knows all others and is known by none.
 func folderOf(own, imported string) (string, bool) {
 	rest, ok := strings.CutPrefix(imported, own)
 	if rest == "" {
 		return ".", ok
+	}
+	if strings.HasPrefix(rest+"/", "/internal/project/") {
+		return "internal/project", ok
 	}
 	folder, _, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
 	return folder, ok && rest[0] == '/'
