@@ -40,10 +40,7 @@ func pack(name, dir string, at time.Time, entries []entry) ([]byte, error) {
 
 func packTar(dir string, at time.Time, entries []entry) ([]byte, error) {
 	var out bytes.Buffer
-	compressed, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
+	compressed := gzip.NewWriter(&out)
 	archive := tar.NewWriter(compressed)
 	for _, e := range entries {
 		err := archive.WriteHeader(&tar.Header{
@@ -59,7 +56,7 @@ func packTar(dir string, at time.Time, entries []entry) ([]byte, error) {
 	if err := archive.Close(); err != nil {
 		return nil, err
 	}
-	err = compressed.Close()
+	err := compressed.Close()
 	return out.Bytes(), err
 }
 
