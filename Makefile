@@ -11,6 +11,7 @@ UPSTREAMFLAGS ?=
 DISTFLAGS ?=
 PLATFORMS ?=
 VERSION ?=
+CONSUMERS ?=
 LINTER := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -110,6 +111,10 @@ verify-short: ## The same for a few of OPA's packages, and for v1/metrics of OPA
 	$(GO) run ./cmd/regometer verify --quick
 	$(GO) run ./cmd/regometer verify --packages v1/metrics \
 		--opa $$(sed -n 's/.*newestMinor *= "\(.*\)"/\1/p' opa/opabuild/version.go)
+
+.PHONY: verify-consumers
+verify-consumers: ## The same for the tests of published programs with OPA inside, and of those in the folders CONSUMERS: half an hour
+	$(GO) run ./internal/project/consumers $(CONSUMERS)
 
 .PHONY: upstream
 upstream: ## Test and measure each step of the series for OPA, write its patches and docs/upstream.md: an hour

@@ -98,8 +98,8 @@ func (s source) checkCopy(ctx context.Context, copied string) error {
 	return err
 }
 
-// copyWith copies the tree that is in the folder from, with a drop-in in it, nil
-// for none, to the folder dir, which does not exist yet.
+// copyWith copies the tree that is in the folder from, with a drop-in in it,
+// nil for none, to the folder dir, which does not exist yet.
 func (s source) copyWith(ctx context.Context, d dropIn, dir, from string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
