@@ -81,7 +81,12 @@ func BuildProgram(ctx context.Context, o ProgramOptions) (string, error) {
 }
 
 func buildProgramWith(ctx context.Context, o ProgramOptions, d dropIn, ours *plugin) (string, error) {
-	pr, err := openProgram(ctx, o.Dir, o.Flags, progress{o.Progress, time.Now()})
+	work, err := os.MkdirTemp("", "regometer-")
+	if err != nil {
+		return "", withHint(err)
+	}
+	defer func() { _ = removeAll(work) }()
+	pr, err := openProgram(ctx, o.Dir, work, o.Flags, progress{o.Progress, time.Now()})
 	if err != nil {
 		return "", err
 	}
@@ -94,11 +99,6 @@ func buildProgramWith(ctx context.Context, o ProgramOptions, d dropIn, ours *plu
 	if err != nil {
 		return "", err
 	}
-	work, err := os.MkdirTemp("", "regometer-")
-	if err != nil {
-		return "", withHint(err)
-	}
-	defer os.RemoveAll(work)
 	r := record{Regometer: regometerVersion(), DropIn: d.hash()}
 	if ours != nil {
 		r.Plugin = main.wantsPlugin(pr.progress)
@@ -199,6 +199,7 @@ type program struct {
 	dir      string // where the go command is run
 	flags    buildFlags
 	work     string // the go.work that it is built by, or ""
+	asIsWork string // one that stands for it when nothing is patched, or ""
 	mod      string // the go.mod of the module that dir is in, or ""
 	vendor   string // the vendor folder that it is built by, or ""
 	modules  []listedModule
@@ -215,8 +216,9 @@ type listedModule struct {
 	Replace                   *listedModule
 }
 
-// openProgram finds the OPA that the program in dir selects.
-func openProgram(ctx context.Context, dir string, flags []string, p progress) (*program, error) {
+// openProgram finds the OPA that the program in dir selects. The folder work is
+// for files that are needed as long as the program is.
+func openProgram(ctx context.Context, dir, work string, flags []string, p progress) (*program, error) {
 	dir, err := filepath.Abs(cmp.Or(dir, "."))
 	if err != nil {
 		return nil, err
@@ -242,6 +244,17 @@ func openProgram(ctx context.Context, dir string, flags []string, p progress) (*
 	}
 	if pr.mod == "" && pr.work == "" {
 		return nil, fmt.Errorf("%s is in no Go module: name a folder of the program's module by -C", dir)
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(pr.work), "vendor", "modules.txt")); pr.work != "" && err != nil {
+		// In a workspace the go command adds to go.work.sum what it lacks:
+		// here to that of a copy.
+		pr.asIsWork = filepath.Join(work, "asis", "go.work")
+		if err := os.Mkdir(filepath.Dir(pr.asIsWork), 0o755); err != nil {
+			return nil, withHint(err)
+		}
+		if err := pr.writeWork(ctx, pr.asIsWork, ""); err != nil {
+			return nil, err
+		}
 	}
 	if err := listJSON(ctx, pr.asIs().command("list", "-m", "-json"), &pr.modules); err != nil {
 		return nil, err
@@ -276,6 +289,9 @@ func listJSON[T any](ctx context.Context, c gotool.Command, to *T) error {
 // folder.
 func (pr *program) asIs() side {
 	s := side{dir: pr.dir, userEnv: true}
+	if pr.asIsWork != "" {
+		s.env = append(s.env, "GOWORK="+pr.asIsWork)
+	}
 	switch pr.flags.mod {
 	case "":
 	case "mod":

@@ -74,6 +74,11 @@ func programProxy(t *testing.T) {
 	fork["v1/version/version.go"] = strings.Replace(fork["v1/version/version.go"], "1.5.0", "1.5.1", 1)
 	publish(t, proxy, "example.com/fork", "v1.5.1", fork)
 	publish(t, proxy, "example.com/dep", "v1.0.0", dep("the proxy's"))
+	publish(t, proxy, "example.com/unused", "v1.0.0", map[string]string{"go.mod": "module example.com/unused\n\ngo 1.22\n\nrequire " + opaModule + " v1.4.0\n"})
+	older := runtimeTree()
+	older["go.mod"] += "\nrequire example.com/older v1.0.0\n" // by this version alone
+	publish(t, proxy, opaModule, "v1.4.0", older)
+	publish(t, proxy, "example.com/older", "v1.0.0", map[string]string{"go.mod": "module example.com/older\n\ngo 1.22\n"})
 	t.Setenv("REGOMETER_CACHE", t.TempDir())
 	t.Setenv("GOPROXY", "file://"+filepath.ToSlash(proxy))
 	t.Setenv("GOSUMDB", "off")
@@ -155,6 +160,9 @@ func TestBuildProgram(t *testing.T) {
 				for name, text := range dep("the workspace's") {
 					write("dep/"+name, text)
 				}
+				// The go command would add this module to go.work.sum. The tiny
+				// OPA that it requires is an older one than the program's.
+				write("dep/go.mod", dep("")["go.mod"]+"\nrequire example.com/unused v1.0.0\n")
 				write("go.work", "go 1.22\n\nuse (\n\t.\n\t./dep\n)\n")
 				return "dep"
 			}},
@@ -256,7 +264,7 @@ func TestInspectProgram(t *testing.T) {
 	if got := inspect(t, plain); got != (Binary{Program: "example.com/program/cmd/library", OPA: "1.5.0"}) {
 		t.Errorf("as go build makes it: %+v", got)
 	}
-	pr, err := openProgram(t.Context(), dir, nil, progress{})
+	pr, err := openProgram(t.Context(), dir, t.TempDir(), nil, progress{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,12 @@ func verifyProgramWith(ctx context.Context, o ProgramVerifyOptions, d dropIn) (*
 	if _, err := regexp.Compile(o.Run); err != nil {
 		return nil, fmt.Errorf("which tests to run: %w", err)
 	}
-	pr, err := openProgram(ctx, o.Dir, o.Flags, progress{o.Progress, time.Now()})
+	work, err := os.MkdirTemp("", "regometer-")
+	if err != nil {
+		return nil, withHint(err)
+	}
+	defer func() { _ = removeAll(work) }()
+	pr, err := openProgram(ctx, o.Dir, work, o.Flags, progress{o.Progress, time.Now()})
 	if err != nil {
 		return nil, err
 	}
@@ -65,11 +70,6 @@ func verifyProgramWith(ctx context.Context, o ProgramVerifyOptions, d dropIn) (*
 	if len(packages) == 0 {
 		return nil, fmt.Errorf("no tests in %s in %s", strings.Join(patterns, ", "), pr.dir)
 	}
-	work, err := os.MkdirTemp("", "regometer-")
-	if err != nil {
-		return nil, withHint(err)
-	}
-	defer func() { _ = removeAll(work) }()
 	temp := filepath.Join(work, "tmp") // as in builder.compile
 	if err := os.Mkdir(temp, 0o755); err != nil {
 		return nil, withHint(err)

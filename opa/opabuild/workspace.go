@@ -53,18 +53,15 @@ func (pr *program) patched(ctx context.Context, work, copied string, o *overlay)
 }
 
 // writeWork writes a go.work that selects what the program's own does, or its
-// module without one, but for OPA, which is the copy.
+// module without one, but for OPA, which is the copy. "" is no copy: then it is
+// the OPA that the program selects.
 func (pr *program) writeWork(ctx context.Context, file, copied string) error {
 	var w workFile
-	base, edit := filepath.Dir(pr.work), []string{"edit", "-json", pr.work}
+	base, edit := filepath.Dir(pr.work), []string{"work", "edit", "-json", pr.work}
 	if pr.work == "" {
-		base, edit = filepath.Dir(pr.mod), []string{"edit", "-json", pr.mod}
+		base, edit = filepath.Dir(pr.mod), []string{"mod", "edit", "-json", pr.mod}
 	}
-	arg := "work"
-	if pr.work == "" {
-		arg = "mod"
-	}
-	if err := listJSON(ctx, gotool.Command{Dir: pr.dir, Args: append([]string{arg}, edit...), UserEnv: true}, &w); err != nil {
+	if err := listJSON(ctx, gotool.Command{Dir: pr.dir, Args: edit, UserEnv: true}, &w); err != nil {
 		return err
 	}
 	if pr.work == "" {
@@ -87,13 +84,13 @@ func (pr *program) writeWork(ctx context.Context, file, copied string) error {
 	}
 	for _, u := range w.Use {
 		dir := abs(u.DiskPath)
-		if pr.opa.Main && dir == pr.opaDir {
+		if copied != "" && pr.opa.Main && dir == pr.opaDir {
 			dir = copied
 		}
 		fmt.Fprintf(&b, "use %s\n", strconv.Quote(dir))
 	}
 	for _, r := range w.Replace {
-		if r.Old.Path == opaModule {
+		if copied != "" && r.Old.Path == opaModule && r.Old.Version == pr.opa.Version {
 			continue
 		}
 		to := strconv.Quote(r.New.Path) + " " + r.New.Version
@@ -102,8 +99,10 @@ func (pr *program) writeWork(ctx context.Context, file, copied string) error {
 		}
 		fmt.Fprintf(&b, "replace %s %s => %s\n", r.Old.Path, r.Old.Version, to)
 	}
-	if !pr.opa.Main { // one of the workspace's own cannot be replaced
-		fmt.Fprintf(&b, "replace %s => %s\n", opaModule, strconv.Quote(copied))
+	if copied != "" && !pr.opa.Main { // one of the workspace's own cannot be replaced
+		// This version alone: what other modules ask for of others counts too
+		// when versions are selected.
+		fmt.Fprintf(&b, "replace %s %s => %s\n", opaModule, pr.opa.Version, strconv.Quote(copied))
 	}
 	if err := outfile.Write(file, []byte(b.String())); err != nil {
 		return err
