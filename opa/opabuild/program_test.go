@@ -74,9 +74,9 @@ func programProxy(t *testing.T) {
 	fork["v1/version/version.go"] = strings.Replace(fork["v1/version/version.go"], "1.5.0", "1.5.1", 1)
 	publish(t, proxy, "example.com/fork", "v1.5.1", fork)
 	publish(t, proxy, "example.com/dep", "v1.0.0", dep("the proxy's"))
-	publish(t, proxy, "example.com/unused", "v1.0.0", map[string]string{"go.mod": "module example.com/unused\n\ngo 1.22\n\nrequire " + opaModule + " v1.4.0\n"})
+	publish(t, proxy, "example.com/unused", "v1.0.0", map[string]string{"go.mod": "module example.com/unused\n\ngo 1.22\n"})
 	older := runtimeTree()
-	older["go.mod"] += "\nrequire example.com/older v1.0.0\n" // by this version alone
+	older["go.mod"] += "\nrequire example.com/older v1.0.0\n"
 	publish(t, proxy, opaModule, "v1.4.0", older)
 	publish(t, proxy, "example.com/older", "v1.0.0", map[string]string{"go.mod": "module example.com/older\n\ngo 1.22\n"})
 	t.Setenv("REGOMETER_CACHE", t.TempDir())
@@ -160,9 +160,9 @@ func TestBuildProgram(t *testing.T) {
 				for name, text := range dep("the workspace's") {
 					write("dep/"+name, text)
 				}
-				// The go command would add this module to go.work.sum. The tiny
-				// OPA that it requires is an older one than the program's.
-				write("dep/go.mod", dep("")["go.mod"]+"\nrequire example.com/unused v1.0.0\n")
+				// The go command would add these to go.work.sum. The older OPA
+				// requires what the program's does not.
+				write("dep/go.mod", dep("")["go.mod"]+"\nrequire (\n\texample.com/unused v1.0.0\n\t"+opaModule+" v1.4.0\n)\n")
 				write("go.work", "go 1.22\n\nuse (\n\t.\n\t./dep\n)\n")
 				return "dep"
 			}},
