@@ -156,7 +156,7 @@ func TestBuildProgram(t *testing.T) {
 				return ""
 			}},
 		{name: "workspace", says: found + "in the module cache", line: "A the workspace's none untagged", pkg: "example.com/program/cmd/server",
-			setup: func(t *testing.T, dir string, write func(name, text string)) string {
+			setup: func(_ *testing.T, dir string, write func(name, text string)) string {
 				for name, text := range dep("the workspace's") {
 					write("dep/"+name, text)
 				}
@@ -167,7 +167,7 @@ func TestBuildProgram(t *testing.T) {
 				return "dep"
 			}},
 		{name: "workspace with OPA", says: found + "in the workspace",
-			setup: func(t *testing.T, dir string, write func(name, text string)) string {
+			setup: func(_ *testing.T, dir string, write func(name, text string)) string {
 				for name, text := range runtimeTree() {
 					write("opa/"+name, text)
 				}
@@ -182,7 +182,7 @@ func TestBuildProgram(t *testing.T) {
 				return ""
 			}},
 		{name: "overlay", says: found, line: "A the proxy's none overlaid", flags: []string{"-overlay=overlay.json"},
-			setup: func(_ *testing.T, dir string, write func(name, text string)) string {
+			setup: func(_ *testing.T, _ string, write func(name, text string)) string {
 				write("tag.txt", "package main\n\nconst tag = \"overlaid\"\n")
 				write("overlay.json", `{"Replace":{"cmd/server/untagged.go":"tag.txt"}}`)
 				return ""
@@ -490,5 +490,24 @@ func TestOwnPackage(t *testing.T) {
 	got, err = ownPackage([]byte("package p\n"), "m", "go1.25")
 	if err != nil || string(got) != "//go:build go1.25\n\npackage p\n" {
 		t.Errorf("%v\n%s", err, got)
+	}
+}
+
+func TestWantsPlugin(t *testing.T) {
+	t.Parallel()
+	server := opaModule + "/v1/runtime"
+	for _, c := range []struct {
+		deps string
+		want bool
+		says string
+	}{
+		{metricsPath, false, "does not use OPA's runtime"},
+		{metricsPath + " " + server, true, ""},
+		{server + " " + ourModule + "/opa/plugin", false, "brings Regometer's itself"},
+	} {
+		var b bytes.Buffer
+		if got := (mainPackage{Deps: strings.Fields(c.deps)}).wantsPlugin(progress{w: &b}); got != c.want || !strings.Contains(b.String(), c.says) || (c.says == "") != (b.Len() == 0) {
+			t.Errorf("%s: %t, says %q", c.deps, got, &b)
+		}
 	}
 }

@@ -413,7 +413,7 @@ func (v *verifier) verifyPackage(ctx context.Context, pkg string) (*PackageRepor
 // both runs a package's tests on OPA as it is, unless that has been done, then
 // with the change.
 func (v *verifier) both(ctx context.Context, pkg, run string, unmodified *testRun) (r bothRuns, err error) {
-	flags := append(v.flags[:len(v.flags):len(v.flags)], "-count="+strconv.Itoa(max(v.options.Count, 1)))
+	flags := slices.Concat(v.flags, []string{"-count=" + strconv.Itoa(max(v.options.Count, 1))})
 	if run != "" {
 		flags = append(flags, "-run="+run)
 	}

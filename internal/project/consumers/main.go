@@ -29,8 +29,9 @@ var published = []string{
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := verifyAll(ctx, os.Args[1:]); err != nil {
+	err := verifyAll(ctx, os.Args[1:])
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "consumers:", err)
 		os.Exit(1)
 	}
