@@ -158,7 +158,7 @@ func modelInteger(text string) (int64, bool) {
 
 func modelOutcome(fields map[string]json.RawMessage, query string) (rollup.Outcome, string) {
 	if text := fields["error"]; text != nil {
-		code := ""
+		code, message := "", ""
 		var v any
 		if json.Unmarshal(text, &v) != nil {
 			return rollup.Error, "out of range"
@@ -170,12 +170,14 @@ func modelOutcome(fields map[string]json.RawMessage, query string) (rollup.Outco
 		}
 		switch v := v.(type) {
 		case string:
-			if code = codeOf(v); code == "" && (strings.HasSuffix(v, "context canceled") || strings.HasSuffix(v, "context deadline exceeded")) {
-				return rollup.Cancelled, ""
-			}
+			code, message = codeOf(v), v
 		case map[string]any:
 			code, _ = v["code"].(string)
 			code = knownCode(code)
+			message, _ = v["message"].(string)
+		}
+		if code == "" {
+			return rollup.MessageOutcome(message), ""
 		}
 		outcome := rollup.ErrorOutcome(code)
 		if outcome != rollup.Error {

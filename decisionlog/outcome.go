@@ -100,16 +100,18 @@ func (p *parser) hidesOutcome(f field) (hides bool) {
 	return hides
 }
 
-// failure tells errors apart by their code, as the plugin does. The console's
-// are strings.
+// failure tells errors apart by their code or, if they have none, by their
+// message, as the plugin does. The console's are strings.
 func (p *parser) failure(text []byte) (outcome rollup.Outcome, code string) {
+	var message string
 	if text[0] == '"' {
-		message := string(p.unquote(text))
-		if code = codeOf(message); code == "" && endedContext(message) {
-			return rollup.Cancelled, ""
-		}
+		message = string(p.unquote(text))
+		code = codeOf(message)
 	} else {
-		code = p.codeIn(text)
+		code, message = p.fieldsOf(text)
+	}
+	if code == "" {
+		return rollup.MessageOutcome(message), ""
 	}
 	if outcome = rollup.ErrorOutcome(code); outcome != rollup.Error {
 		code = ""
@@ -117,9 +119,9 @@ func (p *parser) failure(text []byte) (outcome rollup.Outcome, code string) {
 	return outcome, code
 }
 
-// codeIn returns the code of an error that is an object, or the first of a
-// list.
-func (p *parser) codeIn(text []byte) (code string) {
+// fieldsOf returns the code and the message of an error that is an object, or
+// the first of a list. What is no text, or no code, is "".
+func (p *parser) fieldsOf(text []byte) (code, message string) {
 	for depth := 0; text[0] == '[' && depth < 3; depth++ {
 		var first []byte
 		eachElement(text, func(e []byte) {
@@ -128,22 +130,29 @@ func (p *parser) codeIn(text []byte) (code string) {
 			}
 		})
 		if first == nil {
-			return ""
+			return "", ""
 		}
 		text = first
 	}
 	if text[0] != '{' {
-		return ""
+		return "", ""
 	}
 	eachField(text, func(key, value []byte) {
-		if string(p.unquote(key)) == "code" {
-			code = ""
-			if value[0] == '"' {
-				code = knownCode(string(p.unquote(value)))
-			}
+		var to *string
+		switch string(p.unquote(key)) {
+		case "code":
+			to = &code
+		case "message":
+			to = &message
+		default:
+			return
+		}
+		*to = ""
+		if value[0] == '"' {
+			*to = string(p.unquote(value))
 		}
 	})
-	return code
+	return knownCode(code), message
 }
 
 // codeOf returns the code of an error that is given as OPA prints it, or "":
@@ -191,12 +200,6 @@ func knownCode(s string) string {
 		return ""
 	}
 	return s
-}
-
-// endedContext reports whether it is the text of an error of a context that
-// ended, or of one that says why by it.
-func endedContext(message string) bool {
-	return strings.HasSuffix(message, "context canceled") || strings.HasSuffix(message, "context deadline exceeded")
 }
 
 // eachField calls do with each key, in quotes, and value of a JSON object.

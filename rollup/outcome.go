@@ -3,6 +3,8 @@
 
 package rollup
 
+import "strings"
+
 // Outcome is how a decision ended.
 type Outcome uint8
 
@@ -118,6 +120,20 @@ func ErrorOutcome(code string) Outcome {
 	case "undefined_document", "opa_undefined_error":
 		return Undefined
 	case "eval_cancel_error", "cancelled": // the latter is WebAssembly's
+		return Cancelled
+	default:
+		return Error
+	}
+}
+
+// MessageOutcome says what an error that has no code of OPA's amounts to, by its
+// text: Undefined as opa-envoy-plugin says so, Cancelled if it ends in what Go
+// says of a context that ended, or Error.
+func MessageOutcome(message string) Outcome {
+	switch {
+	case message == "undefined decision":
+		return Undefined
+	case strings.HasSuffix(message, "context canceled"), strings.HasSuffix(message, "context deadline exceeded"):
 		return Cancelled
 	default:
 		return Error

@@ -101,6 +101,22 @@ func TestErrorOutcome(t *testing.T) {
 	}
 }
 
+func TestMessageOutcome(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]rollup.Outcome{
+		"undefined decision":    rollup.Undefined,
+		"an undefined decision": rollup.Error,
+		"context canceled":      rollup.Cancelled,
+		"check request timed out before query execution: context deadline exceeded": rollup.Cancelled,
+		"context deadline exceeded while waiting":                                   rollup.Error,
+		"": rollup.Error,
+	} {
+		if got := rollup.MessageOutcome(message); got != want {
+			t.Errorf("%q: %v, want %v", message, got, want)
+		}
+	}
+}
+
 func TestHidesOutcome(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]bool{

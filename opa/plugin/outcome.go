@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"reflect"
@@ -57,53 +58,71 @@ func masked(event *logs.EventV1) bool {
 }
 
 // failureOf tells errors apart. An error's code decides; if it has none,
-// whether it is that of a context that ended does. (A time-out of http.send is
-// an error of the built-in function.)
+// whether it is that of a context that ended does, and then its message. (A
+// time-out of http.send is an error of the built-in function.)
 func failureOf(err error) (outcome rollup.Outcome, code string) {
-	code, ended := codeOf(err)
-	switch outcome := rollup.ErrorOutcome(code); {
+	code, message, ended := fieldsOf(err)
+	switch {
 	case ended:
 		return rollup.Cancelled, ""
-	case outcome == rollup.Error:
-		return outcome, code
-	default:
-		return outcome, ""
+	case code == "":
+		return rollup.MessageOutcome(message), ""
 	}
+	if outcome = rollup.ErrorOutcome(code); outcome != rollup.Error {
+		code = ""
+	}
+	return outcome, code
 }
 
-// codeOf returns the code of the outermost of OPA's errors that has one, else
-// "", and then whether one is that of a context that ended.
-func codeOf(err error) (code string, ended bool) {
+// fieldsOf returns the code of the outermost of OPA's errors that has one. If
+// none has, it returns the message of the outermost error that has a field of
+// that name, or says that one is that of a context that ended.
+func fieldsOf(err error) (code, message string, ended bool) {
 	for ; err != nil; err = errors.Unwrap(err) {
 		switch e := err.(type) { //nolint:errorlint // each is looked at in turn
 		case ast.Errors:
 			if len(e) == 0 {
-				return "", false
+				return "", "", false
 			}
-			return codeOf(e[0])
+			return fieldsOf(e[0])
 		case rego.Errors:
 			if len(e) == 0 {
-				return "", false
+				return "", "", false
 			}
-			return codeOf(e[0])
+			return fieldsOf(e[0])
 		}
 		if err == context.Canceled || err == context.DeadlineExceeded { //nolint:errorlint // as above
-			return "", true
+			return "", "", true
 		}
 		v := reflect.ValueOf(err)
 		if v.Kind() != reflect.Pointer {
 			continue
 		}
 		if v.IsNil() {
-			return "", false
+			return "", message, false
 		}
-		// OPA's packages give the types of their errors a field Code. Some of
-		// these packages are internal.
+		// OPA's packages give the types of their errors fields of these names.
+		// Some of these packages are internal.
 		if v = v.Elem(); v.Kind() == reflect.Struct {
-			if code := v.FieldByName("Code"); code.IsValid() && code.Kind() == reflect.String && code.Len() > 0 {
-				return code.String(), false
+			if code := textField(v, "Code"); code != "" {
+				return code, "", false
 			}
+			message = cmp.Or(message, textField(v, "Message"))
 		}
 	}
-	return "", false
+	return "", message, false
+}
+
+// textField returns a field of a struct, "" if it has none of that name that is
+// a string.
+func textField(v reflect.Value, name string) string {
+	field, ok := v.Type().FieldByName(name)
+	if !ok || field.Type.Kind() != reflect.String {
+		return ""
+	}
+	f, err := v.FieldByIndexErr(field.Index)
+	if err != nil { // it is embedded by a pointer that is nil
+		return ""
+	}
+	return f.String()
 }

@@ -92,6 +92,18 @@ type wasmError struct{ Code, Message string }
 
 func (e *wasmError) Error() string { return e.Message }
 
+// messageError is like that of opa-envoy-plugin.
+type messageError struct {
+	Message string `json:"message"`
+}
+
+func (e *messageError) Error() string { return e.Message }
+
+// hollow is an error whose fields are those of a nil pointer.
+type hollow struct{ *messageError }
+
+func (*hollow) Error() string { return "" }
+
 // numbered is an error whose field Code is no text.
 type numbered struct{ Code int }
 
@@ -123,6 +135,10 @@ func TestFailures(t *testing.T) {
 		"nil pointer":              {nilPointer, rollup.Error, ""},
 		"nil topdown":              {(*topdown.Error)(nil), rollup.Error, ""},
 		"no text":                  {&numbered{5}, rollup.Error, ""},
+		"Envoy's undefined":        {&messageError{"undefined decision"}, rollup.Undefined, ""},
+		"Envoy's deadline":         {&messageError{"check request timed out before query execution: context deadline exceeded"}, rollup.Cancelled, ""},
+		"Envoy's other":            {&messageError{"multiple evaluation results"}, rollup.Error, ""},
+		"nothing where it looks":   {&hollow{}, rollup.Error, ""},
 		"plain":                    {errors.New("eval_cancel_error"), rollup.Error, ""},
 		"outermost code":           {&outer{"internal_error", &topdown.Error{Code: topdown.TypeErr}}, rollup.Error, "internal_error"},
 	} {
@@ -167,6 +183,9 @@ func TestLoggedErrors(t *testing.T) {
 		"storage":            &storage.Error{Code: storage.NotFoundErr, Message: "x"},
 		"no message":         &storage.Error{Code: storage.NotFoundErr},
 		"SDK undefined":      &sdk.Error{Code: sdk.UndefinedErr, Message: "x"},
+		"Envoy's undefined":  &messageError{"undefined decision"},
+		"Envoy's cancelled":  &messageError{"check request explicitly cancelled before query execution: context canceled"},
+		"Envoy's other":      &messageError{"multiple evaluation results"},
 	} {
 		want, wantCode := failureOf(err)
 		object, failed := json.Marshal(err)
