@@ -6,6 +6,7 @@ package plugin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -167,6 +168,49 @@ func TestNextGetsNothing(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("decision_logs: %s: it warns %v, want %v", decisionLogs, got, want)
+		}
+	}
+}
+
+// An OPA with the hook warns of a plugin that decides without the server.
+func TestDecidersNeedTheLog(t *testing.T) {
+	t.Parallel()
+	const (
+		missing     = `The plugin sees no decisions of %s, since decision_logs.plugin does not name it. Set decision_logs.plugin to "regometer"`
+		notUploaded = "To upload them as well, set decision_logs.service, to far."
+	)
+	for config, want := range map[string]string{
+		`"plugins": {"regometer": {}}`:                                                                                        "",
+		`"plugins": {"regometer": {}, "envoy_ext_authz_grpc": {}}`:                                                            fmt.Sprintf(missing+".", "envoy_ext_authz_grpc"),
+		`"plugins": {"regometer": {}, "envoy.ext_authz.grpc": {}}, "decision_logs": {"console": true}`:                        fmt.Sprintf(missing+".", "envoy.ext_authz.grpc"),
+		`"plugins": {"regometer": {}, "envoy_ext_authz_grpc": {}, "x": {}}, "decision_logs": {"plugin": "x"}`:                 fmt.Sprintf(missing+`, and plugins.regometer.next to "x" to keep that plugin.`, "envoy_ext_authz_grpc"),
+		`"plugins": {"regometer": {}, "envoy_ext_authz_grpc": {}}, "decision_logs": {"plugin": "regometer"}`:                  "",
+		`"plugins": {"regometer": {}, "envoy_ext_authz_grpc": {}}, "decision_logs": {"plugin": "regometer", "reporting": {}}`: notUploaded,
+	} {
+		logger := testlog.New()
+		m, err := plugins.New([]byte(`{"services": {"far": {"url": "http://127.0.0.1:1"}}, `+config+`}`), "test", inmem.New(), plugins.Logger(logger))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { m.Stop(context.Background()) })
+		f := Factory{Registerer: prometheus.NewRegistry(), Observed: func(context.Context, *Plugin) bool { return true }}
+		c, err := f.Validate(m, []byte(`{}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := f.New(m, c)
+		if err := p.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Stop(context.Background()) })
+		got := ""
+		for _, e := range logger.Entries() {
+			if e.Level == logging.Warn {
+				got += e.Message
+			}
+		}
+		if want == "" && got != "" || !strings.HasSuffix(got, want) {
+			t.Errorf("%s: it warns %q, want %q", config, got, want)
 		}
 	}
 }

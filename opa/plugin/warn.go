@@ -45,15 +45,21 @@ func (p *Plugin) warning() string {
 	if len(config.DecisionLogs) > 0 && json.Unmarshal(config.DecisionLogs, &c) != nil {
 		return ""
 	}
+	byLog := loggedOnly(config)
+	straight := p.observed != nil && byLog == "" // all decisions come so, from the server
 	if c.Plugin == nil || *c.Plugin != Name {
-		if p.observed != nil { // decisions come straight from the server
+		if straight {
 			return p.nextWarning(c.Plugin)
+		}
+		whose := ""
+		if p.observed != nil {
+			whose = " of " + byLog
 		}
 		hint := fmt.Sprintf("Set decision_logs.plugin to %q", Name)
 		if c.Plugin != nil {
 			hint += fmt.Sprintf(", and plugins.%s.next to %q to keep that plugin", Name, *c.Plugin)
 		}
-		return fmt.Sprintf("The plugin sees no decisions, since decision_logs.plugin does not name it. %s.", hint)
+		return fmt.Sprintf("The plugin sees no decisions%s, since decision_logs.plugin does not name it. %s.", whose, hint)
 	}
 	services := p.manager.Services()
 	if c.Service != "" || len(services) == 0 || !slices.ContainsFunc(uploadKeys, func(key string) bool { return fields[key] != nil }) {
@@ -61,11 +67,26 @@ func (p *Plugin) warning() string {
 	}
 	slices.Sort(services)
 	remedy := "set decision_logs.service, to " + strings.Join(services, " or ")
-	if p.observed != nil {
+	if straight {
 		remedy += ", or leave decision_logs.plugin out: this OPA needs it for nothing"
 	}
 	return "Decisions are not uploaded: a plugin in decision_logs.plugin switches the upload to a default service off. " +
 		"To upload them as well, " + remedy + "."
+}
+
+// deciders are the plugins, known to many, that decide without OPA's server:
+// their decisions come by the decision log alone.
+var deciders = []string{"envoy_ext_authz_grpc", "envoy.ext_authz.grpc"} // both of opa-envoy-plugin
+
+// loggedOnly returns the one of the deciders that OPA's configuration has, "" if
+// it has none.
+func loggedOnly(config *opaconfig.Config) string {
+	for _, name := range deciders {
+		if config.Plugins[name] != nil {
+			return name
+		}
+	}
+	return ""
 }
 
 // nextWarning is about a next plugin that gets nothing: without Regometer in
