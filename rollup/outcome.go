@@ -126,9 +126,9 @@ func ErrorOutcome(code string) Outcome {
 	}
 }
 
-// MessageOutcome says what an error that has no code of OPA's amounts to, by its
-// text: Undefined as opa-envoy-plugin says so, Cancelled if it ends in what Go
-// says of a context that ended, or Error.
+// MessageOutcome says what an error that has no code of OPA's amounts to, by
+// its text: Undefined as opa-envoy-plugin says so, Cancelled if it ends in what
+// Go says of a context that ended, or Error.
 func MessageOutcome(message string) Outcome {
 	switch {
 	case message == "undefined decision":

@@ -78,8 +78,8 @@ func (p *Plugin) warning() string {
 // their decisions come by the decision log alone.
 var deciders = []string{"envoy_ext_authz_grpc", "envoy.ext_authz.grpc"} // both of opa-envoy-plugin
 
-// loggedOnly returns the one of the deciders that OPA's configuration has, "" if
-// it has none.
+// loggedOnly returns which of the deciders OPA's configuration has, "" if it
+// has none.
 func loggedOnly(config *opaconfig.Config) string {
 	for _, name := range deciders {
 		if config.Plugins[name] != nil {
