@@ -139,6 +139,10 @@ e2e: ## Test OPA servers with Prometheus and an OpenTelemetry receiver: some min
 e2e-short: ## The same with less load and without promtool
 	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -short -v ./...
 
+.PHONY: test-envoy
+test-envoy: ## Ask a program with a decision path of its own as Envoy does, and opa-envoy-plugin in the folder OPA_ENVOY_PLUGIN
+	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -v -run '^(TestExtAuthz|TestOPAEnvoyPlugin)$$' .
+
 .PHONY: soak
 soak: ## Test a server under load, with reloads and scrapes, for SOAK (30m)
 	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 0 -v -run '^TestSoak$$' . -soak $(SOAK)

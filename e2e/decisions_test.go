@@ -26,9 +26,10 @@ type decisions struct {
 // A stage is one of one path.
 type stage struct{ path, name string }
 
-// policyPaths are those that the bundle has rules for and that are asked for.
+// policyPaths are those that a policy has rules for and that are asked for.
 var policyPaths = []string{
 	"authz/allow", "authz/decision", "catalog/matches", "directory/on_call", "directory/office_open", "directory/converted",
+	"envoy/authz/allow", "envoy/authz/decision", "envoy/authz/usual",
 }
 
 // readDecisions reads what servers have logged.

@@ -18,20 +18,31 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// operating returns the text of docs/operating.md.
-func operating(t *testing.T) string {
+// document returns the text of a file in docs.
+func document(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "docs", "operating.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(text)
 }
 
-// snippets returns the blocks of a language in docs/operating.md.
-func snippets(t *testing.T, language string) (found []string) {
+// operating returns the text of docs/operating.md.
+func operating(t *testing.T) string {
 	t.Helper()
-	for _, match := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(operating(t), -1) {
+	return document(t, "operating.md")
+}
+
+// snippets returns the blocks of a language in docs/operating.md.
+func snippets(t *testing.T, language string) []string {
+	t.Helper()
+	return snippetsIn(t, operating(t), language)
+}
+
+func snippetsIn(t *testing.T, text, language string) (found []string) {
+	t.Helper()
+	for _, match := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
 		found = append(found, match[1])
 	}
 	if len(found) == 0 {

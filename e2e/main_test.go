@@ -14,13 +14,19 @@ var update = flag.Bool("update", false, "draw the pictures in docs/operating")
 // root is the repository's root folder.
 const root = ".."
 
-// endToEnd skips a test unless it is asked for.
+// endToEnd skips a test unless it is asked for, and runs it beside the others.
 func endToEnd(t *testing.T) {
+	t.Helper()
+	askedFor(t)
+	t.Parallel()
+}
+
+// askedFor skips a test unless it is asked for.
+func askedFor(t *testing.T) {
 	t.Helper()
 	if os.Getenv("REGOMETER_E2E") == "" {
 		t.Skip("set REGOMETER_E2E=1 to run it: it builds OPA and takes minutes")
 	}
-	t.Parallel()
 }
 
 // long returns the first value, the second with -short.

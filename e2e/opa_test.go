@@ -57,6 +57,13 @@ func startOPA(t *testing.T, name string, config map[string]any) *opa {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startProgram(t, name, binary, config)
+}
+
+// startProgram does the same with a program that has OPA's command line, to
+// which args are added.
+func startProgram(t *testing.T, name, binary string, config map[string]any, args ...string) *opa {
+	t.Helper()
 	text, err := json.Marshal(config)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +77,7 @@ func startOPA(t *testing.T, name string, config map[string]any) *opa {
 	// take ours before OPA does.
 	for attempt := 1; ; attempt++ {
 		s := &opa{name: name, address: freeAddress(t), logFile: filepath.Join(dir, fmt.Sprint("opa-", attempt, ".log")), exited: make(chan struct{})}
-		s.start(t, binary, file)
+		s.start(t, binary, file, args...)
 		if s.waitUntilHealthy(t) {
 			return s
 		}
@@ -91,15 +98,15 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-func (s *opa) start(t *testing.T, binary, config string) {
+func (s *opa) start(t *testing.T, binary, config string, args ...string) {
 	t.Helper()
 	output, err := os.Create(s.logFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer output.Close() // the process has its own handle
-	cmd := exec.Command(binary, "run", "--server", "--addr", s.address, "--config-file", config,
-		"--log-level", "error", "--log-format", "json", "--skip-version-check", "--pprof")
+	cmd := exec.Command(binary, append([]string{"run", "--server", "--addr", s.address, "--config-file", config,
+		"--log-level", "error", "--log-format", "json", "--skip-version-check", "--pprof"}, args...)...)
 	cmd.Stdout, cmd.Stderr = output, output
 	for _, entry := range os.Environ() {
 		if !strings.HasPrefix(entry, "OPA_") { // OPA takes flags from there
