@@ -62,23 +62,28 @@ func buildProgram(t *testing.T, folder, mainPackage string) (binary string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary = filepath.Join(t.TempDir(), "program")
-	regometer(t, "build", "-C", folder, mainPackage, "-o", binary)
-	if told := regometer(t, "version", binary); !strings.Contains(told, "drop-in: sha256:") {
+	dir := t.TempDir()
+	regometer := filepath.Join(dir, "regometer")
+	output(t, root, []string{"GOWORK=", "GOFLAGS="}, "go", "build", "-o", regometer, "./cmd/regometer")
+	binary = filepath.Join(dir, "program")
+	// This repository's go.work is no concern of what is built.
+	output(t, dir, []string{"GOWORK=off"}, regometer, "build", "-C", folder, mainPackage, "-o", binary)
+	if told := output(t, dir, nil, regometer, "version", binary); !strings.Contains(told, "drop-in: sha256:") {
 		t.Fatalf("the drop-in is not in the program:\n%s", told)
 	}
 	return binary
 }
 
-// regometer runs the command of that name and returns what it prints.
-func regometer(t *testing.T, args ...string) string {
+// output runs a program in dir, with these variables added to the environment,
+// and returns what it prints.
+func output(t *testing.T, dir string, env []string, name string, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"run", "./cmd/regometer"}, args...)...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = root, &stdout, &stderr
-	cmd.Env = append(os.Environ(), "GOWORK=", "GOFLAGS=")
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
+	cmd.Env = append(os.Environ(), env...)
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("regometer %s: %v\n%s", strings.Join(args, " "), err, &stderr)
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, &stderr)
 	}
 	return stdout.String()
 }
