@@ -18,9 +18,11 @@ VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 DUCKDB := duckdb-cli==1.5.6
 MUTATOR := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 
-# All packages of all modules that go.work lists, and the modules' folders.
+# All packages of all modules that go.work lists, the modules' folders, and those
+# of the modules that it does not list.
 ALL := github.com/regometer/regometer/...
 MODULES = $(shell $(GO) list -m -f '{{.Dir}}')
+OUTSIDE := e2e e2e/extauthz
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -178,7 +180,7 @@ bench-quick: ## Run every benchmark once
 .PHONY: lint
 lint: lint-workflows ## Run the linters that .golangci.yml names, and that of the workflows
 	@for dir in $(MODULES); do echo "$${dir#$(CURDIR)/}"; (cd "$$dir" && $(GO) run $(LINTER) run ./...); done
-	cd e2e && GOWORK=off $(GO) run $(LINTER) run ./...
+	@for dir in $(OUTSIDE); do echo "$$dir"; (cd "$$dir" && GOWORK=off $(GO) run $(LINTER) run ./...); done
 
 .PHONY: lint-workflows
 lint-workflows: ## Check the workflows for GitHub
@@ -196,7 +198,7 @@ vet: ## Run go vet, also for the platforms that the tests do not run on
 	GOWORK=off GOOS=linux GOARCH=386 $(GO) vet ./...
 	GOOS=windows $(GO) vet ./opa/... ./cmd/regometer/...
 	GOOS=darwin $(GO) vet ./opa/... ./cmd/regometer/...
-	cd e2e && GOWORK=off $(GO) vet ./...
+	for dir in $(OUTSIDE); do (cd "$$dir" && GOWORK=off $(GO) vet ./...); done
 
 .PHONY: fmt-check
 fmt-check: ## Check that all Go files are formatted
@@ -205,7 +207,7 @@ fmt-check: ## Check that all Go files are formatted
 
 .PHONY: tidy-check
 tidy-check: ## Check that all go.mod and go.sum files are tidy
-	@for dir in $(MODULES) e2e; do (cd "$$dir" && GOWORK=off $(GO) mod tidy -diff) || \
+	@for dir in $(MODULES) $(OUTSIDE); do (cd "$$dir" && GOWORK=off $(GO) mod tidy -diff) || \
 		{ echo "run: cd $${dir#$(CURDIR)/} && GOWORK=off go mod tidy"; exit 1; }; done
 
 .PHONY: release-check
