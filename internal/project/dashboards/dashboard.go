@@ -12,7 +12,7 @@ import (
 // out have Grafana's defaults.
 type (
 	dashboard struct {
-		Inputs        []object   `json:"__inputs"`
+		Inputs        []object   `json:"__inputs"` // none: an import by hand alone would fill them in
 		Requires      []object   `json:"__requires"`
 		UID           string     `json:"uid"`
 		Title         string     `json:"title"`
@@ -76,10 +76,7 @@ var datasource = object{"type": "prometheus", "uid": "${datasource}"}
 
 func newDashboard(f form) dashboard {
 	return dashboard{
-		Inputs: []object{{
-			"name": "DS_PROMETHEUS", "label": "Prometheus", "description": "that scrapes OPA",
-			"type": "datasource", "pluginId": "prometheus", "pluginName": "Prometheus",
-		}},
+		Inputs: []object{},
 		Requires: []object{
 			{"type": "grafana", "id": "grafana", "name": "Grafana", "version": "11.0.0"},
 			{"type": "datasource", "id": "prometheus", "name": "Prometheus", "version": "1.0.0"},
@@ -97,7 +94,7 @@ func newDashboard(f form) dashboard {
 		Templating: variables{[]object{
 			{
 				"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus",
-				"current": object{"text": "${DS_PROMETHEUS}", "value": "${DS_PROMETHEUS}"},
+				"current": object{"text": "default", "value": "default"},
 				"refresh": 1, "hide": 0, "includeAll": false, "multi": false, "options": []string{}, "regex": "",
 			},
 			{

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Dashboards writes the Grafana dashboards: one that queries native histograms
-// and one that queries classic ones, otherwise the same. It runs in the
+// and one that queries classic ones, otherwise the same. It also writes the
+// rules for Prometheus as an object of the Prometheus operator. It runs in the
 // repository's root.
 package main
 
@@ -29,5 +30,9 @@ func write(dir string) error {
 			return err
 		}
 	}
-	return nil
+	text, err := prometheusRule(dir)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, ruleFile), text, 0o666)
 }

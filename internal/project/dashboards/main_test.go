@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
-// TestWritten: the dashboards in the repository are those of this program.
+// TestWritten: the dashboards and the rule in the repository are those of this
+// program.
 func TestWritten(t *testing.T) {
 	const folder = "../../../dashboards"
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
@@ -34,6 +36,31 @@ func TestWritten(t *testing.T) {
 		if string(got) != string(want) {
 			t.Errorf("dashboards/%s is out of date; run: make dashboards", name)
 		}
+	}
+	want, err := prometheusRule(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(folder, ruleFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
+		t.Errorf("dashboards/%s is out of date; run: make dashboards", ruleFile)
+	}
+}
+
+// TestRuleWithoutGroups: a file of rules in another form is named.
+func TestRuleWithoutGroups(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := prometheusRule(dir); err == nil || !strings.Contains(err.Error(), "recording-rules.yaml") {
+		t.Errorf("without files: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "recording-rules.yaml"), []byte("groups: []\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := prometheusRule(dir); err == nil || !strings.Contains(err.Error(), "recording-rules.yaml has no line") {
+		t.Errorf("without groups: %v", err)
 	}
 }
 
@@ -62,6 +89,9 @@ func TestStructure(t *testing.T) {
 		uids[uid] = true
 		if _, ok := d["id"]; ok {
 			t.Errorf("%s has an id: it would replace another dashboard", name)
+		}
+		if inputs := d["__inputs"].([]any); len(inputs) > 0 {
+			t.Errorf("%s has inputs: Grafana fills them in by hand only, not from a file or a ConfigMap", name)
 		}
 		checkPanels(t, name, d["panels"].([]any))
 		checkReferences(t, name, d)
@@ -165,14 +195,10 @@ func checkVariables(t *testing.T, name, text string, d map[string]any) {
 	for _, builtIn := range []string{"__rate_interval", "__all"} {
 		delete(used, builtIn)
 	}
-	inputs := d["__inputs"].([]any)
-	known := []string{inputs[0].(map[string]any)["name"].(string)}
+	var known []string
 	for _, v := range d["templating"].(map[string]any)["list"].([]any) {
 		v := v.(map[string]any)
 		known = append(known, v["name"].(string))
-		if v["type"] == "datasource" && v["current"].(map[string]any)["value"] != "${"+known[0]+"}" {
-			t.Errorf("%s: the datasource that is chosen at the import is not used", name)
-		}
 	}
 	for _, variable := range known {
 		if !used[variable] {
