@@ -22,7 +22,7 @@ MUTATOR := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 # of the modules that it does not list.
 ALL := github.com/regometer/regometer/...
 MODULES = $(shell $(GO) list -m -f '{{.Dir}}')
-OUTSIDE := e2e e2e/extauthz
+OUTSIDE := e2e e2e/extauthz e2e/kubernetes
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -131,7 +131,7 @@ check-opa: ## Tell whether OPA has a release that is newer than what is supporte
 	$(GO) run ./internal/project/checkopa
 
 ##### End to end
-# e2e is a module of its own, outside of go.work: see e2e/doc.go.
+# e2e and e2e/kubernetes are modules outside of go.work: see their doc.go.
 
 .PHONY: e2e
 e2e: ## Test OPA servers with Prometheus and an OpenTelemetry receiver: some minutes
@@ -145,6 +145,10 @@ e2e-short: ## The same with less load and without promtool
 test-envoy: ## Ask a program with a decision path of its own as Envoy does, and opa-envoy-plugin in the folder OPA_ENVOY_PLUGIN
 	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -v -run '^(TestExtAuthz|TestOPAEnvoyPlugin)$$' .
 
+.PHONY: test-kubernetes
+test-kubernetes: ## Render examples/kubernetes and check it; with REGOMETER_E2E=1 run its command lines too
+	cd e2e/kubernetes && GOWORK=off $(GO) test -count 1 -v ./...
+
 .PHONY: soak
 soak: ## Test a server under load, with reloads and scrapes, for SOAK (30m)
 	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 0 -v -run '^TestSoak$$' . -soak $(SOAK)
@@ -154,7 +158,7 @@ e2e-pictures: ## Draw the pictures in docs/operating from what Prometheus scrape
 	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -short -v -run TestFleet . -update
 
 .PHONY: dashboards
-dashboards: ## Write the Grafana dashboards
+dashboards: ## Write the Grafana dashboards, and the rules for the Prometheus operator
 	$(GO) run ./internal/project/dashboards
 
 ##### Benchmarks

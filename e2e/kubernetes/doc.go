@@ -1,0 +1,17 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kubernetes tests examples/kubernetes and docs/kubernetes.md without a
+// cluster: what kustomize renders is read by the types of the real APIs, and
+// the command lines in it are run. It holds nothing but tests:
+//
+//	go test ./...                   # what is rendered: seconds
+//	REGOMETER_E2E=1 go test ./...   # the command lines too, with an OPA that is built
+//
+// REGOMETER_E2E may also be the path of an opa binary that is to be tested.
+// REGOMETER_E2E_ENVOY is that of an opa-envoy-plugin built by regometer build,
+// without which the sidecar is not run.
+//
+// This module is not listed in go.work: the types of Kubernetes, its operators
+// and Envoy take longer to compile than all of ours.
+package kubernetes
