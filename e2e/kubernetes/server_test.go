@@ -20,28 +20,40 @@ import (
 	core "k8s.io/api/core/v1"
 )
 
-// startServer runs the server of examples/kubernetes, with what its ConfigMaps
-// say after edit.
-func startServer(t *testing.T, edit func(string) string) (*container, *core.PodTemplateSpec) {
+// endToEnd skips a test unless it is asked for.
+func endToEnd(t *testing.T) {
 	t.Helper()
 	if os.Getenv("REGOMETER_E2E") == "" {
 		t.Skip("set REGOMETER_E2E=1 to run it: it builds OPA")
 	}
 	t.Parallel()
+}
+
+// startServer runs the server of the kustomization in a folder, with what its
+// ConfigMaps say after edit.
+func startServer(t *testing.T, folder string, edit func(string) string) (*container, *core.PodTemplateSpec) {
+	t.Helper()
 	binary, err := opaBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects := mustRender(t, examples)
+	objects, err := render(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
 	d := of[*apps.Deployment](objects)[0]
 	return start(t, binary, objects, d.Namespace, &d.Spec.Template, "opa", []string{":8181", ":8282"}, edit), &d.Spec.Template
 }
+
+// server is the folder of the example.
+const server = root + "/" + examples
 
 func asItIs(text string) string { return text }
 
 // TestServer runs the server as it stands, from its start to its end.
 func TestServer(t *testing.T) {
-	c, pod := startServer(t, asItIs)
+	endToEnd(t)
+	c, pod := startServer(t, server, asItIs)
 	c.await(t, c.spec.StartupProbe, http.StatusOK)
 	c.await(t, c.spec.ReadinessProbe, http.StatusOK)
 	c.await(t, c.spec.LivenessProbe, http.StatusOK)
@@ -141,8 +153,9 @@ func bundle(roots string) []byte {
 // TestBundleServerAway: while the server of bundles is away, a new pod gets no
 // requests, and none is restarted.
 func TestBundleServerAway(t *testing.T) {
-	server := newBundleServer(t)
-	c, _ := startServer(t, withBundles(t, server.URL))
+	endToEnd(t)
+	bundles := newBundleServer(t)
+	c, _ := startServer(t, server, withBundles(t, bundles.URL))
 	c.await(t, c.spec.LivenessProbe, http.StatusOK)
 	for name, p := range map[string]*core.Probe{"startup": c.spec.StartupProbe, "readiness": c.spec.ReadinessProbe} {
 		if status := c.probe(t, p); status != http.StatusInternalServerError {
@@ -154,11 +167,11 @@ func TestBundleServerAway(t *testing.T) {
 	}
 
 	roots := `["authz"]`
-	server.roots.Store(&roots)
+	bundles.roots.Store(&roots)
 	c.await(t, c.spec.StartupProbe, http.StatusOK)
 	c.await(t, c.spec.ReadinessProbe, http.StatusOK)
 
-	server.Close()
+	bundles.Close()
 	for name, p := range map[string]*core.Probe{"liveness": c.spec.LivenessProbe, "readiness": c.spec.ReadinessProbe} {
 		if status := c.probe(t, p); status != http.StatusOK {
 			t.Errorf("the %s probe has HTTP status %d", name, status)
@@ -172,10 +185,11 @@ func TestBundleServerAway(t *testing.T) {
 
 // TestBundleOwnsEverything: what config.yaml warns of.
 func TestBundleOwnsEverything(t *testing.T) {
-	server := newBundleServer(t)
+	endToEnd(t)
+	bundles := newBundleServer(t)
 	roots := `[""]`
-	server.roots.Store(&roots)
-	c, _ := startServer(t, withBundles(t, server.URL))
+	bundles.roots.Store(&roots)
+	c, _ := startServer(t, server, withBundles(t, bundles.URL))
 	c.await(t, c.spec.LivenessProbe, http.StatusInternalServerError)
 	if _, body := request(t.Context(), t, http.MethodGet, c.url(t, "diagnostics")+"/health", ""); !strings.Contains(body, "authorization policy missing or undefined") {
 		t.Errorf("the reason is another: %s", body)

@@ -26,7 +26,7 @@ var executed = []string{"README.md", "CONTRIBUTING.md", "docs/embedding.md", ope
 
 // What these link to or name has to exist.
 var documents = append(executed[:len(executed):len(executed)],
-	"RELEASING.md", "SECURITY.md", "CHANGELOG.md", "docs/design.md", "docs/envoy.md", "docs/rgm.md", "docs/upstream.md", "dashboards/README.md")
+	"RELEASING.md", "SECURITY.md", "CHANGELOG.md", "docs/design.md", "docs/envoy.md", "docs/kubernetes.md", "docs/rgm.md", "docs/upstream.md", "dashboards/README.md")
 
 // Its commands are run in a folder of their own, in which the files are that it
 // shows. What else it holds is tested in e2e/documents_test.go.
