@@ -12,6 +12,6 @@
 // REGOMETER_E2E_ENVOY is that of an opa-envoy-plugin built by regometer build,
 // without which the sidecar is not run.
 //
-// This module is not listed in go.work: the types of Kubernetes, its operators
-// and Envoy take longer to compile than all of ours.
+// This module is not listed in go.work: Prometheus needs newer versions of some
+// modules than OPA, and the workspace would move OPA's.
 package kubernetes

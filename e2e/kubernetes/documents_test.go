@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"github.com/prometheus/prometheus/promql/parser"
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
 )
@@ -103,6 +104,23 @@ func TestDocumentedLabels(t *testing.T) {
 	}
 	if policies != 1 {
 		t.Errorf("%d ConfigMaps with both policies, want 1", policies)
+	}
+}
+
+// TestDocumentedQueries: Prometheus reads the queries.
+func TestDocumentedQueries(t *testing.T) {
+	t.Parallel()
+	parsed := 0
+	for _, b := range blocks(t) {
+		if b.language == "promql" {
+			parsed++
+			if _, err := parser.NewParser(parser.Options{}).ParseExpr(b.text); err != nil {
+				t.Errorf("%v\n%s", err, b.text)
+			}
+		}
+	}
+	if parsed == 0 {
+		t.Error("no queries found")
 	}
 }
 
