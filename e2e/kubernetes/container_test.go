@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,12 +121,16 @@ func start(t *testing.T, binary string, objects []runtime.Object, namespace stri
 	}
 	var args []string
 	for _, arg := range c.spec.Args {
-		if flag, value, ok := strings.Cut(arg, "="); ok {
-			arg = flag + "=" + h.value(value)
+		flag, value, ok := strings.Cut(arg, "=")
+		if !ok {
+			flag, value = "", arg
 		} else {
-			arg = h.value(arg)
+			flag += "="
 		}
-		args = append(args, arg)
+		args = append(args, flag+h.value(value))
+		if h.addresses[value] == "" && regexp.MustCompile(`^[^/]*:\d+$`).MatchString(value) {
+			t.Fatalf("%s: %s is none of the addresses %v", name, arg, addresses)
+		}
 	}
 	env, err := environment(&c.spec)
 	if err != nil {
