@@ -192,7 +192,7 @@ lint-workflows: ## Check the workflows for GitHub
 
 .PHONY: vulncheck
 vulncheck: ## Look for known vulnerabilities in what the modules use, in Go's database of them
-	@failed=0; for dir in $(MODULES) "$(CURDIR)/e2e"; do echo "$${dir#$(CURDIR)/}"; \
+	@failed=0; for dir in $(MODULES) $(OUTSIDE:%=$(CURDIR)/%); do echo "$${dir#$(CURDIR)/}"; \
 		(cd "$$dir" && GOWORK=off $(GO) run $(VULNCHECK) ./...) || failed=1; done; exit $$failed
 
 .PHONY: vet
