@@ -47,6 +47,9 @@ type Options struct {
 	// Upstream builds an OPA with so many steps of the Series, or with
 	// AllSteps, in the place of the drop-in and the plugin.
 	Upstream int
+	// Platform is what to build for, as [ParsePlatform] reads it, such as
+	// "linux/arm64". "" is what GOOS and GOARCH say.
+	Platform string
 	// Output is where to put the binary. "" leaves it in the cache only.
 	Output string
 	// Progress receives a line now and then, and warnings. nil is silent.
@@ -118,7 +121,11 @@ func buildWith(ctx context.Context, o Options, d dropIn, p *plugin, steps ...Ste
 	if err != nil {
 		return "", err
 	}
-	env, err := gotool.Env(ctx, targetVariables...)
+	target, err := platformEnv(ctx, o.Platform)
+	if err != nil {
+		return "", err
+	}
+	env, err := gotool.Env(ctx, target, targetVariables...)
 	if err != nil {
 		return "", err
 	}
@@ -126,7 +133,7 @@ func buildWith(ctx context.Context, o Options, d dropIn, p *plugin, steps ...Ste
 	if err != nil {
 		return "", err
 	}
-	b := builder{src: src, env: env, dropIn: d, plugin: p, steps: steps, progress: progress{o.Progress, time.Now()}}
+	b := builder{src: src, target: target, env: env, dropIn: d, plugin: p, steps: steps, progress: progress{o.Progress, time.Now()}}
 	name := "opa"
 	if env["GOOS"] == "windows" {
 		name = "opa.exe"
@@ -177,6 +184,7 @@ func findOutput(file, name string) (string, error) {
 // A builder makes one binary.
 type builder struct {
 	src      source
+	target   []string          // for the environment of go build: see platformEnv
 	env      map[string]string // of targetVariables
 	dropIn   dropIn            // nil = OPA's own package
 	plugin   *plugin           // nil = without
@@ -201,7 +209,7 @@ func (b *builder) key(ctx context.Context) string {
 		hashInjected(h)
 	}
 	if b.plugin != nil {
-		fmt.Fprintf(h, "plugin %s\n", b.plugin.content)
+		fmt.Fprintf(h, "plugin %s in %s\n", b.plugin.content, pluginCopy)
 	}
 	if b.src.dir != "" {
 		fmt.Fprintf(h, "commit %s\n", b.stamp(ctx))
@@ -338,7 +346,7 @@ func (b *builder) compile(ctx context.Context, tree, binary string) error {
 	case len(b.steps) > 0:
 		what = "with " + stepsName(len(b.steps))
 	}
-	b.progress.printf("building %s %s; the first time this takes a few minutes", b.src.name, what)
+	b.progress.printf("building %s for %s/%s %s; the first time this takes a few minutes", b.src.name, b.env["GOOS"], b.env["GOARCH"], what)
 	tags, err := buildTags(tree)
 	if err != nil {
 		return err
@@ -347,7 +355,7 @@ func (b *builder) compile(ctx context.Context, tree, binary string) error {
 	if flags := b.stamp(ctx); flags != "" {
 		args = append(args, "-ldflags="+flags)
 	}
-	return b.progress.compile(ctx, binary, gotool.Command{Dir: tree, Args: append(args, "."), Env: []string{"CGO_ENABLED=0"}})
+	return b.progress.compile(ctx, binary, gotool.Command{Dir: tree, Args: append(args, "."), Env: append([]string{"CGO_ENABLED=0"}, b.target...)})
 }
 
 // compile runs go build -v, which makes the file binary, and shows how far it

@@ -306,6 +306,12 @@ func TestBuildCheckout(t *testing.T) {
 	if got := git("status", "--porcelain"); got != "" {
 		t.Errorf("the checkout changed: %s", got)
 	}
+	writeText(t, filepath.Join(dir, "edited"), "")
+	for opa, want := range map[string]string{dir: head + "-dirty", writeTree(t, opaTree()): "", "1.5.0": "v1.5.0"} {
+		if got, err := Revision(t.Context(), opa); err != nil || got != want {
+			t.Errorf("the revision of %s is %q, %v, want %q", opa, got, err, want)
+		}
+	}
 }
 
 func TestBuildFailures(t *testing.T) {

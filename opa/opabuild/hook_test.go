@@ -233,7 +233,7 @@ func TestHook(t *testing.T) {
 	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
 		t.Skip("builds OPA's tests for minutes: make test-slow")
 	}
-	env, err := gotool.Env(t.Context(), "CC")
+	env, err := gotool.Env(t.Context(), nil, "CC")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -32,11 +33,18 @@ var pluginModules = []string{"", "prom", "opa"}
 // in the cache: a change anywhere else must not build OPA anew.
 var pluginFolders = []string{"metrics", "exphist", "rollup", "internal/wire", "prom", "opa/plugin"}
 
+// pluginCopy is the folder of OPA's source tree that holds a copy of the
+// plugin's code, of a checkout: Go records the path of a replacement in the
+// binary, which must not depend on where the checkout is. The packages of
+// OPA's module do not count a folder of this name.
+const pluginCopy = "_regometer"
+
 // A plugin is the source of the plugin.
 type plugin struct {
-	version string // of our modules, to download, or ""
-	dir     string // a checkout, or ""
-	content string // identifies the content
+	version string   // of our modules, to download, or ""
+	dir     string   // a checkout, or ""
+	files   []string // of the checkout, relative to dir, that the plugin is made of
+	content string   // identifies the content
 }
 
 // findPlugin returns the plugin that belongs to this program: the one of the
@@ -104,8 +112,10 @@ func modulePath(name string) string {
 }
 
 func checkoutPlugin(dir string) (*plugin, error) {
+	p := &plugin{dir: dir}
 	h := sha256.New()
 	add := func(file string) error {
+		p.files = append(p.files, file)
 		text, err := os.ReadFile(filepath.Join(dir, file))
 		fmt.Fprintf(h, "%q %d\n%s", filepath.ToSlash(file), len(text), text)
 		return err
@@ -130,7 +140,8 @@ func checkoutPlugin(dir string) (*plugin, error) {
 			return nil, err
 		}
 	}
-	return &plugin{dir: dir, content: "folder " + hex.EncodeToString(h.Sum(nil))}, nil
+	p.content = "folder " + hex.EncodeToString(h.Sum(nil))
+	return p, nil
 }
 
 // A localPlugin is where the plugin's source is.
@@ -189,10 +200,15 @@ func (p *plugin) require(ctx context.Context, dir string) error {
 		ours = m.Dir
 		edits = append(edits, "-require="+modulePath("opa")+"@"+p.version)
 	} else {
+		for _, file := range p.files {
+			if err := copyFile(filepath.Join(dir, pluginCopy, file), filepath.Join(p.dir, file)); err != nil {
+				return err
+			}
+		}
 		// All of them, since a replacement counts in the main module alone.
 		for _, name := range pluginModules {
-			path := modulePath(name)
-			edits = append(edits, "-require="+path+"@v0.0.0", "-replace="+path+"="+filepath.Join(p.dir, name))
+			modPath := modulePath(name)
+			edits = append(edits, "-require="+modPath+"@v0.0.0", "-replace="+modPath+"=./"+path.Join(pluginCopy, name))
 		}
 	}
 	language, err := raiseLanguage(filepath.Join(dir, "go.mod"), filepath.Join(ours, "go.mod"))
@@ -206,6 +222,18 @@ func (p *plugin) require(ctx context.Context, dir string) error {
 	// Without these Go would ask its checksum database, if it may. A line that
 	// is there twice does no harm.
 	return appendFile(filepath.Join(dir, "go.sum"), filepath.Join(ours, "go.sum"))
+}
+
+// copyFile copies a file, and makes its folder.
+func copyFile(to, from string) error {
+	text, err := os.ReadFile(from)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(to), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(to, text, 0o644)
+	}
+	return err
 }
 
 var (

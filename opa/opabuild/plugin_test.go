@@ -200,6 +200,25 @@ func TestBuildPluginVersion(t *testing.T) {
 	checkError(t, "no such version", err, "adding the plugin: cannot get the plugin of Regometer v1.2.4")
 }
 
+// The same sources make the same binary, wherever they and the cache are.
+func TestBuildReproducible(t *testing.T) {
+	var binaries [2][]byte
+	for i := range binaries {
+		t.Setenv("REGOMETER_CACHE", t.TempDir())
+		tree, ours := writeTree(t, runtimeTree()), writeTree(t, tinyPlugin("P"))
+		path, err := buildWith(t.Context(), Options{OPA: tree}, eachDropIn("A"), mustFindPlugin(t, ours))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if binaries[i], err = os.ReadFile(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(binaries[0], binaries[1]) {
+		t.Error("two folders, two binaries")
+	}
+}
+
 // writeModule puts one of our modules into a module proxy.
 func writeModule(t *testing.T, proxy, name, version string, files map[string]string) {
 	t.Helper()

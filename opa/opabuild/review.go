@@ -92,7 +92,7 @@ func review(ctx context.Context, opa string, d dropIn, steps []Step) (*Review, e
 		return nil, err
 	}
 	r := &Review{OPA: "v" + version, Known: warning == ""}
-	env, err := gotool.Env(ctx, targetVariables...)
+	env, err := gotool.Env(ctx, nil, targetVariables...)
 	if err != nil {
 		return nil, err
 	}

@@ -344,6 +344,18 @@ func copyTree(ctx context.Context, to, from string) error {
 	})
 }
 
+// Revision returns what the source of an OPA, named as in [Options], is in its
+// repository: the tag of a release, the commit of a checkout, marked if files
+// differ from it, or "" for a folder that is no checkout.
+func Revision(ctx context.Context, opa string) (string, error) {
+	s, err := findSource(ctx, opa)
+	if err != nil || s.dir == "" {
+		return s.version, err
+	}
+	revision, _ := commit(ctx, s.dir, false)
+	return revision, nil
+}
+
 // commit returns what Go would record of a git checkout, for `opa version`:
 // the commit, marked if the tree differs from it, and its time. Both are
 // empty if dir is not a checkout's root or git is missing. Go cannot record

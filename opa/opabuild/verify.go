@@ -159,7 +159,7 @@ func openVerifier(ctx context.Context, o VerifyOptions) (*verifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	env, err := gotool.Env(ctx, targetVariables...)
+	env, err := gotool.Env(ctx, nil, targetVariables...)
 	if err != nil {
 		return nil, err
 	}

@@ -76,9 +76,10 @@ func (c Command) Output(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Env returns the values of some variables of `go env`.
-func Env(ctx context.Context, names ...string) (map[string]string, error) {
-	out, err := Command{Args: append([]string{"env", "-json"}, names...)}.Output(ctx)
+// Env returns the values of some variables of `go env`, with these added to the
+// environment.
+func Env(ctx context.Context, added []string, names ...string) (map[string]string, error) {
+	out, err := Command{Args: append([]string{"env", "-json"}, names...), Env: added}.Output(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func TestCancelled(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Setenv("GOFLAGS", "-mod=vendor")
 	t.Setenv("GOWORK", "/nowhere/go.work")
-	env, err := Env(t.Context(), "GOFLAGS", "GOWORK")
+	env, err := Env(t.Context(), nil, "GOFLAGS", "GOWORK")
 	if err != nil {
 		t.Fatal(err)
 	}
