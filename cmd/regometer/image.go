@@ -1,0 +1,147 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/ociimage"
+	"github.com/regometer/regometer/opa/opabuild"
+)
+
+// imageFlags say what to build for, and what image to make of it.
+type imageFlags struct {
+	output, base, name string
+	platforms          []string
+}
+
+// add adds the flags to a command.
+func (f *imageFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.output, "image", "", "`file` that ends in .tar, or folder, to write a container image to")
+	cmd.Flags().StringSliceVar(&f.platforms, "platform", nil, "`platforms` to build for, such as linux/amd64,linux/arm64; without --image only one")
+	cmd.Flags().StringVar(&f.base, "base", "", "`image` that --image stands on: its name in a registry, a file or a folder")
+	cmd.Flags().StringVar(&f.name, "image-name", "", "`name` of the image where it is loaded (default the program and its version, such as \"opa:1.22.0\")")
+}
+
+// check returns what cannot be meant by the flags together, and sets the
+// platform if it is one.
+func (f *imageFlags) check(o *opabuild.Options) error {
+	for i, text := range f.platforms {
+		p, err := opabuild.ParsePlatform(text)
+		if err != nil {
+			return err
+		}
+		f.platforms[i] = p.String()
+	}
+	switch {
+	case f.output == "" && f.base != "":
+		return errors.New("--base is for images: add --image FILE.tar")
+	case f.output == "" && f.name != "":
+		return errors.New("--image-name is for images: add --image FILE.tar")
+	case len(f.platforms) > 1 && f.output == "":
+		return errors.New("a binary is for one platform: name one, or add --image FILE.tar for an image for all of them")
+	case len(f.platforms) > 1 && o.Output != "":
+		return errors.New("a binary is for one platform: leave --output out, or name one platform")
+	}
+	if len(f.platforms) == 1 {
+		o.Platform = f.platforms[0]
+	}
+	return nil
+}
+
+// write writes the image of a program and prints its digest and where it is.
+func (f *imageFlags) write(cmd *cobra.Command, im ociimage.Image) error {
+	ctx := cmd.Context()
+	im.Output, im.Base, im.Name, im.Platforms, im.Progress = f.output, f.base, f.name, f.platforms, cmd.ErrOrStderr()
+	if len(im.Platforms) == 0 {
+		p, err := opabuild.DefaultImagePlatform(ctx)
+		if err != nil {
+			return err
+		}
+		im.Platforms = []string{p.String()}
+	}
+	if text := os.Getenv("SOURCE_DATE_EPOCH"); text != "" {
+		seconds, err := strconv.ParseUint(text, 10, 33)
+		if err != nil {
+			return fmt.Errorf("SOURCE_DATE_EPOCH is %q, which is no number of seconds since 1970", text)
+		}
+		im.Created = time.Unix(int64(seconds), 0)
+	}
+	digest, err := im.Write(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", digest, im.Output)
+	return err
+}
+
+// opaImage returns an image of OPA, in the manner of OPA's own.
+func opaImage(o opabuild.Options) ociimage.Image {
+	return ociimage.Image{
+		Program: "opa",
+		Cmd:     []string{"run"},
+		Build: func(ctx context.Context, platform string) (ociimage.Binary, error) {
+			o.Platform = platform
+			file, err := opabuild.Build(ctx, o)
+			if err != nil {
+				return ociimage.Binary{}, err
+			}
+			labels, err := opaLabels(ctx, file, o.OPA)
+			return ociimage.Binary{File: file, Labels: labels}, err
+		},
+	}
+}
+
+// opaLabels returns what an image says about an opa binary, which was built
+// from the OPA of that name.
+func opaLabels(ctx context.Context, file, opa string) (map[string]string, error) {
+	b, err := opabuild.Inspect(file)
+	if err != nil {
+		return nil, err
+	}
+	revision, err := opabuild.Revision(ctx, opa)
+	if err != nil {
+		return nil, err
+	}
+	description := "Open Policy Agent"
+	switch {
+	case b.Upstream > 0:
+		description += fmt.Sprintf(" with the series of Regometer up to step %d", b.Upstream)
+	case b.Plugin:
+		description += " with the drop-in metrics package and the plugin of Regometer"
+	case b.DropIn != "":
+		description += " with the drop-in metrics package of Regometer"
+	}
+	labels := map[string]string{
+		ociimage.TitleLabel:       "opa",
+		ociimage.DescriptionLabel: description,
+		ociimage.VersionLabel:     b.OPA,
+		ociimage.RevisionLabel:    revision,
+		ociimage.SourceLabel:      "https://github.com/open-policy-agent/opa",
+		ociimage.LicensesLabel:    "Apache-2.0",
+		regometerLabel:            b.Regometer,
+	}
+	if b.DropIn != "" {
+		labels[dropInLabel] = "sha256:" + b.DropIn
+	}
+	for key, value := range labels {
+		if value == "" {
+			delete(labels, key)
+		}
+	}
+	return labels, nil
+}
+
+// Labels of our own.
+const (
+	regometerLabel = "io.github.regometer.version"
+	dropInLabel    = "io.github.regometer.drop-in"
+)
