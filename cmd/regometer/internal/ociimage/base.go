@@ -88,7 +88,7 @@ func (w *writer) openBase(ctx context.Context) (index v1.ImageIndex, refName str
 	info, err := os.Stat(w.Base)
 	if err == nil && info.IsDir() {
 		if _, err := os.Stat(filepath.Join(w.Base, layoutFile)); err == nil {
-			index, err = layout.ImageIndexFromPath(w.Base)
+			index, err = w.openLayout(w.Base)
 			return index, "", err
 		}
 	} else if err == nil {
@@ -104,6 +104,18 @@ func (w *writer) openBase(ctx context.Context) (index v1.ImageIndex, refName str
 	return w.pull(ctx)
 }
 
+// openLayout opens the base in a folder.
+func (w *writer) openLayout(dir string) (v1.ImageIndex, error) {
+	index, err := layout.ImageIndexFromPath(dir)
+	if err != nil {
+		return nil, fmt.Errorf("the base image %s is damaged: %w", w.Base, err)
+	}
+	return index, nil
+}
+
+// keychain has the credentials that `docker login` and others keep.
+var keychain = authn.DefaultKeychain
+
 // pull finds the base in a registry. Its layers come when they are read.
 func (w *writer) pull(ctx context.Context) (v1.ImageIndex, string, error) {
 	ref, err := name.ParseReference(w.Base)
@@ -111,7 +123,7 @@ func (w *writer) pull(ctx context.Context) (v1.ImageIndex, string, error) {
 		return nil, "", fmt.Errorf("%q is neither a file here nor the name of an image: %w", w.Base, err)
 	}
 	w.printf("asking %s for the base image", ref.Context().RegistryStr())
-	d, err := remote.Get(ref, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithUserAgent("regometer"))
+	d, err := remote.Get(ref, remote.WithContext(ctx), remote.WithAuthFromKeychain(keychain), remote.WithUserAgent("regometer"))
 	if err != nil {
 		return nil, "", fmt.Errorf("cannot get the base image %s: %w%s", ref.Name(), err, pullHint(err, ref))
 	}
@@ -159,11 +171,7 @@ func (w *writer) openArchive(ctx context.Context) (v1.ImageIndex, error) {
 	err := w.unpack(ctx, dir)
 	if err == nil {
 		if _, err := os.Stat(filepath.Join(dir, layoutFile)); err == nil {
-			index, err := layout.ImageIndexFromPath(dir)
-			if err != nil {
-				err = fmt.Errorf("the base image %s is damaged: %w", w.Base, err)
-			}
-			return index, err
+			return w.openLayout(dir)
 		}
 		var img v1.Image
 		if img, err = tarball.Image(func() (io.ReadCloser, error) { return open(w.Base) }, nil); err == nil {
@@ -286,6 +294,20 @@ func platformOf(c candidate) (p v1.Platform, err error) {
 	return p, nil
 }
 
+// fits reports whether what is for one platform runs on every machine of
+// another one, as far as it says.
+func fits(has, wanted v1.Platform) bool {
+	return has.OS == wanted.OS && has.Architecture == wanted.Architecture && (has.Variant == "" || variant(has) == variant(wanted))
+}
+
+// variant returns the variant, "" for that which is meant without a word.
+func variant(p v1.Platform) string {
+	if implied := map[string]string{"amd64": "v1", "arm64": "v8"}[p.Architecture]; p.Variant == implied {
+		return ""
+	}
+	return p.Variant
+}
+
 // choose returns the image for a platform. The error goes on after the name of
 // the base.
 func choose(all []candidate, p v1.Platform) (v1.Image, error) {
@@ -296,11 +318,11 @@ func choose(all []candidate, p v1.Platform) (v1.Image, error) {
 			continue // a signature or the like
 		}
 		there = append(there, c.platform.String())
-		if !c.platform.Satisfies(p) || slices.ContainsFunc(fitting, func(f candidate) bool { return f.digest == c.digest }) {
+		if !fits(c.platform, p) || slices.ContainsFunc(fitting, func(f candidate) bool { return f.digest == c.digest }) {
 			continue
 		}
 		fitting = append(fitting, c)
-		if c.platform.Variant == p.Variant {
+		if variant(c.platform) == variant(p) {
 			exact = append(exact, c)
 		}
 	}

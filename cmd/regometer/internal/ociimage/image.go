@@ -244,6 +244,7 @@ func (w *writer) image(ctx context.Context, p v1.Platform, b Binary) (v1.Image, 
 	var layers []v1.Layer
 	if hasBase {
 		config = base.config
+		config.Variant = p.Variant
 		layers = base.layers
 	} else {
 		files, err := w.baseLayer(ctx)
