@@ -28,7 +28,7 @@ func (f *imageFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.output, "image", "", "`file` that ends in .tar, or folder, to write a container image to")
 	cmd.Flags().StringSliceVar(&f.platforms, "platform", nil, "`platforms` to build for, such as linux/amd64,linux/arm64; without --image only one")
 	cmd.Flags().StringVar(&f.base, "base", "", "`image` that --image stands on: its name in a registry, a file or a folder")
-	cmd.Flags().StringVar(&f.name, "image-name", "", "`name` of the image where it is loaded (default the program and its version, such as \"opa:1.22.0\")")
+	cmd.Flags().StringVar(&f.name, "image-name", "", "`name` of the image where it is loaded (default the program and its version, such as \"opa:1.4.0\")")
 }
 
 // check returns what cannot be meant by the flags together, and sets the
@@ -94,20 +94,19 @@ func opaImage(o opabuild.Options) ociimage.Image {
 			if err != nil {
 				return ociimage.Binary{}, err
 			}
-			labels, err := opaLabels(ctx, file, o.OPA)
+			labels, err := opaLabels(ctx, file, o)
 			return ociimage.Binary{File: file, Labels: labels}, err
 		},
 	}
 }
 
-// opaLabels returns what an image says about an opa binary, which was built
-// from the OPA of that name.
-func opaLabels(ctx context.Context, file, opa string) (map[string]string, error) {
+// opaLabels returns what an image says about an opa binary that was built so.
+func opaLabels(ctx context.Context, file string, o opabuild.Options) (map[string]string, error) {
 	b, err := opabuild.Inspect(file)
 	if err != nil {
 		return nil, err
 	}
-	revision, err := opabuild.Revision(ctx, opa)
+	version, revision, err := opabuild.SourceOf(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +122,7 @@ func opaLabels(ctx context.Context, file, opa string) (map[string]string, error)
 	labels := map[string]string{
 		ociimage.TitleLabel:       "opa",
 		ociimage.DescriptionLabel: description,
-		ociimage.VersionLabel:     b.OPA,
+		ociimage.VersionLabel:     version,
 		ociimage.RevisionLabel:    revision,
 		ociimage.SourceLabel:      "https://github.com/open-policy-agent/opa",
 		ociimage.LicensesLabel:    "Apache-2.0",

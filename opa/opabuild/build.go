@@ -56,6 +56,14 @@ type Options struct {
 	Progress io.Writer
 }
 
+// opa returns the OPA to build.
+func (o Options) opa() string {
+	if o.Upstream != 0 {
+		return cmp.Or(o.OPA, UpstreamVersion)
+	}
+	return cmp.Or(o.OPA, NewestVersion)
+}
+
 // buildArgs are the flags of go build: those of OPA's Makefile, and -trimpath,
 // by which builds in different folders are the same and share Go's build
 // cache. C is never used.
@@ -101,7 +109,6 @@ func Build(ctx context.Context, o Options) (path string, err error) {
 	var steps []Step
 	if o.Upstream != 0 {
 		steps, err = firstSteps(o.Upstream)
-		o.OPA = cmp.Or(o.OPA, UpstreamVersion)
 	} else if !o.Unmodified {
 		d, err = loadDropIn()
 		if err == nil && !o.NoPlugin {
@@ -117,7 +124,7 @@ func Build(ctx context.Context, o Options) (path string, err error) {
 // buildWith builds with a drop-in and a plugin, where nil is without, or with
 // steps of the series.
 func buildWith(ctx context.Context, o Options, d dropIn, p *plugin, steps ...Step) (string, error) {
-	src, err := findSource(ctx, o.OPA)
+	src, err := findSource(ctx, o.opa())
 	if err != nil {
 		return "", err
 	}

@@ -307,9 +307,18 @@ func TestBuildCheckout(t *testing.T) {
 		t.Errorf("the checkout changed: %s", got)
 	}
 	writeText(t, filepath.Join(dir, "edited"), "")
-	for opa, want := range map[string]string{dir: head + "-dirty", writeTree(t, opaTree()): "", "1.5.0": "v1.5.0"} {
-		if got, err := Revision(t.Context(), opa); err != nil || got != want {
-			t.Errorf("the revision of %s is %q, %v, want %q", opa, got, err, want)
+	for _, c := range []struct {
+		o                 Options
+		version, revision string
+	}{
+		{o, "1.5.0", head + "-dirty"},
+		{Options{OPA: writeTree(t, opaTree())}, "1.5.0", ""},
+		{Options{OPA: "1.4.2"}, "1.4.2", "v1.4.2"},
+		{Options{}, NewestVersion[1:], NewestVersion},
+		{Options{Upstream: AllSteps}, UpstreamVersion[1:], UpstreamVersion},
+	} {
+		if version, revision, err := SourceOf(t.Context(), c.o); err != nil || version != c.version || revision != c.revision {
+			t.Errorf("%+v is %q, %q, %v, want %q, %q", c.o, version, revision, err, c.version, c.revision)
 		}
 	}
 }

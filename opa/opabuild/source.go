@@ -344,16 +344,18 @@ func copyTree(ctx context.Context, to, from string) error {
 	})
 }
 
-// Revision returns what the source of an OPA, named as in [Options], is in its
-// repository: the tag of a release, the commit of a checkout, marked if files
-// differ from it, or "" for a folder that is no checkout.
-func Revision(ctx context.Context, opa string) (string, error) {
-	s, err := findSource(ctx, opa)
+// SourceOf returns the version of the OPA that [Build] would build, without the
+// "v", and what its source is in its repository: the tag of a release, the
+// commit of a checkout, marked if files differ from it, or "" for a folder that
+// is no checkout.
+func SourceOf(ctx context.Context, o Options) (version, revision string, err error) {
+	s, err := findSource(ctx, o.opa())
 	if err != nil || s.dir == "" {
-		return s.version, err
+		return strings.TrimPrefix(s.version, "v"), s.version, err
 	}
-	revision, _ := commit(ctx, s.dir, false)
-	return revision, nil
+	revision, _ = commit(ctx, s.dir, false)
+	version, err = treeVersion(s.dir)
+	return version, revision, err
 }
 
 // commit returns what Go would record of a git checkout, for `opa version`:
