@@ -102,6 +102,10 @@ cover: ## Print the share of statements that the tests run, and write coverage.o
 	$(GO) test -coverpkg $(ALL) -coverprofile coverage.out $(ALL)
 	$(GO) tool cover -func coverage.out | tail -n 1
 
+.PHONY: test-image
+test-image: ## Read and run an image of OPA with skopeo, umoci, bubblewrap and runc, as far as they are there
+	REGOMETER_IMAGE_TESTS=1 $(GO) test -count 1 -v -timeout 30m -run '^TestImageTools$$' ./cmd/regometer
+
 ##### Inside OPA
 
 .PHONY: verify

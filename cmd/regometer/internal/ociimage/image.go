@@ -374,20 +374,10 @@ func (w *writer) layout(platforms []v1.Platform, tag name.Tag) (v1.Hash, error) 
 		}
 		return img.Digest()
 	}
-	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
-	var common map[string]string
-	for i, img := range w.images {
-		manifest, err := img.Manifest()
-		if err != nil {
-			return v1.Hash{}, err
-		}
-		if common == nil {
-			common = maps.Clone(manifest.Annotations)
-		}
-		maps.DeleteFunc(common, func(key, value string) bool { return manifest.Annotations[key] != value })
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: &platforms[i]}})
+	index, err := w.index(platforms)
+	if err != nil {
+		return v1.Hash{}, err
 	}
-	index = mutate.Annotations(index, common).(v1.ImageIndex)
 	if err := l.AppendIndex(index, names); err != nil {
 		return v1.Hash{}, err
 	}
