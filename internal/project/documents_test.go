@@ -22,7 +22,7 @@ import (
 
 // The commands and programs in these are run, from top to bottom, as by a
 // person who types them in.
-var executed = []string{"README.md", "CONTRIBUTING.md", "docs/embedding.md", operating, reporting}
+var executed = []string{"README.md", "CONTRIBUTING.md", "docs/embedding.md", operating, reporting, containers}
 
 // What these link to or name has to exist.
 var documents = append(executed[:len(executed):len(executed)],
@@ -32,8 +32,11 @@ var documents = append(executed[:len(executed):len(executed)],
 // shows. What else it holds is tested in e2e/documents_test.go.
 const operating = "docs/operating.md"
 
-// Its commands are run in a folder of their own too.
-const reporting = "docs/report.md"
+// Their commands are run in folders of their own too.
+const (
+	reporting  = "docs/report.md"
+	containers = "docs/containers.md"
+)
 
 // A block is a fenced block of a document. How it is tried out is said by a
 // comment before it, such as <!-- run: server -->:
@@ -241,7 +244,7 @@ func TestDocumentsCommands(t *testing.T) {
 		switch document {
 		case operating:
 			dir = operatingFolder(t)
-		case reporting:
+		case reporting, containers:
 			dir = t.TempDir()
 		}
 		all := blocks(t, document)
