@@ -142,6 +142,9 @@ func (im *Image) Write(ctx context.Context) (digest string, err error) {
 	hash, err := w.layout(platforms, tag)
 	stop()
 	if err == nil {
+		err = w.removeSources()
+	}
+	if err == nil {
 		err = out.put(ctx, filepath.Join(work, layoutDir))
 	}
 	if ctx.Err() != nil {
@@ -382,6 +385,18 @@ func (w *writer) layout(platforms []v1.Platform, tag name.Tag) (v1.Hash, error) 
 		return v1.Hash{}, err
 	}
 	return index.Digest()
+}
+
+// removeSources removes from the folder of work what the image was made of,
+// which it holds by now: an archive of it needs the room.
+func (w *writer) removeSources() error {
+	entries, err := os.ReadDir(w.work)
+	for _, e := range entries {
+		if e.Name() != layoutDir {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(w.work, e.Name())))
+		}
+	}
+	return err
 }
 
 // printf writes a line of progress.
