@@ -97,9 +97,9 @@ func platformEnv(ctx context.Context, platform string) ([]string, error) {
 	if !slices.Contains(list, p.OS+"/"+p.Arch) {
 		list = slices.DeleteFunc(list, func(s string) bool { return !strings.HasPrefix(s, p.OS+"/") })
 		if len(list) == 0 {
-			return nil, fmt.Errorf("Go builds for no system called %q: `go tool dist list` lists those there are", p.OS)
+			return nil, fmt.Errorf("there is no system called %q for Go: `go tool dist list` lists those there are", p.OS)
 		}
-		return nil, fmt.Errorf("Go does not build for %s, but for %s", p, strings.Join(list, ", "))
+		return nil, fmt.Errorf("%s is nothing that Go builds for; that is %s", p, strings.Join(list, ", "))
 	}
 	return p.env(), nil
 }

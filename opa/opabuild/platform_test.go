@@ -53,8 +53,8 @@ func TestBuildPlatform(t *testing.T) {
 		t.Errorf("without a platform it is %s", other)
 	}
 	for platform, want := range map[string]string{
-		"linux/6502":  "Go does not build for linux/6502, but for linux/386, linux/amd64, ",
-		"amiga/amd64": `Go builds for no system called "amiga"`,
+		"linux/6502":  "linux/6502 is nothing that Go builds for; that is linux/386, linux/amd64, ",
+		"amiga/amd64": `there is no system called "amiga" for Go`,
 		"arm64":       `"arm64" is no platform`,
 	} {
 		_, err := buildWith(t.Context(), Options{OPA: tree, Platform: platform}, nil, nil)
