@@ -428,3 +428,33 @@ func TestBaseHostileNames(t *testing.T) {
 		t.Errorf("%q became %q", before, after)
 	}
 }
+
+func TestFits(t *testing.T) {
+	for _, c := range []struct {
+		has, wanted string
+		want        bool
+	}{
+		{"linux/amd64", "linux/amd64", true},
+		{"linux/amd64", "linux/amd64/v3", true},
+		{"linux/amd64/v1", "linux/amd64", true},
+		{"linux/amd64/v3", "linux/amd64", false},
+		{"linux/arm64/v8", "linux/arm64", true},
+		{"linux/arm64/v9", "linux/arm64", false},
+		{"linux/arm", "linux/arm/v6", true},
+		{"linux/arm/v7", "linux/arm/v6", false},
+		{"linux/arm64", "linux/amd64", false},
+		{"windows/amd64", "linux/amd64", false},
+	} {
+		has, err := v1.ParsePlatform(c.has)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wanted, err := v1.ParsePlatform(c.wanted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fits(*has, *wanted); got != c.want {
+			t.Errorf("%s for %s: %t", c.has, c.wanted, got)
+		}
+	}
+}

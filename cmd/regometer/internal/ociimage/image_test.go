@@ -5,8 +5,10 @@ package ociimage
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -25,6 +27,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
@@ -269,6 +272,18 @@ func TestPlatforms(t *testing.T) {
 	}
 	if manifest.Annotations[TitleLabel] != "prog" {
 		t.Errorf("annotations %q", manifest.Annotations)
+	}
+	// Tools that read it by the OCI's types write it as it is.
+	text, err := inner.RawManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parsed ocispec.Index
+	if err := json.Unmarshal(text, &parsed); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := json.Marshal(parsed); err != nil || !bytes.Equal(again, text) {
+		t.Errorf("%s becomes %s, %v", text, again, err)
 	}
 	var base v1.Hash
 	for i, d := range manifest.Manifests {
