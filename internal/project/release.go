@@ -224,7 +224,8 @@ func copyFiles(ctx context.Context, from, to string) error {
 func (r *Release) Build(ctx context.Context, progress io.Writer) error {
 	for _, m := range r.Modules {
 		fmt.Fprintf(progress, "building %s\n", m.Path)
-		if _, err := run(ctx, filepath.Join(r.copy, m.Dir), r.env, "go", "build", "./..."); err != nil {
+		// What is built without the folder's name in it, Go has the next time.
+		if _, err := run(ctx, filepath.Join(r.copy, m.Dir), r.env, "go", "build", "-trimpath", "./..."); err != nil {
 			return err
 		}
 	}
