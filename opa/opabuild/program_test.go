@@ -156,7 +156,7 @@ func TestBuildProgram(t *testing.T) {
 				return ""
 			}},
 		{name: "workspace", says: found + "in the module cache", line: "A the workspace's none untagged", pkg: "example.com/program/cmd/server",
-			setup: func(_ *testing.T, dir string, write func(name, text string)) string {
+			setup: func(_ *testing.T, _ string, write func(name, text string)) string {
 				for name, text := range dep("the workspace's") {
 					write("dep/"+name, text)
 				}
@@ -167,7 +167,7 @@ func TestBuildProgram(t *testing.T) {
 				return "dep"
 			}},
 		{name: "workspace with OPA", says: found + "in the workspace",
-			setup: func(_ *testing.T, dir string, write func(name, text string)) string {
+			setup: func(_ *testing.T, _ string, write func(name, text string)) string {
 				for name, text := range runtimeTree() {
 					write("opa/"+name, text)
 				}
