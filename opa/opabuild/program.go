@@ -205,7 +205,7 @@ type program struct {
 	modules  []listedModule
 	opa      listedModule
 	opaDir   string            // the root of the OPA that it selects
-	env      map[string]string // of targetVariables
+	env      map[string]string // of targetVariables, and GOMODCACHE
 	progress progress
 }
 
@@ -228,7 +228,7 @@ func openProgram(ctx context.Context, dir, work string, flags []string, p progre
 	}
 	pr := &program{dir: dir, progress: p}
 	var env map[string]string
-	names := append([]string{"GOFLAGS", "GOMOD", "GOWORK"}, targetVariables...)
+	names := append([]string{"GOFLAGS", "GOMOD", "GOMODCACHE", "GOWORK"}, targetVariables...)
 	if err := listJSON(ctx, side{dir: dir, userEnv: true}.command("env", append([]string{"-json"}, names...)...), &env); err != nil {
 		return nil, err
 	}
@@ -454,6 +454,8 @@ func (pr *program) mainPackage(ctx context.Context, name string) (mainPackage, e
 		return pkg, fmt.Errorf("there is no package %s: %s", name, pkg.Error.Err)
 	case pkg.Module == nil || !pkg.Module.Main:
 		return pkg, fmt.Errorf("%s is not in the module in %s, nor in its workspace: name one of its main packages, such as ./cmd/x", name, pr.dir)
+	case strings.HasPrefix(pkg.Dir, pr.env["GOMODCACHE"]+string(filepath.Separator)):
+		return pkg, fmt.Errorf("%s is in Go's module cache, where the go command takes no files of ours: copy the module to another folder", pkg.Dir)
 	case pkg.Name != "main":
 		return pkg, fmt.Errorf("%s is package %s, not a main package: name one, such as ./cmd/x", name, pkg.Name)
 	case !slices.Contains(pkg.Deps, metricsPath):

@@ -312,6 +312,10 @@ func TestBuildProgramRefuses(t *testing.T) {
 	dir := writeTree(t, programTree())
 	goIn(t, dir, "mod", "tidy")
 	old := writeTree(t, map[string]string{"go.mod": "module example.com/old\n\ngo 1.22\n\nrequire " + opaModule + " v0.70.0\n\nreplace " + opaModule + " => ./opa\n", "opa/go.mod": "module " + opaModule + "\n\ngo 1.22\n", "opa/ast/ast.go": "package ast\n", "main.go": "package main\n\nimport _ \"" + opaModule + "/ast\"\n\nfunc main() {}\n"})
+	cached := filepath.Join(os.Getenv("GOMODCACHE"), "example.com", "program@v1.0.0")
+	if err := os.CopyFS(cached, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
 	before := readTree(t, dir)
 	for _, c := range []struct {
 		name string
@@ -327,6 +331,7 @@ func TestBuildProgramRefuses(t *testing.T) {
 		{"a library", ProgramOptions{Dir: dir, Package: "./lib"}, "./lib is package lib, not a main package"},
 		{"no OPA inside", ProgramOptions{Dir: dir, Package: "./cmd/hello"}, "./cmd/hello has no OPA inside"},
 		{"another module's", ProgramOptions{Dir: dir, Package: opaModule}, "is not in the module in "},
+		{"module cache", ProgramOptions{Dir: cached, Package: "./cmd/server"}, "is in Go's module cache"},
 		{"files", ProgramOptions{Dir: dir, Package: "main.go"}, "not the name of one package"},
 		{"all packages", ProgramOptions{Dir: dir, Package: "./..."}, "not the name of one package"},
 		{"modfile", ProgramOptions{Dir: dir, Flags: []string{"-modfile", "x"}}, "the flag -modfile cannot be handed on"},
