@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -93,5 +94,43 @@ func TestReleaseApply(t *testing.T) {
 	}
 	if required == 0 {
 		t.Error("no module requires another")
+	}
+}
+
+// TestReleaseTags: a module that another one requires, or that is installed, is
+// tagged, or nobody could have the other.
+func TestReleaseTags(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "RELEASING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted := map[string]bool{"cmd/regometer": true}
+	all := modules(t)
+	for _, m := range slices.Backward(all) { // those that require come last
+		if !wanted[m.Dir] {
+			continue
+		}
+		for _, r := range m.File.Require {
+			for _, other := range all {
+				if r.Mod.Path == other.Path {
+					wanted[other.Dir] = true
+				}
+			}
+		}
+	}
+	if len(wanted) < 4 {
+		t.Errorf("only %v are required by the command", wanted)
+	}
+	for dir := range wanted {
+		prefix := dir + "/"
+		if dir == "." {
+			prefix = ""
+		}
+		if tag := " " + prefix + "v0.1.0"; !strings.Contains(string(text), tag) {
+			t.Errorf("RELEASING.md does not push the tag%s", tag)
+		}
+		if dir != "." && !strings.Contains(string(text), " "+prefix+" ") && !strings.Contains(string(text), " "+prefix+";") {
+			t.Errorf("RELEASING.md does not make the tag of %s", dir)
+		}
 	}
 }
