@@ -65,7 +65,8 @@ image's date is that of SOURCE_DATE_EPOCH, or 1970. Without --platform it is for
 Linux on the processor of this machine. With --base it stands on an image of yours:
 one in a registry, which is asked with the credentials that "docker login" keeps, or
 a file or folder; user and environment are that image's then, and of ours there is
-the binary alone.
+the binary alone. The image of a program has that in the place of opa, and is built
+by -trimpath and, unless it has a base or CGO_ENABLED is set, without C.
 
 ` + buildProgramHelp,
 		Example: `  regometer build -o opa
@@ -81,22 +82,26 @@ the binary alone.
   regometer build --image opa.tar --base registry.example.com/base:1 --image-name opa:mine
   regometer build ./cmd/server
   regometer build -C ../opa-envoy-plugin ./cmd/opa-envoy-plugin -o opa-envoy
-  regometer build . -- -tags netgo -ldflags "-s -w"`,
+  regometer build . -- -tags netgo -ldflags "-s -w"
+  regometer build ./cmd/server --image server.tar`,
 		Args:    programArgs(&dir, 1, "opa", "upstream", "unmodified"),
 		PreRunE: func(*cobra.Command, []string) error { return image.check(&o) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Progress = cmd.ErrOrStderr()
+			names, flags, isProgram := programOf(cmd, dir, args)
+			p := opabuild.ProgramOptions{
+				Dir: dir, Package: strings.Join(names, ""), NoPlugin: o.NoPlugin, Flags: flags,
+				Platform: o.Platform, Output: o.Output, Progress: o.Progress,
+			}
 			if image.output != "" {
+				if isProgram {
+					return image.writeProgram(cmd, p)
+				}
 				return image.write(cmd, opaImage(o))
 			}
 			build := func() (string, error) { return opabuild.Build(cmd.Context(), o) }
-			if names, flags, ok := programOf(cmd, dir, args); ok {
-				build = func() (string, error) {
-					return opabuild.BuildProgram(cmd.Context(), opabuild.ProgramOptions{
-						Dir: dir, Package: strings.Join(names, ""), NoPlugin: o.NoPlugin, Flags: flags,
-						Output: o.Output, Progress: o.Progress,
-					})
-				}
+			if isProgram {
+				build = func() (string, error) { return opabuild.BuildProgram(cmd.Context(), p) }
 			}
 			path, err := build()
 			if err != nil {

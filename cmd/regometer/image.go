@@ -5,10 +5,13 @@ package main
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -139,8 +142,75 @@ func opaLabels(ctx context.Context, file string, o opabuild.Options) (map[string
 	return labels, nil
 }
 
+// writeProgram writes the image of a program with OPA inside. It is built so
+// that it runs where nothing else is, unless there is a base, and so that it is
+// the same wherever it is built.
+func (f *imageFlags) writeProgram(cmd *cobra.Command, o opabuild.ProgramOptions) error {
+	name, err := opabuild.ProgramName(cmd.Context(), o)
+	if err != nil {
+		return err
+	}
+	if f.base == "" && os.Getenv("CGO_ENABLED") == "" {
+		o.Env = append(o.Env, "CGO_ENABLED=0")
+	}
+	o.Flags = append([]string{"-trimpath"}, o.Flags...)
+	work, err := os.MkdirTemp("", "regometer-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	return f.write(cmd, ociimage.Image{
+		Program: name,
+		Build: func(ctx context.Context, platform string) (ociimage.Binary, error) {
+			o := o
+			o.Platform = platform
+			if o.Output == "" {
+				o.Output = filepath.Join(work, strings.ReplaceAll(platform, "/", "-"))
+			}
+			file, err := opabuild.BuildProgram(ctx, o)
+			if err != nil {
+				return ociimage.Binary{}, err
+			}
+			labels, err := programLabels(file, name)
+			return ociimage.Binary{File: file, Labels: labels}, err
+		},
+	})
+}
+
+// programLabels returns what an image says about a program: what Go recorded of
+// it, and what of ours is in it.
+func programLabels(file, name string) (map[string]string, error) {
+	b, err := opabuild.Inspect(file)
+	if err != nil {
+		return nil, err
+	}
+	info, err := buildinfo.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	labels := map[string]string{
+		ociimage.TitleLabel: name,
+		regometerLabel:      b.Regometer,
+		dropInLabel:         "sha256:" + b.DropIn,
+		opaLabel:            b.OPA,
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		labels[ociimage.VersionLabel] = v
+	}
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			labels[ociimage.RevisionLabel] = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			labels[ociimage.RevisionLabel] += "-dirty" // comes after it
+		}
+	}
+	return labels, nil
+}
+
 // Labels of our own.
 const (
 	regometerLabel = "io.github.regometer.version"
 	dropInLabel    = "io.github.regometer.drop-in"
+	opaLabel       = "io.github.regometer.opa" // the version of the OPA inside
 )

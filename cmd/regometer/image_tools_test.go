@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/regometer/regometer/internal/opaserver"
+	"github.com/regometer/regometer/opa/opabuild"
 )
 
 // tool runs a program of others, or skips the test aloud if it is not here.
@@ -88,6 +89,7 @@ func TestImageTools(t *testing.T) {
 		tool(t, "skopeo", "copy", "oci-archive:"+archive, "oci:"+folder+":opa")
 	})
 	t.Run("platforms", func(t *testing.T) { testToolPlatforms(t, dir) })
+	t.Run("program", func(t *testing.T) { testToolProgram(t, dir) })
 	t.Run("umoci", func(t *testing.T) {
 		needTool(t, "skopeo") // which copied it
 		args := []string{"umoci", "unpack", "--image", folder + ":opa", bundle}
@@ -142,6 +144,36 @@ func testToolPlatforms(t *testing.T, dir string) {
 		if got := strings.TrimSpace(out); got != "linux/"+arch {
 			t.Errorf("for linux/%s there is %s", arch, got)
 		}
+	}
+}
+
+// testToolProgram has an image made of a program with OPA inside, for which
+// nothing but its package is named, and runs it.
+func testToolProgram(t *testing.T, dir string) {
+	archive, folder, bundle := filepath.Join(dir, "program.tar"), filepath.Join(dir, "program"), filepath.Join(dir, "program-bundle")
+	args := []string{"build", "-C", filepath.Join("..", "..", "examples", "embed"), "--image", archive}
+	printed := mustRun(t, args...)
+	t.Setenv("REGOMETER_CACHE", t.TempDir()) // the cache's path is not in it
+	if again := mustRun(t, args...); again != printed {
+		t.Errorf("first %sthen %s", printed, again)
+	}
+	tool(t, "skopeo", "copy", "oci-archive:"+archive, "oci:"+folder+":embed")
+	unpack := []string{"umoci", "unpack", "--image", folder + ":embed", bundle}
+	if os.Geteuid() != 0 {
+		unpack = slices.Insert(unpack, 2, "--rootless")
+	}
+	tool(t, unpack...)
+	out, err := tryTool(t, "bwrap", "--unshare-all", "--uid", "1000", "--gid", "1000", "--clearenv",
+		"--bind", filepath.Join(bundle, "rootfs"), "/", "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/", "/embed")
+	if err != nil || !strings.Contains(out, "timer_rego_query_eval_ns") {
+		t.Errorf("%v: %s", err, out)
+	}
+	var image struct{ Labels map[string]string }
+	if err := json.Unmarshal([]byte(tool(t, "skopeo", "inspect", "oci-archive:"+archive)), &image); err != nil {
+		t.Fatal(err)
+	}
+	if image.Labels[opaLabel] != opabuild.NewestVersion[1:] || image.Labels["org.opencontainers.image.title"] != "embed" {
+		t.Errorf("labels %q", image.Labels)
 	}
 }
 

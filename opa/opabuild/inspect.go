@@ -19,7 +19,7 @@ import (
 type Binary struct {
 	Program   string // the main package, if that is not OPA's own
 	OPA       string // OPA's version; "" if the binary does not tell
-	Replaced  string // what a program has in the place of OPA's module, or ""
+	Replaced  string // what a program has in the place of OPA's module; "" if nothing, or our copy
 	Regometer string // the version that built it; "" if another program did
 	DropIn    string // the SHA-256 of the drop-in's source; "" if there is none, or [Unknown]
 	Plugin    bool
@@ -78,7 +78,7 @@ func Inspect(file string) (*Binary, error) {
 	if built.Path != opaModule {
 		b.Program = built.Path
 	}
-	if opa.Replace != nil {
+	if opa.Replace != nil && opa.Replace.Path != besideWork {
 		b.Replaced = strings.TrimSpace(opa.Replace.Path + " " + strings.TrimSuffix(opa.Replace.Version, "(devel)"))
 	}
 	if r := findRecord(text); r != nil {

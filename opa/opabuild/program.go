@@ -52,6 +52,11 @@ type ProgramOptions struct {
 	NoPlugin bool
 	// Flags are handed on to go build.
 	Flags []string
+	// Platform is what to build for, as in [Options].
+	Platform string
+	// Env is added to the environment of the go command, such as
+	// "CGO_ENABLED=0".
+	Env []string
 	// Output is the file to write. "" is the one that go build writes, in the
 	// current folder.
 	Output string
@@ -86,7 +91,11 @@ func buildProgramWith(ctx context.Context, o ProgramOptions, d dropIn, ours *plu
 		return "", withHint(err)
 	}
 	defer func() { _ = removeAll(work) }()
-	pr, err := openProgram(ctx, o.Dir, work, o.Flags, progress{o.Progress, time.Now()})
+	target, err := platformEnv(ctx, o.Platform)
+	if err != nil {
+		return "", err
+	}
+	pr, err := openProgram(ctx, o.Dir, work, o.Flags, slices.Concat(o.Env, target), progress{o.Progress, time.Now()})
 	if err != nil {
 		return "", err
 	}
@@ -112,23 +121,28 @@ func buildProgramWith(ctx context.Context, o ProgramOptions, d dropIn, ours *plu
 	if err != nil {
 		return "", err
 	}
-	s, err := pr.patched(ctx, work, tree.dir, over)
+	beside, err := tree.workDir()
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = removeAll(beside) }()
+	s, err := pr.patched(ctx, beside, over)
 	if err != nil {
 		return "", err
 	}
 	if r.Plugin {
-		if err := pr.addPlugin(ctx, s, main, ours, &r, over, work); err != nil {
+		if err := pr.addPlugin(ctx, s, main, ours, &r, over, beside); err != nil {
 			return "", fmt.Errorf("adding the plugin: %w", err)
 		}
 	}
-	if err := main.addFile(over, work, r, buildFile, nil); err != nil {
+	if err := main.addFile(over, beside, r, buildFile, nil); err != nil {
 		return "", err
 	}
-	if err := over.write(work); err != nil {
+	if err := over.write(beside); err != nil {
 		return "", err
 	}
 	pr.compareModules(ctx, s)
-	binary := filepath.Join(work, name)
+	binary := filepath.Join(beside, name)
 	pr.progress.printf("building %s with %s; the first time this takes a few minutes", main.ImportPath, r.parts())
 	build := s.command("build", slices.Concat(pr.flags.all, []string{"-v", "-o", binary, main.ImportPath})...)
 	if err := pr.progress.compile(ctx, binary, build); err != nil {
@@ -142,6 +156,21 @@ func buildProgramWith(ctx context.Context, o ProgramOptions, d dropIn, ours *plu
 	}
 	pr.progress.printf("built and checked: OPA %s in it has %s", r.OPA, r.parts())
 	return cmp.Or(o.Output, name), nil
+}
+
+// ProgramName returns what the program is called, without ".exe".
+func ProgramName(ctx context.Context, o ProgramOptions) (string, error) {
+	work, err := os.MkdirTemp("", "regometer-")
+	if err != nil {
+		return "", withHint(err)
+	}
+	defer func() { _ = removeAll(work) }()
+	pr, err := openProgram(ctx, o.Dir, work, o.Flags, o.Env, progress{})
+	if err != nil {
+		return "", err
+	}
+	main, err := pr.mainPackage(ctx, cmp.Or(o.Package, "."))
+	return strings.TrimSuffix(main.binary(pr.env["GOOS"]), ".exe"), err
 }
 
 // parts says what of ours is in a binary.
@@ -198,10 +227,11 @@ func (pr *program) check(binary, main string, r record, d dropIn) error {
 type program struct {
 	dir      string // where the go command is run
 	flags    buildFlags
-	work     string // the go.work that it is built by, or ""
-	asIsWork string // one that stands for it when nothing is patched, or ""
-	mod      string // the go.mod of the module that dir is in, or ""
-	vendor   string // the vendor folder that it is built by, or ""
+	added    []string // to the environment of the go command
+	work     string   // the go.work that it is built by, or ""
+	asIsWork string   // one that stands for it when nothing is patched, or ""
+	mod      string   // the go.mod of the module that dir is in, or ""
+	vendor   string   // the vendor folder that it is built by, or ""
 	modules  []listedModule
 	opa      listedModule
 	opaDir   string            // the root of the OPA that it selects
@@ -217,8 +247,9 @@ type listedModule struct {
 }
 
 // openProgram finds the OPA that the program in dir selects. The folder work is
-// for files that are needed as long as the program is.
-func openProgram(ctx context.Context, dir, work string, flags []string, p progress) (*program, error) {
+// for files that are needed as long as the program is, and added is for the
+// environment of the go command.
+func openProgram(ctx context.Context, dir, work string, flags, added []string, p progress) (*program, error) {
 	dir, err := filepath.Abs(cmp.Or(dir, "."))
 	if err != nil {
 		return nil, err
@@ -226,10 +257,10 @@ func openProgram(ctx context.Context, dir, work string, flags []string, p progre
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("there is no folder %s: name one in the program's module by -C", dir)
 	}
-	pr := &program{dir: dir, progress: p}
+	pr := &program{dir: dir, added: added, progress: p}
 	var env map[string]string
 	names := append([]string{"GOFLAGS", "GOMOD", "GOMODCACHE", "GOWORK"}, targetVariables...)
-	if err := listJSON(ctx, side{dir: dir, userEnv: true}.command("env", append([]string{"-json"}, names...)...), &env); err != nil {
+	if err := listJSON(ctx, pr.side().command("env", append([]string{"-json"}, names...)...), &env); err != nil {
 		return nil, err
 	}
 	pr.env = env
@@ -252,7 +283,7 @@ func openProgram(ctx context.Context, dir, work string, flags []string, p progre
 		if err := os.Mkdir(filepath.Dir(pr.asIsWork), 0o755); err != nil {
 			return nil, withHint(err)
 		}
-		if err := pr.writeWork(ctx, pr.asIsWork, ""); err != nil {
+		if err := pr.writeWork(ctx, pr.asIsWork, false); err != nil {
 			return nil, err
 		}
 	}
@@ -284,11 +315,16 @@ func listJSON[T any](ctx context.Context, c gotool.Command, to *T) error {
 	return nil
 }
 
+// side returns what both sides have.
+func (pr *program) side() side {
+	return side{dir: pr.dir, env: slices.Clone(pr.added), userEnv: true}
+}
+
 // asIs returns the side without anything of ours. What has -mod=mod, which may
 // change go.mod, is as if it had -mod=readonly: either does without the vendor
 // folder.
 func (pr *program) asIs() side {
-	s := side{dir: pr.dir, userEnv: true}
+	s := pr.side()
 	if pr.asIsWork != "" {
 		s.env = append(s.env, "GOWORK="+pr.asIsWork)
 	}
@@ -451,7 +487,11 @@ func (pr *program) mainPackage(ctx context.Context, name string) (mainPackage, e
 	}
 	switch {
 	case pkg.Error != nil && (pkg.Name == "" || pkg.Dir == ""):
-		return pkg, fmt.Errorf("there is no package %s: %s", name, pkg.Error.Err)
+		text := fmt.Sprintf("there is no package %s: %s", name, pkg.Error.Err)
+		if pr.work != "" {
+			text += fmt.Sprintf("\nIf its module is not in the workspace of %s, set GOWORK=off", pr.work)
+		}
+		return pkg, errors.New(text)
 	case pkg.Module == nil || !pkg.Module.Main:
 		return pkg, fmt.Errorf("%s is not in the module in %s, nor in its workspace: name one of its main packages, such as ./cmd/x", name, pr.dir)
 	case strings.HasPrefix(pkg.Dir, pr.env["GOMODCACHE"]+string(filepath.Separator)):

@@ -228,6 +228,7 @@ func TestInspectProgram(t *testing.T) {
 	programProxy(t)
 	dir := writeTree(t, programTree())
 	goIn(t, dir, "mod", "tidy")
+	platform := ""
 	build := func(pkg string, noPlugin bool) (Binary, string) {
 		t.Helper()
 		var b bytes.Buffer
@@ -236,15 +237,19 @@ func TestInspectProgram(t *testing.T) {
 		if !noPlugin {
 			p = mustFindPlugin(t, writeTree(t, tinyPlugin("P")))
 		}
-		if _, err := buildProgramWith(t.Context(), ProgramOptions{Dir: dir, Package: pkg, Output: file, Progress: &b}, eachDropIn("A"), p); err != nil {
+		o := ProgramOptions{Dir: dir, Package: pkg, Platform: platform, Output: file, Progress: &b}
+		if _, err := buildProgramWith(t.Context(), o, eachDropIn("A"), p); err != nil {
 			t.Fatal(err)
 		}
-		got := inspect(t, file)
-		if !strings.HasSuffix(got.Replaced, string(filepath.Separator)+"opa") {
-			t.Errorf("OPA is replaced by %q", got.Replaced)
+		got, err := Inspect(file)
+		if err != nil {
+			t.Fatal(err)
 		}
-		got.Replaced = ""
-		return got, b.String()
+		if platform != "" && got.Platform != platform {
+			t.Errorf("%s is for %s", platform, got.Platform)
+		}
+		got.Go, got.Platform = "", ""
+		return *got, b.String()
 	}
 	want := Binary{Program: "example.com/program/cmd/library", OPA: "1.5.0", Regometer: "(devel)", DropIn: eachDropIn("A").hash()}
 	if got, says := build("./cmd/library", false); got != want || !strings.Contains(says, "without the plugin: the program does not use OPA's runtime") {
@@ -258,15 +263,28 @@ func TestInspectProgram(t *testing.T) {
 	if got, says := build("./cmd/server", false); got != want {
 		t.Errorf("with all: %+v, want %+v\n%s", got, want, says)
 	}
+	platform = "windows/arm64"
+	if got, says := build("./cmd/server", false); got != want {
+		t.Errorf("for another system: %+v, want %+v\n%s", got, want, says)
+	}
+	if name, err := ProgramName(t.Context(), ProgramOptions{Dir: dir, Package: "./cmd/server", Env: []string{"GOOS=windows"}}); err != nil || name != "server" {
+		t.Errorf("it is called %q, %v", name, err)
+	}
 
 	plain := filepath.Join(t.TempDir(), "plain")
 	goIn(t, dir, "build", "-o", plain, "./cmd/library")
 	if got := inspect(t, plain); got != (Binary{Program: "example.com/program/cmd/library", OPA: "1.5.0"}) {
 		t.Errorf("as go build makes it: %+v", got)
 	}
-	pr, err := openProgram(t.Context(), dir, t.TempDir(), nil, progress{})
+	pr, err := openProgram(t.Context(), dir, t.TempDir(), nil, nil, progress{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	fork, forked := writeTree(t, opaTree()), filepath.Join(dir, "forked")
+	goIn(t, dir, "mod", "edit", "-replace="+opaModule+"="+fork)
+	goIn(t, dir, "build", "-o", forked, "./cmd/library")
+	if got := inspect(t, forked); got.Replaced != fork {
+		t.Errorf("OPA is replaced by %q, want %s", got.Replaced, fork)
 	}
 	checkError(t, "no record", pr.check(plain, "example.com/program/cmd/library", record{}, eachDropIn("A")), "has not the record of this build")
 	goIn(t, dir, "build", "-o", plain, "./cmd/hello")

@@ -48,7 +48,7 @@ func verifyProgramWith(ctx context.Context, o ProgramVerifyOptions, d dropIn) (*
 		return nil, withHint(err)
 	}
 	defer func() { _ = removeAll(work) }()
-	pr, err := openProgram(ctx, o.Dir, work, o.Flags, progress{o.Progress, time.Now()})
+	pr, err := openProgram(ctx, o.Dir, work, o.Flags, nil, progress{o.Progress, time.Now()})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,12 @@ func verifyProgramWith(ctx context.Context, o ProgramVerifyOptions, d dropIn) (*
 	if err != nil {
 		return nil, err
 	}
-	if v.ours, err = pr.patched(ctx, work, tree.dir, over); err != nil {
+	beside, err := tree.workDir()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = removeAll(beside) }()
+	if v.ours, err = pr.patched(ctx, beside, over); err != nil {
 		return nil, err
 	}
 	pr.compareModules(ctx, v.ours)

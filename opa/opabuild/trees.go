@@ -20,6 +20,7 @@ import (
 //	trees/<key>/sum    the hash of what was put there
 //	trees/<key>/hook   why the decision hook is not in it; not there if it is,
 //	                   or was not asked for
+//	trees/<key>/work-* what a build or a test with it needs, as long as it lasts
 //	tree/              the tree that is being made
 //
 // Who builds or tests with a tree holds no lock, for that may take hours: a
@@ -33,6 +34,16 @@ const (
 type cachedTree struct {
 	dir     string
 	refusal string // why the decision hook is not in it, or ""
+}
+
+// besideWork is a tree's path from its workDir. A binary holds it, so that it
+// has to be the same wherever the cache is.
+const besideWork = "../opa"
+
+// workDir returns a new folder beside the tree, for the caller to remove.
+func (t cachedTree) workDir() (string, error) {
+	dir, err := os.MkdirTemp(filepath.Dir(t.dir), "work-")
+	return dir, withHint(err)
 }
 
 // tree returns the tree with this key, which make makes in a folder that does

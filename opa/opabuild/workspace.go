@@ -29,10 +29,11 @@ type workFile struct {
 }
 
 // patched returns the side in which the copy is in OPA's place. Its go.work,
-// if it needs one, and its overlay are in the folder work; the caller writes
-// the overlay there.
-func (pr *program) patched(ctx context.Context, work, copied string, o *overlay) (side, error) {
-	s := side{dir: pr.dir, userEnv: true, flags: []string{"-overlay=" + o.file(work)}}
+// if it needs one, and its overlay are in the folder work, which is the copy's
+// workDir; the caller writes the overlay there.
+func (pr *program) patched(ctx context.Context, work string, o *overlay) (side, error) {
+	s := pr.side()
+	s.flags = []string{"-overlay=" + o.file(work)}
 	if err := o.write(work); err != nil {
 		return s, err
 	}
@@ -43,19 +44,19 @@ func (pr *program) patched(ctx context.Context, work, copied string, o *overlay)
 		return s, nil
 	}
 	file := filepath.Join(work, "go.work")
-	if err := pr.writeWork(ctx, file, copied); err != nil {
+	if err := pr.writeWork(ctx, file, true); err != nil {
 		return s, err
 	}
 	// Whatever GOFLAGS says: a workspace takes no -mod=mod.
 	s.flags = append(s.flags, "-mod=readonly")
-	s.env = []string{"GOWORK=" + file}
+	s.env = append(s.env, "GOWORK="+file)
 	return s, nil
 }
 
 // writeWork writes a go.work that selects what the program's own does, or its
-// module without one, but for OPA, which is the copy. "" is no copy: then it is
-// the OPA that the program selects.
-func (pr *program) writeWork(ctx context.Context, file, copied string) error {
+// module without one, but, if copied, for OPA: that is the copy beside the
+// folder of the file.
+func (pr *program) writeWork(ctx context.Context, file string, copied bool) error {
 	var w workFile
 	base, edit := filepath.Dir(pr.work), []string{"work", "edit", "-json", pr.work}
 	if pr.work == "" {
@@ -84,13 +85,13 @@ func (pr *program) writeWork(ctx context.Context, file, copied string) error {
 	}
 	for _, u := range w.Use {
 		dir := abs(u.DiskPath)
-		if copied != "" && pr.opa.Main && dir == pr.opaDir {
-			dir = copied
+		if copied && pr.opa.Main && dir == pr.opaDir {
+			dir = besideWork
 		}
 		fmt.Fprintf(&b, "use %s\n", strconv.Quote(dir))
 	}
 	for _, r := range w.Replace {
-		if copied != "" && r.Old.Path == opaModule && r.Old.Version == pr.opa.Version {
+		if copied && r.Old.Path == opaModule && r.Old.Version == pr.opa.Version {
 			continue
 		}
 		to := strconv.Quote(r.New.Path) + " " + r.New.Version
@@ -99,10 +100,10 @@ func (pr *program) writeWork(ctx context.Context, file, copied string) error {
 		}
 		fmt.Fprintf(&b, "replace %s %s => %s\n", r.Old.Path, r.Old.Version, to)
 	}
-	if copied != "" && !pr.opa.Main { // one of the workspace's own cannot be replaced
+	if copied && !pr.opa.Main { // one of the workspace's own cannot be replaced
 		// This version alone: what other modules ask for of others counts too
 		// when versions are selected.
-		fmt.Fprintf(&b, "replace %s %s => %s\n", opaModule, pr.opa.Version, strconv.Quote(copied))
+		fmt.Fprintf(&b, "replace %s %s => %s\n", opaModule, pr.opa.Version, besideWork)
 	}
 	if err := outfile.Write(file, []byte(b.String())); err != nil {
 		return err

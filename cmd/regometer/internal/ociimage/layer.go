@@ -8,12 +8,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"debug/elf"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -81,10 +83,20 @@ func (w *writer) programLayer(ctx context.Context, p v1.Platform, file string) (
 	if err != nil {
 		return nil, err
 	}
+	if w.Base == "" && isDynamic(in) {
+		return nil, fmt.Errorf("%s needs a dynamic loader and libraries, of which the image has none: build it with CGO_ENABLED=0, or name a base image that has them", w.Program)
+	}
 	layer := filepath.Join(w.work, strings.ReplaceAll(p.String(), "/", "-")+".tar.gz")
 	return writeLayer(layer, func(t *tar.Writer) error {
 		return addEntry(ctx, t, w.Program, 0o755, info.Size(), in)
 	})
+}
+
+// isDynamic reports whether a program asks the system to load it by another
+// one.
+func isDynamic(program io.ReaderAt) bool {
+	f, err := elf.NewFile(program)
+	return err == nil && slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
 }
 
 // writeLayer writes a layer to a file.
