@@ -114,6 +114,7 @@ by -trimpath and, unless it has a base or CGO_ENABLED is set, without C.
 	addOPAFlag(cmd, &o.OPA)
 	cmd.Flags().StringVarP(&o.Output, "output", "o", "", "`file` to write, or a link to one; without it opa stays in the cache, and a program goes where go build puts it")
 	addChdirFlag(cmd, &dir)
+	addGoFlagHint(cmd, "go build")
 	addPartFlags(cmd, &o, "build")
 	addUpstreamFlag(cmd, &o.Upstream)
 	image.add(cmd)

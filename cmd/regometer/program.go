@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,6 +30,17 @@ follows "--" goes to go test. No linter runs then.`
 // addChdirFlag adds the flag that names a program's folder.
 func addChdirFlag(cmd *cobra.Command, dir *string) {
 	cmd.Flags().StringVarP(dir, "chdir", "C", "", "`folder` of a program with OPA inside, in which to run the go command")
+}
+
+// addGoFlagHint makes the error of an unknown flag tell where those of the go
+// command go.
+func addGoFlagHint(cmd *cobra.Command, goCommand string) {
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if strings.HasPrefix(err.Error(), "unknown ") {
+			return fmt.Errorf("%w (flags for %s follow a --, after the package)", err, goCommand)
+		}
+		return err
+	})
 }
 
 // programArgs checks the arguments of a command that is for OPA itself or for a

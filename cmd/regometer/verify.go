@@ -81,6 +81,7 @@ All of it takes half an hour the first time, then about five minutes a side.
 	addOPAFlag(cmd, &o.OPA)
 	addUpstreamFlag(cmd, &o.Upstream)
 	addChdirFlag(cmd, &dir)
+	addGoFlagHint(cmd, "go test")
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.Packages, "packages", nil, "`folders` in OPA's tree, with commas; /... takes those below too")
 	flags.BoolVar(&quick, "quick", false, "run a few packages only")

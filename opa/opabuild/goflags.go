@@ -44,6 +44,7 @@ func readFlags(args []string, goflags string) (buildFlags, error) {
 		"o":       "name the file before the --: -o FILE",
 		"C":       "name the folder before the --: -C DIR",
 		"json":    "the output is read here",
+		"count":   "name it before the --: --count N",
 		"n":       "without a build there is nothing to check",
 	} {
 		for _, flags := range [][]string{args, fromEnv} {

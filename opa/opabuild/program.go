@@ -144,9 +144,9 @@ func buildProgramWith(ctx context.Context, o ProgramOptions, d dropIn, ours *plu
 	pr.compareModules(ctx, s)
 	binary := filepath.Join(beside, name)
 	pr.progress.printf("building %s with %s; the first time this takes a few minutes", main.ImportPath, r.parts())
-	build := s.command("build", slices.Concat(pr.flags.all, []string{"-v", "-o", binary, main.ImportPath})...)
+	build := s.command("build", slices.Concat([]string{"-v", "-o", binary}, pr.flags.all, []string{main.ImportPath})...)
 	if err := pr.progress.compile(ctx, binary, build); err != nil {
-		return "", fmt.Errorf("building %s: %w%s", main.ImportPath, err, lackHint(err))
+		return "", fmt.Errorf("building %s: %w%s", main.ImportPath, err, buildHint(err))
 	}
 	if err := pr.check(binary, main.ImportPath, r, d); err != nil {
 		return "", err
@@ -184,8 +184,11 @@ func (r record) parts() string {
 	return "the drop-in"
 }
 
-// lackHint tells what a failed build may be for.
-func lackHint(err error) string {
+// buildHint tells what a failed build may be for.
+func buildHint(err error) string {
+	if text := err.Error(); strings.Contains(text, "cover: ") && strings.Contains(text, buildFile) {
+		return "\nGo's cover does not read files that come from outside, as ours do: leave -cover out, or name other packages than the program's own by -coverpkg."
+	}
 	for _, sign := range []string{"undefined: metrics.", "metrics.Metrics", "metrics.Timer", "metrics.Counter", "metrics.Histogram"} {
 		if strings.Contains(err.Error(), sign) {
 			return "\nIf the program builds by go build, it needs something of OPA's package v1/metrics that the drop-in lacks."
@@ -254,8 +257,11 @@ func openProgram(ctx context.Context, dir, work string, flags, added []string, p
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+	switch info, err := os.Stat(dir); {
+	case err != nil:
 		return nil, fmt.Errorf("there is no folder %s: name one in the program's module by -C", dir)
+	case !info.IsDir():
+		return nil, fmt.Errorf("%s is not a folder: name one in the program's module by -C", dir)
 	}
 	pr := &program{dir: dir, added: added, progress: p}
 	var env map[string]string
@@ -387,7 +393,7 @@ func (pr *program) explainNoOPA(ctx context.Context, s side, cause *struct{ Err 
 		if !strings.Contains(err.Error(), "not a known dependency") {
 			return err
 		}
-		return fmt.Errorf("%s does not require OPA (%s), so that there is nothing to put the drop-in into.\nOPA itself is what is meant without -C and without a package", pr.dir, opaModule)
+		return fmt.Errorf("%s does not require OPA (%s), so that there is nothing to put the drop-in into.\nOPA itself is what is meant without -C and without a package%s", pr.dir, opaModule, pr.workHint())
 	}
 	if m.Version != "" {
 		if _, err := checkRange(m.Version); err != nil {
@@ -399,6 +405,14 @@ func (pr *program) explainNoOPA(ctx context.Context, s side, cause *struct{ Err 
 		reason = cause.Err
 	}
 	return fmt.Errorf("the OPA that %s selects cannot be used: %s", pr.dir, reason)
+}
+
+// workHint tells what may mend that something is not found in a workspace.
+func (pr *program) workHint() string {
+	if pr.work == "" {
+		return ""
+	}
+	return fmt.Sprintf("\nIf its module is not in the workspace of %s, set GOWORK=off", pr.work)
 }
 
 // version returns the version of the program's OPA, whose source is in dir.
@@ -487,9 +501,9 @@ func (pr *program) mainPackage(ctx context.Context, name string) (mainPackage, e
 	}
 	switch {
 	case pkg.Error != nil && (pkg.Name == "" || pkg.Dir == ""):
-		text := fmt.Sprintf("there is no package %s: %s", name, pkg.Error.Err)
-		if pr.work != "" {
-			text += fmt.Sprintf("\nIf its module is not in the workspace of %s, set GOWORK=off", pr.work)
+		text := fmt.Sprintf("there is no package %s: %s%s", name, pkg.Error.Err, pr.workHint())
+		if info, err := os.Stat(filepath.Join(pr.dir, name)); err == nil && info.IsDir() && !filepath.IsAbs(name) && !strings.HasPrefix(name, ".") {
+			text += "\nThe folder of this name is ./" + filepath.ToSlash(name)
 		}
 		return pkg, errors.New(text)
 	case pkg.Module == nil || !pkg.Module.Main:

@@ -334,6 +334,8 @@ func TestBuildProgramRefuses(t *testing.T) {
 	if err := os.CopyFS(cached, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
+	workspace := writeTree(t, map[string]string{"go.work": "go 1.22\n\nuse ./listed\n", "listed/go.mod": "module example.com/listed\n\ngo 1.22\n", "unlisted/go.mod": "module example.com/unlisted\n\ngo 1.22\n\nrequire " + opaModule + " v1.5.0\n"})
+	unlisted := filepath.Join(workspace, "unlisted")
 	before := readTree(t, dir)
 	for _, c := range []struct {
 		name string
@@ -341,11 +343,17 @@ func TestBuildProgramRefuses(t *testing.T) {
 		want string
 	}{
 		{"no such folder", ProgramOptions{Dir: filepath.Join(dir, "nothing")}, "there is no folder "},
+		{"a file", ProgramOptions{Dir: filepath.Join(dir, "go.mod")}, "is not a folder"},
 		{"no module", ProgramOptions{Dir: t.TempDir()}, "is in no Go module"},
 		{"no OPA", ProgramOptions{Dir: writeTree(t, map[string]string{"go.mod": "module x\n\ngo 1.22\n"})}, "does not require OPA"},
 		{"old OPA", ProgramOptions{Dir: old}, "OPA v0.70.0 is too old"},
 		{"OPA itself", ProgramOptions{Dir: writeTree(t, opaTree())}, "is OPA itself, "},
 		{"no such package", ProgramOptions{Dir: dir, Package: "./nothing"}, "there is no package ./nothing: "},
+		{"without ./", ProgramOptions{Dir: dir, Package: "cmd/server"}, "is ./cmd/server"},
+		{"no flag", ProgramOptions{Dir: dir, Package: "./cmd/library", Flags: []string{"special"}}, "package special is not in std"},
+		{"cover", ProgramOptions{Dir: dir, Package: "./cmd/library", Flags: []string{"-cover"}}, "leave -cover out"},
+		{"count", ProgramOptions{Dir: dir, Flags: []string{"-count=2"}}, "the flag -count cannot be handed on"},
+		{"not in the workspace", ProgramOptions{Dir: unlisted, Package: "."}, "set GOWORK=off"},
 		{"a library", ProgramOptions{Dir: dir, Package: "./lib"}, "./lib is package lib, not a main package"},
 		{"no OPA inside", ProgramOptions{Dir: dir, Package: "./cmd/hello"}, "./cmd/hello has no OPA inside"},
 		{"another module's", ProgramOptions{Dir: dir, Package: opaModule}, "is not in the module in "},
@@ -376,10 +384,17 @@ func TestVerifyProgram(t *testing.T) {
 	files["lib/lib_test.go"] = `package lib
 
 import (
+	"os"
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/metrics"
 )
+
+func TestArgs(t *testing.T) {
+	if arg := os.Args[len(os.Args)-1]; arg != "mark" {
+		t.Error(arg)
+	}
+}
 
 func TestSame(t *testing.T) { t.Run("below", func(*testing.T) {}) }
 
@@ -394,7 +409,7 @@ func TestWho(t *testing.T) {
 	goIn(t, dir, "mod", "tidy")
 	before := readTree(t, dir)
 	var says bytes.Buffer
-	r, err := verifyProgramWith(t.Context(), ProgramVerifyOptions{Dir: dir, Flags: []string{"-tags", "special", "-short"}, Progress: &says}, eachDropIn("A"))
+	r, err := verifyProgramWith(t.Context(), ProgramVerifyOptions{Dir: dir, Flags: []string{"-tags", "special", "-short", "-args", "mark"}, Progress: &says}, eachDropIn("A"))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &says)
 	}
@@ -403,7 +418,7 @@ func TestWho(t *testing.T) {
 		t.Fatalf("%+v\n%s", r, &says)
 	}
 	lib := r.Packages[1]
-	if lib.Package != "example.com/program/lib" || lib.Unmodified.Passed != 3 || lib.Changed.Passed != 2 || lib.Changed.Failed != 1 ||
+	if lib.Package != "example.com/program/lib" || lib.Unmodified.Passed != 4 || lib.Changed.Passed != 3 || lib.Changed.Failed != 1 ||
 		len(lib.Findings) != 1 || lib.Findings[0].Kind != FailsChanged || lib.Findings[0].Test != "TestWho" || !strings.Contains(lib.Findings[0].Output, "not OPA but A") {
 		t.Errorf("%+v", lib)
 	}

@@ -58,6 +58,9 @@ func verifyProgramWith(ctx context.Context, o ProgramVerifyOptions, d dropIn) (*
 		flags:    pr.flags.all,
 		progress: pr.progress,
 	}
+	if i := slices.IndexFunc(v.flags, isArgs); i >= 0 {
+		v.flags, v.args = v.flags[:i], v.flags[i:]
+	}
 	patterns := o.Packages
 	if len(patterns) == 0 {
 		patterns = []string{"./..."}
@@ -95,3 +98,7 @@ func verifyProgramWith(ctx context.Context, o ProgramVerifyOptions, d dropIn) (*
 	v.ours.env = append(v.ours.env, "GOTMPDIR="+temp)
 	return v.run(ctx, fmt.Sprintf("the program in %s", pr.dir), packages)
 }
+
+// isArgs reports whether an argument is the flag of go test after which all is
+// for the tests themselves, a package's name too.
+func isArgs(arg string) bool { return arg == "-args" || arg == "--args" }

@@ -25,10 +25,11 @@ type testRun struct {
 // maxOutput bounds what is kept of one test's output.
 const maxOutput = 256 << 10
 
-// runTests tests one package of a side. Failing tests are no error.
-func runTests(ctx context.Context, s side, pkg string, flags []string) (*testRun, error) {
+// runTests tests one package of a side, with flags that stand before its name
+// and such as follow it. Failing tests are no error.
+func runTests(ctx context.Context, s side, pkg string, flags, args []string) (*testRun, error) {
 	r := &testRun{results: map[string]string{}, output: map[string][]byte{}}
-	test := s.command("test", slices.Concat([]string{"-json"}, flags, []string{pkg})...)
+	test := s.command("test", slices.Concat([]string{"-json"}, flags, []string{pkg}, args)...)
 	test.Stdout = r
 	err := test.Run(ctx)
 	if ctx.Err() != nil {

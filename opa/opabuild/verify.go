@@ -223,6 +223,7 @@ type verifier struct {
 	steps      []Step // in ours; none if it has the drop-in
 	opa, ours  side
 	flags      []string            // of go test alone
+	args       []string            // of the tests themselves, from -args on
 	pattern    string              // what makes a package's name a pattern for go test
 	unmodified map[string]*testRun // of packages of opa, if they are kept for another ours
 	progress   progress
@@ -418,11 +419,11 @@ func (v *verifier) both(ctx context.Context, pkg, run string, unmodified *testRu
 		flags = append(flags, "-run="+run)
 	}
 	if r.opa = unmodified; r.opa == nil {
-		if r.opa, err = runTests(ctx, v.opa, v.pattern+pkg, flags); err != nil {
+		if r.opa, err = runTests(ctx, v.opa, v.pattern+pkg, flags, v.args); err != nil {
 			return r, err
 		}
 	}
-	r.ours, err = runTests(ctx, v.ours, v.pattern+pkg, flags)
+	r.ours, err = runTests(ctx, v.ours, v.pattern+pkg, flags, v.args)
 	return r, err
 }
 

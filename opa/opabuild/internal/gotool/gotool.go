@@ -124,7 +124,7 @@ var hints = []struct {
 		[]string{"no space left on device", "not enough space on the disk", "disk quota exceeded"},
 	},
 	{
-		"This Go is too old for that OPA. Install a newer Go (https://go.dev/dl/), or let Go fetch one: GOTOOLCHAIN=auto.",
+		"This Go is too old for what is built. Install a newer Go (https://go.dev/dl/), or let Go fetch one: GOTOOLCHAIN=auto.",
 		[]string{"requires go >=", "toolchain not available", "requires go1."},
 	},
 	{
@@ -139,7 +139,11 @@ var hints = []struct {
 		},
 	},
 	{
-		"There is no such version of OPA, or the proxy does not have it. `go list -m -versions github.com/open-policy-agent/opa` lists those there are.",
+		"The module proxy does not have the Go release that go.mod asks for. Install it (https://go.dev/dl/), or set GOTOOLCHAIN=local if the one here will do.",
+		[]string{"go: download go1."},
+	},
+	{
+		"There is no such version, or the proxy does not have it. `go list -m -versions MODULE` lists those there are; OPA's module is github.com/open-policy-agent/opa.",
 		[]string{"unknown revision", "404 not found", "410 gone", "403 forbidden", "invalid version", "no matching versions"},
 	},
 	{

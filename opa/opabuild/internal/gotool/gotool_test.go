@@ -21,6 +21,7 @@ func TestHint(t *testing.T) {
 		{"module lookup disabled by GOPROXY=off", "may not download"},
 		{"dial tcp: lookup proxy.example on 127.0.0.1:53: no such host", "could not be reached"},
 		{"unknown revision v1.99.0", "no such version"},
+		{"go: download go1.27.9: golang.org/toolchain@v0.0.1-go1.27.9.linux-amd64: reading https://proxy.example/x.zip: 404 Not Found", "Go release"},
 		{"reading https://proxy.example/x.info: 404 Not Found", "no such version"},
 		{"open /cache/00: permission denied", "permissions"},
 		{"open /x: permission denied; write: no space left on device", "disk is full"},
