@@ -60,17 +60,23 @@ func (f *imageFlags) check(o *opabuild.Options) error {
 	return nil
 }
 
+// targets returns the platforms that an image is made for.
+func (f *imageFlags) targets(ctx context.Context) ([]string, error) {
+	if len(f.platforms) > 0 {
+		return f.platforms, nil
+	}
+	p, err := opabuild.DefaultImagePlatform(ctx)
+	return []string{p.String()}, err
+}
+
 // write writes the image of a program and prints its digest and where it is.
 func (f *imageFlags) write(cmd *cobra.Command, im ociimage.Image) error {
 	ctx := cmd.Context()
-	im.Output, im.Base, im.Name, im.Platforms, im.Progress = f.output, f.base, f.name, f.platforms, cmd.ErrOrStderr()
-	if len(im.Platforms) == 0 {
-		p, err := opabuild.DefaultImagePlatform(ctx)
-		if err != nil {
-			return err
-		}
-		im.Platforms = []string{p.String()}
+	platforms, err := f.targets(ctx)
+	if err != nil {
+		return err
 	}
+	im.Output, im.Base, im.Name, im.Platforms, im.Progress = f.output, f.base, f.name, platforms, cmd.ErrOrStderr()
 	if text := os.Getenv("SOURCE_DATE_EPOCH"); text != "" {
 		seconds, err := strconv.ParseUint(text, 10, 33)
 		if err != nil {
@@ -146,7 +152,7 @@ func opaLabels(ctx context.Context, file string, o opabuild.Options) (map[string
 // that it runs where nothing else is, unless there is a base, and so that it is
 // the same wherever it is built.
 func (f *imageFlags) writeProgram(cmd *cobra.Command, o opabuild.ProgramOptions) error {
-	name, err := opabuild.ProgramName(cmd.Context(), o)
+	platforms, err := f.targets(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -154,6 +160,11 @@ func (f *imageFlags) writeProgram(cmd *cobra.Command, o opabuild.ProgramOptions)
 		o.Env = append(o.Env, "CGO_ENABLED=0")
 	}
 	o.Flags = append([]string{"-trimpath"}, o.Flags...)
+	o.Platform = platforms[0]
+	name, err := opabuild.ProgramName(cmd.Context(), o)
+	if err != nil {
+		return err
+	}
 	work, err := os.MkdirTemp("", "regometer-")
 	if err != nil {
 		return err

@@ -145,7 +145,11 @@ func buildProgramWith(ctx context.Context, o ProgramOptions, d dropIn, ours *plu
 	binary := filepath.Join(beside, name)
 	pr.progress.printf("building %s with %s; the first time this takes a few minutes", main.ImportPath, r.parts())
 	build := s.command("build", slices.Concat([]string{"-v", "-o", binary}, pr.flags.all, []string{main.ImportPath})...)
-	if err := pr.progress.compile(ctx, binary, build); err != nil {
+	err = pr.progress.compile(ctx, binary, build)
+	if _, gone := os.Stat(beside); err != nil && errors.Is(gone, fs.ErrNotExist) {
+		return "", fmt.Errorf("building %s: the folder of the build was removed meanwhile, with the cache: build again", main.ImportPath)
+	}
+	if err != nil {
 		return "", fmt.Errorf("building %s: %w%s", main.ImportPath, err, buildHint(err))
 	}
 	if err := pr.check(binary, main.ImportPath, r, d); err != nil {
@@ -165,7 +169,11 @@ func ProgramName(ctx context.Context, o ProgramOptions) (string, error) {
 		return "", withHint(err)
 	}
 	defer func() { _ = removeAll(work) }()
-	pr, err := openProgram(ctx, o.Dir, work, o.Flags, o.Env, progress{})
+	target, err := platformEnv(ctx, o.Platform)
+	if err != nil {
+		return "", err
+	}
+	pr, err := openProgram(ctx, o.Dir, work, o.Flags, slices.Concat(o.Env, target), progress{})
 	if err != nil {
 		return "", err
 	}
@@ -524,6 +532,9 @@ func (m mainPackage) binary(goos string) string {
 		return filepath.Base(m.Target)
 	}
 	name := path.Base(m.ImportPath)
+	if majorVersion.MatchString(name) {
+		name = path.Base(path.Dir(m.ImportPath))
+	}
 	if goos == "windows" {
 		name += ".exe"
 	}

@@ -267,8 +267,14 @@ func TestInspectProgram(t *testing.T) {
 	if got, says := build("./cmd/server", false); got != want {
 		t.Errorf("for another system: %+v, want %+v\n%s", got, want, says)
 	}
-	if name, err := ProgramName(t.Context(), ProgramOptions{Dir: dir, Package: "./cmd/server", Env: []string{"GOOS=windows"}}); err != nil || name != "server" {
-		t.Errorf("it is called %q, %v", name, err)
+	writeText(t, filepath.Join(dir, "cmd/only/v2/main_windows.go"), programTree()["cmd/library/main.go"])
+	for pkg, want := range map[string]string{"./cmd/server": "server", "./cmd/only/v2": "only"} {
+		if name, err := ProgramName(t.Context(), ProgramOptions{Dir: dir, Package: pkg, Platform: platform}); err != nil || name != want {
+			t.Errorf("%s is called %q, %v", pkg, name, err)
+		}
+	}
+	if name := (mainPackage{ImportPath: "example.com/x/v12"}).binary("windows"); name != "x.exe" {
+		t.Errorf("without a target it is called %s", name)
 	}
 
 	plain := filepath.Join(t.TempDir(), "plain")
@@ -472,6 +478,27 @@ func TestCacheTree(t *testing.T) {
 	}
 	if _, err := os.Stat(first.dir); err != nil {
 		t.Error("a recent copy is gone")
+	}
+	var work []string
+	for range 2 {
+		dir, err := first.workDir()
+		if err != nil {
+			t.Fatal(err)
+		}
+		work = append(work, dir)
+	}
+	past := time.Now().Add(-2 * keepTreesFor)
+	if err := os.Chtimes(work[0], past, past); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.workDir(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(work[0]); err == nil {
+		t.Error("what a killed process left stays")
+	}
+	if _, err := os.Stat(work[1]); err != nil {
+		t.Error("the folder of another process is gone")
 	}
 }
 

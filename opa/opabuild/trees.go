@@ -40,8 +40,18 @@ type cachedTree struct {
 // has to be the same wherever the cache is.
 const besideWork = "../opa"
 
-// workDir returns a new folder beside the tree, for the caller to remove.
+// workDir returns a new folder beside the tree, for the caller to remove. Those
+// that killed processes left there go.
 func (t cachedTree) workDir() (string, error) {
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(t.dir), "work-*"))
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range left {
+		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > keepTreesFor {
+			_ = removeAll(dir)
+		}
+	}
 	dir, err := os.MkdirTemp(filepath.Dir(t.dir), "work-")
 	return dir, withHint(err)
 }
