@@ -146,7 +146,7 @@ func buildProgramWith(ctx context.Context, o ProgramOptions, d dropIn, ours *plu
 	pr.progress.printf("building %s with %s; the first time this takes a few minutes", main.ImportPath, r.parts())
 	build := s.command("build", slices.Concat([]string{"-v", "-o", binary}, pr.flags.all, []string{main.ImportPath})...)
 	err = pr.progress.compile(ctx, binary, build)
-	if _, gone := os.Stat(beside); err != nil && errors.Is(gone, fs.ErrNotExist) {
+	if _, gone := os.Stat(over.file(beside)); err != nil && errors.Is(gone, fs.ErrNotExist) {
 		return "", fmt.Errorf("building %s: the folder of the build was removed meanwhile, with the cache: build again", main.ImportPath)
 	}
 	if err != nil {

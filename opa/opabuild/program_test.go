@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -381,6 +382,19 @@ func TestBuildProgramRefuses(t *testing.T) {
 	writeText(t, filepath.Join(filepath.Dir(needs), buildFile), "package main\n")
 	_, _, err = buildTinyProgram(t, ProgramOptions{Dir: dir, Package: "./cmd/library"})
 	checkError(t, "taken", err, "rename it")
+}
+
+// A cache that is removed in the middle is named as the cause.
+func TestBuildProgramWithoutCache(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the compiler is run by way of a shell")
+	}
+	programProxy(t)
+	t.Setenv("REGOMETER_CACHE", filepath.Join(t.TempDir(), "cache"))
+	dir := writeTree(t, programTree())
+	goIn(t, dir, "mod", "tidy")
+	_, _, err := buildTinyProgram(t, ProgramOptions{Dir: dir, Package: "./cmd/library", Flags: []string{`-toolexec=sh -c 'rm -rf "$REGOMETER_CACHE"; exit 1'`}})
+	checkError(t, "removed", err, "was removed meanwhile, with the cache")
 }
 
 // The tests of a program on both sides, in its own folder.
