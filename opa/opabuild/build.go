@@ -185,7 +185,16 @@ func findOutput(file, name string) (string, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("there is no folder %s to put the binary in: create it, or name another file", dir)
 	}
-	return outfile.Resolve(file)
+	to, err := outfile.Resolve(file)
+	if err != nil {
+		return "", err
+	}
+	f, err := outfile.Create(to)
+	if err != nil {
+		return "", fmt.Errorf("no binary can be written to %s: %w", dir, err)
+	}
+	f.Discard()
+	return to, nil
 }
 
 // A builder makes one binary.

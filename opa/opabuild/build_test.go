@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -343,6 +344,9 @@ func TestBuildFailures(t *testing.T) {
 	files["internal/user/user.go"] = "package user\n\nfunc Use() int { return \"\" }\n"
 	err := build(files, Options{})
 	checkError(t, "compile error", err, "cannot use")
+	if runtime.GOOS == "linux" { // a folder that not even root may write to
+		checkError(t, "no place for it", build(files, Options{Output: "/proc/opa"}), "no binary can be written to /proc")
+	}
 	if text := err.Error(); strings.Contains(text, "opa/v1/version\n") {
 		t.Errorf("the error lists the packages that compiled:\n%s", text)
 	}
