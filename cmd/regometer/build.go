@@ -21,11 +21,11 @@ func newBuildCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build [-C DIR] [PACKAGE] [-- GO BUILD FLAGS]",
 		Short: "Build opa, or a program with OPA inside, with the drop-in and the plugin",
-		Long: `Builds an opa binary with the drop-in metrics package and Regometer's decision-log
-plugin, and prints its path. In the binary are OPA, the drop-in in the place of its
-package v1/metrics, the plugin, and a hook in its package v1/runtime by which the
-plugin gets each decision straight from the server, without a decision log;
-"regometer version FILE" reads that from the binary.
+		Long: `Builds an opa binary, any other program with OPA inside, or a container image of
+either, with Regometer in it, and prints where it is. In the binary are the drop-in in
+the place of OPA's package v1/metrics, the plugin, and a hook in OPA's package
+v1/runtime by which the plugin gets each decision straight from the server, without a
+decision log; "regometer version FILE" reads that from the binary.
 
 The plugin does nothing until OPA's configuration names it:
 
@@ -35,13 +35,15 @@ The plugin does nothing until OPA's configuration names it:
 From then on /metrics has the durations of each stage and the outcomes of all
 decisions by path. If an OPA's runtime is not as the hook expects it, a warning says
 so and the binary is built without the hook; decision_logs.plugin has to be
-"regometer" then, too.
+"regometer" then, too. GOOS and GOARCH, or --platform, build for another system.
 
-OPA's source comes from the Go module proxy or from a folder, which is only read.
-Links to files there are read too; one to a folder outside of it is refused.
-The binary is built as OPA's own Makefile does, without C, and kept: it is built
-anew when OPA, the drop-in, the plugin, this program or Go changes. The first build takes a few
-minutes. No dependency of OPA moves to another version.
+OPA
+
+Its source comes from the Go module proxy or from a folder, which is only read. Links
+to files there are read too; one to a folder outside of it is refused. The binary is
+built as OPA's own Makefile does, without C, and kept: it is built anew when OPA, the
+drop-in, the plugin, this program or Go changes. The first build takes a few minutes.
+No dependency of OPA moves to another version.
 
 The drop-in is tested with OPA ` + opabuild.OldestVersion + ` to ` + opabuild.NewestRange + `. Older releases are refused, newer ones
 are tried with a warning. Before the build OPA's source is searched for names,
@@ -54,35 +56,25 @@ package v1/metrics that is proposed to its maintainers, in the place of the drop
 and the plugin; --upstream=N with its first N steps. An OPA that is not as a step
 expects it is refused.
 
-GOOS and GOARCH, or --platform, build for another system.
+PROGRAMS
 
---image writes a container image, without a container engine: with the binary as
-/opa, "opa run" as what it runs, root certificates, an empty /tmp and the user 1000.
-What is printed is the digest of the image and where it is. A name that ends in .tar
-is an archive, which docker, podman and skopeo load, any other one a folder, an OCI
-image layout. The same OPA, Go and regometer make the same digest everywhere; the
-image's date is that of SOURCE_DATE_EPOCH, or 1970. Without --platform it is for
-Linux on the processor of this machine. With --base it stands on an image of yours:
-one in a registry, which is asked with the credentials that "docker login" keeps, or
-a file or folder; user and environment are that image's then, and of ours there is
-the binary alone. The image of a program has that in the place of opa, and is built
-by -trimpath and, unless it has a base or CGO_ENABLED is set, without C.
+` + buildProgramHelp + `
 
-` + buildProgramHelp,
+IMAGES
+
+` + buildImageHelp,
 		Example: `  regometer build -o opa
   regometer build --opa 1.4.0 -o opa-1.4.0
-  regometer build --opa ../opa -o opa
+  regometer build --opa ../opa --platform linux/arm64 -o opa
   regometer build --no-plugin -o opa-with-drop-in-only
   regometer build --unmodified -o opa-as-it-is
-  regometer build --upstream -o opa-proposed
   regometer build --upstream=3 -o opa-three-steps
-  regometer build --platform linux/arm64 -o opa-arm64
-  regometer build --image opa.tar
-  regometer build --image opa.tar --platform linux/amd64,linux/arm64
-  regometer build --image opa.tar --base registry.example.com/base:1 --image-name opa:mine
   regometer build ./cmd/server
   regometer build -C ../opa-envoy-plugin ./cmd/opa-envoy-plugin -o opa-envoy
   regometer build . -- -tags netgo -ldflags "-s -w"
+  regometer build --image opa.tar
+  regometer build --image opa.tar --platform linux/amd64,linux/arm64
+  regometer build --image opa.tar --base registry.example.com/base:1 --image-name opa:mine
   regometer build ./cmd/server --image server.tar`,
 		Args:    programArgs(&dir, 1, "opa", "upstream", "unmodified"),
 		PreRunE: func(*cobra.Command, []string) error { return image.check(&o) },

@@ -20,6 +20,18 @@ import (
 	"github.com/regometer/regometer/opa/opabuild"
 )
 
+const buildImageHelp = `--image writes a container image, without a container engine: with the binary as
+/opa, "opa run" as what it runs, root certificates, an empty /tmp and the user 1000.
+What is printed is the digest of the image and where it is. A name that ends in .tar
+is an archive, which docker, podman and skopeo load, any other one a folder, an OCI
+image layout. The same OPA, Go and regometer make the same digest everywhere; the
+image's date is that of SOURCE_DATE_EPOCH, or 1970. Without --platform it is for
+Linux on the processor of this machine. With --base it stands on an image of yours:
+one in a registry, which is asked with the credentials that "docker login" keeps, or
+a file or folder; user and environment are that image's then, and of ours there is
+the binary alone. The image of a program has that in the place of opa, and is built
+by -trimpath and, unless it has a base or CGO_ENABLED is set, without C.`
+
 // imageFlags say what to build for, and what image to make of it.
 type imageFlags struct {
 	output, base, name string
