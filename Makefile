@@ -223,7 +223,7 @@ release-check: ## Build all modules from a module proxy, as published
 	$(GO) run ./internal/project/release check
 
 .PHONY: dist
-dist: ## Build the archives of VERSION into dist/VERSION: half an hour; PLATFORMS=linux/amd64 makes it minutes
+dist: ## Build the archives of VERSION into dist/VERSION: a quarter of an hour; PLATFORMS=linux/amd64 makes it minutes
 	$(GO) run ./internal/project/dist $(DISTFLAGS) -platforms "$(PLATFORMS)" "$(VERSION)"
 
 .PHONY: ci

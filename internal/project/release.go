@@ -19,6 +19,8 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
 	"golang.org/x/mod/zip"
+
+	"github.com/regometer/regometer/opa/opabuild"
 )
 
 // A Release is a copy of the repository as it is to be published: no module
@@ -234,7 +236,7 @@ func (r *Release) Build(ctx context.Context, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	opa, err := r.BuildOPA(ctx, regometer, host, progress)
+	opa, err := r.BuildOPA(ctx, regometer, opabuild.NewestVersion, host, progress)
 	if err != nil {
 		return err
 	}
@@ -259,18 +261,19 @@ func (r *Release) Install(ctx context.Context, p Platform, progress io.Writer) (
 	return filepath.Join(dir, p.Executable("regometer")), nil
 }
 
-// BuildOPA has the installed command regometer, of this platform, build OPA for
-// another, and returns the binary, which Close removes. It has no checkout to
-// take the plugin from, but finds the modules of its own version.
-func (r *Release) BuildOPA(ctx context.Context, regometer string, p Platform, progress io.Writer) (string, error) {
-	fmt.Fprintf(progress, "building OPA for %s with the command that was installed\n", p)
+// BuildOPA has the installed command regometer, of this platform, build this
+// version of OPA for another, and returns the binary, which Close removes. It
+// has no checkout to take the plugin from, but finds the modules of its own
+// version.
+func (r *Release) BuildOPA(ctx context.Context, regometer, version string, p Platform, progress io.Writer) (string, error) {
+	fmt.Fprintf(progress, "building OPA %s for %s with the command that was installed\n", version, p)
 	dir := filepath.Join(r.temp, "opa", p.OS+"_"+p.Arch)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", err
 	}
 	opa := filepath.Join(dir, p.Executable("opa"))
 	env := append(p.env(), "REGOMETER_CACHE="+filepath.Join(r.temp, "cache"))
-	_, err := runShowing(ctx, progress, r.temp, append(env, r.env...), regometer, "build", "-o", opa)
+	_, err := runShowing(ctx, progress, r.temp, append(env, r.env...), regometer, "build", "--opa", version, "-o", opa)
 	return opa, err
 }
 

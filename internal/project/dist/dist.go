@@ -121,7 +121,7 @@ func (d *distribution) fill(ctx context.Context, dir string, release *project.Re
 				return err
 			}
 		}
-		opa, err := release.BuildOPA(ctx, regometer, platform, d.progress)
+		opa, err := release.BuildOPA(ctx, regometer, opabuild.UpstreamVersion, platform, d.progress)
 		if err != nil {
 			return err
 		}
