@@ -9,8 +9,9 @@
 //	REGOMETER_E2E=1 go test ./...   # the command lines too, with an OPA that is built
 //
 // REGOMETER_E2E may also be the path of an opa binary that is to be tested.
-// REGOMETER_E2E_ENVOY is that of an opa-envoy-plugin built by regometer build,
-// without which the sidecar is not run.
+// OPA_ENVOY_PLUGIN, a folder with the source of opa-envoy-plugin or a binary
+// that regometer build made of it, is run as the sidecar then, else
+// e2e/extauthz.
 //
 // This module is not listed in go.work: Prometheus needs newer versions of some
 // modules than OPA, and the workspace would move OPA's.

@@ -23,10 +23,15 @@ import (
 // endToEnd skips a test unless it is asked for.
 func endToEnd(t *testing.T) {
 	t.Helper()
+	needE2E(t)
+	t.Parallel()
+}
+
+func needE2E(t *testing.T) {
+	t.Helper()
 	if os.Getenv("REGOMETER_E2E") == "" {
 		t.Skip("set REGOMETER_E2E=1 to run it: it builds OPA")
 	}
-	t.Parallel()
 }
 
 // startServer runs the server of the kustomization in a folder, with what its

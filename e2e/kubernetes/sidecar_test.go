@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -93,10 +95,8 @@ func addressOf(c *cluster.Cluster) string {
 
 // TestSidecar runs OPA as Envoy's sidecar, and asks it as Envoy does.
 func TestSidecar(t *testing.T) {
-	binary := os.Getenv("REGOMETER_E2E_ENVOY")
-	if binary == "" {
-		t.Skip("set REGOMETER_E2E_ENVOY to an opa-envoy-plugin built by regometer build: the sidecar is not run")
-	}
+	needE2E(t)
+	binary := envoyBinary(t) // before others wait for servers beside it
 	t.Parallel()
 	objects, pod := sidecar(t)
 	c := start(t, binary, objects, "", pod, "opa", []string{"127.0.0.1:8181", ":8282", authAddress}, asItIs)
@@ -129,4 +129,42 @@ func TestSidecar(t *testing.T) {
 		}
 	}
 	c.stop(t, time.Duration(*pod.Spec.TerminationGracePeriodSeconds)*time.Second)
+}
+
+// envoyBinary is the path of a program that answers Envoy, built by `regometer
+// build`: opa-envoy-plugin, whose source or binary OPA_ENVOY_PLUGIN names, or
+// e2e/extauthz, which has the same command line and configuration.
+func envoyBinary(t *testing.T) string {
+	t.Helper()
+	folder, mainPackage := filepath.Join("..", "extauthz"), "."
+	if given := os.Getenv("OPA_ENVOY_PLUGIN"); given != "" {
+		info, err := os.Stat(given)
+		if err != nil {
+			t.Fatalf("OPA_ENVOY_PLUGIN: %v", err)
+		}
+		if !info.IsDir() {
+			return given
+		}
+		folder, mainPackage = given, "./cmd/opa-envoy-plugin"
+	}
+	dir := t.TempDir()
+	regometer, binary := filepath.Join(dir, "regometer"), filepath.Join(dir, "opa-envoy")
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		dir, work string // this repository's go.work is no concern of the program
+		args      []string
+	}{
+		{root, "", []string{"go", "build", "-o", regometer, "./cmd/regometer"}},
+		{dir, "off", []string{regometer, "build", "-C", folder, mainPackage, "-o", binary}},
+	} {
+		cmd := exec.Command(c.args[0], c.args[1:]...)
+		cmd.Dir, cmd.Env = c.dir, append(os.Environ(), "GOWORK="+c.work, "GOFLAGS=")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", c.args, err, out)
+		}
+	}
+	return binary
 }

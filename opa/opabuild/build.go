@@ -56,12 +56,12 @@ type Options struct {
 	Progress io.Writer
 }
 
-// opa returns the OPA to build.
+// opa returns the OPA to build, as findSource takes it.
 func (o Options) opa() string {
 	if o.Upstream != 0 {
 		return cmp.Or(o.OPA, UpstreamVersion)
 	}
-	return cmp.Or(o.OPA, NewestVersion)
+	return o.OPA
 }
 
 // buildArgs are the flags of go build: those of OPA's Makefile, and -trimpath,
@@ -337,8 +337,7 @@ func (b *builder) inject(ctx context.Context, dir string) error {
 		r.Plugin = true
 		var refused *hookError
 		if err := addHook(ctx, dir, b.env); errors.As(err, &refused) {
-			b.progress.printf("warning: no decision hook for %s: %v", b.src.name, refused)
-			b.progress.printf("warning: the plugin gets decisions by way of the decision log only: set decision_logs.plugin: regometer")
+			b.progress.warnOfNoHook(b.src.name, refused.Error())
 		} else if err != nil {
 			return fmt.Errorf("adding the decision hook: %w", err)
 		} else {
@@ -421,6 +420,12 @@ func (p progress) printf(format string, args ...any) {
 	if p.w != nil {
 		fmt.Fprintf(p.w, "[%5.1fs] %s\n", time.Since(p.start).Seconds(), fmt.Sprintf(format, args...))
 	}
+}
+
+// warnOfNoHook tells that an OPA is built without the decision hook, and why.
+func (p progress) warnOfNoHook(opa, refusal string) {
+	p.printf("warning: no decision hook for %s: %s", opa, refusal)
+	p.printf("warning: the plugin gets decisions by way of the decision log only: set decision_logs.plugin: regometer")
 }
 
 // every prints a line at intervals until stop is called.

@@ -91,15 +91,7 @@ func buildProgramWith(ctx context.Context, o ProgramOptions, d dropIn, ours *plu
 		return "", withHint(err)
 	}
 	defer func() { _ = removeAll(work) }()
-	target, err := platformEnv(ctx, o.Platform)
-	if err != nil {
-		return "", err
-	}
-	pr, err := openProgram(ctx, o.Dir, work, o.Flags, slices.Concat(o.Env, target), progress{o.Progress, time.Now()})
-	if err != nil {
-		return "", err
-	}
-	main, err := pr.mainPackage(ctx, cmp.Or(o.Package, "."))
+	pr, main, err := o.open(ctx, work)
 	if err != nil {
 		return "", err
 	}
@@ -117,19 +109,11 @@ func buildProgramWith(ctx context.Context, o ProgramOptions, d dropIn, ours *plu
 		return "", err
 	}
 	r.OPA, r.Hook = pr.version(tree.dir), r.Plugin && tree.refusal == ""
-	over, err := pr.overlay(tree.dir)
-	if err != nil {
-		return "", err
-	}
-	beside, err := tree.workDir()
+	s, over, beside, err := pr.patched(ctx, tree)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = removeAll(beside) }()
-	s, err := pr.patched(ctx, beside, over)
-	if err != nil {
-		return "", err
-	}
 	if r.Plugin {
 		if err := pr.addPlugin(ctx, s, main, ours, &r, over, beside); err != nil {
 			return "", fmt.Errorf("adding the plugin: %w", err)
@@ -169,16 +153,26 @@ func ProgramName(ctx context.Context, o ProgramOptions) (string, error) {
 		return "", withHint(err)
 	}
 	defer func() { _ = removeAll(work) }()
+	o.Progress = nil // what is found is told when it is built
+	pr, main, err := o.open(ctx, work)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(main.binary(pr.env["GOOS"]), ".exe"), nil
+}
+
+// open returns the program and its main package; see openProgram.
+func (o ProgramOptions) open(ctx context.Context, work string) (*program, mainPackage, error) {
 	target, err := platformEnv(ctx, o.Platform)
 	if err != nil {
-		return "", err
+		return nil, mainPackage{}, err
 	}
-	pr, err := openProgram(ctx, o.Dir, work, o.Flags, slices.Concat(o.Env, target), progress{})
+	pr, err := openProgram(ctx, o.Dir, work, o.Flags, slices.Concat(o.Env, target), progress{o.Progress, time.Now()})
 	if err != nil {
-		return "", err
+		return nil, mainPackage{}, err
 	}
 	main, err := pr.mainPackage(ctx, cmp.Or(o.Package, "."))
-	return strings.TrimSuffix(main.binary(pr.env["GOOS"]), ".exe"), err
+	return pr, main, err
 }
 
 // parts says what of ours is in a binary.
@@ -243,7 +237,6 @@ type program struct {
 	asIsWork string   // one that stands for it when nothing is patched, or ""
 	mod      string   // the go.mod of the module that dir is in, or ""
 	vendor   string   // the vendor folder that it is built by, or ""
-	modules  []listedModule
 	opa      listedModule
 	opaDir   string            // the root of the OPA that it selects
 	env      map[string]string // of targetVariables, and GOMODCACHE
@@ -301,10 +294,11 @@ func openProgram(ctx context.Context, dir, work string, flags, added []string, p
 			return nil, err
 		}
 	}
-	if err := listJSON(ctx, pr.asIs().command("list", "-m", "-json"), &pr.modules); err != nil {
+	var modules []listedModule
+	if err := listJSON(ctx, pr.asIs().command("list", "-m", "-json"), &modules); err != nil {
 		return nil, err
 	}
-	for _, m := range pr.modules {
+	for _, m := range modules {
 		if m.Path == opaModule && m.GoMod == pr.mod {
 			return nil, fmt.Errorf("%s is OPA itself, no program that has it inside: build it by --opa %s, without -C and PACKAGE", dir, dir)
 		}
@@ -462,8 +456,7 @@ func (pr *program) patch(ctx context.Context, d dropIn, hook bool) (cachedTree, 
 		return "", nil
 	})
 	if t.refusal != "" {
-		pr.progress.printf("warning: no decision hook for %s: %s", src.name, t.refusal)
-		pr.progress.printf("warning: the plugin gets decisions by way of the decision log only: set decision_logs.plugin: regometer")
+		pr.progress.warnOfNoHook(src.name, t.refusal)
 	}
 	return t, withHint(err)
 }

@@ -81,18 +81,12 @@ func verifyProgramWith(ctx context.Context, o ProgramVerifyOptions, d dropIn) (*
 	if err != nil {
 		return nil, err
 	}
-	over, err := pr.overlay(tree.dir)
-	if err != nil {
-		return nil, err
-	}
-	beside, err := tree.workDir()
+	ours, _, beside, err := pr.patched(ctx, tree)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = removeAll(beside) }()
-	if v.ours, err = pr.patched(ctx, beside, over); err != nil {
-		return nil, err
-	}
+	v.ours = ours
 	pr.compareModules(ctx, v.ours)
 	v.opa.env = append(v.opa.env, "GOTMPDIR="+temp)
 	v.ours.env = append(v.ours.env, "GOTMPDIR="+temp)

@@ -28,29 +28,31 @@ type workFile struct {
 	}
 }
 
-// patched returns the side in which the copy is in OPA's place. Its go.work,
-// if it needs one, and its overlay are in the folder work, which is the copy's
-// workDir; the caller writes the overlay there.
-func (pr *program) patched(ctx context.Context, work string, o *overlay) (side, error) {
-	s := pr.side()
+// patched returns the side in which the copy is in OPA's place. Its go.work, if
+// it needs one, and its overlay are in the folder work, which the caller
+// removes; who adds to the overlay writes it anew.
+func (pr *program) patched(ctx context.Context, tree cachedTree) (s side, o *overlay, work string, err error) {
+	if o, err = pr.overlay(tree.dir); err != nil {
+		return s, nil, "", err
+	}
+	if work, err = tree.workDir(); err != nil {
+		return s, nil, "", err
+	}
+	s = pr.side()
 	s.flags = []string{"-overlay=" + o.file(work)}
-	if err := o.write(work); err != nil {
-		return s, err
+	if err = o.write(work); err == nil && pr.vendor == "" {
+		file := filepath.Join(work, "go.work")
+		err = pr.writeWork(ctx, file, true)
+		// Whatever GOFLAGS says: a workspace takes no -mod=mod.
+		s.flags = append(s.flags, "-mod=readonly")
+		s.env = append(s.env, "GOWORK="+file)
+	} else if pr.flags.mod != "" {
+		s.flags = append(s.flags, "-mod="+pr.flags.mod)
 	}
-	if pr.vendor != "" {
-		if pr.flags.mod != "" {
-			s.flags = append(s.flags, "-mod="+pr.flags.mod)
-		}
-		return s, nil
+	if err != nil {
+		_ = removeAll(work)
 	}
-	file := filepath.Join(work, "go.work")
-	if err := pr.writeWork(ctx, file, true); err != nil {
-		return s, err
-	}
-	// Whatever GOFLAGS says: a workspace takes no -mod=mod.
-	s.flags = append(s.flags, "-mod=readonly")
-	s.env = append(s.env, "GOWORK="+file)
-	return s, nil
+	return s, o, work, err
 }
 
 // writeWork writes a go.work that selects what the program's own does, or its
