@@ -13,9 +13,12 @@ type key struct {
 	// The first bytes of text, and which of them it has: so other text is
 	// compared with it without a branch for its length. Most keys have no more
 	// than 40 bytes.
-	words, masks [keyWords]uint64
+	words [8]uint64
+	masks [keyWords]uint64
+	mask  uint64 // a bit for each byte of words that text has
 
-	field field // of an event
+	field field  // of an event
+	bit   uint32 // by field, 0: none
 
 	// Of metrics.
 	counts bool // it is a timer or a counter
@@ -37,12 +40,16 @@ var otherKey = &key{field: fieldNone}
 
 func newKey(written []byte) *key {
 	k := &key{text: string(written)}
-	var text, mask [8 * keyWords]byte
+	var text, mask [64]byte
 	for i := range copy(text[:], written) {
 		mask[i] = 0xff
+		k.mask |= 1 << i
 	}
-	for i := range keyWords {
-		k.words[i], k.masks[i] = binary.LittleEndian.Uint64(text[8*i:]), binary.LittleEndian.Uint64(mask[8*i:])
+	for i := range k.words {
+		k.words[i] = binary.LittleEndian.Uint64(text[8*i:])
+	}
+	for i := range k.masks {
+		k.masks[i] = binary.LittleEndian.Uint64(mask[8*i:])
 	}
 	return k
 }
@@ -104,4 +111,11 @@ func keyEnd(text []byte, i int, lines bool) (end, colon int) {
 		return -1, -1
 	}
 	return end, colon + 1
+}
+
+func (k *key) setField(f field) {
+	k.field = f
+	if f != fieldNone {
+		k.bit = 1 << f
+	}
 }

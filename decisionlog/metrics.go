@@ -41,8 +41,7 @@ const (
 // is nil, leaves them out and notes it.
 func (m *metrics) parse(text []byte, i int, number func(key []byte) int32) (end int) {
 	m.serial++
-	m.measures, m.problems = m.measures[:0], m.problems[:0]
-	m.total, m.unknown = 0, false
+	m.reset()
 	if len(m.known) > mostMetrics {
 		clear(m.known)
 		m.start.next = [followers]*key{}
@@ -79,6 +78,11 @@ func (m *metrics) parse(text []byte, i int, number func(key []byte) int32) (end 
 		}
 		i = skipIn(text, i+1, m.checked)
 	}
+}
+
+func (m *metrics) reset() {
+	m.measures, m.problems = m.measures[:0], m.problems[:0]
+	m.total, m.unknown = 0, false
 }
 
 // key reads the key at i, which follows another one, and returns the index

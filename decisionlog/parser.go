@@ -6,6 +6,7 @@ package decisionlog
 import (
 	"bytes"
 	"slices"
+	"unsafe"
 
 	"github.com/regometer/regometer/rollup"
 )
@@ -90,12 +91,14 @@ type parser struct {
 	// Bits by field: there was one, it has a value that is not null, and that
 	// is a string that means what it says.
 	seen, present, plain uint32
-	values               [fieldNone]span // of those that are present
+	values               [fieldNone + 1]span // of those that are present
 	start                key             // before the first key of an object
 	keys                 []*key
 	// checked is whether a scanner has looked at the text before. If not, what
 	// is read is in one line.
 	checked bool
+	// inBlocks is whether members may be read by blocks of 64 bytes.
+	inBlocks bool
 
 	metrics  *metrics
 	problems []Problem // of the event
@@ -125,7 +128,7 @@ const mostKeys = 64
 func (p *parser) parse(text []byte, start int) (end int) {
 	p.json = text
 	p.seen, p.present, p.plain = 0, 0, 0
-	p.metrics.measures = p.metrics.measures[:0]
+	p.metrics.reset()
 	p.problems = p.problems[:0]
 	p.scratch = p.scratch[:0]
 	p.isDecoded = fieldNone
@@ -138,6 +141,12 @@ func (p *parser) parse(text []byte, start int) (end int) {
 	}
 	at := &p.start
 	for {
+		if p.inBlocks && !p.checked {
+			var whole bool
+			if i, at, whole = readMembers(p, unsafe.SliceData(text), i, len(text), at); whole {
+				return i
+			}
+		}
 		if guess := at.guess(text, i); guess != nil {
 			at = guess
 			i += len(at.text)
@@ -202,7 +211,7 @@ func (p *parser) key(text []byte, i int, before *key) (*key, int) {
 		switch {
 		case len(p.keys) < mostKeys && len(written) < 64:
 			found = newKey(written)
-			found.field = f
+			found.setField(f)
 			p.keys = append(p.keys, found)
 		case f != fieldNone:
 			return &key{field: f}, colon

@@ -1,0 +1,40 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build gc && !purego
+
+package decisionlog
+
+// hasMembers is whether the processor has what readMembers needs: AVX-512 F, BW
+// and VL, and BMI1 and BMI2, with all registers saved by the system.
+var hasMembers = func() bool {
+	const bmi1, bmi2, avx512f, avx512bw, avx512vl, zmm = 1 << 3, 1 << 8, 1 << 16, 1 << 30, 1 << 31, 0xe6
+	const all = bmi1 | bmi2 | avx512f | avx512bw | avx512vl
+	if !hasBlocks || xgetbv()&zmm != zmm {
+		return false
+	}
+	_, b, _, _ := cpuid(7, 0)
+	return b&all == all
+}()
+
+const (
+	// shortValue is about how long an object or array is, at most, that
+	// readMembers passes over.
+	shortValue = 512
+	// longMetrics is about how long the metrics are, at most, that it reads: so
+	// they are fewer than mostMetrics.
+	longMetrics = 16 << 10
+)
+
+// readMembers reads members of p's object from index i of a text of n bytes on,
+// while they are of the usual kind: keys that have followed the one before,
+// without white space; strings that are plain, short objects and arrays without
+// a backslash, true, false, integers, metrics of which each is an integer. It
+// returns the index behind the object, if that was all of it; or else that of
+// the first member that is of another kind, and which key came before that.
+//
+// It does what parser.parse does, for 64 bytes at a time and without branches
+// for lengths, which a processor cannot foresee.
+//
+//go:noescape
+func readMembers(p *parser, text *byte, i, n int, at *key) (next int, before *key, whole bool)

@@ -1,0 +1,371 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build gc && !purego
+
+#include "go_asm.h"
+#include "textflag.h"
+
+// Sliding over shift brings the n first of 16 bytes to the end, behind zeros:
+// the pattern for n begins at shift+n.
+DATA shift<>+0(SB)/8, $0x8080808080808080
+DATA shift<>+8(SB)/8, $0x8080808080808080
+DATA shift<>+16(SB)/8, $0x0706050403020100
+DATA shift<>+24(SB)/8, $0x0f0e0d0c0b0a0908
+GLOBL shift<>(SB), RODATA|NOPTR, $32
+
+DATA zeros<>+0(SB)/8, $0x3030303030303030
+DATA zeros<>+8(SB)/8, $0x3030303030303030
+GLOBL zeros<>(SB), RODATA|NOPTR, $16
+
+DATA nines<>+0(SB)/8, $0x0909090909090909
+DATA nines<>+8(SB)/8, $0x0909090909090909
+GLOBL nines<>(SB), RODATA|NOPTR, $16
+
+// By what neighbours are multiplied: digits, pairs of digits, fours.
+DATA tens<>+0(SB)/8, $0x010a010a010a010a
+DATA tens<>+8(SB)/8, $0x010a010a010a010a
+GLOBL tens<>(SB), RODATA|NOPTR, $16
+
+DATA hundreds<>+0(SB)/8, $0x0001006400010064
+DATA hundreds<>+8(SB)/8, $0x0001006400010064
+GLOBL hundreds<>(SB), RODATA|NOPTR, $16
+
+DATA myriads<>+0(SB)/8, $0x0001271000012710
+DATA myriads<>+8(SB)/8, $0x0001271000012710
+GLOBL myriads<>(SB), RODATA|NOPTR, $16
+
+// Z16 to Z31 are used, which need no VZEROUPPER.
+#define QUOTE     Z16
+#define BACKSLASH Z17
+#define NEWLINE   Z18
+#define SPACE     Z19
+#define BEYOND    Z20 // how many bytes from the space on are ASCII
+#define KEY       Z21
+#define BYTES     Z22
+#define ANY       Z23
+#define OPENING   Z24
+#define CLOSING   Z25
+
+// FILL sets all bytes of Z to BYTE.
+#define FILL(BYTE, Z) \
+	MOVL         BYTE, AX \
+	VPBROADCASTB AX, Z
+
+// FOLLOWS jumps to FOUND if KEY begins with the key NEXT(BEFORE), which then is
+// in IS; to out if there is none.
+#define FOLLOWS(BEFORE, NEXT, IS, FOUND) \
+	MOVQ     (key_next+NEXT)(BEFORE), IS    \
+	TESTQ    IS, IS                         \
+	JZ       out                            \
+	KMOVQ    key_mask(IS), K1               \
+	VPCMPUB  $4, key_words(IS), KEY, K1, K2 \ // not equal
+	KORTESTQ K2, K2                         \
+	JZ       FOUND
+
+// DIGITS counts the digits from AT on, up to 16, in N, of which X1 then has
+// the values; all else in it is above 9.
+#define DIGITS(AT, N) \
+	VMOVDQU   (AT), X1             \
+	VPSUBB    zeros<>(SB), X1, X1    \
+	VPMINUB   nines<>(SB), X1, X2    \
+	VPCMPEQB  X1, X2, X2             \
+	VPMOVMSKB X2, N                  \
+	NOTL      N                      \
+	TZCNTL    N, N
+
+// func readMembers(p *parser, text *byte, i, n int, at *key) (next int, before *key, whole bool)
+//
+// SI key, R8 the key before it, R9 the key that it is
+// DX value, R15 what is looked at, then the end of the value, R14 whether it is a plain string
+// DI p, BX text, R13 where the last 64 bytes are
+TEXT ·readMembers(SB), NOSPLIT, $16-57
+	MOVQ p+0(FP), DI
+	MOVQ text+8(FP), BX
+	MOVQ i+16(FP), SI
+	MOVQ n+24(FP), R13
+	MOVQ at+32(FP), R8
+	ADDQ BX, SI
+	LEAQ -64(BX)(R13*1), R13
+	FILL($0x22, QUOTE)
+	FILL($0x5c, BACKSLASH)
+	FILL($0x0a, NEWLINE)
+	FILL($0x20, SPACE)
+	FILL($0x60, BEYOND)
+
+member:
+	CMPQ SI, R13
+	JHI  out
+	VMOVDQU64 (SI), KEY
+	FOLLOWS(R8, 0, R9, known)
+	FOLLOWS(R8, 8, R9, known)
+	FOLLOWS(R8, 16, R9, known)
+	FOLLOWS(R8, 24, R9, known)
+	JMP out
+
+known:
+	MOVQ (key_text+8)(R9), DX
+	CMPQ DX, $64
+	JHI  out                       // there is more of it
+	ADDQ SI, DX
+	CMPQ DX, R13
+	JHI  out
+	MOVBLZX (DX), AX
+	CMPL AX, $0x22
+	JNE  other
+	LEAQ 1(DX), R15
+
+string:
+	CMPQ R15, R13
+	JHI  out
+	VMOVDQU64 (R15), BYTES
+	VPCMPEQB QUOTE, BYTES, K1
+	VPCMPEQB BACKSLASH, BYTES, K2
+	VPSUBB   SPACE, BYTES, ANY
+	VPCMPUB  $5, BEYOND, ANY, K3   // not less
+	KORQ     K1, K2, K2
+	KORQ     K2, K3, K2
+	KMOVQ    K2, AX
+	TZCNTQ   AX, AX
+	JCS      longer
+	ADDQ     AX, R15
+	CMPB     (R15), $0x22
+	JNE      out
+	INCQ     R15
+	MOVL     $1, R14
+
+ended:
+	CMPQ R15, R13
+	JHI  out
+	MOVBLZX (R15), AX
+	CMPL AX, $0x2c                 // a comma
+	JEQ  set
+	CMPL AX, $0x7d                 // the end
+	JNE  out
+
+set:
+	MOVL    key_bit(R9), CX
+	TESTL   CX, parser_seen(DI)
+	JNZ     out
+	ORL     CX, parser_seen(DI)
+	ORL     CX, parser_present(DI)
+	IMULL   R14, CX
+	ORL     CX, parser_plain(DI)
+	MOVBLZX key_field(R9), CX
+	SUBQ    BX, DX
+	MOVQ    R15, R10
+	SUBQ    BX, R10
+	MOVL    DX, parser_values(DI)(CX*8)
+	MOVL    R10, (parser_values+4)(DI)(CX*8)
+	MOVQ    R9, R8
+	LEAQ    1(R15), SI
+	CMPL    AX, $0x2c
+	JEQ     member
+	SUBQ    BX, SI
+	MOVQ    SI, next+40(FP)
+	MOVQ    R8, before+48(FP)
+	MOVB    $1, whole+56(FP)
+	RET
+
+out:
+	SUBQ BX, SI
+	MOVQ SI, next+40(FP)
+	MOVQ R8, before+48(FP)
+	MOVB $0, whole+56(FP)
+	RET
+
+longer:
+	ADDQ $64, R15
+	JMP  string
+
+other:
+	XORL R14, R14
+	CMPL AX, $0x7b
+	JEQ  object
+	CMPL AX, $0x5b
+	JEQ  nested
+	MOVL (DX), CX
+	LEAQ 4(DX), R15
+	CMPL CX, $const_trueWord
+	JEQ  ended
+	CMPL CX, $const_nullWord
+	JEQ  null
+	CMPL CX, $0x736c6166           // fals
+	JEQ  false
+
+	DIGITS(DX, CX)
+	LEAQ (DX)(CX*1), R15
+	CMPL CX, $1
+	JEQ  ended
+	JLT  out
+	CMPL AX, $0x30                 // 0 is a number, 01 is none
+	JEQ  out
+	JMP  ended
+
+null:
+	CMPB key_field(R9), $const_fieldResult
+	JEQ  ended
+	JMP  out
+
+false:
+	CMPB 4(DX), $0x65
+	JNE  out
+	INCQ R15
+	JMP  ended
+
+object:
+	CMPB key_field(R9), $const_fieldMetrics
+	JEQ  metrics
+
+	// R10 depth, R11 whether the last block ended in a string, R12 opening
+	// brackets, R14 closing ones
+nested:
+	VPBROADCASTB AX, OPENING
+	ADDL $2, AX                    // the closing bracket comes two behind
+	VPBROADCASTB AX, CLOSING
+	VPCMPEQB X3, X3, X3
+	LEAQ 1(DX), R15
+	MOVL $1, R10
+	XORL R11, R11
+
+block:
+	CMPQ R15, R13
+	JHI  out
+	LEAQ const_shortValue(DX), AX
+	CMPQ R15, AX
+	JHI  out
+	VMOVDQU64 (R15), BYTES
+	VPCMPEQB BACKSLASH, BYTES, K1
+	VPCMPEQB NEWLINE, BYTES, K2
+	KORTESTQ K1, K2
+	JNZ      out
+	VPCMPEQB QUOTE, BYTES, K1
+	VPCMPEQB OPENING, BYTES, K2
+	VPCMPEQB CLOSING, BYTES, K3
+	KMOVQ    K1, AX
+	VMOVQ    AX, X4
+	VPCLMULQDQ $0, X3, X4, X4      // see nestedBlocks
+	VMOVQ    X4, AX
+	XORQ     R11, AX
+	MOVQ     AX, R11
+	SARQ     $63, R11
+	KMOVQ    K2, R12
+	KMOVQ    K3, R14
+	ANDNQ    R12, AX, R12
+	ANDNQ    R14, AX, R14
+
+bracket:
+	TESTQ   R14, R14
+	JZ      level
+	BLSMSKQ R14, AX                // up to the first closing one
+	ANDQ    R12, AX
+	XORQ    AX, R12
+	POPCNTQ AX, AX
+	ADDQ    AX, R10
+	DECQ    R10
+	JZ      closed
+	BLSRQ   R14, R14
+	JMP     bracket
+
+level:
+	POPCNTQ R12, R12
+	ADDQ    R12, R10
+	ADDQ    $64, R15
+	JMP     block
+
+closed:
+	TZCNTQ R14, R14
+	LEAQ   1(R15)(R14*1), R15
+	XORL   R14, R14
+	JMP    ended
+
+	// R10 the metrics, R11 their serial, R12 measures, R15 key, R9 the key
+	// before it, DX the key that it is
+metrics:
+	MOVQ R9, keep-8(SP)
+	MOVQ DX, start-16(SP)
+	MOVQ parser_metrics(DI), R10
+	MOVQ metrics_serial(R10), R11
+	INCQ R11
+	MOVQ R11, metrics_serial(R10)
+	XORL R12, R12
+	LEAQ metrics_start(R10), R9
+	LEAQ 1(DX), R15
+
+metric:
+	MOVQ start-16(SP), AX
+	ADDQ $const_longMetrics, AX
+	CMPQ R15, AX
+	JHI  out
+	CMPQ R12, (metrics_measures+16)(R10)
+	JGE  out
+	CMPQ R15, R13
+	JHI  out
+	VMOVDQU64 (R15), KEY
+	FOLLOWS(R9, 0, DX, measured)
+	FOLLOWS(R9, 8, DX, measured)
+	FOLLOWS(R9, 16, DX, measured)
+	FOLLOWS(R9, 24, DX, measured)
+	JMP out
+
+measured:
+	MOVQ DX, R9
+	MOVQ (key_text+8)(R9), AX
+	CMPQ AX, $64
+	JHI  out
+	ADDQ AX, R15
+	CMPQ R15, R13
+	JHI  out
+	CMPB key_counts(R9), $0
+	JEQ  out
+	CMPQ key_serial(R9), R11
+	JEQ  out                       // it is there twice
+	MOVQ R11, key_serial(R9)
+
+	// Lemire, Muła: Converting decimal numbers 16 digits at a time, by
+	// multiplying neighbours.
+	DIGITS(R15, CX)
+	LEAQ       shift<>(SB), AX
+	VPSHUFB    (AX)(CX*1), X1, X1
+	VPMADDUBSW tens<>(SB), X1, X1
+	VPMADDWD   hundreds<>(SB), X1, X1
+	VPACKUSDW  X1, X1, X1
+	VPMADDWD   myriads<>(SB), X1, X1
+	VMOVQ      X1, AX
+	MOVL       AX, DX
+	SHRQ       $32, AX
+	IMULQ      $100000000, DX
+	ADDQ       DX, AX
+	CMPL       CX, $1
+	JEQ        number
+	JLT        out
+	CMPB       (R15), $0x30
+	JEQ        out
+
+number:
+	ADDQ    CX, R15
+	MOVBLZX (R15), CX
+	CMPL    CX, $0x2c
+	JEQ     measure
+	CMPL    CX, $0x7d
+	JNE     out
+
+measure:
+	MOVQ    metrics_measures(R10), DX
+	MOVQ    R12, R14
+	SHLQ    $4, R14
+	ADDQ    R14, DX
+	MOVL    key_number(R9), R14
+	MOVL    R14, (DX)
+	MOVQ    AX, 8(DX)
+	INCQ    R15
+	NOTL    R14
+	SHRL    $31, R14               // 1 if the number is not negative
+	ADDQ    R14, R12
+	CMPL    CX, $0x2c
+	JEQ     metric
+	MOVQ    R12, (metrics_measures+8)(R10)
+	MOVQ    keep-8(SP), R9
+	MOVQ    start-16(SP), DX
+	XORL    R14, R14
+	JMP     ended
