@@ -16,6 +16,9 @@ type key struct {
 	words [8]uint64
 	masks [keyWords]uint64
 	mask  uint64 // a bit for each byte of words that text has
+	// How long its last value was, and for how many before it that was so: see
+	// readMembers.
+	size, steady uint32
 
 	field field  // of an event
 	bit   uint32 // by field, 0: none

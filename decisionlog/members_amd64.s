@@ -74,19 +74,33 @@ GLOBL myriads<>(SB), RODATA|NOPTR, $16
 	NOTL      N                      \
 	TZCNTL    N, N
 
+// SPECIAL returns in MASK a bit for each of BYTES that ends a string, or makes
+// it other than plain.
+#define SPECIAL(BYTES, MASK) \
+	VPCMPEQB QUOTE, BYTES, K1     \
+	VPCMPEQB BACKSLASH, BYTES, K2 \
+	VPSUBB   SPACE, BYTES, ANY    \
+	VPCMPUB  $5, BEYOND, ANY, K3  \ // not less
+	KORQ     K1, K2, K2           \
+	KORQ     K2, K3, K2           \
+	KMOVQ    K2, MASK
+
 // func readMembers(p *parser, text *byte, i, n int, at *key) (next int, before *key, whole bool)
 //
 // SI key, R8 the key before it, R9 the key that it is
-// DX value, R15 what is looked at, then the end of the value, R14 whether it is a plain string
-// DI p, BX text, R13 where the last 64 bytes are
-TEXT ·readMembers(SB), NOSPLIT, $16-57
+// DX value, AX its length, R15 its end, R14 all ones if it is a plain string
+// DI p, BX fields that were seen, R13 those that are plain
+TEXT ·readMembers(SB), NOSPLIT, $32-57
 	MOVQ p+0(FP), DI
-	MOVQ text+8(FP), BX
+	MOVQ text+8(FP), AX
 	MOVQ i+16(FP), SI
-	MOVQ n+24(FP), R13
+	MOVQ n+24(FP), CX
 	MOVQ at+32(FP), R8
-	ADDQ BX, SI
-	LEAQ -64(BX)(R13*1), R13
+	ADDQ AX, SI
+	LEAQ -const_margin(AX)(CX*1), CX
+	MOVQ CX, last-8(SP)
+	MOVL parser_seen(DI), BX
+	XORL R13, R13
 	FILL($0x22, QUOTE)
 	FILL($0x5c, BACKSLASH)
 	FILL($0x0a, NEWLINE)
@@ -94,7 +108,7 @@ TEXT ·readMembers(SB), NOSPLIT, $16-57
 	FILL($0x60, BEYOND)
 
 member:
-	CMPQ SI, R13
+	CMPQ SI, last-8(SP)
 	JHI  out
 	VMOVDQU64 (SI), KEY
 	FOLLOWS(R8, 0, R9, known)
@@ -108,35 +122,31 @@ known:
 	CMPQ DX, $64
 	JHI  out                       // there is more of it
 	ADDQ SI, DX
-	CMPQ DX, R13
-	JHI  out
 	MOVBLZX (DX), AX
 	CMPL AX, $0x22
 	JNE  other
-	LEAQ 1(DX), R15
 
-string:
-	CMPQ R15, R13
-	JHI  out
-	VMOVDQU64 (R15), BYTES
-	VPCMPEQB QUOTE, BYTES, K1
-	VPCMPEQB BACKSLASH, BYTES, K2
-	VPSUBB   SPACE, BYTES, ANY
-	VPCMPUB  $5, BEYOND, ANY, K3   // not less
-	KORQ     K1, K2, K2
-	KORQ     K2, K3, K2
-	KMOVQ    K2, AX
+	VMOVDQU64 1(DX), BYTES
+	SPECIAL(BYTES, AX)
 	TZCNTQ   AX, AX
-	JCS      longer
-	ADDQ     AX, R15
-	CMPB     (R15), $0x22
+	JCS      long
+	CMPB     1(DX)(AX*1), $0x22
 	JNE      out
-	INCQ     R15
-	MOVL     $1, R14
+	ADDQ     $2, AX
+	MOVL     $-1, R14
+
+	// Where the next key begins has to be known before it can be read. If this
+	// key's values had one length lately, that is taken for granted, and the
+	// processor, which foresees that it is right, goes on at once.
+sized:
+	CMPL key_steady(R9), $const_steady
+	JNE  unsteady
+	MOVL key_size(R9), R15
+	CMPQ AX, R15
+	JNE  changed
+	ADDQ DX, R15
 
 ended:
-	CMPQ R15, R13
-	JHI  out
 	MOVBLZX (R15), AX
 	CMPL AX, $0x2c                 // a comma
 	JEQ  set
@@ -145,38 +155,75 @@ ended:
 
 set:
 	MOVL    key_bit(R9), CX
-	TESTL   CX, parser_seen(DI)
-	JNZ     out
-	ORL     CX, parser_seen(DI)
-	ORL     CX, parser_present(DI)
-	IMULL   R14, CX
-	ORL     CX, parser_plain(DI)
+	TESTL   CX, BX
+	JNZ     out                    // it is there twice
+	ORL     CX, BX
+	ANDL    CX, R14
+	ORL     R14, R13
 	MOVBLZX key_field(R9), CX
-	SUBQ    BX, DX
-	MOVQ    R15, R10
-	SUBQ    BX, R10
+	MOVQ    text+8(FP), R10
+	MOVQ    R15, R11
+	SUBQ    R10, DX
+	SUBQ    R10, R11
 	MOVL    DX, parser_values(DI)(CX*8)
-	MOVL    R10, (parser_values+4)(DI)(CX*8)
+	MOVL    R11, (parser_values+4)(DI)(CX*8)
 	MOVQ    R9, R8
 	LEAQ    1(R15), SI
 	CMPL    AX, $0x2c
 	JEQ     member
-	SUBQ    BX, SI
-	MOVQ    SI, next+40(FP)
-	MOVQ    R8, before+48(FP)
 	MOVB    $1, whole+56(FP)
-	RET
+	JMP     return
 
 out:
-	SUBQ BX, SI
+	MOVB $0, whole+56(FP)
+
+return:
+	SUBQ text+8(FP), SI
 	MOVQ SI, next+40(FP)
 	MOVQ R8, before+48(FP)
-	MOVB $0, whole+56(FP)
+	MOVL parser_seen(DI), AX
+	MOVL BX, parser_seen(DI)
+	XORL BX, AX
+	ORL  AX, parser_present(DI)
+	ORL  R13, parser_plain(DI)
 	RET
 
+unsteady:
+	XORL  CX, CX
+	CMPL  AX, key_size(R9)
+	SETEQ CX
+	MOVL  key_steady(R9), R15
+	NEGL  CX
+	INCL  R15
+	ANDL  CX, R15
+	MOVL  R15, key_steady(R9)
+	MOVL  AX, key_size(R9)
+	LEAQ  (DX)(AX*1), R15
+	JMP   ended
+
+changed:
+	MOVL $0, key_steady(R9)
+	MOVL AX, key_size(R9)
+	LEAQ (DX)(AX*1), R15
+	JMP  ended
+
+long:
+	LEAQ 1(DX), R15
+
 longer:
-	ADDQ $64, R15
-	JMP  string
+	ADDQ   $64, R15
+	CMPQ   R15, last-8(SP)
+	JHI    out
+	VMOVDQU64 (R15), BYTES
+	SPECIAL(BYTES, AX)
+	TZCNTQ AX, AX
+	JCS    longer
+	ADDQ   AX, R15
+	CMPB   (R15), $0x22
+	JNE    out
+	INCQ   R15
+	MOVL   $-1, R14
+	JMP    ended
 
 other:
 	XORL R14, R14
@@ -194,13 +241,15 @@ other:
 	JEQ  false
 
 	DIGITS(DX, CX)
-	LEAQ (DX)(CX*1), R15
 	CMPL CX, $1
-	JEQ  ended
 	JLT  out
+	JEQ  digits
 	CMPL AX, $0x30                 // 0 is a number, 01 is none
 	JEQ  out
-	JMP  ended
+
+digits:
+	MOVL CX, AX
+	JMP  sized
 
 null:
 	CMPB key_field(R9), $const_fieldResult
@@ -229,11 +278,6 @@ nested:
 	XORL R11, R11
 
 block:
-	CMPQ R15, R13
-	JHI  out
-	LEAQ const_shortValue(DX), AX
-	CMPQ R15, AX
-	JHI  out
 	VMOVDQU64 (R15), BYTES
 	VPCMPEQB BACKSLASH, BYTES, K1
 	VPCMPEQB NEWLINE, BYTES, K2
@@ -271,19 +315,25 @@ level:
 	POPCNTQ R12, R12
 	ADDQ    R12, R10
 	ADDQ    $64, R15
-	JMP     block
+	LEAQ    const_shortValue(DX), AX
+	CMPQ    R15, AX
+	JHI     out
+	CMPQ    R15, last-8(SP)
+	JLS     block
+	JMP     out
 
 closed:
-	TZCNTQ R14, R14
-	LEAQ   1(R15)(R14*1), R15
+	TZCNTQ R14, AX
+	LEAQ   1(R15)(AX*1), AX
+	SUBQ   DX, AX
 	XORL   R14, R14
-	JMP    ended
+	JMP    sized
 
 	// R10 the metrics, R11 their serial, R12 measures, R15 key, R9 the key
 	// before it, DX the key that it is
 metrics:
-	MOVQ R9, keep-8(SP)
-	MOVQ DX, start-16(SP)
+	MOVQ R9, keep-16(SP)
+	MOVQ DX, start-24(SP)
 	MOVQ parser_metrics(DI), R10
 	MOVQ metrics_serial(R10), R11
 	INCQ R11
@@ -291,16 +341,17 @@ metrics:
 	XORL R12, R12
 	LEAQ metrics_start(R10), R9
 	LEAQ 1(DX), R15
+	LEAQ const_longMetrics(DX), DX
+	MOVQ last-8(SP), AX
+	CMPQ DX, AX
+	CMOVQHI AX, DX
+	MOVQ DX, most-32(SP)
 
 metric:
-	MOVQ start-16(SP), AX
-	ADDQ $const_longMetrics, AX
-	CMPQ R15, AX
+	CMPQ R15, most-32(SP)
 	JHI  out
 	CMPQ R12, (metrics_measures+16)(R10)
 	JGE  out
-	CMPQ R15, R13
-	JHI  out
 	VMOVDQU64 (R15), KEY
 	FOLLOWS(R9, 0, DX, measured)
 	FOLLOWS(R9, 8, DX, measured)
@@ -314,16 +365,13 @@ measured:
 	CMPQ AX, $64
 	JHI  out
 	ADDQ AX, R15
-	CMPQ R15, R13
-	JHI  out
 	CMPB key_counts(R9), $0
 	JEQ  out
 	CMPQ key_serial(R9), R11
 	JEQ  out                       // it is there twice
 	MOVQ R11, key_serial(R9)
 
-	// Lemire, Muła: Converting decimal numbers 16 digits at a time, by
-	// multiplying neighbours.
+	// Neighbours are multiplied and added: digits, pairs of digits, fours.
 	DIGITS(R15, CX)
 	LEAQ       shift<>(SB), AX
 	VPSHUFB    (AX)(CX*1), X1, X1
@@ -337,18 +385,18 @@ measured:
 	IMULQ      $100000000, DX
 	ADDQ       DX, AX
 	CMPL       CX, $1
-	JEQ        number
 	JLT        out
+	JEQ        number
 	CMPB       (R15), $0x30
 	JEQ        out
 
 number:
-	ADDQ    CX, R15
-	MOVBLZX (R15), CX
-	CMPL    CX, $0x2c
-	JEQ     measure
-	CMPL    CX, $0x7d
-	JNE     out
+	CMPL key_steady(R9), $const_steady
+	JNE  unsteadyNumber
+	MOVL key_size(R9), DX
+	CMPL CX, DX
+	JNE  changedNumber
+	ADDQ DX, R15
 
 measure:
 	MOVQ    metrics_measures(R10), DX
@@ -356,16 +404,38 @@ measure:
 	SHLQ    $4, R14
 	ADDQ    R14, DX
 	MOVL    key_number(R9), R14
+	MOVBLZX (R15), CX
+	INCQ    R15
 	MOVL    R14, (DX)
 	MOVQ    AX, 8(DX)
-	INCQ    R15
 	NOTL    R14
 	SHRL    $31, R14               // 1 if the number is not negative
 	ADDQ    R14, R12
 	CMPL    CX, $0x2c
 	JEQ     metric
+	CMPL    CX, $0x7d
+	JNE     out
 	MOVQ    R12, (metrics_measures+8)(R10)
-	MOVQ    keep-8(SP), R9
-	MOVQ    start-16(SP), DX
+	MOVQ    keep-16(SP), R9
+	MOVQ    start-24(SP), DX
 	XORL    R14, R14
 	JMP     ended
+
+unsteadyNumber:
+	XORL  DX, DX
+	CMPL  CX, key_size(R9)
+	SETEQ DX
+	MOVL  key_steady(R9), R14
+	NEGL  DX
+	INCL  R14
+	ANDL  DX, R14
+	MOVL  R14, key_steady(R9)
+	MOVL  CX, key_size(R9)
+	ADDQ  CX, R15
+	JMP   measure
+
+changedNumber:
+	MOVL $0, key_steady(R9)
+	MOVL CX, key_size(R9)
+	ADDQ CX, R15
+	JMP  measure

@@ -125,7 +125,7 @@ func TestMembersWhole(t *testing.T) {
 	}
 	line := `{"labels":{"id":"a"},"decision_id":"b","path":"c","input":{"d":["e"]},"result":true,"requested_by":"f",` +
 		`"timestamp":"2026-01-02T03:04:05.6Z","metrics":{"counter_a":1,"timer_b_ns":1234567890123456},"req_id":1}`
-	text := []byte(line + "\n" + strings.Repeat("x", 64))
+	text := []byte(line + "\n" + strings.Repeat("x", 256))
 	var m metrics
 	p := parser{metrics: &m, inBlocks: true}
 	if end := p.parse(text, 0); end != len(line) {
