@@ -107,6 +107,17 @@ TEXT ·readMembers(SB), NOSPLIT, $32-57
 	FILL($0x20, SPACE)
 	FILL($0x60, BEYOND)
 
+	// What is mapped, and not in a cache, comes too late by itself.
+	PREFETCHT0 (const_prefetchAhead+0)(SI)
+	PREFETCHT0 (const_prefetchAhead+64)(SI)
+	PREFETCHT0 (const_prefetchAhead+128)(SI)
+	PREFETCHT0 (const_prefetchAhead+192)(SI)
+	PREFETCHT0 (const_prefetchAhead+256)(SI)
+	PREFETCHT0 (const_prefetchAhead+320)(SI)
+	PREFETCHT0 (const_prefetchAhead+384)(SI)
+	PREFETCHT0 (const_prefetchAhead+448)(SI)
+	PREFETCHT0 (const_prefetchAhead+512)(SI)
+
 member:
 	CMPQ SI, last-8(SP)
 	JHI  out

@@ -104,6 +104,7 @@ type parser struct {
 	problems []Problem // of the event
 	scratch  []byte
 	clock    clock
+	results  [results]judgedResult
 
 	// What the string means that was the last value of a container's field, and
 	// which one.
@@ -132,7 +133,7 @@ func (p *parser) parse(text []byte, start int) (end int) {
 	p.problems = p.problems[:0]
 	p.scratch = p.scratch[:0]
 	p.isDecoded = fieldNone
-	if len(text)-start > prefetchAhead {
+	if !p.inBlocks && len(text)-start > prefetchAhead {
 		prefetch(&text[start+prefetchAhead])
 	}
 	i := skipIn(text, start+1, p.checked)
