@@ -31,6 +31,7 @@ type source struct {
 	inLine bool
 	noted  bool // the line is among the other lines
 	skips  bool // the rest of the line is skipped
+	event  bool // what came last was an event of the file
 
 	array  bool // within a JSON array of events
 	comma  bool // a comma has to come before its next element
@@ -116,6 +117,11 @@ func (s *source) endLines(n int) {
 func (s *source) read(text []byte, end bool) (n int) {
 	s.eol = -1
 	for n < len(text) {
+		if s.event && !s.inLine {
+			if n = s.events(text, n); n == len(text) {
+				break
+			}
+		}
 		next, ok := s.step(text, n, end)
 		s.single = max(0, s.single-(next-n))
 		n = next
@@ -124,6 +130,28 @@ func (s *source) read(text []byte, end bool) (n int) {
 		}
 	}
 	return n
+}
+
+// events deals with lines that are an event each and nothing else, as most are,
+// from i on, where a line begins behind an event: with what else step does in
+// several steps. It returns the index behind them.
+func (s *source) events(text []byte, i int) int {
+	s.event = false
+	if s.array || s.column > 0 || s.tried > 0 || s.indent != noIndent || s.single > 0 {
+		return i
+	}
+	r, p := s.reader, &s.reader.parsers[0]
+	p.checked = false
+	for len(text)-i > 2 && text[i] == '{' && text[i+1] == '"' {
+		end := p.parse(text[:min(len(text), i+MaxLength)], i)
+		if end < 0 || end == len(text) || text[end] != '\n' || !p.isEvent() {
+			break
+		}
+		r.deliver(p, text[i:end], r.lines+1)
+		r.lines++
+		i = end + 1
+	}
+	return i
 }
 
 // lineEnd returns the index of the next newline from i on, or len(text).
@@ -328,6 +356,7 @@ func (s *source) parsed(p *parser, text []byte) {
 			s.reader.giveUp(func(*source) bool { return true })
 		}
 		s.reader.deliver(p, text, line)
+		s.event = s.depth == 0
 	} else {
 		switch f, value := p.wrapped(); {
 		case f == fieldNone || s.depth == maxNesting:
