@@ -22,6 +22,18 @@ var hasBlocks = func() bool {
 	return b&avx2 != 0
 }()
 
+// hasWide is whether it has what is written for AVX-512: F, BW and VL, with BMI1
+// and BMI2, and all registers saved by the system.
+var hasWide = func() bool {
+	const bmi1, bmi2, avx512f, avx512bw, avx512vl, zmm = 1 << 3, 1 << 8, 1 << 16, 1 << 30, 1 << 31, 0xe6
+	const all = bmi1 | bmi2 | avx512f | avx512bw | avx512vl
+	if !hasBlocks || xgetbv()&zmm != zmm {
+		return false
+	}
+	_, b, _, _ := cpuid(7, 0)
+	return b&all == all
+}()
+
 // specialBlock returns a bit for each of 64 bytes that is a quote, a backslash
 // or a newline.
 //
@@ -59,9 +71,15 @@ type blockState struct {
 //go:noescape
 func nestedBlocks(text *byte, blocks int, opening byte, b *blockState) int
 
+// nestedWideBlocks is nestedBlocks where hasWide says so.
+//
+//go:noescape
+func nestedWideBlocks(text *byte, blocks int, opening byte, b *blockState) int
+
 // nestedFast is nestedEnd of a value in one line. It says that it does not know
-// where the text is too short, or odd.
-func nestedFast(text []byte, i int) (end int, known bool) {
+// where the text is too short, or odd. It is for processors that hasBlocks is
+// true of, or hasWide, if it is to go the wide way.
+func nestedFast(text []byte, i int, wide bool) (end int, known bool) {
 	opening := text[i]
 	b := blockState{depth: 1, inside: 0, escaped: 0}
 	for i++; hasBlocks; i += 64 {
@@ -69,7 +87,12 @@ func nestedFast(text []byte, i int) (end int, known bool) {
 		if blocks == 0 {
 			break
 		}
-		n := nestedBlocks(&text[i], blocks, opening, &b)
+		var n int
+		if wide {
+			n = nestedWideBlocks(&text[i], blocks, opening, &b)
+		} else {
+			n = nestedBlocks(&text[i], blocks, opening, &b)
+		}
 		if n == blocks {
 			break
 		}

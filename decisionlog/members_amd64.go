@@ -5,18 +5,6 @@
 
 package decisionlog
 
-// hasMembers is whether the processor has what readMembers needs: AVX-512 F, BW
-// and VL, and BMI1 and BMI2, with all registers saved by the system.
-var hasMembers = func() bool {
-	const bmi1, bmi2, avx512f, avx512bw, avx512vl, zmm = 1 << 3, 1 << 8, 1 << 16, 1 << 30, 1 << 31, 0xe6
-	const all = bmi1 | bmi2 | avx512f | avx512bw | avx512vl
-	if !hasBlocks || xgetbv()&zmm != zmm {
-		return false
-	}
-	_, b, _, _ := cpuid(7, 0)
-	return b&all == all
-}()
-
 const (
 	// margin is how many bytes there have to be from where a member begins: its
 	// key and the first block of its value.
@@ -40,7 +28,8 @@ const (
 // the first member that is of another kind, and which key came before that.
 //
 // It does what parser.parse does, for 64 bytes at a time and without branches
-// for lengths, which a processor cannot foresee.
+// for lengths, which a processor cannot foresee. It is for processors that
+// hasWide is true of.
 //
 //go:noescape
 func readMembers(p *parser, text *byte, i, n int, at *key) (next int, before *key, whole bool)

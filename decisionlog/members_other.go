@@ -5,8 +5,6 @@
 
 package decisionlog
 
-const hasMembers = false
-
 func readMembers(*parser, *byte, int, int, *key) (next int, before *key, whole bool) {
 	panic("members are not read in blocks")
 }

@@ -66,7 +66,7 @@ func usualEvent(r *rand.Rand) string {
 // whatever is broken, and whatever is behind the text.
 func TestMembersInBlocks(t *testing.T) {
 	t.Parallel()
-	if !hasMembers {
+	if !hasWide {
 		t.Skip("this processor, or build, reads no members by blocks")
 	}
 	r := rand.New(rand.NewPCG(11, 12))
@@ -120,7 +120,7 @@ func TestMembersInBlocks(t *testing.T) {
 // may have made that useless and nobody has noticed.
 func TestMembersWhole(t *testing.T) {
 	t.Parallel()
-	if !hasMembers {
+	if !hasWide {
 		t.Skip("this processor, or build, reads no members by blocks")
 	}
 	line := `{"labels":{"id":"a"},"decision_id":"b","path":"c","input":{"d":["e"]},"result":true,"requested_by":"f",` +

@@ -92,7 +92,7 @@ type parser struct {
 	// is a string that means what it says.
 	seen, present, plain uint32
 	values               [fieldNone + 1]span // of those that are present
-	start                key             // before the first key of an object
+	start                key                 // before the first key of an object
 	keys                 []*key
 	// checked is whether a scanner has looked at the text before. If not, what
 	// is read is in one line.

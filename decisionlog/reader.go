@@ -73,7 +73,7 @@ func NewReader(o Options) *Reader {
 	r.root = source{reader: r, indent: noIndent}
 	for i := range r.parsers {
 		r.parsers[i].metrics = &r.metrics
-		r.parsers[i].inBlocks = hasMembers
+		r.parsers[i].inBlocks = hasWide
 	}
 	r.event.revisions = &r.revisions
 	return r
