@@ -10,14 +10,15 @@ import (
 
 // clock reads times, most of which are in the minute of the one before.
 type clock struct {
-	minute string // as it is written, up to its last colon
-	start  int64  // when it starts, in ns since 1970
+	minute [2]uint64 // as it is written, without its last colon
+	start  int64     // when it starts, in ns since 1970
+	set    bool
 }
 
 // parse is parseTime.
 func (c *clock) parse(s []byte) (ns int64, ok bool) {
 	const length = len("2006-01-02T15:04:")
-	if len(s) > length+2 && string(s[:length]) == c.minute && s[len(s)-1] == 'Z' {
+	if len(s) > length+2 && c.set && minuteOf(s) == c.minute && s[length-1] == ':' && s[len(s)-1] == 'Z' {
 		second := twoDigits(s[length:])
 		fraction, ok := parseFraction(s[length+2 : len(s)-1])
 		if ok && second >= 0 && second <= 59 {
@@ -26,10 +27,14 @@ func (c *clock) parse(s []byte) (ns int64, ok bool) {
 	}
 	if ns, ok = parseUTC(s); ok {
 		const minute = 60e9
-		c.minute, c.start = string(s[:length]), ns-ns%minute
+		c.minute, c.start, c.set = minuteOf(s), ns-ns%minute, true
 		return ns, true
 	}
 	return parseTime(s)
+}
+
+func minuteOf(s []byte) [2]uint64 {
+	return [2]uint64{binary.LittleEndian.Uint64(s), binary.LittleEndian.Uint64(s[8:])}
 }
 
 // parseTime returns the time of RFC 3339 with any fraction, in ns since 1970,

@@ -5,6 +5,7 @@ package decisionlog
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 )
@@ -17,6 +18,13 @@ func checkTime(t *testing.T, s string) (ok bool) {
 	if ok != want || ok && got != at.UnixNano() {
 		t.Fatalf("%q: %d, %t, want %v, %v", s, got, ok, at, err)
 	}
+	for _, before := range []string{"", "2026-01-02T03:04:07Z", s} {
+		var c clock
+		c.parse([]byte(before))
+		if ns, read := c.parse([]byte(s)); ns != got || read != ok {
+			t.Fatalf("%q behind %q: %d, %t, want %d, %t", s, before, ns, read, got, ok)
+		}
+	}
 	return ok
 }
 
@@ -28,6 +36,7 @@ func TestParseTime(t *testing.T) {
 		"2024-02-29T00:00:00Z", "2100-02-29T00:00:00Z", "2000-02-29T00:00:00Z", "1970-01-01T00:00:00Z", "1969-12-31T23:59:59.9Z", "0001-01-01T00:00:00Z", "9999-01-01T00:00:00Z",
 		"2199-12-31T23:59:59.999999999Z", "2200-01-01T00:00:00Z", "2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z", "2026-04-31T00:00:00Z", "2026-01-00T00:00:00Z", "2026-01-02T24:00:00Z",
 		"2026-01-02T23:60:00Z", "2026-01-02T23:00:60Z", "2026-01-02T03:04:05,6Z", "2026-01-02T03:04:05.xZ", "20x6-01-02T03:04:05Z", "2026-1-02T03:04:05Z", "2026-01-02T03:04:05.6ZZ",
+		"2026-01-02T03:04x05Z", strings.Repeat("\x00", 16) + ":05Z",
 	} {
 		checkTime(t, s)
 	}
