@@ -3,7 +3,10 @@
 
 package decisionlog
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"strings"
+)
 
 // key is a key of an object as it is written, with its quotes and its colon.
 type key struct {
@@ -57,9 +60,10 @@ func newKey(written []byte) *key {
 	return k
 }
 
-// precedes notes that next followed k.
+// precedes notes that next followed k. One that goes over a line's end, before
+// its colon, is not guessed: most texts are of lines.
 func (k *key) precedes(next *key) {
-	if k != otherKey {
+	if k != otherKey && strings.IndexByte(next.text, '\n') < 0 {
 		copy(k.next[1:], k.next[:])
 		k.next[0] = next
 	}

@@ -140,11 +140,15 @@ func (p *parser) parse(text []byte, start int) (end int) {
 	if i < len(text) && text[i] == '}' {
 		return i + 1
 	}
+	room := len(text)
+	if text[room-1] == '\n' { // behind which nothing is taken for part of a line
+		room = cap(text)
+	}
 	at := &p.start
 	for {
 		if p.inBlocks && !p.checked {
 			var whole bool
-			if i, at, whole = readMembers(p, unsafe.SliceData(text), i, len(text), at); whole {
+			if i, at, whole = readMembers(p, unsafe.SliceData(text), i, room, at); whole {
 				return i
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/regometer/regometer/rollup"
@@ -107,5 +108,14 @@ func TestOptionalFields(t *testing.T) {
 		if got[i] != want[i] {
 			t.Fatalf("event %d: got %s, want %s", i, got[i], want[i])
 		}
+	}
+}
+
+// A key that goes over the end of a line, before its colon, is none of a line's.
+func TestKeyOverLines(t *testing.T) {
+	t.Parallel()
+	got := readAll(strings.Repeat("{\"decision_id\":\"a\",\"path\"\n:\"p\",\"metrics\":{\"timer_a_ns\"\n:1}}\n", 3))
+	if len(got.Events) != 3 || got.Events[2].Line != 7 || got.Lines != 9 || len(got.Problems) > 0 {
+		t.Errorf("%+v", got)
 	}
 }
