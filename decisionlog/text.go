@@ -10,6 +10,7 @@ import (
 	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // unescape appends what a JSON string means, given without its quotes, as
@@ -43,6 +44,41 @@ func unescape(dst, s []byte) []byte {
 // and unescape in one pass, by blocks of 64 bytes: for JSON in a string, where
 // every few bytes one is escaped.
 func decodeString(dst, text []byte, i int) (_ []byte, end int) {
+	if hasUnescape {
+		return decodeBlocks(dst, text, i)
+	}
+	return decodeSpecial(dst, text, i)
+}
+
+// decodeBlocks is decodeString by unescapeBlocks, which is left for escapes
+// that are rare.
+func decodeBlocks(dst, text []byte, i int) (_ []byte, end int) {
+	for i++; ; {
+		dst = slices.Grow(dst, 1<<10)
+		n := len(dst)
+		written, read := unescapeBlocks(unsafe.SliceData(dst[n:cap(dst)]), cap(dst)-n, unsafe.SliceData(text[i:]), len(text)-i)
+		dst = dst[:n+written]
+		if i += read; i == len(text) {
+			return dst, -1
+		}
+		switch text[i] {
+		case '"':
+			return dst, i + 1
+		case '\n':
+			return dst, -1
+		case '\\':
+			if i+1 == len(text) || text[i+1] == '\n' {
+				return dst, -1
+			}
+			var rest []byte
+			dst, rest = unescapeOne(dst, text[i:])
+			i = len(text) - len(rest)
+		}
+	}
+}
+
+// decodeSpecial is decodeString by specialBlock, from one escape to the next.
+func decodeSpecial(dst, text []byte, i int) (_ []byte, end int) {
 	const size, word = 64, 8
 	i++
 	for hasBlocks && len(text)-i >= size+word {
