@@ -158,6 +158,9 @@ func (r *Reader) expire() {
 // text is whole lines, or part of one that goes on.
 func (r *Reader) feed(parent *source, stream, text []byte, line int64) {
 	depth := parent.depth + 1
+	if len(r.waiting) == 0 && r.readLine(depth, text, line) {
+		return
+	}
 	for i, s := range r.waiting {
 		if s.parent == parent.name && s.stream == string(stream) && s.depth == depth {
 			if s.add(text, line); !s.waits() {
@@ -177,6 +180,30 @@ func (r *Reader) feed(parent *source, stream, text []byte, line int64) {
 		r.waiting = append(r.waiting, &kept)
 		*s = source{}
 	}
+}
+
+// readLine reads text from a container for which nothing waits, if it is one
+// line, an object and no container itself, as most are. It reports whether it
+// was; it is what source.add would do.
+func (r *Reader) readLine(depth int, text []byte, line int64) bool {
+	if len(text) == 0 || text[0] != '{' {
+		return false
+	}
+	p := &r.parsers[depth]
+	p.checked = false
+	end := p.parse(text, 0)
+	if end != len(text)-1 || text[end] != '\n' {
+		return false
+	}
+	if p.isEvent() {
+		r.deliver(p, text[:end], line)
+		return true
+	}
+	if f, _ := p.wrapped(); f != fieldNone {
+		return false
+	}
+	r.other++
+	return true
 }
 
 // hasPart reports whether a line of the stream is unfinished.

@@ -401,3 +401,57 @@ func TestResetForgets(t *testing.T) {
 		t.Errorf("%+v", known)
 	}
 }
+
+// A container's line is read the same by itself as where the line of another
+// stream waits for more.
+func TestLineByItself(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(11, 12))
+	pieces := []string{`"`, `\`, "{", "}", "[", "]", ",", " ", "\n", "\x00", "x", "\n\n", `{"a":1}`, "{}"}
+	found := result{}
+	for range 8_000 {
+		var lines strings.Builder
+		for range 1 + r.IntN(4) {
+			line := strings.TrimSuffix(usualEvent(r), "\n")
+			switch r.IntN(12) {
+			case 0:
+				line = `{"level":"info","msg":"Received request."}`
+			case 1:
+				line = strings.TrimSuffix(docker(line), "\n")
+			case 2:
+				line = `{"event":` + line + `}`
+			case 3:
+				line = "[" + line + "," + line + "]"
+			case 4:
+				line = pretty(line)
+			case 5:
+				line = ""
+			}
+			for range r.IntN(2) * r.IntN(3) {
+				at := r.IntN(len(line) + 1)
+				line = line[:at] + pieces[r.IntN(len(pieces))] + line[at:]
+			}
+			if r.IntN(2) == 0 {
+				line = strings.ReplaceAll(line, "\n", "") // which would split it
+				lines.WriteString("2026-01-02T03:04:05.6Z stdout F " + line + "\n")
+			} else {
+				lines.WriteString(`{"log":` + quoted(line+"\n"[r.IntN(8)/7:]) + `,"stream":"stderr"}` + "\n")
+			}
+		}
+		const waits, other = `{"log":"{","stream":"other"}` + "\n", `{"log":"x\n","stream":"other"}` + "\n"
+		got, want := readAll(other+lines.String()), readAll(waits+lines.String())
+		got.Other--
+		for _, x := range []*result{&got, &want} {
+			x.Problems = slices.DeleteFunc(append([]string{}, x.Problems...), func(p string) bool { return strings.HasSuffix(p, " at 1") })
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s\n%+v\nwant %+v", lines.String(), got, want)
+		}
+		found.Events = append(found.Events, got.Events...)
+		found.Problems = append(found.Problems, got.Problems...)
+		found.Other += got.Other
+	}
+	if len(found.Events) < 8_000 || len(found.Problems) < 1000 || found.Other < 2000 {
+		t.Errorf("%d events, %d problems, %d other lines", len(found.Events), len(found.Problems), found.Other)
+	}
+}
