@@ -455,3 +455,14 @@ func TestLineByItself(t *testing.T) {
 		t.Errorf("%d events, %d problems, %d other lines", len(found.Events), len(found.Problems), found.Other)
 	}
 }
+
+// A line that is an object is no event where a value has begun before it.
+func TestLineWithin(t *testing.T) {
+	t.Parallel()
+	line := strings.ReplaceAll(event1, `"d1"`, `"no"`) + "\n"
+	text := "{\"input\":\n" + line + `,"decision_id":"yes","labels":{}}` + "\n"
+	got := readAll(eachLine(text, func(l string) string { return `{"log":` + quoted(l) + `,"stream":"stderr"}` + "\n" }))
+	if len(got.Events) != 1 || got.Events[0].ID != "yes" || got.Events[0].Line != 1 || got.Other != 0 {
+		t.Errorf("%+v", got)
+	}
+}
