@@ -72,6 +72,9 @@ func decodeBlocks(dst, text []byte, i int) (_ []byte, end int) {
 			}
 			var rest []byte
 			dst, rest = unescapeOne(dst, text[i:])
+			for hasPrefix(rest, `\u`) { // most often there are several
+				dst, rest = unescapeOne(dst, rest)
+			}
 			i = len(text) - len(rest)
 		}
 	}
