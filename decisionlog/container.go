@@ -39,8 +39,8 @@ func (s *source) unwrapString(p *parser, f field, value []byte) {
 	if p.isDecoded != f {
 		p.decoded = unescape(p.decoded[:0], value[1:len(value)-1])
 	}
-	// Text that is read by blocks of 64 bytes should not end where memory does.
-	p.decoded = slices.Grow(p.decoded, len(newline)+64)
+	// Text that is read by blocks should not end where memory does.
+	p.decoded = slices.Grow(p.decoded, len(newline)+margin)
 	text := p.decoded
 	if len(text) == 0 || text[len(text)-1] != '\n' {
 		if f == fieldLog && s.isPart(stream, text) {

@@ -6,18 +6,15 @@
 package decisionlog
 
 const (
-	// margin is how many bytes there have to be from where a member begins: its
-	// key and the first block of its value.
-	margin = 192
 	// shortValue is about how long an object or array is, at most, that
 	// readMembers passes over.
-	shortValue = 512
+	shortValue = 512 //nolint:unused // by assembly
 	// longMetrics is about how long the metrics are, at most, that it reads: so
 	// they are fewer than mostMetrics.
-	longMetrics = 16 << 10
+	longMetrics = 16 << 10 //nolint:unused // by assembly
 	// steady is after how many values of one length a key's next one is taken
 	// for as long.
-	steady = 4
+	steady = 4 //nolint:unused // by assembly
 )
 
 // readMembers reads members of p's object from index i of a text of n bytes on,

@@ -119,6 +119,10 @@ type span struct{ start, end int32 }
 // not in a cache, comes too late by itself.
 const prefetchAhead = 2048
 
+// margin is how many bytes there have to be from where a member begins, for
+// readMembers: its key, the first block of its value and what follows.
+const margin = 192
+
 // mostKeys is how many keys are known.
 const mostKeys = 64
 

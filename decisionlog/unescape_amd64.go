@@ -9,7 +9,7 @@ package decisionlog
 // readMembers, and AVX-512 VBMI and VBMI2.
 var hasUnescape = func() bool {
 	const vbmi, vbmi2 = 1 << 1, 1 << 6
-	if !hasMembers {
+	if !hasWide {
 		return false
 	}
 	_, _, c, _ := cpuid(7, 0)
