@@ -4,6 +4,7 @@
 package exphist
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
 )
@@ -23,7 +24,8 @@ type Compact struct {
 	wide *wide
 }
 
-// shape is what all copies of an empty Compact share.
+// shape is what all copies of an empty Compact share. Others of the same layout
+// have an equal one.
 type shape struct {
 	layout Layout // with the schema as made
 	grid   *grid
@@ -263,8 +265,11 @@ func (w *wide) snapshot(c *shape, s *Snapshot) {
 	if w.most > 0 {
 		s.least, s.most = w.least, w.most
 		_, low := s.makeCounts(c, w.shift)
-		for i := range s.counts {
-			s.counts[i] = w.count(low + i - int(w.first))
+		for plane := range w.planes() {
+			digits := w.digits[plane*int(w.buckets)+low-int(w.first):][:len(s.counts)]
+			for i, digit := range digits {
+				s.counts[i] += uint64(digit) << (8 * plane)
+			}
 		}
 	}
 	below := w.zeros
@@ -338,7 +343,7 @@ func (c *Compact) takeFew(s *Snapshot) bool {
 // MergeCompact adds what o holds, which is not c, and stays as it is. It is an
 // error, and changes nothing, if the units or the bounds differ.
 func (c *Compact) MergeCompact(o *Compact) error {
-	if c.shape != o.shape {
+	if *c.shape != *o.shape {
 		var s Snapshot
 		o.Snapshot(&s)
 		return c.Merge(&s)
@@ -375,11 +380,55 @@ func (w *wide) merge(s *shape, o *wide) {
 		return
 	}
 	w.include(s, o.least, o.most, o.shift)
+	if w.shift == o.shift {
+		w.addDigits(o)
+		return
+	}
 	for i := range int(o.buckets) {
 		if n := o.count(i); n > 0 {
 			w.add((int(o.first)+i)>>(w.shift-o.shift)-int(w.first), 0, n)
 		}
 	}
+}
+
+// addDigits adds the counts of o, which has the same schema, and whose buckets
+// are all among w's. It takes eight of them at a time: first and buckets are
+// multiples of chunk.
+func (w *wide) addDigits(o *wide) {
+	planes := o.planes()
+	if more := planes - w.planes(); more > 0 {
+		w.digits = append(w.digits, make([]byte, more*int(w.buckets))...)
+	}
+	for i := 0; i < int(o.buckets); i += chunk {
+		carry := uint64(0) // a digit of 0 or 1 for each bucket
+		to := int(o.first-w.first) + i
+		for plane := 0; plane < planes || carry > 0 && plane < 8; plane++ {
+			n := uint64(0)
+			if plane < planes {
+				n = binary.LittleEndian.Uint64(o.digits[plane*int(o.buckets)+i:])
+			}
+			if n|carry > 0 {
+				if to >= len(w.digits) {
+					w.digits = append(w.digits, make([]byte, w.buckets)...)
+				}
+				digits := w.digits[to:][:chunk]
+				var sum uint64
+				sum, carry = addBytes(binary.LittleEndian.Uint64(digits), n, carry)
+				binary.LittleEndian.PutUint64(digits, sum)
+			}
+			to += int(w.buckets)
+		}
+	}
+}
+
+// addBytes returns a + b + carry, byte by byte, and the carries out of the
+// bytes. Carries are bytes of 0 or 1.
+func addBytes(a, b, carry uint64) (sum, carries uint64) {
+	const tops = 0x8080808080808080
+	sum = (a&^tops + b&^tops) ^ (a^b)&tops
+	carries = a&b | (a|b)&^sum
+	with := (sum&^tops + carry) ^ sum&tops
+	return with, (carries | sum&^with) & tops >> 7
 }
 
 // reduceTo makes the schema at most what shift says.

@@ -81,12 +81,17 @@ func TestMergeCompact(t *testing.T) {
 			}
 		}
 		want := snapshotOf(l, all)
+		finer := l
+		finer.MaxBuckets++
 		for range 3 {
 			r.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
-			c, other := empty, *newCompact(t, l)
+			c, twin := empty, *newCompact(t, l)
+			other, histogram := *newCompact(t, finer), newHistogram(t, finer)
 			for _, p := range parts {
 				before := compactSnapshot(p)
-				for _, err := range []error{c.MergeCompact(p), other.MergeCompact(p)} {
+				for _, err := range []error{
+					c.MergeCompact(p), twin.MergeCompact(p), other.MergeCompact(p), histogram.Merge(before),
+				} {
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -97,7 +102,8 @@ func TestMergeCompact(t *testing.T) {
 			want.negatives += uint64(len(parts))
 			mustEqual(t, fmt.Sprint("layout ", i), compactSnapshot(&c), want)
 			want.negatives -= uint64(len(parts))
-			mustEqual(t, fmt.Sprint("layout ", i, " of another shape"), compactSnapshot(&other), want)
+			mustEqual(t, fmt.Sprint("layout ", i, " of an equal shape"), compactSnapshot(&twin), want)
+			mustEqual(t, fmt.Sprint("layout ", i, " of another shape"), compactSnapshot(&other), snapshot(histogram))
 		}
 	}
 }
@@ -132,6 +138,41 @@ func TestCompactMergesSnapshots(t *testing.T) {
 			h.Record(n)
 		}
 		mustEqual(t, fmt.Sprint("layout ", i), compactSnapshot(c), snapshot(h))
+	}
+}
+
+// TestMergeCompactLargeCounts: counts of one to eight digits, and such as
+// overflow, are merged as those of snapshots are.
+func TestMergeCompactLargeCounts(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range 300 {
+		l := randomLayout(r)
+		empty := *newCompact(t, l)
+		c, want := empty, new(Snapshot)
+		for range 2 {
+			part, s := empty, new(Snapshot)
+			for range 1 + r.IntN(70) { // twice as many in each bucket, and some more
+				values := empty
+				for _, n := range randomValues(r, 1<<r.IntN(10)) {
+					values.Record(n)
+				}
+				twin := empty
+				for _, err := range []error{twin.MergeCompact(&part), part.MergeCompact(&twin), part.MergeCompact(&values)} {
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				mustMerge(t, s, s)
+				mustMerge(t, s, compactSnapshot(&values))
+			}
+			mustEqual(t, fmt.Sprint("layout ", i, ", a part"), compactSnapshot(&part), s)
+			if err := c.MergeCompact(&part); err != nil {
+				t.Fatal(err)
+			}
+			mustMerge(t, want, s)
+		}
+		mustEqual(t, fmt.Sprint("layout ", i), compactSnapshot(&c), want)
 	}
 }
 
