@@ -40,23 +40,42 @@ func byTimeAndKey(a, b rollup.Sum, aKey, bKey string) int {
 	return cmp.Or(cmp.Compare(b.Hi, a.Hi), cmp.Compare(b.Lo, a.Lo), cmp.Compare(aKey, bKey))
 }
 
+// keptStages bounds how much of the groups is kept in memory besides what they
+// are made of, in stages, of at most 6 KB each.
+const keptStages = 1024
+
 // groupsByTime returns groups by total time, descending, and by key.
 func groupsByTime(groups *rollup.Groups, exact exactDurations) Groups {
 	type place struct {
 		key  string
 		time rollup.Sum
+		sum  *Group // nil if it is not kept
+	}
+	made := func(g *rollup.Group) *Group {
+		group := newGroup(g)
+		group.exact = exact[g.Key]
+		return &group
 	}
 	var places []place
-	for g := range groups.All() {
-		group := newGroup(g)
-		places = append(places, place{g.Key, group.Time})
+	stages := 0
+	for g := range groups.Sums() {
+		p := place{key: g.Key, time: newGroup(g).Time}
+		if stages += len(g.Stages); stages <= keptStages {
+			p.sum = made(g.Clone())
+		}
+		places = append(places, p)
 	}
 	slices.SortFunc(places, func(a, b place) int { return byTimeAndKey(a.time, b.time, a.key, b.key) })
-	return Groups{len(places), func(i int) *Group {
-		g := newGroup(groups.Get(places[i].key))
-		g.exact = exact[g.Key]
-		return &g
-	}}
+	return Groups{
+		n:  len(places),
+		at: func(i int) *Group { return made(groups.Get(places[i].key)) },
+		sum: func(i int) *Group {
+			if sum := places[i].sum; sum != nil {
+				return sum
+			}
+			return made(groups.Sum(places[i].key))
+		},
+	}
 }
 
 // revisionsOf returns what is known of bundle revisions, in the order in which

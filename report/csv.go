@@ -38,7 +38,7 @@ func WriteCSV(w io.Writer, r *Report) error {
 		return err
 	}
 	for i := range r.Groups.Len() {
-		g := r.Groups.At(i)
+		g := r.Groups.Sum(i)
 		row = append(row[:0], csvText(g.Key), strconv.FormatUint(g.Decisions, 10))
 		for _, n := range g.Outcomes {
 			row = append(row, strconv.FormatUint(n, 10))

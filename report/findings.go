@@ -208,17 +208,17 @@ func queriesRecompiled(r *Report) string {
 	if r.By == "path" {
 		at, most := 0, uint64(0)
 		for i := range r.Groups.Len() {
-			if c := stage(r.Groups.At(i).Stages, compileStage).Durations.Count(); c > most {
+			if c := stage(r.Groups.Sum(i).Stages, compileStage).Durations.Count(); c > most {
 				at, most = i, c
 			}
 		}
-		if most > n/2 && r.Groups.At(at).Key == rollup.Query {
+		if most > n/2 && r.Groups.Sum(at).Key == rollup.Query {
 			return finding + fmt.Sprintf("%s of them are ad-hoc queries, which OPA does not cache: "+
 				"make a rule of the query and ask for its path by the Data API.", text.Percent(sum.Ratio(most, n)))
 		}
 		if most > 0 {
 			finding += fmt.Sprintf("Of the %s, %s has most of them, %s. ",
-				text.Plural(r.Groups.Len(), "path"), name(r.Groups.At(at).Key), text.Count(most))
+				text.Plural(r.Groups.Len(), "path"), name(r.Groups.Sum(at).Key), text.Count(most))
 		}
 	}
 	return finding + "OPA keeps 100 compiled queries, by path, until policies or data change: " +
@@ -281,7 +281,7 @@ func pathLongTail(r *Report) string {
 	var found []string
 	paths := 0
 	for i := range r.Groups.Len() {
-		g := r.Groups.At(i)
+		g := r.Groups.Sum(i)
 		s := Outermost(g.Stages)
 		if r.By != "path" || g.Key == rollup.Other || s == nil || s.Durations.Count() < tailCount {
 			continue
@@ -311,7 +311,7 @@ func pathUndefined(r *Report) string {
 	var undefined []path
 	decisions := uint64(0)
 	for i := range r.Groups.Len() {
-		g := r.Groups.At(i)
+		g := r.Groups.Sum(i)
 		if r.By == "path" && g.Key != rollup.Other && g.Decisions > 0 && g.Outcomes[rollup.Undefined] == g.Decisions {
 			undefined = append(undefined, path{g.Key, g.Decisions})
 			decisions += g.Decisions

@@ -89,7 +89,7 @@ func WriteJSON(w io.Writer, r *Report) error {
 		return err
 	}
 	if err := writeLines(out, "groups", r.Groups.Len(), func(i int) ([]byte, error) {
-		return marshalGroup(r.By, r.Groups.At(i))
+		return marshalGroup(r.By, r.Groups.Sum(i))
 	}); err != nil {
 		return err
 	}

@@ -19,16 +19,19 @@ func (r *Report) Only(stages []string) bool {
 	if r.By == byStage {
 		var kept []Group
 		for i := range groups.Len() {
-			if g := groups.At(i); slices.Contains(stages, g.Key) {
+			if g := groups.Sum(i); slices.Contains(stages, g.Key) {
 				kept = append(kept, *g)
 			}
 		}
 		r.Groups = GroupsOf(kept...)
 	} else {
-		r.Groups = Groups{groups.n, func(i int) *Group {
-			g := groups.At(i).only(stages)
-			return &g
-		}}
+		only := func(of func(i int) *Group) func(i int) *Group {
+			return func(i int) *Group {
+				g := of(i).only(stages)
+				return &g
+			}
+		}
+		r.Groups = Groups{groups.n, only(groups.at), only(groups.sum)}
 	}
 	for i := range r.Slowest {
 		s := &r.Slowest[i]

@@ -49,7 +49,7 @@ func shown(r *Report, top int) []*Group {
 	}
 	groups := make([]*Group, top)
 	for i := range groups {
-		groups[i] = r.Groups.At(i)
+		groups[i] = r.Groups.Sum(i)
 	}
 	return groups
 }
@@ -291,7 +291,7 @@ func restText(r *Report, shown int) string {
 	}
 	decisions, part := uint64(0), 0.0
 	for i := range hidden {
-		g := r.Groups.At(shown + i)
+		g := r.Groups.Sum(shown + i)
 		decisions += g.Decisions
 		part += sum.Share(g.Time, r.Total.Time)
 	}

@@ -613,6 +613,33 @@ func TestGroupsNamesWidenSlices(t *testing.T) {
 	}
 }
 
+// TestGroupsSums: sums are the groups without their slices.
+func TestGroupsSums(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(50) {
+		w := newWorld(seed)
+		g := newGroups(t, w.groupOptions())
+		for _, e := range w.events(100) {
+			addEvent(g, e)
+		}
+		var got, one, want strings.Builder
+		for x := range g.Sums() {
+			dumpGroup(&got, x)
+			dumpGroup(&one, g.Sum(x.Key))
+		}
+		for x := range g.All() {
+			x.Slices = nil
+			dumpGroup(&want, x)
+		}
+		if got.String() != want.String() || one.String() != want.String() {
+			t.Fatalf("seed %d: got\n%s\none by one\n%s\nwant\n%s", seed, got.String(), one.String(), want.String())
+		}
+		if g.Sum("no such key") != nil {
+			t.Error("a key without a group has a sum")
+		}
+	}
+}
+
 // TestGroupsTotal: the total is all groups together, as if there were one.
 func TestGroupsTotal(t *testing.T) {
 	t.Parallel()

@@ -173,7 +173,7 @@ func keysOf(before, after *report.Report, o Options) []place {
 	places := map[string][2]int{}
 	for side, r := range [2]*report.Report{before, after} {
 		for i := range r.Groups.Len() {
-			key := r.Groups.At(i).Key
+			key := r.Groups.Sum(i).Key
 			if o.Key != nil && !o.Key(key) {
 				continue
 			}

@@ -44,7 +44,7 @@ func slowest(groups report.Groups) []*report.Group {
 	}
 	var all, large []candidate
 	for i := range groups.Len() {
-		g := groups.At(i)
+		g := groups.Sum(i)
 		s := report.Outermost(g.Stages)
 		if s == nil {
 			continue

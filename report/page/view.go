@@ -117,7 +117,7 @@ func viewOf(r *report.Report) (*view, error) {
 	v.SlowNote = slowNote(slow, v.GroupList)
 	all := make([]*report.Group, min(r.Groups.Len(), maxGroups))
 	for i := range all {
-		all[i] = r.Groups.At(i)
+		all[i] = r.Groups.Sum(i)
 		v.Details = append(v.Details, detailOf(all[i]))
 	}
 	v.All = v.groupsTable(r, "all "+v.GroupList, all)

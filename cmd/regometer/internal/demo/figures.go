@@ -81,7 +81,7 @@ func (f figures) addExported(family *dto.MetricFamily) {
 func figuresOf(r *report.Report) figures {
 	f := figures{}
 	for i := range r.Groups.Len() {
-		g := r.Groups.At(i)
+		g := r.Groups.Sum(i)
 		path := exportedPath(g.Key)
 		for o, n := range g.Outcomes {
 			f.add(decisionsMetric, int64(n), "outcome", rollup.Outcome(o).String(), "path", path)

@@ -1,0 +1,59 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/regometer/regometer/rollup"
+)
+
+// Of groups that are kept in memory, and of those that are made when they are
+// asked for, the sum is the group without its slices, also if stages are left
+// out.
+func TestSums(t *testing.T) {
+	t.Parallel()
+	x, err := newRollup(&Options{By: "path"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stages := [...]string{"timer_rego_query_eval_ns", "timer_server_handler_ns"}
+	for i := range keptStages {
+		for minute := range int64(2) {
+			var measures []rollup.Measure
+			for j, s := range stages {
+				measures = append(measures, rollup.Measure{Metric: x.groups.Metric([]byte(s)), Value: int64(1 + i<<j)})
+			}
+			x.groups.Add(fmt.Append(nil, i), minute*int64(time.Minute), rollup.Outcome(i%6), "code", measures)
+		}
+	}
+	r := x.Report()
+	if n := r.Groups.Len(); n != keptStages {
+		t.Fatalf("%d groups, want %d", n, keptStages)
+	}
+	check := func(what string, stages int) (kept int) {
+		t.Helper()
+		for i := range keptStages {
+			sum, at := r.Groups.Sum(i), r.Groups.At(i)
+			if len(at.Slices) != 2 || len(sum.Slices) > 0 || len(sum.Stages) != stages {
+				t.Fatalf("%s: group %d has %d slices, its sum %d, and %d stages", what, i, len(at.Slices), len(sum.Slices), len(sum.Stages))
+			}
+			at.Slices = nil
+			if got, want := fmt.Sprintf("%+v", *sum), fmt.Sprintf("%+v", *at); got != want {
+				t.Fatalf("%s: got\n%s\nwant\n%s", what, got, want)
+			}
+			if sum == r.Groups.Sum(i) {
+				kept++
+			}
+		}
+		return kept
+	}
+	if kept := check("all stages", len(stages)); kept != keptStages/len(stages) {
+		t.Errorf("%d groups are kept, want %d", kept, keptStages/len(stages))
+	}
+	r.Only([]string{evaluationStage})
+	check("one stage", 1)
+}
