@@ -86,7 +86,7 @@ func revisionsOf(groups *rollup.Groups) []Revision {
 		if len(g.Stages) == 0 || g.Key == rollup.Other {
 			continue
 		}
-		r := Revision{Name: g.Key, First: rollup.NoTime, Last: rollup.NoTime, Evaluation: g.Stages[0]}
+		r := Revision{Name: g.Key, First: rollup.NoTime, Last: rollup.NoTime, Evaluation: g.Clone().Stages[0]}
 		for _, slice := range g.Slices {
 			if slice.Begin == rollup.NoTime {
 				continue

@@ -5,6 +5,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -56,4 +57,34 @@ func TestSums(t *testing.T) {
 	}
 	r.Only([]string{evaluationStage})
 	check("one stage", 1)
+}
+
+// Each revision has the durations of its own evaluations.
+func TestRevisions(t *testing.T) {
+	t.Parallel()
+	x, err := newRollup(&Options{By: "path"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	evaluation := x.revisions.Metric([]byte(evaluationKey))
+	names := []string{"c", "a", "b"}
+	for i, name := range names {
+		for k := range 5 + i*50 {
+			measures := []rollup.Measure{{Metric: evaluation, Value: 1000 << (k % 5)}}
+			x.revisions.Add([]byte(name), int64(i)*int64(time.Hour), rollup.Allowed, "", measures)
+		}
+	}
+	revisions := x.Report().Revisions
+	if len(revisions) != len(names) {
+		t.Fatalf("%d revisions, want %q", len(revisions), names)
+	}
+	for i, r := range revisions {
+		var counts []uint64
+		for b := range r.Evaluation.Durations.All() {
+			counts = append(counts, b.Count)
+		}
+		if n := uint64(1 + i*10); r.Name != names[i] || !slices.Equal(counts, []uint64{n, n, n, n, n}) {
+			t.Errorf("revision %s has %d evaluations by time, want %s with 5 times %d", r.Name, counts, names[i], n)
+		}
+	}
 }
