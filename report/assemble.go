@@ -82,7 +82,7 @@ func groupsByTime(groups *rollup.Groups, exact exactDurations) Groups {
 // they came.
 func revisionsOf(groups *rollup.Groups) []Revision {
 	var revisions []Revision
-	for g := range groups.All() {
+	for g := range groups.Sums() {
 		if len(g.Stages) == 0 || g.Key == rollup.Other {
 			continue
 		}

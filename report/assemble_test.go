@@ -5,6 +5,7 @@ package report
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -13,8 +14,8 @@ import (
 )
 
 // Of groups that are kept in memory, and of those that are made when they are
-// asked for, the sum is the group without its slices, also if stages are left
-// out.
+// asked for, the sum is the group whose slices have no stages, also if stages
+// are left out. So is the total.
 func TestSums(t *testing.T) {
 	t.Parallel()
 	x, err := newRollup(&Options{By: "path"})
@@ -35,14 +36,26 @@ func TestSums(t *testing.T) {
 	if n := r.Groups.Len(); n != keptStages {
 		t.Fatalf("%d groups, want %d", n, keptStages)
 	}
+	withoutStages := func(all []rollup.GroupSlice, stages int) []rollup.GroupSlice {
+		all = slices.Clone(all)
+		for i := range all {
+			if len(all[i].Stages) != stages {
+				t.Fatalf("slice %d has %d stages, want %d", i, len(all[i].Stages), stages)
+			}
+			all[i].Stages = nil
+		}
+		return all
+	}
 	check := func(what string, stages int) (kept int) {
 		t.Helper()
+		if got, want := r.Total.Slices, withoutStages(r.Slices(), stages); len(got) != 2 || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s: the total has %+v, want %+v", what, got, want)
+		}
 		for i := range keptStages {
 			sum, at := r.Groups.Sum(i), r.Groups.At(i)
-			if len(at.Slices) != 2 || len(sum.Slices) > 0 || len(sum.Stages) != stages {
-				t.Fatalf("%s: group %d has %d slices, its sum %d, and %d stages", what, i, len(at.Slices), len(sum.Slices), len(sum.Stages))
+			if at.Slices = withoutStages(at.Slices, stages); len(at.Slices) != 2 || len(sum.Stages) != stages {
+				t.Fatalf("%s: group %d has %d slices and %d stages", what, i, len(at.Slices), len(sum.Stages))
 			}
-			at.Slices = nil
 			if got, want := fmt.Sprintf("%+v", *sum), fmt.Sprintf("%+v", *at); got != want {
 				t.Fatalf("%s: got\n%s\nwant\n%s", what, got, want)
 			}

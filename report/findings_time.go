@@ -115,6 +115,9 @@ func dispersion(parts []rollup.GroupSlice, all tally) (chi2 float64) {
 // revisionSlower compares each revision with the one before it, and tells of
 // the one that is slower by the largest factor.
 func revisionSlower(r *Report) string {
+	if len(r.Revisions) < 2 {
+		return ""
+	}
 	medians := sliceMedians(r)
 	worst, factor, found := 0, 0.0, 0
 	for i := 1; i < len(r.Revisions); i++ {
@@ -164,7 +167,7 @@ type median struct {
 
 func sliceMedians(r *Report) []median {
 	var found []median
-	for _, s := range timed(r.Total.Slices) {
+	for _, s := range timed(r.Slices()) {
 		if d := stage(s.Stages, evaluationStage).Durations; d.Count() >= partCount {
 			found = append(found, median{s.Begin, d.Quantile(0.5)})
 		}

@@ -16,8 +16,10 @@ type Report struct {
 
 	// Groups are sorted by total time, descending, and by key.
 	Groups Groups
-	// Total is all decisions together. Its slices are those of all groups.
+	// Total is all decisions together. Its slices are those of all groups; they
+	// may have neither counters nor stages, which Slices has.
 	Total    Group
+	slices   func() []rollup.GroupSlice // nil: those of Total
 	Overflow rollup.GroupOverflow
 	// Revisions is what decisions of each bundle revision came to, over all
 	// groups, in the order of their first decisions.
@@ -26,6 +28,15 @@ type Report struct {
 	Findings  []Finding
 
 	Interrupted bool // not everything was read
+}
+
+// Slices returns the slices of time of all groups together, with their counters
+// and stages. It may take some milliseconds.
+func (r *Report) Slices() []rollup.GroupSlice {
+	if r.slices == nil {
+		return r.Total.Slices
+	}
+	return r.slices()
 }
 
 // Inputs is what was read.
@@ -72,8 +83,9 @@ func (g Groups) Len() int { return g.n }
 // At returns group i. It may take some hundred microseconds.
 func (g Groups) At(i int) *Group { return g.at(i) }
 
-// Sum returns group i, maybe without its slices of time, which takes far less.
-// Other calls may return the same one: it must not be changed.
+// Sum returns group i, whose slices of time may have neither counters nor
+// stages, which takes far less than At. Other calls may return the same one: it
+// must not be changed.
 func (g Groups) Sum(i int) *Group { return g.sum(i) }
 
 // Group is the decisions of a key.

@@ -15,6 +15,9 @@ import (
 func (r *Report) Only(stages []string) bool {
 	total := len(r.Total.Stages)
 	r.Total = r.Total.only(stages)
+	if all := r.slices; all != nil {
+		r.slices = func() []rollup.GroupSlice { return onlySlices(all(), stages) }
+	}
 	groups := r.Groups
 	if r.By == byStage {
 		var kept []Group
@@ -43,19 +46,23 @@ func (r *Report) Only(stages []string) bool {
 // only returns the group with these stages.
 func (g *Group) only(stages []string) Group {
 	left := *g
-	keep := func(all []rollup.GroupStage) []rollup.GroupStage {
-		var kept []rollup.GroupStage
-		for _, s := range all {
-			if slices.Contains(stages, s.Name) {
-				kept = append(kept, s)
-			}
-		}
-		return kept
-	}
-	left.Stages = keep(g.Stages)
-	left.Slices = slices.Clone(g.Slices)
-	for i := range left.Slices {
-		left.Slices[i].Stages = keep(left.Slices[i].Stages)
-	}
+	left.Stages, left.Slices = onlyStages(g.Stages, stages), onlySlices(g.Slices, stages)
 	return left
+}
+
+func onlySlices(all []rollup.GroupSlice, stages []string) []rollup.GroupSlice {
+	kept := slices.Clone(all)
+	for i := range kept {
+		kept[i].Stages = onlyStages(kept[i].Stages, stages)
+	}
+	return kept
+}
+
+func onlyStages(all []rollup.GroupStage, stages []string) (kept []rollup.GroupStage) {
+	for _, s := range all {
+		if slices.Contains(stages, s.Name) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
 }

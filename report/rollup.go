@@ -154,7 +154,8 @@ func (x *Rollup) Report() *Report {
 	}
 	r.Inputs.Sampled, r.Inputs.Repeated = x.ids.totals()
 	x.exact.sorted(x.groups)
-	r.Total = newGroup(x.groups.Total())
+	r.Total = newGroup(x.groups.TotalSum())
+	r.slices = func() []rollup.GroupSlice { return x.groups.Total().Slices }
 	if r.By == byStage {
 		r.Groups = groupsOfStages(r.Total, x.exact[none])
 	} else {

@@ -178,15 +178,30 @@ func (x *group) merge(o *group, empty *exphist.Compact) {
 	for i := range o.cells {
 		x.cell(o.cells[i].index).merge(&o.cells[i], empty)
 	}
+	x.addErrors(o)
+}
+
+func (x *group) addErrors(o *group) {
 	for _, e := range o.errors {
 		x.addError(e.code, e.total)
 	}
 }
 
-func (c *cell) merge(o *cell, empty *exphist.Compact) {
+// sum merges all cells into one.
+func (x *group) sum(to *cell, empty *exphist.Compact) {
+	for i := range x.cells {
+		to.merge(&x.cells[i], empty)
+	}
+}
+
+func (c *cell) addOutcomes(o *cell) {
 	for i, n := range o.outcomes {
 		c.outcomes[i] += n
 	}
+}
+
+func (c *cell) merge(o *cell, empty *exphist.Compact) {
+	c.addOutcomes(o)
 	c.reserve(len(o.stages))
 	for i := range o.stages {
 		c.mergeStage(&o.stages[i], o.stages[i].metric, empty)

@@ -66,7 +66,8 @@ func (a Sum) minus(b Sum) Sum {
 // cloned. Nothing may be added meanwhile.
 func (g *Groups) All() iter.Seq[*Group] { return g.each(g.read) }
 
-// Sums is All without the slices of time, which takes far less.
+// Sums is All whose slices of time have neither counters nor stages, which takes
+// far less.
 func (g *Groups) Sums() iter.Seq[*Group] { return g.each(g.readSum) }
 
 // each is All of groups as read copies them.
@@ -91,7 +92,8 @@ func (g *Groups) each(read func(*group, *Group)) iter.Seq[*Group] {
 // caller's.
 func (g *Groups) Get(key string) *Group { return g.get(key, g.read) }
 
-// Sum is Get without the slices of time, which takes far less.
+// Sum returns the group of a key as [Groups.Sums] has it, or nil. It is the
+// caller's.
 func (g *Groups) Sum(key string) *Group { return g.get(key, g.readSum) }
 
 // get is Get of a group as read copies it.
@@ -122,6 +124,24 @@ func (g *Groups) Total() *Group {
 	return to
 }
 
+// TotalSum is Total as [Groups.Sums] would have it.
+func (g *Groups) TotalSum() *Group {
+	g.sweep()
+	var total group // whose cells have outcomes alone
+	var sum cell
+	g.all(func(x *group) {
+		for i := range x.cells {
+			total.cell(x.cells[i].index).addOutcomes(&x.cells[i])
+		}
+		total.addErrors(x)
+		x.sum(&sum, &g.empty)
+	})
+	to := new(Group)
+	g.readHead(&total, to)
+	sum.read(&to.Outcomes, &to.Counters, &to.Stages)
+	return to
+}
+
 // Clone returns a copy that shares no memory with x.
 func (x *Group) Clone() *Group {
 	c := *x
@@ -149,33 +169,38 @@ func cloneStages(stages []GroupStage) []GroupStage {
 // read copies what a group holds, into memory that is used again.
 func (g *Groups) read(x *group, to *Group) {
 	g.readSum(x, to)
-	to.Slices = to.Slices[:0]
 	for i := range x.cells {
-		var s *GroupSlice
-		to.Slices, s = extended(to.Slices)
-		s.Begin = g.beginOf(x.cells[i].index)
+		s := &to.Slices[i]
 		x.cells[i].read(&s.Outcomes, &s.Counters, &s.Stages)
 	}
 }
 
-// readSum is read without the slices.
+// readSum is read without the counters and stages of slices.
 func (g *Groups) readSum(x *group, to *Group) {
+	g.readHead(x, to)
+	sum := new(cell)
+	if len(x.cells) == 1 {
+		sum = &x.cells[0]
+	} else {
+		x.sum(sum, &g.empty)
+	}
+	sum.read(&to.Outcomes, &to.Counters, &to.Stages)
+}
+
+// readHead is readSum without what sums up the cells.
+func (g *Groups) readHead(x *group, to *Group) {
 	to.Key = x.key
 	to.Errors = to.Errors[:0]
 	for _, e := range x.errors {
 		to.Errors = append(to.Errors, ErrorTotal{codeAt(e.code), e.total})
 	}
 	slices.SortFunc(to.Errors, func(a, b ErrorTotal) int { return strings.Compare(a.Code, b.Code) })
-
-	sum := new(cell)
-	if len(x.cells) == 1 {
-		sum = &x.cells[0]
-	} else {
-		for i := range x.cells {
-			sum.merge(&x.cells[i], &g.empty)
-		}
+	to.Slices = to.Slices[:0]
+	for i := range x.cells {
+		var s *GroupSlice
+		to.Slices, s = extended(to.Slices)
+		s.Begin, s.Outcomes = g.beginOf(x.cells[i].index), x.cells[i].outcomes
 	}
-	sum.read(&to.Outcomes, &to.Counters, &to.Stages)
 }
 
 // sort sorts what a cell holds by name.

@@ -613,7 +613,17 @@ func TestGroupsNamesWidenSlices(t *testing.T) {
 	}
 }
 
-// TestGroupsSums: sums are the groups without their slices.
+// withoutStages returns a group whose slices have neither counters nor stages.
+func withoutStages(x *rollup.Group) *rollup.Group {
+	for i := range x.Slices {
+		s := &x.Slices[i]
+		s.Counters, s.Stages = nil, nil
+	}
+	return x
+}
+
+// TestGroupsSums: sums are the groups, and the total, without the counters and
+// stages of their slices.
 func TestGroupsSums(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
@@ -628,9 +638,11 @@ func TestGroupsSums(t *testing.T) {
 			dumpGroup(&one, g.Sum(x.Key))
 		}
 		for x := range g.All() {
-			x.Slices = nil
-			dumpGroup(&want, x)
+			dumpGroup(&want, withoutStages(x))
 		}
+		dumpGroup(&got, g.TotalSum())
+		dumpGroup(&one, g.TotalSum())
+		dumpGroup(&want, withoutStages(g.Total()))
 		if got.String() != want.String() || one.String() != want.String() {
 			t.Fatalf("seed %d: got\n%s\none by one\n%s\nwant\n%s", seed, got.String(), one.String(), want.String())
 		}

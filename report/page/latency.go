@@ -128,7 +128,7 @@ func latencyFigure(r *report.Report) (*figure, error) {
 	if stage == nil {
 		return nil, nil
 	}
-	c := curveOf(r.Total.Slices, stage.Name, r.Width)
+	c := curveOf(r.Slices(), stage.Name, r.Width)
 	if len(c.points) == 0 {
 		return nil, nil
 	}
