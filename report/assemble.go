@@ -12,13 +12,19 @@ import (
 
 func newGroup(g *rollup.Group) Group {
 	group := Group{Group: *g}
+	group.addUp()
+	return group
+}
+
+// addUp sets what follows from the rollup.Group.
+func (g *Group) addUp() {
+	g.Decisions, g.Time = 0, rollup.Sum{}
 	for _, n := range g.Outcomes {
-		group.Decisions += n
+		g.Decisions += n
 	}
 	for i := range g.Stages {
-		group.Time = group.Time.Plus(g.Stages[i].Self)
+		g.Time = g.Time.Plus(g.Stages[i].Self)
 	}
-	return group
 }
 
 // groupsOfStages returns a group for each stage of all decisions.
@@ -69,11 +75,14 @@ func groupsByTime(groups *rollup.Groups, exact exactDurations) Groups {
 	return Groups{
 		n:  len(places),
 		at: func(i int) *Group { return made(groups.Get(places[i].key)) },
-		sum: func(i int) *Group {
+		sum: func(i int, memory *Group) *Group {
 			if sum := places[i].sum; sum != nil {
 				return sum
 			}
-			return made(groups.Sum(places[i].key))
+			groups.ReadSum(places[i].key, &memory.Group)
+			memory.addUp()
+			memory.exact = exact[memory.Key]
+			return memory
 		},
 	}
 }

@@ -63,6 +63,11 @@ func TestSums(t *testing.T) {
 				kept++
 			}
 		}
+		for i, sum := range r.Groups.Sums() {
+			if got, want := fmt.Sprintf("%+v", *sum), fmt.Sprintf("%+v", *r.Groups.Sum(i)); got != want {
+				t.Fatalf("%s, in a row: got\n%s\nwant\n%s", what, got, want)
+			}
+		}
 		return kept
 	}
 	if kept := check("all stages", len(stages)); kept != keptStages/len(stages) {

@@ -37,8 +37,7 @@ func WriteCSV(w io.Writer, r *Report) error {
 	if err := out.Write(row); err != nil {
 		return err
 	}
-	for i := range r.Groups.Len() {
-		g := r.Groups.Sum(i)
+	for _, g := range r.Groups.Sums() {
 		row = append(row[:0], csvText(g.Key), strconv.FormatUint(g.Decisions, 10))
 		for _, n := range g.Outcomes {
 			row = append(row, strconv.FormatUint(n, 10))

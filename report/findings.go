@@ -207,8 +207,8 @@ func queriesRecompiled(r *Report) string {
 		text.Duration(s.Durations.Quantile(0.5)), text.Percent(sum.Share(s.Self, r.Total.Time)))
 	if r.By == "path" {
 		at, most := 0, uint64(0)
-		for i := range r.Groups.Len() {
-			if c := stage(r.Groups.Sum(i).Stages, compileStage).Durations.Count(); c > most {
+		for i, g := range r.Groups.Sums() {
+			if c := stage(g.Stages, compileStage).Durations.Count(); c > most {
 				at, most = i, c
 			}
 		}
@@ -280,8 +280,7 @@ func stageDominates(r *Report) string {
 func pathLongTail(r *Report) string {
 	var found []string
 	paths := 0
-	for i := range r.Groups.Len() {
-		g := r.Groups.Sum(i)
+	for _, g := range r.Groups.Sums() {
 		s := Outermost(g.Stages)
 		if r.By != "path" || g.Key == rollup.Other || s == nil || s.Durations.Count() < tailCount {
 			continue
@@ -310,8 +309,7 @@ func pathUndefined(r *Report) string {
 	}
 	var undefined []path
 	decisions := uint64(0)
-	for i := range r.Groups.Len() {
-		g := r.Groups.Sum(i)
+	for _, g := range r.Groups.Sums() {
 		if r.By == "path" && g.Key != rollup.Other && g.Decisions > 0 && g.Outcomes[rollup.Undefined] == g.Decisions {
 			undefined = append(undefined, path{g.Key, g.Decisions})
 			decisions += g.Decisions

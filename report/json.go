@@ -88,8 +88,9 @@ func WriteJSON(w io.Writer, r *Report) error {
 	}); err != nil {
 		return err
 	}
+	var memory Group
 	if err := writeLines(out, "groups", r.Groups.Len(), func(i int) ([]byte, error) {
-		return marshalGroup(r.By, r.Groups.Sum(i))
+		return marshalGroup(r.By, r.Groups.sum(i, &memory))
 	}); err != nil {
 		return err
 	}

@@ -3,7 +3,11 @@
 
 package report
 
-import "github.com/regometer/regometer/rollup"
+import (
+	"iter"
+
+	"github.com/regometer/regometer/rollup"
+)
 
 // Report is what the decisions of some logs came to.
 type Report struct {
@@ -67,14 +71,17 @@ type Place struct {
 // Groups are those of a report. There may be very many, so most are made when
 // they are asked for. The zero value has none.
 type Groups struct {
-	n       int
-	at, sum func(i int) *Group
+	n  int
+	at func(i int) *Group
+	// sum returns what Sum does, maybe in memory that it was given for it, as
+	// it has made it or empty.
+	sum func(i int, memory *Group) *Group
 }
 
 // GroupsOf returns groups that are in memory.
 func GroupsOf(groups ...Group) Groups {
 	at := func(i int) *Group { return &groups[i] }
-	return Groups{len(groups), at, at}
+	return Groups{len(groups), at, func(i int, _ *Group) *Group { return at(i) }}
 }
 
 // Len returns how many groups there are.
@@ -86,7 +93,20 @@ func (g Groups) At(i int) *Group { return g.at(i) }
 // Sum returns group i, whose slices of time may have neither counters nor
 // stages, which takes far less than At. Other calls may return the same one: it
 // must not be changed.
-func (g Groups) Sum(i int) *Group { return g.sum(i) }
+func (g Groups) Sum(i int) *Group { return g.sum(i, new(Group)) }
+
+// Sums returns what Sum does of all groups, in their order. Each is there only
+// until the next one.
+func (g Groups) Sums() iter.Seq2[int, *Group] {
+	return func(yield func(int, *Group) bool) {
+		var memory Group
+		for i := range g.n {
+			if !yield(i, g.sum(i, &memory)) {
+				return
+			}
+		}
+	}
+}
 
 // Group is the decisions of a key.
 type Group struct {

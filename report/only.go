@@ -14,7 +14,7 @@ import (
 // reports whether any of them is there.
 func (r *Report) Only(stages []string) bool {
 	total := len(r.Total.Stages)
-	r.Total = r.Total.only(stages)
+	r.Total = *r.Total.only(stages)
 	if all := r.slices; all != nil {
 		r.slices = func() []rollup.GroupSlice { return onlySlices(all(), stages) }
 	}
@@ -28,13 +28,11 @@ func (r *Report) Only(stages []string) bool {
 		}
 		r.Groups = GroupsOf(kept...)
 	} else {
-		only := func(of func(i int) *Group) func(i int) *Group {
-			return func(i int) *Group {
-				g := of(i).only(stages)
-				return &g
-			}
+		r.Groups = Groups{
+			n:   groups.n,
+			at:  func(i int) *Group { return groups.at(i).only(stages) },
+			sum: func(i int, memory *Group) *Group { return groups.sum(i, memory).only(stages) },
 		}
-		r.Groups = Groups{groups.n, only(groups.at), only(groups.sum)}
 	}
 	for i := range r.Slowest {
 		s := &r.Slowest[i]
@@ -44,10 +42,10 @@ func (r *Report) Only(stages []string) bool {
 }
 
 // only returns the group with these stages.
-func (g *Group) only(stages []string) Group {
+func (g *Group) only(stages []string) *Group {
 	left := *g
 	left.Stages, left.Slices = onlyStages(g.Stages, stages), onlySlices(g.Slices, stages)
-	return left
+	return &left
 }
 
 func onlySlices(all []rollup.GroupSlice, stages []string) []rollup.GroupSlice {

@@ -290,10 +290,11 @@ func restText(r *Report, shown int) string {
 		return ""
 	}
 	decisions, part := uint64(0), 0.0
-	for i := range hidden {
-		g := r.Groups.Sum(shown + i)
-		decisions += g.Decisions
-		part += sum.Share(g.Time, r.Total.Time)
+	for i, g := range r.Groups.Sums() {
+		if i >= shown {
+			decisions += g.Decisions
+			part += sum.Share(g.Time, r.Total.Time)
+		}
 	}
 	return fmt.Sprintf("%s of %s groups are not shown, which have %s decisions and %s of the time: see --top.",
 		text.Count(hidden), text.Count(r.Groups.Len()), text.Count(decisions), text.Percent(part))

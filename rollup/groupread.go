@@ -90,25 +90,32 @@ func (g *Groups) each(read func(*group, *Group)) iter.Seq[*Group] {
 
 // Get returns the group of a key, as [Groups.All] has it, or nil. It is the
 // caller's.
-func (g *Groups) Get(key string) *Group { return g.get(key, g.read) }
-
-// Sum returns the group of a key as [Groups.Sums] has it, or nil. It is the
-// caller's.
-func (g *Groups) Sum(key string) *Group { return g.get(key, g.readSum) }
-
-// get is Get of a group as read copies it.
-func (g *Groups) get(key string, read func(*group, *Group)) *Group {
-	g.sweep()
-	x := g.byKey[key]
-	if x == nil && key == Other && len(g.other.cells) > 0 {
-		x = g.other
-	}
+func (g *Groups) Get(key string) *Group {
+	x := g.find(key)
 	if x == nil {
 		return nil
 	}
 	to := new(Group)
-	read(x, to)
+	g.read(x, to)
 	return to
+}
+
+// ReadSum makes to the group of a key as [Groups.Sums] has it, and reports
+// whether there is one. The memory of to, which is an empty group or one that
+// was made so, is used again.
+func (g *Groups) ReadSum(key string, to *Group) bool {
+	x := g.find(key)
+	if x == nil {
+		return false
+	}
+	g.readSum(x, to)
+	return true
+}
+
+// find returns the group of a key, or nil.
+func (g *Groups) find(key string) *group {
+	g.sweep()
+	return g.byKey[key]
 }
 
 // Has reports whether a key has a group of its own.

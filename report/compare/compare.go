@@ -172,8 +172,8 @@ type place struct {
 func keysOf(before, after *report.Report, o Options) []place {
 	places := map[string][2]int{}
 	for side, r := range [2]*report.Report{before, after} {
-		for i := range r.Groups.Len() {
-			key := r.Groups.Sum(i).Key
+		for i, g := range r.Groups.Sums() {
+			key := g.Key
 			if o.Key != nil && !o.Key(key) {
 				continue
 			}

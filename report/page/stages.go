@@ -43,8 +43,7 @@ func slowest(groups report.Groups) []*report.Group {
 		p99 float64
 	}
 	var all, large []candidate
-	for i := range groups.Len() {
-		g := groups.Sum(i)
+	for i, g := range groups.Sums() {
 		s := report.Outermost(g.Stages)
 		if s == nil {
 			continue

@@ -80,8 +80,7 @@ func (f figures) addExported(family *dto.MetricFamily) {
 // figuresOf returns the figures of a report by path.
 func figuresOf(r *report.Report) figures {
 	f := figures{}
-	for i := range r.Groups.Len() {
-		g := r.Groups.Sum(i)
+	for _, g := range r.Groups.Sums() {
 		path := exportedPath(g.Key)
 		for o, n := range g.Outcomes {
 			f.add(decisionsMetric, int64(n), "outcome", rollup.Outcome(o).String(), "path", path)
