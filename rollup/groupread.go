@@ -66,8 +66,8 @@ func (a Sum) minus(b Sum) Sum {
 // cloned. Nothing may be added meanwhile.
 func (g *Groups) All() iter.Seq[*Group] { return g.each(g.read) }
 
-// Sums is All whose slices of time have neither counters nor stages, which takes
-// far less.
+// Sums is All whose slices of time have neither counters nor stages, which
+// takes far less.
 func (g *Groups) Sums() iter.Seq[*Group] { return g.each(g.readSum) }
 
 // each is All of groups as read copies them.
