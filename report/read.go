@@ -382,9 +382,10 @@ func (w *worker) do(ctx context.Context, j job) {
 	}
 }
 
-// window is how much of a file is mapped into memory at a time, or an event if
-// that is larger.
-const window = 8 << 20
+// mostMapped is about how much of the files all workers together map into memory
+// at a time: the more in one go, the less often must the system tell all
+// processors that it is gone.
+const mostMapped = 32 << 20
 
 // readMapped reads a part that it maps into memory, and reports whether that
 // could be begun.
@@ -398,7 +399,7 @@ func (w *worker) readMapped(ctx context.Context, j job) (begun bool) {
 			w.fail(errNotMapped)
 		}
 	}()
-	size := int64(window)
+	size := int64(max(mostMapped/w.Workers, leastPart/4)) // or an event if that is larger
 	for seen := j.from; ctx.Err() == nil; {
 		end := min(j.from+size, j.to)
 		text, unmap := mapFile(j.file, j.from, end)
