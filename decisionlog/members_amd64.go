@@ -19,10 +19,10 @@ const (
 
 // readMembers reads members of p's object from index i of a text of n bytes on,
 // while they are of the usual kind: keys that have followed the one before,
-// without white space; strings that are plain, short objects and arrays without
-// a backslash, true, false, integers, metrics of which each is an integer. It
-// returns the index behind the object, if that was all of it; or else that of
-// the first member that is of another kind, and which key came before that.
+// without white space; strings of ASCII, short objects and arrays, true, false,
+// integers, metrics of which each is an integer. It returns the index behind
+// the object, if that was all of it; or else that of the first member that is
+// of another kind, and which key came before that.
 //
 // It does what parser.parse does, for 64 bytes at a time and without branches
 // for lengths, which a processor cannot foresee. It is for processors that

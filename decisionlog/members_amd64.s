@@ -35,6 +35,9 @@ DATA myriads<>+0(SB)/8, $0x0001271000012710
 DATA myriads<>+8(SB)/8, $0x0001271000012710
 GLOBL myriads<>(SB), RODATA|NOPTR, $16
 
+DATA odd<>+0(SB)/8, $0xaaaaaaaaaaaaaaaa
+GLOBL odd<>(SB), RODATA|NOPTR, $8
+
 // Z16 to Z31 are used, which need no VZEROUPPER.
 #define QUOTE     Z16
 #define BACKSLASH Z17
@@ -90,7 +93,7 @@ GLOBL myriads<>(SB), RODATA|NOPTR, $16
 // SI key, R8 the key before it, R9 the key that it is
 // DX value, AX its length, R15 its end, R14 all ones if it is a plain string
 // DI p, BX fields that were seen, R13 those that are plain
-TEXT ·readMembers(SB), NOSPLIT, $32-57
+TEXT ·readMembers(SB), NOSPLIT, $40-57
 	MOVQ p+0(FP), DI
 	MOVQ text+8(FP), AX
 	MOVQ i+16(FP), SI
@@ -142,7 +145,7 @@ known:
 	TZCNTQ   AX, AX
 	JCS      long
 	CMPB     1(DX)(AX*1), $0x22
-	JNE      out
+	JNE      escaped
 	ADDQ     $2, AX
 	MOVL     $-1, R14
 
@@ -231,9 +234,41 @@ longer:
 	JCS    longer
 	ADDQ   AX, R15
 	CMPB   (R15), $0x22
-	JNE    out
+	JNE    escapes
 	INCQ   R15
 	MOVL   $-1, R14
+	JMP    ended
+
+	// Strings of containers are decoded instead: see parser.parse.
+escaped:
+	LEAQ 1(DX)(AX*1), R15
+
+escapes:
+	MOVBLZX key_field(R9), CX
+	SUBL $const_fieldLog, CX
+	CMPL CX, $(const_fieldNone-const_fieldLog)
+	JLO  out
+
+escape:
+	CMPB (R15), $0x5c
+	JNE  out                       // neither ASCII nor JSON
+	CMPB 1(R15), $0x0a
+	JEQ  out
+	ADDQ $2, R15
+
+unescaped:
+	CMPQ R15, last-8(SP)
+	JHI  out
+	VMOVDQU64 (R15), BYTES
+	SPECIAL(BYTES, AX)
+	TZCNTQ AX, CX
+	ADDQ   CX, R15                 // 64 if there is none
+	TESTQ  AX, AX
+	JZ     unescaped
+	CMPB   (R15), $0x22
+	JNE    escape
+	INCQ   R15
+	XORL   R14, R14
 	JMP    ended
 
 other:
@@ -287,25 +322,33 @@ nested:
 	LEAQ 1(DX), R15
 	MOVL $1, R10
 	XORL R11, R11
+	MOVQ R11, carry-40(SP)
 
 block:
 	VMOVDQU64 (R15), BYTES
 	VPCMPEQB BACKSLASH, BYTES, K1
 	VPCMPEQB NEWLINE, BYTES, K2
+	VPCMPEQB QUOTE, BYTES, K3
+	VPCMPEQB OPENING, BYTES, K4
+	VPCMPEQB CLOSING, BYTES, K5
+	KMOVQ    K3, AX
+	XORL     CX, CX
 	KORTESTQ K1, K2
-	JNZ      out
-	VPCMPEQB QUOTE, BYTES, K1
-	VPCMPEQB OPENING, BYTES, K2
-	VPCMPEQB CLOSING, BYTES, K3
-	KMOVQ    K1, AX
+	JNZ      backslashes
+	CMPQ     carry-40(SP), CX
+	JNE      backslashes
+
+quotes:
 	VMOVQ    AX, X4
-	VPCLMULQDQ $0, X3, X4, X4      // see nestedBlocks
+	VPCLMULQDQ $0, X3, X4, X4      // as OUTSIDE does it in nestedBlocks
 	VMOVQ    X4, AX
 	XORQ     R11, AX
 	MOVQ     AX, R11
 	SARQ     $63, R11
-	KMOVQ    K2, R12
-	KMOVQ    K3, R14
+	ANDNQ    CX, AX, CX
+	JNZ      out                   // a backslash outside of strings
+	KMOVQ    K4, R12
+	KMOVQ    K5, R14
 	ANDNQ    R12, AX, R12
 	ANDNQ    R14, AX, R14
 
@@ -332,6 +375,27 @@ level:
 	CMPQ    R15, last-8(SP)
 	JLS     block
 	JMP     out
+
+	// See ESCAPES in nestedBlocks.
+backslashes:
+	KMOVQ K2, CX
+	TESTQ CX, CX
+	JNZ   out
+	KMOVQ K1, CX
+	MOVQ  carry-40(SP), R12
+	ANDNQ CX, R12, R14             // those that may escape
+	LEAQ  (R14)(R14*1), DI
+	ORQ   odd<>(SB), DI
+	SUBQ  R14, DI
+	XORQ  odd<>(SB), DI
+	ORQ   CX, R12
+	XORQ  DI, R12                  // what is escaped
+	ANDQ  CX, DI
+	SHRQ  $63, DI
+	MOVQ  DI, carry-40(SP)
+	ANDNQ AX, R12, AX
+	MOVQ  p+0(FP), DI
+	JMP   quotes
 
 closed:
 	TZCNTQ R14, AX

@@ -11,9 +11,9 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// outcome says how the decision ended, by the rules of package rollup, and
-// returns the code of its error.
-func (p *parser) outcome() (outcome rollup.Outcome, code string) {
+// outcome says how the decision, maybe by a query, ended, by the rules of
+// package rollup, and returns the code of its error.
+func (p *parser) outcome(query bool) (outcome rollup.Outcome, code string) {
 	if p.has(fieldError) {
 		return p.failure(p.value(fieldError))
 	}
@@ -30,7 +30,7 @@ func (p *parser) outcome() (outcome rollup.Outcome, code string) {
 		return rollup.ResultOutcome(true), ""
 	case text[0] == '{':
 		return p.judged(text), ""
-	case len(p.text(fieldQuery)) > 0:
+	case query:
 		return rollup.QueryOutcome(p.verdict(text)), ""
 	}
 	return rollup.ResultOutcome(p.verdict(text)), ""

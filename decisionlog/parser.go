@@ -6,6 +6,7 @@ package decisionlog
 import (
 	"bytes"
 	"slices"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/regometer/regometer/rollup"
@@ -278,13 +279,28 @@ func (p *parser) text(f field) []byte {
 	return nil
 }
 
+// hasText reports whether a field is a string that is not empty.
+func (p *parser) hasText(f field) bool {
+	if !p.has(f) || p.value(f)[0] != '"' {
+		return false
+	}
+	if p.plain>>f&1 == 0 {
+		p.checkUTF8(utf8.Valid(p.value(f)))
+	}
+	return len(p.value(f)) > len(`""`)
+}
+
 func (p *parser) unquote(s []byte) []byte {
 	meaning, scratch, valid := unquote(p.scratch, s)
 	p.scratch = scratch
+	p.checkUTF8(valid)
+	return meaning
+}
+
+func (p *parser) checkUTF8(valid bool) {
 	if !valid && !slices.Contains(p.problems, InvalidUTF8) {
 		p.problems = append(p.problems, InvalidUTF8)
 	}
-	return meaning
 }
 
 // isEvent reports whether the object is an event.
@@ -304,7 +320,7 @@ var (
 
 // event fills e with what was parsed.
 func (p *parser) event(e *Event, metric func(key []byte) int32) {
-	path := p.text(fieldPath)
+	path, query := p.text(fieldPath), p.hasText(fieldQuery)
 	if len(path) > 0 && path[0] == '/' {
 		if path = path[1:]; len(bytes.TrimLeft(path, "/")) == 0 {
 			path = nil
@@ -312,7 +328,7 @@ func (p *parser) event(e *Event, metric func(key []byte) int32) {
 	}
 	if len(path) == 0 {
 		path = rootPath
-		if len(p.text(fieldQuery)) > 0 {
+		if query {
 			path = queryPath
 		}
 	}
@@ -325,7 +341,7 @@ func (p *parser) event(e *Event, metric func(key []byte) int32) {
 			p.problems = append(p.problems, BadTime)
 		}
 	}
-	e.Outcome, e.Code = p.outcome()
+	e.Outcome, e.Code = p.outcome(query)
 	e.DecisionID, e.RequestedBy, e.Revision = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.text(fieldRevision)
 	e.Labels, e.Bundles = p.object(fieldLabels), p.object(fieldBundles)
 	e.HasMetrics = p.object(fieldMetrics) != nil
