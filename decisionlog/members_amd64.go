@@ -14,7 +14,7 @@ const (
 	longMetrics = 16 << 10 //nolint:unused // by assembly
 	// steady is after how many values of one length a key's next one is taken
 	// for as long.
-	steady = 4 //nolint:unused // by assembly
+	steady = 8 //nolint:unused // by assembly
 )
 
 // readMembers reads members of p's object from index i of a text of n bytes on,

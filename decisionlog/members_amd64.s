@@ -466,14 +466,7 @@ measured:
 	JEQ        out
 
 number:
-	CMPL key_steady(R9), $const_steady
-	JNE  unsteadyNumber
-	MOVL key_size(R9), DX
-	CMPL CX, DX
-	JNE  changedNumber
-	ADDQ DX, R15
-
-measure:
+	ADDQ CX, R15
 	MOVQ    metrics_measures(R10), DX
 	MOVQ    R12, R14
 	SHLQ    $4, R14
@@ -495,22 +488,3 @@ measure:
 	MOVQ    start-24(SP), DX
 	XORL    R14, R14
 	JMP     ended
-
-unsteadyNumber:
-	XORL  DX, DX
-	CMPL  CX, key_size(R9)
-	SETEQ DX
-	MOVL  key_steady(R9), R14
-	NEGL  DX
-	INCL  R14
-	ANDL  DX, R14
-	MOVL  R14, key_steady(R9)
-	MOVL  CX, key_size(R9)
-	ADDQ  CX, R15
-	JMP   measure
-
-changedNumber:
-	MOVL $0, key_steady(R9)
-	MOVL CX, key_size(R9)
-	ADDQ CX, R15
-	JMP  measure
