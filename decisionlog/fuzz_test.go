@@ -6,6 +6,7 @@ package decisionlog
 import (
 	"bytes"
 	"encoding/json"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strconv"
@@ -291,8 +292,8 @@ func FuzzReader(f *testing.F) {
 	f.Fuzz(checkLine)
 }
 
-// A reader says the same of a text however it is given it, and of its parts
-// before and behind a boundary.
+// A reader says the same of a text however it is given it, whether it reads it
+// by blocks or not, and of its parts before and behind a boundary.
 func FuzzParts(f *testing.F) {
 	for name, text := range containers() {
 		if len(name)%2 == 0 {
@@ -304,10 +305,17 @@ func FuzzParts(f *testing.F) {
 	f.Add("{\"decision_id\":0}\n{\"decision_id\":0,\"metrics\":{\"timer_a_ns\":0}}\n{\"decision_id\":0,\"metrics\":{\"timer_a_ns\":00}}0\n", uint64(2))
 	// A key that is not UTF-8 is none of the fields, known or not.
 	f.Add("{\"decision_id\":\"x\",\"res\xfft\":true,\"input\":\""+strings.Repeat("x", 4000)+"\"}\n", uint64(3))
+	r := rand.New(rand.NewPCG(13, 14))
+	for i := range uint64(8) {
+		f.Add(strings.Repeat(usualEvent(r), 2)+usualEvent(r)+usualEvent(r), i)
+	}
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
 		want := readAll(text)
 		if want.Other > want.Lines*20 || int64(strings.Count(text, "\n")) > want.Lines || want.Lines > int64(strings.Count(text, "\n"))+1 {
 			t.Fatalf("%d lines, %d others", want.Lines, want.Other)
+		}
+		if got := readPartsBy(false, text, func(left int) int { return left }); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q not by blocks\n%+v\nwant\n%+v", text, got, want)
 		}
 		for _, most := range []int{1, 50, 2000} {
 			if got := readParts(text, randomParts(seed, most)); !reflect.DeepEqual(got, want) {

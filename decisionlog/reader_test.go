@@ -83,8 +83,16 @@ func readAll(text string) result { return readParts(text, func(left int) int { r
 
 // readParts reads a text in parts, as much at a time as size says.
 func readParts(text string, size func(left int) int) result {
+	return readPartsBy(hasWide, text, size)
+}
+
+// readPartsBy is readParts, with members read by blocks or not.
+func readPartsBy(blocks bool, text string, size func(left int) int) result {
 	var c collector
 	r := NewReader(c.options())
+	for i := range r.parsers {
+		r.parsers[i].inBlocks = blocks
+	}
 	var rest []byte
 	for len(text) > 0 {
 		n := min(len(text), max(1, size(len(text))))
