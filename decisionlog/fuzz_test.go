@@ -108,7 +108,7 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 	}
 	metrics, twice := parseObject(fields["metrics"])
 	for _, key := range twice {
-		if modelCounts(key) {
+		if modelCounts(key) && len(key) <= longestMetric {
 			found(DuplicateKey)
 		}
 	}
@@ -119,7 +119,10 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 		token, _ := d.Token()
 		var value json.RawMessage
 		_ = d.Decode(&value)
-		if key := token.(string); modelCounts(key) {
+		switch key := token.(string); {
+		case modelCounts(key) && len(key) > longestMetric:
+			found(BadMetric)
+		case modelCounts(key):
 			switch n, ok := modelInteger(string(value)); {
 			case !ok:
 				found(BadMetric)
@@ -129,7 +132,7 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 		}
 	}
 	for key, value := range metrics {
-		if n, ok := modelInteger(string(value)); modelCounts(key) && ok && n >= 0 {
+		if n, ok := modelInteger(string(value)); modelCounts(key) && len(key) <= longestMetric && ok && n >= 0 {
 			if e.Measures == nil {
 				e.Measures = map[string]int64{}
 			}

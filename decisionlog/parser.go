@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"slices"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/regometer/regometer/rollup"
 )
@@ -153,7 +152,7 @@ func (p *parser) parse(text []byte, start int) (end int) {
 	for {
 		if p.inBlocks && !p.checked {
 			var whole bool
-			if i, at, whole = readMembers(p, unsafe.SliceData(text), i, room, at); whole {
+			if i, at, whole = readMembers(p, &text[0], i, room, at); whole {
 				return i
 			}
 		}

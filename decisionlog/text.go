@@ -10,7 +10,6 @@ import (
 	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
-	"unsafe"
 )
 
 // unescape appends what a JSON string means, given without its quotes, as
@@ -53,13 +52,13 @@ func decodeString(dst, text []byte, i int) (_ []byte, end int) {
 // decodeBlocks is decodeString by unescapeBlocks, which is left for escapes
 // that are rare.
 func decodeBlocks(dst, text []byte, i int) (_ []byte, end int) {
-	for i++; ; {
+	for i++; i < len(text); {
 		dst = slices.Grow(dst, 1<<10)
 		n := len(dst)
-		written, read := unescapeBlocks(unsafe.SliceData(dst[n:cap(dst)]), cap(dst)-n, unsafe.SliceData(text[i:]), len(text)-i)
+		written, read := unescapeBlocks(&dst[:n+1][n], cap(dst)-n, &text[i], len(text)-i)
 		dst = dst[:n+written]
 		if i += read; i == len(text) {
-			return dst, -1
+			break
 		}
 		switch text[i] {
 		case '"':
@@ -78,6 +77,7 @@ func decodeBlocks(dst, text []byte, i int) (_ []byte, end int) {
 			i = len(text) - len(rest)
 		}
 	}
+	return dst, -1
 }
 
 // decodeSpecial is decodeString by specialBlock, from one escape to the next.

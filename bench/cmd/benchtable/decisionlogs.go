@@ -28,6 +28,10 @@ func (m *measurer) decisionLogs(ctx context.Context) ([]byte, error) {
 		"./cmd/regometer", "./bench/cmd/plainreport", "./bench/cmd/decompress", "./bench/cmd/reportbench"); err != nil {
 		return nil, err
 	}
+	if _, err := measure.CommandWith(ctx, workspace, m.Root, "go", "build", "-trimpath", "-tags", "purego",
+		"-o", filepath.Join(bin, "purego")+string(filepath.Separator), "./cmd/regometer"); err != nil {
+		return nil, err
+	}
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, "reportbench"),
 		"-bin", bin, "-work", m.work, "-runs", strconv.Itoa(m.runs), "-size", strconv.Itoa(m.size))
 	var lines bytes.Buffer
@@ -59,6 +63,7 @@ var logSides = []struct{ title, impl string }{
 	{"DuckDB", "duckdb_all"},
 	{"jq, two fields", "jq"},
 	{"encoding/json", "encoding_json"},
+	{"regometer, portable", "regometer_portable"},
 	{"regometer, 1 worker", "regometer_one"},
 	{"regometer", "regometer_all"},
 }
@@ -222,6 +227,8 @@ ratio is better, but for compressed logs, whose ratio is one of times.
 - jq: %s. ` + "`jq -c '%s'`" + ` reads the first twentieth of the log, and merely prints two fields.
 - encoding/json: [a plain program](../bench/cmd/plainreport/main.go) that reads only the fields that are needed, and sorts.
 - [Decompression alone](../bench/cmd/decompress/main.go) is by %s, with the settings that the report uses.
+- "Portable" is regometer built with ` + "`-tags purego`" + `: the code for processors other than amd64. What else there is of it
+  is used where the processor has AVX2, and all of it with AVX-512.
 - Memory is what the system counts for the process: mapped files too.
 `
 

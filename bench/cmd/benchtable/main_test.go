@@ -127,6 +127,7 @@ compress: example.com/compress v1.2.3
 BenchmarkReport/case=ndjson_512/impl=regometer_all 1 1000000 ns/op 2000 MB/s 40000000 max-B
 BenchmarkReport/case=ndjson_512_quarter/impl=regometer_all 1 250000 ns/op 2000 MB/s 39000000 max-B
 BenchmarkReport/case=ndjson_512/impl=regometer_one 1 1600000 ns/op 1250 MB/s 38000000 max-B
+BenchmarkReport/case=ndjson_512/impl=regometer_portable 1 3200000 ns/op 600 MB/s 40000000 max-B
 BenchmarkReport/case=ndjson_512/impl=encoding_json 1 20000000 ns/op 100 MB/s 8000000 max-B
 BenchmarkReport/case=ndjson_512/impl=duckdb_one 1 4000000 ns/op 500 MB/s 90000000 max-B
 BenchmarkReport/case=ndjson_512/impl=duckdb_all 1 2500000 ns/op 800 MB/s 150000000 max-B
@@ -388,11 +389,11 @@ func TestDecisionLogTables(t *testing.T) {
 	const want = `
 ### Throughput
 
-| a log of | DuckDB, 1 thread | DuckDB | jq, two fields | encoding/json | regometer, 1 worker | regometer | by DuckDB's |
-|---|---|---|---|---|---|---|---|
-| 0.5 KB a decision | 500 MB/s | 560 MB/s | – | 100 MB/s | 938 MB/s | 1.50 GB/s | 2.81 (2.50–3.12) |
-| 8 KB a decision | – | – | – | – | – | – | – |
-| 0.5 KB a decision, in docker's json-file; DuckDB without that | – | 1.00 GB/s | – | – | – | 1.20 GB/s | 1.20 (1.20–1.20) |
+| a log of | DuckDB, 1 thread | DuckDB | jq, two fields | encoding/json | regometer, portable | regometer, 1 worker | regometer | by DuckDB's |
+|---|---|---|---|---|---|---|---|---|
+| 0.5 KB a decision | 500 MB/s | 560 MB/s | – | 100 MB/s | 600 MB/s | 938 MB/s | 1.50 GB/s | 2.81 (2.50–3.12) |
+| 8 KB a decision | – | – | – | – | – | – | – | – |
+| 0.5 KB a decision, in docker's json-file; DuckDB without that | – | 1.00 GB/s | – | – | – | – | 1.20 GB/s | 1.20 (1.20–1.20) |
 
 ### Compressed logs
 

@@ -29,9 +29,10 @@ import (
 
 const usage = `Usage: reportbench -bin FOLDER [flags]
 
-FOLDER has the programs regometer, plainreport and decompress: in the
-repository's root,
+FOLDER has the programs regometer, plainreport and decompress, and its folder
+purego a regometer without assembly: in the repository's root,
   go build -o FOLDER/ ./cmd/regometer ./bench/cmd/plainreport ./bench/cmd/decompress
+  go build -tags purego -o FOLDER/purego/ ./cmd/regometer
 
 DuckDB is the program that REGOMETER_DUCKDB names, else duckdb in PATH; jq is
 that in PATH. Without them their figures are left out.

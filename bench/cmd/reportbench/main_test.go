@@ -45,6 +45,10 @@ func programs(t *testing.T) string {
 		"./cmd/regometer", "./bench/cmd/plainreport", "./bench/cmd/decompress"); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := measure.CommandWith(t.Context(), workspace, repo.Root, "go", "build", "-tags", "purego",
+		"-o", filepath.Join(bin, "purego")+string(filepath.Separator), "./cmd/regometer"); err != nil {
+		t.Fatal(err)
+	}
 	return bin
 }
 
@@ -97,14 +101,14 @@ func TestRun(t *testing.T) {
 	t.Setenv("PATH", "") // neither DuckDB nor jq
 	runs, output := figures(t, bin)
 	ours := map[string]string{
-		"ndjson_512": "regometer_all regometer_one encoding_json", "ndjson_512_quarter": "regometer_all",
-		"ndjson_8k": "regometer_all regometer_one encoding_json", "ndjson_8k_quarter": "regometer_all",
-		"docker": "regometer_all", "docker_quarter": "regometer_all",
+		"ndjson_512": "regometer_all regometer_one regometer_portable encoding_json", "ndjson_512_quarter": "regometer_all",
+		"ndjson_8k": "regometer_all regometer_one regometer_portable encoding_json", "ndjson_8k_quarter": "regometer_all",
+		"docker": "regometer_all regometer_portable", "docker_quarter": "regometer_all",
 		"gzip": "regometer_all library", "gzip_quarter": "regometer_all",
 		"zstd": "regometer_all library", "zstd_quarter": "regometer_all",
 	}
 	checkSides(t, runs, ours)
-	if len(runs) != 16 {
+	if len(runs) != 19 {
 		t.Errorf("got %v", runs)
 	}
 	for _, want := range []string{"duckdb: none\n", "jq: none\n", "skipped duckdb: ", "skipped jq: ", "compress: github.com/klauspost/compress v1."} {

@@ -133,6 +133,8 @@ func (b *bench) sides(ctx context.Context, c logCase, folder string) ([]side, er
 	report := func(log logFile, workers string) []string {
 		return []string{b.program("regometer"), "report", "--format", "json", "--workers", workers, log.name}
 	}
+	portable := report(log, "0")
+	portable[0] = b.program(filepath.Join("purego", "regometer"))
 	sides := []side{
 		{c.name, "regometer_all", log, report(log, "0"), checkReport},
 		{c.name + "_quarter", "regometer_all", quarter, report(quarter, "0"), checkReport},
@@ -149,10 +151,12 @@ func (b *bench) sides(ctx context.Context, c logCase, folder string) ([]side, er
 			return nil, err
 		}
 		bare.truth = log.truth
+		sides = append(sides, side{c.name, "regometer_portable", log, portable, checkReport})
 		return append(sides, b.duckdbSides(c, bare, runtime.NumCPU())...), nil
 	}
 	sides = append(sides,
 		side{c.name, "regometer_one", log, report(log, "1"), checkReport},
+		side{c.name, "regometer_portable", log, portable, checkReport},
 		side{c.name, "encoding_json", log, []string{b.program("plainreport"), log.name}, checkRows})
 	sides = append(sides, b.duckdbSides(c, log, 1, runtime.NumCPU())...)
 	if b.jq != "" {
