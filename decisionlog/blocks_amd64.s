@@ -174,7 +174,7 @@ loop:
 	JZ    stop
 	VMOVDQU64 (SI), Z21
 	PREFETCHT0 1024(SI)
-	PREFETCHT1 8192(SI)
+	PREFETCHT1 8192(SI)            // for the event that follows, too
 	VPCMPEQB Z18, Z21, K1
 	VPCMPEQB Z19, Z21, K2
 	VPCMPEQB Z20, Z21, K3

@@ -69,17 +69,17 @@ GLOBL odd<>(SB), RODATA|NOPTR, $8
 // DIGITS counts the digits from AT on, up to 16, in N, of which X1 then has
 // the values; all else in it is above 9.
 #define DIGITS(AT, N) \
-	VMOVDQU   (AT), X1             \
-	VPSUBB    zeros<>(SB), X1, X1    \
-	VPMINUB   nines<>(SB), X1, X2    \
-	VPCMPEQB  X1, X2, X2             \
-	VPMOVMSKB X2, N                  \
-	NOTL      N                      \
+	VMOVDQU   (AT), X1            \
+	VPSUBB    zeros<>(SB), X1, X1 \
+	VPMINUB   nines<>(SB), X1, X2 \
+	VPCMPEQB  X1, X2, X2          \
+	VPMOVMSKB X2, N               \
+	NOTL      N                   \
 	TZCNTL    N, N
 
 // SPECIAL returns in MASK a bit for each of BYTES that ends a string, or makes
 // it other than plain.
-#define SPECIAL(BYTES, MASK) \
+#define SPECIAL(MASK) \
 	VPCMPEQB QUOTE, BYTES, K1     \
 	VPCMPEQB BACKSLASH, BYTES, K2 \
 	VPSUBB   SPACE, BYTES, ANY    \
@@ -141,7 +141,7 @@ known:
 	JNE  other
 
 	VMOVDQU64 1(DX), BYTES
-	SPECIAL(BYTES, AX)
+	SPECIAL(AX)
 	TZCNTQ   AX, AX
 	JCS      long
 	CMPB     1(DX)(AX*1), $0x22
@@ -229,7 +229,7 @@ longer:
 	CMPQ   R15, last-8(SP)
 	JHI    out
 	VMOVDQU64 (R15), BYTES
-	SPECIAL(BYTES, AX)
+	SPECIAL(AX)
 	TZCNTQ AX, AX
 	JCS    longer
 	ADDQ   AX, R15
@@ -260,7 +260,7 @@ unescaped:
 	CMPQ R15, last-8(SP)
 	JHI  out
 	VMOVDQU64 (R15), BYTES
-	SPECIAL(BYTES, AX)
+	SPECIAL(AX)
 	TZCNTQ AX, CX
 	ADDQ   CX, R15                 // 64 if there is none
 	TESTQ  AX, AX
@@ -466,7 +466,7 @@ measured:
 	JEQ        out
 
 number:
-	ADDQ CX, R15
+	ADDQ    CX, R15
 	MOVQ    metrics_measures(R10), DX
 	MOVQ    R12, R14
 	SHLQ    $4, R14

@@ -385,7 +385,7 @@ func (w *worker) do(ctx context.Context, j job) {
 // mostMapped is about how much of the files all workers together map into memory
 // at a time: the more in one go, the less often must the system tell all
 // processors that it is gone.
-const mostMapped = 32 << 20
+const mostMapped = 48 << 20
 
 // readMapped reads a part that it maps into memory, and reports whether that
 // could be begun.
