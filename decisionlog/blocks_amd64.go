@@ -22,8 +22,8 @@ var hasBlocks = func() bool {
 	return b&avx2 != 0
 }()
 
-// hasWide is whether it has what is written for AVX-512: F, BW and VL, with BMI1
-// and BMI2, and all registers saved by the system.
+// hasWide is whether it has what is written for AVX-512: F, BW and VL, with
+// BMI1 and BMI2, and all registers saved by the system.
 var hasWide = func() bool {
 	const bmi1, bmi2, avx512f, avx512bw, avx512vl, zmm = 1 << 3, 1 << 8, 1 << 16, 1 << 30, 1 << 31, 0xe6
 	const all = bmi1 | bmi2 | avx512f | avx512bw | avx512vl

@@ -21,7 +21,7 @@ type key struct {
 	mask  uint64 // a bit for each byte of words that text has
 	// How long its last value was, and for how many before it that was so: see
 	// readMembers.
-	size, steady uint32
+	size, steady uint32 //nolint:unused // by assembly
 
 	field field  // of an event
 	bit   uint32 // by field, 0: none

@@ -111,7 +111,8 @@ func TestOptionalFields(t *testing.T) {
 	}
 }
 
-// A key that goes over the end of a line, before its colon, is none of a line's.
+// A key that goes over the end of a line, before its colon, is none of a
+// line's.
 func TestKeyOverLines(t *testing.T) {
 	t.Parallel()
 	got := readAll(strings.Repeat("{\"decision_id\":\"a\",\"path\"\n:\"p\",\"metrics\":{\"timer_a_ns\"\n:1}}\n", 3))

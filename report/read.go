@@ -382,8 +382,8 @@ func (w *worker) do(ctx context.Context, j job) {
 	}
 }
 
-// mostMapped is about how much of the files all workers together map into memory
-// at a time: the more in one go, the less often must the system tell all
+// mostMapped is about how much of the files all workers together map into
+// memory at a time: the more in one go, the less often must the system tell all
 // processors that it is gone.
 const mostMapped = 48 << 20
 
