@@ -415,7 +415,9 @@ func (r *groupReader) readCell(c *cell) {
 	}
 	for o := range c.outcomes {
 		if are>>o&1 != 0 {
-			c.outcomes[o] = r.Uint(math.MaxUint64)
+			if c.outcomes[o] = r.Uint(math.MaxUint64); c.outcomes[o] == 0 {
+				r.Fail("there is an outcome without decisions")
+			}
 		}
 	}
 	n, before := r.Count(stageBytes), -1

@@ -195,6 +195,7 @@ func TestReadGroupsErrors(t *testing.T) {
 		"a long key":          {with(names, 0, 0, 2, 0, long, group, 1000, long, group), "not valid"},
 		"shared too much":     {with(names, 0, 0, 2, 0, "a", group, 2, "b", group), "at most 1"},
 		"no decisions":        {with(names, 0, 0, 1, 0, "a", 0, 0, numbers(0, 0, 0, 0, 0, 0)), "no decisions"},
+		"an outcome of none":  {with(names, 0, 0, 1, 0, "a", numbers(0, 1, 0, 1, 0, 0, 0)), "outcome without decisions"},
 		"an empty slice":      {with(names, 0, 0, 1, 0, "a", 0, 1, 0, 0, 0, 0, 0, 0, 0), "without decisions"},
 		"no such slice":       {with(names, 0, 0, 1, 0, "a", 0, 1, 2, 1, 1, 0, 0, 0), "at most 1"},
 		"no such outcome":     {with(names, 0, 0, 1, 0, "a", 0, 1, 0, 64, 1, 0, 0, 0), "at most 63"},
