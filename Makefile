@@ -5,6 +5,7 @@ GO ?= go
 FUZZTIME ?=
 FUZZFLAGS ?=
 MUTANTFLAGS ?=
+FAULTFLAGS ?=
 SOAK ?= 30m
 BENCHFLAGS ?=
 UPSTREAMFLAGS ?=
@@ -82,20 +83,20 @@ test-duckdb: ## Read the report's Parquet files, and logs beside it, with DuckDB
 	$(GO) test -count 1 -v -run DuckDB ./report/parquetlog ./bench/cmd/reportbench
 
 .PHONY: fuzz-smoke
-fuzz-smoke: ## Run each fuzz target for FUZZTIME (5s)
-	$(GO) run ./internal/project/fuzz -time $(or $(FUZZTIME),5s)
+fuzz-smoke: ## Run each fuzz target for FUZZTIME (5000x)
+	$(GO) run ./internal/project/fuzz -time $(or $(FUZZTIME),5000x)
 
 .PHONY: fuzz
-fuzz: ## Run each fuzz target for FUZZTIME (1m), or as FUZZFLAGS say
-	$(GO) run ./internal/project/fuzz -time $(or $(FUZZTIME),1m) $(FUZZFLAGS)
-
-.PHONY: fuzz-corpus
-fuzz-corpus: ## Keep in testdata/fuzz the inputs that reach most of what fuzzing has found
-	$(GO) run ./internal/project/fuzz -thin $(FUZZFLAGS)
+fuzz: ## Run each fuzz target for FUZZTIME (200000x, or a duration), or as FUZZFLAGS say
+	$(GO) run ./internal/project/fuzz -time $(or $(FUZZTIME),200000x) $(FUZZFLAGS)
 
 .PHONY: mutants
 mutants: ## Change the code in a thousand places and see whether the tests see it: hours
 	$(GO) run ./internal/project/mutants -tool $(MUTATOR) $(MUTANTFLAGS) $(or $(PACKAGES),metrics exphist rollup prom)
+
+.PHONY: faults
+faults: ## Put deliberate faults into the code, one at a time, and see whether the tests notice: an hour
+	$(GO) run ./internal/project/faults $(FAULTFLAGS) internal/project/faults/*.txt
 
 .PHONY: cover
 cover: ## Print the share of statements that the tests run, and write coverage.out
@@ -123,16 +124,12 @@ verify-consumers: ## The same for the tests of published programs with OPA insid
 	$(GO) run ./internal/project/consumers $(CONSUMERS)
 
 .PHONY: upstream
-upstream: ## Test and measure each step of the series for OPA, write its patches and docs/upstream.md: an hour
+upstream: ## Test each step of the series for OPA, and write its patches to dist/upstream: half an hour; UPSTREAMFLAGS='-bench 10' measures too
 	$(GO) run ./bench/cmd/upstream $(UPSTREAMFLAGS)
 
 .PHONY: upstream-quick
-upstream-quick: ## Put the series into OPA, step after step, with the most important tests: two minutes
+upstream-quick: ## The same with only the tests of v1/metrics: two minutes
 	$(GO) run ./bench/cmd/upstream -quick
-
-.PHONY: check-opa
-check-opa: ## Tell whether OPA has a release that is newer than what is supported, and what it needs
-	$(GO) run ./internal/project/checkopa
 
 ##### End to end
 # e2e and e2e/kubernetes are modules outside of go.work: see their doc.go.
@@ -173,10 +170,9 @@ bench: ## Measure beside OPA, print the tables, write docs/performance.md and th
 	$(GO) run ./internal/project/readme
 
 .PHONY: bench-report
-bench-report: ## Measure regometer report beside DuckDB, jq and encoding/json on large logs, and write the pages
+bench-report: ## Measure regometer report beside DuckDB, jq and encoding/json on large logs, and write the page
 	@$(find_duckdb); \
 	$(GO) run ./bench/cmd/benchtable -parts report $(BENCHFLAGS)
-	$(GO) run ./internal/project/readme
 
 .PHONY: bench-quick
 bench-quick: ## Run every benchmark once

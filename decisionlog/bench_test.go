@@ -39,7 +39,11 @@ func BenchmarkReader(b *testing.B) {
 			text := benchEvents(size, order == "console")
 			benchmarkReader(b, fmt.Sprintf("bytes=%d/order=%s", size, order), text)
 		}
-		text := []byte(eachLine(string(benchEvents(size, false)), func(l string) string {
+		uploaded := string(benchEvents(size, false))
+		spaced := strings.NewReplacer(`,"`, `, "`, `":`, `": `).Replace(uploaded)
+		benchmarkReader(b, fmt.Sprintf("bytes=%d/order=spaced", size), []byte(spaced))
+		benchmarkReader(b, fmt.Sprintf("bytes=%d/order=pretty", size), []byte(eachLine(uploaded, pretty)))
+		text := []byte(eachLine(uploaded, func(l string) string {
 			return `{"log":` + quoted(l) + `,"stream":"stderr","time":"2026-01-02T03:04:05.6Z"}` + "\n"
 		}))
 		benchmarkReader(b, fmt.Sprintf("bytes=%d/order=docker", size), text)

@@ -72,13 +72,10 @@ func (b *boundary) wholeLine(line []byte) (stream string, ok bool) {
 
 // object reports whether a line is one object and nothing else.
 func (b *boundary) object(p *parser, line []byte) bool {
-	if p.metrics == nil {
-		p.metrics = &metrics{}
-	}
-	if len(line) < 2 || line[0] != '{' || line[len(line)-1] != '\n' {
+	if len(line) < 2 || len(line) > MaxLength || line[0] != '{' || line[len(line)-1] != '\n' {
 		return false
 	}
-	end := p.parse(line[:len(line)-1], 0)
+	end := p.parse(line[:len(line)-1])
 	return end > 0 && skipBlank(line, end) == len(line)-1
 }
 

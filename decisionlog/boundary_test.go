@@ -54,6 +54,15 @@ func checkBoundary(t *testing.T, text string) (at int) {
 	return at
 }
 
+// A reader does not look into lines that are too long.
+func TestBoundaryTooLong(t *testing.T) {
+	t.Parallel()
+	line := `{"decision_id":"d","input":"` + strings.Repeat("x", MaxLength) + "\"}\n"
+	if at := Boundary([]byte(line + line)); at != 0 {
+		t.Errorf("%d of %d", at, 2*len(line))
+	}
+}
+
 func TestBoundary(t *testing.T) {
 	t.Parallel()
 	lines := ndjson()

@@ -279,24 +279,35 @@ var seedLines = []string{
 }
 
 func TestLines(t *testing.T) {
-	t.Parallel()
 	for _, line := range seedLines {
-		checkLine(t, []byte(line))
 		checkLine(t, []byte(console(event1)))
-		checkLine(t, []byte(strings.ReplaceAll(line, ":", " :\t")))
+		for seed := range uint64(8) {
+			checkSpread(t, []byte(line), seed)
+		}
 	}
+}
+
+// checkSpread is checkLine with and without white space between the tokens. No
+// kind of processor makes a difference, nor what was read before.
+func checkSpread(t *testing.T, line []byte, seed uint64) {
+	t.Helper()
+	wide := spread(rand.New(rand.NewPCG(seed, 1)), string(line))
+	checkLine(t, line)
+	checkLine(t, []byte(wide))
+	readEveryWay(t, string(line)+"\n", wide+"\n")
 }
 
 // A reader says the same of a line as a full parser does.
 func FuzzReader(f *testing.F) {
-	for _, line := range seedLines {
-		f.Add([]byte(line))
+	for i, line := range seedLines {
+		f.Add([]byte(line), uint64(i))
 	}
-	f.Fuzz(checkLine)
+	f.Fuzz(checkSpread)
 }
 
-// A reader says the same of a text however it is given it, whether it reads it
-// by blocks or not, and of its parts before and behind a boundary.
+// A reader says the same of a text on all processors, whatever it has read
+// before, however it is given the text, and of its parts before and behind a
+// boundary.
 func FuzzParts(f *testing.F) {
 	for name, text := range containers() {
 		if len(name)%2 == 0 {
@@ -307,24 +318,26 @@ func FuzzParts(f *testing.F) {
 	// 00 is no number, whether its key is known from the lines before or not.
 	f.Add("{\"decision_id\":0}\n{\"decision_id\":0,\"metrics\":{\"timer_a_ns\":0}}\n{\"decision_id\":0,\"metrics\":{\"timer_a_ns\":00}}0\n", uint64(2))
 	// A key that is not UTF-8 is none of the fields, known or not.
+	f.Add("{\"decision_id\":\"x\", \"input\": [tru],\t\"path\": \"p\"}\n", uint64(4))
 	f.Add("{\"decision_id\":\"x\",\"res\xfft\":true,\"input\":\""+strings.Repeat("x", 4000)+"\"}\n", uint64(3))
 	r := rand.New(rand.NewPCG(13, 14))
 	for i := range uint64(8) {
 		f.Add(strings.Repeat(usualEvent(r), 2)+usualEvent(r)+usualEvent(r), i)
 	}
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
-		want := readAll(text)
-		if want.Other > want.Lines*20 || int64(strings.Count(text, "\n")) > want.Lines || want.Lines > int64(strings.Count(text, "\n"))+1 {
-			t.Fatalf("%d lines, %d others", want.Lines, want.Other)
-		}
-		if got := readPartsBy(false, text, func(left int) int { return left }); !reflect.DeepEqual(got, want) {
-			t.Fatalf("%q not by blocks\n%+v\nwant\n%+v", text, got, want)
-		}
-		for _, most := range []int{1, 50, 2000} {
-			if got := readParts(text, randomParts(seed, most)); !reflect.DeepEqual(got, want) {
-				t.Fatalf("%q in parts\n%+v\nwant\n%+v", text, got, want)
+		texts := []string{text, spread(rand.New(rand.NewPCG(seed, 2)), text)}
+		for i, want := range readEveryWay(t, texts...) {
+			text := texts[i]
+			if want.Other > want.Lines*20 || int64(strings.Count(text, "\n")) > want.Lines || want.Lines > int64(strings.Count(text, "\n"))+1 {
+				t.Fatalf("%d lines, %d others", want.Lines, want.Other)
 			}
+			for _, most := range []int{1, 50, 2000} {
+				most = max(most, len(text)/500) // few parts take less time
+				if got := readParts(text, randomParts(seed, most)); !reflect.DeepEqual(got, want) {
+					t.Fatalf("%q in parts\n%+v\nwant\n%+v", text, got, want)
+				}
+			}
+			checkBoundary(t, text)
 		}
-		checkBoundary(t, text)
 	})
 }

@@ -18,11 +18,12 @@ const (
 )
 
 // readMembers reads members of p's object from index i of a text of n bytes on,
-// while they are of the usual kind: keys that have followed the one before,
-// without white space; strings of ASCII, short objects and arrays, true, false,
-// integers, metrics of which each is an integer. It returns the index behind
-// the object, if that was all of it; or else that of the first member that is
-// of another kind, and which key came before that.
+// while they are of the usual kind: keys that have followed the one before;
+// strings of ASCII, short objects and arrays, true, false, integers, metrics of
+// which each is an integer; no white space except spaces behind a comma or a
+// colon. If that was all of the object, whole is true, and next is the index
+// behind it. Else next is where a member of another kind begins, or white space
+// before it: the caller skips that. before is the key of the member before.
 //
 // It does what parser.parse does, for 64 bytes at a time and without branches
 // for lengths, which a processor cannot foresee. It is for processors that

@@ -124,6 +124,8 @@ TEXT ·readMembers(SB), NOSPLIT, $40-57
 member:
 	CMPQ SI, last-8(SP)
 	JHI  out
+	CMPB (SI), $0x20
+	JEQ  space
 	VMOVDQU64 (SI), KEY
 	FOLLOWS(R8, 0, R9, known)
 	FOLLOWS(R8, 8, R9, known)
@@ -131,11 +133,17 @@ member:
 	FOLLOWS(R8, 24, R9, known)
 	JMP out
 
+space:
+	INCQ SI
+	JMP  member
+
 known:
 	MOVQ (key_text+8)(R9), DX
 	CMPQ DX, $64
 	JHI  out                       // there is more of it
 	ADDQ SI, DX
+
+value:
 	MOVBLZX (DX), AX
 	CMPL AX, $0x22
 	JNE  other
@@ -271,7 +279,15 @@ unescaped:
 	XORL   R14, R14
 	JMP    ended
 
+spaced:
+	INCQ DX
+	CMPQ DX, last-8(SP)
+	JLS  value
+	JMP  out
+
 other:
+	CMPL AX, $0x20
+	JEQ  spaced
 	XORL R14, R14
 	CMPL AX, $0x7b
 	JEQ  object
@@ -409,7 +425,7 @@ closed:
 metrics:
 	MOVQ R9, keep-16(SP)
 	MOVQ DX, start-24(SP)
-	MOVQ parser_metrics(DI), R10
+	LEAQ parser_metrics(DI), R10
 	MOVQ metrics_serial(R10), R11
 	INCQ R11
 	MOVQ R11, metrics_serial(R10)
@@ -425,6 +441,8 @@ metrics:
 metric:
 	CMPQ R15, most-32(SP)
 	JHI  out
+	CMPB (R15), $0x20
+	JEQ  spaceIn
 	CMPQ R12, (metrics_measures+16)(R10)
 	JGE  out
 	VMOVDQU64 (R15), KEY
@@ -433,6 +451,10 @@ metric:
 	FOLLOWS(R9, 16, DX, measured)
 	FOLLOWS(R9, 24, DX, measured)
 	JMP out
+
+spaceIn:
+	INCQ R15
+	JMP  metric
 
 measured:
 	MOVQ DX, R9
@@ -445,8 +467,12 @@ measured:
 	CMPQ key_serial(R9), R11
 	JEQ  out                       // it is there twice
 	MOVQ R11, key_serial(R9)
+	CMPB (R15), $0x20
+	JNE  digit
+	INCQ R15
 
 	// Neighbours are multiplied and added: digits, pairs of digits, fours.
+digit:
 	DIGITS(R15, CX)
 	LEAQ       shift<>(SB), AX
 	VPSHUFB    (AX)(CX*1), X1, X1

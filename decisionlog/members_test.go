@@ -5,6 +5,7 @@ package decisionlog
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -62,57 +63,142 @@ func usualEvent(r *rand.Rand) string {
 	return b.String()
 }
 
-// What a parser reads by blocks it also reads member by member, to the same,
-// whatever is broken, and whatever is behind the text.
-func TestMembersInBlocks(t *testing.T) {
-	t.Parallel()
-	if !hasWide {
-		t.Skip("this processor, or build, reads no members by blocks")
-	}
-	r := rand.New(rand.NewPCG(11, 12))
-	collect := func(inBlocks bool, text []byte) (result, int) {
-		var c collector
-		reader := NewReader(c.options())
-		for i := range reader.parsers {
-			reader.parsers[i].inBlocks = inBlocks
+// spread returns JSON with white space around its tokens: as json.dumps or as
+// json.Indent writes it, or of any kind anywhere.
+func spread(r *rand.Rand, text string) string {
+	spaces, share := []string{" ", " ", " ", "\t", "\r", "  ", "   \t"}, 1+r.IntN(4)
+	switch r.IntN(8) {
+	case 0, 1:
+		return text
+	case 2:
+		var b bytes.Buffer
+		if json.Indent(&b, []byte(text), "", " \t"[r.IntN(2):][:1]) == nil {
+			return b.String()
 		}
-		n := reader.Read(text)
-		c.Lines, c.Other = reader.Counts()
-		slices.Sort(c.Problems)
-		return c.result, n
+	case 3:
+		spaces = append(spaces, "\n", "\r\n", "\n  ")
+	case 4, 5:
+		share = 0
 	}
-	events, broken := 0, 0
-	for range 20_000 {
-		var text []byte
-		for range 1 + r.IntN(8) {
-			line := []byte(usualEvent(r))
-			if r.IntN(3) == 0 {
-				at := r.IntN(len(line))
-				switch r.IntN(3) {
-				case 0:
-					line[at] = byte(r.Uint32())
-				case 1:
-					line = slices.Delete(line, at, min(len(line), at+1+r.IntN(3)))
-				case 2:
-					pieces := []string{`"`, `\`, "{", "}", "[", "]", ",", ":", " ", "0", "9", "\n", "\x00", "é"}
-					line = slices.Insert(line, at, []byte(pieces[r.IntN(len(pieces))])...)
+	var b strings.Builder
+	maybeSpace := func() {
+		if share > 0 && r.IntN(share) == 0 {
+			b.WriteString(spaces[r.IntN(len(spaces))])
+		}
+	}
+	for i := 0; i < len(text); {
+		end := i + 1
+		if text[i] == '"' {
+			end = stringEnd([]byte(text), i)
+			if end < 0 {
+				end = len(text)
+			}
+		}
+		if strings.IndexByte(`,:{}[]"`, text[i]) < 0 {
+			b.WriteByte(text[i])
+		} else {
+			maybeSpace()
+			b.WriteString(text[i:end])
+			if maybeSpace(); share == 0 && (text[i] == ',' || text[i] == ':') {
+				b.WriteByte(' ')
+			}
+		}
+		i = end
+	}
+	return b.String()
+}
+
+// readEveryWay reads texts, twice, as each kind of processor does, by blocks
+// and member by member. All say the same, whatever they have read before.
+func readEveryWay(t *testing.T, texts ...string) (want []result) {
+	t.Helper()
+	eachProcessor(func(processor string) {
+		for _, inBlocks := range []bool{false, true} {
+			if inBlocks && !hasWide {
+				continue
+			}
+			var c collector
+			reader := NewReader(c.options())
+			for i := range reader.parsers {
+				reader.parsers[i].inBlocks = inBlocks
+			}
+			for i := range 2 * len(texts) {
+				text := texts[i%len(texts)]
+				reader.Reset()
+				c.result = result{}
+				// What is behind it must not matter.
+				given := append([]byte(text), strings.Repeat(`","metrics":{}}`, 20)...)[:len(text)]
+				reader.Close(given[reader.Read(given):])
+				c.Lines, c.Other = reader.Counts()
+				slices.Sort(c.Problems)
+				switch i := i % len(texts); {
+				case i == len(want):
+					want = append(want, c.result)
+				case !reflect.DeepEqual(c.result, want[i]):
+					t.Fatalf("%s, in blocks: %t, text %d of %q\n got %+v\nwant %+v", processor, inBlocks, i, texts, c.result, want[i])
 				}
 			}
-			text = append(text, line...)
 		}
-		text = text[:len(text)-r.IntN(min(len(text), 100))*r.IntN(2)]
-		// What is behind it must not matter.
-		text = append(bytes.Clone(text), strings.Repeat(`","metrics":{}}`, 20)...)[:len(text)]
-		want, n := collect(false, text)
-		got, m := collect(true, text)
-		if n != m || !reflect.DeepEqual(got, want) {
-			t.Fatalf("%q\n%d bytes: %+v\nwant %d: %+v", text, m, got, n, want)
+	})
+	return want
+}
+
+// What a parser reads by blocks it also reads member by member, to the same,
+// whatever is broken.
+func TestMembersInBlocks(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	events, broken := 0, 0
+	for range 1500 {
+		var texts []string
+		for range 4 {
+			var text []byte
+			for range 1 + r.IntN(8) {
+				line := []byte(usualEvent(r))
+				if r.IntN(2) == 0 {
+					line = []byte(spread(r, string(line)))
+				}
+				if r.IntN(3) == 0 {
+					at := r.IntN(len(line))
+					switch r.IntN(3) {
+					case 0:
+						line[at] = byte(r.Uint32())
+					case 1:
+						line = slices.Delete(line, at, min(len(line), at+1+r.IntN(3)))
+					case 2:
+						pieces := []string{`"`, `\`, "{", "}", "[", "]", ",", ":", " ", "\t", "\r", "0", "9", "\n", "\x00", "é"}
+						line = slices.Insert(line, at, []byte(pieces[r.IntN(len(pieces))])...)
+					}
+				}
+				text = append(text, line...)
+			}
+			text = text[:len(text)-r.IntN(min(len(text), 100))*r.IntN(2)]
+			texts = append(texts, string(text))
 		}
-		events += len(got.Events)
-		broken += len(got.Problems)
+		for _, got := range readEveryWay(t, texts...) {
+			events += len(got.Events)
+			broken += len(got.Problems)
+		}
 	}
-	if events < 40_000 || broken < 5000 {
+	if events < 12_000 || broken < 1500 {
 		t.Errorf("%d events, %d problems", events, broken)
+	}
+}
+
+// Equal lines say the same, also where what is in a field is no JSON and no one
+// looks at it, whatever white space is around it.
+func TestEqualLines(t *testing.T) {
+	for _, input := range []string{`[tru]`, `{"a" 1}`, `{1:2}`, `[,]`, `{"a":00}`, `{"a":{"b":[}]}`, `{"a":1}`, `[1, 2]`} {
+		for _, comma := range []string{",", ", ", " ,", ",\t", " ,\r ", ",   "} {
+			for _, colon := range []string{":", ": ", " :", ":\t", " : ", ":   "} {
+				line := `{"decision_id"` + colon + `"a"` + comma + `"input"` + colon + input + comma + `"path"` + colon + `"p"` + comma + `"metrics"` + colon +
+					`{"timer_a_ns"` + colon + `5` + comma + `"timer_b_ns"` + colon + "6}}\n"
+				const lines = 10
+				got := readEveryWay(t, strings.Repeat(line, lines))[0]
+				if len(got.Events) != lines || len(got.Problems) > 0 || len(got.Events[lines-1].Measures) != 2 {
+					t.Fatalf("%q: %+v", line, got)
+				}
+			}
+		}
 	}
 }
 
@@ -126,9 +212,9 @@ func TestMembersWhole(t *testing.T) {
 	line := `{"labels":{"id":"a"},"decision_id":"b","path":"c","input":{"d":["e"]},"result":true,"requested_by":"f",` +
 		`"timestamp":"2026-01-02T03:04:05.6Z","metrics":{"counter_a":1,"timer_b_ns":1234567890123456},"req_id":1}`
 	text := []byte(line + "\n" + strings.Repeat("x", 256))
-	var m metrics
-	p := parser{metrics: &m, inBlocks: true}
-	if end := p.parse(text, 0); end != len(line) {
+	p := parser{inBlocks: true}
+	m := &p.metrics
+	if end := p.parse(text); end != len(line) {
 		t.Fatalf("%d, want %d", end, len(line))
 	}
 	m.parse(text, strings.Index(line, `{"counter_a`), func([]byte) int32 { return 7 })

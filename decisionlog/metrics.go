@@ -43,8 +43,7 @@ func (m *metrics) parse(text []byte, i int, number func(key []byte) int32) (end 
 	m.serial++
 	m.reset()
 	if len(m.known) > mostMetrics {
-		clear(m.known)
-		m.start.next = [followers]*key{}
+		m.forget()
 	}
 	if i = skipIn(text, i+1, m.checked); i < len(text) && text[i] == '}' {
 		return i + 1
@@ -78,6 +77,12 @@ func (m *metrics) parse(text []byte, i int, number func(key []byte) int32) (end 
 		}
 		i = skipIn(text, i+1, m.checked)
 	}
+}
+
+// forget forgets all keys, and their numbers.
+func (m *metrics) forget() {
+	clear(m.known)
+	m.start.next = [followers]*key{}
 }
 
 func (m *metrics) reset() {
@@ -128,6 +133,10 @@ func isTimer(key []byte) bool {
 
 // number reads a timer or counter at i and returns the index behind it, or -1.
 func (m *metrics) number(text []byte, i int, at *key) int {
+	if m.total++; m.total > mostMetrics {
+		m.problemIf(true, BadMetric)
+		return valueEnd(text, i, m.checked)
+	}
 	value, end := digits(text, i)
 	ok := end > i && end < len(text) && (text[end] == ',' || text[end] == '}') && (text[i] != '0' || end == i+1)
 	if !ok {
@@ -140,10 +149,6 @@ func (m *metrics) number(text []byte, i int, at *key) int {
 			m.problemIf(true, NegativeMetric)
 			ok = false
 		}
-	}
-	if m.total++; m.total > mostMetrics {
-		m.problemIf(true, BadMetric)
-		return end
 	}
 	if at.serial == m.serial {
 		m.problemIf(true, DuplicateKey)

@@ -34,3 +34,29 @@ func TestDigits(t *testing.T) {
 		}
 	}
 }
+
+// Beyond those that are read, a metric has one problem, whether its key is
+// known or not.
+func TestTooManyMetrics(t *testing.T) {
+	t.Parallel()
+	event := func(metrics ...string) string {
+		return `{"decision_id":"d","metrics":{` + strings.Join(metrics, ",") + "}}\n"
+	}
+	const bad, negative = `"timer_bad_ns":1.5`, `"timer_negative_ns":-1`
+	var many []string
+	for i := range mostMetrics {
+		many = append(many, `"counter_`+strconv.Itoa(i)+`":1`)
+	}
+	large := event(append(many, bad, negative, `"timer_good_ns":1`)...)
+	small := event(bad, negative, `"timer_good_ns":1`)
+	count := func(text string) (problems int) {
+		r := NewReader(Options{
+			Metric: func([]byte) int32 { return 0 }, Event: func(*Event) {}, Problem: func(Problem, int64) { problems++ },
+		})
+		r.Close([]byte(text))
+		return problems
+	}
+	if got, want := count(small+large)-count(small), count(large); got != want || want != 3 {
+		t.Errorf("%d problems behind another event, %d without it, want 3", got, want)
+	}
+}

@@ -6,6 +6,7 @@ package decisionlog
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/regometer/regometer/rollup"
@@ -57,10 +58,9 @@ func (p *parser) judged(text []byte) rollup.Outcome {
 	middle := binary.LittleEndian.Uint64(text[len(text)/2-4:])
 	known := &p.results[(middle+uint64(len(text)))*0x9E3779B97F4A7C15>>32%results]
 	if !bytes.Equal(known.text, text) {
-		problems := len(p.problems)
 		outcome := p.judge(text)
-		if len(p.problems) > problems {
-			return outcome
+		if slices.Contains(p.problems, InvalidUTF8) {
+			return outcome // the text may be why
 		}
 		known.text, known.outcome = append(known.text[:0], text...), outcome
 	}

@@ -100,7 +100,7 @@ type parser struct {
 	// inBlocks is whether members may be read by blocks of 64 bytes.
 	inBlocks bool
 
-	metrics  *metrics
+	metrics  metrics
 	problems []Problem // of the event
 	scratch  []byte
 	clock    clock
@@ -112,7 +112,7 @@ type parser struct {
 	isDecoded field
 }
 
-// span is a value's place in the text.
+// span is a value's place in the text of an object.
 type span struct{ start, end int32 }
 
 // prefetchAhead is how far ahead memory is asked for: text that is mapped, and
@@ -126,21 +126,21 @@ const margin = 192
 // mostKeys is how many keys are known.
 const mostKeys = 64
 
-// parse reads the object that begins at start, and returns the index behind it.
-// It is -1 if the object does not end, is broken, may be nested too deep or has
-// a newline and was not checked. What is not looked at may be broken all the
-// same.
-func (p *parser) parse(text []byte, start int) (end int) {
+// parse reads the object that text begins with, and returns the index behind
+// it. It is -1 if the object does not end, is broken, may be nested too deep or
+// has a newline and was not checked. What is not looked at may be broken all
+// the same. The object is much shorter than 2 GiB: see span.
+func (p *parser) parse(text []byte) (end int) {
 	p.json = text
 	p.seen, p.present, p.plain = 0, 0, 0
 	p.metrics.reset()
 	p.problems = p.problems[:0]
 	p.scratch = p.scratch[:0]
 	p.isDecoded = fieldNone
-	if !p.inBlocks && len(text)-start > prefetchAhead {
-		prefetch(&text[start+prefetchAhead])
+	if !p.inBlocks && len(text) > prefetchAhead {
+		prefetch(&text[prefetchAhead])
 	}
-	i := skipIn(text, start+1, p.checked)
+	i := skipIn(text, 1, p.checked)
 	if i < len(text) && text[i] == '}' {
 		return i + 1
 	}
@@ -155,6 +155,7 @@ func (p *parser) parse(text []byte, start int) (end int) {
 			if i, at, whole = readMembers(p, &text[0], i, room, at); whole {
 				return i
 			}
+			i = skipIn(text, i, false)
 		}
 		if guess := at.guess(text, i); guess != nil {
 			at = guess

@@ -108,6 +108,18 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A result tells its own problem, whatever an event before had.
+func TestProblemOfKnownResult(t *testing.T) {
+	t.Parallel()
+	event := func(path string) string {
+		return `{"decision_id":"d","path":"` + path + `","result":{"\u0061` + "\xff" + `":1},"metrics":{}}` + "\n"
+	}
+	got := readAll(event("\xff") + event("p"))
+	if want := []string{"invalid_utf8 at 1", "invalid_utf8 at 2"}; !reflect.DeepEqual(got.Problems, want) {
+		t.Errorf("%q, want %q", got.Problems, want)
+	}
+}
+
 // A text that is too long is skipped, what follows is read, and memory stays
 // bounded.
 func TestTooLong(t *testing.T) {
@@ -118,7 +130,7 @@ func TestTooLong(t *testing.T) {
 	whole := []byte("\n" + `{"decision_id":"d","metrics":{}}` + "\n")
 	for name, start := range map[string]string{
 		"event": `{"decision_id":"x","input":[`, "pretty": "{\n\"input\":[\n", "body": `[{"input":[`, "CRI": "2026-01-02T03:04:05.6Z stderr F {\"input\":[", "plain": "x",
-		"string": `{"input":"`,
+		"string": `{"input":"`, "text": "[INFO] Decision Log\n  input = [",
 	} {
 		var c collector
 		r := NewReader(c.options())

@@ -12,7 +12,7 @@ import (
 type Options struct {
 	// Metric returns by what number a metric is known, negative for what is of
 	// no interest: see rollup.Groups.Metric. It is called with the keys of
-	// timers and counters, once for each, but for logs with very many of them.
+	// timers and counters, and may be called with the same one again.
 	Metric func(key []byte) int32
 	// Event is called with each event, in the order of the text.
 	Event func(*Event)
@@ -58,8 +58,7 @@ type Reader struct {
 	other   int64
 	lines   int64 // that ended
 
-	metrics   metrics
-	parsers   [maxNesting + 1]parser // by how many containers there are around
+	parsers   [maxNesting + 1]parser // by how many containers there are around; they share nothing
 	buffers   [maxNesting + 1][]byte // for lines that have no newline
 	spare     [maxNesting + 1]source // for containers that wait for nothing
 	waiting   []*source              // containers that wait for more
@@ -72,7 +71,6 @@ func NewReader(o Options) *Reader {
 	r := &Reader{options: o}
 	r.root = source{reader: r, indent: noIndent}
 	for i := range r.parsers {
-		r.parsers[i].metrics = &r.metrics
 		r.parsers[i].inBlocks = hasWide
 	}
 	r.event.revisions = &r.revisions
@@ -92,6 +90,16 @@ func (r *Reader) Reset() {
 		if len(p.keys) == mostKeys { // of which many may be of no use here
 			p.keys, p.start.next = nil, [followers]*key{}
 		}
+	}
+}
+
+// Forget makes r ask Options.Metric for all numbers again. Options.Event may
+// call it, and uses the numbers of its event no longer then.
+func (r *Reader) Forget() {
+	for i := range r.parsers {
+		m := &r.parsers[i].metrics
+		m.forget()
+		m.unknown = true // an event may be parsed and not delivered yet
 	}
 }
 
@@ -191,7 +199,7 @@ func (r *Reader) readLine(depth int, text []byte, line int64) bool {
 	}
 	p := &r.parsers[depth]
 	p.checked = false
-	end := p.parse(text, 0)
+	end := p.parse(text)
 	if end != len(text)-1 || text[end] != '\n' {
 		return false
 	}

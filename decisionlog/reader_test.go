@@ -83,16 +83,8 @@ func readAll(text string) result { return readParts(text, func(left int) int { r
 
 // readParts reads a text in parts, as much at a time as size says.
 func readParts(text string, size func(left int) int) result {
-	return readPartsBy(hasWide, text, size)
-}
-
-// readPartsBy is readParts, with members read by blocks or not.
-func readPartsBy(blocks bool, text string, size func(left int) int) result {
 	var c collector
 	r := NewReader(c.options())
-	for i := range r.parsers {
-		r.parsers[i].inBlocks = blocks
-	}
 	var rest []byte
 	for len(text) > 0 {
 		n := min(len(text), max(1, size(len(text))))
@@ -100,9 +92,7 @@ func readPartsBy(blocks bool, text string, size func(left int) int) result {
 		text = text[n:]
 		n = r.Read(given)
 		rest = bytes.Clone(given[n:])
-		for i := range given {
-			given[i] = 'x' // nobody may still look at it
-		}
+		copy(given, bytes.Repeat([]byte{'x'}, len(given))) // nobody may still look at it
 	}
 	r.Close(rest)
 	c.Lines, c.Other = r.Counts()

@@ -143,13 +143,14 @@ func (s *source) events(text []byte, i int) int {
 	r, p := s.reader, &s.reader.parsers[0]
 	p.checked = false
 	for len(text)-i > 2 && text[i] == '{' && text[i+1] == '"' {
-		end := p.parse(text[:min(len(text), i+MaxLength)], i)
-		if end < 0 || end == len(text) || text[end] != '\n' || !p.isEvent() {
+		rest := text[i:]
+		end := p.parse(rest[:min(len(rest), MaxLength)])
+		if end < 0 || end == len(rest) || rest[end] != '\n' || !p.isEvent() {
 			break
 		}
-		r.deliver(p, text[i:end], r.lines+1)
+		r.deliver(p, rest[:end], r.lines+1)
 		r.lines++
-		i = end + 1
+		i += end + 1
 	}
 	return i
 }
@@ -178,11 +179,11 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 		return i, true
 	}
 	if s.scanner.pos == 0 {
-		next = skipBlank(text, i)
-		if s.column += next - i; next == len(text) {
+		if next = skipBlank(text, i); next > i { // a step of its own, since single counts from i
+			s.column += next - i
 			return next, true
 		}
-		if i = next; text[i] == '\n' {
+		if text[i] == '\n' {
 			s.endLines(1)
 			return i + 1, true
 		}
@@ -275,15 +276,17 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 		s.array, s.comma = false, false
 	}
 	p := &s.reader.parsers[s.depth]
+	rest := text[i:]
+	rest = rest[:min(len(rest), MaxLength)]
 	if s.scanner.pos == 0 {
 		if s.tried > 0 && len(text)-i < 2*s.tried && s.goesOn(text, i, end) {
 			return i, false
 		}
 		p.checked = false
-		if next = p.parse(text[:min(len(text), i+MaxLength)], i); next >= 0 {
+		if n := p.parse(rest); n >= 0 {
 			s.tried = 0
-			s.parsed(p, text[i:next])
-			return next, true
+			s.parsed(p, rest[:n])
+			return i + n, true
 		}
 		if s.goesOn(text, i, end) {
 			s.tried = len(text) - i
@@ -295,18 +298,17 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 			return i, true
 		}
 	}
-	rest := text[i:min(len(text), i+MaxLength)]
 	kind := InvalidJSON
 	switch s.scanner.scan(rest) {
 	case done:
-		next = i + s.scanner.pos
+		n := s.scanner.pos
 		s.scanner.reset()
 		p.checked = true
-		if p.parse(text[:next], i) == next {
-			s.parsed(p, text[i:next])
-			return next, true
+		if p.parse(rest[:n]) == n {
+			s.parsed(p, rest[:n])
+			return i + n, true
 		}
-		s.scanner.pos = next - i
+		s.scanner.pos = n
 	case deep:
 		kind = TooDeep
 	case more:

@@ -31,49 +31,52 @@ func isTextLog(line []byte) bool {
 
 // textLog deals with the event in the text format at i.
 func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
+	rest := text[i:]
+	rest = rest[:min(len(rest), MaxLength)]
+	end = end && len(rest) < MaxLength
 	// It ends before a line that is neither empty nor indented.
-	next = i + max(s.scanner.pos, s.lineEnd(text, i)+1-i)
-	for next < len(text) {
-		eol := bytes.IndexByte(text[next:], '\n')
+	n := max(s.scanner.pos, s.lineEnd(text, i)+1-i)
+	for n < len(rest) {
+		eol := bytes.IndexByte(rest[n:], '\n')
 		if eol < 0 && !end {
 			break
 		}
-		line := text[next:]
+		line := rest[n:]
 		if eol >= 0 {
 			line = line[:eol+1]
 		}
 		if !bytes.HasPrefix(line, []byte("  ")) && len(bytes.TrimSpace(line)) > 0 {
-			return s.textEvent(text, i, next), true
+			s.textEvent(rest[:n])
+			return i + n, true
 		}
-		next += len(line)
+		n += len(line)
 	}
-	next = min(next, len(text))
+	n = min(n, len(rest))
 	switch {
 	case end:
-		return s.textEvent(text, i, next), true
-	case next-i >= MaxLength:
-		s.broke(TooLong, text[i:next])
+		s.textEvent(rest[:n])
+		return i + n, true
+	case len(rest) == MaxLength:
+		s.broke(TooLong, rest)
 		return i, true
 	}
-	s.scanner.pos = next - i
+	s.scanner.pos = n
 	return i, false
 }
 
-// textEvent reads the event in the text format from i to next.
-func (s *source) textEvent(text []byte, i, next int) int {
+// textEvent reads an event in the text format.
+func (s *source) textEvent(text []byte) {
 	s.scanner.reset()
-	text = text[i:next]
 	p := &s.reader.parsers[s.depth]
 	event := appendTextEvent(nil, text)
 	p.checked = true
-	if p.parse(event, 0) == len(event) && p.isEvent() {
+	if p.parse(event) == len(event) && p.isEvent() {
 		s.reader.deliver(p, event, s.line())
 	} else {
 		s.noteOther(countLines(text))
 	}
 	s.endLines(countLines(text))
 	s.inLine = text[len(text)-1] != '\n'
-	return next
 }
 
 // appendTextEvent appends the JSON object that an event in the text format

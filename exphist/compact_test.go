@@ -109,14 +109,20 @@ func TestMergeCompact(t *testing.T) {
 }
 
 // TestCompactMergesSnapshots: a Compact takes in a snapshot of any layout as a
-// Histogram does.
+// Histogram does, also if other bounds have counted its values.
 func TestCompactMergesSnapshots(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 3))
 	for i := range 3000 {
 		l, from := randomLayout(r), randomLayout(r)
-		from.Unit, from.Bounds = l.Unit, l.Bounds
-		values := randomValues(r, 200)
+		from.Unit = l.Unit
+		if r.IntN(2) == 0 {
+			from.Schema = l.Schema
+		}
+		if r.IntN(2) == 0 {
+			from.Bounds = l.Bounds
+		}
+		values := randomValues(r, 1<<r.IntN(9)) // often none
 		c, h := newCompact(t, l, values...), newHistogram(t, l, values...)
 		for range 1 + r.IntN(3) {
 			s := snapshot(newHistogram(t, from, randomValues(r, 1<<r.IntN(10))...))
@@ -125,6 +131,7 @@ func TestCompactMergesSnapshots(t *testing.T) {
 					mustMerge(t, s, s)
 				}
 			}
+			s.Rebound(l.Bounds)
 			if err := c.Merge(s); err != nil {
 				t.Fatal(err)
 			}
@@ -188,8 +195,10 @@ func TestCompactEdges(t *testing.T) {
 	coarse := l
 	coarse.Schema = 2
 	reduced, values := newCompact(t, l), logNormals(1, 200, 1)
-	if err := reduced.Merge(compactSnapshot(newCompact(t, coarse))); err != nil {
-		t.Fatal(err)
+	for _, empty := range []Layout{coarse, l} { // the schema does not rise again
+		if err := reduced.Merge(compactSnapshot(newCompact(t, empty))); err != nil {
+			t.Fatal(err)
+		}
 	}
 	c := newCompact(t, l, values...)
 	c.shape = reduced.shape
@@ -197,6 +206,28 @@ func TestCompactEdges(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustEqual(t, "with a lower schema", compactSnapshot(c), snapshotOf(coarse, values))
+}
+
+// What is recorded after a merge is in one of the two Compacts alone.
+func TestMergeCompactSharesNoMemory(t *testing.T) {
+	t.Parallel()
+	l := DefaultLayout(Nanosecond)
+	l.Bounds = decades(t)
+	empty := *newCompact(t, l)
+	for n := range 100 {
+		values := logNormals(1, n, 1)
+		from, into := empty, empty
+		for _, n := range values {
+			from.Record(n)
+		}
+		if err := into.MergeCompact(&from); err != nil {
+			t.Fatal(err)
+		}
+		into.Record(200_000)
+		from.Record(300_000)
+		mustEqual(t, fmt.Sprint(n, " values, merged"), compactSnapshot(&into), snapshotOf(l, append(values, 200_000)))
+		mustEqual(t, fmt.Sprint(n, " values"), compactSnapshot(&from), snapshotOf(l, append(values, 300_000)))
+	}
 }
 
 func TestCompactErrors(t *testing.T) {
@@ -234,24 +265,25 @@ func TestCompactMemory(t *testing.T) {
 		t.Errorf("a wide takes %d bytes, wideSize is %d", size, wideSize)
 	}
 	empty := *newCompact(t, DefaultLayout(Nanosecond))
-	for _, test := range []struct{ values, histograms, most int }{
+	for _, test := range []struct {
+		values, histograms int
+		most               int64
+	}{
 		{1, 5000, 56}, {4, 5000, 72}, {20, 2000, 128}, {100, 1000, 480}, {1000, 500, 540}, {100_000, 20, 1200},
 	} {
 		values := logNormals(1, test.values, 1)
-		all := make([]Compact, test.histograms)
-		before := liveBytes()
-		for i := range all {
-			all[i] = empty
+		own := int64(unsafe.Sizeof(empty))
+		bytes := own + heapOf(test.histograms, test.most-own, func() Compact {
+			c := empty
 			for _, n := range values {
-				all[i].Record(n)
+				c.Record(n)
 			}
-		}
-		bytes := int(unsafe.Sizeof(empty)) + int(liveBytes()-before)/test.histograms
+			return c
+		})
 		t.Logf("%6d values: %4d bytes", test.values, bytes)
 		if bytes > test.most {
 			t.Errorf("%d values take %d bytes, at most %d are expected", test.values, bytes, test.most)
 		}
-		runtime.KeepAlive(all)
 		runtime.KeepAlive(values)
 	}
 }

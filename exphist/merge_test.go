@@ -4,6 +4,7 @@
 package exphist
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -166,10 +167,29 @@ func TestMergeOfEmpty(t *testing.T) {
 	mustEqual(t, "a coarse one without buckets", snapshot(h), snapshotOf(Layout{Unit: Nanosecond, Schema: 2, MaxBuckets: 640}, []int64{0, 5}))
 }
 
+// What a snapshot held before it was emptied does not show in what is merged
+// into its memory.
+func TestMergeIntoReusedSnapshot(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 5))
+	s := new(Snapshot)
+	for i := range 500 {
+		l := randomLayout(r)
+		var parts []*Snapshot
+		s.Reset()
+		for range 1 + r.IntN(4) {
+			part := snapshotOf(l, randomValues(r, 1<<r.IntN(8)))
+			parts = append(parts, part)
+			mustMerge(t, s, part)
+		}
+		mustEqual(t, fmt.Sprint("use ", i), s, merged(t, parts...))
+	}
+}
+
 func TestMergeOfDifferentUnits(t *testing.T) {
 	t.Parallel()
 	h := newHistogram(t, DefaultLayout(Nanosecond), 1)
-	other := snapshot(newHistogram(t, DefaultLayout(Integer), 1))
+	other := snapshot(newHistogram(t, Layout{Unit: Integer, Schema: 4, MaxBuckets: 100}, 1))
 	s := snapshot(h)
 	for name, err := range map[string]error{"Histogram.Merge": h.Merge(other), "Snapshot.Merge": s.Merge(other)} {
 		if err == nil || !strings.Contains(err.Error(), "nanosecond") || !strings.Contains(err.Error(), "integer") {

@@ -71,6 +71,21 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
+// A quantile of two values that are neighbours as float64 is one of them: it is
+// not rounded beyond.
+func TestQuantileOfNeighbours(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 6))
+	for range 10_000 {
+		low := math.Ldexp(1+r.Float64(), 53+r.IntN(9))
+		high := math.Nextafter(low, math.Inf(1))
+		s := snapshotOf(Layout{Unit: Integer, Schema: 5, MaxBuckets: 640}, []int64{int64(low), int64(high)})
+		if got := s.Quantile(0.5); got < low || got > high {
+			t.Fatalf("the quantile of %v and %v is %v", low, high, got)
+		}
+	}
+}
+
 func TestQuantilesInAnyOrder(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 4))

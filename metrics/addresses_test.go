@@ -28,6 +28,9 @@ func TestWellKnown(t *testing.T) {
 			if wellKnown(kind, strings.Clone(name)) != nil {
 				t.Errorf("%v %q is found by another address", kind, name)
 			}
+			if part := name[:len(name)-1]; wellKnown(kind, part) != nil {
+				t.Errorf("%v %q is found by the address of %q", kind, part, name)
+			}
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/regometer/regometer/metrics"
@@ -191,6 +192,15 @@ func TestAllocsOfEach(t *testing.T) {
 	checkAllocs(t, "Each with the summaries", 0, func() {
 		for metric := range metrics.Each(m) {
 			sum += metric.Summary().Count
+		}
+	})
+	long := metrics.New() // names that the catalog does not take
+	for i := range 20 {
+		long.Counter(strings.Repeat("long ", 50) + strconv.Itoa(i))
+	}
+	checkAllocs(t, "Each with keys that it has made before", 0, func() {
+		for metric := range metrics.Each(long) {
+			sum += int64(len(metric.Key()))
 		}
 	})
 	if sum == 0 {

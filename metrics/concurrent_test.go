@@ -6,7 +6,6 @@ package metrics_test
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -15,11 +14,14 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
-// inParallel runs f in n goroutines, which start together, and waits for them.
-func inParallel(n int, f func(g int)) {
+// goroutines is how many goroutines the tests below start.
+const goroutines = 4
+
+// inParallel runs f in several goroutines, which start together, and waits for them.
+func inParallel(f func(g int)) {
 	start := make(chan struct{})
 	var wg sync.WaitGroup
-	for g := range n {
+	for g := range goroutines {
 		wg.Go(func() {
 			<-start
 			f(g)
@@ -114,11 +116,11 @@ func checkWhole(t *testing.T, all map[string]any) {
 // TestConcurrentUpdates: no update is lost while reservoirs fill and overflow
 // and all of it is read.
 func TestConcurrentUpdates(t *testing.T) {
-	const goroutines, n, names = 4, 2000, 20
+	const n, names = 2000, 20
 	m := metrics.New()
 	var stopped [names]atomic.Int64
 	whileReading(t, m, func() {
-		inParallel(goroutines, func(g int) {
+		inParallel(func(g int) {
 			for i := range n {
 				k := i % names
 				name := "name " + strconv.Itoa(k)
@@ -160,10 +162,9 @@ const rounds = 300_000
 
 // TestConcurrentCounts: no count is lost when all that goroutines do is count.
 func TestConcurrentCounts(t *testing.T) {
-	const goroutines = 4
 	m := metrics.New()
 	c, h := m.Counter("c"), m.Histogram("h")
-	inParallel(goroutines, func(int) {
+	inParallel(func(int) {
 		for range 4 * rounds {
 			c.Incr()
 		}
@@ -182,121 +183,13 @@ func TestConcurrentCounts(t *testing.T) {
 	}
 }
 
-// TestConcurrentStops: what concurrent calls of Stop return is never negative
-// and adds up to what the timer holds, whoever starts it meanwhile.
-func TestConcurrentStops(t *testing.T) {
-	for _, starters := range []int{1, 2, 4} { // of four goroutines
-		m := metrics.New()
-		tm := m.Timer("t")
-		var sum, least atomic.Int64
-		inParallel(4, func(g int) {
-			var own, ownLeast int64
-			for range rounds / 3 {
-				if g < starters {
-					tm.Start()
-				}
-				d := tm.Stop()
-				own += d
-				ownLeast = min(ownLeast, d)
-			}
-			sum.Add(own)
-			if ownLeast < 0 {
-				least.Store(ownLeast)
-			}
-		})
-		if got := tm.Int64(); got != sum.Load() {
-			t.Errorf("the timer holds %d, the calls of Stop returned %d", got, sum.Load())
-		}
-		if least.Load() < 0 {
-			t.Errorf("Stop returned %d", least.Load())
-		}
-	}
-}
-
-// TestConcurrentInt64: what a timer holds never goes back, nor beyond what it
-// will hold, while another goroutine starts and stops it.
-func TestConcurrentInt64(t *testing.T) {
-	n := 4 * rounds
-	if raceDetector {
-		n = rounds / 2
-	}
-	tm := metrics.New().Timer("t")
-	var done atomic.Bool
-	var last int64
-	inParallel(2, func(g int) {
-		if g == 0 {
-			for range n {
-				tm.Start()
-				tm.Stop()
-			}
-			done.Store(true)
-			return
-		}
-		for !done.Load() {
-			v := tm.Int64()
-			if v < last {
-				t.Errorf("the timer went from %d back to %d", last, v)
-				return
-			}
-			last = v
-		}
-	})
-	if v := tm.Int64(); v < last {
-		t.Errorf("the timer went from %d back to %d", last, v)
-	}
-}
-
-// TestConcurrentStopIsWhole: once Stop has returned, the time since Start is in
-// the timer, whichever goroutine's Stop measured it.
-func TestConcurrentStopIsWhole(t *testing.T) {
-	n := 3 * rounds
-	if raceDetector {
-		n = rounds / 10
-	}
-	tm := metrics.New().Timer("t")
-	var starts atomic.Int64 // odd while the timer is being started
-	var done atomic.Bool
-	inParallel(2, func(g int) {
-		if g == 0 {
-			for range n {
-				starts.Add(1)
-				tm.Start()
-				starts.Add(1)
-				tm.Stop()
-				for range 100 { // time for the other to see a change
-					starts.Load()
-				}
-			}
-			done.Store(true)
-			return
-		}
-		var last, held int64
-		for !done.Load() {
-			now := starts.Load()
-			if now%2 == 1 {
-				continue
-			}
-			tm.Stop()
-			value := tm.Int64()
-			if starts.Load() != now {
-				continue
-			}
-			if now == last && value != held {
-				t.Errorf("the timer went from %d to %d after Stop had returned", held, value)
-				return
-			}
-			last, held = now, value
-		}
-	})
-}
-
 // TestConcurrentValues: up to 1,028 values, none is lost or changed, whatever
 // goroutine it comes from.
 func TestConcurrentValues(t *testing.T) {
-	const goroutines, n = 4, 257 // together a full reservoir
+	const n = 257 // of each goroutine: together they fill the reservoir
 	for range 20 {
 		h := metrics.New().Histogram("h")
-		inParallel(goroutines, func(g int) {
+		inParallel(func(g int) {
 			for i := range n {
 				h.Update(int64(i*goroutines + g))
 				if i%50 == 0 {
@@ -316,64 +209,10 @@ func TestConcurrentValues(t *testing.T) {
 	}
 }
 
-// TestConcurrentLookUps: goroutines that look up a new name at the same time
-// get one handle, few names or many.
-func TestConcurrentLookUps(t *testing.T) {
-	const goroutines = 4
-	for range 100 {
-		m := metrics.New()
-		var handles [goroutines][]any
-		inParallel(goroutines, func(g int) {
-			for i := range 30 {
-				name := strconv.Itoa(i)
-				handles[g] = append(handles[g], m.Timer(name), m.Counter(name), m.Histogram(name))
-			}
-		})
-		for g := range goroutines {
-			if !slices.Equal(handles[g], handles[0]) {
-				t.Fatalf("goroutines 0 and %d have different handles of the same names", g)
-			}
-		}
-		if n := len(m.All()); n != 90 {
-			t.Fatalf("All has %d entries, want 90", n)
-		}
-	}
-}
-
-// TestConcurrentClear: clearing while others record and read leaves a
-// collection that is whole.
-func TestConcurrentClear(t *testing.T) {
-	m := metrics.New()
-	kept := m.Counter("kept")
-	whileReading(t, m, func() {
-		inParallel(3, func(g int) {
-			for i := range 1000 {
-				if g == 0 && i%10 == 0 {
-					m.Clear()
-				}
-				kept.Incr()
-				name := strconv.Itoa(i % 30)
-				m.Counter(name).Incr()
-				m.Histogram(name).Update(5)
-				m.Timer(name).Start()
-				m.Timer(name).Stop()
-			}
-		})
-	})
-	if got := kept.Value(); got != uint64(3000) {
-		t.Errorf("a counter from before the first Clear is %v, want 3000", got)
-	}
-	checkJSON(t, m)
-	m.Clear()
-	if all := m.All(); len(all) != 0 {
-		t.Errorf("All is %v after Clear", all)
-	}
-}
-
 // TestConcurrentCollections: collections share names and buffers, and nothing
 // else.
 func TestConcurrentCollections(t *testing.T) {
-	inParallel(4, func(g int) {
+	inParallel(func(g int) {
 		for i := range 200 {
 			m := metrics.New()
 			name := "shared " + strconv.Itoa(i)

@@ -61,12 +61,16 @@ func TestEach(t *testing.T) {
 			if len(got) != len(all) || len(all) > 0 && !reflect.DeepEqual(got, all) {
 				t.Errorf("Each yields\n%v\nAll has\n%v", got, all)
 			}
-			for metric := range metrics.Each(m) {
-				delete(all, metric.Key())
-				break // an iteration may end early
-			}
-			if len(got) > 0 && len(all) != len(got)-1 {
-				t.Errorf("an iteration that ended early left %d of %d", len(all), len(got))
+			for most := 1; most < len(all); most++ { // an iteration may end early
+				n := 0
+				for range metrics.Each(m) {
+					if n++; n == most {
+						break
+					}
+				}
+				if n != most {
+					t.Errorf("an iteration that was to end at metric %d ended at %d of %d", most, n, len(all))
+				}
 			}
 		})
 	}
@@ -103,6 +107,15 @@ func checkMetric(t *testing.T, m metrics.Metric, value any) {
 	}
 	if m.Int64() != wantInt64 || m.Uint64() != wantUint64 || m.Summary() != wantSummary {
 		t.Errorf("%q has Int64 %v, Uint64 %v, Summary %v; All has %v", key, m.Int64(), m.Uint64(), m.Summary(), value)
+	}
+}
+
+// TestZeroMetric: the zero Metric is of no kind, and all else of it is zero.
+func TestZeroMetric(t *testing.T) {
+	var m metrics.Metric
+	checkMetric(t, m, nil)
+	if m.Kind() != metrics.KindOther || m.Name() != "" || m.Value() != nil {
+		t.Errorf("kind %v, name %q, value %v", m.Kind(), m.Name(), m.Value())
 	}
 }
 

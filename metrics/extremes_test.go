@@ -4,11 +4,7 @@
 package metrics_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -103,70 +99,6 @@ func TestManyExtremeValues(t *testing.T) {
 		fields := metrics.Statistics(many...).(map[string]any)
 		if fields["mean"] != -0.5 || math.Abs(fields["stddev"].(float64)-1<<63) > 1<<12 {
 			t.Errorf("the summary of both ends is %v", fields)
-		}
-	}
-}
-
-// TestManyNames: a collection of 100,000 names works like a small one.
-func TestManyNames(t *testing.T) {
-	if raceDetector {
-		t.Skip("slow under the race detector, and in one goroutine")
-	}
-	const n = 100_000
-	m := metrics.New()
-	for i := range n {
-		m.Counter("name " + strconv.Itoa(i)).Add(uint64(i))
-	}
-	for i := range n {
-		if got := m.Counter("name " + strconv.Itoa(i)).Value(); got != uint64(i) {
-			t.Fatalf("counter %d is %v", i, got)
-		}
-	}
-	all := m.All()
-	if len(all) != n {
-		t.Fatalf("All has %d entries, want %d", len(all), n)
-	}
-	for i := range n {
-		if got := all["counter_name "+strconv.Itoa(i)]; got != uint64(i) {
-			t.Fatalf("counter %d is %v in All", i, got)
-		}
-	}
-	for range 2 {
-		want, err := json.Marshal(m.All())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := mustMarshal(t, m); !bytes.Equal(got, want) {
-			t.Fatalf("MarshalJSON gives %d bytes, which differ from the %d of All", len(got), len(want))
-		}
-		m.Counter("name 5").Incr()
-	}
-	each := 0
-	for range metrics.Each(m) {
-		each++
-	}
-	if each != n {
-		t.Errorf("Each yields %d metrics, want %d", each, n)
-	}
-}
-
-// TestEveryByte: names with every byte, alone, doubled and before, between and
-// after letters, give valid JSON.
-func TestEveryByte(t *testing.T) {
-	for b := range 256 {
-		s := string([]byte{byte(b)})
-		m := metrics.New()
-		for i, name := range []string{s, s + s, "a" + s, s + "a", "a" + s + "a", "é" + s + "é", s + "\x80", "\xc3" + s} {
-			m.Timer(name)
-			m.Counter(name).Add(uint64(i))
-			m.Histogram(name)
-		}
-		checkJSON(t, m)
-		if text := mustMarshal(t, m); !json.Valid(text) {
-			t.Errorf("byte %#x: invalid JSON %s", b, text)
-		}
-		if got := m.(fmt.Stringer).String(); !strings.Contains(got, "counter_a"+s+"a:4") {
-			t.Errorf("byte %#x: String is %q", b, got)
 		}
 	}
 }

@@ -162,45 +162,37 @@ func TestNameDoesNotKeepBuffer(t *testing.T) {
 	runtime.KeepAlive(all)
 }
 
-// TestKeptValueFreesTheRest: a value that is kept from All keeps a few others
-// alive, not those of the whole collection.
-func TestKeptValueFreesTheRest(t *testing.T) {
-	const collections = 1000
-	m := metrics.New()
-	for i := range 1000 {
-		m.Counter("kept " + strconv.Itoa(i)).Add(1000 + uint64(i))
-	}
-	m.All()
-	kept := make([]any, collections)
-	before := heapInUse(t)
-	for i := range kept {
-		kept[i] = m.All()["counter_kept 500"]
-	}
-	each := (heapInUse(t) - before) / collections
-	t.Logf("a kept value keeps %d bytes alive", each)
-	if each > 2*256 { // what is freed or allocated elsewhere meanwhile is less
-		t.Errorf("a kept value keeps %d bytes alive, want at most 256", each)
-	}
-	runtime.KeepAlive(kept)
-}
-
-// TestClearFreesMemory: what was recorded before a Clear is freed.
-func TestClearFreesMemory(t *testing.T) {
-	m := metrics.New()
-	before := heapInUse(t)
-	for range 5 {
-		for i := range 100 {
-			h := m.Histogram("cleared " + strconv.Itoa(i))
-			for v := range int64(1100) {
-				h.Update(v)
-			}
+// TestKeptPartFreesTheRest: a value that is kept from All, or a handle, keeps a
+// few others alive, not those of the whole collection.
+func TestKeptPartFreesTheRest(t *testing.T) {
+	const names = 1000
+	collection := func() metrics.Metrics {
+		m := metrics.New()
+		for i := range names {
+			m.Counter("kept " + strconv.Itoa(i)).Add(1000 + uint64(i))
 		}
-		mustMarshal(t, m)
-		mustMarshal(t, m)
-		m.Clear()
+		return m
 	}
-	if grown := heapInUse(t) - before; grown > 200_000 {
-		t.Errorf("after Clear, %d bytes more are in use than before", grown)
+	m := collection()
+	m.All()
+	for what, part := range map[string]struct {
+		keep   func() any
+		atMost int64
+	}{
+		"value":  {func() any { return m.All()["counter_kept 500"] }, 256},
+		"handle": {func() any { return collection().Counter("kept 900") }, 2500},
+	} {
+		kept := make([]any, 300)
+		before := heapInUse(t)
+		for i := range kept {
+			kept[i] = part.keep()
+		}
+		each := (heapInUse(t) - before) / int64(len(kept))
+		t.Logf("a kept %s keeps %d bytes alive", what, each)
+		if each > 2*part.atMost { // what is freed or allocated elsewhere meanwhile is less
+			t.Errorf("a kept %s keeps %d bytes alive, want at most %d", what, each, part.atMost)
+		}
+		runtime.KeepAlive(kept)
 	}
 	runtime.KeepAlive(m)
 }

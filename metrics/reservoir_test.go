@@ -149,22 +149,21 @@ func TestReservoirKeepsTheHighestPriorities(t *testing.T) {
 	}
 }
 
-// An update that finds no threshold, and the reservoir full once it has the
-// lock, is counted and offered.
-func TestUpdateWhileTheReservoirBecomesFull(t *testing.T) {
+// Of however many samples are within the span, the list of the lowest has the
+// lowest ones.
+func TestFindEvictions(t *testing.T) {
 	h := new(histogram)
-	for range reservoirSize {
-		h.Update(5)
+	for i := range int64(reservoirSize) {
+		h.Update(i)
 	}
-	for i := range int64(100) {
-		h.fill(7, now()+i*1e9*3600) // later than all, so that it enters
-	}
-	h.check(t)
-	if n := h.count.Load(); n != reservoirSize+100 {
-		t.Errorf("the count is %d, want %d", n, reservoirSize+100)
-	}
-	if s := h.summary(); s.Max != 7 || s.Min != 5 {
-		t.Errorf("the values are from %d to %d, want 5 to 7", s.Min, s.Max)
+	floor := h.threshold.Load() ^ math.MinInt64
+	for _, span := range []int64{0, 1, 1e9, 10e9, 10_000e9, math.MaxInt64} {
+		h.evictions.span = span
+		h.findEvictions(floor)
+		h.check(t)
+		if h.evictions.n == 0 {
+			t.Errorf("span %d: the list of the lowest is empty", span)
+		}
 	}
 }
 

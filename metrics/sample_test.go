@@ -11,32 +11,10 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
-// The sample where other reservoirs go wrong: at the newest value, after a long
-// time without any, and at a great age.
+// The sample where other reservoirs go wrong: after a long time without any
+// value, and at a great age.
 
 const sampleSize = 1028
-
-// TestSampleNewestValue: the newest value is in the sample as often as any
-// other, that is one time in five here. The test fails by chance with a
-// probability of less than 1e-6.
-func TestSampleNewestValue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const histograms, samples = 200, 5
-		held := 0
-		for range histograms {
-			h := metrics.New().Histogram("h")
-			for range samples*sampleSize - 1 {
-				h.Update(0)
-			}
-			h.Update(1)
-			held += int(h.Value().(map[string]any)["max"].(int64))
-		}
-		// Binomial: mean 40, standard deviation 5.7.
-		if held < 7 || held > 73 {
-			t.Errorf("the newest value is in %d of %d samples, want about %d", held, histograms, histograms/samples)
-		}
-	})
-}
 
 // TestSampleAfterIdleTime: after any time without updates, new values are worth
 // more than old ones.

@@ -126,16 +126,3 @@ func TestMarshalAfterClear(t *testing.T) {
 		m.Clear()
 	}
 }
-
-// TestMarshalOfTwoCollections: collections do not mix up what they remember.
-func TestMarshalOfTwoCollections(t *testing.T) {
-	a, b := metrics.New(), metrics.New()
-	for i := range uint64(300) {
-		a.Counter("c").Add(i)
-		b.Counter("c").Add(2 * i)
-		a.Histogram("h").Update(int64(i))
-		b.Histogram("h").Update(-int64(i))
-		checkJSON(t, a)
-		checkJSON(t, b)
-	}
-}

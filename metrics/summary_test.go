@@ -118,27 +118,6 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestMeanBetweenTwoNumbers: a mean that is above the middle of two numbers by
-// its last binary place only is rounded up.
-func TestMeanBetweenTwoNumbers(t *testing.T) {
-	const n, middle = 1024, 1<<54 + 2
-	var s sums
-	samples := make([]sample, n)
-	for i := range samples {
-		samples[i].value = middle
-	}
-	s.addAll(samples)
-	if got := s.mean(n); got != 1<<54 { // the even one
-		t.Errorf("the mean in the middle is %b", got)
-	}
-	samples[0].value++
-	s = sums{}
-	s.addAll(samples)
-	if got := s.mean(n); got != 1<<54+4 {
-		t.Errorf("the mean above the middle is %b", got)
-	}
-}
-
 // TestStdDevCarries: the words of n·Σv² carry into each other.
 func TestStdDevCarries(t *testing.T) {
 	const n = 1028

@@ -23,6 +23,15 @@ import (
 // embedder's own wrapper does.
 type bare struct{ metrics.Metrics }
 
+// withText and withTimers have one of the two that metrics.New has.
+type (
+	withText   struct{ bare }
+	withTimers struct{ bare }
+)
+
+func (withText) String() string           { return "" }
+func (withTimers) Timers() map[string]any { return nil }
+
 func record(m opametrics.Metrics) {
 	m.Timer(opametrics.RegoQueryEval).Start()
 	m.Timer(opametrics.RegoQueryEval).Stop()
@@ -96,6 +105,8 @@ func TestOptionalInterfaces(t *testing.T) {
 		{"New", metrics.New(), true},
 		{"NoOp", metrics.NoOp(), false},
 		{"wrapped", bare{metrics.New()}, false},
+		{"with a text", withText{bare{metrics.New()}}, false},
+		{"with timers", withTimers{bare{metrics.New()}}, false},
 	} {
 		m := opa.Metrics(test.m)
 		if _, ok := m.(fmt.Stringer); ok != test.want {

@@ -23,19 +23,24 @@ var errTooManyExact = errors.New("there are more than 16,000,000 durations, too 
 // at all.
 type exactDurations map[string]map[string][]int64
 
-// add adds the durations of a decision. stages are the names of the timers, by
-// number. It returns how many there are.
-func (x exactDurations) add(key []byte, measures []rollup.Measure, stages []string) (n int64) {
-	of := x[string(key)]
+// addExact adds the durations of a decision that is in the groups. stages are
+// the names of the timers, by number. It returns how many durations there are.
+func (x *Rollup) addExact(key []byte, measures []rollup.Measure, stages []string) (n int64) {
+	of := x.exact[string(key)]
 	if of == nil {
 		of = map[string][]int64{}
-		x[string(key)] = of
+		x.exact[string(key)] = of
 	}
 	for _, m := range measures {
-		if name := stages[m.Metric]; name != "" && m.Value > 0 {
-			of[name] = append(of[name], m.Value)
-			n++
+		name := stages[m.Metric]
+		if name == "" || m.Value == 0 {
+			continue
 		}
+		if !x.groups.HasRoom(m.Metric) {
+			name = rollup.Other
+		}
+		of[name] = append(of[name], m.Value)
+		n++
 	}
 	return n
 }
@@ -54,7 +59,7 @@ func (x exactDurations) merge(o exactDurations) {
 }
 
 // sorted sorts the durations, and gives group Other those of keys that have no
-// group.
+// group, and stage Other those of stages that the group does not have.
 func (x exactDurations) sorted(groups *rollup.Groups) {
 	other := exactDurations{}
 	for key, stages := range x {
@@ -64,6 +69,15 @@ func (x exactDurations) sorted(groups *rollup.Groups) {
 		}
 	}
 	x.merge(other)
+	for g := range groups.Sums() {
+		of := x[g.Key]
+		for name, durations := range of {
+			if stage(g.Stages, name).Name == "" {
+				delete(of, name)
+				of[rollup.Other] = append(of[rollup.Other], durations...)
+			}
+		}
+	}
 	for _, stages := range x {
 		for _, durations := range stages {
 			slices.Sort(durations)

@@ -5,7 +5,10 @@ package report
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +46,71 @@ func TestExactOther(t *testing.T) {
 				t.Errorf("%s, %s: %d durations, want %d", g.Key, s.Name, got, want)
 			}
 		}
+	}
+}
+
+// Each group has its own durations, however many groups there are.
+func TestExactOfManyGroups(t *testing.T) {
+	t.Parallel()
+	const groups = keptStages + 100
+	var b strings.Builder
+	for i := range groups {
+		fmt.Fprintf(&b, `{"decision_id":"a","path":"p%d","metrics":{"timer_rego_query_eval_ns":%d}}`+"\n", i, 1+i)
+		if i%3 == 0 { // which no group after it has
+			fmt.Fprintf(&b, `{"decision_id":"a","path":"p%d","metrics":{}}`+"\n", i+groups)
+		}
+	}
+	file := write(t, filepath.Join(t.TempDir(), "log"), b.String())
+	r, err := Read(t.Context(), Options{Inputs: []string{file}, Exact: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range r.Groups.Sums() {
+		var want map[string][]int64
+		if len(g.Stages) > 0 {
+			want = map[string][]int64{evaluationStage: {g.Stages[0].Durations.Max()}}
+		}
+		if !maps.EqualFunc(g.exact, want, slices.Equal) {
+			t.Fatalf("%s: got %v, want %v", g.Key, g.exact, want)
+		}
+	}
+}
+
+// With a report that has no durations, quantiles are those of the histograms.
+func TestExactMerged(t *testing.T) {
+	t.Parallel()
+	file := sampleFile(t, 100)
+	for _, exact := range [][2]bool{{true, false}, {false, true}, {true, true}, {false, false}} {
+		var both [2]*Rollup
+		for i := range both {
+			var err error
+			if both[i], err = ReadRollup(t.Context(), Options{Inputs: []string{file}, Exact: exact[i]}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := both[0].Merge(both[1]); err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range both[0].Report().Groups.Sums() {
+			for _, s := range g.Stages {
+				want := 0
+				if exact[0] && exact[1] {
+					want = int(s.Durations.Count())
+				}
+				if got := len(g.exact[s.Name]); got != want {
+					t.Errorf("exact %v: %s of %s has %d durations, want %d", exact, s.Name, g.Key, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Quantiles are by nearest rank.
+func TestSortedDurations(t *testing.T) {
+	t.Parallel()
+	got := sortedDurations{1, 2, 3, 4, 5}.AppendQuantiles(nil, 0, 0.2, 0.21, 0.5, 0.8, 0.81, 1)
+	if want := []float64{1, 1, 2, 3, 4, 5, 5}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

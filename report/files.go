@@ -121,3 +121,16 @@ func inFolder(folder string) (names []string, err error) {
 	})
 	return names, err
 }
+
+// InputFiles returns the names of the files that [Read] reads, each once, and
+// "-" for standard input.
+func InputFiles(inputs []string) (names []string, err error) {
+	files, stdin, err := findFiles(inputs)
+	for _, f := range files {
+		names = append(names, f.name)
+	}
+	if stdin {
+		names = append(names, standardInput)
+	}
+	return names, err
+}

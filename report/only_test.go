@@ -55,3 +55,15 @@ func TestOnly(t *testing.T) {
 		t.Error("nothing lacks a stage")
 	}
 }
+
+// What the report is made of does not change.
+func TestOnlyOfRollup(t *testing.T) {
+	t.Parallel()
+	x, err := ReadRollup(t.Context(), Options{Inputs: []string{sampleFile(t, 200)}, Slowest: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := outputs(t, x)
+	x.Report().Only([]string{evaluationStage})
+	requireSame(t, outputs(t, x), want)
+}

@@ -58,8 +58,9 @@ type Options struct {
 	// If it returns an error, reading ends, and Read returns that.
 	//
 	// key tells the key of a measure's number, such as
-	// "timer_rego_query_eval_ns"; it is for the same goroutine. Names for which
-	// there was no room share one, "timer_other_ns" or "counter_other".
+	// "timer_rego_query_eval_ns". It is for the same goroutine, and for the
+	// measures of the decision that the function was called with. The
+	// decision's Line counts from where the worker began to read the file.
 	Each func(key func(metric int32) string) func(*decisionlog.Event) error
 }
 

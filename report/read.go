@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -168,8 +169,12 @@ func (p *part) problem(kind decisionlog.Problem, line int64) {
 		p.problems[kind] = at
 	}
 	at.count++
-	if len(at.first) < firstPlaces {
-		at.first = append(at.first, line)
+	// Lines do not come in order: an event that is in several lines comes
+	// after those between them.
+	if n := len(at.first); n < firstPlaces || line < at.first[n-1] {
+		i, _ := slices.BinarySearch(at.first, line)
+		at.first = slices.Insert(at.first, i, line)
+		at.first = at.first[:min(n+1, firstPlaces)]
 	}
 }
 
@@ -183,7 +188,7 @@ func (p *part) firstLine() (lines int64) {
 
 // tell adds what is not of the decisions to that of all inputs.
 func (in *input) tell(to *inputs) {
-	line, decisions, something := int64(0), int64(0), false
+	line, decisions, something, failed := int64(0), int64(0), false, false
 	for _, p := range in.parts {
 		to.otherLines += p.other
 		for kind, of := range p.problems {
@@ -196,9 +201,9 @@ func (in *input) tell(to *inputs) {
 		}
 		line += p.lines
 		decisions += p.decisions
-		if p.failure != "" {
+		if p.failure != "" && !failed { // however many parts of the rest
 			to.problem(p.failure, 1, Place{in.name, max(line, 1)})
-			something = true
+			something, failed = true, true
 		}
 	}
 	if decisions == 0 && line > 0 || something && decisions == 0 {
@@ -259,10 +264,11 @@ func (r *reading) open(ctx context.Context, in *input) {
 	r.cut(ctx, in, f, info.Size())
 }
 
-// The least and the greatest size of about what is one part of a large file.
-const (
-	leastPart    = 4 << 20
-	greatestPart = 32 << 20
+// leastPart and greatestPart limit about how large a part of a large file is.
+// They are less in a test.
+var (
+	leastPart    int64 = 4 << 20
+	greatestPart int64 = 32 << 20
 )
 
 // partSize returns about how much of a file is one part: so much that workers
@@ -311,10 +317,11 @@ const maxFruitless = 4
 // boundary returns a boundary of the text close before the offset at, or 0.
 func boundary(f *os.File, at int64) int64 {
 	for _, size := range [...]int64{1 << 16, blockSize} {
-		text := make([]byte, size)
-		n, _ := f.ReadAt(text, at-size)
+		from := max(at-size, 0)
+		text := make([]byte, at-from)
+		n, _ := f.ReadAt(text, from)
 		if b := decisionlog.Boundary(text[:n]); b > 0 {
-			return at - size + int64(b)
+			return from + int64(b)
 		}
 	}
 	return 0
@@ -384,8 +391,8 @@ func (w *worker) do(ctx context.Context, j job) {
 
 // mostMapped is about how much of the files all workers together map into
 // memory at a time: the more in one go, the less often must the system tell all
-// processors that it is gone.
-const mostMapped = 48 << 20
+// processors that it is gone. It is less in a test.
+var mostMapped int64 = 48 << 20
 
 // readMapped reads a part that it maps into memory, and reports whether that
 // could be begun.
@@ -399,7 +406,7 @@ func (w *worker) readMapped(ctx context.Context, j job) (begun bool) {
 			w.fail(errNotMapped)
 		}
 	}()
-	size := int64(max(mostMapped/w.Workers, leastPart/4)) // or an event if that is larger
+	size := max(mostMapped/int64(w.Workers), leastPart/4) // or an event if that is larger
 	for seen := j.from; ctx.Err() == nil; {
 		end := min(j.from+size, j.to)
 		text, unmap := mapFile(j.file, j.from, end)

@@ -107,7 +107,12 @@ func (s *slowestRead) placed() slowest {
 	return placed
 }
 
-// timersOf returns the timers among measures, slowest first, and by name.
+// slowStages limits how many stages of a slow decision are kept. It is far more
+// than OPA has.
+const slowStages = 256
+
+// timersOf returns the slowest timers among measures, slowest first, and by
+// name.
 func timersOf(measures []rollup.Measure, stages []string) []StageTime {
 	var times []StageTime
 	for _, m := range measures {
@@ -116,5 +121,8 @@ func timersOf(measures []rollup.Measure, stages []string) []StageTime {
 		}
 	}
 	slices.SortFunc(times, func(a, b StageTime) int { return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Stage, b.Stage)) })
+	if len(times) > slowStages {
+		times = slices.Clone(times[:slowStages])
+	}
 	return times
 }

@@ -4,7 +4,6 @@
 package report
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,18 +24,20 @@ type worker struct {
 	reader *decisionlog.Reader
 	read   int64 // events of the part that are not in reading.decisions yet
 
-	sum     *Rollup  // but for the inputs, and the slowest decisions
+	sum     *Rollup  // except the inputs, and the slowest decisions
 	stages  []string // by number of a metric: the stage, "" for a counter
 	keys    []string // by number: its key
+	named   int      // bytes that numbers take
 	slowest slowestRead
 	each    func(*decisionlog.Event) error
 
-	revision struct { // the evaluation alone, by bundle revision
-		text                    []byte // of the event before: Event.Bundles and Event.Revision
-		key                     []byte
-		evaluation, inRevisions int32 // the evaluation's number in groups and in revisions
-	}
+	// The number of the evaluation in groups and in revisions.
+	evaluation, inRevisions int32
 }
+
+// maxNamed limits what the numbers of metrics take, in bytes; beyond it they
+// are forgotten. It is less in a test.
+var maxNamed = 16 << 20
 
 // evaluationKey is the metric by which revisions are compared.
 const evaluationKey = "timer_rego_query_eval_ns"
@@ -59,8 +60,8 @@ func newWorker(r *reading) (*worker, error) {
 		w.each = r.Each(func(metric int32) string { return w.keys[metric] })
 	}
 	w.reader = w.newReader()
-	w.revision.evaluation = w.metric([]byte(evaluationKey))
-	w.revision.inRevisions = sum.revisions.Metric([]byte(evaluationKey))
+	w.evaluation = w.metric([]byte(evaluationKey))
+	w.inRevisions = sum.revisions.Metric([]byte(evaluationKey))
 	return w, nil
 }
 
@@ -73,19 +74,21 @@ func (w *worker) metric(key []byte) int32 {
 	for int(n) >= len(w.keys) {
 		w.stages, w.keys = append(w.stages, ""), append(w.keys, "")
 	}
-	name, isTimer := bytes.CutPrefix(key, []byte("timer_"))
-	switch text := strings.ToValidUTF8(string(key), "\uFFFD"); {
-	case w.keys[n] == "" || w.keys[n] == text:
-		w.keys[n] = text
-	case isTimer:
-		name, w.keys[n] = []byte(rollup.Other), "timer_"+rollup.Other+"_ns"
-	default:
-		w.keys[n] = "counter_" + rollup.Other
-	}
-	if isTimer {
-		w.stages[n] = string(bytes.TrimSuffix(name, []byte("_ns")))
+	text := string(key)
+	w.keys[n] = text
+	w.named += len(text) + 100
+	if name, isTimer := strings.CutPrefix(text, "timer_"); isTimer {
+		w.stages[n] = strings.TrimSuffix(name, "_ns")
 	}
 	return n
+}
+
+// forget forgets the numbers of metrics.
+func (w *worker) forget() {
+	w.reader.Forget()
+	w.sum.groups.Forget()
+	w.stages, w.keys, w.named = nil, nil, 0
+	w.evaluation = w.metric([]byte(evaluationKey))
 }
 
 // newReader returns the worker's reader.
@@ -131,15 +134,22 @@ func (w *worker) flush() {
 // event takes in an event.
 func (w *worker) event(e *decisionlog.Event) {
 	w.read++
-	if w.filtered && !w.wanted(e) {
-		return
+	if !w.filtered || w.wanted(e) {
+		w.add(e)
 	}
+	if w.named > maxNamed {
+		w.forget()
+	}
+}
+
+// add adds an event that the options let through.
+func (w *worker) add(e *decisionlog.Event) {
 	w.sum.note(e.Time)
 	key := w.key(e)
 	w.sum.groups.Add(key, e.Time, e.Outcome, e.Code, e.Measures)
 	w.sum.ids.add(e.DecisionID)
 	if w.sum.exact != nil {
-		if w.exact.Add(w.sum.exact.add(key, e.Measures, w.stages)) > maxExact {
+		if w.exact.Add(w.sum.addExact(key, e.Measures, w.stages)) > maxExact {
 			w.fail(errTooManyExact)
 		}
 	}
@@ -165,18 +175,9 @@ func (w *worker) rollup() *Rollup {
 
 // addRevision adds the evaluation of an event to those of its revision.
 func (w *worker) addRevision(e *decisionlog.Event) {
-	r := &w.revision
-	text := e.Bundles
-	if text == nil {
-		text = e.Revision
-	}
-	if !bytes.Equal(text, r.text) {
-		r.text = append(r.text[:0], text...)
-		r.key = append(r.key[:0], e.BundleRevisions()...)
-	}
 	for _, m := range e.Measures {
-		if m.Metric == r.evaluation {
-			w.sum.revisions.Add(r.key, e.Time, e.Outcome, e.Code, []rollup.Measure{{Metric: r.inRevisions, Value: m.Value}})
+		if m.Metric == w.evaluation {
+			w.sum.revisions.Add(e.BundleRevisions(), e.Time, e.Outcome, e.Code, []rollup.Measure{{Metric: w.inRevisions, Value: m.Value}})
 			return
 		}
 	}

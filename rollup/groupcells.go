@@ -78,7 +78,7 @@ func (g *Groups) cellOf(x *group, time int64) *cell {
 	index := int64(noTimeIndex)
 	if time != NoTime {
 		if time < g.begin || time > g.end {
-			g.seek(time)
+			g.setCurrent(g.indexOf(time))
 		}
 		index = g.index
 	}
@@ -88,14 +88,10 @@ func (g *Groups) cellOf(x *group, time int64) *cell {
 	if _, ok := g.begins[index]; !ok && time != NoTime {
 		g.begins[index] = struct{}{}
 		g.fit()
-		g.seek(time)
-		index = g.index
+		index = g.index // another one if the width has doubled
 	}
 	return x.cell(index)
 }
-
-// seek makes the slice that has the time the current one.
-func (g *Groups) seek(time int64) { g.setCurrent(g.indexOf(time)) }
 
 // indexOf returns the index of the slice that has the time.
 func (g *Groups) indexOf(time int64) int64 {

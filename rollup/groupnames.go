@@ -7,20 +7,20 @@ import "slices"
 
 // groupNames are the metrics that Groups knows, by number.
 //
-// A number stays with its name, since whoever asked for it keeps it, and is
-// given before any decision has the name. Which names have room is to depend on
-// the decisions, though. So a name of no table is first pending, and takes part
-// when a decision has it.
+// A number stays with its name until Groups.Forget, since whoever asked for it
+// keeps it, and is given before any decision has the name. Which names have
+// room is to depend on the decisions, though. So a name of no table is first
+// pending, and takes part when a decision has it.
 type groupNames struct {
 	catalog *catalog
-	metrics []*metric        // by number; those of no room first, see noRoom
-	numbers map[string]int32 // by key
-	size    int              // of the keys of no table that ever got a number, in bytes
+	metrics []*metric        // by number
+	numbers map[string]int32 // by key; not of names that have no room
+	noRooms []*metric        // of names of each family that have no room
 
 	kept      [counterKind + 1]lowest[keptName] // by kind
 	limit     int                               // of each kind
 	displaced int                               // names since the last sweep
-	version   int                               // of what numbers stand for: how many names were ever displaced
+	version   int                               // of what numbers stand for: rises when a number gets another metric
 }
 
 // The columns of names that are in no table.
@@ -28,11 +28,6 @@ const (
 	pendingColumn = otherColumn - 1
 	namedColumn   = 1<<31 - 1 // is none: these are found by their metric
 )
-
-// maxNumbered bounds what the numbers of names take that find no room, in
-// bytes. It takes many thousands of names, given in the order of falling
-// hashes, to come here: after that new names have no room.
-const maxNumbered = 16 << 20
 
 // keptName is a name of no table that has room.
 type keptName struct {
@@ -55,59 +50,91 @@ func newGroupNames(o GroupOptions) (n groupNames, err error) {
 	n.catalog = newCatalog(stages, counters, Limits{})
 	n.limit = o.Limits.withDefaults().Names
 	n.numbers = map[string]int32{}
-	n.metrics = []*metric{n.catalog.stages.noRoom, n.catalog.counters.noRoom}
 	for _, family := range n.catalog.families {
 		m := newMetric(stageKind, Other, otherColumn)
 		m.ancestors, m.overflows = family.ancestors, true
-		n.metrics = append(n.metrics, m)
+		n.noRooms = append(n.noRooms, m)
 	}
 	return n, nil
 }
 
-// noRoom returns the number of a name that has no room. It stands for how the
+// noRoom returns the metric of a name that has no room. It stands for how the
 // name is nested.
-func (n *groupNames) noRoom(k kind, name string) int32 {
-	if k == counterKind {
-		return 1
+func (n *groupNames) noRoom(k kind, name string) *metric {
+	if f := n.catalog.family(name); f != nil && k == stageKind {
+		return n.noRooms[slices.Index(n.catalog.families, f)]
 	}
-	if f := n.catalog.family(name); f != nil {
-		return 2 + int32(slices.Index(n.catalog.families, f))
-	}
-	return 0
+	return n.catalog.labels(k).noRoom
 }
 
 // Metric returns by what number [Groups.Add] knows the metric of this key, such
-// as "timer_rego_query_eval_ns", or a negative one for what is left alone. The
-// key is not kept.
+// as "timer_rego_query_eval_ns", or a negative one for what is left alone. No
+// other key has the number until [Groups.Forget]. A key of invalid UTF-8 is the
+// key in which U+FFFD replaces the invalid bytes. The key is not kept.
 func (g *Groups) Metric(key []byte) int32 {
 	n := &g.names
 	if number, ok := n.numbers[string(key)]; ok {
 		return number
 	}
 	text := valid(string(key))
-	if number, ok := n.numbers[text]; ok {
+	number, m := n.find(text)
+	switch {
+	case m == nil:
+		return -1
+	case number >= 0:
 		return number
 	}
-	m := n.catalog.find(text)
-	if m == nil {
-		return -1
+	return n.add(m)
+}
+
+// find returns the number of a key that may have a name of its own, and what it
+// stands for. It returns a negative number if the key has no room, and nil if
+// the key is left alone.
+func (n *groupNames) find(key string) (number int32, m *metric) {
+	if number, ok := n.numbers[key]; ok {
+		return number, n.metrics[number]
 	}
-	if k, name := split(text); m == n.catalog.labels(k).unknown {
-		if len(name) > maxName || n.size+len(text) > maxNumbered ||
-			!n.kept[k].admits(KeyHash([]byte(name)), []byte(name), n.limit) {
-			return n.noRoom(k, name)
+	if m = n.catalog.find(key); m == nil {
+		return -1, nil
+	}
+	if k, name := split(key); m == n.catalog.labels(k).unknown {
+		if len(name) > maxName || !n.kept[k].admits(KeyHash([]byte(name)), []byte(name), n.limit) {
+			return -1, n.noRoom(k, name)
 		}
-		n.size += len(text) + 100
 		m = newMetric(k, name, pendingColumn)
 		if f := n.catalog.family(name); f != nil && k == stageKind {
 			m.ancestors = f.ancestors
 		}
 	}
-	number := int32(len(n.metrics))
-	n.metrics = append(n.metrics, m)
-	n.numbers[text] = number
-	return number
+	number = n.add(m)
+	n.numbers[key] = number
+	return number, m
 }
+
+func (n *groupNames) add(m *metric) (number int32) {
+	n.metrics = append(n.metrics, m)
+	return int32(len(n.metrics) - 1)
+}
+
+// Forget forgets the numbers that [Groups.Metric] has returned, which take
+// memory: who wants them asks for them again.
+func (g *Groups) Forget() {
+	n := &g.names
+	before := n.metrics
+	n.metrics, n.numbers = nil, map[string]int32{}
+	for k := range n.kept {
+		for i := range n.kept[k] {
+			name := &n.kept[k][i]
+			name.number = n.add(before[name.number])
+			n.numbers[keyOf(kind(k), name.name)] = name.number
+		}
+	}
+	n.version++
+}
+
+// HasRoom reports whether what decisions have of a metric, by its number, is
+// not in Other's for want of room so far.
+func (g *Groups) HasRoom(number int32) bool { return !g.names.metrics[number].overflows }
 
 // settle returns the metric of a measure whose metric is pending, or in the
 // column of Other.
@@ -165,7 +192,7 @@ func (g *Groups) displaceName(number int32) {
 	n := &g.names
 	m := n.metrics[number]
 	m.overflows = true
-	n.metrics[number] = n.metrics[n.noRoom(m.kind, m.name)]
+	n.metrics[number] = n.noRoom(m.kind, m.name)
 	delete(n.numbers, keyOf(m.kind, m.name))
 	n.displaced++
 	n.version++
@@ -237,11 +264,12 @@ func (g *Groups) rename(o *Groups) {
 // renamed returns g's metric for one of another's, which is in decisions.
 func (g *Groups) renamed(m *metric) *metric {
 	n := &g.names
-	number := g.Metric([]byte(keyOf(m.kind, m.name)))
-	if n.metrics[number].column == pendingColumn {
+	number, own := n.find(keyOf(m.kind, m.name))
+	if own.column == pendingColumn {
 		g.admitName(number)
+		own = n.metrics[number]
 	}
-	if own := n.metrics[number]; own.column != otherColumn {
+	if own.column != otherColumn {
 		return own
 	}
 	m.overflows = true

@@ -4,9 +4,13 @@
 package rollup_test
 
 import (
+	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/regometer/regometer/internal/race"
@@ -66,13 +70,68 @@ func TestGroupsMemory(t *testing.T) {
 					decisions += n
 				}
 			}
-			slices := len(g.Total().Slices)
-			if decisions != uint64(test.keys*test.each) || groups != test.groups || slices != test.slices {
+			parts := len(g.Total().Slices)
+			if decisions != uint64(test.keys*test.each) || groups != test.groups || parts != test.slices {
 				t.Errorf("%d decisions in %d groups and %d slices, want %d in %d and %d",
-					decisions, groups, slices, test.keys*test.each, test.groups, test.slices)
+					decisions, groups, parts, test.keys*test.each, test.groups, test.slices)
 			}
 			runtime.KeepAlive(g)
 		})
+	}
+}
+
+// TestGroupsForget: names that are only asked for, and names that lost their
+// room, take no memory after Forget. It does not run in parallel with others,
+// whose memory it would measure.
+func TestGroupsForget(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector changes what is allocated")
+	}
+	const rounds, names = 40, 1000
+	g := newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Names: 10}})
+	long := strings.Repeat("x", 900)
+	before := heap()
+	for round := range 2 * rounds {
+		for i := range names {
+			number := g.Metric(fmt.Appendf(nil, "timer_%s_%d_%d_ns", long, round, i))
+			if round >= rounds {
+				g.Add(nil, 0, rollup.Allowed, "", []rollup.Measure{{Metric: number, Value: 1}})
+			}
+		}
+		g.Forget()
+	}
+	if grown := int64(heap()) - int64(before); grown > 1<<20 {
+		t.Errorf("%d bytes more than before", grown)
+	}
+	if x := g.Total(); len(x.Stages) != 11 || x.Outcomes[rollup.Allowed] != rounds*names || g.Overflow().Stages != rounds*names-10 {
+		t.Errorf("%d stages of %v decisions, and %+v", len(x.Stages), x.Outcomes, g.Overflow())
+	}
+}
+
+// TestGroupsSweep: what a group has of names that lost their room takes no
+// memory, though nothing is read meanwhile. It does not run in parallel with
+// others, whose memory it would measure.
+func TestGroupsSweep(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector changes what is allocated")
+	}
+	names := make([]string, 10_000)
+	for i := range names {
+		names[i] = strconv.Itoa(i)
+	}
+	slices.SortFunc(names, func(a, b string) int { // so that each one displaces another
+		return cmp.Compare(rollup.KeyHash([]byte(b)), rollup.KeyHash([]byte(a)))
+	})
+	g := newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Names: 10}})
+	before := heap()
+	for _, name := range names {
+		g.Add(nil, 0, rollup.Allowed, "", []rollup.Measure{{Metric: g.Metric([]byte("timer_" + name + "_ns")), Value: 1}})
+	}
+	if grown := int64(heap()) - int64(before); grown > 500_000 {
+		t.Errorf("%d bytes more than before", grown)
+	}
+	if got, want := g.Overflow().Stages, uint64(len(names)-10); got != want {
+		t.Errorf("%d timers had no room, want %d", got, want)
 	}
 }
 

@@ -496,7 +496,8 @@ func TestGroupsModel(t *testing.T) {
 // TestGroupsPlans: decisions that have one another's metrics, in the same
 // order, come to what the model says, though their metrics are looked at once.
 // Stages are in one another, may be 0, and lose their room between decisions
-// and within one, while their numbers stay.
+// and within one, while their numbers stay until they are forgotten. Each key
+// has a number of its own.
 func TestGroupsPlans(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
@@ -519,12 +520,21 @@ func TestGroupsPlans(t *testing.T) {
 				events[i].numbers = append(events[i].numbers, rollup.Number{Key: key, Value: value})
 			}
 		}
-		g, numbers := newGroups(t, o), map[string]int32{}
+		g, numbers, keys := newGroups(t, o), map[string]int32{}, map[int32]string{}
 		for _, e := range events {
+			if w.IntN(30) == 0 {
+				g.Forget()
+				clear(numbers)
+				clear(keys)
+			}
 			var measures []rollup.Measure
 			for _, n := range e.numbers {
 				if _, ok := numbers[n.Key]; !ok {
-					numbers[n.Key] = g.Metric([]byte(n.Key))
+					number := g.Metric([]byte(n.Key))
+					if other := keys[number]; other != "" {
+						t.Fatalf("%q and %q both have number %d", other, n.Key, number)
+					}
+					numbers[n.Key], keys[number] = number, n.Key
 				}
 				measures = append(measures, rollup.Measure{Metric: numbers[n.Key], Value: n.Value})
 			}
@@ -595,7 +605,34 @@ func TestGroupsAddAfterMerge(t *testing.T) {
 	}
 }
 
-// TestGroupsNamesWidenSlices: more names make slices wider at once.
+// TestGroupsSliceBegins: a slice has the times from a multiple of the width to
+// before the next one, also before 1970, whatever slice the decision before was
+// in.
+func TestGroupsSliceBegins(t *testing.T) {
+	t.Parallel()
+	begins := map[int64]int64{-21: -30, -20: -20, -19: -20, -11: -20, -10: -10, -9: -10, -1: -10, 0: 0, 1: 0, 9: 0, 10: 10, 11: 10}
+	for before := range begins {
+		for time, begin := range begins {
+			g := newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Width: 10}})
+			g.Add([]byte("before"), before, rollup.Allowed, "", nil)
+			g.Add([]byte("k"), time, rollup.Allowed, "", nil)
+			if got := g.Get("k").Slices[0].Begin; got != begin {
+				t.Errorf("the slice of %d begins at %d after %d, want %d", time, got, before, begin)
+			}
+		}
+	}
+	const first int64 = rollup.NoTime + 1
+	for _, width := range []int64{1, 2, 3, 1 << 62} { // the first slice begins with the times, which are not NoTime
+		g := newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Width: width}})
+		g.Add([]byte("k"), first, rollup.Allowed, "", nil)
+		if got := g.Get("k").Slices[0].Begin; got != first {
+			t.Errorf("the first slice of width %d begins at %d, want %d", width, got, first)
+		}
+	}
+}
+
+// TestGroupsNamesWidenSlices: more names make slices wider at once, those of
+// stages and those of counters.
 func TestGroupsNamesWidenSlices(t *testing.T) {
 	t.Parallel()
 	g := newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Width: 10, Cells: 64}})
@@ -605,11 +642,13 @@ func TestGroupsNamesWidenSlices(t *testing.T) {
 	if g.Width() != 10 {
 		t.Errorf("without names the width is %d, want 10", g.Width())
 	}
-	for i := range 64 {
-		g.Add([]byte("k"), 0, rollup.Allowed, "", []rollup.Measure{{Metric: g.Metric(fmt.Appendf(nil, "timer_t%d_ns", i)), Value: 1}})
-	}
-	if g.Width() != 20 {
-		t.Errorf("with 64 names the width is %d, want 20", g.Width())
+	for kind, key := range []string{"timer_t%d_ns", "counter_c%d"} {
+		for i := range 64 {
+			g.Add([]byte("k"), 0, rollup.Allowed, "", []rollup.Measure{{Metric: g.Metric(fmt.Appendf(nil, key, i)), Value: 1}})
+		}
+		if want := int64(20 << kind); g.Width() != want {
+			t.Errorf("with 64 names of each of %d kinds the width is %d, want %d", 1+kind, g.Width(), want)
+		}
 	}
 }
 

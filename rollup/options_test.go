@@ -81,15 +81,23 @@ func TestOptionsStages(t *testing.T) {
 	}, Counters: []string{"mine", "server_query_cache_hit"}})
 	r.AddNumbers(rollup.Decision{Path: "p"}, []rollup.Number{
 		{"timer_server_handler_ns", 100}, {"timer_rego_query_eval_ns", 50}, {"timer_outer_ns", 30}, {"timer_inner_ns", 20},
-		{"timer_vendor_a_ns", 3}, {"timer_vendor_b_ns", 4}, {"timer_anywhere_ns", 1}, {"counter_mine", 5}, {"counter_vendor_c", 6},
+		{"timer_vendor_a_ns", 3}, {"timer_vendor_b_ns", 4}, {"timer_anywhere_ns", 1}, {"timer_disk_read_ns", 1}, {"counter_mine", 5}, {"counter_vendor_c", 6},
 	})
 	s := snapshotOf(r)
 	for stage, want := range map[string]uint64{
-		"server_handler": 100, "rego_query_eval": 20, "outer": 2, "inner": 20, "anywhere": 1, rollup.Other: 7,
+		"server_handler": 100, "rego_query_eval": 19, "disk_read": 1, "outer": 2, "inner": 20, "anywhere": 1, rollup.Other: 7,
 	} {
 		if got := stageOf(t, s.Stages, stage).Self; got != want {
 			t.Errorf("%s: self time %d, want %d", stage, got, want)
 		}
+	}
+	var order []string
+	for _, st := range s.Stages {
+		order = append(order, st.Stage)
+	}
+	// One that replaces another has its place.
+	if want := []string{rollup.Other, "server_handler", "rego_query_eval", "disk_read", "inner", "outer", "anywhere"}; !slices.Equal(order, want) {
+		t.Errorf("stages %q, want %q", order, want)
 	}
 	if want := []rollup.CounterTotal{{rollup.Other, 6}, {"mine", 5}}; !slices.Equal(s.Counters, want) {
 		t.Errorf("counters %+v, want %+v", s.Counters, want)

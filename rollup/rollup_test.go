@@ -622,7 +622,11 @@ func TestRebound(t *testing.T) {
 	from.AddNumbers(rollup.Decision{Path: "p"}, numbers)
 	r := newRollup(t, rollup.Options{Bounds: bounds(10, 2000)})
 	s := snapshotOf(from)
-	onlyPaths, onlyStages := &rollup.Snapshot{Paths: s.Paths}, &rollup.Snapshot{Stages: s.Stages}
+	right := newRollup(t, rollup.Options{Bounds: bounds(10, 2000)})
+	right.AddNumbers(rollup.Decision{Path: "right"}, numbers)
+	before := snapshotOf(right) // what is merged before what is wrong
+	onlyPaths := &rollup.Snapshot{Paths: slices.Concat(before.Paths, s.Paths)}
+	onlyStages := &rollup.Snapshot{Stages: slices.Concat(before.Stages, s.Stages)}
 	for where, s := range map[string]*rollup.Snapshot{"paths": onlyPaths, "stages": onlyStages} {
 		if err := r.Merge(s); err == nil || !strings.Contains(err.Error(), "explicit bounds") {
 			t.Errorf("other bounds in %s: error %v", where, err)

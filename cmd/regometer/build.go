@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -18,6 +19,7 @@ func newBuildCommand() *cobra.Command {
 	var o opabuild.Options
 	var dir string
 	var image imageFlags
+	var output *output
 	cmd := &cobra.Command{
 		Use:   "build [-C DIR] [PACKAGE] [-- GO BUILD FLAGS]",
 		Short: "Build opa, or a program with OPA inside, with the drop-in and the plugin",
@@ -37,6 +39,9 @@ decisions by path. If an OPA's runtime is not as the hook expects it, a warning 
 so and the binary is built without the hook; decision_logs.plugin has to be
 "regometer" then, too. GOOS and GOARCH, or --platform, build for another system.
 
+` + outputHelp + `
+An image in a folder never replaces a folder with anything else in it.
+
 OPA
 
 Its source comes from the Go module proxy or from a folder, which is only read. Links
@@ -46,10 +51,8 @@ drop-in, the plugin, this program or Go changes. The first build takes a few min
 No dependency of OPA moves to another version.
 
 The drop-in is tested with OPA ` + opabuild.OldestVersion + ` to ` + opabuild.NewestRange + `. Older releases are refused, newer ones
-are tried with a warning. Before the build OPA's source is searched for names,
-methods and fields of its metrics package that it uses and the drop-in lacks, or
-has with another signature: it is refused if there are any, and they are named.
-What this search cannot see, the compiler finds.
+are tried with a warning. If an OPA needs something of its metrics package that the
+drop-in lacks, the build fails with the compiler's error.
 
 --upstream builds OPA, by default ` + opabuild.UpstreamVersion + `, with the series of small changes to its
 package v1/metrics that is proposed to its maintainers, in the place of the drop-in
@@ -77,42 +80,75 @@ IMAGES
   regometer build --image opa.tar --base registry.example.com/base:1 --image-name opa:mine
   regometer build ./cmd/server --image server.tar`,
 		Args:    programArgs(&dir, 1, "opa", "upstream", "unmodified"),
-		PreRunE: func(*cobra.Command, []string) error { return image.check(&o) },
+		PreRunE: func(*cobra.Command, []string) error { return image.check(&o, output.name) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Progress = cmd.ErrOrStderr()
 			names, flags, isProgram := programOf(cmd, dir, args)
 			p := opabuild.ProgramOptions{
 				Dir: dir, Package: strings.Join(names, ""), NoPlugin: o.NoPlugin, Flags: flags,
-				Platform: o.Platform, Output: o.Output, Progress: o.Progress,
+				Platform: o.Platform, Progress: o.Progress,
 			}
-			if image.output != "" {
-				if isProgram {
-					return image.writeProgram(cmd, p)
-				}
-				return image.write(cmd, opaImage(o))
+			switch {
+			case image.output.name != "" && isProgram:
+				return image.writeProgram(cmd, p, output)
+			case image.output.name != "":
+				return image.writeOPA(cmd, o, output)
+			case isProgram:
+				return buildProgram(cmd, p, output)
 			}
-			build := func() (string, error) { return opabuild.Build(cmd.Context(), o) }
-			if isProgram {
-				build = func() (string, error) { return opabuild.BuildProgram(cmd.Context(), p) }
-			}
-			path, err := build()
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
-			return err
+			return buildOPA(cmd, o, output)
 		},
 	}
 	addOPAFlag(cmd, &o.OPA)
-	cmd.Flags().StringVarP(&o.Output, "output", "o", "", "`file` to write, or a link to one; without it opa stays in the cache, and a program goes where go build puts it")
+	files := newOutputs(cmd)
+	output = files.flag(cmd, "output", "o", executableKind, "`file` to write, or a link to one; without it opa stays in the cache, and a program goes where go build puts it")
 	addChdirFlag(cmd, &dir)
 	addGoFlagHint(cmd, "go build")
 	addPartFlags(cmd, &o, "build")
 	addUpstreamFlag(cmd, &o.Upstream)
-	image.add(cmd)
+	image.add(cmd, files)
 	cmd.MarkFlagsMutuallyExclusive("upstream", "unmodified")
 	cmd.MarkFlagsMutuallyExclusive("upstream", "no-plugin")
 	return cmd
+}
+
+// buildOPA builds opa, and prints where it is.
+func buildOPA(cmd *cobra.Command, o opabuild.Options, to *output) error {
+	if err := to.outputs.check(cmd, []string{o.OPA}); err != nil {
+		return err
+	}
+	file, err := opabuild.Build(cmd.Context(), o)
+	if err != nil {
+		return err
+	}
+	if err := to.copy(file); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), cmp.Or(to.name, file))
+	return err
+}
+
+// buildProgram builds a program with OPA inside, and prints where it is: where
+// go build puts it, if nothing else is said.
+func buildProgram(cmd *cobra.Command, o opabuild.ProgramOptions, to *output) error {
+	p, err := opabuild.OpenProgram(cmd.Context(), o)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	to.name = cmp.Or(to.name, p.Name)
+	if err := to.outputs.check(cmd, p.Folders); err != nil {
+		return err
+	}
+	file, err := p.Build(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if err := to.copy(file); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), to.name)
+	return err
 }
 
 // addOPAFlag adds the flag that says which OPA is meant.

@@ -59,6 +59,13 @@ if the whole interval lies above it.`,
 			return read.Check()
 		},
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			files, err := report.InputFiles(args)
+			if err != nil {
+				return err
+			}
+			if err := new(outputs).check(cmd, files); err != nil {
+				return err
+			}
 			limitMemory()
 			var sides [2]*report.Report
 			for i, input := range args {

@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -34,21 +34,26 @@ by -trimpath and, unless it has a base or CGO_ENABLED is set, without C.`
 
 // imageFlags say what to build for, and what image to make of it.
 type imageFlags struct {
-	output, base, name string
-	platforms          []string
+	output     *output
+	base, name string
+	platforms  []string
 }
 
 // add adds the flags to a command.
-func (f *imageFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.output, "image", "", "`file` that ends in .tar, or folder, to write a container image to")
+func (f *imageFlags) add(cmd *cobra.Command, files *outputs) {
+	f.output = files.flag(cmd, "image", "", archiveKind, "`file` that ends in .tar, or folder, to write a container image to")
 	cmd.Flags().StringSliceVar(&f.platforms, "platform", nil, "`platforms` to build for, such as linux/amd64,linux/arm64; without --image only one")
 	cmd.Flags().StringVar(&f.base, "base", "", "`image` that --image stands on: its name in a registry, a file or a folder")
 	cmd.Flags().StringVar(&f.name, "image-name", "", "`name` of the image where it is loaded (default the program and its version, such as \"opa:1.4.0\")")
 }
 
 // check returns what cannot be meant by the flags together, and sets the
-// platform if it is one.
-func (f *imageFlags) check(o *opabuild.Options) error {
+// platform if it is one; binary is the file that --output names.
+func (f *imageFlags) check(o *opabuild.Options, binary string) error {
+	output := f.output.name
+	if !strings.HasSuffix(output, ".tar") {
+		f.output.kind = folderKind
+	}
 	for i, text := range f.platforms {
 		p, err := opabuild.ParsePlatform(text)
 		if err != nil {
@@ -57,20 +62,24 @@ func (f *imageFlags) check(o *opabuild.Options) error {
 		f.platforms[i] = p.String()
 	}
 	switch {
-	case f.output == "" && f.base != "":
+	case output == "" && f.base != "":
 		return errors.New("--base is for images: add --image FILE.tar")
-	case f.output == "" && f.name != "":
+	case output == "" && f.name != "":
 		return errors.New("--image-name is for images: add --image FILE.tar")
-	case len(f.platforms) > 1 && f.output == "":
+	case len(f.platforms) > 1 && output == "":
 		return errors.New("a binary is for one platform: name one, or add --image FILE.tar for an image for all of them")
-	case len(f.platforms) > 1 && o.Output != "":
+	case len(f.platforms) > 1 && binary != "":
 		return errors.New("a binary is for one platform: leave --output out, or name one platform")
+	case compressed.MatchString(output):
+		return fmt.Errorf("%s would be compressed twice, since what is in an image is compressed: name a file that ends in .tar, or a folder", output)
 	}
 	if len(f.platforms) == 1 {
 		o.Platform = f.platforms[0]
 	}
 	return nil
 }
+
+var compressed = regexp.MustCompile(`(?i)\.(gz|tgz|zst)$`)
 
 // targets returns the platforms that an image is made for.
 func (f *imageFlags) targets(ctx context.Context) ([]string, error) {
@@ -81,6 +90,15 @@ func (f *imageFlags) targets(ctx context.Context) ([]string, error) {
 	return []string{p.String()}, err
 }
 
+// inputs returns what an image is made of, beside what the program is built
+// from.
+func (f *imageFlags) inputs(more []string) []string {
+	if f.base == "" {
+		return more
+	}
+	return append(more, f.base) // perhaps a file or a folder here
+}
+
 // write writes the image of a program and prints its digest and where it is.
 func (f *imageFlags) write(cmd *cobra.Command, im ociimage.Image) error {
 	ctx := cmd.Context()
@@ -88,7 +106,8 @@ func (f *imageFlags) write(cmd *cobra.Command, im ociimage.Image) error {
 	if err != nil {
 		return err
 	}
-	im.Output, im.Base, im.Name, im.Platforms, im.Progress = f.output, f.base, f.name, platforms, cmd.ErrOrStderr()
+	im.Output, im.Archive, im.Check = f.output.path, !f.output.kind.folder, f.output.checkAgain
+	im.Base, im.Name, im.Platforms, im.Progress = f.base, f.name, platforms, cmd.ErrOrStderr()
 	if text := os.Getenv("SOURCE_DATE_EPOCH"); text != "" {
 		seconds, err := strconv.ParseUint(text, 10, 33)
 		if err != nil {
@@ -100,25 +119,32 @@ func (f *imageFlags) write(cmd *cobra.Command, im ociimage.Image) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", digest, im.Output)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", digest, f.output.name)
 	return err
 }
 
-// opaImage returns an image of OPA, in the manner of OPA's own.
-func opaImage(o opabuild.Options) ociimage.Image {
-	return ociimage.Image{
+// writeOPA writes an image of OPA, in the manner of OPA's own, and the binary
+// if it is asked for.
+func (f *imageFlags) writeOPA(cmd *cobra.Command, o opabuild.Options, binary *output) error {
+	if err := f.output.outputs.check(cmd, f.inputs([]string{o.OPA})); err != nil {
+		return err
+	}
+	return f.write(cmd, ociimage.Image{
 		Program: "opa",
 		Cmd:     []string{"run"},
 		Build: func(ctx context.Context, platform string) (ociimage.Binary, error) {
 			o.Platform = platform
 			file, err := opabuild.Build(ctx, o)
+			if err == nil {
+				err = binary.copy(file)
+			}
 			if err != nil {
 				return ociimage.Binary{}, err
 			}
 			labels, err := opaLabels(ctx, file, o)
 			return ociimage.Binary{File: file, Labels: labels}, err
 		},
-	}
+	})
 }
 
 // opaLabels returns what an image says about an opa binary that was built so.
@@ -163,7 +189,7 @@ func opaLabels(ctx context.Context, file string, o opabuild.Options) (map[string
 // writeProgram writes the image of a program with OPA inside. It is built so
 // that it runs where nothing else is, unless there is a base, and so that it is
 // the same wherever it is built.
-func (f *imageFlags) writeProgram(cmd *cobra.Command, o opabuild.ProgramOptions) error {
+func (f *imageFlags) writeProgram(cmd *cobra.Command, o opabuild.ProgramOptions, binary *output) error {
 	platforms, err := f.targets(cmd.Context())
 	if err != nil {
 		return err
@@ -172,25 +198,28 @@ func (f *imageFlags) writeProgram(cmd *cobra.Command, o opabuild.ProgramOptions)
 		o.Env = append(o.Env, "CGO_ENABLED=0")
 	}
 	o.Flags = append([]string{"-trimpath"}, o.Flags...)
-	o.Platform = platforms[0]
-	name, err := opabuild.ProgramName(cmd.Context(), o)
-	if err != nil {
+	programs := map[string]*opabuild.Program{}
+	for _, platform := range platforms {
+		o.Platform = platform
+		p, err := opabuild.OpenProgram(cmd.Context(), o)
+		if err != nil {
+			return err
+		}
+		defer p.Close()
+		programs[platform] = p
+	}
+	first := programs[platforms[0]]
+	if err := f.output.outputs.check(cmd, f.inputs(first.Folders)); err != nil {
 		return err
 	}
-	work, err := os.MkdirTemp("", "regometer-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(work)
+	name := strings.TrimSuffix(first.Name, ".exe")
 	return f.write(cmd, ociimage.Image{
 		Program: name,
 		Build: func(ctx context.Context, platform string) (ociimage.Binary, error) {
-			o := o
-			o.Platform = platform
-			if o.Output == "" {
-				o.Output = filepath.Join(work, strings.ReplaceAll(platform, "/", "-"))
+			file, err := programs[platform].Build(ctx)
+			if err == nil {
+				err = binary.copy(file)
 			}
-			file, err := opabuild.BuildProgram(ctx, o)
 			if err != nil {
 				return ociimage.Binary{}, err
 			}

@@ -85,7 +85,7 @@ func TestReportMemory(t *testing.T) {
 			if err := f.Close(); err != nil {
 				t.Fatal(err)
 			}
-			args := []string{"report", "--format", "json", log}
+			args := []string{"report", "--format", "json", "--parquet", log + ".parquet", log}
 			if c.page {
 				args = append(args, "--html", log+".html")
 			}

@@ -19,24 +19,24 @@ and prints the report that regometer report would have printed of all the logs.
 
 The reports must have been made with the same --by and --slowest. A file that is
 named twice is read once. One that is damaged, or that a newer regometer has saved
-in another format, is an error.`,
+in another format, is an error.
+
+` + outputHelp,
 		Example: `  regometer merge monday.rgm tuesday.rgm
   regometer merge --format json hosts/*.rgm > report.json
   regometer merge --save week.rgm --top 5 day-*.rgm`,
 		Args:    cobra.MinimumNArgs(1),
 		PreRunE: func(*cobra.Command, []string) error { return out.check() },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			write, err := out.open(cmd.OutOrStdout())
-			if err != nil {
+			if err := out.files.check(cmd, args); err != nil {
 				return err
 			}
-			defer out.close()
 			limitMemory()
 			x, err := report.LoadAll(args...)
 			if err != nil {
 				return err
 			}
-			_, err = write(x)
+			_, err = out.write(cmd.OutOrStdout(), x)
 			return err
 		},
 	}

@@ -10,20 +10,20 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
-
-	"github.com/regometer/regometer/report/samplelog"
 )
 
 // smallLog writes a log of some decisions into a folder of its own.
 func smallLog(t *testing.T, decisions int64) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "decisions.log")
-	if err := writeSample(t.Context(), name, samplelog.Options{Decisions: decisions, Seed: 1}, newProgressLine(io.Discard)); err != nil {
-		t.Fatal(err)
+	var stderr bytes.Buffer
+	if status := run(t.Context(), []string{"sample", "--decisions", strconv.FormatInt(decisions, 10), "-o", name}, nil, io.Discard, &stderr); status != 0 {
+		t.Fatalf("status %d: %s", status, &stderr)
 	}
 	return name
 }
@@ -63,7 +63,7 @@ func runReport(ctx context.Context, args ...string) (status int, stderr string) 
 }
 
 // The file is whole, in its place, and replaces one that was there. It may be
-// in the folder that is read.
+// in the folder that is read, unless it was there before.
 func TestReportParquet(t *testing.T) {
 	log := smallLog(t, 1000)
 	dir := filepath.Dir(log)
@@ -87,6 +87,9 @@ func TestReportParquet(t *testing.T) {
 			t.Errorf("there are %s, want %s", got, want)
 		}
 	}
+	if status, stderr := runReport(t.Context(), dir, "--parquet", out); status != 1 || !strings.Contains(stderr, "out.parquet is also the input ") {
+		t.Errorf("in the folder that is read: status %d: %s", status, stderr)
+	}
 }
 
 // What is no Parquet file stays, and what fails leaves nothing.
@@ -95,7 +98,7 @@ func TestReportParquetRefused(t *testing.T) {
 	dir := filepath.Dir(log)
 	before := filesIn(t, dir)
 	for _, c := range []struct{ out, log, want string }{
-		{log, log, "is no Parquet file, and would be replaced"},
+		{log, log, "is also the input "},
 		{dir, log, "is a folder, and would be replaced"},
 		{filepath.Join(dir, "none", "out.parquet"), log, "none"},
 		{filepath.Join(log, "out.parquet"), log, "decisions.log"},

@@ -17,17 +17,18 @@ func newPatchCommand() *cobra.Command {
 		Use:   "patch DIR",
 		Short: "Put the drop-in into an OPA checkout, or take it out",
 		Long: `Puts the drop-in into the OPA checkout or source folder DIR, as OPA's maintainers
-would commit it: only files in v1/metrics change, with OPA's headers, and our tests
-come along unless the Go of that OPA is too old for them. OPA's own tests stay, but
-for those of unexported names of a file that is replaced. Patching again brings an
-earlier drop-in up to date.
+would commit it. Only files in v1/metrics change, and they get OPA's headers. The
+drop-in's tests come along if that OPA's Go can compile them. OPA's own tests stay,
+except tests of unexported names in a replaced file. Before it changes anything, the
+command compiles OPA with the drop-in, which takes minutes the first time. Patching
+again updates an earlier drop-in.
 
---revert brings back the very bytes that were there before. They are recorded in
-the checkout's Git folder, or in DIR/.regometer-patch.json if there is none.
+--revert restores the same bytes as before. They are recorded in the checkout's Git
+folder, or else in DIR/.regometer-patch.json.
 
-Edits of yours are never lost: if a file was edited since it was patched, both
-refuse and name it. A tree without any of the drop-in's files, as after "git reset"
-and "git clean", counts as not patched.`,
+The command never overwrites your edits. If you edited a file after the patch, the
+command fails and names the file. A tree without any file of the drop-in, as after
+"git reset" and "git clean", counts as not patched.`,
 		Example: `  regometer patch --dry-run ../opa
   regometer patch ../opa
   regometer patch --revert ../opa`,
@@ -37,10 +38,10 @@ and "git clean", counts as not patched.`,
 			var err error
 			nothing := "nothing to do: %s holds this drop-in already\n"
 			if back {
-				result, err = opabuild.Revert(args[0], dryRun)
+				result, err = opabuild.Revert(cmd.Context(), args[0], dryRun)
 				nothing = "nothing to do: %s is not patched\n"
 			} else {
-				result, err = opabuild.Patch(cmd.Context(), args[0], dryRun)
+				result, err = opabuild.Patch(cmd.Context(), args[0], dryRun, cmd.ErrOrStderr())
 			}
 			if err != nil {
 				return err

@@ -20,8 +20,9 @@ import (
 
 func newReportCommand() *cobra.Command {
 	var o report.Options
-	var since, until, parquet string
+	var since, until string
 	var out reportOutput
+	var parquet *output
 	cmd := &cobra.Command{
 		Use:   "report FILE|FOLDER|- ...",
 		Short: "Say where the time of the decisions in OPA's decision logs went",
@@ -41,6 +42,8 @@ What is wrong with a log is counted, shown with file and line, and the rest is r
 With --save, regometer merge makes one report of those of many machines or days.
 With --parquet the decisions that the report is of are also written to a Parquet
 file, one row each, without input and result, for DuckDB, Spark, Trino, ClickHouse.
+
+` + outputHelp + `
 
 Percentiles are within 1.1 % of the exact ones; counts, sums and extremes are exact.
 Times are in UTC. JSON and CSV have nanoseconds.`,
@@ -68,13 +71,15 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			limitMemory()
-			writeOutputs, err := out.open(cmd.OutOrStdout())
+			files, err := report.InputFiles(o.Inputs)
 			if err != nil {
 				return err
 			}
-			defer out.close()
+			if err := out.files.check(cmd, files); err != nil {
+				return err
+			}
 			var rows *parquetFile
-			if parquet != "" {
+			if parquet.name != "" {
 				if rows, err = newParquetFile(parquet); err != nil {
 					return err
 				}
@@ -95,7 +100,7 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
 					return err
 				}
 			}
-			r, err := writeOutputs(x)
+			r, err := out.write(cmd.OutOrStdout(), x)
 			if err != nil {
 				return err
 			}
@@ -104,7 +109,7 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
 			case r.Interrupted:
 				what := "the report is"
 				if rows != nil {
-					what = "the report and " + parquet + " are"
+					what = "the report and " + parquet.name + " are"
 				}
 				fmt.Fprintf(cmd.ErrOrStderr(), "regometer: interrupted: %s of what was read until then\n", what)
 				return statusError(interruptedStatus(cmd.Context()))
@@ -121,7 +126,7 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
 	flags.StringVar(&until, "until", "", "only decisions before this `time`")
 	out.flags(cmd)
 	flags.IntVar(&o.Slowest, "slowest", 0, "list so many of the slowest decisions")
-	flags.StringVar(&parquet, "parquet", "", "also write the decisions to this Parquet `file`, one row each")
+	parquet = out.files.flag(cmd, "parquet", "", parquetKind, "also write the decisions to this Parquet `file`, one row each")
 	flags.BoolVar(&o.Exact, "exact", false, "sort all durations for exact percentiles: for smaller logs")
 	flags.BoolVar(&o.Strict, "strict", false, "check every byte of the events, and fail if anything is wrong with the logs")
 	flags.IntVar(&o.Workers, "workers", 0, "how many goroutines read; 0 for as many as there are processors")

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -14,18 +13,17 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/regometer/regometer/internal/outfile"
 	"github.com/regometer/regometer/report"
 	"github.com/regometer/regometer/report/page"
 )
 
 // reportOutput is what becomes of a report.
 type reportOutput struct {
-	format, html, save string
-	stages             []string
-	top                int
-
-	files []*outfile.File
+	format     string
+	stages     []string
+	top        int
+	files      *outputs
+	html, save *output
 }
 
 func (o *reportOutput) flags(cmd *cobra.Command) {
@@ -33,8 +31,9 @@ func (o *reportOutput) flags(cmd *cobra.Command) {
 	flags.StringVar(&o.format, "format", "table", "table, json, csv or markdown")
 	flags.IntVar(&o.top, "top", 20, "how many groups the table shows; 0 for all")
 	flags.StringSliceVar(&o.stages, "stage", nil, "show only these `stages`, such as rego_query_eval")
-	flags.StringVar(&o.html, "html", "", "also write the report as a web page, with plots, to this `file`")
-	flags.StringVar(&o.save, "save", "", "also save the report in `FILE.rgm`, for regometer merge and compare")
+	o.files = newOutputs(cmd)
+	o.html = o.files.flag(cmd, "html", "", pageKind, "also write the report as a web page, with plots, to this `file`")
+	o.save = o.files.flag(cmd, "save", "", savedKind, "also save the report in `FILE.rgm`, for regometer merge and compare")
 }
 
 // check returns what is wrong with the flags.
@@ -43,47 +42,24 @@ func (o *reportOutput) check() error {
 	return err
 }
 
-// open begins the files that are asked for, so that nobody reads for an hour
-// before it is told that one cannot be written. It returns what writes a report
-// to stdout and into them.
-func (o *reportOutput) open(stdout io.Writer) (func(*report.Rollup) (*report.Report, error), error) {
+// write writes a report to standard output and into the files that are asked
+// for.
+func (o *reportOutput) write(stdout io.Writer, x *report.Rollup) (*report.Report, error) {
 	write, err := reportWriter(o.format, stdout, o.top)
 	if err != nil {
 		return nil, err
 	}
-	var html, save *outfile.File
-	for _, f := range []struct {
-		flag, name string
-		to         **outfile.File
-	}{{"--html", o.html, &html}, {"--save", o.save, &save}} {
-		if f.name == "" {
-			continue
-		}
-		if *f.to, err = createOutput(f.name); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.flag, err)
-		}
-		o.files = append(o.files, *f.to)
+	r := x.Report()
+	if o.stages != nil && !r.Only(o.stages) {
+		return nil, fmt.Errorf("--stage: no decision has a stage %s: there are %s", strings.Join(o.stages, " or "), strings.Join(stagesOf(x.Report()), ", "))
 	}
-	return func(x *report.Rollup) (*report.Report, error) {
-		r := x.Report()
-		if o.stages != nil && !r.Only(o.stages) {
-			return nil, fmt.Errorf("--stage: no decision has a stage %s: there are %s", strings.Join(o.stages, " or "), strings.Join(stagesOf(x.Report()), ", "))
-		}
-		if err := write(r); err != nil {
-			return nil, err
-		}
-		if html != nil {
-			if err := writeInto(html, func(w io.Writer) error { return page.Write(w, r) }); err != nil {
-				return nil, fmt.Errorf("--html: %w", err)
-			}
-		}
-		if save != nil {
-			if err := writeInto(save, x.Save); err != nil {
-				return nil, fmt.Errorf("--save: %w", err)
-			}
-		}
-		return r, nil
-	}, nil
+	if err := write(r); err != nil {
+		return nil, err
+	}
+	if err := o.html.write(func(w io.Writer) error { return page.Write(w, r) }); err != nil {
+		return nil, err
+	}
+	return r, o.save.write(x.Save)
 }
 
 // stagesOf returns the names of the stages of all decisions.
@@ -92,34 +68,6 @@ func stagesOf(r *report.Report) (names []string) {
 		names = append(names, s.Name)
 	}
 	return names
-}
-
-// close leaves nothing behind of files that were not written.
-func (o *reportOutput) close() {
-	for _, f := range o.files {
-		f.Discard()
-	}
-}
-
-// createOutput begins a file that the user named.
-func createOutput(name string) (*outfile.File, error) {
-	to, err := outfile.Resolve(name)
-	if err != nil {
-		return nil, err
-	}
-	return outfile.Create(to)
-}
-
-// writeInto writes a file, and puts it where it belongs.
-func writeInto(f *outfile.File, write func(io.Writer) error) error {
-	w := bufio.NewWriter(f)
-	if err := write(w); err != nil {
-		return err
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return f.Replace()
 }
 
 // reportWriter returns what writes a report to w.

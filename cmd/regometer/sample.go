@@ -19,13 +19,17 @@ import (
 
 func newSampleCommand() *cobra.Command {
 	var o samplelog.Options
-	var output, size, start, eventSize, slower string
+	var size, start, eventSize, slower string
+	var log *output
 	cmd := &cobra.Command{
 		Use:   "sample",
 		Short: "Write a decision log to try things out with",
 		Long: `Writes a decision log as OPA servers would, of any size, in any of the forms in
 which logs are found, and beside it, in FILE.truth.json, what a report of it must
 say, with exact quantiles. The same flags give the same log on every machine.
+
+A log that is there is replaced only if its truth is beside it, and a file with the
+truth's name only if it is a truth; --force replaces any other file too.
 
 The forms: ` + strings.Join(samplelog.Containers(), ", ") + `.`,
 		Example: `  regometer sample -o decisions.log
@@ -53,19 +57,26 @@ The forms: ` + strings.Join(samplelog.Containers(), ", ") + `.`,
 			if o.Regression, err = regressionOf(slower, o.Start); err != nil {
 				return fmt.Errorf("--slower: %w", err)
 			}
-			o.File = output
+			o.File = log.name
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if output == "-" {
+			if log.name == "-" {
 				_, err := samplelog.Write(untilDone(cmd.Context(), cmd.OutOrStdout(), newProgressLine(io.Discard)), o)
 				return err
 			}
-			return writeSample(cmd.Context(), output, o, newProgressLine(cmd.ErrOrStderr()))
+			truth := log.outputs.add(log.flag, truthKind)
+			truth.name = log.name + samplelog.TruthSuffix
+			if err := log.outputs.check(cmd, nil); err != nil {
+				return err
+			}
+			return writeSample(cmd.Context(), log, truth, o, newProgressLine(cmd.ErrOrStderr()))
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&output, "output", "o", "", "`file` to write to; - for standard output, without the truth")
+	log = newOutputs(cmd).flag(cmd, "output", "o", kind{name: "a log with its truth beside it", is: func(string) bool {
+		return truthKind.is(log.name + samplelog.TruthSuffix)
+	}}, "`file` to write to; - for standard output, without the truth")
 	flags.StringVar(&size, "size", "10MB", "how large the log is, such as 500KB or 2GB")
 	flags.Int64Var(&o.Decisions, "decisions", 0, "how many decisions, instead of a size")
 	flags.StringVar(&o.Container, "form", "ndjson", "the log's form")
@@ -87,19 +98,9 @@ The forms: ` + strings.Join(samplelog.Containers(), ", ") + `.`,
 }
 
 // writeSample writes a log and its truth.
-func writeSample(ctx context.Context, output string, o samplelog.Options, progress *progressLine) error {
-	log, err := createOutput(output)
-	if err != nil {
-		return err
-	}
-	defer log.Discard()
-	truth, err := createOutput(output + samplelog.TruthSuffix)
-	if err != nil {
-		return err
-	}
-	defer truth.Discard()
+func writeSample(ctx context.Context, log, truth *output, o samplelog.Options, progress *progressLine) error {
 	var is *samplelog.Truth
-	err = writeInto(log, func(w io.Writer) (err error) {
+	err := log.write(func(w io.Writer) (err error) {
 		is, err = samplelog.Write(untilDone(ctx, w, progress), o)
 		return err
 	})
@@ -107,7 +108,7 @@ func writeSample(ctx context.Context, output string, o samplelog.Options, progre
 	if err != nil {
 		return err
 	}
-	return writeInto(truth, func(w io.Writer) error {
+	return truth.write(func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		return e.Encode(is)

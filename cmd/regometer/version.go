@@ -33,6 +33,9 @@ changed in it cannot be told.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
+				if err := new(outputs).check(cmd, args); err != nil {
+					return err
+				}
 				return printBinary(cmd.OutOrStdout(), args[0])
 			}
 			hash, err := opabuild.DropInHash()

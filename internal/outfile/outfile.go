@@ -6,39 +6,60 @@
 package outfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Resolve returns where to write a file that the user named: there or, if it
 // is a link, where the link leads to. What is there and is no regular file is
 // refused, since a file would be put in its place: root may do that to
-// /dev/null too.
+// /dev/null too. The path that it returns has no links.
 func Resolve(name string) (string, error) {
 	info, err := os.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		if to, err := os.Readlink(name); err == nil {
-			return "", fmt.Errorf("%s is a link to %s, which is not there: remove the link, or name another file", name, to)
-		}
-		return name, nil
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return resolveNew(name)
+	case err != nil:
 		return "", err
-	}
-	if !info.Mode().IsRegular() {
+	case !info.Mode().IsRegular():
 		return "", fmt.Errorf("%s is %s, and would be replaced: name another file", name, Kind(info.Mode()))
-	}
-	if info, err := os.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return name, err
 	}
 	return filepath.EvalSymlinks(name)
 }
 
-// Kind says what a file that is no regular one is.
+// ResolveFolder is Resolve for a folder.
+func ResolveFolder(name string) (string, error) {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return resolveNew(strings.TrimRight(name, `/\`))
+	case err != nil:
+		return "", err
+	case !info.IsDir():
+		return "", fmt.Errorf("%s is %s, not a folder: name another one", name, Kind(info.Mode()))
+	}
+	return filepath.EvalSymlinks(name)
+}
+
+// resolveNew resolves the name of what is not there.
+func resolveNew(name string) (string, error) {
+	if to, err := os.Readlink(name); err == nil {
+		return "", fmt.Errorf("%s is a link to %s, which is not there: remove the link, or choose another name", name, to)
+	}
+	dir, base := filepath.Split(name)
+	dir, err := filepath.EvalSymlinks(cmp.Or(dir, "."))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("there is no folder %s: create it, or choose another one", filepath.Dir(name))
+	}
+	return filepath.Join(dir, base), err
+}
+
+// Kind says what a file is, by its mode.
 func Kind(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():
@@ -52,7 +73,7 @@ func Kind(mode fs.FileMode) string {
 	case mode&fs.ModeDevice != 0:
 		return "a device"
 	}
-	return "no regular file"
+	return "a file"
 }
 
 // tempPattern is what temporary files are called, for os.CreateTemp and for
@@ -132,22 +153,4 @@ func Write(name string, content []byte) error {
 		return err
 	}
 	return f.Commit(0o644)
-}
-
-// Copy writes a file with the content of another one.
-func Copy(name, from string, mode fs.FileMode) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	f, err := Create(name)
-	if err != nil {
-		return err
-	}
-	defer f.Discard()
-	if _, err := io.Copy(f, in); err != nil {
-		return err
-	}
-	return f.Commit(mode)
 }

@@ -70,6 +70,51 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// However the same place is written, it resolves to the same path.
+func TestResolve(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	if err := os.MkdirAll(filepath.Join("a", "b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join("a", "b"), "link"); err != nil {
+		t.Skip(err)
+	}
+	if err := os.WriteFile("file", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"x": "x", "./x": "x", "a/../x": "x", "link/x": "a/b/x", "link/../x": "a/x", "link/../../file": "file",
+		filepath.Join(dir, "link", "x"): filepath.Join(dir, "a", "b", "x"),
+		"a":                             "a is a folder, and would be replaced: name another file",
+		"none/x":                        "there is no folder none: create it, or choose another one",
+	} {
+		got, err := Resolve(name)
+		if err != nil {
+			got = err.Error()
+		}
+		if filepath.ToSlash(got) != filepath.ToSlash(want) {
+			t.Errorf("Resolve(%q) = %q, want %q", name, got, want)
+		}
+	}
+	for name, want := range map[string]string{
+		"x": "x", "x/": "x", "link": "a/b", "link/": "a/b", "link/../x//": "a/x", "a": "a",
+		"file":   "file is a file, not a folder: name another one",
+		"none/x": "there is no folder none: create it, or choose another one",
+	} {
+		got, err := ResolveFolder(name)
+		if err != nil {
+			got = err.Error()
+		}
+		if filepath.ToSlash(got) != filepath.ToSlash(want) {
+			t.Errorf("ResolveFolder(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
 // What is not committed leaves what was there, and nothing else.
 func TestDiscard(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,10 @@ require (
 	golang.org/x/mod v0.41.0
 )
 
-require golang.org/x/text v0.21.0 // indirect
+require (
+	golang.org/x/text v0.21.0 // indirect
+	golang.org/x/tools v0.49.0 // indirect
+)
 
 replace (
 	github.com/regometer/regometer => ../..

@@ -27,7 +27,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/regometer/regometer/internal/outfile"
 	"github.com/regometer/regometer/opa/opabuild/internal/gotool"
 )
 
@@ -50,8 +49,6 @@ type Options struct {
 	// Platform is what to build for, as [ParsePlatform] reads it, such as
 	// "linux/arm64". "" is what GOOS and GOARCH say.
 	Platform string
-	// Output is where to put the binary. "" leaves it in the cache only.
-	Output string
 	// Progress receives a line now and then, and warnings. nil is silent.
 	Progress io.Writer
 }
@@ -89,8 +86,8 @@ var targetVariables = []string{
 	"GO386", "GOAMD64", "GOARM", "GOARM64", "GOMIPS", "GOMIPS64", "GOPPC64", "GORISCV64", "GOWASM",
 }
 
-// Build returns the path of an opa binary: Output if that is set, else a file
-// in the cache, which is to be used soon and not to be changed or kept.
+// Build returns the path of an opa binary, a file in the cache, which must be
+// used soon and not be changed.
 //
 // It builds only what is not in the cache yet; either OPA, the drop-in or the
 // plugin having changed, or Go, or its settings, makes a new binary. Calls may
@@ -99,10 +96,9 @@ var targetVariables = []string{
 // removed.
 //
 // An OPA older than [OldestVersion] is refused; a newer one than
-// [NewestRange] is tried, with a warning. An OPA that needs something of
-// v1/metrics that the drop-in lacks is refused by a [*MissingError]. One whose
-// runtime is not as the decision hook expects it is built without the hook,
-// with a warning. [Inspect] tells what is in a binary.
+// [NewestRange] is tried, with a warning. One whose runtime is not as the
+// decision hook expects it is built without the hook, with a warning. [Inspect]
+// tells what is in a binary.
 func Build(ctx context.Context, o Options) (path string, err error) {
 	var d dropIn
 	var p *plugin
@@ -145,56 +141,15 @@ func buildWith(ctx context.Context, o Options, d dropIn, p *plugin, steps ...Ste
 	if env["GOOS"] == "windows" {
 		name = "opa.exe"
 	}
-	output, err := findOutput(o.Output, name) // rather now than after a long build
-	if err != nil {
-		return "", err
-	}
 	key := b.key(ctx)
 	binary, ok, damage := c.binary(key, name)
 	if damage != nil {
 		b.progress.printf("warning: the binary in the cache is damaged, and built again: %v", damage)
 	}
-	if !ok {
-		if binary, err = b.run(ctx, c, key, name); err != nil {
-			return "", err
-		}
-	}
-	if o.Output == "" {
+	if ok {
 		return binary, nil
 	}
-	if err := outfile.Copy(output, binary, 0o755); err != nil {
-		return "", withHint(err)
-	}
-	return o.Output, nil
-}
-
-// findOutput returns the file to write for Options.Output, "" for none. It
-// refuses a place where no file can be put; name is what the file is usually
-// called.
-func findOutput(file, name string) (string, error) {
-	if file == "" {
-		return "", nil
-	}
-	if file == "-" {
-		return "", fmt.Errorf("a binary is not written to standard output: name a file, such as %s (or ./- for one of this name)", name)
-	}
-	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		return "", fmt.Errorf("%s is a folder: name the file to write, such as %s", file, filepath.Join(file, name))
-	}
-	dir := filepath.Dir(file)
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("there is no folder %s to put the binary in: create it, or name another file", dir)
-	}
-	to, err := outfile.Resolve(file)
-	if err != nil {
-		return "", err
-	}
-	f, err := outfile.Create(to)
-	if err != nil {
-		return "", fmt.Errorf("no binary can be written to %s: %w", dir, err)
-	}
-	f.Discard()
-	return to, nil
+	return b.run(ctx, c, key, name)
 }
 
 // A builder makes one binary.
@@ -279,7 +234,11 @@ func (b *builder) run(ctx context.Context, c cache, key, name string) (string, e
 	}
 	binary := filepath.Join(dir, name)
 	if err := b.compile(ctx, tree, binary); err != nil {
-		return "", fmt.Errorf("building %s: %w", b.src.name, err)
+		hint := ""
+		if b.dropIn != nil && ctx.Err() == nil {
+			hint = rangeHint
+		}
+		return "", fmt.Errorf("building %s: %w%s", b.src.name, err, hint)
 	}
 	b.progress.printf("built")
 	binary, err = c.add(key, name, binary)
@@ -307,9 +266,6 @@ func (b *builder) prepare(ctx context.Context, dir string) error {
 	if b.dropIn != nil {
 		if warning != "" {
 			b.progress.printf("warning: %s", warning)
-		}
-		if err := checkNeeds(ctx, b.src.name, from, b.dropIn, b.env); err != nil {
-			return err
 		}
 	}
 	if err := b.src.copyWith(ctx, b.dropIn, dir, from); err != nil {

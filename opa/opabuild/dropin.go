@@ -4,6 +4,7 @@
 package opabuild
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -74,72 +75,69 @@ func DropInHash() (string, error) {
 	return d.hash(), nil
 }
 
-// A replacement says what becomes of each file of OPA's v1/metrics that
-// changes, by file name: its text, or nil if it leaves.
-type replacement map[string][]byte
-
-// plan works out how the drop-in replaces the package in dir, OPA's
-// v1/metrics.
-//
-// All Go files but tests leave and the drop-in's come. A test of one of the
-// files that leave (sample_test.go for sample.go) goes with it, for it tests
-// unexported names. metrics_test.go and all other tests of OPA's stay: they
-// test the package from the outside and are the drop-in's judge.
-//
-// wrote reports whether a file is an earlier drop-in's; it may be nil.
-func (d dropIn) plan(dir string, wrote func(name string, text []byte) bool) (replacement, error) {
+// goFiles returns the texts of a folder's Go files by name. A record of a link
+// could not restore the link, so links are an error.
+func goFiles(dir string) (map[string][]byte, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	r := replacement{}
-	present := map[string]bool{}
+	files := map[string][]byte{}
 	for _, e := range entries {
-		present[e.Name()] = e.Type().IsRegular()
-	}
-	for name := range present {
-		if !strings.HasSuffix(name, ".go") {
+		if !strings.HasSuffix(e.Name(), ".go") {
 			continue
 		}
-		if !present[name] {
-			return nil, fmt.Errorf("%s is not a regular file", filepath.Join(dir, name))
+		file := filepath.Join(dir, e.Name())
+		if !e.Type().IsRegular() {
+			return nil, fmt.Errorf("%s is %s, want a regular file", file, outfile.Kind(e.Type()))
 		}
-		old, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
+		if files[e.Name()], err = os.ReadFile(file); err != nil {
 			return nil, err
 		}
-		if isTest(name) {
-			if d[name] == nil && wrote != nil && wrote(name, old) {
-				r[name] = nil
-			}
-			continue
-		}
-		ours, kept := d[name]
-		if kept && string(ours) == string(old) {
-			continue
-		}
-		if !kept {
-			r[name] = nil
-		}
-		if wrote != nil && wrote(name, old) {
-			continue // no test of OPA's belongs to it
-		}
-		test := strings.TrimSuffix(name, ".go") + "_test.go"
-		if name != "metrics.go" && present[test] {
-			r[test] = nil
-		}
 	}
-	for name, text := range d {
-		old, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil || string(old) != string(text) {
-			r[name] = text
-		}
-	}
-	return r, nil
+	return files, nil
 }
 
-// apply carries the replacement out in dir. Every file appears whole or not
-// at all.
+// replace returns the Go files of OPA's v1/metrics with the drop-in in place of
+// the package.
+//
+// All Go files except tests leave, and the drop-in's files come. A test of a
+// file that leaves (sample_test.go for sample.go) leaves too, because it tests
+// unexported names. metrics_test.go and all other tests of OPA's stay: they
+// test the package from the outside and judge the drop-in.
+func (d dropIn) replace(files map[string][]byte) map[string][]byte {
+	next := maps.Clone(files)
+	for name, text := range files {
+		if isTest(name) || same(d[name], text) {
+			continue
+		}
+		delete(next, name)
+		if name != "metrics.go" {
+			delete(next, strings.TrimSuffix(name, ".go")+"_test.go")
+		}
+	}
+	maps.Copy(next, d)
+	return next
+}
+
+// A replacement says what becomes of files by name: a text, or nil for a file
+// that leaves.
+type replacement map[string][]byte
+
+// difference returns what turns the files now into the files next.
+func difference(now, next map[string][]byte) replacement {
+	r := replacement{}
+	for _, files := range []map[string][]byte{now, next} {
+		for name := range files {
+			if !same(now[name], next[name]) {
+				r[name] = next[name]
+			}
+		}
+	}
+	return r
+}
+
+// apply changes the files in dir. Every file appears whole or not at all.
 func (r replacement) apply(dir string) error {
 	for _, name := range slices.Sorted(maps.Keys(r)) {
 		file := filepath.Join(dir, name)
@@ -147,11 +145,12 @@ func (r replacement) apply(dir string) error {
 			if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
 				return err
 			}
-			continue
-		}
-		if err := outfile.Write(file, r[name]); err != nil {
+		} else if err := outfile.Write(file, r[name]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// same compares contents. nil, which means no file, differs from an empty file.
+func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }

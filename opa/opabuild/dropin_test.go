@@ -33,7 +33,7 @@ func TestLoadDropIn(t *testing.T) {
 	}
 }
 
-func TestPlan(t *testing.T) {
+func TestReplace(t *testing.T) {
 	base := func() map[string]string {
 		return map[string]string{
 			"metrics.go": "theirs", "metrics_test.go": "x", "metrics_bench_test.go": "x",
@@ -59,18 +59,14 @@ func TestPlan(t *testing.T) {
 			"+metrics.go -sample.go -sample_test.go"},
 		{"our test has the name of one that leaves", func(_ map[string]string, d dropIn) { d["sample_test.go"] = []byte("ours") },
 			"+metrics.go -sample.go +sample_test.go +timer.go"},
-		{"a test of an earlier drop-in", func(f map[string]string, d dropIn) {
-			f["old_test.go"], f["kept_test.go"], d["kept_test.go"] = "earlier", "earlier", []byte("ours")
-		}, "+kept_test.go +metrics.go -old_test.go -sample.go -sample_test.go +timer.go"},
-		{"an earlier drop-in", func(f map[string]string, _ dropIn) { f["old.go"], f["old_test.go"] = "earlier", "x" },
-			"+metrics.go -old.go -sample.go -sample_test.go +timer.go"},
 	} {
 		files, d := base(), maps.Clone(d)
 		c.change(files, d)
-		r, err := d.plan(writeTree(t, files), func(_ string, text []byte) bool { return string(text) == "earlier" })
+		now, err := goFiles(writeTree(t, files))
 		if err != nil {
 			t.Fatal(err)
 		}
+		r := difference(now, d.replace(now))
 		var got []string
 		for _, name := range slices.Sorted(maps.Keys(r)) {
 			if r[name] == nil {

@@ -106,29 +106,6 @@ func addHook(ctx context.Context, dir string, env map[string]string) error {
 	return refusal
 }
 
-// checkHook returns a [*hookError] if the hook, in the tree in dir, does not
-// fit the packages that it uses. All supported releases have what it takes from
-// them; those to come may not.
-func checkHook(ctx context.Context, dir string, env map[string]string) (refusal *hookError, err error) {
-	c, err := newChecker(ctx, dir, env)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := c.check(path.Join(opaModule, runtimeDir)); err != nil {
-		return nil, err
-	}
-	file := path.Join(runtimeDir, hookFile)
-	for _, e := range c.errors {
-		where := c.position(e.Pos)
-		// Packages outside of the tree are not looked at, and OPA's own files
-		// have errors for want of them: only the hook's count.
-		if strings.HasPrefix(where, file+":") && !strings.HasPrefix(e.Msg, "could not import ") {
-			return &hookError{where, "what the hook can be compiled with", e.Msg}, nil
-		}
-	}
-	return nil, nil
-}
-
 // A runtimePackage is the source of OPA's package runtime, without its tests.
 type runtimePackage struct {
 	dir     string

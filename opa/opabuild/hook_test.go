@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -127,7 +128,7 @@ func TestAddHookRefused(t *testing.T) {
 		{"own hook, other function", ownFile, "", ownType + strings.Replace(ownFunc, " bool ", " int ", 1), "own.go:13: expected it as Regometer's plugin needs it, found `func DecisionObserved"},
 		{"own hook", ownFile, "", ownType + ownFunc, ""},
 		{"no status listener", "v1/plugins/plugins.go", "RegisterPluginStatusListener", "OnStatus", "manager.RegisterPluginStatusListener undefined"},
-		{"other plugins", "v1/plugins/plugins.go", "Plugin(name string) Plugin { return m.plugins[name] }", "Plugin(string) int { return 0 }", "decision_observer.go:80: expected what the hook can be compiled with, found "},
+		{"other plugins", "v1/plugins/plugins.go", "Plugin(name string) Plugin { return m.plugins[name] }", "Plugin(string) int { return 0 }", "decision_observer.go:91: expected what the hook can be compiled with, found "},
 	} {
 		files := runtimeTree()
 		switch {
@@ -261,4 +262,8 @@ func TestHook(t *testing.T) {
 			}
 		})
 	}
+}
+
+func target() map[string]string {
+	return map[string]string{"GOOS": runtime.GOOS, "GOARCH": runtime.GOARCH}
 }

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -57,49 +58,85 @@ type ProgramOptions struct {
 	// Env is added to the environment of the go command, such as
 	// "CGO_ENABLED=0".
 	Env []string
-	// Output is the file to write. "" is the one that go build writes, in the
-	// current folder.
-	Output string
 	// Progress receives a line now and then, and warnings. nil is silent.
 	Progress io.Writer
 }
 
-// BuildProgram builds a program that has OPA inside, with the drop-in in the
-// place of that OPA's package v1/metrics, and returns the path of the binary.
-//
-// If the program has OPA's runtime in it, it gets the plugin and the decision
-// hook too. Nothing in the program's folder changes but Output, if that is
-// there. The build has the user's flags, environment, workspace, replacements
-// and vendor folder. That the binary has the drop-in in it is checked.
-func BuildProgram(ctx context.Context, o ProgramOptions) (string, error) {
+// A Program is a program that has OPA inside.
+type Program struct {
+	Name    string   // of the file that go build writes
+	Folders []string // of the user's modules, which the build reads
+
+	*program
+	main   mainPackage
+	dropIn dropIn
+	plugin *plugin  // nil = without
+	temps  []string // folders to remove in the end
+}
+
+// OpenProgram finds a program and the OPA that it has inside. The caller closes
+// it.
+func OpenProgram(ctx context.Context, o ProgramOptions) (*Program, error) {
 	d, err := loadDropIn()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	var ours *plugin
 	if !o.NoPlugin {
 		if ours, err = findPlugin(); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
-	return buildProgramWith(ctx, o, d, ours)
+	return openProgramWith(ctx, o, d, ours)
 }
 
-func buildProgramWith(ctx context.Context, o ProgramOptions, d dropIn, ours *plugin) (string, error) {
+func openProgramWith(ctx context.Context, o ProgramOptions, d dropIn, ours *plugin) (*Program, error) {
 	work, err := os.MkdirTemp("", "regometer-")
 	if err != nil {
-		return "", withHint(err)
+		return nil, withHint(err)
 	}
-	defer func() { _ = removeAll(work) }()
-	pr, main, err := o.open(ctx, work)
+	p := &Program{dropIn: d, plugin: ours, temps: []string{work}}
+	if err := p.open(ctx, o, work); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *Program) open(ctx context.Context, o ProgramOptions, work string) error {
+	target, err := platformEnv(ctx, o.Platform)
 	if err != nil {
-		return "", err
+		return err
 	}
-	name := main.binary(pr.env["GOOS"])
-	output, err := findOutput(cmp.Or(o.Output, name), name) // rather now than after a long build
-	if err != nil {
-		return "", err
+	if p.program, err = openProgram(ctx, o.Dir, work, o.Flags, slices.Concat(o.Env, target), progress{o.Progress, time.Now()}); err != nil {
+		return err
 	}
+	if p.main, err = p.mainPackage(ctx, cmp.Or(o.Package, ".")); err != nil {
+		return err
+	}
+	p.Name, p.Folders = p.main.binary(p.env["GOOS"]), p.folders
+	if r := p.opa.Replace; r != nil && r.Version == "" {
+		p.Folders = append(p.Folders, p.opaDir)
+	}
+	return nil
+}
+
+// Close removes what Build returned.
+func (p *Program) Close() {
+	for _, dir := range p.temps {
+		_ = removeAll(dir)
+	}
+}
+
+// Build builds the program, with the drop-in in the place of its OPA's package
+// v1/metrics, and returns the path of the binary.
+//
+// If the program has OPA's runtime in it, it gets the plugin and the decision
+// hook too. Nothing in the program's folder changes. The build has the user's
+// flags, environment, workspace, replacements and vendor folder. That the
+// binary has the drop-in in it is checked.
+func (p *Program) Build(ctx context.Context) (string, error) {
+	pr, main, d, ours := p.program, p.main, p.dropIn, p.plugin
 	r := record{Regometer: regometerVersion(), DropIn: d.hash()}
 	if ours != nil {
 		r.Plugin = main.wantsPlugin(pr.progress)
@@ -113,7 +150,7 @@ func buildProgramWith(ctx context.Context, o ProgramOptions, d dropIn, ours *plu
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = removeAll(beside) }()
+	p.temps = append(p.temps, beside)
 	if r.Plugin {
 		if err := pr.addPlugin(ctx, s, main, ours, &r, over, beside); err != nil {
 			return "", fmt.Errorf("adding the plugin: %w", err)
@@ -126,7 +163,7 @@ func buildProgramWith(ctx context.Context, o ProgramOptions, d dropIn, ours *plu
 		return "", err
 	}
 	pr.compareModules(ctx, s)
-	binary := filepath.Join(beside, name)
+	binary := filepath.Join(beside, p.Name)
 	pr.progress.printf("building %s with %s; the first time this takes a few minutes", main.ImportPath, r.parts())
 	build := s.command("build", slices.Concat([]string{"-v", "-o", binary}, pr.flags.all, []string{main.ImportPath})...)
 	err = pr.progress.compile(ctx, binary, build)
@@ -139,40 +176,8 @@ func buildProgramWith(ctx context.Context, o ProgramOptions, d dropIn, ours *plu
 	if err := pr.check(binary, main.ImportPath, r, d); err != nil {
 		return "", err
 	}
-	if err := outfile.Copy(output, binary, 0o755); err != nil {
-		return "", withHint(err)
-	}
 	pr.progress.printf("built and checked: OPA %s in it has %s", r.OPA, r.parts())
-	return cmp.Or(o.Output, name), nil
-}
-
-// ProgramName returns what the program is called, without ".exe".
-func ProgramName(ctx context.Context, o ProgramOptions) (string, error) {
-	work, err := os.MkdirTemp("", "regometer-")
-	if err != nil {
-		return "", withHint(err)
-	}
-	defer func() { _ = removeAll(work) }()
-	o.Progress = nil // what is found is told when it is built
-	pr, main, err := o.open(ctx, work)
-	if err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(main.binary(pr.env["GOOS"]), ".exe"), nil
-}
-
-// open returns the program and its main package; see openProgram.
-func (o ProgramOptions) open(ctx context.Context, work string) (*program, mainPackage, error) {
-	target, err := platformEnv(ctx, o.Platform)
-	if err != nil {
-		return nil, mainPackage{}, err
-	}
-	pr, err := openProgram(ctx, o.Dir, work, o.Flags, slices.Concat(o.Env, target), progress{o.Progress, time.Now()})
-	if err != nil {
-		return nil, mainPackage{}, err
-	}
-	main, err := pr.mainPackage(ctx, cmp.Or(o.Package, "."))
-	return pr, main, err
+	return binary, nil
 }
 
 // parts says what of ours is in a binary.
@@ -191,12 +196,7 @@ func buildHint(err error) string {
 	if text := err.Error(); strings.Contains(text, "cover: ") && strings.Contains(text, buildFile) {
 		return "\nGo's cover does not read files that come from outside, as ours do: leave -cover out, or name other packages than the program's own by -coverpkg."
 	}
-	for _, sign := range []string{"undefined: metrics.", "metrics.Metrics", "metrics.Timer", "metrics.Counter", "metrics.Histogram"} {
-		if strings.Contains(err.Error(), sign) {
-			return "\nIf the program builds by go build, it needs something of OPA's package v1/metrics that the drop-in lacks."
-		}
-	}
-	return ""
+	return rangeHint
 }
 
 // check returns an error unless the binary is built from the main package with
@@ -237,6 +237,7 @@ type program struct {
 	asIsWork string   // one that stands for it when nothing is patched, or ""
 	mod      string   // the go.mod of the module that dir is in, or ""
 	vendor   string   // the vendor folder that it is built by, or ""
+	folders  []string // of the user's modules
 	opa      listedModule
 	opaDir   string            // the root of the OPA that it selects
 	env      map[string]string // of targetVariables, and GOMODCACHE
@@ -302,6 +303,7 @@ func openProgram(ctx context.Context, dir, work string, flags, added []string, p
 		if m.Path == opaModule && m.GoMod == pr.mod {
 			return nil, fmt.Errorf("%s is OPA itself, no program that has it inside: build it by --opa %s, without -C and PACKAGE", dir, dir)
 		}
+		pr.folders = append(pr.folders, m.Dir)
 	}
 	return pr, pr.findOPA(ctx)
 }
@@ -469,13 +471,9 @@ func (pr *program) copyOPA(ctx context.Context, src source, d dropIn, dir string
 				return err
 			}
 		}
-		if err := checkNeeds(ctx, src.name, src.dir, d, pr.env); err != nil {
-			return err
-		}
 		return src.copyWith(ctx, d, dir, src.dir)
 	}
-	// Only the packages that the program needs are there: the compiler says if
-	// they need what the drop-in lacks.
+	// Only the packages that the program needs are there.
 	if err := src.copyWith(ctx, d, dir, src.dir); err != nil {
 		return err
 	}
@@ -513,11 +511,15 @@ func (pr *program) mainPackage(ctx context.Context, name string) (mainPackage, e
 		return pkg, fmt.Errorf("%s is in Go's module cache, where the go command takes no files of ours: copy the module to another folder", pkg.Dir)
 	case pkg.Name != "main":
 		return pkg, fmt.Errorf("%s is package %s, not a main package: name one, such as ./cmd/x", name, pkg.Name)
+	case pkg.Error != nil: // then nothing is known of what it imports
+		return pkg, fmt.Errorf("the go command cannot build %s: %s", name, pkg.Error.Err)
 	case !slices.Contains(pkg.Deps, metricsPath):
 		return pkg, fmt.Errorf("%s has no OPA inside: neither it nor what it imports needs %s", name, metricsPath)
 	}
 	return pkg, nil
 }
+
+var majorVersion = regexp.MustCompile(`^v\d+$`)
 
 // binary returns the name of the file that go build writes.
 func (m mainPackage) binary(goos string) string {
@@ -555,11 +557,17 @@ func (pr *program) compareModules(ctx context.Context, s side) {
 		return // all is as it is vendored
 	}
 	list := func(s side) (map[string]string, error) {
-		out, err := s.command("list", "-m", "-f", "{{.Path}} {{.Version}}{{with .Replace}} => {{if .Version}}{{.Path}} {{.Version}}{{else}}{{.Dir}}{{end}}{{end}}", "all").Output(ctx)
+		var all []listedModule
+		err := listJSON(ctx, s.command("list", "-m", "-json=Path,Version,Dir,Replace", "all"), &all)
 		modules := map[string]string{}
-		for line := range strings.Lines(string(out)) {
-			name, version, _ := strings.Cut(strings.TrimSpace(line), " ")
-			modules[name] = cmp.Or(version, "the workspace's")
+		for _, m := range all {
+			version := cmp.Or(m.Version, "the workspace's")
+			if r := m.Replace; r != nil && r.Version != "" {
+				version += " => " + r.Path + " " + r.Version
+			} else if r != nil {
+				version += " => " + r.Dir
+			}
+			modules[m.Path] = version
 		}
 		delete(modules, opaModule)
 		return modules, err

@@ -95,12 +95,22 @@ func goIn(t *testing.T, dir string, args ...string) {
 	}
 }
 
+// buildProgramWith builds a program with these parts of ours.
+func buildProgramWith(t *testing.T, o ProgramOptions, d dropIn, ours *plugin) (string, error) {
+	t.Helper()
+	p, err := openProgramWith(t.Context(), o, d, ours)
+	if err != nil {
+		return "", err
+	}
+	t.Cleanup(p.Close)
+	return p.Build(t.Context())
+}
+
 func buildTinyProgram(t *testing.T, o ProgramOptions) (prints, says string, err error) {
 	t.Helper()
 	var b bytes.Buffer
 	o.Progress = &b
-	o.Output = filepath.Join(t.TempDir(), "program")
-	file, err := buildProgramWith(t.Context(), o, eachDropIn("A"), mustFindPlugin(t, writeTree(t, tinyPlugin("P"))))
+	file, err := buildProgramWith(t, o, eachDropIn("A"), mustFindPlugin(t, writeTree(t, tinyPlugin("P"))))
 	if err != nil {
 		return "", b.String(), err
 	}
@@ -233,13 +243,13 @@ func TestInspectProgram(t *testing.T) {
 	build := func(pkg string, noPlugin bool) (Binary, string) {
 		t.Helper()
 		var b bytes.Buffer
-		file := filepath.Join(t.TempDir(), "program")
 		var p *plugin
 		if !noPlugin {
 			p = mustFindPlugin(t, writeTree(t, tinyPlugin("P")))
 		}
-		o := ProgramOptions{Dir: dir, Package: pkg, Platform: platform, Output: file, Progress: &b}
-		if _, err := buildProgramWith(t.Context(), o, eachDropIn("A"), p); err != nil {
+		o := ProgramOptions{Dir: dir, Package: pkg, Platform: platform, Progress: &b}
+		file, err := buildProgramWith(t, o, eachDropIn("A"), p)
+		if err != nil {
 			t.Fatal(err)
 		}
 		got, err := Inspect(file)
@@ -269,10 +279,15 @@ func TestInspectProgram(t *testing.T) {
 		t.Errorf("for another system: %+v, want %+v\n%s", got, want, says)
 	}
 	writeText(t, filepath.Join(dir, "cmd/only/v2/main_windows.go"), programTree()["cmd/library/main.go"])
-	for pkg, want := range map[string]string{"./cmd/server": "server", "./cmd/only/v2": "only"} {
-		if name, err := ProgramName(t.Context(), ProgramOptions{Dir: dir, Package: pkg, Platform: platform}); err != nil || name != want {
-			t.Errorf("%s is called %q, %v", pkg, name, err)
+	for pkg, want := range map[string]string{"./cmd/server": "server.exe", "./cmd/only/v2": "only.exe"} {
+		p, err := openProgramWith(t.Context(), ProgramOptions{Dir: dir, Package: pkg, Platform: platform}, nil, nil)
+		if err != nil {
+			t.Fatal(err)
 		}
+		if p.Name != want {
+			t.Errorf("%s is called %q", pkg, p.Name)
+		}
+		p.Close()
 	}
 	if name := (mainPackage{ImportPath: "example.com/x/v12"}).binary("windows"); name != "x.exe" {
 		t.Errorf("without a target it is called %s", name)
@@ -310,8 +325,8 @@ func TestBuildProgramLacks(t *testing.T) {
 	ours := tinyPlugin("P")
 	ours["opa/plugin/more.go"] = "package plugin\n\nimport _ \"example.com/more\"\n"
 	var b bytes.Buffer
-	o := ProgramOptions{Dir: dir, Package: "./cmd/server", Output: filepath.Join(t.TempDir(), "program"), Progress: &b}
-	file, err := buildProgramWith(t.Context(), o, eachDropIn("A"), mustFindPlugin(t, writeTree(t, ours)))
+	o := ProgramOptions{Dir: dir, Package: "./cmd/server", Progress: &b}
+	file, err := buildProgramWith(t, o, eachDropIn("A"), mustFindPlugin(t, writeTree(t, ours)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,6 +358,10 @@ func TestBuildProgramRefuses(t *testing.T) {
 	}
 	workspace := writeTree(t, map[string]string{"go.work": "go 1.22\n\nuse ./listed\n", "listed/go.mod": "module example.com/listed\n\ngo 1.22\n", "unlisted/go.mod": "module example.com/unlisted\n\ngo 1.22\n\nrequire " + opaModule + " v1.5.0\n"})
 	unlisted := filepath.Join(workspace, "unlisted")
+	broken := filepath.Join(t.TempDir(), "line\nbreak")
+	if err := os.CopyFS(broken, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
 	before := readTree(t, dir)
 	for _, c := range []struct {
 		name string
@@ -362,6 +381,7 @@ func TestBuildProgramRefuses(t *testing.T) {
 		{"count", ProgramOptions{Dir: dir, Flags: []string{"-count=2"}}, "the flag -count cannot be handed on"},
 		{"not in the workspace", ProgramOptions{Dir: unlisted, Package: "."}, "set GOWORK=off"},
 		{"a library", ProgramOptions{Dir: dir, Package: "./lib"}, "./lib is package lib, not a main package"},
+		{"a line break", ProgramOptions{Dir: broken, Package: "./cmd/server"}, "cannot build ./cmd/server: invalid package directory "},
 		{"no OPA inside", ProgramOptions{Dir: dir, Package: "./cmd/hello"}, "./cmd/hello has no OPA inside"},
 		{"another module's", ProgramOptions{Dir: dir, Package: opaModule}, "is not in the module in "},
 		{"module cache", ProgramOptions{Dir: cached, Package: "./cmd/server"}, "is in Go's module cache"},
@@ -377,7 +397,7 @@ func TestBuildProgramRefuses(t *testing.T) {
 	needs := filepath.Join(dir, "cmd/library/more.go")
 	writeText(t, needs, "package main\n\nimport \"github.com/open-policy-agent/opa/v1/metrics\"\n\nvar _ = metrics.Unused\n")
 	_, _, err := buildTinyProgram(t, ProgramOptions{Dir: dir, Package: "./cmd/library"})
-	checkError(t, "lacks", err, "needs something of OPA's package v1/metrics that the drop-in lacks")
+	checkError(t, "lacks", err, "undefined: metrics.Unused\nThe drop-in supports OPA")
 	writeText(t, needs, "package main\n")
 	writeText(t, filepath.Join(filepath.Dir(needs), buildFile), "package main\n")
 	_, _, err = buildTinyProgram(t, ProgramOptions{Dir: dir, Package: "./cmd/library"})

@@ -57,8 +57,13 @@ func main() {
 		"config.yaml": "plugins:\n  regometer: {}\n",
 	})
 	before := readTree(t, dir)
-	file := filepath.Join(t.TempDir(), "real")
-	if _, err := BuildProgram(t.Context(), ProgramOptions{Dir: dir, Output: file, Flags: []string{"-trimpath"}, Progress: t.Output()}); err != nil {
+	p, err := OpenProgram(t.Context(), ProgramOptions{Dir: dir, Flags: []string{"-trimpath"}, Progress: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	file, err := p.Build(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
 	checkSameTree(t, dir, before)

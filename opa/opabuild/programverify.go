@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -40,8 +39,9 @@ func VerifyProgram(ctx context.Context, o ProgramVerifyOptions) (*Report, error)
 }
 
 func verifyProgramWith(ctx context.Context, o ProgramVerifyOptions, d dropIn) (*Report, error) {
-	if _, err := regexp.Compile(o.Run); err != nil {
-		return nil, fmt.Errorf("which tests to run: %w", err)
+	options := VerifyOptions{Run: o.Run, Count: o.Count, Keep: o.Keep}
+	if err := options.check(); err != nil {
+		return nil, err
 	}
 	work, err := os.MkdirTemp("", "regometer-")
 	if err != nil {
@@ -53,7 +53,7 @@ func verifyProgramWith(ctx context.Context, o ProgramVerifyOptions, d dropIn) (*
 		return nil, err
 	}
 	v := &verifier{
-		options:  VerifyOptions{Run: o.Run, Count: o.Count, Keep: o.Keep},
+		options:  options,
 		opa:      pr.asIs(),
 		flags:    pr.flags.all,
 		progress: pr.progress,

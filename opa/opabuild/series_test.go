@@ -29,72 +29,47 @@ func TestSeries(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	tree := fstest.MapFS{}
-	for i, s := range steps {
-		for _, name := range s.Paths() {
-			if text, err := os.ReadFile(filepath.Join(opa, name)); tree[name] == nil && err == nil {
-				tree[name] = &fstest.MapFile{Data: text}
-			}
-		}
+	changed := replacement{}
+	for _, s := range steps {
 		if *update {
-			updateHashes(t, tree, &steps[i])
-		}
-		after, err := applied(tree, steps[i:i+1])
-		if err != nil {
-			t.Fatalf("%v (if what is there is what the step is for, -update writes its hashes)", err)
-		}
-		for name, text := range after[0] {
-			tree[name] = &fstest.MapFile{Data: text}
-		}
-	}
-}
-
-// updateHashes writes the hashes of what a step replaces and removes in the
-// tree.
-func updateHashes(t *testing.T, tree fs.FS, s *Step) {
-	t.Helper()
-	folders, err := filepath.Glob(filepath.Join("_upstream", "[0-9][0-9]-"+s.Name))
-	if err != nil || len(folders) != 1 {
-		t.Fatal(folders, err)
-	}
-	file := filepath.Join(folders[0], "changes")
-	list, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if list, err = withHashes(list, s, tree); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, list, 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// withHashes returns a step's list of changes with the hashes of what is in the
-// tree, and puts them into the step. What is not there is left for the step to
-// say.
-func withHashes(list []byte, s *Step, tree fs.FS) ([]byte, error) {
-	lines := slices.Collect(strings.Lines(string(list)))
-	for i, c := range s.changes {
-		text, err := fs.ReadFile(tree, c.path)
-		if c.verb != "replace" && c.verb != "remove" || err != nil {
-			continue
-		}
-		f, err := parseFile(c.path, text)
-		if err != nil {
-			return nil, err
-		}
-		if at := f.find(c.name); at >= 0 {
-			hash, line := hashOfDecl(f.decls[at].text), &lines[c.line-1]
-			if c.hash != "" {
-				*line = strings.Replace(*line, " "+c.hash, " "+hash, 1)
-			} else {
-				*line = strings.Replace(*line, c.name, c.name+" "+hash, 1)
+			text := updateHashes(t, s, os.DirFS(opa), changed)
+			folder := filepath.Join("_upstream", fmt.Sprintf("%02d-%s", s.Number, s.Name))
+			if err := os.WriteFile(filepath.Join(folder, "replaces.txt"), []byte(text), 0o644); text != "" && err != nil {
+				t.Fatal(err)
 			}
-			s.changes[i].hash = hash
+		}
+		if err := s.apply(os.DirFS(opa), changed); err != nil {
+			t.Fatalf("step %s: %v (if the step is right for OPA's declaration, -update writes its hash)", s.Name, err)
 		}
 	}
-	return []byte(strings.Join(lines, "")), nil
+}
+
+// updateHashes gives a step the hashes of the declarations in the tree, and
+// returns the text of replaces.txt.
+func updateHashes(t *testing.T, s Step, tree fs.FS, changed replacement) string {
+	t.Helper()
+	var lines []string
+	for name, replaces := range s.replaces {
+		text, ok := changed[name]
+		if !ok {
+			var err error
+			if text, err = fs.ReadFile(tree, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := splitFile(name, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what := range replaces {
+			if i := f.find(what); i >= 0 {
+				replaces[what] = f.decls[i].hash()
+			}
+			lines = append(lines, fmt.Sprintf("%s %s %s\n", name, what, replaces[what]))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "")
 }
 
 // sampleText is a file of fixtureTree.
@@ -145,12 +120,11 @@ func fixtureTree() map[string]string {
 func fixtureSteps() fstest.MapFS {
 	steps := fstest.MapFS{}
 	for name, text := range map[string]string{
-		"README.md":         "no step",
-		"01-stop/text.md":   "metrics: stop otherwise\n\nSo that it is *told*,\nin two lines.\n\n# Not a comment\n",
-		"01-stop/changes":   "# what stops\nreplace v1/metrics/sample.go (timer).Stop HASH\nremove v1/metrics/sample_test.go TestSample HASH # gone\n",
-		"02-halves/text.md": "metrics: halve otherwise",
-		"02-halves/changes": "remove v1/metrics/sample.go half HASH\nreplace v1/metrics/sample.go (timer).Stop HASH\n" +
-			"add v1/metrics/half.go\nadd v1/metrics/sample_test.go TestHalf\n",
+		"README.md":              "no step",
+		"01-stop/message.txt":    "metrics: stop otherwise\n\nSo that it is *told*,\nin two lines.\n\n# Not a comment\n",
+		"01-stop/replaces.txt":   "v1/metrics/sample.go (timer).Stop -\nv1/metrics/sample_test.go TestSample -\n",
+		"02-halves/message.txt":  "metrics: halve otherwise",
+		"02-halves/replaces.txt": "v1/metrics/sample.go half -\nv1/metrics/sample.go (timer).Stop -\n",
 		"01-stop/v1/metrics/sample.go": ourHeaderText + "package metrics\n\nimport \"strings\"\n\n" +
 			"// Stop stops, and says so.\nfunc (timer) Stop(int) string {\n\treturn strings.ToUpper(\"one step\")\n}\n",
 		"02-halves/v1/metrics/half.go":        ourHeaderText + "package metrics\n\nfunc halves(x int) int { return x / 2 }\n",
@@ -162,31 +136,89 @@ func fixtureSteps() fstest.MapFS {
 	return steps
 }
 
-// mustLoad loads steps, with the hashes of what is in the tree that files are.
+// mustLoad loads steps, with the hashes of the declarations in these files.
 func mustLoad(t *testing.T, fsys fstest.MapFS, files map[string]string) []Step {
 	t.Helper()
 	steps, err := loadSteps(fsys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree := fstest.MapFS{}
+	tree, changed := fstest.MapFS{}, replacement{}
 	for name, text := range files {
 		tree[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	for i, s := range steps {
-		list := fsys[fmt.Sprintf("%02d-%s/changes", s.Number, s.Name)].Data
-		if _, err := withHashes(list, &steps[i], tree); err != nil {
+	for _, s := range steps {
+		updateHashes(t, s, tree, changed)
+		if err := s.apply(tree, changed); err != nil {
 			t.Fatal(err)
-		}
-		after, err := applied(tree, steps[i:i+1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name, text := range after[0] {
-			tree[name] = &fstest.MapFile{Data: text}
 		}
 	}
 	return steps
+}
+
+// A new declaration stands beside its neighbour in the step's file, and the
+// imports follow the declarations.
+func TestMergeFile(t *testing.T) {
+	const theirs = `package p
+
+import (
+	"math"
+	"strings"
+
+	"example.com/x/v2"
+)
+
+var a = math.Pi
+var b = 1 // one
+
+// f does.
+func f() { strings.ToUpper("") }
+
+func (*T[K]) g() { x.X() }
+`
+	f, err := splitFile("p.go", []byte(theirs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := func(name string) string { return f.decls[f.find(name)].hash() }
+	for _, c := range []struct {
+		name, ours, want string
+		replaces         map[string]string
+	}{
+		{"at the end", "package p\n\nfunc h() {}\n", theirs + "\nfunc h() {}\n", nil},
+		{"after", "package p\n\nfunc f() { strings.ToLower(\"\") }\n\nfunc h() {}\n",
+			strings.Replace(theirs, "// f does.\nfunc f() { strings.ToUpper(\"\") }\n", "func f() { strings.ToLower(\"\") }\n\nfunc h() {}\n", 1), map[string]string{"f": hash("f")}},
+		{"before", "package p\n\nfunc h() {}\n\nfunc f() { strings.ToLower(\"\") }\n",
+			strings.Replace(theirs, "// f does.\nfunc f() { strings.ToUpper(\"\") }\n", "func h() {}\n\nfunc f() { strings.ToLower(\"\") }\n", 1), map[string]string{"f": hash("f")}},
+		{"removed", "", strings.NewReplacer("// f does.\nfunc f() { strings.ToUpper(\"\") }\n\n", "", "\t\"strings\"\n", "").Replace(theirs), map[string]string{"f": hash("f")}},
+		{"the last one", "", strings.Replace(theirs, "\n\nfunc (*T[K]) g() { x.X() }", "", 1), map[string]string{"(*T).g": hash("(*T).g")}},
+		{"imports", "package p\n\nimport \"fmt\"\n\nvar a = fmt.Sprint()\n",
+			strings.NewReplacer("\t\"math\"\n", "\t\"fmt\"\n", "math.Pi", "fmt.Sprint()").Replace(theirs), map[string]string{"a": hash("a")}},
+	} {
+		var ours []byte
+		if c.ours != "" {
+			ours = []byte(c.ours)
+		}
+		if got, err := mergeFile("p.go", []byte(theirs), ours, c.replaces); err != nil || string(got) != c.want {
+			t.Errorf("%s: got %v\n%s\nwant\n%s", c.name, err, got, c.want)
+		}
+	}
+}
+
+func TestLoadSteps(t *testing.T) {
+	for want, files := range map[string]map[string]string{
+		"step 02-b: invalid name, want 01- and words":  {"02-b/message.txt": "x"},
+		"step 01-b: message.txt: want a subject":       {"01-b/message.txt": "x\ny"},
+		"invalid line \"x y\", want PATH NAME HASH":    {"01-b/replaces.txt": "x y"},
+		"step 01-b: unknown file v1/metrics/README.md": {"01-b/v1/metrics/README.md": "x"},
+	} {
+		fsys := fstest.MapFS{}
+		for name, text := range files {
+			fsys[name] = &fstest.MapFile{Data: []byte(text)}
+		}
+		_, err := loadSteps(fsys)
+		checkError(t, want, err, want)
+	}
 }
 
 func TestApplySteps(t *testing.T) {
@@ -215,8 +247,10 @@ func TestApplySteps(t *testing.T) {
 	checkSameTree(t, dir, after)
 	dir = writeTree(t, files)
 	broken := slices.Clone(steps)
-	broken[1].changes = append(slices.Clone(broken[1].changes), change{verb: "remove", path: "v1/metrics/sample.go", name: "mean"})
-	checkError(t, "the last change", ApplySteps(dir, broken), "step 2 (halves): v1/metrics/sample.go: no declaration mean to remove")
+	broken[1].replaces = map[string]map[string]string{"v1/metrics/sample.go": {"mean": "0123"}}
+	checkError(t, "the last change", ApplySteps(dir, broken), "step 2 (halves): v1/metrics/sample.go: there is no declaration mean")
+	broken[1].replaces = nil
+	checkError(t, "declared twice", ApplySteps(dir, broken), "step 2 (halves): v1/metrics/sample.go: (timer).Stop is already declared")
 	checkSameTree(t, dir, before)
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)

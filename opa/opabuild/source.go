@@ -27,7 +27,10 @@ import (
 // the drop-in replaces.
 const opaModule = "github.com/open-policy-agent/opa"
 
-var metricsDir = filepath.Join("v1", "metrics")
+const (
+	metricsPath = opaModule + "/v1/metrics"
+	metricsDir  = "v1" + string(filepath.Separator) + "metrics"
+)
 
 // A source is an OPA source tree, not necessarily here yet.
 type source struct {
@@ -110,11 +113,11 @@ func (s source) copyWith(ctx context.Context, d dropIn, dir, from string) error 
 	if err := s.checkCopy(ctx, dir); err != nil || d == nil {
 		return err
 	}
-	r, err := d.plan(filepath.Join(dir, metricsDir), nil)
+	now, err := goFiles(filepath.Join(dir, metricsDir))
 	if err != nil {
 		return err
 	}
-	return r.apply(filepath.Join(dir, metricsDir))
+	return difference(now, d.replace(now)).apply(filepath.Join(dir, metricsDir))
 }
 
 // local returns the folder that holds the tree, downloading it if need be.

@@ -12,9 +12,7 @@ import (
 	"go/token"
 	"go/version"
 	"io/fs"
-	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -28,9 +26,7 @@ import (
 // constraints that the tree's go.mod implies, and of the tests those that
 // import nothing but the standard library and the package. A note says why no
 // tests come along, if so.
-//
-// wrote is as in [dropIn.plan].
-func (d dropIn) upstream(root string, wrote func(name string, text []byte) bool) (_ dropIn, note string, err error) {
+func (d dropIn) upstream(root string) (_ dropIn, note string, err error) {
 	treeGo, err := language(os.DirFS(root))
 	if err != nil {
 		return nil, "", err
@@ -50,16 +46,10 @@ func (d dropIn) upstream(root string, wrote func(name string, text []byte) bool)
 		}
 	}
 	bare := out.withoutTests()
-	if len(bare) == len(out) {
+	if len(bare) == len(out) || version.Compare(treeGo, ourGo) >= 0 {
 		return out, "", nil
 	}
-	reason := fmt.Sprintf("they are written for %s, this OPA for %s", ourGo, treeGo)
-	if version.Compare(treeGo, ourGo) >= 0 {
-		if reason, err = out.clash(filepath.Join(root, metricsDir), wrote); err != nil || reason == "" {
-			return out, "", err
-		}
-	}
-	return bare, "the drop-in's own tests are left out: " + reason, nil
+	return bare, fmt.Sprintf("the drop-in's own tests are left out: they are written for %s, this OPA for %s", ourGo, treeGo), nil
 }
 
 // language returns the Go version that the go.mod in a folder asks for, as
@@ -183,72 +173,4 @@ func assumeBoth(x, y constraint.Expr, goVersion string, decisive bool, join func
 		return a, aOK
 	}
 	return join(a, b), false
-}
-
-// clash returns a sentence if one of the tests declares what a test of OPA's
-// that stays in dir declares too: they would not compile.
-func (d dropIn) clash(dir string, wrote func(name string, text []byte) bool) (string, error) {
-	r, err := d.plan(dir, wrote)
-	if err != nil {
-		return "", err
-	}
-	tests, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-	if err != nil {
-		return "", err
-	}
-	ours := map[string]string{} // the file that declares a name
-	for name, text := range d {
-		if !isTest(name) {
-			continue
-		}
-		for id := range declared(name, text) {
-			ours[id] = name
-		}
-	}
-	for _, file := range tests {
-		name := filepath.Base(file)
-		if _, changes := r[name]; changes || d[name] != nil {
-			continue
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return "", err
-		}
-		for _, id := range slices.Sorted(maps.Keys(declared(name, text))) {
-			if ours[id] != "" {
-				return fmt.Sprintf("%s and OPA's %s both declare %s", ours[id], name, strings.SplitAfter(id, ".")[1]), nil
-			}
-		}
-	}
-	return "", nil
-}
-
-// declared returns what a file declares at its top, each as "package.Name". A
-// file that cannot be parsed declares nothing.
-func declared(name string, text []byte) map[string]bool {
-	names := map[string]bool{}
-	f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
-	if err != nil {
-		return names
-	}
-	add := func(ids ...*ast.Ident) bool {
-		for _, id := range ids {
-			if id.Name != "_" && id.Name != "init" {
-				names[f.Name.Name+"."+id.Name] = true
-			}
-		}
-		return false // what is inside is not at the top
-	}
-	ast.Inspect(f, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncDecl:
-			return n.Recv == nil && add(n.Name)
-		case *ast.TypeSpec:
-			return add(n.Name)
-		case *ast.ValueSpec:
-			return add(n.Names...)
-		}
-		return true
-	})
-	return names
 }

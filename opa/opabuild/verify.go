@@ -6,8 +6,10 @@ package opabuild
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -79,53 +81,6 @@ func Verify(ctx context.Context, o VerifyOptions) (*Report, error) {
 	return verifyWith(ctx, o, d, steps...)
 }
 
-// VerifySeries does as [Verify] does, on OPA with the first step of the
-// [Series], then with the first two, and so on up to o.Upstream, where 0 is
-// all. The tests of the unmodified OPA run once.
-//
-// each is called with OPA's source tree as the first n steps make it, before
-// the tests run there, first with the unmodified one. It may build in the tree,
-// and is not to change it. Its error ends all.
-func VerifySeries(ctx context.Context, o VerifyOptions, each func(n int, tree string) error) (reports []*Report, err error) {
-	steps, err := firstSteps(cmp.Or(o.Upstream, AllSteps))
-	if err != nil {
-		return nil, err
-	}
-	o.OPA = cmp.Or(o.OPA, UpstreamVersion)
-	return verifySeriesWith(ctx, o, steps, each)
-}
-
-func verifySeriesWith(ctx context.Context, o VerifyOptions, steps []Step, each func(n int, tree string) error) (reports []*Report, err error) {
-	v, err := openVerifier(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	defer v.close()
-	if err := each(0, v.opa.dir); err != nil {
-		return nil, err
-	}
-	if err := v.builder.prepare(ctx, v.ours.dir); err != nil {
-		return nil, withHint(err)
-	}
-	v.unmodified = map[string]*testRun{}
-	for i := range steps {
-		v.steps = steps[:i+1]
-		v.progress.printf("step %d of %d: %s", i+1, len(steps), steps[i].Name)
-		if err := ApplySteps(v.ours.dir, steps[i:i+1]); err != nil {
-			return nil, err
-		}
-		if err := each(i+1, v.ours.dir); err != nil {
-			return nil, err
-		}
-		report, err := v.verifyTrees(ctx)
-		if err != nil {
-			return nil, steps[i].errorf("%w", err)
-		}
-		reports = append(reports, report)
-	}
-	return reports, nil
-}
-
 // verifyWith verifies the drop-in, or the steps if there are any.
 func verifyWith(ctx context.Context, o VerifyOptions, d dropIn, steps ...Step) (*Report, error) {
 	v, err := openVerifier(ctx, o)
@@ -136,7 +91,7 @@ func verifyWith(ctx context.Context, o VerifyOptions, d dropIn, steps ...Step) (
 	b := &v.builder
 	if v.steps, b.steps = steps, steps; len(steps) == 0 {
 		var note string
-		if b.dropIn, note, err = d.upstream(v.opa.dir, nil); err != nil {
+		if b.dropIn, note, err = d.upstream(v.opa.dir); err != nil {
 			return nil, err
 		}
 		if note != "" {
@@ -149,11 +104,37 @@ func verifyWith(ctx context.Context, o VerifyOptions, d dropIn, steps ...Step) (
 	return v.verifyTrees(ctx)
 }
 
+// check returns what can be told to be wrong before anything is run.
+func (o VerifyOptions) check() error {
+	if _, err := regexp.Compile(o.Run); err != nil {
+		return fmt.Errorf("which tests to run: %w", err)
+	}
+	if o.Keep == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(o.Keep)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), keptOPA) && !strings.HasSuffix(e.Name(), keptOurs) {
+			return fmt.Errorf("%s holds something else than kept output (%s): name a new or an empty folder", o.Keep, e.Name())
+		}
+	}
+	return err
+}
+
+// How the files in the folder of VerifyOptions.Keep end.
+const (
+	keptOPA  = ".opa.txt"
+	keptOurs = ".regometer.txt"
+)
+
 // openVerifier returns a verifier with the unmodified tree, and a builder for
 // the other one.
 func openVerifier(ctx context.Context, o VerifyOptions) (*verifier, error) {
-	if _, err := regexp.Compile(o.Run); err != nil {
-		return nil, fmt.Errorf("which tests to run: %w", err)
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	src, err := findSource(ctx, o.OPA)
 	if err != nil {
@@ -218,16 +199,15 @@ func (s side) command(arg string, args ...string) gotool.Command {
 // A verifier tests two sides: source trees of OPA, or a program with one OPA
 // and another.
 type verifier struct {
-	options    VerifyOptions
-	builder    builder
-	steps      []Step // in ours; none if it has the drop-in
-	opa, ours  side
-	flags      []string            // of go test alone
-	args       []string            // of the tests themselves, from -args on
-	pattern    string              // what makes a package's name a pattern for go test
-	unmodified map[string]*testRun // of packages of opa, if they are kept for another ours
-	progress   progress
-	close      func()
+	options   VerifyOptions
+	builder   builder
+	steps     []Step // in ours; none if it has the drop-in
+	opa, ours side
+	flags     []string // of go test alone
+	args      []string // of the tests themselves, from -args on
+	pattern   string   // what makes a package's name a pattern for go test
+	progress  progress
+	close     func()
 }
 
 // verifyTrees tests OPA's packages, then runs OPA's linter.
@@ -351,7 +331,7 @@ func (v *verifier) leftOut(pkg string) ([]string, error) {
 	return slices.Sorted(maps.Keys(opa)), nil
 }
 
-var testName = regexp.MustCompile(`^(Test|Example|Fuzz)`)
+var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w*)\(`)
 
 // testsIn returns the names of the tests in a folder.
 func testsIn(dir string) (map[string]bool, error) {
@@ -365,10 +345,8 @@ func testsIn(dir string) (map[string]bool, error) {
 		if err != nil {
 			return nil, err
 		}
-		for id := range declared(file, text) {
-			if _, name, _ := strings.Cut(id, "."); testName.MatchString(name) {
-				names[name] = true
-			}
+		for _, found := range testFunction.FindAllSubmatch(text, -1) {
+			names[string(found[1])] = true
 		}
 	}
 	return names, nil
@@ -379,27 +357,24 @@ func (v *verifier) verifyPackage(ctx context.Context, pkg string) (*PackageRepor
 	if err != nil {
 		return nil, err
 	}
-	first, err := v.both(ctx, pkg, v.options.Run, v.unmodified[pkg])
+	first, err := v.both(ctx, pkg, v.options.Run)
 	if err != nil {
 		return nil, err
-	}
-	if v.unmodified != nil {
-		v.unmodified[pkg] = first.opa
 	}
 	p := &PackageReport{Package: pkg, Unmodified: first.opa.side(), Changed: first.ours.side(), LeftOut: leftOut}
 	suspects := first.suspects(leftOut)
 	second := bothRuns{}
 	if len(suspects) > 0 {
 		v.progress.printf("%s: %d tests fail or are missing with %s alone: once more on both sides", pkg, len(suspects), changeName(len(v.steps)))
-		if second, err = v.both(ctx, pkg, rerun(suspects, v.options.Run), nil); err != nil {
+		if second, err = v.both(ctx, pkg, rerun(suspects, v.options.Run)); err != nil {
 			return nil, err
 		}
 	}
 	p.Findings = judge(first, second, suspects)
 	if v.options.Keep != "" && len(p.Findings) > 0 {
 		file := filepath.Join(v.options.Keep, strings.ReplaceAll(pkg, "/", "_"))
-		for side, r := range map[string]*testRun{"opa": first.opa, "regometer": first.ours} {
-			to, err := outfile.Resolve(file + "." + side + ".txt")
+		for side, r := range map[string]*testRun{keptOPA: first.opa, keptOurs: first.ours} {
+			to, err := outfile.Resolve(file + side)
 			if err == nil {
 				err = outfile.Write(to, []byte(r.failureOutput("")))
 			}
@@ -411,17 +386,14 @@ func (v *verifier) verifyPackage(ctx context.Context, pkg string) (*PackageRepor
 	return p, nil
 }
 
-// both runs a package's tests on OPA as it is, unless that has been done, then
-// with the change.
-func (v *verifier) both(ctx context.Context, pkg, run string, unmodified *testRun) (r bothRuns, err error) {
+// both runs a package's tests on the unmodified OPA, then with the change.
+func (v *verifier) both(ctx context.Context, pkg, run string) (r bothRuns, err error) {
 	flags := slices.Concat(v.flags, []string{"-count=" + strconv.Itoa(max(v.options.Count, 1))})
 	if run != "" {
 		flags = append(flags, "-run="+run)
 	}
-	if r.opa = unmodified; r.opa == nil {
-		if r.opa, err = runTests(ctx, v.opa, v.pattern+pkg, flags, v.args); err != nil {
-			return r, err
-		}
+	if r.opa, err = runTests(ctx, v.opa, v.pattern+pkg, flags, v.args); err != nil {
+		return r, err
 	}
 	r.ours, err = runTests(ctx, v.ours, v.pattern+pkg, flags, v.args)
 	return r, err

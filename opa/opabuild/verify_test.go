@@ -6,12 +6,10 @@ package opabuild
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -156,6 +154,10 @@ func TestMain(m *testing.M) {
 		t.Error("a package that is not there is no error")
 	}
 	o.Packages = o.Packages[:2]
+	o.Keep = o.OPA
+	_, err := verifyWith(t.Context(), o, tinyDropIn("A"))
+	checkError(t, "a folder with other files", err, "holds something else than kept output (docs): name a new or an empty folder")
+	o.Keep = keep
 	r, err := verifyWith(t.Context(), o, tinyDropIn("A"))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &progress)
@@ -247,58 +249,6 @@ func TestVerifyUpstream(t *testing.T) {
 	}
 	if strings.Contains(text.String(), "drop-in") {
 		t.Errorf("the report speaks of the drop-in:\n%s", &text)
-	}
-}
-
-// Step after step is put in and tested, each in the tree that it is said to be
-// in, beside one run of the unmodified OPA.
-func TestVerifySeries(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs go test")
-	}
-	t.Setenv("REGOMETER_CACHE", t.TempDir())
-	files := fixtureTree()
-	files["v1/metrics/once_test.go"] = `package metrics
-
-import (
-	"os"
-	"testing"
-)
-
-func TestOnce(t *testing.T) {
-	if New("").Stop(1) == "OPA" {
-		if err := os.Mkdir(` + strconv.Quote(filepath.Join(t.TempDir(), "ran")) + `, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-`
-	steps := mustLoad(t, fixtureSteps(), files)
-	name := steps[0].Paths()[0] // both change it
-	var texts []string
-	o := VerifyOptions{OPA: writeTree(t, files), Packages: []string{"v1/metrics"}, NoLint: true}
-	each := func(n int, tree string) error {
-		text, err := os.ReadFile(filepath.Join(tree, name))
-		if texts = append(texts, string(text)); n != len(texts)-1 {
-			t.Errorf("step %d comes after %d", n, len(texts)-1)
-		}
-		return err
-	}
-	reports, err := verifySeriesWith(t.Context(), o, steps, each)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(reports) != 2 || len(texts) != 3 || texts[0] != files[name] || texts[1] == texts[0] || texts[2] == texts[1] {
-		t.Fatalf("%d reports, trees of %q", len(reports), texts)
-	}
-	for i, r := range reports {
-		if r.Upstream != i+1 || !r.OK() || r.Lint != nil || r.Packages[0].Unmodified != reports[0].Packages[0].Unmodified {
-			t.Errorf("step %d: %+v", i+1, r)
-		}
-	}
-	stop := errors.New("enough")
-	if _, err := verifySeriesWith(t.Context(), o, steps, func(int, string) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("an error of the caller's becomes %v", err)
 	}
 }
 

@@ -23,6 +23,9 @@ const (
 	newestMinor   = "v1.22"
 )
 
+// rangeHint follows the compiler's error about an OPA with the drop-in.
+const rangeHint = "\nThe drop-in supports OPA " + OldestVersion + " to " + NewestRange + ". Use one of these if this OPA builds without the drop-in."
+
 // UpstreamVersion is the release that the series for OPA is written for: its
 // newest one, since its maintainers take changes to nothing else.
 const UpstreamVersion = "v1.22.2"

@@ -13,8 +13,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/open-policy-agent/opa/v1/ast"
-
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
@@ -152,6 +150,16 @@ func TestSeriesBound(t *testing.T) {
 	if _, err := parseConfig(fmt.Appendf(nil, least, series)); err != nil {
 		t.Errorf("with what was asked for: %v", err)
 	}
+	if _, err := parseConfig(fmt.Appendf(nil, least, series-1)); err == nil {
+		t.Error("one series less is accepted")
+	}
+	o, err := withMaxPaths(500).rollupOptions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := prom.MaxSeries(o); err != nil || n+ownSeries != series {
+		t.Errorf("%d series are asked for, %d there can be, %v", series, n+ownSeries, err)
+	}
 }
 
 // What is exported reaches the bound exactly, and says how much it is.
@@ -162,18 +170,11 @@ func TestSeriesReachTheBound(t *testing.T) {
 		`{"max_paths": 5, "path_stages": [], "counters": ["mine"], "stages": [{"name": "mine"}], "classic_buckets": [1]}`,
 	} {
 		registry := prometheus.NewRegistry()
-		s, err := stateOf(registry, Build{})
-		if err != nil {
-			t.Fatal(err)
-		}
 		c, err := parseConfig([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		policy := compile(t, "package p\na := 1\nb := 1\nc := 1\nd := 1\ne := 1\nf := 1")
-		if err := s.start(c, func() *ast.Compiler { return policy }); err != nil {
-			t.Fatal(err)
-		}
+		r := newRecorder(t, registry, c, compile(t, "package p\na := 1\nb := 1\nc := 1\nd := 1\ne := 1\nf := 1"))
 		var timers, zeros, counters []rollup.Number
 		for _, stage := range append(rollup.DefaultStages(), rollup.Stage{Name: "mine"}, rollup.Stage{Name: "x"}) {
 			key := "timer_" + strings.TrimSuffix(stage.Name, "*") + "_ns"
@@ -184,14 +185,14 @@ func TestSeriesReachTheBound(t *testing.T) {
 		}
 		for _, path := range []string{"p", "p/a", "p/b", "p/c", "p/d", "p/e", "p/f", "/", "x"} {
 			for _, numbers := range [][]rollup.Number{timers, zeros, counters} {
-				s.record(&decision{path: path}, numbers, nil)
+				r.record(&decision{path: path}, numbers, nil)
 			}
 		}
 		for _, numbers := range [][]rollup.Number{timers, zeros} {
-			s.record(&decision{query: "x"}, numbers, nil)
+			r.record(&decision{query: "x"}, numbers, nil)
 		}
 		for _, code := range append(rollup.ErrorCodes(), "") {
-			s.record(&decision{path: "x", outcome: rollup.Error, code: code}, zeros, nil)
+			r.record(&decision{path: "x", outcome: rollup.Error, code: code}, zeros, nil)
 		}
 		o, err := c.rollupOptions()
 		if err != nil {

@@ -35,6 +35,15 @@
 //		plugin.Name: plugin.Factory{Registerer: prometheus.DefaultRegisterer},
 //	}}
 //
+// Several OPAs of a program may have one registry. Each labels its decisions by
+// its own configuration and policy, and they share the counts. The namespace,
+// stages, buckets and limits are those of the OPA that was configured last. If
+// the OPAs together have more labels than max_paths, the labels that are asked
+// for first get the room, and the others count as "other". The metric
+// <namespace>_decision_policy_paths is the sum over the OPAs. To keep the
+// counts apart, give each OPA a registry of its own, or one that
+// [prometheus.WrapRegistererWith] adds a label to.
+//
 // With both ways at once each decision is counted once. The metric
 // <namespace>_decision_received_total says by which they came.
 //

@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -290,33 +291,27 @@ func (p *pattern) find(path string) string {
 	if p == nil {
 		return ""
 	}
-	label, _, _ := p.longest(path, 0)
+	label, _ := p.longest(path, 0)
 	return label
 }
 
-// longest returns the label found from here on, how many segments it has, and
-// whether it is exact.
-func (p *pattern) longest(path string, depth int) (label string, length int, exact bool) {
+// longest returns the label found from here on, and how many segments it has.
+// No prefix is longer than a path that is named itself, which has no *.
+func (p *pattern) longest(path string, depth int) (label string, length int) {
 	segment, rest := cutSegment(path)
-	if segment == "" && p.exact != "" {
-		return p.exact, depth, true
+	if segment == "" {
+		return cmp.Or(p.exact, p.prefix), depth
 	}
 	label, length = p.prefix, depth
-	if segment == "" {
-		return label, length, false
-	}
 	if child := p.children[segment]; child != nil {
-		if l, n, exact := child.longest(rest, depth+1); l != "" {
-			if exact {
-				return l, n, true
-			}
+		if l, n := child.longest(rest, depth+1); l != "" {
 			label, length = l, n
 		}
 	}
 	if p.any != nil {
-		if l, n, _ := p.any.longest(rest, depth+1); l != "" && n > length {
+		if l, n := p.any.longest(rest, depth+1); l != "" && n > length {
 			label, length = l, n
 		}
 	}
-	return label, length, false
+	return label, length
 }

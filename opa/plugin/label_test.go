@@ -199,29 +199,22 @@ func TestSegmentInteger(t *testing.T) {
 // no others go.
 func TestLongLabels(t *testing.T) {
 	t.Parallel()
-	s, err := stateOf(nil, Build{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	config := withMaxPaths(4)
 	config.Paths.Allow = []string{strings.Repeat("x", longestLabel)}
 	rule := strings.Repeat("y", longestLabel-len("p/"))
-	c := compile(t, "package p\n"+rule+" := 1\n"+rule+"y := 1\na := 1")
-	if err := s.start(config, func() *ast.Compiler { return c }); err != nil {
-		t.Fatal(err)
-	}
+	r := newRecorder(t, nil, config, compile(t, "package p\n"+rule+" := 1\n"+rule+"y := 1\na := 1"))
 	for _, path := range []string{config.Paths.Allow[0], "p/" + rule} {
-		if l, _ := s.labels.of(path, ""); l.name != path {
+		if l, _ := r.labels.of(path, ""); l.name != path {
 			t.Errorf("a path of %d bytes has the label %.20q", len(path), l.name)
 		}
-		s.record(&decision{path: path}, nil, nil)
+		r.record(&decision{path: path}, nil, nil)
 	}
-	s.record(&decision{path: "p/" + rule + "y"}, nil, nil)
-	if want := strings.Join([]string{rollup.Other, "p/" + rule, config.Paths.Allow[0]}, " "); pathsOf(t, s) != want {
-		t.Errorf("series of %.80q", pathsOf(t, s))
+	r.record(&decision{path: "p/" + rule + "y"}, nil, nil)
+	if want := strings.Join([]string{rollup.Other, "p/" + rule, config.Paths.Allow[0]}, " "); pathsOf(t, r) != want {
+		t.Errorf("series of %.80q", pathsOf(t, r))
 	}
-	if s.labels.counts.own != 2 {
-		t.Errorf("%+v", s.labels.counts)
+	if r.labels.counts.own != 2 {
+		t.Errorf("%+v", r.labels.counts)
 	}
 }
 

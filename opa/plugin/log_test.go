@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -129,7 +130,7 @@ func FuzzLog(f *testing.F) {
 	})
 }
 
-func (p *Plugin) counted() *state { return p.active.Load().state }
+func (p *Plugin) counted() *state { return p.active.Load().recorder.state }
 
 func (p *Plugin) total() (n uint64) {
 	var snapshot rollup.Snapshot
@@ -193,6 +194,44 @@ func TestLogNotStarted(t *testing.T) {
 	if err := p.Log(t.Context(), logs.EventV1{Path: "x"}); err != nil || p.total() != 1 {
 		t.Errorf("%v, %d decisions", err, p.total())
 	}
+}
+
+// A plugin that is stopped leaves no goroutine. Other tests, whose plugins have
+// one each, do not run meanwhile.
+func TestStopEndsGoroutines(t *testing.T) {
+	p := newPlugin(t, `{}`, prometheus.NewRegistry())
+	watching := func() int {
+		stacks := make([]byte, 1<<20)
+		return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("opa/plugin.(*Plugin).watch in goroutine"))
+	}
+	if watching() == 0 {
+		t.Error("nothing watches the configuration")
+	}
+	p.Stop(t.Context())
+	for end := time.Now().Add(20 * time.Second); watching() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a goroutine outlives the plugin")
+		}
+	}
+}
+
+// A plugin that is stopped warns of nothing, though a change of the
+// configuration may wait for it.
+func TestStopEndsWarnings(t *testing.T) {
+	t.Parallel()
+	p := newPlugin(t, `{}`, prometheus.NewRegistry())
+	p.mu.Lock()
+	p.started, p.registry, p.warned = false, nil, ""
+	p.mu.Unlock()
+	for range 3 { // when there is room for the last one, the first is done
+		p.reconfigured <- struct{}{}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.warned != "" {
+		t.Errorf("it warns: %s", p.warned)
+	}
+	p.started = true // so that it can be stopped
 }
 
 // Metrics are registered where OPA has its own; what a Factory has is for OPAs
@@ -382,8 +421,10 @@ func TestRateLimiter(t *testing.T) {
 			t.Error("passes again")
 		}
 	}
-	s.last = s.last.Add(-time.Minute)
-	if ok, omitted := s.allow(); !ok || omitted != 3 {
-		t.Error(ok, omitted)
+	for _, want := range []uint64{3, 0} {
+		s.last = s.last.Add(-time.Minute)
+		if ok, omitted := s.allow(); !ok || omitted != want {
+			t.Errorf("it passes: %t, after %d omitted, want %d", ok, omitted, want)
+		}
 	}
 }

@@ -68,6 +68,7 @@ func TestOutcome(t *testing.T) {
 		"query without answer, any": {query([]any{}), rollup.Undefined},
 		"query null":                {query(nil), rollup.Undefined},
 		"error":                     {failure(errors.New("eval_builtin_error")), rollup.Error},
+		"error, result erased":      {logs.EventV1{Error: errors.New("x"), Erased: []string{"/result"}}, rollup.Error},
 		"error with a result":       {logs.EventV1{Error: errors.New("x"), Result: result(true).Result}, rollup.Error},
 		"undefined document":        {failure(undefinedDocument), rollup.Undefined},
 		"wrapped":                   {failure(fmt.Errorf("x: %w", undefinedDocument)), rollup.Undefined},
@@ -139,6 +140,7 @@ func TestFailures(t *testing.T) {
 		"Envoy's deadline":         {&messageError{"check request timed out before query execution: context deadline exceeded"}, rollup.Cancelled, ""},
 		"Envoy's other":            {&messageError{"multiple evaluation results"}, rollup.Error, ""},
 		"nothing where it looks":   {&hollow{}, rollup.Error, ""},
+		"outermost message":        {&insideError{"undefined decision", &messageError{"context canceled"}}, rollup.Undefined, ""},
 		"plain":                    {errors.New("eval_cancel_error"), rollup.Error, ""},
 		"outermost code":           {&outer{"internal_error", &topdown.Error{Code: topdown.TypeErr}}, rollup.Error, "internal_error"},
 	} {
@@ -156,6 +158,15 @@ type causedError struct {
 
 func (e causedError) Unwrap() error        { return e.error }
 func (e causedError) Is(target error) bool { return target == e.cause }
+
+// insideError is an error with a message around another one.
+type insideError struct {
+	Message string
+	err     error
+}
+
+func (e *insideError) Error() string { return e.Message }
+func (e *insideError) Unwrap() error { return e.err }
 
 type outer struct {
 	Code string

@@ -34,7 +34,7 @@ const Name = "regometer"
 type Factory struct {
 	// Registerer is where the metrics are registered if OPA has no registry of
 	// its own, which is so under the SDK. Plugins on one registry share what
-	// they count.
+	// they count; each gives its own labels.
 	Registerer prometheus.Registerer
 
 	// Numbers appends the timers and counters of a collection to dst. nil: they
@@ -157,9 +157,8 @@ type Plugin struct {
 // An active is all that a decision needs of a plugin. It does not change but is
 // replaced.
 type active struct {
-	config *Config
-	state  *state
-	next   *next // nil = none
+	recorder *recorder
+	next     *next // nil = none
 }
 
 var _ logs.Logger = (*Plugin)(nil)
@@ -192,10 +191,11 @@ func (p *Plugin) start() error {
 	if err != nil {
 		return err
 	}
-	if err := s.start(p.config, p.manager.GetCompiler); err != nil {
+	r := &recorder{state: s, rules: p.manager.GetCompiler}
+	if err := r.configure(p.config); err != nil {
 		return err
 	}
-	p.active.Store(&active{p.config, s, next})
+	p.active.Store(&active{r, next})
 	p.refresh() // a policy that was activated meanwhile found nothing to refresh
 	return nil
 }
@@ -205,15 +205,14 @@ func (p *Plugin) start() error {
 // manager nothing but GetCompiler is called.
 func (p *Plugin) refresh() {
 	if a := p.active.Load(); a != nil {
-		a.state.relabel(a.config, p.manager.GetCompiler)
+		a.recorder.relabel()
 		p.tell(a)
 	}
 }
 
 // tell logs which paths share a label, once.
 func (p *Plugin) tell(a *active) {
-	paths := a.state.policyPaths()
-	text := paths.String()
+	text := a.recorder.current().counts.String()
 	if before := p.told.Swap(&text); text == "" || before != nil && *before == text {
 		return
 	}
@@ -230,7 +229,7 @@ func (p *Plugin) Stop(context.Context) {
 	}
 	p.started = false
 	close(p.ended)
-	p.active.Load().state.stop()
+	p.active.Load().recorder.stop()
 	p.manager.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateNotReady})
 }
 
@@ -248,7 +247,7 @@ func (p *Plugin) Reconfigure(_ context.Context, config any) {
 	a := p.active.Load()
 	next, err := newNext(p.manager, c.Next)
 	if err == nil {
-		err = a.state.reconfigure(c, p.manager.GetCompiler)
+		err = a.recorder.configure(c)
 	}
 	if err != nil {
 		p.logger.Error("The new configuration cannot be carried out: %v.", err)
@@ -256,7 +255,7 @@ func (p *Plugin) Reconfigure(_ context.Context, config any) {
 		return
 	}
 	p.config = c
-	p.active.Store(&active{c, a.state, next})
+	p.active.Store(&active{a.recorder, next})
 	p.refresh() // as in start
 	p.warn()
 	p.manager.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateOK})
@@ -322,10 +321,12 @@ func (p *Plugin) recordEvent(a *active, event *logs.EventV1) {
 }
 
 func (p *Plugin) record(a *active, d *decision, numbers []rollup.Number, metrics map[string]any) {
-	known := a.state.record(d, numbers, metrics)
+	if a.recorder.record(d, numbers, metrics) {
+		return
+	}
 	// OPA may have replaced its compiler without saying so, as it does when
 	// rules come from an external source.
-	if !known && a.config.Paths.FromPolicy && a.state.compiler() != p.manager.GetCompiler() {
+	if l := a.recorder.current(); l.paths.FromPolicy && l.compiler != p.manager.GetCompiler() {
 		p.refresh()
 	}
 }
@@ -345,7 +346,7 @@ func (p *Plugin) recovered(a *active, cause int) {
 }
 
 func (p *Plugin) failed(a *active, cause int, err error) {
-	a.state.failures[cause].Add(1)
+	a.recorder.state.failures[cause].Add(1)
 	if ok, omitted := p.rare[cause].allow(); ok {
 		what := "A decision could not be recorded"
 		if cause == causeNext {

@@ -21,10 +21,13 @@ import (
 )
 
 // pathsOf returns the labels that have series, in order.
-func pathsOf(t *testing.T, s *state) string {
+func pathsOf(t *testing.T, r *recorder) string {
 	t.Helper()
+	r.state.recording.RLock()
+	counted := r.state.rollup
+	r.state.recording.RUnlock()
 	var snapshot rollup.Snapshot
-	s.rollup.Snapshot(&snapshot)
+	counted.Snapshot(&snapshot)
 	var labels []string
 	for _, p := range snapshot.Paths {
 		labels = append(labels, p.Label)
@@ -37,13 +40,9 @@ func pathsOf(t *testing.T, s *state) string {
 // how long they have been gone.
 func TestRetention(t *testing.T) {
 	t.Parallel()
-	s, err := stateOf(prometheus.NewRegistry(), Build{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	config := withMaxPaths(3)
-	var current *ast.Compiler
-	rules := func() *ast.Compiler { return current }
+	r := newRecorder(t, prometheus.NewRegistry(), config, nil)
+	s := r.state
 	activate := func(names ...string) {
 		t.Helper()
 		var b strings.Builder
@@ -51,24 +50,16 @@ func TestRetention(t *testing.T) {
 		for _, name := range names {
 			fmt.Fprintf(&b, "%s := 1\n", name)
 		}
-		current = compile(t, b.String())
-		if s.labels == nil {
-			err = s.start(config, rules)
-		} else {
-			s.relabel(config, rules)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		r.activate(compile(t, b.String()))
 	}
 	ask := func(names ...string) {
 		for _, name := range names {
-			s.record(&decision{path: "p/" + name}, []rollup.Number{{Key: "timer_rego_query_eval_ns", Value: 1}}, nil)
+			r.record(&decision{path: "p/" + name}, []rollup.Number{{Key: "timer_rego_query_eval_ns", Value: 1}}, nil)
 		}
 	}
 	check := func(want string) {
 		t.Helper()
-		if got := pathsOf(t, s); got != want {
+		if got := pathsOf(t, r); got != want {
 			t.Errorf("series of %q, want %q", got, want)
 		}
 	}
@@ -79,7 +70,7 @@ func TestRetention(t *testing.T) {
 	activate("b", "c")
 	ask("a", "a", "b")
 	check("other p/a p/b p/c")
-	if n := s.labels.counts; n.own != 2 {
+	if n := r.labels.counts; n.own != 2 {
 		t.Errorf("%+v", n)
 	}
 	// There is room for five, with those of ad-hoc queries and of all
@@ -89,9 +80,9 @@ func TestRetention(t *testing.T) {
 	check("other p/a p/b p/c")
 	ask("d", "e")
 	check("other p/a p/b p/c p/d p/e")
-	s.record(&decision{query: "x = 1"}, nil, nil)
+	r.record(&decision{query: "x = 1"}, nil, nil)
 	check("(query) other p/b p/c p/d p/e")
-	s.record(&decision{path: "/"}, nil, nil)
+	r.record(&decision{path: "/"}, nil, nil)
 	check("(data) (query) other p/b p/d p/e")
 	ask("c", "b", "d", "e")
 	check("(data) (query) other p/b p/d p/e")
@@ -112,6 +103,9 @@ func TestRetention(t *testing.T) {
 	if n := snapshot.Stages[0].Histogram.Count(); n != 14 {
 		t.Errorf("%d durations, want 14", n)
 	}
+	if n := s.received[fromServer].Load(); n != 14+2 {
+		t.Errorf("%d decisions received, want 16", n)
+	}
 	// However many policies come and go, nothing is remembered of most of them.
 	for i := range 100 {
 		activate(fmt.Sprint("x", i), fmt.Sprint("y", i))
@@ -129,23 +123,16 @@ func TestRetentionModel(t *testing.T) {
 	names := strings.Split("abcdefgh", "")
 	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		s, err := stateOf(nil, Build{})
-		if err != nil {
-			t.Fatal(err)
-		}
 		config := withMaxPaths(3)
-		current := compile(t, "package p\na := 1")
-		rules := func() *ast.Compiler { return current }
-		if err := s.start(config, rules); err != nil {
-			t.Fatal(err)
-		}
+		r := newRecorder(t, nil, config, compile(t, "package p\na := 1"))
+		s := r.state
 		counted, last, activation := map[string]uint64{}, map[string]int{}, 0
 		others, all := uint64(0), uint64(0)
 		makeRoom := func(series int) {
 			for len(counted) > series {
 				first := ""
 				for label := range counted {
-					if s.labels.given[label] == nil && (first == "" || last[label] < last[first] || last[label] == last[first] && label < first) {
+					if r.labels.given[label] == nil && (first == "" || last[label] < last[first] || last[label] == last[first] && label < first) {
 						first = label
 					}
 				}
@@ -154,7 +141,7 @@ func TestRetentionModel(t *testing.T) {
 		}
 		activated := func() {
 			activation++
-			for label := range s.labels.given {
+			for label := range r.labels.given {
 				last[label] = activation
 			}
 		}
@@ -167,12 +154,11 @@ func TestRetentionModel(t *testing.T) {
 				for _, i := range random.Perm(len(names))[:1+random.IntN(3)] {
 					fmt.Fprintf(&b, "%s := 1\n", names[i])
 				}
-				current = compile(t, b.String())
-				s.relabel(config, rules)
+				r.activate(compile(t, b.String()))
 				activated()
 			case 1: // another configuration
 				config = withMaxPaths(3 + random.IntN(4))
-				if err := s.reconfigure(config, rules); err != nil {
+				if err := r.configure(config); err != nil {
 					t.Fatal(err)
 				}
 				makeRoom(config.MaxPaths + unnamed)
@@ -187,9 +173,9 @@ func TestRetentionModel(t *testing.T) {
 				case 2:
 					d = decision{path: ""}
 				}
-				s.record(&d, []rollup.Number{{Key: "timer_rego_query_eval_ns", Value: 1}}, nil)
+				r.record(&d, []rollup.Number{{Key: "timer_rego_query_eval_ns", Value: 1}}, nil)
 				all++
-				l, _ := s.labels.of(d.path, d.query)
+				l, _ := r.labels.of(d.path, d.query)
 				if l.name == rollup.Other {
 					others++
 					break
@@ -224,28 +210,21 @@ func TestRetentionModel(t *testing.T) {
 func TestRetentionOfMany(t *testing.T) {
 	t.Parallel()
 	const paths = 1000
-	s, err := stateOf(prometheus.NewRegistry(), Build{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := withMaxPaths(paths)
-	policy := func(name string) func() *ast.Compiler {
+	policy := func(name string) *ast.Compiler {
 		var b strings.Builder
 		b.WriteString("package p\n")
 		for i := range paths {
 			fmt.Fprintf(&b, "%s%d := 1\n", name, i)
 		}
-		c := compile(t, b.String())
-		return func() *ast.Compiler { return c }
+		return compile(t, b.String())
 	}
-	if err := s.start(config, policy("before")); err != nil {
-		t.Fatal(err)
-	}
+	r := newRecorder(t, prometheus.NewRegistry(), withMaxPaths(paths), policy("before"))
+	s := r.state
 	made := 0
 	ask := func(name string) {
 		for i := range paths {
 			before := s.rollup
-			s.record(&decision{path: fmt.Sprint("p/", name, i)}, nil, nil)
+			r.record(&decision{path: fmt.Sprint("p/", name, i)}, nil, nil)
 			if s.rollup != before {
 				made++
 			}
@@ -254,11 +233,11 @@ func TestRetentionOfMany(t *testing.T) {
 	if ask("before"); made > 0 {
 		t.Errorf("room was made %d times for what there is room for", made)
 	}
-	s.relabel(config, policy("after"))
+	r.activate(policy("after"))
 	if ask("after"); made == 0 || made > 100 {
 		t.Errorf("room was made %d times, want 100 at most", made)
 	}
-	if n := strings.Count(pathsOf(t, s), "p/after"); n != paths {
+	if n := strings.Count(pathsOf(t, r), "p/after"); n != paths {
 		t.Errorf("%d paths have series, want %d", n, paths)
 	}
 }
@@ -268,30 +247,23 @@ func TestRetentionOfMany(t *testing.T) {
 func TestRelabelUnderLoad(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	s, err := stateOf(registry, Build{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := withMaxPaths(2)
 	policies := []*ast.Compiler{
 		compile(t, "package p\na := 1\nb := 1"), compile(t, "package p\nc := 1\nd := 1"), compile(t, "package q\nx := 1\ny := 1"),
 	}
-	if err := s.start(config, func() *ast.Compiler { return policies[0] }); err != nil {
-		t.Fatal(err)
-	}
+	r := newRecorder(t, registry, withMaxPaths(2), policies[0])
 	const goroutines, each = 4, 3000
 	var load sync.WaitGroup
 	for range goroutines {
 		load.Go(func() {
 			m := requestMetrics()
 			for i := range each {
-				s.record(&decision{path: []string{"p/a", "p/b", "p/c", "p/d", "q/x", "q/y"}[i%6]}, nil, m)
+				r.record(&decision{path: []string{"p/a", "p/b", "p/c", "p/d", "q/x", "q/y"}[i%6]}, nil, m)
 			}
 		})
 	}
 	for i := range 60 {
-		s.relabel(config, func() *ast.Compiler { return policies[i%3] })
-		if got := strings.Fields(pathsOf(t, s)); len(got) > 2+unnamed+1 {
+		r.activate(policies[i%3])
+		if got := strings.Fields(pathsOf(t, r)); len(got) > 2+unnamed+1 {
 			t.Errorf("series of %q", got)
 		}
 	}
@@ -308,20 +280,15 @@ func TestRelabelUnderLoad(t *testing.T) {
 // and no others are.
 func TestOverflow(t *testing.T) {
 	t.Parallel()
-	s, err := stateOf(nil, Build{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := compile(t, "package p\na := 1\nb := 1\nc := 1", "package q\nx := 1")
 	config := withMaxPaths(2)
 	config.Paths.Prefixes = []string{"q"}
-	if err := s.start(config, func() *ast.Compiler { return c }); err != nil {
-		t.Fatal(err)
-	}
+	r := newRecorder(t, nil, config, c)
+	s := r.state
 	for path, want := range map[string]uint64{"p/a": 1, "p/c/x": 1, "p": 0, "q/x": 0, "q": 0, "nothing": 0, "p/nothing": 0, "": 0} {
 		var before, after rollup.Snapshot
 		s.rollup.Snapshot(&before)
-		s.record(&decision{path: path}, nil, nil)
+		r.record(&decision{path: path}, nil, nil)
 		s.rollup.Snapshot(&after)
 		if got := after.Overflow.Paths - before.Overflow.Paths; got != want {
 			t.Errorf("%q: overflow %d, want %d", path, got, want)
@@ -371,10 +338,17 @@ func TestBoundsChange(t *testing.T) {
 // However much room is asked for, labels that are given keep their series.
 func TestWithoutRoom(t *testing.T) {
 	t.Parallel()
-	s := &state{lastActive: map[string]int{"x": 2, "y": 1}}
-	l := &labels{given: map[string]*label{"a": {}, "b": {}}}
+	counted, err := rollup.New(rollup.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "x", "b", "y"} {
+		counted.Admit(name)
+	}
+	s := &state{rollup: counted, lastActive: map[string]int{"x": 2, "y": 1}}
+	started := map[*recorder]*labels{{}: {given: map[string]*label{"a": {}}}, {}: {given: map[string]*label{"b": {}}}}
 	for room, want := range map[int]int{-5: 2, 0: 2, 2: 2, 3: 1, 4: 0, 9: 0} {
-		gone := s.withoutRoom([]string{"a", "x", "b", "y"}, l, room)
+		gone := s.withoutRoom(started, room)
 		if len(gone) != want || want == 1 && !gone["y"] {
 			t.Errorf("room for %d: %v, want %d", room, gone, want)
 		}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -34,15 +35,16 @@ type state struct {
 	// recorded. Whoever changes labels or rollup holds it, so that no decision
 	// is lost, and none gets a label of before into what is there now.
 	recording sync.RWMutex
-	labels    *labels // nil before the first start
-	rollup    *rollup.Rollup
+	rollup    *rollup.Rollup // nil before the first start
+	// started has the labels of the plugins that are started. It changes with
+	// both mutexes held.
+	started map[*recorder]*labels
 
 	// configuring protects what follows. It is never waited for by decisions.
 	configuring sync.Mutex
-	config      *Config        // as carried out last
+	config      *Config        // as carried out last, by any of the plugins
 	options     rollup.Options // of rollup
 	exporter    *exporter      // nil unless registered
-	users       int            // plugins that are started
 
 	// activations counts changes of the labels, and lastActive says by label in
 	// which of them it was last given.
@@ -63,7 +65,7 @@ func (*state) Collect(chan<- prometheus.Metric) {}
 
 // stateOf returns the state of a registry, which may be nil.
 func stateOf(registry prometheus.Registerer, b Build) (*state, error) {
-	s := &state{registry: registry, lastActive: map[string]int{}}
+	s := &state{registry: registry, started: map[*recorder]*labels{}}
 	if registry == nil {
 		return s, nil
 	}
@@ -80,92 +82,112 @@ func stateOf(registry prometheus.Registerer, b Build) (*state, error) {
 	return s, err
 }
 
-// start makes the state export what it holds, as configured. rules returns the
-// compiler whose rules are active: it is asked while no other policy can be
-// taken over, so that the newest is what remains.
-func (s *state) start(c *Config, rules func() *ast.Compiler) error {
-	s.configuring.Lock()
-	defer s.configuring.Unlock()
-	s.users++
-	err := s.configure(c, newLabels(c, rules()))
-	if err != nil {
-		s.users--
-	}
-	return err
+// A recorder is a plugin's own part of a state: decisions get the labels that
+// follow from that plugin's configuration and policy. So do those that are
+// under way when the plugin stops.
+type recorder struct {
+	state  *state
+	rules  func() *ast.Compiler // returns the compiler whose rules are active
+	config *Config              // protected by state.configuring
+	labels *labels              // protected by state.recording
 }
 
-// stop ends what start began: the last plugin that stops ends the export.
-func (s *state) stop() {
+// configure makes the state export what it holds, as configured, with the
+// labels of this recorder among the others'. It loses nothing but the series of
+// paths that have no label any more and no room. If it fails all is as it was.
+//
+// It asks for the rules while no other policy can be taken over, so that the
+// newest is what remains.
+func (r *recorder) configure(c *Config) error {
+	s := r.state
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
-	if s.users--; s.users == 0 && s.exporter != nil {
+	options, err := c.rollupOptions()
+	if err != nil {
+		return err
+	}
+	l := newLabels(c, r.rules())
+	started := maps.Clone(s.started)
+	started[r] = l
+	// Decisions wait here, for some milliseconds with hundreds of labels.
+	s.recording.Lock()
+	defer s.recording.Unlock()
+	counted := s.rollup
+	switch {
+	case counted == nil:
+		counted, err = rollup.New(options)
+	case !sameOptions(s.options, options):
+		counted, err = s.rebuilt(options, s.withoutRoom(started, options.Limits.Paths))
+	}
+	if err == nil {
+		err = s.export(counted, c)
+	}
+	if err != nil {
+		return err
+	}
+	r.config, r.labels = c, l
+	s.config, s.options, s.rollup, s.started = c, options, counted, started
+	s.labelsChanged()
+	return nil
+}
+
+// relabel takes over the rules of a new policy, unless the plugin is stopped.
+func (r *recorder) relabel() {
+	s := r.state
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	compiler := r.rules()
+	if s.started[r] == nil || r.labels.compiler == compiler {
+		return
+	}
+	l := newLabels(r.config, compiler)
+	s.recording.Lock()
+	defer s.recording.Unlock()
+	r.labels, s.started[r] = l, l
+	s.labelsChanged()
+}
+
+// stop ends what the first configure began: the last plugin that stops ends the
+// export.
+func (r *recorder) stop() {
+	s := r.state
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	s.recording.Lock()
+	defer s.recording.Unlock()
+	delete(s.started, r)
+	s.labelsChanged()
+	if len(s.started) == 0 && s.exporter != nil {
 		s.registry.Unregister(s.exporter)
 		s.exporter = nil
 	}
 }
 
-// reconfigure changes limits, names and labels, and loses nothing but the
-// series of paths that have no label any more and no room. If it fails all is
-// as it was.
-func (s *state) reconfigure(c *Config, rules func() *ast.Compiler) error {
-	s.configuring.Lock()
-	defer s.configuring.Unlock()
-	return s.configure(c, newLabels(c, rules()))
-}
-
-// relabel takes over the rules of a new policy, unless the configuration is no
-// longer the one that holds.
-func (s *state) relabel(c *Config, rules func() *ast.Compiler) {
-	s.configuring.Lock()
-	defer s.configuring.Unlock()
-	if s.config != c {
-		return
-	}
-	if compiler := rules(); s.labels.compiler != compiler {
-		_ = s.configure(c, newLabels(c, compiler)) // the same configuration was carried out before
-	}
-}
-
-func (s *state) configure(c *Config, l *labels) error {
-	options, err := c.rollupOptions()
-	if err != nil {
-		return err
-	}
-	// Decisions wait here, for some milliseconds with hundreds of labels.
-	s.recording.Lock()
-	defer s.recording.Unlock()
-	r := s.rollup
-	if r == nil || !sameOptions(s.options, options) {
-		if r, err = s.rebuilt(options, l, 0); err != nil {
-			return err
-		}
-	}
-	if err := s.export(r, c); err != nil {
-		return err
-	}
-	s.config, s.labels, s.rollup, s.options = c, l, r, options
+// labelsChanged notes which labels are given now. It is called with both
+// mutexes held.
+func (s *state) labelsChanged() {
 	s.activations++
 	active := map[string]int{}
-	for _, label := range r.Labels() {
-		active[label] = s.lastActive[label]
+	for _, name := range s.rollup.Labels() {
+		active[name] = s.lastActive[name]
 	}
-	for label := range l.given {
-		active[label] = s.activations
+	for _, l := range s.started {
+		for name, label := range l.given {
+			active[name] = s.activations
+			label.counted.Store(false) // there may be room now
+		}
 	}
 	s.lastActive = active
-	return nil
 }
 
 // rebuilt returns a rollup with these options that holds what was counted, but
-// for the series of labels that are not given any more for which there is no
-// room, beside more series that are to come. It is called with both mutexes
+// for the series of the labels that are gone. It is called with both mutexes
 // held.
-func (s *state) rebuilt(o rollup.Options, l *labels, more int) (*rollup.Rollup, error) {
+func (s *state) rebuilt(o rollup.Options, gone map[string]bool) (*rollup.Rollup, error) {
 	r, err := rollup.New(o)
-	if err != nil || s.rollup == nil {
-		return r, err
+	if err != nil {
+		return nil, err
 	}
-	gone := s.withoutRoom(s.rollup.Labels(), l, o.Limits.Paths-more)
 	var counted rollup.Snapshot
 	s.rollup.Snapshot(&counted)
 	counted.Paths = slices.DeleteFunc(counted.Paths, func(p rollup.Path) bool { return gone[p.Label] })
@@ -177,49 +199,62 @@ func (s *state) rebuilt(o rollup.Options, l *labels, more int) (*rollup.Rollup, 
 }
 
 // withoutRoom returns the labels whose series have to go so that there are no
-// more than room: of those that are not given any more, the ones that have not
-// been for longest, by name if for equally long.
-func (s *state) withoutRoom(counted []string, l *labels, room int) map[string]bool {
+// more than room: of those that none of the plugins gives any more, the ones
+// that have not been given for longest, by name if for equally long.
+func (s *state) withoutRoom(started map[*recorder]*labels, room int) map[string]bool {
 	var idle []string
-	for _, label := range counted {
-		if l.given[label] == nil {
-			idle = append(idle, label)
-		} else {
+	for _, name := range s.rollup.Labels() {
+		if given(started, name) {
 			room--
+		} else {
+			idle = append(idle, name)
 		}
 	}
 	slices.SortFunc(idle, func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.lastActive[a], s.lastActive[b]), cmp.Compare(a, b))
 	})
 	gone := map[string]bool{}
-	for _, label := range idle[:min(max(len(idle)-room, 0), len(idle))] {
-		gone[label] = true
+	for _, name := range idle[:min(max(len(idle)-room, 0), len(idle))] {
+		gone[name] = true
 	}
 	return gone
 }
 
-// makeRoom lets series go for a label that has none yet, if it must.
+func given(started map[*recorder]*labels, name string) bool {
+	for _, l := range started {
+		if l.given[name] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// makeRoom lets series go for a label that has none yet, if it must and can. A
+// plugin that is stopped takes no other's room.
 func (s *state) makeRoom(l *label) {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	s.recording.Lock()
 	defer s.recording.Unlock()
-	if s.labels.given[l.name] != l {
-		return // of former labels
+	l.counted.Store(true) // once is enough, whatever comes of it
+	if !given(s.started, l.name) || s.rollup.Admit(l.name) {
+		return
 	}
-	if !s.rollup.Admit(l.name) {
-		// Of hundreds of labels several go at once: all decisions wait for the
-		// copy that this takes, and it takes longer the more there are.
-		r, err := s.rebuilt(s.options, s.labels, max(1, s.options.Limits.Paths/100))
-		if err == nil {
-			err = s.export(r, s.config)
-		}
-		if err == nil {
-			s.rollup = r
-			r.Admit(l.name)
-		}
+	// Of hundreds of labels several go at once: all decisions wait for the copy
+	// that this takes, and it takes longer the more there are.
+	paths := s.options.Limits.Paths
+	gone := s.withoutRoom(s.started, paths-max(1, paths/100))
+	if len(gone) == 0 {
+		return // several plugins give more labels than one of them may
 	}
-	l.counted.Store(true) // once is enough, whatever came of it
+	r, err := s.rebuilt(s.options, gone)
+	if err == nil {
+		err = s.export(r, s.config)
+	}
+	if err == nil {
+		s.rollup = r
+		r.Admit(l.name)
+	}
 }
 
 func sameOptions(a, b rollup.Options) bool {
@@ -227,12 +262,10 @@ func sameOptions(a, b rollup.Options) bool {
 		slices.Equal(a.PathStages, b.PathStages) && a.Bounds.Equal(b.Bounds)
 }
 
-// export registers a rollup's collector in place of the one before it, as long
-// as there is a plugin: one that is stopped may still be told of policies, and
-// be given decisions.
+// export registers a rollup's collector in place of the one before it.
 func (s *state) export(r *rollup.Rollup, c *Config) error {
 	collector, err := prom.NewCollector(r, c.promOptions())
-	if err != nil || s.registry == nil || s.users == 0 {
+	if err != nil || s.registry == nil {
 		return err
 	}
 	if s.exporter != nil && s.exporter.namespace == c.Namespace {
@@ -250,25 +283,23 @@ func (s *state) export(r *rollup.Rollup, c *Config) error {
 	return nil
 }
 
-// policyPaths returns how the policy's paths are labelled now.
-func (s *state) policyPaths() policyPaths {
+// policyPaths returns how the paths of all policies are labelled now.
+func (s *state) policyPaths() (sum policyPaths) {
 	s.recording.RLock()
 	defer s.recording.RUnlock()
-	if s.labels == nil {
-		return policyPaths{}
+	for _, l := range s.started {
+		sum.own += l.counts.own
+		sum.merged += l.counts.merged
+		sum.other += l.counts.other
 	}
-	return s.labels.counts
+	return sum
 }
 
-// compiler returns the one whose rules the labels are made of, nil if there is
-// none.
-func (s *state) compiler() *ast.Compiler {
-	s.recording.RLock()
-	defer s.recording.RUnlock()
-	if s.labels == nil {
-		return nil
-	}
-	return s.labels.compiler
+// current returns the labels that decisions get now.
+func (r *recorder) current() *labels {
+	r.state.recording.RLock()
+	defer r.state.recording.RUnlock()
+	return r.labels
 }
 
 // A decision is what is recorded of one, from whichever source.
@@ -281,24 +312,22 @@ type decision struct {
 
 // record counts a decision, whose metrics are numbers or a map. It reports
 // whether its path is known.
-func (s *state) record(d *decision, numbers []rollup.Number, metrics map[string]any) (known bool) {
-	fresh, known := s.tryRecord(d, numbers, metrics)
+func (r *recorder) record(d *decision, numbers []rollup.Number, metrics map[string]any) (known bool) {
+	fresh, known := r.tryRecord(d, numbers, metrics)
 	for fresh != nil {
-		s.makeRoom(fresh)
-		fresh, known = s.tryRecord(d, numbers, metrics)
+		r.state.makeRoom(fresh)
+		fresh, known = r.tryRecord(d, numbers, metrics)
 	}
 	return known
 }
 
 // tryRecord counts the decision, unless it returns its label, for which there
 // is no room yet.
-func (s *state) tryRecord(d *decision, numbers []rollup.Number, metrics map[string]any) (fresh *label, known bool) {
+func (r *recorder) tryRecord(d *decision, numbers []rollup.Number, metrics map[string]any) (fresh *label, known bool) {
+	s := r.state
 	s.recording.RLock()
 	defer s.recording.RUnlock()
-	if s.labels == nil {
-		return nil, true
-	}
-	l, known := s.labels.of(d.path, d.query)
+	l, known := r.labels.of(d.path, d.query)
 	if !l.counted.Load() {
 		if !s.rollup.Admit(l.name) {
 			return l.label, known

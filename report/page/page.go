@@ -12,6 +12,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+	"os"
 
 	"github.com/regometer/regometer/report"
 )
@@ -47,6 +48,18 @@ func Write(w io.Writer, r *report.Report) error {
 	}
 	_, err = b.WriteTo(w)
 	return err
+}
+
+// IsPage reports whether a file begins as what Write writes.
+func IsPage(file string) bool {
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 1<<10)
+	n, _ := io.ReadFull(f, head)
+	return bytes.Contains(head[:n], []byte(`<meta name="generator" content="regometer report">`))
 }
 
 // atMost returns the first n elements, and how many there are more.

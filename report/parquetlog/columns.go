@@ -13,8 +13,8 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// The columns before those of the stages, by number. A map is two columns: its
-// keys, and its values after them.
+// The numbers of the columns before the stages. A map has two columns: its keys
+// and, after them, its values.
 const (
 	timeColumn = iota
 	pathColumn
@@ -28,13 +28,12 @@ const (
 	firstStage
 )
 
-// layout is what columns the file has.
+// layout lists the columns of a file.
 type layout struct {
 	schema           *parquet.Schema
-	stages           map[string]int // columns by the key of the timer
-	timers, counters int
-	columns          int
-	texts            [][]string // the columns that are texts
+	stages           map[string]int // column numbers by the key of the timer
+	timers, counters int            // column numbers
+	columns          int            // their number
 }
 
 var theLayout = newLayout()
@@ -58,35 +57,23 @@ func newLayout() *layout {
 	add("revision", parquet.Optional(repeated))
 	add("requested_by", parquet.Optional(text))
 	add("labels", parquet.Map(repeated, repeated))
-	l.columns = firstStage
 	for _, stage := range rollup.DefaultStages() {
 		if strings.HasSuffix(stage.Name, "*") {
 			continue
 		}
 		add(stage.Name+"_ns", parquet.Optional(number))
-		l.stages["timer_"+stage.Name+"_ns"] = l.columns
-		l.columns++
+		l.stages["timer_"+stage.Name+"_ns"] = firstStage + len(l.stages)
 	}
-	l.timers, l.counters = l.columns, l.columns+2
-	l.columns += 4
 	add("timers", parquet.Map(repeated, number))
 	add("counters", parquet.Map(repeated, number))
-
+	l.timers = firstStage + len(l.stages)
+	l.counters = l.timers + 2
+	l.columns = l.counters + 2
 	l.schema = parquet.NewSchema("decisions", root)
-	for _, path := range l.schema.Columns() {
-		if leaf, _ := l.schema.Lookup(path...); leaf.Node.Type().Kind() == parquet.ByteArray {
-			l.texts = append(l.texts, path)
-		}
-	}
 	return l
 }
 
-// isMap reports whether a column is one of a map.
-func (l *layout) isMap(column int) bool {
-	return column == labelsColumn || column == labelsColumn+1 || column >= l.timers
-}
-
-// orderedGroup is a group whose fields are not sorted by their names.
+// orderedGroup is a group that keeps its fields in the order of names.
 type orderedGroup struct {
 	parquet.Group
 	names []string

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -153,4 +154,26 @@ func TestDuckDB(t *testing.T) {
 	if number(r["first"]) != truth.From.UnixMicro() || number(r["last"]) != truth.To.UnixMicro() {
 		t.Errorf("from %v to %v, want %v to %v", r["first"], r["last"], truth.From.UnixMicro(), truth.To.UnixMicro())
 	}
+}
+
+// groupsOf returns the truth about each path as far as rows tell it.
+func groupsOf(truth *samplelog.Truth) map[string]samplelog.Group {
+	groups := map[string]samplelog.Group{}
+	for _, g := range truth.Groups {
+		maps.DeleteFunc(g.Outcomes, func(_ string, n int64) bool { return n == 0 })
+		for name, s := range g.Stages {
+			s.Self = 0
+			g.Stages[name] = s
+		}
+		groups[g.Path] = g
+	}
+	return groups
+}
+
+func asJSON(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return text
 }

@@ -4,6 +4,7 @@
 package parquetlog
 
 import (
+	"bytes"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -15,164 +16,135 @@ import (
 )
 
 const (
-	// batchRows and batchBytes are how many rows are collected before they are
-	// encoded, and about how large their texts and maps may be.
+	// batchRows and batchBytes limit the rows that are collected before they
+	// are encoded, and roughly the size of their texts and maps.
 	batchRows  = 512
 	batchBytes = 512 << 10
 
-	maxText    = 16 << 10 // of a text, in bytes
-	maxEntries = 1024     // of a map
+	maxText    = 16 << 10 // limits the bytes of a text
+	maxEntries = 1024     // limits the entries of a map
+	entryBytes = 16       // counts for an entry of a map, besides its texts
+	maxMetrics = 4096     // limits the metrics whose places are remembered
 )
 
-// Rows collects rows for a [Writer]. It is for one goroutine; a writer may have
-// several, for as many.
+// Rows collects rows for a [Writer]. One goroutine may use it. A writer may
+// have several.
 type Rows struct {
-	writer *Writer
-	key    func(metric int32) string
+	writer  *Writer
+	key     func(metric int32) string
+	metrics map[string]metric // by key
 
-	columns [][]parquet.Value // the values of the rows that are collected
-	filled  []bool            // which columns are not all null
-	maps    [3]mapColumns     // of labels, timers and counters
-	n       int               // how many rows are collected
-	total   int64             // how many there were, up to the one being added
-	bytes   int               // of texts and maps of those that are collected
-	text    []byte            // what values point to
-
-	metrics []*metric          // by number
-	byKey   map[string]*metric // by key
-	labels  labelCache
+	columns                  [][]parquet.Value // the values of the collected rows
+	n                        int               // how many rows are collected
+	bytes                    int               // of their texts and maps
+	labels, timers, counters entries           // of the row that is being added
 }
 
-// mapColumns is where a map is, and how many entries the row that is being
-// added has.
-type mapColumns struct{ keys, entries int }
-
-// The maps of Rows.
-const (
-	labelsMap = iota
-	timersMap
-	countersMap
-)
-
-// A metric is where the values of a timer or counter go.
+// A metric says where the values of a timer or counter go.
 type metric struct {
-	key    string
-	column int           // of the stage, or -1
-	inMap  int           // else the map, or -1
-	name   parquet.Value // in the map
-	row    int64         // the last row that has it in the map
-	at     int           // where its value is there
+	stage int      // the number of its column, or 0
+	other *entries // else the map that has it, or nil
+	name  string   // in the map
 }
 
-// entryBytes is about what an entry of a map takes when it is encoded.
-const entryBytes = 16
-
-// Rows returns something to collect rows with. key tells by what key the number
-// of a measure is known, such as "timer_rego_query_eval_ns".
+// Rows returns a collector of rows. key returns the key of the metric with that
+// number, such as "timer_rego_query_eval_ns".
 func (w *Writer) Rows(key func(metric int32) string) *Rows {
 	r := &Rows{
-		writer: w, key: key,
-		columns: make([][]parquet.Value, theLayout.columns), filled: make([]bool, theLayout.columns),
-		maps:  [3]mapColumns{{keys: labelsColumn}, {keys: theLayout.timers}, {keys: theLayout.counters}},
-		byKey: map[string]*metric{},
+		writer:   w,
+		key:      key,
+		metrics:  map[string]metric{},
+		columns:  make([][]parquet.Value, theLayout.columns),
+		labels:   newEntries(labelsColumn),
+		timers:   newEntries(theLayout.timers),
+		counters: newEntries(theLayout.counters),
 	}
-	for c := range r.columns {
-		r.columns[c] = make([]parquet.Value, batchRows)
-		r.clearColumn(c)
-	}
-	r.clear()
-	w.add(r)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.collectors = append(w.collectors, r)
 	return r
 }
 
-// Add adds a decision. An error is one of writing; it will come again.
+// Add adds a decision. It returns an error when writing failed, now or earlier.
 func (r *Rows) Add(e *decisionlog.Event) error {
-	r.total++
 	if e.Time != rollup.NoTime {
 		r.set(timeColumn, 1, parquet.Int64Value(microseconds(e.Time)))
 	}
-	r.set(pathColumn, 0, r.copied(e.Path))
-	r.set(outcomeColumn, 0, r.copied([]byte(e.Outcome.String())))
+	r.set(pathColumn, 0, r.text(e.Path))
+	r.set(outcomeColumn, 0, r.text([]byte(e.Outcome.String())))
 	r.setText(codeColumn, []byte(e.Code))
 	r.setText(idColumn, e.DecisionID)
 	r.setText(revisionColumn, e.BundleRevisions())
 	r.setText(requestedByColumn, e.RequestedBy)
-	labels, size := r.labels.of(e)
-	r.bytes += size
-	for _, l := range labels {
-		r.put(labelsMap, l.name, l.value)
-	}
+	e.EachLabel(func(name, value []byte) {
+		if v := r.labels.value(string(limited(name))); v != nil {
+			*v = parquet.NullValue()
+			if value != nil {
+				*v = r.text(value)
+			}
+		}
+	})
 	for _, m := range e.Measures {
-		r.measure(r.metric(m.Metric), m.Value)
+		r.measure(r.metric(r.key(m.Metric)), m.Value)
 	}
-	for i := range r.maps {
-		r.endMap(&r.maps[i])
-	}
+	r.endMap(&r.labels)
+	r.endMap(&r.timers)
+	r.endMap(&r.counters)
 	if r.n++; r.n < batchRows && r.bytes < batchBytes {
 		return nil
 	}
 	return r.flush()
 }
 
-// flush hands the rows that are collected to the writer.
+// flush hands the collected rows to the writer.
 func (r *Rows) flush() error {
-	if r.n == 0 {
-		return nil
+	for c := range r.columns {
+		r.fill(c, r.n)
 	}
-	defer r.clear()
-	return r.writer.write(r)
+	err := r.writer.write(r)
+	for c := range r.columns {
+		r.columns[c] = r.columns[c][:0]
+	}
+	r.n, r.bytes = 0, 0
+	return err
 }
 
-// clear begins anew, with columns that are null and maps that are nothing yet.
-func (r *Rows) clear() {
-	for c, filled := range r.filled {
-		if filled {
-			r.clearColumn(c)
+// fill fills a column with nulls up to n values.
+func (r *Rows) fill(column, n int) {
+	if values := r.columns[column]; len(values) < n {
+		null := parquet.NullValue().Level(0, 0, column)
+		for len(values) < n {
+			values = append(values, null)
 		}
+		r.columns[column] = values
 	}
-	for _, m := range r.maps {
-		r.columns[m.keys], r.columns[m.keys+1] = r.columns[m.keys][:0], r.columns[m.keys+1][:0]
-	}
-	if cap(r.text) > 2*batchBytes {
-		r.text = nil
-	}
-	r.n, r.bytes, r.text = 0, 0, r.text[:0]
-}
-
-func (r *Rows) clearColumn(c int) {
-	null := parquet.Value{}.Level(0, 0, c)
-	for i := range r.columns[c] {
-		r.columns[c][i] = null
-	}
-	r.filled[c] = false
 }
 
 // set sets a value of the row. level is 1 if the column may have nulls.
 func (r *Rows) set(column, level int, v parquet.Value) {
-	r.columns[column][r.n] = v.Level(0, level, column)
-	r.filled[column] = true
+	r.fill(column, r.n)
+	r.columns[column] = append(r.columns[column][:r.n], v.Level(0, level, column))
 }
 
-// setText sets a text, which stays null if it is empty.
+// setText sets a text of the row, unless it is empty.
 func (r *Rows) setText(column int, text []byte) {
 	if len(text) > 0 {
-		r.set(column, 1, r.copied(text))
+		r.set(column, 1, r.text(text))
 	}
 }
 
-// copied returns a text as a value.
-func (r *Rows) copied(text []byte) parquet.Value {
-	from := len(r.text)
-	r.text = append(r.text, limited(text)...) // older values keep what was there
-	r.bytes += len(r.text) - from
-	return parquet.ByteArrayValue(r.text[from:len(r.text):len(r.text)])
+// text returns a copy of a text as a value.
+func (r *Rows) text(text []byte) parquet.Value {
+	text = bytes.Clone(limited(text))
+	r.bytes += len(text)
+	return parquet.ByteArrayValue(text)
 }
 
-// limited returns a text that is UTF-8 and not too long.
+// limited returns a text as valid UTF-8 of at most maxText bytes.
 func limited(text []byte) []byte {
 	if len(text) > maxText {
 		text = text[:maxText]
-		for i := 1; i < utf8.UTFMax; i++ { // a character that was cut
+		for i := 1; i < utf8.UTFMax; i++ { // drops a character that was cut
 			if tail := text[len(text)-i:]; utf8.RuneStart(tail[0]) {
 				if !utf8.FullRune(tail) {
 					text = text[:len(text)-i]
@@ -181,55 +153,26 @@ func limited(text []byte) []byte {
 			}
 		}
 	}
-	if !utf8.Valid(text) {
-		return []byte(strings.ToValidUTF8(string(text), "\uFFFD"))
+	if utf8.Valid(text) {
+		return text
 	}
-	return text
+	return bytes.ToValidUTF8(text, []byte("\uFFFD"))
 }
 
-// put adds an entry to a map, unless it has too many.
-func (r *Rows) put(inMap int, name, value parquet.Value) (ok bool) {
-	m := &r.maps[inMap]
-	if m.entries == maxEntries {
-		return false
-	}
-	repeats := min(m.entries, 1)
-	m.entries++
-	r.columns[m.keys] = append(r.columns[m.keys], name.Level(repeats, 1, m.keys))
-	r.columns[m.keys+1] = append(r.columns[m.keys+1], value.Level(repeats, 1, m.keys+1))
-	r.bytes += entryBytes
-	return true
-}
-
-// endMap ends the map of a row.
-func (r *Rows) endMap(m *mapColumns) {
-	if m.entries == 0 {
-		r.columns[m.keys] = append(r.columns[m.keys], parquet.Value{}.Level(0, 0, m.keys))
-		r.columns[m.keys+1] = append(r.columns[m.keys+1], parquet.Value{}.Level(0, 0, m.keys+1))
-	}
-	m.entries = 0
-}
-
-// measure adds a timer or counter.
-func (r *Rows) measure(m *metric, value int64) {
-	switch {
-	case m.column >= 0:
-		r.set(m.column, 1, parquet.Int64Value(value))
-	case m.inMap < 0:
-	case m.row == r.total:
-		// Metrics that have no name of their own go by one.
-		values := r.columns[r.maps[m.inMap].keys+1]
-		v := &values[m.at]
-		*v = parquet.Int64Value(sum(v.Int64(), value)).Level(v.RepetitionLevel(), 1, v.Column())
-	default:
-		m.at = len(r.columns[r.maps[m.inMap].keys+1])
-		if r.put(m.inMap, m.name, parquet.Int64Value(value)) {
-			m.row = r.total
+// measure adds the value of a timer or counter to the row.
+func (r *Rows) measure(m metric, value int64) {
+	if m.stage > 0 {
+		r.set(m.stage, 1, parquet.Int64Value(value))
+	} else if m.other != nil {
+		// Metrics that share a name are added up.
+		if v := m.other.value(m.name); v != nil {
+			*v = parquet.Int64Value(sum(v.Int64(), value))
 		}
 	}
 }
 
-// sum adds what is not negative, up to the most there is.
+// sum adds two numbers that are not negative. It returns the largest number
+// if the sum is larger.
 func sum(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -237,42 +180,81 @@ func sum(a, b int64) int64 {
 	return a + b
 }
 
-// metric returns where the metric of a number goes.
-func (r *Rows) metric(number int32) *metric {
-	key := r.key(number)
-	if int(number) < len(r.metrics) && r.metrics[number] != nil && r.metrics[number].key == key {
-		return r.metrics[number]
-	}
-	m := r.byKey[key]
-	if m == nil {
-		m = newMetric(key)
-		r.byKey[key] = m
-	}
-	for int(number) >= len(r.metrics) {
-		r.metrics = append(r.metrics, nil)
-	}
-	r.metrics[number] = m
-	return m
-}
-
-func newMetric(key string) *metric {
-	m := &metric{key: key, column: -1, inMap: -1}
-	if column, ok := theLayout.stages[key]; ok {
-		m.column = column
+// metric returns where the metric with this key goes.
+func (r *Rows) metric(key string) metric {
+	m, ok := r.metrics[key]
+	if ok {
 		return m
 	}
 	timer, isTimer := strings.CutPrefix(key, "timer_")
 	timer, isTime := strings.CutSuffix(timer, "_ns")
 	counter, isCounter := strings.CutPrefix(key, "counter_")
-	name := timer
 	switch {
+	case theLayout.stages[key] > 0:
+		m.stage = theLayout.stages[key]
 	case isTimer && isTime:
-		m.inMap = timersMap
+		m.other, m.name = &r.timers, string(limited([]byte(timer)))
 	case isCounter:
-		m.inMap, name = countersMap, counter
+		m.other, m.name = &r.counters, string(limited([]byte(counter)))
 	}
-	m.name = parquet.ByteArrayValue(limited([]byte(name)))
+	if len(r.metrics) == maxMetrics {
+		clear(r.metrics)
+	}
+	r.metrics[key] = m
 	return m
+}
+
+// entries holds a map of the row that is being added.
+type entries struct {
+	column int            // the number of the column of its keys
+	at     map[string]int // indexes by name
+	list   []entry
+}
+
+type entry struct {
+	name  string
+	value parquet.Value
+}
+
+func newEntries(column int) entries { return entries{column: column, at: map[string]int{}} }
+
+// value returns where the value of a name is, or nil if the map is full. Null
+// is no value.
+func (m *entries) value(name string) *parquet.Value {
+	i, ok := m.at[name]
+	if !ok {
+		i = len(m.list)
+		if i == maxEntries {
+			return nil
+		}
+		m.at[name] = i
+		m.list = append(m.list, entry{name: name})
+	}
+	return &m.list[i].value
+}
+
+// endMap moves a map to its columns.
+func (r *Rows) endMap(m *entries) {
+	keys, values := r.columns[m.column], r.columns[m.column+1]
+	n := 0
+	for _, e := range m.list {
+		if !e.value.IsNull() {
+			keys = append(keys, parquet.ByteArrayValue([]byte(e.name)).Level(min(n, 1), 1, m.column))
+			values = append(values, e.value.Level(min(n, 1), 1, m.column+1))
+			r.bytes += len(e.name) + entryBytes
+			n++
+		}
+	}
+	if n == 0 {
+		keys = append(keys, parquet.NullValue().Level(0, 0, m.column))
+		values = append(values, parquet.NullValue().Level(0, 0, m.column+1))
+	}
+	r.columns[m.column], r.columns[m.column+1] = keys, values
+	m.list = m.list[:0]
+	if len(m.at) > 64 {
+		m.at = map[string]int{} // since clear takes as long as the map ever was
+	}
+	clear(m.at)
 }
 
 // microseconds rounds nanoseconds down.

@@ -9,15 +9,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/parquet-go/parquet-go"
 
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/report"
@@ -42,8 +42,8 @@ func sample(t *testing.T, o samplelog.Options) (file string, truth *samplelog.Tr
 	return file, truth
 }
 
-// write writes what the options let through. also, if not nil, is given each
-// event too.
+// write writes the events that the options select. It also passes each event to
+// also, unless that is nil.
 func write(t *testing.T, o report.Options, groupRows int, also func(*decisionlog.Event, func(int32) string)) ([]byte, *report.Report) {
 	t.Helper()
 	var b bytes.Buffer
@@ -76,130 +76,74 @@ var sampleOptions = samplelog.Options{
 	}},
 }
 
-// What is read back is the decisions' truth: counts, sums, and the quantiles
-// that sorting gives.
-func TestTruth(t *testing.T) {
-	t.Parallel()
-	log, truth := sample(t, sampleOptions)
-	for _, workers := range []int{1, 2, 7} {
-		text, _ := write(t, report.Options{Inputs: []string{log}, Workers: workers}, 3000, nil)
-		rows, groups := readRows(t, text)
-		if groups < len(rows)/3600 || groups > len(rows)/3000+maxEncoders {
-			t.Errorf("%d workers: %d rows in %d row groups", workers, len(rows), groups)
-		}
-		got, want := truthOf(rows), groupsOf(truth)
-		for path := range want {
-			if !reflect.DeepEqual(got[path], want[path]) {
-				t.Errorf("%d workers: %s: got\n%s\nwant\n%s", workers, path, asJSON(got[path]), asJSON(want[path]))
-			}
-		}
-		if len(got) != len(want) {
-			t.Errorf("%d workers: paths %q", workers, slices.Sorted(maps.Keys(got)))
-		}
-	}
-}
-
-func asJSON(v any) []byte {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return text
-}
-
-// groupsOf returns what rows are to come to, without what they do not tell.
-func groupsOf(truth *samplelog.Truth) map[string]samplelog.Group {
-	groups := map[string]samplelog.Group{}
-	for _, g := range truth.Groups {
-		maps.DeleteFunc(g.Outcomes, func(_ string, n int64) bool { return n == 0 })
-		for name, s := range g.Stages {
-			s.Self = 0
-			g.Stages[name] = s
-		}
-		groups[g.Path] = g
-	}
-	return groups
-}
-
-// truthOf returns what rows come to.
-func truthOf(rows []row) map[string]samplelog.Group {
-	groups := map[string]samplelog.Group{}
-	durations := map[string]map[string][]int64{}
-	for _, r := range rows {
-		path := r.texts["path"]
-		g, ok := groups[path]
-		if !ok {
-			g = samplelog.Group{
-				Path: path, Outcomes: map[string]int64{}, Counters: map[string]int64{}, Stages: map[string]samplelog.Stage{},
-			}
-			durations[path] = map[string][]int64{}
-		}
-		g.Decisions++
-		g.Outcomes[r.texts["outcome"]]++
-		for name, value := range r.counters {
-			if value > 0 {
-				g.Counters[name] += value
-			}
-		}
-		timers := maps.Clone(r.timers)
-		for name, value := range r.numbers {
-			if stage, ok := strings.CutSuffix(name, "_ns"); ok {
-				timers[stage] = value
-			}
-		}
-		for name, value := range timers {
-			durations[path][name] = append(durations[path][name], value)
-		}
-		groups[path] = g
-	}
-	for path, g := range groups {
-		for name, values := range durations[path] {
-			g.Stages[name] = stageOf(values)
-		}
-	}
-	return groups
-}
-
-func stageOf(values []int64) samplelog.Stage {
-	var s samplelog.Stage
-	slices.Sort(values)
-	for len(values) > 0 && values[0] == 0 {
-		s.Unfinished++
-		values = values[1:]
-	}
-	s.Quantiles = &samplelog.Quantiles{}
-	if len(values) == 0 {
-		return s
-	}
-	s.Count, s.Min, s.Max = int64(len(values)), values[0], values[len(values)-1]
-	for _, v := range values {
-		s.Sum += v
-	}
-	at := func(permille int) int64 { return values[(len(values)*permille+999)/1000-1] }
-	*s.Quantiles = samplelog.Quantiles{P50: at(500), P90: at(900), P95: at(950), P99: at(990), P999: at(999)}
-	return s
-}
-
 // Each row has all that its event has, whichever worker read it.
 func TestRowsAreEvents(t *testing.T) {
 	t.Parallel()
-	log, _ := sample(t, sampleOptions)
-	var mu sync.Mutex
-	want := map[string]row{}
-	text, _ := write(t, report.Options{Inputs: []string{log}, Workers: 3, Paths: []string{"httpapi", "(query)", "envoy"}}, 5000,
-		func(e *decisionlog.Event, key func(int32) string) {
-			mu.Lock()
-			defer mu.Unlock()
-			want[string(e.DecisionID)] = eventRow(e, key)
-		})
-	rows, _ := readRows(t, text)
-	if len(rows) != len(want) || len(rows) == 0 {
-		t.Fatalf("%d rows, want %d", len(rows), len(want))
-	}
-	for _, r := range rows {
-		if w := want[r.texts["decision_id"]]; !reflect.DeepEqual(r, w) {
-			t.Fatalf("got\n%v\nwant\n%v", r, w)
+	log, truth := sample(t, sampleOptions)
+	for _, workers := range []int{1, 2, 7} {
+		var mu sync.Mutex
+		want := map[string]row{}
+		text, _ := write(t, report.Options{Inputs: []string{log}, Workers: workers}, 3000,
+			func(e *decisionlog.Event, key func(int32) string) {
+				mu.Lock()
+				defer mu.Unlock()
+				want[string(e.DecisionID)] = eventRow(e, key)
+			})
+		rows, groups := readRows(t, text)
+		if n := int(truth.Inputs.Decisions); len(rows) != n || len(want) != n {
+			t.Fatalf("%d workers: %d rows of %d events, want %d", workers, len(rows), len(want), n)
 		}
+		if groups < len(rows)/(3000+batchRows) || groups > len(rows)/3000+1 {
+			t.Errorf("%d workers: %d rows in %d row groups", workers, len(rows), groups)
+		}
+		for _, r := range rows {
+			if w := want[r.texts["decision_id"]]; !reflect.DeepEqual(r, w) {
+				t.Fatalf("%d workers: got\n%v\nwant\n%v", workers, r, w)
+			}
+		}
+	}
+}
+
+// Readers skip pages by these bounds.
+func TestPageBounds(t *testing.T) {
+	t.Parallel()
+	log, _ := sample(t, sampleOptions)
+	text, _ := write(t, report.Options{Inputs: []string{log}}, groupRows, nil)
+	file, err := parquet.OpenFile(bytes.NewReader(text), int64(len(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, group := range file.RowGroups() {
+		for c, chunk := range group.ColumnChunks() {
+			index, err := chunk.ColumnIndex()
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages := chunk.Pages()
+			defer pages.Close()
+			for i := range index.NumPages() {
+				page, err := pages.ReadPage()
+				if err != nil {
+					t.Fatal(err)
+				}
+				least, most, ok := page.Bounds()
+				if index.NullPage(i) == ok {
+					t.Errorf("%v, page %d: all null: %t, has bounds: %t", theLayout.schema.Columns()[c], i, index.NullPage(i), ok)
+				}
+				compare := chunk.Type().Compare
+				if ok && (compare(index.MinValue(i), least) > 0 || compare(index.MaxValue(i), most) < 0) {
+					t.Errorf("%v, page %d: the values from %v to %v exceed the bounds from %v to %v",
+						theLayout.schema.Columns()[c], i, least, most, index.MinValue(i), index.MaxValue(i))
+				}
+				if ok {
+					checked++
+				}
+			}
+		}
+	}
+	if checked < 50 {
+		t.Errorf("checked %d pages", checked)
 	}
 }
 

@@ -30,6 +30,7 @@ var formats = []format{
 	{name: "ndjson", layout: &uploadLayout, lines: true, wrap: bare},
 	{name: "console", layout: &consoleLayout, lines: true, wrap: bare},
 	{name: "file_logger", layout: &fileLayout, lines: true, wrap: bare},
+	{name: "spaced", layout: &uploadLayout, lines: true, wrap: spaced},
 	{name: "upload", layout: &uploadLayout, array: true, wrap: body},
 	{name: "pretty", layout: &uploadLayout, array: true, wrap: prettyArray},
 	{name: "pretty-lines", layout: &consoleLayout, wrap: pretty},
@@ -62,6 +63,30 @@ func formatOf(name string) *format {
 }
 
 func bare(_ *writer, b, text []byte) []byte { return append(append(b, text...), '\n') }
+
+// spaced appends an event with a space behind each comma and colon, as Python's
+// json.dumps writes it.
+func spaced(w *writer, b, text []byte) []byte {
+	if text[0] != '{' {
+		return bare(w, b, text)
+	}
+	quoted := false
+	for i, c := range text {
+		b = append(b, c)
+		switch {
+		case c == '"' && (!quoted || !isEscaped(text[:i])):
+			quoted = !quoted
+		case (c == ',' || c == ':') && !quoted:
+			b = append(b, ' ')
+		}
+	}
+	return append(b, '\n')
+}
+
+// isEscaped reports whether what follows text in a string is escaped.
+func isEscaped(text []byte) bool {
+	return (len(text)-len(bytes.TrimRight(text, `\`)))%2 > 0
+}
 
 func prefixed(prefix string) func(*writer, []byte, []byte) []byte {
 	return func(_ *writer, b, text []byte) []byte {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,24 @@ func TestConsoleLayout(t *testing.T) {
 		}
 		if at, _ := e["timestamp"].(string); e["msg"] != "Decision Log" || !strings.HasPrefix(at, strings.TrimSuffix(e["time"].(string), "Z")) {
 			t.Fatalf("msg %v at %v, timestamp %s", e["msg"], e["time"], at)
+		}
+	}
+}
+
+// TestSpacedLayout: a space is behind each comma and colon outside of strings.
+func TestSpacedLayout(t *testing.T) {
+	t.Parallel()
+	tokens := regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[,:]`)
+	got := plainLog(t, "spaced")
+	for i, line := range plainLog(t, "ndjson") {
+		want := tokens.ReplaceAllStringFunc(line, func(token string) string {
+			if token[0] == '"' {
+				return token
+			}
+			return token + " "
+		})
+		if got[i] != want {
+			t.Fatalf("got  %s\nwant %s", got[i], want)
 		}
 	}
 }

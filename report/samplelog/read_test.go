@@ -44,7 +44,7 @@ func unwrap(t *testing.T, container, text string) []piece {
 	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		whole := true
 		switch container {
-		case "ndjson", "console", "file_logger":
+		case "ndjson", "console", "file_logger", "spaced":
 		case "compose":
 			line = after(t, line, "opa-1  | ")
 		case "kubectl":

@@ -54,6 +54,8 @@ const (
 var logRows = []struct{ title, name string }{
 	{"0.5 KB a decision", "case=ndjson_512"},
 	{"8 KB a decision", "case=ndjson_8k"},
+	{"0.5 KB a decision, spaced by json.dumps", "case=spaced"},
+	{"0.5 KB a decision, indented by json.Indent", "case=pretty"},
 	{"0.5 KB a decision, in docker's json-file; DuckDB without that", "case=docker"},
 }
 
@@ -72,6 +74,8 @@ var logSides = []struct{ title, impl string }{
 var memoryRows = []struct{ title, name string }{
 	{"0.5 KB a decision", "case=ndjson_512"},
 	{"8 KB a decision", "case=ndjson_8k"},
+	{"spaced by json.dumps", "case=spaced"},
+	{"indented by json.Indent", "case=pretty"},
 	{"docker's json-file", "case=docker"},
 	{"gzip", "case=gzip"},
 	{"zstd", "case=zstd"},
@@ -220,6 +224,7 @@ ratio is better, but for compressed logs, whose ratio is one of times.
 - Throughput is by the bytes of the file that is read, MB being 1,000,000 bytes; docker's and compressed files are counted
   as they are, so that a ratio of times is what compares them.
 - ` + "`--workers`" + ` and ` + "`SET threads`" + ` are as many as there are processors, or 1.
+- The indented log is that of OPA's ` + "`--log-format json-pretty`" + `. The other programs are asked for a decision a line.
 - DuckDB: %s. It is asked, in a process for each question, with THREADS and FILE replaced:
 
   ` + "```sql\n  %s\n  ```" + `

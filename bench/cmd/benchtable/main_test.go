@@ -393,6 +393,8 @@ func TestDecisionLogTables(t *testing.T) {
 |---|---|---|---|---|---|---|---|---|
 | 0.5 KB a decision | 500 MB/s | 560 MB/s | – | 100 MB/s | 600 MB/s | 938 MB/s | 1.50 GB/s | 2.81 (2.50–3.12) |
 | 8 KB a decision | – | – | – | – | – | – | – | – |
+| 0.5 KB a decision, spaced by json.dumps | – | – | – | – | – | – | – | – |
+| 0.5 KB a decision, indented by json.Indent | – | – | – | – | – | – | – | – |
 | 0.5 KB a decision, in docker's json-file; DuckDB without that | – | 1.00 GB/s | – | – | – | – | 1.20 GB/s | 1.20 (1.20–1.20) |
 
 ### Compressed logs
@@ -408,6 +410,8 @@ func TestDecisionLogTables(t *testing.T) {
 |---|---|---|---|---|
 | 0.5 KB a decision | 40 MB | 39 MB | 150 MB | 8 MB |
 | 8 KB a decision | – | – | – | – |
+| spaced by json.dumps | – | – | – | – |
+| indented by json.Indent | – | – | – | – |
 | docker's json-file | 41 MB | – | 140 MB | – |
 | gzip | 42 MB | – | – | – |
 | zstd | 129 MB | – | – | – |

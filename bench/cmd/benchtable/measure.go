@@ -124,7 +124,7 @@ func (m *measurer) patchedModfile(ctx context.Context) (string, error) {
 	if err := os.CopyFS(tree, os.DirFS(m.OPA)); err != nil {
 		return "", err
 	}
-	if _, err := opabuild.Patch(ctx, tree, false); err != nil {
+	if _, err := opabuild.Patch(ctx, tree, false, nil); err != nil {
 		return "", err
 	}
 	return m.Modfile(ctx, m.work, tree)

@@ -103,12 +103,14 @@ func TestRun(t *testing.T) {
 	ours := map[string]string{
 		"ndjson_512": "regometer_all regometer_one regometer_portable encoding_json", "ndjson_512_quarter": "regometer_all",
 		"ndjson_8k": "regometer_all regometer_one regometer_portable encoding_json", "ndjson_8k_quarter": "regometer_all",
+		"spaced": "regometer_all regometer_one regometer_portable encoding_json", "spaced_quarter": "regometer_all",
+		"pretty": "regometer_all regometer_one regometer_portable", "pretty_quarter": "regometer_all",
 		"docker": "regometer_all regometer_portable", "docker_quarter": "regometer_all",
 		"gzip": "regometer_all library", "gzip_quarter": "regometer_all",
 		"zstd": "regometer_all library", "zstd_quarter": "regometer_all",
 	}
 	checkSides(t, runs, ours)
-	if len(runs) != 19 {
+	if len(runs) != 28 {
 		t.Errorf("got %v", runs)
 	}
 	for _, want := range []string{"duckdb: none\n", "jq: none\n", "skipped duckdb: ", "skipped jq: ", "compress: github.com/klauspost/compress v1."} {
@@ -127,7 +129,7 @@ func TestRunDuckDB(t *testing.T) {
 	}
 	runs, _ := figures(t, programs(t))
 	checkSides(t, runs, map[string]string{
-		"ndjson_512": "duckdb_one duckdb_all", "ndjson_8k": "duckdb_one duckdb_all", "docker": "duckdb_all",
+		"ndjson_512": "duckdb_one duckdb_all", "ndjson_8k": "duckdb_one duckdb_all", "spaced": "duckdb_one duckdb_all", "docker": "duckdb_all",
 	})
 }
 

@@ -1,9 +1,8 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command upstream proves the series for OPA: it puts one step after another
-// into OPA's source, tests and measures each, and writes the patches and
-// docs/upstream.md.
+// Upstream applies the series for OPA step by step, tests each step, writes the
+// patches for `git am`, and measures. docs/upstream.md says how to send them.
 package main
 
 import (
@@ -11,220 +10,220 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/regometer/regometer/bench/difftest"
 	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/opa/opabuild"
 )
 
-const usage = `Usage: upstream [flags]
+const usage = `Usage: go run ./bench/cmd/upstream [flags]
 
-Puts the steps of the series for OPA (opa/opabuild/_upstream), one after the
-other, into the source of OPA ` + opabuild.UpstreamVersion + `.
+Applies the steps in opa/opabuild/_upstream to OPA ` + opabuild.UpstreamVersion + `. After each step it runs
+OPA's tests and linter as "regometer verify --upstream=N" does, and Regometer's
+differential tests. It writes a Git repository with a commit for each step to
+dist/upstream/opa, and the patches to dist/upstream.
 
-Parts:
-  patches     writes what git am takes into dist/upstream, and tries it out
-  tests       for each step: go vet, OPA's own tests of the packages that use
-              metrics most beside those of the unmodified OPA, OPA's linter,
-              and our conformance suite, differential tests and tests of the
-              sample
-  benchmarks  the unmodified OPA, each step and the drop-in, in turns
-  server      OPA servers under load, and opa eval: unmodified, with the series
-              and with the drop-in; builds OPA three times, which takes a few
-              minutes the first time
+  upstream -quick      run only the tests of v1/metrics: two minutes
+  upstream -bench 10   then run OPA's benchmarks of v1/metrics 10 times, by turns
 
-The figures are kept in docs/upstream, in the format of go test -bench, and
-docs/upstream.md is written from them and from the steps' texts. The exit status
-is 1 if a step fails anything; what is said then names both.
-
-Examples:
-  upstream                             everything
-  upstream -quick                      patches and the most important tests, two minutes
-  upstream -parts tests -packages v1/metrics,v1/topdown -fuzztime 10s
-  upstream -parts benchmarks -runs 20
-  upstream -report                     write the page from the kept figures
-
-Flags:
 `
 
-// options are what the flags say.
-type options struct {
-	parts     []string
-	packages  []string
-	run       string
-	fuzztime  time.Duration
-	runs      int
-	benchtime string
-	requests  int
-	quick     bool
-	render    bool
-	out, dist string
-}
+const benchstat = "golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da"
 
-var allParts = []string{"patches", "tests", "benchmarks", "server"}
-
-// testedPackages are those of OPA's that use metrics most.
-var testedPackages = []string{
-	"v1/metrics", "v1/topdown", "v1/rego", "v1/server", "v1/sdk", "v1/plugins/logs", "v1/plugins/status", "v1/profiler", "v1/runtime", "cmd",
-}
+// benchmarks is the file with OPA's benchmarks and the ones that steps add. All
+// steps are measured by the file of the last step.
+const benchmarks = "v1/metrics/metrics_bench_test.go"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), usage)
+		flag.PrintDefaults()
+	}
+	s := series{progress: measure.Progress{W: os.Stderr, Start: time.Now()}}
+	flag.BoolVar(&s.quick, "quick", false, "run only the tests of v1/metrics, and no linter")
+	flag.IntVar(&s.runs, "bench", 0, "run the benchmarks this many times")
+	flag.StringVar(&s.benchtime, "benchtime", "100ms", "duration or count of each benchmark in a run")
+	packages := flag.String("packages", "v1/metrics,v1/topdown,v1/rego,v1/server,v1/sdk,v1/plugins/logs,v1/plugins/status,v1/profiler,v1/runtime,cmd",
+		"folders of OPA's tree whose tests run")
+	flag.Parse()
+	if s.packages = strings.Split(*packages, ","); s.quick {
+		s.packages = []string{"v1/metrics"}
+	}
+	err := s.run(ctx)
 	stop()
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "upstream:", err)
 		os.Exit(1)
 	}
 }
 
-func parse(args []string, stderr io.Writer) (options, error) {
-	var o options
-	f := flag.NewFlagSet("upstream", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprint(stderr, usage)
-		f.PrintDefaults()
-	}
-	parts := f.String("parts", strings.Join(allParts, ","), "what to do")
-	packages := f.String("packages", strings.Join(testedPackages, ","), "folders of OPA's tree whose tests run")
-	f.StringVar(&o.run, "run", "", "only those of OPA's tests that match, as go test -run does; without the linter")
-	f.DurationVar(&o.fuzztime, "fuzztime", 0, "fuzz our package beside each step's for so long")
-	f.IntVar(&o.runs, "runs", 10, "how often everything is measured; below 8 no ratio has a confidence interval")
-	f.StringVar(&o.benchtime, "benchtime", "100ms", "time or iterations (100x) for each benchmark of a run")
-	f.IntVar(&o.requests, "requests", 10_000, "requests to each server in each run and mode")
-	f.BoolVar(&o.quick, "quick", false, "patches, go vet, the tests of v1/metrics and, with the last step, ours; no linter, no figures")
-	f.BoolVar(&o.render, "report", false, "write the page from the kept figures, and do nothing else")
-	f.StringVar(&o.out, "out", "", "folder to write to (default: docs in the repository)")
-	f.StringVar(&o.dist, "dist", "", "folder for the patches (default: dist/upstream in the repository)")
-	if err := f.Parse(args); err != nil {
-		return o, err
-	}
-	if f.NArg() > 0 {
-		return o, fmt.Errorf("unexpected argument %q (see -help)", f.Arg(0))
-	}
-	if o.runs < 1 || o.requests < 1 {
-		return o, errors.New("-runs and -requests must be at least 1")
-	}
-	o.parts, o.packages = strings.Split(*parts, ","), strings.Split(*packages, ",")
-	for _, part := range o.parts {
-		if !slices.Contains(allParts, part) {
-			return o, fmt.Errorf("-parts: no part %q, there are %s", part, strings.Join(allParts, ", "))
-		}
-	}
-	switch {
-	case o.render && o.quick:
-		return o, errors.New("-quick keeps no figures that -report could show")
-	case o.render:
-		o.parts = nil
-	case o.quick:
-		o.parts, o.packages = []string{"patches", "tests"}, []string{"v1/metrics"}
-	}
-	return o, nil
+type series struct {
+	measure.Repository
+	quick     bool
+	runs      int
+	benchtime string
+	packages  []string
+	progress  measure.Progress
+
+	steps     []opabuild.Step
+	dist, opa string // folders: of the patches, and of the Git repository
 }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
-	o, err := parse(args, stderr)
-	if err != nil {
+func (s *series) run(ctx context.Context) (err error) {
+	if s.Repository, err = measure.FindRepository(ctx); err != nil {
 		return err
 	}
-	steps, err := opabuild.Series()
-	if err != nil {
+	if s.steps, err = opabuild.Series(); err != nil {
 		return err
 	}
-	repo, err := measure.FindRepository(ctx)
-	if err != nil {
+	s.dist = filepath.Join(s.Root, "dist", "upstream")
+	s.opa = filepath.Join(s.dist, "opa")
+	if err := s.commitAll(ctx); err != nil {
 		return err
 	}
-	if o.out == "" {
-		o.out = filepath.Join(repo.Root, "docs")
-	}
-	if o.dist == "" {
-		o.dist = filepath.Join(repo.Root, "dist", "upstream")
-	}
-	p := prover{options: o, Repository: repo, steps: steps, progress: measure.Progress{W: stderr, Start: time.Now()}}
-	if p.work, err = os.MkdirTemp("", "upstream-"); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(p.work)) }()
-	for _, part := range allParts {
-		if !slices.Contains(o.parts, part) {
-			continue
-		}
-		if err := p.do(ctx, part); err != nil {
-			if ctx.Err() != nil {
-				return errors.New("interrupted")
-			}
-			return fmt.Errorf("%s: %w", part, err)
+	var failed []string
+	for n := 1; n <= len(s.steps); n++ {
+		if err := s.test(ctx, n); ctx.Err() != nil {
+			return errors.New("interrupted")
+		} else if err != nil {
+			failed = append(failed, fmt.Sprintf("step %d (%s): %v", n, s.steps[n-1].Name, err))
+			s.progress.Printf("FAILED %s", failed[len(failed)-1])
 		}
 	}
-	if !o.quick {
-		if err := p.report(stdout); err != nil {
-			return err
-		}
+	if failed != nil {
+		return fmt.Errorf("the series fails:\n%s", strings.Join(failed, "\n"))
 	}
-	if len(p.failures) > 0 {
-		return fmt.Errorf("the series fails:\n%s", strings.Join(p.failures, "\n"))
-	}
-	if !o.render {
-		fmt.Fprintf(stdout, "ok: %d steps: %s\n", len(steps), strings.Join(o.parts, ", "))
+	if s.runs > 0 {
+		return s.measure(ctx)
 	}
 	return nil
 }
 
-// A prover does the parts.
-type prover struct {
-	options
-	measure.Repository
-	steps    []opabuild.Step
-	work     string // a folder that is removed in the end
-	progress measure.Progress
-	failures []string // of steps
+func (s *series) git(ctx context.Context, args ...string) error {
+	identity := []string{"-c", "user.name=" + name(ctx, "user.name", "Your Name"), "-c", "user.email=" + name(ctx, "user.email", "you@example.com")}
+	_, err := measure.Command(ctx, s.opa, "git", append(identity, args...)...)
+	return err
 }
 
-func (p *prover) do(ctx context.Context, part string) error {
-	switch part {
-	case "patches":
-		return p.patches(ctx)
-	case "tests":
-		return p.tests(ctx)
-	case "benchmarks":
-		return p.benchmarks(ctx)
-	default:
-		return p.server(ctx)
+// name returns a setting of the user's Git, or a placeholder.
+func name(ctx context.Context, setting, placeholder string) string {
+	if out, err := measure.Command(ctx, "", "git", "config", setting); err == nil {
+		return strings.TrimSpace(string(out))
 	}
+	return placeholder
 }
 
-// report writes the page, and prints what each step gains.
-func (p *prover) report(stdout io.Writer) error {
-	r, err := loadReport(filepath.Join(p.out, "upstream"), p.steps)
+// commitAll makes the Git repository and the patches.
+func (s *series) commitAll(ctx context.Context) error {
+	source, err := opabuild.UpstreamSource(ctx)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s\nTime and bytes by those of the step before:\n\n%s\n", r.order(), r.gains())
-	return r.save(p.out)
-}
-
-// name says in messages which OPA it is: with the first n steps, 0 for none.
-func (p *prover) name(n int) string {
-	if n == 0 {
-		return "the unmodified OPA"
+	if err := os.RemoveAll(s.dist); err != nil {
+		return err
 	}
-	return fmt.Sprintf("step %d (%s)", n, p.steps[n-1].Name)
+	if err := os.CopyFS(s.opa, os.DirFS(source)); err != nil {
+		return err
+	}
+	commit := func(message string) error {
+		return errors.Join(s.git(ctx, "add", "--all", "--force"), s.git(ctx, "commit", "--quiet", "--cleanup=verbatim", "--message="+message))
+	}
+	if err := errors.Join(s.git(ctx, "init", "--quiet"), commit("OPA "+opabuild.UpstreamVersion), s.git(ctx, "tag", "step-0")); err != nil {
+		return err
+	}
+	for i, step := range s.steps {
+		if err := opabuild.ApplySteps(s.opa, s.steps[i:i+1]); err != nil {
+			return err
+		}
+		if err := errors.Join(commit(step.Message), s.git(ctx, "tag", fmt.Sprintf("step-%d", i+1))); err != nil {
+			return err
+		}
+	}
+	s.progress.Printf("writing %d patches to %s", len(s.steps), s.dist)
+	return s.git(ctx, "format-patch", "--quiet", "--output-directory="+s.dist, "step-0")
 }
 
-// failed notes that a step failed, and goes on: others may fail too.
-func (p *prover) failed(n int, what string, err error) {
-	text := fmt.Sprintf("%s: %s: %v", p.name(n), what, err)
-	p.progress.Printf("FAILED %s", text)
-	p.failures = append(p.failures, text)
+// test runs OPA's tests and Regometer's own after the first n steps.
+func (s *series) test(ctx context.Context, n int) error {
+	report, err := opabuild.Verify(ctx, opabuild.VerifyOptions{Upstream: n, Packages: s.packages, NoLint: s.quick, Progress: s.progress.W})
+	if err != nil {
+		return err
+	}
+	if report.Lint != nil && report.Lint.Skipped != "" {
+		s.progress.Printf("step %d: OPA's linter did not run: %s", n, report.Lint.Skipped)
+	}
+	if !report.OK() {
+		var text strings.Builder
+		return errors.Join(report.Write(&text), errors.New(text.String()))
+	}
+	if s.quick && n < len(s.steps) {
+		return nil
+	}
+	s.progress.Printf("step %d: Regometer's differential tests", n)
+	if err := s.git(ctx, "checkout", "--quiet", "--force", fmt.Sprintf("step-%d", n)); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "upstream-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	modfile, err := s.Modfile(ctx, dir, s.opa)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, step := range s.steps[:n] {
+		names = append(names, step.Name)
+	}
+	env := []string{difftest.StepsVariable + "=" + strings.Join(names, " ")}
+	_, err = measure.CommandWith(ctx, env, s.Bench, "go", "test", "-mod=mod", "-modfile="+modfile, "./difftest")
+	return err
+}
+
+// measure runs the benchmarks of all steps by turns, and prints what benchstat
+// says of them.
+func (s *series) measure(ctx context.Context) error {
+	figures := make([][]byte, len(s.steps)+1)
+	binary := func(n int) string { return filepath.Join(s.dist, fmt.Sprintf("step-%02d.test", n)) }
+	for n := range figures {
+		if err := errors.Join(
+			s.git(ctx, "checkout", "--quiet", "--force", fmt.Sprintf("step-%d", n)),
+			s.git(ctx, "checkout", "--quiet", fmt.Sprintf("step-%d", len(s.steps)), "--", benchmarks)); err != nil {
+			return err
+		}
+		if _, err := measure.Command(ctx, s.opa, "go", "test", "-c", "-o", binary(n), "./v1/metrics"); err != nil {
+			return err
+		}
+	}
+	for run := range s.runs {
+		s.progress.Printf("benchmarks: run %d of %d", run+1, s.runs)
+		for n := range figures {
+			out, err := measure.Command(ctx, s.dist, binary(n), "-test.run=^$", "-test.bench=.", "-test.benchmem", "-test.benchtime="+s.benchtime)
+			if err != nil {
+				return err
+			}
+			figures[n] = append(figures[n], out...)
+		}
+	}
+	args := []string{"run", benchstat, "-row", ".name"}
+	for n, text := range figures {
+		file := fmt.Sprintf("step-%02d.txt", n)
+		if err := os.WriteFile(filepath.Join(s.dist, file), text, 0o644); err != nil {
+			return err
+		}
+		args = append(args, file)
+	}
+	out, err := measure.CommandWith(ctx, []string{"GOFLAGS=-mod=mod"}, s.dist, "go", args...)
+	if err == nil {
+		_, err = os.Stdout.Write(out)
+	}
+	return err
 }

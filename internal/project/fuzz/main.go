@@ -1,105 +1,124 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Fuzz runs the fuzz targets of all modules one after the other, or thins the
-// inputs that fuzzing has found to a corpus that lasts. CONTRIBUTING.md says
-// when to use it.
+// Fuzz runs `go test -fuzz` for each fuzz target of all modules, one after the
+// other. CONTRIBUTING.md says when to use it.
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"syscall"
-	"time"
 )
 
 const usage = `Usage, in the repository's root: go run ./internal/project/fuzz [flags]
 
-Fuzzes each target for some time, and prints a table. The exit status is 1 if
-there are findings; Go writes each as a file below the package's testdata/fuzz.
-Ctrl-C ends it with the table so far.
+Fuzzes each target of all modules. A finding in one target does not keep the next
+from being fuzzed. Go writes each finding as a file below the package's
+testdata/fuzz. The exit status is 1 if there are findings.
 
 `
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), usage)
+		flag.PrintDefaults()
+	}
+	// Go before 1.27 sometimes reports the end of a duration as a failure
+	// (https://go.dev/issue/75804), but never the end of a count.
+	each := flag.String("time", "5000x", "fuzz each target for this `duration or count`, such as 10m or 5000x")
+	only := flag.String("run", "", "only targets that match this `regexp`, such as 'rollup FuzzAdd'")
+	flag.Parse()
+	err := fuzz(ctx, *each, *only, os.Stdout)
 	stop()
-	os.Exit(status)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fuzz:", err)
+		os.Exit(1)
+	}
 }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status int) {
-	flags := flag.NewFlagSet("fuzz", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), usage)
-		flags.PrintDefaults()
-	}
-	each := flags.Duration("time", 5*time.Second, "fuzz each target for this `duration`")
-	total := flags.Duration("total", 0, "share this `duration` among the targets, instead of -time")
-	only := flags.String("run", "", "only the targets that match this `regexp`, such as 'rollup FuzzAdd'")
-	thin := flags.Bool("thin", false, "do not fuzz: choose from the inputs that Go has kept in its cache, and from\n"+
-		"the kept-* files in testdata/fuzz, those that reach most, and make them the kept-* files")
-	err := flags.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
+// A target is a fuzz test.
+type target struct{ pkg, name string }
+
+func (t target) String() string { return t.pkg + " " + t.name }
+
+func fuzz(ctx context.Context, each, only string, stdout io.Writer) error {
+	wanted, err := regexp.Compile(only)
 	if err != nil {
-		return 2 // flags has told
+		return err
 	}
-	wanted, err := regexp.Compile(*only)
-	switch {
-	case err != nil:
-		fmt.Fprintln(stderr, "fuzz: -run:", err)
-		return 2
-	case flags.NArg() > 0:
-		fmt.Fprintf(stderr, "fuzz: there are only flags, no %q\n", flags.Arg(0))
-		return 2
-	case *each <= 0 || *total < 0:
-		fmt.Fprintln(stderr, "fuzz: -time and -total must be more than 0")
-		return 2
-	}
-	targets, err := listTargets(ctx, ".")
+	targets, err := findTargets(ctx, "github.com/regometer/regometer/...")
 	if err != nil {
-		fmt.Fprintln(stderr, "fuzz:", err)
-		return 1
+		return err
 	}
-	var chosen []target
+	var failed []target
+	fuzzed := 0
 	for _, t := range targets {
-		if wanted.MatchString(t.String()) {
-			chosen = append(chosen, t)
+		if !wanted.MatchString(t.String()) {
+			continue
+		}
+		fmt.Fprintf(stdout, "\n%s\n", t)
+		// Without a limit, Go takes up to a minute to shorten each new input.
+		cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-fuzz=^"+t.name+"$", "-fuzztime="+each, "-fuzzminimizetime=20x", t.pkg)
+		cmd.Stdout, cmd.Stderr = stdout, stdout
+		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // Go then writes what it found
+		if fuzzed++; cmd.Run() != nil {
+			failed = append(failed, t)
+		}
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
 		}
 	}
-	if len(chosen) == 0 {
-		fmt.Fprintf(stderr, "fuzz: none of the %d targets matches %q\n", len(targets), *only)
-		return 2
-	}
-	dir, err := os.MkdirTemp("", "regometer-fuzz-")
-	if err != nil {
-		fmt.Fprintln(stderr, "fuzz:", err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-
-	b := &binaries{dir: dir, stderr: stderr, path: map[string]string{}}
-	if *thin {
-		err = thinAll(ctx, chosen, b, stdout)
-	} else {
-		err = fuzzAll(ctx, chosen, b, *each, *total, stdout)
-	}
 	switch {
-	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "fuzz: interrupted")
-		return 130
-	case err != nil:
-		fmt.Fprintln(stderr, "fuzz:", err)
-		return 1
+	case fuzzed == 0:
+		return fmt.Errorf("none of the %d targets matches %q", len(targets), only)
+	case failed != nil:
+		return fmt.Errorf("%d of %d targets failed: %v; commit the new files in testdata/fuzz with the fix", len(failed), fuzzed, failed)
 	}
-	return 0
+	fmt.Fprintf(stdout, "\nfuzzed %d targets without a finding\n", fuzzed)
+	return nil
+}
+
+var fuzzTest = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
+
+// findTargets returns the fuzz tests of packages. It reads the sources because
+// `go test -list` would link every test.
+func findTargets(ctx context.Context, packages string) (targets []target, err error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles", packages)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			Dir, ImportPath           string
+			TestGoFiles, XTestGoFiles []string
+		}
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return targets, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		for _, file := range append(p.TestGoFiles, p.XTestGoFiles...) {
+			text, err := os.ReadFile(filepath.Join(p.Dir, file))
+			if err != nil {
+				return nil, err
+			}
+			for _, name := range fuzzTest.FindAllSubmatch(text, -1) {
+				targets = append(targets, target{p.ImportPath, string(name[1])})
+			}
+		}
+	}
 }

@@ -27,6 +27,8 @@ import (
 	"time"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/regometer/regometer/internal/procgroup"
 )
 
 const usage = `Usage, in the repository's root: go run ./internal/project/mutants [flags] PACKAGE...
@@ -165,13 +167,17 @@ func (g gremlins) run(ctx context.Context, pkg string) ([]mutant, error) {
 		flags += " -modfile=" + file
 	}
 	// Interrupted, it leaves its copies of the module, and a second signal, as
-	// Ctrl-C and we send it, makes it panic: we kill it, and remove them.
+	// Ctrl-C and we send it, makes it panic: we kill it, and remove them. What
+	// it started goes with it, whichever way it ends.
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS="+flags, "TMPDIR="+g.dir)
 	var output bytes.Buffer
 	cmd.Dir, cmd.Stderr = pkg, g.stderr
 	cmd.Stdout = io.MultiWriter(g.stdout, &output)
 	cmd.WaitDelay = time.Second
+	procgroup.Set(cmd)
+	cmd.Cancel = func() error { procgroup.Kill(cmd); return nil }
 	err = cmd.Run()
+	procgroup.Kill(cmd)
 	found, parsing := parseMutants(pkg, &output)
 	return found, errors.Join(err, parsing)
 }

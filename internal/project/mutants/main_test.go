@@ -4,17 +4,117 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/mod/modfile"
 )
 
 const root = "../../.."
+
+// With these variables set the test binary stands in for the tool, which starts
+// a child and then ends or waits, or for the child, which connects to an
+// address and waits.
+const (
+	asTool  = "REGOMETER_TEST_TOOL" // exit, fail or wait
+	asChild = "REGOMETER_TEST_CHILD"
+)
+
+func TestMain(m *testing.M) {
+	address, behaviour := os.Getenv(asChild), os.Getenv(asTool)
+	switch {
+	case behaviour != "":
+		os.Exit(standIn(behaviour))
+	case address != "":
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			panic(err)
+		}
+		os.Stdout.WriteString("ready\n")
+		_, _ = conn.Read(make([]byte, 1)) // until the test ends
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// standIn starts a child, and leaves it behind.
+func standIn(behaviour string) (status int) {
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), asTool+"=")
+	ready, err := child.StdoutPipe()
+	if err == nil {
+		err = child.Start()
+	}
+	if err != nil {
+		panic(err)
+	}
+	_, _ = bufio.NewReader(ready).ReadString('\n')
+	switch behaviour {
+	case "wait":
+		_ = child.Wait()
+	case "fail":
+		return 1
+	}
+	return 0
+}
+
+// Nothing that the tool started outlives it, however it ends.
+func TestGroup(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no process groups")
+	}
+	for behaviour, wantErr := range map[string]bool{"exit": false, "fail": true, "wait": true} {
+		t.Run(behaviour, func(t *testing.T) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close()
+			g := gremlins{dir: t.TempDir(), wanted: regexp.MustCompile(""), stdout: io.Discard, stderr: t.Output()}
+			if err := os.Symlink(os.Args[0], filepath.Join(g.dir, "gremlins")); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv(asTool, behaviour)
+			t.Setenv(asChild, listener.Addr().String())
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() {
+				_, err := g.run(ctx, ".")
+				ended <- err
+			}()
+			child, err := listener.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer child.Close()
+			if behaviour == "wait" {
+				cancel()
+			}
+			if err := <-ended; (err != nil) != wantErr {
+				t.Errorf("the tool's run returned %v", err)
+			}
+			if err := child.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := child.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error("a child of the tool is still running")
+			}
+		})
+	}
+}
 
 func TestUsage(t *testing.T) {
 	for args, want := range map[string]int{"--help": 0, "": 2, "metrics": 2, "-tool x@v1": 2, "-tool x@v1 -files ( metrics": 2, "-nonsense": 2} {

@@ -1,231 +1,192 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package demo runs an OPA server that has the drop-in metrics package and the
-// plugin, sends it queries, and reports what its decision log,
-// /metrics and its own runtime metrics say, beside an unmodified OPA.
+// Package demo runs an OPA server with Regometer beside an unmodified one, and
+// shows where the time of the decisions went and what a decision costs.
 package demo
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
+	"github.com/regometer/regometer"
+	"github.com/regometer/regometer/internal/opaserver"
 	"github.com/regometer/regometer/report"
 )
 
-// Config says what to run. Every field but Keep and Table is required.
+// Config says what to run. Keep and Table are optional.
 type Config struct {
-	// Build returns the path of an OPA binary, with the drop-in or unmodified.
-	// It may write its progress.
+	// Build returns the path of an OPA binary and may write its progress.
 	Build func(ctx context.Context, unmodified bool, progress io.Writer) (string, error)
 
-	Policy   fs.FS         // the example policy
 	Duration time.Duration // about how long each server is kept busy
 	Seed     uint64        // of the workload
 	Compare  bool          // run the unmodified OPA too
-	Keep     string        // folder for the decision logs and the report; "" = keep nothing
-	JSON     bool          // report as JSON instead of text
+	Keep     string        // folder for the policy, the servers' logs and the result
+	JSON     bool          // print the result as JSON instead of text
 
-	Table  report.TableOptions // how the log's report is written; all but Top
-	Stdout io.Writer           // the report
+	Table  report.TableOptions // of the log's report, without Top
+	Stdout io.Writer           // the result
 	Stderr io.Writer           // progress
 }
 
-// The names of the two sides in messages.
-const (
-	sideDropIn     = "OPA with the drop-in"
-	sideUnmodified = "unmodified OPA"
+// The servers by number, and their logs.
+const unmodified = 1
+
+var (
+	serverNames = [...]string{"OPA with Regometer", "unmodified OPA"}
+	logFiles    = [...]string{"drop-in.jsonl", "unmodified.jsonl"}
 )
 
-// Run runs the demo. When ctx ends it stops the servers, reports what there is,
-// and returns the context's error. It leaves nothing behind but what Keep asks
-// for.
+// Run runs the demo. It fails if a server does, if ctx ends, or if the decision
+// log and /metrics do not agree. It stops all servers before it returns.
 func Run(ctx context.Context, c Config) (err error) {
 	if c.Duration <= 0 {
 		return fmt.Errorf("the duration must be greater than 0, not %v", c.Duration)
 	}
-	dir, cleanUp, err := outputFolder(c.Keep)
-	if err != nil {
-		return err
+	dir := c.Keep
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "regometer-demo-"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
-	defer func() { err = errors.Join(err, cleanUp()) }()
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("cannot keep the output: %w", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil {
+		return fmt.Errorf("cannot keep the output: %w", err)
+	} else if len(entries) > 0 {
+		return fmt.Errorf("%s is not empty: name a new or an empty folder to keep the output in", dir)
+	}
 
-	progress := startProgress(c.Stderr)
-	run := &run{Config: c, dir: dir, progress: progress, dropIn: newTally(), workload: newWorkload(c.Seed)}
-	runErr := run.measure(ctx)
+	progress := newProgress(c.Stderr)
+	r, err := c.measure(ctx, dir, progress)
 	progress.stop()
-
-	if run.dropIn.requests == 0 {
-		if ctx.Err() != nil {
-			fmt.Fprintln(c.Stderr, "Interrupted before a query was sent: there is nothing to report.")
-		}
-		return runErr
-	}
-	result, err := run.result(context.WithoutCancel(ctx), runErr)
 	if err != nil {
-		return errors.Join(runErr, err)
+		return err
 	}
-	if err := result.write(c.Stdout, c.JSON, c.Table); err != nil {
-		return errors.Join(runErr, err)
-	}
-	if c.Keep != "" {
-		if err := result.keep(dir); err != nil {
-			return errors.Join(runErr, err)
-		}
-		fmt.Fprintf(c.Stderr, "Kept in %s: the policy, the servers' output with their decision logs, and the report.\n", c.Keep)
-	}
-	if runErr != nil {
-		return runErr
-	}
-	return result.consistent()
+	return errors.Join(c.write(r, dir), r.agreement())
 }
 
-// outputFolder returns the folder for all files, and what to do with it in the
-// end. A folder that is kept must be empty or not exist yet.
-func outputFolder(keep string) (dir string, cleanUp func() error, err error) {
-	if keep == "" {
-		dir, err = os.MkdirTemp("", "regometer-demo-")
-		return dir, func() error { return os.RemoveAll(dir) }, err
-	}
-	_, err = os.Stat(keep)
-	isNew := errors.Is(err, fs.ErrNotExist)
-	if err := os.MkdirAll(keep, 0o777); err != nil {
-		return "", nil, fmt.Errorf("cannot keep the output there: %w", err)
-	}
-	entries, err := os.ReadDir(keep)
-	if err != nil {
-		return "", nil, err
-	}
-	if len(entries) > 0 {
-		return "", nil, fmt.Errorf("%s is not empty: name a new or an empty folder to keep the output in", keep)
-	}
-	return keep, func() error {
-		if isNew {
-			_ = os.Remove(keep) // fails if there is something in it, as it should be
+// measure builds, starts and loads the servers, and reads what they say.
+func (c *Config) measure(ctx context.Context, dir string, progress io.Writer) (*result, error) {
+	var binaries []string
+	for i, name := range serverNames {
+		if i == unmodified && !c.Compare {
+			break
 		}
-		return nil
-	}, nil
-}
-
-// The files in the output folder.
-const (
-	policyFolder      = "policy"
-	dropInLogFile     = "drop-in.jsonl"
-	unmodifiedLogFile = "unmodified.jsonl"
-)
-
-// run is one run of the demo.
-type run struct {
-	Config
-	dir      string
-	progress *progress
-	workload *workload
-
-	version string // of OPA
-	dropIn  *tally
-	rounds  []round
-	scraped *scrape // nil if the run ended early
-}
-
-// measure builds, starts and loads the servers. What it has measured when it
-// fails is in r.
-func (r *run) measure(ctx context.Context) error {
-	r.progress.printf("Building OPA with the drop-in and the plugin (minutes at first, seconds later)")
-	dropInBinary, err := r.Build(ctx, false, r.progress)
-	if err != nil {
-		return err
-	}
-	unmodifiedBinary := ""
-	if r.Compare {
-		r.progress.printf("Building the unmodified OPA")
-		if unmodifiedBinary, err = r.Build(ctx, true, r.progress); err != nil {
-			return err
-		}
-	}
-
-	directory, err := startDirectory()
-	if err != nil {
-		return fmt.Errorf("cannot listen on 127.0.0.1: %w", err)
-	}
-	defer directory.stop()
-	policy := filepath.Join(r.dir, policyFolder)
-	if err := writePolicy(policy, r.Policy, directory.url); err != nil {
-		return err
-	}
-
-	r.progress.printf("Starting on 127.0.0.1")
-	dropIn, err := startServer(ctx, sideDropIn, dropInBinary, policy, filepath.Join(r.dir, dropInLogFile), pluginSettings...)
-	if err != nil {
-		return err
-	}
-	defer dropIn.stop()
-	r.version = dropIn.Version
-	if r.Compare {
-		unmodified, startErr := startServer(ctx, sideUnmodified, unmodifiedBinary, policy, filepath.Join(r.dir, unmodifiedLogFile))
-		if startErr != nil {
-			return startErr
-		}
-		defer unmodified.stop()
-		err = r.loadBoth(ctx, dropIn, unmodified)
-	} else {
-		err = r.load(ctx, dropIn)
-	}
-	if err != nil {
-		return err
-	}
-	r.scraped, err = dropIn.scrape(ctx)
-	return err
-}
-
-// pluginSettings turn the plugin on, as a configuration file would. OPA goes on
-// logging to its console: the same decisions, for the report and the exact
-// percentiles.
-var pluginSettings = []string{"plugins.regometer.namespace=opa"}
-
-// load sends queries to one server.
-func (r *run) load(ctx context.Context, dropIn *server) error {
-	r.progress.printf("Sending queries for about %v", r.Duration)
-	for start := time.Now(); time.Since(start) < r.Duration; {
-		if err := dropIn.send(ctx, r.workload.blocks(1), r.dropIn); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// writePolicy puts the policy, without its tests, into a new folder, with the
-// directory's address among its data.
-func writePolicy(folder string, policy fs.FS, directoryURL string) error {
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return err
-	}
-	files, err := fs.ReadDir(policy, ".")
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		if strings.HasSuffix(file.Name(), "_test.rego") {
-			continue
-		}
-		content, err := fs.ReadFile(policy, file.Name())
+		fmt.Fprintf(progress, "Building the %s (minutes the first time, then seconds)\n", name)
+		binary, err := c.Build(ctx, i == unmodified, progress)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := os.WriteFile(filepath.Join(folder, file.Name()), content, 0o666); err != nil {
-			return err
-		}
+		binaries = append(binaries, binary)
 	}
-	data, err := json.Marshal(map[string]any{"directory": map[string]string{"url": directoryURL}})
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on 127.0.0.1: %w", err)
+	}
+	directory := &http.Server{Handler: http.HandlerFunc(isOnCall), ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = directory.Serve(listener) }() // until it is closed
+	defer directory.Close()
+	if err := writePolicy(filepath.Join(dir, policyFolder), "http://"+listener.Addr().String()); err != nil {
+		return nil, err
+	}
+	var servers []*opaserver.Server
+	for i, binary := range binaries {
+		s, err := startServer(ctx, i, binary, dir)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = s.Stop() }() // all that it had to say has been read
+		servers = append(servers, s)
+	}
+
+	fmt.Fprintf(progress, "Sending queries to 127.0.0.1, about %v to each server\n", c.Duration)
+	l := load{servers: servers, workload: newWorkload(c.Seed), sent: map[string]int{}}
+	rounds, err := l.run(ctx, c.Duration)
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := getMetrics(ctx, servers[0])
+	if err != nil {
+		return nil, err
+	}
+	log, err := report.Read(ctx, report.Options{Inputs: []string{filepath.Join(dir, logFiles[0])}})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the decision log: %w", err)
+	}
+	r := &result{
+		OPA: servers[0].Version, Seed: c.Seed, Requests: l.requests,
+		PerDecision: mediansOf(rounds), Differences: []string{}, log: log,
+	}
+	r.compareOutcomes(l.sent, metrics)
+	r.compareStages(metrics)
+	return r, ctx.Err() // an interrupted report may lack decisions
+}
+
+// write writes the result to Stdout, and both its forms into dir.
+func (c *Config) write(r *result, dir string) error {
+	asJSON, err := r.json()
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, "directory.json"), data, 0o666)
+	output := asJSON
+	if !c.JSON {
+		output = r.text(c.Table)
+	}
+	_, err = c.Stdout.Write(output)
+	return errors.Join(err,
+		os.WriteFile(filepath.Join(dir, "report.txt"), r.text(report.TableOptions{}), 0o666),
+		os.WriteFile(filepath.Join(dir, "report.json"), asJSON, 0o666))
+}
+
+// onCallUser is the only user who is on call.
+const onCallUser = "erin"
+
+// isOnCall is the service that the example policy asks who is on call.
+func isOnCall(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"on_call": %t}`, r.URL.Query().Get("user") == onCallUser)
+}
+
+const policyFolder = "policy"
+
+// writePolicy writes the example policy into a new folder, with the URL of
+// isOnCall among its data.
+func writePolicy(folder, url string) error {
+	policy, err := fs.Sub(regometer.ExamplePolicy, "examples/policy")
+	if err != nil {
+		return err
+	}
+	data := fmt.Appendf(nil, `{"directory": {"url": %q}}`, url)
+	return errors.Join(os.CopyFS(folder, policy), os.WriteFile(filepath.Join(folder, "directory.json"), data, 0o666))
+}
+
+// startServer starts an OPA binary as a server that logs to a file in dir.
+func startServer(ctx context.Context, number int, binary, dir string) (*opaserver.Server, error) {
+	binary, err := filepath.Abs(binary) // the process runs in another folder
+	if err != nil {
+		return nil, err
+	}
+	command := []string{
+		binary, "run", "--server", policyFolder, "--ignore", "*_test.rego", "--log-format", "json",
+		"--set", "decision_logs.console=true",
+	}
+	if number != unmodified {
+		command = append(command, "--set", "plugins.regometer.namespace=opa")
+	}
+	return opaserver.Start(ctx, opaserver.Options{
+		Name: serverNames[number], Command: command, Dir: dir, Log: filepath.Join(dir, logFiles[number]),
+	})
 }

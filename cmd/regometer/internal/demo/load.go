@@ -5,71 +5,81 @@ package demo
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
+
+	"github.com/regometer/regometer/internal/opaserver"
 )
 
-// tally counts what was sent to one server and came back.
-type tally struct {
-	requests int
-	sent     map[outcome]int // by what the requests had to lead to
-	wrong    int             // answers other than the request's
-	example  string          // the first of them
-
-	metrics      json.RawMessage // of the last answer to a ?metrics=true request
-	instrumented json.RawMessage // of the last answer to a ?instrument=true request
+// load sends the same requests to all servers by turns.
+type load struct {
+	servers  []*opaserver.Server
+	workload workload
+	requests int            // to each server
+	sent     map[string]int // the same by outcome
 }
 
-func newTally() *tally { return &tally{sent: map[outcome]int{}} }
+// rounds is how many are measured. It is odd, so that one is the median.
+const rounds = 7
 
-// unexpected returns an error if there were wrong answers.
-func (t *tally) unexpected(side string) error {
-	if t.wrong == 0 {
-		return nil
-	}
-	return fmt.Errorf("the %s answered %d of %d requests otherwise than it must, the first was %s", side, t.wrong, t.requests, t.example)
-}
-
-// send sends requests to the server one after the other, and counts them.
-func (s *server) send(ctx context.Context, requests []request, t *tally) error {
-	for _, q := range requests {
-		status, body, err := s.Do(ctx, http.MethodPost, q.path, q.body)
-		if err != nil {
-			return err
+// run keeps each server busy for about that long. It returns the costs of each
+// round after the first, which warms the servers up. A round includes a scrape
+// of /metrics, which costs as much as a few decisions.
+func (l *load) run(ctx context.Context, each time.Duration) (all [][]cost, err error) {
+	var before [][]float64
+	for i := range 1 + rounds {
+		start, requests := time.Now(), l.requests
+		for l.requests == requests || time.Since(start) < each*time.Duration(len(l.servers))/(1+rounds) {
+			if err := l.sendBlock(ctx); err != nil {
+				return nil, err
+			}
 		}
-		t.add(q, status, body)
+		after, err := usedBy(ctx, l.servers)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			all = append(all, costsOf(before, after, l.requests-requests))
+		}
+		before = after
+	}
+	return all, nil
+}
+
+// costsOf returns what each of n decisions cost the servers.
+func costsOf(before, after [][]float64, n int) (list []cost) {
+	for i, kind := range costs {
+		c := cost{Name: kind.name, DropIn: (after[0][i] - before[0][i]) / float64(n)}
+		if len(after) > unmodified {
+			c.Unmodified = (after[unmodified][i] - before[unmodified][i]) / float64(n)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// sendBlock sends a block of the workload to each server. They take turns at
+// being first.
+func (l *load) sendBlock(ctx context.Context) error {
+	block := l.workload.block()
+	first := l.requests / len(block)
+	for turn := range l.servers {
+		i := (first + turn) % len(l.servers)
+		for _, q := range block {
+			status, answer, err := l.servers[i].Do(ctx, http.MethodPost, q.path, q.body)
+			if err != nil {
+				return err
+			}
+			if status != q.status {
+				return fmt.Errorf("the %s answered POST %s %s with HTTP status %d instead of %d: %.300s",
+					serverNames[i], q.path, q.body, status, q.status, answer)
+			}
+		}
+	}
+	for _, q := range block {
+		l.requests++
+		l.sent[q.outcome]++
 	}
 	return nil
-}
-
-func (t *tally) add(q request, status int, body []byte) {
-	t.requests++
-	t.sent[q.want]++
-	var answer struct {
-		Result  json.RawMessage `json:"result"`
-		Metrics json.RawMessage `json:"metrics"`
-	}
-	got := failed
-	err := json.Unmarshal(body, &answer)
-	switch {
-	case err != nil:
-	case status == http.StatusBadRequest:
-		got = malformed
-	case status != http.StatusOK:
-	default:
-		got = q.outcome(answer.Result)
-	}
-	if got != q.want || status != q.wantStatus() || err != nil {
-		t.wrong++
-		if t.example == "" {
-			t.example = fmt.Sprintf("POST %s %s: HTTP status %d, %.300s; wanted: %s", q.path, q.body, status, body, q.want)
-		}
-	}
-	if q.showMetrics {
-		t.metrics = answer.Metrics
-	}
-	if q.instrumented {
-		t.instrumented = answer.Metrics
-	}
 }

@@ -5,150 +5,199 @@ package demo
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/regometer/regometer/report"
 	"github.com/regometer/regometer/rollup"
 )
 
-// result is what the demo reports, as JSON by these names.
+// result is what the demo prints.
 type result struct {
-	OPA          string          `json:"opa_version"`
-	Seed         uint64          `json:"seed"`
-	Incomplete   string          `json:"incomplete,omitempty"` // why the run ended early
-	Requests     int             `json:"requests"`
-	Decisions    []outcomeCount  `json:"decisions"`
-	Unexpected   string          `json:"unexpected_answers,omitempty"`
-	Metrics      json.RawMessage `json:"metrics_example,omitempty"`
-	Instrumented json.RawMessage `json:"instrumented_example,omitempty"`
-	Stages       []stage         `json:"stages"`
-	Comparison   *comparison     `json:"comparison,omitempty"`
-
-	// LogReport is the report of the decision log, as regometer report has it.
-	LogReport json.RawMessage `json:"log_report"`
-	log       *report.Report
-	// Compared is how many figures of it were compared with /metrics, and
-	// Differences those that were not the same.
-	Compared    int      `json:"compared_figures"`
-	Differences []string `json:"differing_figures,omitempty"`
+	OPA         string          `json:"opa_version"`
+	Seed        uint64          `json:"seed"`
+	Requests    int             `json:"requests"` // to each server
+	Decisions   []outcome       `json:"decisions"`
+	Stages      []stage         `json:"stages"`
+	Differences []string        `json:"differences"` // of the log from the requests and /metrics
+	PerDecision []cost          `json:"per_decision"`
+	LogReport   json.RawMessage `json:"log_report"`
+	log         *report.Report
 }
 
-// outcomeCount holds how many requests had to lead to an outcome, and how many
-// decisions with it were logged.
-type outcomeCount struct {
-	Outcome outcome `json:"outcome"`
-	Sent    int     `json:"sent"`
-	Logged  int     `json:"logged"`
+// outcome holds how many requests and decisions had an outcome.
+type outcome struct {
+	Name    string `json:"outcome"`
+	Sent    int    `json:"sent"`
+	Logged  int    `json:"logged"`
+	Scraped int    `json:"scraped"`
 }
 
-// result sums up the run, which ended with runErr.
-func (r *run) result(ctx context.Context, runErr error) (*result, error) {
-	res := &result{
-		OPA: r.version, Seed: r.Seed, Requests: r.dropIn.requests,
-		Metrics: r.dropIn.metrics, Instrumented: r.dropIn.instrumented,
-		Comparison: compare(r.rounds),
-	}
-	switch {
-	case errors.Is(runErr, context.Canceled):
-		res.Incomplete = "interrupted"
-	case runErr != nil:
-		res.Incomplete = runErr.Error()
-	}
-	if err := r.dropIn.unexpected(sideDropIn); err != nil {
-		res.Unexpected = err.Error()
-	}
-
-	if err := res.readLog(ctx, filepath.Join(r.dir, dropInLogFile)); err != nil {
-		return nil, fmt.Errorf("the server's decision log cannot be read: %w", err)
-	}
-	if r.scraped != nil {
-		compareScraped(res.Stages, r.scraped.stages)
-		res.Compared = len(r.scraped.figures)
-		res.Differences = differences(r.scraped.figures, figuresOf(res.log))
-	}
-	logged := logged(res.log)
-	for _, o := range outcomes {
-		res.Decisions = append(res.Decisions, outcomeCount{o, r.dropIn.sent[o], logged[o]})
-	}
-	return res, nil
+// stage holds what a stage took over all paths.
+type stage struct {
+	Name    string `json:"name"`
+	Logged  times  `json:"logged"`
+	Scraped times  `json:"scraped"`
 }
 
-// logged returns how many decisions a log has of each outcome.
-func logged(log *report.Report) map[outcome]int {
-	counts := map[outcome]int{}
-	for o, n := range log.Total.Outcomes {
-		counts[outcome(rollup.Outcome(o).String())] = int(n)
-	}
-	return counts
+type times struct {
+	Count uint64  `json:"count"`
+	Sum   int64   `json:"sum_ns"`
+	P50   float64 `json:"p50_ns"`
+	P99   float64 `json:"p99_ns"`
 }
 
-// readLog sets what the decision log says.
-func (r *result) readLog(ctx context.Context, file string) (err error) {
-	if r.log, err = report.Read(ctx, report.Options{Inputs: []string{file}}); err != nil {
-		return err
+// cost is what a decision costs. Without an unmodified OPA only DropIn is set.
+type cost struct {
+	Name       string  `json:"name"`
+	Unmodified float64 `json:"unmodified,omitzero"`
+	DropIn     float64 `json:"drop_in"`
+	Ratio      float64 `json:"ratio,omitzero"`     // of the medians
+	RatioMin   float64 `json:"ratio_min,omitzero"` // of all rounds
+	RatioMax   float64 `json:"ratio_max,omitzero"`
+}
+
+// mediansOf returns the medians of the rounds' costs.
+func mediansOf(rounds [][]cost) (all []cost) {
+	for kind := range costs {
+		var theirs, ours, ratios []float64
+		for _, r := range rounds {
+			theirs = append(theirs, r[kind].Unmodified)
+			ours = append(ours, r[kind].DropIn)
+			ratios = append(ratios, r[kind].DropIn/r[kind].Unmodified)
+		}
+		slices.Sort(theirs)
+		slices.Sort(ours)
+		c := cost{Name: costs[kind].name, Unmodified: theirs[len(rounds)/2], DropIn: ours[len(rounds)/2]}
+		if theirs[0] > 0 {
+			c.Ratio, c.RatioMin, c.RatioMax = c.DropIn/c.Unmodified, slices.Min(ratios), slices.Max(ratios)
+		}
+		all = append(all, c)
 	}
+	return all
+}
+
+// compareOutcomes compares the log with the requests and with /metrics.
+func (r *result) compareOutcomes(sent map[string]int, m metrics) {
+	for _, p := range r.log.Inputs.Problems {
+		r.differ("the log has this problem %d times: %s", p.Count, p.Kind)
+	}
+	for i, n := range r.log.Total.Outcomes {
+		name := rollup.Outcome(i).String()
+		o := outcome{name, sent[name], int(n), int(m.total("opa_decisions_total", "outcome", name))}
+		if o.Sent != o.Logged || o.Sent != o.Scraped {
+			r.differ("%s: %d requests, %d decisions in the log, %d in /metrics", name, o.Sent, o.Logged, o.Scraped)
+		}
+		if o.Sent > 0 {
+			r.Decisions = append(r.Decisions, o)
+		}
+	}
+}
+
+// compareStages compares the log with /metrics, where only the stages that are
+// known have a name.
+func (r *result) compareStages(m metrics) {
+	logged, scraped, width := map[string]times{}, map[string]times{}, 0.0
+	for i := range r.log.Total.Stages {
+		if d := &r.log.Total.Stages[i].Durations; d.Count() > 0 {
+			_, sum := d.Sum()
+			logged[r.log.Total.Stages[i].Name] = times{d.Count(), int64(sum), d.Quantile(0.5), d.Quantile(0.99)}
+		}
+	}
+	for _, metric := range m["opa_decision_stage_duration_seconds"] {
+		h := metric.GetHistogram()
+		sum := int64(math.Round(1e9 * h.GetSampleSum())) // exact below 2^53 ns, 104 days
+		for _, stage := range metric.GetLabel() {        // there is no other label
+			scraped[stage.GetValue()] = times{h.GetSampleCount(), sum, 1e9 * quantile(h, 0.5), 1e9 * quantile(h, 0.99)}
+		}
+		width = max(width, bucketWidth(h))
+	}
+	for _, known := range rollup.DefaultStages() {
+		s := stage{known.Name, logged[known.Name], scraped[known.Name]}
+		if s.Logged.Count != s.Scraped.Count || s.Logged.Sum != s.Scraped.Sum ||
+			apart(s.Logged.P50, s.Scraped.P50, width) || apart(s.Logged.P99, s.Scraped.P99, width) {
+			r.differ("stage %s: %+v in the log, %+v in /metrics", s.Name, s.Logged, s.Scraped)
+		}
+		if s.Logged.Count > 0 {
+			r.Stages = append(r.Stages, s)
+		}
+	}
+}
+
+// apart reports whether two percentiles cannot be in the same bucket.
+func apart(a, b, width float64) bool { return a != b && math.Abs(math.Log2(a/b)) > 1.001*width }
+
+func (r *result) differ(format string, args ...any) {
+	r.Differences = append(r.Differences, fmt.Sprintf(format, args...))
+}
+
+// agreement returns an error if there are differences.
+func (r *result) agreement() error {
+	if len(r.Differences) == 0 {
+		return nil
+	}
+	return errors.New("the decision log does not agree with the requests or with /metrics:\n  " + strings.Join(r.Differences, "\n  "))
+}
+
+// json returns the result as JSON, with the log's report.
+func (r *result) json() ([]byte, error) {
 	var b bytes.Buffer
 	if err := report.WriteJSON(&b, r.log); err != nil {
-		return err
+		return nil, err
 	}
 	r.LogReport = b.Bytes()
-
-	log, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	stages, err := readStages(log)
-	if err != nil {
-		return err
-	}
-	r.Stages = stages.table()
-	return nil
+	text, err := json.MarshalIndent(r, "", "  ")
+	return append(text, '\n'), err
 }
 
-// consistent returns an error unless the answers and the decision log are what
-// the workload must lead to, and /metrics agrees with the decision log and its
-// report.
-func (r *result) consistent() error {
-	var errs []error
-	if r.Unexpected != "" {
-		errs = append(errs, errors.New(r.Unexpected))
+// text returns the result for people to read.
+func (r *result) text(table report.TableOptions) []byte {
+	var b bytes.Buffer
+	table.Top = 2
+	fmt.Fprintf(&b, "OPA %s with Regometer answered %d requests, one at a time (seed %d).\n", r.OPA, r.Requests, r.Seed)
+
+	fmt.Fprintf(&b, "\nWHERE THE TIME WENT, by the server's decision log\n\n")
+	_ = report.WriteTable(&b, r.log, table) // fails only if b does
+
+	fmt.Fprintf(&b, "\nTHE SAME IN PROMETHEUS, by the server's /metrics\n\n%-24s %13s %13s %13s\n", "outcome", "requests", "log", "Prometheus")
+	for _, o := range r.Decisions {
+		fmt.Fprintf(&b, "%-24s %13d %13d %13d\n", o.Name, o.Sent, o.Logged, o.Scraped)
 	}
-	var wrong []string
-	for _, d := range r.Decisions {
-		if want := d.mustBeLogged(); d.Logged != want {
-			wrong = append(wrong, fmt.Sprintf("%d decisions %q instead of %d", d.Logged, d.Outcome, want))
-		}
-	}
-	if wrong != nil {
-		errs = append(errs, fmt.Errorf("the decision log does not agree with what was sent: it holds %s", strings.Join(wrong, ", ")))
-	}
-	for _, p := range r.log.Inputs.Problems {
-		errs = append(errs, fmt.Errorf("the decision log has a problem %d times: %s", p.Count, p.Kind))
-	}
-	if n := len(r.Differences); n > 0 {
-		const most = 5
-		text := strings.Join(r.Differences[:min(n, most)], "\n  ")
-		if n > most {
-			text += fmt.Sprintf("\n  and %d more", n-most)
-		}
-		errs = append(errs, fmt.Errorf("the report of the decision log does not agree with /metrics:\n  %s", text))
-	}
+	fmt.Fprintf(&b, "\n%-24s %13s %13s %13s %13s\n", "stage, times in µs", "p50, log", "Prometheus", "p99, log", "Prometheus")
 	for _, s := range r.Stages {
-		errs = append(errs, s.agrees())
+		fmt.Fprintf(&b, "%-24s %13.1f %13.1f %13.1f %13.1f\n", s.Name, s.Logged.P50/1e3, s.Scraped.P50/1e3, s.Logged.P99/1e3, s.Scraped.P99/1e3)
 	}
-	return errors.Join(errs...)
-}
+	if err := r.agreement(); err != nil {
+		fmt.Fprintf(&b, "\nFault: %v\n", err)
+	} else {
+		fmt.Fprint(&b, `
+They agree: each stage has the same count and the same sum, and percentiles differ
+by at most the width of a histogram's bucket.
+`)
+	}
 
-func (c outcomeCount) mustBeLogged() int {
-	if c.Outcome == malformed {
-		return 0
+	fmt.Fprintf(&b, "\nWHAT A DECISION COSTS, with HTTP, JSON and the decision log\n\n%-24s %13s %13s %8s %16s\n", "", "Regometer", "unmodified", "ratio", "of all rounds")
+	for i, c := range r.PerDecision {
+		fmt.Fprintf(&b, "%-24s %13.1f", costs[i].title, c.DropIn)
+		if c.Ratio > 0 {
+			fmt.Fprintf(&b, " %13.1f %8.2f %8.2f to %.2f", c.Unmodified, c.Ratio, c.RatioMin, c.RatioMax)
+		}
+		fmt.Fprintln(&b)
 	}
-	return c.Sent
+	fmt.Fprintf(&b, `
+Medians of %d rounds; in each, both servers get the same requests by turns. Only
+the server with Regometer has a plugin that exports these metrics. Busy time is
+all time that Go does not count as idle.
+
+WHAT NEXT
+
+regometer report FILE|FOLDER ...         where the time went, by your decision logs
+regometer opa -- run --server ./policy   this OPA with your policy
+regometer verify                         OPA's own tests, with and without Regometer
+`, rounds)
+	return b.Bytes()
 }

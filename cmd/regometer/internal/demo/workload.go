@@ -7,193 +7,95 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
-	"slices"
+	"strconv"
 	"strings"
 )
 
-// request is one HTTP request of the workload, with what it must lead to.
+// request is a POST request with the status that its answer must have.
 type request struct {
-	path         string // path and query of the URL
-	body         string
-	want         outcome
-	showMetrics  bool // ?metrics=true: the answer carries the decision's metrics
-	instrumented bool // ?instrument=true
+	path    string
+	outcome string // of the decision
+	status  int
+	body    string
 }
 
-// wantStatus is the HTTP status that an answer must have.
-func (r request) wantStatus() int {
-	switch r.want {
-	case malformed:
-		return http.StatusBadRequest
-	case failed:
-		return http.StatusInternalServerError
-	default:
-		return http.StatusOK
-	}
+// mixture is what each block of the workload consists of. A # in a body stands
+// for a number. Instrumented requests come last: see workload.
+var mixture = []struct {
+	count   int
+	path    string
+	outcome string
+	status  int
+	bodies  []string
+}{
+	{35, "/v1/data/rbac/allow", "allowed", 200, granted},
+	{18, "/v1/data/rbac/allow", "denied", 200, refused},
+	{14, "/v1/data/rbac/decision", "allowed", 200, granted},
+	{5, "/v1/data/rbac/decision", "denied", 200, refused},
+	{3, "/v1/data/rbac/on_call", "allowed", 200, []string{`{"input":{"user":"` + onCallUser + `"}}`}},
+	{2, "/v1/data/rbac/on_call", "undefined", 200, []string{`{"input":{"user":"dave"}}`}},
+	{4, "/v1/data/rbac/quota", "undefined", 200, granted}, // there is no such rule
+	{3, "/v1/data/rbac/permissions", "result", 200, granted},
+	{2, "/v1/data/rbac/claims", "result", 200, []string{bearer(`{"sub":"user","exp":4102444800}`)}},
+	{1, "/v1/data/rbac/claims", "undefined", 200, []string{bearer(`{"sub":"user","exp":1}`)}},
+	{3, "/v1/data/rbac/claims?strict-builtin-errors=true", "error", 500, []string{`{"input":{"token":"Bearer garbage-#"}}`}},
+	{2, "/v1/query", "result", 200, []string{`{"query":"data.users[user].tenant == \"acme\""}`}},
+	{2, "/v1/query", "undefined", 200, []string{`{"query":"data.users[user].tenant == \"nobody\""}`}},
+	{4, "/v1/data/rbac/decision?instrument=true", "allowed", 200, granted},
+	{2, "/v1/data/rbac/decision?instrument=true", "denied", 200, refused},
 }
 
-// isQuery reports whether the request is a POST /v1/query.
-func (r request) isQuery() bool { return strings.HasPrefix(r.path, "/v1/query") }
+var granted = []string{
+	access("alice", "update", "acme/users", ""),
+	access("bob", "update", "acme/documents", ""),
+	access("bob", "READ", "acme/invoices", ""),
+	access("bob", "delete", "acme/documents", "192.0.2.17"),
+	access("carol", "approve", "globex/invoices", "198.51.100.7"),
+	access("erin", "approve", "initech/invoices", "2001:db8::17"),
+}
 
-// workload is an endless, varied sequence of requests to the example policy.
-// It depends on the seed alone. It comes in blocks of blockSize requests, each
-// of which holds the same mixture in another order, so that any two blocks
-// are the same work.
+var refused = []string{
+	access("dave", "update", "globex/documents", ""),                // no such role
+	access("dave", "read", "acme/documents", ""),                    // another tenant
+	access("carol", "approve", "globex/invoices", "203.0.113.5"),    // not in the office
+	access("frank", "read", "initech/documents", ""),                // suspended
+	access("mallory", "delete", "initech/documents", "203.0.113.5"), // unknown
+}
+
+func access(user, action, resource, ip string) string {
+	return fmt.Sprintf(`{"input":{"user":%q,"action":%q,"resource":"tenants/%s/#","ip":%q}}`, user, action, resource, ip)
+}
+
+// bearer returns the body of a request with a token that has these claims. The
+// policy does not check signatures.
+func bearer(claims string) string {
+	part := base64.RawURLEncoding.EncodeToString
+	return fmt.Sprintf(`{"input":{"token":"Bearer %s.%s.c2ln"}}`, part([]byte(`{"alg":"HS256","typ":"JWT"}`)), part([]byte(claims)))
+}
+
+// workload is an endless sequence of requests, in blocks of the same mixture.
+// It depends only on the seed. The first block is not shuffled: a server
+// compiles a path's query at its first request, which must not be instrumented,
+// since that would add twenty stages to the report.
 type workload struct {
 	rng     *rand.Rand
 	started bool
 }
 
-const blockSize = 100
+func newWorkload(seed uint64) workload { return workload{rng: rand.New(rand.NewPCG(seed, 0))} }
 
-// noRules is a path that the policy has no rules for.
-const noRules = "rbac/quota"
-
-func newWorkload(seed uint64) *workload {
-	return &workload{rng: rand.New(rand.NewPCG(seed, 0))}
-}
-
-// blocks returns the requests of the next n blocks.
-func (w *workload) blocks(n int) []request {
-	requests := make([]request, 0, n*blockSize)
-	for range n {
-		block := w.block()
-		if !w.started {
-			// The server compiles a path's query at its first request. An
-			// instrumented compilation would add twenty rows to the stages.
-			slices.SortStableFunc(block, func(a, b request) int {
-				switch {
-				case a.instrumented == b.instrumented:
-					return 0
-				case b.instrumented:
-					return -1
-				default:
-					return 1
-				}
-			})
-			w.started = true
-		}
-		requests = append(requests, block...)
-	}
-	return requests
-}
-
-func (w *workload) block() []request {
-	block := make([]request, 0, blockSize)
+// block returns the next requests.
+func (w *workload) block() (block []request) {
 	for _, part := range mixture {
 		for range part.count {
-			block = append(block, part.next(w.rng))
+			body := part.bodies[w.rng.IntN(len(part.bodies))]
+			body = strings.ReplaceAll(body, "#", strconv.Itoa(w.rng.IntN(10_000)))
+			block = append(block, request{part.path, part.outcome, part.status, body})
 		}
 	}
-	w.rng.Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
+	if w.started {
+		w.rng.Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
+	}
+	w.started = true
 	return block
-}
-
-// mixture is what a block consists of. The counts add up to blockSize.
-var mixture = []struct {
-	count int
-	next  func(*rand.Rand) request
-}{
-	{32, func(r *rand.Rand) request { return ask(r, "rbac/allow", granted, allowed) }},
-	{18, func(r *rand.Rand) request { return ask(r, "rbac/allow", refused, denied) }},
-	{10, func(r *rand.Rand) request { return ask(r, "rbac/decision", granted, allowed) }},
-	{5, func(r *rand.Rand) request { return ask(r, "rbac/decision", refused, denied) }},
-	{3, func(r *rand.Rand) request {
-		q := ask(r, "rbac/allow?metrics=true", granted, allowed)
-		q.showMetrics = true
-		return q
-	}},
-	{4, func(r *rand.Rand) request {
-		return instrumented(ask(r, "rbac/decision?instrument=true", granted, allowed))
-	}},
-	{2, func(r *rand.Rand) request {
-		return instrumented(ask(r, "rbac/decision?instrument=true", refused, denied))
-	}},
-	{3, func(*rand.Rand) request {
-		return request{path: "/v1/data/rbac/on_call", body: `{"input":{"user":"` + onCallUser + `"}}`, want: allowed}
-	}},
-	{2, func(*rand.Rand) request {
-		return request{path: "/v1/data/rbac/on_call", body: `{"input":{"user":"dave"}}`, want: undefined}
-	}},
-	{4, func(r *rand.Rand) request { return ask(r, noRules, granted, undefined) }},
-	{3, func(r *rand.Rand) request { return ask(r, "rbac/permissions", granted, unjudged) }},
-	{2, func(r *rand.Rand) request { return bearer(r, 4102444800, unjudged) }},
-	{1, func(r *rand.Rand) request { return bearer(r, 1, undefined) }},
-	{3, func(r *rand.Rand) request {
-		return request{
-			path: "/v1/data/rbac/claims?strict-builtin-errors=true",
-			body: fmt.Sprintf(`{"input":{"token":"Bearer garbage-%d"}}`, r.IntN(1000)),
-			want: failed,
-		}
-	}},
-	{2, func(*rand.Rand) request {
-		return request{path: "/v1/query", body: `{"query":"data.users[user].tenant == \"acme\""}`, want: unjudged}
-	}},
-	{2, func(*rand.Rand) request {
-		return request{path: "/v1/query", body: `{"query":"data.users[user].tenant == \"nobody\""}`, want: undefined}
-	}},
-	{4, func(r *rand.Rand) request {
-		q := ask(r, "rbac/allow", granted, malformed)
-		q.body = q.body[:1+r.IntN(len(q.body)-1)] // a body that ends too early
-		return q
-	}},
-}
-
-// access is one question to the policy; %d stands for a number.
-type access struct{ user, action, resource, ip string }
-
-var granted = []access{
-	{"alice", "update", "tenants/acme/users/%d", ""},
-	{"alice", "read", "tenants/acme/documents/%d", ""},
-	{"bob", "update", "tenants/acme/documents/%d", ""},
-	{"bob", "READ", "tenants/acme/invoices/%d", ""},
-	{"bob", "delete", "tenants/acme/documents/%d", "192.0.2.17"},
-	{"carol", "approve", "tenants/globex/invoices/%d", "198.51.100.7"},
-	{"dave", "read", "tenants/globex/documents/%d", ""},
-	{"erin", "approve", "tenants/initech/invoices/%d", "2001:db8::17"},
-}
-
-var refused = []access{
-	{"dave", "update", "tenants/globex/documents/%d", ""},                // no such role
-	{"dave", "read", "tenants/acme/documents/%d", ""},                    // another tenant
-	{"carol", "approve", "tenants/globex/invoices/%d", "203.0.113.5"},    // not in the office
-	{"frank", "read", "tenants/initech/documents/%d", ""},                // suspended
-	{"mallory", "delete", "tenants/initech/documents/%d", "203.0.113.5"}, // unknown
-}
-
-// ask makes a POST /v1/data request of one of the cases.
-func ask(r *rand.Rand, path string, cases []access, want outcome) request {
-	a := cases[r.IntN(len(cases))]
-	resource := fmt.Sprintf(a.resource, r.IntN(10_000))
-	var ip string
-	if a.ip != "" {
-		ip = fmt.Sprintf(`,"ip":%q`, a.ip)
-	}
-	return request{
-		path: "/v1/data/" + path,
-		body: fmt.Sprintf(`{"input":{"user":%q,"action":%q,"resource":%q%s}}`, a.user, a.action, resource, ip),
-		want: want,
-	}
-}
-
-func instrumented(q request) request {
-	q.instrumented = true
-	return q
-}
-
-// bearer asks for the claims of a token that expires at exp, in seconds since
-// 1970. The policy does not check signatures.
-func bearer(r *rand.Rand, exp int64, want outcome) request {
-	part := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
-	token := strings.Join([]string{
-		part(`{"alg":"HS256","typ":"JWT"}`),
-		part(fmt.Sprintf(`{"sub":"user-%d","exp":%d}`, r.IntN(1000), exp)),
-		part("signature"),
-	}, ".")
-	return request{
-		path: "/v1/data/rbac/claims",
-		body: fmt.Sprintf(`{"input":{"token":"Bearer %s"}}`, token),
-		want: want,
-	}
 }

@@ -6,6 +6,7 @@ package ociimage
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"debug/elf"
@@ -14,7 +15,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,8 +24,8 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// The files of an image that stands on nothing. The user's home is the one
-// folder that it may write to.
+// The files of an image without a base. The user may write to the user's home
+// alone.
 const (
 	passwd = "root:x:0:0:root:/:/sbin/nologin\n" +
 		"nonroot:x:1000:1000:nonroot:/tmp:/sbin/nologin\n"
@@ -34,8 +34,8 @@ const (
 	certificatesFile = "etc/ssl/certs/ca-certificates.crt"
 )
 
-// certificates returns Mozilla's root certificates. Those that it trusts under
-// a condition only are left out, since a file cannot say so.
+// certificates returns Mozilla's root certificates. It leaves out those that
+// Mozilla trusts under a condition, since a file cannot state the condition.
 func certificates() []byte {
 	var b bytes.Buffer
 	for root := range bundle.Roots() {
@@ -46,34 +46,31 @@ func certificates() []byte {
 	return b.Bytes()
 }
 
-// baseLayer returns the layer that is the same for all programs, platforms and
-// versions, so that an update does not move it again.
-func (w *writer) baseLayer(ctx context.Context) (v1.Layer, error) {
-	file := filepath.Join(w.work, baseLayerFile)
-	return writeLayer(file, func(t *tar.Writer) error {
+// filesLayer returns the layer that all programs, platforms and versions share.
+// So an update does not move it again.
+func filesLayer() (v1.Layer, error) {
+	return newLayer(func(t *tar.Writer) (err error) {
 		for _, e := range []struct {
-			name    string // ends in "/" if it is a folder
+			name    string
 			mode    int64
-			content []byte
+			content string
 		}{
-			{"etc/", 0o755, nil},
-			{"etc/group", 0o644, []byte(group)},
-			{"etc/passwd", 0o644, []byte(passwd)},
-			{"etc/ssl/", 0o755, nil},
-			{"etc/ssl/certs/", 0o755, nil},
-			{certificatesFile, 0o644, certificates()},
-			{"tmp/", 0o1777, nil},
+			{"etc/", 0o755, ""},
+			{"etc/group", 0o644, group},
+			{"etc/passwd", 0o644, passwd},
+			{"etc/ssl/", 0o755, ""},
+			{"etc/ssl/certs/", 0o755, ""},
+			{certificatesFile, 0o644, string(certificates())},
+			{"tmp/", 0o1777, ""},
 		} {
-			if err := addEntry(ctx, t, e.name, e.mode, int64(len(e.content)), bytes.NewReader(e.content)); err != nil {
-				return err
-			}
+			err = cmp.Or(err, addEntry(t, e.name, e.mode, int64(len(e.content)), strings.NewReader(e.content)))
 		}
-		return nil
+		return err
 	})
 }
 
-// programLayer returns the layer with the program in it.
-func (w *writer) programLayer(ctx context.Context, p v1.Platform, file string) (v1.Layer, error) {
+// programLayer returns the layer with the program.
+func (w *writer) programLayer(ctx context.Context, file string) (v1.Layer, error) {
 	in, err := os.Open(file)
 	if err != nil {
 		return nil, err
@@ -84,45 +81,34 @@ func (w *writer) programLayer(ctx context.Context, p v1.Platform, file string) (
 		return nil, err
 	}
 	if w.Base == "" && isDynamic(in) {
-		return nil, fmt.Errorf("%s needs a dynamic loader and libraries, of which the image has none: build it with CGO_ENABLED=0, or name a base image that has them", w.Program)
+		return nil, fmt.Errorf("%s needs a dynamic loader and libraries, and the image has none: build it with CGO_ENABLED=0, or name a base image that has them", w.Program)
 	}
-	layer := filepath.Join(w.work, strings.ReplaceAll(p.String(), "/", "-")+".tar.gz")
-	return writeLayer(layer, func(t *tar.Writer) error {
-		return addEntry(ctx, t, w.Program, 0o755, info.Size(), in)
+	return newLayer(func(t *tar.Writer) error {
+		return addEntry(t, w.Program, 0o755, info.Size(), ctxReader{in, ctx})
 	})
 }
 
-// isDynamic reports whether a program asks the system to load it by another
-// one.
+// isDynamic reports whether another program has to load the program.
 func isDynamic(program io.ReaderAt) bool {
 	f, err := elf.NewFile(program)
 	return err == nil && slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
 }
 
-// writeLayer writes a layer to a file.
-func writeLayer(file string, add func(*tar.Writer) error) (v1.Layer, error) {
-	out, err := os.Create(file)
-	if err != nil {
-		return nil, err
-	}
-	z := gzip.NewWriter(out)
+// newLayer returns a layer in memory.
+func newLayer(add func(*tar.Writer) error) (v1.Layer, error) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
 	t := tar.NewWriter(z)
-	err = add(t)
-	if err == nil {
-		err = t.Close()
-	}
-	if err == nil {
-		err = z.Close()
-	}
-	if err := errors.Join(err, out.Close()); err != nil {
+	if err := errors.Join(add(t), t.Close(), z.Close()); err != nil {
 		return nil, err
 	}
-	return tarball.LayerFromFile(file, tarball.WithMediaType(types.OCILayer))
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil }
+	return tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer))
 }
 
 // addEntry adds a file, or a folder if the name ends in "/", to an archive. All
-// of them are root's, and of the same time.
-func addEntry(ctx context.Context, t *tar.Writer, name string, mode, size int64, content io.Reader) error {
+// entries belong to root and have the same time.
+func addEntry(t *tar.Writer, name string, mode, size int64, content io.Reader) error {
 	h := &tar.Header{Name: name, Mode: mode, Size: size, ModTime: epoch, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
 	if strings.HasSuffix(name, "/") {
 		h.Typeflag = tar.TypeDir
@@ -130,12 +116,12 @@ func addEntry(ctx context.Context, t *tar.Writer, name string, mode, size int64,
 	if err := t.WriteHeader(h); err != nil {
 		return err
 	}
-	_, err := io.Copy(t, ctxReader{ctx, content})
+	_, err := io.Copy(t, content)
 	return err
 }
 
-// ociLayer returns what a layer is in an image of the OCI, which has names of
-// its own for what Docker's images consist of.
+// ociLayer returns the OCI's media type of a layer. Docker's images have other
+// names for the same types.
 func ociLayer(l v1.Layer) (types.MediaType, error) {
 	media, err := l.MediaType()
 	if err != nil {
@@ -149,39 +135,13 @@ func ociLayer(l v1.Layer) (types.MediaType, error) {
 	case types.OCILayer, types.OCIUncompressedLayer, types.OCILayerZStd:
 		return media, nil
 	}
-	return "", fmt.Errorf("the base image has a layer of the type %q, which is no archive of files", media)
+	return "", fmt.Errorf("the base image has a layer of the type %q, which is not an archive of files", media)
 }
 
-// A watchedLayer counts what is read, and stops when the context is cancelled.
-type watchedLayer struct {
-	v1.Layer
-	w   *writer
-	ctx context.Context
-}
-
-func (w *writer) watched(ctx context.Context, l v1.Layer) v1.Layer { return watchedLayer{l, w, ctx} }
-
-func (l watchedLayer) Compressed() (io.ReadCloser, error) {
-	r, err := l.Layer.Compressed()
-	if err != nil {
-		return nil, err
-	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{io.TeeReader(ctxReader{l.ctx, r}, l), r}, nil
-}
-
-// Write counts.
-func (l watchedLayer) Write(p []byte) (int, error) {
-	l.w.written.Add(int64(len(p)))
-	return len(p), nil
-}
-
-// A ctxReader is a reader until the context is cancelled.
+// A ctxReader stops when the context is cancelled.
 type ctxReader struct {
-	ctx context.Context
 	io.Reader
+	ctx context.Context
 }
 
 func (r ctxReader) Read(p []byte) (int, error) {

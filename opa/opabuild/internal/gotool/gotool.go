@@ -15,6 +15,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/regometer/regometer/internal/procgroup"
 )
 
 // OldestGo is the Go release that the newest supported OPA needs.
@@ -55,10 +57,10 @@ func (c Command) Run(ctx context.Context) error {
 	cmd.Stdout = c.Stdout
 	cmd.Stderr = &stderr
 	cmd.WaitDelay = 10 * time.Second
-	inOwnGroup(cmd)
+	procgroup.Set(cmd)
 	err := cmd.Run()
 	if ctx.Err() != nil {
-		killGroup(cmd)
+		procgroup.Kill(cmd)
 		return ctx.Err()
 	}
 	if err == nil {

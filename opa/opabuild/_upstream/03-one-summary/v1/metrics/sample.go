@@ -10,7 +10,20 @@ import (
 	"time"
 )
 
+// expDecaySample is a forward-decaying priority reservoir, see Cormode et
+// al's "Forward Decay: A Practical Time Decay Model for Streaming Systems"
+// (ICDE 2009). It keeps a fixed number of values, biased towards recent
+// ones. The algorithm and its
+// parameters follow github.com/rcrowley/go-metrics' ExpDecaySample, which
+// OPA used before that project was archived.
 type expDecaySample struct {
+	mtx    sync.Mutex
+	alpha  float64
+	size   int
+	count  int64
+	t0, t1 time.Time
+	values sampleHeap
+
 	// described is the summary of the values, but for the count, or nil if
 	// they have changed. Most updates of a full reservoir change nothing.
 	described *summary

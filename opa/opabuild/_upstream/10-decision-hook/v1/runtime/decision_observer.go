@@ -5,6 +5,7 @@ package runtime
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"sync/atomic"
 
@@ -32,7 +33,17 @@ type DecisionObserver interface {
 // decisions that it knows already.
 func DecisionObserved(ctx context.Context, o DecisionObserver) bool {
 	set, ok := ctx.Value(decisionObserversKey{}).(*decisionObserverSet)
-	return ok && slices.Contains(set.observers, o)
+	return ok && slices.ContainsFunc(set.observers, func(p DecisionObserver) bool { return sameObserver(p, o) })
+}
+
+// sameObserver returns true if both are the same. Values that cannot be
+// compared are, if they have the same type.
+func sameObserver(a, b DecisionObserver) bool {
+	if reflect.TypeOf(a) != reflect.TypeOf(b) {
+		return false
+	}
+	ok := reflect.ValueOf(a).Comparable()
+	return ok == reflect.ValueOf(b).Comparable() && (!ok || a == b)
 }
 
 type decisionObserversKey struct{}

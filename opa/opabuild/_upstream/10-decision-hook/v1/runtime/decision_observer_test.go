@@ -289,6 +289,54 @@ func TestDecisionObserved(t *testing.T) {
 	}
 }
 
+// valueLogger is both, and a value that cannot be compared.
+type valueLogger struct {
+	idlePlugin
+	observed *int
+	onLog    func(context.Context, DecisionObserver)
+}
+
+func (p valueLogger) ObserveDecision(context.Context, *server.Info) { *p.observed++ }
+
+func (p valueLogger) Log(ctx context.Context, _ logs.EventV1) error {
+	p.onLog(ctx, p)
+	return nil
+}
+
+// namedObserver is a value that can be compared, unless its name cannot.
+type namedObserver struct {
+	idlePlugin
+	name any
+}
+
+func (namedObserver) ObserveDecision(context.Context, *server.Info) {}
+
+// Plugins need not be pointers, nor values that can be compared.
+func TestDecisionObservedValues(t *testing.T) {
+	m := newDecisionTestManager(t)
+	observed, logged := 0, 0
+	m.Register("logger", valueLogger{observed: &observed, onLog: func(ctx context.Context, p DecisionObserver) {
+		logged++
+		for name, o := range map[string]DecisionObserver{
+			"p": p, "a": namedObserver{name: "a"}, "list": namedObserver{name: []string{"list"}},
+		} {
+			if !DecisionObserved(ctx, o) {
+				t.Errorf("Expected DecisionObserved to tell the observer %s", name)
+			}
+		}
+		if DecisionObserved(ctx, namedObserver{name: "b"}) || DecisionObserved(ctx, &observingPlugin{}) {
+			t.Error("Expected DecisionObserved to tell the observers only")
+		}
+	}})
+	m.Register("a", namedObserver{name: "a"})
+	m.Register("list", namedObserver{name: []string{"list"}})
+	registerDecisionLogs(t, m, "logger")
+	logDecision(t, &Runtime{Manager: m}, t.Context())
+	if observed != 1 || logged != 1 {
+		t.Errorf("Expected one decision, got %d observed, %d logged", observed, logged)
+	}
+}
+
 // A decision logger that is registered after the decision was observed.
 func TestDecisionObservedLater(t *testing.T) {
 	m := newDecisionTestManager(t)

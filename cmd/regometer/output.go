@@ -1,0 +1,352 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/ociimage"
+	"github.com/regometer/regometer/internal/outfile"
+	"github.com/regometer/regometer/report"
+	"github.com/regometer/regometer/report/page"
+)
+
+// outputs are the files that a call of the command writes and that the user
+// named. Each is checked before the work begins, and once more before it takes
+// its place: it must not be an input, nor another output, and without --force
+// no file of another kind is replaced.
+type outputs struct {
+	force  bool
+	all    []*output
+	inputs []place
+	stdout fs.FileInfo // nil if it is no regular file
+}
+
+// A place is a file or a folder that the call reads.
+type place struct {
+	name string // in messages
+	info fs.FileInfo
+}
+
+// An output is one of the files.
+type output struct {
+	outputs *outputs
+	flag    string // such as "--html"
+	name    string // as the user wrote it; "" for no such output
+	path    string // where it is written: links are followed
+	kind    kind
+}
+
+// A kind is what a file is.
+type kind struct {
+	name   string                 // in messages, after "is not"
+	is     func(path string) bool // of a file, or of a folder with something in it
+	folder bool
+	mode   fs.FileMode // of a new file; 0 keeps that of the one that is replaced
+}
+
+var (
+	pageKind    = kind{name: "a page that regometer wrote", is: page.IsPage}
+	savedKind   = kind{name: "a saved report", is: report.IsSaved}
+	parquetKind = kind{name: "a Parquet file", is: beginsWith("PAR1")}
+	truthKind   = kind{name: "the truth about a log", is: beginsWith("{\n  \"version\": 1,\n  \"inputs\": {\n    \"files\": 1,\n")}
+	archiveKind = kind{name: "an image that regometer wrote", is: ociimage.IsImage}
+	folderKind  = kind{name: "an image that regometer wrote", is: ociimage.IsImage, folder: true}
+	// What go build replaces, except archives of packages.
+	executableKind = kind{name: "an executable", mode: 0o755, is: beginsWith(
+		"\x7fELF",
+		"\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe", // macOS
+		"MZ\x90\x00\x03\x00", "MZ\x78\x00\x01\x00", // Windows
+		"\x00\x00\x01\xeb", "\x00\x00\x8a\x97", "\x00\x00\x06\x47", // Plan 9
+		"\x00asm",
+		"\x01\xdf", "\x01\xf7", // AIX
+	)}
+)
+
+// beginsWith returns what tells whether a file begins in one of these ways.
+func beginsWith(heads ...string) func(path string) bool {
+	return func(path string) bool {
+		f, err := os.Open(path)
+		if err != nil {
+			return false
+		}
+		defer f.Close()
+		most := 0
+		for _, head := range heads {
+			most = max(most, len(head))
+		}
+		begin, err := io.ReadAll(io.LimitReader(f, int64(most)))
+		return err == nil && slices.ContainsFunc(heads, func(head string) bool { return bytes.HasPrefix(begin, []byte(head)) })
+	}
+}
+
+// outputHelp tells what the help of each command with outputs has to tell.
+const outputHelp = `What is read is never written to. A file that is there is replaced only if it is
+empty or of the same kind: a page by a page, a saved report by a saved report, a
+binary by a binary. --force replaces files of another kind too.`
+
+// newOutputs returns the outputs of a command, which gets the flag --force.
+func newOutputs(cmd *cobra.Command) *outputs {
+	o := new(outputs)
+	cmd.Flags().BoolVar(&o.force, "force", false, "replace files of another kind too, but never what is read")
+	return o
+}
+
+// flag adds a flag that names an output. Its usage names the placeholder.
+func (o *outputs) flag(cmd *cobra.Command, name, shorthand string, k kind, usage string) *output {
+	f := o.add("--"+name, k)
+	cmd.Flags().StringVarP(&f.name, name, shorthand, "", usage)
+	return f
+}
+
+// add adds an output that belongs to a flag.
+func (o *outputs) add(flag string, k kind) *output {
+	f := &output{outputs: o, flag: flag, kind: k}
+	o.all = append(o.all, f)
+	return f
+}
+
+// check checks all outputs and standard output, before anything is written. The
+// inputs are files, folders whose content is read, and "-" for standard input.
+func (o *outputs) check(cmd *cobra.Command, inputs []string) error {
+	o.stdout = regularFile(cmd.OutOrStdout())
+	for _, name := range inputs {
+		in := place{name: "the input " + name}
+		if name == "-" {
+			in = place{"standard input", regularFile(cmd.InOrStdin())}
+		} else if info, err := os.Stat(name); err == nil && (info.Mode().IsRegular() || info.IsDir()) {
+			in.info = info
+		}
+		if in.info == nil {
+			continue // not there, which its reader tells, or a pipe
+		}
+		if o.stdout != nil && os.SameFile(o.stdout, in.info) {
+			return fmt.Errorf("standard output is also %s: send it to another file", in.name)
+		}
+		o.inputs = append(o.inputs, in)
+	}
+	for _, f := range o.all {
+		if f.name == "" {
+			continue
+		}
+		if err := f.begin(); err != nil {
+			return fmt.Errorf("%s: %w", f.flag, err)
+		}
+	}
+	return nil
+}
+
+// regularFile returns what a stream is redirected from or to, nil if that is no
+// regular file.
+func regularFile(stream any) fs.FileInfo {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return info
+}
+
+// begin finds out where the output is written, whether it may be, and whether
+// that is possible.
+func (f *output) begin() (err error) {
+	if f.name == "-" {
+		return errors.New("- is standard output, where this cannot go: name a file, or write ./- for a file of this name")
+	}
+	if f.path, err = f.kind.resolve(f.name); err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	probe, err := outfile.Create(f.path)
+	if err != nil {
+		return fmt.Errorf("nothing can be written to %s: %w", filepath.Dir(f.path), err)
+	}
+	probe.Discard()
+	return nil
+}
+
+func (k kind) resolve(name string) (string, error) {
+	if k.folder {
+		return outfile.ResolveFolder(name)
+	}
+	return outfile.Resolve(name)
+}
+
+// check returns an error if what is in the output's place must stay there.
+func (f *output) check() error {
+	const remedy = "name another file"
+	for _, other := range f.outputs.all {
+		if other == f || other.path == "" {
+			continue
+		}
+		if samePlace(f.path, other.path) || other.kind.folder && inside(f.path, other.path) || f.kind.folder && inside(other.path, f.path) {
+			return fmt.Errorf("%s is also what %s names: %s", f.name, other.flag, remedy)
+		}
+	}
+	info, err := os.Stat(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if f.outputs.stdout != nil && os.SameFile(info, f.outputs.stdout) {
+		return fmt.Errorf("%s is also standard output: %s", f.name, remedy)
+	}
+	isKind := f.kind.is(f.path)
+	for _, in := range f.outputs.inputs {
+		if os.SameFile(info, in.info) {
+			return fmt.Errorf("%s is also %s: %s", f.name, in.name, remedy)
+		}
+		// A binary may be where its source is.
+		if in.info.IsDir() && !isKind && insideOf(f.path, in.info) {
+			return fmt.Errorf("%s is in %s: %s", f.name, in.name, remedy)
+		}
+	}
+	switch {
+	case isKind || isEmpty(f.path, info):
+		return nil
+	case f.kind.folder: // which may hold anything
+		return fmt.Errorf("%s exists, is not empty and is not %s: name another folder, or remove it", f.name, f.kind.name)
+	case !f.outputs.force:
+		return fmt.Errorf("%s exists and is not %s: %s, or use --force", f.name, f.kind.name, remedy)
+	}
+	return nil
+}
+
+// isEmpty reports whether nothing is in a file or a folder.
+func isEmpty(path string, info fs.FileInfo) bool {
+	if !info.IsDir() {
+		return info.Size() == 0
+	}
+	entries, err := os.ReadDir(path)
+	return err == nil && len(entries) == 0
+}
+
+// samePlace reports whether two paths lead to one file, which may not be there
+// yet.
+func samePlace(a, b string) bool {
+	same := func(a, b string) bool {
+		x, err := os.Stat(a)
+		if err != nil {
+			return false
+		}
+		y, err := os.Stat(b)
+		return err == nil && os.SameFile(x, y)
+	}
+	return same(a, b) || filepath.Base(a) == filepath.Base(b) && same(filepath.Dir(a), filepath.Dir(b))
+}
+
+// inside reports whether a file is in a folder, or in one in that.
+func inside(path, folder string) bool {
+	info, err := os.Stat(folder)
+	return err == nil && insideOf(path, info)
+}
+
+func insideOf(path string, folder fs.FileInfo) bool {
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir) // the current folder may be named by a link
+	}
+	for err == nil {
+		info, statErr := os.Stat(dir)
+		if statErr == nil && os.SameFile(info, folder) {
+			return true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return false
+		}
+		dir = parent
+	}
+	return false
+}
+
+// checkAgain checks the output once more: somebody may have put another file
+// there meanwhile.
+func (f *output) checkAgain() error {
+	path, err := f.kind.resolve(f.path)
+	if err == nil && path != f.path {
+		err = fmt.Errorf("%s became a link meanwhile: name another file", f.name)
+	}
+	if err == nil {
+		err = f.check()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.flag, err)
+	}
+	return nil
+}
+
+// create begins the file, for commit to put it in its place.
+func (f *output) create() (*outfile.File, error) {
+	file, err := outfile.Create(f.path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.flag, err)
+	}
+	return file, nil
+}
+
+// commit puts the file in its place.
+func (f *output) commit(file *outfile.File) error {
+	if err := f.checkAgain(); err != nil {
+		return err
+	}
+	put := file.Replace
+	if f.kind.mode != 0 {
+		put = func() error { return file.Commit(f.kind.mode) }
+	}
+	if err := put(); err != nil {
+		return fmt.Errorf("%s: %w", f.flag, err)
+	}
+	return nil
+}
+
+// write writes the file, if it is asked for, and puts it in its place.
+func (f *output) write(content func(io.Writer) error) error {
+	if f.name == "" {
+		return nil
+	}
+	file, err := f.create()
+	if err != nil {
+		return err
+	}
+	defer file.Discard()
+	w := bufio.NewWriter(file)
+	if err := content(w); err != nil {
+		return fmt.Errorf("%s: %w", f.flag, err)
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("%s: %w", f.flag, err)
+	}
+	return f.commit(file)
+}
+
+// copy writes the file, if it is asked for, with the content of another one.
+func (f *output) copy(from string) error {
+	return f.write(func(w io.Writer) error {
+		in, err := os.Open(from)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		_, err = io.Copy(w, in)
+		return err
+	})
+}

@@ -1,0 +1,24 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build gc && !purego
+
+package decisionlog
+
+// eachProcessor calls read as on each kind of processor that this one can
+// stand for. No other test may run at that time.
+func eachProcessor(read func(processor string)) {
+	blocks, wide, unescapes := hasBlocks, hasWide, hasUnescape
+	defer func() { hasBlocks, hasWide, hasUnescape = blocks, wide, unescapes }()
+	hasBlocks, hasWide, hasUnescape = false, false, false
+	read("portable")
+	if hasBlocks = blocks; hasBlocks {
+		read("AVX2")
+	}
+	if hasWide = wide; hasWide {
+		read("AVX-512")
+	}
+	if hasUnescape = unescapes; hasUnescape {
+		read("VBMI2")
+	}
+}

@@ -1,0 +1,27 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+// Package procgroup ends a program with everything that the program started:
+// go build hands its work to compilers, go test to test binaries.
+package procgroup
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// Set gives a command a process group of its own, and makes cancelling
+// interrupt the whole group.
+func Set(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+}
+
+// Kill ends what is left of a command's group.
+func Kill(cmd *exec.Cmd) {
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+}

@@ -1,0 +1,66 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"testing"
+	"time"
+
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/rollup"
+)
+
+// Hours and days are those of UTC, wherever the report is made. The test
+// changes what is local, so that it does not run in parallel with others.
+func TestTimeKeys(t *testing.T) {
+	local := time.Local
+	defer func() { time.Local = local }()
+	time.Local = time.FixedZone("elsewhere", -7*3600)
+	at := time.Date(2026, 1, 2, 3, 59, 59, 0, time.UTC).UnixNano()
+	for _, test := range []struct {
+		by   string
+		time int64
+		want string
+	}{
+		{"hour", at, "2026-01-02T03:00Z"}, {"hour", at + 1e9, "2026-01-02T04:00Z"}, {"day", at, "2026-01-02"},
+		{"hour", -1, "1969-12-31T23:00Z"}, {"hour", rollup.NoTime, "(none)"}, {"day", rollup.NoTime, "(none)"},
+	} {
+		key, err := keyOf(test.by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(key(&decisionlog.Event{Time: test.time})); got != test.want {
+			t.Errorf("%s of %d: got %s, want %s", test.by, test.time, got, test.want)
+		}
+	}
+}
+
+func TestWithoutPort(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"": "", "host": "host", "host:80": "host", "10.0.0.1:80": "10.0.0.1", "[::1]:80": "::1", "[2001:db8::1]:80": "2001:db8::1",
+		"::1": "::1", "2001:db8::1": "2001:db8::1", "2001:db8:0:0:0:0:0:1": "2001:db8:0:0:0:0:0:1", ":80": "", "[]:80": "", "[:80": "[",
+	} {
+		if got := string(withoutPort([]byte(address))); got != want {
+			t.Errorf("%q: got %q, want %q", address, got, want)
+		}
+	}
+}
+
+func TestMatches(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		pattern, path string
+		want          bool
+	}{
+		{"a", "a", true}, {"a", "a/b", true}, {"a", "ab", false}, {"a", "b/a", false},
+		{"a/b", "a/b", true}, {"a/b", "a/b/c", true}, {"a/b", "a", false}, {"a/b", "a/", false},
+		{"*", "a", true}, {"a/*", "a/b", true}, {"a/*", "a", false}, {"*/b", "a/b/c", true}, {"*/b", "b", false},
+		{"/a/b/", "a/b", true}, {"a/*/c", "a/b/c", true}, {"a/*/c", "a/b/d", false}, {"*", "", false},
+	} {
+		if got := matches([]byte(test.path), test.pattern); got != test.want {
+			t.Errorf("%q matches %q: got %v", test.pattern, test.path, got)
+		}
+	}
+}

@@ -1,0 +1,471 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/rollup"
+)
+
+// logMaker makes logs whose decisions tie, collide and go beyond limits.
+type logMaker struct {
+	*rand.Rand
+	ids []string // of which all are in the sample
+}
+
+func newLogMaker(seed uint64) *logMaker {
+	m := &logMaker{Rand: rand.New(rand.NewPCG(seed, 2))}
+	for len(m.ids) < 30 {
+		var s idSample
+		id := fmt.Sprintf("%016x", m.Uint64())
+		if s.add([]byte(id)); len(s.counts) > 0 {
+			m.ids = append(m.ids, id)
+		}
+	}
+	return m
+}
+
+func (m *logMaker) oneOf(texts ...string) string { return texts[m.IntN(len(texts))] }
+
+// event returns a decision in one line.
+func (m *logMaker) event() string {
+	var fields []string
+	field := func(often int, name, value string) {
+		if m.IntN(100) < often {
+			fields = append(fields, `"`+name+`":`+value)
+		}
+	}
+	field(90, "path", m.oneOf(`"a"`, fmt.Sprintf(`"p/%d"`, m.IntN(60)), `"p/`+"\xff"+`"`, `"p/`+"\xfe"+`"`, `"p\/\ud800"`, `"/"`, `"other"`))
+	field(3, "query", `"data.x = y"`)
+	field(80, "decision_id", m.oneOf(`"`+m.ids[m.IntN(len(m.ids))]+`"`, fmt.Sprintf(`"id %d"`, m.Uint64()), `""`))
+	field(90, "timestamp", m.oneOf(
+		`"2026-01-02T03:04:05Z"`, `"2026-01-02T03:04:05.000000001Z"`, `"1969-12-31T23:59:00Z"`, `"yesterday"`,
+		fmt.Sprintf(`"2026-01-02T%02d:%02d:00Z"`, m.IntN(24), m.IntN(60)), fmt.Sprintf(`"%d-05-05T05:05:05Z"`, 1678+m.IntN(580)),
+	))
+	field(90, "result", m.oneOf(
+		`true`, `false`, `{"allow":true}`, `{"allow":false,"a\nb":1}`, `{"allow":true,"\n`+"\xff"+`":1}`, `{"deny":["a"]}`, `"x"`, `null`,
+	))
+	field(5, "error", m.oneOf(`{"code":"eval_conflict_error"}`, `{"code":"eval_cancel_error"}`, `{"code":"strange"}`, `"text"`))
+	field(30, "bundles", m.oneOf(`{}`, fmt.Sprintf(`{"b":{"revision":"%d"}}`, m.IntN(400)), `{"b":{"revision":"x"},"a":{}}`))
+	field(50, "revision", fmt.Sprintf(`"r%d"`, m.IntN(4)))
+	field(20, "requested_by", m.oneOf(`"[::1]:80"`, `"10.0.0.1:81"`, `"client`+"\xff"+`"`))
+	field(5, "input", m.oneOf(`{"path":[1, {"x": "}"}]}`, `"\u0000"`))
+	field(95, "metrics", "{"+m.metrics()+"}")
+	m.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+	return `{"labels":{"team":"` + m.oneOf("a", "b", "\xff", "c") + `"},` + strings.Join(fields, ",") + "}"
+}
+
+func (m *logMaker) metrics() string {
+	var metrics []string
+	for range m.IntN(7) {
+		key := m.oneOf(
+			"timer_rego_query_eval_ns", "timer_rego_query_eval_ns", "timer_server_handler_ns", "timer_eval_op_plug_ns", "counter_server_query_cache_hit",
+			fmt.Sprintf("timer_n%d_ns", m.IntN(50)), fmt.Sprintf("counter_n%d", m.IntN(50)), fmt.Sprintf("timer_eval_op_%d_ns", m.IntN(9)),
+			"timer_\xff_ns", "timer_\xfe_ns", "counter_\xff\xff", "timer_other_ns", "counter_other", "histogram_h",
+			"timer_"+strings.Repeat("long", 200+m.IntN(90))+"_ns",
+		)
+		value := m.oneOf(
+			"0", "1", "2", "1000", "1000", "1000", fmt.Sprint(m.IntN(5000)), fmt.Sprint(m.Int64()),
+			"-3", "9223372036854775807", "9223372036854775808", "1e3", "1.5", `"7"`,
+		)
+		metrics = append(metrics, `"`+key+`":`+value)
+	}
+	return strings.Join(metrics, ",")
+}
+
+// line returns what a log has in a line, or some.
+func (m *logMaker) line(container int) string {
+	event := m.event()
+	switch m.IntN(60) {
+	case 0:
+		return m.oneOf("", "plain text", `{"msg":"no event"}`, "[", "]", "}", `{"labels":`) + "\n"
+	case 1:
+		return event[:m.IntN(len(event))] + "\n"
+	case 2:
+		return event + m.oneOf(" ", "", ",") + m.event() + m.event() + "\n"
+	case 3:
+		var pretty bytes.Buffer
+		if json.Indent(&pretty, []byte(event), "", " ") == nil {
+			return pretty.String() + "\n"
+		}
+	}
+	quoted := func(s string) string {
+		text, _ := json.Marshal(s)
+		return string(text)
+	}
+	const at = "2026-01-02T03:04:05.6Z "
+	stream := m.oneOf("stdout", "stdout", "stdout", "stderr")
+	half := m.IntN(len(event))
+	switch container {
+	case 1: // docker
+		if m.IntN(150) == 0 {
+			return fmt.Sprintf(`{"log":%s,"stream":"%s"}`+"\n", quoted(event[:half]), stream) +
+				fmt.Sprintf(`{"log":%s,"stream":"%s"}`+"\n", quoted(event[half:]+"\n"), stream)
+		}
+		return fmt.Sprintf(`{"log":%s,"stream":"stdout"}`+"\n", quoted(event+"\n"))
+	case 2: // CRI
+		if m.IntN(4) == 0 {
+			return at + stream + " P " + event[:half] + "\n" + m.line(2) + at + stream + " F " + event[half:] + "\n"
+		}
+		return at + stream + " F " + event + "\n"
+	case 3: // one that is never whole, and lines behind it
+		return at + stream + " P " + event[:half] + "\n" + event + "\n" + event + "\n"
+	}
+	return event + "\n"
+}
+
+// log returns a log of about so many lines.
+func (m *logMaker) log(lines int) string {
+	var b strings.Builder
+	for lines > 0 {
+		container := m.IntN(4)
+		for range min(lines, 1+m.IntN(200)) {
+			b.WriteString(m.line(container))
+			lines--
+		}
+	}
+	if m.IntN(2) == 0 { // it ends within a line
+		event := m.event()
+		b.WriteString(event[:m.IntN(len(event))])
+	}
+	return b.String()
+}
+
+// outputs returns all that x is written as, by what it is.
+func outputs(t *testing.T, x *Rollup) map[string]string {
+	t.Helper()
+	saved, err := x.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := x.Report()
+	all := map[string]string{"saved": string(saved), "slowest": fmt.Sprintf("%+v", r.Slowest), "findings": fmt.Sprintf("%+v", r.Findings)}
+	for form, write := range map[string]func(io.Writer) error{
+		"JSON":     func(w io.Writer) error { return WriteJSON(w, r) },
+		"CSV":      func(w io.Writer) error { return WriteCSV(w, r) },
+		"Markdown": func(w io.Writer) error { return WriteMarkdown(w, r, MarkdownOptions{}) },
+		"table":    func(w io.Writer) error { return WriteTable(w, r, TableOptions{Width: 200}) },
+	} {
+		all[form] = written(t, write)
+	}
+	return all
+}
+
+// requireSame compares outputs, and shows where they differ first.
+func requireSame(t *testing.T, got, want map[string]string) {
+	t.Helper()
+	for form := range want {
+		g, w := got[form], want[form]
+		if g == w {
+			continue
+		}
+		at := 0
+		for at < min(len(g), len(w)) && g[at] == w[at] {
+			at++
+		}
+		from := max(0, at-200)
+		t.Errorf("%s: got\n…%.500q\nwant\n…%.500q", form, g[from:], w[from:])
+	}
+}
+
+// TestReadAlike: what comes of logs depends neither on how many workers read
+// them, nor on where files are cut, nor on whether they are mapped, nor on when
+// numbers of metrics are forgotten. So it is with what Each gets, except the
+// order. Logs that are read one by one and merged come to the same.
+func TestReadAlike(t *testing.T) {
+	least, greatest, mapped, named := leastPart, greatestPart, mostMapped, maxNamed
+	defer func() { leastPart, greatestPart, mostMapped, maxNamed = least, greatest, mapped, named }()
+	for seed := range uint64(12) {
+		m := newLogMaker(seed)
+		folder := t.TempDir()
+		var files []string
+		for i := range 1 + m.IntN(3) {
+			files = append(files, write(t, filepath.Join(folder, fmt.Sprint("log", i)), m.log(1+m.IntN(1200))))
+		}
+		o := Options{
+			Inputs: files, Slowest: 1 + m.IntN(40), Exact: m.IntN(2) == 0, Strict: m.IntN(4) == 0,
+			By: m.oneOf("path", "stage", "bundle", "requested_by", "hour", "day", "label:team"),
+			Limits: rollup.GroupLimits{
+				Groups: 1 + m.IntN(30), Names: 1 + m.IntN(8), Width: 1 + m.Int64N(1<<m.IntN(50)), Slices: 1 + m.IntN(20), Cells: 1 + m.IntN(100),
+			},
+		}
+		if m.IntN(3) == 0 {
+			o.Paths = []string{"p"}
+		}
+		leastPart = 1 << 40
+		x, err := read(t.Context(), o, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, wantEach := outputs(t, x), eachOf(t, o)
+		for _, o.Workers = range []int{1, 2, 3, 8} {
+			leastPart, mostMapped, maxNamed = 1+m.Int64N(1<<(8+m.IntN(8))), 1+m.Int64N(1<<20), m.IntN(1<<(6+m.IntN(15)))
+			greatestPart = leastPart
+			mayMap := m.IntN(2) == 0
+			if x, err = read(t.Context(), o, mayMap); err != nil {
+				t.Fatal(err)
+			}
+			requireSame(t, outputs(t, x), want)
+			if each := eachOf(t, o); !slices.Equal(each, wantEach) {
+				t.Error("Each gets other decisions")
+			}
+			if t.Failed() {
+				t.Fatalf("seed %d: %d workers, parts of %d, mapped %v", seed, o.Workers, leastPart, mayMap)
+			}
+		}
+		var merged *Rollup
+		for _, i := range m.Perm(len(files)) {
+			o.Inputs = files[i : i+1]
+			if x, err = ReadRollup(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			if merged == nil {
+				merged = x
+			} else if err := merged.Merge(x); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if requireSame(t, outputs(t, merged), want); t.Failed() {
+			t.Fatalf("seed %d: merged", seed)
+		}
+	}
+}
+
+// eachOf returns the decisions that Each gets, sorted.
+func eachOf(t *testing.T, o Options) (decisions []string) {
+	t.Helper()
+	var mu sync.Mutex
+	o.Each = func(key func(int32) string) func(*decisionlog.Event) error {
+		return func(e *decisionlog.Event) error {
+			d := fmt.Sprintf("%q %d %d %q %q %q", e.Path, e.Time, e.Outcome, e.Code, e.DecisionID, e.BundleRevisions())
+			for _, m := range e.Measures {
+				d += fmt.Sprintf(" %q:%d", key(m.Metric), m.Value)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			decisions = append(decisions, d)
+			return nil
+		}
+	}
+	if _, err := Read(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(decisions)
+	return decisions
+}
+
+// Evaluations are those of the revision of their event, also where bundles are
+// named, and have none.
+func TestRevisionOfEachEvent(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for i := range 40 {
+		bundles := []string{`"bundles":{},`, `"bundles":{"b":{"revision":"x"}},`, "", ""}[i/10]
+		fmt.Fprintf(&text, `{"decision_id":"a",%s"revision":"r%d","metrics":{"timer_rego_query_eval_ns":5}}`+"\n", bundles, i%2)
+	}
+	r, err := Read(t.Context(), Options{Inputs: []string{write(t, filepath.Join(t.TempDir(), "log"), text.String())}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]uint64{}
+	for _, revision := range r.Revisions {
+		got[revision.Name] = revision.Evaluation.Durations.Count()
+	}
+	if want := map[string]uint64{"r0": 15, "r1": 15, "b=x": 10}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// Revisions for which there is no room are not one revision.
+func TestRevisionsWithoutRoom(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for i := range maxRevisions + 10 {
+		fmt.Fprintf(&text, `{"decision_id":"a","revision":"r%d","metrics":{"timer_rego_query_eval_ns":5}}`+"\n", i)
+	}
+	r, err := Read(t.Context(), Options{Inputs: []string{write(t, filepath.Join(t.TempDir(), "log"), text.String())}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, revision := range r.Revisions {
+		if n := revision.Evaluation.Durations.Count(); n != 1 {
+			t.Errorf("revision %s has %d evaluations", revision.Name, n)
+		}
+	}
+	if len(r.Revisions) != maxRevisions {
+		t.Errorf("%d revisions, want %d", len(r.Revisions), maxRevisions)
+	}
+}
+
+// The stages of a slow decision are the slowest ones, and not more than there
+// is room for.
+func TestSlowStages(t *testing.T) {
+	t.Parallel()
+	var metrics []string
+	for i := range 3 * slowStages {
+		metrics = append(metrics, fmt.Sprintf(`"timer_t%d_ns":%d`, i, 1+i))
+	}
+	text := `{"decision_id":"a","labels":{},"metrics":{` + strings.Join(metrics, ",") + "}}\n"
+	r, err := Read(t.Context(), Options{Inputs: []string{write(t, filepath.Join(t.TempDir(), "log"), text)}, Slowest: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stages := r.Slowest[0].Stages
+	if first, last := stages[0], stages[len(stages)-1]; len(stages) != slowStages || cap(stages) >= 3*slowStages ||
+		first != (StageTime{"t767", 768}) || last != (StageTime{"t512", 513}) {
+		t.Errorf("%d stages, from %v to %v", len(stages), first, last)
+	}
+}
+
+// The places of a problem are the first ones, in whatever order they come.
+func TestFirstPlaces(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		in := &input{name: "f"}
+		var lines []int64
+		for i := range 3 {
+			p := in.newPart()
+			p.lines, p.decisions = 20, 1
+			for range r.IntN(20) {
+				line := 1 + r.Int64N(p.lines)
+				p.problem(decisionlog.BadTime, line)
+				lines = append(lines, int64(i)*p.lines+line)
+			}
+			p.failure = Unreadable
+		}
+		slices.Sort(lines)
+		var got inputs
+		in.tell(&got)
+		var places []Place
+		for _, line := range lines[:min(len(lines), firstPlaces)] {
+			places = append(places, Place{"f", line})
+		}
+		if p := got.problems[string(decisionlog.BadTime)]; len(lines) > 0 && (p.Count != int64(len(lines)) || !slices.Equal(p.First, places)) {
+			t.Errorf("seed %d: got %+v, want %d in %v", seed, p, len(lines), places)
+		}
+		if p := got.problems[Unreadable]; p.Count != 1 || !slices.Equal(p.First, []Place{{"f", 20}}) {
+			t.Errorf("a file that cannot be read is told as %+v", p)
+		}
+	}
+}
+
+// Decisions are let through from Since on and before Until. With either,
+// decisions without a time are not.
+func TestTimesWanted(t *testing.T) {
+	t.Parallel()
+	since := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	until := since.Add(time.Hour)
+	var text strings.Builder
+	for _, at := range []time.Time{since.Add(-1), since, until.Add(-1), until} {
+		fmt.Fprintf(&text, `{"decision_id":"a","path":"%s","timestamp":%q,"metrics":{}}`+"\n", at.Format("05.999999999"), at.Format(time.RFC3339Nano))
+	}
+	text.WriteString(`{"decision_id":"a","path":"none","metrics":{}}`)
+	file := write(t, filepath.Join(t.TempDir(), "log"), text.String())
+	for _, test := range []struct {
+		since, until time.Time
+		want         []string
+	}{
+		{want: []string{"04.999999999", "05", "04.999999999", "05", "none"}},
+		{since: since, want: []string{"05", "04.999999999", "05"}},
+		{until: until, want: []string{"04.999999999", "05", "04.999999999"}},
+		{since: since, until: until, want: []string{"05", "04.999999999"}},
+	} {
+		x, err := ReadRollup(t.Context(), Options{Inputs: []string{file}, Since: test.since, Until: test.until})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for g := range x.groups.All() {
+			for _, n := range g.Outcomes {
+				got = append(got, slices.Repeat([]string{g.Key}, int(n))...)
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(test.want)
+		if !slices.Equal(got, test.want) {
+			t.Errorf("from %v to %v: got %q, want %q", test.since, test.until, got, test.want)
+		}
+	}
+}
+
+// What a file lacks is told, also if it is short.
+func TestProblemsOfFile(t *testing.T) {
+	t.Parallel()
+	const event = `{"decision_id":"a","metrics":{}}`
+	for text, want := range map[string]map[string]int64{
+		"":                            {},
+		event:                         {},
+		event + "\n\n":                {},
+		"text\n":                      {NoDecisionLog: 1},
+		"text":                        {NoDecisionLog: 1},
+		"{}\n{}\n":                    {NoDecisionLog: 1},
+		event[:20]:                    {NoDecisionLog: 1, "truncated": 1},
+		event + "\n" + event[:20]:     {"truncated": 1},
+		event + "\n{\"a\"]\n" + event: {"invalid_json": 1},
+		"text\n" + event + "\ntext":   {},
+	} {
+		r, err := Read(t.Context(), Options{Inputs: []string{write(t, filepath.Join(t.TempDir(), "log"), text)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int64{}
+		for _, p := range r.Inputs.Problems {
+			got[p.Kind] = p.Count
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%q: got %v, want %v", text, got, want)
+		}
+	}
+}
+
+// Numbers of metrics take no more memory than they may, whatever names a log
+// has.
+func TestNumbersBounded(t *testing.T) {
+	t.Parallel()
+	o, err := Options{Inputs: []string{"-"}}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := newWorker(&reading{Options: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.begin(&part{})
+	const perEvent = 1000
+	long, most := strings.Repeat("x", 500), 0
+	for event := range 80 {
+		var text strings.Builder
+		text.WriteString(`{"decision_id":"a","metrics":{"timer_rego_query_eval_ns":1`)
+		for i := range perEvent {
+			fmt.Fprintf(&text, `,"timer_%s%d_ns":1`, long, event*perEvent+i)
+		}
+		text.WriteString("}}\n")
+		w.reader.Read([]byte(text.String()))
+		bytes := 0
+		for _, key := range w.keys {
+			bytes += len(key)
+		}
+		most = max(most, bytes)
+	}
+	if most > maxNamed || most < maxNamed/2 {
+		t.Errorf("names take %d bytes, want at most %d", most, maxNamed)
+	}
+	if s := w.sum.groups.Total(); stage(s.Stages, evaluationStage).Durations.Count() != 80 {
+		t.Errorf("%d evaluations", stage(s.Stages, evaluationStage).Durations.Count())
+	}
+}
