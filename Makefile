@@ -25,6 +25,10 @@ ALL := github.com/regometer/regometer/...
 MODULES = $(shell $(GO) list -m -f '{{.Dir}}')
 OUTSIDE := e2e e2e/extauthz e2e/kubernetes
 
+# The OPA releases that are supported: the oldest, and the newest minor release.
+OLDEST_OPA = $(shell sed -n 's/.*OldestVersion *= "\(.*\)"/\1/p' internal/app/opabuild/version.go)
+NEWEST_OPA = $(shell sed -n 's/.*newestMinor *= "\(.*\)"/\1/p' internal/app/opabuild/version.go)
+
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -55,12 +59,12 @@ test-root: ## Build and test the root module as its importers see it, and its ot
 	GOWORK=off GOOS=linux GOARCH=386 $(GO) test ./...
 	GOWORK=off $(GO) test -tags purego ./...
 	GOWORK=off GOEXPERIMENT=jsonv2 $(GO) test ./...
-	REGOMETER_SLOW_TESTS=1 $(GO) test -v -run 'OldestToolchain$$' ./internal/project # that of the oldest OPA
+	REGOMETER_SLOW_TESTS=1 $(GO) test -v -run 'OldestToolchain$$' ./bench/project # that of the oldest OPA
 
 .PHONY: test-opa
 test-opa: ## Test adapter, plugin and collector with the oldest and the newest OPA
-	cd opa && GOWORK=off REGOMETER_WANT_OPA=oldest $(GO) test . ./metrics ./plugin/...
-	cd opa && REGOMETER_WANT_OPA=newest $(GO) test . ./metrics ./plugin/...
+	cd opa && GOWORK=off REGOMETER_WANT_OPA=$(OLDEST_OPA) $(GO) test . ./metrics ./plugin/...
+	cd opa && REGOMETER_WANT_OPA=$(NEWEST_OPA).0 $(GO) test . ./metrics ./plugin/...
 	cd prom && GOWORK=off $(GO) test ./... # with the oldest client_golang
 
 # Sets REGOMETER_DUCKDB, for what comes after it in a recipe, if DuckDB is not
@@ -80,23 +84,23 @@ endef
 .PHONY: test-duckdb
 test-duckdb: ## Read the report's Parquet files, and logs beside it, with DuckDB, which python3 fetches if it is not there
 	@$(find_duckdb); \
-	$(GO) test -count 1 -v -run DuckDB ./report/parquetlog ./bench/cmd/reportbench
+	$(GO) test -count 1 -v -run DuckDB ./internal/app/parquetlog ./bench/cmd/reportbench
 
 .PHONY: fuzz-smoke
 fuzz-smoke: ## Run each fuzz target for FUZZTIME (5000x)
-	$(GO) run ./internal/project/fuzz -time $(or $(FUZZTIME),5000x)
+	$(GO) run ./bench/project/fuzz -time $(or $(FUZZTIME),5000x)
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME (200000x, or a duration), or as FUZZFLAGS say
-	$(GO) run ./internal/project/fuzz -time $(or $(FUZZTIME),200000x) $(FUZZFLAGS)
+	$(GO) run ./bench/project/fuzz -time $(or $(FUZZTIME),200000x) $(FUZZFLAGS)
 
 .PHONY: mutants
 mutants: ## Change the code in a thousand places and see whether the tests see it: hours
-	$(GO) run ./internal/project/mutants -tool $(MUTATOR) $(MUTANTFLAGS) $(or $(PACKAGES),metrics exphist rollup prom)
+	$(GO) run ./bench/project/mutants -tool $(MUTATOR) $(MUTANTFLAGS) $(or $(PACKAGES),metrics exphist rollup prom)
 
 .PHONY: faults
 faults: ## Put deliberate faults into the code, one at a time, and see whether the tests notice: an hour
-	$(GO) run ./internal/project/faults $(FAULTFLAGS) internal/project/faults/*.txt
+	$(GO) run ./bench/project/faults $(FAULTFLAGS) bench/project/faults/*.txt
 
 .PHONY: cover
 cover: ## Print the share of statements that the tests run, and write coverage.out
@@ -117,11 +121,11 @@ verify: ## Run OPA's own tests with and without the drop-in: about ten minutes
 verify-short: ## The same for a few of OPA's packages, and for v1/metrics of OPA's newest patch release
 	$(GO) run ./cmd/regometer verify --quick
 	$(GO) run ./cmd/regometer verify --packages v1/metrics \
-		--opa $$(sed -n 's/.*newestMinor *= "\(.*\)"/\1/p' opa/opabuild/version.go)
+		--opa $(NEWEST_OPA)
 
 .PHONY: verify-consumers
 verify-consumers: ## The same for the tests of published programs with OPA inside, and of those in the folders CONSUMERS: half an hour
-	$(GO) run ./internal/project/consumers $(CONSUMERS)
+	$(GO) run ./bench/project/consumers $(CONSUMERS)
 
 .PHONY: upstream
 upstream: ## Test each step of the series for OPA, and write its patches to dist/upstream: half an hour; UPSTREAMFLAGS='-bench 10' measures too
@@ -160,14 +164,14 @@ e2e-pictures: ## Draw the pictures in docs/operating from what Prometheus scrape
 
 .PHONY: dashboards
 dashboards: ## Write the Grafana dashboards, and the rules for the Prometheus operator
-	$(GO) run ./internal/project/dashboards
+	$(GO) run ./bench/project/dashboards
 
 ##### Benchmarks
 
 .PHONY: bench
 bench: ## Measure beside OPA, print the tables, write docs/performance.md and the table in README.md
 	$(GO) run ./bench/cmd/benchtable $(BENCHFLAGS)
-	$(GO) run ./internal/project/readme
+	$(GO) run ./bench/project/readme
 
 .PHONY: bench-report
 bench-report: ## Measure regometer report beside DuckDB, jq and encoding/json on large logs, and write the page
@@ -216,11 +220,11 @@ tidy-check: ## Check that all go.mod and go.sum files are tidy
 
 .PHONY: release-check
 release-check: ## Build all modules from a module proxy, as published
-	$(GO) run ./internal/project/release check
+	$(GO) run ./bench/project/release check
 
 .PHONY: dist
 dist: ## Build the archives of VERSION into dist/VERSION: a quarter of an hour; PLATFORMS=linux/amd64 makes it minutes
-	$(GO) run ./internal/project/dist $(DISTFLAGS) -platforms "$(PLATFORMS)" "$(VERSION)"
+	$(GO) run ./bench/project/dist $(DISTFLAGS) -platforms "$(PLATFORMS)" "$(VERSION)"
 
 .PHONY: ci
 ci: ## Run everything that is run before a change is taken

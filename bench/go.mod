@@ -3,6 +3,7 @@ module github.com/regometer/regometer/bench
 go 1.26.0
 
 require (
+	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/VictoriaMetrics/metrics v1.35.1
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794
 	github.com/klauspost/compress v1.20.0
@@ -10,16 +11,20 @@ require (
 	github.com/prometheus/client_golang v1.24.1
 	github.com/prometheus/client_model v0.6.3
 	github.com/regometer/regometer v0.0.0
+	github.com/regometer/regometer/internal/app v0.0.0
 	github.com/regometer/regometer/opa v0.0.0
 	github.com/regometer/regometer/prom v0.0.0
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	go.opentelemetry.io/contrib/bridges/prometheus v0.71.0
 	go.opentelemetry.io/otel v1.46.0
 	go.opentelemetry.io/otel/metric v1.46.0
 	go.opentelemetry.io/otel/sdk/metric v1.46.0
+	golang.org/x/mod v0.41.0
 )
 
 replace (
 	github.com/regometer/regometer => ..
+	github.com/regometer/regometer/internal/app => ../internal/app
 	github.com/regometer/regometer/opa => ../opa
 	github.com/regometer/regometer/prom => ../prom
 )
@@ -68,6 +73,7 @@ require (
 	golang.org/x/crypto v0.57.0 // indirect
 	golang.org/x/sync v0.23.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
+	golang.org/x/text v0.42.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 	golang.org/x/tools v0.49.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect

@@ -17,7 +17,7 @@ import (
 // goroutines is how many goroutines the tests below start.
 const goroutines = 4
 
-// inParallel runs f in several goroutines, which start together, and waits for them.
+// inParallel runs f in all goroutines at the same time, and waits for them.
 func inParallel(f func(g int)) {
 	start := make(chan struct{})
 	var wg sync.WaitGroup

@@ -17,7 +17,6 @@ import (
 
 	"github.com/regometer/regometer/metrics"
 	"github.com/regometer/regometer/opa"
-	"github.com/regometer/regometer/opa/opabuild"
 )
 
 const policy = `package example
@@ -111,10 +110,7 @@ func TestSDK(t *testing.T) {
 // the caller believes; the Makefile runs them with both ends of the range.
 func TestOPAVersion(t *testing.T) {
 	t.Logf("OPA %s", version.Version)
-	switch want := os.Getenv("REGOMETER_WANT_OPA"); {
-	case want == "oldest" && "v"+version.Version != opabuild.OldestVersion:
-		t.Errorf("these tests ran with OPA v%s, want %s", version.Version, opabuild.OldestVersion)
-	case want == "newest" && "v"+version.Version != opabuild.NewestVersion:
-		t.Errorf("these tests ran with OPA v%s, want %s", version.Version, opabuild.NewestVersion)
+	if want := os.Getenv("REGOMETER_WANT_OPA"); want != "" && want != "v"+version.Version {
+		t.Errorf("these tests ran with OPA v%s, want %s", version.Version, want)
 	}
 }

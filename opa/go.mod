@@ -7,7 +7,6 @@ require (
 	github.com/prometheus/client_golang v1.20.5
 	github.com/regometer/regometer v0.0.0
 	github.com/regometer/regometer/prom v0.0.0
-	golang.org/x/tools v0.22.0
 )
 
 require (

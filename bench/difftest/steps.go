@@ -3,8 +3,8 @@
 
 package difftest
 
-// StepsVariable is the environment variable that tells the tests which steps of
-// the series for OPA (opa/opabuild/_upstream) are in the OPA that they compare
-// with: their names, with spaces between. Command upstream sets it, and builds
-// the tests with such an OPA. It is empty for OPA as it is released.
+// StepsVariable is the environment variable that names the steps of the series
+// for OPA (internal/app/opabuild/_upstream) in the OPA that the tests compare
+// with, with spaces between. Command upstream sets the variable and builds the
+// tests with this OPA. The variable is empty for OPA as it is released.
 const StepsVariable = "REGOMETER_UPSTREAM_STEPS"

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/regometer/regometer/opa/opabuild"
+	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
 // mended reports whether the OPA that is compared with has a step of the

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/regometer/regometer/opa/opabuild"
+	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
 const opaFlagUsage = "OPA's `version`, or the folder of its source (default \"" + opabuild.NewestVersion + "\")"

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/regometer/regometer/report"
-	"github.com/regometer/regometer/report/compare"
+	"github.com/regometer/regometer/internal/app/compare"
+	"github.com/regometer/regometer/internal/app/report"
 )
 
 // exitExceeded is the exit status if a threshold of --fail-on is exceeded.

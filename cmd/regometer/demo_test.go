@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/regometer/regometer/opa/opabuild"
+	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
 func TestDemoRefuses(t *testing.T) {

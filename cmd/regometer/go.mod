@@ -10,8 +10,7 @@ require (
 	github.com/prometheus/client_model v0.6.1
 	github.com/prometheus/common v0.55.0
 	github.com/regometer/regometer v0.0.0
-	github.com/regometer/regometer/opa v0.0.0
-	github.com/regometer/regometer/report v0.0.0
+	github.com/regometer/regometer/internal/app v0.0.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d
@@ -52,7 +51,7 @@ require (
 
 replace (
 	github.com/regometer/regometer => ../..
+	github.com/regometer/regometer/internal/app => ../../internal/app
 	github.com/regometer/regometer/opa => ../../opa
 	github.com/regometer/regometer/prom => ../../prom
-	github.com/regometer/regometer/report => ../../report
 )

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/ociimage"
-	"github.com/regometer/regometer/opa/opabuild"
+	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
 // buildImage builds the program of tinyOPA as an image in a folder.

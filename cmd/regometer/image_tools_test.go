@@ -21,8 +21,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"github.com/regometer/regometer/internal/opaserver"
-	"github.com/regometer/regometer/opa/opabuild"
+	"github.com/regometer/regometer/internal/app/opabuild"
+	"github.com/regometer/regometer/internal/app/opaserver"
 )
 
 // tool runs a program of others, or skips the test aloud if it is not here.

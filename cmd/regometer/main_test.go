@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/regometer/regometer/opa/opabuild"
+	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")

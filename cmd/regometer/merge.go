@@ -6,7 +6,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/regometer/regometer/report"
+	"github.com/regometer/regometer/internal/app/report"
 )
 
 func newMergeCommand() *cobra.Command {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/regometer/regometer/report/samplelog"
+	"github.com/regometer/regometer/internal/app/samplelog"
 )
 
 // Reports that were saved and merged are printed as one over all logs.

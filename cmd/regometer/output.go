@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/ociimage"
-	"github.com/regometer/regometer/internal/outfile"
-	"github.com/regometer/regometer/report"
-	"github.com/regometer/regometer/report/page"
+	"github.com/regometer/regometer/internal/app/outfile"
+	"github.com/regometer/regometer/internal/app/page"
+	"github.com/regometer/regometer/internal/app/report"
 )
 
 // outputs are the files that a call of the command writes and that the user

@@ -6,8 +6,8 @@ package main
 import (
 	"fmt"
 
-	"github.com/regometer/regometer/internal/outfile"
-	"github.com/regometer/regometer/report/parquetlog"
+	"github.com/regometer/regometer/internal/app/outfile"
+	"github.com/regometer/regometer/internal/app/parquetlog"
 )
 
 // A parquetFile is the file that --parquet names. It takes its place once it is

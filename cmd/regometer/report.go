@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/report"
+	"github.com/regometer/regometer/internal/app/report"
 )
 
 func newReportCommand() *cobra.Command {

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/regometer/regometer/report"
-	"github.com/regometer/regometer/report/page"
+	"github.com/regometer/regometer/internal/app/page"
+	"github.com/regometer/regometer/internal/app/report"
 )
 
 // reportOutput is what becomes of a report.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/regometer/regometer/report/samplelog"
+	"github.com/regometer/regometer/internal/app/samplelog"
 )
 
 func newSampleCommand() *cobra.Command {

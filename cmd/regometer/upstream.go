@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/regometer/regometer/opa/opabuild"
+	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
 // steps is the flag --upstream or --upstream=N: how many steps of the series

@@ -63,8 +63,8 @@ func TestPage(t *testing.T) {
 func writePages(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-count", "1", "-run", "^TestPages$", "./page", "-args", "-pages", dir)
-	cmd.Dir = filepath.Join("..", "..", "report")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-count", "1", "-run", "^TestPages$", ".", "-args", "-pages", dir)
+	cmd.Dir = filepath.Join("..", "..", "internal", "app", "page")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("writing the pages: %v\n%s", err, out)
 	}

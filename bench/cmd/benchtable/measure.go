@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/regometer/regometer/bench/internal/measure"
-	"github.com/regometer/regometer/opa/opabuild"
+	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
 const benchModule = measure.RootModule + "/bench"

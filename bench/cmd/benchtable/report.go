@@ -14,7 +14,7 @@ import (
 
 	"github.com/regometer/regometer/bench"
 	"github.com/regometer/regometer/bench/internal/measure"
-	"github.com/regometer/regometer/internal/outfile"
+	"github.com/regometer/regometer/internal/app/outfile"
 )
 
 // A report writes the page from the parts' results.

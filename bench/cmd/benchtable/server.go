@@ -7,7 +7,7 @@ import (
 	"context"
 
 	"github.com/regometer/regometer/bench/internal/measure"
-	"github.com/regometer/regometer/opa/opabuild"
+	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
 // A serverSetup is a server that is measured.

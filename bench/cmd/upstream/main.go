@@ -19,12 +19,12 @@ import (
 
 	"github.com/regometer/regometer/bench/difftest"
 	"github.com/regometer/regometer/bench/internal/measure"
-	"github.com/regometer/regometer/opa/opabuild"
+	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
 const usage = `Usage: go run ./bench/cmd/upstream [flags]
 
-Applies the steps in opa/opabuild/_upstream to OPA ` + opabuild.UpstreamVersion + `. After each step it runs
+Applies the steps in internal/app/opabuild/_upstream to OPA ` + opabuild.UpstreamVersion + `. After each step it runs
 OPA's tests and linter as "regometer verify --upstream=N" does, and Regometer's
 differential tests. It writes a Git repository with a commit for each step to
 dist/upstream/opa, and the patches to dist/upstream.

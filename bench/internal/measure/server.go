@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/bench/embedded"
-	"github.com/regometer/regometer/internal/opaserver"
+	"github.com/regometer/regometer/internal/app/opaserver"
 )
 
 // Connections is the number of clients, each of which sends its next request

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/regometer/regometer/internal/opaserver"
+	"github.com/regometer/regometer/internal/app/opaserver"
 )
 
 var silent = Progress{io.Discard, time.Now()}

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/regometer/regometer"
-	"github.com/regometer/regometer/internal/opaserver"
-	"github.com/regometer/regometer/report"
+	"github.com/regometer/regometer/internal/app/opaserver"
+	"github.com/regometer/regometer/internal/app/report"
 )
 
 // Config says what to run. Keep and Table are optional.

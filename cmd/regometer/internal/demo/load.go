@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/regometer/regometer/internal/opaserver"
+	"github.com/regometer/regometer/internal/app/opaserver"
 )
 
 // load sends the same requests to all servers by turns.

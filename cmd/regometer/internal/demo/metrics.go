@@ -15,7 +15,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
-	"github.com/regometer/regometer/internal/opaserver"
+	"github.com/regometer/regometer/internal/app/opaserver"
 )
 
 // metrics are what a server answers GET /metrics with, by name.

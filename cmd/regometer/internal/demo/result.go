@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/regometer/regometer/report"
+	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/rollup"
 )
 

@@ -17,7 +17,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/regometer/regometer/internal/outfile"
+	"github.com/regometer/regometer/internal/app/outfile"
 )
 
 // The files of an image layout, beside the folder "blobs". Docker's is not one

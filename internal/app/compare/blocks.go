@@ -1,0 +1,166 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/rollup"
+)
+
+// timed returns the durations of a stage in each slice of time that has any, in
+// the order of time; or in the slice of those without a time, and false, if
+// there are no others.
+func timed(g *report.Group, stage string) (snapshots []*exphist.Snapshot, ok bool) {
+	var rest *exphist.Snapshot
+	for i := range g.Slices {
+		for j := range g.Slices[i].Stages {
+			s := &g.Slices[i].Stages[j]
+			switch {
+			case s.Name != stage || s.Durations.Count() == 0:
+			case g.Slices[i].Begin == rollup.NoTime:
+				rest = &s.Durations
+			default:
+				snapshots = append(snapshots, &s.Durations)
+			}
+		}
+	}
+	if len(snapshots) == 0 && rest != nil {
+		return []*exphist.Snapshot{rest}, false
+	}
+	return snapshots, true
+}
+
+// grid is a row of contiguous buckets. A position on it is a number from 0, the
+// lower bound of the first bucket, to width, the upper bound of the last; a
+// bucket is 1 wide, and its values lie evenly in it on the logarithmic scale.
+type grid struct {
+	schema, first, width int
+	step                 float64 // natural logarithm of the ratio of a bucket's bounds
+	origin               float64 // natural logarithm, in ns, of position 0
+}
+
+// gridOf returns the grid of all buckets of s, which are in ns.
+func gridOf(s *exphist.Snapshot) grid {
+	first, counts := s.Buckets()
+	g := grid{schema: s.Layout().Schema, first: first, width: len(counts)}
+	g.step = math.Ldexp(math.Ln2, -g.schema)
+	g.origin = float64(first-1) * g.step
+	if s.Layout().Unit == exphist.Nanosecond { // whose bounds are powers of two of a second
+		g.origin += math.Log(1e9)
+	}
+	return g
+}
+
+// value returns the nanoseconds at position u.
+func (g grid) value(u float64) float64 { return math.Exp(g.origin + u*g.step) }
+
+// blocks are the durations of a stage in slices of time, on a grid.
+type blocks struct {
+	grid
+	below [][]float64 // of each slice, how many durations are below position 0, 1, …, width
+	total []float64   // of all slices together
+	waves [][]float64 // see longRunVariance
+}
+
+// newBlocks puts snapshots on a grid, which must have been made of snapshots
+// that these were merged into.
+func newBlocks(g grid, snapshots []*exphist.Snapshot) *blocks {
+	b := &blocks{grid: g, total: make([]float64, g.width+1), waves: waves(len(snapshots))}
+	for _, s := range snapshots {
+		below := make([]float64, g.width+1)
+		below[0] = float64(s.Zeros())
+		first, counts := s.Buckets()
+		finer := s.Layout().Schema - g.schema // so many times two buckets are one
+		for k, n := range counts {
+			below[ceilShift(first+k, finer)-g.first+1] += float64(n)
+		}
+		for k := range below {
+			if k > 0 {
+				below[k] += below[k-1]
+			}
+			b.total[k] += below[k]
+		}
+		b.below = append(b.below, below)
+	}
+	return b
+}
+
+// ceilShift returns ⌈i/2^k⌉: bucket i's place if 2^k buckets become one.
+func ceilShift(i, k int) int { return -(-i >> k) }
+
+// count returns how many durations there are.
+func (b *blocks) count() float64 { return b.total[b.width] }
+
+// at interpolates a row of counts below position 0, 1, … at position u.
+func at(below []float64, u float64) float64 {
+	if u <= 0 {
+		return below[0]
+	}
+	k := int(u)
+	if k >= len(below)-1 {
+		return below[len(below)-1]
+	}
+	return below[k] + (u-float64(k))*(below[k+1]-below[k])
+}
+
+// above returns the share of the durations that are above position u.
+func (b *blocks) above(u float64) float64 { return 1 - at(b.total, u)/b.count() }
+
+// quantile returns the position of the q-quantile.
+func (b *blocks) quantile(q float64) float64 {
+	rank := q * b.count()
+	k, _ := slices.BinarySearch(b.total, rank) // total[k-1] < rank ≤ total[k]
+	if k == 0 {
+		return 0
+	}
+	return float64(k-1) + (rank-b.total[k-1])/(b.total[k]-b.total[k-1])
+}
+
+// share returns the share of the durations above position u, the variance of
+// that share, and its degrees of freedom. The variance is at least that of
+// independent durations, of which a share p is above.
+func (b *blocks) share(u, p float64) (share, variance, df float64) {
+	share = b.above(u)
+	scores := make([]float64, len(b.below))
+	for i, below := range b.below {
+		n := below[b.width]
+		scores[i] = n - at(below, u) - share*n
+	}
+	n := b.count()
+	variance = longRunVariance(scores, b.waves) / (n * n)
+	return share, max(variance, p*(1-p)/n), float64(len(b.waves))
+}
+
+// waves returns the cosines of [longRunVariance] for n terms: cosine j of term
+// i is √2·cos(π·j·(i+½)/n), for j from 1 to ½·n^⅔, rounded, and at least 2.
+func waves(n int) [][]float64 {
+	w := make([][]float64, max(2, int(math.Round(math.Pow(float64(n), 2./3)/2))))
+	for j := range w {
+		w[j] = make([]float64, n)
+		for i := range w[j] {
+			w[j][i] = math.Sqrt2 * math.Cos(math.Pi*float64(j+1)*(float64(i)+0.5)/float64(n))
+		}
+	}
+	return w
+}
+
+// longRunVariance estimates the variance of the sum of these terms, which
+// depend on their neighbours and add up to 0: the mean square of their products
+// with waves, which are slow enough that neighbours count as one. Of
+// independent terms it is n times the variance.
+func longRunVariance(terms []float64, waves [][]float64) float64 {
+	var v float64
+	for _, w := range waves {
+		var sum float64
+		for i, x := range terms {
+			sum += w[i] * x
+		}
+		v += sum * sum
+	}
+	return v / float64(len(waves))
+}

@@ -1,0 +1,261 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compare
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/rollup"
+)
+
+// stage is a stage of a group that a test makes.
+type stage struct {
+	key, name string
+	slices    []*exphist.Snapshot
+	self      uint64
+}
+
+// reportOf returns a report of these stages.
+func reportOf(t testing.TB, stages ...stage) *report.Report {
+	var groups []report.Group
+	index := map[string]int{}
+	for _, s := range stages {
+		k, ok := index[s.key]
+		if !ok {
+			k = len(groups)
+			index[s.key] = k
+			groups = append(groups, report.Group{Group: rollup.Group{Key: s.key}})
+		}
+		g := &groups[k]
+		total := rollup.GroupStage{Name: s.name, Self: rollup.Sum{Lo: s.self}}
+		for i, snapshot := range s.slices {
+			if i == len(g.Slices) {
+				g.Slices = append(g.Slices, rollup.GroupSlice{Begin: int64(i) * 60e9})
+			}
+			g.Slices[i].Stages = append(g.Slices[i].Stages, rollup.GroupStage{Name: s.name, Durations: *snapshot})
+			total.Durations = *merged(t, &total.Durations, snapshot)
+		}
+		g.Stages = append(g.Stages, total)
+		g.Decisions = max(g.Decisions, total.Durations.Count())
+	}
+	return &report.Report{By: "path", Groups: report.GroupsOf(groups...)}
+}
+
+// example returns two reports, in which a is slower, b is faster, c, e and f
+// are the same, d has too little, and the rest is in one only.
+func example(t testing.TB) (before, after *report.Report) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	take := func(n, m int, factor float64) []*exphist.Snapshot { return sample(t, rng, n, m, factor) }
+	before = reportOf(t,
+		stage{"a", "rego_query_eval", take(60, 100, 1), 6_000_000},
+		stage{"b", "rego_query_eval", take(60, 100, 1), 6_000_000},
+		stage{"c", "rego_query_eval", take(60, 100, 1), 6_000_000},
+		stage{"e", "rego_query_eval", take(20, 100, 1), 2_000_000},
+		stage{"f", "rego_query_eval", take(20, 100, 1), 2_000_000},
+		stage{"d", "rego_query_eval", take(7, 100, 1), 0},
+		stage{"a", "gone", take(1, 3, 1), 0},
+		stage{"old", "rego_query_eval", take(1, 5, 1), 0})
+	after = reportOf(t,
+		stage{"a", "rego_query_eval", take(60, 100, 2), 12_000_000},
+		stage{"b", "rego_query_eval", take(60, 200, 0.5), 8_000_000},
+		stage{"c", "rego_query_eval", take(60, 100, 1), 6_000_000},
+		stage{"e", "rego_query_eval", take(20, 100, 1), 1_000_000},
+		stage{"f", "rego_query_eval", take(20, 100, 1), 4_000_000},
+		stage{"d", "rego_query_eval", take(60, 100, 9), 0},
+		stage{"a", "new", take(1, 1, 1), 0},
+		stage{"young", "rego_query_eval", take(1, 6, 1), 0})
+	return before, after
+}
+
+func compareOf(t testing.TB, before, after *report.Report, o Options) *Comparison {
+	t.Helper()
+	c, err := Reports(before, after, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestInteger(t *testing.T) {
+	for f, want := range map[float64]int64{0: 0, 1.4: 1, -1.6: -2, 1e19: math.MaxInt64, -1e19: -math.MaxInt64} {
+		if got := integer(f); got != want {
+			t.Errorf("integer(%v) = %d, want %d", f, got, want)
+		}
+	}
+}
+
+func TestReports(t *testing.T) {
+	before, after := example(t)
+	c := compareOf(t, before, after, Options{})
+	want := []struct {
+		key     string
+		verdict Verdict
+		impact  int64
+	}{{"a", Slower, 6_000_000}, {"b", Faster, -4_000_000}, {"f", NoDifference, 2_000_000}, {"e", NoDifference, -1_000_000}, {"c", NoDifference, 0}, {"d", TooLittle, 0}}
+	if len(c.Rows) != len(want) {
+		t.Fatalf("%d rows, want %d", len(c.Rows), len(want))
+	}
+	for i, w := range want {
+		r := c.Rows[i]
+		if r.Key != w.key || r.Verdict != w.verdict || r.Impact != w.impact {
+			t.Errorf("row %d: %s %s %d, want %v", i, r.Key, r.Verdict, r.Impact, w)
+		}
+		for _, ch := range r.Changes {
+			if ch.Verdict != TooLittle && !(ch.Low < ch.Relative && ch.Relative < ch.High) {
+				t.Errorf("%s: %v from %v to %v", r.Key, ch.Relative, ch.Low, ch.High)
+			}
+			if math.Abs(ch.After/ch.Before-1-ch.Relative) > 1e-9 {
+				t.Errorf("%s: from %v to %v is not %v", r.Key, ch.Before, ch.After, ch.Relative)
+			}
+		}
+	}
+	if c.Intervals != 10 {
+		t.Errorf("%d intervals, want 10", c.Intervals)
+	}
+	if r := c.Rows[0]; math.Abs(r.Changes[0].Relative-1) > 0.1 || r.Before != (Side{6000, 60}) {
+		t.Errorf("a: %+v", r)
+	}
+	only := []Only{{"a", "gone", 3, 0}, {"a", "new", 0, 1}, {"old", "", 5, 0}, {"young", "", 0, 6}}
+	if !reflect.DeepEqual(c.Only, only) {
+		t.Errorf("only %v, want %v", c.Only, only)
+	}
+	if again := compareOf(t, before, after, Options{}); !reflect.DeepEqual(again, c) {
+		t.Error("a second comparison differs")
+	}
+}
+
+func TestOptions(t *testing.T) {
+	before, after := example(t)
+	all := compareOf(t, before, after, Options{})
+	one := compareOf(t, before, after, Options{Key: func(key string) bool { return key == "a" }, Stages: []string{"rego_query_eval"}})
+	if len(one.Rows) != 1 || one.Rows[0].Key != "a" || len(one.Only) != 0 {
+		t.Errorf("%+v", one)
+	}
+	if one.Rows[0].Changes[0].Low <= all.Rows[0].Changes[0].Low {
+		t.Error("fewer intervals are not narrower")
+	}
+	sure := compareOf(t, before, after, Options{Confidence: 0.999})
+	if sure.Rows[0].Changes[0].Low >= all.Rows[0].Changes[0].Low {
+		t.Error("more confidence is not wider")
+	}
+	threshold, err := ParseThreshold("p90:rego_query_eval@b>+5%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := compareOf(t, before, after, Options{Thresholds: []Threshold{threshold}})
+	for _, r := range more.Rows {
+		want := 2
+		if r.Key == "b" {
+			want = 3
+		}
+		if len(r.Changes) != want {
+			t.Errorf("%s: %d quantiles, want %d", r.Key, len(r.Changes), want)
+		}
+	}
+	if more.Intervals != all.Intervals+1 {
+		t.Errorf("%d intervals, want %d", more.Intervals, all.Intervals+1)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	before, after := example(t)
+	for _, confidence := range []float64{-1, 1, 2, math.NaN()} {
+		if _, err := Reports(before, after, Options{Confidence: confidence}); err == nil || !strings.Contains(err.Error(), "confidence") {
+			t.Errorf("confidence %v: %v", confidence, err)
+		}
+	}
+	after.By = "hour"
+	if _, err := Reports(before, after, Options{}); err == nil || !strings.Contains(err.Error(), "by hour") {
+		t.Errorf("by path and by hour: %v", err)
+	}
+	h := exphist.New(exphist.Integer)
+	h.Record(1)
+	var s exphist.Snapshot
+	h.Snapshot(&s)
+	integers := reportOf(t, stage{"a", "rego_query_eval", []*exphist.Snapshot{&s}, 0})
+	if _, err := Reports(before, integers, Options{}); err == nil {
+		t.Error("no error of other units")
+	}
+}
+
+// TestTooLittle: at the least that there must be, and one below.
+func TestTooLittle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	tests := []struct {
+		slices, count int
+		want          [2]bool // whether p50 and p99 are judged
+	}{
+		{8, 125, [2]bool{true, true}}, {7, 1000, [2]bool{}}, {8, 124, [2]bool{true, false}},
+		{10, 2, [2]bool{true, false}}, {9, 2, [2]bool{}}, {1, 5000, [2]bool{}},
+	}
+	for _, tt := range tests {
+		few := reportOf(t, stage{"a", "s", sample(t, rng, tt.slices, tt.count, 1), 0})
+		many := reportOf(t, stage{"a", "s", sample(t, rng, 50, 200, 1), 0})
+		for _, sides := range [][2]*report.Report{{few, many}, {many, few}} {
+			c := compareOf(t, sides[0], sides[1], Options{})
+			judged := 0
+			for i, want := range tt.want {
+				if want {
+					judged++
+				} else if ch := c.Rows[0].Changes[i]; ch.Verdict != TooLittle || ch.Low != -1 || !math.IsInf(ch.High, 1) {
+					t.Errorf("%d slices of %d: %+v", tt.slices, tt.count, ch)
+				}
+			}
+			if c.Intervals != judged {
+				t.Errorf("%d slices of %d: %d intervals, want %d", tt.slices, tt.count, c.Intervals, judged)
+			}
+		}
+	}
+}
+
+// TestNoTime: durations without a time are in no block, and are shown if there
+// are no others. Nothing at all is no panic.
+func TestNoTime(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 16))
+	untimed := reportOf(t, stage{"a", "s", sample(t, rng, 1, 100, 1), 0})
+	untimed.Groups.At(0).Slices[0].Begin = rollup.NoTime
+	c := compareOf(t, untimed, untimed, Options{})
+	if r := c.Rows[0]; r.Verdict != TooLittle || r.Before != (Side{100, 0}) || r.Changes[0].Before == 0 {
+		t.Errorf("without times: %+v", r)
+	}
+	some := reportOf(t, stage{"a", "s", sample(t, rng, 10, 100, 1), 0})
+	some.Groups.At(0).Slices[0].Begin = rollup.NoTime
+	c = compareOf(t, some, some, Options{})
+	if r := c.Rows[0]; r.Before != (Side{900, 9}) {
+		t.Errorf("some without times: %+v", r)
+	}
+	some.Groups.At(0).Slices = nil
+	if c = compareOf(t, some, some, Options{}); len(c.Rows) != 1 || c.Rows[0].Verdict != TooLittle {
+		t.Errorf("without slices: %+v", c)
+	}
+	zeros := reportOf(t, stage{"a", "s", []*exphist.Snapshot{snapshotOf(t, 5, 0, 0)}, 0})
+	if c = compareOf(t, zeros, zeros, Options{}); c.Rows[0].Verdict != TooLittle {
+		t.Errorf("zeros: %+v", c)
+	}
+	if c = compareOf(t, &report.Report{}, &report.Report{}, Options{}); len(c.Rows) != 0 {
+		t.Errorf("nothing: %+v", c)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	inf := math.Inf(1)
+	tests := []struct {
+		low, high float64
+		want      Verdict
+	}{
+		{0.1, 0.2, Slower}, {0.1, inf, Slower}, {-0.2, -0.1, Faster}, {-1, -0.1, Faster},
+		{-0.1, 0.1, NoDifference}, {0, 0.1, NoDifference}, {-1, 0.1, TooLittle}, {-0.1, inf, TooLittle},
+	}
+	for _, tt := range tests {
+		if got := judge(tt.low, tt.high); got != tt.want {
+			t.Errorf("judge(%v, %v) = %v, want %v", tt.low, tt.high, got, tt.want)
+		}
+	}
+}

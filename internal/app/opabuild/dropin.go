@@ -1,0 +1,156 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opabuild
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/regometer/regometer"
+	"github.com/regometer/regometer/internal/app/outfile"
+)
+
+// A dropIn is the text of the files that replace OPA's, by file name.
+type dropIn map[string][]byte
+
+// loadDropIn returns the package metrics that is compiled into this program,
+// without its tests.
+func loadDropIn() (dropIn, error) {
+	d, err := loadFiles()
+	return d.withoutTests(), err
+}
+
+// loadFiles returns all files of the package, as they are.
+func loadFiles() (dropIn, error) {
+	d := dropIn{}
+	names, err := fs.Glob(regometer.DropIn, "metrics/*.go")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		text, err := regometer.DropIn.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		d[path.Base(name)] = text
+	}
+	return d, nil
+}
+
+func isTest(name string) bool { return strings.HasSuffix(name, "_test.go") }
+
+func (d dropIn) withoutTests() dropIn {
+	d = maps.Clone(d)
+	maps.DeleteFunc(d, func(name string, _ []byte) bool { return isTest(name) })
+	return d
+}
+
+// hash identifies the drop-in's content.
+func (d dropIn) hash() string {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(d)) {
+		fmt.Fprintf(h, "%s %d\n", name, len(d[name]))
+		h.Write(d[name])
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// DropInHash returns the SHA-256 of the drop-in that this program carries, in
+// hexadecimal digits.
+func DropInHash() (string, error) {
+	d, err := loadDropIn()
+	if err != nil {
+		return "", err
+	}
+	return d.hash(), nil
+}
+
+// goFiles returns the texts of a folder's Go files by name. A record of a link
+// could not restore the link, so links are an error.
+func goFiles(dir string) (map[string][]byte, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".go") {
+			continue
+		}
+		file := filepath.Join(dir, e.Name())
+		if !e.Type().IsRegular() {
+			return nil, fmt.Errorf("%s is %s, want a regular file", file, outfile.Kind(e.Type()))
+		}
+		if files[e.Name()], err = os.ReadFile(file); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// replace returns the Go files of OPA's v1/metrics with the drop-in in place of
+// the package.
+//
+// All Go files except tests leave, and the drop-in's files come. A test of a
+// file that leaves (sample_test.go for sample.go) leaves too, because it tests
+// unexported names. metrics_test.go and all other tests of OPA's stay: they
+// test the package from the outside and judge the drop-in.
+func (d dropIn) replace(files map[string][]byte) map[string][]byte {
+	next := maps.Clone(files)
+	for name, text := range files {
+		if isTest(name) || same(d[name], text) {
+			continue
+		}
+		delete(next, name)
+		if name != "metrics.go" {
+			delete(next, strings.TrimSuffix(name, ".go")+"_test.go")
+		}
+	}
+	maps.Copy(next, d)
+	return next
+}
+
+// A replacement says what becomes of files by name: a text, or nil for a file
+// that leaves.
+type replacement map[string][]byte
+
+// difference returns what turns the files now into the files next.
+func difference(now, next map[string][]byte) replacement {
+	r := replacement{}
+	for _, files := range []map[string][]byte{now, next} {
+		for name := range files {
+			if !same(now[name], next[name]) {
+				r[name] = next[name]
+			}
+		}
+	}
+	return r
+}
+
+// apply changes the files in dir. Every file appears whole or not at all.
+func (r replacement) apply(dir string) error {
+	for _, name := range slices.Sorted(maps.Keys(r)) {
+		file := filepath.Join(dir, name)
+		if r[name] == nil {
+			if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
+				return err
+			}
+		} else if err := outfile.Write(file, r[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// same compares contents. nil, which means no file, differs from an empty file.
+func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }

@@ -1,0 +1,67 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opabuild
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/regometer/regometer/internal/app/gotool"
+)
+
+// A Lint is what OPA's linter says, in the version and with the configuration
+// that OPA's tree pins, of the packages that change and of their tests.
+type Lint struct {
+	Folders  []string // in OPA's tree
+	Skipped  string   // why it was not run, or ""
+	Findings string   // "" is none
+}
+
+const linterPackage = "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@"
+
+var pinnedLinter = regexp.MustCompile(`(?m)^GOLANGCI_LINT_VERSION\s*:?=\s*(v2\.\S+)`)
+
+// linter returns the package of the linter that the tree in root pins, or "" if
+// that is none of today's.
+func linter(root string) string {
+	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if m := pinnedLinter.FindSubmatch(text); err == nil && m != nil {
+		return linterPackage + string(m[1])
+	}
+	return ""
+}
+
+// lint runs the linter on folders of both trees: what it does not like in OPA
+// as it is says nothing of the change.
+func lint(ctx context.Context, linter, opa, ours string, folders []string) (Lint, error) {
+	l := Lint{Folders: folders}
+	if linter == "" {
+		l.Skipped = "this OPA pins no golangci-lint of version 2"
+		return l, nil
+	}
+	run := func(tree string, args ...string) (string, error) {
+		c := gotool.Command{Dir: tree, Args: append([]string{"run", linter}, args...), Env: []string{"CGO_ENABLED=0"}}
+		out, err := c.Output(ctx)
+		if err != nil && len(out) == 0 {
+			out = []byte(err.Error())
+		}
+		return strings.TrimSpace(string(out)), err
+	}
+	// The flag, since it would wait for one that runs elsewhere.
+	check := []string{"run", "--allow-parallel-runners"}
+	for _, f := range folders {
+		check = append(check, "./"+f+"/...")
+	}
+	if out, err := run(opa, "version"); err != nil {
+		l.Skipped = "the linter cannot be had:\n" + out
+	} else if out, err := run(opa, check...); err != nil {
+		l.Skipped = "it fails on the unmodified OPA, on this machine:\n" + out
+	} else if out, err := run(ours, check...); err != nil {
+		l.Findings = out
+	}
+	return l, ctx.Err()
+}

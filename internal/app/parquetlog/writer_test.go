@@ -1,0 +1,259 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parquetlog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/app/samplelog"
+	"github.com/regometer/regometer/rollup"
+)
+
+// sample writes a log into a file.
+func sample(t *testing.T, o samplelog.Options) (file string, truth *samplelog.Truth) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "log")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if truth, err = samplelog.Write(f, o); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file, truth
+}
+
+// write writes the events that the options select. It also passes each event to
+// also, unless that is nil.
+func write(t *testing.T, o report.Options, groupRows int, also func(*decisionlog.Event, func(int32) string)) ([]byte, *report.Report) {
+	t.Helper()
+	var b bytes.Buffer
+	w := NewWriter(&b)
+	w.groupRows = groupRows
+	o.Each = func(key func(int32) string) func(*decisionlog.Event) error {
+		rows := w.Rows(key)
+		return func(e *decisionlog.Event) error {
+			if also != nil {
+				also(e, key)
+			}
+			return rows.Add(e)
+		}
+	}
+	r, err := report.Read(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), r
+}
+
+var sampleOptions = samplelog.Options{
+	Size: 12 << 20, Seed: 5, Paths: 7, BadShare: 0.02,
+	Labels: map[string][]string{"team": {"a", "b"}, "zone \"ü\"": {"x\ny"}},
+	Bundles: []samplelog.Bundle{{
+		Name: "main", Revision: "r1", NewRevision: "r2", ChangeAt: time.Date(2026, 1, 2, 3, 4, 30, 0, time.UTC),
+	}},
+}
+
+// Each row has all that its event has, whichever worker read it.
+func TestRowsAreEvents(t *testing.T) {
+	t.Parallel()
+	log, truth := sample(t, sampleOptions)
+	for _, workers := range []int{1, 2, 7} {
+		var mu sync.Mutex
+		want := map[string]row{}
+		text, _ := write(t, report.Options{Inputs: []string{log}, Workers: workers}, 3000,
+			func(e *decisionlog.Event, key func(int32) string) {
+				mu.Lock()
+				defer mu.Unlock()
+				want[string(e.DecisionID)] = eventRow(e, key)
+			})
+		rows, groups := readRows(t, text)
+		if n := int(truth.Inputs.Decisions); len(rows) != n || len(want) != n {
+			t.Fatalf("%d workers: %d rows of %d events, want %d", workers, len(rows), len(want), n)
+		}
+		if groups < len(rows)/(3000+batchRows) || groups > len(rows)/3000+1 {
+			t.Errorf("%d workers: %d rows in %d row groups", workers, len(rows), groups)
+		}
+		for _, r := range rows {
+			if w := want[r.texts["decision_id"]]; !reflect.DeepEqual(r, w) {
+				t.Fatalf("%d workers: got\n%v\nwant\n%v", workers, r, w)
+			}
+		}
+	}
+}
+
+// Readers skip pages by these bounds.
+func TestPageBounds(t *testing.T) {
+	t.Parallel()
+	log, _ := sample(t, sampleOptions)
+	text, _ := write(t, report.Options{Inputs: []string{log}}, groupRows, nil)
+	file, err := parquet.OpenFile(bytes.NewReader(text), int64(len(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, group := range file.RowGroups() {
+		for c, chunk := range group.ColumnChunks() {
+			index, err := chunk.ColumnIndex()
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages := chunk.Pages()
+			defer pages.Close()
+			for i := range index.NumPages() {
+				page, err := pages.ReadPage()
+				if err != nil {
+					t.Fatal(err)
+				}
+				least, most, ok := page.Bounds()
+				if index.NullPage(i) == ok {
+					t.Errorf("%v, page %d: all null: %t, has bounds: %t", theLayout.schema.Columns()[c], i, index.NullPage(i), ok)
+				}
+				compare := chunk.Type().Compare
+				if ok && (compare(index.MinValue(i), least) > 0 || compare(index.MaxValue(i), most) < 0) {
+					t.Errorf("%v, page %d: the values from %v to %v exceed the bounds from %v to %v",
+						theLayout.schema.Columns()[c], i, least, most, index.MinValue(i), index.MaxValue(i))
+				}
+				if ok {
+					checked++
+				}
+			}
+		}
+	}
+	if checked < 50 {
+		t.Errorf("checked %d pages", checked)
+	}
+}
+
+// eventRow returns the row of an event.
+func eventRow(e *decisionlog.Event, key func(int32) string) row {
+	r := newRow()
+	for name, text := range map[string]string{
+		"error_code": e.Code, "decision_id": string(e.DecisionID), "revision": string(e.BundleRevisions()),
+		"requested_by": string(e.RequestedBy),
+	} {
+		if text != "" {
+			r.texts[name] = text
+		}
+	}
+	r.texts["path"], r.texts["outcome"] = string(e.Path), e.Outcome.String()
+	if e.Time != rollup.NoTime {
+		r.numbers["time"] = time.Unix(0, e.Time).UnixMicro()
+	}
+	if e.Labels != nil {
+		labels := map[string]any{}
+		if err := json.Unmarshal(e.Labels, &labels); err != nil {
+			panic(err)
+		}
+		for name, value := range labels {
+			if text, ok := value.(string); ok {
+				r.labels[name] = text
+			}
+		}
+	}
+	stages := map[string]bool{}
+	for _, s := range rollup.DefaultStages() {
+		stages[s.Name] = true
+	}
+	for _, m := range e.Measures {
+		name := key(m.Metric)
+		if counter, ok := strings.CutPrefix(name, "counter_"); ok {
+			r.counters[counter] = m.Value
+			continue
+		}
+		stage := strings.TrimSuffix(strings.TrimPrefix(name, "timer_"), "_ns")
+		if stages[stage] {
+			r.numbers[stage+"_ns"] = m.Value
+		} else {
+			r.timers[stage] = m.Value
+		}
+	}
+	return r
+}
+
+func TestNoRows(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	w := NewWriter(&b)
+	w.Rows(nil)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if rows, groups := readRows(t, b.Bytes()); len(rows) != 0 || groups != 0 {
+		t.Errorf("%d rows in %d row groups", len(rows), groups)
+	}
+}
+
+// brokenWriter fails after so many bytes.
+type brokenWriter struct{ left int }
+
+var errBroken = errors.New("no space left")
+
+func (w *brokenWriter) Write(p []byte) (int, error) {
+	if w.left -= len(p); w.left < 0 {
+		return 0, errBroken
+	}
+	return len(p), nil
+}
+
+// An error of writing is told by Add as soon as there is one, and by Close.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	e := &decisionlog.Event{Path: []byte("a"), Time: rollup.NoTime}
+	const rows = 4000
+	var whole bytes.Buffer
+	for left := 0; ; left += 16_000 {
+		w := NewWriter(&brokenWriter{left})
+		if left == 0 {
+			w = NewWriter(&whole)
+		}
+		w.groupRows = batchRows
+		r := w.Rows(nil)
+		var first error
+		for i := range rows {
+			e.DecisionID = fmt.Appendf(nil, "%064d", i*i*i)
+			err := r.Add(e)
+			if i%batchRows == batchRows-1 && first != nil && !errors.Is(err, errBroken) {
+				t.Fatalf("after %v, Add returns %v", first, err)
+			}
+			if first == nil {
+				first = err
+			}
+		}
+		err := w.Close()
+		if left == 0 || left >= whole.Len() {
+			if first != nil || err != nil {
+				t.Errorf("%d bytes: %v, %v", left, first, err)
+			}
+			if left > 0 {
+				break
+			}
+			continue
+		}
+		if !errors.Is(err, errBroken) {
+			t.Errorf("%d of %d bytes: Close returns %v", left, whole.Len(), err)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/app/samplelog"
+)
+
+// sample writes a log into a file and returns its name, and the truth.
+func sample(t *testing.T, name string, o samplelog.Options) (string, *samplelog.Truth) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	o.File = file
+	var b bytes.Buffer
+	truth, err := samplelog.Write(&b, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file, truth
+}
+
+// jsonReport reads logs and returns the report's JSON, whole and parsed.
+func jsonReport(t *testing.T, o report.Options) ([]byte, map[string]any) {
+	t.Helper()
+	r, err := report.Read(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := report.WriteJSON(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), parsed(t, b.Bytes())
+}
+
+func parsed(t *testing.T, text []byte) (v map[string]any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// A report of a log in any container says what is in the log: counts, sums and
+// extremes exactly, quantiles within the error of the histograms.
+func TestReadContainers(t *testing.T) {
+	t.Parallel()
+	for _, container := range samplelog.Containers() {
+		for _, compression := range []string{"none", "gzip", "zstd"} {
+			t.Run(container+" "+compression, func(t *testing.T) {
+				t.Parallel()
+				o := samplelog.Options{
+					Decisions: 3000, Seed: 1, Container: container, Compression: compression,
+					EventBytes: 700, Paths: 7, BadShare: 0.05, OtherLines: 0.05,
+				}
+				if container == "upload" || container == "pretty" {
+					o.OtherLines = 0
+				}
+				file, truth := sample(t, "log", o)
+				_, got := jsonReport(t, report.Options{Inputs: []string{file}})
+				_, exact := jsonReport(t, report.Options{Inputs: []string{file}, Exact: true})
+				text, err := json.Marshal(truth)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := parsed(t, text)
+				delete(got, "findings")
+				delete(exact, "findings")
+				for _, d := range differences("", want, got, relativeError) {
+					t.Error(d)
+				}
+				for _, d := range differences("", want, exact, 0) {
+					t.Errorf("exact: %s", d)
+				}
+			})
+		}
+	}
+}
+
+// relativeError is that of quantiles: see exphist.Layout.
+const relativeError = 0.011
+
+// differences returns where a report is not what is true, quantiles within a
+// tolerance.
+func differences(at string, want, got any, tolerance float64) (found []string) {
+	differ := func() []string { return []string{fmt.Sprintf("%s: got %v, want %v", at, got, want)} }
+	switch want := want.(type) {
+	case map[string]any:
+		object, ok := got.(map[string]any)
+		if !ok {
+			return differ()
+		}
+		for key, value := range want {
+			if object[key] == nil && isZero(value) {
+				continue // outcomes that there were not
+			}
+			found = append(found, differences(at+"/"+key, value, object[key], tolerance)...)
+		}
+		for key, value := range object {
+			if _, ok := want[key]; !ok {
+				found = append(found, fmt.Sprintf("%s/%s: got %v, want nothing", at, key, value))
+			}
+		}
+	case []any:
+		list, ok := got.([]any)
+		if !ok || len(list) != len(want) {
+			return differ()
+		}
+		for i := range want {
+			found = append(found, differences(fmt.Sprintf("%s/%d", at, i), want[i], list[i], tolerance)...)
+		}
+	case json.Number:
+		number, ok := got.(json.Number)
+		if !ok {
+			return differ()
+		}
+		if number == want {
+			return nil
+		}
+		w, _ := want.Float64()
+		g, _ := number.Float64()
+		if isQuantile := strings.Contains(at, "/p"); !isQuantile || tolerance == 0 || g < w*(1-tolerance)-1 || g > w*(1+tolerance)+1 {
+			return differ()
+		}
+	default:
+		if got != want {
+			return differ()
+		}
+	}
+	return found
+}
+
+func isZero(v any) bool { return v == nil || v == json.Number("0") }
+
+// A large file is read in parts by several workers, with the same result,
+// whatever the kinds of its lines and however many workers there are.
+func TestReadInParts(t *testing.T) {
+	t.Parallel()
+	for _, container := range []string{"ndjson", "console", "docker", "cri", "pretty"} {
+		t.Run(container, func(t *testing.T) {
+			t.Parallel()
+			file, truth := sample(t, "log", samplelog.Options{
+				Size: 40 << 20, Seed: 2, Container: container, EventBytes: 3000, Paths: 5, BadShare: 0.01,
+			})
+			one, got := jsonReport(t, report.Options{Inputs: []string{file}, Workers: 1})
+			text, err := json.Marshal(truth)
+			if err != nil {
+				t.Fatal(err)
+			}
+			delete(got, "findings")
+			for _, d := range differences("", parsed(t, text), got, relativeError) {
+				t.Error(d)
+			}
+			for _, workers := range []int{2, 3, 8} {
+				if several, _ := jsonReport(t, report.Options{Inputs: []string{file}, Workers: workers}); !bytes.Equal(one, several) {
+					t.Errorf("%d workers: another report", workers)
+				}
+			}
+		})
+	}
+}
+
+// The same decisions in any container are the same groups, byte for byte, and
+// in whatever order the files are named.
+func TestReadSameGroups(t *testing.T) {
+	t.Parallel()
+	groups := func(text []byte) string {
+		_, after, _ := strings.Cut(string(text), `"groups":`)
+		return after
+	}
+	var want string
+	for _, container := range samplelog.Containers() {
+		file, _ := sample(t, "log", samplelog.Options{Decisions: 500, Seed: 3, Container: container})
+		text, _ := jsonReport(t, report.Options{Inputs: []string{file}})
+		if want == "" {
+			want = groups(text)
+		}
+		if got := groups(text); got != want {
+			t.Errorf("%s: got the groups\n%.2000s\nwant\n%.2000s", container, got, want)
+		}
+	}
+}
+
+// An interrupt does not wait for standard input, and the report is of what has
+// come by then.
+func TestReadInterrupted(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	if _, err := samplelog.Write(&log, samplelog.Options{Decisions: 100}); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range [][]byte{nil, log.Bytes()} {
+		stdin, w := io.Pipe()
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			for _, part := range [][]byte{text, []byte("\n")} { // the second is taken when the first has been read
+				if len(text) > 0 {
+					_, _ = w.Write(part)
+				}
+			}
+			cancel()
+		}()
+		r, err := report.Read(ctx, report.Options{Inputs: []string{"-"}, Stdin: stdin})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := uint64(0)
+		if len(text) > 0 {
+			want = 100
+		}
+		if !r.Interrupted || r.Total.Decisions != want || len(r.Inputs.Problems) > 0 {
+			t.Errorf("interrupted %v, %d decisions, problems %v; want %d decisions", r.Interrupted, r.Total.Decisions, r.Inputs.Problems, want)
+		}
+		cancel()
+	}
+}

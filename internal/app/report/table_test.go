@@ -1,0 +1,127 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/rollup"
+)
+
+func tableOf(t *testing.T, r *Report, o TableOptions) string {
+	t.Helper()
+	return written(t, func(w io.Writer) error { return WriteTable(w, r, o) })
+}
+
+// TestTableFits: no line is wider than the terminal, and nothing in it moves
+// the cursor.
+func TestTableFits(t *testing.T) {
+	r := sample()
+	var groups []Group
+	for i := range r.Groups.Len() {
+		groups = append(groups, *r.Groups.At(i))
+	}
+	r.Groups = GroupsOf(append(groups, groupOf(strings.Repeat("很长", 300)+hostile, [6]uint64{1e18, 1e18},
+		rollup.GroupStage{Name: strings.Repeat("s\u0301", 200)}, stageOf("eon", 1<<62)))...)
+	r.Groups.At(0).Errors = append(r.Groups.At(0).Errors, rollup.ErrorTotal{Code: strings.Repeat(hostile, 1000), Total: 99})
+	r.Slowest[1].Took = 1<<63 - 1
+	r.Slowest[1].Stages = []StageTime{{strings.Repeat("x", 500), 1}}
+	r.Findings = append(r.Findings, Finding{hostile, strings.Repeat("no-space", 100)})
+	r.Inputs.Problems[0].Kind = strings.Repeat(hostile, 20)
+	r.By = strings.Repeat("label", 60)
+	for _, columns := range []int{0, 60, 61, 79, 80, 81, 100, 120, 160, 200, 300} {
+		most := columns
+		if columns == 0 {
+			most = 80
+		}
+		table := tableOf(t, r, TableOptions{Width: columns})
+		for line := range strings.Lines(table) {
+			line = strings.TrimSuffix(line, "\n")
+			if text.Width(line) > most {
+				t.Errorf("%d columns: line of %d: %s", columns, text.Width(line), line)
+			}
+			if strings.ContainsFunc(line, unicode.IsControl) || strings.ContainsRune(line, '\u202e') {
+				t.Errorf("%d columns: %q", columns, line)
+			}
+		}
+	}
+}
+
+// TestTableColumns: the more important a column is, the longer it stays.
+func TestTableColumns(t *testing.T) {
+	r := reportOf(groupOf("p", [6]uint64{1}, stageOf("a_stage_with_a_name_of_36_characters", 123*time.Millisecond)))
+	before := []string{}
+	for columns := 60; columns <= 140; columns++ {
+		text := tableOf(t, r, TableOptions{Width: columns})
+		head := strings.Fields(regexp.MustCompile(`(?m)^  stage .*$`).FindString(text))
+		for _, title := range before {
+			if !slices.Contains(head, title) {
+				t.Errorf("%d columns: no %s any more", columns, title)
+			}
+		}
+		if columns == 60 && !slices.Equal(head, []string{"stage", "share", "p50", "p99", "max"}) {
+			t.Errorf("60 columns: %v", head)
+		}
+		before = head
+	}
+	if want := []string{"stage", "share", "count", "p50", "p90", "p95", "p99", "p99.9", "max"}; !slices.Equal(before, want) {
+		t.Errorf("140 columns: %v", before)
+	}
+}
+
+func TestTableColors(t *testing.T) {
+	escapes := regexp.MustCompile("\x1b\\[[0-9]*m")
+	with, without := tableOf(t, sample(), TableOptions{Colors: true}), tableOf(t, sample(), TableOptions{})
+	if !escapes.MatchString(with) || escapes.MatchString(without) {
+		t.Error("colours are there without being asked for, or are not")
+	}
+	if escapes.ReplaceAllString(with, "") != without {
+		t.Error("colours change the text")
+	}
+}
+
+func TestTableTop(t *testing.T) {
+	r := sample()
+	for top, hidden := range map[int]string{0: "", 8: "", 99: "", 7: "1 of 8 groups", 1: "7 of 8 groups"} {
+		text := tableOf(t, r, TableOptions{Top: top})
+		if strings.Contains(text, "not shown") != (hidden != "") || !strings.Contains(text, hidden) {
+			t.Errorf("top %d:\n%s", top, text)
+		}
+	}
+}
+
+func TestTableOfHealthyLog(t *testing.T) {
+	r := reportOf(groupOf("rbac/allow", [6]uint64{1000}, stageOf("rego_query_eval", same(1000, 100*time.Microsecond)...)))
+	r.Findings = find(r)
+	for _, form := range []string{"table", "markdown"} {
+		text := written(t, func(w io.Writer) error { return forms[form](w, r) })
+		if !strings.Contains(text, "Nothing stands out") || !strings.Contains(text, "No problems.") {
+			t.Errorf("%s:\n%s", form, text)
+		}
+	}
+}
+
+func TestGroupText(t *testing.T) {
+	g := groupOf("p", [6]uint64{1, 2, 3, 4, 5000, 6})
+	for _, code := range []string{"a", "b", "c\n", "d"} {
+		g.Errors = append(g.Errors, rollup.ErrorTotal{Code: code, Total: uint64(len(g.Errors) + 1)})
+	}
+	g.Counters = []rollup.GroupCounter{{Name: queryHits, Total: rollup.Sum{Lo: 9}}}
+	want := "5,016 decisions: 1 allowed, 2 denied, 3 with another result, 4 undefined, 5,000 failed, 6 cancelled. " +
+		`Errors: d 4, c\n 3, b 2 and 1 more. Query cache: 100 % hits.`
+	if got := groupText(&g); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	one := groupOf("p", [6]uint64{1})
+	if got := groupText(&one); got != "1 decision: 1 allowed." {
+		t.Error(got)
+	}
+}
