@@ -12,6 +12,7 @@ import (
 
 	"github.com/regometer/regometer/internal/app/compare"
 	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/app/text"
 )
 
 // exitExceeded is the exit status if a threshold of --fail-on is exceeded.
@@ -142,11 +143,11 @@ func comparisonWriter(format string, w io.Writer, top int) (func(*compare.Compar
 	case "table":
 		width, _ := terminal(w)
 		return func(c *compare.Comparison) error {
-			return c.WriteTable(w, compare.TableOptions{Width: width, Top: top})
+			return c.WriteTable(w, text.Options{Width: width, Top: top})
 		}, nil
 	case "markdown":
 		return func(c *compare.Comparison) error {
-			return c.WriteMarkdown(w, compare.MarkdownOptions{Top: top})
+			return c.WriteMarkdown(w, top)
 		}, nil
 	case "json":
 		return func(c *compare.Comparison) error { return c.WriteJSON(w) }, nil

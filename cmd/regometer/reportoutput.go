@@ -15,6 +15,7 @@ import (
 
 	"github.com/regometer/regometer/internal/app/page"
 	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/app/text"
 )
 
 // reportOutput is what becomes of a report.
@@ -76,10 +77,10 @@ func reportWriter(format string, w io.Writer, top int) (func(*report.Report) err
 	case "table":
 		width, colours := terminal(w)
 		return func(r *report.Report) error {
-			return report.WriteTable(w, r, report.TableOptions{Width: width, Colors: colours, Top: top})
+			return report.WriteTable(w, r, text.Options{Width: width, Colors: colours, Top: top})
 		}, nil
 	case "markdown":
-		return func(r *report.Report) error { return report.WriteMarkdown(w, r, report.MarkdownOptions{Top: top}) }, nil
+		return func(r *report.Report) error { return report.WriteMarkdown(w, r, top) }, nil
 	case "json":
 		return func(r *report.Report) error { return report.WriteJSON(w, r) }, nil
 	case "csv":

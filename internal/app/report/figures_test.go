@@ -64,7 +64,7 @@ func TestByTime(t *testing.T) {
 	g := groupOf("p", [6]uint64{3}, stageOf("b", 2), stageOf("a", 2), stageOf("c", 3))
 	g.Stages = append(g.Stages, rollup.GroupStage{Name: "d", Self: rollup.Sum{Hi: 1}})
 	var names []string
-	for _, f := range byTime(&g) {
+	for _, f := range g.ByTime() {
 		names = append(names, f.Name)
 	}
 	if !slices.Equal(names, []string{"d", "c", "a", "b"}) {

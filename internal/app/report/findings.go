@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/regometer/regometer/internal/app/sum"
@@ -247,7 +246,7 @@ func handlerOutside(r *Report) string {
 
 // stageDominates leaves out the stages that other rules told of.
 func stageDominates(r *Report) string {
-	stages := byTime(&r.Total)
+	stages := r.Total.ByTime()
 	if r.Total.Decisions < stageDecisions || len(stages) == 0 {
 		return ""
 	}
@@ -363,26 +362,4 @@ func idsRepeated(r *Report) string {
 	return fmt.Sprintf("Of a sample of %s decision ids, %s (%s) had been there before: these decisions are counted more than once. "+
 		"See whether two of the files hold the same decisions, or whether a log shipper sent some twice.",
 		text.Count(sampled), text.Count(repeated), text.Percent(part))
-}
-
-// name returns a name from a log as it stands in a finding, at most 80 letters
-// of it.
-func name(s string) string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "`", "'")
-	if s == "" {
-		return text.Empty
-	}
-	if letters := []rune(s); len(letters) > 80 {
-		s = string(letters[:39]) + "…" + string(letters[len(letters)-40:])
-	}
-	return "`" + s + "`"
-}
-
-// listed joins some of n things.
-func listed(some []string, n int) string {
-	list := strings.Join(some, ", ")
-	if n > len(some) {
-		list += fmt.Sprintf(" and %s more", text.Count(n-len(some)))
-	}
-	return list
 }

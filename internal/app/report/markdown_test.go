@@ -28,7 +28,7 @@ func TestMarkdownTables(t *testing.T) {
 	r := sample()
 	r.By = "label:a|b"
 	cells, rows := 0, 0
-	for line := range strings.Lines(written(t, func(w io.Writer) error { return WriteMarkdown(w, r, MarkdownOptions{}) })) {
+	for line := range strings.Lines(written(t, func(w io.Writer) error { return WriteMarkdown(w, r, 0) })) {
 		if !strings.HasPrefix(line, "|") {
 			cells = 0
 			continue

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -52,10 +53,10 @@ func written(t *testing.T, write func(io.Writer) error) string {
 
 // forms are all forms of output.
 var forms = map[string]func(io.Writer, *Report) error{
-	"table":    func(w io.Writer, r *Report) error { return WriteTable(w, r, TableOptions{}) },
+	"table":    func(w io.Writer, r *Report) error { return WriteTable(w, r, text.Options{}) },
 	"json":     WriteJSON,
 	"csv":      WriteCSV,
-	"markdown": func(w io.Writer, r *Report) error { return WriteMarkdown(w, r, MarkdownOptions{}) },
+	"markdown": func(w io.Writer, r *Report) error { return WriteMarkdown(w, r, 0) },
 }
 
 var errFull = errors.New("disk is full")
@@ -263,14 +264,14 @@ func TestGolden(t *testing.T) {
 	r := sample()
 	for _, columns := range []int{80, 120, 200} {
 		golden(t, fmt.Sprintf("table-%d.golden", columns), []byte(written(t, func(w io.Writer) error {
-			return WriteTable(w, r, TableOptions{Width: columns, Top: 6})
+			return WriteTable(w, r, text.Options{Width: columns, Top: 6})
 		})))
 	}
 	golden(t, "table-colors.golden", []byte(written(t, func(w io.Writer) error {
-		return WriteTable(w, r, TableOptions{Top: 1, Colors: true})
+		return WriteTable(w, r, text.Options{Top: 1, Colors: true})
 	})))
 	golden(t, "markdown.golden", []byte(written(t, func(w io.Writer) error {
-		return WriteMarkdown(w, r, MarkdownOptions{Top: 6})
+		return WriteMarkdown(w, r, 6)
 	})))
 	golden(t, "json.golden", []byte(written(t, func(w io.Writer) error { return WriteJSON(w, r) })))
 	golden(t, "csv.golden", []byte(written(t, func(w io.Writer) error { return WriteCSV(w, r) })))

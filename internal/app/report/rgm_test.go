@@ -18,6 +18,7 @@ import (
 
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/samplelog"
+	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -26,8 +27,8 @@ func written(t testing.TB, r *report.Report) string {
 	t.Helper()
 	var b bytes.Buffer
 	for _, err := range []error{
-		report.WriteJSON(&b, r), report.WriteCSV(&b, r), report.WriteMarkdown(&b, r, report.MarkdownOptions{Top: 5}),
-		report.WriteTable(&b, r, report.TableOptions{Width: 120, Top: 0}),
+		report.WriteJSON(&b, r), report.WriteCSV(&b, r), report.WriteMarkdown(&b, r, 5),
+		report.WriteTable(&b, r, text.Options{Width: 120, Top: 0}),
 	} {
 		if err != nil {
 			t.Fatal(err)

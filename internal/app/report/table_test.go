@@ -16,7 +16,7 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-func tableOf(t *testing.T, r *Report, o TableOptions) string {
+func tableOf(t *testing.T, r *Report, o text.Options) string {
 	t.Helper()
 	return written(t, func(w io.Writer) error { return WriteTable(w, r, o) })
 }
@@ -42,7 +42,7 @@ func TestTableFits(t *testing.T) {
 		if columns == 0 {
 			most = 80
 		}
-		table := tableOf(t, r, TableOptions{Width: columns})
+		table := tableOf(t, r, text.Options{Width: columns})
 		for line := range strings.Lines(table) {
 			line = strings.TrimSuffix(line, "\n")
 			if text.Width(line) > most {
@@ -60,7 +60,7 @@ func TestTableColumns(t *testing.T) {
 	r := reportOf(groupOf("p", [6]uint64{1}, stageOf("a_stage_with_a_name_of_36_characters", 123*time.Millisecond)))
 	before := []string{}
 	for columns := 60; columns <= 140; columns++ {
-		text := tableOf(t, r, TableOptions{Width: columns})
+		text := tableOf(t, r, text.Options{Width: columns})
 		head := strings.Fields(regexp.MustCompile(`(?m)^  stage .*$`).FindString(text))
 		for _, title := range before {
 			if !slices.Contains(head, title) {
@@ -79,7 +79,7 @@ func TestTableColumns(t *testing.T) {
 
 func TestTableColors(t *testing.T) {
 	escapes := regexp.MustCompile("\x1b\\[[0-9]*m")
-	with, without := tableOf(t, sample(), TableOptions{Colors: true}), tableOf(t, sample(), TableOptions{})
+	with, without := tableOf(t, sample(), text.Options{Colors: true}), tableOf(t, sample(), text.Options{})
 	if !escapes.MatchString(with) || escapes.MatchString(without) {
 		t.Error("colours are there without being asked for, or are not")
 	}
@@ -91,7 +91,7 @@ func TestTableColors(t *testing.T) {
 func TestTableTop(t *testing.T) {
 	r := sample()
 	for top, hidden := range map[int]string{0: "", 8: "", 99: "", 7: "1 of 8 groups", 1: "7 of 8 groups"} {
-		text := tableOf(t, r, TableOptions{Top: top})
+		text := tableOf(t, r, text.Options{Top: top})
 		if strings.Contains(text, "not shown") != (hidden != "") || !strings.Contains(text, hidden) {
 			t.Errorf("top %d:\n%s", top, text)
 		}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -157,8 +158,8 @@ func outputs(t *testing.T, x *Rollup) map[string]string {
 	for form, write := range map[string]func(io.Writer) error{
 		"JSON":     func(w io.Writer) error { return WriteJSON(w, r) },
 		"CSV":      func(w io.Writer) error { return WriteCSV(w, r) },
-		"Markdown": func(w io.Writer) error { return WriteMarkdown(w, r, MarkdownOptions{}) },
-		"table":    func(w io.Writer) error { return WriteTable(w, r, TableOptions{Width: 200}) },
+		"Markdown": func(w io.Writer) error { return WriteMarkdown(w, r, 0) },
+		"table":    func(w io.Writer) error { return WriteTable(w, r, text.Options{Width: 200}) },
 	} {
 		all[form] = written(t, write)
 	}
