@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/rollup"
 )
@@ -49,7 +50,7 @@ func (all bars) Plot(c draw.Canvas, _ *plot.Plot) {
 
 // shareFigure draws which part of the whole time each of these stages took
 // itself. There is at least one.
-func shareFigure(stages []*rollup.GroupStage, whole rollup.Sum) (*figure, error) {
+func shareFigure(stages []report.Figures, whole rollup.Sum) (*figure, error) {
 	var all bars
 	for _, s := range stages {
 		share := sum.Share(s.Self, whole)

@@ -139,7 +139,7 @@ func (v *view) draw(r *report.Report, slow []*report.Group) (err error) {
 	if v.OutcomesOverTime, err = outcomesFigure(r); err != nil {
 		return err
 	}
-	stages := bySelf(r.Total.Stages)
+	stages := r.Total.ByTime()
 	if shares, more := atMost(stages, maxShares); len(shares) > 0 {
 		if v.Shares, err = shareFigure(shares, r.Total.Time); err != nil {
 			return err
@@ -147,14 +147,14 @@ func (v *view) draw(r *report.Report, slow []*report.Group) (err error) {
 		v.Shares.Note = moreOf(more, "stage")
 	}
 	for _, s := range stages {
-		if s.Durations.Max() == 0 {
+		if s.Max == 0 {
 			continue
 		}
 		if len(v.Distributions) == maxDistributions {
 			v.MoreStages++
 			continue
 		}
-		f, err := distributionFigure(s)
+		f, err := distributionFigure(s.Stage)
 		if err != nil {
 			return err
 		}

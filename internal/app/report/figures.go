@@ -20,6 +20,7 @@ type Figures struct {
 	Sum, Self         rollup.Sum
 	Min, Max          int64
 	Quantiles         [len(ranks)]int64 // p50, p90, p95, p99, p99.9
+	Stage             *rollup.GroupStage
 }
 
 // ranks are the quantiles of a stage, and quantileNames are their names.
@@ -50,6 +51,7 @@ func (g *Group) Figures(s *rollup.GroupStage) Figures {
 		Min:        d.Min(),
 		Max:        d.Max(),
 		Quantiles:  quantiles(of),
+		Stage:      s,
 	}
 }
 

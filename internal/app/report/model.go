@@ -133,6 +133,8 @@ type SlowDecision struct {
 	Took    int64       // ns: of the outermost stage that it has
 	Stages  []StageTime // slowest first
 	Place   Place
+
+	part *part // in which Place counts lines, or nil: those of its file
 }
 
 // StageTime is the time of a stage in a decision, in ns.

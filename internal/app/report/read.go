@@ -178,7 +178,15 @@ func (p *part) problem(kind decisionlog.Problem, line int64) {
 	}
 }
 
-// firstLine returns how many lines of its file are before a part.
+// order returns the number of a part in its input, or 0 of nil.
+func (p *part) order() int {
+	if p == nil {
+		return 0
+	}
+	return p.number
+}
+
+// firstLine returns the number of lines before a part in its file.
 func (p *part) firstLine() (lines int64) {
 	for _, o := range p.input.parts[:p.number] {
 		lines += o.lines

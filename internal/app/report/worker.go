@@ -24,12 +24,11 @@ type worker struct {
 	reader *decisionlog.Reader
 	read   int64 // events of the part that are not in reading.decisions yet
 
-	sum     *Rollup  // except the inputs, and the slowest decisions
-	stages  []string // by number of a metric: the stage, "" for a counter
-	keys    []string // by number: its key
-	named   int      // bytes that numbers take
-	slowest slowestRead
-	each    func(*decisionlog.Event) error
+	sum    *Rollup  // except the inputs
+	stages []string // by number of a metric: the stage, "" for a counter
+	keys   []string // by number: its key
+	named  int      // bytes that numbers take
+	each   func(*decisionlog.Event) error
 
 	// The number of the evaluation in groups and in revisions.
 	evaluation, inRevisions int32
@@ -53,7 +52,7 @@ func newWorker(r *reading) (*worker, error) {
 	}
 	w := &worker{
 		reading: r, key: key, buf: make([]byte, blockSize),
-		sum: sum, slowest: slowestRead{limit: r.Slowest},
+		sum:      sum,
 		filtered: !r.Since.IsZero() || !r.Until.IsZero() || len(r.Paths) > 0,
 	}
 	if r.Each != nil {
@@ -153,8 +152,8 @@ func (w *worker) add(e *decisionlog.Event) {
 			w.fail(errTooManyExact)
 		}
 	}
-	if w.slowest.limit > 0 {
-		w.slowest.add(key, e, w.part, w.stages)
+	if w.sum.slowest.limit > 0 {
+		w.sum.slowest.add(key, e, w.part, w.stages)
 	}
 	if e.Bundles != nil || e.Revision != nil {
 		w.addRevision(e)
@@ -169,7 +168,7 @@ func (w *worker) add(e *decisionlog.Event) {
 
 // rollup returns what the worker has read, after all workers have ended.
 func (w *worker) rollup() *Rollup {
-	w.sum.slowest = w.slowest.placed()
+	w.sum.slowest.place()
 	return w.sum
 }
 

@@ -35,8 +35,8 @@ type Config struct {
 	JSON     bool          // print the result as JSON instead of text
 
 	Table  text.Options // of the log's report, without Top
-	Stdout io.Writer           // the result
-	Stderr io.Writer           // progress
+	Stdout io.Writer    // the result
+	Stderr io.Writer    // progress
 }
 
 // The servers by number, and their logs.
