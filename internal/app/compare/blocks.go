@@ -51,10 +51,7 @@ func gridOf(s *exphist.Snapshot) grid {
 	first, counts := s.Buckets()
 	g := grid{schema: s.Layout().Schema, first: first, width: len(counts)}
 	g.step = math.Ldexp(math.Ln2, -g.schema)
-	g.origin = float64(first-1) * g.step
-	if s.Layout().Unit == exphist.Nanosecond { // whose bounds are powers of two of a second
-		g.origin += math.Log(1e9)
-	}
+	g.origin = float64(first-1)*g.step + math.Log(1e9) // bounds are powers of two of a second
 	return g
 }
 

@@ -5,7 +5,6 @@ package compare
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"flag"
 	"math"
@@ -115,25 +114,6 @@ func TestTableFits(t *testing.T) {
 				t.Errorf("width %d: %q", width, line)
 			}
 		}
-	}
-}
-
-func TestJSONIsValid(t *testing.T) {
-	var b bytes.Buffer
-	if err := shown().WriteJSON(&b); err != nil {
-		t.Fatal(err)
-	}
-	var v struct {
-		Rows []map[string]any
-	}
-	if err := json.Unmarshal(b.Bytes(), &v); err != nil {
-		t.Fatal(err)
-	}
-	if got := v.Rows[2]["path"]; got != "a\x1b[31m|`b`\n<i>é" {
-		t.Errorf("path %q", got)
-	}
-	if p99 := v.Rows[2]["p99"].(map[string]any); p99["low"] != nil || p99["high"] != nil {
-		t.Errorf("too little data: %v", p99)
 	}
 }
 

@@ -5,8 +5,6 @@ package report
 
 import (
 	"io"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,49 +49,6 @@ func TestTableFits(t *testing.T) {
 			if strings.ContainsFunc(line, unicode.IsControl) || strings.ContainsRune(line, '\u202e') {
 				t.Errorf("%d columns: %q", columns, line)
 			}
-		}
-	}
-}
-
-// TestTableColumns: the more important a column is, the longer it stays.
-func TestTableColumns(t *testing.T) {
-	r := reportOf(groupOf("p", [6]uint64{1}, stageOf("a_stage_with_a_name_of_36_characters", 123*time.Millisecond)))
-	before := []string{}
-	for columns := 60; columns <= 140; columns++ {
-		text := tableOf(t, r, text.Options{Width: columns})
-		head := strings.Fields(regexp.MustCompile(`(?m)^  stage .*$`).FindString(text))
-		for _, title := range before {
-			if !slices.Contains(head, title) {
-				t.Errorf("%d columns: no %s any more", columns, title)
-			}
-		}
-		if columns == 60 && !slices.Equal(head, []string{"stage", "share", "p50", "p99", "max"}) {
-			t.Errorf("60 columns: %v", head)
-		}
-		before = head
-	}
-	if want := []string{"stage", "share", "count", "p50", "p90", "p95", "p99", "p99.9", "max"}; !slices.Equal(before, want) {
-		t.Errorf("140 columns: %v", before)
-	}
-}
-
-func TestTableColors(t *testing.T) {
-	escapes := regexp.MustCompile("\x1b\\[[0-9]*m")
-	with, without := tableOf(t, sample(), text.Options{Colors: true}), tableOf(t, sample(), text.Options{})
-	if !escapes.MatchString(with) || escapes.MatchString(without) {
-		t.Error("colours are there without being asked for, or are not")
-	}
-	if escapes.ReplaceAllString(with, "") != without {
-		t.Error("colours change the text")
-	}
-}
-
-func TestTableTop(t *testing.T) {
-	r := sample()
-	for top, hidden := range map[int]string{0: "", 8: "", 99: "", 7: "1 of 8 groups", 1: "7 of 8 groups"} {
-		text := tableOf(t, r, text.Options{Top: top})
-		if strings.Contains(text, "not shown") != (hidden != "") || !strings.Contains(text, hidden) {
-			t.Errorf("top %d:\n%s", top, text)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -251,7 +252,12 @@ func eachOf(t *testing.T, o Options) (decisions []string) {
 	t.Helper()
 	var mu sync.Mutex
 	o.Each = func(key func(int32) string) func(*decisionlog.Event) error {
+		var inside atomic.Bool
 		return func(e *decisionlog.Event) error {
+			if inside.Swap(true) {
+				t.Error("Each is called twice at once for a worker")
+			}
+			defer inside.Store(false)
 			d := fmt.Sprintf("%q %d %d %q %q %q", e.Path, e.Time, e.Outcome, e.Code, e.DecisionID, e.BundleRevisions())
 			for _, m := range e.Measures {
 				d += fmt.Sprintf(" %q:%d", key(m.Metric), m.Value)
@@ -262,8 +268,12 @@ func eachOf(t *testing.T, o Options) (decisions []string) {
 			return nil
 		}
 	}
-	if _, err := Read(t.Context(), o); err != nil {
+	r, err := Read(t.Context(), o)
+	if err != nil {
 		t.Fatal(err)
+	}
+	if r.By != byStage && uint64(len(decisions)) != r.Total.Decisions {
+		t.Errorf("Each gets %d decisions of %d", len(decisions), r.Total.Decisions)
 	}
 	slices.Sort(decisions)
 	return decisions
