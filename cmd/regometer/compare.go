@@ -108,10 +108,11 @@ func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.
 	progress := newProgressLine(stderr)
 	defer progress.clear()
 	o.Progress = progress.report
-	r, err := report.Read(ctx, o)
+	x, err := report.Read(ctx, o)
 	if err != nil {
 		return nil, err
 	}
+	r := x.Report()
 	if r.Interrupted { // half a side would be compared with a whole one
 		return nil, ctx.Err()
 	}

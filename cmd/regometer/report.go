@@ -90,7 +90,7 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
 			}
 			progress := newProgressLine(cmd.ErrOrStderr())
 			o.Progress = progress.report
-			x, err := report.ReadRollup(cmd.Context(), o)
+			x, err := report.Read(cmd.Context(), o)
 			progress.clear()
 			if err != nil {
 				return err

@@ -45,7 +45,7 @@ func (o *reportOutput) check() error {
 
 // write writes a report to standard output and into the files that are asked
 // for.
-func (o *reportOutput) write(stdout io.Writer, x *report.Rollup) (*report.Report, error) {
+func (o *reportOutput) write(stdout io.Writer, x *report.Data) (*report.Report, error) {
 	write, err := reportWriter(o.format, stdout, o.top)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,6 @@
 //
 // The way is one line: [Read] finds the files and cuts them into parts, package
 // decisionlog reads the events in these, package rollup folds them into groups,
-// and what that came to is a [Rollup], which can be saved, loaded and merged.
+// and what that came to is a [Data], which can be saved, loaded and merged.
 // Of that a [Report] is made, and written as a table, as JSON, as a page.
 package report

@@ -28,7 +28,7 @@ func TestEachFails(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var calls atomic.Int64
-		r, err := report.Read(ctx, report.Options{
+		x, err := report.Read(ctx, report.Options{
 			Inputs: []string{file}, Workers: 2,
 			Each: func(func(int32) string) func(*decisionlog.Event) error {
 				return func(*decisionlog.Event) error {
@@ -44,9 +44,9 @@ func TestEachFails(t *testing.T) {
 			},
 		})
 		switch {
-		case interrupted && (err != nil || !r.Interrupted || int64(r.Total.Decisions) != calls.Load()):
+		case interrupted && (err != nil || !x.Report().Interrupted || int64(x.Report().Total.Decisions) != calls.Load()):
 			t.Errorf("interrupted: got %v after %d calls", err, calls.Load())
-		case !interrupted && (!errors.Is(err, failure) || r != nil || calls.Load() > 101): // one of each worker
+		case !interrupted && (!errors.Is(err, failure) || x != nil || calls.Load() > 101): // one of each worker
 			t.Errorf("got %v after %d calls, want %v", err, calls.Load(), failure)
 		}
 	}

@@ -25,7 +25,7 @@ type exactDurations map[string]map[string][]int64
 
 // addExact adds the durations of a decision that is in the groups. stages are
 // the names of the timers, by number. It returns how many durations there are.
-func (x *Rollup) addExact(key []byte, measures []rollup.Measure, stages []string) (n int64) {
+func (x *Data) addExact(key []byte, measures []rollup.Measure, stages []string) (n int64) {
 	of := x.exact[string(key)]
 	if of == nil {
 		of = map[string][]int64{}

@@ -37,12 +37,12 @@ func sample(t *testing.T, name string, o samplelog.Options) (string, *samplelog.
 // jsonReport reads logs and returns the report's JSON, whole and parsed.
 func jsonReport(t *testing.T, o report.Options) ([]byte, map[string]any) {
 	t.Helper()
-	r, err := report.Read(context.Background(), o)
+	x, err := report.Read(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := report.WriteJSON(&b, r); err != nil {
+	if err := report.WriteJSON(&b, x.Report()); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes(), parsed(t, b.Bytes())
@@ -168,10 +168,11 @@ func TestReadInterrupted(t *testing.T) {
 			}
 			cancel()
 		}()
-		r, err := report.Read(ctx, report.Options{Inputs: []string{"-"}, Stdin: stdin})
+		x, err := report.Read(ctx, report.Options{Inputs: []string{"-"}, Stdin: stdin})
 		if err != nil {
 			t.Fatal(err)
 		}
+		r := x.Report()
 		want := uint64(0)
 		if len(text) > 0 {
 			want = 100

@@ -16,7 +16,7 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// The format of a saved Rollup is told in docs/rgm.md: a change here is one
+// The format of a saved Data is told in docs/rgm.md: a change here is one
 // there, and of the version if a reader of this one would misread it.
 
 // rgmMagic is what a file begins with. Its first byte is in no text, and what
@@ -33,31 +33,31 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // A section of a file.
 type section struct {
 	name   string
-	append func(x *Rollup, dst []byte) ([]byte, error)
-	read   func(x *Rollup, text []byte) error
+	append func(x *Data, dst []byte) ([]byte, error)
+	read   func(x *Data, text []byte) error
 }
 
 // sections are those of a file, in this order. Their numbers are from 1 up.
 var sections = []section{
-	{"options", (*Rollup).appendOptions, (*Rollup).readOptions},
-	{"inputs", (*Rollup).appendInputs, (*Rollup).readInputs},
-	{"decision ids", (*Rollup).appendIDs, (*Rollup).readIDs},
-	{"slowest decisions", (*Rollup).appendSlowest, (*Rollup).readSlowest},
+	{"options", (*Data).appendOptions, (*Data).readOptions},
+	{"inputs", (*Data).appendInputs, (*Data).readInputs},
+	{"decision ids", (*Data).appendIDs, (*Data).readIDs},
+	{"slowest decisions", (*Data).appendSlowest, (*Data).readSlowest},
 	{
 		"groups",
-		func(x *Rollup, dst []byte) ([]byte, error) { return x.groups.AppendBinary(dst) },
-		func(x *Rollup, text []byte) (err error) { x.groups, err = rollup.ReadGroups(text); return err },
+		func(x *Data, dst []byte) ([]byte, error) { return x.groups.AppendBinary(dst) },
+		func(x *Data, text []byte) (err error) { x.groups, err = rollup.ReadGroups(text); return err },
 	},
 	{
 		"revisions",
-		func(x *Rollup, dst []byte) ([]byte, error) { return x.revisions.AppendBinary(dst) },
-		func(x *Rollup, text []byte) (err error) { x.revisions, err = rollup.ReadGroups(text); return err },
+		func(x *Data, dst []byte) ([]byte, error) { return x.revisions.AppendBinary(dst) },
+		func(x *Data, text []byte) (err error) { x.revisions, err = rollup.ReadGroups(text); return err },
 	},
 }
 
-// AppendBinary appends what Save writes into a file. Rollups that hold the same
+// AppendBinary appends what Save writes into a file. Data that hold the same
 // give the same bytes.
-func (x *Rollup) AppendBinary(dst []byte) ([]byte, error) {
+func (x *Data) AppendBinary(dst []byte) ([]byte, error) {
 	begin := len(dst)
 	dst = append(dst, rgmMagic...)
 	dst = wire.AppendUint(dst, rgmVersion)
@@ -75,7 +75,7 @@ func (x *Rollup) AppendBinary(dst []byte) ([]byte, error) {
 }
 
 // readRollup reads what AppendBinary wrote.
-func readRollup(text []byte) (*Rollup, error) {
+func readData(text []byte) (*Data, error) {
 	if !bytes.HasPrefix(text, []byte(rgmMagic)) {
 		return nil, errForeign
 	}
@@ -92,7 +92,7 @@ func readRollup(text []byte) (*Rollup, error) {
 		return nil, damagedFile("its checksum is not that of its content")
 	}
 	r.SkipTo(r.Rest()[:len(r.Rest())-checksumBytes])
-	x := new(Rollup)
+	x := new(Data)
 	for i, s := range sections {
 		if number := r.Uint(math.MaxUint64); number != uint64(1+i) {
 			r.Fail("section %d is not the %s", number, s.name)
@@ -111,12 +111,12 @@ func readRollup(text []byte) (*Rollup, error) {
 	return x, nil
 }
 
-func (x *Rollup) appendOptions(dst []byte) ([]byte, error) {
+func (x *Data) appendOptions(dst []byte) ([]byte, error) {
 	dst = wire.AppendString(dst, x.by)
 	return wire.AppendUint(dst, uint64(x.slowest.limit)), nil
 }
 
-func (x *Rollup) readOptions(text []byte) error {
+func (x *Data) readOptions(text []byte) error {
 	r := wire.NewReader(text)
 	x.by = r.String(math.MaxInt)
 	x.slowest.limit = int(r.Uint(maxSlowest))
@@ -127,7 +127,7 @@ func (x *Rollup) readOptions(text []byte) error {
 	return err
 }
 
-func (x *Rollup) appendInputs(dst []byte) ([]byte, error) {
+func (x *Data) appendInputs(dst []byte) ([]byte, error) {
 	in := &x.inputs
 	interrupted := uint64(0)
 	if x.interrupted {
@@ -155,7 +155,7 @@ func (x *Rollup) appendInputs(dst []byte) ([]byte, error) {
 // maxTotal bounds totals, so that those of many files can be added up.
 const maxTotal = 1 << 56
 
-func (x *Rollup) readInputs(text []byte) error {
+func (x *Data) readInputs(text []byte) error {
 	r := wire.NewReader(text)
 	x.interrupted = r.Uint(1) == 1
 	for _, n := range [...]*int64{&x.inputs.files, &x.inputs.bytes, &x.inputs.decisions, &x.inputs.otherLines} {
@@ -193,7 +193,7 @@ func readPlace(r *wire.Reader) Place {
 	return Place{r.String(math.MaxInt), int64(r.Uint(math.MaxInt64))}
 }
 
-func (x *Rollup) appendIDs(dst []byte) ([]byte, error) {
+func (x *Data) appendIDs(dst []byte) ([]byte, error) {
 	dst = wire.AppendUint(dst, uint64(x.ids.shift))
 	dst = wire.AppendUint(dst, uint64(len(x.ids.counts)))
 	before := uint64(0)
@@ -205,7 +205,7 @@ func (x *Rollup) appendIDs(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-func (x *Rollup) readIDs(text []byte) error {
+func (x *Data) readIDs(text []byte) error {
 	r := wire.NewReader(text)
 	x.ids.shift = int(r.Uint(64))
 	n := r.Count(2)
@@ -233,7 +233,7 @@ func (x *Rollup) readIDs(text []byte) error {
 	return r.End()
 }
 
-func (x *Rollup) appendSlowest(dst []byte) ([]byte, error) {
+func (x *Data) appendSlowest(dst []byte) ([]byte, error) {
 	dst = wire.AppendUint(dst, uint64(len(x.slowest.kept)))
 	for i := range x.slowest.kept {
 		d := &x.slowest.kept[i]
@@ -251,7 +251,7 @@ func (x *Rollup) appendSlowest(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-func (x *Rollup) readSlowest(text []byte) error {
+func (x *Data) readSlowest(text []byte) error {
 	r := wire.NewReader(text)
 	n := r.Count(9)
 	if n > x.slowest.limit {

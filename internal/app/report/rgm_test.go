@@ -37,16 +37,16 @@ func written(t testing.TB, r *report.Report) string {
 	return b.String()
 }
 
-func readRollup(t testing.TB, o report.Options) *report.Rollup {
+func readRollup(t testing.TB, o report.Options) *report.Data {
 	t.Helper()
-	x, err := report.ReadRollup(context.Background(), o)
+	x, err := report.Read(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return x
 }
 
-func rollupBinary(t testing.TB, x *report.Rollup) []byte {
+func rollupBinary(t testing.TB, x *report.Data) []byte {
 	t.Helper()
 	text, err := x.AppendBinary(nil)
 	if err != nil {
@@ -118,7 +118,7 @@ func TestMergeIsOneReport(t *testing.T) {
 			want, wantFile := written(t, whole.Report()), rollupBinary(t, whole)
 
 			folder, n := t.TempDir(), 0
-			toFile := func(x *report.Rollup) string {
+			toFile := func(x *report.Data) string {
 				file := filepath.Join(folder, fmt.Sprint(n, ".rgm"))
 				n++
 				save(t, x, file)
@@ -193,7 +193,7 @@ func TestInterruptedIsSaved(t *testing.T) {
 	o := report.Options{Inputs: []string{log}}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	part, err := report.ReadRollup(ctx, o)
+	part, err := report.Read(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func TestReadSaved(t *testing.T) {
 }
 
 // save saves a report into a file.
-func save(t *testing.T, x *report.Rollup, file string) {
+func save(t *testing.T, x *report.Data, file string) {
 	t.Helper()
 	var b bytes.Buffer
 	if err := x.Save(&b); err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // Save writes x as [Load] reads it.
-func (x *Rollup) Save(w io.Writer) error {
+func (x *Data) Save(w io.Writer) error {
 	content, err := x.AppendBinary(nil)
 	if err != nil {
 		return err
@@ -37,12 +37,12 @@ const maxFile = 1 << 30
 
 // Load reads a file that Save has written, or a pipe with its content. One that
 // is damaged, of a newer format, or anything else is an error that says so.
-func Load(file string) (*Rollup, error) {
+func Load(file string) (*Data, error) {
 	content, err := readSaved(file)
 	if err != nil {
 		return nil, err
 	}
-	x, err := readRollup(content)
+	x, err := readData(content)
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", file, err)
 	}
@@ -92,8 +92,8 @@ func IsSaved(file string) bool {
 
 // LoadAll loads files, and merges them. A file that is named twice, by a link
 // too, is read once.
-func LoadAll(files ...string) (*Rollup, error) {
-	var all *Rollup
+func LoadAll(files ...string) (*Data, error) {
+	var all *Data
 	var seen []fs.FileInfo
 	for _, file := range files {
 		info, err := os.Stat(file)

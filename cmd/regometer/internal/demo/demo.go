@@ -129,7 +129,7 @@ func (c *Config) measure(ctx context.Context, dir string, progress io.Writer) (*
 	}
 	r := &result{
 		OPA: servers[0].Version, Seed: c.Seed, Requests: l.requests,
-		PerDecision: mediansOf(rounds), Differences: []string{}, log: log,
+		PerDecision: mediansOf(rounds), Differences: []string{}, log: log.Report(),
 	}
 	r.compareOutcomes(l.sent, metrics)
 	r.compareStages(metrics)

@@ -12,13 +12,13 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Rollup is what decision logs come to, as it can be kept and merged: what a
-// [Report] is made of. [ReadRollup] makes it of logs, [Load] of a file that
-// Save has written. It is for one goroutine.
+// Data is what a [Report] is made of. It can be saved, loaded and merged. [Read]
+// makes it of logs, [Load] of a file that Save has written. It is for one
+// goroutine.
 //
-// What it holds depends on the logs alone, and not on the order in which they
-// were read or merged.
-type Rollup struct {
+// It depends on the logs alone, and not on the order in which they were read or
+// merged.
+type Data struct {
 	by                string
 	groups, revisions *rollup.Groups
 	first, last       int64 // times of decisions, or rollup.NoTime
@@ -29,17 +29,17 @@ type Rollup struct {
 	exact             exactDurations // nil if they are not kept
 }
 
-// inputs is what was read.
+// inputs describes the input.
 type inputs struct {
 	files, bytes, decisions, otherLines int64
 	problems                            map[string]*Problem // by kind
 }
 
-// maxRevisions bounds how many revisions of bundles are told apart.
+// maxRevisions limits the revisions of bundles that are told apart.
 const maxRevisions = 256
 
 // newRollup returns an empty one.
-func newRollup(o *Options) (*Rollup, error) {
+func newData(o *Options) (*Data, error) {
 	groups, err := rollup.NewGroups(rollup.GroupOptions{Limits: o.Limits})
 	if err != nil {
 		return nil, err
@@ -52,15 +52,15 @@ func newRollup(o *Options) (*Rollup, error) {
 	if o.Exact {
 		exact = exactDurations{}
 	}
-	return &Rollup{
+	return &Data{
 		exact: exact,
 		by:    o.By, groups: groups, revisions: revisions,
 		first: rollup.NoTime, last: rollup.NoTime, slowest: slowest{limit: o.Slowest},
 	}, nil
 }
 
-// note takes in a time of a decision.
-func (x *Rollup) note(time int64) {
+// note notes the time of a decision.
+func (x *Data) note(time int64) {
 	if time == rollup.NoTime {
 		return
 	}
@@ -70,10 +70,10 @@ func (x *Rollup) note(time int64) {
 	x.last = max(x.last, time)
 }
 
-// Merge adds what o holds, which is not used any more; nor is x after an error.
-// It is an error if one is grouped or limited otherwise than the other. Files
-// are those of both, also if they have the same name.
-func (x *Rollup) Merge(o *Rollup) error {
+// Merge adds the data of o, which must not be used any more, nor x after an
+// error. It fails if both are not grouped and limited alike. Files of the same
+// name count twice.
+func (x *Data) Merge(o *Data) error {
 	switch {
 	case x.by != o.by:
 		return fmt.Errorf("one is grouped by %s, the other by %s: make both with the same --by", x.by, o.by)
@@ -111,23 +111,27 @@ func (in *inputs) merge(o *inputs) {
 	}
 }
 
-// firstPlaces is how many places of each problem are told.
+// firstPlaces limits the places of a problem.
 const firstPlaces = 5
 
-// problem counts a problem, and keeps the first places.
+// problem counts a problem and keeps the first places. Places do not come in
+// order: an event of several lines comes after the lines between them.
 func (in *inputs) problem(kind string, count int64, places ...Place) {
 	p := in.problems[kind]
 	if p == nil {
 		if in.problems == nil {
 			in.problems = map[string]*Problem{}
 		}
-		p = &Problem{Kind: kind}
+		p = &Problem{Kind: kind, First: []Place{}}
 		in.problems[kind] = p
 	}
 	p.Count += count
-	p.First = append(p.First, places...)
-	slices.SortFunc(p.First, comparePlaces)
-	p.First = p.First[:min(len(p.First), firstPlaces)]
+	for _, place := range places {
+		if n := len(p.First); n < firstPlaces || comparePlaces(place, p.First[n-1]) < 0 {
+			i, _ := slices.BinarySearchFunc(p.First, place, comparePlaces)
+			p.First = slices.Insert(p.First, i, place)[:min(n+1, firstPlaces)]
+		}
+	}
 }
 
 // comparePlaces compares by file and line.
@@ -135,9 +139,9 @@ func comparePlaces(a, b Place) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 }
 
-// Report returns the report, whose groups are made of what x holds when they
-// are asked for: until then, nothing may be merged into x.
-func (x *Rollup) Report() *Report {
+// Report returns the report of the data. It makes groups from x when they are
+// asked for: until then, nothing may be merged into x.
+func (x *Data) Report() *Report {
 	r := &Report{
 		Inputs: Inputs{
 			Files: int(x.inputs.files), Bytes: x.inputs.bytes, Decisions: x.inputs.decisions, OtherLines: x.inputs.otherLines,
