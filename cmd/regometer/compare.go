@@ -30,17 +30,16 @@ func newCompareCommand() *cobra.Command {
 		Short: "Say which paths and stages became slower from one log to another",
 		Long: `Reads two decision logs, folders of them, or reports that regometer report --save
 has saved, and prints for each path and stage by how much its median and its p99
-changed, with confidence intervals: what became slower, what became faster, where
-there is no difference that would be more than noise, and where there is too little
-data to tell.
+changed, with confidence intervals. A row is slower, faster, "no difference" if the
+change is no more than noise, or "too little data".
 
 Latencies within a minute are alike, so it is minutes that are compared, not single
 decisions; each side should have half an hour or more. All intervals together are
 right with a probability of 95 %: of twenty comparisons of like with like, at most
 one says that anything changed.
 
-With --fail-on the exit status is 3 if a threshold is exceeded for certain, that is
-if the whole interval lies above it.`,
+With --fail-on the exit status is 3 if the whole interval of a change lies above a
+threshold.`,
 		Example: `  regometer compare before/ after/
   regometer compare --fail-on 'p99:rego_query_eval>+20%' monday.rgm tuesday.rgm
   regometer compare --path httpapi --stage server_handler --format markdown before after`,

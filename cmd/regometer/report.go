@@ -107,11 +107,11 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
 			explain(cmd.ErrOrStderr(), r.Inputs.Problems)
 			switch {
 			case r.Interrupted:
-				what := "the report is"
+				what := "the report covers"
 				if rows != nil {
-					what = "the report and " + parquet.name + " are"
+					what = "the report and " + parquet.name + " cover"
 				}
-				fmt.Fprintf(cmd.ErrOrStderr(), "regometer: interrupted: %s of what was read until then\n", what)
+				fmt.Fprintf(cmd.ErrOrStderr(), "regometer: interrupted: %s only what was read until then\n", what)
 				return statusError(interruptedStatus(cmd.Context()))
 			case o.Strict && len(r.Inputs.Problems) > 0:
 				return strictError(r.Inputs.Problems)
@@ -125,7 +125,7 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
 	flags.StringVar(&since, "since", "", "only decisions from this `time` on: 2026-01-02T15:04:05Z, 2026-01-02, or 24h for the last day")
 	flags.StringVar(&until, "until", "", "only decisions before this `time`")
 	out.flags(cmd)
-	flags.IntVar(&o.Slowest, "slowest", 0, "list so many of the slowest decisions")
+	flags.IntVar(&o.Slowest, "slowest", 0, "list this number of the slowest decisions")
 	parquet = out.files.flag(cmd, "parquet", "", parquetKind, "also write the decisions to this Parquet `file`, one row each")
 	flags.BoolVar(&o.Exact, "exact", false, "sort all durations for exact percentiles: for smaller logs")
 	flags.BoolVar(&o.Strict, "strict", false, "check every byte of the events, and fail if anything is wrong with the logs")
@@ -143,7 +143,7 @@ func limitMemory() {
 	}
 }
 
-// timeOf parses a point in time, or how long before now it is. Empty is none.
+// timeOf parses a time, or a duration before now. It returns the zero time of "".
 func timeOf(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -156,10 +156,10 @@ func timeOf(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, fmt.Errorf("%q is no time: write 2026-01-02T15:04:05Z, 2026-01-02, or 90m for as long ago", text)
+	return time.Time{}, fmt.Errorf("invalid time %q: write 2026-01-02T15:04:05Z, 2026-01-02, or 90m for 90 minutes ago", text)
 }
 
-// explain says what is expected of a file that is no decision log.
+// explain describes a decision log if a file is not one.
 func explain(stderr io.Writer, problems []report.Problem) {
 	for _, p := range problems {
 		if p.Kind != report.NoDecisionLog {
@@ -168,7 +168,7 @@ func explain(stderr io.Writer, problems []report.Problem) {
 		for _, place := range p.First {
 			fmt.Fprintf(stderr, "regometer: there is no decision in %s\n", place.File)
 		}
-		fmt.Fprintln(stderr, `regometer: expected are JSON events with "labels" or "decision_id", and with "path", "query" or "decision_id",`+
+		fmt.Fprintln(stderr, `regometer: a decision log has JSON events with "labels" or "decision_id", and with "path", "query" or "decision_id",`+
 			"\nas OPA logs them; see docs/report.md for what may be around them")
 	}
 }

@@ -19,8 +19,8 @@ import (
 
 // Labels of decisions that have no path of their own, beside rollup.Query.
 const (
-	allPaths = "all"    // of all, if path labels are off
-	rootPath = "(data)" // of all documents at once
+	allPaths = "all"          // of all, if path labels are off
+	rootPath = rollup.AllData // of all documents at once
 )
 
 // unnamed is how many labels there are beside those that Config.MaxPaths

@@ -16,7 +16,7 @@ func newGroup(g *rollup.Group) Group {
 	return group
 }
 
-// addUp sets what follows from the rollup.Group.
+// addUp sets the fields that follow from the rollup.Group.
 func (g *Group) addUp() {
 	g.Decisions, g.Time = 0, rollup.Sum{}
 	for _, n := range g.Outcomes {
@@ -46,8 +46,8 @@ func byTimeAndKey(a, b rollup.Sum, aKey, bKey string) int {
 	return cmp.Or(cmp.Compare(b.Hi, a.Hi), cmp.Compare(b.Lo, a.Lo), cmp.Compare(aKey, bKey))
 }
 
-// keptStages bounds how much of the groups is kept in memory besides what they
-// are made of, in stages, of at most 6 KB each.
+// keptStages limits the stages of the groups that are kept in memory besides
+// their sources. A stage has at most 6 KB.
 const keptStages = 1024
 
 // groupsByTime returns groups by total time, descending, and by key.
@@ -87,8 +87,7 @@ func groupsByTime(groups *rollup.Groups, exact exactDurations) Groups {
 	}
 }
 
-// revisionsOf returns what is known of bundle revisions, in the order in which
-// they came.
+// revisionsOf returns the bundle revisions in the order of their first times.
 func revisionsOf(groups *rollup.Groups) []Revision {
 	var revisions []Revision
 	for g := range groups.Sums() {

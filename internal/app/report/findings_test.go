@@ -395,7 +395,7 @@ func TestAdvice(t *testing.T) {
 		{"stage_dominates", serverReport(100, map[string]time.Duration{"my`stage": 2 * ms}), "Stage `my'stage`"},
 		{"http_send_uncached", httpReport(100, 10*ms, 30, 0), "30.0 % of its answers"},
 		{"revision_slower", thrice(), "from 100 µs to 160 µs"},
-		{"revision_slower", thrice(), "So it did with 1 more."},
+		{"revision_slower", thrice(), "It also did with 1 more."},
 	} {
 		if text := textOf(test.r, test.rule); !strings.Contains(text, test.want) {
 			t.Errorf("%s: %q lacks %q", test.rule, text, test.want)

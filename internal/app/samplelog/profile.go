@@ -102,7 +102,7 @@ var profiles = []profile{
 }
 
 // allData is the path of the whole document.
-const allData = "(data)"
+const allData = rollup.AllData
 
 // profileOf returns the profile of the path at an index. Paths beyond those
 // that have a profile of their own are tenants', whose policies differ.
