@@ -195,10 +195,9 @@ func factsOf(r *report.Report) []fact {
 		facts = append(facts, fact{"Period", duration(span * 1e9), threeDigitsAtMost(float64(r.Total.Decisions)/span) + " decisions a second"})
 	}
 	if s := report.Outermost(r.Total.Stages); s != nil {
-		q := s.Durations.AppendQuantiles(nil, 0.5, 0.99)
+		q := quantilesOf(&r.Total, s)
 		name := labelText(s.Name)
-		facts = append(facts, fact{"p50", duration(q[0]), name}, fact{"p99", duration(q[1]), name},
-			fact{"Slowest", duration(float64(s.Durations.Max())), name})
+		facts = append(facts, fact{"p50", q[0], name}, fact{"p99", q[3], name}, fact{"Slowest", q[5], name})
 	}
 	if all := sum.Float(r.Total.Time); all > 0 {
 		facts = append(facts, fact{"Time, together", duration(all), "of all decisions"})
