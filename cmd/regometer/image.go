@@ -189,7 +189,7 @@ func opaLabels(ctx context.Context, file string, o opabuild.Options) (map[string
 // writeProgram writes the image of a program with OPA inside. It is built so
 // that it runs where nothing else is, unless there is a base, and so that it is
 // the same wherever it is built.
-func (f *imageFlags) writeProgram(cmd *cobra.Command, o opabuild.ProgramOptions, binary *output) error {
+func (f *imageFlags) writeProgram(cmd *cobra.Command, o opabuild.Options, binary *output) error {
 	platforms, err := f.targets(cmd.Context())
 	if err != nil {
 		return err

@@ -8,19 +8,14 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/json"
-	"fmt"
-	"io"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"text/template"
-
-	"github.com/regometer/regometer/internal/app/outfile"
 )
 
-// The files that are added to OPA's own main package: a main of ours would lack
-// what OPA's does with errors. One says what is in the binary, the other puts
-// the plugin in.
+// The files that are added to a program's main package. One holds the record of
+// the build, the other registers the plugin. A main package of ours would lack
+// what OPA's does with errors.
 const (
 	buildFile  = "regometer_build.go"
 	pluginFile = "regometer_plugin.go"
@@ -31,21 +26,21 @@ var templateFiles embed.FS
 
 var templates = template.Must(template.ParseFS(templateFiles, "_opa/*.tmpl"))
 
-// A record says what a binary is made of. The binary holds it: see Text.
+// A record says what a binary consists of. The binary contains its Text.
 type record struct {
 	Regometer string `json:"regometer"` // its version
 	OPA       string `json:"opa"`       // OPA's version, as its source has it
 	DropIn    string `json:"dropIn"`    // the hash of its source, or ""
 	Plugin    bool   `json:"plugin"`
 	Hook      bool   `json:"hook"`               // the decision hook
-	Upstream  int    `json:"upstream,omitempty"` // steps of the series, in the place of the drop-in
+	Upstream  int    `json:"upstream,omitempty"` // steps of the series, instead of the drop-in
 }
 
-// recordMark begins a record in a binary. One that holds this text as it is
-// here has no record, since none follows.
+// recordMark begins a record in a binary. This program contains it too, but no
+// record follows.
 const recordMark = "regometer build record 1: "
 
-// Text returns the record as the binary holds it: one line.
+// Text returns the record as the binary contains it: one line.
 func (r record) Text() (string, error) {
 	text, err := json.Marshal(r)
 	return recordMark + string(text) + "\n", err
@@ -54,7 +49,20 @@ func (r record) Text() (string, error) {
 // ShortHash returns enough of the drop-in's hash to tell one from another.
 func (r record) ShortHash() string { return r.DropIn[:12] }
 
-// findRecord returns the record that a binary holds, or nil.
+// parts names what of ours is in a binary.
+func (r record) parts() string {
+	switch {
+	case r.Upstream > 0:
+		return stepsName(r.Upstream)
+	case r.Hook:
+		return "the drop-in, the plugin and the decision hook"
+	case r.Plugin:
+		return "the drop-in and the plugin"
+	}
+	return "the drop-in"
+}
+
+// findRecord returns the record in a binary, or nil.
 func findRecord(binary []byte) *record {
 	mark := []byte(recordMark)
 	for {
@@ -71,24 +79,11 @@ func findRecord(binary []byte) *record {
 	}
 }
 
-// writeTemplate writes one of the files into the source tree in dir.
-func (r record) writeTemplate(dir, name string) error {
+// file returns the text of one of the files.
+func (r record) file(name string) ([]byte, error) {
 	var b bytes.Buffer
-	if err := templates.ExecuteTemplate(&b, name+".tmpl", r); err != nil {
-		return err
-	}
-	return outfile.Write(filepath.Join(dir, name), b.Bytes())
-}
-
-// hashInjected writes all that decides on what is put into a tree, beside the
-// drop-in and the plugin.
-func hashInjected(w io.Writer) {
-	fmt.Fprintf(w, "regometer %s\n", regometerVersion())
-	for _, name := range []string{buildFile, pluginFile} {
-		text, _ := templateFiles.ReadFile("_opa/" + name + ".tmpl") // it is there: see templates
-		fmt.Fprintf(w, "%q\n", text)
-	}
-	fmt.Fprintf(w, "%q\n", []string{string(hookText), hookField, hookStart, hookMark})
+	err := templates.ExecuteTemplate(&b, name+".tmpl", r)
+	return b.Bytes(), err
 }
 
 // regometerVersion returns the version of this program that Go recorded, or
