@@ -162,6 +162,17 @@ func TestWorkspaceSums(t *testing.T) {
 	}
 }
 
+// Files for other platforms count too, so a linter would not do.
+const fileHeader = "// Copyright 2026 The Regometer Authors\n// SPDX-License-Identifier: Apache-2.0\n\n"
+
+func TestFileHeaders(t *testing.T) {
+	for file, text := range texts(t, "*.go") {
+		if !strings.HasPrefix(text, fileHeader) && !strings.Contains(file, "/_opa/") { // files for OPA have its header
+			t.Errorf("%s does not begin with the licence header and an empty line", file)
+		}
+	}
+}
+
 // commentWidth is the width of the widest comment, with a tab as four columns.
 const commentWidth = 80
 
