@@ -12,7 +12,6 @@ import (
 )
 
 var ideas = []idea{
-	// Of the proposal.
 	pair("handwritten_json_of_a_map", encodingJSON, handWritten),
 	pair("handwritten_json_in_place", opaMarshal, handWrittenMarshal),
 	pair("keys_kept_in_the_collection", keysFormatted, keysKept),
@@ -28,17 +27,6 @@ var ideas = []idea{
 	pair("field_names_as_labels", fieldsQuoted, fieldsAsLabels),
 	pair("builder_pooled", builderMade, builderPooled),
 	pair("builder_pooled_or_sized", builderSized, builderPooled),
-	// Beyond it.
-	pair("floats_as_integers", floatsByStrconv, floatsAsIntegers),
-	pair("boxes_shared", boxesEach, boxesShared),
-	pair("clock_since_a_base", nowClock, baseClock),
-	pair("timer_without_mutex", mutexTimer, atomicTimer),
-	pair("ids_instead_of_pointers", appendPointers, appendIDs),
-	pair("collection_inline", opaCollection, inlineCollection),
-	pair("priority_as_time", priorityAsWeight, priorityAsTime),
-	pair("merge_into_order", sortAll, sortFreshAndMerge),
-	pair("sums_kept", sumsAnew, sumsKept),
-	pair("count_and_sum_in_one_word", plainRecord, packedRecord),
 }
 
 // idea is a step with and without an idea.
@@ -71,7 +59,7 @@ func pair[T any](name string, without, with func() func() T) idea {
 	}}
 }
 
-// plain makes the text of a collection, which implementations share, of it.
+// plain returns the JSON of a collection, and other results as they are.
 func plain(v any) any {
 	if m, ok := v.(json.Marshaler); ok {
 		v, _ = m.MarshalJSON()
