@@ -43,7 +43,8 @@ func BenchmarkMetrics(b *testing.B) {
 var resultsFile = flag.String("results", "", "write what the cases return to this file, equal on both sides")
 
 // TestResults writes what each case returns. Command benchtable compares the
-// two sides' files before it measures: if the sides disagree, times say nothing.
+// two sides' files before it measures: if the sides disagree, times say
+// nothing.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder

@@ -128,7 +128,7 @@ func toBuffer(buf []byte, m metrics.Metrics) ([]byte, error) { return appendJSON
 
 func byEncodingJSON(_ []byte, m metrics.Metrics) ([]byte, error) { return json.Marshal(m) }
 
-// A toucher updates metrics of a collection with the value v, in the i-th round.
+// A toucher updates metrics of a collection with the value v, in round i.
 type toucher func(m metrics.Metrics, names []string, i int, v int64)
 
 // touchOne updates the i-th of thirty histograms.

@@ -43,8 +43,8 @@ func logNormal(sigma float64) latencies {
 	return l
 }
 
-// A histogram is one of an implementation. Each has loops of its own, so no call
-// of an interface or a function is measured with it. Each is used as its
+// A histogram is one of an implementation. Each has loops of its own, so no
+// call of an interface or a function is measured with it. Each is used as its
 // documentation says, with the resolution and the limit of our default layout.
 // VictoriaMetrics has fixed buckets, 18 for each power of ten.
 type histogram struct {

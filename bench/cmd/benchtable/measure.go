@@ -64,8 +64,8 @@ func cpuName() string {
 	return "unknown"
 }
 
-// buildSides builds the package bench twice, unless it is built, and checks that
-// both sides' cases return the same.
+// buildSides builds the package bench twice, unless it is built. It fails if
+// the sides' cases return different results.
 func (m *measurer) buildSides(ctx context.Context) error {
 	if m.sides != nil {
 		return nil
@@ -178,8 +178,8 @@ func (m *measurer) stages(ctx context.Context) (lines []byte, err error) {
 	return lines, nil
 }
 
-// buildPrograms builds the programs of the part report and returns their folder.
-// The workspace gives all of them the same libraries.
+// buildPrograms builds the programs of the part report and returns their
+// folder. The workspace gives all of them the same libraries.
 func (m *measurer) buildPrograms(ctx context.Context) (string, error) {
 	m.progress.Printf("report: building the programs")
 	bin := filepath.Join(m.work, "bin")
