@@ -85,7 +85,7 @@ endef
 .PHONY: test-duckdb
 test-duckdb: ## Read the report's Parquet files, and logs beside it, with DuckDB, which python3 fetches if it is not there
 	@$(find_duckdb); \
-	$(GO) test -count 1 -v -run DuckDB ./internal/app/parquetlog ./bench/cmd/reportbench
+	$(GO) test -count 1 -v -run DuckDB ./internal/app/parquetlog ./bench/cmd/benchtable
 
 # Fuzzes the targets whose folder and name match TARGETS, also after a finding.
 # Without a limit, Go takes up to a minute to shorten each new input.
@@ -207,7 +207,7 @@ bench-report: ## Measure regometer report beside DuckDB, jq and encoding/json on
 .PHONY: bench-quick
 bench-quick: ## Run every benchmark once
 	$(GO) test -run '^$$' -bench . -benchtime 1x $(ALL)
-	$(GO) run ./bench/cmd/benchtable -quick -parts embedded,server,report
+	$(GO) run ./bench/cmd/benchtable -quick -parts metrics,embedded,server,report
 
 ##### Checks
 

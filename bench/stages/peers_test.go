@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package exphist
+package stages
 
 import (
 	"context"
@@ -43,8 +43,10 @@ func logNormal(sigma float64) latencies {
 	return l
 }
 
-// A histogram is one of an implementation. The loops are each one's own, so
-// that no call by way of an interface or a function is measured with it.
+// A histogram is one of an implementation. Each has loops of its own, so no
+// call of an interface or a function is measured with it. Each is used as its
+// documentation says, with the resolution and the limit of our default layout.
+// VictoriaMetrics has fixed buckets, 18 for each power of ten.
 type histogram struct {
 	// record records n latencies from the start-th on, again from the first
 	// after the last.
@@ -60,25 +62,14 @@ var impls = []struct {
 	name   string
 	create func() histogram
 }{
-	{"regometer", func() histogram { return newRegometer() }},
-	{"regometer_bounds", func() histogram { return newRegometer(1e4, 5e4, 1e5, 5e5, 1e6, 5e6, 1e7, 5e7, 1e8, 1e9, 1e10) }},
+	{"regometer", newRegometer},
 	{"prometheus", newPrometheus},
 	{"victoriametrics", newVictoriaMetrics},
 	{"opentelemetry", func() histogram { return newOpenTelemetry()() }},
 }
 
-// newRegometer returns one of ours, with these explicit bounds, if any.
-func newRegometer(values ...int64) histogram {
-	bounds, err := exphist.NewBounds(values...)
-	if err != nil {
-		panic(err)
-	}
-	layout := exphist.DefaultLayout(exphist.Nanosecond)
-	layout.Bounds = bounds
-	h, err := exphist.NewLayout(layout)
-	if err != nil {
-		panic(err)
-	}
+func newRegometer() histogram {
+	h := exphist.New(exphist.Nanosecond)
 	var s *exphist.Snapshot
 	return histogram{
 		record: func(l latencies, start, n int) {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package measure
+package main
 
 import (
 	"context"
@@ -13,26 +13,20 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/internal/app/opaserver"
 )
 
-var silent = Progress{io.Discard, time.Now()}
+var silent = measure.Progress{W: io.Discard, Start: time.Now()}
 
-// serverKey reads the names that rounds writes.
-func serverKey(benchmark string) (Key, error) {
-	name, impl, _ := strings.Cut(strings.TrimPrefix(benchmark, "Server/"), "/impl=")
-	return Key{name, impl}, nil
-}
-
-// fakeServer says in /metrics that a request takes so many bytes and a tenth of
-// that in Allocations, and that reading /metrics takes 90,000 and 3,000, two
-// thirds of which come after they are read, as in a server.
+// fakeServer says in /metrics that a request takes perRequest bytes and a tenth
+// of that in allocations, and that reading /metrics takes 90,000 and 3,000. Two
+// thirds of these come after they are read, as in a server.
 type fakeServer struct {
 	*httptest.Server
 	decisions, scrapes atomic.Int64
@@ -73,7 +67,7 @@ func newFakeServer(t *testing.T, perRequest float64) *fakeServer {
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	f := newFakeServer(t, 1000)
-	s := opaServer{process: &opaserver.Server{URL: f.URL}}
+	s := runningServer{process: &opaserver.Server{URL: f.URL}}
 	for range 2 {
 		f.decisions.Store(0)
 		got, err := s.load(context.Background(), "?instrument=true", 25)
@@ -104,7 +98,7 @@ func TestMetricsThatLackFigures(t *testing.T) {
 	for _, text := range []string{"go_memstats_mallocs_total 1\n", "go_memstats_alloc_bytes_total 1\n", "go_memstats_mallocs_total x\ngo_memstats_alloc_bytes_total 1\n"} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) }))
 		t.Cleanup(server.Close)
-		s := opaServer{process: &opaserver.Server{URL: server.URL}}
+		s := runningServer{process: &opaserver.Server{URL: server.URL}}
 		if f, err := s.allocated(context.Background()); err == nil {
 			t.Errorf("%q: no error, but %+v", text, f)
 		}
@@ -118,7 +112,7 @@ func TestRounds(t *testing.T) {
 	names := []string{"a", "b", "c"}
 	var mu sync.Mutex
 	var order []string
-	var servers []*opaServer
+	var servers []*runningServer
 	for i, name := range names {
 		f := newFakeServer(t, float64(1000*(i+1)))
 		f.asked = func(query string) {
@@ -128,7 +122,7 @@ func TestRounds(t *testing.T) {
 				order = append(order, turn)
 			}
 		}
-		servers = append(servers, &opaServer{Server: Server{Impl: name}, process: &opaserver.Server{URL: f.URL}})
+		servers = append(servers, &runningServer{server: server{impl: name}, process: &opaserver.Server{URL: f.URL}})
 	}
 	lines, err := rounds(context.Background(), servers, 2, 4, silent)
 	if err != nil {
@@ -143,21 +137,22 @@ func TestRounds(t *testing.T) {
 	if !slices.Equal(order, want) {
 		t.Errorf("the order is %q, want %q", order, want)
 	}
-	r, err := Parse(lines, serverKey)
+	r, err := parse("", lines)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, name := range names {
-		for _, mode := range []string{"case=plain", "case=instrumented"} {
-			if got := r.Median(mode, name, Bytes); len(r.Samples[Key{Name: mode, Impl: name}]) != 2 || got != float64(1000*(i+1)) {
-				t.Errorf("%s of %s: %v", mode, name, r.Samples[Key{Name: mode, Impl: name}])
+		for _, mode := range modes {
+			want := float64(1000 * (i + 1))
+			if got := r.values("Server/case="+mode.name, name, allocated); !slices.Equal(got, []float64{want, want}) {
+				t.Errorf("%s of %s: %v bytes, want %v", mode.name, name, got, want)
 			}
 		}
 	}
 }
 
-// A plugin that does not count, or is there where it is not to be, would be
-// measured for nothing.
+// The measurement fails if a plugin does not count, or counts where it must be
+// absent.
 func TestRoundsWithoutThePlugin(t *testing.T) {
 	t.Parallel()
 	const sent = 2 * (5 + 1) // in both modes, and one each for warming up
@@ -171,20 +166,21 @@ func TestRoundsWithoutThePlugin(t *testing.T) {
 	} {
 		f := newFakeServer(t, 1000)
 		f.observed, f.logged = test.observed, test.logged
-		_, err := rounds(context.Background(), []*opaServer{{Server: Server{Impl: "x", Observed: test.want}, process: &opaserver.Server{URL: f.URL}}}, 1, 5, silent)
+		_, err := rounds(context.Background(), []*runningServer{{server: server{impl: "x", observed: test.want}, process: &opaserver.Server{URL: f.URL}}}, 1, 5, silent)
 		if (err == nil) != test.ok {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}
 }
-func TestProcessorTime(t *testing.T) {
+
+func TestCPUTime(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("only known on Linux")
 	}
-	before := processorTime(os.Getpid())
+	before := cpuTime(os.Getpid())
 	for start := time.Now(); time.Since(start) < 10*time.Second; {
-		if took := processorTime(os.Getpid()) - before; took > 0 {
+		if took := cpuTime(os.Getpid()) - before; took > 0 {
 			return
 		}
 	}

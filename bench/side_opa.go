@@ -1,16 +1,16 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build dropin
+//go:build !dropin
 
-package embedded
+package bench
 
 import "github.com/open-policy-agent/opa/v1/metrics"
 
-const impl = "regometer"
+const side = "opa"
 
-// It exists only where OPA's package is the drop-in: the build proves that it
-// is.
+// appendJSON is what a user of OPA's package has to write.
 func appendJSON(dst []byte, m metrics.Metrics) ([]byte, error) {
-	return metrics.AppendJSON(dst, m)
+	bs, err := m.MarshalJSON()
+	return append(dst, bs...), err
 }

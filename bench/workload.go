@@ -1,42 +1,42 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package workload holds what the benchmarks of both sides share: names,
-// values and the way in which a loop is spread over goroutines.
-package workload
+package bench
 
 import (
+	"embed"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
 )
 
+// Policy has the rule rbac.allow and its data. The embedded decision and the
+// servers evaluate it.
+//
+//go:embed rbac.rego data.json
+var Policy embed.FS
+
+// Input is a request that the policy allows.
+const Input = `{"user": "alice", "roles": ["editor"], "action": "update"}`
+
 const (
-	// Rotation is the number of collections that a benchmark of summaries
+	// rotationSize is the number of collections that a benchmark of summaries
 	// takes in turns. The branch predictor learns how to sort a single one,
 	// which flatters sorting three to five times.
-	Rotation = 16
+	rotationSize = 16
 
-	// Growth is the number of values that a histogram may gain before a
+	// growth is the number of values that a histogram may gain before a
 	// benchmark that updates it builds its collections anew, outside the
 	// timed region. Without it the faster side would do more iterations and
-	// end up with larger histograms than the slower one. It is as many as
-	// they have at the start, so that the memory for more values is shared
-	// out over as many updates as in a histogram that goes on growing.
-	Growth = 100
+	// end up with larger histograms than the slower one. Histograms have as
+	// many values at the start. So each update pays the same share of the
+	// memory for more values as in a histogram that goes on growing.
+	growth = 100
 
-	// ReservoirSize is the number of values that a histogram samples.
-	ReservoirSize = 1028
+	// reservoirSize is the number of values that a histogram samples.
+	reservoirSize = 1028
 )
-
-// Case is one operation on one side.
-type Case struct {
-	// Run measures the operation, on that many goroutines.
-	Run func(b *testing.B, goroutines int)
-	// Result returns what the operation gives: the sides must agree on it.
-	Result func() any
-}
 
 // Names returns n names that no compiler has seen: format must have one %d.
 // Every call makes new strings, so equal names of two calls have different
@@ -50,7 +50,7 @@ func Names(format string, n int) []string {
 }
 
 // Values returns n scattered values, the same for the same seed. All are
-// above 255, since Go puts smaller ones into an interface for free.
+// above 255, because Go allocates nothing for smaller ones in an interface.
 func Values(seed uint64, n int) []int64 {
 	r := rand.New(rand.NewPCG(seed, 0x5eed))
 	values := make([]int64, n)
@@ -60,8 +60,10 @@ func Values(seed uint64, n int) []int64 {
 	return values
 }
 
-// Spread runs loop on that many goroutines, b.N iterations in all.
+// Spread runs loop on several goroutines, b.N iterations in all.
 func Spread(b *testing.B, goroutines int, loop func(iterations int)) {
+	b.ReportAllocs()
+	b.ResetTimer()
 	if goroutines == 1 {
 		loop(b.N)
 		return

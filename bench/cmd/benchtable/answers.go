@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// stages are those that all sides tell the quantiles of.
+// stages are those whose quantiles all sides print.
 var stages = [...]string{"rego_external_resolve", "rego_input_parse", "rego_query_eval", "server_handler"}
 
 // quantiles are p50, p90, p99 and p99.9, by nearest rank, in ns; nil if there
@@ -29,8 +29,8 @@ type truth struct {
 	answer    answer
 }
 
-// A document is a report as JSON, and also what `regometer sample` says of a
-// log: of the report's fields, those that are looked at.
+// A document has the fields that are checked of a report as JSON, and of what
+// `regometer sample` says of a log.
 type document struct {
 	Inputs struct {
 		Decisions  int64

@@ -117,21 +117,3 @@ func TestCheckLinesAndLength(t *testing.T) {
 		}
 	}
 }
-
-func TestFirstPart(t *testing.T) {
-	t.Parallel()
-	log := logFile{name: filepath.Join(t.TempDir(), "log")}
-	if err := os.WriteFile(log.name, []byte("one\ntwo\nthree\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for bytes, want := range map[int64]string{1: "one\n", 4: "one\n", 5: "one\ntwo\n", 100: "one\ntwo\nthree\n"} {
-		part, err := firstPart(log, bytes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(part.name)
-		if lines := strings.Count(want, "\n"); err != nil || string(got) != want || part.bytes != int64(len(want)) || part.truth.decisions != int64(lines) {
-			t.Errorf("%d bytes: %q, %v, %+v", bytes, got, err, part)
-		}
-	}
-}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package otelbridge
+package stages
 
 import (
 	"context"
@@ -53,10 +53,10 @@ func attributeOf(set attribute.Set, key string) string {
 	return v.AsString()
 }
 
-// TestExponential asks that durations arrive as exponential histograms with the
+// TestBridge checks that durations arrive as exponential histograms with the
 // same counts, sums and buckets, with and without classic buckets beside them,
-// and also if the path that is first in order has no duration to show.
-func TestExponential(t *testing.T) {
+// also if the path that is first in order has no duration to show.
+func TestBridge(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]rollup.Options{"classic": {Bounds: prom.DefaultBounds()}, "native": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -126,8 +126,7 @@ func TestExponential(t *testing.T) {
 	}
 }
 
-// checkStart asks for a start time before now, the same for all that one
-// process sends.
+// checkStart fails unless the start is before now, but not long before.
 func checkStart(t *testing.T, start, now time.Time) {
 	t.Helper()
 	if start.IsZero() || !start.Before(now) || now.Sub(start) > time.Hour {

@@ -1,22 +1,24 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rollup_test measures package rollup on decisions of an OPA server,
-// beside what bounds it from below.
-package rollup_test
+package stages
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	opametrics "github.com/open-policy-agent/opa/v1/metrics"
 
+	"github.com/regometer/regometer/bench"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/metrics"
+	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
 
 // timers and counters are those of a POST to a server's Data API whose policy
-// calls http.send and whose query is cached, but for one that is not.
+// calls http.send. A server records either the cache hit or two of the timers.
 var (
 	timers = []string{
 		opametrics.ServerHandler, opametrics.RegoInputParse, opametrics.RegoQueryParse,
@@ -25,7 +27,7 @@ var (
 	counters = []string{opametrics.ServerQueryCacheHit, "rego_builtin_http_send_network_requests"}
 )
 
-const path = "authz/http/allow"
+const path = "rbac/allow"
 
 // decisions is how many different decisions are added in turn, so that the
 // branch predictor cannot learn them.
@@ -49,16 +51,13 @@ func maps() (all [decisions]map[string]any) {
 	return all
 }
 
-func collections(b *testing.B) (all [decisions]metrics.Metrics) {
+func collections() (all [decisions]metrics.Metrics) {
 	for i := range all {
 		all[i] = metrics.New()
 		for _, name := range timers {
 			all[i].Timer(name).Start()
-		}
-		for _, name := range timers {
-			if all[i].Timer(name).Stop() == 0 {
-				b.Fatal("the clock stands still")
-			}
+			time.Sleep(time.Duration(i*7) * time.Microsecond)
+			all[i].Timer(name).Stop()
 		}
 		for _, name := range counters {
 			all[i].Counter(name).Add(uint64(i))
@@ -67,55 +66,51 @@ func collections(b *testing.B) (all [decisions]metrics.Metrics) {
 	return all
 }
 
-func numbers() (all [decisions][]rollup.Number) {
-	for i := range all {
-		for j, name := range timers {
-			all[i] = append(all[i], rollup.Number{Key: "timer_" + name + "_ns", Value: nanoseconds(i, j)})
-		}
-		for _, name := range counters {
-			all[i] = append(all[i], rollup.Number{Key: "counter_" + name, Value: int64(i)})
+// numbers is what the binary of `regometer build` gives the plugin, where OPA's
+// collections are Regometer's.
+func numbers(dst []rollup.Number, m metrics.Metrics) []rollup.Number {
+	for metric := range metrics.Each(m) {
+		switch metric.Kind() {
+		case metrics.KindTimer:
+			dst = append(dst, rollup.Number{Key: metric.Key(), Value: metric.Int64()})
+		case metrics.KindCounter:
+			dst = append(dst, rollup.Number{Key: metric.Key(), Value: int64(metric.Uint64())})
 		}
 	}
-	return all
+	return dst
 }
 
-func newRollup(b *testing.B) *rollup.Rollup {
-	r, err := rollup.New(rollup.Options{})
+// parsed returns the numbers of collections.
+func parsed(all [decisions]metrics.Metrics) (parsed [decisions][]rollup.Number) {
+	for i, m := range all {
+		parsed[i] = numbers(nil, m)
+	}
+	return parsed
+}
+
+func newRollup(b *testing.B, o rollup.Options) *rollup.Rollup {
+	b.Helper()
+	r, err := rollup.New(o)
 	if err != nil {
 		b.Fatal(err)
 	}
 	return r
 }
 
-// run measures add, which adds the i-th decision, as what impl does, with one
-// goroutine and with two.
-func run(b *testing.B, impl string, add func(i int)) {
+// measure calls add for decisions in turn, with one goroutine and with two.
+func measure(b *testing.B, impl string, add func(decision int)) {
 	for i := range 100 * decisions { // the histograms learn the range
 		add(i % decisions)
 	}
-	b.Run("goroutines=1/impl="+impl, func(b *testing.B) {
-		b.ReportAllocs()
-		i := 0
-		for b.Loop() {
-			add(i % decisions)
-			i++
-		}
-	})
-	b.Run("goroutines=2/impl="+impl, func(b *testing.B) {
-		b.ReportAllocs()
-		done := make(chan struct{})
-		half := func() {
-			for i := range b.N / 2 {
-				add(i % decisions)
-			}
-		}
-		go func() {
-			defer close(done)
-			half()
-		}()
-		half()
-		<-done
-	})
+	for _, goroutines := range []int{1, 2} {
+		b.Run(fmt.Sprintf("goroutines=%d/impl=%s", goroutines, impl), func(b *testing.B) {
+			bench.Spread(b, goroutines, func(n int) {
+				for i := range n {
+					add(i % decisions)
+				}
+			})
+		})
+	}
 }
 
 // BenchmarkAdd folds in decisions in each of the forms that a rollup takes.
@@ -123,9 +118,9 @@ func run(b *testing.B, impl string, add func(i int)) {
 // recording its timers in a histogram each (impl=record).
 func BenchmarkAdd(b *testing.B) {
 	b.Run("form=map", func(b *testing.B) {
-		r, all := newRollup(b), maps()
-		run(b, "regometer", func(i int) { r.Add(rollup.Decision{Path: path}, all[i]) })
-		run(b, "map", func(i int) {
+		r, all := newRollup(b, rollup.Options{}), maps()
+		measure(b, "regometer", func(i int) { r.Add(rollup.Decision{Path: path}, all[i]) })
+		measure(b, "map", func(i int) {
 			n := int64(0)
 			for _, v := range all[i] {
 				if t, ok := v.(int64); ok {
@@ -140,25 +135,31 @@ func BenchmarkAdd(b *testing.B) {
 		for i := range histograms {
 			histograms[i] = exphist.New(exphist.Nanosecond)
 		}
-		run(b, "record", func(i int) {
+		measure(b, "record", func(i int) {
 			for j, h := range histograms {
 				h.Record(nanoseconds(i, j))
 			}
 		})
 	})
 	b.Run("form=collection", func(b *testing.B) {
-		r, all := newRollup(b), collections(b)
-		run(b, "regometer", func(i int) { r.AddMetrics(rollup.Decision{Path: path}, all[i]) })
+		r, all := newRollup(b, rollup.Options{}), collections()
+		measure(b, "regometer", func(i int) { r.AddMetrics(rollup.Decision{Path: path}, all[i]) })
 	})
 	b.Run("form=numbers", func(b *testing.B) {
-		r, all := newRollup(b), numbers()
-		run(b, "regometer", func(i int) { r.AddNumbers(rollup.Decision{Path: path}, all[i]) })
+		r, all := newRollup(b, rollup.Options{}), parsed(collections())
+		measure(b, "regometer", func(i int) { r.AddNumbers(rollup.Decision{Path: path}, all[i]) })
 	})
+}
+
+// floorOfObserveDecision is the rollup, given label, outcome and numbers.
+func floorOfObserveDecision(b *testing.B) {
+	r, all := newRollup(b, rollup.Options{Bounds: prom.DefaultBounds()}), parsed(collections())
+	measure(b, "floor", func(i int) { r.AddNumbers(rollup.Decision{Path: path}, all[i]) })
 }
 
 // BenchmarkSnapshot takes snapshots of a full rollup, as a scrape does.
 func BenchmarkSnapshot(b *testing.B) {
-	r, all := newRollup(b), maps()
+	r, all := newRollup(b, rollup.Options{}), maps()
 	for p := range 100 {
 		for i := range all {
 			r.Add(rollup.Decision{Path: string(rune(0x41 + p))}, all[i])

@@ -1,12 +1,15 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cases
+//go:build dropin
+
+package bench
 
 import "github.com/open-policy-agent/opa/v1/metrics"
 
-// appendJSON is what a user of OPA's package has to write.
+const side = "regometer"
+
+// appendJSON compiles only where OPA's package is the drop-in.
 func appendJSON(dst []byte, m metrics.Metrics) ([]byte, error) {
-	bs, err := m.MarshalJSON()
-	return append(dst, bs...), err
+	return metrics.AppendJSON(dst, m)
 }
