@@ -116,7 +116,7 @@ func TestTruth(t *testing.T) {
 		}
 		var b bytes.Buffer
 		var got samplelog.Truth
-		if err := errors.Join(report.WriteJSON(&b, r), json.Unmarshal(b.Bytes(), &got)); err != nil {
+		if err := errors.Join(report.WriteJSON(&b, r.Report()), json.Unmarshal(b.Bytes(), &got)); err != nil {
 			t.Fatal(err)
 		}
 		for _, g := range got.Groups {
