@@ -5,6 +5,7 @@ package report
 
 import (
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -78,5 +79,13 @@ func TestGroupText(t *testing.T) {
 	one := groupOf("p", [6]uint64{1})
 	if got := groupText(&one); got != "1 decision: 1 allowed." {
 		t.Error(got)
+	}
+}
+
+// Columns give way to 24 columns of a name, and not to all of a long one.
+func TestTableColumns(t *testing.T) {
+	r := reportOf(groupOf("p", [6]uint64{1}, stageOf("a_stage_with_a_name_of_36_characters", 123*time.Millisecond)))
+	if table := tableOf(t, r, text.Options{Width: 60}); !regexp.MustCompile(`(?m)^  stage +share +p50 +p99 +max$`).MatchString(table) {
+		t.Errorf("60 columns:\n%s", table)
 	}
 }
