@@ -76,10 +76,9 @@ func (r *Release) Close() error {
 	return errors.Join(err, os.RemoveAll(r.temp))
 }
 
-// run runs a program in a folder of the release, where the go command sees the
-// release.
-func (r *Release) run(dir string, env []string, name string, args ...string) (string, error) {
-	return Run(r.ctx, io.Discard, filepath.Join(r.temp, dir), slices.Concat(env, r.Env), name, args...)
+// runGo runs the go command in a folder of the release, and returns its output.
+func (r *Release) runGo(dir string, env []string, args ...string) (string, error) {
+	return Run(r.ctx, io.Discard, filepath.Join(r.temp, dir), slices.Concat(env, r.Env), "go", args...)
 }
 
 // prepare copies the repository and makes each module of the copy ready.
@@ -115,7 +114,7 @@ func (r *Release) prepare() error {
 			}
 		}
 		for _, args := range [][]string{edits, {"mod", "tidy"}} {
-			if _, err := r.run(filepath.Join("copy", m.Dir), nil, "go", args...); err != nil {
+			if _, err := r.runGo(filepath.Join("copy", m.Dir), nil, args...); err != nil {
 				return err
 			}
 		}
@@ -184,7 +183,7 @@ func (r *Release) serve(m Module) error {
 func (r *Release) Build() error {
 	for _, m := range r.Modules {
 		fmt.Fprintf(r.progress, "building %s\n", m.Path)
-		if _, err := r.run(filepath.Join("copy", m.Dir), nil, "go", "build", "./..."); err != nil {
+		if _, err := r.runGo(filepath.Join("copy", m.Dir), nil, "build", "./..."); err != nil {
 			return err
 		}
 	}
@@ -231,7 +230,7 @@ func (r *Release) Install(platform string) (string, error) {
 	fmt.Fprintf(r.progress, "installing %s for %s\n", command, platform)
 	// Go refuses GOBIN for other platforms, and has a folder for each of them.
 	gopath := filepath.Join(r.temp, "gopath")
-	if _, err := r.run("", append(platformEnv(platform), "GOPATH="+gopath, "GOBIN="), "go", "install", command); err != nil {
+	if _, err := r.runGo("", append(platformEnv(platform), "GOPATH="+gopath, "GOBIN="), "install", command); err != nil {
 		return "", err
 	}
 	dir := filepath.Join(gopath, "bin")
@@ -295,10 +294,10 @@ func (r *Release) Check(regometer, opa string) error {
 // standard library and runtime.
 func (r *Release) ModuleDir(path, version string) (string, error) {
 	if path == "std" {
-		out, err := r.run("", nil, "go", "env", "GOROOT")
+		out, err := r.runGo("", nil, "env", "GOROOT")
 		return strings.TrimSpace(out), err
 	}
-	out, err := r.run("", nil, "go", "mod", "download", "-json", path+"@"+version)
+	out, err := r.runGo("", nil, "mod", "download", "-json", path+"@"+version)
 	if err != nil {
 		return "", err
 	}
