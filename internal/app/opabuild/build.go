@@ -307,10 +307,14 @@ func (p *Program) attempt(ctx context.Context, binary string, r *record) error {
 	if !p.self {
 		p.compareModules(ctx, s)
 	}
-	p.progress.printf("building %s for %s/%s %s; the first time this takes a few minutes", p.main.ImportPath, p.env["GOOS"], p.env["GOARCH"], what)
+	name := p.main.ImportPath
+	if p.self {
+		name = p.source.name
+	}
+	p.progress.printf("building %s for %s/%s %s; the first time this takes a few minutes", name, p.env["GOOS"], p.env["GOARCH"], what)
 	err = p.progress.compile(ctx, p.work, s.command("build", slices.Concat([]string{"-v", "-o", binary}, p.flags.all, []string{p.main.ImportPath})...))
 	if _, gone := os.Stat(over.file()); err != nil && errors.Is(gone, fs.ErrNotExist) {
-		return fmt.Errorf("building %s: the folder of the build was removed meanwhile, with the cache: build again", p.main.ImportPath)
+		return fmt.Errorf("building %s: the folder of the build was removed meanwhile, with the cache: build again", name)
 	}
 	if err != nil {
 		hint := ""
@@ -319,7 +323,7 @@ func (p *Program) attempt(ctx context.Context, binary string, r *record) error {
 		} else if p.dropIn != nil && ctx.Err() == nil {
 			hint = rangeHint
 		}
-		return fmt.Errorf("building %s: %w%s", p.main.ImportPath, err, hint)
+		return fmt.Errorf("building %s: %w%s", name, err, hint)
 	}
 	if p.none() {
 		p.progress.printf("built")

@@ -272,7 +272,7 @@ func (p *Program) explainNoOPA(ctx context.Context, s side, cause *struct{ Err s
 		if !strings.Contains(err.Error(), "not a known dependency") {
 			return err
 		}
-		return fmt.Errorf("%s does not require OPA (%s), so the drop-in has no place.\nTo build OPA itself, leave out -C and the package%s", p.dir, opaModule, p.workHint())
+		return fmt.Errorf("%s does not require OPA (%s), so the drop-in has no place.\nFor OPA itself, leave out -C and the package%s", p.dir, opaModule, p.workHint())
 	}
 	if m.Version != "" {
 		if _, err := checkRange(m.Version); err != nil {

@@ -175,8 +175,7 @@ func (v *verifier) openOPA(ctx context.Context) (name string, packages []string,
 		return "", nil, func() {}, err
 	}
 	v.progress.printf("getting %s", src.name)
-	_, warning, err := src.fetch(ctx)
-	if err != nil {
+	if _, _, err := src.fetch(ctx); err != nil {
 		return "", nil, done, err
 	}
 	if v.dropIn != nil {
@@ -184,10 +183,8 @@ func (v *verifier) openOPA(ctx context.Context) (name string, packages []string,
 		if v.dropIn, note, err = v.dropIn.upstream(src.dir); err != nil {
 			return "", nil, done, err
 		}
-		for _, text := range []string{warning, note} {
-			if text != "" {
-				v.progress.printf("warning: %s", text)
-			}
+		if note != "" {
+			v.progress.printf("%s", note)
 		}
 	}
 	tags, err := buildTags(src.dir, "slow")
@@ -199,18 +196,17 @@ func (v *verifier) openOPA(ctx context.Context) (name string, packages []string,
 		return "", nil, done, err
 	}
 	v.opa = side{
+		dir:   src.dir,
 		env:   []string{"CGO_ENABLED=0", "GOTMPDIR=" + temp}, // as in compile
 		flags: []string{"-mod=readonly", "-buildvcs=false", tags},
 	}
-	v.ours = v.opa
+	if packages, err = v.packages(ctx); err != nil {
+		return "", nil, done, err
+	}
+	v.flags, v.pattern, v.ours = []string{"-timeout=30m"}, "./", v.opa
 	if v.opa.dir, err = src.copy(ctx, c, nil, "verify", v.progress); err == nil {
 		v.ours.dir, err = src.copy(ctx, c, change, "verify", v.progress)
 	}
-	if err != nil {
-		return "", nil, done, err
-	}
-	v.flags, v.pattern = []string{"-timeout=30m"}, "./"
-	packages, err = v.packages(ctx)
 	return src.name, packages, done, err
 }
 
