@@ -128,8 +128,8 @@ func (p parts) change(dir string) (replacement, error) {
 	return difference(now, p.dropIn.replace(now)).in(metricsDir), err
 }
 
-// buildFlagsOfOPA are those of OPA's Makefile, and -trimpath, by which builds in
-// different folders are the same and share Go's build cache.
+// buildFlagsOfOPA are those of OPA's Makefile, and -trimpath, by which builds
+// in different folders are the same and share Go's build cache.
 var buildFlagsOfOPA = []string{"-buildvcs=false", "-buildmode=exe", "-trimpath"}
 
 // buildTags returns the flag with the tags of OPA's Makefile, opa_wasm. Earlier
@@ -152,8 +152,8 @@ var targetVariables = []string{
 // Build returns the path of an opa binary, a file in the cache. The caller must
 // use it soon and must not change it.
 //
-// It builds only what is not in the cache yet. A change of OPA, the drop-in, the
-// plugin, Go or its settings makes a new binary. Calls may run at the same
+// It builds only what is not in the cache yet. A change of OPA, the drop-in,
+// the plugin, Go or its settings makes a new binary. Calls may run at the same
 // time, in one process and in several: they build one after another. If ctx is
 // cancelled, the build stops and leaves nothing.
 //
@@ -204,8 +204,8 @@ func buildWith(ctx context.Context, o Options, parts parts) (string, error) {
 	})
 }
 
-// buildOPA builds OPA itself, as a program of which nothing is needed except the
-// patched copy.
+// buildOPA builds OPA itself, as a program of which nothing is needed except
+// the patched copy.
 func (p *Program) buildOPA(ctx context.Context, scratch, to string) error {
 	defer p.Close()
 	p.work = scratch
@@ -262,8 +262,8 @@ func (p *Program) warnOfNoHook(reason string) {
 	p.progress.printf("warning: the plugin gets decisions by way of the decision log only: set decision_logs.plugin: regometer")
 }
 
-// attempt builds what the record says. It removes from the record the parts that
-// do not fit.
+// attempt builds what the record says. It removes from the record the parts
+// that do not fit.
 func (p *Program) attempt(ctx context.Context, binary string, r *record) error {
 	change, err := p.change(p.source.dir)
 	if err != nil {
@@ -346,8 +346,8 @@ func (p *Program) addFiles(over *overlay, dir string, files replacement) error {
 	return over.write()
 }
 
-// addPlugin adds the plugin to the main package in dir. If the program's modules
-// lack what the plugin imports, it warns and leaves the plugin out.
+// addPlugin adds the plugin to the main package in dir. If the program's
+// modules lack what the plugin imports, it warns and leaves the plugin out.
 func (p *Program) addPlugin(ctx context.Context, s side, dir string, over *overlay, r *record) error {
 	files, err := p.plugin.files(ctx, p.main.ImportPath, *r)
 	if err != nil {

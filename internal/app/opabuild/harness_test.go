@@ -19,8 +19,8 @@ import (
 )
 
 // opaTree returns the files of a tiny program that is like OPA in what a build
-// needs: it makes the plugins that are registered, and a decision. It prints its
-// version, and who wrote its package metrics.
+// needs: it makes the plugins that are registered, and a decision. It prints
+// its version, and who wrote its package metrics.
 func opaTree() map[string]string {
 	return map[string]string{
 		"go.mod": "module github.com/open-policy-agent/opa\n\ngo 1.22\n",

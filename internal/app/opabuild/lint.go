@@ -50,8 +50,8 @@ func (v *verifier) lint(ctx context.Context, report *Report, packages []string) 
 	return err
 }
 
-// lint runs the linter on folders of both trees. A finding in the unmodified OPA
-// says nothing about the change.
+// lint runs the linter on folders of both trees. A finding in the unmodified
+// OPA says nothing about the change.
 func lint(ctx context.Context, linter, opa, ours string, folders []string) (Lint, error) {
 	l := Lint{Folders: folders}
 	if linter == "" {

@@ -52,11 +52,11 @@ func Patch(ctx context.Context, dir string, dryRun bool, w io.Writer) (PatchResu
 	if err != nil {
 		return PatchResult{}, err
 	}
-	return patch(ctx, dir, dryRun, d, (*patchedTree).compile, progress{w, time.Now()})
+	return patch(ctx, dir, dryRun, d, compileWith, progress{w, time.Now()})
 }
 
 // A compiler runs the go command on a tree as if the target's files were there.
-type compiler func(p *patchedTree, ctx context.Context, target map[string][]byte, args ...string) error
+type compiler func(ctx context.Context, p *patchedTree, target map[string][]byte, args ...string) error
 
 func patch(ctx context.Context, dir string, dryRun bool, d dropIn, compile compiler, progress progress) (result PatchResult, err error) {
 	p, err := openPatch(ctx, dir)
@@ -80,11 +80,11 @@ func patch(ctx context.Context, dir string, dryRun bool, d dropIn, compile compi
 	target := d.replace(p.original)
 	if len(p.changes(target)) > 0 {
 		progress.printf("compiling OPA with the drop-in; the first time this takes a few minutes")
-		if err := compile(p, ctx, target, "test", "-c", "-o", os.DevNull, "./"+metricsDir); err != nil && noTests == "" && ctx.Err() == nil {
+		if err := compile(ctx, p, target, "test", "-c", "-o", os.DevNull, "./"+metricsDir); err != nil && noTests == "" && ctx.Err() == nil {
 			noTests = "this OPA does not compile with the drop-in's own tests, so they are left out"
 			target = d.withoutTests().replace(p.original)
 		}
-		if err := compile(p, ctx, target, "build", "./..."); err != nil {
+		if err := compile(ctx, p, target, "build", "./..."); err != nil {
 			return result, fmt.Errorf("%s does not compile with the drop-in: %w%s", p.root, err, rangeHint)
 		}
 	}
@@ -314,8 +314,8 @@ func (p *patchedTree) write(target map[string][]byte) error {
 	return nil
 }
 
-// compile is the compiler that compiles.
-func (p *patchedTree) compile(ctx context.Context, target map[string][]byte, args ...string) error {
+// compileWith is the compiler that compiles.
+func compileWith(ctx context.Context, p *patchedTree, target map[string][]byte, args ...string) error {
 	temp, err := os.MkdirTemp("", "regometer-")
 	if err != nil {
 		return withHint(err)

@@ -31,7 +31,7 @@ func summary(r PatchResult) string {
 }
 
 // noCompiler accepts every tree. Most tests are about files.
-func noCompiler(*patchedTree, context.Context, map[string][]byte, ...string) error { return nil }
+func noCompiler(context.Context, *patchedTree, map[string][]byte, ...string) error { return nil }
 
 func mustPatch(t *testing.T, dir string, dryRun bool, d dropIn, want string) {
 	t.Helper()
@@ -319,7 +319,7 @@ func TestPatchNotes(t *testing.T) {
 	d := fakeDropIn("A")
 	d["collection_test.go"] = []byte("package metrics\n\nfunc helper() {}\n") // does not compile beside OPA's
 	files["go.mod"] = strings.Replace(files["go.mod"], "go 1.22", "go 1.26", 1)
-	r, err := patch(t.Context(), writeTree(t, files), true, d, (*patchedTree).compile, progress{})
+	r, err := patch(t.Context(), writeTree(t, files), true, d, compileWith, progress{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +341,7 @@ func TestPatchRefused(t *testing.T) {
 	checkError(t, "too old", err, "too old")
 
 	dir := writeTree(t, opaTree())
-	_, err = patch(t.Context(), dir, false, dropIn{"metrics.go": []byte("package metrics\n")}, (*patchedTree).compile, progress{})
+	_, err = patch(t.Context(), dir, false, dropIn{"metrics.go": []byte("package metrics\n")}, compileWith, progress{})
 	checkError(t, "missing", err, "undefined: metrics.New")
 	checkSameTree(t, dir, readTree(t, writeTree(t, opaTree())))
 

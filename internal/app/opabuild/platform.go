@@ -14,9 +14,9 @@ import (
 	"github.com/regometer/regometer/internal/app/gotool"
 )
 
-// A Platform is a system and a processor to build for, by the names of container
-// images: Go's GOOS and GOARCH and, for some processors, the generation that the
-// binary needs.
+// A Platform is a system and a processor to build for, by the names of
+// container images: Go's GOOS and GOARCH and, for some processors, the
+// generation that the binary needs.
 type Platform struct {
 	OS, Arch string
 	Variant  string // "v6" of arm, "v3" of amd64; "" is the oldest, except v7 of arm
@@ -97,9 +97,9 @@ func platformEnv(ctx context.Context, platform string) ([]string, error) {
 	if !slices.Contains(list, p.OS+"/"+p.Arch) {
 		list = slices.DeleteFunc(list, func(s string) bool { return !strings.HasPrefix(s, p.OS+"/") })
 		if len(list) == 0 {
-			return nil, fmt.Errorf("Go knows no system %q: `go tool dist list` lists the systems", p.OS)
+			return nil, fmt.Errorf("unknown system %q: `go tool dist list` lists the systems", p.OS)
 		}
-		return nil, fmt.Errorf("Go does not build for %s; it builds for %s", p, strings.Join(list, ", "))
+		return nil, fmt.Errorf("%s: Go does not build for it; it builds for %s", p, strings.Join(list, ", "))
 	}
 	return p.env(), nil
 }

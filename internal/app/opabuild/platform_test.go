@@ -53,8 +53,8 @@ func TestBuildPlatform(t *testing.T) {
 		t.Errorf("without a platform it is %s", other)
 	}
 	for platform, want := range map[string]string{
-		"linux/6502":  "Go does not build for linux/6502; it builds for linux/386, linux/amd64, ",
-		"amiga/amd64": `Go knows no system "amiga"`,
+		"linux/6502":  "linux/6502: Go does not build for it; it builds for linux/386, linux/amd64, ",
+		"amiga/amd64": `unknown system "amiga"`,
 		"arm64":       `invalid platform "arm64"`,
 	} {
 		_, err := buildWith(t.Context(), Options{OPA: tree, Platform: platform}, parts{})

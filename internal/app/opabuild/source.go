@@ -351,10 +351,10 @@ func SourceOf(ctx context.Context, o Options) (version, revision string, err err
 	return version, revision, err
 }
 
-// commit returns what Go would record of a git checkout, for `opa version`:
-// the commit, marked if the tree differs from it, and its time. Both are
-// empty if the source is not a checkout's root or git is missing. Go cannot record
-// them itself because it builds a copy, without the Git folder.
+// commit returns what Go would record of a git checkout, for `opa version`: the
+// commit, marked if the tree differs from it, and its time. Both are empty if
+// the source is not a checkout's root or git is missing. Go cannot record them
+// itself because it builds a copy, without the Git folder.
 func (s source) commit(ctx context.Context, changed bool) (revision, timestamp string) {
 	if _, err := os.Lstat(filepath.Join(s.dir, ".git")); s.version != "" || err != nil {
 		return "", ""

@@ -66,9 +66,9 @@ type VerifyOptions struct {
 
 // Verify runs tests on OPA as it is and on OPA with a change: the drop-in or
 // steps of the series. The tests are OPA's own, with those of the change, or of
-// a program with OPA inside. It tests one package after another, then runs OPA's
-// linter on the packages that change. Failing tests are no error, but part of
-// the report.
+// a program with OPA inside. It tests one package after another, then runs
+// OPA's linter on the packages that change. Failing tests are no error, but
+// part of the report.
 //
 // Verify repeats on both sides a test that fails, or is missing, only with the
 // change. So it does not blame the change for a test that fails now and then.
@@ -179,8 +179,8 @@ func (v *verifier) openOPA(ctx context.Context) (name string, packages []string,
 		return "", nil, done, err
 	}
 	if v.dropIn != nil {
-		note := ""
-		if v.dropIn, note, err = v.dropIn.upstream(src.dir); err != nil {
+		d, note, err := v.dropIn.upstream(src.dir)
+		if err != nil {
 			return "", nil, done, err
 		}
 		if note != "" {

@@ -31,8 +31,8 @@ const UpstreamVersion = "v1.22.2"
 // or a branch.
 var exactVersion = regexp.MustCompile(`^v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?$`)
 
-// checkRange returns an error if this OPA is too old, and a warning if its minor
-// release is newer than the tested ones.
+// checkRange returns an error if this OPA is too old, and a warning if its
+// minor release is newer than the tested ones.
 func checkRange(version string) (warning string, err error) {
 	v, ok := parseVersion(version)
 	if !ok {
