@@ -32,8 +32,8 @@ import (
 //     no more than the limits allow are needed.
 //   - Of the stages and counters that are not in the tables, those with the
 //     lowest KeyHash of their name have a name of their own, as many as
-//     GroupLimits.Names; all others are in stage Other or counter Other. A stage
-//     of a family has its own name, and is nested as the family is.
+//     GroupLimits.Names; all others are in stage Other or counter Other. A
+//     stage of a family has its own name, and is nested as the family is.
 type Groups struct {
 	options GroupOptions // with the limits that hold
 	names   groupNames

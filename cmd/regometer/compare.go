@@ -137,8 +137,8 @@ func checkThresholds(c *compare.Comparison, thresholds []compare.Threshold, stde
 	return nil
 }
 
-// comparisonWriter returns a function that writes a comparison to w. It fails if
-// the format is invalid.
+// comparisonWriter returns a function that writes a comparison to w. It fails
+// if the format is invalid.
 func comparisonWriter(format string, w io.Writer, top int) (func(*compare.Comparison) error, error) {
 	switch format {
 	case "table":

@@ -47,8 +47,8 @@ func (f *imageFlags) add(cmd *cobra.Command, files *outputs) {
 	cmd.Flags().StringVar(&f.name, "image-name", "", "`name` of the image after it is loaded (default the program and its version, such as \"opa:1.4.0\")")
 }
 
-// check returns an error if the flags are invalid together. It sets the platform
-// if there is one. binary is the file of --output.
+// check returns an error if the flags are invalid together. It sets the
+// platform if there is one. binary is the file of --output.
 func (f *imageFlags) check(o *opabuild.Options, binary string) error {
 	output := f.output.name
 	if !strings.HasSuffix(output, ".tar") {

@@ -240,7 +240,8 @@ func isEmpty(path string, info fs.FileInfo) bool {
 	return err == nil && len(entries) == 0
 }
 
-// samePlace reports whether two paths lead to one file, which may not exist yet.
+// samePlace reports whether two paths lead to one file, which may not exist
+// yet.
 func samePlace(a, b string) bool {
 	same := func(a, b string) bool {
 		x, err := os.Stat(a)

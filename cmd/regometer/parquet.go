@@ -10,7 +10,8 @@ import (
 	"github.com/regometer/regometer/internal/app/parquetlog"
 )
 
-// A parquetFile is the file of --parquet. It takes its place when it is complete.
+// A parquetFile is the file of --parquet. It takes its place when it is
+// complete.
 type parquetFile struct {
 	*parquetlog.Writer
 	output *output

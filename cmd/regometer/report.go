@@ -143,7 +143,8 @@ func limitMemory() {
 	}
 }
 
-// timeOf parses a time, or a duration before now. It returns the zero time of "".
+// timeOf parses a time, or a duration before now. It returns the zero time of
+// "".
 func timeOf(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

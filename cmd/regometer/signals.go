@@ -33,8 +33,8 @@ func interruptedStatus(ctx context.Context) int {
 type leaveKey struct{}
 
 // untilSignal returns a context that the first signal cancels, so that the work
-// stops in order. After it the system's defaults apply: a second signal ends the
-// process.
+// stops in order. After it the system's defaults apply: a second signal ends
+// the process.
 func untilSignal(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
 	// Ignored signals stay ignored: those of nohup, or of a background job.
@@ -58,8 +58,8 @@ func untilSignal(parent context.Context) context.Context {
 	}))
 }
 
-// leaveSignals gives the signals of [untilSignal] back to the system, where they
-// end the process at once. It returns an error if one came before.
+// leaveSignals gives the signals of [untilSignal] back to the system, where
+// they end the process at once. It returns an error if one came before.
 func leaveSignals(ctx context.Context) error {
 	if leave, ok := ctx.Value(leaveKey{}).(func()); ok {
 		leave()

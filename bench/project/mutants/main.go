@@ -1,8 +1,8 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Mutants runs Gremlins (https://github.com/go-gremlins/gremlins) on packages of
-// this repository. Gremlins changes the code in one place after the other. A
+// Mutants runs Gremlins (https://github.com/go-gremlins/gremlins) on packages
+// of this repository. Gremlins changes the code in one place after the other. A
 // change that the tests do not notice has survived. CONTRIBUTING.md says when
 // to use it.
 package main

@@ -58,8 +58,8 @@ type Comparison struct {
 	Intervals  int         // the number of intervals
 	Thresholds []Threshold // those of the options
 
-	// Rows are sorted by verdict, by impact (the larger change first, for better
-	// or worse), by key and by stage.
+	// Rows are sorted by verdict, by impact (the larger change first, for
+	// better or worse), by key and by stage.
 	Rows []Row
 	// Only lists what is in one of the reports only: groups, and stages of
 	// groups that are in both. It is sorted by key and stage.
@@ -75,7 +75,8 @@ type Row struct {
 	// else NoDifference if one could be judged.
 	Verdict Verdict
 	// Impact is the time, in ns, that this stage took after, without the stages
-	// that it contains, less the time that as many would take at the mean before.
+	// that it contains, less the time that as many would take at the mean
+	// before.
 	Impact int64
 }
 
@@ -91,8 +92,8 @@ type Change struct {
 	Before, After float64 // ns
 
 	// Relative is After/Before − 1, and lies from Low to High, the confidence
-	// interval: 0.2 is 20 % more. Low is −1 and High is +Inf if the interval has
-	// no such end, or if nothing was judged.
+	// interval: 0.2 is 20 % more. Low is −1 and High is +Inf if the interval
+	// has no such end, or if nothing was judged.
 	Relative, Low, High float64
 	Verdict             Verdict
 }
@@ -179,8 +180,8 @@ func union[V any](a, b map[string]V) []string {
 	}))
 }
 
-// pairs returns what is in both reports, by key and stage, and fills c.Only with
-// the rest.
+// pairs returns what is in both reports, by key and stage, and fills c.Only
+// with the rest.
 func (c *Comparison) pairs(sides [2]side, o Options) iter.Seq[*pair] {
 	return func(yield func(*pair) bool) {
 		c.Only = nil

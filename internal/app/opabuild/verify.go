@@ -183,6 +183,7 @@ func (v *verifier) openOPA(ctx context.Context) (name string, packages []string,
 		if err != nil {
 			return "", nil, done, err
 		}
+		v.dropIn = d
 		if note != "" {
 			v.progress.printf("%s", note)
 		}

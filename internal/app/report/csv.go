@@ -18,8 +18,8 @@ import (
 // The columns:
 //
 //   - the key of the group, with the name Report.By;
-//   - decisions, and allowed, denied, result, undefined, error, cancelled: those
-//     of the group, the same in all of its rows;
+//   - decisions, and allowed, denied, result, undefined, error, cancelled:
+//     those of the group, the same in all of its rows;
 //   - stage, and the fields that a stage has in JSON.
 //
 // Keys and names that a spreadsheet would take for a formula, since they begin

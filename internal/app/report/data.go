@@ -12,9 +12,9 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Data is what a [Report] is made of. It can be saved, loaded and merged. [Read]
-// makes it of logs, [Load] of a file that Save has written. It is for one
-// goroutine.
+// Data is what a [Report] is made of. It can be saved, loaded and merged.
+// [Read] makes it of logs, [Load] of a file that Save has written. It is for
+// one goroutine.
 //
 // It depends on the logs alone, and not on the order in which they were read or
 // merged.

@@ -44,8 +44,8 @@ func find(r *Report) []Finding {
 	return found
 }
 
-// The thresholds. Times follow from OPA's documentation, which has a millisecond
-// as the budget of a decision where latency matters.
+// The thresholds. Times follow from OPA's documentation, which has a
+// millisecond as the budget of a decision where latency matters.
 const (
 	errorsBefore  = 200  // decisions before the rise
 	errorsAfter   = 200  // decisions in it

@@ -8,8 +8,8 @@ import (
 	"hash/fnv"
 )
 
-// An idSample counts the occurrences of a sample of the decision ids. The hash of
-// an id alone decides whether it is in the sample, so all files agree on it.
+// An idSample counts the occurrences of a sample of the decision ids. The hash
+// of an id alone decides whether it is in the sample, so all files agree on it.
 type idSample struct {
 	shift  int // one in 2^shift ids is in the sample
 	counts map[uint64]uint32
@@ -24,8 +24,8 @@ func (s *idSample) add(id []byte) {
 	if len(id) == 0 {
 		return
 	}
-	// The last bytes tell most ids apart. An id that is not in the sample costs no
-	// more than this.
+	// The last bytes tell most ids apart. An id that is not in the sample costs
+	// no more than this.
 	tail := lastBytes(id) * 0x9e3779b97f4a7c15
 	if s.counts == nil {
 		s.shift, s.counts = idShift, map[uint64]uint32{}

@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// mapFile maps a file's bytes from one offset to another into memory. It returns
-// them with a function that unmaps them, or nil if they cannot be mapped.
+// mapFile maps a file's bytes from one offset to another into memory. It
+// returns them with a function that unmaps them, or nil if they cannot be
+// mapped.
 //
 // Mapped text is not copied. Its pages are loaded when they are read, which
 // several workers can do at the same time. Asking for all of them at once

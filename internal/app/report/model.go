@@ -25,8 +25,8 @@ type Report struct {
 	Total    Group
 	slices   func() []rollup.GroupSlice // nil: those of Total
 	Overflow rollup.GroupOverflow
-	// Revisions are the bundle revisions, over all groups, in the order of their
-	// first decisions.
+	// Revisions are the bundle revisions, over all groups, in the order of
+	// their first decisions.
 	Revisions []Revision
 	Slowest   []SlowDecision // slowest first
 	Findings  []Finding

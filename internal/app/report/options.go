@@ -37,8 +37,8 @@ type Options struct {
 	// 1,000,000.
 	Slowest int
 
-	// Exact makes quantiles exact: all durations are kept, and sorted. A log may
-	// have at most MaxExact of them. Save does not save them.
+	// Exact makes quantiles exact: all durations are kept, and sorted. A log
+	// may have at most MaxExact of them. Save does not save them.
 	Exact bool
 	// Strict makes the reader check all of the JSON of each event, and not only
 	// the fields that it needs.
@@ -79,8 +79,8 @@ func (o Options) Check() error {
 	return err
 }
 
-// withDefaults returns the options with defaults for empty fields, or an error if
-// one is invalid.
+// withDefaults returns the options with defaults for empty fields, or an error
+// if one is invalid.
 func (o Options) withDefaults() (Options, error) {
 	if len(o.Inputs) == 0 {
 		return o, errors.New("no decision logs: name files, folders, or - for standard input")

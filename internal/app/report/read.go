@@ -18,8 +18,8 @@ import (
 )
 
 // Read reads decision logs. Faults of the logs are counted, and are not errors.
-// Nor is it an error if ctx ends: then the data are of what was read until then,
-// and say so.
+// Nor is it an error if ctx ends: then the data are of what was read until
+// then, and say so.
 //
 // The data depend on the options and on the content of the files, and not on
 // the number of workers.
@@ -243,8 +243,8 @@ var (
 )
 
 // partSize returns the approximate size of the parts of a file. They are small
-// enough for workers to end at about the same time, and large enough to be worth
-// beginning one.
+// enough for workers to end at about the same time, and large enough to be
+// worth beginning one.
 func (r *reading) partSize(size int64) int64 {
 	return min(max(size/int64(16*r.Workers), leastPart), greatestPart)
 }

@@ -27,8 +27,8 @@ func isCompressed(head []byte) bool {
 }
 
 // decompressed returns the text of r. If its content is a gzip or zstd file,
-// another goroutine decompresses it, some blocks ahead, until the end, an error,
-// or ctx ends.
+// another goroutine decompresses it, some blocks ahead, until the end, an
+// error, or ctx ends.
 func decompressed(ctx context.Context, r io.Reader) (text io.Reader, err error) {
 	buffered := bufio.NewReaderSize(r, 1<<18)
 	head, err := buffered.Peek(len(zstdMagic))

@@ -84,7 +84,8 @@ func newDrawer(o *Options) *drawer {
 	d := &drawer{
 		source: newSource(o.Seed, 1), waves: newSource(o.Seed, 2), regression: o.Regression, inputs: inputs,
 		parseTime: inputParseTime, start: o.Start.UTC(), minute: math.MinInt64,
-		// On average a pause of this spread is 2.61 times as long as its median.
+		// On average a pause of this spread is 2.61 times as long as its
+		// median.
 		pause: newLognormal(max(1, uint64(1e9/o.Rate/2.61)), 2000),
 		load:  wave{spread: spreadOf(500)},
 		slow:  wave{spread: spreadOf(int64(o.Drift * 1000))},
