@@ -177,6 +177,7 @@ var layers = [][]string{
 	{"bench"},
 	{"cmd"},
 	{"internal/app"},
+	{"internal/groupby"},
 	{"opa", "decisionlog"},
 	{"prom"},
 	{"rollup"},
@@ -215,14 +216,16 @@ func TestImportsPointDown(t *testing.T) {
 }
 
 // folderOf returns the first folder of a package of ours, and "." for the root.
-// The application below internal stands above the packages beside it.
+// Two folders below internal stand above the packages that they import.
 func folderOf(own, imported string) (string, bool) {
 	rest, ok := strings.CutPrefix(imported, own)
 	if rest == "" {
 		return ".", ok
 	}
-	if strings.HasPrefix(rest, "/internal/app/") {
-		return "internal/app", ok
+	for _, high := range []string{"internal/app", "internal/groupby"} {
+		if strings.HasPrefix(rest+"/", "/"+high+"/") {
+			return high, ok
+		}
 	}
 	folder, _, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
 	return folder, ok && rest[0] == '/'

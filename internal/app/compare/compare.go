@@ -15,7 +15,7 @@ import (
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/sum"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // What there must be on either side, at least, for a change to be judged: so
@@ -159,7 +159,7 @@ type pair struct {
 // half is one side of a pair.
 type half struct {
 	group *report.Group
-	stage *rollup.GroupStage
+	stage *groupby.Stage
 }
 
 // place is where the group of a key is in the two reports, -1: nowhere.
@@ -224,7 +224,7 @@ func (c *Comparison) pairs(before, after *report.Report, keys []place, o Options
 // stages returns the stages that are in both groups, by name, and adds the rest
 // to c.Only.
 func (c *Comparison) stages(key string, both [2]*report.Group, o Options) (pairs []pair) {
-	stages := map[string][2]*rollup.GroupStage{}
+	stages := map[string][2]*groupby.Stage{}
 	for side, g := range both {
 		for i := range g.Stages {
 			s := &g.Stages[i]

@@ -31,7 +31,7 @@ var pluginModules = []string{"", "prom", "opa"}
 
 // pluginFolders hold the plugin's code, in a checkout. They decide on the key
 // in the cache: a change anywhere else must not build OPA anew.
-var pluginFolders = []string{"metrics", "exphist", "rollup", "internal/wire", "prom", "opa/plugin"}
+var pluginFolders = []string{"metrics", "exphist", "rollup", "internal/grid", "internal/stages", "prom", "opa/plugin"}
 
 // pluginCopy is the folder of OPA's source tree that holds a copy of the
 // plugin's code, of a checkout: Go records the path of a replacement in the

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/regometer/regometer/internal/app/sum"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // A bar is a part of the whole time.
@@ -49,7 +49,7 @@ func (all bars) Plot(c draw.Canvas, _ *plot.Plot) {
 
 // shareFigure draws which part of the whole time each of these stages took
 // itself. There is at least one.
-func shareFigure(stages []*rollup.GroupStage, whole rollup.Sum) (*figure, error) {
+func shareFigure(stages []*groupby.Stage, whole groupby.Sum) (*figure, error) {
 	var all bars
 	for _, s := range stages {
 		share := sum.Share(s.Self, whole)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/sum"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -25,12 +26,12 @@ var helps = func() map[string]string {
 func helpOf(stage string) string { return helps[stage] }
 
 // bySelf returns the stages, those with the most time of their own first.
-func bySelf(stages []rollup.GroupStage) []*rollup.GroupStage {
-	sorted := make([]*rollup.GroupStage, len(stages))
+func bySelf(stages []groupby.Stage) []*groupby.Stage {
+	sorted := make([]*groupby.Stage, len(stages))
 	for i := range stages {
 		sorted[i] = &stages[i]
 	}
-	slices.SortStableFunc(sorted, func(a, b *rollup.GroupStage) int {
+	slices.SortStableFunc(sorted, func(a, b *groupby.Stage) int {
 		return cmp.Or(sum.Compare(b.Self, a.Self), strings.Compare(a.Name, b.Name))
 	})
 	return sorted

@@ -11,6 +11,7 @@ import (
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -51,7 +52,7 @@ func (v *view) groupsTable(r *report.Report, label string, groups []*report.Grou
 }
 
 // quantilesOf returns p50 to max of a stage.
-func quantilesOf(s *rollup.GroupStage) []string {
+func quantilesOf(s *groupby.Stage) []string {
 	if s == nil || s.Durations.Count() == 0 {
 		return []string{text.None, text.None, text.None, text.None, text.None, text.None}
 	}

@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -25,7 +27,7 @@ type exactDurations map[string]map[string][]int64
 
 // addExact adds the durations of a decision that is in the groups. stages are
 // the names of the timers, by number. It returns how many durations there are.
-func (x *Rollup) addExact(key []byte, measures []rollup.Measure, stages []string) (n int64) {
+func (x *Rollup) addExact(key []byte, measures []decisionlog.Measure, stages []string) (n int64) {
 	of := x.exact[string(key)]
 	if of == nil {
 		of = map[string][]int64{}
@@ -60,7 +62,7 @@ func (x exactDurations) merge(o exactDurations) {
 
 // sorted sorts the durations, and gives group Other those of keys that have no
 // group, and stage Other those of stages that the group does not have.
-func (x exactDurations) sorted(groups *rollup.Groups) {
+func (x exactDurations) sorted(groups *groupby.Groups) {
 	other := exactDurations{}
 	for key, stages := range x {
 		if !groups.Has(key) {

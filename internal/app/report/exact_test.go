@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/regometer/regometer/internal/app/samplelog"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // sampleFile writes a log of so many decisions, and returns its name.
@@ -30,7 +30,7 @@ func sampleFile(t *testing.T, decisions int64) string {
 func TestExactOther(t *testing.T) {
 	t.Parallel()
 	x, err := ReadRollup(t.Context(), Options{
-		Inputs: []string{sampleFile(t, 2000)}, Exact: true, Workers: 3, Limits: rollup.GroupLimits{Groups: 4},
+		Inputs: []string{sampleFile(t, 2000)}, Exact: true, Workers: 3, Limits: groupby.Limits{Groups: 4},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -9,14 +9,14 @@ import (
 	"slices"
 
 	"github.com/regometer/regometer/internal/app/sum"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // figures are what is written of a stage. Times are in ns.
 type figures struct {
 	Name              string
 	Count, Unfinished uint64
-	Sum, Self         rollup.Sum
+	Sum, Self         groupby.Sum
 	Min, Max          int64
 	Quantiles         [len(ranks)]int64
 }
@@ -33,7 +33,7 @@ const (
 )
 
 // figures returns those of a stage.
-func (g *Group) figures(s *rollup.GroupStage) figures {
+func (g *Group) figures(s *groupby.Stage) figures {
 	d := &s.Durations
 	var of distribution = d
 	if exact := g.exact[s.Name]; uint64(len(exact)) == d.Count() && len(exact) > 0 {
@@ -44,7 +44,7 @@ func (g *Group) figures(s *rollup.GroupStage) figures {
 		Name:       s.Name,
 		Count:      d.Count(),
 		Unfinished: s.Unfinished,
-		Sum:        rollup.Sum{Hi: hi, Lo: lo},
+		Sum:        groupby.Sum{Hi: hi, Lo: lo},
 		Self:       s.Self,
 		Min:        d.Min(),
 		Max:        d.Max(),
@@ -96,23 +96,23 @@ func quantiles(d distribution) (q [len(ranks)]int64) {
 
 // stage returns a stage of a group, an empty one if the group has none of that
 // name.
-func stage(stages []rollup.GroupStage, name string) *rollup.GroupStage {
+func stage(stages []groupby.Stage, name string) *groupby.Stage {
 	for i := range stages {
 		if stages[i].Name == name {
 			return &stages[i]
 		}
 	}
-	return new(rollup.GroupStage)
+	return new(groupby.Stage)
 }
 
 // counter returns the total of a counter, 0 if there is none of that name.
-func counter(counters []rollup.GroupCounter, name string) rollup.Sum {
+func counter(counters []groupby.Counter, name string) groupby.Sum {
 	for _, c := range counters {
 		if c.Name == name {
 			return c.Total
 		}
 	}
-	return rollup.Sum{}
+	return groupby.Sum{}
 }
 
 // The stages and counters that more is known of than their names.
@@ -132,11 +132,11 @@ const (
 // queryCacheHits returns which part of a group's queries the server found
 // compiled in its cache. It is false if the group's decisions are not a
 // server's, or ask for no query that is compiled.
-func queryCacheHits(g *rollup.Group) (float64, bool) {
+func queryCacheHits(g *groupby.Group) (float64, bool) {
 	hits := counter(g.Counters, queryHits)
 	compiled := stage(g.Stages, compileStage).Durations.Count()
 	ofServer := stage(g.Stages, handlerStage).Durations.Count() > 0
-	if hits == (rollup.Sum{}) && (compiled == 0 || !ofServer) {
+	if hits == (groupby.Sum{}) && (compiled == 0 || !ofServer) {
 		return 0, false
 	}
 	return sum.Float(hits) / (sum.Float(hits) + float64(compiled)), true

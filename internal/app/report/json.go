@@ -10,8 +10,10 @@ import (
 	"io"
 	"time"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -140,7 +142,7 @@ func headOf(r *Report) jsonHead {
 }
 
 func jsonTime(ns int64) *string {
-	if ns == rollup.NoTime {
+	if ns == decisionlog.NoTime {
 		return nil
 	}
 	at := text.Time(ns, time.RFC3339Nano)
@@ -158,7 +160,7 @@ func marshalGroup(by string, g *Group) ([]byte, error) {
 		group.Outcomes[rollup.Outcome(o).String()] = n
 	}
 	for _, c := range g.Counters {
-		if c.Total != (rollup.Sum{}) {
+		if c.Total != (groupby.Sum{}) {
 			group.Counters[c.Name] = json.Number(sum.String(c.Total))
 		}
 	}

@@ -11,15 +11,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // TestWriteJSON: the form is a promise, byte for byte but for the line breaks.
 func TestWriteJSON(t *testing.T) {
 	r := reportOf(groupOf("rbac/allow", [6]uint64{2, 1}, stageOf("rego_query_eval", 5, 5, 5)), groupOf("x", [6]uint64{}))
-	r.Groups.At(0).Counters = []rollup.GroupCounter{{Name: "a", Total: rollup.Sum{Hi: 1}}, {Name: "zero"}}
+	r.Groups.At(0).Counters = []groupby.Counter{{Name: "a", Total: groupby.Sum{Hi: 1}}, {Name: "zero"}}
 	r.Groups.At(0).Stages[0].Unfinished = 7
-	r.Groups.At(0).Stages[0].Self = rollup.Sum{Hi: math.MaxUint64, Lo: math.MaxUint64}
+	r.Groups.At(0).Stages[0].Self = groupby.Sum{Hi: math.MaxUint64, Lo: math.MaxUint64}
 	r.From, r.To = 0, 1_500_000_000
 	r.Inputs = Inputs{Files: 1, Bytes: 2, Decisions: 3, OtherLines: 4, Problems: []Problem{{"truncated", 1, []Place{{"f", 9}}}}}
 	r.Findings = []Finding{{"rule", "a < b"}}
@@ -45,7 +46,9 @@ func TestWriteJSON(t *testing.T) {
 }
 
 func TestWriteJSONEmpty(t *testing.T) {
-	got := written(t, func(w io.Writer) error { return WriteJSON(w, &Report{From: rollup.NoTime, To: rollup.NoTime}) })
+	got := written(t, func(w io.Writer) error {
+		return WriteJSON(w, &Report{From: decisionlog.NoTime, To: decisionlog.NoTime})
+	})
 	want := `{"version":1,"inputs":{"files":0,"bytes":0,"decisions":0,"other_lines":0,"problems":[]},` +
 		`"from":null,"to":null,"findings":[],"groups":[]}` + "\n"
 	if got != want {

@@ -5,7 +5,7 @@ package report
 
 import (
 	"github.com/regometer/regometer/internal/app/sum"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // wholes are the stages that contain all of a decision, the outermost first.
@@ -15,18 +15,18 @@ var wholes = []string{handlerStage, decisionStage}
 // server_handler, or else sdk_decision_eval, or else that whose durations have
 // the largest sum, the first one of several. It is one of those given that has
 // durations; nil if none has.
-func Outermost(stages []rollup.GroupStage) *rollup.GroupStage {
+func Outermost(stages []groupby.Stage) *groupby.Stage {
 	for _, name := range wholes {
 		if s := stage(stages, name); s.Durations.Count() > 0 {
 			return s
 		}
 	}
-	var found *rollup.GroupStage
-	var most rollup.Sum
+	var found *groupby.Stage
+	var most groupby.Sum
 	for i := range stages {
 		s := &stages[i]
 		hi, lo := s.Durations.Sum()
-		if took := (rollup.Sum{Hi: hi, Lo: lo}); s.Durations.Count() > 0 && (found == nil || sum.Compare(took, most) > 0) {
+		if took := (groupby.Sum{Hi: hi, Lo: lo}); s.Durations.Count() > 0 && (found == nil || sum.Compare(took, most) > 0) {
 			found, most = s, took
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/rollup"
 )
 
 // slowest are the slowest decisions, sorted. Which they are does not depend on
@@ -113,7 +112,7 @@ const slowStages = 256
 
 // timersOf returns the slowest timers among measures, slowest first, and by
 // name.
-func timersOf(measures []rollup.Measure, stages []string) []StageTime {
+func timersOf(measures []decisionlog.Measure, stages []string) []StageTime {
 	var times []StageTime
 	for _, m := range measures {
 		if name := stages[m.Metric]; name != "" && m.Value > 0 {
