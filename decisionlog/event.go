@@ -18,7 +18,7 @@ type Event struct {
 	// Path is the path without its leading slash, with escapes resolved;
 	// [rollup.Query] for an ad-hoc query, and "(data)" for the whole document.
 	Path []byte
-	// Time is that of "timestamp", in ns since 1970, or rollup.NoTime.
+	// Time is that of "timestamp", in ns since 1970, or NoTime.
 	Time    int64
 	Outcome rollup.Outcome
 	Code    string // OPA's code of the error, if Outcome is rollup.Error
@@ -30,11 +30,20 @@ type Event struct {
 
 	// Measures are the timers and counters that are integers of 64 bits, not
 	// negative, each once; the last one where the text has several.
-	Measures []rollup.Measure
+	Measures []Measure
 	// HasMetrics is whether there was a "metrics" object.
 	HasMetrics bool
 
 	revisions *bundleRevisions
+}
+
+// NoTime is the time of a decision that has none.
+const NoTime = -1 << 63
+
+// Measure is a timer or counter of a decision, by number.
+type Measure struct {
+	Metric int32 // as Options.Metric returned it
+	Value  int64
 }
 
 // Label returns the value of a label, with escapes resolved, or nil.

@@ -83,7 +83,7 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 			e.Path = rollup.Query
 		}
 	}
-	e.Time = rollup.NoTime
+	e.Time = NoTime
 	if has("timestamp") {
 		at, err := time.Parse(time.RFC3339Nano, str("timestamp"))
 		if err != nil || at.Year() < 1678 || at.Year() > 2261 {

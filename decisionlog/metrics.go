@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/regometer/regometer/rollup"
 )
 
 // metrics reads the object of an event's metrics.
@@ -22,7 +20,7 @@ type metrics struct {
 	serial  uint64          // of the object that is read
 	checked bool            // as the parser's
 
-	measures []rollup.Measure
+	measures []Measure
 	total    int  // timers and counters of the object
 	unknown  bool // there were keys that are not known
 	problems []Problem
@@ -159,7 +157,7 @@ func (m *metrics) number(text []byte, i int, at *key) int {
 	at.serial, at.at = m.serial, -1
 	if ok && at.number >= 0 {
 		at.at = len(m.measures)
-		m.measures = append(m.measures, rollup.Measure{Metric: at.number, Value: value})
+		m.measures = append(m.measures, Measure{Metric: at.number, Value: value})
 	}
 	return end
 }
@@ -206,7 +204,7 @@ const noMeasure = -1
 // compact takes out measures that others took the place of.
 func (m *metrics) compact() {
 	if slices.Contains(m.problems, DuplicateKey) {
-		m.measures = slices.DeleteFunc(m.measures, func(x rollup.Measure) bool { return x.Metric == noMeasure })
+		m.measures = slices.DeleteFunc(m.measures, func(x Measure) bool { return x.Metric == noMeasure })
 	}
 }
 

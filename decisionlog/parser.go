@@ -333,7 +333,7 @@ func (p *parser) event(e *Event, metric func(key []byte) int32) {
 		}
 	}
 	e.Path = path
-	e.Time = rollup.NoTime
+	e.Time = NoTime
 	if p.has(fieldTimestamp) {
 		if ns, ok := p.clock.parse(p.text(fieldTimestamp)); ok {
 			e.Time = ns

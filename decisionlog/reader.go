@@ -11,7 +11,7 @@ import (
 // Options says where what is read goes.
 type Options struct {
 	// Metric returns by what number a metric is known, negative for what is of
-	// no interest: see rollup.Groups.Metric. It is called with the keys of
+	// no interest. It is called with the keys of
 	// timers and counters, and may be called with the same one again.
 	Metric func(key []byte) int32
 	// Event is called with each event, in the order of the text.

@@ -150,7 +150,7 @@ func TestCountAtMostOfManyPackedBuckets(t *testing.T) {
 	t.Parallel()
 	l := DefaultLayout(Nanosecond)
 	var values, bounds []int64
-	first := (&Snapshot{layout: l}).index(1_000_000)
+	first := l.index(1_000_000)
 	for i := range 150 {
 		b := l.bucket(first + i)
 		for range promoteAt {

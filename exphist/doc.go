@@ -36,15 +36,10 @@
 // Sums are exact, as 128-bit numbers. Counts are modulo 2^64, and no sum can
 // overflow before its count does.
 //
-// # Very many histograms
+// # Saving
 //
-// A [Compact] is for one goroutine and gives what a Histogram gives. It keeps
-// the values themselves while they are few, and then one byte for each bucket,
-// or as many as the largest count needs. With the default layout, 1, 4, 20, 100
-// and 1,000 log-normal latencies take 48, 64, 120, 410 and 470 bytes.
-//
-// Snapshot.AppendBinary writes what a histogram holds into a few bytes, which
-// Snapshot.CutBinary reads back.
+// A [Content] is what a snapshot holds, as plain numbers. [Snapshot.Restore]
+// checks a content that was saved, and makes a snapshot of it.
 //
 // # How it works
 //

@@ -37,7 +37,7 @@ func TestBoundsOfEverySchemaAndUnit(t *testing.T) {
 				t.Parallel()
 				l := Layout{Unit: unit, Schema: schema}
 				g, k := gridOf(unit, schema), max(-schema, 0)
-				index := func(n int64) int { return (g.position(n)+g.base)>>k + 1 }
+				index := func(n int64) int { return (g.Position(n)+g.Base)>>k + 1 }
 				per := unit.perExported()
 
 				// Upwards bucket by bucket: each must begin where the one

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/regometer/regometer/internal/grid"
 )
 
 // Histogram records integers. New and NewLayout make it. All methods may be
@@ -21,7 +23,7 @@ type Histogram struct {
 	// counted, after state has got counters for the buckets between them.
 	least, most atomic.Int64
 
-	grid *grid
+	grid *grid.Grid
 
 	// mu is held by whoever changes more than by adding to a packed word, to
 	// zeros or to negatives. version makes it a sequence lock: it is odd
@@ -82,7 +84,7 @@ func (h *Histogram) Record(n int64) {
 		}
 		s, g := h.state.Load(), h.grid
 		shift := s.shift & 63
-		bucket := g.position(n) >> shift
+		bucket := g.Position(n) >> shift
 		slot := uint(bucket - s.words.first)
 		if slot >= uint(len(s.words.byBucket)) {
 			break
@@ -91,7 +93,7 @@ func (h *Histogram) Record(n int64) {
 		if s.words.cuts.cut(slot) {
 			to = s.word(int(slot), n, g, h.layout.Bounds)
 		}
-		excess := uint64(n - g.lower[bucket<<shift])
+		excess := uint64(n - g.Lower[bucket<<shift])
 		word := to.Add(countOne + excess)
 		if word&(retired|countFull) == 0 {
 			return
@@ -120,7 +122,7 @@ func (h *Histogram) recordSlowly(n int64) {
 	h.include(n, n)
 	h.addSum(uint128{0, uint64(n)})
 	h.addClass(h.layout.Bounds.class(n), 1)
-	bucket := h.grid.position(n) >> h.state.Load().shift
+	bucket := h.grid.Position(n) >> h.state.Load().shift
 	if h.addCount(bucket, 1) >= promoteAt {
 		h.promote(bucket)
 	}
@@ -131,7 +133,7 @@ func (h *Histogram) flush(n int64) {
 	h.lock()
 	defer h.unlock()
 	s := h.state.Load()
-	slot := h.grid.position(n)>>s.shift - s.words.first
+	slot := h.grid.Position(n)>>s.shift - s.words.first
 	if slot >= 0 && slot < len(s.words.byBucket) {
 		h.drain(s, s.word(slot, n, h.grid, h.layout.Bounds), n, 0)
 	}
@@ -178,7 +180,7 @@ func (h *Histogram) copyTo(s *Snapshot) {
 	state := h.state.Load()
 	s.Reset()
 	s.layout = h.layout
-	s.layout.Schema = int(h.grid.schema) - int(state.shift)
+	s.layout.Schema = int(h.grid.Schema) - int(state.shift)
 	s.zeros, s.negatives = h.zeros.Load(), h.negatives.Load()
 	s.count = s.zeros
 	s.clearAtMost()
@@ -201,12 +203,12 @@ func (h *Histogram) copyBuckets(s *Snapshot, state *state) {
 	s.least = h.least.Load()
 	s.sum = uint128{h.sumHi.Load(), h.sumLo.Load()}
 
-	low := max(h.grid.position(s.least)>>state.shift, state.first)
-	high := min(h.grid.position(s.most)>>state.shift, state.first+state.counters.len()-1)
+	low := max(h.grid.Position(s.least)>>state.shift, state.first)
+	high := min(h.grid.Position(s.most)>>state.shift, state.first+state.counters.len()-1)
 	if low > high {
 		return // nonsense
 	}
-	s.first = (low + h.grid.base>>state.shift) + 1
+	s.first = (low + h.grid.Base>>state.shift) + 1
 	s.counts = slices.Grow(s.counts, high-low+1)[:high-low+1]
 	state.counters.copyTo(s.counts, low-state.first)
 
@@ -223,7 +225,7 @@ func (h *Histogram) copyBuckets(s *Snapshot, state *state) {
 	class, inClass := 0, uint64(0)
 	for slot := range state.words.byBucket {
 		bucket := state.words.first + slot
-		for class < len(bounds) && bounds[class] < h.grid.lower[(bucket+1)<<state.shift] {
+		for class < len(bounds) && bounds[class] < h.grid.Lower[(bucket+1)<<state.shift] {
 			s.atMost[class] += inClass
 			class, inClass = class+1, 0
 		}
@@ -235,7 +237,7 @@ func (h *Histogram) copyBuckets(s *Snapshot, state *state) {
 	if c := state.words.cuts; c != nil {
 		for i := range c.byBound {
 			class := c.first + i
-			s.atMost[class] += count(&c.byBound[i], h.grid.position(bounds[class])>>state.shift)
+			s.atMost[class] += count(&c.byBound[i], h.grid.Position(bounds[class])>>state.shift)
 		}
 	}
 	for _, n := range s.counts {

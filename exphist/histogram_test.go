@@ -59,7 +59,7 @@ func TestRangeGrowsByOneBucket(t *testing.T) {
 	for _, doublings := range []int{0, 10, 20, 40} {
 		for _, step := range []int{1, -1} {
 			h, want := newHistogram(t, l), snapshotOf(l, nil)
-			first := want.index(1_000_000)
+			first := want.layout.index(1_000_000)
 			for i := range 200 {
 				one := snapshotOf(l, []int64{l.bucket(first + step*i).High})
 				for range doublings {
@@ -116,10 +116,10 @@ func TestFirstAndLastPackedWord(t *testing.T) {
 		if slot < 0 {
 			t.Fatal("no packed words")
 		}
-		n := h.grid.lower[(s.words.first+slot)<<s.shift] + 1
+		n := h.grid.Lower[(s.words.first+slot)<<s.shift] + 1
 		const times = 140_000 // more than a word can count
 		record(n, times)
-		if s := h.state.Load(); h.grid.position(n)>>s.shift-s.words.first != slot {
+		if s := h.state.Load(); h.grid.Position(n)>>s.shift-s.words.first != slot {
 			t.Fatalf("the %s word is not that of %d any more", end, n)
 		}
 		got := snapshot(h)
@@ -153,7 +153,7 @@ func TestRecordManyOfOneBucket(t *testing.T) {
 		{coarsest, math.MaxInt64, false},
 	} {
 		l := test.layout
-		b := l.bucket((&Snapshot{layout: l}).index(test.n))
+		b := l.bucket(l.index(test.n))
 		n := b.High // the greatest excess
 		for _, bounds := range []*Bounds{nil, newBounds(t, max(n-1, 1)), newBounds(t, slices.Compact([]int64{max(n-2, 1), max(n-1, 1), n})...)} {
 			l.Bounds = bounds
@@ -182,7 +182,7 @@ func TestRecordManyOfOneBucket(t *testing.T) {
 // packedWord returns the packed word that counts n, if there is one.
 func (h *Histogram) packedWord(n int64) (*atomic.Uint64, bool) {
 	s := h.state.Load()
-	slot := h.grid.position(n)>>s.shift - s.words.first
+	slot := h.grid.Position(n)>>s.shift - s.words.first
 	if slot < 0 || slot >= len(s.words.byBucket) {
 		return nil, false
 	}
@@ -297,11 +297,11 @@ func checkConsistent(t *testing.T, s *Snapshot) {
 	if len(counts) == 0 {
 		return
 	}
-	if i := s.index(s.least); i != first || counts[0] == 0 {
+	if i := s.layout.index(s.least); i != first || counts[0] == 0 {
 		t.Errorf("the smallest value %d is in bucket %d, the first bucket is %d and holds %d", s.least, i, first, counts[0])
 	}
 	last := len(counts) - 1
-	if i := s.index(s.most); i != first+last || counts[last] == 0 {
+	if i := s.layout.index(s.most); i != first+last || counts[last] == 0 {
 		t.Errorf("the largest value %d is in bucket %d, the last bucket is %d and holds %d", s.most, i, first+last, counts[last])
 	}
 }
@@ -455,7 +455,7 @@ func TestFlushAfterReplacement(t *testing.T) {
 			runtime.Gosched()
 		}
 		h.include(1, 1_000_000)
-		h.promote(h.grid.position(1_000_000) >> h.state.Load().shift)
+		h.promote(h.grid.Position(1_000_000) >> h.state.Load().shift)
 		h.unlock()
 		wg.Wait()
 		if word.Load() != retired {
@@ -557,7 +557,7 @@ func TestSnapshotWhileTheLockIsHeld(t *testing.T) {
 	})
 	<-started
 	time.Sleep(20 * time.Millisecond) // enough for a snapshot that does not wait
-	h.addCount(h.grid.position(value)>>h.state.Load().shift, 1)
+	h.addCount(h.grid.Position(value)>>h.state.Load().shift, 1)
 	h.unlock()
 	wg.Wait()
 
@@ -702,6 +702,14 @@ func testAllocations(t *testing.T, l Layout) {
 	}
 }
 
+func liveBytes() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
 // heapOf returns the bytes that one of n values of makeOne takes on the heap.
 // It measures again if they are more than most: the runtime may have allocated
 // something meanwhile.
@@ -744,7 +752,7 @@ func testMemory(t *testing.T, l Layout, most int64) {
 	// Each of 640 buckets has a count above 32 bits, and a packed word.
 	full := snapshotOf(l, nil)
 	for i := range full.layout.MaxBuckets {
-		b := full.layout.bucket(full.index(1000) + i)
+		b := full.layout.bucket(full.layout.index(1000) + i)
 		one := snapshotOf(full.layout, []int64{b.High})
 		for range 33 {
 			mustMerge(t, one, one)

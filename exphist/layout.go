@@ -6,6 +6,9 @@ package exphist
 import (
 	"fmt"
 	"math"
+	"sync"
+
+	"github.com/regometer/regometer/internal/grid"
 )
 
 // Unit says how an integer that is recorded relates to the exported unit.
@@ -88,3 +91,18 @@ func (l Layout) check() error {
 // parent returns the bucket that holds bucket i when the schema is reduced by
 // k.
 func parent(i, k int) int { return (i-1)>>k + 1 }
+
+// grids has the grid of each unit and schema. It is computed when the first
+// histogram needs it.
+var grids [units][MaxSchema + 1]struct {
+	once sync.Once
+	grid *grid.Grid
+}
+
+// gridOf returns the grid whose buckets, or groups of whose buckets if the
+// schema is negative, are those of the layout.
+func gridOf(u Unit, schema int) *grid.Grid {
+	at := &grids[u][max(schema, 0)]
+	at.once.Do(func() { at.grid = grid.New(u.perExported(), uint(max(schema, 0))) })
+	return at.grid
+}

@@ -84,10 +84,10 @@ func (h *Histogram) Merge(s *Snapshot) error {
 	}
 	h.include(s.least, s.most)
 	shift := h.state.Load().shift
-	k := s.layout.Schema - (int(h.grid.schema) - int(shift))
+	k := s.layout.Schema - (int(h.grid.Schema) - int(shift))
 	for i, n := range s.counts {
 		if n > 0 {
-			h.addCount((s.first+i-1)>>k-h.grid.base>>shift, n)
+			h.addCount((s.first+i-1)>>k-h.grid.Base>>shift, n)
 		}
 	}
 	h.addSum(s.sum)

@@ -44,21 +44,15 @@ func snapshotOf(l Layout, values []int64) *Snapshot {
 		return s
 	}
 	s.least, s.most = slices.Min(positive), slices.Max(positive)
-	for s.index(s.most)-s.index(s.least) >= l.MaxBuckets {
+	for s.layout.index(s.most)-s.layout.index(s.least) >= l.MaxBuckets {
 		s.layout.Schema--
 	}
-	s.first = s.index(s.least)
-	s.counts = make([]uint64, s.index(s.most)-s.first+1)
+	s.first = s.layout.index(s.least)
+	s.counts = make([]uint64, s.layout.index(s.most)-s.first+1)
 	for _, n := range positive {
-		s.counts[s.index(n)-s.first]++
+		s.counts[s.layout.index(n)-s.first]++
 	}
 	return s
-}
-
-// index returns the bucket of n.
-func (s *Snapshot) index(n int64) int {
-	g := gridOf(s.layout.Unit, s.layout.Schema)
-	return parent(g.position(n)+g.base+1, max(-s.layout.Schema, 0))
 }
 
 func mustEqual(t *testing.T, what string, got, want *Snapshot) {
@@ -121,7 +115,7 @@ func randomBounds(r *rand.Rand, extra ...int64) *Bounds {
 		case 2:
 			if n > 0 {
 				s := Snapshot{layout: Layout{Unit: Unit(r.IntN(units)), Schema: r.IntN(MaxSchema)}}
-				list[i] = s.layout.bucket(s.index(n)).High
+				list[i] = s.layout.bucket(s.layout.index(n)).High
 			}
 		}
 	}

@@ -3,7 +3,11 @@
 
 package exphist
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/regometer/regometer/internal/grid"
+)
 
 // A packed word counts a bucket in one atomic addition, together with the sum
 // of what its values exceed the bucket's lower bound by:
@@ -55,13 +59,13 @@ func (c *cutWords) cut(slot uint) bool {
 
 // newCutWords returns empty words for those of n buckets from first on that
 // bounds cut: a bound does not if it is the greatest value of its bucket.
-func newCutWords(b *Bounds, g *grid, shift uint, first, n int) *cutWords {
+func newCutWords(b *Bounds, g *grid.Grid, shift uint, first, n int) *cutWords {
 	var c *cutWords
 	var last int
 	for i, bound := range b.list() {
-		bucket := g.position(bound) >> shift
+		bucket := g.Position(bound) >> shift
 		slot := bucket - first
-		if slot < 0 || slot >= n || bound == g.lower[(bucket+1)<<shift] {
+		if slot < 0 || slot >= n || bound == g.Lower[(bucket+1)<<shift] {
 			continue
 		}
 		if c == nil {
@@ -77,10 +81,10 @@ func newCutWords(b *Bounds, g *grid, shift uint, first, n int) *cutWords {
 }
 
 // word returns the packed word that counts n, which is in the bucket of slot.
-func (s *state) word(slot int, n int64, g *grid, b *Bounds) *atomic.Uint64 {
+func (s *state) word(slot int, n int64, g *grid.Grid, b *Bounds) *atomic.Uint64 {
 	if c := s.words.cuts; c.cut(uint(slot)) {
 		class := b.class(n)
-		if class < b.Len() && b.At(class) < g.lower[(s.words.first+slot+1)<<s.shift] {
+		if class < b.Len() && b.At(class) < g.Lower[(s.words.first+slot+1)<<s.shift] {
 			return &c.byBound[class-c.first]
 		}
 	}
@@ -90,7 +94,7 @@ func (s *state) word(slot int, n int64, g *grid, b *Bounds) *atomic.Uint64 {
 // decode returns the count and the sum of the values that a packed word counts.
 // The sum is below 2^55: a bucket of at most 2^29 integers begins below 2^38 if
 // it spans a factor of 2^(1/256) or more.
-func (s *state) decode(word uint64, bucket int, g *grid) (count, sum uint64) {
+func (s *state) decode(word uint64, bucket int, g *grid.Grid) (count, sum uint64) {
 	count = word >> sumBits & (1<<countBits - 1)
-	return count, count*uint64(g.lower[bucket<<s.shift]) + word&(1<<sumBits-1)
+	return count, count*uint64(g.Lower[bucket<<s.shift]) + word&(1<<sumBits-1)
 }

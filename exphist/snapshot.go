@@ -133,7 +133,7 @@ func (s *Snapshot) All() iter.Seq[Bucket] {
 // bucket returns bucket i, without its count.
 func (l Layout) bucket(i int) Bucket {
 	g, k := gridOf(l.Unit, l.Schema), max(-l.Schema, 0)
-	return Bucket{Index: i, Low: g.upper((i-1)<<k) + 1, High: g.upper(i << k)}
+	return Bucket{Index: i, Low: g.Upper((i-1)<<k) + 1, High: g.Upper(i << k)}
 }
 
 // Reset empties s. Its memory is kept for what is put into it next.

@@ -64,7 +64,7 @@ func (h *Histogram) include(least, most int64) {
 		return
 	}
 	least, most = min(least, h.least.Load()), max(most, h.most.Load())
-	low, high := h.grid.position(least), h.grid.position(most)
+	low, high := h.grid.Position(least), h.grid.Position(most)
 	shift := h.state.Load().shift
 	for high>>shift-low>>shift >= h.layout.MaxBuckets {
 		shift++
@@ -77,13 +77,13 @@ func (h *Histogram) include(least, most int64) {
 // reduceTo reduces the schema to this one, unless it is lower already.
 func (h *Histogram) reduceTo(schema int) {
 	s := h.state.Load()
-	shift := uint(int(h.grid.schema) - schema)
+	shift := uint(int(h.grid.Schema) - schema)
 	switch {
-	case schema >= int(h.grid.schema)-int(s.shift):
+	case schema >= int(h.grid.Schema)-int(s.shift):
 	case h.most.Load() == 0:
 		h.state.Store(&state{shift: shift})
 	default:
-		h.reshape(shift, h.grid.position(h.least.Load())>>shift, h.grid.position(h.most.Load())>>shift)
+		h.reshape(shift, h.grid.Position(h.least.Load())>>shift, h.grid.Position(h.most.Load())>>shift)
 	}
 }
 
@@ -144,7 +144,7 @@ func (h *Histogram) newPackedWords(shift uint, first, last int) packedWords {
 // packable says whether a bucket may have a packed word.
 func (h *Histogram) packable(shift uint, bucket int) bool {
 	end := (bucket + 1) << shift
-	return end < len(h.grid.lower) && h.grid.lower[end]-h.grid.lower[bucket<<shift] <= maxPackedWidth
+	return end < len(h.grid.Lower) && h.grid.Lower[end]-h.grid.Lower[bucket<<shift] <= maxPackedWidth
 }
 
 // retire ends the use of a former state's packed words. Whoever adds to one
@@ -152,7 +152,7 @@ func (h *Histogram) packable(shift uint, bucket int) bool {
 // now.
 func (h *Histogram) retire(old *state) {
 	for slot := range old.words.byBucket {
-		greatest := h.grid.lower[(old.words.first+slot+1)<<old.shift]
+		greatest := h.grid.Lower[(old.words.first+slot+1)<<old.shift]
 		h.drain(old, &old.words.byBucket[slot], greatest, retired)
 	}
 	if c := old.words.cuts; c != nil {
@@ -165,7 +165,7 @@ func (h *Histogram) retire(old *state) {
 // drain replaces a packed word of a former or the current state, and counts
 // what it held. n is any value that the word counts.
 func (h *Histogram) drain(s *state, word *atomic.Uint64, n int64, replacement uint64) {
-	bucket := h.grid.position(n) >> s.shift
+	bucket := h.grid.Position(n) >> s.shift
 	count, sum := s.decode(word.Swap(replacement), bucket, h.grid)
 	if count > 0 {
 		h.addCount(bucket>>(h.state.Load().shift-s.shift), count)

@@ -3,7 +3,11 @@
 
 package rollup
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/regometer/regometer/internal/stages"
+)
 
 // Here it is decided which paths, stages and counters get a label of their own.
 // What has one is found without a lock, and so is that there is no room for
@@ -13,13 +17,6 @@ import "strings"
 //
 // A label is in its table before it takes up room. So whoever has seen that
 // there is none, and looks then, misses no label: not the last one either.
-
-// maxName is the longest name or path in bytes that may become a label, so that
-// memory does not depend on what clients send.
-const maxName = 1024
-
-// valid returns a name as Prometheus takes it, in UTF-8.
-func valid(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
 
 // Admit gives a path a label before it has a decision, and reports whether it
 // has one now.
@@ -39,8 +36,8 @@ func (r *Rollup) rowOf(path string) (row *row, overflow bool) {
 
 // admitPath is rowOf of a path that was not found.
 func (r *Rollup) admitPath(path string) (row *row, overflow bool) {
-	path = valid(path)
-	full := len(path) > maxName || r.pathsFull()
+	path = stages.Valid(path)
+	full := len(path) > stages.MaxName || r.pathsFull()
 	if row := r.byLabel.get(path); row != nil {
 		return row, false
 	}
@@ -73,8 +70,8 @@ func (r *Rollup) pathsFull() bool { return len(*r.rows.Load()) > r.limits.Paths 
 
 // metricOf returns the descriptor of a stage or counter, which has Other's
 // column if there is no room for it.
-func (r *Rollup) metricOf(k kind, name string) *metric {
-	key := keyOf(k, name)
+func (r *Rollup) metricOf(k stages.Kind, name string) *stages.Metric {
+	key := stages.KeyOf(k, name)
 	if m := r.catalog.byKey.get(key); m != nil {
 		return m
 	}
@@ -82,16 +79,16 @@ func (r *Rollup) metricOf(k kind, name string) *metric {
 }
 
 // admitName is metricOf of the name in a key that was not found.
-func (r *Rollup) admitName(key string) *metric {
-	key = valid(key)
-	k, name := split(key)
+func (r *Rollup) admitName(key string) *stages.Metric {
+	key = stages.Valid(key)
+	k, name := stages.Split(key)
 	c, l := r.catalog, r.catalog.labels(k)
-	full := len(name) > maxName || l.full()
+	full := len(name) > stages.MaxName || l.full()
 	if m := c.byKey.get(key); m != nil {
 		return m
 	}
-	if f := c.family(name); f != nil {
-		if k == stageKind {
+	if f := c.known.Family(name); f != nil {
+		if k == stages.Timer {
 			return f
 		}
 		return l.isOther
@@ -104,8 +101,8 @@ func (r *Rollup) admitName(key string) *metric {
 
 // addName gives a stage or counter that was not found a label, if there still
 // is room.
-func (r *Rollup) addName(k kind, name string) *metric {
-	c, l, key := r.catalog, r.catalog.labels(k), keyOf(k, name)
+func (r *Rollup) addName(k stages.Kind, name string) *stages.Metric {
+	c, l, key := r.catalog, r.catalog.labels(k), stages.KeyOf(k, name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if m := c.byKey.get(key); m != nil {
@@ -115,9 +112,9 @@ func (r *Rollup) addName(k kind, name string) *metric {
 		return l.noRoom
 	}
 	names := l.list()
-	m := newMetric(k, strings.Clone(name), len(names))
+	m := stages.NewMetric(k, strings.Clone(name), len(names))
 	c.byKey.add(key, m)
-	names = append(names, m.name) // readers of the shorter slice do not see it
+	names = append(names, m.Name) // readers of the shorter slice do not see it
 	l.names.Store(&names)
 	return m
 }

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/regometer/regometer/internal/stages"
 )
 
 // TestFasterGoroutine gives what was looked up in vain, as a goroutine does
@@ -22,11 +24,11 @@ func TestFasterGoroutine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range []kind{stageKind, counterKind} {
+	for _, k := range []stages.Kind{stages.Timer, stages.Counter} {
 		l := r.catalog.labels(k)
 		before := len(l.list())
 		a := r.addName(k, "a")
-		if again := r.addName(k, "a"); again != a || a.column != before {
+		if again := r.addName(k, "a"); again != a || a.Column != before {
 			t.Errorf("a stage or counter twice: %+v and %+v", a, again)
 		}
 		r.addName(k, "b")
@@ -68,9 +70,9 @@ func TestLastLabelIsFound(t *testing.T) {
 	if row, overflow := r.admitPath("a"); row != a || overflow {
 		t.Errorf("the last path: row %q, overflow %t", row.label, overflow)
 	}
-	for _, k := range []kind{stageKind, counterKind} {
+	for _, k := range []stages.Kind{stages.Timer, stages.Counter} {
 		m := r.addName(k, "a")
-		if again := r.admitName(keyOf(k, "a")); again != m {
+		if again := r.admitName(stages.KeyOf(k, "a")); again != m {
 			t.Errorf("the last stage or counter: %+v, want %+v", again, m)
 		}
 	}
@@ -170,26 +172,26 @@ func TestLastLabelAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stages, counters := &r.catalog.stages, &r.catalog.counters
-	stages.limit, counters.limit = len(stages.list())+1, len(counters.list())+1
+	timers, counters := &r.catalog.stages, &r.catalog.counters
+	timers.limit, counters.limit = len(timers.list())+1, len(counters.list())+1
 	var got [rounds][2]struct {
 		row      *row
 		overflow bool
-		stage    *metric
-		counter  *metric
+		stage    *stages.Metric
+		counter  *stages.Metric
 	}
 	done := atOnce(rounds, func(g, i int) {
 		x := &got[i][g]
 		x.row, x.overflow = r.rowOf(fmt.Sprint("p", i))
-		x.stage, x.counter = r.metricOf(stageKind, fmt.Sprint("s", i)), r.metricOf(counterKind, fmt.Sprint("c", i))
+		x.stage, x.counter = r.metricOf(stages.Timer, fmt.Sprint("s", i)), r.metricOf(stages.Counter, fmt.Sprint("c", i))
 	}, func() { // room for one more
 		r.limits.Paths++
-		stages.limit++
+		timers.limit++
 		counters.limit++
 	})
 	for i := range done {
 		a, b := &got[i][0], &got[i][1]
-		if *a != *b || a.overflow || a.stage.overflows || a.counter.overflows {
+		if *a != *b || a.overflow || a.stage.Overflows || a.counter.Overflows {
 			t.Fatalf("round %d: %+v and %+v", i, *a, *b)
 		}
 	}
@@ -209,20 +211,20 @@ func TestLabelsAreInTheirTableFirst(t *testing.T) {
 		for i := range each {
 			name := fmt.Sprint("x", i)
 			r.Admit(name)
-			r.metricOf(stageKind, name)
-			r.metricOf(counterKind, name)
+			r.metricOf(stages.Timer, name)
+			r.metricOf(stages.Counter, name)
 		}
 	})
 	c := r.catalog
 	for done := false; !done; {
-		rows, stages, counters := *r.rows.Load(), c.stages.list(), c.counters.list()
+		rows, timers, counters := *r.rows.Load(), c.stages.list(), c.counters.list()
 		if label := rows[len(rows)-1].label; r.byLabel.get(label) == nil {
 			t.Errorf("path %q is not in its table", label)
 		}
-		if name := stages[len(stages)-1]; c.byKey.get(keyOf(stageKind, name)) == nil {
+		if name := timers[len(timers)-1]; c.byKey.get(stages.KeyOf(stages.Timer, name)) == nil {
 			t.Errorf("stage %q is not in its table", name)
 		}
-		if name := counters[len(counters)-1]; c.byKey.get(keyOf(counterKind, name)) == nil {
+		if name := counters[len(counters)-1]; c.byKey.get(stages.KeyOf(stages.Counter, name)) == nil {
 			t.Errorf("counter %q is not in its table", name)
 		}
 		done = len(rows) > each && c.stages.full() && c.counters.full()

@@ -60,20 +60,9 @@
 //     are not UTF-8 are replaced by U+FFFD. A name or path of more than 1,024
 //     bytes is treated as if there were no room for it.
 //
-// # Logs
-//
-// [Groups] is for logs that are read once, instead of a server that runs: it
-// keeps each group of decisions, such as those of a path, by slices of time,
-// and all stages and counters by their names, those of instrumentation too.
-// Stages, outcomes, error codes and self times are the same as here, with all
-// stages kept by path; sums have 128 bits. Its bounds differ: what has a name
-// or a group of its own does not depend on the order of the decisions, so that
-// parts of a log can be folded apart and merged.
-//
 // # Concurrency and cost
 //
 // Add is safe from any goroutine. It takes a lock only when it sees a path, a
 // stage or a counter for the first time, and allocates nothing afterwards. A
-// [Rollup.Snapshot] never makes it wait. Groups are for one goroutine, and half
-// as much work for each decision.
+// [Rollup.Snapshot] never makes it wait.
 package rollup

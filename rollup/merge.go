@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/stages"
 )
 
 // Merge adds what s holds, such as the snapshot of another rollup, as if this
@@ -43,25 +44,25 @@ func (r *Rollup) Merge(s *Snapshot) error {
 	}
 	for i := range s.Stages {
 		t := &s.Stages[i]
-		m := r.metricOf(stageKind, t.Stage)
+		m := r.metricOf(stages.Timer, t.Stage)
 		timers := samples(&t.Histogram)
 		if timers > 0 {
-			if err := r.durationsAt(&r.stages[m.column]).merge(t); err != nil {
+			if err := r.durationsAt(&r.stages[m.Column]).merge(t); err != nil {
 				return fmt.Errorf("rollup: merge: stage %q: %w", t.Stage, err)
 			}
 		}
 		for cause, n := range t.Unfinished {
-			r.unfinished[m.column][cause].Add(n)
+			r.unfinished[m.Column][cause].Add(n)
 			timers += n
 		}
-		if m.overflows {
+		if m.Overflows {
 			o.Stages += timers
 		}
 	}
 	for _, c := range s.Counters {
-		m := r.metricOf(counterKind, c.Counter)
-		r.counters[m.column].add(c.Total)
-		if m.overflows {
+		m := r.metricOf(stages.Counter, c.Counter)
+		r.counters[m.Column].add(c.Total)
+		if m.Overflows {
 			o.Counters += c.Total
 		}
 	}

@@ -89,7 +89,7 @@ type Size struct {
 // Size returns how much a rollup with these options holds at most, or the error
 // that New would return.
 func (o Options) Size() (Size, error) {
-	stages, err := newStageTable(o.Stages)
+	known, err := newStageTable(o.Stages)
 	if err != nil {
 		return Size{}, err
 	}
@@ -101,7 +101,7 @@ func (o Options) Size() (Size, error) {
 	return Size{
 		Paths:      limits.Paths + 1,
 		PathStages: len(o.pathStages()),
-		Stages:     len(stages.stages) + limits.Stages + 1,
+		Stages:     len(known.Stages) + limits.Stages + 1,
 		Counters:   len(counters) + limits.Counters + 1,
 		Errors:     len(errorCodes) + 1,
 	}, limits.check()

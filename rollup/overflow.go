@@ -3,7 +3,11 @@
 
 package rollup
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/regometer/regometer/internal/stages"
+)
 
 // Overflow counts what had no label of its own for lack of room, and what was
 // left out. It went to path Other, stage Other or counter Other.
@@ -25,8 +29,8 @@ func (o *Overflow) fields() [4]*uint64 {
 }
 
 // name counts a timer, or n of a counter, that has no label for lack of room.
-func (o *Overflow) name(k kind, n int64) {
-	if k == counterKind {
+func (o *Overflow) name(k stages.Kind, n int64) {
+	if k == stages.Counter {
 		o.Counters += uint64(n)
 	} else {
 		o.Stages++

@@ -47,18 +47,18 @@ func New(o Options) (*Rollup, error) {
 	if err := limits.check(); err != nil {
 		return nil, err
 	}
-	stages, err := newStageTable(o.Stages)
+	known, err := newStageTable(o.Stages)
 	if err != nil {
 		return nil, err
 	}
-	if err := stages.keep(o.pathStages()); err != nil {
+	if err := keepByPath(known, o.pathStages()); err != nil {
 		return nil, err
 	}
 	counters, err := o.counters()
 	if err != nil {
 		return nil, err
 	}
-	c := newCatalog(stages, counters, limits)
+	c := newCatalog(known, counters, limits)
 	r := &Rollup{
 		options:    o,
 		limits:     limits,

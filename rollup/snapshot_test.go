@@ -18,7 +18,7 @@ func TestSelfTimeMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.AddNumbers(Decision{Path: "p"}, []Number{{"timer_server_handler_ns", 100}, {"timer_rego_query_eval_ns", 70}})
-	c := r.stages[r.catalog.byKey.get("timer_server_handler_ns").column].Load()
+	c := r.stages[r.catalog.byKey.get("timer_server_handler_ns").Column].Load()
 
 	var s Snapshot
 	requireSelf := func(want uint64) {

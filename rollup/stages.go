@@ -4,12 +4,13 @@
 package rollup
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/regometer/regometer/internal/stages"
 )
 
 // Stage says where a stage stands among the others.
@@ -109,57 +110,18 @@ func DefaultPathStages() []string { return []string{handler, "rego_query_eval"} 
 // request asks for by ?instrument=true. Its counters have the same names.
 func DefaultStages() []Stage { return slices.Clone(defaultStages) }
 
-// maxContainers bounds the stages that contain others, for which each decision
-// keeps an account on the stack.
-const maxContainers = 32
-
-// stageTable is the known stages and what contains them.
-type stageTable struct {
-	stages   []*metric // without families
-	families []*metric // named without their *
-}
-
-func newStageTable(more []Stage) (t stageTable, err error) {
-	entries, err := withEntries(more)
+// newStageTable returns the default table with more in it.
+func newStageTable(more []Stage) (t stages.Table, err error) {
+	list, err := withEntries(more)
 	if err != nil {
 		return t, err
 	}
-	parents := map[string][]string{}
-	for _, s := range entries {
-		parents[s.Name] = strings.Fields(s.Parent)
+	entries := make([]stages.Entry, len(list))
+	for i, s := range list {
+		entries[i] = stages.Entry{Name: s.Name, Parent: s.Parent}
 	}
-	depths, err := depthsOf(entries, parents)
-	if err != nil {
-		return t, err
-	}
-
-	byName := map[string]*metric{}
-	for _, s := range entries {
-		m := newMetric(stageKind, s.Name, otherColumn)
-		if prefix, isFamily := strings.CutSuffix(s.Name, "*"); isFamily {
-			m.name = prefix
-			t.families = append(t.families, m)
-		} else {
-			t.stages = append(t.stages, m)
-		}
-		byName[s.Name] = m
-	}
-	containers := 0
-	for _, s := range entries {
-		for _, p := range parents[s.Name] {
-			if m := byName[p]; m.slot < 0 {
-				m.slot = containers
-				containers++
-			}
-		}
-	}
-	if containers > maxContainers {
-		return t, fmt.Errorf("rollup: Stages: %d stages contain others: at most %d may", containers, maxContainers)
-	}
-	for _, s := range entries {
-		for _, a := range ancestors(s.Name, parents, depths) {
-			byName[s.Name].ancestors = append(byName[s.Name].ancestors, byName[a].slot)
-		}
+	if t, err = stages.NewTable(entries); err != nil {
+		return t, fmt.Errorf("rollup: Stages: %w", err)
 	}
 	return t, nil
 }
@@ -188,87 +150,34 @@ func withEntries(more []Stage) ([]Stage, error) {
 // counter. option is where it is from.
 func checkName(option string, i int, name string) error {
 	if name == "" || name == Other || strings.ContainsFunc(name, unicode.IsSpace) ||
-		!utf8.ValidString(name) || len(name) > maxName {
+		!utf8.ValidString(name) || len(name) > stages.MaxName {
 		return fmt.Errorf("rollup: %s[%d]: %.80q cannot be a name: "+
-			"it must have 1 to %d bytes of UTF-8, no spaces, and differ from %q", option, i, name, maxName, Other)
+			"it must have 1 to %d bytes of UTF-8, no spaces, and differ from %q", option, i, name, stages.MaxName, Other)
 	}
 	return nil
 }
 
-// keep marks the stages that are kept by path.
-func (t *stageTable) keep(names []string) error {
+// keepByPath marks the stages of these names as kept by path. It fails if a
+// name is unknown, or there twice.
+func keepByPath(t stages.Table, names []string) error {
 	slots := map[int]bool{}
 	for i, name := range names {
-		at := slices.IndexFunc(t.stages, func(m *metric) bool { return m.name == name })
+		at := slices.IndexFunc(t.Stages, func(m *stages.Metric) bool { return m.Name == name })
 		switch {
 		case at < 0:
-			return fmt.Errorf("rollup: PathStages[%d]: %q is no stage of the table: use one of its names, or add a Stage", i, name)
-		case t.stages[at].pathIndex >= 0:
+			return fmt.Errorf("rollup: PathStages[%d]: %q is not in the table of stages: use one of its names, or add a Stage", i, name)
+		case t.Stages[at].PathIndex >= 0:
 			return fmt.Errorf("rollup: PathStages[%d]: stage %q is there twice: remove one", i, name)
 		}
-		t.stages[at].pathIndex = i
-		slots[t.stages[at].slot] = true
+		t.Stages[at].PathIndex = i
+		slots[t.Stages[at].Slot] = true
 	}
-	for _, m := range t.stages {
-		for _, slot := range m.ancestors {
+	for _, m := range t.Stages {
+		for _, slot := range m.Ancestors {
 			if slots[slot] {
-				m.pathAncestors = append(m.pathAncestors, slot)
+				m.PathAncestors = append(m.PathAncestors, slot)
 			}
 		}
 	}
 	return nil
-}
-
-// depthsOf returns how many stages each stage is in at most, one inside the
-// other.
-func depthsOf(entries []Stage, parents map[string][]string) (map[string]int, error) {
-	depths := map[string]int{}
-	var way []string // the stages whose depth is being found
-	var visit func(name string) (int, error)
-	visit = func(name string) (int, error) {
-		if d, ok := depths[name]; ok {
-			return d, nil
-		}
-		if at := slices.Index(way, name); at >= 0 {
-			return 0, fmt.Errorf("rollup: Stages: stages cannot contain one another: %s",
-				strings.Join(append(way[at:], name), " in "))
-		}
-		way = append(way, name)
-		depth := 0
-		for _, p := range parents[name] {
-			if _, ok := parents[p]; !ok || strings.HasSuffix(p, "*") {
-				return 0, fmt.Errorf("rollup: Stages: stage %q has parent %q, which is no stage of the table: "+
-					"add a Stage of that name", name, p)
-			}
-			d, err := visit(p)
-			if err != nil {
-				return 0, err
-			}
-			depth = max(depth, d+1)
-		}
-		way = way[:len(way)-1]
-		depths[name] = depth
-		return depth, nil
-	}
-	for _, s := range entries {
-		if _, err := visit(s.Name); err != nil {
-			return nil, err
-		}
-	}
-	return depths, nil
-}
-
-// ancestors returns all stages that may contain a stage, innermost first: each
-// before those that may contain it.
-func ancestors(name string, parents map[string][]string, depths map[string]int) []string {
-	found := slices.Clone(parents[name])
-	for i := 0; i < len(found); i++ {
-		for _, p := range parents[found[i]] {
-			if !slices.Contains(found, p) {
-				found = append(found, p)
-			}
-		}
-	}
-	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(depths[b], depths[a]) })
-	return found
 }

@@ -6,6 +6,8 @@ package rollup
 import (
 	"hash/maphash"
 	"sync/atomic"
+
+	"github.com/regometer/regometer/internal/stages"
 )
 
 // table is a map from strings that is only added to: looking up needs no lock
@@ -46,7 +48,7 @@ func seeded() func(string) uint64 {
 // table, and none that clients make up: of their length and of the eight bytes
 // before "_ns", which tell OPA's names apart.
 func keyHash(key string) uint64 {
-	const suffix, n = len(timerSuffix), 8
+	const suffix, n = len(stages.TimerSuffix), 8
 	if len(key) < suffix+n {
 		return uint64(len(key))
 	}

@@ -3,6 +3,8 @@
 
 package rollup
 
+import "github.com/regometer/regometer/internal/stages"
+
 // Cause is why a timer of a decision is 0.
 type Cause uint8
 
@@ -26,9 +28,9 @@ var causeNames = [causes]string{"unknown", "query", "failed"}
 // String returns "unknown", "query" or "failed".
 func (c Cause) String() string { return causeNames[min(c, causes-1)] }
 
-func causeOf(m *metric, d *Decision) Cause {
+func causeOf(m *stages.Metric, d *Decision) Cause {
 	switch {
-	case (d.Query || d.Path == Query) && m.name == handler:
+	case (d.Query || d.Path == Query) && m.Name == handler:
 		return CauseQuery
 	case d.Outcome == Error || d.Outcome == Cancelled:
 		return CauseFailed

@@ -3,6 +3,7 @@ module github.com/regometer/regometer/internal/app
 go 1.26.0
 
 require (
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875
 	github.com/klauspost/compress v1.17.9
 	github.com/parquet-go/parquet-go v0.25.1
 	github.com/regometer/regometer v0.0.0

@@ -78,7 +78,7 @@ func TestConfigRefused(t *testing.T) {
 		`{"max_stages": 5}`:                `unknown key "max_stages"`,
 		`{"path_stages": "x"}`:             `plugins.regometer.path_stages must be a list, not "x"`,
 		`{"path_stages": [1]}`:             `plugins.regometer.path_stages[0] must be a stage's name, such as rego_query_eval, not 1`,
-		`{"path_stages": ["eval"]}`:        `PathStages[0]: "eval" is no stage of the table`,
+		`{"path_stages": ["eval"]}`:        `PathStages[0]: "eval" is not in the table of stages`,
 		`{"counters": [""]}`:               `plugins.regometer.counters[0] must be a counter's name, not ""`,
 		`{"counters": ["a b"]}`:            `Counters[0]: "a b" cannot be a name`,
 		`{"classic_buckets": [1e-10]}`:     "classic_buckets: prom: bound 0 is 1e-10: a bound must be a whole number of nanoseconds",

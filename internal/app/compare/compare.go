@@ -14,7 +14,7 @@ import (
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/sum"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // A change is judged if each side has at least
@@ -216,8 +216,8 @@ func (c *Comparison) pairs(sides [2]side, o Options) iter.Seq[*pair] {
 }
 
 // stagesOf returns the stages of a group that are compared, by name.
-func stagesOf(g *report.Group, o Options) map[string]*rollup.GroupStage {
-	stages := map[string]*rollup.GroupStage{}
+func stagesOf(g *report.Group, o Options) map[string]*groupby.Stage {
+	stages := map[string]*groupby.Stage{}
 	for i := range g.Stages {
 		s := &g.Stages[i]
 		if s.Durations.Count() > 0 && (o.Stages == nil || slices.Contains(o.Stages, s.Name)) {
@@ -240,7 +240,7 @@ func (o *Options) quantiles(key, stage string) []float64 {
 }
 
 // impact returns the impact of a row: see Row.
-func impact(before, after *rollup.GroupStage) int64 {
+func impact(before, after *groupby.Stage) int64 {
 	return integer(sum.Float(after.Self) - sum.Float(before.Self)/float64(before.Durations.Count())*float64(after.Durations.Count()))
 }
 

@@ -10,9 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/app/report"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // stage is a stage of a group that a test makes.
@@ -31,15 +32,15 @@ func reportOf(t testing.TB, stages ...stage) *report.Report {
 		if !ok {
 			k = len(groups)
 			index[s.key] = k
-			groups = append(groups, report.Group{Group: rollup.Group{Key: s.key}})
+			groups = append(groups, report.Group{Group: groupby.Group{Key: s.key}})
 		}
 		g := &groups[k]
-		total := rollup.GroupStage{Name: s.name, Self: rollup.Sum{Lo: s.self}}
+		total := groupby.Stage{Name: s.name, Self: groupby.Sum{Lo: s.self}}
 		for i, snapshot := range s.slices {
 			if i == len(g.Slices) {
-				g.Slices = append(g.Slices, rollup.GroupSlice{Begin: int64(i) * 60e9})
+				g.Slices = append(g.Slices, groupby.Slice{Begin: int64(i) * 60e9})
 			}
-			g.Slices[i].Stages = append(g.Slices[i].Stages, rollup.GroupStage{Name: s.name, Durations: *snapshot})
+			g.Slices[i].Stages = append(g.Slices[i].Stages, groupby.Stage{Name: s.name, Durations: *snapshot})
 			total.Durations = *merged(t, &total.Durations, snapshot)
 		}
 		g.Stages = append(g.Stages, total)
@@ -220,13 +221,13 @@ func TestTooLittle(t *testing.T) {
 func TestNoTime(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	untimed := reportOf(t, stage{"a", "s", sample(t, rng, 1, 100, 1), 0})
-	untimed.Groups.At(0).Slices[0].Begin = rollup.NoTime
+	untimed.Groups.At(0).Slices[0].Begin = decisionlog.NoTime
 	c := compareOf(t, untimed, untimed, Options{})
 	if r := c.Rows[0]; r.Verdict != TooLittle || r.Before != (Side{100, 0}) || r.Changes[0].Before == 0 {
 		t.Errorf("without times: %+v", r)
 	}
 	some := reportOf(t, stage{"a", "s", sample(t, rng, 10, 100, 1), 0})
-	some.Groups.At(0).Slices[0].Begin = rollup.NoTime
+	some.Groups.At(0).Slices[0].Begin = decisionlog.NoTime
 	c = compareOf(t, some, some, Options{})
 	if r := c.Rows[0]; r.Before != (Side{900, 9}) {
 		t.Errorf("some without times: %+v", r)

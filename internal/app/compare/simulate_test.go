@@ -14,7 +14,7 @@ import (
 
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/app/report"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 const simulatedPaths, simulatedStages = 10, 4
@@ -90,13 +90,13 @@ func (w *world) report(rng *rand.Rand, n int, slower float64) *report.Report {
 		if !w.together {
 			bursts = w.bursts(rng, n)
 		}
-		g := report.Group{Group: rollup.Group{Key: fmt.Sprint("path", path), Slices: make([]rollup.GroupSlice, n)}}
-		g.Stages = make([]rollup.GroupStage, simulatedStages)
+		g := report.Group{Group: groupby.Group{Key: fmt.Sprint("path", path), Slices: make([]groupby.Slice, n)}}
+		g.Stages = make([]groupby.Stage, simulatedStages)
 		for i := range n {
 			day := w.day * math.Sin(2*math.Pi*float64(i)/240)
 			decisions := 1 + int(w.rate/math.Pow(float64(path+1), 0.8)*math.Exp(day+0.2*rng.NormFloat64()))
 			level := math.Log(200e3) + w.common*common[i] + w.own*own[i] + bursts[i] + 0.3*day
-			g.Slices[i] = rollup.GroupSlice{Begin: int64(i) * 60e9, Stages: make([]rollup.GroupStage, simulatedStages)}
+			g.Slices[i] = groupby.Slice{Begin: int64(i) * 60e9, Stages: make([]groupby.Stage, simulatedStages)}
 			for stage := range simulatedStages {
 				factor := 1.0
 				if path == 0 && stage == 0 {

@@ -25,7 +25,7 @@ const ourModule = "github.com/regometer/regometer"
 var pluginModules = []string{"", "prom", "opa"}
 
 // pluginFolders hold the plugin's packages, in a checkout.
-var pluginFolders = []string{"metrics", "exphist", "rollup", "internal/wire", "prom", "opa/plugin"}
+var pluginFolders = []string{"metrics", "exphist", "rollup", "internal/grid", "internal/stages", "prom", "opa/plugin"}
 
 // A plugin is the source of the plugin.
 type plugin struct {

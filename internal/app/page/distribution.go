@@ -12,7 +12,7 @@ import (
 
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/app/text"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // maxBins bounds how many bars show a distribution.
@@ -20,7 +20,7 @@ const maxBins = 60
 
 // distributionFigure draws how long a stage took: on a logarithmic axis, how
 // many of its timings are in each interval. Some of them are above 0.
-func distributionFigure(s *rollup.GroupStage) (figure, error) {
+func distributionFigure(s *groupby.Stage) (figure, error) {
 	d := &s.Durations
 	q := d.AppendQuantiles(nil, 0.5, 0.99)
 	f := figure{Name: labelText(s.Name), Help: helpOf(s.Name)}

@@ -11,9 +11,10 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // A point is the latency in a slice of time.
@@ -30,11 +31,11 @@ type curve struct {
 }
 
 // curveOf returns how long a stage took in each slice that has a time.
-func curveOf(slices []rollup.GroupSlice, stage string, width int64) curve {
+func curveOf(slices []groupby.Slice, stage string, width int64) curve {
 	c := curve{width: seconds(max(width, 1))}
 	for i := range slices {
 		s := &slices[i]
-		if s.Begin == rollup.NoTime {
+		if s.Begin == decisionlog.NoTime {
 			continue
 		}
 		for j := range s.Stages {
@@ -157,7 +158,7 @@ func groupLatencyFigures(groups []*report.Group, width int64) ([]figure, error) 
 	type named struct {
 		curve
 		group *report.Group
-		stage *rollup.GroupStage
+		stage *groupby.Stage
 	}
 	var all []named
 	first, last, low, high := math.Inf(1), math.Inf(-1), math.Inf(1), 0.0

@@ -6,18 +6,19 @@ package page
 import (
 	"testing"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // TestCurve: a curve has a point for each slice with timings of the stage, and
 // is cut where a slice has none.
 func TestCurve(t *testing.T) {
 	minute := int64(60e9)
-	with := func(begin int64, ns ...int64) rollup.GroupSlice {
-		return rollup.GroupSlice{Begin: begin, Stages: []rollup.GroupStage{stage("other", 7), stage("server_handler", ns...)}}
+	with := func(begin int64, ns ...int64) groupby.Slice {
+		return groupby.Slice{Begin: begin, Stages: []groupby.Stage{stage("other", 7), stage("server_handler", ns...)}}
 	}
-	c := curveOf([]rollup.GroupSlice{
-		with(rollup.NoTime, 1), with(0, 1e6, 2e6, 3e6), with(minute, 5e6), with(2 * minute), with(3*minute, 4e6),
+	c := curveOf([]groupby.Slice{
+		with(decisionlog.NoTime, 1), with(0, 1e6, 2e6, 3e6), with(minute, 5e6), with(2 * minute), with(3*minute, 4e6),
 		with(9*minute, 1e3), with(10*minute, 2e3),
 	}, "server_handler", minute)
 	want := [][]float64{{30, 90}, {210}, {570, 630}}

@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/sum"
-	"github.com/regometer/regometer/rollup"
 )
 
 // outcomesFigure draws how many decisions of each outcome there are in each
@@ -23,7 +23,7 @@ func outcomesFigure(r *report.Report) (*figure, error) {
 	var most float64
 	for i := range r.Total.Slices {
 		s := &r.Total.Slices[i]
-		if s.Begin == rollup.NoTime {
+		if s.Begin == decisionlog.NoTime {
 			continue
 		}
 		var h [len(outcomes)]float64

@@ -25,6 +25,7 @@ import (
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -317,7 +318,7 @@ func TestNumbers(t *testing.T) {
 	if handler == nil || handler.Name != "server_handler" {
 		t.Fatal("the example has no handler")
 	}
-	quantiles := func(s *rollup.GroupStage) (all []string) {
+	quantiles := func(s *groupby.Stage) (all []string) {
 		for _, q := range []float64{0.5, 0.9, 0.95, 0.99, 0.999, 1} {
 			all = append(all, duration(s.Durations.Quantile(q)))
 		}
@@ -364,7 +365,7 @@ func TestSize(t *testing.T) {
 	g := group(strings.Repeat("\"", 1000), manyGroups(1, 200).Groups.At(0).Slices...)
 	for i := range 1000 {
 		name := fmt.Sprint(i, strings.Repeat("<", 1000))
-		g.Counters = append(g.Counters, rollup.GroupCounter{Name: name, Total: rollup.Sum{Lo: 1}})
+		g.Counters = append(g.Counters, groupby.Counter{Name: name, Total: groupby.Sum{Lo: 1}})
 		g.Errors = append(g.Errors, rollup.ErrorTotal{Code: name, Total: 1})
 		place := report.Place{File: name, Line: 1}
 		r.Findings = append(r.Findings, report.Finding{Rule: name, Text: strings.Repeat(name, 10)})

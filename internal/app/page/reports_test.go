@@ -11,8 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -40,19 +42,19 @@ func timings(ns ...int64) exphist.Snapshot {
 }
 
 // stage returns a stage all of whose time is its own.
-func stage(name string, ns ...int64) rollup.GroupStage {
-	s := rollup.GroupStage{Name: name, Durations: timings(ns...)}
+func stage(name string, ns ...int64) groupby.Stage {
+	s := groupby.Stage{Name: name, Durations: timings(ns...)}
 	s.Self.Hi, s.Self.Lo = s.Durations.Sum()
 	return s
 }
 
 // merge adds the stages of one to those of another.
-func merge(to *[]rollup.GroupStage, from []rollup.GroupStage) {
+func merge(to *[]groupby.Stage, from []groupby.Stage) {
 	for i := range from {
 		s := &from[i]
-		at := slices.IndexFunc(*to, func(have rollup.GroupStage) bool { return have.Name == s.Name })
+		at := slices.IndexFunc(*to, func(have groupby.Stage) bool { return have.Name == s.Name })
 		if at < 0 {
-			*to = append(*to, rollup.GroupStage{Name: s.Name})
+			*to = append(*to, groupby.Stage{Name: s.Name})
 			at = len(*to) - 1
 		}
 		have := &(*to)[at]
@@ -65,7 +67,7 @@ func merge(to *[]rollup.GroupStage, from []rollup.GroupStage) {
 }
 
 // group makes a group of its slices of time.
-func group(key string, slices ...rollup.GroupSlice) report.Group {
+func group(key string, slices ...groupby.Slice) report.Group {
 	g := report.Group{}
 	g.Key, g.Slices = key, slices
 	for i := range slices {
@@ -83,14 +85,14 @@ func group(key string, slices ...rollup.GroupSlice) report.Group {
 
 // finish fills in what follows from the groups.
 func finish(r *report.Report, groups ...report.Group) *report.Report {
-	byBegin := map[int64]*rollup.GroupSlice{}
+	byBegin := map[int64]*groupby.Slice{}
 	var order []int64
 	for _, g := range groups {
 		for i := range g.Slices {
 			s := &g.Slices[i]
 			all, ok := byBegin[s.Begin]
 			if !ok {
-				all = &rollup.GroupSlice{Begin: s.Begin}
+				all = &groupby.Slice{Begin: s.Begin}
 				byBegin[s.Begin], order = all, append(order, s.Begin)
 			}
 			for o, n := range s.Outcomes {
@@ -100,7 +102,7 @@ func finish(r *report.Report, groups ...report.Group) *report.Report {
 		}
 	}
 	slices.Sort(order)
-	all := make([]rollup.GroupSlice, len(order))
+	all := make([]groupby.Slice, len(order))
 	for i, begin := range order {
 		all[i] = *byBegin[begin]
 	}
@@ -112,12 +114,12 @@ func finish(r *report.Report, groups ...report.Group) *report.Report {
 	if r.Width == 0 {
 		r.Width = int64(time.Minute)
 	}
-	r.From, r.To = rollup.NoTime, rollup.NoTime
+	r.From, r.To = decisionlog.NoTime, decisionlog.NoTime
 	for _, begin := range order {
-		if begin == rollup.NoTime {
+		if begin == decisionlog.NoTime {
 			continue
 		}
-		if r.From == rollup.NoTime {
+		if r.From == decisionlog.NoTime {
 			r.From = begin
 		}
 		r.To = begin + r.Width - 1
@@ -146,9 +148,9 @@ func example() *report.Report {
 		{"kubernetes/admission/main", 900e3, 6, 0.3, 0.002, false},
 		{"feature/flags", 30e3, 20, 0, 0, false},
 	} {
-		var all []rollup.GroupSlice
+		var all []groupby.Slice
 		for minute := range minutes {
-			s := rollup.GroupSlice{Begin: start + int64(minute)*int64(time.Minute)}
+			s := groupby.Slice{Begin: start + int64(minute)*int64(time.Minute)}
 			var handler, parse, eval, send, handlerSelf, evalSelf []int64
 			slower := 1.0
 			if path.sends && minute >= 120 {
@@ -179,8 +181,8 @@ func example() *report.Report {
 					s.Outcomes[rollup.Allowed]++
 				}
 			}
-			own := func(s rollup.GroupStage, self []int64) rollup.GroupStage {
-				s.Self = rollup.Sum{}
+			own := func(s groupby.Stage, self []int64) groupby.Stage {
+				s.Self = groupby.Sum{}
 				for _, v := range self {
 					s.Self.Lo += uint64(v)
 				}
@@ -194,7 +196,7 @@ func example() *report.Report {
 			all = append(all, s)
 		}
 		g := group(path.key, all...)
-		g.Counters = []rollup.GroupCounter{{Name: "server_query_cache_hit", Total: rollup.Sum{Lo: g.Decisions - 3}}}
+		g.Counters = []groupby.Counter{{Name: "server_query_cache_hit", Total: groupby.Sum{Lo: g.Decisions - 3}}}
 		if n := g.Outcomes[rollup.Error]; n > 0 {
 			g.Errors = []rollup.ErrorTotal{{Code: "eval_builtin_error", Total: n}}
 		}
@@ -226,7 +228,7 @@ func example() *report.Report {
 }
 
 func oneDecision() *report.Report {
-	s := rollup.GroupSlice{Begin: start, Stages: []rollup.GroupStage{stage("rego_query_eval", 123_456)}}
+	s := groupby.Slice{Begin: start, Stages: []groupby.Stage{stage("rego_query_eval", 123_456)}}
 	s.Outcomes[rollup.Allowed] = 1
 	r := finish(&report.Report{Interrupted: true}, group("rbac/allow", s))
 	r.From = start + 5e9
@@ -235,22 +237,22 @@ func oneDecision() *report.Report {
 }
 
 func timeless() *report.Report {
-	s := rollup.GroupSlice{Begin: rollup.NoTime, Stages: []rollup.GroupStage{stage("server_handler", 1e6, 2e6, 3e6)}}
+	s := groupby.Slice{Begin: decisionlog.NoTime, Stages: []groupby.Stage{stage("server_handler", 1e6, 2e6, 3e6)}}
 	s.Outcomes[rollup.Denied] = 3
 	return finish(&report.Report{}, group("rbac/allow", s))
 }
 
 func unfinished() *report.Report {
-	s := rollup.GroupSlice{Begin: start, Stages: []rollup.GroupStage{{Name: "server_handler", Unfinished: 7}}}
+	s := groupby.Slice{Begin: start, Stages: []groupby.Stage{{Name: "server_handler", Unfinished: 7}}}
 	s.Outcomes[rollup.Undefined] = 7
 	return finish(&report.Report{}, group("(query)", s))
 }
 
 // extremes has the least and the largest durations and times, with gaps.
 func extremes() *report.Report {
-	var all []rollup.GroupSlice
-	for i, begin := range []int64{rollup.NoTime, math.MinInt64 + 1, -1e18, 0, 60e9, math.MaxInt64 - 1} {
-		s := rollup.GroupSlice{Begin: begin, Stages: []rollup.GroupStage{
+	var all []groupby.Slice
+	for i, begin := range []int64{decisionlog.NoTime, math.MinInt64 + 1, -1e18, 0, 60e9, math.MaxInt64 - 1} {
+		s := groupby.Slice{Begin: begin, Stages: []groupby.Stage{
 			stage("server_handler", 0, 0, 0, 1, math.MaxInt64), stage("rego_query_eval", math.MaxInt64, math.MaxInt64), stage("zeros", 0, 0), stage("mostly zeros", 0, 0, 0, 5)}}
 		s.Outcomes[i] = math.MaxUint32
 		all = append(all, s)
@@ -278,15 +280,15 @@ var hostileTexts = []string{
 func hostile() *report.Report {
 	var groups []report.Group
 	for i, text := range hostileTexts {
-		var all []rollup.GroupSlice
+		var all []groupby.Slice
 		for minute := range int64(3) {
-			s := rollup.GroupSlice{Begin: start + minute*60e9, Stages: []rollup.GroupStage{stage(text, 1e6+int64(i)), stage("rego_query_eval", 1e3)}}
+			s := groupby.Slice{Begin: start + minute*60e9, Stages: []groupby.Stage{stage(text, 1e6+int64(i)), stage("rego_query_eval", 1e3)}}
 			s.Outcomes[i%len(s.Outcomes)] = 40
 			all = append(all, s)
 		}
 		g := group(text, all...)
 		g.Errors = []rollup.ErrorTotal{{Code: text, Total: 1}}
-		g.Counters = []rollup.GroupCounter{{Name: text, Total: rollup.Sum{Hi: 1, Lo: 1}}}
+		g.Counters = []groupby.Counter{{Name: text, Total: groupby.Sum{Hi: 1, Lo: 1}}}
 		groups = append(groups, g)
 	}
 	r := finish(&report.Report{By: "label:" + hostileTexts[0]}, groups...)
@@ -299,19 +301,19 @@ func hostile() *report.Report {
 			Stages: []report.StageTime{{Stage: text, Took: 1}}, Place: place})
 	}
 	r.Inputs.Repeated, r.Inputs.Sampled = 3, 1000
-	r.Overflow = rollup.GroupOverflow{Decisions: 1, Stages: 1, Counters: 1}
+	r.Overflow = groupby.Overflow{Decisions: 1, Stages: 1, Counters: 1}
 	return r
 }
 
 // manyGroups has so many groups, each with so many stages.
 func manyGroups(n, stages int) *report.Report {
 	groups := make([]report.Group, n)
-	var all []rollup.GroupStage
+	var all []groupby.Stage
 	for i := range stages {
 		all = append(all, stage(fmt.Sprintf("stage_%d_%s", i, strings.Repeat("x", 1000)), int64(i+1)*1000))
 	}
 	for i := range groups {
-		s := rollup.GroupSlice{Begin: start, Stages: all}
+		s := groupby.Slice{Begin: start, Stages: all}
 		s.Outcomes[rollup.Undefined] = uint64(i)
 		groups[i] = group(fmt.Sprintf("%d/%s", i, strings.Repeat("y", 1000)), s)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/sum"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // A bar is a part of the whole time.
@@ -50,7 +50,7 @@ func (all bars) Plot(c draw.Canvas, _ *plot.Plot) {
 
 // shareFigure draws which part of the whole time each of these stages took
 // itself. There is at least one.
-func shareFigure(stages []report.Figures, whole rollup.Sum) (*figure, error) {
+func shareFigure(stages []report.Figures, whole groupby.Sum) (*figure, error) {
 	var all bars
 	for _, s := range stages {
 		share := sum.Share(s.Self, whole)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -14,7 +15,7 @@ import (
 // is there.
 func TestSlowest(t *testing.T) {
 	of := func(key string, decisions uint64, ns int64) report.Group {
-		s := rollup.GroupSlice{Begin: start, Stages: []rollup.GroupStage{stage("server_handler", ns)}}
+		s := groupby.Slice{Begin: start, Stages: []groupby.Stage{stage("server_handler", ns)}}
 		s.Outcomes[rollup.Allowed] = decisions
 		return group(key, s)
 	}

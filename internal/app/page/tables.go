@@ -12,6 +12,7 @@ import (
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -63,7 +64,7 @@ func (v *view) groupsTable(r *report.Report, label string, groups []*report.Grou
 }
 
 // quantilesOf returns p50 to max of a stage of a group.
-func quantilesOf(g *report.Group, s *rollup.GroupStage) []string {
+func quantilesOf(g *report.Group, s *groupby.Stage) []string {
 	if s == nil || s.Durations.Count() == 0 {
 		return slices.Repeat([]string{text.None}, len(quantiles))
 	}

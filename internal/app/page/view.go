@@ -9,9 +9,11 @@ import (
 	"html/template"
 	"strings"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -182,7 +184,7 @@ func readOf(in *report.Inputs) string {
 }
 
 func periodText(r *report.Report) string {
-	if r.From == rollup.NoTime || r.To == rollup.NoTime {
+	if r.From == decisionlog.NoTime || r.To == decisionlog.NoTime {
 		return "No decision has a time."
 	}
 	return instant(r.From, text.ToTheSecond) + " to " + instant(r.To, text.ToTheSecond) + " UTC"
@@ -190,7 +192,7 @@ func periodText(r *report.Report) string {
 
 func factsOf(r *report.Report) []fact {
 	facts := []fact{{"Decisions", text.Count(r.Total.Decisions), text.Plural(r.Groups.Len(), "group") + " by " + text.Fit(cmp.Or(r.By, "path"), labelLength)}}
-	if r.From != rollup.NoTime && r.To > r.From {
+	if r.From != decisionlog.NoTime && r.To > r.From {
 		span := seconds(r.To) - seconds(r.From)
 		facts = append(facts, fact{"Period", duration(span * 1e9), threeDigitsAtMost(float64(r.Total.Decisions)/span) + " decisions a second"})
 	}
@@ -256,7 +258,7 @@ func (d *detail) add(name string, parts []string, more int) {
 }
 
 // total formats the total of a counter.
-func total(s rollup.Sum) string {
+func total(s groupby.Sum) string {
 	if s.Hi == 0 {
 		return text.Count(s.Lo)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/rollup"
 )
 
 const (
@@ -67,7 +66,7 @@ func (w *Writer) Rows(key func(metric int32) string) *Rows {
 
 // Add adds a decision. It returns an error when writing failed, now or earlier.
 func (r *Rows) Add(e *decisionlog.Event) error {
-	if e.Time != rollup.NoTime {
+	if e.Time != decisionlog.NoTime {
 		r.set(timeColumn, 1, parquet.Int64Value(microseconds(e.Time)))
 	}
 	r.set(pathColumn, 0, r.text(e.Path))

@@ -50,7 +50,7 @@ func TestTimes(t *testing.T) {
 			t.Errorf("%d ns: got %v, want %v", ns, got, want)
 		}
 	}
-	if got := rowsOf(t, nil, &decisionlog.Event{Time: rollup.NoTime})[0]; len(got.numbers) > 0 {
+	if got := rowsOf(t, nil, &decisionlog.Event{Time: decisionlog.NoTime})[0]; len(got.numbers) > 0 {
 		t.Errorf("no time: got %v", got.numbers)
 	}
 }
@@ -59,7 +59,7 @@ func TestNothing(t *testing.T) {
 	t.Parallel()
 	want := newRow()
 	want.texts["path"], want.texts["outcome"] = "", "result"
-	e := &decisionlog.Event{Time: rollup.NoTime, Outcome: rollup.OtherResult}
+	e := &decisionlog.Event{Time: decisionlog.NoTime, Outcome: rollup.OtherResult}
 	if got := rowsOf(t, nil, e)[0]; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -73,10 +73,10 @@ func TestMetrics(t *testing.T) {
 		"timer_rego_query_eval_ns", "timer_custom_ns", "counter_hits", "timer_other_ns", "timer_other_ns", "counter_other",
 		"histogram_x", "timer_eval_op_plug_ns", "timer_none", "counter_rego_query_eval",
 	}
-	measures := func(values ...int64) (m []rollup.Measure) {
+	measures := func(values ...int64) (m []decisionlog.Measure) {
 		for i, v := range values {
 			if v >= 0 {
-				m = append(m, rollup.Measure{Metric: int32(i), Value: v})
+				m = append(m, decisionlog.Measure{Metric: int32(i), Value: v})
 			}
 		}
 		return m
@@ -113,7 +113,7 @@ func TestKeyChanges(t *testing.T) {
 	w := NewWriter(&b)
 	key := "counter_a"
 	r := w.Rows(func(int32) string { return key })
-	e := &decisionlog.Event{Measures: []rollup.Measure{{Metric: 0, Value: 1}}}
+	e := &decisionlog.Event{Measures: []decisionlog.Measure{{Metric: 0, Value: 1}}}
 	for _, key = range []string{"counter_a", "counter_other", "counter_a"} {
 		if err := r.Add(e); err != nil {
 			t.Fatal(err)
@@ -158,7 +158,7 @@ func TestLimits(t *testing.T) {
 	for i := range many {
 		labels[fmt.Sprint(i)] = "x"
 		keys = append(keys, fmt.Sprintf("counter_%d", i), fmt.Sprintf("timer_%d_ns", i))
-		e.Measures = append(e.Measures, rollup.Measure{Metric: int32(2 * i), Value: 1}, rollup.Measure{Metric: int32(2*i + 1), Value: 2})
+		e.Measures = append(e.Measures, decisionlog.Measure{Metric: int32(2 * i), Value: 1}, decisionlog.Measure{Metric: int32(2*i + 1), Value: 2})
 	}
 	e.Measures = append(e.Measures, e.Measures[2*many-1]) // of a timer that is left out
 	var err error

@@ -159,7 +159,7 @@ func eventRow(e *decisionlog.Event, key func(int32) string) row {
 		}
 	}
 	r.texts["path"], r.texts["outcome"] = string(e.Path), e.Outcome.String()
-	if e.Time != rollup.NoTime {
+	if e.Time != decisionlog.NoTime {
 		r.numbers["time"] = time.Unix(0, e.Time).UnixMicro()
 	}
 	if e.Labels != nil {
@@ -221,7 +221,7 @@ func (w *brokenWriter) Write(p []byte) (int, error) {
 // An error of writing is told by Add as soon as there is one, and by Close.
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	e := &decisionlog.Event{Path: []byte("a"), Time: rollup.NoTime}
+	e := &decisionlog.Event{Path: []byte("a"), Time: decisionlog.NoTime}
 	const rows = 4000
 	var whole bytes.Buffer
 	for left := 0; ; left += 16_000 {

@@ -7,18 +7,20 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
-func newGroup(g *rollup.Group) Group {
+func newGroup(g *groupby.Group) Group {
 	group := Group{Group: *g}
 	group.addUp()
 	return group
 }
 
-// addUp sets the fields that follow from the rollup.Group.
+// addUp sets the fields that follow from the groupby.Group.
 func (g *Group) addUp() {
-	g.Decisions, g.Time = 0, rollup.Sum{}
+	g.Decisions, g.Time = 0, groupby.Sum{}
 	for _, n := range g.Outcomes {
 		g.Decisions += n
 	}
@@ -32,7 +34,7 @@ func groupsOfStages(total Group, exact map[string][]int64) Groups {
 	groups := make([]Group, len(total.Stages))
 	for i, s := range total.Stages {
 		groups[i] = Group{
-			Group:     rollup.Group{Key: s.Name, Stages: []rollup.GroupStage{s}},
+			Group:     groupby.Group{Key: s.Name, Stages: []groupby.Stage{s}},
 			Decisions: s.Durations.Count() + s.Unfinished,
 			Time:      s.Self,
 			exact:     exact,
@@ -42,7 +44,7 @@ func groupsOfStages(total Group, exact map[string][]int64) Groups {
 	return GroupsOf(groups...)
 }
 
-func byTimeAndKey(a, b rollup.Sum, aKey, bKey string) int {
+func byTimeAndKey(a, b groupby.Sum, aKey, bKey string) int {
 	return cmp.Or(cmp.Compare(b.Hi, a.Hi), cmp.Compare(b.Lo, a.Lo), cmp.Compare(aKey, bKey))
 }
 
@@ -51,13 +53,13 @@ func byTimeAndKey(a, b rollup.Sum, aKey, bKey string) int {
 const keptStages = 1024
 
 // groupsByTime returns groups by total time, descending, and by key.
-func groupsByTime(groups *rollup.Groups, exact exactDurations) Groups {
+func groupsByTime(groups *groupby.Groups, exact exactDurations) Groups {
 	type place struct {
 		key  string
-		time rollup.Sum
+		time groupby.Sum
 		sum  *Group // nil if it is not kept
 	}
-	made := func(g *rollup.Group) *Group {
+	made := func(g *groupby.Group) *Group {
 		group := newGroup(g)
 		group.exact = exact[g.Key]
 		return &group
@@ -88,18 +90,18 @@ func groupsByTime(groups *rollup.Groups, exact exactDurations) Groups {
 }
 
 // revisionsOf returns the bundle revisions in the order of their first times.
-func revisionsOf(groups *rollup.Groups) []Revision {
+func revisionsOf(groups *groupby.Groups) []Revision {
 	var revisions []Revision
 	for g := range groups.Sums() {
 		if len(g.Stages) == 0 || g.Key == rollup.Other {
 			continue
 		}
-		r := Revision{Name: g.Key, First: rollup.NoTime, Last: rollup.NoTime, Evaluation: g.Clone().Stages[0]}
+		r := Revision{Name: g.Key, First: decisionlog.NoTime, Last: decisionlog.NoTime, Evaluation: g.Clone().Stages[0]}
 		for _, slice := range g.Slices {
-			if slice.Begin == rollup.NoTime {
+			if slice.Begin == decisionlog.NoTime {
 				continue
 			}
-			if r.First == rollup.NoTime {
+			if r.First == decisionlog.NoTime {
 				r.First = slice.Begin
 			}
 			r.Last = slice.Begin

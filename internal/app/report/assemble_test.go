@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -25,9 +27,9 @@ func TestSums(t *testing.T) {
 	stages := [...]string{"timer_rego_query_eval_ns", "timer_server_handler_ns"}
 	for i := range keptStages {
 		for minute := range int64(2) {
-			var measures []rollup.Measure
+			var measures []decisionlog.Measure
 			for j, s := range stages {
-				measures = append(measures, rollup.Measure{Metric: x.groups.Metric([]byte(s)), Value: int64(1 + i<<j)})
+				measures = append(measures, decisionlog.Measure{Metric: x.groups.Metric([]byte(s)), Value: int64(1 + i<<j)})
 			}
 			x.groups.Add(fmt.Append(nil, i), minute*int64(time.Minute), rollup.Outcome(i%6), "code", measures)
 		}
@@ -36,7 +38,7 @@ func TestSums(t *testing.T) {
 	if n := r.Groups.Len(); n != keptStages {
 		t.Fatalf("%d groups, want %d", n, keptStages)
 	}
-	withoutStages := func(all []rollup.GroupSlice, stages int) []rollup.GroupSlice {
+	withoutStages := func(all []groupby.Slice, stages int) []groupby.Slice {
 		all = slices.Clone(all)
 		for i := range all {
 			if len(all[i].Stages) != stages {
@@ -88,7 +90,7 @@ func TestRevisions(t *testing.T) {
 	names := []string{"c", "a", "b"}
 	for i, name := range names {
 		for k := range 5 + i*50 {
-			measures := []rollup.Measure{{Metric: evaluation, Value: 1000 << (k % 5)}}
+			measures := []decisionlog.Measure{{Metric: evaluation, Value: 1000 << (k % 5)}}
 			x.revisions.Add([]byte(name), int64(i)*int64(time.Hour), rollup.Allowed, "", measures)
 		}
 	}

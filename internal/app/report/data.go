@@ -9,7 +9,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // Data is what a [Report] is made of. It can be saved, loaded and merged.
@@ -20,8 +21,8 @@ import (
 // merged.
 type Data struct {
 	by                string
-	groups, revisions *rollup.Groups
-	first, last       int64 // times of decisions, or rollup.NoTime
+	groups, revisions *groupby.Groups
+	first, last       int64 // times of decisions, or decisionlog.NoTime
 	inputs            inputs
 	slowest           slowest
 	ids               idSample
@@ -38,13 +39,13 @@ type inputs struct {
 // maxRevisions limits the revisions of bundles that are told apart.
 const maxRevisions = 256
 
-// newRollup returns an empty one.
+// newData returns an empty one.
 func newData(o *Options) (*Data, error) {
-	groups, err := rollup.NewGroups(rollup.GroupOptions{Limits: o.Limits})
+	groups, err := groupby.New(o.Limits)
 	if err != nil {
 		return nil, err
 	}
-	revisions, err := rollup.NewGroups(rollup.GroupOptions{Limits: rollup.GroupLimits{Groups: maxRevisions, Slices: 60}})
+	revisions, err := groupby.New(groupby.Limits{Groups: maxRevisions, Slices: 60})
 	if err != nil {
 		return nil, err
 	}
@@ -55,16 +56,16 @@ func newData(o *Options) (*Data, error) {
 	return &Data{
 		exact: exact,
 		by:    o.By, groups: groups, revisions: revisions,
-		first: rollup.NoTime, last: rollup.NoTime, slowest: slowest{limit: o.Slowest},
+		first: decisionlog.NoTime, last: decisionlog.NoTime, slowest: slowest{limit: o.Slowest},
 	}, nil
 }
 
 // note notes the time of a decision.
 func (x *Data) note(time int64) {
-	if time == rollup.NoTime {
+	if time == decisionlog.NoTime {
 		return
 	}
-	if x.first == rollup.NoTime || time < x.first {
+	if x.first == decisionlog.NoTime || time < x.first {
 		x.first = time
 	}
 	x.last = max(x.last, time)
@@ -89,9 +90,13 @@ func (x *Data) Merge(o *Data) error {
 	}
 	x.note(o.first)
 	x.note(o.last)
-	x.inputs.merge(&o.inputs)
 	x.slowest.merge(&o.slowest)
-	x.ids.merge(&o.ids)
+	if err := x.ids.merge(&o.ids); err != nil {
+		return err
+	}
+	if err := x.inputs.merge(&o.inputs); err != nil {
+		return err
+	}
 	x.interrupted = x.interrupted || o.interrupted
 	if x.exact == nil || o.exact == nil {
 		x.exact = nil // as saved reports have none
@@ -101,7 +106,8 @@ func (x *Data) Merge(o *Data) error {
 	return nil
 }
 
-func (in *inputs) merge(o *inputs) {
+// merge adds o. It fails if a total becomes too large to be saved.
+func (in *inputs) merge(o *inputs) error {
 	in.files += o.files
 	in.bytes += o.bytes
 	in.decisions += o.decisions
@@ -109,6 +115,24 @@ func (in *inputs) merge(o *inputs) {
 	for kind, p := range o.problems {
 		in.problem(kind, p.Count, p.First...)
 	}
+	return in.check()
+}
+
+// maxTotal limits totals, so that those of many files can be added up.
+const maxTotal = 1 << 56
+
+// check returns an error if a total is negative or too large.
+func (in *inputs) check() error {
+	totals := []int64{in.files, in.bytes, in.decisions, in.otherLines}
+	for _, p := range in.problems {
+		totals = append(totals, p.Count)
+	}
+	for _, n := range totals {
+		if n < 0 || n > maxTotal {
+			return fmt.Errorf("a total of the inputs is %d: it must be from 0 to 2^56", n)
+		}
+	}
+	return nil
 }
 
 // firstPlaces limits the places of a problem.
@@ -159,7 +183,7 @@ func (x *Data) Report() *Report {
 	r.Inputs.Sampled, r.Inputs.Repeated = x.ids.totals()
 	x.exact.sorted(x.groups)
 	r.Total = newGroup(x.groups.TotalSum())
-	r.slices = func() []rollup.GroupSlice { return x.groups.Total().Slices }
+	r.slices = func() []groupby.Slice { return x.groups.Total().Slices }
 	if r.By == byStage {
 		r.Groups = groupsOfStages(r.Total, x.exact[none])
 	} else {

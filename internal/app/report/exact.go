@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -24,7 +26,7 @@ type exactDurations map[string]map[string][]int64
 
 // addExact adds the durations of a decision that is in the groups. stages are
 // the names of the timers, by number. It returns the number of durations.
-func (x *Data) addExact(key []byte, measures []rollup.Measure, stages []string) (n int64) {
+func (x *Data) addExact(key []byte, measures []decisionlog.Measure, stages []string) (n int64) {
 	of := x.exact[string(key)]
 	if of == nil {
 		of = map[string][]int64{}
@@ -59,7 +61,7 @@ func (x exactDurations) merge(o exactDurations) {
 
 // sorted sorts the durations. It moves those of keys without a group to group
 // Other, and those of stages that a group lacks to stage Other.
-func (x exactDurations) sorted(groups *rollup.Groups) {
+func (x exactDurations) sorted(groups *groupby.Groups) {
 	other := exactDurations{}
 	for key, stages := range x {
 		if !groups.Has(key) {

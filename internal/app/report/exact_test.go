@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/regometer/regometer/internal/app/samplelog"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // sampleText returns a log of so many decisions.
@@ -29,7 +29,7 @@ func sampleText(t *testing.T, decisions int64) string {
 // Each duration is kept once, also where keys have no group of their own.
 func TestExactOther(t *testing.T) {
 	t.Parallel()
-	r := readLog(t, sampleText(t, 2000), Options{Exact: true, Workers: 3, Limits: rollup.GroupLimits{Groups: 4}}).Report()
+	r := readLog(t, sampleText(t, 2000), Options{Exact: true, Workers: 3, Limits: groupby.Limits{Groups: 4}}).Report()
 	if r.Groups.Len() != 5 {
 		t.Fatalf("%d groups", r.Groups.Len())
 	}

@@ -10,17 +10,17 @@ import (
 	"strconv"
 
 	"github.com/regometer/regometer/internal/app/sum"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // Figures are the figures of a stage. Times are in ns.
 type Figures struct {
 	Name              string
 	Count, Unfinished uint64
-	Sum, Self         rollup.Sum
+	Sum, Self         groupby.Sum
 	Min, Max          int64
 	Quantiles         [len(ranks)]int64 // p50, p90, p95, p99, p99.9
-	Stage             *rollup.GroupStage
+	Stage             *groupby.Stage
 }
 
 // ranks are the quantiles of a stage, and quantileNames are their names.
@@ -35,7 +35,7 @@ const (
 )
 
 // Figures returns the figures of a stage of the group.
-func (g *Group) Figures(s *rollup.GroupStage) Figures {
+func (g *Group) Figures(s *groupby.Stage) Figures {
 	d := &s.Durations
 	var of distribution = d
 	if exact := g.exact[s.Name]; uint64(len(exact)) == d.Count() && len(exact) > 0 {
@@ -46,7 +46,7 @@ func (g *Group) Figures(s *rollup.GroupStage) Figures {
 		Name:       s.Name,
 		Count:      d.Count(),
 		Unfinished: s.Unfinished,
-		Sum:        rollup.Sum{Hi: hi, Lo: lo},
+		Sum:        groupby.Sum{Hi: hi, Lo: lo},
 		Self:       s.Self,
 		Min:        d.Min(),
 		Max:        d.Max(),
@@ -112,23 +112,23 @@ func quantiles(d distribution) (q [len(ranks)]int64) {
 }
 
 // stage returns the stage of that name, or an empty one.
-func stage(stages []rollup.GroupStage, name string) *rollup.GroupStage {
+func stage(stages []groupby.Stage, name string) *groupby.Stage {
 	for i := range stages {
 		if stages[i].Name == name {
 			return &stages[i]
 		}
 	}
-	return new(rollup.GroupStage)
+	return new(groupby.Stage)
 }
 
 // counter returns the total of the counter of that name, or 0.
-func counter(counters []rollup.GroupCounter, name string) rollup.Sum {
+func counter(counters []groupby.Counter, name string) groupby.Sum {
 	for _, c := range counters {
 		if c.Name == name {
 			return c.Total
 		}
 	}
-	return rollup.Sum{}
+	return groupby.Sum{}
 }
 
 // The stages and counters that findings and tables look at.
@@ -148,11 +148,11 @@ const (
 // queryCacheHits returns the part of a group's queries that the server found
 // compiled in its cache. It returns false if the decisions are not a server's,
 // or if none has a query to compile.
-func queryCacheHits(g *rollup.Group) (float64, bool) {
+func queryCacheHits(g *groupby.Group) (float64, bool) {
 	hits := counter(g.Counters, queryHits)
 	compiled := stage(g.Stages, compileStage).Durations.Count()
 	ofServer := stage(g.Stages, handlerStage).Durations.Count() > 0
-	if hits == (rollup.Sum{}) && (compiled == 0 || !ofServer) {
+	if hits == (groupby.Sum{}) && (compiled == 0 || !ofServer) {
 		return 0, false
 	}
 	return sum.Float(hits) / (sum.Float(hits) + float64(compiled)), true
@@ -165,18 +165,18 @@ var wholes = []string{handlerStage, decisionStage}
 // have durations: server_handler, or else sdk_decision_eval, or else the first
 // one whose durations have the largest sum. It returns nil if none has
 // durations.
-func Outermost(stages []rollup.GroupStage) *rollup.GroupStage {
+func Outermost(stages []groupby.Stage) *groupby.Stage {
 	for _, name := range wholes {
 		if s := stage(stages, name); s.Durations.Count() > 0 {
 			return s
 		}
 	}
-	var found *rollup.GroupStage
-	var most rollup.Sum
+	var found *groupby.Stage
+	var most groupby.Sum
 	for i := range stages {
 		s := &stages[i]
 		hi, lo := s.Durations.Sum()
-		if took := (rollup.Sum{Hi: hi, Lo: lo}); s.Durations.Count() > 0 && (found == nil || sum.Compare(took, most) > 0) {
+		if took := (groupby.Sum{Hi: hi, Lo: lo}); s.Durations.Count() > 0 && (found == nil || sum.Compare(took, most) > 0) {
 			found, most = s, took
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/exphist"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 func TestQuantiles(t *testing.T) {
@@ -48,7 +48,7 @@ func TestQuantilesWithinExtremes(t *testing.T) {
 
 func TestByTime(t *testing.T) {
 	g := groupOf("p", [6]uint64{3}, stageOf("b", 2), stageOf("a", 2), stageOf("c", 3))
-	g.Stages = append(g.Stages, rollup.GroupStage{Name: "d", Self: rollup.Sum{Hi: 1}})
+	g.Stages = append(g.Stages, groupby.Stage{Name: "d", Self: groupby.Sum{Hi: 1}})
 	var names []string
 	for _, f := range g.ByTime() {
 		names = append(names, f.Name)
@@ -59,23 +59,23 @@ func TestByTime(t *testing.T) {
 }
 
 func TestQueryCacheHits(t *testing.T) {
-	compiled := func(n int) rollup.GroupStage { return stageOf(compileStage, same(n, time.Millisecond)...) }
+	compiled := func(n int) groupby.Stage { return stageOf(compileStage, same(n, time.Millisecond)...) }
 	handler := stageOf(handlerStage, time.Millisecond)
 	for name, test := range map[string]struct {
 		hits   uint64
-		stages []rollup.GroupStage
+		stages []groupby.Stage
 		want   float64
 		ok     bool
 	}{
-		"all":                   {9, []rollup.GroupStage{handler}, 1, true},
-		"most":                  {9, []rollup.GroupStage{handler, compiled(1)}, 0.9, true},
-		"none":                  {0, []rollup.GroupStage{handler, compiled(3)}, 0, true},
-		"nothing compiled":      {0, []rollup.GroupStage{handler}, 0, false},
-		"a program, no server":  {0, []rollup.GroupStage{compiled(3)}, 0, false},
-		"a server with no time": {1, []rollup.GroupStage{compiled(3)}, 0.25, true},
+		"all":                   {9, []groupby.Stage{handler}, 1, true},
+		"most":                  {9, []groupby.Stage{handler, compiled(1)}, 0.9, true},
+		"none":                  {0, []groupby.Stage{handler, compiled(3)}, 0, true},
+		"nothing compiled":      {0, []groupby.Stage{handler}, 0, false},
+		"a program, no server":  {0, []groupby.Stage{compiled(3)}, 0, false},
+		"a server with no time": {1, []groupby.Stage{compiled(3)}, 0.25, true},
 	} {
 		g := groupOf("p", [6]uint64{10}, test.stages...)
-		g.Counters = []rollup.GroupCounter{{Name: queryHits, Total: rollup.Sum{Lo: test.hits}}}
+		g.Counters = []groupby.Counter{{Name: queryHits, Total: groupby.Sum{Lo: test.hits}}}
 		if got, ok := queryCacheHits(&g.Group); got != test.want || ok != test.ok {
 			t.Errorf("%s: %v %v", name, got, ok)
 		}

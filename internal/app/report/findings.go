@@ -11,6 +11,7 @@ import (
 
 	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -344,7 +345,7 @@ const noMetrics = "no_metrics" // decisionlog.NoMetrics
 
 func keysBeyond(r *Report) string {
 	o := r.Overflow
-	if o == (rollup.GroupOverflow{}) {
+	if o == (groupby.Overflow{}) {
 		return ""
 	}
 	return fmt.Sprintf("There was no room for all names: %s (%s) in group `other`, %s in stage `other`, "+

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -27,7 +29,7 @@ const us, ms = time.Microsecond, time.Millisecond
 // serverReport returns a report of one path and n decisions of a server, with
 // stages of these self times each.
 func serverReport(n int, self map[string]time.Duration) *Report {
-	var stages []rollup.GroupStage
+	var stages []groupby.Stage
 	for name, d := range self {
 		stages = append(stages, stageOf(name, same(n, d)...))
 	}
@@ -58,7 +60,7 @@ var ruleTests = map[string]ruleTest{
 			"too few slices before":         errorReport(2, 20, 1000, 0, 100),
 			"fell":                          errorReport(40, 20, 1000, 100, 1),
 			"slices differ as much anyway":  burstReport(),
-			"no times":                      with(errorReport(0, 1, 10_000, 0, 5000), func(r *Report) { r.Total.Slices[0].Begin = rollup.NoTime }),
+			"no times":                      with(errorReport(0, 1, 10_000, 0, 5000), func(r *Report) { r.Total.Slices[0].Begin = decisionlog.NoTime }),
 			"all fail, from the beginning":  errorReport(40, 20, 1000, 1000, 1000),
 			"no slices":                     healthy(),
 			"within chance: fewer than 5 σ": errorReport(4, 1, 500, 10, 23),
@@ -77,7 +79,7 @@ var ruleTests = map[string]ruleTest{
 			"too few in each slice":  with(revisionReport(10, 10, 100*us, 150*us), func(r *Report) { evaluations(r, 19) }),
 			"slices vary as much":    with(revisionReport(10, 10, 100*us, 150*us), vary),
 			"one revision":           with(revisionReport(10, 10, 100*us, 150*us), func(r *Report) { r.Revisions = r.Revisions[1:] }),
-			"the first without time": with(revisionReport(10, 10, 100*us, 150*us), func(r *Report) { r.Revisions[0].First = rollup.NoTime }),
+			"the first without time": with(revisionReport(10, 10, 100*us, 150*us), func(r *Report) { r.Revisions[0].First = decisionlog.NoTime }),
 		},
 	},
 	"http_send_uncached": {
@@ -121,7 +123,7 @@ var ruleTests = map[string]ruleTest{
 			"told of: http":       httpReport(100, 10*ms, 0, 100),
 			"told of: handler":    serverReport(100, map[string]time.Duration{evaluationStage: ms, handlerStage: 9 * ms}),
 			"told of: compiling":  serverReport(100, map[string]time.Duration{compileStage: 9 * ms}),
-			"no time at all":      with(healthy(), func(r *Report) { r.Total.Stages, r.Total.Time = nil, rollup.Sum{} }),
+			"no time at all":      with(healthy(), func(r *Report) { r.Total.Stages, r.Total.Time = nil, groupby.Sum{} }),
 			"no decision, no sum": reportOf(),
 		},
 	},
@@ -156,7 +158,7 @@ var ruleTests = map[string]ruleTest{
 		},
 	},
 	"keys_beyond_limit": {
-		with(healthy(), func(r *Report) { r.Overflow = rollup.GroupOverflow{Decisions: 1, Stages: 2, Counters: 3} }),
+		with(healthy(), func(r *Report) { r.Overflow = groupby.Overflow{Decisions: 1, Stages: 2, Counters: 3} }),
 		[]string{"1 decision (0.1 %) in group `other`, 2 timers in", "raised by 3"},
 		map[string]*Report{"none": healthy()},
 	},
@@ -174,7 +176,7 @@ var ruleTests = map[string]ruleTest{
 // healthy returns a report of which there is nothing to say.
 func healthy() *Report {
 	r := serverReport(1000, map[string]time.Duration{evaluationStage: 150 * us, handlerStage: 60 * us, inputStage: 20 * us})
-	r.Groups.At(0).Counters = []rollup.GroupCounter{{Name: queryHits, Total: rollup.Sum{Lo: 1000}}}
+	r.Groups.At(0).Counters = []groupby.Counter{{Name: queryHits, Total: groupby.Sum{Lo: 1000}}}
 	return r
 }
 
@@ -209,7 +211,7 @@ func burstReport() *Report {
 func appendSlice(r *Report, n, failed int) {
 	begin := started + int64(len(r.Total.Slices))*r.Width
 	outcomes := [6]uint64{rollup.Allowed: uint64(n - failed), rollup.Error: uint64(failed)}
-	r.Total.Slices = append(r.Total.Slices, rollup.GroupSlice{Begin: begin, Outcomes: outcomes})
+	r.Total.Slices = append(r.Total.Slices, groupby.Slice{Begin: begin, Outcomes: outcomes})
 	if len(r.Total.Errors) == 0 {
 		r.Total.Errors = []rollup.ErrorTotal{{Code: "a", Total: 1}, {Code: "internal_error"}}
 	}
@@ -222,7 +224,7 @@ func revisionReport(before, after int, was, is time.Duration) *Report {
 	change := started + int64(before)*r.Width
 	end := change + int64(after)*r.Width
 	for begin := started; begin < end; begin += r.Width {
-		r.Total.Slices = append(r.Total.Slices, rollup.GroupSlice{Begin: begin})
+		r.Total.Slices = append(r.Total.Slices, groupby.Slice{Begin: begin})
 	}
 	r.Revisions = []Revision{
 		{"v1", started, change - 1, stageOf(evaluationStage, same(600, was)...)},
@@ -240,21 +242,21 @@ func evaluations(r *Report, n int) {
 		if s.Begin < r.Revisions[1].First {
 			d = r.Revisions[0].Evaluation.Durations.Max()
 		}
-		s.Stages = []rollup.GroupStage{stageOf(evaluationStage, same(n, time.Duration(d))...)}
+		s.Stages = []groupby.Stage{stageOf(evaluationStage, same(n, time.Duration(d))...)}
 	}
 }
 
 // vary makes every third slice slow.
 func vary(r *Report) {
 	for i := 0; i < len(r.Total.Slices); i += 3 {
-		r.Total.Slices[i].Stages = []rollup.GroupStage{stageOf(evaluationStage, same(partCount, 155*us)...)}
+		r.Total.Slices[i].Stages = []groupby.Stage{stageOf(evaluationStage, same(partCount, 155*us)...)}
 	}
 }
 
 func httpReport(n int, each time.Duration, hits, requests uint64) *Report {
 	r := serverReport(n, map[string]time.Duration{httpStage: each, evaluationStage: 100 * us})
-	r.Total.Counters = []rollup.GroupCounter{
-		{Name: httpHits, Total: rollup.Sum{Lo: hits}}, {Name: httpRequests, Total: rollup.Sum{Lo: requests}},
+	r.Total.Counters = []groupby.Counter{
+		{Name: httpHits, Total: groupby.Sum{Lo: hits}}, {Name: httpRequests, Total: groupby.Sum{Lo: requests}},
 	}
 	return r
 }
@@ -432,10 +434,10 @@ func TestNoFalseAlarms(t *testing.T) {
 					s.Outcomes[rollup.Allowed]++
 				}
 			}
-			s.Stages = []rollup.GroupStage{stageOf(evaluationStage, times...)}
+			s.Stages = []groupby.Stage{stageOf(evaluationStage, times...)}
 			v := &r.Revisions[min(i/20, 1)]
 			if i == 0 || i == 20 {
-				v.Evaluation = rollup.GroupStage{Name: evaluationStage}
+				v.Evaluation = groupby.Stage{Name: evaluationStage}
 			}
 			if err := v.Evaluation.Durations.Merge(&s.Stages[0].Durations); err != nil {
 				t.Fatal(err)

@@ -9,8 +9,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -62,8 +64,8 @@ func commonest(errors []rollup.ErrorTotal) string {
 }
 
 // timed returns the slices that have a time.
-func timed(all []rollup.GroupSlice) []rollup.GroupSlice {
-	if len(all) > 0 && all[0].Begin == rollup.NoTime {
+func timed(all []groupby.Slice) []groupby.Slice {
+	if len(all) > 0 && all[0].Begin == decisionlog.NoTime {
 		return all[1:]
 	}
 	return all
@@ -72,7 +74,7 @@ func timed(all []rollup.GroupSlice) []rollup.GroupSlice {
 // tally counts decisions and errors.
 type tally struct{ decisions, errors uint64 }
 
-func tallyOf(s rollup.GroupSlice) (t tally) {
+func tallyOf(s groupby.Slice) (t tally) {
 	for _, n := range s.Outcomes {
 		t.decisions += n
 	}
@@ -97,7 +99,7 @@ func scoreOf(a, b tally) float64 {
 
 // dispersion returns the chi-squared statistic of slices of one rate. If
 // decisions fail independently, it is about the number of slices less one.
-func dispersion(parts []rollup.GroupSlice, all tally) (chi2 float64) {
+func dispersion(parts []groupby.Slice, all tally) (chi2 float64) {
 	p := all.rate()
 	if p == 0 || p == 1 {
 		return 0
@@ -123,7 +125,7 @@ func revisionSlower(r *Report) string {
 	for i := 1; i < len(r.Revisions); i++ {
 		a, b := &r.Revisions[i-1], &r.Revisions[i]
 		was, is := a.Evaluation.Durations.Quantile(0.5), b.Evaluation.Durations.Quantile(0.5)
-		if a.First == rollup.NoTime || min(a.Evaluation.Durations.Count(), b.Evaluation.Durations.Count()) < revisionCount ||
+		if a.First == decisionlog.NoTime || min(a.Evaluation.Durations.Count(), b.Evaluation.Durations.Count()) < revisionCount ||
 			is < revisionTimes*was || is-was < float64(revisionMore) {
 			continue
 		}

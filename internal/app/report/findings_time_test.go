@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -92,7 +93,7 @@ func TestRevisionsShareSlice(t *testing.T) {
 		r := revisionReport(whole+1, after, 100*us, 160*us)
 		shared := &r.Total.Slices[whole]
 		r.Revisions[1].First = shared.Begin + int64(inside)
-		shared.Stages = []rollup.GroupStage{stageOf(evaluationStage, same(partCount, median)...)}
+		shared.Stages = []groupby.Stage{stageOf(evaluationStage, same(partCount, median)...)}
 		return r
 	}
 	for _, test := range []struct {

@@ -5,7 +5,9 @@ package report
 
 import (
 	"encoding/binary"
+	"errors"
 	"hash/fnv"
+	"math"
 )
 
 // An idSample counts the occurrences of a sample of the decision ids. The hash
@@ -71,20 +73,25 @@ func (s *idSample) thin(shift int) {
 	}
 }
 
-func (s *idSample) merge(o *idSample) {
+// merge adds o. It fails if an id occurred 2^32 times or more.
+func (s *idSample) merge(o *idSample) error {
 	if o.counts == nil {
-		return
+		return nil
 	}
 	if s.counts == nil {
 		*s = *o
-		return
+		return nil
 	}
 	if o.shift > s.shift {
 		s.thin(o.shift)
 	}
 	for key, n := range o.counts {
+		if n > math.MaxUint32-s.counts[key] {
+			return errors.New("a decision id occurs too often in them")
+		}
 		s.put(key, n)
 	}
+	return nil
 }
 
 // totals returns the number of ids in the sample, and the number of those that

@@ -11,8 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -79,7 +81,7 @@ func writeLines(out *bufio.Writer, name string, n int, line func(i int) ([]byte,
 }
 
 func jsonTime(ns int64) *string {
-	if ns == rollup.NoTime {
+	if ns == decisionlog.NoTime {
 		return nil
 	}
 	at := text.Time(ns, time.RFC3339Nano)
@@ -98,7 +100,7 @@ func marshalGroup(by string, g *Group) ([]byte, error) {
 		group.Outcomes[rollup.Outcome(o).String()] = n
 	}
 	for _, c := range g.Counters {
-		if c.Total != (rollup.Sum{}) {
+		if c.Total != (groupby.Sum{}) {
 			group.Counters[c.Name] = json.Number(sum.String(c.Total))
 		}
 	}

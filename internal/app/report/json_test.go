@@ -9,11 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/decisionlog"
 )
 
 func TestWriteJSONEmpty(t *testing.T) {
-	got := written(t, func(w io.Writer) error { return WriteJSON(w, &Report{From: rollup.NoTime, To: rollup.NoTime}) })
+	got := written(t, func(w io.Writer) error {
+		return WriteJSON(w, &Report{From: decisionlog.NoTime, To: decisionlog.NoTime})
+	})
 	want := `{"version":1,"inputs":{"files":0,"bytes":0,"decisions":0,"other_lines":0,"problems":[]},` +
 		`"from":null,"to":null,"findings":[],"groups":[]}` + "\n"
 	if got != want {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/rollup"
 )
 
 // The groupings, as they are in Options.By and in the JSON.
@@ -64,7 +63,7 @@ func orNone(key []byte) []byte {
 func timeKey(layout string) keyFunc {
 	var key []byte
 	return func(e *decisionlog.Event) []byte {
-		if e.Time == rollup.NoTime {
+		if e.Time == decisionlog.NoTime {
 			return noKey
 		}
 		key = time.Unix(0, e.Time).UTC().AppendFormat(key[:0], layout)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/rollup"
 )
 
 // Hours and days are those of UTC, wherever the report is made. The test
@@ -24,7 +23,7 @@ func TestTimeKeys(t *testing.T) {
 		want string
 	}{
 		{"hour", at, "2026-01-02T03:00Z"}, {"hour", at + 1e9, "2026-01-02T04:00Z"}, {"day", at, "2026-01-02"},
-		{"hour", -1, "1969-12-31T23:00Z"}, {"hour", rollup.NoTime, "(none)"}, {"day", rollup.NoTime, "(none)"},
+		{"hour", -1, "1969-12-31T23:00Z"}, {"hour", decisionlog.NoTime, "(none)"}, {"day", decisionlog.NoTime, "(none)"},
 	} {
 		key, err := keyOf(test.by)
 		if err != nil {

@@ -6,6 +6,7 @@ package report
 import (
 	"iter"
 
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -13,7 +14,7 @@ import (
 type Report struct {
 	Inputs Inputs
 	// From and To are the first and the last time of a decision, in ns since
-	// 1970, or rollup.NoTime if none has one.
+	// 1970, or decisionlog.NoTime if none has one.
 	From, To int64
 	By       string // what the key of a group is: "path", "hour", "label:team", …
 	Width    int64  // of the slices of time, in ns
@@ -23,8 +24,8 @@ type Report struct {
 	// Total is all decisions together. Its slices are those of all groups; they
 	// may have neither counters nor stages, which Slices has.
 	Total    Group
-	slices   func() []rollup.GroupSlice // nil: those of Total
-	Overflow rollup.GroupOverflow
+	slices   func() []groupby.Slice // nil: those of Total
+	Overflow groupby.Overflow
 	// Revisions are the bundle revisions, over all groups, in the order of
 	// their first decisions.
 	Revisions []Revision
@@ -36,7 +37,7 @@ type Report struct {
 
 // Slices returns the slices of time of all groups together, with their counters
 // and stages. It may take some milliseconds.
-func (r *Report) Slices() []rollup.GroupSlice {
+func (r *Report) Slices() []groupby.Slice {
 	if r.slices == nil {
 		return r.Total.Slices
 	}
@@ -111,9 +112,9 @@ func (g Groups) Sums() iter.Seq2[int, *Group] {
 
 // Group is the decisions of a key.
 type Group struct {
-	rollup.Group
+	groupby.Group
 	Decisions uint64
-	Time      rollup.Sum // ns: the sum of the self times of its stages
+	Time      groupby.Sum // ns: the sum of the self times of its stages
 
 	exact map[string][]int64 // the sorted durations of each stage, or nil: see Options.Exact
 }
@@ -121,8 +122,8 @@ type Group struct {
 // Revision is the decisions of a bundle revision.
 type Revision struct {
 	Name        string
-	First, Last int64             // times, as in Report
-	Evaluation  rollup.GroupStage // rego_query_eval
+	First, Last int64         // times, as in Report
+	Evaluation  groupby.Stage // rego_query_eval
 }
 
 // SlowDecision is one of the slowest decisions.

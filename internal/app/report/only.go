@@ -6,7 +6,7 @@ package report
 import (
 	"slices"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // Only removes all stages except these from the groups and from the slowest
@@ -16,7 +16,7 @@ func (r *Report) Only(stages []string) bool {
 	total := len(r.Total.Stages)
 	r.Total = *r.Total.only(stages)
 	if all := r.slices; all != nil {
-		r.slices = func() []rollup.GroupSlice { return onlySlices(all(), stages) }
+		r.slices = func() []groupby.Slice { return onlySlices(all(), stages) }
 	}
 	groups := r.Groups
 	if r.By == byStage {
@@ -48,7 +48,7 @@ func (g *Group) only(stages []string) *Group {
 	return &left
 }
 
-func onlySlices(all []rollup.GroupSlice, stages []string) []rollup.GroupSlice {
+func onlySlices(all []groupby.Slice, stages []string) []groupby.Slice {
 	kept := slices.Clone(all)
 	for i := range kept {
 		kept[i].Stages = onlyStages(kept[i].Stages, stages)
@@ -56,7 +56,7 @@ func onlySlices(all []rollup.GroupSlice, stages []string) []rollup.GroupSlice {
 	return kept
 }
 
-func onlyStages(all []rollup.GroupStage, stages []string) (kept []rollup.GroupStage) {
+func onlyStages(all []groupby.Stage, stages []string) (kept []groupby.Stage) {
 	for _, s := range all {
 		if slices.Contains(stages, s.Name) {
 			kept = append(kept, s)

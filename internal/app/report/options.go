@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // Options configures [Read].
@@ -46,7 +46,7 @@ type Options struct {
 	// Workers is the number of goroutines that read. 0: GOMAXPROCS.
 	Workers int
 	// Limits bounds the memory of the groups.
-	Limits rollup.GroupLimits
+	Limits groupby.Limits
 
 	// Progress, if not nil, is called a few times a second.
 	Progress func(Progress)

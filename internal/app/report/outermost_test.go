@@ -6,6 +6,7 @@ package report
 import (
 	"testing"
 
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -13,21 +14,21 @@ func TestOutermost(t *testing.T) {
 	handler, decision := stageOf("server_handler", 5), stageOf("sdk_decision_eval", 6)
 	short, long := stageOf("rego_query_parse", 3), stageOf("rego_query_eval", 2, 2)
 	same, zero := stageOf("timer_x", 1, 3), stageOf("zero", 0)
-	none := rollup.GroupStage{Name: "server_handler", Unfinished: 3}
+	none := groupby.Stage{Name: "server_handler", Unfinished: 3}
 	for _, c := range []struct {
-		stages []rollup.GroupStage
+		stages []groupby.Stage
 		want   string
 	}{
 		{nil, ""},
-		{[]rollup.GroupStage{none}, ""},
-		{[]rollup.GroupStage{none, zero}, "zero"},
-		{[]rollup.GroupStage{long, decision, handler}, "server_handler"},
-		{[]rollup.GroupStage{none, long, decision}, "sdk_decision_eval"},
-		{[]rollup.GroupStage{short, long, none}, "rego_query_eval"},
-		{[]rollup.GroupStage{long, short}, "rego_query_eval"},
-		{[]rollup.GroupStage{same, long}, "timer_x"},
-		{[]rollup.GroupStage{long, same}, "rego_query_eval"},
-		{[]rollup.GroupStage{stageOf("large", 1<<63-1, 1<<63-1, 1<<63-1), stageOf("small", 1<<63-1)}, "large"},
+		{[]groupby.Stage{none}, ""},
+		{[]groupby.Stage{none, zero}, "zero"},
+		{[]groupby.Stage{long, decision, handler}, "server_handler"},
+		{[]groupby.Stage{none, long, decision}, "sdk_decision_eval"},
+		{[]groupby.Stage{short, long, none}, "rego_query_eval"},
+		{[]groupby.Stage{long, short}, "rego_query_eval"},
+		{[]groupby.Stage{same, long}, "timer_x"},
+		{[]groupby.Stage{long, same}, "rego_query_eval"},
+		{[]groupby.Stage{stageOf("large", 1<<63-1, 1<<63-1, 1<<63-1), stageOf("small", 1<<63-1)}, "large"},
 	} {
 		got := ""
 		s := Outermost(c.stages)

@@ -16,8 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -89,12 +91,12 @@ func TestErrorsOfWriter(t *testing.T) {
 }
 
 // stageOf returns a stage that took these times.
-func stageOf(name string, times ...time.Duration) rollup.GroupStage {
+func stageOf(name string, times ...time.Duration) groupby.Stage {
 	h := exphist.New(exphist.Nanosecond)
-	s := rollup.GroupStage{Name: name}
+	s := groupby.Stage{Name: name}
 	for _, d := range times {
 		h.Record(int64(d))
-		s.Self = s.Self.Plus(rollup.Sum{Lo: uint64(d)})
+		s.Self = s.Self.Plus(groupby.Sum{Lo: uint64(d)})
 	}
 	h.Snapshot(&s.Durations)
 	return s
@@ -117,8 +119,8 @@ func times(random *rand.Rand, n int, median time.Duration) []time.Duration {
 func same(n int, d time.Duration) []time.Duration { return slices.Repeat([]time.Duration{d}, n) }
 
 // groupOf returns a group of these outcomes and stages.
-func groupOf(key string, outcomes [6]uint64, stages ...rollup.GroupStage) Group {
-	g := Group{Group: rollup.Group{Key: key, Outcomes: outcomes, Stages: stages}}
+func groupOf(key string, outcomes [6]uint64, stages ...groupby.Stage) Group {
+	g := Group{Group: groupby.Group{Key: key, Outcomes: outcomes, Stages: stages}}
 	for _, n := range outcomes {
 		g.Decisions += n
 	}
@@ -131,8 +133,8 @@ func groupOf(key string, outcomes [6]uint64, stages ...rollup.GroupStage) Group 
 // reportOf returns a report of these groups, whose total has all stages,
 // counters and outcomes of them.
 func reportOf(groups ...Group) *Report {
-	r := &Report{By: "path", Groups: GroupsOf(groups...), Width: int64(time.Minute), From: rollup.NoTime, To: rollup.NoTime}
-	stages, counters := map[string]*rollup.GroupStage{}, map[string]rollup.Sum{}
+	r := &Report{By: "path", Groups: GroupsOf(groups...), Width: int64(time.Minute), From: decisionlog.NoTime, To: decisionlog.NoTime}
+	stages, counters := map[string]*groupby.Stage{}, map[string]groupby.Sum{}
 	for i := range groups {
 		g := &groups[i]
 		for o, n := range g.Outcomes {
@@ -152,16 +154,16 @@ func reportOf(groups ...Group) *Report {
 		r.Total.Stages = append(r.Total.Stages, *s)
 	}
 	for name, total := range counters {
-		r.Total.Counters = append(r.Total.Counters, rollup.GroupCounter{Name: name, Total: total})
+		r.Total.Counters = append(r.Total.Counters, groupby.Counter{Name: name, Total: total})
 	}
 	r.Inputs.Files, r.Inputs.Decisions = 1, int64(r.Total.Decisions)
 	return r
 }
 
-func add(stages map[string]*rollup.GroupStage, s *rollup.GroupStage) {
+func add(stages map[string]*groupby.Stage, s *groupby.Stage) {
 	all := stages[s.Name]
 	if all == nil {
-		all = &rollup.GroupStage{Name: s.Name}
+		all = &groupby.Stage{Name: s.Name}
 		stages[s.Name] = all
 	}
 	if err := all.Durations.Merge(&s.Durations); err != nil {
@@ -180,14 +182,14 @@ const hostile = "a/\x1b[31mred\x1b[0m\r\n| `x` | <b>@admin</b> \u202e\xff"
 // sample returns a report as a bad afternoon would make it.
 func sample() *Report {
 	random := rand.New(rand.NewPCG(1, 2))
-	counters := func(pairs ...any) (all []rollup.GroupCounter) {
+	counters := func(pairs ...any) (all []groupby.Counter) {
 		for i := 0; i < len(pairs); i += 2 {
-			all = append(all, rollup.GroupCounter{Name: pairs[i].(string), Total: rollup.Sum{Lo: uint64(pairs[i+1].(int))}})
+			all = append(all, groupby.Counter{Name: pairs[i].(string), Total: groupby.Sum{Lo: uint64(pairs[i+1].(int))}})
 		}
 		return all
 	}
-	server := func(n int, handler, input, evaluation time.Duration) []rollup.GroupStage {
-		return []rollup.GroupStage{
+	server := func(n int, handler, input, evaluation time.Duration) []groupby.Stage {
+		return []groupby.Stage{
 			stageOf("rego_input_parse", times(random, n, input)...),
 			stageOf("rego_query_eval", times(random, n, evaluation)...),
 			stageOf("server_handler", times(random, n, handler)...),
@@ -195,7 +197,7 @@ func sample() *Report {
 	}
 
 	http := groupOf("envoy/authz/allow", [6]uint64{1800, 150, 0, 0, 50, 0},
-		append([]rollup.GroupStage{stageOf("rego_builtin_http_send", times(random, 1900, 12*time.Millisecond)...)},
+		append([]groupby.Stage{stageOf("rego_builtin_http_send", times(random, 1900, 12*time.Millisecond)...)},
 			server(2000, 90*time.Microsecond, 31*time.Microsecond, 420*time.Microsecond)...)...)
 	http.Errors = []rollup.ErrorTotal{{Code: "eval_builtin_error", Total: 41}, {Code: "internal_error", Total: 9}}
 	http.Counters = counters(httpHits, 12, httpRequests, 1951, queryHits, 1990)
@@ -213,14 +215,14 @@ func sample() *Report {
 		stageOf("rego_query_compile", times(random, 42, 600*time.Microsecond)...),
 		stageOf("rego_query_parse", times(random, 42, 90*time.Microsecond)...),
 		stageOf("rego_query_eval", times(random, 42, 150*time.Microsecond)...),
-		rollup.GroupStage{Name: "server_handler", Unfinished: 42})
+		groupby.Stage{Name: "server_handler", Unfinished: 42})
 
 	wide := groupOf("数据/许可/é", [6]uint64{5, 1, 0, 0, 0, 0}, server(6, 60*time.Microsecond, 10*time.Microsecond, 200*time.Microsecond)...)
 	gone := groupOf("rbac/alow", [6]uint64{0, 0, 0, 230, 0, 0}, server(230, 30*time.Microsecond, 9*time.Microsecond, 20*time.Microsecond)...)
 	bare := groupOf("=cmd|' /C calc'!A0", [6]uint64{0, 0, 90, 0, 0, 0})
 	evil := groupOf(hostile, [6]uint64{0, 0, 0, 1, 0, 0}, stageOf("x\x1b[2J|", time.Hour/600))
 
-	evil.Counters = []rollup.GroupCounter{{Name: "large", Total: rollup.Sum{Hi: 1}}, {Name: "zero"}}
+	evil.Counters = []groupby.Counter{{Name: "large", Total: groupby.Sum{Hi: 1}}, {Name: "zero"}}
 
 	r := reportOf(http, evil, rbac, long, adhoc, wide, gone, bare)
 	r.From, r.To = started+int64(123*time.Millisecond), started+int64(time.Hour)
@@ -237,7 +239,7 @@ func sample() *Report {
 		if minute >= 40 {
 			failed = 20
 		}
-		r.Total.Slices = append(r.Total.Slices, rollup.GroupSlice{
+		r.Total.Slices = append(r.Total.Slices, groupby.Slice{
 			Begin: started + minute*int64(time.Minute), Outcomes: [6]uint64{rollup.Allowed: 200 - failed, rollup.Error: failed},
 		})
 	}
@@ -248,7 +250,7 @@ func sample() *Report {
 			Stages: []StageTime{{"rego_builtin_http_send", int64(5 * time.Second)}, {"rego_query_eval", int64(11 * time.Millisecond)}},
 			Place:  Place{"logs/opa-1.log", 733},
 		},
-		{Key: hostile, ID: hostile, Time: rollup.NoTime, Outcome: rollup.Undefined, Took: 6e9, Place: Place{hostile, 1}},
+		{Key: hostile, ID: hostile, Time: decisionlog.NoTime, Outcome: rollup.Undefined, Took: 6e9, Place: Place{hostile, 1}},
 	}
 	r.Findings = find(r)
 	return r

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -11,87 +12,148 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"github.com/klauspost/compress/zstd"
 )
 
-// Save writes x as [Load] reads it.
+// maxJSON limits the JSON of a saved report in bytes. It is some ten times the
+// JSON of 65,536 groups with a few decisions each. It is less in a test.
+var maxJSON int64 = 1 << 30
+
+// Save writes x in the form that [Load] reads: JSON compressed with zstd. It
+// fails if the JSON is too large to be read.
 func (x *Data) Save(w io.Writer) error {
-	content, err := x.AppendBinary(nil)
+	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(content)
-	return err
+	if err := x.writeJSON(&limitedWriter{z, maxJSON}); err != nil {
+		return errors.Join(err, z.Close())
+	}
+	return z.Close()
 }
 
-// errForeign is the error of a file that begins otherwise than Save's do.
-var errForeign = errors.New("is no saved report: merge reads what regometer report --save has written; to report decision logs, use regometer report")
-
-// damagedFile returns the error of a file that is not as Save wrote it.
-func damagedFile(why string) error {
-	return fmt.Errorf("is damaged (%s): copy it again from where it was saved, or save it again", why)
+// limitedWriter fails after left bytes.
+type limitedWriter struct {
+	to   io.Writer
+	left int64
 }
 
-// maxFile is how large a file may be, which is some times what the default
-// limits allow.
-const maxFile = 1 << 30
+func (w *limitedWriter) Write(text []byte) (int, error) {
+	if w.left -= int64(len(text)); w.left < 0 {
+		return 0, fmt.Errorf("the report is too large to be saved: its JSON has more than %d bytes. Save parts of the logs, or use another --by", maxJSON)
+	}
+	return w.to.Write(text)
+}
 
-// Load reads a file that Save has written, or a pipe with its content. One that
-// is damaged, of a newer format, or anything else is an error that says so.
+var (
+	errForeign = errors.New("is not a saved report: merge reads what regometer report --save has written; to report decision logs, use regometer report")
+	errOld     = errors.New("was written by an older regometer: run report --save again on the logs")
+)
+
+// oldMagic is the beginning of the files of older releases.
+const oldMagic = "\x89RGM\r\n\x1a\n"
+
+// Load reads a file that Save has written, or a pipe with its content. It fails
+// if the content is damaged, of another version, or anything else.
 func Load(file string) (*Data, error) {
-	content, err := readSaved(file)
-	if err != nil {
-		return nil, err
-	}
-	x, err := readData(content)
-	if err != nil {
-		return nil, fmt.Errorf("%s %w", file, err)
-	}
-	return x, nil
-}
-
-// readSaved reads a file, but no more than its beginning if it is another one.
-func readSaved(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	head := make([]byte, len(rgmMagic))
-	n, err := io.ReadFull(f, head)
-	switch {
-	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, err
-	case string(head[:n]) != rgmMagic:
-		return nil, fmt.Errorf("%s %w", file, errForeign)
+	x, err := load(f)
+	if pathError := (*fs.PathError)(nil); err != nil && !errors.As(err, &pathError) {
+		return nil, fmt.Errorf("%s %w", file, err)
 	}
-	content := bytes.NewBuffer(head)
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		content.Grow(int(min(info.Size(), maxFile)))
-	}
-	if _, err := content.ReadFrom(io.LimitReader(f, maxFile)); err != nil {
-		return nil, err
-	}
-	if content.Len() > maxFile {
-		return nil, fmt.Errorf("%s is larger than %d bytes: save it with fewer groups", file, maxFile)
-	}
-	return content.Bytes(), nil
+	return x, err
 }
 
-// IsSaved reports whether a file begins as those that Save writes. It should be
-// a regular file: from another it reads.
+func load(r io.Reader) (*Data, error) {
+	text, old, err := savedText(r)
+	switch {
+	case old:
+		return nil, errOld
+	case err != nil:
+		return nil, err
+	case text == nil:
+		return nil, errForeign
+	}
+	defer text.Close()
+	limited := &io.LimitedReader{R: text, N: maxJSON + 1}
+	x, err := readJSON(limited)
+	var other versionError
+	switch {
+	case err == nil:
+		return x, nil
+	case limited.N == 0:
+		return nil, fmt.Errorf("is too large: its JSON has more than %d bytes", maxJSON)
+	case errors.As(err, &other):
+		return nil, other
+	default:
+		return nil, damaged(err)
+	}
+}
+
+// damaged returns the error of a damaged file.
+func damaged(err error) error {
+	return fmt.Errorf("is damaged (%w): copy it again from where it was saved, or save it again", err)
+}
+
+// savedJSON is the JSON of a saved report.
+type savedJSON struct {
+	io.Reader
+	decoder *zstd.Decoder
+}
+
+// Close releases the decoder.
+func (t *savedJSON) Close() { t.decoder.Close() }
+
+// savedText returns the JSON of a saved report, or nil if r has anything else.
+// It reads only the beginning. old reports whether r is a saved report of an
+// older release.
+func savedText(r io.Reader) (text *savedJSON, old bool, err error) {
+	content := bufio.NewReader(r)
+	head, err := content.Peek(len(oldMagic))
+	if string(head) == oldMagic || !bytes.HasPrefix(head, zstdMagic) {
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return nil, string(head) == oldMagic, err
+	}
+	z, err := zstd.NewReader(content, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(32<<20))
+	if err != nil {
+		return nil, false, err
+	}
+	beginning := bufio.NewReader(z)
+	head, err = beginning.Peek(64)
+	if !bytes.HasPrefix(bytes.Join(bytes.Fields(head), nil), []byte(`{"regometer_report":`)) {
+		z.Close()
+		if err == nil || errors.Is(err, io.EOF) {
+			return nil, false, nil
+		}
+		return nil, false, damaged(err)
+	}
+	return &savedJSON{beginning, z}, false, nil
+}
+
+// IsSaved reports whether a file begins as a saved report does, of this or an
+// older release. The file should be a regular one, since IsSaved reads from it.
 func IsSaved(file string) bool {
 	f, err := os.Open(file)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	head := make([]byte, len(rgmMagic))
-	n, _ := io.ReadFull(f, head)
-	return string(head[:n]) == rgmMagic
+	text, old, _ := savedText(f)
+	if text != nil {
+		text.Close()
+	}
+	return old || text != nil
 }
 
-// LoadAll loads files, and merges them. A file that is named twice, by a link
-// too, is read once.
+// LoadAll loads files, and merges them. It reads a file once that is named
+// twice, also through a link.
 func LoadAll(files ...string) (*Data, error) {
 	var all *Data
 	var seen []fs.FileInfo

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/rollup"
 )
 
 // slowest holds the slowest decisions. Which they are does not depend on the
@@ -82,7 +81,7 @@ const slowStages = 256
 
 // timersOf returns the slowest timers of the measures, sorted by time,
 // descending, and by name.
-func timersOf(measures []rollup.Measure, stages []string) []StageTime {
+func timersOf(measures []decisionlog.Measure, stages []string) []StageTime {
 	var times []StageTime
 	for _, m := range measures {
 		if name := stages[m.Metric]; name != "" && m.Value > 0 {

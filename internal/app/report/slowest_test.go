@@ -42,7 +42,7 @@ func TestSlowestTie(t *testing.T) {
 			for line := range p.lines {
 				e := &decisionlog.Event{
 					Line: 1 + line, Time: r.Int64N(2), DecisionID: []byte(fmt.Sprint(r.IntN(2))), Outcome: rollup.Outcome(r.IntN(2)),
-					Measures: []rollup.Measure{{Metric: 0, Value: 9}, {Metric: 1, Value: r.Int64N(3)}, {Metric: 2, Value: r.Int64N(3)}},
+					Measures: []decisionlog.Measure{{Metric: 0, Value: 9}, {Metric: 1, Value: r.Int64N(3)}, {Metric: 2, Value: r.Int64N(3)}},
 				}
 				if took := max(e.Measures[1].Value, e.Measures[2].Value); took > 0 {
 					all = append(all, SlowDecision{

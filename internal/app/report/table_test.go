@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -29,7 +30,7 @@ func TestTableFits(t *testing.T) {
 		groups = append(groups, *r.Groups.At(i))
 	}
 	r.Groups = GroupsOf(append(groups, groupOf(strings.Repeat("很长", 300)+hostile, [6]uint64{1e18, 1e18},
-		rollup.GroupStage{Name: strings.Repeat("s\u0301", 200)}, stageOf("eon", 1<<62)))...)
+		groupby.Stage{Name: strings.Repeat("s\u0301", 200)}, stageOf("eon", 1<<62)))...)
 	r.Groups.At(0).Errors = append(r.Groups.At(0).Errors, rollup.ErrorTotal{Code: strings.Repeat(hostile, 1000), Total: 99})
 	r.Slowest[1].Took = 1<<63 - 1
 	r.Slowest[1].Stages = []StageTime{{strings.Repeat("x", 500), 1}}
@@ -70,7 +71,7 @@ func TestGroupText(t *testing.T) {
 	for _, code := range []string{"a", "b", "c\n", "d"} {
 		g.Errors = append(g.Errors, rollup.ErrorTotal{Code: code, Total: uint64(len(g.Errors) + 1)})
 	}
-	g.Counters = []rollup.GroupCounter{{Name: queryHits, Total: rollup.Sum{Lo: 9}}}
+	g.Counters = []groupby.Counter{{Name: queryHits, Total: groupby.Sum{Lo: 9}}}
 	want := "5,016 decisions: 1 allowed, 2 denied, 3 with another result, 4 undefined, 5,000 failed, 6 cancelled. " +
 		`Errors: d 4, c\n 3, b 2 and 1 more. Query cache: 100 % hits.`
 	if got := groupText(&g); got != want {

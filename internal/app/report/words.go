@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -84,7 +86,7 @@ func groupText(g *Group) string {
 	return words
 }
 
-var outcomeWords = [len(rollup.Group{}.Outcomes)]string{
+var outcomeWords = [len(groupby.Group{}.Outcomes)]string{
 	rollup.Allowed:     "allowed",
 	rollup.Denied:      "denied",
 	rollup.OtherResult: "with another result",
@@ -158,7 +160,7 @@ func inputText(r *Report) string {
 	in := r.Inputs
 	words := fmt.Sprintf("%s, %s: %s, %s.", text.Plural(in.Files, "file"), text.Bytes(in.Bytes),
 		text.Plural(in.Decisions, "decision"), text.Plural(in.OtherLines, "other line"))
-	if r.From != rollup.NoTime {
+	if r.From != decisionlog.NoTime {
 		words += fmt.Sprintf(" From %s to %s UTC.", text.Time(r.From, text.ToTheSecond), text.Time(r.To, text.ToTheSecond))
 	}
 	if len(r.Inputs.Problems) == 0 {

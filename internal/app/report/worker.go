@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/rollup"
 )
 
 // A worker reads parts and adds up their decisions.
@@ -172,7 +171,7 @@ func (w *worker) add(e *decisionlog.Event) {
 func (w *worker) addRevision(e *decisionlog.Event) {
 	for _, m := range e.Measures {
 		if m.Metric == w.evaluation {
-			w.sum.revisions.Add(e.BundleRevisions(), e.Time, e.Outcome, e.Code, []rollup.Measure{{Metric: w.inRevisions, Value: m.Value}})
+			w.sum.revisions.Add(e.BundleRevisions(), e.Time, e.Outcome, e.Code, []decisionlog.Measure{{Metric: w.inRevisions, Value: m.Value}})
 			return
 		}
 	}
@@ -182,7 +181,7 @@ func (w *worker) addRevision(e *decisionlog.Event) {
 func (w *worker) wanted(e *decisionlog.Event) bool {
 	if !w.Since.IsZero() || !w.Until.IsZero() {
 		switch {
-		case e.Time == rollup.NoTime,
+		case e.Time == decisionlog.NoTime,
 			!w.Since.IsZero() && e.Time < w.Since.UnixNano(),
 			!w.Until.IsZero() && e.Time >= w.Until.UnixNano():
 			return false

@@ -20,7 +20,7 @@ import (
 
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // logMaker makes logs whose decisions tie, collide and go beyond limits.
@@ -161,12 +161,12 @@ func readLog(t *testing.T, text string, o Options) *Data {
 // outputs returns all that x is written as, by what it is.
 func outputs(t *testing.T, x *Data) map[string]string {
 	t.Helper()
-	saved, err := x.AppendBinary(nil)
-	if err != nil {
+	var saved strings.Builder
+	if err := x.writeJSON(&saved); err != nil {
 		t.Fatal(err)
 	}
 	r := x.Report()
-	all := map[string]string{"saved": string(saved), "slowest": fmt.Sprintf("%+v", r.Slowest), "findings": fmt.Sprintf("%+v", r.Findings)}
+	all := map[string]string{"saved": saved.String(), "slowest": fmt.Sprintf("%+v", r.Slowest), "findings": fmt.Sprintf("%+v", r.Findings)}
 	for form, write := range map[string]func(io.Writer) error{
 		"JSON":     func(w io.Writer) error { return WriteJSON(w, r) },
 		"CSV":      func(w io.Writer) error { return WriteCSV(w, r) },
@@ -212,7 +212,7 @@ func TestReadAlike(t *testing.T) {
 		o := Options{
 			Inputs: files, Slowest: 1 + m.IntN(40), Exact: m.IntN(2) == 0, Strict: m.IntN(4) == 0,
 			By: m.oneOf("path", "stage", "bundle", "requested_by", "hour", "day", "label:team"),
-			Limits: rollup.GroupLimits{
+			Limits: groupby.Limits{
 				Groups: 1 + m.IntN(30), Names: 1 + m.IntN(8), Width: 1 + m.Int64N(1<<m.IntN(50)), Slices: 1 + m.IntN(20), Cells: 1 + m.IntN(100),
 			},
 		}

@@ -8,34 +8,28 @@ package sum
 import (
 	"cmp"
 	"math"
-	"math/big"
-	"strconv"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 // String writes a sum in decimal, whole.
-func String(s rollup.Sum) string {
-	if s.Hi == 0 {
-		return strconv.FormatUint(s.Lo, 10)
-	}
-	n := new(big.Int).SetUint64(s.Hi)
-	return n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(s.Lo)).String()
+func String(s groupby.Sum) string {
+	return s.String()
 }
 
 // Float returns a sum within the precision of a float64.
-func Float(s rollup.Sum) float64 {
+func Float(s groupby.Sum) float64 {
 	return math.Ldexp(float64(s.Hi), 64) + float64(s.Lo)
 }
 
 // Compare is cmp.Compare of sums.
-func Compare(a, b rollup.Sum) int {
+func Compare(a, b groupby.Sum) int {
 	return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo))
 }
 
 // Share returns which part of the whole a part is, 0 of nothing.
-func Share(part, whole rollup.Sum) float64 {
-	if whole == (rollup.Sum{}) {
+func Share(part, whole groupby.Sum) float64 {
+	if whole == (groupby.Sum{}) {
 		return 0
 	}
 	return Float(part) / Float(whole)
@@ -43,5 +37,5 @@ func Share(part, whole rollup.Sum) float64 {
 
 // Ratio is Share, of counts.
 func Ratio(part, whole uint64) float64 {
-	return Share(rollup.Sum{Lo: part}, rollup.Sum{Lo: whole})
+	return Share(groupby.Sum{Lo: part}, groupby.Sum{Lo: whole})
 }

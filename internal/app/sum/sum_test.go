@@ -9,10 +9,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
-func bigOf(s rollup.Sum) *big.Int {
+func bigOf(s groupby.Sum) *big.Int {
 	n := new(big.Int).Lsh(new(big.Int).SetUint64(s.Hi), 64)
 	return n.Add(n, new(big.Int).SetUint64(s.Lo))
 }
@@ -20,9 +20,9 @@ func bigOf(s rollup.Sum) *big.Int {
 // TestSums compares with package math/big.
 func TestSums(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
-	last := rollup.Sum{}
+	last := groupby.Sum{}
 	for range 1000 {
-		s := rollup.Sum{Hi: random.Uint64() >> random.IntN(65), Lo: random.Uint64() >> random.IntN(65)}
+		s := groupby.Sum{Hi: random.Uint64() >> random.IntN(65), Lo: random.Uint64() >> random.IntN(65)}
 		n := bigOf(s)
 		if got := String(s); got != n.String() {
 			t.Fatalf("String(%v) = %s, want %v", s, got, n)
@@ -43,13 +43,13 @@ func TestSums(t *testing.T) {
 
 func TestShare(t *testing.T) {
 	for _, c := range []struct {
-		part, whole rollup.Sum
+		part, whole groupby.Sum
 		want        float64
 	}{
-		{rollup.Sum{}, rollup.Sum{}, 0},
-		{rollup.Sum{Lo: 1}, rollup.Sum{}, 0},
-		{rollup.Sum{Lo: 1}, rollup.Sum{Lo: 4}, 0.25},
-		{rollup.Sum{Lo: 1 << 63}, rollup.Sum{Hi: 1}, 0.5},
+		{groupby.Sum{}, groupby.Sum{}, 0},
+		{groupby.Sum{Lo: 1}, groupby.Sum{}, 0},
+		{groupby.Sum{Lo: 1}, groupby.Sum{Lo: 4}, 0.25},
+		{groupby.Sum{Lo: 1 << 63}, groupby.Sum{Hi: 1}, 0.5},
 	} {
 		if got := Share(c.part, c.whole); got != c.want {
 			t.Errorf("Share(%v, %v) = %v, want %v", c.part, c.whole, got, c.want)

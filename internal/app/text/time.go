@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/decisionlog"
 )
 
 // Duration writes ns, 0 or more, with three significant digits, in ns, µs, ms
@@ -40,10 +40,10 @@ const (
 	ToTheMilli  = "2006-01-02 15:04:05.000"
 )
 
-// Time writes a time, in ns since 1970 or rollup.NoTime, by a layout of package
-// time, in UTC.
+// Time writes a time, in ns since 1970 or decisionlog.NoTime, by a layout of
+// package time, in UTC.
 func Time(ns int64, layout string) string {
-	if ns == rollup.NoTime {
+	if ns == decisionlog.NoTime {
 		return None
 	}
 	return time.Unix(0, ns).UTC().Format(layout)

@@ -1,12 +1,12 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rollup
+package groupby
 
-// KeyHash is the hash by which [Groups] decides which keys and names it keeps.
+// keyHash is the hash by which [Groups] decides which keys and names it keeps.
 // It is the same in every process and every release: FNV-1a of 64 bits, and of
 // that MurmurHash3's fmix64.
-func KeyHash(key []byte) uint64 {
+func keyHash(key []byte) uint64 {
 	h := uint64(0xCBF29CE484222325)
 	for _, c := range key {
 		h = (h ^ uint64(c)) * 0x100000001B3

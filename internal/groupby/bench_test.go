@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rollup_test
+package groupby
 
 import (
 	"fmt"
@@ -9,15 +9,15 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/rollup"
 )
 
 // typicalMeasures are five timers and two counters, as a POST to a server's
 // Data API has them.
-func typicalMeasures(g *rollup.Groups, r *rand.Rand) []rollup.Measure {
+func typicalMeasures(g *Groups, r *rand.Rand) []decisionlog.Measure {
 	whole := 200e3 * math.Exp(r.NormFloat64())
-	var measures []rollup.Measure
+	var measures []decisionlog.Measure
 	for _, m := range []struct {
 		key  string
 		part float64
@@ -30,17 +30,17 @@ func typicalMeasures(g *rollup.Groups, r *rand.Rand) []rollup.Measure {
 		{"timer_rego_query_eval_ns", 0.7},
 		{"timer_server_handler_ns", 1},
 	} {
-		measures = append(measures, rollup.Measure{Metric: g.Metric([]byte(m.key)), Value: 1 + int64(whole*m.part)})
+		measures = append(measures, decisionlog.Measure{Metric: g.Metric([]byte(m.key)), Value: 1 + int64(whole*m.part)})
 	}
 	return measures
 }
 
-// BenchmarkGroupsAdd folds typical decisions into Groups: all into one group,
+// BenchmarkAdd folds typical decisions into Groups: all into one group,
 // or into 16 or 1,000 by turns, or into one in 200 slices of time by turns. To
 // record the timers bounds it from below (impl=record).
-func BenchmarkGroupsAdd(b *testing.B) {
+func BenchmarkAdd(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 1))
-	decisions := func(g *rollup.Groups) (all [64][]rollup.Measure) {
+	decisions := func(g *Groups) (all [64][]decisionlog.Measure) {
 		for i := range all {
 			all[i] = typicalMeasures(g, random)
 		}
@@ -51,7 +51,7 @@ func BenchmarkGroupsAdd(b *testing.B) {
 		groups, interval int64
 	}{{"groups=1", 1, 0}, {"groups=16", 16, 0}, {"groups=1000", 1000, 0}, {"groups=1/slices=200", 1, 61e9}} {
 		b.Run(test.name+"/impl=groups", func(b *testing.B) {
-			g := newGroups(b, rollup.GroupOptions{})
+			g := newGroups(b, Limits{})
 			all := decisions(g)
 			keys := make([][]byte, test.groups)
 			for i := range keys {
@@ -72,17 +72,13 @@ func BenchmarkGroupsAdd(b *testing.B) {
 		})
 	}
 	b.Run("groups=1/impl=record", func(b *testing.B) {
-		all := decisions(newGroups(b, rollup.GroupOptions{}))
-		empty, err := exphist.NewCompact(exphist.DefaultLayout(exphist.Nanosecond))
-		if err != nil {
-			b.Fatal(err)
-		}
-		histograms := [7]exphist.Compact{empty, empty, empty, empty, empty, empty, empty}
+		all := decisions(newGroups(b, Limits{}))
+		var histograms [7]durations
 		i := 0
 		for b.Loop() {
 			for j := range all[i%len(all)] {
 				if j > 1 {
-					histograms[j].Record(all[i%len(all)][j].Value)
+					histograms[j].record(all[i%len(all)][j].Value)
 				}
 			}
 			i++
@@ -90,11 +86,11 @@ func BenchmarkGroupsAdd(b *testing.B) {
 	})
 }
 
-// BenchmarkGroupsAll reads 1,000 groups of 100 decisions.
-func BenchmarkGroupsAll(b *testing.B) {
-	g, random := newGroups(b, rollup.GroupOptions{}), rand.New(rand.NewPCG(1, 1))
+// BenchmarkAll reads 1,000 groups of 100 decisions.
+func BenchmarkAll(b *testing.B) {
+	g, random := newGroups(b, Limits{}), rand.New(rand.NewPCG(1, 1))
 	for i := range 100_000 {
-		g.Add(fmt.Appendf(nil, "path/%d", i%1000), rollup.NoTime, rollup.Allowed, "", typicalMeasures(g, random))
+		g.Add(fmt.Appendf(nil, "path/%d", i%1000), decisionlog.NoTime, rollup.Allowed, "", typicalMeasures(g, random))
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -1,67 +1,67 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rollup
+package groupby
 
 import (
+	"fmt"
 	"iter"
-	"math/bits"
 	"slices"
 	"strings"
 
 	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/rollup"
 )
 
 // Group is what the decisions of a key came to. So is each of its slices of
 // time.
 type Group struct {
 	Key      string
-	Outcomes [6]uint64      // by Outcome
-	Errors   []ErrorTotal   // by code; what has none that is known is Other
-	Counters []GroupCounter // by name; none that is 0
-	Stages   []GroupStage   // by name
-	Slices   []GroupSlice   // ascending; the one of NoTime first; none without decisions
+	Outcomes [6]uint64           // by Outcome
+	Errors   []rollup.ErrorTotal // by code; unknown codes are Other
+	Counters []Counter           // by name; none is 0
+	Stages   []Stage             // by name
+	Slices   []Slice             // ascending, that of decisionlog.NoTime first; each has decisions
 }
 
-// GroupSlice is a slice of time, which begins at Begin, in ns since 1970, or is
-// that of NoTime.
-type GroupSlice struct {
+// Slice is a group's part of a slice of time, which begins at Begin, in ns
+// since 1970, or is that of decisionlog.NoTime.
+type Slice struct {
 	Begin    int64
 	Outcomes [6]uint64
-	Counters []GroupCounter
-	Stages   []GroupStage
+	Counters []Counter
+	Stages   []Stage
 }
 
-// GroupCounter is the total of a counter.
-type GroupCounter struct {
+// Counter is the total of a counter.
+type Counter struct {
 	Name  string
 	Total Sum
 }
 
-// GroupStage is what a stage took.
-type GroupStage struct {
+// Stage is what a stage took.
+type Stage struct {
 	Name       string
 	Durations  exphist.Snapshot // in ns
-	Unfinished uint64           // timers of 0, which are no durations
+	Unfinished uint64           // timers of 0
 	Self       Sum              // in ns, without the stages that it contains
 }
 
-// Sum is an unsigned sum of 128 bits, Hi·2^64 + Lo.
-type Sum struct{ Hi, Lo uint64 }
-
-// Plus returns a + b, modulo 2^128.
-func (a Sum) Plus(b Sum) Sum {
-	lo, carry := bits.Add64(a.Lo, b.Lo, 0)
-	return Sum{a.Hi + b.Hi + carry, lo}
+// SetDurations sets the durations to what a histogram with the smallest and
+// the largest value, the sum and the counts from bucket first on holds. It
+// fails if no histogram can hold them.
+func (s *Stage) SetDurations(schema int, least, most int64, sum Sum, first int, counts []uint64) error {
+	c := exphist.Content{Layout: Layout, Least: least, Most: most, SumHi: sum.Hi, SumLo: sum.Lo, First: first, Counts: counts}
+	if most > 0 {
+		c.Layout.Schema = schemaOf(least, most)
+	}
+	if schema != c.Layout.Schema {
+		return fmt.Errorf("the schema is %d: for its values it must be %d", schema, c.Layout.Schema)
+	}
+	return s.Durations.Restore(&c)
 }
 
-// minus returns a − b, which is not more than a.
-func (a Sum) minus(b Sum) Sum {
-	lo, borrow := bits.Sub64(a.Lo, b.Lo, 0)
-	return Sum{a.Hi - b.Hi - borrow, lo}
-}
-
-// All returns the groups by key in bytewise order, that of [Other] first if it
+// All returns the groups by key in bytewise order, that of Other first if it
 // has anything. A group is the caller's only until the next one, unless it is
 // cloned. Nothing may be added meanwhile.
 func (g *Groups) All() iter.Seq[*Group] { return g.each(g.read) }
@@ -69,6 +69,9 @@ func (g *Groups) All() iter.Seq[*Group] { return g.each(g.read) }
 // Sums is All whose slices of time have neither counters nor stages, which
 // takes far less.
 func (g *Groups) Sums() iter.Seq[*Group] { return g.each(g.readSum) }
+
+// Parts is All without the sums over the slices: with Key, Errors and Slices.
+func (g *Groups) Parts() iter.Seq[*Group] { return g.each(g.readParts) }
 
 // each is All of groups as read copies them.
 func (g *Groups) each(read func(*group, *Group)) iter.Seq[*Group] {
@@ -125,7 +128,7 @@ func (g *Groups) Has(key string) bool { return g.byKey[key] != nil }
 func (g *Groups) Total() *Group {
 	g.sweep()
 	var total group
-	g.all(func(x *group) { total.merge(x, &g.empty) })
+	g.all(func(x *group) { total.merge(x) })
 	to := new(Group)
 	g.read(&total, to)
 	return to
@@ -141,11 +144,11 @@ func (g *Groups) TotalSum() *Group {
 			total.cell(x.cells[i].index).addOutcomes(&x.cells[i])
 		}
 		total.addErrors(x)
-		x.sum(&sum, &g.empty)
+		x.sum(&sum)
 	})
 	to := new(Group)
 	g.readHead(&total, to)
-	sum.read(&to.Outcomes, &to.Counters, &to.Stages)
+	g.readCell(&sum, &to.Outcomes, &to.Counters, &to.Stages)
 	return to
 }
 
@@ -162,7 +165,7 @@ func (x *Group) Clone() *Group {
 	return &c
 }
 
-func cloneStages(stages []GroupStage) []GroupStage {
+func cloneStages(stages []Stage) []Stage {
 	c := slices.Clone(stages)
 	for i := range c {
 		c[i].Durations = exphist.Snapshot{}
@@ -175,36 +178,44 @@ func cloneStages(stages []GroupStage) []GroupStage {
 
 // read copies what a group holds, into memory that is used again.
 func (g *Groups) read(x *group, to *Group) {
-	g.readSum(x, to)
+	g.readParts(x, to)
+	g.readCells(x, to)
+}
+
+// readParts is read without the sums.
+func (g *Groups) readParts(x *group, to *Group) {
+	g.readHead(x, to)
 	for i := range x.cells {
 		s := &to.Slices[i]
-		x.cells[i].read(&s.Outcomes, &s.Counters, &s.Stages)
+		g.readCell(&x.cells[i], &s.Outcomes, &s.Counters, &s.Stages)
 	}
 }
 
 // readSum is read without the counters and stages of slices.
 func (g *Groups) readSum(x *group, to *Group) {
 	g.readHead(x, to)
+	g.readCells(x, to)
+}
+
+// readCells copies the sum of a group's cells.
+func (g *Groups) readCells(x *group, to *Group) {
 	sum := new(cell)
 	if len(x.cells) == 1 {
 		sum = &x.cells[0]
 	} else {
-		x.sum(sum, &g.empty)
+		x.sum(sum)
 	}
-	sum.read(&to.Outcomes, &to.Counters, &to.Stages)
+	g.readCell(sum, &to.Outcomes, &to.Counters, &to.Stages)
 }
 
 // readHead is readSum without what sums up the cells.
 func (g *Groups) readHead(x *group, to *Group) {
 	to.Key = x.key
-	to.Errors = to.Errors[:0]
-	for _, e := range x.errors {
-		to.Errors = append(to.Errors, ErrorTotal{codeAt(e.code), e.total})
-	}
-	slices.SortFunc(to.Errors, func(a, b ErrorTotal) int { return strings.Compare(a.Code, b.Code) })
+	to.Errors = append(to.Errors[:0], x.errors...)
+	slices.SortFunc(to.Errors, func(a, b rollup.ErrorTotal) int { return strings.Compare(a.Code, b.Code) })
 	to.Slices = to.Slices[:0]
 	for i := range x.cells {
-		var s *GroupSlice
+		var s *Slice
 		to.Slices, s = extended(to.Slices)
 		s.Begin, s.Outcomes = g.beginOf(x.cells[i].index), x.cells[i].outcomes
 	}
@@ -212,29 +223,39 @@ func (g *Groups) readHead(x *group, to *Group) {
 
 // sort sorts what a cell holds by name.
 func (c *cell) sort() {
-	slices.SortFunc(c.stages, func(a, b stageCell) int { return strings.Compare(a.metric.name, b.metric.name) })
-	slices.SortFunc(c.counters, func(a, b counterCell) int { return strings.Compare(a.metric.name, b.metric.name) })
+	slices.SortFunc(c.stages, func(a, b stageCell) int { return strings.Compare(a.metric.Name, b.metric.Name) })
+	slices.SortFunc(c.counters, func(a, b counterCell) int { return strings.Compare(a.metric.Name, b.metric.Name) })
 }
 
-// read copies what a cell holds, sorted by name. It sorts the cell too.
-func (c *cell) read(outcomes *[outcomes]uint64, counters *[]GroupCounter, stages *[]GroupStage) {
+// readCell copies what a cell holds, sorted by name. It sorts the cell too.
+func (g *Groups) readCell(c *cell, outcomes *[outcomes]uint64, counters *[]Counter, stages *[]Stage) {
 	c.sort()
 	*outcomes = c.outcomes
 	*counters = (*counters)[:0]
 	for i := range c.counters {
 		t := &c.counters[i]
-		*counters = append(*counters, GroupCounter{t.metric.name, t.total})
+		*counters = append(*counters, Counter{t.metric.Name, t.total})
 	}
 	*stages = (*stages)[:0]
 	for i := range c.stages {
-		var s *GroupStage
+		var s *Stage
 		*stages, s = extended(*stages)
-		c.stages[i].read(s)
+		g.readStage(&c.stages[i], s)
 	}
 }
 
-func (s *stageCell) read(to *GroupStage) {
-	s.durations.Snapshot(&to.Durations)
+func (g *Groups) readStage(s *stageCell, to *Stage) {
+	s.durations.snapshot(&to.Durations, &g.content)
 	hi, lo := to.Durations.Sum()
-	to.Name, to.Unfinished, to.Self = s.metric.name, s.unfinished, Sum{hi, lo}.minus(s.covered)
+	to.Name, to.Unfinished, to.Self = s.metric.Name, s.unfinished, Sum{hi, lo}.minus(s.covered)
+}
+
+// extended returns s with one element more, and that element, as it was when s
+// was longer: its memory is used again.
+func extended[T any](s []T) ([]T, *T) {
+	if len(s) == cap(s) {
+		s = slices.Grow(s, 1)
+	}
+	s = s[:len(s)+1]
+	return s, &s[len(s)-1]
 }

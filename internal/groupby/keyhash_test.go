@@ -1,12 +1,10 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rollup_test
+package groupby
 
 import (
 	"testing"
-
-	"github.com/regometer/regometer/rollup"
 )
 
 // TestKeyHash: the hash never changes, since it decides what reports keep that
@@ -19,8 +17,8 @@ func TestKeyHash(t *testing.T) {
 		"\xff\x00":          0x6697e69689e5177a,
 		"system/policies/1": 0xe6597a49596fc317,
 	} {
-		if got := rollup.KeyHash([]byte(key)); got != want {
-			t.Errorf("KeyHash(%q) is %#x, want %#x", key, got, want)
+		if got := keyHash([]byte(key)); got != want {
+			t.Errorf("keyHash(%q) is %#x, want %#x", key, got, want)
 		}
 	}
 }

@@ -1,16 +1,16 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package exphist
+// Package grid computes the bounds of exponential buckets of integers.
+package grid
 
 import (
 	"math"
 	"math/big"
 	"math/bits"
-	"sync"
 )
 
-// grid holds the bounds of all buckets of a unit and a schema from 0 up.
+// Grid holds the bounds of all buckets of a unit and a schema from 0 up.
 //
 // Bucket i ends at the real number 2^(i/2^schema) of the exported unit. A
 // recorded integer n lies at or below it exactly if n is at or below the bound
@@ -18,11 +18,11 @@ import (
 // bounds between 2^e and 2^(e+1) are those between 1 and 2, shifted.
 //
 // Buckets are numbered by position, from 0 up. The position of bucket i is
-// i−1−base, and base is a multiple of 2^(schema−MinSchema): shifting a position
-// right by k gives the position after the schema was reduced by k.
-type grid struct {
-	schema uint
-	base   int
+// i−1−Base, and Base is a multiple of 2^(Schema+4): shifting a position right
+// by k gives the position after the schema was reduced by k, down to schema −4.
+type Grid struct {
+	Schema uint
+	Base   int
 	one    int // the position of the integer 1
 
 	// The integers from one power of two to the next are divided into equal
@@ -31,54 +31,43 @@ type grid struct {
 	// 1+1/512.
 	boundsBelow [1 << intervalBits]uint16
 
-	// lower holds each position's largest integer below its bucket, and one
+	// Lower holds each position's largest integer below its bucket, and one
 	// entry more for the end of the last.
-	lower []int64
+	Lower []int64
 }
 
 const intervalBits = 9
 
-// position returns the position of the bucket that holds n > 0.
-func (g *grid) position(n int64) int {
+// Position returns the position of the bucket that holds n > 0.
+func (g *Grid) Position(n int64) int {
 	zeros := bits.LeadingZeros64(uint64(n))
 	interval := uint64(n) << (zeros & 63) << 1 >> (64 - intervalBits) // without the leading 1
-	p := g.one + (63-zeros)<<(g.schema&63) + int(g.boundsBelow[interval])
-	return p + int(uint64(g.lower[p+1]-n)>>63) // one more if n is above the bound
+	p := g.one + (63-zeros)<<(g.Schema&63) + int(g.boundsBelow[interval])
+	return p + int(uint64(g.Lower[p+1]-n)>>63) // one more if n is above the bound
 }
 
-// upper returns the largest integer in bucket i or below.
-func (g *grid) upper(i int) int64 {
-	return g.lower[min(max(i-g.base, 0), len(g.lower)-1)]
+// Upper returns the largest integer in bucket i or below.
+func (g *Grid) Upper(i int) int64 {
+	return g.Lower[min(max(i-g.Base, 0), len(g.Lower)-1)]
 }
 
-var grids [units][MaxSchema + 1]struct {
-	once sync.Once
-	grid *grid
-}
-
-// gridOf returns the grid whose buckets, or groups of whose buckets if the
-// schema is negative, are those of the layout.
-func gridOf(u Unit, schema int) *grid {
-	at := &grids[u][max(schema, 0)]
-	at.once.Do(func() { at.grid = newGrid(u.perExported(), uint(max(schema, 0))) })
-	return at.grid
-}
-
-func newGrid(perExported uint64, schema uint) *grid {
+// New computes the grid of a schema from 0 to 8. An exported unit is
+// perExported recorded ones.
+func New(perExported uint64, schema uint) *Grid {
 	octave := 1 << schema
-	group := 1 << (schema + -MinSchema)
+	group := 1 << (schema + 4)
 
 	roots := make([]uint64, octave)
 	holdsOne := firstBounds(roots, perExported, schema)
 
-	g := &grid{schema: schema}
-	g.base = (holdsOne - 1) &^ (group - 1)
-	g.one = holdsOne - 1 - g.base
-	g.lower = make([]int64, g.one+63*octave+2)
+	g := &Grid{Schema: schema}
+	g.Base = (holdsOne - 1) &^ (group - 1)
+	g.one = holdsOne - 1 - g.Base
+	g.Lower = make([]int64, g.one+63*octave+2)
 	for k := range 63 * octave {
-		g.lower[g.one+1+k] = int64(roots[k&(octave-1)] >> (63 - k>>schema))
+		g.Lower[g.one+1+k] = int64(roots[k&(octave-1)] >> (63 - k>>schema))
 	}
-	g.lower[len(g.lower)-1] = math.MaxInt64
+	g.Lower[len(g.Lower)-1] = math.MaxInt64
 	for interval := range g.boundsBelow {
 		start := uint64(1<<intervalBits+interval) << (63 - intervalBits)
 		for _, root := range roots {
@@ -95,7 +84,7 @@ func newGrid(perExported uint64, schema uint) *grid {
 // holds the integer 1, whose index is returned.
 //
 // It computes with so many digits that no bound is rounded to the wrong side,
-// which TestBoundsOfEverySchemaAndUnit proves by exact powers.
+// which TestBoundsOfEverySchemaAndUnit in exphist proves by exact powers.
 func firstBounds(roots []uint64, perExported uint64, schema uint) int {
 	const precision = 256
 	octave := len(roots)

@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rollup_test
+package groupby
 
 import (
 	"cmp"
@@ -9,23 +9,40 @@ import (
 	"maps"
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/rollup"
 )
 
-func newGroups(t testing.TB, o rollup.GroupOptions) *rollup.Groups {
+func newGroups(t testing.TB, l Limits) *Groups {
 	t.Helper()
-	g, err := rollup.NewGroups(o)
+	g, err := New(l)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return g
+}
+
+func newRollup(t testing.TB, o rollup.Options) *rollup.Rollup {
+	t.Helper()
+	r, err := rollup.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func snapshotOf(r *rollup.Rollup) *rollup.Snapshot {
+	s := new(rollup.Snapshot)
+	r.Snapshot(s)
+	return s
 }
 
 // event is a decision for Groups.
@@ -37,43 +54,60 @@ type event struct {
 	numbers []rollup.Number
 }
 
-func addEvent(g *rollup.Groups, e event) {
-	var measures []rollup.Measure
+func addEvent(g *Groups, e event) {
+	var measures []decisionlog.Measure
 	for _, n := range e.numbers {
-		measures = append(measures, rollup.Measure{Metric: g.Metric([]byte(n.Key)), Value: n.Value})
+		measures = append(measures, decisionlog.Measure{Metric: g.Metric([]byte(n.Key)), Value: n.Value})
 	}
 	g.Add([]byte(e.key), e.time, e.outcome, e.code, measures)
 }
 
+// world makes random decisions.
+type world struct{ *rand.Rand }
+
+func newWorld(seed uint64) *world { return &world{rand.New(rand.NewPCG(seed, 0))} }
+
+func (w *world) duration() int64 {
+	switch w.IntN(8) {
+	case 0:
+		return 0
+	case 1:
+		return -w.Int64N(1000)
+	default:
+		return 1 + w.Int64N(1<<w.IntN(40))
+	}
+}
+
 // event returns a random decision, some of whose names and keys are rare.
 func (w *world) event() event {
-	d, numbers := w.decision()
-	e := event{d.Path, rollup.NoTime, d.Outcome, d.Code, numbers}
-	if w.IntN(3) == 0 {
+	e := event{key: fmt.Sprint("p", w.IntN(11)), time: decisionlog.NoTime, outcome: rollup.Outcome(w.IntN(6))}
+	e.code = []string{"", "internal_error", "unauthorized", "invented"}[w.IntN(4)]
+	switch n := w.IntN(60); {
+	case n < 4:
+		e.key = ""
+	case n < 8:
+		e.key = rollup.Other
+	case n < 26:
 		e.key = fmt.Sprint("rare/", w.IntN(100))
+	case n == 26:
+		e.key = strings.Repeat("long", 300)
+	case n == 27:
+		e.key = "bad \xff\xfe"
 	}
-	if w.IntN(40) == 0 {
-		e.key = "bad \xff\xfe " + e.key
-	}
-	if w.IntN(60) == 0 {
-		e.key = strings.Repeat("long", 300) + e.key
-	}
-	names := []string{"eval_op_y", "eval_op_z", "partial_op_a", "query_compile_stage_b", "\xffs", "x1", "x2", "x3", "x4"}
-	for _, name := range names {
-		if w.IntN(6) == 0 {
-			e.numbers = append(e.numbers, rollup.Number{Key: "timer_" + name + "_ns", Value: w.duration()})
-		}
-		if w.IntN(10) == 0 {
-			e.numbers = append(e.numbers, rollup.Number{Key: "counter_" + name, Value: w.Int64N(5) - 1})
+	add := func(oneOf int, format string, value int64) {
+		if w.IntN(oneOf) == 0 {
+			e.numbers = append(e.numbers, rollup.Number{Key: format, Value: value})
 		}
 	}
-	for _, stage := range []string{"rego_query_eval", "rego_partial_eval", "rego_query_compile"} {
-		if w.IntN(3) == 0 {
-			e.numbers = append(e.numbers, rollup.Number{Key: "timer_" + stage + "_ns", Value: w.duration()})
-		}
+	for _, name := range []string{"eval_op_y", "eval_op_z", "partial_op_a", "query_compile_stage_b", "\xffs", "x1", "x2", "x3", "x4"} {
+		add(3, "timer_"+name+"_ns", w.duration())
+		add(8, "counter_"+name, w.Int64N(5)-1)
 	}
-	if w.IntN(30) == 0 {
-		e.numbers = append(e.numbers, rollup.Number{Key: "timer_" + strings.Repeat("n", 2000) + "_ns", Value: w.duration()})
+	for _, stage := range []string{"server_handler", "rego_query_eval", "rego_partial_eval", "rego_query_compile", "other", "", strings.Repeat("n", 2000)} {
+		add(3, "timer_"+stage+"_ns", w.duration())
+	}
+	for _, key := range []string{"counter_server_query_cache_hit", "counter_other", "histogram_h", "timer_", "unknown"} {
+		add(8, key, w.duration())
 	}
 	w.Shuffle(len(e.numbers), func(i, j int) { e.numbers[i], e.numbers[j] = e.numbers[j], e.numbers[i] })
 	return e
@@ -96,7 +130,7 @@ func (w *world) times(n int) []int64 {
 			times[i] = w.Int64N(3)*1_000_000_000e9 + w.Int64N(100e9)
 		}
 		if w.IntN(10) == 0 {
-			times[i] = rollup.NoTime
+			times[i] = decisionlog.NoTime
 		}
 	}
 	return times
@@ -111,15 +145,15 @@ func (w *world) events(n int) []event {
 	return events
 }
 
-func (w *world) groupOptions() rollup.GroupOptions {
-	return rollup.GroupOptions{Stages: w.stages, Limits: rollup.GroupLimits{
+func (w *world) limits() Limits {
+	return Limits{
 		Groups: 1 + w.IntN(1<<w.IntN(8)), Names: 1 + w.IntN(1<<w.IntN(5)),
 		Width: 1 + w.Int64N(60e9), Slices: 1 + w.IntN(20), Cells: 1 + w.IntN(200),
-	}}
+	}
 }
 
 // dump returns all that groups hold, as text.
-func dump(g *rollup.Groups) string {
+func dump(g *Groups) string {
 	var b strings.Builder
 	for x := range g.All() {
 		dumpGroup(&b, x)
@@ -129,7 +163,7 @@ func dump(g *rollup.Groups) string {
 	return b.String()
 }
 
-func dumpGroup(b *strings.Builder, x *rollup.Group) {
+func dumpGroup(b *strings.Builder, x *Group) {
 	fmt.Fprintf(b, "group %q %v %+v %+v\n", x.Key, x.Outcomes, x.Errors, x.Counters)
 	dumpStages(b, x.Stages)
 	for _, s := range x.Slices {
@@ -138,7 +172,7 @@ func dumpGroup(b *strings.Builder, x *rollup.Group) {
 	}
 }
 
-func dumpStages(b *strings.Builder, stages []rollup.GroupStage) {
+func dumpStages(b *strings.Builder, stages []Stage) {
 	for i := range stages {
 		s := &stages[i]
 		fmt.Fprintf(b, "  %q %s unfinished %d self %v\n", s.Name, histogramText(&s.Durations), s.Unfinished, s.Self)
@@ -163,7 +197,7 @@ func histogramText(s *exphist.Snapshot) string {
 // by the rules of their documentation, with a Rollup for each slice of a group.
 type groupsModel struct {
 	width    int64
-	overflow rollup.GroupOverflow
+	overflow Overflow
 	keys     []string // those that have a group, sorted; Other's too if it has anything
 	cells    map[string]map[int64]*rollup.Rollup
 	names    [2]map[string]bool // of timers and counters, beyond the tables
@@ -183,7 +217,7 @@ func parseName(key string) (kind int, name string) {
 // lowestHashes returns so many of the keys, those of the lowest hash.
 func lowestHashes(keys map[string]bool, n int) map[string]bool {
 	list := slices.SortedFunc(maps.Keys(keys), func(a, b string) int {
-		return cmp.Or(cmp.Compare(rollup.KeyHash([]byte(a)), rollup.KeyHash([]byte(b))), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(keyHash([]byte(a)), keyHash([]byte(b))), strings.Compare(a, b))
 	})
 	lowest := map[string]bool{}
 	for _, key := range list[:min(n, len(list))] {
@@ -196,10 +230,9 @@ func floorDivide(a, b int64) int64 {
 	return new(big.Int).Div(big.NewInt(a), big.NewInt(b)).Int64() // the remainder is not negative
 }
 
-func newGroupsModel(t *testing.T, o rollup.GroupOptions, events []event) *groupsModel {
+func newGroupsModel(t *testing.T, l Limits, events []event) *groupsModel {
 	t.Helper()
 	m := &groupsModel{cells: map[string]map[int64]*rollup.Rollup{}}
-	l := o.Limits
 	keyOf := func(e event) string {
 		if key := strings.ToValidUTF8(e.key, "\uFFFD"); key != "" {
 			return key
@@ -207,7 +240,7 @@ func newGroupsModel(t *testing.T, o rollup.GroupOptions, events []event) *groups
 		return rollup.Other
 	}
 	all, table := map[string]bool{}, [2]map[string]bool{{"": true, rollup.Other: true}, {"": true, rollup.Other: true}}
-	for _, s := range append(rollup.DefaultStages(), o.Stages...) {
+	for _, s := range rollup.DefaultStages() {
 		table[0][s.Name] = true
 	}
 	for _, c := range rollup.DefaultCounters() {
@@ -220,7 +253,7 @@ func newGroupsModel(t *testing.T, o rollup.GroupOptions, events []event) *groups
 			all[key] = true
 		}
 		for _, n := range e.numbers {
-			if kind, name := parseName(n.Key); kind >= 0 && !table[kind][name] && len(name) <= 1024 && (kind == 0 || n.Value > 0) {
+			if kind, name := parseName(n.Key); kind >= 0 && !table[kind][name] && len(name) <= 1024 && n.Value >= int64(kind) {
 				names[kind][name] = true
 			}
 		}
@@ -236,7 +269,7 @@ func newGroupsModel(t *testing.T, o rollup.GroupOptions, events []event) *groups
 	for {
 		slices := map[int64]bool{}
 		for _, e := range events {
-			if e.time != rollup.NoTime {
+			if e.time != decisionlog.NoTime {
 				slices[floorDivide(e.time, m.width)] = true
 			}
 		}
@@ -253,7 +286,7 @@ func newGroupsModel(t *testing.T, o rollup.GroupOptions, events []event) *groups
 			m.overflow.Decisions++
 		}
 		begin := e.time
-		if begin != rollup.NoTime {
+		if begin != decisionlog.NoTime {
 			b := new(big.Int).Mul(big.NewInt(floorDivide(e.time, m.width)), big.NewInt(m.width))
 			begin = math.MinInt64 + 1
 			if b.Cmp(big.NewInt(begin)) > 0 {
@@ -265,15 +298,16 @@ func newGroupsModel(t *testing.T, o rollup.GroupOptions, events []event) *groups
 			m.keys = append(m.keys, key)
 		}
 		if m.cells[key][begin] == nil {
-			m.cells[key][begin] = newRollup(t, rollup.Options{Stages: o.Stages, Limits: rollup.Limits{Stages: 1000, Counters: 1000}})
+			m.cells[key][begin] = newRollup(t, rollup.Options{Limits: rollup.Limits{Stages: 1000, Counters: 1000}})
 		}
-		m.cells[key][begin].AddNumbers(rollup.Decision{Path: "p", Outcome: e.outcome, Code: e.code}, e.numbers)
+		numbers := slices.DeleteFunc(slices.Clone(e.numbers), func(n rollup.Number) bool { return n.Value < 0 })
+		m.cells[key][begin].AddNumbers(rollup.Decision{Path: "p", Outcome: e.outcome, Code: e.code}, numbers)
 		for _, n := range e.numbers {
 			switch kind, name := parseName(n.Key); {
 			case kind < 0 || table[kind][name] || m.names[kind][name]:
-			case kind == 0:
+			case kind == 0 && n.Value >= 0:
 				m.overflow.Stages++
-			case n.Value > 0:
+			case kind == 1 && n.Value > 0:
 				m.overflow.Counters += uint64(n.Value)
 			}
 		}
@@ -301,7 +335,7 @@ type cellContents struct {
 	self       map[string]uint64
 }
 
-func contentsOfCell(t *testing.T, m *groupsModel, outcomes [6]uint64, counters []rollup.GroupCounter, stages []rollup.GroupStage) cellContents {
+func contentsOfCell(t *testing.T, m *groupsModel, outcomes [6]uint64, counters []Counter, stages []Stage) cellContents {
 	t.Helper()
 	c := cellContents{outcomes, map[string]uint64{}, map[string]string{}, map[string]uint64{}, map[string]uint64{}}
 	isInstrumentation := func(name string) bool {
@@ -309,13 +343,13 @@ func contentsOfCell(t *testing.T, m *groupsModel, outcomes [6]uint64, counters [
 	}
 	label := func(kind int, name string) string {
 		_, inTable := defaultNames[kind][name]
-		if inTable || len(name) == 2 && name[0] == 's' && name[1] < '8' || m.names[kind][name] && !isInstrumentation(name) {
+		if inTable || m.names[kind][name] && !isInstrumentation(name) {
 			return name
 		}
 		return rollup.Other
 	}
 	for _, counter := range counters {
-		if counter.Total != (rollup.Sum{}) {
+		if counter.Total != (Sum{}) {
 			c.counters[label(1, counter.Name)] += counter.Total.Lo
 		}
 	}
@@ -352,14 +386,14 @@ func init() {
 }
 
 // stagesOf returns a Rollup's stages and counters as Groups have them.
-func stagesOf(s *rollup.Snapshot) (counters []rollup.GroupCounter, stages []rollup.GroupStage) {
+func stagesOf(s *rollup.Snapshot) (counters []Counter, stages []Stage) {
 	for _, c := range s.Counters {
-		counters = append(counters, rollup.GroupCounter{Name: c.Counter, Total: rollup.Sum{Lo: c.Total}})
+		counters = append(counters, Counter{Name: c.Counter, Total: Sum{Lo: c.Total}})
 	}
 	for i := range s.Stages {
 		t := &s.Stages[i]
-		stages = append(stages, rollup.GroupStage{
-			Name: t.Stage, Durations: t.Histogram, Self: rollup.Sum{Lo: t.Self},
+		stages = append(stages, Stage{
+			Name: t.Stage, Durations: t.Histogram, Self: Sum{Lo: t.Self},
 			Unfinished: t.Unfinished[0] + t.Unfinished[1] + t.Unfinished[2],
 		})
 	}
@@ -367,7 +401,7 @@ func stagesOf(s *rollup.Snapshot) (counters []rollup.GroupCounter, stages []roll
 }
 
 // check compares groups with the model.
-func (m *groupsModel) check(t *testing.T, g *rollup.Groups) {
+func (m *groupsModel) check(t *testing.T, g *Groups) {
 	t.Helper()
 	if g.Width() != m.width || g.Overflow() != m.overflow {
 		t.Fatalf("width %d and %+v, want %d and %+v", g.Width(), g.Overflow(), m.width, m.overflow)
@@ -407,7 +441,7 @@ func (m *groupsModel) check(t *testing.T, g *rollup.Groups) {
 	}
 	for kind := range names {
 		for name := range names[kind] {
-			if !m.names[kind][name] && !defaultNames[kind][name] && name != rollup.Other && !(kind == 0 && len(name) == 2 && name < "s8") {
+			if !m.names[kind][name] && !defaultNames[kind][name] && name != rollup.Other {
 				t.Fatalf("kind %d: %q has a name of its own", kind, name)
 			}
 		}
@@ -419,22 +453,22 @@ func (m *groupsModel) check(t *testing.T, g *rollup.Groups) {
 	}
 }
 
-func noteNames(t *testing.T, names [2]map[string]bool, counters []rollup.GroupCounter, stages []rollup.GroupStage) {
+func noteNames(t *testing.T, names [2]map[string]bool, counters []Counter, stages []Stage) {
 	t.Helper()
-	if !slices.IsSortedFunc(counters, func(a, b rollup.GroupCounter) int { return strings.Compare(a.Name, b.Name) }) ||
-		!slices.IsSortedFunc(stages, func(a, b rollup.GroupStage) int { return strings.Compare(a.Name, b.Name) }) {
+	if !slices.IsSortedFunc(counters, func(a, b Counter) int { return strings.Compare(a.Name, b.Name) }) ||
+		!slices.IsSortedFunc(stages, func(a, b Stage) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Fatal("not sorted by name")
 	}
 	for _, c := range counters {
 		names[1][c.Name] = true
-		if c.Total == (rollup.Sum{}) {
+		if c.Total == (Sum{}) {
 			t.Fatalf("counter %q is 0", c.Name)
 		}
 	}
 	for i := range stages {
 		s := &stages[i]
 		names[0][s.Name] = true
-		if hi, lo := s.Durations.Sum(); strings.Contains(s.Name, "_op_") && s.Self != (rollup.Sum{Hi: hi, Lo: lo}) {
+		if hi, lo := s.Durations.Sum(); strings.Contains(s.Name, "_op_") && s.Self != (Sum{Hi: hi, Lo: lo}) {
 			t.Fatalf("stage %q contains others", s.Name)
 		}
 	}
@@ -447,19 +481,19 @@ func requireSameCell(t *testing.T, got, want cellContents) {
 	}
 }
 
-// TestGroupsModel: with limits of all kinds, Groups hold what the model says,
+// TestModel: with limits of all kinds, Groups hold what the model says,
 // whatever the order of the decisions, and however they were spread over Groups
 // that were merged: to the last byte.
-func TestGroupsModel(t *testing.T) {
+func TestModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
 		w := newWorld(seed)
-		o := w.groupOptions()
+		o := w.limits()
 		events := w.events(w.IntN(200))
 		model := newGroupsModel(t, o, events)
 		first := ""
 		for round := range 4 {
-			parts := make([]*rollup.Groups, 1+round*w.IntN(4))
+			parts := make([]*Groups, 1+round*w.IntN(4))
 			for i := range parts {
 				parts[i] = newGroups(t, o)
 			}
@@ -480,7 +514,7 @@ func TestGroupsModel(t *testing.T) {
 			for len(parts) > 1 {
 				mergeNext(t, w, &parts)
 			}
-			t.Logf("seed %d, round %d, options %+v", seed, round, o.Limits)
+			t.Logf("seed %d, round %d, options %+v", seed, round, o)
 			text := dump(parts[0])
 			model.check(t, parts[0])
 			if first == "" {
@@ -493,18 +527,18 @@ func TestGroupsModel(t *testing.T) {
 	}
 }
 
-// TestGroupsPlans: decisions that have one another's metrics, in the same
+// TestPlans: decisions that have one another's metrics, in the same
 // order, come to what the model says, though their metrics are looked at once.
 // Stages are in one another, may be 0, and lose their room between decisions
 // and within one, while their numbers stay until they are forgotten. Each key
 // has a number of its own.
-func TestGroupsPlans(t *testing.T) {
+func TestPlans(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
 		w := newWorld(seed)
-		o := rollup.GroupOptions{Limits: rollup.GroupLimits{
+		o := Limits{
 			Groups: 4, Names: 1 + w.IntN(6), Width: 60e9, Slices: 240, Cells: 8192,
-		}}
+		}
 		var shapes [3][]string
 		for i := range shapes {
 			shapes[i] = w.nestedKeys()
@@ -527,7 +561,7 @@ func TestGroupsPlans(t *testing.T) {
 				clear(numbers)
 				clear(keys)
 			}
-			var measures []rollup.Measure
+			var measures []decisionlog.Measure
 			for _, n := range e.numbers {
 				if _, ok := numbers[n.Key]; !ok {
 					number := g.Metric([]byte(n.Key))
@@ -536,7 +570,7 @@ func TestGroupsPlans(t *testing.T) {
 					}
 					numbers[n.Key], keys[number] = number, n.Key
 				}
-				measures = append(measures, rollup.Measure{Metric: numbers[n.Key], Value: n.Value})
+				measures = append(measures, decisionlog.Measure{Metric: numbers[n.Key], Value: n.Value})
 			}
 			g.Add([]byte(e.key), e.time, e.outcome, e.code, measures)
 		}
@@ -572,7 +606,7 @@ func (w *world) nestedKeys() (keys []string) {
 }
 
 // mergeNext merges one of the parts into the one before.
-func mergeNext(t *testing.T, w *world, parts *[]*rollup.Groups) {
+func mergeNext(t *testing.T, w *world, parts *[]*Groups) {
 	t.Helper()
 	i := w.IntN(len(*parts) - 1)
 	if err := (*parts)[i].Merge((*parts)[i+1]); err != nil {
@@ -581,15 +615,15 @@ func mergeNext(t *testing.T, w *world, parts *[]*rollup.Groups) {
 	*parts = slices.Delete(*parts, i+1, i+2)
 }
 
-// TestGroupsAddAfterMerge: a group that was the last one added to, and lost its
+// TestAddAfterMerge: a group that was the last one added to, and lost its
 // room by merging, gets nothing more.
-func TestGroupsAddAfterMerge(t *testing.T) {
+func TestAddAfterMerge(t *testing.T) {
 	t.Parallel()
 	kept, displaced := []byte("a"), []byte("b")
-	if rollup.KeyHash(kept) > rollup.KeyHash(displaced) {
+	if keyHash(kept) > keyHash(displaced) {
 		kept, displaced = displaced, kept
 	}
-	o := rollup.GroupOptions{Limits: rollup.GroupLimits{Groups: 1}}
+	o := Limits{Groups: 1}
 	g, more := newGroups(t, o), newGroups(t, o)
 	g.Add(displaced, 0, rollup.Allowed, "", nil)
 	more.Add(kept, 0, rollup.Allowed, "", nil)
@@ -605,15 +639,15 @@ func TestGroupsAddAfterMerge(t *testing.T) {
 	}
 }
 
-// TestGroupsSliceBegins: a slice has the times from a multiple of the width to
+// TestSliceBegins: a slice has the times from a multiple of the width to
 // before the next one, also before 1970, whatever slice the decision before was
 // in.
-func TestGroupsSliceBegins(t *testing.T) {
+func TestSliceBegins(t *testing.T) {
 	t.Parallel()
 	begins := map[int64]int64{-21: -30, -20: -20, -19: -20, -11: -20, -10: -10, -9: -10, -1: -10, 0: 0, 1: 0, 9: 0, 10: 10, 11: 10}
 	for before := range begins {
 		for time, begin := range begins {
-			g := newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Width: 10}})
+			g := newGroups(t, Limits{Width: 10})
 			g.Add([]byte("before"), before, rollup.Allowed, "", nil)
 			g.Add([]byte("k"), time, rollup.Allowed, "", nil)
 			if got := g.Get("k").Slices[0].Begin; got != begin {
@@ -621,9 +655,9 @@ func TestGroupsSliceBegins(t *testing.T) {
 			}
 		}
 	}
-	const first int64 = rollup.NoTime + 1
+	const first int64 = decisionlog.NoTime + 1
 	for _, width := range []int64{1, 2, 3, 1 << 62} { // the first slice begins with the times, which are not NoTime
-		g := newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Width: width}})
+		g := newGroups(t, Limits{Width: width})
 		g.Add([]byte("k"), first, rollup.Allowed, "", nil)
 		if got := g.Get("k").Slices[0].Begin; got != first {
 			t.Errorf("the first slice of width %d begins at %d, want %d", width, got, first)
@@ -631,11 +665,11 @@ func TestGroupsSliceBegins(t *testing.T) {
 	}
 }
 
-// TestGroupsNamesWidenSlices: more names make slices wider at once, those of
+// TestNamesWidenSlices: more names make slices wider at once, those of
 // stages and those of counters.
-func TestGroupsNamesWidenSlices(t *testing.T) {
+func TestNamesWidenSlices(t *testing.T) {
 	t.Parallel()
-	g := newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Width: 10, Cells: 64}})
+	g := newGroups(t, Limits{Width: 10, Cells: 64})
 	for i := range int64(64) {
 		g.Add([]byte("k"), i*10, rollup.Allowed, "", nil)
 	}
@@ -644,7 +678,7 @@ func TestGroupsNamesWidenSlices(t *testing.T) {
 	}
 	for kind, key := range []string{"timer_t%d_ns", "counter_c%d"} {
 		for i := range 64 {
-			g.Add([]byte("k"), 0, rollup.Allowed, "", []rollup.Measure{{Metric: g.Metric(fmt.Appendf(nil, key, i)), Value: 1}})
+			g.Add([]byte("k"), 0, rollup.Allowed, "", []decisionlog.Measure{{Metric: g.Metric(fmt.Appendf(nil, key, i)), Value: 1}})
 		}
 		if want := int64(20 << kind); g.Width() != want {
 			t.Errorf("with 64 names of each of %d kinds the width is %d, want %d", 1+kind, g.Width(), want)
@@ -653,7 +687,7 @@ func TestGroupsNamesWidenSlices(t *testing.T) {
 }
 
 // withoutStages returns a group whose slices have neither counters nor stages.
-func withoutStages(x *rollup.Group) *rollup.Group {
+func withoutStages(x *Group) *Group {
 	for i := range x.Slices {
 		s := &x.Slices[i]
 		s.Counters, s.Stages = nil, nil
@@ -661,18 +695,18 @@ func withoutStages(x *rollup.Group) *rollup.Group {
 	return x
 }
 
-// TestGroupsSums: sums are the groups, and the total, without the counters and
+// TestSums: sums are the groups, and the total, without the counters and
 // stages of their slices.
-func TestGroupsSums(t *testing.T) {
+func TestSums(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
 		w := newWorld(seed)
-		g := newGroups(t, w.groupOptions())
+		g := newGroups(t, w.limits())
 		for _, e := range w.events(100) {
 			addEvent(g, e)
 		}
 		var got, one, want strings.Builder
-		var again rollup.Group
+		var again Group
 		for x := range g.Sums() {
 			dumpGroup(&got, x)
 			if !g.ReadSum(x.Key, &again) {
@@ -695,13 +729,13 @@ func TestGroupsSums(t *testing.T) {
 	}
 }
 
-// TestGroupsTotal: the total is all groups together, as if there were one.
-func TestGroupsTotal(t *testing.T) {
+// TestTotal: the total is all groups together, as if there were one.
+func TestTotal(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
 		w := newWorld(seed)
-		o := w.groupOptions()
-		o.Limits.Names, o.Limits.Cells = 1000, 1<<20 // so that all names have room
+		o := w.limits()
+		o.Names, o.Cells = 1000, 1<<20 // so that all names have room
 		g := newGroups(t, o)
 		events := w.events(100)
 		for _, e := range events {
@@ -733,39 +767,35 @@ func TestGroupsTotal(t *testing.T) {
 	}
 }
 
-// TestGroupsOptions: what is out of range is an error that names it.
-func TestGroupsOptions(t *testing.T) {
+// TestOptions: what is out of range is an error that names it.
+func TestOptions(t *testing.T) {
 	t.Parallel()
-	for want, o := range map[string]rollup.GroupOptions{
-		"GroupLimits.Groups is -1": {Limits: rollup.GroupLimits{Groups: -1}},
-		"GroupLimits.Names":        {Limits: rollup.GroupLimits{Names: math.MaxInt}},
-		"GroupLimits.Width is -5":  {Limits: rollup.GroupLimits{Width: -5}},
-		"GroupLimits.Slices is -1": {Limits: rollup.GroupLimits{Slices: -1}},
-		"GroupLimits.Cells is -1":  {Limits: rollup.GroupLimits{Cells: -1}},
-		"Stages[0]":                {Stages: []rollup.Stage{{Name: "a b"}}},
-		"Counters[0]":              {Counters: []string{rollup.Other}},
+	for want, l := range map[string]Limits{
+		"Limits.Groups is -1": {Groups: -1},
+		"Limits.Names":        {Names: math.MaxInt},
+		"Limits.Width is -5":  {Width: -5},
+		"Limits.Slices is -1": {Slices: -1},
+		"Limits.Cells is -1":  {Cells: -1},
 	} {
-		if _, err := rollup.NewGroups(o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New(l); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got error %v, want one with %q", err, want)
 		}
 	}
 }
 
-// TestGroupsMergeErrors: groups of other options cannot be merged, nor groups
+// TestMergeErrors: groups of other options cannot be merged, nor groups
 // with themselves, and nothing changes.
-func TestGroupsMergeErrors(t *testing.T) {
+func TestMergeErrors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(1)
-	g := newGroups(t, rollup.GroupOptions{})
+	g := newGroups(t, Limits{})
 	for _, e := range w.events(50) {
 		addEvent(g, e)
 	}
 	before := dump(g)
-	for _, o := range []*rollup.Groups{
+	for _, o := range []*Groups{
 		g,
-		newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Cells: 5}}),
-		newGroups(t, rollup.GroupOptions{Stages: w.stages}),
-		newGroups(t, rollup.GroupOptions{Counters: []string{"c"}}),
+		newGroups(t, Limits{Cells: 5}),
 	} {
 		if err := g.Merge(o); err == nil {
 			t.Error("no error")
@@ -774,7 +804,7 @@ func TestGroupsMergeErrors(t *testing.T) {
 	if dump(g) != before {
 		t.Error("the groups have changed")
 	}
-	defaults := newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Groups: 65_536, Width: 60e9}})
+	defaults := newGroups(t, Limits{Groups: 65_536, Width: 60e9})
 	if err := g.Merge(defaults); err != nil {
 		t.Error(err)
 	}
@@ -783,15 +813,15 @@ func TestGroupsMergeErrors(t *testing.T) {
 	}
 }
 
-// TestGroupClone: a clone shares no memory with what All uses again.
-func TestGroupClone(t *testing.T) {
+// TestClone: a clone shares no memory with what All uses again.
+func TestClone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(2)
-	g := newGroups(t, rollup.GroupOptions{})
+	g := newGroups(t, Limits{})
 	for _, e := range w.events(200) {
 		addEvent(g, e)
 	}
-	var clones []*rollup.Group
+	var clones []*Group
 	var texts []string
 	for x := range g.All() {
 		clones = append(clones, x.Clone())
@@ -811,17 +841,19 @@ func TestGroupClone(t *testing.T) {
 	}
 }
 
-// TestGroupsIgnore: what is no metric of these groups is left alone.
-func TestGroupsIgnore(t *testing.T) {
+// TestIgnore: what is no metric of these groups is left alone.
+func TestIgnore(t *testing.T) {
 	t.Parallel()
-	g := newGroups(t, rollup.GroupOptions{})
+	g := newGroups(t, Limits{})
 	for _, key := range []string{"", "histogram_h", "timer_x", "timer_x_ms", "ns"} {
 		if n := g.Metric([]byte(key)); n >= 0 {
 			t.Errorf("%q has number %d", key, n)
 		}
 	}
-	counter := g.Metric([]byte("counter_c"))
-	g.Add([]byte("k"), 0, 99, "", []rollup.Measure{{-1, 5}, {math.MinInt32, 5}, {math.MaxInt32, 5}, {counter, 0}, {counter, -1}})
+	counter, timer := g.Metric([]byte("counter_c")), g.Metric([]byte("timer_t_ns"))
+	g.Add([]byte("k"), 0, 99, "", []decisionlog.Measure{{Metric: -1, Value: 5}, {Metric: math.MinInt32, Value: 5}, {Metric: math.MaxInt32, Value: 5},
+		{Metric: counter, Value: 0}, {Metric: counter, Value: -1}, {Metric: timer, Value: -1},
+	})
 	for x := range g.All() {
 		if x.Outcomes != [6]uint64{rollup.OtherResult: 1} || len(x.Stages) != 0 || len(x.Counters) != 0 {
 			t.Errorf("got %+v", x)
@@ -829,21 +861,21 @@ func TestGroupsIgnore(t *testing.T) {
 	}
 }
 
-// TestGroupsManyMeasures: a decision may have any number of metrics, and its
+// TestManyMeasures: a decision may have any number of metrics, and its
 // counters may add up to more than 64 bits.
-func TestGroupsManyMeasures(t *testing.T) {
+func TestManyMeasures(t *testing.T) {
 	t.Parallel()
-	g := newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Names: 5000}})
-	counter := rollup.Measure{Metric: g.Metric([]byte("counter_c")), Value: math.MaxInt64}
+	g := newGroups(t, Limits{Names: 5000})
+	counter := decisionlog.Measure{Metric: g.Metric([]byte("counter_c")), Value: math.MaxInt64}
 	for range 4 {
-		measures := []rollup.Measure{counter}
+		measures := []decisionlog.Measure{counter}
 		for i := range 3000 {
-			measures = append(measures, rollup.Measure{Metric: g.Metric(fmt.Appendf(nil, "timer_t%d_ns", i)), Value: int64(i)})
+			measures = append(measures, decisionlog.Measure{Metric: g.Metric(fmt.Appendf(nil, "timer_t%d_ns", i)), Value: int64(i)})
 		}
 		g.Add([]byte("k"), 0, rollup.Allowed, "", measures)
 	}
 	x := g.Total()
-	if want := (rollup.Sum{Hi: 1, Lo: math.MaxUint64 - 3}); len(x.Counters) != 1 || x.Counters[0].Total != want { // 4·(2^63−1) = 2·2^64 − 4
+	if want := (Sum{Hi: 1, Lo: math.MaxUint64 - 3}); len(x.Counters) != 1 || x.Counters[0].Total != want { // 4·(2^63−1) = 2·2^64 − 4
 		t.Errorf("counters %+v, want %v", x.Counters, want)
 	}
 	if len(x.Stages) != 3000 || x.Stages[7].Durations.Count()+x.Stages[7].Unfinished != 4 {
@@ -851,15 +883,15 @@ func TestGroupsManyMeasures(t *testing.T) {
 	}
 }
 
-// TestGroupsSelfTimes: where stages lie within those that contain them, the
+// TestSelfTimes: where stages lie within those that contain them, the
 // self times of all stages add up to what the outermost took, in 128 bits, also
 // if the time in between has no timer. A family's stages lie where the family
 // does.
-func TestGroupsSelfTimes(t *testing.T) {
+func TestSelfTimes(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		w := newWorld(seed)
-		g := newGroups(t, rollup.GroupOptions{})
+		g := newGroups(t, Limits{})
 		outermost := new(big.Int)
 		for range 1 + w.IntN(30) {
 			e := event{key: "k"}
@@ -886,7 +918,7 @@ func TestGroupsSelfTimes(t *testing.T) {
 			addEvent(g, e)
 		}
 		for x := range g.All() {
-			var self rollup.Sum
+			var self Sum
 			for i := range x.Stages {
 				self = self.Plus(x.Stages[i].Self)
 			}

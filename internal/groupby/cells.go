@@ -1,14 +1,16 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rollup
+package groupby
 
 import (
 	"cmp"
 	"math"
 	"slices"
 
-	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/stages"
+	"github.com/regometer/regometer/rollup"
 )
 
 // group is what the decisions of a key came to.
@@ -17,7 +19,7 @@ type group struct {
 	hash   uint64
 	cells  []cell // by index, each with a decision at least
 	last   int    // which of them was used last
-	errors []errorCount
+	errors []rollup.ErrorTotal
 }
 
 // cell is a group's part of a slice of time.
@@ -28,30 +30,27 @@ type cell struct {
 	counters []counterCell
 }
 
-// noTimeIndex is the index of the slice of NoTime. No time has this index.
+// outcomes is the number of different outcomes.
+const outcomes = int(rollup.Cancelled) + 1
+
+// noTimeIndex is the index of the slice of decisionlog.NoTime. No time has this
+// index.
 const noTimeIndex = math.MinInt64
 
 type stageCell struct {
-	metric     *metric
-	durations  exphist.Compact
+	metric     *stages.Metric
+	durations  durations
 	covered    Sum // how much of their sum the stages took that it contains
 	unfinished uint64
 }
 
 type counterCell struct {
-	metric *metric
+	metric *stages.Metric
 	total  Sum
 }
 
-// errorCount is how many decisions ended in errors of a code, by index in
-// errorCodes.
-type errorCount struct {
-	code  int
-	total uint64
-}
-
-func (s stageCell) isDisplaced() bool   { return s.metric.overflows }
-func (t counterCell) isDisplaced() bool { return t.metric.overflows }
+func (s stageCell) isDisplaced() bool   { return s.metric.Overflows }
+func (t counterCell) isDisplaced() bool { return t.metric.Overflows }
 
 func (x *group) rank() (uint64, string) { return x.hash, x.key }
 
@@ -64,19 +63,30 @@ func (x *group) decisions() (n uint64) {
 	return n
 }
 
-func (x *group) addError(code int, n uint64) {
-	at := slices.IndexFunc(x.errors, func(e errorCount) bool { return e.code == code })
+// addError counts n errors of a code.
+func (x *group) addError(code string, n uint64) {
+	at := slices.IndexFunc(x.errors, func(e rollup.ErrorTotal) bool { return e.Code == code })
 	if at < 0 {
 		at = len(x.errors)
-		x.errors = append(x.errors, errorCount{code: code})
+		x.errors = append(x.errors, rollup.ErrorTotal{Code: code})
 	}
-	x.errors[at].total += n
+	x.errors[at].Total += n
+}
+
+var codes = rollup.ErrorCodes() // sorted
+
+// knownCode returns the code, or Other if it is not OPA's.
+func knownCode(code string) string {
+	if at, ok := slices.BinarySearch(codes, code); ok {
+		return codes[at]
+	}
+	return rollup.Other
 }
 
 // cellOf returns a group's cell for a time.
 func (g *Groups) cellOf(x *group, time int64) *cell {
 	index := int64(noTimeIndex)
-	if time != NoTime {
+	if time != decisionlog.NoTime {
 		if time < g.begin || time > g.end {
 			g.setCurrent(g.indexOf(time))
 		}
@@ -85,7 +95,7 @@ func (g *Groups) cellOf(x *group, time int64) *cell {
 	if x.last < len(x.cells) && x.cells[x.last].index == index {
 		return &x.cells[x.last]
 	}
-	if _, ok := g.begins[index]; !ok && time != NoTime {
+	if _, ok := g.begins[index]; !ok && time != decisionlog.NoTime {
 		g.begins[index] = struct{}{}
 		g.fit()
 		index = g.index // another one if the width has doubled
@@ -113,12 +123,12 @@ func (g *Groups) setCurrent(index int64) {
 // an int64 begins with them.
 func (g *Groups) beginOf(index int64) int64 {
 	if index == noTimeIndex {
-		return NoTime
+		return decisionlog.NoTime
 	}
 	if index < math.MinInt64/g.width {
-		return NoTime + 1
+		return decisionlog.NoTime + 1
 	}
-	return max(index*g.width, NoTime+1)
+	return max(index*g.width, decisionlog.NoTime+1)
 }
 
 // cell returns the group's cell of a slice, which is made if need be.
@@ -147,18 +157,18 @@ func (g *Groups) double() {
 		begins[index>>1] = struct{}{}
 	}
 	g.begins = begins
-	g.all(func(x *group) { x.double(&g.empty) })
+	g.all(func(x *group) { x.double() })
 }
 
 // double merges the cells that are in one slice after the width has doubled.
-func (x *group) double(empty *exphist.Compact) {
+func (x *group) double() {
 	cells := x.cells[:0]
 	for _, c := range x.cells {
 		if c.index != noTimeIndex {
 			c.index >>= 1
 		}
 		if n := len(cells); n > 0 && cells[n-1].index == c.index {
-			cells[n-1].merge(&c, empty)
+			cells[n-1].merge(&c)
 		} else {
 			cells = append(cells, c)
 		}
@@ -168,25 +178,24 @@ func (x *group) double(empty *exphist.Compact) {
 	}
 }
 
-// merge adds what o holds, which stays as it is. empty is copied to make
-// histograms.
-func (x *group) merge(o *group, empty *exphist.Compact) {
+// merge adds what o holds, which stays as it is.
+func (x *group) merge(o *group) {
 	for i := range o.cells {
-		x.cell(o.cells[i].index).merge(&o.cells[i], empty)
+		x.cell(o.cells[i].index).merge(&o.cells[i])
 	}
 	x.addErrors(o)
 }
 
 func (x *group) addErrors(o *group) {
 	for _, e := range o.errors {
-		x.addError(e.code, e.total)
+		x.addError(e.Code, e.Total)
 	}
 }
 
 // sum merges all cells into one.
-func (x *group) sum(to *cell, empty *exphist.Compact) {
+func (x *group) sum(to *cell) {
 	for i := range x.cells {
-		to.merge(&x.cells[i], empty)
+		to.merge(&x.cells[i])
 	}
 }
 
@@ -196,11 +205,11 @@ func (c *cell) addOutcomes(o *cell) {
 	}
 }
 
-func (c *cell) merge(o *cell, empty *exphist.Compact) {
+func (c *cell) merge(o *cell) {
 	c.addOutcomes(o)
 	c.reserve(len(o.stages))
 	for i := range o.stages {
-		c.mergeStage(&o.stages[i], o.stages[i].metric, empty)
+		c.mergeStage(&o.stages[i], o.stages[i].metric)
 	}
 	for i := range o.counters {
 		c.mergeCounter(&o.counters[i], o.counters[i].metric)
@@ -208,32 +217,30 @@ func (c *cell) merge(o *cell, empty *exphist.Compact) {
 }
 
 // mergeStage adds a stage as that of metric m.
-func (c *cell) mergeStage(o *stageCell, m *metric, empty *exphist.Compact) {
-	s := &c.stages[c.stageAt(m, 0, empty)]
-	if err := s.durations.MergeCompact(&o.durations); err != nil {
-		panic(err) // all have one layout
-	}
+func (c *cell) mergeStage(o *stageCell, m *stages.Metric) {
+	s := &c.stages[c.stageAt(m, 0)]
+	s.durations.merge(&o.durations)
 	s.covered = s.covered.Plus(o.covered)
 	s.unfinished += o.unfinished
 }
 
 // mergeCounter adds a counter as that of metric m.
-func (c *cell) mergeCounter(o *counterCell, m *metric) {
+func (c *cell) mergeCounter(o *counterCell, m *stages.Metric) {
 	t := &c.counters[c.counterAt(m, 0)]
 	t.total = t.total.Plus(o.total)
 }
 
 // stageAt returns where the stage of a metric is, which is added if need be. It
 // looks at a place first.
-func (c *cell) stageAt(m *metric, place int, empty *exphist.Compact) int {
+func (c *cell) stageAt(m *stages.Metric, place int) int {
 	if place < len(c.stages) && c.stages[place].metric == m {
 		return place
 	}
-	return c.findStage(m, empty)
+	return c.findStage(m)
 }
 
 // findStage is stageAt without a place to look at first.
-func (c *cell) findStage(m *metric, empty *exphist.Compact) int {
+func (c *cell) findStage(m *stages.Metric) int {
 	for i := range c.stages {
 		if c.stages[i].metric == m {
 			return i
@@ -243,7 +250,7 @@ func (c *cell) findStage(m *metric, empty *exphist.Compact) int {
 	if n == cap(c.stages) {
 		c.stages = append(make([]stageCell, 0, n+max(2, n/4)), c.stages...)
 	}
-	c.stages = append(c.stages, stageCell{metric: m, durations: *empty})
+	c.stages = append(c.stages, stageCell{metric: m})
 	return n
 }
 
@@ -256,7 +263,7 @@ func (c *cell) reserve(stages int) {
 }
 
 // counterAt is stageAt of a counter.
-func (c *cell) counterAt(m *metric, place int) int {
+func (c *cell) counterAt(m *stages.Metric, place int) int {
 	if place < len(c.counters) && c.counters[place].metric == m {
 		return place
 	}
@@ -264,7 +271,7 @@ func (c *cell) counterAt(m *metric, place int) int {
 }
 
 // findCounter is counterAt without a place to look at first.
-func (c *cell) findCounter(m *metric) int {
+func (c *cell) findCounter(m *stages.Metric) int {
 	for i := range c.counters {
 		if c.counters[i].metric == m {
 			return i
@@ -280,7 +287,7 @@ func (s *stageCell) add(value, covered int64) {
 		s.unfinished++
 		return
 	}
-	s.durations.Record(value)
+	s.durations.record(value)
 	s.covered = s.covered.Plus(Sum{Lo: uint64(covered)})
 }
 
@@ -288,7 +295,11 @@ func (t *counterCell) add(n uint64) { t.total = t.total.Plus(Sum{Lo: n}) }
 
 // timers returns how many timers the stage had.
 func (s *stageCell) timers() uint64 {
-	var durations exphist.Snapshot
-	s.durations.Snapshot(&durations)
-	return samples(&durations) + s.unfinished
+	n := s.unfinished + uint64(len(s.durations.few))
+	if w := s.durations.wide; w != nil {
+		for i := range int(w.buckets) {
+			n += w.count(i)
+		}
+	}
+	return n
 }

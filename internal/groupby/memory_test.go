@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rollup_test
+package groupby
 
 import (
 	"cmp"
@@ -13,13 +13,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/race"
 	"github.com/regometer/regometer/rollup"
 )
 
-// TestGroupsMemory: what Groups take, in megabytes. It does not run in parallel
+// TestMemory: what Groups take, in megabytes. It does not run in parallel
 // with others, whose memory it would measure.
-func TestGroupsMemory(t *testing.T) {
+func TestMemory(t *testing.T) {
 	if race.Enabled || testing.Short() {
 		t.Skip("it takes long, and the race detector changes what is allocated")
 	}
@@ -40,9 +41,9 @@ func TestGroupsMemory(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := heap()
-			g := newGroups(t, rollup.GroupOptions{})
+			g := newGroups(t, Limits{})
 			random := rand.New(rand.NewPCG(1, 2))
-			var pool [1000][]rollup.Measure
+			var pool [1000][]decisionlog.Measure
 			for i := range pool {
 				pool[i] = typicalMeasures(g, random)
 			}
@@ -80,22 +81,22 @@ func TestGroupsMemory(t *testing.T) {
 	}
 }
 
-// TestGroupsForget: names that are only asked for, and names that lost their
+// TestForget: names that are only asked for, and names that lost their
 // room, take no memory after Forget. It does not run in parallel with others,
 // whose memory it would measure.
-func TestGroupsForget(t *testing.T) {
+func TestForget(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector changes what is allocated")
 	}
 	const rounds, names = 40, 1000
-	g := newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Names: 10}})
+	g := newGroups(t, Limits{Names: 10})
 	long := strings.Repeat("x", 900)
 	before := heap()
 	for round := range 2 * rounds {
 		for i := range names {
 			number := g.Metric(fmt.Appendf(nil, "timer_%s_%d_%d_ns", long, round, i))
 			if round >= rounds {
-				g.Add(nil, 0, rollup.Allowed, "", []rollup.Measure{{Metric: number, Value: 1}})
+				g.Add(nil, 0, rollup.Allowed, "", []decisionlog.Measure{{Metric: number, Value: 1}})
 			}
 		}
 		g.Forget()
@@ -108,10 +109,10 @@ func TestGroupsForget(t *testing.T) {
 	}
 }
 
-// TestGroupsSweep: what a group has of names that lost their room takes no
+// TestSweep: what a group has of names that lost their room takes no
 // memory, though nothing is read meanwhile. It does not run in parallel with
 // others, whose memory it would measure.
-func TestGroupsSweep(t *testing.T) {
+func TestSweep(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector changes what is allocated")
 	}
@@ -120,12 +121,12 @@ func TestGroupsSweep(t *testing.T) {
 		names[i] = strconv.Itoa(i)
 	}
 	slices.SortFunc(names, func(a, b string) int { // so that each one displaces another
-		return cmp.Compare(rollup.KeyHash([]byte(b)), rollup.KeyHash([]byte(a)))
+		return cmp.Compare(keyHash([]byte(b)), keyHash([]byte(a)))
 	})
-	g := newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Names: 10}})
+	g := newGroups(t, Limits{Names: 10})
 	before := heap()
 	for _, name := range names {
-		g.Add(nil, 0, rollup.Allowed, "", []rollup.Measure{{Metric: g.Metric([]byte("timer_" + name + "_ns")), Value: 1}})
+		g.Add(nil, 0, rollup.Allowed, "", []decisionlog.Measure{{Metric: g.Metric([]byte("timer_" + name + "_ns")), Value: 1}})
 	}
 	if grown := int64(heap()) - int64(before); grown > 500_000 {
 		t.Errorf("%d bytes more than before", grown)
@@ -135,13 +136,13 @@ func TestGroupsSweep(t *testing.T) {
 	}
 }
 
-// TestGroupsAllocations: once all is known, adding allocates nothing.
-func TestGroupsAllocations(t *testing.T) {
+// TestAllocations: once all is known, adding allocates nothing.
+func TestAllocations(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	g := newGroups(t, rollup.GroupOptions{Limits: rollup.GroupLimits{Groups: 4, Names: 2}})
+	g := newGroups(t, Limits{Groups: 4, Names: 2})
 	for name, key := range map[string]string{"a group": "system/policies/1", "the empty key": "", "other": "other"} {
 		for range 5000 {
 			g.Add([]byte(key), 0, rollup.Error, "internal_error", typicalMeasures(g, random))
@@ -153,7 +154,7 @@ func TestGroupsAllocations(t *testing.T) {
 	}
 	for i := range 100 { // these take all the room
 		g.Add(strconv.AppendInt(nil, int64(i), 10), 0, rollup.Allowed, "", nil)
-		g.Add(nil, 0, rollup.Allowed, "", []rollup.Measure{{Metric: g.Metric([]byte("timer_t" + strconv.Itoa(i) + "_ns")), Value: 1}})
+		g.Add(nil, 0, rollup.Allowed, "", []decisionlog.Measure{{Metric: g.Metric([]byte("timer_t" + strconv.Itoa(i) + "_ns")), Value: 1}})
 	}
 	measures := typicalMeasures(g, random)
 	measures[3].Metric = g.Metric([]byte("timer_without_room_ns"))
@@ -163,7 +164,7 @@ func TestGroupsAllocations(t *testing.T) {
 	if n := testing.AllocsPerRun(2000, func() {
 		i++
 		key = strconv.AppendInt(append(key[:0], "without a group "...), int64(i), 10)
-		if rollup.KeyHash(key) < 1<<60 {
+		if keyHash(key) < 1<<60 {
 			return // this one may have room
 		}
 		g.Add(key, 0, rollup.Allowed, "", measures)
@@ -173,4 +174,12 @@ func TestGroupsAllocations(t *testing.T) {
 	if g.Overflow().Decisions < before.Decisions+1000 {
 		t.Errorf("from %+v to %+v", before, g.Overflow())
 	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC() // what the first one finalized
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

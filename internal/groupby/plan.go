@@ -1,7 +1,12 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rollup
+package groupby
+
+import (
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/stages"
+)
 
 // A plan says how decisions are folded in whose measures are these metrics, in
 // this order: most decisions of a log have those of one of a few plans. It
@@ -18,7 +23,7 @@ type plan struct {
 
 // step is a measure of a plan.
 type step struct {
-	metric    *metric
+	metric    *stages.Metric
 	number    int32
 	least     int32 // the plan is for values from this up: 0 or 1
 	isCounter bool
@@ -35,7 +40,7 @@ const (
 // planAt returns where the plan of these measures is, if there is one: by how
 // many they are, the first, the middle and the last. If others of the same
 // place come in turn, none of them has a plan.
-func (g *Groups) planAt(measures []Measure) *plan {
+func (g *Groups) planAt(measures []decisionlog.Measure) *plan {
 	n := uint(len(measures))
 	if n == 0 {
 		return &g.plans[0]
@@ -45,7 +50,7 @@ func (g *Groups) planAt(measures []Measure) *plan {
 }
 
 // fits reports whether p is the plan of these measures.
-func (p *plan) fits(measures []Measure, version int) bool {
+func (p *plan) fits(measures []decisionlog.Measure, version int) bool {
 	if len(measures) != p.size || len(measures) > planSize || p.version != version {
 		return false
 	}
@@ -59,8 +64,8 @@ func (p *plan) fits(measures []Measure, version int) bool {
 
 // addPlanned adds the measures that fit a plan to a cell. Its floor is to
 // record the durations, which is four tenths of a whole Add
-// (BenchmarkGroupsAdd/groups=1).
-func (g *Groups) addPlanned(c *cell, p *plan, measures []Measure) {
+// (BenchmarkAdd/groups=1).
+func (g *Groups) addPlanned(c *cell, p *plan, measures []decisionlog.Measure) {
 	var covered [planSize]int64 // by step
 	for _, n := range p.nested[:p.nestings] {
 		inner, outer := measures[n.inner].Value, measures[n.outer].Value
@@ -76,7 +81,7 @@ func (g *Groups) addPlanned(c *cell, p *plan, measures []Measure) {
 			counter++
 			continue
 		}
-		stage = c.stageAt(s.metric, stage, &g.empty)
+		stage = c.stageAt(s.metric, stage)
 		c.stages[stage].add(value, covered[i])
 		stage++
 	}
@@ -84,25 +89,25 @@ func (g *Groups) addPlanned(c *cell, p *plan, measures []Measure) {
 
 // set makes p the plan of a decision, of whose measures none was left alone; or
 // leaves it as it is if they cannot have one.
-func (p *plan) set(measures []Measure, f *folding, version int) {
+func (p *plan) set(measures []decisionlog.Measure, f *stages.Folding, version int) {
 	if len(measures) > planSize {
 		return
 	}
 	next := plan{version: version, size: len(measures)}
-	var at [maxContainers]int // as folding.at, but whatever the value
+	var at [stages.MaxContainers]int // as stages.Folding.at, but whatever the value
 	for i := range measures {
-		m := f.entry(i).metric
-		if m.overflows { // each time is counted
+		m := f.At(i).Metric
+		if m.Overflows { // each time is counted
 			return
 		}
-		if m.slot >= 0 {
-			if at[m.slot] > 0 { // it is there twice
+		if m.Slot >= 0 {
+			if at[m.Slot] > 0 { // it is there twice
 				return
 			}
-			at[m.slot] = i + 1
+			at[m.Slot] = i + 1
 		}
 		next.steps[i] = step{metric: m, number: measures[i].Metric}
-		if m.kind == counterKind {
+		if m.Kind == stages.Counter {
 			next.steps[i].isCounter, next.steps[i].least = true, 1
 		} else {
 			next.timers++
@@ -110,7 +115,7 @@ func (p *plan) set(measures []Measure, f *folding, version int) {
 	}
 	for i := range measures {
 		outer := 0
-		for _, slot := range f.entry(i).metric.ancestors {
+		for _, slot := range f.At(i).Metric.Ancestors {
 			if at[slot] == 0 {
 				continue
 			}

@@ -1,0 +1,99 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exphist
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// Content is what a Snapshot holds, except the counts by explicit bounds. The
+// fields have the values that the Snapshot's methods return.
+type Content struct {
+	Layout           Layout // with the schema of the buckets
+	Zeros, Negatives uint64
+	Least, Most      int64 // the smallest and the largest positive value, 0 if there is none
+	SumHi, SumLo     uint64
+	First            int // the index of the first bucket
+	Counts           []uint64
+}
+
+// Restore replaces what s holds with c, such as the content of a snapshot that
+// was saved. The counts by explicit bounds become 0. It fails, and empties s,
+// if no histogram can hold c. It copies the counts.
+func (s *Snapshot) Restore(c *Content) error {
+	s.Reset()
+	if err := c.Layout.check(); err != nil {
+		return err
+	}
+	count, err := c.count()
+	if err != nil {
+		return fmt.Errorf("exphist: histogram: %w", err)
+	}
+	s.layout, s.zeros, s.negatives, s.count = c.Layout, c.Zeros, c.Negatives, count
+	s.least, s.most, s.sum, s.first = c.Least, c.Most, uint128{c.SumHi, c.SumLo}, c.First
+	s.counts = append(s.counts, c.Counts...)
+	s.clearAtMost()
+	return nil
+}
+
+// count returns the number of zeros and positive values, or an error if no
+// histogram can hold c.
+func (c *Content) count() (uint64, error) {
+	sum := uint128{c.SumHi, c.SumLo}
+	if len(c.Counts) == 0 {
+		if c.Least != 0 || c.Most != 0 || sum != (uint128{}) {
+			return 0, errors.New("it has no buckets, but values")
+		}
+		return c.Zeros, nil
+	}
+	if len(c.Counts) > c.Layout.MaxBuckets {
+		return 0, fmt.Errorf("it has %d buckets: at most %d are allowed", len(c.Counts), c.Layout.MaxBuckets)
+	}
+	last := len(c.Counts) - 1
+	if c.Least < 1 || c.Most < c.Least || c.Layout.index(c.Least) != c.First || c.Layout.index(c.Most) != c.First+last ||
+		c.Counts[0] == 0 || c.Counts[last] == 0 {
+		return 0, errors.New("its buckets are not those of its smallest and its largest value")
+	}
+	count, low, high := c.Zeros, uint128{}, uint128{} // of what the sum can be
+	for i, n := range c.Counts {
+		if n == 0 {
+			continue
+		}
+		var carry uint64
+		if count, carry = bits.Add64(count, n, 0); carry != 0 {
+			return 0, errors.New("it has 2^64 values or more")
+		}
+		b := c.Layout.bucket(c.First + i)
+		low = low.plus(times(n, max(b.Low, c.Least)))
+		high = high.plus(times(n, min(b.High, c.Most)))
+	}
+	// One value is the smallest, and one the largest.
+	low = low.plus(times(1, c.Most-max(c.Layout.bucket(c.First+last).Low, c.Least)))
+	high = high.minus(times(1, min(c.Layout.bucket(c.First).High, c.Most)-c.Least))
+	if sum.less(low) || high.less(sum) {
+		return 0, errors.New("its sum is not that of values in its buckets")
+	}
+	return count, nil
+}
+
+// index returns the bucket of n > 0.
+func (l Layout) index(n int64) int {
+	g := gridOf(l.Unit, l.Schema)
+	return parent(g.Position(n)+g.Base+1, max(-l.Schema, 0))
+}
+
+// times returns n·m, where m is not negative.
+func times(n uint64, m int64) uint128 {
+	hi, lo := bits.Mul64(n, uint64(m))
+	return uint128{hi, lo}
+}
+
+func (a uint128) minus(b uint128) uint128 {
+	lo, borrow := bits.Sub64(a.lo, b.lo, 0)
+	return uint128{a.hi - b.hi - borrow, lo}
+}
+
+func (a uint128) less(b uint128) bool { return a.hi < b.hi || a.hi == b.hi && a.lo < b.lo }

@@ -1,0 +1,33 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+)
+
+// TestLimitOfJSON: JSON above the limit is neither written nor read. It does
+// not run in parallel with others, which use the limit.
+func TestLimitOfJSON(t *testing.T) {
+	x, err := newData(&Options{By: "path"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := x.Save(&file); err != nil {
+		t.Fatal(err)
+	}
+	before := maxJSON
+	defer func() { maxJSON = before }()
+	maxJSON = 100
+	if err := x.Save(io.Discard); err == nil || !strings.Contains(err.Error(), "more than 100 bytes") {
+		t.Errorf("saving: error %v", err)
+	}
+	if _, err := load(&file); err == nil || !strings.Contains(err.Error(), "more than 100 bytes") {
+		t.Errorf("loading: error %v", err)
+	}
+}

@@ -1,0 +1,379 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package groupby
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/big"
+	"math/bits"
+	"slices"
+	"strconv"
+
+	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/grid"
+)
+
+// Layout is the layout of all histograms.
+var Layout = exphist.DefaultLayout(exphist.Nanosecond)
+
+// bounds are the bounds of its buckets.
+var bounds = grid.New(1e9, uint(Layout.Schema))
+
+// durations is a histogram of positive values for one goroutine, which takes
+// little memory for few values. It holds what an [exphist.Histogram] of the
+// same layout holds. The zero value is empty. An assignment shares memory.
+type durations struct {
+	// few are the values, while they take less memory than what wide has
+	// instead.
+	few  []uint32
+	wide *wide
+}
+
+// wide is a histogram of many values, or of values that few cannot hold.
+type wide struct {
+	sum         Sum
+	least, most int64 // MaxInt64 and 0 if there is no value
+
+	// Buckets are numbered by their position in bounds, shifted right by shift.
+	// Digit p, to the base 256, of the count of bucket first+i is
+	// digits[i+p·buckets]: the memory follows the largest count.
+	digits         []byte
+	first, buckets int32
+	shift          uint8 // the schema is below that of Layout by shift
+}
+
+const (
+	wideSize = 80 // bytes that a wide takes beside its digits
+	chunk    = 8  // the range grows by this number of buckets, for addDigits
+)
+
+// record records n > 0. It allocates as the values become more, and no longer
+// once there are hundreds and their range is known.
+func (d *durations) record(n int64) {
+	w := d.wide
+	if w == nil || n < w.least || n > w.most {
+		if k := len(d.few); k < cap(d.few) && n <= math.MaxUint32 {
+			d.few = d.few[:k+1]
+			d.few[k] = uint32(n)
+			return
+		}
+		d.recordSlowly(n)
+		return
+	}
+	w.sum = w.sum.Plus(Sum{Lo: uint64(n)})
+	bucket, digits := bounds.Position(n)>>(w.shift&63)-int(w.first), w.digits
+	digit := digits[bucket] + 1
+	digits[bucket] = digit
+	if digit == 0 {
+		w.add(bucket, 1, 1)
+	}
+}
+
+// recordSlowly records a value that has no room yet.
+func (d *durations) recordSlowly(n int64) {
+	if d.wide == nil {
+		if n <= math.MaxUint32 && d.moreRoom() {
+			d.few = append(d.few, uint32(n))
+			return
+		}
+		d.widen()
+	}
+	d.wide.include(n, n)
+	d.wide.record(n)
+}
+
+// moreRoom makes room for more values among the few, and returns false if they
+// take less memory in a wide.
+func (d *durations) moreRoom() bool {
+	want := len(d.few) + len(d.few)/2 + 2
+	if len(d.few) > 0 {
+		_, low, high := span(d.extremes())
+		if 4*want > wideSize+high-low+chunk {
+			return false
+		}
+	}
+	d.few = append(slices.Grow([]uint32(nil), want), d.few...)
+	return true
+}
+
+// extremes returns the smallest and the largest of the few.
+func (d *durations) extremes() (least, most int64) {
+	return int64(slices.Min(d.few)), int64(slices.Max(d.few))
+}
+
+// widen moves the few to a wide.
+func (d *durations) widen() {
+	if d.wide != nil {
+		return
+	}
+	w := &wide{least: math.MaxInt64}
+	if len(d.few) > 0 {
+		w.include(d.extremes())
+		for _, n := range d.few {
+			w.record(int64(n))
+		}
+	}
+	d.few, d.wide = nil, w
+}
+
+// span returns the shift for values from least to most, and their first and
+// last bucket.
+func span(least, most int64) (shift uint8, low, high int) {
+	low, high = bounds.Position(least), bounds.Position(most)
+	for high>>shift-low>>shift >= Layout.MaxBuckets {
+		shift++
+	}
+	return shift, low >> shift, high >> shift
+}
+
+// schemaOf returns the schema of values from least to most.
+func schemaOf(least, most int64) int {
+	if least < 1 || least > most {
+		return Layout.Schema // no histogram has these values
+	}
+	shift, _, _ := span(least, most)
+	return Layout.Schema - int(shift)
+}
+
+// include makes the range of the values include least and most, and lowers the
+// schema as needed.
+func (w *wide) include(least, most int64) {
+	if least >= w.least && most <= w.most {
+		return
+	}
+	w.least, w.most = min(least, w.least), max(most, w.most)
+	shift, low, high := span(w.least, w.most)
+	if shift == w.shift && low >= int(w.first) && high < int(w.first+w.buckets) {
+		return
+	}
+	old := *w
+	w.shift, w.first = shift, int32(low&^(chunk-1))
+	w.buckets = int32(high|(chunk-1)) + 1 - w.first
+	w.digits = make([]byte, int(w.buckets)*max(old.planes(), 1))
+	if shift == old.shift { // the digits stay as they are
+		for plane := range old.planes() {
+			digits := old.digits[plane*int(old.buckets):][:old.buckets]
+			copy(w.digits[plane*int(w.buckets)+int(old.first-w.first):], digits)
+		}
+		return
+	}
+	w.addCounts(&old)
+}
+
+// addCounts adds the counts of o, which has the same schema or a higher one,
+// and whose range w includes.
+func (w *wide) addCounts(o *wide) {
+	for i := range int(o.buckets) {
+		if n := o.count(i); n > 0 {
+			w.add((int(o.first)+i)>>(w.shift-o.shift)-int(w.first), 0, n)
+		}
+	}
+}
+
+// record counts a value within the range.
+func (w *wide) record(n int64) {
+	w.sum = w.sum.Plus(Sum{Lo: uint64(n)})
+	w.add(bounds.Position(n)>>w.shift-int(w.first), 0, 1)
+}
+
+// add adds n times 256 to the power plane to the count of bucket first+i.
+func (w *wide) add(i, plane int, n uint64) {
+	for ; n > 0; plane++ {
+		if plane == w.planes() {
+			w.digits = append(w.digits, make([]byte, w.buckets)...)
+		}
+		at := i + plane*int(w.buckets)
+		sum := uint64(w.digits[at]) + n&0xFF
+		w.digits[at] = byte(sum)
+		n = n>>8 + sum>>8
+	}
+}
+
+// count returns the count of bucket first+i.
+func (w *wide) count(i int) (n uint64) {
+	for shift := 0; i < len(w.digits); i += int(w.buckets) {
+		n += uint64(w.digits[i]) << shift
+		shift += 8
+	}
+	return n
+}
+
+// planes returns the number of digits of each count.
+func (w *wide) planes() int {
+	if w.buckets == 0 {
+		return 0
+	}
+	return len(w.digits) / int(w.buckets)
+}
+
+// snapshot makes s a snapshot of d, and returns the sum. c is memory that is
+// used again.
+func (d *durations) snapshot(s *exphist.Snapshot, c *exphist.Content) {
+	w := d.wide
+	if w == nil {
+		w = new(wide)
+		if len(d.few) > 0 {
+			w.least, w.most = d.extremes()
+			for _, n := range d.few {
+				w.sum = w.sum.Plus(Sum{Lo: uint64(n)})
+			}
+		}
+	}
+	*c = exphist.Content{Layout: Layout, Counts: c.Counts[:0]}
+	if w.most > 0 {
+		shift, low, high := span(w.least, w.most)
+		c.Layout.Schema -= int(shift)
+		c.Least, c.Most, c.SumHi, c.SumLo = w.least, w.most, w.sum.Hi, w.sum.Lo
+		c.First = low + bounds.Base>>shift + 1
+		c.Counts = slices.Grow(c.Counts, high-low+1)[:high-low+1]
+		clear(c.Counts)
+		for _, n := range d.few {
+			c.Counts[bounds.Position(int64(n))>>shift-low]++
+		}
+		for plane := range w.planes() {
+			digits := w.digits[plane*int(w.buckets)+low-int(w.first):][:len(c.Counts)]
+			for i, digit := range digits {
+				c.Counts[i] += uint64(digit) << (8 * plane)
+			}
+		}
+	}
+	if err := s.Restore(c); err != nil {
+		panic(err) // it holds what was recorded
+	}
+}
+
+// restore makes an empty d hold what s holds, which is positive values of the
+// layout.
+func (d *durations) restore(s *exphist.Snapshot) {
+	least, most := s.Min(), s.Max()
+	switch {
+	case s.Count() == 0:
+		return
+	case s.Count() <= 2 && most <= math.MaxUint32: // the smallest and the largest are all
+		d.few = append(make([]uint32, 0, 2), uint32(least), uint32(most))[:s.Count()]
+		return
+	}
+	d.widen()
+	w := d.wide
+	w.include(least, most)
+	w.sum.Hi, w.sum.Lo = s.Sum()
+	first, counts := s.Buckets()
+	first -= bounds.Base>>w.shift + 1 + int(w.first)
+	for i, n := range counts {
+		w.add(first+i, 0, n)
+	}
+}
+
+// merge adds what o holds, which stays as it is.
+func (d *durations) merge(o *durations) {
+	empty := d.wide == nil && len(d.few) == 0
+	switch {
+	case o.wide == nil && empty:
+		d.few = append(slices.Grow(d.few, len(o.few)), o.few...)
+	case o.wide == nil:
+		for _, n := range o.few {
+			d.record(int64(n))
+		}
+	case empty:
+		w := *o.wide
+		w.digits = slices.Clone(w.digits)
+		d.few, d.wide = nil, &w
+	default:
+		d.widen()
+		d.wide.merge(o.wide)
+	}
+}
+
+// merge adds what o holds.
+func (w *wide) merge(o *wide) {
+	w.sum = w.sum.Plus(o.sum)
+	w.include(o.least, o.most)
+	if w.shift == o.shift {
+		w.addDigits(o)
+	} else {
+		w.addCounts(o)
+	}
+}
+
+// addDigits is addCounts of an o of the same schema. It takes eight buckets at
+// a time: first and buckets are multiples of chunk.
+func (w *wide) addDigits(o *wide) {
+	planes := o.planes()
+	if more := planes - w.planes(); more > 0 {
+		w.digits = append(w.digits, make([]byte, more*int(w.buckets))...)
+	}
+	for i := 0; i < int(o.buckets); i += chunk {
+		carry := uint64(0) // a digit of 0 or 1 for each bucket
+		to := int(o.first-w.first) + i
+		for plane := 0; plane < planes || carry > 0; plane++ {
+			n := uint64(0)
+			if plane < planes {
+				n = binary.LittleEndian.Uint64(o.digits[plane*int(o.buckets)+i:])
+			}
+			if n|carry > 0 {
+				if to >= len(w.digits) {
+					w.digits = append(w.digits, make([]byte, w.buckets)...)
+				}
+				digits := w.digits[to:][:chunk]
+				var sum uint64
+				sum, carry = addBytes(binary.LittleEndian.Uint64(digits), n, carry)
+				binary.LittleEndian.PutUint64(digits, sum)
+			}
+			to += int(w.buckets)
+		}
+	}
+}
+
+// addBytes returns a + b + carry, byte by byte, and the carries out of the
+// bytes. Carries are bytes of 0 or 1.
+func addBytes(a, b, carry uint64) (sum, carries uint64) {
+	const tops = 0x8080808080808080
+	sum = (a&^tops + b&^tops) ^ (a^b)&tops
+	carries = a&b | (a|b)&^sum
+	with := (sum&^tops + carry) ^ sum&tops
+	return with, (carries | sum&^with) & tops >> 7
+}
+
+// Sum is an unsigned sum of 128 bits, Hi·2^64 + Lo.
+type Sum struct{ Hi, Lo uint64 }
+
+// Plus returns a + b, modulo 2^128.
+func (a Sum) Plus(b Sum) Sum {
+	lo, carry := bits.Add64(a.Lo, b.Lo, 0)
+	return Sum{a.Hi + b.Hi + carry, lo}
+}
+
+// minus returns a − b, which is not more than a.
+func (a Sum) minus(b Sum) Sum {
+	lo, borrow := bits.Sub64(a.Lo, b.Lo, 0)
+	return Sum{a.Hi - b.Hi - borrow, lo}
+}
+
+// String returns the sum in decimal.
+func (a Sum) String() string {
+	if a.Hi == 0 {
+		return strconv.FormatUint(a.Lo, 10)
+	}
+	n := new(big.Int).SetUint64(a.Hi)
+	return n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(a.Lo)).String()
+}
+
+// ParseSum returns the sum that String returned as text.
+func ParseSum(text []byte) (a Sum, err error) {
+	for i, digit := range text {
+		hi, lo := bits.Mul64(a.Lo, 10)
+		over, high := bits.Mul64(a.Hi, 10)
+		sum := Sum{high, 0}.Plus(Sum{hi, lo}).Plus(Sum{Lo: uint64(digit - '0')})
+		if digit < '0' || digit > '9' || i > 0 && a == (Sum{}) || over > 0 || sum.Hi < high {
+			return Sum{}, fmt.Errorf("invalid sum %.50q: it must be an integer from 0 to 2^128-1", text)
+		}
+		a = sum
+	}
+	return a, nil
+}
+
+// Less reports whether a is less than b.
+func (a Sum) Less(b Sum) bool { return a.Hi < b.Hi || a.Hi == b.Hi && a.Lo < b.Lo }

@@ -1,0 +1,184 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package groupby
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/stages"
+	"github.com/regometer/regometer/rollup"
+)
+
+// sums bound the counts of groups that were saved or merged, since a file can
+// name any count. What Add counts comes nowhere near the bounds.
+type sums struct {
+	counts uint64 // all decisions, timers, errors and values together
+	raised Sum    // all counters together
+}
+
+var errTooMany = errors.New("the counts are too large: they add up to 2^63 or more, or the counters to 2^127")
+
+// add adds o, or fails if a count could overflow.
+func (s *sums) add(o sums) error {
+	s.counts = saturated(s.counts, o.counts)
+	s.raised = s.raised.Plus(o.raised)
+	if s.counts >= 1<<63 || o.raised.Hi >= 1<<63 || s.raised.Hi >= 1<<63 {
+		return errTooMany
+	}
+	return nil
+}
+
+// Restore returns groups that have the limits, the width of slices and the
+// overflow of saved groups. [Groups.Insert] adds the groups.
+func Restore(l Limits, width int64, o Overflow) (*Groups, error) {
+	g, err := New(l)
+	if err != nil {
+		return nil, err
+	}
+	factor := width / g.width
+	if width <= 0 || width != g.width*factor || bits.OnesCount64(uint64(factor)) != 1 {
+		return nil, fmt.Errorf("the width of the slices is %d ns: it must be %d ns, doubled any number of times", width, g.width)
+	}
+	g.width, g.overflow = width, o
+	g.setCurrent(0)
+	return g, g.sums.add(sums{counts: saturated(o.Decisions, o.Stages)})
+}
+
+// Part is a saved group while it is added to Groups.
+type Part struct {
+	groups *Groups
+	group  *group
+	sums   sums
+	width  int64
+}
+
+// Insert begins to add a saved group. Its errors and slices are added to the
+// Part. The groups must not be used until the part's End has succeeded.
+func (g *Groups) Insert(key string) (*Part, error) {
+	if err := checkName(key); err != nil {
+		return nil, err
+	}
+	return &Part{g, &group{key: key, hash: keyHash([]byte(key))}, g.sums, g.width}, nil
+}
+
+// AddError adds n errors of a code. It fails if n is 0, or too large.
+func (p *Part) AddError(code string, n uint64) error {
+	if n == 0 {
+		return fmt.Errorf("error code %.80q has no decisions", code)
+	}
+	p.group.addError(knownCode(code), n)
+	return p.sums.add(sums{counts: n})
+}
+
+// AddSlice adds a slice of time. It fails if it is not after the slice before,
+// if no decisions can have led to it, or if counts may exceed 64 bits.
+func (p *Part) AddSlice(s *Slice) error {
+	g, cells := p.groups, p.group.cells
+	c := cell{index: noTimeIndex}
+	if s.Begin != decisionlog.NoTime {
+		c.index = g.indexOf(s.Begin)
+		if g.beginOf(c.index) != s.Begin {
+			return fmt.Errorf("no slice of time begins at %d", s.Begin)
+		}
+		g.begins[c.index] = struct{}{}
+	}
+	if len(cells) > 0 && c.index <= cells[len(cells)-1].index {
+		return errors.New("the slices of time do not ascend")
+	}
+	if err := g.restoreCell(&c, s, &p.sums); err != nil {
+		return err
+	}
+	if g.width != p.width {
+		return errors.New("there are more names than the limits allow")
+	}
+	p.group.cells = append(cells, c)
+	return nil
+}
+
+// End adds the group to the groups. It fails if the group has no slices.
+func (p *Part) End() error {
+	g := p.groups
+	if len(p.group.cells) == 0 {
+		return fmt.Errorf("group %.80q has no decisions", p.group.key)
+	}
+	p.group.cells = slices.Clip(p.group.cells)
+	g.sums = p.sums
+	if p.group.key == rollup.Other {
+		g.other.merge(p.group)
+	} else {
+		g.put(p.group)
+	}
+	g.fit()
+	g.sweep()
+	return nil
+}
+
+// restoreCell makes an empty cell hold what s holds.
+func (g *Groups) restoreCell(c *cell, s *Slice, sum *sums) error {
+	c.outcomes = s.Outcomes
+	decisions := uint64(0)
+	for _, n := range s.Outcomes {
+		decisions = saturated(decisions, n)
+	}
+	if decisions == 0 {
+		return errors.New("a slice of time has no decisions")
+	}
+	if err := sum.add(sums{counts: decisions}); err != nil {
+		return err
+	}
+	if !slices.IsSortedFunc(s.Stages, func(a, b Stage) int { return compareNames(a.Name, b.Name) }) ||
+		!slices.IsSortedFunc(s.Counters, func(a, b Counter) int { return compareNames(a.Name, b.Name) }) {
+		return errors.New("stages or counters are not in the order of their names")
+	}
+	c.stages = make([]stageCell, len(s.Stages))
+	for i := range s.Stages {
+		stage, to := &s.Stages[i], &c.stages[i]
+		if err := checkName(stage.Name); err != nil {
+			return err
+		}
+		hi, lo := stage.Durations.Sum()
+		if (Sum{hi, lo}).Less(stage.Self) {
+			return fmt.Errorf("stage %.80q took less time than it did without the stages in it", stage.Name)
+		}
+		if err := sum.add(sums{counts: saturated(stage.Durations.Count(), stage.Unfinished)}); err != nil {
+			return err
+		}
+		to.metric, to.unfinished, to.covered = g.own(stages.Timer, stage.Name), stage.Unfinished, Sum{hi, lo}.minus(stage.Self)
+		to.durations.restore(&stage.Durations)
+	}
+	for _, counter := range s.Counters {
+		if err := checkName(counter.Name); err != nil {
+			return err
+		}
+		if counter.Total == (Sum{}) {
+			return fmt.Errorf("counter %.80q is 0", counter.Name)
+		}
+		if err := sum.add(sums{raised: counter.Total}); err != nil {
+			return err
+		}
+		c.counters = append(c.counters, counterCell{g.own(stages.Counter, counter.Name), counter.Total})
+	}
+	return nil
+}
+
+// compareNames compares names so that only ascending, different names are
+// sorted.
+func compareNames(a, b string) int {
+	if a > b {
+		return 1
+	}
+	return -1
+}
+
+func checkName(name string) error {
+	if name == "" || len(name) > stages.MaxName || !utf8.ValidString(name) {
+		return fmt.Errorf("invalid name %.80q: it must have 1 to %d bytes of UTF-8", name, stages.MaxName)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stages
+
+// Folding is a decision's metrics while they are folded in. The zero value has
+// none. It can live on the stack.
+type Folding struct {
+	N    int // of timers and counters
+	few  [16]Value
+	more []Value // those beyond, which few decisions have
+
+	// at has for the stages that contain others, by slot, their place among the
+	// values, plus 1. It is 0 for a stage that is not there, or not above 0.
+	at [MaxContainers]int32
+}
+
+// Value is a metric with its value.
+type Value struct {
+	Metric *Metric
+	Value  int64
+
+	// Covered is the part of a stage's time that the stages in it took,
+	// CoveredOfPath the part that stages took which are kept by path.
+	Covered, CoveredOfPath int64
+}
+
+// Put adds a value.
+func (f *Folding) Put(m *Metric, value int64) {
+	if f.N < len(f.few) {
+		v := &f.few[f.N]
+		v.Metric, v.Value = m, value
+	} else {
+		f.more = append(f.more, Value{Metric: m, Value: value})
+	}
+	f.N++
+	if m.Slot >= 0 && value > 0 {
+		f.at[m.Slot] = int32(f.N)
+	}
+}
+
+// Reset empties f. It keeps the memory, unless there is much.
+func (f *Folding) Reset() {
+	clear(f.few[:min(f.N, len(f.few))])
+	if f.N > 1000 {
+		f.more = nil
+	}
+	f.N, f.more, f.at = 0, f.more[:0], [MaxContainers]int32{}
+}
+
+// At returns value i, from 0 to N−1.
+func (f *Folding) At(i int) *Value {
+	if i < len(f.few) {
+		return &f.few[i]
+	}
+	return &f.more[i-len(f.few)]
+}
+
+// Cover takes the time of each stage from its nearest ancestor, and the time of
+// each stage that is kept by path from its nearest ancestor that is kept too.
+func (f *Folding) Cover() {
+	for i := range f.N {
+		v := f.At(i)
+		if v.Value <= 0 {
+			continue
+		}
+		if a := f.nearest(v.Metric.Ancestors); a != nil {
+			a.Covered += min(v.Value, a.Value-a.Covered)
+		}
+		if v.Metric.PathIndex < 0 {
+			continue
+		}
+		if a := f.nearest(v.Metric.PathAncestors); a != nil {
+			a.CoveredOfPath += min(v.Value, a.Value-a.CoveredOfPath)
+		}
+	}
+}
+
+// nearest returns the first of these stages that the decision has, or nil.
+func (f *Folding) nearest(slots []int) *Value {
+	for _, slot := range slots {
+		if at := f.at[slot]; at > 0 {
+			return f.At(int(at) - 1)
+		}
+	}
+	return nil
+}

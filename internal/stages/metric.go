@@ -1,0 +1,76 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stages
+
+import "strings"
+
+// Kind tells timers, whose names are those of stages, from counters.
+type Kind uint8
+
+const (
+	Neither Kind = iota
+	Timer
+	Counter
+
+	Kinds
+)
+
+// Metric describes a stage or a counter.
+type Metric struct {
+	Kind   Kind
+	Name   string
+	Column int // where its values are kept
+
+	// Overflows says that its values are kept in OtherColumn for want of room.
+	Overflows bool
+
+	// Ancestors are the stages that may contain this one, nearest first, by
+	// slot. PathAncestors are those of them that are kept by path.
+	Ancestors, PathAncestors []int
+	Slot                     int // its own among the stages that contain others, or -1
+	PathIndex                int // its own among those kept by path, or -1
+}
+
+// OtherColumn is the column of the metrics without a label of their own.
+const OtherColumn = 0
+
+// NewMetric returns a metric that contains nothing and is in nothing.
+func NewMetric(k Kind, name string, column int) *Metric {
+	return &Metric{Kind: k, Name: name, Column: column, Slot: -1, PathIndex: -1}
+}
+
+// MaxName is the longest name or path in bytes that may become a label. It
+// keeps what clients send from deciding about memory.
+const MaxName = 1024
+
+// Valid returns a name with U+FFFD for bytes that are not UTF-8, since
+// Prometheus refuses them.
+func Valid(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
+
+const (
+	timerPrefix   = "timer_"
+	TimerSuffix   = "_ns"
+	counterPrefix = "counter_"
+)
+
+// KeyOf returns the key of a timer or counter.
+func KeyOf(k Kind, name string) string {
+	if k == Counter {
+		return counterPrefix + name
+	}
+	return timerPrefix + name + TimerSuffix
+}
+
+// Split returns the kind and the name of a key, Neither for all other keys.
+func Split(key string) (Kind, string) {
+	if name, ok := strings.CutPrefix(key, counterPrefix); ok {
+		return Counter, name
+	}
+	if name, ok := strings.CutPrefix(key, timerPrefix); ok {
+		if name, ok := strings.CutSuffix(name, TimerSuffix); ok {
+			return Timer, name
+		}
+	}
+	return Neither, ""
+}
