@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -121,6 +122,41 @@ func TestMergeDurations(t *testing.T) {
 			}
 			if got := d.text(); got != want {
 				t.Fatalf("%d: got %s, want %s", i, got, want)
+			}
+		}
+	}
+}
+
+// TestMergedDurationsShareNoMemory: what is recorded after a merge is in one of
+// the two alone.
+func TestMergedDurationsShareNoMemory(t *testing.T) {
+	t.Parallel()
+	var values []int64
+	for range 100 {
+		from, into := newDurations(values...), new(durations)
+		into.merge(from)
+		into.record(200_000)
+		from.record(300_000)
+		for d, last := range map[*durations]int64{into: 200_000, from: 300_000} {
+			all := append(slices.Clone(values), last)
+			if got, want := d.text(), histogramText(snapshotOfAll(all...)); got != want {
+				t.Fatalf("%d values: got %s, want %s", len(values), got, want)
+			}
+		}
+		values = append(values, int64(1000*(1+len(values))))
+	}
+}
+
+func TestAddBytes(t *testing.T) {
+	t.Parallel()
+	for a := range uint64(256) {
+		for b := range uint64(256) {
+			for carry := range uint64(2) {
+				sum, carries := addBytes(a<<16|a, b<<16|b, carry<<16|carry)
+				n := a + b + carry
+				if sum != n&0xFF<<16|n&0xFF || carries != n>>8<<16|n>>8 {
+					t.Fatalf("%d + %d + %d: sum %x, carries %x", a, b, carry, sum, carries)
+				}
 			}
 		}
 	}

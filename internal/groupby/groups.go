@@ -109,7 +109,7 @@ func (l Limits) check() error {
 		{"Cells", int64(l.Cells), int64(d.Cells), maxLimit},
 	} {
 		if f.value < 0 || f.value > f.most {
-			return fmt.Errorf("Limits.%s is %d: it must be 0, which stands for %d, or from 1 to %d",
+			return fmt.Errorf("limits: %s is %d: it must be 0, which stands for %d, or from 1 to %d",
 				f.name, f.value, f.fallback, f.most)
 		}
 	}

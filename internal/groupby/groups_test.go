@@ -771,11 +771,11 @@ func TestTotal(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for want, l := range map[string]Limits{
-		"Limits.Groups is -1": {Groups: -1},
-		"Limits.Names":        {Names: math.MaxInt},
-		"Limits.Width is -5":  {Width: -5},
-		"Limits.Slices is -1": {Slices: -1},
-		"Limits.Cells is -1":  {Cells: -1},
+		"limits: Groups is -1": {Groups: -1},
+		"limits: Names":        {Names: math.MaxInt},
+		"limits: Width is -5":  {Width: -5},
+		"limits: Slices is -1": {Slices: -1},
+		"limits: Cells is -1":  {Cells: -1},
 	} {
 		if _, err := New(l); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got error %v, want one with %q", err, want)

@@ -97,7 +97,7 @@ func (p *Part) AddSlice(s *Slice) error {
 	if g.width != p.width {
 		return errors.New("there are more names than the limits allow")
 	}
-	p.group.cells = append(cells, c)
+	p.group.cells = append(p.group.cells, c)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import "strings"
 // Kind tells timers, whose names are those of stages, from counters.
 type Kind uint8
 
+// The kinds. Neither is all other metrics.
 const (
 	Neither Kind = iota
 	Timer
@@ -48,9 +49,11 @@ const MaxName = 1024
 // Prometheus refuses them.
 func Valid(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
 
+// TimerSuffix ends the key of a timer.
+const TimerSuffix = "_ns"
+
 const (
 	timerPrefix   = "timer_"
-	TimerSuffix   = "_ns"
 	counterPrefix = "counter_"
 )
 

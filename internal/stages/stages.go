@@ -86,7 +86,7 @@ func depthsOf(entries []Entry, parents map[string][]string) (map[string]int, err
 			depth, known := 0, true
 			for _, p := range parents[s.Name] {
 				if _, ok := parents[p]; !ok || strings.HasSuffix(p, "*") {
-					return nil, fmt.Errorf("stage %q has the unknown parent %q: add a Stage of that name", s.Name, p)
+					return nil, fmt.Errorf("stage %q has parent %q, which is not in the table of stages: add a Stage of that name", s.Name, p)
 				}
 				d, ok := depths[p]
 				depth, known = max(depth, d+1), known && ok

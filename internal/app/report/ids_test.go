@@ -61,7 +61,9 @@ func TestIDsMerge(t *testing.T) {
 			got := &idSample{}
 			for _, i := range r.Perm(len(parts)) {
 				part := &idSample{parts[i].shift, maps.Clone(parts[i].counts)}
-				got.merge(part)
+				if err := got.merge(part); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if got.shift != want.shift || !maps.Equal(got.counts, want.counts) {
 				t.Fatalf("cut at %v: %d ids with shift %d, want %d with %d", cuts, len(got.counts), got.shift, len(want.counts), want.shift)

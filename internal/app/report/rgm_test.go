@@ -333,7 +333,7 @@ func TestLoadErrors(t *testing.T) {
 		{`,"groups"`, `,"slowest":[{"outcome":"error","stages":[{"stage":"s","took":1}]},{"outcome":"error","stages":[{"stage":"s","took":1}]}],"groups"`, "at most 1"},
 		{head + `,"list":[` + group + `]}`, `{"list":[]}`, "width of the slices"},
 		{head + `,"list":[` + group + `]}`, head + `}`, "no groups"},
-		{`"groups":2`, `"groups":-2`, "Groups is -2"},
+		{`"groups":2`, `"groups":-2`, "limits: Groups is -2"},
 		{`"width":20`, `"width":30`, "doubled"},
 		{`"width":20`, `"width":-9223372036854775808`, "doubled"},
 		{group, group + "," + group, "not in order"},
