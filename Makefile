@@ -143,7 +143,7 @@ e2e: ## Test OPA servers with Prometheus and an OpenTelemetry receiver: some min
 	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -v . ./browser
 
 .PHONY: e2e-short
-e2e-short: ## The same with less load and without promtool
+e2e-short: ## The same with less load
 	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -short -v . ./browser
 
 .PHONY: test-envoy
