@@ -11,25 +11,25 @@ import (
 
 // collection is the implementation behind [New], in one allocation.
 type collection struct {
-	// cleared is the store that took the first one's place at Clear, or nil.
+	// cleared is the store that replaced the first one at Clear, or nil.
 	cleared atomic.Pointer[store]
 	first   store
 }
 
-// inlineMetrics is how many timers and counters a store holds without a
-// further allocation: a decision of OPA's server records up to seven.
+// inlineMetrics limits the timers and counters that a store holds without a
+// further allocation. A decision of OPA's server records up to seven.
 const inlineMetrics = 8
 
 // store is what a collection holds between two Clears.
 //
-// The first timers and counters are inline: a list of names, with the numbers
-// in a list beside it, so that looking a name up reads memory that is not
-// written while another goroutine adds to a number. A metric is added by one
-// CAS of a zero name; names are never removed, so the list ends at the first
-// zero. They are no pointers, which spares the CAS a write barrier. What does
-// not fit, and the histograms, go to the index.
+// The first timers and counters are inline: a list of names and a separate list
+// of numbers. A look-up thus reads memory that other goroutines do not write
+// when they add to a number. One CAS of a zero name adds a metric. Names are
+// never removed, so the list ends at the first zero. A name is not a pointer,
+// which spares the CAS a write barrier. Histograms, and metrics that do not
+// fit, go to the index.
 //
-// In a collection, everything above the cells is in one cache line of 64 bytes.
+// In a collection, all fields above the cells share one cache line of 64 bytes.
 type store struct {
 	more  atomic.Pointer[index]
 	mu    sync.Mutex                   // guards insertion into more, and cache
@@ -38,17 +38,17 @@ type store struct {
 	cells [inlineMetrics]cell          // see store.cell
 }
 
-// cell returns the cell of the name at place i. Neighbours among the names have
-// cells in different cache lines, so that goroutines that each write one of
-// them seldom wait for each other.
+// cell returns the cell of the name at place i. The cells of neighbouring names
+// are in different cache lines, so that goroutines that write them seldom wait
+// for each other.
 func (s *store) cell(i int) *cell {
 	return &s.cells[(i%2*(inlineMetrics/2)+i/2)%inlineMetrics]
 }
 
-// inlineName is a name in a store: in its lower bits the id in the catalog, or
-// 0 if the name is among the fresh ones of the index; above them the kind,
-// which is never 0, the length, and bits of the last two bytes, by which most
-// other names are told apart at once.
+// inlineName is a name in a store. Its lower bits hold the id in the catalog,
+// or 0 if the name is in the fresh list of the index. The bits above hold the
+// kind, which is never 0, the length, and bits of the last two bytes. The upper
+// bits of different names usually differ, so that most comparisons end there.
 type inlineName uint32
 
 const (
@@ -80,8 +80,7 @@ func (s *store) name(i int, n inlineName) string {
 	return s.more.Load().fresh[i].name
 }
 
-// New returns a new, empty [Metrics]. It is one allocation, and so cheap
-// enough to be made for each decision.
+// New returns a new, empty [Metrics]. It makes one allocation.
 func New() Metrics { return new(collection) }
 
 func (c *collection) store() *store {
@@ -106,15 +105,16 @@ func (c *collection) Histogram(name string) Histogram {
 }
 
 func (c *collection) Clear() {
-	// A store in a collection, since that is what fits the cache lines.
+	// The store is part of a collection, because its place in there makes it
+	// fit the cache lines.
 	old := c.cleared.Swap(&new(collection).first)
 	if old == nil { // the first store, which stays in memory
 		c.first.forget()
 	}
 }
 
-// forget lets go of what the store holds outside itself. Goroutines that looked
-// up metrics in it before Clear may be doing so still.
+// forget drops the memory that the store holds outside itself. Goroutines that
+// began a look-up before Clear may still read the store.
 func (s *store) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *store) number(kind Kind, name string) *cell {
 	var d *descriptor
 	x := s.more.Load()
 	wide := x.wide()
-	if wide { // most names are there
+	if wide { // the index has most names
 		h, d = identify(kind, name)
 		if e := x.find(name, h); e != nil {
 			return &e.cell
@@ -147,23 +147,25 @@ func (s *store) number(kind Kind, name string) *cell {
 		}
 	}
 	if wide {
-		return &s.appear(name, h, d).cell
+		return &s.insertSlow(name, h, d).cell
 	}
 	return &s.indexed(kind, name).cell
 }
 
-// add adds a timer or counter to the inline ones, of which i have other names,
-// if there is room and another goroutine does not add it first.
+// add adds a timer or counter to the inline metrics and returns its cell. The
+// first i inline metrics have other names. If there is no room, add puts the
+// metric into the index. If another goroutine adds the metric first, add
+// returns that cell.
 func (s *store) add(kind Kind, name string, want inlineName, i int) *cell {
 	h, d := identify(kind, name)
 	if d == nil {
-		d = meet(name, h)
+		d = noteSeen(name, h)
 	}
 	var fresh *[inlineMetrics]freshName
 	if d != nil {
 		want |= inlineName(d.id)
 	} else {
-		// The lock keeps the name at a place from being overwritten until
+		// Under the lock, no other goroutine overwrites the fresh name before
 		// the list refers to it.
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -185,12 +187,13 @@ func (s *store) add(kind Kind, name string, want inlineName, i int) *cell {
 		}
 	}
 	if fresh == nil {
-		return &s.appear(name, h, d).cell
+		return &s.insertSlow(name, h, d).cell
 	}
 	return &s.insert(name, h, d).cell // under the lock already
 }
 
-// makeFresh returns the fresh names. s.mu is held.
+// makeFresh returns the list of fresh names, and makes it if necessary. The
+// caller holds s.mu.
 func (s *store) makeFresh() *[inlineMetrics]freshName {
 	x := s.more.Load()
 	switch {
@@ -203,7 +206,8 @@ func (s *store) makeFresh() *[inlineMetrics]freshName {
 	return x.fresh
 }
 
-// indexed returns the entry of the metric of this kind and name in the index.
+// indexed returns the metric's entry in the index. It inserts the metric if the
+// index lacks it.
 func (s *store) indexed(kind Kind, name string) *entry {
 	h, d := identify(kind, name)
 	if x := s.more.Load(); x != nil {
@@ -211,21 +215,23 @@ func (s *store) indexed(kind Kind, name string) *entry {
 			return e
 		}
 	}
-	return s.appear(name, h, d)
+	return s.insertSlow(name, h, d)
 }
 
-// appear does so for a metric that was not in the index. The names of a
-// collection that has very many are not remembered for others.
-func (s *store) appear(name string, h uint64, d *descriptor) *entry {
+// insertSlow takes the lock and inserts a metric into the index, unless another
+// goroutine did so first. It notes the name for the catalog, except in a
+// collection with very many names.
+func (s *store) insertSlow(name string, h uint64, d *descriptor) *entry {
 	if d == nil && !s.more.Load().wide() {
-		d = meet(name, h)
+		d = noteSeen(name, h)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.insert(name, h, d)
 }
 
-// insert inserts a metric into the index, if it is not there. s.mu is held.
+// insert returns the metric's entry in the index. It inserts the metric if the
+// index lacks it. The caller holds s.mu.
 func (s *store) insert(name string, h uint64, d *descriptor) *entry {
 	x := s.more.Load()
 	switch {
@@ -244,8 +250,8 @@ func (s *store) insert(name string, h uint64, d *descriptor) *entry {
 	return x.insert(name, h, d)
 }
 
-// each calls f with every metric: the number of a timer or a counter, or a
-// histogram. It returns when f returns false.
+// each calls f with every metric, until f returns false. A timer or counter
+// comes with its cell, a histogram with itself.
 func (s *store) each(f func(*descriptor, *cell, *histogram) bool) {
 	var spare descriptors
 	for i := range s.names {
@@ -322,7 +328,7 @@ func (c *collection) Timers() map[string]any {
 }
 
 // String returns the metrics as key:value, sorted by key and separated by
-// spaces. The values are as fmt writes those of All.
+// spaces. Its values are the values of All as fmt writes them.
 func (c *collection) String() string {
 	w := writers.Get().(*writer)
 	defer w.release()

@@ -14,44 +14,44 @@
 //	m.Histogram("rows").Update(1234)
 //	m.All() // {"timer_rego_query_eval_ns": …, "counter_cache_hit": 1, "histogram_rows": {…}}
 //
-// A collection ([Metrics]) is made for each decision, or lives as long as the
-// program. What was recorded leaves it as a map ([Metrics.All]), as JSON
-// ([AppendJSON], encoding/json), as text (fmt), or by iteration without any
-// allocation ([Each]).
+// A collection ([Metrics]) belongs to one decision, or lives as long as the
+// program. Read it as a map ([Metrics.All]), as JSON ([AppendJSON],
+// encoding/json), as text (fmt), or by iteration without any allocation
+// ([Each]).
 //
 // # Concurrency
 //
-// Everything may be used from any goroutine at any time: no update is lost, and
-// what is read is a value that was there at some moment of the call. A summary
-// of several metrics is not a snapshot of one moment.
+// Any goroutine may call any function at any time. No update is lost. A value
+// that a call returns was the metric's value at some moment of the call. The
+// values of several metrics may belong to different moments.
 //
 // # Accuracy
 //
-//   - The mean is that of the exact sum, also where that exceeds an int64, and is
-//     rounded once. The standard deviation does not depend on the order of the
-//     values.
-//   - [Statistics] is exact however many numbers it is given.
-//   - Of a histogram with more than 1,028 values, each is in the sample with the
-//     probability that its age gives it, the newest too, and however long no value
-//     came in between.
+//   - The mean comes from the exact sum, even if the sum exceeds an int64, and
+//     is rounded once. The standard deviation does not depend on the order of
+//     the values.
+//   - [Statistics] is exact for any number of values.
+//   - A histogram with more than 1,028 values keeps a sample. The probability
+//     that a value is in the sample depends on its age alone. This also holds
+//     for the newest value, and after long pauses.
 //
 // # Performance considerations
 //
-//   - A handle that is kept ([Timer], [Counter], [Histogram]) saves the look-up
-//     of its name, which is otherwise cheapest for constants.
+//   - Keep a handle ([Timer], [Counter], [Histogram]) to save the look-up of its
+//     name. A look-up is cheapest if the name is a constant.
 //   - The first eight timers and counters of a collection are within its one
-//     allocation. A histogram is an allocation of its own, and its memory grows
-//     with its values, to at most 18.5 KB from 1,028 values on.
-//   - All allocates a map, and one for each histogram. To encode metrics,
-//     [AppendJSON] needs neither; and for a collection that is marshalled
-//     again and again it does no work for what has not changed.
-//   - Names that recur are cheaper than names made up for one use: the former
-//     are formatted once in the life of the program.
+//     allocation. A histogram is an allocation of its own. Its memory grows
+//     with its values, to at most 18.5 KB at 1,028 values.
+//   - All allocates a map, and another one for each histogram. [AppendJSON]
+//     needs no map. If you marshal a collection repeatedly, AppendJSON does no
+//     work for metrics that have not changed.
+//   - Names that recur are cheaper than names made up for one use, because the
+//     program formats a name that recurs once.
 //
 // # Reading the code
 //
-// The hot path begins at Timer in collection.go, where the metrics of a request
-// are looked up and recorded, and goes on in timer.go. How a name is found is
-// in name.go, and a constant in unsafe.go; what does not fit inline is in
-// index.go. Histograms are in histogram.go, reservoir.go and summary.go.
+// The hot path begins at Timer in collection.go, which looks up the metrics of
+// a request, and continues in timer.go. name.go finds a name, and unsafe.go
+// finds a constant. index.go holds the metrics that do not fit inline.
+// Histograms are in histogram.go, reservoir.go and summary.go.
 package metrics

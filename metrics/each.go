@@ -10,13 +10,12 @@ import (
 	"strings"
 )
 
-// Metric is one metric of a collection, as [Each] yields it. It holds the value
-// that a timer or a counter had then.
+// Metric is one metric of a collection, as [Each] yields it. For a timer or a
+// counter it holds the value at that time.
 type Metric struct {
 	described *descriptor // its kind, name and key; nil in the zero Metric
 	number    int64       // of a timer or a counter
-	value     any         // the *histogram of a collection that New made, or what
-	// another implementation reports beside timers and counters
+	value     any         // a *histogram, or another implementation's value
 }
 
 // Kind returns the kind of the metric.
@@ -27,7 +26,7 @@ func (m Metric) Kind() Kind {
 	return m.described.kind
 }
 
-// Name returns the name that the metric was looked up by.
+// Name returns the name of the metric's look-up.
 func (m Metric) Name() string {
 	if m.described == nil {
 		return ""
@@ -59,8 +58,8 @@ func (m Metric) Uint64() uint64 {
 	return 0
 }
 
-// Summary returns the summary of a histogram as it is now, and the zero Summary
-// for other kinds.
+// Summary returns the current summary of a histogram, and the zero Summary for
+// other kinds.
 func (m Metric) Summary() Summary {
 	if h, ok := m.value.(*histogram); ok {
 		return h.summary()
@@ -69,7 +68,7 @@ func (m Metric) Summary() Summary {
 	return s
 }
 
-// Value returns the value as [Metrics.All] has it. It allocates.
+// Value returns the value in the form of [Metrics.All]. It allocates.
 func (m Metric) Value() any {
 	switch m.Kind() {
 	case KindTimer:
@@ -83,10 +82,10 @@ func (m Metric) Value() any {
 	return m.value
 }
 
-// Each returns an iterator over the metrics of m, in no particular order. On a
-// collection that [New] made it allocates nothing, but for the keys of names
-// that the program has seen once. Metrics that appear while it runs may or may
-// not be among them.
+// Each returns an iterator over the metrics of m, in no particular order. If
+// [New] made m, the iterator allocates nothing, except for keys of names that
+// the program has seen only once. It may or may not yield metrics that appear
+// while it runs.
 func Each(m Metrics) iter.Seq[Metric] {
 	return func(yield func(Metric) bool) { each(m, yield) }
 }
@@ -111,7 +110,7 @@ func each(m Metrics, yield func(Metric) bool) {
 	}
 }
 
-// foreign makes a Metric out of what another implementation reports.
+// foreign makes a Metric from an entry of another implementation's All.
 func foreign(key string, value any) Metric {
 	d := &descriptor{kind: KindOther, name: key, key: key}
 	m := Metric{described: d, value: value}

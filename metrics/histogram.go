@@ -10,32 +10,30 @@ import (
 	"sync/atomic"
 )
 
-// The sample that a histogram keeps of its values.
 const (
-	reservoirSize = 1028
-	decay         = 0.015       // per second
-	meanLife      = 1e9 / decay // nanoseconds in which a weight falls by a factor of e
+	reservoirSize = 1028        // limits the values that a histogram keeps
+	decay         = 0.015       // of a value's weight, per second
+	meanLife      = 1e9 / decay // the nanoseconds in which a weight falls by a factor of e
 )
 
-// histogram keeps up to 1,028 values, and beyond that a forward-decaying
-// sample of 1,028 (see reservoir.go). The first values are inline and the
-// others in segments that are added as values arrive and never copied:
-// together 16 bytes a value.
+// histogram keeps up to 1,028 values. From more values it keeps a
+// forward-decaying sample of 1,028 (see reservoir.go). The first values are
+// inline, the others in segments. Segments are added as values arrive and never
+// copied. A value takes 16 bytes.
 type histogram struct {
 	entry
 
-	// threshold is what a value's priority must exceed to enter the full
-	// reservoir, with its sign bit flipped; 0 until the reservoir is full.
-	// It only rises, so that a value below it can be turned away without
-	// the lock.
+	// threshold is 0 until the reservoir is full. Then it is the priority that
+	// a value must exceed to enter, with the sign bit flipped. It only rises,
+	// so that Update can reject a value without the lock.
 	threshold atomic.Int64
 	seed      uint64 // of the priorities; set before threshold
 
-	mu        sync.Mutex    // guards what follows, up to count
-	n         uint16        // values held
-	sorted    uint16        // of these, from the front, are in order and in sums; see sortSamples
-	replaced  uint32        // values that others have replaced in the full reservoir
-	evictions *evictionList // of the full reservoir
+	mu        sync.Mutex    // guards the fields from here to count
+	n         uint16        // the number of values
+	sorted    uint16        // the length of the part that is in order and in sums; see sortSamples
+	replaced  uint32        // the number of replacements in the full reservoir
+	evictions *evictionList // nil until the reservoir is full
 	sums      sums
 	segment1  *[32]sample
 	segment2  *[64]sample
@@ -46,22 +44,24 @@ type histogram struct {
 	segment0  [8]sample
 
 	// count is the number of all updates, once the reservoir is full. It is
-	// last, away from what a look-up and the test against threshold read.
+	// the last field, away from the fields that a look-up and the comparison
+	// with threshold read.
 	count atomic.Int64
 }
 
 // sample is a value in the reservoir.
 type sample struct {
 	value int64
-	// at is when the value arrived, in nanoseconds since base, and from when
-	// the reservoir is full its priority: that time plus the value's delay.
+	// at is the time of the value's arrival, in nanoseconds since base. Once
+	// the reservoir is full, at is the priority: this time plus the value's
+	// delay.
 	at int64
 }
 
 // segments is the number of segments.
 const segments = 7
 
-// segment returns a segment, allocated or not.
+// segment returns a segment. Before allocate has made it, its memory is nil.
 func (h *histogram) segment(i int) []sample {
 	switch i {
 	case 0:
@@ -98,7 +98,7 @@ func (h *histogram) at(i int) *sample {
 	return &h.segment(segment)[offset]
 }
 
-// allocate makes a segment.
+// allocate makes the memory of a segment.
 func (h *histogram) allocate(segment int) {
 	switch segment {
 	case 1:
@@ -116,9 +116,9 @@ func (h *histogram) allocate(segment int) {
 	}
 }
 
-// Update adds a value. Once the reservoir is full, a value that cannot enter
-// costs a clock reading and one atomic addition; all the rest of the work is
-// arithmetic that does not wait for the addition.
+// Update adds a value. Once the reservoir is full, a value that cannot enter it
+// costs a clock reading and one atomic addition, which is the floor. The rest
+// is arithmetic that does not wait for the addition.
 func (h *histogram) Update(v int64) {
 	t := now()
 	threshold := h.threshold.Load()
@@ -136,7 +136,7 @@ func (h *histogram) Update(v int64) {
 // fill adds a value to the reservoir while it is not full.
 func (h *histogram) fill(v, t int64) {
 	h.mu.Lock()
-	if h.n == reservoirSize { // it has become full since
+	if h.n == reservoirSize { // another goroutine has filled it
 		h.mu.Unlock()
 		r := random(h.seed, uint64(h.count.Load()), uint64(t))
 		h.count.Add(1)
@@ -150,20 +150,20 @@ func (h *histogram) fill(v, t int64) {
 	h.segment(segment)[offset] = sample{v, t}
 	h.n++
 	if h.n == reservoirSize {
-		h.count.Add(reservoirSize) // before there is a threshold, from when on others add
+		h.count.Add(reservoirSize) // once there is a threshold, other goroutines add too
 		h.becomeFull()
 	}
 	h.mu.Unlock()
 }
 
-// version identifies what has been recorded: it is the same only if nothing has
-// been in between.
+// version identifies a state of a histogram. Two versions are equal only if
+// there was no update in between.
 type version struct {
 	count    int64
 	replaced uint32
 }
 
-// version returns the version at the moment. h.mu is held.
+// version returns the current version. The caller holds h.mu.
 func (h *histogram) version() version {
 	if h.evictions == nil {
 		return version{count: int64(h.n)}

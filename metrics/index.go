@@ -6,23 +6,23 @@ package metrics
 import "sync/atomic"
 
 // index holds the metrics of a store that are not inline, in a hash table with
-// open addressing. Reading it takes no lock; inserting is done under the lock
-// of the store. A table that is full is replaced by a larger one with the same
-// entries: who still reads the old one may miss an entry, and looks again
-// under the lock before inserting.
+// open addressing. A reader takes no lock. A writer holds the lock of the
+// store. A writer replaces a full table by a larger one with the same entries.
+// A goroutine that still reads the old table may miss an entry, so it looks
+// again under the lock before it inserts one.
 type index struct {
 	slots []slot  // a power of two
 	used  int     // guarded by store.mu
 	free  []entry // the next entries; guarded by store.mu
-	// fresh has the inline names that are not in the catalog, by place. The
-	// name at a place is not written any more when store.names refers to it.
+	// fresh has the inline names that are not in the catalog, by place. No
+	// name is written once store.names refers to its place.
 	fresh *[inlineMetrics]freshName
 }
 
-// slot is a place in the table of an index. The hash is beside the entry, so
-// that neither a search nor growing reads entries of other names: each is
-// likely a cache miss. It is written before the entry is stored, and read once
-// there is one.
+// slot is a place in the table of an index. The hash is here and not in the
+// entry, so that a search need not read entries of other names: each read is
+// likely a cache miss. The writer stores the hash before the entry, and a
+// reader reads the hash only if there is an entry.
 type slot struct {
 	entry atomic.Pointer[entry]
 	hash  uint64
@@ -30,23 +30,25 @@ type slot struct {
 
 // entry is a metric in an index.
 type entry struct {
-	name string // as the caller has it, like the key of a map
+	name string // the caller's string, as in the key of a map
 	cell
-	descriptor atomic.Pointer[descriptor] // if it is in the catalog or has been read
-	histogram  *histogram                 // that this is the entry of, or nil
+	descriptor atomic.Pointer[descriptor] // nil until it is in the catalog or read
+	histogram  *histogram                 // the histogram with this entry, or nil
 }
 
 // freshName is an inline name that is not in the catalog.
 type freshName struct {
 	name       string
-	descriptor atomic.Pointer[descriptor] // if it has been read
+	descriptor atomic.Pointer[descriptor] // nil until it is read
 }
 
 const (
-	firstSlots   = 16
-	wideSlots    = 8 * firstSlots
-	firstEntries = 4
-	maxEntries   = 32 // allocated at a time: a handle that is kept keeps them all
+	firstSlots   = 16             // the slots of a new index
+	wideSlots    = 8 * firstSlots // the slots from which an index is wide
+	firstEntries = 4              // the entries of a new index
+	// maxEntries limits the entries in one allocation, because one handle
+	// keeps the whole allocation alive.
+	maxEntries = 32
 )
 
 // noSlots is the table of an index that holds fresh names only.
@@ -76,8 +78,7 @@ func newFreshIndex() *index {
 	return &first.index
 }
 
-// find returns the entry of the metric with this name, of the kind that is in
-// its hash.
+// find returns the entry of the metric with this name and hash, or nil.
 func (x *index) find(name string, h uint64) *entry {
 	slots := x.slots
 	for i := h >> kindBits; ; i++ {
@@ -92,15 +93,14 @@ func (x *index) find(name string, h uint64) *entry {
 	}
 }
 
-// full reports whether the table must grow before the next insertion. It is
-// kept at most three quarters full, so that find meets few others, and a nil.
+// full reports whether the table must grow before the next insertion. At most
+// three quarters of the slots are used, so that find ends soon.
 func (x *index) full() bool { return 4*(x.used+1) > 3*len(x.slots) }
 
-// wide reports whether the index is so large that a name is likelier there than
-// inline.
+// wide reports whether most names are likely to be in the index, not inline.
 func (x *index) wide() bool { return x != nil && len(x.slots) >= wideSlots }
 
-// grown returns an index with the same entries and twice the slots.
+// grown returns an index with the same entries and twice as many slots.
 func (x *index) grown() *index {
 	g := &index{slots: make([]slot, max(2*len(x.slots), firstSlots)), free: x.free, fresh: x.fresh}
 	for i := range x.slots {
@@ -111,8 +111,8 @@ func (x *index) grown() *index {
 	return g
 }
 
-// insert adds a metric that is not in the index, with its descriptor if it has
-// one.
+// insert adds a metric that the index lacks, and returns its entry. d may be
+// nil.
 func (x *index) insert(name string, h uint64, d *descriptor) *entry {
 	var e *entry
 	if kindOf(h) == KindHistogram {

@@ -12,10 +12,11 @@ import (
 	"sync"
 )
 
-// AppendJSON appends the JSON text of m to dst: the bytes that json.Marshal(m)
-// returns, for any implementation of [Metrics]. For a collection that [New]
-// made, and room in dst, it allocates nothing, but for the keys of names that
-// the program has seen once. On an error dst is returned as it was.
+// AppendJSON appends the JSON text of m to dst and returns the result. The text
+// has the bytes that json.Marshal(m) returns, for any implementation of
+// [Metrics]. If [New] made m and dst has room, AppendJSON allocates nothing,
+// except for keys of names that the program has seen only once. On an error it
+// returns dst unchanged.
 func AppendJSON(dst []byte, m Metrics) ([]byte, error) {
 	if c, ok := m.(*collection); ok {
 		return c.store().appendJSON(dst), nil
@@ -24,33 +25,32 @@ func AppendJSON(dst []byte, m Metrics) ([]byte, error) {
 	return append(dst, b...), err
 }
 
-// MarshalJSON returns the same bytes as json.Marshal(c.All()).
+// MarshalJSON returns the bytes that json.Marshal(c.All()) returns.
 func (c *collection) MarshalJSON() ([]byte, error) {
 	return c.store().appendJSON(nil), nil
 }
 
-// jsonCache is the JSON text of a store as it was last marshalled, and what it
-// was built from. Most metrics have not changed when a collection is marshalled
-// again; whether one has is seen by comparing its value with the one in the
-// text, so that recording has nothing to note.
+// jsonCache keeps the last JSON text of a store, and the values in the text.
+// When a collection is marshalled again, most metrics have not changed. The
+// cache compares values to find those that have, so that recording need not
+// note a change.
 //
-// It is for programs that publish one collection again and again. OPA's
-// requests do not profit: a decision's collection is marshalled once, and keeps
-// no text.
+// The cache serves programs that publish one collection repeatedly. A
+// decision's collection is marshalled once and keeps no text.
 type jsonCache struct {
 	fragments []fragment
 	json      []byte
 }
 
-// marshalledOnce stands for a store that was marshalled once.
+// marshalledOnce marks a store that was marshalled once.
 var marshalledOnce = new(jsonCache)
 
-// fragment is the part of the text that is one metric: a brace or a comma, the
-// key, and the value.
+// fragment is the text of one metric: a brace or a comma, the key, and the
+// value.
 type fragment struct {
 	item
-	builtFrom version // of what the text was made from; of a cell, count is the value
-	end       int     // of the fragment in the text
+	builtFrom version // the metric's version in the text; for a cell, count is the value
+	end       int     // the end of the fragment in the text
 }
 
 // item is a metric to marshal.
@@ -87,8 +87,8 @@ func (s *store) appendJSON(dst []byte) []byte {
 	return dst
 }
 
-// appendCached appends the text that the store keeps, brought up to date. s.mu
-// is held.
+// appendCached updates the text that the store keeps, and appends it. The
+// caller holds s.mu.
 func (s *store) appendCached(dst []byte) []byte {
 	if s.cache == marshalledOnce {
 		s.cache = new(jsonCache)
@@ -99,14 +99,14 @@ func (s *store) appendCached(dst []byte) []byte {
 	return append(dst, s.cache.json...)
 }
 
-// update brings the text up to date. s.mu is held.
+// update updates the text. The caller holds s.mu.
 func (c *jsonCache) update(s *store, w *writer) {
 	if s.len() != len(c.fragments) || len(c.json) == 0 {
 		c.rebuild(s, w)
 		return
 	}
-	// What has not changed is copied in one piece up to the next change:
-	// it begins at copied.
+	// Copy unchanged fragments in one piece, up to the next change. The piece
+	// begins at copied.
 	w.json = w.json[:0]
 	copied, end, shift := 0, 0, 0
 	for i := range c.fragments {
@@ -129,7 +129,7 @@ func (c *jsonCache) update(s *store, w *writer) {
 	}
 }
 
-// rebuild makes the text anew, of the metrics that there are now.
+// rebuild makes a new text from the current metrics.
 func (c *jsonCache) rebuild(s *store, w *writer) {
 	w.items = s.appendSorted(w.items[:0])
 	c.fragments = slices.Grow(c.fragments[:0], len(w.items))
@@ -143,7 +143,7 @@ func (c *jsonCache) rebuild(s *store, w *writer) {
 	c.json = append(c.json[:0], w.json...)
 }
 
-// current reports whether the text of the fragment is that of the metric now.
+// current reports whether the metric has not changed since its text was made.
 func (f *fragment) current() bool {
 	if f.histogram == nil {
 		return f.cell.number(f.descriptor.kind) == f.builtFrom.count
@@ -153,8 +153,8 @@ func (f *fragment) current() bool {
 	return f.histogram.version() == f.builtFrom
 }
 
-// renew appends the fragment, the i-th of the object, as it is now. old is what
-// it was.
+// renew appends the current text of the fragment, the i-th of the object. old
+// is the previous text.
 func (f *fragment) renew(dst, old []byte, i int) []byte {
 	if h := f.histogram; h != nil && f.builtFrom.count >= reservoirSize {
 		h.mu.Lock()
@@ -173,8 +173,8 @@ func (f *fragment) renew(dst, old []byte, i int) []byte {
 	return dst
 }
 
-// appendTo appends the item, the i-th of the object, and returns the version of
-// it that it has appended.
+// appendTo appends the text of the item, the i-th of the object. It returns the
+// version that the text has.
 func (m *item) appendTo(dst []byte, i int) ([]byte, version) {
 	if i == 0 {
 		dst = append(dst, '{')
@@ -198,7 +198,7 @@ func (m *item) appendTo(dst []byte, i int) ([]byte, version) {
 	return dst, version{count: v}
 }
 
-// appendItems appends the object that the items make to the empty dst.
+// appendItems appends the object with these items to the empty dst.
 func appendItems(dst []byte, items []item) []byte {
 	for i := range items {
 		dst, _ = items[i].appendTo(dst, i)
@@ -213,7 +213,7 @@ func closeObject(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// len returns the number of metrics. s.mu is held.
+// len returns the number of metrics. The caller holds s.mu.
 func (s *store) len() int {
 	n := 0
 	for n < inlineMetrics && s.names[n].Load() != 0 {
@@ -225,16 +225,16 @@ func (s *store) len() int {
 	return n
 }
 
-// writer holds what marshalling takes besides its result.
+// writer holds the memory that marshalling needs besides its result.
 type writer struct {
 	items []item
 	json  []byte
 }
 
-// Larger writers are left to the garbage collector.
+// The limits of a writer that the pool keeps.
 const (
 	maxPooledItems = 1 << 10
-	maxPooledJSON  = 64 << 10
+	maxPooledJSON  = 64 << 10 // bytes
 )
 
 var writers = sync.Pool{New: func() any { return new(writer) }}
@@ -243,7 +243,7 @@ func (w *writer) release() {
 	if cap(w.items) > maxPooledItems || cap(w.json) > maxPooledJSON {
 		return
 	}
-	clear(w.items) // or they would keep the collection alive
+	clear(w.items) // otherwise they would keep the collection alive
 	w.items = w.items[:0]
 	writers.Put(w)
 }

@@ -7,8 +7,8 @@ package metrics
 
 import "encoding/json/jsontext"
 
-// MarshalJSONTo writes the metrics as one JSON object. It lets encoding/json/v2
-// (and encoding/json, on top of it) stream them without a copy of its own.
+// MarshalJSONTo writes the metrics as one JSON object. It spares
+// encoding/json/v2, and encoding/json on top of it, a copy of the text.
 func (c *collection) MarshalJSONTo(e *jsontext.Encoder) error {
 	w := writers.Get().(*writer)
 	defer w.release()

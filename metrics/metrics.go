@@ -5,7 +5,7 @@ package metrics
 
 import "encoding/json"
 
-// Names of the metrics that Open Policy Agent itself records.
+// Names of metrics that Open Policy Agent records.
 const (
 	BundleRequest                     = "bundle_request"
 	ServerHandler                     = "server_handler"
@@ -38,10 +38,10 @@ type Info struct {
 // Metrics is a collection of named timers, histograms and counters, usually
 // those of one decision.
 //
-// Looking a metric up is what makes it appear in the output. The same name
-// gives the same handle until [Metrics.Clear]; handles of a kind compare equal
-// exactly if they are the same metric. A handle may be kept, which saves the
-// look-up. All methods may be called from any goroutine.
+// A metric appears in the output once it has been looked up. The same name
+// gives the same handle until [Metrics.Clear]. Two handles of a kind are equal
+// if and only if they are the same metric. Callers may keep a handle to save
+// the look-up. All methods may be called from any goroutine.
 type Metrics interface {
 	Info() Info
 	// Timer returns the timer with this name. Its key is "timer_<name>_ns".
@@ -54,18 +54,17 @@ type Metrics interface {
 	Counter(name string) Counter
 	// All returns the metrics by key: an int64 (nanoseconds) for a timer, a
 	// uint64 for a counter, and for a histogram the map that
-	// [Histogram.Value] describes. The map and all that is in it belong to
-	// the caller.
+	// [Histogram.Value] describes. The caller owns the map and its content.
 	All() map[string]any
-	// Clear removes all metrics. Handles from before it go on working, but
-	// are no longer reported.
+	// Clear removes all metrics. Older handles still work, but the collection
+	// no longer reports them.
 	Clear()
-	// MarshalJSON returns the same bytes as encoding/json gives for All.
+	// MarshalJSON returns the bytes that encoding/json returns for All.
 	json.Marshaler
 }
 
-// TimerMetrics is implemented by collections that can return their timers
-// alone, by key, as [Metrics.All] does.
+// TimerMetrics is implemented by collections that can return only their timers,
+// in the form of [Metrics.All].
 type TimerMetrics interface {
 	Timers() map[string]any
 }
@@ -75,28 +74,29 @@ type TimerMetrics interface {
 type Timer interface {
 	// Value returns what Int64 returns, as an any.
 	Value() any
-	// Int64 returns the time accumulated by all the calls of Stop so far, in
-	// nanoseconds. It wraps on overflow.
+	// Int64 returns the time that all calls of Stop so far have accumulated,
+	// in nanoseconds. It wraps on overflow.
 	Int64() int64
-	// Start starts the timer, or restarts it if it is running: the time
-	// since the earlier Start is then dropped.
+	// Start starts the timer. If the timer is running, Start restarts it and
+	// drops the time since the earlier Start.
 	Start()
-	// Stop stops the timer, adds the time since Start to what it has
-	// accumulated and returns that difference, in nanoseconds. It returns 0
+	// Stop stops the timer, adds the time since Start to the accumulated
+	// time, and returns the time since Start, in nanoseconds. It returns 0
 	// if the timer is not running.
 	Stop() int64
 }
 
-// Histogram summarises the distribution of the values that it was given.
+// Histogram summarizes the distribution of its values.
 // All methods may be called from any goroutine.
 type Histogram interface {
-	// Value returns a new map[string]any that belongs to the caller: "count",
+	// Value returns a new map[string]any, which the caller owns: "count",
 	// "min" and "max" as int64; "mean", "stddev" (of the population),
 	// "median", "75%", "90%", "95%", "99%", "99.9%" and "99.99%" as float64.
 	//
-	// Up to 1,028 values it is exact. Beyond that, count is the number of
-	// all updates and the rest describes a sample of 1,028 of them that
-	// favours recent ones, by a factor of e every 67 seconds.
+	// The summary is exact for up to 1,028 values. With more values, count is
+	// the number of all updates, and the other fields describe a sample of
+	// 1,028 values. The sample favours recent values, by a factor of e every
+	// 67 seconds.
 	Value() any
 	// Update adds a value.
 	Update(int64)
@@ -117,8 +117,8 @@ type Kind uint8
 
 // The kinds of metrics.
 const (
-	// KindOther is the kind of what a foreign implementation reports beyond
-	// the three kinds below.
+	// KindOther is the kind of a value that another implementation reports
+	// and that has none of the kinds below.
 	KindOther Kind = iota
 	KindCounter
 	KindHistogram

@@ -11,49 +11,48 @@ import (
 	"sync/atomic"
 )
 
-// descriptor is what follows from a metric's kind and name. It is immutable;
-// those in the catalog are shared by all collections, so that a key is
-// formatted and escaped once.
+// descriptor holds the strings that depend on a metric's kind and name alone.
+// It is immutable. All collections share the descriptors in the catalog, so
+// that the program formats and escapes a key once.
 type descriptor struct {
 	name string
 	key  string // as in [Metrics.All]
 	json string // the key as a JSON string, and a colon
-	hash uint64 // in the catalog only; see hashName
+	hash uint64 // set in the catalog only; see hashName
 	kind Kind
-	id   uint32 // the place in the catalog and 1, or 0 if it is not there
+	id   uint32 // the place in the catalog plus 1, or 0 outside the catalog
 }
 
-// The catalog holds the descriptors of the names that recur: a hash table with
-// open addressing to which names are added until it holds maxCatalog, and never
-// removed, so that a collection can refer to a name by its place. To be added a
-// name must appear in a collection twice before others take its place among the
-// candidates: names that are made up for one use stay out.
+// The catalog holds the descriptors of names that recur. It is a hash table
+// with open addressing. Names are never removed, so that a collection can refer
+// to a name by its place. A name enters when it appears for the second time,
+// unless other names have taken its place among the candidates since. Names
+// made up for one use thus stay out.
 const (
-	catalogBits = 12
-	maxPlaces   = 1 << catalogBits
-	maxCatalog  = maxPlaces / 2
-	// Longer names are not remembered, or they could hold much memory.
-	maxKnownName = 128
+	catalogBits  = 12
+	maxPlaces    = 1 << catalogBits // the size of the catalog's table
+	maxCatalog   = maxPlaces / 2    // limits the names in the catalog
+	maxKnownName = 128              // limits the bytes of a name in the catalog
 )
 
 var (
 	nameSeed = maphash.MakeSeed()
-	// catalog is read without a lock: the hash at a place is written before
-	// the descriptor is stored.
+	// catalog is read without a lock, because the writer stores the hash at a
+	// place before the descriptor.
 	catalog [maxPlaces]struct {
 		hash       uint64
 		descriptor atomic.Pointer[descriptor]
 	}
 	catalogMu   sync.Mutex // guards adding to the catalog
 	catalogSize atomic.Int32
-	// candidates has the hashes of names that have appeared once. A new one
-	// takes any place of its set, so that names that share one and recur in
-	// turns do enter the catalog sooner or later.
+	// candidates holds the hashes of names that have appeared once. A new
+	// hash takes a random place of its set, so that names that share a set
+	// and recur by turns enter the catalog sooner or later.
 	candidates [1 << 9][4]atomic.Uint64
 )
 
-// hashName hashes a metric's kind and name. The kind is in the lowest bits,
-// where kindOf finds it, and in the others.
+// hashName returns the hash of a metric's kind and name. The lowest bits are
+// the kind, for kindOf. The other bits depend on the kind too.
 func hashName(kind Kind, name string) uint64 {
 	h := maphash.String(nameSeed, name) + uint64(kind)*0x9e3779b97f4a7c15
 	return h<<kindBits | uint64(kind)
@@ -63,8 +62,8 @@ const kindBits = 2
 
 func kindOf(h uint64) Kind { return Kind(h % (1 << kindBits)) }
 
-// identify returns the hash of a metric, and its descriptor if it is well
-// known.
+// identify returns the hash of a metric. For a metric that OPA records, it
+// returns the descriptor too.
 func identify(kind Kind, name string) (uint64, *descriptor) {
 	if d := wellKnown(kind, name); d != nil {
 		return d.hash, d
@@ -72,10 +71,10 @@ func identify(kind Kind, name string) (uint64, *descriptor) {
 	return hashName(kind, name), nil
 }
 
-// meet is called when a metric that is not well known appears in a collection.
-// It returns the descriptor in the catalog, which the metric enters if it has
-// appeared before, or nil.
-func meet(name string, h uint64) *descriptor {
+// noteSeen notes that a metric has appeared in a collection. It returns the
+// metric's descriptor in the catalog. A metric that has appeared before enters
+// the catalog. noteSeen returns nil for a metric that is not in the catalog.
+func noteSeen(name string, h uint64) *descriptor {
 	if d, _ := findCatalogued(name, h); d != nil {
 		return d
 	}
@@ -92,8 +91,9 @@ func meet(name string, h uint64) *descriptor {
 	return nil
 }
 
-// findCatalogued returns the descriptor of a metric in the catalog, or nil and
-// the place where it would be.
+// findCatalogued returns the descriptor of a metric in the catalog, and its
+// place. If the catalog lacks the metric, it returns nil and the place where
+// the metric would be.
 func findCatalogued(name string, h uint64) (*descriptor, uint64) {
 	for i := h >> kindBits; ; i++ {
 		place := i % maxPlaces
@@ -104,8 +104,8 @@ func findCatalogued(name string, h uint64) (*descriptor, uint64) {
 	}
 }
 
-// enterCatalog adds a metric to the catalog, if it is not there. It returns nil
-// if there is no room any more.
+// enterCatalog returns the descriptor of a metric in the catalog. It adds the
+// metric if necessary. It returns nil if the catalog is full.
 func enterCatalog(name string, h uint64) *descriptor {
 	catalogMu.Lock()
 	defer catalogMu.Unlock()
@@ -125,14 +125,14 @@ func enterCatalog(name string, h uint64) *descriptor {
 	return d
 }
 
-// descriptors makes the descriptors of metrics that lack one when they are
-// read.
+// descriptors makes the descriptors that metrics lack when they are read.
 type descriptors struct {
 	free []descriptor
-	next int // how many to allocate
+	next int // the number of descriptors in the last allocation
 }
 
-// of returns the descriptor of a metric, which is stored at the pointer.
+// of returns the descriptor that at points to. If at is nil, of makes the
+// descriptor and stores it there.
 func (s *descriptors) of(kind Kind, name string, at *atomic.Pointer[descriptor]) *descriptor {
 	d := at.Load()
 	if d == nil {
@@ -143,13 +143,13 @@ func (s *descriptors) of(kind Kind, name string, at *atomic.Pointer[descriptor])
 		d = &s.free[0]
 		s.free = s.free[1:]
 		d.format(kind, name)
-		at.Store(d) // no matter if another reader stores an equal one
+		at.Store(d) // another reader may store an equal descriptor
 	}
 	return d
 }
 
-// format makes d the descriptor of a metric. It keeps nothing of name's bytes,
-// which may be part of a large buffer of the caller's.
+// format makes d the descriptor of a metric. It copies the name, because the
+// name may be part of a large buffer of the caller's.
 func (d *descriptor) format(kind Kind, name string) {
 	prefix, suffix := "timer_", "_ns"
 	switch kind {
@@ -174,7 +174,7 @@ func (d *descriptor) format(kind Kind, name string) {
 	d.json = string(quoted) + ":"
 }
 
-// isPlainJSON reports whether s stands in a JSON string as it is.
+// isPlainJSON reports whether JSON writes s without any escape.
 func isPlainJSON(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -227,7 +227,7 @@ func init() {
 	enter := func(kind Kind, names []string) {
 		for _, name := range names {
 			d := enterCatalog(name, hashName(kind, name))
-			d.name = name // a constant, with the address that callers have
+			d.name = name // the constant, whose address callers have
 			all = append(all, d)
 		}
 	}

@@ -47,7 +47,7 @@ func TestRecurringNamesOfOneSet(t *testing.T) {
 		for turn := 0; ; turn++ {
 			entered := 0
 			for _, name := range names {
-				if meet(name, hashName(KindTimer, name)) != nil {
+				if noteSeen(name, hashName(KindTimer, name)) != nil {
 					entered++
 				}
 			}
@@ -75,7 +75,7 @@ func TestCatalogIsBounded(t *testing.T) {
 		return
 	}
 	appear := func(kind Kind, name string) *descriptor {
-		return meet(name, hashName(kind, name))
+		return noteSeen(name, hashName(kind, name))
 	}
 	before := catalogSize.Load()
 	for i := range 100_000 {

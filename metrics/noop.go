@@ -3,8 +3,8 @@
 
 package metrics
 
-// NoOp returns a [Metrics] that records nothing and reports nothing: All
-// returns nil, Value of a timer or a counter the int 0.
+// NoOp returns a [Metrics] that records nothing. Its All returns nil. Value of
+// its timers and counters returns the int 0.
 func NoOp() Metrics { return noOpInstance }
 
 const noOpName = "<built-in no-op>"
@@ -16,7 +16,7 @@ type (
 	noOpCounter   struct{}
 )
 
-// Variables, since pointers to distinct values of no size need not be equal.
+// One variable each, because pointers to different zero-size values may differ.
 var (
 	noOpInstance          = &noOpMetrics{}
 	noOpTimerInstance     = &noOpTimer{}

@@ -9,11 +9,11 @@ import (
 )
 
 // appendFloat appends v as encoding/json writes it: the shortest decimal that
-// is parsed back to v. v is finite.
+// parses to v. v must be finite.
 func appendFloat(dst []byte, v float64) []byte {
 	// A number with at most three decimals and fifteen digits is written as an
-	// integer, which is much faster. It is the shortest text: decimals of
-	// up to fifteen digits are all different numbers as float64.
+	// integer, which is much faster. The text is the shortest, because
+	// different decimals of up to fifteen digits are different float64s.
 	if thousands := math.Abs(v) * 1000; thousands < 1e15 {
 		if n := uint64(thousands + 0.5); float64(n)/1000 == math.Abs(v) {
 			if math.Signbit(v) {

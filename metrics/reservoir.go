@@ -13,52 +13,50 @@ import (
 
 // The full reservoir is a forward-decaying priority sample (Cormode,
 // Shkapenyuk, Srivastava and Xu, "Forward Decay: A Practical Time Decay Model
-// for Streaming Systems", ICDE 2009): a value that arrives at time t has the
-// weight w = exp(decay·t) and the priority w/u, with u uniform in (0, 1], and
-// the values of the largest priorities are kept.
+// for Streaming Systems", ICDE 2009). A value that arrives at time t has the
+// weight w = exp(decay·t) and the priority w/u, with u uniform in (0, 1]. The
+// reservoir keeps the values with the highest priorities.
 //
-// Here a priority is kept as its logarithm over decay: t − ln(u)/decay, a
-// time. The order is the same, and as nanoseconds in an int64 it neither
-// overflows nor loses precision, however long the histogram lives: there is
-// nothing to rescale. The second term, exponentially distributed with a mean of
-// 67 seconds, is the value's delay.
+// Here a priority is ln(w/u)/decay = t − ln(u)/decay, a time. The order is the
+// same. As nanoseconds in an int64, a priority neither overflows nor loses
+// precision, so that nothing must be rescaled. The second term is the value's
+// delay. It is exponentially distributed with a mean of 67 seconds.
 
-// expDelay returns −ln(u)/decay in nanoseconds, with u made from 64 random
-// bits.
+// expDelay returns −ln(u)/decay in nanoseconds, with u from 64 random bits.
 func expDelay(r uint64) int64 {
 	u := (float64(r>>11) + 0.5) / (1 << 53)
 	return int64(-math.Log(u) * meanLife)
 }
 
-// maxExpDelay returns a bound that expDelay(r) does not exceed, from the
-// leading zeros of r alone: u has no more of them.
+// maxExpDelay returns an upper bound of expDelay(r). It uses only the number of
+// leading zeros of r, which u does not exceed.
 func maxExpDelay(r uint64) int64 {
 	const halfLife = 46_209_812_038 // ln 2 · meanLife, rounded up
 	return int64(bits.LeadingZeros64(r)+1) * halfLife
 }
 
-// random returns 64 random bits from the number of updates so far, hashed as
-// wyrand does it (Wang Yi, wyhash). The time, added in, gives different bits to
-// goroutines that have read the same number.
+// random returns 64 random bits. It hashes the number of updates so far as
+// wyrand does (Wang Yi, wyhash). It adds the time, so that goroutines that have
+// read the same number get different bits.
 func random(seed, n, t uint64) uint64 {
 	s := seed + n*0x9e3779b97f4a7c15 + t*0xd6e8feb86659fd93
 	hi, lo := bits.Mul64(s, s^0xe7037ed1a0b428db)
 	return hi ^ lo
 }
 
-// evictionList says which samples of a full reservoir leave next, and which are
-// out of order.
+// evictionList lists the samples of a full reservoir that leave next, and the
+// samples that are out of order.
 type evictionList struct {
-	// The n samples of lowest priority: their priorities, falling, and their
-	// places. When they are used up, the next ones are found by one pass over
-	// the reservoir, which looks for priorities up to span above the threshold.
-	// For each sample replaced that costs less than a heap of all of them
-	// would, and takes less memory.
+	// The n samples of lowest priority: their priorities, in falling order,
+	// and their places. When the list is empty, one pass over the reservoir
+	// finds the next samples, with priorities up to span above the threshold.
+	// A heap of all samples would take more time for each replacement, and
+	// more memory.
 	priority [64]int64
 	place    [64]uint16
 	n        int
 	span     int64
-	// moved has a bit for each sample that is not in its place by value,
+	// moved has a bit for each sample that is neither in its place by value
 	// nor in the sums.
 	moved [(reservoirSize + 63) / 64]uint64
 }
@@ -67,8 +65,8 @@ func (l *evictionList) move(place uint16)          { l.moved[place/64] |= 1 << (
 func (l *evictionList) hasMoved(place uint16) bool { return l.moved[place/64]&(1<<(place%64)) != 0 }
 func (l *evictionList) anyMoved() bool             { return l.moved != [len(l.moved)]uint64{} }
 
-// separate divides the samples of the reservoir into those that have not moved,
-// which it closes up in place, and those that have, which it appends to fresh.
+// separate divides the samples of the reservoir. It closes up the samples that
+// have not moved, in place, and appends the samples that have moved to fresh.
 func (l *evictionList) separate(all, fresh []sample) (ordered, moved []sample) {
 	kept, next := 0, 0
 	for i, word := range l.moved {
@@ -83,13 +81,13 @@ func (l *evictionList) separate(all, fresh []sample) (ordered, moved []sample) {
 	return all[:kept], fresh
 }
 
-// relocate is called before the samples of h are written back in order, of
-// which fresh are those that have moved, in order. It takes the list of the
-// lowest along to their new places: one less for each that has left before it,
-// and one more for each that comes before it.
+// relocate updates the places on the list before the caller writes the samples
+// of h back in order. fresh holds the samples that have moved, in order. A
+// place falls by one for each moved sample that stood before it, and rises by
+// one for each fresh sample that comes before it.
 func (l *evictionList) relocate(h *histogram, fresh []sample) {
 	for i, place := range l.place[:l.n] {
-		if l.hasMoved(place) { // rarely: a new one among the lowest
+		if l.hasMoved(place) { // rare: a new sample is among the lowest
 			l.n = 0
 			break
 		}
@@ -104,8 +102,8 @@ func (l *evictionList) relocate(h *histogram, fresh []sample) {
 	clear(l.moved[:])
 }
 
-// note puts a sample on the list, whose priority is below the highest there, or
-// there is room.
+// note puts a sample on the list. If the list is full, the sample's priority is
+// below the highest on the list.
 func (l *evictionList) note(place uint16, priority int64) {
 	if l.n == len(l.place) {
 		l.n--
@@ -122,7 +120,7 @@ func (l *evictionList) note(place uint16, priority int64) {
 	l.n++
 }
 
-// becomeFull turns times of arrival into priorities. h.mu is held.
+// becomeFull turns times of arrival into priorities. The caller holds h.mu.
 func (h *histogram) becomeFull() {
 	h.evictions = new(evictionList)
 	h.seed = rand.Uint64()
@@ -143,8 +141,8 @@ func (h *histogram) becomeFull() {
 	h.findEvictions(floor)
 }
 
-// findEvictions finds the samples of lowest priority, none of which is below
-// floor, and sets threshold by them. h.mu is held.
+// findEvictions finds the samples of lowest priority and sets the threshold. No
+// priority is below floor. The caller holds h.mu.
 func (h *histogram) findEvictions(floor int64) {
 	l := h.evictions
 	for l.n = 0; l.n == 0; {
@@ -171,13 +169,14 @@ func (h *histogram) findEvictions(floor int64) {
 	h.raiseThreshold()
 }
 
-// raiseThreshold sets threshold to the lowest priority in the reservoir. h.mu
-// is held.
+// raiseThreshold sets threshold to the lowest priority in the reservoir. The
+// caller holds h.mu.
 func (h *histogram) raiseThreshold() {
 	h.threshold.Store(h.evictions.priority[h.evictions.n-1] ^ math.MinInt64)
 }
 
-// offer replaces the sample of the lowest priority, if that of v is higher.
+// offer replaces the sample of the lowest priority by v if the priority of v is
+// higher.
 func (h *histogram) offer(v, priority int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,12 +6,11 @@ package metrics
 import "math/bits"
 
 const (
-	// insertionMax is up to how many samples insertion sort is fastest.
-	insertionMax = 24
-	maxBuckets   = 2048
+	insertionMax = 24   // limits the samples for insertion sort, which is fastest for few
+	maxBuckets   = 2048 // limits the buckets of a level
 )
 
-// sorter has the room that sorting takes besides the samples.
+// sorter holds the memory that sorting needs besides the samples.
 type sorter struct {
 	spare []sample // as long as the samples
 	ends  [maxBuckets]uint32
@@ -19,11 +18,11 @@ type sorter struct {
 
 // sort sorts samples by value.
 //
-// It is a bucket sort: the range of the values is divided into about twice as
-// many buckets as there are samples, in which they are then almost in order. If
-// a bucket holds many it is sorted on its own, with its own narrower range.
-// Values however unevenly spread take few levels, since each is at least 2⁵
-// times narrower than the one above.
+// It is a bucket sort. It divides the range of the values into about twice as
+// many buckets as there are samples, so that the samples are almost in order.
+// It sorts a bucket with many samples in the same way, with a narrower range.
+// Even unevenly spread values take few levels, because each level's range is at
+// least 2⁵ times narrower than the range above.
 func (r *sorter) sort(samples []sample) {
 	if len(samples) <= insertionMax {
 		insertionSort(samples)
@@ -92,11 +91,11 @@ func insertionSort(samples []sample) {
 	}
 }
 
-// mergeSamples appends to dst, which has room, the samples of two sorted lists
-// in order.
+// mergeSamples appends the samples of two sorted lists to dst, in order. dst
+// has room for them.
 func mergeSamples(dst, a, b []sample) []sample {
 	if 8*len(b) < len(a) {
-		// Few among many: find the place of each, and copy what is between.
+		// Few among many: find the place of each, and copy the part between.
 		for _, s := range b {
 			low, high := 0, len(a)
 			for low < high {

@@ -8,13 +8,13 @@ import (
 	"slices"
 )
 
-// maxSorted is how many numbers Statistics sorts, in less than 8 MB. Of more,
-// it sorts those near the percentiles, which it finds by passes over all of
-// them.
+// maxSorted limits the numbers that Statistics sorts, and so its memory to less
+// than 8 MB. Of more numbers, it sorts those near the percentiles. It finds
+// them by passes over all numbers.
 const maxSorted = 240_000
 
-// Statistics returns the summary of some numbers in the form of
-// [Histogram.Value]. It is exact however many there are.
+// Statistics returns the summary of numbers in the form of [Histogram.Value].
+// The summary is exact for any count of numbers.
 func Statistics(num ...int64) any {
 	s := Summary{Count: int64(len(num))}
 	if len(num) > 0 {
@@ -25,7 +25,7 @@ func Statistics(num ...int64) any {
 	return s.toMap(&box)
 }
 
-// describe fills in all but the count.
+// describe fills in all fields except the count.
 func (s *Summary) describe(num []int64) {
 	n := len(num)
 	var w *workspace
@@ -62,13 +62,14 @@ func (s *Summary) describe(num []int64) {
 	s.percentiles(n, func(i int) int64 { return values[i] })
 }
 
-// find puts the numbers of the given ranks into values: rank i is the number at
-// index i in the sorted order. The ranks are rising, their numbers are between
-// low and high, and below is how many are less than low.
+// find puts the numbers of the given ranks into values. Rank i is the index i
+// in the sorted order. The ranks are in rising order. Their numbers are between
+// low and high, and below counts the numbers less than low.
 //
-// It divides what is between low and high into buckets, counts the numbers in
-// each, and sorts those in the buckets that have a rank. If these are too many,
-// each of the buckets is divided on its own: it is 2¹¹ times narrower.
+// find divides the range from low to high into buckets, counts the numbers in
+// each, and sorts the numbers of all buckets that contain a rank. If these are
+// too many, it divides each of the buckets again: a bucket is 2¹¹ times
+// narrower than the range.
 func (w *workspace) find(values map[int]int64, ranks []int, num []int64, low, high int64, below int) {
 	width := uint64(high) - uint64(low)
 	shift := max(bits.Len64(width)-bits.Len(maxBuckets-1), 0)

@@ -10,24 +10,25 @@ import (
 	"sync"
 )
 
-// Summary describes the values of a histogram. Up to 1,028 values it is exact;
-// beyond, Count is the number of all updates and the rest describes a sample of
-// 1,028 (see [Histogram]). A histogram without values has a Summary of zeros.
+// Summary describes the values of a histogram. It is exact for up to 1,028
+// values. With more values, Count is the number of all updates, and the other
+// fields describe a sample of 1,028 values (see [Histogram]). The Summary of a
+// histogram without values has only zeros.
 type Summary struct {
 	Count, Min, Max int64
 	Mean            float64
 	StdDev          float64 // of the population
 	// The percentiles. Percentile p of n sorted values is at the place
-	// p·(n+1), counted from 1, interpolated between the neighbours and
-	// clamped to the ends.
+	// p·(n+1), counted from 1, interpolated between its neighbours and clamped
+	// to the ends.
 	Median, P75, P90, P95, P99, P999, P9999 float64
 }
 
 const summaryFields = 12
 
-// fields are the fields of s, each with its name in the output, sorted by it.
-// All forms of output are made from this list but appendTo, which is written
-// out in its order.
+// fields returns the fields of s with their names in the output, sorted by
+// name. All forms of output come from this list, except appendTo, which names
+// the fields in the same order.
 func (s *Summary) fields() [summaryFields]summaryField {
 	return [summaryFields]summaryField{
 		{"75%", &s.P75},
@@ -50,11 +51,11 @@ type summaryField struct {
 	place any // an *int64 or a *float64
 }
 
-// summaryFormat is a form of output as text.
+// summaryFormat is a text format.
 type summaryFormat struct {
-	labels [summaryFields]string // before each field
+	labels [summaryFields]string // the text before each field
 	end    string
-	float  byte // the format of strconv, or 0 for that of JSON
+	float  byte // the format for strconv, or 0 for JSON's format
 }
 
 var (
@@ -63,7 +64,7 @@ var (
 	summaryText  = summaryFormat{summaryLabels("map[", " ", ":"), "]", 'g'} // of fmt
 )
 
-// summaryLabels returns the names of the fields, with what stands around them.
+// summaryLabels returns the names of the fields with the text around them.
 func summaryLabels(first, next, after string) (labels [summaryFields]string) {
 	before := first
 	for i, f := range new(Summary).fields() {
@@ -132,8 +133,8 @@ func summaryOf(value any) (s Summary, ok bool) {
 	return s, true
 }
 
-// percentiles fills in what depends on the order of n values, n > 0. at returns
-// the value with the given index in the sorted order.
+// percentiles fills in the extremes and percentiles of n values, n > 0. at
+// returns the value at an index of the sorted order.
 func (s *Summary) percentiles(n int, at func(int) int64) {
 	s.Min, s.Max = at(0), at(n-1)
 	percentile := func(p float64) float64 {
@@ -165,7 +166,7 @@ func (h *histogram) summary() Summary {
 }
 
 // summarize returns the summary of the values, with the count of the version.
-// h.mu is held.
+// The caller holds h.mu.
 func (h *histogram) summarize(v version) Summary {
 	s := Summary{Count: v.count}
 	if h.n > 0 {
@@ -177,9 +178,9 @@ func (h *histogram) summarize(v version) Summary {
 	return s
 }
 
-// sortSamples puts all values in order, so that the percentiles can be read
-// off, and into the sums. What was in order before is not sorted again: the
-// values that have come since are, and merged with it. h.mu is held.
+// sortSamples sorts all values and adds them to the sums. It sorts only the
+// values that came since the last call, and merges them with the values that
+// were in order before. The caller holds h.mu.
 func (h *histogram) sortSamples() {
 	n := int(h.n)
 	if int(h.sorted) == n && (h.evictions == nil || !h.evictions.anyMoved()) {
@@ -210,7 +211,7 @@ func (h *histogram) sortSamples() {
 	h.sorted = h.n
 }
 
-// workspace holds what sorting takes, for the samples of one histogram.
+// workspace holds the memory for sorting the samples of one histogram.
 type workspace struct {
 	all, fresh []sample
 	sorter
@@ -228,14 +229,14 @@ func newWorkspace(n int) *workspace {
 	}
 }
 
-// sums are the exact sums of some values and of their squares.
+// sums holds the exact sums of values and of their squares.
 type sums struct {
 	sum     [2]uint64 // two's complement, the low word first
 	squares [3]uint64 // the low word first
 }
 
-// addAll adds the values of samples. It works on copies of the words, which the
-// compiler keeps in registers.
+// addAll adds the values of samples. It works on local copies of the words, so
+// that the compiler keeps them in registers.
 func (s *sums) addAll(samples []sample) {
 	sum0, sum1 := s.sum[0], s.sum[1]
 	squares0, squares1, squares2 := s.squares[0], s.squares[1], s.squares[2]
@@ -287,8 +288,8 @@ func (s *sums) mean(n int) float64 {
 	if s.sum[1] == uint64(int64(s.sum[0])>>63) { // the sum fits an int64
 		return float64(int64(s.sum[0])) / float64(n) // rounded as floats are
 	}
-	// The quotient with 64 binary places, of which the first 64 digits and
-	// whether more follow are enough to round once, and right.
+	// Compute the quotient to 64 binary places. Its first 64 digits, and
+	// whether a nonzero digit follows, are enough to round correctly once.
 	hi, lo, negative := s.magnitude()
 	q, r := bits.Div64(hi, lo, uint64(n)) // no overflow: the mean is at most 2⁶³
 	fraction, r := bits.Div64(r, 0, uint64(n))
@@ -305,8 +306,8 @@ func (s *sums) mean(n int) float64 {
 }
 
 // stdDev returns the standard deviation of the n values in s, as a population:
-// √(n·Σv² − (Σv)²) / n. The difference is exact (it is below 2¹⁹² for up to
-// 2³² values), so that nothing cancels.
+// √(n·Σv² − (Σv)²) / n. The difference is exact, because it is below 2¹⁹² for
+// up to 2³² values. So no digits cancel.
 func (s *sums) stdDev(n int) float64 {
 	// n·Σv²
 	var a [3]uint64

@@ -9,24 +9,25 @@ import (
 	"time"
 )
 
-// base is when the program started. Times are kept as nanoseconds since then,
-// of the monotonic clock: reading that costs less than time.Now, which reads
-// the wall clock too.
+// base is the time at which the program started. Times are nanoseconds of the
+// monotonic clock since base. The floor of a timer is two clock readings, and
+// time.Since(base) costs about half of time.Now, which reads the wall clock
+// too.
 var base = time.Now()
 
 // now returns the time since base. In a testing/synctest bubble, whose clock
 // starts in the year 2000, it is negative.
 func now() int64 { return int64(time.Since(base)) }
 
-// cell holds the numbers of a timer or a counter, so that either can be in any
-// place of a collection.
+// cell holds the numbers of a timer or of a counter. Any place in a collection
+// can thus have either.
 type cell struct {
-	// state is that of a timer: while it runs, the bit running and the time
-	// of Start; while it does not, the time accumulated. The highest bit of
-	// either is left out: it follows from a time less than 292 years before.
+	// state is the state of a timer. While the timer runs, it holds the bit
+	// running and the time of Start. Otherwise it holds the accumulated time.
+	// Both lack their highest bit, which after computes from an earlier time.
 	state atomic.Uint64
-	// value is the count of a counter. Of a timer it is the time accumulated
-	// up to the last Start, or what is saved there by the next.
+	// value is the count of a counter. For a timer it is the time accumulated
+	// up to the last Start. The next Start may already have raised it.
 	value atomic.Int64
 }
 
@@ -40,24 +41,23 @@ func (c *cell) number(kind Kind) int64 {
 	return c.value.Load()
 }
 
-// timer is a [cell] used as a timer. To stop it is one compare-and-swap of the
-// state, which ends the run and adds its time: no goroutine sees the one
-// without the other. To start it is one too, and another that saves the
-// accumulated time in the value, unless there is none. And a clock reading
-// each.
+// timer is a [cell] used as a timer. Start and Stop read the clock once each.
+// Stop makes one compare-and-swap of the state, which ends the run and adds its
+// time at once. Start makes one of the state too. If there is accumulated time,
+// Start first saves it in the value by another compare-and-swap.
 type timer cell
 
-// after returns the time whose lower 63 bits are those of state, and which is
-// t or less than 292 years later.
+// after returns the time from t to 292 years later whose lower 63 bits equal
+// those of state.
 func after(t int64, state uint64) int64 {
 	return t + int64((state-uint64(t))&^running)
 }
 
 func (t *timer) Start() {
 	for {
-		// The value is read first, so that it is not ahead of the state. If
-		// another Start saves the time meanwhile the swap fails, since the
-		// value only grows.
+		// Read the value first, so that it is not newer than the state. If
+		// another Start saves the time in between, the swap fails, because
+		// the value only grows.
 		value := t.value.Load()
 		state := t.state.Load()
 		if state&running == 0 {
@@ -69,7 +69,7 @@ func (t *timer) Start() {
 			return
 		}
 		if t.state.Load()&running != 0 {
-			return // another Start was a moment later
+			return // another Start came a moment later
 		}
 	}
 }
@@ -97,7 +97,7 @@ func (t *timer) Int64() int64 {
 	value := t.value.Load() // first, as in Start
 	state := t.state.Load()
 	if state&running != 0 {
-		return t.value.Load() // that of the state, or a later one
+		return t.value.Load() // as old as the state, or newer
 	}
 	return after(value, state)
 }

@@ -10,14 +10,14 @@ import (
 	"unsafe"
 )
 
-// The package's only unsafe code. With the build tag purego, with other
-// compilers than gc, and where words cannot be read from any address, the file
-// unsafe_purego.go takes its place.
+// This file has the package's only unsafe code. unsafe_purego.go replaces it
+// under the build tag purego, under compilers other than gc, and on processors
+// that cannot read words from every address.
 
-// sameName reports whether a == b, for most names without the call that
-// comparing strings is. It takes equal constants for equal by their address,
-// since the linker keeps one copy of each, and compares names of 8 to 16 bytes
-// as two words, which overlap.
+// sameName reports whether a == b. For most names it saves the call that a
+// comparison of strings makes. Equal constants have the same address, because
+// the linker keeps one copy of each. Names of 8 to 16 bytes are compared as two
+// words, which overlap.
 func sameName(a, b string) bool {
 	n := len(a)
 	if n != len(b) {
@@ -33,9 +33,9 @@ func sameName(a, b string) bool {
 	return a == b
 }
 
-// byAddress finds the descriptors of the names that OPA records by the address
-// of the constant, without hashing it. It is written before any other use of
-// the package.
+// byAddress finds the descriptor of a name that OPA records by the address of
+// the constant, without a hash of the name. It is filled before any other use
+// of the package.
 var byAddress addressTable
 
 // addressTable is a hash table without collisions, by multiplication.
@@ -46,7 +46,7 @@ type addressTable struct {
 
 const (
 	addressBits = 10
-	// maxTries bounds the search for a multiplier. About one in ten will do.
+	// maxTries limits the search for a multiplier. About one in ten fits.
 	maxTries = 1000
 )
 
@@ -55,8 +55,8 @@ func (t *addressTable) slot(kind Kind, name string) **descriptor {
 	return &t.slots[(address+uint64(kind))*t.multiplier>>(64-addressBits)]
 }
 
-// fill chooses a multiplier that gives each descriptor a slot of its own. If
-// none is found the table stays empty, and names are found by their hash.
+// fill chooses a multiplier that gives each descriptor its own slot. If it
+// finds none, the table stays empty, and names are found by their hash.
 func (t *addressTable) fill(descriptors []*descriptor) {
 	for i := range uint64(maxTries) {
 		t.multiplier = 1 + i*0x9e3779b97f4a7c16
@@ -75,8 +75,8 @@ func (t *addressTable) fill(descriptors []*descriptor) {
 
 func setWellKnown(descriptors []*descriptor) { byAddress.fill(descriptors) }
 
-// wellKnown returns the descriptor of a metric that OPA records, if name is
-// the constant, and otherwise nil.
+// wellKnown returns the descriptor of a metric that OPA records if name is the
+// constant. Otherwise it returns nil.
 func wellKnown(kind Kind, name string) *descriptor {
 	d := *byAddress.slot(kind, name)
 	if d != nil && d.kind == kind && len(d.name) == len(name) &&
@@ -86,36 +86,36 @@ func wellKnown(kind Kind, name string) *descriptor {
 	return nil
 }
 
-// boxes makes values of type any out of numbers, which takes an allocation each
-// in plain Go: they share blocks.
+// boxes turns numbers into values of type any. In plain Go each takes an
+// allocation. Here many share a block.
 type boxes struct{ *block }
 
-// block is where numbers are boxed, each written once. It takes 256 bytes: as
-// much as a single value that is kept keeps alive.
+// block holds boxed numbers, each written once. It takes 256 bytes, all of
+// which a single kept value keeps alive.
 type block struct {
 	numbers [31]uint64
 	used    int
 }
 
-// blocks has blocks that have room. Which block a number is in does not matter.
+// blocks has blocks with room.
 var blocks = sync.Pool{New: func() any { return new(block) }}
 
 func newBoxes() boxes { return boxes{blocks.Get().(*block)} }
 
-// release leaves what is free to others.
+// release makes the room that is left available to others.
 func (b *boxes) release() {
 	if b.used < len(b.numbers) {
 		blocks.Put(b.block)
 	}
 }
 
-// emptyInterface is how gc lays out an any: the type, and a pointer to the
-// value, which for a number is never written again.
+// emptyInterface is gc's layout of an any: the type, and a pointer to the
+// value. gc never writes a number again once it is boxed.
 type emptyInterface struct{ typ, data unsafe.Pointer }
 
-// box stores the 64 bits of a number and returns where.
+// box stores the 64 bits of a number and returns their address.
 func (b *boxes) box(bits uint64) unsafe.Pointer {
-	// Of a few values, the highest percentiles are one number.
+	// The highest percentiles of few values are the same number.
 	if b.used > 0 && b.numbers[b.used-1] == bits {
 		return unsafe.Pointer(&b.numbers[b.used-1])
 	}
@@ -130,7 +130,7 @@ func (b *boxes) box(bits uint64) unsafe.Pointer {
 
 func (b *boxes) int64(v int64) any {
 	if uint64(v) < 256 {
-		return v // Go has these boxed
+		return v // Go boxes these without an allocation
 	}
 	var a any = int64(0)
 	(*emptyInterface)(unsafe.Pointer(&a)).data = b.box(uint64(v))
