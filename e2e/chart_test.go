@@ -95,7 +95,7 @@ func curves(t *testing.T, f *fleet, p panel) []curve {
 	t.Helper()
 	var all []curve
 	for _, q := range p.Targets {
-		for _, s := range f.native.matrix(t, fillIn(q.Expr, pictureWindow), f.start.Add(pictureStep), f.end, pictureStep) {
+		for _, s := range f.native.matrix(t, allChosen.fillIn(q.Expr, pictureWindow), f.start.Add(pictureStep), f.end, pictureStep) {
 			c := curve{name: legend(q.LegendFormat, s.Metric)}
 			for _, point := range s.Floats {
 				if !math.IsNaN(point.F) {
@@ -224,7 +224,7 @@ func logarithmic(chart *plot.Plot) {
 // decisions.
 func drawHeatmap(t *testing.T, chart *plot.Plot, f *fleet, p panel) {
 	t.Helper()
-	m := f.native.matrix(t, fillIn(p.Targets[0].Expr, pictureWindow), f.start.Add(pictureStep), f.end, pictureStep)
+	m := f.native.matrix(t, allChosen.fillIn(p.Targets[0].Expr, pictureWindow), f.start.Add(pictureStep), f.end, pictureStep)
 	if len(m) != 1 || len(m[0].Histograms) == 0 {
 		t.Fatalf("%q: %d series, want one of histograms", p.Title, len(m))
 	}

@@ -4,29 +4,35 @@
 package e2e
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"io"
+	"log"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/regometer/regometer/e2e/harness"
 )
 
-// A control is the service that OPA servers depend on: it has the policy as a
-// bundle, takes decision logs, and is the directory that http.send asks.
+// A control is the service that OPA servers depend on: it serves bundles, takes
+// decision logs, and answers http.send.
 type control struct {
-	url    string
-	server *httptest.Server
-	logs   atomic.Int64 // uploads so far; every third is refused
+	server  *httptest.Server
+	away    atomic.Bool  // whether it refuses to serve bundles
+	refused atomic.Int64 // n: it refuses every nth upload. 0: none
+	uploads atomic.Int64
 
 	mu        sync.Mutex
 	resources map[string]resource
@@ -35,18 +41,18 @@ type control struct {
 // A resource is a bundle that servers ask for again and again.
 type resource struct {
 	content   []byte
-	version   string
+	etag      string
 	downloads int // of all versions
 }
 
 func startControl(t *testing.T) *control {
-	t.Helper()
 	c := &control{resources: map[string]resource{}}
+	c.refused.Store(3)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{resource}", c.serveResource)
 	mux.HandleFunc("POST /logs", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		if c.logs.Add(1)%3 == 0 {
+		if n := c.refused.Load(); n > 0 && c.uploads.Add(1)%n == 0 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
@@ -56,51 +62,50 @@ func startControl(t *testing.T) *control {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"on_call": %t}`, !strings.HasPrefix(r.PathValue("user"), "off"))
 	})
+	mux.HandleFunc("GET /wait/{ms}", func(_ http.ResponseWriter, r *http.Request) {
+		ms, _ := strconv.Atoi(r.PathValue("ms"))
+		time.Sleep(time.Duration(ms) * time.Millisecond)
+	})
 	c.server = httptest.NewServer(mux)
 	t.Cleanup(c.server.Close)
-	c.url = c.server.URL
 	c.activate(t, "one")
 	return c
 }
 
-// activate makes a new revision of the bundle, with these policies too, by
-// file. Their packages are below "more". It waits for nothing.
+// activate makes a new revision of the bundle. more are further policies, in
+// packages below "more". activate does not wait for the servers.
 func (c *control) activate(t *testing.T, revision string, more ...string) {
-	t.Helper()
-	files := map[string][]byte{
+	files := map[string]string{
 		"/.manifest": asJSON(t, map[string]any{"revision": revision, "roots": []string{"authz", "catalog", "directory", "more"}}),
 		"/data.json": asJSON(t, map[string]any{
 			"authz": map[string]any{
 				"roles":       map[string][]string{"alice": {"admin", "staff"}, "bob": {"staff"}},
 				"permissions": map[string][]string{"admin": {"write", "delete"}, "staff": {"read"}},
 			},
-			"directory": map[string]any{"url": c.url},
+			"directory": map[string]any{"url": c.server.URL},
 		}),
 	}
 	policies, err := filepath.Glob("testdata/policy/*.rego")
-	if err != nil || len(policies) == 0 {
-		t.Fatalf("no policies found: %v", err)
-	}
+	require.NoError(t, err)
+	require.NotEmpty(t, policies)
 	for _, policy := range policies {
 		content, err := os.ReadFile(policy)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files["/"+filepath.Base(policy)] = content
+		require.NoError(t, err)
+		files["/"+filepath.Base(policy)] = string(content)
 	}
 	for i, text := range more {
-		files[fmt.Sprintf("/more%d.rego", i)] = []byte(text)
+		files[fmt.Sprintf("/more%d.rego", i)] = text
 	}
-	c.put("bundle.tar.gz", revision, tarball(t, files))
+	c.put("bundle.tar.gz", revision, harness.Bundle(t, files))
 }
 
 func (c *control) put(name, version string, content []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.resources[name] = resource{content, `"` + version + `"`, c.resources[name].downloads}
+	c.resources[name] = resource{content, strconv.Quote(version), c.resources[name].downloads}
 }
 
-// downloads returns how often a resource was sent.
+// downloads returns the number of times that a resource was sent.
 func (c *control) downloads(name string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,62 +117,28 @@ func (c *control) serveResource(w http.ResponseWriter, r *http.Request) {
 	defer c.mu.Unlock()
 	name := r.PathValue("resource")
 	found, ok := c.resources[name]
-	if !ok {
-		http.NotFound(w, r)
-		return
-	}
-	if r.Header.Get("If-None-Match") == found.version {
+	switch {
+	case !ok || c.away.Load():
+		w.WriteHeader(http.StatusInternalServerError)
+	case r.Header.Get("If-None-Match") == found.etag:
 		w.WriteHeader(http.StatusNotModified)
-		return
+	default:
+		found.downloads++
+		c.resources[name] = found
+		w.Header().Set("ETag", found.etag)
+		w.Header().Set("Content-Type", "application/gzip")
+		_, _ = w.Write(found.content) // it fails only if OPA has gone
 	}
-	found.downloads++
-	c.resources[name] = found
-	w.Header().Set("ETag", found.version)
-	w.Header().Set("Content-Type", "application/gzip")
-	_, _ = w.Write(found.content) // an error would mean that OPA has gone
-}
-
-func asJSON(t *testing.T, value any) []byte {
-	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
-// tarball returns a bundle of files by path.
-func tarball(t *testing.T, files map[string][]byte) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	compressed := gzip.NewWriter(&b)
-	archive := tar.NewWriter(compressed)
-	for name, content := range files {
-		if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := archive.Write(content); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := compressed.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
 }
 
 // config returns a server's configuration: the plugin with its defaults, the
-// policy from the bundle, and the decision log in the server's output.
+// policy from the bundle, and the decision log in the server's output and
+// wherever decisionLogs says.
 func (c *control) config(decisionLogs map[string]any) map[string]any {
 	logs := map[string]any{"console": true}
-	for key, value := range decisionLogs {
-		logs[key] = value
-	}
+	maps.Copy(logs, decisionLogs)
 	return map[string]any{
-		"services": map[string]any{"control": map[string]any{"url": c.url}},
+		"services": map[string]any{"control": map[string]any{"url": c.server.URL}},
 		"bundles": map[string]any{"policy": map[string]any{
 			"service": "control", "resource": "bundle.tar.gz",
 			"polling": map[string]any{"min_delay_seconds": 1, "max_delay_seconds": 2},
@@ -176,4 +147,36 @@ func (c *control) config(decisionLogs map[string]any) map[string]any {
 		"plugins":       map[string]any{"regometer": map[string]any{}},
 		"status":        map[string]any{"prometheus": true},
 	}
+}
+
+// uploads configures a decision log that is uploaded every second or two, with
+// these further limits.
+func uploads(limits map[string]any) map[string]any {
+	reporting := map[string]any{"min_delay_seconds": 1, "max_delay_seconds": 2}
+	maps.Copy(reporting, limits)
+	return map[string]any{"service": "control", "resource": "logs", "reporting": reporting}
+}
+
+// A steady address leads to one server after the other. It does not answer
+// while there is none.
+type steady struct {
+	address string
+	server  atomic.Pointer[opa]
+}
+
+func newSteady(t *testing.T) *steady {
+	s := &steady{}
+	proxy := httptest.NewServer(&httputil.ReverseProxy{
+		ErrorLog: log.New(io.Discard, "", 0), // it complains of servers that are down
+		Rewrite: func(r *httputil.ProxyRequest) {
+			address := "127.0.0.1:0" // an error
+			if server := s.server.Load(); server != nil {
+				address = server.address
+			}
+			r.SetURL(&url.URL{Scheme: "http", Host: address})
+		},
+	})
+	t.Cleanup(proxy.Close)
+	s.address = proxy.Listener.Addr().String()
+	return s
 }

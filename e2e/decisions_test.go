@@ -4,15 +4,14 @@
 package e2e
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // decisions are the exact numbers of decision logs.
@@ -23,10 +22,11 @@ type decisions struct {
 	errors     int
 }
 
-// A stage is one of one path.
+// A stage is a stage of one path.
 type stage struct{ path, name string }
 
-// policyPaths are those that a policy has rules for and that are asked for.
+// policyPaths are the paths that a policy has rules for and that clients ask
+// for.
 var policyPaths = []string{
 	"authz/allow", "authz/decision", "catalog/matches", "directory/on_call", "directory/office_open", "directory/converted",
 	"envoy/authz/allow", "envoy/authz/decision", "envoy/authz/usual",
@@ -34,44 +34,28 @@ var policyPaths = []string{
 
 // readDecisions reads what servers have logged.
 func readDecisions(t *testing.T, servers ...*opa) *decisions {
-	t.Helper()
 	d := &decisions{durations: map[stage][]int64{}, unfinished: map[[2]string]int{}, counters: map[string]uint64{}}
 	for _, s := range servers {
-		file, err := os.Open(s.logFile)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close()
-		for lines := bufio.NewReader(file); ; {
-			line, err := lines.ReadBytes('\n')
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if bytes.Contains(line, []byte(`"msg":"Decision Log"`)) {
+		text, err := os.ReadFile(s.Log)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, `"msg":"Decision Log"`) && strings.HasSuffix(line, "\n") {
 				d.add(t, line)
 			}
 		}
 	}
-	if len(d.durations) == 0 {
-		t.Fatal("the decision logs are empty")
-	}
+	require.NotEmpty(t, d.durations, "the decision logs are empty")
 	return d
 }
 
-func (d *decisions) add(t *testing.T, line []byte) {
-	t.Helper()
+func (d *decisions) add(t *testing.T, line string) {
 	var event struct {
 		Path    string                     `json:"path"`
 		Query   string                     `json:"query"`
 		Error   json.RawMessage            `json:"error"`
 		Metrics map[string]json.RawMessage `json:"metrics"`
 	}
-	if err := json.Unmarshal(line, &event); err != nil {
-		t.Fatalf("%v in %.300s", err, line)
-	}
+	require.NoError(t, json.Unmarshal([]byte(line), &event), line)
 	path := event.Path
 	switch {
 	case path == "" && event.Query != "":
@@ -84,31 +68,24 @@ func (d *decisions) add(t *testing.T, line []byte) {
 		d.errors++
 	}
 	for key, value := range event.Metrics {
-		if name, ok := strings.CutPrefix(key, "counter_"); ok {
-			var n uint64
-			if err := json.Unmarshal(value, &n); err != nil {
-				t.Fatalf("%s: %v", key, err)
-			}
-			d.counters[name] += n
-		}
-		name, ok := strings.CutPrefix(key, "timer_")
-		if !ok {
+		kind, name, _ := strings.Cut(strings.TrimSuffix(key, "_ns"), "_")
+		if kind != "counter" && kind != "timer" {
 			continue
 		}
-		name = strings.TrimSuffix(name, "_ns")
-		var ns int64
-		if err := json.Unmarshal(value, &ns); err != nil {
-			t.Fatalf("%s: %v", key, err)
-		}
-		if ns == 0 {
+		n, err := strconv.ParseInt(string(value), 10, 64)
+		require.NoError(t, err, key)
+		switch {
+		case kind == "counter":
+			d.counters[name] += uint64(n)
+		case n == 0:
 			d.unfinished[[2]string{name, cause(path, name, failed)}]++
-		} else {
-			d.durations[stage{path, name}] = append(d.durations[stage{path, name}], ns)
+		default:
+			d.durations[stage{path, name}] = append(d.durations[stage{path, name}], n)
 		}
 	}
 }
 
-// cause is why a timer is 0.
+// cause returns the reason why a timer is 0.
 func cause(path, stage string, failed bool) string {
 	switch {
 	case path == "(query)" && stage == "server_handler":
@@ -130,4 +107,13 @@ func (d *decisions) of(match func(stage) bool) []int64 {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// seconds returns the sum of durations.
+func seconds(durations []int64) float64 {
+	var sum int64
+	for _, ns := range durations {
+		sum += ns
+	}
+	return float64(sum) / 1e9
 }

@@ -3,17 +3,20 @@
 
 // Package e2e tests Regometer in real systems: OPA servers built by `regometer
 // build`, scraped by Prometheus and pushing to an OpenTelemetry Collector's
-// receiver. It holds nothing but tests. They run if REGOMETER_E2E is set:
+// receiver. It has only tests. Most of them run only if REGOMETER_E2E is set:
 //
 //	REGOMETER_E2E=1 go test ./...          # a few minutes, and as many to build OPA
-//	REGOMETER_E2E=1 go test -short ./...   # the same with less load and without promtool
+//	REGOMETER_E2E=1 go test -short ./...   # the same with less load
 //
-// REGOMETER_E2E may also be the path of an opa binary that is to be tested.
+// REGOMETER_E2E may also be the path of an opa binary to test. The first run
+// builds promtool, which tests the rules.
 //
-// The pictures in docs/operating are drawn from what Prometheus has scraped, by
+// This command draws the pictures in docs/operating:
 //
 //	REGOMETER_E2E=1 go test -run TestFleet -update .
 //
-// This module is not listed in go.work: Prometheus and the Collector need newer
-// versions of some modules than OPA, and the workspace would move OPA's.
+// go.work does not list this module: Prometheus and the Collector need newer
+// versions of some modules than OPA, and the workspace would move OPA's. OPA
+// itself needs a newer github.com/gobwas/glob than the Collector can have, so
+// extauthz, which has OPA inside, is a module of its own.
 package e2e

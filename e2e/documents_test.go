@@ -5,7 +5,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,126 +12,75 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/common/promslog"
-	"github.com/prometheus/prometheus/config"
-	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/regometer/regometer/e2e/harness"
 )
 
-// document returns the text of a file in docs.
-func document(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "docs", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// operating returns the text of docs/operating.md.
-func operating(t *testing.T) string {
-	t.Helper()
-	return document(t, "operating.md")
-}
-
 // snippets returns the blocks of a language in docs/operating.md.
-func snippets(t *testing.T, language string) []string {
-	t.Helper()
-	return snippetsIn(t, operating(t), language)
-}
-
-func snippetsIn(t *testing.T, text, language string) (found []string) {
-	t.Helper()
-	for _, match := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
-		found = append(found, match[1])
+func snippets(t *testing.T, language string) (found []string) {
+	for _, b := range harness.Blocks(t, "operating.md") {
+		if b.Language == language {
+			found = append(found, b.Text)
+		}
 	}
-	if len(found) == 0 {
-		t.Fatalf("no block of %s found", language)
-	}
+	require.NotEmpty(t, found)
 	return found
 }
 
-// TestDocumentedPrometheus: Prometheus takes the documented configuration.
-func TestDocumentedPrometheus(t *testing.T) {
-	t.Parallel()
-	tested := 0
-	for _, text := range snippets(t, "yaml") {
-		if !strings.HasPrefix(text, "# prometheus.yaml\n") {
+const documentedPrometheus = "# prometheus.yaml\n"
+
+// documentedIntervals returns the scrape intervals of the configurations that
+// we tell people to use. Prometheus must read them, and their rules must exist.
+func documentedIntervals(t *testing.T) (found []time.Duration) {
+	for _, text := range append(snippets(t, "yaml"), documentedPrometheus+harness.Read(t, "dashboards/prometheus.yaml")) {
+		if !strings.HasPrefix(text, documentedPrometheus) {
 			continue
 		}
-		tested++
-		c, err := config.Load(text, promslog.NewNopLogger())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range c.ScrapeConfigs {
-			if !s.ScrapeNativeHistogramsEnabled() {
-				t.Errorf("native histograms are not scraped:\n%s", text)
-			}
-		}
+		c := loadConfig(t, text)
 		for _, file := range c.RuleFiles {
-			if _, err := os.Stat(filepath.Join(root, file)); err != nil {
-				t.Error(err)
-			}
+			readRules(t, filepath.Join(harness.Root, "dashboards", filepath.Base(file)))
 		}
+		found = append(found, time.Duration(c.ScrapeConfigs[0].ScrapeInterval))
 	}
-	if tested != 1 {
-		t.Errorf("%d configurations of Prometheus found, want 1", tested)
-	}
+	require.Len(t, found, 2)
+	return found
 }
 
-// TestDocumentedConfigurations: OPA runs with each documented configuration,
+// TestDocumentedConfigurations: with each documented configuration OPA runs,
 // the plugin is well, and there are no errors.
 func TestDocumentedConfigurations(t *testing.T) {
 	endToEnd(t)
-	binary, err := opaBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, text := range snippets(t, "yaml") {
-		name, _, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n")
-		if name == "prometheus.yaml" {
+		if strings.HasPrefix(text, documentedPrometheus) {
 			continue
 		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			text := strings.ReplaceAll(text, "path: decisions.log", "path: "+filepath.Join(dir, "decisions.log"))
-			file := filepath.Join(dir, name)
-			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
-			s := &opa{name: name, address: freeAddress(t), logFile: filepath.Join(dir, "opa.log"), exited: make(chan struct{})}
-			s.start(t, binary, file)
-			if !s.waitUntilHealthy(t) {
-				t.Fatalf("OPA ends with\n%s", s.lastWords(t))
-			}
-			s.get(t, "/health?plugins")
-			s.get(t, "/v1/data/rbac/allow")
-			scrape := string(s.get(t, "/metrics"))
-			if !strings.Contains(scrape, "\nopa_decisions_total{") {
-				t.Errorf("/metrics does not have the decision:\n%s", ourFamilies(scrape))
-			}
-			if words := s.lastWords(t); strings.Contains(words, `"level":"error"`) {
-				t.Errorf("OPA says:\n%s", words)
-			}
+			config := strings.ReplaceAll(text, "path: decisions.log", "path: "+filepath.Join(t.TempDir(), "decisions.log"))
+			s := startProgram(t, name, harness.OPA(t), config)
+			s.get(t, "/health?plugins", "")
+			s.decide(t, "{}", "rbac/allow")
+			assert.Contains(t, s.scrape(t), "\nopa_decisions_total{")
+			assert.NotContains(t, s.Words(t), `"level":"error"`)
 		})
 	}
 }
 
-// TestDocumentedQueries parses the documented queries. Each that needs a
-// histogram is there for native and for classic ones.
+// TestDocumentedQueries parses the documented queries. Each query of a
+// histogram must exist for native and for classic ones.
 func TestDocumentedQueries(t *testing.T) {
 	t.Parallel()
 	forms := map[queryForm]int{}
 	for _, query := range snippets(t, "promql") {
-		if _, err := parser.NewParser(parser.Options{}).ParseExpr(query); err != nil {
-			t.Errorf("%v\n%s", err, query)
-		}
+		_, err := promqlParser.ParseExpr(query)
+		assert.NoError(t, err, query)
 		forms[formOf(query)]++
 	}
-	if forms[nativeForm] == 0 || forms[nativeForm] != forms[classicForm] {
-		t.Errorf("%d queries of native histograms, %d of classic ones", forms[nativeForm], forms[classicForm])
-	}
+	assert.NotZero(t, forms[nativeForm])
+	assert.Equal(t, forms[nativeForm], forms[classicForm])
 }
 
 // A queryForm says which kind of histogram a query needs.
@@ -157,77 +105,62 @@ func formOf(query string) queryForm {
 	}
 }
 
-// TestDocumentedData: each documented query returns data, and the metrics,
-// labels and bounds that are documented are those that there are.
+// TestDocumentedData: each documented query returns data, and the documented
+// metrics, labels and limits are the real ones.
 func TestDocumentedData(t *testing.T) {
 	endToEnd(t)
 	control := startControl(t)
-	s := startOPA(t, "documented", control.config(map[string]any{
-		"service": "control", "resource": "logs", "reporting": map[string]any{"min_delay_seconds": 1, "max_delay_seconds": 2},
-	}))
+	s := startOPA(t, "documented", control.config(uploads(nil)))
 	targets := map[string]string{"documented": s.address}
-	native := startMonitor(t, targets, monitorOptions{})
-	classic := startMonitor(t, targets, monitorOptions{classic: true})
-	native.awaitScrapes(t)
-	classic.awaitScrapes(t)
+	native, classic := startMonitor(t, targets, monitorOptions{}), startMonitor(t, targets, monitorOptions{classic: true})
+	awaitScrapes(t, native, classic)
 	var all sync.WaitGroup
 	for _, w := range []workload{gateway, search, calls} {
 		all.Go(func() { s.run(t, w, 12*time.Second, 2, 10) })
 	}
 	all.Wait()
-	end := native.awaitScrapes(t)
-	if at := classic.awaitScrapes(t); at.After(end) {
-		end = at
-	}
+	end := awaitScrapes(t, native, classic)
 
-	// The server has run for seconds. All kinds of ranges are as long as these.
+	// The server has run for seconds: all ranges become as short.
 	short := strings.NewReplacer("[5m]", "[5s]", "[15m]", "[5s]", "[1h]", "[5s]", "[1d]", "[5s]", "offset 1h", "offset 5s")
 	for _, query := range snippets(t, "promql") {
 		query = short.Replace(query)
 		for form, m := range map[queryForm]*monitor{nativeForm: native, classicForm: classic} {
-			if f := formOf(query); f != anyForm && f != form {
-				continue
-			}
-			data := hasData(m.vector(t, query, end))
-			// That no limit was reached is the right answer.
-			if want := !strings.Contains(query, "overflow"); data != want {
-				t.Errorf("has data: %t, want %t:\n%s", data, want, query)
+			if f := formOf(query); f == anyForm || f == form {
+				// Nothing overflows: no data is the right answer.
+				assert.Equal(t, !strings.Contains(query, "overflow"), hasData(m.vector(t, query, end)), query)
 			}
 		}
 	}
 
-	text := operating(t)
-	scrape := ourFamilies(string(s.get(t, "/metrics")))
+	text, scrape := harness.Read(t, "docs/operating.md"), s.ourFamilies(t)
 	names := map[string]bool{}
+	var want []string
 	for _, match := range regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)`).FindAllStringSubmatch(scrape, -1) {
 		names[match[1]] = true
-		if row := fmt.Sprintf("\n| `%s` | %s", match[1], match[2]); !strings.Contains(text, row) {
-			t.Errorf("not documented, or with another type: %s", row)
-		}
+		want = append(want, fmt.Sprintf("\n| `%s` | %s", match[1], match[2]))
 	}
 	for _, name := range regexp.MustCompile(`\bopa_decision\w*`).FindAllString(text, -1) {
 		family := regexp.MustCompile(`_(bucket|count|sum)$`).ReplaceAllString(name, "")
-		if !names[family] {
-			t.Errorf("documented but not there: %s", name)
-		}
+		assert.Contains(t, names, family, "documented but not on /metrics")
 	}
 	for _, label := range regexp.MustCompile(`(?:kind|reason|cause|outcome)="(\w+)"`).FindAllStringSubmatch(scrape, -1) {
-		if !strings.Contains(text, "`"+label[1]+"`") {
-			t.Errorf("not documented: %s", label[0])
-		}
+		want = append(want, "`"+label[1]+"`")
 	}
-	if !strings.Contains(text, "never more than "+thousands(maxSeries)+" series a server") {
-		t.Errorf("the introduction does not say %d series", maxSeries)
-	}
-	for _, bound := range []string{
-		fmt.Sprintf("| %s (`max_series`) |", thousands(maxSeries)),
-		fmt.Sprintf("| %d | `make e2e` |", maxStoredSeries),
-		fmt.Sprintf("| %d MiB | `make e2e` |", maxHeapGrowth>>20),
-	} {
-		if !strings.Contains(text, bound) {
-			t.Errorf("the bounds lack %s", bound)
-		}
+	series := fmt.Sprintf("%d,%03d", maxSeries/1000, maxSeries%1000)
+	want = append(want, "never more than "+series+" series a server", "| "+series+" (`max_series`) |",
+		fmt.Sprintf("| %d | `make e2e` |", maxStoredSeries), fmt.Sprintf("| %d MiB | `make e2e` |", maxHeapGrowth>>20))
+	for _, text := range missing(text, want) {
+		t.Errorf("docs/operating.md lacks %q", text)
 	}
 }
 
-func thousands(n int) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }
+// missing returns the parts that a text does not contain.
+func missing(text string, parts []string) (absent []string) {
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			absent = append(absent, part)
+		}
+	}
+	return absent
+}

@@ -4,13 +4,19 @@
 package e2e
 
 import (
-	"fmt"
-	"maps"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/rules"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/regometer/regometer/e2e/harness"
 )
 
 // A fleet is three servers with different work and two Prometheuses that have
@@ -22,13 +28,13 @@ type fleet struct {
 	sent       map[[2]string]int // decisions by path and outcome
 	logged     *decisions
 	start, end time.Time // of the work
-	settled    time.Time // all of it is stored since then
+	settled    time.Time // all of the work is stored since then
 }
 
-const (
-	nativeRules  = root + "/dashboards/recording-rules.yaml"
-	classicRules = root + "/dashboards/recording-rules-classic.yaml"
-	alertRules   = root + "/dashboards/alerting-rules.yaml"
+var (
+	nativeRules  = harness.Root + "/dashboards/recording-rules.yaml"
+	classicRules = harness.Root + "/dashboards/recording-rules-classic.yaml"
+	alertRules   = harness.Root + "/dashboards/alerting-rules.yaml"
 )
 
 // TestFleet compares what Prometheus knows of a fleet with its decision logs,
@@ -44,7 +50,7 @@ func TestFleet(t *testing.T) {
 		"self times":         testSelfTimes,
 		"dashboards":         testDashboards,
 		"rules":              testRules,
-		"promtool":           testPromtool,
+		"lint":               testLint,
 		"pictures":           testPictures,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, f) })
@@ -52,37 +58,30 @@ func TestFleet(t *testing.T) {
 }
 
 func startFleet(t *testing.T) *fleet {
-	t.Helper()
 	control := startControl(t)
 	// Each decision log loses events in its own way, so that all of OPA's
 	// series about them have data.
-	reporting := func(limits map[string]any) map[string]any {
-		r := map[string]any{"min_delay_seconds": 1, "max_delay_seconds": 2}
-		maps.Copy(r, limits)
-		return map[string]any{"service": "control", "resource": "logs", "reporting": r}
-	}
 	members := []struct {
 		name      string
 		work      workload
 		clients   int
 		perSecond float64
-		logs      map[string]any
+		limits    map[string]any
 	}{
-		{"gateway", gateway, 4, 20, reporting(map[string]any{"buffer_type": "event", "buffer_size_limit_events": 10})},
-		{"search", search, 2, 8, reporting(map[string]any{"buffer_type": "size", "upload_size_limit_bytes": 1000, "buffer_size_limit_bytes": 1500})},
-		{"calls", calls, 3, 10, reporting(map[string]any{"buffer_type": "event", "max_decisions_per_second": 5, "upload_size_limit_bytes": 100})},
+		{"gateway", gateway, 4, 20, map[string]any{"buffer_type": "event", "buffer_size_limit_events": 10}},
+		{"search", search, 2, 8, map[string]any{"buffer_type": "size", "upload_size_limit_bytes": 1000, "buffer_size_limit_bytes": 1500}},
+		{"calls", calls, 3, 10, map[string]any{"buffer_type": "event", "max_decisions_per_second": 5, "upload_size_limit_bytes": 100}},
 	}
 	f := &fleet{sent: map[[2]string]int{}}
 	targets := map[string]string{}
 	for _, m := range members {
-		s := startOPA(t, m.name, control.config(m.logs))
+		s := startOPA(t, m.name, control.config(uploads(m.limits)))
 		f.servers = append(f.servers, s)
 		targets[m.name] = s.address
 	}
 	f.native = startMonitor(t, targets, monitorOptions{rules: []string{nativeRules, alertRules}})
 	f.classic = startMonitor(t, targets, monitorOptions{rules: []string{classicRules, alertRules}, classic: true})
-	f.native.awaitScrapes(t)
-	f.classic.awaitScrapes(t)
+	awaitScrapes(t, f.native, f.classic)
 
 	duration := long(40*time.Second, 15*time.Second)
 	if *update {
@@ -105,13 +104,8 @@ func startFleet(t *testing.T) *fleet {
 	control.activate(t, "two")
 	all.Wait()
 	f.end = time.Now()
-	f.settled = f.native.awaitScrapes(t)
-	if at := f.classic.awaitScrapes(t); at.After(f.settled) {
-		f.settled = at
-	}
-	if t.Failed() {
-		t.FailNow()
-	}
+	f.settled = awaitScrapes(t, f.native, f.classic)
+	require.False(t, t.Failed())
 	f.logged = readDecisions(t, f.servers...)
 	return f
 }
@@ -119,20 +113,12 @@ func startFleet(t *testing.T) *fleet {
 // testTotals compares counts, which are exact.
 func testTotals(t *testing.T, f *fleet) {
 	for _, m := range []*monitor{f.native, f.classic} {
-		got, decisions := map[[2]string]int{}, 0
-		for _, s := range m.vector(t, "sum by (path, outcome) (opa_decisions_total) > 0", f.settled) {
-			got[[2]string{s.Metric.Get("path"), s.Metric.Get("outcome")}] = int(s.F)
-			decisions += int(s.F)
-		}
-		if !maps.Equal(got, f.sent) {
-			t.Errorf("decisions by path and outcome: %v\nwant %v", got, f.sent)
-		}
-		unfinished := map[[2]string]int{}
-		for _, s := range m.vector(t, "sum by (stage, cause) (opa_decision_stage_unfinished_total)", f.settled) {
-			unfinished[[2]string{s.Metric.Get("stage"), s.Metric.Get("cause")}] = int(s.F)
-		}
-		if !maps.Equal(unfinished, f.logged.unfinished) {
-			t.Errorf("unfinished timers by stage and cause: %v\nwant %v", unfinished, f.logged.unfinished)
+		assert.Equal(t, f.sent, m.byLabels(t, "sum by (path, outcome) (opa_decisions_total) > 0", f.settled, [2]string{"path", "outcome"}))
+		assert.Equal(t, f.logged.unfinished,
+			m.byLabels(t, "sum by (stage, cause) (opa_decision_stage_unfinished_total)", f.settled, [2]string{"stage", "cause"}))
+		decisions := 0
+		for _, n := range f.sent {
+			decisions += n
 		}
 		for query, want := range map[string]map[string]uint64{
 			"sum by (counter) (opa_decision_counters_total)":    f.logged.counters,
@@ -143,42 +129,94 @@ func testTotals(t *testing.T, f *fleet) {
 			for _, s := range m.vector(t, query, f.settled) {
 				s.Metric.Range(func(l labels.Label) { got[l.Value] = uint64(s.F) })
 			}
-			if !maps.Equal(got, want) {
-				t.Errorf("%s: %v\nwant %v", query, got, want)
-			}
+			assert.Equal(t, want, got, query)
 		}
-		for _, query := range []string{"sum(opa_decision_label_overflow_total)", "sum(opa_decision_values_invalid_total)", "sum(opa_decision_plugin_failures_total)"} {
-			if n := m.number(t, query, f.settled); n != 0 {
-				t.Errorf("%s is %v", query, n)
-			}
+		for _, family := range []string{"label_overflow", "values_invalid", "plugin_failures"} {
+			assert.Zero(t, m.number(t, "sum(opa_decision_"+family+"_total)", f.settled), family)
 		}
 	}
 }
 
-// testSelfTimes: within the handler nothing is counted twice or left out.
+// testSelfTimes: within the handler, self times count nothing twice and leave
+// nothing out.
 func testSelfTimes(t *testing.T, f *fleet) {
-	check := func(query string, match func(stage) bool) {
-		var want float64
-		for _, ns := range f.logged.of(match) {
-			want += float64(ns) / 1e9
-		}
-		got := f.native.number(t, query, f.settled)
-		if ratio := got / want; !(ratio > 0.999 && ratio < 1.001) {
-			t.Errorf("%s is %v s, the handler's time is %v s", query, got, want)
-		}
+	handler := func(path string) float64 {
+		return seconds(f.logged.of(func(s stage) bool { return s.name == "server_handler" && (path == "" || s.path == path) }))
 	}
 	for _, path := range []string{"authz/allow", "catalog/matches", "directory/on_call", "other"} {
-		check(`sum(opa_decision_path_self_seconds_total{path="`+path+`"})`, func(s stage) bool { return s == stage{path, "server_handler"} })
+		got := f.native.number(t, `sum(opa_decision_path_self_seconds_total{path="`+path+`"})`, f.settled)
+		assert.InEpsilon(t, handler(path), got, 0.001, path)
 	}
-	// Ad-hoc queries have no handler's time; all that they have is outside of
-	// it.
-	var queries float64
-	for key, durations := range f.logged.durations {
-		if key.path == "(query)" && key.name != "rego_external_resolve" {
-			for _, ns := range durations {
-				queries += float64(ns) / 1e9
+	// Ad-hoc queries have no handler's time: all of their time is outside.
+	queries := seconds(f.logged.of(func(s stage) bool { return s.path == "(query)" && s.name != "rego_external_resolve" }))
+	got := f.native.number(t, "sum(opa_decision_stage_self_seconds_total)", f.settled)
+	assert.InEpsilon(t, handler(""), got-queries, 0.001)
+}
+
+// testRules: Prometheus evaluates the rules without errors. Each recording rule
+// records numbers, except those that need a day or half an hour. TestRealFaults
+// tests the latter, and the alerts.
+func testRules(t *testing.T, f *fleet) {
+	for _, m := range []*monitor{f.native, f.classic} {
+		recorded := 0
+		for _, rule := range m.rules.Rules() {
+			assert.NotEqual(t, rules.HealthBad, rule.Health(), "%s: %v", rule.Name(), rule.LastError())
+			if _, ok := rule.(*rules.RecordingRule); !ok || strings.HasSuffix(rule.Name(), "1w") || strings.HasSuffix(rule.Name(), ":increase30m") {
+				continue
 			}
+			recorded++
+			assert.True(t, hasData(m.vector(t, rule.Name(), f.settled)), "%s has recorded nothing", rule.Name())
+		}
+		assert.GreaterOrEqual(t, recorded, 20, "recording rules")
+	}
+}
+
+// testLint lints a real scrape and the configuration, without -short by
+// promtool, and compares the number of series with the metric that has it.
+func testLint(t *testing.T, f *fleet) {
+	for _, s := range f.servers {
+		ours := s.ourFamilies(t)
+		problems, err := promlint.New(strings.NewReader(ours)).Lint()
+		assert.NoError(t, err)
+		assert.Empty(t, problems, s.name)
+		checkSeriesGauge(t, ours)
+		if !testing.Short() {
+			harness.Promtool(t, ours, "check", "metrics")
 		}
 	}
-	check(fmt.Sprintf("sum(opa_decision_stage_self_seconds_total) - %v", queries), func(s stage) bool { return s.name == "server_handler" })
+	if !testing.Short() {
+		harness.Promtool(t, "", "check", "rules", "--lint-fatal", nativeRules, classicRules, alertRules)
+		harness.Promtool(t, "", "check", "config", harness.Root+"/dashboards/prometheus.yaml")
+	}
+}
+
+// ourFamilies returns the lines of a scrape except OPA's own.
+func (s *opa) ourFamilies(t *testing.T) string {
+	var b strings.Builder
+	for line := range strings.Lines(s.scrape(t)) {
+		name := strings.TrimPrefix(strings.TrimPrefix(line, "# HELP "), "# TYPE ")
+		if strings.HasPrefix(name, "opa_decision") || strings.HasPrefix(name, "regometer_") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// checkSeriesGauge compares the series of a text scrape with
+// opa_decision_metric_series, and returns their number.
+func checkSeriesGauge(t *testing.T, ours string) (series int) {
+	gauge := -1
+	for line := range strings.Lines(ours) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		series++
+		if value, ok := strings.CutPrefix(line, "opa_decision_metric_series "); ok {
+			n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			require.NoError(t, err)
+			gauge = int(n)
+		}
+	}
+	assert.Equal(t, series, gauge, "opa_decision_metric_series")
+	return series
 }

@@ -5,7 +5,6 @@ package e2e
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -13,22 +12,23 @@ import (
 	"testing"
 
 	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // quantiles are those that are tested.
 var quantiles = []float64{0, 0.001, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1}
 
-// maxRatio is how far a quantile of Prometheus may be from the exact one, by
-// nearest rank: both are in the same bucket, of schema 5. The middle of a
-// bucket is at most 1.1 % from all that is in it; Prometheus interpolates, and
-// may say anything within the bucket: up to 2.2 %.
+// maxRatio limits the ratio of a quantile of Prometheus and the exact one, by
+// nearest rank. Both are in the same bucket of schema 5, which is 2.2 % wide,
+// and Prometheus may interpolate to anything within the bucket.
 var maxRatio = math.Exp2(1.0 / 32)
 
-// pathStages are the stages that are kept by path.
+// pathStages are the stages that have histograms by path.
 var pathStages = []string{"server_handler", "rego_query_eval"}
 
-// exported returns the durations that there are histograms of: each stage's
-// over all paths, with the path "", and by path.
+// exported returns the durations that have histograms: of each stage over all
+// paths, with the path "", and by path.
 func (d *decisions) exported() map[stage][]int64 {
 	all := map[stage][]int64{}
 	for key, durations := range d.durations {
@@ -46,56 +46,37 @@ func (d *decisions) exported() map[stage][]int64 {
 func testNativeHistograms(t *testing.T, f *fleet) {
 	vector := f.native.vector(t, "sum by (stage) (opa_decision_stage_duration_seconds)", f.settled)
 	vector = append(vector, f.native.vector(t, "sum by (stage, path) (opa_decision_path_duration_seconds)", f.settled)...)
-	seen, want := map[stage]bool{}, f.logged.exported()
+	want := f.logged.exported()
 	for _, s := range vector {
 		key := stage{s.Metric.Get("path"), s.Metric.Get("stage")}
-		seen[key] = true
-		if s.H == nil {
-			t.Errorf("%v is no native histogram", key)
-			continue
+		if assert.NotNil(t, s.H, "%v is no native histogram", key) {
+			checkHistogram(t, key, s.H, want[key])
 		}
-		checkHistogram(t, key, s.H, want[key])
+		delete(want, key)
 	}
-	for key := range want {
-		if !seen[key] {
-			t.Errorf("%v is missing", key)
-		}
-	}
+	assert.Empty(t, want, "missing")
 }
 
 func checkHistogram(t *testing.T, key stage, h *histogram.FloatHistogram, durations []int64) {
-	t.Helper()
-	want := map[int32]float64{}
-	var sum int64
+	want, got := map[int32]float64{}, map[int32]float64{}
 	for _, ns := range durations {
 		want[bucketOf(ns, h.Schema)]++
-		sum += ns
 	}
-	if h.Count != float64(len(durations)) {
-		t.Errorf("%v: count %v, want %d", key, h.Count, len(durations))
-	}
-	if exact := float64(sum) / 1e9; math.Abs(h.Sum-exact) > 1e-12*exact {
-		t.Errorf("%v: sum %v, want %v", key, h.Sum, exact)
-	}
-	got := map[int32]float64{}
 	for it := h.PositiveBucketIterator(); it.Next(); {
 		if b := it.At(); b.Count > 0 {
 			got[b.Index] = b.Count
 		}
 	}
-	if !maps.Equal(got, want) {
-		t.Errorf("%v: counts by bucket of schema %d: %v\nwant %v", key, h.Schema, got, want)
-	}
-	if h.ZeroCount != 0 || len(h.NegativeBuckets) > 0 {
-		t.Errorf("%v: %v zeros, %d negative buckets, want none", key, h.ZeroCount, len(h.NegativeBuckets))
-	}
-	if h.Schema != 5 {
-		t.Errorf("%v: schema %d, want 5", key, h.Schema)
-	}
+	assert.Equal(t, want, got, "%v: counts by bucket", key)
+	assert.EqualValues(t, len(durations), h.Count, "%v: count", key)
+	assert.InEpsilon(t, seconds(durations), h.Sum, 1e-12, "%v: sum", key)
+	assert.Zero(t, h.ZeroCount, "%v: zeros", key)
+	assert.Empty(t, h.NegativeBuckets, "%v: negative buckets", key)
+	assert.EqualValues(t, 5, h.Schema, "%v: schema", key)
 }
 
-// bucketOf returns the bucket that a positive number of nanoseconds belongs
-// to: 2^((i-1)/2^schema) < ns/10^9 ≤ 2^(i/2^schema), decided by integers.
+// bucketOf returns the bucket i of a positive number of nanoseconds:
+// 2^((i-1)/2^schema) < ns/10^9 ≤ 2^(i/2^schema), decided by integers.
 func bucketOf(ns int64, schema int32) int32 {
 	power := int64(1) << schema
 	i := int32(math.Ceil(math.Log2(float64(ns)/1e9) * float64(power)))
@@ -122,41 +103,28 @@ func bucketOf(ns int64, schema int32) int32 {
 // testQuantiles compares histogram_quantile over all servers with the exact
 // quantiles of the union of their decision logs.
 func testQuantiles(t *testing.T, f *fleet) {
-	for _, selection := range []struct {
-		by    string
-		match func(name string) func(stage) bool
-	}{
-		{"stage", func(name string) func(stage) bool { return func(s stage) bool { return s.name == name } }},
-		{"path", func(name string) func(stage) bool {
-			return func(s stage) bool { return s.path == name && s.name == "rego_query_eval" }
-		}},
+	for by, family := range map[string]string{
+		"stage": "opa_decision_stage_duration_seconds",
+		"path":  `opa_decision_path_duration_seconds{stage="rego_query_eval"}`,
 	} {
-		family := "opa_decision_stage_duration_seconds"
-		if selection.by == "path" {
-			family = `opa_decision_path_duration_seconds{stage="rego_query_eval"}`
-		}
 		worst := 1.0
 		for _, q := range quantiles {
-			query := fmt.Sprintf("histogram_quantile(%v, sum by (%s) (%s))", q, selection.by, family)
+			query := fmt.Sprintf("histogram_quantile(%v, sum by (%s) (%s))", q, by, family)
 			vector := f.native.vector(t, query, f.settled)
-			if len(vector) < 4 {
-				t.Errorf("%s: only %d series", query, len(vector))
-			}
+			assert.GreaterOrEqual(t, len(vector), 4, query)
 			for _, s := range vector {
-				name := s.Metric.Get(selection.by)
-				durations := f.logged.of(selection.match(name))
+				name := s.Metric.Get(by)
+				durations := f.logged.of(func(s stage) bool {
+					return by == "stage" && s.name == name || s == stage{name, "rego_query_eval"}
+				})
 				got := s.F * 1e9
-				ok, nearest := quantileFits(got, q, durations)
-				if !ok {
-					t.Errorf("%s, %s %s: %v ns, the exact quantile of %d is %v", query, selection.by, name, got, len(durations), nearest)
-				}
-				worst = max(worst, got/nearest, nearest/got)
-				if worst > maxRatio {
-					t.Errorf("%s, %s %s: %v ns is over %v from the exact quantile %v", query, selection.by, name, got, maxRatio, nearest)
-				}
+				fits, nearest := quantileFits(got, q, durations)
+				ratio := max(got/nearest, nearest/got)
+				assert.True(t, fits && ratio <= maxRatio, "%s of %s: %v ns, the exact quantile is %v", query, name, got, nearest)
+				worst = max(worst, ratio)
 			}
 		}
-		t.Logf("quantiles by %s: at most %.2f %% from the exact ones", selection.by, 100*(worst-1))
+		t.Logf("quantiles by %s: at most %.2f %% from the exact ones", by, 100*(worst-1))
 	}
 }
 
@@ -186,32 +154,23 @@ func quantileFits(got, q float64, sorted []int64) (ok bool, nearest float64) {
 	return false, nearest
 }
 
-// testClassicHistograms: the classic buckets are exact too, and at round
-// numbers.
+// testClassicHistograms: the classic buckets are exact too, and their bounds
+// are round numbers.
 func testClassicHistograms(t *testing.T, f *fleet) {
 	vector := f.classic.vector(t, "sum by (stage, le) (opa_decision_stage_duration_seconds_bucket)", f.settled)
 	vector = append(vector, f.classic.vector(t, "sum by (stage, path, le) (opa_decision_path_duration_seconds_bucket)", f.settled)...)
 	durations := f.logged.exported()
-	if want := 12 * len(durations); len(vector) != want {
-		t.Errorf("%d buckets, want %d", len(vector), want)
-	}
-	if len(f.classic.vector(t, `opa_decision_stage_duration_seconds_bucket{le="0.001"}`, f.settled)) == 0 {
-		t.Error("there is no bucket of 1 ms")
-	}
+	assert.Len(t, vector, 12*len(durations))
+	assert.NotEmpty(t, f.classic.vector(t, `opa_decision_stage_duration_seconds_bucket{le="0.001"}`, f.settled))
 	for _, s := range vector {
-		key := stage{s.Metric.Get("path"), s.Metric.Get("stage")}
 		bound, err := strconv.ParseFloat(s.Metric.Get("le"), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := 0
-		for _, ns := range durations[key] {
+		for _, ns := range durations[stage{s.Metric.Get("path"), s.Metric.Get("stage")}] {
 			if float64(ns) <= math.Round(bound*1e9) {
 				want++
 			}
 		}
-		if s.F != float64(want) {
-			t.Errorf("%v: %v of at most %v s, want %d", key, s.F, bound, want)
-		}
+		assert.EqualValues(t, want, s.F, "%v", s.Metric)
 	}
 }

@@ -5,31 +5,22 @@ package e2e
 
 import (
 	"flag"
-	"os"
 	"testing"
+
+	"github.com/regometer/regometer/e2e/harness"
 )
 
 var update = flag.Bool("update", false, "draw the pictures in docs/operating")
 
-// root is the repository's root folder.
-const root = ".."
-
-// endToEnd skips a test unless it is asked for, and runs it beside the others.
+// endToEnd skips a test unless REGOMETER_E2E is set, and runs it beside the
+// others.
 func endToEnd(t *testing.T) {
 	t.Helper()
-	askedFor(t)
+	harness.Need(t)
 	t.Parallel()
 }
 
-// askedFor skips a test unless it is asked for.
-func askedFor(t *testing.T) {
-	t.Helper()
-	if os.Getenv("REGOMETER_E2E") == "" {
-		t.Skip("set REGOMETER_E2E=1 to run it: it builds OPA and takes minutes")
-	}
-}
-
-// long returns the first value, the second with -short.
+// long returns the first value, or with -short the second.
 func long[T any](full, short T) T {
 	if testing.Short() {
 		return short

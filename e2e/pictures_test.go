@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot"
+
+	"github.com/regometer/regometer/e2e/harness"
 )
 
 // pictures are the panels of the dashboard that docs/operating shows, by file.
@@ -29,7 +31,7 @@ var pictures = map[string]struct {
 // With -update it writes the pictures to docs/operating.
 func testPictures(t *testing.T, f *fleet) {
 	panels := map[string]panel{}
-	for _, p := range readDashboard(t, filepath.Join(root, "dashboards", "opa-decisions.json")).Panels {
+	for _, p := range readDashboard(t, "opa-decisions.json").Panels {
 		panels[p.Title] = p
 	}
 	for file, picture := range pictures {
@@ -44,7 +46,7 @@ func testPictures(t *testing.T, f *fleet) {
 		if !*update {
 			continue
 		}
-		dir := filepath.Join(root, "docs", "operating")
+		dir := filepath.Join(harness.Root, "docs", "operating")
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +59,7 @@ func testPictures(t *testing.T, f *fleet) {
 // TestPicturesDrawn: the documentation has all pictures, and no others.
 func TestPicturesDrawn(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join(root, "docs", "operating", "*.svg"))
+	files, err := filepath.Glob(filepath.Join(harness.Root, "docs", "operating", "*.svg"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,6 @@ import (
 	"context"
 	"math"
 	"net/url"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -23,6 +21,11 @@ import (
 	"github.com/prometheus/prometheus/rules"
 	"github.com/prometheus/prometheus/scrape"
 	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/util/teststorage"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/regometer/regometer/e2e/harness"
 )
 
 const scrapeInterval = time.Second
@@ -30,13 +33,13 @@ const scrapeInterval = time.Second
 // A monitor is Prometheus without its web server: its scrape manager, storage,
 // query engine and rule manager.
 type monitor struct {
-	db      *tsdb.DB
+	db      *teststorage.TestStorage
 	engine  *promql.Engine
 	rules   *rules.Manager // nil without rules
 	targets int
 }
 
-// How a monitor differs from what dashboards/prometheus.yaml says.
+// monitorOptions say how a monitor differs from dashboards/prometheus.yaml.
 type monitorOptions struct {
 	classic           bool          // no native histograms
 	createdTimestamps bool          // --enable-feature=created-timestamp-zero-ingestion
@@ -44,54 +47,41 @@ type monitorOptions struct {
 	rules             []string      // files
 }
 
+func newMonitor(db *teststorage.TestStorage) *monitor {
+	return &monitor{db: db, engine: promql.NewEngine(promql.EngineOpts{
+		Logger: promslog.NewNopLogger(), MaxSamples: 50_000_000, Timeout: time.Minute,
+		LookbackDelta: 5 * time.Minute, EnableAtModifier: true, EnableNegativeOffset: true, Parser: promqlParser,
+	})}
+}
+
+var promqlParser = parser.NewParser(parser.Options{})
+
 // startMonitor scrapes addresses, with the names of their instances, until the
 // test ends.
 func startMonitor(t *testing.T, targets map[string]string, o monitorOptions) *monitor {
-	t.Helper()
-	m := &monitor{targets: len(targets)}
-	log := promslog.NewNopLogger()
-
-	storage := tsdb.DefaultOptions()
-	storage.EnableSTAsZeroSample = o.createdTimestamps
-	db, err := tsdb.Open(t.TempDir(), log, nil, storage, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.db = db
-	registry := prometheus.NewRegistry()
-	m.engine = promql.NewEngine(promql.EngineOpts{
-		Logger: log, Reg: registry, MaxSamples: 50_000_000, Timeout: time.Minute,
-		LookbackDelta: 5 * time.Minute, EnableAtModifier: true, EnableNegativeOffset: true,
-		Parser: parser.NewParser(parser.Options{}),
-	})
-
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
+	m := newMonitor(teststorage.New(t, func(options *tsdb.Options) { options.EnableSTAsZeroSample = o.createdTimestamps }))
+	m.targets = len(targets)
+	registry, log := prometheus.NewRegistry(), promslog.NewNopLogger()
 	scraper, err := scrape.NewManager(&scrape.Options{
 		DiscoveryReloadInterval:           model.Duration(10 * time.Millisecond),
 		EnableStartTimestampZeroIngestion: o.createdTimestamps,
 		ParseST:                           o.createdTimestamps,
-	}, log, nil, nil, db, registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, log, nil, nil, m.db, registry)
+	require.NoError(t, err)
 	c := scrapeConfig(t, o)
-	if err := scraper.ApplyConfig(c); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, scraper.ApplyConfig(c))
 	groups := make(chan map[string][]*targetgroup.Group, 1)
 	groups <- map[string][]*targetgroup.Group{c.ScrapeConfigs[0].JobName: targetGroups(targets)}
+	var running sync.WaitGroup
 	running.Go(func() { _ = scraper.Run(groups) }) // until Stop
 
+	ctx, cancel := context.WithCancel(context.Background())
 	if len(o.rules) > 0 {
 		m.rules = rules.NewManager(&rules.ManagerOptions{
-			ExternalURL: &url.URL{}, QueryFunc: rules.EngineQueryFunc(m.engine, db), NotifyFunc: func(context.Context, string, ...*rules.Alert) {},
-			Context: ctx, Appendable: db, Queryable: db, Logger: log, Registerer: registry,
-			Parser: parser.NewParser(parser.Options{}),
+			ExternalURL: &url.URL{}, QueryFunc: rules.EngineQueryFunc(m.engine, m.db), NotifyFunc: func(context.Context, string, ...*rules.Alert) {},
+			Context: ctx, Appendable: m.db, Queryable: m.db, Logger: log, Registerer: registry, Parser: promqlParser,
 		})
-		if err := m.rules.Update(scrapeInterval, o.rules, c.GlobalConfig.ExternalLabels, "", nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.rules.Update(scrapeInterval, o.rules, c.GlobalConfig.ExternalLabels, "", nil))
 		running.Go(m.rules.Run)
 	}
 	t.Cleanup(func() {
@@ -101,28 +91,14 @@ func startMonitor(t *testing.T, targets map[string]string, o monitorOptions) *mo
 		scraper.Stop()
 		cancel()
 		running.Wait()
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
 	})
 	return m
 }
 
-// scrapeConfig is dashboards/prometheus.yaml, but for the interval.
+// scrapeConfig is dashboards/prometheus.yaml with another interval.
 func scrapeConfig(t *testing.T, o monitorOptions) *config.Config {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "dashboards", "prometheus.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := config.Load(string(text), promslog.NewNopLogger())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := loadConfig(t, harness.Read(t, "dashboards/prometheus.yaml"))
 	s := c.ScrapeConfigs[0]
-	if !s.ScrapeNativeHistogramsEnabled() {
-		t.Fatal("dashboards/prometheus.yaml does not scrape native histograms")
-	}
 	if o.classic {
 		native := false
 		s.ScrapeNativeHistograms = &native
@@ -131,8 +107,17 @@ func scrapeConfig(t *testing.T, o monitorOptions) *config.Config {
 	if o.interval == 0 {
 		o.interval = scrapeInterval
 	}
-	s.ScrapeInterval = model.Duration(o.interval)
-	s.ScrapeTimeout = model.Duration(o.interval)
+	s.ScrapeInterval, s.ScrapeTimeout = model.Duration(o.interval), model.Duration(o.interval)
+	return c
+}
+
+// loadConfig reads a configuration, which must scrape native histograms.
+func loadConfig(t *testing.T, text string) *config.Config {
+	c, err := config.Load(text, promslog.NewNopLogger())
+	require.NoError(t, err)
+	for _, s := range c.ScrapeConfigs {
+		require.True(t, s.ScrapeNativeHistogramsEnabled(), "scrape_native_histograms in\n%s", text)
+	}
 	return c
 }
 
@@ -148,114 +133,91 @@ func targetGroups(targets map[string]string) []*targetgroup.Group {
 	return groups
 }
 
-// awaitScrapes waits until each target was scraped once more, and returns when
-// the last of these scrapes began. What a server counted before the call is
-// stored then.
-func (m *monitor) awaitScrapes(t *testing.T) time.Time {
-	t.Helper()
+// awaitScrapes returns when each target was scraped once more, with the time
+// when the last of these scrapes began. All that a server counted before the
+// call is stored then.
+func awaitScrapes(t *testing.T, monitors ...*monitor) time.Time {
 	now := time.Now()
-	for deadline := now.Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		scraped, last := 0, now
-		for _, s := range m.vector(t, "timestamp(up) and up == 1", time.Now()) {
-			if at := time.UnixMilli(int64(s.F * 1000)); at.After(now) {
-				scraped++
-				if at.After(last) {
-					last = at
+	last := now
+	for _, m := range monitors {
+		harness.Await(t, "each target is scraped", func() bool {
+			scraped := 0
+			for _, s := range m.vector(t, "timestamp(up) and up == 1", time.Now()) {
+				if at := time.UnixMilli(int64(s.F * 1000)); at.After(now) {
+					scraped++
+					if at.After(last) {
+						last = at
+					}
 				}
 			}
-		}
-		if scraped == m.targets {
-			return last
-		}
+			return scraped == m.targets
+		})
 	}
-	t.Fatal("Prometheus scraped nothing for a minute")
-	return now
+	return last
 }
 
-// vector evaluates a query at one moment. It must not have warnings.
+// query executes a query. The result must not have warnings.
+func (m *monitor) query(t *testing.T, q promql.Query, err error) *promql.Result {
+	require.NoError(t, err)
+	result := q.Exec(t.Context()) // never closed: that would take the result's memory
+	require.NoError(t, result.Err, "%s", q)
+	assert.Empty(t, result.Warnings.AsErrors(), "%s", q)
+	return result
+}
+
+// vector evaluates a query at one moment.
 func (m *monitor) vector(t *testing.T, query string, at time.Time) promql.Vector {
-	t.Helper()
 	q, err := m.engine.NewInstantQuery(t.Context(), m.db, nil, query, at)
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	defer q.Close()
-	result := q.Exec(t.Context())
-	if result.Err != nil {
-		t.Fatalf("%s: %v", query, result.Err)
-	}
-	checkWarnings(t, query, result)
-	v, err := result.Vector()
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	// The engine uses the memory again.
-	kept := make(promql.Vector, len(v))
-	for i, s := range v {
-		if s.H != nil {
-			s.H = s.H.Copy()
-		}
-		kept[i] = s
-	}
-	return kept
+	v, err := m.query(t, q, err).Vector()
+	require.NoError(t, err, query)
+	return v
 }
 
 // number evaluates a query whose result is one number.
 func (m *monitor) number(t *testing.T, query string, at time.Time) float64 {
-	t.Helper()
 	v := m.vector(t, query, at)
-	if len(v) != 1 || v[0].H != nil {
-		t.Fatalf("%s: %v, want one number", query, v)
-	}
+	require.Len(t, v, 1, query)
+	require.Nil(t, v[0].H, query)
 	return v[0].F
 }
 
-// matrix evaluates a query over a range of time. The result is the caller's.
+// byLabels evaluates a query and returns its numbers by the values of these
+// labels.
+func (m *monitor) byLabels(t *testing.T, query string, at time.Time, names [2]string) map[[2]string]int {
+	got := map[[2]string]int{}
+	for _, s := range m.vector(t, query, at) {
+		got[[2]string{s.Metric.Get(names[0]), s.Metric.Get(names[1])}] = int(s.F)
+	}
+	return got
+}
+
+// matrix evaluates a query over a range of time.
 func (m *monitor) matrix(t *testing.T, query string, start, end time.Time, step time.Duration) promql.Matrix {
-	t.Helper()
 	q, err := m.engine.NewRangeQuery(t.Context(), m.db, nil, query, start, end, step)
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	result := q.Exec(t.Context()) // never closed: that would take the result's memory
-	if result.Err != nil {
-		t.Fatalf("%s: %v", query, result.Err)
-	}
-	checkWarnings(t, query, result)
-	v, err := result.Matrix()
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
+	v, err := m.query(t, q, err).Matrix()
+	require.NoError(t, err, query)
 	return v
 }
 
-func checkWarnings(t *testing.T, query string, result *promql.Result) {
-	t.Helper()
-	for _, w := range result.Warnings.AsErrors() {
-		t.Errorf("%s: %v", query, w)
+// hasData reports whether there is a histogram that is not empty, or a number.
+func hasData(v promql.Vector) bool {
+	for _, s := range v {
+		if s.H != nil && s.H.Count > 0 || s.H == nil && !math.IsNaN(s.F) {
+			return true
+		}
 	}
+	return false
 }
 
-// span returns when the first and the last sample of series were taken.
+// span returns when the first and the last sample of a counter were taken.
 func (m *monitor) span(t *testing.T, selector string, at time.Time) (first, last time.Time) {
-	t.Helper()
 	q, err := m.engine.NewInstantQuery(t.Context(), m.db, nil, selector+"[1h]", at)
-	if err != nil {
-		t.Fatalf("%s: %v", selector, err)
-	}
-	defer q.Close()
-	series, err := q.Exec(t.Context()).Matrix()
-	if err != nil || len(series) == 0 {
-		t.Fatalf("%s: no samples, %v", selector, err)
-	}
+	series, err := m.query(t, q, err).Matrix()
+	require.NoError(t, err)
+	require.NotEmpty(t, series, selector)
 	begin, end := int64(math.MaxInt64), int64(0)
 	for _, s := range series {
-		for _, f := range s.Floats {
-			begin, end = min(begin, f.T), max(end, f.T)
-		}
-		for _, h := range s.Histograms {
-			begin, end = min(begin, h.T), max(end, h.T)
-		}
+		begin, end = min(begin, s.Floats[0].T), max(end, s.Floats[len(s.Floats)-1].T)
 	}
 	return time.UnixMilli(begin), time.UnixMilli(end)
 }

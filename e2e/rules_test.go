@@ -4,33 +4,181 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/prometheus/prometheus/rules"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/common/promslog"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v2"
+
+	"github.com/regometer/regometer/e2e/harness"
 )
 
-// testRules: Prometheus has evaluated the rules without errors, and each
-// recording rule has recorded numbers, but for those that need a day or half an
-// hour. TestRealFaults is about these and about the alerts.
-func testRules(t *testing.T, f *fleet) {
-	for _, m := range []*monitor{f.native, f.classic} {
-		recorded := 0
-		for _, rule := range m.rules.Rules() {
-			if rule.Health() == rules.HealthBad {
-				t.Errorf("rule %s: %v", rule.Name(), rule.LastError())
+// readRules returns the groups of a file of rules.
+func readRules(t *testing.T, file string) []rulefmt.RuleGroup {
+	groups, errs := rulefmt.ParseFile(file, false, model.UTF8Validation, promqlParser, promslog.NewNopLogger())
+	require.Empty(t, errs)
+	return groups.Groups
+}
+
+// alerts returns the alerts in their order.
+func alerts(t *testing.T) (all []rulefmt.Rule) {
+	for _, g := range readRules(t, alertRules) {
+		all = append(all, g.Rules...)
+	}
+	return all
+}
+
+// TestRules lets promtool run dashboards/tests, where each alert fires on its
+// fault, with the expected text, and on nothing beside it. The rules are those
+// over native and over classic histograms, and those for another namespace,
+// which the command in dashboards/README.md makes.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	var command string
+	for _, b := range harness.Blocks(t, "../dashboards/README.md") {
+		command += b.Text
+	}
+	require.Equal(t, 1, strings.Count(command, "\n"), "commands in dashboards/README.md")
+	for _, form := range []struct{ name, command, from, to string }{
+		{"native", "true", "", ""},
+		{"classic", "true", "recording-rules.yaml", "recording-rules-classic.yaml"},
+		{"namespace", command, "opa_decision", "acme_decision"},
+	} {
+		t.Run(form.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			require.NoError(t, os.CopyFS(dir, os.DirFS(harness.Root+"/dashboards")))
+			harness.Run(t, dir, nil, "sh", "-ec", form.command)
+			tests, err := filepath.Glob(dir + "/tests/*.yaml")
+			require.NoError(t, err)
+			for _, file := range tests {
+				text, err := os.ReadFile(file)
+				require.NoError(t, err)
+				changed := text
+				if form.from != "" {
+					changed = []byte(strings.ReplaceAll(string(text), form.from, form.to))
+					require.NotEqual(t, text, changed, "%s has no %s", file, form.from)
+				}
+				require.NoError(t, os.WriteFile(file, changed, 0o666))
 			}
-			rule, ok := rule.(*rules.RecordingRule)
-			if !ok || strings.HasSuffix(rule.Name(), "1w") || strings.HasSuffix(rule.Name(), ":increase30m") {
-				continue
+			if form.name == "namespace" {
+				for _, rules := range []string{nativeRules, classicRules, alertRules} {
+					text, err := os.ReadFile(filepath.Join(dir, filepath.Base(rules)))
+					require.NoError(t, err)
+					assert.NotContains(t, string(text), "opa_decision")
+					assert.Contains(t, string(text), "acme_decision")
+				}
 			}
-			recorded++
-			if rule.Health() != rules.HealthGood || !hasData(m.vector(t, rule.Name(), f.settled)) {
-				t.Errorf("rule %s has recorded nothing", rule.Name())
+			harness.Promtool(t, "", append([]string{"test", "rules"}, tests...)...)
+		})
+	}
+}
+
+// TestAlertsTested: dashboards/tests has a test in which each alert fires.
+func TestAlertsTested(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(harness.Root + "/dashboards/tests/*.yaml")
+	require.NoError(t, err)
+	fires := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var content struct {
+			Tests []struct {
+				Alerts []struct {
+					Name     string `yaml:"alertname"`
+					Expected []any  `yaml:"exp_alerts"`
+				} `yaml:"alert_rule_test"`
+			} `yaml:"tests"`
+		}
+		require.NoError(t, yaml.Unmarshal(text, &content))
+		for _, test := range content.Tests {
+			for _, alert := range test.Alerts {
+				fires[alert.Name] = fires[alert.Name] || len(alert.Expected) > 0
 			}
 		}
-		if recorded < 20 {
-			t.Errorf("%d recording rules found", recorded)
+	}
+	for _, alert := range alerts(t) {
+		assert.True(t, fires[alert.Alert], "dashboards/tests has no test in which %s fires", alert.Alert)
+	}
+}
+
+// TestRunbook: docs/alerts.md has a section for each alert, in the same order,
+// and no others. Each alert refers to its section, has a severity, and has no
+// number in which m for milli could be read as million.
+func TestRunbook(t *testing.T) {
+	t.Parallel()
+	text := harness.Read(t, "docs/alerts.md")
+	var sections, names []string
+	for _, match := range regexp.MustCompile(`(?m)^## (OPA\w+)$`).FindAllStringSubmatch(text, -1) {
+		sections = append(sections, match[1])
+	}
+	for _, r := range alerts(t) {
+		names = append(names, r.Alert)
+		assert.Equal(t, "https://github.com/regometer/regometer/blob/main/docs/alerts.md#"+strings.ToLower(r.Alert), r.Annotations["runbook_url"])
+		assert.Contains(t, []string{"critical", "warning", "info"}, r.Labels["severity"], r.Alert)
+		assert.NotZero(t, r.For, "%s fires at once", r.Alert)
+		for _, key := range []string{"summary", "description"} {
+			assert.NotEmpty(t, r.Annotations[key], r.Alert)
+			assert.NotRegexp(t, `humanize\b|humanizeDuration`, r.Annotations[key], r.Alert)
+		}
+		_, section, _ := strings.Cut(text, "\n## "+r.Alert+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		parts := []string{"**What it means.** ", "**What to look at.** ", "**What to do.** ", "_" + r.Labels["severity"] + ","}
+		assert.Empty(t, missing(section, parts), "docs/alerts.md, %s", r.Alert)
+	}
+	assert.Equal(t, names, sections)
+}
+
+// TestPanelsInRunbook: the panels that the runbook and the alerts name exist.
+func TestPanelsInRunbook(t *testing.T) {
+	t.Parallel()
+	var titles []string
+	for _, p := range readDashboard(t, "opa-decisions.json").Panels {
+		titles = append(titles, p.Title)
+	}
+	text := harness.Read(t, "docs/alerts.md") + harness.Read(t, "dashboards/alerting-rules.yaml")
+	found := 0
+	for _, match := range regexp.MustCompile(`(?s)panels?\s+((?:,?\s*(?:and\s+)?(?:says which stage it is, )?"[^"]+")+)`).FindAllStringSubmatch(text, -1) {
+		for _, title := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(match[1], -1) {
+			found++
+			assert.Contains(t, titles, strings.Join(strings.Fields(title[1]), " "))
+		}
+	}
+	assert.GreaterOrEqual(t, found, 10)
+}
+
+// TestRecordedNames: the rules over native and over classic histograms record
+// the same names, by the same expressions unless these have a histogram.
+func TestRecordedNames(t *testing.T) {
+	t.Parallel()
+	names := func(groups []rulefmt.RuleGroup) (all []string) {
+		for _, g := range groups {
+			for _, r := range g.Rules {
+				expr := r.Expr
+				if strings.Contains(expr, "_duration_seconds") && strings.Contains(expr, "rate(opa_decision") {
+					expr = "a histogram"
+				}
+				all = append(all, g.Name+": "+r.Record+" = "+expr)
+			}
+		}
+		return all
+	}
+	assert.Equal(t, names(readRules(t, nativeRules)), names(readRules(t, classicRules)))
+	for file, form := range map[string]queryForm{nativeRules: nativeForm, classicRules: classicForm} {
+		for _, g := range readRules(t, file) {
+			for _, r := range g.Rules {
+				if strings.Contains(r.Expr, "rate(opa_decision") {
+					assert.Contains(t, []queryForm{anyForm, form}, formOf(r.Expr), "%s in %s", r.Record, file)
+				}
+			}
 		}
 	}
 }

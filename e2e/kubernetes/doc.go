@@ -5,14 +5,11 @@
 // cluster: what kustomize renders is read by the types of the real APIs, and
 // the command lines in it are run. It holds nothing but tests:
 //
-//	go test ./...                   # what is rendered: seconds
-//	REGOMETER_E2E=1 go test ./...   # the command lines too, with an OPA that is built
+//	go test ./kubernetes                   # the manifests: seconds
+//	REGOMETER_E2E=1 go test ./kubernetes   # the command lines too, with an OPA that is built
 //
 // REGOMETER_E2E may also be the path of an opa binary that is to be tested.
 // OPA_ENVOY_PLUGIN, a folder with the source of opa-envoy-plugin or a binary
 // that regometer build made of it, is run as the sidecar then, else
 // e2e/extauthz.
-//
-// This module is not listed in go.work: Prometheus needs newer versions of some
-// modules than OPA, and the workspace would move OPA's.
 package kubernetes

@@ -3,9 +3,9 @@
 
 //go:build !linux
 
-package e2e
+package harness
 
 import "os/exec"
 
-// dieWithUs does nothing: only Linux can tell a process of its parent's end.
+// dieWithUs does nothing: only Linux can tie a process to its parent.
 func dieWithUs(*exec.Cmd) {}

@@ -1,15 +1,15 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package e2e
+package harness
 
 import (
 	"os/exec"
 	"syscall"
 )
 
-// dieWithUs lets the process end with the test binary, also if that is killed
-// and cleans nothing up.
+// dieWithUs lets a process end with the test binary, even if somebody kills
+// the binary and it cannot clean up.
 func dieWithUs(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -1,0 +1,273 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package harness has what the tests of this module share: it builds and starts
+// programs, asks them over HTTP, and reads the documents.
+package harness
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Need skips a test unless REGOMETER_E2E is set.
+func Need(t *testing.T) {
+	t.Helper()
+	if os.Getenv("REGOMETER_E2E") == "" {
+		t.Skip("set REGOMETER_E2E=1 to run this test: it builds OPA and takes minutes")
+	}
+}
+
+// Root is the path of the repository.
+var Root = func() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..")
+}()
+
+// Read returns the text of a file of the repository.
+func Read(t *testing.T, name string) string {
+	text, err := os.ReadFile(filepath.Join(Root, name))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// A Block is a fenced block of a document. Needs is the word in a comment
+// before the block, such as <!-- run: cluster -->.
+type Block struct{ Needs, Language, Text string }
+
+// Blocks returns the blocks of a document in the folder docs. It fails the test
+// if a block has no language.
+func Blocks(t *testing.T, document string) (found []Block) {
+	text := Read(t, "docs/"+document)
+	block := regexp.MustCompile("(?ms)^(?:<!-- run: ([a-z]+) -->\n)?```([a-z]+)\n(.*?)^```$")
+	for _, match := range block.FindAllStringSubmatch(text, -1) {
+		found = append(found, Block{match[1], match[2], match[3]})
+	}
+	require.Len(t, found, strings.Count(text, "\n```")/2, "blocks with a language in %s", document)
+	return found
+}
+
+// Run runs a program in a folder, with these variables added to the
+// environment, and returns what it prints. It fails the test if the program
+// fails.
+func Run(t *testing.T, dir string, env []string, name string, args ...string) string {
+	text, err := run(dir, env, name, args...)
+	require.NoError(t, err)
+	return text
+}
+
+func run(dir string, env []string, name string, args ...string) (string, error) {
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, &stdout, &stderr, append(os.Environ(), env...)
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%v: %w\n%s%s", cmd, err, &stdout, &stderr)
+	}
+	return stdout.String(), nil
+}
+
+// ours is the environment of commands that build this repository's own code,
+// others that of commands that build other code.
+var ours, others = []string{"GOWORK=", "GOFLAGS="}, []string{"GOWORK=off", "GOFLAGS="}
+
+// OPA returns the path of an opa that `regometer build` made, or the path that
+// REGOMETER_E2E has.
+func OPA(t *testing.T) string {
+	path, err := opaBinary()
+	require.NoError(t, err)
+	return path
+}
+
+var opaBinary = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("REGOMETER_E2E"); path != "1" {
+		return path, nil
+	}
+	path, err := run(Root, ours, "go", "run", "./cmd/regometer", "build")
+	return strings.TrimSpace(path), err
+})
+
+// ExtAuthz returns the path of e2e/extauthz, built by `regometer build`. Call
+// it before a test becomes parallel: a compiler disturbs what others measure.
+func ExtAuthz(t *testing.T) string {
+	return build(t, filepath.Join(Root, "e2e", "extauthz"), ".")
+}
+
+// EnvoyPlugin returns the path of an opa-envoy-plugin that `regometer build`
+// made. OPA_ENVOY_PLUGIN is the path of the source or of the binary. Without
+// it, EnvoyPlugin returns "".
+func EnvoyPlugin(t *testing.T) string {
+	given := os.Getenv("OPA_ENVOY_PLUGIN")
+	if given == "" {
+		return ""
+	}
+	require.True(t, filepath.IsAbs(given), "OPA_ENVOY_PLUGIN must be an absolute path")
+	info, err := os.Stat(given)
+	require.NoError(t, err)
+	if info.IsDir() {
+		return build(t, given, "./cmd/opa-envoy-plugin")
+	}
+	return given
+}
+
+func build(t *testing.T, folder, mainPackage string) string {
+	dir := t.TempDir()
+	regometer, binary := filepath.Join(dir, "regometer"), filepath.Join(dir, "program")
+	Run(t, Root, ours, "go", "build", "-o", regometer, "./cmd/regometer")
+	Run(t, dir, others, regometer, "build", "-C", folder, mainPackage, "-o", binary)
+	require.Contains(t, Run(t, dir, nil, regometer, "version", binary), "drop-in: sha256:")
+	return binary
+}
+
+// Promtool runs promtool of the Prometheus that the tests are built with.
+func Promtool(t *testing.T, stdin string, args ...string) {
+	file, err := promtool()
+	require.NoError(t, err)
+	cmd := exec.Command(file, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, output)
+	}
+}
+
+// promtool is built in Prometheus' own module: it needs modules that the tests
+// do not need.
+var promtool = sync.OnceValues(func() (string, error) {
+	source, err := run(filepath.Join(Root, "e2e"), others, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/prometheus/prometheus")
+	if err != nil {
+		return "", err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(cache, "regometer-e2e", "promtool")
+	// The tag leaves out service discovery, which our files do not use.
+	_, err = run(strings.TrimSpace(source), append(others, "CGO_ENABLED=0"), "go", "build", "-tags", "remove_all_sd", "-o", file, "./cmd/promtool")
+	return file, err
+})
+
+// A Process runs until the end of the test.
+type Process struct {
+	Cmd    *exec.Cmd
+	Exited chan struct{} // closed when the process has ended
+	Log    string        // the file with all that the process writes
+}
+
+// Start starts a process. The end of the test kills it.
+func Start(t *testing.T, cmd *exec.Cmd) *Process {
+	p := &Process{cmd, make(chan struct{}), filepath.Join(t.TempDir(), "output.log")}
+	output, err := os.Create(p.Log)
+	require.NoError(t, err)
+	defer output.Close() // the process has its own handle
+	cmd.Stdout, cmd.Stderr = output, output
+	dieWithUs(cmd)
+	require.NoError(t, cmd.Start())
+	go func() {
+		_ = cmd.Wait() // its state tells how it ended
+		close(p.Exited)
+	}()
+	t.Cleanup(p.Kill)
+	return p
+}
+
+// Kill ends the process without a warning.
+func (p *Process) Kill() {
+	_ = p.Cmd.Process.Kill() // it may have ended
+	<-p.Exited
+}
+
+// Ended reports whether the process has ended.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.Exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// Words returns what the process has written, without decisions.
+func (p *Process) Words(t *testing.T) string {
+	text, err := os.ReadFile(p.Log)
+	require.NoError(t, err)
+	var words strings.Builder
+	for line := range strings.Lines(string(text)) {
+		if !strings.Contains(line, `"msg":"Decision Log"`) {
+			words.WriteString(line)
+		}
+	}
+	return words.String()
+}
+
+// FreeAddress returns an address that nobody listens on.
+func FreeAddress(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// Client makes all requests.
+var Client = &http.Client{
+	Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true},
+	Timeout:   10 * time.Second,
+}
+
+// Ask makes a request and returns the HTTP status and the body of the answer.
+// accept is the header of that name.
+func Ask(ctx context.Context, method, url, body, accept string) (status int, answer string, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	request.Header.Set("Accept", accept)
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := Client.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(text), err
+}
+
+// Await returns once done reports true. It fails the test after a minute.
+func Await(t *testing.T, what string, done func() bool) {
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
+		require.True(t, time.Now().Before(deadline), "not within a minute: %s", what)
+	}
+}
+
+// Bundle returns a bundle of files by path.
+func Bundle(t *testing.T, files map[string]string) []byte {
+	var b bytes.Buffer
+	compressed := gzip.NewWriter(&b)
+	archive := tar.NewWriter(compressed)
+	for name, content := range files {
+		require.NoError(t, archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content))}))
+		_, err := io.WriteString(archive, content)
+		require.NoError(t, err)
+	}
+	require.NoError(t, archive.Close())
+	require.NoError(t, compressed.Close())
+	return b.Bytes()
+}
