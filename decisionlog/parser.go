@@ -314,7 +314,7 @@ func (p *parser) isEvent() bool {
 
 // rootPath is the path of all documents at once.
 var (
-	rootPath  = []byte("(data)")
+	rootPath  = []byte(rollup.AllData)
 	queryPath = []byte(rollup.Query)
 )
 

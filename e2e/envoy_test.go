@@ -284,7 +284,7 @@ func (e *envoyServer) checkNothingCounted(t *testing.T) {
 			t.Errorf("%s is %v, want %d", query, got, byServer)
 		}
 	}
-	const warning = "The plugin sees no decisions of envoy_ext_authz_grpc, since decision_logs.plugin does not name it."
+	const warning = "The plugin sees no decisions of envoy_ext_authz_grpc, because decision_logs.plugin does not name it."
 	if words := e.lastWords(t); !strings.Contains(words, warning) {
 		t.Errorf("it does not warn:\n%s", words)
 	}

@@ -37,8 +37,8 @@
 //
 // # Performance considerations
 //
-//   - Keep a handle ([Timer], [Counter], [Histogram]) to save the look-up of its
-//     name. A look-up is cheapest if the name is a constant.
+//   - Keep a handle ([Timer], [Counter], [Histogram]) to save the look-up of
+//     its name. A look-up is cheapest if the name is a constant.
 //   - The first eight timers and counters of a collection are within its one
 //     allocation. A histogram is an allocation of its own. Its memory grows
 //     with its values, to at most 18.5 KB at 1,028 values.

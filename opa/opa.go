@@ -4,16 +4,15 @@
 // Package opa hands Regometer collections to an unmodified Open Policy Agent,
 // version 1.0.0 or later, that a Go program embeds.
 //
-// OPA's interfaces and Regometer's have the same methods but are different
-// types, so a collection is wrapped once, by [Metrics], and then goes wherever
-// OPA takes one: rego.Metrics, rego.EvalMetrics, sdk.DecisionOptions.Metrics.
+// OPA's interfaces and Regometer's have the same methods, but are different
+// types. So [Metrics] wraps a collection once, and OPA takes the result
+// everywhere: rego.Metrics, rego.EvalMetrics, sdk.DecisionOptions.Metrics.
 //
-// A program that should change in nothing but an import can use package
+// A program that should change only an import can use package
 // github.com/regometer/regometer/opa/metrics instead of OPA's own.
 //
-// OPA's HTTP server makes its own collections and cannot be given others.
-// There an OPA that is built with Regometer inside helps: see the command
-// regometer.
+// OPA's HTTP server makes its own collections, and takes no others. For a
+// server, build OPA with Regometer inside: see the command regometer.
 package opa
 
 import (
@@ -26,15 +25,15 @@ import (
 )
 
 // Metrics returns m as a collection for OPA. Both show the same metrics, and
-// both may be used at the same time.
+// may be used at the same time.
 //
 // The result is a [fmt.Stringer] and an OPA TimerMetrics if m is a
 // [fmt.Stringer] and a [metrics.TimerMetrics], as the collections of
-// [metrics.New] are. The results of two calls with the same m are equal. A nil
-// m gives nil, for which OPA makes a collection of its own.
+// [metrics.New] are. The results of two calls with the same m are equal. For a
+// nil m it returns nil, and OPA makes its own collection.
 //
-// The call allocates 16 bytes; looking a metric up through the result
-// allocates nothing more than looking it up in m.
+// The call allocates 16 bytes. A look-up through the result allocates no more
+// than a look-up in m.
 func Metrics(m metrics.Metrics) opametrics.Metrics {
 	if m == nil {
 		return nil
@@ -47,8 +46,8 @@ func Metrics(m metrics.Metrics) opametrics.Metrics {
 	return plain{m}
 }
 
-// Unwrap returns the collection that [Metrics] made m of. It reports false if
-// m comes from elsewhere.
+// Unwrap returns the collection that [Metrics] wrapped. It reports false if m
+// does not come from Metrics.
 func Unwrap(m opametrics.Metrics) (metrics.Metrics, bool) {
 	switch m := m.(type) {
 	case described:
@@ -59,8 +58,9 @@ func Unwrap(m opametrics.Metrics) (metrics.Metrics, bool) {
 	return nil, false
 }
 
-// AppendJSON appends to dst what [json.Marshal] gives for m. It is fast if m
-// was made by [Metrics], and right for any other collection, nil included.
+// AppendJSON appends to dst the JSON that [json.Marshal] returns for m. It is
+// fast if m comes from [Metrics], and correct for any other collection, also
+// nil.
 func AppendJSON(dst []byte, m opametrics.Metrics) ([]byte, error) {
 	if ours, ok := Unwrap(m); ok {
 		return metrics.AppendJSON(dst, ours)
@@ -69,8 +69,8 @@ func AppendJSON(dst []byte, m opametrics.Metrics) ([]byte, error) {
 	return append(dst, text...), err
 }
 
-// plain adapts any collection. What it does not adapt below is the
-// collection's own.
+// plain adapts any collection. The methods that it does not define come from
+// the collection.
 type plain struct{ metrics.Metrics }
 
 func (p plain) Info() opametrics.Info                      { return opametrics.Info(p.Metrics.Info()) }
@@ -79,8 +79,8 @@ func (p plain) Histogram(name string) opametrics.Histogram { return p.Metrics.Hi
 func (p plain) Counter(name string) opametrics.Counter     { return p.Metrics.Counter(name) }
 
 // described adapts a collection that is a fmt.Stringer and a TimerMetrics. It
-// is a type of its own because OPA asks for these methods by assertion: an
-// adapter must not claim what the collection behind it lacks.
+// is a separate type, because OPA asks for these methods by assertion, and an
+// adapter must not claim methods that its collection lacks.
 type described struct{ plain }
 
 func (d described) String() string         { return d.Metrics.(fmt.Stringer).String() }

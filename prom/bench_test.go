@@ -16,8 +16,7 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Stages and paths of the benchmarks: 100 histograms by path, and one more for
-// each stage.
+// The benchmarks have 100 histograms by path, and one more for each stage.
 var benchStages = []string{"server_handler", "rego_query_parse", "rego_query_compile", "rego_query_eval", "rego_input_parse"}
 
 const benchPaths = 20
@@ -46,8 +45,8 @@ func benchCollector(b *testing.B) *prom.Collector {
 	return collector(b, r, prom.Options{})
 }
 
-// clientCollectors are metrics of Prometheus' client of the same shape: what
-// there would be without a rollup, but for the bounds on labels.
+// clientCollectors returns the same metrics, made with Prometheus' client
+// instead of a rollup. They have no limits on labels.
 func clientCollectors() []prometheus.Collector {
 	const schema5 = 1.0219
 	classic := []float64{1e-5, 5e-5, 1e-4, 5e-4, 0.001, 0.005, 0.01, 0.05, 0.1, 1, 10}
@@ -74,8 +73,8 @@ func clientCollectors() []prometheus.Collector {
 	return []prometheus.Collector{histograms, self, allHistograms, allSelf, decisions, counters}
 }
 
-// BenchmarkScrape is all that a server does for a scrape but sending it: gather
-// and encode.
+// BenchmarkScrape gathers and encodes, as a server does before it sends a
+// scrape.
 func BenchmarkScrape(b *testing.B) {
 	for _, impl := range []struct {
 		name       string
@@ -112,7 +111,7 @@ func BenchmarkScrape(b *testing.B) {
 	}
 }
 
-// BenchmarkCollect is our part of a scrape.
+// BenchmarkCollect measures this package's part of a scrape.
 func BenchmarkCollect(b *testing.B) {
 	c := benchCollector(b)
 	b.ReportAllocs()

@@ -10,29 +10,29 @@ import (
 	"github.com/regometer/regometer/exphist"
 )
 
-// A builder makes the metrics of one scrape. They are read after Collect has
-// returned, and for as long as someone keeps them: their memory is new each
-// time.
+// A builder makes the metrics of one scrape. Its memory is new each time,
+// because metrics are read after Collect has returned, as long as somebody
+// keeps them.
 type builder struct {
 	metrics []prometheus.Metric
-	series  int // of metrics, in a text scrape
+	series  int // number of series of metrics in a text scrape
 
 	samples    slab[sample]
 	histograms slab[histogram]
 	buckets    slab[bucket]
 	spans      slab[span]
 
-	// Room in which the parts of one histogram are put together.
+	// Room for the parts of one histogram.
 	spanList []*dto.BucketSpan
 	deltas   []int64
 }
 
-// zeroThreshold is not 0, or the OTLP bridge could miss that a histogram has
-// exponential buckets. It is the usual one of Go's client, so that histograms
-// merge as they are, and far below any duration.
+// zeroThreshold is not 0, because the OTLP bridge could then miss that a
+// histogram has exponential buckets. It is the default of Go's client, so that
+// histograms merge without change, and far below any duration.
 var zeroThreshold = prometheus.DefNativeHistogramZeroThreshold
 
-// sample is a counter or a gauge with what its messages point to.
+// sample is a counter or a gauge, with the values to which its messages point.
 type sample struct {
 	metric
 	labels  labels
@@ -41,7 +41,7 @@ type sample struct {
 	value   float64
 }
 
-// histogram is the same for a histogram, but for its buckets.
+// histogram is the same for a histogram without its buckets.
 type histogram struct {
 	metric
 	labels       labels
@@ -79,7 +79,7 @@ func (l *labels) set(f *family, values []string) []*dto.LabelPair {
 		l.pairs[i].Name, l.pairs[i].Value = &f.labels[i], &l.values[i]
 		l.list[i] = &l.pairs[i]
 	}
-	return l.list[:n:n] // a registry's wrapper that appends to it makes a copy
+	return l.list[:n:n] // a registry's wrapper that appends to it must make a copy
 }
 
 func (b *builder) counter(f *family, value float64, labels ...string) {
@@ -117,8 +117,7 @@ func (b *builder) histogram(f *family, e *exphist.Snapshot, labels ...string) {
 	b.series += textSeries(bounds.Len())
 }
 
-// classic gives m the classic buckets of e, which are those of its explicit
-// bounds.
+// classic gives m the classic buckets of e, by its explicit bounds.
 func (b *builder) classic(m *dto.Histogram, e *exphist.Snapshot, bounds *exphist.Bounds) {
 	if bounds.Len() == 0 {
 		return

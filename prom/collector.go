@@ -6,6 +6,7 @@ package prom
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,32 +19,34 @@ type Options struct {
 	// Namespace begins the name of every metric: letters, digits and
 	// underscores, no digit first. "" is "opa".
 	Namespace string
-	// MoreSeries returns how many series are exported beside the Collector's,
-	// to be counted in <namespace>_decision_metric_series. nil: none.
+	// MoreSeries returns the number of other series that
+	// <namespace>_decision_metric_series must include. nil means 0.
 	MoreSeries func() int
 }
 
-// A Collector is a prometheus.Collector that exports what a Rollup holds. All
-// methods may be called from any goroutine.
+// A Collector is a prometheus.Collector that exports a Rollup. All methods may
+// be called from any goroutine.
 type Collector struct {
 	rollup     *rollup.Rollup
 	families   *families
 	moreSeries func() int
 
-	// spare is a snapshot of an earlier scrape, whose memory the next one uses
-	// again. A Collect takes it away while it reads it, so that two at once
-	// never share one. (A sync.Pool is emptied between scrapes.)
+	// spare is the snapshot of an earlier scrape. The next one uses its memory
+	// again. A Collect removes it while it reads it, so that two at once never
+	// share it. (A sync.Pool would be emptied between scrapes.)
 	spare atomic.Pointer[rollup.Snapshot]
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// NewCollector returns a Collector over r, not yet registered. The error names
-// the option that is wrong.
+var namespace = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+
+// NewCollector returns a Collector over r, which is not yet registered. The
+// error names the wrong option.
 //
-// Several collectors over one Rollup export the same numbers: a registry has
-// room for one of them at a time for each namespace. To change options,
-// unregister the old one and register a new one over the same Rollup.
+// Several collectors over one Rollup export the same numbers. A registry has
+// room for one of them for each namespace. To change options, unregister the
+// old one and register a new one over the same Rollup.
 func NewCollector(r *rollup.Rollup, o Options) (*Collector, error) {
 	if r == nil {
 		return nil, errors.New("prom: no rollup to collect from")
@@ -51,7 +54,7 @@ func NewCollector(r *rollup.Rollup, o Options) (*Collector, error) {
 	if o.Namespace == "" {
 		o.Namespace = "opa"
 	}
-	if !validNamespace(o.Namespace) {
+	if !namespace.MatchString(o.Namespace) {
 		return nil, fmt.Errorf("prom: Namespace %q: use letters, digits and underscores, and no digit first", o.Namespace)
 	}
 	if o.MoreSeries == nil {
@@ -62,13 +65,13 @@ func NewCollector(r *rollup.Rollup, o Options) (*Collector, error) {
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, f := range c.families.all() {
-		ch <- f.desc
+	for _, desc := range c.families.descs {
+		ch <- desc
 	}
 }
 
 // Collect implements prometheus.Collector. Recording into the Rollup never
-// waits for it, even while ch accepts nothing.
+// waits for it, even while nobody reads from ch.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	s := c.spare.Swap(nil)
 	if s == nil {
@@ -76,21 +79,9 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	c.rollup.Snapshot(s)
 	metrics := c.scrape(s)
-	c.spare.Store(s) // the metrics are written after Collect has returned: none of them refers to s
+	c.spare.Store(s) // the metrics, which are written after Collect has returned, do not refer to s
 
 	for _, m := range metrics {
 		ch <- m
 	}
-}
-
-func validNamespace(s string) bool {
-	for i, r := range s {
-		switch {
-		case r == '_', 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z':
-		case '0' <= r && r <= '9' && i > 0:
-		default:
-			return false
-		}
-	}
-	return true
 }

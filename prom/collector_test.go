@@ -6,6 +6,7 @@ package prom_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/regometer/regometer/internal/race"
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
@@ -26,8 +28,8 @@ func collector(t testing.TB, r *rollup.Rollup, o prom.Options) *prom.Collector {
 	return c
 }
 
-// TestScrapeNeverBlocksRecording leaves a Collect stuck after its first metric,
-// and records, and scrapes again.
+// TestScrapeNeverBlocksRecording records and scrapes while another Collect is
+// stuck after its first metric.
 func TestScrapeNeverBlocksRecording(t *testing.T) {
 	t.Parallel()
 	r := newRollup(t, rollup.Options{})
@@ -49,7 +51,7 @@ func TestScrapeNeverBlocksRecording(t *testing.T) {
 		t.Errorf("%v decisions of the new path, want 1", got)
 	}
 
-	for m := range stuck { // the stuck scrape is as it was
+	for m := range stuck { // the stuck scrape has not changed
 		metrics++
 		var out dto.Metric
 		if err := m.Write(&out); err != nil {
@@ -65,8 +67,8 @@ func TestScrapeNeverBlocksRecording(t *testing.T) {
 	}
 }
 
-// TestScrapesAreKept asks that what one scrape returned does not change with
-// later ones, whose memory is partly the same.
+// TestScrapesAreKept checks that the result of a scrape does not change with
+// later scrapes.
 func TestScrapesAreKept(t *testing.T) {
 	t.Parallel()
 	r := newRollup(t, rollup.Options{})
@@ -91,8 +93,8 @@ func TestScrapesAreKept(t *testing.T) {
 	}
 }
 
-// TestConcurrent scrapes from several goroutines while others record: totals
-// never fall, and the last are exact.
+// TestConcurrent scrapes in several goroutines while others record. Totals must
+// never fall, and the last ones must be exact.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	const writers, scrapers, decisions = 2, 3, 10_000
@@ -151,76 +153,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestReload replaces the collector by one of other options over the same
-// rollup.
-func TestReload(t *testing.T) {
-	t.Parallel()
-	r := newRollup(t, rollup.Options{})
-	registry := prometheus.NewPedanticRegistry()
-	old := collector(t, r, prom.Options{})
-	registry.MustRegister(old)
-	r.Add(rollup.Decision{Path: "p", Outcome: rollup.Allowed}, nil)
-	gather(t, registry)
-
-	reloaded := collector(t, r, prom.Options{MoreSeries: func() int { return 5 }})
-	if err := registry.Register(reloaded); err == nil {
-		t.Error("two collectors of one namespace could be registered")
-	}
-	if !registry.Unregister(old) {
-		t.Error("could not be unregistered")
-	}
-	r.Add(rollup.Decision{Path: "p", Outcome: rollup.Allowed}, nil)
-	if err := registry.Register(reloaded); err != nil {
-		t.Fatal(err)
-	}
-	r.Add(rollup.Decision{Path: "p", Outcome: rollup.Allowed}, nil)
-	if got := gather(t, registry).value(t, "opa_decisions_total", "path", "p", "outcome", rollup.Allowed.String()); got != 3 {
-		t.Errorf("%v decisions, want 3", got)
-	}
-	b := encode(t, registry, text)
-	if got, want := decode(t, b, text).value(t, "opa_decision_metric_series"), countSeries(b)+5; got != float64(want) {
-		t.Errorf("%v series, want %d with those beside", got, want)
-	}
-
-	// A rollup with more stages comes under the same help text, or the registry
-	// would refuse it.
-	registry.Unregister(reloaded)
-	more := newRollup(t, rollup.Options{Stages: []rollup.Stage{{Name: "mine", Parent: "server_handler", Help: "of mine"}}})
-	if err := registry.Register(collector(t, more, prom.Options{})); err != nil {
-		t.Error(err)
-	}
-	// Other namespaces are other metrics.
-	if err := registry.Register(collector(t, r, prom.Options{Namespace: "second"})); err != nil {
-		t.Error(err)
-	}
-	gather(t, registry)
-}
-
-// TestWrapped adds a label and a prefix, as a registry's wrapper does.
-func TestWrapped(t *testing.T) {
-	t.Parallel()
-	r := newRollup(t, rollup.Options{})
-	fill(r, 10)
-	registry := prometheus.NewPedanticRegistry()
-	prometheus.WrapRegistererWith(prometheus.Labels{"orange": "1"},
-		prometheus.WrapRegistererWithPrefix("x_", registry)).MustRegister(collector(t, r, prom.Options{}))
-	for range 2 {
-		f := gather(t, registry)
-		for name, family := range f {
-			for _, m := range family.GetMetric() {
-				if label(m, "orange") != "1" {
-					t.Errorf("%s: %v", name, m)
-				}
-			}
-		}
-		if len(f["x_opa_decision_stage_duration_seconds"].GetMetric()) != 3 {
-			t.Errorf("families %v", f)
-		}
-	}
-}
-
-// TestWrite asks that a metric is the same each time it is written, though a
-// registry's wrapper has added to its labels and sorted them.
+// TestWrite checks that a metric is the same each time it is written, even
+// after a registry's wrapper has added labels and sorted them.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	r := newRollup(t, rollup.Options{})
@@ -238,5 +172,54 @@ func TestWrite(t *testing.T) {
 		if err := m.Write(&second); err != nil || !proto.Equal(&second, want) {
 			t.Errorf("%v: %v, %v, want %v", m.Desc(), &second, err, want)
 		}
+	}
+}
+
+func TestNamespace(t *testing.T) {
+	t.Parallel()
+	r := newRollup(t, rollup.Options{})
+	fill(r, 10)
+	for name := range gather(t, newRegistry(t, r, prom.Options{Namespace: "azAZ_09"})) {
+		if !strings.HasPrefix(name, "azAZ_09_decision") {
+			t.Errorf("the namespace does not begin %s", name)
+		}
+	}
+	for _, namespace := range []string{"1opa", "opa-server", "opà", "opa:", "@", "[", "`", "{"} {
+		if _, err := prom.NewCollector(r, prom.Options{Namespace: namespace}); err == nil || !strings.Contains(err.Error(), "letters, digits and underscores") {
+			t.Errorf("%s: error %v", namespace, err)
+		}
+	}
+	if _, err := prom.NewCollector(nil, prom.Options{}); err == nil {
+		t.Error("no error without a rollup")
+	}
+}
+
+// TestCollectAllocations allows Collect three allocations for each histogram,
+// which are the slices of its message, and few for everything else, including
+// the copy of the rollup.
+func TestCollectAllocations(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector allocates")
+	}
+	const histograms, rest = 84, 60
+	stages := []rollup.Stage{{Name: "s0"}, {Name: "s1"}, {Name: "s2"}, {Name: "s3"}}
+	r := newRollup(t, rollup.Options{Stages: stages, PathStages: []string{"s0", "s1", "s2", "s3"}, Bounds: prom.DefaultBounds()})
+	for range 100 {
+		for i := range 80 {
+			r.Add(rollup.Decision{Path: fmt.Sprint("p", i/4), Outcome: rollup.Allowed}, map[string]any{fmt.Sprintf("timer_s%d_ns", i%4): i*i + 1})
+		}
+	}
+	c := collector(t, r, prom.Options{})
+	ch := make(chan prometheus.Metric, 2000)
+	collect := func() {
+		c.Collect(ch)
+		for len(ch) > 0 {
+			<-ch
+		}
+	}
+	if got := testing.AllocsPerRun(20, collect); got > 3*histograms+rest {
+		t.Errorf("%v allocations for %d histograms, want %d or fewer", got, histograms, 3*histograms+rest)
+	} else {
+		t.Log(got)
 	}
 }

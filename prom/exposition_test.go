@@ -4,12 +4,16 @@
 package prom_test
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/regometer/regometer/exphist"
@@ -17,7 +21,7 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// cell is a stage of a path, or of all: "".
+// cell is a stage of a path. The path "" stands for all paths.
 type cell struct{ path, stage string }
 
 // fill adds n random decisions to r and returns the durations of each cell.
@@ -94,8 +98,8 @@ func checkTotals(t *testing.T, c cell, h *dto.Histogram, values []int64) {
 	}
 }
 
-// checkClassic counts the values up to each bound once more, in whole
-// nanoseconds. The bounds are just those that were asked for.
+// checkClassic compares the buckets with counts of the values up to each given
+// bound, in whole nanoseconds.
 func checkClassic(t *testing.T, c cell, h *dto.Histogram, seconds []float64, values []int64) {
 	t.Helper()
 	buckets := h.GetBucket()
@@ -118,8 +122,8 @@ func checkClassic(t *testing.T, c cell, h *dto.Histogram, seconds []float64, val
 	}
 }
 
-// checkNative decodes the spans and compares with an exponential histogram of
-// the same values.
+// checkNative decodes the spans and compares them with an exponential histogram
+// of the same values.
 func checkNative(t *testing.T, c cell, h *dto.Histogram, values []int64) {
 	t.Helper()
 	reference := exphist.New(exphist.Nanosecond)
@@ -245,12 +249,81 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestEmpty scrapes a rollup that has seen nothing.
-func TestEmpty(t *testing.T) {
+// TestLikeNativeHistogram compares with a native histogram of Prometheus'
+// client that has the same durations in seconds. No duration is so near to a
+// bound that rounding to float64 moves it across.
+func TestLikeNativeHistogram(t *testing.T) {
 	t.Parallel()
-	registry := newRegistry(t, newRollup(t, rollup.Options{}), prom.Options{})
-	b := encode(t, registry, text)
-	if got, want := decode(t, b, text).value(t, "opa_decision_metric_series"), countSeries(b); got != float64(want) {
-		t.Errorf("%v series, want %d", got, want)
+	const schema5 = 1.0219
+	theirs := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "x", Help: "x", NativeHistogramBucketFactor: schema5})
+	registry := prometheus.NewRegistry()
+	if err := registry.Register(theirs); err != nil {
+		t.Fatal(err)
+	}
+	r := newRollup(t, rollup.Options{})
+	random := rand.New(rand.NewPCG(3, 4))
+	for i := range 5000 {
+		d := max(2000, lognormal(random)) // fewer than 20 octaves, so that the schema stays
+		if i%100 == 0 {
+			d = 1e9 >> random.IntN(9) // 1 s, 0.5 s …: bounds, each in the bucket that it ends
+		}
+		theirs.Observe(float64(d) / 1e9)
+		r.Add(rollup.Decision{Path: "p", Outcome: rollup.Allowed}, map[string]any{"timer_server_handler_ns": d})
+	}
+	want := gather(t, registry)["x"].GetMetric()[0].GetHistogram()
+	got := gather(t, newRegistry(t, r, prom.Options{}))["opa_decision_stage_duration_seconds"].GetMetric()[0].GetHistogram()
+	if got.GetSchema() != want.GetSchema() || got.GetZeroThreshold() != want.GetZeroThreshold() || got.GetSampleCount() != want.GetSampleCount() {
+		t.Errorf("schema, zero threshold, count: %v, %v, %v, want %v, %v, %v", got.GetSchema(), got.GetZeroThreshold(),
+			got.GetSampleCount(), want.GetSchema(), want.GetZeroThreshold(), want.GetSampleCount())
+	}
+	if g, w := decodeSpans(t, got), decodeSpans(t, want); fmt.Sprint(g) != fmt.Sprint(w) {
+		t.Errorf("buckets\n%v, want\n%v", g, w)
+	}
+	if g, w := len(got.GetPositiveSpan()), len(want.GetPositiveSpan()); g != w {
+		t.Errorf("%d spans, want %d", g, w)
+	}
+}
+
+// TestZeros merges a rollup with a snapshot that has durations of 0. A rollup
+// itself does not count them.
+func TestZeros(t *testing.T) {
+	t.Parallel()
+	r, h := newRollup(t, rollup.Options{}), exphist.New(exphist.Nanosecond)
+	for _, ns := range []int64{0, 0, 5} {
+		h.Record(ns)
+	}
+	s := rollup.Snapshot{Stages: []rollup.StageTotal{{Stage: "server_handler"}}}
+	h.Snapshot(&s.Stages[0].Histogram)
+	if err := r.Merge(&s); err != nil {
+		t.Fatal(err)
+	}
+	got := gather(t, newRegistry(t, r, prom.Options{}))["opa_decision_stage_duration_seconds"].GetMetric()[0].GetHistogram()
+	if got.GetSampleCount() != 3 || got.GetZeroCount() != 2 || len(got.GetPositiveSpan()) != 1 {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestLint runs the checks of testutil.GatherAndLint and, on a text scrape, of
+// `promtool check metrics`.
+func TestLint(t *testing.T) {
+	t.Parallel()
+	r := newRollup(t, rollup.Options{})
+	fill(r, 100)
+	registry := newRegistry(t, r, prom.Options{})
+	problems, err := testutil.GatherAndLint(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := promlint.New(bytes.NewReader(encode(t, registry, text))).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range append(problems, more...) {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	for name, f := range gather(t, registry) {
+		if n := len(f.GetHelp()); n < 20 || n > 1000 { // stores cut at 1,024 bytes
+			t.Errorf("%s: help %q", name, f.GetHelp())
+		}
 	}
 }

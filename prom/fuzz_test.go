@@ -12,8 +12,8 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// FuzzLabels asks that a scrape succeeds whatever the names in a decision, and
-// shows the valid ones as they are.
+// FuzzLabels checks that a scrape succeeds with any names in a decision, and
+// shows the valid ones unchanged.
 func FuzzLabels(f *testing.F) {
 	for _, s := range []string{"", "authz/allow", `a"b\c`, "a\nb", "päth/路径", "\xff\xfe", "a\x00b", "other", "le", "\u2028", "a\xc3"} {
 		f.Add(s, s, s, s+"x", int64(1))
@@ -33,7 +33,7 @@ func FuzzLabels(f *testing.F) {
 			})
 		}
 		registry := newRegistry(t, r, prom.Options{})
-		encode(t, registry, openMetrics) // there is nothing here that reads it
+		encode(t, registry, openMetrics) // nothing here can read it
 		for _, format := range []struct {
 			name    string
 			scraped families

@@ -12,12 +12,11 @@ import (
 )
 
 // created is the created timestamp of every metric. A rollup counts from 0 and
-// is no older than the process; and one that is rebuilt from another's numbers
-// while the process runs must not look reset.
+// is not older than the process. One that is rebuilt from another's numbers
+// must not look like a reset.
 var created = timestamppb.New(time.Now())
 
-// metric is a prometheus.Metric that is already in the form in which it is
-// written. It never changes.
+// metric is a prometheus.Metric in the form of its message. It never changes.
 type metric struct {
 	desc      *prometheus.Desc
 	labels    []*dto.LabelPair

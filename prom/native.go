@@ -11,18 +11,18 @@ import (
 	"github.com/regometer/regometer/exphist"
 )
 
-// maxGap is how many empty buckets are written out rather than skipped by a new
-// span, which takes about as many bytes.
+// maxGap limits the empty buckets that are written between others. A new span,
+// which skips more, takes about as many bytes.
 const maxGap = 2
 
-// native gives m the exponential buckets of e: spans of buckets, and each
-// bucket's count less that of the bucket written before it.
+// native gives m the exponential buckets of e: spans of buckets, and the
+// difference of each bucket's count from the one before it.
 func (b *builder) native(m *dto.Histogram, e *exphist.Snapshot) {
 	first, counts := e.Buckets()
 	spans, deltas := b.spanList[:0], b.deltas[:0]
 	var (
 		current *span
-		written uint64 // count of the bucket written last
+		written uint64 // count of the last bucket
 		next    int    // index of the bucket after it
 	)
 	for i, n := range counts {

@@ -9,10 +9,10 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// outcomes is how many outcomes a decision can have.
+// outcomes is the number of outcomes that a decision can have.
 const outcomes = len(rollup.Path{}.Outcomes)
 
-// scrape returns the metrics that s amounts to. They do not refer to s.
+// scrape returns the metrics of s. They do not refer to s.
 func (c *Collector) scrape(s *rollup.Snapshot) []prometheus.Metric {
 	b, f := &builder{}, c.families
 	for i := range s.Paths {
@@ -41,33 +41,20 @@ func (c *Collector) scrape(s *rollup.Snapshot) []prometheus.Metric {
 	for _, t := range s.Errors {
 		b.counter(&f.errors, float64(t.Total), t.Code)
 	}
-	for _, o := range overflows {
-		b.counter(&f.overflow, float64(o.count(&s.Overflow)), o.kind)
-	}
+	b.counter(&f.overflow, float64(s.Overflow.Paths), "path")
+	b.counter(&f.overflow, float64(s.Overflow.Stages), "stage")
+	b.counter(&f.overflow, float64(s.Overflow.Counters), "counter")
 	b.counter(&f.invalid, float64(negative), "negative")
 	b.counter(&f.invalid, float64(s.Overflow.Invalid), "malformed")
-	b.gauge(&f.series, float64(b.series+1+c.moreSeries())) // and this one
+	b.gauge(&f.series, float64(b.series+1+c.moreSeries())) // including this one
 	return b.metrics
 }
 
 // stage adds a stage's histogram and self time.
 func (b *builder) stage(duration, self *family, t *rollup.StageTotal, labels ...string) {
 	if t.Histogram.Count() == 0 {
-		return // by an empty series, the OTLP bridge would judge the family to have no exponential buckets
+		return // from an empty series, the OTLP bridge would conclude that the family has no exponential buckets
 	}
 	b.histogram(duration, &t.Histogram, labels...)
 	b.counter(self, float64(t.Self)/1e9, labels...)
 }
-
-// overflows are the values of the label kind, and what they count.
-var overflows = [...]struct {
-	kind  string
-	count func(*rollup.Overflow) uint64
-}{
-	{"path", func(o *rollup.Overflow) uint64 { return o.Paths }},
-	{"stage", func(o *rollup.Overflow) uint64 { return o.Stages }},
-	{"counter", func(o *rollup.Overflow) uint64 { return o.Counters }},
-}
-
-// invalidReasons is how many values the label reason has.
-const invalidReasons = 2

@@ -11,8 +11,8 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// TestSnapshotIsNotShared: a second Collect finds no snapshot that the first
-// one still reads, and one that is read no longer is used again.
+// TestSnapshotIsNotShared checks that a second Collect does not find the
+// snapshot that the first one still reads, and that later ones use it again.
 func TestSnapshotIsNotShared(t *testing.T) {
 	t.Parallel()
 	r, err := rollup.New(rollup.Options{})
@@ -21,7 +21,7 @@ func TestSnapshotIsNotShared(t *testing.T) {
 	}
 	var c *Collector
 	var shared *rollup.Snapshot
-	c, err = NewCollector(r, Options{MoreSeries: func() int { // asked while the snapshot is read
+	c, err = NewCollector(r, Options{MoreSeries: func() int { // called while Collect reads the snapshot
 		shared = c.spare.Load()
 		return 0
 	}})

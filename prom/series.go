@@ -5,12 +5,13 @@ package prom
 
 import "github.com/regometer/regometer/rollup"
 
-// MaxSeries returns how many series a text scrape can have at most of a
-// Collector over a rollup with these options, whatever its clients send, or the
-// error of these options. A scrape of native histograms has one series for each
-// histogram instead of one for each of its buckets, its count and its sum.
+// MaxSeries returns the largest number of series in a text scrape of a
+// Collector over a rollup with these options, whatever clients send. It fails
+// if the options are invalid. A scrape of native histograms has one series for
+// each histogram, instead of one for each of its buckets, its count and its
+// sum.
 //
-// How many there are now is the metric <namespace>_decision_metric_series.
+// The metric <namespace>_decision_metric_series is the present number.
 func MaxSeries(o rollup.Options) (int, error) {
 	size, err := o.Size()
 	stage := textSeries(o.Bounds.Len()) + 1 // durations and self time
@@ -18,11 +19,12 @@ func MaxSeries(o rollup.Options) (int, error) {
 		size.Stages*stage +
 		size.Counters +
 		size.Errors +
-		2*size.Stages + 1 + // unfinished ones: of the three causes, one concerns one stage only
-		len(overflows) + invalidReasons +
+		2*size.Stages + 1 + // unfinished ones: one of the three causes concerns only one stage
+		3 + // kinds of overflow
+		2 + // reasons of invalid values
 		1, err // the number of series itself
 }
 
-// textSeries returns how many series a histogram of so many classic buckets has
-// in text: the buckets, that of +Inf, the sum and the count.
+// textSeries returns the number of a histogram's series in text: the buckets,
+// the bucket of +Inf, the sum and the count.
 func textSeries(buckets int) int { return buckets + 3 }

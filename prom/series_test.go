@@ -5,6 +5,7 @@ package prom_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -13,8 +14,8 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// flood sends r more paths, stages and counters than any limit has room for, in
-// an order that a seed decides.
+// flood sends r more paths, stages and counters than any limit allows, in an
+// order that follows from a seed.
 func flood(r *rollup.Rollup, seed uint64, decisions int) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	stages, counters, codes := rollup.DefaultStages(), rollup.DefaultCounters(), append(rollup.ErrorCodes(), "invented")
@@ -38,7 +39,8 @@ func flood(r *rollup.Rollup, seed uint64, decisions int) {
 	}
 }
 
-// exhaust sends r all that a rollup with these options tells apart, and more.
+// exhaust sends r every label that a rollup with these options tells apart, and
+// more.
 func exhaust(r *rollup.Rollup, o rollup.Options) {
 	var timers, zeros, counters []rollup.Number
 	for _, s := range append(rollup.DefaultStages(), o.Stages...) {
@@ -99,13 +101,14 @@ func TestSeriesBound(t *testing.T) {
 		bound := maxSeries(t, o)
 		check := func(r *rollup.Rollup) (series int) {
 			t.Helper()
-			b := encode(t, newRegistry(t, r, prom.Options{}), text)
+			const more = 5
+			b := encode(t, newRegistry(t, r, prom.Options{MoreSeries: func() int { return more }}), text)
 			series = countSeries(b)
 			if series > bound {
 				t.Errorf("%+v: %d series, want at most %d", o, series, bound)
 			}
-			if got := decode(t, b, text).value(t, "opa_decision_metric_series"); got != float64(series) {
-				t.Errorf("%+v: says %v series, has %d", o, got, series)
+			if got := decode(t, b, text).value(t, "opa_decision_metric_series"); got != float64(series+more) {
+				t.Errorf("%+v: the metric says %v series, want %d", o, got, series+more)
 			}
 			return series
 		}
@@ -118,31 +121,67 @@ func TestSeriesBound(t *testing.T) {
 		r = newRollup(t, o)
 		exhaust(r, o)
 		if series := check(r); series != bound {
-			t.Errorf("%+v: %d series of all that there can be, want %d", o, series, bound)
+			t.Errorf("%+v: %d series after all possible labels, want %d", o, series, bound)
 		}
 	}
 	if _, err := prom.MaxSeries(rollup.Options{Counters: []string{""}}); err == nil {
-		t.Error("options that no rollup can have")
+		t.Error("no error of options that no rollup can have")
 	}
 }
 
-// TestOverflowCounted asks that what has no label of its own is counted under
-// its kind.
-func TestOverflowCounted(t *testing.T) {
+// TestBounds checks that the label le is the given number, digit by digit.
+func TestBounds(t *testing.T) {
 	t.Parallel()
-	r := newRollup(t, rollup.Options{Limits: rollup.Limits{Paths: 1}})
-	flood(r, 9, 100)
-	f := gather(t, newRegistry(t, r, prom.Options{}))
-	for _, kind := range []string{"path", "stage", "counter"} {
-		if f.value(t, "opa_decision_label_overflow_total", "kind", kind) == 0 {
-			t.Errorf("no overflow of kind %s", kind)
+	for _, test := range []struct {
+		options rollup.Options
+		want    string
+	}{
+		{rollup.Options{Bounds: prom.DefaultBounds()}, "1e-05 5e-05 0.0001 0.0005 0.001 0.005 0.01 0.05 0.1 1 10 +Inf"},
+		{bounds(t, 0.3, 0.7, 1.1, 2.5), "0.3 0.7 1.1 2.5 +Inf"},
+		{bounds(t, 1e-9, 0.123456789, 123456.123456789, 9e9), "1e-09 0.123456789 123456.123456789 9e+09 +Inf"},
+		{bounds(t), "+Inf"},
+	} {
+		r := newRollup(t, test.options)
+		r.Add(rollup.Decision{Path: "p"}, map[string]any{"timer_server_handler_ns": int64(1)})
+		var les []string
+		for line := range strings.Lines(string(encode(t, newRegistry(t, r, prom.Options{}), text))) {
+			if _, rest, ok := strings.Cut(line, `opa_decision_stage_duration_seconds_bucket{stage="server_handler",le="`); ok {
+				le, _, _ := strings.Cut(rest, `"`)
+				les = append(les, le)
+			}
+		}
+		if got := strings.Join(les, " "); got != test.want {
+			t.Errorf("%s, want %s", got, test.want)
 		}
 	}
-	var decisions float64
-	for _, m := range f["opa_decisions_total"].GetMetric() {
-		decisions += m.GetCounter().GetValue()
+}
+
+func TestBoundsRefused(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		seconds []float64
+		want    string
+	}{
+		{[]float64{math.NaN()}, "bound 0 is NaN: a bound must be a positive number"},
+		{[]float64{1, math.Inf(1)}, "bound 1 is +Inf: a bound must be a positive number below +Inf"},
+		{[]float64{math.Inf(-1)}, "bound 0 is -Inf: a bound must be a positive number"},
+		{[]float64{0, 1}, "bound 0 is 0"},
+		{[]float64{-1}, "bound 0 is -1"},
+		{[]float64{1e-10}, "bound 0 is 1e-10: a bound must be a whole number of nanoseconds"},
+		{[]float64{1.0000000001}, "a whole number of nanoseconds"},
+		{[]float64{1e10}, "below 292 years"},
+		{[]float64{1, 0.5}, "bounds ascend"},
+		{[]float64{1, 1}, "bounds ascend"},
+		{make([]float64, 3), "bound 0 is 0"},
+	} {
+		if _, err := prom.Bounds(test.seconds...); err == nil || !strings.HasPrefix(err.Error(), "prom: ") || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v: error %v, want one with %q", test.seconds, err, test.want)
+		}
 	}
-	if decisions != 100 {
-		t.Errorf("%v decisions, want 100", decisions)
-	}
+}
+
+func ExampleMaxSeries() {
+	n, err := prom.MaxSeries(rollup.Options{Bounds: prom.DefaultBounds(), Limits: rollup.Limits{Paths: 10}})
+	fmt.Println(n <= 1000, err)
+	// Output: true <nil>
 }

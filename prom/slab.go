@@ -4,8 +4,8 @@
 package prom
 
 // A slab hands out zero values of T from blocks, so that the hundreds of small
-// messages of a scrape take a few allocations. A block is freed as a whole,
-// when nothing of it is in use.
+// messages of a scrape take few allocations. A block is freed as a whole when
+// nobody uses any part of it.
 type slab[T any] struct{ block []T }
 
 func (s *slab[T]) next() *T {

@@ -9,11 +9,11 @@
 // (OPA) collected for it, as a map ([Rollup.Add]), as a collection
 // ([Rollup.AddMetrics]) or as parsed numbers ([Rollup.AddNumbers]). Of these,
 //
-//   - timer_<stage>_ns goes to the histogram of the stage and, if the stage is one
-//     of [Options.PathStages], to that of the stage and the path. A timer of 0 was
-//     still running, or is below the clock's resolution: it is counted as
-//     unfinished, by [Cause], and is no sample. A negative one is counted apart,
-//     see [exphist.Snapshot.Negatives].
+//   - timer_<stage>_ns goes to the histogram of the stage and, if the stage is
+//     one of [Options.PathStages], to that of the stage and the path. A timer
+//     of 0 was still running, or is below the clock's resolution: it is counted
+//     as unfinished, by [Cause], and is no sample. A negative one is counted
+//     apart, see [exphist.Snapshot.Negatives].
 //   - counter_<name> is added to the total of the counter.
 //   - histogram_<name> is a summary, which cannot be merged, and left alone. So
 //     is any other key.
@@ -45,17 +45,17 @@
 // histogram of Stages. A label once given stays, and nothing is ever removed,
 // so that Prometheus sees no reset. The rules, exactly:
 //
-//   - The stages of the table, the counters of [DefaultCounters] and those that the
-//     options add have their names as labels. Another name gets one when it is
-//     first seen with a valid value, if fewer than Limits.Stages or
-//     Limits.Counters have got one so. By default none can: then a label depends on
-//     the options alone, and is the same in every process.
+//   - The stages of the table, the counters of [DefaultCounters] and those that
+//     the options add have their names as labels. Another name gets one when it
+//     is first seen with a valid value, if fewer than Limits.Stages or
+//     Limits.Counters have got one so. By default none can: then a label
+//     depends on the options alone, and is the same in every process.
 //   - Timers of OPA's instrumentation (the families of the table), and counters
-//     named alike, are Other, and are not counted as overflow: whoever may ask a
-//     server for a decision may ask for them.
-//   - A path gets a label when it is first seen, if fewer than Limits.Paths have
-//     one. Whoever wants labels that do not depend on the order of the decisions
-//     gives no more than so many different ones.
+//     named alike, are Other, and are not counted as overflow: whoever may ask
+//     a server for a decision may ask for them.
+//   - A path gets a label when it is first seen, if fewer than Limits.Paths
+//     have one. Whoever wants labels that do not depend on the order of the
+//     decisions gives no more than so many different ones.
 //   - An empty name or path, and one that reads "other", are Other. Bytes that
 //     are not UTF-8 are replaced by U+FFFD. A name or path of more than 1,024
 //     bytes is treated as if there were no room for it.

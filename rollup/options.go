@@ -18,6 +18,8 @@ const (
 	// Query is the path label of ad-hoc queries (POST /v1/query), which have no
 	// path: the client writes the query.
 	Query = "(query)"
+	// AllData is the path label of the whole document.
+	AllData = "(data)"
 )
 
 // Options configures a Rollup. The zero value is the default.

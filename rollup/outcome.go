@@ -39,7 +39,8 @@ func (o Outcome) known() Outcome {
 // A boolean is Allowed or Denied. An object is judged by those of its fields
 // that say something:
 //
-//   - "allow" and, as in Envoy's and Kubernetes' answers, "allowed": if boolean;
+//   - "allow" and, as in Envoy's and Kubernetes' answers, "allowed": if
+//     boolean;
 //   - "deny": a boolean; or a list (or set) or an object of reasons, or a
 //     string with one, which deny unless they are empty.
 //

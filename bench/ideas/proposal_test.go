@@ -18,7 +18,7 @@ import (
 
 	opa "github.com/open-policy-agent/opa/v1/metrics"
 
-	"github.com/regometer/regometer/bench/workload"
+	"github.com/regometer/regometer/bench"
 )
 
 // collection is OPA's: 10 timers, 10 counters and 10 histograms of 100 values,
@@ -32,7 +32,7 @@ var collection = sync.OnceValue(func() opa.Metrics {
 		t.Stop()
 		m.Counter(fmt.Sprintf("rego_counter_example_%d", i)).Add(uint64(1000 + i))
 		h := m.Histogram(fmt.Sprintf("rego_histogram_example_%d", i))
-		for _, v := range workload.Values(uint64(i), 100) {
+		for _, v := range bench.Values(uint64(i), 100) {
 			h.Update(v)
 		}
 	}
@@ -153,7 +153,7 @@ func TestAppendMapEscapes(t *testing.T) {
 
 type metric struct{ name, key string }
 
-var names = workload.Names("rego_timer_example_%d", 30)
+var names = bench.Names("rego_timer_example_%d", 30)
 
 func formatKey(name string) string { return "timer_" + name + "_ns" }
 
@@ -183,7 +183,7 @@ func keysKept() func() []string {
 
 func keysInTable() func() []string {
 	table := map[string]string{}
-	for _, name := range workload.Names("rego_timer_example_%d", 1000) {
+	for _, name := range bench.Names("rego_timer_example_%d", 1000) {
 		table[name] = formatKey(name)
 	}
 	keys := make([]string, len(names))
@@ -261,7 +261,7 @@ func keysReady() func() []byte {
 // Integers without fmt.
 
 func integersByFmt() func() []byte {
-	values := workload.Values(1, 30)
+	values := bench.Values(1, 30)
 	buf := make([]byte, 0, 4096)
 	return func() []byte {
 		dst := buf
@@ -273,7 +273,7 @@ func integersByFmt() func() []byte {
 }
 
 func integersByStrconv() func() []byte {
-	values := workload.Values(1, 30)
+	values := bench.Values(1, 30)
 	buf := make([]byte, 0, 4096)
 	return func() []byte {
 		dst := buf
@@ -323,7 +323,7 @@ func stringByStrconv() func() string {
 // One percentile list. The values are in order already.
 
 func sortedValues() []int64 {
-	values := workload.Values(1, 100)
+	values := bench.Values(1, 100)
 	slices.Sort(values)
 	return values
 }

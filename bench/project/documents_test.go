@@ -5,11 +5,12 @@ package project
 
 import (
 	"bytes"
-	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,33 +18,33 @@ import (
 	"testing"
 	"time"
 
+	"github.com/regometer/regometer/internal/app/opabuild"
 	"github.com/regometer/regometer/internal/app/opaserver"
+	"github.com/regometer/regometer/rollup"
 )
 
-// The commands and programs in these are run, from top to bottom, as by a
-// person who types them in.
-var executed = []string{"README.md", "CONTRIBUTING.md", "docs/embedding.md", operating, reporting, containers}
-
-// What these link to or name has to exist.
-var documents = append(executed[:len(executed):len(executed)],
-	"RELEASING.md", "SECURITY.md", "CHANGELOG.md", "docs/design.md", "docs/envoy.md", "docs/kubernetes.md", "docs/rgm.md", "docs/upstream.md", "dashboards/README.md")
-
-// Its commands are run in a folder of their own, in which the files are that it
-// shows. What else it holds is tested in e2e/documents_test.go.
-const operating = "docs/operating.md"
-
-// Their commands are run in folders of their own too.
+// The commands in these documents run in the repository's root, or in a folder
+// of their own. e2e/documents_test.go tests the rest of operating.
 const (
+	operating  = "docs/operating.md"
 	reporting  = "docs/report.md"
 	containers = "docs/containers.md"
 )
 
-// A block is a fenced block of a document. How it is tried out is said by a
-// comment before it, such as <!-- run: server -->:
+// executed are the documents whose commands and programs run, from top to
+// bottom, as if a person typed them in.
+var executed = []string{"README.md", "CONTRIBUTING.md", "docs/embedding.md", operating, reporting, containers}
+
+// documents are those whose links and names must be right.
+var documents = append(executed[:len(executed):len(executed)],
+	"RELEASING.md", "SECURITY.md", "CHANGELOG.md", "docs/design.md", "docs/envoy.md", "docs/kubernetes.md", "docs/rgm.md", "docs/upstream.md", "dashboards/README.md")
+
+// A block is a fenced block of a document. A comment before it, such as
+// <!-- run: server -->, says how it runs:
 //
 //	(none)   in the repository's root, or the document's folder
-//	server   the same; it starts a server, which is stopped once it answers
-//	client   the same; it needs the server of the block before it
+//	server   the same; it starts a server, which stops after the clients
+//	client   the same, while the server of the block before it runs
 //	module   in a new module, as if the repository were released
 type block struct {
 	language, mode, text string
@@ -54,130 +55,80 @@ var fence = regexp.MustCompile("(?ms)^(?:<!-- run: ([a-z]+) -->\n)?```([a-z]+)\n
 
 func blocks(t *testing.T, document string) (found []block) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, document))
-	if err != nil {
-		t.Fatal(err)
+	text := read(t, document)
+	ends := fence.FindAllStringIndex(text, -1)
+	for i, m := range fence.FindAllStringSubmatch(text, -1) {
+		found = append(found, block{m[2], m[1], m[3], 1 + strings.Count(text[:ends[i][0]], "\n")})
 	}
-	for _, at := range fence.FindAllSubmatchIndex(text, -1) {
-		group := func(i int) string {
-			if at[2*i] < 0 {
-				return ""
-			}
-			return string(text[at[2*i]:at[2*i+1]])
-		}
-		found = append(found, block{group(2), group(1), group(3), 1 + bytes.Count(text[:at[0]], []byte("\n"))})
-	}
-	if fences := bytes.Count(text, []byte("\n```")); fences != 2*len(found) {
-		t.Errorf("%s: %d fences, but %d blocks with a language were found", document, fences, len(found))
+	if fences := strings.Count(text, "\n```"); fences != 2*len(found) {
+		t.Errorf("%s: %d fences, but only %d blocks with a language", document, fences, len(found))
 	}
 	return found
 }
 
-// TestDocumentsNameTargets: every `make target` in running text exists.
-func TestDocumentsNameTargets(t *testing.T) {
-	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
+// TestDocumentsName: everything that a document names exists.
+func TestDocumentsName(t *testing.T) {
+	tests := ""
+	folders := map[string]string{} // all tests of a folder
+	for name, text := range texts(t, "*_test.go") {
+		tests += text
+		folders[path.Dir(name)] += text
 	}
-	for _, document := range documents {
-		text, err := os.ReadFile(filepath.Join(root, document))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, match := range regexp.MustCompile("`make ([a-z0-9-]+)").FindAllSubmatch(text, -1) {
-			if !bytes.Contains(makefile, []byte("\n"+string(match[1])+":")) {
-				t.Errorf("%s names make %s, which the Makefile lacks", document, match[1])
+	makefile := read(t, "Makefile")
+	versions := []string{opabuild.OldestVersion[1:], opabuild.NewestVersion[1:], opabuild.NewestRange[1:], opabuild.UpstreamVersion[1:]}
+	measured := regexp.MustCompile(`(?s)<!-- measured:.*<!-- measured: end -->`)
+	for _, c := range []struct {
+		what, pattern string
+		exists        func(document string, match []string) bool
+	}{
+		{"target", "`make ([a-z0-9-]+)", func(_ string, m []string) bool {
+			return strings.Contains(makefile, "\n"+m[1]+":")
+		}},
+		{"test", "`(Test\\w+)`", func(_ string, m []string) bool {
+			return strings.Contains(tests, "\nfunc "+m[1]+"(")
+		}},
+		{"test", `go test \./(\S+) -run '?(\w+)`, func(_ string, m []string) bool {
+			return strings.Contains(folders[m[1]], "\nfunc "+m[2]+"(")
+		}},
+		{"file", `\]\(([^)#:]+)[)#]`, func(document string, m []string) bool {
+			_, err := os.Stat(filepath.Join(root, filepath.Dir(document), m[1]))
+			return err == nil
+		}},
+		{"heading", `\]\(([^)#:]*)(#[^)]*)\)`, func(document string, m []string) bool {
+			linked := document
+			if m[1] != "" {
+				linked = path.Join(path.Dir(document), m[1])
+			}
+			return slices.Contains(anchors(read(t, linked)), m[2])
+		}},
+		// Releases of Go have "Go " before them.
+		{"supported OPA", `(Go )?\bv?(1\.\d+\.(?:\d+|x))\b`, func(document string, m []string) bool {
+			return m[1] != "" || document == "CHANGELOG.md" || slices.Contains(versions, m[2])
+		}},
+	} {
+		named := 0
+		for _, document := range documents {
+			text := measured.ReplaceAllString(read(t, document), "") // names the measured OPA
+			for _, m := range regexp.MustCompile(c.pattern).FindAllStringSubmatch(text, -1) {
+				named++
+				if !c.exists(document, m) {
+					t.Errorf("%s: %q names no %s", document, m[0], c.what)
+				}
 			}
 		}
+		if named == 0 {
+			t.Errorf("no document matches %s", c.pattern)
+		}
+	}
+	if want := opabuild.OldestVersion[1:] + " to " + opabuild.NewestRange[1:]; !strings.Contains(read(t, "README.md"), want) {
+		t.Errorf("README.md does not say that OPA %s is supported", want)
 	}
 }
 
-// TestDocumentsNameTests: every test that a document tells to run exists.
-func TestDocumentsNameTests(t *testing.T) {
-	named := 0
-	for _, document := range documents {
-		text, err := os.ReadFile(filepath.Join(root, document))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, match := range regexp.MustCompile(`go test \./(\S+) -run '?(\w+)`).FindAllSubmatch(text, -1) {
-			named++
-			folder, name := string(match[1]), string(match[2])
-			if out, err := run(t.Context(), root, nil, "go", "test", "./"+folder, "-list", "^"+name+"$"); err != nil || !strings.HasPrefix(out, name+"\n") {
-				t.Errorf("%s names %s in %s, which is not there: %v", document, name, folder, err)
-			}
-		}
-	}
-	if named == 0 {
-		t.Error("no document names a test")
-	}
-}
-
-// TestDocumentsNameTestFunctions: every `TestX` in running text exists.
-func TestDocumentsNameTestFunctions(t *testing.T) {
-	var functions []string
-	for _, file := range repositoryFiles(t) {
-		if !strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(root, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, match := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllSubmatch(text, -1) {
-			functions = append(functions, string(match[1]))
-		}
-	}
-	named := 0
-	for _, document := range documents {
-		text, err := os.ReadFile(filepath.Join(root, document))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, match := range regexp.MustCompile("`(Test\\w+)`").FindAllSubmatch(text, -1) {
-			named++
-			if !slices.Contains(functions, string(match[1])) {
-				t.Errorf("%s names %s, which is not there", document, match[1])
-			}
-		}
-	}
-	if named == 0 {
-		t.Error("no document names a test")
-	}
-}
-
-// TestDocumentsLink: every file and every heading that a document links to
-// exists.
-func TestDocumentsLink(t *testing.T) {
-	for _, document := range documents {
-		text, err := os.ReadFile(filepath.Join(root, document))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, match := range regexp.MustCompile(`\]\(([^)#:]*)(#[^)]*)?\)`).FindAllSubmatch(text, -1) {
-			file, heading := filepath.Join(filepath.Dir(document), string(match[1])), string(match[2])
-			if len(match[1]) == 0 {
-				file = document
-			}
-			if _, err := os.Stat(filepath.Join(root, file)); err != nil {
-				t.Errorf("%s links to %s: %v", document, match[1], err)
-			} else if heading != "" && !slices.Contains(anchors(t, file), heading) {
-				t.Errorf("%s links to %s in %s, which has no such heading", document, heading, file)
-			}
-		}
-	}
-}
-
-// anchors returns what a link to a heading ends in, for all headings of a
-// document.
-func anchors(t *testing.T, document string) (found []string) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, document))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, match := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllSubmatch(text, -1) {
-		heading := strings.ReplaceAll(strings.ToLower(string(match[1])), " ", "-")
+// anchors returns the ends of links to a document's headings.
+func anchors(text string) (found []string) {
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		heading := strings.ReplaceAll(strings.ToLower(m[1]), " ", "-")
 		found = append(found, "#"+regexp.MustCompile(`[^\p{L}\p{N}_-]`).ReplaceAllLiteralString(heading, ""))
 	}
 	return found
@@ -194,18 +145,16 @@ func TestDocumentsGo(t *testing.T) {
 			if err := os.WriteFile(file, []byte(b.text), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			// A module that may import all of the others and OPA.
-			dir := filepath.Join(root, "examples", "embed")
-			if out, err := run(t.Context(), dir, nil, "go", "run", file); err != nil {
+			// This module may import all others and OPA.
+			if _, err := Run(t.Context(), io.Discard, filepath.Join(root, "examples", "embed"), nil, "go", "run", file); err != nil {
 				t.Errorf("%s:%d: %v", document, b.line, err)
-			} else {
-				t.Logf("%s:%d prints\n%s", document, b.line, out)
 			}
 		}
 	}
 }
 
-// TestDocumentsCommands runs the commands in the documents.
+// TestDocumentsCommands runs the commands in the documents, except those that
+// are steps of .ci/run themselves.
 func TestDocumentsCommands(t *testing.T) {
 	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
 		t.Skip("builds and runs OPA: make test-slow runs it")
@@ -228,69 +177,85 @@ func TestDocumentsCommands(t *testing.T) {
 	if _, err := os.Stat(bin); os.IsNotExist(err) {
 		t.Cleanup(func() { os.RemoveAll(bin) })
 	}
-	gobin := t.TempDir()
-	env := []string{
-		"GOBIN=" + gobin,
-		"PATH=" + gobin + string(filepath.ListSeparator) + os.Getenv("PATH"),
-		"REGOMETER_SLOW_TESTS=", // or make test would run this test again
-	}
-	opaTree := copyOPA(t)
-	module := t.TempDir()
-	if _, err := run(t.Context(), module, []string{"GOWORK=off"}, "go", "mod", "init", "example.com/app"); err != nil {
+	gobin, opaTree, module := t.TempDir(), filepath.Join(t.TempDir(), "opa"), t.TempDir()
+	env := []string{"GOBIN=" + gobin, "PATH=" + gobin + string(filepath.ListSeparator) + os.Getenv("PATH"), "REGOMETER_SLOW_TESTS="}
+	opaSource := strings.TrimSpace(mustRun(t, "go", "list", "-C", "examples/embed", "-m", "-f", "{{.Dir}}", opaPath))
+	if err := os.CopyFS(opaTree, os.DirFS(opaSource)); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(module, "go.mod"), []byte("module example.com/app\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	folders := map[string]string{operating: operatingFolder(t), reporting: t.TempDir(), containers: t.TempDir()}
+	steps := ciSteps(t)
 	for _, document := range executed {
-		dir := root
-		switch document {
-		case operating:
-			dir = operatingFolder(t)
-		case reporting, containers:
-			dir = t.TempDir()
+		dir := folders[document]
+		if dir == "" {
+			dir = root
 		}
-		all := blocks(t, document)
-		for i, b := range all {
-			if b.language != "sh" || b.mode == "client" {
+		var server *opaserver.Server
+		stop := func() {
+			if server != nil {
+				if err := server.Stop(); err != nil {
+					t.Error(err)
+				}
+				server = nil
+			}
+		}
+		for _, b := range blocks(t, document) {
+			if b.language != "sh" {
 				continue
 			}
-			script := "set -euo pipefail\n" + strings.ReplaceAll(b.text, "path/to/opa", opaTree)
+			script := "set -euo pipefail\n"
+			for line := range strings.Lines(b.text) {
+				if !slices.Contains(steps, strings.TrimSpace(line)) {
+					script += strings.ReplaceAll(line, "path/to/opa", opaTree)
+				}
+			}
+			if b.mode != "client" {
+				stop()
+			}
 			t.Run(fmt.Sprintf("%s:%d", document, b.line), func(t *testing.T) {
 				start := time.Now()
 				switch b.mode {
+				case "client":
+					if server == nil {
+						t.Fatal("no server runs")
+					}
+					script = address.ReplaceAllLiteralString(script, strings.TrimPrefix(server.URL, "http://"))
+					fallthrough
 				case "":
-					if _, err := run(t.Context(), dir, env, "bash", "-c", script); err != nil {
-						t.Fatal(err)
-					}
+					_, err = Run(t.Context(), io.Discard, dir, env, "bash", "-c", script)
 				case "module":
-					// What it installs must not take the place of what the
-					// others use.
-					env := append(append([]string{}, env...), release.Env()...)
-					env = append(env, "GOSUMDB=off", "GOBIN="+t.TempDir())
-					if _, err := run(t.Context(), module, env, "bash", "-c", script); err != nil {
-						t.Fatal(err)
-					}
+					// The others must not use the command that it installs.
+					env := slices.Concat(env, release.Env, []string{"GOSUMDB=off", "GOBIN=" + t.TempDir()})
+					_, err = Run(t.Context(), io.Discard, module, env, "bash", "-c", script)
 				case "server":
-					serve(t, dir, env, script, clients(all[i+1:]))
+					server, err = startServer(t, dir, env, script)
 				default:
-					t.Fatalf("there is no way %q to run a block", b.mode)
+					t.Fatalf("invalid mode %q", b.mode)
+				}
+				if err != nil {
+					t.Fatal(err)
 				}
 				t.Logf("%s: %.0f s", strings.TrimSpace(b.text), time.Since(start).Seconds())
 			})
 		}
+		stop()
 	}
 }
 
-// clients returns the scripts of mode client that come before all others.
-func clients(following []block) (scripts []string) {
-	for _, b := range following {
-		if b.language != "sh" {
-			continue
-		}
-		if b.mode != "client" {
-			break
-		}
-		scripts = append(scripts, "set -euo pipefail\n"+b.text)
+// ciSteps returns the commands of the steps of .ci/run. An environment before a
+// command adds to its work.
+func ciSteps(t *testing.T) (commands []string) {
+	t.Helper()
+	for _, m := range regexp.MustCompile(`(?m)^\s*step "[^"]*" (?:env (?:\w+=\S+ )+)?(.*)$`).FindAllStringSubmatch(read(t, ".ci/run"), -1) {
+		commands = append(commands, m[1])
 	}
-	return scripts
+	if !slices.Contains(commands, "make test") || !slices.Contains(commands, "make e2e-short") {
+		t.Errorf(".ci/run has other steps than expected: %q", commands)
+	}
+	return commands
 }
 
 // operatingFolder returns a temporary folder with the examples and the files
@@ -301,71 +266,145 @@ func operatingFolder(t *testing.T) string {
 	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join(root, "examples"))); err != nil {
 		t.Fatal(err)
 	}
-	shown := 0
 	for _, b := range blocks(t, operating) {
 		name := regexp.MustCompile(`^# (\S+\.yaml)\n`).FindStringSubmatch(b.text)
 		if b.language != "yaml" || name == nil {
 			continue
 		}
-		shown++
 		if err := os.WriteFile(filepath.Join(dir, name[1]), []byte(b.text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if shown == 0 {
-		t.Fatalf("%s shows no file", operating)
-	}
 	return dir
 }
 
-// copyOPA copies OPA's source to a temporary folder.
-func copyOPA(t *testing.T) string {
-	t.Helper()
-	dir, err := run(t.Context(), filepath.Join(root, "examples", "embed"), nil, "go", "list", "-m", "-f", "{{.Dir}}", opaPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	target := filepath.Join(t.TempDir(), "opa")
-	if err := os.CopyFS(target, os.DirFS(strings.TrimSpace(dir))); err != nil {
-		t.Fatal(err)
-	}
-	err = filepath.WalkDir(target, func(path string, _ os.DirEntry, err error) error {
-		return errors.Join(err, os.Chmod(path, 0o777))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return target
-}
-
-// address is that of a documented server, which is OPA's default if its command
-// names none.
+// address matches the address of a documented server, which is OPA's default.
 var address = regexp.MustCompile(`(127\.0\.0\.1|localhost):8181`)
 
-// serve runs a script that starts a server, on a free port in place of its own.
-// Once it answers, serve runs the clients and stops the server.
-func serve(t *testing.T, dir string, env []string, script string, clients []string) {
+// startServer runs a script that starts a server, on a free port instead of its
+// own.
+func startServer(t *testing.T, dir string, env []string, script string) (*opaserver.Server, error) {
 	script = regexp.MustCompile(` --addr `+address.String()).ReplaceAllString(script, "")
-	// exec: what stops the server is for it, not for the shell.
+	// With exec, signals reach the server and not the shell.
 	script = regexp.MustCompile(`(?m)^regometer `).ReplaceAllString(strings.TrimSpace(script), "exec regometer ")
-	server, err := opaserver.Start(t.Context(), opaserver.Options{
+	return opaserver.Start(t.Context(), opaserver.Options{
 		Name: "documented server", Command: []string{"bash", "-c", script + ` "$@"`, "bash"},
 		Dir: dir, Env: env, Log: filepath.Join(t.TempDir(), "log"),
 	})
-	if err != nil {
-		t.Fatal(err)
+}
+
+var update = flag.Bool("update", false, "write the table of measurements in README.md")
+
+// The rows of docs/performance.md that README.md shows. The second case takes
+// two rows of one table, which have allocations, bytes, processor time and
+// time, each with its ratio behind a semicolon.
+var (
+	requestRow = regexp.MustCompile(`(?m)^\| (A request: New, 4 timers, 1 counter; 1 goroutine(?: \| [^|]*){3} \|)`)
+	serverRows = regexp.MustCompile("(?ms)^### The server under load: (`POST /v1/data/rbac/allow`)\n" +
+		`[^#]*^\| unmodified OPA, nothing on \| ([^|]*) \| ([^|]*) \| [^|]* \| ([^|]*) \|` +
+		`[^#]*^\| with the drop-in, nothing on \| ([^|;]*);[^|]* \| ([^|;]*);[^|]* \| [^|]* \| ([^|;]*); ([^|]*) \|`)
+)
+
+// TestReadmeTable: the table of measurements in README.md has the figures of
+// docs/performance.md.
+func TestReadmeTable(t *testing.T) {
+	page, text := read(t, "docs/performance.md"), read(t, "README.md")
+	request, server := requestRow.FindStringSubmatch(page), serverRows.FindStringSubmatch(page)
+	if request == nil || server == nil {
+		t.Fatal("docs/performance.md lacks a row that README.md shows")
 	}
-	defer func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
+	begin, end := "from docs/performance.md -->\n", "<!-- measured: end -->\n"
+	before, rest, begins := strings.Cut(text, begin)
+	_, after, ends := strings.Cut(rest, end)
+	if !begins || !ends {
+		t.Fatalf("README.md lacks the lines around its table: %q, %q", begin, end)
+	}
+	want := before + begin + "| case | OPA: time, bytes, allocs | Regometer: time, bytes, allocs | time |\n|---|---|---|---|\n| " + request[1] +
+		fmt.Sprintf("\n| An OPA server: %s | %s, %s, %s | %s, %s, %s | %s |\n", server[1], server[4], server[3], server[2], server[7], server[6], server[5], server[8]) +
+		end + after
+	if text == want {
+		return
+	}
+	if !*update {
+		t.Error("the table in README.md differs from docs/performance.md: run go test ./bench/project -run TestReadmeTable -update")
+	} else if err := os.WriteFile(filepath.Join(root, "README.md"), []byte(want), 0o666); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStageTable: docs/operating.md ends with the stages that rollup knows.
+func TestStageTable(t *testing.T) {
+	var table bytes.Buffer
+	table.WriteString("| stage | in | measures |\n|---|---|---|\n")
+	for _, s := range rollup.DefaultStages() {
+		in := "nothing"
+		if parents := strings.Fields(s.Parent); len(parents) > 0 {
+			in = "`" + strings.Join(parents, "`, `") + "`"
 		}
-	}()
-	for _, client := range clients {
-		client = address.ReplaceAllLiteralString(client, strings.TrimPrefix(server.URL, "http://"))
-		if out, err := run(t.Context(), dir, env, "bash", "-c", client); err != nil {
-			t.Error(err)
-		} else {
-			t.Logf("%s\nprints\n%s", client, out)
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", s.Name, in, s.Help)
+	}
+	if !strings.HasSuffix(read(t, operating), table.String()) {
+		t.Errorf("%s does not end with this table:\n%s", operating, &table)
+	}
+}
+
+// notInDecisions are timers that OPA records, but not in a decision's metrics.
+var notInDecisions = []string{"bundle_request", "server_read_bytes"}
+
+// TestStagesAreKnown: metrics knows the names that rollup knows, so that it
+// formats their keys once. rollup knows the names that metrics knows, so that
+// they do not count as other. metrics need not know the names of a family.
+func TestStagesAreKnown(t *testing.T) {
+	stages := slices.Clone(notInDecisions)
+	for _, s := range rollup.DefaultStages() {
+		stages = append(stages, s.Name)
+	}
+	for _, c := range []struct {
+		list    string
+		inStage []string
+	}{
+		{"knownTimers", stages},
+		{"knownCounters", rollup.DefaultCounters()},
+	} {
+		known := namesInSource(t, c.list)
+		for _, name := range c.inStage {
+			if !strings.HasSuffix(name, "*") && !slices.Contains(known, name) {
+				t.Errorf("metrics/name.go: %s lacks %q, which rollup knows", c.list, name)
+			}
+		}
+		for _, name := range known {
+			inFamily := func(stage string) bool {
+				family, is := strings.CutSuffix(stage, "*")
+				return is && strings.HasPrefix(name, family)
+			}
+			if !slices.Contains(c.inStage, name) && !slices.ContainsFunc(stages, inFamily) {
+				t.Errorf("rollup/stages.go lacks %q, which is in %s of metrics", name, c.list)
+			}
 		}
 	}
+}
+
+// namesInSource returns the strings of a list in metrics/name.go. Its elements
+// are literals and constants of the package.
+func namesInSource(t *testing.T, list string) (names []string) {
+	t.Helper()
+	source := ""
+	for _, text := range texts(t, "metrics/*.go") {
+		source += text
+	}
+	elements := regexp.MustCompile(`(?s)\b` + list + ` += \[\.\.\.\]string\{(.*?)\n\t\}`).FindStringSubmatch(source)
+	if elements == nil {
+		t.Fatalf("package metrics has no list %s", list)
+	}
+	for _, element := range strings.FieldsFunc(elements[1], func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' }) {
+		if element[0] != '"' {
+			constant := regexp.MustCompile(`(?m)^\t` + element + ` +(?:[\w.]+ +)?= ("\w+")$`).FindStringSubmatch(source)
+			if constant == nil {
+				t.Fatalf("%s has the element %s, which is neither a string nor a constant of the package", list, element)
+			}
+			element = constant[1]
+		}
+		names = append(names, strings.Trim(element, `"`))
+	}
+	return names
 }

@@ -13,9 +13,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
+	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
 	"golang.org/x/mod/zip"
@@ -23,27 +25,33 @@ import (
 	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
-// A Release is a copy of the repository as it is to be published: no module
-// replaces another, each requires the others at the release's version and has
-// their checksums. All modules are served by a module proxy in a folder.
+// A Release is a copy of the repository as it will be published: no module
+// replaces another, and each one requires the others at the release's version
+// and has their checksums. A module proxy in a folder serves all modules.
 //
-// Since a module's zip file holds neither the go.mod nor the go.sum of the
-// modules nested in it, one commit can hold all of them.
+// One commit can hold all of them, because a module's zip file has neither the
+// go.mod nor the go.sum of the modules nested in it.
 type Release struct {
 	Version string
 	Modules []Module
+	// Env makes the go command see the release: its own module cache, filled
+	// from the release, the user's module cache and the user's proxy, in this
+	// order.
+	Env []string
 
-	root string // the repository
-	temp string // all of the following
-	copy string // the repository's copy
-	env  []string
+	ctx      context.Context
+	progress io.Writer
+	root     string // the repository
+	temp     string // the folder of all that follows
+	copy     string // the repository's copy
 }
 
 // NewRelease prepares a release of the repository at root in a temporary
-// folder, which Close removes. It says on progress what it is doing.
-func NewRelease(ctx context.Context, root, version string, progress io.Writer) (_ *Release, err error) {
+// folder, which Close removes. All of the release's programs end with ctx, and
+// progress gets a line for each step.
+func NewRelease(ctx context.Context, root, version string, progress io.Writer) (*Release, error) {
 	if !semver.IsValid(version) || semver.Canonical(version) != version {
-		return nil, fmt.Errorf("%q is no version: want one such as v0.1.0", version)
+		return nil, fmt.Errorf("invalid version %q: want one such as v0.1.0", version)
 	}
 	modules, err := Modules(root)
 	if err != nil {
@@ -53,46 +61,29 @@ func NewRelease(ctx context.Context, root, version string, progress io.Writer) (
 	if err != nil {
 		return nil, err
 	}
-	r := &Release{Version: version, Modules: modules, root: root, temp: temp, copy: filepath.Join(temp, "copy")}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, r.Close())
-		}
-	}()
-	if err := r.setEnv(ctx); err != nil {
-		return nil, err
-	}
-	if err := copyFiles(ctx, root, r.copy); err != nil {
-		return nil, err
-	}
-	for _, m := range modules {
-		fmt.Fprintf(progress, "preparing %s\n", m.Path)
-		if err := r.prepare(ctx, m); err != nil {
-			return nil, err
-		}
+	r := &Release{Version: version, Modules: modules, ctx: ctx, progress: progress, root: root, temp: temp, copy: filepath.Join(temp, "copy")}
+	if err := r.prepare(); err != nil {
+		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
 
-// Close removes the temporary folder.
+// Close removes the temporary folder. Its module cache is read-only, and the go
+// command knows how to remove it.
 func (r *Release) Close() error {
-	// What regometer has downloaded for OPA is read-only, as Go likes it.
-	err := filepath.WalkDir(r.temp, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			err = os.Chmod(path, 0o777)
-		}
-		return err
-	})
+	cache := []string{"GOMODCACHE=" + filepath.Join(r.temp, "modules")} // never the user's
+	_, err := Run(context.WithoutCancel(r.ctx), io.Discard, r.temp, cache, "go", "clean", "-modcache")
 	return errors.Join(err, os.RemoveAll(r.temp))
 }
 
-// Env returns the variables that make the go command see the release: its own
-// module cache, filled from the release, the user's module cache and the
-// user's proxy, in this order.
-func (r *Release) Env() []string { return r.env }
+// runGo runs the go command in a folder of the release, and returns its output.
+func (r *Release) runGo(dir string, env []string, args ...string) (string, error) {
+	return Run(r.ctx, io.Discard, filepath.Join(r.temp, dir), slices.Concat(env, r.Env), "go", args...)
+}
 
-func (r *Release) setEnv(ctx context.Context) error {
-	text, err := run(ctx, r.root, nil, "go", "env", "-json", "GOMODCACHE", "GOPROXY")
+// prepare copies the repository and makes each module of the copy ready.
+func (r *Release) prepare() error {
+	text, err := Run(r.ctx, io.Discard, r.root, nil, "go", "env", "-json", "GOMODCACHE", "GOPROXY")
 	if err != nil {
 		return err
 	}
@@ -100,17 +91,36 @@ func (r *Release) setEnv(ctx context.Context) error {
 	if err := json.Unmarshal([]byte(text), &user); err != nil {
 		return err
 	}
-	proxies := []string{fileURL(filepath.Join(r.temp, "proxy")), fileURL(filepath.Join(user.GOMODCACHE, "cache", "download"))}
+	proxies := fileURL(filepath.Join(r.temp, "proxy")) + "," + fileURL(filepath.Join(user.GOMODCACHE, "cache", "download"))
 	if user.GOPROXY != "off" {
-		proxies = append(proxies, user.GOPROXY)
+		proxies += "," + user.GOPROXY
 	}
-	r.env = []string{
-		"GOWORK=off",
-		"GOFLAGS=-modcacherw",
-		"GOMODCACHE=" + filepath.Join(r.temp, "modules"),
-		"GOPROXY=" + strings.Join(proxies, ","),
-		"GONOSUMDB=" + r.Modules[0].Path,
-		"GOPRIVATE=", "GONOPROXY=",
+	// Only without the folders' names does Go know the next time what it has
+	// built: they are others every time.
+	r.Env = []string{
+		"GOWORK=off", "GOFLAGS=-trimpath", "GOMODCACHE=" + filepath.Join(r.temp, "modules"), "GOPROXY=" + proxies,
+		"GONOSUMDB=" + r.Modules[0].Path, "GOPRIVATE=", "GONOPROXY=",
+	}
+	if err := copyFiles(r.ctx, r.root, r.copy); err != nil {
+		return err
+	}
+	for _, m := range r.Modules {
+		fmt.Fprintf(r.progress, "preparing %s\n", m.Path)
+		edits := []string{"mod", "edit"}
+		for _, other := range r.Modules {
+			edits = append(edits, "-dropreplace="+other.Path)
+			if slices.ContainsFunc(m.File.Require, func(q *modfile.Require) bool { return q.Mod.Path == other.Path }) {
+				edits = append(edits, "-require="+other.Path+"@"+r.Version)
+			}
+		}
+		for _, args := range [][]string{edits, {"mod", "tidy"}} {
+			if _, err := r.runGo(filepath.Join("copy", m.Dir), nil, args...); err != nil {
+				return err
+			}
+		}
+		if err := r.serve(m); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -123,174 +133,152 @@ func fileURL(path string) string {
 	return "file://" + path
 }
 
-// prepare makes one module of the copy ready and serves it.
-func (r *Release) prepare(ctx context.Context, m Module) error {
-	dir := filepath.Join(r.copy, m.Dir)
-	var edits []string
-	for _, other := range r.Modules {
-		for _, require := range m.File.Require {
-			if require.Mod.Path == other.Path {
-				edits = append(edits, "-require="+other.Path+"@"+r.Version)
-			}
-		}
-		edits = append(edits, "-dropreplace="+other.Path)
-	}
-	if _, err := run(ctx, dir, r.env, "go", append([]string{"mod", "edit"}, edits...)...); err != nil {
+// copyFiles copies the files of the repository from, except ignored ones, to
+// the folder to. git does it with an index of its own.
+func copyFiles(ctx context.Context, from, to string) error {
+	index := []string{"GIT_INDEX_FILE=" + to + ".index"}
+	if _, err := Run(ctx, io.Discard, from, index, "git", "add", "--all", "."); err != nil {
 		return err
 	}
-	if _, err := run(ctx, dir, r.env, "go", "mod", "tidy"); err != nil {
-		return err
-	}
-	return r.serve(m)
+	_, err := Run(ctx, io.Discard, from, index, "git", "checkout-index", "--all", "--prefix="+filepath.ToSlash(to)+"/")
+	return err
 }
 
 // serve writes the module to the proxy, in the form that go help goproxy
-// describes.
+// describes. As the go command does for a repository, it adds the root's
+// licence to each module.
 func (r *Release) serve(m Module) error {
 	escaped, err := module.EscapePath(m.Path)
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(r.temp, "proxy", filepath.FromSlash(escaped), "@v")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	source := filepath.Join(r.copy, m.Dir)
-	gomod, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	source, dir := filepath.Join(r.copy, m.Dir), filepath.Join(r.temp, "proxy", filepath.FromSlash(escaped), "@v")
+	license, err := os.ReadFile(filepath.Join(r.copy, "LICENSE"))
 	if err != nil {
 		return err
 	}
-	if err := addLicense(r.copy, source); err != nil {
+	if err := os.WriteFile(filepath.Join(source, "LICENSE"), license, 0o666); err != nil {
+		return err
+	}
+	gomod, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	if err != nil {
 		return err
 	}
 	var archive bytes.Buffer
 	if err := zip.CreateFromDir(&archive, module.Version{Path: m.Path, Version: r.Version}, source); err != nil {
 		return err
 	}
-	info, err := json.Marshal(map[string]any{"Version": r.Version, "Time": time.Now().UTC()})
-	if err != nil {
-		return err
-	}
-	for name, content := range map[string][]byte{
-		"list":              []byte(r.Version + "\n"),
-		r.Version + ".info": info,
-		r.Version + ".mod":  gomod,
-		r.Version + ".zip":  archive.Bytes(),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(
+		os.MkdirAll(dir, 0o777),
+		os.WriteFile(filepath.Join(dir, "list"), []byte(r.Version+"\n"), 0o666),
+		os.WriteFile(filepath.Join(dir, r.Version+".info"), fmt.Appendf(nil, `{"Version": %q}`, r.Version), 0o666),
+		os.WriteFile(filepath.Join(dir, r.Version+".mod"), gomod, 0o666),
+		os.WriteFile(filepath.Join(dir, r.Version+".zip"), archive.Bytes(), 0o666),
+	)
 }
 
-// addLicense does what the go command does when it makes a nested module's zip
-// file from a repository: it adds the root's LICENSE, which thereby counts for
-// the checksum.
-func addLicense(root, dir string) error {
-	target := filepath.Join(dir, "LICENSE")
-	if _, err := os.Stat(target); err == nil {
-		return nil
-	}
-	text, err := os.ReadFile(filepath.Join(root, "LICENSE"))
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(target, text, 0o666)
-}
-
-func copyFiles(ctx context.Context, from, to string) error {
-	paths, err := files(ctx, from)
-	if err != nil {
-		return err
-	}
-	for _, path := range paths {
-		text, err := os.ReadFile(filepath.Join(from, path))
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(to, path)
-		if err := os.MkdirAll(filepath.Dir(target), 0o777); err != nil {
-			return err
-		}
-		if err := os.WriteFile(target, text, 0o666); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Build builds all packages of all modules as published, installs the command
-// by its path and version, as users do, and has it print its version and build
-// OPA.
-func (r *Release) Build(ctx context.Context, progress io.Writer) error {
+// Build builds all packages of all modules as published. It installs the
+// command by its path and version, as users do, has it build OPA, and checks
+// both programs.
+func (r *Release) Build() error {
 	for _, m := range r.Modules {
-		fmt.Fprintf(progress, "building %s\n", m.Path)
-		// What is built without the folder's name in it, Go has the next time.
-		if _, err := run(ctx, filepath.Join(r.copy, m.Dir), r.env, "go", "build", "-trimpath", "./..."); err != nil {
+		fmt.Fprintf(r.progress, "building %s\n", m.Path)
+		if _, err := r.runGo(filepath.Join("copy", m.Dir), nil, "build", "./..."); err != nil {
 			return err
 		}
 	}
-	host := HostPlatform()
-	regometer, err := r.Install(ctx, host, progress)
+	regometer, err := r.Install(Host)
 	if err != nil {
 		return err
 	}
-	opa, err := r.BuildOPA(ctx, regometer, opabuild.NewestVersion, host, progress)
+	opa, err := r.BuildOPA(regometer, opabuild.NewestVersion, Host)
 	if err != nil {
 		return err
 	}
-	return r.CheckRun(ctx, regometer, opa)
+	return r.Check(regometer, opa)
+}
+
+// Platforms are those that a release has programs for, and Host is the platform
+// of this program.
+var (
+	Platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
+	Host      = runtime.GOOS + "/" + runtime.GOARCH
+)
+
+// Executable returns the name of a program's file on the platform.
+func Executable(name, platform string) string {
+	if strings.HasPrefix(platform, "windows/") {
+		return name + ".exe"
+	}
+	return name
+}
+
+// platformEnv returns the variables that make the go command build for the
+// platform, without C, and the same on every machine.
+func platformEnv(platform string) []string {
+	system, processor, _ := strings.Cut(platform, "/")
+	return []string{
+		"GOOS=" + system, "GOARCH=" + processor, "CGO_ENABLED=0",
+		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off",
+	}
 }
 
 // Install installs the command for a platform by its path and version, as users
 // do, and returns the binary, which Close removes.
-func (r *Release) Install(ctx context.Context, p Platform, progress io.Writer) (string, error) {
+func (r *Release) Install(platform string) (string, error) {
 	command := r.Modules[0].Path + "/cmd/regometer@" + r.Version
-	fmt.Fprintf(progress, "installing %s for %s\n", command, p)
+	fmt.Fprintf(r.progress, "installing %s for %s\n", command, platform)
 	// Go refuses GOBIN for other platforms, and has a folder for each of them.
 	gopath := filepath.Join(r.temp, "gopath")
-	env := append(p.env(), "GOPATH="+gopath, "GOBIN=")
-	if _, err := run(ctx, r.temp, append(env, r.env...), "go", "install", "-trimpath", command); err != nil {
+	if _, err := r.runGo("", append(platformEnv(platform), "GOPATH="+gopath, "GOBIN="), "install", command); err != nil {
 		return "", err
 	}
 	dir := filepath.Join(gopath, "bin")
-	if p != HostPlatform() {
-		dir = filepath.Join(dir, p.OS+"_"+p.Arch)
+	if platform != Host {
+		dir = filepath.Join(dir, strings.ReplaceAll(platform, "/", "_"))
 	}
-	return filepath.Join(dir, p.Executable("regometer")), nil
+	return filepath.Join(dir, Executable("regometer", platform)), nil
 }
 
 // BuildOPA has the installed command regometer, of this platform, build this
-// version of OPA for another, and returns the binary, which Close removes. It
-// has no checkout to take the plugin from, but finds the modules of its own
-// version.
-func (r *Release) BuildOPA(ctx context.Context, regometer, version string, p Platform, progress io.Writer) (string, error) {
-	fmt.Fprintf(progress, "building OPA %s for %s with the command that was installed\n", version, p)
-	dir := filepath.Join(r.temp, "opa", p.OS+"_"+p.Arch)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+// version of OPA for another, and returns the binary, which Close removes. The
+// command has no checkout, and gets the plugin from the modules of its version.
+func (r *Release) BuildOPA(regometer, version, platform string) (string, error) {
+	fmt.Fprintf(r.progress, "building OPA %s for %s with the command that was installed\n", version, platform)
+	opa := filepath.Join(r.temp, "opa", strings.ReplaceAll(platform, "/", "_"), Executable("opa", platform))
+	if err := os.MkdirAll(filepath.Dir(opa), 0o777); err != nil {
 		return "", err
 	}
-	opa := filepath.Join(dir, p.Executable("opa"))
-	env := append(p.env(), "REGOMETER_CACHE="+filepath.Join(r.temp, "cache"))
-	_, err := runShowing(ctx, progress, r.temp, append(env, r.env...), regometer, "build", "--opa", version, "-o", opa)
+	env := append(platformEnv(platform), "REGOMETER_CACHE="+filepath.Join(r.temp, "cache"))
+	_, err := Run(r.ctx, r.progress, r.temp, append(env, r.Env...), regometer, "build", "--opa", version, "-o", opa)
 	return opa, err
 }
 
-// CheckRun runs the binaries of Install and BuildOPA for this platform: they
-// have to know their versions, and OPA has to evaluate a query and to have the
-// plugin.
-func (r *Release) CheckRun(ctx context.Context, regometer, opa string) error {
+// Check runs the binaries of Install and BuildOPA for this platform. They must
+// know their versions. OPA must evaluate a query, and have the plugin: only the
+// plugin complains of an invalid configuration of its own.
+func (r *Release) Check(regometer, opa string) error {
+	config := filepath.Join(r.temp, "config.yaml")
+	if err := os.WriteFile(config, []byte("plugins: {regometer: {no_such_key: 1}}\n"), 0o666); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, time.Minute) // without the plugin, OPA serves
+	defer cancel()
 	for _, c := range []struct {
-		command []string
 		want    string
+		fails   bool
+		command []string
 	}{
-		{[]string{regometer, "version"}, "regometer: " + r.Version + "\n"},
-		{[]string{regometer, "version", opa}, "regometer: " + r.Version + "\n"},
-		{[]string{regometer, "version", opa}, "plugin: gets decisions straight from OPA's server\n"},
-		{[]string{opa, "eval", "--format", "raw", "1 + 1"}, "2\n"},
+		{"regometer: " + r.Version + "\n", false, []string{regometer, "version"}},
+		{"regometer: " + r.Version + "\n", false, []string{regometer, "version", opa}},
+		{"plugin: gets decisions straight from OPA's server\n", false, []string{regometer, "version", opa}},
+		{"2\n", false, []string{opa, "eval", "--format", "raw", "1 + 1"}},
+		{`unknown key "no_such_key"`, true, []string{opa, "run", "--server", "--addr", "127.0.0.1:0", "--config-file", config}},
 	} {
-		out, err := run(ctx, r.temp, nil, c.command[0], c.command[1:]...)
+		out, err := Run(ctx, io.Discard, r.temp, nil, c.command[0], c.command[1:]...)
+		if c.fails && err != nil {
+			out, err = err.Error(), nil
+		}
 		if err != nil {
 			return err
 		}
@@ -298,32 +286,18 @@ func (r *Release) CheckRun(ctx context.Context, regometer, opa string) error {
 			return fmt.Errorf("%s does not print %q, but\n%s", strings.Join(c.command, " "), c.want, out)
 		}
 	}
-	return r.checkPlugin(ctx, opa)
-}
-
-// checkPlugin returns an error unless the OPA binary complains of a wrong
-// configuration of the plugin, and thereby has it.
-func (r *Release) checkPlugin(ctx context.Context, opa string) error {
-	config := filepath.Join(r.temp, "config.yaml")
-	if err := os.WriteFile(config, []byte("plugins: {regometer: {no_such_key: 1}}\n"), 0o666); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute) // if it takes it, it serves
-	defer cancel()
-	_, err := run(ctx, r.temp, nil, opa, "run", "--server", "--addr", "127.0.0.1:0", "--config-file", config)
-	if err == nil {
-		return errors.New("the OPA that was built takes a wrong configuration of the plugin regometer")
-	}
-	if !strings.Contains(err.Error(), `unknown key "no_such_key"`) {
-		return fmt.Errorf("the OPA that was built has no plugin regometer: %w", err)
-	}
 	return nil
 }
 
-// ModuleDir returns the folder that holds the source of a module in the
-// release's module cache, to which it is downloaded if need be.
-func (r *Release) ModuleDir(ctx context.Context, path, version string) (string, error) {
-	out, err := run(ctx, r.temp, r.env, "go", "mod", "download", "-json", path+"@"+version)
+// ModuleDir returns the folder with the source of a module, in the release's
+// module cache, and downloads the module if necessary. The module "std" is Go's
+// standard library and runtime.
+func (r *Release) ModuleDir(path, version string) (string, error) {
+	if path == "std" {
+		out, err := r.runGo("", nil, "env", "GOROOT")
+		return strings.TrimSpace(out), err
+	}
+	out, err := r.runGo("", nil, "mod", "download", "-json", path+"@"+version)
 	if err != nil {
 		return "", err
 	}
@@ -339,12 +313,12 @@ func (r *Release) Apply() error {
 		for _, name := range []string{"go.mod", "go.sum"} {
 			text, err := os.ReadFile(filepath.Join(r.copy, m.Dir, name))
 			if os.IsNotExist(err) {
-				continue
+				continue // a module that requires no other has no go.sum
+			}
+			if err == nil {
+				err = os.WriteFile(filepath.Join(r.root, m.Dir, name), text, 0o666)
 			}
 			if err != nil {
-				return err
-			}
-			if err := os.WriteFile(filepath.Join(r.root, m.Dir, name), text, 0o666); err != nil {
 				return err
 			}
 		}

@@ -4,91 +4,65 @@
 package project
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/mod/modfile"
 )
 
-// pinned matches an action by the commit, whose content nobody can change, with
+// pinned matches an action by its commit, whose content nobody can change, with
 // the version for people and for updates.
 var pinned = regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
 
-// TestWorkflows: a workflow runs what was looked at, with the rights that it
-// needs, and the Go of go.work.
+// TestWorkflows: a workflow states its permissions, pins its actions, and uses
+// the Go of go.work. actionlint checks the rest.
 func TestWorkflows(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "go.work"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	work, err := modfile.ParseWork("go.work", text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	minor := regexp.MustCompile(`^\d+\.\d+`).FindString(work.Go.Version)
-	names, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*"))
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no workflows: %v", err)
-	}
+	minor := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "go.work"))[1]
 	pins := map[string]string{} // by action
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
+	for name, text := range texts(t, ".github/workflows/*") {
+		if !strings.Contains(text, "\npermissions:") {
+			t.Errorf("%s states no permissions, and gets the default ones", name)
 		}
-		if !strings.Contains(string(text), "\npermissions:") {
-			t.Errorf("%s has no permissions of its own, and gets those that are usual", name)
-		}
-		for _, m := range regexp.MustCompile(`(?m)\buses: *(.*)$`).FindAllStringSubmatch(string(text), -1) {
-			action, _, _ := strings.Cut(m[1], "@")
-			if !pinned.MatchString(m[1]) {
-				t.Errorf("%s uses %s, want a commit and a version such as action@0123… # v1.2.3", name, m[1])
-			} else if pins[action] != "" && pins[action] != m[1] {
-				t.Errorf("%s uses %s, another %s", name, m[1], pins[action])
+		for _, m := range regexp.MustCompile(`\b(uses|go-version): *(.*)`).FindAllStringSubmatch(text, -1) {
+			action, _, _ := strings.Cut(m[2], "@")
+			switch {
+			case m[1] == "go-version" && m[2] != `"`+minor+`.x"`:
+				t.Errorf("%s has Go %s, and go.work has %s", name, m[2], minor)
+			case m[1] == "uses" && (!pinned.MatchString(m[2]) || pins[action] != "" && pins[action] != m[2]):
+				t.Errorf("%s uses %s, want a commit and a version such as action@0123… # v1.2.3, the same in all workflows", name, m[2])
 			}
-			pins[action] = m[1]
-		}
-		for _, m := range regexp.MustCompile(`go-version: *(.*)`).FindAllStringSubmatch(string(text), -1) {
-			if want := `"` + minor + `.x"`; m[1] != want {
-				t.Errorf("%s has Go %s, want %s, as go.work", name, m[1], want)
-			}
+			pins[action] = m[2]
 		}
 	}
 }
 
-// TestDependabot: updates are proposed for all modules, of what OPA does not
-// require.
+// TestDependabot: Dependabot looks after all modules, and proposes updates of
+// the dependencies that OPA does not have.
 func TestDependabot(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, ".github", "dependabot.yml"))
+	text := read(t, ".github/dependabot.yml")
+	modules, err := Modules(root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, limits := opaLimits(t)
 	var folders, free, allowed []string
-	for _, m := range modules(t) {
-		folder := "/" + filepath.ToSlash(m.Dir)
+	for _, m := range modules {
 		if len(m.File.Require) > 0 {
-			folders = append(folders, folder)
+			folders = append(folders, "/"+m.Dir)
 		}
 		for _, r := range m.File.Require {
-			if limits[r.Mod.Path] == "" && !r.Indirect && !strings.HasPrefix(r.Mod.Path, "github.com/regometer/") {
+			if limits[r.Mod.Path] == "" && !r.Indirect && !strings.HasPrefix(r.Mod.Path, own) {
 				free = append(free, r.Mod.Path)
 			}
 		}
 	}
 	slices.Sort(folders)
-	if want := "directories: [" + strings.Join(folders, ", ") + "]"; !strings.Contains(string(text), want) {
-		t.Errorf("dependabot.yml lacks %s", want)
+	for _, want := range []string{strings.Join(folders, ", "), "/" + strings.Join(outside, ", /")} {
+		if !strings.Contains(text, "directories: ["+want+"]") {
+			t.Errorf("dependabot.yml lacks directories: [%s]", want)
+		}
 	}
-	if want := "directories: [/" + strings.Join(slices.Sorted(slices.Values(outside)), ", /") + "]"; !strings.Contains(string(text), want) {
-		t.Errorf("dependabot.yml lacks %s", want)
-	}
-	_, allow, _ := strings.Cut(string(text), "allow:\n")
-	allow, _, _ = strings.Cut(allow, "groups:\n")
+	allow := regexp.MustCompile(`(?s)allow:\n.*?groups:`).FindString(text)
 	for _, m := range regexp.MustCompile(`- dependency-name: (.*)`).FindAllStringSubmatch(allow, -1) {
 		allowed = append(allowed, m[1])
 	}

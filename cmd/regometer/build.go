@@ -84,17 +84,14 @@ IMAGES
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Progress = cmd.ErrOrStderr()
 			names, flags, isProgram := programOf(cmd, dir, args)
-			p := opabuild.ProgramOptions{
-				Dir: dir, Package: strings.Join(names, ""), NoPlugin: o.NoPlugin, Flags: flags,
-				Platform: o.Platform, Progress: o.Progress,
-			}
+			o.Dir, o.Package, o.Flags = dir, strings.Join(names, ""), flags
 			switch {
 			case image.output.name != "" && isProgram:
-				return image.writeProgram(cmd, p, output)
+				return image.writeProgram(cmd, o, output)
 			case image.output.name != "":
 				return image.writeOPA(cmd, o, output)
 			case isProgram:
-				return buildProgram(cmd, p, output)
+				return buildProgram(cmd, o, output)
 			}
 			return buildOPA(cmd, o, output)
 		},
@@ -130,7 +127,7 @@ func buildOPA(cmd *cobra.Command, o opabuild.Options, to *output) error {
 
 // buildProgram builds a program with OPA inside, and prints where it is: where
 // go build puts it, if nothing else is said.
-func buildProgram(cmd *cobra.Command, o opabuild.ProgramOptions, to *output) error {
+func buildProgram(cmd *cobra.Command, o opabuild.Options, to *output) error {
 	p, err := opabuild.OpenProgram(cmd.Context(), o)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/regometer/regometer/internal/app/compare"
 	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/app/text"
 )
 
 // exitExceeded is the exit status if a threshold of --fail-on is exceeded.
@@ -29,17 +30,16 @@ func newCompareCommand() *cobra.Command {
 		Short: "Say which paths and stages became slower from one log to another",
 		Long: `Reads two decision logs, folders of them, or reports that regometer report --save
 has saved, and prints for each path and stage by how much its median and its p99
-changed, with confidence intervals: what became slower, what became faster, where
-there is no difference that would be more than noise, and where there is too little
-data to tell.
+changed, with confidence intervals. A row is slower, faster, "no difference" if the
+change is no more than noise, or "too little data".
 
-Latencies within a minute are alike, so it is minutes that are compared, not single
-decisions; each side should have half an hour or more. All intervals together are
-right with a probability of 95 %: of twenty comparisons of like with like, at most
-one says that anything changed.
+Latencies within a minute are alike. So the command compares minutes, not decisions,
+and each side should have half an hour or more. All intervals together are right with
+a probability of 95 %: at most one in twenty comparisons of like with like finds any
+change.
 
-With --fail-on the exit status is 3 if a threshold is exceeded for certain, that is
-if the whole interval lies above it.`,
+With --fail-on the exit status is 3 if the whole interval of a change lies above a
+threshold.`,
 		Example: `  regometer compare before/ after/
   regometer compare --fail-on 'p99:rego_query_eval>+20%' monday.rgm tuesday.rgm
   regometer compare --path httpapi --stage server_handler --format markdown before after`,
@@ -81,21 +81,21 @@ if the whole interval lies above it.`,
 			if err := write(c); err != nil {
 				return err
 			}
-			return exceeded(c, o.Thresholds, cmd.ErrOrStderr())
+			return checkThresholds(c, o.Thresholds, cmd.ErrOrStderr())
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&read.By, "by", "path", "what to group by, as in regometer report")
-	flags.StringSliceVar(&read.Paths, "path", nil, "only decisions whose path begins so; a `pattern` such as httpapi/authz")
+	flags.StringVar(&read.By, "by", "path", "key of the groups, as in regometer report")
+	flags.StringSliceVar(&read.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz")
 	flags.StringSliceVar(&o.Stages, "stage", nil, "only these `stages`, such as rego_query_eval; fewer rows have narrower intervals")
 	flags.StringArrayVar(&failOn, "fail-on", nil, "`threshold` such as 'p99:rego_query_eval>+20%'; may be given several times")
 	flags.StringVar(&format, "format", "table", "table, json or markdown")
-	flags.IntVar(&top, "top", 20, "how many rows the table shows; 0 for all")
+	flags.IntVar(&top, "top", 20, "number of rows in the table; 0 for all")
 	return cmd
 }
 
-// readSide reads one of the two sides, with its progress: logs, or a report
-// that was saved.
+// readSide reads one of the two sides, logs or a saved report, and shows the
+// progress.
 func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.Report, error) {
 	if name := o.Inputs[0]; report.IsSaved(name) {
 		x, err := report.Load(name)
@@ -107,27 +107,28 @@ func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.
 	progress := newProgressLine(stderr)
 	defer progress.clear()
 	o.Progress = progress.report
-	r, err := report.Read(ctx, o)
+	x, err := report.Read(ctx, o)
 	if err != nil {
 		return nil, err
 	}
+	r := x.Report()
 	if r.Interrupted { // half a side would be compared with a whole one
 		return nil, ctx.Err()
 	}
 	return r, nil
 }
 
-// exceeded says which thresholds are exceeded, and returns an error if any is,
-// or if there is nothing that one could be judged by.
-func exceeded(c *compare.Comparison, thresholds []compare.Threshold, stderr io.Writer) error {
+// checkThresholds prints the thresholds that are exceeded. It returns an error
+// if there are any, or if there is no data to judge one by.
+func checkThresholds(c *compare.Comparison, thresholds []compare.Threshold, stderr io.Writer) error {
 	failed := false
 	for _, t := range thresholds {
 		if c.Judged(t) == 0 {
-			return fmt.Errorf("--fail-on %v: there is nothing to judge by it: no such stage, or too little data on either side", t)
+			return fmt.Errorf("--fail-on %v cannot be judged: no row has this stage and enough data on both sides", t)
 		}
 		if rows := c.Exceeds(t); len(rows) > 0 {
 			failed = true
-			fmt.Fprintf(stderr, "regometer: %v is exceeded by %d rows, the first of %s %q\n", t, len(rows), c.By, rows[0].Key)
+			fmt.Fprintf(stderr, "regometer: %d rows exceed %v; the first has the %s %q\n", len(rows), t, c.By, rows[0].Key)
 		}
 	}
 	if failed {
@@ -136,20 +137,21 @@ func exceeded(c *compare.Comparison, thresholds []compare.Threshold, stderr io.W
 	return nil
 }
 
-// comparisonWriter returns what writes a comparison to w.
+// comparisonWriter returns a function that writes a comparison to w. It fails
+// if the format is invalid.
 func comparisonWriter(format string, w io.Writer, top int) (func(*compare.Comparison) error, error) {
 	switch format {
 	case "table":
 		width, _ := terminal(w)
 		return func(c *compare.Comparison) error {
-			return c.WriteTable(w, compare.TableOptions{Width: width, Top: top})
+			return c.WriteTable(w, text.Options{Width: width, Top: top})
 		}, nil
 	case "markdown":
 		return func(c *compare.Comparison) error {
-			return c.WriteMarkdown(w, compare.MarkdownOptions{Top: top})
+			return c.WriteMarkdown(w, top)
 		}, nil
 	case "json":
 		return func(c *compare.Comparison) error { return c.WriteJSON(w) }, nil
 	}
-	return nil, fmt.Errorf("--format: there is no %q: table, json or markdown", format)
+	return nil, fmt.Errorf("--format: invalid format %q: use table, json or markdown", format)
 }

@@ -9,19 +9,18 @@ import (
 	"unsafe"
 )
 
-// setDefault makes the kernel itself end the process by these signals.
+// setDefault makes the kernel end the process by these signals.
 //
-// What os/signal calls the default is a handler still, which sends the signal
-// again: one that another thread handles while this one is in an exec ends with
-// its thread, and the signal is lost. The kernel's default has no such moment:
-// a signal ends the process when it is sent or is there for the program after
-// it.
+// The default of os/signal is still a handler, which sends the signal again. If
+// another thread runs the handler during an exec, the thread ends and the
+// signal is lost. The kernel's default loses none: a signal ends the process,
+// or waits for the program after it.
 func setDefault(signals []os.Signal) {
-	var action [64]byte // a struct sigaction, whose zero is SIG_DFL on all architectures
+	var action [64]byte // a struct sigaction; its zero value is SIG_DFL on all architectures
 	const setSize = 8   // of the mask in it
 	for _, s := range signals {
 		if number, ok := s.(syscall.Signal); ok {
-			// Where the size is another one, Go's default stays.
+			// Where the size differs, Go's default stays.
 			_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(number), uintptr(unsafe.Pointer(&action)), 0, setSize, 0, 0)
 		}
 	}

@@ -7,6 +7,6 @@ package main
 
 import "os"
 
-// setDefault leaves it at the default of os/signal, see default_linux.go: a
-// signal within some microseconds around the exec may be lost.
+// setDefault keeps the default of os/signal. A signal may be lost within some
+// microseconds around the exec: see default_linux.go.
 func setDefault([]os.Signal) {}

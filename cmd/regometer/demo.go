@@ -22,21 +22,18 @@ func newDemoCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Run OPA with Regometer beside an unmodified OPA and show what their decisions cost",
-		Long: `Builds OPA with Regometer and once as it is, starts both as servers on 127.0.0.1
-with an example policy, and sends both the same queries for a few seconds. Then
-prints
-  - where the time of the decisions went, by the decision log that the server with
-    Regometer wrote: the findings and the paths that took most time, as regometer
-    report prints them of the log of any OPA,
-  - the same as Prometheus sees it, by that server's /metrics; the demo fails if
-    the two do not agree,
-  - the time, bytes and allocations that a decision costs on either server.
+		Short: "Run OPA with Regometer beside an unmodified OPA and show the cost of decisions",
+		Long: `Builds OPA with Regometer and unmodified, starts both as servers on 127.0.0.1 with an
+example policy, and sends both the same queries for a few seconds. Then prints
+  - where the time of the decisions went, by the decision log of the server with
+    Regometer: the findings and the slowest paths, as "regometer report" prints them,
+  - the same by that server's /metrics, which Prometheus reads; the demo fails if log
+    and metrics differ,
+  - the time, bytes and allocations of a decision on each server.
 
-The first run takes some minutes to build the two servers, which are kept for the
-next time. The requests depend on --seed; their number also depends on --duration
-and the machine. Nothing leaves this machine, and nothing is left behind except the
-two servers' binaries and the folder of --keep.`,
+The first run builds the two servers for some minutes and keeps them. The requests
+depend on --seed. Their number also depends on --duration and the machine. The demo
+uses no other machine. It leaves only the two binaries and the folder of --keep.`,
 		Example: `  regometer demo
   regometer demo --no-compare --duration 2s
   regometer demo --json > demo.json
@@ -55,10 +52,10 @@ two servers' binaries and the folder of --keep.`,
 	}
 	addOPAFlag(cmd, &opa)
 	flags := cmd.Flags()
-	flags.DurationVar(&config.Duration, "duration", 5*time.Second, "about how long to keep each server busy")
+	flags.DurationVar(&config.Duration, "duration", 5*time.Second, "approximate time for which each server is busy")
 	flags.Uint64Var(&config.Seed, "seed", 1, "seed of the requests")
 	flags.BoolVar(&noCompare, "no-compare", false, "run only the server with Regometer")
 	flags.BoolVar(&config.JSON, "json", false, "print the result as JSON")
-	flags.StringVar(&config.Keep, "keep", "", "new or empty `folder` to keep the policy, the decision logs and the result in")
+	flags.StringVar(&config.Keep, "keep", "", "new or empty `folder` for the policy, the decision logs and the result")
 	return cmd
 }

@@ -20,19 +20,19 @@ import (
 	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
-const buildImageHelp = `--image writes a container image, without a container engine: with the binary as
-/opa, "opa run" as what it runs, root certificates, an empty /tmp and the user 1000.
-What is printed is the digest of the image and where it is. A name that ends in .tar
-is an archive, which docker, podman and skopeo load, any other one a folder, an OCI
-image layout. The same OPA, Go and regometer make the same digest everywhere; the
-image's date is that of SOURCE_DATE_EPOCH, or 1970. Without --platform it is for
-Linux on the processor of this machine. With --base it stands on an image of yours:
-one in a registry, which is asked with the credentials that "docker login" keeps, or
-a file or folder; user and environment are that image's then, and of ours there is
-the binary alone. The image of a program has that in the place of opa, and is built
-by -trimpath and, unless it has a base or CGO_ENABLED is set, without C.`
+const buildImageHelp = `--image writes a container image without a container engine, and prints its digest
+and its name. The image has the binary as /opa, which it runs with "run", root
+certificates, an empty /tmp and the user 1000. A name that ends in .tar is an archive,
+which docker, podman and skopeo load. Any other name is a folder, an OCI image layout.
+The same OPA, Go and regometer make the same digest everywhere. SOURCE_DATE_EPOCH sets
+the image's date, which is 1970 otherwise. Without --platform the image is for Linux
+on the processor of this machine. --base names a base image: one in a registry, with
+the credentials that "docker login" stores, or a file or folder. User and environment
+are then those of the base, and only the binary is added. The image of a program has
+the program in the place of opa. It is built with -trimpath, and without C unless it
+has a base or CGO_ENABLED is set.`
 
-// imageFlags say what to build for, and what image to make of it.
+// imageFlags are the flags for platforms and images.
 type imageFlags struct {
 	output     *output
 	base, name string
@@ -42,13 +42,13 @@ type imageFlags struct {
 // add adds the flags to a command.
 func (f *imageFlags) add(cmd *cobra.Command, files *outputs) {
 	f.output = files.flag(cmd, "image", "", archiveKind, "`file` that ends in .tar, or folder, to write a container image to")
-	cmd.Flags().StringSliceVar(&f.platforms, "platform", nil, "`platforms` to build for, such as linux/amd64,linux/arm64; without --image only one")
-	cmd.Flags().StringVar(&f.base, "base", "", "`image` that --image stands on: its name in a registry, a file or a folder")
-	cmd.Flags().StringVar(&f.name, "image-name", "", "`name` of the image where it is loaded (default the program and its version, such as \"opa:1.4.0\")")
+	cmd.Flags().StringSliceVar(&f.platforms, "platform", nil, "`platforms` to build for, such as linux/amd64,linux/arm64; only one without --image")
+	cmd.Flags().StringVar(&f.base, "base", "", "base `image`: its name in a registry, a file or a folder")
+	cmd.Flags().StringVar(&f.name, "image-name", "", "`name` of the image after it is loaded (default the program and its version, such as \"opa:1.4.0\")")
 }
 
-// check returns what cannot be meant by the flags together, and sets the
-// platform if it is one; binary is the file that --output names.
+// check returns an error if the flags are invalid together. It sets the
+// platform if there is one. binary is the file of --output.
 func (f *imageFlags) check(o *opabuild.Options, binary string) error {
 	output := f.output.name
 	if !strings.HasSuffix(output, ".tar") {
@@ -67,11 +67,11 @@ func (f *imageFlags) check(o *opabuild.Options, binary string) error {
 	case output == "" && f.name != "":
 		return errors.New("--image-name is for images: add --image FILE.tar")
 	case len(f.platforms) > 1 && output == "":
-		return errors.New("a binary is for one platform: name one, or add --image FILE.tar for an image for all of them")
+		return errors.New("a binary is for one platform: name one, or add --image FILE.tar for an image for all")
 	case len(f.platforms) > 1 && binary != "":
-		return errors.New("a binary is for one platform: leave --output out, or name one platform")
+		return errors.New("a binary is for one platform: remove --output, or name one platform")
 	case compressed.MatchString(output):
-		return fmt.Errorf("%s would be compressed twice, since what is in an image is compressed: name a file that ends in .tar, or a folder", output)
+		return fmt.Errorf("%s would be compressed twice, since the layers of an image are compressed: name a file that ends in .tar, or a folder", output)
 	}
 	if len(f.platforms) == 1 {
 		o.Platform = f.platforms[0]
@@ -81,7 +81,7 @@ func (f *imageFlags) check(o *opabuild.Options, binary string) error {
 
 var compressed = regexp.MustCompile(`(?i)\.(gz|tgz|zst)$`)
 
-// targets returns the platforms that an image is made for.
+// targets returns the platforms of an image.
 func (f *imageFlags) targets(ctx context.Context) ([]string, error) {
 	if len(f.platforms) > 0 {
 		return f.platforms, nil
@@ -90,8 +90,7 @@ func (f *imageFlags) targets(ctx context.Context) ([]string, error) {
 	return []string{p.String()}, err
 }
 
-// inputs returns what an image is made of, beside what the program is built
-// from.
+// inputs returns the files and folders that an image is made from.
 func (f *imageFlags) inputs(more []string) []string {
 	if f.base == "" {
 		return more
@@ -99,7 +98,7 @@ func (f *imageFlags) inputs(more []string) []string {
 	return append(more, f.base) // perhaps a file or a folder here
 }
 
-// write writes the image of a program and prints its digest and where it is.
+// write writes the image of a program and prints its digest and its place.
 func (f *imageFlags) write(cmd *cobra.Command, im ociimage.Image) error {
 	ctx := cmd.Context()
 	platforms, err := f.targets(ctx)
@@ -111,7 +110,7 @@ func (f *imageFlags) write(cmd *cobra.Command, im ociimage.Image) error {
 	if text := os.Getenv("SOURCE_DATE_EPOCH"); text != "" {
 		seconds, err := strconv.ParseUint(text, 10, 33)
 		if err != nil {
-			return fmt.Errorf("SOURCE_DATE_EPOCH is %q, which is no number of seconds since 1970", text)
+			return fmt.Errorf("invalid SOURCE_DATE_EPOCH %q: it must be a number of seconds since 1970", text)
 		}
 		im.Created = time.Unix(int64(seconds), 0)
 	}
@@ -123,8 +122,8 @@ func (f *imageFlags) write(cmd *cobra.Command, im ociimage.Image) error {
 	return err
 }
 
-// writeOPA writes an image of OPA, in the manner of OPA's own, and the binary
-// if it is asked for.
+// writeOPA writes an image of OPA, like OPA's own image, and the binary if
+// --output names a file.
 func (f *imageFlags) writeOPA(cmd *cobra.Command, o opabuild.Options, binary *output) error {
 	if err := f.output.outputs.check(cmd, f.inputs([]string{o.OPA})); err != nil {
 		return err
@@ -147,7 +146,7 @@ func (f *imageFlags) writeOPA(cmd *cobra.Command, o opabuild.Options, binary *ou
 	})
 }
 
-// opaLabels returns what an image says about an opa binary that was built so.
+// opaLabels returns the labels of an image for an opa binary.
 func opaLabels(ctx context.Context, file string, o opabuild.Options) (map[string]string, error) {
 	b, err := opabuild.Inspect(file)
 	if err != nil {
@@ -189,7 +188,7 @@ func opaLabels(ctx context.Context, file string, o opabuild.Options) (map[string
 // writeProgram writes the image of a program with OPA inside. It is built so
 // that it runs where nothing else is, unless there is a base, and so that it is
 // the same wherever it is built.
-func (f *imageFlags) writeProgram(cmd *cobra.Command, o opabuild.ProgramOptions, binary *output) error {
+func (f *imageFlags) writeProgram(cmd *cobra.Command, o opabuild.Options, binary *output) error {
 	platforms, err := f.targets(cmd.Context())
 	if err != nil {
 		return err
@@ -229,8 +228,8 @@ func (f *imageFlags) writeProgram(cmd *cobra.Command, o opabuild.ProgramOptions,
 	})
 }
 
-// programLabels returns what an image says about a program: what Go recorded of
-// it, and what of ours is in it.
+// programLabels returns the labels of an image for a program: what Go recorded
+// in it, and the versions of Regometer and OPA.
 func programLabels(file, name string) (map[string]string, error) {
 	b, err := opabuild.Inspect(file)
 	if err != nil {

@@ -93,7 +93,7 @@ func TestBuildImage(t *testing.T) {
 
 	t.Setenv("SOURCE_DATE_EPOCH", "yesterday")
 	var stderr bytes.Buffer
-	if status := run(t.Context(), []string{"build", "--image", filepath.Join(t.TempDir(), "x.tar")}, nil, io.Discard, &stderr); status != exitFailure || !strings.Contains(stderr.String(), `SOURCE_DATE_EPOCH is "yesterday"`) {
+	if status := run(t.Context(), []string{"build", "--image", filepath.Join(t.TempDir(), "x.tar")}, nil, io.Discard, &stderr); status != exitFailure || !strings.Contains(stderr.String(), `invalid SOURCE_DATE_EPOCH "yesterday"`) {
 		t.Errorf("status %d: %s", status, &stderr)
 	}
 }

@@ -20,7 +20,7 @@ func main() {
 	os.Exit(run(untilSignal(context.Background()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// Exit statuses, beside those of opa itself.
+// Exit statuses of the command, beside those of opa.
 const (
 	exitFailure     = 1
 	exitUsage       = 2
@@ -30,7 +30,7 @@ const (
 // run is the whole command. It returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRootCommand()
-	started := false // false: what the arguments say could not be done
+	started := false // whether the arguments were valid
 	for _, cmd := range root.Commands() {
 		do := cmd.RunE
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitFailure
 }
 
-// A statusError is an error that is told already.
+// A statusError ends the command with a status. Its message is printed already.
 type statusError int
 
 func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
@@ -68,18 +68,17 @@ func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "regometer",
-		Short: "Where the time of Open Policy Agent's decisions goes",
-		Long: `Reads the decision logs of any Open Policy Agent (OPA) and says where the time went:
-report, compare.
+		Short: "See where the time of Open Policy Agent's decisions goes",
+		Long: `"report" and "compare" read the decision logs of any Open Policy Agent (OPA) and say
+where the time went.
 
-Builds, runs and verifies OPA with its package v1/metrics replaced by Regometer's:
-the same interface, names and JSON, in a fraction of the time and memory. It adds a
-plugin, by which Prometheus sees how long each stage of the decisions takes: build,
-opa, patch, verify.
+"build", "opa", "patch" and "verify" build, run and check OPA with the package
+v1/metrics of Regometer: the same interface, names and JSON, in a fraction of the
+time and memory. They add a plugin that shows Prometheus the duration of each stage.
 
-To build needs Go on PATH, and for the first build of an OPA release a Go module proxy.
-What is built is kept in the folder $REGOMETER_CACHE or "regometer" in the user's
-cache folder, which may be deleted at any time.`,
+A build needs Go on PATH. The first build of an OPA release also needs a Go module
+proxy. The folder $REGOMETER_CACHE, or else "regometer" in the user's cache folder,
+keeps what was built. You can delete it at any time.`,
 		Example: `  regometer demo
   regometer report decisions.log
   regometer build -o opa

@@ -13,13 +13,12 @@ func newMergeCommand() *cobra.Command {
 	var out reportOutput
 	cmd := &cobra.Command{
 		Use:   "merge FILE.rgm ...",
-		Short: "Merge reports that were saved, into one",
-		Long: `Reads what regometer report --save has written, on as many machines as there are,
-and prints the report that regometer report would have printed of all the logs.
+		Short: "Merge saved reports into one",
+		Long: `Reads reports that "regometer report --save" saved, on any number of machines, and
+prints the report of all their logs.
 
-The reports must have been made with the same --by and --slowest. A file that is
-named twice is read once. One that is damaged, or that a newer regometer has saved
-in another format, is an error.
+All reports must have the same --by and --slowest. A file that is named twice is read
+once. A damaged file, or one in the format of a newer regometer, is an error.
 
 ` + outputHelp,
 		Example: `  regometer merge monday.rgm tuesday.rgm

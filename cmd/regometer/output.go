@@ -22,18 +22,18 @@ import (
 	"github.com/regometer/regometer/internal/app/report"
 )
 
-// outputs are the files that a call of the command writes and that the user
-// named. Each is checked before the work begins, and once more before it takes
-// its place: it must not be an input, nor another output, and without --force
-// no file of another kind is replaced.
+// outputs are the files that the user named and the command writes. Each is
+// checked before the work begins, and again before it takes its place. It must
+// not be an input or another output. Without --force it replaces only a file of
+// its own kind.
 type outputs struct {
 	force  bool
 	all    []*output
 	inputs []place
-	stdout fs.FileInfo // nil if it is no regular file
+	stdout fs.FileInfo // nil if it is not a regular file
 }
 
-// A place is a file or a folder that the call reads.
+// A place is a file or a folder that the command reads.
 type place struct {
 	name string // in messages
 	info fs.FileInfo
@@ -43,17 +43,17 @@ type place struct {
 type output struct {
 	outputs *outputs
 	flag    string // such as "--html"
-	name    string // as the user wrote it; "" for no such output
-	path    string // where it is written: links are followed
+	name    string // as the user wrote it; "" if there is no output
+	path    string // the target of all links
 	kind    kind
 }
 
-// A kind is what a file is.
+// A kind is a kind of file.
 type kind struct {
 	name   string                 // in messages, after "is not"
 	is     func(path string) bool // of a file, or of a folder with something in it
 	folder bool
-	mode   fs.FileMode // of a new file; 0 keeps that of the one that is replaced
+	mode   fs.FileMode // of a new file; 0 keeps the mode of a replaced file
 }
 
 var (
@@ -74,7 +74,8 @@ var (
 	)}
 )
 
-// beginsWith returns what tells whether a file begins in one of these ways.
+// beginsWith returns a function that reports whether a file begins with one of
+// heads.
 func beginsWith(heads ...string) func(path string) bool {
 	return func(path string) bool {
 		f, err := os.Open(path)
@@ -91,15 +92,15 @@ func beginsWith(heads ...string) func(path string) bool {
 	}
 }
 
-// outputHelp tells what the help of each command with outputs has to tell.
-const outputHelp = `What is read is never written to. A file that is there is replaced only if it is
-empty or of the same kind: a page by a page, a saved report by a saved report, a
-binary by a binary. --force replaces files of another kind too.`
+// outputHelp is part of the help of each command with outputs.
+const outputHelp = `The command never writes to its inputs. It replaces a file only if the file is empty
+or of the same kind: a page by a page, a saved report by a saved report, a binary by
+a binary. --force replaces files of another kind too.`
 
 // newOutputs returns the outputs of a command, which gets the flag --force.
 func newOutputs(cmd *cobra.Command) *outputs {
 	o := new(outputs)
-	cmd.Flags().BoolVar(&o.force, "force", false, "replace files of another kind too, but never what is read")
+	cmd.Flags().BoolVar(&o.force, "force", false, "replace files of another kind too, but never an input")
 	return o
 }
 
@@ -129,10 +130,10 @@ func (o *outputs) check(cmd *cobra.Command, inputs []string) error {
 			in.info = info
 		}
 		if in.info == nil {
-			continue // not there, which its reader tells, or a pipe
+			continue // missing, which its reader reports, or a pipe
 		}
 		if o.stdout != nil && os.SameFile(o.stdout, in.info) {
-			return fmt.Errorf("standard output is also %s: send it to another file", in.name)
+			return fmt.Errorf("standard output is also %s: redirect it to another file", in.name)
 		}
 		o.inputs = append(o.inputs, in)
 	}
@@ -147,8 +148,8 @@ func (o *outputs) check(cmd *cobra.Command, inputs []string) error {
 	return nil
 }
 
-// regularFile returns what a stream is redirected from or to, nil if that is no
-// regular file.
+// regularFile returns the regular file that a stream is redirected from or to,
+// or nil.
 func regularFile(stream any) fs.FileInfo {
 	f, ok := stream.(*os.File)
 	if !ok {
@@ -161,11 +162,11 @@ func regularFile(stream any) fs.FileInfo {
 	return info
 }
 
-// begin finds out where the output is written, whether it may be, and whether
-// that is possible.
+// begin finds the output's path. It fails if the output must not or cannot be
+// written there.
 func (f *output) begin() (err error) {
 	if f.name == "-" {
-		return errors.New("- is standard output, where this cannot go: name a file, or write ./- for a file of this name")
+		return errors.New("- is standard output, which is not possible here: name a file, or write ./- for a file of this name")
 	}
 	if f.path, err = f.kind.resolve(f.name); err != nil {
 		return err
@@ -175,7 +176,7 @@ func (f *output) begin() (err error) {
 	}
 	probe, err := outfile.Create(f.path)
 	if err != nil {
-		return fmt.Errorf("nothing can be written to %s: %w", filepath.Dir(f.path), err)
+		return fmt.Errorf("cannot write to %s: %w", filepath.Dir(f.path), err)
 	}
 	probe.Discard()
 	return nil
@@ -188,7 +189,7 @@ func (k kind) resolve(name string) (string, error) {
 	return outfile.Resolve(name)
 }
 
-// check returns an error if what is in the output's place must stay there.
+// check returns an error if the file in the output's place must stay.
 func (f *output) check() error {
 	const remedy = "name another file"
 	for _, other := range f.outputs.all {
@@ -222,7 +223,7 @@ func (f *output) check() error {
 	switch {
 	case isKind || isEmpty(f.path, info):
 		return nil
-	case f.kind.folder: // which may hold anything
+	case f.kind.folder: // with any content
 		return fmt.Errorf("%s exists, is not empty and is not %s: name another folder, or remove it", f.name, f.kind.name)
 	case !f.outputs.force:
 		return fmt.Errorf("%s exists and is not %s: %s, or use --force", f.name, f.kind.name, remedy)
@@ -230,7 +231,7 @@ func (f *output) check() error {
 	return nil
 }
 
-// isEmpty reports whether nothing is in a file or a folder.
+// isEmpty reports whether a file or a folder is empty.
 func isEmpty(path string, info fs.FileInfo) bool {
 	if !info.IsDir() {
 		return info.Size() == 0
@@ -239,7 +240,7 @@ func isEmpty(path string, info fs.FileInfo) bool {
 	return err == nil && len(entries) == 0
 }
 
-// samePlace reports whether two paths lead to one file, which may not be there
+// samePlace reports whether two paths lead to one file, which may not exist
 // yet.
 func samePlace(a, b string) bool {
 	same := func(a, b string) bool {
@@ -253,7 +254,7 @@ func samePlace(a, b string) bool {
 	return same(a, b) || filepath.Base(a) == filepath.Base(b) && same(filepath.Dir(a), filepath.Dir(b))
 }
 
-// inside reports whether a file is in a folder, or in one in that.
+// inside reports whether a file is in a folder, at any depth.
 func inside(path, folder string) bool {
 	info, err := os.Stat(folder)
 	return err == nil && insideOf(path, info)
@@ -278,12 +279,11 @@ func insideOf(path string, folder fs.FileInfo) bool {
 	return false
 }
 
-// checkAgain checks the output once more: somebody may have put another file
-// there meanwhile.
+// checkAgain checks the output again: another file may have come in its place.
 func (f *output) checkAgain() error {
 	path, err := f.kind.resolve(f.path)
 	if err == nil && path != f.path {
-		err = fmt.Errorf("%s became a link meanwhile: name another file", f.name)
+		err = fmt.Errorf("%s has become a link: name another file", f.name)
 	}
 	if err == nil {
 		err = f.check()
@@ -294,7 +294,7 @@ func (f *output) checkAgain() error {
 	return nil
 }
 
-// create begins the file, for commit to put it in its place.
+// create creates the file under another name. commit puts it in its place.
 func (f *output) create() (*outfile.File, error) {
 	file, err := outfile.Create(f.path)
 	if err != nil {
@@ -318,7 +318,8 @@ func (f *output) commit(file *outfile.File) error {
 	return nil
 }
 
-// write writes the file, if it is asked for, and puts it in its place.
+// write writes the file and puts it in its place. It does nothing if the user
+// named none.
 func (f *output) write(content func(io.Writer) error) error {
 	if f.name == "" {
 		return nil
@@ -338,7 +339,7 @@ func (f *output) write(content func(io.Writer) error) error {
 	return f.commit(file)
 }
 
-// copy writes the file, if it is asked for, with the content of another one.
+// copy writes the file with the content of another one.
 func (f *output) copy(from string) error {
 	return f.write(func(w io.Writer) error {
 		in, err := os.Open(from)

@@ -310,7 +310,7 @@ func TestOutputIsInput(t *testing.T) {
 		{"report --parquet logs/../logs/a.log log*", "is also the input logs/a.log"},
 		{"report - --save d.log < d.log", "--save: d.log is also standard input"},
 		{"report - --save symlink.log --force < link.log", "--save: symlink.log is also standard input"},
-		{"report d.log >> d.log", "standard output is also the input d.log: send it to another file"},
+		{"report d.log >> d.log", "standard output is also the input d.log: redirect it to another file"},
 		{"report link.log >> d.log", "standard output is also the input link.log"},
 		{"report logs >> logs/a.log", "standard output is also the input logs/a.log"},
 		{"report - < d.log >> d.log", "standard output is also standard input"},
@@ -503,7 +503,7 @@ func TestOutputMeanwhile(t *testing.T) {
 		}))
 		before := w.read("m.rgm")
 		status, stderr = w.run(stdin, io.Discard, "report", "-", c.flag, c.put, "--force")
-		if status != exitFailure || !strings.Contains(stderr, c.put+" became a link meanwhile") || w.read("m.rgm") != before {
+		if status != exitFailure || !strings.Contains(stderr, c.put+" has become a link") || w.read("m.rgm") != before {
 			t.Errorf("%s: status %d: %s", c.flag, status, stderr)
 		}
 	}
@@ -553,7 +553,7 @@ func TestOutputFolderIsReadOnly(t *testing.T) {
 	w := newWorkshop(t)
 	read := false
 	stdin := readerFunc(func([]byte) (int, error) { read = true; return 0, io.EOF })
-	w.refused("--html: nothing can be written to /proc", stdin, io.Discard, "report", "-", "--html", "/proc/x.html")
+	w.refused("--html: cannot write to /proc", stdin, io.Discard, "report", "-", "--html", "/proc/x.html")
 	if read {
 		t.Error("the logs were read first")
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/regometer/regometer/internal/app/parquetlog"
 )
 
-// A parquetFile is the file that --parquet names. It takes its place once it is
-// whole.
+// A parquetFile is the file of --parquet. It takes its place when it is
+// complete.
 type parquetFile struct {
 	*parquetlog.Writer
 	output *output
@@ -26,7 +26,7 @@ func newParquetFile(o *output) (*parquetFile, error) {
 	return &parquetFile{parquetlog.NewWriter(file), o, file}, nil
 }
 
-// finish writes what is left and puts the file in its place.
+// finish completes the file and puts it in its place.
 func (f *parquetFile) finish() error {
 	if err := f.Close(); err != nil {
 		return fmt.Errorf("%s: %w", f.output.flag, err)

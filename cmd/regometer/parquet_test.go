@@ -154,7 +154,7 @@ func TestReportParquetInterrupted(t *testing.T) {
 	stdin := io.MultiReader(bytes.NewReader(text), readerFunc(func([]byte) (int, error) { cancel(); return 0, io.ErrNoProgress }))
 	var stderr bytes.Buffer
 	status := run(ctx, []string{"report", "-", "--parquet", out}, stdin, io.Discard, &stderr)
-	if want := "interrupted: the report and " + out + " are of what was read until then"; status != exitInterrupted || !strings.Contains(stderr.String(), want) {
+	if want := "interrupted: the report and " + out + " cover only what was read until then"; status != exitInterrupted || !strings.Contains(stderr.String(), want) {
 		t.Errorf("status %d: %s", status, &stderr)
 	}
 	if rows := rowsIn(t, out); rows != 1000 {

@@ -25,23 +25,23 @@ func newReportCommand() *cobra.Command {
 	var parquet *output
 	cmd := &cobra.Command{
 		Use:   "report FILE|FOLDER|- ...",
-		Short: "Say where the time of the decisions in OPA's decision logs went",
-		Long: `Reads decision logs that any OPA has written, and prints what is remarkable about
-them and what to do about it; then for each decision path how many decisions were
-allowed, denied, undefined or failed, and for each stage of them how long it took.
+		Short: "See where the time of the decisions in OPA's decision logs went",
+		Long: `Reads the decision logs of any OPA. Prints findings and their remedies first. Then it
+prints, for each decision path, the numbers of decisions that were allowed, denied,
+undefined or failed, and the durations of each stage.
 
-The logs may be as OPA uploads them, prints them to its console or writes them by
-its file logger, one event a line or pretty-printed, among other lines, gzip or
-zstd, and as Docker, Kubernetes, Splunk and Fluent Bit wrap them. What they are is
-told by their content. Folders are read with the folders in them; a file that is
-named twice is read once; - is standard input.
+A log can be what OPA uploads, prints to its console or writes by its file logger,
+one event a line or pretty-printed, among other lines, gzip or zstd, and as Docker,
+Kubernetes, Splunk and Fluent Bit wrap it. The content of a file tells its form.
+Folders are read with the folders in them. A file that is named twice is read once.
+- is standard input.
 
-What is wrong with a log is counted, shown with file and line, and the rest is read;
---strict makes it an error. On Ctrl-C the report is of what was read until then.
+Problems of a log are counted and shown with file and line, and the rest is read.
+With --strict they are an error. After Ctrl-C the report has what was read until then.
 
-With --save, regometer merge makes one report of those of many machines or days.
-With --parquet the decisions that the report is of are also written to a Parquet
-file, one row each, without input and result, for DuckDB, Spark, Trino, ClickHouse.
+With --save, "regometer merge" makes one report of those of many machines or days.
+--parquet also writes the report's decisions to a Parquet file, one row each, without
+input and result, for DuckDB, Spark, Trino and ClickHouse.
 
 ` + outputHelp + `
 
@@ -90,7 +90,7 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
 			}
 			progress := newProgressLine(cmd.ErrOrStderr())
 			o.Progress = progress.report
-			x, err := report.ReadRollup(cmd.Context(), o)
+			x, err := report.Read(cmd.Context(), o)
 			progress.clear()
 			if err != nil {
 				return err
@@ -107,11 +107,11 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
 			explain(cmd.ErrOrStderr(), r.Inputs.Problems)
 			switch {
 			case r.Interrupted:
-				what := "the report is"
+				what := "the report covers"
 				if rows != nil {
-					what = "the report and " + parquet.name + " are"
+					what = "the report and " + parquet.name + " cover"
 				}
-				fmt.Fprintf(cmd.ErrOrStderr(), "regometer: interrupted: %s of what was read until then\n", what)
+				fmt.Fprintf(cmd.ErrOrStderr(), "regometer: interrupted: %s only what was read until then\n", what)
 				return statusError(interruptedStatus(cmd.Context()))
 			case o.Strict && len(r.Inputs.Problems) > 0:
 				return strictError(r.Inputs.Problems)
@@ -120,30 +120,31 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.By, "by", "path", "what to group by: path, stage, bundle, requested_by, hour, day or label:`KEY`")
-	flags.StringSliceVar(&o.Paths, "path", nil, "only decisions whose path begins so; a `pattern` such as httpapi/authz or tenants/*/authz")
+	flags.StringVar(&o.By, "by", "path", "key of the groups: path, stage, bundle, requested_by, hour, day or label:`KEY`")
+	flags.StringSliceVar(&o.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz or tenants/*/authz")
 	flags.StringVar(&since, "since", "", "only decisions from this `time` on: 2026-01-02T15:04:05Z, 2026-01-02, or 24h for the last day")
 	flags.StringVar(&until, "until", "", "only decisions before this `time`")
 	out.flags(cmd)
-	flags.IntVar(&o.Slowest, "slowest", 0, "list so many of the slowest decisions")
+	flags.IntVar(&o.Slowest, "slowest", 0, "list this number of the slowest decisions")
 	parquet = out.files.flag(cmd, "parquet", "", parquetKind, "also write the decisions to this Parquet `file`, one row each")
 	flags.BoolVar(&o.Exact, "exact", false, "sort all durations for exact percentiles: for smaller logs")
-	flags.BoolVar(&o.Strict, "strict", false, "check every byte of the events, and fail if anything is wrong with the logs")
-	flags.IntVar(&o.Workers, "workers", 0, "how many goroutines read; 0 for as many as there are processors")
+	flags.BoolVar(&o.Strict, "strict", false, "check every byte of the events, and fail if the logs have a problem")
+	flags.IntVar(&o.Workers, "workers", 0, "number of goroutines that read; 0 for one for each processor")
 	cmd.MarkFlagsMutuallyExclusive("exact", "save")
 	return cmd
 }
 
-// limitMemory makes the garbage collector work harder before a report takes
-// much more than what it holds, unless GOMEMLIMIT says how much it may.
+// limitMemory makes the garbage collector work harder when a report needs much
+// memory, unless GOMEMLIMIT sets another limit.
 func limitMemory() {
-	const soft = 160 << 20
+	const soft = 160 << 20 // bytes
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(soft)
 	}
 }
 
-// timeOf parses a point in time, or how long before now it is. Empty is none.
+// timeOf parses a time, or a duration before now. It returns the zero time of
+// "".
 func timeOf(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -156,19 +157,19 @@ func timeOf(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, fmt.Errorf("%q is no time: write 2026-01-02T15:04:05Z, 2026-01-02, or 90m for as long ago", text)
+	return time.Time{}, fmt.Errorf("invalid time %q: write 2026-01-02T15:04:05Z, 2026-01-02, or 90m for 90 minutes ago", text)
 }
 
-// explain says what is expected of a file that is no decision log.
+// explain describes a decision log if a file is not one.
 func explain(stderr io.Writer, problems []report.Problem) {
 	for _, p := range problems {
 		if p.Kind != report.NoDecisionLog {
 			continue
 		}
 		for _, place := range p.First {
-			fmt.Fprintf(stderr, "regometer: there is no decision in %s\n", place.File)
+			fmt.Fprintf(stderr, "regometer: %s has no decision\n", place.File)
 		}
-		fmt.Fprintln(stderr, `regometer: expected are JSON events with "labels" or "decision_id", and with "path", "query" or "decision_id",`+
+		fmt.Fprintln(stderr, `regometer: a decision log has JSON events with "labels" or "decision_id", and with "path", "query" or "decision_id",`+
 			"\nas OPA logs them; see docs/report.md for what may be around them")
 	}
 }
@@ -183,16 +184,15 @@ func strictError(problems []report.Problem) error {
 		}
 		kinds = append(kinds, text+")")
 	}
-	return fmt.Errorf("the logs are not as they should be: %s", strings.Join(kinds, ", "))
+	return fmt.Errorf("the logs have problems: %s", strings.Join(kinds, ", "))
 }
 
-// A progressLine says on a terminal how far a report has come, from the second
-// second on.
+// A progressLine shows the progress on a terminal, after two seconds.
 type progressLine struct {
 	w     io.Writer
 	on    bool
 	shown bool
-	last  time.Duration // after which it was shown
+	last  time.Duration // when it was shown, since the start
 }
 
 func newProgressLine(w io.Writer) *progressLine {
@@ -202,7 +202,7 @@ func newProgressLine(w io.Writer) *progressLine {
 
 func (l *progressLine) report(p report.Progress) { l.show(p.Elapsed, p.String()) }
 
-// show shows how far it has come, some times a second.
+// show shows the text, at most five times a second.
 func (l *progressLine) show(elapsed time.Duration, text string) {
 	const first, every = 2 * time.Second, 200 * time.Millisecond
 	if !l.on || elapsed < first || l.shown && elapsed < l.last+every {

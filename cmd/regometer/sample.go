@@ -23,13 +23,13 @@ func newSampleCommand() *cobra.Command {
 	var log *output
 	cmd := &cobra.Command{
 		Use:   "sample",
-		Short: "Write a decision log to try things out with",
-		Long: `Writes a decision log as OPA servers would, of any size, in any of the forms in
-which logs are found, and beside it, in FILE.truth.json, what a report of it must
-say, with exact quantiles. The same flags give the same log on every machine.
+		Short: "Write a decision log to try things with",
+		Long: `Writes a decision log as OPA servers write it, of any size and in any form. Beside
+the log, FILE.truth.json has the content of a correct report, with exact quantiles.
+The same flags give the same log on every machine.
 
-A log that is there is replaced only if its truth is beside it, and a file with the
-truth's name only if it is a truth; --force replaces any other file too.
+The command replaces a log only if its truth is beside it, and the truth only by a
+truth. --force replaces other files too.
 
 The forms: ` + strings.Join(samplelog.Containers(), ", ") + `.`,
 		Example: `  regometer sample -o decisions.log
@@ -76,23 +76,23 @@ The forms: ` + strings.Join(samplelog.Containers(), ", ") + `.`,
 	flags := cmd.Flags()
 	log = newOutputs(cmd).flag(cmd, "output", "o", kind{name: "a log with its truth beside it", is: func(string) bool {
 		return truthKind.is(log.name + samplelog.TruthSuffix)
-	}}, "`file` to write to; - for standard output, without the truth")
-	flags.StringVar(&size, "size", "10MB", "how large the log is, such as 500KB or 2GB")
-	flags.Int64Var(&o.Decisions, "decisions", 0, "how many decisions, instead of a size")
-	flags.StringVar(&o.Container, "form", "ndjson", "the log's form")
+	}}, "`file` for the log; - for standard output, without the truth")
+	flags.StringVar(&size, "size", "10MB", "size of the log, such as 500KB or 2GB")
+	flags.Int64Var(&o.Decisions, "decisions", 0, "number of decisions, instead of a size")
+	flags.StringVar(&o.Container, "form", "ndjson", "form of the log")
 	flags.StringVar(&o.Compression, "compress", "none", "none, gzip or zstd")
-	flags.StringVar(&eventSize, "event-size", "0", "about how large an event is, through its input, such as 8KB")
-	flags.IntVar(&o.Paths, "paths", 10, "how many decision paths there are")
+	flags.StringVar(&eventSize, "event-size", "0", "approximate size of an event, such as 8KB; its input fills it")
+	flags.IntVar(&o.Paths, "paths", 10, "number of decision paths")
 	flags.Float64Var(&o.Rate, "rate", 500, "decisions a second")
-	flags.Float64Var(&o.Drift, "drift", 0, "how much slower or faster one minute is than another: 0 to 2")
+	flags.Float64Var(&o.Drift, "drift", 0, "how much the latencies of one minute differ from another's: 0 to 2")
 	flags.StringVar(&start, "start", "", "`time` of the first decision (default 2026-01-02T03:04:05Z)")
-	flags.StringVar(&slower, "slower", "", "make a stage of the first path slower from a time on: `STAGE=FACTOR@AFTER`")
-	flags.Float64Var(&o.BadShare, "bad", 0, "share of the decisions that have something wrong: 0.01 is 1 %")
-	flags.Float64Var(&o.OtherLines, "other", 0, "share of lines that are no decisions")
-	flags.Uint64Var(&o.Seed, "seed", 1, "another number is another log of the same kind")
+	flags.StringVar(&slower, "slower", "", "make a stage of the first path slower after a time: `STAGE=FACTOR@AFTER`")
+	flags.Float64Var(&o.BadShare, "bad", 0, "share of the decisions with a problem: 0.01 is 1 %")
+	flags.Float64Var(&o.OtherLines, "other", 0, "share of the lines without a decision")
+	flags.Uint64Var(&o.Seed, "seed", 1, "another number gives another log of the same kind")
 	cmd.MarkFlagsMutuallyExclusive("size", "decisions")
 	if err := cmd.MarkFlagRequired("output"); err != nil {
-		panic(err) // there is no such flag
+		panic(err) // the flag does not exist
 	}
 	return cmd
 }
@@ -115,7 +115,8 @@ func writeSample(ctx context.Context, log, truth *output, o samplelog.Options, p
 	})
 }
 
-// untilDone writes to w until ctx ends, and says how much that is.
+// untilDone returns a writer that writes to w until ctx ends, and shows the
+// progress.
 func untilDone(ctx context.Context, w io.Writer, progress *progressLine) io.Writer {
 	start, written := time.Now(), int64(0)
 	return writerFunc(func(p []byte) (int, error) {
@@ -133,7 +134,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// sizeOf parses a number of bytes, perhaps with a unit of 1,000.
+// sizeOf parses a size, with or without a unit such as KB, 1,000 bytes.
 func sizeOf(text string) (int64, error) {
 	number, factor := strings.TrimSuffix(strings.ToUpper(text), "B"), int64(1)
 	for i, unit := range [...]string{"K", "M", "G", "T"} {
@@ -146,7 +147,7 @@ func sizeOf(text string) (int64, error) {
 	}
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || n < 0 || n*float64(factor) >= 1<<62 {
-		return 0, fmt.Errorf("%q is no size: write 500KB, 10MB or 2GB", text)
+		return 0, fmt.Errorf("invalid size %q: write 500KB, 10MB or 2GB", text)
 	}
 	return int64(n * float64(factor)), nil
 }
@@ -161,7 +162,7 @@ func regressionOf(text string, start time.Time) (*samplelog.Regression, error) {
 	factor, err := strconv.ParseFloat(number, 64)
 	d, err2 := time.ParseDuration(after)
 	if !ok || !ok2 || err != nil || err2 != nil {
-		return nil, fmt.Errorf("%q is none: write STAGE=FACTOR@AFTER, such as rego_query_eval=1.5@30m", text)
+		return nil, fmt.Errorf("invalid value %q: write STAGE=FACTOR@AFTER, such as rego_query_eval=1.5@30m", text)
 	}
 	return &samplelog.Regression{At: start.Add(d), Stage: stage, Factor: factor}, nil
 }

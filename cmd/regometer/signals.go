@@ -19,7 +19,7 @@ type signalError struct{ signal os.Signal }
 func (e signalError) Error() string { return e.signal.String() }
 
 // interruptedStatus returns the exit status of a command whose context was
-// cancelled, as shells have it: 128 and the signal's number.
+// cancelled: 128 plus the signal's number, as in shells.
 func interruptedStatus(ctx context.Context) int {
 	var e signalError
 	if errors.As(context.Cause(ctx), &e) {
@@ -32,15 +32,15 @@ func interruptedStatus(ctx context.Context) int {
 
 type leaveKey struct{}
 
-// untilSignal returns a context that the first signal which asks the process to
-// end cancels, so that the work stops in an orderly way. From then on the
-// system's defaults apply: a second one ends the process.
+// untilSignal returns a context that the first signal cancels, so that the work
+// stops in order. After it the system's defaults apply: a second signal ends
+// the process.
 func untilSignal(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
-	// What is ignored stays so: nohup, or a shell's background job.
+	// Ignored signals stay ignored: those of nohup, or of a background job.
 	signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
 	arrived, done := make(chan os.Signal, 1), make(chan struct{})
-	if len(signals) > 0 { // Notify takes none for all that there are
+	if len(signals) > 0 { // for Notify, none means all
 		signal.Notify(arrived, signals...)
 	}
 	go func() {
@@ -51,15 +51,15 @@ func untilSignal(parent context.Context) context.Context {
 		}
 	}()
 	return context.WithValue(ctx, leaveKey{}, sync.OnceFunc(func() {
-		signal.Stop(arrived) // sends what has come, and no more
+		signal.Stop(arrived) // after the signals that have come
 		setDefault(signals)
 		close(arrived)
 		<-done
 	}))
 }
 
-// leaveSignals gives the signals of [untilSignal] back to the system: from then
-// on they end the process at once. The error tells of one that came before.
+// leaveSignals gives the signals of [untilSignal] back to the system, where
+// they end the process at once. It returns an error if one came before.
 func leaveSignals(ctx context.Context) error {
 	if leave, ok := ctx.Value(leaveKey{}).(func()); ok {
 		leave()

@@ -56,16 +56,10 @@ All of it takes half an hour the first time, then about five minutes a side.
 				o.Packages = opabuild.QuickPackages
 			}
 			o.Progress = cmd.ErrOrStderr()
-			verify := func() (*opabuild.Report, error) { return opabuild.Verify(cmd.Context(), o) }
 			if names, flags, ok := programOf(cmd, dir, args); ok {
-				verify = func() (*opabuild.Report, error) {
-					return opabuild.VerifyProgram(cmd.Context(), opabuild.ProgramVerifyOptions{
-						Dir: dir, Packages: names, Flags: flags,
-						Run: o.Run, Count: o.Count, Keep: o.Keep, Progress: o.Progress,
-					})
-				}
+				o.Program, o.Dir, o.Packages, o.Flags = true, dir, names, flags
 			}
-			report, err := verify()
+			report, err := opabuild.Verify(cmd.Context(), o)
 			if err != nil {
 				return err
 			}

@@ -3,11 +3,11 @@
 
 // Package metrics has the exported API of OPA's package
 // github.com/open-policy-agent/opa/v1/metrics, with OPA's own types, and a New
-// that returns a Regometer collection. A program that embeds OPA changes this
-// one import and nothing else.
+// that returns a Regometer collection. A program that embeds OPA changes only
+// this import.
 //
-// Use github.com/regometer/regometer/metrics where OPA is not involved: it
-// needs no other module.
+// Without OPA, use github.com/regometer/regometer/metrics, which needs no other
+// module.
 package metrics
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/regometer/regometer/opa"
 )
 
-// Names of the metrics that OPA itself records. Older versions of OPA record
-// not all of them.
+// Names of the metrics that OPA itself records. Older versions of OPA do not
+// record all of them.
 const (
 	BundleRequest                     = metrics.BundleRequest
 	ServerHandler                     = metrics.ServerHandler
@@ -48,8 +48,8 @@ type (
 	Info = opametrics.Info
 	// Metrics is OPA's interface of a collection.
 	Metrics = opametrics.Metrics
-	// TimerMetrics is OPA's interface of collections that can return their
-	// timers alone.
+	// TimerMetrics is OPA's interface of collections that can return only their
+	// timers.
 	TimerMetrics = opametrics.TimerMetrics
 	// Timer is OPA's interface of a timer.
 	Timer = opametrics.Timer
@@ -59,12 +59,12 @@ type (
 	Counter = opametrics.Counter
 )
 
-// New returns an empty collection. It may be used from any goroutine. To reach
-// what Regometer has beyond OPA's API, see [opa.Unwrap] and [opa.AppendJSON].
+// New returns an empty collection. It may be used from any goroutine. For
+// functions beyond OPA's API, see [opa.Unwrap] and [opa.AppendJSON].
 func New() Metrics { return opa.Metrics(metrics.New()) }
 
 // NoOp returns a collection that records nothing.
 func NoOp() Metrics { return opa.Metrics(metrics.NoOp()) }
 
-// Statistics returns what a histogram's Value gives for these numbers.
+// Statistics returns the Value of a histogram with these numbers.
 func Statistics(num ...int64) any { return metrics.Statistics(num...) }

@@ -5,10 +5,10 @@ package plugin
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"regexp"
@@ -16,73 +16,79 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agnivade/levenshtein"
+
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/util"
 
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
 
 // Config is the plugin's configuration, checked and with the defaults filled
-// in. [Factory.Validate] makes it.
+// in. [Factory.Validate] returns it.
 type Config struct {
 	// Namespace begins the names of all metrics.
 	Namespace string
 	// Paths says which decision paths get a label.
 	Paths Paths
-	// MaxPaths bounds the values of the label path, beside those that are
+	// MaxPaths limits the values of the label path, except those that are
 	// always there.
 	MaxPaths int
 	// PathStages are the stages whose durations are told apart by path.
 	PathStages []string
-	// MaxSeries bounds the series of a scrape by text.
+	// MaxSeries limits the series of a scrape by text.
 	MaxSeries int
-	// ClassicBuckets are upper bounds in seconds, increasing. nil is the
-	// default; an empty list is none.
+	// ClassicBuckets are increasing upper bounds in seconds. nil means the
+	// default, and an empty list means no buckets.
 	ClassicBuckets []float64
-	// Stages are added to the stages that are known, or replace them.
+	// Stages are added to the known stages. One of the same name replaces a
+	// known one.
 	Stages []rollup.Stage
-	// Counters are added to the counters that are known.
+	// Counters are added to the known counters.
 	Counters []string
-	// Next names the logger plugin that gets each event after this one.
-	// "" is none.
+	// Next names the logger plugin that gets each event after this one. It is
+	// "" if there is none.
 	Next string
 }
 
-// Paths says which decision paths get a label of their own. The others are
-// "other".
+// Paths says which decision paths get a label of their own. The others have
+// the label "other".
 type Paths struct {
-	// Enabled turns path labels on. If it is false every decision has the path
-	// "all".
+	// Enabled turns path labels on. If it is false, every decision has the
+	// path "all".
 	Enabled bool
-	// FromPolicy gives a label to paths that the compiled policy has rules for.
+	// FromPolicy gives a label to each path for which the policy has rules.
 	FromPolicy bool
-	// Allow lists paths that get a label, each as it is.
+	// Allow lists paths that get a label.
 	Allow []string
-	// Prefixes lists patterns: a path that begins with one gets the pattern as
-	// its label. A segment "*" stands for any one segment.
+	// Prefixes lists patterns. A path that begins with a pattern gets the
+	// pattern as its label. A segment "*" stands for any one segment.
 	Prefixes []string
 }
 
 // A key is one entry of the configuration.
 type key[T any] struct {
 	name  string
-	want  string // what values it takes
-	value string // by default, as YAML
+	want  string // the allowed values
+	value string // the default, as YAML
 	help  string
 	set   func(*T, value) error
 }
 
-// configKeys are the keys of plugins.regometer. The tables in the
-// documentation are made of them.
+// configKeys are the keys of plugins.regometer. TestKeyTable writes the table
+// in the documentation from them.
 var configKeys = []key[Config]{
 	{
 		"namespace", "letters, digits and `_`, no digit first", "opa",
 		"begins the names of all metrics",
-		func(c *Config, v value) error { return v.pattern(&c.Namespace, namespace) },
+		func(c *Config, v value) error {
+			return scalar(v, &c.Namespace, "a string that matches "+namespace.String(), namespace.MatchString)
+		},
 	},
 	{
 		"paths", "`true`, `false`, or an object with the keys below", "true",
-		"whether decisions are told apart by path; if not, each has the path `all`",
+		"whether metrics tell decisions apart by path; if not, each decision has the path `all`",
 		func(c *Config, v value) error {
 			if _, ok := v.v.(bool); ok {
 				return v.boolean(&c.Paths.Enabled)
@@ -92,19 +98,19 @@ var configKeys = []key[Config]{
 	},
 	{
 		"path_stages", "a list of [stages](#all-stages); `[]` for none", "[server_handler, rego_query_eval]",
-		"the stages whose durations are told apart by path; the others are told apart over all paths only",
+		"the stages whose durations are told apart by path; other stages have only durations over all paths",
 		func(c *Config, v value) error {
 			return v.names(&c.PathStages, "a stage's name, such as rego_query_eval")
 		},
 	},
 	{
 		"max_paths", "a whole number from 1 to 10000", "50",
-		"how many paths get a label; if the policy has more, they are merged into their packages",
+		"the largest number of paths with a label; if the policy has more, they are merged into their packages",
 		func(c *Config, v value) error { return v.integer(&c.MaxPaths, 10_000) },
 	},
 	{
 		"max_series", "a whole number from 1 to 1000000", "2500",
-		"how many series a scrape by text has at most; a configuration that could have more is refused",
+		"the largest number of series in a scrape by text; a configuration that could have more is refused",
 		func(c *Config, v value) error { return v.integer(&c.MaxSeries, 1_000_000) },
 	},
 	{
@@ -114,24 +120,20 @@ var configKeys = []key[Config]{
 	},
 	{
 		"stages", "a list of objects with `name`, `parent` and `help`", "[]",
-		"timers of your own: the stage, the stage that contains it, and what it measures; unknown ones are `other`",
+		"timers of your own: the stage, the stage that contains it, and what it measures; unknown timers are `other`",
 		func(c *Config, v value) error {
-			return v.each(func(v value) error {
-				var s rollup.Stage
-				if err := object(v, &s, stageKeys, "an object"); err != nil {
-					return err
+			return list(v, &c.Stages, func(v value, s *rollup.Stage) error {
+				err := object(v, s, stageKeys, "an object")
+				if err == nil && s.Name == "" {
+					err = v.refuse(`an object with a "name"`)
 				}
-				if s.Name == "" {
-					return v.refuse(`an object with a "name"`)
-				}
-				c.Stages = append(c.Stages, s)
-				return nil
+				return err
 			})
 		},
 	},
 	{
 		"counters", "a list of names", "[]",
-		"counters of your own, or of another OPA, that get a label; unknown ones are `other`",
+		"counters of your own, or of another OPA, that get a label; unknown counters are `other`",
 		func(c *Config, v value) error { return v.names(&c.Counters, "a counter's name") },
 	},
 	{
@@ -144,22 +146,22 @@ var configKeys = []key[Config]{
 var pathKeys = []key[Paths]{
 	{
 		"enabled", "`true` or `false`", "true",
-		"as `paths: true` and `paths: false`",
+		"the same as `paths: true` and `paths: false`",
 		func(p *Paths, v value) error { return v.boolean(&p.Enabled) },
 	},
 	{
 		"from_policy", "`true` or `false`", "true",
-		"a path that the policy has rules for gets a label, cut to the rule",
+		"whether each path for which the policy has rules gets a label, cut to the rule",
 		func(p *Paths, v value) error { return v.boolean(&p.FromPolicy) },
 	},
 	{
 		"allow", "a list of paths, such as `rbac/allow`", "[]",
-		"these get a label whatever the policy says",
+		"these paths get a label whatever the policy says",
 		func(p *Paths, v value) error { return v.paths(&p.Allow, false) },
 	},
 	{
 		"prefixes", "a list of patterns, such as `tenants/*/authz`", "[]",
-		"paths that begin so share the pattern as their label; `*` stands for one segment",
+		"paths that begin with a pattern have the pattern as their label; `*` stands for one segment",
 		func(p *Paths, v value) error { return v.paths(&p.Prefixes, true) },
 	},
 }
@@ -170,7 +172,7 @@ var stageKeys = []key[rollup.Stage]{
 	{"help", "", "", "", func(s *rollup.Stage, v value) error { return v.text(&s.Help) }},
 }
 
-// namespace is what a metric's name may begin with.
+// namespace matches a valid beginning of a metric's name.
 var namespace = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
 // defaultConfig returns the configuration of `regometer: {}`.
@@ -183,21 +185,15 @@ func defaultConfig() *Config {
 	}
 }
 
-// parseConfig reads the configuration, which is JSON, or nothing. The error
-// names every key that is wrong.
+// parseConfig reads the configuration, which is JSON or empty. The error names
+// every wrong key.
 func parseConfig(text []byte) (*Config, error) {
 	c := defaultConfig()
-	if len(bytes.TrimSpace(text)) == 0 {
-		return c, nil
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
 	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, fmt.Errorf("%s: %w", configPath, err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: more than one JSON value", configPath)
+	if len(bytes.TrimSpace(text)) > 0 {
+		if err := util.UnmarshalJSON(text, &v); err != nil {
+			return nil, fmt.Errorf("%s: %w", configPath, err)
+		}
 	}
 	if v == nil {
 		return c, nil
@@ -218,16 +214,14 @@ const configPath = "plugins." + Name
 
 // A value is a part of the configuration.
 type value struct {
-	at string // where, such as plugins.regometer.max_paths
-	v  any    // as encoding/json has it, numbers as json.Number
+	at string // its place, such as plugins.regometer.max_paths
+	v  any    // as encoding/json returns it, numbers as json.Number
 }
 
+// refuse returns an error that says what the value must be.
 func (v value) refuse(want string) error {
-	got, err := json.Marshal(v.v)
-	if err != nil {
-		got = fmt.Appendf(nil, "%v", v.v)
-	}
-	const longest = 60
+	const longest = 60          // bytes of a value that an error shows
+	got, _ := json.Marshal(v.v) // it comes from JSON
 	if len(got) > longest {
 		got = append(got[:longest:longest], "…"...)
 	}
@@ -249,166 +243,122 @@ func object[T any](v value, into *T, keys []key[T], want string) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		errs = append(errs, checkKey(v.at, name, names))
+		if !slices.Contains(names, name) {
+			errs = append(errs, fmt.Errorf("%s: unknown key %q%s; the keys are %s", v.at, name, hint(name, names), strings.Join(names, ", ")))
+		}
 	}
 	return errors.Join(errs...)
 }
 
-// checkKey returns an error unless name is one of names.
-func checkKey(at, name string, names []string) error {
-	nearest, distance := "", len(name)
-	for _, n := range names {
-		if n == name {
-			return nil
-		}
-		if d := editDistance(n, name); d < distance {
-			nearest, distance = n, d
-		}
+// hint suggests the known name that is most similar to an unknown one. It
+// returns "" if none is similar.
+func hint(unknown string, known []string) string {
+	distance := func(name string) int { return levenshtein.ComputeDistance(unknown, name) }
+	nearest := slices.MinFunc(known, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
+	if distance(nearest) > 1+len(nearest)/3 {
+		return ""
 	}
-	hint := ""
-	if nearest != "" && distance <= 1+len(nearest)/3 {
-		hint = fmt.Sprintf(" (did you mean %q?)", nearest)
-	}
-	return fmt.Errorf("%s: unknown key %q%s; the keys are %s", at, name, hint, strings.Join(names, ", "))
+	return fmt.Sprintf(" (did you mean %q?)", nearest)
 }
 
-// editDistance counts the bytes to insert, delete or replace to make b of a.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+// list sets the elements of a list.
+func list[T any](v value, into *[]T, set func(value, *T) error) error {
+	elements, ok := v.v.([]any)
+	if !ok {
+		return v.refuse("a list")
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diagonal
-			if a[i] != b[j] {
-				d++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(d, row[j]+1, diagonal+1)
-		}
+	*into = make([]T, len(elements))
+	var errs []error
+	for i, element := range elements {
+		errs = append(errs, set(value{fmt.Sprintf("%s[%d]", v.at, i), element}, &(*into)[i]))
 	}
-	return row[len(b)]
+	return errors.Join(errs...)
+}
+
+// scalar sets a value that is a T and valid.
+func scalar[T any](v value, into *T, want string, valid func(T) bool) error {
+	t, ok := v.v.(T)
+	if !ok || !valid(t) {
+		return v.refuse(want)
+	}
+	*into = t
+	return nil
 }
 
 func (v value) boolean(to *bool) error {
-	b, ok := v.v.(bool)
-	if !ok {
-		return v.refuse("true or false")
-	}
-	*to = b
-	return nil
+	return scalar(v, to, "true or false", func(bool) bool { return true })
 }
 
 func (v value) text(to *string) error {
-	s, ok := v.v.(string)
-	if !ok || s == "" {
-		return v.refuse("a string that is not empty")
-	}
-	*to = s
-	return nil
+	return scalar(v, to, "a string that is not empty", func(s string) bool { return s != "" })
 }
 
-func (v value) pattern(to *string, p *regexp.Regexp) error {
-	s, ok := v.v.(string)
-	if !ok || !p.MatchString(s) {
-		return v.refuse("a string that matches " + p.String())
-	}
-	*to = s
-	return nil
-}
-
-func (v value) number() (float64, bool) {
-	n, ok := v.v.(json.Number)
-	if !ok {
-		return 0, false
-	}
+// number returns NaN if the value is not a number.
+func (v value) number() float64 {
+	n, _ := v.v.(json.Number)
 	f, err := n.Float64()
-	return f, err == nil
+	if err != nil {
+		return math.NaN()
+	}
+	return f
 }
 
 func (v value) integer(to *int, highest int) error {
-	f, ok := v.number()
-	if !ok || f != math.Trunc(f) || f < 1 || f > float64(highest) {
+	f := v.number()
+	if f != math.Trunc(f) || f < 1 || f > float64(highest) {
 		return v.refuse(fmt.Sprintf("a whole number from 1 to %d", highest))
 	}
 	*to = int(f)
 	return nil
 }
 
-// each calls f for each element of a list.
-func (v value) each(f func(value) error) error {
-	list, ok := v.v.([]any)
-	if !ok {
-		return v.refuse("a list")
-	}
-	var errs []error
-	for i, element := range list {
-		errs = append(errs, f(value{fmt.Sprintf("%s[%d]", v.at, i), element}))
-	}
-	return errors.Join(errs...)
-}
-
 func (v value) bounds(to *[]float64) error {
-	bounds := []float64{}
-	err := v.each(func(v value) error {
-		f, ok := v.number()
-		if !ok || f <= 0 || len(bounds) > 0 && f <= bounds[len(bounds)-1] {
+	last := 0.0
+	return list(v, to, func(v value, bound *float64) error {
+		*bound = v.number()
+		if !(*bound > last) { // NaN too
 			return v.refuse("a number of seconds above 0 and above the one before it")
 		}
-		bounds = append(bounds, f)
+		last = *bound
 		return nil
 	})
-	*to = bounds
-	return err
 }
 
 func (v value) names(to *[]string, want string) error {
-	names := []string{}
-	err := v.each(func(v value) error {
-		var name string
-		err := v.name(&name, want)
-		names = append(names, name)
-		return err
-	})
-	*to = names
-	return err
+	return list(v, to, func(v value, name *string) error { return v.name(name, want) })
 }
 
-// name reads the name of a stage or counter. The key that it has in OPA's maps
-// is refused, since it would never match.
+// name sets the name of a stage or counter. It refuses the key that OPA's maps
+// have for it, which would never match.
 func (v value) name(to *string, want string) error {
 	s, ok := v.v.(string)
 	if !ok || s == "" {
 		return v.refuse(want)
 	}
-	if name, ok := strings.CutPrefix(s, "counter_"); ok {
-		return v.refuse(fmt.Sprintf("%s: write %q", want, name))
+	name := strings.TrimPrefix(s, "counter_")
+	if strings.HasPrefix(s, "timer_") && strings.HasSuffix(s, "_ns") {
+		name = strings.TrimSuffix(strings.TrimPrefix(s, "timer_"), "_ns")
 	}
-	if name, ok := strings.CutPrefix(s, "timer_"); ok && strings.HasSuffix(name, "_ns") {
-		return v.refuse(fmt.Sprintf("%s: write %q", want, strings.TrimSuffix(name, "_ns")))
+	if name != s {
+		return v.refuse(fmt.Sprintf("%s: write %q", want, name))
 	}
 	*to = s
 	return nil
 }
 
-// paths reads paths, or patterns. What can never match is refused.
+// paths sets paths, or patterns. It refuses those that can never match.
 func (v value) paths(to *[]string, patterns bool) error {
-	var paths []string
-	err := v.each(func(v value) error {
-		s, ok := v.v.(string)
-		if segment, _ := cutSegment(s); !ok || segment == "" {
+	return list(v, to, func(v value, path *string) error {
+		s, _ := v.v.(string)
+		meant := belowData(s)
+		if first, _ := cutSegment(meant); first == "" {
 			return v.refuse("a path below data, such as rbac/allow")
 		}
 		if label := canonical(s); len(label) > longestLabel || !utf8.ValidString(label) {
 			return v.refuse(fmt.Sprintf("a path of at most %d bytes, in UTF-8", longestLabel))
 		}
-		if instead := belowData(s); instead == "" {
-			return v.refuse("a path below data, such as rbac/allow")
-		} else if instead != s {
-			return v.refuse(fmt.Sprintf("a path below data: write %q", instead))
+		if meant != s {
+			return v.refuse(fmt.Sprintf("a path below data: write %q", meant))
 		}
 		for segment := range strings.SplitSeq(s, "/") {
 			switch {
@@ -416,27 +366,22 @@ func (v value) paths(to *[]string, patterns bool) error {
 			case !patterns:
 				return v.refuse("a path without *: patterns belong to paths.prefixes")
 			case segment != "*":
-				return v.refuse("a pattern in which * stands for one whole segment, such as tenants/*/authz; what follows the pattern is always taken in")
+				return v.refuse("a pattern in which * stands for one whole segment, such as tenants/*/authz; a pattern always includes the paths below it")
 			}
 		}
-		paths = append(paths, s)
+		*path = s
 		return nil
 	})
-	*to = paths
-	return err
 }
 
-// belowData returns what is meant by a path that is written as in a request or
-// in Rego, "" for all of data.
+// belowData returns the path below data that somebody means who writes it as in
+// a request or in Rego. It returns "" for all of data, and other paths
+// unchanged.
 func belowData(path string) string {
-	p := path
-	for _, scheme := range [...]string{"http://", "https://"} {
-		if rest, ok := strings.CutPrefix(p, scheme); ok {
-			_, p, _ = strings.Cut(rest, "/")
-			path = p
-		}
+	if scheme, rest, ok := strings.Cut(path, "://"); ok && (scheme == "http" || scheme == "https") {
+		_, path, _ = strings.Cut(rest, "/")
 	}
-	p = strings.TrimPrefix(p, "/")
+	p := strings.TrimPrefix(path, "/")
 	for _, root := range [...]string{"v1/data", "v0/data", "v1/compile", "data"} {
 		if rest, ok := strings.CutPrefix(p, root); ok && (rest == "" || rest[0] == '/') {
 			return strings.TrimPrefix(rest, "/")
@@ -449,11 +394,6 @@ func belowData(path string) string {
 		return strings.ReplaceAll(rest, ".", "/") // with *
 	}
 	return path
-}
-
-// promOptions returns the options of the collector.
-func (c *Config) promOptions() prom.Options {
-	return prom.Options{Namespace: c.Namespace, MoreSeries: func() int { return ownSeries }}
 }
 
 // rollupOptions returns the options of the rollup.
@@ -478,8 +418,8 @@ func (c *Config) rollupOptions() (rollup.Options, error) {
 	return o, nil
 }
 
-// check returns an error if no rollup or collector can be made, or if they
-// could have more series than MaxSeries.
+// check returns an error if the configuration makes no valid rollup, or one
+// that could have more than MaxSeries series.
 func (c *Config) check() error {
 	if n := len(c.Paths.labels()); n > c.MaxPaths {
 		return fmt.Errorf("paths.allow and paths.prefixes name %d labels, but max_paths is %d: raise max_paths to %d, or name fewer",
@@ -489,19 +429,14 @@ func (c *Config) check() error {
 	if err != nil {
 		return err
 	}
-	r, err := rollup.New(options)
-	if err != nil {
+	if _, err := rollup.New(options); err != nil {
 		return err
 	}
 	series, err := prom.MaxSeries(options)
-	if err != nil {
-		return err
-	}
 	if series += ownSeries; series > c.MaxSeries {
 		return fmt.Errorf("max_series is %d, but with max_paths %d, %d path_stages and %d classic_buckets there can be %d series: "+
 			"raise max_series by %d or more, or lower the others",
 			c.MaxSeries, c.MaxPaths, len(c.PathStages), options.Bounds.Len(), series, series-c.MaxSeries)
 	}
-	_, err = prom.NewCollector(r, c.promOptions())
 	return err
 }

@@ -48,7 +48,7 @@ func TestConfigRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{`:                                "plugins.regometer: unexpected EOF",
-		`{} {}`:                            "more than one JSON value",
+		`{} {}`:                            "after top-level value",
 		`[]`:                               "plugins.regometer must be an object, not []",
 		`"x"`:                              `plugins.regometer must be an object, not "x"`,
 		`{"max_path": 5}`:                  `plugins.regometer: unknown key "max_path" (did you mean "max_paths"?); the keys are namespace, paths, path_stages, max_paths,`,
@@ -81,7 +81,7 @@ func TestConfigRefused(t *testing.T) {
 		`{"path_stages": ["eval"]}`:        `PathStages[0]: "eval" is not in the table of stages`,
 		`{"counters": [""]}`:               `plugins.regometer.counters[0] must be a counter's name, not ""`,
 		`{"counters": ["a b"]}`:            `Counters[0]: "a b" cannot be a name`,
-		`{"classic_buckets": [1e-10]}`:     "classic_buckets: prom: bound 0 is 1e-10: a bound is a whole number of nanoseconds",
+		`{"classic_buckets": [1e-10]}`:     "classic_buckets: prom: bound 0 is 1e-10: a bound must be a whole number of nanoseconds",
 		`{"max_paths": 2, "paths": {"allow": ["a", "b"], "prefixes": ["c", "/a"]}}`: "paths.allow and paths.prefixes name 3 labels, but max_paths is 2: raise max_paths to 3",
 		`{"paths": {"allow": ["/v1/data/rbac/allow"]}}`:                             `paths.allow[0] must be a path below data: write "rbac/allow", not "/v1/data/rbac/allow"`,
 		`{"paths": {"allow": ["v0/data/rbac"]}}`:                                    `write "rbac"`,

@@ -125,7 +125,7 @@ discovery: {resource: /discovery, trigger: manual}`, nil)
 	if text := o.logged(logging.Warn); text != "" {
 		t.Errorf("it warns:\n%s", text)
 	}
-	const warning = "The plugin sees no decisions, since decision_logs.plugin does not name it."
+	const warning = "The plugin sees no decisions, because decision_logs.plugin does not name it."
 	trigger(`{"decision_logs": {"console": true}, "labels": {"a": "b"}}`)
 	eventually(t, "warned of", func() bool { return strings.Count(o.logged(logging.Warn), warning) == 1 })
 	trigger(`{"decision_logs": {"console": true}, "labels": {"a": "c"}}`)

@@ -11,8 +11,8 @@ import (
 	"github.com/regometer/regometer/prom"
 )
 
-// An exporter is the collector of all that a state exports under one namespace:
-// what was counted, and how the plugin itself fares.
+// An exporter collects all metrics that a state exports under one namespace:
+// its counts, and metrics of the plugin itself.
 type exporter struct {
 	namespace string
 	state     *state
@@ -21,7 +21,7 @@ type exporter struct {
 	failures, received, policyPaths *prometheus.Desc
 }
 
-// The causes of failures that are counted.
+// The causes of failures.
 const (
 	causePanic = iota // a decision could not be recorded
 	causeNext         // the next plugin returned an error or panicked
@@ -37,8 +37,9 @@ const (
 
 var sources = [...]string{fromServer: "server", fromLog: "decision_log"}
 
-// ownSeries is how many series the plugin exports beside its collector's: the
-// above, the paths of the policy by label, and regometer_build_info.
+// ownSeries is the number of series that the plugin exports besides those of
+// its collector: the above, the policy's paths by label, and
+// regometer_build_info.
 const ownSeries = len(causes) + len(sources) + 3 + 1
 
 func newExporter(namespace string, s *state, c *prom.Collector) *exporter {
@@ -48,11 +49,11 @@ func newExporter(namespace string, s *state, c *prom.Collector) *exporter {
 	e := &exporter{
 		namespace: namespace, state: s,
 		failures: desc("plugin_failures_total",
-			"Decisions that Regometer's plugin could not record (panic), or hand on to the next logger plugin (next).", "cause"),
+			"Decisions that Regometer's plugin could not record (panic), or could not hand on to the next logger plugin (next).", "cause"),
 		received: desc("received_total",
-			"Decisions by the way they came: straight from OPA's server, or as events of its decision log.", "source"),
+			"Decisions by their source: straight from OPA's server, or as events of its decision log.", "source"),
 		policyPaths: desc("policy_paths",
-			"Paths of the rules of the active policy: with a label of their own, merged into the label of a package, or other.", "label"),
+			"Paths of the rules of the active policy: with their own label, merged into the label of a package, or other.", "label"),
 	}
 	e.collector.Store(c)
 	return e
@@ -81,13 +82,13 @@ func (e *exporter) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// buildInfo says what the program is made of. It is registered once for each
-// registry, and stays there.
+// buildInfo describes the program. It is registered once for each registry, and
+// stays there.
 func buildInfo(b Build) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "regometer_build_info",
-		Help: "Always 1. The labels say what the program is made of: the versions of Regometer and of OPA, and the hash of the " +
-			"drop-in for OPA's metrics package, empty if there is none.",
+		Help: "Always 1. The labels describe the program: the versions of Regometer and of OPA, and the hash of the drop-in for " +
+			"OPA's metrics package, empty if there is none.",
 		ConstLabels: prometheus.Labels{"version": b.Version, "opa_version": b.OPA, "dropin": b.DropIn},
 	}, func() float64 { return 1 })
 }

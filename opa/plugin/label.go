@@ -17,90 +17,87 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Labels of decisions that have no path of their own, beside rollup.Query.
+// Labels of decisions that have no path of their own, besides rollup.Query.
 const (
-	allPaths = "all"    // of all, if path labels are off
-	rootPath = "(data)" // of all documents at once
+	allPaths = "all"          // every decision, if path labels are off
+	rootPath = rollup.AllData // decisions on all documents at once
 )
 
-// unnamed is how many labels there are beside those that Config.MaxPaths
-// bounds, and beside rollup.Other: rootPath and rollup.Query.
+// unnamed is the number of labels that Config.MaxPaths does not limit, without
+// rollup.Other: rootPath and rollup.Query.
 const unnamed = 2
 
-// longestLabel is how many bytes the label of a path has at most: a rollup
-// takes no longer ones, nor others than in UTF-8.
+// longestLabel limits the bytes of a path's label. A rollup accepts only labels
+// in UTF-8 up to this length.
 const longestLabel = 1024
 
 // A label is a value of the label path.
 type label struct {
 	name string
-	// counted is set once there are series for it: a rollup has room for all
-	// labels that are given, but perhaps also series of some that are no
-	// longer.
+	// counted is set once there are series for it. A rollup has room for all
+	// given labels, but may also have series of former ones.
 	counted atomic.Bool
 }
 
 // other is rollup.Other, for which there is always room.
 var other = &label{name: rollup.Other}
 
-// A pathLabel is the label of a path. shared means that the path would have its
-// own if there were room.
+// A pathLabel is the label of a path. shared means that the path has no label
+// of its own because there is no room.
 type pathLabel struct {
 	*label
 	shared bool
 }
 
-// labels says which decision paths get which label. It follows from the
-// configuration and the policy, and does not change: new ones make new labels.
+// labels maps decision paths to labels. It follows from the configuration and
+// the policy, and does not change: another policy makes other labels.
 type labels struct {
 	paths    Paths
-	named    *pattern      // by the configuration; nil = there are none
-	policy   *document     // by the policy's rules; nil = there are none
-	compiler *ast.Compiler // whose rules these are; may be nil
-	// ready has the labels of the policy's documents by path, written the usual
-	// way: one look-up finds what most decisions are about.
+	named    *pattern      // the paths of the configuration
+	policy   *document     // the paths of the policy's rules
+	compiler *ast.Compiler // the policy; may be nil
+	// ready has the labels of the policy's documents by path, in the usual
+	// form: one look-up finds the labels of most decisions.
 	ready map[string]pathLabel
 
-	given  map[string]*label // all labels but the variable other
+	given  map[string]*label // all labels except the variable other
 	counts policyPaths
 }
 
-// policyPaths is how many paths of rules a policy has, by what label they get.
+// policyPaths counts the paths of a policy's rules by the kind of their label.
 type policyPaths struct {
 	own, merged, other int
-	examples           []string // some of those without a label of their own
+	examples           []string // some paths without a label of their own
 }
 
-// maxExamples is how many paths a message names.
+// maxExamples limits the paths that a message names.
 const maxExamples = 5
 
-// String says what has no label of its own, "" if all have one.
+// String says which paths have no label of their own. It returns "" if all have
+// one.
 func (c *policyPaths) String() string {
 	shared := c.merged + c.other
 	if shared == 0 {
 		return ""
 	}
 	return fmt.Sprintf("Of %d paths of the policy, %d have a label of their own, %d share that of a package, and %d are %q: such as %s. "+
-		"Raise max_paths and max_series, annotate entry points, or name what matters in paths.",
+		"Raise max_paths and max_series, annotate entry points, or name the important ones in paths.",
 		c.own+shared, c.own, c.merged, c.other, rollup.Other, strings.Join(c.examples, ", "))
 }
 
 func newLabels(config *Config, c *ast.Compiler) *labels {
 	p := config.Paths
-	l := &labels{paths: p, compiler: c, ready: map[string]pathLabel{}, given: map[string]*label{}}
+	l := &labels{paths: p, named: namedPaths(p), policy: &document{}, compiler: c, ready: map[string]pathLabel{}, given: map[string]*label{}}
 	if !p.Enabled {
 		l.give(allPaths)
 		return l
 	}
 	l.give(rollup.Query)
 	l.give(rootPath)
-	if len(p.Allow)+len(p.Prefixes) > 0 {
-		l.named = namedPaths(p)
-	}
 	for _, name := range p.labels() {
 		l.give(name)
 	}
-	if p.FromPolicy {
+	if p.FromPolicy && c != nil {
 		l.policy = policyDocuments(c)
 		labelDocuments(l.policy, c, config.MaxPaths-len(p.labels()), l.named.find)
 		l.policy.all(l.prepare)
@@ -110,7 +107,7 @@ func newLabels(config *Config, c *ast.Compiler) *labels {
 	return l
 }
 
-// give returns the label of a name, made if need be.
+// give returns the label of a name. It makes the label if there is none.
 func (l *labels) give(name string) *label {
 	given := l.given[name]
 	if given == nil {
@@ -120,7 +117,7 @@ func (l *labels) give(name string) *label {
 	return given
 }
 
-// prepare takes in a document of the policy.
+// prepare adds the label of a document of the policy.
 func (l *labels) prepare(d *document) {
 	d.result = pathLabel{other, true}
 	if d.label != "" {
@@ -162,23 +159,21 @@ func (l *labels) of(path, query string) (label pathLabel, known bool) {
 	if name := l.named.find(path); name != "" {
 		return pathLabel{l.give(name), false}, true
 	}
-	if l.policy != nil {
-		if d := l.policy.find(path); d != nil {
-			return d.result, true
-		}
+	if d := l.policy.find(path); d != nil {
+		return d.result, true
 	}
 	return pathLabel{other, false}, false
 }
 
-// isQuery reports whether a decision is of an ad-hoc query: those of the
-// Compile API have a query and a path.
+// isQuery reports whether a decision is of an ad-hoc query. Decisions of the
+// Compile API have both a query and a path.
 func isQuery(path, query string) bool {
 	return query != "" && strings.Trim(path, "/") == ""
 }
 
-// cutSegment returns a path's first segment as OPA's server reads it, "" at
-// the end, and what follows it. Empty segments are skipped; whole numbers have
-// one form.
+// cutSegment returns a path's first segment as OPA's server reads it, and the
+// rest of the path. At the end the segment is "". It skips empty segments, and
+// gives whole numbers one form.
 func cutSegment(path string) (segment, rest string) {
 	path = strings.TrimLeft(path, "/")
 	segment, rest, _ = strings.Cut(path, "/")
@@ -193,7 +188,7 @@ func cutSegment(path string) (segment, rest string) {
 	return segment, rest
 }
 
-// integer is strconv.ParseInt, mostly without its errors, which allocate.
+// integer is strconv.ParseInt without most of its errors, which allocate.
 func integer(s string) (int64, bool) {
 	if s == "" || s[0] > '9' {
 		return 0, false
@@ -209,8 +204,8 @@ func integer(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// join appends a segment to a label. A slash or percent sign within it is
-// escaped, so that no two paths have the same label.
+// join appends a segment to a label. It escapes slashes and percent signs, so
+// that no two paths have the same label.
 func join(label, segment string) string {
 	segment = strings.ReplaceAll(segment, "%", "%25")
 	segment = strings.ReplaceAll(segment, "/", "%2F")
@@ -220,7 +215,7 @@ func join(label, segment string) string {
 	return label + "/" + segment
 }
 
-// canonical returns the label that a path has if it is named as it is.
+// canonical returns the label of a path that the configuration names.
 func canonical(path string) (label string) {
 	for segment, rest := cutSegment(path); segment != ""; segment, rest = cutSegment(rest) {
 		label = join(label, segment)
@@ -228,10 +223,10 @@ func canonical(path string) (label string) {
 	return label
 }
 
-// A pattern is a node of the tree of paths that the configuration names.
+// A pattern is a node in the tree of the paths that the configuration names.
 type pattern struct {
-	exact    string // label of the path that ends here
-	prefix   string // label of all paths that begin so
+	exact    string // label of the path that ends here, "" if there is none
+	prefix   string // label of all paths that begin here, "" if there is none
 	children map[string]*pattern
 	any      *pattern // for a segment *
 }
@@ -248,7 +243,7 @@ func namedPaths(p Paths) *pattern {
 	return root
 }
 
-// add returns the node of a path, made if need be.
+// add returns the node of a path. It makes the node if there is none.
 func (p *pattern) add(path string, wild bool) *pattern {
 	segment, rest := cutSegment(path)
 	if segment == "" {
@@ -271,7 +266,7 @@ func (p *pattern) add(path string, wild bool) *pattern {
 	return child.add(rest, wild)
 }
 
-// labels returns the different labels that the configuration names.
+// labels returns the labels that the configuration names, each once.
 func (p Paths) labels() []string {
 	var labels []string
 	for _, paths := range [...][]string{p.Allow, p.Prefixes} {
@@ -284,19 +279,16 @@ func (p Paths) labels() []string {
 	return labels
 }
 
-// find returns a path's label, "" for none: the path itself if it is named,
-// else the longest prefix, of equally long ones that with the later *. nil
-// names nothing.
+// find returns a path's label: the path itself if it is named, or else the
+// longest prefix, and of equally long ones that with the later *. It returns ""
+// if no prefix fits.
 func (p *pattern) find(path string) string {
-	if p == nil {
-		return ""
-	}
 	label, _ := p.longest(path, 0)
 	return label
 }
 
-// longest returns the label found from here on, and how many segments it has.
-// No prefix is longer than a path that is named itself, which has no *.
+// longest returns the label from here on, and its number of segments. No prefix
+// is longer than a path that is named itself, which has no *.
 func (p *pattern) longest(path string, depth int) (label string, length int) {
 	segment, rest := cutSegment(path)
 	if segment == "" {

@@ -9,10 +9,10 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -157,12 +157,7 @@ func TestLogPanics(t *testing.T) {
 	p := newPlugin(t, `{}`, prometheus.NewRegistry())
 	p.logger = logger
 	got := 0
-	n := &next{name: "test"}
-	var counting eventLogger = counter{&got}
-	n.logger.Store(&counting)
-	a := *p.active.Load()
-	a.next = n
-	p.active.Store(&a)
+	p.setNext("test", counter{n: &got})
 	for range 3 {
 		if err := p.Log(t.Context(), logs.EventV1{Path: "x", Error: panicking{}}); err != nil {
 			t.Error(err)
@@ -177,7 +172,16 @@ func TestLogPanics(t *testing.T) {
 	}
 }
 
-type counter struct{ n *int }
+// setNext registers the next plugin.
+func (p *Plugin) setNext(name string, next plugins.Plugin) {
+	p.manager.Register(name, next)
+	p.active.Store(&active{p.active.Load().recorder, name})
+}
+
+type counter struct {
+	handlerPlugin
+	n *int
+}
 
 func (c counter) Log(context.Context, logs.EventV1) error { *c.n++; return nil }
 
@@ -196,44 +200,6 @@ func TestLogNotStarted(t *testing.T) {
 	}
 }
 
-// A plugin that is stopped leaves no goroutine. Other tests, whose plugins have
-// one each, do not run meanwhile.
-func TestStopEndsGoroutines(t *testing.T) {
-	p := newPlugin(t, `{}`, prometheus.NewRegistry())
-	watching := func() int {
-		stacks := make([]byte, 1<<20)
-		return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("opa/plugin.(*Plugin).watch in goroutine"))
-	}
-	if watching() == 0 {
-		t.Error("nothing watches the configuration")
-	}
-	p.Stop(t.Context())
-	for end := time.Now().Add(20 * time.Second); watching() > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("a goroutine outlives the plugin")
-		}
-	}
-}
-
-// A plugin that is stopped warns of nothing, though a change of the
-// configuration may wait for it.
-func TestStopEndsWarnings(t *testing.T) {
-	t.Parallel()
-	p := newPlugin(t, `{}`, prometheus.NewRegistry())
-	p.mu.Lock()
-	p.started, p.registry, p.warned = false, nil, ""
-	p.mu.Unlock()
-	for range 3 { // when there is room for the last one, the first is done
-		p.reconfigured <- struct{}{}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.warned != "" {
-		t.Errorf("it warns: %s", p.warned)
-	}
-	p.started = true // so that it can be stopped
-}
-
 // Metrics are registered where OPA has its own; what a Factory has is for OPAs
 // without. Before it is started, a plugin is not ready, and nothing waits for
 // it.
@@ -248,15 +214,6 @@ func TestNew(t *testing.T) {
 	p := Factory{Registerer: factory}.New(m, defaultConfig()).(*Plugin)
 	if s := m.PluginStatus()[Name]; s == nil || s.State != plugins.StateNotReady {
 		t.Errorf("status %v", s)
-	}
-	for range 3 {
-		c := configOf(m)
-		if err := m.Reconfigure(c); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := len(p.reconfigured); n != 1 {
-		t.Errorf("it will see %d changes of the configuration, want the last", n)
 	}
 	for range 2 { // once is enough
 		if err := p.Start(t.Context()); err != nil {
@@ -317,12 +274,8 @@ func TestNextHandler(t *testing.T) {
 	var b bytes.Buffer
 	p := newPlugin(t, `{}`, prometheus.NewRegistry())
 	p.manager.Register("lines", handlerPlugin{handler: slog.NewJSONHandler(&b, nil)})
-	n, err := newNext(p.manager, "lines")
-	if err != nil {
-		t.Fatal(err)
-	}
 	result, input := any(map[string]any{"allow": true}), any("x")
-	err = n.log(t.Context(), logs.EventV1{
+	err := logTo(t.Context(), p.manager, "lines", logs.EventV1{
 		Labels: map[string]string{"id": "1"}, DecisionID: "2", Path: "a/b", Input: &input, Result: &result, Erased: []string{},
 		Error: errors.New("bad"), Timestamp: time.Unix(0, 0).UTC(), Metrics: map[string]any{"timer_x_ns": 5}, RequestID: 7,
 	})
@@ -335,20 +288,14 @@ func TestNextHandler(t *testing.T) {
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	// OPA starts plugins in any order: before it is started, a plugin may have
-	// no handler yet.
-	late := &lateHandler{}
-	p.manager.Register("late", late)
-	n, err = newNext(p.manager, "late")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := n.log(t.Context(), logs.EventV1{}); err == nil || !strings.Contains(err.Error(), `the plugin "late", named by plugins.regometer.next, has no log handler`) {
-		t.Errorf("a plugin without a handler: %v", err)
-	}
-	late.handler = slog.NewJSONHandler(&b, nil)
-	if err := n.log(t.Context(), logs.EventV1{}); err != nil {
-		t.Errorf("a plugin that has its handler now: %v", err)
+	p.manager.Register("none", handlerPlugin{})
+	for name, want := range map[string]string{"none": "has no log handler", "missing": "which is not there"} {
+		if err := checkLogger(p.manager, name); err != nil { // OPA may start it later
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := logTo(t.Context(), p.manager, name, logs.EventV1{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", name, err, want)
+		}
 	}
 }
 
@@ -361,41 +308,13 @@ func (handlerPlugin) Start(context.Context) error { return nil }
 func (handlerPlugin) Stop(context.Context)        {}
 func (h handlerPlugin) Logger() slog.Handler      { return h.handler }
 
-type lateHandler struct{ handlerPlugin }
-
-// A next plugin may come after the first event.
-func TestNextComesLater(t *testing.T) {
-	t.Parallel()
-	p := newPlugin(t, `{}`, prometheus.NewRegistry())
-	n, err := newNext(p.manager, "lines")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := n.log(t.Context(), logs.EventV1{}); err == nil || !strings.Contains(err.Error(), `names the plugin "lines", which is not there`) {
-		t.Errorf("too early: %v", err)
-	}
-	var b bytes.Buffer
-	p.manager.Register("lines", handlerPlugin{handler: slog.NewJSONHandler(&b, nil)})
-	if err := n.log(t.Context(), logs.EventV1{}); err != nil || b.Len() == 0 {
-		t.Errorf("%v, %q", err, &b)
-	}
-}
-
 // The errors of a log handler are not lost.
 func TestNextHandlerFails(t *testing.T) {
 	t.Parallel()
 	p := newPlugin(t, `{}`, prometheus.NewRegistry())
-	p.manager.Register("full", handlerPlugin{handler: slog.NewJSONHandler(fullDisk{}, nil)})
-	p.manager.Register("quiet", handlerPlugin{handler: slog.NewJSONHandler(fullDisk{}, &slog.HandlerOptions{Level: slog.LevelError})})
-	for name, want := range map[string]uint64{"full": 2, "quiet": 2} {
-		n, err := newNext(p.manager, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := *p.active.Load()
-		a.next = n
-		p.active.Store(&a)
-		for range want {
+	for name, options := range map[string]*slog.HandlerOptions{"full": nil, "quiet": {Level: slog.LevelError}} {
+		p.setNext(name, handlerPlugin{handler: slog.NewJSONHandler(fullDisk{}, options)})
+		for range 2 {
 			if err := p.Log(t.Context(), logs.EventV1{Path: "x"}); err != nil {
 				t.Error(err)
 			}
@@ -427,4 +346,27 @@ func TestRateLimiter(t *testing.T) {
 			t.Errorf("it passes: %t, after %d omitted, want %d", ok, omitted, want)
 		}
 	}
+}
+
+// A stopped plugin does not warn after a change of OPA's configuration.
+func TestStopEndsWarnings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlugin(t, `{}`, nil)
+		reconfigured := func() string {
+			t.Helper()
+			p.warned = ""
+			if err := p.manager.Reconfigure(configOf(p.manager)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			return p.warned
+		}
+		if !strings.Contains(reconfigured(), "Nothing is exported") {
+			t.Error("a started plugin does not warn")
+		}
+		p.Stop(t.Context())
+		if text := reconfigured(); text != "" {
+			t.Errorf("a stopped plugin warns: %s", text)
+		}
+	})
 }

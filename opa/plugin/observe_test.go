@@ -176,8 +176,8 @@ func TestNextGetsNothing(t *testing.T) {
 func TestDecidersNeedTheLog(t *testing.T) {
 	t.Parallel()
 	const (
-		missing     = `The plugin sees no decisions of %s, since decision_logs.plugin does not name it. Set decision_logs.plugin to "regometer"`
-		notUploaded = "To upload them as well, set decision_logs.service, to far."
+		missing     = `The plugin sees no decisions of %s, because decision_logs.plugin does not name it. Set decision_logs.plugin to "regometer"`
+		notUploaded = "To upload them too, set decision_logs.service to far."
 	)
 	for config, want := range map[string]string{
 		`"plugins": {"regometer": {}}`:                                                                                        "",
@@ -222,12 +222,7 @@ func TestBothWays(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	p := newObserver(t, `{}`, registry, nil)
 	got := 0
-	n := &next{name: "test"}
-	var counting eventLogger = counter{&got}
-	n.logger.Store(&counting)
-	a := *p.active.Load()
-	a.next = n
-	p.active.Store(&a)
+	p.setNext("test", counter{n: &got})
 	for range 5 {
 		p.ObserveDecision(t.Context(), &server.Info{Path: "x"})
 		if err := p.Log(context.WithValue(t.Context(), observed{}, true), logs.EventV1{Path: "x"}); err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // outcomeOf returns how a decision ended, and OPA's code of the error if it
-// failed. query is "" but for POST /v1/query.
+// failed. query is "" except for POST /v1/query.
 func outcomeOf(err error, result *any, query string) (outcome rollup.Outcome, code string) {
 	switch {
 	case err != nil:
@@ -33,8 +33,8 @@ func outcomeOf(err error, result *any, query string) (outcome rollup.Outcome, co
 	}
 }
 
-// loggedOutcomeOf is the same for an event of the decision log. A result that
-// the mask policy hid or changed is neither yes nor no.
+// loggedOutcomeOf does the same for an event of the decision log. A result that
+// the mask policy hid or changed is neither allowed nor denied.
 func loggedOutcomeOf(event *logs.EventV1) (outcome rollup.Outcome, code string) {
 	if event.Error == nil && masked(event) {
 		return rollup.OtherResult, ""
@@ -42,8 +42,8 @@ func loggedOutcomeOf(event *logs.EventV1) (outcome rollup.Outcome, code string) 
 	return outcomeOf(event.Error, event.Result, event.Query)
 }
 
-// queryOutcome is rollup's, which knows simple types alone. A mask policy turns
-// the result into one of these.
+// queryOutcome extends rollup.QueryOutcome, which knows only simple types, by
+// the type of a result that no mask policy has changed.
 func queryOutcome(result any) rollup.Outcome {
 	if bindings, ok := result.(types.AdhocQueryResultSetV1); ok && len(bindings) == 0 {
 		return rollup.Undefined
@@ -51,15 +51,15 @@ func queryOutcome(result any) rollup.Outcome {
 	return rollup.QueryOutcome(result)
 }
 
-// masked reports whether the mask policy removed or replaced what the outcome
-// is judged by.
+// masked reports whether the mask policy removed or replaced the part of the
+// result that decides the outcome.
 func masked(event *logs.EventV1) bool {
 	return slices.ContainsFunc(event.Erased, rollup.HidesOutcome) || slices.ContainsFunc(event.Masked, rollup.HidesOutcome)
 }
 
-// failureOf tells errors apart. An error's code decides; if it has none,
-// whether it is that of a context that ended does, and then its message. (A
-// time-out of http.send is an error of the built-in function.)
+// failureOf tells errors apart. An error's code decides. Without a code, an
+// error of a context that ended is Cancelled, and otherwise the message
+// decides. (A time-out of http.send is an error of the built-in function.)
 func failureOf(err error) (outcome rollup.Outcome, code string) {
 	code, message, ended := fieldsOf(err)
 	switch {
@@ -74,22 +74,20 @@ func failureOf(err error) (outcome rollup.Outcome, code string) {
 	return outcome, code
 }
 
-// fieldsOf returns the code of the outermost of OPA's errors that has one. If
-// none has, it returns the message of the outermost error that has a field of
-// that name, or says that one is that of a context that ended.
+// fieldsOf returns the code of the outermost of OPA's errors that has a code.
+// Otherwise it returns the message of the outermost error with a field Message,
+// or reports that one of the errors is that of a context that ended.
 func fieldsOf(err error) (code, message string, ended bool) {
 	for ; err != nil; err = errors.Unwrap(err) {
 		switch e := err.(type) { //nolint:errorlint // each is looked at in turn
 		case ast.Errors:
-			if len(e) == 0 {
-				return "", "", false
+			if len(e) > 0 {
+				return fieldsOf(e[0])
 			}
-			return fieldsOf(e[0])
 		case rego.Errors:
-			if len(e) == 0 {
-				return "", "", false
+			if len(e) > 0 {
+				return fieldsOf(e[0])
 			}
-			return fieldsOf(e[0])
 		}
 		if err == context.Canceled || err == context.DeadlineExceeded { //nolint:errorlint // as above
 			return "", "", true
@@ -101,8 +99,8 @@ func fieldsOf(err error) (code, message string, ended bool) {
 		if v.IsNil() {
 			return "", message, false
 		}
-		// OPA's packages give the types of their errors fields of these names.
-		// Some of these packages are internal.
+		// The types of OPA's errors have fields of these names. Some are in
+		// internal packages.
 		if v = v.Elem(); v.Kind() == reflect.Struct {
 			if code := textField(v, "Code"); code != "" {
 				return code, "", false
@@ -113,15 +111,15 @@ func fieldsOf(err error) (code, message string, ended bool) {
 	return "", message, false
 }
 
-// textField returns a field of a struct, "" if it has none of that name that is
-// a string.
+// textField returns a field of a struct, or "" if the struct has no string
+// field of that name.
 func textField(v reflect.Value, name string) string {
 	field, ok := v.Type().FieldByName(name)
 	if !ok || field.Type.Kind() != reflect.String {
 		return ""
 	}
 	f, err := v.FieldByIndexErr(field.Index)
-	if err != nil { // it is embedded by a pointer that is nil
+	if err != nil { // a nil pointer embeds it
 		return ""
 	}
 	return f.String()

@@ -24,55 +24,54 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Name is what the plugin is called in OPA's configuration.
+// Name is the plugin's name in OPA's configuration.
 const Name = "regometer"
 
-// A Factory makes plugins: it is what OPA's runtime and its SDK are given.
+// A Factory makes plugins. Programs give it to OPA's runtime or SDK.
 //
-// Numbers, Observed and Build are filled in by the program that has them: the
-// binary of `regometer build`.
+// The binary of `regometer build` sets Numbers, Observed and Build.
 type Factory struct {
-	// Registerer is where the metrics are registered if OPA has no registry of
-	// its own, which is so under the SDK. Plugins on one registry share what
-	// they count; each gives its own labels.
+	// Registerer registers the metrics if OPA has no registry of its own, as
+	// under the SDK. Plugins on one registry share their counts, and each has
+	// its own labels.
 	Registerer prometheus.Registerer
 
-	// Numbers appends the timers and counters of a collection to dst. nil: they
-	// are taken from the map that its All returns.
+	// Numbers appends the timers and counters of a collection to dst. If it is
+	// nil, the plugin takes them from the map that the collection's All
+	// returns.
 	Numbers func(dst []rollup.Number, m metrics.Metrics) []rollup.Number
 
-	// Observed reports whether p has been handed the decision, by
-	// ObserveDecision, that Log is called for with ctx. nil: decisions come by
-	// Log alone.
+	// Observed reports whether p got, by ObserveDecision, the decision for
+	// which OPA calls Log with ctx. If it is nil, decisions come only by Log.
 	Observed func(ctx context.Context, p *Plugin) bool
 
-	// Build is what regometer_build_info says.
+	// Build is the content of regometer_build_info.
 	Build Build
 }
 
-// Build says what a program is made of.
+// Build describes a program.
 type Build struct {
-	Version string // of Regometer. "": of the module in the program's build information
-	OPA     string // version of OPA. "": the one that is imported
-	DropIn  string // hash of the drop-in, "" without
+	Version string // Regometer's version. "" means that of the module in the build information
+	OPA     string // OPA's version. "" means that of the imported OPA
+	DropIn  string // hash of the drop-in, "" if there is none
 }
 
 var _ plugins.Factory = Factory{}
 
 // Validate reads the plugin's configuration, in JSON, and returns a [*Config].
-// The error names every key that is wrong and what is allowed.
+// The error names every wrong key and the allowed values.
 func (Factory) Validate(m *plugins.Manager, config []byte) (any, error) {
 	c, err := parseConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkNext(m, c.Next); err != nil {
+	if err := checkConfigured(m, c.Next); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// New returns a plugin with a configuration that Validate returned.
+// New returns a plugin with a configuration from Validate.
 func (f Factory) New(m *plugins.Manager, config any) plugins.Plugin {
 	registry := m.PrometheusRegister()
 	if registry == nil {
@@ -86,23 +85,25 @@ func (f Factory) New(m *plugins.Manager, config any) plugins.Plugin {
 		observed: f.Observed,
 		build:    f.Build.complete(),
 		config:   config.(*Config),
-
-		reconfigured: make(chan struct{}, 1),
 	}
 	m.RegisterCompilerTrigger(func(storage.Transaction) { p.refresh() })
-	// This one is called whenever OPA's configuration was changed, with the
-	// manager locked.
+	// OPA calls this after each change of its configuration, with the manager
+	// locked: discovery may bring a configuration without this plugin, and OPA
+	// does not tell it.
 	m.RegisterCacheTrigger(func(*cache.Config) {
-		select {
-		case p.reconfigured <- struct{}{}:
-		default:
-		}
+		go func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.started {
+				p.warn()
+			}
+		}()
 	})
 	m.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateNotReady})
 	return p
 }
 
-// complete fills in what is known here.
+// complete fills in the versions that this package knows.
 func (b Build) complete() Build {
 	if b.OPA == "" {
 		b.OPA = version.Version
@@ -116,8 +117,8 @@ func (b Build) complete() Build {
 	return b
 }
 
-// versionIn returns this module's version in a program, "devel" if it is none
-// that was released.
+// versionIn returns this module's version in a program, or "devel" if the
+// version was not released.
 func versionIn(info *debug.BuildInfo) string {
 	for _, m := range append(info.Deps, &info.Main) {
 		if m.Path == "github.com/regometer/regometer/opa" && m.Replace == nil && m.Version != "" && m.Version != "(devel)" {
@@ -128,11 +129,11 @@ func versionIn(info *debug.BuildInfo) string {
 }
 
 // A Plugin folds each decision of an OPA into Prometheus metrics. [Factory.New]
-// makes it; its methods may be called from any goroutine.
+// makes it. Its methods may be called from any goroutine.
 //
-// It is a decision logger, and gets events by Log if the configuration names it
-// in decision_logs.plugin. An OPA that `regometer build` made hands it every
-// decision by ObserveDecision, whatever is logged.
+// It is a decision logger, and gets events by Log if decision_logs.plugin names
+// it. An OPA from `regometer build` hands it every decision by ObserveDecision,
+// whatever is logged.
 type Plugin struct {
 	manager  *plugins.Manager
 	registry prometheus.Registerer // may be nil
@@ -141,30 +142,28 @@ type Plugin struct {
 	observed func(context.Context, *Plugin) bool
 	build    Build
 
-	mu      sync.Mutex // held while the fields below are changed
+	mu      sync.Mutex // protects these three
 	config  *Config
 	started bool
 	warned  string // the last warning about the configuration
-	ended   chan struct{}
 
-	active       atomic.Pointer[active] // nil before the first start
-	told         atomic.Pointer[string] // what was logged last about the labels
-	reconfigured chan struct{}          // OPA's configuration has changed
+	active atomic.Pointer[active] // nil before the first start
+	told   atomic.Pointer[string] // the last message about the labels
 
-	rare [len(causes)]rateLimiter // limits what is logged of failures
+	rare [len(causes)]rateLimiter // limits the log lines about failures
 }
 
-// An active is all that a decision needs of a plugin. It does not change but is
-// replaced.
+// An active is the part of a plugin that a decision needs. It is replaced, and
+// never changed.
 type active struct {
 	recorder *recorder
-	next     *next // nil = none
+	next     string // name of the next logger plugin, "" if there is none
 }
 
 var _ logs.Logger = (*Plugin)(nil)
 
 // Start registers the metrics. It fails if metrics of these names are
-// registered already, or if the next plugin is no logger.
+// registered already, or if the next plugin is not a logger.
 func (p *Plugin) Start(context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,14 +176,12 @@ func (p *Plugin) Start(context.Context) error {
 	}
 	p.started = true
 	p.warn()
-	p.watch()
 	p.manager.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateOK})
 	return nil
 }
 
 func (p *Plugin) start() error {
-	next, err := newNext(p.manager, p.config.Next)
-	if err != nil {
+	if err := checkLogger(p.manager, p.config.Next); err != nil {
 		return err
 	}
 	s, err := stateOf(p.registry, p.build)
@@ -195,14 +192,14 @@ func (p *Plugin) start() error {
 	if err := r.configure(p.config); err != nil {
 		return err
 	}
-	p.active.Store(&active{r, next})
-	p.refresh() // a policy that was activated meanwhile found nothing to refresh
+	p.active.Store(&active{r, p.config.Next})
+	p.refresh() // OPA may have activated a policy since configure asked for its rules
 	return nil
 }
 
-// refresh takes over the rules of the policy that is active now. OPA calls it
-// when it activates a policy, in some releases with its manager locked: of the
-// manager nothing but GetCompiler is called.
+// refresh takes over the rules of the active policy. OPA calls it when it
+// activates a policy. Some releases lock the manager meanwhile, so refresh
+// calls only the manager's GetCompiler.
 func (p *Plugin) refresh() {
 	if a := p.active.Load(); a != nil {
 		a.recorder.relabel()
@@ -210,7 +207,7 @@ func (p *Plugin) refresh() {
 	}
 }
 
-// tell logs which paths share a label, once.
+// tell logs once which paths share a label.
 func (p *Plugin) tell(a *active) {
 	text := a.recorder.current().counts.String()
 	if before := p.told.Swap(&text); text == "" || before != nil && *before == text {
@@ -219,8 +216,8 @@ func (p *Plugin) tell(a *active) {
 	p.logger.Info("%s", text)
 }
 
-// Stop unregisters the metrics. What was counted is kept in the registry for
-// the next plugin.
+// Stop unregisters the metrics. The registry keeps the counts for the next
+// plugin.
 func (p *Plugin) Stop(context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -228,14 +225,12 @@ func (p *Plugin) Stop(context.Context) {
 		return
 	}
 	p.started = false
-	close(p.ended)
 	p.active.Load().recorder.stop()
 	p.manager.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateNotReady})
 }
 
-// Reconfigure takes over a configuration that Validate returned. If it cannot
-// be carried out the plugin goes on with the one before, and its status says
-// why.
+// Reconfigure takes over a configuration from Validate. If this fails, the
+// plugin keeps its configuration, and its status gives the reason.
 func (p *Plugin) Reconfigure(_ context.Context, config any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -245,24 +240,24 @@ func (p *Plugin) Reconfigure(_ context.Context, config any) {
 		return
 	}
 	a := p.active.Load()
-	next, err := newNext(p.manager, c.Next)
+	err := checkLogger(p.manager, c.Next)
 	if err == nil {
 		err = a.recorder.configure(c)
 	}
 	if err != nil {
-		p.logger.Error("The new configuration cannot be carried out: %v.", err)
+		p.logger.Error("The plugin keeps its old configuration, because the new one fails: %v.", err)
 		p.manager.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateErr, Message: err.Error()})
 		return
 	}
 	p.config = c
-	p.active.Store(&active{a.recorder, next})
+	p.active.Store(&active{a.recorder, c.Next})
 	p.refresh() // as in start
 	p.warn()
 	p.manager.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateOK})
 }
 
-// ObserveDecision records a decision of OPA's server. It keeps nothing of info,
-// and changes nothing in it.
+// ObserveDecision records a decision of OPA's server. It does not keep info,
+// and does not change it.
 func (p *Plugin) ObserveDecision(_ context.Context, info *server.Info) {
 	a := p.active.Load()
 	if a == nil {
@@ -281,24 +276,24 @@ func (p *Plugin) ObserveDecision(_ context.Context, info *server.Info) {
 		*buffer = p.numbers((*buffer)[:0], info.Metrics)
 		p.record(a, &d, *buffer, nil)
 		if cap(*buffer) <= maxNumbers {
-			clear(*buffer) // the names are the collection's
+			clear(*buffer) // the names belong to the collection
 			numberBuffers.Put(buffer)
 		}
 	}
 }
 
-// numberBuffers have room for the metrics of a decision.
+// numberBuffers holds buffers for the metrics of a decision.
 var numberBuffers = sync.Pool{New: func() any { b := make([]rollup.Number, 0, 32); return &b }}
 
-// maxNumbers is how long a buffer may be to be kept.
+// maxNumbers limits the length of the buffers that are kept.
 const maxNumbers = 256
 
 // Log records a decision, unless it came by ObserveDecision, and hands it on to
-// the next plugin. It always returns nil: an error would fail the request. What
-// goes wrong is logged, each cause once a minute at most, and counted by
-// <namespace>_decision_plugin_failures_total.
+// the next plugin. It always returns nil, because an error would fail the
+// request. It logs failures, each cause at most once a minute, and counts them
+// in <namespace>_decision_plugin_failures_total.
 //
-// It keeps nothing of the event, and changes nothing in it.
+// It does not keep the event, and does not change it.
 func (p *Plugin) Log(ctx context.Context, event logs.EventV1) error {
 	a := p.active.Load()
 	if a == nil {
@@ -307,7 +302,7 @@ func (p *Plugin) Log(ctx context.Context, event logs.EventV1) error {
 	if p.observed == nil || !p.observed(ctx, p) {
 		p.recordEvent(a, &event)
 	}
-	if a.next != nil {
+	if a.next != "" {
 		p.handOn(ctx, a, event)
 	}
 	return nil
@@ -324,8 +319,8 @@ func (p *Plugin) record(a *active, d *decision, numbers []rollup.Number, metrics
 	if a.recorder.record(d, numbers, metrics) {
 		return
 	}
-	// OPA may have replaced its compiler without saying so, as it does when
-	// rules come from an external source.
+	// OPA replaces its compiler without notice when rules come from an external
+	// source.
 	if l := a.recorder.current(); l.paths.FromPolicy && l.compiler != p.manager.GetCompiler() {
 		p.refresh()
 	}
@@ -333,12 +328,12 @@ func (p *Plugin) record(a *active, d *decision, numbers []rollup.Number, metrics
 
 func (p *Plugin) handOn(ctx context.Context, a *active, event logs.EventV1) {
 	defer p.recovered(a, causeNext)
-	if err := a.next.log(ctx, event); err != nil {
+	if err := logTo(ctx, p.manager, a.next, event); err != nil {
 		p.failed(a, causeNext, err)
 	}
 }
 
-// recovered is deferred: it ends a panic.
+// recovered ends a panic, and counts it. Its callers defer it.
 func (p *Plugin) recovered(a *active, cause int) {
 	if r := recover(); r != nil {
 		p.failed(a, cause, fmt.Errorf("panic: %v", r))
@@ -350,7 +345,7 @@ func (p *Plugin) failed(a *active, cause int, err error) {
 	if ok, omitted := p.rare[cause].allow(); ok {
 		what := "A decision could not be recorded"
 		if cause == causeNext {
-			what = fmt.Sprintf("The plugin %q, next after %s, did not take an event", a.next.name, Name)
+			what = fmt.Sprintf("The plugin %q, next after %s, did not take an event", a.next, Name)
 		}
 		p.logger.Error("%s: %v. %d earlier failures were not logged.", what, err, omitted)
 	}

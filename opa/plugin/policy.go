@@ -15,36 +15,31 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// A document is a node of the tree of what a policy defines, keyed by path
-// segments: a rule, a package, or what packages have in common. Rules that are
-// functions or tests, which nobody asks for, are none.
+// A document is a node in the tree of the documents that a policy defines, by
+// path segments: a rule, a package, or the common beginning of packages.
+// Functions and tests, for which nobody asks, are not in the tree.
 type document struct {
-	path     string // the label that it has if it gets its own
-	depth    int    // how many segments that has
+	path     string // the label, if it gets its own
+	depth    int    // number of segments of path
 	parent   *document
-	rules    []*ast.Rule // at this very path
+	rules    []*ast.Rule // at exactly this path
 	children map[string]*document
 
-	label  string    // the name of its label, "" for none
-	result pathLabel // the same, finished
+	label  string    // the name of its label, "" if it has none
+	result pathLabel // the label itself
 }
 
-// policyDocuments returns the documents that a policy's rules make, and nil if
-// there are none.
+// policyDocuments returns the tree of a policy's documents.
 func policyDocuments(c *ast.Compiler) *document {
-	if c == nil || c.RuleTree == nil {
-		return nil
+	root := &document{}
+	if data := c.RuleTree.Child(ast.DefaultRootDocument.Value); data != nil {
+		newDocument(data, root)
 	}
-	data := c.RuleTree.Child(ast.DefaultRootDocument.Value)
-	if data == nil {
-		return nil
-	}
-	return newDocument(data, &document{})
+	return root
 }
 
-// newDocument fills in d, and returns nil if there are no rules at this node or
-// below it. What follows a variable in a rule's head is no node: the tree ends
-// there.
+// newDocument fills in d. It returns nil if there are no rules at this node or
+// below it. The tree ends at the first variable in a rule's head.
 func newDocument(node *ast.TreeNode, d *document) *document {
 	for _, v := range node.Values {
 		// In older releases, values are of any type.
@@ -62,7 +57,7 @@ func newDocument(node *ast.TreeNode, d *document) *document {
 		defined = true
 		_, isString := key.(ast.String)
 		if _, isInteger := integer(segment); segment == "" || isString && isInteger {
-			continue // no path leads there: in a path, digits are a number
+			continue // no path leads there, because digits in a path are a number
 		}
 		if len(sub.path) > longestLabel {
 			continue
@@ -78,7 +73,7 @@ func newDocument(node *ast.TreeNode, d *document) *document {
 	return d
 }
 
-// segmentOf returns the path segment of a key, "" for what cannot be one.
+// segmentOf returns the path segment of a key, or "" if the key cannot be one.
 func segmentOf(key ast.Value) string {
 	switch key := key.(type) {
 	case ast.String:
@@ -110,11 +105,8 @@ func isTest(r *ast.Rule) bool {
 	return strings.HasPrefix(name, "test_") || strings.HasPrefix(name, "todo_test_")
 }
 
-// all calls f for each document but the root.
+// all calls f for each document except the root.
 func (d *document) all(f func(*document)) {
-	if d == nil {
-		return
-	}
 	if d.depth > 0 {
 		f(d)
 	}
@@ -123,8 +115,8 @@ func (d *document) all(f func(*document)) {
 	}
 }
 
-// find returns what a path leads to: a document, or the rule within whose
-// result it lies, or nil.
+// find returns the document at a path, or the rule whose result contains it, or
+// nil.
 func (d *document) find(path string) (found *document) {
 	for segment, rest := cutSegment(path); segment != ""; segment, rest = cutSegment(rest) {
 		child := d.children[segment]
@@ -142,24 +134,21 @@ func (d *document) find(path string) (found *document) {
 const (
 	entryPoint = iota // annotated as such
 	askedFor          // a rule that no other rule depends on
-	container         // a package, or what packages have in common
+	container         // a package, or the common beginning of packages
 	helper            // a rule that others depend on
 
 	tiers
 )
 
 // labelDocuments gives each document below root its label: its own, or that of
-// the nearest document above it that has one, or "". At most room labels are
-// given. They follow from the policy alone, so that all servers with the same
-// policy give the same.
+// the nearest document above it that has one, or "". It gives at most room
+// labels. They follow only from the policy, so that all servers with the same
+// policy give the same labels.
 //
-// The documents come in tiers, the most important first. If those of a tier do
-// not all fit, they are merged (see mergeDeepest). A document for which named
-// returns a label has that one, and takes no room.
+// The documents come in tiers, the most important first. If a tier does not
+// fit, mergeDeepest merges some of it. A document for which named returns a
+// label has that label, and takes no room.
 func labelDocuments(root *document, c *ast.Compiler, room int, named func(path string) string) {
-	if root == nil {
-		return
-	}
 	tier := tiersOf(root, c)
 	var wanted [tiers][]*document
 	root.all(func(d *document) {
@@ -188,14 +177,14 @@ func labelDocuments(root *document, c *ast.Compiler, room int, named func(path s
 	hand(root, "")
 }
 
-// mergeDeepest returns the documents that get labels so that all of these have
-// one, their own or that of one above them: the documents themselves, if there
-// is room. Otherwise the deepest are merged into what they are in, as many as
-// must be: the package with the most of them comes first, by name if there are
-// equally many, and the last ones by name are merged. Then it is the turn of
-// those one level up. If that does not suffice, as with too many packages that
-// have nothing in common, the last ones by name get none. given have labels
-// already.
+// mergeDeepest returns the documents that get labels so that each of these has
+// its own label or that of a document above it. If there is room, it returns
+// the documents themselves. Otherwise it merges as few as possible of the
+// deepest ones into the documents above them. The document with the most
+// members comes first, by name if equally many, and of its members the last
+// ones by name are merged. Then the next level follows. If too many are left,
+// as with packages that have nothing in common, the last ones by name get no
+// label. The documents in given have labels already.
 func mergeDeepest(documents []*document, room int, given map[*document]bool) []*document {
 	set, deepest := map[*document]bool{}, 0
 	for _, d := range documents {
@@ -212,7 +201,7 @@ func mergeDeepest(documents []*document, room int, given map[*document]bool) []*
 				inside[above] = append(inside[above], d)
 			}
 		}
-		// saved is by how many labels there are fewer.
+		// saved is the number of labels that merging into a document saves.
 		saved := func(into *document) int {
 			if set[into] || given[into] {
 				return len(inside[into])
@@ -260,7 +249,7 @@ func tiersOf(root *document, c *ast.Compiler) map[*document]int {
 			home[r] = d
 		}
 	})
-	// depended reports whether rules other than tests need this document's.
+	// depended reports whether other rules, except tests, need this document's.
 	depended := func(d *document) bool {
 		if c.Graph == nil {
 			return false
@@ -290,7 +279,7 @@ func tiersOf(root *document, c *ast.Compiler) map[*document]int {
 	return tier
 }
 
-// entryPointsOf returns the paths that are annotated as entry points.
+// entryPointsOf returns the paths with an annotation as entry point.
 func entryPointsOf(c *ast.Compiler) map[string]bool {
 	paths, annotated := map[string]bool{}, false
 	if set := c.GetAnnotationSet(); set != nil {
@@ -304,16 +293,15 @@ func entryPointsOf(c *ast.Compiler) map[string]bool {
 	if annotated {
 		return paths
 	}
-	// Servers before OPA 1.17 do not process annotations, but keep them as
-	// comments.
+	// Servers before OPA 1.17 only keep annotations as comments.
 	for _, m := range c.Modules {
 		commentedEntryPoints(m, paths)
 	}
 	return paths
 }
 
-// commentedEntryPoints adds the paths of the rules and the package of a module
-// that its comments say are entry points.
+// commentedEntryPoints adds the paths of a module's rules and package that are
+// entry points by its comments.
 func commentedEntryPoints(m *ast.Module, paths map[string]bool) {
 	blocks := annotationBlocks(m.Comments)
 	if len(blocks) == 0 || m.Package == nil || m.Package.Location == nil {
@@ -322,7 +310,8 @@ func commentedEntryPoints(m *ast.Module, paths map[string]bool) {
 	rules := slices.DeleteFunc(slices.Clone(m.Rules), func(r *ast.Rule) bool { return r.Location == nil })
 	slices.SortStableFunc(rules, func(a, b *ast.Rule) int { return cmp.Compare(a.Location.Row, b.Location.Row) })
 	for _, block := range blocks {
-		// A block is about what follows it, empty lines or not.
+		// A block belongs to the rule or package after it, even after empty
+		// lines.
 		row := block[0].Location.Row
 		if row < m.Package.Location.Row {
 			if saysEntryPoint("", block, "package p") {
@@ -337,8 +326,8 @@ func commentedEntryPoints(m *ast.Module, paths map[string]bool) {
 	}
 }
 
-// annotationBlocks returns the comments that may say that something is an entry
-// point, those in adjacent lines together.
+// annotationBlocks returns the comments that may annotate an entry point, those
+// in adjacent lines together.
 func annotationBlocks(comments []*ast.Comment) (blocks [][]*ast.Comment) {
 	for len(comments) > 0 {
 		n, has := 0, map[string]bool{}
@@ -362,8 +351,8 @@ func annotationBlocks(comments []*ast.Comment) (blocks [][]*ast.Comment) {
 	return blocks
 }
 
-// saysEntryPoint reports what OPA's own parser reads in a block of comments
-// between these statements.
+// saysEntryPoint reports whether OPA's own parser finds an entry point in a
+// block of comments between these statements.
 func saysEntryPoint(before string, block []*ast.Comment, after string) bool {
 	var text strings.Builder
 	text.WriteString(before)

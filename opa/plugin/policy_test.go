@@ -438,7 +438,7 @@ func TestPolicyPathsString(t *testing.T) {
 	if got := text(2, "package p\na := 1\nb := 1"); got != "" {
 		t.Errorf("if all have one: %q", got)
 	}
-	const advice = " Raise max_paths and max_series, annotate entry points, or name what matters in paths."
+	const advice = " Raise max_paths and max_series, annotate entry points, or name the important ones in paths."
 	for room, want := range map[int]string{
 		5: `Of 10 paths of the policy, 4 have a label of their own, 6 share that of a package, and 0 are "other": such as p/d, p/e, p/f, p/g, p/h.` + advice,
 		2: `Of 10 paths of the policy, 1 have a label of their own, 9 share that of a package, and 0 are "other": such as p/a, p/b, p/c, p/d, p/e.` + advice,

@@ -72,55 +72,6 @@ func TestSDK(t *testing.T) {
 	eventually(t, "unregistered", func() bool { return counts(t, registry) == "" })
 }
 
-// Two OPAs in one program, on one registry: each labels by its own policy,
-// whatever the other one does, and they share what they count.
-func TestTwoSDKs(t *testing.T) {
-	t.Parallel()
-	registry := prometheus.NewRegistry()
-	start := func(name string) *sdk.OPA {
-		t.Helper()
-		bundles := sdktest.MustNewServer(sdktest.MockBundle("/bundles/b.tar.gz", map[string]string{"policy.rego": "package " + name + "\nallow := true"}))
-		t.Cleanup(bundles.Stop)
-		config := `{"services": {"s": {"url": "` + bundles.URL() + `"}}, "bundles": {"b": {"resource": "/bundles/b.tar.gz"}},
-			"decision_logs": {"plugin": "regometer"}, "plugins": {"regometer": {}}}`
-		o, err := sdk.New(t.Context(), sdk.Options{
-			ID: name, Config: strings.NewReader(config), Logger: testlog.New(),
-			Plugins: map[string]plugins.Factory{plugin.Name: plugin.Factory{Registerer: registry}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return o
-	}
-	ask := func(o *sdk.OPA, path string) {
-		t.Helper()
-		if _, err := o.Decision(t.Context(), sdk.DecisionOptions{Path: path}); err != nil {
-			t.Error(err)
-		}
-	}
-	check := func(want string) {
-		t.Helper()
-		if got := counts(t, registry); got != want {
-			t.Errorf("counts %s, want %s", got, want)
-		}
-	}
-	first := start("first")
-	ask(first, "first/allow")
-	second := start("second")
-	ask(first, "first/allow")
-	ask(second, "second/allow")
-	check("second/allow allowed 1, first/allow allowed 2")
-	second.Stop(t.Context())
-	ask(first, "first/allow")
-	check("second/allow allowed 1, first/allow allowed 3")
-	third := start("third")
-	first.Stop(t.Context())
-	ask(third, "third/allow")
-	check("third/allow allowed 1, second/allow allowed 1, first/allow allowed 3")
-	third.Stop(t.Context())
-	check("")
-}
-
 // counts returns what opa_decisions_total says, without what is 0.
 func counts(t *testing.T, g prometheus.Gatherer) string {
 	t.Helper()

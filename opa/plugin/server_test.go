@@ -310,7 +310,7 @@ func TestServerDoesNotStart(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	const want = `plugin regometer: the plugin "test_other", named by plugins.regometer.next, is no decision logger`
+	const want = `plugin regometer: the plugin "test_other", named by plugins.regometer.next, is not a decision logger`
 	if err := o.Serve(ctx); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
@@ -319,13 +319,13 @@ func TestServerDoesNotStart(t *testing.T) {
 func TestServerWarns(t *testing.T) {
 	t.Parallel()
 	const service = "services: {far: {url: 'http://127.0.0.1:1'}, away: {url: 'http://127.0.0.1:1'}}\n"
-	const notUploaded = "Decisions are not uploaded: a plugin in decision_logs.plugin switches the upload to a default service off. To upload them as well, set decision_logs.service, to away or far."
+	const notUploaded = "Decisions are not uploaded, because a plugin in decision_logs.plugin switches off the upload to a default service. To upload them too, set decision_logs.service to away or far."
 	for config, want := range map[string]string{
 		service + enabled: "", // the services may be there for bundles
 		service + "decision_logs: {plugin: regometer, resource: /logs}\nplugins: {regometer: {}}": notUploaded,
 		service + "decision_logs: {plugin: regometer, service: far}\nplugins: {regometer: {}}":    "",
 		service + "decision_logs: {plugin: regometer, console: true}\nplugins: {regometer: {}}":   "",
-		"plugins: {regometer: {}}":                                                         `The plugin sees no decisions, since decision_logs.plugin does not name it. Set decision_logs.plugin to "regometer".`,
+		"plugins: {regometer: {}}":                                                         `The plugin sees no decisions, because decision_logs.plugin does not name it. Set decision_logs.plugin to "regometer".`,
 		"decision_logs: {console: true}\nplugins: {regometer: {}}":                         "The plugin sees no decisions",
 		"decision_logs: {plugin: test_next}\nplugins: {regometer: {}, test_next: {id: w}}": `Set decision_logs.plugin to "regometer", and plugins.regometer.next to "test_next" to keep that plugin.`,
 	} {

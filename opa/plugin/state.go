@@ -21,33 +21,32 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// A state is what the plugin has counted. There is one for each registry: it
-// outlives the plugins that record into it, since OPA makes a new plugin when
+// A state holds the plugin's counts. There is one for each registry. It
+// outlives the plugins that record into it, because OPA makes a new plugin when
 // its configuration file changes, and a counter must not go back.
 //
-// It lives in the registry itself, as a collector without metrics that is
-// never unregistered. What is exported is registered beside it, while there is
-// a plugin.
+// It lives in the registry itself, as a collector without metrics that is never
+// unregistered. While there is a plugin, the registry also has an exporter.
 type state struct {
 	registry prometheus.Registerer // nil: nothing is exported
 
 	// recording is held for reading while a decision gets its label and is
-	// recorded. Whoever changes labels or rollup holds it, so that no decision
-	// is lost, and none gets a label of before into what is there now.
+	// recorded. A change of the labels or of the rollup holds it for writing,
+	// so that no decision is lost, and none gets a former label.
 	recording sync.RWMutex
 	rollup    *rollup.Rollup // nil before the first start
-	// started has the labels of the plugins that are started. It changes with
-	// both mutexes held.
+	// started has the labels of the started plugins. It changes with both
+	// mutexes held.
 	started map[*recorder]*labels
 
-	// configuring protects what follows. It is never waited for by decisions.
+	// configuring protects the fields below. Decisions never wait for it.
 	configuring sync.Mutex
-	config      *Config        // as carried out last, by any of the plugins
+	config      *Config        // the last one that took effect, of any plugin
 	options     rollup.Options // of rollup
 	exporter    *exporter      // nil unless registered
 
-	// activations counts changes of the labels, and lastActive says by label in
-	// which of them it was last given.
+	// activations counts changes of the labels. lastActive has, for each label,
+	// the last change that gave it.
 	activations int
 	lastActive  map[string]int
 
@@ -57,7 +56,7 @@ type state struct {
 
 var stateDesc = prometheus.NewDesc("regometer_plugin_state", "Never exported.", nil, nil)
 
-// Describe and Collect make a state a collector without metrics.
+// Describe implements prometheus.Collector, for a collector without metrics.
 func (*state) Describe(ch chan<- *prometheus.Desc) { ch <- stateDesc }
 
 // Collect implements prometheus.Collector.
@@ -82,22 +81,22 @@ func stateOf(registry prometheus.Registerer, b Build) (*state, error) {
 	return s, err
 }
 
-// A recorder is a plugin's own part of a state: decisions get the labels that
-// follow from that plugin's configuration and policy. So do those that are
-// under way when the plugin stops.
+// A recorder is a plugin's own part of a state. Its decisions get the labels
+// that follow from the plugin's configuration and policy, even those that end
+// after the plugin has stopped.
 type recorder struct {
 	state  *state
-	rules  func() *ast.Compiler // returns the compiler whose rules are active
+	rules  func() *ast.Compiler // returns the compiler of the active policy
 	config *Config              // protected by state.configuring
 	labels *labels              // protected by state.recording
 }
 
-// configure makes the state export what it holds, as configured, with the
-// labels of this recorder among the others'. It loses nothing but the series of
-// paths that have no label any more and no room. If it fails all is as it was.
+// configure makes the state export its counts by configuration c, with the
+// labels of this recorder and the others. Only series of paths that have
+// neither a label nor room end. If configure fails, it changes nothing.
 //
 // It asks for the rules while no other policy can be taken over, so that the
-// newest is what remains.
+// newest one remains.
 func (r *recorder) configure(c *Config) error {
 	s := r.state
 	s.configuring.Lock()
@@ -116,7 +115,7 @@ func (r *recorder) configure(c *Config) error {
 	switch {
 	case counted == nil:
 		counted, err = rollup.New(options)
-	case !sameOptions(s.options, options):
+	case !reflect.DeepEqual(s.options, options):
 		counted, err = s.rebuilt(options, s.withoutRoom(started, options.Limits.Paths))
 	}
 	if err == nil {
@@ -147,7 +146,7 @@ func (r *recorder) relabel() {
 	s.labelsChanged()
 }
 
-// stop ends what the first configure began: the last plugin that stops ends the
+// stop removes this recorder's labels. The last plugin that stops ends the
 // export.
 func (r *recorder) stop() {
 	s := r.state
@@ -163,8 +162,8 @@ func (r *recorder) stop() {
 	}
 }
 
-// labelsChanged notes which labels are given now. It is called with both
-// mutexes held.
+// labelsChanged notes which labels the started plugins give now. The caller
+// holds both mutexes.
 func (s *state) labelsChanged() {
 	s.activations++
 	active := map[string]int{}
@@ -180,9 +179,8 @@ func (s *state) labelsChanged() {
 	s.lastActive = active
 }
 
-// rebuilt returns a rollup with these options that holds what was counted, but
-// for the series of the labels that are gone. It is called with both mutexes
-// held.
+// rebuilt returns a rollup with these options and the counts of the present
+// one, except the series of the labels in gone. The caller holds both mutexes.
 func (s *state) rebuilt(o rollup.Options, gone map[string]bool) (*rollup.Rollup, error) {
 	r, err := rollup.New(o)
 	if err != nil {
@@ -193,14 +191,14 @@ func (s *state) rebuilt(o rollup.Options, gone map[string]bool) (*rollup.Rollup,
 	counted.Paths = slices.DeleteFunc(counted.Paths, func(p rollup.Path) bool { return gone[p.Label] })
 	counted.Rebound(o.Bounds)
 	if err := r.Merge(&counted); err != nil {
-		return nil, fmt.Errorf("taking over what was counted: %w", err)
+		return nil, fmt.Errorf("taking over the counts: %w", err)
 	}
 	return r, nil
 }
 
-// withoutRoom returns the labels whose series have to go so that there are no
-// more than room: of those that none of the plugins gives any more, the ones
-// that have not been given for longest, by name if for equally long.
+// withoutRoom returns the labels whose series must end so that at most room are
+// left. They are labels that no plugin gives any more, the longest unused ones
+// first, and by name if equally long.
 func (s *state) withoutRoom(started map[*recorder]*labels, room int) map[string]bool {
 	var idle []string
 	for _, name := range s.rollup.Labels() {
@@ -229,23 +227,23 @@ func given(started map[*recorder]*labels, name string) bool {
 	return false
 }
 
-// makeRoom lets series go for a label that has none yet, if it must and can. A
-// plugin that is stopped takes no other's room.
+// makeRoom ends series, if necessary and possible, for a label that has none
+// yet. The labels of a stopped plugin get no room.
 func (s *state) makeRoom(l *label) {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	s.recording.Lock()
 	defer s.recording.Unlock()
-	l.counted.Store(true) // once is enough, whatever comes of it
+	l.counted.Store(true) // once is enough, even if there is no room
 	if !given(s.started, l.name) || s.rollup.Admit(l.name) {
 		return
 	}
-	// Of hundreds of labels several go at once: all decisions wait for the copy
-	// that this takes, and it takes longer the more there are.
+	// Of hundreds of labels several end at once, because all decisions wait for
+	// the copy, and it takes longer with more labels.
 	paths := s.options.Limits.Paths
 	gone := s.withoutRoom(s.started, paths-max(1, paths/100))
 	if len(gone) == 0 {
-		return // several plugins give more labels than one of them may
+		return // several plugins together give more labels than there is room for
 	}
 	r, err := s.rebuilt(s.options, gone)
 	if err == nil {
@@ -257,14 +255,9 @@ func (s *state) makeRoom(l *label) {
 	}
 }
 
-func sameOptions(a, b rollup.Options) bool {
-	return a.Limits == b.Limits && reflect.DeepEqual(a.Stages, b.Stages) && slices.Equal(a.Counters, b.Counters) &&
-		slices.Equal(a.PathStages, b.PathStages) && a.Bounds.Equal(b.Bounds)
-}
-
-// export registers a rollup's collector in place of the one before it.
+// export registers a rollup's collector in place of the present one.
 func (s *state) export(r *rollup.Rollup, c *Config) error {
-	collector, err := prom.NewCollector(r, c.promOptions())
+	collector, err := prom.NewCollector(r, prom.Options{Namespace: c.Namespace, MoreSeries: func() int { return ownSeries }})
 	if err != nil || s.registry == nil {
 		return err
 	}
@@ -283,7 +276,7 @@ func (s *state) export(r *rollup.Rollup, c *Config) error {
 	return nil
 }
 
-// policyPaths returns how the paths of all policies are labelled now.
+// policyPaths returns the sums over the policies of all started plugins.
 func (s *state) policyPaths() (sum policyPaths) {
 	s.recording.RLock()
 	defer s.recording.RUnlock()
@@ -295,14 +288,14 @@ func (s *state) policyPaths() (sum policyPaths) {
 	return sum
 }
 
-// current returns the labels that decisions get now.
+// current returns the present labels.
 func (r *recorder) current() *labels {
 	r.state.recording.RLock()
 	defer r.state.recording.RUnlock()
 	return r.labels
 }
 
-// A decision is what is recorded of one, from whichever source.
+// A decision is the part of a decision that is recorded, from any source.
 type decision struct {
 	source      int
 	path, query string
@@ -310,8 +303,8 @@ type decision struct {
 	code        string
 }
 
-// record counts a decision, whose metrics are numbers or a map. It reports
-// whether its path is known.
+// record counts a decision. Its metrics are numbers or a map. The result says
+// whether the decision's path is known.
 func (r *recorder) record(d *decision, numbers []rollup.Number, metrics map[string]any) (known bool) {
 	fresh, known := r.tryRecord(d, numbers, metrics)
 	for fresh != nil {
@@ -321,8 +314,8 @@ func (r *recorder) record(d *decision, numbers []rollup.Number, metrics map[stri
 	return known
 }
 
-// tryRecord counts the decision, unless it returns its label, for which there
-// is no room yet.
+// tryRecord counts the decision, or returns its label if there is no room for
+// the label yet.
 func (r *recorder) tryRecord(d *decision, numbers []rollup.Number, metrics map[string]any) (fresh *label, known bool) {
 	s := r.state
 	s.recording.RLock()

@@ -6,7 +6,6 @@ package plugin
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,7 +18,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 	"github.com/open-policy-agent/opa/v1/storage"
 
-	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -552,35 +550,6 @@ func TestTwoOPAsApart(t *testing.T) {
 	for name, want := range map[string]float64{"a": 1, "b": 2} {
 		if n := sumOf(t, registry, "opa_decisions_total", map[string]string{"opa": name, "path": "x"}); n != want {
 			t.Errorf("%v decisions of %s, want %v", n, name, want)
-		}
-	}
-}
-
-// Whatever option of the rollup changes, it is made anew.
-func TestSameOptions(t *testing.T) {
-	t.Parallel()
-	options := func() rollup.Options {
-		b, err := exphist.NewBounds(1, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rollup.Options{
-			Limits: rollup.Limits{Paths: 1}, Stages: []rollup.Stage{{Name: "a"}}, Counters: []string{"a"}, PathStages: []string{"a"}, Bounds: b,
-		}
-	}
-	if !sameOptions(options(), options()) {
-		t.Error("equal options are not the same")
-	}
-	zero := reflect.ValueOf(rollup.Options{})
-	for i := range zero.NumField() {
-		o := options()
-		field := reflect.ValueOf(&o).Elem().Field(i)
-		if field.IsZero() {
-			t.Errorf("the test does not know %s", zero.Type().Field(i).Name)
-		}
-		field.Set(zero.Field(i))
-		if sameOptions(o, options()) || sameOptions(options(), o) {
-			t.Errorf("without %s, options are the same", zero.Type().Field(i).Name)
 		}
 	}
 }

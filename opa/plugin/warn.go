@@ -15,8 +15,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/plugins"
 )
 
-// warn tells of settings under which decisions do not go where an operator
-// might think, when they begin to hold. It is called with p.mu held.
+// warn logs a warning, once while it holds, if decisions do not go where an
+// operator may expect them. The caller holds p.mu.
 func (p *Plugin) warn() {
 	text := p.warning()
 	if text != "" && text != p.warned {
@@ -25,112 +25,74 @@ func (p *Plugin) warn() {
 	p.warned = text
 }
 
+// deciders are the well-known plugins that decide without OPA's server. Their
+// decisions come only by the decision log.
+var deciders = []string{"envoy_ext_authz_grpc", "envoy.ext_authz.grpc"} // both of opa-envoy-plugin
+
+// warning returns "" if all decisions go where an operator may expect them.
 func (p *Plugin) warning() string {
 	if p.registry == nil {
 		return "Nothing is exported: this OPA has no Prometheus registry. Under the SDK, give one to the plugin's Factory."
 	}
 	config := configOf(p.manager)
-	if config == nil {
-		return ""
-	}
-	var fields map[string]json.RawMessage
-	if len(config.DecisionLogs) > 0 && json.Unmarshal(config.DecisionLogs, &fields) != nil {
-		return "" // OPA itself refuses it
-	}
 	var c struct {
-		Plugin  *string `json:"plugin"`
-		Service string  `json:"service"`
-		Console bool    `json:"console"`
+		Plugin, Service string
+		// The keys that ask for uploads.
+		Resource, Reporting json.RawMessage
+		ResourcePath        json.RawMessage `json:"resource_path"`
+		PartitionName       json.RawMessage `json:"partition_name"`
 	}
 	if len(config.DecisionLogs) > 0 && json.Unmarshal(config.DecisionLogs, &c) != nil {
-		return ""
+		return "" // OPA itself refuses it
 	}
-	byLog := loggedOnly(config)
-	straight := p.observed != nil && byLog == "" // all decisions come so, from the server
-	if c.Plugin == nil || *c.Plugin != Name {
-		if straight {
-			return p.nextWarning(c.Plugin)
+	decider := "" // a plugin whose decisions do not come straight from the server
+	for _, name := range deciders {
+		if p.observed != nil && config.Plugins[name] != nil {
+			decider = " of " + name
 		}
-		whose := ""
-		if p.observed != nil {
-			whose = " of " + byLog
-		}
-		hint := fmt.Sprintf("Set decision_logs.plugin to %q", Name)
-		if c.Plugin != nil {
-			hint += fmt.Sprintf(", and plugins.%s.next to %q to keep that plugin", Name, *c.Plugin)
-		}
-		return fmt.Sprintf("The plugin sees no decisions%s, since decision_logs.plugin does not name it. %s.", whose, hint)
 	}
+	hooked := p.observed != nil && decider == "" // all decisions come straight from the server
+	if c.Plugin == Name {
+		return p.uploadWarning(c.Service, len(c.Resource)+len(c.ResourcePath)+len(c.PartitionName)+len(c.Reporting) > 0, hooked)
+	}
+	if hooked {
+		if p.config.Next == "" || p.config.Next == c.Plugin {
+			return ""
+		}
+		return fmt.Sprintf("The plugin %q, named by %s.next, gets no events, because decision_logs.plugin does not name %q. "+
+			"Set decision_logs.plugin to %[1]q and remove next: this OPA counts decisions without it.", p.config.Next, configPath, Name)
+	}
+	keep := ""
+	if c.Plugin != "" {
+		keep = fmt.Sprintf(", and plugins.%s.next to %q to keep that plugin", Name, c.Plugin)
+	}
+	return fmt.Sprintf("The plugin sees no decisions%s, because decision_logs.plugin does not name it. Set decision_logs.plugin to %q%s.",
+		decider, Name, keep)
+}
+
+// uploadWarning returns a warning if OPA has a service for uploads and does not
+// upload. A service without upload settings may be there only for bundles.
+func (p *Plugin) uploadWarning(service string, wanted, hooked bool) string {
 	services := p.manager.Services()
-	if c.Service != "" || len(services) == 0 || !slices.ContainsFunc(uploadKeys, func(key string) bool { return fields[key] != nil }) {
-		return "" // a service may be there for bundles alone
+	if service != "" || len(services) == 0 || !wanted {
+		return ""
 	}
 	slices.Sort(services)
-	remedy := "set decision_logs.service, to " + strings.Join(services, " or ")
-	if straight {
-		remedy += ", or leave decision_logs.plugin out: this OPA needs it for nothing"
+	remedy := "set decision_logs.service to " + strings.Join(services, " or ")
+	if hooked {
+		remedy += ", or remove decision_logs.plugin: this OPA counts decisions without it"
 	}
-	return "Decisions are not uploaded: a plugin in decision_logs.plugin switches the upload to a default service off. " +
-		"To upload them as well, " + remedy + "."
+	return "Decisions are not uploaded, because a plugin in decision_logs.plugin switches off the upload to a default service. " +
+		"To upload them too, " + remedy + "."
 }
 
-// deciders are the plugins, known to many, that decide without OPA's server:
-// their decisions come by the decision log alone.
-var deciders = []string{"envoy_ext_authz_grpc", "envoy.ext_authz.grpc"} // both of opa-envoy-plugin
-
-// loggedOnly returns which of the deciders OPA's configuration has, "" if it
-// has none.
-func loggedOnly(config *opaconfig.Config) string {
-	for _, name := range deciders {
-		if config.Plugins[name] != nil {
-			return name
-		}
-	}
-	return ""
-}
-
-// nextWarning is about a next plugin that gets nothing: without Regometer in
-// decision_logs.plugin, no event comes that could be handed on.
-func (p *Plugin) nextWarning(logger *string) string {
-	next := p.config.Next
-	if next == "" || logger != nil && *logger == next {
-		return ""
-	}
-	return fmt.Sprintf("The plugin %q, named by %s.next, gets no events, since decision_logs.plugin does not name %q. "+
-		"Set decision_logs.plugin to %[1]q and leave next out: this OPA counts decisions without it.", next, configPath, Name)
-}
-
-// uploadKeys are the keys of decision_logs that say that uploads are wanted.
-var uploadKeys = []string{"resource", "resource_path", "partition_name", "reporting"}
-
-// configOf returns the manager's configuration as it is now. OPA 1.0 has no
-// method for that, only the field, which later releases deprecate.
+// configOf returns the manager's present configuration. OPA 1.0 has only the
+// field, which later releases deprecate.
 func configOf(m *plugins.Manager) *opaconfig.Config {
 	if m, ok := any(m).(interface{ GetConfig() *opaconfig.Config }); ok {
 		return m.GetConfig()
 	}
 	return m.Config
-}
-
-// watch warns when OPA's configuration begins to keep decisions from the
-// plugin: discovery may bring one that no longer has it, of which it is not
-// told. It is called with p.mu held, and ends when p.ended is closed.
-func (p *Plugin) watch() {
-	p.ended = make(chan struct{})
-	go func(ended chan struct{}) {
-		for {
-			select {
-			case <-ended:
-				return
-			case <-p.reconfigured:
-				p.mu.Lock()
-				if p.started {
-					p.warn()
-				}
-				p.mu.Unlock()
-			}
-		}
-	}(p.ended)
 }
 
 // A rateLimiter lets one call a minute pass.
@@ -140,8 +102,8 @@ type rateLimiter struct {
 	omitted uint64
 }
 
-// allow reports whether this call passes, and how many did not since the last
-// one that did.
+// allow reports whether this call passes. It also returns the number of calls
+// that did not pass since the last one that did.
 func (s *rateLimiter) allow() (ok bool, omitted uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

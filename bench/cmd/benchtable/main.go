@@ -26,23 +26,22 @@ const usage = `Usage: benchtable [flags]
 
 Measures Regometer beside OPA's own metrics package, prints the tables and
 writes them to docs/performance.md, with plots. The raw figures are kept in
-docs/performance, in the format of go test -bench, so that benchstat reads
-them too.
+docs/performance, in the format of go test -bench, which benchstat reads too.
 
 Parts:
-  metrics   the packages side by side, in one test binary
-  embedded  a decision in a program that uses OPA as a library; two binaries
+  metrics   the packages side by side: the same cases, in two binaries
+  embedded  a decision in a program that uses OPA as a library; the same binaries
   server    OPA servers under load, as they are and with the drop-in, the plugin
             and the decision log; builds OPA twice, which takes a few minutes
             the first time
   stages    from a decision to a scrape: the histogram beside its peers, the
             rollup, the plugin, the collector
   report    regometer report beside DuckDB, jq and encoding/json, on decision logs
-            that it writes to the folder for temporary files, up to 5 GB at a
-            time; it is measured only if it is named
+            in the folder for temporary files, up to 5 GB at a time; measured
+            only if it is named
 
-Everything runs several times in turns, since a machine's speed drifts: only
-what was measured within one run is compared.
+Everything runs several times in turns, because a machine's speed drifts. Only
+figures of the same run are compared.
 
 Examples:
   benchtable                            measure everything (about 25 minutes)
@@ -51,6 +50,9 @@ Examples:
   benchtable -parts report -size 200    smaller logs, to try it
   benchtable -quick                     run everything once, write nothing
   benchtable -parts none                write the page from the kept figures
+
+DuckDB is the program that REGOMETER_DUCKDB names, else duckdb in PATH. jq is
+that in PATH. Without them their figures are left out.
 
 Flags:
 `
@@ -65,6 +67,7 @@ type options struct {
 	size      int // MB
 	out       string
 	quick     bool
+	bin       string
 }
 
 var (
@@ -75,16 +78,17 @@ var (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	if ctx.Err() != nil {
+		err = errors.New("interrupted: nothing was written")
+	}
 	stop()
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "benchtable:", err)
 		os.Exit(1)
 	}
 }
 
-func parse(args []string, stderr io.Writer) (options, error) {
+func parseFlags(args []string, stderr io.Writer) (options, error) {
 	var o options
 	f := flag.NewFlagSet("benchtable", flag.ContinueOnError)
 	f.SetOutput(stderr)
@@ -97,39 +101,44 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.benchtime, "benchtime", "100ms", "time or iterations (100x) for each benchmark of a run")
 	f.StringVar(&o.cases, "case", "", "regular expression: only these cases of the part metrics, printed but not written")
 	f.IntVar(&o.requests, "requests", 10_000, "requests to each server in each run and mode")
-	f.IntVar(&o.size, "size", 2000, "how large a decision log of the part report is, in MB")
+	f.IntVar(&o.size, "size", 2000, "size of a decision log of the part report, in MB before compression: at most 2500, so that its exact quantiles are known")
 	f.StringVar(&o.out, "out", "", "folder to write to (default: docs in the repository)")
 	f.BoolVar(&o.quick, "quick", false, "run every benchmark once, to see that it works; write nothing")
+	f.StringVar(&o.bin, "bin", "", "folder of the part report's programs: print the figures of this part; benchtable starts itself so")
 	if err := f.Parse(args); err != nil {
 		return o, err
-	}
-	if f.NArg() > 0 {
-		return o, fmt.Errorf("unexpected argument %q (see -help)", f.Arg(0))
 	}
 	if *parts != "none" {
 		o.parts = strings.Split(*parts, ",")
 	}
 	for _, part := range o.parts {
 		if !slices.Contains(allParts, part) {
-			return o, fmt.Errorf("-parts: no part %q, there are %s", part, strings.Join(allParts, ", "))
+			return o, fmt.Errorf("-parts: unknown part %q, want one of %s", part, strings.Join(allParts, ", "))
 		}
 	}
-	if o.runs < 1 || o.requests < 1 {
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q (see -help)", f.Arg(0))
+	case o.runs < 1 || o.requests < 1:
 		return o, errors.New("-runs and -requests must be at least 1")
-	}
-	if o.cases != "" && !slices.Equal(o.parts, []string{"metrics"}) {
+	case o.size < 1 || o.size > 2500:
+		return o, errors.New("-size must be from 1 to 2500")
+	case o.cases != "" && !slices.Equal(o.parts, []string{"metrics"}):
 		return o, errors.New("-case needs -parts metrics")
-	}
-	if o.quick {
+	case o.quick:
 		o.runs, o.benchtime, o.requests, o.size = 1, "1x", 50, 2
 	}
 	return o, nil
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
-	o, err := parse(args, stderr)
+	o, err := parseFlags(args, stderr)
 	if err != nil {
 		return err
+	}
+	progress := measure.Progress{W: stderr, Start: time.Now()}
+	if o.bin != "" {
+		return (&logBench{options: o, work: o.out, out: stdout, progress: progress}).run(ctx)
 	}
 	repo, err := measure.FindRepository(ctx)
 	if err != nil {
@@ -144,53 +153,55 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 
-	m := measurer{options: o, Repository: repo, work: work, progress: measure.Progress{W: stderr, Start: time.Now()}}
-	raw := make(map[string][]byte)
-	r := report{parts: map[string]measure.Results{}}
+	m := measurer{options: o, Repository: repo, work: work, progress: progress}
+	raw, r := map[string][]byte{}, report{}
 	if !o.quick && o.cases == "" { // the kept figures first: it takes long until they are needed
-		for _, part := range allParts {
-			if slices.Contains(o.parts, part) {
-				continue
-			}
-			kept, err := os.ReadFile(rawFile(o.out, part))
-			if errors.Is(err, os.ErrNotExist) {
-				continue
-			} else if err != nil {
-				return err
-			}
-			raw[part] = kept
-			if r.parts[part], err = parseResults(part, kept); err != nil {
-				return fmt.Errorf("%s: %w", rawFile(o.out, part), err)
-			}
+		if raw, r, err = readKept(o.out, o.parts); err != nil {
+			return err
 		}
 	}
 	for _, part := range allParts {
 		if !slices.Contains(o.parts, part) {
 			continue
 		}
-		if raw[part], err = m.measure(ctx, part); err != nil {
-			if ctx.Err() != nil {
-				return errors.New("interrupted: nothing was written")
-			}
-			return fmt.Errorf("%s: %w", part, err)
+		if raw[part], err = m.measure(ctx, part); err == nil {
+			r[part], err = parse(part, raw[part])
 		}
-		if r.parts[part], err = parseResults(part, raw[part]); err != nil {
+		if err != nil {
 			return fmt.Errorf("%s: %w", part, err)
 		}
 	}
 	if o.quick { // a single iteration says nothing about time
 		for _, part := range o.parts {
-			fmt.Fprintf(stdout, "%s: %d benchmarks ran\n", part, len(r.parts[part].Samples))
+			fmt.Fprintf(stdout, "%s: %d benchmarks ran\n", part, len(r[part].samples))
 		}
 		return nil
 	}
-	if err := r.writeTables(stdout); err != nil || o.cases != "" {
+	if _, err := io.WriteString(stdout, r.text()); err != nil || o.cases != "" {
 		return err
 	}
 	return r.save(o.out, raw)
 }
 
-// rawFile is where a part's figures are kept.
-func rawFile(out, part string) string {
-	return filepath.Join(out, "performance", part+".txt")
+// readKept reads the kept figures of all parts except some.
+func readKept(out string, except []string) (map[string][]byte, report, error) {
+	raw, r := map[string][]byte{}, report{}
+	for _, part := range allParts {
+		if slices.Contains(except, part) {
+			continue
+		}
+		name := filepath.Join(out, "performance", part+".txt")
+		kept, err := os.ReadFile(name)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		raw[part] = kept
+		if err == nil {
+			r[part], err = parse(part, kept)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return raw, r, nil
 }

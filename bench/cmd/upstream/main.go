@@ -34,8 +34,6 @@ dist/upstream/opa, and the patches to dist/upstream.
 
 `
 
-const benchstat = "golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da"
-
 // benchmarks is the file with OPA's benchmarks and the ones that steps add. All
 // steps are measured by the file of the last step.
 const benchmarks = "v1/metrics/metrics_bench_test.go"
@@ -213,15 +211,16 @@ func (s *series) measure(ctx context.Context) error {
 			figures[n] = append(figures[n], out...)
 		}
 	}
-	args := []string{"run", benchstat, "-row", ".name"}
+	args := []string{"tool", "benchstat", "-row", ".name"}
 	for n, text := range figures {
-		file := fmt.Sprintf("step-%02d.txt", n)
-		if err := os.WriteFile(filepath.Join(s.dist, file), text, 0o644); err != nil {
+		label := fmt.Sprintf("step-%02d.txt", n)
+		file := filepath.Join(s.dist, label)
+		if err := os.WriteFile(file, text, 0o644); err != nil {
 			return err
 		}
-		args = append(args, file)
+		args = append(args, label+"="+file)
 	}
-	out, err := measure.CommandWith(ctx, []string{"GOFLAGS=-mod=mod"}, s.dist, "go", args...)
+	out, err := measure.Command(ctx, s.Bench, "go", args...)
 	if err == nil {
 		_, err = os.Stdout.Write(out)
 	}

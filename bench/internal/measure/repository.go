@@ -1,9 +1,8 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package measure is what the commands that measure have in common: where the
-// repository is, what runs and reads benchmarks, and how figures are compared
-// and shown.
+// Package measure finds the repository and runs commands, for the commands that
+// measure.
 package measure
 
 import (
@@ -31,7 +30,7 @@ type Repository struct {
 	OPAVersion       string
 }
 
-// FindRepository asks the go command, which is to run in the repository.
+// FindRepository asks the go command, which must run in the repository.
 func FindRepository(ctx context.Context) (Repository, error) {
 	var r Repository
 	for path, dir := range map[string]*string{RootModule: &r.Root, RootModule + "/bench": &r.Bench, OPAModule: &r.OPA} {
@@ -74,14 +73,14 @@ func (r Repository) Modfile(ctx context.Context, dir, tree string) (string, erro
 	return modfile, err
 }
 
-// Command runs a program in a folder and returns what it prints; its error
-// holds the end of what it says. With a folder, neither the workspace nor the
-// go command's flags in the environment count.
+// Command runs a program in a folder and returns what it prints. Its error has
+// the end of the output. With a folder, the program ignores the workspace and
+// the go command's flags in the environment.
 func Command(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
 	return CommandWith(ctx, nil, dir, name, args...)
 }
 
-// CommandWith does so with an addition to the environment.
+// CommandWith is Command with an addition to the environment.
 func CommandWith(ctx context.Context, env []string, dir, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
@@ -100,7 +99,7 @@ func CommandWith(ctx context.Context, env []string, dir, name string, args ...st
 	return stdout.Bytes(), nil
 }
 
-// tail is the end of a long output, for an error message.
+// tail returns the end of a long output, for an error message.
 func tail(output []byte) []byte {
 	const enough = 4 << 10
 	return output[max(0, len(output)-enough):]
@@ -112,7 +111,7 @@ type Progress struct {
 	Start time.Time
 }
 
-// Printf writes one.
+// Printf writes a line.
 func (p Progress) Printf(format string, args ...any) {
 	fmt.Fprintf(p.W, "%6s  %s\n", time.Since(p.Start).Round(time.Second), fmt.Sprintf(format, args...))
 }

@@ -1,70 +1,109 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Release checks that this repository's modules can be published, or makes
-// them ready for it. RELEASING.md says when to use it.
+// Release checks that this repository's modules can be published, makes them
+// ready for it, and builds the files of a release. RELEASING.md says when to
+// use it.
 package main
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/regometer/regometer/bench/project"
 )
 
 const usage = `Usage, in the repository's root:
-  go run ./bench/project/release check             build all modules as published, change nothing
-  go run ./bench/project/release prepare VERSION   write the go.mod and go.sum files of VERSION
+  go run ./bench/project/release check                  build all modules as published, change nothing
+  go run ./bench/project/release prepare VERSION        write the go.mod and go.sum files of VERSION
+  go run ./bench/project/release dist [flags] VERSION   build the files of VERSION into dist/VERSION
+
+The command dist replaces a folder of that name once all files are built. They
+are archives with regometer and OPA for each platform, bills of materials in
+CycloneDX's JSON, SHA256SUMS, and a README.md with a table. It runs the programs
+for this platform, and the table says so. All platforms take about half an hour
+on two cores. Times in the archives are SOURCE_DATE_EPOCH, in seconds since 1970,
+or the commit's.
+
 `
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status := run(ctx, os.Args[1:], os.Stderr)
+	err := release(ctx, os.Args[1:], os.Stderr)
+	if ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
 	stop()
-	os.Exit(status)
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
 }
 
-func run(ctx context.Context, args []string, stderr io.Writer) (status int) {
-	version, apply := "v0.0.1-check", false
-	switch {
-	case len(args) == 1 && args[0] == "check":
-	case len(args) == 2 && args[0] == "prepare":
-		version, apply = args[1], true
-	default:
+func release(ctx context.Context, args []string, stderr io.Writer) (err error) {
+	flags := flag.NewFlagSet("release", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
 		fmt.Fprint(stderr, usage)
-		return 2
+		flags.PrintDefaults()
 	}
-	if err := release(ctx, version, apply, stderr); err != nil {
-		fmt.Fprintln(stderr, "release:", err)
-		return 1
+	list := flags.String("platforms", "", "build only for these `platforms`, such as linux/amd64,windows/arm64; default all")
+	dirty := flags.Bool("dirty", false, "build from a checkout with changes, or of another commit than the version's tag")
+	command, version, platforms := "", "v0.0.1-check", project.Platforms
+	if len(args) > 0 {
+		command = args[0]
+		if err := flags.Parse(args[1:]); err != nil {
+			return err
+		}
 	}
-	return 0
-}
-
-func release(ctx context.Context, version string, apply bool, progress io.Writer) (err error) {
-	r, err := project.NewRelease(ctx, ".", version, progress)
+	switch {
+	case command == "check" && flags.NArg() == 0:
+	case (command == "prepare" || command == "dist") && flags.NArg() == 1:
+		version = flags.Arg(0)
+	default:
+		flags.Usage()
+		return errors.New("name a command, and for prepare and dist one version")
+	}
+	if *list != "" {
+		platforms = strings.Split(*list, ",")
+	}
+	for _, p := range platforms {
+		if !slices.Contains(project.Platforms, p) {
+			return fmt.Errorf("invalid platform %q: want some of %v", p, project.Platforms)
+		}
+	}
+	var from commit
+	if command == "dist" {
+		if from, err = findCommit(ctx, ".", version, *dirty); err != nil {
+			return err
+		}
+	}
+	r, err := project.NewRelease(ctx, ".", version, stderr)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if failed := r.Close(); err == nil {
-			err = failed
-		}
-	}()
-	if err := r.Build(ctx, progress); err != nil {
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if command == "dist" {
+		return dist(r, from, platforms, stderr)
+	}
+	if err := r.Build(); err != nil {
 		return err
 	}
-	if apply {
+	if command == "prepare" {
 		if err := r.Apply(); err != nil {
 			return err
 		}
-		fmt.Fprintf(progress, "go.mod and go.sum of %d modules are those of %s now\n", len(r.Modules), version)
+		fmt.Fprintf(stderr, "go.mod and go.sum of %d modules are those of %s now\n", len(r.Modules), version)
 		return nil
 	}
-	fmt.Fprintf(progress, "all %d modules can be published\n", len(r.Modules))
+	fmt.Fprintf(stderr, "all %d modules can be published\n", len(r.Modules))
 	return nil
 }

@@ -13,9 +13,9 @@ import (
 )
 
 // timed returns the durations of a stage in each slice of time that has any, in
-// the order of time; or in the slice of those without a time, and false, if
-// there are no others.
-func timed(g *report.Group, stage string) (snapshots []*exphist.Snapshot, ok bool) {
+// the order of time. If there are none, it returns those of the slice without a
+// time.
+func timed(g *report.Group, stage string) (snapshots []*exphist.Snapshot, of Side) {
 	var rest *exphist.Snapshot
 	for i := range g.Slices {
 		for j := range g.Slices[i].Stages {
@@ -26,13 +26,15 @@ func timed(g *report.Group, stage string) (snapshots []*exphist.Snapshot, ok boo
 				rest = &s.Durations
 			default:
 				snapshots = append(snapshots, &s.Durations)
+				of.Count += s.Durations.Count()
 			}
 		}
 	}
+	of.Slices = len(snapshots)
 	if len(snapshots) == 0 && rest != nil {
-		return []*exphist.Snapshot{rest}, false
+		snapshots, of.Count = []*exphist.Snapshot{rest}, rest.Count()
 	}
-	return snapshots, true
+	return snapshots, of
 }
 
 // grid is a row of contiguous buckets. A position on it is a number from 0, the
@@ -49,10 +51,7 @@ func gridOf(s *exphist.Snapshot) grid {
 	first, counts := s.Buckets()
 	g := grid{schema: s.Layout().Schema, first: first, width: len(counts)}
 	g.step = math.Ldexp(math.Ln2, -g.schema)
-	g.origin = float64(first-1) * g.step
-	if s.Layout().Unit == exphist.Nanosecond { // whose bounds are powers of two of a second
-		g.origin += math.Log(1e9)
-	}
+	g.origin = float64(first-1)*g.step + math.Log(1e9) // bounds are powers of two of a second
 	return g
 }
 
@@ -62,20 +61,20 @@ func (g grid) value(u float64) float64 { return math.Exp(g.origin + u*g.step) }
 // blocks are the durations of a stage in slices of time, on a grid.
 type blocks struct {
 	grid
-	below [][]float64 // of each slice, how many durations are below position 0, 1, …, width
+	below [][]float64 // of each slice, the number of durations below position 0, 1, …, width
 	total []float64   // of all slices together
 	waves [][]float64 // see longRunVariance
 }
 
-// newBlocks puts snapshots on a grid, which must have been made of snapshots
-// that these were merged into.
+// newBlocks puts snapshots on a grid, which must be that of a snapshot into
+// which they were merged.
 func newBlocks(g grid, snapshots []*exphist.Snapshot) *blocks {
 	b := &blocks{grid: g, total: make([]float64, g.width+1), waves: waves(len(snapshots))}
 	for _, s := range snapshots {
 		below := make([]float64, g.width+1)
 		below[0] = float64(s.Zeros())
 		first, counts := s.Buckets()
-		finer := s.Layout().Schema - g.schema // so many times two buckets are one
+		finer := s.Layout().Schema - g.schema // 2^finer buckets become one
 		for k, n := range counts {
 			below[ceilShift(first+k, finer)-g.first+1] += float64(n)
 		}
@@ -93,7 +92,7 @@ func newBlocks(g grid, snapshots []*exphist.Snapshot) *blocks {
 // ceilShift returns ⌈i/2^k⌉: bucket i's place if 2^k buckets become one.
 func ceilShift(i, k int) int { return -(-i >> k) }
 
-// count returns how many durations there are.
+// count returns the number of durations.
 func (b *blocks) count() float64 { return b.total[b.width] }
 
 // at interpolates a row of counts below position 0, 1, … at position u.

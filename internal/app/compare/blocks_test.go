@@ -85,21 +85,6 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestGridUnit: without a unit, the bounds are the same, but for what schema 5
-// does to them.
-func TestGridUnit(t *testing.T) {
-	h := exphist.New(exphist.Integer)
-	h.Record(1000)
-	var s exphist.Snapshot
-	h.Snapshot(&s)
-	if v := gridOf(&s).value(1); v < 1000 || v > 1022 {
-		t.Errorf("1000 is in a bucket up to %v", v)
-	}
-	if v := gridOf(snapshotOf(t, 5, 1000)).value(1); v < 1000 || v > 1022 {
-		t.Errorf("1000 ns are in a bucket up to %v", v)
-	}
-}
-
 // TestLongRunVariance: it is n times the variance of independent terms, and
 // (1+φ)/(1−φ) times as much for an AR(1) series.
 func TestLongRunVariance(t *testing.T) {

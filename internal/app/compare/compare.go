@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -18,25 +17,23 @@ import (
 	"github.com/regometer/regometer/internal/groupby"
 )
 
-// What there must be on either side, at least, for a change to be judged: so
-// many slices of time with durations, and so many durations beyond the quantile
-// (of 1,000 durations, 10 are beyond p99).
+// A change is judged if each side has at least
 const (
-	MinSlices = 8
-	MinBeyond = 10
+	MinSlices = 8  // slices of time with durations, and
+	MinBeyond = 10 // durations beyond the quantile: 10 of 1,000 are beyond p99
 )
 
-// Options says what is compared. The zero value compares everything.
+// Options selects what is compared. The zero value compares everything.
 type Options struct {
 	Stages []string              // only these; nil: all
-	Key    func(key string) bool // only groups of such a key; nil: all
+	Key    func(key string) bool // only groups for whose key it returns true; nil: all
 
 	// Confidence is the probability that all intervals of the comparison are
 	// right, above 0 and below 1. 0: 0.95.
 	Confidence float64
 
-	// Thresholds are those that Comparison.Exceeds will be asked about: so
-	// their quantiles are compared too, where they apply.
+	// Thresholds are for Comparison.Exceeds. Their quantiles are compared too,
+	// where they apply.
 	Thresholds []Threshold
 }
 
@@ -47,25 +44,25 @@ type Verdict string
 const (
 	Slower       Verdict = "slower"        // the whole interval is above 0
 	Faster       Verdict = "faster"        // the whole interval is below 0
-	NoDifference Verdict = "no difference" // none that would be more than noise
+	NoDifference Verdict = "no difference" // a change would be no more than noise
 	TooLittle    Verdict = "too little data"
 )
 
 var verdicts = []Verdict{Slower, Faster, NoDifference, TooLittle}
 
-// Comparison is what changed from one report to another. Nothing changes it,
-// and it is the same each time for the same reports.
+// Comparison is the changes from one report to another. The same reports have
+// the same comparison.
 type Comparison struct {
 	By         string      // what the key of a row is: see report.Report
 	Confidence float64     // of all intervals together
-	Intervals  int         // how many there are
+	Intervals  int         // the number of intervals
 	Thresholds []Threshold // those of the options
 
-	// Rows are sorted by verdict, by impact (the larger change first, whichever
-	// way), by key and by stage.
+	// Rows are sorted by verdict, by impact (the larger change first, for
+	// better or worse), by key and by stage.
 	Rows []Row
-	// Only is what has no row since it is in one of the reports only: groups,
-	// and stages of groups that are in both. It is sorted by key and stage.
+	// Only lists what is in one of the reports only: groups, and stages of
+	// groups that are in both. It is sorted by key and stage.
 	Only []Only
 }
 
@@ -77,16 +74,16 @@ type Row struct {
 	// Verdict is Slower if a quantile is slower, else Faster if one is faster,
 	// else NoDifference if one could be judged.
 	Verdict Verdict
-	// Impact is how much more time, in ns, this stage took after, without the
-	// stages that it contains, than as many would have at the mean before.
+	// Impact is the time, in ns, that this stage took after, without the stages
+	// that it contains, less the time that as many would take at the mean
+	// before.
 	Impact int64
 }
 
-// Side is what one report has of a row: so many durations, in so many slices of
-// time. If none has a time, Slices is 0.
+// Side is what one report has of a row.
 type Side struct {
-	Count  uint64
-	Slices int
+	Count  uint64 // of durations
+	Slices int    // of time with durations; 0 if no duration has a time
 }
 
 // Change is how a quantile changed.
@@ -95,22 +92,20 @@ type Change struct {
 	Before, After float64 // ns
 
 	// Relative is After/Before − 1, and lies from Low to High, the confidence
-	// interval: 0.2 is 20 % more. Low is −1 and High is +Inf where there is no
-	// end to what is possible, and where nothing was judged.
+	// interval: 0.2 is 20 % more. Low is −1 and High is +Inf if the interval
+	// has no such end, or if nothing was judged.
 	Relative, Low, High float64
 	Verdict             Verdict
 }
 
-// Only is a group, or a stage of a group, that is in one report only: so many
-// decisions of the group, or durations of the stage, before and after, of which
-// one is 0.
+// Only is a group, or a stage of a group, that is in one report only.
 type Only struct {
 	Key, Stage    string // Stage is "" for the whole group
-	Before, After uint64
+	Before, After uint64 // decisions of the group, or durations of the stage; one is 0
 }
 
-// Reports compares two reports, which are only read. It is an error if their
-// groups have different kinds of keys, or if an option is out of range.
+// Reports compares two reports, and only reads them. It fails if their groups
+// have different kinds of keys, or if an option is out of range.
 func Reports(before, after *report.Report, o Options) (*Comparison, error) {
 	if o.Confidence == 0 {
 		o.Confidence = 0.95
@@ -122,23 +117,22 @@ func Reports(before, after *report.Report, o Options) (*Comparison, error) {
 		return nil, fmt.Errorf("one report is by %s, the other by %s: nothing to compare", before.By, after.By)
 	}
 	c := &Comparison{By: before.By, Confidence: o.Confidence, Thresholds: slices.Clone(o.Thresholds)}
-	keys := keysOf(before, after, o)
-	// Twice, since each interval depends on how many there are: all groups
-	// together may be too much to keep.
-	for pair := range c.pairs(before, after, keys, o) {
-		for _, q := range pair.quantiles {
-			if pair.enough(q) {
+	sides := [2]side{sideOf(before, o), sideOf(after, o)}
+	// Each interval depends on the number of intervals, so there are two
+	// passes: all groups together may be too much to keep.
+	for p := range c.pairs(sides, o) {
+		for _, q := range p.quantiles {
+			if p.enough(q) {
 				c.Intervals++
 			}
 		}
 	}
 	alpha := (1 - o.Confidence) / float64(max(c.Intervals, 1))
-	for pair := range c.pairs(before, after, keys, o) {
-		row, err := pair.row(alpha)
-		if err != nil {
+	for p := range c.pairs(sides, o) {
+		if err := p.compare(alpha); err != nil {
 			return nil, err
 		}
-		c.Rows = append(c.Rows, row)
+		c.Rows = append(c.Rows, p.Row)
 	}
 	slices.SortFunc(c.Rows, func(a, b Row) int {
 		return cmp.Or(
@@ -149,124 +143,113 @@ func Reports(before, after *report.Report, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// pair is a stage of a group that is in both reports.
-type pair struct {
-	key           string
-	before, after half
-	quantiles     []float64
+// side is a report with the places of its groups by their keys.
+type side struct {
+	*report.Report
+	places map[string]int
 }
 
-// half is one side of a pair.
-type half struct {
-	group *report.Group
-	stage *groupby.Stage
-}
-
-// place is where the group of a key is in the two reports, -1: nowhere.
-type place struct {
-	key    string
-	groups [2]int
-}
-
-// keysOf returns the keys of both reports, sorted.
-func keysOf(before, after *report.Report, o Options) []place {
-	places := map[string][2]int{}
-	for side, r := range [2]*report.Report{before, after} {
-		for i, g := range r.Groups.Sums() {
-			key := g.Key
-			if o.Key != nil && !o.Key(key) {
-				continue
-			}
-			both, ok := places[key]
-			if !ok {
-				both = [2]int{-1, -1}
-			}
-			both[side] = i
-			places[key] = both
+func sideOf(r *report.Report, o Options) side {
+	s := side{r, map[string]int{}}
+	for i, g := range r.Groups.Sums() {
+		if o.Key == nil || o.Key(g.Key) {
+			s.places[g.Key] = i
 		}
 	}
-	keys := make([]place, 0, len(places))
-	for key, groups := range places {
-		keys = append(keys, place{key, groups})
-	}
-	slices.SortFunc(keys, func(a, b place) int { return cmp.Compare(a.key, b.key) })
-	return keys
+	return s
 }
 
-// pairs goes through what is in both reports, and fills c.Only with the rest.
-func (c *Comparison) pairs(before, after *report.Report, keys []place, o Options) iter.Seq[*pair] {
-	return func(yield func(*pair) bool) {
-		c.Only = nil
-		for _, at := range keys {
-			var both [2]*report.Group
-			for side, r := range [2]*report.Report{before, after} {
-				if at.groups[side] >= 0 {
-					both[side] = r.Groups.At(at.groups[side])
-				}
-			}
-			switch {
-			case both[0] == nil:
-				c.Only = append(c.Only, Only{Key: at.key, After: both[1].Decisions})
-				continue
-			case both[1] == nil:
-				c.Only = append(c.Only, Only{Key: at.key, Before: both[0].Decisions})
-				continue
-			}
-			for _, p := range c.stages(at.key, both, o) {
-				if !yield(&p) {
+// group returns the group of a key, or nil.
+func (s side) group(key string) *report.Group {
+	if i, ok := s.places[key]; ok {
+		return s.Groups.At(i)
+	}
+	return nil
+}
+
+// union returns the keys of both maps, sorted.
+func union[V any](a, b map[string]V) []string {
+	return slices.Compact(slices.Sorted(func(yield func(string) bool) {
+		for _, m := range [2]map[string]V{a, b} {
+			for key := range m {
+				if !yield(key) {
 					return
 				}
 			}
 		}
-	}
+	}))
 }
 
-// stages returns the stages that are in both groups, by name, and adds the rest
-// to c.Only.
-func (c *Comparison) stages(key string, both [2]*report.Group, o Options) (pairs []pair) {
-	stages := map[string][2]*groupby.Stage{}
-	for side, g := range both {
-		for i := range g.Stages {
-			s := &g.Stages[i]
-			if s.Durations.Count() == 0 || o.Stages != nil && !slices.Contains(o.Stages, s.Name) {
+// pairs returns what is in both reports, by key and stage, and fills c.Only
+// with the rest.
+func (c *Comparison) pairs(sides [2]side, o Options) iter.Seq[*pair] {
+	return func(yield func(*pair) bool) {
+		c.Only = nil
+		for _, key := range union(sides[0].places, sides[1].places) {
+			before, after := sides[0].group(key), sides[1].group(key)
+			switch {
+			case before == nil:
+				c.Only = append(c.Only, Only{Key: key, After: after.Decisions})
+				continue
+			case after == nil:
+				c.Only = append(c.Only, Only{Key: key, Before: before.Decisions})
 				continue
 			}
-			both := stages[s.Name]
-			both[side] = s
-			stages[s.Name] = both
-		}
-	}
-	for _, stage := range slices.Sorted(maps.Keys(stages)) {
-		switch s := stages[stage]; {
-		case s[0] == nil:
-			c.Only = append(c.Only, Only{Key: key, Stage: stage, After: s[1].Durations.Count()})
-		case s[1] == nil:
-			c.Only = append(c.Only, Only{Key: key, Stage: stage, Before: s[0].Durations.Count()})
-		default:
-			p := pair{key: key, before: half{both[0], s[0]}, after: half{both[1], s[1]}, quantiles: []float64{0.5, 0.99}}
-			for _, t := range o.Thresholds {
-				if t.applies(key, stage) && !slices.Contains(p.quantiles, t.Quantile) {
-					p.quantiles = append(p.quantiles, t.Quantile)
+			was, is := stagesOf(before, o), stagesOf(after, o)
+			for _, stage := range union(was, is) {
+				switch b, a := was[stage], is[stage]; {
+				case b == nil:
+					c.Only = append(c.Only, Only{Key: key, Stage: stage, After: a.Durations.Count()})
+				case a == nil:
+					c.Only = append(c.Only, Only{Key: key, Stage: stage, Before: b.Durations.Count()})
+				default:
+					p := &pair{Row: Row{Key: key, Stage: stage, Verdict: TooLittle, Impact: impact(b, a)}, quantiles: o.quantiles(key, stage)}
+					p.before, p.Before = timed(before, stage)
+					p.after, p.After = timed(after, stage)
+					if !yield(p) {
+						return
+					}
 				}
 			}
-			slices.Sort(p.quantiles)
-			pairs = append(pairs, p)
 		}
 	}
-	return pairs
 }
 
-// snapshots returns the durations in slices of time, and what they come to.
-func (h half) snapshots() ([]*exphist.Snapshot, Side) {
-	s, ok := timed(h.group, h.stage.Name)
-	side := Side{Slices: len(s)}
-	if !ok {
-		side.Slices = 0
+// stagesOf returns the stages of a group that are compared, by name.
+func stagesOf(g *report.Group, o Options) map[string]*groupby.Stage {
+	stages := map[string]*groupby.Stage{}
+	for i := range g.Stages {
+		s := &g.Stages[i]
+		if s.Durations.Count() > 0 && (o.Stages == nil || slices.Contains(o.Stages, s.Name)) {
+			stages[s.Name] = s
+		}
 	}
-	for _, s := range s {
-		side.Count += s.Count()
+	return stages
+}
+
+// quantiles returns the quantiles to compare of a stage of a group.
+func (o *Options) quantiles(key, stage string) []float64 {
+	quantiles := []float64{0.5, 0.99}
+	for _, t := range o.Thresholds {
+		if t.applies(key, stage) {
+			quantiles = append(quantiles, t.Quantile)
+		}
 	}
-	return s, side
+	slices.Sort(quantiles)
+	return slices.Compact(quantiles)
+}
+
+// impact returns the impact of a row: see Row.
+func impact(before, after *groupby.Stage) int64 {
+	return integer(sum.Float(after.Self) - sum.Float(before.Self)/float64(before.Durations.Count())*float64(after.Durations.Count()))
+}
+
+// pair is a stage of a group that is in both reports, with its durations in
+// slices of time.
+type pair struct {
+	Row
+	before, after []*exphist.Snapshot
+	quantiles     []float64
 }
 
 // enough reports whether there is enough to judge a quantile.
@@ -274,52 +257,45 @@ func (s Side) enough(q float64) bool {
 	return s.Slices >= MinSlices && float64(s.Count)*min(q, 1-q) >= MinBeyond*(1-1e-9)
 }
 
-func (p *pair) enough(q float64) bool {
-	_, before := p.before.snapshots()
-	_, after := p.after.snapshots()
-	return before.enough(q) && after.enough(q)
-}
+func (p *pair) enough(q float64) bool { return p.Before.enough(q) && p.After.enough(q) }
 
-// row compares, with intervals of an error of at most alpha each.
-func (p *pair) row(alpha float64) (Row, error) {
-	r := Row{Key: p.key, Stage: p.before.stage.Name, Verdict: TooLittle, Impact: p.impact()}
-	var before, after []*exphist.Snapshot
-	before, r.Before = p.before.snapshots()
-	after, r.After = p.after.snapshots()
-	if len(before) == 0 || len(after) == 0 {
-		return r, nil // no slices at all
+// compare fills in the changes and the verdict, with intervals whose error is
+// at most alpha each.
+func (p *pair) compare(alpha float64) error {
+	if len(p.before) == 0 || len(p.after) == 0 {
+		return nil
 	}
 	var all exphist.Snapshot
-	for _, s := range slices.Concat(before, after) {
+	for _, s := range slices.Concat(p.before, p.after) {
 		if err := all.Merge(s); err != nil {
-			return r, fmt.Errorf("%s of %q: %w", r.Stage, p.key, err)
+			return fmt.Errorf("%s of %q: %w", p.Stage, p.Key, err)
 		}
 	}
 	g := gridOf(&all)
 	if g.width == 0 {
-		return r, nil // nothing but zeros
+		return nil // nothing but zeros
 	}
-	c := contrast{before: newBlocks(g, before), after: newBlocks(g, after)}
+	c := contrast{before: newBlocks(g, p.before), after: newBlocks(g, p.after)}
 	for _, q := range p.quantiles {
 		c.q = q
 		ch := Change{Quantile: q, Low: -1, High: math.Inf(1), Verdict: TooLittle}
 		ch.Before, ch.After = g.value(c.before.quantile(q)), g.value(c.after.quantile(q))
 		ch.Relative = math.Expm1(c.estimate() * g.step)
-		if r.Before.enough(q) && r.After.enough(q) {
+		if p.enough(q) {
 			low, high := c.interval(alpha)
 			ch.Low, ch.High = math.Expm1(low*g.step), math.Expm1(high*g.step)
 			ch.Verdict = judge(ch.Low, ch.High)
 		}
-		if slices.Index(verdicts, ch.Verdict) < slices.Index(verdicts, r.Verdict) {
-			r.Verdict = ch.Verdict
+		if slices.Index(verdicts, ch.Verdict) < slices.Index(verdicts, p.Verdict) {
+			p.Verdict = ch.Verdict
 		}
-		r.Changes = append(r.Changes, ch)
+		p.Changes = append(p.Changes, ch)
 	}
-	return r, nil
+	return nil
 }
 
-// judge returns the verdict of an interval. One without an end tells nothing
-// unless it leaves out 0.
+// judge returns the verdict of an interval. An interval without an end has one
+// only if it leaves out 0.
 func judge(low, high float64) Verdict {
 	switch {
 	case low > 0:
@@ -330,12 +306,6 @@ func judge(low, high float64) Verdict {
 		return TooLittle
 	}
 	return NoDifference
-}
-
-func (p *pair) impact() int64 {
-	before, after := p.before.stage, p.after.stage
-	more := sum.Float(after.Self) - sum.Float(before.Self)/float64(before.Durations.Count())*float64(after.Durations.Count())
-	return integer(more)
 }
 
 // integer returns the nearest integer, from −math.MaxInt64 to math.MaxInt64.

@@ -6,13 +6,14 @@ package compare
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/regometer/regometer/internal/app/text"
 )
 
-// signed writes a difference of ns.
+// signed returns a difference in ns for people to read.
 func signed(ns int64) string {
 	switch {
 	case ns < 0:
@@ -23,7 +24,7 @@ func signed(ns int64) string {
 	return "0"
 }
 
-// percent writes a relative change, as a number of percent without its sign %.
+// percent returns a relative change in percent, without the sign %.
 func percent(relative float64) string {
 	p, decimals := relative*100, 1
 	if math.Abs(p) >= 99.95 {
@@ -32,14 +33,14 @@ func percent(relative float64) string {
 	return fmt.Sprintf("%+.*f", decimals, rounded(p, decimals))
 }
 
-// rounded returns f as it is written with so many decimals; never −0.
+// rounded returns f rounded to so many decimals, and 0 instead of −0.
 func rounded(f float64, decimals int) float64 {
 	f, _ = strconv.ParseFloat(strconv.FormatFloat(f, 'f', decimals, 64), 64)
 	return f + 0
 }
 
-// text writes a change for people: by how much, where it is one, and its
-// interval, if that is wanted for what is no difference too.
+// text returns a change for people to read, with its interval. A change that is
+// not a difference has an interval only if always is set.
 func (c Change) text(always bool) string {
 	high := percent(c.High)
 	if math.IsInf(c.High, 1) {
@@ -55,7 +56,7 @@ func (c Change) text(always bool) string {
 	return percent(c.Relative) + " %" + interval
 }
 
-// summary tells how many rows there are of each verdict.
+// summary returns the number of rows of each verdict.
 func (c *Comparison) summary() string {
 	n := map[Verdict]int{}
 	for _, r := range c.Rows {
@@ -73,25 +74,43 @@ func (c *Comparison) summary() string {
 	return text.Plural(len(c.Rows), "row") + ": " + strings.Join(parts, ", ")
 }
 
-// claim tells what the intervals claim.
+// claim returns what the intervals claim.
 func (c *Comparison) claim() string {
 	return fmt.Sprintf("In brackets: %s, %g %% confidence in all together.", text.Plural(c.Intervals, "interval"), c.Confidence*100)
 }
 
-// counts tells how many decisions of a group, or durations of a stage, only one
-// side has.
-func (o Only) counts() string {
-	side, n, what := "before", o.Before, "duration"
-	if o.After > 0 {
-		side, n = "after", o.After
-	}
-	if o.Stage == "" {
-		what = "decision"
-	}
-	return fmt.Sprintf("only %s: %s", side, text.Plural(n, what))
+// A remark is what there is to say of something.
+type remark struct {
+	names []string // of a group and a stage, or a threshold
+	text  string
 }
 
-// verdict tells whether a threshold is exceeded.
+// remarks returns a list of the first groups and stages that are in one report
+// only, all if top is 0, and a list of thresholds. It leaves out empty lists.
+func (c *Comparison) remarks(top int) (lists [][]remark) {
+	var only, thresholds []remark
+	for i, o := range c.Only {
+		if top > 0 && i == top {
+			only = append(only, remark{nil, "and " + text.Count(len(c.Only)-i) + " more in one only: see --top"})
+			break
+		}
+		side, n := "before", o.Before
+		if o.After > 0 {
+			side, n = "after", o.After
+		}
+		names, what := []string{o.Key, o.Stage}, "duration"
+		if o.Stage == "" {
+			names, what = names[:1], "decision"
+		}
+		only = append(only, remark{names, fmt.Sprintf("only %s: %s", side, text.Plural(n, what))})
+	}
+	for _, t := range c.Thresholds {
+		thresholds = append(thresholds, remark{[]string{t.String()}, c.verdict(t)})
+	}
+	return slices.DeleteFunc([][]remark{only, thresholds}, func(list []remark) bool { return len(list) == 0 })
+}
+
+// verdict says whether a threshold is exceeded.
 func (c *Comparison) verdict(t Threshold) string {
 	exceeded, judged := len(c.Exceeds(t)), c.Judged(t)
 	switch {
@@ -103,7 +122,7 @@ func (c *Comparison) verdict(t Threshold) string {
 	return fmt.Sprintf("exceeded in %s of %s", text.Count(exceeded), text.Plural(judged, "row"))
 }
 
-// top returns the first rows, all if n is 0.
+// top returns the first n rows, all if n is 0.
 func (c *Comparison) top(n int) []Row {
 	if n <= 0 || n > len(c.Rows) {
 		n = len(c.Rows)

@@ -5,7 +5,6 @@ package compare
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"flag"
 	"math"
@@ -79,13 +78,13 @@ func golden(t *testing.T, name string, got []byte) {
 func TestWrite(t *testing.T) {
 	c := shown()
 	for name, write := range map[string]func(b *bytes.Buffer) error{
-		"table-60.golden":  func(b *bytes.Buffer) error { return c.WriteTable(b, TableOptions{Width: 60}) },
-		"table-80.golden":  func(b *bytes.Buffer) error { return c.WriteTable(b, TableOptions{}) },
-		"table-120.golden": func(b *bytes.Buffer) error { return c.WriteTable(b, TableOptions{Width: 120}) },
-		"table-top.golden": func(b *bytes.Buffer) error { return c.WriteTable(b, TableOptions{Top: 1}) },
-		"markdown.golden":  func(b *bytes.Buffer) error { return c.WriteMarkdown(b, MarkdownOptions{}) },
+		"table-60.golden":  func(b *bytes.Buffer) error { return c.WriteTable(b, text.Options{Width: 60}) },
+		"table-80.golden":  func(b *bytes.Buffer) error { return c.WriteTable(b, text.Options{}) },
+		"table-120.golden": func(b *bytes.Buffer) error { return c.WriteTable(b, text.Options{Width: 120}) },
+		"table-top.golden": func(b *bytes.Buffer) error { return c.WriteTable(b, text.Options{Top: 1}) },
+		"markdown.golden":  func(b *bytes.Buffer) error { return c.WriteMarkdown(b, 0) },
 		"json.golden":      func(b *bytes.Buffer) error { return c.WriteJSON(b) },
-		"empty.golden":     func(b *bytes.Buffer) error { return new(Comparison).WriteTable(b, TableOptions{}) },
+		"empty.golden":     func(b *bytes.Buffer) error { return new(Comparison).WriteTable(b, text.Options{}) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -103,7 +102,7 @@ func TestTableFits(t *testing.T) {
 	c.Only = append(c.Only, Only{strings.Repeat("很长", 100), "\u202e", 1, 0})
 	for width := 60; width < 250; width++ {
 		var b bytes.Buffer
-		if err := c.WriteTable(&b, TableOptions{Width: width}); err != nil {
+		if err := c.WriteTable(&b, text.Options{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
@@ -118,25 +117,6 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
-func TestJSONIsValid(t *testing.T) {
-	var b bytes.Buffer
-	if err := shown().WriteJSON(&b); err != nil {
-		t.Fatal(err)
-	}
-	var v struct {
-		Rows []map[string]any
-	}
-	if err := json.Unmarshal(b.Bytes(), &v); err != nil {
-		t.Fatal(err)
-	}
-	if got := v.Rows[2]["path"]; got != "a\x1b[31m|`b`\n<i>é" {
-		t.Errorf("path %q", got)
-	}
-	if p99 := v.Rows[2]["p99"].(map[string]any); p99["low"] != nil || p99["high"] != nil {
-		t.Errorf("too little data: %v", p99)
-	}
-}
-
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.ErrUnsupported }
@@ -144,7 +124,7 @@ func (broken) Write([]byte) (int, error) { return 0, errors.ErrUnsupported }
 func TestWriteErrors(t *testing.T) {
 	c := shown()
 	for i, err := range []error{
-		c.WriteTable(broken{}, TableOptions{}), c.WriteMarkdown(broken{}, MarkdownOptions{}), c.WriteJSON(broken{}),
+		c.WriteTable(broken{}, text.Options{}), c.WriteMarkdown(broken{}, 0), c.WriteJSON(broken{}),
 	} {
 		if !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%d: %v", i, err)
@@ -162,8 +142,5 @@ func TestText(t *testing.T) {
 		if got := signed(ns); got != want {
 			t.Errorf("signed(%d) = %q, want %q", ns, got, want)
 		}
-	}
-	if got, want := cell("`a|"), "`` `a\\| ``"; got != want {
-		t.Errorf("cell: %s, want %s", got, want)
 	}
 }

@@ -1,27 +1,29 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package opabuild builds Open Policy Agent (OPA) with its package v1/metrics
-// replaced by Regometer's, with Regometer's plugin and with a hook
-// in OPA's runtime by which that gets each decision, and puts that drop-in into
-// an OPA checkout.
+// Package opabuild builds Open Policy Agent (OPA), and programs with OPA
+// inside, with Regometer's package metrics instead of OPA's v1/metrics, with
+// Regometer's plugin and with a hook in OPA's runtime by which the plugin gets
+// each decision. It also puts that drop-in into an OPA checkout, and runs OPA's
+// own tests with and without it.
 //
-// It runs the user's go command and needs nothing else. What it builds is
-// kept in a cache, in the folder $REGOMETER_CACHE or "regometer" in the
-// user's cache folder; that folder may be deleted at any time.
+// It runs the user's go command and needs nothing else. Results are kept in a
+// cache, in the folder $REGOMETER_CACHE or "regometer" in the user's cache
+// folder, which may be deleted at any time.
 package opabuild
 
 import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -34,23 +36,35 @@ import (
 // drop-in and the plugin.
 type Options struct {
 	// OPA is a version, such as "1.2.3" or "v1.2.3", anything else that
-	// the Go module proxy resolves ("latest", a commit), or a folder that
-	// holds OPA's source, which is only read. "" is NewestVersion or, with
+	// the Go module proxy resolves ("latest", a commit), or a folder with
+	// OPA's source, which is only read. "" is NewestVersion or, with
 	// Upstream, UpstreamVersion.
 	OPA string
-	// Unmodified builds OPA as it is, for comparisons: without the drop-in and
-	// without the plugin.
+	// Unmodified builds OPA as it is, for comparisons.
 	Unmodified bool
 	// NoPlugin leaves the plugin and the decision hook out.
 	NoPlugin bool
-	// Upstream builds an OPA with so many steps of the Series, or with
-	// AllSteps, in the place of the drop-in and the plugin.
+	// Upstream builds an OPA with this number of steps of the Series, or with
+	// AllSteps, instead of the drop-in and the plugin.
 	Upstream int
-	// Platform is what to build for, as [ParsePlatform] reads it, such as
-	// "linux/arm64". "" is what GOOS and GOARCH say.
+	// Platform is the platform to build for, as [ParsePlatform] reads it, such
+	// as "linux/arm64". "" is the platform of GOOS and GOARCH.
 	Platform string
 	// Progress receives a line now and then, and warnings. nil is silent.
 	Progress io.Writer
+
+	// The rest is for [OpenProgram] only. Dir is a folder in the program's
+	// module or workspace, in which the go command runs. "" is the current
+	// folder.
+	Dir string
+	// Package is the main package, a folder such as "./cmd/x" or an import
+	// path. "" is ".".
+	Package string
+	// Flags are passed on to go build.
+	Flags []string
+	// Env is added to the environment of the go command, such as
+	// "CGO_ENABLED=0".
+	Env []string
 }
 
 // opa returns the OPA to build, as findSource takes it.
@@ -61,301 +75,324 @@ func (o Options) opa() string {
 	return o.OPA
 }
 
-// buildArgs are the flags of go build: those of OPA's Makefile, and -trimpath,
-// by which builds in different folders are the same and share Go's build
-// cache. C is never used.
-var buildArgs = []string{"build", "-v", "-mod=mod", "-buildvcs=false", "-buildmode=exe", "-trimpath"}
-
-// buildTags returns the tags that a source tree is built with: opa_wasm, which
-// is what OPA's Makefile does too. Earlier releases run WebAssembly by a
-// module in C; those are built without, as OPA's own static binaries were.
-func buildTags(tree string) ([]string, error) {
-	mod, err := os.ReadFile(filepath.Join(tree, "go.mod"))
-	if err != nil {
-		return nil, err
-	}
-	if bytes.Contains(mod, []byte("github.com/bytecodealliance/wasmtime-go")) {
-		return nil, nil
-	}
-	return []string{"opa_wasm"}, nil
+// parts are what a build puts into OPA: the drop-in, with or without the
+// plugin, or steps of the series, or nothing.
+type parts struct {
+	dropIn dropIn
+	plugin *plugin
+	steps  []Step
 }
 
-// targetVariables are what, beside the sources, decides on the binary.
+func (o Options) parts() (p parts, err error) {
+	switch {
+	case o.Upstream != 0:
+		p.steps, err = firstSteps(o.Upstream)
+	case !o.Unmodified:
+		p.dropIn, err = loadDropIn()
+		p.dropIn = p.dropIn.withoutTests()
+		if err == nil && !o.NoPlugin {
+			p.plugin, err = findPlugin()
+		}
+	}
+	return p, err
+}
+
+func (p parts) none() bool { return p.dropIn == nil && len(p.steps) == 0 }
+
+// content identifies the parts and everything that comes with them.
+func (p parts) content() string {
+	if p.none() {
+		return ""
+	}
+	values := []any{regometerVersion(), p.dropIn.hash(), hookText, hookField, hookStart, hookMark, pluginPlace}
+	for _, s := range p.steps {
+		values = append(values, s.content)
+	}
+	if p.plugin != nil {
+		values = append(values, p.plugin.content)
+	}
+	for _, name := range []string{buildFile, pluginFile} {
+		text, _ := templateFiles.ReadFile("_opa/" + name + ".tmpl") // exists: see templates
+		values = append(values, text)
+	}
+	return hashAll(values...)
+}
+
+// change returns what puts the drop-in or the steps into the OPA source tree in
+// dir.
+func (p parts) change(dir string) (replacement, error) {
+	if p.dropIn == nil {
+		return changeBySteps(dir, p.steps)
+	}
+	now, err := goFiles(filepath.Join(dir, metricsDir))
+	return difference(now, p.dropIn.replace(now)).in(metricsDir), err
+}
+
+// buildFlagsOfOPA are those of OPA's Makefile, and -trimpath, by which builds
+// in different folders are the same and share Go's build cache.
+var buildFlagsOfOPA = []string{"-buildvcs=false", "-buildmode=exe", "-trimpath"}
+
+// buildTags returns the flag with the tags of OPA's Makefile, opa_wasm. Earlier
+// releases run WebAssembly by a module in C and are built without, as OPA's own
+// static binaries were.
+func buildTags(tree string, more ...string) (string, error) {
+	mod, err := os.ReadFile(filepath.Join(tree, "go.mod"))
+	if !bytes.Contains(mod, []byte("github.com/bytecodealliance/wasmtime-go")) {
+		more = append([]string{"opa_wasm"}, more...)
+	}
+	return "-tags=" + strings.Join(more, ","), err
+}
+
+// targetVariables, beside the sources, decide on the binary.
 var targetVariables = []string{
 	"GOVERSION", "GOTOOLCHAIN", "GOOS", "GOARCH", "GOEXPERIMENT", "GOFIPS140",
 	"GO386", "GOAMD64", "GOARM", "GOARM64", "GOMIPS", "GOMIPS64", "GOPPC64", "GORISCV64", "GOWASM",
 }
 
-// Build returns the path of an opa binary, a file in the cache, which must be
-// used soon and not be changed.
+// Build returns the path of an opa binary, a file in the cache. The caller must
+// use it soon and must not change it.
 //
-// It builds only what is not in the cache yet; either OPA, the drop-in or the
-// plugin having changed, or Go, or its settings, makes a new binary. Calls may
-// run at the same time, in one process and in several: they build one after
-// another. When ctx is cancelled the build is stopped and its traces are
-// removed.
+// It builds only what is not in the cache yet. A change of OPA, the drop-in,
+// the plugin, Go or its settings makes a new binary. Calls may run at the same
+// time, in one process and in several: they build one after another. If ctx is
+// cancelled, the build stops and leaves nothing.
 //
-// An OPA older than [OldestVersion] is refused; a newer one than
-// [NewestRange] is tried, with a warning. One whose runtime is not as the
-// decision hook expects it is built without the hook, with a warning. [Inspect]
-// tells what is in a binary.
+// Build refuses an OPA older than [OldestVersion]. It tries an OPA newer than
+// [NewestRange], with a warning. If the decision hook does not fit OPA's
+// runtime, the binary lacks the hook, with a warning. [Inspect] says what a
+// binary contains.
 func Build(ctx context.Context, o Options) (path string, err error) {
-	var d dropIn
-	var p *plugin
-	var steps []Step
-	if o.Upstream != 0 {
-		steps, err = firstSteps(o.Upstream)
-	} else if !o.Unmodified {
-		d, err = loadDropIn()
-		if err == nil && !o.NoPlugin {
-			p, err = findPlugin()
-		}
-	}
+	p, err := o.parts()
 	if err != nil {
 		return "", err
 	}
-	return buildWith(ctx, o, d, p, steps...)
+	return buildWith(ctx, o, p)
 }
 
-// buildWith builds with a drop-in and a plugin, where nil is without, or with
-// steps of the series.
-func buildWith(ctx context.Context, o Options, d dropIn, p *plugin, steps ...Step) (string, error) {
-	src, err := findSource(ctx, o.opa())
-	if err != nil {
+func buildWith(ctx context.Context, o Options, parts parts) (string, error) {
+	p := &Program{Name: "opa", parts: parts, self: true, progress: progress{o.Progress, time.Now()}}
+	var err error
+	if p.source, err = findSource(ctx, o.opa()); err != nil {
 		return "", err
 	}
 	target, err := platformEnv(ctx, o.Platform)
 	if err != nil {
 		return "", err
 	}
-	env, err := gotool.Env(ctx, target, targetVariables...)
-	if err != nil {
+	p.added = append([]string{"CGO_ENABLED=0"}, target...)
+	if p.env, err = gotool.Env(ctx, target, targetVariables...); err != nil {
 		return "", err
+	}
+	if p.env["GOOS"] == "windows" {
+		p.Name = "opa.exe"
 	}
 	c, err := openCache()
 	if err != nil {
 		return "", err
 	}
-	b := builder{src: src, target: target, env: env, dropIn: d, plugin: p, steps: steps, progress: progress{o.Progress, time.Now()}}
-	name := "opa"
-	if env["GOOS"] == "windows" {
-		name = "opa.exe"
+	p.flags.all = slices.Clone(buildFlagsOfOPA)
+	if revision, timestamp := p.source.commit(ctx, !p.none()); revision != "" {
+		const pkg = opaModule + "/v1/version"
+		p.flags.all = append(p.flags.all, fmt.Sprintf("-ldflags=-X %s.Vcs=%s -X %s.Timestamp=%s", pkg, revision, pkg, timestamp))
 	}
-	key := b.key(ctx)
-	binary, ok, damage := c.binary(key, name)
-	if damage != nil {
-		b.progress.printf("warning: the binary in the cache is damaged, and built again: %v", damage)
-	}
-	if ok {
-		return binary, nil
-	}
-	return b.run(ctx, c, key, name)
-}
-
-// A builder makes one binary.
-type builder struct {
-	src      source
-	target   []string          // for the environment of go build: see platformEnv
-	env      map[string]string // of targetVariables
-	dropIn   dropIn            // nil = OPA's own package
-	plugin   *plugin           // nil = without
-	steps    []Step            // of the series, in the place of the drop-in
-	progress progress
-}
-
-// unmodified reports whether it builds OPA as it is.
-func (b *builder) unmodified() bool { return b.dropIn == nil && len(b.steps) == 0 }
-
-// key identifies all that decides on the binary.
-func (b *builder) key(ctx context.Context) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%q\n", b.src.content, buildArgs)
-	if b.dropIn != nil {
-		fmt.Fprintf(h, "drop-in %s\n", b.dropIn.hash())
-	}
-	for _, s := range b.steps {
-		fmt.Fprintf(h, "step %s\n", s.content)
-	}
-	if !b.unmodified() {
-		hashInjected(h)
-	}
-	if b.plugin != nil {
-		fmt.Fprintf(h, "plugin %s in %s\n", b.plugin.content, pluginCopy)
-	}
-	if b.src.dir != "" {
-		fmt.Fprintf(h, "commit %s\n", b.stamp(ctx))
-	}
+	values := []any{p.source.content, p.content(), p.flags.all}
 	for _, name := range targetVariables {
-		fmt.Fprintf(h, "%s=%s\n", name, b.env[name])
+		values = append(values, p.env[name])
 	}
-	return hex.EncodeToString(h.Sum(nil))[:32]
-}
-
-// stamp returns the linker flags by which `opa version` shows the commit, as
-// it does if Go builds in the checkout itself.
-func (b *builder) stamp(ctx context.Context) string {
-	if b.src.dir == "" {
-		return ""
-	}
-	revision, timestamp := commit(ctx, b.src.dir, !b.unmodified())
-	if revision == "" {
-		return ""
-	}
-	const pkg = opaModule + "/v1/version"
-	return fmt.Sprintf("-X %s.Vcs=%s -X %s.Timestamp=%s", pkg, revision, pkg, timestamp)
-}
-
-func (b *builder) run(ctx context.Context, c cache, key, name string) (string, error) {
-	dir, release, err := c.workDir(ctx, "build", func() {
-		b.progress.printf("waiting for another build to end")
+	return c.get(ctx, binaries, hashAll(values...)[:32], p.Name, p.progress, func(scratch, to string) error {
+		return p.buildOPA(ctx, scratch, to)
 	})
-	if err != nil {
-		return "", withHint(err)
-	}
-	defer func() { _ = release() }() // the next one empties it too
-	// Another process may have built it meanwhile.
-	if binary, ok, _ := c.binary(key, name); ok {
-		return binary, nil
-	}
-	// A name of its own: a go command that outlived a killed build may still
-	// write to the old one.
-	if dir, err = os.MkdirTemp(dir, ""); err != nil {
-		return "", withHint(err)
-	}
-	tree := filepath.Join(dir, "src")
-	b.progress.printf("getting %s", b.src.name)
-	if err := b.prepare(ctx, tree); err != nil {
-		return "", withHint(err)
-	}
-	if !b.unmodified() {
-		if err := b.inject(ctx, tree); err != nil {
-			return "", withHint(err)
-		}
-	}
-	binary := filepath.Join(dir, name)
-	if err := b.compile(ctx, tree, binary); err != nil {
-		hint := ""
-		if b.dropIn != nil && ctx.Err() == nil {
-			hint = rangeHint
-		}
-		return "", fmt.Errorf("building %s: %w%s", b.src.name, err, hint)
-	}
-	b.progress.printf("built")
-	binary, err = c.add(key, name, binary)
-	return binary, withHint(err)
 }
 
-// prepare copies OPA's source, with the drop-in or the steps in it, to the
-// folder dir, which does not exist yet.
-func (b *builder) prepare(ctx context.Context, dir string) error {
-	from, err := b.src.local(ctx)
+// buildOPA builds OPA itself, as a program of which nothing is needed except
+// the patched copy.
+func (p *Program) buildOPA(ctx context.Context, scratch, to string) error {
+	defer p.Close()
+	p.work = scratch
+	p.progress.printf("getting %s", p.source.name)
+	version, warning, err := p.source.fetch(ctx)
 	if err != nil {
 		return err
 	}
-	version, err := treeVersion(from)
+	if warning != "" && p.dropIn != nil {
+		p.progress.printf("warning: %s", warning)
+	}
+	tags, err := buildTags(p.source.dir)
 	if err != nil {
 		return err
 	}
-	warning, err := checkRange(version)
-	if err != nil {
+	p.dir, p.version, p.flags.all = p.source.dir, version, append(p.flags.all, tags)
+	if p.main, err = p.list(ctx, "."); err != nil {
 		return err
 	}
-	if err := checkCopyable(from); err != nil {
-		return err
-	}
-	if b.dropIn != nil {
-		if warning != "" {
-			b.progress.printf("warning: %s", warning)
-		}
-	}
-	if err := b.src.copyWith(ctx, b.dropIn, dir, from); err != nil {
-		return err
-	}
-	return ApplySteps(dir, b.steps)
+	return p.build(ctx, to)
 }
 
-// inject puts into the tree in dir what makes it more than an OPA with the
-// drop-in or the steps: the record of what is in the binary, the plugin and the
-// decision hook.
-func (b *builder) inject(ctx context.Context, dir string) error {
-	version, err := treeVersion(dir)
+// rangeHint follows a compiler's error about OPA with the drop-in.
+const rangeHint = "\nThe drop-in supports OPA " + OldestVersion + " to " + NewestRange + ". Use one of these if this OPA builds without the drop-in."
+
+// hookMisfit matches an error of the compiler where the decision hook is.
+var hookMisfit = regexp.MustCompile(`(?m)^.*(v1[/\\]runtime[/\\]\w+|` + strings.TrimSuffix(pluginFile, ".go") + `)\.go:\d+.*$`)
+
+// build runs go build, which writes the file binary. If the hook does not fit
+// this OPA, it builds without the hook.
+func (p *Program) build(ctx context.Context, binary string) error {
+	r := record{Regometer: regometerVersion(), OPA: p.version, Upstream: len(p.steps)}
+	if p.dropIn != nil {
+		r.DropIn = p.dropIn.hash()
+	}
+	if p.plugin != nil {
+		r.Plugin = p.main.wantsPlugin(p.progress)
+		r.Hook = r.Plugin
+	}
+	err := p.attempt(ctx, binary, &r)
+	if err != nil && ctx.Err() == nil && r.Hook {
+		if misfit := hookMisfit.FindString(err.Error()); misfit != "" {
+			p.warnOfNoHook(misfit)
+			r.Hook = false
+			err = p.attempt(ctx, binary, &r)
+		}
+	}
+	return err
+}
+
+// warnOfNoHook says that the decision hook is missing, and why.
+func (p *Program) warnOfNoHook(reason string) {
+	p.progress.printf("warning: no decision hook for OPA %s: %s", p.version, reason)
+	p.progress.printf("warning: the plugin gets decisions by way of the decision log only: set decision_logs.plugin: regometer")
+}
+
+// attempt builds what the record says. It removes from the record the parts
+// that do not fit.
+func (p *Program) attempt(ctx context.Context, binary string, r *record) error {
+	change, err := p.change(p.source.dir)
 	if err != nil {
 		return err
 	}
-	r := record{Regometer: regometerVersion(), OPA: version, Upstream: len(b.steps)}
-	if b.dropIn != nil {
-		r.DropIn = b.dropIn.hash()
+	if r.Hook {
+		hook, err := hookChange(p.source.dir)
+		var refused *hookError
+		if errors.As(err, &refused) {
+			p.warnOfNoHook(refused.Error())
+			r.Hook = false
+		} else if err != nil {
+			return err
+		}
+		maps.Copy(change, hook)
 	}
-	if b.plugin != nil {
-		if err := b.plugin.require(ctx, dir); err != nil {
+	s, over, err := p.patched(ctx, change)
+	if err != nil {
+		return err
+	}
+	dir := p.main.Dir
+	if p.self {
+		dir = s.dir
+	}
+	if r.Plugin {
+		if err := p.addPlugin(ctx, s, dir, over, r); err != nil {
 			return fmt.Errorf("adding the plugin: %w", err)
 		}
-		r.Plugin = true
-		var refused *hookError
-		if err := addHook(ctx, dir, b.env); errors.As(err, &refused) {
-			b.progress.warnOfNoHook(b.src.name, refused.Error())
-		} else if err != nil {
-			return fmt.Errorf("adding the decision hook: %w", err)
-		} else {
-			r.Hook = true
+	}
+	what := "as it is"
+	if !p.none() {
+		what = "with " + r.parts()
+		text, err := r.file(buildFile)
+		if err == nil {
+			err = p.addFiles(over, dir, replacement{buildFile: text})
 		}
-		if err := r.writeTemplate(dir, pluginFile); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	return r.writeTemplate(dir, buildFile)
+	if !p.self {
+		p.compareModules(ctx, s)
+	}
+	name := p.main.ImportPath
+	if p.self {
+		name = p.source.name
+	}
+	p.progress.printf("building %s for %s/%s %s; the first time this takes a few minutes", name, p.env["GOOS"], p.env["GOARCH"], what)
+	err = p.progress.compile(ctx, p.work, s.command("build", slices.Concat([]string{"-v", "-o", binary}, p.flags.all, []string{p.main.ImportPath})...))
+	if _, gone := os.Stat(over.file()); err != nil && errors.Is(gone, fs.ErrNotExist) {
+		return fmt.Errorf("building %s: the folder of the build was removed meanwhile, with the cache: build again", name)
+	}
+	if err != nil {
+		hint := ""
+		if text := err.Error(); strings.Contains(text, "cover: ") && strings.Contains(text, buildFile) {
+			hint = "\nGo's cover does not read files that come from outside, as ours do: leave -cover out, or name other packages than the program's own by -coverpkg."
+		} else if p.dropIn != nil && ctx.Err() == nil {
+			hint = rangeHint
+		}
+		return fmt.Errorf("building %s: %w%s", name, err, hint)
+	}
+	if p.none() {
+		p.progress.printf("built")
+		return nil
+	}
+	p.progress.printf("built and checked: OPA %s has %s", p.version, r.parts())
+	return p.check(binary, *r)
 }
 
-// compile runs go build and shows how far it is.
-func (b *builder) compile(ctx context.Context, tree, binary string) error {
-	what := "as it is"
-	switch {
-	case b.plugin != nil:
-		what = "with the drop-in and the plugin"
-	case b.dropIn != nil:
-		what = "with the drop-in"
-	case len(b.steps) > 0:
-		what = "with " + stepsName(len(b.steps))
+// addFiles adds files to the program's main package in dir.
+func (p *Program) addFiles(over *overlay, dir string, files replacement) error {
+	for name := range files {
+		if slices.Contains(p.main.GoFiles, name) {
+			return fmt.Errorf("%s holds a file %s, and Regometer adds a file of this name: rename it", dir, name)
+		}
 	}
-	b.progress.printf("building %s for %s/%s %s; the first time this takes a few minutes", b.src.name, b.env["GOOS"], b.env["GOARCH"], what)
-	tags, err := buildTags(tree)
+	if err := over.add(dir, files); err != nil {
+		return err
+	}
+	return over.write()
+}
+
+// addPlugin adds the plugin to the main package in dir. If the program's
+// modules lack what the plugin imports, it warns and leaves the plugin out.
+func (p *Program) addPlugin(ctx context.Context, s side, dir string, over *overlay, r *record) error {
+	files, err := p.plugin.files(ctx, p.main.ImportPath, *r)
 	if err != nil {
 		return err
 	}
-	args := slices.Concat(buildArgs, []string{"-tags=" + strings.Join(tags, ","), "-o", binary})
-	if flags := b.stamp(ctx); flags != "" {
-		args = append(args, "-ldflags="+flags)
-	}
-	return b.progress.compile(ctx, binary, gotool.Command{Dir: tree, Args: append(args, "."), Env: append([]string{"CGO_ENABLED=0"}, b.target...)})
-}
-
-// compile runs go build -v, which makes the file binary, and shows how far it
-// is.
-func (p progress) compile(ctx context.Context, binary string, build gotool.Command) error {
-	// An interrupted go command leaves its temporary folder behind if what it
-	// started still writes there. This one goes with the folder of the build.
-	temp := binary + ".tmp"
-	if err := os.Mkdir(temp, 0o755); err != nil {
+	without := maps.Clone(over.Replace)
+	if err := p.addFiles(over, dir, files); err != nil {
 		return err
 	}
-	var packages atomic.Int64
-	stop := p.every(10*time.Second, func() string {
-		return fmt.Sprintf("still building, %d packages compiled", packages.Load())
-	})
-	defer stop()
-	build.Env = append(build.Env, "GOTMPDIR="+temp)
-	build.Note = func(line string) bool {
-		// Because of -v: a package's path, alone. All else has blanks.
-		isPackage := line != "" && !strings.ContainsAny(line, " \t")
-		if isPackage {
-			packages.Add(1)
-		}
-		return isPackage || strings.HasPrefix(line, "go: downloading ")
+	out, err := s.command("list", slices.Concat(p.flags.list(), []string{"-e", "-deps", "-f", "{{if .Error}}{{.ImportPath}}{{end}}", p.main.ImportPath})...).Output(ctx)
+	if err != nil {
+		return err
 	}
-	return build.Run(ctx)
+	if lacking := strings.Fields(string(out)); len(lacking) > 0 {
+		p.progress.printf("warning: without the plugin because it imports packages that the program's modules lack: %s", strings.Join(lacking, ", "))
+		if p.vendor != "" {
+			p.progress.printf("warning: import them in the program and run go mod vendor, or build without the vendor folder: -- -mod=mod")
+		}
+		over.Replace, r.Plugin, r.Hook = without, false, false
+	}
+	return nil
 }
 
-// withHint adds how to mend an error of the file system.
+// check returns an error unless the binary contains the record and the drop-in.
+func (p *Program) check(binary string, r record) error {
+	text, err := os.ReadFile(binary)
+	if err != nil {
+		return withHint(err)
+	}
+	b, err := Inspect(binary)
+	if err != nil {
+		return fmt.Errorf("checking what was built: %w", err)
+	}
+	found := findRecord(text)
+	if !p.self && b.Program != p.main.ImportPath || found == nil || *found != r {
+		return fmt.Errorf("%s was built, but the binary lacks the record of this build: %+v", p.main.ImportPath, *b)
+	}
+	// The linker drops the whole package if nothing calls it.
+	if p.dropIn != nil && bytes.Contains(text, []byte("/v1/metrics/metrics.go")) && !bytes.Contains(text, []byte(dropInFile)) {
+		return fmt.Errorf("%s was built, but the binary lacks the drop-in: it has no function of %s", p.main.ImportPath, dropInFile)
+	}
+	return nil
+}
+
+// withHint adds to an error of the file system how to fix it.
 func withHint(err error) error {
 	if err == nil {
 		return nil
@@ -378,10 +415,28 @@ func (p progress) printf(format string, args ...any) {
 	}
 }
 
-// warnOfNoHook tells that an OPA is built without the decision hook, and why.
-func (p progress) warnOfNoHook(opa, refusal string) {
-	p.printf("warning: no decision hook for %s: %s", opa, refusal)
-	p.printf("warning: the plugin gets decisions by way of the decision log only: set decision_logs.plugin: regometer")
+// compile runs go build -v and shows its progress. An interrupted go command
+// may leave its temporary folder, so that is in the folder scratch.
+func (p progress) compile(ctx context.Context, scratch string, build gotool.Command) error {
+	temp, err := os.MkdirTemp(scratch, "go-")
+	if err != nil {
+		return withHint(err)
+	}
+	var packages atomic.Int64
+	stop := p.every(10*time.Second, func() string {
+		return fmt.Sprintf("still building, %d packages compiled", packages.Load())
+	})
+	defer stop()
+	build.Env = append(build.Env, "GOTMPDIR="+temp)
+	build.Note = func(line string) bool {
+		// Because of -v: a package's path, alone. All other lines have blanks.
+		isPackage := line != "" && !strings.ContainsAny(line, " \t")
+		if isPackage {
+			packages.Add(1)
+		}
+		return isPackage || strings.HasPrefix(line, "go: downloading ")
+	}
+	return build.Run(ctx)
 }
 
 // every prints a line at intervals until stop is called.

@@ -8,12 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash"
 	"hash/crc32"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -23,21 +22,38 @@ import (
 
 // The cache folder holds
 //
-//	bin/<key>/opa      finished binaries: they appear by one rename, so that
-//	                   what is there is whole
-//	bin/<key>/opa.sum  the checksum of what was put there
-//	build/             the source tree of the build that is under way
-//	verify/            the trees of the verification that is under way
-//	trees/, tree/      source trees for users' programs: see trees.go
-//	*.lock             held by whoever works in the folder of that name; the
-//	                   system lets go of it when the process ends, however
+//	bin/<key>/opa        finished binaries
+//	trees/<key>/opa      patched copies of OPA's source
+//	trees/<key>/work-*   files of a build with the copy, while it runs
+//	*/<key>/sum          the checksum of the finished file or folder
+//	build/, tree/        the binary or the copy that is being made
+//	verify/              temporary files of the verification that runs
+//	*.lock               held by the process that works in the folder of that
+//	                     name; the system releases it when the process ends
 //
-// A folder of work is emptied by the next one who gets the lock, so that what
-// a killed process left behind is never used.
+// A finished entry appears by one rename. The next process that gets a lock
+// empties the folder, so nothing uses what a killed process left there. No
+// process holds a lock while it uses an entry, which may take hours. So an
+// entry is removed only if nobody has asked for it for some time.
 type cache struct{ dir string }
 
+// A store is one kind of entries in the cache.
+type store struct {
+	folder, work string
+	keep         int           // bounds the entries that nobody has used lately
+	unused       time.Duration // how long nobody must have used an entry
+	waiting      string        // said while another process makes an entry
+	damaged      string        // said if an entry has changed; "" = silent
+}
+
+var (
+	binaries = store{"bin", "build", 6, time.Hour, "waiting for another build to end", "warning: the binary in the cache is damaged, and built again"}
+	// The tests of OPA may write into their copy.
+	trees = store{"trees", "tree", 3, 24 * time.Hour, "waiting for another copy of OPA's source to be made", ""}
+)
+
 // openCache returns the cache in $REGOMETER_CACHE or, by default, in
-// "regometer" under the user's cache folder.
+// "regometer" in the user's cache folder.
 func openCache() (cache, error) {
 	dir := os.Getenv("REGOMETER_CACHE")
 	if dir == "" {
@@ -52,124 +68,108 @@ func openCache() (cache, error) {
 		return cache{}, err
 	}
 	if strings.ContainsAny(dir, "\r\n") {
-		return cache{}, fmt.Errorf("no cache folder: Go cannot build in %q, for the line break in its name (set REGOMETER_CACHE to another one)", dir)
+		return cache{}, fmt.Errorf("no cache folder: Go cannot build in %q because the name has a line break (set REGOMETER_CACHE to another folder)", dir)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return cache{}, fmt.Errorf("no cache folder: %w (set REGOMETER_CACHE to one that you may write to)", err)
+		return cache{}, fmt.Errorf("no cache folder: %w (set REGOMETER_CACHE to a folder that you may write to)", err)
 	}
 	return cache{dir}, nil
 }
 
-// binary returns the path of the binary with this key, and whether it is there
-// and whole. damage says why not, if there is one. Asking marks it as used.
-//
-// The whole file is read each time: a disk's faults change neither size nor
-// time, and the system reads it to run it anyway.
-func (c cache) binary(key, name string) (file string, ok bool, damage error) {
-	dir := filepath.Join(c.dir, "bin", key)
-	file = filepath.Join(dir, name)
-	info, err := os.Lstat(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return file, false, nil
+// get returns the path of an entry's file or folder, and marks it as used. If
+// the entry is missing or has changed, make must create the file or folder. It
+// may use the scratch folder, which is removed afterwards.
+func (c cache) get(ctx context.Context, s store, key, name string, p progress, make func(scratch, to string) error) (string, error) {
+	dir := filepath.Join(c.dir, s.folder, key)
+	found := filepath.Join(dir, name)
+	ok, damage := findEntry(ctx, found)
+	if damage != nil && s.damaged != "" {
+		p.printf("%s: %v", s.damaged, damage)
+	}
+	if ok {
+		return found, nil
+	}
+	work, release, err := c.workDir(ctx, s.work, func() { p.printf("%s", s.waiting) })
+	if err != nil {
+		return "", withHint(err)
+	}
+	defer release()
+	if ok, _ := findEntry(ctx, found); ok {
+		return found, nil // another process has made it meanwhile
+	}
+	// The folder's name is new each time because a go command that outlived a
+	// killed build may still write to the old one.
+	scratch, err := os.MkdirTemp(work, "")
+	if err != nil {
+		return "", withHint(err)
+	}
+	entry := filepath.Join(scratch, "entry")
+	if err := os.Mkdir(entry, 0o755); err != nil {
+		return "", withHint(err)
+	}
+	if err := make(scratch, filepath.Join(entry, name)); err != nil {
+		return "", withHint(err)
+	}
+	sum, err := hashTree(ctx, filepath.Join(entry, name), newChecksum)
+	if err == nil {
+		err = outfile.Write(filepath.Join(entry, "sum"), []byte(sum))
 	}
 	if err == nil {
-		err = checkBinary(file, info)
+		err = errors.Join(removeAll(dir), os.MkdirAll(filepath.Dir(dir), 0o755))
+	}
+	if err == nil {
+		err = os.Rename(entry, dir)
 	}
 	if err != nil {
-		return file, false, err
+		return "", withHint(err)
+	}
+	c.prune(s)
+	return found, nil
+}
+
+// newChecksum finds damage. A SHA-256 would take five times as long at each
+// start of OPA, and whoever can write to the cache could change it too.
+func newChecksum() hash.Hash { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }
+
+// findEntry reports whether an entry is there and unchanged. damage says why
+// not, if there is one. All of it is read each time because a faulty disk
+// changes neither size nor time.
+func findEntry(ctx context.Context, file string) (ok bool, damage error) {
+	dir := filepath.Dir(file)
+	want, err := os.ReadFile(filepath.Join(dir, "sum"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
 	}
 	now := time.Now()
-	_ = os.Chtimes(dir, now, now) // an older mark only lets it be pruned sooner
-	return file, true, nil
-}
-
-// checkBinary returns what is wrong with a binary in the cache.
-func checkBinary(file string, info fs.FileInfo) error {
-	switch {
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is %s", file, outfile.Kind(info.Mode()))
-	case info.Mode()&0o100 == 0 && runtime.GOOS != "windows": // where no file has this bit
-		return fmt.Errorf("%s may not be run", file)
-	}
-	want, err := os.ReadFile(file + sumSuffix)
+	_ = os.Chtimes(dir, now, now) // first, so that it stays while it is read
 	if err != nil {
-		return err
+		return false, err
 	}
-	sum, err := sumOf(file)
+	sum, err := hashTree(ctx, file, newChecksum)
 	if err == nil && sum != string(want) {
-		err = fmt.Errorf("%s is not what was put there", file)
+		err = fmt.Errorf("%s has changed", file)
 	}
-	return err
+	return err == nil, err
 }
 
-const sumSuffix = ".sum"
-
-// sumOf returns the CRC-32C and the size of a file. It is there for damage: who
-// may write to the cache could change a SHA-256 too, which takes five times as
-// long whenever OPA is started.
-func sumOf(file string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
+// besideCopy returns a new folder beside a copy of OPA's source. The caller
+// removes it. Old folders of killed processes are removed first.
+func besideCopy(copied string) (string, error) {
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(copied), "work-*"))
+	for _, dir := range left {
+		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > trees.unused {
+			_ = removeAll(dir)
+		}
 	}
-	defer f.Close()
-	h := crc32.New(crc32.MakeTable(crc32.Castagnoli))
-	size, err := io.Copy(h, f)
-	return fmt.Sprintf("%08x %d\n", h.Sum32(), size), err
+	dir, err := os.MkdirTemp(filepath.Dir(copied), "work-")
+	return dir, withHint(err)
 }
 
-// add moves a finished binary into the cache, in the place of a damaged one if
-// there is one, and prunes older ones. The caller holds the lock.
-func (c cache) add(key, name, file string) (string, error) {
-	dir := filepath.Join(c.dir, "bin", key)
-	to := filepath.Join(dir, name)
-	if err := removeAll(dir); err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	if err := syncFile(file); err != nil {
-		return "", err
-	}
-	sum, err := sumOf(file)
-	if err == nil {
-		err = outfile.Write(to+sumSuffix, []byte(sum))
-	}
-	if err == nil {
-		err = os.Rename(file, to)
-	}
-	if err != nil {
-		return "", errors.Join(err, os.RemoveAll(dir))
-	}
-	c.prune()
-	return to, nil
-}
-
-func syncFile(name string) error {
-	f, err := os.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
-// Pruning keeps the binaries used last, and all that someone may be about to
-// start: between the look into the cache and the exec no lock is held, since
-// `regometer opa` becomes the binary.
-const (
-	keepBinaries = 6
-	keepFor      = time.Hour
-)
-
-// prune removes old binaries, about 100 MB each. What cannot be removed (one
-// that runs, on Windows) stays until the next time.
-func (c cache) prune() { c.pruneFolder("bin", keepBinaries, keepFor) }
-
-// pruneFolder removes the folders in one of the cache that were not used for
-// some time, but for those used last.
-func (c cache) pruneFolder(name string, keep int, unused time.Duration) {
-	dir := filepath.Join(c.dir, name)
+// prune removes entries that nobody has used for some time, except the last
+// ones. What cannot be removed (a binary that runs, on Windows) stays until the
+// next time.
+func (c cache) prune(s store) {
+	dir := filepath.Join(c.dir, s.folder)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
@@ -184,64 +184,48 @@ func (c cache) pruneFolder(name string, keep int, unused time.Duration) {
 		return cmp.Or(b.ModTime().Compare(a.ModTime()), cmp.Compare(a.Name(), b.Name()))
 	})
 	for i, info := range infos {
-		if i >= keep && time.Since(info.ModTime()) > unused {
+		if i >= s.keep && time.Since(info.ModTime()) > s.unused {
 			_ = removeAll(filepath.Join(dir, info.Name()))
 		}
 	}
 }
 
 // workDir waits for the lock of the working folder with this name and returns
-// the folder, empty. Builds one after another are no slower, as each uses all
-// processors, and a second one often finds what the first has built. release
-// empties it again and lets go of the lock. waiting is called once if another
-// process has the lock.
-func (c cache) workDir(ctx context.Context, name string, waiting func()) (dir string, release func() error, err error) {
-	unlock, err := c.lock(ctx, name, waiting)
-	if err != nil {
-		return "", nil, err
-	}
-	dir = filepath.Join(c.dir, name)
-	err = removeAll(dir)
-	if err == nil {
-		err = os.Mkdir(dir, 0o755)
-	}
-	if err != nil {
-		unlock()
-		return "", nil, err
-	}
-	return dir, func() error {
-		defer unlock()
-		return removeAll(dir)
-	}, nil
-}
-
-// lock gets the lock of this name, waiting for it if need be.
-func (c cache) lock(ctx context.Context, name string, waiting func()) (unlock func(), err error) {
+// the folder, empty. release empties it again and releases the lock. waiting is
+// called once if another process holds the lock.
+func (c cache) workDir(ctx context.Context, name string, waiting func()) (dir string, release func(), err error) {
 	file := filepath.Join(c.dir, name+".lock")
-	for first := true; ; first = false {
-		unlock, err := tryLock(file)
-		if err == nil {
-			return unlock, nil
-		}
-		if !errors.Is(err, errLocked) {
-			return nil, fmt.Errorf("cannot lock %s: %w", file, err)
-		}
+	unlock, err := tryLock(file)
+	for first := true; errors.Is(err, errLocked); first = false {
 		if first {
 			waiting()
 		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return "", nil, ctx.Err()
 		case <-time.After(100 * time.Millisecond):
 		}
+		unlock, err = tryLock(file)
 	}
+	if err != nil {
+		return "", nil, fmt.Errorf("cannot lock %s: %w", file, err)
+	}
+	dir = filepath.Join(c.dir, name)
+	if err := errors.Join(removeAll(dir), os.Mkdir(dir, 0o755)); err != nil {
+		unlock()
+		return "", nil, err
+	}
+	return dir, func() {
+		_ = removeAll(dir) // the next process empties it too
+		unlock()
+	}, nil
 }
 
 // errLocked is what tryLock returns if another process, or another call in
-// this one, holds the lock.
+// this process, holds the lock.
 var errLocked = errors.New("locked")
 
-// removeAll is os.RemoveAll for trees that hold folders without write
+// removeAll is os.RemoveAll for folders that contain folders without write
 // permission, as tests leave them.
 func removeAll(dir string) error {
 	if os.RemoveAll(dir) == nil {

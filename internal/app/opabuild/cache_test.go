@@ -4,6 +4,7 @@
 package opabuild
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,14 +15,21 @@ import (
 	"time"
 )
 
-func TestLock(t *testing.T) {
+func TestWorkDir(t *testing.T) {
 	c := cache{t.TempDir()}
 	notWaiting := func() { t.Error("waits for a free lock") }
-	unlock, err := c.lock(t.Context(), "x", notWaiting)
+	writeText(t, filepath.Join(c.dir, "x", "leftover", "file"), "of a killed build")
+	if err := os.Chmod(filepath.Join(c.dir, "x", "leftover"), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	dir, release, err := c.workDir(t.Context(), "x", notWaiting)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := c.lock(t.Context(), "y", notWaiting)
+	if files := readTree(t, dir); len(files) != 0 {
+		t.Errorf("not empty: %q", files)
+	}
+	_, other, err := c.workDir(t.Context(), "y", notWaiting)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,112 +40,124 @@ func TestLock(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	waited := 0
-	if _, err := c.lock(ctx, "x", func() { waited++ }); !errors.Is(err, context.DeadlineExceeded) || waited != 1 {
+	if _, _, err := c.workDir(ctx, "x", func() { waited++ }); !errors.Is(err, context.DeadlineExceeded) || waited != 1 {
 		t.Errorf("waiting ended with %v after %d messages", err, waited)
 	}
-	unlock()
-	if unlock, err = c.lock(t.Context(), "x", notWaiting); err != nil {
-		t.Fatal(err)
-	}
-	unlock()
-}
-
-func TestWorkDir(t *testing.T) {
-	c := cache{t.TempDir()}
-	writeText(t, filepath.Join(c.dir, "build", "leftover", "file"), "of a killed build")
-	if err := os.Chmod(filepath.Join(c.dir, "build", "leftover"), 0o500); err != nil {
-		t.Fatal(err)
-	}
-	dir, release, err := c.workDir(t.Context(), "build", func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if files := readTree(t, dir); len(files) != 0 {
-		t.Errorf("not empty: %q", files)
-	}
-	writeText(t, filepath.Join(dir, "x"), "x")
-	if err := release(); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, filepath.Join(dir, "file"), "x")
+	release()
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("still there: %v", err)
 	}
-}
-
-// addText puts a file into the cache.
-func addText(t *testing.T, c cache, key string) string {
-	t.Helper()
-	file := filepath.Join(c.dir, "built")
-	writeText(t, file, "x")
-	if err := os.Chmod(file, 0o755); err != nil {
+	if _, release, err = c.workDir(t.Context(), "x", notWaiting); err != nil {
 		t.Fatal(err)
 	}
-	file, err := c.add(key, "opa", file)
+	release()
+}
+
+// addEntry gets an entry, a program, and reports whether it was made.
+func addEntry(t *testing.T, c cache, s store, key string) (file, says string, made bool) {
+	t.Helper()
+	var b bytes.Buffer
+	file, err := c.get(t.Context(), s, key, "opa", progress{w: &b}, func(_, to string) error {
+		made = true
+		return os.WriteFile(to, []byte(key), 0o755)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return file
+	if text, err := os.ReadFile(file); string(text) != key {
+		t.Errorf("%s holds %q, %v", file, text, err)
+	}
+	return file, b.String(), made
 }
 
-// A binary that is not what was built is not used, and gives way to another.
+// An entry that differs from what was made is not used, and is made again.
 func TestDamaged(t *testing.T) {
 	c := cache{t.TempDir()}
 	damages := map[string]func(file string) error{
 		"truncated": func(file string) error { return os.Truncate(file, 0) },
 		"changed":   func(file string) error { return os.WriteFile(file, []byte("y"), 0) },
-		"no file": func(file string) error {
+		"a folder": func(file string) error {
 			return errors.Join(os.Remove(file), os.MkdirAll(filepath.Join(file, "x"), 0o755))
 		},
-		"a link": func(file string) error { return errors.Join(os.Rename(file, file+"2"), os.Symlink(file+"2", file)) },
-		"no sum": func(file string) error { return os.Remove(file + sumSuffix) },
+		"removed": os.Remove,
 	}
 	if runtime.GOOS != "windows" {
 		damages["mode 000"] = func(file string) error { return os.Chmod(file, 0) }
 		damages["mode 644"] = func(file string) error { return os.Chmod(file, 0o644) }
 	}
+	addEntry(t, c, binaries, "key")
 	for name, damage := range damages {
-		file := addText(t, c, "key")
-		if _, ok, err := c.binary("key", "opa"); !ok || err != nil {
-			t.Errorf("before it was damaged: %v", err)
+		file, says, made := addEntry(t, c, binaries, "key")
+		if made || says != "" {
+			t.Errorf("before it was damaged: %s", says)
 		}
 		if err := damage(file); err != nil {
 			t.Fatal(err)
 		}
-		if _, ok, err := c.binary("key", "opa"); ok || err == nil {
-			t.Errorf("%s: taken for whole, %v", name, err)
+		if _, says, made := addEntry(t, c, binaries, "key"); !made || says == "" {
+			t.Errorf("%s: made is %t, says %q", name, made, says)
 		}
 	}
-	if _, ok, err := c.binary("another", "opa"); ok || err != nil {
-		t.Errorf("a binary that was never there: %t, %v", ok, err)
+	file, _, _ := addEntry(t, c, binaries, "key")
+	if err := os.Remove(filepath.Join(filepath.Dir(file), "sum")); err != nil {
+		t.Fatal(err)
+	}
+	if _, says, made := addEntry(t, c, binaries, "key"); !made || says != "" {
+		t.Errorf("without a sum: made is %t, says %q", made, says)
 	}
 }
 
 func TestPrune(t *testing.T) {
-	c := cache{t.TempDir()}
-	const n = keepBinaries + 4
-	for i := range n {
-		dir := filepath.Join(c.dir, "bin", fmt.Sprintf("%02d", i))
-		addText(t, c, filepath.Base(dir))
-		// 00 was used last. The first keepBinaries + 2 within the time.
-		used := time.Now().Add(-time.Duration(i) * time.Minute)
-		if i >= keepBinaries+2 {
-			used = used.Add(-keepFor)
+	for _, s := range []store{binaries, trees} {
+		c := cache{t.TempDir()}
+		n := s.keep + 4
+		for i := range n {
+			file, _, _ := addEntry(t, c, s, fmt.Sprintf("%02d", i))
+			// 00 was used last, and the first keep + 2 lately.
+			used := time.Now().Add(-time.Duration(i) * time.Minute)
+			if i >= s.keep+2 {
+				used = used.Add(-s.unused)
+			}
+			if err := os.Chtimes(filepath.Dir(file), used, used); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if err := os.Chtimes(dir, used, used); err != nil {
+		last := fmt.Sprintf("%02d", n-1)
+		addEntry(t, c, s, last) // which counts as its use
+		c.prune(s)
+		for i := range n {
+			key := fmt.Sprintf("%02d", i)
+			_, err := os.Stat(filepath.Join(c.dir, s.folder, key, "opa"))
+			if kept, want := err == nil, i < s.keep+2 || key == last; kept != want {
+				t.Errorf("%s %s: kept is %t, want %t", s.folder, key, kept, want)
+			}
+		}
+	}
+}
+
+func TestBesideCopy(t *testing.T) {
+	copied := filepath.Join(t.TempDir(), "opa")
+	var work []string
+	for range 2 {
+		dir, err := besideCopy(copied)
+		if err != nil {
 			t.Fatal(err)
 		}
+		work = append(work, dir)
 	}
-	last := fmt.Sprintf("%02d", n-1)
-	if _, ok, damage := c.binary(last, "opa"); !ok { // which counts as its use
-		t.Fatal("not found: ", damage)
+	past := time.Now().Add(-2 * trees.unused)
+	if err := os.Chtimes(work[0], past, past); err != nil {
+		t.Fatal(err)
 	}
-	c.prune()
-	for i := range n {
-		key := fmt.Sprintf("%02d", i)
-		_, err := os.Stat(filepath.Join(c.dir, "bin", key, "opa"))
-		if kept, want := err == nil, i < keepBinaries+2 || key == last; kept != want {
-			t.Errorf("binary %s: kept is %t, want %t", key, kept, want)
-		}
+	if _, err := besideCopy(copied); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(work[0]); err == nil {
+		t.Error("the folder of a killed process stays")
+	}
+	if _, err := os.Stat(work[1]); err != nil {
+		t.Error("the folder of another process is gone")
 	}
 }
 
@@ -148,16 +168,14 @@ func TestOpenCache(t *testing.T) {
 		t.Errorf("got %q, %v", c.dir, err)
 	}
 	writeText(t, filepath.Join(dir, "file"), "")
-	t.Setenv("REGOMETER_CACHE", filepath.Join(dir, "file"))
-	_, err := openCache()
-	checkError(t, "a file in its place", err, "REGOMETER_CACHE")
-	t.Setenv("REGOMETER_CACHE", dir+"\nx")
-	_, err = openCache()
-	checkError(t, "a line break", err, "REGOMETER_CACHE")
-	t.Setenv("REGOMETER_CACHE", "")
-	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "LocalAppData"} {
-		t.Setenv(name, "")
+	for _, name := range []string{filepath.Join(dir, "file"), dir + "\nx", ""} {
+		t.Setenv("REGOMETER_CACHE", name)
+		if name == "" {
+			for _, home := range []string{"HOME", "XDG_CACHE_HOME", "LocalAppData"} {
+				t.Setenv(home, "")
+			}
+		}
+		_, err := openCache()
+		checkError(t, name, err, "REGOMETER_CACHE")
 	}
-	_, err = openCache()
-	checkError(t, "no home", err, "REGOMETER_CACHE")
 }

@@ -24,25 +24,17 @@ import (
 type dropIn map[string][]byte
 
 // loadDropIn returns the package metrics that is compiled into this program,
-// without its tests.
+// with its tests.
 func loadDropIn() (dropIn, error) {
-	d, err := loadFiles()
-	return d.withoutTests(), err
-}
-
-// loadFiles returns all files of the package, as they are.
-func loadFiles() (dropIn, error) {
-	d := dropIn{}
 	names, err := fs.Glob(regometer.DropIn, "metrics/*.go")
 	if err != nil {
 		return nil, err
 	}
+	d := dropIn{}
 	for _, name := range names {
-		text, err := regometer.DropIn.ReadFile(name)
-		if err != nil {
+		if d[path.Base(name)], err = regometer.DropIn.ReadFile(name); err != nil {
 			return nil, err
 		}
-		d[path.Base(name)] = text
 	}
 	return d, nil
 }
@@ -72,11 +64,10 @@ func DropInHash() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return d.hash(), nil
+	return d.withoutTests().hash(), nil
 }
 
-// goFiles returns the texts of a folder's Go files by name. A record of a link
-// could not restore the link, so links are an error.
+// goFiles returns the texts of a folder's Go files by name.
 func goFiles(dir string) (map[string][]byte, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -87,11 +78,7 @@ func goFiles(dir string) (map[string][]byte, error) {
 		if !strings.HasSuffix(e.Name(), ".go") {
 			continue
 		}
-		file := filepath.Join(dir, e.Name())
-		if !e.Type().IsRegular() {
-			return nil, fmt.Errorf("%s is %s, want a regular file", file, outfile.Kind(e.Type()))
-		}
-		if files[e.Name()], err = os.ReadFile(file); err != nil {
+		if files[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
 			return nil, err
 		}
 	}
@@ -120,8 +107,8 @@ func (d dropIn) replace(files map[string][]byte) map[string][]byte {
 	return next
 }
 
-// A replacement says what becomes of files by name: a text, or nil for a file
-// that leaves.
+// A replacement has the new text of files by slash path, or nil for a file that
+// is removed.
 type replacement map[string][]byte
 
 // difference returns what turns the files now into the files next.
@@ -137,15 +124,30 @@ func difference(now, next map[string][]byte) replacement {
 	return r
 }
 
+// in returns the replacement with the paths relative to the parent of folder.
+func (r replacement) in(folder string) replacement {
+	moved := replacement{}
+	for name, text := range r {
+		moved[path.Join(folder, name)] = text
+	}
+	return moved
+}
+
 // apply changes the files in dir. Every file appears whole or not at all.
 func (r replacement) apply(dir string) error {
 	for _, name := range slices.Sorted(maps.Keys(r)) {
-		file := filepath.Join(dir, name)
+		file := filepath.Join(dir, filepath.FromSlash(name))
 		if r[name] == nil {
 			if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
 				return err
 			}
-		} else if err := outfile.Write(file, r[name]); err != nil {
+			continue
+		}
+		err := os.MkdirAll(filepath.Dir(file), 0o755)
+		if err == nil {
+			err = outfile.Write(file, r[name])
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -7,11 +7,9 @@ import (
 	"bytes"
 	"errors"
 	"go/format"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -32,14 +30,14 @@ func hooked() string {
 	plugin := logs.Lookup(manager)
 `,
 		"plugin.Log(ctx, event)", "plugin.Log(observers.mark(ctx), event)",
-	).Replace(runtimeTree()[runtimeFile])
+	).Replace(opaTree()[runtimeFile])
 }
 
-func TestAddHook(t *testing.T) {
+func TestHookChange(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
-		rename *strings.Replacer // applied to the method, and to what is expected of it
+		rename *strings.Replacer // applied to the method, and to the expected one
 	}{
 		{"as in 1.0", strings.NewReplacer()},
 		{"as in 1.22", strings.NewReplacer("rt.Manager", "rt.manager()")},
@@ -49,123 +47,91 @@ func TestAddHook(t *testing.T) {
 			before, method, _ := strings.Cut(text, "func (rt *Runtime) decisionLogger")
 			return before + c.rename.Replace("func (rt *Runtime) decisionLogger"+method)
 		}
-		files := runtimeTree()
+		files := opaTree()
 		files[runtimeFile] = renamed(files[runtimeFile])
 		dir := writeTree(t, files)
-		before := readTree(t, dir)
-		if err := addHook(t.Context(), dir, target()); err != nil {
+		change, err := hookChange(dir)
+		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		want := renamed(hooked())
-		got, err := os.ReadFile(filepath.Join(dir, runtimeFile))
-		if err != nil || string(got) != want {
-			t.Errorf("%s: %v, got\n%s\nwant\n%s", c.name, err, got, want)
+		if got, want := string(change[runtimeFile]), renamed(hooked()); got != want || len(change) != 2 {
+			t.Errorf("%s: got\n%s\nwant\n%s", c.name, got, want)
 		}
-		after := readTree(t, dir)
-		if text := after["v1/runtime/"+hookFile]; !strings.HasSuffix(text, "\n"+string(hookText)) {
-			t.Errorf("%s: %s holds %q", c.name, hookFile, text)
+		if !bytes.Equal(change["v1/runtime/"+hookFile], hookText) {
+			t.Errorf("%s: %s is missing", c.name, hookFile)
 		}
-		delete(after, "v1/runtime/"+hookFile)
-		after[runtimeFile] = before[runtimeFile]
-		if !maps.Equal(after, before) {
-			t.Errorf("%s: other files changed", c.name)
-		}
-
 		// A tree that has the hook is used as it is.
-		again := readTree(t, dir)
-		if err := addHook(t.Context(), dir, target()); err != nil {
+		mustHook(t, dir)
+		if again, err := hookChange(dir); err != nil || len(again) > 0 {
 			t.Errorf("%s, again: %v", c.name, err)
 		}
-		checkSameTree(t, dir, again)
 	}
 }
 
-// A tree that is not as expected stays as it is.
-func TestAddHookRefused(t *testing.T) {
+// mustHook puts the hook into a tree.
+func mustHook(t *testing.T, dir string) replacement {
+	t.Helper()
+	change, err := hookChange(dir)
+	if err == nil {
+		err = change.apply(dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return change
+}
+
+// A runtime that differs from the expected one is refused.
+func TestHookRefused(t *testing.T) {
 	t.Parallel()
-	const (
-		method   = "runtime.go:33: expected `func (rt *Runtime) decisionLogger(ctx context.Context, event *server.Info) error { plugin := logs.Lookup(rt.Manager) if plugin == nil { return nil } return plugin.Log(ctx, event) }`, found `func "
-		ownType  = "package runtime\n\nimport (\n\t\"context\"\n\n\t\"github.com/open-policy-agent/opa/v1/server\"\n)\n\ntype DecisionObserver interface {\n\tObserveDecision(context.Context, *server.Info)\n}\n"
-		ownFunc  = "\nfunc DecisionObserved(ctx context.Context, o DecisionObserver) bool { return true }\n"
-		ownFile  = "v1/runtime/own.go"
-		declared = "package runtime\n\nvar decisionObservers, x int\n"
-	)
-	for _, c := range []struct{ name, file, old, text, want string }{
-		{"no method", runtimeFile, ") decisionLogger(", ") logger(", "v1/runtime: expected a method decisionLogger, found none"},
-		{"a function", runtimeFile, "func (rt *Runtime) decisionLogger(", "func decisionLogger(", "v1/runtime: expected a method decisionLogger, found none"},
-		{"two methods", runtimeFile, "// decisionLogger logs.\n", "func (*int) decisionLogger() {}\n", "runtime.go:33: expected one method decisionLogger, found another one"},
-		{"only in a test", runtimeFile, "", "", "v1/runtime: expected a type Runtime, found none"},
-		{"value receiver", runtimeFile, "(rt *Runtime) decisionLogger", "(rt Runtime) decisionLogger", method + "(rt Runtime)"},
-		{"no receiver name", runtimeFile, "(rt *Runtime) decisionLogger", "(*Runtime) decisionLogger", method + "(*Runtime)"},
-		{"another parameter", runtimeFile, "event *server.Info)", "event *server.Info, more int)", method + "(rt *Runtime) decisionLogger(ctx context.Context, event *server.Info, more int)"},
-		{"info by value", runtimeFile, "event *server.Info)", "event server.Info)", method},
-		{"parameters of one type", runtimeFile, "(ctx context.Context, event *server.Info)", "(ctx, event context.Context)", method},
-		{"no result", runtimeFile, "*server.Info) error {", "*server.Info) {", method},
-		{"other look-up", runtimeFile, "logs.Lookup(rt.Manager)", "logs.Find(rt.Manager)", method},
-		{"other manager", runtimeFile, "logs.Lookup(rt.Manager)", "logs.Lookup(rt.m)", method},
-		{"another statement", runtimeFile, "\t// Find it.\n", "\tevent = nil\n", method},
-		{"other condition", runtimeFile, "plugin == nil", "plugin != nil", method},
-		{"something else returned", runtimeFile, "\t\treturn nil\n", "\t\treturn ctx.Err()\n", method},
-		{"else", runtimeFile, "\t\treturn nil\n\t}\n", "\t\treturn nil\n\t} else {\n\t\tprintln()\n\t}\n", method},
-		{"other context", runtimeFile, "plugin.Log(ctx,", "plugin.Log(context.WithoutCancel(ctx),", method},
-		{"empty body", runtimeFile, "\t// Find it.\n", "}\n\nfunc f(ctx context.Context, event *server.Info, rt *Runtime) error {\n", method},
-		{"a variable manager", runtimeFile, "(ctx context.Context, event *server.Info) error {\n\t// Find it.\n\tplugin := logs.Lookup(rt.Manager)\n\tif plugin == nil {\n\t\treturn nil\n\t}\n\n\treturn plugin.",
-			"(ctx context.Context, event *server.Info) error {\n\tmanager := logs.Lookup(rt.Manager)\n\tif manager == nil {\n\t\treturn nil\n\t}\n\treturn manager.", "runtime.go:33: expected no variable manager, found one"},
-		{"other logs", runtimeFile, "\"github.com/open-policy-agent/opa/v1/plugins/logs\"", "\"example.com/logs\"", "runtime.go:1: expected logs to be the package \"github.com/open-policy-agent/opa/v1/plugins/logs\", found \"example.com/logs\""},
-		{"renamed import", runtimeFile, "\"context\"", "ctxt \"context\"", "runtime.go:1: expected context to be the package \"context\", found \"\""},
-		{"not a struct", runtimeFile, "type Runtime struct {", "type Runtime []struct {", "runtime.go:16: expected Runtime to be a struct, found `[]struct {"},
-		{"a variable Runtime", runtimeFile, "type Runtime struct {", "var Runtime struct {", "runtime.go:16: expected a type Runtime, found something else"},
-		{"field observers", runtimeFile, "\tdone bool\n", "\ta, observers bool\n", "runtime.go:19: expected no field observers, found one"},
-		{"method observers", runtimeFile, "func (rt *Runtime) Decide", "func (rt *Runtime) observers() {}\n\nfunc (rt *Runtime) Decide", "runtime.go:30: expected no method observers, found one"},
-		{"no Go", runtimeFile, "type Runtime struct {", "type Runtime struct {{", "v1/runtime/runtime.go: expected Go, found v1/runtime/runtime.go:16:"},
-		{"file there", "v1/runtime/" + hookFile, "", "package runtime\n", "decision_observer.go:1: expected no such file, found one"},
-		{"name there", ownFile, "", declared, "own.go:3: expected no decisionObservers, found one"},
-		{"own hook, half", ownFile, "", ownType, "v1/runtime: expected both DecisionObserver and DecisionObserved, or neither, found one"},
-		{"own hook, other half", ownFile, "", "package runtime\n" + ownFunc, "v1/runtime: expected both DecisionObserver and DecisionObserved, or neither, found one"},
-		{"own hook, other type", ownFile, "", strings.Replace(ownType, "*server", "server", 1) + ownFunc, "own.go:9: expected it as Regometer's plugin needs it, found `DecisionObserver interface"},
-		{"own hook, more methods", ownFile, "", strings.Replace(ownType, "\n}", "\n\tM()\n}", 1) + ownFunc, "own.go:9: expected it as Regometer's plugin needs it, found `DecisionObserver interface"},
-		{"own hook, other function", ownFile, "", ownType + strings.Replace(ownFunc, " bool ", " int ", 1), "own.go:13: expected it as Regometer's plugin needs it, found `func DecisionObserved"},
-		{"own hook", ownFile, "", ownType + ownFunc, ""},
-		{"no status listener", "v1/plugins/plugins.go", "RegisterPluginStatusListener", "OnStatus", "manager.RegisterPluginStatusListener undefined"},
-		{"other plugins", "v1/plugins/plugins.go", "Plugin(name string) Plugin { return m.plugins[name] }", "Plugin(string) int { return 0 }", "decision_observer.go:91: expected what the hook can be compiled with, found "},
+	const method = "there is no method decisionLogger as the hook expects it"
+	for _, c := range []struct{ name, old, text, want string }{
+		{"no method", ") decisionLogger(", ") logger(", method},
+		{"a function", "func (rt *Runtime) decisionLogger(", "func decisionLogger(", method},
+		{"value receiver", "(rt *Runtime) decisionLogger", "(rt Runtime) decisionLogger", method},
+		{"no receiver name", "(rt *Runtime) decisionLogger", "(*Runtime) decisionLogger", method},
+		{"another parameter", "event *server.Info)", "event *server.Info, more int)", method},
+		{"info by value", "event *server.Info)", "event server.Info)", method},
+		{"no result", "*server.Info) error {", "*server.Info) {", method},
+		{"other look-up", "logs.Lookup(rt.Manager)", "logs.Find(rt.Manager)", method},
+		{"other manager", "logs.Lookup(rt.Manager)", "logs.Lookup(rt.m)", method},
+		{"manager of another", "logs.Lookup(rt.Manager)", "logs.Lookup(x.Manager)", method},
+		{"another statement", "\t// Find it.\n", "\tevent = nil\n", method},
+		{"other condition", "plugin == nil", "plugin != nil", method},
+		{"condition of another", "plugin == nil", "other == nil", method},
+		{"something else returned", "\t\treturn nil\n", "\t\treturn ctx.Err()\n", method},
+		{"else", "\t\treturn nil\n\t}\n", "\t\treturn nil\n\t} else {\n\t\tprintln()\n\t}\n", method},
+		{"other context", "plugin.Log(ctx,", "plugin.Log(context.WithoutCancel(ctx),", method},
+		{"another context", "plugin.Log(ctx,", "plugin.Log(c,", method},
+		{"another event", "plugin.Log(ctx, event)", "plugin.Log(ctx, other)", method},
+		{"not a struct", "type Runtime struct {", "type Runtime []struct {", "there is no struct Runtime"},
+		{"own hook", "func (rt *Runtime) Decide", "type DecisionObserver interface{}\n\nfunc (rt *Runtime) Decide", ""},
 	} {
-		files := runtimeTree()
-		switch {
-		case c.name == "only in a test":
-			files["v1/runtime/runtime_test.go"] = files[c.file]
-			files[c.file] = "package runtime\n"
-		case c.old == "":
-			files[c.file] = c.text
-		case strings.Count(files[c.file], c.old) != 1:
-			t.Fatalf("%s: %d places to change", c.name, strings.Count(files[c.file], c.old))
-		default:
-			files[c.file] = strings.Replace(files[c.file], c.old, c.text, 1)
+		files := opaTree()
+		if n := strings.Count(files[runtimeFile], c.old); n != 1 {
+			t.Fatalf("%s: %d places to change", c.name, n)
 		}
-		dir := writeTree(t, files)
-		before := readTree(t, dir)
-		err := addHook(t.Context(), dir, target())
+		files[runtimeFile] = strings.Replace(files[runtimeFile], c.old, c.text, 1)
+		change, err := hookChange(writeTree(t, files))
 		checkError(t, c.name, err, c.want)
 		var refused *hookError
-		if c.want != "" && !errors.As(err, &refused) {
-			t.Errorf("%s: it is no refusal but fails the build: %v", c.name, err)
+		if len(change) > 0 || c.want != "" && !errors.As(err, &refused) {
+			t.Errorf("%s: it is not refused but fails the build: %v", c.name, err)
 		}
-		checkSameTree(t, dir, before)
 	}
-}
-
-func TestAddHookNoRuntime(t *testing.T) {
-	t.Parallel()
-	err := addHook(t.Context(), writeTree(t, opaTree()), target())
-	checkError(t, "no package", err, "v1/runtime: expected a package, found ")
 }
 
 // hookedVersions are releases of all kinds that the hook has to fit.
 var hookedVersions = []string{OldestVersion, "v1.5.0", "v1.10.1", "v1.16.0", NewestVersion, "v1.22.2"}
 
-// copyVersion returns a copy of an OPA release.
-func copyVersion(t *testing.T, version string) string {
+// sourceOf returns the folder of an OPA release. Releases that are not in the
+// module cache are left to the slow tests, which download them.
+func sourceOf(t *testing.T, version string) string {
 	t.Helper()
+	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
+		t.Setenv("GOPROXY", "off")
+	}
 	m, err := download(t.Context(), "OPA", opaModule, version)
 	if err != nil {
 		if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
@@ -173,54 +139,32 @@ func copyVersion(t *testing.T, version string) string {
 		}
 		t.Fatal(err)
 	}
-	dir := filepath.Join(t.TempDir(), "opa")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := copyTree(t.Context(), dir, m.Dir); err != nil {
-		t.Fatal(err)
-	}
-	return dir
+	return m.Dir
 }
 
-// The real releases get the hook. Those that are not in the module cache are
-// left to the slow tests, which download them.
-func TestAddHookReleases(t *testing.T) {
-	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
-		t.Setenv("GOPROXY", "off")
-	}
+// The real releases get the hook.
+func TestHookOfReleases(t *testing.T) {
 	added := 0
 	for _, version := range hookedVersions {
 		t.Run(version, func(t *testing.T) {
-			dir := copyVersion(t, version)
-			before := readTree(t, filepath.Join(dir, runtimeDir))
-			if err := addHook(t.Context(), dir, target()); err != nil {
+			dir := sourceOf(t, version)
+			change, err := hookChange(dir)
+			if err != nil {
 				t.Fatal(err)
 			}
 			added++
-			for name, text := range readTree(t, filepath.Join(dir, runtimeDir)) {
-				if text == before[name] {
-					continue
-				}
-				_, text, _ = strings.Cut(text, "\n") // the mode
-				switch {
-				case name != "runtime.go" && name != hookFile:
-					t.Errorf("%s changed", name)
-				case name == "runtime.go":
-					_, was, _ := strings.Cut(before[name], "\n")
-					if lines := strings.Count(text, "\n") - strings.Count(was, "\n"); lines != 7 {
-						t.Errorf("%d lines were added to %s", lines, name)
-					}
-				}
-				if formatted, err := format.Source([]byte(text)); err != nil || string(formatted) != text {
+			was, err := os.ReadFile(filepath.Join(dir, runtimeFile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lines := bytes.Count(change[runtimeFile], []byte("\n")) - bytes.Count(was, []byte("\n")); lines != 7 || len(change) != 2 {
+				t.Errorf("%d lines were added to %s, %d files change", lines, runtimeFile, len(change))
+			}
+			for name, text := range change {
+				if formatted, err := format.Source(text); err != nil || !bytes.Equal(formatted, text) {
 					t.Errorf("%s is not formatted: %v", name, err)
 				}
 			}
-			again := readTree(t, filepath.Join(dir, runtimeDir))
-			if err := addHook(t.Context(), dir, target()); err != nil {
-				t.Error(err)
-			}
-			checkSameTree(t, filepath.Join(dir, runtimeDir), again)
 		})
 	}
 	if added == 0 {
@@ -240,10 +184,11 @@ func TestHook(t *testing.T) {
 	}
 	for _, version := range []string{OldestVersion, NewestVersion} {
 		t.Run(version, func(t *testing.T) {
-			dir := copyVersion(t, version)
-			if err := addHook(t.Context(), dir, target()); err != nil {
+			dir := t.TempDir()
+			if err := copyTree(t.Context(), dir, sourceOf(t, version)); err != nil {
 				t.Fatal(err)
 			}
+			mustHook(t, dir)
 			text, err := os.ReadFile("_upstream/10-decision-hook/v1/runtime/decision_observer_test.go")
 			if err != nil {
 				t.Fatal(err)
@@ -262,8 +207,4 @@ func TestHook(t *testing.T) {
 			}
 		})
 	}
-}
-
-func target() map[string]string {
-	return map[string]string{"GOOS": runtime.GOOS, "GOARCH": runtime.GOARCH}
 }

@@ -14,37 +14,37 @@ import (
 	"strings"
 )
 
-// A Binary says what a binary is made of: opa itself, or another program with
-// OPA inside.
+// A Binary says what a binary of opa, or of a program with OPA inside, consists
+// of.
 type Binary struct {
-	Program   string // the main package, if that is not OPA's own
-	OPA       string // OPA's version; "" if the binary does not tell
-	Replaced  string // what a program has in the place of OPA's module; "" if nothing, or our copy
+	Program   string // the main package, unless it is OPA's own
+	OPA       string // OPA's version, or "" if the binary lacks it
+	Replaced  string // what replaces OPA's module, except our copy
 	Regometer string // the version that built it; "" if another program did
-	DropIn    string // the SHA-256 of the drop-in's source; "" if there is none, or [Unknown]
+	DropIn    string // the SHA-256 of the drop-in's source, [Unknown], or "" without it
 	Plugin    bool
 	Hook      bool   // the plugin gets decisions straight from OPA's server
-	Upstream  int    // how many steps of the Series are in it
-	Go        string // the Go it was built by, such as "go1.26.0"
+	Upstream  int    // the number of steps of the Series
+	Go        string // the Go that built it, such as "go1.26.0"
 	Platform  string // such as "linux/amd64"
 }
 
-// Unknown is the hash of a drop-in that was not put in by [Build].
+// Unknown is the hash of a drop-in that [Build] has not put in.
 const Unknown = "unknown"
 
-// dropInFile is a file that the drop-in has and OPA's own package has not. A
-// binary names the files that its functions come from.
+// dropInFile is a file of the drop-in that OPA's own package lacks. A binary
+// names the files of its functions.
 const dropInFile = "/v1/metrics/collection.go"
 
-// Inspect reads what an opa binary, or that of another program with OPA inside,
-// for whatever platform, is made of. It does not run it.
+// Inspect reads what a binary of opa, or of another program with OPA inside,
+// consists of. It does not run the binary, which may be for any platform.
 func Inspect(file string) (*Binary, error) {
 	info, err := os.Stat(file)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() { // opening a pipe or a device might wait, or do something
-		return nil, fmt.Errorf("%s is no opa binary: it is no regular file", file)
+		return nil, fmt.Errorf("%s is not an opa binary: it is not a regular file", file)
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -53,13 +53,13 @@ func Inspect(file string) (*Binary, error) {
 	defer f.Close()
 	built, err := buildinfo.Read(f)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no opa binary, as Go builds it: %w", file, err)
+		return nil, fmt.Errorf("%s is not an opa binary that Go has built: %w", file, err)
 	}
 	opa := built.Main
 	if built.Path != opaModule || built.Main.Path != opaModule {
 		i := slices.IndexFunc(built.Deps, func(m *debug.Module) bool { return m.Path == opaModule })
 		if i < 0 {
-			return nil, fmt.Errorf("%s is no opa binary, and has no OPA inside: it is built from %s", file, built.Path)
+			return nil, fmt.Errorf("%s is not an opa binary and has no OPA inside: it is built from %s", file, built.Path)
 		}
 		opa = *built.Deps[i]
 	}

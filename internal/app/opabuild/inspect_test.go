@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -70,17 +69,13 @@ func TestFindRecordInItself(t *testing.T) {
 	}
 }
 
-// The files that come into OPA are as gofmt would have them.
+// The files that come into OPA are formatted as gofmt does.
 func TestTemplates(t *testing.T) {
 	t.Parallel()
 	for _, hook := range []bool{false, true} {
-		dir := t.TempDir()
 		r := record{Regometer: "v0.1.0", OPA: "1.5.0", DropIn: strings.Repeat("0f", 32), Plugin: true, Hook: hook}
 		for _, name := range []string{buildFile, pluginFile} {
-			if err := r.writeTemplate(dir, name); err != nil {
-				t.Fatal(err)
-			}
-			text, err := os.ReadFile(filepath.Join(dir, name))
+			text, err := r.file(name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,36 +89,10 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-func TestInspect(t *testing.T) {
-	t.Setenv("REGOMETER_CACHE", t.TempDir())
-	tree := writeTree(t, opaTree())
-	d := tinyDropIn("A")
-	path, _ := mustBuild(t, Options{OPA: tree}, d)
-	if got, want := inspect(t, path), (Binary{OPA: "1.5.0", Regometer: "(devel)", DropIn: d.hash()}); got != want {
-		t.Errorf("with the drop-in: %+v, want %+v", got, want)
-	}
-	path, _ = mustBuild(t, Options{OPA: tree}, nil)
-	if got := inspect(t, path); got != (Binary{}) {
-		t.Errorf("as it is: %+v", got)
-	}
-	// As of a tree that was patched and built by hand: the drop-in's file, and
-	// no record.
-	d["collection.go"] = slices.Concat(d["clock.go"], []byte("\nvar begun int\n\nfunc init() { begun++ }\n"))
-	delete(d, "clock.go")
-	for name, text := range d {
-		writeText(t, filepath.Join(tree, "v1/metrics", name), string(text))
-	}
-	for _, name := range []string{"sample.go", "sample_test.go"} {
-		if err := os.Remove(filepath.Join(tree, "v1/metrics", name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	path, _ = mustBuild(t, Options{OPA: tree}, nil)
-	if got := inspect(t, path); got != (Binary{DropIn: Unknown}) {
-		t.Errorf("patched by hand: %+v", got)
-	}
-	real, err := loadDropIn()
-	if err != nil || real[filepath.Base(dropInFile)] == nil {
+// The drop-in has the file by which it is found in a binary.
+func TestDropInFile(t *testing.T) {
+	d, err := loadDropIn()
+	if err != nil || d[filepath.Base(dropInFile)] == nil {
 		t.Errorf("the drop-in has no file %s: %v", dropInFile, err)
 	}
 }
@@ -139,11 +108,11 @@ func TestInspectRefuses(t *testing.T) {
 	}
 	for _, c := range []struct{ file, want string }{
 		{filepath.Join(dir, "missing"), "missing"},
-		{dir, "is no opa binary: it is no regular file"},
-		{os.DevNull, "is no opa binary: it is no regular file"},
-		{filepath.Join(dir, "text"), "is no opa binary, as Go builds it: "},
-		{filepath.Join(dir, "empty"), "is no opa binary, as Go builds it: "},
-		{self, "is no opa binary, and has no OPA inside: it is built from "},
+		{dir, "is not an opa binary: it is not a regular file"},
+		{os.DevNull, "is not an opa binary: it is not a regular file"},
+		{filepath.Join(dir, "text"), "is not an opa binary that Go has built: "},
+		{filepath.Join(dir, "empty"), "is not an opa binary that Go has built: "},
+		{self, "is not an opa binary and has no OPA inside: it is built from "},
 	} {
 		_, err := Inspect(c.file)
 		checkError(t, c.file, err, c.want)
@@ -156,12 +125,12 @@ func TestInspectOtherSystems(t *testing.T) {
 		t.Skip("compiles the standard library for other systems: make test-slow")
 	}
 	t.Setenv("REGOMETER_CACHE", t.TempDir())
-	tree, ours := writeTree(t, runtimeTree()), writeTree(t, tinyPlugin("P"))
+	tree, ours := writeTree(t, opaTree()), writeTree(t, tinyPlugin("P"))
 	for _, platform := range []string{"windows/amd64", "darwin/arm64", "linux/386", "linux/s390x"} {
 		goos, goarch, _ := strings.Cut(platform, "/")
 		t.Setenv("GOOS", goos)
 		t.Setenv("GOARCH", goarch)
-		path, err := buildWith(t.Context(), Options{OPA: tree}, eachDropIn("A"), mustFindPlugin(t, ours))
+		path, err := buildWith(t.Context(), Options{OPA: tree}, parts{dropIn: fakeDropIn("A"), plugin: mustFindPlugin(t, ours)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +138,7 @@ func TestInspectOtherSystems(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := Binary{OPA: "1.5.0", Regometer: "(devel)", DropIn: eachDropIn("A").hash(), Plugin: true, Hook: true, Go: runtime.Version(), Platform: platform}
+		want := Binary{OPA: "1.5.0", Regometer: "(devel)", DropIn: fakeDropIn("A").hash(), Plugin: true, Hook: true, Go: runtime.Version(), Platform: platform}
 		if *got != want {
 			t.Errorf("%s: %+v, want %+v", platform, *got, want)
 		}

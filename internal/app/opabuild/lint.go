@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/regometer/regometer/internal/app/gotool"
 )
@@ -35,8 +37,21 @@ func linter(root string) string {
 	return ""
 }
 
-// lint runs the linter on folders of both trees: what it does not like in OPA
-// as it is says nothing of the change.
+// lint adds to the report what OPA's linter says of the packages that change.
+func (v *verifier) lint(ctx context.Context, report *Report, packages []string) error {
+	folders := slices.DeleteFunc(v.folders(), func(f string) bool { return !slices.Contains(packages, f) })
+	if len(folders) == 0 || v.options.Run != "" || v.options.NoLint {
+		return nil
+	}
+	v.progress.printf("running OPA's linter on %s; the first time it has to be compiled", strings.Join(folders, " and "))
+	defer v.progress.every(30*time.Second, func() string { return "still at the linter" })()
+	l, err := lint(ctx, linter(v.opa.dir), v.opa.dir, v.ours.dir, folders)
+	report.Lint = &l
+	return err
+}
+
+// lint runs the linter on folders of both trees. A finding in the unmodified
+// OPA says nothing about the change.
 func lint(ctx context.Context, linter, opa, ours string, folders []string) (Lint, error) {
 	l := Lint{Folders: folders}
 	if linter == "" {

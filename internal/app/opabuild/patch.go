@@ -48,45 +48,49 @@ type PatchResult struct {
 // earlier drop-in. It forgets a record if no file of the drop-in is left, as
 // after `git reset` and `git clean`.
 func Patch(ctx context.Context, dir string, dryRun bool, w io.Writer) (PatchResult, error) {
-	d, err := loadFiles()
+	d, err := loadDropIn()
 	if err != nil {
 		return PatchResult{}, err
 	}
-	return patch(ctx, dir, dryRun, d, progress{w, time.Now()})
+	return patch(ctx, dir, dryRun, d, compileWith, progress{w, time.Now()})
 }
 
-func patch(ctx context.Context, dir string, dryRun bool, d dropIn, progress progress) (result PatchResult, err error) {
+// A compiler runs the go command on a tree as if the target's files were there.
+type compiler func(ctx context.Context, p *patchedTree, target map[string][]byte, args ...string) error
+
+func patch(ctx context.Context, dir string, dryRun bool, d dropIn, compile compiler, progress progress) (result PatchResult, err error) {
 	p, err := openPatch(ctx, dir)
 	if err != nil {
 		return result, err
+	}
+	note := func(text string) {
+		if text != "" {
+			result.Notes = append(result.Notes, text)
+		}
 	}
 	warning, err := checkRange(p.record.OPA)
 	if err != nil {
 		return result, err
 	}
-	if warning != "" {
-		result.Notes = append(result.Notes, warning)
-	}
-	d, note, err := d.upstream(p.root)
+	note(warning)
+	d, noTests, err := d.upstream(p.root)
 	if err != nil {
 		return result, err
 	}
 	target := d.replace(p.original)
 	if len(p.changes(target)) > 0 {
 		progress.printf("compiling OPA with the drop-in; the first time this takes a few minutes")
-		if err := p.compile(ctx, target, "test", "-c", "-o", os.DevNull, "./"+filepath.ToSlash(metricsDir)); err != nil && note == "" && ctx.Err() == nil {
-			note = "this OPA does not compile with the drop-in's own tests, so they are left out"
+		if err := compile(ctx, p, target, "test", "-c", "-o", os.DevNull, "./"+metricsDir); err != nil && noTests == "" && ctx.Err() == nil {
+			noTests = "this OPA does not compile with the drop-in's own tests, so they are left out"
 			target = d.withoutTests().replace(p.original)
 		}
-		if err := p.compile(ctx, target, "build", "./..."); err != nil {
+		if err := compile(ctx, p, target, "build", "./..."); err != nil {
 			return result, fmt.Errorf("%s does not compile with the drop-in: %w%s", p.root, err, rangeHint)
 		}
 	}
-	if note != "" {
-		result.Notes = append(result.Notes, note)
-	}
+	note(noTests)
 	if mod, err := os.ReadFile(filepath.Join(p.root, "go.mod")); err == nil && bytes.Contains(mod, []byte("rcrowley/go-metrics")) {
-		result.Notes = append(result.Notes, "go.mod requires github.com/rcrowley/go-metrics, which the drop-in does not import: run `go mod tidy`")
+		note("go.mod requires github.com/rcrowley/go-metrics, which the drop-in does not import: run `go mod tidy`")
 	}
 	if result.Changes = p.changes(target); dryRun || len(result.Changes) == 0 {
 		return result, nil
@@ -102,7 +106,7 @@ func patch(ctx context.Context, dir string, dryRun bool, d dropIn, progress prog
 // names the files if somebody has edited them since. With dryRun it only says
 // what it would do.
 func Revert(ctx context.Context, dir string, dryRun bool) (PatchResult, error) {
-	d, err := loadFiles()
+	d, err := loadDropIn()
 	if err != nil {
 		return PatchResult{}, err
 	}
@@ -180,9 +184,8 @@ func openPatch(ctx context.Context, dir string) (*patchedTree, error) {
 	if rel, err := filepath.Rel(root, p.dir); err != nil || !filepath.IsLocal(rel) {
 		return nil, fmt.Errorf("%s is in %s, outside of the tree: replace the link by the folder", filepath.Join(root, metricsDir), p.dir)
 	}
-	// Root can write to the module cache, but must not.
-	if info, err := os.Stat(p.dir); err != nil || info.Mode().Perm()&0o200 == 0 {
-		return nil, errors.Join(err, fmt.Errorf("%s is read-only, as in Go's module cache: patch a copy or a checkout", p.dir))
+	if err := checkWritable(p.dir); err != nil {
+		return nil, err
 	}
 	p.recordFile = filepath.Join(root, ".regometer-patch.json")
 	git := exec.CommandContext(ctx, "git", "-C", root, "rev-parse", "--show-toplevel", "--absolute-git-dir")
@@ -194,6 +197,12 @@ func openPatch(ctx context.Context, dir string) (*patchedTree, error) {
 	}
 	if p.now, err = goFiles(p.dir); err != nil {
 		return nil, err
+	}
+	for name := range p.now {
+		file := filepath.Join(p.dir, name)
+		if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
+			return nil, errors.Join(err, fmt.Errorf("%s is a link, which could not be restored: replace it by the file", file))
+		}
 	}
 	return p, p.readRecord()
 }
@@ -305,38 +314,22 @@ func (p *patchedTree) write(target map[string][]byte) error {
 	return nil
 }
 
-// compile runs the go command on the tree as if the target's files were there.
-func (p *patchedTree) compile(ctx context.Context, target map[string][]byte, command string, args ...string) error {
+// compileWith is the compiler that compiles.
+func compileWith(ctx context.Context, p *patchedTree, target map[string][]byte, args ...string) error {
 	temp, err := os.MkdirTemp("", "regometer-")
 	if err != nil {
 		return withHint(err)
 	}
 	defer os.RemoveAll(temp)
-	replace := map[string]string{}
-	for name, text := range difference(p.now, target) {
-		file := filepath.Join(p.dir, name)
-		if text == nil {
-			replace[file] = ""
-			continue
-		}
-		replace[file] = filepath.Join(temp, name)
-		if err := os.WriteFile(replace[file], text, 0o600); err != nil {
-			return withHint(err)
-		}
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return err
-	}
-	file := filepath.Join(temp, "overlay.json")
-	if err := os.WriteFile(file, overlay, 0o600); err != nil {
+	o := &overlay{temp, map[string]string{}}
+	if err := errors.Join(o.add(p.dir, difference(p.now, target)), o.write()); err != nil {
 		return withHint(err)
 	}
 	tags, err := buildTags(p.root)
 	if err != nil {
 		return err
 	}
-	args = slices.Concat([]string{command, "-overlay=" + file, "-tags=" + strings.Join(tags, ",")}, args)
+	args = slices.Concat(args[:1], []string{"-overlay=" + o.file(), tags}, args[1:])
 	return gotool.Command{Dir: p.root, Args: args, Env: []string{"CGO_ENABLED=0"}}.Run(ctx)
 }
 

@@ -4,6 +4,7 @@
 package opabuild
 
 import (
+	"context"
 	"maps"
 	"os"
 	"os/exec"
@@ -29,9 +30,12 @@ func summary(r PatchResult) string {
 	return strings.Join(append(lines, r.Notes...), "; ")
 }
 
+// noCompiler accepts every tree. Most tests are about files.
+func noCompiler(context.Context, *patchedTree, map[string][]byte, ...string) error { return nil }
+
 func mustPatch(t *testing.T, dir string, dryRun bool, d dropIn, want string) {
 	t.Helper()
-	r, err := patch(t.Context(), dir, dryRun, d, progress{})
+	r, err := patch(t.Context(), dir, dryRun, d, noCompiler, progress{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +46,7 @@ func mustPatch(t *testing.T, dir string, dryRun bool, d dropIn, want string) {
 
 func mustRevert(t *testing.T, dir string, dryRun bool, want string) {
 	t.Helper()
-	r, err := revert(t.Context(), dir, dryRun, tinyDropIn("A"))
+	r, err := revert(t.Context(), dir, dryRun, fakeDropIn("A"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +56,8 @@ func mustRevert(t *testing.T, dir string, dryRun bool, want string) {
 }
 
 const (
-	allPatched  = "add v1/metrics/clock.go; replace v1/metrics/metrics.go; remove v1/metrics/sample.go; remove v1/metrics/sample_test.go"
-	allReverted = "remove v1/metrics/clock.go; restore v1/metrics/metrics.go; restore v1/metrics/sample.go; restore v1/metrics/sample_test.go"
+	allPatched  = "add v1/metrics/collection.go; replace v1/metrics/metrics.go; remove v1/metrics/sample.go; remove v1/metrics/sample_test.go"
+	allReverted = "remove v1/metrics/collection.go; restore v1/metrics/metrics.go; restore v1/metrics/sample.go; restore v1/metrics/sample_test.go"
 )
 
 // There and back, in each kind of tree, with odd modes and an empty file.
@@ -76,9 +80,9 @@ func TestPatchRevert(t *testing.T) {
 			before := readTree(t, dir)
 			mustRevert(t, dir, false, "")
 
-			mustPatch(t, dir, true, tinyDropIn("A"), allPatched)
+			mustPatch(t, dir, true, fakeDropIn("A"), allPatched)
 			checkSameTree(t, dir, before)
-			mustPatch(t, dir, false, tinyDropIn("A"), allPatched)
+			mustPatch(t, dir, false, fakeDropIn("A"), allPatched)
 			patched := readTree(t, dir)
 			if _, ok := patched[c.record]; !ok {
 				t.Errorf("no record in %s", c.record)
@@ -88,7 +92,7 @@ func TestPatchRevert(t *testing.T) {
 					t.Errorf("changed %s", name)
 				}
 			}
-			mustPatch(t, dir, false, tinyDropIn("A"), "")
+			mustPatch(t, dir, false, fakeDropIn("A"), "")
 			checkSameTree(t, dir, patched)
 
 			mustRevert(t, dir, true, allReverted)
@@ -105,15 +109,15 @@ func TestPatchRevert(t *testing.T) {
 func TestPatchUpdate(t *testing.T) {
 	dir := writeTree(t, opaTree())
 	before := readTree(t, dir)
-	mustPatch(t, dir, false, tinyDropIn("A"), allPatched)
-	writeText(t, filepath.Join(dir, "v1/metrics/clock_test.go"), "package metrics\n")
-	newer := tinyDropIn("B")
-	newer["watch.go"] = newer["clock.go"]
-	delete(newer, "clock.go")
-	mustPatch(t, dir, false, newer, "remove v1/metrics/clock.go; add v1/metrics/watch.go")
+	mustPatch(t, dir, false, fakeDropIn("A"), allPatched)
+	writeText(t, filepath.Join(dir, "v1/metrics/collection_test.go"), "package metrics\n")
+	newer := fakeDropIn("B")
+	newer["watch.go"] = newer["collection.go"]
+	delete(newer, "collection.go")
+	mustPatch(t, dir, false, newer, "remove v1/metrics/collection.go; add v1/metrics/watch.go")
 	mustPatch(t, dir, false, newer, "")
 	mustRevert(t, dir, false, "restore v1/metrics/metrics.go; restore v1/metrics/sample.go; restore v1/metrics/sample_test.go; remove v1/metrics/watch.go")
-	if err := os.Remove(filepath.Join(dir, "v1/metrics/clock_test.go")); err != nil {
+	if err := os.Remove(filepath.Join(dir, "v1/metrics/collection_test.go")); err != nil {
 		t.Error("a test of the user's is gone")
 	}
 	checkSameTree(t, dir, before)
@@ -121,17 +125,17 @@ func TestPatchUpdate(t *testing.T) {
 
 // Edits are never lost: neither by patching again nor by reverting.
 func TestPatchEdited(t *testing.T) {
-	for _, names := range [][]string{{"metrics.go"}, {"clock.go"}, {"sample.go"}, {"clock.go", "metrics.go"}} {
+	for _, names := range [][]string{{"metrics.go"}, {"collection.go"}, {"sample.go"}, {"collection.go", "metrics.go"}} {
 		dir := writeTree(t, opaTree())
-		mustPatch(t, dir, false, tinyDropIn("A"), allPatched)
+		mustPatch(t, dir, false, fakeDropIn("A"), allPatched)
 		for _, name := range names {
 			writeText(t, filepath.Join(dir, "v1/metrics", name), "package metrics // edited\n")
 		}
 		name := strings.Join(names, "\n  v1/metrics/")
 		edited := readTree(t, dir)
-		_, err := patch(t.Context(), dir, false, tinyDropIn("B"), progress{})
+		_, err := patch(t.Context(), dir, false, fakeDropIn("B"), noCompiler, progress{})
 		checkError(t, "patch "+name, err, "v1/metrics/"+name)
-		_, err = revert(t.Context(), dir, false, tinyDropIn("A"))
+		_, err = revert(t.Context(), dir, false, fakeDropIn("A"))
 		checkError(t, "revert "+name, err, "v1/metrics/"+name)
 		checkSameTree(t, dir, edited)
 	}
@@ -141,11 +145,11 @@ func TestPatchEdited(t *testing.T) {
 func TestRevertPartly(t *testing.T) {
 	dir := writeTree(t, opaTree())
 	before := readTree(t, dir)
-	mustPatch(t, dir, false, tinyDropIn("A"), allPatched)
+	mustPatch(t, dir, false, fakeDropIn("A"), allPatched)
 	for _, name := range []string{"v1/metrics/metrics.go", "v1/metrics/sample.go"} {
 		writeText(t, filepath.Join(dir, name), opaTree()[name])
 	}
-	if err := os.Remove(filepath.Join(dir, "v1/metrics/clock.go")); err != nil {
+	if err := os.Remove(filepath.Join(dir, "v1/metrics/collection.go")); err != nil {
 		t.Fatal(err)
 	}
 	mustRevert(t, dir, false, "restore v1/metrics/sample_test.go")
@@ -158,9 +162,9 @@ func TestPatchForgets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := writeTree(t, opaTree())
 			gitInit(t, dir)
-			mustPatch(t, dir, false, tinyDropIn("A"), allPatched)
+			mustPatch(t, dir, false, fakeDropIn("A"), allPatched)
 			// git reset --hard, git clean -fd, and another commit.
-			if err := os.Remove(filepath.Join(dir, "v1/metrics/clock.go")); err != nil {
+			if err := os.Remove(filepath.Join(dir, "v1/metrics/collection.go")); err != nil {
 				t.Fatal(err)
 			}
 			another := opaTree()
@@ -177,7 +181,7 @@ func TestPatchForgets(t *testing.T) {
 			before := readTree(t, dir)
 			mustRevert(t, dir, false, "")
 			checkSameTree(t, dir, before)
-			mustPatch(t, dir, false, tinyDropIn("A"), allPatched)
+			mustPatch(t, dir, false, fakeDropIn("A"), allPatched)
 			mustRevert(t, dir, false, allReverted)
 			writeText(t, record, string(text))
 			checkSameTree(t, dir, before)
@@ -188,13 +192,13 @@ func TestPatchForgets(t *testing.T) {
 // The record of another OPA's patch does not bring back that one's files.
 func TestPatchOfAnother(t *testing.T) {
 	dir := writeTree(t, opaTree())
-	mustPatch(t, dir, false, tinyDropIn("A"), allPatched)
+	mustPatch(t, dir, false, fakeDropIn("A"), allPatched)
 	version := opaTree()["v1/version/version.go"]
 	writeText(t, filepath.Join(dir, "v1/version/version.go"), strings.Replace(version, "1.5.0", "1.6.0", 1))
 	before := readTree(t, dir)
-	_, err := patch(t.Context(), dir, false, tinyDropIn("B"), progress{})
+	_, err := patch(t.Context(), dir, false, fakeDropIn("B"), noCompiler, progress{})
 	checkError(t, "patch", err, "put into OPA 1.5.0, but this is OPA 1.6.0")
-	_, err = revert(t.Context(), dir, false, tinyDropIn("A"))
+	_, err = revert(t.Context(), dir, false, fakeDropIn("A"))
 	checkError(t, "revert", err, "put into OPA 1.5.0, but this is OPA 1.6.0")
 	checkSameTree(t, dir, before)
 }
@@ -213,7 +217,7 @@ func TestPatchLinks(t *testing.T) {
 	dir, outside := writeTree(t, opaTree()), filepath.Join(t.TempDir(), "away")
 	link(outside, filepath.Join(dir, "v1/metrics"))
 	before := readTree(t, outside)
-	_, err := patch(t.Context(), dir, false, tinyDropIn("A"), progress{})
+	_, err := patch(t.Context(), dir, false, fakeDropIn("A"), noCompiler, progress{})
 	checkError(t, "a folder outside", err, "outside of the tree")
 	checkSameTree(t, outside, before)
 
@@ -221,7 +225,7 @@ func TestPatchLinks(t *testing.T) {
 		dir, outside = writeTree(t, opaTree()), filepath.Join(t.TempDir(), "away")
 		link(outside, filepath.Join(dir, "v1/metrics", name))
 		before := readTree(t, dir)
-		_, err = patch(t.Context(), dir, false, tinyDropIn("A"), progress{})
+		_, err = patch(t.Context(), dir, false, fakeDropIn("A"), noCompiler, progress{})
 		checkError(t, name, err, name)
 		checkSameTree(t, dir, before)
 	}
@@ -231,7 +235,7 @@ func TestPatchLinks(t *testing.T) {
 	elsewhere := filepath.Join(dir, "elsewhere")
 	link(elsewhere, filepath.Join(dir, "v1/metrics"))
 	before = readTree(t, elsewhere)
-	mustPatch(t, dir, false, tinyDropIn("A"), allPatched)
+	mustPatch(t, dir, false, fakeDropIn("A"), allPatched)
 	mustRevert(t, dir, false, allReverted)
 	checkSameTree(t, elsewhere, before)
 
@@ -239,7 +243,7 @@ func TestPatchLinks(t *testing.T) {
 	// tree.
 	dir, outside = writeTree(t, opaTree()), t.TempDir()
 	writeText(t, filepath.Join(dir, ".git"), "gitdir: "+outside+"\n")
-	mustPatch(t, dir, false, tinyDropIn("A"), allPatched)
+	mustPatch(t, dir, false, fakeDropIn("A"), allPatched)
 	checkSameTree(t, outside, nil)
 	around := t.TempDir()
 	gitInit(t, around)
@@ -247,7 +251,7 @@ func TestPatchLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	before = readTree(t, filepath.Join(around, ".git"))
-	mustPatch(t, filepath.Join(around, "opa"), false, tinyDropIn("A"), allPatched)
+	mustPatch(t, filepath.Join(around, "opa"), false, fakeDropIn("A"), allPatched)
 	checkSameTree(t, filepath.Join(around, ".git"), before)
 }
 
@@ -260,9 +264,9 @@ func TestPatchInterrupted(t *testing.T) {
 				dir := writeTree(t, opaTree())
 				before := readTree(t, dir)
 				if update {
-					mustPatch(t, dir, false, tinyDropIn("B"), allPatched)
+					mustPatch(t, dir, false, fakeDropIn("B"), allPatched)
 				}
-				d := tinyDropIn("A")
+				d := fakeDropIn("A")
 				d["zebra.go"] = []byte("package metrics\n")
 				p, err := openPatch(t.Context(), dir)
 				if err != nil {
@@ -280,7 +284,7 @@ func TestPatchInterrupted(t *testing.T) {
 					}
 				}
 				if !back {
-					if _, err := patch(t.Context(), dir, false, d, progress{}); err != nil {
+					if _, err := patch(t.Context(), dir, false, d, noCompiler, progress{}); err != nil {
 						t.Fatal(err)
 					}
 					mustPatch(t, dir, false, d, "")
@@ -301,10 +305,10 @@ func TestPatchUnfinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(p.dir, "clock.go", "x"), 0o755); err != nil { // a folder cannot give way to a file
+	if err := os.MkdirAll(filepath.Join(p.dir, "collection.go", "x"), 0o755); err != nil { // a folder cannot give way to a file
 		t.Fatal(err)
 	}
-	checkError(t, "patch", p.write(tinyDropIn("A").replace(p.original)), "patch --revert")
+	checkError(t, "patch", p.write(fakeDropIn("A").replace(p.original)), "patch --revert")
 }
 
 func TestPatchNotes(t *testing.T) {
@@ -312,10 +316,10 @@ func TestPatchNotes(t *testing.T) {
 	files["go.mod"] += "\n// It once needed github.com/rcrowley/go-metrics.\n"
 	files["v1/version/version.go"] = strings.Replace(files["v1/version/version.go"], "1.5.0", "1.99.0", 1)
 	files["v1/metrics/metrics_test.go"] += "\nfunc helper() {}\n"
-	d := tinyDropIn("A")
-	d["clock_test.go"] = []byte("package metrics\n\nfunc helper() {}\n") // does not compile beside OPA's
+	d := fakeDropIn("A")
+	d["collection_test.go"] = []byte("package metrics\n\nfunc helper() {}\n") // does not compile beside OPA's
 	files["go.mod"] = strings.Replace(files["go.mod"], "go 1.22", "go 1.26", 1)
-	r, err := patch(t.Context(), writeTree(t, files), true, d, progress{})
+	r, err := patch(t.Context(), writeTree(t, files), true, d, compileWith, progress{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,44 +337,44 @@ func TestPatchNotes(t *testing.T) {
 func TestPatchRefused(t *testing.T) {
 	files := opaTree()
 	files["v1/version/version.go"] = "package version\n\nvar Version = \"0.99.0\"\n"
-	_, err := patch(t.Context(), writeTree(t, files), false, tinyDropIn("A"), progress{})
+	_, err := patch(t.Context(), writeTree(t, files), false, fakeDropIn("A"), noCompiler, progress{})
 	checkError(t, "too old", err, "too old")
 
 	dir := writeTree(t, opaTree())
-	_, err = patch(t.Context(), dir, false, dropIn{"metrics.go": []byte("package metrics\n")}, progress{})
+	_, err = patch(t.Context(), dir, false, dropIn{"metrics.go": []byte("package metrics\n")}, compileWith, progress{})
 	checkError(t, "missing", err, "undefined: metrics.New")
 	checkSameTree(t, dir, readTree(t, writeTree(t, opaTree())))
 
 	// Patched by a commit: there is no record of what was before it.
-	mustPatch(t, dir, false, tinyDropIn("A"), allPatched)
+	mustPatch(t, dir, false, fakeDropIn("A"), allPatched)
 	if err := os.Remove(filepath.Join(dir, ".regometer-patch.json")); err != nil {
 		t.Fatal(err)
 	}
-	_, err = revert(t.Context(), dir, false, tinyDropIn("A"))
+	_, err = revert(t.Context(), dir, false, fakeDropIn("A"))
 	checkError(t, "no record", err, "version control")
-	mustPatch(t, dir, false, tinyDropIn("A"), "")
+	mustPatch(t, dir, false, fakeDropIn("A"), "")
 
 	writeText(t, filepath.Join(dir, ".regometer-patch.json"), `{"files": {"../../main.go": {"original": null}}}`)
-	_, err = revert(t.Context(), dir, false, tinyDropIn("A"))
+	_, err = revert(t.Context(), dir, false, fakeDropIn("A"))
 	checkError(t, "outside", err, "outside")
 
 	if err := os.Chmod(filepath.Join(dir, "v1/metrics"), 0o555); err != nil {
 		t.Fatal(err)
 	}
-	_, err = patch(t.Context(), dir, true, tinyDropIn("A"), progress{})
+	_, err = patch(t.Context(), dir, true, fakeDropIn("A"), noCompiler, progress{})
 	checkError(t, "read-only", err, "read-only")
 	if err := os.Chmod(filepath.Join(dir, "v1/metrics"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 
-	_, err = patch(t.Context(), t.TempDir(), false, tinyDropIn("A"), progress{})
+	_, err = patch(t.Context(), t.TempDir(), false, fakeDropIn("A"), noCompiler, progress{})
 	checkError(t, "empty", err, "no go.mod")
 }
 
 // The drop-in of this program fits the way OPA's tree is laid out, whatever
 // its files are called.
 func TestPatchOwnDropIn(t *testing.T) {
-	d, err := loadFiles()
+	d, err := loadDropIn()
 	if err != nil {
 		t.Fatal(err)
 	}

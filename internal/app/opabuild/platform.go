@@ -14,12 +14,12 @@ import (
 	"github.com/regometer/regometer/internal/app/gotool"
 )
 
-// A Platform is what a binary is built for, by the names of container images:
-// Go's GOOS and GOARCH and, for some processors, which generation of them the
-// binary needs.
+// A Platform is a system and a processor to build for, by the names of
+// container images: Go's GOOS and GOARCH and, for some processors, the
+// generation that the binary needs.
 type Platform struct {
 	OS, Arch string
-	Variant  string // "v6" of arm, "v3" of amd64; "" is the oldest, but v7 of arm
+	Variant  string // "v6" of arm, "v3" of amd64; "" is the oldest, except v7 of arm
 }
 
 func (p Platform) String() string {
@@ -29,8 +29,8 @@ func (p Platform) String() string {
 	return p.OS + "/" + p.Arch + "/" + p.Variant
 }
 
-// variants are Go's variables for generations of a processor: their value for
-// a variant follows from its name. Without a variant it is the first.
+// variants are Go's variables for generations of a processor. The first name is
+// the default.
 var variants = map[string]struct {
 	variable string
 	value    func(variant string) string
@@ -44,12 +44,12 @@ var variants = map[string]struct {
 var platformForm = regexp.MustCompile(`^([a-z0-9]+)/([a-z0-9]+)(?:/(v[0-9]))?$`)
 
 // ParsePlatform reads a platform such as "linux/arm64" or "linux/arm/v6". Two
-// ways to write the same platform give the same result. Whether Go can build
-// for it is found out by [Build].
+// ways to write the same platform give the same result. [Build] fails if Go
+// cannot build for it.
 func ParsePlatform(text string) (Platform, error) {
 	m := platformForm.FindStringSubmatch(text)
 	if m == nil {
-		return Platform{}, fmt.Errorf("%q is no platform: it is a system and a processor, such as linux/arm64 or linux/arm/v6", text)
+		return Platform{}, fmt.Errorf("invalid platform %q: want a system and a processor, such as linux/arm64 or linux/arm/v6", text)
 	}
 	p := Platform{m[1], m[2], m[3]}
 	known, ok := variants[p.Arch]
@@ -59,7 +59,7 @@ func ParsePlatform(text string) (Platform, error) {
 	if !ok {
 		return p, nil
 	}
-	// Images leave out what is meant without a word, but for arm's.
+	// Images leave the default out, except arm's.
 	if p.Variant == known.names[0] {
 		p.Variant = ""
 	}
@@ -69,8 +69,8 @@ func ParsePlatform(text string) (Platform, error) {
 	return p, nil
 }
 
-// env returns the variables by which go builds for the platform, whatever
-// those of the user say.
+// env returns the variables by which go builds for the platform, whatever the
+// user's variables say.
 func (p Platform) env() []string {
 	env := []string{"GOOS=" + p.OS, "GOARCH=" + p.Arch}
 	if known, ok := variants[p.Arch]; ok {
@@ -79,8 +79,8 @@ func (p Platform) env() []string {
 	return env
 }
 
-// platformEnv returns the variables by which go builds for Options.Platform,
-// none for that of the user's environment.
+// platformEnv returns the variables by which go builds for Options.Platform, or
+// none if that is "".
 func platformEnv(ctx context.Context, platform string) ([]string, error) {
 	if platform == "" {
 		return nil, nil
@@ -97,15 +97,15 @@ func platformEnv(ctx context.Context, platform string) ([]string, error) {
 	if !slices.Contains(list, p.OS+"/"+p.Arch) {
 		list = slices.DeleteFunc(list, func(s string) bool { return !strings.HasPrefix(s, p.OS+"/") })
 		if len(list) == 0 {
-			return nil, fmt.Errorf("there is no system called %q for Go: `go tool dist list` lists those there are", p.OS)
+			return nil, fmt.Errorf("unknown system %q: `go tool dist list` lists the systems", p.OS)
 		}
-		return nil, fmt.Errorf("%s is nothing that Go builds for; that is %s", p, strings.Join(list, ", "))
+		return nil, fmt.Errorf("%s: Go does not build for it; it builds for %s", p, strings.Join(list, ", "))
 	}
 	return p.env(), nil
 }
 
-// DefaultImagePlatform returns what an image is made for unless it is said:
-// Linux, on the processor that Go builds for here.
+// DefaultImagePlatform returns the default platform of an image: Linux, on the
+// processor that Go builds for here.
 func DefaultImagePlatform(ctx context.Context) (Platform, error) {
 	env, err := gotool.Env(ctx, nil, "GOARCH")
 	if err != nil {

@@ -42,22 +42,22 @@ func TestBuildPlatform(t *testing.T) {
 	t.Setenv("GOARCH", "386")
 	t.Setenv("GOAMD64", "v3")
 	tree := writeTree(t, opaTree())
-	path, _ := mustBuild(t, Options{OPA: tree, Platform: "linux/amd64"}, nil)
+	path, _ := mustBuild(t, Options{OPA: tree, Platform: "linux/amd64"}, parts{})
 	if settings := run(t, "go", "version", "-m", path); !strings.Contains(settings, "GOOS=linux") || !strings.Contains(settings, "GOARCH=amd64") || !strings.Contains(settings, "GOAMD64=v1") {
 		t.Errorf("is built with\n%s", settings)
 	}
-	if other, compiled := mustBuild(t, Options{OPA: tree, Platform: "linux/amd64/v2"}, nil); !compiled || other == path {
+	if other, _ := mustBuild(t, Options{OPA: tree, Platform: "linux/amd64/v2"}, parts{}); other == path {
 		t.Error("another variant is the same binary")
 	}
-	if other, compiled := mustBuild(t, Options{OPA: tree}, nil); !compiled || !strings.HasSuffix(other, ".exe") {
+	if other, _ := mustBuild(t, Options{OPA: tree}, parts{}); !strings.HasSuffix(other, ".exe") {
 		t.Errorf("without a platform it is %s", other)
 	}
 	for platform, want := range map[string]string{
-		"linux/6502":  "linux/6502 is nothing that Go builds for; that is linux/386, linux/amd64, ",
-		"amiga/amd64": `there is no system called "amiga" for Go`,
-		"arm64":       `"arm64" is no platform`,
+		"linux/6502":  "linux/6502: Go does not build for it; it builds for linux/386, linux/amd64, ",
+		"amiga/amd64": `unknown system "amiga"`,
+		"arm64":       `invalid platform "arm64"`,
 	} {
-		_, err := buildWith(t.Context(), Options{OPA: tree, Platform: platform}, nil, nil)
+		_, err := buildWith(t.Context(), Options{OPA: tree, Platform: platform}, parts{})
 		checkError(t, platform, err, want)
 	}
 

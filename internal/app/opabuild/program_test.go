@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/regometer/regometer/internal/app/gotool"
 )
@@ -68,22 +67,18 @@ func dep(who string) map[string]string {
 // other module that the program requires.
 func programProxy(t *testing.T) {
 	t.Helper()
-	proxy, cache := t.TempDir(), t.TempDir()
-	t.Cleanup(func() { _ = removeAll(cache) }) // the go command makes it read-only
-	publish(t, proxy, opaModule, "v1.5.0", runtimeTree())
-	fork := runtimeTree()
-	fork["v1/version/version.go"] = strings.Replace(fork["v1/version/version.go"], "1.5.0", "1.5.1", 1)
-	publish(t, proxy, "example.com/fork", "v1.5.1", fork)
-	publish(t, proxy, "example.com/dep", "v1.0.0", dep("the proxy's"))
-	publish(t, proxy, "example.com/unused", "v1.0.0", map[string]string{"go.mod": "module example.com/unused\n\ngo 1.22\n"})
-	older := runtimeTree()
-	older["go.mod"] += "\nrequire example.com/older v1.0.0\n"
-	publish(t, proxy, opaModule, "v1.4.0", older)
-	publish(t, proxy, "example.com/older", "v1.0.0", map[string]string{"go.mod": "module example.com/older\n\ngo 1.22\n"})
-	t.Setenv("REGOMETER_CACHE", t.TempDir())
-	t.Setenv("GOPROXY", "file://"+filepath.ToSlash(proxy))
-	t.Setenv("GOSUMDB", "off")
-	t.Setenv("GOMODCACHE", cache)
+	useProxy(t, func(proxy string) {
+		publish(t, proxy, opaModule, "v1.5.0", opaTree())
+		fork := opaTree()
+		fork["v1/version/version.go"] = strings.Replace(fork["v1/version/version.go"], "1.5.0", "1.5.1", 1)
+		publish(t, proxy, "example.com/fork", "v1.5.1", fork)
+		publish(t, proxy, "example.com/dep", "v1.0.0", dep("the proxy's"))
+		publish(t, proxy, "example.com/unused", "v1.0.0", map[string]string{"go.mod": "module example.com/unused\n\ngo 1.22\n"})
+		older := opaTree()
+		older["go.mod"] += "\nrequire example.com/older v1.0.0\n"
+		publish(t, proxy, opaModule, "v1.4.0", older)
+		publish(t, proxy, "example.com/older", "v1.0.0", map[string]string{"go.mod": "module example.com/older\n\ngo 1.22\n"})
+	})
 	t.Setenv("GOFLAGS", "-mod=readonly")
 }
 
@@ -96,9 +91,9 @@ func goIn(t *testing.T, dir string, args ...string) {
 }
 
 // buildProgramWith builds a program with these parts of ours.
-func buildProgramWith(t *testing.T, o ProgramOptions, d dropIn, ours *plugin) (string, error) {
+func buildProgramWith(t *testing.T, o Options, d dropIn, ours *plugin) (string, error) {
 	t.Helper()
-	p, err := openProgramWith(t.Context(), o, d, ours)
+	p, err := openProgramWith(t.Context(), o, parts{dropIn: d, plugin: ours})
 	if err != nil {
 		return "", err
 	}
@@ -106,11 +101,11 @@ func buildProgramWith(t *testing.T, o ProgramOptions, d dropIn, ours *plugin) (s
 	return p.Build(t.Context())
 }
 
-func buildTinyProgram(t *testing.T, o ProgramOptions) (prints, says string, err error) {
+func buildTinyProgram(t *testing.T, o Options) (prints, says string, err error) {
 	t.Helper()
 	var b bytes.Buffer
 	o.Progress = &b
-	file, err := buildProgramWith(t, o, eachDropIn("A"), mustFindPlugin(t, writeTree(t, tinyPlugin("P"))))
+	file, err := buildProgramWith(t, o, fakeDropIn("A"), mustFindPlugin(t, writeTree(t, tinyPlugin("P"))))
 	if err != nil {
 		return "", b.String(), err
 	}
@@ -147,7 +142,7 @@ func TestBuildProgram(t *testing.T) {
 			}},
 		{name: "folder", says: found + "replaced by a folder",
 			setup: func(t *testing.T, dir string, write func(name, text string)) string {
-				for name, text := range runtimeTree() {
+				for name, text := range opaTree() {
 					write("opa/"+name, text)
 				}
 				write("go.mod", programTree()["go.mod"]+"\nreplace "+opaModule+" => ./opa\n")
@@ -179,7 +174,7 @@ func TestBuildProgram(t *testing.T) {
 			}},
 		{name: "workspace with OPA", says: found + "in the workspace",
 			setup: func(_ *testing.T, _ string, write func(name, text string)) string {
-				for name, text := range runtimeTree() {
+				for name, text := range opaTree() {
 					write("opa/"+name, text)
 				}
 				write("go.work", "go 1.22\n\nuse (\n\t.\n\t./opa\n)\n")
@@ -203,7 +198,7 @@ func TestBuildProgram(t *testing.T) {
 			t.Setenv("GOFLAGS", os.Getenv("GOFLAGS")) // a setup may set it
 			dir := writeTree(t, programTree())
 			goIn(t, dir, "mod", "tidy")
-			o := ProgramOptions{Dir: dir, Package: c.pkg, Flags: c.flags}
+			o := Options{Dir: dir, Package: c.pkg, Flags: c.flags}
 			if c.pkg == "" {
 				o.Package = "./cmd/server"
 			}
@@ -247,8 +242,8 @@ func TestInspectProgram(t *testing.T) {
 		if !noPlugin {
 			p = mustFindPlugin(t, writeTree(t, tinyPlugin("P")))
 		}
-		o := ProgramOptions{Dir: dir, Package: pkg, Platform: platform, Progress: &b}
-		file, err := buildProgramWith(t, o, eachDropIn("A"), p)
+		o := Options{Dir: dir, Package: pkg, Platform: platform, Progress: &b}
+		file, err := buildProgramWith(t, o, fakeDropIn("A"), p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,7 +257,7 @@ func TestInspectProgram(t *testing.T) {
 		got.Go, got.Platform = "", ""
 		return *got, b.String()
 	}
-	want := Binary{Program: "example.com/program/cmd/library", OPA: "1.5.0", Regometer: "(devel)", DropIn: eachDropIn("A").hash()}
+	want := Binary{Program: "example.com/program/cmd/library", OPA: "1.5.0", Regometer: "(devel)", DropIn: fakeDropIn("A").hash()}
 	if got, says := build("./cmd/library", false); got != want || !strings.Contains(says, "without the plugin: the program does not use OPA's runtime") {
 		t.Errorf("without OPA's runtime: %+v, want %+v\n%s", got, want, says)
 	}
@@ -280,7 +275,7 @@ func TestInspectProgram(t *testing.T) {
 	}
 	writeText(t, filepath.Join(dir, "cmd/only/v2/main_windows.go"), programTree()["cmd/library/main.go"])
 	for pkg, want := range map[string]string{"./cmd/server": "server.exe", "./cmd/only/v2": "only.exe"} {
-		p, err := openProgramWith(t.Context(), ProgramOptions{Dir: dir, Package: pkg, Platform: platform}, nil, nil)
+		p, err := openProgramWith(t.Context(), Options{Dir: dir, Package: pkg, Platform: platform}, parts{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,7 +293,7 @@ func TestInspectProgram(t *testing.T) {
 	if got := inspect(t, plain); got != (Binary{Program: "example.com/program/cmd/library", OPA: "1.5.0"}) {
 		t.Errorf("as go build makes it: %+v", got)
 	}
-	pr, err := openProgram(t.Context(), dir, t.TempDir(), nil, nil, progress{})
+	pr, err := openProgramWith(t.Context(), Options{Dir: dir, Package: "./cmd/library"}, parts{dropIn: fakeDropIn("A")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +303,7 @@ func TestInspectProgram(t *testing.T) {
 	if got := inspect(t, forked); got.Replaced != fork {
 		t.Errorf("OPA is replaced by %q, want %s", got.Replaced, fork)
 	}
-	checkError(t, "no record", pr.check(plain, "example.com/program/cmd/library", record{}, eachDropIn("A")), "has not the record of this build")
+	checkError(t, "no record", pr.check(plain, record{}), "lacks the record of this build")
 	goIn(t, dir, "build", "-o", plain, "./cmd/hello")
 	_, err = Inspect(plain)
 	checkError(t, "no OPA", err, "has no OPA inside: it is built from example.com/program/cmd/hello")
@@ -325,23 +320,23 @@ func TestBuildProgramLacks(t *testing.T) {
 	ours := tinyPlugin("P")
 	ours["opa/plugin/more.go"] = "package plugin\n\nimport _ \"example.com/more\"\n"
 	var b bytes.Buffer
-	o := ProgramOptions{Dir: dir, Package: "./cmd/server", Progress: &b}
-	file, err := buildProgramWith(t, o, eachDropIn("A"), mustFindPlugin(t, writeTree(t, ours)))
+	o := Options{Dir: dir, Package: "./cmd/server", Progress: &b}
+	file, err := buildProgramWith(t, o, fakeDropIn("A"), mustFindPlugin(t, writeTree(t, ours)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if prints := run(t, file); prints != programLine || !strings.Contains(b.String(), "warning: without the plugin, which imports packages that the program's modules lack: example.com/more\n") {
+	if prints := run(t, file); prints != programLine || !strings.Contains(b.String(), "warning: without the plugin because it imports packages that the program's modules lack: example.com/more\n") {
 		t.Errorf("prints %q\n%s", prints, &b)
 	}
 
 	runtime := filepath.Join(dir, "vendor", filepath.FromSlash(opaModule), runtimeDir, "runtime.go")
-	writeText(t, runtime, strings.Replace(runtimeTree()["v1/runtime/runtime.go"], "plugin == nil", "nil == plugin", 1))
+	writeText(t, runtime, strings.Replace(opaTree()["v1/runtime/runtime.go"], "plugin == nil", "nil == plugin", 1))
 	for range 2 { // the second time the copy is there
 		prints, says, err := buildTinyProgram(t, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := strings.Replace(strings.TrimSuffix(unhookedPlugin, "1.5.0  A"), "%s", "P", 1) + programLine; prints != want || !strings.Contains(says, "runtime.go:33: expected ") {
+		if want := strings.Replace(strings.TrimSuffix(unhookedPlugin, "1.5.0  A"), "%s", "P", 1) + programLine; prints != want || !strings.Contains(says, "there is no method decisionLogger") {
 			t.Errorf("without the hook it prints %q, want %q\n%s", prints, want, says)
 		}
 	}
@@ -365,30 +360,30 @@ func TestBuildProgramRefuses(t *testing.T) {
 	before := readTree(t, dir)
 	for _, c := range []struct {
 		name string
-		o    ProgramOptions
+		o    Options
 		want string
 	}{
-		{"no such folder", ProgramOptions{Dir: filepath.Join(dir, "nothing")}, "there is no folder "},
-		{"a file", ProgramOptions{Dir: filepath.Join(dir, "go.mod")}, "is not a folder"},
-		{"no module", ProgramOptions{Dir: t.TempDir()}, "is in no Go module"},
-		{"no OPA", ProgramOptions{Dir: writeTree(t, map[string]string{"go.mod": "module x\n\ngo 1.22\n"})}, "does not require OPA"},
-		{"old OPA", ProgramOptions{Dir: old}, "OPA v0.70.0 is too old"},
-		{"OPA itself", ProgramOptions{Dir: writeTree(t, opaTree())}, "is OPA itself, "},
-		{"no such package", ProgramOptions{Dir: dir, Package: "./nothing"}, "there is no package ./nothing: "},
-		{"without ./", ProgramOptions{Dir: dir, Package: "cmd/server"}, "is ./cmd/server"},
-		{"no flag", ProgramOptions{Dir: dir, Package: "./cmd/library", Flags: []string{"special"}}, "package special is not in std"},
-		{"cover", ProgramOptions{Dir: dir, Package: "./cmd/library", Flags: []string{"-cover"}}, "leave -cover out"},
-		{"count", ProgramOptions{Dir: dir, Flags: []string{"-count=2"}}, "the flag -count cannot be handed on"},
-		{"not in the workspace", ProgramOptions{Dir: unlisted, Package: "."}, "set GOWORK=off"},
-		{"a library", ProgramOptions{Dir: dir, Package: "./lib"}, "./lib is package lib, not a main package"},
-		{"a line break", ProgramOptions{Dir: broken, Package: "./cmd/server"}, "cannot build ./cmd/server: invalid package directory "},
-		{"no OPA inside", ProgramOptions{Dir: dir, Package: "./cmd/hello"}, "./cmd/hello has no OPA inside"},
-		{"another module's", ProgramOptions{Dir: dir, Package: opaModule}, "is not in the module in "},
-		{"module cache", ProgramOptions{Dir: cached, Package: "./cmd/server"}, "is in Go's module cache"},
-		{"files", ProgramOptions{Dir: dir, Package: "main.go"}, "not the name of one package"},
-		{"all packages", ProgramOptions{Dir: dir, Package: "./..."}, "not the name of one package"},
-		{"modfile", ProgramOptions{Dir: dir, Flags: []string{"-modfile", "x"}}, "the flag -modfile cannot be handed on"},
-		{"overlay", ProgramOptions{Dir: dir, Package: "./cmd/server", Flags: []string{"-overlay=nothing.json"}}, "open nothing.json"},
+		{"no such folder", Options{Dir: filepath.Join(dir, "nothing")}, "there is no folder "},
+		{"a file", Options{Dir: filepath.Join(dir, "go.mod")}, "is not a folder"},
+		{"no module", Options{Dir: t.TempDir()}, "is in no Go module"},
+		{"no OPA", Options{Dir: writeTree(t, map[string]string{"go.mod": "module x\n\ngo 1.22\n"})}, "does not require OPA"},
+		{"old OPA", Options{Dir: old}, "OPA v0.70.0 is too old"},
+		{"OPA itself", Options{Dir: writeTree(t, opaTree())}, "is OPA itself, "},
+		{"no such package", Options{Dir: dir, Package: "./nothing"}, "there is no package ./nothing: "},
+		{"without ./", Options{Dir: dir, Package: "cmd/server"}, "is ./cmd/server"},
+		{"no flag", Options{Dir: dir, Package: "./cmd/library", Flags: []string{"special"}}, "package special is not in std"},
+		{"cover", Options{Dir: dir, Package: "./cmd/library", Flags: []string{"-cover"}}, "leave -cover out"},
+		{"count", Options{Dir: dir, Flags: []string{"-count=2"}}, "the flag -count cannot be handed on"},
+		{"not in the workspace", Options{Dir: unlisted, Package: "."}, "set GOWORK=off"},
+		{"a library", Options{Dir: dir, Package: "./lib"}, "./lib is package lib, not a main package"},
+		{"a line break", Options{Dir: broken, Package: "./cmd/server"}, "cannot build ./cmd/server: invalid package directory "},
+		{"no OPA inside", Options{Dir: dir, Package: "./cmd/hello"}, "./cmd/hello has no OPA inside"},
+		{"another module's", Options{Dir: dir, Package: opaModule}, "is not in the module in "},
+		{"module cache", Options{Dir: cached, Package: "./cmd/server"}, "is in Go's module cache"},
+		{"files", Options{Dir: dir, Package: "main.go"}, "not the name of one package"},
+		{"all packages", Options{Dir: dir, Package: "./..."}, "not the name of one package"},
+		{"modfile", Options{Dir: dir, Flags: []string{"-modfile", "x"}}, "the flag -modfile cannot be handed on"},
+		{"overlay", Options{Dir: dir, Package: "./cmd/server", Flags: []string{"-overlay=nothing.json"}}, "open nothing.json"},
 	} {
 		_, _, err := buildTinyProgram(t, c.o)
 		checkError(t, c.name, err, c.want)
@@ -396,11 +391,11 @@ func TestBuildProgramRefuses(t *testing.T) {
 	checkSameTree(t, dir, before)
 	needs := filepath.Join(dir, "cmd/library/more.go")
 	writeText(t, needs, "package main\n\nimport \"github.com/open-policy-agent/opa/v1/metrics\"\n\nvar _ = metrics.Unused\n")
-	_, _, err := buildTinyProgram(t, ProgramOptions{Dir: dir, Package: "./cmd/library"})
+	_, _, err := buildTinyProgram(t, Options{Dir: dir, Package: "./cmd/library"})
 	checkError(t, "lacks", err, "undefined: metrics.Unused\nThe drop-in supports OPA")
 	writeText(t, needs, "package main\n")
 	writeText(t, filepath.Join(filepath.Dir(needs), buildFile), "package main\n")
-	_, _, err = buildTinyProgram(t, ProgramOptions{Dir: dir, Package: "./cmd/library"})
+	_, _, err = buildTinyProgram(t, Options{Dir: dir, Package: "./cmd/library"})
 	checkError(t, "taken", err, "rename it")
 }
 
@@ -413,7 +408,7 @@ func TestBuildProgramWithoutCache(t *testing.T) {
 	t.Setenv("REGOMETER_CACHE", filepath.Join(t.TempDir(), "cache"))
 	dir := writeTree(t, programTree())
 	goIn(t, dir, "mod", "tidy")
-	_, _, err := buildTinyProgram(t, ProgramOptions{Dir: dir, Package: "./cmd/library", Flags: []string{`-toolexec=sh -c 'rm -rf "$REGOMETER_CACHE"; exit 1'`}})
+	_, _, err := buildTinyProgram(t, Options{Dir: dir, Package: "./cmd/library", Flags: []string{`-toolexec=sh -c 'rm -rf "$REGOMETER_CACHE"; exit 1'`}})
 	checkError(t, "removed", err, "was removed meanwhile, with the cache")
 }
 
@@ -449,7 +444,7 @@ func TestWho(t *testing.T) {
 	goIn(t, dir, "mod", "tidy")
 	before := readTree(t, dir)
 	var says bytes.Buffer
-	r, err := verifyProgramWith(t.Context(), ProgramVerifyOptions{Dir: dir, Flags: []string{"-tags", "special", "-short", "-args", "mark"}, Progress: &says}, eachDropIn("A"))
+	r, err := verifyWith(t.Context(), VerifyOptions{Program: true, Dir: dir, Flags: []string{"-tags", "special", "-short", "-args", "mark"}, Progress: &says}, parts{dropIn: fakeDropIn("A")})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &says)
 	}
@@ -465,75 +460,10 @@ func TestWho(t *testing.T) {
 	if hello := r.Packages[0]; hello.Changed.Passed != 1 || len(hello.Findings) > 0 {
 		t.Errorf("%+v", hello)
 	}
-	_, err = verifyProgramWith(t.Context(), ProgramVerifyOptions{Dir: dir, Packages: []string{"./cmd/library"}}, eachDropIn("A"))
+	_, err = verifyWith(t.Context(), VerifyOptions{Program: true, Dir: dir, Packages: []string{"./cmd/library"}}, parts{dropIn: fakeDropIn("A")})
 	checkError(t, "no tests", err, "no tests in ./cmd/library")
-	_, err = verifyProgramWith(t.Context(), ProgramVerifyOptions{Dir: dir, Run: "("}, eachDropIn("A"))
+	_, err = verifyWith(t.Context(), VerifyOptions{Program: true, Dir: dir, Run: "("}, parts{dropIn: fakeDropIn("A")})
 	checkError(t, "pattern", err, "which tests to run")
-}
-
-// A copy that was changed is made anew, and one that is not used any more goes.
-func TestCacheTree(t *testing.T) {
-	c := cache{t.TempDir()}
-	made := 0
-	get := func(key string) cachedTree {
-		t.Helper()
-		tree, err := c.tree(t.Context(), key, progress{}, func(dir string) (string, error) {
-			made++
-			writeText(t, filepath.Join(dir, "file"), key)
-			return "because", nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return tree
-	}
-	first := get("a")
-	if again := get("a"); made != 1 || again != first || again.refusal != "because" {
-		t.Errorf("made %d times: %+v", made, again)
-	}
-	writeText(t, filepath.Join(first.dir, "file"), "changed")
-	if get("a"); made != 2 {
-		t.Error("a changed copy is used")
-	}
-	if text, err := os.ReadFile(filepath.Join(first.dir, "file")); string(text) != "a" {
-		t.Errorf("the copy holds %q, %v", text, err)
-	}
-	for _, key := range []string{"b", "c"} {
-		get(key)
-		past := time.Now().Add(-2 * keepTreesFor)
-		if err := os.Chtimes(filepath.Join(c.dir, "trees", key), past, past); err != nil {
-			t.Fatal(err)
-		}
-	}
-	get("d")
-	get("e")
-	if _, err := os.Stat(filepath.Join(c.dir, "trees", "b")); err == nil {
-		t.Error("an old copy stays")
-	}
-	if _, err := os.Stat(first.dir); err != nil {
-		t.Error("a recent copy is gone")
-	}
-	var work []string
-	for range 2 {
-		dir, err := first.workDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		work = append(work, dir)
-	}
-	past := time.Now().Add(-2 * keepTreesFor)
-	if err := os.Chtimes(work[0], past, past); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := first.workDir(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(work[0]); err == nil {
-		t.Error("what a killed process left stays")
-	}
-	if _, err := os.Stat(work[1]); err != nil {
-		t.Error("the folder of another process is gone")
-	}
 }
 
 func TestReadFlags(t *testing.T) {
@@ -575,20 +505,6 @@ func TestDifferences(t *testing.T) {
 	want := []string{"module w comes in at v0.1.0", "module x moves from v1.0.0 to v1.1.0", "module y is gone"}
 	if got := differences(a, b); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-func TestOwnPackage(t *testing.T) {
-	t.Parallel()
-	const text = "// Licence\n\n//go:build a || b\n\npackage p\n\nimport (\n\t\"fmt\"\n\tx \"github.com/regometer/regometer/internal/stages\"\n\t\"github.com/regometer/regometer/rollup\"\n)\n"
-	got, err := ownPackage([]byte(text), "m/cmd/internal/regometer", "go1.25")
-	want := strings.NewReplacer("a || b", "(a || b) && go1.25", ourModule, "m/cmd/internal/regometer").Replace(text)
-	if err != nil || string(got) != want {
-		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
-	}
-	got, err = ownPackage([]byte("package p\n"), "m", "go1.25")
-	if err != nil || string(got) != "//go:build go1.25\n\npackage p\n" {
-		t.Errorf("%v\n%s", err, got)
 	}
 }
 

@@ -57,7 +57,7 @@ func main() {
 		"config.yaml": "plugins:\n  regometer: {}\n",
 	})
 	before := readTree(t, dir)
-	p, err := OpenProgram(t.Context(), ProgramOptions{Dir: dir, Flags: []string{"-trimpath"}, Progress: t.Output()})
+	p, err := OpenProgram(t.Context(), Options{Dir: dir, Flags: []string{"-trimpath"}, Progress: t.Output()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,10 +56,10 @@ func Series() ([]Step, error) {
 // series is written for. It downloads this OPA if necessary.
 func UpstreamSource(ctx context.Context) (dir string, err error) {
 	src, err := findSource(ctx, UpstreamVersion)
-	if err != nil {
-		return "", err
+	if err == nil {
+		_, _, err = src.fetch(ctx)
 	}
-	return src.local(ctx)
+	return src.dir, err
 }
 
 // AllSteps stands for the number of steps in the series.
@@ -164,13 +164,30 @@ func ApplySteps(dir string, steps []Step) error {
 	if err := checkTree(dir); err != nil {
 		return err
 	}
-	// Root can write to the module cache, but must not.
-	if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o200 == 0 {
-		return fmt.Errorf("%s is read-only, as in Go's module cache: use a copy or a checkout", dir)
+	if err := checkWritable(dir); err != nil {
+		return err
 	}
-	root, err := os.OpenRoot(dir) // a link must not lead outside
+	changed, err := changeBySteps(dir, steps)
 	if err != nil {
 		return err
+	}
+	return withHint(changed.apply(dir))
+}
+
+// checkWritable refuses a folder in Go's module cache, where root can write but
+// must not.
+func checkWritable(dir string) error {
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o200 == 0 {
+		return errors.Join(err, fmt.Errorf("%s is read-only, as in Go's module cache: use a copy or a checkout", dir))
+	}
+	return nil
+}
+
+// changeBySteps returns what the steps change in the OPA source tree in dir.
+func changeBySteps(dir string, steps []Step) (replacement, error) {
+	root, err := os.OpenRoot(dir) // a link must not lead outside
+	if err != nil {
+		return nil, err
 	}
 	defer root.Close()
 	changed := replacement{}
@@ -180,15 +197,10 @@ func ApplySteps(dir string, steps []Step) error {
 			if version, _ := treeVersion(dir); version != UpstreamVersion[1:] {
 				err = fmt.Errorf("%w\nThe series is written for OPA %s, but this OPA is %q", err, UpstreamVersion, version)
 			}
-			return err
+			return nil, err
 		}
 	}
-	for name := range changed {
-		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
-			return err
-		}
-	}
-	return withHint(changed.apply(dir))
+	return changed, nil
 }
 
 // apply adds to changed the files that the step changes in the tree with the

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -23,25 +24,23 @@ import (
 	"github.com/regometer/regometer/internal/app/gotool"
 )
 
-// opaModule is OPA's module path, and metricsDir where the package is that
-// the drop-in replaces.
-const opaModule = "github.com/open-policy-agent/opa"
-
+// opaModule is OPA's module path. The drop-in replaces the package metrics.
 const (
-	metricsPath = opaModule + "/v1/metrics"
-	metricsDir  = "v1" + string(filepath.Separator) + "metrics"
+	opaModule   = "github.com/open-policy-agent/opa"
+	metricsDir  = "v1/metrics"
+	metricsPath = opaModule + "/" + metricsDir
 )
 
-// A source is an OPA source tree, not necessarily here yet.
+// A source is an OPA source tree.
 type source struct {
 	name    string // for messages
 	version string // to download, or ""
-	dir     string // a user's folder, or ""; never written to
-	content string // identifies the content, for the key in the cache
+	dir     string // its folder, which nothing writes to; "" if it is not downloaded yet
+	content string // identifies the content, for keys in the cache
 }
 
-// findSource tells a folder from a version: what has a path separator, starts
-// with a dot or is the name of a folder here is a folder.
+// findSource finds an OPA. A name with a path separator, with a dot in front,
+// or of a folder here is a folder; anything else is a version.
 func findSource(ctx context.Context, opa string) (source, error) {
 	if opa == "" {
 		opa = NewestVersion
@@ -60,83 +59,76 @@ func findSource(ctx context.Context, opa string) (source, error) {
 	}
 	// This needs no network if the module is in Go's cache.
 	if exactVersion.MatchString(opa) {
-		if _, err := checkRange(opa); err != nil {
-			return source{}, err
-		}
-		return source{name: "OPA " + opa, version: opa, content: "module " + opa}, nil
+		_, err := checkRange(opa)
+		return source{name: "OPA " + opa, version: opa, content: "module " + opa}, err
 	}
-	// "latest", a branch or a commit: ask for what it stands for now.
+	// "latest", a branch or a commit: ask what it stands for now.
 	m, err := downloadOPA(ctx, opa)
-	if err != nil {
-		return source{}, err
-	}
-	return source{name: "OPA " + m.Version, version: m.Version, content: "module " + m.Version}, nil
+	return source{name: "OPA " + m.Version, version: m.Version, content: "module " + m.Version}, err
 }
 
+// folderSource returns the source in a user's folder.
 func folderSource(ctx context.Context, dir string) (source, error) {
 	dir, err := filepath.Abs(dir)
+	if err == nil {
+		err = checkTree(dir)
+	}
 	if err != nil {
 		return source{}, err
 	}
-	if err := checkTree(dir); err != nil {
-		return source{}, err
-	}
-	hash, err := hashTree(ctx, dir)
-	if err != nil {
-		return source{}, err
-	}
-	return source{name: "OPA in " + dir, dir: dir, content: "folder " + hash}, nil
+	hash, err := hashTree(ctx, dir, sha256.New)
+	return source{name: "OPA in " + dir, dir: dir, content: "folder " + hash}, err
 }
 
-// checkCopy returns an error if the user's folder changed after its content
-// was identified: the copy must not be taken for that content.
-func (s source) checkCopy(ctx context.Context, copied string) error {
+// fetch downloads the source if need be, checks it, and returns its version and
+// a warning if the drop-in is not tested with this version.
+func (s *source) fetch(ctx context.Context) (version, warning string, err error) {
 	if s.dir == "" {
-		return nil // the module cache does not change
+		m, err := downloadOPA(ctx, s.version)
+		if err == nil {
+			s.dir, err = m.Dir, checkTree(m.Dir)
+		}
+		if err != nil {
+			return "", "", err
+		}
 	}
-	hash, err := hashTree(ctx, copied)
-	if err == nil && s.content != "folder "+hash {
-		err = fmt.Errorf("%s changed while it was copied: run this again", s.dir)
+	if err := checkCopyable(s.dir); err != nil {
+		return "", "", err
 	}
-	return err
+	if version, err = treeVersion(s.dir); err != nil {
+		return "", "", err
+	}
+	warning, err = checkRange(version)
+	return version, warning, err
 }
 
-// copyWith copies the tree that is in the folder from, with a drop-in in it,
-// nil for none, to the folder dir, which does not exist yet.
-func (s source) copyWith(ctx context.Context, d dropIn, dir, from string) error {
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return err
-	}
-	if err := copyTree(ctx, dir, from); err != nil {
-		return fmt.Errorf("copying %s: %w", s.name, err)
-	}
-	if err := s.checkCopy(ctx, dir); err != nil || d == nil {
-		return err
-	}
-	now, err := goFiles(filepath.Join(dir, metricsDir))
-	if err != nil {
-		return err
-	}
-	return difference(now, d.replace(now)).apply(filepath.Join(dir, metricsDir))
-}
-
-// local returns the folder that holds the tree, downloading it if need be.
-func (s source) local(ctx context.Context) (string, error) {
-	if s.dir != "" {
-		return s.dir, nil
-	}
-	m, err := downloadOPA(ctx, s.version)
-	if err != nil {
-		return "", err
-	}
-	return m.Dir, checkTree(m.Dir)
+// copy returns a copy of the source in the cache, with a change. Copies for
+// different uses are different folders.
+func (s source) copy(ctx context.Context, c cache, change replacement, use string, p progress) (string, error) {
+	key := hashAll(s.content, use, dropIn(change).hash())[:32]
+	return c.get(ctx, trees, key, "opa", p, func(_, to string) error {
+		p.printf("copying %s", s.name)
+		if err := os.Mkdir(to, 0o755); err != nil {
+			return err
+		}
+		if err := copyTree(ctx, to, s.dir); err != nil {
+			return fmt.Errorf("copying %s: %w", s.name, err)
+		}
+		// A key in the cache must not stand for other content.
+		if hash, err := hashTree(ctx, to, sha256.New); err != nil {
+			return err
+		} else if s.version == "" && s.content != "folder "+hash {
+			return fmt.Errorf("%s changed while it was copied: run this again", s.dir)
+		}
+		return change.apply(to)
+	})
 }
 
 // A module is what `go mod download -json` prints.
 type module struct{ Version, Dir, Error string }
 
-// downloadOPA gets a release of OPA. Who named a folder does not come here, and
-// need not be told to.
+// downloadOPA downloads a release of OPA, which the user has not named by a
+// folder.
 func downloadOPA(ctx context.Context, version string) (module, error) {
 	m, err := download(ctx, "OPA", opaModule, version)
 	if err != nil && ctx.Err() == nil {
@@ -145,7 +137,7 @@ func downloadOPA(ctx context.Context, version string) (module, error) {
 	return m, err
 }
 
-// download gets a module, called what in messages.
+// download downloads a module, called what in messages.
 func download(ctx context.Context, what, path, version string) (module, error) {
 	var m module
 	// Away from any go.mod: the user's own must neither matter nor change.
@@ -156,7 +148,7 @@ func download(ctx context.Context, what, path, version string) (module, error) {
 	defer os.RemoveAll(dir)
 	out, err := gotool.Command{Dir: dir, Args: []string{"mod", "download", "-json", path + "@" + version}}.Output(ctx)
 	if jsonErr := json.Unmarshal(out, &m); jsonErr != nil {
-		return m, errors.Join(err, fmt.Errorf("go mod download printed something else than JSON: %w", jsonErr))
+		return m, errors.Join(err, fmt.Errorf("go mod download printed no JSON: %w", jsonErr))
 	}
 	if m.Error != "" {
 		text := fmt.Sprintf("cannot get %s %s: %s", what, version, m.Error)
@@ -174,8 +166,7 @@ var moduleLine = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`)
 // tree.
 var localReplace = regexp.MustCompile(`(?m)^[ \t]*(?:replace[ \t]+)?[^\s/]\S*(?:[ \t]+v\S+)?[ \t]+=>[ \t]*"?(\.\.(?:[/\\]\S*)?|/\S*|[A-Za-z]:\\\S*)`)
 
-// checkTree returns an error unless dir is the root of an OPA source tree
-// that can be copied and built elsewhere.
+// checkTree returns an error unless dir is the root of an OPA source tree.
 func checkTree(dir string) error {
 	switch info, err := os.Stat(dir); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -201,37 +192,37 @@ func checkTree(dir string) error {
 	return nil
 }
 
-// checkCopyable returns an error if a copy of the tree would not build for
-// want of what is outside it.
+// checkCopyable returns an error if a copy of the tree would not build because
+// it lacks something outside of the tree.
 func checkCopyable(dir string) error {
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil {
 		return err
 	}
 	if m := localReplace.FindSubmatch(mod); m != nil {
-		return fmt.Errorf("%s replaces a module by the folder %s, outside the tree: the build works on a copy and does not find it. Move it into the tree, or replace by a version",
+		return fmt.Errorf("%s replaces a module by the folder %s, outside the tree: the build uses a copy, which lacks that folder. Move it into the tree, or replace the module by a version",
 			filepath.Join(dir, "go.mod"), m[1])
 	}
 	return nil
 }
 
-// skipped reports whether a folder is no part of the source.
+// skipped reports whether a folder does not belong to the source.
 func skipped(name string) bool { return name == ".git" || name == "node_modules" }
 
 // An entry is a file or folder of a source tree.
 type entry struct {
 	rel  string      // its path, relative to the tree's root
-	path string      // where its content is: links are followed
-	mode fs.FileMode // of what a link leads to
-	link string      // where a link to a folder leads to, relative to the root; "" for no link
+	path string      // the path of its content: links are followed
+	mode fs.FileMode // of the target of a link
+	link string      // for a link to a folder the target, relative to the root
 }
 
-// walk calls f for all that a source tree consists of, in order.
+// walk calls f for each file and folder of a source tree, in order.
 //
-// A copy must not lead back to what it was copied from, since it is written to.
-// So a link to a file counts as a file with that content, wherever it is. One
-// to a folder is not followed, which also keeps it from going round in circles.
-// One that leads nowhere, as editors leave them, is nothing.
+// A copy is written to, so it must not lead back to the original. A link to a
+// file counts as a file with that content, wherever it is. A link to a folder
+// is not followed, so circles do no harm. A link that leads nowhere, as editors
+// leave them, is ignored.
 func walk(ctx context.Context, dir string, f func(entry) error) error {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -244,7 +235,7 @@ func walk(ctx context.Context, dir string, f func(entry) error) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if path == root {
+		if path == root && d.IsDir() {
 			return nil
 		}
 		if skipped(d.Name()) {
@@ -281,18 +272,18 @@ func walk(ctx context.Context, dir string, f func(entry) error) error {
 	})
 }
 
-// checkLink refuses a link to a folder outside of the tree, which a copy of the
-// tree would lead to as well. What is there is not copied: it may be anything,
-// of any size.
+// checkLink refuses a link to a folder outside of the tree, because a copy
+// would lead there too. Such a folder may be of any size, so it is not copied.
 func (e entry) checkLink() error {
 	if e.link == "" || filepath.IsLocal(e.link) {
 		return nil
 	}
-	return fmt.Errorf("%s is a link to the folder %s, outside of the tree, which alone is copied and built: put the folder itself in its place, or remove the link", e.path, e.link)
+	return fmt.Errorf("%s is a link to the folder %s, outside of the tree, and only the tree is copied and built: replace the link by the folder, or remove the link", e.path, e.link)
 }
 
-func hashTree(ctx context.Context, dir string) (string, error) {
-	h := sha256.New()
+// hashTree returns a hash of a source tree or of a file.
+func hashTree(ctx context.Context, dir string, newHash func() hash.Hash) (string, error) {
+	h := newHash()
 	err := walk(ctx, dir, func(e entry) error {
 		switch {
 		case e.link != "":
@@ -301,7 +292,7 @@ func hashTree(ctx context.Context, dir string) (string, error) {
 		case e.mode.IsDir():
 			return nil
 		}
-		file := sha256.New()
+		file := newHash()
 		in, err := os.Open(e.path)
 		if err != nil {
 			return err
@@ -347,30 +338,29 @@ func copyTree(ctx context.Context, to, from string) error {
 	})
 }
 
-// SourceOf returns the version of the OPA that [Build] would build, without the
-// "v", and what its source is in its repository: the tag of a release, the
-// commit of a checkout, marked if files differ from it, or "" for a folder that
-// is no checkout.
+// SourceOf returns the version, without the "v", and the revision of the OPA
+// that [Build] would build: the tag of a release, the commit of a checkout,
+// marked if files differ from it, or "" for any other folder.
 func SourceOf(ctx context.Context, o Options) (version, revision string, err error) {
 	s, err := findSource(ctx, o.opa())
-	if err != nil || s.dir == "" {
+	if err != nil || s.version != "" {
 		return strings.TrimPrefix(s.version, "v"), s.version, err
 	}
-	revision, _ = commit(ctx, s.dir, false)
+	revision, _ = s.commit(ctx, false)
 	version, err = treeVersion(s.dir)
 	return version, revision, err
 }
 
-// commit returns what Go would record of a git checkout, for `opa version`:
-// the commit, marked if the tree differs from it, and its time. Both are
-// empty if dir is not a checkout's root or git is missing. Go cannot record
-// them itself: what it builds is a copy, without the Git folder.
-func commit(ctx context.Context, dir string, changed bool) (revision, timestamp string) {
-	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
+// commit returns what Go would record of a git checkout, for `opa version`: the
+// commit, marked if the tree differs from it, and its time. Both are empty if
+// the source is not a checkout's root or git is missing. Go cannot record them
+// itself because it builds a copy, without the Git folder.
+func (s source) commit(ctx context.Context, changed bool) (revision, timestamp string) {
+	if _, err := os.Lstat(filepath.Join(s.dir, ".git")); s.version != "" || err != nil {
 		return "", ""
 	}
 	git := func(args ...string) (string, error) {
-		cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
+		cmd := exec.CommandContext(ctx, "git", append([]string{"-C", s.dir}, args...)...)
 		cmd.Env = append(os.Environ(), "TZ=UTC", "GIT_OPTIONAL_LOCKS=0")
 		out, err := cmd.Output()
 		return string(bytes.TrimSpace(out)), err

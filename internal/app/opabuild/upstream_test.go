@@ -4,7 +4,6 @@
 package opabuild
 
 import (
-	"go/build/constraint"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,44 +12,6 @@ import (
 
 	"github.com/regometer/regometer/internal/app/gotool"
 )
-
-func TestAssume(t *testing.T) {
-	for line, want := range map[string]string{
-		"go1.22":                     "true",
-		"go1.24":                     "true",
-		"go1.25":                     "go1.25",
-		"!go1.24":                    "false",
-		"!go1.25":                    "!go1.25",
-		"go1.24 && race":             "race",
-		"race && go1.24":             "race",
-		"race && !go1.24":            "false",
-		"race && go1.25":             "race && go1.25",
-		"go1.24 || race":             "true",
-		"!go1.24 || race":            "race",
-		"linux || go1.25":            "linux || go1.25",
-		"!(go1.24 && race)":          "!race",
-		"!(go1.24 || race)":          "false",
-		"gc && (go1.23 && (a || b))": "gc && (a || b)",
-		"go1":                        "true",
-		"gonot1.2":                   "gonot1.2",
-	} {
-		expr, err := constraint.Parse("//go:build " + line)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rest, ok := assume(expr, "go1.24")
-		got := "false"
-		switch {
-		case rest != nil:
-			got = rest.String()
-		case ok:
-			got = "true"
-		}
-		if got != want {
-			t.Errorf("%s: %s, want %s", line, got, want)
-		}
-	}
-}
 
 const ourHeaderText = "// Copyright 2026 The Regometer Authors\n// SPDX-License-Identifier: Apache-2.0\n\n"
 
@@ -67,7 +28,6 @@ func TestUpstream(t *testing.T) {
 	d := dropIn{
 		"a.go":       []byte(ourHeaderText + "//go:build go1.25\n\n// Package metrics is\n// Copyright free.\npackage metrics\n"),
 		"b.go":       []byte(ourHeaderText + "//go:build gc && go1.25\n\npackage metrics\n"),
-		"old.go":     []byte(ourHeaderText + "//go:build !go1.25\n\npackage metrics\n"),
 		"foreign.go": []byte("// Copyright 2020 Somebody\n\npackage metrics\n\n// See //go:build go1.2.\nvar text = \"//go:build go1.2\"\n"),
 		"a_test.go":  []byte(ourHeaderText + testImporting("github.com/regometer/regometer/metrics")),
 		"b_test.go":  []byte(ourHeaderText + testImporting("github.com/regometer/regometer/metrics", "github.com/regometer/regometer/metrics/metricstest")),
@@ -79,14 +39,13 @@ func TestUpstream(t *testing.T) {
 	}{
 		{"go 1.26.0\n", "", map[string]string{
 			"a.go":       opaHeaderText() + "// Package metrics is\n// Copyright free.\npackage metrics\n",
-			"b.go":       opaHeaderText() + "//go:build gc\n\npackage metrics\n",
+			"b.go":       opaHeaderText() + "//go:build gc && go1.25\n\npackage metrics\n",
 			"foreign.go": string(d["foreign.go"]),
 			"a_test.go":  opaHeaderText() + testImporting("github.com/open-policy-agent/opa/v1/metrics"),
 		}},
 		{"go 1.22.7\n\ntoolchain go1.25.0\n", "written for go1.25, this OPA for go1.22", map[string]string{
 			"a.go":       opaHeaderText() + "//go:build go1.25\n\n// Package metrics is\n// Copyright free.\npackage metrics\n",
 			"b.go":       opaHeaderText() + "//go:build gc && go1.25\n\npackage metrics\n",
-			"old.go":     opaHeaderText() + "//go:build !go1.25\n\npackage metrics\n",
 			"foreign.go": string(d["foreign.go"]),
 		}},
 	} {
@@ -125,15 +84,12 @@ var successors = map[string]string{
 func TestUpstreamOfOwnFiles(t *testing.T) {
 	for _, v := range []string{OldestVersion, NewestVersion} {
 		t.Run(v, func(t *testing.T) {
-			d, err := loadFiles()
+			d, err := loadDropIn()
 			if err != nil {
 				t.Fatal(err)
 			}
-			opa, err := download(t.Context(), "OPA", opaModule, v)
-			if err != nil {
-				t.Skip(err)
-			}
-			mod, err := os.ReadFile(filepath.Join(opa.Dir, "go.mod"))
+			opa := sourceOf(t, v)
+			mod, err := os.ReadFile(filepath.Join(opa, "go.mod"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +97,7 @@ func TestUpstreamOfOwnFiles(t *testing.T) {
 			tree := t.TempDir()
 			writeText(t, filepath.Join(tree, "go.mod"), "module "+opaModule+"\n\n"+string(goLine.Find(mod))+"\n")
 			dir := filepath.Join(tree, metricsDir)
-			if err := os.CopyFS(dir, os.DirFS(filepath.Join(opa.Dir, metricsDir))); err != nil {
+			if err := os.CopyFS(dir, os.DirFS(filepath.Join(opa, metricsDir))); err != nil {
 				t.Fatal(err)
 			}
 			u, _, err := d.upstream(tree)

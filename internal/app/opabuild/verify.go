@@ -48,8 +48,14 @@ var needsInternet = []string{"v1/plugins/rest"}
 // [VerifyPackages] in [NewestVersion].
 type VerifyOptions struct {
 	OPA      string // as in Options
-	Upstream int    // so many steps of the Series in the place of the drop-in, as in Options
-	// Packages are folders in OPA's tree, "v1/server" or "v1/plugins/...".
+	Upstream int    // as in Options
+	// Program runs the tests of a program with OPA inside. Dir and Flags, for
+	// go test, are as in Options.
+	Program bool
+	Dir     string
+	Flags   []string
+	// Packages are folders in OPA's tree, "v1/server" or "v1/plugins/...", or
+	// of a program as go test takes them; none is "./...".
 	Packages []string
 	Run      string    // as go test -run: only the tests that match; "" = all
 	Count    int       // runs of each test; 0 = 1
@@ -58,50 +64,46 @@ type VerifyOptions struct {
 	Progress io.Writer // nil = silent
 }
 
-// Verify runs OPA's own tests on OPA as it is and on OPA with a change: the
-// drop-in and its tests, or steps of the series. It does so for one package
-// after another, then runs OPA's linter on those that change. What fails is no
-// error, but part of the report.
+// Verify runs tests on OPA as it is and on OPA with a change: the drop-in or
+// steps of the series. The tests are OPA's own, with those of the change, or of
+// a program with OPA inside. It tests one package after another, then runs
+// OPA's linter on the packages that change. Failing tests are no error, but
+// part of the report.
 //
-// A test that fails, or is missing, with the change alone is run once more on
-// both sides, so that one which fails now and then is not laid to the change.
+// Verify repeats on both sides a test that fails, or is missing, only with the
+// change. So it does not blame the change for a test that fails now and then.
 func Verify(ctx context.Context, o VerifyOptions) (*Report, error) {
-	var d dropIn
-	var steps []Step
-	var err error
-	if o.Upstream != 0 {
-		steps, err = firstSteps(o.Upstream)
-		o.OPA = cmp.Or(o.OPA, UpstreamVersion)
-	} else {
-		d, err = loadFiles()
+	options := Options{OPA: o.OPA, Upstream: o.Upstream, NoPlugin: true}
+	p, err := options.parts()
+	if err == nil && o.Upstream == 0 && !o.Program {
+		p.dropIn, err = loadDropIn() // with its tests
 	}
 	if err != nil {
 		return nil, err
 	}
-	return verifyWith(ctx, o, d, steps...)
+	o.OPA = options.opa()
+	return verifyWith(ctx, o, p)
 }
 
-// verifyWith verifies the drop-in, or the steps if there are any.
-func verifyWith(ctx context.Context, o VerifyOptions, d dropIn, steps ...Step) (*Report, error) {
-	v, err := openVerifier(ctx, o)
-	if err != nil {
+func verifyWith(ctx context.Context, o VerifyOptions, p parts) (*Report, error) {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
-	defer v.close()
-	b := &v.builder
-	if v.steps, b.steps = steps, steps; len(steps) == 0 {
-		var note string
-		if b.dropIn, note, err = d.upstream(v.opa.dir); err != nil {
-			return nil, err
-		}
-		if note != "" {
-			v.progress.printf("%s", note)
-		}
+	v := &verifier{options: o, parts: p, progress: progress{o.Progress, time.Now()}}
+	open := v.openOPA
+	if o.Program {
+		open = v.openProgram
 	}
-	if err := b.prepare(ctx, v.ours.dir); err != nil {
+	name, packages, done, err := open(ctx)
+	defer done()
+	if err != nil {
 		return nil, withHint(err)
 	}
-	return v.verifyTrees(ctx)
+	report, err := v.run(ctx, name, packages)
+	if err != nil || o.Program {
+		return report, err
+	}
+	return report, v.lint(ctx, report, packages)
 }
 
 // check returns what can be told to be wrong before anything is run.
@@ -130,58 +132,6 @@ const (
 	keptOurs = ".regometer.txt"
 )
 
-// openVerifier returns a verifier with the unmodified tree, and a builder for
-// the other one.
-func openVerifier(ctx context.Context, o VerifyOptions) (*verifier, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	src, err := findSource(ctx, o.OPA)
-	if err != nil {
-		return nil, err
-	}
-	env, err := gotool.Env(ctx, nil, targetVariables...)
-	if err != nil {
-		return nil, err
-	}
-	c, err := openCache()
-	if err != nil {
-		return nil, err
-	}
-	v := &verifier{options: o, progress: progress{o.Progress, time.Now()}}
-	// The folders have the same names each time: by them Go's build cache
-	// knows the packages again.
-	dir, release, err := c.workDir(ctx, "verify", func() { v.progress.printf("waiting for another verification to end") })
-	if err != nil {
-		return nil, withHint(err)
-	}
-	v.close = func() { _ = release() }
-	opa := filepath.Join(dir, "opa")
-	v.progress.printf("getting %s", src.name)
-	v.builder = builder{src: src, env: env, progress: v.progress}
-	temp := filepath.Join(dir, "tmp") // as in builder.compile
-	if err = v.builder.prepare(ctx, opa); err == nil {
-		err = os.Mkdir(temp, 0o755)
-	}
-	var tags []string
-	if err == nil {
-		tags, err = buildTags(opa)
-	}
-	if err != nil {
-		v.close()
-		return nil, withHint(err)
-	}
-	v.opa = side{
-		dir: opa, env: []string{"CGO_ENABLED=0", "GOTMPDIR=" + temp},
-		flags: []string{"-mod=mod", "-buildvcs=false", "-tags=" + strings.Join(append(tags, "slow"), ",")},
-	}
-	v.ours = v.opa
-	v.ours.dir = filepath.Join(dir, "regometer")
-	v.flags = []string{"-timeout=30m"}
-	v.pattern = "./"
-	return v, nil
-}
-
 // A side is how the go command is run on one of two sources: where, with which
 // build flags and in which environment.
 type side struct {
@@ -196,43 +146,111 @@ func (s side) command(arg string, args ...string) gotool.Command {
 	return gotool.Command{Dir: s.dir, Args: slices.Concat([]string{arg}, s.flags, args), Env: s.env, UserEnv: s.userEnv}
 }
 
-// A verifier tests two sides: source trees of OPA, or a program with one OPA
-// and another.
+// A verifier tests two sides: two copies of OPA's source, or a program with one
+// OPA and another.
 type verifier struct {
-	options   VerifyOptions
-	builder   builder
-	steps     []Step // in ours; none if it has the drop-in
+	options VerifyOptions
+	parts
 	opa, ours side
 	flags     []string // of go test alone
 	args      []string // of the tests themselves, from -args on
-	pattern   string   // what makes a package's name a pattern for go test
+	pattern   string   // makes a package's name a pattern for go test
 	progress  progress
-	close     func()
 }
 
-// verifyTrees tests OPA's packages, then runs OPA's linter.
-func (v *verifier) verifyTrees(ctx context.Context) (*Report, error) {
-	packages, err := v.packages(ctx)
+// openOPA makes both copies. The caller must call done, even after an error.
+func (v *verifier) openOPA(ctx context.Context) (name string, packages []string, done func(), err error) {
+	done = func() {}
+	src, err := findSource(ctx, v.options.OPA)
 	if err != nil {
-		return nil, err
+		return "", nil, done, err
 	}
-	report, err := v.run(ctx, v.builder.src.name, packages)
+	c, err := openCache()
 	if err != nil {
-		return nil, err
+		return "", nil, done, err
 	}
-	folders := slices.DeleteFunc(v.folders(), func(f string) bool { return !slices.Contains(packages, f) })
-	if len(folders) > 0 && v.options.Run == "" && !v.options.NoLint {
-		v.progress.printf("running OPA's linter on %s; the first time it has to be compiled", strings.Join(folders, " and "))
-		stop := v.progress.every(30*time.Second, func() string { return "still at the linter" })
-		l, err := lint(ctx, linter(v.opa.dir), v.opa.dir, v.ours.dir, folders)
-		stop()
+	// OPA's tests write into their folders.
+	temp, done, err := c.workDir(ctx, "verify", func() { v.progress.printf("waiting for another verification to end") })
+	if err != nil {
+		return "", nil, func() {}, err
+	}
+	v.progress.printf("getting %s", src.name)
+	if _, _, err := src.fetch(ctx); err != nil {
+		return "", nil, done, err
+	}
+	if v.dropIn != nil {
+		d, note, err := v.dropIn.upstream(src.dir)
 		if err != nil {
-			return nil, err
+			return "", nil, done, err
 		}
-		report.Lint = &l
+		v.dropIn = d
+		if note != "" {
+			v.progress.printf("%s", note)
+		}
 	}
-	return report, nil
+	tags, err := buildTags(src.dir, "slow")
+	if err != nil {
+		return "", nil, done, err
+	}
+	change, err := v.change(src.dir)
+	if err != nil {
+		return "", nil, done, err
+	}
+	v.opa = side{
+		dir:   src.dir,
+		env:   []string{"CGO_ENABLED=0", "GOTMPDIR=" + temp}, // as in compile
+		flags: []string{"-mod=readonly", "-buildvcs=false", tags},
+	}
+	if packages, err = v.packages(ctx); err != nil {
+		return "", nil, done, err
+	}
+	v.flags, v.pattern, v.ours = []string{"-timeout=30m"}, "./", v.opa
+	if v.opa.dir, err = src.copy(ctx, c, nil, "verify", v.progress); err == nil {
+		v.ours.dir, err = src.copy(ctx, c, change, "verify", v.progress)
+	}
+	return src.name, packages, done, err
 }
+
+// openProgram finds the program's packages and makes its side with the drop-in.
+// The caller must call done, even after an error.
+func (v *verifier) openProgram(ctx context.Context) (name string, packages []string, done func(), err error) {
+	p, err := openModule(ctx, Options{Dir: v.options.Dir, Flags: v.options.Flags, Progress: v.options.Progress}, v.parts)
+	done = p.Close
+	if err != nil {
+		return "", nil, done, err
+	}
+	v.opa, v.flags = p.asIs(), p.flags.all
+	if i := slices.IndexFunc(v.flags, isArgs); i >= 0 {
+		v.flags, v.args = v.flags[:i], v.flags[i:]
+	}
+	patterns := v.options.Packages
+	if len(patterns) == 0 {
+		patterns = []string{"./..."}
+	}
+	out, err := v.opa.command("list", slices.Concat(p.flags.list(), []string{"-f", withTests, "--"}, patterns)...).Output(ctx)
+	if err != nil {
+		return "", nil, done, err
+	}
+	if packages = strings.Fields(string(out)); len(packages) == 0 {
+		return "", nil, done, fmt.Errorf("no tests in %s in %s", strings.Join(patterns, ", "), p.dir)
+	}
+	change, err := p.change(p.source.dir)
+	if err != nil {
+		return "", nil, done, err
+	}
+	if v.ours, _, err = p.patched(ctx, change); err != nil {
+		return "", nil, done, err
+	}
+	p.compareModules(ctx, v.ours)
+	temp := filepath.Join(p.work, "tmp") // as in compile
+	v.opa.env = append(v.opa.env, "GOTMPDIR="+temp)
+	v.ours.env = append(v.ours.env, "GOTMPDIR="+temp)
+	return "the program in " + p.dir, packages, done, os.Mkdir(temp, 0o755)
+}
+
+// isArgs reports whether an argument is the flag of go test after which all
+// arguments are for the tests themselves, a package's name too.
+func isArgs(arg string) bool { return arg == "-args" || arg == "--args" }
 
 // run tests packages on both sides; name is what the tests are of.
 func (v *verifier) run(ctx context.Context, name string, packages []string) (*Report, error) {
@@ -259,7 +277,7 @@ func (v *verifier) run(ctx context.Context, name string, packages []string) (*Re
 // folders returns the folders of OPA's tree that the change is made in.
 func (v *verifier) folders() []string {
 	if len(v.steps) == 0 {
-		return []string{filepath.ToSlash(metricsDir)}
+		return []string{metricsDir}
 	}
 	var folders []string
 	for _, s := range v.steps {

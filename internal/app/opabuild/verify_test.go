@@ -150,15 +150,15 @@ func TestMain(m *testing.M) {
 		OPA: writeTree(t, files), Keep: keep, Progress: &progress,
 		Packages: []string{"v1/metrics", "./internal/...", opaModule + "/nothing"},
 	}
-	if _, err := verifyWith(t.Context(), o, tinyDropIn("A")); err == nil {
+	if _, err := verifyWith(t.Context(), o, parts{dropIn: fakeDropIn("A")}); err == nil {
 		t.Error("a package that is not there is no error")
 	}
 	o.Packages = o.Packages[:2]
 	o.Keep = o.OPA
-	_, err := verifyWith(t.Context(), o, tinyDropIn("A"))
+	_, err := verifyWith(t.Context(), o, parts{dropIn: fakeDropIn("A")})
 	checkError(t, "a folder with other files", err, "holds something else than kept output (docs): name a new or an empty folder")
 	o.Keep = keep
-	r, err := verifyWith(t.Context(), o, tinyDropIn("A"))
+	r, err := verifyWith(t.Context(), o, parts{dropIn: fakeDropIn("A")})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &progress)
 	}
@@ -208,7 +208,7 @@ func TestMain(m *testing.M) {
 	}
 
 	o.Packages, o.Run = []string{"internal/user"}, "TestSame|TestNeedsTool"
-	if r, err = verifyWith(t.Context(), o, tinyDropIn("A")); err != nil || !r.OK() || r.Packages[0].Changed.Passed != 2 {
+	if r, err = verifyWith(t.Context(), o, parts{dropIn: fakeDropIn("A")}); err != nil || !r.OK() || r.Packages[0].Changed.Passed != 2 {
 		t.Errorf("with --run: %+v, %v", r, err)
 	}
 }
@@ -223,7 +223,7 @@ func TestVerifyUpstream(t *testing.T) {
 	files := fixtureTree()
 	files["v1/metrics/metrics_test.go"] += "\nfunc TestWho(t *testing.T) {\n\tif got := New(\"\").Stop(1); got != \"OPA\" {\n\t\tt.Error(got)\n\t}\n}\n"
 	steps := mustLoad(t, fixtureSteps(), files)
-	r, err := verifyWith(t.Context(), VerifyOptions{OPA: writeTree(t, files), Packages: []string{"v1/metrics"}}, nil, steps...)
+	r, err := verifyWith(t.Context(), VerifyOptions{OPA: writeTree(t, files), Packages: []string{"v1/metrics"}}, parts{steps: steps})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,14 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// The OPA releases that the drop-in is tested with, the first and the last,
-// which is what [Build] builds if it is told none, and as which all patch
-// releases of that minor release count. Older ones are refused, newer ones are
-// tried. Whatever else names them is tested against these.
+// The first and the last OPA release that the drop-in is tested with. All patch
+// releases of the last minor release are supported. [Build] builds the last one
+// by default. Older releases are refused, newer ones are tried.
 const (
 	OldestVersion = "v1.0.0"
 	NewestVersion = newestMinor + ".0"
@@ -23,32 +23,29 @@ const (
 	newestMinor   = "v1.22"
 )
 
-// rangeHint follows the compiler's error about an OPA with the drop-in.
-const rangeHint = "\nThe drop-in supports OPA " + OldestVersion + " to " + NewestRange + ". Use one of these if this OPA builds without the drop-in."
-
-// UpstreamVersion is the release that the series for OPA is written for: its
-// newest one, since its maintainers take changes to nothing else.
+// UpstreamVersion is the release that the series for OPA is written for: OPA's
+// newest one, because its maintainers accept changes to no other.
 const UpstreamVersion = "v1.22.2"
 
-// exactVersion matches a version that names one content for ever, which
-// "latest" or a branch does not.
+// exactVersion matches a version whose content never changes, unlike "latest"
+// or a branch.
 var exactVersion = regexp.MustCompile(`^v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?$`)
 
-// checkRange returns an error if this OPA is too old, and a warning if it is of
-// a newer minor release than what is tested.
+// checkRange returns an error if this OPA is too old, and a warning if its
+// minor release is newer than the tested ones.
 func checkRange(version string) (warning string, err error) {
 	v, ok := parseVersion(version)
 	if !ok {
-		return fmt.Sprintf("OPA calls itself %q, which is no version: the drop-in is tested with %s to %s", version, OldestVersion, NewestRange), nil
+		return fmt.Sprintf("OPA has the invalid version %q: the drop-in is tested with %s to %s", version, OldestVersion, NewestRange), nil
 	}
 	oldest, _ := parseVersion(OldestVersion)
 	newest, _ := parseVersion(NewestVersion)
 	switch {
-	case less(v, oldest):
+	case slices.Compare(v[:], oldest[:]) < 0:
 		return "", fmt.Errorf("OPA %s is too old: the drop-in replaces the package v1/metrics, which OPA has since %s (supported: %s to %s)",
 			version, OldestVersion, OldestVersion, NewestRange)
-	case less(newest, v) && [2]int(v[:]) != [2]int(newest[:]):
-		return fmt.Sprintf("OPA %s is newer than %s, the last ones that the drop-in is tested with", version, NewestRange), nil
+	case slices.Compare(v[:2], newest[:2]) > 0:
+		return fmt.Sprintf("OPA %s is newer than %s, the last one that the drop-in is tested with", version, NewestRange), nil
 	}
 	return "", nil
 }
@@ -61,25 +58,12 @@ func parseVersion(version string) (v [4]int, ok bool) {
 		return v, false
 	}
 	for i := range 3 {
-		n, err := strconv.Atoi(m[i+1])
-		if err != nil {
-			return v, false
-		}
-		v[i] = n
+		v[i], _ = strconv.Atoi(m[i+1]) // digits, by the pattern
 	}
 	if m[4] == "" {
 		v[3] = 1
 	}
 	return v, true
-}
-
-func less(a, b [4]int) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return a[i] < b[i]
-		}
-	}
-	return false
 }
 
 var versionVariable = regexp.MustCompile(`(?m)^(?:var|const)\s+Version\s*=\s*"([^"]+)"`)

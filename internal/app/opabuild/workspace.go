@@ -17,8 +17,8 @@ import (
 	"github.com/regometer/regometer/internal/app/outfile"
 )
 
-// A workFile is what `go work edit -json` prints, and of `go mod edit -json`
-// what a workspace takes over from its module.
+// A workFile is what `go work edit -json` prints. The output of
+// `go mod edit -json` has some of the same members.
 type workFile struct {
 	Go, Toolchain string
 	GoDebug       []struct{ Key, Value string }
@@ -28,46 +28,23 @@ type workFile struct {
 	}
 }
 
-// patched returns the side in which the copy is in OPA's place. Its go.work, if
-// it needs one, and its overlay are in the folder work, which the caller
-// removes; who adds to the overlay writes it anew.
-func (pr *program) patched(ctx context.Context, tree cachedTree) (s side, o *overlay, work string, err error) {
-	if o, err = pr.overlay(tree.dir); err != nil {
-		return s, nil, "", err
-	}
-	if work, err = tree.workDir(); err != nil {
-		return s, nil, "", err
-	}
-	s = pr.side()
-	s.flags = []string{"-overlay=" + o.file(work)}
-	if err = o.write(work); err == nil && pr.vendor == "" {
-		file := filepath.Join(work, "go.work")
-		err = pr.writeWork(ctx, file, true)
-		// Whatever GOFLAGS says: a workspace takes no -mod=mod.
-		s.flags = append(s.flags, "-mod=readonly")
-		s.env = append(s.env, "GOWORK="+file)
-	} else if pr.flags.mod != "" {
-		s.flags = append(s.flags, "-mod="+pr.flags.mod)
-	}
-	if err != nil {
-		_ = removeAll(work)
-	}
-	return s, o, work, err
-}
+// besideWork is the copy's path from its go.work. A binary contains this path,
+// so it must not depend on the cache's folder.
+const besideWork = "../opa"
 
-// writeWork writes a go.work that selects what the program's own does, or its
-// module without one, but, if copied, for OPA: that is the copy beside the
+// writeWork writes a go.work that selects the same modules as the program's own
+// or, without one, its module. If copied is true, OPA is the copy beside the
 // folder of the file.
-func (pr *program) writeWork(ctx context.Context, file string, copied bool) error {
+func (p *Program) writeWork(ctx context.Context, file string, copied bool) error {
 	var w workFile
-	base, edit := filepath.Dir(pr.work), []string{"work", "edit", "-json", pr.work}
-	if pr.work == "" {
-		base, edit = filepath.Dir(pr.mod), []string{"mod", "edit", "-json", pr.mod}
+	base, edit := filepath.Dir(p.gowork), []string{"work", "edit", "-json", p.gowork}
+	if p.gowork == "" {
+		base, edit = filepath.Dir(p.mod), []string{"mod", "edit", "-json", p.mod}
 	}
-	if err := listJSON(ctx, gotool.Command{Dir: pr.dir, Args: edit, UserEnv: true}, &w); err != nil {
+	if err := listJSON(ctx, gotool.Command{Dir: p.dir, Args: edit, UserEnv: true}, &w); err != nil {
 		return err
 	}
-	if pr.work == "" {
+	if p.gowork == "" {
 		// The replacements of go.mod count in a workspace as they are.
 		w.Replace, w.Use = nil, []struct{ DiskPath string }{{"."}}
 	}
@@ -87,13 +64,13 @@ func (pr *program) writeWork(ctx context.Context, file string, copied bool) erro
 	}
 	for _, u := range w.Use {
 		dir := abs(u.DiskPath)
-		if copied && pr.opa.Main && dir == pr.opaDir {
+		if copied && p.opa.Main && dir == p.source.dir {
 			dir = besideWork
 		}
 		fmt.Fprintf(&b, "use %s\n", strconv.Quote(dir))
 	}
 	for _, r := range w.Replace {
-		if copied && r.Old.Path == opaModule && r.Old.Version == pr.opa.Version {
+		if copied && r.Old.Path == opaModule && r.Old.Version == p.opa.Version {
 			continue
 		}
 		to := strconv.Quote(r.New.Path) + " " + r.New.Version
@@ -102,18 +79,18 @@ func (pr *program) writeWork(ctx context.Context, file string, copied bool) erro
 		}
 		fmt.Fprintf(&b, "replace %s %s => %s\n", r.Old.Path, r.Old.Version, to)
 	}
-	if copied && !pr.opa.Main { // one of the workspace's own cannot be replaced
-		// This version alone: what other modules ask for of others counts too
-		// when versions are selected.
-		fmt.Fprintf(&b, "replace %s %s => %s\n", opaModule, pr.opa.Version, besideWork)
+	if copied && !p.opa.Main { // one of the workspace's own cannot be replaced
+		// Only this version: the requirements of other versions count too when
+		// Go selects versions.
+		fmt.Fprintf(&b, "replace %s %s => %s\n", opaModule, p.opa.Version, besideWork)
 	}
 	if err := outfile.Write(file, []byte(b.String())); err != nil {
 		return err
 	}
-	if pr.work == "" {
+	if p.gowork == "" {
 		return nil
 	}
-	sums, err := os.ReadFile(pr.work + ".sum")
+	sums, err := os.ReadFile(p.gowork + ".sum")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -16,7 +16,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -30,10 +29,7 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-var (
-	update = flag.Bool("update", false, "write docs/report/example.html")
-	pages  = flag.String("pages", "", "write the pages of all reports of the tests into this folder")
-)
+var update = flag.Bool("update", false, "write docs/report/example.html")
 
 // written returns the page of a report.
 func written(t *testing.T, r *report.Report) []byte {
@@ -104,18 +100,6 @@ func forAll(t *testing.T, test func(t *testing.T, name string, page []byte)) {
 	for name, report := range reports {
 		t.Run(name, func(t *testing.T) { test(t, name, written(t, report())) })
 	}
-}
-
-// TestPages writes each page, so that people and browsers can look at it.
-func TestPages(t *testing.T) {
-	forAll(t, func(t *testing.T, name string, page []byte) {
-		if *pages == "" {
-			return
-		}
-		if err := os.WriteFile(filepath.Join(*pages, name+".html"), page, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	})
 }
 
 // TestExample: the page in the documentation is the one that is written.
@@ -401,21 +385,6 @@ func TestSize(t *testing.T) {
 			t.Errorf("it does not say %q", want)
 		}
 	}
-}
-
-// TestSame: the same report is the same page, whoever else writes one.
-func TestSame(t *testing.T) {
-	r := hostile()
-	want := written(t, r)
-	var group sync.WaitGroup
-	for range 4 {
-		group.Go(func() {
-			if got := written(t, r); !bytes.Equal(got, want) {
-				t.Error("the page differs")
-			}
-		})
-	}
-	group.Wait()
 }
 
 type failing struct{ error }

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/groupby"
 )
@@ -49,7 +50,7 @@ func (all bars) Plot(c draw.Canvas, _ *plot.Plot) {
 
 // shareFigure draws which part of the whole time each of these stages took
 // itself. There is at least one.
-func shareFigure(stages []*groupby.Stage, whole groupby.Sum) (*figure, error) {
+func shareFigure(stages []report.Figures, whole groupby.Sum) (*figure, error) {
 	var all bars
 	for _, s := range stages {
 		share := sum.Share(s.Self, whole)

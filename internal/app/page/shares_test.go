@@ -14,7 +14,7 @@ import (
 // TestShareBars: the lengths of the bars are the stages' shares of the time.
 func TestShareBars(t *testing.T) {
 	r := example()
-	stages := bySelf(r.Total.Stages)
+	stages := r.Total.ByTime()
 	length := func(d string) float64 {
 		var left, right, y float64
 		if _, err := fmt.Sscanf(d, "M%f,%fL%f,%fL%f,", &left, &y, &left, &y, &right); err != nil {

@@ -6,11 +6,8 @@ package page
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/regometer/regometer/internal/app/report"
-	"github.com/regometer/regometer/internal/app/sum"
-	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -24,18 +21,6 @@ var helps = func() map[string]string {
 }()
 
 func helpOf(stage string) string { return helps[stage] }
-
-// bySelf returns the stages, those with the most time of their own first.
-func bySelf(stages []groupby.Stage) []*groupby.Stage {
-	sorted := make([]*groupby.Stage, len(stages))
-	for i := range stages {
-		sorted[i] = &stages[i]
-	}
-	slices.SortStableFunc(sorted, func(a, b *groupby.Stage) int {
-		return cmp.Or(sum.Compare(b.Self, a.Self), strings.Compare(a.Name, b.Name))
-	})
-	return sorted
-}
 
 // slowest returns the groups with the highest p99 of their outermost stage.
 func slowest(groups report.Groups) []*report.Group {

@@ -4,19 +4,12 @@
 package page
 
 import (
-	"encoding/xml"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-
-	"gonum.org/v1/plot"
-
-	"github.com/regometer/regometer/internal/app/text"
 )
 
 // TestInks: each ink is told from the others when it is read back, and has a
@@ -86,45 +79,6 @@ func luminance(t *testing.T, hex string) float64 {
 		sum += weight * c
 	}
 	return sum
-}
-
-// TestHostileLabels: a text in a plot is one text, also to a strict parser.
-func TestHostileLabels(t *testing.T) {
-	for _, hostile := range hostileTexts {
-		label := text.Fit(hostile, labelLength)
-		a := axis{high: 1, ticks: []plot.Tick{{Value: 0.5, Label: label}}, label: label}
-		p := newPlot(a, a)
-		p.Title.Text = label
-		letters(&p.Title.TextStyle, inkText)
-		out, err := render(p, 900, 900, hostile)
-		if err != nil {
-			t.Errorf("%.50q: %v", hostile, err)
-			continue
-		}
-		found, inside := 0, ""
-		for d := xml.NewDecoder(strings.NewReader(string(out))); ; {
-			token, err := d.Token()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatalf("%.50q: %v", hostile, err)
-			}
-			switch token := token.(type) {
-			case xml.StartElement:
-				if inside = token.Name.Local; keptAttributes[inside] == nil {
-					t.Errorf("%.50q: an element %q", hostile, inside)
-				}
-			case xml.CharData:
-				if inside == "text" && string(token) == label {
-					found++
-				}
-			}
-		}
-		if label != "" && found != 5 {
-			t.Errorf("%.50q is a text of the plot %d times, want 5", hostile, found)
-		}
-	}
 }
 
 func TestInlineRefuses(t *testing.T) {

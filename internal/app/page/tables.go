@@ -6,6 +6,7 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/regometer/regometer/internal/app/report"
@@ -38,39 +39,51 @@ const (
 	line   column = "text line" // not broken
 )
 
+// quantiles are the titles of the last columns of most tables.
+var quantiles = [...]string{"p50", "p90", "p95", "p99", "p99.9", "max"}
+
+// withQuantiles adds the headings of quantiles.
+func withQuantiles(head ...heading) []heading {
+	for _, q := range quantiles {
+		head = append(head, heading{q, number})
+	}
+	return head
+}
+
 func (v *view) groupsTable(r *report.Report, label string, groups []*report.Group) table {
-	t := table{Label: label, Head: []heading{{v.Group, words}, {"Decisions", number}, {"Allowed", number}, {"Failed", number}, {"Share of time", number},
-		{"p50", number}, {"p90", number}, {"p95", number}, {"p99", number}, {"p99.9", number}, {"max", number}}}
+	t := table{Label: label, Head: withQuantiles(heading{v.Group, words}, heading{"Decisions", number}, heading{"Allowed", number},
+		heading{"Failed", number}, heading{"Share of time", number})}
 	for _, g := range groups {
 		row := []string{keyText(g.Key), text.Count(g.Decisions),
 			percent(sum.Ratio(g.Outcomes[rollup.Allowed], g.Decisions)),
 			percent(sum.Ratio(g.Outcomes[rollup.Error], g.Decisions)),
 			percent(sum.Share(g.Time, r.Total.Time))}
-		t.Rows = append(t.Rows, append(row, quantilesOf(report.Outermost(g.Stages))...))
+		t.Rows = append(t.Rows, append(row, quantilesOf(g, report.Outermost(g.Stages))...))
 	}
 	return t
 }
 
-// quantilesOf returns p50 to max of a stage.
-func quantilesOf(s *groupby.Stage) []string {
+// quantilesOf returns p50 to max of a stage of a group.
+func quantilesOf(g *report.Group, s *groupby.Stage) []string {
 	if s == nil || s.Durations.Count() == 0 {
-		return []string{text.None, text.None, text.None, text.None, text.None, text.None}
+		return slices.Repeat([]string{text.None}, len(quantiles))
 	}
 	var all []string
-	for _, q := range s.Durations.AppendQuantiles(nil, 0.5, 0.9, 0.95, 0.99, 0.999) {
-		all = append(all, duration(q))
+	f := g.Figures(s)
+	for _, q := range append(f.Quantiles[:], f.Max) {
+		all = append(all, duration(float64(q)))
 	}
-	return append(all, duration(float64(s.Durations.Max())))
+	return all
 }
 
 // stagesOf returns the table of a group's stages.
 func stagesOf(g *report.Group) table {
-	t := table{Label: "stages", Head: []heading{{"Stage", words}, {"Timings", number}, {"Unfinished", number}, {"Self time", number}, {"Share", number},
-		{"p50", number}, {"p90", number}, {"p95", number}, {"p99", number}, {"p99.9", number}, {"max", number}}}
-	stages, more := atMost(bySelf(g.Stages), maxStages)
-	for _, s := range stages {
-		row := []string{keyText(s.Name), text.Count(s.Durations.Count()), text.Count(s.Unfinished), duration(sum.Float(s.Self)), percent(sum.Share(s.Self, g.Time))}
-		t.Rows = append(t.Rows, append(row, quantilesOf(s)...))
+	t := table{Label: "stages", Head: withQuantiles(heading{"Stage", words}, heading{"Timings", number}, heading{"Unfinished", number},
+		heading{"Self time", number}, heading{"Share", number})}
+	stages, more := atMost(g.ByTime(), maxStages)
+	for _, f := range stages {
+		row := []string{keyText(f.Name), text.Count(f.Count), text.Count(f.Unfinished), duration(sum.Float(f.Self)), percent(sum.Share(f.Self, g.Time))}
+		t.Rows = append(t.Rows, append(row, quantilesOf(g, f.Stage)...))
 	}
 	t.More = moreOf(more, "stage")
 	return t
@@ -116,13 +129,13 @@ func placeOf(p report.Place) string {
 }
 
 func revisionsOf(all []report.Revision) table {
-	t := table{Label: "revisions", Head: []heading{{"Revision", words}, {"First decision (UTC)", line}, {"Last decision (UTC)", line}, {"Evaluations", number},
-		{"p50", number}, {"p90", number}, {"p95", number}, {"p99", number}, {"p99.9", number}, {"max", number}}}
+	t := table{Label: "revisions", Head: withQuantiles(heading{"Revision", words}, heading{"First decision (UTC)", line},
+		heading{"Last decision (UTC)", line}, heading{"Evaluations", number})}
 	revisions, more := atMost(all, maxRevisions)
 	for i := range revisions {
 		rev := &revisions[i]
 		row := []string{keyText(rev.Name), instant(rev.First, text.ToTheSecond), instant(rev.Last, text.ToTheSecond), text.Count(rev.Evaluation.Durations.Count())}
-		t.Rows = append(t.Rows, append(row, quantilesOf(&rev.Evaluation)...))
+		t.Rows = append(t.Rows, append(row, quantilesOf(new(report.Group), &rev.Evaluation)...))
 	}
 	t.More = moreOf(more, "revision")
 	return t

@@ -141,7 +141,7 @@ func (v *view) draw(r *report.Report, slow []*report.Group) (err error) {
 	if v.OutcomesOverTime, err = outcomesFigure(r); err != nil {
 		return err
 	}
-	stages := bySelf(r.Total.Stages)
+	stages := r.Total.ByTime()
 	if shares, more := atMost(stages, maxShares); len(shares) > 0 {
 		if v.Shares, err = shareFigure(shares, r.Total.Time); err != nil {
 			return err
@@ -149,14 +149,14 @@ func (v *view) draw(r *report.Report, slow []*report.Group) (err error) {
 		v.Shares.Note = moreOf(more, "stage")
 	}
 	for _, s := range stages {
-		if s.Durations.Max() == 0 {
+		if s.Max == 0 {
 			continue
 		}
 		if len(v.Distributions) == maxDistributions {
 			v.MoreStages++
 			continue
 		}
-		f, err := distributionFigure(s)
+		f, err := distributionFigure(s.Stage)
 		if err != nil {
 			return err
 		}
@@ -197,10 +197,9 @@ func factsOf(r *report.Report) []fact {
 		facts = append(facts, fact{"Period", duration(span * 1e9), threeDigitsAtMost(float64(r.Total.Decisions)/span) + " decisions a second"})
 	}
 	if s := report.Outermost(r.Total.Stages); s != nil {
-		q := s.Durations.AppendQuantiles(nil, 0.5, 0.99)
+		q := quantilesOf(&r.Total, s)
 		name := labelText(s.Name)
-		facts = append(facts, fact{"p50", duration(q[0]), name}, fact{"p99", duration(q[1]), name},
-			fact{"Slowest", duration(float64(s.Durations.Max())), name})
+		facts = append(facts, fact{"p50", q[0], name}, fact{"p99", q[3], name}, fact{"Slowest", q[5], name})
 	}
 	if all := sum.Float(r.Total.Time); all > 0 {
 		facts = append(facts, fact{"Time, together", duration(all), "of all decisions"})

@@ -95,7 +95,7 @@ func TestDuckDB(t *testing.T) {
 			FROM (SELECT path, `+stage+`_ns AS s FROM FILE) WHERE s IS NOT NULL GROUP BY path`, "\n\t\t\t", "\n"))) {
 			checked++
 			path := fmt.Sprint(r["path"])
-			got := samplelog.Stage{
+			got := &samplelog.Stage{
 				Count: number(r["count"]), Unfinished: number(r["unfinished"]),
 				Sum: number(r["sum_ns"]), Min: number(r["min_ns"]), Max: number(r["max_ns"]),
 				Quantiles: &samplelog.Quantiles{

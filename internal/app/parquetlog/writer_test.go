@@ -58,14 +58,14 @@ func write(t *testing.T, o report.Options, groupRows int, also func(*decisionlog
 			return rows.Add(e)
 		}
 	}
-	r, err := report.Read(context.Background(), o)
+	x, err := report.Read(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return b.Bytes(), r
+	return b.Bytes(), x.Report()
 }
 
 var sampleOptions = samplelog.Options{

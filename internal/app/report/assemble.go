@@ -18,7 +18,7 @@ func newGroup(g *groupby.Group) Group {
 	return group
 }
 
-// addUp sets what follows from the groupby.Group.
+// addUp sets the fields that follow from the groupby.Group.
 func (g *Group) addUp() {
 	g.Decisions, g.Time = 0, groupby.Sum{}
 	for _, n := range g.Outcomes {
@@ -48,8 +48,8 @@ func byTimeAndKey(a, b groupby.Sum, aKey, bKey string) int {
 	return cmp.Or(cmp.Compare(b.Hi, a.Hi), cmp.Compare(b.Lo, a.Lo), cmp.Compare(aKey, bKey))
 }
 
-// keptStages bounds how much of the groups is kept in memory besides what they
-// are made of, in stages, of at most 6 KB each.
+// keptStages limits the stages of the groups that are kept in memory besides
+// their sources. A stage has at most 6 KB.
 const keptStages = 1024
 
 // groupsByTime returns groups by total time, descending, and by key.
@@ -89,8 +89,7 @@ func groupsByTime(groups *groupby.Groups, exact exactDurations) Groups {
 	}
 }
 
-// revisionsOf returns what is known of bundle revisions, in the order in which
-// they came.
+// revisionsOf returns the bundle revisions in the order of their first times.
 func revisionsOf(groups *groupby.Groups) []Revision {
 	var revisions []Revision
 	for g := range groups.Sums() {

@@ -20,7 +20,7 @@ import (
 // are left out. So is the total.
 func TestSums(t *testing.T) {
 	t.Parallel()
-	x, err := newRollup(&Options{By: "path"})
+	x, err := newData(&Options{By: "path"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestSums(t *testing.T) {
 // Each revision has the durations of its own evaluations.
 func TestRevisions(t *testing.T) {
 	t.Parallel()
-	x, err := newRollup(&Options{By: "path"})
+	x, err := newData(&Options{By: "path"})
 	if err != nil {
 		t.Fatal(err)
 	}

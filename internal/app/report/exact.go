@@ -13,21 +13,20 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// MaxExact is how many durations are kept for Options.Exact.
+// MaxExact limits the durations that are kept for Options.Exact.
 const MaxExact = 16_000_000
 
 var maxExact int64 = MaxExact // less in a test
 
-// errTooManyExact is what Read returns if there are more.
+// errTooManyExact is the error of Read if there are more.
 var errTooManyExact = errors.New("there are more than 16,000,000 durations, too many to sort: read less, or leave out --exact")
 
-// exactDurations are the durations of each stage of each key, if they are kept
-// at all.
+// exactDurations are the durations of each stage of each key, or nil.
 type exactDurations map[string]map[string][]int64
 
 // addExact adds the durations of a decision that is in the groups. stages are
-// the names of the timers, by number. It returns how many durations there are.
-func (x *Rollup) addExact(key []byte, measures []decisionlog.Measure, stages []string) (n int64) {
+// the names of the timers, by number. It returns the number of durations.
+func (x *Data) addExact(key []byte, measures []decisionlog.Measure, stages []string) (n int64) {
 	of := x.exact[string(key)]
 	if of == nil {
 		of = map[string][]int64{}
@@ -60,8 +59,8 @@ func (x exactDurations) merge(o exactDurations) {
 	}
 }
 
-// sorted sorts the durations, and gives group Other those of keys that have no
-// group, and stage Other those of stages that the group does not have.
+// sorted sorts the durations. It moves those of keys without a group to group
+// Other, and those of stages that a group lacks to stage Other.
 func (x exactDurations) sorted(groups *groupby.Groups) {
 	other := exactDurations{}
 	for key, stages := range x {

@@ -16,26 +16,20 @@ import (
 	"github.com/regometer/regometer/internal/groupby"
 )
 
-// sampleFile writes a log of so many decisions, and returns its name.
-func sampleFile(t *testing.T, decisions int64) string {
+// sampleText returns a log of so many decisions.
+func sampleText(t *testing.T, decisions int64) string {
 	t.Helper()
 	var b strings.Builder
 	if _, err := samplelog.Write(&b, samplelog.Options{Decisions: decisions, Paths: 20}); err != nil {
 		t.Fatal(err)
 	}
-	return write(t, filepath.Join(t.TempDir(), "log"), b.String())
+	return b.String()
 }
 
 // Each duration is kept once, also where keys have no group of their own.
 func TestExactOther(t *testing.T) {
 	t.Parallel()
-	x, err := ReadRollup(t.Context(), Options{
-		Inputs: []string{sampleFile(t, 2000)}, Exact: true, Workers: 3, Limits: groupby.Limits{Groups: 4},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := x.Report()
+	r := readLog(t, sampleText(t, 2000), Options{Exact: true, Workers: 3, Limits: groupby.Limits{Groups: 4}}).Report()
 	if r.Groups.Len() != 5 {
 		t.Fatalf("%d groups", r.Groups.Len())
 	}
@@ -60,12 +54,7 @@ func TestExactOfManyGroups(t *testing.T) {
 			fmt.Fprintf(&b, `{"decision_id":"a","path":"p%d","metrics":{}}`+"\n", i+groups)
 		}
 	}
-	file := write(t, filepath.Join(t.TempDir(), "log"), b.String())
-	r, err := Read(t.Context(), Options{Inputs: []string{file}, Exact: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, g := range r.Groups.Sums() {
+	for _, g := range readLog(t, b.String(), Options{Exact: true}).Report().Groups.Sums() {
 		var want map[string][]int64
 		if len(g.Stages) > 0 {
 			want = map[string][]int64{evaluationStage: {g.Stages[0].Durations.Max()}}
@@ -79,19 +68,13 @@ func TestExactOfManyGroups(t *testing.T) {
 // With a report that has no durations, quantiles are those of the histograms.
 func TestExactMerged(t *testing.T) {
 	t.Parallel()
-	file := sampleFile(t, 100)
+	text := sampleText(t, 100)
 	for _, exact := range [][2]bool{{true, false}, {false, true}, {true, true}, {false, false}} {
-		var both [2]*Rollup
-		for i := range both {
-			var err error
-			if both[i], err = ReadRollup(t.Context(), Options{Inputs: []string{file}, Exact: exact[i]}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := both[0].Merge(both[1]); err != nil {
+		x := readLog(t, text, Options{Exact: exact[0]})
+		if err := x.Merge(readLog(t, text, Options{Exact: exact[1]})); err != nil {
 			t.Fatal(err)
 		}
-		for _, g := range both[0].Report().Groups.Sums() {
+		for _, g := range x.Report().Groups.Sums() {
 			for _, s := range g.Stages {
 				want := 0
 				if exact[0] && exact[1] {
@@ -115,14 +98,13 @@ func TestSortedDurations(t *testing.T) {
 }
 
 func TestExactTooMany(t *testing.T) {
-	file := sampleFile(t, 2000)
+	text := sampleText(t, 2000)
+	file := write(t, filepath.Join(t.TempDir(), "log"), text)
 	before := maxExact
 	defer func() { maxExact = before }()
 	maxExact = 1000
 	if _, err := Read(t.Context(), Options{Inputs: []string{file}, Exact: true}); !errors.Is(err, errTooManyExact) {
 		t.Errorf("got error %v", err)
 	}
-	if _, err := Read(t.Context(), Options{Inputs: []string{file}}); err != nil {
-		t.Errorf("without: %v", err)
-	}
+	readLog(t, text, Options{}) // without --exact there is no limit
 }

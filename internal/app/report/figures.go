@@ -7,21 +7,23 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/groupby"
 )
 
-// figures are what is written of a stage. Times are in ns.
-type figures struct {
+// Figures are the figures of a stage. Times are in ns.
+type Figures struct {
 	Name              string
 	Count, Unfinished uint64
 	Sum, Self         groupby.Sum
 	Min, Max          int64
-	Quantiles         [len(ranks)]int64
+	Quantiles         [len(ranks)]int64 // p50, p90, p95, p99, p99.9
+	Stage             *groupby.Stage
 }
 
-// ranks are the quantiles that are written, and quantileNames their names.
+// ranks are the quantiles of a stage, and quantileNames are their names.
 var (
 	ranks         = [...]float64{0.5, 0.9, 0.95, 0.99, 0.999}
 	quantileNames = [len(ranks)]string{"p50", "p90", "p95", "p99", "p99.9"}
@@ -32,15 +34,15 @@ const (
 	p99 = 3
 )
 
-// figures returns those of a stage.
-func (g *Group) figures(s *groupby.Stage) figures {
+// Figures returns the figures of a stage of the group.
+func (g *Group) Figures(s *groupby.Stage) Figures {
 	d := &s.Durations
 	var of distribution = d
 	if exact := g.exact[s.Name]; uint64(len(exact)) == d.Count() && len(exact) > 0 {
 		of = sortedDurations(exact)
 	}
 	hi, lo := d.Sum()
-	return figures{
+	return Figures{
 		Name:       s.Name,
 		Count:      d.Count(),
 		Unfinished: s.Unfinished,
@@ -49,24 +51,39 @@ func (g *Group) figures(s *groupby.Stage) figures {
 		Min:        d.Min(),
 		Max:        d.Max(),
 		Quantiles:  quantiles(of),
+		Stage:      s,
 	}
 }
 
-// byTime returns the figures of a group's stages by self time, descending, and
-// by name.
-func byTime(g *Group) []figures {
-	stages := make([]figures, 0, len(g.Stages))
+// ByTime returns the figures of the stages by self time, descending, and by
+// name.
+func (g *Group) ByTime() []Figures {
+	stages := make([]Figures, 0, len(g.Stages))
 	for i := range g.Stages {
-		stages = append(stages, g.figures(&g.Stages[i]))
+		stages = append(stages, g.Figures(&g.Stages[i]))
 	}
-	slices.SortFunc(stages, func(a, b figures) int {
+	slices.SortStableFunc(stages, func(a, b Figures) int {
 		return cmp.Or(sum.Compare(b.Self, a.Self), cmp.Compare(a.Name, b.Name))
 	})
 	return stages
 }
 
-// distribution is what quantiles can be had of, a histogram or sorted values:
-// see exphist.Snapshot.
+// stageFields are the names of the fields that JSON and CSV have of a stage.
+var stageFields = []string{
+	"count", "unfinished", "sum_ns", "self_ns", "min_ns", "max_ns", "p50_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns",
+}
+
+// fields returns the values of stageFields.
+func (f *Figures) fields() []string {
+	values := []string{strconv.FormatUint(f.Count, 10), strconv.FormatUint(f.Unfinished, 10), sum.String(f.Sum), sum.String(f.Self)}
+	for _, n := range append([]int64{f.Min, f.Max}, f.Quantiles[:]...) {
+		values = append(values, strconv.FormatInt(n, 10))
+	}
+	return values
+}
+
+// distribution has quantiles: a histogram, or sorted values. See
+// exphist.Snapshot.
 type distribution interface {
 	Count() uint64
 	Min() int64
@@ -94,8 +111,7 @@ func quantiles(d distribution) (q [len(ranks)]int64) {
 	return q
 }
 
-// stage returns a stage of a group, an empty one if the group has none of that
-// name.
+// stage returns the stage of that name, or an empty one.
 func stage(stages []groupby.Stage, name string) *groupby.Stage {
 	for i := range stages {
 		if stages[i].Name == name {
@@ -105,7 +121,7 @@ func stage(stages []groupby.Stage, name string) *groupby.Stage {
 	return new(groupby.Stage)
 }
 
-// counter returns the total of a counter, 0 if there is none of that name.
+// counter returns the total of the counter of that name, or 0.
 func counter(counters []groupby.Counter, name string) groupby.Sum {
 	for _, c := range counters {
 		if c.Name == name {
@@ -115,7 +131,7 @@ func counter(counters []groupby.Counter, name string) groupby.Sum {
 	return groupby.Sum{}
 }
 
-// The stages and counters that more is known of than their names.
+// The stages and counters that findings and tables look at.
 const (
 	handlerStage    = "server_handler"
 	decisionStage   = "sdk_decision_eval"
@@ -129,9 +145,9 @@ const (
 	httpRequests = "rego_builtin_http_send_network_requests"
 )
 
-// queryCacheHits returns which part of a group's queries the server found
-// compiled in its cache. It is false if the group's decisions are not a
-// server's, or ask for no query that is compiled.
+// queryCacheHits returns the part of a group's queries that the server found
+// compiled in its cache. It returns false if the decisions are not a server's,
+// or if none has a query to compile.
 func queryCacheHits(g *groupby.Group) (float64, bool) {
 	hits := counter(g.Counters, queryHits)
 	compiled := stage(g.Stages, compileStage).Durations.Count()
@@ -140,4 +156,29 @@ func queryCacheHits(g *groupby.Group) (float64, bool) {
 		return 0, false
 	}
 	return sum.Float(hits) / (sum.Float(hits) + float64(compiled)), true
+}
+
+// wholes are the stages that contain a whole decision, the outermost first.
+var wholes = []string{handlerStage, decisionStage}
+
+// Outermost returns the stage that stands for whole decisions, of those that
+// have durations: server_handler, or else sdk_decision_eval, or else the first
+// one whose durations have the largest sum. It returns nil if none has
+// durations.
+func Outermost(stages []groupby.Stage) *groupby.Stage {
+	for _, name := range wholes {
+		if s := stage(stages, name); s.Durations.Count() > 0 {
+			return s
+		}
+	}
+	var found *groupby.Stage
+	var most groupby.Sum
+	for i := range stages {
+		s := &stages[i]
+		hi, lo := s.Durations.Sum()
+		if took := (groupby.Sum{Hi: hi, Lo: lo}); s.Durations.Count() > 0 && (found == nil || sum.Compare(took, most) > 0) {
+			found, most = s, took
+		}
+	}
+	return found
 }

@@ -13,22 +13,8 @@ import (
 	"github.com/regometer/regometer/internal/groupby"
 )
 
-// sorted is the distribution of sorted values.
-type sorted []int64
-
-func (s sorted) Count() uint64 { return uint64(len(s)) }
-func (s sorted) Min() int64    { return s[0] }
-func (s sorted) Max() int64    { return s[len(s)-1] }
-
-func (s sorted) AppendQuantiles(dst []float64, qs ...float64) []float64 {
-	for _, q := range qs {
-		dst = append(dst, float64(s[int(math.Ceil(q*float64(len(s))))-1]))
-	}
-	return dst
-}
-
 func TestQuantiles(t *testing.T) {
-	var values sorted
+	var values sortedDurations
 	h := exphist.New(exphist.Nanosecond)
 	for i := range int64(1000) {
 		values = append(values, 1_000_000+i*i)
@@ -49,10 +35,10 @@ func TestQuantiles(t *testing.T) {
 
 func TestQuantilesWithinExtremes(t *testing.T) {
 	most := int64(math.MaxInt64)
-	if q := quantiles(sorted{most, most}); q[0] != most || q[4] != most {
+	if q := quantiles(sortedDurations{most, most}); q[0] != most || q[4] != most {
 		t.Errorf("%v of the largest integer", q)
 	}
-	if q := quantiles(sorted{3}); q[0] != 3 {
+	if q := quantiles(sortedDurations{3}); q[0] != 3 {
 		t.Errorf("%v of 3", q)
 	}
 	if q := quantiles(new(exphist.Snapshot)); q != [len(ranks)]int64{} {
@@ -64,7 +50,7 @@ func TestByTime(t *testing.T) {
 	g := groupOf("p", [6]uint64{3}, stageOf("b", 2), stageOf("a", 2), stageOf("c", 3))
 	g.Stages = append(g.Stages, groupby.Stage{Name: "d", Self: groupby.Sum{Hi: 1}})
 	var names []string
-	for _, f := range byTime(&g) {
+	for _, f := range g.ByTime() {
 		names = append(names, f.Name)
 	}
 	if !slices.Equal(names, []string{"d", "c", "a", "b"}) {

@@ -15,7 +15,7 @@ import (
 	"github.com/regometer/regometer/internal/app/samplelog"
 )
 
-// standardInput is how an input names it.
+// standardInput is the name of standard input.
 const standardInput = "-"
 
 // A file is an input that is read.
@@ -25,7 +25,7 @@ type file struct {
 }
 
 // findFiles returns the files that inputs name, each once, in the order of
-// their names. Those in folders whose names begin with a dot are left out.
+// their names. In folders, names that begin with a dot are left out.
 func findFiles(inputs []string) (files []file, stdin bool, err error) {
 	var names []string
 	for _, input := range inputs {
@@ -87,8 +87,8 @@ func expand(input string) ([]string, error) {
 	return names, nil
 }
 
-// inFolder returns the regular files in a folder and the folders in it, and
-// those that links in it point to. A link in it to a folder is not followed.
+// inFolder returns the regular files in a folder and its subfolders, and those
+// that links in it point to. It does not follow links to folders.
 func inFolder(folder string) (names []string, err error) {
 	root, err := filepath.EvalSymlinks(folder)
 	if err != nil {

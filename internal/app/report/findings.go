@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/regometer/regometer/internal/app/sum"
@@ -16,13 +15,13 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Rule is what makes a finding.
+// Rule makes a finding.
 type Rule struct {
 	Name      string // as in Finding.Rule
-	Help      string // what it looks for, in one line
-	Threshold string // when it speaks
+	Help      string // what it finds, in one line
+	Threshold string // the condition
 
-	// text returns the text of the finding, or nothing.
+	// text returns the text of the finding, or "".
 	text func(*Report) string
 }
 
@@ -33,9 +32,9 @@ func Rules() []Rule { return slices.Clone(rules) }
 // find returns the findings of a report that is otherwise complete, in the
 // order of the rules.
 //
-// In their texts, names of OPA's and of the log are between backticks; those of
-// the log are shortened, and have no backticks themselves, but may have any
-// other character.
+// In their texts, names of OPA and of the log are between backticks. Names of
+// the log are shortened. They have no backticks, but may have any other
+// character.
 func find(r *Report) []Finding {
 	var found []Finding
 	for _, rule := range rules {
@@ -46,15 +45,15 @@ func find(r *Report) []Finding {
 	return found
 }
 
-// The thresholds. Those of milliseconds stem from OPA's documentation, which
-// has a millisecond as the budget of a decision where latency matters.
+// The thresholds. Times follow from OPA's documentation, which has a
+// millisecond as the budget of a decision where latency matters.
 const (
 	errorsBefore  = 200  // decisions before the rise
 	errorsAfter   = 200  // decisions in it
 	errorsLeast   = 20   // errors in it
-	errorsTimes   = 2    // so many times the rate before
-	errorsPoints  = 0.01 // and that much above it
-	errorsScore   = 5    // and so many standard errors
+	errorsTimes   = 2    // the rate divided by the rate before
+	errorsPoints  = 0.01 // the rate less the rate before
+	errorsScore   = 5    // the same, in standard errors
 	errorsSlices  = 3    // slices of time before it
 	revisionCount = 500  // evaluations of each revision
 	revisionTimes = 1.2
@@ -120,7 +119,7 @@ var rules = []Rule{
 	},
 	{
 		"queries_recompiled",
-		"queries are compiled again and again, since the server's cache does not have them",
+		"queries are compiled again and again, because the server's cache does not have them",
 		fmt.Sprintf("`%s` is in at least %d decisions and at least %.0f %% of all", compileStage, compileCount, 100*compileRate),
 		queriesRecompiled,
 	},
@@ -135,7 +134,7 @@ var rules = []Rule{
 		"stage_dominates",
 		"a stage takes most of the time",
 		fmt.Sprintf("the stage's self time is at least %.0f %% of the time and %s a decision, of at least %d decisions, "+
-			"and no other rule tells of it", 100*stageShare, text.Duration(float64(stageMean)), stageDecisions),
+			"and no other rule reports it", 100*stageShare, text.Duration(float64(stageMean)), stageDecisions),
 		stageDominates,
 	},
 	{
@@ -147,8 +146,8 @@ var rules = []Rule{
 	},
 	{
 		"path_undefined",
-		"paths are asked for that nobody has rules for",
-		fmt.Sprintf("by path: paths all of whose decisions are undefined, at least %d decisions together", undefinedDecisions),
+		"clients ask for paths that have no rules",
+		fmt.Sprintf("by path: all decisions of some paths are undefined, at least %d decisions together", undefinedDecisions),
 		pathUndefined,
 	},
 	{
@@ -159,14 +158,14 @@ var rules = []Rule{
 	},
 	{
 		"keys_beyond_limit",
-		"there are more keys or names than there is room for",
-		"any decision, timer or counter is in group, stage or counter `other` for want of room",
+		"there are more keys or names than the report has room for",
+		"a decision, timer or counter is in group, stage or counter `other`, because the report has no room for its name",
 		keysBeyond,
 	},
 	{
 		"ids_repeated",
 		"decision ids repeat, so decisions may be counted twice",
-		fmt.Sprintf("at least %d decision ids of the sample, and %.1f %% of it, were there before", repeatedCount, 100*repeatedShare),
+		fmt.Sprintf("at least %d decision ids of the sample, and %.1f %% of it, occurred before", repeatedCount, 100*repeatedShare),
 		idsRepeated,
 	},
 }
@@ -175,7 +174,7 @@ func interrupted(r *Report) string {
 	if !r.Interrupted {
 		return ""
 	}
-	return "Reading was interrupted: all that follows is of what was read until then. Run it to the end before you compare figures."
+	return "Reading was interrupted: this report covers only what was read until then. Run it to the end before you compare figures."
 }
 
 func httpUncached(r *Report) string {
@@ -246,9 +245,9 @@ func handlerOutside(r *Report) string {
 	return finding + "See whether OPA waits for a processor: raise its CPU limit, or spread the load over more instances."
 }
 
-// stageDominates leaves out the stages that other rules told of.
+// stageDominates leaves out a stage that another rule reports.
 func stageDominates(r *Report) string {
-	stages := byTime(&r.Total)
+	stages := r.Total.ByTime()
 	if r.Total.Decisions < stageDecisions || len(stages) == 0 {
 		return ""
 	}
@@ -364,26 +363,4 @@ func idsRepeated(r *Report) string {
 	return fmt.Sprintf("Of a sample of %s decision ids, %s (%s) had been there before: these decisions are counted more than once. "+
 		"See whether two of the files hold the same decisions, or whether a log shipper sent some twice.",
 		text.Count(sampled), text.Count(repeated), text.Percent(part))
-}
-
-// name returns a name from a log as it stands in a finding, at most 80 letters
-// of it.
-func name(s string) string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "`", "'")
-	if s == "" {
-		return text.Empty
-	}
-	if letters := []rune(s); len(letters) > 80 {
-		s = string(letters[:39]) + "…" + string(letters[len(letters)-40:])
-	}
-	return "`" + s + "`"
-}
-
-// listed joins some of n things.
-func listed(some []string, n int) string {
-	list := strings.Join(some, ", ")
-	if n > len(some) {
-		list += fmt.Sprintf(" and %s more", text.Count(n-len(some)))
-	}
-	return list
 }

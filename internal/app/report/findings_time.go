@@ -17,7 +17,7 @@ import (
 )
 
 // errorsRose compares each run of slices of time with all slices before it, and
-// tells of the one that differs most.
+// reports the run that differs most.
 func errorsRose(r *Report) string {
 	times := timed(r.Total.Slices)
 	sums := []tally{{}} // of the slices before each
@@ -54,7 +54,7 @@ func errorsRose(r *Report) string {
 		text.Count(before.errors), text.Count(before.decisions), text.Percent(before.rate()), commonest(r.Total.Errors))
 }
 
-// commonest tells of the code of most errors.
+// commonest returns a sentence about the code of most errors.
 func commonest(errors []rollup.ErrorTotal) string {
 	if len(errors) == 0 {
 		return ""
@@ -86,8 +86,8 @@ func (t tally) plus(o tally) tally  { return tally{t.decisions + o.decisions, t.
 func (t tally) minus(o tally) tally { return tally{t.decisions - o.decisions, t.errors - o.errors} }
 func (t tally) rate() float64       { return sum.Ratio(t.errors, t.decisions) }
 
-// scoreOf returns by how many standard errors two rates differ, if decisions
-// fail independently of one another.
+// scoreOf returns the difference of two rates in standard errors, as if
+// decisions failed independently of one another.
 func scoreOf(a, b tally) float64 {
 	p := a.plus(b).rate()
 	variance := p * (1 - p) * (1/float64(a.decisions) + 1/float64(b.decisions))
@@ -97,8 +97,8 @@ func scoreOf(a, b tally) float64 {
 	return (b.rate() - a.rate()) / math.Sqrt(variance)
 }
 
-// dispersion returns the chi-squared statistic of slices of one rate: as much
-// as there are slices, less one, if decisions fail independently.
+// dispersion returns the chi-squared statistic of slices of one rate. If
+// decisions fail independently, it is about the number of slices less one.
 func dispersion(parts []groupby.Slice, all tally) (chi2 float64) {
 	p := all.rate()
 	if p == 0 || p == 1 {
@@ -114,8 +114,8 @@ func dispersion(parts []groupby.Slice, all tally) (chi2 float64) {
 	return chi2
 }
 
-// revisionSlower compares each revision with the one before it, and tells of
-// the one that is slower by the largest factor.
+// revisionSlower compares each revision with the one before it, and reports the
+// revision that is slower by the largest factor.
 func revisionSlower(r *Report) string {
 	if len(r.Revisions) < 2 {
 		return ""
@@ -133,7 +133,7 @@ func revisionSlower(r *Report) string {
 		if i+1 < len(r.Revisions) {
 			end = min(end, r.Revisions[i+1].First)
 		}
-		// A slice with decisions of both is none of either's.
+		// A slice with decisions of both revisions counts for neither.
 		before := between(medians, a.First-r.Width+1, b.First-r.Width+1)
 		after := between(medians, b.First, end)
 		if len(before) < revisionParts || len(after) < revisionParts ||
@@ -155,13 +155,13 @@ func revisionSlower(r *Report) string {
 		text.Duration(float64(was[p50])), text.Duration(float64(is[p50])), text.Duration(float64(was[p99])), text.Duration(float64(is[p99])),
 		text.Count(a.Evaluation.Durations.Count()), text.Count(b.Evaluation.Durations.Count()))
 	if found > 1 {
-		finding += fmt.Sprintf(" So it did with %s more.", text.Count(found-1))
+		finding += fmt.Sprintf(" It also did with %s more.", text.Count(found-1))
 	}
 	return finding + fmt.Sprintf(" Unless the requests changed too, bring back revision %s, and look with `opa eval --profile` for what the change made slower.",
 		name(a.Name))
 }
 
-// median is that of the evaluations in the slice of time that begins there.
+// median is the median of the evaluations in a slice of time.
 type median struct {
 	begin int64
 	ns    float64

@@ -10,9 +10,8 @@ import (
 	"math"
 )
 
-// An idSample counts how often the decision ids of a sample of them occur. An
-// id is in the sample by its hash alone, so that all of its occurrences are, in
-// whatever file they are.
+// An idSample counts the occurrences of a sample of the decision ids. The hash
+// of an id alone decides whether it is in the sample, so all files agree on it.
 type idSample struct {
 	shift  int // one in 2^shift ids is in the sample
 	counts map[uint64]uint32
@@ -27,8 +26,8 @@ func (s *idSample) add(id []byte) {
 	if len(id) == 0 {
 		return
 	}
-	// The last bytes tell most ids apart: those that are not in the sample
-	// take no more than this.
+	// The last bytes tell most ids apart. An id that is not in the sample costs
+	// no more than this.
 	tail := lastBytes(id) * 0x9e3779b97f4a7c15
 	if s.counts == nil {
 		s.shift, s.counts = idShift, map[uint64]uint32{}
@@ -42,7 +41,8 @@ func (s *idSample) add(id []byte) {
 	s.put(tail>>32<<32|h.Sum64()>>32, 1)
 }
 
-// lastBytes returns the last 8 bytes, or what there is, as a big-endian number.
+// lastBytes returns the last 8 bytes, or all of a shorter id, as a big-endian
+// number.
 func lastBytes(id []byte) (n uint64) {
 	if len(id) >= 8 {
 		return binary.BigEndian.Uint64(id[len(id)-8:])
@@ -94,8 +94,8 @@ func (s *idSample) merge(o *idSample) error {
 	return nil
 }
 
-// totals returns how many ids were in the sample, and how many of them had been
-// there before.
+// totals returns the number of ids in the sample, and the number of those that
+// had occurred before.
 func (s *idSample) totals() (sampled, repeated int64) {
 	for _, n := range s.counts {
 		sampled += int64(n)

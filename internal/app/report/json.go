@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/regometer/regometer/decisionlog"
@@ -17,76 +18,32 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-type jsonHead struct {
-	Version int        `json:"version"`
-	Inputs  jsonInputs `json:"inputs"`
-	From    *string    `json:"from"`
-	To      *string    `json:"to"`
-}
-
-type jsonInputs struct {
-	Files      int           `json:"files"`
-	Bytes      int64         `json:"bytes"`
-	Decisions  int64         `json:"decisions"`
-	OtherLines int64         `json:"other_lines"`
-	Problems   []jsonProblem `json:"problems"`
-}
-
-type jsonProblem struct {
-	Kind  string      `json:"kind"`
-	Count int64       `json:"count"`
-	First []jsonPlace `json:"first"`
-}
-
-type jsonPlace struct {
-	File string `json:"file"`
-	Line int64  `json:"line"`
-}
-
-type jsonFinding struct {
-	Rule string `json:"rule"`
-	Text string `json:"text"`
-}
-
-// jsonGroup is a group without its key, whose name depends on Report.By.
-type jsonGroup struct {
-	Decisions uint64                 `json:"decisions"`
-	Outcomes  map[string]uint64      `json:"outcomes"`
-	Counters  map[string]json.Number `json:"counters"`
-	Stages    map[string]jsonStage   `json:"stages"`
-}
-
-type jsonStage struct {
-	Count      uint64      `json:"count"`
-	Unfinished uint64      `json:"unfinished"`
-	Sum        json.Number `json:"sum_ns"`
-	Self       json.Number `json:"self_ns"`
-	Min        int64       `json:"min_ns"`
-	Max        int64       `json:"max_ns"`
-	P50        int64       `json:"p50_ns"`
-	P90        int64       `json:"p90_ns"`
-	P95        int64       `json:"p95_ns"`
-	P99        int64       `json:"p99_ns"`
-	P999       int64       `json:"p999_ns"`
-}
-
-// WriteJSON writes a report as JSON, with a finding and a group on a line each,
-// so that two reports can be compared line by line.
+// WriteJSON writes a report as JSON, with a line for each finding and each
+// group, so that reports can be compared line by line.
 //
-// Groups are in the report's order; each begins with its key, under the name
-// Report.By. Numbers are integers, times are in ns, and sums are written whole,
-// beyond 64 bits too. Outcomes are all there, also those of 0; counters of 0
-// are left out. Names within outcomes, counters and stages are sorted. Bytes
-// that are no UTF-8 become U+FFFD. The error is that of w.
+// Groups are in the report's order. Each begins with its key, under the name
+// Report.By. Numbers are integers, times are in ns, and sums may exceed 64
+// bits. All outcomes are there, also those of 0. Counters of 0 are left out.
+// Names within outcomes, counters and stages are sorted. Bytes that are not
+// UTF-8 become U+FFFD. The error is that of w.
 func WriteJSON(w io.Writer, r *Report) error {
 	out := bufio.NewWriter(w)
-	head, err := marshal(headOf(r))
+	in := r.Inputs
+	if in.Problems == nil {
+		in.Problems = []Problem{} // a list, not null
+	}
+	head, err := marshal(struct {
+		Version int     `json:"version"`
+		Inputs  Inputs  `json:"inputs"`
+		From    *string `json:"from"`
+		To      *string `json:"to"`
+	}{1, in, jsonTime(r.From), jsonTime(r.To)})
 	if err != nil {
 		return err
 	}
 	out.Write(head[:len(head)-1])
 	if err := writeLines(out, "findings", len(r.Findings), func(i int) ([]byte, error) {
-		return marshal(jsonFinding(r.Findings[i]))
+		return marshal(r.Findings[i])
 	}); err != nil {
 		return err
 	}
@@ -100,7 +57,7 @@ func WriteJSON(w io.Writer, r *Report) error {
 	return out.Flush()
 }
 
-// writeLines writes a list as a further field of an object, a line each.
+// writeLines writes a list as the next field of an object, with a line each.
 func writeLines(out *bufio.Writer, name string, n int, line func(i int) ([]byte, error)) error {
 	out.WriteString(`,"` + name + `":[`)
 	for i := range n {
@@ -113,7 +70,7 @@ func writeLines(out *bufio.Writer, name string, n int, line func(i int) ([]byte,
 		}
 		out.WriteByte('\n')
 		if _, err := out.Write(text); err != nil {
-			return err // do not make the rest for nothing
+			return err // without the work for the rest
 		}
 	}
 	if n > 0 {
@@ -121,24 +78,6 @@ func writeLines(out *bufio.Writer, name string, n int, line func(i int) ([]byte,
 	}
 	out.WriteByte(']')
 	return nil
-}
-
-func headOf(r *Report) jsonHead {
-	in := jsonInputs{
-		Files:      r.Inputs.Files,
-		Bytes:      r.Inputs.Bytes,
-		Decisions:  r.Inputs.Decisions,
-		OtherLines: r.Inputs.OtherLines,
-		Problems:   make([]jsonProblem, 0, len(r.Inputs.Problems)),
-	}
-	for _, p := range r.Inputs.Problems {
-		first := make([]jsonPlace, 0, len(p.First))
-		for _, place := range p.First {
-			first = append(first, jsonPlace(place))
-		}
-		in.Problems = append(in.Problems, jsonProblem{p.Kind, p.Count, first})
-	}
-	return jsonHead{1, in, jsonTime(r.From), jsonTime(r.To)}
 }
 
 func jsonTime(ns int64) *string {
@@ -149,13 +88,14 @@ func jsonTime(ns int64) *string {
 	return &at
 }
 
+// marshalGroup returns a group as JSON, with its key under the name by.
 func marshalGroup(by string, g *Group) ([]byte, error) {
-	group := jsonGroup{
-		Decisions: g.Decisions,
-		Outcomes:  map[string]uint64{},
-		Counters:  map[string]json.Number{},
-		Stages:    map[string]jsonStage{},
-	}
+	group := struct {
+		Decisions uint64                     `json:"decisions"`
+		Outcomes  map[string]uint64          `json:"outcomes"`
+		Counters  map[string]json.Number     `json:"counters"`
+		Stages    map[string]json.RawMessage `json:"stages"`
+	}{g.Decisions, map[string]uint64{}, map[string]json.Number{}, map[string]json.RawMessage{}}
 	for o, n := range g.Outcomes {
 		group.Outcomes[rollup.Outcome(o).String()] = n
 	}
@@ -165,12 +105,12 @@ func marshalGroup(by string, g *Group) ([]byte, error) {
 		}
 	}
 	for i := range g.Stages {
-		f := g.figures(&g.Stages[i])
-		q := f.Quantiles
-		group.Stages[f.Name] = jsonStage{
-			f.Count, f.Unfinished, json.Number(sum.String(f.Sum)), json.Number(sum.String(f.Self)),
-			f.Min, f.Max, q[0], q[1], q[2], q[3], q[4],
+		f := g.Figures(&g.Stages[i])
+		fields := f.fields()
+		for i, value := range fields {
+			fields[i] = `"` + stageFields[i] + `":` + value
 		}
+		group.Stages[f.Name] = json.RawMessage("{" + strings.Join(fields, ",") + "}")
 	}
 	key, err := marshal(map[string]string{by: g.Key})
 	if err != nil {

@@ -23,11 +23,11 @@ const (
 	byLabel       = "label:" // and the label's name
 )
 
-// none is the key of decisions that lack what they are grouped by.
+// none is the key of decisions without the field that groups them.
 const none = "(none)"
 
-// A keyFunc returns an event's key. It holds as long as what the event points
-// to does, and until the next call.
+// A keyFunc returns an event's key. The key is valid as long as the event, and
+// until the next call.
 type keyFunc func(e *decisionlog.Event) []byte
 
 // keyOf returns the function of a grouping, for one goroutine.
@@ -71,8 +71,7 @@ func timeKey(layout string) keyFunc {
 	}
 }
 
-// withoutPort cuts the port of a client, which is another one for each
-// connection.
+// withoutPort removes the port of a client, which differs by connection.
 func withoutPort(address []byte) []byte {
 	i := bytes.LastIndexByte(address, ':')
 	if i < 0 {
@@ -88,8 +87,8 @@ func withoutPort(address []byte) []byte {
 	return host
 }
 
-// matches reports whether a path begins with the segments of a pattern, of
-// which * is any.
+// matches reports whether a path begins with the segments of a pattern. The
+// segment * matches any.
 func matches(path []byte, pattern string) bool {
 	pattern = strings.Trim(pattern, "/")
 	for more := true; more; {

@@ -8,12 +8,13 @@ import (
 	"syscall"
 )
 
-// mapFile maps a file's bytes from one offset to another into memory, and
-// returns what takes them away again. text is nil if that cannot be done.
+// mapFile maps a file's bytes from one offset to another into memory. It
+// returns them with a function that unmaps them, or nil if they cannot be
+// mapped.
 //
-// Mapped text is not copied. Its pages are brought in as they are met, which
-// several workers can do at the same time: who asks for all of them at once
-// (MAP_POPULATE) makes the others wait meanwhile.
+// Mapped text is not copied. Its pages are loaded when they are read, which
+// several workers can do at the same time. Asking for all of them at once
+// (MAP_POPULATE) would make the other workers wait.
 func mapFile(f *os.File, from, to int64) (text []byte, unmap func()) {
 	start := from &^ int64(os.Getpagesize()-1)
 	mapped, err := syscall.Mmap(int(f.Fd()), start, int(to-start), syscall.PROT_READ, syscall.MAP_SHARED)

@@ -54,7 +54,7 @@ func TestMappedFileShrinks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.begin(&part{})
+			w.begin(&part{input: &input{}})
 			// The file has a page, and the job is of more.
 			if err := os.Truncate(name, 4096); err != nil {
 				t.Fatal(err)

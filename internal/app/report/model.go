@@ -10,7 +10,7 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Report is what the decisions of some logs came to.
+// Report is a report of the decisions of some logs.
 type Report struct {
 	Inputs Inputs
 	// From and To are the first and the last time of a decision, in ns since
@@ -26,8 +26,8 @@ type Report struct {
 	Total    Group
 	slices   func() []groupby.Slice // nil: those of Total
 	Overflow groupby.Overflow
-	// Revisions is what decisions of each bundle revision came to, over all
-	// groups, in the order of their first decisions.
+	// Revisions are the bundle revisions, over all groups, in the order of
+	// their first decisions.
 	Revisions []Revision
 	Slowest   []SlowDecision // slowest first
 	Findings  []Finding
@@ -44,38 +44,39 @@ func (r *Report) Slices() []groupby.Slice {
 	return r.slices()
 }
 
-// Inputs is what was read.
+// Inputs describes the input.
 type Inputs struct {
-	Files      int
-	Bytes      int64 // as they are in the files
-	Decisions  int64
-	OtherLines int64     // well-formed, or plain text, but no events
-	Problems   []Problem // by kind
-	// Repeated is how many of a sample of decision ids were there before, and
-	// Sampled how many that sample had.
-	Repeated, Sampled int64
+	Files      int       `json:"files"`
+	Bytes      int64     `json:"bytes"` // as they are in the files
+	Decisions  int64     `json:"decisions"`
+	OtherLines int64     `json:"other_lines"` // well-formed, or plain text, but no events
+	Problems   []Problem `json:"problems"`    // by kind
+
+	// Sampled is the size of a sample of decision ids, and Repeated the number
+	// of ids in it that were there before.
+	Repeated, Sampled int64 `json:"-"`
 }
 
-// Problem is what was wrong with the input.
+// Problem is a kind of fault of the input.
 type Problem struct {
-	Kind  string
-	Count int64
-	First []Place // at most five, by file and line
+	Kind  string  `json:"kind"`
+	Count int64   `json:"count"`
+	First []Place `json:"first"` // at most five, by file and line
 }
 
 // Place is a line of a file, from 1.
 type Place struct {
-	File string
-	Line int64
+	File string `json:"file"`
+	Line int64  `json:"line"`
 }
 
-// Groups are those of a report. There may be very many, so most are made when
-// they are asked for. The zero value has none.
+// Groups are the groups of a report. There may be very many, so most are made
+// when they are asked for. The zero value has none.
 type Groups struct {
 	n  int
 	at func(i int) *Group
-	// sum returns what Sum does, maybe in memory that it was given for it, as
-	// it has made it or empty.
+	// sum returns what Sum does. It may use the memory, which is empty or holds
+	// a group that it made before.
 	sum func(i int, memory *Group) *Group
 }
 
@@ -85,7 +86,7 @@ func GroupsOf(groups ...Group) Groups {
 	return Groups{len(groups), at, func(i int, _ *Group) *Group { return at(i) }}
 }
 
-// Len returns how many groups there are.
+// Len returns the number of groups.
 func (g Groups) Len() int { return g.n }
 
 // At returns group i. It may take some hundred microseconds.
@@ -133,16 +134,18 @@ type SlowDecision struct {
 	Took    int64       // ns: of the outermost stage that it has
 	Stages  []StageTime // slowest first
 	Place   Place
+
+	part *part // in which Place counts lines, or nil: those of its file
 }
 
-// StageTime is what a stage took in a decision, in ns.
+// StageTime is the time of a stage in a decision, in ns.
 type StageTime struct {
 	Stage string
 	Took  int64
 }
 
-// Finding is what is remarkable about a report, and what to do about it.
+// Finding is a remarkable fact of a report, with advice.
 type Finding struct {
-	Rule string // its name: see Rules
-	Text string // a few sentences, with figures
+	Rule string `json:"rule"` // its name: see Rules
+	Text string `json:"text"` // a few sentences, with figures
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/regometer/regometer/internal/groupby"
 )
 
-// Only leaves these stages of all groups, and of the slowest decisions. What
-// they are shares of, the order of the groups, and the findings stay. It
-// reports whether any of them is there.
+// Only removes all stages except these from the groups and from the slowest
+// decisions. Totals, the order of the groups, and the findings stay. It reports
+// whether any of these stages exists.
 func (r *Report) Only(stages []string) bool {
 	total := len(r.Total.Stages)
 	r.Total = *r.Total.only(stages)

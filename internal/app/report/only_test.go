@@ -59,10 +59,7 @@ func TestOnly(t *testing.T) {
 // What the report is made of does not change.
 func TestOnlyOfRollup(t *testing.T) {
 	t.Parallel()
-	x, err := ReadRollup(t.Context(), Options{Inputs: []string{sampleFile(t, 200)}, Slowest: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := readLog(t, sampleText(t, 200), Options{Slowest: 5})
 	want := outputs(t, x)
 	x.Report().Only([]string{evaluationStage})
 	requireSame(t, outputs(t, x), want)

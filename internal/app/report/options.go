@@ -15,11 +15,11 @@ import (
 	"github.com/regometer/regometer/internal/groupby"
 )
 
-// Options says what [Read] reads, and what it makes of it.
+// Options configures [Read].
 type Options struct {
-	// Inputs are files, folders, whose files are read, and their folders',
-	// patterns as filepath.Match has them, and "-" for Stdin. A file that is
-	// reached in several ways is read once.
+	// Inputs are files, folders, which are read with their subfolders, patterns
+	// of filepath.Match, and "-" for Stdin. A file that is reached in several
+	// ways is read once.
 	Inputs []string
 	Stdin  io.Reader
 
@@ -33,17 +33,17 @@ type Options struct {
 	// Since and Until bound the decisions' times, Until not included. With
 	// either, decisions without a time are left out.
 	Since, Until time.Time
-	// Slowest is how many of the slowest decisions are listed, at most
+	// Slowest is the number of slowest decisions that are listed, at most
 	// 1,000,000.
 	Slowest int
 
-	// Exact makes quantiles exact: all durations are kept, and sorted. It is
-	// for logs of at most MaxExact of them, and what it keeps is not saved.
+	// Exact makes quantiles exact: all durations are kept, and sorted. A log
+	// may have at most MaxExact of them. Save does not save them.
 	Exact bool
-	// Strict makes the reader check all of the JSON of each event, which it
-	// else does only for what it looks at.
+	// Strict makes the reader check all of the JSON of each event, and not only
+	// the fields that it needs.
 	Strict bool
-	// Workers is how many goroutines read. 0: GOMAXPROCS.
+	// Workers is the number of goroutines that read. 0: GOMAXPROCS.
 	Workers int
 	// Limits bounds the memory of the groups.
 	Limits groupby.Limits
@@ -52,12 +52,12 @@ type Options struct {
 	Progress func(Progress)
 
 	// Each, if not nil, is called for each worker, after the inputs have been
-	// found and before anything is read. What it returns is called with each
-	// decision that the options let through and that the worker reads: by one
-	// goroutine at a time, but for several workers at once, and in no order.
-	// If it returns an error, reading ends, and Read returns that.
+	// found and before anything is read. The function that it returns gets each
+	// decision that the options select and that the worker reads: from one
+	// goroutine at a time, for several workers at once, and in no order. If it
+	// returns an error, reading ends, and Read returns the error.
 	//
-	// key tells the key of a measure's number, such as
+	// key returns the key of a measure's number, such as
 	// "timer_rego_query_eval_ns". It is for the same goroutine, and for the
 	// measures of the decision that the function was called with. The
 	// decision's Line counts from where the worker began to read the file.
@@ -66,20 +66,21 @@ type Options struct {
 
 const maxSlowest = 1_000_000
 
-// Progress is how far [Read] has come.
+// Progress is the progress of [Read].
 type Progress struct {
 	Bytes, Of int64 // as they are in the files; Of is 0 if it is not known
 	Decisions int64
 	Elapsed   time.Duration
 }
 
-// Check returns the error that [Read] returns of options that make no sense.
+// Check returns the error that [Read] returns of invalid options.
 func (o Options) Check() error {
 	_, err := o.withDefaults()
 	return err
 }
 
-// withDefaults returns the options with what was left out.
+// withDefaults returns the options with defaults for empty fields, or an error
+// if one is invalid.
 func (o Options) withDefaults() (Options, error) {
 	if len(o.Inputs) == 0 {
 		return o, errors.New("no decision logs: name files, folders, or - for standard input")

@@ -10,7 +10,7 @@ import (
 	"github.com/regometer/regometer/internal/app/text"
 )
 
-// progressEvery is how often Options.Progress is called.
+// progressEvery is the time between calls of Options.Progress.
 const progressEvery = 200 * time.Millisecond
 
 // reportProgress calls Options.Progress until the function that it returns is
@@ -47,7 +47,7 @@ func (r *reading) reportProgress() (stop func()) {
 	}
 }
 
-// String says it in a line: how much was read, how fast, and the time left.
+// String returns a line with the bytes read, the speed, and the time left.
 func (p Progress) String() string {
 	line := text.Bytes(p.Bytes)
 	if p.Of > 0 {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,22 +17,13 @@ import (
 	"github.com/regometer/regometer/decisionlog"
 )
 
-// Read reads decision logs and returns what they came to. What is wrong with
-// the logs is in the report, not an error; nor is it one if ctx ends meanwhile:
-// then the report is of what was read until then, and says so.
+// Read reads decision logs. Faults of the logs are counted, and are not errors.
+// Nor is it an error if ctx ends: then the data are of what was read until
+// then, and say so.
 //
-// The report depends on the options and on what is in the files, and not on how
-// many workers read them.
-func Read(ctx context.Context, o Options) (*Report, error) {
-	x, err := ReadRollup(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	return x.Report(), nil
-}
-
-// ReadRollup is Read of what a report is made of.
-func ReadRollup(ctx context.Context, o Options) (*Rollup, error) {
+// The data depend on the options and on the content of the files, and not on
+// the number of workers.
+func Read(ctx context.Context, o Options) (*Data, error) {
 	x, err := read(ctx, o, true)
 	if errors.Is(err, errNotMapped) {
 		x, err = read(ctx, o, false)
@@ -41,14 +31,14 @@ func ReadRollup(ctx context.Context, o Options) (*Rollup, error) {
 	return x, err
 }
 
-// errNotMapped is what happens if a file that is mapped into memory cannot be
-// read there: it became shorter meanwhile, or its disk has a fault. By reading
-// it in the usual way we learn what it is.
+// errNotMapped is the error if a file that is mapped into memory cannot be read
+// there: it became shorter, or its disk has a fault. Reading it in the usual
+// way tells which.
 var errNotMapped = errors.New("a file could not be read where it was mapped into memory")
 
-// read is ReadRollup. Files are mapped into memory if they may be, and if all
-// can be read once more.
-func read(ctx context.Context, o Options, mayMap bool) (*Rollup, error) {
+// read is Read. It maps files into memory only if mayMap is set, and if all
+// inputs can be read once more.
+func read(ctx context.Context, o Options, mayMap bool) (*Data, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -63,7 +53,7 @@ func read(ctx context.Context, o Options, mayMap bool) (*Rollup, error) {
 	defer r.fail(nil)
 	for _, f := range files {
 		if f.info.Mode().IsRegular() && IsSaved(f.name) {
-			return nil, fmt.Errorf("%s is no decision log, but a report that was saved: regometer merge prints such, and merges them", f.name)
+			return nil, fmt.Errorf("%s is not a decision log but a saved report: regometer merge prints saved reports and merges them", f.name)
 		}
 		r.inputs = append(r.inputs, &input{name: f.name})
 		if f.info.Mode().IsRegular() {
@@ -101,21 +91,24 @@ func read(ctx context.Context, o Options, mayMap bool) (*Rollup, error) {
 	if err := context.Cause(ctx); err != nil && whole.Err() == nil {
 		return nil, err
 	}
-	return r.rollup(workers, whole.Err() != nil)
+	return r.data(workers, whole.Err() != nil)
 }
 
-// rollup returns what the workers have, together.
-func (r *reading) rollup(workers []*worker, interrupted bool) (*Rollup, error) {
-	all := workers[0].rollup()
-	for _, w := range workers[1:] {
-		if err := all.Merge(w.rollup()); err != nil {
-			return nil, err
+// data returns the data of all workers.
+func (r *reading) data(workers []*worker, interrupted bool) (*Data, error) {
+	all := workers[0].sum
+	for i, w := range workers {
+		w.sum.slowest.place()
+		if i > 0 {
+			if err := all.Merge(w.sum); err != nil {
+				return nil, err
+			}
 		}
 	}
-	all.inputs = inputs{files: int64(len(r.inputs)), bytes: r.bytes.Load(), decisions: r.decisions.Load()}
 	for _, in := range r.inputs {
-		in.tell(&all.inputs)
+		all.inputs.merge(in.sum())
 	}
+	all.inputs.files, all.inputs.bytes = int64(len(r.inputs)), r.bytes.Load()
 	all.interrupted = interrupted
 	return all, nil
 }
@@ -126,7 +119,7 @@ type reading struct {
 	start   time.Time
 	inputs  []*input
 	of      int64 // bytes of all files
-	unknown bool  // there are inputs whose size is not known
+	unknown bool  // the size of an input is not known
 	mayMap  bool  // files may be mapped into memory
 	jobs    chan job
 	fail    context.CancelCauseFunc
@@ -144,41 +137,22 @@ type input struct {
 
 // A part is text of an input that one reader reads.
 type part struct {
-	input     *input
-	number    int // in the input
-	lines     int64
-	decisions int64
-	other     int64
-	problems  map[decisionlog.Problem]*problem
-	failure   string // of reading the file: its kind as a problem
+	inputs  // its decisions, other lines and problems, with lines of the part
+	input   *input
+	number  int // in the input
+	lines   int64
+	failure string // of reading the file: its kind as a problem
 }
 
-// A problem is how often there was one in a part, and the first lines.
-type problem struct {
-	count int64
-	first []int64 // of the part
-}
-
-func (p *part) problem(kind decisionlog.Problem, line int64) {
-	at := p.problems[kind]
-	if at == nil {
-		if p.problems == nil {
-			p.problems = map[decisionlog.Problem]*problem{}
-		}
-		at = &problem{}
-		p.problems[kind] = at
+// order returns the number of a part in its input, or 0 of nil.
+func (p *part) order() int {
+	if p == nil {
+		return 0
 	}
-	at.count++
-	// Lines do not come in order: an event that is in several lines comes
-	// after those between them.
-	if n := len(at.first); n < firstPlaces || line < at.first[n-1] {
-		i, _ := slices.BinarySearch(at.first, line)
-		at.first = slices.Insert(at.first, i, line)
-		at.first = at.first[:min(n+1, firstPlaces)]
-	}
+	return p.number
 }
 
-// firstLine returns how many lines of its file are before a part.
+// firstLine returns the number of lines before a part in its file.
 func (p *part) firstLine() (lines int64) {
 	for _, o := range p.input.parts[:p.number] {
 		lines += o.lines
@@ -186,29 +160,26 @@ func (p *part) firstLine() (lines int64) {
 	return lines
 }
 
-// tell adds what is not of the decisions to that of all inputs.
-func (in *input) tell(to *inputs) {
-	line, decisions, something, failed := int64(0), int64(0), false, false
+// sum returns the inputs of all parts, with lines of the file.
+func (in *input) sum() *inputs {
+	all, line, failed := new(inputs), int64(0), false
 	for _, p := range in.parts {
-		to.otherLines += p.other
-		for kind, of := range p.problems {
-			places := make([]Place, len(of.first))
-			for i, l := range of.first {
-				places[i] = Place{in.name, line + l}
+		for _, problem := range p.problems {
+			for i := range problem.First {
+				problem.First[i].Line += line
 			}
-			to.problem(string(kind), of.count, places...)
-			something = true
 		}
+		all.merge(&p.inputs)
 		line += p.lines
-		decisions += p.decisions
-		if p.failure != "" && !failed { // however many parts of the rest
-			to.problem(p.failure, 1, Place{in.name, max(line, 1)})
-			something, failed = true, true
+		if p.failure != "" && !failed { // once, also if several parts fail
+			all.problem(p.failure, 1, Place{in.name, max(line, 1)})
+			failed = true
 		}
 	}
-	if decisions == 0 && line > 0 || something && decisions == 0 {
-		to.problem(NoDecisionLog, 1, Place{in.name, 1})
+	if all.decisions == 0 && (line > 0 || len(all.problems) > 0) {
+		all.problem(NoDecisionLog, 1, Place{in.name, 1})
 	}
+	return all
 }
 
 // A job is a part to read.
@@ -222,8 +193,8 @@ type job struct {
 	from, to int64
 }
 
-// jobsAhead is how many jobs may wait: who looks for them gets no processor
-// while all workers have one.
+// jobsAhead limits the jobs that wait. The goroutine that finds them gets no
+// processor while the workers have all.
 const jobsAhead = 16
 
 // newPart adds a part to an input.
@@ -264,21 +235,22 @@ func (r *reading) open(ctx context.Context, in *input) {
 	r.cut(ctx, in, f, info.Size())
 }
 
-// leastPart and greatestPart limit about how large a part of a large file is.
-// They are less in a test.
+// leastPart and greatestPart roughly limit the size of a part of a large file.
+// They are less in tests.
 var (
 	leastPart    int64 = 4 << 20
 	greatestPart int64 = 32 << 20
 )
 
-// partSize returns about how much of a file is one part: so much that workers
-// end at about the same time, and no less than it takes to begin one.
+// partSize returns the approximate size of the parts of a file. They are small
+// enough for workers to end at about the same time, and large enough to be
+// worth beginning one.
 func (r *reading) partSize(size int64) int64 {
 	return min(max(size/int64(16*r.Workers), leastPart), greatestPart)
 }
 
-// cut hands out a large file in parts, which begin where a reader need not know
-// what is before.
+// cut hands out a large file in parts. A part begins where a reader need not
+// know the text before.
 func (r *reading) cut(ctx context.Context, in *input, f *os.File, size int64) {
 	var users atomic.Int64
 	users.Store(1)
@@ -310,11 +282,11 @@ func (r *reading) cut(ctx context.Context, in *input, f *os.File, size int64) {
 	send(from, size)
 }
 
-// maxFruitless is after how many parts without a boundary none is looked for
-// any more: then the text is of a kind that has none.
+// maxFruitless limits the parts without a boundary. After them the text is of a
+// kind that has none, and cut looks no further.
 const maxFruitless = 4
 
-// boundary returns a boundary of the text close before the offset at, or 0.
+// boundary returns the offset of a boundary close before at, or 0.
 func boundary(f *os.File, at int64) int64 {
 	for _, size := range [...]int64{1 << 16, blockSize} {
 		from := max(at-size, 0)
@@ -327,12 +299,12 @@ func boundary(f *os.File, at int64) int64 {
 	return 0
 }
 
-// send hands out a part. If ctx has ended, who reads it learns that from text.
+// send hands out a part. If ctx has ended, reading text fails.
 func (r *reading) send(in *input, text io.Reader, done func()) {
 	r.jobs <- job{part: in.newPart(), text: text, close: done}
 }
 
-// counted counts what is read of from, until ctx ends.
+// counted returns a reader that counts bytes and fails once ctx has ended.
 func (r *reading) counted(ctx context.Context, from io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
@@ -351,11 +323,11 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // The problems of files, beside those of package decisionlog.
 const (
 	Unreadable    = "unreadable"      // the file, or the rest of it, cannot be read
-	Damaged       = "damaged"         // so can a part of a compressed file
-	NoDecisionLog = "no_decision_log" // there is something in the file, but no event
+	Damaged       = "damaged"         // some of a compressed file cannot be read
+	NoDecisionLog = "no_decision_log" // the file is not empty, and has no event
 )
 
-// blockSize is how much text is read at a time.
+// blockSize is the size of the text that is read at a time.
 const blockSize = 1 << 20
 
 // do reads a part.
@@ -389,13 +361,13 @@ func (w *worker) do(ctx context.Context, j job) {
 	}
 }
 
-// mostMapped is about how much of the files all workers together map into
-// memory at a time: the more in one go, the less often must the system tell all
-// processors that it is gone. It is less in a test.
+// mostMapped roughly limits what all workers together map into memory at a
+// time. The more is mapped at once, the less often must the system tell all
+// processors that it is gone. It is less in tests.
 var mostMapped int64 = 48 << 20
 
-// readMapped reads a part that it maps into memory, and reports whether that
-// could be begun.
+// readMapped reads a part that it maps into memory. It reports whether the
+// first piece of it could be mapped.
 func (w *worker) readMapped(ctx context.Context, j job) (begun bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -431,8 +403,8 @@ func (w *worker) readMapped(ctx context.Context, j job) (begun bool) {
 	return begun
 }
 
-// readWindow reads mapped text, to the end if it is the last of its part, and
-// returns how much of it needs not be read again.
+// readWindow reads mapped text, to the end if it is the last of its part. It
+// returns the length of the text that need not be read again.
 func (w *worker) readWindow(ctx context.Context, text []byte, unmap func(), last bool) int {
 	defer unmap()
 	n := w.reader.Read(text)

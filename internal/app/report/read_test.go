@@ -37,12 +37,12 @@ func sample(t *testing.T, name string, o samplelog.Options) (string, *samplelog.
 // jsonReport reads logs and returns the report's JSON, whole and parsed.
 func jsonReport(t *testing.T, o report.Options) ([]byte, map[string]any) {
 	t.Helper()
-	r, err := report.Read(context.Background(), o)
+	x, err := report.Read(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := report.WriteJSON(&b, r); err != nil {
+	if err := report.WriteJSON(&b, x.Report()); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes(), parsed(t, b.Bytes())
@@ -149,55 +149,6 @@ func differences(at string, want, got any, tolerance float64) (found []string) {
 
 func isZero(v any) bool { return v == nil || v == json.Number("0") }
 
-// A large file is read in parts by several workers, with the same result,
-// whatever the kinds of its lines and however many workers there are.
-func TestReadInParts(t *testing.T) {
-	t.Parallel()
-	for _, container := range []string{"ndjson", "console", "docker", "cri", "pretty"} {
-		t.Run(container, func(t *testing.T) {
-			t.Parallel()
-			file, truth := sample(t, "log", samplelog.Options{
-				Size: 40 << 20, Seed: 2, Container: container, EventBytes: 3000, Paths: 5, BadShare: 0.01,
-			})
-			one, got := jsonReport(t, report.Options{Inputs: []string{file}, Workers: 1})
-			text, err := json.Marshal(truth)
-			if err != nil {
-				t.Fatal(err)
-			}
-			delete(got, "findings")
-			for _, d := range differences("", parsed(t, text), got, relativeError) {
-				t.Error(d)
-			}
-			for _, workers := range []int{2, 3, 8} {
-				if several, _ := jsonReport(t, report.Options{Inputs: []string{file}, Workers: workers}); !bytes.Equal(one, several) {
-					t.Errorf("%d workers: another report", workers)
-				}
-			}
-		})
-	}
-}
-
-// The same decisions in any container are the same groups, byte for byte, and
-// in whatever order the files are named.
-func TestReadSameGroups(t *testing.T) {
-	t.Parallel()
-	groups := func(text []byte) string {
-		_, after, _ := strings.Cut(string(text), `"groups":`)
-		return after
-	}
-	var want string
-	for _, container := range samplelog.Containers() {
-		file, _ := sample(t, "log", samplelog.Options{Decisions: 500, Seed: 3, Container: container})
-		text, _ := jsonReport(t, report.Options{Inputs: []string{file}})
-		if want == "" {
-			want = groups(text)
-		}
-		if got := groups(text); got != want {
-			t.Errorf("%s: got the groups\n%.2000s\nwant\n%.2000s", container, got, want)
-		}
-	}
-}
-
 // An interrupt does not wait for standard input, and the report is of what has
 // come by then.
 func TestReadInterrupted(t *testing.T) {
@@ -217,10 +168,11 @@ func TestReadInterrupted(t *testing.T) {
 			}
 			cancel()
 		}()
-		r, err := report.Read(ctx, report.Options{Inputs: []string{"-"}, Stdin: stdin})
+		x, err := report.Read(ctx, report.Options{Inputs: []string{"-"}, Stdin: stdin})
 		if err != nil {
 			t.Fatal(err)
 		}
+		r := x.Report()
 		want := uint64(0)
 		if len(text) > 0 {
 			want = 100

@@ -19,13 +19,13 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// docs/rgm.md describes the JSON of a saved Rollup. A change here also needs a
+// docs/rgm.md describes the JSON of saved Data. A change here also needs a
 // change there, and another formatVersion if readers of this version would
 // misread the result.
 
 const formatVersion = 2
 
-// saved is the JSON form of a Rollup. The order of the fields is that of the
+// saved is the JSON form of Data. The order of the fields is that of the
 // members, and the version comes first.
 type saved struct {
 	Version      version            `json:"regometer_report"`
@@ -185,8 +185,8 @@ func eachElement(dec *jsontext.Decoder, read func() error) error {
 	return err
 }
 
-// writeJSON writes x. Rollups that hold the same give the same bytes.
-func (x *Rollup) writeJSON(w io.Writer) error {
+// writeJSON writes x. Data that hold the same give the same bytes.
+func (x *Data) writeJSON(w io.Writer) error {
 	in := &x.inputs
 	s := saved{
 		Version: formatVersion, By: x.by, SlowestLimit: x.slowest.limit, Interrupted: x.interrupted,
@@ -215,13 +215,13 @@ func (x *Rollup) writeJSON(w io.Writer) error {
 }
 
 // readJSON reads what writeJSON wrote.
-func readJSON(r io.Reader) (*Rollup, error) {
+func readJSON(r io.Reader) (*Data, error) {
 	var s saved
 	s.Groups.List.of, s.Revisions.List.of = &s.Groups, &s.Revisions
 	if err := json.UnmarshalRead(r, &s, json.RejectUnknownMembers(true)); err != nil {
 		return nil, err
 	}
-	x := &Rollup{
+	x := &Data{
 		by: s.By, groups: s.Groups.List.groups, revisions: s.Revisions.List.groups, first: s.From, last: s.To,
 		slowest: slowest{limit: s.SlowestLimit}, interrupted: s.Interrupted,
 		inputs: inputs{files: s.Files, bytes: s.Bytes, decisions: s.Decisions, otherLines: s.OtherLines},
@@ -246,7 +246,7 @@ func readJSON(r io.Reader) (*Rollup, error) {
 	return x, x.inputs.check()
 }
 
-func (x *Rollup) readProblems(s *saved) error {
+func (x *Data) readProblems(s *saved) error {
 	before := ""
 	for _, p := range s.Problems {
 		if p.Kind <= before {
@@ -262,7 +262,7 @@ func (x *Rollup) readProblems(s *saved) error {
 	return nil
 }
 
-func (x *Rollup) readIDs(s *saved) error {
+func (x *Data) readIDs(s *saved) error {
 	if s.IDShift < 0 || s.IDShift > 64 || s.IDShift < idShift && (s.IDShift > 0 || len(s.IDs) > 0) {
 		return errors.New("the sample of decision ids is too large")
 	}
@@ -278,7 +278,7 @@ func (x *Rollup) readIDs(s *saved) error {
 	return nil
 }
 
-func (x *Rollup) readSlowest(s *saved) error {
+func (x *Data) readSlowest(s *saved) error {
 	if len(s.Slowest) > x.slowest.limit {
 		return fmt.Errorf("it has %d slowest decisions: at most %d are allowed", len(s.Slowest), x.slowest.limit)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/samplelog"
+	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 )
 
@@ -26,8 +27,8 @@ func written(t testing.TB, r *report.Report) string {
 	t.Helper()
 	var b bytes.Buffer
 	for _, err := range []error{
-		report.WriteJSON(&b, r), report.WriteCSV(&b, r), report.WriteMarkdown(&b, r, report.MarkdownOptions{Top: 5}),
-		report.WriteTable(&b, r, report.TableOptions{Width: 120, Top: 0}),
+		report.WriteJSON(&b, r), report.WriteCSV(&b, r), report.WriteMarkdown(&b, r, 5),
+		report.WriteTable(&b, r, text.Options{Width: 120, Top: 0}),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -36,9 +37,9 @@ func written(t testing.TB, r *report.Report) string {
 	return b.String()
 }
 
-func readRollup(t testing.TB, o report.Options) *report.Rollup {
+func readRollup(t testing.TB, o report.Options) *report.Data {
 	t.Helper()
-	x, err := report.ReadRollup(context.Background(), o)
+	x, err := report.Read(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func readRollup(t testing.TB, o report.Options) *report.Rollup {
 }
 
 // savedJSON returns the JSON of a saved report.
-func savedJSON(t testing.TB, x *report.Rollup) string {
+func savedJSON(t testing.TB, x *report.Data) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := x.Save(&b); err != nil {
@@ -142,7 +143,7 @@ func TestMergeIsOneReport(t *testing.T) {
 			want, wantJSON := written(t, whole.Report()), savedJSON(t, whole)
 
 			folder, n := t.TempDir(), 0
-			toFile := func(x *report.Rollup) string {
+			toFile := func(x *report.Data) string {
 				file := filepath.Join(folder, fmt.Sprint(n, ".rgm"))
 				n++
 				save(t, x, file)
@@ -217,7 +218,7 @@ func TestInterruptedIsSaved(t *testing.T) {
 	o := report.Options{Inputs: []string{log}}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	part, err := report.ReadRollup(ctx, o)
+	part, err := report.Read(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,8 +370,8 @@ func TestLoadErrors(t *testing.T) {
 		{`340282366920938463463}`, `170141183460469231731687303715884105728}`, "too large"},
 		{`"decisions":0`, `"decisions":9223372036854775808`, "too large"},
 	} {
-		text := strings.Replace(small, c.old, c.new, 1)
-		if err := load(c.new, packed(t, text)); text == small || err == nil || !strings.Contains(err.Error(), c.want) {
+		changed := strings.Replace(small, c.old, c.new, 1)
+		if err := load(c.new, packed(t, changed)); changed == small || err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.80s: error %v, want one with %q", c.new, err, c.want)
 		}
 	}
@@ -399,7 +400,7 @@ func TestLoadErrors(t *testing.T) {
 // reports whose sums could overflow are not merged.
 func TestLargeCounts(t *testing.T) {
 	t.Parallel()
-	load := func(text string) *report.Rollup {
+	load := func(text string) *report.Data {
 		file := filepath.Join(t.TempDir(), "x.rgm")
 		if err := os.WriteFile(file, packed(t, text), 0o666); err != nil {
 			t.Fatal(err)
@@ -416,12 +417,12 @@ func TestLargeCounts(t *testing.T) {
 		{`"files":1`, `"files":72057594037927936`, "2^56"},
 		{`,"groups"`, `,"id_shift":8,"ids":[{"hash":"0000000000000001","count":4294967295}],"groups"`, "too often"},
 	} {
-		text := strings.Replace(small, c.old, c.new, 1)
-		x := load(text)
-		if got := savedJSON(t, x); got != text {
-			t.Errorf("got\n%s\nwant\n%s", got, text)
+		changed := strings.Replace(small, c.old, c.new, 1)
+		x := load(changed)
+		if got := savedJSON(t, x); got != changed {
+			t.Errorf("got\n%s\nwant\n%s", got, changed)
 		}
-		if err := x.Merge(load(text)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := x.Merge(load(changed)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.new, err, c.want)
 		}
 	}
@@ -445,7 +446,7 @@ func TestReadSaved(t *testing.T) {
 }
 
 // save saves a report into a file.
-func save(t *testing.T, x *report.Rollup, file string) {
+func save(t *testing.T, x *report.Data, file string) {
 	t.Helper()
 	var b bytes.Buffer
 	if err := x.Save(&b); err != nil {

@@ -22,7 +22,7 @@ var maxJSON int64 = 1 << 30
 
 // Save writes x in the form that [Load] reads: JSON compressed with zstd. It
 // fails if the JSON is too large to be read.
-func (x *Rollup) Save(w io.Writer) error {
+func (x *Data) Save(w io.Writer) error {
 	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ const oldMagic = "\x89RGM\r\n\x1a\n"
 
 // Load reads a file that Save has written, or a pipe with its content. It fails
 // if the content is damaged, of another version, or anything else.
-func Load(file string) (*Rollup, error) {
+func Load(file string) (*Data, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func Load(file string) (*Rollup, error) {
 	return x, err
 }
 
-func load(r io.Reader) (*Rollup, error) {
+func load(r io.Reader) (*Data, error) {
 	text, old, err := savedText(r)
 	switch {
 	case old:
@@ -154,8 +154,8 @@ func IsSaved(file string) bool {
 
 // LoadAll loads files, and merges them. It reads a file once that is named
 // twice, also through a link.
-func LoadAll(files ...string) (*Rollup, error) {
-	var all *Rollup
+func LoadAll(files ...string) (*Data, error) {
+	var all *Data
 	var seen []fs.FileInfo
 	for _, file := range files {
 		info, err := os.Stat(file)

@@ -13,7 +13,7 @@ import (
 // TestLimitOfJSON: JSON above the limit is neither written nor read. It does
 // not run in parallel with others, which use the limit.
 func TestLimitOfJSON(t *testing.T) {
-	x, err := newRollup(&Options{By: "path"})
+	x, err := newData(&Options{By: "path"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,59 +10,19 @@ import (
 	"github.com/regometer/regometer/decisionlog"
 )
 
-// slowest are the slowest decisions, sorted. Which they are does not depend on
-// the order in which they come.
+// slowest holds the slowest decisions. Which they are does not depend on the
+// order in which decisions are added and merged.
 type slowest struct {
 	limit int
-	kept  []SlowDecision
+	kept  []SlowDecision // at most twice as many while decisions are added
+	least int64          // the time that a decision must take to be kept
 }
 
-// merge adds what others are.
-func (s *slowest) merge(o *slowest) {
-	s.kept = append(s.kept, o.kept...)
-	s.cut()
-}
-
-// cut leaves the slowest, sorted.
-func (s *slowest) cut() {
-	slices.SortFunc(s.kept, func(a, b SlowDecision) int {
-		return cmp.Or(compareSlow(&a, &b), comparePlaces(a.Place, b.Place), compareRest(&a, &b))
-	})
-	s.kept = s.kept[:min(len(s.kept), s.limit)]
-}
-
-// compareSlow compares decisions by all that tells them apart, but for where
-// they are; first the slowest.
-func compareSlow(a, b *SlowDecision) int {
-	return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Time, b.Time), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Key, b.Key))
-}
-
-// compareRest compares decisions that are in one line.
-func compareRest(a, b *SlowDecision) int {
-	return cmp.Or(cmp.Compare(a.Outcome, b.Outcome), slices.CompareFunc(a.Stages, b.Stages, func(a, b StageTime) int {
-		return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Stage, b.Stage))
-	}))
-}
-
-// slowestRead keeps the slowest decisions while they are read, when it is not
-// known yet in what line of its file a part begins.
-type slowestRead struct {
-	limit int
-	kept  []slowRead // at most twice as many
-	least int64      // what a decision must take that may be among them
-}
-
-type slowRead struct {
-	SlowDecision
-	part *part
-	line int64 // of the part
-}
-
-// add adds an event. What a decision took is its longest timer, which contains
-// the others. stages are the names of the timers, by number.
-func (s *slowestRead) add(key []byte, e *decisionlog.Event, p *part, stages []string) {
+// add adds an event of a part. A decision takes as long as its longest timer,
+// which contains the others. stages are the names of the timers, by number.
+func (s *slowest) add(key []byte, e *decisionlog.Event, p *part, stages []string) {
 	below := max(s.least, 1) - 1
-	took := below // most events have no value above that, and cost a comparison for each
+	took := below // most events have no greater value, and cost a comparison for each
 	for _, m := range e.Measures {
 		if m.Value > took && stages[m.Metric] != "" {
 			took = m.Value
@@ -71,47 +31,56 @@ func (s *slowestRead) add(key []byte, e *decisionlog.Event, p *part, stages []st
 	if took == below {
 		return
 	}
-	s.kept = append(s.kept, slowRead{
-		SlowDecision{
-			Key: string(key), ID: string(e.DecisionID), Time: e.Time, Outcome: e.Outcome,
-			Took: took, Stages: timersOf(e.Measures, stages),
-		},
-		p, e.Line,
+	s.kept = append(s.kept, SlowDecision{
+		Key: string(key), ID: string(e.DecisionID), Time: e.Time, Outcome: e.Outcome,
+		Took: took, Stages: timersOf(e.Measures, stages), Place: Place{p.input.name, e.Line}, part: p,
 	})
 	if len(s.kept) >= 2*s.limit {
 		s.cut()
 	}
 }
 
-// cut leaves the slowest, sorted.
-func (s *slowestRead) cut() {
-	slices.SortFunc(s.kept, func(a, b slowRead) int {
-		return cmp.Or(compareSlow(&a.SlowDecision, &b.SlowDecision), cmp.Compare(a.part.input.name, b.part.input.name),
-			cmp.Compare(a.part.number, b.part.number), cmp.Compare(a.line, b.line), compareRest(&a.SlowDecision, &b.SlowDecision))
-	})
-	if len(s.kept) >= max(s.limit, 1) {
-		s.kept = s.kept[:s.limit]
-		s.least = s.kept[s.limit-1].Took
-	}
-}
-
-// placed returns the slowest, with the lines of their files.
-func (s *slowestRead) placed() slowest {
+// place makes the lines of parts those of files, once all parts are read.
+func (s *slowest) place() {
 	s.cut()
-	placed := slowest{limit: s.limit}
-	for _, d := range s.kept {
-		d.Place = Place{d.part.input.name, d.part.firstLine() + d.line}
-		placed.kept = append(placed.kept, d.SlowDecision)
+	for i := range s.kept {
+		d := &s.kept[i]
+		d.Place.Line += d.part.firstLine()
+		d.part = nil
 	}
-	return placed
 }
 
-// slowStages limits how many stages of a slow decision are kept. It is far more
-// than OPA has.
+// merge adds the decisions of another one. Both must have lines of files.
+func (s *slowest) merge(o *slowest) {
+	s.kept = append(s.kept, o.kept...)
+	s.cut()
+}
+
+// cut keeps the slowest decisions, sorted.
+func (s *slowest) cut() {
+	slices.SortFunc(s.kept, compareSlow)
+	s.kept = s.kept[:min(len(s.kept), s.limit)]
+	if n := len(s.kept); n > 0 && n == s.limit {
+		s.least = s.kept[n-1].Took
+	}
+}
+
+// compareSlow compares all that tells decisions apart. The slowest come first.
+func compareSlow(a, b SlowDecision) int {
+	return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Time, b.Time), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Key, b.Key),
+		cmp.Compare(a.Place.File, b.Place.File), cmp.Compare(a.part.order(), b.part.order()), cmp.Compare(a.Place.Line, b.Place.Line),
+		cmp.Compare(a.Outcome, b.Outcome), slices.CompareFunc(a.Stages, b.Stages, compareStages))
+}
+
+func compareStages(a, b StageTime) int {
+	return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Stage, b.Stage))
+}
+
+// slowStages limits the stages of a slow decision. OPA has far fewer.
 const slowStages = 256
 
-// timersOf returns the slowest timers among measures, slowest first, and by
-// name.
+// timersOf returns the slowest timers of the measures, sorted by time,
+// descending, and by name.
 func timersOf(measures []decisionlog.Measure, stages []string) []StageTime {
 	var times []StageTime
 	for _, m := range measures {
@@ -119,7 +88,7 @@ func timersOf(measures []decisionlog.Measure, stages []string) []StageTime {
 			times = append(times, StageTime{name, m.Value})
 		}
 	}
-	slices.SortFunc(times, func(a, b StageTime) int { return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Stage, b.Stage)) })
+	slices.SortFunc(times, compareStages)
 	if len(times) > slowStages {
 		times = slices.Clone(times[:slowStages])
 	}

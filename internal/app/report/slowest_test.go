@@ -31,7 +31,7 @@ func TestSlowestTie(t *testing.T) {
 			parts = append(parts, p)
 		}
 		var all []SlowDecision
-		workers := make([]slowestRead, 1+r.IntN(3))
+		workers := make([]slowest, 1+r.IntN(3))
 		for i := range workers {
 			workers[i].limit = limit
 		}
@@ -46,7 +46,8 @@ func TestSlowestTie(t *testing.T) {
 				}
 				if took := max(e.Measures[1].Value, e.Measures[2].Value); took > 0 {
 					all = append(all, SlowDecision{
-						"k", string(e.DecisionID), e.Time, e.Outcome, took, timersOf(e.Measures, stages), Place{p.input.name, p.firstLine() + e.Line},
+						Key: "k", ID: string(e.DecisionID), Time: e.Time, Outcome: e.Outcome, Took: took,
+						Stages: timersOf(e.Measures, stages), Place: Place{p.input.name, p.firstLine() + e.Line},
 					})
 				}
 				events = append(events, func() { w.add([]byte("k"), e, p, stages) })
@@ -63,8 +64,8 @@ func TestSlowestTie(t *testing.T) {
 		}
 		got := slowest{limit: limit}
 		for i := range workers {
-			placed := workers[i].placed()
-			got.merge(&placed)
+			workers[i].place()
+			got.merge(&workers[i])
 			if kept := len(workers[i].kept); kept > limit {
 				t.Fatalf("%d decisions are kept, want at most %d", kept, limit)
 			}

@@ -15,20 +15,20 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The first bytes of what is compressed: RFC 1952, RFC 8878.
+// The first bytes of compressed files: RFC 1952, RFC 8878.
 var (
 	gzipMagic = []byte{0x1f, 0x8b, 0x08}
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
-// isCompressed reports whether a file that begins so is.
+// isCompressed reports whether a file with this beginning is compressed.
 func isCompressed(head []byte) bool {
 	return bytes.HasPrefix(head, gzipMagic) || bytes.HasPrefix(head, zstdMagic)
 }
 
-// decompressed returns the text of r, which is decompressed if it is a gzip or
-// zstd file, by its content; then another goroutine does that, some blocks
-// ahead, until the end, an error, or ctx ends.
+// decompressed returns the text of r. If its content is a gzip or zstd file,
+// another goroutine decompresses it, some blocks ahead, until the end, an
+// error, or ctx ends.
 func decompressed(ctx context.Context, r io.Reader) (text io.Reader, err error) {
 	buffered := bufio.NewReaderSize(r, 1<<18)
 	head, err := buffered.Peek(len(zstdMagic))
@@ -58,14 +58,14 @@ type ahead struct {
 	rest  []byte
 }
 
-// A block is text that was read, perhaps with the reason why there is no more.
+// A block is text that was read, with an error if it is the last block.
 type block struct {
 	text []byte
 	err  error
 }
 
-// readAhead reads from r until the end or an error, or ctx ends, and calls done
-// then. Who reads the result does not wait for r longer than until ctx ends.
+// readAhead reads from r until the end, an error, or ctx ends, and then calls
+// done. Reading the result waits for r no longer than until ctx ends.
 func readAhead(ctx context.Context, r io.Reader, done func()) io.Reader {
 	const blocks, size = 3, 1 << 19
 	a := &ahead{ctx: ctx, full: make(chan block, blocks), empty: make(chan []byte, blocks)}
@@ -116,8 +116,8 @@ func (a *ahead) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// filled fills what it reads into: gzip returns 32 KB at most, and to hand that
-// from one goroutine to another takes as long as to make it.
+// filled fills the buffers that it reads into. gzip returns 32 KB at most, and
+// handing that to another goroutine takes as long as making it.
 type filled struct{ io.Reader }
 
 func (f filled) Read(p []byte) (n int, err error) {
@@ -129,7 +129,7 @@ func (f filled) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// A damage is why a part of a compressed file could not be read.
+// A damage is the error if a part of a compressed file cannot be read.
 type damage struct{ cause error }
 
 func (d damage) Error() string { return fmt.Sprintf("damaged: %v", d.cause) }

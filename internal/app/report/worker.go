@@ -12,37 +12,36 @@ import (
 	"github.com/regometer/regometer/decisionlog"
 )
 
-// A worker reads parts, and has what their decisions came to.
+// A worker reads parts and adds up their decisions.
 type worker struct {
 	*reading
 	key      keyFunc
-	filtered bool // whether the options let not all events through
+	filtered bool // the options select events
 	buf      []byte
 
 	part   *part
 	reader *decisionlog.Reader
 	read   int64 // events of the part that are not in reading.decisions yet
 
-	sum     *Rollup  // except the inputs, and the slowest decisions
-	stages  []string // by number of a metric: the stage, "" for a counter
-	keys    []string // by number: its key
-	named   int      // bytes that numbers take
-	slowest slowestRead
-	each    func(*decisionlog.Event) error
+	sum    *Data    // except the inputs
+	stages []string // by number of a metric: the stage, "" for a counter
+	keys   []string // by number: its key
+	named  int      // bytes that the numbers take
+	each   func(*decisionlog.Event) error
 
 	// The number of the evaluation in groups and in revisions.
 	evaluation, inRevisions int32
 }
 
-// maxNamed limits what the numbers of metrics take, in bytes; beyond it they
-// are forgotten. It is less in a test.
+// maxNamed limits the bytes that the numbers of metrics take. Beyond it the
+// worker forgets them. It is less in tests.
 var maxNamed = 16 << 20
 
 // evaluationKey is the metric by which revisions are compared.
 const evaluationKey = "timer_rego_query_eval_ns"
 
 func newWorker(r *reading) (*worker, error) {
-	sum, err := newRollup(&r.Options)
+	sum, err := newData(&r.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +51,7 @@ func newWorker(r *reading) (*worker, error) {
 	}
 	w := &worker{
 		reading: r, key: key, buf: make([]byte, blockSize),
-		sum: sum, slowest: slowestRead{limit: r.Slowest},
+		sum:      sum,
 		filtered: !r.Since.IsZero() || !r.Until.IsZero() || len(r.Paths) > 0,
 	}
 	if r.Each != nil {
@@ -94,7 +93,9 @@ func (w *worker) forget() {
 func (w *worker) newReader() *decisionlog.Reader {
 	o := decisionlog.Options{
 		Metric: w.metric, Event: w.event,
-		Problem: func(kind decisionlog.Problem, line int64) { w.part.problem(kind, line) },
+		Problem: func(kind decisionlog.Problem, line int64) {
+			w.part.problem(string(kind), 1, Place{w.part.input.name, line})
+		},
 	}
 	if w.Strict {
 		o.Check = func(text []byte) error {
@@ -113,24 +114,24 @@ func (w *worker) begin(p *part) {
 	w.reader.Reset()
 }
 
-// end ends a part, with the text that the reader still waited for. What it
-// would say of that is not true if ctx ended before the text did.
+// end ends a part with the rest of the text. If ctx ended before the text did,
+// the reader must not judge the rest.
 func (w *worker) end(ctx context.Context, rest []byte) {
 	if ctx.Err() == nil {
 		w.reader.Close(rest)
 	}
-	w.part.lines, w.part.other = w.reader.Counts()
+	w.part.lines, w.part.otherLines = w.reader.Counts()
 	w.flush()
 }
 
-// flush makes the decisions since the last time count for the progress.
+// flush adds the decisions since the last flush to the progress.
 func (w *worker) flush() {
 	w.decisions.Add(w.read)
 	w.part.decisions += w.read
 	w.read = 0
 }
 
-// event takes in an event.
+// event adds an event if the options select it.
 func (w *worker) event(e *decisionlog.Event) {
 	w.read++
 	if !w.filtered || w.wanted(e) {
@@ -141,7 +142,7 @@ func (w *worker) event(e *decisionlog.Event) {
 	}
 }
 
-// add adds an event that the options let through.
+// add adds an event that the options select.
 func (w *worker) add(e *decisionlog.Event) {
 	w.sum.note(e.Time)
 	key := w.key(e)
@@ -152,8 +153,8 @@ func (w *worker) add(e *decisionlog.Event) {
 			w.fail(errTooManyExact)
 		}
 	}
-	if w.slowest.limit > 0 {
-		w.slowest.add(key, e, w.part, w.stages)
+	if w.sum.slowest.limit > 0 {
+		w.sum.slowest.add(key, e, w.part, w.stages)
 	}
 	if e.Bundles != nil || e.Revision != nil {
 		w.addRevision(e)
@@ -166,12 +167,6 @@ func (w *worker) add(e *decisionlog.Event) {
 	}
 }
 
-// rollup returns what the worker has read, after all workers have ended.
-func (w *worker) rollup() *Rollup {
-	w.sum.slowest = w.slowest.placed()
-	return w.sum
-}
-
 // addRevision adds the evaluation of an event to those of its revision.
 func (w *worker) addRevision(e *decisionlog.Event) {
 	for _, m := range e.Measures {
@@ -182,7 +177,7 @@ func (w *worker) addRevision(e *decisionlog.Event) {
 	}
 }
 
-// wanted reports whether the options let an event through.
+// wanted reports whether the options select an event.
 func (w *worker) wanted(e *decisionlog.Event) bool {
 	if !w.Since.IsZero() || !w.Until.IsZero() {
 		switch {

@@ -14,10 +14,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 )
 
@@ -145,8 +147,19 @@ func (m *logMaker) log(lines int) string {
 	return b.String()
 }
 
+// readLog reads a log of this text.
+func readLog(t *testing.T, text string, o Options) *Data {
+	t.Helper()
+	o.Inputs = []string{write(t, filepath.Join(t.TempDir(), "log"), text)}
+	x, err := Read(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
 // outputs returns all that x is written as, by what it is.
-func outputs(t *testing.T, x *Rollup) map[string]string {
+func outputs(t *testing.T, x *Data) map[string]string {
 	t.Helper()
 	var saved strings.Builder
 	if err := x.writeJSON(&saved); err != nil {
@@ -157,8 +170,8 @@ func outputs(t *testing.T, x *Rollup) map[string]string {
 	for form, write := range map[string]func(io.Writer) error{
 		"JSON":     func(w io.Writer) error { return WriteJSON(w, r) },
 		"CSV":      func(w io.Writer) error { return WriteCSV(w, r) },
-		"Markdown": func(w io.Writer) error { return WriteMarkdown(w, r, MarkdownOptions{}) },
-		"table":    func(w io.Writer) error { return WriteTable(w, r, TableOptions{Width: 200}) },
+		"Markdown": func(w io.Writer) error { return WriteMarkdown(w, r, 0) },
+		"table":    func(w io.Writer) error { return WriteTable(w, r, text.Options{Width: 200}) },
 	} {
 		all[form] = written(t, write)
 	}
@@ -227,10 +240,10 @@ func TestReadAlike(t *testing.T) {
 				t.Fatalf("seed %d: %d workers, parts of %d, mapped %v", seed, o.Workers, leastPart, mayMap)
 			}
 		}
-		var merged *Rollup
+		var merged *Data
 		for _, i := range m.Perm(len(files)) {
 			o.Inputs = files[i : i+1]
-			if x, err = ReadRollup(t.Context(), o); err != nil {
+			if x, err = Read(t.Context(), o); err != nil {
 				t.Fatal(err)
 			}
 			if merged == nil {
@@ -250,7 +263,12 @@ func eachOf(t *testing.T, o Options) (decisions []string) {
 	t.Helper()
 	var mu sync.Mutex
 	o.Each = func(key func(int32) string) func(*decisionlog.Event) error {
+		var inside atomic.Bool
 		return func(e *decisionlog.Event) error {
+			if inside.Swap(true) {
+				t.Error("Each is called twice at once for a worker")
+			}
+			defer inside.Store(false)
 			d := fmt.Sprintf("%q %d %d %q %q %q", e.Path, e.Time, e.Outcome, e.Code, e.DecisionID, e.BundleRevisions())
 			for _, m := range e.Measures {
 				d += fmt.Sprintf(" %q:%d", key(m.Metric), m.Value)
@@ -261,8 +279,13 @@ func eachOf(t *testing.T, o Options) (decisions []string) {
 			return nil
 		}
 	}
-	if _, err := Read(t.Context(), o); err != nil {
+	x, err := Read(t.Context(), o)
+	if err != nil {
 		t.Fatal(err)
+	}
+	r := x.Report()
+	if r.By != byStage && uint64(len(decisions)) != r.Total.Decisions {
+		t.Errorf("Each gets %d decisions of %d", len(decisions), r.Total.Decisions)
 	}
 	slices.Sort(decisions)
 	return decisions
@@ -277,10 +300,7 @@ func TestRevisionOfEachEvent(t *testing.T) {
 		bundles := []string{`"bundles":{},`, `"bundles":{"b":{"revision":"x"}},`, "", ""}[i/10]
 		fmt.Fprintf(&text, `{"decision_id":"a",%s"revision":"r%d","metrics":{"timer_rego_query_eval_ns":5}}`+"\n", bundles, i%2)
 	}
-	r, err := Read(t.Context(), Options{Inputs: []string{write(t, filepath.Join(t.TempDir(), "log"), text.String())}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := readLog(t, text.String(), Options{}).Report()
 	got := map[string]uint64{}
 	for _, revision := range r.Revisions {
 		got[revision.Name] = revision.Evaluation.Durations.Count()
@@ -297,10 +317,7 @@ func TestRevisionsWithoutRoom(t *testing.T) {
 	for i := range maxRevisions + 10 {
 		fmt.Fprintf(&text, `{"decision_id":"a","revision":"r%d","metrics":{"timer_rego_query_eval_ns":5}}`+"\n", i)
 	}
-	r, err := Read(t.Context(), Options{Inputs: []string{write(t, filepath.Join(t.TempDir(), "log"), text.String())}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := readLog(t, text.String(), Options{}).Report()
 	for _, revision := range r.Revisions {
 		if n := revision.Evaluation.Durations.Count(); n != 1 {
 			t.Errorf("revision %s has %d evaluations", revision.Name, n)
@@ -320,10 +337,7 @@ func TestSlowStages(t *testing.T) {
 		metrics = append(metrics, fmt.Sprintf(`"timer_t%d_ns":%d`, i, 1+i))
 	}
 	text := `{"decision_id":"a","labels":{},"metrics":{` + strings.Join(metrics, ",") + "}}\n"
-	r, err := Read(t.Context(), Options{Inputs: []string{write(t, filepath.Join(t.TempDir(), "log"), text)}, Slowest: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := readLog(t, text, Options{Slowest: 1}).Report()
 	stages := r.Slowest[0].Stages
 	if first, last := stages[0], stages[len(stages)-1]; len(stages) != slowStages || cap(stages) >= 3*slowStages ||
 		first != (StageTime{"t767", 768}) || last != (StageTime{"t512", 513}) {
@@ -343,14 +357,13 @@ func TestFirstPlaces(t *testing.T) {
 			p.lines, p.decisions = 20, 1
 			for range r.IntN(20) {
 				line := 1 + r.Int64N(p.lines)
-				p.problem(decisionlog.BadTime, line)
+				p.problem(string(decisionlog.BadTime), 1, Place{"f", line})
 				lines = append(lines, int64(i)*p.lines+line)
 			}
 			p.failure = Unreadable
 		}
 		slices.Sort(lines)
-		var got inputs
-		in.tell(&got)
+		got := in.sum()
 		var places []Place
 		for _, line := range lines[:min(len(lines), firstPlaces)] {
 			places = append(places, Place{"f", line})
@@ -375,7 +388,6 @@ func TestTimesWanted(t *testing.T) {
 		fmt.Fprintf(&text, `{"decision_id":"a","path":"%s","timestamp":%q,"metrics":{}}`+"\n", at.Format("05.999999999"), at.Format(time.RFC3339Nano))
 	}
 	text.WriteString(`{"decision_id":"a","path":"none","metrics":{}}`)
-	file := write(t, filepath.Join(t.TempDir(), "log"), text.String())
 	for _, test := range []struct {
 		since, until time.Time
 		want         []string
@@ -385,10 +397,7 @@ func TestTimesWanted(t *testing.T) {
 		{until: until, want: []string{"04.999999999", "05", "04.999999999"}},
 		{since: since, until: until, want: []string{"05", "04.999999999"}},
 	} {
-		x, err := ReadRollup(t.Context(), Options{Inputs: []string{file}, Since: test.since, Until: test.until})
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := readLog(t, text.String(), Options{Since: test.since, Until: test.until})
 		var got []string
 		for g := range x.groups.All() {
 			for _, n := range g.Outcomes {
@@ -419,10 +428,7 @@ func TestProblemsOfFile(t *testing.T) {
 		event + "\n{\"a\"]\n" + event: {"invalid_json": 1},
 		"text\n" + event + "\ntext":   {},
 	} {
-		r, err := Read(t.Context(), Options{Inputs: []string{write(t, filepath.Join(t.TempDir(), "log"), text)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := readLog(t, text, Options{}).Report()
 		got := map[string]int64{}
 		for _, p := range r.Inputs.Problems {
 			got[p.Kind] = p.Count
@@ -445,7 +451,7 @@ func TestNumbersBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.begin(&part{})
+	w.begin(&part{input: &input{}})
 	const perEvent = 1000
 	long, most := strings.Repeat("x", 500), 0
 	for event := range 80 {

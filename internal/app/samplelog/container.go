@@ -6,44 +6,54 @@ package samplelog
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
+	"fmt"
+	"os"
+	"slices"
 	"time"
-	"unicode/utf8"
 )
 
-// A format is a container: how events stand in a log.
+// A format is a container of events.
 type format struct {
-	name   string
-	layout *layout
+	name string
+	*layout
+	// template is the text around an event or another line. writer.expand has
+	// its variables.
+	template string
 
-	array  bool // events are in arrays, with nothing in between
-	lines  bool // each event is on a line, so that one can break off
-	whole  bool // it is then the line that breaks off, not what it holds
+	breaks bool // an event has a line of its own, which can break off
+	whole  bool // the line then breaks off, instead of the event in it
 	quoted bool // an event is in a string, which is valid UTF-8
+	split  bool // long lines are split
 
-	// wrap appends text, which is an event or another line, as it stands in the
-	// log.
-	wrap func(w *writer, b, text []byte) []byte
+	open, next, end string // around and between the events of an array, or ""
+	arrayBytes      int    // an array ends after this size, unless it is 0
 }
+
+// kubernetes is what Fluent Bit adds.
+const kubernetes = `,"stream":"stderr","kubernetes":{"pod_name":"opa-6c9f7d8b5-x2v4q","labels":{"app":"opa"}}}` + "\n"
 
 var formats = []format{
-	{name: "ndjson", layout: &uploadLayout, lines: true, wrap: bare},
-	{name: "console", layout: &consoleLayout, lines: true, wrap: bare},
-	{name: "file_logger", layout: &fileLayout, lines: true, wrap: bare},
-	{name: "spaced", layout: &uploadLayout, lines: true, wrap: spaced},
-	{name: "upload", layout: &uploadLayout, array: true, wrap: body},
-	{name: "pretty", layout: &uploadLayout, array: true, wrap: prettyArray},
-	{name: "pretty-lines", layout: &consoleLayout, wrap: pretty},
-	{name: "docker", layout: &consoleLayout, lines: true, quoted: true, wrap: docker},
-	{name: "cri", layout: &consoleLayout, lines: true, wrap: cri},
-	{name: "compose", layout: &consoleLayout, lines: true, wrap: prefixed("opa-1  | ")},
-	{name: "kubectl", layout: &consoleLayout, lines: true, wrap: prefixed("[pod/opa-6c9f7d8b5-x2v4q/opa] ")},
-	{name: "splunk", layout: &consoleLayout, lines: true, whole: true, wrap: splunk},
-	{name: "fluentbit", layout: &consoleLayout, lines: true, whole: true, wrap: fluentBit},
-	{name: "fluentbit-message", layout: &consoleLayout, lines: true, quoted: true, wrap: fluentBitMessage},
+	{name: "ndjson", layout: &uploadLayout, breaks: true, template: "$text\n"},
+	{name: "console", layout: &consoleLayout, breaks: true, template: "$text\n"},
+	{name: "file_logger", layout: &fileLayout, breaks: true, template: "$text\n"},
+	{name: "spaced", layout: &uploadLayout, breaks: true, template: "$spaced\n"},
+	// OPA sends about 32 KiB, compressed.
+	{name: "upload", layout: &uploadLayout, open: "[", next: ",", end: "]", arrayBytes: 256 << 10, template: "$text"},
+	{name: "pretty", layout: &uploadLayout, open: "[\n  ", next: ",\n  ", end: "\n]\n", template: "$indented"},
+	{name: "pretty-lines", layout: &consoleLayout, template: "$indented\n"},
+	{name: "docker", layout: &consoleLayout, breaks: true, quoted: true, split: true,
+		template: `{"log":$log,"stream":"stderr","time":"$time"}` + "\n"},
+	{name: "cri", layout: &consoleLayout, breaks: true, split: true, template: "$time stderr $tag $text\n"},
+	{name: "compose", layout: &consoleLayout, breaks: true, template: "opa-1  | $text\n"},
+	{name: "kubectl", layout: &consoleLayout, breaks: true, template: "[pod/opa-6c9f7d8b5-x2v4q/opa] $text\n"},
+	{name: "splunk", layout: &consoleLayout, breaks: true, whole: true,
+		template: `{"event":$value,"time":$seconds,"host":"opa-0","source":"stderr","sourcetype":"opa","index":"main"}` + "\n"},
+	{name: "fluentbit", layout: &consoleLayout, breaks: true, whole: true, template: `{"date":$seconds,"log":$value` + kubernetes},
+	{name: "fluentbit-message", layout: &consoleLayout, breaks: true, quoted: true,
+		template: `{"@timestamp":"$time","message":$string` + kubernetes},
 }
 
-// Containers returns the containers that a log can be in.
+// Containers returns the names of all containers.
 func Containers() []string {
 	var names []string
 	for _, f := range formats {
@@ -52,216 +62,89 @@ func Containers() []string {
 	return names
 }
 
-// formatOf returns the format of a name, or nil.
+// formatOf returns the format with a name, or nil.
 func formatOf(name string) *format {
-	for i := range formats {
-		if formats[i].name == name {
-			return &formats[i]
-		}
+	if at := slices.Index(Containers(), name); at >= 0 {
+		return &formats[at]
 	}
 	return nil
 }
 
-func bare(_ *writer, b, text []byte) []byte { return append(append(b, text...), '\n') }
-
-// spaced appends an event with a space behind each comma and colon, as Python's
-// json.dumps writes it.
-func spaced(w *writer, b, text []byte) []byte {
-	if text[0] != '{' {
-		return bare(w, b, text)
+// wrap appends an event or another line, as the container has it.
+func (w *writer) wrap(text []byte) {
+	f := w.format
+	if f.open != "" {
+		if w.arrayBytes == 0 {
+			w.buffer = append(w.buffer, f.open...)
+		} else {
+			w.buffer = append(w.buffer, f.next...)
+		}
+		w.arrayBytes += len(text)
 	}
-	quoted := false
-	for i, c := range text {
-		b = append(b, c)
+	const partBytes = 16 << 10 // where docker and containerd split a line
+	for f.split && len(text) > partBytes {
+		w.expand(text[:partBytes], "")
+		text = text[partBytes:]
+	}
+	w.expand(text, "\n")
+	if f.arrayBytes > 0 && w.arrayBytes > f.arrayBytes {
+		w.closeArray()
+		w.endMember = true
+	}
+}
+
+// closeArray ends an array that is still open.
+func (w *writer) closeArray() {
+	if w.arrayBytes > 0 {
+		w.buffer, w.arrayBytes = append(w.buffer, w.format.end...), 0
+	}
+}
+
+// expand appends the format's template around text. end is "" if more of the
+// line follows.
+func (w *writer) expand(text []byte, end string) {
+	w.buffer = append(w.buffer, os.Expand(w.format.template, func(variable string) string {
 		switch {
-		case c == '"' && (!quoted || !isEscaped(text[:i])):
+		case variable == "log":
+			return w.format.json(string(text) + end)
+		case variable == "tag" && end == "":
+			return "P"
+		case variable == "tag":
+			return "F"
+		case variable == "time":
+			return w.time.Format(time.RFC3339Nano)
+		case variable == "seconds":
+			return fmt.Sprintf("%d.%06d", w.time.Unix(), w.time.Nanosecond()/1000)
+		case variable == "string", variable == "value" && text[0] != '{':
+			return w.format.json(string(text))
+		case variable == "spaced" && text[0] == '{':
+			return spaced(text)
+		case variable == "indented" && w.isEvent:
+			var b bytes.Buffer
+			prefix := w.format.open[min(len(w.format.open), len("[\n")):]
+			if err := json.Indent(&b, text, prefix, "  "); err != nil {
+				panic(err) // no event of this container breaks off
+			}
+			return b.String()
+		}
+		return string(text)
+	})...)
+}
+
+// spaced returns JSON with a space after each comma and colon, as Python's
+// json.dumps writes it.
+func spaced(text []byte) string {
+	var b []byte
+	quoted, escaped := false, false
+	for _, c := range text {
+		b = append(b, c)
+		if c == '"' && !escaped {
 			quoted = !quoted
-		case (c == ',' || c == ':') && !quoted:
+		}
+		escaped = c == '\\' && !escaped
+		if !quoted && (c == ',' || c == ':') {
 			b = append(b, ' ')
 		}
 	}
-	return append(b, '\n')
+	return string(b)
 }
-
-// isEscaped reports whether what follows text in a string is escaped.
-func isEscaped(text []byte) bool {
-	return (len(text)-len(bytes.TrimRight(text, `\`)))%2 > 0
-}
-
-func prefixed(prefix string) func(*writer, []byte, []byte) []byte {
-	return func(_ *writer, b, text []byte) []byte {
-		return append(append(append(b, prefix...), text...), '\n')
-	}
-}
-
-// bodyBytes is about how long a body is that OPA sends. It sends about 32 KiB,
-// compressed.
-const bodyBytes = 256 << 10
-
-// body appends an event to the body of a request, an array without spaces.
-func body(w *writer, b, text []byte) []byte {
-	if w.array == 0 {
-		b = append(b, '[')
-	} else {
-		b = append(b, ',')
-	}
-	b = append(b, text...)
-	if w.array += len(text); w.array > bodyBytes {
-		b = append(b, ']')
-		w.array, w.endMember = 0, true
-	}
-	return b
-}
-
-// prettyArray appends an event to an array over many lines.
-func prettyArray(w *writer, b, text []byte) []byte {
-	if w.array == 0 {
-		b = append(b, "[\n  "...)
-	} else {
-		b = append(b, ",\n  "...)
-	}
-	w.array += len(text)
-	return w.indent(b, text, "  ")
-}
-
-// closeArray appends the end of an array that is still open.
-func (w *writer) closeArray(b []byte) []byte {
-	switch {
-	case w.array == 0:
-		return b
-	case w.format.name == "pretty":
-		return append(b, "\n]\n"...)
-	default:
-		return append(b, ']')
-	}
-}
-
-// pretty appends an event over many lines, as OPA does with --log-format
-// json-pretty. Other lines are by other programs.
-func pretty(w *writer, b, text []byte) []byte {
-	if !w.isEvent {
-		return bare(w, b, text)
-	}
-	return append(w.indent(b, text, ""), '\n')
-}
-
-func (w *writer) indent(b, text []byte, prefix string) []byte {
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, text, prefix, "  "); err != nil {
-		panic(err) // such events are whole
-	}
-	return append(b, indented.Bytes()...)
-}
-
-// partBytes is where docker and containerd split a line.
-const partBytes = 16 << 10
-
-func docker(w *writer, b, text []byte) []byte {
-	for more := true; more; {
-		part := text
-		if more = len(text) > partBytes; more {
-			part = text[:partBytes]
-		}
-		text = text[len(part):]
-		b = append(b, `{"log":"`...)
-		b = appendQuoted(b, part)
-		if !more {
-			b = append(b, `\n`...)
-		}
-		b = append(b, `","stream":"stderr","time":"`...)
-		b = append(w.renderer.appendTime(b, w.time), "\"}\n"...)
-	}
-	return b
-}
-
-func cri(w *writer, b, text []byte) []byte {
-	for len(text) > partBytes {
-		b = append(w.renderer.appendTime(b, w.time), " stderr P "...)
-		b = append(append(b, text[:partBytes]...), '\n')
-		text = text[partBytes:]
-	}
-	b = append(w.renderer.appendTime(b, w.time), " stderr F "...)
-	return append(append(b, text...), '\n')
-}
-
-func splunk(w *writer, b, text []byte) []byte {
-	b = append(b, `{"event":`...)
-	b = appendNested(b, text)
-	b = append(b, `,"time":`...)
-	b = appendSeconds(b, w.time)
-	return append(b, `,"host":"opa-0","source":"stderr","sourcetype":"opa","index":"main"}`+"\n"...)
-}
-
-// kubernetes is what Fluent Bit adds.
-const kubernetes = `,"stream":"stderr","kubernetes":{"pod_name":"opa-6c9f7d8b5-x2v4q","labels":{"app":"opa"}}}` + "\n"
-
-func fluentBit(w *writer, b, text []byte) []byte {
-	b = append(b, `{"date":`...)
-	b = appendSeconds(b, w.time)
-	b = append(b, `,"log":`...)
-	return append(appendNested(b, text), kubernetes...)
-}
-
-func fluentBitMessage(w *writer, b, text []byte) []byte {
-	b = append(b, `{"@timestamp":"`...)
-	b = append(w.renderer.appendTime(b, w.time), `","message":"`...)
-	return append(append(appendQuoted(b, text), '"'), kubernetes...)
-}
-
-// appendNested appends an object as it is, and other text as a string.
-func appendNested(b, text []byte) []byte {
-	if text[0] == '{' {
-		return append(b, text...)
-	}
-	return append(appendQuoted(append(b, '"'), text), '"')
-}
-
-func appendSeconds(b []byte, t time.Time) []byte {
-	b = strconv.AppendInt(b, t.Unix(), 10)
-	at := len(b)
-	b = strconv.AppendInt(b, 1_000_000+int64(t.Nanosecond()/1000), 10)
-	b[at] = '.' // in place of the 1
-	return b
-}
-
-// appendQuoted appends text as docker has it in a string. encoding/json escapes
-// the same, but for some control characters that do not occur.
-func appendQuoted(b, text []byte) []byte {
-	from := 0
-	for i := 0; i < len(text); {
-		c := text[i]
-		if plain[c] {
-			i++
-			continue
-		}
-		size := 1
-		if c >= utf8.RuneSelf {
-			var r rune
-			if r, size = utf8.DecodeRune(text[i:]); r != utf8.RuneError {
-				i += size
-				continue
-			}
-		}
-		b = append(b, text[from:i]...)
-		switch {
-		case c >= utf8.RuneSelf:
-			b = append(b, `\ufffd`...)
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		default:
-			b = append(b, `\u00`...)
-			b = append(b, "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
-		}
-		i += size
-		from = i
-	}
-	return append(b, text[from:]...)
-}
-
-// plain tells which bytes stand for themselves in a string.
-var plain = func() (plain [256]bool) {
-	for c := byte(' '); c < utf8.RuneSelf; c++ {
-		plain[c] = !bytes.ContainsRune([]byte(`"\<>&`), rune(c))
-	}
-	return plain
-}()

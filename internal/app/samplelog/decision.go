@@ -4,36 +4,37 @@
 package samplelog
 
 import (
-	"encoding/binary"
+	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/rollup"
 )
 
-// decision is what an event tells.
+// decision is the content of an event.
 type decision struct {
-	path     int // its index
-	profile  *profile
-	server   int
-	requests uint64    // of the server so far, this one included
-	time     time.Time // of the response, in UTC
-	id       [16]byte
-	trace    [24]byte // trace and span, if traced
-	traced   bool
-	client   uint32 // address and port
-	input    int    // which of the inputs, if the profile has any
-	slash    bool   // whether the path is written with a leading slash
-	erased   string // the field that a mask policy removed, or ""
-	metrics  numbers
+	*profile
+	first       bool // whether the path is the first
+	server      int
+	request     int       // its number on the server, from 1
+	time        time.Time // of the response, in UTC
+	id          string
+	trace, span string // "" if not traced
+	client      uint32 // address and port
+	inputAt     int    // index of the input, if the profile has any
+	slash       bool   // whether the path begins with a slash
+	erased      string // the field that a mask policy removed, or ""
+	result      string // "" if there is none
+	failure     *failure
+	outcome     rollup.Outcome
 
-	result  string // "" if there is none
-	failure *failure
-	outcome rollup.Outcome
+	timers, counters map[string]int64 // timers in ns; 0 if unfinished
 
 	flaw flaw
-	at   stage // what timer the flaw is in
+	at   string // the timer with the flaw, if the flaw is in a timer
 }
 
 // failure is an error, as an object and as the text that the console has.
@@ -57,177 +58,199 @@ var (
 		`undefined_document: document missing: data.system.main`, rollup.Undefined}
 )
 
-// How rare some things are: one in so many decisions.
-const (
-	rareMiss       = 50   // the query was not in the cache
-	rareTrace      = 4    // traced
-	rareSlash      = 64   // a path with a leading slash
-	rareErased     = 200  // masked, but not the result
-	rareHidden     = 2000 // the result masked
-	rareUnfinished = 500  // the handler's timer not stopped
-	rareInstrument = 1000 // asked for with ?instrument
-	rareNetwork    = 4    // http.send asks, since its cache does not have it
-)
+// servers is the number of OPA servers that write to the log.
+const servers = 3
 
 // drawer draws decisions, one after the other.
 type drawer struct {
-	options  *Options
-	source   *source
-	profiles []*profile
-	shares   []uint64 // sums of the shares of the paths up to each
-	servers  []uint64 // how many requests each has had
-	inputs   int      // how many there are to choose from
+	*source
+	regression *Regression
+	profiles   []*profile
+	shares     []uint64 // sums of the shares of the paths up to each
+	requests   [servers]int
+	inputs     int // number of inputs to choose from
+	parseTime  lognormal
 
 	start      time.Time
-	now        int64 // ns since start
+	elapsed    time.Duration // since start
 	pause      lognormal
 	waves      *source
-	minute     int64
+	minute     time.Duration // since start, of the waves
 	load, slow wave
-
-	parseTime lognormal
-	worse     stage // of the regression, or none
-	worseFrom int64 // ns since start
-	worsePath int
 }
 
-func newDrawer(o *Options, inputs, inputBytes int) *drawer {
+func newDrawer(o *Options) *drawer {
+	inputs, inputBytes := inputsOf(o)
 	d := &drawer{
-		options: o, source: newSource(o.Seed, 1), waves: newSource(o.Seed, 2), start: o.Start.UTC(),
-		servers: make([]uint64, o.Instances), inputs: inputs, worse: none, minute: math.MinInt64,
+		source: newSource(o.Seed, 1), waves: newSource(o.Seed, 2), regression: o.Regression, inputs: inputs,
+		parseTime: inputParseTime, start: o.Start.UTC(), minute: math.MinInt64,
+		// On average a pause of this spread is 2.61 times as long as its
+		// median.
+		pause: newLognormal(max(1, uint64(1e9/o.Rate/2.61)), 2000),
+		load:  wave{spread: spreadOf(500)},
+		slow:  wave{spread: spreadOf(int64(o.Drift * 1000))},
 	}
-	// A pause of this spread is 2.61 times as long on average as its median.
-	d.pause = newLognormal(max(1, uint64(1e9/o.Rate/2.61)), 2000)
-	d.load.spread, d.slow.spread = spreadOf(500), spreadOf(int64(o.Drift*1000))
-	d.parseTime = inputParseTime
 	d.parseTime.median += logOf(1 + uint64(inputBytes)/2000)
-
 	var sum uint64
 	for i := range o.Paths {
 		sum += math.MaxUint32 / uint64(i+1)
 		d.profiles, d.shares = append(d.profiles, profileOf(i)), append(d.shares, sum)
 	}
-	if r := o.Regression; r != nil {
-		d.worse, d.worseFrom = stageOf(r.Stage), int64(r.At.Sub(d.start))
-		if r.Path != "" {
-			d.worsePath = slices.Index(PathNames(o.Paths), r.Path)
-		}
-	}
 	return d
 }
 
-// draw fills in all of a decision but its flaw.
+// draw sets all of a decision except its flaw.
 func (w *drawer) draw(d *decision) {
-	s := w.source
-	d.path, _ = slices.BinarySearch(w.shares, 1+s.below(w.shares[len(w.shares)-1]))
-	d.profile = w.profiles[d.path]
-	d.server = int(s.below(uint64(len(w.servers))))
-	w.servers[d.server]++
-	d.requests = w.servers[d.server]
+	total := w.shares[len(w.shares)-1]
+	share, _ := bits.Mul64(w.Uint64(), total)
+	path, _ := slices.BinarySearch(w.shares, 1+share)
+	d.profile, d.first = w.profiles[path], path == 0
+	d.server = w.below(servers)
+	w.requests[d.server]++
+	d.request = w.requests[d.server]
 	d.time = w.next()
-
-	high, low := s.Uint64(), s.Uint64()
-	binary.BigEndian.PutUint64(d.id[:], high&^0xf000|0x4000)
-	binary.BigEndian.PutUint64(d.id[8:], low&^(3<<62)|2<<62)
-	if d.traced = s.oneIn(rareTrace); d.traced {
-		for i := 0; i < len(d.trace); i += 8 {
-			binary.BigEndian.PutUint64(d.trace[i:], s.Uint64())
-		}
+	d.id, d.trace, d.span = uuid(w.source), "", ""
+	if w.oneIn(4) {
+		d.trace = fmt.Sprintf("%016x%016x", w.Uint64(), w.Uint64())
+		d.span = fmt.Sprintf("%016x", w.Uint64())
 	}
-	rare := s.Uint64()
+	rare := w.Uint64()
 	d.client = uint32(rare)
-	d.slash = rare>>32%rareSlash == 0
-	d.input = int(s.below(uint64(w.inputs)))
-
+	d.slash = rare>>32%64 == 0
+	d.inputAt = w.below(w.inputs)
 	w.drawOutcome(d)
 	w.drawMetrics(d)
 }
 
 // next returns the time of the next decision.
 func (w *drawer) next() time.Time {
-	w.now += w.source.draw(w.pause, w.load.now)
-	for minute := w.now / int64(time.Minute); w.minute < minute; w.minute++ {
-		if w.minute < minute-100 { // these waves are over
-			w.minute = minute - 100
-		}
+	w.elapsed += time.Duration(w.source.draw(w.pause, w.load.now))
+	const keep = 100 // minutes, after which a wave does not matter any more
+	for minute := w.elapsed / time.Minute; w.minute < minute; w.minute++ {
+		w.minute = max(w.minute, minute-keep)
 		w.load.step(w.waves)
 		w.slow.step(w.waves)
 	}
-	return w.start.Add(time.Duration(w.now))
+	return w.start.Add(w.elapsed)
 }
 
 func (w *drawer) drawOutcome(d *decision) {
-	s, p := w.source, d.profile
 	d.result, d.failure, d.erased = "", nil, ""
-	fate := s.below(1024)
-	switch {
-	case fate < p.failed:
-		d.failure = &failures[s.below(uint64(len(failures)))]
+	switch fate := w.below(1024); {
+	case fate < d.failed:
+		d.failure = &failures[w.below(len(failures))]
 		d.outcome = d.failure.outcome
-	case fate < p.failed+p.undefined:
+	case fate < d.failed+d.undefined:
 		d.outcome = rollup.Undefined
-		if s.oneIn(8) {
+		if w.oneIn(8) {
 			d.failure = &noDocument
 		}
-	case s.oneIn(rareHidden):
+	case w.oneIn(2000):
 		d.erased, d.outcome = "/result", rollup.OtherResult
 	default:
-		r := &p.results[s.below(uint64(len(p.results)))]
+		r := d.results[w.below(len(d.results))]
 		d.result, d.outcome = r.json, r.outcome
-		if p.input && s.oneIn(rareErased) {
+		if d.input && w.oneIn(200) {
 			d.erased = "/input/password"
 		}
 	}
 }
 
 func (w *drawer) drawMetrics(d *decision) {
-	s, p, n, drift := w.source, d.profile, &d.metrics, w.slow.now
-	n.clear()
+	d.timers, d.counters = map[string]int64{}, map[string]int64{}
 	within := int64(0) // in the handler
-	if p.input {
-		within += w.put(d, inputParse, s.draw(w.parseTime, drift))
+	if d.input {
+		within += w.put(d, "rego_input_parse", w.parseTime)
 	}
-	if p.name != rollup.Query {
-		n.counters[queryCacheHit] = 1
+	isQuery := d.path == rollup.Query
+	miss := isQuery || w.oneIn(50) // the query is not in the server's cache
+	if miss {
+		within += w.put(d, "rego_query_parse", queryParseTime) + w.put(d, "rego_query_compile", compileTime)
 	}
-	if n.counters[queryCacheHit] < 0 || s.oneIn(rareMiss) {
-		n.counters[queryCacheHit] = min(n.counters[queryCacheHit], 0)
-		within += w.put(d, queryParse, s.draw(queryParseTime, drift))
-		within += w.put(d, compile, s.draw(compileTime, drift))
-	}
-
-	own := s.draw(p.eval, drift)
-	within += w.put(d, eval, own+w.put(d, resolve, s.draw(resolveTime, drift))+w.drawHTTP(d))
-	if s.oneIn(rareInstrument) {
-		n.timers[evalPlug], n.timers[evalRuleIndex] = own/8+1, own/16+1
-		n.counters[baseCacheHit], n.counters[baseCacheMiss] = own%7, 1
+	switch {
+	case isQuery:
+	case miss:
+		d.counters["server_query_cache_hit"] = 0
+	default:
+		d.counters["server_query_cache_hit"] = 1
 	}
 
-	w.put(d, handler, within+s.draw(handlerTime, drift))
-	if p.name == rollup.Query || s.oneIn(rareUnfinished) {
-		n.timers[handler] = 0
+	own := w.source.draw(d.eval, w.slow.now)
+	inEval := w.put(d, "rego_external_resolve", resolveTime)
+	switch {
+	case !d.httpSend:
+	case w.oneIn(4): // the answer is not in the cache of http.send
+		d.counters[networkRequests] = 1
+		inEval += w.put(d, "rego_builtin_http_send", networkTime)
+	default:
+		d.counters["rego_builtin_http_send_interquery_cache_hits"] = 1
+		inEval += w.put(d, "rego_builtin_http_send", cachedTime)
+	}
+	within += w.set(d, "rego_query_eval", own+inEval)
+	if w.oneIn(1000) { // asked for with ?instrument
+		d.timers["eval_op_plug"], d.timers["eval_op_rule_index"] = own/8+1, own/16+1
+		d.counters["eval_op_base_cache_hit"], d.counters["eval_op_base_cache_miss"] = own%7, 1
+	}
+	w.set(d, "server_handler", within+w.source.draw(handlerTime, w.slow.now))
+	if isQuery || w.oneIn(500) { // not stopped when it is logged
+		d.timers["server_handler"] = 0
 	}
 }
 
-// put sets a timer, and returns it: made longer if it is that of the
-// regression.
-func (w *drawer) put(d *decision, s stage, ns int64) int64 {
-	if s == w.worse && d.path == w.worsePath && w.now >= w.worseFrom {
-		ns = int64(float64(ns) * w.options.Regression.Factor)
+// put draws a timer from a distribution, and returns it.
+func (w *drawer) put(d *decision, stage string, from lognormal) int64 {
+	return w.set(d, stage, w.source.draw(from, w.slow.now))
+}
+
+// set sets a timer, and returns it. The regression makes it longer.
+func (w *drawer) set(d *decision, stage string, ns int64) int64 {
+	if r := w.regression; r != nil && stage == r.Stage && d.first && !d.time.Before(r.At) {
+		ns = int64(float64(ns) * r.Factor)
 	}
-	d.metrics.timers[s] = ns
+	d.timers[stage] = ns
 	return ns
 }
 
-// drawHTTP draws what http.send took, if the policy calls it.
-func (w *drawer) drawHTTP(d *decision) int64 {
-	if !d.profile.httpSend {
-		return 0
+// A flaw is a problem of an event. The zero flaw is none.
+type flaw struct {
+	problem decisionlog.Problem
+	// timer returns a timer with the flaw, as JSON, if the flaw is in a timer.
+	timer func(key string, value int64) string
+}
+
+var flaws = []flaw{
+	{problem: decisionlog.InvalidJSON}, // the line breaks off
+	{problem: decisionlog.InvalidUTF8},
+	{problem: decisionlog.NoMetrics},
+	{decisionlog.BadMetric, func(_ string, value int64) string { return fmt.Sprintf("%d.5", value) }},
+	{decisionlog.BadMetric, func(_ string, value int64) string { return fmt.Sprintf(`"%d"`, value) }},
+	{decisionlog.BadMetric, func(string, int64) string { return "9223372036854775808" }},
+	{decisionlog.NegativeMetric, func(_ string, value int64) string { return fmt.Sprint(-1 - value) }},
+	{decisionlog.DuplicateKey, func(key string, value int64) string {
+		return fmt.Sprintf(`%d,"%s":%d`, value+1_000_000_000, key, value)
+	}},
+	{problem: decisionlog.DuplicateKey}, // a field twice
+	{problem: decisionlog.BadTime},
+}
+
+// drawFlaw gives a decision one of the flaws that the container can have.
+func (s *source) drawFlaw(d *decision, f *format) {
+	for ok := false; !ok; {
+		d.flaw = flaws[s.below(len(flaws))]
+		ok = (d.flaw.problem != decisionlog.InvalidJSON || f.breaks) && (d.flaw.problem != decisionlog.InvalidUTF8 || !f.quoted)
 	}
-	if w.source.oneIn(rareNetwork) {
-		d.metrics.counters[httpRequests] = 1
-		return w.put(d, httpSend, w.source.draw(networkTime, w.slow.now))
+	for ok := false; !ok; _, ok = d.timers[d.at] {
+		d.at = stages[s.below(len(stages))]
 	}
-	d.metrics.counters[httpCacheHits] = 1
-	return w.put(d, httpSend, w.source.draw(cachedTime, w.slow.now))
+}
+
+// dropUnreadable deletes the metrics that a reader does not find in the event.
+func (d *decision) dropUnreadable() {
+	switch d.flaw.problem {
+	case decisionlog.NoMetrics:
+		clear(d.timers)
+		clear(d.counters)
+	case decisionlog.BadMetric, decisionlog.NegativeMetric:
+		delete(d.timers, d.at)
+	}
 }

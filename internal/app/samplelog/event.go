@@ -5,137 +5,36 @@ package samplelog
 
 import (
 	"bytes"
-	"cmp"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/rollup"
-)
-
-// A field of an event.
-type field int
-
-const (
-	bundlesField field = iota
-	idField
-	erasedField
-	errorField
-	inputField
-	labelsField
-	levelField
-	slogLevelField
-	metricsField
-	messageField
-	builtinCacheField
-	pathField
-	queryField
-	requestField
-	requestedByField
-	resultField
-	revisionField
-	spanField
-	timeField
-	slogTimeField
-	timestampField
-	traceField
-	typeField
 )
 
 // A layout is the order of an event's fields, and how they are written.
 type layout struct {
-	fields     []field
-	errorText  bool // an error is a text
-	escapeHTML bool
+	fields            []string
+	level, timeFormat string // of the logger's own fields
+	errorText         bool   // an error is a text
+	escapeHTML        bool
 }
 
 var (
-	// uploadLayout is how OPA sends events: in the order of the fields of its
-	// EventV1.
-	uploadLayout = layout{escapeHTML: true, fields: []field{
-		labelsField, idField, traceField, spanField, revisionField, bundlesField, pathField, queryField, inputField, resultField,
-		builtinCacheField, erasedField, errorField, requestedByField, timestampField, metricsField, requestField,
-	}}
-	// consoleLayout is how OPA's logger writes them: the fields and its own,
-	// sorted.
-	consoleLayout = layout{errorText: true, escapeHTML: true, fields: []field{
-		bundlesField, idField, erasedField, errorField, inputField, labelsField, levelField, metricsField, messageField,
-		builtinCacheField, pathField, queryField, requestField, requestedByField, resultField, revisionField, spanField,
-		timeField, timestampField, traceField, typeField,
-	}}
-	// fileLayout is how the plugin file_logger writes them.
-	fileLayout = layout{errorText: true, fields: []field{
-		slogTimeField, slogLevelField, messageField, typeField, timestampField, idField, traceField, spanField, labelsField,
-		revisionField, bundlesField, pathField, queryField, inputField, resultField, builtinCacheField, erasedField, errorField,
-		requestedByField, metricsField, requestField,
-	}}
+	// uploadLayout is that of OPA's uploads: the fields of its EventV1 in
+	// order.
+	uploadLayout = layout{escapeHTML: true, fields: strings.Fields(
+		"labels decision_id trace_id span_id bundles path query input result nd_builtin_cache erased error requested_by timestamp metrics req_id")}
+	// consoleLayout is that of OPA's logger: all fields sorted.
+	consoleLayout = layout{errorText: true, escapeHTML: true, level: "info", timeFormat: time.RFC3339, fields: strings.Fields(
+		"bundles decision_id erased error input labels level metrics msg nd_builtin_cache path query req_id requested_by result span_id time timestamp trace_id type")}
+	// fileLayout is that of the plugin file_logger.
+	fileLayout = layout{errorText: true, level: "INFO", timeFormat: time.RFC3339Nano, fields: strings.Fields(
+		"time level msg type timestamp decision_id trace_id span_id labels bundles path query input result nd_builtin_cache erased error requested_by metrics req_id")}
 )
-
-// renderer writes events in a layout. What events share is rendered once.
-type renderer struct {
-	layout
-	labels    []string // fields of the servers
-	bundles   []string // fields, with their commas, or ""
-	revisions []string
-	changes   []time.Time // the bundles at i hold until changes[i]
-	inputs    []string
-	second    int64 // of the timestamp
-	date      []byte
-}
-
-func newRenderer(o *Options, l layout) *renderer {
-	r := &renderer{layout: l}
-	ids := newSource(o.Seed, 4)
-	for i := range o.Instances {
-		labels := map[string]string{"id": uuid(ids), "version": "1.22.0"}
-		for name, values := range o.Labels {
-			labels[name] = values[i%len(values)]
-		}
-		r.labels = append(r.labels, `"labels":`+l.json(labels)+`,`)
-	}
-	for _, b := range o.Bundles {
-		if b.NewRevision != "" {
-			r.changes = append(r.changes, b.ChangeAt)
-		}
-	}
-	slices.SortFunc(r.changes, time.Time.Compare)
-	r.changes = slices.CompactFunc(r.changes, time.Time.Equal)
-	at := time.Time{}
-	for i := range len(r.changes) + 1 {
-		if i > 0 {
-			at = r.changes[i-1]
-		}
-		bundles, revision := l.bundlesAt(o.Bundles, at)
-		r.bundles, r.revisions = append(r.bundles, bundles), append(r.revisions, revision)
-	}
-	return r
-}
-
-// bundlesAt returns the fields of what bundles there are at a time.
-func (l *layout) bundlesAt(bundles []Bundle, at time.Time) (named, revision string) {
-	type info struct {
-		Revision string `json:"revision"`
-	}
-	infos := map[string]info{}
-	for _, b := range bundles {
-		current := b.Revision
-		if b.NewRevision != "" && !at.Before(b.ChangeAt) {
-			current = b.NewRevision
-		}
-		if b.Name == "" {
-			return "", `"revision":` + l.json(current) + `,`
-		}
-		infos[b.Name] = info{current}
-	}
-	if len(infos) == 0 {
-		return "", ""
-	}
-	return `"bundles":` + l.json(infos) + `,`, ""
-}
 
 // json returns a value as JSON, without a newline.
 func (l *layout) json(value any) string {
@@ -143,9 +42,22 @@ func (l *layout) json(value any) string {
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(l.escapeHTML)
 	if err := encoder.Encode(value); err != nil {
-		panic(err) // nothing that is written so can fail
+		panic(err) // all these values can be written
 	}
-	return string(bytes.TrimRight(b.Bytes(), "\n"))
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// labelsOf returns the labels of each server as JSON.
+func labelsOf(o *Options, l *layout) (all [servers]string) {
+	ids := newSource(o.Seed, 4)
+	for i := range all {
+		labels := map[string]string{"id": uuid(ids), "version": "1.22.0"}
+		for name, values := range o.Labels {
+			labels[name] = values[i%len(values)]
+		}
+		all[i] = l.json(labels)
+	}
+	return all
 }
 
 func uuid(s *source) string {
@@ -153,256 +65,183 @@ func uuid(s *source) string {
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", high>>32, high>>16&0xffff, high&0xffff, low>>48, low&(1<<48-1))
 }
 
-// event appends an event to b.
-func (r *renderer) event(b []byte, d *decision) []byte {
+// appendEvent appends an event to b.
+func (w *writer) appendEvent(b []byte, d *decision) []byte {
+	twice, decoy := "path", `"not/the/path"`
+	if !d.hasPath() {
+		twice, decoy = "decision_id", `"00000000-0000-4000-8000-000000000000"`
+	}
+	values := w.values(d)
 	b = append(b, '{')
-	for _, f := range r.fields {
-		b = r.field(d.appendDecoy(b, f), d, f)
+	for _, field := range w.format.fields {
+		if d.flaw.problem == decisionlog.DuplicateKey && d.flaw.timer == nil && field == twice {
+			b = appendField(b, field, decoy)
+		}
+		if value := values[field]; value != "" {
+			b = appendField(b, field, value)
+		}
 	}
 	b[len(b)-1] = '}'
 	return b
 }
 
-// field appends a field and a comma, if the event has it.
-func (r *renderer) field(b []byte, d *decision, f field) []byte {
-	switch f {
-	case labelsField:
-		b = append(b, r.labels[d.server]...)
-	case idField:
-		b = append(b, `"decision_id":"`...)
-		b = appendUUID(b, &d.id)
-		b = append(b, `",`...)
-	case traceField:
-		if d.traced {
-			b = append(b, `"trace_id":"`...)
-			b = hex.AppendEncode(b, d.trace[:16])
-			b = append(b, `",`...)
-		}
-	case spanField:
-		if d.traced {
-			b = append(b, `"span_id":"`...)
-			b = hex.AppendEncode(b, d.trace[16:])
-			b = append(b, `",`...)
-		}
-	case revisionField:
-		b = append(b, r.revisions[r.change(d.time)]...)
-	case bundlesField:
-		b = append(b, r.bundles[r.change(d.time)]...)
-	case pathField:
-		if d.hasPath() {
-			b = append(b, `"path":"`...)
-			if d.slash {
-				b = append(b, '/')
-			}
-			b = append(b, d.profile.name...)
-			b = append(b, `",`...)
-		}
-	case queryField:
-		if d.profile.name == rollup.Query {
-			b = append(b, `"query":"data.users[user].tenant == \"acme\"",`...)
-		}
-	case inputField:
-		if d.profile.input {
-			b = append(b, `"input":`...)
-			b = append(b, r.inputs[d.input]...)
-			b = append(b, ',')
-		}
-	case resultField:
-		if d.result != "" {
-			b = append(b, `"result":`...)
-			b = append(b, d.result...)
-			b = append(b, ',')
-		}
-	case builtinCacheField:
-		if d.metrics.counters[httpRequests] > 0 {
-			b = append(b, builtinCache...)
-		}
-	case erasedField:
-		if d.erased != "" {
-			b = append(b, `"erased":["`...)
-			b = append(b, d.erased...)
-			b = append(b, `"],`...)
-		}
-	case errorField:
-		b = r.failure(b, d.failure)
-	case requestedByField:
-		b = appendClient(b, d)
-	case metricsField:
-		b = d.appendMetrics(b)
-	case requestField:
-		b = appendNumber(b, `"req_id":`, int64(d.requests))
-	default:
-		b = r.logField(b, d, f)
-	}
-	return b
+// appendField appends a field, whose value is JSON, and a comma.
+func appendField(b []byte, key, value string) []byte {
+	b = append(append(append(b, '"'), key...), `":`...)
+	return append(append(b, value...), ',')
 }
 
-// logField appends a field of the logger, or of a time.
-func (r *renderer) logField(b []byte, d *decision, f field) []byte {
-	switch f {
-	case levelField:
-		return append(b, `"level":"info",`...)
-	case slogLevelField:
-		return append(b, `"level":"INFO",`...)
-	case messageField:
-		return append(b, `"msg":"Decision Log",`...)
-	case typeField:
-		return append(b, `"type":"openpolicyagent.org/decision_logs",`...)
-	case timeField:
-		b = append(b, `"time":"`...)
-		b = append(b, r.dateOf(d.time)...)
-		return append(b, `Z",`...)
-	case slogTimeField:
-		b = append(b, `"time":"`...)
-		b = r.appendTime(b, d.time)
-		return append(b, `",`...)
-	default:
-		b = append(b, `"timestamp":"`...)
-		if d.flaw == noTime {
-			b = append(b, "yesterday"...)
-		} else {
-			b = r.appendTime(b, d.time)
-		}
-		return append(b, `",`...)
+// hasPath reports whether the event has a field "path".
+func (d *decision) hasPath() bool { return d.path != rollup.Query && d.path != allData }
+
+// values returns the fields of an event as JSON. Fields that the event does not
+// have are "".
+func (w *writer) values(d *decision) map[string]string {
+	path, timestamp, failure := d.path, d.time.Format(time.RFC3339Nano), ""
+	if d.slash {
+		path = "/" + path
 	}
-}
-
-const builtinCache = `"nd_builtin_cache":{"http.send":{"[{\"method\":\"get\",\"url\":\"https://limits.example.com/v1\"}]":` +
-	`{"body":{"limit":10000,"metrics":{"timer_server_handler_ns":1}},"status":"200 OK","status_code":200}}},`
-
-func (r *renderer) failure(b []byte, f *failure) []byte {
+	if d.flaw.problem == decisionlog.BadTime {
+		timestamp = "yesterday"
+	}
 	switch {
-	case f == nil:
-		return b
-	case r.errorText:
-		b = append(b, `"error":"`...)
-		b = append(b, f.text...)
-		return append(b, `",`...)
+	case d.failure == nil:
+	case w.format.errorText:
+		failure = quote(d.failure.text)
 	default:
-		b = append(b, `"error":`...)
-		b = append(b, f.object...)
-		return append(b, ',')
+		failure = d.failure.object
+	}
+	return map[string]string{
+		"labels":      w.labels[d.server],
+		"decision_id": quote(d.id),
+		"trace_id":    quote(d.trace),
+		"span_id":     quote(d.span),
+		"bundles":     w.bundles(d.time),
+		"path":        when(d.hasPath(), quote(path)),
+		"query":       when(d.path == rollup.Query, `"data.users[user].tenant == \"acme\""`),
+		"input":       when(d.input, w.inputs[d.inputAt]),
+		"result":      d.result,
+		"nd_builtin_cache": when(d.counters[networkRequests] > 0,
+			`{"http.send":{"[{\"method\":\"get\",\"url\":\"https://limits.example.com/v1\"}]":`+
+				`{"body":{"limit":10000,"metrics":{"timer_server_handler_ns":1}},"status":"200 OK","status_code":200}}}`),
+		"erased": when(d.erased != "", `["`+d.erased+`"]`),
+		"error":  failure,
+		"requested_by": fmt.Sprintf(`"10.%s%d.3.%d:%d"`, when(d.flaw.problem == decisionlog.InvalidUTF8, "\xff"),
+			d.client>>28, d.client>>20&0xff, 32768+d.client&0x7fff), // an ephemeral port
+		"timestamp": quote(timestamp),
+		"metrics":   when(d.flaw.problem != decisionlog.NoMetrics, d.metrics()),
+		"req_id":    strconv.Itoa(d.request),
+		"level":     quote(w.format.level),
+		"msg":       `"Decision Log"`,
+		"type":      `"openpolicyagent.org/decision_logs"`,
+		"time":      quote(d.time.Format(w.format.timeFormat)),
 	}
 }
 
-// change returns which of the revisions hold at a time.
-func (r *renderer) change(t time.Time) int {
-	i := 0
-	for i < len(r.changes) && !t.Before(r.changes[i]) {
-		i++
+// when returns text if the condition holds, or else "".
+func when(condition bool, text string) string {
+	if condition {
+		return text
 	}
-	return i
+	return ""
 }
 
-// dateOf returns a time to the second, without a zone.
-func (r *renderer) dateOf(t time.Time) []byte {
-	if second := t.Unix(); second != r.second || r.date == nil {
-		r.second, r.date = second, t.AppendFormat(r.date[:0], "2006-01-02T15:04:05")
-	}
-	return r.date
-}
+// quote returns text, which needs no escapes, as a string of JSON, or "" if the
+// text is empty.
+func quote(text string) string { return when(text != "", `"`+text+`"`) }
 
-// appendTime appends a time as time.RFC3339Nano does.
-func (r *renderer) appendTime(b []byte, t time.Time) []byte {
-	b = append(b, r.dateOf(t)...)
-	if ns := t.Nanosecond(); ns > 0 {
-		at := len(b)
-		b = strconv.AppendInt(b, 1_000_000_000+int64(ns), 10)
-		b[at] = '.' // in place of the 1
-		for b[len(b)-1] == '0' {
-			b = b[:len(b)-1]
+// bundles returns the bundles at a time as JSON, or "" if there are none.
+func (w *writer) bundles(at time.Time) string {
+	type info struct {
+		Revision string `json:"revision"`
+	}
+	infos := map[string]info{}
+	for _, b := range w.options.Bundles {
+		infos[b.Name] = info{b.Revision}
+		if b.NewRevision != "" && !at.Before(b.ChangeAt) {
+			infos[b.Name] = info{b.NewRevision}
 		}
 	}
-	return append(b, 'Z')
+	if len(infos) == 0 {
+		return ""
+	}
+	return w.format.json(infos)
 }
 
-func appendUUID(b []byte, id *[16]byte) []byte {
-	b = append(b, "00000000-0000-0000-0000-000000000000"...)
-	text := b[len(b)-36:]
-	hex.Encode(text, id[:4])
-	hex.Encode(text[9:], id[4:6])
-	hex.Encode(text[14:], id[6:8])
-	hex.Encode(text[19:], id[8:10])
-	hex.Encode(text[24:], id[10:])
-	return b
-}
-
-// appendClient appends the address that asked.
-func appendClient(b []byte, d *decision) []byte {
-	b = append(b, `"requested_by":"10.`...)
-	if d.flaw == notUTF8 {
-		b = append(b, 0xff)
-	}
-	b = strconv.AppendUint(b, uint64(d.client>>28), 10)
-	b = append(b, ".3."...)
-	b = strconv.AppendUint(b, uint64(d.client>>20&0xff), 10)
-	b = append(b, ':')
-	b = strconv.AppendUint(b, 32768+uint64(d.client&0x7fff), 10) // of the ephemeral ports
-	return append(b, `",`...)
-}
-
-// appendMetrics appends the metrics sorted by key, as OPA does.
-func (d *decision) appendMetrics(b []byte) []byte {
-	if d.flaw == noMetrics {
-		return b
-	}
-	n := &d.metrics
-	b = append(b, `"metrics":{`...)
-	for c, value := range n.counters {
-		if value >= 0 {
-			b = appendNumber(b, counterKeys[c], value)
-		}
-	}
-	for _, s := range [...]stage{evalPlug, evalRuleIndex} {
-		if n.timers[s] >= 0 {
-			b = appendHistogram(b, stageNames[s], n.timers[s])
-		}
-	}
-	for s, value := range n.timers {
-		if value >= 0 {
-			b = d.appendTimer(b, stage(s))
-		}
-	}
-	b[len(b)-1] = '}'
-	return append(b, ',')
-}
-
+// Names of timers and counters, sorted as OPA sorts them.
 var (
-	timerKeys   [stages]string
-	counterKeys [counters]string
+	stages = []string{
+		"eval_op_plug", "eval_op_rule_index", "rego_builtin_http_send", "rego_external_resolve", "rego_input_parse",
+		"rego_query_compile", "rego_query_eval", "rego_query_parse", "server_handler",
+	}
+	counters = []string{
+		"eval_op_base_cache_hit", "eval_op_base_cache_miss", "rego_builtin_http_send_interquery_cache_hits", networkRequests,
+		"server_query_cache_hit",
+	}
 )
 
-func init() {
-	for s, name := range stageNames {
-		timerKeys[s] = `"timer_` + name + `_ns":`
-	}
-	for c, name := range counterNames {
-		counterKeys[c] = `"counter_` + name + `":`
-	}
-}
+const networkRequests = "rego_builtin_http_send_network_requests"
 
-// appendNumber appends a key, a number and a comma.
-func appendNumber(b []byte, key string, value int64) []byte {
-	return append(strconv.AppendInt(append(b, key...), value, 10), ',')
-}
-
-// appendHistogram appends OPA's summary of a single value.
-func appendHistogram(b []byte, name string, value int64) []byte {
-	b = append(append(append(b, `"histogram_`...), name...), `":{`...)
-	for _, key := range [...]string{
-		`"75%":`, `"90%":`, `"95%":`, `"99%":`, `"99.9%":`, `"99.99%":`, `"count":`, `"max":`, `"mean":`, `"median":`, `"min":`, `"stddev":`,
-	} {
-		switch key {
-		case `"count":`:
-			b = appendNumber(b, key, 1)
-		case `"stddev":`:
-			b = appendNumber(b, key, 0)
-		default:
-			b = appendNumber(b, key, value)
+// metrics returns the metrics as JSON.
+func (d *decision) metrics() string {
+	b := append(make([]byte, 0, 512), '{')
+	for _, name := range counters {
+		if value, ok := d.counters[name]; ok {
+			b = appendField(b, "counter_"+name, strconv.FormatInt(value, 10))
 		}
 	}
+	for _, name := range stages[:2] { // OPA's summary of a single value
+		if value, ok := d.timers[name]; ok {
+			b = appendField(b, "histogram_"+name, fmt.Sprintf(`{"75%%":%[1]d,"90%%":%[1]d,"95%%":%[1]d,"99%%":%[1]d,"99.9%%":%[1]d,`+
+				`"99.99%%":%[1]d,"count":1,"max":%[1]d,"mean":%[1]d,"median":%[1]d,"min":%[1]d,"stddev":0}`, value))
+		}
+	}
+	for _, name := range stages {
+		value, ok := d.timers[name]
+		if !ok {
+			continue
+		}
+		key, text := "timer_"+name+"_ns", strconv.FormatInt(value, 10)
+		if name == d.at && d.flaw.timer != nil {
+			text = d.flaw.timer(key, value)
+		}
+		b = appendField(b, key, text)
+	}
 	b[len(b)-1] = '}'
-	return append(b, ',')
+	return string(b)
 }
 
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+// otherLine returns a line without an event.
+func (w *writer) otherLine() string {
+	s, date := w.lines, w.time.Format("2006-01-02T15:04:05")
+	client := fmt.Sprintf("10.0.3.%d:%d", s.below(256), 32768+s.below(28000))
+	request, path := w.truth.Inputs.Decisions, profiles[0].path
+	took := 20_000 + s.below(1_000_000)
+	switch s.below(8) {
+	case 0:
+		return fmt.Sprintf(`{"client_addr":%q,"level":"info","msg":"Received request.","req_id":%d,"req_method":"POST",`+
+			`"req_path":"/v1/data/%s","time":"%sZ"}`, client, request, path, date)
+	case 1:
+		return fmt.Sprintf(`{"client_addr":%q,"level":"info","msg":"Sent response.","req_id":%d,"req_method":"POST",`+
+			`"req_path":"/v1/data/%s","resp_bytes":15,"resp_duration":%d.%06d,"resp_status":200,"time":"%sZ"}`,
+			client, request, path, took/1_000_000, took%1_000_000, date)
+	case 2:
+		return fmt.Sprintf(`{"bundles":{"authz":{"active_revision":"r1","name":"authz","metrics":{"timer_bundle_request_ns":%d}}},"labels":%s,`+
+			`"level":"info","metrics":{"prometheus":{"go_goroutines":{"type":1}}},"msg":"Status Log",`+
+			`"plugins":{"bundle":{"state":"OK"},"decision_logs":{"state":"OK"}},"time":"%sZ","type":"openpolicyagent.org/status"}`,
+			took, w.labels[0], date)
+	case 3: // of the Envoy plugin
+		return fmt.Sprintf(`{"decision":true,"decision-id":%q,"dry-run":false,"err":null,"level":"debug",`+
+			`"metrics":{"timer_rego_query_eval_ns":%d,"timer_server_handler_ns":%d},"msg":"Returning policy decision.",`+
+			`"query":"data.envoy.authz.allow","time":"%sZ","total_decision_time":%d,"txn":%d}`,
+			uuid(s), took, took+9000, date, took, request)
+	case 4:
+		return fmt.Sprintf(`{"level":"info","msg":"Logs uploaded successfully.","plugin":"decision_logs","time":"%sZ"}`, date)
+	case 5:
+		return fmt.Sprintf("%s http: TLS handshake error from %s: EOF", date, client)
+	case 6:
+		return fmt.Sprintf(`[INFO] Initializing server. addrs = [":8181"], pid = %d`, request)
+	default:
+		return fmt.Sprintf(`sidecar: level=debug msg="sent {\"decision_id\":\"none\",\"path\":\"a/b\"}" client=%s`, client)
+	}
+}

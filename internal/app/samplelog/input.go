@@ -9,32 +9,32 @@ import (
 )
 
 const (
-	minEventBytes = 400     // what no event goes below
-	poolBytes     = 8 << 20 // of all inputs, if that leaves enough of them
+	minEventBytes = 400     // no event is shorter
+	poolBytes     = 8 << 20 // of all inputs, if that is room for at least 3
 	maxInputs     = 256
 )
 
-// inputsOf returns how many inputs there are, and how long they are on average.
+// inputsOf returns the number of inputs, and their average size.
 func inputsOf(o *Options) (n, size int) {
 	const around = 500 // bytes of an event without its input
 	size = max(o.EventBytes-around, 0)
 	return min(max(poolBytes/max(size, 1), 3), maxInputs), size
 }
 
-// newInputs renders the inputs that events have in turn. Those that are long
-// enough have keys like those of an event, and text that looks like one.
-func newInputs(o *Options, l layout) []string {
+// newInputs renders the inputs of all events. Long ones have keys like those of
+// an event, and text that looks like one.
+func newInputs(o *Options, l *layout) []string {
 	s := newSource(o.Seed, 5)
 	n, size := inputsOf(o)
 	inputs := make([]string, n)
 	for i := range inputs {
-		inputs[i] = newInput(s, l, size*3/4+int(s.below(uint64(size/2+1))))
+		inputs[i] = newInput(s, l, size*3/4+s.below(size/2+1))
 	}
 	return inputs
 }
 
 // newInput renders an input of about this size.
-func newInput(s *source, l layout, size int) string {
+func newInput(s *source, l *layout, size int) string {
 	input, left := map[string]any{}, size
 	add := func(key string, value any) {
 		input[key] = value
@@ -77,7 +77,7 @@ func newInput(s *source, l layout, size int) string {
 	return l.json(input)
 }
 
-// eventText is text of an event, in quotes once it is in an input.
+// eventText is the text of an event. An input has it as a string.
 const eventText = "}\n" + `{"labels":{"id":"no"},"decision_id":"no","path":"not/a/path","metrics":{"timer_server_handler_ns":1}}` +
 	"\n" + `,"metrics":{"timer_rego_query_eval_ns":2}}` + "\n"
 
@@ -86,7 +86,7 @@ var (
 	methods = []string{"DELETE", "GET", "PATCH", "POST", "PUT"}
 )
 
-func pick(s *source, from []string) string { return from[s.below(uint64(len(from)))] }
+func pick(s *source, from []string) string { return from[s.below(len(from))] }
 
 func resourceOf(s *source) map[string]any {
 	n := s.Uint64()
@@ -98,12 +98,12 @@ func resourceOf(s *source) map[string]any {
 	}
 }
 
-// token returns n random letters and digits, such as a token has.
+// token returns n random letters and digits.
 func token(s *source, n int) string {
 	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	b := make([]byte, n)
 	for i := range b {
-		b[i] = digits[s.below(uint64(len(digits)))]
+		b[i] = digits[s.below(len(digits))]
 	}
 	return string(b)
 }

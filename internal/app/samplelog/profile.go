@@ -5,30 +5,28 @@ package samplelog
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/regometer/regometer/rollup"
 )
 
-// A profile is what decisions of a path are like.
+// A profile describes the decisions of a path.
 type profile struct {
-	name    string
-	results []result // each as likely as the others
-	// Of 1,024 decisions so many are undefined, and fail.
-	undefined, failed uint64
-	input             bool // whether there is an input
-	httpSend          bool // whether the policy calls http.send
-
-	eval lognormal // of the policy's own work
+	path              string
+	undefined, failed int       // of 1,024 decisions
+	eval              lognormal // the policy's own work
+	input, httpSend   bool      // whether there is an input, a call of http.send
+	results           []result  // all equally likely
 }
 
-// result is a result and what it amounts to.
+// result is a result and its outcome.
 type result struct {
 	json    string
 	outcome rollup.Outcome
 }
 
-// Times of stages that all paths have alike. The whole of evaluation, and of
-// the handler, is its own time and that of what it contains.
+// Durations of the stages that all paths have alike. The duration of the
+// evaluation and of the handler is their own and that of the stages in them.
 var (
 	inputParseTime = newLognormal(18_000, 500) // of the least input
 	queryParseTime = newLognormal(20_000, 400)
@@ -39,111 +37,70 @@ var (
 	handlerTime    = newLognormal(30_000, 700)    // outside of all stages
 )
 
-// boolean returns yes times true among all results.
-func boolean(yes, all int) (results []result) {
-	for i := range all {
-		if i < yes {
-			results = append(results, result{"true", rollup.Allowed})
-		} else {
-			results = append(results, result{"false", rollup.Denied})
-		}
-	}
-	return results
-}
-
-// profiles are those of the first paths, the most frequent first.
-var profiles = []profile{
-	{name: "httpapi/authz/allow", input: true, undefined: 2, failed: 1,
-		eval: newLognormal(60_000, 1000), results: boolean(6, 7)},
-	{name: "kubernetes/admission/deny", input: true, undefined: 0, failed: 1,
-		eval: newLognormal(400_000, 800), results: []result{
-			{`[]`, rollup.OtherResult},
-			{`[]`, rollup.OtherResult},
-			{`["image 'registry.example.com/team-a/web:latest' has no digest"]`, rollup.OtherResult},
-		}},
-	{name: "envoy/authz/allow", input: true, undefined: 4, failed: 1,
-		eval: newLognormal(90_000, 900), results: []result{
-			{`{"allowed":true,"headers":{"x-user":"alice"}}`, rollup.Allowed},
-			{`{"allowed":true,"headers":{"x-user":"bob"},"response_headers_to_add":{}}`, rollup.Allowed},
-			{`{"allowed":false,"body":"no \"metrics\" for you","http_status":403}`, rollup.Denied},
-		}},
-	{name: "rbac/allow", input: true, undefined: 40, failed: 2,
-		eval: newLognormal(35_000, 700), results: boolean(3, 5)},
-	{name: "payments/limits/decision", input: true, failed: 8, httpSend: true,
-		eval: newLognormal(120_000, 800), results: []result{
-			{`{"allow":true,"reasons":[]}`, rollup.Allowed},
-			{`{"allow":false,"reasons":["above the daily limit of 10,000 €"]}`, rollup.Denied},
-			{`{"allow":true,"deny":[]}`, rollup.Allowed},
-			{`{"allow":true,"deny":["the account is suspended"]}`, rollup.Denied},
-		}},
-	{name: "trino/allow", input: true, failed: 1,
-		eval: newLognormal(25_000, 600), results: boolean(15, 16)},
-	{name: "terraform/analysis/score", input: true, failed: 2,
-		eval: newLognormal(1_500_000, 900), results: []result{{`42`, rollup.OtherResult}, {`7`, rollup.OtherResult}}},
-	{name: "kafka/authz/allow", input: true, undefined: 8, failed: 1,
-		eval: newLognormal(45_000, 700), results: boolean(9, 10)},
-	{name: "features/flags", input: true, undefined: 200, failed: 0,
-		eval: newLognormal(15_000, 600), results: []result{
-			{`{"beta":true,"dark":false}`, rollup.OtherResult},
-			{`null`, rollup.OtherResult},
-		}},
-	{name: rollup.Query, failed: 20, undefined: 0,
-		eval: newLognormal(50_000, 900), results: []result{
-			{`[{"user":"alice"},{"user":"bob"}]`, rollup.OtherResult},
-			{`[]`, rollup.Undefined},
-			{`null`, rollup.Undefined},
-		}},
-	{name: allData, failed: 1, eval: newLognormal(200_000, 500), results: []result{
-		{`{"path":"roles/are/no/path","roles":{"alice":["admin"]}}`, rollup.OtherResult}}},
-	{name: "system/main", input: true, undefined: 100, failed: 4,
-		eval: newLognormal(300_000, 800), results: []result{
-			{`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"allowed":true,"uid":""}}`, rollup.OtherResult},
-		}},
+// boolean returns a number of results, the first of which are true.
+func boolean(yes, all int) []result {
+	return append(slices.Repeat([]result{{"true", rollup.Allowed}}, yes), slices.Repeat([]result{{"false", rollup.Denied}}, all-yes)...)
 }
 
 // allData is the path of the whole document.
-const allData = "(data)"
+const allData = rollup.AllData
 
-// profileOf returns the profile of the path at an index. Paths beyond those
-// that have a profile of their own are tenants', whose policies differ.
+// profiles are those of the first paths, the most frequent first.
+var profiles = []profile{
+	{"httpapi/authz/allow", 2, 1, newLognormal(60_000, 1000), true, false, boolean(6, 7)},
+	{"kubernetes/admission/deny", 0, 1, newLognormal(400_000, 800), true, false, []result{
+		{"[]", rollup.OtherResult},
+		{"[]", rollup.OtherResult},
+		{`["image 'registry.example.com/team-a/web:latest' has no digest"]`, rollup.OtherResult},
+	}},
+	{"envoy/authz/allow", 4, 1, newLognormal(90_000, 900), true, false, []result{
+		{`{"allowed":true,"headers":{"x-user":"alice"}}`, rollup.Allowed},
+		{`{"allowed":true,"headers":{"x-user":"bob"},"response_headers_to_add":{}}`, rollup.Allowed},
+		{`{"allowed":false,"body":"no \"metrics\" for you","http_status":403}`, rollup.Denied},
+	}},
+	{"rbac/allow", 40, 2, newLognormal(35_000, 700), true, false, boolean(3, 5)},
+	{"payments/limits/decision", 0, 8, newLognormal(120_000, 800), true, true, []result{
+		{`{"allow":true,"reasons":[]}`, rollup.Allowed},
+		{`{"allow":false,"reasons":["above the daily limit of 10,000 €"]}`, rollup.Denied},
+		{`{"allow":true,"deny":[]}`, rollup.Allowed},
+		{`{"allow":true,"deny":["the account is suspended"]}`, rollup.Denied},
+	}},
+	{"trino/allow", 0, 1, newLognormal(25_000, 600), true, false, boolean(15, 16)},
+	{"terraform/analysis/score", 0, 2, newLognormal(1_500_000, 900), true, false, []result{
+		{"42", rollup.OtherResult},
+		{"7", rollup.OtherResult},
+	}},
+	{"kafka/authz/allow", 8, 1, newLognormal(45_000, 700), true, false, boolean(9, 10)},
+	{"features/flags", 200, 0, newLognormal(15_000, 600), true, false, []result{
+		{`{"beta":true,"dark":false}`, rollup.OtherResult},
+		{"null", rollup.OtherResult},
+	}},
+	{rollup.Query, 0, 20, newLognormal(50_000, 900), false, false, []result{
+		{`[{"user":"alice"},{"user":"bob"}]`, rollup.OtherResult},
+		{"[]", rollup.Undefined},
+		{"null", rollup.Undefined},
+	}},
+	{allData, 0, 1, newLognormal(200_000, 500), false, false, []result{
+		{`{"path":"roles/are/no/path","roles":{"alice":["admin"]}}`, rollup.OtherResult},
+	}},
+	{"system/main", 100, 4, newLognormal(300_000, 800), true, false, []result{
+		{`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"allowed":true,"uid":""}}`, rollup.OtherResult},
+	}},
+}
+
+// firstPathStages lists the stages of each decision of the first path.
+var firstPathStages = []string{
+	"rego_external_resolve", "rego_input_parse", "rego_query_compile", "rego_query_eval", "rego_query_parse", "server_handler",
+}
+
+// profileOf returns the profile of the path at an index. Paths beyond profiles
+// belong to tenants, whose policies differ.
 func profileOf(at int) *profile {
 	if at < len(profiles) {
 		return &profiles[at]
 	}
 	p := profiles[[...]int{0, 3, 5, 7}[at%4]]
-	p.name = pathName(at)
+	p.path = fmt.Sprintf("tenants/t%06d/%s/allow", at, [...]string{"documents", "invoices", "users"}[at%3])
 	p.eval.median += int64(at%9-4) * logOne / 4
 	return &p
-}
-
-func pathName(at int) string {
-	if at < len(profiles) {
-		return profiles[at].name
-	}
-	return fmt.Sprintf("tenants/t%06d/%s/allow", at, [...]string{"documents", "invoices", "users"}[at%3])
-}
-
-// PathNames returns the names of the first n paths, the most frequent first.
-func PathNames(n int) []string {
-	names := make([]string, n)
-	for i := range names {
-		names[i] = pathName(i)
-	}
-	return names
-}
-
-// has reports whether decisions of the path have a stage.
-func (p *profile) has(s stage) bool {
-	switch s {
-	case evalPlug, evalRuleIndex:
-		return false // by chance only
-	case httpSend:
-		return p.httpSend
-	case inputParse:
-		return p.input
-	case handler:
-		return p.name != rollup.Query
-	default:
-		return true
-	}
 }

@@ -6,75 +6,71 @@ package samplelog
 import (
 	"math/bits"
 	"math/rand/v2"
-	"sync"
 )
 
-// Logarithms are to base 2, in units of 1/logOne. Only integers are computed
-// with, since floating point differs between machines where one of them fuses
-// a product and a sum.
+// Logarithms are to base 2, in units of 1/logOne. All arithmetic is on
+// integers: floating point differs between machines, since some of them fuse a
+// product and a sum.
 const (
 	logBits = 20
 	logOne  = 1 << logBits
 )
 
-// powers holds 2^(i/1024), in units of 2^-40. Square roots and products of
-// floating point are exact to the last bit on every machine.
-var powers = sync.OnceValue(func() *[1025]uint64 {
-	var table [1025]uint64
+// powers holds 2^(i/1024), in units of 2^-40. A product alone is exact to the
+// last bit on every machine.
+var powers = func() (table [1025]uint64) {
 	x := 1.0
 	for i := range table {
 		table[i] = uint64(x * (1 << 40))
 		x *= 1.0006771306930664 // 2^(1/1024)
 	}
-	return &table
-})
+	return table
+}()
 
 // source draws random numbers.
-type source struct {
-	rand.PCG
-	powers *[1025]uint64
-}
+type source struct{ rand.PCG }
 
 // newSource returns one of several independent sources of a seed.
 func newSource(seed, stream uint64) *source {
-	s := &source{powers: powers()}
-	s.Seed(seed, stream)
-	return s
+	return &source{*rand.NewPCG(seed, stream)}
 }
 
-// below returns a number from 0 to n-1, of equal likelihood.
-func (s *source) below(n uint64) uint64 {
-	high, _ := bits.Mul64(s.Uint64(), n)
-	return high
+// below returns a number from 0 to n-1. All are equally likely.
+func (s *source) below(n int) int {
+	high, _ := bits.Mul64(s.Uint64(), uint64(n))
+	return int(high)
 }
 
-// chance reports true with likelihood share, which is in units of 2^-64.
-func (s *source) chance(share uint64) bool { return share > 0 && s.Uint64() < share }
+// chance returns true with likelihood share. It draws nothing if that is 0.
+func (s *source) chance(share float64) bool {
+	return share > 0 && s.Uint64() < uint64(share*(1<<53))<<11
+}
 
-// oneIn reports true once in n.
-func (s *source) oneIn(n uint64) bool { return s.below(n) == 0 }
+// oneIn returns true once in n.
+func (s *source) oneIn(n int) bool { return s.below(n) == 0 }
 
-// normal returns a normally distributed number, in logarithms, for a spread as
-// spreadOf gives it.
+// normal returns a normally distributed number, as a logarithm, for a spread
+// from spreadOf.
 //
-// The number of ones in 64 random bits has a binomial distribution, whose
-// density two more uniform numbers make piecewise linear. It is normal but for
-// a kurtosis that is smaller by 0.03, up to eight standard deviations.
+// The number of ones in 64 random bits has a binomial distribution. Two more
+// uniform numbers make its density piecewise linear. The result is normal
+// except for a kurtosis that is smaller by 0.03, up to eight standard
+// deviations.
 func (s *source) normal(spread int64) int64 {
 	ones := int64(bits.OnesCount64(s.Uint64())) - 32
 	v := s.Uint64()
 	return ((ones<<16 + int64(v&0xffff) + int64(v>>16&0xffff) - 0xffff) * spread) >> 16
 }
 
-// spreadOf is what [source.normal] takes for a standard deviation, in
-// thousandths of a logarithm to base 2. 4.0208 is that of the steps there.
+// spreadOf returns the argument of [source.normal] for a standard deviation in
+// thousandths of a logarithm to base 2. The steps there have one of 4.0208.
 func spreadOf(thousandths int64) int64 { return thousandths * logOne * 10 / 40208 }
 
 // power returns 2 to the power of a logarithm, rounded down, at least 1.
-func (s *source) power(log int64) int64 {
+func power(log int64) int64 {
 	log = min(max(log, 0), 40*logOne)
 	at, rest := log&(logOne-1)>>10, uint64(log&1023)
-	low, high := s.powers[at], s.powers[at+1]
+	low, high := powers[at], powers[at+1]
 	return int64((low + (high-low)*rest>>10) >> (40 - log>>logBits))
 }
 
@@ -105,13 +101,13 @@ func newLognormal(median uint64, thousandths int64) lognormal {
 	return lognormal{logOf(median), spreadOf(thousandths)}
 }
 
-// draw returns a duration in ns, made longer by a factor, a logarithm.
+// draw returns a duration in ns, multiplied by a factor, which is a logarithm.
 func (s *source) draw(d lognormal, factor int64) int64 {
-	return s.power(d.median + factor + s.normal(d.spread))
+	return power(d.median + factor + s.normal(d.spread))
 }
 
-// wave is a random factor of 1 on average over logarithms, which changes from
-// minute to minute, each time by a part only.
+// wave is a random factor. Over time its logarithm is 0 on average. It changes
+// by a part of itself from minute to minute.
 type wave struct{ spread, now int64 }
 
 func (w *wave) step(s *source) { w.now = (w.now*900 + s.normal(w.spread)*436) / 1000 }

@@ -5,17 +5,19 @@ package samplelog
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/rollup"
 )
 
-// TruthSuffix is what the name of a log's truth ends with.
+// TruthSuffix ends the name of the file with a log's truth.
 const TruthSuffix = ".truth.json"
 
-// Truth is what is in a log, exactly. As JSON it has the shape of a report's
-// JSON, without findings: all outcomes, but only counters that are not 0.
+// Truth is the exact content of a log. Its JSON has the shape of a report's
+// JSON, without findings, with all outcomes and the counters that are not 0.
 type Truth struct {
 	Version int    `json:"version"` // 1
 	Inputs  Inputs `json:"inputs"`
@@ -27,7 +29,7 @@ type Truth struct {
 	Groups []Group `json:"groups"`
 }
 
-// Inputs is what a reader of the log meets.
+// Inputs counts what a reader of the log meets.
 type Inputs struct {
 	Files      int       `json:"files"` // 1
 	Bytes      int64     `json:"bytes"` // as written, compressed if so
@@ -36,14 +38,14 @@ type Inputs struct {
 	Problems   []Problem `json:"problems"` // by kind
 }
 
-// Problem is a kind of what is wrong, as package decisionlog names it.
+// Problem is a kind of problem, by the name that package decisionlog gives it.
 type Problem struct {
 	Kind  string  `json:"kind"`
 	Count int64   `json:"count"`
 	First []Place `json:"first"` // at most five
 }
 
-// Place is a line of a file, from 1, where an event begins.
+// Place is the line, from 1, where an event begins.
 type Place struct {
 	File string `json:"file"`
 	Line int64  `json:"line"`
@@ -51,15 +53,15 @@ type Place struct {
 
 // Group is the decisions of a path.
 type Group struct {
-	Path      string           `json:"path"`
-	Decisions int64            `json:"decisions"`
-	Outcomes  map[string]int64 `json:"outcomes"`
-	Counters  map[string]int64 `json:"counters"`
-	Stages    map[string]Stage `json:"stages"`
+	Path      string            `json:"path"`
+	Decisions int64             `json:"decisions"`
+	Outcomes  map[string]int64  `json:"outcomes"`
+	Counters  map[string]int64  `json:"counters"`
+	Stages    map[string]*Stage `json:"stages"`
 }
 
-// Stage is what a stage took in the decisions of a path, in ns. Unfinished
-// timers, which are 0, count as nothing else.
+// Stage sums up the durations of a stage in the decisions of a path, in ns. An
+// unfinished timer, which is 0, counts only as unfinished.
 type Stage struct {
 	Count      int64 `json:"count"`
 	Unfinished int64 `json:"unfinished"`
@@ -70,11 +72,13 @@ type Stage struct {
 	// Quantiles is nil, and absent in JSON, if the log has more than
 	// ExactDecisions decisions.
 	*Quantiles
+
+	durations []int64
 }
 
-// Quantiles are those of the durations, in ns, by nearest rank: the least
-// duration that at least that share of them does not exceed. 0 if there is
-// none.
+// Quantiles are quantiles of durations, in ns, by nearest rank: the least
+// duration that is not below the quantile's share of all. They are 0 if there
+// are no durations.
 type Quantiles struct {
 	P50  int64 `json:"p50_ns"`
 	P90  int64 `json:"p90_ns"`
@@ -83,124 +87,111 @@ type Quantiles struct {
 	P999 int64 `json:"p999_ns"`
 }
 
-// ExactDecisions is up to how many decisions the truth has quantiles. Each
-// duration takes up to 16 bytes until then.
+// ExactDecisions limits the decisions of a truth with quantiles. Each duration
+// takes up to 16 bytes until then.
 const ExactDecisions = 5_000_000
 
 // account counts what is written.
 type account struct {
-	decisions, others int64
-	problems          map[string]*Problem
-	first, last       time.Time // zero if there is none
-	paths             []*pathAccount
+	Truth
+	groups   map[string]*Group   // by path
+	problems map[string]*Problem // by kind
 }
 
-type pathAccount struct {
-	decisions int64
-	outcomes  [rollup.Cancelled + 1]int64
-	counters  [counters]int64
-	stages    [stages]stageAccount
+func newAccount() *account {
+	return &account{
+		Truth:  Truth{Version: 1, Groups: []Group{}, Inputs: Inputs{Files: 1, Problems: []Problem{}}},
+		groups: map[string]*Group{}, problems: map[string]*Problem{},
+	}
 }
 
-type stageAccount struct {
-	count, unfinished, sum, self, min, max int64
-	durations                              []int64
+// parents says which stage contains a stage.
+var parents = map[string]string{
+	"eval_op_plug": "rego_query_eval", "eval_op_rule_index": "rego_query_eval", "rego_builtin_http_send": "rego_query_eval",
+	"rego_external_resolve": "rego_query_eval", "rego_input_parse": "server_handler", "rego_query_compile": "server_handler",
+	"rego_query_eval": "server_handler", "rego_query_parse": "server_handler",
 }
 
 // add counts a decision that a reader finds.
 func (a *account) add(d *decision) {
-	a.decisions++
-	p := a.paths[d.path]
-	if p == nil {
-		p = new(pathAccount)
-		a.paths[d.path] = p
-	}
-	p.decisions++
-	p.outcomes[d.outcome]++
-	if d.flaw != noTime {
-		if a.first.IsZero() {
-			a.first = d.time
+	a.Inputs.Decisions++
+	g := a.groups[d.path]
+	if g == nil {
+		g = &Group{Path: d.path, Outcomes: map[string]int64{}, Counters: map[string]int64{}, Stages: map[string]*Stage{}}
+		for o := rollup.Outcome(0); o <= rollup.Cancelled; o++ {
+			g.Outcomes[o.String()] = 0
 		}
-		a.last = d.time // later than all before
+		a.groups[d.path] = g
+	}
+	g.Decisions++
+	g.Outcomes[d.outcome.String()]++
+	if at := d.time; d.flaw.problem != decisionlog.BadTime {
+		if a.From == nil {
+			a.From = &at
+		}
+		a.To = &at // later than all before
 	}
 
-	n := d.readable()
-	for c, value := range n.counters {
-		p.counters[c] += max(value, 0)
-	}
-	self := n.self()
-	for s, value := range n.timers {
-		if value >= 0 {
-			p.stages[s].add(value, self[s], a.decisions <= ExactDecisions)
+	d.dropUnreadable()
+	for name, value := range d.counters {
+		if value > 0 {
+			g.Counters[name] += value
 		}
 	}
-	if a.decisions == ExactDecisions+1 {
-		a.forget()
-	}
-}
-
-// forget frees the durations, which have become too many.
-func (a *account) forget() {
-	for _, p := range a.paths {
-		if p == nil {
+	for name, value := range d.timers {
+		s := valueOf(g.Stages, name)
+		if value == 0 {
+			s.Unfinished++
 			continue
 		}
-		for s := range p.stages {
-			p.stages[s].durations = nil
+		if s.Count == 0 || value < s.Min {
+			s.Min = value
+		}
+		s.Count++
+		s.Sum += value
+		s.Max = max(s.Max, value)
+		if a.Inputs.Decisions <= ExactDecisions {
+			s.durations = append(s.durations, value)
+		}
+		// A stage without a finished timer does not contain others.
+		s.Self += value
+		outer := parents[name]
+		for outer != "" && d.timers[outer] <= 0 {
+			outer = parents[outer]
+		}
+		if outer != "" {
+			valueOf(g.Stages, outer).Self -= value
 		}
 	}
 }
 
-func (s *stageAccount) add(value, self int64, keep bool) {
-	if value == 0 {
-		s.unfinished++
-		return
+// valueOf returns the value of a key. It adds a zero value if there is none.
+func valueOf[V any](m map[string]*V, key string) *V {
+	if m[key] == nil {
+		m[key] = new(V)
 	}
-	if s.count == 0 {
-		s.min = value
-	}
-	s.count++
-	s.sum += value
-	s.self += self
-	s.min, s.max = min(s.min, value), max(s.max, value)
-	if keep {
-		s.durations = append(s.durations, value)
-	}
+	return m[key]
 }
 
-// problem counts a problem of a kind. line is called only if it is wanted.
-func (a *account) problem(kind, file string, line func() int64) {
-	p := a.problems[kind]
-	if p == nil {
-		p = &Problem{Kind: kind}
-		a.problems[kind] = p
-	}
-	p.Count++
-	if len(p.First) < 5 {
-		p.First = append(p.First, Place{file, line()})
-	}
-}
-
-// truth returns what was counted. names are those of the paths.
-func (a *account) truth(names func(path int) string, bytes int64) *Truth {
-	t := &Truth{Version: 1, Groups: []Group{}, Inputs: Inputs{
-		Files: 1, Bytes: bytes, Decisions: a.decisions, OtherLines: a.others, Problems: []Problem{},
-	}}
-	for _, kind := range sortedKeys(a.problems) {
-		t.Inputs.Problems = append(t.Inputs.Problems, *a.problems[kind])
-	}
-	if !a.first.IsZero() {
-		t.From, t.To = &a.first, &a.last
+// finish returns the truth about a log of this size.
+func (a *account) finish(bytes int64) *Truth {
+	t := &a.Truth
+	t.Inputs.Bytes = bytes
+	for _, kind := range slices.Sorted(maps.Keys(a.problems)) {
+		p := a.problems[kind]
+		p.Kind = kind
+		t.Inputs.Problems = append(t.Inputs.Problems, *p)
 	}
 	times := map[string]int64{}
-	for i, p := range a.paths {
-		if p != nil {
-			g := p.group(names(i), a.decisions <= ExactDecisions)
-			t.Groups = append(t.Groups, g)
-			for _, s := range g.Stages {
-				times[g.Path] += s.Self
+	for path, g := range a.groups {
+		for _, s := range g.Stages {
+			times[path] += s.Self
+			if t.Inputs.Decisions <= ExactDecisions {
+				s.Quantiles = quantiles(s.durations)
 			}
+			s.durations = nil
 		}
+		t.Groups = append(t.Groups, *g)
 	}
 	slices.SortFunc(t.Groups, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(times[b.Path], times[a.Path]), cmp.Compare(a.Path, b.Path))
@@ -208,44 +199,14 @@ func (a *account) truth(names func(path int) string, bytes int64) *Truth {
 	return t
 }
 
-func (p *pathAccount) group(path string, exact bool) Group {
-	g := Group{Path: path, Decisions: p.decisions,
-		Outcomes: map[string]int64{}, Counters: map[string]int64{}, Stages: map[string]Stage{}}
-	for o, n := range p.outcomes {
-		g.Outcomes[rollup.Outcome(o).String()] = n
-	}
-	for c, n := range p.counters {
-		if n > 0 {
-			g.Counters[counterNames[c]] = n
-		}
-	}
-	for i, s := range p.stages {
-		if s.count+s.unfinished == 0 {
-			continue
-		}
-		stage := Stage{s.count, s.unfinished, s.sum, s.self, s.min, s.max, nil}
-		if exact {
-			stage.Quantiles = quantiles(s.durations)
-		}
-		g.Stages[stageNames[i]] = stage
-	}
-	return g
-}
-
-// quantiles sorts the durations.
+// quantiles sorts the durations and returns their quantiles.
 func quantiles(durations []int64) *Quantiles {
 	slices.Sort(durations)
-	return &Quantiles{
-		nearestRank(durations, 500), nearestRank(durations, 900), nearestRank(durations, 950),
-		nearestRank(durations, 990), nearestRank(durations, 999),
+	rank := func(thousandths int64) int64 {
+		if len(durations) == 0 {
+			return 0
+		}
+		return durations[(int64(len(durations))*thousandths+999)/1000-1]
 	}
-}
-
-// nearestRank returns the quantile of so many thousandths.
-func nearestRank(sorted []int64, thousandths int64) int64 {
-	n := int64(len(sorted))
-	if n == 0 {
-		return 0
-	}
-	return sorted[(n*thousandths+999)/1000-1]
+	return &Quantiles{rank(500), rank(900), rank(950), rank(990), rank(999)}
 }

@@ -11,97 +11,105 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/regometer/regometer/decisionlog"
 )
 
-// Write writes a log and returns what is in it. It needs memory for a few
-// inputs, and for the durations of up to ExactDecisions decisions.
+var compressions = []string{"none", "gzip", "zstd"}
+
+// Write writes a log and returns the truth about it. It keeps some inputs in
+// memory, and the durations of up to ExactDecisions decisions. It fails if an
+// option is invalid or out fails.
 func Write(out io.Writer, o Options) (*Truth, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	counted := &countingWriter{out: out}
-	compressed, err := compress(counted, o.Compression)
-	if err != nil {
-		return nil, err
+	counted := &countingWriter{Writer: out}
+	w := newWriter(&o)
+	w.out = counted
+	finish := func() error { return nil }
+	switch o.Compression {
+	case "gzip":
+		z := gzip.NewWriter(counted)
+		w.out, finish = z, z.Close
+		w.nextMember = func() error {
+			err := z.Close()
+			z.Reset(counted)
+			return err
+		}
+	case "zstd":
+		// Several goroutines would begin blocks elsewhere.
+		z, err := zstd.NewWriter(counted, zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			return nil, err
+		}
+		w.out, finish = z, z.Close
 	}
-	w := newWriter(compressed, &o)
 	for w.more() {
 		if err := w.step(); err != nil {
 			return nil, err
 		}
 	}
-	w.buffer = w.closeArray(w.buffer)
+	w.closeArray()
 	if err := w.flush(); err != nil {
 		return nil, err
 	}
-	if err := compressed.Close(); err != nil {
+	if err := finish(); err != nil {
 		return nil, err
 	}
-	return w.truth.truth(pathName, counted.bytes), nil
+	return w.truth.finish(counted.bytes), nil
 }
-
-// flushBytes is how much text is handed on at a time.
-const flushBytes = 256 << 10
 
 // writer writes events and other lines.
 type writer struct {
-	options  *Options
-	format   *format
-	renderer *renderer
-	drawer   *drawer
-	lines    *source // of flaws and other lines
-	bad      uint64  // share, in units of 2^-64
-	other    uint64
-	truth    account
+	options *Options
+	format  *format
+	drawer  *drawer
+	lines   *source // of flaws and other lines
+	labels  [servers]string
+	inputs  []string
+	truth   *account
 
-	out      io.WriteCloser
-	buffer   []byte // text that is not yet handed on
-	written  int64  // bytes before the buffer
-	newlines int64  // in these
+	out        io.Writer
+	nextMember func() error // begins a new member of a gzip file, or nil
+	buffer     []byte       // text before it goes to out
+	written    int64        // bytes before the buffer
+	newlines   int64        // in these
 
-	// Of the line that is being written:
 	event   decision
-	text    []byte
-	time    time.Time
-	isEvent bool
+	text    []byte    // of the event
+	time    time.Time // of the last event
+	isEvent bool      // whether the current line is an event
 
-	array     int  // bytes of events in the array that is open
-	endMember bool // whether a member of a gzip file ends here
+	arrayBytes int  // bytes of events in the array that is open
+	endMember  bool // whether a member of a gzip file ends here
 }
 
-func newWriter(out io.WriteCloser, o *Options) *writer {
+func newWriter(o *Options) *writer {
 	f := formatOf(o.Container)
-	w := &writer{
-		options: o, format: f, renderer: newRenderer(o, *f.layout), lines: newSource(o.Seed, 3),
-		bad: share(o.BadShare), other: share(o.OtherLines), out: out, time: o.Start.UTC(),
-		truth: account{problems: map[string]*Problem{}, paths: make([]*pathAccount, o.Paths)},
+	return &writer{
+		options: o, format: f, drawer: newDrawer(o), lines: newSource(o.Seed, 3), labels: labelsOf(o, f.layout),
+		inputs: newInputs(o, f.layout), truth: newAccount(), time: o.Start.UTC(),
 	}
-	w.renderer.inputs = newInputs(o, *f.layout)
-	_, size := inputsOf(o)
-	w.drawer = newDrawer(o, len(w.renderer.inputs), size)
-	return w
 }
-
-// share returns a share of 1 in units of 2^-64.
-func share(of float64) uint64 { return uint64(of*(1<<53)) << 11 }
 
 func (w *writer) more() bool {
 	if w.options.Decisions > 0 {
-		return w.truth.decisions < w.options.Decisions
+		return w.truth.Inputs.Decisions < w.options.Decisions
 	}
 	return w.written+int64(len(w.buffer)) < w.options.Size
 }
 
 // step writes an event or another line.
 func (w *writer) step() error {
-	if w.isEvent = !w.lines.chance(w.other); w.isEvent {
+	if w.isEvent = !w.lines.chance(w.options.OtherLines); w.isEvent {
 		w.writeEvent()
 	} else {
-		w.truth.others++
-		w.text = w.otherLine(w.text[:0])
-		w.buffer = w.format.wrap(w, w.buffer, w.text)
+		w.truth.Inputs.OtherLines++
+		w.wrap([]byte(w.otherLine()))
 	}
+	const flushBytes = 256 << 10 // of text that goes to out at a time
 	if len(w.buffer) >= flushBytes || w.endMember {
 		return w.flush()
 	}
@@ -109,48 +117,45 @@ func (w *writer) step() error {
 }
 
 func (w *writer) writeEvent() {
-	d, f := &w.event, w.format
+	d := &w.event
 	w.drawer.draw(d)
 	w.time = d.time
-	d.flaw = sound
-	if w.lines.chance(w.bad) {
-		drawFlaw(w.lines, d, f)
-		w.truth.problem(string(problems[d.flaw]), w.options.File, w.line)
+	d.flaw = flaw{}
+	if w.lines.chance(w.options.BadShare) {
+		w.lines.drawFlaw(d, w.format)
+		p := valueOf(w.truth.problems, string(d.flaw.problem))
+		if p.Count++; len(p.First) < 5 {
+			p.First = append(p.First, Place{w.options.File, w.line()})
+		}
 	}
-	w.text = w.renderer.event(w.text[:0], d)
-	if d.flaw != cutOff {
-		w.buffer = f.wrap(w, w.buffer, w.text)
+	w.text = w.appendEvent(w.text[:0], d)
+	text, begin := w.text, len(w.buffer)
+	switch {
+	case d.flaw.problem != decisionlog.InvalidJSON:
+		w.wrap(text)
 		w.truth.add(d)
-		return
+	case w.format.whole:
+		w.wrap(text)
+		line := w.buffer[begin : len(w.buffer)-1]
+		w.buffer = append(w.buffer[:begin+w.cut(line)], '\n')
+	default:
+		w.wrap(text[:w.cut(text)])
 	}
-	if f.whole {
-		begin := len(w.buffer)
-		w.buffer = f.wrap(w, w.buffer, w.text)
-		end := begin + w.cut(w.buffer[begin:len(w.buffer)-1])
-		w.buffer = append(w.buffer[:end], '\n')
-		return
-	}
-	w.buffer = f.wrap(w, w.buffer, w.text[:w.cut(w.text)])
 }
 
-// cut returns where a line breaks off: after the first key began, and between
+// cut returns where a line breaks off: after the first key begins, and between
 // characters.
 func (w *writer) cut(line []byte) int {
-	at := 2 + int(w.lines.below(uint64(len(line)-2)))
+	at := 2 + w.lines.below(len(line)-2)
 	for !utf8.RuneStart(line[at]) {
 		at--
 	}
 	return at
 }
 
-// line returns the number of the line that begins at the end of the buffer. An
-// event that begins an array is on the line after its bracket if it is pretty.
+// line returns the line number of an event that follows the buffer.
 func (w *writer) line() int64 {
-	n := 1 + w.newlines + int64(bytes.Count(w.buffer, []byte{'\n'}))
-	if w.format.name == "pretty" {
-		n++
-	}
-	return n
+	return 1 + w.newlines + int64(bytes.Count(w.buffer, []byte{'\n'})+bytes.Count([]byte(w.format.open), []byte{'\n'}))
 }
 
 func (w *writer) flush() error {
@@ -158,52 +163,21 @@ func (w *writer) flush() error {
 	w.written += int64(len(w.buffer))
 	_, err := w.out.Write(w.buffer)
 	w.buffer = w.buffer[:0]
-	if m, ok := w.out.(*members); ok && w.endMember && err == nil {
-		err = m.end()
+	if w.endMember && w.nextMember != nil && err == nil {
+		err = w.nextMember()
 	}
 	w.endMember = false
 	return err
 }
 
-// countingWriter counts what passes.
+// countingWriter counts bytes.
 type countingWriter struct {
-	out   io.Writer
+	io.Writer
 	bytes int64
 }
 
 func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.out.Write(p)
+	n, err := c.Writer.Write(p)
 	c.bytes += int64(n)
 	return n, err
-}
-
-var compressions = []string{"none", "gzip", "zstd"}
-
-func compress(out io.Writer, compression string) (io.WriteCloser, error) {
-	switch compression {
-	case "gzip":
-		return &members{out: out, Writer: gzip.NewWriter(out)}, nil
-	case "zstd":
-		// Several goroutines would begin blocks elsewhere.
-		return zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
-	default:
-		return nopCloser{out}, nil
-	}
-}
-
-type nopCloser struct{ io.Writer }
-
-func (nopCloser) Close() error { return nil }
-
-// members writes a gzip file of one or more members.
-type members struct {
-	out io.Writer
-	*gzip.Writer
-}
-
-// end ends a member. What is written next is in another.
-func (m *members) end() error {
-	err := m.Close()
-	m.Reset(m.out)
-	return err
 }

@@ -4,20 +4,28 @@
 package samplelog_test
 
 import (
+	"bufio"
 	"bytes"
+	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
-	"reflect"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
+	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/samplelog"
 )
 
@@ -31,16 +39,10 @@ func write(t *testing.T, o samplelog.Options) (string, *samplelog.Truth) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if truth.Inputs.Bytes != int64(b.Len()) {
-		t.Errorf("the truth tells of %d bytes, %d were written", truth.Inputs.Bytes, b.Len())
-	}
 	return b.String(), truth
 }
 
-// arrays are the containers without other lines.
-var arrays = []string{"upload", "pretty"}
-
-// everything are options that leave nothing out.
+// everything returns options for a log with all features.
 func everything(container string) samplelog.Options {
 	o := samplelog.Options{
 		Decisions: 3000, Seed: 7, Start: start, Rate: 20, Drift: 0.2, Container: container, Paths: 14, BadShare: 0.1,
@@ -52,306 +54,281 @@ func everything(container string) samplelog.Options {
 		Regression: &samplelog.Regression{At: start.Add(30 * time.Second), Stage: "rego_query_eval", Factor: 3},
 		File:       "sample.log",
 	}
-	if !slices.Contains(arrays, container) {
+	if container != "upload" && container != "pretty" {
 		o.OtherLines = 0.2
 	}
 	return o
 }
 
-// compare fails unless the log says what the truth does.
-func compare(t *testing.T, o samplelog.Options, text string, truth *samplelog.Truth) {
-	t.Helper()
-	got := readLog(t, o.Container, o.File, text)
-	got.Inputs.Bytes = truth.Inputs.Bytes
-	if g, w := indent(t, got), indent(t, truth); g != w {
-		gotLines, wantLines := strings.Split(g, "\n"), strings.Split(w, "\n")
-		for i := range min(len(gotLines), len(wantLines)) {
-			if gotLines[i] != wantLines[i] {
-				t.Fatalf("line %d of the truth:\nin the log  %s\nas written %s", i+1, gotLines[i], wantLines[i])
-			}
+var update = flag.Bool("update", false, "write the golden file")
+
+// TestDeterminism checks that the same options give the same bytes on every
+// machine and with every version of Go.
+func TestDeterminism(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for _, container := range samplelog.Containers() {
+		o := everything(container)
+		o.EventBytes = 1500
+		text, truth := write(t, o)
+		indented, err := json.MarshalIndent(truth, "", " ")
+		fmt.Fprintf(&b, "%-17s text %x truth %x\n", container, sha256.Sum256([]byte(text)), sha256.Sum256(indented))
+		if err != nil {
+			t.Error(err)
 		}
-		t.Fatalf("the log has %d lines of truth, want %d", len(gotLines), len(wantLines))
+	}
+	const golden = "testdata/golden.txt"
+	if *update {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(golden); err != nil || b.String() != string(want) {
+		t.Errorf("the logs differ from those of %s (error %v); run the test with -update if they should:\n%s", golden, err, b.String())
 	}
 }
 
-func indent(t *testing.T, value any) string {
+// encode returns what OPA's encoders write.
+func encode(t *testing.T, value any) string {
 	t.Helper()
-	b, err := json.MarshalIndent(value, "", " ")
+	b, err := json.Marshal(value)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(b)
 }
 
+// TestTruth compares the truth with a report of the log. TestReadContainers in
+// package report compares them for short lines and compressed logs.
 func TestTruth(t *testing.T) {
 	t.Parallel()
 	for _, container := range samplelog.Containers() {
-		t.Run(container, func(t *testing.T) {
-			t.Parallel()
-			o := everything(container)
-			text, truth := write(t, o)
-			compare(t, o, text, truth)
-			if truth.Inputs.Decisions != o.Decisions {
-				t.Errorf("%d decisions, want %d", truth.Inputs.Decisions, o.Decisions)
-			}
-			if len(truth.Groups) != o.Paths {
-				t.Errorf("%d groups, want %d", len(truth.Groups), o.Paths)
-			}
-
-			large := everything(container)
-			large.Decisions, large.Size, large.EventBytes = 0, 1<<20, 20_000
-			text, truth = write(t, large)
-			compare(t, large, text, truth)
-			if len(text) < 1<<20 || len(text) > 3<<19 {
-				t.Errorf("%d bytes, want little more than %d", len(text), 1<<20)
-			}
-			if each := int64(len(text)) / truth.Inputs.Decisions; each < 16_000 || each > 40_000 { // some wrap or indent it
-				t.Errorf("%d bytes an event, want about 20,000", each)
-			}
-		})
-	}
-}
-
-// TestProblems: a log has all the problems that its container can have.
-func TestProblems(t *testing.T) {
-	t.Parallel()
-	common := []string{"bad_metric", "bad_timestamp", "duplicate_key", "negative_metric", "no_metrics"}
-	all := append([]string{"invalid_json", "invalid_utf8"}, common...)
-	noUTF8 := append([]string{"invalid_json"}, common...)
-	notCut := append([]string{"invalid_utf8"}, common...)
-	for _, container := range samplelog.Containers() {
-		want := all
-		switch container {
-		case "docker", "fluentbit-message":
-			want = noUTF8
-		case "upload", "pretty", "pretty-lines":
-			want = notCut
-		}
-		_, truth := write(t, everything(container))
-		var kinds []string
-		bad := int64(0)
-		for _, p := range truth.Inputs.Problems {
-			kinds = append(kinds, p.Kind)
-			bad += p.Count
-		}
-		slices.Sort(want)
-		if !slices.Equal(kinds, want) {
-			t.Errorf("%s: problems %v, want %v", container, kinds, want)
-		}
-		if bad < 250 || bad > 380 {
-			t.Errorf("%s: %d of 3,000 are bad, want about 10 %%", container, bad)
-		}
-		if others := truth.Inputs.OtherLines; !slices.Contains(arrays, container) && (others < 600 || others > 900) {
-			t.Errorf("%s: %d other lines, want about 20 %% of all", container, others)
-		}
-	}
-}
-
-// TestSameDecisions: what is in a log does not depend on its container.
-func TestSameDecisions(t *testing.T) {
-	t.Parallel()
-	var first *samplelog.Truth
-	for _, container := range samplelog.Containers() {
 		o := everything(container)
-		o.BadShare = 0
-		_, truth := write(t, o)
-		if first == nil {
-			first = truth
+		o.Decisions, o.Size, o.EventBytes, o.Paths = 0, 3<<20, 20_000, 5000
+		o.File = filepath.Join(t.TempDir(), "log")
+		text, truth := write(t, o)
+		if err := os.WriteFile(o.File, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(truth.Groups, first.Groups) || !truth.From.Equal(*first.From) || !truth.To.Equal(*first.To) {
-			t.Errorf("%s holds other decisions than %s", container, samplelog.Containers()[0])
+		r, err := report.Read(t.Context(), report.Options{Inputs: []string{o.File}, Exact: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		var got samplelog.Truth
+		if err := errors.Join(report.WriteJSON(&b, r.Report()), json.Unmarshal(b.Bytes(), &got)); err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range got.Groups {
+			for _, outcome := range []string{"allowed", "denied", "result", "undefined", "error", "cancelled"} {
+				g.Outcomes[outcome] += 0 // a report leaves out those without decisions
+			}
+		}
+		if g, w := encode(t, got), encode(t, truth); g != w {
+			t.Errorf("%s: the log holds\n%.2000s\nthe truth is\n%.2000s", container, g, w)
+		}
+		if each := int64(len(text)) / truth.Inputs.Decisions; len(text) < 3<<20 || len(text) > 7<<19 || each < 16_000 || each > 40_000 {
+			t.Errorf("%s: %d bytes, %d for each event", container, len(text), each)
 		}
 	}
 }
 
-func TestCompression(t *testing.T) {
+// TestFeatures checks that a log has also what is rare, and the problems that
+// its container can have.
+func TestFeatures(t *testing.T) {
 	t.Parallel()
-	for _, container := range []string{"ndjson", "upload"} {
-		o := everything(container)
-		plain, want := write(t, o)
-		for _, compression := range []string{"gzip", "zstd"} {
-			o.Compression = compression
-			packed, truth := write(t, o)
-			var text []byte
-			var err error
-			switch compression {
-			case "gzip":
-				text, err = gunzip(packed)
-			case "zstd":
-				var d *zstd.Decoder
-				if d, err = zstd.NewReader(strings.NewReader(packed)); err == nil {
-					text, err = io.ReadAll(d)
-					d.Close()
+	text, _ := write(t, samplelog.Options{Decisions: 60_000, Paths: 14, EventBytes: 2000, OtherLines: 0.001, Container: "console"})
+	for _, part := range []string{
+		`"path":"/httpapi/authz/allow"`, `"path":"httpapi/authz/allow"`, `"query":"`, `"trace_id":"`, `"erased":["/result"]`,
+		`"erased":["/input/password"]`, `"nd_builtin_cache":`, `"histogram_eval_op_plug":{"75%":`, `"timer_server_handler_ns":0`,
+		`"error":"policy.rego:41: eval_conflict_error: `, `"error":"eval_cancel_error: `, `"error":"undefined_document: `,
+		`"result":null`, `"counter_server_query_cache_hit":0`, `"msg":"Returning policy decision."`, `"msg":"Status Log"`,
+		`\n,\"metrics\":{\"timer_rego_query_eval_ns\":2}}\n`,
+	} {
+		if !strings.Contains(text, part) {
+			t.Errorf("nothing has %s", part)
+		}
+	}
+	for _, container := range samplelog.Containers() {
+		want := 7
+		if slices.Contains([]string{"docker", "fluentbit-message", "upload", "pretty", "pretty-lines"}, container) {
+			want = 6 // without invalid UTF-8, or without lines that break off
+		}
+		if _, truth := write(t, everything(container)); len(truth.Inputs.Problems) != want {
+			t.Errorf("%s: problems %v, want %d kinds", container, truth.Inputs.Problems, want)
+		}
+	}
+}
+
+// TestLayouts checks that lines are what OPA's own encoders and docker's make
+// of their content.
+func TestLayouts(t *testing.T) {
+	t.Parallel()
+	tokens := regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[,:]`)
+	// The fields of OPA's logs.EventV1 in order, as an encoder of structures
+	// writes them.
+	upload := func(line string) string {
+		b, e := "{", decode[map[string]json.RawMessage](t, line)
+		for _, key := range strings.Fields("labels decision_id trace_id span_id bundles path query input result nd_builtin_cache erased " +
+			"error requested_by timestamp metrics req_id") {
+			if value, ok := e[key]; ok {
+				b += encode(t, key) + ":" + encode(t, value) + ","
+			}
+		}
+		return strings.TrimSuffix(b, ",") + "}"
+	}
+	for container, again := range map[string]func(line string) string{
+		"ndjson": upload,
+		"spaced": func(line string) string {
+			return tokens.ReplaceAllStringFunc(upload(line), func(token string) string {
+				return token + " "[min(len(token)-1, 1):] // after a comma or colon
+			})
+		},
+		"console": func(line string) string {
+			e := decode[map[string]any](t, line)
+			if at, _ := e["timestamp"].(string); e["msg"] != "Decision Log" || !strings.HasPrefix(at, strings.TrimSuffix(e["time"].(string), "Z")) {
+				t.Fatalf("msg %v at %v, timestamp %s", e["msg"], e["time"], at)
+			}
+			return encode(t, e)
+		},
+		"docker": func(line string) string { // which escapes characters that were split
+			return strings.ReplaceAll(encode(t, decode[struct {
+				Log    string    `json:"log"`
+				Stream string    `json:"stream"`
+				Time   time.Time `json:"time"`
+			}](t, line)), "\ufffd", `\ufffd`)
+		},
+		"file_logger": func(line string) string {
+			var b bytes.Buffer
+			e := decode[map[string]any](t, line)
+			record := slog.NewRecord(decode[struct{ Time time.Time }](t, line).Time, slog.LevelInfo, "Decision Log", 0)
+			for _, key := range strings.Fields("type timestamp decision_id trace_id span_id labels bundles path query input result " +
+				"nd_builtin_cache erased error requested_by metrics req_id") {
+				if value, ok := e[key]; ok {
+					record.Add(key, value)
 				}
 			}
-			if err != nil || string(text) != plain {
-				t.Errorf("%s, %s: another text, or error %v", container, compression, err)
+			if err := slog.NewJSONHandler(&b, nil).Handle(context.Background(), record); err != nil {
+				t.Fatal(err)
 			}
-			truth.Inputs.Bytes = want.Inputs.Bytes
-			if !reflect.DeepEqual(truth, want) {
-				t.Errorf("%s, %s: another truth", container, compression)
+			return strings.TrimSuffix(b.String(), "\n")
+		},
+	} {
+		o := everything(container)
+		o.BadShare, o.OtherLines, o.EventBytes, o.Decisions = 0, 0, 20_000, 300
+		text, _ := write(t, o)
+		for s := bufio.NewScanner(strings.NewReader(text)); s.Scan(); {
+			if got := again(s.Text()); got != s.Text() {
+				t.Fatalf("%s: want\n%.3000s\nwritten\n%.3000s", container, got, s.Text())
 			}
 		}
 	}
 }
 
-func gunzip(packed string) ([]byte, error) {
-	r, err := gzip.NewReader(strings.NewReader(packed))
-	if err != nil {
-		return nil, err
+// decode decodes JSON and keeps numbers as they are.
+func decode[T any](t *testing.T, line string) (value T) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(line))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		t.Fatalf("%v: %.200s", err, line)
 	}
-	return io.ReadAll(r)
+	return value
 }
 
-// TestUploadMembers: each member of a gzip file of uploads is a whole array.
+// TestUploadMembers checks that each member of a gzip file of uploads is a
+// whole array.
 func TestUploadMembers(t *testing.T) {
 	t.Parallel()
 	o := everything("upload")
 	o.Compression = "gzip"
-	packed, truth := write(t, o)
+	packed, _ := write(t, o)
 	in := strings.NewReader(packed)
 	r, err := gzip.NewReader(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	members, events := 0, 0
-	for {
+	members := 0
+	for ; err == nil; err = r.Reset(in) {
 		r.Multistream(false)
 		text, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var array []json.RawMessage
-		if err := json.Unmarshal(text, &array); err != nil {
-			t.Fatalf("member %d: %v", members, err)
-		}
-		members, events = members+1, events+len(array)
-		if err := r.Reset(in); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
+		if members++; err != nil || !json.Valid(text) {
+			t.Fatalf("member %d: error %v: %.200s", members, err, text)
 		}
 	}
-	if members < 3 || int64(events) != truth.Inputs.Decisions {
-		t.Errorf("%d members with %d events, want several with %d", members, events, truth.Inputs.Decisions)
+	if members < 3 || !errors.Is(err, io.EOF) {
+		t.Errorf("%d members, error %v", members, err)
 	}
 }
 
-// TestRegression: the stage of the path becomes slower, and what contains it,
-// but nothing else.
-func TestRegression(t *testing.T) {
-	t.Parallel()
-	o := samplelog.Options{Decisions: 20_000, Seed: 3, Start: start, Rate: 100, Container: "ndjson"}
-	at := start.Add(100 * time.Second)
-	o.Regression = &samplelog.Regression{At: at, Path: "rbac/allow", Stage: "rego_query_eval", Factor: 4}
-	text, _ := write(t, o)
-	durations := map[string][]int64{}
-	for _, p := range unwrap(t, "ndjson", text) {
-		e := eventOf(t, p.text)
-		for stage, value := range e.timers {
-			key := fmt.Sprint(e.path, " ", stage, " ", e.time.Before(at))
-			durations[key] = append(durations[key], value)
-		}
-	}
-	median := func(path, stage string, before bool) float64 {
-		values := durations[fmt.Sprint(path, " ", stage, " ", before)]
-		slices.Sort(values)
-		return float64(values[len(values)/2])
-	}
-	for _, test := range []struct {
-		path, stage string
-		low, high   float64
-	}{
-		{"rbac/allow", "rego_query_eval", 3.6, 4.4},
-		{"rbac/allow", "server_handler", 1.5, 3},
-		{"rbac/allow", "rego_input_parse", 0.9, 1.1},
-		{"httpapi/authz/allow", "rego_query_eval", 0.9, 1.1},
-	} {
-		ratio := median(test.path, test.stage, false) / median(test.path, test.stage, true)
-		if ratio < test.low || ratio > test.high {
-			t.Errorf("%s of %s takes %.2f times as long, want %v to %v", test.stage, test.path, ratio, test.low, test.high)
-		}
-	}
-}
-
-// TestBundles: the revision changes when it should, and labels are there.
-func TestBundles(t *testing.T) {
+// TestChanges checks that the stage of a regression becomes slower, and the
+// stage that contains it, and nothing else; and that a bundle changes in time.
+func TestChanges(t *testing.T) {
 	t.Parallel()
 	o := everything("ndjson")
-	o.BadShare, o.OtherLines = 0, 0
-	text, _ := write(t, o)
-	teams := map[string]int{}
-	for _, p := range unwrap(t, "ndjson", text) {
-		var e struct {
-			Labels    map[string]string
-			Timestamp time.Time
-			Bundles   map[string]struct{ Revision string }
+	o.BadShare, o.OtherLines, o.Regression.At, o.Regression.Factor = 0, 0, start, 4
+	text, slow := write(t, o)
+	o.Regression = nil
+	_, usual := write(t, o)
+	sums := func(truth *samplelog.Truth, path string) map[string]*samplelog.Stage {
+		return truth.Groups[slices.IndexFunc(truth.Groups, func(g samplelog.Group) bool { return g.Path == path })].Stages
+	}
+	before, after := sums(usual, "httpapi/authz/allow"), sums(slow, "httpapi/authz/allow")
+	if got, want := after["rego_query_eval"].Sum, 4*before["rego_query_eval"].Sum; got != want || after["server_handler"].Sum <= want {
+		t.Errorf("evaluation took %d ns of %d, want %d", got, after["server_handler"].Sum, want)
+	}
+	after["rego_query_eval"], after["server_handler"] = before["rego_query_eval"], before["server_handler"]
+	if g, w := encode(t, after)+encode(t, sums(slow, "rbac/allow")), encode(t, before)+encode(t, sums(usual, "rbac/allow")); g != w {
+		t.Errorf("other stages became slower: %s, want %s", g, w)
+	}
+	if rate := float64(o.Decisions) / usual.To.Sub(*usual.From).Seconds(); rate < 15 || rate > 30 {
+		t.Errorf("%.1f decisions a second, want about %v", rate, o.Rate)
+	}
+	for line := range strings.Lines(text) {
+		want := `"bundles":{"aaa":{"revision":"b\u00261"},"authz":{"revision":"a1"}}`
+		if !decode[struct{ Timestamp time.Time }](t, line).Timestamp.Before(o.Bundles[0].ChangeAt) {
+			want = strings.Replace(want, "a1", "a2", 1)
 		}
-		decode(t, p.text, &e)
-		teams[e.Labels["team"]]++
-		want := "a1"
-		if !e.Timestamp.Before(o.Bundles[0].ChangeAt) {
-			want = "a2"
-		}
-		if got := e.Bundles["authz"].Revision; got != want || e.Bundles["aaa"].Revision != "b&1" {
-			t.Fatalf("at %v: bundles %v, want revision %s", e.Timestamp, e.Bundles, want)
+		if !strings.Contains(line, want) {
+			t.Fatalf("no %s in %s", want, line)
 		}
 	}
-	if len(teams) != 2 || teams["blue"] < teams["<red>"] { // of three servers two are blue
-		t.Errorf("teams %v", teams)
-	}
-
-	o.Bundles = []samplelog.Bundle{{Revision: "old"}}
-	text, _ = write(t, o)
-	if n := strings.Count(text, `,"revision":"old",`); n != int(o.Decisions) {
-		t.Errorf("%d events have the revision, want %d", n, o.Decisions)
-	}
 }
 
-// TestTimes: on average the rate is kept, and times ascend.
-func TestTimes(t *testing.T) {
-	t.Parallel()
-	_, truth := write(t, samplelog.Options{Decisions: 100_000, Start: start, Rate: 50})
-	if !truth.From.After(start) || truth.From.After(start.Add(time.Minute)) {
-		t.Errorf("the first decision is at %v", truth.From)
-	}
-	if rate := 100_000 / truth.To.Sub(*truth.From).Seconds(); rate < 35 || rate > 70 {
-		t.Errorf("%.1f decisions a second, want about 50", rate)
-	}
-}
-
-func TestManyPaths(t *testing.T) {
-	t.Parallel()
-	names := samplelog.PathNames(5000)
-	slices.Sort(names)
-	if len(slices.Compact(names)) != 5000 {
-		t.Error("names of paths are not different")
-	}
-	o := samplelog.Options{Decisions: 8000, Paths: 100_000, Container: "ndjson"}
-	text, truth := write(t, o)
-	compare(t, o, text, truth)
-	if len(truth.Groups) < 3000 {
-		t.Errorf("%d paths have decisions, want thousands", len(truth.Groups))
-	}
-}
-
-// failingWriter fails after so many bytes.
-type failingWriter int
-
-func (f *failingWriter) Write(p []byte) (int, error) {
-	if *f -= failingWriter(len(p)); *f < 0 {
-		return 0, io.ErrShortWrite
-	}
-	return len(p), nil
-}
-
-func TestWriteFails(t *testing.T) {
+func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, compression := range []string{"none", "gzip", "zstd"} {
-		f := failingWriter(100_000)
-		_, err := samplelog.Write(&f, samplelog.Options{Size: 10 << 20, Compression: compression})
-		if err == nil {
-			t.Errorf("%s: no error", compression)
+		r, w := io.Pipe()
+		r.Close()
+		if _, err := samplelog.Write(w, samplelog.Options{Size: 10 << 20, Compression: compression}); !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("%s: error %v, want the output's", compression, err)
+		}
+	}
+	type options = samplelog.Options
+	slower := func(stage string, factor float64, after time.Duration) options {
+		return options{Decisions: 1, Start: start, Regression: &samplelog.Regression{At: start.Add(after), Stage: stage, Factor: factor}}
+	}
+	for want, o := range map[string]options{
+		"set either --size":                          {},
+		"set either --size or":                       {Size: 1, Decisions: 1},
+		"--decisions, to more than 0":                {Decisions: -1},
+		"or --decisions":                             {Size: -1},
+		`invalid --form "tar": use one of ndjson, `:  {Decisions: 1, Container: "tar"},
+		`invalid --compress "xz": use one of none, `: {Decisions: 1, Compression: "xz"},
+		"--other must be 0":                          {Decisions: 1, Container: "upload", OtherLines: 0.1},
+		"invalid --rate -1: it must be from 0.001 ":  {Decisions: 1, Rate: -1},
+		"invalid --rate NaN":                         {Decisions: 1, Rate: math.NaN()},
+		"invalid --drift 2.1":                        {Decisions: 1, Drift: 2.1},
+		"invalid --event-size":                       {Decisions: 1, EventBytes: 65 << 20},
+		"invalid --paths":                            {Decisions: 1, Paths: 1_000_001},
+		"invalid --bad 1":                            {Decisions: 1, BadShare: 1},
+		"invalid --other 1":                          {Decisions: 1, OtherLines: 1},
+		"invalid year of --start 1969":               {Decisions: 1, Start: time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC)},
+		"more than 50 years":                         {Decisions: 1e9, Rate: 0.001},
+		"factor of --slower 0.5":                     slower("rego_query_eval", 0.5, 0),
+		"factor of --slower NaN":                     slower("rego_query_eval", math.NaN(), 0),
+		`does not have the stage "rego_eval"`:        slower("rego_eval", 2, 0),
+		"before the first decision":                  slower("rego_query_eval", 2, -1),
+	} {
+		if truth, err := samplelog.Write(io.Discard, o); err == nil || truth != nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 }

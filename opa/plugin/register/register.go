@@ -1,8 +1,8 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package register makes Regometer's plugin known to OPA's runtime. Importing
-// it is all that a program needs which builds its own opa:
+// Package register registers Regometer's plugin with OPA's runtime. A program
+// that builds its own opa only needs to import it:
 //
 //	import _ "github.com/regometer/regometer/opa/plugin/register"
 //

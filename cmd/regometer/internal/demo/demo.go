@@ -20,6 +20,7 @@ import (
 	"github.com/regometer/regometer"
 	"github.com/regometer/regometer/internal/app/opaserver"
 	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/app/text"
 )
 
 // Config says what to run. Keep and Table are optional.
@@ -33,9 +34,9 @@ type Config struct {
 	Keep     string        // folder for the policy, the servers' logs and the result
 	JSON     bool          // print the result as JSON instead of text
 
-	Table  report.TableOptions // of the log's report, without Top
-	Stdout io.Writer           // the result
-	Stderr io.Writer           // progress
+	Table  text.Options // of the log's report, without Top
+	Stdout io.Writer    // the result
+	Stderr io.Writer    // progress
 }
 
 // The servers by number, and their logs.
@@ -128,7 +129,7 @@ func (c *Config) measure(ctx context.Context, dir string, progress io.Writer) (*
 	}
 	r := &result{
 		OPA: servers[0].Version, Seed: c.Seed, Requests: l.requests,
-		PerDecision: mediansOf(rounds), Differences: []string{}, log: log,
+		PerDecision: mediansOf(rounds), Differences: []string{}, log: log.Report(),
 	}
 	r.compareOutcomes(l.sent, metrics)
 	r.compareStages(metrics)
@@ -147,7 +148,7 @@ func (c *Config) write(r *result, dir string) error {
 	}
 	_, err = c.Stdout.Write(output)
 	return errors.Join(err,
-		os.WriteFile(filepath.Join(dir, "report.txt"), r.text(report.TableOptions{}), 0o666),
+		os.WriteFile(filepath.Join(dir, "report.txt"), r.text(text.Options{}), 0o666),
 		os.WriteFile(filepath.Join(dir, "report.json"), asJSON, 0o666))
 }
 

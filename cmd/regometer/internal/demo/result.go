@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -155,7 +156,7 @@ func (r *result) json() ([]byte, error) {
 }
 
 // text returns the result for people to read.
-func (r *result) text(table report.TableOptions) []byte {
+func (r *result) text(table text.Options) []byte {
 	var b bytes.Buffer
 	table.Top = 2
 	fmt.Fprintf(&b, "OPA %s with Regometer answered %d requests, one at a time (seed %d).\n", r.OPA, r.Requests, r.Seed)

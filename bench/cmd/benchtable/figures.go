@@ -1,0 +1,213 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+	"golang.org/x/perf/benchmath"
+)
+
+// results are the figures of a part.
+type results struct {
+	config  map[string]string
+	samples map[key][]sample // one of each run
+}
+
+// A key names a benchmark and its implementation. A benchmark without impl= is
+// Regometer's.
+type key struct{ name, impl string }
+
+// A sample is one run's figures by unit.
+type sample map[string]float64
+
+// The units.
+const (
+	nanoseconds     = "ns/op"
+	allocated       = "B/op"
+	allocations     = "allocs/op"
+	processorTime   = "cpu-ns/op"
+	throughput      = "MB/s"        // by the bytes of the file that is read
+	resident        = "max-B"       // the most memory that was resident
+	histogramMemory = "B/histogram" // what a histogram takes
+)
+
+// parse reads what benchmarks printed.
+func parse(part string, text []byte) (results, error) {
+	r := results{map[string]string{}, map[key][]sample{}}
+	reader := benchfmt.NewReader(bytes.NewReader(text), part)
+	for reader.Scan() {
+		switch record := reader.Result().(type) {
+		case *benchfmt.SyntaxError:
+			return r, record
+		case *benchfmt.Result:
+			for _, c := range record.Config {
+				r.config[c.Key] = string(c.Value)
+			}
+			base, parts := record.Name.Parts()
+			k := key{string(base), "regometer"}
+			for _, p := range parts {
+				if impl, ok := strings.CutPrefix(string(p), "/impl="); ok {
+					k.impl = impl
+				} else if p[0] == '/' {
+					k.name += string(p)
+				}
+			}
+			s := sample{}
+			for _, v := range record.Values {
+				if s[v.Unit] = v.Value; v.OrigUnit != "" {
+					s[v.OrigUnit] = v.OrigValue
+				}
+			}
+			r.samples[k] = append(r.samples[k], s)
+		}
+	}
+	err := reader.Err()
+	if err == nil && part == "server" && len(r.samples) > 0 {
+		err = checkServers(r)
+	}
+	return r, err
+}
+
+// checkServers returns an error unless there are figures of all servers, and of
+// no others, of equally many runs: only figures measured in turns are compared.
+func checkServers(r results) error {
+	runs := len(r.samples[key{"Server/case=" + modes[0].name, servers[0].impl}])
+	for _, mode := range modes {
+		for _, s := range servers {
+			if n := len(r.samples[key{"Server/case=" + mode.name, s.impl}]); n == 0 || n != runs {
+				return fmt.Errorf("%d runs of case=%s/impl=%s, not %d: measure this part anew", n, mode.name, s.impl, runs)
+			}
+		}
+	}
+	if len(r.samples) != len(modes)*len(servers) {
+		return fmt.Errorf("figures of %d servers, not %d: measure this part anew", len(r.samples), len(modes)*len(servers))
+	}
+	return nil
+}
+
+func (r results) has(name, impl string) bool { return len(r.samples[key{name, impl}]) > 0 }
+
+// values returns a figure of each run.
+func (r results) values(name, impl, unit string) (values []float64) {
+	for _, s := range r.samples[key{name, impl}] {
+		values = append(values, s[unit])
+	}
+	return values
+}
+
+// median returns a figure's median over all runs, and 0 if there is none.
+func (r results) median(name, impl, unit string) float64 {
+	return spreadOf(r.values(name, impl, unit)).Center
+}
+
+// A spread is a figure's median over the runs, with its confidence interval.
+// With few runs the interval is infinite.
+type spread struct{ benchmath.Summary }
+
+// confidence is the least that an interval has. The page has about a hundred
+// ratios: at 95 % chance alone would make one or two of equal figures a loss.
+const confidence = 0.99
+
+func spreadOf(values []float64) spread {
+	if len(values) == 0 {
+		return spread{}
+	}
+	return spread{benchmath.AssumeNothing.Summary(benchmath.NewSample(values, &benchmath.DefaultThresholds), confidence)}
+}
+
+// ratio returns one side's figure divided by another's, each of the same run.
+// 0 divided by 0 is 0.
+func (r results) ratio(name, impl, other, unit string) spread {
+	values, others := r.values(name, impl, unit), r.values(name, other, unit)
+	values = values[:min(len(values), len(others))]
+	for i := range values {
+		if values[i] != 0 {
+			values[i] /= others[i]
+		}
+	}
+	return spreadOf(values)
+}
+
+func (s spread) String() string {
+	switch {
+	case s.Center == 0:
+		return "–"
+	case math.IsInf(s.Lo, -1):
+		return number(s.Center)
+	default:
+		return fmt.Sprintf("%s (%s–%s)", number(s.Center), number(s.Lo), number(s.Hi))
+	}
+}
+
+// isLoss reports whether the whole interval is above 1, also in the digits that
+// are shown. A median above 1 may be noise.
+func (s spread) isLoss() bool { return s.Lo > 1 && number(s.Lo) != number(1) }
+
+// marked writes a ratio, in bold and with a word if it is a loss.
+func (s spread) marked(word string) string {
+	if s.isLoss() {
+		return "**" + s.String() + " " + word + "**"
+	}
+	return s.String()
+}
+
+// number writes a ratio.
+func number(v float64) string {
+	switch {
+	case v == 0:
+		return "0"
+	case v < 0.1:
+		return fmt.Sprintf("%.3f", v)
+	case v < 10:
+		return fmt.Sprintf("%.2f", v)
+	default:
+		return fmt.Sprintf("%.0f", v)
+	}
+}
+
+func count(v float64) string { return fmt.Sprintf("%.0f", v) }
+
+func duration(ns float64) string { return scaled(ns, " ns", " µs", " ms") }
+
+func size(bytes float64) string {
+	if bytes < 1000 {
+		return fmt.Sprintf("%.0f B", bytes)
+	}
+	return scaled(bytes/1e3, " KB")
+}
+
+func rate(megabytes float64) string {
+	if megabytes < 1000 {
+		return fmt.Sprintf("%.0f MB/s", megabytes)
+	}
+	return fmt.Sprintf("%.2f GB/s", megabytes/1e3)
+}
+
+func memory(bytes float64) string { return fmt.Sprintf("%.0f MB", bytes/1e6) }
+
+// scaled writes three digits, in the largest of the units, each a thousand
+// times the one before, that leaves something before the point.
+func scaled(v float64, units ...string) string {
+	for len(units) > 1 && math.Abs(v) >= 1000 {
+		v, units = v/1000, units[1:]
+	}
+	digits := 2
+	for limit := 10.0; digits > 0 && math.Abs(v) >= limit; limit *= 10 {
+		digits--
+	}
+	return fmt.Sprintf("%.*f%s", digits, v, units[0])
+}
+
+// text writes a figure, or a dash if there is none.
+func text(v float64, format func(float64) string) string {
+	if v == 0 {
+		return "–"
+	}
+	return format(v)
+}

@@ -1,0 +1,304 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing/fstest"
+	"text/template"
+	"time"
+
+	"github.com/regometer/regometer/bench/project"
+	"github.com/regometer/regometer/internal/app/opabuild"
+)
+
+// A commit is the source of a release.
+type commit struct {
+	hash  string
+	time  time.Time // of the files in the archives
+	dirty bool      // the checkout has changes
+}
+
+func (c commit) String() string {
+	if c.dirty {
+		return "commit " + c.hash + " with changes"
+	}
+	return "commit " + c.hash
+}
+
+// findCommit returns the commit of the checkout at root. Unless dirty, it fails
+// if the checkout has changes or if the version is the tag of another commit.
+func findCommit(ctx context.Context, root, version string, dirty bool) (commit, error) {
+	var failed error
+	git := func(args ...string) string {
+		out, err := project.Run(ctx, io.Discard, root, nil, "git", args...)
+		failed = errors.Join(failed, err)
+		return strings.TrimSpace(out)
+	}
+	hash, seconds, _ := strings.Cut(git("log", "-1", "--format=%H %ct"), " ")
+	changes := git("status", "--porcelain")
+	elsewhere := git("tag", "--list", version) != "" && !slices.Contains(strings.Fields(git("tag", "--points-at", "HEAD")), version)
+	switch {
+	case failed != nil:
+		return commit{}, failed
+	case changes != "" && !dirty:
+		return commit{}, fmt.Errorf("the checkout has changes: commit them, or try with -dirty (make dist DISTFLAGS=-dirty)\n%s", changes)
+	case elsewhere && !dirty:
+		return commit{}, fmt.Errorf("the tag %s is not at this commit, %s: git checkout %[1]s, or choose another version", version, hash)
+	}
+	if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
+		seconds = epoch
+	}
+	unix, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return commit{}, fmt.Errorf("invalid SOURCE_DATE_EPOCH: %w", err)
+	}
+	return commit{hash, time.Unix(unix, 0).UTC(), changes != ""}, nil
+}
+
+// A program is one binary of a release.
+type program struct {
+	Name     string // regometer or opa
+	Version  string // of the release
+	OPA      string // its version, in the program opa, such as v1.2.3
+	Platform string
+	Run      bool // on this machine
+
+	binary string // file
+	info   *buildinfo.BuildInfo
+}
+
+// base returns the name of the program's files, without their endings.
+func (p *program) base() string {
+	return p.Name + "_" + p.Version + "_" + strings.ReplaceAll(p.Platform, "/", "_")
+}
+
+// Archive returns the name of the program's archive.
+func (p *program) Archive() string {
+	if strings.HasPrefix(p.Platform, "windows/") {
+		return p.base() + ".zip"
+	}
+	return p.base() + ".tar.gz"
+}
+
+// SBOM returns the name of the program's bill of materials.
+func (p *program) SBOM() string { return p.base() + ".cdx.json" }
+
+// dist builds the programs for the platforms, and writes the folder
+// dist/VERSION.
+func dist(r *project.Release, from commit, platforms []string, progress io.Writer) (err error) {
+	fmt.Fprintf(progress, "%s of %s\n", r.Version, from)
+	regometer, err := r.Install(project.Host) // builds OPA for all platforms
+	if err != nil {
+		return err
+	}
+	var programs []*program
+	for _, platform := range platforms {
+		cross, err := r.Install(platform)
+		if err != nil {
+			return err
+		}
+		opa, err := r.BuildOPA(regometer, opabuild.UpstreamVersion, platform)
+		if err != nil {
+			return err
+		}
+		if platform == project.Host {
+			if err := r.Check(cross, opa); err != nil {
+				return err
+			}
+		}
+		for _, p := range []*program{{Name: "regometer", binary: cross}, {Name: "opa", binary: opa}} {
+			p.Version, p.Platform, p.Run = r.Version, platform, platform == project.Host
+			if err := p.inspect(); err != nil {
+				return err
+			}
+			programs = append(programs, p)
+		}
+	}
+	if err := os.MkdirAll("dist", 0o777); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("dist", ".building-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := write(dir, programs, from, r.ModuleDir); err != nil {
+		return err
+	}
+	target := filepath.Join("dist", r.Version)
+	if err := errors.Join(os.Chmod(dir, 0o755), os.RemoveAll(target)); err != nil {
+		return err
+	}
+	return os.Rename(dir, target)
+}
+
+// inspect reads the binary's build information. It returns an error unless the
+// binary is built as a release must be.
+func (p *program) inspect() (err error) {
+	if p.info, err = buildinfo.ReadFile(p.binary); err != nil {
+		return err
+	}
+	settings := map[string]string{}
+	for _, s := range p.info.Settings {
+		settings[s.Key] = s.Value
+	}
+	got := fmt.Sprintf("%s/%s, CGO_ENABLED=%s, -trimpath=%s", settings["GOOS"], settings["GOARCH"], settings["CGO_ENABLED"], settings["-trimpath"])
+	if want := p.Platform + ", CGO_ENABLED=0, -trimpath=true"; got != want {
+		return fmt.Errorf("%s is built for %s, want %s", p.Name, got, want)
+	}
+	if p.Name == "regometer" {
+		if p.info.Main.Version != p.Version {
+			return fmt.Errorf("regometer for %s has the version %s", p.Platform, p.info.Main.Version)
+		}
+		return nil
+	}
+	b, err := opabuild.Inspect(p.binary)
+	if err != nil {
+		return err
+	}
+	if b.Regometer != p.Version || !b.Plugin || !b.Hook {
+		return fmt.Errorf("opa for %s is built by regometer %q, with plugin: %t, with its hook: %t", p.Platform, b.Regometer, b.Plugin, b.Hook)
+	}
+	p.OPA = "v" + b.OPA
+	return nil
+}
+
+// write writes all files of a release to the folder dir. dirOf returns the
+// folder with the source of a module.
+func write(dir string, programs []*program, from commit, dirOf func(module, version string) (string, error)) error {
+	license, err := os.ReadFile("LICENSE")
+	if err != nil {
+		return err
+	}
+	for _, p := range programs {
+		modules := p.modules()
+		notices, err := thirdPartyNotices(modules, dirOf)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.base(), err)
+		}
+		bill, err := p.billOfMaterials(modules)
+		if err != nil {
+			return err
+		}
+		binary, err := os.ReadFile(p.binary)
+		if err != nil {
+			return err
+		}
+		base := p.base()
+		files := fstest.MapFS{
+			base: {Mode: fs.ModeDir | 0o755},
+			base + "/" + project.Executable(p.Name, p.Platform): {Mode: 0o755, Data: binary},
+			base + "/LICENSE":                 {Mode: 0o644, Data: license},
+			base + "/README.md":               {Mode: 0o644, Data: execute(archiveReadme, p)},
+			base + "/THIRD-PARTY-NOTICES.txt": {Mode: 0o644, Data: notices},
+		}
+		for _, file := range files {
+			file.ModTime = from.time
+		}
+		if err := errors.Join(
+			pack(filepath.Join(dir, p.Archive()), files),
+			os.WriteFile(filepath.Join(dir, p.SBOM()), bill, 0o644),
+		); err != nil {
+			return err
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	var sums bytes.Buffer // as sha256sum prints them
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(text), e.Name())
+	}
+	notes := execute(releaseNotes, map[string]any{
+		"Version": programs[0].Version, "Commit": from, "Go": runtime.Version(), "Host": project.Host, "Programs": programs,
+	})
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "SHA256SUMS"), sums.Bytes(), 0o644),
+		os.WriteFile(filepath.Join(dir, "README.md"), notes, 0o644),
+	)
+}
+
+// pack writes files to a zip archive if name ends in .zip, and otherwise to a
+// compressed tar archive. The archive has no owners: the same files make the
+// same archive.
+func pack(name string, files fs.FS) error {
+	out, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	if filepath.Ext(name) == ".zip" {
+		archive := zip.NewWriter(out)
+		return errors.Join(archive.AddFS(files), archive.Close(), out.Close())
+	}
+	compressed := gzip.NewWriter(out)
+	archive := tar.NewWriter(compressed)
+	return errors.Join(archive.AddFS(files), archive.Close(), compressed.Close(), out.Close())
+}
+
+// execute returns a template's text. It panics if data lacks a field.
+func execute(t *template.Template, data any) []byte {
+	var text bytes.Buffer
+	if err := t.Execute(&text, data); err != nil {
+		panic(err)
+	}
+	return text.Bytes()
+}
+
+// archiveReadme says nothing of the machine that makes the archive.
+var archiveReadme = template.Must(template.New("").Parse(`# {{.Name}} {{.Version}} for {{.Platform}}
+
+{{if .OPA -}}
+This is Open Policy Agent (OPA) {{.OPA}} with two changes, made by ` + "`regometer build`" + `: its package v1/metrics is
+Regometer's, and it has Regometer's plugin, which does nothing until OPA's configuration names it:
+
+    plugins: {regometer: {}}
+
+From then on /metrics has the durations of each stage and the outcomes of all decisions by path. OPA's maintainers did not
+release this program: report problems to Regometer first.
+{{- else -}}
+Regometer reads the decision logs of any Open Policy Agent (OPA) and says where the time went: ` + "`regometer report FILE`" + `.
+It builds OPA with faster metrics and histograms for Prometheus: ` + "`regometer build`" + `, for which it needs Go and a module
+proxy. ` + "`regometer --help`" + ` has the rest.
+{{- end}}
+
+Documentation: https://github.com/regometer/regometer/tree/{{.Version}}
+
+LICENSE is Regometer's, THIRD-PARTY-NOTICES.txt has those of all modules in the program{{if .OPA}}, OPA's too{{end}}.
+`))
+
+var releaseNotes = template.Must(template.New("").Parse(`# Regometer {{.Version}}
+
+Made by {{.Go}} on {{.Host}}, of {{.Commit}}.
+
+Programs that were not run were built, and their build information was checked. Nobody tried them on their platform.
+
+| program | platform | run | archive | bill of materials |
+|---|---|---|---|---|
+{{range .Programs -}}
+| {{.Name}}{{with .OPA}} {{.}}{{end}} | {{.Platform}} | {{if .Run}}yes{{else}}not run{{end}} | {{.Archive}} | {{.SBOM}} |
+{{end}}
+` + "`sha256sum -c SHA256SUMS`" + ` checks the files. CHANGELOG.md lists the changes.
+`))

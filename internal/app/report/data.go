@@ -1,0 +1,196 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/groupby"
+)
+
+// Data is what a [Report] is made of. It can be saved, loaded and merged.
+// [Read] makes it of logs, [Load] of a file that Save has written. It is for
+// one goroutine.
+//
+// It depends on the logs alone, and not on the order in which they were read or
+// merged.
+type Data struct {
+	by                string
+	groups, revisions *groupby.Groups
+	first, last       int64 // times of decisions, or decisionlog.NoTime
+	inputs            inputs
+	slowest           slowest
+	ids               idSample
+	interrupted       bool
+	exact             exactDurations // nil if they are not kept
+}
+
+// inputs describes the input.
+type inputs struct {
+	files, bytes, decisions, otherLines int64
+	problems                            map[string]*Problem // by kind
+}
+
+// maxRevisions limits the revisions of bundles that are told apart.
+const maxRevisions = 256
+
+// newRollup returns an empty one.
+func newData(o *Options) (*Data, error) {
+	groups, err := groupby.New(o.Limits)
+	if err != nil {
+		return nil, err
+	}
+	revisions, err := groupby.New(groupby.Limits{Groups: maxRevisions, Slices: 60})
+	if err != nil {
+		return nil, err
+	}
+	var exact exactDurations
+	if o.Exact {
+		exact = exactDurations{}
+	}
+	return &Data{
+		exact: exact,
+		by:    o.By, groups: groups, revisions: revisions,
+		first: decisionlog.NoTime, last: decisionlog.NoTime, slowest: slowest{limit: o.Slowest},
+	}, nil
+}
+
+// note notes the time of a decision.
+func (x *Data) note(time int64) {
+	if time == decisionlog.NoTime {
+		return
+	}
+	if x.first == decisionlog.NoTime || time < x.first {
+		x.first = time
+	}
+	x.last = max(x.last, time)
+}
+
+// Merge adds the data of o, which must not be used any more, nor x after an
+// error. It fails if both are not grouped and limited alike. Files of the same
+// name count twice.
+func (x *Data) Merge(o *Data) error {
+	switch {
+	case x.by != o.by:
+		return fmt.Errorf("one is grouped by %s, the other by %s: make both with the same --by", x.by, o.by)
+	case x.slowest.limit != o.slowest.limit:
+		return fmt.Errorf("one has the %d slowest decisions, the other the %d slowest: make both with the same --slowest",
+			x.slowest.limit, o.slowest.limit)
+	}
+	if err := x.groups.Merge(o.groups); err != nil {
+		return err
+	}
+	if err := x.revisions.Merge(o.revisions); err != nil {
+		return err
+	}
+	x.note(o.first)
+	x.note(o.last)
+	x.slowest.merge(&o.slowest)
+	if err := x.ids.merge(&o.ids); err != nil {
+		return err
+	}
+	if err := x.inputs.merge(&o.inputs); err != nil {
+		return err
+	}
+	x.interrupted = x.interrupted || o.interrupted
+	if x.exact == nil || o.exact == nil {
+		x.exact = nil // as saved reports have none
+	} else {
+		x.exact.merge(o.exact)
+	}
+	return nil
+}
+
+// merge adds o. It fails if a total becomes too large to be saved.
+func (in *inputs) merge(o *inputs) error {
+	in.files += o.files
+	in.bytes += o.bytes
+	in.decisions += o.decisions
+	in.otherLines += o.otherLines
+	for kind, p := range o.problems {
+		in.problem(kind, p.Count, p.First...)
+	}
+	return in.check()
+}
+
+// maxTotal limits totals, so that those of many files can be added up.
+const maxTotal = 1 << 56
+
+// check returns an error if a total is negative or too large.
+func (in *inputs) check() error {
+	totals := []int64{in.files, in.bytes, in.decisions, in.otherLines}
+	for _, p := range in.problems {
+		totals = append(totals, p.Count)
+	}
+	for _, n := range totals {
+		if n < 0 || n > maxTotal {
+			return fmt.Errorf("a total of the inputs is %d: it must be from 0 to 2^56", n)
+		}
+	}
+	return nil
+}
+
+// firstPlaces limits the places of a problem.
+const firstPlaces = 5
+
+// problem counts a problem and keeps the first places. Places do not come in
+// order: an event of several lines comes after the lines between them.
+func (in *inputs) problem(kind string, count int64, places ...Place) {
+	p := in.problems[kind]
+	if p == nil {
+		if in.problems == nil {
+			in.problems = map[string]*Problem{}
+		}
+		p = &Problem{Kind: kind, First: []Place{}}
+		in.problems[kind] = p
+	}
+	p.Count += count
+	for _, place := range places {
+		if n := len(p.First); n < firstPlaces || comparePlaces(place, p.First[n-1]) < 0 {
+			i, _ := slices.BinarySearchFunc(p.First, place, comparePlaces)
+			p.First = slices.Insert(p.First, i, place)[:min(n+1, firstPlaces)]
+		}
+	}
+}
+
+// comparePlaces compares by file and line.
+func comparePlaces(a, b Place) int {
+	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+}
+
+// Report returns the report of the data. It makes groups from x when they are
+// asked for: until then, nothing may be merged into x.
+func (x *Data) Report() *Report {
+	r := &Report{
+		Inputs: Inputs{
+			Files: int(x.inputs.files), Bytes: x.inputs.bytes, Decisions: x.inputs.decisions, OtherLines: x.inputs.otherLines,
+		},
+		From:        x.first,
+		To:          x.last,
+		By:          x.by,
+		Width:       x.groups.Width(),
+		Overflow:    x.groups.Overflow(),
+		Interrupted: x.interrupted,
+	}
+	for _, kind := range slices.Sorted(maps.Keys(x.inputs.problems)) {
+		r.Inputs.Problems = append(r.Inputs.Problems, *x.inputs.problems[kind])
+	}
+	r.Inputs.Sampled, r.Inputs.Repeated = x.ids.totals()
+	x.exact.sorted(x.groups)
+	r.Total = newGroup(x.groups.TotalSum())
+	r.slices = func() []groupby.Slice { return x.groups.Total().Slices }
+	if r.By == byStage {
+		r.Groups = groupsOfStages(r.Total, x.exact[none])
+	} else {
+		r.Groups = groupsByTime(x.groups, x.exact)
+	}
+	r.Revisions = revisionsOf(x.revisions)
+	r.Slowest = slices.Clone(x.slowest.kept)
+	r.Findings = find(r)
+	return r
+}

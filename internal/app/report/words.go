@@ -1,0 +1,170 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/app/sum"
+	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/rollup"
+)
+
+// shown returns the first groups, all if top is 0.
+func shown(r *Report, top int) []*Group {
+	if top <= 0 || top > r.Groups.Len() {
+		top = r.Groups.Len()
+	}
+	groups := make([]*Group, top)
+	for i := range groups {
+		groups[i] = r.Groups.Sum(i)
+	}
+	return groups
+}
+
+// summary returns what stands in place of findings if there are none.
+func summary(r *Report) string {
+	if r.Total.Decisions == 0 {
+		return "There are no decisions."
+	}
+	return fmt.Sprintf("Nothing stands out: of %d rules, none has anything to say of these %s decisions.",
+		len(rules), text.Count(r.Total.Decisions))
+}
+
+// column is a column of figures of the stages.
+type column struct {
+	title string
+	cell  func(f *Figures, g *Group) string
+	drop  int // see text.Column
+}
+
+func stageColumns() []column {
+	time := func(f *Figures, ns int64) string {
+		if f.Count == 0 { // none has finished
+			return text.None
+		}
+		return text.Duration(float64(ns))
+	}
+	columns := []column{
+		{"share", func(f *Figures, g *Group) string { return text.Percent(sum.Share(f.Self, g.Time)) }, 0},
+		{"count", func(f *Figures, _ *Group) string { return text.Count(f.Count) }, 4},
+	}
+	for i, drop := range [len(ranks)]int{6, 2, 1, 0, 3} {
+		columns = append(columns, column{quantileNames[i], func(f *Figures, _ *Group) string { return time(f, f.Quantiles[i]) }, drop})
+	}
+	return append(columns, column{"max", func(f *Figures, _ *Group) string { return time(f, f.Max) }, 5})
+}
+
+// keyText returns the key of a group for people to read.
+func keyText(key string) string {
+	return cmp.Or(text.Visible(key), text.Empty)
+}
+
+// groupText says in words how the decisions of a group ended.
+func groupText(g *Group) string {
+	words := text.Plural(g.Decisions, "decision")
+	separator := ": "
+	for o, n := range g.Outcomes {
+		if n > 0 {
+			words += separator + text.Count(n) + " " + outcomeWords[o]
+			separator = ", "
+		}
+	}
+	words += "."
+	if codes := errorCodes(g.Errors); codes != "" {
+		words += " Errors: " + codes + "."
+	}
+	if hits, ok := queryCacheHits(&g.Group); ok {
+		words += " Query cache: " + text.Percent(hits) + " hits."
+	}
+	return words
+}
+
+var outcomeWords = [len(groupby.Group{}.Outcomes)]string{
+	rollup.Allowed:     "allowed",
+	rollup.Denied:      "denied",
+	rollup.OtherResult: "with another result",
+	rollup.Undefined:   "undefined",
+	rollup.Error:       "failed",
+	rollup.Cancelled:   "cancelled",
+}
+
+// errorCodes lists the three most frequent codes.
+func errorCodes(errors []rollup.ErrorTotal) string {
+	sorted := slices.Clone(errors)
+	slices.SortStableFunc(sorted, func(a, b rollup.ErrorTotal) int { return cmp.Compare(b.Total, a.Total) })
+	var codes []string
+	for _, e := range sorted[:min(3, len(sorted))] {
+		codes = append(codes, text.Fit(e.Code, 80)+" "+text.Count(e.Total))
+	}
+	return listed(codes, len(errors))
+}
+
+// listed joins some of n things.
+func listed(some []string, n int) string {
+	list := strings.Join(some, ", ")
+	if n > len(some) {
+		list += fmt.Sprintf(" and %s more", text.Count(n-len(some)))
+	}
+	return list
+}
+
+// name returns a name from a log for the text of a finding, with at most 80
+// letters.
+func name(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "`", "'")
+	if s == "" {
+		return text.Empty
+	}
+	if letters := []rune(s); len(letters) > 80 {
+		s = string(letters[:39]) + "…" + string(letters[len(letters)-40:])
+	}
+	return "`" + s + "`"
+}
+
+// restText describes the groups that are not shown.
+func restText(r *Report, shown int) string {
+	hidden := r.Groups.Len() - shown
+	if hidden == 0 {
+		return ""
+	}
+	decisions, part := uint64(0), 0.0
+	for i, g := range r.Groups.Sums() {
+		if i >= shown {
+			decisions += g.Decisions
+			part += sum.Share(g.Time, r.Total.Time)
+		}
+	}
+	return fmt.Sprintf("%s of %s groups are not shown, which have %s decisions and %s of the time: see --top.",
+		text.Count(hidden), text.Count(r.Groups.Len()), text.Count(decisions), text.Percent(part))
+}
+
+// stageTimes lists the stages of a slow decision, with their names as name
+// returns them.
+func stageTimes(stages []StageTime, name func(stage string) string) string {
+	var times []string
+	for _, s := range stages {
+		times = append(times, name(s.Stage)+" "+text.Duration(float64(s.Took)))
+	}
+	return strings.Join(times, ", ")
+}
+
+// inputText describes the input.
+func inputText(r *Report) string {
+	in := r.Inputs
+	words := fmt.Sprintf("%s, %s: %s, %s.", text.Plural(in.Files, "file"), text.Bytes(in.Bytes),
+		text.Plural(in.Decisions, "decision"), text.Plural(in.OtherLines, "other line"))
+	if r.From != decisionlog.NoTime {
+		words += fmt.Sprintf(" From %s to %s UTC.", text.Time(r.From, text.ToTheSecond), text.Time(r.To, text.ToTheSecond))
+	}
+	if len(r.Inputs.Problems) == 0 {
+		words += " No problems."
+	}
+	return words
+}
