@@ -145,8 +145,7 @@ func ExampleStatistics() {
 		return
 	}
 	fmt.Printf("%s\n", b)
-	// Output:
-	// {"75%":3.75,"90%":4,"95%":4,"99%":4,"99.9%":4,"99.99%":4,"count":4,"max":4,"mean":2.5,"median":2.5,"min":1,"stddev":1.118033988749895}
+	// Output: {"75%":3.75,"90%":4,"95%":4,"99%":4,"99.9%":4,"99.99%":4,"count":4,"max":4,"mean":2.5,"median":2.5,"min":1,"stddev":1.118033988749895}
 }
 
 func ExampleNoOp() {

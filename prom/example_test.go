@@ -48,8 +48,6 @@ func Example() {
 		}
 	}
 	// Output:
-	// opa_decision_path_self_seconds_total{path="authz/allow",stage="rego_query_eval"}
-	// 0.0001
-	// opa_decision_path_self_seconds_total{path="authz/allow",stage="server_handler"}
-	// 0.00015
+	// opa_decision_path_self_seconds_total{path="authz/allow",stage="rego_query_eval"} 0.0001
+	// opa_decision_path_self_seconds_total{path="authz/allow",stage="server_handler"} 0.00015
 }

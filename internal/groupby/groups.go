@@ -33,10 +33,10 @@ import (
 //     has no room.
 //   - The slices of all groups have one width: Limits.Width, doubled until no
 //     more slices than the limits allow are needed.
-//   - Of the stages and counters that are not in OPA's tables, the names with the
-//     lowest keyHash are kept, up to Limits.Names. All other stages are in stage
-//     Other, all other counters in counter Other. A stage of a family has its own
-//     name, and is nested as the family is.
+//   - Of the stages and counters that are not in OPA's tables, the names with
+//     the lowest keyHash are kept, up to Limits.Names. All other stages are in
+//     stage Other, all other counters in counter Other. A stage of a family has
+//     its own name, and is nested as the family is.
 type Groups struct {
 	limits Limits // with the defaults
 	names  names

@@ -39,7 +39,7 @@ type inputs struct {
 // maxRevisions limits the revisions of bundles that are told apart.
 const maxRevisions = 256
 
-// newRollup returns an empty one.
+// newData returns an empty one.
 func newData(o *Options) (*Data, error) {
 	groups, err := groupby.New(o.Limits)
 	if err != nil {
@@ -94,20 +94,18 @@ func (x *Data) Merge(o *Data) error {
 	if err := x.ids.merge(&o.ids); err != nil {
 		return err
 	}
-	if err := x.inputs.merge(&o.inputs); err != nil {
-		return err
-	}
+	x.inputs.merge(&o.inputs)
 	x.interrupted = x.interrupted || o.interrupted
 	if x.exact == nil || o.exact == nil {
 		x.exact = nil // as saved reports have none
 	} else {
 		x.exact.merge(o.exact)
 	}
-	return nil
+	return x.inputs.check()
 }
 
-// merge adds o. It fails if a total becomes too large to be saved.
-func (in *inputs) merge(o *inputs) error {
+// merge adds o. The caller checks the totals.
+func (in *inputs) merge(o *inputs) {
 	in.files += o.files
 	in.bytes += o.bytes
 	in.decisions += o.decisions
@@ -115,7 +113,6 @@ func (in *inputs) merge(o *inputs) error {
 	for kind, p := range o.problems {
 		in.problem(kind, p.Count, p.First...)
 	}
-	return in.check()
 }
 
 // maxTotal limits totals, so that those of many files can be added up.

@@ -37,7 +37,7 @@ func written(t testing.TB, r *report.Report) string {
 	return b.String()
 }
 
-func readRollup(t testing.TB, o report.Options) *report.Data {
+func readData(t testing.TB, o report.Options) *report.Data {
 	t.Helper()
 	x, err := report.Read(context.Background(), o)
 	if err != nil {
@@ -139,7 +139,7 @@ func TestMergeIsOneReport(t *testing.T) {
 				o.Limits = groupby.Limits{Groups: 1 + r.IntN(20), Slices: 1 + r.IntN(50), Names: 1 + r.IntN(3)}
 			}
 			o.Inputs = files
-			whole := readRollup(t, o)
+			whole := readData(t, o)
 			want, wantJSON := written(t, whole.Report()), savedJSON(t, whole)
 
 			folder, n := t.TempDir(), 0
@@ -152,7 +152,7 @@ func TestMergeIsOneReport(t *testing.T) {
 			var saved []string
 			for _, file := range files {
 				o.Inputs = []string{file}
-				x := readRollup(t, o)
+				x := readData(t, o)
 				before := written(t, x.Report())
 				saved = append(saved, toFile(x))
 				back, err := report.Load(saved[len(saved)-1])
@@ -197,7 +197,7 @@ func TestLoadAllOnce(t *testing.T) {
 	t.Parallel()
 	log, _ := sample(t, "log", samplelog.Options{Decisions: 10})
 	file := filepath.Join(t.TempDir(), "a.rgm")
-	save(t, readRollup(t, report.Options{Inputs: []string{log}}), file)
+	save(t, readData(t, report.Options{Inputs: []string{log}}), file)
 	link := file + ".link"
 	if err := os.Symlink(file, link); err != nil {
 		t.Skip(err)
@@ -225,7 +225,7 @@ func TestInterruptedIsSaved(t *testing.T) {
 	folder := t.TempDir()
 	a, b := filepath.Join(folder, "a.rgm"), filepath.Join(folder, "b.rgm")
 	save(t, part, a)
-	save(t, readRollup(t, o), b)
+	save(t, readData(t, o), b)
 	for _, order := range [][]string{{a, b}, {b, a}} {
 		x, err := report.LoadAll(order...)
 		if err != nil {
@@ -247,7 +247,7 @@ func TestMergeErrors(t *testing.T) {
 		"other limits: make both": {Limits: groupby.Limits{Width: 7}},
 	} {
 		other.Inputs = []string{log}
-		err := readRollup(t, report.Options{Inputs: []string{log}}).Merge(readRollup(t, other))
+		err := readData(t, report.Options{Inputs: []string{log}}).Merge(readData(t, other))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
@@ -433,7 +433,7 @@ func TestReadSaved(t *testing.T) {
 	t.Parallel()
 	log, _ := sample(t, "log", samplelog.Options{Decisions: 10})
 	saved := filepath.Join(filepath.Dir(log), "a.log")
-	save(t, readRollup(t, report.Options{Inputs: []string{log}}), saved)
+	save(t, readData(t, report.Options{Inputs: []string{log}}), saved)
 	if !report.IsSaved(saved) || report.IsSaved(log) || report.IsSaved(saved+".none") {
 		t.Error("IsSaved does not tell")
 	}
@@ -463,7 +463,7 @@ func FuzzLoad(f *testing.F) {
 	r := rand.New(rand.NewPCG(9, 9))
 	f.Add(small)
 	for i := range 2 {
-		f.Add(savedJSON(f, readRollup(f, report.Options{Inputs: logs(f, r, 1+i), Slowest: 2 * i})))
+		f.Add(savedJSON(f, readData(f, report.Options{Inputs: logs(f, r, 1+i), Slowest: 2 * i})))
 	}
 	file := filepath.Join(f.TempDir(), "fuzz.rgm")
 	f.Fuzz(func(t *testing.T, content string) {
