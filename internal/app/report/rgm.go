@@ -19,13 +19,13 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// docs/rgm.md describes the JSON of a saved Rollup. A change here also needs a
+// docs/rgm.md describes the JSON of saved Data. A change here also needs a
 // change there, and another formatVersion if readers of this version would
 // misread the result.
 
 const formatVersion = 2
 
-// saved is the JSON form of a Rollup. The order of the fields is that of the
+// saved is the JSON form of Data. The order of the fields is that of the
 // members, and the version comes first.
 type saved struct {
 	Version      version            `json:"regometer_report"`
@@ -185,7 +185,7 @@ func eachElement(dec *jsontext.Decoder, read func() error) error {
 	return err
 }
 
-// writeJSON writes x. Rollups that hold the same give the same bytes.
+// writeJSON writes x. Data that hold the same give the same bytes.
 func (x *Data) writeJSON(w io.Writer) error {
 	in := &x.inputs
 	s := saved{

@@ -370,8 +370,8 @@ func TestLoadErrors(t *testing.T) {
 		{`340282366920938463463}`, `170141183460469231731687303715884105728}`, "too large"},
 		{`"decisions":0`, `"decisions":9223372036854775808`, "too large"},
 	} {
-		text := strings.Replace(small, c.old, c.new, 1)
-		if err := load(c.new, packed(t, text)); text == small || err == nil || !strings.Contains(err.Error(), c.want) {
+		changed := strings.Replace(small, c.old, c.new, 1)
+		if err := load(c.new, packed(t, changed)); changed == small || err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.80s: error %v, want one with %q", c.new, err, c.want)
 		}
 	}
@@ -417,12 +417,12 @@ func TestLargeCounts(t *testing.T) {
 		{`"files":1`, `"files":72057594037927936`, "2^56"},
 		{`,"groups"`, `,"id_shift":8,"ids":[{"hash":"0000000000000001","count":4294967295}],"groups"`, "too often"},
 	} {
-		text := strings.Replace(small, c.old, c.new, 1)
-		x := load(text)
-		if got := savedJSON(t, x); got != text {
-			t.Errorf("got\n%s\nwant\n%s", got, text)
+		changed := strings.Replace(small, c.old, c.new, 1)
+		x := load(changed)
+		if got := savedJSON(t, x); got != changed {
+			t.Errorf("got\n%s\nwant\n%s", got, changed)
 		}
-		if err := x.Merge(load(text)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := x.Merge(load(changed)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.new, err, c.want)
 		}
 	}
