@@ -42,7 +42,7 @@ const (
 // metrics. Those of the SDK are not in the server's decisions, so one chain of
 // parents serves both.
 var defaultStages = []Stage{
-	{handler, "", "the server's whole handling of a request, but for reading it and writing the response"},
+	{handler, "", "the server's whole handling of a request, except reading it and writing the response"},
 	{decision, handler, "the SDK's whole decision"},
 
 	{"rego_input_parse", decision, "reading and parsing the input document"},

@@ -10,7 +10,7 @@ func (f form) rows() []row {
 			stat("Decisions", "Of all servers and paths that are chosen.", "reqps", query(rate(decisions, "", paths))),
 			stat("Denied", "Share of all decisions.", "percentunit", query(share("", `outcome="denied"`))),
 			stat("Failed", "Share of all decisions.", "percentunit", query(share("", `outcome="error"`))),
-			stat("p99 of the handler", "The server's whole handling of a request, but for reading it and writing the response.", "s",
+			stat("p99 of the handler", "The server's whole handling of a request, except reading it and writing the response.", "s",
 				query(f.quantile(ofPaths, "0.99", "", handler))),
 			stat("p99 of evaluation", "Rego's evaluation, with http.send in it.", "s",
 				query(f.quantile(ofPaths, "0.99", "", evaluation))),
