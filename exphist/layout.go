@@ -58,7 +58,7 @@ const (
 type Layout struct {
 	Unit       Unit
 	Schema     int // resolution: 2^Schema buckets for each power of two, MinSchema to MaxSchema
-	MaxBuckets int // at most so many contiguous buckets, before the schema is reduced; at least MinBuckets
+	MaxBuckets int // limits the contiguous buckets before the schema is reduced; at least MinBuckets
 
 	// Bounds are explicit bounds, for which values are counted besides. They do
 	// not depend on the other fields, and the buckets do not depend on them.

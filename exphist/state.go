@@ -22,7 +22,7 @@ type state struct {
 
 const (
 	promoteAt = 96 // values in a counter
-	chunk     = 8  // the range grows by so many buckets: those of a word of small counters
+	chunk     = 8  // the buckets by which the range grows: those of a word of small counters
 )
 
 // All methods below are called under the lock.

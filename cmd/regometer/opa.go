@@ -33,7 +33,7 @@ If that opa is not built yet, it is built first, with progress on standard error
 	}
 	addOPAFlag(cmd, &o.OPA)
 	addPartFlags(cmd, &o, "run")
-	// What follows the first argument that is no flag is OPA's.
+	// What follows the first argument that is not a flag is OPA's.
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }

@@ -365,7 +365,8 @@ func (g *Groups) Limits() Limits { return g.limits }
 // Width returns the width of the slices, in ns.
 func (g *Groups) Width() int64 { return g.width }
 
-// Overflow returns what had no name or group of its own for want of room.
+// Overflow returns what had no name or group of its own because there was no
+// room.
 func (g *Groups) Overflow() Overflow {
 	g.sweep()
 	return g.overflow

@@ -164,7 +164,7 @@ func (g *Groups) Forget() {
 }
 
 // HasRoom reports whether the values of a metric, by its number, have not been
-// moved to Other for want of room so far.
+// moved to Other so far because there was no room.
 func (g *Groups) HasRoom(number int32) bool { return !g.names.metrics[number].Overflows }
 
 // settle returns the metric of a measure whose metric is pending, or in the
@@ -182,7 +182,8 @@ func (g *Groups) settle(number int32, value int64) *stages.Metric {
 	return m
 }
 
-// name counts a timer, or n of a counter, that has no name for want of room.
+// name counts a timer, or n of a counter, that has no name because there is no
+// room.
 func (o *Overflow) name(k stages.Kind, n uint64) {
 	if k == stages.Counter {
 		o.Counters = saturated(o.Counters, n)

@@ -23,7 +23,8 @@ type Metric struct {
 	Name   string
 	Column int // where its values are kept
 
-	// Overflows says that its values are kept in OtherColumn for want of room.
+	// Overflows says that its values are kept in OtherColumn because there is
+	// no room.
 	Overflows bool
 
 	// Ancestors are the stages that may contain this one, nearest first, by

@@ -17,7 +17,7 @@ import (
 var stages = [...]string{"rego_external_resolve", "rego_input_parse", "rego_query_eval", "server_handler"}
 
 // quantiles are p50, p90, p99 and p99.9, by nearest rank, in ns; nil if there
-// is no duration.
+// is not a duration.
 type quantiles []int64
 
 // An answer is the quantiles of the stages of each path.

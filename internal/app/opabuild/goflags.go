@@ -91,7 +91,7 @@ func takeFlag(args []string, name string) (value string, rest []string) {
 }
 
 // splitQuoted splits a list of flags as the go command does GOFLAGS: at blanks,
-// but for those inside of a pair of quotes that begins a flag.
+// except those inside a pair of quotes that begins a flag.
 func splitQuoted(text string) (list []string, err error) {
 	for {
 		text = strings.TrimLeft(text, " \t\r\n")

@@ -16,10 +16,10 @@ import (
 // is written as OPA's maintainers could take it: a new file, a field of the
 // type Runtime, and some lines in its method decisionLogger.
 //
-// Releases differ, so this is no diff. The method must be exactly as expected,
-// except names: a binary without the hook works, but one whose hook sees half
-// of the decisions misleads. Whether the hook compiles is found out by the
-// build, which is then repeated without the hook.
+// Releases differ, so this is not a diff. The method must be exactly as
+// expected, except names: a binary without the hook works, but one whose hook
+// sees half of the decisions misleads. Whether the hook compiles is found out
+// by the build, which is then repeated without the hook.
 const (
 	runtimeDir = "v1/runtime"
 	hookFile   = "decision_observer.go"

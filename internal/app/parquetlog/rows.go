@@ -218,7 +218,7 @@ type entry struct {
 func newEntries(column int) entries { return entries{column: column, at: map[string]int{}} }
 
 // value returns where the value of a name is, or nil if the map is full. Null
-// is no value.
+// is not a value.
 func (m *entries) value(name string) *parquet.Value {
 	i, ok := m.at[name]
 	if !ok {
