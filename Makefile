@@ -64,8 +64,8 @@ test-root: ## Build and test the root module as its importers see it, and its ot
 
 .PHONY: test-opa
 test-opa: ## Test adapter, plugin and collector with the oldest and the newest OPA
-	cd opa && GOWORK=off REGOMETER_WANT_OPA=$(OLDEST_OPA) $(GO) test . ./metrics ./plugin/...
-	cd opa && REGOMETER_WANT_OPA=$(NEWEST_OPA).0 $(GO) test . ./metrics ./plugin/...
+	cd opa && GOWORK=off REGOMETER_WANT_OPA=$(OLDEST_OPA) $(GO) test ./...
+	cd opa && REGOMETER_WANT_OPA=$(NEWEST_OPA).0 $(GO) test ./...
 	cd prom && GOWORK=off $(GO) test ./... # with the oldest client_golang
 
 # Sets REGOMETER_DUCKDB, for what comes after it in a recipe, if DuckDB is not
@@ -109,7 +109,7 @@ fuzz: ## Run each fuzz target, or those that match TARGETS, for FUZZTIME (200000
 
 .PHONY: mutants
 mutants: ## Change the code in a thousand places and see whether the tests see it: hours
-	$(GO) run ./bench/project/mutants -tool $(MUTATOR) $(or $(PACKAGES),metrics exphist rollup prom)
+	$(GO) run ./bench/project/mutants $(MUTATOR) $(or $(PACKAGES),metrics exphist rollup prom internal/groupby internal/stages internal/grid)
 
 .PHONY: faults
 faults: ## Put deliberate faults into the code, one at a time, and see whether the tests notice: an hour
@@ -121,7 +121,7 @@ cover: ## Print the share of statements that the tests run, and write coverage.o
 	$(GO) tool cover -func coverage.out | tail -n 1
 
 .PHONY: test-image
-test-image: ## Read and run an image of OPA with skopeo, umoci, bubblewrap and runc, as far as they are there
+test-image: ## Read and run an image of OPA with skopeo, umoci and bubblewrap, as far as they are there
 	REGOMETER_IMAGE_TESTS=1 $(GO) test -count 1 -v -timeout 30m -run '^TestImageTools$$' ./cmd/regometer
 
 ##### Inside OPA
@@ -154,8 +154,12 @@ verify-consumers: ## The same for the tests of published programs with OPA insid
 	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
 .PHONY: upstream
-upstream: ## Test each step of the series for OPA, and write its patches to dist/upstream: half an hour; UPSTREAMFLAGS='-bench 10' measures too
+upstream: ## Test each step of the series for OPA, and write its patches to dist/upstream: half an hour; UPSTREAMFLAGS='-bench 10' measures instead
 	$(GO) run ./bench/cmd/upstream $(UPSTREAMFLAGS)
+
+.PHONY: upstream-patches
+upstream-patches: ## Only write the patches of the series for OPA to dist/upstream
+	$(GO) run ./bench/cmd/upstream -patches
 
 .PHONY: upstream-quick
 upstream-quick: ## The same with only the tests of v1/metrics: two minutes

@@ -9,10 +9,10 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -22,17 +22,13 @@ func BenchmarkMetrics(b *testing.B) {
 		b.Run("case="+c.Name, func(b *testing.B) {
 			for _, goroutines := range c.Goroutines {
 				b.Run(fmt.Sprintf("goroutines=%d", goroutines), func(b *testing.B) {
-					b.Run("impl="+side, func(b *testing.B) {
-						b.ReportAllocs()
-						c.run(b, goroutines)
-					})
+					b.Run("impl="+side, func(b *testing.B) { c.run(b, goroutines) })
 					if side == "opa" || c.floor == nil {
 						return
 					}
 					output, _ := c.result().([]byte)
 					b.Run("impl=floor", func(b *testing.B) {
-						b.ReportAllocs()
-						c.floor(b, goroutines, output)
+						Spread(b, goroutines, func(n int) { c.floor(output, n) })
 					})
 				})
 			}
@@ -40,23 +36,23 @@ func BenchmarkMetrics(b *testing.B) {
 	}
 }
 
-var resultsFile = flag.String("results", "", "write what the cases return to this file, equal on both sides")
+var resultsFile = flag.String("results", "", "write the results of the cases to this file, equal on both sides")
 
-// TestResults writes what each case returns. Command benchtable compares the
-// two sides' files before it measures: if the sides disagree, times say
+// TestResults writes the result of each case. Command benchtable compares the
+// files of the two sides before it measures: if the sides disagree, times say
 // nothing.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
-	write := func(name string, result any, timed bool) {
-		described := describe(result, timed)
+	write := func(name string, result any, varies bool) {
+		described := describe(result, varies)
 		if result == nil || strings.Contains(described, "invalid JSON") {
 			t.Errorf("%s returns %q", name, described)
 		}
 		fmt.Fprintf(&text, "%s\n%s\n", name, described)
 	}
 	for _, c := range Cases {
-		write(c.Name, c.result(), strings.HasPrefix(c.Name, "instrumented")) // histograms of real durations
+		write(c.Name, c.result(), c.varies)
 	}
 	query, input := prepare(t), embeddedInput(t)
 	for _, v := range variants {
@@ -82,16 +78,9 @@ func TestCasesAreComplete(t *testing.T) {
 		if c.Target != nil && !slices.Contains(c.Goroutines, c.Target.Goroutines) {
 			t.Errorf("%s: the target is for %d goroutines, which are not measured", c.Name, c.Target.Goroutines)
 		}
-		if c.Target != nil && c.Target.Floor > 0 && c.floor == nil {
+		if c.Target != nil && c.Target.Floor != Unlimited && c.floor == nil {
 			t.Errorf("%s: target for a floor that does not exist", c.Name)
 		}
-	}
-}
-
-func TestValuesAreNeverBoxedForFree(t *testing.T) {
-	t.Parallel()
-	if least := slices.Min(Values(1, 10_000)); least < 256 {
-		t.Errorf("least value is %d", least)
 	}
 }
 
@@ -101,12 +90,12 @@ var (
 	stddevs = regexp.MustCompile(`stddev:([0-9.e+-]+)`)
 )
 
-// describe writes what a case returns as text that is equal on both sides. It
-// has types and values, except for timers, of which it tells only whether time
-// has passed. Standard deviations have 12 digits, because OPA's last digits
-// vary. JSON is described by its bytes without the numbers and by what it
-// decodes to. With timed, no values are shown except counts.
-func describe(v any, timed bool) string {
+// describe writes the result of a case as text that is equal on both sides. It
+// writes types and values. Of a timer it writes only whether time has passed.
+// Standard deviations have 12 digits, because OPA's last digits vary. Of JSON
+// it writes the bytes without the numbers, and the decoded value. If values
+// vary, it writes only counts.
+func describe(v any, varies bool) string {
 	switch v := v.(type) {
 	case []byte:
 		d := json.NewDecoder(bytes.NewReader(v))
@@ -115,46 +104,37 @@ func describe(v any, timed bool) string {
 		if err := d.Decode(&decoded); err != nil {
 			return fmt.Sprintf("invalid JSON: %v: %s", err, v)
 		}
-		return numbers.ReplaceAllString(string(v), ":N") + "\n" + describe(decoded, timed)
+		return numbers.ReplaceAllString(string(v), ":N") + "\n" + describe(decoded, varies)
 	case map[string]any:
 		var text strings.Builder
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			value := v[key]
 			switch _, nested := value.(map[string]any); {
 			case nested:
-			case timed && key != "count":
+			case varies && key != "count":
 				value = "any"
 			case strings.HasPrefix(key, "timer_"):
 				value = fmt.Sprint(value) != "0"
 			case key == "stddev":
 				value = roundedText(value)
 			}
-			fmt.Fprintf(&text, "%s %T {%s}\n", key, v[key], describe(value, timed))
+			fmt.Fprintf(&text, "%s %T {%s}\n", key, v[key], describe(value, varies))
 		}
 		return text.String()
 	case string:
 		text := times.ReplaceAllString(v, "timer_${1}_ns:N")
 		return stddevs.ReplaceAllStringFunc(text, func(s string) string {
-			return "stddev:" + roundedText(json.Number(strings.TrimPrefix(s, "stddev:")))
+			return "stddev:" + roundedText(strings.TrimPrefix(s, "stddev:"))
 		})
-	case []any:
-		var text strings.Builder
-		for _, element := range v {
-			fmt.Fprintf(&text, "%T %v\n", element, element)
-		}
-		return text.String()
 	default:
 		return fmt.Sprint(v)
 	}
 }
 
 func roundedText(v any) string {
-	f := math.NaN()
-	switch v := v.(type) {
-	case float64:
-		f = v
-	case json.Number:
-		f, _ = v.Float64()
+	f, err := strconv.ParseFloat(fmt.Sprint(v), 64)
+	if err != nil {
+		return err.Error()
 	}
 	return fmt.Sprintf("%.12g", f)
 }

@@ -8,15 +8,14 @@ import (
 	"encoding/json"
 	"strings"
 	"sync/atomic"
-	"testing"
 	"time"
 )
 
-// A floor is the least that any implementation has to do for a case, measured
-// in the same binary: readings of the monotonic clock, one allocation for a
-// collection, atomic adds, the map and the boxes of its values, and the copy of
-// a finished output.
-type floor func(b *testing.B, goroutines int, output []byte)
+// A floor does, n times, the least that any implementation has to do for a
+// case: readings of the monotonic clock, one allocation for a collection,
+// atomic adds, the map and the boxes of its values, and the copy of a finished
+// output. It is measured in the same binary.
+type floor func(output []byte, n int)
 
 // requestSize is the least that a collection of 6 timers and 2 counters takes,
 // in bytes: a name and a value each, and a little around them.
@@ -50,68 +49,53 @@ func readClock(n int) {
 	}
 }
 
-// collectionFloor makes a collection, and the map of its values if there are
-// keys.
+// collectionFloor makes a collection, a copy of the output, and a map with the
+// keys, if there are keys.
 func collectionFloor(readings int, keys []string) floor {
-	return func(b *testing.B, goroutines int, _ []byte) {
-		Spread(b, goroutines, func(n int) {
-			for range n {
-				readClock(readings)
-				collectionSink.Store(new([requestSize / 8]uint64))
-				if keys != nil {
-					m := make(map[string]any, len(keys))
-					for _, key := range keys {
-						m[key] = nanoseconds
-					}
-					mapSink.Store(&m)
-				}
+	return func(output []byte, n int) {
+		for range n {
+			readClock(readings)
+			collectionSink.Store(new([requestSize / 8]uint64))
+			bytesSink(bytes.Clone(output))
+			if keys != nil {
+				makeMap(keys)
 			}
-		})
+		}
 	}
 }
 
-func requestJSONFloor(b *testing.B, goroutines int, output []byte) {
-	Spread(b, goroutines, func(n int) {
-		for range n {
-			readClock(8)
-			collectionSink.Store(new([requestSize / 8]uint64))
-			bytesSink(bytes.Clone(output))
-		}
-	})
+func makeMap(keys []string) {
+	m := make(map[string]any, len(keys))
+	for _, key := range keys {
+		m[key] = nanoseconds
+	}
+	mapSink.Store(&m)
 }
 
 func clockReadings(readings int) floor {
-	return func(b *testing.B, goroutines int, _ []byte) {
-		Spread(b, goroutines, func(n int) { readClock(n * readings) })
-	}
+	return func(_ []byte, n int) { readClock(n * readings) }
 }
 
 // The next three add to one shared word. They are written out because a loop
 // would cost as much as an add.
 
-func addOnly(b *testing.B, goroutines int, _ []byte) {
-	Spread(b, goroutines, func(n int) {
-		for range n {
-			addSink.Add(1)
-		}
-	})
+func addOnly(_ []byte, n int) {
+	for range n {
+		addSink.Add(1)
+	}
 }
 
-func clockAndAdd(b *testing.B, goroutines int, _ []byte) {
-	Spread(b, goroutines, func(n int) {
-		for range n {
-			addSink.Add(int64(time.Since(base)))
-		}
-	})
+func clockAndAdd(_ []byte, n int) {
+	for range n {
+		addSink.Add(int64(time.Since(base)))
+	}
 }
 
-func clockAndAddTwice(b *testing.B, goroutines int, _ []byte) {
-	Spread(b, goroutines, func(n int) {
-		for range n {
-			addSink.Add(int64(time.Since(base)))
-			addSink.Add(int64(time.Since(base)))
-		}
-	})
+func clockAndAddTwice(_ []byte, n int) {
+	for range n {
+		addSink.Add(int64(time.Since(base)))
+		addSink.Add(int64(time.Since(base)))
+	}
 }
 
 type finished []byte
@@ -119,15 +103,15 @@ type finished []byte
 func (f finished) MarshalJSON() ([]byte, error) { return f, nil }
 
 // jsonPass is encoding/json's own work for a Marshaler whose output is ready.
-func jsonPass(b *testing.B, _ int, output []byte) {
-	for b.Loop() {
+func jsonPass(output []byte, n int) {
+	for range n {
 		must(json.Marshal(finished(output)))
 	}
 }
 
 func outputClone(readings int) floor {
-	return func(b *testing.B, _ int, output []byte) {
-		for b.Loop() {
+	return func(output []byte, n int) {
+		for range n {
 			readClock(readings)
 			bytesSink(bytes.Clone(output))
 		}
@@ -135,9 +119,9 @@ func outputClone(readings int) floor {
 }
 
 func outputCopy(readings int) floor {
-	return func(b *testing.B, _ int, output []byte) {
+	return func(output []byte, n int) {
 		buf := make([]byte, 0, 2*len(output))
-		for b.Loop() {
+		for range n {
 			readClock(readings)
 			bytesSink(append(buf, output...))
 		}
@@ -146,19 +130,15 @@ func outputCopy(readings int) floor {
 
 // onePass reads the numbers once and makes the map of a histogram's twelve
 // values.
-func onePass(b *testing.B, _ int, _ []byte) {
+func onePass(_ []byte, n int) {
 	numbers := Values(1, 1000)
 	keys := strings.Fields("count min max mean stddev median 75% 90% 95% 99% 99.9% 99.99%")
-	for b.Loop() {
+	for range n {
 		var sum, least, most int64
 		for _, v := range numbers {
 			sum, least, most = sum+v, min(least, v), max(most, v)
 		}
-		m := make(map[string]any, 12)
-		values := [...]any{sum, least, most}
-		for i, key := range keys {
-			m[key] = values[i%3]
-		}
-		mapSink.Store(&m)
+		nanoseconds = sum + least + most
+		makeMap(keys)
 	}
 }

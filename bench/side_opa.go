@@ -9,7 +9,7 @@ import "github.com/open-policy-agent/opa/v1/metrics"
 
 const side = "opa"
 
-// appendJSON is what a user of OPA's package has to write.
+// appendJSON does what a user of OPA's package must write.
 func appendJSON(dst []byte, m metrics.Metrics) ([]byte, error) {
 	bs, err := m.MarshalJSON()
 	return append(dst, bs...), err

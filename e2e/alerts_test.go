@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -25,8 +26,8 @@ import (
 	"github.com/regometer/regometer/e2e/harness"
 )
 
-// faults are the alerts by their faults: those from the start, and those that
-// the test makes later.
+// Alerts that fire, with their paths, stages or servers: by faults from the
+// start, and by faults that the test causes later.
 var (
 	faultsFromStart = []string{
 		"OPADecisionLogLosesEvents alone", "OPADecisionPluginFails broken", "OPADecisionsNotCounted bare", "OPAMetricLabelsExhausted alone",
@@ -59,11 +60,11 @@ fails := %s if input.n >= 0
 `, denies, allows, wait, wait, fails)
 }
 
-// TestRealFaults makes the fault of each alert on real servers, after a while
-// in which all is well except the faults from the start. Minutes of the rules
-// are seconds here. Each alert must fire, and no other.
+// TestRealFaults causes the fault of each alert on real servers, after a while
+// with only the faults from the start. Minutes of the rules are seconds here.
+// Each alert must fire, and no other.
 func TestRealFaults(t *testing.T) {
-	endToEnd(t)
+	harness.EndToEnd(t)
 	controls, servers, targets := map[string]*control{}, map[string]*steady{}, map[string]string{}
 	restart := func(name string, logs, plugins map[string]any) {
 		config := controls[name].config(logs)
@@ -97,7 +98,8 @@ func TestRealFaults(t *testing.T) {
 	}
 	files := scaledRules(t)
 	m := startMonitor(t, targets, monitorOptions{rules: files})
-	// One of two servers is missed, one of many is not.
+	// The alert about the fleet fires for one of two servers, not for one of
+	// six.
 	two := startMonitor(t, map[string]string{"policy": targets["policy"], "killed": targets["killed"]}, monitorOptions{rules: files})
 	firing := func() []string { return append(firing(m, false), firing(two, true)...) }
 
@@ -171,12 +173,13 @@ func askFaults(t *testing.T, servers map[string]*steady) {
 		for _, server := range c.servers {
 			for _, path := range c.paths {
 				all.Go(func() {
+					pace := time.Tick(time.Second / time.Duration(c.perSecond))
 					for n := 0; ctx.Err() == nil; n++ {
 						url := servers[server].server.Load().url("/v1/data/more/faults/" + path)
 						ctx, cancel := context.WithTimeout(ctx, c.patience)
 						_, _, _ = harness.Ask(ctx, http.MethodPost, url, fmt.Sprintf(`{"input": {"n": %d}}`, n), "") // it may be down, or refuse
 						cancel()
-						time.Sleep(time.Second / time.Duration(c.perSecond))
+						<-pace
 					}
 				})
 			}
@@ -185,7 +188,7 @@ func askFaults(t *testing.T, servers map[string]*steady) {
 }
 
 // firing returns the alerts that fire, with their path, stage or server: either
-// those about the size of the fleet, or the others.
+// the one about the size of the fleet, or all others.
 func firing(m *monitor, fleet bool) (found []string) {
 	for _, rule := range m.rules.Rules() {
 		rule, ok := rule.(*rules.AlertingRule)
@@ -193,11 +196,9 @@ func firing(m *monitor, fleet bool) (found []string) {
 			continue
 		}
 		for _, a := range rule.ActiveAlerts() {
-			for _, name := range []string{"path", "stage", "instance", "job"} {
-				if value := a.Labels.Get(name); value != "" && a.State == rules.StateFiring {
-					found = append(found, rule.Name()+" "+value)
-					break
-				}
+			if a.State == rules.StateFiring {
+				labels := a.Labels
+				found = append(found, rule.Name()+" "+cmp.Or(labels.Get("path"), labels.Get("stage"), labels.Get("instance"), labels.Get("job")))
 			}
 		}
 	}

@@ -132,8 +132,8 @@ func (c *control) serveResource(w http.ResponseWriter, r *http.Request) {
 }
 
 // config returns a server's configuration: the plugin with its defaults, the
-// policy from the bundle, and the decision log in the server's output and
-// wherever decisionLogs says.
+// policy from the bundle, and the decision log in the server's output and in
+// the places that decisionLogs adds.
 func (c *control) config(decisionLogs map[string]any) map[string]any {
 	logs := map[string]any{"console": true}
 	maps.Copy(logs, decisionLogs)
@@ -167,7 +167,7 @@ type steady struct {
 func newSteady(t *testing.T) *steady {
 	s := &steady{}
 	proxy := httptest.NewServer(&httputil.ReverseProxy{
-		ErrorLog: log.New(io.Discard, "", 0), // it complains of servers that are down
+		ErrorLog: log.New(io.Discard, "", 0), // of requests to servers that are down
 		Rewrite: func(r *httputil.ProxyRequest) {
 			address := "127.0.0.1:0" // an error
 			if server := s.server.Load(); server != nil {

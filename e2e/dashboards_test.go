@@ -4,8 +4,10 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"testing"
@@ -33,7 +35,7 @@ func testDashboards(t *testing.T, f *fleet) {
 	}
 }
 
-// A dashboard has the parts of Grafana's dashboards that the tests need.
+// A dashboard is the part of a Grafana dashboard that the tests need.
 type dashboard struct {
 	Panels     []panel `json:"panels"`
 	Templating struct {
@@ -77,8 +79,12 @@ func readDashboard(t *testing.T, file string) (d dashboard) {
 // A dashboardTarget is a query of a dashboard.
 type dashboardTarget struct {
 	where, expr string
-	minStep     time.Duration
+	step        time.Duration // between two points, if the dashboard shows an hour
 }
+
+// usualStep is the interval that Grafana assumes between scrapes, and leaves
+// between two points of a query that has no minimum step.
+const usualStep = 15 * time.Second
 
 // dashboardTargets returns the queries of panels, variables and annotations.
 func dashboardTargets(t *testing.T, file string) (all []dashboardTarget) {
@@ -86,13 +92,9 @@ func dashboardTargets(t *testing.T, file string) (all []dashboardTarget) {
 	for _, p := range d.Panels {
 		assert.Empty(t, p.Panels, "panels within %q are not tested", p.Title)
 		for _, q := range p.Targets {
-			var minStep time.Duration
-			if q.Interval != "" {
-				var err error
-				minStep, err = time.ParseDuration(q.Interval)
-				require.NoError(t, err)
-			}
-			all = append(all, dashboardTarget{fmt.Sprintf("panel %q, query %s", p.Title, q.RefID), q.Expr, minStep})
+			step, err := time.ParseDuration(cmp.Or(q.Interval, usualStep.String()))
+			require.NoError(t, err)
+			all = append(all, dashboardTarget{fmt.Sprintf("panel %q, query %s", p.Title, q.RefID), q.Expr, step})
 		}
 	}
 	for _, v := range d.Templating.List {
@@ -106,21 +108,20 @@ func dashboardTargets(t *testing.T, file string) (all []dashboardTarget) {
 		parts := regexp.MustCompile(`^label_values\((.*), (\w+)\)$`).FindStringSubmatch(q.Query)
 		require.NotNil(t, parts, "variable %s: %s", v.Name, q.Query)
 		query := fmt.Sprintf(`group by (%s) (%s) and on (%[1]s) group by (%[1]s) ({%[1]s!=""})`, parts[2], parts[1])
-		all = append(all, dashboardTarget{where: "variable " + v.Name, expr: query})
+		all = append(all, dashboardTarget{"variable " + v.Name, query, usualStep})
 	}
 	for _, a := range d.Annotations.List {
-		all = append(all, dashboardTarget{where: "annotation " + a.Name, expr: a.Expr})
+		all = append(all, dashboardTarget{"annotation " + a.Name, a.Expr, usualStep})
 	}
 	return all
 }
 
-// A choice has the values of a dashboard's variables, as Grafana writes them
-// into a query.
+// A choice has the values of a dashboard's variables, in Grafana's notation.
 type choice struct{ name, namespace, job, instance, path, stage string }
 
 var allChosen = choice{"all", "opa", ".*", ".*", ".*", ".*"}
 
-// fillIn does as Grafana does: it puts a range of time and values into a query.
+// fillIn replaces the variables in a query, as Grafana does.
 func (c choice) fillIn(query string, window time.Duration) string {
 	return strings.NewReplacer(
 		"$__rate_interval", fmt.Sprintf("%dms", window.Milliseconds()),
@@ -128,48 +129,9 @@ func (c choice) fillIn(query string, window time.Duration) string {
 	).Replace(query)
 }
 
-// dataSourceInterval is the scrape interval that Grafana assumes if the data
-// source does not name one.
-const dataSourceInterval = 15 * time.Second
-
-// rateInterval returns Grafana's $__rate_interval and the distance of the
-// points, as calculateRateInterval and its callers in
-// pkg/promlib/models/query.go do, for a panel of some pixels that shows some
-// time.
-func rateInterval(shown time.Duration, pixels int, minStep time.Duration) (window, step time.Duration) {
-	scrape := dataSourceInterval
-	if minStep > 0 {
-		scrape = minStep
-	}
-	interval := max(shown/time.Duration(pixels), dataSourceInterval)
-	return max(interval+scrape, 4*scrape), max(interval, scrape)
-}
-
-// TestRateInterval: with scrapes up to a minute apart each window has two
-// samples or more, and no sample is between two windows, for any time and
-// width of the dashboard.
-func TestRateInterval(t *testing.T) {
-	t.Parallel()
-	const late = 5 * time.Second // of a scrape after its time
-	for _, file := range []string{"opa-decisions.json", "opa-decisions-classic.json"} {
-		for _, target := range dashboardTargets(t, file) {
-			if !strings.HasPrefix(target.where, "panel") {
-				continue
-			}
-			for shown := 5 * time.Minute; shown < 90*24*time.Hour; shown = shown * 3 / 2 {
-				for _, pixels := range []int{200, 500, 1000, 1900} {
-					window, step := rateInterval(shown, pixels, target.minStep)
-					require.True(t, window >= 2*(time.Minute+late) && window >= step,
-						"%s, %s: %v over %d pixels: rates over %v each %v", file, target.where, shown, pixels, window, step)
-				}
-			}
-		}
-	}
-}
-
-// TestScrapeIntervals: with the documented scrape intervals, and from 10 to
-// 60 s, no panel of a dashboard that shows an hour has a gap, whatever its
-// variables are.
+// TestScrapeIntervals: a dashboard that shows an hour has no gaps with the
+// documented scrape intervals and with 10 to 60 s, for several choices of its
+// variables.
 func TestScrapeIntervals(t *testing.T) {
 	t.Parallel()
 	choices := []choice{
@@ -192,10 +154,9 @@ func TestScrapeIntervals(t *testing.T) {
 				}
 				for _, c := range choices {
 					for _, target := range targets {
-						window, step := rateInterval(end.Sub(start), 1500, target.minStep)
-						query := c.fillIn(target.expr, window)
+						query := c.fillIn(target.expr, 4*target.step) // $__rate_interval has four steps
 						require.NotContains(t, query, "$", "%s: a variable is left", target.where)
-						gaps := monitors[c.namespace].gaps(t, query, start, end, step)
+						gaps := monitors[c.namespace].gaps(t, query, start, end, target.step)
 						assert.Zero(t, gaps, "points without data in %s, chosen: %s, of\n%s", target.where, c.name, query)
 					}
 				}
@@ -210,9 +171,7 @@ func (m *monitor) gaps(t *testing.T, query string, start, end time.Time, step ti
 	points := map[int64]bool{}
 	for _, s := range m.matrix(t, query, start, end, step) {
 		for _, p := range s.Floats {
-			if p.F == p.F {
-				points[p.T] = true
-			}
+			points[p.T] = points[p.T] || !math.IsNaN(p.F)
 		}
 		for _, p := range s.Histograms {
 			points[p.T] = true
@@ -226,68 +185,68 @@ func (m *monitor) gaps(t *testing.T, query string, start, end time.Time, step ti
 	return missing
 }
 
+// labelled adds labels to a series such as name or name{a="b".
+func labelled(series, labels string) string {
+	name, own, _ := strings.Cut(series, "{")
+	return name + "{" + labels + "," + own + "}"
+}
+
 // scrapedSeries returns the series of a server with a bundle, a decision log
 // and two paths, in promtool's notation.
 func scrapedSeries(namespace string, classic bool, interval, length time.Duration) string {
 	var b strings.Builder
-	add := func(name, labels, first, perSample string) {
-		fmt.Fprintf(&b, "  %s{job=\"opa\",instance=\"server:8181\"%s} %s+%sx%d\n", name, labels, first, perSample, length/interval)
+	add := func(series, first, perSample string) {
+		fmt.Fprintf(&b, "  %s %s+%sx%d\n", labelled(series, `job="opa",instance="server:8181"`), first, perSample, length/interval)
 	}
-	counter := func(name, labels string, perSecond float64) {
-		add(name, labels, "0", fmt.Sprint(perSecond*interval.Seconds()))
-	}
-	gauge := func(name, labels string, value float64) { add(name, labels, fmt.Sprint(value), "0") }
+	counter := func(series string, perSecond float64) { add(series, "0", fmt.Sprint(perSecond*interval.Seconds())) }
 	histogram := func(name, labels string) {
 		if !classic {
-			add(name, labels, "{{count:0 sum:0 buckets:[0 0 0]}}", "{{count:60 sum:60 buckets:[10 20 30]}}")
+			add(name+"{"+labels, "{{count:0 sum:0 buckets:[0 0 0]}}", "{{count:60 sum:60 buckets:[10 20 30]}}")
 			return
 		}
-		counter(name+"_count", labels, 10)
-		counter(name+"_sum", labels, 0.1)
-		for i, bound := range []string{"0.001", "0.01", "0.1", "+Inf"} {
-			counter(name+"_bucket", labels+`,le="`+bound+`"`, []float64{5, 8, 9, 10}[i])
+		counter(name+"_count{"+labels, 10)
+		counter(name+"_sum{"+labels, 0.1)
+		for bound, perSecond := range map[string]float64{"0.001": 5, "0.01": 8, "0.1": 9, "+Inf": 10} {
+			counter(name+`_bucket{le="`+bound+`",`+labels, perSecond)
 		}
 	}
 	decision := namespace + "_decision"
 	for _, path := range []string{"authz/allow", "(query)"} {
-		path := `,path="` + path + `"`
 		for _, outcome := range []string{"allowed", "denied", "result", "undefined", "error", "cancelled"} {
-			counter(decision+"s_total", path+`,outcome="`+outcome+`"`, 2)
+			counter(fmt.Sprintf("%ss_total{path=%q,outcome=%q", decision, path, outcome), 2)
 		}
 		for _, stage := range []string{"server_handler", "rego_query_eval"} {
-			histogram(decision+"_path_duration_seconds", path+`,stage="`+stage+`"`)
-			counter(decision+"_path_self_seconds_total", path+`,stage="`+stage+`"`, 0.01)
+			labels := fmt.Sprintf("path=%q,stage=%q", path, stage)
+			histogram(decision+"_path_duration_seconds", labels)
+			counter(decision+"_path_self_seconds_total{"+labels, 0.01)
 		}
 	}
 	for _, stage := range []string{"server_handler", "rego_query_eval", "rego_builtin_http_send"} {
-		stage := `,stage="` + stage + `"`
-		histogram(decision+"_stage_duration_seconds", stage)
-		counter(decision+"_stage_self_seconds_total", stage, 0.01)
+		labels := fmt.Sprintf("stage=%q", stage)
+		histogram(decision+"_stage_duration_seconds", labels)
+		counter(decision+"_stage_self_seconds_total{"+labels, 0.01)
 		for _, cause := range []string{"query", "failed", "unknown"} {
-			counter(decision+"_stage_unfinished_total", stage+`,cause="`+cause+`"`, 1)
+			counter(decision+"_stage_unfinished_total{"+labels+`,cause="`+cause+`"`, 1)
 		}
 	}
-	for _, label := range []string{"own", "merged", "other"} {
-		gauge(decision+"_policy_paths", `,label="`+label+`"`, 7)
-	}
-	counter(decision+"_errors_total", `,code="eval_conflict_error"`, 1)
-	counter(decision+"_counters_total", `,counter="rego_builtin_http_send_network_requests"`, 1)
-	counter(decision+"_label_overflow_total", `,kind="path"`, 1)
-	counter(decision+"_values_invalid_total", `,reason="negative"`, 1)
-	counter(decision+"_plugin_failures_total", `,cause="next"`, 1)
-	counter(decision+"_received_total", `,source="server"`, 1)
-	gauge(decision+"_metric_series", "", 900)
-	gauge("regometer_build_info", `,version="1.0.0",opa_version="1.2.3",dropin="true"`, 1)
-	counter("http_request_duration_seconds_count", `,handler="v1/data",method="post",code="200"`, 4)
-	gauge("last_success_bundle_activation", `,name="policy",active_revision="one"`, 1e9)
-	gauge("last_success_bundle_request", `,name="policy"`, 1e9)
-	for _, name := range []string{
-		"chunks_uploaded", "chunks_upload_failed", "dropped_rate_limit_exceeded", "dropped_buffer_size_limit_exceeded",
-		"dropped_buffer_size_limit_bytes_exceeded", "encoding_failure",
+	for _, series := range []string{
+		decision + `_errors_total{code="eval_conflict_error"`, decision + `_counters_total{counter="rego_builtin_http_send_network_requests"`,
+		decision + `_label_overflow_total{kind="path"`, decision + `_values_invalid_total{reason="negative"`,
+		decision + `_plugin_failures_total{cause="next"`, decision + `_received_total{source="server"`,
+		`http_request_duration_seconds_count{handler="v1/data",method="post",code="200"`,
+		"decision_logs_chunks_uploaded_total", "decision_logs_chunks_upload_failed_total",
+		"decision_logs_dropped_rate_limit_exceeded_total", "decision_logs_dropped_buffer_size_limit_exceeded_total",
+		"decision_logs_dropped_buffer_size_limit_bytes_exceeded_total", "decision_logs_encoding_failure_total",
 	} {
-		counter("decision_logs_"+name+"_total", "", 0.01)
+		counter(series, 1)
 	}
-	gauge("decision_logs_buffer_size_events", "", 3)
-	gauge("decision_logs_buffer_size_bytes", "", 3000)
+	for _, series := range []string{
+		decision + `_policy_paths{label="own"`, decision + `_policy_paths{label="merged"`, decision + `_policy_paths{label="other"`,
+		decision + "_metric_series", `regometer_build_info{version="1.0.0",opa_version="1.2.3",dropin="true"`,
+		`last_success_bundle_activation{name="policy",active_revision="one"`, `last_success_bundle_request{name="policy"`,
+		"decision_logs_buffer_size_events", "decision_logs_buffer_size_bytes",
+	} {
+		add(series, "7", "0")
+	}
 	return b.String()
 }

@@ -25,14 +25,13 @@ type decisions struct {
 // A stage is a stage of one path.
 type stage struct{ path, name string }
 
-// policyPaths are the paths that a policy has rules for and that clients ask
-// for.
+// policyPaths are the paths with rules that clients ask for.
 var policyPaths = []string{
 	"authz/allow", "authz/decision", "catalog/matches", "directory/on_call", "directory/office_open", "directory/converted",
 	"envoy/authz/allow", "envoy/authz/decision", "envoy/authz/usual",
 }
 
-// readDecisions reads what servers have logged.
+// readDecisions reads the logs of servers.
 func readDecisions(t *testing.T, servers ...*opa) *decisions {
 	d := &decisions{durations: map[stage][]int64{}, unfinished: map[[2]string]int{}, counters: map[string]uint64{}}
 	for _, s := range servers {
@@ -77,23 +76,15 @@ func (d *decisions) add(t *testing.T, line string) {
 		switch {
 		case kind == "counter":
 			d.counters[name] += uint64(n)
+		case n == 0 && path == "(query)" && name == "server_handler":
+			d.unfinished[[2]string{name, "query"}]++
+		case n == 0 && failed:
+			d.unfinished[[2]string{name, "failed"}]++
 		case n == 0:
-			d.unfinished[[2]string{name, cause(path, name, failed)}]++
+			d.unfinished[[2]string{name, "unknown"}]++
 		default:
 			d.durations[stage{path, name}] = append(d.durations[stage{path, name}], n)
 		}
-	}
-}
-
-// cause returns the reason why a timer is 0.
-func cause(path, stage string, failed bool) string {
-	switch {
-	case path == "(query)" && stage == "server_handler":
-		return "query"
-	case failed:
-		return "failed"
-	default:
-		return "unknown"
 	}
 }
 

@@ -18,9 +18,9 @@ import (
 	"github.com/regometer/regometer/e2e/harness"
 )
 
-// snippets returns the blocks of a language in docs/operating.md.
-func snippets(t *testing.T, language string) (found []string) {
-	for _, b := range harness.Blocks(t, "operating.md") {
+// snippets returns the blocks of a language in a document.
+func snippets(t *testing.T, document, language string) (found []string) {
+	for _, b := range harness.Blocks(t, document) {
 		if b.Language == language {
 			found = append(found, b.Text)
 		}
@@ -31,10 +31,10 @@ func snippets(t *testing.T, language string) (found []string) {
 
 const documentedPrometheus = "# prometheus.yaml\n"
 
-// documentedIntervals returns the scrape intervals of the configurations that
-// we tell people to use. Prometheus must read them, and their rules must exist.
+// documentedIntervals returns the scrape intervals of the documented
+// configurations. Prometheus must read them, and their rules must exist.
 func documentedIntervals(t *testing.T) (found []time.Duration) {
-	for _, text := range append(snippets(t, "yaml"), documentedPrometheus+harness.Read(t, "dashboards/prometheus.yaml")) {
+	for _, text := range append(snippets(t, "operating.md", "yaml"), documentedPrometheus+harness.Read(t, "dashboards/prometheus.yaml")) {
 		if !strings.HasPrefix(text, documentedPrometheus) {
 			continue
 		}
@@ -48,11 +48,11 @@ func documentedIntervals(t *testing.T) (found []time.Duration) {
 	return found
 }
 
-// TestDocumentedConfigurations: with each documented configuration OPA runs,
-// the plugin is well, and there are no errors.
+// TestDocumentedConfigurations: OPA runs with each documented configuration,
+// the plugin is healthy, and the log has no errors.
 func TestDocumentedConfigurations(t *testing.T) {
-	endToEnd(t)
-	for _, text := range snippets(t, "yaml") {
+	harness.EndToEnd(t)
+	for _, text := range snippets(t, "operating.md", "yaml") {
 		if strings.HasPrefix(text, documentedPrometheus) {
 			continue
 		}
@@ -69,46 +69,41 @@ func TestDocumentedConfigurations(t *testing.T) {
 	}
 }
 
-// TestDocumentedQueries parses the documented queries. Each query of a
-// histogram must exist for native and for classic ones.
+// TestDocumentedQueries parses the documented queries. docs/operating.md must
+// have each query of a histogram for native and for classic histograms.
 func TestDocumentedQueries(t *testing.T) {
 	t.Parallel()
-	forms := map[queryForm]int{}
-	for _, query := range snippets(t, "promql") {
-		_, err := promqlParser.ParseExpr(query)
-		assert.NoError(t, err, query)
-		forms[formOf(query)]++
+	forms := map[string]int{}
+	for _, document := range []string{"operating.md", "kubernetes.md"} {
+		for _, query := range snippets(t, document, "promql") {
+			_, err := promqlParser.ParseExpr(query)
+			assert.NoError(t, err, query)
+			forms[document+formOf(query)]++
+		}
 	}
-	assert.NotZero(t, forms[nativeForm])
-	assert.Equal(t, forms[nativeForm], forms[classicForm])
+	assert.NotZero(t, forms["operating.mdnative"])
+	assert.Equal(t, forms["operating.mdnative"], forms["operating.mdclassic"])
 }
-
-// A queryForm says which kind of histogram a query needs.
-type queryForm int
-
-const (
-	anyForm queryForm = iota
-	nativeForm
-	classicForm
-)
 
 var histogramName = regexp.MustCompile(`opa_decision_(?:stage|path)_duration_seconds(_\w+)?`)
 
-func formOf(query string) queryForm {
+// formOf returns the kind of histogram that a query needs: "native", "classic",
+// or "" if it needs none.
+func formOf(query string) string {
 	switch match := histogramName.FindStringSubmatch(query); {
 	case match == nil:
-		return anyForm
+		return ""
 	case match[1] != "":
-		return classicForm
+		return "classic"
 	default:
-		return nativeForm
+		return "native"
 	}
 }
 
 // TestDocumentedData: each documented query returns data, and the documented
 // metrics, labels and limits are the real ones.
 func TestDocumentedData(t *testing.T) {
-	endToEnd(t)
+	harness.EndToEnd(t)
 	control := startControl(t)
 	s := startOPA(t, "documented", control.config(uploads(nil)))
 	targets := map[string]string{"documented": s.address}
@@ -123,10 +118,10 @@ func TestDocumentedData(t *testing.T) {
 
 	// The server has run for seconds: all ranges become as short.
 	short := strings.NewReplacer("[5m]", "[5s]", "[15m]", "[5s]", "[1h]", "[5s]", "[1d]", "[5s]", "offset 1h", "offset 5s")
-	for _, query := range snippets(t, "promql") {
+	for _, query := range snippets(t, "operating.md", "promql") {
 		query = short.Replace(query)
-		for form, m := range map[queryForm]*monitor{nativeForm: native, classicForm: classic} {
-			if f := formOf(query); f == anyForm || f == form {
+		for form, m := range map[string]*monitor{"native": native, "classic": classic} {
+			if f := formOf(query); f == "" || f == form {
 				// Nothing overflows: no data is the right answer.
 				assert.Equal(t, !strings.Contains(query, "overflow"), hasData(m.vector(t, query, end)), query)
 			}
@@ -150,17 +145,7 @@ func TestDocumentedData(t *testing.T) {
 	series := fmt.Sprintf("%d,%03d", maxSeries/1000, maxSeries%1000)
 	want = append(want, "never more than "+series+" series a server", "| "+series+" (`max_series`) |",
 		fmt.Sprintf("| %d | `make e2e` |", maxStoredSeries), fmt.Sprintf("| %d MiB | `make e2e` |", maxHeapGrowth>>20))
-	for _, text := range missing(text, want) {
-		t.Errorf("docs/operating.md lacks %q", text)
+	for _, part := range want {
+		assert.True(t, strings.Contains(text, part), "docs/operating.md does not contain %q", part)
 	}
-}
-
-// missing returns the parts that a text does not contain.
-func missing(text string, parts []string) (absent []string) {
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			absent = append(absent, part)
-		}
-	}
-	return absent
 }

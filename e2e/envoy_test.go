@@ -24,7 +24,7 @@ import (
 )
 
 // TestExtAuthz tests a program that makes decisions without OPA's server. The
-// decision log hands all of them to the plugin.
+// plugin gets all of them from the decision log.
 func TestExtAuthz(t *testing.T) {
 	harness.Need(t)
 	testEnvoy(t, harness.ExtAuthz(t))
@@ -46,7 +46,7 @@ type check struct {
 	method, path string
 	timeout      time.Duration
 	code         codes.Code // in the answer, or of the error
-	failed       bool       // there is no answer
+	failed       bool       // the answer is an error
 	outcome      string
 }
 
@@ -71,8 +71,8 @@ func testEnvoy(t *testing.T, binary string) {
 			startEnvoyServer(t, binary, path, true).checkCounts(t)
 		})
 	}
-	// Without a decision log nobody hands these decisions to the plugin. It
-	// counts the decisions of OPA's server, and OPA's log has a warning.
+	// Without a decision log the plugin does not get these decisions. It counts
+	// the decisions of OPA's server, and OPA's log has a warning.
 	t.Run("no decision log", func(t *testing.T) {
 		t.Parallel()
 		e := startEnvoyServer(t, binary, "envoy/authz/allow", false)
@@ -100,12 +100,7 @@ func startEnvoyServer(t *testing.T, binary, path string, decisionLog bool) *envo
 		Plugins      map[string]map[string]any `yaml:"plugins"`
 		DecisionLogs map[string]any            `yaml:"decision_logs,omitempty"`
 	}
-	for _, b := range harness.Blocks(t, "envoy.md") {
-		if b.Language == "yaml" {
-			require.NoError(t, yaml.UnmarshalStrict([]byte(b.Text), &config))
-			break
-		}
-	}
+	require.NoError(t, yaml.UnmarshalStrict([]byte(snippets(t, "envoy.md", "yaml")[0]), &config))
 	maps.Copy(config.Plugins["envoy_ext_authz_grpc"], map[string]any{"addr": address, "path": path})
 	config.DecisionLogs["console"] = true
 	if !decisionLog {
@@ -144,7 +139,7 @@ func (e *envoyServer) check(ctx context.Context, c check) error {
 }
 
 // askAll lets several clients at once make each check, then makes the check
-// that nobody waits for, and asks OPA's own server. It returns the number of
+// that is too slow, and asks OPA's own server. It returns the number of
 // decisions by path and outcome.
 func (e *envoyServer) askAll(t *testing.T, times int) map[[2]string]int {
 	const clients, cancelled = 4, 2

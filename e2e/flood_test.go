@@ -9,17 +9,17 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/regometer/regometer/e2e/harness"
 )
 
-// Limits of what a flood of invented paths and inputs may do to a server. The
-// heap and the resident memory are compared with those after a warm-up by the
-// same clients. Every request must be answered within the client's patience.
+// Limits of a server in a flood of invented paths and inputs. The growth of the
+// heap and of the resident memory is measured after a warm-up.
 const (
 	maxSeries       = 2500      // of a text scrape
 	maxStoredSeries = 700       // in Prometheus, where a native histogram is one series
@@ -33,29 +33,28 @@ const (
 // Memory, series and latency must stay within limits, and each decision must be
 // counted.
 func TestFlood(t *testing.T) {
-	endToEnd(t)
+	harness.EndToEnd(t)
 	inventedPaths, duration := long(100_000, 10_000), long(time.Minute, 5*time.Second)
 	config := startControl(t).config(nil)
 	delete(config, "decision_logs")
 	s := startOPA(t, "flooded", config)
 	m := startMonitor(t, map[string]string{"flooded": s.address}, monitorOptions{interval: maxScrape})
 
-	latencies := s.flood(t, inventedPaths/20, time.Second) // to warm up
+	s.flood(t, inventedPaths/20, time.Second) // to warm up
 	before := s.usage(t)
-	latencies = append(latencies, s.flood(t, inventedPaths, duration)...)
+	s.flood(t, inventedPaths, duration)
 	after := s.usage(t)
 	settled := awaitScrapes(t, m)
 
-	slices.Sort(latencies)
-	median, most := latencies[len(latencies)/2], latencies[len(latencies)-1]
-	series := checkSeriesGauge(t, s.ourFamilies(t))
+	slices.Sort(s.latencies)
+	median, most := s.latencies[len(s.latencies)/2], s.latencies[len(s.latencies)-1]
+	series := s.countSeries(t)
 	stored := m.number(t, `count({__name__=~"(opa_decision|regometer).*"})`, settled)
 	t.Logf("%d decisions: %d series by text, %v stored; heap %d to %d kB, resident %d to %d kB; half of the answers within %v, all within %v; scrapes within %v s",
-		len(latencies), series, stored, before.heap>>10, after.heap>>10, before.rss>>10, after.rss>>10, median, most,
+		len(s.latencies), series, stored, before.heap>>10, after.heap>>10, before.rss>>10, after.rss>>10, median, most,
 		m.number(t, "max_over_time(scrape_duration_seconds[1h])", settled))
 
-	assert.EqualValues(t, len(latencies), m.number(t, "sum(opa_decisions_total)", settled))
-	assert.EqualValues(t, len(latencies)/2, m.number(t, `sum(opa_decisions_total{path="other"})`, settled))
+	assert.Equal(t, s.sent, m.byLabels(t, "opa_decisions_total > 0", settled, [2]string{"path", "outcome"}))
 	assert.LessOrEqual(t, series, maxSeries)
 	assert.LessOrEqual(t, stored, float64(maxStoredSeries))
 	assert.LessOrEqual(t, after.heap, before.heap+maxHeapGrowth)
@@ -64,48 +63,35 @@ func TestFlood(t *testing.T) {
 	assert.EqualValues(t, 1, m.number(t, "min_over_time(up[1h])", settled), "each scrape takes at most %v", maxScrape)
 }
 
-// flood invents paths, for the duration at least, and returns the latencies of
-// all requests. Every other request has an invented path. The others ask the
-// policy with an invented input.
-func (s *opa) flood(t *testing.T, paths int, duration time.Duration) (latencies []time.Duration) {
-	const clients = 4
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	start := time.Now()
-	for i := range clients {
-		all.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(i), uint64(paths)))
-			for n := 0; t.Context().Err() == nil && (n < (paths+clients-1)/clients || time.Since(start) < duration); n++ {
-				for _, q := range []question{
-					{method: http.MethodGet, path: "/v1/data/" + invented(r)},
-					{method: http.MethodPost, path: "/v1/data/authz/decision?instrument=true", body: inventedInput(r)},
-				} {
-					begin := time.Now()
-					if !assert.NoError(t, s.ask(t, q)) {
-						return
-					}
-					mu.Lock()
-					latencies = append(latencies, time.Since(begin))
-					mu.Unlock()
-				}
-			}
-		})
+// flood lets clients invent a number of paths at least, for a duration at
+// least.
+func (s *opa) flood(t *testing.T, paths int, duration time.Duration) {
+	other := [2]string{"other", "undefined"}
+	for start, sent := time.Now(), s.sent[other]; s.sent[other] < sent+paths || time.Since(start) < duration; {
+		s.run(t, floodWork, time.Second, 4, 1e9)
+		require.False(t, t.Failed())
 	}
-	all.Wait()
-	require.False(t, t.Failed())
-	return latencies
 }
 
-// invented returns a path that no policy has, below a real package or
-// elsewhere.
-func invented(r *rand.Rand) string {
-	return []string{"", "authz/", "catalog/x/"}[r.IntN(3)] + fmt.Sprintf("invented-%x/%d", r.Uint64(), r.IntN(1000))
+// floodWork asks for invented paths, below a real package or elsewhere, and as
+// often for a decision about an invented input. It does not use the random
+// numbers of run, which are the same in each run.
+func floodWork(_ *rand.Rand, _ float64) question {
+	if rand.IntN(2) == 0 {
+		return question{
+			method: http.MethodPost, path: "/v1/data/authz/decision?instrument=true", body: inventedInput(),
+			label: "authz/decision", outcome: "denied",
+		}
+	}
+	folder := []string{"", "authz/", "catalog/x/"}[rand.IntN(3)]
+	path := fmt.Sprintf("/v1/data/%sinvented-%x/%d", folder, rand.Uint64(), rand.IntN(1000))
+	return question{method: http.MethodGet, path: path, label: "other", outcome: "undefined"}
 }
 
 // inventedInput has names and values that look like metrics.
-func inventedInput(r *rand.Rand) string {
+func inventedInput() string {
 	return fmt.Sprintf(`{"input": {"user": "user-%x", "action": "timer_%x_ns", "metrics": {"timer_stage_%[2]x_ns": %d, "counter_%[1]x": 1}}}`,
-		r.Uint64(), r.Uint64(), r.IntN(1_000_000))
+		rand.Uint64(), rand.Uint64(), rand.IntN(1_000_000))
 }
 
 // usage is a server's memory in bytes. rss is 0 on systems other than Linux.

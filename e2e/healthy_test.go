@@ -53,14 +53,14 @@ func TestHealthyDay(t *testing.T) {
 			fmt.Fprintf(&b, "group_eval_order: [%s]\n", strings.Join(order, ", "))
 			file := filepath.Join(t.TempDir(), "healthy.yaml")
 			require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o666))
-			harness.Promtool(t, "", "test", "rules", file)
+			harness.Promtool(t, "test", "rules", file)
 		})
 	}
 }
 
 const healthyMinutes = 2 * 24 * 60
 
-// A healthyFleet has what a Prometheus that scrapes once a minute would see: a
+// A healthyFleet has the series of a Prometheus that scrapes once a minute: a
 // value for each minute, in the notation of promtool, by series.
 type healthyFleet struct {
 	random  *rand.Rand
@@ -105,6 +105,7 @@ type healthyServer struct {
 func (f *healthyFleet) server(labels string, share float64, restart int, byDay bool) {
 	var s healthyServer
 	bundle, lastOK, uploadFails := 0, 0, false
+	series := map[string][]string{} // without the server's labels
 	for minute := range healthyMinutes {
 		hour := math.Mod(float64(minute)/60, 24)
 		away := byDay && (hour < 8 || hour >= 19.5)
@@ -138,7 +139,10 @@ func (f *healthyFleet) server(labels string, share float64, restart int, byDay b
 				samples = f.scrape(&s, minute, bundle, lastOK, uploadFails)
 			}
 		}
-		f.add(labels, minute, samples)
+		addMinute(series, minute, samples)
+	}
+	for name, values := range series {
+		f.series[labelled(name, labels)] = values
 	}
 }
 
@@ -267,28 +271,22 @@ func (f *healthyFleet) scrape(s *healthyServer, minute, bundle, lastOK int, uplo
 	return samples
 }
 
-// add adds a minute to all series of a server. A series without a sample
+// addMinute adds a minute to all series of a server. A series without a sample
 // becomes stale.
-func (f *healthyFleet) add(server string, minute int, samples map[string]string) {
+func addMinute(series map[string][]string, minute int, samples map[string]string) {
 	for name, value := range samples {
-		if strings.Contains(name, "{") {
-			name += ","
-		} else {
-			name += "{"
+		for len(series[name]) < minute {
+			series[name] = append(series[name], "_")
 		}
-		name += server + "}"
-		for len(f.series[name]) < minute {
-			f.series[name] = append(f.series[name], "_")
-		}
-		f.series[name] = append(f.series[name], value)
+		series[name] = append(series[name], value)
 	}
-	for name, values := range f.series {
-		if strings.HasSuffix(name, server+"}") && len(values) == minute {
+	for name, values := range series {
+		if len(values) == minute {
 			value := "_"
 			if minute > 0 && values[minute-1] != "_" && values[minute-1] != "stale" {
 				value = "stale"
 			}
-			f.series[name] = append(values, value)
+			series[name] = append(values, value)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func applications(name string, n int) (modules, paths []string) {
 // must have the same label on both, so that a fleet's sums are right. When the
 // policy loses paths, their counts stay until others need the room.
 func TestLabelsAreThoseOfThePolicy(t *testing.T) {
-	endToEnd(t)
+	harness.EndToEnd(t)
 	control := startControl(t)
 	modules, paths := applications("app", 60)
 	fresh, freshPaths := applications("new", 30)
@@ -113,7 +113,7 @@ func TestLabelsAreThoseOfThePolicy(t *testing.T) {
 // TestDecisionLogIsTheUsers: a binary of `regometer build` counts each decision
 // once, whether users log, upload, drop or mask it.
 func TestDecisionLogIsTheUsers(t *testing.T) {
-	endToEnd(t)
+	harness.EndToEnd(t)
 	const policy = `package system.log
 drop if input.input.user == "dropped"
 mask contains "/result" if input.input.user == "masked"

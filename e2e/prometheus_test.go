@@ -5,8 +5,10 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -133,33 +135,28 @@ func targetGroups(targets map[string]string) []*targetgroup.Group {
 	return groups
 }
 
-// awaitScrapes returns when each target was scraped once more, with the time
-// when the last of these scrapes began. All that a server counted before the
-// call is stored then.
+// awaitScrapes returns once each target was scraped again, with the time of the
+// last of these scrapes. Prometheus has then stored everything that a server
+// counted before the call.
 func awaitScrapes(t *testing.T, monitors ...*monitor) time.Time {
-	now := time.Now()
+	now := float64(time.Now().UnixMilli()) / 1000
 	last := now
 	for _, m := range monitors {
 		harness.Await(t, "each target is scraped", func() bool {
-			scraped := 0
-			for _, s := range m.vector(t, "timestamp(up) and up == 1", time.Now()) {
-				if at := time.UnixMilli(int64(s.F * 1000)); at.After(now) {
-					scraped++
-					if at.After(last) {
-						last = at
-					}
-				}
+			scraped := m.vector(t, fmt.Sprintf("timestamp(up) > %.3f and up == 1", now), time.Now())
+			for _, s := range scraped {
+				last = max(last, s.F)
 			}
-			return scraped == m.targets
+			return len(scraped) == m.targets
 		})
 	}
-	return last
+	return time.UnixMilli(int64(math.Round(last * 1000)))
 }
 
 // query executes a query. The result must not have warnings.
 func (m *monitor) query(t *testing.T, q promql.Query, err error) *promql.Result {
 	require.NoError(t, err)
-	result := q.Exec(t.Context()) // never closed: that would take the result's memory
+	result := q.Exec(t.Context()) // never closed: the result keeps its memory
 	require.NoError(t, result.Err, "%s", q)
 	assert.Empty(t, result.Warnings.AsErrors(), "%s", q)
 	return result
@@ -201,12 +198,7 @@ func (m *monitor) matrix(t *testing.T, query string, start, end time.Time, step 
 
 // hasData reports whether there is a histogram that is not empty, or a number.
 func hasData(v promql.Vector) bool {
-	for _, s := range v {
-		if s.H != nil && s.H.Count > 0 || s.H == nil && !math.IsNaN(s.F) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v, func(s promql.Sample) bool { return s.H != nil && s.H.Count > 0 || s.H == nil && !math.IsNaN(s.F) })
 }
 
 // span returns when the first and the last sample of a counter were taken.

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/regometer/regometer/e2e/harness"
 )
 
 // TestKilledServer kills a server after a last scrape and starts another one.
 // Prometheus must see one reset, and its sums must be right.
 func TestKilledServer(t *testing.T) {
-	endToEnd(t)
+	harness.EndToEnd(t)
 	const histogram = `opa_decision_path_duration_seconds{stage="rego_query_eval"}`
 	native := []string{"histogram_count(increase(" + histogram + "%s))", "histogram_sum(increase(" + histogram + "%s))", "resets(" + histogram + "%s)"}
 	classic := []string{

@@ -13,7 +13,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -26,6 +28,10 @@ import (
 type opa struct {
 	*harness.Process
 	name, address string
+
+	mu        sync.Mutex
+	sent      map[[2]string]int // decisions that run asked for, by path and outcome
+	latencies []time.Duration   // of run's requests
 }
 
 // startOPA starts a server and waits until its bundles are activated.
@@ -38,10 +44,10 @@ func startOPA(t *testing.T, name string, config map[string]any) *opa {
 func startProgram(t *testing.T, name, binary, config string, args ...string) *opa {
 	file := filepath.Join(t.TempDir(), "config")
 	require.NoError(t, os.WriteFile(file, []byte(config), 0o666))
-	// OPA can choose a port itself but does not tell which. Another process may
-	// take ours before OPA does.
+	// OPA can choose a port itself but does not log it. Another process may
+	// take our port before OPA does.
 	for attempt := 1; ; attempt++ {
-		s := &opa{name: name, address: harness.FreeAddress(t)}
+		s := &opa{name: name, address: harness.FreeAddress(t), sent: map[[2]string]int{}}
 		cmd := exec.Command(binary, append([]string{"run", "--server", "--addr", s.address, "--config-file", file,
 			"--log-level", "error", "--log-format", "json", "--skip-version-check", "--pprof"}, args...)...)
 		for _, entry := range os.Environ() {
@@ -70,7 +76,7 @@ func asJSON(t *testing.T, value any) string {
 
 func (s *opa) url(path string) string { return "http://" + s.address + path }
 
-// get returns the body of a page. It fails the test if there is no such page.
+// get returns the body of a page. It fails the test if the page is missing.
 func (s *opa) get(t *testing.T, path, accept string) string {
 	status, body, err := harness.Ask(t.Context(), http.MethodGet, s.url(path), "", accept)
 	require.NoError(t, err)
@@ -104,8 +110,8 @@ func (s *opa) awaitRevision(t *testing.T, revision string) {
 	})
 }
 
-// ask asks a question. It returns an error if the answer has not the expected
-// HTTP status.
+// ask asks a question. It returns an error if the answer does not have the
+// expected HTTP status.
 func (s *opa) ask(t *testing.T, q question) error {
 	want := http.StatusOK
 	if q.outcome == "error" {

@@ -82,12 +82,9 @@ func calls(r *rand.Rand, _ float64) question {
 }
 
 // run lets several clients ask a server for some time. Each makes up to
-// perSecond requests a second. run returns the number of decisions by path and
-// outcome.
-func (s *opa) run(t *testing.T, w workload, duration time.Duration, clients int, perSecond float64) map[[2]string]int {
-	var mu sync.Mutex
+// perSecond requests a second. run adds to s.sent and s.latencies.
+func (s *opa) run(t *testing.T, w workload, duration time.Duration, clients int, perSecond float64) {
 	var all sync.WaitGroup
-	decisions := map[[2]string]int{}
 	start := time.Now()
 	for i := range clients {
 		all.Go(func() {
@@ -97,13 +94,14 @@ func (s *opa) run(t *testing.T, w workload, duration time.Duration, clients int,
 				if progress >= 1 || t.Context().Err() != nil {
 					return
 				}
-				q := w(r, progress)
+				q, begin := w(r, progress), time.Now()
 				if !assert.NoError(t, s.ask(t, q)) {
 					return
 				}
-				mu.Lock()
-				decisions[[2]string{q.label, q.outcome}]++
-				mu.Unlock()
+				s.mu.Lock()
+				s.latencies = append(s.latencies, time.Since(begin))
+				s.sent[[2]string{q.label, q.outcome}]++
+				s.mu.Unlock()
 				// In waves, as by day and night.
 				rate := perSecond * (1 + 0.5*math.Sin(4*math.Pi*progress))
 				time.Sleep(time.Duration(r.ExpFloat64() / rate * float64(time.Second)))
@@ -111,5 +109,4 @@ func (s *opa) run(t *testing.T, w workload, duration time.Duration, clients int,
 		})
 	}
 	all.Wait()
-	return decisions
 }

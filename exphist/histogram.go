@@ -18,17 +18,17 @@ import (
 type Histogram struct {
 	state atomic.Pointer[state]
 
-	// The smallest and the largest positive value, MaxInt64 and 0 if there is
-	// none. They change in the critical section in which their value is
-	// counted, after state has got counters for the buckets between them.
+	// The smallest and the largest positive value. They are MaxInt64 and 0 if
+	// there is none. They change under the lock under which their value is
+	// counted, after state has counters for the buckets between them.
 	least, most atomic.Int64
 
 	grid *grid.Grid
 
-	// mu is held by whoever changes more than by adding to a packed word, to
-	// zeros or to negatives. version makes it a sequence lock: it is odd
-	// meanwhile, and what a snapshot has copied is consistent if version was
-	// even before, and is the same afterwards.
+	// mu is held for each change except an addition to a packed word, to zeros
+	// or to negatives. version makes it a sequence lock. It is odd during a
+	// change. A copy is consistent if version was even before it, and is the
+	// same after it.
 	mu      sync.Mutex
 	version atomic.Uint64
 
@@ -36,21 +36,20 @@ type Histogram struct {
 
 	zeros, negatives atomic.Uint64
 
-	// classes counts by explicit bounds what state.counters counts by buckets:
-	// how many of these values are above the bound before and at most this one.
-	// What is above all of them is in none.
+	// classes counts by explicit bounds the values that state.counters counts
+	// by buckets. Class i has the values above bound i−1, up to bound i. Values
+	// above all bounds are in no class.
 	//
-	// It counts no zeros, which belong to the first class. Of a snapshot that
-	// was merged, not all zeros need be counted by these bounds; but zeros
-	// counts them, and so the first class is, modulo 2^64, less by as many.
+	// It does not count zeros, which belong to the first class. The bounds need
+	// not have counted all zeros of a merged snapshot, but the field zeros
+	// does. So the first class is smaller by the difference, modulo 2^64.
 	classes []atomic.Uint64
 
 	layout Layout // with the schema as made
 }
 
-// snapshotTries is how often a snapshot is tried without the lock. Only a flood
-// of values in buckets without packed words, and no pause in it, can make so
-// many fail.
+// snapshotTries limits the tries of a snapshot without the lock. All of them
+// fail only during a flood of values in buckets without packed words.
 const snapshotTries = 1000
 
 // New returns an empty histogram of the default layout. It panics if the unit
@@ -63,8 +62,8 @@ func New(u Unit) *Histogram {
 	return h
 }
 
-// NewLayout returns an empty histogram of this layout, or an error that names
-// the field that is out of range.
+// NewLayout returns an empty histogram with this layout. The error names the
+// field that is out of range.
 func NewLayout(l Layout) (*Histogram, error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -75,8 +74,8 @@ func NewLayout(l Layout) (*Histogram, error) {
 	return h, nil
 }
 
-// Record records n. It allocates nothing once the range of the values is known,
-// and which buckets have many of them.
+// Record records n. It allocates only when the range of the values grows, or
+// when a bucket gets many values for the first time.
 func (h *Histogram) Record(n int64) {
 	for {
 		if n < h.least.Load() || n > h.most.Load() {
@@ -106,8 +105,8 @@ func (h *Histogram) Record(n int64) {
 	h.recordSlowly(n)
 }
 
-// recordSlowly records a value that is not positive, a new extreme, or in a
-// bucket without a packed word.
+// recordSlowly records a value that is not positive, is a new extreme, or is in
+// a bucket without a packed word.
 func (h *Histogram) recordSlowly(n int64) {
 	if n < 0 {
 		h.negatives.Add(1)
@@ -128,7 +127,7 @@ func (h *Histogram) recordSlowly(n int64) {
 	}
 }
 
-// flush moves what the packed word for n holds to the counters and the sum.
+// flush moves the values of the packed word for n to the counters and the sum.
 func (h *Histogram) flush(n int64) {
 	h.lock()
 	defer h.unlock()
@@ -149,13 +148,13 @@ func (h *Histogram) unlock() {
 	h.mu.Unlock()
 }
 
-// Snapshot copies what was recorded into s, whose memory is used again. Count,
-// sum, minimum, maximum, buckets and the counts at most the bounds are those of
-// the same recordings.
+// Snapshot copies the histogram into s, whose memory is used again. Count, sum,
+// minimum, maximum, buckets and the counts by bounds are of the same
+// recordings.
 //
-// It takes no lock, and nobody who records waits for it; unless a thousand
-// tries each met a change other than an addition to a bucket with many values.
-// Then it takes the lock for as long as it copies.
+// Snapshot takes no lock, and Record does not wait for it. There is one
+// exception. If a thousand tries in a row fail, because the histogram changed
+// other than in a packed word, Snapshot takes the lock while it copies.
 func (h *Histogram) Snapshot(s *Snapshot) {
 	for try := range snapshotTries {
 		version := h.version.Load()
@@ -166,7 +165,7 @@ func (h *Histogram) Snapshot(s *Snapshot) {
 			}
 		}
 		if try%10 == 9 {
-			runtime.Gosched() // the one who holds the lock may have no processor
+			runtime.Gosched() // the goroutine with the lock may have no processor
 		}
 	}
 	h.mu.Lock()
@@ -174,8 +173,8 @@ func (h *Histogram) Snapshot(s *Snapshot) {
 	h.mu.Unlock()
 }
 
-// copyTo copies what it finds into s. If the histogram changes meanwhile, that
-// may be nonsense.
+// copyTo copies the histogram into s. If it changes in between, the copy may be
+// invalid.
 func (h *Histogram) copyTo(s *Snapshot) {
 	state := h.state.Load()
 	s.Reset()
@@ -191,14 +190,14 @@ func (h *Histogram) copyTo(s *Snapshot) {
 		h.copyBuckets(s, state)
 	}
 	below := s.zeros
-	for class := range s.atMost { // from how many there are in each
+	for class := range s.atMost { // add up the counts of the classes
 		below += s.atMost[class]
 		s.atMost[class] = below
 	}
 }
 
-// copyBuckets copies all that concerns positive values. It leaves the counts by
-// class in s.atMost.
+// copyBuckets copies the positive values. It leaves the counts of the classes
+// in s.atMost.
 func (h *Histogram) copyBuckets(s *Snapshot, state *state) {
 	s.least = h.least.Load()
 	s.sum = uint128{h.sumHi.Load(), h.sumLo.Load()}
@@ -206,7 +205,7 @@ func (h *Histogram) copyBuckets(s *Snapshot, state *state) {
 	low := max(h.grid.Position(s.least)>>state.shift, state.first)
 	high := min(h.grid.Position(s.most)>>state.shift, state.first+state.counters.len()-1)
 	if low > high {
-		return // nonsense
+		return // an invalid copy
 	}
 	s.first = (low + h.grid.Base>>state.shift) + 1
 	s.counts = slices.Grow(s.counts, high-low+1)[:high-low+1]
@@ -214,7 +213,7 @@ func (h *Histogram) copyBuckets(s *Snapshot, state *state) {
 
 	count := func(word *atomic.Uint64, bucket int) uint64 {
 		if bucket < low || bucket > high {
-			return 0 // nothing is counted there, or nonsense
+			return 0 // it counts nothing, or the copy is invalid
 		}
 		n, sum := state.decode(word.Load(), bucket, h.grid)
 		s.counts[bucket-low] += n

@@ -26,20 +26,13 @@ const (
 
 // String returns the unit's name.
 func (u Unit) String() string {
-	switch u {
-	case Integer:
-		return "integer"
-	case Nanosecond:
-		return "nanosecond"
-	case Microsecond:
-		return "microsecond"
-	case Millisecond:
-		return "millisecond"
+	if u >= units {
+		return fmt.Sprintf("Unit(%d)", uint8(u))
 	}
-	return fmt.Sprintf("Unit(%d)", uint8(u))
+	return [units]string{"integer", "nanosecond", "microsecond", "millisecond"}[u]
 }
 
-// perExported returns how many recorded units make one exported unit.
+// perExported returns the number of recorded units in an exported unit.
 func (u Unit) perExported() uint64 {
 	return [units]uint64{1, 1e9, 1e6, 1e3}[u]
 }
@@ -49,8 +42,8 @@ const (
 	MinSchema = -4 // a bucket spans 16 powers of two
 	MaxSchema = 8  // 256 buckets for each power of two
 
-	// MinBuckets is how many buckets of the coarsest schema hold all positive
-	// integers, whatever the unit.
+	// MinBuckets buckets of the coarsest schema hold all positive integers of
+	// any unit.
 	MinBuckets = 5
 )
 
@@ -60,18 +53,19 @@ type Layout struct {
 	Schema     int // resolution: 2^Schema buckets for each power of two, MinSchema to MaxSchema
 	MaxBuckets int // limits the contiguous buckets before the schema is reduced; at least MinBuckets
 
-	// Bounds are explicit bounds, for which values are counted besides. They do
-	// not depend on the other fields, and the buckets do not depend on them.
+	// Bounds are explicit bounds. Counts by bounds and counts by buckets do not
+	// depend on each other.
 	Bounds *Bounds
 }
 
-// DefaultLayout has schema 5 (relative error of a quantile at most 1.1 %), at
-// most 640 buckets, which span 20 powers of two, and no explicit bounds.
+// DefaultLayout returns the layout with schema 5, where the relative error of a
+// quantile is at most 1.1 %, with at most 640 buckets, which span 20 powers of
+// two, and without explicit bounds.
 func DefaultLayout(u Unit) Layout { return Layout{Unit: u, Schema: 5, MaxBuckets: 640} }
 
-// RelativeError returns the largest relative error of a quantile. With b, the
-// ratio of a bucket's bounds, it is (b−1)/(b+1): 0.0108 for schema 5, 0.33 for
-// schema 0.
+// RelativeError returns the largest relative error of a quantile. It is
+// (b−1)/(b+1), where b is the ratio of a bucket's bounds. Schema 5 has 0.0108,
+// and schema 0 has 0.33.
 func (l Layout) RelativeError() float64 {
 	return math.Tanh(math.Ldexp(math.Ln2/2, -l.Schema))
 }
@@ -99,8 +93,8 @@ var grids [units][MaxSchema + 1]struct {
 	grid *grid.Grid
 }
 
-// gridOf returns the grid whose buckets, or groups of whose buckets if the
-// schema is negative, are those of the layout.
+// gridOf returns the grid of a layout. If the schema is negative, a bucket of
+// the layout is several of the grid's.
 func gridOf(u Unit, schema int) *grid.Grid {
 	at := &grids[u][max(schema, 0)]
 	at.once.Do(func() { at.grid = grid.New(u.perExported(), uint(max(schema, 0))) })

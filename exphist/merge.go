@@ -8,12 +8,12 @@ import (
 	"slices"
 )
 
-// Merge adds what o holds, which may be s itself. The schema becomes the
-// highest that neither snapshot's schema nor the smaller MaxBuckets forbids.
+// Merge adds the values of o, which may be s itself. MaxBuckets becomes the
+// smaller one. The schema becomes the highest that is not above either schema
+// and needs no more buckets.
 //
-// The schema depends on nothing but these and the smallest and largest positive
-// value: in whatever order snapshots are merged, the result is the same. It is
-// an error, and changes nothing, if the units or the bounds differ.
+// The result does not depend on the order in which snapshots are merged. Merge
+// fails, and changes nothing, if the units or the bounds differ.
 func (s *Snapshot) Merge(o *Snapshot) error {
 	if o.layout.MaxBuckets == 0 {
 		return nil
@@ -26,7 +26,13 @@ func (s *Snapshot) Merge(o *Snapshot) error {
 		return err
 	}
 	s.layout.MaxBuckets = min(s.layout.MaxBuckets, o.layout.MaxBuckets)
-	s.fit(o)
+	if o.most > 0 {
+		if s.most == 0 || o.least < s.least {
+			s.least = o.least
+		}
+		s.most = max(s.most, o.most)
+	}
+	s.fit(o.layout.Schema)
 
 	k := o.layout.Schema - s.layout.Schema
 	for i, n := range o.counts {
@@ -39,12 +45,6 @@ func (s *Snapshot) Merge(o *Snapshot) error {
 	s.negatives += o.negatives
 	s.count += o.count
 	s.sum = s.sum.plus(o.sum)
-	if o.most > 0 {
-		if s.most == 0 || o.least < s.least {
-			s.least = o.least
-		}
-		s.most = max(s.most, o.most)
-	}
 	return nil
 }
 
@@ -59,9 +59,9 @@ func (l Layout) mergeable(o Layout) error {
 	return nil
 }
 
-// Merge adds what s holds. The schema becomes the highest that neither the
-// histogram's nor the snapshot's schema nor the histogram's MaxBuckets forbids.
-// It is an error, and changes nothing, if the units or the bounds differ.
+// Merge adds the values of s. The schema becomes the highest that is not above
+// either schema and needs no more buckets than the histogram's MaxBuckets.
+// Merge fails, and changes nothing, if the units or the bounds differ.
 func (h *Histogram) Merge(s *Snapshot) error {
 	if s.layout.MaxBuckets == 0 {
 		return nil
@@ -94,38 +94,30 @@ func (h *Histogram) Merge(s *Snapshot) error {
 	return nil
 }
 
-// fit reduces the schema of s as far as s and o together need, and widens its
-// range to hold the buckets of both.
-func (s *Snapshot) fit(o *Snapshot) {
-	schema := min(s.layout.Schema, o.layout.Schema)
-	low, high, any := 0, -1, false
-	for _, x := range []*Snapshot{s, o} {
-		if len(x.counts) == 0 {
-			continue
-		}
-		k := x.layout.Schema - schema
-		a, b := parent(x.first, k), parent(x.first+len(x.counts)-1, k)
-		if !any {
-			low, high, any = a, b, true
-		}
-		low, high = min(low, a), max(high, b)
+// fit reduces the schema to this one, or to a lower one if the smallest and the
+// largest value need more buckets than allowed. It gives all buckets between
+// them counts.
+func (s *Snapshot) fit(schema int) {
+	l := s.layout
+	l.Schema = min(l.Schema, schema)
+	if s.most == 0 {
+		s.layout = l
+		return
 	}
-	for high-low >= s.layout.MaxBuckets {
-		schema--
-		low, high = parent(low, 1), parent(high, 1)
+	for l.index(s.most)-l.index(s.least) >= l.MaxBuckets {
+		l.Schema--
 	}
-
-	s.reduce(s.layout.Schema - schema)
-	have := len(s.counts)
+	s.reduce(s.layout.Schema - l.Schema)
+	first, have := l.index(s.least), len(s.counts)
+	before, width := s.first-first, l.index(s.most)-first+1
 	if have == 0 {
-		s.first = low
+		before = 0
 	}
-	before, width := s.first-low, high-low+1
 	s.counts = slices.Grow(s.counts, width-have)[:width]
 	copy(s.counts[before:], s.counts[:have])
 	clear(s.counts[:before])
 	clear(s.counts[before+have:])
-	s.first = low
+	s.first = first
 }
 
 // reduce lowers the schema by k.

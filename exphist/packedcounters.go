@@ -5,9 +5,9 @@ package exphist
 
 import "sync/atomic"
 
-// packedCounters are counters packed into 64-bit words, all as wide as the
-// largest needs: 8, 16, 32 or 64 bits. One goroutine at a time may change them,
-// while any read.
+// packedCounters are counters packed into 64-bit words. All of them have the
+// width that the largest needs: 8, 16, 32 or 64 bits. One goroutine at a time
+// may change them, while others read.
 type packedCounters struct {
 	words []atomic.Uint64
 	width uint8 // a counter has 8<<width bits
@@ -21,7 +21,7 @@ func newPackedCounters(n int, width uint8) packedCounters {
 
 func (c packedCounters) len() int { return len(c.words) << (3 - c.width) }
 
-// at returns the word of counter i and how far it is shifted there.
+// at returns the word of counter i, and its shift in the word.
 func (c packedCounters) at(i int) (word *atomic.Uint64, shift uint) {
 	logPerWord := 3 - c.width
 	return &c.words[i>>logPerWord], uint(i&(1<<logPerWord-1)) << (3 + c.width)
@@ -53,7 +53,7 @@ func (c packedCounters) all() []uint64 {
 func (c packedCounters) limit() uint64 { return 1<<(8<<c.width) - 1 }
 
 // add adds n to counter i, modulo 2^64, and returns the count. It does nothing
-// and returns false if the counter is too packable.
+// and returns false if the count needs wider counters.
 func (c packedCounters) add(i int, n uint64) (uint64, bool) {
 	word, shift := c.at(i)
 	w := word.Load()

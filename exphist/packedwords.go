@@ -9,20 +9,20 @@ import (
 	"github.com/regometer/regometer/internal/grid"
 )
 
-// A packed word counts a bucket in one atomic addition, together with the sum
-// of what its values exceed the bucket's lower bound by:
+// One atomic addition to a packed word counts a value of a bucket, and adds up
+// the excess of the value over the bucket's lower bound:
 //
 //	bit 63        the word is retired
 //	bits 46 to 62 count, full from bit 62 on
-//	bits 0 to 45  sum of the excess, at most 2^29 for each counted
+//	bits 0 to 45  sum of the excess, at most 2^29 for each value
 //
-// The one who adds sees the result. If the word is retired, its bucket is
-// counted elsewhere by now: what was added is lost, and is recorded again. If
-// the count is full, the addition counts, and its goroutine empties the word
-// under the lock before it records anything else. A full count has room for
-// another 65,536 additions: it cannot overflow unless as many goroutines wait
-// for the lock to empty one word. The sum cannot overflow before the count
-// does.
+// The goroutine that adds sees the result. If the word is retired, its bucket
+// is already counted elsewhere. The addition is lost, and the value is recorded
+// again. If the count is full, the addition counts, and the goroutine empties
+// the word under the lock before it records anything else. A full count has
+// room for another 65,536 additions. It overflows only if as many goroutines
+// wait for the lock to empty one word. The sum does not overflow before the
+// count does.
 const (
 	sumBits   = 46
 	countBits = 17
@@ -35,30 +35,30 @@ const (
 
 // packedWords are the packed words of contiguous buckets.
 type packedWords struct {
-	first    int // the first word's bucket, as state numbers them
+	first    int // the first word's bucket, numbered as in state
 	byBucket []atomic.Uint64
 	cuts     *cutWords // nil if no explicit bound cuts one of these buckets
 }
 
-// cutWords are further packed words, for the buckets that explicit bounds cut.
-// Each is a bound's, and counts those values of the bucket that are at most
-// this bound and above the one before; the bucket's own word counts those above
-// all its bounds. So all values of a packed word are in one bucket and in one
-// class, and a value is in one word only: counts by bucket, counts by class and
-// the sum cannot differ in what they count.
+// cutWords are more packed words, for buckets that explicit bounds cut. The
+// word of a bound counts the values of the bucket above the previous bound, up
+// to this bound. The bucket's own word counts the values above all its bounds.
+// So all values of a word are in one bucket and in one class, and each value is
+// in one word. Counts by buckets, counts by classes and the sum have the same
+// values.
 type cutWords struct {
 	buckets []uint64 // a bit for each of byBucket: the bucket is cut
-	first   int      // the first word's bound; some words may be of bounds that cut nothing
+	first   int      // the first word's bound; words between may belong to bounds that cut nothing
 	byBound []atomic.Uint64
 }
 
-// cut says whether explicit bounds cut the bucket of a word.
+// cut reports whether explicit bounds cut the bucket of a word.
 func (c *cutWords) cut(slot uint) bool {
 	return c != nil && c.buckets[slot/64]>>(slot%64)&1 != 0
 }
 
-// newCutWords returns empty words for those of n buckets from first on that
-// bounds cut: a bound does not if it is the greatest value of its bucket.
+// newCutWords returns empty words for the cut buckets among n buckets from
+// first on. A bound that is the greatest value of its bucket does not cut it.
 func newCutWords(b *Bounds, g *grid.Grid, shift uint, first, n int) *cutWords {
 	var c *cutWords
 	var last int
@@ -91,9 +91,9 @@ func (s *state) word(slot int, n int64, g *grid.Grid, b *Bounds) *atomic.Uint64 
 	return &s.words.byBucket[slot]
 }
 
-// decode returns the count and the sum of the values that a packed word counts.
-// The sum is below 2^55: a bucket of at most 2^29 integers begins below 2^38 if
-// it spans a factor of 2^(1/256) or more.
+// decode returns the count and the sum of the values in a packed word. The sum
+// is below 2^55, because a bucket of at most 2^29 integers, which spans a
+// factor of 2^(1/256) or more, begins below 2^38.
 func (s *state) decode(word uint64, bucket int, g *grid.Grid) (count, sum uint64) {
 	count = word >> sumBits & (1<<countBits - 1)
 	return count, count*uint64(g.Lower[bucket<<s.shift]) + word&(1<<sumBits-1)

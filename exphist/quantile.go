@@ -6,19 +6,19 @@ package exphist
 import "math"
 
 // Quantile returns the value at nearest rank ⌈q·n⌉ of the n values that are not
-// negative, in the recorded unit. Its error is at most Layout.RelativeError of
-// it, and it lies from Min to Max. It is Min for q ≤ 0 and Max for q ≥ 1; it is
-// NaN if q is NaN or there are no values.
+// negative, in the recorded unit. Its relative error is at most
+// Layout.RelativeError, and it is from Min to Max. It is Min for q ≤ 0, Max for
+// q ≥ 1, and NaN if q is NaN or there are no values.
 func (s *Snapshot) Quantile(q float64) float64 {
 	var one [1]float64
 	return s.AppendQuantiles(one[:0], q)[0]
 }
 
-// AppendQuantiles appends the quantiles qs to dst, as Quantile returns them.
-// If they ascend, the buckets are walked through once.
+// AppendQuantiles appends the quantiles qs to dst, as Quantile returns them. It
+// is fastest if they ascend.
 func (s *Snapshot) AppendQuantiles(dst []float64, qs ...float64) []float64 {
 	counts := s.counts
-	k, below := 0, s.zeros // the values below those that counts[k] counts
+	k, below := 0, s.zeros // the number of values below bucket first+k
 	for _, q := range qs {
 		switch {
 		case s.count == 0 || math.IsNaN(q):

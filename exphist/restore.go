@@ -9,8 +9,8 @@ import (
 	"math/bits"
 )
 
-// Content is what a Snapshot holds, except the counts by explicit bounds. The
-// fields have the values that the Snapshot's methods return.
+// Content has the numbers of a Snapshot, except the counts by explicit bounds.
+// The fields have the values that the Snapshot's methods return.
 type Content struct {
 	Layout           Layout // with the schema of the buckets
 	Zeros, Negatives uint64
@@ -20,9 +20,9 @@ type Content struct {
 	Counts           []uint64
 }
 
-// Restore replaces what s holds with c, such as the content of a snapshot that
-// was saved. The counts by explicit bounds become 0. It fails, and empties s,
-// if no histogram can hold c. It copies the counts.
+// Restore makes s the snapshot with content c, which may come from a file. The
+// counts by explicit bounds become 0. Restore copies the counts of c. It fails,
+// and empties s, if no histogram can have c.
 func (s *Snapshot) Restore(c *Content) error {
 	s.Reset()
 	if err := c.Layout.check(); err != nil {
@@ -40,7 +40,7 @@ func (s *Snapshot) Restore(c *Content) error {
 }
 
 // count returns the number of zeros and positive values, or an error if no
-// histogram can hold c.
+// histogram can have c.
 func (c *Content) count() (uint64, error) {
 	sum := uint128{c.SumHi, c.SumLo}
 	if len(c.Counts) == 0 {
@@ -57,7 +57,7 @@ func (c *Content) count() (uint64, error) {
 		c.Counts[0] == 0 || c.Counts[last] == 0 {
 		return 0, errors.New("its buckets are not those of its smallest and its largest value")
 	}
-	count, low, high := c.Zeros, uint128{}, uint128{} // of what the sum can be
+	count, low, high := c.Zeros, uint128{}, uint128{} // the sum must be from low to high
 	for i, n := range c.Counts {
 		if n == 0 {
 			continue
@@ -70,7 +70,7 @@ func (c *Content) count() (uint64, error) {
 		low = low.plus(times(n, max(b.Low, c.Least)))
 		high = high.plus(times(n, min(b.High, c.Most)))
 	}
-	// One value is the smallest, and one the largest.
+	// One value is the smallest, and one is the largest.
 	low = low.plus(times(1, c.Most-max(c.Layout.bucket(c.First+last).Low, c.Least)))
 	high = high.minus(times(1, min(c.Layout.bucket(c.First).High, c.Most)-c.Least))
 	if sum.less(low) || high.less(sum) {

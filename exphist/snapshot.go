@@ -10,11 +10,12 @@ import (
 	"slices"
 )
 
-// Snapshot is what a histogram held at one moment. The zero value is empty and
-// has no layout yet: it takes that of the first snapshot merged into it.
+// Snapshot is the state of a histogram at one moment. The zero value is empty
+// and has no layout. It takes the layout of the first snapshot that is merged
+// into it.
 //
 // Several goroutines may read a snapshot, or one may change it. An assignment
-// shares its buckets: to copy a snapshot, merge it into the zero value.
+// shares its buckets. To copy a snapshot, merge it into the zero value.
 type Snapshot struct {
 	layout    Layout // MaxBuckets is 0 if there is none yet
 	zeros     uint64
@@ -28,7 +29,7 @@ type Snapshot struct {
 	first  int
 	counts []uint64
 
-	// For each of the layout's bounds, how many values are at most that.
+	// The number of values up to each of the layout's bounds.
 	atMost []uint64
 }
 
@@ -43,14 +44,14 @@ func (a uint128) plus(b uint128) uint128 {
 // Layout returns the layout, with the schema as it is now.
 func (s *Snapshot) Layout() Layout { return s.layout }
 
-// Count returns how many zeros and positive values were recorded, modulo 2^64.
+// Count returns the number of zeros and positive values, modulo 2^64.
 func (s *Snapshot) Count() uint64 { return s.count }
 
-// Zeros returns how many zeros were recorded.
+// Zeros returns the number of zeros.
 func (s *Snapshot) Zeros() uint64 { return s.zeros }
 
-// Negatives returns how many negative values were recorded. They are in
-// neither Count, Sum, Min, Max nor the quantiles.
+// Negatives returns the number of negative values. Count, Sum, Min, Max and the
+// quantiles leave them out.
 func (s *Snapshot) Negatives() uint64 { return s.negatives }
 
 // Min returns the smallest value that is not negative, 0 if there is none.
@@ -68,7 +69,7 @@ func (s *Snapshot) Max() int64 { return s.most }
 // overflow before Count does.
 func (s *Snapshot) Sum() (hi, lo uint64) { return s.sum.hi, s.sum.lo }
 
-// ExportedSum returns the sum in the exported unit, within the precision of a
+// ExportedSum returns the sum in the exported unit, with the precision of a
 // float64.
 func (s *Snapshot) ExportedSum() float64 {
 	if s.sum == (uint128{}) {
@@ -77,21 +78,21 @@ func (s *Snapshot) ExportedSum() float64 {
 	return (math.Ldexp(float64(s.sum.hi), 64) + float64(s.sum.lo)) / float64(s.layout.Unit.perExported())
 }
 
-// Buckets returns the index of the first bucket and the counts of contiguous
-// buckets from it on, without the zero bucket. Bucket i ends at
-// 2^(i/2^schema), itself included, in the exported unit: this is Prometheus'
-// numbering, and OTLP's index is one less. The slice is the snapshot's own.
+// Buckets returns the index of the first bucket, and the counts of contiguous
+// buckets from it on, without the zero bucket. Bucket i ends at and includes
+// 2^(i/2^schema) in the exported unit. The numbers are Prometheus', and OTLP's
+// index is one less. The snapshot owns the slice.
 func (s *Snapshot) Buckets() (first int, counts []uint64) { return s.first, s.counts }
 
-// CountAtMost returns exactly how many zeros and positive values were recorded
-// that are at most bound i of the layout's Bounds, and were counted by these
-// bounds: see Rebound. It is at most Count, and at least CountAtMost(i−1).
+// CountAtMost returns the exact number of zeros and positive values up to bound
+// i of the layout's Bounds. It leaves out values from before Rebound. It is at
+// most Count, and at least CountAtMost(i−1).
 func (s *Snapshot) CountAtMost(i int) uint64 { return s.atMost[i] }
 
-// Rebound replaces the layout's bounds. What was counted cannot be cut anew, so
-// CountAtMost is 0 for all of them, and will be as much as is merged into s
-// from now on. Nothing else changes, and nothing at all if the bounds are
-// equal, or if s is the zero value.
+// Rebound replaces the layout's bounds. CountAtMost becomes 0 for all of them,
+// because the old counts cannot be divided anew. It counts the values that are
+// merged into s afterwards. Rebound changes nothing else. It changes nothing at
+// all if the bounds are equal, or if s is the zero value.
 func (s *Snapshot) Rebound(b *Bounds) {
 	if s.layout.MaxBuckets == 0 || s.layout.Bounds.Equal(b) {
 		return
@@ -100,7 +101,7 @@ func (s *Snapshot) Rebound(b *Bounds) {
 	s.clearAtMost()
 }
 
-// clearAtMost makes s.atMost zeros, one for each bound.
+// clearAtMost sets s.atMost to a zero for each bound.
 func (s *Snapshot) clearAtMost() {
 	s.atMost = slices.Grow(s.atMost[:0], s.layout.Bounds.Len())[:s.layout.Bounds.Len()]
 	clear(s.atMost)
@@ -113,8 +114,8 @@ type Bucket struct {
 	Count     uint64
 }
 
-// All iterates over the buckets that are not empty, upwards, without the zero
-// bucket.
+// All iterates over the buckets that are not empty, in ascending order, without
+// the zero bucket.
 func (s *Snapshot) All() iter.Seq[Bucket] {
 	return func(yield func(Bucket) bool) {
 		for k, n := range s.counts {
@@ -136,5 +137,5 @@ func (l Layout) bucket(i int) Bucket {
 	return Bucket{Index: i, Low: g.Upper((i-1)<<k) + 1, High: g.Upper(i << k)}
 }
 
-// Reset empties s. Its memory is kept for what is put into it next.
+// Reset empties s. It keeps the memory for the next use.
 func (s *Snapshot) Reset() { *s = Snapshot{counts: s.counts[:0], atMost: s.atMost[:0]} }

@@ -5,16 +5,17 @@ package exphist
 
 import "sync/atomic"
 
-// state says where buckets are counted. It is not changed but replaced.
+// state has the counts of the buckets. Its fields do not change: a new state
+// replaces it.
 //
 // Buckets are numbered by their grid position, shifted right by shift. Each has
-// a counter, which changes under the lock. Once that has counted promoteAt
-// values, the bucket gets a packed word as well, which counts from then on,
-// until it is full or replaced, when its count goes to the counter. So a bucket
-// of rare values costs a byte of memory and a lock for each of them, one of
-// many values eight bytes more and an atomic addition.
+// a counter, which changes under the lock. After promoteAt values, the bucket
+// also gets a packed word, which counts all later values. When the word is full
+// or replaced, its count moves to the counter. So a bucket of rare values takes
+// a byte of memory, and a lock for each value. A bucket of many values takes
+// eight bytes more, and an atomic addition for each value.
 type state struct {
-	shift    uint // by how much the schema is below the grid's
+	shift    uint // the grid's schema minus the histogram's
 	first    int  // the first counter's bucket
 	counters packedCounters
 	words    packedWords
@@ -22,7 +23,7 @@ type state struct {
 
 const (
 	promoteAt = 96 // values in a counter
-	chunk     = 8  // the buckets by which the range grows: those of a word of small counters
+	chunk     = 8  // the range grows by this number of buckets, which a word of small counters has
 )
 
 // All methods below are called under the lock.
@@ -41,7 +42,8 @@ func (h *Histogram) addClass(class int, n uint64) {
 	}
 }
 
-// addCount adds n to a bucket's counter, which exists, and returns the count.
+// addCount adds n to a bucket's counter, which must exist, and returns the
+// count.
 func (h *Histogram) addCount(bucket int, n uint64) uint64 {
 	for {
 		s := h.state.Load()
@@ -74,7 +76,7 @@ func (h *Histogram) include(least, most int64) {
 	h.most.Store(most)
 }
 
-// reduceTo reduces the schema to this one, unless it is lower already.
+// reduceTo reduces the schema to this one, if it is higher.
 func (h *Histogram) reduceTo(schema int) {
 	s := h.state.Load()
 	shift := uint(int(h.grid.Schema) - schema)
@@ -87,7 +89,8 @@ func (h *Histogram) reduceTo(schema int) {
 	}
 }
 
-// reshape changes the shift, and gives the buckets from low to high counters.
+// reshape changes the shift, and makes counters for the buckets from low to
+// high.
 func (h *Histogram) reshape(shift uint, low, high int) {
 	old := h.state.Load()
 	k := shift - old.shift
@@ -131,7 +134,7 @@ func (h *Histogram) promote(bucket int) {
 }
 
 // newPackedWords returns empty packed words for the buckets from first to last
-// and some around them, except for those that are too wide: these are the last.
+// and some around them. It leaves out the last ones if they are too wide.
 func (h *Histogram) newPackedWords(shift uint, first, last int) packedWords {
 	first &^= chunk - 1
 	end := (last | (chunk - 1)) + 1
@@ -141,15 +144,14 @@ func (h *Histogram) newPackedWords(shift uint, first, last int) packedWords {
 	return packedWords{first, make([]atomic.Uint64, end-first), newCutWords(h.layout.Bounds, h.grid, shift, first, end-first)}
 }
 
-// packable says whether a bucket may have a packed word.
+// packable reports whether a bucket may have a packed word.
 func (h *Histogram) packable(shift uint, bucket int) bool {
 	end := (bucket + 1) << shift
 	return end < len(h.grid.Lower) && h.grid.Lower[end]-h.grid.Lower[bucket<<shift] <= maxPackedWidth
 }
 
-// retire ends the use of a former state's packed words. Whoever adds to one
-// later sees that it is retired, and finds the new state, which is there by
-// now.
+// retire ends the use of a former state's packed words. The new state must
+// already be stored: a goroutine that adds to a retired word looks for it.
 func (h *Histogram) retire(old *state) {
 	for slot := range old.words.byBucket {
 		greatest := h.grid.Lower[(old.words.first+slot+1)<<old.shift]
@@ -162,8 +164,8 @@ func (h *Histogram) retire(old *state) {
 	}
 }
 
-// drain replaces a packed word of a former or the current state, and counts
-// what it held. n is any value that the word counts.
+// drain replaces a packed word of a former or the current state, and moves its
+// values to the counters. n is any value that the word counts.
 func (h *Histogram) drain(s *state, word *atomic.Uint64, n int64, replacement uint64) {
 	bucket := h.grid.Position(n) >> s.shift
 	count, sum := s.decode(word.Swap(replacement), bucket, h.grid)

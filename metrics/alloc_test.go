@@ -7,160 +7,164 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/regometer/regometer/metrics"
 )
 
-// Allocation budgets, as exact counts. To what All and Value return, the build
-// tag purego adds allocations: see alloc_values_test.go.
-
-// sinks keep what is made from being optimised away.
+// The sinks keep the compiler from optimizing calls away.
 var (
 	sinkMetrics metrics.Metrics
 	sinkBytes   []byte
+	sinkNumber  int64
 )
 
 const allocRuns = 200
 
-// checkAllocs checks how often f allocates.
-func checkAllocs(t *testing.T, what string, atMost float64, f func()) {
+// budget is the most allocations that a call may make.
+type budget struct {
+	name  string
+	most  float64
+	calls func()
+}
+
+func checkAllocs(t *testing.T, budgets []budget) {
 	t.Helper()
 	if raceDetector {
 		t.Skip("the race detector allocates")
 	}
-	if got := testing.AllocsPerRun(allocRuns, f); got > atMost {
-		t.Errorf("%s: %v allocations, want at most %v", what, got, atMost)
+	for _, b := range budgets {
+		if got := testing.AllocsPerRun(allocRuns, b.calls); got > b.most {
+			t.Errorf("%s: %v allocations, want at most %v", b.name, got, b.most)
+		}
 	}
 }
 
-// record records what OPA's server does for one decision.
+// record records the metrics of one decision of OPA's server.
 func record() metrics.Metrics {
 	m := metrics.New()
 	m.Timer(metrics.ServerHandler).Start()
-	m.Timer(metrics.RegoInputParse).Start()
-	m.Timer(metrics.RegoInputParse).Stop()
-	m.Timer(metrics.RegoQueryParse).Start()
-	m.Timer(metrics.RegoQueryParse).Stop()
-	m.Timer(metrics.RegoQueryEval).Start()
-	m.Timer(metrics.RegoQueryEval).Stop()
+	for _, name := range []string{metrics.RegoInputParse, metrics.RegoQueryParse, metrics.RegoQueryEval} {
+		m.Timer(name).Start()
+		m.Timer(name).Stop()
+	}
 	m.Counter(metrics.ServerQueryCacheHit).Incr()
 	m.Timer(metrics.ServerHandler).Stop()
 	return m
 }
 
+// namesOf returns n names that are made at run time.
+func namesOf(prefix string, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprint(prefix, i)
+	}
+	return names
+}
+
+var timerNames, counterNames, histogramNames = namesOf("timer", 30), namesOf("counter", 30), namesOf("histogram", 30)
+
 // collectionOf returns a collection of timers, counters and histograms of 100
-// scattered values, with names made at run time.
-func collectionOf(timers, counters, histograms int, seed uint64) metrics.Metrics {
-	rng := rand.New(rand.NewPCG(seed, 12))
+// scattered values.
+func collectionOf(timers, counters, histograms int) metrics.Metrics {
 	m := metrics.New()
-	for i := range timers {
-		m.Timer("timer" + strconv.Itoa(i)).Start()
-		m.Timer("timer" + strconv.Itoa(i)).Stop()
+	for _, name := range timerNames[:timers] {
+		m.Timer(name).Start()
+		m.Timer(name).Stop()
 	}
-	for i := range counters {
-		m.Counter("counter" + strconv.Itoa(i)).Add(rng.Uint64N(1e6) + 256)
+	for _, name := range counterNames[:counters] {
+		m.Counter(name).Add(rand.Uint64N(1e6) + 256)
 	}
-	for i := range histograms {
-		h := m.Histogram("histogram" + strconv.Itoa(i))
+	for _, name := range histogramNames[:histograms] {
 		for range 100 {
-			h.Update(rng.Int64N(1e9))
+			m.Histogram(name).Update(rand.Int64N(1e9))
 		}
 	}
 	return m
 }
 
-func TestAllocsOfRecording(t *testing.T) {
-	checkAllocs(t, "New", 1, func() { sinkMetrics = metrics.New() })
-	checkAllocs(t, "a request", 1, func() { sinkMetrics = record() })
-
-	m := collectionOf(4, 4, 4, 1)
-	tm, c, h := m.Timer("timer1"), m.Counter("counter1"), m.Histogram("histogram1")
+// TestAllocs checks the allocations of all calls except those that return
+// values in a map. TestAllocsOfValues checks these.
+func TestAllocs(t *testing.T) {
+	m := collectionOf(4, 4, 4)
+	timer, counter, histogram := m.Timer("timer1"), m.Counter("counter1"), m.Histogram("histogram1")
 	for range 3000 {
-		h.Update(1000)
+		histogram.Update(1000)
 	}
-	checkAllocs(t, "Start and Stop", 0, func() { tm.Start(); tm.Stop() })
-	checkAllocs(t, "Start and Stop by name", 0, func() { m.Timer("timer2").Start(); m.Timer("timer2").Stop() })
-	checkAllocs(t, "Int64", 0, func() { tm.Int64() })
-	checkAllocs(t, "Incr and Add", 0, func() { c.Incr(); c.Add(1000) })
-	checkAllocs(t, "Incr by name", 0, func() { m.Counter("counter2").Incr() })
-	value := int64(0)
-	checkAllocs(t, "Update of a full reservoir", 0, func() {
-		for range 100 {
-			value += 999_983
-			h.Update(value % 1_000_003)
-		}
+	long := metrics.New() // with names that do not enter the catalog
+	for _, name := range namesOf(strings.Repeat("long ", 50), 20) {
+		long.Counter(name)
+	}
+	checkAllocs(t, []budget{
+		{"New", 1, func() { sinkMetrics = metrics.New() }},
+		{"a request", 1, func() { sinkMetrics = record() }},
+		{"Start and Stop", 0, func() { timer.Start(); timer.Stop() }},
+		{"Start and Stop by name", 0, func() { m.Timer("timer2").Start(); m.Timer("timer2").Stop() }},
+		{"Int64", 0, func() { timer.Int64() }},
+		{"Incr and Add", 0, func() { counter.Incr(); counter.Add(1000) }},
+		{"Incr by name", 0, func() { m.Counter("counter2").Incr() }},
+		{"100 times Update of a full reservoir", 0, func() {
+			for range 100 {
+				histogram.Update(rand.Int64N(1e6))
+			}
+		}},
+		{"Update by name of a full reservoir", 0, func() { m.Histogram("histogram1").Update(1000) }},
+		{"Each", 0, func() {
+			for metric := range metrics.Each(m) {
+				sinkNumber += metric.Int64() + int64(metric.Uint64()) + int64(len(metric.Name())+len(metric.Key())) + metric.Summary().Count
+			}
+		}},
+		{"Each with keys that it has made before", 0, func() {
+			for metric := range metrics.Each(long) {
+				sinkNumber += int64(len(metric.Key()))
+			}
+		}},
 	})
-	checkAllocs(t, "Update by name of a full reservoir", 0, func() { m.Histogram("histogram1").Update(1000) })
 }
 
 func TestAllocsOfJSON(t *testing.T) {
-	marshal := func(m metrics.Metrics) {
-		b, err := m.MarshalJSON()
+	check := func(b []byte, err error) {
 		if err != nil {
 			t.Error(err)
 		}
 		sinkBytes = b
 	}
 	buffer := make([]byte, 0, 1<<20)
-	appendJSON := func(m metrics.Metrics) {
-		b, err := metrics.AppendJSON(buffer[:0], m)
-		if err != nil || &b[0] != &buffer[:1][0] {
-			t.Errorf("AppendJSON made another buffer (error %v)", err)
-		}
+	marshal := func(m metrics.Metrics) { check(m.MarshalJSON()) }
+	appendJSON := func(m metrics.Metrics) { check(metrics.AppendJSON(buffer[:0], m)) }
+
+	// fresh returns another new collection at each call.
+	all := make([]metrics.Metrics, 3*(allocRuns+1)) // AllocsPerRun makes a run that it does not count
+	for i := range all {
+		all[i] = collectionOf(0, 0, 10)
 	}
-
-	checkAllocs(t, "a request, then MarshalJSON", 2, func() { marshal(record()) })
-	checkAllocs(t, "a request, then AppendJSON", 1, func() { appendJSON(record()) })
-
-	// One collection for each run, and one for the run that is not counted.
-	fresh := func() func() metrics.Metrics {
-		var all []metrics.Metrics
-		for i := range allocRuns + 1 {
-			all = append(all, collectionOf(0, 0, 10, uint64(i)))
-		}
-		return func() metrics.Metrics {
-			m := all[0]
-			all = all[1:]
-			return m
-		}
+	fresh := func() metrics.Metrics {
+		m := all[0]
+		all = all[1:]
+		return m
 	}
-	next := fresh()
-	checkAllocs(t, "first json.Marshal of 10 histograms", 2, func() { marshalAny(t, next()) })
-	next = fresh()
-	checkAllocs(t, "first MarshalJSON of 10 histograms", 1, func() { marshal(next()) })
-	next = fresh()
-	checkAllocs(t, "first AppendJSON of 10 histograms", 0, func() { appendJSON(next()) })
-
-	m := collectionOf(10, 10, 10, 1)
-	marshal(m)
-	checkAllocs(t, "json.Marshal of 30 metrics", 2, func() { marshalAny(t, m) })
-	checkAllocs(t, "MarshalJSON of 30 metrics", 1, func() { marshal(m) })
-	checkAllocs(t, "AppendJSON of 30 metrics", 0, func() { appendJSON(m) })
-	update := func() {
+	unchanged, updated := collectionOf(10, 10, 10), collectionOf(10, 10, 10)
+	marshal(unchanged)
+	update := func() metrics.Metrics {
 		for i := range 10 {
-			m.Timer(timerNames[i]).Start()
-			m.Timer(timerNames[i]).Stop()
-			m.Counter(counterNames[i]).Incr()
-			m.Histogram(histogramNames[i]).Update(1000)
+			updated.Timer(timerNames[i]).Start()
+			updated.Timer(timerNames[i]).Stop()
+			updated.Counter(counterNames[i]).Incr()
+			updated.Histogram(histogramNames[i]).Update(1000)
 		}
+		return updated
 	}
-	for range 1100 {
-		update() // until the reservoirs are full
+	for range 1100 { // until the reservoirs are full
+		update()
 	}
-	marshal(m)
-	marshal(m)
-	checkAllocs(t, "MarshalJSON of 30 metrics, each updated", 1, func() { update(); marshal(m) })
-	checkAllocs(t, "AppendJSON of 30 metrics, each updated", 0, func() { update(); appendJSON(m) })
-
+	marshal(updated)
+	marshal(updated)
 	var rotation []metrics.Metrics
-	for i := range 16 {
-		m := collectionOf(0, 30, 30, uint64(i))
-		marshal(m)
-		marshal(m)
-		rotation = append(rotation, m)
+	for range 16 {
+		rotation = append(rotation, collectionOf(0, 30, 30))
+		marshal(rotation[len(rotation)-1])
+		marshal(rotation[len(rotation)-1])
 	}
 	i := 0
 	rotate := func() metrics.Metrics {
@@ -169,51 +173,18 @@ func TestAllocsOfJSON(t *testing.T) {
 		m.Counter(counterNames[i%len(counterNames)]).Add(3)
 		return m
 	}
-	checkAllocs(t, "MarshalJSON of 16 collections in rotation", 1, func() { marshal(rotate()) })
-	checkAllocs(t, "AppendJSON of 16 collections in rotation", 0, func() { appendJSON(rotate()) })
-}
-
-func marshalAny(t *testing.T, m metrics.Metrics) {
-	b, err := json.Marshal(m)
-	if err != nil {
-		t.Error(err)
-	}
-	sinkBytes = b
-}
-
-func TestAllocsOfEach(t *testing.T) {
-	m := collectionOf(5, 5, 5, 1)
-	sum := int64(0)
-	checkAllocs(t, "Each", 0, func() {
-		for metric := range metrics.Each(m) {
-			sum += metric.Int64() + int64(metric.Uint64()) + int64(len(metric.Name())+len(metric.Key()))
-		}
+	checkAllocs(t, []budget{
+		{"a request, then MarshalJSON", 2, func() { marshal(record()) }},
+		{"a request, then AppendJSON", 1, func() { appendJSON(record()) }},
+		{"first json.Marshal of 10 histograms", 2, func() { check(json.Marshal(fresh())) }},
+		{"first MarshalJSON of 10 histograms", 1, func() { marshal(fresh()) }},
+		{"first AppendJSON of 10 histograms", 0, func() { appendJSON(fresh()) }},
+		{"json.Marshal of 30 metrics", 2, func() { check(json.Marshal(unchanged)) }},
+		{"MarshalJSON of 30 metrics", 1, func() { marshal(unchanged) }},
+		{"AppendJSON of 30 metrics", 0, func() { appendJSON(unchanged) }},
+		{"MarshalJSON of 30 metrics, each updated", 1, func() { marshal(update()) }},
+		{"AppendJSON of 30 metrics, each updated", 0, func() { appendJSON(update()) }},
+		{"MarshalJSON of 16 collections in rotation", 1, func() { marshal(rotate()) }},
+		{"AppendJSON of 16 collections in rotation", 0, func() { appendJSON(rotate()) }},
 	})
-	checkAllocs(t, "Each with the summaries", 0, func() {
-		for metric := range metrics.Each(m) {
-			sum += metric.Summary().Count
-		}
-	})
-	long := metrics.New() // names that the catalog does not take
-	for i := range 20 {
-		long.Counter(strings.Repeat("long ", 50) + strconv.Itoa(i))
-	}
-	checkAllocs(t, "Each with keys that it has made before", 0, func() {
-		for metric := range metrics.Each(long) {
-			sum += int64(len(metric.Key()))
-		}
-	})
-	if sum == 0 {
-		t.Error("Each yields nothing")
-	}
-}
-
-var timerNames, counterNames, histogramNames = namesOf("timer"), namesOf("counter"), namesOf("histogram")
-
-func namesOf(kind string) []string {
-	names := make([]string, 10)
-	for i := range names {
-		names[i] = fmt.Sprint(kind, i)
-	}
-	return names
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// together runs f in n goroutines, which wait for each other actively: a
-// channel would let them go one after the other.
+// together runs f in n goroutines. They wait for each other actively, because a
+// channel would start one after the other.
 func together(n int, f func(g int)) {
 	var ready atomic.Int32
 	var wg sync.WaitGroup
@@ -28,9 +28,8 @@ func together(n int, f func(g int)) {
 	wg.Wait()
 }
 
-// keepCatalog takes the names that enter the catalog while f runs out of it
-// again, of which there is room for a few rounds only. Names that were there
-// before are found without them.
+// keepCatalog runs f and removes the names that f has added to the catalog, so
+// that it does not become full.
 func keepCatalog(f func()) {
 	size := catalogSize.Load()
 	var before [maxPlaces]*descriptor
@@ -44,8 +43,8 @@ func keepCatalog(f func()) {
 	catalogSize.Store(size)
 }
 
-// newNames returns names that are new to the program, seen once, or in the
-// catalog, in turns.
+// newNames returns names. In turns they are new to the program, seen once, and
+// in the catalog.
 func newNames(n int, prefix ...any) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -60,156 +59,59 @@ func newNames(n int, prefix ...any) []string {
 	return names
 }
 
-// TestGoroutinesMeetAlikeNames: two goroutines that add different names at the
-// same place, of one kind, length and ending, each get their own. Long names do
-// not enter the catalog, and so they stay fresh.
-func TestGoroutinesMeetAlikeNames(t *testing.T) {
+// Goroutines that add the same names to the same stores, in the same order and
+// from both ends, get one metric for each name. Some names differ only in their
+// first bytes, and long names do not enter the catalog. Some stores are read at
+// the same time.
+func TestGoroutinesAddNames(t *testing.T) {
+	const goroutines = 2
 	for round := range 100 {
 		ending := "_alike_name" + strings.Repeat("_long", round%2*maxKnownName)
-		names := [2]string{"an" + ending, "to" + ending}
-		var all [1000]Metrics // so that the two meet in some
-		for i := range all {
-			all[i] = New()
-		}
-		together(2, func(g int) {
-			name := names[g]
-			for _, m := range all {
-				m.Counter(name).Add(uint64(g + 1))
-			}
-		})
-		for _, m := range all {
-			if a, b := m.Counter(names[0]).Value(), m.Counter(names[1]).Value(); a != uint64(1) || b != uint64(2) {
-				t.Fatalf("%v and %v, want 1 and 2", a, b)
-			}
-		}
-	}
-}
-
-// TestGoroutinesMeetNames: goroutines that meet names together get one handle
-// of each, and no count is lost; with few names and with more than are inline,
-// met in the same order and from both ends, while they are read or not.
-func TestGoroutinesMeetNames(t *testing.T) {
-	for round := range 2000 {
-		keepCatalog(func() { meetNames(t, round) })
-	}
-}
-
-func meetNames(t *testing.T, round int) {
-	const goroutines = 2
-	names := newNames(1+round%14, "met together ", round)
-	m := New()
-	type handles struct {
-		timer     Timer
-		counter   Counter
-		histogram Histogram
-	}
-	var got [goroutines][14]handles
-	together(goroutines, func(g int) {
-		for i := range names {
-			if g%2 == 1 && round%4 == 0 {
-				i = len(names) - 1 - i
-			}
-			name := names[i]
-			h := &got[g][i]
-			h.counter = m.Counter(name)
-			h.counter.Incr()
-			h.timer = m.Timer(name)
-			h.histogram = m.Histogram(name)
-			if round%3 == 0 {
-				m.All()
-			}
-		}
-	})
-	for i, name := range names {
-		want := handles{m.Timer(name), m.Counter(name), m.Histogram(name)}
-		for g := range goroutines {
-			if got[g][i] != want {
-				t.Fatalf("round %d: goroutine %d has another handle of name %d of %d", round, g, i, len(names))
-			}
-		}
-		if n := want.counter.Value(); n != uint64(goroutines) {
-			t.Fatalf("round %d: counter %d of %d is %v, want %d", round, i, len(names), n, goroutines)
-		}
-	}
-	yielded := 0
-	for range Each(m) {
-		yielded++
-	}
-	if n := len(m.All()); n != 3*len(names) || yielded != n {
-		t.Fatalf("round %d: All has %d metrics and Each %d, want %d", round, n, yielded, 3*len(names))
-	}
-}
-
-// TestGoroutinesRaceAlong: goroutines that go over the same stores, each at the
-// other's heels, lose no count of a name that either may add.
-func TestGoroutinesRaceAlong(t *testing.T) {
-	const goroutines = 2
-	names := append(newNames(inlineMetrics, "race along "), RegoQueryEval, RegoQueryParse)
-	for range 80 {
-		stores := make([]store, 3000)
-		together(goroutines, func(int) {
+		names := append(newNames(inlineMetrics+3, "added together ", round), RegoQueryEval, RegoQueryParse, "an"+ending, "to"+ending)
+		keepCatalog(func() {
+			stores := make([]store, 2000)
+			together(goroutines, func(g int) {
+				for i := range stores {
+					s := &stores[i]
+					for j := range 1 + i%len(names) {
+						if g == 1 && i%3 == 0 {
+							j = i%len(names) - j
+						}
+						name := names[(i/len(names)+j)%len(names)]
+						s.number(KindCounter, name).value.Add(1)
+						if i%16 == 0 {
+							s.indexed(KindHistogram, name).histogram.Update(1)
+							s.each(func(*descriptor, *cell, *histogram) bool { return true })
+						}
+					}
+				}
+			})
 			for i := range stores {
-				for j := range 1 + i%len(names) {
-					stores[i].number(KindCounter, names[(i+j)%len(names)]).value.Add(1)
+				counters, histograms := 0, 0
+				stores[i].each(func(d *descriptor, c *cell, h *histogram) bool {
+					n := c.value.Load()
+					if h != nil {
+						histograms++
+						n = h.summary().Count
+					} else {
+						counters++
+					}
+					if n != goroutines {
+						t.Errorf("round %d, store %d: %.30q counts %d, want %d", round, i, d.key, n, goroutines)
+					}
+					return true
+				})
+				want := 1 + i%len(names)
+				if counters != want || i%16 == 0 && histograms != want {
+					t.Fatalf("round %d, store %d: %d counters and %d histograms, want %d", round, i, counters, histograms, want)
 				}
 			}
 		})
-		for i := range stores {
-			total, metrics := int64(0), 0
-			stores[i].each(func(_ *descriptor, c *cell, _ *histogram) bool {
-				total += c.value.Load()
-				metrics++
-				return true
-			})
-			if want := 1 + i%len(names); metrics != want || total != int64(goroutines*want) {
-				t.Fatalf("store %d: %d metrics and %d in all, want %d and %d", i, metrics, total, want, goroutines*want)
-			}
-		}
 	}
 }
 
-// TestClearWhileNamesAppear: a collection may be cleared while others look
-// names up in what was there before, and read it.
-func TestClearWhileNamesAppear(t *testing.T) {
-	for round := range 2000 {
-		keepCatalog(func() { clearWhileNamesAppear(t, round) })
-	}
-}
-
-func clearWhileNamesAppear(t *testing.T, round int) {
-	names := newNames(1+round%14, "cleared ", round)
-	m := New()
-	for _, name := range names[:len(names)/2] {
-		m.Timer(name)
-	}
-	together(3, func(g int) {
-		switch g {
-		case 0:
-			m.Clear()
-		case 1:
-			for _, name := range names {
-				m.Timer(name)
-				m.Histogram(name).Update(1)
-			}
-		case 2:
-			m.All()
-			if _, err := m.MarshalJSON(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	for _, name := range names {
-		if m.Timer(name) != m.Timer(name) || m.Histogram(name) != m.Histogram(name) {
-			t.Fatalf("round %d: two handles of one name", round)
-		}
-	}
-	if n := len(m.All()); n != 2*len(names) {
-		t.Fatalf("round %d: %d metrics, want %d", round, n, 2*len(names))
-	}
-}
-
-// TestClearedStoreIsStillUsed: whoever found the store of a collection before
-// it was cleared goes on to look up and read what is in it.
+// A goroutine that found the store of a collection before Clear may still look
+// up and read its metrics.
 func TestClearedStoreIsStillUsed(t *testing.T) {
 	for _, n := range []int{1, inlineMetrics, 3 * inlineMetrics} {
 		c := new(collection)
@@ -234,9 +136,8 @@ func TestClearedStoreIsStillUsed(t *testing.T) {
 	}
 }
 
-// TestGoroutinesEnterNames: goroutines that enter a name into the catalog
-// together, as happens when it appears for the second time in several
-// collections, have one descriptor.
+// Goroutines that enter a name into the catalog at the same time get one
+// descriptor.
 func TestGoroutinesEnterNames(t *testing.T) {
 	const goroutines, n = 2, 200
 	for round := range 100 {
@@ -265,8 +166,8 @@ func TestGoroutinesEnterNames(t *testing.T) {
 	}
 }
 
-// TestLargeCollectionIsNotRemembered: of the names of a collection that has
-// very many, only the first enter the catalog when they recur.
+// Only the first names of a collection with very many enter the catalog when
+// they recur.
 func TestLargeCollectionIsNotRemembered(t *testing.T) {
 	const n, most = 1000, inlineMetrics + wideSlots/2
 	keepCatalog(func() {

@@ -4,7 +4,6 @@
 package metrics
 
 import (
-	"strconv"
 	"sync"
 	"sync/atomic"
 )
@@ -107,15 +106,12 @@ func (c *collection) Histogram(name string) Histogram {
 func (c *collection) Clear() {
 	// The store is part of a collection, because its place in there makes it
 	// fit the cache lines.
-	old := c.cleared.Swap(&new(collection).first)
-	if old == nil { // the first store, which stays in memory
-		c.first.forget()
+	if c.cleared.Swap(&new(collection).first) != nil {
+		return
 	}
-}
-
-// forget drops the memory that the store holds outside itself. Goroutines that
-// began a look-up before Clear may still read the store.
-func (s *store) forget() {
+	// The first store stays in memory. Goroutines that began a look-up before
+	// Clear may still read it, so only the memory outside it is dropped.
+	s := &c.first
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if x := s.more.Load(); x != nil {
@@ -281,10 +277,20 @@ func (s *store) each(f func(*descriptor, *cell, *histogram) bool) {
 	}
 }
 
-func (c *collection) All() map[string]any {
-	s := c.store()
+func (c *collection) All() map[string]any { return c.store().values(false) }
+
+func (c *collection) Timers() map[string]any { return c.store().values(true) }
+
+// values returns the metrics, or only the timers, in the form of
+// [Metrics.All].
+func (s *store) values(onlyTimers bool) map[string]any {
 	n := 0
-	s.each(func(*descriptor, *cell, *histogram) bool { n++; return true })
+	s.each(func(d *descriptor, _ *cell, _ *histogram) bool {
+		if d.kind == KindTimer || !onlyTimers {
+			n++
+		}
+		return true
+	})
 	all := make(map[string]any, n)
 	if n == 0 {
 		return all
@@ -292,35 +298,15 @@ func (c *collection) All() map[string]any {
 	box := newBoxes()
 	defer box.release()
 	s.each(func(d *descriptor, c *cell, h *histogram) bool {
-		switch d.kind {
-		case KindTimer:
+		switch {
+		case d.kind == KindTimer:
 			all[d.key] = box.int64((*timer)(c).Int64())
-		case KindCounter:
+		case onlyTimers:
+		case d.kind == KindCounter:
 			all[d.key] = box.uint64(uint64(c.value.Load()))
 		default:
 			s := h.summary()
 			all[d.key] = s.toMap(&box)
-		}
-		return true
-	})
-	return all
-}
-
-func (c *collection) Timers() map[string]any {
-	s := c.store()
-	timers := 0
-	s.each(func(d *descriptor, _ *cell, _ *histogram) bool {
-		if d.kind == KindTimer {
-			timers++
-		}
-		return true
-	})
-	all := make(map[string]any, timers)
-	box := newBoxes()
-	defer box.release()
-	s.each(func(d *descriptor, c *cell, _ *histogram) bool {
-		if d.kind == KindTimer {
-			all[d.key] = box.int64((*timer)(c).Int64())
 		}
 		return true
 	})
@@ -334,20 +320,13 @@ func (c *collection) String() string {
 	defer w.release()
 	w.items = c.store().appendSorted(w.items[:0])
 	text := w.json[:0]
-	for i, m := range w.items {
+	for i := range w.items {
+		m := &w.items[i]
 		if i > 0 {
 			text = append(text, ' ')
 		}
 		text = append(append(text, m.descriptor.key...), ':')
-		switch m.descriptor.kind {
-		case KindTimer:
-			text = strconv.AppendInt(text, (*timer)(m.cell).Int64(), 10)
-		case KindCounter:
-			text = strconv.AppendUint(text, uint64(m.cell.value.Load()), 10)
-		default:
-			s := m.histogram.summary()
-			text = s.appendTo(text, &summaryText)
-		}
+		text, _ = m.appendValue(text, &summaryText)
 	}
 	w.json = text
 	return string(text)

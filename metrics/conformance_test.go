@@ -4,6 +4,7 @@
 package metrics_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/regometer/regometer/metrics"
@@ -12,6 +13,12 @@ import (
 
 func TestConformance(t *testing.T) {
 	metricstest.Run(t, metrics.New)
+	m := metrics.New()
+	_, isStringer := m.(fmt.Stringer)
+	_, hasTimers := m.(metrics.TimerMetrics)
+	if !isStringer || !hasTimers || m.Info().Name != "<built-in>" {
+		t.Errorf("String method: %t, Timers method: %t, Info %v", isStringer, hasTimers, m.Info())
+	}
 }
 
 func TestNoOpConformance(t *testing.T) {
@@ -22,8 +29,6 @@ func TestStatisticsConformance(t *testing.T) {
 	metricstest.RunStatistics(t, metrics.Statistics)
 }
 
-// TestWrapperConformance: a collection that embeds one of ours, as third-party
-// code does, behaves as ours.
 func TestWrapperConformance(t *testing.T) {
 	metricstest.Run(t, func() metrics.Metrics { return wrapper{metrics.New()} })
 }

@@ -4,14 +4,17 @@
 package metrics_test
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/regometer/regometer/metrics"
 )
 
-// foreign is another implementation, whose All has entries that no metric of
-// ours has.
+// foreign is another implementation. Some entries of its All do not have the
+// form of a metric.
 type foreign struct{ metrics.Metrics }
 
 func (foreign) All() map[string]any {
@@ -28,115 +31,76 @@ func (foreign) All() map[string]any {
 	}
 }
 
-// TestEach: Each yields what All has, of any implementation.
+// TestEach checks what Each yields for our implementation and for another.
 func TestEach(t *testing.T) {
-	for name, m := range map[string]metrics.Metrics{
-		"none": metrics.New(), "few": metrics.New(), "many": metrics.New(), "foreign": foreign{metrics.New()}, "no-op": metrics.NoOp(),
-	} {
-		t.Run(name, func(t *testing.T) {
-			switch name {
-			case "few":
-				m.Timer("t").Start()
-				m.Timer("t").Stop()
-				m.Counter("c").Add(300)
-				m.Histogram("h").Update(300)
-			case "many":
-				for _, name := range oddNames {
-					m.Timer(name)
-					m.Counter(name).Add(uint64(len(name)) << 40)
-					for i := range int64(2000) {
-						m.Histogram(name).Update(i)
-					}
-				}
-			}
-			all := m.All()
-			got := map[string]any{}
-			for metric := range metrics.Each(m) {
-				if _, twice := got[metric.Key()]; twice {
-					t.Errorf("%q twice", metric.Key())
-				}
-				got[metric.Key()] = metric.Value()
-				checkMetric(t, metric, all[metric.Key()])
-			}
-			if len(got) != len(all) || len(all) > 0 && !reflect.DeepEqual(got, all) {
-				t.Errorf("Each yields\n%v\nAll has\n%v", got, all)
-			}
-			for most := 1; most < len(all); most++ { // an iteration may end early
-				n := 0
-				for range metrics.Each(m) {
-					if n++; n == most {
-						break
-					}
-				}
-				if n != most {
-					t.Errorf("an iteration that was to end at metric %d ended at %d of %d", most, n, len(all))
-				}
-			}
-		})
+	want := map[string]string{
+		"timer_t_ns":    "timer t 300 0 {0 0 0 0 0 0 0 0 0 0 0 0}",
+		"counter_c":     "counter c 0 400 {0 0 0 0 0 0 0 0 0 0 0 0}",
+		"histogram_h":   "histogram h 0 0 {3 1 4 2.3333333333333335 1.247219128924647 2 4 4 4 4 4 4}",
+		"histogram_odd": "other histogram_odd 0 0 {0 0 0 0 0 0 0 0 0 0 0 0}",
+		"timer_text_ns": "other timer_text_ns 0 0 {0 0 0 0 0 0 0 0 0 0 0 0}",
+		"timer_x":       "other timer_x 0 0 {0 0 0 0 0 0 0 0 0 0 0 0}",
+		"counter_int":   "other counter_int 0 0 {0 0 0 0 0 0 0 0 0 0 0 0}",
+		"gauge_g":       "other gauge_g 0 0 {0 0 0 0 0 0 0 0 0 0 0 0}",
+		"nothing":       "other nothing 0 0 {0 0 0 0 0 0 0 0 0 0 0 0}",
 	}
-}
-
-// checkMetric checks that a metric's parts fit the value that All has of it.
-func checkMetric(t *testing.T, m metrics.Metric, value any) {
-	t.Helper()
-	var key string
-	var wantInt64 int64
-	var wantUint64 uint64
-	var wantSummary metrics.Summary
-	switch m.Kind() {
-	case metrics.KindTimer:
-		key = "timer_" + m.Name() + "_ns"
-		wantInt64 = value.(int64)
-	case metrics.KindCounter:
-		key = "counter_" + m.Name()
-		wantUint64 = value.(uint64)
-	case metrics.KindHistogram:
-		key = "histogram_" + m.Name()
-		v := value.(map[string]any)
-		wantSummary = metrics.Summary{
-			Count: v["count"].(int64), Min: v["min"].(int64), Max: v["max"].(int64),
-			Mean: v["mean"].(float64), StdDev: v["stddev"].(float64), Median: v["median"].(float64),
-			P75: v["75%"].(float64), P90: v["90%"].(float64), P95: v["95%"].(float64),
-			P99: v["99%"].(float64), P999: v["99.9%"].(float64), P9999: v["99.99%"].(float64),
+	check := func(name string, m metrics.Metrics) {
+		all, yielded := m.All(), 0
+		for metric := range metrics.Each(m) {
+			yielded++
+			got := fmt.Sprint(metric.Kind(), " ", metric.Name(), " ", metric.Int64(), " ", metric.Uint64(), " ", metric.Summary())
+			if got != want[metric.Key()] || !reflect.DeepEqual(metric.Value(), all[metric.Key()]) {
+				t.Errorf("%s: %q is %s, value %v, want %s, value %v",
+					name, metric.Key(), got, metric.Value(), want[metric.Key()], all[metric.Key()])
+			}
 		}
-	default:
-		key = m.Name()
+		if yielded != len(all) {
+			t.Errorf("%s: Each yields %d metrics, All has %d", name, yielded, len(all))
+		}
 	}
-	if m.Key() != key {
-		t.Errorf("the key of %v %q is %q", m.Kind(), m.Name(), m.Key())
-	}
-	if m.Int64() != wantInt64 || m.Uint64() != wantUint64 || m.Summary() != wantSummary {
-		t.Errorf("%q has Int64 %v, Uint64 %v, Summary %v; All has %v", key, m.Int64(), m.Uint64(), m.Summary(), value)
+	synctest.Test(t, func(*testing.T) {
+		m := metrics.New()
+		m.Timer("t").Start()
+		time.Sleep(300)
+		m.Timer("t").Stop()
+		m.Counter("c").Add(400)
+		for _, v := range []int64{1, 2, 4} {
+			m.Histogram("h").Update(v)
+		}
+		check("New", m)
+	})
+	check("foreign", foreign{})
+	check("NoOp", metrics.NoOp())
+	for range metrics.Each(nil) {
+		t.Error("Each yields a metric of nil")
 	}
 }
 
-// TestZeroMetric: the zero Metric is of no kind, and all else of it is zero.
+func TestEachEndsEarly(t *testing.T) {
+	many := metrics.New()
+	for _, name := range oddNames {
+		many.Counter(name)
+		many.Histogram(name)
+	}
+	for _, m := range []metrics.Metrics{many, foreign{}} {
+		for most := 1; most < len(m.All()); most++ {
+			n := 0
+			for range metrics.Each(m) {
+				if n++; n == most {
+					break
+				}
+			}
+			if n != most {
+				t.Errorf("after a break at metric %d, Each yielded %d", most, n)
+			}
+		}
+	}
+}
+
 func TestZeroMetric(t *testing.T) {
 	var m metrics.Metric
-	checkMetric(t, m, nil)
-	if m.Kind() != metrics.KindOther || m.Name() != "" || m.Value() != nil {
-		t.Errorf("kind %v, name %q, value %v", m.Kind(), m.Name(), m.Value())
-	}
-}
-
-// TestEachOfOtherImplementation names the kinds of what is reported.
-func TestEachOfOtherImplementation(t *testing.T) {
-	got := map[string]string{}
-	for m := range metrics.Each(foreign{}) {
-		got[m.Key()] = m.Kind().String() + " " + m.Name()
-	}
-	want := map[string]string{
-		"timer_t_ns":    "timer t",
-		"counter_c":     "counter c",
-		"histogram_h":   "histogram h",
-		"histogram_odd": "other histogram_odd",
-		"timer_text_ns": "other timer_text_ns",
-		"timer_x":       "other timer_x",
-		"counter_int":   "other counter_int",
-		"gauge_g":       "other gauge_g",
-		"nothing":       "other nothing",
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("the kinds and names are %q, want %q", got, want)
+	if m.Kind() != metrics.KindOther || m.Name() != "" || m.Key() != "" || m.Value() != nil || m.Int64() != 0 || m.Uint64() != 0 ||
+		m.Summary() != (metrics.Summary{}) {
+		t.Errorf("%#v", m)
 	}
 }

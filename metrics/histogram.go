@@ -138,9 +138,7 @@ func (h *histogram) fill(v, t int64) {
 	h.mu.Lock()
 	if h.n == reservoirSize { // another goroutine has filled it
 		h.mu.Unlock()
-		r := random(h.seed, uint64(h.count.Load()), uint64(t))
-		h.count.Add(1)
-		h.offer(v, t+expDelay(r))
+		h.Update(v)
 		return
 	}
 	segment, offset := locate(int(h.n))

@@ -11,8 +11,8 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
-// TestHistogramValue: summaries by hand, where the percentiles are at a value,
-// between two of them, and beyond the ends.
+// TestHistogramValue checks summaries by hand. Their percentiles are at a
+// value, between two values, and beyond the ends.
 func TestHistogramValue(t *testing.T) {
 	summary := func(count, least, most int64, mean, stdDev, median, p75, p90, p95 float64) map[string]any {
 		return map[string]any{

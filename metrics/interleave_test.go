@@ -14,7 +14,7 @@ import (
 )
 
 // The calls of goroutines that share a timer return what they could have
-// returned one after the other, in whatever order the steps of timer.go happen.
+// returned one after the other, for any order of the steps of timer.go.
 // A program runs all orders: see testdata/interleave. It has a copy of timer.go
 // whose atomics and clock are the program's own.
 func TestTimerInEveryOrder(t *testing.T) {

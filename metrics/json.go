@@ -181,13 +181,18 @@ func (m *item) appendTo(dst []byte, i int) ([]byte, version) {
 	} else {
 		dst = append(dst, ',')
 	}
-	dst = append(dst, m.descriptor.json...)
+	return m.appendValue(append(dst, m.descriptor.json...), &summaryJSON)
+}
+
+// appendValue appends the metric's value, and a histogram's in a format. It
+// returns the version that the text has.
+func (m *item) appendValue(dst []byte, format *summaryFormat) ([]byte, version) {
 	if h := m.histogram; h != nil {
 		h.mu.Lock()
 		v := h.version()
 		summary := h.summarize(v)
 		h.mu.Unlock()
-		return summary.appendTo(dst, &summaryJSON), v
+		return summary.appendTo(dst, format), v
 	}
 	v := m.cell.number(m.descriptor.kind)
 	if m.descriptor.kind == KindTimer {

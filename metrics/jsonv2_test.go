@@ -15,12 +15,12 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
-// TestMarshalJSONTo: encoding/json/v2 gives the text that it gives for All,
-// with any of its options.
+// TestMarshalJSONTo checks that encoding/json/v2 writes a collection as it
+// writes the result of All, with any of its options.
 func TestMarshalJSONTo(t *testing.T) {
 	m := metrics.New()
 	if _, ok := m.(jsonv2.MarshalerTo); !ok {
-		t.Fatal("New's result is no json.MarshalerTo")
+		t.Fatal("the result of New is not a json.MarshalerTo")
 	}
 	check := func() {
 		t.Helper()

@@ -16,114 +16,90 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
-// heapInUse returns the bytes of the objects that are reachable.
-func heapInUse(t *testing.T) int64 {
+// bytesKept returns the bytes that f leaves in use: those of its result, and
+// those that the package keeps.
+func bytesKept(t *testing.T, f func() any) int64 {
 	if raceDetector {
-		t.Skip("the race detector takes memory")
+		t.Skip("the race detector needs memory")
 	}
-	// What a sync.Pool holds is dropped by the second collection.
-	for range 3 {
-		runtime.GC()
+	inUse := func() int64 {
+		for range 3 { // the second collection empties each sync.Pool
+			runtime.GC()
+		}
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return int64(stats.HeapAlloc)
 	}
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc)
+	before := inUse()
+	result := f()
+	kept := inUse() - before
+	runtime.KeepAlive(result)
+	return kept
 }
 
-// maxHistogramSize is what a full histogram may take in bytes: that of OPA
-// 1.22.0 takes it from its first value on.
-const maxHistogramSize = 18_568
-
-// TestHistogramMemory: a histogram's memory grows with its values and, with all
-// that it and its collection remember of it, stays below that bound.
+// TestHistogramMemory checks that a histogram's memory grows with its values.
+// It includes the memory that the collection keeps for the histogram.
 func TestHistogramMemory(t *testing.T) {
 	const histograms = 100
-	names := make([]string, histograms)
-	for i := range names {
-		names[i] = "histogram memory " + strconv.Itoa(i)
-	}
+	names := namesOf("histogram memory ", histograms)
 	rng := rand.New(rand.NewPCG(10, 11))
-	fill := func(values int, marshalOften bool) metrics.Metrics {
+	fill := func(values int) any {
 		m := metrics.New()
 		for i := range values {
 			for _, name := range names {
 				m.Histogram(name).Update(rng.Int64N(1e12))
 			}
-			if marshalOften && i%50 == 0 {
+			if i%50 == 0 {
 				mustMarshal(t, m)
 			}
 		}
 		for range 3 {
 			mustMarshal(t, m)
-			_ = m.All()
+			m.All()
 		}
 		return m
 	}
-	heapInUse(t)
-	fill(1, false) // names are remembered now
+	fill(1) // the catalog has the names now
 
-	var last int64
+	const full = 18_568 // bytes of a histogram of OPA 1.22.0 with a single value
+	last := int64(0)
 	for _, tc := range []struct {
 		values int
-		atMost int64
-	}{{1, 1000}, {10, 1500}, {100, 6000}, {500, maxHistogramSize}, {1028, maxHistogramSize}, {1029, maxHistogramSize}, {5000, maxHistogramSize}} {
-		for _, marshalOften := range []bool{false, true} {
-			before := heapInUse(t)
-			m := fill(tc.values, marshalOften)
-			each := (heapInUse(t) - before) / histograms
-			runtime.KeepAlive(m)
-			t.Logf("%d values: %d bytes a histogram", tc.values, each)
-			if each > tc.atMost {
-				t.Errorf("a histogram of %d values takes %d bytes, want at most %d", tc.values, each, tc.atMost)
-			}
-			if tc.values <= sampleSize && each < last/2 {
-				t.Errorf("a histogram of %d values takes %d bytes, one of fewer took %d", tc.values, each, last)
-			}
-			last = each
+		most   int64
+	}{{1, 1000}, {10, 1500}, {100, 6000}, {500, full}, {1028, full}, {1029, full}, {5000, full}} {
+		each := bytesKept(t, func() any { return fill(tc.values) }) / histograms
+		if each > tc.most || tc.values <= sampleSize && each < last/2 {
+			t.Errorf("a histogram with %d values takes %d bytes, want at most %d; with fewer values it took %d", tc.values, each, tc.most, last)
 		}
+		last = each
 	}
 }
 
-// TestOneOffNames: names that are used once, a million of them, leave nothing
-// behind but a table of bounded size.
+// TestOneOffNames checks that names that are used once leave nothing behind
+// except a table of bounded size.
 func TestOneOffNames(t *testing.T) {
-	const atMost = 2 << 20
-	var buffer []byte
-	record := func(name string) {
-		m := metrics.New()
-		m.Timer(name)
-		m.Counter(name)
-		b, err := metrics.AppendJSON(buffer[:0], m)
-		if err != nil {
-			t.Fatal(err)
+	buffer := make([]byte, 0, 1<<20)
+	for prefix, n := range map[string]int{"one-off": 1_000_000, strings.Repeat("long ", 10_000): 500} {
+		kept := bytesKept(t, func() any {
+			for i := range n {
+				m := metrics.New()
+				m.Timer(prefix + strconv.Itoa(i))
+				m.Counter(prefix + strconv.Itoa(i))
+				if _, err := metrics.AppendJSON(buffer[:0], m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return nil
+		})
+		if kept > 2<<20 {
+			t.Errorf("%d names of %d bytes leave %d bytes in use, want at most 2 MB", n, len(prefix), kept)
 		}
-		buffer = b
 	}
-	buffer = make([]byte, 0, 1<<20)
-	before := heapInUse(t)
-	for i := range 1_000_000 {
-		record("one-off " + strconv.Itoa(i))
-	}
-	if grown := heapInUse(t) - before; grown > atMost {
-		t.Errorf("after a million names, %d bytes more are in use, want at most %d", grown, atMost)
-	} else {
-		t.Logf("after a million names, %d bytes more are in use", grown)
-	}
-	long := strings.Repeat("long ", 10_000)
-	for i := range 500 {
-		record(long + strconv.Itoa(i))
-	}
-	if grown := heapInUse(t) - before; grown > atMost {
-		t.Errorf("after 500 names of %d bytes, %d bytes more are in use, want at most %d", len(long), grown, atMost)
-	} else {
-		t.Logf("after 500 names of %d bytes, %d bytes more are in use", len(long), grown)
-	}
-	runtime.KeepAlive(buffer)
 }
 
-// TestNameDoesNotKeepBuffer: a name that is part of a large string does not
-// keep that alive longer than the collection, though the name is remembered,
-// nor do the keys of what is read.
+// TestNameDoesNotKeepBuffer checks that a name that is part of a large string
+// does not keep the string alive longer than the collection. The catalog and
+// the keys of All have a copy of the name.
 func TestNameDoesNotKeepBuffer(t *testing.T) {
 	const buffers = 20
 	var weakBuffers []weak.Pointer[byte]
@@ -131,15 +107,11 @@ func TestNameDoesNotKeepBuffer(t *testing.T) {
 	for i := range buffers {
 		s := strings.Repeat(fmt.Sprintf("%08d", i), 1<<14)
 		weakBuffers = append(weakBuffers, weak.Make(unsafe.StringData(s)))
-		for range 4 { // more than it takes to be remembered
+		for range 4 { // the second time, the name enters the catalog
 			m := metrics.New()
-			for kind, look := range []func(name string){
-				func(name string) { m.Timer(name) },
-				func(name string) { m.Counter(name) },
-				func(name string) { m.Histogram(name) },
-			} {
-				look(s[100*kind : 100*kind+50])
-			}
+			m.Timer(s[:50])
+			m.Counter(s[100:150])
+			m.Histogram(s[200:250])
 			mustMarshal(t, m)
 			all = append(all, m.All())
 			m.Clear()
@@ -156,19 +128,19 @@ func TestNameDoesNotKeepBuffer(t *testing.T) {
 			alive++
 		}
 	}
-	if alive > 1 { // the last may still be in a register
+	if alive > 1 { // a register may hold the last one
 		t.Errorf("%d of %d strings are alive, of which 50 bytes were names", alive, buffers)
 	}
 	runtime.KeepAlive(all)
 }
 
-// TestKeptPartFreesTheRest: a value that is kept from All, or a handle, keeps a
-// few others alive, not those of the whole collection.
+// TestKeptPartFreesTheRest checks that a kept value of All, or a kept handle,
+// keeps few others of its collection alive.
 func TestKeptPartFreesTheRest(t *testing.T) {
-	const names = 1000
+	const parts = 300
 	collection := func() metrics.Metrics {
 		m := metrics.New()
-		for i := range names {
+		for i := range 1000 {
 			m.Counter("kept " + strconv.Itoa(i)).Add(1000 + uint64(i))
 		}
 		return m
@@ -176,43 +148,22 @@ func TestKeptPartFreesTheRest(t *testing.T) {
 	m := collection()
 	m.All()
 	for what, part := range map[string]struct {
-		keep   func() any
-		atMost int64
+		keep func() any
+		most int64
 	}{
-		"value":  {func() any { return m.All()["counter_kept 500"] }, 256},
-		"handle": {func() any { return collection().Counter("kept 900") }, 2500},
+		"value":  {func() any { return m.All()["counter_kept 500"] }, 512},
+		"handle": {func() any { return collection().Counter("kept 900") }, 5000},
 	} {
-		kept := make([]any, 300)
-		before := heapInUse(t)
-		for i := range kept {
-			kept[i] = part.keep()
+		each := bytesKept(t, func() any {
+			kept := make([]any, parts)
+			for i := range kept {
+				kept[i] = part.keep()
+			}
+			return kept
+		}) / parts
+		if each > part.most {
+			t.Errorf("a kept %s keeps %d bytes alive, want at most %d", what, each, part.most)
 		}
-		each := (heapInUse(t) - before) / int64(len(kept))
-		t.Logf("a kept %s keeps %d bytes alive", what, each)
-		if each > 2*part.atMost { // what is freed or allocated elsewhere meanwhile is less
-			t.Errorf("a kept %s keeps %d bytes alive, want at most %d", what, each, part.atMost)
-		}
-		runtime.KeepAlive(kept)
 	}
 	runtime.KeepAlive(m)
-}
-
-// TestStatisticsMemory: Statistics of millions of numbers takes at most 8 MB
-// besides them.
-func TestStatisticsMemory(t *testing.T) {
-	if raceDetector {
-		t.Skip("the race detector takes memory")
-	}
-	rng := rand.New(rand.NewPCG(15, 16))
-	numbers := make([]int64, 3_000_000)
-	for i := range numbers {
-		numbers[i] = int64(rng.ExpFloat64() * 1e6)
-	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	metrics.Statistics(numbers...)
-	runtime.ReadMemStats(&after)
-	if grown := after.TotalAlloc - before.TotalAlloc; grown > 8<<20 {
-		t.Errorf("Statistics of %d numbers allocated %d bytes, want at most 8 MB", len(numbers), grown)
-	}
 }

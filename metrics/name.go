@@ -167,10 +167,7 @@ func (d *descriptor) format(kind Kind, name string) {
 	}
 	d.key = prefix + name + suffix
 	d.name = d.key[len(prefix) : len(prefix)+len(name)]
-	quoted, err := json.Marshal(d.key)
-	if err != nil { // cannot happen: any string can be marshalled
-		panic(err)
-	}
+	quoted, _ := json.Marshal(d.key) // a string has no error
 	d.json = string(quoted) + ":"
 }
 

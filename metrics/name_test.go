@@ -4,32 +4,11 @@
 package metrics
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
-
-func TestDescriptorIsWhatEncodingJSONWrites(t *testing.T) {
-	names := []string{"", "plain", "ns", "_", "a b", "\"", "\\", "<>&", "\u2028\u2029", "\x00\x1f\x7f", "\xff\xfe", "é", "日本", strings.Repeat("x", 1000)}
-	for c := range 256 {
-		names = append(names, string([]byte{byte(c)}), "a"+string([]byte{byte(c)})+"b")
-	}
-	formats := map[Kind]string{KindTimer: "timer_%s_ns", KindCounter: "counter_%s", KindHistogram: "histogram_%s"}
-	for kind, format := range formats {
-		for _, name := range names {
-			var d descriptor
-			d.format(kind, name)
-			key := fmt.Sprintf(format, name)
-			quoted, _ := json.Marshal(key)
-			if d.name != name || d.key != key || d.json != string(quoted)+":" {
-				t.Errorf("%v %q: name %q, key %q, JSON %q", kind, name, d.name, d.key, d.json)
-			}
-		}
-	}
-}
 
 // Names that share a set of candidates and appear in turns enter the catalog
 // sooner or later.
@@ -61,68 +40,62 @@ func TestRecurringNamesOfOneSet(t *testing.T) {
 	})
 }
 
-// Names that appear once do not enter the catalog, and those that do are no
-// more than it may hold, so that OPA's own are found whatever others come.
+// Names that appear once do not enter the catalog, and its size is limited. So
+// OPA's own names are found, for any other names.
 func TestCatalogIsBounded(t *testing.T) {
-	// In a process of its own: the catalog is full afterwards.
-	const inChild = "REGOMETER_TEST_CATALOG"
-	if os.Getenv(inChild) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestCatalogIsBounded$")
-		cmd.Env = append(os.Environ(), inChild+"=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		return
-	}
 	appear := func(kind Kind, name string) *descriptor {
 		return noteSeen(name, hashName(kind, name))
 	}
-	before := catalogSize.Load()
-	for i := range 100_000 {
-		appear(KindTimer, fmt.Sprint("one-off ", i))
-	}
-	if n := catalogSize.Load() - before; n > 10 {
-		t.Errorf("%d of 100,000 one-off names have entered the catalog", n)
-	}
-	appear(KindTimer, "recurring")
-	d := appear(KindTimer, "recurring")
-	if d == nil || d.id == 0 || appear(KindTimer, "recurring") != d {
-		t.Error("a name that recurs has not entered the catalog")
-	}
-	long := strings.Repeat("x", maxKnownName+1)
-	for i := range 2 * maxCatalog {
-		for range 3 {
-			appear(KindTimer, fmt.Sprint("recurring ", i))
-			appear(KindTimer, long)
+	keepCatalog(func() {
+		before := catalogSize.Load()
+		for i := range 100_000 {
+			appear(KindTimer, fmt.Sprint("one-off ", i))
 		}
-	}
-	names := map[string]bool{}
-	for i := range catalog {
-		if d := catalog[i].descriptor.Load(); d != nil {
-			names[d.key] = true
-			if d.id != uint32(i)+1 || d.hash != catalog[i].hash || len(d.name) > maxKnownName {
-				t.Errorf("at place %d: %+v", i, *d)
+		if n := catalogSize.Load() - before; n > 10 {
+			t.Errorf("%d of 100,000 one-off names have entered the catalog", n)
+		}
+		appear(KindTimer, "recurring")
+		d := appear(KindTimer, "recurring")
+		if d == nil || d.id == 0 || appear(KindTimer, "recurring") != d {
+			t.Error("a name that recurs has not entered the catalog")
+		}
+		long := strings.Repeat("x", maxKnownName+1)
+		for i := range 2 * maxCatalog {
+			for range 3 {
+				appear(KindTimer, fmt.Sprint("recurring ", i))
+				appear(KindTimer, long)
 			}
 		}
-	}
-	if len(names) != 2048 || catalogSize.Load() != 2048 {
-		t.Errorf("%d names, size %d, want 2,048", len(names), catalogSize.Load())
-	}
-	if enterCatalog("one more", hashName(KindTimer, "one more")) != nil {
-		t.Error("a name enters the catalog though it is full")
-	}
-	check := func(kind Kind, names []string) {
-		for _, name := range names {
-			if d := appear(kind, strings.Clone(name)); d == nil || d.name != name || d.kind != kind {
-				t.Errorf("%v %q is not in the catalog", kind, name)
-			}
-			if d := wellKnown(kind, strings.Clone(name)); d != nil {
-				t.Errorf("%v %q is found by another address", kind, name)
+		names := map[string]bool{}
+		for i := range catalog {
+			if d := catalog[i].descriptor.Load(); d != nil {
+				names[d.key] = true
+				if d.id != uint32(i)+1 || d.hash != catalog[i].hash || len(d.name) > maxKnownName {
+					t.Errorf("at place %d: %+v", i, *d)
+				}
 			}
 		}
+		if len(names) != 2048 || catalogSize.Load() != 2048 {
+			t.Errorf("%d names, size %d, want 2,048", len(names), catalogSize.Load())
+		}
+		if enterCatalog("one more", hashName(KindTimer, "one more")) != nil {
+			t.Error("a name enters the full catalog")
+		}
+		for kind, names := range knownNames() {
+			for _, name := range names {
+				if d := appear(kind, strings.Clone(name)); d == nil || d.name != name || d.kind != kind {
+					t.Errorf("%v %q is not in the catalog", kind, name)
+				}
+			}
+		}
+	})
+}
+
+// knownNames returns the names that OPA records.
+func knownNames() map[Kind][]string {
+	return map[Kind][]string{
+		KindTimer:     slices.Concat(knownTimers[:], knownOperations[:]),
+		KindCounter:   knownCounters[:],
+		KindHistogram: knownOperations[:],
 	}
-	check(KindTimer, knownTimers[:])
-	check(KindCounter, knownCounters[:])
-	check(KindTimer, knownOperations[:])
-	check(KindHistogram, knownOperations[:])
 }

@@ -7,10 +7,7 @@ import (
 	"cmp"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 )
 
@@ -54,7 +51,7 @@ func TestExpDelayIsExponential(t *testing.T) {
 	}
 }
 
-// check tests what must hold of a full reservoir.
+// check checks the rules of a full reservoir.
 func (h *histogram) check(t *testing.T) {
 	t.Helper()
 	var all []sample
@@ -94,8 +91,8 @@ func (h *histogram) check(t *testing.T) {
 	}
 }
 
-// The reservoir holds the values of the highest priorities, whatever comes
-// when.
+// The reservoir holds the values of the highest priorities, for any order of
+// arrival.
 func TestReservoirKeepsTheHighestPriorities(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	h := new(histogram)
@@ -149,8 +146,8 @@ func TestReservoirKeepsTheHighestPriorities(t *testing.T) {
 	}
 }
 
-// Of however many samples are within the span, the list of the lowest has the
-// lowest ones.
+// The list of the lowest has the lowest samples, for any number of samples
+// within the span.
 func TestFindEvictions(t *testing.T) {
 	h := new(histogram)
 	for i := range int64(reservoirSize) {
@@ -167,65 +164,8 @@ func TestFindEvictions(t *testing.T) {
 	}
 }
 
-func TestLocate(t *testing.T) {
-	h := new(histogram)
-	for i := range segments {
-		h.allocate(i)
-	}
-	i := 0
-	for segment := range segments {
-		for offset := range h.segment(segment) {
-			if s, o := locate(i); s != segment || o != offset {
-				t.Fatalf("locate(%d) = %d, %d, want %d, %d", i, s, o, segment, offset)
-			}
-			i++
-		}
-	}
-	if i != reservoirSize {
-		t.Fatalf("the segments hold %d samples", i)
-	}
-}
-
-// As soon as there is a threshold other goroutines add to the count, so that
-// all the values before have to be in it, or they or the others' are lost.
-func TestCountIsThereBeforeTheThreshold(t *testing.T) {
-	if runtime.GOMAXPROCS(0) == 1 {
-		t.Skip("it takes two processors")
-	}
-	const histograms = 1000
-	var next atomic.Pointer[histogram]
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for range histograms {
-			h := new(histogram)
-			for range reservoirSize - 1 {
-				h.Update(5)
-			}
-			next.Store(h)
-			h.Update(5)
-			for next.Load() == h {
-				runtime.Gosched()
-			}
-		}
-	})
-	for range histograms {
-		h := next.Load()
-		for ; h == nil; h = next.Load() {
-			runtime.Gosched()
-		}
-		for h.threshold.Load() == 0 {
-			h.count.Load() // keeps it in this core's cache, so that storing it takes time
-		}
-		if n := h.count.Load(); n != reservoirSize {
-			t.Errorf("with a threshold, the count is %d", n)
-		}
-		next.Store(nil)
-	}
-	wg.Wait()
-}
-
-// TestFillOfFullReservoir: an update that found room for itself, but comes when
-// there is none any more, has the same chance as those after it.
+// An update that found room for itself, but comes when the reservoir is full,
+// has the same chance as later updates.
 func TestFillOfFullReservoir(t *testing.T) {
 	h := New().Histogram("filled meanwhile").(*histogram)
 	for range reservoirSize {

@@ -11,13 +11,10 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
-// The sample where other reservoirs go wrong: after a long time without any
-// value, and at a great age.
-
 const sampleSize = 1028
 
-// TestSampleAfterIdleTime: after any time without updates, new values are worth
-// more than old ones.
+// TestSampleAfterIdleTime checks that new values replace old ones after any
+// time without updates.
 func TestSampleAfterIdleTime(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, idle := range []time.Duration{time.Hour, 13 * time.Hour, 14 * time.Hour, 10 * day, 400 * day, 200 * 365 * day} {
@@ -41,24 +38,4 @@ func TestSampleAfterIdleTime(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestSampleOfLongLife: a histogram that is updated for a year is as good as a
-// new one.
-func TestSampleOfLongLife(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := metrics.New().Histogram("h")
-		for hour := range int64(365 * 24) {
-			for range 10 {
-				h.Update(hour)
-			}
-			time.Sleep(time.Hour)
-		}
-		// The weight falls by e^54 from hour to hour: only the newest are left.
-		v := h.Value().(map[string]any)
-		const last = 365*24 - 1
-		if v["max"] != int64(last) || v["min"] != int64(last-sampleSize/10) {
-			t.Errorf("the sample is from hour %v to %v, want %d to %d", v["min"], v["max"], last-sampleSize/10, last)
-		}
-	})
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// sortInputs are samples of n values in the shapes that sorting meets.
+// sortInputs returns n samples with different distributions of the values.
 func sortInputs(r *rand.Rand, n int) map[string][]sample {
 	make := func(value func(i int) int64) []sample {
 		s := make([]sample, n)
@@ -43,7 +43,7 @@ func TestSort(t *testing.T) {
 			slices.SortStableFunc(want, func(a, b sample) int { return cmp.Compare(a.value, b.value) })
 			(&sorter{spare: make([]sample, n)}).sort(samples)
 			if !slices.Equal(samples, want) {
-				t.Errorf("%d %s values: not in order, or not the same samples", n, name)
+				t.Errorf("%d %s values: out of order, or other samples", n, name)
 			}
 		}
 	}

@@ -217,17 +217,15 @@ type workspace struct {
 	sorter
 }
 
-var workspaces = sync.Pool{New: func() any { return newWorkspace(reservoirSize) }}
-
-// newWorkspace returns a workspace for n samples.
-func newWorkspace(n int) *workspace {
+var workspaces = sync.Pool{New: func() any {
+	const n = reservoirSize
 	room := make([]sample, 3*n)
 	return &workspace{
 		all:    room[:n:n],
 		fresh:  room[n : 2*n : 2*n],
 		sorter: sorter{spare: room[2*n:]},
 	}
-}
+}}
 
 // sums holds the exact sums of values and of their squares.
 type sums struct {

@@ -16,30 +16,74 @@ import (
 	"testing"
 )
 
-// exact computes the mean and the standard deviation with arbitrary precision.
-func exact(values []int64) (mean, stdDev float64) {
-	n := big.NewInt(int64(len(values)))
+// exact computes a summary by the definition, with big numbers.
+func exact(values []int64) *Summary {
+	sorted := slices.Sorted(slices.Values(values))
+	size := big.NewInt(int64(len(sorted)))
 	sum, squares := new(big.Int), new(big.Int)
-	for _, v := range values {
-		b := big.NewInt(v)
-		sum.Add(sum, b)
-		squares.Add(squares, new(big.Int).Mul(b, b))
+	for _, v := range sorted {
+		x := big.NewInt(v)
+		sum.Add(sum, x)
+		squares.Add(squares, x.Mul(x, x))
 	}
-	mean, _ = new(big.Rat).SetFrac(sum, n).Float64()
-	variance := new(big.Rat).SetFrac(
-		new(big.Int).Sub(new(big.Int).Mul(n, squares), new(big.Int).Mul(sum, sum)),
-		new(big.Int).Mul(n, n))
+	s := &Summary{}
+	s.Count = size.Int64()
+	s.Mean, _ = new(big.Rat).SetFrac(sum, size).Float64()
+	// The variance is (n·Σv² − (Σv)²) / n².
+	squares.Mul(squares, size).Sub(squares, sum.Mul(sum, sum))
+	variance := new(big.Rat).SetFrac(squares, size.Mul(size, size))
 	root := new(big.Float).SetPrec(200).SetRat(variance)
-	stdDev, _ = root.Sqrt(root).Float64()
-	return mean, stdDev
+	s.StdDev, _ = root.Sqrt(root).Float64()
+	s.percentiles(len(sorted), func(i int) int64 { return sorted[i] })
+	return s
 }
 
 func near(got, want float64) bool {
 	return got == want || math.Abs(got-want) <= 4e-16*math.Abs(want)
 }
 
-// Every field of a Summary is in the list of fields, which is sorted by name,
-// and all forms of output have the fields and values of the list.
+// Statistics is exact for any count of numbers, and a histogram for up to
+// 1,028. Neither changes the numbers. A mean whose sum exceeds an int64 is
+// rounded once. TestHistogramValue checks the percentiles.
+func TestSummariesAreExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, n := range []int{1, 2, 3, 100, reservoirSize, reservoirSize + 1, 5000, 100_000} {
+		for name, samples := range sortInputs(r, n) {
+			values := make([]int64, 0, n)
+			h := new(histogram)
+			for _, x := range samples {
+				values = append(values, x.value)
+				h.Update(x.value)
+			}
+			original := slices.Clone(values)
+			got, _ := summaryOf(Statistics(values...))
+			all := []Summary{got}
+			if n <= reservoirSize {
+				all = append(all, h.summary())
+			}
+			var s sums
+			s.addAll(samples)
+			overflows := s.sum[1] != uint64(int64(s.sum[0])>>63)
+			want := exact(values)
+			for _, got := range all {
+				if !near(got.Mean, want.Mean) || overflows && got.Mean != want.Mean || !near(got.StdDev, want.StdDev) {
+					t.Errorf("%d %s values: mean %v and standard deviation %v, want %v and %v",
+						n, name, got.Mean, got.StdDev, want.Mean, want.StdDev)
+				}
+				got.Mean, got.StdDev = want.Mean, want.StdDev
+				if got != *want {
+					t.Errorf("%d %s values: %v, want %v", n, name, got, *want)
+				}
+			}
+			if !slices.Equal(values, original) {
+				t.Errorf("%d %s values: Statistics changed its arguments", n, name)
+			}
+		}
+	}
+}
+
+// Every field of a Summary is in the list of fields, which is sorted by name.
+// All forms of output have the fields and values of the list.
 func TestSummaryFields(t *testing.T) {
 	var s Summary
 	places := map[any]bool{}
@@ -92,33 +136,7 @@ func TestSummaryFields(t *testing.T) {
 	}
 }
 
-func TestSums(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 8))
-	for _, n := range []int{1, 2, 100, reservoirSize, 5000} {
-		for name, samples := range sortInputs(r, n) {
-			var s sums
-			values := make([]int64, 0, n)
-			for _, x := range samples {
-				values = append(values, x.value)
-			}
-			s.addAll(samples)
-			s.addAll(samples)
-			for _, x := range samples {
-				s.remove(x.value)
-			}
-			mean, stdDev := exact(values)
-			overflows := s.sum[1] != uint64(int64(s.sum[0])>>63)
-			if got := s.mean(n); !near(got, mean) || overflows && got != mean {
-				t.Errorf("%d %s values: mean %v, want %v", n, name, got, mean)
-			}
-			if got := s.stdDev(n); !near(got, stdDev) {
-				t.Errorf("%d %s values: standard deviation %v, want %v", n, name, got, stdDev)
-			}
-		}
-	}
-}
-
-// TestStdDevCarries: the words of n·Σv² carry into each other.
+// The words of n·Σv² carry into each other.
 func TestStdDevCarries(t *testing.T) {
 	const n = 1028
 	s := sums{squares: [3]uint64{math.MaxUint64, math.MaxUint64 / n, 5}}
@@ -133,30 +151,8 @@ func TestStdDevCarries(t *testing.T) {
 	}
 }
 
-// A mean whose sum exceeds an int64 is rounded once.
-func TestMeanIsRoundedOnce(t *testing.T) {
-	r := rand.New(rand.NewPCG(11, 12))
-	for range 20_000 {
-		values := make([]int64, 2+r.IntN(1200))
-		samples := make([]sample, len(values))
-		v := int64(r.Uint64()) >> r.IntN(12)
-		for i := range values {
-			values[i] = v + r.Int64N(3)*int64(r.IntN(2))
-			samples[i].value = values[i]
-		}
-		var s sums
-		s.addAll(samples)
-		if s.sum[1] == uint64(int64(s.sum[0])>>63) {
-			continue
-		}
-		if want, _ := exact(values); s.mean(len(values)) != want {
-			t.Fatalf("mean of %d values from %d: %v, want %v", len(values), v, s.mean(len(values)), want)
-		}
-	}
-}
-
-// Means so close to the middle of two float64s that only what is behind the
-// 64th digit says which is nearer.
+// The means are so close to the middle of two float64s that only the digits
+// behind the 64th decide which one is nearer.
 func TestMeanNearTheMiddle(t *testing.T) {
 	const middle = 1<<62 + 1<<9 // float64s are 2¹⁰ apart here
 	for _, values := range [][]int64{
@@ -174,20 +170,20 @@ func TestMeanNearTheMiddle(t *testing.T) {
 				signed[i] = sign * v
 				s.addAll([]sample{{value: sign * v}})
 			}
-			if want, _ := exact(signed); s.mean(len(values)) != want {
+			if want := exact(signed).Mean; s.mean(len(values)) != want {
 				t.Errorf("mean of %.100v: %v, want %v", fmt.Sprint(signed), s.mean(len(values)), want)
 			}
 		}
 	}
 }
 
-// The sums of as many values as stdDev allows, all at one end: the words do not
-// overflow.
+// The words of the sums do not overflow for as many values as stdDev allows,
+// all at one end.
 func TestSumsAtTheirLimit(t *testing.T) {
-	log2n := 32 // a variable, for platforms where 2³² is no int
+	log2n := 32 // a variable, because 2³² exceeds the int of some platforms
 	n := 1 << log2n
 	if n == 0 {
-		t.Skip("there can be no slice of so many here")
+		t.Skip("a slice cannot have so many values here")
 	}
 	for _, v := range []int64{math.MinInt64, math.MaxInt64} {
 		hi, lo := square(v)

@@ -35,9 +35,9 @@ func TestSameName(t *testing.T) {
 	}
 }
 
-// Boxed numbers are those that were put in, of the right type, whoever uses the
-// blocks meanwhile, also after a garbage collection. Where Go lays out an any
-// in another way than the boxes do, this test fails or crashes.
+// A box keeps its number and the number's type, also after a garbage collection
+// and while other goroutines use the blocks. This test fails or crashes if Go
+// lays out an any in another way than the boxes do.
 func TestBoxes(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {

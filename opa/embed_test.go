@@ -27,8 +27,8 @@ allow if {
 }
 `
 
-// sameMetrics returns a collection of OPA's own and one of ours after the same
-// work, keys only: the times differ.
+// sameMetrics compares the keys of OPA's own collection and of ours after the
+// same work.
 func sameMetrics(t *testing.T, work func(opametrics.Metrics)) {
 	t.Helper()
 	theirs, ours := opametrics.New(), metrics.New()
@@ -106,8 +106,8 @@ func TestSDK(t *testing.T) {
 	sameMetrics(t, decide)
 }
 
-// TestOPAVersion sees to it that these tests ran with the version of OPA that
-// the caller believes; the Makefile runs them with both ends of the range.
+// TestOPAVersion checks that the tests run with the version of OPA that the
+// caller wants. The Makefile runs them with both ends of the range.
 func TestOPAVersion(t *testing.T) {
 	t.Logf("OPA %s", version.Version)
 	if want := os.Getenv("REGOMETER_WANT_OPA"); want != "" && want != "v"+version.Version {

@@ -19,11 +19,11 @@ import (
 	"github.com/regometer/regometer/opa"
 )
 
-// bare hides everything of a collection but the interface's methods, as an
+// bare hides everything of a collection except the interface's methods, as an
 // embedder's own wrapper does.
 type bare struct{ metrics.Metrics }
 
-// withText and withTimers have one of the two that metrics.New has.
+// withText and withTimers have one of the two optional methods.
 type (
 	withText   struct{ bare }
 	withTimers struct{ bare }
@@ -66,7 +66,7 @@ func TestUnwrap(t *testing.T) {
 	}
 }
 
-// TestSameCollection sees to it that both sides are views of one collection.
+// TestSameCollection checks that both sides are views of one collection.
 func TestSameCollection(t *testing.T) {
 	ours := metrics.New()
 	theirs := opa.Metrics(ours)
@@ -94,8 +94,8 @@ func TestSameCollection(t *testing.T) {
 	}
 }
 
-// TestOptionalInterfaces sees to it that the adapter has what OPA and fmt ask
-// for by assertion exactly if the collection behind it does.
+// TestOptionalInterfaces checks that the adapter has the optional methods that
+// OPA and fmt ask for, exactly if the collection has them.
 func TestOptionalInterfaces(t *testing.T) {
 	for _, test := range []struct {
 		name string

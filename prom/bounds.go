@@ -12,14 +12,11 @@ import (
 	"github.com/regometer/regometer/exphist"
 )
 
-// defaultBounds are in nanoseconds, from 10 µs to 10 s. They include usual
-// service levels and the bounds of OPA's own http_request_duration_seconds.
-var defaultBounds = []int64{10e3, 50e3, 100e3, 500e3, 1e6, 5e6, 10e6, 50e6, 100e6, 1e9, 10e9}
-
 // DefaultBounds returns eleven explicit bounds for rollup.Options, from 10 µs
-// to 10 s.
+// to 10 s. They include usual service levels and the bounds of OPA's own
+// http_request_duration_seconds.
 func DefaultBounds() *exphist.Bounds {
-	b, err := exphist.NewBounds(defaultBounds...)
+	b, err := exphist.NewBounds(10e3, 50e3, 100e3, 500e3, 1e6, 5e6, 10e6, 50e6, 100e6, 1e9, 10e9)
 	if err != nil {
 		panic(err) // they are valid
 	}

@@ -32,12 +32,11 @@ type builder struct {
 // histograms merge without change, and far below any duration.
 var zeroThreshold = prometheus.DefNativeHistogramZeroThreshold
 
-// sample is a counter or a gauge, with the values to which its messages point.
+// sample is a counter, with the value to which its message points.
 type sample struct {
 	metric
 	labels  labels
-	counter dto.Counter
-	gauge   dto.Gauge
+	message dto.Counter
 	value   float64
 }
 
@@ -83,24 +82,12 @@ func (l *labels) set(f *family, values []string) []*dto.LabelPair {
 }
 
 func (b *builder) counter(f *family, value float64, labels ...string) {
-	s := b.sample(f, value, labels)
-	s.counter.Value, s.counter.CreatedTimestamp = &s.value, created
-	s.metric.counter = &s.counter
-}
-
-func (b *builder) gauge(f *family, value float64, labels ...string) {
-	s := b.sample(f, value, labels)
-	s.gauge.Value = &s.value
-	s.metric.gauge = &s.gauge
-}
-
-func (b *builder) sample(f *family, value float64, labels []string) *sample {
 	s := b.samples.next()
 	s.value = value
-	s.desc, s.metric.labels = f.desc, s.labels.set(f, labels)
+	s.message.Value, s.message.CreatedTimestamp = &s.value, created
+	s.desc, s.metric.labels, s.metric.counter = f.desc, s.labels.set(f, labels), &s.message
 	b.metrics = append(b.metrics, s)
 	b.series++
-	return s
 }
 
 func (b *builder) histogram(f *family, e *exphist.Snapshot, labels ...string) {
@@ -119,9 +106,6 @@ func (b *builder) histogram(f *family, e *exphist.Snapshot, labels ...string) {
 
 // classic gives m the classic buckets of e, by its explicit bounds.
 func (b *builder) classic(m *dto.Histogram, e *exphist.Snapshot, bounds *exphist.Bounds) {
-	if bounds.Len() == 0 {
-		return
-	}
 	m.Bucket = make([]*dto.Bucket, bounds.Len())
 	for i := range m.Bucket {
 		k := b.buckets.next()

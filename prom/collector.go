@@ -4,6 +4,7 @@
 package prom
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -51,9 +52,7 @@ func NewCollector(r *rollup.Rollup, o Options) (*Collector, error) {
 	if r == nil {
 		return nil, errors.New("prom: no rollup to collect from")
 	}
-	if o.Namespace == "" {
-		o.Namespace = "opa"
-	}
+	o.Namespace = cmp.Or(o.Namespace, "opa")
 	if !namespace.MatchString(o.Namespace) {
 		return nil, fmt.Errorf("prom: Namespace %q: use letters, digits and underscores, and no digit first", o.Namespace)
 	}

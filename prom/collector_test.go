@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -43,12 +44,12 @@ func TestScrapeNeverBlocksRecording(t *testing.T) {
 
 	fill(r, 100) // known labels
 	for i := range 10 {
-		r.Add(rollup.Decision{Path: fmt.Sprint("new", i), Outcome: rollup.Allowed}, map[string]any{"timer_server_handler_ns": int64(i + 1)})
+		r.Add(rollup.Decision{Path: fmt.Sprint("new", i), Outcome: rollup.Allowed, Metrics: map[string]any{"timer_server_handler_ns": int64(i + 1)}})
 	}
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(c)
-	if got := gather(t, registry).value(t, "opa_decisions_total", "path", "new7", "outcome", rollup.Allowed.String()); got != 1 {
-		t.Errorf("%v decisions of the new path, want 1", got)
+	if lines := string(encode(t, registry, text)); !strings.Contains(lines, `{outcome="allowed",path="new7"} 1`) {
+		t.Errorf("no decision of the new path in\n%s", lines)
 	}
 
 	for m := range stuck { // the stuck scrape has not changed
@@ -67,88 +68,58 @@ func TestScrapeNeverBlocksRecording(t *testing.T) {
 	}
 }
 
-// TestScrapesAreKept checks that the result of a scrape does not change with
-// later scrapes.
-func TestScrapesAreKept(t *testing.T) {
-	t.Parallel()
-	r := newRollup(t, rollup.Options{})
-	registry := newRegistry(t, r, prom.Options{})
-	fill(r, 200)
-	first, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept := make([]*dto.MetricFamily, len(first))
-	for i, f := range first {
-		kept[i] = proto.Clone(f).(*dto.MetricFamily)
-	}
-	for range 3 {
-		fill(r, 200)
-		gather(t, registry)
-	}
-	for i, f := range first {
-		if !proto.Equal(f, kept[i]) {
-			t.Errorf("%s changed", f.GetName())
-		}
-	}
-}
-
-// TestConcurrent scrapes in several goroutines while others record. Totals must
-// never fall, and the last ones must be exact.
+// TestConcurrent scrapes in several goroutines while others record. A scrape
+// must not change afterwards. Totals must never fall, and the last ones must be
+// exact.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	const writers, scrapers, decisions = 2, 3, 10_000
 	r := newRollup(t, rollup.Options{})
 	registry := newRegistry(t, r, prom.Options{})
-	totals := func() (n float64, samples uint64) {
-		list, err := registry.Gather()
-		if err != nil {
-			t.Error(err)
+	totals := func(f families) (n float64, samples uint64) {
+		for _, m := range f["opa_decisions_total"].GetMetric() {
+			n += m.GetCounter().GetValue()
 		}
-		for _, f := range list {
-			for _, m := range f.GetMetric() {
-				switch f.GetName() {
-				case "opa_decisions_total":
-					n += m.GetCounter().GetValue()
-				case "opa_decision_stage_duration_seconds":
-					decodeSpans(t, m.GetHistogram())
-					samples += m.GetHistogram().GetSampleCount()
-				}
-			}
+		for _, m := range f["opa_decision_stage_duration_seconds"].GetMetric() {
+			decodeSpans(t, m.GetHistogram())
+			samples += m.GetHistogram().GetSampleCount()
 		}
 		return n, samples
 	}
 	var recording, scraping sync.WaitGroup
-	stop := make(chan struct{})
+	var done atomic.Bool
 	for range writers {
 		recording.Go(func() {
 			for i := range decisions {
-				r.Add(rollup.Decision{Path: fmt.Sprint("p", i%7), Outcome: rollup.Outcome(i % 6)}, map[string]any{"timer_server_handler_ns": int64(i + 1)})
+				r.Add(rollup.Decision{Path: fmt.Sprint("p", i%7), Outcome: rollup.Outcome(i % 6), Metrics: map[string]any{"timer_server_handler_ns": int64(i + 1)}})
 			}
 		})
 	}
 	for range scrapers {
 		scraping.Go(func() {
-			var n float64
-			var samples uint64
-			for {
-				n2, samples2 := totals()
-				if n2 < n || samples2 < samples {
+			var before, kept families
+			for !done.Load() {
+				f := gather(t, registry)
+				n, samples := totals(before)
+				if n2, samples2 := totals(f); n2 < n || samples2 < samples {
 					t.Errorf("%v decisions and %d samples after %v and %d", n2, samples2, n, samples)
 				}
-				n, samples = n2, samples2
-				select {
-				case <-stop:
-					return
-				default:
+				for name := range kept {
+					if !proto.Equal(before[name], kept[name]) {
+						t.Errorf("%s changed after the scrape", name)
+					}
+				}
+				before, kept = f, families{}
+				for name := range f {
+					kept[name] = proto.Clone(f[name]).(*dto.MetricFamily)
 				}
 			}
 		})
 	}
 	recording.Wait()
-	close(stop)
+	done.Store(true)
 	scraping.Wait()
-	if n, samples := totals(); n != writers*decisions || samples != writers*decisions {
+	if n, samples := totals(gather(t, registry)); n != writers*decisions || samples != writers*decisions {
 		t.Errorf("%v decisions and %d samples, want %d", n, samples, writers*decisions)
 	}
 }
@@ -206,7 +177,7 @@ func TestCollectAllocations(t *testing.T) {
 	r := newRollup(t, rollup.Options{Stages: stages, PathStages: []string{"s0", "s1", "s2", "s3"}, Bounds: prom.DefaultBounds()})
 	for range 100 {
 		for i := range 80 {
-			r.Add(rollup.Decision{Path: fmt.Sprint("p", i/4), Outcome: rollup.Allowed}, map[string]any{fmt.Sprintf("timer_s%d_ns", i%4): i*i + 1})
+			r.Add(rollup.Decision{Path: fmt.Sprint("p", i/4), Outcome: rollup.Allowed, Metrics: map[string]any{fmt.Sprintf("timer_s%d_ns", i%4): i*i + 1}})
 		}
 	}
 	c := collector(t, r, prom.Options{})

@@ -30,10 +30,10 @@ func Example() {
 	registry.MustRegister(collector)
 
 	// For each decision:
-	decisions.Add(rollup.Decision{Path: "authz/allow", Outcome: rollup.Allowed}, map[string]any{
+	decisions.Add(rollup.Decision{Path: "authz/allow", Outcome: rollup.Allowed, Metrics: map[string]any{
 		"timer_server_handler_ns":  int64(250_000),
 		"timer_rego_query_eval_ns": int64(100_000),
-	})
+	}})
 
 	server := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	defer server.Close()

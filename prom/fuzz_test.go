@@ -22,7 +22,7 @@ func FuzzLabels(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, stage, event, path2 string, d int64) {
 		r := newRollup(t, rollup.Options{})
 		for _, p := range []string{path, path2, path} {
-			r.Add(rollup.Decision{Path: p, Outcome: rollup.Allowed}, map[string]any{
+			r.Add(rollup.Decision{Path: p, Outcome: rollup.Allowed, Metrics: map[string]any{
 				"timer_" + stage + "_ns":  d,
 				"timer_" + path + "_ns":   int64(math.MaxInt64),
 				"counter_" + event:        uint64(math.MaxUint64),
@@ -30,7 +30,7 @@ func FuzzLabels(f *testing.F) {
 				"histogram_" + event:      map[string]any{"count": 1},
 				stage:                     d,
 				"timer_" + event + "_abc": d,
-			})
+			}})
 		}
 		registry := newRegistry(t, r, prom.Options{})
 		encode(t, registry, openMetrics) // nothing here can read it

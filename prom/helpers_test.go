@@ -31,12 +31,8 @@ func newRollup(t testing.TB, o rollup.Options) *rollup.Rollup {
 // newRegistry returns a pedantic registry with a collector over r.
 func newRegistry(t testing.TB, r *rollup.Rollup, o prom.Options) *prometheus.Registry {
 	t.Helper()
-	c, err := prom.NewCollector(r, o)
-	if err != nil {
-		t.Fatal(err)
-	}
 	registry := prometheus.NewPedanticRegistry()
-	if err := registry.Register(c); err != nil {
+	if err := registry.Register(collector(t, r, o)); err != nil {
 		t.Fatal(err)
 	}
 	return registry
@@ -118,27 +114,6 @@ func label(m *dto.Metric, name string) string {
 		}
 	}
 	return ""
-}
-
-// value returns the value of the only counter or gauge with these label values,
-// given as name, value, name, value.
-func (f families) value(t testing.TB, name string, labels ...string) float64 {
-	t.Helper()
-	found, v := 0, 0.0
-next:
-	for _, m := range f[name].GetMetric() {
-		for i := 0; i < len(labels); i += 2 {
-			if label(m, labels[i]) != labels[i+1] {
-				continue next
-			}
-		}
-		found++
-		v = m.GetCounter().GetValue() + m.GetGauge().GetValue()
-	}
-	if found != 1 {
-		t.Fatalf("%d series %s%q, want 1", found, name, labels)
-	}
-	return v
 }
 
 // lognormal returns a duration in nanoseconds around 100 µs, at least 1.

@@ -21,7 +21,6 @@ type metric struct {
 	desc      *prometheus.Desc
 	labels    []*dto.LabelPair
 	counter   *dto.Counter
-	gauge     *dto.Gauge
 	histogram *dto.Histogram
 }
 
@@ -30,6 +29,6 @@ func (m *metric) Desc() *prometheus.Desc { return m.desc }
 
 // Write implements prometheus.Metric.
 func (m *metric) Write(out *dto.Metric) error {
-	out.Label, out.Counter, out.Gauge, out.Histogram = m.labels, m.counter, m.gauge, m.histogram
+	out.Label, out.Counter, out.Histogram = m.labels, m.counter, m.histogram
 	return nil
 }

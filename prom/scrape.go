@@ -46,8 +46,8 @@ func (c *Collector) scrape(s *rollup.Snapshot) []prometheus.Metric {
 	b.counter(&f.overflow, float64(s.Overflow.Counters), "counter")
 	b.counter(&f.invalid, float64(negative), "negative")
 	b.counter(&f.invalid, float64(s.Overflow.Invalid), "malformed")
-	b.gauge(&f.series, float64(b.series+1+c.moreSeries())) // including this one
-	return b.metrics
+	series := float64(b.series + 1 + c.moreSeries()) // including this one
+	return append(b.metrics, prometheus.MustNewConstMetric(f.series.desc, prometheus.GaugeValue, series))
 }
 
 // stage adds a stage's histogram and self time.

@@ -5,8 +5,8 @@ package rollup
 
 import "slices"
 
-// errorCodes are the codes of OPA's errors that have a label, sorted. A client
-// cannot make up codes, but a plugin of OPA's can: hence a list.
+// errorCodes are the codes of OPA's errors that have a label, sorted. Plugins
+// of OPA can make up other codes.
 var errorCodes = []string{
 	"eval_builtin_error",
 	"eval_cancel_error",
@@ -36,22 +36,15 @@ var errorCodes = []string{
 	"unauthorized",
 }
 
-// ErrorCodes returns the codes of errors that have a label of their own: those
-// of all supported releases. The caller owns the slice.
+// ErrorCodes returns the codes of errors that have a label of their own, of all
+// supported releases of OPA. The caller owns the slice.
 func ErrorCodes() []string { return slices.Clone(errorCodes) }
 
-// indexOfCode returns the index of a code in the list, its end if it is not
-// there.
+// indexOfCode returns the index of a code in errorCodes, or the length of the
+// list for other codes.
 func indexOfCode(code string) int {
 	if at, ok := slices.BinarySearch(errorCodes, code); ok {
 		return at
 	}
 	return len(errorCodes)
-}
-
-func codeAt(index int) string {
-	if index == len(errorCodes) {
-		return Other
-	}
-	return errorCodes[index]
 }

@@ -10,18 +10,18 @@ import (
 )
 
 func Example() {
-	r, err := rollup.New(rollup.Options{Limits: rollup.Limits{Paths: 10}})
+	r, err := rollup.New(rollup.Options{Paths: 10})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for i := range int64(100) {
-		r.Add(rollup.Decision{Path: "http/authz/allow", Outcome: rollup.ResultOutcome(i%10 != 0)}, map[string]any{
+		r.Add(rollup.Decision{Path: "http/authz/allow", Outcome: rollup.ResultOutcome(i%10 != 0), Metrics: map[string]any{
 			"timer_server_handler_ns":         300_000 + i*1000,
 			"timer_rego_query_eval_ns":        200_000 + i*1000,
 			"timer_rego_builtin_http_send_ns": 150_000 + i*1000,
 			"counter_server_query_cache_hit":  uint64(1),
-		})
+		}})
 	}
 
 	var s rollup.Snapshot
@@ -62,7 +62,7 @@ func ExampleRollup_Merge() {
 			fmt.Println(err)
 			return
 		}
-		r.AddNumbers(rollup.Decision{Path: "http/authz/allow"}, []rollup.Number{{Key: "timer_server_handler_ns", Value: 300_000}})
+		r.Add(rollup.Decision{Path: "http/authz/allow", Numbers: []rollup.Number{{Key: "timer_server_handler_ns", Value: 300_000}}})
 		readers[i] = r
 	}
 	var s rollup.Snapshot

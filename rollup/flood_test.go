@@ -15,16 +15,16 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// TestFlood adds a million decisions of which each has a path, a stage and a
-// counter that no other has. Series and memory stay within bounds. It does not
-// run in parallel with others, whose memory it would measure.
+// TestFlood adds a million decisions, each with a path, a stage and a counter
+// of its own. Series and memory stay within bounds. The test is not parallel,
+// because it would measure the memory of others.
 func TestFlood(t *testing.T) {
 	decisions := 1_000_000
 	if race.Enabled || testing.Short() {
 		decisions = 50_000
 	}
 	before := heap()
-	o := rollup.Options{Limits: rollup.Limits{Stages: 16, Counters: 16}}
+	o := rollup.Options{}
 	r := newRollup(t, o)
 	random := rand.New(rand.NewPCG(1, 2))
 	numbers := make([]rollup.Number, 3)
@@ -33,50 +33,45 @@ func TestFlood(t *testing.T) {
 		numbers[0] = rollup.Number{Key: "timer_" + id + "_ns", Value: random.Int64() >> 30}
 		numbers[1] = rollup.Number{Key: "counter_" + id, Value: 1}
 		numbers[2] = rollup.Number{Key: "unknown_" + id, Value: 1}
-		r.AddNumbers(rollup.Decision{Path: id, Outcome: rollup.Error, Code: id}, numbers)
+		r.Add(rollup.Decision{Path: id, Outcome: rollup.Error, Code: id, Numbers: numbers})
 	}
 	if grown := int64(heap()) - int64(before); grown > 1<<20 {
-		t.Errorf("memory grew by %d bytes", grown)
+		t.Errorf("the memory grew by %d bytes, want 1 MiB or less", grown)
 	}
 	c := contentsOf(t, r)
 	checkSize(t, c, o)
 	s, n := sumsOf(c), uint64(decisions)
 	if s.outcomes[rollup.Error] != n || s.errors != n || s.counters != n || s.stages.count+s.unfinished[rollup.CauseFailed] != n {
-		t.Errorf("%d decisions were added, there are %+v", decisions, s)
+		t.Errorf("the sums are %+v, want those of %d decisions", s, decisions)
 	}
-	if len(c.Outcomes) != 51 || len(c.Stages) != 17 || len(c.Counters) != 17 {
-		t.Errorf("%d paths, %d stages and %d counters: not all labels are used", len(c.Outcomes), len(c.Stages), len(c.Counters))
+	if len(c.Outcomes) != 51 {
+		t.Errorf("%d paths have a label, want 51", len(c.Outcomes))
 	}
 	runtime.KeepAlive(r)
 }
 
 func heap() uint64 {
 	runtime.GC()
-	runtime.GC() // what the first one finalized
+	runtime.GC() // frees what the first one finalized
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
 
-// TestNamesAreCopied: a label does not keep alive the buffer that it was cut
-// from.
-func TestNamesAreCopied(t *testing.T) {
+// TestPathsAreCopied checks that a label does not keep the request in memory
+// that it comes from.
+func TestPathsAreCopied(t *testing.T) {
 	before := heap()
-	r := newRollup(t, rollup.Options{Limits: rollup.Limits{Stages: 16, Counters: 16}})
+	r := newRollup(t, rollup.Options{})
 	rest := strings.Repeat("x", 1<<20)
-	cut := func(name string, i int) string {
-		buffer := fmt.Sprintf(name, i) + rest
-		return buffer[:len(buffer)-len(rest)]
-	}
 	for i := range 16 {
-		r.AddNumbers(rollup.Decision{Path: cut("path %d", i)}, []rollup.Number{
-			{Key: cut("timer_t%d_ns", i), Value: 1}, {Key: cut("counter_c%d", i), Value: 1},
-		})
+		request := fmt.Sprintf("path %d", i) + rest
+		r.Add(rollup.Decision{Path: request[:len(request)-len(rest)]})
 	}
 	if grown := int64(heap()) - int64(before); grown > 1<<20 {
-		t.Errorf("memory grew by %d bytes", grown)
+		t.Errorf("the memory grew by %d bytes, want 1 MiB or less", grown)
 	}
-	if p := snapshotOf(r).Paths; len(p) < 2 || p[0].Label != "path 0" {
-		t.Errorf("%+v", p)
+	if labels := r.Labels(); len(labels) != 16 || labels[0] != "path 0" {
+		t.Errorf("the labels are %q, want path 0 to path 15", labels)
 	}
 }

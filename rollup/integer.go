@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// integer returns v as an int64, if it is a number and has exactly such a
-// value.
+// integer returns v as an int64. It reports false if v is not a number, or has
+// no such value.
 func integer(v any) (n int64, ok bool) {
 	switch v := v.(type) {
 	case int64:

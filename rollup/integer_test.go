@@ -58,7 +58,7 @@ func TestInteger(t *testing.T) {
 	} {
 		n, ok := integer(test.value)
 		if ok != test.ok || ok && n != test.want {
-			t.Errorf("%T %v: %d, %v, want %d, %v", test.value, test.value, n, ok, test.want, test.ok)
+			t.Errorf("%T %v: the integer is %d, %v, want %d, %v", test.value, test.value, n, ok, test.want, test.ok)
 		}
 	}
 }

@@ -5,123 +5,102 @@ package rollup
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/stages"
 )
 
-// Merge adds what s holds, such as the snapshot of another rollup, as if this
-// one had been given its decisions. This rollup's limits hold: what has no
-// label here and finds no room is counted as overflow, also what s counted. Of
-// a path's stages, those are left out that this rollup does not keep by path.
+// Merge adds the contents of s, such as the snapshot of another rollup, as if
+// the decisions had been added here. The limits of this rollup hold: values
+// that have no room here are overflow, in addition to the overflow in s. A
+// path's stages that this rollup does not keep by path are left out.
 //
-// It is an error, and changes nothing, if a histogram of s is not in
-// nanoseconds, or has other explicit bounds than this rollup's: see
-// [Snapshot.Rebound].
+// Merge fails, and changes nothing, if a histogram of s is not in nanoseconds,
+// or has other explicit bounds than this rollup: see [Snapshot.Rebound].
 func (r *Rollup) Merge(s *Snapshot) error {
-	if err := r.checkMergeable(s); err != nil {
-		return err
+	for t := range s.histograms() {
+		l := t.Histogram.Layout()
+		if samples(t) > 0 && (l.Unit != exphist.Nanosecond || !l.Bounds.Equal(r.options.Bounds)) {
+			return fmt.Errorf("rollup: merge: the histogram of stage %q is in %ss with the explicit bounds %v: "+
+				"it must be in nanoseconds with the bounds %v", t.Stage, l.Unit, l.Bounds, r.options.Bounds)
+		}
 	}
-	var o Overflow
 	for i := range s.Paths {
 		p := &s.Paths[i]
-		row, overflow := r.rowOf(p.Label)
+		row, fits := r.rowOf(p.Label)
 		for i, n := range p.Outcomes {
 			row.outcomes[i].Add(n)
-			if overflow {
-				o.Paths += n
+			if !fits {
+				r.overflow.paths.Add(n)
 			}
 		}
 		for j := range p.Stages {
 			t := &p.Stages[j]
-			if at := slices.Index(r.pathStages, t.Stage); at >= 0 && samples(&t.Histogram) > 0 {
-				if err := r.durationsAt(&row.byStage[at]).merge(t); err != nil {
-					return fmt.Errorf("rollup: merge: stage %q, path %q: %w", t.Stage, p.Label, err)
-				}
+			if at := slices.Index(r.options.PathStages, t.Stage); at >= 0 && samples(t) > 0 {
+				r.durationsAt(&row.byStage[at]).merge(t)
 			}
 		}
 	}
 	for i := range s.Stages {
 		t := &s.Stages[i]
-		m := r.metricOf(stages.Timer, t.Stage)
-		timers := samples(&t.Histogram)
+		m := r.metrics.find(stages.KeyOf(stages.Timer, t.Stage))
+		timers := samples(t)
 		if timers > 0 {
-			if err := r.durationsAt(&r.stages[m.Column]).merge(t); err != nil {
-				return fmt.Errorf("rollup: merge: stage %q: %w", t.Stage, err)
-			}
+			r.durationsAt(&r.stages[m.Column]).merge(t)
 		}
 		for cause, n := range t.Unfinished {
 			r.unfinished[m.Column][cause].Add(n)
 			timers += n
 		}
 		if m.Overflows {
-			o.Stages += timers
+			r.overflow.stages.Add(timers)
 		}
 	}
 	for _, c := range s.Counters {
-		m := r.metricOf(stages.Counter, c.Counter)
+		m := r.metrics.find(stages.KeyOf(stages.Counter, c.Counter))
 		r.counters[m.Column].add(c.Total)
 		if m.Overflows {
-			o.Counters += c.Total
+			r.overflow.counters.Add(c.Total)
 		}
 	}
 	for _, e := range s.Errors {
 		r.errors[indexOfCode(e.Code)].Add(e.Total)
 	}
-	r.overflow.add(&o)
-	r.overflow.add(&s.Overflow)
+	r.overflow.paths.Add(s.Overflow.Paths)
+	r.overflow.stages.Add(s.Overflow.Stages)
+	r.overflow.counters.Add(s.Overflow.Counters)
+	r.overflow.invalid.Add(s.Overflow.Invalid)
 	return nil
 }
 
-func (r *Rollup) checkMergeable(s *Snapshot) error {
-	check := func(h *exphist.Snapshot, of string) error {
-		if samples(h) == 0 {
-			return nil
-		}
-		l := h.Layout()
-		if l.Unit != exphist.Nanosecond {
-			return fmt.Errorf("rollup: merge: the histogram of %s is in %ss: nanoseconds are needed", of, l.Unit)
-		}
-		if !l.Bounds.Equal(r.options.Bounds) {
-			return fmt.Errorf("rollup: merge: the histogram of %s has the explicit bounds %v: here they are %v",
-				of, l.Bounds, r.options.Bounds)
-		}
-		return nil
+// samples returns the number of durations, including negative ones.
+func samples(t *StageTotal) uint64 { return t.Histogram.Count() + t.Histogram.Negatives() }
+
+// Rebound replaces the explicit bounds of all histograms. Their counts by these
+// bounds begin at 0, because earlier durations cannot be counted again. Nothing
+// else changes. Equal bounds change nothing.
+func (s *Snapshot) Rebound(b *exphist.Bounds) {
+	for t := range s.histograms() {
+		t.Histogram.Rebound(b)
 	}
-	for i := range s.Paths {
-		for j := range s.Paths[i].Stages {
-			t := &s.Paths[i].Stages[j]
-			if err := check(&t.Histogram, fmt.Sprintf("stage %q and path %q", t.Stage, s.Paths[i].Label)); err != nil {
-				return err
+}
+
+// histograms returns the stages of all paths, and those over all paths.
+func (s *Snapshot) histograms() iter.Seq[*StageTotal] {
+	return func(yield func(*StageTotal) bool) {
+		for i := range s.Paths {
+			for j := range s.Paths[i].Stages {
+				if !yield(&s.Paths[i].Stages[j]) {
+					return
+				}
+			}
+		}
+		for i := range s.Stages {
+			if !yield(&s.Stages[i]) {
+				return
 			}
 		}
 	}
-	for i := range s.Stages {
-		if err := check(&s.Stages[i].Histogram, fmt.Sprintf("stage %q", s.Stages[i].Stage)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d *durations) merge(t *StageTotal) error {
-	d.covered.Add(without(&t.Histogram, t.Self))
-	return d.histogram.Merge(&t.Histogram)
-}
-
-func samples(h *exphist.Snapshot) uint64 { return h.Count() + h.Negatives() }
-
-// Clone returns a new rollup with the same options that holds the same.
-func (r *Rollup) Clone() *Rollup {
-	c, err := New(r.options)
-	if err != nil {
-		panic(err) // the same options were valid before
-	}
-	var s Snapshot
-	r.Snapshot(&s)
-	if err := c.Merge(&s); err != nil {
-		panic(err) // its own histograms
-	}
-	return c
 }

@@ -5,6 +5,7 @@ package rollup_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ func TestDefaultStages(t *testing.T) {
 		}
 		names[s.Name] = true
 		if n := len(s.Help); n == 0 || n > 120 || strings.ContainsAny(s.Help, "\n;") || strings.HasSuffix(s.Help, ".") {
-			t.Errorf("%s: help of %d bytes: %q", s.Name, n, s.Help)
+			t.Errorf("%s: the help is %q, want one line of 120 bytes or fewer, without a period", s.Name, s.Help)
 		}
 	}
 	for _, s := range stages {
@@ -45,7 +46,7 @@ func TestDefaultStages(t *testing.T) {
 	}
 }
 
-// TestContainers: of stages that contain others, 32 are taken.
+// TestContainers has 32 stages that contain others, which is the limit.
 func TestContainers(t *testing.T) {
 	t.Parallel()
 	containers := map[string]bool{}
@@ -61,12 +62,12 @@ func TestContainers(t *testing.T) {
 		more, parent = append(more, s), s.Name
 	}
 	r := newRollup(t, rollup.Options{Stages: more})
-	r.AddNumbers(rollup.Decision{}, []rollup.Number{{"timer_s31_ns", 5}, {"timer_s32_ns", 3}})
-	if self := stageOf(t, snapshotOf(r).Stages, "s31").Self; self != 2 {
-		t.Errorf("self time %d, want 2", self)
+	r.Add(rollup.Decision{Numbers: []rollup.Number{{"timer_s31_ns", 5}, {"timer_s32_ns", 3}}})
+	if self := selfTimes(snapshotOf(r).Stages)["s31"]; self != 2 {
+		t.Errorf("the self time is %d, want 2", self)
 	}
 	if _, err := rollup.New(rollup.Options{Stages: append(more, rollup.Stage{Name: "s", Parent: parent})}); err == nil {
-		t.Error("33 containers")
+		t.Error("33 stages may contain others")
 	}
 }
 
@@ -79,43 +80,29 @@ func TestOptionsStages(t *testing.T) {
 		{Name: "vendor_*", Parent: "outer"},
 		{Name: "anywhere", Parent: "server_handler rego_query_eval outer"}, // in the innermost
 	}, Counters: []string{"mine", "server_query_cache_hit"}})
-	r.AddNumbers(rollup.Decision{Path: "p"}, []rollup.Number{
+	r.Add(rollup.Decision{Path: "p", Numbers: []rollup.Number{
 		{"timer_server_handler_ns", 100}, {"timer_rego_query_eval_ns", 50}, {"timer_outer_ns", 30}, {"timer_inner_ns", 20},
 		{"timer_vendor_a_ns", 3}, {"timer_vendor_b_ns", 4}, {"timer_anywhere_ns", 1}, {"timer_disk_read_ns", 1}, {"counter_mine", 5}, {"counter_vendor_c", 6},
-	})
+	}})
 	s := snapshotOf(r)
-	for stage, want := range map[string]uint64{
+	if got, want := selfTimes(s.Stages), (map[string]uint64{
 		"server_handler": 100, "rego_query_eval": 19, "disk_read": 1, "outer": 2, "inner": 20, "anywhere": 1, rollup.Other: 7,
-	} {
-		if got := stageOf(t, s.Stages, stage).Self; got != want {
-			t.Errorf("%s: self time %d, want %d", stage, got, want)
-		}
+	}); !maps.Equal(got, want) {
+		t.Errorf("the self times are %v, want %v", got, want)
 	}
 	var order []string
 	for _, st := range s.Stages {
 		order = append(order, st.Stage)
 	}
-	// One that replaces another has its place.
+	// A stage that replaces another one has its place.
 	if want := []string{rollup.Other, "server_handler", "rego_query_eval", "disk_read", "inner", "outer", "anywhere"}; !slices.Equal(order, want) {
-		t.Errorf("stages %q, want %q", order, want)
+		t.Errorf("the stages are %q, want %q", order, want)
 	}
 	if want := []rollup.CounterTotal{{rollup.Other, 6}, {"mine", 5}}; !slices.Equal(s.Counters, want) {
-		t.Errorf("counters %+v, want %+v", s.Counters, want)
+		t.Errorf("the counters are %+v, want %+v", s.Counters, want)
 	}
 	if s.Overflow != (rollup.Overflow{}) {
-		t.Errorf("overflow %+v", s.Overflow)
-	}
-}
-
-// TestLongestName: the one byte more is among those that TestNewRefuses has.
-func TestLongestName(t *testing.T) {
-	t.Parallel()
-	longest := strings.Repeat("x", 1024)
-	r := newRollup(t, rollup.Options{Stages: []rollup.Stage{{Name: longest}}, Counters: []string{longest}})
-	r.AddNumbers(rollup.Decision{}, []rollup.Number{{"timer_" + longest + "_ns", 3}, {"counter_" + longest, 5}})
-	s := snapshotOf(r)
-	if self := stageOf(t, s.Stages, longest).Self; self != 3 || !slices.Equal(s.Counters, []rollup.CounterTotal{{longest, 5}}) {
-		t.Errorf("self time %d, counters %+v", self, s.Counters)
+		t.Errorf("the overflow is %+v, want none", s.Overflow)
 	}
 }
 
@@ -130,9 +117,7 @@ func TestNewRefuses(t *testing.T) {
 		options rollup.Options
 		want    string
 	}{
-		{"negative paths", rollup.Options{Limits: rollup.Limits{Paths: -1}}, "Limits.Paths is -1"},
-		{"negative stages", rollup.Options{Limits: rollup.Limits{Stages: -1}}, "Limits.Stages is -1"},
-		{"negative counters", rollup.Options{Limits: rollup.Limits{Counters: -1}}, "Limits.Counters is -1"},
+		{"negative paths", rollup.Options{Paths: -1}, "Paths is -1"},
 		{"path stage unknown", rollup.Options{PathStages: []string{"server_handler", "nothing"}}, `PathStages[1]: "nothing" is not in the table`},
 		{"path stage of a family", rollup.Options{PathStages: []string{"eval_op_*"}}, `PathStages[0]: "eval_op_*" is not in`},
 		{"path stage twice", rollup.Options{PathStages: []string{"server_handler", "server_handler"}}, `PathStages[1]: stage "server_handler" is there twice`},
@@ -153,12 +138,9 @@ func TestNewRefuses(t *testing.T) {
 		},
 		{"many containers", rollup.Options{Stages: many}, "stages contain others: at most 32 may"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			r, err := rollup.New(test.options)
-			if err == nil || r != nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "rollup: ") {
-				t.Errorf("error %v, want one with %q", err, test.want)
-			}
-		})
+		r, err := rollup.New(test.options)
+		if err == nil || r != nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "rollup: ") {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
 	}
 }

@@ -5,7 +5,7 @@ package rollup
 
 import "strings"
 
-// Outcome is how a decision ended.
+// Outcome says how a decision ended.
 type Outcome uint8
 
 // The outcomes. Allowed, Denied and OtherResult have a result, see
@@ -16,15 +16,16 @@ const (
 	OtherResult // a result that says neither yes nor no
 	Undefined   // no result
 	Error
-	Cancelled // the client went away, or its time was over, before there was a result
+	Cancelled // the client left, or its deadline passed, before there was a result
 
 	outcomes
 )
 
 var outcomeNames = [outcomes]string{"allowed", "denied", "result", "undefined", "error", "cancelled"}
 
-// String returns "allowed", "denied", "result" (of [OtherResult]), "undefined",
-// "error" or "cancelled". What is none of these counts as OtherResult.
+// String returns "allowed", "denied", "result" (for [OtherResult]),
+// "undefined", "error" or "cancelled". An invalid Outcome counts as
+// OtherResult.
 func (o Outcome) String() string { return outcomeNames[o.known()] }
 
 func (o Outcome) known() Outcome {
@@ -34,18 +35,18 @@ func (o Outcome) known() Outcome {
 	return o
 }
 
-// ResultOutcome says what the result of a decision without error amounts to.
+// ResultOutcome returns the outcome of a decision with this result and without
+// an error.
 //
-// A boolean is Allowed or Denied. An object is judged by those of its fields
-// that say something:
+// A boolean is Allowed or Denied. In an object, these fields count:
 //
-//   - "allow" and, as in Envoy's and Kubernetes' answers, "allowed": if
-//     boolean;
-//   - "deny": a boolean; or a list (or set) or an object of reasons, or a
-//     string with one, which deny unless they are empty.
+//   - "allow" and, as in the answers of Envoy and Kubernetes, "allowed": if they
+//     are boolean.
+//   - "deny": a boolean; or a list, a set or an object of reasons, or a string
+//     with a reason, which deny if they are not empty.
 //
-// One that says no suffices for Denied, whatever the others say. Otherwise one
-// that says yes makes it Allowed. Without any, as for all other results, it is
+// The object is Denied if one of them denies, whatever the others say, and
+// Allowed if one of them allows and none denies. All other results are
 // OtherResult.
 func ResultOutcome(result any) Outcome {
 	switch v := result.(type) {
@@ -58,8 +59,8 @@ func ResultOutcome(result any) Outcome {
 	}
 }
 
-// VerdictOutcome is [ResultOutcome] of an object with these values of its
-// fields "allow", "allowed" and "deny"; nil is that of one it does not have.
+// VerdictOutcome is [ResultOutcome] of an object with these values of the
+// fields "allow", "allowed" and "deny". nil stands for a field that is missing.
 func VerdictOutcome(allow, allowed, deny any) Outcome {
 	outcome := OtherResult
 	for _, field := range [...]Outcome{allows(allow), allows(allowed), denies(deny)} {
@@ -102,8 +103,8 @@ func verdict(allowed bool) Outcome {
 	return Denied
 }
 
-// QueryOutcome is [ResultOutcome] for an ad-hoc query, whose result is a list
-// of bindings: without any, it is Undefined.
+// QueryOutcome is [ResultOutcome] of an ad-hoc query, whose result is a list of
+// bindings. An empty list is Undefined.
 func QueryOutcome(result any) Outcome {
 	if result == nil {
 		return Undefined
@@ -114,8 +115,9 @@ func QueryOutcome(result any) Outcome {
 	return ResultOutcome(result)
 }
 
-// ErrorOutcome says what an error with a code of OPA's amounts to: Undefined
-// for those by which OPA's server and its SDK say so, Cancelled, or Error.
+// ErrorOutcome returns the outcome of a decision whose error has this code of
+// OPA: Undefined, if OPA's server and SDK report a missing result so;
+// Cancelled; or Error.
 func ErrorOutcome(code string) Outcome {
 	switch code {
 	case "undefined_document", "opa_undefined_error":
@@ -127,9 +129,9 @@ func ErrorOutcome(code string) Outcome {
 	}
 }
 
-// MessageOutcome says what an error that has no code of OPA's amounts to, by
-// its text: Undefined as opa-envoy-plugin says so, Cancelled if it ends in what
-// Go says of a context that ended, or Error.
+// MessageOutcome returns the outcome of a decision whose error has this message
+// and no code of OPA: Undefined, if opa-envoy-plugin reports a missing result
+// so; Cancelled, if the message ends as Go's errors of contexts do; or Error.
 func MessageOutcome(message string) Outcome {
 	switch {
 	case message == "undefined decision":
@@ -141,9 +143,9 @@ func MessageOutcome(message string) Outcome {
 	}
 }
 
-// HidesOutcome reports whether a mask policy that removed or replaced what is
-// at a path of an event, such as "/result/allow", changed what [ResultOutcome]
-// judges.
+// HidesOutcome reports whether [ResultOutcome] depends on the value at this
+// path of an event, such as "/result/allow", which a mask policy may remove or
+// replace.
 func HidesOutcome(path string) bool {
 	switch path {
 	case "/result", "/result/allow", "/result/allowed", "/result/deny":

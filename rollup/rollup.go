@@ -7,32 +7,29 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/regometer/regometer/exphist"
-	"github.com/regometer/regometer/metrics"
+	"github.com/regometer/regometer/internal/stages"
 )
 
-// Rollup is what decisions are folded into. [New] makes it. All methods may be
-// called from any goroutine.
+// Rollup holds the sums of the decisions that were added to it. [New] makes it.
+// All methods may be called from any goroutine.
 type Rollup struct {
-	options    Options
-	limits     Limits
-	catalog    *catalog
-	pathStages []string // the stages that are kept by path
+	options Options // with the defaults filled in
+	metrics metrics // the stages and counters that have a label
 
-	// What is kept over all paths, by column.
+	// The sums over all paths, by column.
 	stages     []atomic.Pointer[durations]
 	unfinished [][causes]atomic.Uint64
 	counters   []counter
-	errors     []atomic.Uint64 // by index in errorCodes; the last are those of no known code
+	errors     []atomic.Uint64 // by index in errorCodes; the last one is of all other codes
 
-	// What is kept by path.
+	// The sums by path.
 	byLabel table[row]
-	rows    atomic.Pointer[[]*row] // path Other's, then the labelled ones as they came
+	rows    atomic.Pointer[[]*row] // the row of path Other, then the others in the order of their first decisions
 	other   *row
 
-	overflow overflow
+	overflow struct{ paths, stages, counters, invalid atomic.Uint64 }
 
-	mu sync.Mutex // held to give labels and histograms
+	mu sync.Mutex // held while a path gets its row, or a stage its histogram
 }
 
 // A counter is the total of one of OPA's counters.
@@ -41,34 +38,21 @@ type counter struct {
 	total atomic.Uint64
 }
 
-// New returns an empty rollup, or an error that names the option that is wrong.
+// New returns an empty rollup. The error names the option that is invalid.
 func New(o Options) (*Rollup, error) {
-	limits := o.Limits.WithDefaults()
-	if err := limits.check(); err != nil {
-		return nil, err
-	}
-	known, err := newStageTable(o.Stages)
+	o, table, err := o.complete()
 	if err != nil {
 		return nil, err
 	}
-	if err := keepByPath(known, o.pathStages()); err != nil {
-		return nil, err
-	}
-	counters, err := o.counters()
-	if err != nil {
-		return nil, err
-	}
-	c := newCatalog(known, counters, limits)
+	m := newMetrics(table, o.Counters)
 	r := &Rollup{
 		options:    o,
-		limits:     limits,
-		catalog:    c,
-		pathStages: o.pathStages(),
-		stages:     make([]atomic.Pointer[durations], c.stages.limit),
-		unfinished: make([][causes]atomic.Uint64, c.stages.limit),
-		counters:   make([]counter, c.counters.limit),
+		metrics:    m,
+		stages:     make([]atomic.Pointer[durations], len(m.stages)),
+		unfinished: make([][causes]atomic.Uint64, len(m.stages)),
+		counters:   make([]counter, len(m.counters)),
 		errors:     make([]atomic.Uint64, len(errorCodes)+1),
-		byLabel:    newTable[row](2*limits.Paths, seeded()),
+		byLabel:    newTable[row](2*o.Paths, seeded()),
 	}
 	r.other = r.newRow(Other)
 	r.byLabel.add("", r.other)
@@ -77,72 +61,110 @@ func New(o Options) (*Rollup, error) {
 	return r, nil
 }
 
-// Decision says what a decision was about and how it ended.
+// Decision is a finished decision of OPA.
 type Decision struct {
-	// Path is the path, or the label that it has been given.
+	// Path is the decision's path, or the label that the caller gave it.
 	Path string
-	// Query marks an ad-hoc query (POST /v1/query) whose path is not [Query].
+	// Query marks an ad-hoc query (POST /v1/query) whose Path is not [Query].
 	Query bool
-	// Outcome is how the decision ended. One that is none counts as
+	// Outcome says how the decision ended. An invalid Outcome counts as
 	// OtherResult.
 	Outcome Outcome
 	// Code is OPA's code of the error, if Outcome is Error.
 	Code string
-	// Overflow marks a decision whose path would have had another label if
-	// there had been room. It is counted in [Overflow.Paths].
+	// Overflow marks a decision whose path would have another label if there
+	// were room. [Overflow.Paths] counts it.
 	Overflow bool
+
+	// Metrics and Numbers hold the timers and counters. Each key should be in
+	// one of them, and once.
+	Metrics map[string]any // as in OPA's decision log
+	Numbers []Number
 }
 
-// Add folds in a decision whose metrics are a map as OPA's decision log has it.
-// The map is read only and not kept.
-func (r *Rollup) Add(d Decision, m map[string]any) {
-	var f folding
-	for key, value := range m {
-		r.note(&f, key, value)
-	}
-	r.fold(&f, &d)
-}
-
-// AddMetrics folds in a decision whose metrics are a collection, of Regometer
-// or any other, as it is now. nil is an empty one.
-func (r *Rollup) AddMetrics(d Decision, m metrics.Metrics) {
-	var f folding
-	for metric := range metrics.Each(m) {
-		switch metric.Kind() {
-		case metrics.KindTimer:
-			r.noteNumber(&f, metric.Key(), metric.Int64())
-		case metrics.KindCounter:
-			r.noteNumber(&f, metric.Key(), int64(metric.Uint64())) // 2⁶³ and above become negative, which is refused
-		case metrics.KindOther:
-			r.note(&f, metric.Key(), metric.Value())
-		}
-	}
-	r.fold(&f, &d)
-}
-
-// Number is one metric of a decision, parsed.
+// Number is a timer or counter by its full key, which the caller need not look
+// up anywhere. In contrast, a decisionlog.Measure has the index of a name that
+// its caller has looked up.
 type Number struct {
 	Key   string // as in a decision log: "timer_…_ns", "counter_…"
 	Value int64
 }
 
-// AddNumbers folds in a decision whose metrics are numbers. They are not kept.
-// A key should be among them once.
-func (r *Rollup) AddNumbers(d Decision, numbers []Number) {
-	var f folding
-	for i := range numbers {
-		r.noteNumber(&f, numbers[i].Key, numbers[i].Value)
+// Add adds a decision. It does not keep or change Metrics and Numbers.
+func (r *Rollup) Add(d Decision) {
+	var f stages.Folding
+	if d.Metrics != nil {
+		r.putMap(&f, d.Metrics)
 	}
-	r.fold(&f, &d)
+	for i := range d.Numbers {
+		if m := r.metrics.find(d.Numbers[i].Key); m != nil {
+			r.put(&f, m, d.Numbers[i].Value)
+		}
+	}
+	f.Cover()
+
+	row, fits := r.rowOf(d.Path)
+	if !fits || d.Overflow {
+		r.overflow.paths.Add(1)
+	}
+	outcome := d.Outcome.known()
+	row.outcomes[outcome].Add(1)
+	if outcome == Error {
+		r.errors[indexOfCode(d.Code)].Add(1)
+	}
+	for i := range f.N {
+		v := f.At(i)
+		switch m := v.Metric; {
+		case m.Kind == stages.Counter:
+			r.counters[m.Column].add(uint64(v.Value))
+		case v.Value == 0:
+			r.unfinished[m.Column][causeOf(m, &d)].Add(1)
+		default:
+			r.durationsAt(&r.stages[m.Column]).record(v.Value, v.Covered)
+			if m.PathIndex >= 0 {
+				r.durationsAt(&row.byStage[m.PathIndex]).record(v.Value, v.CoveredOfPath)
+			}
+		}
+	}
 }
 
-// newHistogram returns a histogram as all of a rollup's are.
-func (r *Rollup) newHistogram() *exphist.Histogram {
-	layout := exphist.DefaultLayout(exphist.Nanosecond)
-	layout.Bounds = r.options.Bounds
-	h, err := exphist.NewLayout(layout)
-	if err != nil {
-		panic(err) // the default layout is valid
+// putMap adds the metrics of a decision log's event to f.
+func (r *Rollup) putMap(f *stages.Folding, metrics map[string]any) {
+	for key, value := range metrics {
+		m := r.metrics.find(key)
+		if m == nil {
+			continue
+		}
+		n, ok := value.(int64)
+		if !ok {
+			n, ok = integer(value)
+		}
+		if ok {
+			r.put(f, m, n)
+		} else {
+			r.overflow.invalid.Add(1)
+		}
 	}
-	return h
+}
+
+// put adds a metric of a decision to f, if its value is valid.
+func (r *Rollup) put(f *stages.Folding, m *stages.Metric, n int64) {
+	switch {
+	case n < 0 && m.Kind == stages.Counter:
+		r.overflow.invalid.Add(1)
+		return
+	case !m.Overflows:
+	case m.Kind == stages.Counter:
+		r.overflow.counters.Add(uint64(n))
+	default:
+		r.overflow.stages.Add(1)
+	}
+	f.Put(m, n)
+}
+
+func (c *counter) add(n uint64) {
+	if !c.seen.Load() {
+		c.seen.Store(true)
+	}
+	c.total.Add(n)
 }

@@ -4,55 +4,22 @@
 package rollup
 
 import (
+	"strings"
 	"sync/atomic"
 
-	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/stages"
 )
 
-// row is what a path has: its outcomes, and the durations of each stage that is
-// kept by path, once it has one.
+// A row holds the sums of a path: its outcomes, and the durations of each stage
+// that is kept by path.
 type row struct {
 	label    string
 	outcomes [outcomes]atomic.Uint64
-	byStage  []atomic.Pointer[durations] // by index in Options.PathStages
+	byStage  []atomic.Pointer[durations] // by index in Options.PathStages; nil before the first duration
 }
 
-// durations are those of a stage, of one path or over all.
-type durations struct {
-	histogram *exphist.Histogram
-
-	// covered is how much of the histogram's sum, in ns, the stages that it
-	// contains took. A decision adds to it before it adds to the histogram.
-	// self is the most that a snapshot said of the rest.
-	covered, self atomic.Uint64
-}
-
-// record adds a duration, of which others took a part.
-func (d *durations) record(ns, covered int64) {
-	if covered > 0 {
-		d.covered.Add(uint64(covered)) // before the histogram: a snapshot never shows too much self time
-	}
-	d.histogram.Record(ns)
-}
-
-// durationsAt returns the durations that at points to, made if need be.
-func (r *Rollup) durationsAt(at *atomic.Pointer[durations]) *durations {
-	if d := at.Load(); d != nil {
-		return d
-	}
-	return r.newDurations(at)
-}
-
-// newDurations makes them, unless another goroutine was faster.
-func (r *Rollup) newDurations(at *atomic.Pointer[durations]) *durations {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if d := at.Load(); d != nil {
-		return d
-	}
-	d := &durations{histogram: r.newHistogram()}
-	at.Store(d)
-	return d
+func (r *Rollup) newRow(label string) *row {
+	return &row{label: label, byStage: make([]atomic.Pointer[durations], len(r.options.PathStages))}
 }
 
 // Labels returns the paths that have a label, in the order in which they got
@@ -66,6 +33,56 @@ func (r *Rollup) Labels() []string {
 	return labels
 }
 
-func (r *Rollup) newRow(label string) *row {
-	return &row{label: label, byStage: make([]atomic.Pointer[durations], len(r.pathStages))}
+// Admit gives a path a label before its first decision. It reports whether the
+// path has a label now.
+func (r *Rollup) Admit(path string) bool {
+	_, fits := r.rowOf(path)
+	return fits
 }
+
+// rowOf returns the row of a path. If there is no room for the path, it returns
+// the row of path Other and false. It takes no lock then, and none for a path
+// that has a row.
+func (r *Rollup) rowOf(path string) (row *row, fits bool) {
+	if row := r.byLabel.get(path); row != nil {
+		return row, true
+	}
+	return r.admit(path)
+}
+
+// admit returns the row of a path that rowOf did not find, and makes it if
+// there is room.
+func (r *Rollup) admit(path string) (row *row, fits bool) {
+	path = stages.Valid(path)
+	// A row is in byLabel before it takes room. So if another goroutine has
+	// just given the path the last room, this one finds the row.
+	full := len(path) > stages.MaxName || r.full()
+	if row := r.byLabel.get(path); row != nil {
+		return row, true
+	}
+	if full {
+		return r.other, false
+	}
+	return r.addRow(path)
+}
+
+// addRow makes the row of a path, unless another goroutine has made it, or has
+// taken the last room, since admit looked.
+func (r *Rollup) addRow(path string) (row *row, fits bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if row := r.byLabel.get(path); row != nil {
+		return row, true
+	}
+	if r.full() {
+		return r.other, false
+	}
+	row = r.newRow(strings.Clone(path))
+	r.byLabel.add(row.label, row)
+	rows := append(*r.rows.Load(), row) // readers of the shorter slice do not see it
+	r.rows.Store(&rows)
+	return row, true
+}
+
+// full reports whether there is no room for another path.
+func (r *Rollup) full() bool { return len(*r.rows.Load()) > r.options.Paths }

@@ -4,41 +4,40 @@
 package rollup
 
 import (
-	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/stages"
 )
 
-// Snapshot is what a rollup held. The order of all lists is stable from one to
-// the next.
+// Snapshot is a copy of a rollup's contents. The order of all lists is stable
+// from one snapshot to the next.
 type Snapshot struct {
-	Paths    []Path // path Other comes first if it has anything, then the labelled ones as they came
+	Paths    []Path // path Other first, unless it is empty; then the others in the order of their first decisions
 	Stages   []StageTotal
 	Counters []CounterTotal
 	Errors   []ErrorTotal
 	Overflow Overflow
 }
 
-// Path is what the decisions of one path label came to.
+// Path holds the sums of the decisions with one path label.
 type Path struct {
 	Label    string
 	Outcomes [6]uint64    // by Outcome
 	Stages   []StageTotal // those that are kept by path
 }
 
-// StageTotal is what a stage took, of one path or over all.
+// StageTotal holds the durations of a stage, of one path or over all paths.
 type StageTotal struct {
 	Stage     string
-	Histogram exphist.Snapshot // nanoseconds, exported in seconds; perhaps empty
+	Histogram exphist.Snapshot // nanoseconds, exported in seconds; may be empty
 
-	// Self is the time in ns without the stages that it contains and that are
-	// listed beside it. It saturates.
+	// Self is the time in ns without the contained stages that are in the same
+	// list. It stays at the largest uint64.
 	Self uint64
 
-	// Unfinished is in how many decisions the timer was 0, by Cause. It is
-	// known over all paths only.
+	// Unfinished counts decisions in which the timer was 0, by Cause. Only the
+	// stages over all paths have it.
 	Unfinished [3]uint64
 }
 
@@ -48,45 +47,100 @@ type CounterTotal struct {
 	Total   uint64
 }
 
-// ErrorTotal is how many decisions ended in errors with a code, or with none
-// that is known: Other.
+// ErrorTotal counts decisions that ended in an error with this code. The code
+// Other stands for errors with another code or none.
 type ErrorTotal struct {
 	Code  string
 	Total uint64
 }
 
-// Snapshot copies what the rollup holds into s, whose memory is used again:
-// what s held before must no longer be used. Whoever adds meanwhile does not
-// wait for it; of their decisions, parts may be missing. Each histogram is
-// consistent in itself. No number is less than in an earlier snapshot, but for
+// Overflow counts values that have the label Other because there is no room,
+// and invalid values.
+type Overflow struct {
+	Paths    uint64 // decisions whose path has no label, or one that it shares
+	Stages   uint64 // timers of stages without a label
+	Counters uint64 // sum of the counters without a label
+
+	// Invalid counts the values of timers and counters that were ignored: those
+	// that are not integers of 64 bits, and negative counters.
+	Invalid uint64
+}
+
+// Cause says why a timer of a decision is 0.
+type Cause uint8
+
+// The causes of unfinished timers.
+const (
+	// CauseUnknown means that the timer was still running when the decision was
+	// logged, or that its time is below the clock's resolution.
+	CauseUnknown Cause = iota
+	// CauseQuery means that OPA answered POST /v1/query. It always logs that
+	// decision before it stops the handler's timer.
+	CauseQuery
+	// CauseFailed means that the decision failed or was cancelled within the
+	// stage.
+	CauseFailed
+
+	causes
+)
+
+var causeNames = [causes]string{"unknown", "query", "failed"}
+
+// String returns "unknown", "query" or "failed".
+func (c Cause) String() string { return causeNames[min(c, causes-1)] }
+
+func causeOf(m *stages.Metric, d *Decision) Cause {
+	switch {
+	case (d.Query || d.Path == Query) && m.Name == handler:
+		return CauseQuery
+	case d.Outcome == Error || d.Outcome == Cancelled:
+		return CauseFailed
+	default:
+		return CauseUnknown
+	}
+}
+
+// Snapshot copies the rollup's contents into s. It uses the memory of s again:
+// the caller must no longer use the former contents. Add never waits for it;
+// parts of decisions that are being added may be missing. Each histogram is
+// consistent in itself. No number is less than in an earlier snapshot, except
 // totals that wrapped.
 func (r *Rollup) Snapshot(s *Snapshot) {
-	s.Overflow = r.overflow.load()
+	s.Overflow = Overflow{
+		Paths: r.overflow.paths.Load(), Stages: r.overflow.stages.Load(),
+		Counters: r.overflow.counters.Load(), Invalid: r.overflow.invalid.Load(),
+	}
 	s.Paths = s.Paths[:0]
 	for _, row := range *r.rows.Load() {
 		var p *Path
 		s.Paths, p = extended(s.Paths)
 		r.snapshotRow(p, row)
-		if row == r.other && p.empty() {
+		if row == r.other && p.Outcomes == [outcomes]uint64{} && len(p.Stages) == 0 {
 			s.Paths = s.Paths[:0]
 		}
 	}
 	s.Stages = s.Stages[:0]
-	for column, name := range r.catalog.stages.list() {
+	for column, name := range r.metrics.stages {
+		unfinished := [causes]uint64{}
+		for cause := range unfinished {
+			unfinished[cause] = r.unfinished[column][cause].Load()
+		}
+		d := r.stages[column].Load()
+		if d == nil && unfinished == [causes]uint64{} {
+			continue
+		}
 		var t *StageTotal
 		s.Stages, t = extended(s.Stages)
-		t.Stage = name
-		found := r.stages[column].Load().snapshot(t)
-		for cause := range t.Unfinished {
-			t.Unfinished[cause] = r.unfinished[column][cause].Load()
-			found = found || t.Unfinished[cause] > 0
-		}
-		if !found {
-			s.Stages = s.Stages[:len(s.Stages)-1]
+		t.Stage, t.Unfinished = name, unfinished
+		if d == nil {
+			t.Histogram.Reset()
+			t.Self = 0
+		} else {
+			d.snapshot(t)
 		}
 	}
 	s.Counters = s.Counters[:0]
-	for column, name := range r.catalog.counters.list() {
+	for column, name := range r.metrics.counters {
 		if c := &r.counters[column]; c.seen.Load() {
 			s.Counters = append(s.Counters, CounterTotal{name, c.total.Load()})
 		}
@@ -94,12 +148,14 @@ func (r *Rollup) Snapshot(s *Snapshot) {
 	s.Errors = s.Errors[:0]
 	for i := range r.errors {
 		if n := r.errors[i].Load(); n > 0 {
-			s.Errors = append(s.Errors, ErrorTotal{codeAt(i), n})
+			code := Other
+			if i < len(errorCodes) {
+				code = errorCodes[i]
+			}
+			s.Errors = append(s.Errors, ErrorTotal{code, n})
 		}
 	}
 }
-
-func (p *Path) empty() bool { return p.Outcomes == [outcomes]uint64{} && len(p.Stages) == 0 }
 
 func (r *Rollup) snapshotRow(p *Path, w *row) {
 	p.Label = w.label
@@ -107,7 +163,7 @@ func (r *Rollup) snapshotRow(p *Path, w *row) {
 		p.Outcomes[o] = w.outcomes[o].Load()
 	}
 	p.Stages = p.Stages[:0]
-	for i, name := range r.pathStages {
+	for i, name := range r.options.PathStages {
 		if d := w.byStage[i].Load(); d != nil {
 			var t *StageTotal
 			p.Stages, t = extended(p.Stages)
@@ -117,65 +173,8 @@ func (r *Rollup) snapshotRow(p *Path, w *row) {
 	}
 }
 
-// snapshot fills in what d has. It returns false if d is nil.
-func (d *durations) snapshot(t *StageTotal) bool {
-	if d == nil {
-		t.Histogram.Reset()
-		t.Self = 0
-		return false
-	}
-	d.histogram.Snapshot(&t.Histogram)
-	t.Self = d.selfTime(&t.Histogram)
-	return true
-}
-
-// selfTime returns the self time, given what the histogram held just before.
-// Of decisions that are being added, covered may hold more than the histogram:
-// without the maximum, self time would seem to go down at times.
-func (d *durations) selfTime(h *exphist.Snapshot) uint64 {
-	self := without(h, d.covered.Load())
-	for {
-		old := d.self.Load()
-		if old >= self {
-			return old
-		}
-		if d.self.CompareAndSwap(old, self) {
-			return self
-		}
-	}
-}
-
-// without returns the sum of the histogram less n, neither below 0 nor above
-// what a uint64 holds.
-func without(h *exphist.Snapshot, n uint64) uint64 {
-	hi, lo := h.Sum()
-	lo, borrow := bits.Sub64(lo, n, 0)
-	switch {
-	case hi < borrow:
-		return 0
-	case hi > borrow:
-		return math.MaxUint64
-	default:
-		return lo
-	}
-}
-
-// Rebound replaces the explicit bounds of all histograms. Their counts by these
-// bounds begin at 0, since what was counted cannot be cut anew; all else stays.
-// Equal bounds change nothing.
-func (s *Snapshot) Rebound(b *exphist.Bounds) {
-	for i := range s.Paths {
-		for j := range s.Paths[i].Stages {
-			s.Paths[i].Stages[j].Histogram.Rebound(b)
-		}
-	}
-	for i := range s.Stages {
-		s.Stages[i].Histogram.Rebound(b)
-	}
-}
-
-// extended returns s with one element more, and that element, as it was when s
-// was longer: its memory is used again.
+// extended returns s with another element, and that element. The element is as
+// it was when s was longer, because its memory is used again.
 func extended[T any](s []T) ([]T, *T) {
 	if len(s) == cap(s) {
 		s = slices.Grow(s, 1)

@@ -13,20 +13,20 @@ import (
 	"github.com/regometer/regometer/internal/stages"
 )
 
-// Stage says where a stage stands among the others.
+// Stage is an entry in the table of stages.
 type Stage struct {
-	// Name is that of the timer, without "timer_" and "_ns". One that ends in *
-	// is a family: all timers that start so and have no entry of their own are
-	// folded into stage Other.
+	// Name is the timer's name, without "timer_" and "_ns". A name that ends in
+	// * is a family: all timers that begin with it, and have no entry of their
+	// own, belong to stage Other.
 	Name string
 
-	// Parent is the stage that contains it, empty if none does. Several,
-	// separated by spaces, mean that it may be in any of them. What it took is
-	// subtracted from the innermost that a decision has, of these and all that
-	// contain them.
+	// Parent is the stage that contains this one, or "". Several names,
+	// separated by spaces, mean any of these stages. The stage's time is
+	// subtracted from the innermost one that a decision has, of these and the
+	// stages that contain them.
 	Parent string
 
-	// Help says what it measures, in one line.
+	// Help says what the stage measures, in one line.
 	Help string
 }
 
@@ -39,7 +39,7 @@ const (
 )
 
 // defaultStages holds the timers that a supported OPA can leave in a decision's
-// metrics. Those of the SDK are not in the server's decisions, so one chain of
+// metrics. The SDK's timers are not in the server's decisions, so one chain of
 // parents serves both.
 var defaultStages = []Stage{
 	{handler, "", "the server's whole handling of a request, except reading it and writing the response"},
@@ -83,7 +83,7 @@ var defaultStages = []Stage{
 }
 
 // defaultCounters are the counters that a supported OPA can leave in a
-// decision's metrics, those of its instrumentation apart.
+// decision's metrics, except those of its instrumentation.
 var defaultCounters = []string{
 	"server_query_cache_hit",
 	"rego_builtin_http_send_interquery_cache_hits",
@@ -96,12 +96,12 @@ var defaultCounters = []string{
 	"disk_deleted_keys",
 }
 
-// DefaultCounters returns the counters that have a label of their own. The
-// caller owns the slice.
+// DefaultCounters returns the counters that always have a label of their own.
+// The caller owns the slice.
 func DefaultCounters() []string { return slices.Clone(defaultCounters) }
 
 // DefaultPathStages returns the stages whose durations are kept by path: the
-// whole, and what the policy is answerable for. The caller owns the slice.
+// whole decision, and the evaluation of the policy. The caller owns the slice.
 func DefaultPathStages() []string { return []string{handler, "rego_query_eval"} }
 
 // DefaultStages returns the table of OPA's stages. The caller owns the slice.
@@ -110,15 +110,27 @@ func DefaultPathStages() []string { return []string{handler, "rego_query_eval"} 
 // request asks for by ?instrument=true. Its counters have the same names.
 func DefaultStages() []Stage { return slices.Clone(defaultStages) }
 
-// newStageTable returns the default table with more in it.
+// newStageTable returns the table of the default stages and more.
 func newStageTable(more []Stage) (t stages.Table, err error) {
-	list, err := withEntries(more)
-	if err != nil {
-		return t, err
+	var entries []stages.Entry
+	for _, s := range defaultStages {
+		entries = append(entries, stages.Entry{Name: s.Name, Parent: s.Parent})
 	}
-	entries := make([]stages.Entry, len(list))
-	for i, s := range list {
-		entries[i] = stages.Entry{Name: s.Name, Parent: s.Parent}
+	replaced := map[string]bool{}
+	for i, s := range more {
+		if err := checkName("Stages", i, s.Name); err != nil {
+			return t, err
+		}
+		if replaced[s.Name] {
+			return t, fmt.Errorf("rollup: Stages[%d]: stage %q is there twice: remove one", i, s.Name)
+		}
+		replaced[s.Name] = true
+		entry := stages.Entry{Name: s.Name, Parent: s.Parent}
+		if at := slices.IndexFunc(entries, func(e stages.Entry) bool { return e.Name == s.Name }); at >= 0 {
+			entries[at] = entry
+		} else {
+			entries = append(entries, entry)
+		}
 	}
 	if t, err = stages.NewTable(entries); err != nil {
 		return t, fmt.Errorf("rollup: Stages: %w", err)
@@ -126,28 +138,8 @@ func newStageTable(more []Stage) (t stages.Table, err error) {
 	return t, nil
 }
 
-// withEntries returns the default table with more in it.
-func withEntries(more []Stage) ([]Stage, error) {
-	entries, replaced := DefaultStages(), map[string]bool{}
-	for i, s := range more {
-		if err := checkName("Stages", i, s.Name); err != nil {
-			return nil, err
-		}
-		if replaced[s.Name] {
-			return nil, fmt.Errorf("rollup: Stages[%d]: stage %q is there twice: remove one", i, s.Name)
-		}
-		replaced[s.Name] = true
-		if at := slices.IndexFunc(entries, func(e Stage) bool { return e.Name == s.Name }); at >= 0 {
-			entries[at] = s
-		} else {
-			entries = append(entries, s)
-		}
-	}
-	return entries, nil
-}
-
-// checkName returns an error unless a name can be the label of a stage or
-// counter. option is where it is from.
+// checkName returns an error if a name cannot be the label of a stage or
+// counter. The name is element i of the option.
 func checkName(option string, i int, name string) error {
 	if name == "" || name == Other || strings.ContainsFunc(name, unicode.IsSpace) ||
 		!utf8.ValidString(name) || len(name) > stages.MaxName {
@@ -158,7 +150,7 @@ func checkName(option string, i int, name string) error {
 }
 
 // keepByPath marks the stages of these names as kept by path. It fails if a
-// name is unknown, or there twice.
+// name is unknown, or is there twice.
 func keepByPath(t stages.Table, names []string) error {
 	slots := map[int]bool{}
 	for i, name := range names {

@@ -10,9 +10,9 @@ import (
 	"github.com/regometer/regometer/internal/stages"
 )
 
-// table is a map from strings that is only added to: looking up needs no lock
-// and allocates nothing. Keys given to add must not be in it yet, and calls of
-// add must not overlap.
+// table is a map from strings that only grows. Looking up takes no lock and
+// allocates nothing. A key that is given to add must not be in the table yet,
+// and calls of add must not overlap.
 type table[T any] struct {
 	hash    func(string) uint64
 	buckets []atomic.Pointer[item[T]] // a power of two of them
@@ -25,11 +25,11 @@ type item[T any] struct {
 	next  *item[T]
 }
 
-// maxBuckets limits what a table for very many keys takes before it has any.
+// maxBuckets limits the memory of a table that has room for very many keys.
 const maxBuckets = 1 << 16
 
-// newTable returns a table meant for n keys. More only make it slower. hash
-// must be stable; keys that share a hash are found one after another.
+// newTable returns a table for n keys. More keys only make it slower. hash must
+// return the same hash for the same key. Keys may share a hash.
 func newTable[T any](n int, hash func(string) uint64) table[T] {
 	size := 16
 	for size < n && size < maxBuckets {
@@ -38,15 +38,15 @@ func newTable[T any](n int, hash func(string) uint64) table[T] {
 	return table[T]{hash, make([]atomic.Pointer[item[T]], size)}
 }
 
-// seeded returns a hash that nobody can foresee, for keys that clients make up.
+// seeded returns a hash that clients, who make up keys, cannot foresee.
 func seeded() func(string) uint64 {
 	seed := maphash.MakeSeed()
 	return func(key string) uint64 { return maphash.String(seed, key) }
 }
 
-// keyHash is a hash of the keys of metrics, of which few are ever added to a
-// table, and none that clients make up: of their length and of the eight bytes
-// before "_ns", which tell OPA's names apart.
+// keyHash is a fast hash of the keys of metrics, which only the options add to
+// a table. It depends on a key's length and the eight bytes before "_ns", which
+// tell OPA's names apart.
 func keyHash(key string) uint64 {
 	const suffix, n = len(stages.TimerSuffix), 8
 	if len(key) < suffix+n {
@@ -60,7 +60,7 @@ func keyHash(key string) uint64 {
 	return h ^ h>>32
 }
 
-// get returns nil if the key is not there.
+// get returns the value of a key, or nil if the key is not in the table.
 func (t *table[T]) get(key string) *T {
 	hash := t.hash(key)
 	for i := t.bucket(hash).Load(); i != nil; i = i.next {

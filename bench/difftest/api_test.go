@@ -71,8 +71,8 @@ func typesOf(t *testing.T, path string) *types.Package {
 	return checked
 }
 
-// describe prints what a user of the package can see of an object, without
-// the package's path.
+// describe prints the parts of an object that a user of the package can see,
+// without the package's path.
 func describe(object types.Object) string {
 	qualifier := func(p *types.Package) string {
 		if p == object.Pkg() {
@@ -95,7 +95,7 @@ func describe(object types.Object) string {
 			text += "\n" + types.SelectionString(methods.At(i), qualifier)
 		}
 	case *types.Func:
-		// Names of parameters are no part of the API.
+		// Names of parameters do not belong to the API.
 		signature := o.Signature()
 		text = types.TypeString(types.NewSignatureType(nil, nil, nil, unnamed(signature.Params()), unnamed(signature.Results()), signature.Variadic()), qualifier)
 	}

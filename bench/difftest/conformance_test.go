@@ -10,8 +10,8 @@ import (
 	"github.com/regometer/regometer/metrics/metricstest"
 )
 
-// A check of the conformance suite that OPA's own package fails is a wrong
-// check.
+// If OPA's own package fails a check of the conformance suite, the check is
+// wrong.
 func TestOPAConforms(t *testing.T) {
 	metricstest.Run(t, opa.New)
 }

@@ -17,9 +17,9 @@ import (
 )
 
 // These are all the cases in which package metrics answers differently from
-// OPA, each with OPA's answer beside ours. A test that fails on OPA's
-// side says that OPA has changed, and the difference may be gone. Where a step
-// of the series for OPA takes it away, an OPA with that step has to be right.
+// OPA, each with OPA's answer beside ours. If a test fails on OPA's side, OPA
+// has changed, and the difference may be gone. If a step of the series for OPA
+// removes the difference, an OPA with that step must be right.
 
 // histogramOf returns the fields of a histogram of these values in both
 // packages.
@@ -36,12 +36,8 @@ func histogramOf(values ...int64) (ours, opas map[string]any) {
 // numbers is negative, and the standard deviation, which is taken from it, too
 // large. Ours is exact.
 func TestDifferenceMeanOverflow(t *testing.T) {
-	fixed := mended(t, "one-summary")
 	ours, opas := histogramOf(math.MaxInt64, math.MaxInt64)
-	if fixed && (opas["mean"] != float64(math.MaxInt64) || opas["stddev"] != 0.0) {
-		t.Errorf("OPA: mean %v, stddev %v; want %v and 0", opas["mean"], opas["stddev"], float64(math.MaxInt64))
-	}
-	if !fixed && (opas["mean"] != -1.0 || opas["stddev"].(float64) < 1e18) {
+	if opas["mean"] != -1.0 || opas["stddev"].(float64) < 1e18 {
 		t.Errorf("OPA: mean %v, stddev %v; expected the overflow", opas["mean"], opas["stddev"])
 	}
 	if ours["mean"] != float64(math.MaxInt64) || ours["stddev"] != 0.0 {
@@ -49,9 +45,7 @@ func TestDifferenceMeanOverflow(t *testing.T) {
 	}
 	ours, opas = histogramOf(math.MinInt64, math.MinInt64, math.MaxInt64)
 	want := -float64(1<<63)/3 - 1./3
-	if got := opas["mean"].(float64); fixed && math.Abs(got-want) > math.Abs(want)*1e-15 {
-		t.Errorf("OPA: mean %v, want %v", got, want)
-	} else if !fixed && got < -1<<62 {
+	if got := opas["mean"].(float64); got < -1<<62 {
 		t.Errorf("OPA: mean %v; expected the overflow", got)
 	}
 	if math.Abs(ours["mean"].(float64)-want) > math.Abs(want)*1e-15 {
@@ -118,7 +112,7 @@ func TestDifferenceNewestValue(t *testing.T) {
 			}
 		}
 		check("ours", ours)
-		if mended(t, "sample-priorities") {
+		if mended(t, "logarithmic-priorities") {
 			check("OPA", opas)
 		} else if opas != histograms {
 			t.Errorf("OPA: the newest value is in %d of %d samples; expected all", opas, histograms)
@@ -158,7 +152,7 @@ func TestDifferenceIdleHours(t *testing.T) {
 		})
 		return stays
 	}
-	fixed := mended(t, "sample-priorities")
+	fixed := mended(t, "logarithmic-priorities")
 	if got := stays(opas); got == fixed {
 		t.Errorf("OPA: a value that came after 13.5 hours is there 20 hours later: %t; expected %t", got, !fixed)
 	}
@@ -229,15 +223,15 @@ func TestDifferenceRepeatableStdDev(t *testing.T) {
 	if len(texts) != 1 {
 		t.Errorf("ours: %d texts of the same values", len(texts))
 	}
-	if one := len(opas) == 1; one != mended(t, "late-priorities") {
+	if one := len(opas) == 1; one != mended(t, "one-summary") {
 		t.Errorf("OPA: %d texts of the same values; expected one: %t", len(opas), !one)
 	}
 }
 
-// reflect.DeepEqual compares what a type holds. OPA's holds maps by name, so
-// that collections of equal timers and counters are deeply equal, whatever came
-// first. Ours hold names in the order of their appearance, and the JSON text
-// that they may need again. What All returns is deeply equal in both.
+// reflect.DeepEqual compares the fields of a type. OPA's collections have maps
+// by name, so that collections of equal timers and counters are deeply equal in
+// any order. Ours have names in the order of their appearance, and the JSON
+// text that they may need again. The results of All are deeply equal in both.
 func TestDifferenceDeepEqual(t *testing.T) {
 	type collection struct {
 		metrics interface {
@@ -270,7 +264,7 @@ func TestDifferenceDeepEqual(t *testing.T) {
 		}
 		// With this step OPA's holds its first names in the order of their
 		// appearance, too.
-		if want := what == "MarshalJSON" || !mended(t, "inline-metrics"); equal(opas) != want {
+		if want := what == "MarshalJSON" || !mended(t, "one-allocation"); equal(opas) != want {
 			t.Errorf("OPA: after %s, two collections are deeply equal: %t; expected %t", what, !want, want)
 		}
 		if equal(ours) {
@@ -287,7 +281,7 @@ func TestDifferenceDeepEqual(t *testing.T) {
 }
 
 // fmt prints the fields of a handle, and of a collection with verbs that are
-// not for text. They are internals, in OPA from version to version too.
+// not for text. The fields are internals, and vary with OPA's version too.
 func TestDifferencePrintedFields(t *testing.T) {
 	ours, opas := metrics.New(), opa.New()
 	for what, v := range map[string]struct {

@@ -24,8 +24,8 @@ import (
 )
 
 // FuzzPrograms runs random programs of calls on both packages, in virtual
-// time, and compares everything that can be seen of them. As reservoirs are
-// random, the same program covers different code each time; a low limit keeps
+// time, and compares everything that users can see. Because reservoirs are
+// random, the same program covers different code each time. A low limit keeps
 // the fuzzer from minimizing for minutes:
 //
 //	go test -fuzz FuzzPrograms -fuzzminimizetime 20x ./difftest
@@ -75,23 +75,24 @@ const (
 	opKinds
 )
 
-// reservoirSize is how many values a histogram keeps; with more, the packages
-// draw their samples independently.
+// reservoirSize is the number of values that a histogram keeps. With more
+// values, the packages draw their samples independently.
 const reservoirSize = 1028
 
-// names that programs use by their number; a program can also spell others out.
+// names are used by programs by their number. A program can also spell out
+// other names.
 var names = []string{
 	opa.RegoQueryEval, opa.ServerHandler, "a", "a_", "a!", "", "<&>", "\u2028\"\\", "\xff\xfe", "世界", "stddev:1", `"stddev":2`,
 }
 
-// pieces of output, of which programs make names that look like the output
-// around them.
+// pieces are parts of output. Programs make names of them that look like the
+// output around them.
 var pieces = []string{
 	`"count":`, `"count`, `,"count":1,`, `{"75%":`, `"stddev":`, `{`, `}`, `":`, `":{`, `,`, `"`, `\`, `\"`, `:`, ` `, `0`,
 	"map[75%:", " count:", " stddev:", "]", "timer_", "_ns", "counter_", "histogram_", "a",
 }
 
-// values that programs use by their number.
+// values are used by programs by their number.
 var values = []int64{
 	0, 1, -1, 255, 256, 1e6, 1e9, 1e15, -1e15, 1<<53 + 1,
 	math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64, math.MaxInt64 - 1, math.MinInt64 / 2,
@@ -170,7 +171,7 @@ type machine struct {
 	live  map[string]*pair // by key, since the last Clear
 	pairs []*pair          // all handles, those from before a Clear too
 	reuse int              // index of the handle to use next, or -1
-	// clock is how long the program has slept.
+	// clock is the time that the program has slept.
 	clock time.Duration
 }
 
@@ -399,8 +400,8 @@ func (m *machine) compare() {
 // comparable reports whether the histogram still has all its values.
 func (p *pair) comparable() bool { return len(p.values) <= reservoirSize }
 
-// sumFits reports whether the sum of the values fits an int64; where it does
-// not, OPA's mean and standard deviation are wrong.
+// sumFits reports whether the sum of the values fits an int64. Otherwise OPA's
+// mean and standard deviation are wrong.
 func (p *pair) sumFits() bool { return p.sum().IsInt64() }
 
 func (p *pair) sum() *big.Int {
@@ -411,8 +412,8 @@ func (p *pair) sum() *big.Int {
 	return sum
 }
 
-// compareHistogram compares the two values of a histogram, and ours with what
-// the program wrote where OPA's is random or wrong.
+// compareHistogram compares the two values of a histogram. If OPA's value is
+// random or wrong, it compares ours with the values that the program wrote.
 func (m *machine) compareHistogram(p *pair, ours, opas any) {
 	m.t.Helper()
 	if err := histogramError(p, ours, opas); err != nil {

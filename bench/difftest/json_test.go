@@ -11,9 +11,9 @@ import (
 	opa "github.com/open-policy-agent/opa/v1/metrics"
 )
 
-// OPA's JSON is that of All, byte by byte: with a step that writes it
-// otherwise, too. Percentiles between a negative and a positive value may be
-// next to nothing, where encoding/json writes an exponent.
+// OPA's JSON is the JSON of All, byte by byte, also with a step that writes it
+// in another way. Percentiles between a negative and a positive value may be so
+// close to 0 that encoding/json writes an exponent.
 func TestOPAMarshalsAll(t *testing.T) {
 	check := func(values []int64) {
 		t.Helper()

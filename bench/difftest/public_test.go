@@ -19,9 +19,9 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
-// The types behind the interfaces can be seen: by assertion, by reflection, and
-// by what packages such as fmt and encoding/gob make of any value. Here they
-// are compared; what differs is in differences_test.go.
+// Users can see the types behind the interfaces by assertion, by reflection,
+// and in the output of packages such as fmt and encoding/gob. These tests
+// compare the types. The differences are in differences_test.go.
 
 // twins are two values of the same meaning, one of each package.
 type twins struct{ ours, opas any }
@@ -66,8 +66,8 @@ func methods(v any) map[string]string {
 	return all
 }
 
-// TestPrinting: what fmt prints with every verb that does not show the fields
-// of a type, and what it prints of values without fields.
+// TestPrinting compares the output of fmt with all verbs that do not show the
+// fields of a type, and the output for values without fields.
 func TestPrinting(t *testing.T) {
 	for name, v := range allTwins() {
 		formats := []string{"%v", "%+v", "%s", "%q", "%x", "%10v", "%T", "%#v", "%d"}
@@ -85,7 +85,7 @@ func TestPrinting(t *testing.T) {
 	}
 }
 
-// TestEncoding: what encoders make of the values, and their errors.
+// TestEncoding compares the output of encoders, and their errors.
 func TestEncoding(t *testing.T) {
 	encoders := map[string]func(v any) ([]byte, error){
 		"json": json.Marshal,
@@ -113,7 +113,8 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// TestComparing: what is equal with ==, or as the key of a map.
+// TestComparing compares which values are equal with ==, or as the key of a
+// map.
 func TestComparing(t *testing.T) {
 	first, second := allTwins(), allTwins()
 	for _, name := range slices.Sorted(maps.Keys(first)) {

@@ -12,8 +12,8 @@ import (
 	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
-// mended reports whether the OPA that is compared with has a step of the
-// series, which is to take a difference away.
+// mended reports whether the OPA of this test has a step of the series, which
+// must remove a difference.
 func mended(t *testing.T, step string) bool {
 	t.Helper()
 	steps, err := opabuild.Series()

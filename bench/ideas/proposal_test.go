@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"unique"
 
 	opa "github.com/open-policy-agent/opa/v1/metrics"
@@ -41,20 +40,11 @@ var collection = sync.OnceValue(func() opa.Metrics {
 
 // Hand-written JSON: the encoding of a map that is there.
 
-func encodingJSON() func() string {
-	all := collection().All()
-	return func() string {
-		b, err := json.Marshal(all)
-		if err != nil {
-			panic(err)
-		}
-		return string(b)
-	}
-}
+func encodingJSON() func() []byte { return marshal(collection().All()) }
 
-func handWritten() func() string {
+func handWritten() func() []byte {
 	all := collection().All()
-	return func() string { return string(appendMap(nil, all)) }
+	return func() []byte { return appendMap(nil, all) }
 }
 
 // The same in its place: OPA's collection makes the map, encodes it, and
@@ -64,9 +54,9 @@ func opaMarshal() func() []byte { return marshal(collection()) }
 
 func handWrittenMarshal() func() []byte { return marshal(marshaler{collection()}) }
 
-func marshal(m json.Marshaler) func() []byte {
+func marshal(v any) func() []byte {
 	return func() []byte {
-		b, err := json.Marshal(m)
+		b, err := json.Marshal(v)
 		if err != nil {
 			panic(err)
 		}
@@ -78,11 +68,8 @@ type marshaler struct{ opa.Metrics }
 
 func (m marshaler) MarshalJSON() ([]byte, error) { return appendMap(nil, m.All()), nil }
 
-// fields are a histogram's, in the order of encoding/json.
-var fields = []string{
-	"75%", "90%", "95%", "99%", "99.9%", "99.99%",
-	"count", "max", "mean", "median", "min", "stddev",
-}
+// fields are the names of a histogram's fields, in the order of encoding/json.
+var fields = strings.Fields("75% 90% 95% 99% 99.9% 99.99% count max mean median min stddev")
 
 // appendMap appends what json.Marshal gives for the map of a collection.
 func appendMap(dst []byte, all map[string]any) []byte {
@@ -120,31 +107,30 @@ func appendNumber(dst []byte, v any) []byte {
 	}
 }
 
-// appendQuoted appends s as a JSON string. It must look at each byte, though
-// none of those here needs an escape.
+// appendQuoted appends s as a JSON string. It must look at each byte, though no
+// string here needs an escape.
 func appendQuoted(dst []byte, s string) []byte {
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
-			b, err := json.Marshal(s)
-			if err != nil {
-				panic(err)
-			}
-			return append(dst, b...)
+			panic(s)
 		}
 	}
 	return append(append(append(dst, '"'), s...), '"')
 }
 
-func TestAppendMapEscapes(t *testing.T) {
-	t.Parallel()
-	all := map[string]any{"counter_<\"é\u2028\xff": uint64(1), "timer__ns": int64(-1)}
-	want, err := json.Marshal(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := appendMap(nil, all); !bytes.Equal(got, want) {
-		t.Errorf("got %s, want %s", got, want)
+// written returns a step that writes into a buffer.
+func written(write func(dst []byte) []byte) func() []byte {
+	buf := make([]byte, 0, 4096)
+	return func() []byte { return write(buf) }
+}
+
+// listed returns a step that sets n keys.
+func listed(n int, set func(keys []string)) func() []string {
+	keys := make([]string, n)
+	return func() []string {
+		set(keys)
+		return keys
 	}
 }
 
@@ -158,13 +144,11 @@ var names = bench.Names("rego_timer_example_%d", 30)
 func formatKey(name string) string { return "timer_" + name + "_ns" }
 
 func keysFormatted() func() []string {
-	keys := make([]string, len(names))
-	return func() []string {
+	return listed(len(names), func(keys []string) {
 		for i, name := range names {
 			keys[i] = formatKey(name)
 		}
-		return keys
-	}
+	})
 }
 
 func keysKept() func() []string {
@@ -172,13 +156,11 @@ func keysKept() func() []string {
 	for i, name := range names {
 		metrics[i] = metric{name, formatKey(name)}
 	}
-	keys := make([]string, len(names))
-	return func() []string {
+	return listed(len(names), func(keys []string) {
 		for i := range metrics {
 			keys[i] = metrics[i].key
 		}
-		return keys
-	}
+	})
 }
 
 func keysInTable() func() []string {
@@ -186,20 +168,17 @@ func keysInTable() func() []string {
 	for _, name := range bench.Names("rego_timer_example_%d", 1000) {
 		table[name] = formatKey(name)
 	}
-	keys := make([]string, len(names))
-	return func() []string {
+	return listed(len(names), func(keys []string) {
 		for i, name := range names {
 			keys[i] = table[name]
 		}
-		return keys
-	}
+	})
 }
 
-// A request's collection is new, and its keys are used once.
+// The collection of a request is new, and its keys are used once.
 
 func keysFormattedOnce() func() []string {
-	keys := make([]string, 5)
-	return func() []string {
+	return listed(5, func(keys []string) {
 		var metrics [5]metric
 		for i := range metrics {
 			metrics[i].name = names[i]
@@ -207,13 +186,11 @@ func keysFormattedOnce() func() []string {
 		for i := range metrics {
 			keys[i] = formatKey(metrics[i].name)
 		}
-		return keys
-	}
+	})
 }
 
 func keysKeptOnce() func() []string {
-	keys := make([]string, 5)
-	return func() []string {
+	return listed(5, func(keys []string) {
 		var metrics [5]metric
 		for i := range metrics {
 			metrics[i].name = names[i]
@@ -224,8 +201,7 @@ func keysKeptOnce() func() []string {
 			}
 			keys[i] = metrics[i].key
 		}
-		return keys
-	}
+	})
 }
 
 // Keys kept as JSON: quoting and escaping a finished key, or appending the
@@ -233,14 +209,12 @@ func keysKeptOnce() func() []string {
 
 func keysEscaped() func() []byte {
 	keys := keysFormatted()()
-	buf := make([]byte, 0, 4096)
-	return func() []byte {
-		dst := buf
+	return written(func(dst []byte) []byte {
 		for _, key := range keys {
 			dst = append(appendQuoted(dst, key), ':')
 		}
 		return dst
-	}
+	})
 }
 
 func keysReady() func() []byte {
@@ -248,44 +222,38 @@ func keysReady() func() []byte {
 	for _, key := range keysFormatted()() {
 		texts = append(texts, string(appendQuoted(nil, key))+":")
 	}
-	buf := make([]byte, 0, 4096)
-	return func() []byte {
-		dst := buf
+	return written(func(dst []byte) []byte {
 		for _, text := range texts {
 			dst = append(dst, text...)
 		}
 		return dst
-	}
+	})
 }
 
 // Integers without fmt.
 
 func integersByFmt() func() []byte {
 	values := bench.Values(1, 30)
-	buf := make([]byte, 0, 4096)
-	return func() []byte {
-		dst := buf
+	return written(func(dst []byte) []byte {
 		for _, v := range values {
 			dst = fmt.Appendf(dst, "%d", v)
 		}
 		return dst
-	}
+	})
 }
 
 func integersByStrconv() func() []byte {
 	values := bench.Values(1, 30)
-	buf := make([]byte, 0, 4096)
-	return func() []byte {
-		dst := buf
+	return written(func(dst []byte) []byte {
 		for _, v := range values {
 			dst = strconv.AppendInt(dst, v, 10)
 		}
 		return dst
-	}
+	})
 }
 
-// The one place where OPA formats with fmt: String. The histograms are
-// left out, which are formatted by fmt on either side.
+// String is the only place where OPA formats with fmt. There are no histograms,
+// because both sides format them with fmt.
 
 func numbers() opa.Metrics {
 	m := opa.New()
@@ -385,7 +353,7 @@ func percentileListSharedBehind() func() [7]float64 {
 	return func() [7]float64 { return [7]float64(snapshots[0].Percentiles(percentileList)) }
 }
 
-// What has become of it: no list at all, and no list of results.
+// This is what has become of it: no list at all, and no list of results.
 func percentilesAsConstants() func() [7]float64 {
 	values := sortedValues()
 	return func() (s [7]float64) {
@@ -423,35 +391,31 @@ func fieldsByConstant() func() map[string]any {
 	}
 }
 
-var internedFields = func() (handles [12]unique.Handle[string]) {
-	for i, field := range strings.Fields("count min max mean stddev median 75% 90% 95% 99% 99.9% 99.99%") {
+func fieldsInterned() func() map[string]any {
+	var handles [12]unique.Handle[string]
+	for i, field := range fields {
 		handles[i] = unique.Make(field)
 	}
-	return handles
-}()
-
-func fieldsInterned() func() map[string]any {
 	return func() map[string]any {
 		m := make(map[string]any, 12)
-		for i := range internedFields {
-			m[internedFields[i].Value()] = boxed
+		for i := range handles {
+			m[handles[i].Value()] = boxed
 		}
 		return m
 	}
 }
 
-// What has become of it: each field's name is a label with its punctuation.
+// This is what has become of it: each field's name is a label with its
+// punctuation.
 
 func fieldsQuoted() func() []byte {
-	buf := make([]byte, 0, 4096)
-	return func() []byte {
-		dst := buf
+	return written(func(dst []byte) []byte {
 		for i, field := range fields {
 			dst = append(dst, "{,"[min(i, 1)])
 			dst = append(appendQuoted(dst, field), ':')
 		}
 		return dst
-	}
+	})
 }
 
 func fieldsAsLabels() func() []byte {
@@ -459,14 +423,12 @@ func fieldsAsLabels() func() []byte {
 	for i, field := range fields {
 		labels[i] = "{,"[min(i, 1):][:1] + `"` + field + `":`
 	}
-	buf := make([]byte, 0, 4096)
-	return func() []byte {
-		dst := buf
+	return written(func(dst []byte) []byte {
 		for i := range labels {
 			dst = append(dst, labels[i]...)
 		}
 		return dst
-	}
+	})
 }
 
 // Pooled builders: the text of the map in a buffer that is made, or made in
@@ -478,27 +440,18 @@ var pieces = sync.OnceValue(func() [][]byte {
 	return bytes.SplitAfter(appendMap(nil, collection().All()), []byte(","))
 })
 
-func builderMade() func() []byte {
-	pieces := pieces()
-	return func() []byte {
-		var b bytes.Buffer
-		for _, piece := range pieces {
-			b.Write(piece)
-		}
-		return b.Bytes()
-	}
-}
+func builderMade() func() []byte { return builder(0) }
 
-func builderSized() func() []byte {
+func builderSized() func() []byte { return builder(len(bytes.Join(pieces(), nil))) }
+
+func builder(size int) func() []byte {
 	pieces := pieces()
-	size := 0
 	return func() []byte {
 		var b bytes.Buffer
 		b.Grow(size)
 		for _, piece := range pieces {
 			b.Write(piece)
 		}
-		size = b.Len()
 		return b.Bytes()
 	}
 }

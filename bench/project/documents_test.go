@@ -5,6 +5,7 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/internal/app/opabuild"
 	"github.com/regometer/regometer/internal/app/opaserver"
 	"github.com/regometer/regometer/rollup"
@@ -112,7 +114,7 @@ func TestDocumentsName(t *testing.T) {
 			for _, m := range regexp.MustCompile(c.pattern).FindAllStringSubmatch(text, -1) {
 				named++
 				if !c.exists(document, m) {
-					t.Errorf("%s: %q names no %s", document, m[0], c.what)
+					t.Errorf("%s: %q names a missing %s", document, m[0], c.what)
 				}
 			}
 		}
@@ -146,7 +148,7 @@ func TestDocumentsGo(t *testing.T) {
 				t.Fatal(err)
 			}
 			// This module may import all others and OPA.
-			if _, err := Run(t.Context(), io.Discard, filepath.Join(root, "examples", "embed"), nil, "go", "run", file); err != nil {
+			if _, err := measure.Run(t.Context(), io.Discard, filepath.Join(root, "opa"), nil, "go", "run", file); err != nil {
 				t.Errorf("%s:%d: %v", document, b.line, err)
 			}
 		}
@@ -179,7 +181,7 @@ func TestDocumentsCommands(t *testing.T) {
 	}
 	gobin, opaTree, module := t.TempDir(), filepath.Join(t.TempDir(), "opa"), t.TempDir()
 	env := []string{"GOBIN=" + gobin, "PATH=" + gobin + string(filepath.ListSeparator) + os.Getenv("PATH"), "REGOMETER_SLOW_TESTS="}
-	opaSource := strings.TrimSpace(mustRun(t, "go", "list", "-C", "examples/embed", "-m", "-f", "{{.Dir}}", opaPath))
+	opaSource := strings.TrimSpace(mustRun(t, "go", "list", "-C", "opa", "-m", "-f", "{{.Dir}}", opaPath))
 	if err := os.CopyFS(opaTree, os.DirFS(opaSource)); err != nil {
 		t.Fatal(err)
 	}
@@ -225,11 +227,11 @@ func TestDocumentsCommands(t *testing.T) {
 					script = address.ReplaceAllLiteralString(script, strings.TrimPrefix(server.URL, "http://"))
 					fallthrough
 				case "":
-					_, err = Run(t.Context(), io.Discard, dir, env, "bash", "-c", script)
+					_, err = measure.Run(t.Context(), io.Discard, dir, env, "bash", "-c", script)
 				case "module":
 					// The others must not use the command that it installs.
 					env := slices.Concat(env, release.Env, []string{"GOSUMDB=off", "GOBIN=" + t.TempDir()})
-					_, err = Run(t.Context(), io.Discard, module, env, "bash", "-c", script)
+					_, err = measure.Run(t.Context(), io.Discard, module, env, "bash", "-c", script)
 				case "server":
 					server, err = startServer(t, dir, env, script)
 				default:
@@ -313,22 +315,18 @@ func TestReadmeTable(t *testing.T) {
 	if request == nil || server == nil {
 		t.Fatal("docs/performance.md lacks a row that README.md shows")
 	}
-	begin, end := "from docs/performance.md -->\n", "<!-- measured: end -->\n"
-	before, rest, begins := strings.Cut(text, begin)
-	_, after, ends := strings.Cut(rest, end)
-	if !begins || !ends {
-		t.Fatalf("README.md lacks the lines around its table: %q, %q", begin, end)
+	table := regexp.MustCompile(`(?s)(from docs/performance.md -->\n).*(<!-- measured: end -->\n)`)
+	if !table.MatchString(text) {
+		t.Fatal("README.md lacks the lines around its table")
 	}
-	want := before + begin + "| case | OPA: time, bytes, allocs | Regometer: time, bytes, allocs | time |\n|---|---|---|---|\n| " + request[1] +
-		fmt.Sprintf("\n| An OPA server: %s | %s, %s, %s | %s, %s, %s | %s |\n", server[1], server[4], server[3], server[2], server[7], server[6], server[5], server[8]) +
-		end + after
-	if text == want {
-		return
-	}
-	if !*update {
+	want := table.ReplaceAllString(text, "${1}| case | OPA: time, bytes, allocs | Regometer: time, bytes, allocs | time |\n|---|---|---|---|\n| "+request[1]+
+		fmt.Sprintf("\n| An OPA server: %s | %s, %s, %s | %s, %s, %s | %s |\n${2}", server[1], server[4], server[3], server[2], server[7], server[6], server[5], server[8]))
+	if *update {
+		if err := os.WriteFile(filepath.Join(root, "README.md"), []byte(want), 0o666); err != nil {
+			t.Error(err)
+		}
+	} else if text != want {
 		t.Error("the table in README.md differs from docs/performance.md: run go test ./bench/project -run TestReadmeTable -update")
-	} else if err := os.WriteFile(filepath.Join(root, "README.md"), []byte(want), 0o666); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -384,8 +382,8 @@ func TestStagesAreKnown(t *testing.T) {
 	}
 }
 
-// namesInSource returns the strings of a list in metrics/name.go. Its elements
-// are literals and constants of the package.
+// namesInSource returns the strings of a list in metrics/name.go, whose
+// elements are literals and constants of the package.
 func namesInSource(t *testing.T, list string) (names []string) {
 	t.Helper()
 	source := ""
@@ -396,15 +394,12 @@ func namesInSource(t *testing.T, list string) (names []string) {
 	if elements == nil {
 		t.Fatalf("package metrics has no list %s", list)
 	}
-	for _, element := range strings.FieldsFunc(elements[1], func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' }) {
-		if element[0] != '"' {
-			constant := regexp.MustCompile(`(?m)^\t` + element + ` +(?:[\w.]+ +)?= ("\w+")$`).FindStringSubmatch(source)
-			if constant == nil {
-				t.Fatalf("%s has the element %s, which is neither a string nor a constant of the package", list, element)
-			}
-			element = constant[1]
-		}
-		names = append(names, strings.Trim(element, `"`))
+	constants := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^\t(\w+) +(?:[\w.]+ +)?= "(\w+)"$`).FindAllStringSubmatch(source, -1) {
+		constants[m[1]] = m[2]
+	}
+	for _, name := range regexp.MustCompile(`\w+`).FindAllString(elements[1], -1) {
+		names = append(names, cmp.Or(constants[name], name))
 	}
 	return names
 }

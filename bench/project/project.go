@@ -6,14 +6,10 @@
 package project
 
 import (
-	"bytes"
-	"context"
-	"fmt"
-	"io"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"time"
+	"slices"
 
 	"golang.org/x/mod/modfile"
 )
@@ -25,8 +21,8 @@ type Module struct {
 	File *modfile.File // its go.mod
 }
 
-// Modules returns the modules of the repository at root. Each one comes after
-// those that it requires.
+// Modules returns the modules of the repository at root. Each module comes
+// after the modules that it requires.
 func Modules(root string) (ordered []Module, err error) {
 	text, err := os.ReadFile(filepath.Join(root, "go.work"))
 	if err != nil {
@@ -36,59 +32,33 @@ func Modules(root string) (ordered []Module, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []Module
 	byPath := map[string]Module{}
 	for _, use := range work.Use {
-		m, err := readModule(root, use.Path)
+		name := filepath.Join(root, use.Path, "go.mod")
+		text, err := os.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, m)
-		byPath[m.Path] = m
+		file, err := modfile.Parse(name, text, nil)
+		if err != nil {
+			return nil, err
+		}
+		byPath[file.Module.Mod.Path] = Module{file.Module.Mod.Path, filepath.ToSlash(filepath.Clean(use.Path)), file}
 	}
-	var add func(m Module)
-	add = func(m Module) {
-		if _, waits := byPath[m.Path]; !waits {
+	var add func(path string)
+	add = func(path string) {
+		m, waits := byPath[path]
+		if !waits {
 			return
 		}
-		delete(byPath, m.Path)
+		delete(byPath, path)
 		for _, r := range m.File.Require {
-			add(byPath[r.Mod.Path])
+			add(r.Mod.Path)
 		}
 		ordered = append(ordered, m)
 	}
-	for _, m := range all {
-		add(m)
+	for _, path := range slices.Sorted(maps.Keys(byPath)) {
+		add(path)
 	}
 	return ordered, nil
-}
-
-func readModule(root, dir string) (Module, error) {
-	path := filepath.Join(root, dir, "go.mod")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return Module{}, err
-	}
-	file, err := modfile.Parse(path, text, nil)
-	if err != nil {
-		return Module{}, err
-	}
-	return Module{file.Module.Mod.Path, filepath.ToSlash(filepath.Clean(dir)), file}, nil
-}
-
-// Run runs a program in the folder dir and returns its standard output. It adds
-// env to the environment, and copies standard error to progress at once. If the
-// program fails, the error has all of its output.
-func Run(ctx context.Context, progress io.Writer, dir string, env []string, name string, args ...string) (string, error) {
-	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, io.MultiWriter(&stderr, progress)
-	cmd.Env = append(os.Environ(), env...)
-	// An interrupted program can stop its own children and tidy up.
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 15 * time.Second
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s (in %s): %w\n%s%s", cmd, dir, err, &stderr, &stdout)
-	}
-	return stdout.String(), nil
 }

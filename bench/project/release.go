@@ -22,6 +22,7 @@ import (
 	"golang.org/x/mod/semver"
 	"golang.org/x/mod/zip"
 
+	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
@@ -68,40 +69,32 @@ func NewRelease(ctx context.Context, root, version string, progress io.Writer) (
 	return r, nil
 }
 
-// Close removes the temporary folder. Its module cache is read-only, and the go
-// command knows how to remove it.
-func (r *Release) Close() error {
-	cache := []string{"GOMODCACHE=" + filepath.Join(r.temp, "modules")} // never the user's
-	_, err := Run(context.WithoutCancel(r.ctx), io.Discard, r.temp, cache, "go", "clean", "-modcache")
-	return errors.Join(err, os.RemoveAll(r.temp))
-}
+// Close removes the temporary folder.
+func (r *Release) Close() error { return os.RemoveAll(r.temp) }
 
 // runGo runs the go command in a folder of the release, and returns its output.
 func (r *Release) runGo(dir string, env []string, args ...string) (string, error) {
-	return Run(r.ctx, io.Discard, filepath.Join(r.temp, dir), slices.Concat(env, r.Env), "go", args...)
+	return measure.Run(r.ctx, io.Discard, filepath.Join(r.temp, dir), slices.Concat(env, r.Env), "go", args...)
 }
 
 // prepare copies the repository and makes each module of the copy ready.
 func (r *Release) prepare() error {
-	text, err := Run(r.ctx, io.Discard, r.root, nil, "go", "env", "-json", "GOMODCACHE", "GOPROXY")
+	user, err := measure.Run(r.ctx, io.Discard, r.root, nil, "go", "env", "GOMODCACHE", "GOPROXY")
 	if err != nil {
 		return err
 	}
-	var user struct{ GOMODCACHE, GOPROXY string }
-	if err := json.Unmarshal([]byte(text), &user); err != nil {
-		return err
+	cache, proxy, _ := strings.Cut(strings.TrimSpace(user), "\n")
+	proxies := "file://" + filepath.Join(r.temp, "proxy") + ",file://" + filepath.Join(cache, "cache", "download")
+	if proxy != "off" {
+		proxies += "," + proxy
 	}
-	proxies := fileURL(filepath.Join(r.temp, "proxy")) + "," + fileURL(filepath.Join(user.GOMODCACHE, "cache", "download"))
-	if user.GOPROXY != "off" {
-		proxies += "," + user.GOPROXY
-	}
-	// Only without the folders' names does Go know the next time what it has
-	// built: they are others every time.
+	// The folders have other names each time. Go finds what it has built
+	// before only if the names are not in it.
 	r.Env = []string{
-		"GOWORK=off", "GOFLAGS=-trimpath", "GOMODCACHE=" + filepath.Join(r.temp, "modules"), "GOPROXY=" + proxies,
+		"GOWORK=off", "GOFLAGS=-trimpath -modcacherw", "GOMODCACHE=" + filepath.Join(r.temp, "modules"), "GOPROXY=" + proxies,
 		"GONOSUMDB=" + r.Modules[0].Path, "GOPRIVATE=", "GONOPROXY=",
 	}
-	if err := copyFiles(r.ctx, r.root, r.copy); err != nil {
+	if err := Copy(r.ctx, r.root, r.copy); err != nil {
 		return err
 	}
 	for _, m := range r.Modules {
@@ -125,22 +118,14 @@ func (r *Release) prepare() error {
 	return nil
 }
 
-func fileURL(path string) string {
-	path = filepath.ToSlash(path)
-	if runtime.GOOS == "windows" {
-		path = "/" + path
-	}
-	return "file://" + path
-}
-
-// copyFiles copies the files of the repository from, except ignored ones, to
+// Copy copies the files of the repository from, except ignored ones, to
 // the folder to. git does it with an index of its own.
-func copyFiles(ctx context.Context, from, to string) error {
+func Copy(ctx context.Context, from, to string) error {
 	index := []string{"GIT_INDEX_FILE=" + to + ".index"}
-	if _, err := Run(ctx, io.Discard, from, index, "git", "add", "--all", "."); err != nil {
+	if _, err := measure.Run(ctx, io.Discard, from, index, "git", "add", "--all", "."); err != nil {
 		return err
 	}
-	_, err := Run(ctx, io.Discard, from, index, "git", "checkout-index", "--all", "--prefix="+filepath.ToSlash(to)+"/")
+	_, err := measure.Run(ctx, io.Discard, from, index, "git", "checkout-index", "--all", "--prefix="+filepath.ToSlash(to)+"/")
 	return err
 }
 
@@ -153,12 +138,10 @@ func (r *Release) serve(m Module) error {
 		return err
 	}
 	source, dir := filepath.Join(r.copy, m.Dir), filepath.Join(r.temp, "proxy", filepath.FromSlash(escaped), "@v")
-	license, err := os.ReadFile(filepath.Join(r.copy, "LICENSE"))
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(source, "LICENSE"), license, 0o666); err != nil {
-		return err
+	if m.Dir != "." {
+		if err := os.Link(filepath.Join(r.copy, "LICENSE"), filepath.Join(source, "LICENSE")); err != nil {
+			return err
+		}
 	}
 	gomod, err := os.ReadFile(filepath.Join(source, "go.mod"))
 	if err != nil {
@@ -250,13 +233,13 @@ func (r *Release) BuildOPA(regometer, version, platform string) (string, error) 
 		return "", err
 	}
 	env := append(platformEnv(platform), "REGOMETER_CACHE="+filepath.Join(r.temp, "cache"))
-	_, err := Run(r.ctx, r.progress, r.temp, append(env, r.Env...), regometer, "build", "--opa", version, "-o", opa)
+	_, err := measure.Run(r.ctx, r.progress, r.temp, append(env, r.Env...), regometer, "build", "--opa", version, "-o", opa)
 	return opa, err
 }
 
 // Check runs the binaries of Install and BuildOPA for this platform. They must
 // know their versions. OPA must evaluate a query, and have the plugin: only the
-// plugin complains of an invalid configuration of its own.
+// plugin refuses an invalid configuration of its own.
 func (r *Release) Check(regometer, opa string) error {
 	config := filepath.Join(r.temp, "config.yaml")
 	if err := os.WriteFile(config, []byte("plugins: {regometer: {no_such_key: 1}}\n"), 0o666); err != nil {
@@ -275,7 +258,7 @@ func (r *Release) Check(regometer, opa string) error {
 		{"2\n", false, []string{opa, "eval", "--format", "raw", "1 + 1"}},
 		{`unknown key "no_such_key"`, true, []string{opa, "run", "--server", "--addr", "127.0.0.1:0", "--config-file", config}},
 	} {
-		out, err := Run(ctx, io.Discard, r.temp, nil, c.command[0], c.command[1:]...)
+		out, err := measure.Run(ctx, io.Discard, r.temp, nil, c.command[0], c.command[1:]...)
 		if c.fails && err != nil {
 			out, err = err.Error(), nil
 		}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/regometer/regometer/bench/internal/measure"
 )
 
 // TestReleaseApply prepares a release of a copy of the repository. make
@@ -20,10 +22,10 @@ func TestReleaseApply(t *testing.T) {
 		t.Skip("fetches the modules that ours require: make test-slow runs it")
 	}
 	copied := filepath.Join(t.TempDir(), "copied")
-	if err := copyFiles(t.Context(), root, copied); err != nil {
+	if err := Copy(t.Context(), root, copied); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), io.Discard, copied, nil, "git", "init", "-q"); err != nil {
+	if _, err := measure.Run(t.Context(), io.Discard, copied, nil, "git", "init", "-q"); err != nil {
 		t.Fatal(err)
 	}
 	const version = "v0.0.2"

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
 
+	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
@@ -36,7 +37,7 @@ var outside = []string{
 // mustRun returns the standard output of a program in the repository's root.
 func mustRun(t *testing.T, name string, args ...string) string {
 	t.Helper()
-	out, err := Run(t.Context(), io.Discard, root, nil, name, args...)
+	out, err := measure.Run(t.Context(), io.Discard, root, nil, name, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,11 +173,11 @@ func TestFileHeaders(t *testing.T) {
 	}
 }
 
-// commentWidth is the width of the widest comment, with a tab as four columns.
+// commentWidth limits the width of comments. A tab has four columns.
 const commentWidth = 80
 
-// TestCommentWidth: comments that can be broken are broken. Preformatted text,
-// directives and links cannot, and the output of an example is as it is.
+// TestCommentWidth: comments are not too wide, except preformatted text,
+// directives, links, and the output of an example.
 func TestCommentWidth(t *testing.T) {
 	for file, text := range texts(t, "*.go") {
 		if strings.Contains(file, "/_upstream/") {
@@ -200,23 +201,6 @@ func tooWide(line string) bool {
 	return isComment && utf8.RuneCountInString(line) > commentWidth && !strings.HasPrefix(comment, " ") && !strings.Contains(comment, "://")
 }
 
-func TestTooWide(t *testing.T) {
-	fits := "// " + strings.Repeat("µ", commentWidth-len("// ")) + "\n"
-	for line, want := range map[string]bool{
-		fits:                             false,
-		"\t" + fits:                      true,
-		"\t" + fits[len("µ"):]:           false,
-		"//  x" + fits[3:]:               false, // preformatted
-		"//" + strings.Repeat("x", 99):   false, // a directive
-		"// https://example.com " + fits: false,
-		"x := 1 " + fits:                 false, // a comment after code is as wide as it is
-	} {
-		if got := tooWide(line); got != want {
-			t.Errorf("tooWide(%q) = %t", line, got)
-		}
-	}
-}
-
 // oldestToolchain is the oldest Go that can build OPA 1.0.0, whose go line asks
 // for 1.22.7.
 const oldestToolchain = "go1.22.12"
@@ -230,7 +214,7 @@ func TestMetricsWithOldestToolchain(t *testing.T) {
 	}
 	dir := t.TempDir()
 	env := []string{"GOWORK=off", "GOFLAGS=", "GOTOOLCHAIN=" + oldestToolchain}
-	if _, err := Run(t.Context(), io.Discard, dir, env, "go", "version"); err != nil {
+	if _, err := measure.Run(t.Context(), io.Discard, dir, env, "go", "version"); err != nil {
 		t.Skipf("%s is not available: %v", oldestToolchain, err)
 	}
 	files := texts(t, "metrics/*.go")
@@ -244,7 +228,7 @@ func TestMetricsWithOldestToolchain(t *testing.T) {
 		}
 	}
 	for _, tags := range []string{"", "purego"} {
-		if _, err := Run(t.Context(), io.Discard, dir, env, "go", "vet", "-tags", tags, "."); err != nil {
+		if _, err := measure.Run(t.Context(), io.Discard, dir, env, "go", "vet", "-tags", tags, "."); err != nil {
 			t.Error(err)
 		}
 	}

@@ -4,15 +4,15 @@
 package stages
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
@@ -21,7 +21,7 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// export returns what a periodic reader would send for c, by name.
+// export returns the metrics that a periodic reader would send for c, by name.
 func export(t *testing.T, c prometheus.Collector) map[string]metricdata.Aggregation {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -30,13 +30,8 @@ func export(t *testing.T, c prometheus.Collector) map[string]metricdata.Aggregat
 	}
 	reader := metric.NewManualReader(metric.WithProducer(bridge.NewMetricProducer(bridge.WithGatherer(registry))))
 	provider := metric.NewMeterProvider(metric.WithReader(reader)) // a reader without one collects nothing
-	defer func() {
-		if err := provider.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}()
 	var resource metricdata.ResourceMetrics
-	if err := reader.Collect(context.Background(), &resource); err != nil {
+	if err := errors.Join(reader.Collect(t.Context(), &resource), provider.Shutdown(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	metrics := map[string]metricdata.Aggregation{}
@@ -46,11 +41,6 @@ func export(t *testing.T, c prometheus.Collector) map[string]metricdata.Aggregat
 		}
 	}
 	return metrics
-}
-
-func attributeOf(set attribute.Set, key string) string {
-	v, _ := set.Value(attribute.Key(key))
-	return v.AsString()
 }
 
 // TestBridge checks that durations arrive as exponential histograms with the
@@ -70,13 +60,13 @@ func TestBridge(t *testing.T) {
 				t.Fatal(err)
 			}
 			const stage = "rego_query_eval"
-			r.Add(rollup.Decision{Path: "a"}, map[string]any{"timer_" + stage + "_ns": int64(0)})
+			r.Add(rollup.Decision{Path: "a", Metrics: map[string]any{"timer_" + stage + "_ns": int64(0)}})
 			random := rand.New(rand.NewPCG(1, 2))
 			want := map[string]*exphist.Histogram{}
 			for i := range 3000 {
 				path := fmt.Sprint("p", i%3)
 				d := int64(1) + random.Int64N(1<<(10+random.IntN(30)))
-				r.Add(rollup.Decision{Path: path}, map[string]any{"timer_" + stage + "_ns": d, "counter_server_query_cache_hit": uint64(2)})
+				r.Add(rollup.Decision{Path: path, Metrics: map[string]any{"timer_" + stage + "_ns": d, "counter_server_query_cache_hit": uint64(2)}})
 				if want[path] == nil {
 					want[path] = exphist.New(exphist.Nanosecond)
 				}
@@ -88,26 +78,28 @@ func TestBridge(t *testing.T) {
 				t.Fatalf("%T, want %d cumulative exponential histograms", metrics["opa_decision_path_duration_seconds"], len(want))
 			}
 			for _, p := range durations.DataPoints {
-				if got := attributeOf(p.Attributes, "stage"); got != stage {
-					t.Errorf("stage %q", got)
+				got, _ := p.Attributes.Value("stage")
+				label, _ := p.Attributes.Value("path")
+				path := label.AsString()
+				if got.AsString() != stage {
+					t.Errorf("stage %q", got.AsString())
 				}
-				path := attributeOf(p.Attributes, "path")
 				var s exphist.Snapshot
 				want[path].Snapshot(&s)
 				if p.Count != s.Count() || p.Sum != s.ExportedSum() || int(p.Scale) != s.Layout().Schema || p.ZeroThreshold <= 0 {
 					t.Errorf("%s: count %d, sum %v, scale %d, zero threshold %v", path, p.Count, p.Sum, p.Scale, p.ZeroThreshold)
 				}
-				got, wanted := map[int]uint64{}, map[int]uint64{}
+				buckets, wanted := map[int]uint64{}, map[int]uint64{}
 				for i, n := range p.PositiveBucket.Counts {
 					if n > 0 {
-						got[int(p.PositiveBucket.Offset)+i+1] = n // OTLP's index is one less
+						buckets[int(p.PositiveBucket.Offset)+i+1] = n // OTLP's index is one less
 					}
 				}
 				for b := range s.All() {
 					wanted[b.Index] = b.Count
 				}
-				if fmt.Sprint(got) != fmt.Sprint(wanted) {
-					t.Errorf("%s: buckets\n%v, want\n%v", path, got, wanted)
+				if !reflect.DeepEqual(buckets, wanted) {
+					t.Errorf("%s: buckets\n%v, want\n%v", path, buckets, wanted)
 				}
 				checkStart(t, p.StartTime, p.Time)
 			}

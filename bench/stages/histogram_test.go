@@ -9,10 +9,12 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/regometer/regometer/bench"
 	"github.com/regometer/regometer/exphist"
 )
 
-// warm is how often each latency is recorded before anything is measured.
+// warm is the number of times that each latency is recorded before a
+// measurement.
 const warm = 40
 
 // BenchmarkRecord records latencies into one histogram. The closer they are
@@ -33,17 +35,9 @@ func BenchmarkRecord(b *testing.B) {
 
 func benchmarkRecord(b *testing.B, s histogram, l latencies, goroutines int) {
 	s.record(l, 0, warm*values)
-	b.ReportAllocs()
-	if goroutines == 1 {
-		b.ResetTimer()
-		s.record(l, 0, b.N)
-		return
-	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(goroutines))
 	var started atomic.Int64
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		s.parallel(l, int(started.Add(1))*values/goroutines, pb)
+	bench.Spread(b, goroutines, func(n int) {
+		s.record(l, int(started.Add(1))*values/goroutines, n)
 	})
 }
 
@@ -64,8 +58,8 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkQuantiles takes seven quantiles from a snapshot. The other sides
-// leave that to a query language.
+// BenchmarkQuantiles takes seven quantiles from a snapshot. The peers leave
+// them to a query language.
 func BenchmarkQuantiles(b *testing.B) {
 	b.Run("sigma=1/impl=regometer", func(b *testing.B) {
 		h := exphist.New(exphist.Nanosecond)
@@ -82,8 +76,8 @@ func BenchmarkQuantiles(b *testing.B) {
 	})
 }
 
-// BenchmarkMemory measures by how much the heap grows with another histogram of
-// 10,000 latencies. It leaves out what all histograms share.
+// BenchmarkMemory measures the growth of the heap by another histogram of
+// 10,000 latencies. It leaves out the memory that all histograms share.
 func BenchmarkMemory(b *testing.B) {
 	for _, sigma := range []float64{0.25, 0.5, 1, 1.5} {
 		l := logNormal(sigma)
@@ -103,7 +97,7 @@ func BenchmarkMemory(b *testing.B) {
 }
 
 func memory(create func() histogram, l latencies) int {
-	create().record(l, 0, 1) // what all share
+	create().record(l, 0, 1) // all histograms share this memory
 	all := make([]histogram, 200)
 	before := heap()
 	for i := range all {
@@ -123,7 +117,7 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// Each implementation records everything, or its times say nothing.
+// The times of an implementation say nothing unless it records everything.
 func TestPeersAgree(t *testing.T) {
 	t.Parallel()
 	l := logNormal(1)

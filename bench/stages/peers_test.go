@@ -8,7 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"sync/atomic"
-	"testing"
 
 	victoriametrics "github.com/VictoriaMetrics/metrics"
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,8 +20,8 @@ import (
 	"github.com/regometer/regometer/exphist"
 )
 
-// latencies are a power of two in number, with a median of 200 µs, in both
-// units.
+// latencies have a median of 200 µs. Both units have the same latencies. Their
+// number is a power of two.
 type latencies struct {
 	nanoseconds []int64
 	seconds     []float64
@@ -43,16 +42,14 @@ func logNormal(sigma float64) latencies {
 	return l
 }
 
-// A histogram is one of an implementation. Each has loops of its own, so no
-// call of an interface or a function is measured with it. Each is used as its
-// documentation says, with the resolution and the limit of our default layout.
-// VictoriaMetrics has fixed buckets, 18 for each power of ten.
+// A histogram is a histogram of one of the implementations. Each has a loop of
+// its own, so that no call of an interface or a function is measured too. Each
+// is used as its documentation says, with the resolution and the limit of our
+// default layout. VictoriaMetrics has fixed buckets, 18 for each power of ten.
 type histogram struct {
-	// record records n latencies from the start-th on, again from the first
-	// after the last.
+	// record records n latencies, beginning with number start. After the last
+	// latency follows the first.
 	record func(l latencies, start, n int)
-	// parallel records as long as pb says.
-	parallel func(l latencies, start int, pb *testing.PB)
 	// read reads everything that the histogram's exporter needs, and returns
 	// the count.
 	read func() uint64
@@ -70,16 +67,11 @@ var impls = []struct {
 
 func newRegometer() histogram {
 	h := exphist.New(exphist.Nanosecond)
-	var s *exphist.Snapshot
+	var s *exphist.Snapshot // made by the first read: it is no part of a histogram
 	return histogram{
 		record: func(l latencies, start, n int) {
 			for i := range n {
 				h.Record(l.nanoseconds[(start+i)&mask])
-			}
-		},
-		parallel: func(l latencies, start int, pb *testing.PB) {
-			for i := start; pb.Next(); i++ {
-				h.Record(l.nanoseconds[i&mask])
 			}
 		},
 		read: func() uint64 {
@@ -104,11 +96,6 @@ func newPrometheus() histogram {
 				h.Observe(l.seconds[(start+i)&mask])
 			}
 		},
-		parallel: func(l latencies, start int, pb *testing.PB) {
-			for i := start; pb.Next(); i++ {
-				h.Observe(l.seconds[i&mask])
-			}
-		},
 		read: func() uint64 {
 			var m dto.Metric
 			if err := h.Write(&m); err != nil {
@@ -125,11 +112,6 @@ func newVictoriaMetrics() histogram {
 		record: func(l latencies, start, n int) {
 			for i := range n {
 				h.Update(l.seconds[(start+i)&mask])
-			}
-		},
-		parallel: func(l latencies, start int, pb *testing.PB) {
-			for i := start; pb.Next(); i++ {
-				h.Update(l.seconds[i&mask])
 			}
 		},
 		read: func() uint64 {
@@ -163,11 +145,6 @@ func newOpenTelemetry() func() histogram {
 					h.Record(ctx, l.seconds[(start+i)&mask], attributes)
 				}
 			},
-			parallel: func(l latencies, start int, pb *testing.PB) {
-				for i := start; pb.Next(); i++ {
-					h.Record(ctx, l.seconds[i&mask], attributes)
-				}
-			},
 			read: func() uint64 {
 				if err := reader.Collect(ctx, &data); err != nil {
 					panic(err)
@@ -186,11 +163,6 @@ func newAtomicAdd() histogram {
 		record: func(l latencies, start, n int) {
 			for i := range n {
 				sum.Add(l.nanoseconds[(start+i)&mask])
-			}
-		},
-		parallel: func(l latencies, start int, pb *testing.PB) {
-			for i := start; pb.Next(); i++ {
-				sum.Add(l.nanoseconds[i&mask])
 			}
 		},
 	}

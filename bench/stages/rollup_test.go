@@ -5,6 +5,7 @@ package stages
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	"github.com/regometer/regometer/bench"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/metrics"
-	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -29,11 +29,11 @@ var (
 
 const path = "rbac/allow"
 
-// decisions is how many different decisions are added in turn, so that the
-// branch predictor cannot learn them.
+// decisions is the number of different decisions that are added in turn, so
+// that the branch predictor cannot learn them.
 const decisions = 16
 
-// nanoseconds returns what a timer of a decision has.
+// nanoseconds returns the time of a decision's timer.
 func nanoseconds(decision, timer int) int64 {
 	return int64(50_000<<(decision%5)+decision*7919) / int64(timer+1)
 }
@@ -66,8 +66,8 @@ func collections() (all [decisions]metrics.Metrics) {
 	return all
 }
 
-// numbers is what the binary of `regometer build` gives the plugin, where OPA's
-// collections are Regometer's.
+// numbers does what the binary of `regometer build` does for the plugin: there
+// OPA's collections are Regometer's.
 func numbers(dst []rollup.Number, m metrics.Metrics) []rollup.Number {
 	for metric := range metrics.Each(m) {
 		switch metric.Kind() {
@@ -97,7 +97,7 @@ func newRollup(b *testing.B, o rollup.Options) *rollup.Rollup {
 	return r
 }
 
-// measure calls add for decisions in turn, with one goroutine and with two.
+// measure adds decisions in turn, with one goroutine and with two.
 func measure(b *testing.B, impl string, add func(decision int)) {
 	for i := range 100 * decisions { // the histograms learn the range
 		add(i % decisions)
@@ -113,13 +113,13 @@ func measure(b *testing.B, impl string, add func(decision int)) {
 	}
 }
 
-// BenchmarkAdd folds in decisions in each of the forms that a rollup takes.
+// BenchmarkAdd adds decisions whose metrics are in each of the usual forms.
 // Two things bound it from below: going over a decision's map (impl=map), and
 // recording its timers in a histogram each (impl=record).
 func BenchmarkAdd(b *testing.B) {
 	b.Run("form=map", func(b *testing.B) {
 		r, all := newRollup(b, rollup.Options{}), maps()
-		measure(b, "regometer", func(i int) { r.Add(rollup.Decision{Path: path}, all[i]) })
+		measure(b, "regometer", func(i int) { r.Add(rollup.Decision{Path: path, Metrics: all[i]}) })
 		measure(b, "map", func(i int) {
 			n := int64(0)
 			for _, v := range all[i] {
@@ -143,18 +143,21 @@ func BenchmarkAdd(b *testing.B) {
 	})
 	b.Run("form=collection", func(b *testing.B) {
 		r, all := newRollup(b, rollup.Options{}), collections()
-		measure(b, "regometer", func(i int) { r.AddMetrics(rollup.Decision{Path: path}, all[i]) })
+		buffers := sync.Pool{New: func() any { return new([]rollup.Number) }}
+		measure(b, "regometer", func(i int) {
+			buffer := buffers.Get().(*[]rollup.Number)
+			*buffer = numbers((*buffer)[:0], all[i])
+			r.Add(rollup.Decision{Path: path, Numbers: *buffer})
+			buffers.Put(buffer)
+		})
 	})
-	b.Run("form=numbers", func(b *testing.B) {
-		r, all := newRollup(b, rollup.Options{}), parsed(collections())
-		measure(b, "regometer", func(i int) { r.AddNumbers(rollup.Decision{Path: path}, all[i]) })
-	})
+	b.Run("form=numbers", func(b *testing.B) { addNumbers(b, "regometer", rollup.Options{}) })
 }
 
-// floorOfObserveDecision is the rollup, given label, outcome and numbers.
-func floorOfObserveDecision(b *testing.B) {
-	r, all := newRollup(b, rollup.Options{Bounds: prom.DefaultBounds()}), parsed(collections())
-	measure(b, "floor", func(i int) { r.AddNumbers(rollup.Decision{Path: path}, all[i]) })
+// addNumbers measures the rollup alone, with numbers as the plugin gives them.
+func addNumbers(b *testing.B, impl string, o rollup.Options) {
+	r, all := newRollup(b, o), parsed(collections())
+	measure(b, impl, func(i int) { r.Add(rollup.Decision{Path: path, Numbers: all[i]}) })
 }
 
 // BenchmarkSnapshot takes snapshots of a full rollup, as a scrape does.
@@ -162,7 +165,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	r, all := newRollup(b, rollup.Options{}), maps()
 	for p := range 100 {
 		for i := range all {
-			r.Add(rollup.Decision{Path: string(rune(0x41 + p))}, all[i])
+			r.Add(rollup.Decision{Path: string(rune(0x41 + p)), Metrics: all[i]})
 		}
 	}
 	var s rollup.Snapshot

@@ -25,8 +25,7 @@ func become(ctx context.Context, path string, argv []string) error {
 	cmd := exec.Command(path, argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return statusError(exit.ExitCode())
 	}
 	if err != nil {

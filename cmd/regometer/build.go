@@ -5,6 +5,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
@@ -13,55 +14,56 @@ import (
 	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
-const opaFlagUsage = "OPA's `version`, or the folder of its source (default \"" + opabuild.NewestVersion + "\")"
-
 func newBuildCommand() *cobra.Command {
 	var o opabuild.Options
-	var dir string
 	var image imageFlags
 	var output *output
 	cmd := &cobra.Command{
 		Use:   "build [-C DIR] [PACKAGE] [-- GO BUILD FLAGS]",
 		Short: "Build opa, or a program with OPA inside, with the drop-in and the plugin",
-		Long: `Builds an opa binary, any other program with OPA inside, or a container image of
-either, with Regometer in it, and prints where it is. In the binary are the drop-in in
+		Long: `Builds an opa binary, another program with OPA inside, or a container image of
+either, with Regometer in it, and prints where it is. The binary has the drop-in in
 the place of OPA's package v1/metrics, the plugin, and a hook in OPA's package
-v1/runtime by which the plugin gets each decision straight from the server, without a
-decision log; "regometer version FILE" reads that from the binary.
+v1/runtime. Through the hook the plugin gets each decision straight from the server,
+without a decision log. "regometer version FILE" says what is in a binary.
 
-The plugin does nothing until OPA's configuration names it:
+The binary also has fixes: the changes of OPA outside of v1/metrics that are proposed
+to its maintainers. no-op-server and no-op-default measure nothing if nobody gets the
+figures, and split-chunks keeps the events of decision logs when a chunk of them is
+split. A fix that does not fit this OPA release is left out, with a line of progress.
+--pure puts in the drop-in alone: no fixes, no plugin and no hook. --no-plugin leaves
+out the plugin and the hook and keeps the fixes.
 
-  plugins:
-    regometer: {}
-
-From then on /metrics has the durations of each stage and the outcomes of all
-decisions by path. If an OPA's runtime is not as the hook expects it, a warning says
-so and the binary is built without the hook; decision_logs.plugin has to be
-"regometer" then, too. GOOS and GOARCH, or --platform, build for another system.
+The plugin does nothing until OPA's configuration names it, as
+"plugins: {regometer: {}}". Then /metrics has the durations of each stage and the
+outcomes of all decisions by path. If the hook does not fit OPA's runtime, the command
+prints a warning and builds the binary without the hook. Then decision_logs.plugin
+must be "regometer" too.
 
 ` + outputHelp + `
 An image in a folder never replaces a folder with anything else in it.
 
 OPA
 
-Its source comes from the Go module proxy or from a folder, which is only read. Links
-to files there are read too; one to a folder outside of it is refused. The binary is
-built as OPA's own Makefile does, without C, and kept: it is built anew when OPA, the
-drop-in, the plugin, this program or Go changes. The first build takes a few minutes.
-No dependency of OPA moves to another version.
+OPA's source comes from the Go module proxy or from a folder, which is only read. The
+command builds the binary as OPA's own Makefile does, without C, and keeps it until
+OPA, Regometer or Go changes. The first build takes a few minutes. All dependencies of
+OPA keep their versions. GOOS and GOARCH, or --platform, build for another system.
 
-The drop-in is tested with OPA ` + opabuild.OldestVersion + ` to ` + opabuild.NewestRange + `. Older releases are refused, newer ones
-are tried with a warning. If an OPA needs something of its metrics package that the
-drop-in lacks, the build fails with the compiler's error.
+The drop-in is tested with OPA ` + opabuild.OldestVersion + ` to ` + opabuild.NewestRange + `. The command refuses older releases and
+warns of newer ones.
 
 --upstream builds OPA, by default ` + opabuild.UpstreamVersion + `, with the series of small changes to its
-package v1/metrics that is proposed to its maintainers, in the place of the drop-in
-and the plugin; --upstream=N with its first N steps. An OPA that is not as a step
-expects it is refused.
+package v1/metrics that is proposed to its maintainers, without drop-in and plugin.
+--upstream=N takes the first N steps.
 
 PROGRAMS
 
-` + buildProgramHelp + `
+PACKAGE, the folder or the import path of a main package, or -C, which names a folder
+of its module, builds a program with OPA ` + opabuild.OldestVersion + ` or later inside. The OPA that the
+program selects gets the drop-in. If the program uses OPA's runtime, it gets the plugin
+and the hook too. Nothing in the program's folder changes. The flags after "--" go to
+go build. docs/embedding.md says more.
 
 IMAGES
 
@@ -69,7 +71,8 @@ IMAGES
 		Example: `  regometer build -o opa
   regometer build --opa 1.4.0 -o opa-1.4.0
   regometer build --opa ../opa --platform linux/arm64 -o opa
-  regometer build --no-plugin -o opa-with-drop-in-only
+  regometer build --no-plugin -o opa-without-plugin
+  regometer build --pure -o opa-with-drop-in-only
   regometer build --unmodified -o opa-as-it-is
   regometer build --upstream=3 -o opa-three-steps
   regometer build ./cmd/server
@@ -79,82 +82,105 @@ IMAGES
   regometer build --image opa.tar --platform linux/amd64,linux/arm64
   regometer build --image opa.tar --base registry.example.com/base:1 --image-name opa:mine
   regometer build ./cmd/server --image server.tar`,
-		Args:    programArgs(&dir, 1, "opa", "upstream", "unmodified"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if names, _, _ := programOf(cmd, args); len(names) > 1 {
+				return fmt.Errorf("one package at a time: %q are %d", names, len(names))
+			}
+			return checkProgram(cmd, args, "opa", "upstream", "unmodified")
+		},
 		PreRunE: func(*cobra.Command, []string) error { return image.check(&o, output.name) },
 		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
 			o.Progress = cmd.ErrOrStderr()
-			names, flags, isProgram := programOf(cmd, dir, args)
-			o.Dir, o.Package, o.Flags = dir, strings.Join(names, ""), flags
-			switch {
-			case image.output.name != "" && isProgram:
-				return image.writeProgram(cmd, o, output)
-			case image.output.name != "":
-				return image.writeOPA(cmd, o, output)
-			case isProgram:
-				return buildProgram(cmd, o, output)
+			names, flags, isProgram := programOf(cmd, args)
+			o.Package, o.Flags = strings.Join(names, ""), flags
+			platforms, err := image.targets(&o, isProgram)
+			if err != nil {
+				return err
 			}
-			return buildOPA(cmd, o, output)
+			what := opaToBuild(o)
+			if isProgram {
+				what, err = programToBuild(ctx, o, platforms)
+				defer what.close()
+				if err != nil {
+					return err
+				}
+			}
+			if image.output.name != "" {
+				return image.write(cmd, what, platforms, output)
+			}
+			output.name = cmp.Or(output.name, what.place)
+			if err := output.outputs.check(cmd, what.inputs); err != nil {
+				return err
+			}
+			file, err := what.build(ctx, o.Platform)
+			if err == nil {
+				err = output.copy(file)
+			}
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), cmp.Or(output.name, file))
+			return err
 		},
 	}
 	addOPAFlag(cmd, &o.OPA)
 	files := newOutputs(cmd)
 	output = files.flag(cmd, "output", "o", executableKind, "`file` to write, or a link to one; without it opa stays in the cache, and a program goes where go build puts it")
-	addChdirFlag(cmd, &dir)
-	addGoFlagHint(cmd, "go build")
+	addChdirFlag(cmd, &o.Dir, "go build")
 	addPartFlags(cmd, &o, "build")
 	addUpstreamFlag(cmd, &o.Upstream)
 	image.add(cmd, files)
 	cmd.MarkFlagsMutuallyExclusive("upstream", "unmodified")
 	cmd.MarkFlagsMutuallyExclusive("upstream", "no-plugin")
+	cmd.MarkFlagsMutuallyExclusive("upstream", "pure")
 	return cmd
 }
 
-// buildOPA builds opa, and prints where it is.
-func buildOPA(cmd *cobra.Command, o opabuild.Options, to *output) error {
-	if err := to.outputs.check(cmd, []string{o.OPA}); err != nil {
-		return err
-	}
-	file, err := opabuild.Build(cmd.Context(), o)
-	if err != nil {
-		return err
-	}
-	if err := to.copy(file); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), cmp.Or(to.name, file))
-	return err
+// A toBuild is OPA or a program with OPA inside.
+type toBuild struct {
+	name     string   // of its binary in an image
+	command  []string // the default arguments in an image
+	place    string   // where go build puts a program's binary
+	inputs   []string // the files and folders that the build reads
+	build    func(ctx context.Context, platform string) (file string, err error)
+	labels   func(ctx context.Context, file string) (map[string]string, error)
+	programs map[string]*opabuild.Program // by platform
 }
 
-// buildProgram builds a program with OPA inside, and prints where it is: where
-// go build puts it, if nothing else is said.
-func buildProgram(cmd *cobra.Command, o opabuild.Options, to *output) error {
-	p, err := opabuild.OpenProgram(cmd.Context(), o)
-	if err != nil {
-		return err
+func opaToBuild(o opabuild.Options) *toBuild {
+	return &toBuild{
+		name:    "opa",
+		command: []string{"run"},
+		inputs:  []string{o.OPA},
+		build: func(ctx context.Context, platform string) (string, error) {
+			o.Platform = platform
+			return opabuild.Build(ctx, o)
+		},
+		labels: func(ctx context.Context, file string) (map[string]string, error) { return opaLabels(ctx, file, o) },
 	}
-	defer p.Close()
-	to.name = cmp.Or(to.name, p.Name)
-	if err := to.outputs.check(cmd, p.Folders); err != nil {
-		return err
-	}
-	file, err := p.Build(cmd.Context())
-	if err != nil {
-		return err
-	}
-	if err := to.copy(file); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), to.name)
-	return err
 }
 
-// addOPAFlag adds the flag that says which OPA is meant.
-func addOPAFlag(cmd *cobra.Command, opa *string) {
-	cmd.Flags().StringVar(opa, "opa", "", opaFlagUsage)
+// programToBuild opens the program for each platform. The caller must close it,
+// also after an error.
+func programToBuild(ctx context.Context, o opabuild.Options, platforms []string) (*toBuild, error) {
+	t := &toBuild{programs: map[string]*opabuild.Program{}}
+	t.build = func(ctx context.Context, platform string) (string, error) { return t.programs[platform].Build(ctx) }
+	t.labels = func(_ context.Context, file string) (map[string]string, error) { return programLabels(file, t.name) }
+	for _, platform := range platforms {
+		o.Platform = platform
+		p, err := opabuild.OpenProgram(ctx, o)
+		if err != nil {
+			return t, err
+		}
+		t.programs[platform] = p
+		t.name, t.place, t.inputs = strings.TrimSuffix(p.Name, ".exe"), p.Name, p.Folders
+	}
+	return t, nil
 }
 
-// addPartFlags adds the flags that say what of ours is left out.
-func addPartFlags(cmd *cobra.Command, o *opabuild.Options, verb string) {
-	cmd.Flags().BoolVar(&o.NoPlugin, "no-plugin", false, "leave the plugin out")
-	cmd.Flags().BoolVar(&o.Unmodified, "unmodified", false, verb+" OPA as it is, for comparisons")
+func (t *toBuild) close() {
+	for _, p := range t.programs {
+		p.Close()
+	}
 }

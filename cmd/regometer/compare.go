@@ -15,23 +15,18 @@ import (
 	"github.com/regometer/regometer/internal/app/text"
 )
 
-// exitExceeded is the exit status if a threshold of --fail-on is exceeded.
-const exitExceeded = 3
-
 func newCompareCommand() *cobra.Command {
 	var read report.Options
 	var o compare.Options
-	var failOn []string
-	var format string
 	var top int
-	var write func(*compare.Comparison) error
+	var write func(w io.Writer, c *compare.Comparison, top int) error
 	cmd := &cobra.Command{
 		Use:   "compare BEFORE AFTER",
 		Short: "Say which paths and stages became slower from one log to another",
-		Long: `Reads two decision logs, folders of them, or reports that regometer report --save
-has saved, and prints for each path and stage by how much its median and its p99
-changed, with confidence intervals. A row is slower, faster, "no difference" if the
-change is no more than noise, or "too little data".
+		Long: `Reads two decision logs, folders with logs, or reports that "regometer report --save"
+saved. For each path and stage it prints the change of the median and of the p99, with
+confidence intervals. A row is slower, faster, "no difference" if the change is no more
+than noise, or "too little data".
 
 Latencies within a minute are alike. So the command compares minutes, not decisions,
 and each side should have half an hour or more. All intervals together are right with
@@ -44,17 +39,7 @@ threshold.`,
   regometer compare --fail-on 'p99:rego_query_eval>+20%' monday.rgm tuesday.rgm
   regometer compare --path httpapi --stage server_handler --format markdown before after`,
 		Args: cobra.ExactArgs(2),
-		PreRunE: func(cmd *cobra.Command, args []string) (err error) {
-			for _, text := range failOn {
-				t, err := compare.ParseThreshold(text)
-				if err != nil {
-					return fmt.Errorf("--fail-on: %w", err)
-				}
-				o.Thresholds = append(o.Thresholds, t)
-			}
-			if write, err = comparisonWriter(format, cmd.OutOrStdout(), top); err != nil {
-				return err
-			}
+		PreRunE: func(_ *cobra.Command, args []string) error {
 			read.Inputs = args
 			return read.Check()
 		},
@@ -78,7 +63,7 @@ threshold.`,
 			if err != nil {
 				return err
 			}
-			if err := write(c); err != nil {
+			if err := write(cmd.OutOrStdout(), c, top); err != nil {
 				return err
 			}
 			return checkThresholds(c, o.Thresholds, cmd.ErrOrStderr())
@@ -88,8 +73,12 @@ threshold.`,
 	flags.StringVar(&read.By, "by", "path", "key of the groups, as in regometer report")
 	flags.StringSliceVar(&read.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz")
 	flags.StringSliceVar(&o.Stages, "stage", nil, "only these `stages`, such as rego_query_eval; fewer rows have narrower intervals")
-	flags.StringArrayVar(&failOn, "fail-on", nil, "`threshold` such as 'p99:rego_query_eval>+20%'; may be given several times")
-	flags.StringVar(&format, "format", "table", "table, json or markdown")
+	flags.Func("fail-on", "`threshold` such as 'p99:rego_query_eval>+20%'; may be given several times", func(text string) error {
+		t, err := compare.ParseThreshold(text)
+		o.Thresholds = append(o.Thresholds, t)
+		return err
+	})
+	addFormatFlag(cmd, &write, comparisonFormats)
 	flags.IntVar(&top, "top", 20, "number of rows in the table; 0 for all")
 	return cmd
 }
@@ -123,10 +112,11 @@ func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.
 func checkThresholds(c *compare.Comparison, thresholds []compare.Threshold, stderr io.Writer) error {
 	failed := false
 	for _, t := range thresholds {
-		if c.Judged(t) == 0 {
+		rows, judged := c.Exceed(t)
+		if judged == 0 {
 			return fmt.Errorf("--fail-on %v cannot be judged: no row has this stage and enough data on both sides", t)
 		}
-		if rows := c.Exceeds(t); len(rows) > 0 {
+		if len(rows) > 0 {
 			failed = true
 			fmt.Fprintf(stderr, "regometer: %d rows exceed %v; the first has the %s %q\n", len(rows), t, c.By, rows[0].Key)
 		}
@@ -137,21 +127,12 @@ func checkThresholds(c *compare.Comparison, thresholds []compare.Threshold, stde
 	return nil
 }
 
-// comparisonWriter returns a function that writes a comparison to w. It fails
-// if the format is invalid.
-func comparisonWriter(format string, w io.Writer, top int) (func(*compare.Comparison) error, error) {
-	switch format {
-	case "table":
+// comparisonFormats are the functions that write a comparison in each format.
+var comparisonFormats = map[string]func(w io.Writer, c *compare.Comparison, top int) error{
+	"table": func(w io.Writer, c *compare.Comparison, top int) error {
 		width, _ := terminal(w)
-		return func(c *compare.Comparison) error {
-			return c.WriteTable(w, text.Options{Width: width, Top: top})
-		}, nil
-	case "markdown":
-		return func(c *compare.Comparison) error {
-			return c.WriteMarkdown(w, top)
-		}, nil
-	case "json":
-		return func(c *compare.Comparison) error { return c.WriteJSON(w) }, nil
-	}
-	return nil, fmt.Errorf("--format: invalid format %q: use table, json or markdown", format)
+		return c.WriteTable(w, text.Options{Width: width, Top: top})
+	},
+	"markdown": func(w io.Writer, c *compare.Comparison, top int) error { return c.WriteMarkdown(w, top) },
+	"json":     func(w io.Writer, c *compare.Comparison, _ int) error { return c.WriteJSON(w) },
 }

@@ -15,21 +15,16 @@ import (
 )
 
 func newDemoCommand() *cobra.Command {
-	var (
-		opa       string
-		noCompare bool
-		config    demo.Config
-	)
+	var opa string
+	var config demo.Config
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run OPA with Regometer beside an unmodified OPA and show the cost of decisions",
 		Long: `Builds OPA with Regometer and unmodified, starts both as servers on 127.0.0.1 with an
-example policy, and sends both the same queries for a few seconds. Then prints
-  - where the time of the decisions went, by the decision log of the server with
-    Regometer: the findings and the slowest paths, as "regometer report" prints them,
-  - the same by that server's /metrics, which Prometheus reads; the demo fails if log
-    and metrics differ,
-  - the time, bytes and allocations of a decision on each server.
+example policy, and sends both the same queries for a few seconds. It prints where the
+time of the decisions went, as "regometer report" does, and the time, bytes and
+allocations of a decision on each server. The demo fails if the decision log and
+/metrics differ.
 
 The first run builds the two servers for some minutes and keeps them. The requests
 depend on --seed. Their number also depends on --duration and the machine. The demo
@@ -41,7 +36,6 @@ uses no other machine. It leaves only the two binaries and the folder of --keep.
   regometer demo --opa ../opa`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			config.Compare = !noCompare
 			config.Stdout, config.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			config.Table.Width, config.Table.Colors = terminal(config.Stdout)
 			config.Build = func(ctx context.Context, unmodified bool, progress io.Writer) (string, error) {
@@ -54,7 +48,7 @@ uses no other machine. It leaves only the two binaries and the folder of --keep.
 	flags := cmd.Flags()
 	flags.DurationVar(&config.Duration, "duration", 5*time.Second, "approximate time for which each server is busy")
 	flags.Uint64Var(&config.Seed, "seed", 1, "seed of the requests")
-	flags.BoolVar(&noCompare, "no-compare", false, "run only the server with Regometer")
+	flags.BoolVar(&config.Alone, "no-compare", false, "run only the server with Regometer")
 	flags.BoolVar(&config.JSON, "json", false, "print the result as JSON")
 	flags.StringVar(&config.Keep, "keep", "", "new or empty `folder` for the policy, the decision logs and the result")
 	return cmd

@@ -5,10 +5,8 @@ package main
 
 import (
 	"archive/tar"
-	"bytes"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,24 +21,11 @@ import (
 // buildImage builds the program of tinyOPA as an image in a folder.
 func buildImage(t *testing.T, args ...string) (stdout string, img v1.Image) {
 	t.Helper()
-	var out, stderr bytes.Buffer
 	dir := filepath.Join(t.TempDir(), "image")
-	args = append([]string{"build", "--unmodified", "--opa", tinyOPA(t), "--image", dir}, args...)
-	if status := run(t.Context(), args, nil, &out, &stderr); status != 0 {
-		t.Fatalf("status %d: %s", status, &stderr)
-	}
-	index, err := layout.ImageIndexFromPath(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	manifest, err := index.IndexManifest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if img, err = index.Image(manifest.Manifests[0].Digest); err != nil {
-		t.Fatal(err)
-	}
-	return strings.ReplaceAll(out.String(), dir, "IMAGE"), img
+	stdout = succeed(t, append([]string{"build", "--unmodified", "--opa", tinyOPA(t), "--image", dir}, args...)...)
+	index := must(layout.ImageIndexFromPath(dir))
+	img = must(index.Image(must(index.IndexManifest()).Manifests[0].Digest))
+	return strings.ReplaceAll(stdout, dir, "IMAGE"), img
 }
 
 func TestBuildImage(t *testing.T) {
@@ -48,17 +33,10 @@ func TestBuildImage(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
 	binary := filepath.Join(t.TempDir(), "opa")
 	stdout, img := buildImage(t, "--platform", "linux/arm64", "-o", binary)
-	digest, err := img.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := digest.String() + " IMAGE\n"; stdout != want {
+	if want := must(img.Digest()).String() + " IMAGE\n"; stdout != want {
 		t.Errorf("prints %q, want %q", stdout, want)
 	}
-	c, err := img.ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(img.ConfigFile())
 	want := map[string]string{
 		ociimage.TitleLabel: "opa", ociimage.DescriptionLabel: "Open Policy Agent", ociimage.VersionLabel: "1.5.0",
 		ociimage.SourceLabel: "https://github.com/open-policy-agent/opa", ociimage.LicensesLabel: "Apache-2.0",
@@ -70,52 +48,35 @@ func TestBuildImage(t *testing.T) {
 	if got := strings.Join(append(c.Config.Entrypoint, c.Config.Cmd...), " "); got != "/opa run" {
 		t.Errorf("runs %s", got)
 	}
-	inside, err := os.ReadFile(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	layers, err := img.Layers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := layers[1].Uncompressed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must(must(img.Layers())[1].Uncompressed())
 	defer in.Close()
 	r := tar.NewReader(in)
-	if h, err := r.Next(); err != nil || h.Name != "opa" {
-		t.Fatalf("%v, %v", h, err)
-	}
-	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, inside) {
-		t.Errorf("the binary is another one: %v", err)
+	if h := must(r.Next()); h.Name != "opa" || string(must(io.ReadAll(r))) != read(binary) {
+		t.Errorf("the binary in the image, %s, is another one", h.Name)
 	}
 
 	t.Setenv("SOURCE_DATE_EPOCH", "yesterday")
-	var stderr bytes.Buffer
-	if status := run(t.Context(), []string{"build", "--image", filepath.Join(t.TempDir(), "x.tar")}, nil, io.Discard, &stderr); status != exitFailure || !strings.Contains(stderr.String(), `invalid SOURCE_DATE_EPOCH "yesterday"`) {
-		t.Errorf("status %d: %s", status, &stderr)
+	if status, _, stderr := call(t.Context(), "build", "--image", filepath.Join(t.TempDir(), "x.tar")); status != exitFailure || !strings.Contains(stderr, `invalid SOURCE_DATE_EPOCH "yesterday"`) {
+		t.Errorf("status %d: %s", status, stderr)
 	}
 }
 
-// What an image says about each kind of OPA.
+// The labels of an image name the kind of OPA.
 func TestImageLabels(t *testing.T) {
 	t.Setenv("REGOMETER_CACHE", t.TempDir())
 	_, img := buildImage(t)
-	if c, err := img.ConfigFile(); err != nil || c.OS != "linux" {
-		t.Errorf("for %v, %v", c, err)
+	if c := must(img.ConfigFile()); c.OS != "linux" {
+		t.Errorf("for %s", c.OS)
 	}
 	bin, tree := t.TempDir(), tinyOPA(t)
 	buildTiny(t, tree, bin, "--no-plugin")
-	labels, err := opaLabels(t.Context(), filepath.Join(bin, "opa"), opabuild.Options{OPA: tree})
-	if err != nil {
-		t.Fatal(err)
-	}
+	labels := must(opaLabels(t.Context(), filepath.Join(bin, "opa"), opabuild.Options{OPA: tree}))
 	if labels[ociimage.DescriptionLabel] != "Open Policy Agent with the drop-in metrics package of Regometer" ||
 		!strings.HasPrefix(labels[dropInLabel], "sha256:") || labels[regometerLabel] == "" || labels[ociimage.RevisionLabel] != "" {
 		t.Errorf("labels %q", labels)
 	}
-	if labels, err = opaLabels(t.Context(), filepath.Join(bin, "opa"), opabuild.Options{OPA: "1.5.0"}); err != nil || labels[ociimage.RevisionLabel] != "v1.5.0" {
-		t.Errorf("labels %q, %v", labels, err)
+	labels = must(opaLabels(t.Context(), filepath.Join(bin, "opa"), opabuild.Options{OPA: "1.5.0"}))
+	if labels[ociimage.RevisionLabel] != "v1.5.0" {
+		t.Errorf("labels %q", labels)
 	}
 }

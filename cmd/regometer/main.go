@@ -24,6 +24,8 @@ func main() {
 const (
 	exitFailure     = 1
 	exitUsage       = 2
+	exitExceeded    = 3   // --fail-on: a threshold is exceeded, or a rule has a finding
+	exitEmpty       = 4   // a report has no decisions
 	exitInterrupted = 130 // see interruptedStatus
 )
 

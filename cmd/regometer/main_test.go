@@ -4,99 +4,34 @@
 package main
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/spf13/cobra"
 
 	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
-// With this variable set the test binary is the command itself, for the tests
-// that need a process of their own.
-const isCommand = "REGOMETER_TEST_IS_COMMAND"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(isCommand) != "" {
-		main()
-		return
-	}
-	os.Exit(m.Run())
-}
-
-// command returns the command as a process, with a cache of its own.
-func command(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
-	cmd.Env = append(os.Environ(), isCommand+"=1", "REGOMETER_CACHE="+t.TempDir())
-	return cmd
-}
-
-// tinyOPA returns a source tree in the shape of OPA's. Its program copies its
-// input, tells its arguments on standard error and exits with their number.
-func tinyOPA(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"go.mod": "module github.com/open-policy-agent/opa\n\ngo 1.22\n",
-		"main.go": `package main
-
-import (
-	"fmt"
-	"io"
-	"os"
-)
-
-func main() {
-	io.Copy(os.Stdout, os.Stdin)
-	fmt.Fprintf(os.Stderr, "%q\n", os.Args)
-	os.Exit(len(os.Args) - 1)
-}
-`,
-		"v1/version/version.go":      "package version\n\nvar Version = \"1.5.0\"\n",
-		"v1/metrics/metrics.go":      "package metrics\n",
-		"v1/metrics/metrics_test.go": "package metrics\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nfunc TestSlow(*testing.T) { time.Sleep(time.Minute) }\n",
-	} {
-		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
-// TestGolden compares what the command prints, and its exit status, with
-// testdata. None of it needs a network.
+// TestGolden compares the output and the exit status of calls with testdata. No
+// call needs a network.
 func TestGolden(t *testing.T) {
-	tree, empty, bin, program := tinyOPA(t), t.TempDir(), t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(program, "go.mod"), []byte("module example.com/program\n\ngo 1.26\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	recorded := tinyOPA(t)
-	record := "package main\n\nimport \"os\"\n\nfunc init() {\n\tos.Setenv(\"X\", `regometer build record 1: {\"regometer\":\"v0.1.0\",\"opa\":\"1.5.0\",\"upstream\":3}` + \"\\n\")\n}\n"
-	if err := os.WriteFile(filepath.Join(recorded, "record.go"), []byte(record), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	tree, empty, bin, program, recorded := tinyOPA(t), t.TempDir(), t.TempDir(), t.TempDir(), tinyOPA(t)
+	write(filepath.Join(program, "go.mod"), "module example.com/program\n\ngo 1.26\n")
+	write(filepath.Join(recorded, "record.go"),
+		"package main\n\nimport \"os\"\n\nfunc init() {\n\tos.Setenv(\"X\", `regometer build record 1: {\"regometer\":\"v0.1.0\",\"opa\":\"1.5.0\",\"upstream\":3}` + \"\\n\")\n}\n")
 	t.Setenv("REGOMETER_CACHE", filepath.Join(t.TempDir(), "cache"))
 	t.Setenv("GOMODCACHE", t.TempDir())
 	t.Setenv("GOPROXY", "off")
-	type call struct {
+	type golden struct {
 		name, args string
 		setup      func(t *testing.T)
 	}
-	calls := []call{
+	calls := []golden{
 		{name: "help", args: "--help"},
 		{name: "unknown-command", args: "biuld"},
 		{name: "unknown-flag", args: "build --unknown"},
@@ -131,6 +66,11 @@ func TestGolden(t *testing.T) {
 		{name: "merge-missing", args: "merge EMPTY/missing.rgm"},
 		{name: "merge-not-saved", args: "merge TREE/main.go"},
 		{name: "merge-save-folder", args: "merge --save EMPTY a.rgm"},
+		{name: "demo-duration", args: "demo --duration 0s"},
+		{name: "demo-duration-unit", args: "demo --duration 5"},
+		{name: "demo-seed", args: "demo --seed -1"},
+		{name: "demo-argument", args: "demo policy"},
+		{name: "demo-keep", args: "demo --keep TREE"},
 		{name: "patch-no-folder", args: "patch"},
 		{name: "report-nothing", args: "report"},
 		{name: "report-exact-save", args: "report --exact --save EMPTY/a.rgm EMPTY"},
@@ -140,6 +80,7 @@ func TestGolden(t *testing.T) {
 		{name: "report-no-file", args: "report EMPTY"},
 		{name: "report-no-log", args: "report TREE/go.mod"},
 		{name: "report-strict", args: "report --strict TREE/go.mod"},
+		{name: "report-fail-on", args: "report --fail-on errors_rose,slow TREE/go.mod"},
 		{name: "compare-one", args: "compare EMPTY"},
 		{name: "compare-threshold", args: "compare --fail-on p99>1 EMPTY EMPTY"},
 		{name: "sample-nowhere", args: "sample"},
@@ -151,6 +92,7 @@ func TestGolden(t *testing.T) {
 		{name: "verify-bad-pattern", args: "verify --run ("},
 		{name: "verify-program-quick", args: "verify --quick ./..."},
 		{name: "verify-program-no-opa", args: "verify -C PROGRAM"},
+		{name: "version", args: "version"},
 		{name: "version-drop-in", args: "version BIN/opa", setup: func(t *testing.T) { buildTiny(t, tree, bin, "--no-plugin") }},
 		{name: "version-unmodified", args: "version BIN/opa", setup: func(t *testing.T) { buildTiny(t, tree, bin, "--unmodified") }},
 		{name: "version-upstream", args: "version BIN/opa", setup: func(t *testing.T) { buildTiny(t, recorded, bin, "--unmodified") }},
@@ -161,7 +103,7 @@ func TestGolden(t *testing.T) {
 		{name: "version-two", args: "version a b"},
 	}
 	for _, cmd := range newRootCommand().Commands() {
-		calls = append(calls, call{name: "help-" + cmd.Name(), args: cmd.Name() + " --help"})
+		calls = append(calls, golden{name: "help-" + cmd.Name(), args: cmd.Name() + " --help"})
 	}
 	for _, c := range calls {
 		t.Run(c.name, func(t *testing.T) {
@@ -173,19 +115,16 @@ func TestGolden(t *testing.T) {
 			for _, a := range strings.Fields(c.args) {
 				args = append(args, placeholders.Replace(a))
 			}
-			var stdout, stderr bytes.Buffer
-			status := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
-			got := fmt.Sprintf("$ regometer %s\n-- status %d\n-- stdout\n%s-- stderr\n%s", c.args, status, &stdout, &stderr)
-			got = strings.NewReplacer(empty, "EMPTY", tree, "TREE", bin, "BIN", program, "PROGRAM", os.Args[0], "SELF",
+			status, stdout, stderr := call(t.Context(), args...)
+			got := fmt.Sprintf("$ regometer %s\n-- status %d\n-- stdout\n%s-- stderr\n%s", c.args, status, stdout, stderr)
+			got = strings.NewReplacer(empty, "EMPTY", tree, "TREE", bin, "BIN", program, "PROGRAM", os.Args[0], "SELF", "regometer: "+ownVersion()+"\ngo: ", "regometer: VERSION\ngo: ",
 				opabuild.OldestVersion, "OLDEST", opabuild.NewestRange, "RANGE", opabuild.NewestVersion, "NEWEST", opabuild.UpstreamVersion, "UPSTREAM").Replace(got)
 			got = regexp.MustCompile(`(?m)^go: go\S+ \w+/\w+$`).ReplaceAllString(got, "go: GO PLATFORM")
 			got = regexp.MustCompile(`sha256:[0-9a-f]{64}\b`).ReplaceAllString(got, "sha256:HASH")
 			got = regexp.MustCompile(`(?m)^\[ *\d+\.\ds\]`).ReplaceAllString(got, "[  0.0s]")
 			file := filepath.Join("testdata", c.name+".txt")
 			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				write(file, got)
 			}
 			want, err := os.ReadFile(file)
 			if err != nil {
@@ -201,29 +140,23 @@ func TestGolden(t *testing.T) {
 // buildTiny builds the program of tinyOPA as bin/opa.
 func buildTiny(t *testing.T, tree, bin, part string) {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	args := []string{"build", part, "--opa", tree, "-o", filepath.Join(bin, "opa")}
-	if status := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); status != 0 {
-		t.Fatalf("status %d: %s", status, &stderr)
+	file := filepath.Join(bin, "opa")
+	if stdout := succeed(t, "build", part, "--opa", tree, "-o", file); stdout != file+"\n" {
+		t.Errorf("prints %q, want the path of the file", stdout)
 	}
 }
 
-// TestExamples makes sure that the examples in the help are valid calls.
+// TestExamples checks that the examples in the help are valid calls.
 func TestExamples(t *testing.T) {
-	var check func(cmd *cobra.Command)
-	check = func(cmd *cobra.Command) {
-		if cmd.Example == "" && cmd.Name() != "help" && cmd.Name() != "completion" && cmd.Parent() != nil && cmd.Parent().Name() != "completion" {
+	root := newRootCommand()
+	for _, cmd := range append(root.Commands(), root) {
+		if cmd.Example == "" {
 			t.Errorf("%s has no example", cmd.CommandPath())
 		}
 		for line := range strings.Lines(cmd.Example) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), " >")
-			words := strings.Fields(line)
-			if len(words) == 0 || words[0] != "regometer" {
-				t.Errorf("%s: example %q", cmd.CommandPath(), line)
-				continue
-			}
-			root := newRootCommand()
-			found, args, err := root.Find(words[1:])
+			words := strings.Fields(strings.ReplaceAll(line, "'", "")) // as a shell
+			found, args, err := newRootCommand().Find(words[1:])
 			if err == nil {
 				err = found.ParseFlags(args)
 			}
@@ -233,25 +166,9 @@ func TestExamples(t *testing.T) {
 			if err == nil {
 				err = found.ValidateFlagGroups()
 			}
-			if err != nil || found == root {
+			if err != nil || words[0] != "regometer" || !found.HasParent() {
 				t.Errorf("%s: example %q: %v", cmd.CommandPath(), line, err)
 			}
 		}
-		for _, sub := range cmd.Commands() {
-			check(sub)
-		}
-	}
-	check(newRootCommand())
-}
-
-func TestVersion(t *testing.T) {
-	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), []string{"version"}, nil, &stdout, &stderr); status != 0 {
-		t.Fatalf("status %d: %s", status, &stderr)
-	}
-	supported := regexp.QuoteMeta(opabuild.OldestVersion + " to " + opabuild.NewestRange)
-	want := regexp.MustCompile(`^regometer: .+\ngo: go\S+ \w+/\w+\nopa: ` + supported + `\ndrop-in: sha256:[0-9a-f]{64}\n$`)
-	if !want.MatchString(stdout.String()) {
-		t.Errorf("prints\n%s", &stdout)
 	}
 }

@@ -24,8 +24,7 @@ once. A damaged file, or one in the format of a newer regometer, is an error.
 		Example: `  regometer merge monday.rgm tuesday.rgm
   regometer merge --format json hosts/*.rgm > report.json
   regometer merge --save week.rgm --top 5 day-*.rgm`,
-		Args:    cobra.MinimumNArgs(1),
-		PreRunE: func(*cobra.Command, []string) error { return out.check() },
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.files.check(cmd, args); err != nil {
 				return err
@@ -35,8 +34,11 @@ once. A damaged file, or one in the format of a newer regometer, is an error.
 			if err != nil {
 				return err
 			}
-			_, err = out.write(cmd.OutOrStdout(), x)
-			return err
+			r, err := out.write(cmd.OutOrStdout(), x)
+			if err != nil {
+				return err
+			}
+			return out.checkFindings(r, cmd.ErrOrStderr())
 		},
 	}
 	out.flags(cmd)

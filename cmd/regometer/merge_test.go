@@ -4,60 +4,79 @@
 package main
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/regometer/regometer/internal/app/samplelog"
 )
+
+// After the whole report, findings of the named rules are a failure.
+func TestFailOn(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "sample", "--decisions", "5000", "-o", "a.log")
+	write("twice.log", read("a.log")+read("a.log"))
+	want := succeed(t, "report", "--save", "twice.rgm", "twice.log")
+	for args, failed := range map[string]string{
+		"report --fail-on errors_rose,ids_repeated --fail-on metrics_missing twice.log": "ids_repeated",
+		"merge --fail-on ids_repeated twice.rgm":                                        "ids_repeated",
+		"report --fail-on errors_rose twice.log":                                        "",
+		"merge --fail-on errors_rose twice.rgm":                                         "",
+	} {
+		wantStatus, wantStderr := 0, ""
+		if failed != "" {
+			wantStatus, wantStderr = exitExceeded, "regometer: --fail-on: there is a finding of "+failed+"\n"
+		}
+		if status, stdout, stderr := call(t.Context(), strings.Fields(args)...); status != wantStatus || stdout != want || stderr != wantStderr {
+			t.Errorf("%s: status %d, want %d; prints\n%s%s", args, status, wantStatus, stdout, stderr)
+		}
+	}
+}
+
+// A report without decisions is a failure, and says what was not selected.
+func TestEmpty(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "sample", "--decisions", "200", "-o", "a.log")
+	write("empty.log", "")
+	const reason = "regometer: the report has no decisions (--allow-empty: exit with status 0 then)\n"
+	for args, want := range map[string]string{
+		"report empty.log":                        "There are no decisions.",
+		"report --path nothing a.log":             "None of 200 decisions from 2026-01-02 03:04:05 to 2026-01-02 03:04:05 UTC is selected. The paths are `",
+		"report --since 2026-01-03 a.log":         " and others. Change `--path`, `--since` or `--until`.",
+		"report --allow-empty --by day empty.log": "There are no decisions.",
+	} {
+		status, stdout, stderr := call(t.Context(), strings.Fields(args)...)
+		stdout = strings.Join(strings.Fields(stdout), " ")
+		if strings.Contains(args, "--allow-empty") != (status == 0 && stderr == "") || status != 0 && (status != exitEmpty || stderr != reason) || !strings.Contains(stdout, want) {
+			t.Errorf("%s: status %d, prints\n%s\n%s", args, status, stdout, stderr)
+		}
+	}
+}
 
 // Reports that were saved and merged are printed as one over all logs.
 func TestMerge(t *testing.T) {
-	folder := t.TempDir()
-	call := func(want int, args ...string) (stdout, stderr string) {
-		t.Helper()
-		var out, errors bytes.Buffer
-		if status := run(t.Context(), args, strings.NewReader(""), &out, &errors); status != want {
-			t.Fatalf("%v: status %d, want %d: %s", args, status, want, &errors)
-		}
-		return out.String(), errors.String()
-	}
-	var logs, saved []string
+	t.Chdir(t.TempDir())
 	for i, name := range []string{"a", "b", "c"} {
-		var b bytes.Buffer
-		if _, err := samplelog.Write(&b, samplelog.Options{Decisions: 200, Seed: uint64(i), BadShare: 0.05}); err != nil {
-			t.Fatal(err)
-		}
-		log := filepath.Join(folder, name+".log")
-		if err := os.WriteFile(log, b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		logs, saved = append(logs, log), append(saved, filepath.Join(folder, name+".rgm"))
-		printed, _ := call(0, "report", "--save", saved[i], "--slowest", "3", log)
-		if again, _ := call(0, "merge", saved[i]); again != printed {
+		succeed(t, "sample", "--decisions", "200", "--seed", strconv.Itoa(i), "--bad", "0.05", "-o", name+".log")
+		printed := succeed(t, "report", "--save", name+".rgm", "--slowest", "3", name+".log")
+		if again := succeed(t, "merge", name+".rgm"); again != printed {
 			t.Errorf("of one file merge prints\n%s\nreport printed\n%s", again, printed)
 		}
 	}
-	week := filepath.Join(folder, "week.rgm")
-	call(0, "merge", "--save", week, saved[2], saved[0])
+	succeed(t, "merge", "--save", "week.rgm", "c.rgm", "a.rgm")
 	for _, format := range []string{"table", "json", "csv", "markdown"} {
-		want, _ := call(0, append([]string{"report", "--slowest", "3", "--format", format}, logs...)...)
-		if got, _ := call(0, "merge", "--format", format, saved[1], week); got != want {
+		want := succeed(t, "report", "--slowest", "3", "--format", format, "a.log", "b.log", "c.log")
+		if got := succeed(t, "merge", "--format", format, "b.rgm", "week.rgm"); got != want {
 			t.Errorf("%s: merge prints\n%s\nreport prints\n%s", format, got, want)
 		}
 	}
 
-	hour := filepath.Join(folder, "hour.rgm")
-	call(0, "report", "--by", "hour", "--save", hour, logs[0])
-	if _, stderr := call(exitFailure, "merge", week, hour); !strings.Contains(stderr, "hour.rgm cannot be merged") {
-		t.Errorf("of groupings that differ it says %q", stderr)
-	}
-	if _, stderr := call(exitFailure, "report", week); !strings.Contains(stderr, "regometer merge") {
-		t.Errorf("of a saved report, report says %q", stderr)
-	}
-	if stdout, _ := call(exitFailure, "report", "--save", folder, logs[0]); stdout != "" {
-		t.Errorf("a report that cannot be saved is printed: %s", stdout)
+	succeed(t, "report", "--by", "hour", "--save", "hour.rgm", "a.log")
+	for args, want := range map[string]string{
+		"merge week.rgm hour.rgm": "hour.rgm cannot be merged",
+		"report week.rgm":         "regometer merge",
+		"report --save . a.log":   "is a folder",
+	} {
+		if status, stdout, stderr := call(t.Context(), strings.Fields(args)...); status != exitFailure || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: status %d, prints %s%s, want %q", args, status, stdout, stderr, want)
+		}
 	}
 }

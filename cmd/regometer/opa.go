@@ -33,7 +33,7 @@ If that opa is not built yet, it is built first, with progress on standard error
 	}
 	addOPAFlag(cmd, &o.OPA)
 	addPartFlags(cmd, &o, "run")
-	// What follows the first argument that is not a flag is OPA's.
+	// OPA gets all arguments from the first one on that is not a flag.
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }

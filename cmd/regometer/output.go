@@ -6,6 +6,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -36,6 +37,7 @@ type outputs struct {
 // A place is a file or a folder that the command reads.
 type place struct {
 	name string // in messages
+	path string
 	info fs.FileInfo
 }
 
@@ -62,8 +64,7 @@ var (
 	parquetKind = kind{name: "a Parquet file", is: beginsWith("PAR1")}
 	truthKind   = kind{name: "the truth about a log", is: beginsWith("{\n  \"version\": 1,\n  \"inputs\": {\n    \"files\": 1,\n")}
 	archiveKind = kind{name: "an image that regometer wrote", is: ociimage.IsImage}
-	folderKind  = kind{name: "an image that regometer wrote", is: ociimage.IsImage, folder: true}
-	// What go build replaces, except archives of packages.
+	// The files that go build replaces, except archives of packages.
 	executableKind = kind{name: "an executable", mode: 0o755, is: beginsWith(
 		"\x7fELF",
 		"\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe", // macOS
@@ -83,11 +84,8 @@ func beginsWith(heads ...string) func(path string) bool {
 			return false
 		}
 		defer f.Close()
-		most := 0
-		for _, head := range heads {
-			most = max(most, len(head))
-		}
-		begin, err := io.ReadAll(io.LimitReader(f, int64(most)))
+		const longest = 64 // bytes of a head
+		begin, err := io.ReadAll(io.LimitReader(f, longest))
 		return err == nil && slices.ContainsFunc(heads, func(head string) bool { return bytes.HasPrefix(begin, []byte(head)) })
 	}
 }
@@ -106,26 +104,20 @@ func newOutputs(cmd *cobra.Command) *outputs {
 
 // flag adds a flag that names an output. Its usage names the placeholder.
 func (o *outputs) flag(cmd *cobra.Command, name, shorthand string, k kind, usage string) *output {
-	f := o.add("--"+name, k)
+	f := &output{outputs: o, flag: "--" + name, kind: k}
+	o.all = append(o.all, f)
 	cmd.Flags().StringVarP(&f.name, name, shorthand, "", usage)
 	return f
 }
 
-// add adds an output that belongs to a flag.
-func (o *outputs) add(flag string, k kind) *output {
-	f := &output{outputs: o, flag: flag, kind: k}
-	o.all = append(o.all, f)
-	return f
-}
-
 // check checks all outputs and standard output, before anything is written. The
-// inputs are files, folders whose content is read, and "-" for standard input.
+// inputs are files, folders with files to read, and "-" for standard input.
 func (o *outputs) check(cmd *cobra.Command, inputs []string) error {
 	o.stdout = regularFile(cmd.OutOrStdout())
 	for _, name := range inputs {
-		in := place{name: "the input " + name}
+		in := place{name: "the input " + name, path: name}
 		if name == "-" {
-			in = place{"standard input", regularFile(cmd.InOrStdin())}
+			in = place{name: "standard input", info: regularFile(cmd.InOrStdin())}
 		} else if info, err := os.Stat(name); err == nil && (info.Mode().IsRegular() || info.IsDir()) {
 			in.info = info
 		}
@@ -141,8 +133,8 @@ func (o *outputs) check(cmd *cobra.Command, inputs []string) error {
 		if f.name == "" {
 			continue
 		}
-		if err := f.begin(); err != nil {
-			return fmt.Errorf("%s: %w", f.flag, err)
+		if err := f.flagged(f.begin()); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -151,15 +143,20 @@ func (o *outputs) check(cmd *cobra.Command, inputs []string) error {
 // regularFile returns the regular file that a stream is redirected from or to,
 // or nil.
 func regularFile(stream any) fs.FileInfo {
-	f, ok := stream.(*os.File)
-	if !ok {
+	if f, ok := stream.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			return info
+		}
+	}
+	return nil
+}
+
+// flagged adds the name of the flag to an error, unless the error is nil.
+func (f *output) flagged(err error) error {
+	if err == nil {
 		return nil
 	}
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	return info
+	return fmt.Errorf("%s: %w", f.flag, err)
 }
 
 // begin finds the output's path. It fails if the output must not or cannot be
@@ -168,7 +165,7 @@ func (f *output) begin() (err error) {
 	if f.name == "-" {
 		return errors.New("- is standard output, which is not possible here: name a file, or write ./- for a file of this name")
 	}
-	if f.path, err = f.kind.resolve(f.name); err != nil {
+	if f.path, err = f.resolve(f.name); err != nil {
 		return err
 	}
 	if err := f.check(); err != nil {
@@ -182,11 +179,21 @@ func (f *output) begin() (err error) {
 	return nil
 }
 
-func (k kind) resolve(name string) (string, error) {
-	if k.folder {
-		return outfile.ResolveFolder(name)
+// resolve returns the absolute path, without links.
+func (f *output) resolve(name string) (string, error) {
+	resolve := outfile.Resolve
+	if f.kind.folder {
+		resolve = outfile.ResolveFolder
 	}
-	return outfile.Resolve(name)
+	path, err := resolve(name)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return "", err
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path)) // the current folder may be named by a link
+	return filepath.Join(dir, filepath.Base(path)), err
 }
 
 // check returns an error if the file in the output's place must stay.
@@ -196,7 +203,7 @@ func (f *output) check() error {
 		if other == f || other.path == "" {
 			continue
 		}
-		if samePlace(f.path, other.path) || other.kind.folder && inside(f.path, other.path) || f.kind.folder && inside(other.path, f.path) {
+		if f.path == other.path || sameFile(f.path, other.path) || other.kind.folder && inside(f.path, other.path) || f.kind.folder && inside(other.path, f.path) {
 			return fmt.Errorf("%s is also what %s names: %s", f.name, other.flag, remedy)
 		}
 	}
@@ -216,7 +223,7 @@ func (f *output) check() error {
 			return fmt.Errorf("%s is also %s: %s", f.name, in.name, remedy)
 		}
 		// A binary may be where its source is.
-		if in.info.IsDir() && !isKind && insideOf(f.path, in.info) {
+		if in.info.IsDir() && !isKind && inside(f.path, in.path) {
 			return fmt.Errorf("%s is in %s: %s", f.name, in.name, remedy)
 		}
 	}
@@ -240,82 +247,36 @@ func isEmpty(path string, info fs.FileInfo) bool {
 	return err == nil && len(entries) == 0
 }
 
-// samePlace reports whether two paths lead to one file, which may not exist
-// yet.
-func samePlace(a, b string) bool {
-	same := func(a, b string) bool {
-		x, err := os.Stat(a)
-		if err != nil {
-			return false
-		}
-		y, err := os.Stat(b)
-		return err == nil && os.SameFile(x, y)
-	}
-	return same(a, b) || filepath.Base(a) == filepath.Base(b) && same(filepath.Dir(a), filepath.Dir(b))
+// sameFile reports whether two paths lead to one file, which exists.
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// inside reports whether a file is in a folder, at any depth.
+// inside reports whether an absolute path without links leads into a folder, at
+// any depth.
 func inside(path, folder string) bool {
-	info, err := os.Stat(folder)
-	return err == nil && insideOf(path, info)
-}
-
-func insideOf(path string, folder fs.FileInfo) bool {
-	dir, err := filepath.Abs(filepath.Dir(path))
-	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir) // the current folder may be named by a link
-	}
-	for err == nil {
-		info, statErr := os.Stat(dir)
-		if statErr == nil && os.SameFile(info, folder) {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if sameFile(dir, folder) {
 			return true
 		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
+		if dir == filepath.Dir(dir) {
 			return false
 		}
-		dir = parent
 	}
-	return false
 }
 
 // checkAgain checks the output again: another file may have come in its place.
 func (f *output) checkAgain() error {
-	path, err := f.kind.resolve(f.path)
-	if err == nil && path != f.path {
-		err = fmt.Errorf("%s has become a link: name another file", f.name)
-	}
-	if err == nil {
-		err = f.check()
-	}
+	path, err := f.resolve(f.path)
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.flag, err)
-	}
-	return nil
-}
-
-// create creates the file under another name. commit puts it in its place.
-func (f *output) create() (*outfile.File, error) {
-	file, err := outfile.Create(f.path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.flag, err)
-	}
-	return file, nil
-}
-
-// commit puts the file in its place.
-func (f *output) commit(file *outfile.File) error {
-	if err := f.checkAgain(); err != nil {
 		return err
 	}
-	put := file.Replace
-	if f.kind.mode != 0 {
-		put = func() error { return file.Commit(f.kind.mode) }
+	if path != f.path {
+		return fmt.Errorf("%s has become a link: name another file", f.name)
 	}
-	if err := put(); err != nil {
-		return fmt.Errorf("%s: %w", f.flag, err)
-	}
-	return nil
+	return f.check()
 }
 
 // write writes the file and puts it in its place. It does nothing if the user
@@ -324,19 +285,21 @@ func (f *output) write(content func(io.Writer) error) error {
 	if f.name == "" {
 		return nil
 	}
-	file, err := f.create()
+	file, err := outfile.Create(f.path)
 	if err != nil {
-		return err
+		return f.flagged(err)
 	}
 	defer file.Discard()
 	w := bufio.NewWriter(file)
-	if err := content(w); err != nil {
-		return fmt.Errorf("%s: %w", f.flag, err)
+	err = cmp.Or(content(w), w.Flush(), f.checkAgain())
+	switch {
+	case err != nil:
+	case f.kind.mode != 0:
+		err = file.Commit(f.kind.mode)
+	default:
+		err = file.Replace()
 	}
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("%s: %w", f.flag, err)
-	}
-	return f.commit(file)
+	return f.flagged(err)
 }
 
 // copy writes the file with the content of another one.

@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"io/fs"
 	"maps"
@@ -13,9 +14,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/ociimage"
@@ -46,52 +47,36 @@ var outputFlags = []struct {
 	{"build", "image", "-C PROGRAM .", ".tar", ociimage.IsImage, "base.tar", "-C PROGRAM . --base base.tar"},
 }
 
-// Flags that name a file or a folder that is read, or a folder for files that
-// the command names: what is there stays, as TestKeep shows.
+// otherFileFlags name a file or a folder that is read, or a folder for files
+// that the command names. The command keeps the files in it, as TestRefused
+// shows.
 var otherFileFlags = []string{"build base", "build chdir", "build opa", "demo keep", "demo opa", "opa opa", "verify chdir", "verify keep", "verify opa", "verify packages"}
 
 // A new flag that names a file must be in one of the lists above.
 func TestOutputFlags(t *testing.T) {
-	found := map[string]bool{}
+	listed := slices.Clone(otherFileFlags)
+	for _, f := range outputFlags {
+		listed = append(listed, f.command+" "+f.flag)
+	}
+	var found []string
 	for _, cmd := range newRootCommand().Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			usage := strings.ToLower(f.Usage)
 			if f.Name != "force" && (strings.Contains(usage, "file") || strings.Contains(usage, "folder")) {
-				found[cmd.Name()+" "+f.Name] = true
+				found = append(found, cmd.Name()+" "+f.Name)
 			}
 		})
 	}
-	listed := map[string]bool{}
-	for _, name := range otherFileFlags {
-		listed[name] = true
-	}
-	for _, f := range outputFlags {
-		listed[f.command+" "+f.flag] = true
-		if cmd := subcommand(t, f.command); cmd.Flags().Lookup("force") == nil {
-			t.Errorf("%s has no flag --force", f.command)
-		}
-	}
-	if got, want := slices.Sorted(maps.Keys(found)), slices.Sorted(maps.Keys(listed)); !slices.Equal(got, want) {
-		t.Errorf("flags that name files are %q, want %q", got, want)
+	slices.Sort(listed)
+	slices.Sort(found)
+	if want := slices.Compact(listed); !slices.Equal(found, want) {
+		t.Errorf("flags that name files are %q, want %q", found, want)
 	}
 }
 
-func subcommand(t *testing.T, name string) *cobra.Command {
-	t.Helper()
-	for _, cmd := range newRootCommand().Commands() {
-		if cmd.Name() == name {
-			return cmd
-		}
-	}
-	t.Fatalf("there is no command %s", name)
-	return nil
-}
-
-// A workshop is a folder with inputs for all commands, the current one.
+// A workshop is a folder with inputs for all commands. It is the current one.
 type workshop struct {
-	t             *testing.T
-	dir           string
-	tree, program string
+	dir, tree, program string
 }
 
 func newWorkshop(t *testing.T) *workshop {
@@ -100,34 +85,15 @@ func newWorkshop(t *testing.T) *workshop {
 		t.Skip("links need a privilege on Windows")
 	}
 	t.Setenv("REGOMETER_CACHE", t.TempDir())
-	w := &workshop{t: t, dir: t.TempDir(), tree: tinyOPA(t), program: t.TempDir()}
+	w := &workshop{dir: t.TempDir(), tree: tinyOPA(t), program: t.TempDir()}
 	t.Chdir(w.dir)
-	w.write(filepath.Join(w.program, "go.mod"), "module example.com/program\n\ngo 1.22\n\nrequire github.com/open-policy-agent/opa v1.5.0\n\nreplace github.com/open-policy-agent/opa => "+w.tree+"\n")
-	w.write(filepath.Join(w.program, "main.go"), "package main\n\nimport _ \"github.com/open-policy-agent/opa/v1/metrics\"\n\nfunc main() {}\n")
-	w.write("base.tar", "a base image")
-	w.must("sample", "--decisions", "20", "-o", "d.log")
-	if err := os.MkdirAll("logs", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	w.write("logs/a.log", w.read("d.log"))
-	w.must("report", "d.log", "--save", "m.rgm")
+	write(filepath.Join(w.program, "go.mod"), "module example.com/program\n\ngo 1.22\n\nrequire github.com/open-policy-agent/opa v1.5.0\n\nreplace github.com/open-policy-agent/opa => "+w.tree+"\n")
+	write(filepath.Join(w.program, "main.go"), "package main\n\nimport _ \"github.com/open-policy-agent/opa/v1/metrics\"\n\nfunc main() {}\n")
+	write("base.tar", "a base image")
+	succeed(t, "sample", "--decisions", "20", "-o", "d.log")
+	write("logs/a.log", read("d.log"))
+	succeed(t, "report", "d.log", "--save", "m.rgm")
 	return w
-}
-
-func (w *workshop) write(name, text string) {
-	w.t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-func (w *workshop) read(name string) string {
-	w.t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return string(text)
 }
 
 // args returns the words of a call.
@@ -135,76 +101,54 @@ func (w *workshop) args(call string) []string {
 	return strings.Fields(strings.NewReplacer("TREE", w.tree, "PROGRAM", w.program).Replace(call))
 }
 
-func (w *workshop) run(stdin io.Reader, stdout io.Writer, args ...string) (status int, stderr string) {
-	var b bytes.Buffer
-	status = run(w.t.Context(), args, stdin, stdout, &b)
-	return status, b.String()
-}
-
-func (w *workshop) must(args ...string) {
-	w.t.Helper()
-	if status, stderr := w.run(strings.NewReader(""), io.Discard, args...); status != 0 {
-		w.t.Fatalf("%q: status %d: %s", args, status, stderr)
+// refused makes a call that must fail and change nothing. A shell's "< FILE"
+// may follow the call, and then "> FILE" or ">> FILE".
+func (w *workshop) refused(t *testing.T, want, call string) {
+	t.Helper()
+	command, out, appends := strings.Cut(call, " >> ")
+	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
+	if !appends {
+		command, out, _ = strings.Cut(call, " > ")
+		flags = os.O_CREATE | os.O_WRONLY | os.O_TRUNC
 	}
-}
-
-// refused makes a call that must change nothing.
-func (w *workshop) refused(want string, stdin io.Reader, stdout io.Writer, args ...string) {
-	w.t.Helper()
+	command, in, _ := strings.Cut(command, " < ")
+	stdin, stdout := must(os.Open(cmp.Or(in, os.DevNull))), io.Discard
+	defer stdin.Close()
+	if out != "" {
+		f := must(os.OpenFile(out, flags, 0o644))
+		defer f.Close()
+		stdout = f
+	}
 	before := w.state()
-	status, stderr := w.run(stdin, stdout, args...)
-	if status != exitFailure || !strings.Contains(stderr, want) {
-		w.t.Errorf("%q: status %d: %s, want %q", args, status, stderr, want)
+	var stderr bytes.Buffer
+	status := run(t.Context(), w.args(command), stdin, stdout, &stderr)
+	if status != exitFailure || !strings.Contains(stderr.String(), want) {
+		t.Errorf("%s: status %d: %s, want %q", call, status, &stderr, want)
 	}
 	if after := w.state(); !maps.Equal(before, after) {
-		for _, name := range slices.Sorted(maps.Keys(after)) {
-			if after[name] != before[name] {
-				w.t.Errorf("%q changed %s", args, name)
-			}
-		}
+		t.Errorf("%s changed a file", call)
 	}
 }
 
-// state returns what is in all files, and where links lead to.
+// state returns the content of all files, and the targets of links.
 func (w *workshop) state() map[string]string {
-	w.t.Helper()
 	all := map[string]string{}
 	for _, dir := range []string{w.dir, w.tree, w.program} {
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		noError(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return err
 			case d.Type()&fs.ModeSymlink != 0:
-				to, err := os.Readlink(path)
-				all[path] = "-> " + to
-				return err
+				all[path] = "-> " + must(os.Readlink(path))
 			case d.IsDir():
 				all[path] = "folder"
 			default:
-				all[path] = w.read(path)
+				all[path] = read(path)
 			}
 			return nil
-		})
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		}))
 	}
 	return all
-}
-
-// link makes links of both sorts.
-func (w *workshop) link(to, symbolic, hard string) {
-	w.t.Helper()
-	abs, err := filepath.Abs(to)
-	if err == nil {
-		err = os.Symlink(abs, symbolic)
-	}
-	if err == nil && hard != "" {
-		err = os.Link(abs, hard)
-	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
 }
 
 // Each output is under the same rules.
@@ -212,95 +156,81 @@ func TestOutputs(t *testing.T) {
 	w := newWorkshop(t)
 	for i, f := range outputFlags {
 		t.Run(f.command+" "+f.flag+" "+strings.Fields(f.args)[0], func(t *testing.T) {
-			w.t = t
 			name := func(n string) string { return n + string(rune('a'+i)) + f.suffix }
-			call := func(out string, more ...string) []string {
-				args := append([]string{f.command}, w.args(f.args)...)
-				return append(append(args, "--"+f.flag, out), more...)
+			flag := " --" + f.flag + " "
+			call := f.command + " " + f.args + flag
+			foreign, symlink, device := name("foreign"), name("symlink"), name("device")
+			write(foreign, "mine")
+			noError(os.Symlink(foreign, symlink), os.Symlink(os.DevNull, device))
+			refused := map[string]string{
+				foreign:                          flag[1:len(flag)-1] + ": " + foreign + " exists and is not a",
+				symlink:                          flag[1:len(flag)-1] + ": " + symlink + " exists and is not a",
+				filepath.Join("none", name("x")): "there is no folder none",
+				device:                           "is a device, and would be replaced",
 			}
-			stdin := strings.NewReader("")
-			foreign, symlink := name("foreign"), name("symlink")
-			w.write(foreign, "mine")
-			w.link(foreign, symlink, "")
-			for _, out := range []string{foreign, symlink} {
-				w.refused("--"+f.flag+": "+out+" exists and is not a", stdin, io.Discard, call(out)...)
+			if f.command != "sample" { // there it is possible
+				refused["-"] = "- is standard output"
 			}
-			if f.flag != "output" || f.command != "sample" { // where it is meant
-				w.refused("--"+f.flag+": - is standard output", stdin, io.Discard, call("-")...)
+			if f.flag != "image" {
+				refused["logs"] = "is a folder, and would be replaced"
 			}
-			if !strings.HasPrefix(f.flag, "image") {
-				w.refused("is a folder, and would be replaced", stdin, io.Discard, call("logs")...)
+			for out, want := range refused {
+				w.refused(t, want, call+out)
 			}
-			w.refused("there is no folder none", stdin, io.Discard, call(filepath.Join("none", name("x")))...)
-			w.refused("is a device, and would be replaced", stdin, io.Discard, call(deviceLink(t, f.suffix))...)
-
 			if f.input != "" {
-				input := w.args(f.input)[0]
-				reads := append([]string{f.command}, w.args(f.inputArgs)...)
-				bySymlink, byLink := name("input-symlink"), name("input-link")
-				outs := []string{input, bySymlink}
-				if strings.HasPrefix(f.input, "TREE") || strings.HasPrefix(f.input, "PROGRAM") {
-					w.link(input, bySymlink, "") // files in folders are read by name
-				} else {
-					w.link(input, bySymlink, byLink)
-					outs = append(outs, byLink)
-				}
-				for _, out := range outs {
-					for _, force := range []string{"--force=false", "--force"} {
-						want := " the input "
-						if force != "--force" && strings.HasSuffix(input, ".go") {
-							want = out
-						}
-						w.refused(want, stdin, io.Discard, append(reads, "--"+f.flag, out, force)...)
+				linked := name("linked")
+				noError(os.Symlink(must(filepath.Abs(w.args(f.input)[0])), linked))
+				for _, out := range []string{f.input, linked} {
+					reads := f.command + " " + f.inputArgs + flag + out
+					w.refused(t, " the input ", reads+" --force")
+					if !strings.HasSuffix(f.input, ".go") { // without --force it is another kind of file
+						w.refused(t, " the input ", reads)
 					}
 				}
 			}
-
 			redirected := name("redirected")
-			stdout, err := os.Create(redirected)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer stdout.Close()
-			w.refused(redirected+" is also standard output", stdin, stdout, call(redirected)...)
-			w.refused(redirected+" is also standard output", stdin, stdout, call(redirected, "--force")...)
+			w.refused(t, redirected+" is also standard output", call+redirected+" > "+redirected)
+			w.refused(t, redirected+" is also standard output", call+redirected+" --force > "+redirected)
 
 			empty := name("empty")
-			w.write(empty, "")
-			for _, args := range [][]string{call(name("new")), call(empty), call(empty), call(symlink, "--force")} {
-				w.must(args...)
+			write(empty, "")
+			for _, out := range []string{name("new"), empty, empty, symlink + " --force"} {
+				succeed(t, w.args(call+out)...)
 			}
 			for _, out := range []string{name("new"), empty, foreign} {
-				if !f.is(out) {
-					if f.command == "sample" && out == foreign {
-						continue // its truth is beside the link
-					}
+				if !f.is(out) && (f.command != "sample" || out != foreign) { // its truth is beside the link
 					t.Errorf("%s is of another kind", out)
 				}
 			}
-			if to, err := os.Readlink(symlink); filepath.Base(to) != foreign || err != nil {
-				t.Errorf("the link leads to %q, %v", to, err)
+			if to := must(os.Readlink(symlink)); to != foreign {
+				t.Errorf("the link leads to %q", to)
 			}
 		})
 	}
 }
 
-// deviceLink returns the name of a link to a device.
-func deviceLink(t *testing.T, suffix string) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "device"+suffix)
-	if err := os.Symlink(os.DevNull, name); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
-// Inputs and outputs that are the same file, as a shell redirects them.
-func TestOutputIsInput(t *testing.T) {
+// An output is never an input or another output, whatever its name and its
+// links. It is never a file or folder of another kind.
+func TestRefused(t *testing.T) {
 	w := newWorkshop(t)
-	w.link("d.log", "symlink.log", "link.log")
-	w.link("logs", "more", "")
-	w.must("build", "--unmodified", "--opa", w.tree, "-o", "opa")
+	succeed(t, w.args("build --unmodified --opa TREE -o opa")...)
+	for _, empty := range []string{"is", "file", "folder/x"} {
+		write(empty, "")
+	}
+	noError(os.Remove("folder/x"))
+	for _, log := range []string{"none.log", "bad.log", "twice.log"} { // none.log has no truth
+		write(log, read("d.log"))
+	}
+	write("bad.log.truth.json", "{}")
+	write("new.log.truth.json", "{}")
+	write("foreign/index.json", `{"manifests": [{"annotations": {"org.opencontainers.image.ref.name": "theirs"}}]}`)
+	write("nothing/index.json", `{"manifests": []}`)
+	for link, to := range map[string]string{
+		"symlink.log": "d.log", "more": "logs", "symlink": "is", "s.log.truth.json": "d.log", "twice.log.truth.json": "twice.log", "dangling": "none",
+	} {
+		noError(os.Symlink(to, link))
+	}
+	noError(os.Link("d.log", "link.log"), os.Link("is", "link"))
 	for _, c := range []struct{ call, want string }{
 		{"report --save d.log d.log", "--save: d.log is also the input d.log: name another file"},
 		{"report --save link.log d.log --force", "--save: link.log is also the input d.log"},
@@ -327,45 +257,7 @@ func TestOutputIsInput(t *testing.T) {
 		{"build --opa TREE -o TREE/go.mod --force", "/go.mod is in the input "},
 		{"build -C PROGRAM . -o TREE/main.go --force", "/main.go is in the input "},
 		{"build -C PROGRAM . --image x.tar -o PROGRAM/main.go --force", "/main.go is in the input "},
-	} {
-		call, out, _ := strings.Cut(c.call, " >> ")
-		flags := os.O_APPEND
-		if before, after, ok := strings.Cut(call, " > "); ok {
-			call, out, flags = before, after, os.O_TRUNC
-		}
-		call, in, _ := strings.Cut(call, " < ")
-		stdin, stdout := io.Reader(strings.NewReader("")), io.Discard
-		if in != "" {
-			f, err := os.Open(in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			stdin = f
-		}
-		if out != "" {
-			f, err := os.OpenFile(out, os.O_CREATE|os.O_WRONLY|flags, 0o644)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			stdout = f
-		}
-		w.refused(c.want, stdin, stdout, w.args(call)...)
-	}
-}
 
-// Two outputs of a call are never one file.
-func TestOutputTwice(t *testing.T) {
-	w := newWorkshop(t)
-	w.write("is", "")
-	w.link("is", "symlink", "link")
-	w.link("d.log", "s.log.truth.json", "")
-	w.link("logs", "more", "")
-	if err := os.Mkdir("folder", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ call, want string }{
 		{"report d.log --html x --save x", "--save: x is also what --html names: name another file"},
 		{"report d.log --html x --save logs/../x --force", "--save: logs/../x is also what --html names"},
 		{"report d.log --html more/x --save logs/x", "--save: logs/x is also what --html names"},
@@ -373,188 +265,122 @@ func TestOutputTwice(t *testing.T) {
 		{"report d.log --save link --parquet symlink --force", "--parquet: symlink is also what --save names"},
 		{"merge m.rgm --html ./x --save x", "is also what --html names"},
 		{"sample --decisions 5 -o s.log", "--output: s.log.truth.json exists and is not the truth about a log"},
-		{"sample --decisions 5 -o d.log", ""},
+		{"sample --decisions 5 -o twice.log --force", "--output: twice.log.truth.json is also what --output names"},
 		{"build --opa TREE -o x.tar --image x.tar", "--image: x.tar is also what --output names"},
 		{"build --opa TREE -o folder/opa --image folder", "--image: folder is also what --output names"},
 		{"build --opa TREE -o folder --image folder", "--output: folder is a folder, and would be replaced"},
 		{"build -C PROGRAM . -o x.tar --image ./x.tar", "--image: ./x.tar is also what --output names"},
-	} {
-		if c.want == "" {
-			w.must(w.args(c.call)...)
-			continue
-		}
-		w.refused(c.want, strings.NewReader(""), io.Discard, w.args(c.call)...)
-	}
-	if err := os.Remove("d.log.truth.json"); err != nil {
-		t.Fatal(err)
-	}
-	w.link("d.log", "d.log.truth.json", "")
-	w.refused("--output: d.log.truth.json is also what --output names", strings.NewReader(""), io.Discard, "sample", "--decisions", "5", "-o", "d.log", "--force")
-}
 
-// A sample replaces a log only if the truth about that is beside it.
-func TestSampleReplaces(t *testing.T) {
-	w := newWorkshop(t)
-	sample := []string{"sample", "--decisions", "5", "-o", "d.log"}
-	w.must(sample...)
-	truth := w.read("d.log.truth.json")
-	w.write("d.log.truth.json", "{}")
-	w.refused("--output: d.log exists and is not a log with its truth beside it", nil, io.Discard, sample...)
-	if err := os.Remove("d.log"); err != nil {
-		t.Fatal(err)
+		{"sample --decisions 5 -o bad.log", "--output: bad.log exists and is not a log with its truth beside it"},
+		{"sample --decisions 5 -o none.log", "--output: none.log exists and is not a log with its truth beside it"},
+		{"sample --decisions 5 -o new.log", "--output: new.log.truth.json exists and is not the truth about a log"},
+		{"build --image logs --force", "--image: logs exists, is not empty and is not an image that regometer wrote: name another folder, or remove it"},
+		{"build --image foreign --force", "foreign exists, is not empty and is not an image that regometer wrote"},
+		{"build --image nothing --force", "nothing exists, is not empty and is not an image that regometer wrote"},
+		{"build --image file --force", "--image: file is a file, not a folder"},
+		{"build --image dangling --force", "which is not there"},
+		{"build --image none/image", "there is no folder none"},
+		{"build --image m.rgm/x", "not a directory"},
+		{"build --image PROGRAM/", "is not an image"},
+		{"demo --keep logs", "logs is not empty: name a new or an empty folder"},
+		{"verify --opa TREE --keep logs", "logs is not empty: name a new or an empty folder"},
+		{"verify -C PROGRAM --keep logs", "logs is not empty: name a new or an empty folder"},
+		{"report missing.log --parquet x.parquet", "missing.log"},
+		{"report d.log --parquet /proc/x.parquet", "--parquet: cannot write to /proc"},
+	} {
+		if !strings.Contains(c.call, "/proc") || runtime.GOOS == "linux" {
+			w.refused(t, c.want, c.call)
+		}
 	}
-	w.refused("--output: d.log.truth.json exists and is not the truth about a log", nil, io.Discard, sample...)
-	w.must(append(sample, "--force")...)
-	if w.read("d.log.truth.json") != truth {
+	succeed(t, "sample", "--decisions", "5", "-o", "d.log")
+	succeed(t, "sample", "--decisions", "5", "-o", "bad.log", "--force")
+	if read("bad.log.truth.json") != read("d.log.truth.json") {
 		t.Error("--force did not replace the truth")
 	}
-	if err := os.Remove("d.log.truth.json"); err != nil {
-		t.Fatal(err)
-	}
-	w.refused("is not a log with its truth beside it", nil, io.Discard, sample...)
 }
 
 // A program is put where go build puts it, and replaces nothing else there.
 func TestBuildProgramInPlace(t *testing.T) {
 	w := newWorkshop(t)
-	build := []string{"build", "-C", w.program, "."}
-	w.write("program", "mine")
-	w.refused("--output: program exists and is not an executable", nil, io.Discard, build...)
-	if err := os.Remove("program"); err != nil {
-		t.Fatal(err)
-	}
+	write("program", "mine")
+	w.refused(t, "--output: program exists and is not an executable", "build -C PROGRAM .")
+	noError(os.Remove("program"))
 	for range 2 {
-		w.must(build...)
+		succeed(t, w.args("build -C PROGRAM .")...)
 	}
-	info, err := os.Stat("program")
-	if err != nil {
-		t.Fatal(err)
+	if mode := must(os.Stat("program")).Mode().Perm(); !executableKind.is("program") || mode != 0o755 {
+		t.Errorf("mode %v", mode)
 	}
-	if !executableKind.is("program") || info.Mode().Perm() != 0o755 {
-		t.Errorf("mode %v", info.Mode())
-	}
-	w.must(append(build, "-o", "binary", "--image", "image.tar", "--platform", "linux/"+runtime.GOARCH)...)
+	succeed(t, w.args("build -C PROGRAM . -o binary --image image.tar --platform linux/"+runtime.GOARCH)...)
 	if !executableKind.is("binary") || !ociimage.IsImage("image.tar") {
 		t.Error("beside an image there is no binary")
 	}
-	// Where its source is, it is no source.
-	t.Chdir(w.program)
+	t.Chdir(w.program) // a binary may be where its source is
 	for range 2 {
-		w.must("build", ".")
+		succeed(t, "build", ".")
 	}
 }
 
-// A folder with an image is replaced by an image, any other folder stays.
+// An image replaces a folder with an image, and no folder with anything else.
 func TestImageFolder(t *testing.T) {
 	w := newWorkshop(t)
-	image := func(out string, more ...string) []string {
-		return append([]string{"build", "--unmodified", "--opa", w.tree, "--image", out}, more...)
-	}
-	w.write("file", "")
-	if err := os.Mkdir("empty", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	w.link("empty", "symlink", "")
-	w.link("nothing", "dangling", "")
-	for out, want := range map[string]string{
-		"logs":          "--image: logs exists, is not empty and is not an image that regometer wrote: name another folder, or remove it",
-		"file":          "--image: file is a file, not a folder",
-		"dangling":      "which is not there",
-		"none/image":    "there is no folder none",
-		"m.rgm/x":       "not a directory",
-		w.program + "/": "is not an image",
-	} {
-		w.refused(want, nil, io.Discard, image(out)...)
-		w.refused(want, nil, io.Discard, image(out, "--force")...)
-	}
+	image := "build --unmodified --opa TREE --image "
+	noError(os.Mkdir("empty", 0o755), os.Symlink("empty", "symlink"))
 	for _, out := range []string{"new/", "symlink", "symlink", "empty"} {
-		w.must(image(out)...)
+		succeed(t, w.args(image+out)...)
 		if !ociimage.IsImage(out) {
-			t.Errorf("%s is no image", out)
+			t.Errorf("%s is not an image", out)
 		}
 	}
-	w.must(image("based", "--base", "./empty")...)
-	w.refused("--image: empty is also the input ./empty", nil, io.Discard, image("empty", "--base", "./empty")...)
-	w.write("empty/mine", "mine")
-	w.refused("is not an image", nil, io.Discard, image("empty", "--force")...)
+	succeed(t, w.args(image+"based --base ./empty")...)
+	w.refused(t, "--image: empty is also the input ./empty", image+"empty --base ./empty")
+	write("empty/mine", "mine")
+	w.refused(t, "is not an image", image+"empty --force")
 }
 
-// What somebody put in an output's place while the logs were read stays.
+// The command keeps a file that came in an output's place while it worked, and
+// follows no link that came.
 func TestOutputMeanwhile(t *testing.T) {
 	w := newWorkshop(t)
-	for _, c := range []struct{ flag, put string }{
-		{"--html", "x.html"}, {"--save", "x.rgm"}, {"--parquet", "x.parquet"},
+	for _, c := range []struct{ call, out, want string }{
+		{"report - --html x.html", "x.html", "--html: x.html exists and is not a"},
+		{"report - --save x.rgm", "x.rgm", "--save: x.rgm exists and is not a"},
+		{"report - --parquet x.parquet", "x.parquet", "--parquet: x.parquet exists and is not a"},
+		{"report - --force --html link.rgm", "link.rgm", "--html: link.rgm has become a link"},
+		{"report - --force --save link.rgm", "link.rgm", "--save: link.rgm has become a link"},
+		{"report - --force --parquet link.rgm", "link.rgm", "--parquet: link.rgm has become a link"},
+		{"build --unmodified --opa TREE --image x.tar", "x.tar", "--image: x.tar exists and is not"},
+		{"build --unmodified --opa TREE --image link", "link", "--image: link has become a link"},
 	} {
-		stdin := io.MultiReader(strings.NewReader(w.read("d.log")), readerFunc(func([]byte) (int, error) {
-			w.write(c.put, "mine")
-			return 0, io.EOF
-		}))
-		status, stderr := w.run(stdin, io.Discard, "report", "-", c.flag, c.put)
-		if status != exitFailure || !strings.Contains(stderr, c.flag+": "+c.put+" exists and is not a") || w.read(c.put) != "mine" {
-			t.Errorf("%s: status %d: %s", c.flag, status, stderr)
-		}
-		if err := os.Remove(c.put); err != nil {
-			t.Fatal(err)
-		}
-		// Nor is a link followed that came meanwhile.
-		stdin = io.MultiReader(strings.NewReader(w.read("d.log")), readerFunc(func([]byte) (int, error) {
-			w.link("m.rgm", c.put, "")
-			return 0, io.EOF
-		}))
-		before := w.read("m.rgm")
-		status, stderr = w.run(stdin, io.Discard, "report", "-", c.flag, c.put, "--force")
-		if status != exitFailure || !strings.Contains(stderr, c.put+" has become a link") || w.read("m.rgm") != before {
-			t.Errorf("%s: status %d: %s", c.flag, status, stderr)
-		}
-	}
-	for _, out := range []string{"x.tar", "x"} {
+		var before map[string]string
+		comes := sync.OnceFunc(func() {
+			switch c.out {
+			case "link":
+				noError(os.Symlink("logs", c.out))
+			case "link.rgm":
+				noError(os.Symlink("m.rgm", c.out))
+			default:
+				write(c.out, "mine")
+			}
+			before = w.state()
+		})
+		stdin := io.MultiReader(strings.NewReader(read("d.log")), readerFunc(func([]byte) (int, error) { comes(); return 0, io.EOF }))
 		var said bytes.Buffer
 		stderr := writerFunc(func(p []byte) (int, error) {
 			if bytes.Contains(p, []byte("packing /opa")) {
-				if out == "x" {
-					w.link("logs", out, "")
-				} else {
-					w.write(out, "mine")
-				}
+				comes()
 			}
 			return said.Write(p)
 		})
-		before := w.state()
-		status := run(t.Context(), []string{"build", "--unmodified", "--opa", w.tree, "--image", out}, nil, io.Discard, stderr)
-		if status != exitFailure || !strings.Contains(said.String(), "--image: ") {
-			t.Errorf("%s: status %d: %s", out, status, &said)
+		status := run(t.Context(), w.args(c.call), stdin, io.Discard, stderr)
+		if status != exitFailure || !strings.Contains(said.String(), c.want) {
+			t.Errorf("%s: status %d: %s, want %q", c.call, status, &said, c.want)
 		}
-		for name, text := range before {
-			if after := w.state(); after[name] != text {
-				t.Errorf("%s was changed", name)
-			}
+		noError(os.Remove(c.out))
+		delete(before, filepath.Join(w.dir, c.out))
+		maps.DeleteFunc(before, func(name, _ string) bool { return strings.Contains(name, ".regometer-") }) // the command's
+		if after := w.state(); !maps.Equal(before, after) {
+			t.Errorf("%s changed a file, or left one", c.call)
 		}
-	}
-	entries, err := filepath.Glob(".regometer-*")
-	if err != nil || len(entries) > 0 {
-		t.Errorf("left %q, %v", entries, err)
-	}
-}
-
-// Folders for what is kept hold nothing else.
-func TestKeep(t *testing.T) {
-	w := newWorkshop(t)
-	w.refused("logs is not empty: name a new or an empty folder", nil, io.Discard, "demo", "--keep", "logs")
-	for _, args := range []string{"--opa TREE", "-C PROGRAM"} {
-		w.refused("logs holds something else than kept output (a.log): name a new or an empty folder", nil, io.Discard, append(w.args("verify "+args), "--keep", "logs")...)
-	}
-}
-
-// A write-protected folder is found out before the work.
-func TestOutputFolderIsReadOnly(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs a folder that not even root may write to")
-	}
-	w := newWorkshop(t)
-	read := false
-	stdin := readerFunc(func([]byte) (int, error) { read = true; return 0, io.EOF })
-	w.refused("--html: cannot write to /proc", stdin, io.Discard, "report", "-", "--html", "/proc/x.html")
-	if read {
-		t.Error("the logs were read first")
 	}
 }

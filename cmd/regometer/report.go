@@ -4,10 +4,13 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,14 +18,15 @@ import (
 	"golang.org/x/term"
 
 	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/app/parquetlog"
 	"github.com/regometer/regometer/internal/app/report"
 )
 
 func newReportCommand() *cobra.Command {
 	var o report.Options
-	var since, until string
 	var out reportOutput
 	var parquet *output
+	var allowEmpty bool
 	cmd := &cobra.Command{
 		Use:   "report FILE|FOLDER|- ...",
 		Short: "See where the time of the decisions in OPA's decision logs went",
@@ -33,11 +37,13 @@ undefined or failed, and the durations of each stage.
 A log can be what OPA uploads, prints to its console or writes by its file logger,
 one event a line or pretty-printed, among other lines, gzip or zstd, and as Docker,
 Kubernetes, Splunk and Fluent Bit wrap it. The content of a file tells its form.
-Folders are read with the folders in them. A file that is named twice is read once.
-- is standard input.
+The command reads folders with the folders in them. It reads a file only once, even if
+the file is named twice. - is standard input.
 
 Problems of a log are counted and shown with file and line, and the rest is read.
 With --strict they are an error. After Ctrl-C the report has what was read until then.
+With --fail-on the exit status is 3 if one of the named rules has a finding. It is 4 if
+the report has no decisions, except with --allow-empty.
 
 With --save, "regometer merge" makes one report of those of many machines or days.
 --parquet also writes the report's decisions to a Parquet file, one row each, without
@@ -54,19 +60,10 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
   regometer report --html report.html logs
   regometer report --save monday.rgm --since 2026-01-05 --until 2026-01-06 logs
   regometer report --path httpapi/authz --format json logs > report.json
+  regometer report --fail-on errors_rose,revision_slower logs
   regometer report --parquet decisions.parquet logs`,
-		PreRunE: func(cmd *cobra.Command, args []string) (err error) {
+		PreRunE: func(cmd *cobra.Command, args []string) error {
 			o.Inputs, o.Stdin = args, cmd.InOrStdin()
-			now := time.Now()
-			if o.Since, err = timeOf(since, now); err != nil {
-				return fmt.Errorf("--since: %w", err)
-			}
-			if o.Until, err = timeOf(until, now); err != nil {
-				return fmt.Errorf("--until: %w", err)
-			}
-			if err := out.check(); err != nil {
-				return err
-			}
 			return o.Check()
 		},
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -78,27 +75,27 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
 			if err := out.files.check(cmd, files); err != nil {
 				return err
 			}
-			var rows *parquetFile
-			if parquet.name != "" {
-				if rows, err = newParquetFile(parquet); err != nil {
-					return err
-				}
-				defer rows.file.Discard()
-				o.Each = func(key func(int32) string) func(*decisionlog.Event) error {
-					return rows.Rows(key).Add
-				}
-			}
 			progress := newProgressLine(cmd.ErrOrStderr())
 			o.Progress = progress.report
-			x, err := report.Read(cmd.Context(), o)
-			progress.clear()
-			if err != nil {
-				return err
+			var x *report.Data
+			var readErr error
+			readLogs := func() error {
+				x, readErr = report.Read(cmd.Context(), o)
+				progress.clear()
+				return readErr
 			}
-			if rows != nil {
-				if err := rows.finish(); err != nil {
-					return err
-				}
+			if parquet.name == "" {
+				err = readLogs()
+			} else {
+				err = parquet.write(func(w io.Writer) error {
+					rows := parquetlog.NewWriter(w)
+					o.Each = func(key func(int32) string) func(*decisionlog.Event) error { return rows.Rows(key).Add }
+					return errors.Join(readLogs(), rows.Close())
+				})
+			}
+			// An error of the logs must not name --parquet.
+			if err := cmp.Or(readErr, err); err != nil {
+				return err
 			}
 			r, err := out.write(cmd.OutOrStdout(), x)
 			if err != nil {
@@ -107,14 +104,17 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
 			explain(cmd.ErrOrStderr(), r.Inputs.Problems)
 			switch {
 			case r.Interrupted:
-				what := "the report covers"
-				if rows != nil {
-					what = "the report and " + parquet.name + " cover"
-				}
-				fmt.Fprintf(cmd.ErrOrStderr(), "regometer: interrupted: %s only what was read until then\n", what)
+				fmt.Fprintln(cmd.ErrOrStderr(), "regometer: interrupted: the output covers only what was read until then")
 				return statusError(interruptedStatus(cmd.Context()))
 			case o.Strict && len(r.Inputs.Problems) > 0:
 				return strictError(r.Inputs.Problems)
+			}
+			if err := out.checkFindings(r, cmd.ErrOrStderr()); err != nil {
+				return err
+			}
+			if r.Total.Decisions == 0 && !allowEmpty {
+				fmt.Fprintln(cmd.ErrOrStderr(), "regometer: the report has no decisions (--allow-empty: exit with status 0 then)")
+				return statusError(exitEmpty)
 			}
 			return nil
 		},
@@ -122,13 +122,14 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.By, "by", "path", "key of the groups: path, stage, bundle, requested_by, hour, day or label:`KEY`")
 	flags.StringSliceVar(&o.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz or tenants/*/authz")
-	flags.StringVar(&since, "since", "", "only decisions from this `time` on: 2026-01-02T15:04:05Z, 2026-01-02, or 24h for the last day")
-	flags.StringVar(&until, "until", "", "only decisions before this `time`")
+	flags.Func("since", "only decisions from this `time` on: 2026-01-02T15:04:05Z, 2026-01-02, or 24h for the last day", timeFlag(&o.Since))
+	flags.Func("until", "only decisions before this `time`", timeFlag(&o.Until))
 	out.flags(cmd)
 	flags.IntVar(&o.Slowest, "slowest", 0, "list this number of the slowest decisions")
 	parquet = out.files.flag(cmd, "parquet", "", parquetKind, "also write the decisions to this Parquet `file`, one row each")
 	flags.BoolVar(&o.Exact, "exact", false, "sort all durations for exact percentiles: for smaller logs")
 	flags.BoolVar(&o.Strict, "strict", false, "check every byte of the events, and fail if the logs have a problem")
+	flags.BoolVar(&allowEmpty, "allow-empty", false, "exit with status 0, not 4, if the report has no decisions")
 	flags.IntVar(&o.Workers, "workers", 0, "number of goroutines that read; 0 for one for each processor")
 	cmd.MarkFlagsMutuallyExclusive("exact", "save")
 	return cmd
@@ -143,32 +144,25 @@ func limitMemory() {
 	}
 }
 
-// timeOf parses a time, or a duration before now. It returns the zero time of
-// "".
-func timeOf(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	for _, layout := range [...]string{time.RFC3339Nano, time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t, nil
+// timeFlag returns a function that parses a time, or a duration before now.
+func timeFlag(to *time.Time) func(text string) error {
+	return func(text string) (err error) {
+		for _, layout := range [...]string{time.RFC3339Nano, time.DateOnly} {
+			if *to, err = time.Parse(layout, text); err == nil {
+				return nil
+			}
 		}
+		if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+			*to = time.Now().Add(-d)
+			return nil
+		}
+		return errors.New("write 2026-01-02T15:04:05Z, 2026-01-02, or 90m for 90 minutes ago")
 	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(-d), nil
-	}
-	return time.Time{}, fmt.Errorf("invalid time %q: write 2026-01-02T15:04:05Z, 2026-01-02, or 90m for 90 minutes ago", text)
 }
 
 // explain describes a decision log if a file is not one.
 func explain(stderr io.Writer, problems []report.Problem) {
-	for _, p := range problems {
-		if p.Kind != report.NoDecisionLog {
-			continue
-		}
-		for _, place := range p.First {
-			fmt.Fprintf(stderr, "regometer: %s has no decision\n", place.File)
-		}
+	if slices.ContainsFunc(problems, func(p report.Problem) bool { return p.Kind == report.NoDecisionLog }) {
 		fmt.Fprintln(stderr, `regometer: a decision log has JSON events with "labels" or "decision_id", and with "path", "query" or "decision_id",`+
 			"\nas OPA logs them; see docs/report.md for what may be around them")
 	}
@@ -178,11 +172,7 @@ func explain(stderr io.Writer, problems []report.Problem) {
 func strictError(problems []report.Problem) error {
 	var kinds []string
 	for _, p := range problems {
-		text := fmt.Sprintf("%s (%d", p.Kind, p.Count)
-		if len(p.First) > 0 {
-			text += fmt.Sprintf(", first in %s:%d", p.First[0].File, p.First[0].Line)
-		}
-		kinds = append(kinds, text+")")
+		kinds = append(kinds, fmt.Sprintf("%s (%d)", p.Kind, p.Count)) // the report says where
 	}
 	return fmt.Errorf("the logs have problems: %s", strings.Join(kinds, ", "))
 }
@@ -200,15 +190,16 @@ func newProgressLine(w io.Writer) *progressLine {
 	return &progressLine{w: w, on: ok && term.IsTerminal(int(f.Fd()))}
 }
 
-func (l *progressLine) report(p report.Progress) { l.show(p.Elapsed, p.String()) }
+// report shows the progress of a report.
+func (l *progressLine) report(p report.Progress) { l.show(p.Elapsed, p) }
 
-// show shows the text, at most five times a second.
-func (l *progressLine) show(elapsed time.Duration, text string) {
+// show shows the progress, at most five times a second.
+func (l *progressLine) show(elapsed time.Duration, progress any) {
 	const first, every = 2 * time.Second, 200 * time.Millisecond
 	if !l.on || elapsed < first || l.shown && elapsed < l.last+every {
 		return
 	}
-	fmt.Fprintf(l.w, "\r\x1b[K%s", text)
+	fmt.Fprintf(l.w, "\r\x1b[K%v", progress)
 	l.shown, l.last = true, elapsed
 }
 

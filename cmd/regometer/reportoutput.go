@@ -4,9 +4,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,41 +23,46 @@ import (
 
 // reportOutput has the flags that say where a report goes.
 type reportOutput struct {
-	format     string
+	print      func(w io.Writer, r *report.Report, top int) error
 	stages     []string
 	top        int
 	files      *outputs
 	html, save *output
+	failOn     []string // rules
 }
 
 func (o *reportOutput) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.format, "format", "table", "table, json, csv or markdown")
+	addFormatFlag(cmd, &o.print, reportFormats)
 	flags.IntVar(&o.top, "top", 20, "number of groups in the table; 0 for all")
 	flags.StringSliceVar(&o.stages, "stage", nil, "show only these `stages`, such as rego_query_eval")
+	flags.Func("fail-on", "exit with status 3 if one of these `rules` has a finding, such as errors_rose; may be given several times", func(text string) error {
+		names := strings.Split(text, ",")
+		for _, name := range names {
+			if known := report.RuleNames(); !slices.Contains(known, name) {
+				return fmt.Errorf("no rule is named %q: use one of %s", name, strings.Join(known, ", "))
+			}
+		}
+		o.failOn = append(o.failOn, names...)
+		return nil
+	})
 	o.files = newOutputs(cmd)
 	o.html = o.files.flag(cmd, "html", "", pageKind, "also write the report as a web page, with plots, to this `file`")
 	o.save = o.files.flag(cmd, "save", "", savedKind, "also save the report in `FILE.rgm`, for regometer merge and compare")
 }
 
-// check returns an error if the flags are invalid.
-func (o *reportOutput) check() error {
-	_, err := reportWriter(o.format, nil, 0)
-	return err
-}
-
 // write writes a report to standard output and into the files that are asked
 // for.
 func (o *reportOutput) write(stdout io.Writer, x *report.Data) (*report.Report, error) {
-	write, err := reportWriter(o.format, stdout, o.top)
-	if err != nil {
-		return nil, err
-	}
 	r := x.Report()
-	if o.stages != nil && !r.Only(o.stages) {
-		return nil, fmt.Errorf("--stage: no decision has the stage %s: use one of %s", strings.Join(o.stages, " or "), strings.Join(stagesOf(x.Report()), ", "))
+	var stages []string
+	for _, s := range r.Total.Stages {
+		stages = append(stages, s.Name)
 	}
-	if err := write(r); err != nil {
+	if o.stages != nil && !r.Only(o.stages) {
+		return nil, fmt.Errorf("--stage: no decision has the stage %s: use one of %s", strings.Join(o.stages, " or "), strings.Join(stages, ", "))
+	}
+	if err := o.print(stdout, r, o.top); err != nil {
 		return nil, err
 	}
 	if err := o.html.write(func(w io.Writer) error { return page.Write(w, r) }); err != nil {
@@ -63,31 +71,45 @@ func (o *reportOutput) write(stdout io.Writer, x *report.Data) (*report.Report, 
 	return r, o.save.write(x.Save)
 }
 
-// stagesOf returns the names of the stages of all decisions.
-func stagesOf(r *report.Report) (names []string) {
-	for _, s := range r.Total.Stages {
-		names = append(names, s.Name)
+// checkFindings prints the names of the rules of --fail-on that have a finding,
+// and returns an error if there are any.
+func (o *reportOutput) checkFindings(r *report.Report, stderr io.Writer) error {
+	var failed []string
+	for _, f := range r.Findings {
+		if slices.Contains(o.failOn, f.Rule) {
+			failed = append(failed, f.Rule)
+		}
 	}
-	return names
+	if failed == nil {
+		return nil
+	}
+	fmt.Fprintln(stderr, "regometer: --fail-on: there is a finding of", strings.Join(failed, ", "))
+	return statusError(exitExceeded)
 }
 
-// reportWriter returns a function that writes a report to w. It fails if the
-// format is invalid.
-func reportWriter(format string, w io.Writer, top int) (func(*report.Report) error, error) {
-	switch format {
-	case "table":
+// reportFormats are the functions that write a report in each format.
+var reportFormats = map[string]func(w io.Writer, r *report.Report, top int) error{
+	"table": func(w io.Writer, r *report.Report, top int) error {
 		width, colours := terminal(w)
-		return func(r *report.Report) error {
-			return report.WriteTable(w, r, text.Options{Width: width, Colors: colours, Top: top})
-		}, nil
-	case "markdown":
-		return func(r *report.Report) error { return report.WriteMarkdown(w, r, top) }, nil
-	case "json":
-		return func(r *report.Report) error { return report.WriteJSON(w, r) }, nil
-	case "csv":
-		return func(r *report.Report) error { return report.WriteCSV(w, r) }, nil
-	}
-	return nil, fmt.Errorf("--format: invalid format %q: use table, json, csv or markdown", format)
+		return report.WriteTable(w, r, text.Options{Width: width, Colors: colours, Top: top})
+	},
+	"markdown": report.WriteMarkdown,
+	"json":     func(w io.Writer, r *report.Report, _ int) error { return report.WriteJSON(w, r) },
+	"csv":      func(w io.Writer, r *report.Report, _ int) error { return report.WriteCSV(w, r) },
+}
+
+// addFormatFlag adds the flag that chooses one of the formats.
+func addFormatFlag[F any](cmd *cobra.Command, to *F, formats map[string]F) {
+	*to = formats["table"]
+	names := strings.Join(slices.Sorted(maps.Keys(formats)), ", ")
+	cmd.Flags().Func("format", "`format` of the output: "+names+" (default table)", func(name string) error {
+		format, ok := formats[name]
+		if !ok {
+			return errors.New("use one of " + names)
+		}
+		*to = format
+		return nil
+	})
 }
 
 // terminal returns the width of a table for w, and whether it has colours.

@@ -51,8 +51,8 @@ func untilSignal(parent context.Context) context.Context {
 		}
 	}()
 	return context.WithValue(ctx, leaveKey{}, sync.OnceFunc(func() {
-		signal.Stop(arrived) // after the signals that have come
 		setDefault(signals)
+		signal.Stop(arrived) // it waits for the signals that came before
 		close(arrived)
 		<-done
 	}))

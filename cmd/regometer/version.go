@@ -21,13 +21,11 @@ func newVersionCommand() *cobra.Command {
 		Long: `Prints the version of this program, the Go it was built with, the OPA releases
 that the drop-in is tested with, and the SHA-256 of the drop-in's source.
 
-Of an opa binary, or that of another program with OPA inside, for whatever platform,
-it prints OPA's version and what replaces it, the Go it was built with, and what of Regometer is in it: the version that built it, the SHA-256
-of the drop-in's source, whether the plugin is there, and whether it gets decisions
-straight from OPA's server; or up to which step the series for OPA is. The binary
-is read, not run. OPA's version is unknown if neither "regometer build" nor Go
-recorded it. One without the drop-in is called unmodified; what else may have been
-changed in it cannot be told.`,
+With BINARY, an opa binary or another program with OPA inside, for any platform, it
+prints OPA's version and its replacement, the Go that built it, and the parts of
+Regometer in it, with the names of the fixes. The command reads the binary and does
+not run it. OPA's version is unknown if neither "regometer build" nor Go recorded it.
+"unmodified" means without the drop-in: the command finds no other changes.`,
 		Example: `  regometer version
   regometer version ./opa`,
 		Args: cobra.MaximumNArgs(1),
@@ -38,19 +36,15 @@ changed in it cannot be told.`,
 				}
 				return printBinary(cmd.OutOrStdout(), args[0])
 			}
-			hash, err := opabuild.DropInHash()
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "regometer: %s\ngo: %s %s/%s\nopa: %s to %s\ndrop-in: sha256:%s\n",
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "regometer: %s\ngo: %s %s/%s\nopa: %s to %s\ndrop-in: sha256:%s\n",
 				ownVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH,
-				opabuild.OldestVersion, opabuild.NewestRange, hash)
+				opabuild.OldestVersion, opabuild.NewestRange, opabuild.DropInHash())
 			return err
 		},
 	}
 }
 
-// printBinary prints what is in an opa binary.
+// printBinary prints the versions and the parts of Regometer in an opa binary.
 func printBinary(w io.Writer, file string) error {
 	b, err := opabuild.Inspect(file)
 	if err != nil {
@@ -77,32 +71,24 @@ func printBinary(w io.Writer, file string) error {
 	if b.Replaced != "" {
 		opa += ", replaced by " + b.Replaced
 	}
-	if b.Program != "" {
-		if _, err := fmt.Fprintf(w, "program: %s\n", b.Program); err != nil {
-			return err
+	for _, line := range [][2]string{
+		{"program", b.Program}, {"regometer", b.Regometer}, {"go", b.Go + " " + b.Platform}, {"opa", opa},
+		{"drop-in", dropIn}, {"fixes", b.Fixes}, {"plugin", plugin},
+	} {
+		if line[1] != "" {
+			if _, err := fmt.Fprintf(w, "%s: %s\n", line[0], line[1]); err != nil {
+				return err
+			}
 		}
 	}
-	if b.Regometer != "" {
-		if _, err := fmt.Fprintf(w, "regometer: %s\n", b.Regometer); err != nil {
-			return err
-		}
-	}
-	_, err = fmt.Fprintf(w, "go: %s %s\nopa: %s\ndrop-in: %s\nplugin: %s\n", b.Go, b.Platform, opa, dropIn, plugin)
-	return err
+	return nil
 }
 
-// ownVersion returns the module's version that Go recorded, with the commit
+// ownVersion returns the module's version that Go recorded. It has the commit
 // if this was built in a checkout.
 func ownVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
 	}
-	version := info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			version += " " + s.Value
-		}
-	}
-	return version
+	return "unknown"
 }

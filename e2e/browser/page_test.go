@@ -19,9 +19,13 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/regometer/regometer/e2e/harness"
 )
 
-// A screen is what a page is looked at on.
+// A screen is a size and a style of a browser's window.
 type screen struct {
 	name, media, scheme string
 	width               int64
@@ -35,22 +39,25 @@ var screens = []screen{
 	{"print", "print", "light", 680},
 }
 
-// TestPage opens the pages of the reports that the tests of package page have,
-// hostile ones among them.
+// TestPage opens the pages of the reports in the tests of package page, also of
+// a hostile one.
 func TestPage(t *testing.T) {
-	browser := chromium()
-	if browser == "" {
-		t.Skip("NOT RUN: there is no Chromium on PATH, and REGOMETER_CHROMIUM names none; many systems have it as the package chromium")
-	}
 	pages := writePages(t)
+	browser := os.Getenv("REGOMETER_CHROMIUM")
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil && browser == "" {
+			browser = path
+		}
+	}
+	if browser == "" {
+		t.Skip("NOT RUN: put Chromium on PATH, or set REGOMETER_CHROMIUM to its path; many systems have the package chromium")
+	}
 	allocator, cancel := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(browser), chromedp.NoSandbox)...) // the sandbox does not start in containers
 	defer cancel()
 	started, cancel := chromedp.NewContext(allocator)
 	defer cancel()
-	if err := chromedp.Do(started); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, chromedp.Do(started))
 	for _, page := range pages {
 		for _, s := range screens {
 			name := strings.TrimSuffix(filepath.Base(page), ".html")
@@ -59,34 +66,26 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// writePages returns the paths of the pages.
+// writePages lets a test of package page write its pages, and returns their
+// paths.
 func writePages(t *testing.T) []string {
-	t.Helper()
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-count", "1", "-run", "^TestPages$", ".", "-args", "-pages", dir)
-	cmd.Dir = filepath.Join("..", "..", "internal", "app", "page")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("writing the pages: %v\n%s", err, out)
-	}
+	harness.Run(t, filepath.Join(harness.Root, "internal", "app", "page"), nil, "go", "test", "-run", "^TestPages$", ".", "-args", "-pages", dir)
 	pages, err := filepath.Glob(filepath.Join(dir, "*.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(pages) < 5 {
-		t.Fatalf("only %d pages", len(pages))
-	}
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(pages), 5)
 	return pages
 }
 
-// A sight is what a page looks like, as script tells.
+// A sight is the look of a page, which script returns.
 type sight struct {
 	Title, Findings, Background, Width string
 	ScrollWidth, ClientWidth           int
-	Outside                            []string // what is not in the place that is meant for it
-	Unreadable                         []string // text in plots that is too small
+	Outside                            []string // elements outside of the window, text outside of its plot
+	Unreadable                         []string // small text in plots
 }
 
-// script looks at a page.
+// script examines a page.
 const script = `(() => {
 	const page = document.documentElement, body = getComputedStyle(document.body)
 	const shown = e => e.getClientRects().length > 0
@@ -109,8 +108,8 @@ const script = `(() => {
 	}
 })()`
 
-// look opens a page on a screen of its own, and checks that it is whole, asks
-// for nothing, complains of nothing and fits the screen.
+// look opens a page on a screen. The page must be complete and fit the screen,
+// and cause neither requests nor messages.
 func look(browser context.Context, t *testing.T, page string, s screen, name string) {
 	tab, cancel := chromedp.NewContext(browser)
 	defer cancel()
@@ -120,7 +119,7 @@ func look(browser context.Context, t *testing.T, page string, s screen, name str
 	address := "file://" + filepath.ToSlash(page)
 	var mutex sync.Mutex
 	var complaints []string
-	if err := chromedp.Listen(tab, func(event any) {
+	require.NoError(t, chromedp.Listen(tab, func(event any) {
 		mutex.Lock()
 		defer mutex.Unlock()
 		switch event := event.(type) {
@@ -135,90 +134,55 @@ func look(browser context.Context, t *testing.T, page string, s screen, name str
 				complaints = append(complaints, "a request for "+event.Request.URL)
 			}
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	call(tab, t, log.Enable, cdp.Empty{})
 	call(tab, t, network.Enable, network.EnableParams{})
 	call(tab, t, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 		Width: s.width, Height: 900, DeviceScaleFactor: 1, Mobile: s.width < 500})
 	call(tab, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Media: s.media, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: s.scheme}}})
-	if err := chromedp.Do(tab, chromedp.Navigate(address)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, chromedp.Do(tab, chromedp.Navigate(address)))
 	picture := run(tab, t, chromedp.FullScreenshot(100))
 	saw := run(tab, t, chromedp.Evaluate[sight](script))
 	run(tab, t, chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach(d => d.open = true)`))
 	opened := run(tab, t, chromedp.Evaluate[sight](script))
 	if dir := os.Getenv("REGOMETER_SCREENSHOTS"); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, name+"-"+s.name+".png"), picture, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name+"-"+s.name+".png"), picture, 0o666))
 	}
 
 	mutex.Lock()
 	defer mutex.Unlock()
-	for _, c := range complaints {
-		t.Errorf("the browser complains: %s", c)
-	}
-	if !strings.HasPrefix(saw.Title, "OPA decisions") {
-		t.Errorf("the title is %q: something ran", saw.Title)
-	}
-	if want := findings[name]; !strings.Contains(saw.Findings, want) {
-		t.Errorf("the findings are %q, want %q among them", saw.Findings, want)
-	}
-	wantBackground := map[string]string{"light": "rgb(255, 255, 255)", "dark": "rgb(21, 24, 27)"}[s.scheme]
-	if saw.Background != wantBackground || s.media == "screen" && saw.Width != "1180px" {
-		t.Errorf("background %s, width %s: the style sheet is not in force", saw.Background, saw.Width)
+	assert.Empty(t, complaints, "messages of the browser")
+	assert.Regexp(t, "^OPA decisions", saw.Title, "a script has changed the title")
+	assert.Contains(t, saw.Findings, findings[name])
+	// The style sheet is in force.
+	assert.Equal(t, map[string]string{"light": "rgb(255, 255, 255)", "dark": "rgb(21, 24, 27)"}[s.scheme], saw.Background)
+	if s.media == "screen" {
+		assert.Equal(t, "1180px", saw.Width)
 	}
 	for state, saw := range map[string]sight{"closed": saw, "open": opened} {
-		if saw.ScrollWidth > saw.ClientWidth {
-			t.Errorf("details %s: the document is %d pixels wide, the window %d", state, saw.ScrollWidth, saw.ClientWidth)
-		}
-		for _, o := range saw.Outside {
-			t.Errorf("details %s: it juts out: %s", state, o)
-		}
-		for _, u := range saw.Unreadable {
-			t.Errorf("details %s: too small: %s", state, u)
-		}
+		assert.LessOrEqual(t, saw.ScrollWidth, saw.ClientWidth, "width of the document and of the window, details %s", state)
+		assert.Empty(t, saw.Outside, "parts outside of their place, details %s", state)
+		assert.Empty(t, saw.Unreadable, "text that is too small, details %s", state)
 	}
 }
 
 // run runs an action in a tab.
 func run[T any](tab context.Context, t *testing.T, action chromedp.Action[T]) T {
-	t.Helper()
 	result, err := chromedp.Run(tab, action)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return result
 }
 
 // call runs a command of the browser's protocol in a tab.
 func call[P, R any](tab context.Context, t *testing.T, command cdp.Command[P, R], parameters P) {
-	t.Helper()
-	if _, err := chromedp.Call(tab, command, parameters); err != nil {
-		t.Fatal(err)
-	}
+	_, err := chromedp.Call(tab, command, parameters)
+	require.NoError(t, err)
 }
 
-// findings is what the pages have to say.
+// findings are parts of the pages' findings.
 var findings = map[string]string{
-	"example": "Since bundle revision 2026-03-03.1, evaluation takes longer",
+	"example": "Evaluation became slower with bundle revision",
 	"hostile": `<script>document.title="owned"</script>`,
 	"empty":   "Nothing stands out.",
-}
-
-// chromium returns the browser to test with, or "" if there is none.
-func chromium() string {
-	if path := os.Getenv("REGOMETER_CHROMIUM"); path != "" {
-		return path
-	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
@@ -16,7 +17,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/metrics"
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 	"github.com/open-policy-agent/opa/v1/rego"
@@ -24,109 +24,66 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage"
 )
 
-// Check decides a request of Envoy's, and logs the decision. Envoy gets an
-// error if there is none: what it does then is its own configuration's matter.
+// Check decides a request of Envoy's, and logs the decision. A failed decision
+// is an error, and Envoy's configuration says what Envoy does then.
 func (a *authorizer) Check(ctx context.Context, request *authv3.CheckRequest) (*authv3.CheckResponse, error) {
-	d := &decision{path: a.config.Path, id: uuid.NewString(), metrics: metrics.New()}
-	d.metrics.Timer(metrics.ServerHandler).Start()
-	err := storage.Txn(ctx, a.manager.Store, storage.TransactionParams{}, func(txn storage.Transaction) error {
-		d.txn = txn
-		d.err = a.decide(ctx, request, d)
-		// Before it is logged: a timer that runs is 0 in the log.
-		d.metrics.Timer(metrics.ServerHandler).Stop()
-		return d.log(ctx, logs.Lookup(a.manager))
-	})
-	if err = errors.Join(d.err, err); err != nil {
-		return nil, err
-	}
+	d := &server.Info{Timestamp: time.Now(), DecisionID: uuid.NewString(), Path: a.config.Path, Metrics: metrics.New()}
+	d.Metrics.Timer(metrics.ServerHandler).Start()
 	code := codes.PermissionDenied
-	if d.allowed {
-		code = codes.OK
+	err := storage.Txn(ctx, a.manager.Store, storage.TransactionParams{}, func(txn storage.Transaction) error {
+		d.Txn = txn
+		var allowed bool
+		if allowed, d.Error = a.decide(ctx, request, d); allowed {
+			code = codes.OK
+		}
+		// A timer that still runs would be 0 in the log.
+		d.Metrics.Timer(metrics.ServerHandler).Stop()
+		log := logs.Lookup(a.manager)
+		if log == nil {
+			return nil
+		}
+		return log.Log(context.WithoutCancel(ctx), d) // also if the client has gone
+	})
+	if err := errors.Join(d.Error, err); err != nil {
+		return nil, err
 	}
 	return &authv3.CheckResponse{Status: &rpcstatus.Status{Code: int32(code)}}, nil
 }
 
-// A decision is all that is known of one.
-type decision struct {
-	path, id string
-	metrics  metrics.Metrics
-	txn      storage.Transaction
-	input    any
-	result   *any // nil: undefined
-	allowed  bool
-	err      error
-}
-
-// decide sets the decision's input, result and verdict.
-func (a *authorizer) decide(ctx context.Context, request *authv3.CheckRequest, d *decision) error {
+// decide evaluates the policy, and sets the decision's input and result.
+func (a *authorizer) decide(ctx context.Context, request *authv3.CheckRequest, d *server.Info) (allowed bool, err error) {
 	text, err := protojson.Marshal(request)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if err := json.Unmarshal(text, &d.input); err != nil {
-		return err
+	var input any
+	if err := json.Unmarshal(text, &input); err != nil {
+		return false, err
 	}
-	query, err := a.query(ctx, d)
+	d.Input = &input
+	results, err := rego.New(
+		rego.Query("data."+strings.ReplaceAll(d.Path, "/", ".")), rego.Compiler(a.manager.GetCompiler()), rego.Runtime(a.manager.Info),
+		rego.Store(a.manager.Store), rego.Transaction(d.Txn), rego.Input(input), rego.Metrics(d.Metrics),
+	).Eval(ctx)
 	if err != nil {
-		return err
-	}
-	results, err := query.Eval(ctx, rego.EvalInput(d.input), rego.EvalTransaction(d.txn), rego.EvalMetrics(d.metrics))
-	if err != nil {
-		return err
+		return false, err
 	}
 	if len(results) == 0 {
-		return &failure{"undefined decision"}
+		return false, &failure{"undefined decision"}
 	}
-	d.result = &results[0].Expressions[0].Value
-	verdict := *d.result
+	verdict := results[0].Expressions[0].Value
+	d.Results = &verdict
 	if object, ok := verdict.(map[string]any); ok {
 		verdict = object["allowed"]
 	}
 	allowed, ok := verdict.(bool)
 	if !ok {
-		return &failure{fmt.Sprintf("the result is %T: want a boolean, or an object with a boolean field allowed", *d.result)}
+		return false, &failure{fmt.Sprintf("invalid result of type %T: it must be a boolean, or an object with a boolean field allowed", verdict)}
 	}
-	d.allowed = allowed
-	return nil
+	return allowed, nil
 }
 
-// A preparedQuery is the query as one compiler has it.
-type preparedQuery struct {
-	compiler *ast.Compiler
-	query    rego.PreparedEvalQuery
-}
-
-// query returns the query as the policy of now has it.
-func (a *authorizer) query(ctx context.Context, d *decision) (rego.PreparedEvalQuery, error) {
-	compiler := a.manager.GetCompiler()
-	if p := a.prepared.Load(); p != nil && p.compiler == compiler {
-		return p.query, nil
-	}
-	query, err := rego.New(
-		rego.ParsedQuery(a.config.query), rego.Compiler(compiler), rego.Runtime(a.manager.Info),
-		rego.Store(a.manager.Store), rego.Transaction(d.txn), rego.Metrics(d.metrics),
-	).PrepareForEval(ctx)
-	if err == nil {
-		a.prepared.Store(&preparedQuery{compiler, query})
-	}
-	return query, err
-}
-
-// log hands the decision to OPA's decision log, if there is one: without, no
-// plugin gets to know of it.
-func (d *decision) log(ctx context.Context, to *logs.Plugin) error {
-	if to == nil {
-		return nil
-	}
-	info := &server.Info{
-		Timestamp: time.Now(), DecisionID: d.id, Path: d.path, Txn: d.txn,
-		Input: &d.input, Results: d.result, Error: d.err, Metrics: d.metrics,
-	}
-	// A client that has gone away does not keep its decision from the log.
-	return to.Log(context.WithoutCancel(ctx), info)
-}
-
-// A failure is an error as OPA logs it: its fields are what is written.
+// A failure is an error that OPA logs with its field.
 type failure struct {
 	Message string `json:"message"`
 }

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command extauthz is OPA with a server of Envoy's external authorization
-// (ext_authz) beside its own. It stands for all programs with OPA inside that
-// make decisions in a way of their own, as opa-envoy-plugin does, and takes the
-// same configuration:
+// (ext_authz) beside its own. It is an example of programs with OPA inside that
+// have their own decision path, as opa-envoy-plugin has, and it reads the same
+// configuration:
 //
 //	plugins:
 //	  envoy_ext_authz_grpc:
 //	    addr: 127.0.0.1:9191     # where to listen
-//	    path: envoy/authz/allow  # what decides: a boolean, or an object with a field "allowed"
+//	    path: envoy/authz/allow  # the decision: a boolean, or an object with a field "allowed"
 //
-// It requires nothing of Regometer, which `regometer build -C` puts in.
+// It does not require Regometer: `regometer build -C` puts Regometer in.
 package main
 
 import (

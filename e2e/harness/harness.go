@@ -1,8 +1,8 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package harness has what the tests of this module share: it builds and starts
-// programs, asks them over HTTP, and reads the documents.
+// Package harness builds and starts the programs of the tests, makes requests
+// to them, and reads the documents.
 package harness
 
 import (
@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -33,6 +34,13 @@ func Need(t *testing.T) {
 	if os.Getenv("REGOMETER_E2E") == "" {
 		t.Skip("set REGOMETER_E2E=1 to run this test: it builds OPA and takes minutes")
 	}
+}
+
+// EndToEnd skips a test unless REGOMETER_E2E is set, and runs it beside others.
+func EndToEnd(t *testing.T) {
+	t.Helper()
+	Need(t)
+	t.Parallel()
 }
 
 // Root is the path of the repository.
@@ -65,8 +73,8 @@ func Blocks(t *testing.T, document string) (found []Block) {
 }
 
 // Run runs a program in a folder, with these variables added to the
-// environment, and returns what it prints. It fails the test if the program
-// fails.
+// environment, and returns its standard output. It fails the test if the
+// program fails.
 func Run(t *testing.T, dir string, env []string, name string, args ...string) string {
 	text, err := run(dir, env, name, args...)
 	require.NoError(t, err)
@@ -104,7 +112,7 @@ var opaBinary = sync.OnceValues(func() (string, error) {
 })
 
 // ExtAuthz returns the path of e2e/extauthz, built by `regometer build`. Call
-// it before a test becomes parallel: a compiler disturbs what others measure.
+// it before a test becomes parallel, because a compiler disturbs measurements.
 func ExtAuthz(t *testing.T) string {
 	return build(t, filepath.Join(Root, "e2e", "extauthz"), ".")
 }
@@ -135,19 +143,16 @@ func build(t *testing.T, folder, mainPackage string) string {
 	return binary
 }
 
-// Promtool runs promtool of the Prometheus that the tests are built with.
-func Promtool(t *testing.T, stdin string, args ...string) {
+// Promtool runs promtool of the Prometheus in go.mod.
+func Promtool(t *testing.T, args ...string) {
 	file, err := promtool()
 	require.NoError(t, err)
-	cmd := exec.Command(file, args...)
-	cmd.Stdin = strings.NewReader(stdin)
-	if output, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, output)
-	}
+	_, err = run("", nil, file, args...)
+	assert.NoError(t, err)
 }
 
-// promtool is built in Prometheus' own module: it needs modules that the tests
-// do not need.
+// promtool builds promtool in Prometheus' own module, because promtool needs
+// modules that the tests do not need.
 var promtool = sync.OnceValues(func() (string, error) {
 	source, err := run(filepath.Join(Root, "e2e"), others, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/prometheus/prometheus")
 	if err != nil {
@@ -167,7 +172,7 @@ var promtool = sync.OnceValues(func() (string, error) {
 type Process struct {
 	Cmd    *exec.Cmd
 	Exited chan struct{} // closed when the process has ended
-	Log    string        // the file with all that the process writes
+	Log    string        // the file with the output of the process
 }
 
 // Start starts a process. The end of the test kills it.
@@ -180,10 +185,15 @@ func Start(t *testing.T, cmd *exec.Cmd) *Process {
 	dieWithUs(cmd)
 	require.NoError(t, cmd.Start())
 	go func() {
-		_ = cmd.Wait() // its state tells how it ended
+		_ = cmd.Wait() // cmd.ProcessState has the result
 		close(p.Exited)
 	}()
-	t.Cleanup(p.Kill)
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() {
+			t.Logf("%s wrote:\n%s", cmd.Path, p.Words(t))
+		}
+	})
 	return p
 }
 
@@ -203,7 +213,7 @@ func (p *Process) Ended() bool {
 	}
 }
 
-// Words returns what the process has written, without decisions.
+// Words returns the output of the process without decisions.
 func (p *Process) Words(t *testing.T) string {
 	text, err := os.ReadFile(p.Log)
 	require.NoError(t, err)
@@ -216,7 +226,7 @@ func (p *Process) Words(t *testing.T) string {
 	return words.String()
 }
 
-// FreeAddress returns an address that nobody listens on.
+// FreeAddress returns a free address.
 func FreeAddress(t *testing.T) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

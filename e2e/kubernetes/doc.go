@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package kubernetes tests examples/kubernetes and docs/kubernetes.md without a
-// cluster: what kustomize renders is read by the types of the real APIs, and
-// the command lines in it are run. It holds nothing but tests:
+// cluster: the types of the real APIs read what kustomize renders, and the
+// tests run the containers' command lines. It has only tests:
 //
 //	go test ./kubernetes                   # the manifests: seconds
-//	REGOMETER_E2E=1 go test ./kubernetes   # the command lines too, with an OPA that is built
+//	REGOMETER_E2E=1 go test ./kubernetes   # the command lines too, with an OPA that the first run builds
 //
-// REGOMETER_E2E may also be the path of an opa binary that is to be tested.
-// OPA_ENVOY_PLUGIN, a folder with the source of opa-envoy-plugin or a binary
-// that regometer build made of it, is run as the sidecar then, else
-// e2e/extauthz.
+// REGOMETER_E2E may also be the path of an opa binary to test. The sidecar is
+// e2e/extauthz, or opa-envoy-plugin if OPA_ENVOY_PLUGIN is the path of its
+// source, or of a binary that `regometer build` made of it.
 package kubernetes

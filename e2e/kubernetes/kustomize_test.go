@@ -4,15 +4,14 @@
 package kubernetes
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
@@ -21,33 +20,11 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
+
+	"github.com/regometer/regometer/e2e/harness"
 )
 
-const (
-	root     = "../.."
-	examples = "examples/kubernetes" // below root
-)
-
-// kustomizations returns the folders below root that have one.
-func kustomizations(t *testing.T) (folders []string) {
-	t.Helper()
-	for _, dir := range []string{"dashboards", examples} {
-		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, _ os.DirEntry, err error) error {
-			if filepath.Base(path) == "kustomization.yaml" {
-				folder, relErr := filepath.Rel(root, filepath.Dir(path))
-				folders, err = append(folders, filepath.ToSlash(folder)), errors.Join(err, relErr)
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(folders) < 6 {
-		t.Fatalf("only %v found", folders)
-	}
-	return folders
-}
+const examples = "examples/kubernetes" // in the repository
 
 // decoder reads objects by the types of the real APIs. A field that they do not
 // have is an error.
@@ -82,13 +59,10 @@ func render(folder string) ([]runtime.Object, error) {
 	return objects, nil
 }
 
-// mustRender renders a kustomization below root.
-func mustRender(t *testing.T, folder string) []runtime.Object {
-	t.Helper()
-	objects, err := render(filepath.Join(root, folder))
-	if err != nil {
-		t.Fatal(err)
-	}
+// mustRender renders the kustomization in a folder of dir.
+func mustRender(t *testing.T, dir, folder string) []runtime.Object {
+	objects, err := render(filepath.Join(dir, folder))
+	require.NoError(t, err, folder)
 	return objects
 }
 
@@ -102,67 +76,43 @@ func of[T runtime.Object](objects []runtime.Object) (found []T) {
 	return found
 }
 
-// workspace returns a temporary folder with copies of what is rendered, for
-// kustomizations of others that stand on it.
+// workspace returns a temporary folder with copies of the kustomizations, for
+// others that refer to them.
 func workspace(t *testing.T) string {
-	t.Helper()
 	dir := t.TempDir()
 	for _, folder := range []string{"dashboards", examples} {
-		if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(root, folder))); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(harness.Root, folder))))
 	}
 	return dir
 }
 
-// write writes a file below dir, and the folders that it is in.
+// write writes a file, and the folders that contain it.
 func write(t *testing.T, dir, name, text string) {
-	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o666))
 }
 
-// TestRender: each kustomization is rendered, and nothing is wrong with it.
-func TestRender(t *testing.T) {
-	for _, folder := range kustomizations(t) {
-		t.Run(folder, func(t *testing.T) {
-			t.Parallel()
-			objects := mustRender(t, folder)
-			if len(objects) == 0 {
-				t.Error("it is empty")
+// TestFiles: each kustomization is rendered without problems. No file has a key
+// twice: kustomize would take the last one.
+func TestFiles(t *testing.T) {
+	kustomizations := 0
+	for _, pattern := range []string{"dashboards", examples, examples + "/*"} {
+		files, err := filepath.Glob(filepath.Join(harness.Root, pattern, "*.yaml"))
+		require.NoError(t, err)
+		require.NotEmpty(t, files, pattern)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			var content map[string]any
+			assert.NoError(t, yaml.UnmarshalStrict(text, &content), file)
+			if filepath.Base(file) == "kustomization.yaml" {
+				kustomizations++
+				objects := mustRender(t, filepath.Dir(file), "")
+				assert.NotEmpty(t, objects, file)
+				assert.Empty(t, problems(objects), file)
 			}
-			for _, problem := range problems(objects) {
-				t.Error(problem)
-			}
-		})
-	}
-}
-
-// TestNothingTwice: no file has a key twice. What is rendered would have the
-// last of them.
-func TestNothingTwice(t *testing.T) {
-	files := 0
-	err := fs.WalkDir(os.DirFS(filepath.Join(root, examples)), ".", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".yaml") {
-			return err
 		}
-		files++
-		text, err := os.ReadFile(filepath.Join(root, examples, path))
-		if err != nil {
-			return err
-		}
-		var content map[string]any
-		if err := yaml.UnmarshalStrict(text, &content); err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	if files < 10 {
-		t.Errorf("only %d files found", files)
-	}
+	assert.GreaterOrEqual(t, kustomizations, 6)
 }

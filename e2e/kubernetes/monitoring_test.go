@@ -4,78 +4,135 @@
 package kubernetes
 
 import (
-	"os"
+	"fmt"
 	"path/filepath"
-	"reflect"
+	"regexp"
 	"testing"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/relabel"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	yamlv2 "go.yaml.in/yaml/v2"
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/regometer/regometer/e2e/harness"
 )
 
-// TestPrometheusRule: the rules that the Prometheus operator gets are those of
-// the folder dashboards, all of them.
+// TestPrometheusRule: the Prometheus operator gets all rules of the folder
+// dashboards.
 func TestPrometheusRule(t *testing.T) {
 	var want []monitoring.RuleGroup
 	for _, name := range []string{"recording-rules.yaml", "alerting-rules.yaml"} {
-		text, err := os.ReadFile(filepath.Join(root, "dashboards", name))
-		if err != nil {
-			t.Fatal(err)
-		}
 		var file monitoring.PrometheusRuleSpec
-		if err := yaml.UnmarshalStrict(text, &file); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		require.NoError(t, yaml.UnmarshalStrict([]byte(harness.Read(t, "dashboards/"+name)), &file), name)
 		want = append(want, file.Groups...)
 	}
-	rules := of[*monitoring.PrometheusRule](mustRender(t, examples))
-	if len(rules) != 1 {
-		t.Fatalf("%d objects with rules, want 1", len(rules))
-	}
-	if got := rules[0].Spec.Groups; len(got) < 4 || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %d groups, want these %d:\n%v", len(got), len(want), want)
-	}
+	rules := of[*monitoring.PrometheusRule](mustRender(t, harness.Root, examples))
+	require.Len(t, rules, 1)
+	assert.GreaterOrEqual(t, len(want), 4)
+	assert.Equal(t, want, rules[0].Spec.Groups)
 }
 
-// TestDashboard: Grafana gets the dashboard as it is in the folder dashboards.
+// TestDashboard: Grafana gets the dashboard of the folder dashboards unchanged.
 func TestDashboard(t *testing.T) {
 	const file = "opa-decisions.json"
-	want, err := os.ReadFile(filepath.Join(root, "dashboards", file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := 0
-	for _, c := range of[*core.ConfigMap](mustRender(t, examples)) {
-		if c.Labels["grafana_dashboard"] != "1" {
-			continue
-		}
-		found++
-		if c.Data[file] != string(want) || len(c.Data) != 1 {
-			t.Errorf("%s holds something else than %s", c.Name, file)
+	var found []map[string]string
+	for _, c := range of[*core.ConfigMap](mustRender(t, harness.Root, examples)) {
+		if c.Labels["grafana_dashboard"] == "1" {
+			found = append(found, c.Data)
 		}
 	}
-	if found != 1 {
-		t.Errorf("%d dashboards, want 1", found)
-	}
+	assert.Equal(t, []map[string]string{{file: harness.Read(t, "dashboards/"+file)}}, found)
 }
 
-// TestPodMonitorSelectsSidecars: one PodMonitor is for servers and for sidecars
+// TestPodMonitorSelectsSidecars: one PodMonitor selects servers, and sidecars
 // in other namespaces.
 func TestPodMonitorSelectsSidecars(t *testing.T) {
 	dir := workspace(t)
 	write(t, dir, "app/kustomization.yaml", "namespace: app\nresources: [../examples/kubernetes/sidecar]\n")
 	write(t, dir, "all/kustomization.yaml", "resources: [../examples/kubernetes, ../app]\n")
-	objects, err := render(filepath.Join(dir, "all"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, problem := range problems(objects) {
-		t.Error(problem)
-	}
+	objects := mustRender(t, dir, "all")
+	assert.Empty(t, problems(objects))
 	m := of[*monitoring.PodMonitor](objects)[0]
-	if pods := podsOf(of[*apps.Deployment](objects), anyNamespace, &m.Spec.Selector); !m.Spec.NamespaceSelector.Any || len(pods) != 2 {
-		t.Errorf("it selects the pods of %d deployments, want 2", len(pods))
+	assert.True(t, m.Spec.NamespaceSelector.Any)
+	assert.Len(t, podsOf(of[*apps.Deployment](objects), anyNamespace, &m.Spec.Selector), 2)
+}
+
+// TestAnnotations: Prometheus scrapes one port of each pod, the one in the
+// annotations. Prometheus knows all keys of the configuration.
+func TestAnnotations(t *testing.T) {
+	const folder = examples + "/annotations"
+	var config struct {
+		Global struct {
+			Interval model.Duration `yaml:"scrape_interval"`
+		} `yaml:"global"`
+		Rules   []string `yaml:"rule_files"`
+		Scrapes []struct {
+			Job        string              `yaml:"job_name"`
+			Native     bool                `yaml:"scrape_native_histograms"`
+			Kubernetes []map[string]string `yaml:"kubernetes_sd_configs"`
+			Relabel    []*relabel.Config   `yaml:"relabel_configs"`
+		} `yaml:"scrape_configs"`
 	}
+	require.NoError(t, yamlv2.UnmarshalStrict([]byte(harness.Read(t, folder+"/prometheus.yaml")), &config))
+	require.Len(t, config.Scrapes, 1)
+	require.True(t, config.Scrapes[0].Native, "scrape_native_histograms")
+	for _, name := range config.Rules {
+		assert.FileExists(t, filepath.Join(harness.Root, "dashboards", name))
+	}
+	for _, r := range config.Scrapes[0].Relabel {
+		assert.NoError(t, r.Validate(model.UTF8Validation))
+	}
+	server := of[*apps.Deployment](mustRender(t, harness.Root, folder))[0].Spec.Template
+	other := server
+	other.Annotations = nil
+	for _, c := range []struct {
+		name  string
+		pod   core.PodTemplateSpec
+		phase core.PodPhase
+		want  []string
+	}{
+		{"a server", server, core.PodRunning, []string{"opa at 10.0.0.1:8282"}},
+		{"a pod without annotations", other, core.PodRunning, nil},
+		{"a pod that has ended", server, core.PodSucceeded, nil},
+	} {
+		var scraped []string
+		for _, target := range targets(c.pod, c.phase) {
+			if relabel.ProcessBuilder(target, config.Scrapes[0].Relabel...) {
+				scraped = append(scraped, target.Get(model.JobLabel)+" at "+target.Get(model.AddressLabel))
+			}
+		}
+		assert.Equal(t, c.want, scraped, c.name)
+	}
+}
+
+// targets returns the targets that Prometheus' discovery makes of a pod: one
+// for each port.
+func targets(pod core.PodTemplateSpec, phase core.PodPhase) (found []*labels.Builder) {
+	name := func(label string) string { return regexp.MustCompile(`[^a-zA-Z0-9_]`).ReplaceAllString(label, "_") }
+	for _, c := range containers(&pod.Spec) {
+		for _, p := range c.Ports {
+			set := map[string]string{
+				model.AddressLabel:                            fmt.Sprint("10.0.0.1:", p.ContainerPort),
+				model.JobLabel:                                "pods",
+				"__meta_kubernetes_namespace":                 "opa",
+				"__meta_kubernetes_pod_name":                  "opa-0",
+				"__meta_kubernetes_pod_phase":                 string(phase),
+				"__meta_kubernetes_pod_container_port_number": fmt.Sprint(p.ContainerPort),
+			}
+			for label, value := range pod.Labels {
+				set["__meta_kubernetes_pod_label_"+name(label)] = value
+			}
+			for annotation, value := range pod.Annotations {
+				set["__meta_kubernetes_pod_annotation_"+name(annotation)] = value
+			}
+			found = append(found, labels.NewBuilder(labels.FromMap(set)))
+		}
+	}
+	return found
 }

@@ -6,7 +6,7 @@
 #   Input: user, action, resource; optionally ip and token. Data: data.json.
 package rbac
 
-# The plain answer, true or false.
+# The answer, true or false.
 default allow := false
 
 allow if {
@@ -29,7 +29,7 @@ action := lower(input.action)
 # The user's roles and all that they include.
 roles := graph.reachable(data.includes, data.users[input.user].roles)
 
-# What the user may do, all roles taken together.
+# The permissions of all roles together.
 permissions contains permission if {
 	some role in roles
 	some permission in data.grants[role]
@@ -41,7 +41,7 @@ granted if {
 	glob.match(permission.resource, ["/"], input.resource)
 }
 
-# Reasons to refuse in spite of a role.
+# Reasons to deny an action that a role permits.
 violations contains "the user is suspended" if data.users[input.user].suspended
 
 violations contains sprintf("%s is only allowed from the office network", [action]) if {
@@ -70,7 +70,7 @@ on_call if {
 	response.body.on_call
 }
 
-# The claims of a bearer token; its signature is the gateway's business.
+# The claims of a bearer token, whose signature the gateway checks.
 claims := payload if {
 	[_, payload, _] := io.jwt.decode(trim_prefix(input.token, "Bearer "))
 	time.now_ns() < payload.exp * 1000000000

@@ -10,29 +10,31 @@ import (
 	"math/bits"
 )
 
-// Grid holds the bounds of all buckets of a unit and a schema from 0 up.
+// Grid has the bounds of all buckets of a unit and a schema, which is 0 or
+// more.
 //
-// Bucket i ends at the real number 2^(i/2^schema) of the exported unit. A
-// recorded integer n lies at or below it exactly if n is at or below the bound
-// in the recorded unit, rounded down: the rounded bounds decide exactly. The
-// bounds between 2^e and 2^(e+1) are those between 1 and 2, shifted.
+// Bucket i ends at the real number 2^(i/2^schema) of the exported unit. The
+// bounds are in the recorded unit, rounded down, which decides exactly whether
+// an integer is above a bound. The bounds between 2^e and 2^(e+1) are the
+// bounds between 1 and 2, shifted.
 //
 // Buckets are numbered by position, from 0 up. The position of bucket i is
-// i−1−Base, and Base is a multiple of 2^(Schema+4): shifting a position right
-// by k gives the position after the schema was reduced by k, down to schema −4.
+// i−1−Base. Base is a multiple of 2^(Schema+4). So a position that is shifted
+// right by k is the position after the schema was reduced by k, down to schema
+// −4.
 type Grid struct {
 	Schema uint
 	Base   int
 	one    int // the position of the integer 1
 
 	// The integers from one power of two to the next are divided into equal
-	// intervals, and boundsBelow says how many bounds among them lie below
-	// each. In an interval is at most one bound, since 2^(1/256) is above
+	// intervals. boundsBelow has the number of bounds among them below each
+	// interval. An interval has at most one bound, because 2^(1/256) is above
 	// 1+1/512.
 	boundsBelow [1 << intervalBits]uint16
 
-	// Lower holds each position's largest integer below its bucket, and one
-	// entry more for the end of the last.
+	// Lower has for each position the largest integer below its bucket, and one
+	// more entry for the end of the last bucket.
 	Lower []int64
 }
 
@@ -51,8 +53,8 @@ func (g *Grid) Upper(i int) int64 {
 	return g.Lower[min(max(i-g.Base, 0), len(g.Lower)-1)]
 }
 
-// New computes the grid of a schema from 0 to 8. An exported unit is
-// perExported recorded ones.
+// New computes the grid of a schema from 0 to 8. perExported is the number of
+// recorded units in an exported unit.
 func New(perExported uint64, schema uint) *Grid {
 	octave := 1 << schema
 	group := 1 << (schema + 4)
@@ -80,34 +82,32 @@ func New(perExported uint64, schema uint) *Grid {
 }
 
 // firstBounds fills roots with the bounds from 1 to below 2 in the recorded
-// unit, as multiples of 2^−63, rounded down. The first one ends the bucket that
-// holds the integer 1, whose index is returned.
+// unit, as multiples of 2^−63, rounded down. It returns the index of the bucket
+// that the first bound ends, which has the integer 1.
 //
-// It computes with so many digits that no bound is rounded to the wrong side,
-// which TestBoundsOfEverySchemaAndUnit in exphist proves by exact powers.
+// It computes with enough digits to round no bound to the wrong side, which
+// TestBoundsOfEverySchemaAndUnit in exphist proves with exact powers.
 func firstBounds(roots []uint64, perExported uint64, schema uint) int {
 	const precision = 256
 	octave := len(roots)
 	u := new(big.Int).SetUint64(perExported)
 
-	// A bound is perExported·2^(i/octave), so the root of u^octave·2^i: the
-	// lowest i for which that is at least 1 follows from its length.
+	// A bound is u·2^(i/octave), which is the octave-th root of u^octave·2^i.
+	// The length of u^octave gives the lowest i with a bound of 1 or more.
 	i0 := 1 - new(big.Int).Exp(u, big.NewInt(int64(octave)), nil).BitLen()
 
-	powers := make([]*big.Int, octave+1) // of two to the power k/octave, times 2^precision
-	powers[0] = new(big.Int).Lsh(big.NewInt(1), precision)
-	powers[octave] = new(big.Int).Lsh(big.NewInt(2), precision)
-	for step := octave / 2; step > 0; step /= 2 {
-		for k := step; k < octave; k += 2 * step {
-			x := new(big.Int).Mul(powers[k-step], powers[k+step])
-			powers[k] = x.Sqrt(x)
-		}
+	root := new(big.Float).SetPrec(precision).SetInt64(2)
+	for range schema {
+		root.Sqrt(root)
+	}
+	powers := []*big.Float{new(big.Float).SetPrec(precision).SetInt(u)} // of the root, times u
+	for range octave - 1 {
+		powers = append(powers, new(big.Float).Mul(powers[len(powers)-1], root))
 	}
 	for k := range roots {
 		i := i0 + k
-		x := new(big.Int).Mul(u, powers[i&(octave-1)])
-		x.Lsh(x, uint(63+i>>schema+63))
-		roots[k] = x.Rsh(x, precision+63).Uint64()
+		x := powers[i&(octave-1)]
+		roots[k], _ = new(big.Float).SetMantExp(x, i>>schema+63).Uint64()
 	}
 	return i0
 }

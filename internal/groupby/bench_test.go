@@ -85,16 +85,3 @@ func BenchmarkAdd(b *testing.B) {
 		}
 	})
 }
-
-// BenchmarkAll reads 1,000 groups of 100 decisions.
-func BenchmarkAll(b *testing.B) {
-	g, random := newGroups(b, Limits{}), rand.New(rand.NewPCG(1, 1))
-	for i := range 100_000 {
-		g.Add(fmt.Appendf(nil, "path/%d", i%1000), decisionlog.NoTime, rollup.Allowed, "", typicalMeasures(g, random))
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		for range g.All() {
-		}
-	}
-}

@@ -13,16 +13,16 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// group is what the decisions of a key came to.
+// group has the sums of the decisions of a key.
 type group struct {
 	key    string
 	hash   uint64
-	cells  []cell // by index, each with a decision at least
-	last   int    // which of them was used last
+	cells  []cell // by index; each has at least one decision
+	last   int    // the place of the cell that was used last
 	errors []rollup.ErrorTotal
 }
 
-// cell is a group's part of a slice of time.
+// cell has the sums of a group's decisions in a slice of time.
 type cell struct {
 	index    int64 // the slice begins at index times the width; or noTimeIndex
 	outcomes [outcomes]uint64
@@ -33,14 +33,13 @@ type cell struct {
 // outcomes is the number of different outcomes.
 const outcomes = int(rollup.Cancelled) + 1
 
-// noTimeIndex is the index of the slice of decisionlog.NoTime. No time has this
-// index.
+// noTimeIndex is the index of the slice of decisions without a time.
 const noTimeIndex = math.MinInt64
 
 type stageCell struct {
 	metric     *stages.Metric
 	durations  durations
-	covered    Sum // how much of their sum the stages took that it contains
+	covered    Sum // the part of their sum that the stages in this one took
 	unfinished uint64
 }
 
@@ -119,8 +118,7 @@ func (g *Groups) setCurrent(index int64) {
 	}
 }
 
-// beginOf returns when a slice begins. The one that begins before all times of
-// an int64 begins with them.
+// beginOf returns the begin of a slice, which is after decisionlog.NoTime.
 func (g *Groups) beginOf(index int64) int64 {
 	if index == noTimeIndex {
 		return decisionlog.NoTime
@@ -131,7 +129,7 @@ func (g *Groups) beginOf(index int64) int64 {
 	return max(index*g.width, decisionlog.NoTime+1)
 }
 
-// cell returns the group's cell of a slice, which is made if need be.
+// cell returns the group's cell of a slice. It makes the cell if there is none.
 func (x *group) cell(index int64) *cell {
 	at, ok := slices.BinarySearchFunc(x.cells, index, func(c cell, index int64) int { return cmp.Compare(c.index, index) })
 	if !ok {
@@ -141,7 +139,7 @@ func (x *group) cell(index int64) *cell {
 	return &x.cells[at]
 }
 
-// fitSlices doubles the width until there are no more slices than allowed.
+// fitSlices doubles the width until the limit allows the slices.
 func (g *Groups) fitSlices(limit int) {
 	for len(g.begins) > limit && g.width <= math.MaxInt64/2 {
 		g.double()
@@ -157,7 +155,7 @@ func (g *Groups) double() {
 		begins[index>>1] = struct{}{}
 	}
 	g.begins = begins
-	g.all(func(x *group) { x.double() })
+	g.all((*group).double)
 }
 
 // double merges the cells that are in one slice after the width has doubled.
@@ -174,11 +172,11 @@ func (x *group) double() {
 		}
 	}
 	if len(cells) < len(x.cells) {
-		x.cells = slices.Clone(cells) // and no memory of those that are no more
+		x.cells = slices.Clone(cells) // without the memory of the others
 	}
 }
 
-// merge adds what o holds, which stays as it is.
+// merge adds the cells and errors of o, and does not change o.
 func (x *group) merge(o *group) {
 	for i := range o.cells {
 		x.cell(o.cells[i].index).merge(&o.cells[i])
@@ -230,8 +228,8 @@ func (c *cell) mergeCounter(o *counterCell, m *stages.Metric) {
 	t.total = t.total.Plus(o.total)
 }
 
-// stageAt returns where the stage of a metric is, which is added if need be. It
-// looks at a place first.
+// stageAt returns the place of a metric's stage. It looks at the given place
+// first, and adds the stage if there is none.
 func (c *cell) stageAt(m *stages.Metric, place int) int {
 	if place < len(c.stages) && c.stages[place].metric == m {
 		return place
@@ -239,7 +237,7 @@ func (c *cell) stageAt(m *stages.Metric, place int) int {
 	return c.findStage(m)
 }
 
-// findStage is stageAt without a place to look at first.
+// findStage is stageAt without a given place.
 func (c *cell) findStage(m *stages.Metric) int {
 	for i := range c.stages {
 		if c.stages[i].metric == m {
@@ -254,15 +252,15 @@ func (c *cell) findStage(m *stages.Metric) int {
 	return n
 }
 
-// reserve makes room for so many stages, if there is none. Most cells never
-// need more than their first decision.
+// reserve makes room for the first stages. Most cells never have more stages
+// than their first decision.
 func (c *cell) reserve(stages int) {
 	if c.stages == nil {
 		c.stages = make([]stageCell, 0, stages)
 	}
 }
 
-// counterAt is stageAt of a counter.
+// counterAt is stageAt for counters.
 func (c *cell) counterAt(m *stages.Metric, place int) int {
 	if place < len(c.counters) && c.counters[place].metric == m {
 		return place
@@ -270,7 +268,7 @@ func (c *cell) counterAt(m *stages.Metric, place int) int {
 	return c.findCounter(m)
 }
 
-// findCounter is counterAt without a place to look at first.
+// findCounter is counterAt without a given place.
 func (c *cell) findCounter(m *stages.Metric) int {
 	for i := range c.counters {
 		if c.counters[i].metric == m {
@@ -281,7 +279,7 @@ func (c *cell) findCounter(m *stages.Metric) int {
 	return len(c.counters) - 1
 }
 
-// add adds a timer's value, of which the stages in this one took covered.
+// add adds a timer's value. The stages in this one took the part covered.
 func (s *stageCell) add(value, covered int64) {
 	if value == 0 {
 		s.unfinished++
@@ -293,7 +291,7 @@ func (s *stageCell) add(value, covered int64) {
 
 func (t *counterCell) add(n uint64) { t.total = t.total.Plus(Sum{Lo: n}) }
 
-// timers returns how many timers the stage had.
+// timers returns the number of timers.
 func (s *stageCell) timers() uint64 {
 	n := s.unfinished + uint64(len(s.durations.few))
 	if w := s.durations.wide; w != nil {

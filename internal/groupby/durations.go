@@ -19,30 +19,30 @@ import (
 // Layout is the layout of all histograms.
 var Layout = exphist.DefaultLayout(exphist.Nanosecond)
 
-// bounds are the bounds of its buckets.
+// bounds are the bounds of the buckets of Layout.
 var bounds = grid.New(1e9, uint(Layout.Schema))
 
-// durations is a histogram of positive values for one goroutine, which takes
-// little memory for few values. It holds what an [exphist.Histogram] of the
-// same layout holds. The zero value is empty. An assignment shares memory.
+// durations is a histogram of positive values for one goroutine. It takes
+// little memory for few values. Its counts and its sum are those of an
+// [exphist.Histogram] with the same layout. The zero value is empty. An
+// assignment shares memory.
 type durations struct {
-	// few are the values, while they take less memory than what wide has
-	// instead.
+	// few has the values, as long as they take less memory than wide would.
 	few  []uint32
 	wide *wide
 }
 
-// wide is a histogram of many values, or of values that few cannot hold.
+// wide is a histogram of many values, or of values above 32 bits.
 type wide struct {
 	sum         Sum
 	least, most int64 // MaxInt64 and 0 if there is no value
 
 	// Buckets are numbered by their position in bounds, shifted right by shift.
-	// Digit p, to the base 256, of the count of bucket first+i is
-	// digits[i+p·buckets]: the memory follows the largest count.
+	// The count of bucket first+i has digits to the base 256. Digit p is
+	// digits[i+p·buckets]. So the memory follows the largest count.
 	digits         []byte
 	first, buckets int32
-	shift          uint8 // the schema is below that of Layout by shift
+	shift          uint8 // the schema of Layout minus this one
 }
 
 const (
@@ -50,8 +50,8 @@ const (
 	chunk    = 8  // the range grows by this number of buckets, for addDigits
 )
 
-// record records n > 0. It allocates as the values become more, and no longer
-// once there are hundreds and their range is known.
+// record records n > 0. It allocates memory for the first hundreds of values,
+// and later only when their range grows.
 func (d *durations) record(n int64) {
 	w := d.wide
 	if w == nil || n < w.least || n > w.most {
@@ -72,7 +72,7 @@ func (d *durations) record(n int64) {
 	}
 }
 
-// recordSlowly records a value that has no room yet.
+// recordSlowly records a value after it has made room.
 func (d *durations) recordSlowly(n int64) {
 	if d.wide == nil {
 		if n <= math.MaxUint32 && d.moreRoom() {
@@ -85,8 +85,7 @@ func (d *durations) recordSlowly(n int64) {
 	d.wide.record(n)
 }
 
-// moreRoom makes room for more values among the few, and returns false if they
-// take less memory in a wide.
+// moreRoom makes room in few, or returns false if a wide takes less memory.
 func (d *durations) moreRoom() bool {
 	want := len(d.few) + len(d.few)/2 + 2
 	if len(d.few) > 0 {
@@ -132,7 +131,7 @@ func span(least, most int64) (shift uint8, low, high int) {
 // schemaOf returns the schema of values from least to most.
 func schemaOf(least, most int64) int {
 	if least < 1 || least > most {
-		return Layout.Schema // no histogram has these values
+		return Layout.Schema // invalid values
 	}
 	shift, _, _ := span(least, most)
 	return Layout.Schema - int(shift)
@@ -163,8 +162,8 @@ func (w *wide) include(least, most int64) {
 	w.addCounts(&old)
 }
 
-// addCounts adds the counts of o, which has the same schema or a higher one,
-// and whose range w includes.
+// addCounts adds the counts of o, whose schema must not be lower. The range of
+// w must include the range of o.
 func (w *wide) addCounts(o *wide) {
 	for i := range int(o.buckets) {
 		if n := o.count(i); n > 0 {
@@ -179,7 +178,7 @@ func (w *wide) record(n int64) {
 	w.add(bounds.Position(n)>>w.shift-int(w.first), 0, 1)
 }
 
-// add adds n times 256 to the power plane to the count of bucket first+i.
+// add adds n·256^plane to the count of bucket first+i.
 func (w *wide) add(i, plane int, n uint64) {
 	for ; n > 0; plane++ {
 		if plane == w.planes() {
@@ -209,8 +208,7 @@ func (w *wide) planes() int {
 	return len(w.digits) / int(w.buckets)
 }
 
-// snapshot makes s a snapshot of d, and returns the sum. c is memory that is
-// used again.
+// snapshot makes s a snapshot of d. It uses the memory of c.
 func (d *durations) snapshot(s *exphist.Snapshot, c *exphist.Content) {
 	w := d.wide
 	if w == nil {
@@ -241,12 +239,12 @@ func (d *durations) snapshot(s *exphist.Snapshot, c *exphist.Content) {
 		}
 	}
 	if err := s.Restore(c); err != nil {
-		panic(err) // it holds what was recorded
+		panic(err) // the content of a histogram is valid
 	}
 }
 
-// restore makes an empty d hold what s holds, which is positive values of the
-// layout.
+// restore adds the values of s to an empty d. They must be positive, and s must
+// have the schema that they need.
 func (d *durations) restore(s *exphist.Snapshot) {
 	least, most := s.Min(), s.Max()
 	switch {
@@ -267,7 +265,7 @@ func (d *durations) restore(s *exphist.Snapshot) {
 	}
 }
 
-// merge adds what o holds, which stays as it is.
+// merge adds the values of o, and does not change o.
 func (d *durations) merge(o *durations) {
 	empty := d.wide == nil && len(d.few) == 0
 	switch {
@@ -287,7 +285,7 @@ func (d *durations) merge(o *durations) {
 	}
 }
 
-// merge adds what o holds.
+// merge adds the values of o.
 func (w *wide) merge(o *wide) {
 	w.sum = w.sum.Plus(o.sum)
 	w.include(o.least, o.most)
@@ -298,8 +296,8 @@ func (w *wide) merge(o *wide) {
 	}
 }
 
-// addDigits is addCounts of an o of the same schema. It takes eight buckets at
-// a time: first and buckets are multiples of chunk.
+// addDigits is addCounts for an o with the same schema. It adds eight buckets
+// at a time, because first and buckets are multiples of chunk.
 func (w *wide) addDigits(o *wide) {
 	planes := o.planes()
 	if more := planes - w.planes(); more > 0 {
@@ -346,7 +344,7 @@ func (a Sum) Plus(b Sum) Sum {
 	return Sum{a.Hi + b.Hi + carry, lo}
 }
 
-// minus returns a − b, which is not more than a.
+// minus returns a − b. The caller makes sure that b is not above a.
 func (a Sum) minus(b Sum) Sum {
 	lo, borrow := bits.Sub64(a.Lo, b.Lo, 0)
 	return Sum{a.Hi - b.Hi - borrow, lo}
@@ -361,7 +359,7 @@ func (a Sum) String() string {
 	return n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(a.Lo)).String()
 }
 
-// ParseSum returns the sum that String returned as text.
+// ParseSum returns the sum whose String is text.
 func ParseSum(text []byte) (a Sum, err error) {
 	for i, digit := range text {
 		hi, lo := bits.Mul64(a.Lo, 10)

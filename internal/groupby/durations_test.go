@@ -8,21 +8,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"testing"
 	"unsafe"
 
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/race"
 )
-
-func newDurations(values ...int64) *durations {
-	d := new(durations)
-	for _, n := range values {
-		d.record(n)
-	}
-	return d
-}
 
 func (d *durations) text() string {
 	var s exphist.Snapshot
@@ -62,138 +53,72 @@ func randomValues(r *rand.Rand, n int) []int64 {
 	return values
 }
 
-// TestDurationsAreAHistogram: whatever the values and their number, durations
-// hold what a histogram holds, also restored, and recording goes on after that.
-func TestDurationsAreAHistogram(t *testing.T) {
-	t.Parallel()
-	r := rand.New(rand.NewPCG(3, 1))
-	for i := range 2000 {
-		values, more := randomValues(r, 1<<r.IntN(12)), randomValues(r, 20)
-		d, want, restored := newDurations(values...), snapshotOfAll(values...), new(durations)
-		if got := d.text(); got != histogramText(want) {
-			t.Fatalf("%d: got %s, want %s", i, got, histogramText(want))
-		}
-		restored.restore(want)
-		if got := restored.text(); got != histogramText(want) {
-			t.Fatalf("%d: restored %s, want %s", i, got, histogramText(want))
-		}
-		for _, n := range more {
-			restored.record(n)
-		}
-		if got, want := restored.text(), histogramText(snapshotOfAll(append(values, more...)...)); got != want {
-			t.Fatalf("%d: restored and recorded %s, want %s", i, got, want)
-		}
+// checkDurations records, merges and restores durations at random. After each
+// operation, all of them must hold what histograms hold: those that an
+// operation only read have not changed, and no two share memory.
+func checkDurations(t *testing.T, r *rand.Rand, extra ...int64) {
+	t.Helper()
+	var all [3]*durations
+	var want [3]*exphist.Snapshot
+	for i := range all {
+		all[i], want[i] = new(durations), new(exphist.Snapshot)
 	}
-	edge := []int64{5, 6, 7, math.MaxUint32 + 1} // few has room for the last one
-	if got, want := newDurations(edge...).text(), histogramText(snapshotOfAll(edge...)); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
-// TestMergeDurations: in whatever order durations are merged, the result is
-// that of all values in one histogram, and nothing is shared.
-func TestMergeDurations(t *testing.T) {
-	t.Parallel()
-	r := rand.New(rand.NewPCG(3, 2))
-	for i := range 2000 {
-		parts := make([]*durations, 1+r.IntN(5))
-		all := []int64{7}
-		for k := range parts {
-			values := randomValues(r, 1<<r.IntN(10))
-			all = append(all, values...)
-			parts[k] = newDurations(values...)
-		}
-		want := histogramText(snapshotOfAll(all...))
-		for range 3 {
-			r.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
-			d := new(durations)
-			for _, p := range parts {
-				before := p.text()
-				d.merge(p)
-				if len(parts) == 1 {
-					d.record(7)
-				}
-				if p.text() != before {
-					t.Fatalf("%d: merging or recording changed what was merged", i)
-				}
-			}
-			if len(parts) > 1 {
-				d.record(7)
-			}
-			if got := d.text(); got != want {
-				t.Fatalf("%d: got %s, want %s", i, got, want)
-			}
-		}
-	}
-}
-
-// TestMergedDurationsShareNoMemory: what is recorded after a merge is in one of
-// the two alone.
-func TestMergedDurationsShareNoMemory(t *testing.T) {
-	t.Parallel()
-	var values []int64
-	for range 100 {
-		from, into := newDurations(values...), new(durations)
-		into.merge(from)
-		into.record(200_000)
-		from.record(300_000)
-		for d, last := range map[*durations]int64{into: 200_000, from: 300_000} {
-			all := append(slices.Clone(values), last)
-			if got, want := d.text(), histogramText(snapshotOfAll(all...)); got != want {
-				t.Fatalf("%d values: got %s, want %s", len(values), got, want)
-			}
-		}
-		values = append(values, int64(1000*(1+len(values))))
-	}
-}
-
-func TestAddBytes(t *testing.T) {
-	t.Parallel()
-	for a := range uint64(256) {
-		for b := range uint64(256) {
-			for carry := range uint64(2) {
-				sum, carries := addBytes(a<<16|a, b<<16|b, carry<<16|carry)
-				n := a + b + carry
-				if sum != n&0xFF<<16|n&0xFF || carries != n>>8<<16|n>>8 {
-					t.Fatalf("%d + %d + %d: sum %x, carries %x", a, b, carry, sum, carries)
-				}
-			}
-		}
-	}
-}
-
-// TestMergeLargeCounts: counts of one to eight digits are merged as those of
-// snapshots are.
-func TestMergeLargeCounts(t *testing.T) {
-	t.Parallel()
-	r := rand.New(rand.NewPCG(3, 4))
-	merge := func(s, o *exphist.Snapshot) {
-		if err := s.Merge(o); err != nil {
+	merge := func(into, from *exphist.Snapshot) {
+		if err := into.Merge(from); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for i := range 300 {
-		d, want := new(durations), new(exphist.Snapshot)
-		for range 2 {
-			part, s := new(durations), new(exphist.Snapshot)
-			for range 1 + r.IntN(52) { // twice as many in each bucket, and some more
-				values, twin := randomValues(r, 1<<r.IntN(10)), new(durations)
-				twin.merge(part)
-				part.merge(twin)
-				part.merge(newDurations(values...))
-				merge(s, s)
-				merge(s, snapshotOfAll(values...))
+	for range 1 + r.IntN(30) {
+		i, j := r.IntN(len(all)), r.IntN(len(all))
+		switch r.IntN(5) {
+		default:
+			values := append(randomValues(r, 1<<r.IntN(12)), extra...)
+			for _, n := range values {
+				all[i].record(n)
 			}
-			d.merge(part)
-			merge(want, s)
+			merge(want[i], snapshotOfAll(values...))
+		case 0:
+			for range 1 + r.IntN(8) {
+				if i != j && want[i].Count()+want[j].Count() < 1<<60 { // counts of up to eight digits
+					all[i].merge(all[j])
+					merge(want[i], want[j])
+					i, j = j, i
+				}
+			}
+		case 1:
+			all[i], want[i] = new(durations), new(exphist.Snapshot)
+			all[i].restore(want[j])
+			merge(want[i], want[j])
+		case 2: // few values, which may fill their memory
+			n := 1 + int64(r.IntN(1e6))
+			all[i].record(n)
+			merge(want[i], snapshotOfAll(n))
 		}
-		if want.Count() == 0 {
-			continue
-		}
-		if got := d.text(); got != histogramText(want) {
-			t.Fatalf("%d: got %s, want %s", i, got, histogramText(want))
+		for k, d := range all {
+			if got, w := d.text(), histogramText(want[k]); want[k].Count() > 0 && got != w {
+				t.Fatalf("got\n%s, want\n%s", got, w)
+			}
 		}
 	}
+}
+
+func TestDurations(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(1500) {
+		checkDurations(t, rand.New(rand.NewPCG(3, seed)))
+	}
+}
+
+func FuzzDurations(f *testing.F) {
+	f.Add(uint64(1), []byte("some values"))
+	f.Fuzz(func(t *testing.T, seed uint64, data []byte) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		var values []int64
+		for _, b := range data {
+			values = append(values, max(int64(b)<<r.IntN(64), 1))
+		}
+		checkDurations(t, r, values...)
+	})
 }
 
 // TestDurationsMemory measures the memory of durations with log-normal values.
@@ -216,57 +141,18 @@ func TestDurationsMemory(t *testing.T) {
 		least := math.MaxInt
 		for range 3 { // another test's garbage may be in one of them
 			all := make([]durations, test.histograms)
-			before := heap()
+			before := liveBytes()
 			for i := range all {
-				all[i] = *newDurations(values...)
+				for _, n := range values {
+					all[i].record(n)
+				}
 			}
-			least = min(least, int(unsafe.Sizeof(all[0]))+int(int64(heap())-int64(before))/len(all))
+			least = min(least, int(unsafe.Sizeof(all[0]))+int(int64(liveBytes())-int64(before))/len(all))
 			runtime.KeepAlive(all)
 		}
 		t.Log(fmt.Sprint(test.values, " values: ", least, " bytes"))
 		if least > test.most {
 			t.Errorf("%d values take %d bytes, at most %d are expected", test.values, least, test.most)
 		}
-	}
-}
-
-// FuzzDurations compares merged durations with a histogram of the same values.
-func FuzzDurations(f *testing.F) {
-	f.Add(uint64(1), []byte("some values"))
-	f.Fuzz(func(t *testing.T, seed uint64, data []byte) {
-		r := rand.New(rand.NewPCG(seed, 0))
-		var parts [2]durations
-		h, want := exphist.New(exphist.Nanosecond), new(exphist.Snapshot)
-		for _, b := range data {
-			n := max(int64(b)<<r.IntN(64), 1)
-			h.Record(n)
-			parts[r.IntN(2)].record(n)
-		}
-		parts[0].merge(&parts[1])
-		h.Snapshot(want)
-		if got := parts[0].text(); got != histogramText(want) {
-			t.Fatalf("got %s, want %s", got, histogramText(want))
-		}
-	})
-}
-
-// BenchmarkRecord records log-normal values, with many values and with 20 each.
-func BenchmarkRecord(b *testing.B) {
-	r := rand.New(rand.NewPCG(1, 0))
-	values := make([]int64, 1024)
-	for i := range values {
-		values[i] = int64(200e3 * math.Exp(r.NormFloat64()))
-	}
-	for _, each := range []int{20, 1 << 30} {
-		b.Run(fmt.Sprint("values=", each), func(b *testing.B) {
-			d, i := new(durations), 0
-			for b.Loop() {
-				if i%each == 0 {
-					*d = durations{}
-				}
-				d.record(values[i&1023])
-				i++
-			}
-		})
 	}
 }

@@ -20,19 +20,18 @@ import (
 // Groups folds decisions into groups by a key, such as their path, and each
 // group into slices of time. A [rollup.Rollup] is for a server that must stay
 // small for ever, whatever its clients send. Groups is for a log that is read
-// once: it keeps all stages and counters of each group, by their names, and has
-// room for very many. It is for one goroutine. Groups can be merged.
+// once. It keeps all stages and counters of each group by name, and has room
+// for very many. It is for one goroutine. Groups can be merged.
 //
-// What it holds, also by its limits, depends on the decisions alone. It depends
-// neither on their order nor on the Groups that they were added to before these
-// were merged:
+// The result, including the effect of the limits, depends only on the
+// decisions. It depends neither on their order, nor on how they were spread
+// over Groups that were merged later:
 //
 //   - The keys with the lowest keyHash have a group, up to Limits.Groups. All
-//     other keys are in group Other. An empty key and "other" are Other. Bytes
-//     that are not UTF-8 are replaced by U+FFFD. A key of more than 1,024 bytes
-//     has no room.
-//   - The slices of all groups have one width: Limits.Width, doubled until no
-//     more slices than the limits allow are needed.
+//     other keys are in group Other. An empty key and "other" are Other. U+FFFD
+//     replaces invalid UTF-8. A key of more than 1,024 bytes has no room.
+//   - The slices of all groups have one width. It is Limits.Width, doubled until
+//     the limits allow the slices.
 //   - Of the stages and counters that are not in OPA's tables, the names with
 //     the lowest keyHash are kept, up to Limits.Names. All other stages are in
 //     stage Other, all other counters in counter Other. A stage of a family has
@@ -41,11 +40,11 @@ type Groups struct {
 	limits Limits // with the defaults
 	names  names
 
-	byKey map[string]*group // group Other is there as "" too
+	byKey map[string]*group // group Other has two keys: Other and ""
 	kept  lowest[*group]
 	other *group
-	// recent are groups that decisions had, by recentIndex: a way around the
-	// map. Where there is none, other is.
+	// recent has groups of previous decisions, by recentIndex. It saves
+	// look-ups in the map. Free places have other.
 	recent [recentGroups]*group
 
 	width  int64
@@ -55,10 +54,12 @@ type Groups struct {
 	index, begin, end int64
 
 	plans    [plans]plan
-	folding  stages.Folding // empty, with memory to use again
 	overflow Overflow
 	sums     sums
-	content  exphist.Content // memory for reading histograms
+
+	// Memory that is used again.
+	measures []decisionlog.Measure
+	content  exphist.Content
 }
 
 const recentGroups = 1024
@@ -83,46 +84,27 @@ type Limits struct {
 	Slices, Cells int
 }
 
-var defaults = Limits{Groups: 65_536, Names: 256, Width: 60e9, Slices: 240, Cells: 8192}
-
 // maxLimit limits the limits, so that two of them can be multiplied.
 const maxLimit = 1 << 30
 
-func (l Limits) withDefaults() Limits {
-	d := &defaults
-	return Limits{
-		cmp.Or(l.Groups, d.Groups), cmp.Or(l.Names, d.Names),
-		cmp.Or(l.Width, d.Width), cmp.Or(l.Slices, d.Slices), cmp.Or(l.Cells, d.Cells),
+// setDefault replaces a limit of 0. It fails if the limit is out of range.
+func setDefault[T int | int64](name string, limit *T, fallback, most T) error {
+	if *limit < 0 || *limit > most {
+		return fmt.Errorf("limits: %s is %d: it must be 0, which stands for %d, or from 1 to %d", name, *limit, fallback, most)
 	}
-}
-
-func (l Limits) check() error {
-	d := &defaults
-	for _, f := range [...]struct {
-		name                  string
-		value, fallback, most int64
-	}{
-		{"Groups", int64(l.Groups), int64(d.Groups), maxLimit},
-		{"Names", int64(l.Names), int64(d.Names), maxLimit},
-		{"Width", l.Width, d.Width, math.MaxInt64},
-		{"Slices", int64(l.Slices), int64(d.Slices), maxLimit},
-		{"Cells", int64(l.Cells), int64(d.Cells), maxLimit},
-	} {
-		if f.value < 0 || f.value > f.most {
-			return fmt.Errorf("limits: %s is %d: it must be 0, which stands for %d, or from 1 to %d",
-				f.name, f.value, f.fallback, f.most)
-		}
-	}
+	*limit = cmp.Or(*limit, fallback)
 	return nil
 }
 
-// New returns empty groups, or an error that names the limit that is out of
-// range.
+// New returns empty groups. The error names the limit that is out of range.
 func New(l Limits) (*Groups, error) {
-	if err := l.check(); err != nil {
+	if err := cmp.Or(
+		setDefault("Groups", &l.Groups, 65_536, maxLimit), setDefault("Names", &l.Names, 256, maxLimit),
+		setDefault("Width", &l.Width, 60e9, math.MaxInt64),
+		setDefault("Slices", &l.Slices, 240, maxLimit), setDefault("Cells", &l.Cells, 8192, maxLimit),
+	); err != nil {
 		return nil, err
 	}
-	l = l.withDefaults()
 	other := &group{key: rollup.Other}
 	g := &Groups{
 		limits: l,
@@ -139,45 +121,20 @@ func New(l Limits) (*Groups, error) {
 }
 
 // Add folds in a decision at a time, in ns since 1970, or decisionlog.NoTime.
-// It copies the key. A metric should be among the measures once. Add leaves
-// alone unknown metrics, negative timers, and counters that are not above 0.
+// It copies the key. It leaves out unknown metrics, negative timers, and
+// counters below 1. A metric should be among the measures once.
 func (g *Groups) Add(key []byte, time int64, outcome rollup.Outcome, code string, measures []decisionlog.Measure) {
 	if g.names.displaced > g.limits.Names {
-		g.sweep() // not later, when a decision that is being folded may have one of them
+		g.sweep() // not later, when the plan of this decision may have one of them
 	}
-	if p := g.planAt(measures); p.fits(measures, g.names.version) {
-		g.addPlanned(g.count(key, time, outcome, code), p, measures)
-	} else {
-		g.addAny(key, time, outcome, code, measures, p)
+	p := g.planAt(measures)
+	if !p.fits(measures, g.names.version) {
+		measures = g.makePlan(p, measures)
 	}
+	p.addTo(g.count(key, time, outcome, code), measures)
 }
 
-// addAny is Add of a decision that fits no plan. It makes p the plan of it.
-func (g *Groups) addAny(key []byte, time int64, outcome rollup.Outcome, code string, measures []decisionlog.Measure, p *plan) {
-	f := &g.folding
-	for i := range measures {
-		number, value := measures[i].Metric, measures[i].Value
-		if uint(number) >= uint(len(g.names.metrics)) {
-			continue
-		}
-		m := g.names.metrics[number]
-		if value < 0 || value == 0 && m.Kind == stages.Counter {
-			continue
-		}
-		if m.Column <= stages.OtherColumn {
-			m = g.settle(number, value)
-		}
-		f.Put(m, value)
-	}
-	if f.N == len(measures) {
-		p.set(measures, f, g.names.version)
-	}
-	f.Cover()
-	g.fold(f, g.count(key, time, outcome, code))
-	f.Reset()
-}
-
-// count counts a decision in its cell, and returns that.
+// count counts a decision in its cell, and returns the cell.
 func (g *Groups) count(key []byte, time int64, outcome rollup.Outcome, code string) *cell {
 	group := g.groupOf(key)
 	c := g.cellOf(group, time)
@@ -191,37 +148,7 @@ func (g *Groups) count(key []byte, time int64, outcome rollup.Outcome, code stri
 	return c
 }
 
-// fold adds a decision's timers and counters to its cell.
-func (g *Groups) fold(f *stages.Folding, c *cell) {
-	if c.stages == nil {
-		timers := 0
-		for i := range f.N {
-			if f.At(i).Metric.Kind == stages.Timer {
-				timers++
-			}
-		}
-		c.reserve(timers)
-	}
-	stage, counter := 0, 0 // where the next one is if this decision is as others
-	for i := range f.N {
-		e := f.At(i)
-		m := e.Metric
-		if m.Column == stages.OtherColumn {
-			m = g.names.isOther[m.Kind]
-		}
-		if m.Kind == stages.Counter {
-			counter = c.counterAt(m, counter)
-			c.counters[counter].add(uint64(e.Value))
-			counter++
-			continue
-		}
-		stage = c.stageAt(m, stage)
-		c.stages[stage].add(e.Value, e.Covered)
-		stage++
-	}
-}
-
-// groupOf returns the group of a key, which is made if there is room.
+// groupOf returns the group of a key. It makes the group if there is room.
 func (g *Groups) groupOf(key []byte) *group {
 	recent := &g.recent[recentIndex(key)]
 	if string(key) == (*recent).key {
@@ -236,8 +163,8 @@ func (g *Groups) groupOf(key []byte) *group {
 }
 
 // recentIndex returns a key's place in Groups.recent. It looks at the first,
-// the middle and the last 8 bytes: keys that differ elsewhere alone push each
-// other out, at the price of a look-up in the map.
+// the middle and the last 8 bytes. Keys that differ elsewhere alone take the
+// place from each other, which costs a look-up in the map.
 func recentIndex(key []byte) uint {
 	n := len(key)
 	if n < 8 {
@@ -249,7 +176,7 @@ func recentIndex(key []byte) uint {
 	return uint(h >> 32 % recentGroups)
 }
 
-// admitGroup is groupOf of a key that was not found.
+// admitGroup is groupOf for a key that was not found.
 func (g *Groups) admitGroup(key []byte) *group {
 	if !utf8.Valid(key) {
 		key = []byte(stages.Valid(string(key)))
@@ -268,8 +195,8 @@ func (g *Groups) admitGroup(key []byte) *group {
 	return group
 }
 
-// keep gives a group the room that it has, and takes it from another if need
-// be.
+// keep adds a group, and displaces the group of the highest rank if there are
+// too many.
 func (g *Groups) keep(x *group) {
 	g.byKey[x.key] = x
 	g.kept.add(x)
@@ -283,17 +210,17 @@ func (g *Groups) keep(x *group) {
 	}
 }
 
-// displace merges a group that has no room into group Other.
+// displace merges a group without room into group Other.
 func (g *Groups) displace(x *group) {
 	g.overflow.Decisions += x.decisions()
 	g.other.merge(x)
 }
 
-// namesOfCell is the number of names beyond the tables with which a cell counts
-// as two.
+// namesOfCell is the number of names beyond the tables that take as much room
+// as a cell.
 const namesOfCell = 64
 
-// fit keeps to the limits after there are more groups, names or slices.
+// fit applies the limits after there are more groups, names or slices.
 //
 // The numbers of groups and slices never fall. The number of names falls only
 // when there are more groups than Cells, and then there is one slice. So the
@@ -305,7 +232,7 @@ func (g *Groups) fit() {
 	g.fitSlices(int(min(int64(l.Slices), max(1, int64(l.Cells)*namesOfCell/(n*(namesOfCell+names))))))
 }
 
-// all calls f with each group, Other's too.
+// all calls f with each group, group Other included.
 func (g *Groups) all(f func(*group)) {
 	f(g.other)
 	for _, group := range g.kept {
@@ -313,9 +240,9 @@ func (g *Groups) all(f func(*group)) {
 	}
 }
 
-// Merge adds what o holds, which must have the same limits. The caller must not
-// use o afterwards. It fails, and changes nothing, if the limits differ or the
-// counts of both may exceed 64 bits.
+// Merge adds the groups of o, which must have the same limits. The caller must
+// not use o afterwards. Merge fails, and changes nothing, if the limits differ
+// or if the counts of both may exceed 64 bits.
 func (g *Groups) Merge(o *Groups) error {
 	if g == o {
 		return errors.New("groups cannot be merged with themselves")
@@ -348,7 +275,7 @@ func (g *Groups) Merge(o *Groups) error {
 	return nil
 }
 
-// put adds a group, whose metrics are g's.
+// put adds a group with metrics of g.
 func (g *Groups) put(x *group) {
 	if own, ok := g.byKey[x.key]; ok {
 		own.merge(x)
@@ -365,15 +292,16 @@ func (g *Groups) Limits() Limits { return g.limits }
 // Width returns the width of the slices, in ns.
 func (g *Groups) Width() int64 { return g.width }
 
-// Overflow returns what had no name or group of its own because there was no
-// room.
+// Overflow returns the number of values without room for their own name or
+// group.
 func (g *Groups) Overflow() Overflow {
 	g.sweep()
 	return g.overflow
 }
 
-// Overflow counts what had no room: the decisions in group Other, the timers in
-// stage Other, and the increments of counter Other, up to 2^64−1.
+// Overflow counts the values without room. These are decisions in group Other,
+// timers in stage Other, and increments of counter Other. The increments stop
+// at 2^64−1.
 type Overflow struct{ Decisions, Stages, Counters uint64 }
 
 func (o *Overflow) add(more Overflow) {

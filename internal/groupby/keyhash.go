@@ -3,9 +3,9 @@
 
 package groupby
 
-// keyHash is the hash by which [Groups] decides which keys and names it keeps.
-// It is the same in every process and every release: FNV-1a of 64 bits, and of
-// that MurmurHash3's fmix64.
+// keyHash returns the hash by which [Groups] decides which keys and names it
+// keeps. It is the same in every process and every release. It is MurmurHash3's
+// fmix64 of the 64-bit FNV-1a.
 func keyHash(key []byte) uint64 {
 	h := uint64(0xCBF29CE484222325)
 	for _, c := range key {

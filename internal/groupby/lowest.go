@@ -5,15 +5,15 @@ package groupby
 
 import (
 	"cmp"
+	"container/heap"
 	"strings"
 )
 
-// lowest keeps items of different keys, so that the one of the highest rank can
-// go when there are too many: those that stay are the ones of the lowest rank,
-// in whatever order they came. It is a heap, the highest first.
+// lowest keeps the items of the lowest ranks, in whatever order they come. It
+// is a heap whose first item has the highest rank.
 type lowest[T ranked] []T
 
-// ranked is what is ordered by a hash, and by a key if the hashes are equal.
+// ranked items are ordered by hash, and by key if the hashes are equal.
 type ranked interface {
 	rank() (hash uint64, key string)
 }
@@ -25,7 +25,7 @@ func compareRanks(a, b ranked) int {
 }
 
 // admits reports whether an item of this rank, which is not there, would be
-// among so many.
+// among the lowest.
 func (l lowest[T]) admits(hash uint64, key []byte, limit int) bool {
 	if len(l) < limit {
 		return true
@@ -34,40 +34,22 @@ func (l lowest[T]) admits(hash uint64, key []byte, limit int) bool {
 	return hash < highest || hash == highest && string(key) < highestKey
 }
 
-func (l *lowest[T]) add(x T) {
-	*l = append(*l, x)
-	items := *l
-	for i := len(items) - 1; i > 0; {
-		above := (i - 1) / 2
-		if compareRanks(items[above], items[i]) >= 0 {
-			break
-		}
-		items[above], items[i] = items[i], items[above]
-		i = above
-	}
-}
+func (l *lowest[T]) add(x T) { heap.Push(l, x) }
 
 // removeHighest removes the item of the highest rank, and returns it.
-func (l *lowest[T]) removeHighest() T {
-	items := *l
-	highest, last := items[0], len(items)-1
-	items[0] = items[last]
-	clear(items[last:])
-	items = items[:last]
-	for i := 0; ; {
-		below := 2*i + 1
-		if below >= last {
-			break
-		}
-		if below+1 < last && compareRanks(items[below], items[below+1]) < 0 {
-			below++
-		}
-		if compareRanks(items[i], items[below]) >= 0 {
-			break
-		}
-		items[below], items[i] = items[i], items[below]
-		i = below
-	}
-	*l = items
-	return highest
+func (l *lowest[T]) removeHighest() T { return heap.Pop(l).(T) }
+
+// The methods of heap.Interface.
+
+func (l lowest[T]) Len() int           { return len(l) }
+func (l lowest[T]) Less(i, j int) bool { return compareRanks(l[i], l[j]) > 0 }
+func (l lowest[T]) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
+func (l *lowest[T]) Push(x any)        { *l = append(*l, x.(T)) }
+
+func (l *lowest[T]) Pop() any {
+	last := len(*l) - 1
+	x := (*l)[last]
+	clear((*l)[last:])
+	*l = (*l)[:last]
+	return x
 }

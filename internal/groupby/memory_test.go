@@ -40,7 +40,7 @@ func TestMemory(t *testing.T) {
 		{"invented names", 20_000, 10, 0, true, 80, 20_000, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			before := heap()
+			before := liveBytes()
 			g := newGroups(t, Limits{})
 			random := rand.New(rand.NewPCG(1, 2))
 			var pool [1000][]decisionlog.Measure
@@ -59,13 +59,13 @@ func TestMemory(t *testing.T) {
 				time := 1_700_000_000e9 + int64(i)*(test.span/int64(test.keys*test.each))
 				g.Add(key, time, rollup.Allowed, "", measures)
 			}
-			grown := float64(int64(heap())-int64(before)) / (1 << 20)
+			grown := float64(int64(liveBytes())-int64(before)) / (1 << 20)
 			t.Logf("%.1f MB, slices of %v s", grown, g.Width()/1e9)
 			if grown > float64(test.most) {
 				t.Errorf("%.1f MB, at most %d are expected", grown, test.most)
 			}
 			decisions, groups := uint64(0), 0
-			for x := range g.All() {
+			for x := range g.Sums() {
 				groups++
 				for _, n := range x.Outcomes {
 					decisions += n
@@ -91,7 +91,7 @@ func TestForget(t *testing.T) {
 	const rounds, names = 40, 1000
 	g := newGroups(t, Limits{Names: 10})
 	long := strings.Repeat("x", 900)
-	before := heap()
+	before := liveBytes()
 	for round := range 2 * rounds {
 		for i := range names {
 			number := g.Metric(fmt.Appendf(nil, "timer_%s_%d_%d_ns", long, round, i))
@@ -101,7 +101,7 @@ func TestForget(t *testing.T) {
 		}
 		g.Forget()
 	}
-	if grown := int64(heap()) - int64(before); grown > 1<<20 {
+	if grown := int64(liveBytes()) - int64(before); grown > 1<<20 {
 		t.Errorf("%d bytes more than before", grown)
 	}
 	if x := g.Total(); len(x.Stages) != 11 || x.Outcomes[rollup.Allowed] != rounds*names || g.Overflow().Stages != rounds*names-10 {
@@ -124,11 +124,11 @@ func TestSweep(t *testing.T) {
 		return cmp.Compare(keyHash([]byte(b)), keyHash([]byte(a)))
 	})
 	g := newGroups(t, Limits{Names: 10})
-	before := heap()
+	before := liveBytes()
 	for _, name := range names {
 		g.Add(nil, 0, rollup.Allowed, "", []decisionlog.Measure{{Metric: g.Metric([]byte("timer_" + name + "_ns")), Value: 1}})
 	}
-	if grown := int64(heap()) - int64(before); grown > 500_000 {
+	if grown := int64(liveBytes()) - int64(before); grown > 500_000 {
 		t.Errorf("%d bytes more than before", grown)
 	}
 	if got, want := g.Overflow().Stages, uint64(len(names)-10); got != want {
@@ -176,7 +176,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-func heap() uint64 {
+func liveBytes() uint64 {
 	runtime.GC()
 	runtime.GC() // what the first one finalized
 	var m runtime.MemStats

@@ -13,19 +13,18 @@ import (
 
 // names are the metrics that Groups knows, by number.
 //
-// A number stays with its name until Groups.Forget, since callers keep it, and
-// is given before any decision has the name. But only decisions may decide
-// which names have room. So a name that is not in the tables is first pending,
-// and takes part when a decision has it.
+// A number stays with its name until Groups.Forget, because callers keep it.
+// Callers get the number before a decision has the name. But only decisions may
+// decide which names have room. So a name that is not in the tables is pending
+// until a decision has it.
 type names struct {
-	table   stages.Table
+	table   stages.Table              // its families stand for names without room
 	known   map[string]*stages.Metric // those of the tables, by key
 	isOther [stages.Kinds]*stages.Metric
-	noRoom  [stages.Kinds]*stages.Metric
-	noRooms []*stages.Metric // of names of each family that have no room
+	noRoom  [stages.Kinds]*stages.Metric // of names without room that are in no family
 
 	metrics []*stages.Metric // by number
-	numbers map[string]int32 // by key; not of names that have no room
+	numbers map[string]int32 // by key, without names that have no room
 
 	kept      [stages.Kinds]lowest[keptName]
 	limit     int // of each kind
@@ -33,7 +32,7 @@ type names struct {
 	version   int // rises when a number gets another metric
 }
 
-// The columns of metrics with names of their own.
+// The columns of metrics with their own names.
 const (
 	pendingColumn = stages.OtherColumn - 1
 	namedColumn   = stages.OtherColumn + 1
@@ -73,9 +72,7 @@ func newNames(limit int) names {
 		n.known[stages.KeyOf(k, "")], n.known[stages.KeyOf(k, rollup.Other)] = n.isOther[k], n.isOther[k]
 	}
 	for _, family := range table.Families {
-		m := stages.NewMetric(stages.Timer, rollup.Other, stages.OtherColumn)
-		m.Ancestors, m.Overflows = family.Ancestors, true
-		n.noRooms = append(n.noRooms, m)
+		family.Overflows = true
 	}
 	return n
 }
@@ -88,20 +85,19 @@ func (n *names) family(k stages.Kind, name string) *stages.Metric {
 	return n.table.Family(name)
 }
 
-// withoutRoom returns the metric of a name that has no room. It stands for how
-// the name is nested.
+// withoutRoom returns the metric of a name that has no room. It is nested as
+// the name is.
 func (n *names) withoutRoom(k stages.Kind, name string) *stages.Metric {
 	if f := n.family(k, name); f != nil {
-		return n.noRooms[slices.Index(n.table.Families, f)]
+		return f
 	}
 	return n.noRoom[k]
 }
 
-// Metric returns the number by which [Groups.Add] knows the metric of a key,
-// such as "timer_rego_query_eval_ns", or a negative number for a key that is
-// not of a timer or counter. No other key has the number until [Groups.Forget].
-// Bytes of the key that are not UTF-8 are replaced by U+FFFD. Metric copies the
-// key.
+// Metric returns the number that [Groups.Add] uses for the metric of a key,
+// such as "timer_rego_query_eval_ns". The number is negative if the key is not
+// of a timer or counter. No other key has the number until [Groups.Forget].
+// U+FFFD replaces invalid UTF-8. Metric copies the key.
 func (g *Groups) Metric(key []byte) int32 {
 	n := &g.names
 	if number, ok := n.numbers[string(key)]; ok {
@@ -117,9 +113,9 @@ func (g *Groups) Metric(key []byte) int32 {
 	return n.add(m)
 }
 
-// find returns the number and the metric of a key that may have a name of its
-// own. The number is negative if the key has no room, and the metric is nil if
-// the key is not of a timer or counter.
+// find returns the number and the metric of a key. The number is negative if
+// the key has no room. The metric is nil if the key is not of a timer or
+// counter.
 func (n *names) find(key string) (number int32, m *stages.Metric) {
 	if number, ok := n.numbers[key]; ok {
 		return number, n.metrics[number]
@@ -147,8 +143,8 @@ func (n *names) add(m *stages.Metric) (number int32) {
 	return int32(len(n.metrics) - 1)
 }
 
-// Forget forgets the numbers that [Groups.Metric] has returned, which take
-// memory. Callers that need them ask again.
+// Forget frees the memory of the numbers that [Groups.Metric] has returned,
+// which become invalid.
 func (g *Groups) Forget() {
 	n := &g.names
 	before := n.metrics
@@ -163,33 +159,27 @@ func (g *Groups) Forget() {
 	n.version++
 }
 
-// HasRoom reports whether the values of a metric, by its number, have not been
-// moved to Other so far because there was no room.
+// HasRoom reports whether a metric, by its number, still has room for its own
+// name, and so its values are not in Other.
 func (g *Groups) HasRoom(number int32) bool { return !g.names.metrics[number].Overflows }
 
-// settle returns the metric of a measure whose metric is pending, or in the
-// column of Other.
-func (g *Groups) settle(number int32, value int64) *stages.Metric {
+// admitted returns the metric of a measure after it has admitted a pending
+// name. It counts the measure if the name has no room.
+func (g *Groups) admitted(number int32, value int64) *stages.Metric {
 	n := &g.names
 	m := n.metrics[number]
 	if m.Column == pendingColumn {
 		g.admitName(number)
 		m = n.metrics[number]
 	}
-	if m.Overflows {
-		g.overflow.name(m.Kind, uint64(value))
+	switch {
+	case !m.Overflows:
+	case m.Kind == stages.Counter:
+		g.overflow.Counters = saturated(g.overflow.Counters, uint64(value))
+	default:
+		g.overflow.Stages++
 	}
 	return m
-}
-
-// name counts a timer, or n of a counter, that has no name because there is no
-// room.
-func (o *Overflow) name(k stages.Kind, n uint64) {
-	if k == stages.Counter {
-		o.Counters = saturated(o.Counters, n)
-	} else {
-		o.Stages++
-	}
 }
 
 // saturated returns a + b, or the largest number.
@@ -198,7 +188,7 @@ func saturated(a, b uint64) uint64 {
 	return sum | -carry
 }
 
-// admitName gives a pending name room, or none.
+// admitName decides whether a pending name has room.
 func (g *Groups) admitName(number int32) {
 	n := &g.names
 	m := n.metrics[number]
@@ -213,7 +203,7 @@ func (g *Groups) admitName(number int32) {
 	g.fit()
 }
 
-// fitNames keeps to a limit, which may be less than before.
+// fitNames sets the limit, and displaces names above it.
 func (g *Groups) fitNames(limit int) {
 	n := &g.names
 	n.limit = limit
@@ -224,8 +214,8 @@ func (g *Groups) fitNames(limit int) {
 	}
 }
 
-// displaceName takes the room from a name. The sweep moves what cells have of
-// it to Other.
+// displaceName takes the room from a name. The next sweep moves its values to
+// Other.
 func (g *Groups) displaceName(number int32) {
 	n := &g.names
 	m := n.metrics[number]
@@ -236,7 +226,7 @@ func (g *Groups) displaceName(number int32) {
 	n.version++
 }
 
-// sweep merges what cells have of displaced names into Other.
+// sweep moves the values of displaced names to Other.
 func (g *Groups) sweep() {
 	if g.names.displaced == 0 {
 		return
@@ -271,8 +261,8 @@ func (g *Groups) sweepCell(c *cell) {
 	c.merge(&others)
 }
 
-// rename makes the metrics of o's cells g's. A name that finds no room here is
-// displaced, and more of g's may be.
+// rename replaces the metrics in o's cells with metrics of g. Names of o
+// without room in g are displaced. They may displace names of g.
 func (g *Groups) rename(o *Groups) {
 	renamed := map[*stages.Metric]*stages.Metric{}
 	for k := range o.names.isOther {
@@ -299,8 +289,8 @@ func (g *Groups) rename(o *Groups) {
 	})
 }
 
-// own returns g's metric for a name that decisions have. For a name without
-// room it returns a metric that the sweep displaces.
+// own returns g's metric for a name that decisions have. A name without room
+// gets a metric that the next sweep moves to Other.
 func (g *Groups) own(k stages.Kind, name string) *stages.Metric {
 	n := &g.names
 	number, m := n.find(stages.KeyOf(k, name))

@@ -8,38 +8,40 @@ import (
 	"github.com/regometer/regometer/internal/stages"
 )
 
-// A plan says how decisions are folded in whose measures are these metrics, in
-// this order: most decisions of a log have those of one of a few plans. It
-// spares what Groups.addAny does to find out again: what metrics these are,
-// and which stage is in which.
+// A plan says how measures are added to a cell: what their metrics are, and
+// which stages may contain which. Most decisions of a log have the metrics of a
+// previous one, in the same order, and so its plan.
 type plan struct {
-	version      int // of Groups.names, whose numbers the steps have
-	size, timers int // how many steps there are, and how many of them are stages
-	steps        [planSize]step
+	version int    // of Groups.names, whose numbers the steps have
+	steps   []step // one for each measure
+	stages  int    // number of the steps that are stages
 
-	nested   [planSize]nesting // in the order of the inner stages
-	nestings int
+	// nested has the stages within others. All that may contain a stage follow
+	// one another, the nearest first.
+	nested []nesting
 }
 
 // step is a measure of a plan.
 type step struct {
-	metric    *stages.Metric
-	number    int32
-	least     int32 // the plan is for values from this up: 0 or 1
-	isCounter bool
+	metric *stages.Metric
+	number int32
+	least  int32 // the smallest value that counts: 0 for a stage, and 1 for a counter
+
+	covered int64 // time of the stages in this one, while a decision is added
 }
 
 // nesting is a stage within another, by step.
-type nesting struct{ inner, outer uint8 }
+type nesting struct{ inner, outer int32 }
 
 const (
-	planSize = 16 // steps
 	plans    = 64
+	maxSteps = 64 // of a plan that is kept
+	noPlan   = -1 // the version of a plan for one decision only
 )
 
-// planAt returns where the plan of these measures is, if there is one: by how
-// many they are, the first, the middle and the last. If others of the same
-// place come in turn, none of them has a plan.
+// planAt returns the place of the plan of these measures. If measures with
+// different plans have the same place and come in turn, each of them takes it
+// from the other.
 func (g *Groups) planAt(measures []decisionlog.Measure) *plan {
 	n := uint(len(measures))
 	if n == 0 {
@@ -51,10 +53,10 @@ func (g *Groups) planAt(measures []decisionlog.Measure) *plan {
 
 // fits reports whether p is the plan of these measures.
 func (p *plan) fits(measures []decisionlog.Measure, version int) bool {
-	if len(measures) != p.size || len(measures) > planSize || p.version != version {
+	if len(measures) != len(p.steps) || p.version != version {
 		return false
 	}
-	for i := range measures {
+	for i := range p.steps {
 		if s := &p.steps[i]; measures[i].Metric != s.number || measures[i].Value < int64(s.least) {
 			return false
 		}
@@ -62,71 +64,84 @@ func (p *plan) fits(measures []decisionlog.Measure, version int) bool {
 	return true
 }
 
-// addPlanned adds the measures that fit a plan to a cell. Its floor is to
-// record the durations, which is four tenths of a whole Add
-// (BenchmarkAdd/groups=1).
-func (g *Groups) addPlanned(c *cell, p *plan, measures []decisionlog.Measure) {
-	var covered [planSize]int64 // by step
-	for _, n := range p.nested[:p.nestings] {
-		inner, outer := measures[n.inner].Value, measures[n.outer].Value
-		covered[n.outer] += min(inner, outer-covered[n.outer])
+// makePlan makes p the plan of the measures that count, and returns those.
+func (g *Groups) makePlan(p *plan, measures []decisionlog.Measure) []decisionlog.Measure {
+	counting := g.measures[:0]
+	if len(p.steps) > maxSteps {
+		*p = plan{} // without its memory
 	}
-	c.reserve(p.timers)
-	stage, counter := 0, 0 // where the next one is if this decision is as others
-	for i := range measures {
-		s, value := &p.steps[i], measures[i].Value
-		if s.isCounter {
+	p.steps, p.nested, p.stages = p.steps[:0], p.nested[:0], 0
+	var at [stages.MaxContainers]int32 // by slot: the last step of the stage, plus 1
+	for _, x := range measures {
+		if uint(x.Metric) >= uint(len(g.names.metrics)) {
+			continue
+		}
+		s := step{metric: g.names.metrics[x.Metric], number: x.Metric}
+		if s.metric.Kind == stages.Counter {
+			s.least = 1
+		}
+		if x.Value < int64(s.least) {
+			continue
+		}
+		if s.metric.Column <= stages.OtherColumn {
+			s.metric = g.admitted(x.Metric, x.Value)
+		}
+		counting, p.steps = append(counting, x), append(p.steps, s)
+		if slot := s.metric.Slot; slot >= 0 {
+			at[slot] = int32(len(p.steps))
+		}
+	}
+	g.measures = counting
+	p.version = g.names.version
+	if len(p.steps) < len(measures) || len(p.steps) > maxSteps {
+		p.version = noPlan
+	}
+	for i := range p.steps {
+		m := p.steps[i].metric
+		for _, slot := range m.Ancestors {
+			if at[slot] > 0 {
+				p.nested = append(p.nested, nesting{int32(i), at[slot] - 1})
+			}
+		}
+		if m.Kind == stages.Timer {
+			p.stages++
+		}
+		if m.Overflows { // each time is counted
+			p.version = noPlan
+		}
+		if m.Column == stages.OtherColumn {
+			p.steps[i].metric = g.names.isOther[m.Kind]
+		}
+	}
+	return counting
+}
+
+// addTo adds the measures of a plan to a cell. At least 40 % of the time
+// of Add is recording the durations (BenchmarkAdd/groups=1).
+func (p *plan) addTo(c *cell, measures []decisionlog.Measure) {
+	steps := p.steps
+	measures = measures[:len(steps)]
+	done := int32(-1) // the last inner stage whose time is in its outer one
+	for _, n := range p.nested {
+		if value := measures[n.outer].Value; value > 0 && n.inner != done {
+			outer := &steps[n.outer]
+			outer.covered += min(measures[n.inner].Value, value-outer.covered)
+			done = n.inner
+		}
+	}
+	c.reserve(p.stages)
+	stage, counter := 0, 0 // the place of the next one, if the cell has them in this order
+	for i := range steps {
+		s, value := &steps[i], measures[i].Value
+		if s.least > 0 {
 			counter = c.counterAt(s.metric, counter)
 			c.counters[counter].add(uint64(value))
 			counter++
 			continue
 		}
 		stage = c.stageAt(s.metric, stage)
-		c.stages[stage].add(value, covered[i])
+		c.stages[stage].add(value, s.covered)
+		s.covered = 0
 		stage++
 	}
-}
-
-// set makes p the plan of a decision, of whose measures none was left alone; or
-// leaves it as it is if they cannot have one.
-func (p *plan) set(measures []decisionlog.Measure, f *stages.Folding, version int) {
-	if len(measures) > planSize {
-		return
-	}
-	next := plan{version: version, size: len(measures)}
-	var at [stages.MaxContainers]int // as stages.Folding.at, but whatever the value
-	for i := range measures {
-		m := f.At(i).Metric
-		if m.Overflows { // each time is counted
-			return
-		}
-		if m.Slot >= 0 {
-			if at[m.Slot] > 0 { // it is there twice
-				return
-			}
-			at[m.Slot] = i + 1
-		}
-		next.steps[i] = step{metric: m, number: measures[i].Metric}
-		if m.Kind == stages.Counter {
-			next.steps[i].isCounter, next.steps[i].least = true, 1
-		} else {
-			next.timers++
-		}
-	}
-	for i := range measures {
-		outer := 0
-		for _, slot := range f.At(i).Metric.Ancestors {
-			if at[slot] == 0 {
-				continue
-			}
-			if outer > 0 { // if that one were 0, this one would have the time
-				next.steps[outer-1].least = 1
-				break
-			}
-			outer = at[slot]
-			next.nested[next.nestings] = nesting{uint8(i), uint8(outer - 1)}
-			next.nestings++
-		}
-	}
-	*p = next
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Group is what the decisions of a key came to. So is each of its slices of
+// Group has the sums of the decisions of a key, in total and for each slice of
 // time.
 type Group struct {
 	Key      string
@@ -21,11 +21,11 @@ type Group struct {
 	Errors   []rollup.ErrorTotal // by code; unknown codes are Other
 	Counters []Counter           // by name; none is 0
 	Stages   []Stage             // by name
-	Slices   []Slice             // ascending, that of decisionlog.NoTime first; each has decisions
+	Slices   []Slice             // ascending; decisionlog.NoTime is first; each has decisions
 }
 
-// Slice is a group's part of a slice of time, which begins at Begin, in ns
-// since 1970, or is that of decisionlog.NoTime.
+// Slice has the sums of a group in a slice of time. Begin is in ns since 1970,
+// or decisionlog.NoTime.
 type Slice struct {
 	Begin    int64
 	Outcomes [6]uint64
@@ -39,17 +39,17 @@ type Counter struct {
 	Total Sum
 }
 
-// Stage is what a stage took.
+// Stage has the durations of a stage.
 type Stage struct {
 	Name       string
 	Durations  exphist.Snapshot // in ns
 	Unfinished uint64           // timers of 0
-	Self       Sum              // in ns, without the stages that it contains
+	Self       Sum              // in ns, without the stages in it
 }
 
-// SetDurations sets the durations to what a histogram with the smallest and
-// the largest value, the sum and the counts from bucket first on holds. It
-// fails if no histogram can hold them.
+// SetDurations sets the durations by the smallest and the largest value, the
+// sum, and the counts from bucket first on. It fails if no histogram can have
+// them.
 func (s *Stage) SetDurations(schema int, least, most int64, sum Sum, first int, counts []uint64) error {
 	c := exphist.Content{Layout: Layout, Least: least, Most: most, SumHi: sum.Hi, SumLo: sum.Lo, First: first, Counts: counts}
 	if most > 0 {
@@ -61,19 +61,17 @@ func (s *Stage) SetDurations(schema int, least, most int64, sum Sum, first int, 
 	return s.Durations.Restore(&c)
 }
 
-// All returns the groups by key in bytewise order, that of Other first if it
-// has anything. A group is the caller's only until the next one, unless it is
-// cloned. Nothing may be added meanwhile.
-func (g *Groups) All() iter.Seq[*Group] { return g.each(g.read) }
-
-// Sums is All whose slices of time have neither counters nor stages, which
-// takes far less.
+// Sums returns the groups by key in bytewise order, with group Other first if
+// it has anything. Their slices of time have neither counters nor stages. A
+// group is valid until the next one, unless it is cloned. Nothing may be added
+// meanwhile.
 func (g *Groups) Sums() iter.Seq[*Group] { return g.each(g.readSum) }
 
-// Parts is All without the sums over the slices: with Key, Errors and Slices.
+// Parts returns the same groups with Key, Errors and whole Slices, but without
+// the sums over the slices.
 func (g *Groups) Parts() iter.Seq[*Group] { return g.each(g.readParts) }
 
-// each is All of groups as read copies them.
+// each iterates over the groups, which read copies.
 func (g *Groups) each(read func(*group, *Group)) iter.Seq[*Group] {
 	return func(yield func(*Group) bool) {
 		g.sweep()
@@ -91,50 +89,48 @@ func (g *Groups) each(read func(*group, *Group)) iter.Seq[*Group] {
 	}
 }
 
-// Get returns the group of a key, as [Groups.All] has it, or nil. It is the
-// caller's.
+// Get returns the group of a key, with whole slices of time, or nil. The caller
+// owns it.
 func (g *Groups) Get(key string) *Group {
-	x := g.find(key)
-	if x == nil {
-		return nil
+	g.sweep()
+	if x := g.byKey[key]; x != nil {
+		return g.whole(x)
 	}
+	return nil
+}
+
+// whole returns a copy of a group.
+func (g *Groups) whole(x *group) *Group {
 	to := new(Group)
-	g.read(x, to)
+	g.readParts(x, to)
+	g.readCells(x, to)
 	return to
 }
 
 // ReadSum makes to the group of a key as [Groups.Sums] has it, and reports
-// whether there is one. The memory of to, which is an empty group or one that
-// was made so, is used again.
+// whether there is one. It uses the memory of to again, which must be an empty
+// group or one from ReadSum.
 func (g *Groups) ReadSum(key string, to *Group) bool {
-	x := g.find(key)
-	if x == nil {
-		return false
-	}
-	g.readSum(x, to)
-	return true
-}
-
-// find returns the group of a key, or nil.
-func (g *Groups) find(key string) *group {
 	g.sweep()
-	return g.byKey[key]
+	x := g.byKey[key]
+	if x != nil {
+		g.readSum(x, to)
+	}
+	return x != nil
 }
 
 // Has reports whether a key has a group of its own.
 func (g *Groups) Has(key string) bool { return g.byKey[key] != nil }
 
-// Total returns all groups as one, whose key is empty. It is the caller's.
+// Total returns all groups as one with an empty key. The caller owns it.
 func (g *Groups) Total() *Group {
 	g.sweep()
 	var total group
-	g.all(func(x *group) { total.merge(x) })
-	to := new(Group)
-	g.read(&total, to)
-	return to
+	g.all(total.merge)
+	return g.whole(&total)
 }
 
-// TotalSum is Total as [Groups.Sums] would have it.
+// TotalSum is Total whose slices of time have neither counters nor stages.
 func (g *Groups) TotalSum() *Group {
 	g.sweep()
 	var total group // whose cells have outcomes alone
@@ -152,37 +148,22 @@ func (g *Groups) TotalSum() *Group {
 	return to
 }
 
-// Clone returns a copy that shares no memory with x.
+// Clone returns a copy of a group from [Groups.Sums] that shares no memory with
+// it.
 func (x *Group) Clone() *Group {
 	c := *x
-	c.Errors = slices.Clone(x.Errors)
-	c.Counters, c.Stages = slices.Clone(x.Counters), cloneStages(x.Stages)
-	c.Slices = slices.Clone(x.Slices)
-	for i := range c.Slices {
-		s := &c.Slices[i]
-		s.Counters, s.Stages = slices.Clone(s.Counters), cloneStages(s.Stages)
+	c.Errors, c.Counters, c.Stages, c.Slices = slices.Clone(x.Errors), slices.Clone(x.Counters), slices.Clone(x.Stages), slices.Clone(x.Slices)
+	for i := range c.Stages {
+		c.Stages[i].Durations = exphist.Snapshot{}
+		if err := c.Stages[i].Durations.Merge(&x.Stages[i].Durations); err != nil {
+			panic(err) // an empty snapshot takes any
+		}
 	}
 	return &c
 }
 
-func cloneStages(stages []Stage) []Stage {
-	c := slices.Clone(stages)
-	for i := range c {
-		c[i].Durations = exphist.Snapshot{}
-		if err := c[i].Durations.Merge(&stages[i].Durations); err != nil {
-			panic(err) // an empty snapshot takes any
-		}
-	}
-	return c
-}
-
-// read copies what a group holds, into memory that is used again.
-func (g *Groups) read(x *group, to *Group) {
-	g.readParts(x, to)
-	g.readCells(x, to)
-}
-
-// readParts is read without the sums.
+// readParts copies a group without the sums. Like the functions below, it uses
+// the memory of to again.
 func (g *Groups) readParts(x *group, to *Group) {
 	g.readHead(x, to)
 	for i := range x.cells {
@@ -191,7 +172,7 @@ func (g *Groups) readParts(x *group, to *Group) {
 	}
 }
 
-// readSum is read without the counters and stages of slices.
+// readSum copies a group without the counters and stages of slices.
 func (g *Groups) readSum(x *group, to *Group) {
 	g.readHead(x, to)
 	g.readCells(x, to)
@@ -208,7 +189,7 @@ func (g *Groups) readCells(x *group, to *Group) {
 	g.readCell(sum, &to.Outcomes, &to.Counters, &to.Stages)
 }
 
-// readHead is readSum without what sums up the cells.
+// readHead copies the parts of a group that are not sums over its cells.
 func (g *Groups) readHead(x *group, to *Group) {
 	to.Key = x.key
 	to.Errors = append(to.Errors[:0], x.errors...)
@@ -221,13 +202,13 @@ func (g *Groups) readHead(x *group, to *Group) {
 	}
 }
 
-// sort sorts what a cell holds by name.
+// sort sorts the stages and counters by name.
 func (c *cell) sort() {
 	slices.SortFunc(c.stages, func(a, b stageCell) int { return strings.Compare(a.metric.Name, b.metric.Name) })
 	slices.SortFunc(c.counters, func(a, b counterCell) int { return strings.Compare(a.metric.Name, b.metric.Name) })
 }
 
-// readCell copies what a cell holds, sorted by name. It sorts the cell too.
+// readCell sorts and copies a cell.
 func (g *Groups) readCell(c *cell, outcomes *[outcomes]uint64, counters *[]Counter, stages *[]Stage) {
 	c.sort()
 	*outcomes = c.outcomes
@@ -250,8 +231,8 @@ func (g *Groups) readStage(s *stageCell, to *Stage) {
 	to.Name, to.Unfinished, to.Self = s.metric.Name, s.unfinished, Sum{hi, lo}.minus(s.covered)
 }
 
-// extended returns s with one element more, and that element, as it was when s
-// was longer: its memory is used again.
+// extended returns s with one more element, and the element. It has the value
+// from when s was longer, so that its memory is used again.
 func extended[T any](s []T) ([]T, *T) {
 	if len(s) == cap(s) {
 		s = slices.Grow(s, 1)

@@ -15,11 +15,11 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// sums bound the counts of groups that were saved or merged, since a file can
-// name any count. What Add counts comes nowhere near the bounds.
+// sums limit the counts of groups that were saved or merged, because a file can
+// have any count. Add alone cannot reach the limits.
 type sums struct {
-	counts uint64 // all decisions, timers, errors and values together
-	raised Sum    // all counters together
+	counts uint64 // of all decisions, timers, errors and values
+	raised Sum    // of all counters
 }
 
 var errTooMany = errors.New("the counts are too large: they add up to 2^63 or more, or the counters to 2^127")
@@ -76,8 +76,9 @@ func (p *Part) AddError(code string, n uint64) error {
 	return p.sums.add(sums{counts: n})
 }
 
-// AddSlice adds a slice of time. It fails if it is not after the slice before,
-// if no decisions can have led to it, or if counts may exceed 64 bits.
+// AddSlice adds a slice of time. It fails if the slice is not after the
+// previous one, if no decisions can have these sums, or if counts may exceed 64
+// bits.
 func (p *Part) AddSlice(s *Slice) error {
 	g, cells := p.groups, p.group.cells
 	c := cell{index: noTimeIndex}
@@ -119,7 +120,7 @@ func (p *Part) End() error {
 	return nil
 }
 
-// restoreCell makes an empty cell hold what s holds.
+// restoreCell adds s to an empty cell.
 func (g *Groups) restoreCell(c *cell, s *Slice, sum *sums) error {
 	c.outcomes = s.Outcomes
 	decisions := uint64(0)
@@ -167,7 +168,7 @@ func (g *Groups) restoreCell(c *cell, s *Slice, sum *sums) error {
 	return nil
 }
 
-// compareNames compares names so that only ascending, different names are
+// compareNames compares names so that only different ascending names are
 // sorted.
 func compareNames(a, b string) int {
 	if a > b {

@@ -3,15 +3,16 @@
 
 package stages
 
-// Folding is a decision's metrics while they are folded in. The zero value has
-// none. It can live on the stack.
+// Folding has the metrics of a decision while they are folded in. The zero
+// value is empty. It can be on the stack.
 type Folding struct {
 	N    int // of timers and counters
 	few  [16]Value
-	more []Value // those beyond, which few decisions have
+	more []Value // the other ones, which few decisions have
 
-	// at has for the stages that contain others, by slot, their place among the
-	// values, plus 1. It is 0 for a stage that is not there, or not above 0.
+	// at has the places of the stages that may contain others, plus 1, by slot.
+	// It is 0 if the decision does not have the stage, or its value is not
+	// above 0.
 	at [MaxContainers]int32
 }
 
@@ -20,8 +21,8 @@ type Value struct {
 	Metric *Metric
 	Value  int64
 
-	// Covered is the part of a stage's time that the stages in it took,
-	// CoveredOfPath the part that stages took which are kept by path.
+	// Covered is the part of a stage's time that the stages in it took.
+	// CoveredOfPath is the part that the stages kept by path took.
 	Covered, CoveredOfPath int64
 }
 
@@ -56,8 +57,8 @@ func (f *Folding) At(i int) *Value {
 	return &f.more[i-len(f.few)]
 }
 
-// Cover takes the time of each stage from its nearest ancestor, and the time of
-// each stage that is kept by path from its nearest ancestor that is kept too.
+// Cover adds the time of each stage to Covered of its nearest ancestor. For
+// stages that are kept by path, it does the same among themselves.
 func (f *Folding) Cover() {
 	for i := range f.N {
 		v := f.At(i)

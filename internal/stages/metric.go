@@ -5,10 +5,10 @@ package stages
 
 import "strings"
 
-// Kind tells timers, whose names are those of stages, from counters.
+// Kind is the kind of a metric.
 type Kind uint8
 
-// The kinds. Neither is all other metrics.
+// The kinds. A Timer has the name of a stage. Neither is all other metrics.
 const (
 	Neither Kind = iota
 	Timer
@@ -27,14 +27,14 @@ type Metric struct {
 	// no room.
 	Overflows bool
 
-	// Ancestors are the stages that may contain this one, nearest first, by
-	// slot. PathAncestors are those of them that are kept by path.
+	// Ancestors are the slots of the stages that may contain this one, nearest
+	// first. PathAncestors are the ones that are kept by path.
 	Ancestors, PathAncestors []int
 	Slot                     int // its own among the stages that contain others, or -1
 	PathIndex                int // its own among those kept by path, or -1
 }
 
-// OtherColumn is the column of the metrics without a label of their own.
+// OtherColumn is the column of the metrics without their own label.
 const OtherColumn = 0
 
 // NewMetric returns a metric that contains nothing and is in nothing.
@@ -42,12 +42,11 @@ func NewMetric(k Kind, name string, column int) *Metric {
 	return &Metric{Kind: k, Name: name, Column: column, Slot: -1, PathIndex: -1}
 }
 
-// MaxName is the longest name or path in bytes that may become a label. It
-// keeps what clients send from deciding about memory.
+// MaxName limits the bytes of a name or path that becomes a label, so that
+// clients cannot take much memory.
 const MaxName = 1024
 
-// Valid returns a name with U+FFFD for bytes that are not UTF-8, since
-// Prometheus refuses them.
+// Valid returns a name with U+FFFD for invalid UTF-8, which Prometheus refuses.
 func Valid(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
 
 // TimerSuffix ends the key of a timer.
@@ -66,7 +65,7 @@ func KeyOf(k Kind, name string) string {
 	return timerPrefix + name + TimerSuffix
 }
 
-// Split returns the kind and the name of a key, Neither for all other keys.
+// Split returns the kind and the name of a key, or Neither.
 func Split(key string) (Kind, string) {
 	if name, ok := strings.CutPrefix(key, counterPrefix); ok {
 		return Counter, name

@@ -16,22 +16,23 @@ import (
 // Entry names a stage and the stages that may contain it, separated by spaces.
 type Entry struct{ Name, Parent string }
 
-// MaxContainers limits the stages that contain others: each decision keeps an
-// account of them on the stack.
+// MaxContainers limits the stages that contain others, because each decision
+// has an array of them on the stack.
 const MaxContainers = 32
 
-// Table is the known stages and what contains them.
+// Table has the known stages, and the stages that contain them.
 type Table struct {
 	Stages   []*Metric // without families
 	Families []*Metric // named without their *
 }
 
-// NewTable returns the table of entries of different names. It fails if a
-// parent is not among them, or stages contain one another.
+// NewTable returns the table of entries with different names. It fails if a
+// parent is not among them, or if stages contain one another.
 func NewTable(entries []Entry) (t Table, err error) {
-	parents, byName := map[string][]string{}, map[string]*Metric{}
+	x := nesting{map[string][]string{}, map[string]int{}}
+	byName := map[string]*Metric{}
 	for _, s := range entries {
-		parents[s.Name] = strings.Fields(s.Parent)
+		x.parents[s.Name] = strings.Fields(s.Parent)
 		m := NewMetric(Timer, s.Name, OtherColumn)
 		if prefix, isFamily := strings.CutSuffix(s.Name, "*"); isFamily {
 			m.Name = prefix
@@ -41,13 +42,12 @@ func NewTable(entries []Entry) (t Table, err error) {
 		}
 		byName[s.Name] = m
 	}
-	depths, err := depthsOf(entries, parents)
-	if err != nil {
-		return Table{}, err
-	}
 	containers := 0
 	for _, s := range entries {
-		for _, p := range parents[s.Name] {
+		if _, err := x.depth(s.Name, nil); err != nil {
+			return Table{}, err
+		}
+		for _, p := range x.parents[s.Name] {
 			if m := byName[p]; m.Slot < 0 {
 				m.Slot = containers
 				containers++
@@ -58,15 +58,15 @@ func NewTable(entries []Entry) (t Table, err error) {
 		return Table{}, fmt.Errorf("%d stages contain others: at most %d may", containers, MaxContainers)
 	}
 	for _, s := range entries {
-		for _, a := range ancestors(s.Name, parents, depths) {
+		for _, a := range x.ancestors(s.Name) {
 			byName[s.Name].Ancestors = append(byName[s.Name].Ancestors, byName[a].Slot)
 		}
 	}
 	return t, nil
 }
 
-// Family returns the family of instrumentation that a name without its own
-// entry belongs to, or nil.
+// Family returns the family of instrumentation to which a name without its own
+// entry belongs, or nil.
 func (t *Table) Family(name string) *Metric {
 	for _, f := range t.Families {
 		if strings.HasPrefix(name, f.Name) {
@@ -76,57 +76,47 @@ func (t *Table) Family(name string) *Metric {
 	return nil
 }
 
-// depthsOf returns for each stage the largest number of stages that contain it
-// and one another.
-func depthsOf(entries []Entry, parents map[string][]string) (map[string]int, error) {
-	depths := map[string]int{}
-	for len(depths) < len(entries) {
-		before := len(depths)
-		for _, s := range entries {
-			depth, known := 0, true
-			for _, p := range parents[s.Name] {
-				if _, ok := parents[p]; !ok || strings.HasSuffix(p, "*") {
-					return nil, fmt.Errorf("stage %q has parent %q, which is not in the table of stages: add a Stage of that name", s.Name, p)
-				}
-				d, ok := depths[p]
-				depth, known = max(depth, d+1), known && ok
-			}
-			if known {
-				depths[s.Name] = depth
-			}
-		}
-		if len(depths) == before {
-			return nil, circle(entries, parents, depths)
-		}
-	}
-	return depths, nil
+// nesting says how stages are nested, by name.
+type nesting struct {
+	parents map[string][]string
+	depths  map[string]int
 }
 
-// circle returns the error that names stages that contain one another. Of the
-// parents of a stage without a depth, one has none either.
-func circle(entries []Entry, parents map[string][]string, depths map[string]int) error {
-	without := func(name string) bool { _, ok := depths[name]; return !ok }
-	name := entries[slices.IndexFunc(entries, func(s Entry) bool { return without(s.Name) })].Name
-	var way []string
-	for !slices.Contains(way, name) {
-		way = append(way, name)
-		name = parents[name][slices.IndexFunc(parents[name], without)]
+// depth returns the length of the longest chain of stages that contain a stage.
+// inner has the stages, each in the next, whose depth depends on it.
+func (x *nesting) depth(name string, inner []string) (int, error) {
+	if depth, ok := x.depths[name]; ok {
+		return depth, nil
 	}
-	way = append(way[slices.Index(way, name):], name)
-	return errors.New("stages cannot contain one another: " + strings.Join(way, " in "))
+	if at := slices.Index(inner, name); at >= 0 {
+		return 0, errors.New("stages cannot contain one another: " + strings.Join(append(inner[at:], name), " in "))
+	}
+	depth := 0
+	for _, p := range x.parents[name] {
+		if _, ok := x.parents[p]; !ok || strings.HasSuffix(p, "*") {
+			return 0, fmt.Errorf("stage %q has parent %q, which is not in the table of stages: add a Stage of that name", name, p)
+		}
+		d, err := x.depth(p, append(inner, name))
+		if err != nil {
+			return 0, err
+		}
+		depth = max(depth, d+1)
+	}
+	x.depths[name] = depth
+	return depth, nil
 }
 
-// ancestors returns all stages that may contain a stage, the innermost first:
-// each before those that may contain it.
-func ancestors(name string, parents map[string][]string, depths map[string]int) []string {
-	found := slices.Clone(parents[name])
+// ancestors returns all stages that may contain a stage, each before those that
+// may contain it.
+func (x *nesting) ancestors(name string) []string {
+	found := slices.Clone(x.parents[name])
 	for i := 0; i < len(found); i++ {
-		for _, p := range parents[found[i]] {
+		for _, p := range x.parents[found[i]] {
 			if !slices.Contains(found, p) {
 				found = append(found, p)
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(depths[b], depths[a]) })
+	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(x.depths[b], x.depths[a]) })
 	return found
 }

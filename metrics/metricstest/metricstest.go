@@ -2,31 +2,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package metricstest checks that an implementation of the metrics interface
-// of Open Policy Agent behaves as OPA's own does: package
-// github.com/regometer/regometer/metrics, OPA's v1/metrics, or a wrapper of
-// one of them in your own code.
+// of Open Policy Agent (OPA) behaves as OPA's own does. The implementation may
+// be package github.com/regometer/regometer/metrics, OPA's v1/metrics, or a
+// wrapper of one of them in your own code.
 //
 // The interfaces of the two packages are different types. The functions here
-// are generic, so that either is accepted as it is:
+// are generic, so they accept both:
 //
 //	func TestConformance(t *testing.T) {
 //		metricstest.Run(t, mymetrics.New)
 //	}
 //
-// Every behaviour is a subtest. One that fails also prints the rule that it
-// checks.
+// Each behaviour is a subtest. A subtest that fails also prints its rule.
 package metricstest
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"testing/synctest"
 
 	"github.com/regometer/regometer/metrics"
 )
 
-// Collection is the method set of a Metrics interface, whichever package its
-// result types are from. I is the type of Info's result and has a field Name.
+// Collection is the method set of a Metrics interface of either package. I is
+// the type of Info's result. It has a field Name.
 type Collection[I any, T metrics.Timer, H metrics.Histogram, C metrics.Counter] interface {
 	Info() I
 	Timer(name string) T
@@ -37,58 +37,53 @@ type Collection[I any, T metrics.Timer, H metrics.Histogram, C metrics.Counter] 
 	json.Marshaler
 }
 
-// Run checks every behaviour, each in a subtest with collections of its own.
-// newCollection returns a new, empty collection; it is called from several
-// goroutines.
+// Run checks every behaviour of a collection, each in a subtest with
+// collections of its own. newCollection must return a new, empty collection.
+// Several goroutines call it.
 //
-// The String method and the Timers method are optional: where a collection has
-// none, the subtests about it are skipped. Timers are expected to read the
-// clock of package time, as the checks of durations run in the virtual time of
-// testing/synctest.
+// A collection need not have the methods String and Timers. If it has them, Run
+// checks them too. Timers must read the clock of package time, because most
+// checks run in the virtual time of testing/synctest.
 //
-// The checks of the decaying sample are statistical: a right implementation
-// fails them less often than once in a million runs.
+// The checks of the sample are statistical. A correct implementation fails them
+// less often than once in a million runs.
 func Run[M Collection[I, T, H, C], I any, T metrics.Timer, H metrics.Histogram, C metrics.Counter](t *testing.T, newCollection func() M) {
-	runAll(t, func() collection { return adapter[M, I, T, H, C]{newCollection()} },
-		nameBehaviours, timerBehaviours, counterBehaviours, histogramBehaviours,
-		sampleBehaviours, textBehaviours, logBehaviours, concurrencyBehaviours)
+	adapted := func() collection { return adapter[M, I, T, H, C]{newCollection()} }
+	run(t, adapted, synctest.Test, slices.Concat(behaviours, sampleBehaviours(), commonBehaviours))
+	run(t, adapted, inRealTime, realTimeBehaviours)
 }
 
 // RunNoOp checks a collection that records nothing, as OPA's NoOp.
 func RunNoOp[M Collection[I, T, H, C], I any, T metrics.Timer, H metrics.Histogram, C metrics.Counter](t *testing.T, noOp func() M) {
-	runAll(t, func() collection { return adapter[M, I, T, H, C]{noOp()} }, noOpBehaviours, logBehaviours)
+	adapted := func() collection { return adapter[M, I, T, H, C]{noOp()} }
+	run(t, adapted, synctest.Test, slices.Concat(noOpBehaviours, commonBehaviours))
 }
 
-// behaviour is one entry of the table.
+// behaviour is a row of the tables.
 type behaviour struct {
-	name string // of the subtest
-	rule string // what an implementation has to do, in words
-	// virtualTime runs the check in a synctest bubble.
-	virtualTime bool
-	check       func(t *testing.T, newCollection func() collection)
+	name  string // of the subtest
+	rule  string // the behaviour in words
+	check func(s *script)
 }
 
-func runAll(t *testing.T, newCollection func() collection, tables ...[]behaviour) {
-	t.Helper()
-	for _, table := range tables {
-		for _, b := range table {
-			t.Run(b.name, func(t *testing.T) {
-				defer func() {
-					if t.Failed() {
-						t.Log("rule: " + b.rule)
-					}
-				}()
-				if b.virtualTime {
-					synctest.Test(t, func(t *testing.T) { b.check(t, newCollection) })
-				} else {
-					b.check(t, newCollection)
+func inRealTime(t *testing.T, check func(t *testing.T)) { check(t) }
+
+// run checks the behaviours in a table. in runs each check.
+func run(t *testing.T, newCollection func() collection, in func(*testing.T, func(*testing.T)), table []behaviour) {
+	for _, b := range table {
+		t.Run(b.name, func(t *testing.T) {
+			defer func() {
+				if t.Failed() {
+					t.Log("rule: " + b.rule)
 				}
-			})
-		}
+			}()
+			in(t, func(t *testing.T) { b.check(newScript(t, newCollection)) })
+		})
 	}
 }
 
-// collection is what the checks see of an implementation.
+// collection has the methods of an implementation's collection, with the types
+// of package metrics.
 type collection interface {
 	Timer(name string) metrics.Timer
 	Histogram(name string) metrics.Histogram
@@ -96,10 +91,8 @@ type collection interface {
 	All() map[string]any
 	Clear()
 	json.Marshaler
-	// info is what Info returns.
-	info() any
-	// unwrap returns the implementation's own value.
-	unwrap() any
+	info() any   // the result of Info
+	unwrap() any // the implementation's own value
 }
 
 type adapter[M Collection[I, T, H, C], I any, T metrics.Timer, H metrics.Histogram, C metrics.Counter] struct {

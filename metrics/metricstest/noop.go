@@ -4,113 +4,92 @@
 package metricstest
 
 import (
+	"encoding"
 	"encoding/json"
 	"fmt"
-	"testing"
+	"log/slog"
+	"reflect"
 
 	"github.com/regometer/regometer/metrics"
 )
 
+// noOpBehaviours are those of a collection that records nothing.
 var noOpBehaviours = []behaviour{
 	{
-		name:        "nothing is recorded",
-		rule:        "Timers and counters have the value 0, a plain int, histograms nil; Stop returns 0; All is nil.",
-		virtualTime: true,
-		check: func(t *testing.T, newCollection func() collection) {
-			m := newCollection()
+		name: "nothing is recorded",
+		rule: "The Value of timers and counters is the int 0, and of histograms nil. Stop returns 0, and All nil. All handles of a kind are equal.",
+		check: func(s *script) {
 			for range 2 {
-				tm, c, h := m.Timer("x"), m.Counter("x"), m.Histogram("x")
-				tm.Start()
-				sleep(5)
-				if d := tm.Stop(); d != 0 || tm.Int64() != 0 || tm.Value() != 0 {
-					t.Errorf("Stop returned %d, Int64 %d, Value %T %v; want zeros, the last an int", d, tm.Int64(), tm.Value(), tm.Value())
+				timer, c, h := s.Timer("x"), s.Counter("x"), s.Histogram("x")
+				if timer != s.Timer("y") || c != s.Counter("y") || h != s.Histogram("y") {
+					s.Error("two look-ups of a kind returned different handles")
 				}
+				timer.Start()
+				sleep(5)
 				c.Incr()
 				c.Add(5)
-				if c.Value() != 0 {
-					t.Errorf("a counter's Value is %T %v, want int 0", c.Value(), c.Value())
-				}
 				h.Update(5)
-				if h.Value() != nil {
-					t.Errorf("a histogram's Value is %v, want nil", h.Value())
+				got := []any{timer.Stop(), timer.Int64(), timer.Value(), c.Value(), h.Value()}
+				if want := []any{int64(0), int64(0), 0, 0, nil}; !reflect.DeepEqual(got, want) {
+					s.Errorf("the values are %#v, want %#v", got, want)
 				}
-				if all := m.All(); all != nil {
-					t.Errorf("All is %v, want nil", all)
+				if all := s.All(); all != nil {
+					s.Errorf("All is %v, want nil", all)
 				}
-				m.Clear()
+				s.Clear()
 			}
 		},
 	},
 	{
 		name: "json",
-		rule: `MarshalJSON is {"name": "<built-in no-op>"}, as Info.`,
-		check: func(t *testing.T, newCollection func() collection) {
-			m := newCollection()
-			const want = `{"name": "<built-in no-op>"}`
+		rule: `MarshalJSON returns {"name": "<built-in no-op>"}, which the caller owns. Info has this name.`,
+		check: func(s *script) {
 			for range 2 {
-				b := marshal(t, m)
-				if string(b) != want {
-					t.Errorf("MarshalJSON is %s, want %s", b, want)
+				b, err := s.MarshalJSON()
+				if err != nil || string(b) != `{"name": "<built-in no-op>"}` {
+					s.Errorf("MarshalJSON returned %s (error %v)", b, err)
 				}
-				for i := range b {
-					b[i] = '!' // the caller's own
+				clear(b)
+			}
+			for _, v := range []any{s.unwrap(), s.info()} {
+				b, err := json.Marshal(v)
+				if want := `{"name":"\u003cbuilt-in no-op\u003e"}`; err != nil || string(b) != want {
+					s.Errorf("json.Marshal(%#v) returned %s (error %v), want %s", v, b, err, want)
 				}
-			}
-			b, err := json.Marshal(m.unwrap())
-			if want := `{"name":"\u003cbuilt-in no-op\u003e"}`; err != nil || string(b) != want {
-				t.Errorf("json.Marshal gives %s (error %v), want %s", b, err, want)
-			}
-			if b, err := json.Marshal(m.info()); err != nil || string(b) != `{"name":"\u003cbuilt-in no-op\u003e"}` {
-				t.Errorf("Info is %#v, as JSON %s (error %v)", m.info(), b, err)
 			}
 		},
 	},
 	{
 		name: "one instance",
-		rule: "All calls return equal collections, and all look-ups equal handles.",
-		check: func(t *testing.T, newCollection func() collection) {
-			m, other := newCollection(), newCollection()
-			if m.unwrap() != other.unwrap() {
-				t.Error("two collections differ")
+		rule: "All calls return equal collections, which have no String or Timers method.",
+		check: func(s *script) {
+			_, isStringer := s.unwrap().(fmt.Stringer)
+			_, hasTimers := s.unwrap().(metrics.TimerMetrics)
+			if isStringer || hasTimers || s.unwrap() != s.another().unwrap() {
+				s.Errorf("two collections differ, or it has a String method: %t, a Timers method: %t", isStringer, hasTimers)
 			}
-			for _, k := range handleKinds {
-				if k.lookUp(m, "a") != k.lookUp(m, "a") {
-					t.Errorf("two look-ups of a %s differ", k.name)
-				}
-			}
-		},
-	},
-	{
-		name: "no text",
-		rule: "It has no String method, so that it prints as what it is, and no Timers method.",
-		check: func(t *testing.T, newCollection func() collection) {
-			m := newCollection().unwrap()
-			if _, ok := m.(fmt.Stringer); ok {
-				t.Error("it is a fmt.Stringer")
-			}
-			if _, ok := m.(metrics.TimerMetrics); ok {
-				t.Error("it has Timers")
-			}
-		},
-	},
-	{
-		name: "concurrency",
-		rule: "Every method may be called from any goroutine.",
-		check: func(t *testing.T, newCollection func() collection) {
-			m := newCollection()
-			inParallel(3, func(int) {
-				for range 100 {
-					m.Timer("a").Start()
-					m.Timer("a").Stop()
-					m.Counter("a").Incr()
-					m.Histogram("a").Update(1)
-					m.All()
-					m.Clear()
-					if _, err := m.MarshalJSON(); err != nil {
-						t.Error(err)
-					}
-				}
-			})
 		},
 	},
 }
+
+// commonBehaviours are those of all collections.
+var commonBehaviours = []behaviour{{
+	name: "interfaces",
+	rule: "An encoder finds no other method of a collection or a handle than MarshalJSON and String of a collection.",
+	check: func(s *script) {
+		check := func(v any, not ...reflect.Type) {
+			for _, t := range not {
+				if reflect.TypeOf(v).Implements(t) {
+					s.Errorf("a %T implements %v", v, t)
+				}
+			}
+		}
+		for _, v := range []any{s.unwrap(), s.Timer("a"), s.Histogram("a"), s.Counter("a")} {
+			check(v, reflect.TypeFor[error](), reflect.TypeFor[fmt.Formatter](), reflect.TypeFor[fmt.GoStringer](),
+				reflect.TypeFor[slog.LogValuer](), reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.BinaryMarshaler]())
+			if v != s.unwrap() {
+				check(v, reflect.TypeFor[fmt.Stringer](), reflect.TypeFor[json.Marshaler]())
+			}
+		}
+	},
+}}

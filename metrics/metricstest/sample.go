@@ -4,158 +4,98 @@
 package metricstest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"testing"
+	"sync"
 	"time"
 
 	"github.com/regometer/regometer/metrics"
 )
 
 // A histogram with more than 1,028 updates describes a random sample of them.
-// Its distribution is what these checks judge: an update at time t gets the
-// priority e^(decay*t)/u with u uniform in (0, 1), and the 1,028 of the highest
-// priority are kept (G. Cormode et al., "Forward Decay", ICDE 2009).
+// These checks judge the distribution of the sample: an update at time t gets
+// the priority e^(decay*t)/u with u uniform in (0, 1), and the 1,028 updates of
+// the highest priority are kept (G. Cormode et al., "Forward Decay", ICDE
+// 2009).
 //
-// The values themselves tell which updates are in the sample: each belongs to
-// a class, and the value of a class is so much larger than that of the class
-// before it that the mean gives the number of members of every class. That
-// number's mean and its variance over many histograms are compared with those
-// of a plain simulation of the definition above. Each comparison fails a right
-// implementation with a probability of 2e-9 (six standard deviations), all of
-// them together with less than 1e-6.
+// The values themselves tell which updates are in the sample. Each update
+// belongs to a class. The value of a class is so much larger than the value of
+// the class before it that the mean gives the number of members of every class.
+// The mean and the variance of this number over many histograms are compared
+// with those of a plain simulation of the definition above. Each comparison
+// fails a correct implementation with a probability of 2e-9 (six standard
+// deviations), and all of them together with less than 1e-6.
 //
-// Implementations are free to keep the newest value whatever its priority, as
-// OPA does: every pattern ends with an update that has the highest priority.
+// An implementation may keep the newest value at any priority, as OPA does. So
+// every pattern ends with an update that has the highest priority.
 const (
 	decay              = 0.015 // per second
 	sampleClasses      = 6
 	standardDeviations = 6
 )
 
-var sampleBehaviours = func() []behaviour {
-	table := []behaviour{{
-		name: "sample bounds",
-		rule: "Beyond 1,028 updates, count counts all of them, and the rest describes some of the values.",
-		check: func(t *testing.T, newCollection func() collection) {
-			h := newCollection().Histogram("h")
-			for i := range 5 * sampleSize {
-				h.Update(int64(i))
-			}
-			v := h.Value().(map[string]any)
-			if v["count"] != int64(5*sampleSize) {
-				t.Errorf("count is %v after %d updates", v["count"], 5*sampleSize)
-			}
-			least, _ := v["min"].(int64)
-			most, _ := v["max"].(int64)
-			// The ends of 1,028 distinct values are at least 1,027 apart.
-			if least < 0 || most >= 5*sampleSize || most-least < sampleSize-1 {
-				t.Errorf("the sample is from %v to %v", v["min"], v["max"])
-			}
-			last := float64(least)
-			for _, p := range percentileKeys {
-				f, ok := v[p.key].(float64)
-				if !ok || f < last || f > float64(most) {
-					t.Errorf("%s is %v, want a float64 from %v to %v", p.key, v[p.key], last, most)
-				}
-				last = f
-			}
-		},
-	}}
-	for _, p := range samplePatterns {
-		table = append(table, behaviour{
-			name: p.name, rule: p.rule, virtualTime: true,
-			check: func(t *testing.T, newCollection func() collection) {
-				err := p.check(func() metrics.Histogram { return newCollection().Histogram("h") })
-				if err != nil {
-					t.Error(err)
-				}
-			},
-		})
-	}
-	return table
-}()
-
-// A samplePattern is an order of updates. It calls add for n updates of a
-// class, some time after the updates before.
-type samplePattern struct {
-	name, rule string
-	updates    func(add func(after time.Duration, n, class int))
-}
-
-var samplePatterns = []samplePattern{
-	{
-		"sample by order of arrival",
-		"Updates at the same time are equally likely to be in the sample, the first and the last.",
-		func(add func(time.Duration, int, int)) {
-			for class := range sampleClasses {
-				add(0, sampleSize, class)
-			}
-		},
-	},
-	{
-		"sample by turns",
-		"Updates at the same time are equally likely to be in the sample, in whatever turn they arrive.",
-		func(add func(time.Duration, int, int)) {
-			for i := range sampleClasses * sampleSize {
-				add(0, 1, i%sampleClasses)
-			}
-		},
-	},
-	{
-		"sample by age",
-		"The weight of an update falls by a factor of e in 1/0.015 seconds, also in a histogram that is hours old.",
-		func(add func(time.Duration, int, int)) {
-			for range 3 * 60 {
-				add(time.Minute, 10, 0)
-			}
-			for range 5 {
-				add(30*time.Second, 500, 0)
-			}
-			for class := range 5 {
-				add(30*time.Second, 500, class+1)
-			}
-		},
-	},
-	{
-		"sample of unequal weights",
-		"Many old updates weigh as much as few new ones.",
-		func(add func(time.Duration, int, int)) {
-			add(0, 10_000, 1)
-			add(0, 10_000, 2)
-			add(230*time.Second, 300, 3)
-			add(0, 300, 4)
-		},
-	},
-	{
-		"sample after hours without updates",
-		"After hours, new updates replace old ones, any of them with the same probability.",
-		func(add func(time.Duration, int, int)) {
-			for class := range 4 {
-				add(0, sampleSize, class)
-			}
-			add(2*time.Hour, 300, 4)
-			add(5*time.Hour, 200, 5)
-		},
-	},
-}
-
-// A burst is n updates at the same time, some time after the burst before.
+// burst is n updates at the same time, some time after the burst before.
 type burst struct {
 	after time.Duration
 	n     int
 	class int
 }
 
-// bursts returns the pattern's updates and the closing one.
-func (p samplePattern) bursts() []burst {
-	var bursts []burst
-	add := func(after time.Duration, n, class int) { bursts = append(bursts, burst{after, n, class}) }
-	p.updates(add)
-	add(10*time.Minute, 1, 0)
+// samplePattern is an order of updates.
+type samplePattern struct {
+	name, rule string
+	bursts     []burst
+	reference  func() []composition // draws samples by the definition, once
+}
+
+func newPattern(name, rule string, bursts ...[]burst) samplePattern {
+	all := append(slices.Concat(bursts...), burst{10 * time.Minute, 1, 0})
+	return samplePattern{name, rule, all, sync.OnceValue(func() []composition { return reference(all) })}
+}
+
+// burstsOf returns n bursts.
+func burstsOf(n int, burstOf func(i int) burst) []burst {
+	bursts := make([]burst, n)
+	for i := range bursts {
+		bursts[i] = burstOf(i)
+	}
 	return bursts
+}
+
+var samplePatterns = []samplePattern{
+	newPattern("sample by order of arrival",
+		"Updates at the same time are equally likely to be in the sample, the first and the last.",
+		burstsOf(sampleClasses, func(i int) burst { return burst{0, sampleSize, i} })),
+	newPattern("sample by turns",
+		"Updates at the same time are equally likely to be in the sample, in any turn.",
+		burstsOf(sampleClasses*sampleSize, func(i int) burst { return burst{0, 1, i % sampleClasses} })),
+	newPattern("sample by age",
+		"The weight of an update falls by a factor of e in 1/0.015 seconds, also in a histogram that is hours old.",
+		burstsOf(3*60, func(int) burst { return burst{time.Minute, 10, 0} }),
+		burstsOf(10, func(i int) burst { return burst{30 * time.Second, 500, max(i-4, 0)} })),
+	newPattern("sample of unequal weights",
+		"Many old updates weigh as much as few new ones.",
+		[]burst{{0, 10_000, 1}, {0, 10_000, 2}, {230 * time.Second, 300, 3}, {0, 300, 4}}),
+	newPattern("sample after hours without updates",
+		"After hours, new updates replace old ones, each of them with the same probability.",
+		burstsOf(4, func(i int) burst { return burst{0, sampleSize, i} }),
+		[]burst{{2 * time.Hour, 300, 4}, {5 * time.Hour, 200, 5}}),
+}
+
+// sampleBehaviours returns a behaviour for each pattern.
+func sampleBehaviours() []behaviour {
+	var table []behaviour
+	for _, p := range samplePatterns {
+		table = append(table, behaviour{name: p.name, rule: p.rule, check: func(s *script) {
+			if err := p.check(func() metrics.Histogram { return s.another().Histogram("h") }); err != nil {
+				s.Error(err)
+			}
+		}})
+	}
+	return table
 }
 
 // composition is the number of members of each class in a sample.
@@ -174,26 +114,25 @@ func classValue(class int) int64 {
 	return v
 }
 
-// compositionOf reads the composition from a histogram's Value, and checks
-// that the rest of it fits.
+// compositionOf reads the composition from a histogram's Value, and checks that
+// the other fields fit.
 func compositionOf(value any, updates int64) (composition, error) {
 	v, _ := value.(map[string]any)
 	mean, ok := v["mean"].(float64)
 	if !ok {
 		return composition{}, fmt.Errorf("a histogram's value is %T %v", value, value)
 	}
-	var c composition
-	rest, others := int64(math.Round(mean*sampleSize)), sampleSize
+	c := composition{sampleSize}
+	rest := int64(math.Round(mean * sampleSize))
 	var values []int64
 	for class := sampleClasses - 1; class > 0; class-- {
 		c[class] = int(rest / classValue(class))
 		rest %= classValue(class)
-		others -= c[class]
+		c[0] -= c[class]
 	}
-	c[0] = others
 	for class, n := range c {
 		if n < 0 {
-			return c, fmt.Errorf("the mean %v is not that of %d of the values", mean, sampleSize)
+			return c, fmt.Errorf("the mean %v is not the mean of %d of the values", mean, sampleSize)
 		}
 		values = append(values, slices.Repeat([]int64{classValue(class)}, n)...)
 	}
@@ -203,15 +142,14 @@ func compositionOf(value any, updates int64) (composition, error) {
 }
 
 // check updates many histograms by the pattern and compares their samples with
-// the reference. It has to be called in a synctest bubble.
+// the reference. The caller runs it in a synctest bubble.
 func (p samplePattern) check(newHistogram func() metrics.Histogram) error {
-	bursts := p.bursts()
 	histograms := make([]metrics.Histogram, sampleHistograms)
 	for i := range histograms {
 		histograms[i] = newHistogram()
 	}
 	var updates int64
-	for _, b := range bursts {
+	for _, b := range p.bursts {
 		if b.after > 0 {
 			time.Sleep(b.after)
 		}
@@ -225,65 +163,39 @@ func (p samplePattern) check(newHistogram func() metrics.Histogram) error {
 	}
 	samples := make([]composition, len(histograms))
 	for i, h := range histograms {
-		c, err := compositionOf(h.Value(), updates)
-		if err != nil {
+		var err error
+		if samples[i], err = compositionOf(h.Value(), updates); err != nil {
 			return err
 		}
-		samples[i] = c
 	}
-	reference := make([]composition, referenceSamples)
-	rng := rand.New(rand.NewPCG(3, 4))
-	for i := range reference {
-		reference[i] = referenceSample(bursts, rng)
-	}
-	return compareSamples(samples, reference)
+	return compareSamples(samples, p.reference())
 }
 
-// referenceSample draws a sample by definition.
-func referenceSample(bursts []burst, rng *rand.Rand) composition {
-	var priorities []float64 // logarithms
-	var at time.Duration
-	for _, b := range bursts {
-		priorities = slices.Grow(priorities, b.n)
-		at += b.after
-		for range b.n {
-			// -ln u is exponentially distributed.
-			priorities = append(priorities, decay*at.Seconds()+rng.ExpFloat64())
-		}
+// reference draws samples by the definition.
+func reference(bursts []burst) []composition {
+	rng := rand.New(rand.NewPCG(3, 4))
+	samples := make([]composition, referenceSamples)
+	type update struct {
+		priority float64 // as a logarithm
+		class    int
 	}
-	lowest := largest(priorities, sampleSize)
-	var c composition
-	for _, b := range bursts {
-		for _, p := range priorities[:b.n] {
-			if p >= lowest {
-				c[b.class]++
+	var updates []update
+	for i := range samples {
+		updates = updates[:0]
+		var at time.Duration
+		for _, b := range bursts {
+			at += b.after
+			for range b.n {
+				// -ln u is exponentially distributed.
+				updates = append(updates, update{decay*at.Seconds() + rng.ExpFloat64(), b.class})
 			}
 		}
-		priorities = priorities[b.n:]
-	}
-	return c
-}
-
-// largest returns the n-th largest of the numbers.
-func largest(numbers []float64, n int) float64 {
-	pivot := numbers[len(numbers)/2]
-	above, below := make([]float64, 0, len(numbers)), make([]float64, 0, len(numbers))
-	for _, v := range numbers {
-		if v > pivot {
-			above = append(above, v)
-		} else if v < pivot {
-			below = append(below, v)
+		slices.SortFunc(updates, func(a, b update) int { return cmp.Compare(b.priority, a.priority) })
+		for _, u := range updates[:sampleSize] {
+			samples[i][u.class]++
 		}
 	}
-	equal := len(numbers) - len(above) - len(below)
-	switch {
-	case n <= len(above):
-		return largest(above, n)
-	case n <= len(above)+equal:
-		return pivot
-	default:
-		return largest(below, n-len(above)-equal)
-	}
+	return samples
 }
 
 // compareSamples compares the mean and the variance of each class's count.
@@ -291,19 +203,17 @@ func compareSamples(samples, reference []composition) error {
 	for class := range sampleClasses {
 		mean, variance := moments(samples, class)
 		wantMean, wantVariance := moments(reference, class)
-		if wantVariance == 0 {
-			if variance != 0 || mean != wantMean {
-				return fmt.Errorf("class %d has %v members in the mean, with variance %v; it should always have %v", class, mean, variance, wantMean)
-			}
-			continue
-		}
 		n, m := float64(len(samples)), float64(len(reference))
-		z := (mean - wantMean) / math.Sqrt(wantVariance*(1/n+1/m))
-		if math.Abs(z) > standardDeviations {
-			return fmt.Errorf("class %d has %.2f members in the mean of %v histograms, and %.2f by the definition: off by %.1f standard deviations", class, mean, n, wantMean, z)
+		z, zVariance := 0.0, 0.0 // in standard deviations
+		if wantVariance > 0 {
+			z = (mean - wantMean) / math.Sqrt(wantVariance*(1/n+1/m))
+			zVariance = varianceRatioScore(variance/wantVariance, n-1, m-1)
+		} else if variance != 0 || mean != wantMean {
+			z = math.Inf(1)
 		}
-		if z := varianceRatioScore(variance/wantVariance, n-1, m-1); math.Abs(z) > standardDeviations {
-			return fmt.Errorf("the number of members of class %d has a variance of %.2f over %v histograms, and %.2f by the definition: off by %.1f standard deviations", class, variance, n, wantVariance, z)
+		if max(math.Abs(z), math.Abs(zVariance)) > standardDeviations {
+			return fmt.Errorf("over %v histograms, the number of members of class %d has the mean %.2f and the variance %.2f, "+
+				"want %.2f and %.2f: off by %.1f and %.1f standard deviations", n, class, mean, variance, wantMean, wantVariance, z, zVariance)
 		}
 	}
 	return nil

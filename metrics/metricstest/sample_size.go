@@ -5,8 +5,7 @@
 
 package metricstest
 
-// How many samples are compared with how many of the reference.
 const (
-	sampleHistograms = 100
-	referenceSamples = 300
+	sampleHistograms = 100 // the histograms with a sample
+	referenceSamples = 300 // the samples of the reference
 )

@@ -5,7 +5,7 @@
 
 package metricstest
 
-// The race detector makes the simulation ten times slower; fewer samples still
+// The race detector makes the simulation ten times slower. Fewer samples still
 // find a decay that is wrong by a half.
 const (
 	sampleHistograms = 20

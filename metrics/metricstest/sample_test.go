@@ -35,7 +35,7 @@ func TestSampleChecksFindFlaws(t *testing.T) {
 		if err := checkWith(t, p, func(*reservoir) {}); err != nil {
 			t.Errorf("%s, without a flaw: %v", p.name, err)
 		}
-		// OPA's reservoir takes the newest value in, whatever its priority.
+		// OPA's reservoir takes in the newest value, at any priority.
 		if err := checkWith(t, p, func(h *reservoir) { h.popFirst = true }); err != nil {
 			t.Errorf("%s, with the newest value always in it: %v", p.name, err)
 		}

@@ -53,8 +53,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestAPI sees to it that whatever OPA's package exports is here too, constants
-// with the same value.
+// TestAPI checks that this package has every exported name of OPA's package,
+// and constants with the same value.
 func TestAPI(t *testing.T) {
 	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/open-policy-agent/opa/v1/metrics").Output()
 	if err != nil {

@@ -76,8 +76,8 @@ type key[T any] struct {
 	set   func(*T, value) error
 }
 
-// configKeys are the keys of plugins.regometer. TestKeyTable writes the table
-// in the documentation from them.
+// configKeys are the keys of plugins.regometer. TestKeysDocumented writes the
+// table in the documentation from them.
 var configKeys = []key[Config]{
 	{
 		"namespace", "letters, digits and `_`, no digit first", "opa",
@@ -399,14 +399,14 @@ func belowData(path string) string {
 // rollupOptions returns the options of the rollup.
 func (c *Config) rollupOptions() (rollup.Options, error) {
 	o := rollup.Options{
-		Limits:     rollup.Limits{Paths: c.MaxPaths + unnamed},
+		Paths:      c.MaxPaths + unnamed,
 		Stages:     c.Stages,
 		Counters:   c.Counters,
 		PathStages: c.PathStages,
 		Bounds:     prom.DefaultBounds(),
 	}
 	if !c.Paths.Enabled {
-		o.Limits.Paths = 1
+		o.Paths = 1
 	}
 	if c.ClassicBuckets == nil {
 		return o, nil
@@ -429,14 +429,14 @@ func (c *Config) check() error {
 	if err != nil {
 		return err
 	}
-	if _, err := rollup.New(options); err != nil {
+	series, err := prom.MaxSeries(options)
+	if err != nil {
 		return err
 	}
-	series, err := prom.MaxSeries(options)
 	if series += ownSeries; series > c.MaxSeries {
 		return fmt.Errorf("max_series is %d, but with max_paths %d, %d path_stages and %d classic_buckets there can be %d series: "+
 			"raise max_series by %d or more, or lower the others",
 			c.MaxSeries, c.MaxPaths, len(c.PathStages), options.Bounds.Len(), series, series-c.MaxSeries)
 	}
-	return err
+	return nil
 }

@@ -21,7 +21,7 @@ func TestConfig(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "{}", "null", ` {"paths": true} `, `{"paths": {}}`} {
 		if c, err := parseConfig([]byte(text)); err != nil || !reflect.DeepEqual(c, defaultConfig()) {
-			t.Errorf("%q: %+v, %v", text, c, err)
+			t.Errorf("%q: the configuration is %+v, %v, want the default", text, c, err)
 		}
 	}
 	got, err := parseConfig([]byte(`{
@@ -37,10 +37,10 @@ func TestConfig(t *testing.T) {
 		Stages: []rollup.Stage{{Name: "my_stage", Parent: "rego_query_eval", Help: "Mine."}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %v, want %+v", got, err, want)
+		t.Errorf("the configuration is %+v, %v, want %+v", got, err, want)
 	}
 	if c, err := parseConfig([]byte(`{"paths": false, "classic_buckets": [], "path_stages": []}`)); err != nil || c.Paths.Enabled || c.PathStages == nil || len(c.PathStages) != 0 || c.ClassicBuckets == nil || len(c.ClassicBuckets) != 0 {
-		t.Errorf("%+v, %v", c, err)
+		t.Errorf("the configuration is %+v, %v, want no paths, buckets or stages", c, err)
 	}
 }
 
@@ -50,33 +50,22 @@ func TestConfigRefused(t *testing.T) {
 		`{`:                                "plugins.regometer: unexpected EOF",
 		`{} {}`:                            "after top-level value",
 		`[]`:                               "plugins.regometer must be an object, not []",
-		`"x"`:                              `plugins.regometer must be an object, not "x"`,
 		`{"max_path": 5}`:                  `plugins.regometer: unknown key "max_path" (did you mean "max_paths"?); the keys are namespace, paths, path_stages, max_paths,`,
 		`{"zzz": 5}`:                       `unknown key "zzz"; the keys are`,
 		`{"paths": {"alow": []}}`:          `plugins.regometer.paths: unknown key "alow" (did you mean "allow"?); the keys are enabled, from_policy, allow, prefixes`,
 		`{"max_paths": "fifty"}`:           `plugins.regometer.max_paths must be a whole number from 1 to 10000, not "fifty"`,
-		`{"max_paths": 0}`:                 "from 1 to 10000, not 0",
 		`{"max_paths": 1.5}`:               "not 1.5",
 		`{"max_paths": 1e300}`:             "not 1e300",
-		`{"max_paths": null}`:              "not null",
 		`{"namespace": "my-opa"}`:          `plugins.regometer.namespace must be a string that matches ^[a-zA-Z_][a-zA-Z0-9_]*$, not "my-opa"`,
-		`{"namespace": ""}`:                `not ""`,
 		`{"paths": "yes"}`:                 `plugins.regometer.paths must be true, false or an object, not "yes"`,
 		`{"paths": {"enabled": 1}}`:        "plugins.regometer.paths.enabled must be true or false, not 1",
 		`{"paths": {"allow": "a"}}`:        `plugins.regometer.paths.allow must be a list, not "a"`,
 		`{"paths": {"allow": ["a", "/"]}}`: `plugins.regometer.paths.allow[1] must be a path below data, such as rbac/allow, not "/"`,
-		`{"paths": {"prefixes": [1]}}`:     "plugins.regometer.paths.prefixes[0] must be a path",
 		`{"classic_buckets": [1, 1]}`:      "plugins.regometer.classic_buckets[1] must be a number of seconds above 0 and above the one before it, not 1",
-		`{"classic_buckets": [0]}`:         "classic_buckets[0]",
-		`{"classic_buckets": 1}`:           "classic_buckets must be a list, not 1",
 		`{"classic_buckets": [1e100]}`:     "bound 0 is 1e+100",
 		`{"stages": [{"parent": "x"}]}`:    `plugins.regometer.stages[0] must be an object with a "name"`,
-		`{"stages": [{"nam": "x"}]}`:       `unknown key "nam" (did you mean "name"?)`,
 		`{"next": "regometer"}`:            `plugins.regometer.next must be the name of another plugin, not "regometer"`,
 		`{"next": 1}`:                      "plugins.regometer.next must be a string that is not empty, not 1",
-		`{"max_paths": 500}`:               "raise max_series by ",
-		`{"max_stages": 5}`:                `unknown key "max_stages"`,
-		`{"path_stages": "x"}`:             `plugins.regometer.path_stages must be a list, not "x"`,
 		`{"path_stages": [1]}`:             `plugins.regometer.path_stages[0] must be a stage's name, such as rego_query_eval, not 1`,
 		`{"path_stages": ["eval"]}`:        `PathStages[0]: "eval" is not in the table of stages`,
 		`{"counters": [""]}`:               `plugins.regometer.counters[0] must be a counter's name, not ""`,
@@ -84,7 +73,6 @@ func TestConfigRefused(t *testing.T) {
 		`{"classic_buckets": [1e-10]}`:     "classic_buckets: prom: bound 0 is 1e-10: a bound must be a whole number of nanoseconds",
 		`{"max_paths": 2, "paths": {"allow": ["a", "b"], "prefixes": ["c", "/a"]}}`: "paths.allow and paths.prefixes name 3 labels, but max_paths is 2: raise max_paths to 3",
 		`{"paths": {"allow": ["/v1/data/rbac/allow"]}}`:                             `paths.allow[0] must be a path below data: write "rbac/allow", not "/v1/data/rbac/allow"`,
-		`{"paths": {"allow": ["v0/data/rbac"]}}`:                                    `write "rbac"`,
 		`{"paths": {"allow": ["data/rbac/allow"]}}`:                                 `write "rbac/allow"`,
 		`{"paths": {"prefixes": ["data.rbac.allow"]}}`:                              `write "rbac/allow"`,
 		`{"paths": {"allow": ["/v1/compile/rbac/allow"]}}`:                          `write "rbac/allow"`,
@@ -114,56 +102,40 @@ func TestConfigRefused(t *testing.T) {
 
 var long = strings.Repeat("long", 50)
 
-// The series that a configuration allows are those that max_series promises.
-func TestSeriesBound(t *testing.T) {
+// A refused configuration is accepted with the max_series that the error asks
+// for, and with no less.
+func TestMaxSeries(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{
-		`{}`, `{"classic_buckets": []}`, `{"path_stages": []}`, `{"paths": false}`, `{"max_paths": 5}`,
-		`{"path_stages": ["rego_query_eval"], "max_paths": 60, "max_series": 2000}`,
-	} {
-		c, err := parseConfig([]byte(text))
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-			continue
-		}
-		o, err := c.rollupOptions()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n, err := prom.MaxSeries(o); err != nil || n+ownSeries > c.MaxSeries {
-			t.Errorf("%s: %d series at most, %v", text, n+ownSeries, err)
-		}
-	}
 	if _, err := parseConfig([]byte(`{"max_paths": 2, "paths": {"allow": ["a"], "prefixes": ["b", "/a"]}}`)); err != nil {
-		t.Errorf("as many labels as max_paths: %v", err)
+		t.Errorf("as many labels as max_paths are refused: %v", err)
 	}
-	least := `{"max_paths": 500, "max_series": %d}`
-	_, err := parseConfig(fmt.Appendf(nil, least, 2500))
-	var series, missing int
+	const format = `{"max_paths": 500, "max_series": %d}`
+	_, err := parseConfig(fmt.Appendf(nil, format, 2500))
 	if err == nil {
-		t.Fatal("not refused")
+		t.Fatal("500 paths are accepted with 2500 series")
 	}
+	var series, missing int
 	_, text, _ := strings.Cut(err.Error(), "there can be ")
 	if _, err := fmt.Sscanf(text, "%d series: raise max_series by %d", &series, &missing); err != nil || series-missing != 2500 {
 		t.Fatalf("%s: %v", text, err)
-	}
-	if _, err := parseConfig(fmt.Appendf(nil, least, series)); err != nil {
-		t.Errorf("with what was asked for: %v", err)
-	}
-	if _, err := parseConfig(fmt.Appendf(nil, least, series-1)); err == nil {
-		t.Error("one series less is accepted")
 	}
 	o, err := withMaxPaths(500).rollupOptions()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n, err := prom.MaxSeries(o); err != nil || n+ownSeries != series {
-		t.Errorf("%d series are asked for, %d there can be, %v", series, n+ownSeries, err)
+		t.Errorf("the error asks for %d series, want %d, %v", series, n+ownSeries, err)
+	}
+	if _, err := parseConfig(fmt.Appendf(nil, format, series)); err != nil {
+		t.Errorf("max_series as the error asks for it is refused: %v", err)
+	}
+	if _, err := parseConfig(fmt.Appendf(nil, format, series-1)); err == nil {
+		t.Error("one series less is accepted")
 	}
 }
 
-// What is exported reaches the bound exactly, and says how much it is.
-func TestSeriesReachTheBound(t *testing.T) {
+// The exported series reach the bound exactly, and a metric has their number.
+func TestSeriesBound(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`{"max_paths": 3}`, `{"paths": false, "classic_buckets": []}`,
@@ -185,14 +157,14 @@ func TestSeriesReachTheBound(t *testing.T) {
 		}
 		for _, path := range []string{"p", "p/a", "p/b", "p/c", "p/d", "p/e", "p/f", "/", "x"} {
 			for _, numbers := range [][]rollup.Number{timers, zeros, counters} {
-				r.record(&decision{path: path}, numbers, nil)
+				r.ask(path, numbers...)
 			}
 		}
 		for _, numbers := range [][]rollup.Number{timers, zeros} {
-			r.record(&decision{query: "x"}, numbers, nil)
+			r.askQuery(numbers...)
 		}
 		for _, code := range append(rollup.ErrorCodes(), "") {
-			r.record(&decision{path: "x", outcome: rollup.Error, code: code}, zeros, nil)
+			r.record(&decision{Decision: rollup.Decision{Path: "x", Outcome: rollup.Error, Code: code, Numbers: zeros}})
 		}
 		o, err := c.rollupOptions()
 		if err != nil {
@@ -220,21 +192,35 @@ func TestSeriesReachTheBound(t *testing.T) {
 			}
 		}
 		if said := sumOf(t, registry, "opa_decision_metric_series", nil); got != want || said != float64(want) {
-			t.Errorf("%s: %d series, %v by the metric, want %d", text, got, said, want)
+			t.Errorf("%s: there are %d series, %v by the metric, want %d", text, got, said, want)
 		}
 	}
 }
 
 var update = flag.Bool("update", false, "rewrite testdata/keys.md")
 
-// TestKeyTable keeps the table of keys in the documentation together with the
-// code: it is made of the code.
-func TestKeyTable(t *testing.T) {
+// The documentation has the table of keys that the code makes, and the package
+// comment shows every key.
+func TestKeysDocumented(t *testing.T) {
 	t.Parallel()
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var b strings.Builder
 	b.WriteString("| key | values | default | meaning |\n|---|---|---|---|\n")
-	writeKeys(&b, "", configKeys)
-	writeKeys(&b, "paths.", pathKeys)
+	write := func(prefix, indent, name, want, value, help string) {
+		fmt.Fprintf(&b, "| `%s%s` | %s | `%s` | %s |\n", prefix, name, want, value, help)
+		if !strings.Contains(string(doc), "\n//\t"+indent+name+":") {
+			t.Errorf("doc.go does not show the key %s", name)
+		}
+	}
+	for _, k := range configKeys {
+		write("", "    ", k.name, k.want, k.value, k.help)
+	}
+	for _, k := range pathKeys {
+		write("paths.", "      ", k.name, k.want, k.value, k.help)
+	}
 	const file = "testdata/keys.md"
 	if *update {
 		if err := os.WriteFile(file, []byte(b.String()), 0o666); err != nil {
@@ -246,36 +232,8 @@ func TestKeyTable(t *testing.T) {
 		if os.IsNotExist(err) && strings.HasSuffix(file, "operating.md") {
 			continue
 		}
-		if err != nil {
-			t.Error(err)
-		} else if !strings.Contains(string(text), b.String()) {
-			t.Errorf("%s does not have this table (go test -update writes testdata/keys.md):\n%s", file, b.String())
+		if err != nil || !strings.Contains(string(text), b.String()) {
+			t.Errorf("%s lacks this table (go test -update writes testdata/keys.md), %v:\n%s", file, err, b.String())
 		}
-	}
-}
-
-// The package comment shows every key.
-func TestKeysDocumented(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	check := func(name, indent string) {
-		if !strings.Contains(string(text), "\n//\t"+indent+name+":") {
-			t.Errorf("doc.go does not show the key %s", name)
-		}
-	}
-	for _, k := range configKeys {
-		check(k.name, "    ")
-	}
-	for _, k := range pathKeys {
-		check(k.name, "      ")
-	}
-}
-
-func writeKeys[T any](b *strings.Builder, prefix string, keys []key[T]) {
-	for _, k := range keys {
-		fmt.Fprintf(b, "| `%s%s` | %s | `%s` | %s |\n", prefix, k.name, k.want, k.value, k.help)
 	}
 }

@@ -59,97 +59,71 @@ func TestLabels(t *testing.T) {
 	if want := "(data), (query), deep, deep/er, deep/er/still, deep/er/still/allow, rbac, rbac/allow, rbac/by_tenant, rbac/mixed, rbac/mixed/deep, rbac/mixed/deep/er, rbac/number, rbac/number/7, " +
 		"rbac/odd, rbac/odd/a%2Fb%25c, rbac/odd/ä ö, rbac/on_call, rbac/quota, rbac/quota/tenants, rbac/quota/tenants/acme, " +
 		"rbac/quota/tenants/globex, rbac/quota/tenants/globex/limit, rbac/roles, rbac/testing, rbac/truth, system, system/main"; got != want {
-		t.Errorf("labels\n%s, want\n%s", got, want)
+		t.Errorf("the labels are\n%s, want\n%s", got, want)
 	}
 	const none = "-"
+	allow := Paths{Enabled: true, Allow: []string{"rbac/allow"}}
 	for _, test := range []struct {
-		paths             Paths
-		path, query, want string
+		config Paths
+		label  string
+		query  string
+		paths  []string
 	}{
-		{all, "rbac/allow", "", "rbac/allow"},
-		{all, "/rbac/allow", "", "rbac/allow"},
-		{all, "//rbac//allow/", "", "rbac/allow"},
-		{all, "////rbac////allow", "", "rbac/allow"},
-		{all, "rb%61c/%61llow", "", "rbac/allow"},
-		{all, "rbac/allow/user/0", "", "rbac/allow"},
-		{all, "rbac", "", "rbac"},
-		{all, "rbac/nothing", "", none},
-		{all, "rbac/%zz", "", none},
-		{all, "RBAC/allow", "", none},
-		{all, "rbac/on_call/alice", "", "rbac/on_call"},
-		{all, "rbac/roles/bob", "", "rbac/roles"},
-		{all, "rbac/quota", "", "rbac/quota"},
-		{all, "rbac/quota/tenants", "", "rbac/quota/tenants"},
-		{all, "rbac/quota/tenants/acme/x", "", "rbac/quota/tenants/acme"},
-		{all, "rbac/quota/tenants/initech", "", none},
-		{all, "rbac/quota/tenants/globex/limit", "", "rbac/quota/tenants/globex/limit"},
-		{all, "rbac/by_tenant/acme/allow", "", "rbac/by_tenant"},
-		{all, "rbac/number/7", "", "rbac/number/7"},
-		{all, "rbac/number/007", "", "rbac/number/7"},
-		{all, "rbac/number/%37/x", "", "rbac/number/7"},
-		{all, "rbac/number/8", "", none},
-		{all, "rbac/number/99999999999999999999", "", none},
-		{all, "rbac/truth", "", "rbac/truth"},
-		{all, "rbac/truth/true", "", none},
-		{all, "rbac/odd/a%2Fb%25c", "", "rbac/odd/a%2Fb%25c"},
-		{all, "rbac/odd/a/b%25c", "", none},
-		{all, "rbac/odd/%C3%A4%20%C3%B6", "", "rbac/odd/ä ö"},
-		{all, "rbac/is_admin", "", none},
-		{all, "rbac/test_allow", "", none},
-		{all, "rbac/test_cases", "", none},
-		{all, "rbac/mixed/deep/er/x", "", "rbac/mixed/deep/er"},
-		{all, "rbac/mixed/deep", "", "rbac/mixed/deep"},
-		{all, "rbac/mixed/deep/x", "", "rbac/mixed"},
-		{all, "rbac/mixed/x", "", "rbac/mixed"},
-		{all, "deep", "", "deep"},
-		{all, "deep/er/still/allow", "", "deep/er/still/allow"},
-		{all, "deep/er/other", "", none},
-		{all, "system/main", "", "system/main"},
-		{all, "empty", "", none},
-		{all, "users", "", none},
-		{all, "users\xff", "", none},
-		{all, "", "", rootPath},
-		{all, "/", "", rootPath},
-		{all, "", "data.x = 1", rollup.Query},
-		{all, "rbac/allow", "data.x = 1", "rbac/allow"}, // of the Compile API
-		{all, "nothing", "data.x = 1", none},
-		{all, "//", "data.x = 1", rollup.Query},
-
-		{named, "rbac/allow", "", "rbac/allow"},
-		{named, "users", "", "users"},
-		{named, "users/alice", "", none},
-		{named, "rbac/by_tenant/acme/allow", "", "rbac/by_tenant/acme/allow"},
-		{named, "rbac/by_tenant/globex/allow", "", "rbac/by_tenant"},
-		{named, "with blank", "", "with blank"},
-		{named, "with%20blank", "", "with blank"},
-		{named, "tenants", "", "tenants"},
-		{named, "tenants/globex", "", "tenants"},
-		{named, "tenants/acme/x/y", "", "tenants/acme"},
-		{named, "tenants/acme/authz/x", "", "tenants/*/authz"},
-		{named, "tenants/globex/authz", "", "tenants/*/authz"},
-		{named, "a/b", "", none},
-		{named, "a/b/c", "", "a/*/c"},
-		{named, "a/b/c/d", "", "a/b/*/d"},
-		{named, "exact/path", "", "exact/path"},
-		{named, "exact", "", none},
-		{named, "star/*", "", "star/*"},
-		{named, "star/x", "", none},
-		{named, "odd one/7/x", "", "odd one/7"},
-		{named, "t/b/c", "", "t/b/*"},
-		{named, "t/x/c", "", "t/*/c"},
-
-		{Paths{Enabled: true, Allow: []string{"rbac/allow"}}, "rbac/allow", "", "rbac/allow"},
-		{Paths{Enabled: true, Allow: []string{"rbac/allow"}}, "rbac/roles", "", none},
-		{Paths{}, "rbac/allow", "", allPaths},
-		{Paths{}, "", "x", allPaths},
+		{all, "rbac/allow", "", []string{"rbac/allow", "/rbac/allow", "//rbac//allow/", "////rbac////allow", "rb%61c/%61llow", "rbac/allow/user/0"}},
+		{all, "rbac", "", []string{"rbac"}},
+		{all, none, "", []string{
+			"rbac/nothing", "rbac/%zz", "RBAC/allow", "rbac/quota/tenants/initech", "rbac/number/8",
+			"rbac/number/99999999999999999999", "rbac/truth/true", "rbac/odd/a/b%25c", "rbac/is_admin", "rbac/test_allow",
+			"rbac/test_cases", "deep/er/other", "empty", "users", "users\xff",
+		}},
+		{all, "rbac/on_call", "", []string{"rbac/on_call/alice"}},
+		{all, "rbac/roles", "", []string{"rbac/roles/bob"}},
+		{all, "rbac/quota", "", []string{"rbac/quota"}},
+		{all, "rbac/quota/tenants", "", []string{"rbac/quota/tenants"}},
+		{all, "rbac/quota/tenants/acme", "", []string{"rbac/quota/tenants/acme/x"}},
+		{all, "rbac/quota/tenants/globex/limit", "", []string{"rbac/quota/tenants/globex/limit"}},
+		{all, "rbac/by_tenant", "", []string{"rbac/by_tenant/acme/allow"}},
+		{all, "rbac/number/7", "", []string{"rbac/number/7", "rbac/number/007", "rbac/number/%37/x"}},
+		{all, "rbac/truth", "", []string{"rbac/truth"}},
+		{all, "rbac/odd/a%2Fb%25c", "", []string{"rbac/odd/a%2Fb%25c"}},
+		{all, "rbac/odd/ä ö", "", []string{"rbac/odd/%C3%A4%20%C3%B6"}},
+		{all, "rbac/mixed/deep/er", "", []string{"rbac/mixed/deep/er/x"}},
+		{all, "rbac/mixed/deep", "", []string{"rbac/mixed/deep"}},
+		{all, "rbac/mixed", "", []string{"rbac/mixed/deep/x", "rbac/mixed/x"}},
+		{all, "deep", "", []string{"deep"}},
+		{all, "deep/er/still/allow", "", []string{"deep/er/still/allow"}},
+		{all, "system/main", "", []string{"system/main"}},
+		{all, rootPath, "", []string{"", "/"}},
+		{all, rollup.Query, "data.x = 1", []string{"", "//"}},
+		{all, "rbac/allow", "data.x = 1", []string{"rbac/allow"}},
+		{all, none, "data.x = 1", []string{"nothing"}},
+		{named, "rbac/allow", "", []string{"rbac/allow"}},
+		{named, "users", "", []string{"users"}},
+		{named, none, "", []string{"users/alice", "a/b", "exact", "star/x"}},
+		{named, "rbac/by_tenant/acme/allow", "", []string{"rbac/by_tenant/acme/allow"}},
+		{named, "rbac/by_tenant", "", []string{"rbac/by_tenant/globex/allow"}},
+		{named, "with blank", "", []string{"with blank", "with%20blank"}},
+		{named, "tenants", "", []string{"tenants", "tenants/globex"}},
+		{named, "tenants/acme", "", []string{"tenants/acme/x/y"}},
+		{named, "tenants/*/authz", "", []string{"tenants/acme/authz/x", "tenants/globex/authz"}},
+		{named, "a/*/c", "", []string{"a/b/c"}},
+		{named, "a/b/*/d", "", []string{"a/b/c/d"}},
+		{named, "exact/path", "", []string{"exact/path"}},
+		{named, "star/*", "", []string{"star/*"}},
+		{named, "odd one/7", "", []string{"odd one/7/x"}},
+		{named, "t/b/*", "", []string{"t/b/c"}},
+		{named, "t/*/c", "", []string{"t/x/c"}},
+		{allow, "rbac/allow", "", []string{"rbac/allow"}},
+		{allow, none, "", []string{"rbac/roles"}},
+		{Paths{}, allPaths, "", []string{"rbac/allow"}},
+		{Paths{}, allPaths, "x", []string{""}},
 	} {
-		got, known := newLabels(&Config{Paths: test.paths, MaxPaths: 1000}, c).of(test.path, test.query)
-		if test.want == none {
-			if known || got.name != rollup.Other {
-				t.Errorf("path %q, query %q: %q, want none", test.path, test.query, got.name)
+		l := newLabels(&Config{Paths: test.config, MaxPaths: 1000}, c)
+		for _, path := range test.paths {
+			got, known := l.of(path, test.query)
+			if test.label == none && (known || got.name != rollup.Other) || test.label != none && (!known || got.name != test.label || got.shared) {
+				t.Errorf("path %q, query %q: the label is %q, shared: %t, want %q", path, test.query, got.name, got.shared, test.label)
 			}
-		} else if !known || got.name != test.want || got.shared {
-			t.Errorf("path %q, query %q: %q, shared: %t, want %q", test.path, test.query, got.name, got.shared, test.want)
 		}
 	}
 }
@@ -159,20 +133,20 @@ func TestLabelsWithoutPolicy(t *testing.T) {
 	partly := compile(t, labelPolicy...)
 	partly.Graph = nil
 	if label, known := newLabels(defaultConfig(), partly).of("rbac/allow", ""); !known || label.name != "rbac/allow" {
-		t.Errorf("without a graph: label %q", label.name)
+		t.Errorf("without a graph the label is %q, want rbac/allow", label.name)
 	}
 	off := newLabels(&Config{Paths: Paths{FromPolicy: true, Allow: []string{"a"}}, MaxPaths: 1}, compile(t, labelPolicy...))
 	if got := off.list(); len(got) != 1 || got[0] != allPaths || off.counts.String() != "" || off.counts.own != 0 {
-		t.Errorf("with paths off: %q, %+v", got, off.counts)
+		t.Errorf("without path labels there are %q, %+v, want all", got, off.counts)
 	}
 	for _, c := range []*ast.Compiler{nil, ast.NewCompiler(), compile(t, "package empty")} {
 		if label, known := newLabels(defaultConfig(), c).of("a", ""); known {
-			t.Errorf("label %q", label.name)
+			t.Errorf("without rules the label is %q, want other", label.name)
 		}
 	}
 }
 
-// Numbers are those of OPA's server.
+// TestSegmentInteger compares with strconv.ParseInt, which OPA's server uses.
 func TestSegmentInteger(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -190,13 +164,13 @@ func TestSegmentInteger(t *testing.T) {
 	for _, s := range segments {
 		want, err := strconv.ParseInt(s, 10, 64)
 		if n, ok := integer(s); ok != (err == nil) || ok && n != want {
-			t.Errorf("%q: %d, %t, want %d, %v", s, n, ok, want, err)
+			t.Errorf("%q: the integer is %d, %t, want %d, %v", s, n, ok, want, err)
 		}
 	}
 }
 
-// The longest path that gets a label has series of its own; a longer one makes
-// no others go.
+// The longest path with a label has series of its own. A longer path ends no
+// series.
 func TestLongLabels(t *testing.T) {
 	t.Parallel()
 	config := withMaxPaths(4)
@@ -205,16 +179,14 @@ func TestLongLabels(t *testing.T) {
 	r := newRecorder(t, nil, config, compile(t, "package p\n"+rule+" := 1\n"+rule+"y := 1\na := 1"))
 	for _, path := range []string{config.Paths.Allow[0], "p/" + rule} {
 		if l, _ := r.labels.of(path, ""); l.name != path {
-			t.Errorf("a path of %d bytes has the label %.20q", len(path), l.name)
+			t.Errorf("a path of %d bytes has the label %.20q, want its own", len(path), l.name)
 		}
-		r.record(&decision{path: path}, nil, nil)
+		r.ask(path)
 	}
-	r.record(&decision{path: "p/" + rule + "y"}, nil, nil)
-	if want := strings.Join([]string{rollup.Other, "p/" + rule, config.Paths.Allow[0]}, " "); pathsOf(t, r) != want {
-		t.Errorf("series of %.80q", pathsOf(t, r))
-	}
+	r.ask("p/" + rule + "y")
+	r.checkSeries(t, strings.Join([]string{rollup.Other, "p/" + rule, config.Paths.Allow[0]}, " "))
 	if r.labels.counts.own != 2 {
-		t.Errorf("%+v", r.labels.counts)
+		t.Errorf("the paths have labels as in %+v, want 2 of their own", r.labels.counts)
 	}
 }
 
@@ -222,18 +194,7 @@ func TestLabelsAllocateNothing(t *testing.T) {
 	l := newLabels(&Config{Paths: Paths{Enabled: true, FromPolicy: true, Prefixes: []string{"tenants/*/x"}}, MaxPaths: 50}, compile(t, labelPolicy...))
 	for _, path := range []string{"rbac/allow", "/deep/er/still/allow/x", "tenants/acme/x", "no/such/path/99", "", "rbac/number/7"} {
 		if n := testing.AllocsPerRun(100, func() { l.of(path, "") }); n != 0 {
-			t.Errorf("%s: %v allocations", path, n)
+			t.Errorf("%s: %v allocations, want none", path, n)
 		}
-	}
-}
-
-func BenchmarkLabel(b *testing.B) {
-	l := newLabels(defaultConfig(), compile(b, labelPolicy...))
-	for _, path := range []string{"rbac/allow", "deep/er/still/allow", "no/such/path"} {
-		b.Run("path="+path, func(b *testing.B) {
-			for b.Loop() {
-				l.of(path, "")
-			}
-		})
 	}
 }

@@ -25,64 +25,46 @@ import (
 
 func TestOutcome(t *testing.T) {
 	t.Parallel()
-	object := func(pairs ...any) map[string]any {
-		m := map[string]any{}
-		for i := 0; i < len(pairs); i += 2 {
-			m[pairs[i].(string)] = pairs[i+1]
+	type object = map[string]any
+	with := func(v any, change func(*logs.EventV1)) logs.EventV1 {
+		event := logs.EventV1{Result: &v}
+		if change != nil {
+			change(&event)
 		}
-		return m
+		return event
 	}
-	result := func(v any) logs.EventV1 { return logs.EventV1{Result: &v} }
-	query := func(v any) logs.EventV1 { return logs.EventV1{Query: "data.x", Result: &v} }
-	failure := func(err error) logs.EventV1 { return logs.EventV1{Error: err} }
-	erased := func(v any, path string) logs.EventV1 {
-		return logs.EventV1{Result: &v, Erased: []string{"/input/x", path}}
+	query := func(e *logs.EventV1) { e.Query = "data.x" }
+	fail := func(e *logs.EventV1) { e.Error = errors.New("x") }
+	erase := func(path string) func(*logs.EventV1) {
+		return func(e *logs.EventV1) { e.Erased = []string{"/input/x", path} }
 	}
-	changed := func(v any, path string) logs.EventV1 { return logs.EventV1{Result: &v, Masked: []string{path}} }
-	undefinedDocument := types.NewErrorV1(types.CodeUndefinedDocument, "no %s", "document")
-	var nilError *types.ErrorV1
+	mask := func(path string) func(*logs.EventV1) { return func(e *logs.EventV1) { e.Masked = []string{path} } }
 	for name, test := range map[string]struct {
 		event logs.EventV1
 		want  rollup.Outcome
 	}{
-		"true":                      {result(true), rollup.Allowed},
-		"false":                     {result(false), rollup.Denied},
-		"allow true":                {result(object("allow", true)), rollup.Allowed},
-		"allow false":               {result(object("allow", false, "deny", false)), rollup.Denied},
-		"deny true":                 {result(object("deny", true)), rollup.Denied},
-		"deny false":                {result(object("deny", false)), rollup.Allowed},
-		"reasons":                   {result(object("deny", []any{"x"})), rollup.Denied},
-		"neither":                   {result(object("x", true)), rollup.OtherResult},
-		"list":                      {result([]any{}), rollup.OtherResult},
-		"text":                      {result("true"), rollup.OtherResult},
-		"null":                      {result(nil), rollup.OtherResult},
+		"true":                      {with(true, nil), rollup.Allowed},
+		"object":                    {with(object{"allow": false}, nil), rollup.Denied},
+		"null":                      {with(nil, nil), rollup.OtherResult},
 		"no result":                 {logs.EventV1{}, rollup.Undefined},
 		"erased":                    {logs.EventV1{Erased: []string{"/result"}}, rollup.OtherResult},
-		"changed":                   {changed(true, "/result"), rollup.OtherResult},
-		"allow erased":              {erased(object(), "/result/allow"), rollup.OtherResult},
-		"allow changed":             {changed(object("allow", true), "/result/allow"), rollup.OtherResult},
-		"deny changed":              {changed(object("deny", true), "/result/deny"), rollup.OtherResult},
-		"input erased":              {erased(true, "/input"), rollup.Allowed},
-		"query":                     {query(types.AdhocQueryResultSetV1{{"x": 1}}), rollup.OtherResult},
-		"query without answer":      {query(types.AdhocQueryResultSetV1(nil)), rollup.Undefined},
-		"query without answer, any": {query([]any{}), rollup.Undefined},
-		"query null":                {query(nil), rollup.Undefined},
-		"error":                     {failure(errors.New("eval_builtin_error")), rollup.Error},
+		"changed":                   {with(true, mask("/result")), rollup.OtherResult},
+		"allow erased":              {with(object{}, erase("/result/allow")), rollup.OtherResult},
+		"deny changed":              {with(object{"deny": true}, mask("/result/deny")), rollup.OtherResult},
+		"input erased":              {with(true, erase("/input")), rollup.Allowed},
+		"query":                     {with(types.AdhocQueryResultSetV1{{"x": 1}}, query), rollup.OtherResult},
+		"query without answer":      {with(types.AdhocQueryResultSetV1(nil), query), rollup.Undefined},
+		"query without answer, any": {with([]any{}, query), rollup.Undefined},
+		"query null":                {with(nil, query), rollup.Undefined},
 		"error, result erased":      {logs.EventV1{Error: errors.New("x"), Erased: []string{"/result"}}, rollup.Error},
-		"error with a result":       {logs.EventV1{Error: errors.New("x"), Result: result(true).Result}, rollup.Error},
-		"undefined document":        {failure(undefinedDocument), rollup.Undefined},
-		"wrapped":                   {failure(fmt.Errorf("x: %w", undefinedDocument)), rollup.Undefined},
-		"other code":                {failure(types.NewErrorV1(types.CodeInternal, "x")), rollup.Error},
-		"nil in an interface":       {failure(nilError), rollup.Error},
-		"SDK undefined":             {failure(&sdk.Error{Code: sdk.UndefinedErr}), rollup.Undefined},
-		"SDK other":                 {failure(&sdk.Error{Code: "x"}), rollup.Error},
+		"error with a result":       {with(true, fail), rollup.Error},
 	} {
 		if got, _ := loggedOutcomeOf(&test.event); got != test.want {
-			t.Errorf("%s: %v, want %v", name, got, test.want)
+			t.Errorf("%s: the outcome is %v, want %v", name, got, test.want)
 		}
 		if test.event.Erased == nil && test.event.Masked == nil {
 			if got, _ := outcomeOf(test.event.Error, test.event.Result, test.event.Query); got != test.want {
-				t.Errorf("%s, from the server: %v, want %v", name, got, test.want)
+				t.Errorf("%s: from the server the outcome is %v, want %v", name, got, test.want)
 			}
 		}
 	}
@@ -105,47 +87,83 @@ type hollow struct{ *messageError }
 
 func (*hollow) Error() string { return "" }
 
-// numbered is an error whose field Code is no text.
+// numbered is an error whose field Code is not a text.
 type numbered struct{ Code int }
 
 func (*numbered) Error() string { return "" }
 
+// TestFailures checks the outcomes of errors. The reader of decision logs must
+// agree, whether the errors are objects, as OPA uploads them, or strings, as
+// its console prints them.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	deadline := fmt.Errorf("x: %w", context.DeadlineExceeded)
+	const neither, text, both = 0, 1, 2
+	at := &ast.Location{File: "policy.rego", Row: 3, Col: 5}
+	undefined := types.NewErrorV1(types.CodeUndefinedDocument, "no %s", "document")
 	var nilPointer *wasmError
 	for name, test := range map[string]struct {
-		err  error
-		want rollup.Outcome
-		code string
+		err    error
+		want   rollup.Outcome
+		code   string
+		logged int // the forms in decision logs that say as much
 	}{
-		"caller cancelled":         {&topdown.Error{Code: topdown.CancelErr}, rollup.Cancelled, ""},
-		"in a halt":                {topdown.Halt{Err: &topdown.Error{Code: topdown.CancelErr}}, rollup.Cancelled, ""},
-		"WebAssembly cancelled":    {fmt.Errorf("x: %w", &wasmError{"cancelled", ""}), rollup.Cancelled, ""},
-		"context cancelled":        {fmt.Errorf("x: %w", context.Canceled), rollup.Cancelled, ""},
-		"deadline":                 {deadline, rollup.Cancelled, ""},
-		"http.send timed out":      {&topdown.Error{Code: topdown.BuiltinErr, Message: "http.send: request timed out"}, rollup.Error, "eval_builtin_error"},
-		"a code beside a deadline": {causedError{&topdown.Error{Code: topdown.BuiltinErr}, context.DeadlineExceeded}, rollup.Error, "eval_builtin_error"},
-		"conflict":                 {fmt.Errorf("x: %w", &topdown.Error{Code: topdown.ConflictErr}), rollup.Error, "eval_conflict_error"},
-		"compile":                  {ast.Errors{{Code: ast.UnsafeVarErr}}, rollup.Error, "rego_unsafe_var_error"},
-		"several":                  {rego.Errors{ast.Errors{{Code: ast.TypeErr}}, errors.New("x")}, rollup.Error, "rego_type_error"},
-		"none":                     {rego.Errors{}, rollup.Error, ""},
-		"empty":                    {ast.Errors{}, rollup.Error, ""},
-		"storage":                  {&storage.Error{Code: storage.NotFoundErr}, rollup.Error, "storage_not_found_error"},
-		"SDK":                      {&sdk.Error{Code: "opa_internal_error"}, rollup.Error, "opa_internal_error"},
-		"nil pointer":              {nilPointer, rollup.Error, ""},
-		"nil topdown":              {(*topdown.Error)(nil), rollup.Error, ""},
-		"no text":                  {&numbered{5}, rollup.Error, ""},
-		"Envoy's undefined":        {&messageError{"undefined decision"}, rollup.Undefined, ""},
-		"Envoy's deadline":         {&messageError{"check request timed out before query execution: context deadline exceeded"}, rollup.Cancelled, ""},
-		"Envoy's other":            {&messageError{"multiple evaluation results"}, rollup.Error, ""},
-		"nothing where it looks":   {&hollow{}, rollup.Error, ""},
-		"outermost message":        {&insideError{"undefined decision", &messageError{"context canceled"}}, rollup.Undefined, ""},
-		"plain":                    {errors.New("eval_cancel_error"), rollup.Error, ""},
-		"outermost code":           {&outer{"internal_error", &topdown.Error{Code: topdown.TypeErr}}, rollup.Error, "internal_error"},
+		"caller cancelled":         {&topdown.Error{Code: topdown.CancelErr, Message: "caller cancelled query execution"}, rollup.Cancelled, "", both},
+		"in a halt":                {topdown.Halt{Err: &topdown.Error{Code: topdown.CancelErr}}, rollup.Cancelled, "", neither},
+		"WebAssembly cancelled":    {fmt.Errorf("x: %w", &wasmError{"cancelled", ""}), rollup.Cancelled, "", neither},
+		"context cancelled":        {fmt.Errorf("x: %w", context.Canceled), rollup.Cancelled, "", text},
+		"deadline":                 {fmt.Errorf("x: %w", context.DeadlineExceeded), rollup.Cancelled, "", text},
+		"http.send timed out":      {&topdown.Error{Code: topdown.BuiltinErr, Message: "http.send: request timed out"}, rollup.Error, "eval_builtin_error", both},
+		"a code beside a deadline": {causedError{&topdown.Error{Code: topdown.BuiltinErr}, context.DeadlineExceeded}, rollup.Error, "eval_builtin_error", neither},
+		"conflict":                 {&topdown.Error{Code: topdown.ConflictErr, Message: "x: y", Location: at}, rollup.Error, "eval_conflict_error", both},
+		"wrapped conflict":         {fmt.Errorf("x: %w", &topdown.Error{Code: topdown.ConflictErr}), rollup.Error, "eval_conflict_error", neither},
+		"compile":                  {ast.Errors{{Code: ast.UnsafeVarErr, Message: "x", Location: at}}, rollup.Error, "rego_unsafe_var_error", both},
+		"no file":                  {ast.Errors{{Code: ast.ParseErr, Message: "x", Location: &ast.Location{Row: 3, Col: 5}}}, rollup.Error, "rego_parse_error", both},
+		"several":                  {ast.Errors{{Code: ast.TypeErr, Message: "x", Location: at}, {Code: ast.ParseErr, Message: "y"}}, rollup.Error, "rego_type_error", both},
+		"several of Rego's":        {rego.Errors{ast.Errors{{Code: ast.TypeErr, Message: "x", Location: at}}, errors.New("y")}, rollup.Error, "rego_type_error", both},
+		"none":                     {rego.Errors{}, rollup.Error, "", neither},
+		"empty":                    {ast.Errors{}, rollup.Error, "", neither},
+		"undefined document":       {undefined, rollup.Undefined, "", both},
+		"wrapped undefined":        {fmt.Errorf("x: %w", undefined), rollup.Undefined, "", neither},
+		"server":                   {types.NewErrorV1(types.CodeInternal, "x").WithError(&topdown.Error{Code: topdown.BuiltinErr}), rollup.Error, "internal_error", both},
+		"storage":                  {&storage.Error{Code: storage.NotFoundErr, Message: "x"}, rollup.Error, "storage_not_found_error", both},
+		"no message":               {&storage.Error{Code: storage.NotFoundErr}, rollup.Error, "storage_not_found_error", both},
+		"SDK":                      {&sdk.Error{Code: "opa_internal_error"}, rollup.Error, "opa_internal_error", neither},
+		"SDK undefined":            {&sdk.Error{Code: sdk.UndefinedErr, Message: "x"}, rollup.Undefined, "", both},
+		"nil pointer":              {nilPointer, rollup.Error, "", neither},
+		"nil topdown":              {(*topdown.Error)(nil), rollup.Error, "", neither},
+		"no text":                  {&numbered{5}, rollup.Error, "", neither},
+		"Envoy's undefined":        {&messageError{"undefined decision"}, rollup.Undefined, "", both},
+		"Envoy's deadline":         {&messageError{"check request timed out before query execution: context deadline exceeded"}, rollup.Cancelled, "", both},
+		"Envoy's other":            {&messageError{"multiple evaluation results"}, rollup.Error, "", both},
+		"a nil field":              {&hollow{}, rollup.Error, "", neither},
+		"outermost message":        {&insideError{"undefined decision", &messageError{"context canceled"}}, rollup.Undefined, "", neither},
+		"plain":                    {errors.New("eval_cancel_error"), rollup.Error, "", neither},
+		"outermost code":           {&outer{"internal_error", &topdown.Error{Code: topdown.TypeErr}}, rollup.Error, "internal_error", neither},
 	} {
 		if outcome, code := failureOf(test.err); outcome != test.want || code != test.code {
-			t.Errorf("%s: %v %q, want %v %q", name, outcome, code, test.want, test.code)
+			t.Errorf("%s: the outcome is %v %q, want %v %q", name, outcome, code, test.want, test.code)
+		}
+		var forms []any
+		if test.logged >= text {
+			forms = append(forms, test.err.Error())
+		}
+		if test.logged == both {
+			forms = append(forms, test.err)
+		}
+		for _, form := range forms {
+			line, err := json.Marshal(form)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []decisionlog.Event
+			r := decisionlog.NewReader(decisionlog.Options{
+				Problem: func(decisionlog.Problem, int64) {},
+				Event:   func(e *decisionlog.Event) { got = append(got, *e) },
+			})
+			r.Close(fmt.Appendf(nil, `{"decision_id":"d","error":%s}`, line))
+			if len(got) != 1 || got[0].Outcome != test.want || got[0].Code != test.code {
+				t.Errorf("%s: the reader of %s returns %+v, want %v %q", name, line, got, test.want, test.code)
+			}
 		}
 	}
 }
@@ -176,69 +194,7 @@ type outer struct {
 func (e *outer) Error() string { return "" }
 func (e *outer) Unwrap() error { return e.err }
 
-// A decision log's reader judges errors as the plugin does, whether they are
-// objects, as OPA uploads them, or strings, as its console prints them.
-func TestLoggedErrors(t *testing.T) {
-	t.Parallel()
-	at := &ast.Location{File: "policy.rego", Row: 3, Col: 5}
-	for name, err := range map[string]error{
-		"cancelled":          &topdown.Error{Code: topdown.CancelErr, Message: "caller cancelled query execution"},
-		"conflict":           &topdown.Error{Code: topdown.ConflictErr, Message: "x: y", Location: at},
-		"compile":            ast.Errors{{Code: ast.UnsafeVarErr, Message: "x", Location: at}},
-		"no file":            ast.Errors{{Code: ast.ParseErr, Message: "x", Location: &ast.Location{Row: 3, Col: 5}}},
-		"several":            ast.Errors{{Code: ast.TypeErr, Message: "x", Location: at}, {Code: ast.ParseErr, Message: "y"}},
-		"in one another":     rego.Errors{ast.Errors{{Code: ast.TypeErr, Message: "x", Location: at}}},
-		"several of Rego's":  rego.Errors{&topdown.Error{Code: topdown.TypeErr, Message: "x", Location: at}, errors.New("y")},
-		"undefined document": types.NewErrorV1(types.CodeUndefinedDocument, "x"),
-		"server":             types.NewErrorV1(types.CodeInternal, "x").WithError(&topdown.Error{Code: topdown.BuiltinErr}),
-		"storage":            &storage.Error{Code: storage.NotFoundErr, Message: "x"},
-		"no message":         &storage.Error{Code: storage.NotFoundErr},
-		"SDK undefined":      &sdk.Error{Code: sdk.UndefinedErr, Message: "x"},
-		"Envoy's undefined":  &messageError{"undefined decision"},
-		"Envoy's cancelled":  &messageError{"check request explicitly cancelled before query execution: context canceled"},
-		"Envoy's other":      &messageError{"multiple evaluation results"},
-	} {
-		want, wantCode := failureOf(err)
-		object, failed := json.Marshal(err)
-		if failed != nil {
-			t.Fatal(failed)
-		}
-		text, failed := json.Marshal(err.Error())
-		if failed != nil {
-			t.Fatal(failed)
-		}
-		for _, form := range [][]byte{object, text} {
-			events := 0
-			r := decisionlog.NewReader(decisionlog.Options{
-				Problem: func(decisionlog.Problem, int64) {},
-				Event: func(e *decisionlog.Event) {
-					events++
-					if e.Outcome != want || e.Code != wantCode {
-						t.Errorf("%s: %s: %v %q, want %v %q", name, form, e.Outcome, e.Code, want, wantCode)
-					}
-				},
-			})
-			r.Close(fmt.Appendf(nil, `{"decision_id":"d","error":%s}`, form))
-			if events != 1 {
-				t.Errorf("%s: %d events of %s", name, events, form)
-			}
-		}
-	}
-	// A context's text is all that there is of it in a console's line.
-	for _, err := range []error{context.Canceled, fmt.Errorf("x: %w", context.DeadlineExceeded)} {
-		r := decisionlog.NewReader(decisionlog.Options{
-			Problem: func(decisionlog.Problem, int64) {},
-			Event: func(e *decisionlog.Event) {
-				if e.Outcome != rollup.Cancelled {
-					t.Errorf("%v: %v", err, e.Outcome)
-				}
-			},
-		})
-		r.Close(fmt.Appendf(nil, `{"decision_id":"d","error":%q}`, err.Error()))
-	}
-}
-
-// The list of codes has those of this OPA.
+// The list of codes has the codes of this OPA.
 func TestCodes(t *testing.T) {
 	t.Parallel()
 	known := rollup.ErrorCodes()
@@ -250,10 +206,10 @@ func TestCodes(t *testing.T) {
 		storage.InternalErr, storage.NotFoundErr, storage.InvalidTransactionErr,
 	} {
 		if !slices.Contains(known, code) {
-			t.Errorf("%s is not in the list", code)
+			t.Errorf("the list lacks the code %s", code)
 		}
 	}
 	if !slices.IsSorted(known) {
-		t.Error("the list is not sorted")
+		t.Error("the list of codes is not sorted")
 	}
 }

@@ -147,8 +147,8 @@ type Plugin struct {
 	started bool
 	warned  string // the last warning about the configuration
 
-	active atomic.Pointer[active] // nil before the first start
-	told   atomic.Pointer[string] // the last message about the labels
+	active     atomic.Pointer[active] // nil before the first start
+	lastShared atomic.Pointer[string] // the last message about shared labels
 
 	rare [len(causes)]rateLimiter // limits the log lines about failures
 }
@@ -170,30 +170,43 @@ func (p *Plugin) Start(context.Context) error {
 	if p.started {
 		return nil
 	}
-	if err := p.start(); err != nil {
-		p.manager.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateErr, Message: err.Error()})
+	if err := p.use(p.config); err != nil {
 		return fmt.Errorf("plugin %s: %w", Name, err)
 	}
-	p.started = true
-	p.warn()
-	p.manager.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateOK})
 	return nil
 }
 
-func (p *Plugin) start() error {
-	if err := checkLogger(p.manager, p.config.Next); err != nil {
+// use takes over a configuration, and starts the plugin if necessary. If this
+// fails, the plugin stays as it is, and its status gives the reason. The caller
+// holds p.mu.
+func (p *Plugin) use(c *Config) (err error) {
+	defer func() {
+		status := plugins.Status{State: plugins.StateOK}
+		if err != nil {
+			status = plugins.Status{State: plugins.StateErr, Message: err.Error()}
+		}
+		p.manager.UpdatePluginStatus(Name, &status)
+	}()
+	if err := checkLogger(p.manager, c.Next); err != nil {
 		return err
 	}
-	s, err := stateOf(p.registry, p.build)
-	if err != nil {
+	var r *recorder
+	if p.started {
+		r = p.active.Load().recorder
+	} else {
+		s, err := stateOf(p.registry, p.build)
+		if err != nil {
+			return err
+		}
+		r = &recorder{state: s, rules: p.manager.GetCompiler}
+	}
+	if err := r.configure(c); err != nil {
 		return err
 	}
-	r := &recorder{state: s, rules: p.manager.GetCompiler}
-	if err := r.configure(p.config); err != nil {
-		return err
-	}
-	p.active.Store(&active{r, p.config.Next})
+	p.config, p.started = c, true
+	p.active.Store(&active{r, c.Next})
 	p.refresh() // OPA may have activated a policy since configure asked for its rules
+	p.warn()
 	return nil
 }
 
@@ -203,14 +216,14 @@ func (p *Plugin) start() error {
 func (p *Plugin) refresh() {
 	if a := p.active.Load(); a != nil {
 		a.recorder.relabel()
-		p.tell(a)
+		p.logSharedLabels(a)
 	}
 }
 
-// tell logs once which paths share a label.
-func (p *Plugin) tell(a *active) {
+// logSharedLabels logs once which paths share a label.
+func (p *Plugin) logSharedLabels(a *active) {
 	text := a.recorder.current().counts.String()
-	if before := p.told.Swap(&text); text == "" || before != nil && *before == text {
+	if before := p.lastShared.Swap(&text); text == "" || before != nil && *before == text {
 		return
 	}
 	p.logger.Info("%s", text)
@@ -237,23 +250,9 @@ func (p *Plugin) Reconfigure(_ context.Context, config any) {
 	c := config.(*Config)
 	if !p.started {
 		p.config = c
-		return
-	}
-	a := p.active.Load()
-	err := checkLogger(p.manager, c.Next)
-	if err == nil {
-		err = a.recorder.configure(c)
-	}
-	if err != nil {
+	} else if err := p.use(c); err != nil {
 		p.logger.Error("The plugin keeps its old configuration, because the new one fails: %v.", err)
-		p.manager.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateErr, Message: err.Error()})
-		return
 	}
-	p.config = c
-	p.active.Store(&active{a.recorder, c.Next})
-	p.refresh() // as in start
-	p.warn()
-	p.manager.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateOK})
 }
 
 // ObserveDecision records a decision of OPA's server. It does not keep info,
@@ -264,17 +263,20 @@ func (p *Plugin) ObserveDecision(_ context.Context, info *server.Info) {
 		return
 	}
 	defer p.recovered(a, causePanic)
-	d := decision{source: fromServer, path: info.Path, query: info.Query}
-	d.outcome, d.code = outcomeOf(info.Error, info.Results, info.Query)
+	d := decision{source: fromServer, query: info.Query}
+	d.Path = info.Path
+	d.Outcome, d.Code = outcomeOf(info.Error, info.Results, info.Query)
 	switch {
 	case info.Metrics == nil:
-		p.record(a, &d, nil, nil)
+		p.record(a, &d)
 	case p.numbers == nil:
-		p.record(a, &d, nil, info.Metrics.All())
+		d.Metrics = info.Metrics.All()
+		p.record(a, &d)
 	default:
 		buffer := numberBuffers.Get().(*[]rollup.Number)
 		*buffer = p.numbers((*buffer)[:0], info.Metrics)
-		p.record(a, &d, *buffer, nil)
+		d.Numbers = *buffer
+		p.record(a, &d)
 		if cap(*buffer) <= maxNumbers {
 			clear(*buffer) // the names belong to the collection
 			numberBuffers.Put(buffer)
@@ -290,7 +292,7 @@ const maxNumbers = 256
 
 // Log records a decision, unless it came by ObserveDecision, and hands it on to
 // the next plugin. It always returns nil, because an error would fail the
-// request. It logs failures, each cause at most once a minute, and counts them
+// request. It logs failures, each cause once a minute or less, and counts them
 // in <namespace>_decision_plugin_failures_total.
 //
 // It does not keep the event, and does not change it.
@@ -310,17 +312,18 @@ func (p *Plugin) Log(ctx context.Context, event logs.EventV1) error {
 
 func (p *Plugin) recordEvent(a *active, event *logs.EventV1) {
 	defer p.recovered(a, causePanic)
-	d := decision{source: fromLog, path: event.Path, query: event.Query}
-	d.outcome, d.code = loggedOutcomeOf(event)
-	p.record(a, &d, nil, event.Metrics)
+	d := decision{source: fromLog, query: event.Query}
+	d.Path, d.Metrics = event.Path, event.Metrics
+	d.Outcome, d.Code = loggedOutcomeOf(event)
+	p.record(a, &d)
 }
 
-func (p *Plugin) record(a *active, d *decision, numbers []rollup.Number, metrics map[string]any) {
-	if a.recorder.record(d, numbers, metrics) {
+func (p *Plugin) record(a *active, d *decision) {
+	if a.recorder.record(d) {
 		return
 	}
-	// OPA replaces its compiler without notice when rules come from an external
-	// source.
+	// The path is unknown. OPA replaces its compiler without notice when rules
+	// come from an external source.
 	if l := a.recorder.current(); l.paths.FromPolicy && l.compiler != p.manager.GetCompiler() {
 		p.refresh()
 	}
@@ -342,11 +345,11 @@ func (p *Plugin) recovered(a *active, cause int) {
 
 func (p *Plugin) failed(a *active, cause int, err error) {
 	a.recorder.state.failures[cause].Add(1)
-	if ok, omitted := p.rare[cause].allow(); ok {
+	if p.rare[cause].allow() {
 		what := "A decision could not be recorded"
 		if cause == causeNext {
 			what = fmt.Sprintf("The plugin %q, next after %s, did not take an event", a.next, Name)
 		}
-		p.logger.Error("%s: %v. %d earlier failures were not logged.", what, err, omitted)
+		p.logger.Error("%s: %v.", what, err)
 	}
 }

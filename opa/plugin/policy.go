@@ -25,6 +25,8 @@ type document struct {
 	rules    []*ast.Rule // at exactly this path
 	children map[string]*document
 
+	tier   int
+	own    bool      // whether path is its label
 	label  string    // the name of its label, "" if it has none
 	result pathLabel // the label itself
 }
@@ -132,7 +134,7 @@ func (d *document) find(path string) (found *document) {
 
 // The order in which a policy's documents get labels, as long as there is room.
 const (
-	entryPoint = iota // annotated as such
+	entryPoint = iota // annotated as an entry point
 	askedFor          // a rule that no other rule depends on
 	container         // a package, or the common beginning of packages
 	helper            // a rule that others depend on
@@ -141,7 +143,7 @@ const (
 )
 
 // labelDocuments gives each document below root its label: its own, or that of
-// the nearest document above it that has one, or "". It gives at most room
+// the nearest document above it that has one, or "". It gives room or fewer
 // labels. They follow only from the policy, so that all servers with the same
 // policy give the same labels.
 //
@@ -149,32 +151,30 @@ const (
 // fit, mergeDeepest merges some of it. A document for which named returns a
 // label has that label, and takes no room.
 func labelDocuments(root *document, c *ast.Compiler, room int, named func(path string) string) {
-	tier := tiersOf(root, c)
+	findTiers(root, c)
 	var wanted [tiers][]*document
 	root.all(func(d *document) {
 		if d.label = named(d.path); d.label == "" {
-			wanted[tier[d]] = append(wanted[tier[d]], d)
+			wanted[d.tier] = append(wanted[d.tier], d)
 		}
 	})
-	given := map[*document]bool{}
 	for _, documents := range wanted {
-		for _, d := range mergeDeepest(documents, room-len(given), given) {
-			given[d] = true
+		fitting := mergeDeepest(documents, room)
+		for _, d := range fitting {
+			d.own, d.label = true, d.path
 		}
+		room -= len(fitting)
 	}
-	var hand func(d *document, above string)
-	hand = func(d *document, above string) {
-		if given[d] {
-			d.label = d.path
-		}
-		if d.label == "" {
-			d.label = above
-		}
-		for _, child := range d.children {
-			hand(child, d.label)
-		}
+	root.inherit("")
+}
+
+// inherit gives the documents without a label the label of the nearest document
+// above them.
+func (d *document) inherit(above string) {
+	d.label = cmp.Or(d.label, above)
+	for _, child := range d.children {
+		child.inherit(d.label)
 	}
-	hand(root, "")
 }
 
 // mergeDeepest returns the documents that get labels so that each of these has
@@ -184,11 +184,11 @@ func labelDocuments(root *document, c *ast.Compiler, room int, named func(path s
 // members comes first, by name if equally many, and of its members the last
 // ones by name are merged. Then the next level follows. If too many are left,
 // as with packages that have nothing in common, the last ones by name get no
-// label. The documents in given have labels already.
-func mergeDeepest(documents []*document, room int, given map[*document]bool) []*document {
+// label.
+func mergeDeepest(documents []*document, room int) []*document {
 	set, deepest := map[*document]bool{}, 0
 	for _, d := range documents {
-		if !given[d] {
+		if !d.own {
 			set[d] = true
 			deepest = max(deepest, d.depth)
 		}
@@ -203,7 +203,7 @@ func mergeDeepest(documents []*document, room int, given map[*document]bool) []*
 		}
 		// saved is the number of labels that merging into a document saves.
 		saved := func(into *document) int {
-			if set[into] || given[into] {
+			if set[into] || into.own {
 				return len(inside[into])
 			}
 			return len(inside[into]) - 1
@@ -215,7 +215,7 @@ func mergeDeepest(documents []*document, room int, given map[*document]bool) []*
 			if len(set) <= room || saved(into) == 0 {
 				break
 			}
-			if !given[into] {
+			if !into.own {
 				set[into] = true
 			}
 			members := inside[into]
@@ -240,8 +240,8 @@ func (d *document) above(depth int) *document {
 	return d
 }
 
-// tiersOf returns the tier of each document.
-func tiersOf(root *document, c *ast.Compiler) map[*document]int {
+// findTiers finds the tier of each document.
+func findTiers(root *document, c *ast.Compiler) {
 	entryPoints := entryPointsOf(c)
 	home := map[*ast.Rule]*document{}
 	root.all(func(d *document) {
@@ -263,20 +263,18 @@ func tiersOf(root *document, c *ast.Compiler) map[*document]int {
 		}
 		return false
 	}
-	tier := map[*document]int{}
 	root.all(func(d *document) {
 		switch {
 		case entryPoints[d.path]:
-			tier[d] = entryPoint
+			d.tier = entryPoint
 		case len(d.rules) == 0:
-			tier[d] = container
+			d.tier = container
 		case depended(d):
-			tier[d] = helper
+			d.tier = helper
 		default:
-			tier[d] = askedFor
+			d.tier = askedFor
 		}
 	})
-	return tier
 }
 
 // entryPointsOf returns the paths with an annotation as entry point.
@@ -301,65 +299,40 @@ func entryPointsOf(c *ast.Compiler) map[string]bool {
 }
 
 // commentedEntryPoints adds the paths of a module's rules and package that are
-// entry points by its comments.
+// entry points by its comments. OPA's own parser reads the comments, in a
+// module with a short rule in the place of each rule.
 func commentedEntryPoints(m *ast.Module, paths map[string]bool) {
-	blocks := annotationBlocks(m.Comments)
-	if len(blocks) == 0 || m.Package == nil || m.Package.Location == nil {
+	mentions := func(c *ast.Comment) bool { return bytes.Contains(c.Text, []byte("entrypoint")) }
+	if m.Package == nil || m.Package.Location == nil || !slices.ContainsFunc(m.Comments, mentions) {
 		return
 	}
-	rules := slices.DeleteFunc(slices.Clone(m.Rules), func(r *ast.Rule) bool { return r.Location == nil })
-	slices.SortStableFunc(rules, func(a, b *ast.Rule) int { return cmp.Compare(a.Location.Row, b.Location.Row) })
-	for _, block := range blocks {
-		// A block belongs to the rule or package after it, even after empty
-		// lines.
-		row := block[0].Location.Row
-		if row < m.Package.Location.Row {
-			if saysEntryPoint("", block, "package p") {
-				paths[pathOf(m.Package.Path)] = true
-			}
-			continue
-		}
-		next, _ := slices.BinarySearchFunc(rules, row+1, func(r *ast.Rule, row int) int { return cmp.Compare(r.Location.Row, row) })
-		if next < len(rules) && saysEntryPoint("package p\n", block, "r := 1") {
-			paths[pathOf(rules[next].Ref())] = true
+	lines := map[int]string{m.Package.Location.Row: "package p"}
+	original := map[string]ast.Ref{"": m.Package.Path}
+	for _, r := range m.Rules {
+		if r.Location != nil && lines[r.Location.Row] == "" {
+			name := fmt.Sprint("r", r.Location.Row)
+			lines[r.Location.Row] = name + " := 1"
+			original[name] = r.Ref()
 		}
 	}
-}
-
-// annotationBlocks returns the comments that may annotate an entry point, those
-// in adjacent lines together.
-func annotationBlocks(comments []*ast.Comment) (blocks [][]*ast.Comment) {
-	for len(comments) > 0 {
-		n, has := 0, map[string]bool{}
-		for ; n < len(comments); n++ {
-			c := comments[n]
-			if c.Location == nil {
-				return blocks
-			}
-			if n > 0 && c.Location.Row != comments[n-1].Location.Row+1 {
-				break
-			}
-			for _, word := range [...]string{"METADATA", "entrypoint"} {
-				has[word] = has[word] || bytes.Contains(c.Text, []byte(word))
-			}
+	for _, c := range m.Comments {
+		if c.Location != nil {
+			line := lines[c.Location.Row]
+			lines[c.Location.Row] = fmt.Sprintf("%s%*s%s", line, c.Location.Col-len(line), "#", c.Text)
 		}
-		if has["METADATA"] && has["entrypoint"] {
-			blocks = append(blocks, comments[:n])
-		}
-		comments = comments[n:]
 	}
-	return blocks
-}
-
-// saysEntryPoint reports whether OPA's own parser finds an entry point in a
-// block of comments between these statements.
-func saysEntryPoint(before string, block []*ast.Comment, after string) bool {
 	var text strings.Builder
-	text.WriteString(before)
-	for _, c := range block {
-		fmt.Fprintf(&text, "%*s%s\n", c.Location.Col, "#", c.Text)
+	for row := range 1 + slices.Max(slices.Collect(maps.Keys(lines))) {
+		text.WriteString(lines[row] + "\n")
 	}
-	text.WriteString(after)
-	m, err := ast.ParseModuleWithOpts("", text.String(), ast.ParserOptions{ProcessAnnotation: true})
-	return err == nil && slices.ContainsFunc(m.Annotations, func(a *ast.Annotations) bool { return a.Entrypoint })
+	short, err := ast.ParseModuleWithOpts("", text.String(), ast.ParserOptions{ProcessAnnotation: true})
+	if err != nil {
+		return
+	}
+	for _, a := range short.Annotations {
+		if a.Entrypoint {
+			_, name, _ := strings.Cut(pathOf(a.GetTargetPath()), "/")
+			paths[pathOf(original[name])] = true
+		}
+	}
 }

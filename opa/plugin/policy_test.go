@@ -18,49 +18,30 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// checkLabels compares the labels of paths.
-func checkLabels(t *testing.T, l *labels, want map[string]string) {
-	t.Helper()
-	for path, label := range want {
-		if got, _ := l.of(path, ""); got.name != label {
-			t.Errorf("%s: %q, want %q", path, got.name, label)
-		}
-	}
-}
-
 func withMaxPaths(n int) *Config {
 	c := defaultConfig()
 	c.MaxPaths = n
 	return c
 }
 
-// Fifty packages with a rule each have fifty labels, by default.
-func TestFiftyPaths(t *testing.T) {
-	t.Parallel()
-	var modules []string
-	want := map[string]string{}
-	for i := range 50 {
-		modules = append(modules, fmt.Sprintf("package p%d\nallow := true", i))
-		want[fmt.Sprintf("p%d/allow", i)] = fmt.Sprintf("p%d/allow", i)
+// list returns all given labels, in order.
+func (l *labels) list() []string { return slices.Sorted(maps.Keys(l.given)) }
+
+// modulesOf returns n modules, from a format with the module's number.
+func modulesOf(n int, format string) (modules []string) {
+	for i := range n {
+		modules = append(modules, fmt.Sprintf(format, i))
 	}
-	l := newLabels(defaultConfig(), compile(t, modules...))
-	checkLabels(t, l, want)
-	if l.counts.own != 50 || l.counts.merged != 0 || l.counts.other != 0 {
-		t.Errorf("%+v", l.counts)
-	}
-	// Nothing is left for the packages themselves.
-	if got, known := l.of("p7", ""); got.name != rollup.Other || !got.shared || !known {
-		t.Errorf("%q, %t, %t", got.name, got.shared, known)
-	}
-	if got, known := l.of("p7/nothing", ""); got.name != rollup.Other || got.shared || known {
-		t.Errorf("%q, %t, %t", got.name, got.shared, known)
-	}
+	return modules
 }
 
-// What is asked for comes before what it is made of.
+// entry annotates an entry point.
+const entry = "# METADATA\n# entrypoint: true\n"
+
+// TestTiers has policies with more paths than there is room for.
 func TestTiers(t *testing.T) {
 	t.Parallel()
-	c := compile(t, `package a
+	tiers := []string{`package a
 allow if b_helper
 b_helper if c_helper
 c_helper := true
@@ -70,31 +51,110 @@ decide if not deny
 deny if f(input.x)`, `package z
 main if data.a.b_helper
 test_main if main with input as 1
-todo_test_main if main`)
+todo_test_main if main`}
+	deep := []string{
+		"package a.b.c\nr1 := 1\nr2 := 2\nr3 := 3",
+		"package a.b.d\nr1 := 1\nr2 := 2",
+		"package x\nr1 := 1\nr2 := 2\nr3 := 3\nr4 := 4",
+	}
+	ten := []string{"package p\na := 1\nb := 1\nc := 1\nd := 1\ne := 1\nf := 1\ng := 1\nh := 1\ni := 1", "package z\na := 1"}
+	const advice = " Raise max_paths and max_series, annotate entry points, or name the important ones in paths."
+	const other = rollup.Other
+	type m = map[string]string
 	for _, test := range []struct {
-		room int
-		want map[string]string
+		name    string
+		room    int
+		named   Paths
+		modules []string
+		want    m      // labels by path
+		message string // the logged message, or its beginning; "" if all paths have a label
 	}{
-		{3, map[string]string{"a/allow": "a/allow", "a/decide": "a/decide", "z/main": "z/main", "a": rollup.Other, "a/deny": rollup.Other}},
-		{5, map[string]string{"a": "a", "z": "z", "a/b_helper": "a", "a/c_helper": "a", "a/deny": "a", "a/allow": "a/allow"}},
-		{7, map[string]string{"a/b_helper": "a/b_helper", "a/c_helper": "a/c_helper", "a/deny": "a"}},
-		{8, map[string]string{"a/b_helper": "a/b_helper", "a/c_helper": "a/c_helper", "a/deny": "a/deny"}},
-		{2, map[string]string{"a/allow": "a", "a/decide": "a", "z/main": "z/main"}},
-		{1, map[string]string{"a/allow": "a", "a/decide": "a", "z/main": rollup.Other}},
+		{"all have room", 50, Paths{}, modulesOf(50, "package p%d\nallow := true"), m{"p7/allow": "p7/allow", "p49/allow": "p49/allow", "p7": other}, ""},
+		{
+			"nothing in common", 50, Paths{}, modulesOf(60, "package p%02d\nallow := true"),
+			m{"p00/allow": "p00/allow", "p49/allow": "p49/allow", "p50/allow": other, "p59/allow": other},
+			`Of 60 paths of the policy, 50 have a label of their own, 0 share that of a package, and 10 are "other": such as p50/allow, `,
+		},
+		{
+			"as few as possible are merged", 50, Paths{}, modulesOf(60, "package apps.p%02d\nallow := true"),
+			m{"apps/p00/allow": "apps/p00/allow", "apps/p48/allow": "apps/p48/allow", "apps/p49/allow": "apps", "apps/p59/allow": "apps"},
+			`Of 60 paths of the policy, 49 have a label of their own, 11 share that of a package, and 0 are "other": `,
+		},
+		{"askedFor", 3, Paths{}, tiers, m{"a/allow": "a/allow", "a/decide": "a/decide", "z/main": "z/main", "a": other, "a/deny": other}, "Of 6 paths"},
+		{"packages", 5, Paths{}, tiers, m{"a": "a", "z": "z", "a/b_helper": "a", "a/c_helper": "a", "a/deny": "a", "a/allow": "a/allow"}, "Of 6 paths"},
+		{"helpers", 7, Paths{}, tiers, m{"a/b_helper": "a/b_helper", "a/c_helper": "a/c_helper", "a/deny": "a"}, "Of 6 paths"},
+		{
+			"no functions, no tests", 8, Paths{}, tiers,
+			m{"a/b_helper": "a/b_helper", "a/c_helper": "a/c_helper", "a/deny": "a/deny", "a/f": other, "a/test_allow": other, "z/todo_test_main": other}, "",
+		},
+		{"two of three", 2, Paths{}, tiers, m{"a/allow": "a", "a/decide": "a", "z/main": "z/main"}, "Of 6 paths"},
+		{"one of three", 1, Paths{}, tiers, m{"a/allow": "a", "a/decide": "a", "z/main": other}, "Of 6 paths"},
+		{
+			"an annotated package", 5, Paths{},
+			[]string{"# METADATA\n# scope: package\n# entrypoint: true\npackage whole\na := 1\nb := 2\n# entrypoint: true\nc := 3\n" + entry + "\nd := 4", "package x\na := 1\nb := 1\nc := 1\nd := 1\ne := 1\nf := 1"},
+			m{"whole": "whole", "whole/a": "whole/a", "whole/c": "whole", "whole/d": "whole/d"}, "Of 10 paths",
+		},
+		{
+			"the configuration's paths come first", 4, Paths{Allow: []string{"p/c", "not/there"}, Prefixes: []string{"tenants/*"}},
+			[]string{"package p\na := 1\nb := 2\nc := 3", "package tenants.acme\nx := 1", "package tenants.globex\nx := 1\ny := 2"},
+			m{
+				"p/c": "p/c", "not/there": "not/there", "tenants/acme/x": "tenants/*", "tenants/new": "tenants/*",
+				"p/a": "p", "p/b": "p", "p": "p",
+			},
+			`Of 6 paths of the policy, 4 have a label of their own, 2 share that of a package, and 0 are "other": such as p/a, p/b.` + advice,
+		},
+		{"the configuration's paths take all room", 1, Paths{Allow: []string{"not/there"}}, []string{"package p\na := 1"}, m{"p/a": other, "not/there": "not/there"}, "Of 1 paths"},
+		{"deep, all", 9, Paths{}, deep, m{"a/b/c/r1": "a/b/c/r1", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"}, ""},
+		{"deep, 8", 8, Paths{}, deep, m{"a/b/c/r1": "a/b/c/r1", "a/b/c/r2": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"}, "Of 9 paths"},
+		{"deep, 7", 7, Paths{}, deep, m{"a/b/c/r1": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r1": "a/b/d/r1", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"}, "Of 9 paths"},
+		{"deep, 6", 6, Paths{}, deep, m{"a/b/c/r1": "a/b/c", "a/b/d/r1": "a/b/d", "a/b/d/r2": "a/b/d", "x/r4": "x/r4"}, "Of 9 paths"},
+		{"deep, 5", 5, Paths{}, deep, m{"a/b/c/r1": "a/b", "a/b/d/r2": "a/b", "x/r4": "x/r4"}, "Of 9 paths"},
+		{"deep, 4", 4, Paths{}, deep, m{"a/b/c/r1": "a/b", "a/b/d/r2": "a/b", "x/r2": "x/r2", "x/r3": "x", "x/r4": "x"}, "Of 9 paths"},
+		{"deep, 2", 2, Paths{}, deep, m{"a/b/c/r1": "a/b", "x/r1": "x"}, "Of 9 paths"},
+		{"deep, 1", 1, Paths{}, deep, m{"a/b/c/r1": "a/b", "x/r1": other}, "Of 9 paths"},
+		{
+			"equally many members: the first package by name", 3, Paths{}, []string{"package a.c\nr1 := 1\nr2 := 1", "package a.b\nr1 := 1\nr2 := 1"},
+			m{"a/b/r1": "a/b", "a/b/r2": "a/b", "a/c/r1": "a/c/r1", "a/c/r2": "a/c/r2"}, "Of 4 paths",
+		},
+		{
+			"merging into a package with a label saves more", 5, Paths{}, []string{entry + "package p\na := 1\nb := 1", "package q\nx := 1\ny := 1\nz := 1"},
+			m{"p": "p", "p/a": "p/a", "p/b": "p", "q/x": "q/x", "q/z": "q/z"}, "Of 5 paths",
+		},
+		{"its only rule", 2, Paths{}, []string{entry + "package p\na := 1", "package q\nx := 1"}, m{"p": "p", "p/a": "p", "q/x": "q/x"}, "Of 2 paths"},
+		{"no room", 1, Paths{}, []string{entry + "package p\na := 1", "package q\nx := 1"}, m{"p": "p", "p/a": "p", "q/x": other}, "Of 2 paths"},
+		{
+			"a rule with rules below it", 4, Paths{}, []string{"package a.other\nx := 1\ny := 1", "package m\nmixed[k] := 1 if some k in input.keys\nmixed.a := 1\nmixed.b := 1"},
+			m{"m/mixed": "m/mixed", "m/mixed/a": "m/mixed/a", "m/mixed/b": "m/mixed", "a/other/x": "a/other/x", "a/other/y": "a/other/y"}, "Of 5 paths",
+		},
+		{
+			"the message has a few examples", 5, Paths{}, ten, m{"p/c": "p/c", "p/d": "p"},
+			`Of 10 paths of the policy, 4 have a label of their own, 6 share that of a package, and 0 are "other": such as p/d, p/e, p/f, p/g, p/h.` + advice,
+		},
+		{
+			"the message counts other paths", 1, Paths{}, ten, m{"p/a": "p", "z/a": other},
+			`Of 10 paths of the policy, 0 have a label of their own, 9 share that of a package, and 1 are "other": such as p/a, p/b, p/c, p/d, p/e.` + advice,
+		},
 	} {
-		t.Log(test.room)
-		l := newLabels(withMaxPaths(test.room), c)
-		checkLabels(t, l, test.want)
-		checkLabels(t, l, map[string]string{"a/f": rollup.Other, "a/test_allow": rollup.Other, "z/todo_test_main": rollup.Other})
+		config := withMaxPaths(test.room)
+		config.Paths.Allow, config.Paths.Prefixes = test.named.Allow, test.named.Prefixes
+		l := newLabels(config, compile(t, test.modules...))
+		for path, want := range test.want {
+			if got, _ := l.of(path, ""); got.name != want {
+				t.Errorf("%s: %s has the label %q, want %q", test.name, path, got.name, want)
+			}
+		}
 		if n := len(l.given) - unnamed; n > test.room {
-			t.Errorf("%d labels, room for %d", n, test.room)
+			t.Errorf("%s: there are %d labels, want %d or fewer", test.name, n, test.room)
+		}
+		if got := l.counts.String(); !strings.HasPrefix(got, test.message) || test.message == "" && got != "" {
+			t.Errorf("%s: the message is %q, want %q", test.name, got, test.message)
 		}
 	}
 }
 
-// Rules of one path that need one another make it no helper. Before OPA 1.22,
-// there can be no such rules: a reference to one of them is one to all, itself
-// included, which is recursion.
+// TestTiersOfOnePath has rules of one path that need one another: they are not
+// helpers. Before OPA 1.22 there can be no such rules, because a reference to
+// one of them refers to all, which is recursion.
 func TestTiersOfOnePath(t *testing.T) {
 	t.Parallel()
 	var major, minor int
@@ -104,104 +164,18 @@ func TestTiersOfOnePath(t *testing.T) {
 	if major == 1 && minor < 22 {
 		t.Skipf("OPA %s compiles no rules of one path that need one another", version.Version)
 	}
-	c := compile(t, "package p\nq[x].r := 1 if some x in input.xs\nq[x].s := 2 if { some x in input.xs; q[x].r }", "package z\nmain if h\nh := 1")
-	checkLabels(t, newLabels(withMaxPaths(2), c), map[string]string{"p/q/a/s": "p/q", "p/q/a/r": "p/q", "z/main": "z/main", "z/h": rollup.Other})
-}
-
-// Of a large bundle, entry points stay apart, whether OPA processes annotations
-// or keeps them as comments.
-func TestEntryPoints(t *testing.T) {
-	t.Parallel()
-	var modules []string
-	for team := range 10 {
-		for app := range 6 {
-			var b strings.Builder
-			fmt.Fprintf(&b, "package team%d.app%d\n", team, app)
-			for rule := range 10 {
-				if app == 3 && rule == 4 && team%2 == 0 {
-					b.WriteString("# METADATA\n# title: The entry\n# entrypoint: true\n")
-				}
-				fmt.Fprintf(&b, "rule%d := %d\n", rule, rule)
-			}
-			modules = append(modules, b.String())
-		}
-	}
-	modules = append(modules, "# METADATA\n# scope: package\n# entrypoint: true\npackage whole\na := 1\nb := 2\n# entrypoint: true\nc := 3\n# METADATA\n# entrypoint: true\n\nd := 4")
-	for name, c := range map[string]*ast.Compiler{
-		"comments":    compile(t, modules...),
-		"annotations": compileWith(t, ast.ParserOptions{ProcessAnnotation: true}, modules[:60]...),
-	} {
-		t.Run(name, func(t *testing.T) {
-			l := newLabels(defaultConfig(), c)
-			for team := range 10 {
-				path := fmt.Sprintf("team%d/app3/rule4", team)
-				got, _ := l.of(path, "")
-				if own := got.name == path; own != (team%2 == 0) {
-					t.Errorf("%s: %q", path, got.name)
-				}
-				got, _ = l.of(fmt.Sprintf("team%d/app0/rule9", team), "")
-				if !strings.HasPrefix(got.name, fmt.Sprintf("team%d", team)) || !got.shared {
-					t.Errorf("team%d: %q", team, got.name)
-				}
-			}
-			if n := len(l.given); n > 50+unnamed {
-				t.Errorf("%d labels", n)
-			}
-			if l.counts.own < 5 || l.counts.own+l.counts.merged+l.counts.other < 600 || l.counts.other != 0 {
-				t.Errorf("%+v", l.counts)
-			}
-			if text := l.counts.String(); !strings.Contains(text, "share that of a package") || len(text) > 500 {
-				t.Error(text)
-			}
-		})
-	}
-	checkLabels(t, newLabels(withMaxPaths(7), compile(t, modules...)), map[string]string{"whole": "whole", "whole/a": "whole", "whole/c": "whole", "whole/d": "whole/d"})
-}
-
-// A server that does not process annotations finds the entry points in the
-// comments that others find in the annotations.
-func TestEntryPointsInComments(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"package p\n# METADATA\n# entrypoint: true\nd := 4":   "p/d",
-		"package p\n# METADATA\n# entrypoint: true\n\nd := 4": "p/d",
-		// The form that OPA's documentation uses:
-		"package p\n# METADATA\n# scope: document\n# entrypoint: true\n\n# METADATA\n# title: One\nd if input.x == 1\n\n# METADATA\n# title: Two\nd if input.x == 2": "p/d",
-		"package p\n# METADATA\n# entrypoint: true\n#\n\n# other\nd := 4\ne := 5":                                                                                    "p/d",
-		"package p\n# METADATA\n# entrypoint: true # really\nd := 4":                                                                                                 "p/d",
-		"package p\n# METADATA\n# \"entrypoint\": true\nd := 4":                                                                                                      "p/d",
-		"package p\nc := 1\n# METADATA\n# title: T\n# entrypoint: yes\ndefault d := 4\nd := 5 if input.x":                                                            "p/d",
-		"package p\n#METADATA\n#entrypoint: true\nd.e[k] := v if some k, v in input":                                                                                 "p/d/e",
-		"# METADATA\n# entrypoint: true\n\npackage p\nd := 4":                                                                                                        "p",
-		"package p\n# METADATA\n# entrypoint: false\nd := 4":                                                                                                         "",
-		"package p\n# METADATA\n# custom:\n#   entrypoint: true\nd := 4":                                                                                             "",
-		"package p\n# METADATA\n# description: |\n#   entrypoint: true\nd := 4":                                                                                      "",
-		"package p\n# entrypoint: true\nd := 4":                                                                                                                      "",
-	} {
-		got, annotated := map[string]bool{}, entryPointsOf(compileWith(t, ast.ParserOptions{ProcessAnnotation: true}, text))
-		commentedEntryPoints(ast.MustParseModule(text), got)
-		if !maps.Equal(got, annotated) || len(got) > 1 || got[want] != (want != "") {
-			t.Errorf("%q: %v by the comments, %v by the annotations, want %q", text, got, annotated, want)
-		}
-	}
-	// OPA has no annotations of these: it refuses them, or there is nothing to
-	// annotate.
-	for _, text := range []string{
-		"package p\nd := 4\n# METADATA\n# entrypoint: true",
-		"package p\n# METADATA\n# entrypoint: true\n# scope: rule\nd := 4",
-		"package p\n# METADATA\n# entrypoint: [\nd := 4",
-	} {
-		got := map[string]bool{}
-		if commentedEntryPoints(ast.MustParseModule(text), got); len(got) > 0 {
-			t.Errorf("%q: %v", text, got)
-		}
+	l := newLabels(withMaxPaths(2), compile(t, "package p\nq[x].r := 1 if some x in input.xs\nq[x].s := 2 if { some x in input.xs; q[x].r }", "package z\nmain if h\nh := 1"))
+	if got := l.list(); !slices.Equal(got, []string{rootPath, rollup.Query, "p/q", "z/main"}) {
+		t.Errorf("the labels are %q, want p/q and z/main", got)
 	}
 }
 
-// What comments say is what OPA reads in them when it processes annotations.
+// TestCommentedEntryPoints checks that a server that keeps annotations as
+// comments finds the entry points that others find in the annotations.
 func TestCommentedEntryPoints(t *testing.T) {
 	t.Parallel()
-	// check returns how many there are, -1 if OPA refuses the annotations.
+	// check returns the number of entry points, or -1 if OPA refuses the
+	// annotations.
 	check := func(text string) int {
 		t.Helper()
 		m, err := ast.ParseModuleWithOpts("m", text, ast.ParserOptions{ProcessAnnotation: true})
@@ -221,10 +195,10 @@ func TestCommentedEntryPoints(t *testing.T) {
 			}
 		}
 		if !maps.Equal(comments, want) {
-			t.Errorf("comments say %v, annotations %v:\n%s", comments, want, text)
+			t.Errorf("the entry points by comments are %v, by annotations %v:\n%s", comments, want, text)
 		}
 		if got := entryPointsOf(c); !maps.Equal(got, want) {
-			t.Errorf("entry points %v, want %v:\n%s", got, want, text)
+			t.Errorf("the entry points are %v, want %v:\n%s", got, want, text)
 		}
 		return len(want)
 	}
@@ -261,10 +235,30 @@ func TestCommentedEntryPoints(t *testing.T) {
 		}
 	}
 	if modules < 100 || entryPoints < 100 {
-		t.Errorf("only %d modules and %d entry points", modules, entryPoints)
+		t.Errorf("there are %d modules and %d entry points, want 100 or more", modules, entryPoints)
 	}
-	if n := check("# METADATA\n# entrypoint: true\npackage p\nimport rego.v1\n# METADATA\n# entrypoint: true\na.b[x] := 1 if some x in [2]"); n != 2 {
-		t.Errorf("%d entry points", n)
+	check("package p # METADATA\n# entrypoint: true\nd := 4") // OPA's releases differ in its number
+	for text, want := range map[string]int{
+		entry + "package p\nimport rego.v1\n" + entry + "a.b[x] := 1 if some x in [2]": 2,
+		// The form that OPA's documentation uses:
+		"package p\n# METADATA\n# scope: document\n# entrypoint: true\n\n# METADATA\n# title: One\nd if input.x == 1\n\n# METADATA\n# title: Two\nd if input.x == 2": 1,
+		"package p\n# METADATA\n# \"entrypoint\": true\nd := 4":                                           1,
+		"package p\nc := 1\n# METADATA\n# title: T\n# entrypoint: yes\ndefault d := 4\nd := 5 if input.x": 1,
+		"package p\n#METADATA\n#entrypoint: true\nd.e[k] := v if some k, v in input":                      1,
+		"package p\n" + entry + "#\n\n# other\nd := 4\ne := 5":                                            1,
+		// OPA refuses these, or there is nothing to annotate.
+		"package p\nd := 4\n" + entry:                                      -1,
+		"package p\n# METADATA\n# entrypoint: true\n# scope: rule\nd := 4": -1,
+		"package p\n# METADATA\n# entrypoint: [\nd := 4":                   -1,
+	} {
+		if n := check(text); n != want {
+			t.Errorf("%q: there are %d entry points, want %d", text, n, want)
+		}
+		if got := map[string]bool{}; want < 0 {
+			if commentedEntryPoints(ast.MustParseModule(text), got); len(got) > 0 {
+				t.Errorf("%q: the entry points are %v, want none", text, got)
+			}
+		}
 	}
 }
 
@@ -286,30 +280,9 @@ func compileWith(t testing.TB, o ast.ParserOptions, modules ...string) *ast.Comp
 	return c
 }
 
-// What the configuration names comes first, and takes room.
-func TestNamedPathsComeFirst(t *testing.T) {
-	t.Parallel()
-	c := compile(t, "package p\na := 1\nb := 2\nc := 3", "package tenants.acme\nx := 1", "package tenants.globex\nx := 1\ny := 2")
-	config := withMaxPaths(4)
-	config.Paths.Allow, config.Paths.Prefixes = []string{"p/c", "not/there"}, []string{"tenants/*"}
-	l := newLabels(config, c)
-	checkLabels(t, l, map[string]string{
-		"p/c": "p/c", "not/there": "not/there", "tenants/acme/x": "tenants/*", "tenants/new": "tenants/*",
-		"p/a": "p", "p/b": "p", "p": "p",
-	})
-	if want := []string{"(data)", "(query)", "not/there", "p", "p/c", "tenants/*"}; !slices.Equal(l.list(), want) {
-		t.Errorf("labels %q, want %q", l.list(), want)
-	}
-	if l.counts.own != 4 || l.counts.merged != 2 || l.counts.other != 0 {
-		t.Errorf("%+v", l.counts)
-	}
-}
-
-func (l *labels) list() []string { return slices.Sorted(maps.Keys(l.given)) }
-
-// Whatever the policy, in whatever order its modules come and its decisions are
-// made: two servers label each decision alike, within the limit, and what has
-// rules never loses its label to what has none.
+// TestLabelsFollowFromPolicy makes random policies. Two servers give each
+// decision the same label, in whatever order the modules come. They use all the
+// room, and a rule loses its own label only if less important ones have none.
 func TestLabelsFollowFromPolicy(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(150) {
@@ -327,22 +300,20 @@ func TestLabelsFollowFromPolicy(t *testing.T) {
 		if !reflect.DeepEqual(first.list(), second.list()) || !reflect.DeepEqual(first.counts, second.counts) {
 			t.Fatalf("seed %d: %q, %+v and %q, %+v", seed, first.list(), first.counts, second.list(), second.counts)
 		}
-		// Not one label more is given than there is room for, nor one less.
+		// All the room is used, and no more.
 		n, shared := len(first.given)-unnamed, first.counts.merged+first.counts.other
 		if n > config.MaxPaths || shared > 0 && n < config.MaxPaths {
-			t.Fatalf("seed %d: %d labels, %d are allowed, %d paths share one", seed, n, config.MaxPaths, shared)
+			t.Fatalf("seed %d: %d labels, want %d, because %d paths share a label", seed, n, config.MaxPaths, shared)
 		}
-		// Of two rules, the less important one has its own label only if the
-		// other has.
+		// A rule has its own label only if more important ones have theirs.
 		least, most := tiers, -1 // tiers of rules without and with their own
-		tier := tiersOf(first.policy, first.compiler)
 		first.policy.all(func(d *document) {
 			switch {
 			case len(d.rules) == 0 || first.named.find(d.path) != "":
 			case d.label == d.path:
-				most = max(most, tier[d])
+				most = max(most, d.tier)
 			default:
-				least = min(least, tier[d])
+				least = min(least, d.tier)
 			}
 		})
 		if least < most {
@@ -365,7 +336,7 @@ func TestLabelsFollowFromPolicy(t *testing.T) {
 				t.Errorf("seed %d: %s has label %q", seed, path, one.name)
 			}
 		}
-		// With room for all, all have their own.
+		// If there is room, each path has its own label.
 		all := newLabels(withMaxPaths(10_000), compile(t, modules...))
 		for _, path := range paths {
 			if got, _ := all.of(path, ""); got.name != path || got.shared {
@@ -412,118 +383,4 @@ func randomPolicy(random *rand.Rand) (modules, paths []string) {
 		modules = append(modules, b.String())
 	}
 	return modules, paths
-}
-
-// If packages have nothing in common, those first by name have labels.
-func TestLabelsWithoutCommonPackages(t *testing.T) {
-	t.Parallel()
-	var modules []string
-	for i := range 60 {
-		modules = append(modules, fmt.Sprintf("package p%02d\nallow := true", i))
-	}
-	l := newLabels(defaultConfig(), compile(t, modules...))
-	checkLabels(t, l, map[string]string{"p00/allow": "p00/allow", "p49/allow": "p49/allow", "p50/allow": rollup.Other, "p59/allow": rollup.Other})
-	if l.counts.own != 50 || l.counts.other != 10 {
-		t.Errorf("%+v", l.counts)
-	}
-}
-
-// What is logged names what has no label of its own, a few of them, and nothing
-// else.
-func TestPolicyPathsString(t *testing.T) {
-	t.Parallel()
-	text := func(room int, modules ...string) string {
-		return newLabels(withMaxPaths(room), compile(t, modules...)).counts.String()
-	}
-	if got := text(2, "package p\na := 1\nb := 1"); got != "" {
-		t.Errorf("if all have one: %q", got)
-	}
-	const advice = " Raise max_paths and max_series, annotate entry points, or name the important ones in paths."
-	for room, want := range map[int]string{
-		5: `Of 10 paths of the policy, 4 have a label of their own, 6 share that of a package, and 0 are "other": such as p/d, p/e, p/f, p/g, p/h.` + advice,
-		2: `Of 10 paths of the policy, 1 have a label of their own, 9 share that of a package, and 0 are "other": such as p/a, p/b, p/c, p/d, p/e.` + advice,
-		1: `Of 10 paths of the policy, 0 have a label of their own, 9 share that of a package, and 1 are "other": such as p/a, p/b, p/c, p/d, p/e.` + advice,
-	} {
-		if got := text(room, "package p\na := 1\nb := 1\nc := 1\nd := 1\ne := 1\nf := 1\ng := 1\nh := 1\ni := 1", "package z\na := 1"); got != want {
-			t.Errorf("room for %d: %q, want %q", room, got, want)
-		}
-	}
-}
-
-// The deepest are merged first, and the package with the most of them.
-func TestMergeDeepest(t *testing.T) {
-	t.Parallel()
-	modules := []string{
-		"package a.b.c\nr1 := 1\nr2 := 2\nr3 := 3",
-		"package a.b.d\nr1 := 1\nr2 := 2",
-		"package x\nr1 := 1\nr2 := 2\nr3 := 3\nr4 := 4",
-	}
-	c := compile(t, modules...)
-	for room, want := range map[int]map[string]string{
-		9: {"a/b/c/r1": "a/b/c/r1", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"},
-		8: {"a/b/c/r1": "a/b/c/r1", "a/b/c/r2": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"},
-		7: {"a/b/c/r1": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r1": "a/b/d/r1", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"},
-		6: {"a/b/c/r1": "a/b/c", "a/b/d/r1": "a/b/d", "a/b/d/r2": "a/b/d", "x/r4": "x/r4"},
-		5: {"a/b/c/r1": "a/b", "a/b/d/r2": "a/b", "x/r4": "x/r4"},
-		4: {"a/b/c/r1": "a/b", "a/b/d/r2": "a/b", "x/r2": "x/r2", "x/r3": "x", "x/r4": "x"},
-		2: {"a/b/c/r1": "a/b", "x/r1": "x"},
-		1: {"a/b/c/r1": "a/b", "x/r1": rollup.Other},
-	} {
-		t.Log(room)
-		checkLabels(t, newLabels(withMaxPaths(room), c), want)
-	}
-}
-
-// Which package comes first is by how many labels it saves: all that are
-// merged, if it has a label anyhow, else one less. Of equally many, it is the
-// first by name.
-func TestMergeOrder(t *testing.T) {
-	t.Parallel()
-	const annotated = "# METADATA\n# entrypoint: true\n"
-	for name, test := range map[string]struct {
-		room    int
-		modules []string
-		want    map[string]string
-	}{
-		"equally many": {
-			3, []string{"package a.c\nr1 := 1\nr2 := 1", "package a.b\nr1 := 1\nr2 := 1"},
-			map[string]string{"a/b/r1": "a/b", "a/b/r2": "a/b", "a/c/r1": "a/c/r1", "a/c/r2": "a/c/r2"},
-		},
-		"a package that has its label": {
-			5, []string{annotated + "package p\na := 1\nb := 1", "package q\nx := 1\ny := 1\nz := 1"},
-			map[string]string{"p": "p", "p/a": "p/a", "p/b": "p", "q/x": "q/x", "q/z": "q/z"},
-		},
-		"one rule of it": {
-			2, []string{annotated + "package p\na := 1", "package q\nx := 1"},
-			map[string]string{"p": "p", "p/a": "p", "q/x": "q/x"},
-		},
-		"a rule with rules below": {
-			4, []string{"package a.other\nx := 1\ny := 1", "package m\nmixed[k] := 1 if some k in input.keys\nmixed.a := 1\nmixed.b := 1"},
-			map[string]string{"m/mixed": "m/mixed", "m/mixed/a": "m/mixed/a", "m/mixed/b": "m/mixed", "a/other/x": "a/other/x", "a/other/y": "a/other/y"},
-		},
-		"no room": {
-			1, []string{annotated + "package p\na := 1", "package q\nx := 1"},
-			map[string]string{"p": "p", "p/a": "p", "q/x": rollup.Other},
-		},
-	} {
-		t.Log(name)
-		checkLabels(t, newLabels(withMaxPaths(test.room), compile(t, test.modules...)), test.want)
-	}
-	config := withMaxPaths(1)
-	config.Paths.Allow = []string{"not/there"}
-	checkLabels(t, newLabels(config, compile(t, "package p\na := 1")), map[string]string{"p/a": rollup.Other, "not/there": "not/there"})
-}
-
-// Sixty packages below one: all but eleven keep their labels.
-func TestMergeAsFewAsMustBe(t *testing.T) {
-	t.Parallel()
-	var modules []string
-	for i := range 60 {
-		modules = append(modules, fmt.Sprintf("package apps.p%02d\nallow := true", i))
-	}
-	l := newLabels(defaultConfig(), compile(t, modules...))
-	checkLabels(t, l, map[string]string{"apps/p00/allow": "apps/p00/allow", "apps/p48/allow": "apps/p48/allow", "apps/p49/allow": "apps", "apps/p59/allow": "apps"})
-	if l.counts.own != 49 || l.counts.merged != 11 {
-		t.Errorf("%+v", l.counts)
-	}
 }

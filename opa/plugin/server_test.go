@@ -4,11 +4,11 @@
 package plugin_test
 
 import (
+	"bytes"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,15 +16,21 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/open-policy-agent/opa/v1/bundle"
 	"github.com/open-policy-agent/opa/v1/logging"
 	testlog "github.com/open-policy-agent/opa/v1/logging/test"
 	"github.com/open-policy-agent/opa/v1/plugins"
-	"github.com/open-policy-agent/opa/v1/plugins/logs"
+	"github.com/open-policy-agent/opa/v1/plugins/discovery"
 	"github.com/open-policy-agent/opa/v1/runtime"
+	"github.com/open-policy-agent/opa/v1/sdk"
+	sdktest "github.com/open-policy-agent/opa/v1/sdk/test"
 	"github.com/open-policy-agent/opa/v1/version"
 
 	"github.com/regometer/regometer/opa/plugin"
@@ -47,8 +53,9 @@ decision := {"allow": allow}
 on_call contains input.user if input.on_call
 broken := 1 if input.x / 0 == 1`
 
-// newRuntime prepares a server with a configuration and the policy.
-func newRuntime(t *testing.T, config string, change func(*runtime.Params)) (*opa, error) {
+// startOPA starts a server with this configuration and the policy. It stops the
+// server at the end of the test.
+func startOPA(t *testing.T, config string, change func(*runtime.Params)) *opa {
 	t.Helper()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "policy.rego"), policy)
@@ -67,17 +74,10 @@ func newRuntime(t *testing.T, config string, change func(*runtime.Params)) (*opa
 		change(&params)
 	}
 	rt, err := runtime.NewRuntime(t.Context(), params)
-	o.Runtime = rt
-	return o, err
-}
-
-// startOPA starts a server and stops it at the end of the test.
-func startOPA(t *testing.T, config string, change func(*runtime.Params)) *opa {
-	t.Helper()
-	o, err := newRuntime(t, config, change)
 	if err != nil {
 		t.Fatal(err)
 	}
+	o.Runtime = rt
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- o.Serve(ctx) }()
@@ -109,7 +109,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !is(); {
 		if time.Now().After(deadline) {
-			t.Fatalf("not %s after 20 s", what)
+			t.Fatalf("after 20 s it is not %s", what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -134,7 +134,8 @@ func (o *opa) do(method, path, body string) (int, string) {
 	return response.StatusCode, string(text)
 }
 
-// series returns the lines of /metrics that begin so, without what is 0.
+// series returns the lines of /metrics that begin with prefix, except series
+// that are 0.
 func (o *opa) series(prefix string) []string {
 	o.t.Helper()
 	status, text := o.do(http.MethodGet, "/metrics", "")
@@ -160,7 +161,7 @@ func (o *opa) check(prefix string, want ...string) {
 	}
 }
 
-// logged returns what the plugin logged at a level.
+// logged returns the plugin's messages of a level, one in each line.
 func (o *opa) logged(level logging.Level) string {
 	var b strings.Builder
 	for _, e := range o.logger.Entries() {
@@ -179,6 +180,12 @@ plugins: {regometer: {}}
 func TestServer(t *testing.T) {
 	t.Parallel()
 	o := startOPA(t, enabled, nil)
+	if status, text := o.do("PUT", "/v1/policies/log", `package system.log
+drop if input.input.user == "dropped"
+mask contains "/result" if input.input.user == "masked"
+mask contains 5 if input.input.user == "broken"`); status != http.StatusOK {
+		t.Fatal(status, text)
+	}
 	for _, r := range []struct {
 		method, path, body string
 		status             int
@@ -198,6 +205,9 @@ func TestServer(t *testing.T) {
 		{"POST", "/", `{"user":"alice"}`, 200},
 		{"POST", "/v0/data/rbac/nothing", `{}`, 404},
 		{"POST", "/v1/data/rbac/allow", `{"inp`, 400},
+		{"POST", "/v1/data/rbac/allow", `{"input":{"user":"dropped"}}`, 200},
+		{"POST", "/v1/data/rbac/allow", `{"input":{"user":"broken"}}`, 200},
+		{"POST", "/v1/data/rbac/allow", `{"input":{"user":"masked"}}`, 200},
 	} {
 		if status, text := o.do(r.method, r.path, r.body); status != r.status {
 			t.Errorf("%s %s: %d %s", r.method, r.path, status, text)
@@ -206,6 +216,7 @@ func TestServer(t *testing.T) {
 	o.check("opa_decisions_total{",
 		`opa_decisions_total{outcome="allowed",path="rbac/allow"} 1`,
 		`opa_decisions_total{outcome="denied",path="rbac/allow"} 2`,
+		`opa_decisions_total{outcome="result",path="rbac/allow"} 1`,
 		`opa_decisions_total{outcome="allowed",path="rbac/decision"} 1`,
 		`opa_decisions_total{outcome="result",path="rbac/on_call"} 1`,
 		`opa_decisions_total{outcome="denied",path="rbac"} 1`,
@@ -217,123 +228,25 @@ func TestServer(t *testing.T) {
 		`opa_decisions_total{outcome="allowed",path="system/main"} 1`,
 	)
 	o.check(`opa_decision_path_duration_seconds_count{path="rbac/allow",stage="rego_query_eval"}`,
-		`opa_decision_path_duration_seconds_count{path="rbac/allow",stage="rego_query_eval"} 3`)
+		`opa_decision_path_duration_seconds_count{path="rbac/allow",stage="rego_query_eval"} 4`)
 	o.check(`opa_decision_stage_duration_seconds_count{stage="rego_query_eval"}`,
-		`opa_decision_stage_duration_seconds_count{stage="rego_query_eval"} 14`)
+		`opa_decision_stage_duration_seconds_count{stage="rego_query_eval"} 15`)
 	o.check(`opa_decision_stage_unfinished_total{cause="query",stage="server_handler"}`,
 		`opa_decision_stage_unfinished_total{cause="query",stage="server_handler"} 2`)
 	o.check(`opa_decision_errors_total`, `opa_decision_errors_total{code="eval_builtin_error"} 1`)
-	o.check(`opa_decision_received_total`, `opa_decision_received_total{source="decision_log"} 14`)
-	o.check(`opa_decision_policy_paths`, `opa_decision_policy_paths{label="own"} 5`)
+	o.check(`opa_decision_received_total`, `opa_decision_received_total{source="decision_log"} 15`)
+	o.check(`opa_decision_policy_paths`, `opa_decision_policy_paths{label="own"} 7`)
 	if lines := o.series("regometer_build_info"); len(lines) != 1 || !strings.Contains(lines[0], `opa_version="`+version.Version+`"`) {
-		t.Errorf("build info: %s", lines)
+		t.Errorf("the build information is %s, want OPA's version", lines)
 	}
 	if status, text := o.do("GET", "/health?plugins", ""); status != 200 {
 		t.Errorf("health: %d %s", status, text)
 	}
 	if text := o.logged(logging.Warn); text != "" {
-		t.Errorf("it warns:\n%s", text)
+		t.Errorf("the plugin warns:\n%s", text)
 	}
 	if lines := o.series("opa_decision_plugin_failures_total"); len(lines) != 0 {
-		t.Errorf("failures: %s", lines)
-	}
-}
-
-// A policy that comes later makes its paths known.
-func TestServerNewPolicy(t *testing.T) {
-	t.Parallel()
-	o := startOPA(t, enabled, nil)
-	ask := func() { o.do("GET", "/v1/data/later/allow", "") }
-	ask()
-	if status, text := o.do("PUT", "/v1/policies/later", "package later\nallow := true"); status != 200 {
-		t.Fatal(status, text)
-	}
-	ask()
-	if status, text := o.do("DELETE", "/v1/policies/later", ""); status != 200 {
-		t.Fatal(status, text)
-	}
-	ask()
-	o.check("opa_decisions_total{",
-		`opa_decisions_total{outcome="undefined",path="other"} 2`,
-		`opa_decisions_total{outcome="allowed",path="later/allow"} 1`)
-}
-
-// That paths share a label is logged once for each policy.
-func TestServerTellsOfSharedLabels(t *testing.T) {
-	t.Parallel()
-	o := startOPA(t, "decision_logs: {plugin: regometer}\nplugins: {regometer: {max_paths: 4}}", nil)
-	const text = "Of 5 paths of the policy, 4 have a label of their own, 0 share that of a package, and 1 are \"other\": such as rbac/allow. Raise max_paths"
-	told := func() int { return strings.Count(o.logged(logging.Info), text) }
-	if n := told(); n != 1 {
-		t.Errorf("told %d times:\n%s", n, o.logged(logging.Info))
-	}
-	put := func(policy string) {
-		t.Helper()
-		if status, answer := o.do("PUT", "/v1/policies/more", policy); status != 200 {
-			t.Fatal(status, answer)
-		}
-	}
-	put("package empty")
-	if n := told(); n != 1 {
-		t.Errorf("told %d times of the same", n)
-	}
-	put("package more\nallow := true")
-	if n := strings.Count(o.logged(logging.Info), "Of 6 paths of the policy"); n != 1 {
-		t.Errorf("told %d times of another policy:\n%s", n, o.logged(logging.Info))
-	}
-	o.check("opa_decision_policy_paths", `opa_decision_policy_paths{label="merged"} 3`, `opa_decision_policy_paths{label="own"} 3`)
-}
-
-func TestServerRefuses(t *testing.T) {
-	t.Parallel()
-	for config, want := range map[string]string{
-		"plugins: {regometer: {max_path: 5}}":                 `plugins.regometer: unknown key "max_path" (did you mean "max_paths"?)`,
-		"plugins: {regometer: {max_paths: many}}":             `plugins.regometer.max_paths must be a whole number from 1 to 10000, not "many"`,
-		"plugins: {regometer: {next: nobody}}":                `plugins.regometer.next names "nobody", which is not configured under plugins: there is no other plugin`,
-		"plugins: {regometer: {next: nobody}, test_next: {}}": "the other plugins are test_next",
-		"plugins: {regometer: {next: regometer}}":             `plugins.regometer.next must be the name of another plugin, not "regometer"`,
-		"decision_logs: {plugin: regometer}":                  `invalid plugin name "regometer" in decision_logs`,
-		"plugins: {regometer: {max_paths: 1000}}":             "raise max_series by",
-	} {
-		if _, err := newRuntime(t, config, nil); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", config, err, want)
-		}
-	}
-}
-
-// What can only be known once all plugins are there is refused at start.
-func TestServerDoesNotStart(t *testing.T) {
-	t.Parallel()
-	o, err := newRuntime(t, "plugins: {regometer: {next: test_other}, test_other: {}}", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	const want = `plugin regometer: the plugin "test_other", named by plugins.regometer.next, is not a decision logger`
-	if err := o.Serve(ctx); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("error %v, want %q", err, want)
-	}
-}
-
-func TestServerWarns(t *testing.T) {
-	t.Parallel()
-	const service = "services: {far: {url: 'http://127.0.0.1:1'}, away: {url: 'http://127.0.0.1:1'}}\n"
-	const notUploaded = "Decisions are not uploaded, because a plugin in decision_logs.plugin switches off the upload to a default service. To upload them too, set decision_logs.service to away or far."
-	for config, want := range map[string]string{
-		service + enabled: "", // the services may be there for bundles
-		service + "decision_logs: {plugin: regometer, resource: /logs}\nplugins: {regometer: {}}": notUploaded,
-		service + "decision_logs: {plugin: regometer, service: far}\nplugins: {regometer: {}}":    "",
-		service + "decision_logs: {plugin: regometer, console: true}\nplugins: {regometer: {}}":   "",
-		"plugins: {regometer: {}}":                                                         `The plugin sees no decisions, because decision_logs.plugin does not name it. Set decision_logs.plugin to "regometer".`,
-		"decision_logs: {console: true}\nplugins: {regometer: {}}":                         "The plugin sees no decisions",
-		"decision_logs: {plugin: test_next}\nplugins: {regometer: {}, test_next: {id: w}}": `Set decision_logs.plugin to "regometer", and plugins.regometer.next to "test_next" to keep that plugin.`,
-	} {
-		o := startOPA(t, config, nil)
-		got := o.logged(logging.Warn)
-		if want == "" && got != "" || !strings.Contains(got, want) || strings.Count(got, "\n") > 1 {
-			t.Errorf("%s: it warns %q, want %q", config, got, want)
-		}
+		t.Errorf("there are failures: %s", lines)
 	}
 }
 
@@ -347,8 +260,8 @@ func watchConfig(p *runtime.Params) bool {
 	return field.IsValid()
 }
 
-// A new configuration file makes a new plugin on the same registry: nothing is
-// lost, nothing is registered twice.
+// A new configuration file makes a new plugin on the same registry. No count is
+// lost, and no metric is registered twice.
 func TestServerWatchConfig(t *testing.T) {
 	t.Parallel()
 	if !watchConfig(&runtime.Params{}) {
@@ -403,7 +316,7 @@ func (o *opa) reloads() (n int) {
 	return n
 }
 
-// answers reports whether the server listens, where it may have moved to.
+// answers reports whether the server answers. Its address may have changed.
 func (o *opa) answers() bool {
 	o.url = "http://" + o.Addrs()[0]
 	response, err := http.Get(o.url + "/health?plugins")
@@ -414,87 +327,8 @@ func (o *opa) answers() bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// testLogger is a logger plugin, known as test_next. It keeps the events in
-// events under the configured id.
-type testLogger struct{ id string }
-
-var events = struct {
-	sync.Mutex
-	paths map[string][]string
-}{paths: map[string][]string{}}
-
-func (testLogger) Start(context.Context) error      { return nil }
-func (testLogger) Stop(context.Context)             {}
-func (testLogger) Reconfigure(context.Context, any) {}
-
-func (l testLogger) Log(_ context.Context, e logs.EventV1) error {
-	switch e.Path {
-	case "fail":
-		return errors.New("the disk is full")
-	case "panic":
-		panic("out of order")
-	}
-	events.Lock()
-	defer events.Unlock()
-	events.paths[l.id] = append(events.paths[l.id], e.Path)
-	return nil
-}
-
-type testFactory struct {
-	new func(id string) plugins.Plugin
-}
-
-func (testFactory) Validate(_ *plugins.Manager, config []byte) (any, error) {
-	return string(config), nil
-}
-
-func (f testFactory) New(_ *plugins.Manager, config any) plugins.Plugin {
-	return f.new(config.(string))
-}
-
-// noLogger is a plugin that is no logger, known as test_other.
-type noLogger struct{}
-
-func (noLogger) Start(context.Context) error      { return nil }
-func (noLogger) Stop(context.Context)             {}
-func (noLogger) Reconfigure(context.Context, any) {}
-
-func TestMain(m *testing.M) {
-	runtime.RegisterPlugin("test_next", testFactory{func(id string) plugins.Plugin { return testLogger{id} }})
-	runtime.RegisterPlugin("test_handler", testFactory{func(string) plugins.Plugin { return handlerPlugin{} }})
-	runtime.RegisterPlugin("test_other", testFactory{func(string) plugins.Plugin { return noLogger{} }})
-	os.Exit(m.Run())
-}
-
-// The next plugin gets every event; its failures are logged once and counted,
-// and no request fails.
-func TestServerNext(t *testing.T) {
-	t.Parallel()
-	o := startOPA(t, `
-decision_logs: {plugin: regometer}
-plugins: {regometer: {next: test_next}, test_next: {id: TestServerNext}}`, nil)
-	for _, path := range []string{"rbac/allow", "fail", "panic", "fail", "rbac"} {
-		if status, text := o.do("GET", "/v1/data/"+path, ""); status != 200 {
-			t.Errorf("%s: %d %s", path, status, text)
-		}
-	}
-	events.Lock()
-	const id = `{"id":"TestServerNext"}`
-	got := strings.Join(events.paths[id], " ")
-	delete(events.paths, id)
-	events.Unlock()
-	if got != "rbac/allow rbac" {
-		t.Errorf("it got %q", got)
-	}
-	o.check("opa_decision_plugin_failures_total", `opa_decision_plugin_failures_total{cause="next"} 3`)
-	o.check(`opa_decisions_total{outcome="undefined"`, `opa_decisions_total{outcome="undefined",path="other"} 3`)
-	if text := o.logged(logging.Error); text != "The plugin \"test_next\", next after regometer, did not take an event: the disk is full. 0 earlier failures were not logged.\n" {
-		t.Errorf("it logs %q", text)
-	}
-}
-
-// A client that goes away, and a deadline, are no errors of OPA's. A time-out
-// of http.send is one.
+// A decision is cancelled if the client leaves or its deadline passes. A
+// time-out of http.send is an error.
 func TestServerCancelled(t *testing.T) {
 	t.Parallel()
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -537,61 +371,181 @@ spin if {
 		`opa_decisions_total{outcome="cancelled",path="slow/spin"} 1`,
 		`opa_decisions_total{outcome="error",path="slow/impatient"} 1`)
 	if lines := o.series("opa_decision_errors_total"); len(lines) != 1 || strings.Contains(lines[0], "cancel") {
-		t.Errorf("errors: %s", lines)
+		t.Errorf("the errors are %s, want one that is not a cancellation", lines)
 	}
 	if lines := o.series(`opa_decision_stage_unfinished_total{cause="unknown"`); len(lines) != 0 {
-		t.Errorf("unfinished: %s", lines)
+		t.Errorf("timers are unfinished for unknown causes: %s", lines)
 	}
 }
 
-// The errors of a plugin that offers a log handler, such as OPA's own
-// file_logger, are counted.
-func TestServerNextHandlerFails(t *testing.T) {
+// Discovery brings the plugin and changes its configuration in place. It
+// refuses an invalid configuration, and the plugin keeps the one before. The
+// plugin warns if a configuration takes the decisions away from it.
+func TestDiscovery(t *testing.T) {
 	t.Parallel()
-	o := startOPA(t, `
-decision_logs: {plugin: regometer}
-plugins: {regometer: {next: test_handler}, test_handler: {}}`, nil)
-	for range 3 {
-		if status, text := o.do("GET", "/v1/data/rbac/allow", ""); status != 200 {
-			t.Errorf("%d %s", status, text)
-		}
-	}
-	o.check("opa_decision_plugin_failures_total", `opa_decision_plugin_failures_total{cause="next"} 3`)
-	if text := o.logged(logging.Error); !strings.Contains(text, "did not take an event: no space left on device") {
-		t.Errorf("it logs %q", text)
-	}
-}
-
-// handlerPlugin offers a log handler whose disk is full, known as test_handler.
-type handlerPlugin struct{ noLogger }
-
-func (handlerPlugin) Logger() slog.Handler { return slog.NewJSONHandler(fullDisk{}, nil) }
-
-type fullDisk struct{}
-
-func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
-
-// What a drop policy drops, a mask policy hides or a failing one keeps back is
-// missing or changed in what comes by the decision log.
-func TestServerDropAndMask(t *testing.T) {
-	t.Parallel()
-	o := startOPA(t, enabled, nil)
-	put := func(name, text string) {
+	var current atomic.Pointer[[]byte]
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(*current.Load())
+	}))
+	defer service.Close()
+	serve := func(config string) {
 		t.Helper()
-		if status, answer := o.do("PUT", "/v1/policies/"+name, text); status != 200 {
-			t.Fatal(status, answer)
+		var b bundle.Bundle
+		if err := json.Unmarshal([]byte(config), &b.Data); err != nil {
+			t.Fatal(err)
+		}
+		b.Manifest.Init()
+		var out bytes.Buffer
+		if err := bundle.NewWriter(&out).Write(b); err != nil {
+			t.Fatal(err)
+		}
+		text := out.Bytes()
+		current.Store(&text)
+	}
+	const with, without = `{"decision_logs": {"plugin": "regometer"}, "plugins": {"regometer": %s}}`, `{"labels": {"a": "%s"}}`
+	serve(fmt.Sprintf(with, "{}"))
+	o := startOPA(t, `
+services: {s: {url: '`+service.URL+`'}}
+discovery: {resource: /discovery, trigger: manual}`, nil)
+	const warning = "The plugin sees no decisions, because decision_logs.plugin does not name it."
+	warnings, decisions := 0, 0
+	for i, step := range []struct {
+		config    string
+		namespace string // of the metrics, "" if the plugin gets no decision
+		refused   bool
+		warned    bool
+	}{
+		{fmt.Sprintf(with, "{}"), "opa", false, false},
+		{fmt.Sprintf(with, `{"namespace": "policy", "max_paths": 40}`), "policy", false, false},
+		{fmt.Sprintf(with, `{"max_path": 40}`), "policy", true, false},
+		{fmt.Sprintf(without, "b"), "", false, true},
+		{fmt.Sprintf(without, "c"), "", false, false},
+		{fmt.Sprintf(with, `{}`), "opa", false, false},
+		{fmt.Sprintf(without, "d"), "", false, true},
+	} {
+		serve(step.config)
+		if err := discovery.Lookup(o.Manager).Trigger(t.Context()); err != nil && !step.refused {
+			t.Fatal(err)
+		}
+		if step.warned {
+			warnings++
+		}
+		eventually(t, "as often warned as expected", func() bool { return strings.Count(o.logged(logging.Warn), warning) == warnings })
+		if step.namespace == "" {
+			continue
+		}
+		o.do("GET", "/v1/data/rbac/allow", "")
+		decisions++
+		t.Logf("step %d", i)
+		o.check(step.namespace+"_decisions_total{",
+			fmt.Sprintf(`%s_decisions_total{outcome="denied",path="rbac/allow"} %d`, step.namespace, decisions))
+		if s := o.Manager.PluginStatus()[plugin.Name]; s.State != plugins.StateOK {
+			t.Errorf("step %d: the status is %v, want OK", i, s)
 		}
 	}
-	put("log", `package system.log
-drop if input.input.user == "dropped"
-mask contains "/result" if input.input.user == "masked"
-mask contains 5 if input.input.user == "broken"`)
-	for _, user := range []string{"dropped", "masked", "broken", "alice"} {
-		if status, text := o.do("POST", "/v1/data/rbac/allow", `{"input":{"user":"`+user+`"}}`); status != 200 {
-			t.Errorf("%s: %d %s", user, status, text)
-		}
+	if !slices.ContainsFunc(o.logger.Entries(), func(e testlog.LogEntry) bool {
+		return strings.Contains(e.Message, `plugins.regometer: unknown key "max_path"`)
+	}) {
+		t.Error("OPA does not report the invalid configuration")
 	}
+}
+
+// OPA accepts the plugin's configuration in examples/operate.
+func TestExampleConfiguration(t *testing.T) {
+	t.Parallel()
+	config, err := os.ReadFile("../../examples/operate/config.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := startOPA(t, string(config)+"\ndecision_logs: {plugin: regometer}\n", nil) // unmodified OPA
+	o.do("GET", "/v1/data/rbac/allow", "")
+	o.do("GET", "/v1/data/users", "")
+	o.do("GET", "/v1/data/users/alice", "")
+	o.do("GET", "/v1/data/tenants/acme/roles/3", "")
 	o.check("opa_decisions_total{",
-		`opa_decisions_total{outcome="allowed",path="rbac/allow"} 1`,
-		`opa_decisions_total{outcome="result",path="rbac/allow"} 1`)
+		`opa_decisions_total{outcome="denied",path="rbac/allow"} 1`,
+		`opa_decisions_total{outcome="undefined",path="users"} 1`,
+		`opa_decisions_total{outcome="undefined",path="other"} 1`,
+		`opa_decisions_total{outcome="undefined",path="tenants/*/roles"} 1`)
+	if got := len(o.series(`opa_decision_path_duration_seconds_bucket{path="rbac/allow",stage="server_handler"`)); got == 0 || got > 6 {
+		t.Errorf("there are %d classic buckets, want those of the example", got)
+	}
+}
+
+// The plugin works in programs that embed OPA by its SDK, which has no
+// registry.
+func TestSDK(t *testing.T) {
+	t.Parallel()
+	bundles := sdktest.MustNewServer(sdktest.MockBundle("/bundles/b.tar.gz", map[string]string{"policy.rego": policy}))
+	defer bundles.Stop()
+	config := `{"services": {"s": {"url": "` + bundles.URL() + `"}}, "bundles": {"b": {"resource": "/bundles/b.tar.gz"}},
+		"decision_logs": {"plugin": "regometer", "service": ""}, "plugins": {"regometer": {}}}`
+	registry := prometheus.NewRegistry()
+	logger := testlog.New()
+	o, err := sdk.New(t.Context(), sdk.Options{
+		ID: "test", Config: strings.NewReader(config), Logger: logger,
+		Plugins: map[string]plugins.Factory{plugin.Name: plugin.Factory{Registerer: registry}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []struct {
+		path, user string
+		undefined  bool
+	}{
+		{"/rbac/allow", "alice", false},
+		{"rbac/allow", "bob", false},
+		{"/rbac/nothing", "bob", true},
+		{"", "alice", true}, // the default decision, which this policy lacks
+	} {
+		_, err := o.Decision(t.Context(), sdk.DecisionOptions{Path: d.path, Input: map[string]any{"user": d.user}})
+		if d.undefined != sdk.IsUndefinedErr(err) || !d.undefined && err != nil {
+			t.Errorf("%+v: %v", d, err)
+		}
+	}
+	const want = "rbac/allow denied 1, rbac/allow allowed 1, other undefined 2"
+	check := func() {
+		t.Helper()
+		if got := counts(t, registry); got != want {
+			t.Errorf("the counts are %s, want %s", got, want)
+		}
+	}
+	check()
+	if n, err := testutil.GatherAndCount(registry, "opa_decision_stage_duration_seconds"); err != nil || n == 0 {
+		t.Errorf("%d histograms, %v", n, err)
+	}
+	// A new configuration makes a new manager and a new plugin.
+	err = o.Configure(t.Context(), sdk.ConfigOptions{Config: strings.NewReader(strings.Replace(config, `{}`, `{"max_paths": 20}`, 1))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check()
+	o.Stop(t.Context())
+	eventually(t, "unregistered", func() bool { return counts(t, registry) == "" })
+}
+
+// counts returns the values of opa_decisions_total, except those that are 0.
+func counts(t *testing.T, g prometheus.Gatherer) string {
+	t.Helper()
+	families, err := g.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var counts []string
+	for _, f := range families {
+		if f.GetName() != "opa_decisions_total" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			labels := map[string]string{}
+			for _, l := range m.GetLabel() {
+				labels[l.GetName()] = l.GetValue()
+			}
+			if n := m.GetCounter().GetValue(); n > 0 {
+				counts = append(counts, fmt.Sprintf("%s %s %v", labels["path"], labels["outcome"], n))
+			}
+		}
+	}
+	slices.SortFunc(counts, func(a, b string) int { return strings.Compare(b, a) })
+	return strings.Join(counts, ", ")
 }

@@ -116,7 +116,7 @@ func (r *recorder) configure(c *Config) error {
 	case counted == nil:
 		counted, err = rollup.New(options)
 	case !reflect.DeepEqual(s.options, options):
-		counted, err = s.rebuilt(options, s.withoutRoom(started, options.Limits.Paths))
+		counted, err = s.rebuilt(options, s.withoutRoom(started, options.Paths))
 	}
 	if err == nil {
 		err = s.export(counted, c)
@@ -196,9 +196,9 @@ func (s *state) rebuilt(o rollup.Options, gone map[string]bool) (*rollup.Rollup,
 	return r, nil
 }
 
-// withoutRoom returns the labels whose series must end so that at most room are
-// left. They are labels that no plugin gives any more, the longest unused ones
-// first, and by name if equally long.
+// withoutRoom returns the labels whose series must end so that no more than
+// room are left. They are labels that no plugin gives any more, the longest
+// unused ones first, and by name if equally long.
 func (s *state) withoutRoom(started map[*recorder]*labels, room int) map[string]bool {
 	var idle []string
 	for _, name := range s.rollup.Labels() {
@@ -238,9 +238,9 @@ func (s *state) makeRoom(l *label) {
 	if !given(s.started, l.name) || s.rollup.Admit(l.name) {
 		return
 	}
-	// Of hundreds of labels several end at once, because all decisions wait for
-	// the copy, and it takes longer with more labels.
-	paths := s.options.Limits.Paths
+	// If there are hundreds of labels, several end at once: all decisions wait
+	// for the copy, which takes longer with more labels.
+	paths := s.options.Paths
 	gone := s.withoutRoom(s.started, paths-max(1, paths/100))
 	if len(gone) == 0 {
 		return // several plugins together give more labels than there is room for
@@ -295,44 +295,39 @@ func (r *recorder) current() *labels {
 	return r.labels
 }
 
-// A decision is the part of a decision that is recorded, from any source.
+// A decision is a decision on its way to the rollup. Its Path is the path that
+// was asked for, until tryRecord replaces it by the label.
 type decision struct {
-	source      int
-	path, query string
-	outcome     rollup.Outcome
-	code        string
+	rollup.Decision
+	source int
+	query  string
 }
 
-// record counts a decision. Its metrics are numbers or a map. The result says
-// whether the decision's path is known.
-func (r *recorder) record(d *decision, numbers []rollup.Number, metrics map[string]any) (known bool) {
-	fresh, known := r.tryRecord(d, numbers, metrics)
+// record counts a decision. It reports whether the decision's path is known.
+func (r *recorder) record(d *decision) (known bool) {
+	fresh, known := r.tryRecord(d)
 	for fresh != nil {
 		r.state.makeRoom(fresh)
-		fresh, known = r.tryRecord(d, numbers, metrics)
+		fresh, known = r.tryRecord(d)
 	}
 	return known
 }
 
-// tryRecord counts the decision, or returns its label if there is no room for
-// the label yet.
-func (r *recorder) tryRecord(d *decision, numbers []rollup.Number, metrics map[string]any) (fresh *label, known bool) {
+// tryRecord counts the decision under its label. If there is no room for the
+// label yet, it returns the label instead.
+func (r *recorder) tryRecord(d *decision) (fresh *label, known bool) {
 	s := r.state
 	s.recording.RLock()
 	defer s.recording.RUnlock()
-	l, known := r.labels.of(d.path, d.query)
+	l, known := r.labels.of(d.Path, d.query)
 	if !l.counted.Load() {
 		if !s.rollup.Admit(l.name) {
 			return l.label, known
 		}
 		l.counted.Store(true)
 	}
-	folded := rollup.Decision{Path: l.name, Query: isQuery(d.path, d.query), Outcome: d.outcome, Code: d.code, Overflow: l.shared}
-	if metrics != nil {
-		s.rollup.Add(folded, metrics)
-	} else {
-		s.rollup.AddNumbers(folded, numbers)
-	}
+	d.Path, d.Query, d.Overflow = l.name, isQuery(d.Path, d.query), l.shared
+	s.rollup.Add(d.Decision)
 	s.received[d.source].Add(1)
 	return nil, known
 }

@@ -6,6 +6,9 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,44 +17,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/logging"
 	"github.com/open-policy-agent/opa/v1/plugins"
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 	"github.com/open-policy-agent/opa/v1/storage"
 
 	"github.com/regometer/regometer/rollup"
 )
-
-// decisions returns the value of <name>_decisions_total for a path, -1 if the
-// registry has no such metric at all.
-func decisions(t *testing.T, g prometheus.Gatherer, name, path string) float64 {
-	t.Helper()
-	families, err := g.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() != name+"_decisions_total" {
-			continue
-		}
-		sum := 0.0
-		for _, m := range f.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if l.GetName() == "path" && l.GetValue() == path {
-					sum += m.GetCounter().GetValue()
-				}
-			}
-		}
-		return sum
-	}
-	return -1
-}
-
-func checkDecisions(t *testing.T, g prometheus.Gatherer, name, path string, want float64) {
-	t.Helper()
-	if got := decisions(t, g, name, path); got != want {
-		t.Errorf("%s_decisions_total of %s is %v, want %v", name, path, got, want)
-	}
-}
 
 func (p *Plugin) mustReconfigure(t *testing.T, config string) {
 	t.Helper()
@@ -60,27 +32,94 @@ func (p *Plugin) mustReconfigure(t *testing.T, config string) {
 		t.Fatal(err)
 	}
 	p.Reconfigure(t.Context(), c)
-	if s := p.manager.PluginStatus()[Name]; s.State != plugins.StateOK {
-		t.Fatalf("%s: %v", config, s)
+	if s := p.manager.PluginStatus()[Name]; s.State == plugins.StateErr {
+		t.Fatalf("%s: the status is %v", config, s)
 	}
 }
 
-// Whatever is reconfigured, no decision is lost and none is counted twice.
+// setPolicy puts a policy into the store of the plugin's manager.
+func (p *Plugin) setPolicy(t *testing.T, text string) {
+	t.Helper()
+	store := p.manager.Store
+	err := storage.Txn(context.Background(), store, storage.WriteParams, func(txn storage.Transaction) error {
+		return store.UpsertPolicy(context.Background(), txn, "policy.rego", []byte(text))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newRecorder returns the recorder of a plugin that is started.
+func newRecorder(t *testing.T, registry prometheus.Registerer, c *Config, policy *ast.Compiler) *recorder {
+	t.Helper()
+	s, err := stateOf(registry, Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{state: s, rules: func() *ast.Compiler { return policy }}
+	if err := r.configure(c); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// ask records a decision of a path.
+func (r *recorder) ask(path string, numbers ...rollup.Number) {
+	r.record(&decision{Decision: rollup.Decision{Path: path, Numbers: numbers}})
+}
+
+// askQuery records an ad-hoc query.
+func (r *recorder) askQuery(numbers ...rollup.Number) {
+	r.record(&decision{Decision: rollup.Decision{Numbers: numbers}, query: "x = 1"})
+}
+
+// activate does what OPA does with a new policy.
+func (r *recorder) activate(policy *ast.Compiler) {
+	r.rules = func() *ast.Compiler { return policy }
+	r.relabel()
+}
+
+// snapshot returns the counts.
+func (r *recorder) snapshot() *rollup.Snapshot {
+	r.state.recording.RLock()
+	defer r.state.recording.RUnlock()
+	var snapshot rollup.Snapshot
+	r.state.rollup.Snapshot(&snapshot)
+	return &snapshot
+}
+
+// checkSeries compares the labels that have series, in alphabetical order.
+func (r *recorder) checkSeries(t *testing.T, want string) {
+	t.Helper()
+	var labels []string
+	for _, p := range r.snapshot().Paths {
+		labels = append(labels, p.Label)
+	}
+	slices.Sort(labels)
+	if got := strings.Join(labels, " "); got != want {
+		t.Errorf("there are series of %.99q, want %.99q", got, want)
+	}
+}
+
+// rules returns a package p with these rules.
+func rules(names ...string) string {
+	return "package p\n" + strings.Join(names, " := 1\n") + " := 1\n"
+}
+
+// A new configuration loses no decision, and counts none twice. One that comes
+// before Start takes effect at Start.
 func TestReconfigure(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()
 	p := newPlugin(t, `{"paths": {"allow": ["a", "b"]}}`, registry)
 	n := 0.0
 	ask := func() {
-		for _, path := range []string{"a", "b"} {
-			if err := p.Log(t.Context(), logs.EventV1{Path: path, Metrics: requestMetrics()}); err != nil {
-				t.Error(err)
-			}
-		}
+		t.Helper()
+		p.log(t, logs.EventV1{Path: "a", Metrics: requestMetrics()})
+		p.log(t, logs.EventV1{Path: "b", Metrics: requestMetrics()})
 		n++
 	}
 	ask()
-	checkDecisions(t, registry, "opa", "a", n)
 	for _, config := range []string{
 		`{"paths": {"allow": ["a", "b"]}, "max_paths": 60, "max_series": 3000}`,
 		`{"paths": {"allow": ["a", "b"]}, "stages": [{"name": "x", "parent": "rego_query_eval"}]}`,
@@ -99,428 +138,75 @@ func TestReconfigure(t *testing.T) {
 	checkDecisions(t, registry, "policy", "a", n)
 	checkDecisions(t, registry, "policy", "b", n-1)
 	checkDecisions(t, registry, "policy", rollup.Other, 1)
-	// Lower limits: one label remains.
+	p.Stop(t.Context())
+	checkDecisions(t, registry, "policy", "a", -1)
 	p.mustReconfigure(t, `{"max_paths": 1, "paths": {"allow": ["b"]}}`)
-	checkDecisions(t, registry, "opa", "a", n) // as long as there is room
-	checkDecisions(t, registry, "opa", "b", n-1)
-	checkDecisions(t, registry, "opa", rollup.Other, 1)
-	p.Stop(t.Context())
-	checkDecisions(t, registry, "opa", "a", -1)
-	if families, err := registry.Gather(); err != nil || len(families) != 1 || families[0].GetName() != "regometer_build_info" {
-		t.Errorf("after Stop: %v, %v", families, err)
-	}
-}
-
-// A configuration that comes before the start holds from the start.
-func TestReconfigureBeforeStart(t *testing.T) {
-	t.Parallel()
-	registry := prometheus.NewRegistry()
-	p := newPlugin(t, `{}`, registry)
-	p.Stop(t.Context())
-	c, err := parseConfig([]byte(`{"paths": {"allow": ["a"]}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Reconfigure(t.Context(), c)
 	if err := p.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Log(t.Context(), logs.EventV1{Path: "a"}); err != nil {
-		t.Error(err)
-	}
-	checkDecisions(t, registry, "opa", "a", 1)
-}
-
-// Decisions that arrive while the configuration changes are all counted.
-func TestReconfigureUnderLoad(t *testing.T) {
-	t.Parallel()
-	registry := prometheus.NewRegistry()
-	p := newPlugin(t, `{"paths": {"allow": ["a"]}}`, registry)
-	const goroutines, each = 4, 2000
-	var load sync.WaitGroup
-	for range goroutines {
-		load.Go(func() {
-			metrics := requestMetrics()
-			for range each {
-				_ = p.Log(t.Context(), logs.EventV1{Path: "a", Metrics: metrics})
-			}
-		})
-	}
-	stop, scraped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(scraped)
-		for last := 0.0; ; {
-			got := max(0, decisions(t, registry, "opa", "a"))
-			if got < last {
-				t.Errorf("%v decisions after %v", got, last)
-			}
-			last = got
-			select {
-			case <-stop:
-				return
-			default:
-			}
-		}
-	}()
-	for i := range 20 {
-		p.mustReconfigure(t, fmt.Sprintf(`{"paths": {"allow": ["a"]}, "max_paths": %d}`, 20+i))
-	}
-	load.Wait()
-	close(stop)
-	<-scraped
-	checkDecisions(t, registry, "opa", "a", goroutines*each)
-}
-
-// Instances on one registry, one after another or at the same time, share what
-// they count.
-func TestSharedRegistry(t *testing.T) {
-	t.Parallel()
-	registry := prometheus.NewRegistry()
-	const config = `{"paths": {"allow": ["a"]}}`
-	ask := func(p *Plugin) {
-		t.Helper()
-		if err := p.Log(t.Context(), logs.EventV1{Path: "a"}); err != nil {
-			t.Error(err)
-		}
-	}
-	first := newPlugin(t, config, registry)
-	ask(first)
-	second := newPlugin(t, config, registry)
-	ask(second)
-	checkDecisions(t, registry, "opa", "a", 2)
-	first.Stop(t.Context())
-	checkDecisions(t, registry, "opa", "a", 2)
-	second.Stop(t.Context())
-	checkDecisions(t, registry, "opa", "a", -1)
-	ask(newPlugin(t, config, registry))
-	checkDecisions(t, registry, "opa", "a", 3)
-
-	prefixed := prometheus.NewRegistry()
-	ask(newPlugin(t, config, prometheus.WrapRegistererWithPrefix("x_", prefixed)))
-	ask(newPlugin(t, config, prometheus.WrapRegistererWithPrefix("x_", prefixed)))
-	checkDecisions(t, prefixed, "x_opa", "a", 2)
-}
-
-// newRecorder returns the recorder of a plugin that is started.
-func newRecorder(t *testing.T, registry prometheus.Registerer, c *Config, policy *ast.Compiler) *recorder {
-	t.Helper()
-	s, err := stateOf(registry, Build{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &recorder{state: s, rules: func() *ast.Compiler { return policy }}
-	if err := r.configure(c); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// activate does what OPA does with a new policy.
-func (r *recorder) activate(policy *ast.Compiler) {
-	r.rules = func() *ast.Compiler { return policy }
-	r.relabel()
-}
-
-// A plugin that is stopped may still be told of a new policy, and be given
-// decisions, before another one starts: they are counted, and nothing is
-// exported.
-func TestNothingIsExportedAfterStop(t *testing.T) {
-	t.Parallel()
-	registry := prometheus.NewPedanticRegistry()
-	check := func(want int) {
-		t.Helper()
-		if families, err := registry.Gather(); err != nil || len(families) != want {
-			t.Errorf("%d families, want %d, %v", len(families), want, err)
-		}
-	}
-	policy := compile(t, "package p\na := 1")
-	r := newRecorder(t, registry, withMaxPaths(1), policy)
-	r.stop()
-	check(1)
-	for i := range 3 {
-		name := fmt.Sprint("x", i)
-		r.activate(compile(t, "package p\n"+name+" := 1"))
-		r.record(&decision{path: "p/" + name}, nil, nil)
-		r.record(&decision{query: "x = 1"}, nil, nil)
-		r.record(&decision{path: "/"}, nil, nil) // the room of a former path's
-	}
-	check(1)
-	r = newRecorder(t, registry, withMaxPaths(1), policy)
-	checkDecisions(t, registry, "opa", rollup.Query, 3)
-	r.stop()
-	check(1)
-}
-
-// The same policy brings no new labels, and a new one those of the
-// configuration that came last. Only a label that a plugin gives makes room.
-func TestRelabel(t *testing.T) {
-	t.Parallel()
-	registry := prometheus.NewPedanticRegistry()
-	r := newRecorder(t, registry, withMaxPaths(2), compile(t, "package p\na := 1"))
-	s := r.state
-	second := withMaxPaths(1)
-	second.Namespace = "policy"
-	if err := r.configure(second); err != nil {
-		t.Fatal(err)
-	}
-	l := r.labels
-	r.relabel()
-	if r.labels != l {
-		t.Error("new labels of the same policy")
-	}
-	former := l.given["p/a"]
-	r.record(&decision{path: "p/a"}, nil, nil)
-	r.record(&decision{query: "x = 1"}, nil, nil)
-
-	r.activate(compile(t, "package p\nb := 1\nc := 1"))
-	if n := r.labels.counts; n.own != 0 || n.merged != 2 {
-		t.Errorf("the labels are not those of the new policy by the new configuration: %+v", n)
-	}
-	r.activate(compile(t, "package p\nb := 1"))
-	r.record(&decision{path: "/"}, nil, nil)
-	former.counted.Store(false)
-	s.makeRoom(former) // for a decision that began before
-	s.makeRoom(&label{name: "p/x"})
-	s.makeRoom(r.labels.given[rollup.Query]) // another decision was faster
-	if got := pathsOf(t, r); got != "(data) (query) p/a" {
-		t.Errorf("series of %q", got)
-	}
-	s.makeRoom(r.labels.given["p/b"]) // takes that of p/a, and holds it
-	if got := pathsOf(t, r); got != "(data) (query) p/b" {
-		t.Errorf("series of %q", got)
-	}
-	r.record(&decision{path: "p/b"}, nil, nil)
-	if got := pathsOf(t, r); got != "(data) (query) p/b" {
-		t.Errorf("series of %q", got)
-	}
-	checkDecisions(t, registry, "policy", "p/b", 1)
-	checkDecisions(t, registry, "opa", "p/b", -1)
-}
-
-// setPolicy puts a policy into the store of the plugin's manager.
-func (p *Plugin) setPolicy(t *testing.T, text string) {
-	t.Helper()
-	store := p.manager.Store
-	err := storage.Txn(context.Background(), store, storage.WriteParams, func(txn storage.Transaction) error {
-		return store.UpsertPolicy(context.Background(), txn, "policy.rego", []byte(text))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Each of two OPAs on one registry labels by its own policy and configuration,
-// whatever the other one does. They share the counts.
-func TestTwoOPAs(t *testing.T) {
-	t.Parallel()
-	registry := prometheus.NewPedanticRegistry()
-	want := map[string]float64{}
-	namespace := "opa"
-	ask := func(p *Plugin, path, label string) {
-		t.Helper()
-		if err := p.Log(t.Context(), logs.EventV1{Path: path}); err != nil {
-			t.Error(err)
-		}
-		want[label]++
-		checkDecisions(t, registry, namespace, label, want[label])
-	}
-	paths := func(own, merged, other float64) {
-		t.Helper()
-		for label, want := range map[string]float64{"own": own, "merged": merged, "other": other} {
-			if got := sumOf(t, registry, namespace+"_decision_policy_paths", map[string]string{"label": label}); got != want {
-				t.Errorf("%v paths of the policies are %s, want %v", got, label, want)
-			}
-		}
-	}
-	first := newPlugin(t, `{}`, registry)
-	first.setPolicy(t, "package p\na := 1\nb := 1")
-	ask(first, "p/a", "p/a")
-	second := newPlugin(t, `{}`, registry)
-	second.setPolicy(t, "package p\na := 1\nonly.second := 1")
-	ask(first, "p/a", "p/a")
-	ask(second, "p/a", "p/a")
-	ask(first, "p/b", "p/b")
-	ask(second, "p/b", rollup.Other)
-	ask(second, "p/only/second", "p/only/second")
-	ask(first, "p/only/second", rollup.Other)
-	paths(4, 0, 0)
-
-	second.setPolicy(t, "package q\nx := 1")
-	ask(first, "p/b", "p/b")
-	ask(first, "q/x", rollup.Other)
-	ask(second, "q/x", "q/x")
-	ask(second, "p/a", rollup.Other)
-	first.setPolicy(t, "package p\nc := 1\nd := 1")
-	ask(first, "p/c", "p/c")
-	ask(first, "p/a", rollup.Other)
-	ask(second, "q/x", "q/x")
-	paths(3, 0, 0)
-
-	// What is shared is as configured last, by either of them.
-	first.mustReconfigure(t, `{"max_paths": 1, "classic_buckets": []}`)
-	ask(first, "p/c", "p")
-	ask(first, "p/d", "p")
-	ask(second, "q/x", "q/x")
-	paths(1, 2, 0)
-	namespace = "policy"
-	second.mustReconfigure(t, `{"namespace": "policy", "paths": {"prefixes": ["pre"]}}`)
-	ask(second, "pre/fix", "pre")
-	ask(first, "pre/fix", rollup.Other)
-	ask(first, "p/d", "p")
-
-	// A plugin that is stopped may be told of policies, and asked.
-	second.Stop(t.Context())
-	paths(0, 2, 0)
-	ask(first, "p/d", "p")
-	second.setPolicy(t, "package q\ny := 1")
-	ask(second, "q/x", "q/x")
-	ask(second, "pre/fix", "pre")
-	ask(first, "q/x", rollup.Other)
-	first.setPolicy(t, "package p\ne := 1")
-	ask(first, "p/e", "p/e")
-	if n := len(first.counted().started); n != 1 {
-		t.Errorf("%d plugins are remembered, want 1", n)
-	}
-
-	if err := second.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ask(second, "q/y", "q/y")
-	ask(first, "p/e", "p/e")
-	first.Stop(t.Context())
-	ask(second, "q/y", "q/y")
-	second.Stop(t.Context())
-	checkDecisions(t, registry, namespace, "q/y", -1)
-	if n := len(first.counted().started); n != 0 {
-		t.Errorf("%d plugins are remembered, want none", n)
-	}
-}
-
-// Two OPAs may have more labels than there is room for: no more series are
-// made than one of them may have, no decision is lost, and a label gets the
-// room that becomes free.
-func TestTwoOPAsShareRoom(t *testing.T) {
-	t.Parallel()
-	registry := prometheus.NewPedanticRegistry()
-	first := newRecorder(t, registry, withMaxPaths(2), compile(t, "package p\na := 1\nb := 1"))
-	second := newRecorder(t, registry, withMaxPaths(2), compile(t, "package q\nx := 1\ny := 1"))
-	s := first.state
-	for _, d := range []decision{{path: "p/a"}, {path: "/"}, {query: "1"}} {
-		first.record(&d, nil, nil)
-	}
-	second.record(&decision{path: "q/x"}, nil, nil)
-	full := s.rollup
-	for range 2 {
-		first.record(&decision{path: "p/b"}, nil, nil)
-		second.record(&decision{path: "q/y"}, nil, nil)
-	}
-	if s.rollup != full {
-		t.Error("what was counted is copied, although no series can go")
-	}
-	if got := pathsOf(t, first); got != "(data) (query) other p/a q/x" {
-		t.Errorf("series of %q", got)
-	}
-	checkDecisions(t, registry, "opa", rollup.Other, 4)
-	if n := sumOf(t, registry, "opa_decision_label_overflow_total", map[string]string{"kind": "path"}); n != 4 {
-		t.Errorf("%v decisions overflow, want 4", n)
-	}
-
-	second.stop()
-	second.record(&decision{path: "q/y"}, nil, nil) // takes no room
-	first.record(&decision{path: "p/b"}, nil, nil)
-	second.record(&decision{path: "q/x"}, nil, nil)
-	if got := pathsOf(t, first); got != "(data) (query) other p/a p/b" {
-		t.Errorf("series of %q", got)
-	}
-	checkDecisions(t, registry, "opa", rollup.Other, 6)
-	checkDecisions(t, registry, "opa", "p/b", 1)
-	checkDecisions(t, registry, "opa", "p/a", 1)
-
-	// The limits are those of the plugin that was configured last.
-	third := newRecorder(t, registry, withMaxPaths(1), compile(t, "package z\nz := 1"))
-	third.record(&decision{path: "z/z"}, nil, nil)
-	first.record(&decision{path: "p/a"}, nil, nil)
-	first.record(&decision{path: "p/b"}, nil, nil)
-	if n := len(strings.Fields(pathsOf(t, first))); n != 1+unnamed+1 {
-		t.Errorf("series of %q", pathsOf(t, first))
-	}
-	if n := sumOf(t, registry, "opa_decisions_total", nil); n != 14-1 { // but for the former one of q/x, whose series went
-		t.Errorf("%v decisions, want 13", n)
-	}
-	if n := len(s.lastActive); n > 2*(2+unnamed)+1 {
-		t.Errorf("remembered: %v", s.lastActive)
-	}
-}
-
-// The paths of the policies of two OPAs are added.
-func TestTwoOPAsPolicyPaths(t *testing.T) {
-	t.Parallel()
-	registry := prometheus.NewPedanticRegistry()
-	newRecorder(t, registry, withMaxPaths(2), compile(t, "package a\nx := 1", "package b\nx := 1\ny := 1", "package c\nx := 1\ny := 1"))
-	newRecorder(t, registry, withMaxPaths(2), compile(t, "package d\nx := 1", "package e\nx := 1\ny := 1", "package f\nx := 1"))
-	for label, want := range map[string]float64{"own": 2, "merged": 4, "other": 3} {
-		if n := sumOf(t, registry, "opa_decision_policy_paths", map[string]string{"label": label}); n != want {
-			t.Errorf("%v paths are %s, want %v", n, label, want)
-		}
-	}
-}
-
-// Rules that come without notice, as OPA's external sources bring them, are
-// known after the first decision that was about one.
-func TestRulesWithoutNotice(t *testing.T) {
-	t.Parallel()
-	registry := prometheus.NewRegistry()
-	p := newPlugin(t, `{}`, registry)
-	p.setPolicy(t, "package p\na := 1")
-	r := p.active.Load().recorder
-	r.rules = func() *ast.Compiler { return nil }
-	r.relabel() // so it was before
-	r.rules = p.manager.GetCompiler
-	for _, want := range []float64{0, 1} {
-		if err := p.Log(t.Context(), logs.EventV1{Path: "p/a"}); err != nil {
-			t.Error(err)
-		}
-		checkDecisions(t, registry, "opa", "p/a", want)
-	}
+	checkDecisions(t, registry, "opa", "a", n) // there is room for it
+	p.log(t, logs.EventV1{Path: "b"})
+	checkDecisions(t, registry, "opa", "b", n)
 	checkDecisions(t, registry, "opa", rollup.Other, 1)
 }
 
-// While two OPAs on one registry start, stop and get policies and
-// configurations, a third counts by its own policy, and nothing is lost.
-func TestTwoOPAsUnderLoad(t *testing.T) {
+// The plugin logs once for each policy that paths share a label.
+func TestSharedLabelsAreLogged(t *testing.T) {
+	t.Parallel()
+	p := newPlugin(t, `{"max_paths": 2}`, prometheus.NewRegistry())
+	for _, step := range []struct {
+		policy string
+		want   int
+	}{{rules("a", "b"), 0}, {rules("a", "b", "c"), 1}, {"# again\n" + rules("a", "b", "c"), 1}, {rules("a", "b", "d"), 2}, {rules("a"), 2}, {rules("a", "b", "d"), 3}} {
+		p.setPolicy(t, step.policy)
+		if got := p.logged(logging.Info); strings.Count(got, "Of 3 paths of the policy, 1 have a label of their own, 2 share that of a package") != step.want {
+			t.Errorf("%s: the plugin logs %q, want %d messages", step.policy, got, step.want)
+		}
+	}
+}
+
+// While OPAs on one registry start, stop and get policies and configurations,
+// no decision is lost, none gets a label that its policy does not give, and no
+// count goes down.
+func TestUnderLoad(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	steady := newPlugin(t, `{}`, registry)
-	steady.setPolicy(t, "package p\na := 1")
-	const each = 2000
-	var all sync.WaitGroup
-	var others atomic.Int64
+	steady.setPolicy(t, rules("a"))
+	steady.log(t, logs.EventV1{Path: "p/a", Metrics: requestMetrics()})
+	const each = 1500
+	var steadyLoad, changes sync.WaitGroup
+	var all atomic.Int64
+	all.Add(1)
+	record := func(p *Plugin, path string) {
+		_ = p.Log(t.Context(), logs.EventV1{Path: path, Metrics: requestMetrics()})
+		all.Add(1)
+	}
 	for range 2 {
-		all.Go(func() {
+		steadyLoad.Go(func() {
 			for range each {
-				_ = steady.Log(t.Context(), logs.EventV1{Path: "p/a", Metrics: requestMetrics()})
+				record(steady, "p/a")
 			}
 		})
 	}
 	for i := range 2 {
-		p := newPlugin(t, `{}`, registry)
-		asked := make(chan struct{})
-		all.Go(func() {
-			defer close(asked)
-			for range each {
-				_ = p.Log(t.Context(), logs.EventV1{Path: "q/x"})
-				others.Add(1)
+		p := newPlugin(t, `{"max_paths": 3}`, registry)
+		recorded := make(chan struct{})
+		changes.Go(func() {
+			defer close(recorded)
+			for n := range each {
+				record(p, []string{"q/x0", "q/x1", "q/x2", "p/a", "", "nothing"}[n%6])
 			}
 		})
-		all.Go(func() {
+		changes.Go(func() {
 			for n := 0; ; n++ {
 				select {
-				case <-asked:
+				case <-recorded:
 					return
 				default:
 				}
-				p.setPolicy(t, fmt.Sprintf("package q\nx%d := %d", n%2, n))
-				p.mustReconfigure(t, fmt.Sprintf(`{"max_paths": %d}`, 20+10*i+n%3))
+				p.setPolicy(t, fmt.Sprintf("package q\nx%d := %d", n%3, n))
+				p.mustReconfigure(t, fmt.Sprintf(`{"max_paths": %d}`, 3+i+n%3))
 				p.Stop(t.Context())
 				if err := p.Start(t.Context()); err != nil {
 					t.Error(err)
@@ -528,52 +214,263 @@ func TestTwoOPAsUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
-	checkDecisions(t, registry, "opa", "p/a", 2*each)
-	if got, want := sumOf(t, registry, "opa_decisions_total", nil), float64(2*each+others.Load()); got != want {
-		t.Errorf("%v decisions, want %v", got, want)
+	done := make(chan struct{})
+	go func() {
+		steadyLoad.Wait()
+		changes.Wait()
+		close(done)
+	}()
+	for last := 0.0; ; {
+		finished := false
+		select {
+		case <-done:
+			finished = true
+		default:
+		}
+		got := sumOf(t, registry, "opa_decisions_total", map[string]string{"path": "p/a"})
+		if got < last {
+			t.Errorf("%v decisions of p/a, but %v before", got, last)
+		}
+		last = got
+		if finished {
+			break
+		}
+	}
+	checkDecisions(t, registry, "opa", "p/a", 2*each+1)
+	checkSum(t, registry, "opa_decision_stage_duration_seconds", map[string]string{"stage": "rego_query_eval"}, float64(all.Load()))
+	checkSum(t, registry, "opa_decision_received_total", nil, float64(all.Load()))
+	if n := len(steady.active.Load().recorder.snapshot().Paths); n > 1+5+unnamed {
+		t.Errorf("there are series of %d labels, want %d or fewer", n, 1+5+unnamed)
 	}
 }
 
-// What two OPAs count is apart if each has labels of its own for its metrics.
-func TestTwoOPAsApart(t *testing.T) {
+// A policy's labels are those of the configuration that came last. A label that
+// no plugin gives any more takes no room.
+func TestRelabel(t *testing.T) {
+	t.Parallel()
+	r := newRecorder(t, prometheus.NewPedanticRegistry(), withMaxPaths(2), compile(t, rules("a")))
+	s := r.state
+	if err := r.configure(withMaxPaths(1)); err != nil {
+		t.Fatal(err)
+	}
+	l := r.labels
+	if r.relabel(); r.labels != l {
+		t.Error("the same policy has new labels")
+	}
+	former := l.given["p/a"]
+	r.ask("p/a")
+	r.askQuery()
+	r.activate(compile(t, rules("b", "c")))
+	if n := r.labels.counts; n.own != 0 || n.merged != 2 {
+		t.Errorf("the labels do not follow from the new policy and the new configuration: %+v", n)
+	}
+	r.activate(compile(t, rules("b")))
+	r.ask("/")
+	former.counted.Store(false)
+	s.makeRoom(former) // for a decision that began before
+	s.makeRoom(&label{name: "p/x"})
+	s.makeRoom(r.labels.given[rollup.Query]) // another decision was faster
+	r.checkSeries(t, "(data) (query) p/a")
+	s.makeRoom(r.labels.given["p/b"]) // takes the room of p/a, and keeps it
+	r.checkSeries(t, "(data) (query) p/b")
+	r.ask("p/b")
+	r.checkSeries(t, "(data) (query) p/b")
+}
+
+// Each of two OPAs on one registry labels by its own policy and configuration.
+// They share the counts, and the options that were configured last.
+func TestTwoOPAs(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	first, second := newPlugin(t, `{}`, registry), newPlugin(t, `{}`, registry)
+	want, namespace := map[string]float64{}, "opa"
+	for i, step := range []struct {
+		change func() // may be nil
+		// asks lists paths and the labels that each OPA gives them.
+		first, second map[string]string
+		paths         [3]float64 // of the policies: own, merged, other
+	}{
+		{
+			func() {
+				first.setPolicy(t, rules("a", "b"))
+				second.setPolicy(t, "package p\na := 1\nonly.second := 1")
+			},
+			map[string]string{"p/a": "p/a", "p/b": "p/b", "p/only/second": rollup.Other},
+			map[string]string{"p/a": "p/a", "p/b": rollup.Other, "p/only/second": "p/only/second"},
+			[3]float64{4, 0, 0},
+		},
+		{
+			func() { second.setPolicy(t, "package q\nx := 1") },
+			map[string]string{"p/b": "p/b", "q/x": rollup.Other},
+			map[string]string{"q/x": "q/x", "p/a": rollup.Other},
+			[3]float64{3, 0, 0},
+		},
+		{
+			func() { first.mustReconfigure(t, `{"max_paths": 1, "classic_buckets": []}`) },
+			map[string]string{"p/a": "p", "p/b": "p"}, map[string]string{"q/x": "q/x"},
+			[3]float64{1, 2, 0},
+		},
+		{
+			func() {
+				namespace = "policy"
+				second.mustReconfigure(t, `{"namespace": "policy", "paths": {"prefixes": ["pre"]}}`)
+			},
+			map[string]string{"pre/fix": rollup.Other, "p/b": "p"}, map[string]string{"pre/fix": "pre"},
+			[3]float64{1, 2, 0},
+		},
+		{ // a stopped plugin may still get policies and decisions
+			func() { second.Stop(t.Context()); second.setPolicy(t, "package q\ny := 1") },
+			map[string]string{"p/b": "p", "q/x": rollup.Other}, map[string]string{"q/x": "q/x", "pre/fix": "pre"},
+			[3]float64{0, 2, 0},
+		},
+		{
+			func() {
+				if err := second.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			},
+			map[string]string{"p/b": "p"}, map[string]string{"q/y": "q/y"},
+			[3]float64{1, 2, 0},
+		},
+		{
+			func() { first.Stop(t.Context()) },
+			nil, map[string]string{"q/y": "q/y"},
+			[3]float64{1, 0, 0},
+		},
+	} {
+		step.change()
+		for _, ask := range []struct {
+			plugin *Plugin
+			labels map[string]string
+		}{{first, step.first}, {second, step.second}} {
+			for path, label := range ask.labels {
+				ask.plugin.log(t, logs.EventV1{Path: path})
+				want[label]++
+				t.Logf("step %d: %s", i, path)
+				checkDecisions(t, registry, namespace, label, want[label])
+			}
+		}
+		for k, label := range []string{"own", "merged", "other"} {
+			checkSum(t, registry, namespace+"_decision_policy_paths", map[string]string{"label": label}, step.paths[k])
+		}
+	}
+	second.Stop(t.Context())
+	checkDecisions(t, registry, namespace, "q/y", -1)
+	if n := len(first.counted().started); n != 0 {
+		t.Errorf("%d stopped plugins are remembered, want none", n)
+	}
+	third := newRecorder(t, registry, withMaxPaths(2), compile(t, "package a\nx := 1", "package b\nx := 1\ny := 1", "package c\nx := 1\ny := 1"))
+	newRecorder(t, registry, withMaxPaths(2), compile(t, "package d\nx := 1", "package e\nx := 1\ny := 1", "package f\nx := 1"))
+	for label, want := range map[string]float64{"own": 2, "merged": 4, "other": 3} {
+		checkSum(t, registry, "opa_decision_policy_paths", map[string]string{"label": label}, want)
+	}
+	third.stop()
+}
+
+// Two OPAs may have more labels than there is room for: there are no more
+// series than for one of them, no decision is lost, and a label gets the room
+// that becomes free.
+func TestTwoOPAsShareRoom(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	first := newRecorder(t, registry, withMaxPaths(2), compile(t, rules("a", "b")))
+	second := newRecorder(t, registry, withMaxPaths(2), compile(t, "package q\nx := 1\ny := 1"))
+	s := first.state
+	first.ask("p/a")
+	first.ask("/")
+	first.askQuery()
+	second.ask("q/x")
+	full := s.rollup
+	for range 2 {
+		first.ask("p/b")
+		second.ask("q/y")
+	}
+	if s.rollup != full {
+		t.Error("the counts are copied, although no series can end")
+	}
+	first.checkSeries(t, "(data) (query) other p/a q/x")
+	checkDecisions(t, registry, "opa", rollup.Other, 4)
+	checkSum(t, registry, "opa_decision_label_overflow_total", map[string]string{"kind": "path"}, 4)
+
+	second.stop()
+	second.ask("q/y") // takes no room
+	first.ask("p/b")
+	second.ask("q/x")
+	first.checkSeries(t, "(data) (query) other p/a p/b")
+	checkDecisions(t, registry, "opa", rollup.Other, 6)
+	checkDecisions(t, registry, "opa", "p/b", 1)
+	checkDecisions(t, registry, "opa", "p/a", 1)
+
+	// The limits are those of the plugin that was configured last.
+	third := newRecorder(t, registry, withMaxPaths(1), compile(t, "package z\nz := 1"))
+	third.ask("z/z")
+	first.ask("p/a")
+	first.ask("p/b")
+	if n := len(first.snapshot().Paths); n != 1+unnamed+1 {
+		t.Errorf("there are series of %d labels, want %d", n, 1+unnamed+1)
+	}
+	checkSum(t, registry, "opa_decisions_total", nil, 14-1) // except the former one of q/x, whose series ended
+
+	first.stop()
+	third.stop()
+	third.ask("z/y")
+	checkDecisions(t, registry, "opa", "p/a", -1)
+}
+
+// Rules that come without notice, as OPA's external sources bring them, are
+// known after the first decision of one of them.
+func TestRulesWithoutNotice(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	p := newPlugin(t, `{}`, registry)
+	p.setPolicy(t, rules("a"))
+	r := p.active.Load().recorder
+	r.activate(nil)
+	r.rules = p.manager.GetCompiler
+	for _, want := range []float64{0, 1} {
+		p.log(t, logs.EventV1{Path: "p/a"})
+		checkDecisions(t, registry, "opa", "p/a", want)
+	}
+	checkDecisions(t, registry, "opa", rollup.Other, 1)
+}
+
+// A registry may add labels or a prefix: the counts are apart or shared
+// accordingly.
+func TestWrappedRegistries(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()
 	for i, name := range []string{"a", "b"} {
-		p := newPlugin(t, `{"paths": {"allow": ["x"]}}`, prometheus.WrapRegistererWith(prometheus.Labels{"opa": name}, registry))
-		for range 1 + i {
-			if err := p.Log(t.Context(), logs.EventV1{Path: "x"}); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	for name, want := range map[string]float64{"a": 1, "b": 2} {
-		if n := sumOf(t, registry, "opa_decisions_total", map[string]string{"opa": name, "path": "x"}); n != want {
-			t.Errorf("%v decisions of %s, want %v", n, name, want)
+		wrapped := prometheus.WrapRegistererWithPrefix("x_", prometheus.WrapRegistererWith(prometheus.Labels{"opa": name}, registry))
+		for n := range 2 {
+			p := newPlugin(t, `{"paths": {"allow": ["x"]}}`, wrapped)
+			p.log(t, logs.EventV1{Path: "x"})
+			checkSum(t, registry, "x_opa_decisions_total", map[string]string{"opa": name, "path": "x"}, float64(n+1))
+			checkSum(t, registry, "x_opa_decisions_total", map[string]string{"path": "x"}, float64(2*i+n+1))
 		}
 	}
 }
 
-// Metrics of somebody else's are not pushed aside.
+// The plugin does not replace somebody else's metrics. If a configuration
+// fails, the plugin keeps the one before.
 func TestStartClash(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	theirs := prometheus.NewCounter(prometheus.CounterOpts{Name: "policy_decisions_total", Help: "Theirs."})
-	registry.MustRegister(theirs)
+	registry.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "policy_decisions_total", Help: "Theirs."}))
 	p := newPlugin(t, `{"paths": {"allow": ["a"]}}`, registry)
 	c, err := parseConfig([]byte(`{"namespace": "policy", "paths": {"allow": ["b"]}, "classic_buckets": []}`))
 	if err != nil {
 		t.Fatal(err)
 	}
+	requireClash := func() {
+		t.Helper()
+		if s := p.manager.PluginStatus()[Name]; s.State != plugins.StateErr || !strings.Contains(s.Message, "registering the metrics: ") {
+			t.Errorf("the status is %v, want an error", s)
+		}
+	}
 	p.Reconfigure(t.Context(), c)
-	if s := p.manager.PluginStatus()[Name]; s.State != plugins.StateErr || !strings.Contains(s.Message, "registering the metrics: ") {
-		t.Errorf("status %v", s)
-	}
-	// It goes on as before.
+	requireClash()
 	before := p.counted().rollup
-	if err := p.Log(t.Context(), logs.EventV1{Path: "a"}); err != nil {
-		t.Error(err)
-	}
+	p.log(t, logs.EventV1{Path: "a"})
 	checkDecisions(t, registry, "opa", "a", 1)
 	p.mustReconfigure(t, `{"paths": {"allow": ["a"]}, "classic_buckets": []}`)
 	if p.counted().rollup == before {
@@ -582,17 +479,191 @@ func TestStartClash(t *testing.T) {
 	p.Reconfigure(t.Context(), c)
 	p.Stop(t.Context())
 	if err := p.Start(t.Context()); err != nil {
-		t.Errorf("it does not start with the configuration that could be carried out: %v", err)
+		t.Errorf("the plugin does not start with the configuration that it kept: %v", err)
 	}
 
-	second := Factory{Registerer: registry}.New(p.manager, c).(*Plugin)
+	second := Factory{Registerer: registry}.New(p.manager, c)
 	if err := second.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "plugin regometer: registering the metrics: ") {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want that the metrics are registered already", err)
 	}
-	if s := p.manager.PluginStatus()[Name]; s.State != plugins.StateErr {
-		t.Errorf("status %v", s)
-	}
-	// The one that did not start does not keep the other's metrics there.
-	p.Stop(t.Context())
+	requireClash()
+	p.Stop(t.Context()) // the second plugin, which did not start, does not keep the metrics registered
 	checkDecisions(t, registry, "opa", "a", -1)
+}
+
+// Random policies, limits and decisions follow the rule. If there is no room,
+// as few series as possible end: first those whose label has not been given for
+// the longest time, then by name. No decision is lost over all paths.
+func TestRetentionModel(t *testing.T) {
+	t.Parallel()
+	names := strings.Split("abcdefgh", "")
+	for seed := range uint64(60) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		config := withMaxPaths(3)
+		r := newRecorder(t, nil, config, compile(t, rules("a")))
+		s := r.state
+		counted, last, activation := map[string]uint64{}, map[string]int{}, 0
+		others, all := uint64(0), uint64(0)
+		makeRoom := func(series int) {
+			for len(counted) > series {
+				first := ""
+				for label := range counted {
+					if r.labels.given[label] == nil && (first == "" || last[label] < last[first] || last[label] == last[first] && label < first) {
+						first = label
+					}
+				}
+				delete(counted, first)
+			}
+		}
+		activated := func() {
+			activation++
+			for label := range r.labels.given {
+				last[label] = activation
+			}
+		}
+		activated()
+		for step := range 150 {
+			switch random.IntN(12) {
+			case 0: // another policy
+				var defined []string
+				for _, i := range random.Perm(len(names))[:1+random.IntN(3)] {
+					defined = append(defined, names[i])
+				}
+				r.activate(compile(t, rules(defined...)))
+				activated()
+			case 1: // another configuration
+				config = withMaxPaths(3 + random.IntN(4))
+				if err := r.configure(config); err != nil {
+					t.Fatal(err)
+				}
+				makeRoom(config.MaxPaths + unnamed)
+				activated()
+			default:
+				d := decision{}
+				switch random.IntN(8) {
+				case 0:
+					d.query = "x = 1"
+				case 1:
+					d.Path = "p"
+				case 2:
+				default:
+					d.Path = "p/" + names[random.IntN(len(names))]
+				}
+				d.Numbers = []rollup.Number{{Key: "timer_rego_query_eval_ns", Value: 1}}
+				l, _ := r.labels.of(d.Path, d.query)
+				r.record(&d)
+				all++
+				if l.name == rollup.Other {
+					others++
+					break
+				}
+				if counted[l.name] == 0 {
+					makeRoom(config.MaxPaths + unnamed - 1)
+				}
+				counted[l.name]++
+			}
+			snapshot, got := r.snapshot(), map[string]uint64{}
+			for _, p := range snapshot.Paths {
+				got[p.Label] = p.Outcomes[rollup.Allowed]
+			}
+			if got[rollup.Other] != others {
+				t.Fatalf("seed %d, step %d: %d decisions have the label other, want %d", seed, step, got[rollup.Other], others)
+			}
+			delete(got, rollup.Other)
+			if !maps.Equal(got, counted) {
+				t.Fatalf("seed %d, step %d: the decisions are %v, want %v", seed, step, got, counted)
+			}
+			if all > 0 && snapshot.Stages[0].Histogram.Count() != all || s.received[fromServer].Load() != all {
+				t.Fatalf("seed %d, step %d: %+v, %d received, want %d", seed, step, snapshot.Stages, s.received[fromServer].Load(), all)
+			}
+			if n := len(s.lastActive); n > 6+unnamed+3+unnamed {
+				t.Fatalf("seed %d, step %d: %d labels are remembered", seed, step, n)
+			}
+		}
+	}
+}
+
+// If a policy renames all of 1,000 paths, the plugin makes room for several
+// labels at once, because decisions wait meanwhile.
+func TestRetentionOfMany(t *testing.T) {
+	t.Parallel()
+	const paths = 1000
+	names := func(prefix string) (names []string) {
+		for i := range paths {
+			names = append(names, fmt.Sprint(prefix, i))
+		}
+		return names
+	}
+	before, after := names("before"), names("after")
+	r := newRecorder(t, prometheus.NewRegistry(), withMaxPaths(paths), compile(t, rules(before...)))
+	made := 0
+	ask := func(names []string) {
+		for _, name := range names {
+			former := r.state.rollup
+			r.ask("p/" + name)
+			if r.state.rollup != former {
+				made++
+			}
+		}
+	}
+	if ask(before); made > 0 {
+		t.Errorf("the plugin made room %d times, although there is room", made)
+	}
+	r.activate(compile(t, rules(after...)))
+	if ask(after); made == 0 || made > 100 {
+		t.Errorf("the plugin made room %d times, want 1 to 100", made)
+	}
+	for _, name := range after {
+		if !slices.ContainsFunc(r.snapshot().Paths, func(p rollup.Path) bool { return p.Label == "p/"+name }) {
+			t.Errorf("p/%s has no series", name)
+		}
+	}
+}
+
+// Decisions of paths that share a label because there is no room are overflow,
+// and no others.
+func TestOverflow(t *testing.T) {
+	t.Parallel()
+	config := withMaxPaths(2)
+	config.Paths.Prefixes = []string{"q"}
+	r := newRecorder(t, nil, config, compile(t, rules("a", "b", "c"), "package q\nx := 1"))
+	for path, want := range map[string]uint64{"p/a": 1, "p/c/x": 1, "p": 0, "q/x": 0, "q": 0, "nothing": 0, "p/nothing": 0, "": 0} {
+		before := r.snapshot().Overflow.Paths
+		r.ask(path)
+		if got := r.snapshot().Overflow.Paths - before; got != want {
+			t.Errorf("%q: the overflow is %d, want %d", path, got, want)
+		}
+	}
+}
+
+// Other bounds restart the classic buckets and nothing else.
+func TestBoundsChange(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	p := newPlugin(t, `{}`, registry)
+	for i, step := range []struct{ config, want string }{
+		{`{"classic_buckets": [0.0001, 0.001]}`, "0.0001:0 0.001:1 count 1 sum 0.0005 spans 1"},
+		{`{"classic_buckets": [0.001, 0.3]}`, "0.001:1 0.3:1 count 2 sum 0.001 spans 1"},
+		{`{"classic_buckets": [0.001, 0.3], "max_paths": 20}`, "0.001:2 0.3:2 count 3 sum 0.0015 spans 1"},
+	} {
+		p.mustReconfigure(t, step.config)
+		p.log(t, logs.EventV1{Path: "x", Metrics: map[string]any{"timer_rego_query_eval_ns": 500_000}})
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() != "opa_decision_stage_duration_seconds" {
+				continue
+			}
+			h, got := f.GetMetric()[0].GetHistogram(), ""
+			for _, b := range h.GetBucket() {
+				got += fmt.Sprintf("%v:%d ", b.GetUpperBound(), b.GetCumulativeCount())
+			}
+			got += fmt.Sprintf("count %d sum %v spans %d", h.GetSampleCount(), h.GetSampleSum(), len(h.GetPositiveSpan()))
+			if got != step.want {
+				t.Errorf("step %d: the histogram has %s, want %s", i, got, step.want)
+			}
+		}
+	}
 }

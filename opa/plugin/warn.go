@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	opaconfig "github.com/open-policy-agent/opa/v1/config"
@@ -96,23 +96,10 @@ func configOf(m *plugins.Manager) *opaconfig.Config {
 }
 
 // A rateLimiter lets one call a minute pass.
-type rateLimiter struct {
-	mu      sync.Mutex
-	last    time.Time
-	omitted uint64
-}
+type rateLimiter struct{ last atomic.Int64 } // in ns since 1970; 0 before the first call
 
-// allow reports whether this call passes. It also returns the number of calls
-// that did not pass since the last one that did.
-func (s *rateLimiter) allow() (ok bool, omitted uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := time.Now()
-	if !s.last.IsZero() && t.Sub(s.last) < time.Minute {
-		s.omitted++
-		return false, 0
-	}
-	omitted = s.omitted
-	s.last, s.omitted = t, 0
-	return true, omitted
+// allow reports whether this call passes.
+func (l *rateLimiter) allow() bool {
+	last, now := l.last.Load(), time.Now().UnixNano()
+	return (last == 0 || now-last >= int64(time.Minute)) && l.last.CompareAndSwap(last, now)
 }

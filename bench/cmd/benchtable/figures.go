@@ -15,6 +15,7 @@ import (
 
 // results are the figures of a part.
 type results struct {
+	raw     []byte
 	config  map[string]string
 	samples map[key][]sample // one of each run
 }
@@ -23,7 +24,7 @@ type results struct {
 // Regometer's.
 type key struct{ name, impl string }
 
-// A sample is one run's figures by unit.
+// A sample has the figures of a run by unit.
 type sample map[string]float64
 
 // The units.
@@ -34,12 +35,13 @@ const (
 	processorTime   = "cpu-ns/op"
 	throughput      = "MB/s"        // by the bytes of the file that is read
 	resident        = "max-B"       // the most memory that was resident
-	histogramMemory = "B/histogram" // what a histogram takes
+	histogramMemory = "B/histogram" // the memory of a histogram
 )
 
-// parse reads what benchmarks printed.
+// parse reads the output of a part's benchmarks. It fails if they did not all
+// run equally often, because only figures measured in turns are compared.
 func parse(part string, text []byte) (results, error) {
-	r := results{map[string]string{}, map[key][]sample{}}
+	r := results{text, map[string]string{}, map[key][]sample{}}
 	reader := benchfmt.NewReader(bytes.NewReader(text), part)
 	for reader.Scan() {
 		switch record := reader.Result().(type) {
@@ -67,33 +69,21 @@ func parse(part string, text []byte) (results, error) {
 			r.samples[k] = append(r.samples[k], s)
 		}
 	}
-	err := reader.Err()
-	if err == nil && part == "server" && len(r.samples) > 0 {
-		err = checkServers(r)
-	}
-	return r, err
-}
-
-// checkServers returns an error unless there are figures of all servers, and of
-// no others, of equally many runs: only figures measured in turns are compared.
-func checkServers(r results) error {
-	runs := len(r.samples[key{"Server/case=" + modes[0].name, servers[0].impl}])
-	for _, mode := range modes {
-		for _, s := range servers {
-			if n := len(r.samples[key{"Server/case=" + mode.name, s.impl}]); n == 0 || n != runs {
-				return fmt.Errorf("%d runs of case=%s/impl=%s, not %d: measure this part anew", n, mode.name, s.impl, runs)
-			}
+	runs := 0
+	for k, samples := range r.samples {
+		if runs == 0 {
+			runs = len(samples)
+		}
+		if len(samples) != runs {
+			return r, fmt.Errorf("%d runs of %s, impl=%s, but %d of another: measure this part again", len(samples), k.name, k.impl, runs)
 		}
 	}
-	if len(r.samples) != len(modes)*len(servers) {
-		return fmt.Errorf("figures of %d servers, not %d: measure this part anew", len(r.samples), len(modes)*len(servers))
-	}
-	return nil
+	return r, reader.Err()
 }
 
 func (r results) has(name, impl string) bool { return len(r.samples[key{name, impl}]) > 0 }
 
-// values returns a figure of each run.
+// values returns a figure of all runs.
 func (r results) values(name, impl, unit string) (values []float64) {
 	for _, s := range r.samples[key{name, impl}] {
 		values = append(values, s[unit])
@@ -110,8 +100,9 @@ func (r results) median(name, impl, unit string) float64 {
 // With few runs the interval is infinite.
 type spread struct{ benchmath.Summary }
 
-// confidence is the least that an interval has. The page has about a hundred
-// ratios: at 95 % chance alone would make one or two of equal figures a loss.
+// confidence is the least confidence of an interval. The page has about a
+// hundred ratios: at 95 % chance alone would make one or two of equal figures a
+// loss.
 const confidence = 0.99
 
 func spreadOf(values []float64) spread {
@@ -137,7 +128,7 @@ func (r results) ratio(name, impl, other, unit string) spread {
 func (s spread) String() string {
 	switch {
 	case s.Center == 0:
-		return "–"
+		return dash
 	case math.IsInf(s.Lo, -1):
 		return number(s.Center)
 	default:
@@ -150,11 +141,14 @@ func (s spread) String() string {
 func (s spread) isLoss() bool { return s.Lo > 1 && number(s.Lo) != number(1) }
 
 // marked writes a ratio, in bold and with a word if it is a loss.
-func (s spread) marked(word string) string {
-	if s.isLoss() {
-		return "**" + s.String() + " " + word + "**"
+func (s spread) marked(word string) string { return bold(s.isLoss(), s.String(), word) }
+
+// bold writes a text in bold and with a word if it is a loss.
+func bold(loss bool, text, word string) string {
+	if loss {
+		return "**" + text + " " + word + "**"
 	}
-	return s.String()
+	return text
 }
 
 // number writes a ratio.
@@ -177,19 +171,19 @@ func duration(ns float64) string { return scaled(ns, " ns", " µs", " ms") }
 
 func size(bytes float64) string {
 	if bytes < 1000 {
-		return fmt.Sprintf("%.0f B", bytes)
+		return count(bytes) + " B"
 	}
 	return scaled(bytes/1e3, " KB")
 }
 
 func rate(megabytes float64) string {
 	if megabytes < 1000 {
-		return fmt.Sprintf("%.0f MB/s", megabytes)
+		return count(megabytes) + " MB/s"
 	}
 	return fmt.Sprintf("%.2f GB/s", megabytes/1e3)
 }
 
-func memory(bytes float64) string { return fmt.Sprintf("%.0f MB", bytes/1e6) }
+func memory(bytes float64) string { return count(bytes/1e6) + " MB" }
 
 // scaled writes three digits, in the largest of the units, each a thousand
 // times the one before, that leaves something before the point.
@@ -204,10 +198,20 @@ func scaled(v float64, units ...string) string {
 	return fmt.Sprintf("%.*f%s", digits, v, units[0])
 }
 
-// text writes a figure, or a dash if there is none.
-func text(v float64, format func(float64) string) string {
+// dash stands for a figure that is not known.
+const dash = "–"
+
+func orDash(v float64, format func(float64) string) string {
 	if v == 0 {
-		return "–"
+		return dash
 	}
 	return format(v)
+}
+
+// cell writes the median of a figure.
+func (r results) cell(name, impl, unit string) string {
+	return orDash(r.median(name, impl, unit), map[string]func(float64) string{
+		nanoseconds: duration, processorTime: duration, allocated: size, histogramMemory: size,
+		allocations: count, throughput: rate, resident: memory,
+	}[unit])
 }

@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io"
@@ -17,15 +16,16 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/regometer/regometer/bench/internal/measure"
 )
 
-// query is what DuckDB is asked. The log's columns are spelled out, with no
-// field that is not needed. Some paths begin with a slash, and a duration of 0
-// is of a timer that was not stopped. To respect both takes no time that could
-// be measured (ltrim in place of CASE does).
+// query returns the statements for DuckDB. They spell out the columns that are
+// needed. Some paths begin with a slash, and the duration of a timer that was
+// not stopped is 0. To respect both takes no measurable time (ltrim instead of
+// CASE does).
 //
 // The exact quantile_disc takes no longer than quantile_cont, and less than
 // approx_quantile. The order of insertion is switched off because that may be
@@ -44,17 +44,17 @@ func query(threads, file string) string {
 // jqFilter extracts two fields.
 const jqFilter = "[.path, .metrics.timer_rego_query_eval_ns]"
 
-// A logCase is a kind of log, in the words of `regometer sample`.
-type logCase struct{ name, form, compress, eventSize string }
+// A logCase is a kind of log: its title, and the flags of `regometer sample`.
+type logCase struct{ name, title, form, compress, eventSize string }
 
 var logCases = []logCase{
-	{"ndjson_512", "ndjson", "none", "512"},
-	{"ndjson_8k", "ndjson", "none", "8KB"},
-	{"spaced", "spaced", "none", "512"},
-	{"pretty", "pretty-lines", "none", "512"},
-	{"docker", "docker", "none", "512"},
-	{"gzip", "ndjson", "gzip", "512"},
-	{"zstd", "ndjson", "zstd", "512"},
+	{"ndjson_512", "0.5 KB a decision", "ndjson", "none", "512"},
+	{"ndjson_8k", "8 KB a decision", "ndjson", "none", "8KB"},
+	{"spaced", "spaced by json.dumps", "spaced", "none", "512"},
+	{"pretty", "indented by json.Indent", "pretty-lines", "none", "512"},
+	{"docker", "docker's json-file", "docker", "none", "512"},
+	{"gzip", "gzip", "ndjson", "gzip", "512"},
+	{"zstd", "zstd", "ndjson", "zstd", "512"},
 }
 
 // A logFile is a log that was written.
@@ -66,9 +66,8 @@ type logFile struct {
 
 // A logSide is a command that is measured.
 type logSide struct {
-	logCase string // with "_quarter" for a log of a quarter of the size
 	impl    string
-	log     logFile // what it reads
+	log     logFile // what the command reads
 	command []string
 	check   func(stdout io.Reader, of truth) error
 }
@@ -76,36 +75,42 @@ type logSide struct {
 // A logBench measures `regometer report` beside DuckDB, jq, a plain Go program
 // and the decompression libraries, on logs that it writes.
 type logBench struct {
-	options
-	work       string // folder of the logs
-	out        io.Writer
-	progress   measure.Progress
-	duckdb, jq string // programs, or ""
+	*measurer
+	bin        string       // the folder of our programs
+	duckdb, jq string       // programs, or ""
+	lines      bytes.Buffer // in the format of go test -bench
 }
 
-// run prints figures in the format of go test -bench.
-func (b *logBench) run(ctx context.Context) error {
+// decisionLogs measures the part report.
+func (m *measurer) decisionLogs(ctx context.Context) ([]byte, error) {
+	b := &logBench{measurer: m, bin: filepath.Join(m.work, "bin")}
+	m.progress.Printf("report: building the programs")
+	for _, args := range [][]string{
+		{"-o", b.bin + string(filepath.Separator), "./cmd/regometer", "./bench/cmd/plainreport"},
+		{"-tags", "purego", "-o", filepath.Join(b.bin, "purego") + string(filepath.Separator), "./cmd/regometer"},
+	} {
+		if _, err := measure.CommandWith(ctx, b.workspace(), m.Root, "go", append([]string{"build", "-trimpath"}, args...)...); err != nil {
+			return nil, err
+		}
+	}
 	if err := b.findRivals(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	for _, c := range logCases {
 		if err := b.measure(ctx, c); err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
+			return nil, fmt.Errorf("case=%s: %w", c.name, err)
 		}
 	}
-	return nil
+	return b.lines.Bytes(), nil
 }
 
-// program returns the path of a program in the folder -bin.
-func (b *logBench) program(name string) string {
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
-	return filepath.Join(b.bin, name)
+// workspace gives all programs the same libraries.
+func (b *logBench) workspace() []string {
+	return []string{"GOWORK=" + filepath.Join(b.Root, "go.work")}
 }
 
-// findRivals looks for the programs that are not ours, and prints their
-// versions and commands as lines of configuration.
+// findRivals looks for the other programs, and writes their versions and
+// commands as lines of configuration.
 func (b *logBench) findRivals(ctx context.Context) error {
 	b.duckdb = os.Getenv("REGOMETER_DUCKDB")
 	for name, program := range map[string]*string{"duckdb": &b.duckdb, "jq": &b.jq} {
@@ -122,23 +127,15 @@ func (b *logBench) findRivals(ctx context.Context) error {
 		} else {
 			b.progress.Printf("report: skipped %s: it is not in PATH", name)
 		}
-		fmt.Fprintf(b.out, "%s: %s\n", name, version)
+		fmt.Fprintf(&b.lines, "%s: %s\n", name, version)
 	}
-	info, err := buildinfo.ReadFile(b.program("decompress"))
-	if err != nil {
-		return err
-	}
-	for _, module := range info.Deps {
-		if module.Path == "github.com/klauspost/compress" {
-			fmt.Fprintf(b.out, "compress: %s %s\n", module.Path, module.Version)
-		}
-	}
-	fmt.Fprintf(b.out, "sql: %s\njqfilter: %s\n", query("THREADS", "FILE"), jqFilter)
-	return nil
+	library, err := measure.CommandWith(ctx, b.workspace(), b.Root, "go", "list", "-m", "github.com/klauspost/compress")
+	fmt.Fprintf(&b.lines, "compress: %ssql: %s\njqfilter: %s\n", library, query("THREADS", "FILE"), jqFilter)
+	return err
 }
 
 // measure writes the logs of a case, measures all sides by turns, each run
-// beginning with another one, prints their figures, and removes the logs.
+// beginning with another one, and removes the logs.
 func (b *logBench) measure(ctx context.Context, c logCase) (err error) {
 	folder, err := os.MkdirTemp(b.work, c.name+"-")
 	if err != nil {
@@ -152,42 +149,43 @@ func (b *logBench) measure(ctx context.Context, c logCase) (err error) {
 	for i := range b.runs {
 		b.progress.Printf("report: %s: run %d of %d", c.name, i+1, b.runs)
 		for j := range sides {
-			if err := b.turn(ctx, sides[(i+j)%len(sides)]); err != nil {
-				return err
+			s := sides[(i+j)%len(sides)]
+			if err := b.turn(ctx, c.name, s); err != nil {
+				return fmt.Errorf("impl=%s: %w", s.impl, err)
 			}
 		}
 	}
 	return nil
 }
 
-// turn runs a side once and prints its figures.
-func (b *logBench) turn(ctx context.Context, s logSide) (err error) {
+// turn runs a side once, checks its answer, and adds its figures.
+func (b *logBench) turn(ctx context.Context, logCase string, s logSide) error {
 	stdout, err := os.Create(filepath.Join(b.work, "stdout"))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stdout.Close()) }()
+	defer stdout.Close()
 	time, memory, err := execute(ctx, stdout, s.command...)
-	if err == nil {
-		_, err = stdout.Seek(0, io.SeekStart)
-	}
-	if err == nil {
-		err = s.check(stdout, s.log.truth)
-	}
 	if err != nil {
-		return fmt.Errorf("case=%s, impl=%s: %w", s.logCase, s.impl, err)
+		return err
 	}
-	_, err = fmt.Fprintf(b.out, "BenchmarkReport/case=%s/impl=%s 1 %d ns/op %.1f MB/s %d max-B\n",
-		s.logCase, s.impl, time.Nanoseconds(), float64(s.log.bytes)/1e6/time.Seconds(), memory)
-	return err
+	if _, err := stdout.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if err := s.check(stdout, s.log.truth); err != nil {
+		return err
+	}
+	fmt.Fprintf(&b.lines, "BenchmarkReport/case=%s/impl=%s 1 %d ns/op %.1f MB/s %d max-B\n",
+		logCase, s.impl, time.Nanoseconds(), float64(s.log.bytes)/1e6/time.Seconds(), memory)
+	return nil
 }
 
 // execute runs a command that prints to stdout, which is a file or nil. It
 // returns the time from start to exit, and the most memory that was resident.
 //
-// Linux counts as a process's resident memory also what its parent had resident
-// when it started it, because until then both are one. So this process must
-// never hold anything large.
+// Linux counts the memory that a process's parent had resident when it started
+// the process, because until then both are one. So this process must not have
+// held anything large before.
 func execute(ctx context.Context, stdout io.Writer, command ...string) (time.Duration, int64, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	var stderr bytes.Buffer
@@ -198,85 +196,84 @@ func execute(ctx context.Context, stdout io.Writer, command ...string) (time.Dur
 	if err != nil {
 		return 0, 0, fmt.Errorf("%q: %w\n%s", command, err, &stderr)
 	}
-	return passed, maxResident(cmd.ProcessState), nil
+	resident := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
+	if runtime.GOOS != "darwin" {
+		resident *= 1024
+	}
+	return passed, resident, nil
 }
 
 // sides writes a case's logs into a folder and returns the commands that read
 // them.
 func (b *logBench) sides(ctx context.Context, c logCase, folder string) (sides []logSide, failed error) {
-	sample := func(c logCase, amount string, n int64) logFile {
-		log, err := b.sample(ctx, c, folder, amount, n)
+	sample := func(form, amount string, n int64) logFile {
+		log, err := b.sample(ctx, c, form, folder, amount, n)
 		failed = errors.Join(failed, err)
 		return log
 	}
 	add := func(impl string, log logFile, check func(io.Reader, truth) error, command ...string) {
-		sides = append(sides, logSide{c.name, impl, log, append(command, log.name), check})
+		sides = append(sides, logSide{impl, log, append(command, log.name), check})
 	}
 	addReport := func(impl, program, workers string, log logFile) {
-		add(impl, log, checkReport, b.program(program), "report", "--format", "json", "--workers", workers)
+		add(impl, log, checkReport, filepath.Join(b.bin, program), "report", "--format", "json", "--workers", workers)
 	}
 	addDuckDB := func(impl string, threads int, log logFile) {
 		if b.duckdb != "" {
-			sides = append(sides, logSide{c.name, impl, log, []string{b.duckdb, "-json", "-c", query(strconv.Itoa(threads), log.name)}, checkRows})
+			sides = append(sides, logSide{impl, log, []string{b.duckdb, "-json", "-c", query(strconv.Itoa(threads), log.name)}, checkRows})
 		}
 	}
-	portable := filepath.Join("purego", "regometer")
 	size := int64(b.size) * 1e6
-	log := sample(c, "--size", size)
-	addReport("regometer_all", "regometer", "0", sample(c, "--size", size/4))
-	sides[0].logCase += "_quarter"
-	addReport("regometer_all", "regometer", "0", log)
-	switch {
-	case c.compress != "none":
-		add("library", log, checkLength(size), b.program("decompress"))
+	log := sample(c.form, "--size", size)
+	addReport("regometer", "regometer", "0", log)
+	addReport("regometer_quarter", "regometer", "0", sample(c.form, "--size", size/4))
+	if c.compress != "none" {
+		add("library", log, checkLength(size), filepath.Join(b.bin, "plainreport"))
 		return sides, failed
-	case c.form == "docker":
-		// DuckDB reads the lines that docker has wrapped.
-		addReport("regometer_portable", portable, "0", log)
-		unwrapped := c
-		unwrapped.form = "console"
-		bare := sample(unwrapped, "--decisions", log.truth.decisions)
+	}
+	addReport("regometer_portable", filepath.Join("purego", "regometer"), "0", log)
+	if c.form == "docker" { // DuckDB reads the lines that docker has wrapped
+		bare := sample("console", "--decisions", log.truth.decisions)
 		bare.truth = log.truth
-		addDuckDB("duckdb_all", runtime.NumCPU(), bare)
+		addDuckDB("duckdb", runtime.NumCPU(), bare)
 		return sides, failed
 	}
 	addReport("regometer_one", "regometer", "1", log)
-	addReport("regometer_portable", portable, "0", log)
-	if c.form == "pretty-lines" { // the others read a decision a line
+	if c.form == "pretty-lines" { // the other programs read one decision per line
 		return sides, failed
 	}
-	add("encoding_json", log, checkRows, b.program("plainreport"))
+	add("encoding_json", log, checkRows, filepath.Join(b.bin, "plainreport"))
 	addDuckDB("duckdb_one", 1, log)
-	addDuckDB("duckdb_all", runtime.NumCPU(), log)
+	addDuckDB("duckdb", runtime.NumCPU(), log)
 	if b.jq != "" {
-		add("jq", sample(c, "--size", max(size/20, min(size, 1e6))), checkLines, b.jq, "-c", jqFilter)
+		add("jq", sample(c.form, "--size", max(size/20, min(size, 1e6))), checkLines, b.jq, "-c", jqFilter)
 	}
 	return sides, failed
 }
 
-// sample writes a log, with what is in it beside it, and reads it once, so that
-// it is in the page cache.
-func (b *logBench) sample(ctx context.Context, c logCase, folder, amount string, n int64) (log logFile, err error) {
-	b.progress.Printf("report: writing a log: %s, compression %s, %s B a decision, %s %d", c.form, c.compress, c.eventSize, amount, n)
+// sample writes a log. After that the log is in the page cache.
+func (b *logBench) sample(ctx context.Context, c logCase, form, folder, amount string, n int64) (log logFile, err error) {
+	b.progress.Printf("report: writing a log: %s, compression %s, %s B a decision, %s %d", form, c.compress, c.eventSize, amount, n)
 	f, err := os.CreateTemp(folder, "*"+map[string]string{"gzip": ".log.gz", "zstd": ".log.zst", "none": ".log"}[c.compress])
 	if err != nil {
 		return log, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+	defer f.Close()
 	log.name = f.Name()
-	if _, _, err := execute(ctx, nil, b.program("regometer"), "sample", "--form", c.form, "--compress", c.compress,
+	if _, _, err := execute(ctx, nil, filepath.Join(b.bin, "regometer"), "sample", "--form", form, "--compress", c.compress,
 		"--event-size", c.eventSize, "-o", log.name, amount, strconv.FormatInt(n, 10)); err != nil {
 		return log, err
 	}
-	if log.truth, err = readTruth(log.name + ".truth.json"); err != nil {
-		return log, err
-	}
-	written, err := os.Open(log.name)
+	written, err := os.Stat(log.name)
 	if err != nil {
 		return log, err
 	}
-	defer written.Close()
-	log.bytes, err = io.Copy(io.Discard, written)
+	log.bytes = written.Size()
+	truth, err := os.Open(log.name + ".truth.json")
+	if err != nil {
+		return log, err
+	}
+	defer truth.Close()
+	log.truth, err = parseDocument(truth)
 	return log, err
 }
 
@@ -293,8 +290,8 @@ func checkLines(stdout io.Reader, of truth) error {
 	return nil
 }
 
-// checkLength returns a check for how much text was decompressed: at least size
-// bytes, and at most another event.
+// checkLength returns a check of the number of bytes that were decompressed. It
+// must be size, or more by part of an event.
 func checkLength(size int64) func(io.Reader, truth) error {
 	return func(stdout io.Reader, _ truth) error {
 		var n int64

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command benchtable measures Regometer beside Open Policy Agent's own metrics
-// package and writes docs/performance.md.
+// package and writes docs/performance.md. It runs on Unix.
 package main
 
 import (
@@ -12,11 +12,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/regometer/regometer/bench/internal/measure"
@@ -25,8 +23,8 @@ import (
 const usage = `Usage: benchtable [flags]
 
 Measures Regometer beside OPA's own metrics package, prints the tables and
-writes them to docs/performance.md, with plots. The raw figures are kept in
-docs/performance, in the format of go test -bench, which benchstat reads too.
+writes them to docs/performance.md. The raw figures are kept in docs/performance,
+in the format of go test -bench, which benchstat reads too.
 
 Parts:
   metrics   the packages side by side: the same cases, in two binaries
@@ -41,7 +39,7 @@ Parts:
             only if it is named
 
 Everything runs several times in turns, because a machine's speed drifts. Only
-figures of the same run are compared.
+figures of the same run are compared. If it is interrupted, it writes nothing.
 
 Examples:
   benchtable                            measure everything (about 25 minutes)
@@ -57,35 +55,20 @@ that in PATH. Without them their figures are left out.
 Flags:
 `
 
-// options are what the flags say.
+// options are the values of the flags.
 type options struct {
 	parts     []string
 	runs      int
 	benchtime string
-	cases     string
+	only      string // of the cases
 	requests  int
 	size      int // MB
 	out       string
 	quick     bool
-	bin       string
 }
 
-var (
-	allParts     = []string{"metrics", "embedded", "server", "stages", "report"}
-	defaultParts = allParts[:4]
-)
-
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	if ctx.Err() != nil {
-		err = errors.New("interrupted: nothing was written")
-	}
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "benchtable:", err)
-		os.Exit(1)
-	}
+	measure.Main("benchtable", func(ctx context.Context) error { return run(ctx, os.Args[1:], os.Stdout, os.Stderr) })
 }
 
 func parseFlags(args []string, stderr io.Writer) (options, error) {
@@ -96,24 +79,23 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		fmt.Fprint(stderr, usage)
 		f.PrintDefaults()
 	}
-	parts := f.String("parts", strings.Join(defaultParts, ","), "what to measure, or none")
-	f.IntVar(&o.runs, "runs", 10, "how often everything is measured; below 8 no ratio has a confidence interval")
+	named := f.String("parts", "metrics,embedded,server,stages", "what to measure, or none")
+	f.IntVar(&o.runs, "runs", 10, "number of runs; with fewer than 8 no ratio has a confidence interval")
 	f.StringVar(&o.benchtime, "benchtime", "100ms", "time or iterations (100x) for each benchmark of a run")
-	f.StringVar(&o.cases, "case", "", "regular expression: only these cases of the part metrics, printed but not written")
+	f.StringVar(&o.only, "case", "", "regular expression: only these cases of the part metrics, printed but not written")
 	f.IntVar(&o.requests, "requests", 10_000, "requests to each server in each run and mode")
-	f.IntVar(&o.size, "size", 2000, "size of a decision log of the part report, in MB before compression: at most 2500, so that its exact quantiles are known")
+	f.IntVar(&o.size, "size", 2000, "size of a decision log of the part report, in MB before compression: at most 2500, because regometer sample knows the exact quantiles of no larger log")
 	f.StringVar(&o.out, "out", "", "folder to write to (default: docs in the repository)")
 	f.BoolVar(&o.quick, "quick", false, "run every benchmark once, to see that it works; write nothing")
-	f.StringVar(&o.bin, "bin", "", "folder of the part report's programs: print the figures of this part; benchtable starts itself so")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if *parts != "none" {
-		o.parts = strings.Split(*parts, ",")
+	if *named != "none" {
+		o.parts = strings.Split(*named, ",")
 	}
-	for _, part := range o.parts {
-		if !slices.Contains(allParts, part) {
-			return o, fmt.Errorf("-parts: unknown part %q, want one of %s", part, strings.Join(allParts, ", "))
+	for _, name := range o.parts {
+		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) {
+			return o, fmt.Errorf("-parts: unknown part %q", name)
 		}
 	}
 	switch {
@@ -123,7 +105,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		return o, errors.New("-runs and -requests must be at least 1")
 	case o.size < 1 || o.size > 2500:
 		return o, errors.New("-size must be from 1 to 2500")
-	case o.cases != "" && !slices.Equal(o.parts, []string{"metrics"}):
+	case o.only != "" && !slices.Equal(o.parts, []string{"metrics"}):
 		return o, errors.New("-case needs -parts metrics")
 	case o.quick:
 		o.runs, o.benchtime, o.requests, o.size = 1, "1x", 50, 2
@@ -135,10 +117,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	o, err := parseFlags(args, stderr)
 	if err != nil {
 		return err
-	}
-	progress := measure.Progress{W: stderr, Start: time.Now()}
-	if o.bin != "" {
-		return (&logBench{options: o, work: o.out, out: stdout, progress: progress}).run(ctx)
 	}
 	repo, err := measure.FindRepository(ctx)
 	if err != nil {
@@ -152,56 +130,55 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-
-	m := measurer{options: o, Repository: repo, work: work, progress: progress}
-	raw, r := map[string][]byte{}, report{}
-	if !o.quick && o.cases == "" { // the kept figures first: it takes long until they are needed
-		if raw, r, err = readKept(o.out, o.parts); err != nil {
-			return err
-		}
-	}
-	for _, part := range allParts {
-		if !slices.Contains(o.parts, part) {
+	m := measurer{options: o, Repository: repo, work: work, progress: measure.Progress{W: stderr, Start: time.Now()}}
+	r := report{}
+	for _, p := range slices.Backward(parts) { // the part report comes first: see execute
+		if !slices.Contains(o.parts, p.name) {
 			continue
 		}
-		if raw[part], err = m.measure(ctx, part); err == nil {
-			r[part], err = parse(part, raw[part])
+		text, err := m.measure(ctx, p)
+		if err == nil {
+			r[p.name], err = parse(p.name, text)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", part, err)
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
 	if o.quick { // a single iteration says nothing about time
-		for _, part := range o.parts {
-			fmt.Fprintf(stdout, "%s: %d benchmarks ran\n", part, len(r[part].samples))
+		for _, name := range o.parts {
+			fmt.Fprintf(stdout, "%s: %d benchmarks ran\n", name, len(r[name].samples))
 		}
 		return nil
 	}
-	if _, err := io.WriteString(stdout, r.text()); err != nil || o.cases != "" {
+	if o.only != "" {
+		_, err := io.WriteString(stdout, r.text())
 		return err
 	}
-	return r.save(o.out, raw)
+	if err := r.addKept(o.out); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(stdout, r.text()); err != nil {
+		return err
+	}
+	return r.save(o.out)
 }
 
-// readKept reads the kept figures of all parts except some.
-func readKept(out string, except []string) (map[string][]byte, report, error) {
-	raw, r := map[string][]byte{}, report{}
-	for _, part := range allParts {
-		if slices.Contains(except, part) {
+// addKept adds the kept figures of the parts that were not measured.
+func (r report) addKept(out string) error {
+	for _, p := range parts {
+		if _, measured := r[p.name]; measured {
 			continue
 		}
-		name := filepath.Join(out, "performance", part+".txt")
-		kept, err := os.ReadFile(name)
+		text, err := os.ReadFile(filepath.Join(out, "performance", p.name+".txt"))
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
-		raw[part] = kept
 		if err == nil {
-			r[part], err = parse(part, kept)
+			r[p.name], err = parse(p.name, text)
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
-	return raw, r, nil
+	return nil
 }

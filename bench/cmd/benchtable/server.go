@@ -4,7 +4,7 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"github.com/regometer/regometer/bench"
 	"github.com/regometer/regometer/bench/internal/measure"
@@ -33,7 +35,7 @@ var modes = []struct{ name, query string }{
 	{"instrumented", "?instrument=true"},
 }
 
-// A server is one to measure.
+// A server is a server that is measured.
 type server struct {
 	impl, title string
 	unmodified  bool   // OPA as it is, else the binary of `regometer build`
@@ -41,7 +43,7 @@ type server struct {
 	observed    bool   // Regometer's plugin must count each decision, straight from the server
 	rival       bool   // whether Regometer loses where the figures are above the first server's
 	target      bool   // whether allocations and bytes must be below the first server's
-	beside      string // an impl by which the figures are shown too
+	beside      string // the figures are also shown divided by those of this impl
 	besideTitle string
 }
 
@@ -74,33 +76,17 @@ func (m *measurer) server(ctx context.Context) (lines []byte, failed error) {
 		}
 		binaries[unmodified] = binary
 	}
-	write := func(name string, text []byte) (string, error) {
-		file := filepath.Join(m.work, name)
-		return file, os.WriteFile(file, text, 0o644)
-	}
-	var policy []string
-	for _, name := range []string{"rbac.rego", "data.json"} {
-		text, err := bench.Policy.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		file, err := write(name, text)
-		if err != nil {
-			return nil, err
-		}
-		policy = append(policy, file)
+	if err := os.CopyFS(m.work, bench.Policy); err != nil {
+		return nil, err
 	}
 	var running []*runningServer
 	for _, s := range servers {
-		command := append([]string{binaries[s.unmodified], "run", "--server"}, policy...)
-		if s.config != "" {
-			file, err := write(s.impl+".json", []byte(s.config))
-			if err != nil {
-				return nil, err
-			}
-			command = append(command, "--config-file", file)
+		config := filepath.Join(m.work, s.impl+".json")
+		if err := os.WriteFile(config, []byte(cmp.Or(s.config, "{}")), 0o644); err != nil {
+			return nil, err
 		}
-		process, err := opaserver.Start(ctx, opaserver.Options{Name: "server impl=" + s.impl, Command: command, Log: os.DevNull})
+		process, err := opaserver.Start(ctx, opaserver.Options{Name: "server impl=" + s.impl, Log: os.DevNull, Dir: m.work,
+			Command: []string{binaries[s.unmodified], "run", "--server", "--config-file", config, "rbac.rego", "data.json"}})
 		if err != nil {
 			return nil, err
 		}
@@ -148,22 +134,22 @@ type runningServer struct {
 	sent    int // decisions asked for
 }
 
-// A requestCost is what a request took: passed time, the server's processor
-// time, both in ns, and what it allocated.
+// A requestCost has the figures of a request: the time that passed and the
+// server's processor time, both in ns, and the bytes and allocations.
 type requestCost struct{ time, cpu, bytes, allocs float64 }
 
-// scrapes is how many readings of /metrics tell what one costs.
+// scrapes is the number of readings of /metrics that measure their own cost.
 const scrapes = 3
 
 // load sends requests and returns the figures of one.
 //
-// Reading /metrics allocates as well, the more the more series there are: about
-// 3,000 times and 200 KB with the plugin, as much as 15 requests. No part of it
-// must be charged to the requests. So it is read several times before them, and
-// the mean of what came between two readings is subtracted. Noise remains,
-// because the runtime counts objects late, span by span: 10,000 requests of
-// equal servers differ by 0.1 %, either way. Processor time is read between the
-// last of these readings and the one that follows the requests.
+// Reading /metrics allocates as well, more for more series: about 3,000 times
+// and 200 KB with the plugin, as much as 15 requests. No part of it must be
+// charged to the requests. So load reads several times before the requests, and
+// subtracts the mean difference of two readings. Noise remains, because the
+// runtime counts objects late, span by span: 10,000 requests of equal servers
+// differ by 0.1 %, either way. Processor time is read between the last of these
+// readings and the reading after the requests.
 func (s *runningServer) load(ctx context.Context, query string, requests int) (requestCost, error) {
 	first, err := s.allocated(ctx)
 	if err != nil {
@@ -225,7 +211,7 @@ func (s *runningServer) allocated(ctx context.Context) (requestCost, error) {
 	bytes, ok := values["go_memstats_alloc_bytes_total"]
 	allocs, ok2 := values["go_memstats_mallocs_total"]
 	if err == nil && !(ok && ok2) {
-		err = fmt.Errorf("impl=%s: /metrics lacks what is allocated", s.impl)
+		err = fmt.Errorf("impl=%s: /metrics has no counters of allocations", s.impl)
 	}
 	return requestCost{bytes: bytes, allocs: allocs}, err
 }
@@ -275,22 +261,10 @@ func (s *runningServer) metrics(ctx context.Context) (map[string]float64, error)
 // cpuTime returns the processor time that a process has taken, in ns with a
 // resolution of 10 ms, or 0 on systems other than Linux.
 func cpuTime(pid int) float64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
+	process, missing := procfs.NewProc(pid)
+	stat, err := process.Stat()
+	if missing != nil || err != nil {
 		return 0
 	}
-	// The second field is the program's name, in brackets. After the last
-	// bracket follow the third and later fields. Fields 14 and 15 are the
-	// time in user and in system mode.
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 13 {
-		return 0
-	}
-	user, err := strconv.ParseFloat(fields[11], 64)
-	system, err2 := strconv.ParseFloat(fields[12], 64)
-	if err != nil || err2 != nil {
-		return 0
-	}
-	const tick = 10 * time.Millisecond // whatever the kernel's own
-	return (user + system) * float64(tick)
+	return stat.CPUTime() * float64(time.Second)
 }

@@ -1,25 +1,30 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command plainreport prints the quantiles of four stages of each path in a
-// decision log, one event a line, as a plain Go program does it: each line is
-// parsed with encoding/json, the durations are sorted. `regometer report` is
-// measured beside it.
+// Command plainreport is a plain Go program, beside which `regometer report` is
+// measured. It prints the quantiles of four stages of each path in a decision
+// log with one event per line: it parses each line with encoding/json and sorts
+// the durations. Of a compressed log it prints only the number of bytes of
+// text: it decompresses the log with the library and the settings of package
+// report.
 package main
 
 import (
 	"bufio"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 )
 
-// An event is what is needed of one.
+// An event has the fields of an event that are needed.
 type event struct {
 	Path    string
 	Metrics struct {
@@ -30,93 +35,100 @@ type event struct {
 	}
 }
 
-// A row is what is printed of a path: p50, p90, p99 and p99.9 of each stage, by
-// nearest rank, or nothing if no timer of it was stopped.
-type row struct {
-	Path    string  `json:"path"`
-	Resolve []int64 `json:"rego_external_resolve"`
-	Parse   []int64 `json:"rego_input_parse"`
-	Eval    []int64 `json:"rego_query_eval"`
-	Handler []int64 `json:"server_handler"`
-}
+// stages are the names of the stages, in the order of the fields of an event.
+var stages = [4]string{"rego_external_resolve", "rego_input_parse", "rego_query_eval", "server_handler"}
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "Usage: plainreport FILE")
+		fmt.Fprintln(os.Stderr, "Usage: plainreport FILE | FILE.gz | FILE.zst")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "plainreport:", err)
+	if err := run(os.Args[1]); err != nil {
+		fmt.Fprintf(os.Stderr, "plainreport: %s: %v\n", os.Args[1], err)
 		os.Exit(1)
 	}
 }
 
-func run(name string, out io.Writer) error {
+func run(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	rows, err := quantilesByPath(f)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	buffered := bufio.NewReaderSize(f, bufferSize)
+	switch filepath.Ext(name) {
+	case ".gz":
+		d, err := gzip.NewReader(buffered)
+		if err != nil {
+			return err
+		}
+		return printLength(d)
+	case ".zst":
+		d, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxWindow(64<<20))
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		return printLength(d)
+	default:
+		return printQuantiles(f)
 	}
-	return json.NewEncoder(out).Encode(rows)
 }
 
-func quantilesByPath(r io.Reader) ([]row, error) {
-	durations := make(map[string]*row)
-	lines := bufio.NewReaderSize(r, 1<<20)
-	for {
-		line, err := lines.ReadSlice('\n')
-		if errors.Is(err, io.EOF) && len(line) == 0 {
-			break
-		} else if err != nil && !errors.Is(err, io.EOF) {
-			return nil, err
-		}
+// bufferSize is the number of bytes of a compressed log that are read at once.
+const bufferSize = 1 << 18
+
+// printLength prints the number of bytes of text.
+func printLength(text io.Reader) error {
+	// Without their other methods, the buffer is used.
+	n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{text}, make([]byte, bufferSize))
+	fmt.Println(n)
+	return err
+}
+
+// printQuantiles prints a row for each path: its name, and p50, p90, p99 and
+// p99.9 of each stage by nearest rank, or null if no timer of the stage was
+// stopped.
+func printQuantiles(log io.Reader) error {
+	durations := map[string]*[4][]int64{} // by path
+	lines := bufio.NewScanner(log)
+	lines.Buffer(make([]byte, 1<<20), 1<<20)
+	for lines.Scan() {
 		var e event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, err
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return err
 		}
-		path := strings.TrimPrefix(e.Path, "/")
-		if path == "" {
-			path = "(query)"
+		path := cmp.Or(strings.TrimPrefix(e.Path, "/"), "(query)")
+		if durations[path] == nil {
+			durations[path] = new([4][]int64)
 		}
 		d := durations[path]
-		if d == nil {
-			d = &row{Path: path}
-			durations[path] = d
+		for i, ns := range [4]int64{e.Metrics.Resolve, e.Metrics.Parse, e.Metrics.Eval, e.Metrics.Handler} {
+			if ns != 0 {
+				d[i] = append(d[i], ns)
+			}
 		}
-		d.Resolve = add(d.Resolve, e.Metrics.Resolve)
-		d.Parse = add(d.Parse, e.Metrics.Parse)
-		d.Eval = add(d.Eval, e.Metrics.Eval)
-		d.Handler = add(d.Handler, e.Metrics.Handler)
 	}
-	rows := make([]row, 0, len(durations))
-	for _, d := range durations {
-		rows = append(rows, row{d.Path, quantiles(d.Resolve), quantiles(d.Parse), quantiles(d.Eval), quantiles(d.Handler)})
+	if err := lines.Err(); err != nil {
+		return err
 	}
-	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.Path, b.Path) })
-	return rows, nil
+	var rows []map[string]any
+	for path, d := range durations {
+		row := map[string]any{"path": path}
+		for i, stage := range stages {
+			row[stage] = quantiles(d[i])
+		}
+		rows = append(rows, row)
+	}
+	return json.NewEncoder(os.Stdout).Encode(rows)
 }
 
-// add appends a duration, unless its timer was not stopped or is not there.
-func add(durations []int64, ns int64) []int64 {
-	if ns == 0 {
-		return durations
-	}
-	return append(durations, ns)
-}
-
-func quantiles(durations []int64) []int64 {
-	if len(durations) == 0 {
-		return nil
-	}
+func quantiles(durations []int64) (values []int64) {
 	slices.Sort(durations)
-	var values []int64
 	for _, perMille := range []int{500, 900, 990, 999} {
-		rank := (len(durations)*perMille + 999) / 1000
-		values = append(values, durations[rank-1])
+		if rank := (len(durations)*perMille + 999) / 1000; rank > 0 {
+			values = append(values, durations[rank-1])
+		}
 	}
 	return values
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -24,19 +25,23 @@ import (
 
 const usage = `Usage: go run ./bench/cmd/upstream [flags]
 
-Applies the steps in internal/app/opabuild/_upstream to OPA ` + opabuild.UpstreamVersion + `. After each step it runs
-OPA's tests and linter as "regometer verify --upstream=N" does, and Regometer's
-differential tests. It writes a Git repository with a commit for each step to
-dist/upstream/opa, and the patches to dist/upstream.
+Writes the steps in internal/app/opabuild/_upstream as patches for OPA ` + opabuild.UpstreamVersion + ` to
+dist/upstream. After each step it runs OPA's tests and linter, as "regometer
+verify --upstream=N" does, and Regometer's differential tests.
 
+  upstream -patches    only write the patches
   upstream -quick      run only the tests of v1/metrics: two minutes
-  upstream -bench 10   then run OPA's benchmarks of v1/metrics 10 times, by turns
+  upstream -bench 10   only run the benchmarks of the steps 10 times, by turns
 
 `
 
-// benchmarks is the file with OPA's benchmarks and the ones that steps add. All
-// steps are measured by the file of the last step.
-const benchmarks = "v1/metrics/metrics_bench_test.go"
+// benchmarks are the files with the benchmarks. All steps are measured by the
+// files of the last step.
+var benchmarks = []struct{ file, pattern string }{
+	{"v1/metrics/metrics_bench_test.go", "."},
+	{"v1/test/authz/authz_bench_test.go", "Benchlab|Instrumented"},
+	{"v1/runtime/server_bench_test.go", "DataPost"},
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -45,16 +50,17 @@ func main() {
 		flag.PrintDefaults()
 	}
 	s := series{progress: measure.Progress{W: os.Stderr, Start: time.Now()}}
+	patches := flag.Bool("patches", false, "only write the patches")
 	flag.BoolVar(&s.quick, "quick", false, "run only the tests of v1/metrics, and no linter")
-	flag.IntVar(&s.runs, "bench", 0, "run the benchmarks this many times")
+	flag.IntVar(&s.runs, "bench", 0, "only run the benchmarks, this many times")
 	flag.StringVar(&s.benchtime, "benchtime", "100ms", "duration or count of each benchmark in a run")
-	packages := flag.String("packages", "v1/metrics,v1/topdown,v1/rego,v1/server,v1/sdk,v1/plugins/logs,v1/plugins/status,v1/profiler,v1/runtime,cmd",
+	packages := flag.String("packages", "v1/metrics,v1/topdown,v1/rego,v1/server,v1/hooks,v1/sdk,v1/plugins/logs,v1/plugins/status,v1/profiler,v1/runtime,cmd",
 		"folders of OPA's tree whose tests run")
 	flag.Parse()
 	if s.packages = strings.Split(*packages, ","); s.quick {
 		s.packages = []string{"v1/metrics"}
 	}
-	err := s.run(ctx)
+	err := s.run(ctx, *patches)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "upstream:", err)
@@ -70,20 +76,28 @@ type series struct {
 	packages  []string
 	progress  measure.Progress
 
-	steps     []opabuild.Step
-	dist, opa string // folders: of the patches, and of the Git repository
+	steps []opabuild.Step
+	opa   string // folder of a Git repository with a commit for each step
 }
 
-func (s *series) run(ctx context.Context) (err error) {
+func (s *series) run(ctx context.Context, patches bool) (err error) {
 	if s.Repository, err = measure.FindRepository(ctx); err != nil {
 		return err
 	}
 	if s.steps, err = opabuild.Series(); err != nil {
 		return err
 	}
-	s.dist = filepath.Join(s.Root, "dist", "upstream")
-	s.opa = filepath.Join(s.dist, "opa")
+	if s.opa, err = os.MkdirTemp("", "upstream-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(s.opa)
 	if err := s.commitAll(ctx); err != nil {
+		return err
+	}
+	if s.runs > 0 {
+		return s.measure(ctx)
+	}
+	if err := s.writePatches(ctx); err != nil || patches {
 		return err
 	}
 	var failed []string
@@ -97,9 +111,6 @@ func (s *series) run(ctx context.Context) (err error) {
 	}
 	if failed != nil {
 		return fmt.Errorf("the series fails:\n%s", strings.Join(failed, "\n"))
-	}
-	if s.runs > 0 {
-		return s.measure(ctx)
 	}
 	return nil
 }
@@ -118,13 +129,10 @@ func name(ctx context.Context, setting, placeholder string) string {
 	return placeholder
 }
 
-// commitAll makes the Git repository and the patches.
+// commitAll makes the Git repository.
 func (s *series) commitAll(ctx context.Context) error {
 	source, err := opabuild.UpstreamSource(ctx)
 	if err != nil {
-		return err
-	}
-	if err := os.RemoveAll(s.dist); err != nil {
 		return err
 	}
 	if err := os.CopyFS(s.opa, os.DirFS(source)); err != nil {
@@ -144,13 +152,24 @@ func (s *series) commitAll(ctx context.Context) error {
 			return err
 		}
 	}
-	s.progress.Printf("writing %d patches to %s", len(s.steps), s.dist)
-	return s.git(ctx, "format-patch", "--quiet", "--output-directory="+s.dist, "step-0")
+	return nil
+}
+
+// writePatches replaces the folder dist/upstream by one with the patches.
+func (s *series) writePatches(ctx context.Context) error {
+	dist := filepath.Join(s.Root, "dist", "upstream")
+	if err := os.RemoveAll(dist); err != nil {
+		return err
+	}
+	s.progress.Printf("writing %d patches to %s", len(s.steps), dist)
+	return s.git(ctx, "format-patch", "--quiet", "--output-directory="+dist, "step-0")
 }
 
 // test runs OPA's tests and Regometer's own after the first n steps.
 func (s *series) test(ctx context.Context, n int) error {
-	report, err := opabuild.Verify(ctx, opabuild.VerifyOptions{Upstream: n, Packages: s.packages, NoLint: s.quick, Progress: s.progress.W})
+	report, err := opabuild.Verify(ctx, opabuild.VerifyOptions{
+		Options: opabuild.Options{Upstream: n, Progress: s.progress.W}, Packages: s.packages, NoLint: s.quick,
+	})
 	if err != nil {
 		return err
 	}
@@ -189,32 +208,43 @@ func (s *series) test(ctx context.Context, n int) error {
 // measure runs the benchmarks of all steps by turns, and prints what benchstat
 // says of them.
 func (s *series) measure(ctx context.Context) error {
+	scratch, err := os.MkdirTemp("", "upstream-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
 	figures := make([][]byte, len(s.steps)+1)
-	binary := func(n int) string { return filepath.Join(s.dist, fmt.Sprintf("step-%02d.test", n)) }
+	binary := func(n, i int) string { return filepath.Join(scratch, fmt.Sprintf("step-%02d-%d.test", n, i)) }
 	for n := range figures {
-		if err := errors.Join(
-			s.git(ctx, "checkout", "--quiet", "--force", fmt.Sprintf("step-%d", n)),
-			s.git(ctx, "checkout", "--quiet", fmt.Sprintf("step-%d", len(s.steps)), "--", benchmarks)); err != nil {
+		s.progress.Printf("building the benchmarks of step %d", n)
+		if err := s.git(ctx, "checkout", "--quiet", "--force", fmt.Sprintf("step-%d", n)); err != nil {
 			return err
 		}
-		if _, err := measure.Command(ctx, s.opa, "go", "test", "-c", "-o", binary(n), "./v1/metrics"); err != nil {
-			return err
+		for i, b := range benchmarks {
+			if err := s.git(ctx, "checkout", "--quiet", fmt.Sprintf("step-%d", len(s.steps)), "--", b.file); err != nil {
+				return err
+			}
+			if _, err := measure.Command(ctx, s.opa, "go", "test", "-c", "-o", binary(n, i), "./"+path.Dir(b.file)); err != nil {
+				return err
+			}
 		}
 	}
 	for run := range s.runs {
 		s.progress.Printf("benchmarks: run %d of %d", run+1, s.runs)
-		for n := range figures {
-			out, err := measure.Command(ctx, s.dist, binary(n), "-test.run=^$", "-test.bench=.", "-test.benchmem", "-test.benchtime="+s.benchtime)
-			if err != nil {
-				return err
+		for i, b := range benchmarks {
+			for n := range figures {
+				out, err := measure.Command(ctx, scratch, binary(n, i), "-test.run=^$", "-test.bench="+b.pattern, "-test.benchmem", "-test.benchtime="+s.benchtime)
+				if err != nil {
+					return err
+				}
+				figures[n] = append(figures[n], out...)
 			}
-			figures[n] = append(figures[n], out...)
 		}
 	}
-	args := []string{"tool", "benchstat", "-row", ".name"}
+	args := []string{"tool", "benchstat", "-row", ".fullname"}
 	for n, text := range figures {
-		label := fmt.Sprintf("step-%02d.txt", n)
-		file := filepath.Join(s.dist, label)
+		label := fmt.Sprintf("step-%02d", n)
+		file := filepath.Join(scratch, label+".txt")
 		if err := os.WriteFile(file, text, 0o644); err != nil {
 			return err
 		}

@@ -1,20 +1,23 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package measure finds the repository and runs commands, for the commands that
-// measure.
+// Package measure finds the repository and runs programs, for the commands that
+// measure and release.
 package measure
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
-	"strings"
+	"syscall"
 	"time"
 )
 
@@ -33,21 +36,20 @@ type Repository struct {
 // FindRepository asks the go command, which must run in the repository.
 func FindRepository(ctx context.Context) (Repository, error) {
 	var r Repository
-	for path, dir := range map[string]*string{RootModule: &r.Root, RootModule + "/bench": &r.Bench, OPAModule: &r.OPA} {
-		out, err := Command(ctx, "", "go", "list", "-m", "-json", path)
-		if err != nil {
-			return r, fmt.Errorf("%w\nrun this in the repository's folder bench", err)
-		}
-		var m struct{ Dir, Version string }
-		if err := json.Unmarshal(out, &m); err != nil {
+	out, err := Command(ctx, "", "go", "list", "-m", "-json", RootModule, RootModule+"/bench", OPAModule)
+	if err != nil {
+		return r, fmt.Errorf("%w\nrun this in the repository's folder bench", err)
+	}
+	modules := json.NewDecoder(bytes.NewReader(out))
+	for _, dir := range []*string{&r.Root, &r.Bench, &r.OPA} {
+		var m struct{ Path, Dir, Version string }
+		if err := modules.Decode(&m); err != nil {
 			return r, err
 		}
-		if *dir = m.Dir; m.Dir == "" {
-			return r, fmt.Errorf("the source of %s is not here: run go mod download in the repository's folder bench", path)
+		if m.Dir == "" {
+			return r, fmt.Errorf("the source of %s is not here: run go mod download in the repository's folder bench", m.Path)
 		}
-		if path == OPAModule {
-			r.OPAVersion = m.Version
-		}
+		*dir, r.OPAVersion = m.Dir, m.Version
 	}
 	return r, nil
 }
@@ -73,36 +75,52 @@ func (r Repository) Modfile(ctx context.Context, dir, tree string) (string, erro
 	return modfile, err
 }
 
-// Command runs a program in a folder and returns what it prints. Its error has
-// the end of the output. With a folder, the program ignores the workspace and
-// the go command's flags in the environment.
+// Command runs a program in a folder and returns what it prints. With a folder,
+// the program ignores the workspace and the go command's flags in the
+// environment.
 func Command(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
 	return CommandWith(ctx, nil, dir, name, args...)
 }
 
 // CommandWith is Command with an addition to the environment.
 func CommandWith(ctx context.Context, env []string, dir, name string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = dir
 	if dir != "" { // builds are the same in every folder and workspace
-		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+		env = append([]string{"GOWORK=off", "GOFLAGS="}, env...)
 	}
-	if env != nil {
-		cmd.Env = append(cmd.Environ(), env...)
-	}
-	cmd.WaitDelay = 5 * time.Second
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(args, " "), err, tail(stdout.Bytes()), tail(stderr.Bytes()))
-	}
-	return stdout.Bytes(), nil
+	out, err := Run(ctx, io.Discard, dir, env, name, args...)
+	return []byte(out), err
 }
 
-// tail returns the end of a long output, for an error message.
-func tail(output []byte) []byte {
-	const enough = 4 << 10
-	return output[max(0, len(output)-enough):]
+// Run runs a program in the folder dir and returns its standard output. It adds
+// env to the environment, and copies standard error to progress at once. If the
+// program fails, the error has all of its output.
+func Run(ctx context.Context, progress io.Writer, dir string, env []string, name string, args ...string) (string, error) {
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, io.MultiWriter(&stderr, progress)
+	cmd.Env = append(os.Environ(), env...)
+	// An interrupted program can stop its own children and tidy up.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 15 * time.Second
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s (in %s): %w\n%s%s", cmd, dir, err, &stderr, &stdout)
+	}
+	return stdout.String(), nil
+}
+
+// Main runs a program, which an interrupt stops. It ends the process if the
+// program fails.
+func Main(name string, run func(context.Context) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx)
+	if ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
 }
 
 // Progress writes lines with the time passed.

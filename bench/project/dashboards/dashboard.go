@@ -8,35 +8,9 @@ import (
 	"encoding/json"
 )
 
-// The parts of Grafana's dashboard model that are in use. Keys that are left
-// out have Grafana's defaults.
+// The parts of Grafana's dashboard model that the dashboards need. Other keys
+// have Grafana's defaults.
 type (
-	dashboard struct {
-		Inputs        []object   `json:"__inputs"` // none: an import by hand alone would fill them in
-		Requires      []object   `json:"__requires"`
-		UID           string     `json:"uid"`
-		Title         string     `json:"title"`
-		Description   string     `json:"description"`
-		Tags          []string   `json:"tags"`
-		SchemaVersion int        `json:"schemaVersion"`
-		Editable      bool       `json:"editable"`
-		GraphTooltip  int        `json:"graphTooltip"` // 1: the cross-hair is shared
-		Refresh       string     `json:"refresh"`
-		Time          timeRange  `json:"time"`
-		Timezone      string     `json:"timezone"`
-		Templating    variables  `json:"templating"`
-		Annotations   variables  `json:"annotations"`
-		Panels        []panel    `json:"panels"`
-		Links         []struct{} `json:"links"`
-		Version       int        `json:"version"`
-	}
-	timeRange struct {
-		From string `json:"from"`
-		To   string `json:"to"`
-	}
-	variables struct {
-		List []object `json:"list"`
-	}
 	panel struct {
 		ID          int      `json:"id"`
 		Type        string   `json:"type"`
@@ -48,8 +22,6 @@ type (
 		FieldConfig object   `json:"fieldConfig,omitempty"`
 		Options     object   `json:"options,omitempty"`
 		Transforms  []object `json:"transformations,omitempty"`
-		Collapsed   bool     `json:"collapsed,omitempty"`
-		Panels      []panel  `json:"panels,omitempty"`
 	}
 	gridPos struct {
 		H int `json:"h"`
@@ -70,28 +42,28 @@ type (
 	object map[string]any
 )
 
-// datasource refers to the variable. Its first value is what was chosen at the
-// import; a dashboard that is provisioned from a file has a value too.
+// datasource refers to the variable of that name, which has a value also in a
+// dashboard that Grafana reads from a file.
 var datasource = object{"type": "prometheus", "uid": "${datasource}"}
 
-func newDashboard(f form) dashboard {
-	return dashboard{
-		Inputs: []object{},
-		Requires: []object{
+func newDashboard(f form) object {
+	return object{
+		"__inputs": []object{}, // only an import by hand would fill them in
+		"__requires": []object{
 			{"type": "grafana", "id": "grafana", "name": "Grafana", "version": "11.0.0"},
 			{"type": "datasource", "id": "prometheus", "name": "Prometheus", "version": "1.0.0"},
 		},
-		UID:           f.uid,
-		Title:         f.title,
-		Description:   "Decisions of Open Policy Agent by stage and path, from the plugin regometer. " + f.needs,
-		Tags:          []string{"opa", "regometer"},
-		SchemaVersion: 39,
-		Editable:      true,
-		GraphTooltip:  1,
-		Refresh:       "30s",
-		Time:          timeRange{"now-1h", "now"},
-		Timezone:      "browser",
-		Templating: variables{[]object{
+		"uid":           f.uid,
+		"title":         f.title,
+		"description":   "Decisions of Open Policy Agent by stage and path, from the plugin regometer. " + f.needs,
+		"tags":          []string{"opa", "regometer"},
+		"schemaVersion": 39,
+		"editable":      true,
+		"graphTooltip":  1, // the cross-hair is shared
+		"refresh":       "30s",
+		"time":          object{"from": "now-1h", "to": "now"},
+		"timezone":      "browser",
+		"templating": object{"list": []object{
 			{
 				"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus",
 				"current": object{"text": "default", "value": "default"},
@@ -107,16 +79,16 @@ func newDashboard(f form) dashboard {
 			variable("path", "label_values("+decisions+"{"+servers+"}, path)"),
 			variable("stage", "label_values("+stageSelf+"{"+servers+"}, stage)"),
 		}},
-		Annotations: variables{[]object{{
+		"annotations": object{"list": []object{{
 			"name": "Bundle activated", "enable": true, "hide": false, "iconColor": "purple", "datasource": datasource,
 			// The series' value is the time, in nanoseconds; Grafana wants
 			// milliseconds.
 			"expr": "last_success_bundle_activation{" + servers + "} / 1e6", "useValueForTime": true,
 			"titleFormat": "Bundle {{name}} activated", "textFormat": "{{instance}}: {{active_revision}}", "step": "",
 		}}},
-		Panels:  layOut(f.rows()),
-		Links:   []struct{}{},
-		Version: 1,
+		"panels":  layOut(f.rows()),
+		"links":   []object{},
+		"version": 1,
 	}
 }
 
@@ -133,42 +105,35 @@ func variable(name, query string) object {
 
 // A row is a headline and the panels below it.
 type row struct {
-	title     string
-	collapsed bool
-	panels    []panel
+	title  string
+	panels []panel
 }
 
-// layOut numbers the panels and puts them where they belong, from left to
-// right in lines of Grafana's 24 columns.
-func layOut(rows []row) []panel {
-	var all []panel
-	id, y := 0, 0
+// layOut numbers the panels and places them from left to right, in lines of
+// Grafana's 24 columns.
+func layOut(rows []row) (all []panel) {
+	y := 0
 	for _, r := range rows {
-		id++
-		headline := panel{ID: id, Type: "row", Title: r.title, Collapsed: r.collapsed, GridPos: gridPos{H: 1, W: 24, Y: y}}
+		all = append(all, panel{Type: "row", Title: r.title, GridPos: gridPos{H: 1, W: 24, Y: y}})
 		y++
 		x, height := 0, 0
-		for i := range r.panels {
-			p := &r.panels[i]
+		for _, p := range r.panels {
 			if x+p.GridPos.W > 24 {
 				x, y, height = 0, y+height, 0
 			}
-			id++
-			p.ID, p.GridPos.X, p.GridPos.Y = id, x, y
+			p.GridPos.X, p.GridPos.Y = x, y
 			x, height = x+p.GridPos.W, max(height, p.GridPos.H)
+			all = append(all, p)
 		}
 		y += height
-		if r.collapsed {
-			headline.Panels = r.panels
-			all = append(all, headline)
-		} else {
-			all = append(append(all, headline), r.panels...)
-		}
+	}
+	for i := range all {
+		all[i].ID = i + 1
 	}
 	return all
 }
 
-func render(d dashboard) ([]byte, error) {
+func render(d object) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

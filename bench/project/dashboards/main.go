@@ -8,16 +8,15 @@
 package main
 
 import (
-	"fmt"
+	"context"
 	"os"
 	"path/filepath"
+
+	"github.com/regometer/regometer/bench/internal/measure"
 )
 
 func main() {
-	if err := write("dashboards"); err != nil {
-		fmt.Fprintln(os.Stderr, "dashboards:", err)
-		os.Exit(1)
-	}
+	measure.Main("dashboards", func(context.Context) error { return write("dashboards") })
 }
 
 func write(dir string) error {

@@ -6,8 +6,8 @@ package main
 // minStep is the shortest distance of two points. Grafana takes it for the
 // scrape interval and makes $__rate_interval at least four times as long, so
 // that there are three samples or more in it if scrapes are up to a minute
-// apart. Without it Grafana takes what the data source says, which is 15 s
-// unless somebody has set it.
+// apart. Without it Grafana takes the data source's value, which is 15 s by
+// default.
 const minStep = "1m"
 
 // query is a query over time, with its legend.

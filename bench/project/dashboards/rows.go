@@ -115,7 +115,7 @@ func (f form) rows() []row {
 	}
 }
 
-// incidents is what OPA's counters count, by v1/plugins/logs of OPA 1.22: the
+// incidents describes OPA's counters, by v1/plugins/logs of OPA 1.22: the
 // rate limit before anything is stored, event by event, but a chunk that was
 // refused goes back into a buffer of events as one; room in the buffer by the
 // chunk for which others had to go (sizeBuffer, which counts in bytes too), or

@@ -14,12 +14,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/regometer/regometer/bench/internal/measure"
 )
 
 const usage = `Usage, in the repository's root: go run ./bench/project/faults [flags] FILE...
@@ -38,24 +38,17 @@ files on disk do not change. The exit status is 1 if the tests notice too few.
 
 `
 
-// enough is the smallest share of faults, in percent, that the tests must
-// notice.
+// enough limits the share of faults, in percent, that the tests must notice.
 const enough = 90
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	flag.Usage = func() {
 		fmt.Fprint(flag.CommandLine.Output(), usage)
 		flag.PrintDefaults()
 	}
 	only := flag.String("only", "", "only faults whose first line matches this `regexp`")
 	flag.Parse()
-	err := run(ctx, *only, flag.Args())
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "faults:", err)
-		os.Exit(1)
-	}
+	measure.Main("faults", func(ctx context.Context) error { return run(ctx, *only, flag.Args()) })
 }
 
 func run(ctx context.Context, only string, files []string) error {
@@ -95,7 +88,7 @@ func run(ctx context.Context, only string, files []string) error {
 		start := time.Now()
 		by, err := f.try(ctx, dir)
 		if ctx.Err() != nil {
-			return errors.New("interrupted")
+			return ctx.Err()
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.title, err)
@@ -162,7 +155,7 @@ func (f fault) try(ctx context.Context, dir string) (by string, err error) {
 		return "", err
 	}
 	if n := bytes.Count(text, []byte(f.old)); f.old == "" || n != 1 {
-		return "", fmt.Errorf("the lines that it keeps and removes occur %d times, want once", n)
+		return "", fmt.Errorf("the lines that the fault keeps and removes occur %d times, want once", n)
 	}
 	at, err := filepath.Abs(f.file)
 	if err != nil {

@@ -9,56 +9,49 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/regometer/regometer/bench/internal/measure"
+	"github.com/regometer/regometer/bench/project"
 	"github.com/regometer/regometer/internal/app/procgroup"
 )
 
-const usage = `Usage, in the repository's root: go run ./bench/project/mutants -tool GREMLINS PACKAGE...
+const usage = `Usage, in the repository's root: go run ./bench/project/mutants GREMLINS PACKAGE...
 
-Mutates the packages in these folders. It prints the mutants that survived, and
-for each package a score: of the mutants that ran, the share that the tests
-noticed. The exit status is 1 if a score is too low. After Ctrl-C it prints the
-results so far.
-
+Mutates the packages in these folders. GREMLINS is the path and the version of
+the program, such as github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0. It
+prints the mutants that survived, and for each package a score: the share of the
+mutants that the tests noticed, among those that ran. The exit status is 1 if a
+score is too low. After Ctrl-C it prints the results so far.
 `
 
-// explanations is the list of survivors that need no test, with the reasons.
+// explanations lists the survivors that need no test, with the reasons.
 const explanations = "bench/project/mutants/explained.txt"
 
 const (
-	least    = 85 // the lowest score that passes, in percent
-	patience = 4  // a mutant's tests may take this many times their usual time
+	least    = 85 // limits the score, in percent
+	patience = 4  // limits the time of a mutant's tests, in times their usual time
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	flag.Usage = func() {
-		fmt.Fprint(flag.CommandLine.Output(), usage)
-		flag.PrintDefaults()
+	if len(os.Args) < 3 {
+		fmt.Fprint(os.Stderr, usage)
+		os.Exit(2)
 	}
-	tool := flag.String("tool", "", "the `package@version` of Gremlins")
-	flag.Parse()
-	err := mutate(ctx, *tool, flag.Args())
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "mutants:", err)
-		os.Exit(1)
-	}
+	measure.Main("mutants", func(ctx context.Context) error { return mutate(ctx, os.Args[1], os.Args[2:]) })
 }
 
 func mutate(ctx context.Context, tool string, packages []string) error {
@@ -72,10 +65,8 @@ func mutate(ctx context.Context, tool string, packages []string) error {
 	}
 	defer os.RemoveAll(dir)
 	// `go run` would take the GOFLAGS of the tests to itself.
-	install := exec.CommandContext(ctx, "go", "install", tool)
-	install.Env, install.Stderr = append(os.Environ(), "GOBIN="+dir), os.Stderr
-	if err := install.Run(); err != nil {
-		return fmt.Errorf("%s: %w", install, err)
+	if _, err := measure.Run(ctx, os.Stderr, ".", []string{"GOBIN=" + dir}, "go", "install", tool); err != nil {
+		return err
 	}
 	var failed error
 	results := ""
@@ -83,7 +74,7 @@ func mutate(ctx context.Context, tool string, packages []string) error {
 		output, err := gremlins(ctx, dir, pkg)
 		result, low := rate(pkg, output, string(known))
 		results += result
-		failed = errors.Join(failed, err, low, ctx.Err())
+		failed = errors.Join(failed, err, low)
 		if ctx.Err() != nil {
 			break
 		}
@@ -91,6 +82,9 @@ func mutate(ctx context.Context, tool string, packages []string) error {
 	fmt.Print(results)
 	return failed
 }
+
+// testedBy names the packages whose tests are those of a package without tests.
+var testedBy = map[string]string{"internal/grid": "exphist", "internal/stages": "rollup"}
 
 // gremlins mutates the package in a folder, and returns the output of Gremlins,
 // which is installed in the folder dir. Nothing that it started outlives it.
@@ -100,46 +94,47 @@ func gremlins(ctx context.Context, dir, pkg string) (string, error) {
 		"--invert-assignments", "--invert-bitwise", "--invert-bwassign", "--invert-logical", "--invert-loopctrl", "--remove-self-assignments"}
 	// vet's complaints would count as failed tests. A cached first run would
 	// make all others seem to hang.
-	goFlags := "-count=1 -short -vet=off"
-	module, err := standalone(dir, pkg)
-	if err != nil {
-		return "", err
+	const goFlags = "-count=1 -short -vet=off"
+	tested := cmp.Or(testedBy[pkg], pkg)
+	if tested != pkg {
+		args = append(args, "--integration", "--coverpkg", "./"+pkg)
 	}
-	if module != "" {
-		goFlags += " -modfile=" + module
+	root := filepath.Join(dir, filepath.Base(pkg)+"-alone")
+	if err := copyTested(ctx, root, tested); err != nil {
+		return "", err
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(dir, "gremlins"), args...)
 	var output bytes.Buffer
-	cmd.Dir, cmd.Env = pkg, append(os.Environ(), "TMPDIR="+dir, "GOWORK=off", "GOFLAGS="+goFlags)
+	cmd.Dir, cmd.Env = filepath.Join(root, pkg), append(os.Environ(), "TMPDIR="+dir, "GOWORK=off", "GOFLAGS="+goFlags)
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(os.Stdout, &output), os.Stderr
 	cmd.WaitDelay = time.Second
 	procgroup.Set(cmd)
 	// Interrupted, it leaves its copies, and a second signal makes it panic.
 	cmd.Cancel = func() error { procgroup.Kill(cmd); return nil }
-	err = cmd.Run()
+	err := cmd.Run()
 	procgroup.Kill(cmd)
 	return output.String(), err
 }
 
-var replaced = regexp.MustCompile(`=> (\.)`)
-
-// standalone writes a go.mod file for the module in the folder pkg to the
-// folder dir, and returns its path, or "" if pkg has no go.mod. Gremlins copies
-// the module alone, and this file says where the modules are that replace
-// others.
-func standalone(dir, pkg string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(pkg, "go.mod"))
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil // a package of the root module, which requires no other
+// copyTested copies the repository to the folder to, and removes the tests of
+// other packages from the copy. Gremlins copies one module of it, which must
+// find the root module where that is.
+func copyTested(ctx context.Context, to, tested string) error {
+	if err := project.Copy(ctx, ".", to); err != nil {
+		return err
 	}
-	sums, missing := os.ReadFile(filepath.Join(pkg, "go.sum"))
-	folder, wrong := filepath.Abs(pkg)
-	if err := errors.Join(err, missing, wrong); err != nil {
-		return "", err
+	if _, err := os.Stat(filepath.Join(to, tested, "go.mod")); err == nil {
+		edit := "-replace=" + measure.RootModule + "=" + to
+		if _, err := measure.Command(ctx, filepath.Join(to, tested), "go", "mod", "edit", edit); err != nil {
+			return err
+		}
 	}
-	text = replaced.ReplaceAll(text, []byte("=> "+filepath.ToSlash(folder)+"/$1"))
-	name := filepath.Join(dir, filepath.Base(pkg))
-	return name + ".mod", errors.Join(os.WriteFile(name+".mod", text, 0o666), os.WriteFile(name+".sum", sums, 0o666))
+	return filepath.WalkDir(to, func(name string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(name, "_test.go") && filepath.Dir(name) != filepath.Join(to, tested) {
+			return os.Remove(name)
+		}
+		return err
+	})
 }
 
 var mutant = regexp.MustCompile(`(?m)^ *(KILLED|LIVED|TIMED OUT|NOT COVERED) (\w+) at (.+):(\d+):\d+$`)
@@ -158,8 +153,8 @@ func rate(pkg, output, known string) (result string, err error) {
 		if err != nil {
 			return "", err
 		}
-		number, _ := strconv.Atoi(m[4]) // only digits match
-		line := strings.TrimSpace(strings.Split(string(text)+strings.Repeat("\n", number), "\n")[number-1])
+		number, _ := strconv.Atoi(m[4]) // digits
+		line := strings.TrimSpace(strings.Split(string(text), "\n")[number-1])
 		if strings.Contains("\n"+known, fmt.Sprintf("\n%s | %s | %s\n\t", file, kind, line)) {
 			explained++
 		} else {

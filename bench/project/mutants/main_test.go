@@ -14,15 +14,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/regometer/regometer/bench/internal/measure"
 )
 
-// TestGroup: nothing that Gremlins starts outlives it, however it ends. A
-// script stands in for Gremlins. Its child has a pipe open until it ends.
+// TestGroup: nothing that Gremlins starts outlives it. A script stands in for
+// Gremlins. Its child has a pipe open until it ends.
 func TestGroup(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no process groups")
 	}
-	for ending, fails := range map[string]bool{"exit 0": false, "exit 1": true, "wait": true} {
+	for _, ending := range []string{"exit 1", "wait"} {
 		dir := t.TempDir()
 		pipe := filepath.Join(dir, "pipe")
 		if out, err := exec.Command("mkfifo", pipe).CombinedOutput(); err != nil {
@@ -46,13 +48,11 @@ func TestGroup(t *testing.T) {
 		if ending == "wait" {
 			cancel()
 		}
-		if err := <-ended; (err != nil) != fails {
-			t.Errorf("%s: the error is %v", ending, err)
-		}
-		if _, err := io.ReadAll(child); err != nil || time.Since(start) > 30*time.Second {
-			t.Errorf("%s: the child lived for %v: %v", ending, time.Since(start), err)
-		}
+		err = <-ended
 		cancel()
+		if _, wrong := io.ReadAll(child); err == nil || wrong != nil || time.Since(start) > 30*time.Second {
+			t.Errorf("%s: the error is %v; the child lived for %v: %v", ending, err, time.Since(start), wrong)
+		}
 	}
 }
 
@@ -105,26 +105,29 @@ func TestExplanations(t *testing.T) {
 	}
 }
 
-// TestStandalone: a copy of the module prom finds the root module where it is.
-func TestStandalone(t *testing.T) {
+// TestCopyTested: a copy has the tests of one package, and a module in it finds
+// the root module.
+func TestCopyTested(t *testing.T) {
 	t.Chdir("../../..")
-	dir := t.TempDir()
-	if name, err := standalone(dir, "rollup"); name != "" || err != nil {
-		t.Errorf("rollup: %q, %v", name, err)
-	}
-	name, err := standalone(dir, "prom")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	list := exec.Command("go", "list", "-modfile", name, "-m", "-f", "{{.Replace.GoMod}}", "github.com/regometer/regometer")
-	list.Dir = dir
-	list.Env = append(os.Environ(), "GOWORK=off")
-	if out, err := list.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	} else if _, err := os.Stat(strings.TrimSpace(string(out))); err != nil {
-		t.Error(err)
+	for _, tested := range []string{"exphist", "prom"} {
+		dir := t.TempDir()
+		if err := copyTested(t.Context(), dir, tested); err != nil {
+			t.Fatal(err)
+		}
+		out, err := measure.Command(t.Context(), filepath.Join(dir, tested), "go", "list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}",
+			"./...", measure.RootModule+"/...")
+		if err != nil || strings.TrimSpace(string(out)) != filepath.Join(dir, tested) {
+			t.Errorf("packages with tests in the copy for %s: %s, %v", tested, out, err)
+		}
+		if tested == "exphist" {
+			continue // a package of the root module
+		}
+		alone := t.TempDir()
+		if err := os.CopyFS(alone, os.DirFS(filepath.Join(dir, tested))); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := measure.Command(t.Context(), alone, "go", "build", "./..."); err != nil {
+			t.Errorf("%s alone: %s, %v", tested, out, err)
+		}
 	}
 }

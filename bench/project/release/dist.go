@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -25,22 +26,15 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/bench/project"
 	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
 // A commit is the source of a release.
 type commit struct {
-	hash  string
-	time  time.Time // of the files in the archives
-	dirty bool      // the checkout has changes
-}
-
-func (c commit) String() string {
-	if c.dirty {
-		return "commit " + c.hash + " with changes"
-	}
-	return "commit " + c.hash
+	name string    // such as "commit 0123 with changes"
+	time time.Time // of the files in the archives
 }
 
 // findCommit returns the commit of the checkout at root. Unless dirty, it fails
@@ -48,7 +42,7 @@ func (c commit) String() string {
 func findCommit(ctx context.Context, root, version string, dirty bool) (commit, error) {
 	var failed error
 	git := func(args ...string) string {
-		out, err := project.Run(ctx, io.Discard, root, nil, "git", args...)
+		out, err := measure.Run(ctx, io.Discard, root, nil, "git", args...)
 		failed = errors.Join(failed, err)
 		return strings.TrimSpace(out)
 	}
@@ -70,7 +64,11 @@ func findCommit(ctx context.Context, root, version string, dirty bool) (commit, 
 	if err != nil {
 		return commit{}, fmt.Errorf("invalid SOURCE_DATE_EPOCH: %w", err)
 	}
-	return commit{hash, time.Unix(unix, 0).UTC(), changes != ""}, nil
+	name := "commit " + hash
+	if changes != "" {
+		name += " with changes"
+	}
+	return commit{name, time.Unix(unix, 0).UTC()}, nil
 }
 
 // A program is one binary of a release.
@@ -104,7 +102,7 @@ func (p *program) SBOM() string { return p.base() + ".cdx.json" }
 // dist builds the programs for the platforms, and writes the folder
 // dist/VERSION.
 func dist(r *project.Release, from commit, platforms []string, progress io.Writer) (err error) {
-	fmt.Fprintf(progress, "%s of %s\n", r.Version, from)
+	fmt.Fprintf(progress, "%s of %s\n", r.Version, from.name)
 	regometer, err := r.Install(project.Host) // builds OPA for all platforms
 	if err != nil {
 		return err
@@ -132,22 +130,12 @@ func dist(r *project.Release, from commit, platforms []string, progress io.Write
 			programs = append(programs, p)
 		}
 	}
-	if err := os.MkdirAll("dist", 0o777); err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("dist", ".building-")
+	files, err := releaseFiles(programs, from, r.ModuleDir)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	if err := write(dir, programs, from, r.ModuleDir); err != nil {
-		return err
-	}
 	target := filepath.Join("dist", r.Version)
-	if err := errors.Join(os.Chmod(dir, 0o755), os.RemoveAll(target)); err != nil {
-		return err
-	}
-	return os.Rename(dir, target)
+	return errors.Join(os.RemoveAll(target), os.CopyFS(target, files))
 }
 
 // inspect reads the binary's build information. It returns an error unless the
@@ -181,26 +169,28 @@ func (p *program) inspect() (err error) {
 	return nil
 }
 
-// write writes all files of a release to the folder dir. dirOf returns the
-// folder with the source of a module.
-func write(dir string, programs []*program, from commit, dirOf func(module, version string) (string, error)) error {
+// releaseFiles returns all files of a release. dirOf returns the folder with
+// the source of a module.
+func releaseFiles(programs []*program, from commit, dirOf func(module, version string) (string, error)) (fstest.MapFS, error) {
 	license, err := os.ReadFile("LICENSE")
 	if err != nil {
-		return err
+		return nil, err
 	}
+	release := fstest.MapFS{}
+	add := func(name string, content []byte) { release[name] = &fstest.MapFile{Data: content, Mode: 0o644} }
 	for _, p := range programs {
 		modules := p.modules()
 		notices, err := thirdPartyNotices(modules, dirOf)
 		if err != nil {
-			return fmt.Errorf("%s: %w", p.base(), err)
+			return nil, fmt.Errorf("%s: %w", p.base(), err)
 		}
 		bill, err := p.billOfMaterials(modules)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		binary, err := os.ReadFile(p.binary)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		base := p.base()
 		files := fstest.MapFS{
@@ -213,49 +203,38 @@ func write(dir string, programs []*program, from commit, dirOf func(module, vers
 		for _, file := range files {
 			file.ModTime = from.time
 		}
-		if err := errors.Join(
-			pack(filepath.Join(dir, p.Archive()), files),
-			os.WriteFile(filepath.Join(dir, p.SBOM()), bill, 0o644),
-		); err != nil {
-			return err
-		}
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	var sums bytes.Buffer // as sha256sum prints them
-	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		archive, err := pack(p.Archive(), files)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(text), e.Name())
+		add(p.Archive(), archive)
+		add(p.SBOM(), bill)
 	}
-	notes := execute(releaseNotes, map[string]any{
-		"Version": programs[0].Version, "Commit": from, "Go": runtime.Version(), "Host": project.Host, "Programs": programs,
-	})
-	return errors.Join(
-		os.WriteFile(filepath.Join(dir, "SHA256SUMS"), sums.Bytes(), 0o644),
-		os.WriteFile(filepath.Join(dir, "README.md"), notes, 0o644),
-	)
+	var sums []byte // as sha256sum prints them
+	for _, name := range slices.Sorted(maps.Keys(release)) {
+		sums = fmt.Appendf(sums, "%x  %s\n", sha256.Sum256(release[name].Data), name)
+	}
+	add("SHA256SUMS", sums)
+	add("README.md", execute(releaseNotes, map[string]any{
+		"Version": programs[0].Version, "Commit": from.name, "Go": runtime.Version(), "Host": project.Host, "Programs": programs,
+	}))
+	return release, nil
 }
 
-// pack writes files to a zip archive if name ends in .zip, and otherwise to a
+// pack returns files as a zip archive if name ends in .zip, and otherwise as a
 // compressed tar archive. The archive has no owners: the same files make the
 // same archive.
-func pack(name string, files fs.FS) error {
-	out, err := os.Create(name)
-	if err != nil {
-		return err
-	}
+func pack(name string, files fs.FS) ([]byte, error) {
+	var out bytes.Buffer
 	if filepath.Ext(name) == ".zip" {
-		archive := zip.NewWriter(out)
-		return errors.Join(archive.AddFS(files), archive.Close(), out.Close())
+		archive := zip.NewWriter(&out)
+		err := errors.Join(archive.AddFS(files), archive.Close())
+		return out.Bytes(), err
 	}
-	compressed := gzip.NewWriter(out)
+	compressed := gzip.NewWriter(&out)
 	archive := tar.NewWriter(compressed)
-	return errors.Join(archive.AddFS(files), archive.Close(), compressed.Close(), out.Close())
+	err := errors.Join(archive.AddFS(files), archive.Close(), compressed.Close())
+	return out.Bytes(), err
 }
 
 // execute returns a template's text. It panics if data lacks a field.

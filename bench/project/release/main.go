@@ -13,11 +13,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
+	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/bench/project"
 )
 
@@ -36,16 +35,7 @@ or the commit's.
 `
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := release(ctx, os.Args[1:], os.Stderr)
-	if ctx.Err() != nil {
-		err = errors.New("interrupted")
-	}
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "release:", err)
-		os.Exit(1)
-	}
+	measure.Main("release", func(ctx context.Context) error { return release(ctx, os.Args[1:], os.Stderr) })
 }
 
 func release(ctx context.Context, args []string, stderr io.Writer) (err error) {

@@ -13,17 +13,17 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/bench/project"
 )
 
@@ -54,14 +54,14 @@ func TestFindCommit(t *testing.T) {
 		t.Helper()
 		env := []string{"GIT_COMMITTER_DATE=2026-01-02T03:04:06Z"}
 		args = append([]string{"-c", "user.name=a", "-c", "user.email=a@b.c"}, args...)
-		if _, err := project.Run(t.Context(), io.Discard, dir, env, "git", args...); err != nil {
+		if _, err := measure.Run(t.Context(), io.Discard, dir, env, "git", args...); err != nil {
 			t.Fatal(err)
 		}
 	}
 	check := func(name, version string, dirty bool, want string) {
 		t.Helper()
 		c, err := findCommit(t.Context(), dir, version, dirty)
-		got := c.String() + c.time.Format(" 2006-01-02")
+		got := c.name + c.time.Format(" 2006-01-02")
 		if err != nil {
 			got = err.Error()
 		}
@@ -100,27 +100,24 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// TestWrite writes a release of two programs with modules of all kinds.
-func TestWrite(t *testing.T) {
+// TestReleaseFiles makes a release of two programs with modules of all kinds.
+func TestReleaseFiles(t *testing.T) {
 	t.Chdir("../../..")
 	sources := t.TempDir()
-	put := func(name, text string) string {
-		t.Helper()
-		file := filepath.Join(sources, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)); err != nil {
-			t.Fatal(err)
-		}
-		return file
+	if err := os.CopyFS(sources, fstest.MapFS{
+		"binary":                          {Data: []byte("program")},
+		"a.b/fork/LICENSE":                {Data: []byte("Licence A\r\nof two lines\r\n")},
+		"a.b/fork/license.go":             {Data: []byte("package fork")},
+		"a.b/fork/sub/COPYING":            {Data: []byte("Licence B")},
+		"a.b/fork/testdata/LICENSE":       {Data: []byte("of test data")},
+		"a.b/old/LICENCE.md":              {Data: []byte("\nLicence A\nof two lines")},
+		measure.OPAModule + "/NOTICE.txt": {Data: []byte("Notice of OPA")},
+		"std/LICENSE":                     {Data: []byte("Go's")},
+		"std/src/vendor/LICENSE":          {Data: []byte("vendored")},
+	}); err != nil {
+		t.Fatal(err)
 	}
-	binary := put("binary", "program")
-	put("a.b/fork/LICENSE", "Licence A\r\nof two lines\r\n")
-	put("a.b/fork/license.go", "package fork")
-	put("a.b/fork/sub/COPYING", "Licence B")
-	put("a.b/fork/testdata/LICENSE", "of test data")
-	put("a.b/old/LICENCE.md", "\nLicence A\nof two lines")
-	put(opaModule+"/NOTICE.txt", "Notice of OPA")
-	put("std/LICENSE", "Go's")
-	put("std/src/vendor/LICENSE", "vendored")
+	binary := filepath.Join(sources, "binary")
 	dirOf := func(module, _ string) (string, error) { return filepath.Join(sources, module), nil }
 	info := &debug.BuildInfo{
 		GoVersion: "go1.26.8",
@@ -134,32 +131,29 @@ func TestWrite(t *testing.T) {
 		{Name: "regometer", Version: "v0.1.0", Platform: "linux/amd64", Run: true, binary: binary, info: info},
 		{Name: "opa", Version: "v0.1.0", OPA: "v1.22.0", Platform: "windows/arm64", binary: binary, info: info},
 	}
-	from := commit{hash: "abc", time: time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)}
-	dir, again := t.TempDir(), t.TempDir()
-	for _, d := range []string{dir, again} {
-		if err := write(d, programs, from, dirOf); err != nil {
-			t.Fatal(err)
-		}
-	}
+	from := commit{name: "commit abc", time: time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)}
 	files := map[string][]byte{}
-	for _, name := range []string{
-		"README.md", "SHA256SUMS", "opa_v0.1.0_windows_arm64.cdx.json", "opa_v0.1.0_windows_arm64.zip",
-		"regometer_v0.1.0_linux_amd64.cdx.json", "regometer_v0.1.0_linux_amd64.tar.gz",
-	} {
-		text, err := os.ReadFile(filepath.Join(dir, name))
+	for range 2 {
+		release, err := releaseFiles(programs, from, dirOf)
 		if err != nil {
 			t.Fatal(err)
 		}
-		files[name] = text
-		if second, err := os.ReadFile(filepath.Join(again, name)); err != nil || !bytes.Equal(text, second) {
-			t.Errorf("%s differs the second time: %v", name, err)
+		for name, file := range release {
+			if first, ok := files[name]; ok && !bytes.Equal(file.Data, first) {
+				t.Errorf("%s differs the second time", name)
+			}
+			files[name] = file.Data
 		}
 	}
-	for name, text := range files {
-		listed := strings.Contains(string(files["SHA256SUMS"]), fmt.Sprintf("%x  %s\n", sha256.Sum256(text), name))
-		if want := strings.Contains(name, "_v0.1.0_"); listed != want {
-			t.Errorf("the right sum of %s is in SHA256SUMS: %t, want %t", name, listed, want)
-		}
+	sums := ""
+	for _, name := range []string{
+		"opa_v0.1.0_windows_arm64.cdx.json", "opa_v0.1.0_windows_arm64.zip",
+		"regometer_v0.1.0_linux_amd64.cdx.json", "regometer_v0.1.0_linux_amd64.tar.gz",
+	} {
+		sums += fmt.Sprintf("%x  %s\n", sha256.Sum256(files[name]), name)
+	}
+	if got := string(files["SHA256SUMS"]); got != sums {
+		t.Errorf("SHA256SUMS is\n%s\nwant\n%s", got, sums)
 	}
 	for _, want := range []string{
 		"of commit abc.\n",
@@ -171,140 +165,92 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	line := strings.Repeat("=", 80)
-	notices := "The licences of all that is in the program, each after the files that it is from.\n" +
+	notices := "The licences of all parts of the program, each below the names of its files.\n" +
 		"\n" + line + "\na.b/fork v1.0.1: LICENSE\na.b/old v2.0.0+incompatible: LICENCE.md\n" + line + "\n\nLicence A\nof two lines\n" +
 		"\n" + line + "\na.b/fork v1.0.1: sub/COPYING\n" + line + "\n\nLicence B\n"
-	linux := listTar(t, files["regometer_v0.1.0_linux_amd64.tar.gz"])
-	windows := listZip(t, files["opa_v0.1.0_windows_arm64.zip"])
+	linux := list(t, programs[0].Archive(), files[programs[0].Archive()])
+	windows := list(t, programs[1].Archive(), files[programs[1].Archive()])
 	for want, list := range map[string]string{
 		"regometer_v0.1.0_linux_amd64/regometer -rwxr-xr-x 2026-01-02 03:04:06 program\n":                              linux,
 		"regometer_v0.1.0_linux_amd64/README.md -rw-r--r-- 2026-01-02 03:04:06 # regometer v0.1.0 for linux/amd64\n":   linux,
 		"/THIRD-PARTY-NOTICES.txt -rw-r--r-- 2026-01-02 03:04:06 " + notices + "\n" + line + "\nstd 1.26.8: LICENSE\n": linux,
 		"opa_v0.1.0_windows_arm64/opa.exe -rwxr-xr-x 2026-01-02 03:04:06 program\n":                                    windows,
 		"This is Open Policy Agent (OPA) v1.22.0":                                                                      windows,
-		notices + "\n" + line + "\n" + opaModule + " v1.22.0: NOTICE.txt\n":                                            windows,
+		notices + "\n" + line + "\n" + measure.OPAModule + " v1.22.0: NOTICE.txt\n":                                    windows,
 	} {
 		if !strings.Contains(list, want) {
 			t.Errorf("want %q in\n%s", want, list)
 		}
 	}
-	modules := "pkg:golang/a.b/fork@v1.0.1 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n" +
-		"pkg:golang/a.b/old@v2.0.0%2Bincompatible " + strings.Repeat("ff", 32) + "\n"
-	for name, want := range map[string]string{
-		programs[0].SBOM(): modules + "pkg:golang/std@1.26.8 \n",
-		programs[1].SBOM(): modules + "pkg:golang/" + opaModule + "@v1.22.0 \npkg:golang/std@1.26.8 \n",
-	} {
-		if got := listBill(t, files[name]); got != want {
-			t.Errorf("%s lists\n%s\nwant\n%s", name, got, want)
+	for _, p := range programs {
+		var bill cdx.BOM
+		if err := cdx.NewBOMDecoder(bytes.NewReader(files[p.SBOM()]), cdx.BOMFileFormatJSON).Decode(&bill); err != nil {
+			t.Fatal(err)
+		}
+		got, refs := "", []string{}
+		for _, c := range *bill.Components {
+			got += c.PackageURL + " "
+			if c.Hashes != nil {
+				got += (*c.Hashes)[0].Value + " "
+			}
+			refs = append(refs, c.BOMRef)
+		}
+		want := "pkg:golang/a.b/fork@v1.0.1 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f " +
+			"pkg:golang/a.b/old@v2.0.0%2Bincompatible " + strings.Repeat("ff", 32) + " "
+		if p.OPA != "" {
+			want += "pkg:golang/" + measure.OPAModule + "@v1.22.0 "
+		}
+		if want += "pkg:golang/std@1.26.8 "; got != want {
+			t.Errorf("%s lists\n%s\nwant\n%s", p.SBOM(), got, want)
+		}
+		if deps := (*bill.Dependencies)[0]; deps.Ref != bill.Metadata.Component.BOMRef || !slices.Equal(*deps.Dependencies, refs) {
+			t.Errorf("the dependencies are %+v", deps)
 		}
 	}
 	if err := os.RemoveAll(filepath.Join(sources, "a.b/fork/LICENSE")); err != nil {
 		t.Fatal(err)
 	}
-	if err := write(again, programs, from, dirOf); err == nil || !strings.Contains(err.Error(), "a.b/fork v1.0.1 has no licence") {
+	if _, err := releaseFiles(programs, from, dirOf); err == nil || !strings.Contains(err.Error(), "a.b/fork v1.0.1 has no licence") {
 		t.Errorf("without a licence the error is %v", err)
 	}
 }
 
-// listTar returns the names, modes, times and texts of a compressed tar
-// archive's files.
-func listTar(t *testing.T, archive []byte) (list string) {
+// list returns the names, modes, times and texts of an archive's files.
+func list(t *testing.T, name string, archive []byte) (list string) {
 	t.Helper()
+	add := func(name string, mode os.FileMode, at time.Time, content io.Reader) {
+		text, err := io.ReadAll(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list += fmt.Sprintf("%s %v %s %s\n", name, mode, at.UTC().Format(time.DateTime), text)
+	}
+	if strings.HasSuffix(name, ".zip") {
+		r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range r.File {
+			in, err := f.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			add(f.Name, f.Mode(), f.Modified, in)
+		}
+		return list
+	}
 	compressed, err := gzip.NewReader(bytes.NewReader(archive))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := tar.NewReader(compressed)
-	for {
+	for r := tar.NewReader(compressed); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return list
 		}
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.Gname != "" {
+			t.Fatalf("%s has an owner: %v", name, err)
 		}
-		if h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.Gname != "" {
-			t.Errorf("%s has an owner", h.Name)
-		}
-		list += describe(t, h.Name, h.FileInfo().Mode(), h.ModTime, r)
+		add(h.Name, h.FileInfo().Mode(), h.ModTime, r)
 	}
-}
-
-// listZip is listTar for a zip archive.
-func listZip(t *testing.T, archive []byte) (list string) {
-	t.Helper()
-	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range r.File {
-		in, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		list += describe(t, f.Name, f.Mode(), f.Modified, in)
-	}
-	return list
-}
-
-func describe(t *testing.T, name string, mode os.FileMode, at time.Time, content io.Reader) string {
-	t.Helper()
-	text, err := io.ReadAll(content)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("%s %v %s %s\n", name, mode, at.UTC().Format(time.DateTime), text)
-}
-
-// listBill checks a bill of materials against CycloneDX's own schema, which
-// comes with its library, and returns the modules and their hashes.
-func listBill(t *testing.T, text []byte) (list string) {
-	t.Helper()
-	dir, err := project.Run(t.Context(), io.Discard, ".", nil, "go", "list", "-C", "bench", "-m", "-f", "{{.Dir}}", "github.com/CycloneDX/cyclonedx-go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(schemas(filepath.Join(strings.TrimSpace(dir), "schema")))
-	schema, err := c.Compile("http://cyclonedx.org/schema/bom-1.6.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := schema.Validate(value); err != nil {
-		t.Error(err)
-	}
-	var bill cdx.BOM
-	if err := cdx.NewBOMDecoder(bytes.NewReader(text), cdx.BOMFileFormatJSON).Decode(&bill); err != nil {
-		t.Fatal(err)
-	}
-	var refs []string
-	for _, c := range *bill.Components {
-		hash := ""
-		if c.Hashes != nil {
-			hash = (*c.Hashes)[0].Value
-		}
-		list += c.PackageURL + " " + hash + "\n"
-		refs = append(refs, c.BOMRef)
-	}
-	if deps := (*bill.Dependencies)[0]; deps.Ref != bill.Metadata.Component.BOMRef || !slices.Equal(*deps.Dependencies, refs) {
-		t.Errorf("the dependencies are %+v", deps)
-	}
-	return list
-}
-
-// schemas loads schemas from a folder, by the last part of their addresses.
-type schemas string
-
-func (s schemas) Load(url string) (any, error) {
-	// One schema's file has another ending than its address.
-	name := strings.Replace(path.Base(url), "jsf-0.82.schema", "jsf-0.82.schemax", 1)
-	text, err := os.ReadFile(filepath.Join(string(s), name))
-	if err != nil {
-		return nil, err
-	}
-	return jsonschema.UnmarshalJSON(bytes.NewReader(text))
 }

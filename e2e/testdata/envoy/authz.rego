@@ -1,5 +1,5 @@
-# What Envoy asks: who reads may, who writes may not, and some paths have no
-# answer.
+# Decisions for Envoy: reading is allowed, writing is denied, and some paths
+# have no answer.
 package envoy.authz
 
 http := input.attributes.request.http
@@ -13,7 +13,7 @@ allow := true if http.path == "/conflict"
 
 allow := false if http.path == "/conflict"
 
-# Longer than anyone waits.
+# Too slow for every client.
 allow := false if {
 	http.path == "/slow"
 	some i in numbers.range(1, 20000)

@@ -1,5 +1,5 @@
 # A search through some thousand numbers: slow to evaluate, with a result that
-# is neither yes nor no.
+# is not a boolean.
 package catalog
 
 matches := count([n |

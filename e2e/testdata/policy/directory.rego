@@ -14,5 +14,5 @@ office_open := http.send({
 	"force_cache_duration_seconds": 600,
 }).body.on_call
 
-# An error if input.n is no number and built-in errors are strict.
+# An error if input.n is not a number and built-in errors are strict.
 converted := to_number(input.n)

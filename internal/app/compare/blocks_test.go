@@ -41,16 +41,6 @@ func merged(t testing.TB, all ...*exphist.Snapshot) *exphist.Snapshot {
 	return &m
 }
 
-func TestCeilShift(t *testing.T) {
-	for i := -40; i <= 40; i++ {
-		for k := range 5 {
-			if got, want := ceilShift(i, k), int(math.Ceil(float64(i)/float64(int(1)<<k))); got != want {
-				t.Errorf("ceilShift(%d, %d) = %d, want %d", i, k, got, want)
-			}
-		}
-	}
-}
-
 // TestBlocks: quantiles and shares are those of the histogram, within a bucket,
 // also where slices have different schemas.
 func TestBlocks(t *testing.T) {
@@ -90,9 +80,6 @@ func TestBlocks(t *testing.T) {
 func TestLongRunVariance(t *testing.T) {
 	const n, rounds = 240, 2000
 	w := waves(n)
-	if len(w) != 19 {
-		t.Errorf("%d waves, want 19", len(w))
-	}
 	for _, phi := range []float64{0, 0.5, -0.3} {
 		rng := rand.New(rand.NewPCG(3, 4))
 		mean := 0.0

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -25,26 +26,23 @@ const (
 
 // Options selects what is compared. The zero value compares everything.
 type Options struct {
-	Stages []string              // only these; nil: all
-	Key    func(key string) bool // only groups for whose key it returns true; nil: all
-
-	// Confidence is the probability that all intervals of the comparison are
-	// right, above 0 and below 1. 0: 0.95.
-	Confidence float64
-
-	// Thresholds are for Comparison.Exceeds. Their quantiles are compared too,
+	Stages []string // only these; nil: all
+	// Thresholds are for Comparison.Exceed. Their quantiles are compared too,
 	// where they apply.
 	Thresholds []Threshold
 }
 
-// Verdict says what is known about a change.
+// confidence is the probability that all intervals of a comparison are right.
+const confidence = 0.95
+
+// Verdict is the judgement of a change.
 type Verdict string
 
 // The verdicts, in the order in which rows are sorted.
 const (
 	Slower       Verdict = "slower"        // the whole interval is above 0
 	Faster       Verdict = "faster"        // the whole interval is below 0
-	NoDifference Verdict = "no difference" // a change would be no more than noise
+	NoDifference Verdict = "no difference" // a change is not more than noise
 	TooLittle    Verdict = "too little data"
 )
 
@@ -53,37 +51,38 @@ var verdicts = []Verdict{Slower, Faster, NoDifference, TooLittle}
 // Comparison is the changes from one report to another. The same reports have
 // the same comparison.
 type Comparison struct {
-	By         string      // what the key of a row is: see report.Report
-	Confidence float64     // of all intervals together
-	Intervals  int         // the number of intervals
-	Thresholds []Threshold // those of the options
+	By         string // what the key of a row is: see report.Report
+	Intervals  int    // the number of confidence intervals
+	Thresholds []Threshold
 
 	// Rows are sorted by verdict, by impact (the larger change first, for
 	// better or worse), by key and by stage.
 	Rows []Row
-	// Only lists what is in one of the reports only: groups, and stages of
+	// Only lists groups that are in one of the reports only, and stages of
 	// groups that are in both. It is sorted by key and stage.
 	Only []Only
 }
 
 // Row is a stage of a group that is in both reports.
 type Row struct {
-	Key, Stage    string
-	Before, After Side
-	Changes       []Change // of p50, of p99, and of what thresholds ask for
+	Key   string `json:"-"`
+	Stage string `json:"stage"`
 	// Verdict is Slower if a quantile is slower, else Faster if one is faster,
 	// else NoDifference if one could be judged.
-	Verdict Verdict
+	Verdict Verdict `json:"verdict"`
 	// Impact is the time, in ns, that this stage took after, without the stages
 	// that it contains, less the time that as many would take at the mean
 	// before.
-	Impact int64
+	Impact  int64    `json:"impact_ns"`
+	Before  Side     `json:"before"`
+	After   Side     `json:"after"`
+	Changes []Change `json:"-"` // of p50, of p99, and of the quantiles of thresholds
 }
 
-// Side is what one report has of a row.
+// Side is one report's part of a row.
 type Side struct {
-	Count  uint64 // of durations
-	Slices int    // of time with durations; 0 if no duration has a time
+	Count  uint64 `json:"count"`  // of durations
+	Slices int    `json:"slices"` // of time with durations; 0 if no duration has a time
 }
 
 // Change is how a quantile changed.
@@ -100,35 +99,32 @@ type Change struct {
 
 // Only is a group, or a stage of a group, that is in one report only.
 type Only struct {
-	Key, Stage    string // Stage is "" for the whole group
-	Before, After uint64 // decisions of the group, or durations of the stage; one is 0
+	Key   string `json:"-"`
+	Stage string `json:"stage,omitempty"` // "" for the whole group
+	// Before and After are decisions of the group, or durations of the stage.
+	// One of them is 0.
+	Before uint64 `json:"before"`
+	After  uint64 `json:"after"`
 }
 
 // Reports compares two reports, and only reads them. It fails if their groups
-// have different kinds of keys, or if an option is out of range.
+// have different kinds of keys.
 func Reports(before, after *report.Report, o Options) (*Comparison, error) {
-	if o.Confidence == 0 {
-		o.Confidence = 0.95
-	}
-	if !(o.Confidence > 0 && o.Confidence < 1) {
-		return nil, fmt.Errorf("confidence %v: must be above 0 and below 1", o.Confidence)
-	}
 	if before.By != after.By {
 		return nil, fmt.Errorf("one report is by %s, the other by %s: nothing to compare", before.By, after.By)
 	}
-	c := &Comparison{By: before.By, Confidence: o.Confidence, Thresholds: slices.Clone(o.Thresholds)}
-	sides := [2]side{sideOf(before, o), sideOf(after, o)}
+	c := &Comparison{By: before.By, Thresholds: slices.Clone(o.Thresholds)}
 	// Each interval depends on the number of intervals, so there are two
 	// passes: all groups together may be too much to keep.
-	for p := range c.pairs(sides, o) {
+	for p := range c.pairs(before, after, o) {
 		for _, q := range p.quantiles {
 			if p.enough(q) {
 				c.Intervals++
 			}
 		}
 	}
-	alpha := (1 - o.Confidence) / float64(max(c.Intervals, 1))
-	for p := range c.pairs(sides, o) {
+	alpha := (1 - confidence) / float64(max(c.Intervals, 1))
+	for p := range c.pairs(before, after, o) {
 		if err := p.compare(alpha); err != nil {
 			return nil, err
 		}
@@ -143,72 +139,52 @@ func Reports(before, after *report.Report, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// side is a report with the places of its groups by their keys.
-type side struct {
-	*report.Report
-	places map[string]int
-}
-
-func sideOf(r *report.Report, o Options) side {
-	s := side{r, map[string]int{}}
+// groupsOf returns the places of the groups of a report, by key.
+func groupsOf(r *report.Report) map[string]int {
+	places := map[string]int{}
 	for i, g := range r.Groups.Sums() {
-		if o.Key == nil || o.Key(g.Key) {
-			s.places[g.Key] = i
-		}
+		places[g.Key] = i
 	}
-	return s
-}
-
-// group returns the group of a key, or nil.
-func (s side) group(key string) *report.Group {
-	if i, ok := s.places[key]; ok {
-		return s.Groups.At(i)
-	}
-	return nil
+	return places
 }
 
 // union returns the keys of both maps, sorted.
 func union[V any](a, b map[string]V) []string {
-	return slices.Compact(slices.Sorted(func(yield func(string) bool) {
-		for _, m := range [2]map[string]V{a, b} {
-			for key := range m {
-				if !yield(key) {
-					return
-				}
-			}
-		}
-	}))
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return slices.Sorted(maps.Keys(all))
 }
 
-// pairs returns what is in both reports, by key and stage, and fills c.Only
-// with the rest.
-func (c *Comparison) pairs(sides [2]side, o Options) iter.Seq[*pair] {
+// pairs returns the stages that are in both reports, by key and stage. It fills
+// c.Only with the groups and stages that are in one report.
+func (c *Comparison) pairs(before, after *report.Report, o Options) iter.Seq[*pair] {
 	return func(yield func(*pair) bool) {
 		c.Only = nil
-		for _, key := range union(sides[0].places, sides[1].places) {
-			before, after := sides[0].group(key), sides[1].group(key)
+		was, is := groupsOf(before), groupsOf(after)
+		for _, key := range union(was, is) {
+			i, inBefore := was[key]
+			j, inAfter := is[key]
 			switch {
-			case before == nil:
-				c.Only = append(c.Only, Only{Key: key, After: after.Decisions})
+			case !inAfter:
+				c.Only = append(c.Only, Only{Key: key, Before: before.Groups.Sum(i).Decisions})
 				continue
-			case after == nil:
-				c.Only = append(c.Only, Only{Key: key, Before: before.Decisions})
+			case !inBefore:
+				c.Only = append(c.Only, Only{Key: key, After: after.Groups.Sum(j).Decisions})
 				continue
 			}
-			was, is := stagesOf(before, o), stagesOf(after, o)
-			for _, stage := range union(was, is) {
-				switch b, a := was[stage], is[stage]; {
-				case b == nil:
-					c.Only = append(c.Only, Only{Key: key, Stage: stage, After: a.Durations.Count()})
-				case a == nil:
-					c.Only = append(c.Only, Only{Key: key, Stage: stage, Before: b.Durations.Count()})
-				default:
-					p := &pair{Row: Row{Key: key, Stage: stage, Verdict: TooLittle, Impact: impact(b, a)}, quantiles: o.quantiles(key, stage)}
-					p.before, p.Before = timed(before, stage)
-					p.after, p.After = timed(after, stage)
-					if !yield(p) {
-						return
-					}
+			b, a := before.Groups.At(i), after.Groups.At(j)
+			stagesBefore, stagesAfter := stagesOf(b, o), stagesOf(a, o)
+			for _, stage := range union(stagesBefore, stagesAfter) {
+				sb, sa := stagesBefore[stage], stagesAfter[stage]
+				if sb.Durations.Count() == 0 || sa.Durations.Count() == 0 {
+					c.Only = append(c.Only, Only{key, stage, sb.Durations.Count(), sa.Durations.Count()})
+					continue
+				}
+				p := &pair{Row: Row{Key: key, Stage: stage, Verdict: TooLittle, Impact: impact(&sb, &sa)}, quantiles: o.quantiles(key, stage)}
+				p.before, p.Before = timed(b, stage)
+				p.after, p.After = timed(a, stage)
+				if !yield(p) {
+					return
 				}
 			}
 		}
@@ -216,10 +192,9 @@ func (c *Comparison) pairs(sides [2]side, o Options) iter.Seq[*pair] {
 }
 
 // stagesOf returns the stages of a group that are compared, by name.
-func stagesOf(g *report.Group, o Options) map[string]*groupby.Stage {
-	stages := map[string]*groupby.Stage{}
-	for i := range g.Stages {
-		s := &g.Stages[i]
+func stagesOf(g *report.Group, o Options) map[string]groupby.Stage {
+	stages := map[string]groupby.Stage{}
+	for _, s := range g.Stages {
 		if s.Durations.Count() > 0 && (o.Stages == nil || slices.Contains(o.Stages, s.Name)) {
 			stages[s.Name] = s
 		}
@@ -306,17 +281,6 @@ func judge(low, high float64) Verdict {
 		return TooLittle
 	}
 	return NoDifference
-}
-
-// integer returns the nearest integer, from −math.MaxInt64 to math.MaxInt64.
-func integer(f float64) int64 {
-	switch f = math.Round(f); {
-	case f >= math.MaxInt64:
-		return math.MaxInt64
-	case f <= -math.MaxInt64:
-		return -math.MaxInt64
-	}
-	return int64(f)
 }
 
 // name returns a quantile's name, such as p99.9.

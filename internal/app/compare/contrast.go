@@ -5,14 +5,14 @@ package compare
 
 import "math"
 
-// contrast tests by how much the q-quantile has moved from before to after,
-// which are on one grid.
+// contrast tests how far the q-quantile has moved from before to after. Both
+// are on one grid.
 type contrast struct {
 	before, after *blocks
 	q             float64
 }
 
-// estimate returns by how much the quantile has moved, in buckets.
+// estimate returns how far the quantile has moved, in buckets.
 func (c contrast) estimate() float64 { return c.after.quantile(c.q) - c.before.quantile(c.q) }
 
 // tails returns how probable it is that the shares above a position before and
@@ -40,8 +40,8 @@ func (c contrast) tails(shift float64) (more, less float64) {
 }
 
 // interval returns the shifts, in buckets, that are not rejected with an error
-// of at most alpha, half of it on either side. An end is infinite if however
-// large a shift is not rejected.
+// of at most alpha, half of it on either side. An end is infinite if even the
+// largest shift is not rejected.
 func (c contrast) interval(alpha float64) (low, high float64) {
 	middle := c.estimate()
 	low = middle - c.reach(alpha, func(d float64) float64 { p, _ := c.tails(middle - d); return p })
@@ -49,8 +49,8 @@ func (c contrast) interval(alpha float64) (low, high float64) {
 	return low, high
 }
 
-// reach returns the largest distance that is not rejected, where p tells how
-// probable what was seen is at a distance.
+// reach returns the largest distance that is not rejected. p returns the
+// probability of the observed difference at a distance.
 func (c contrast) reach(alpha float64, p func(distance float64) float64) float64 {
 	accepted := func(d float64) bool { return p(d) >= alpha/2 }
 	// At twice the width nothing of both sides overlaps any more.

@@ -91,7 +91,7 @@ func TestFewSlices(t *testing.T) {
 	}
 }
 
-// TestIntervalOfConstants: values that never vary are no division by zero.
+// Values that never vary cause no division by zero.
 func TestIntervalOfConstants(t *testing.T) {
 	one, two := []*exphist.Snapshot{}, []*exphist.Snapshot{}
 	for range 20 {
@@ -118,7 +118,7 @@ func TestIntervalOfConstants(t *testing.T) {
 }
 
 // TestFewBursts: where the p99 of one side is that of its few bursts, the other
-// side, which had none, tells nothing.
+// side, which had none, shows no change.
 func TestFewBursts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for bursts := 1; bursts <= 3; bursts++ {

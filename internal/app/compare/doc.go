@@ -1,16 +1,16 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package compare tells what became slower or faster from one report to
-// another, by how much, and whether that is more than noise.
+// Package compare finds the stages that became slower or faster from one report
+// to another, by how much, and whether the difference is more than noise.
 //
 // # Method
 //
 // The latencies of a minute are alike: they share the load, the neighbours and
 // the garbage collections of that minute, and often those of the next. So a
 // thousand decisions of one minute say far less about the difference of two
-// days than single decisions of a thousand minutes. What is counted here are
-// therefore not decisions but the reports' slices of time.
+// days than single decisions of a thousand minutes. So the package counts not
+// decisions but the slices of time of the reports.
 //
 // The q-quantile of a stage has grown by the factor r if as many durations are
 // above some x before as are above r·x after, a share of 1−q over both sides.
@@ -36,11 +36,11 @@
 // of 8 to 20 slices.
 //
 // Bonferroni's correction makes the intervals simultaneous: each has the
-// confidence 1 − (1−c)/m, where m is how many there are in the comparison. A
-// quantile is said to be slower or faster where its interval leaves out no
-// change. So the claim is about the whole comparison: of comparisons of like
-// with like, at most 1−c, which is 5 % by default, have any row that says so.
-// Fewer rows (Options.Key, Options.Stages) make for narrower intervals.
+// confidence 1 − (1−c)/m, where m is the number of intervals. A quantile is
+// said to be slower or faster where its interval leaves out no change. So the
+// claim is about the whole comparison: of comparisons of like with like, at
+// most 1−c, which is 5 %, have any row that says so. Fewer rows
+// (Options.Stages) have narrower intervals.
 //
 // Quantiles are interpolated within the buckets of the histograms, evenly on
 // the logarithmic scale, so that the step from one bucket to the next is not
@@ -62,7 +62,7 @@
 // 5 times the latency, of 3 to 7 minutes each on the mean.
 //
 // A change of +20 % in one of the 40 rows, of about 200 decisions a slice, was
-// seen so often:
+// seen in this share of the comparisons:
 //
 //	levels of minutes vary by    slices    p50     p99
 //	3 %                              60    100 %   54 %
@@ -76,7 +76,7 @@
 //
 // The claim is about noise that comes and goes within the time that a report
 // spans. A log of a quiet night and one of a busy noon do differ, and that is
-// what will be said.
+// the comparison will say so.
 //
 // # References
 //

@@ -4,12 +4,14 @@
 package compare
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/regometer/regometer/internal/app/report"
 )
 
 // WriteJSON writes a comparison as one line of JSON:
@@ -28,55 +30,50 @@ import (
 //
 // The fields are those of [Comparison]. Durations are integers, in ns. A change
 // is relative, with four decimals: 0.2 is 20 % more; low and high are null
-// where there is no such end, or too little data. With another Comparison.By,
-// what it names stands in place of path. A quantile of thresholds is there in
-// the rows for which it was asked: p90, p95, p999. The error is that of w.
+// where the interval has no such end, or where there is too little data. The
+// value of Comparison.By stands in place of path. The rows of a threshold have
+// its quantile too: p90, p95 or p999. The error is that of w.
 func (c *Comparison) WriteJSON(w io.Writer) error {
 	out := struct {
-		Version    int             `json:"version"`
-		By         string          `json:"by"`
-		Confidence fixed           `json:"confidence"`
-		Intervals  int             `json:"intervals"`
-		Rows       []object        `json:"rows"`
-		Only       []object        `json:"only"`
-		Thresholds []jsonThreshold `json:"thresholds"`
-	}{1, c.By, fixed(c.Confidence), c.Intervals, []object{}, []object{}, []jsonThreshold{}}
+		Version    int               `json:"version"`
+		By         string            `json:"by"`
+		Confidence fixed             `json:"confidence"`
+		Intervals  int               `json:"intervals"`
+		Rows       []json.RawMessage `json:"rows"`
+		Only       []json.RawMessage `json:"only"`
+		Thresholds []jsonThreshold   `json:"thresholds"`
+	}{1, c.By, confidence, c.Intervals, []json.RawMessage{}, []json.RawMessage{}, []jsonThreshold{}}
+	var failed error
+	add := func(to *[]json.RawMessage, key string, objects ...any) {
+		text, err := report.KeyedJSON(c.By, key, objects...)
+		failed = errors.Join(failed, err)
+		*to = append(*to, text)
+	}
 	for _, r := range c.Rows {
-		o := object{
-			{c.By, r.Key}, {"stage", r.Stage}, {"verdict", r.Verdict}, {"impact_ns", r.Impact},
-			{"before", jsonSide(r.Before)}, {"after", jsonSide(r.After)},
-		}
+		changes := map[string]jsonChange{}
 		for _, ch := range r.Changes {
 			j := jsonChange{integer(ch.Before), integer(ch.After), fixed(ch.Relative), fixed(ch.Low), fixed(ch.High), ch.Verdict}
 			if ch.Low == -1 {
 				j.Low = fixed(math.Inf(-1))
 			}
-			o = append(o, field{strings.ReplaceAll(name(ch.Quantile), ".", ""), j})
+			changes[strings.ReplaceAll(name(ch.Quantile), ".", "")] = j
 		}
-		out.Rows = append(out.Rows, o)
+		add(&out.Rows, r.Key, r, changes)
 	}
 	for _, only := range c.Only {
-		o := object{{c.By, only.Key}}
-		if only.Stage != "" {
-			o = append(o, field{"stage", only.Stage})
-		}
-		out.Only = append(out.Only, append(o, field{"before", only.Before}, field{"after", only.After}))
+		add(&out.Only, only.Key, only)
 	}
 	for _, t := range c.Thresholds {
-		j := jsonThreshold{t.String(), c.Judged(t), []object{}}
-		for _, r := range c.Exceeds(t) {
-			j.Exceeded = append(j.Exceeded, object{{c.By, r.Key}, {"stage", r.Stage}})
+		rows, judged := c.Exceed(t)
+		j := jsonThreshold{t.String(), judged, []json.RawMessage{}}
+		for _, r := range rows {
+			add(&j.Exceeded, r.Key, map[string]string{"stage": r.Stage})
 		}
 		out.Thresholds = append(out.Thresholds, j)
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false) // a threshold has a >
-	return e.Encode(out)
-}
-
-type jsonSide struct {
-	Count  uint64 `json:"count"`
-	Slices int    `json:"slices"`
+	return errors.Join(failed, e.Encode(out))
 }
 
 type jsonChange struct {
@@ -89,9 +86,9 @@ type jsonChange struct {
 }
 
 type jsonThreshold struct {
-	Threshold string   `json:"threshold"`
-	Judged    int      `json:"judged"`
-	Exceeded  []object `json:"exceeded"`
+	Threshold string            `json:"threshold"`
+	Judged    int               `json:"judged"`
+	Exceeded  []json.RawMessage `json:"exceeded"`
 }
 
 // fixed is a number with four decimals; null if it is infinite.
@@ -104,32 +101,13 @@ func (f fixed) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, rounded(float64(f), 4), 'f', 4, 64), nil
 }
 
-// object is a JSON object whose fields have an order, and names of their own.
-type object []field
-
-type field struct {
-	name  string
-	value any
-}
-
-func (o object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, f := range o {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		for j, v := range [2]any{f.name, f.value} {
-			if j > 0 {
-				b.WriteByte(':')
-			}
-			text, err := json.Marshal(v)
-			if err != nil {
-				return nil, err
-			}
-			b.Write(text)
-		}
+// integer returns the nearest integer, from −math.MaxInt64 to math.MaxInt64.
+func integer(f float64) int64 {
+	switch f = math.Round(f); {
+	case f >= math.MaxInt64:
+		return math.MaxInt64
+	case f <= -math.MaxInt64:
+		return -math.MaxInt64
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return int64(f)
 }

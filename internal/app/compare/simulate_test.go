@@ -25,8 +25,8 @@ type world struct {
 	correlation float64 // of the level of a minute with that of the next (AR(1))
 	common, own float64 // standard deviation of that level's logarithm: of all paths, of one
 
-	// Bursts of 5 times the latency, of so many minutes, with so many between
-	// them (0: none), on the means; of all paths together, or of each.
+	// The mean minutes of bursts of 5 times the latency, and between bursts (0:
+	// no bursts), of all paths together or of each path.
 	burst, gap float64
 	together   bool
 
@@ -121,8 +121,8 @@ func (w *world) report(rng *rand.Rand, n int, slower float64) *report.Report {
 	return &report.Report{By: "path", Groups: report.GroupsOf(groups...)}
 }
 
-// comparisons returns how many a simulation has: few, unless the environment
-// asks for more.
+// comparisons returns the number of comparisons in a simulation: few, unless
+// the environment asks for more.
 func comparisons(t *testing.T, few int) int {
 	t.Helper()
 	if s := os.Getenv("REGOMETER_COMPARISONS"); s != "" {
@@ -135,7 +135,7 @@ func comparisons(t *testing.T, few int) int {
 	return few
 }
 
-// simulate calls f with so many numbers, each with a generator of its own.
+// simulate calls f with the numbers below n, each with a generator of its own.
 func simulate(n int, f func(i int, rng *rand.Rand)) {
 	var wg sync.WaitGroup
 	room := make(chan struct{}, 4)

@@ -41,16 +41,6 @@ func TestTail(t *testing.T) {
 	if p := tail(12.924, 3); math.Abs(p-0.0005) > 1e-7 {
 		t.Errorf("tail(12.924, 3) = %v", p)
 	}
-	for df := 2.0; df < 200; df *= 1.3 {
-		last := 1.0
-		for x := 0.0; x < 50; x = x*1.2 + 0.01 {
-			p := tail(x, df)
-			if !(p < last && p > 0) {
-				t.Fatalf("tail(%v, %v) = %v, after %v", x, df, p, last)
-			}
-			last = p
-		}
-	}
 	if p := tail(math.Inf(1), 3); p != 0 {
 		t.Errorf("tail(∞) = %v", p)
 	}

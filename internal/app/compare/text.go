@@ -33,7 +33,7 @@ func percent(relative float64) string {
 	return fmt.Sprintf("%+.*f", decimals, rounded(p, decimals))
 }
 
-// rounded returns f rounded to so many decimals, and 0 instead of −0.
+// rounded returns f rounded to a number of decimals, and 0 instead of −0.
 func rounded(f float64, decimals int) float64 {
 	f, _ = strconv.ParseFloat(strconv.FormatFloat(f, 'f', decimals, 64), 64)
 	return f + 0
@@ -63,7 +63,7 @@ func (c *Comparison) summary() string {
 		n[r.Verdict]++
 	}
 	if len(c.Rows) == 0 {
-		return "There is nothing that is in both."
+		return "The two have no group and stage in common."
 	}
 	var parts []string
 	for _, v := range verdicts {
@@ -76,10 +76,10 @@ func (c *Comparison) summary() string {
 
 // claim returns what the intervals claim.
 func (c *Comparison) claim() string {
-	return fmt.Sprintf("In brackets: %s, %g %% confidence in all together.", text.Plural(c.Intervals, "interval"), c.Confidence*100)
+	return fmt.Sprintf("In brackets: %s, %g %% confidence in all together.", text.Plural(c.Intervals, "interval"), confidence*100)
 }
 
-// A remark is what there is to say of something.
+// A remark is text about a group, a stage or a threshold.
 type remark struct {
 	names []string // of a group and a stage, or a threshold
 	text  string
@@ -112,20 +112,12 @@ func (c *Comparison) remarks(top int) (lists [][]remark) {
 
 // verdict says whether a threshold is exceeded.
 func (c *Comparison) verdict(t Threshold) string {
-	exceeded, judged := len(c.Exceeds(t)), c.Judged(t)
+	exceeded, judged := c.Exceed(t)
 	switch {
 	case judged == 0:
 		return "no row with enough data"
-	case exceeded == 0:
+	case len(exceeded) == 0:
 		return "not exceeded in " + text.Plural(judged, "row")
 	}
-	return fmt.Sprintf("exceeded in %s of %s", text.Count(exceeded), text.Plural(judged, "row"))
-}
-
-// top returns the first n rows, all if n is 0.
-func (c *Comparison) top(n int) []Row {
-	if n <= 0 || n > len(c.Rows) {
-		n = len(c.Rows)
-	}
-	return c.Rows[:n]
+	return fmt.Sprintf("exceeded in %s of %s", text.Count(len(exceeded)), text.Plural(judged, "row"))
 }

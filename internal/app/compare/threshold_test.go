@@ -3,10 +3,7 @@
 
 package compare
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 func TestParseThreshold(t *testing.T) {
 	tests := []struct {
@@ -32,25 +29,12 @@ func TestParseThreshold(t *testing.T) {
 }
 
 func TestParseThresholdErrors(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                "no colon",
-		"p99":             "no colon",
-		"p98:s>1%":        `"p98" is none of p50`,
-		"p99:s":           "no >",
-		"p99:>1%":         "no stage",
-		"p99:@k>1%":       "no stage",
-		"p99:s@>1%":       "nothing after @",
-		"p99:s>20":        "no % at the end",
-		"p99:s>20ms":      "no % at the end",
-		"p99:s>x%":        "is no number",
-		"p99:s>NaN%":      "is no number",
-		"p99:s>+Inf%":     "is no number",
-		"p99:s>-5%":       "is negative",
-		"p99:s>++5%":      "is no number",
-		"p99:s>1e999999%": "is no number",
+	for _, text := range []string{
+		"", "p99", "p98:s>1%", "p:s>1%", "p99:s", "p99:>1%", "p99:@k>1%", "p99:s@>1%", "p99:s@/>1%", "p99:s>20", "p99:s>20ms", "p99:s>%",
+		"p99:s>x%", "p99:s>NaN%", "p99:s>+Inf%", "p99:s>-5%", "p99:s>++5%", "p99:s>1e999999%",
 	} {
-		if _, err := ParseThreshold(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
+		if got, err := ParseThreshold(text); err == nil {
+			t.Errorf("%q: %+v", text, got)
 		}
 	}
 }
@@ -65,15 +49,15 @@ func FuzzParseThreshold(f *testing.F) {
 	})
 }
 
-// TestExceeds: only what is above the threshold with its whole interval.
-func TestExceeds(t *testing.T) {
+// A row exceeds a threshold only with its whole interval.
+func TestExceed(t *testing.T) {
 	before, after := example(t)
 	tests := []struct {
 		text             string
 		exceeded, judged int
 	}{
 		{"p50:rego_query_eval>+20%", 1, 5},
-		{"p50:rego_query_eval>+95%", 0, 5}, // a's p50 is twice as high, but for noise
+		{"p50:rego_query_eval>+95%", 0, 5}, // a's p50 is twice as high, except for noise
 		{"p99:rego_query_eval>+0%", 1, 3},
 		{"p90:rego_query_eval@a>+20%", 1, 1},
 		{"p90:rego_query_eval@b>+20%", 0, 1},
@@ -86,9 +70,9 @@ func TestExceeds(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := compareOf(t, before, after, Options{Thresholds: []Threshold{threshold}})
-		rows := c.Exceeds(threshold)
-		if len(rows) != tt.exceeded || c.Judged(threshold) != tt.judged {
-			t.Errorf("%s: %d of %d rows, want %d of %d", tt.text, len(rows), c.Judged(threshold), tt.exceeded, tt.judged)
+		rows, judged := c.Exceed(threshold)
+		if len(rows) != tt.exceeded || judged != tt.judged {
+			t.Errorf("%s: %d of %d rows, want %d of %d", tt.text, len(rows), judged, tt.exceeded, tt.judged)
 		}
 		for _, r := range rows {
 			if r.Key != "a" {

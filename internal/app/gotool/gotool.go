@@ -7,12 +7,11 @@ package gotool
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"time"
 
@@ -27,75 +26,58 @@ type Command struct {
 	Dir  string
 	Args []string
 	Env  []string // added to the environment
-	// UserEnv leaves GOFLAGS, GOWORK and GO111MODULE as the user has them, for
-	// a user's own program. Otherwise they are cleared: GOFLAGS=-mod=vendor and
-	// the like must not reach OPA's build.
+	// UserEnv keeps GOFLAGS, GOWORK and GO111MODULE as the user has them, for a
+	// user's own program. Otherwise Run clears them: settings such as
+	// GOFLAGS=-mod=vendor must not reach OPA's build.
 	UserEnv bool
-	Stdout  io.Writer // nil = discarded
-	// Note is called with each line of standard error, without its end. What
-	// it returns true for is no part of the error. It may be nil.
-	Note func(line string) bool
 }
 
-// Run runs the command and waits for it. Cancelling ctx interrupts go and all
-// that it started; what has not ended ten seconds later is killed. If the
-// command fails the error is an [*Error], or ctx's error.
+// Run runs the command and waits for it. Cancelling ctx interrupts go and
+// everything that it started. Run kills the processes that have not ended ten
+// seconds later. If the command fails, the error is an [*Error], or ctx's
+// error.
 func (c Command) Run(ctx context.Context) error {
+	_, err := c.Output(ctx)
+	return err
+}
+
+// Output is Run. It returns what the command wrote to standard output, also if
+// the command failed.
+func (c Command) Output(ctx context.Context) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, "go", c.Args...)
 	cmd.Dir = c.Dir
 	cmd.Env = os.Environ()
 	if !c.UserEnv {
-		// A blank, since an empty value would let the one of `go env -w`
-		// through.
+		// A blank, because go takes the value of `go env -w` for an empty one.
 		cmd.Env = append(cmd.Env, "GOFLAGS= ", "GOWORK=off", "GO111MODULE=on")
 	}
 	cmd.Env = append(cmd.Env, c.Env...)
-	stderr := stderrTail{note: c.Note}
-	cmd.Stdout = c.Stdout
-	cmd.Stderr = &stderr
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
 	cmd.WaitDelay = 10 * time.Second
 	procgroup.Set(cmd)
 	err := cmd.Run()
 	if ctx.Err() != nil {
 		procgroup.Kill(cmd)
-		return ctx.Err()
+		return out.Bytes(), ctx.Err()
 	}
-	if err == nil {
-		return nil
+	if err != nil {
+		text := downloading.ReplaceAllString(stderr.String(), "")
+		err = &Error{Args: c.Args, Stderr: strings.TrimSpace(text), Err: err}
 	}
-	return &Error{Args: c.Args, Stderr: strings.TrimSpace(stderr.String()), Err: err}
-}
-
-// Output runs the command and returns what it wrote to standard output, also
-// if it failed.
-func (c Command) Output(ctx context.Context) ([]byte, error) {
-	var out bytes.Buffer
-	c.Stdout = &out
-	err := c.Run(ctx)
 	return out.Bytes(), err
 }
 
-// Env returns the values of some variables of `go env`, with these added to the
-// environment.
-func Env(ctx context.Context, added []string, names ...string) (map[string]string, error) {
-	out, err := Command{Args: append([]string{"env", "-json"}, names...), Env: added}.Output(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var env map[string]string
-	if err := json.Unmarshal(out, &env); err != nil {
-		return nil, fmt.Errorf("go env printed something else than JSON: %w", err)
-	}
-	return env, nil
-}
+// downloading matches lines that say nothing about a failure.
+var downloading = regexp.MustCompile(`(?m)^go: downloading .*\n`)
 
 // An Error is a failure of the go command.
 type Error struct {
 	Args   []string
-	Stderr string // its end, if it was long
+	Stderr string
 	Err    error
 }
 
@@ -115,8 +97,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// hints are checked in this order: the first that matches is the most
-// specific cause.
+// hints are in the order in which they are checked. The first hint that matches
+// names the most specific cause.
 var hints = []struct {
 	hint  string
 	signs []string // of the go command's messages, in lower case
@@ -126,11 +108,11 @@ var hints = []struct {
 		[]string{"no space left on device", "not enough space on the disk", "disk quota exceeded"},
 	},
 	{
-		"This Go is too old for what is built. Install a newer Go (https://go.dev/dl/), or let Go fetch one: GOTOOLCHAIN=auto.",
+		"This Go is too old for this build. Install a newer Go (https://go.dev/dl/), or let Go fetch one: GOTOOLCHAIN=auto.",
 		[]string{"requires go >=", "toolchain not available", "requires go1."},
 	},
 	{
-		"Go may not download modules here. Let GOPROXY name a module proxy: the environment's has precedence over that of `go env -w`.",
+		"Go may not download modules here. Let GOPROXY name a module proxy: the environment variable has precedence over `go env -w`.",
 		[]string{"disabled by goproxy=off"},
 	},
 	{
@@ -141,20 +123,20 @@ var hints = []struct {
 		},
 	},
 	{
-		"The module proxy does not have the Go release that go.mod asks for. Install it (https://go.dev/dl/), or set GOTOOLCHAIN=local if the one here will do.",
+		"The module proxy does not have the Go release that go.mod asks for. Install it (https://go.dev/dl/), or set GOTOOLCHAIN=local to use the Go that is installed.",
 		[]string{"go: download go1."},
 	},
 	{
-		"There is no such version, or the proxy does not have it. `go list -m -versions MODULE` lists those there are; OPA's module is github.com/open-policy-agent/opa.",
+		"There is no such version, or the proxy does not have it. `go list -m -versions MODULE` lists all versions. OPA's module is github.com/open-policy-agent/opa.",
 		[]string{"unknown revision", "404 not found", "410 gone", "403 forbidden", "invalid version", "no matching versions"},
 	},
 	{
-		"Check the owner and permissions of the folder that is named above, or set GOCACHE, GOMODCACHE or REGOMETER_CACHE to one that you may write to.",
+		"Check the owner and permissions of the folder that is named above, or set GOCACHE, GOMODCACHE or REGOMETER_CACHE to a folder that you may write to.",
 		[]string{"permission denied", "read-only file system", "access is denied"},
 	},
 }
 
-// Hint returns how to mend the failure that the text tells of, or "".
+// Hint returns how to fix the failure that the text describes, or "".
 func Hint(text string) string {
 	text = strings.ToLower(text)
 	for _, h := range hints {
@@ -165,39 +147,4 @@ func Hint(text string) string {
 		}
 	}
 	return ""
-}
-
-// stderrTail keeps the last 8 to 16 KB of the lines that note does not take.
-type stderrTail struct {
-	note func(line string) bool
-	line []byte // the one that is not ended yet
-	tail []byte
-}
-
-const tailSize = 8 << 10
-
-func (t *stderrTail) Write(p []byte) (int, error) {
-	for line := range bytes.Lines(p) {
-		t.line = append(t.line, line...)
-		if line[len(line)-1] == '\n' {
-			t.endLine()
-		}
-	}
-	return len(p), nil
-}
-
-func (t *stderrTail) endLine() {
-	if t.note == nil || !t.note(strings.TrimRight(string(t.line), "\r\n")) {
-		t.tail = append(t.tail, t.line...)
-	}
-	t.line = t.line[:0]
-	if len(t.tail) > 2*tailSize {
-		t.tail = append(t.tail[:0], t.tail[len(t.tail)-tailSize:]...)
-	}
-}
-
-// String returns what was kept. All was written by then.
-func (t *stderrTail) String() string {
-	t.endLine()
-	return string(t.tail)
 }

@@ -19,21 +19,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/regometer/regometer/internal/app/gotool"
 )
 
-// Options say what to build. The zero value is [NewestVersion] with the
-// drop-in and the plugin.
+// Options select the OPA or the program to build, and its parts. The zero value
+// is [NewestVersion] with the drop-in, the fixes and the plugin.
 type Options struct {
 	// OPA is a version, such as "1.2.3" or "v1.2.3", anything else that
 	// the Go module proxy resolves ("latest", a commit), or a folder with
@@ -44,6 +43,8 @@ type Options struct {
 	Unmodified bool
 	// NoPlugin leaves the plugin and the decision hook out.
 	NoPlugin bool
+	// Pure leaves out everything except the drop-in.
+	Pure bool
 	// Upstream builds an OPA with this number of steps of the Series, or with
 	// AllSteps, instead of the drop-in and the plugin.
 	Upstream int
@@ -65,6 +66,8 @@ type Options struct {
 	// Env is added to the environment of the go command, such as
 	// "CGO_ENABLED=0".
 	Env []string
+
+	with *parts // instead of the parts that the options above name, for tests
 }
 
 // opa returns the OPA to build, as findSource takes it.
@@ -75,27 +78,53 @@ func (o Options) opa() string {
 	return o.OPA
 }
 
-// parts are what a build puts into OPA: the drop-in, with or without the
-// plugin, or steps of the series, or nothing.
+// parts are the parts that a build puts into OPA: the drop-in, with or without
+// fixes and the plugin, or steps of the series, or nothing.
 type parts struct {
 	dropIn dropIn
+	fixes  []Step
 	plugin *plugin
 	steps  []Step
 }
 
 func (o Options) parts() (p parts, err error) {
 	switch {
+	case o.with != nil:
+		return *o.with, nil
 	case o.Upstream != 0:
 		p.steps, err = firstSteps(o.Upstream)
 	case !o.Unmodified:
-		p.dropIn, err = loadDropIn()
-		p.dropIn = p.dropIn.withoutTests()
-		if err == nil && !o.NoPlugin {
+		p.dropIn = loadDropIn().withoutTests()
+		if o.Pure {
+			return p, nil
+		}
+		if p.fixes, err = fixes(); err == nil && !o.NoPlugin {
 			p.plugin, err = findPlugin()
 		}
 	}
 	return p, err
 }
+
+// AllSteps stands for the number of steps in the series.
+const AllSteps = -1
+
+// firstSteps returns the first n steps of the series.
+func firstSteps(n int) ([]Step, error) {
+	steps, err := Series()
+	if err != nil {
+		return nil, err
+	}
+	if n == AllSteps {
+		return steps, nil
+	}
+	if n < 1 || n > len(steps) {
+		return nil, fmt.Errorf("there is no step %d: the series for OPA has %d steps", n, len(steps))
+	}
+	return steps[:n], nil
+}
+
+// stepsName names the first n steps in messages.
+func stepsName(n int) string { return fmt.Sprintf("the series for OPA up to step %d", n) }
 
 func (p parts) none() bool { return p.dropIn == nil && len(p.steps) == 0 }
 
@@ -104,8 +133,8 @@ func (p parts) content() string {
 	if p.none() {
 		return ""
 	}
-	values := []any{regometerVersion(), p.dropIn.hash(), hookText, hookField, hookStart, hookMark, pluginPlace}
-	for _, s := range p.steps {
+	values := []any{regometerVersion(), p.dropIn.hash(), hookText, hookField, hookStart, hookEvent, hookMark, hookFirst, pluginPlace}
+	for _, s := range slices.Concat(p.fixes, p.steps) {
 		values = append(values, s.content)
 	}
 	if p.plugin != nil {
@@ -118,14 +147,16 @@ func (p parts) content() string {
 	return hashAll(values...)
 }
 
-// change returns what puts the drop-in or the steps into the OPA source tree in
-// dir.
+// change returns the files that put the drop-in and the fixes, or the steps,
+// into the OPA source tree in dir.
 func (p parts) change(dir string) (replacement, error) {
-	if p.dropIn == nil {
-		return changeBySteps(dir, p.steps)
+	change, err := changeBySteps(dir, slices.Concat(p.fixes, p.steps))
+	if p.dropIn == nil || err != nil {
+		return change, err
 	}
 	now, err := goFiles(filepath.Join(dir, metricsDir))
-	return difference(now, p.dropIn.replace(now)).in(metricsDir), err
+	maps.Copy(change, difference(now, p.dropIn.replace(now)).in(metricsDir))
+	return change, err
 }
 
 // buildFlagsOfOPA are those of OPA's Makefile, and -trimpath, by which builds
@@ -149,38 +180,39 @@ var targetVariables = []string{
 	"GO386", "GOAMD64", "GOARM", "GOARM64", "GOMIPS", "GOMIPS64", "GOPPC64", "GORISCV64", "GOWASM",
 }
 
+// goEnv returns the values of targetVariables, and of other variables, for a
+// command.
+func goEnv(ctx context.Context, c gotool.Command, names ...string) (env map[string]string, err error) {
+	c.Args = slices.Concat([]string{"env", "-json"}, names, targetVariables)
+	return env, listJSON(ctx, c, &env)
+}
+
 // Build returns the path of an opa binary, a file in the cache. The caller must
 // use it soon and must not change it.
 //
-// It builds only what is not in the cache yet. A change of OPA, the drop-in,
-// the plugin, Go or its settings makes a new binary. Calls may run at the same
-// time, in one process and in several: they build one after another. If ctx is
-// cancelled, the build stops and leaves nothing.
+// It uses the binary in the cache if there is one. A change of OPA, the
+// drop-in, the plugin, Go or its settings makes a new binary. Calls may run at
+// the same time, in one process and in several: they build one after another.
+// If ctx is cancelled, the build stops and leaves nothing.
 //
 // Build refuses an OPA older than [OldestVersion]. It tries an OPA newer than
-// [NewestRange], with a warning. If the decision hook does not fit OPA's
-// runtime, the binary lacks the hook, with a warning. [Inspect] says what a
+// [NewestRange], with a warning. If the decision hook or a fix does not fit
+// this OPA, the binary lacks it, with a line of progress. [Inspect] says what a
 // binary contains.
 func Build(ctx context.Context, o Options) (path string, err error) {
-	p, err := o.parts()
-	if err != nil {
+	p := &Program{Name: "opa", self: true, progress: progress{o.Progress, time.Now()}}
+	if p.parts, err = o.parts(); err != nil {
 		return "", err
 	}
-	return buildWith(ctx, o, p)
-}
-
-func buildWith(ctx context.Context, o Options, parts parts) (string, error) {
-	p := &Program{Name: "opa", parts: parts, self: true, progress: progress{o.Progress, time.Now()}}
-	var err error
 	if p.source, err = findSource(ctx, o.opa()); err != nil {
 		return "", err
 	}
-	target, err := platformEnv(ctx, o.Platform)
+	target, err := platformEnv(o.Platform)
 	if err != nil {
 		return "", err
 	}
 	p.added = append([]string{"CGO_ENABLED=0"}, target...)
-	if p.env, err = gotool.Env(ctx, target, targetVariables...); err != nil {
+	if p.env, err = goEnv(ctx, gotool.Command{Env: target}); err != nil {
 		return "", err
 	}
 	if p.env["GOOS"] == "windows" {
@@ -204,8 +236,7 @@ func buildWith(ctx context.Context, o Options, parts parts) (string, error) {
 	})
 }
 
-// buildOPA builds OPA itself, as a program of which nothing is needed except
-// the patched copy.
+// buildOPA builds OPA itself, as a program that consists of the patched copy.
 func (p *Program) buildOPA(ctx context.Context, scratch, to string) error {
 	defer p.Close()
 	p.work = scratch
@@ -234,10 +265,10 @@ const rangeHint = "\nThe drop-in supports OPA " + OldestVersion + " to " + Newes
 // hookMisfit matches an error of the compiler where the decision hook is.
 var hookMisfit = regexp.MustCompile(`(?m)^.*(v1[/\\]runtime[/\\]\w+|` + strings.TrimSuffix(pluginFile, ".go") + `)\.go:\d+.*$`)
 
-// build runs go build, which writes the file binary. If the hook does not fit
-// this OPA, it builds without the hook.
+// build runs go build, which writes the file binary. If the fixes or the hook
+// do not fit this OPA, it builds without them.
 func (p *Program) build(ctx context.Context, binary string) error {
-	r := record{Regometer: regometerVersion(), OPA: p.version, Upstream: len(p.steps)}
+	r := Record{Regometer: regometerVersion(), OPA: p.version, Upstream: len(p.steps)}
 	if p.dropIn != nil {
 		r.DropIn = p.dropIn.hash()
 	}
@@ -245,15 +276,25 @@ func (p *Program) build(ctx context.Context, binary string) error {
 		r.Plugin = p.main.wantsPlugin(p.progress)
 		r.Hook = r.Plugin
 	}
-	err := p.attempt(ctx, binary, &r)
-	if err != nil && ctx.Err() == nil && r.Hook {
-		if misfit := hookMisfit.FindString(err.Error()); misfit != "" {
+	if err := p.fit(p.source.dir, p.version, p.progress); err != nil {
+		return err
+	}
+	for {
+		r.Fixes = p.fixed()
+		err := p.attempt(ctx, binary, &r)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if misfit := p.fixMisfit(err); misfit != "" {
+			p.progress.printf("leaves out the fixes (%s) because they do not compile in OPA %s: %s", r.Fixes, p.version, misfit)
+			p.fixes = nil
+		} else if misfit := hookMisfit.FindString(err.Error()); misfit != "" && r.Hook {
 			p.warnOfNoHook(misfit)
 			r.Hook = false
-			err = p.attempt(ctx, binary, &r)
+		} else {
+			return err
 		}
 	}
-	return err
 }
 
 // warnOfNoHook says that the decision hook is missing, and why.
@@ -264,13 +305,13 @@ func (p *Program) warnOfNoHook(reason string) {
 
 // attempt builds what the record says. It removes from the record the parts
 // that do not fit.
-func (p *Program) attempt(ctx context.Context, binary string, r *record) error {
+func (p *Program) attempt(ctx context.Context, binary string, r *Record) error {
 	change, err := p.change(p.source.dir)
 	if err != nil {
 		return err
 	}
 	if r.Hook {
-		hook, err := hookChange(p.source.dir)
+		hook, err := hookChange(p.source.dir, change)
 		var refused *hookError
 		if errors.As(err, &refused) {
 			p.warnOfNoHook(refused.Error())
@@ -296,11 +337,7 @@ func (p *Program) attempt(ctx context.Context, binary string, r *record) error {
 	what := "as it is"
 	if !p.none() {
 		what = "with " + r.parts()
-		text, err := r.file(buildFile)
-		if err == nil {
-			err = p.addFiles(over, dir, replacement{buildFile: text})
-		}
-		if err != nil {
+		if err := p.addFiles(over, dir, replacement{buildFile: r.file(buildFile)}); err != nil {
 			return err
 		}
 	}
@@ -312,10 +349,7 @@ func (p *Program) attempt(ctx context.Context, binary string, r *record) error {
 		name = p.source.name
 	}
 	p.progress.printf("building %s for %s/%s %s; the first time this takes a few minutes", name, p.env["GOOS"], p.env["GOARCH"], what)
-	err = p.progress.compile(ctx, p.work, s.command("build", slices.Concat([]string{"-v", "-o", binary}, p.flags.all, []string{p.main.ImportPath})...))
-	if _, gone := os.Stat(over.file()); err != nil && errors.Is(gone, fs.ErrNotExist) {
-		return fmt.Errorf("building %s: the folder of the build was removed meanwhile, with the cache: build again", name)
-	}
+	err = p.progress.compile(ctx, p.work, s.command("build", slices.Concat([]string{"-o", binary}, p.flags.all, []string{p.main.ImportPath})...))
 	if err != nil {
 		hint := ""
 		if text := err.Error(); strings.Contains(text, "cover: ") && strings.Contains(text, buildFile) {
@@ -348,7 +382,7 @@ func (p *Program) addFiles(over *overlay, dir string, files replacement) error {
 
 // addPlugin adds the plugin to the main package in dir. If the program's
 // modules lack what the plugin imports, it warns and leaves the plugin out.
-func (p *Program) addPlugin(ctx context.Context, s side, dir string, over *overlay, r *record) error {
+func (p *Program) addPlugin(ctx context.Context, s side, dir string, over *overlay, r *Record) error {
 	files, err := p.plugin.files(ctx, p.main.ImportPath, *r)
 	if err != nil {
 		return err
@@ -372,17 +406,16 @@ func (p *Program) addPlugin(ctx context.Context, s side, dir string, over *overl
 }
 
 // check returns an error unless the binary contains the record and the drop-in.
-func (p *Program) check(binary string, r record) error {
+func (p *Program) check(binary string, r Record) error {
 	text, err := os.ReadFile(binary)
 	if err != nil {
 		return withHint(err)
 	}
 	b, err := Inspect(binary)
 	if err != nil {
-		return fmt.Errorf("checking what was built: %w", err)
+		return fmt.Errorf("checking the binary: %w", err)
 	}
-	found := findRecord(text)
-	if !p.self && b.Program != p.main.ImportPath || found == nil || *found != r {
+	if !p.self && b.Program != p.main.ImportPath || b.Record != r {
 		return fmt.Errorf("%s was built, but the binary lacks the record of this build: %+v", p.main.ImportPath, *b)
 	}
 	// The linker drops the whole package if nothing calls it.
@@ -415,45 +448,31 @@ func (p progress) printf(format string, args ...any) {
 	}
 }
 
-// compile runs go build -v and shows its progress. An interrupted go command
-// may leave its temporary folder, so that is in the folder scratch.
+// compile runs go build and shows its progress. An interrupted go command may
+// leave its temporary folder, so that folder is in the folder scratch.
 func (p progress) compile(ctx context.Context, scratch string, build gotool.Command) error {
 	temp, err := os.MkdirTemp(scratch, "go-")
 	if err != nil {
 		return withHint(err)
 	}
-	var packages atomic.Int64
-	stop := p.every(10*time.Second, func() string {
-		return fmt.Sprintf("still building, %d packages compiled", packages.Load())
-	})
-	defer stop()
+	defer p.repeat(10*time.Second, "still building")()
 	build.Env = append(build.Env, "GOTMPDIR="+temp)
-	build.Note = func(line string) bool {
-		// Because of -v: a package's path, alone. All other lines have blanks.
-		isPackage := line != "" && !strings.ContainsAny(line, " \t")
-		if isPackage {
-			packages.Add(1)
-		}
-		return isPackage || strings.HasPrefix(line, "go: downloading ")
-	}
 	return build.Run(ctx)
 }
 
-// every prints a line at intervals until stop is called.
-func (p progress) every(d time.Duration, line func() string) (stop func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		t := time.NewTicker(d)
-		defer t.Stop()
-		for {
+// repeat prints a line at intervals until stop is called.
+func (p progress) repeat(interval time.Duration, line string) (stop func()) {
+	done := make(chan struct{})
+	var printer sync.WaitGroup
+	printer.Go(func() {
+		for ticks := time.Tick(interval); ; {
 			select {
 			case <-done:
 				return
-			case <-t.C:
-				p.printf("%s", line())
+			case <-ticks:
+				p.printf("%s", line)
 			}
 		}
-	}()
-	return func() { close(done); <-ended }
+	})
+	return func() { close(done); printer.Wait() }
 }

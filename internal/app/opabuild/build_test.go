@@ -17,19 +17,36 @@ import (
 	"testing"
 )
 
-// mustBuild builds an OPA, and returns the path and the progress.
-func mustBuild(t *testing.T, o Options, p parts) (path, says string) {
+// tryBuild builds an OPA, or the program in o.Dir, with these parts. It returns
+// the path of the binary and the progress.
+func tryBuild(t *testing.T, o Options, p parts) (path, says string, err error) {
 	t.Helper()
 	var progress bytes.Buffer
-	o.Progress = &progress
-	path, err := buildWith(t.Context(), o, p)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, &progress)
+	o.Progress, o.with = &progress, &p
+	if o.Dir == "" {
+		path, err = Build(t.Context(), o)
+		return path, progress.String(), err
 	}
-	return path, progress.String()
+	program, err := OpenProgram(t.Context(), o)
+	if err == nil {
+		t.Cleanup(program.Close)
+		path, err = program.Build(t.Context())
+	}
+	return path, progress.String(), err
 }
 
-// checkBuild builds an OPA in a folder, runs it and returns its path.
+// mustBuild is tryBuild of a build that must not fail.
+func mustBuild(t *testing.T, o Options, p parts) (path, says string) {
+	t.Helper()
+	path, says, err := tryBuild(t, o, p)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, says)
+	}
+	return path, says
+}
+
+// checkBuild builds an OPA in a folder, runs it and returns its path. Without
+// says, the binary must come from the cache.
 func checkBuild(t *testing.T, name, dir string, p parts, prints string, says ...string) string {
 	t.Helper()
 	path, progress := mustBuild(t, Options{OPA: dir}, p)
@@ -38,13 +55,19 @@ func checkBuild(t *testing.T, name, dir string, p parts, prints string, says ...
 	}
 	for _, want := range says {
 		if !strings.Contains(progress, want) {
-			t.Errorf("%s: does not say %q:\n%s", name, want, progress)
+			t.Errorf("%s: the progress lacks %q:\n%s", name, want, progress)
 		}
 	}
 	if len(says) == 0 && progress != "" {
 		t.Errorf("%s: built again:\n%s", name, progress)
 	}
 	return path
+}
+
+// tinyParts are the fake drop-in A and the tiny plugin.
+func tinyParts(t *testing.T, who string) parts {
+	t.Helper()
+	return parts{dropIn: fakeDropIn("A"), plugin: mustFindPlugin(t, writeTree(t, tinyPlugin(who)))}
 }
 
 func TestBuild(t *testing.T) {
@@ -62,7 +85,7 @@ func TestBuild(t *testing.T) {
 	if path := checkBuild(t, "again", dir, a, "1.5.0  A"); path != first {
 		t.Errorf("another path: %s", path)
 	}
-	// A damaged binary is not run for ever, and that is said.
+	// A damaged binary is built again, with a warning.
 	if err := os.Truncate(first, 1000); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +101,7 @@ func TestBuild(t *testing.T) {
 	writeText(t, version, strings.Replace(text, "1.5.0", "1.99.0-dev", 1))
 	checkBuild(t, "another OPA", dir, a, "1.99.0-dev  A", "warning: OPA 1.99.0-dev is newer", built)
 
-	// What a killed process leaves is not taken for a binary.
+	// The files that a killed process leaves are not taken for a binary.
 	if err := os.Remove(first); err != nil {
 		t.Fatal(err)
 	}
@@ -91,15 +114,23 @@ func TestBuild(t *testing.T) {
 	// A tree that was patched by hand has the drop-in's file, and no record.
 	d := fakeDropIn("A")
 	d["collection.go"] = append(d["collection.go"], "\nvar begun int\n\nfunc init() { begun++ }\n"...)
-	now, err := goFiles(filepath.Join(dir, metricsDir))
+	change, err := parts{dropIn: d}.change(dir)
 	if err == nil {
-		err = difference(now, d.replace(now)).apply(filepath.Join(dir, metricsDir))
+		err = change.apply(dir)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := inspect(t, checkBuild(t, "by hand", dir, parts{}, "1.5.0  A", built)); got != (Binary{DropIn: Unknown}) {
+	if got := inspect(t, checkBuild(t, "by hand", dir, parts{}, "1.5.0  A", built)); got != (Binary{Record: Record{DropIn: Unknown}}) {
 		t.Errorf("patched by hand: %+v", got)
+	}
+
+	// The decision hook decides on the binary too.
+	content, hook := a.content(), hookText
+	defer func() { hookText = hook }()
+	hookText = append(bytes.Clone(hook), '\n')
+	if a.content() == content || (parts{}).content() != "" {
+		t.Error("another decision hook has the same key, or counts for an unmodified OPA")
 	}
 }
 
@@ -107,52 +138,53 @@ func TestBuild(t *testing.T) {
 // decision log. All sources decide on the binary.
 func TestBuildPlugin(t *testing.T) {
 	t.Setenv("REGOMETER_CACHE", t.TempDir())
-	tree, ours := writeTree(t, opaTree()), writeTree(t, tinyPlugin("P"))
+	tree := writeTree(t, opaTree())
 	before := readTree(t, tree)
-	with := func() parts {
-		return parts{dropIn: fakeDropIn("A"), plugin: mustFindPlugin(t, ours)}
-	}
-	want := Binary{OPA: "1.5.0", Regometer: "(devel)", DropIn: fakeDropIn("A").hash(), Plugin: true, Hook: true}
+	p := tinyParts(t, "P")
+	want := Binary{Record: Record{OPA: "1.5.0", Regometer: "(devel)", DropIn: p.dropIn.hash(), Plugin: true, Hook: true}}
 	const all = "OPA 1.5.0 has the drop-in, the plugin and the decision hook\n"
-	first := checkBuild(t, "all", tree, with(), fmt.Sprintf(hookedPlugin, "P"), all)
+	first := checkBuild(t, "all", tree, p, fmt.Sprintf(hookedPlugin, "P"), all)
 	if got := inspect(t, first); got != want {
 		t.Errorf("holds %+v, want %+v", got, want)
 	}
 	checkSameTree(t, tree, before)
 	if settings := run(t, "go", "version", "-m", first); !strings.Contains(settings, "DefaultGODEBUG=") {
-		t.Errorf("the defaults of GODEBUG are not those of OPA's go line:\n%s", settings)
+		t.Errorf("the defaults of GODEBUG differ from those of OPA's go line:\n%s", settings)
 	}
-	writeText(t, filepath.Join(ours, "metrics", "metrics.go"), "package metrics\n\nconst Who = \"Q\"\n")
-	checkBuild(t, "another plugin", tree, with(), fmt.Sprintf(hookedPlugin, "Q"), all)
-
-	file, text := filepath.Join(tree, runtimeFile), opaTree()[runtimeFile]
-	change, err := hookChange(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p = tinyParts(t, "Q")
+	checkBuild(t, "another plugin", tree, p, fmt.Sprintf(hookedPlugin, "Q"), all)
 	want.Hook = false
 	const warning = "warning: no decision hook for OPA 1.5.0: "
-	writeText(t, file, strings.Replace(text, "plugin == nil", "nil == plugin", 1))
-	path := checkBuild(t, "another method", tree, with(), fmt.Sprintf(unhookedPlugin, "Q"), warning+"v1/runtime/runtime.go: there is no method decisionLogger")
-	if got := inspect(t, path); got != want {
-		t.Errorf("without the hook it holds %+v, want %+v", got, want)
-	}
-	writeText(t, file, strings.Replace(text, "\tdone bool", "\tobservers bool", 1))
-	checkBuild(t, "does not compile", tree, with(), fmt.Sprintf(unhookedPlugin, "Q"), warning, "observers redeclared", "OPA 1.5.0 has the drop-in and the plugin\n")
-	writeText(t, file, text)
-	writeText(t, filepath.Join(tree, "v1/runtime/own.go"), "package runtime\n\ntype DecisionObserver interface{ M() }\n")
-	checkBuild(t, "another hook of OPA's", tree, with(), fmt.Sprintf(unhookedPlugin, "Q"), warning, pluginFile)
-	if err := errors.Join(os.Remove(filepath.Join(tree, "v1/runtime/own.go")), change.apply(tree)); err != nil {
-		t.Fatal(err)
-	}
-	path = checkBuild(t, "OPA's own hook", tree, with(), fmt.Sprintf(hookedPlugin, "Q"), all)
-	if got := inspect(t, path); !got.Hook {
-		t.Errorf("with OPA's own hook it holds %+v", got)
+	for _, c := range []struct {
+		name, file, old, text string
+		says                  []string
+	}{
+		{"another method", runtimeFile, "plugin == nil", "nil == plugin", []string{warning + "v1/runtime/runtime.go: there is no method decisionLogger"}},
+		{"does not compile", runtimeFile, "\tdone bool", "\tobservers bool", []string{warning, "observers redeclared", "OPA 1.5.0 has the drop-in and the plugin\n"}},
+		{"another hook of OPA's", "v1/runtime/own.go", "", "package runtime\n\ntype DecisionObserver interface{ M() }\n", []string{warning, "DecisionObserver redeclared"}},
+	} {
+		files := opaTree()
+		files[c.file] = strings.Replace(files[c.file], c.old, c.text, 1)
+		path := checkBuild(t, c.name, writeTree(t, files), p, fmt.Sprintf(unhookedPlugin, "Q"), c.says...)
+		if got := inspect(t, path); got != want {
+			t.Errorf("%s: it holds %+v, want %+v", c.name, got, want)
+		}
 	}
 
-	// What OPA's modules lack is not fetched.
-	writeText(t, filepath.Join(ours, "opa/plugin/more.go"), "package plugin\n\nimport _ \"example.com/more\"\n")
-	checkBuild(t, "lacks", tree, with(), "1.5.0  A", "warning: without the plugin because it imports packages that the program's modules lack: example.com/more\n")
+	// The same sources make the same binary, wherever they and the cache are.
+	t.Setenv("REGOMETER_CACHE", t.TempDir())
+	second, _ := mustBuild(t, Options{OPA: writeTree(t, opaTree())}, tinyParts(t, "P"))
+	a, errA := os.ReadFile(first)
+	b, errB := os.ReadFile(second)
+	if err := errors.Join(errA, errB); err != nil || !bytes.Equal(a, b) {
+		t.Errorf("two folders, two binaries; error %v", err)
+	}
+
+	// A package that OPA's modules lack is not fetched.
+	ours := tinyPlugin("P")
+	ours["opa/plugin/more.go"] = "package plugin\n\nimport _ \"example.com/more\"\n"
+	p.plugin = mustFindPlugin(t, writeTree(t, ours))
+	checkBuild(t, "lacks", tree, p, "1.5.0  A", "warning: without the plugin because it imports packages that the program's modules lack: example.com/more\n")
 }
 
 // A released regometer gets the plugin of its own version from the module
@@ -162,13 +194,15 @@ func TestBuildPluginVersion(t *testing.T) {
 	files := tinyPlugin("V")
 	files["opa/go.mod"] = strings.ReplaceAll(files["opa/go.mod"], "v0.0.0", version)
 	useProxy(t, func(proxy string) {
-		for _, name := range pluginModules {
-			own := map[string]string{}
-			for file, text := range files {
-				if rest, ok := strings.CutPrefix(file, name); ok && (name != "" || !strings.HasPrefix(file, "opa/") && !strings.HasPrefix(file, "prom/")) {
-					own[strings.TrimPrefix(rest, "/")] = text
-				}
+		modules := map[string]map[string]string{"": {}, "opa": {}, "prom": {}}
+		for file, text := range files {
+			if module, rest, _ := strings.Cut(file, "/"); modules[module] != nil {
+				modules[module][rest] = text
+			} else {
+				modules[""][file] = text
 			}
+		}
+		for name, own := range modules {
 			publish(t, proxy, strings.TrimSuffix(ourModule+"/"+name, "/"), version, own)
 		}
 	})
@@ -176,24 +210,8 @@ func TestBuildPluginVersion(t *testing.T) {
 	p := parts{dropIn: fakeDropIn("A"), plugin: &plugin{version: version, content: "version " + version}}
 	checkBuild(t, "released", tree, p, fmt.Sprintf(hookedPlugin, "V"), "built")
 	p.plugin = &plugin{version: "v1.2.4", content: "version v1.2.4"}
-	_, err := buildWith(t.Context(), Options{OPA: tree}, p)
+	_, err := Build(t.Context(), Options{OPA: tree, with: &p})
 	checkError(t, "no such version", err, "adding the plugin: cannot get the plugin of Regometer v1.2.4")
-}
-
-// The same sources make the same binary, wherever they and the cache are.
-func TestBuildReproducible(t *testing.T) {
-	var binaries [2][]byte
-	for i := range binaries {
-		t.Setenv("REGOMETER_CACHE", t.TempDir())
-		path, _ := mustBuild(t, Options{OPA: writeTree(t, opaTree())}, parts{dropIn: fakeDropIn("A"), plugin: mustFindPlugin(t, writeTree(t, tinyPlugin("P")))})
-		var err error
-		if binaries[i], err = os.ReadFile(path); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !bytes.Equal(binaries[0], binaries[1]) {
-		t.Error("two folders, two binaries")
-	}
 }
 
 // An OPA with steps of the series has neither drop-in nor plugin, and says so.
@@ -207,7 +225,7 @@ func TestBuildUpstream(t *testing.T) {
 	for n, who := range []string{"ONE STEP", "TWO STEPS"} {
 		says := fmt.Sprintf(" with the series for OPA up to step %d;", n+1)
 		path := checkBuild(t, who, dir, parts{steps: steps[:n+1]}, UpstreamVersion[1:]+"  "+who, says)
-		if got, want := inspect(t, path), (Binary{OPA: UpstreamVersion[1:], Regometer: "(devel)", Upstream: n + 1}); got != want {
+		if got, want := inspect(t, path), (Binary{Record: Record{OPA: UpstreamVersion[1:], Regometer: "(devel)", Upstream: n + 1}}); got != want {
 			t.Errorf("%s: the binary says %+v, want %+v", who, got, want)
 		}
 		paths[path] = true
@@ -228,58 +246,9 @@ func TestBuildUpstream(t *testing.T) {
 
 	files["v1/version/version.go"] = opaTree()["v1/version/version.go"]
 	files["v1/metrics/sample.go"] = strings.Replace(files["v1/metrics/sample.go"], "OPA", "another OPA", 2)
-	_, err := buildWith(t.Context(), Options{OPA: writeTree(t, files)}, parts{steps: steps})
+	_, err := Build(t.Context(), Options{OPA: writeTree(t, files), with: &parts{steps: steps}})
 	checkError(t, "another OPA", err, "step 1 (stop): v1/metrics/sample.go: (timer).Stop is not what the step was written for")
 	checkError(t, "another OPA", err, "The series is written for OPA "+UpstreamVersion+", but this OPA is \"1.5.0\"")
-}
-
-// All that a build writes to may be links: their targets stay as they are.
-func TestBuildLinks(t *testing.T) {
-	t.Setenv("REGOMETER_CACHE", t.TempDir())
-	dir, outside := writeTree(t, opaTree()), t.TempDir()
-	link := func(to, name string) {
-		t.Helper()
-		if err := os.Rename(filepath.Join(dir, name), to); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
-			t.Skip(err)
-		}
-	}
-	for _, name := range []string{"go.mod", "main.go", "v1/metrics/metrics.go", "v1/metrics/sample.go"} {
-		link(filepath.Join(outside, filepath.Base(name)), name)
-	}
-	before, beforeOutside := readTree(t, dir), readTree(t, outside)
-	checkBuild(t, "files", dir, parts{dropIn: fakeDropIn("A")}, "1.5.0  A", "built")
-	checkSameTree(t, dir, before)
-	checkSameTree(t, outside, beforeOutside)
-
-	// The folder as a whole: inside of the tree, then outside.
-	link(filepath.Join(dir, "elsewhere"), "v1/metrics")
-	before = readTree(t, filepath.Join(dir, "elsewhere"))
-	checkBuild(t, "a folder", dir, parts{dropIn: fakeDropIn("B")}, "1.5.0  B", "built")
-	checkSameTree(t, filepath.Join(dir, "elsewhere"), before)
-	metrics := filepath.Join(dir, "v1/metrics")
-	if err := errors.Join(os.Remove(metrics), os.Symlink(outside, metrics)); err != nil {
-		t.Fatal(err)
-	}
-	_, err := buildWith(t.Context(), Options{OPA: dir}, parts{dropIn: fakeDropIn("A")})
-	checkError(t, "outside", err, "outside of the tree")
-	checkSameTree(t, outside, beforeOutside)
-}
-
-// What is put into OPA decides on the binary, too.
-func TestContent(t *testing.T) {
-	p := parts{dropIn: fakeDropIn("A")}
-	before, text := p.content(), hookText
-	defer func() { hookText = text }()
-	hookText = append(bytes.Clone(text), '\n')
-	if p.content() == before {
-		t.Error("another decision hook has the same key")
-	}
-	if (parts{}).content() != "" {
-		t.Error("the decision hook counts for an unmodified OPA")
-	}
 }
 
 func TestBuildAtOnce(t *testing.T) {
@@ -289,13 +258,11 @@ func TestBuildAtOnce(t *testing.T) {
 	for i := range 6 {
 		wg.Go(func() {
 			who := string("AB"[i%2])
-			path, err := buildWith(t.Context(), Options{OPA: dir}, parts{dropIn: fakeDropIn(who)})
+			path, _, err := tryBuild(t, Options{OPA: dir}, parts{dropIn: fakeDropIn(who)})
 			if err != nil {
 				t.Error(err)
-				return
-			}
-			if out, err := exec.CommandContext(t.Context(), path).Output(); string(out) != "1.5.0  "+who+"\n" {
-				t.Errorf("prints %q, %v", out, err)
+			} else if got := run(t, path); got != "1.5.0  "+who {
+				t.Errorf("prints %q", got)
 			}
 		})
 	}
@@ -338,53 +305,25 @@ func TestBuildCheckout(t *testing.T) {
 	}
 }
 
-func TestBuildFailures(t *testing.T) {
+// A failed build names its cause and leaves no binary.
+func TestBuildFails(t *testing.T) {
 	cacheDir := t.TempDir()
 	t.Setenv("REGOMETER_CACHE", cacheDir)
-	const user = "internal/user/user.go"
-	mod := opaTree()["go.mod"]
-	for _, c := range []struct {
-		name, file, text string
-		want             []string
-	}{
-		{"missing name", user, "package user\n\nimport \"" + metricsPath + "\"\n\nfunc Use() int { metrics.Unused(); return 0 }\n",
-			[]string{"undefined: metrics.Unused", "supports OPA " + OldestVersion + " to " + NewestRange}},
-		{"compile error", user, "package user\n\nfunc Use() int { return \"\" }\n", []string{"cannot use"}},
-		{"too old", "v1/version/version.go", "package version\n\nvar Version = \"0.99.0\"\n", []string{"too old"}},
-		{"outside", "go.mod", mod + "\nrequire a.b/c v1.0.0\n\nreplace a.b/c => ../c\n", []string{"../c"}},
-		{"file there", buildFile, "package main\n", []string{buildFile, "rename it"}},
-		{"not tidy", user, "package user\n\nimport _ \"a.b/c\"\n\nfunc Use() string { return \"\" }\n", []string{"a.b/c"}},
+	for _, c := range []struct{ name, file, text, want string }{
+		{"missing name", "internal/user/user.go", "package user\n\nimport \"" + metricsPath + "\"\n\nfunc Use() int { metrics.Unused(); return 0 }\n",
+			"undefined: metrics.Unused\nThe drop-in supports OPA " + OldestVersion + " to " + NewestRange},
+		{"too old", "v1/version/version.go", "package version\n\nvar Version = \"0.99.0\"\n", "too old"},
+		{"outside", "go.mod", opaTree()["go.mod"] + "\nrequire a.b/c v1.0.0\n\nreplace a.b/c => ../c\n", "../c"},
+		{"file there", buildFile, "package main\n", "holds a file " + buildFile},
 	} {
 		files := opaTree()
 		files[c.file] = c.text
-		_, err := buildWith(t.Context(), Options{OPA: writeTree(t, files)}, parts{dropIn: fakeDropIn("A")})
-		for _, want := range c.want {
-			checkError(t, c.name, err, want)
-		}
-		if err != nil && strings.Contains(err.Error(), "opa/v1/version\n") {
-			t.Errorf("%s: the error lists the packages that compiled:\n%v", c.name, err)
-		}
+		_, _, err := tryBuild(t, Options{OPA: writeTree(t, files)}, parts{dropIn: fakeDropIn("A")})
+		checkError(t, c.name, err, c.want)
 	}
 	if _, err := os.Stat(filepath.Join(cacheDir, "bin")); err == nil {
 		t.Error("a failed build left a binary")
 	}
-
-	t.Setenv("GOPROXY", "off")
-	t.Setenv("GOMODCACHE", t.TempDir())
-	files := opaTree()
-	files["go.mod"] += "\nrequire a.b/c v1.0.0\n"
-	files["go.sum"] = "a.b/c v1.0.0 h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\na.b/c v1.0.0/go.mod h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n"
-	files[user] = "package user\n\nimport _ \"a.b/c\"\n\nfunc Use() string { return \"\" }\n"
-	_, err := buildWith(t.Context(), Options{OPA: writeTree(t, files)}, parts{dropIn: fakeDropIn("A")})
-	checkError(t, "GOPROXY=off, with a folder", err, "Let GOPROXY name")
-	if err != nil && strings.Contains(err.Error(), "--opa DIR") {
-		t.Errorf("proposes what was done: %v", err)
-	}
-	_, err = buildWith(t.Context(), Options{}, parts{dropIn: fakeDropIn("A")})
-	checkError(t, "GOPROXY=off", err, "--opa DIR")
-	t.Setenv("PATH", t.TempDir())
-	_, err = buildWith(t.Context(), Options{}, parts{dropIn: fakeDropIn("A")})
-	checkError(t, "no Go", err, "install Go")
 }
 
 func TestBuildCancelled(t *testing.T) {
@@ -398,11 +337,11 @@ func TestBuildCancelled(t *testing.T) {
 		}
 		return len(b), nil
 	})
-	_, err := buildWith(ctx, Options{OPA: writeTree(t, opaTree()), Progress: progress}, parts{dropIn: fakeDropIn("A")})
+	_, err := Build(ctx, Options{OPA: writeTree(t, opaTree()), Progress: progress, with: &parts{dropIn: fakeDropIn("A")}})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	allowed := regexp.MustCompile(`^(build|tree)\.lock$|^trees/\w+/(opa/|sum$)`)
+	allowed := regexp.MustCompile(`^new-(bin|trees)\.lock$|^trees/\w+/(opa/|sum$)`)
 	for name := range readTree(t, cacheDir) {
 		if !allowed.MatchString(name) {
 			t.Errorf("left %s", name)
@@ -433,21 +372,7 @@ func TestBuildOPA(t *testing.T) {
 			if strings.Contains(settings, "-tags=opa_wasm") != (version == NewestVersion) || !strings.Contains(settings, "CGO_ENABLED=0") {
 				t.Errorf("built with other settings:\n%s", settings)
 			}
-			// A binary names the source files of its functions.
-			binary, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			d, err := loadDropIn()
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, name := range []string{"collection.go", "timer.go", "sample.go"} {
-				if has := bytes.Contains(binary, []byte(metricsPath+"/"+name)); has != (d[name] != nil) {
-					t.Errorf("the binary has code of %s: %t", name, has)
-				}
-			}
-			if b := inspect(t, path); "v"+b.OPA != version || b.DropIn != d.withoutTests().hash() || !b.Plugin || !b.Hook {
+			if b := inspect(t, path); "v"+b.OPA != version || b.DropIn != DropInHash() || !b.Plugin || !b.Hook {
 				t.Errorf("the binary says of itself %+v", b)
 			}
 			// The plugin is there: it refuses a configuration, by OPA's own

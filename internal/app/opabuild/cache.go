@@ -4,7 +4,6 @@
 package opabuild
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/regometer/regometer/internal/app/outfile"
@@ -26,7 +23,7 @@ import (
 //	trees/<key>/opa      patched copies of OPA's source
 //	trees/<key>/work-*   files of a build with the copy, while it runs
 //	*/<key>/sum          the checksum of the finished file or folder
-//	build/, tree/        the binary or the copy that is being made
+//	new-bin/, new-trees/ the binary or the copy that is being made
 //	verify/              temporary files of the verification that runs
 //	*.lock               held by the process that works in the folder of that
 //	                     name; the system releases it when the process ends
@@ -37,20 +34,16 @@ import (
 // entry is removed only if nobody has asked for it for some time.
 type cache struct{ dir string }
 
-// A store is one kind of entries in the cache.
-type store struct {
-	folder, work string
-	keep         int           // bounds the entries that nobody has used lately
-	unused       time.Duration // how long nobody must have used an entry
-	waiting      string        // said while another process makes an entry
-	damaged      string        // said if an entry has changed; "" = silent
-}
+// A store is the folder of one kind of entries in the cache.
+type store string
 
-var (
-	binaries = store{"bin", "build", 6, time.Hour, "waiting for another build to end", "warning: the binary in the cache is damaged, and built again"}
-	// The tests of OPA may write into their copy.
-	trees = store{"trees", "tree", 3, 24 * time.Hour, "waiting for another copy of OPA's source to be made", ""}
+const (
+	binaries store = "bin"
+	trees    store = "trees" // OPA's tests may write into their copy
 )
+
+// unused is the time after which an entry that nobody has used is removed.
+const unused = 24 * time.Hour
 
 // openCache returns the cache in $REGOMETER_CACHE or, by default, in
 // "regometer" in the user's cache folder.
@@ -67,9 +60,6 @@ func openCache() (cache, error) {
 	if err != nil {
 		return cache{}, err
 	}
-	if strings.ContainsAny(dir, "\r\n") {
-		return cache{}, fmt.Errorf("no cache folder: Go cannot build in %q because the name has a line break (set REGOMETER_CACHE to another folder)", dir)
-	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return cache{}, fmt.Errorf("no cache folder: %w (set REGOMETER_CACHE to a folder that you may write to)", err)
 	}
@@ -80,125 +70,94 @@ func openCache() (cache, error) {
 // the entry is missing or has changed, make must create the file or folder. It
 // may use the scratch folder, which is removed afterwards.
 func (c cache) get(ctx context.Context, s store, key, name string, p progress, make func(scratch, to string) error) (string, error) {
-	dir := filepath.Join(c.dir, s.folder, key)
-	found := filepath.Join(dir, name)
-	ok, damage := findEntry(ctx, found)
-	if damage != nil && s.damaged != "" {
-		p.printf("%s: %v", s.damaged, damage)
-	}
-	if ok {
+	found := filepath.Join(c.dir, string(s), key, name)
+	if findEntry(ctx, found) {
 		return found, nil
 	}
-	work, release, err := c.workDir(ctx, s.work, func() { p.printf("%s", s.waiting) })
+	if _, err := os.Stat(found); err == nil && s == binaries {
+		p.printf("warning: the binary in the cache is damaged, and built again: %s", found)
+	}
+	work, release, err := c.workDir(ctx, "new-"+string(s), p)
 	if err != nil {
 		return "", withHint(err)
 	}
 	defer release()
-	if ok, _ := findEntry(ctx, found); ok {
+	if findEntry(ctx, found) {
 		return found, nil // another process has made it meanwhile
 	}
-	// The folder's name is new each time because a go command that outlived a
-	// killed build may still write to the old one.
-	scratch, err := os.MkdirTemp(work, "")
-	if err != nil {
-		return "", withHint(err)
-	}
-	entry := filepath.Join(scratch, "entry")
-	if err := os.Mkdir(entry, 0o755); err != nil {
-		return "", withHint(err)
-	}
-	if err := make(scratch, filepath.Join(entry, name)); err != nil {
-		return "", withHint(err)
-	}
-	sum, err := hashTree(ctx, filepath.Join(entry, name), newChecksum)
-	if err == nil {
-		err = outfile.Write(filepath.Join(entry, "sum"), []byte(sum))
-	}
-	if err == nil {
-		err = errors.Join(removeAll(dir), os.MkdirAll(filepath.Dir(dir), 0o755))
-	}
-	if err == nil {
-		err = os.Rename(entry, dir)
-	}
-	if err != nil {
+	if err := addEntry(ctx, work, found, make); err != nil {
 		return "", withHint(err)
 	}
 	c.prune(s)
 	return found, nil
 }
 
+// addEntry makes an entry in the folder work and moves it to its place, where
+// its file or folder is found.
+func addEntry(ctx context.Context, work, found string, make func(scratch, to string) error) error {
+	// The folder's name is new each time because a go command that outlived a
+	// killed build may still write to the old one.
+	scratch, err := os.MkdirTemp(work, "")
+	if err != nil {
+		return err
+	}
+	entry, dir := filepath.Join(scratch, "entry"), filepath.Dir(found)
+	to := filepath.Join(entry, filepath.Base(found))
+	if err := os.Mkdir(entry, 0o755); err != nil {
+		return err
+	}
+	if err := make(scratch, to); err != nil {
+		return err
+	}
+	sum, err := hashTree(ctx, to, newChecksum)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(outfile.Write(filepath.Join(entry, "sum"), []byte(sum)), removeAll(dir), os.MkdirAll(filepath.Dir(dir), 0o755))
+	if err != nil {
+		return err
+	}
+	return os.Rename(entry, dir)
+}
+
 // newChecksum finds damage. A SHA-256 would take five times as long at each
 // start of OPA, and whoever can write to the cache could change it too.
 func newChecksum() hash.Hash { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }
 
-// findEntry reports whether an entry is there and unchanged. damage says why
-// not, if there is one. All of it is read each time because a faulty disk
-// changes neither size nor time.
-func findEntry(ctx context.Context, file string) (ok bool, damage error) {
-	dir := filepath.Dir(file)
-	want, err := os.ReadFile(filepath.Join(dir, "sum"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	now := time.Now()
+// findEntry reports whether an entry is there and unchanged. All of it is read
+// each time because a faulty disk changes neither size nor time.
+func findEntry(ctx context.Context, file string) bool {
+	dir, now := filepath.Dir(file), time.Now()
 	_ = os.Chtimes(dir, now, now) // first, so that it stays while it is read
+	want, err := os.ReadFile(filepath.Join(dir, "sum"))
 	if err != nil {
-		return false, err
+		return false
 	}
 	sum, err := hashTree(ctx, file, newChecksum)
-	if err == nil && sum != string(want) {
-		err = fmt.Errorf("%s has changed", file)
-	}
-	return err == nil, err
+	return err == nil && sum == string(want)
 }
 
-// besideCopy returns a new folder beside a copy of OPA's source. The caller
-// removes it. Old folders of killed processes are removed first.
-func besideCopy(copied string) (string, error) {
-	left, _ := filepath.Glob(filepath.Join(filepath.Dir(copied), "work-*"))
-	for _, dir := range left {
-		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > trees.unused {
-			_ = removeAll(dir)
-		}
-	}
-	dir, err := os.MkdirTemp(filepath.Dir(copied), "work-")
-	return dir, withHint(err)
-}
-
-// prune removes entries that nobody has used for some time, except the last
-// ones. What cannot be removed (a binary that runs, on Windows) stays until the
-// next time.
+// prune removes entries that nobody has used for some time. An entry that
+// cannot be removed (a binary that runs, on Windows) stays until the next time.
 func (c cache) prune(s store) {
-	dir := filepath.Join(c.dir, s.folder)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return
-	}
-	var infos []fs.FileInfo
+	dir := filepath.Join(c.dir, string(s))
+	entries, _ := os.ReadDir(dir) // the next process tries again
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && e.IsDir() {
-			infos = append(infos, info)
-		}
-	}
-	slices.SortFunc(infos, func(a, b fs.FileInfo) int {
-		return cmp.Or(b.ModTime().Compare(a.ModTime()), cmp.Compare(a.Name(), b.Name()))
-	})
-	for i, info := range infos {
-		if i >= s.keep && time.Since(info.ModTime()) > s.unused {
-			_ = removeAll(filepath.Join(dir, info.Name()))
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > unused {
+			_ = removeAll(filepath.Join(dir, e.Name()))
 		}
 	}
 }
 
 // workDir waits for the lock of the working folder with this name and returns
-// the folder, empty. release empties it again and releases the lock. waiting is
-// called once if another process holds the lock.
-func (c cache) workDir(ctx context.Context, name string, waiting func()) (dir string, release func(), err error) {
+// the folder, empty. release removes it and releases the lock. A line of p says
+// that another process holds the lock.
+func (c cache) workDir(ctx context.Context, name string, p progress) (dir string, release func(), err error) {
 	file := filepath.Join(c.dir, name+".lock")
 	unlock, err := tryLock(file)
 	for first := true; errors.Is(err, errLocked); first = false {
 		if first {
-			waiting()
+			p.printf("waiting for another regometer to end its work in %s", filepath.Join(c.dir, name))
 		}
 		select {
 		case <-ctx.Done():
@@ -221,8 +180,8 @@ func (c cache) workDir(ctx context.Context, name string, waiting func()) (dir st
 	}, nil
 }
 
-// errLocked is what tryLock returns if another process, or another call in
-// this process, holds the lock.
+// errLocked is the error of tryLock if another process, or another call in this
+// process, holds the lock.
 var errLocked = errors.New("locked")
 
 // removeAll is os.RemoveAll for folders that contain folders without write

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,48 +16,46 @@ import (
 
 func TestWorkDir(t *testing.T) {
 	c := cache{t.TempDir()}
-	notWaiting := func() { t.Error("waits for a free lock") }
-	writeText(t, filepath.Join(c.dir, "x", "leftover", "file"), "of a killed build")
-	if err := os.Chmod(filepath.Join(c.dir, "x", "leftover"), 0o500); err != nil {
+	leftover := filepath.Join(c.dir, "x", "leftover")
+	writeText(t, filepath.Join(leftover, "file"), "of a killed build")
+	if err := os.Chmod(leftover, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	dir, release, err := c.workDir(t.Context(), "x", notWaiting)
-	if err != nil {
-		t.Fatal(err)
+	var says bytes.Buffer
+	p := progress{w: &says}
+	lock := func(name string) (dir string, release func()) {
+		t.Helper()
+		dir, release, err := c.workDir(t.Context(), name, p)
+		if err != nil || says.Len() > 0 {
+			t.Fatalf("a free lock: %v, says %q", err, &says)
+		}
+		if files := readTree(t, dir); len(files) != 0 {
+			t.Errorf("not empty: %q", files)
+		}
+		return dir, release
 	}
-	if files := readTree(t, dir); len(files) != 0 {
-		t.Errorf("not empty: %q", files)
-	}
-	_, other, err := c.workDir(t.Context(), "y", notWaiting)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, release := lock("x")
+	_, other := lock("y")
 	other()
-	if _, err := tryLock(filepath.Join(c.dir, "x.lock")); !errors.Is(err, errLocked) {
-		t.Errorf("a second lock: %v", err)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	waited := 0
-	if _, _, err := c.workDir(ctx, "x", func() { waited++ }); !errors.Is(err, context.DeadlineExceeded) || waited != 1 {
-		t.Errorf("waiting ended with %v after %d messages", err, waited)
+	if _, _, err := c.workDir(ctx, "x", p); !errors.Is(err, context.DeadlineExceeded) || bytes.Count(says.Bytes(), []byte("waiting for")) != 1 {
+		t.Errorf("waiting ended with %v, says %q", err, &says)
 	}
+	says.Reset()
 	writeText(t, filepath.Join(dir, "file"), "x")
 	release()
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("still there: %v", err)
 	}
-	if _, release, err = c.workDir(t.Context(), "x", notWaiting); err != nil {
-		t.Fatal(err)
-	}
+	_, release = lock("x")
 	release()
 }
 
-// addEntry gets an entry, a program, and reports whether it was made.
-func addEntry(t *testing.T, c cache, s store, key string) (file, says string, made bool) {
+// getEntry gets an entry, a program, and reports whether it was made.
+func getEntry(t *testing.T, c cache, s store, key string) (file string, made bool) {
 	t.Helper()
-	var b bytes.Buffer
-	file, err := c.get(t.Context(), s, key, "opa", progress{w: &b}, func(_, to string) error {
+	file, err := c.get(t.Context(), s, key, "opa", progress{}, func(_, to string) error {
 		made = true
 		return os.WriteFile(to, []byte(key), 0o755)
 	})
@@ -68,10 +65,10 @@ func addEntry(t *testing.T, c cache, s store, key string) (file, says string, ma
 	if text, err := os.ReadFile(file); string(text) != key {
 		t.Errorf("%s holds %q, %v", file, text, err)
 	}
-	return file, b.String(), made
+	return file, made
 }
 
-// An entry that differs from what was made is not used, and is made again.
+// A damaged entry is not used but made again.
 func TestDamaged(t *testing.T) {
 	c := cache{t.TempDir()}
 	damages := map[string]func(file string) error{
@@ -80,84 +77,47 @@ func TestDamaged(t *testing.T) {
 		"a folder": func(file string) error {
 			return errors.Join(os.Remove(file), os.MkdirAll(filepath.Join(file, "x"), 0o755))
 		},
-		"removed": os.Remove,
+		"removed":       os.Remove,
+		"without a sum": func(file string) error { return os.Remove(filepath.Join(filepath.Dir(file), "sum")) },
 	}
 	if runtime.GOOS != "windows" {
 		damages["mode 000"] = func(file string) error { return os.Chmod(file, 0) }
 		damages["mode 644"] = func(file string) error { return os.Chmod(file, 0o644) }
 	}
-	addEntry(t, c, binaries, "key")
+	getEntry(t, c, binaries, "key")
 	for name, damage := range damages {
-		file, says, made := addEntry(t, c, binaries, "key")
-		if made || says != "" {
-			t.Errorf("before it was damaged: %s", says)
+		file, made := getEntry(t, c, binaries, "key")
+		if made {
+			t.Errorf("%s: it was made again before", name)
 		}
 		if err := damage(file); err != nil {
 			t.Fatal(err)
 		}
-		if _, says, made := addEntry(t, c, binaries, "key"); !made || says == "" {
-			t.Errorf("%s: made is %t, says %q", name, made, says)
+		if _, made := getEntry(t, c, binaries, "key"); !made {
+			t.Errorf("%s: it was not made again", name)
 		}
-	}
-	file, _, _ := addEntry(t, c, binaries, "key")
-	if err := os.Remove(filepath.Join(filepath.Dir(file), "sum")); err != nil {
-		t.Fatal(err)
-	}
-	if _, says, made := addEntry(t, c, binaries, "key"); !made || says != "" {
-		t.Errorf("without a sum: made is %t, says %q", made, says)
 	}
 }
 
 func TestPrune(t *testing.T) {
 	for _, s := range []store{binaries, trees} {
 		c := cache{t.TempDir()}
-		n := s.keep + 4
-		for i := range n {
-			file, _, _ := addEntry(t, c, s, fmt.Sprintf("%02d", i))
-			// 00 was used last, and the first keep + 2 lately.
-			used := time.Now().Add(-time.Duration(i) * time.Minute)
-			if i >= s.keep+2 {
-				used = used.Add(-s.unused)
-			}
-			if err := os.Chtimes(filepath.Dir(file), used, used); err != nil {
+		used := map[string]time.Duration{"now": 0, "lately": unused - time.Hour, "long ago": unused + time.Hour, "again": unused + time.Hour}
+		for key, ago := range used {
+			file, _ := getEntry(t, c, s, key)
+			at := time.Now().Add(-ago)
+			if err := os.Chtimes(filepath.Dir(file), at, at); err != nil {
 				t.Fatal(err)
 			}
 		}
-		last := fmt.Sprintf("%02d", n-1)
-		addEntry(t, c, s, last) // which counts as its use
+		getEntry(t, c, s, "again") // which counts as its use
 		c.prune(s)
-		for i := range n {
-			key := fmt.Sprintf("%02d", i)
-			_, err := os.Stat(filepath.Join(c.dir, s.folder, key, "opa"))
-			if kept, want := err == nil, i < s.keep+2 || key == last; kept != want {
-				t.Errorf("%s %s: kept is %t, want %t", s.folder, key, kept, want)
+		for key := range used {
+			_, err := os.Stat(filepath.Join(c.dir, string(s), key, "opa"))
+			if kept, want := err == nil, key != "long ago"; kept != want {
+				t.Errorf("%s %s: kept is %t, want %t", s, key, kept, want)
 			}
 		}
-	}
-}
-
-func TestBesideCopy(t *testing.T) {
-	copied := filepath.Join(t.TempDir(), "opa")
-	var work []string
-	for range 2 {
-		dir, err := besideCopy(copied)
-		if err != nil {
-			t.Fatal(err)
-		}
-		work = append(work, dir)
-	}
-	past := time.Now().Add(-2 * trees.unused)
-	if err := os.Chtimes(work[0], past, past); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := besideCopy(copied); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(work[0]); err == nil {
-		t.Error("the folder of a killed process stays")
-	}
-	if _, err := os.Stat(work[1]); err != nil {
-		t.Error("the folder of another process is gone")
 	}
 }
 
@@ -168,7 +128,7 @@ func TestOpenCache(t *testing.T) {
 		t.Errorf("got %q, %v", c.dir, err)
 	}
 	writeText(t, filepath.Join(dir, "file"), "")
-	for _, name := range []string{filepath.Join(dir, "file"), dir + "\nx", ""} {
+	for _, name := range []string{filepath.Join(dir, "file"), ""} {
 		t.Setenv("REGOMETER_CACHE", name)
 		if name == "" {
 			for _, home := range []string{"HOME", "XDG_CACHE_HOME", "LocalAppData"} {

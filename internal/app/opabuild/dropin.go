@@ -5,9 +5,7 @@ package opabuild
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
+	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -25,18 +23,13 @@ type dropIn map[string][]byte
 
 // loadDropIn returns the package metrics that is compiled into this program,
 // with its tests.
-func loadDropIn() (dropIn, error) {
-	names, err := fs.Glob(regometer.DropIn, "metrics/*.go")
-	if err != nil {
-		return nil, err
-	}
+func loadDropIn() dropIn {
 	d := dropIn{}
+	names, _ := fs.Glob(regometer.DropIn, "metrics/*.go") // the pattern is valid
 	for _, name := range names {
-		if d[path.Base(name)], err = regometer.DropIn.ReadFile(name); err != nil {
-			return nil, err
-		}
+		d[path.Base(name)], _ = regometer.DropIn.ReadFile(name) // it is in memory
 	}
-	return d, nil
+	return d
 }
 
 func isTest(name string) bool { return strings.HasSuffix(name, "_test.go") }
@@ -48,24 +41,11 @@ func (d dropIn) withoutTests() dropIn {
 }
 
 // hash identifies the drop-in's content.
-func (d dropIn) hash() string {
-	h := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(d)) {
-		fmt.Fprintf(h, "%s %d\n", name, len(d[name]))
-		h.Write(d[name])
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
+func (d dropIn) hash() string { return hashAll(map[string][]byte(d)) }
 
 // DropInHash returns the SHA-256 of the drop-in that this program carries, in
 // hexadecimal digits.
-func DropInHash() (string, error) {
-	d, err := loadDropIn()
-	if err != nil {
-		return "", err
-	}
-	return d.withoutTests().hash(), nil
-}
+func DropInHash() string { return loadDropIn().withoutTests().hash() }
 
 // goFiles returns the texts of a folder's Go files by name.
 func goFiles(dir string) (map[string][]byte, error) {
@@ -111,7 +91,7 @@ func (d dropIn) replace(files map[string][]byte) map[string][]byte {
 // is removed.
 type replacement map[string][]byte
 
-// difference returns what turns the files now into the files next.
+// difference returns the replacement that turns the files now into next.
 func difference(now, next map[string][]byte) replacement {
 	r := replacement{}
 	for _, files := range []map[string][]byte{now, next} {
@@ -143,11 +123,7 @@ func (r replacement) apply(dir string) error {
 			}
 			continue
 		}
-		err := os.MkdirAll(filepath.Dir(file), 0o755)
-		if err == nil {
-			err = outfile.Write(file, r[name])
-		}
-		if err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), outfile.Write(file, r[name])); err != nil {
 			return err
 		}
 	}

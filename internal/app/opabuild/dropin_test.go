@@ -5,18 +5,16 @@ package opabuild
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"testing"
 )
 
 func TestLoadDropIn(t *testing.T) {
-	d, err := loadDropIn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d["metrics.go"] == nil || d["timer_test.go"] == nil {
-		t.Error("no metrics.go, or none of the tests")
+	d := loadDropIn()
+	if d["metrics.go"] == nil || d["timer_test.go"] == nil || d[path.Base(dropInFile)] == nil {
+		t.Errorf("no metrics.go, no tests, or no %s, by which Inspect finds the drop-in", dropInFile)
 	}
 	d = d.withoutTests()
 	for name, text := range d {
@@ -24,9 +22,9 @@ func TestLoadDropIn(t *testing.T) {
 			t.Errorf("%s should not be in it", name)
 		}
 	}
-	h, err := DropInHash()
-	if err != nil || h != d.hash() || len(h) != 64 {
-		t.Errorf("DropInHash() = %q, %v", h, err)
+	h := DropInHash()
+	if h != d.hash() || len(h) != 64 {
+		t.Errorf("DropInHash() = %q", h)
 	}
 	d["x.go"] = nil
 	if d.hash() == h {
@@ -35,39 +33,31 @@ func TestLoadDropIn(t *testing.T) {
 }
 
 func TestReplace(t *testing.T) {
-	base := func() map[string]string {
-		return map[string]string{
-			"metrics.go": "theirs", "metrics_test.go": "x", "metrics_bench_test.go": "x",
-			"sample.go": "theirs", "sample_test.go": "x", "README": "x",
-		}
-	}
-	d := dropIn{"metrics.go": []byte("ours"), "timer.go": []byte("ours")}
 	for _, c := range []struct {
-		name   string
-		change func(files map[string]string, d dropIn)
-		want   string // files that change; - leaves, + is written
+		name         string
+		theirs, ours string // the files besides metrics.go; = is the same text
+		want         string // the files that change: - is removed, + is written
 	}{
-		{"OPA as it is", func(map[string]string, dropIn) {}, "+metrics.go -sample.go -sample_test.go +timer.go"},
-		{"before sample.go", func(f map[string]string, _ dropIn) { delete(f, "sample.go"); delete(f, "sample_test.go") }, "+metrics.go +timer.go"},
-		{"our file has the name of theirs", func(_ map[string]string, d dropIn) { d["sample.go"] = []byte("ours") },
-			"+metrics.go +sample.go -sample_test.go +timer.go"},
-		{"patched already", func(f map[string]string, _ dropIn) {
-			f["metrics.go"], f["timer.go"] = "ours", "ours"
-			delete(f, "sample.go")
-			delete(f, "sample_test.go")
-		}, ""},
-		{"our file has a test in their tree", func(f map[string]string, _ dropIn) { f["timer.go"], f["timer_test.go"] = "ours", "x" },
-			"+metrics.go -sample.go -sample_test.go"},
-		{"our test has the name of one that leaves", func(_ map[string]string, d dropIn) { d["sample_test.go"] = []byte("ours") },
-			"+metrics.go -sample.go +sample_test.go +timer.go"},
+		{"OPA as it is", "metrics_test.go metrics_bench_test.go sample.go sample_test.go", "timer.go", "+metrics.go -sample.go -sample_test.go +timer.go"},
+		{"before sample.go", "metrics_test.go", "timer.go", "+metrics.go +timer.go"},
+		{"our file has the name of theirs", "sample.go sample_test.go", "sample.go", "+metrics.go +sample.go -sample_test.go"},
+		{"patched already", "=timer.go", "=timer.go", "+metrics.go"},
+		{"our file has a test in their tree", "=timer.go timer_test.go", "=timer.go", "+metrics.go"},
+		{"our test has the name of one that leaves", "sample.go sample_test.go", "sample_test.go", "+metrics.go -sample.go +sample_test.go"},
 	} {
-		files, d := base(), maps.Clone(d)
-		c.change(files, d)
-		now, err := goFiles(writeTree(t, files))
-		if err != nil {
-			t.Fatal(err)
+		files := func(side, names string) map[string][]byte {
+			all := map[string][]byte{}
+			for name := range strings.FieldsSeq("metrics.go " + names) {
+				if name, same := strings.CutPrefix(name, "="); same {
+					all[name] = []byte("same")
+				} else {
+					all[name] = []byte(side)
+				}
+			}
+			return all
 		}
-		r := difference(now, d.replace(now))
+		now := files("theirs", c.theirs)
+		r := difference(now, dropIn(files("ours", c.ours)).replace(now))
 		var got []string
 		for _, name := range slices.Sorted(maps.Keys(r)) {
 			if r[name] == nil {

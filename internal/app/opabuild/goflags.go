@@ -5,68 +5,60 @@ package opabuild
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
 
 // buildFlags are the flags of the go command for a user's own program.
 type buildFlags struct {
-	mod     string   // of -mod, also from GOFLAGS; "" is none
-	overlay string   // the file of -overlay, also from GOFLAGS; "" is none
-	all     []string // what was asked for, without these two
+	mod string   // the value of -mod, also from GOFLAGS, or ""
+	all []string // the user's flags without -mod
 }
 
-// Flags that go list takes too, since they decide on what is built.
-var (
-	listValues = []string{"tags", "buildmode", "compiler", "pgo"}
-	listBools  = []string{"race", "msan", "asan", "cover", "trimpath"}
-)
+// listFlag matches a flag that decides which files are built, so that go list
+// must get it too. Its first group is empty if the flag has no value, and its
+// second one if the value is the next argument.
+var listFlag = regexp.MustCompile(`^--?(?:(tags|buildmode|compiler|pgo)|race|msan|asan|cover|trimpath)(=.*)?$`)
 
-// readFlags reads what is asked for on the command line and in GOFLAGS.
-func readFlags(args []string, goflags string) (buildFlags, error) {
-	var b buildFlags
-	fromEnv, err := splitQuoted(goflags)
-	if err != nil {
-		return b, fmt.Errorf("GOFLAGS: %w", err)
+// goflag matches a flag in GOFLAGS, which may be in quotes.
+var goflag = regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`)
+
+// readFlags reads the flags on the command line and in GOFLAGS.
+func readFlags(args []string, goflags string) (b buildFlags, err error) {
+	fromEnv := goflag.FindAllString(goflags, -1)
+	for i, flag := range fromEnv {
+		fromEnv[i] = strings.Trim(flag, `"'`)
 	}
-	b.all = args
-	for _, f := range []struct {
-		name string
-		to   *string
-	}{{"mod", &b.mod}, {"overlay", &b.overlay}} {
-		*f.to, _ = takeFlag(fromEnv, f.name)
-		if value, rest := takeFlag(b.all, f.name); len(rest) < len(b.all) {
-			*f.to, b.all = value, rest
-		}
-	}
+	b.mod, _ = takeFlag(slices.Concat(fromEnv, args), "mod")
+	_, b.all = takeFlag(args, "mod")
 	for name, why := range map[string]string{
-		"modfile": "the program is built in a workspace, in which Go takes none: change go.mod itself, in a copy of the module if need be",
+		"modfile": "the program is built in a workspace, where Go refuses it. Change go.mod itself, in a copy of the module if necessary",
+		"overlay": "Regometer adds its own files by it. Put the files into the program's folder, in a copy if necessary",
 		"o":       "name the file before the --: -o FILE",
 		"C":       "name the folder before the --: -C DIR",
-		"json":    "the output is read here",
-		"count":   "name it before the --: --count N",
+		"json":    "Regometer reads the output itself",
+		"count":   "name the number before the --: --count N",
 		"n":       "without a build there is nothing to check",
 	} {
-		for _, flags := range [][]string{args, fromEnv} {
-			if _, rest := takeFlag(flags, name); len(rest) < len(flags) {
-				return b, fmt.Errorf("the flag -%s cannot be handed on to the go command: %s", name, why)
-			}
+		flags := slices.Concat(fromEnv, args)
+		if _, rest := takeFlag(flags, name); len(rest) < len(flags) {
+			return b, fmt.Errorf("the flag -%s cannot be passed on to the go command: %s", name, why)
 		}
 	}
 	return b, nil
 }
 
-// list returns those of the flags that go list needs.
+// list returns the flags that go list needs.
 func (b buildFlags) list() (flags []string) {
-	for _, name := range listValues {
-		if value, rest := takeFlag(b.all, name); len(rest) < len(b.all) {
-			flags = append(flags, "-"+name+"="+value)
+	for i, arg := range b.all {
+		m := listFlag.FindStringSubmatch(arg)
+		if m == nil {
+			continue
 		}
-	}
-	for _, arg := range b.all {
-		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		if strings.HasPrefix(arg, "-") && slices.Contains(listBools, name) {
-			flags = append(flags, arg)
+		flags = append(flags, arg)
+		if m[1] != "" && m[2] == "" {
+			flags = append(flags, b.all[i+1:min(i+2, len(b.all))]...)
 		}
 	}
 	return flags
@@ -88,28 +80,4 @@ func takeFlag(args []string, name string) (value string, rest []string) {
 		value = v
 	}
 	return value, rest
-}
-
-// splitQuoted splits a list of flags as the go command does GOFLAGS: at blanks,
-// except those inside a pair of quotes that begins a flag.
-func splitQuoted(text string) (list []string, err error) {
-	for {
-		text = strings.TrimLeft(text, " \t\r\n")
-		if text == "" {
-			return list, nil
-		}
-		if quote := text[0]; quote == '"' || quote == '\'' {
-			value, after, found := strings.Cut(text[1:], string(quote))
-			if !found {
-				return nil, fmt.Errorf("no end of the quotation %s", text)
-			}
-			list, text = append(list, value), after
-			continue
-		}
-		end := strings.IndexAny(text, " \t\r\n")
-		if end < 0 {
-			end = len(text)
-		}
-		list, text = append(list, text[:end]), text[end:]
-	}
 }

@@ -6,21 +6,20 @@ package opabuild
 import (
 	"archive/zip"
 	"bytes"
-	"io"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 )
 
-// opaTree returns the files of a tiny program that is like OPA in what a build
-// needs: it makes the plugins that are registered, and a decision. It prints
-// its version, and who wrote its package metrics.
+// opaTree returns the files of a tiny program that a build takes for OPA. It
+// makes the registered plugins and a decision. It prints its version and the
+// author of its package metrics.
 func opaTree() map[string]string {
 	return map[string]string{
 		"go.mod": "module github.com/open-policy-agent/opa\n\ngo 1.22\n",
@@ -28,12 +27,7 @@ func opaTree() map[string]string {
 
 import "github.com/open-policy-agent/opa/v1/metrics"
 
-type recorder struct{ t metrics.Timer }
-
-func Use() string {
-	r := recorder{metrics.New("x")}
-	return r.t.Stop(1)
-}
+func Use() string { return metrics.New("x").Stop(1) }
 `,
 		"internal/user/other.go":     "//go:build never\n\npackage user\n\nvar _ = metrics.OnlyElsewhere\n",
 		"v1/version/version.go":      "package version\n\nvar Version = \"1.5.0\"\n\nvar (\n\tVcs = \"\"\n\tTimestamp = \"\"\n)\n",
@@ -72,7 +66,7 @@ var factories = map[string]plugins.Factory{}
 
 func RegisterPlugin(name string, factory plugins.Factory) { factories[name] = factory }
 
-// Runtime is what it is.
+// Runtime has a manager.
 type Runtime struct {
 	Manager *plugins.Manager // the manager
 
@@ -111,20 +105,15 @@ type Factory interface{ New() Plugin }
 type Status struct{}
 
 type Manager struct {
-	names   []string
-	plugins map[string]Plugin
+	names  []string
+	plugin Plugin
 }
 
-func (m *Manager) Register(name string, p Plugin) {
-	if m.plugins == nil {
-		m.plugins = map[string]Plugin{}
-	}
-	m.names, m.plugins[name] = append(m.names, name), p
-}
+func (m *Manager) Register(name string, p Plugin) { m.names, m.plugin = []string{name}, p }
 
-func (m *Manager) Plugins() []string { return append([]string{}, m.names...) }
+func (m *Manager) Plugins() []string { return m.names }
 
-func (m *Manager) Plugin(name string) Plugin { return m.plugins[name] }
+func (m *Manager) Plugin(string) Plugin { return m.plugin }
 
 func (m *Manager) RegisterPluginStatusListener(string, func(map[string]*Status)) {}
 `,
@@ -159,7 +148,10 @@ func fakeDropIn(who string) dropIn {
 		"metrics.go": []byte("package metrics\n\ntype Timer interface{ Stop(int) string }\n\nfunc New(string) Timer { return clock{} }\n"),
 		"collection.go": []byte(`package metrics
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 type clock struct{}
 
@@ -168,45 +160,33 @@ func (clock) Stop(int) string { return "` + who + `" }
 
 type Metrics any
 
-type Kind int
-
 const (
-	KindOther Kind = iota
-	KindCounter
+	KindCounter = iota
 	KindHistogram
 	KindTimer
 )
 
-type Metric struct{ kind Kind }
+type Metric int
 
-func (m Metric) Kind() Kind { return m.kind }
+func (m Metric) Kind() int { return int(m) }
 
-func (m Metric) Key() string { return []string{"other", "counter_x", "histogram_x", "timer_x_ns"}[m.kind] }
+func (m Metric) Key() string { return []string{"counter_x", "histogram_x", "timer_x_ns"}[m] }
 
 func (m Metric) Int64() int64 { return 3 }
 
 func (m Metric) Uint64() uint64 { return 1 }
 
-func Each(Metrics) iter.Seq[Metric] {
-	return func(yield func(Metric) bool) {
-		for kind := range KindTimer + 1 {
-			if !yield(Metric{kind}) {
-				return
-			}
-		}
-	}
-}
+func Each(Metrics) iter.Seq[Metric] { return slices.Values([]Metric{KindCounter, KindHistogram, KindTimer}) }
 `),
 	}
 }
 
-// tinyPlugin returns the files of a checkout whose plugin prints who it is,
-// what it is handed by the binary, and each decision.
+// tinyPlugin returns the files of a checkout whose plugin prints its name, what
+// it gets from the binary, and each decision.
 func tinyPlugin(who string) map[string]string {
 	return map[string]string{
 		"go.mod":               "module " + ourModule + "\n\ngo 1.25\n",
-		"metrics/metrics.go":   "package metrics\n\nconst Who = \"" + who + "\"\n",
-		"exphist/exphist.go":   "package exphist\n",
+		"exphist/exphist.go":   "package exphist\n\nconst Who = \"" + who + "\"\n",
 		"rollup/rollup.go":     "package rollup\n\nimport _ \"" + ourModule + "/internal/stages\"\n\ntype Number struct {\n\tKey   string\n\tValue int64\n}\n",
 		"internal/stages/s.go": "package stages\n",
 		"internal/grid/g.go":   "package grid\n",
@@ -223,7 +203,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/plugins"
 	"github.com/open-policy-agent/opa/v1/server"
 
-	"` + ourModule + `/metrics"
+	"` + ourModule + `/exphist"
 	"` + ourModule + `/rollup"
 )
 
@@ -238,7 +218,7 @@ type Factory struct {
 type Build struct{ Version, DropIn, OPA string }
 
 func (f Factory) New() plugins.Plugin {
-	fmt.Printf("plugin %s of %s with %d bytes of hash in %s, %v, ", metrics.Who, f.Build.Version, len(f.Build.DropIn), f.Build.OPA, f.Numbers(nil, nil))
+	fmt.Printf("plugin %s of %s with %d bytes of hash in %s, %v, ", exphist.Who, f.Build.Version, len(f.Build.DropIn), f.Build.OPA, f.Numbers(nil, nil))
 	return &Plugin{f}
 }
 
@@ -266,7 +246,7 @@ const (
 func mustFindPlugin(t *testing.T, dir string) *plugin {
 	t.Helper()
 	if !isCheckout(dir) {
-		t.Fatalf("%s is no checkout", dir)
+		t.Fatalf("%s is not a checkout", dir)
 	}
 	p, err := checkoutPlugin(dir)
 	if err != nil {
@@ -298,7 +278,7 @@ func writeText(t *testing.T, file, text string) {
 func readTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -306,9 +286,8 @@ func readTree(t *testing.T, dir string) map[string]string {
 		if err != nil {
 			return err
 		}
-		text, err := os.ReadFile(path)
-		rel, _ := filepath.Rel(dir, path)
-		files[filepath.ToSlash(rel)] = info.Mode().String() + "\n" + string(text)
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		files[name] = info.Mode().String() + "\n" + string(text)
 		return err
 	})
 	if err != nil {
@@ -320,16 +299,11 @@ func readTree(t *testing.T, dir string) map[string]string {
 func checkSameTree(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	got := readTree(t, dir)
-	for _, name := range slices.Sorted(maps.Keys(got)) {
-		if w, ok := want[name]; !ok {
-			t.Errorf("%s was not there before", name)
-		} else if got[name] != w {
-			t.Errorf("%s changed:\n%s\nwas:\n%s", name, got[name], w)
-		}
-	}
-	for name := range want {
-		if _, ok := got[name]; !ok {
-			t.Errorf("%s is gone", name)
+	all := maps.Clone(got)
+	maps.Copy(all, want)
+	for name := range all {
+		if got[name] != want[name] {
+			t.Errorf("%s holds %q, want %q", name, got[name], want[name])
 		}
 	}
 }
@@ -352,7 +326,7 @@ func run(t *testing.T, binary string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// inspect returns what a binary says of itself, but for Go and the platform.
+// inspect returns what a binary consists of, except Go and the platform.
 func inspect(t *testing.T, file string) Binary {
 	t.Helper()
 	b, err := Inspect(file)
@@ -385,12 +359,10 @@ func publish(t *testing.T, proxy, path, version string, files map[string]string)
 	z := zip.NewWriter(&b)
 	for file, text := range files {
 		w, err := z.Create(path + "@" + version + "/" + file)
-		if err == nil {
-			_, err = io.WriteString(w, text)
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
+		fmt.Fprint(w, text)
 	}
 	if err := z.Close(); err != nil {
 		t.Fatal(err)

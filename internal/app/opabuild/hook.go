@@ -6,56 +6,57 @@ package opabuild
 import (
 	_ "embed"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 )
 
 // The decision hook is a change to OPA's package runtime by which plugins see
-// each decision of the server, whether or not a decision log is configured. It
-// is written as OPA's maintainers could take it: a new file, a field of the
-// type Runtime, and some lines in its method decisionLogger.
+// each decision of the server, whether or not a decision log is configured: a
+// new file, a field of the type Runtime, and some lines in its method
+// decisionLogger.
 //
 // Releases differ, so this is not a diff. The method must be exactly as
 // expected, except names: a binary without the hook works, but one whose hook
-// sees half of the decisions misleads. Whether the hook compiles is found out
-// by the build, which is then repeated without the hook.
+// sees half of the decisions misleads. Whether the hook compiles shows in
+// the build, which is then repeated without the hook.
 const (
 	runtimeDir = "v1/runtime"
 	hookFile   = "decision_observer.go"
 	hookedFile = "runtime.go"
 
 	hookField = "\n\t// The plugins that see each decision, see DecisionObserver.\n\tobservers decisionObservers\n"
-	hookStart = "manager := %s\n\tobservers := %s.observers.of(manager)\n\tobservers.observe(%s, %s)\n\n\t"
+	hookStart = "manager := %s\n\tobservers := %s.observers.of(manager)\n"
+	hookEvent = "\tobservers.observe(%s, %s)\n"
 	hookMark  = "observers.mark(%s)"
+	hookFirst = "observers.first(%s)"
 )
 
-//go:embed _upstream/10-decision-hook/v1/runtime/decision_observer.go
+//go:embed _opa/decision_observer.go
 var hookSource []byte
 
-// hookText is the file in OPA's tree. The last step of the series for OPA has
-// the same file.
+// hookText is the file in OPA's tree.
 var hookText = withOPAHeader(hookSource)
 
 var (
-	// ownHook matches the declarations of an OPA that has the hook itself.
-	ownHook = regexp.MustCompile(`(?m)^(type DecisionObserver |func DecisionObserved\()`)
-
 	runtimeType = regexp.MustCompile(`(?ms)^type Runtime struct \{\n.*?^\}\n`)
 
 	// hookedMethod matches the whole method because any other statement could
 	// concern the hook. Supported releases differ only in names and in where
-	// the manager comes from.
-	hookedMethod = regexp.MustCompile(`(?m)^func \((\w+) \*Runtime\) decisionLogger\((\w+) context\.Context, (\w+) \*server\.Info\) error \{` +
+	// the manager comes from. With the fix no-op-server, the method returns the
+	// function that logs.
+	hookedMethod = regexp.MustCompile(`(?m)^func \((\w+) \*Runtime\) decisionLogger` +
+		`(?:\((\w+) context\.Context, (\w+) \*server\.Info\)|\(\) func\(context\.Context, \*server\.Info\)) error \{` +
 		gap + `(\w+) := logs\.Lookup\((\w+)(\.Manager|\.manager\(\))\)` + gap +
-		`if (\w+) == nil \{` + gap + `return nil` + gap + `\}` + gap +
-		`return (\w+)\.Log\((\w+), (\w+)\)` + gap + `\}\n`)
+		`if (\w+) == nil \{` + gap + `return (nil)` + gap + `\}` + gap +
+		`return ((\w+)\.Log)(?:\((\w+), (\w+)\))?` + gap + `\}\n`)
 )
 
 // gap matches the space between statements, with comments.
 const gap = `(?:\s|//.*\n)+`
 
-// A hookError says where an OPA differs from what the decision hook expects.
+// A hookError names what the decision hook did not find in an OPA.
 type hookError struct{ expected string }
 
 func (e *hookError) Error() string {
@@ -63,40 +64,39 @@ func (e *hookError) Error() string {
 }
 
 // hookChange returns what puts the decision hook into the source tree of OPA in
-// dir, or nothing if the tree has the hook. It fails with a [*hookError] if the
-// tree differs from what the hook expects.
-func hookChange(dir string) (replacement, error) {
-	files, err := goFiles(filepath.Join(dir, filepath.FromSlash(runtimeDir)))
-	if err != nil {
-		return nil, err
-	}
-	for name, text := range files {
-		if !isTest(name) && ownHook.Match(text) {
-			return nil, nil
+// dir with a change. It fails with a [*hookError] if the tree differs from what
+// the hook expects.
+func hookChange(dir string, change replacement) (replacement, error) {
+	text := change[runtimeDir+"/"+hookedFile]
+	if text == nil {
+		var err error
+		if text, err = os.ReadFile(filepath.Join(dir, filepath.FromSlash(runtimeDir), hookedFile)); err != nil {
+			return nil, err
 		}
 	}
-	text := files[hookedFile]
+	names := make([]string, 13)
 	m := hookedMethod.FindSubmatchIndex(text)
-	if m == nil {
-		return nil, &hookError{"method decisionLogger as the hook expects it"}
-	}
-	names := make([]string, len(m)/2)
-	for i := range names {
-		names[i] = string(text[m[2*i]:m[2*i+1]])
+	for i := range len(m) / 2 {
+		if m[2*i] >= 0 {
+			names[i] = string(text[m[2*i]:m[2*i+1]])
+		}
 	}
 	receiver, ctx, event, plugin := names[1], names[2], names[3], names[4]
-	if want := []string{receiver, names[6], plugin, plugin, ctx, event}; !slices.Equal(names[5:], want) {
+	if want := []string{receiver, names[6], plugin, "nil", plugin + ".Log", plugin, ctx, event}; m == nil || !slices.Equal(names[5:], want) {
 		return nil, &hookError{"method decisionLogger as the hook expects it"}
 	}
-	lookup, argument, argumentEnd, logged, loggedEnd := m[8], m[10], m[13], m[18], m[19]
-	text = slices.Concat(
-		text[:lookup], fmt.Appendf(nil, hookStart, receiver+names[6], receiver, ctx, event), text[lookup:argument],
-		[]byte("manager"), text[argumentEnd:logged], fmt.Appendf(nil, hookMark, ctx), text[loggedEnd:])
+	start, lookup, argument, argumentEnd := fmt.Appendf(nil, hookStart, receiver+names[6], receiver), m[8], m[10], m[13]
+	end := slices.Concat(text[argumentEnd:m[16]], fmt.Appendf(nil, hookFirst, "nil"), text[m[17]:m[18]], fmt.Appendf(nil, hookFirst, names[9]), text[m[19]:])
+	if ctx != "" {
+		start = fmt.Appendf(start, hookEvent, ctx, event)
+		end = slices.Concat(text[argumentEnd:m[22]], fmt.Appendf(nil, hookMark, ctx), text[m[23]:])
+	}
+	text = slices.Concat(text[:lookup], start, []byte("\n\t"), text[lookup:argument], []byte("manager"), end)
 	t := runtimeType.FindIndex(text)
 	if t == nil {
 		return nil, &hookError{"struct Runtime"}
 	}
-	end := t[1] - len("}\n")
-	text = slices.Concat(text[:end], []byte(hookField), text[end:])
+	at := t[1] - len("}\n")
+	text = slices.Concat(text[:at], []byte(hookField), text[at:])
 	return replacement{hookedFile: text, hookFile: hookText}.in(runtimeDir), nil
 }

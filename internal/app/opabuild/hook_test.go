@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"go/format"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,7 +51,7 @@ func TestHookChange(t *testing.T) {
 		files := opaTree()
 		files[runtimeFile] = renamed(files[runtimeFile])
 		dir := writeTree(t, files)
-		change, err := hookChange(dir)
+		change, err := hookChange(dir, nil)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -61,25 +62,48 @@ func TestHookChange(t *testing.T) {
 		if !bytes.Equal(change["v1/runtime/"+hookFile], hookText) {
 			t.Errorf("%s: %s is missing", c.name, hookFile)
 		}
-		// A tree that has the hook is used as it is.
-		mustHook(t, dir)
-		if again, err := hookChange(dir); err != nil || len(again) > 0 {
-			t.Errorf("%s, again: %v", c.name, err)
-		}
 	}
 }
 
+// With the fix no-op-server the method returns the logger. Observers count.
+func TestHookOfReturnedLogger(t *testing.T) {
+	t.Parallel()
+	_, method, _ := strings.Cut(hooked(), "func (rt *Runtime) decisionLogger")
+	_, plain, _ := strings.Cut(opaTree()[runtimeFile], "func (rt *Runtime) decisionLogger")
+	const result = "() func(context.Context, *server.Info) error {"
+	fixed := strings.NewReplacer("(ctx context.Context, event *server.Info) error {", result, "(ctx, event)", "").Replace(plain)
+	want := strings.NewReplacer(
+		"(ctx context.Context, event *server.Info) error {", result, "\tobservers.observe(ctx, event)\n", "",
+		"return nil", "return observers.first(nil)", "plugin.Log(observers.mark(ctx), event)", "observers.first(plugin.Log)",
+	).Replace(method)
+	text := replacement{runtimeFile: []byte(strings.Replace(opaTree()[runtimeFile], plain, fixed, 1))}
+	change, err := hookChange(writeTree(t, opaTree()), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, got, _ := strings.Cut(string(change[runtimeFile]), "func (rt *Runtime) decisionLogger"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	text[runtimeFile] = bytes.Replace(text[runtimeFile], []byte("plugin.Log "), []byte("plugin.Log(ctx, event) "), 1)
+	_, err = hookChange(writeTree(t, opaTree()), text)
+	checkError(t, "mixed", err, "as the hook expects it")
+}
+
 // mustHook puts the hook into a tree.
-func mustHook(t *testing.T, dir string) replacement {
+func mustHook(t *testing.T, dir string, fixes ...Step) {
 	t.Helper()
-	change, err := hookChange(dir)
+	change, err := changeBySteps(dir, fixes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hook, err := hookChange(dir, change)
 	if err == nil {
+		maps.Copy(change, hook)
 		err = change.apply(dir)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return change
 }
 
 // A runtime that differs from the expected one is refused.
@@ -90,30 +114,23 @@ func TestHookRefused(t *testing.T) {
 		{"no method", ") decisionLogger(", ") logger(", method},
 		{"a function", "func (rt *Runtime) decisionLogger(", "func decisionLogger(", method},
 		{"value receiver", "(rt *Runtime) decisionLogger", "(rt Runtime) decisionLogger", method},
-		{"no receiver name", "(rt *Runtime) decisionLogger", "(*Runtime) decisionLogger", method},
 		{"another parameter", "event *server.Info)", "event *server.Info, more int)", method},
-		{"info by value", "event *server.Info)", "event server.Info)", method},
 		{"no result", "*server.Info) error {", "*server.Info) {", method},
 		{"other look-up", "logs.Lookup(rt.Manager)", "logs.Find(rt.Manager)", method},
 		{"other manager", "logs.Lookup(rt.Manager)", "logs.Lookup(rt.m)", method},
-		{"manager of another", "logs.Lookup(rt.Manager)", "logs.Lookup(x.Manager)", method},
 		{"another statement", "\t// Find it.\n", "\tevent = nil\n", method},
 		{"other condition", "plugin == nil", "plugin != nil", method},
-		{"condition of another", "plugin == nil", "other == nil", method},
 		{"something else returned", "\t\treturn nil\n", "\t\treturn ctx.Err()\n", method},
-		{"else", "\t\treturn nil\n\t}\n", "\t\treturn nil\n\t} else {\n\t\tprintln()\n\t}\n", method},
 		{"other context", "plugin.Log(ctx,", "plugin.Log(context.WithoutCancel(ctx),", method},
-		{"another context", "plugin.Log(ctx,", "plugin.Log(c,", method},
 		{"another event", "plugin.Log(ctx, event)", "plugin.Log(ctx, other)", method},
 		{"not a struct", "type Runtime struct {", "type Runtime []struct {", "there is no struct Runtime"},
-		{"own hook", "func (rt *Runtime) Decide", "type DecisionObserver interface{}\n\nfunc (rt *Runtime) Decide", ""},
 	} {
 		files := opaTree()
 		if n := strings.Count(files[runtimeFile], c.old); n != 1 {
 			t.Fatalf("%s: %d places to change", c.name, n)
 		}
 		files[runtimeFile] = strings.Replace(files[runtimeFile], c.old, c.text, 1)
-		change, err := hookChange(writeTree(t, files))
+		change, err := hookChange(writeTree(t, files), nil)
 		checkError(t, c.name, err, c.want)
 		var refused *hookError
 		if len(change) > 0 || c.want != "" && !errors.As(err, &refused) {
@@ -144,15 +161,13 @@ func sourceOf(t *testing.T, version string) string {
 
 // The real releases get the hook.
 func TestHookOfReleases(t *testing.T) {
-	added := 0
 	for _, version := range hookedVersions {
 		t.Run(version, func(t *testing.T) {
 			dir := sourceOf(t, version)
-			change, err := hookChange(dir)
+			change, err := hookChange(dir, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			added++
 			was, err := os.ReadFile(filepath.Join(dir, runtimeFile))
 			if err != nil {
 				t.Fatal(err)
@@ -167,36 +182,40 @@ func TestHookOfReleases(t *testing.T) {
 			}
 		})
 	}
-	if added == 0 {
-		t.Error("no OPA is in the module cache")
-	}
 }
 
 // TestHook runs the hook's own tests in the first and the last OPA that are
-// supported.
+// supported, and on top of the fixes.
 func TestHook(t *testing.T) {
 	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
 		t.Skip("builds OPA's tests for minutes: make test-slow")
 	}
-	env, err := gotool.Env(t.Context(), nil, "CC")
+	cc, err := gotool.Command{Args: []string{"env", "CC"}}.Output(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, version := range []string{OldestVersion, NewestVersion} {
+	all, err := fixes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{OldestVersion, NewestVersion, UpstreamVersion} {
 		t.Run(version, func(t *testing.T) {
-			dir := t.TempDir()
+			dir, steps := t.TempDir(), []Step(nil)
+			if version == UpstreamVersion {
+				steps = all
+			}
 			if err := copyTree(t.Context(), dir, sourceOf(t, version)); err != nil {
 				t.Fatal(err)
 			}
-			mustHook(t, dir)
-			text, err := os.ReadFile("_upstream/10-decision-hook/v1/runtime/decision_observer_test.go")
+			mustHook(t, dir, steps...)
+			text, err := os.ReadFile("_opa/decision_observer_test.go")
 			if err != nil {
 				t.Fatal(err)
 			}
 			writeText(t, filepath.Join(dir, runtimeDir, "decision_observer_test.go"), string(withOPAHeader(text)))
 			args := []string{"test", "-v", "-mod=mod", "-buildvcs=false", "-trimpath", "-count=1", "-timeout=5m", "-run=^TestDecision"}
 			c := gotool.Command{Dir: dir, Env: []string{"CGO_ENABLED=0"}}
-			if _, err := exec.LookPath(env["CC"]); err == nil { // which the race detector needs
+			if _, err := exec.LookPath(strings.TrimSpace(string(cc))); err == nil { // which the race detector needs
 				args, c.Env = append(args, "-race"), []string{"CGO_ENABLED=1"}
 			}
 			c.Args = slices.Concat(args, []string{"./" + runtimeDir})

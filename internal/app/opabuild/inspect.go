@@ -14,19 +14,13 @@ import (
 	"strings"
 )
 
-// A Binary says what a binary of opa, or of a program with OPA inside, consists
-// of.
+// A Binary has the parts of a binary of opa, or of a program with OPA inside.
 type Binary struct {
-	Program   string // the main package, unless it is OPA's own
-	OPA       string // OPA's version, or "" if the binary lacks it
-	Replaced  string // what replaces OPA's module, except our copy
-	Regometer string // the version that built it; "" if another program did
-	DropIn    string // the SHA-256 of the drop-in's source, [Unknown], or "" without it
-	Plugin    bool
-	Hook      bool   // the plugin gets decisions straight from OPA's server
-	Upstream  int    // the number of steps of the Series
-	Go        string // the Go that built it, such as "go1.26.0"
-	Platform  string // such as "linux/amd64"
+	Record
+	Program  string // the main package, unless it is OPA's own
+	Replaced string // the module that replaces OPA's, except our copy
+	Go       string // the Go that built it, such as "go1.26.0"
+	Platform string // such as "linux/amd64"
 }
 
 // Unknown is the hash of a drop-in that [Build] has not put in.
@@ -36,8 +30,8 @@ const Unknown = "unknown"
 // names the files of its functions.
 const dropInFile = "/v1/metrics/collection.go"
 
-// Inspect reads what a binary of opa, or of another program with OPA inside,
-// consists of. It does not run the binary, which may be for any platform.
+// Inspect returns the parts of a binary of opa, or of another program with OPA
+// inside. It does not run the binary, which may be for any platform.
 func Inspect(file string) (*Binary, error) {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -82,7 +76,7 @@ func Inspect(file string) (*Binary, error) {
 		b.Replaced = strings.TrimSpace(opa.Replace.Path + " " + strings.TrimSuffix(opa.Replace.Version, "(devel)"))
 	}
 	if r := findRecord(text); r != nil {
-		b.OPA, b.Regometer, b.DropIn, b.Plugin, b.Hook, b.Upstream = r.OPA, r.Regometer, r.DropIn, r.Plugin, r.Hook, r.Upstream
+		b.Record = *r
 	} else if bytes.Contains(text, []byte(dropInFile)) {
 		b.DropIn = Unknown
 	}

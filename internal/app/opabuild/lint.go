@@ -15,8 +15,8 @@ import (
 	"github.com/regometer/regometer/internal/app/gotool"
 )
 
-// A Lint is what OPA's linter says, in the version and with the configuration
-// that OPA's tree pins, of the packages that change and of their tests.
+// A Lint is the outcome of OPA's linter for the packages that change and their
+// tests, in the version and with the configuration that OPA's tree pins.
 type Lint struct {
 	Folders  []string // in OPA's tree
 	Skipped  string   // why it was not run, or ""
@@ -28,7 +28,7 @@ const linterPackage = "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@"
 var pinnedLinter = regexp.MustCompile(`(?m)^GOLANGCI_LINT_VERSION\s*:?=\s*(v2\.\S+)`)
 
 // linter returns the package of the linter that the tree in root pins, or "" if
-// that is none of today's.
+// it pins none of version 2.
 func linter(root string) string {
 	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if m := pinnedLinter.FindSubmatch(text); err == nil && m != nil {
@@ -37,14 +37,15 @@ func linter(root string) string {
 	return ""
 }
 
-// lint adds to the report what OPA's linter says of the packages that change.
-func (v *verifier) lint(ctx context.Context, report *Report, packages []string) error {
-	folders := slices.DeleteFunc(v.folders(), func(f string) bool { return !slices.Contains(packages, f) })
+// lint runs OPA's linter on the packages that change, and adds its outcome to
+// the report.
+func (v *verifier) lint(ctx context.Context, report *Report) error {
+	folders := slices.DeleteFunc(slices.Clone(v.folders), func(f string) bool { return !slices.Contains(v.packages, f) })
 	if len(folders) == 0 || v.options.Run != "" || v.options.NoLint {
 		return nil
 	}
 	v.progress.printf("running OPA's linter on %s; the first time it has to be compiled", strings.Join(folders, " and "))
-	defer v.progress.every(30*time.Second, func() string { return "still at the linter" })()
+	defer v.progress.repeat(30*time.Second, "still running the linter")()
 	l, err := lint(ctx, linter(v.opa.dir), v.opa.dir, v.ours.dir, folders)
 	report.Lint = &l
 	return err
@@ -66,13 +67,13 @@ func lint(ctx context.Context, linter, opa, ours string, folders []string) (Lint
 		}
 		return strings.TrimSpace(string(out)), err
 	}
-	// The flag, since it would wait for one that runs elsewhere.
+	// With the flag the linter does not wait for another one that runs.
 	check := []string{"run", "--allow-parallel-runners"}
 	for _, f := range folders {
 		check = append(check, "./"+f+"/...")
 	}
 	if out, err := run(opa, "version"); err != nil {
-		l.Skipped = "the linter cannot be had:\n" + out
+		l.Skipped = "the linter is not available:\n" + out
 	} else if out, err := run(opa, check...); err != nil {
 		l.Skipped = "it fails on the unmodified OPA, on this machine:\n" + out
 	} else if out, err := run(ours, check...); err != nil {

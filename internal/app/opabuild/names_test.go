@@ -4,33 +4,42 @@
 package opabuild
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
-	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// The names that package metrics finds without hashing, since OPA records them,
-// are those that OPA's source records by constants, in the newest OPA that is
-// supported.
+// Package metrics finds some names without hashing. They are the names that the
+// newest supported OPA records by constants.
 func TestKnownNames(t *testing.T) {
-	d, err := loadDropIn()
-	if err != nil {
-		t.Fatal(err)
-	}
 	opa, err := download(t.Context(), "OPA", opaModule, NewestVersion)
 	if err != nil {
 		t.Skip(err)
 	}
-	recorded, indirect := recordedNames(t, opa.Dir)
-	known := knownNames(t, d)
+	ours := map[string]string{}
+	for name, text := range loadDropIn() {
+		ours["metrics/"+name] = string(text)
+	}
+	known := map[string]string{} // the list by "timer x"
+	value := constants(ours)
+	for _, list := range nameList.FindAllStringSubmatch(ours["metrics/name.go"], -1) {
+		for e := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(list[2]), ","), ",") {
+			name, ok := value("metrics", e)
+			if !ok {
+				t.Errorf("%s has %s, which is not constant", list[1], e)
+			}
+			for _, kind := range metricKinds[list[1]] {
+				known[kind+" "+name] = list[1]
+			}
+		}
+	}
+	recorded, indirect := recordedNames(t, os.DirFS(opa.Dir))
 
 	// Recorded by constants, but not by requests.
 	seldom := map[string]string{
@@ -52,7 +61,7 @@ func TestKnownNames(t *testing.T) {
 	// Where the name is a variable, and so not one of those names.
 	variable := map[string]string{
 		"cmd/bench.go":                      "opa bench: histograms of other metrics",
-		"internal/prometheus/prometheus.go": "hands on what it is asked for",
+		"internal/prometheus/prometheus.go": "passes names on",
 		"v1/ast/compile.go":                 "stages of the compiler, when a policy is activated",
 		"v1/plugins/logs/encoder.go":        "in a collection of the decision logger",
 		"v1/plugins/logs/eventBuffer.go":    "in a collection of the decision logger",
@@ -64,165 +73,106 @@ func TestKnownNames(t *testing.T) {
 	}
 	for _, file := range slices.Sorted(maps.Keys(indirect)) {
 		if variable[file] == "" {
-			t.Errorf("%s records metrics whose names are no constants: which?", file)
+			t.Errorf("%s records metrics whose names are not constant: name the reason in this test", file)
 		}
 	}
 	for file := range variable {
 		if !indirect[file] {
-			t.Errorf("%s is no exception any more", file)
+			t.Errorf("%s is not an exception any more", file)
 		}
 	}
 	for name := range seldom {
 		if recorded[name] == "" || known[name] != "" {
-			t.Errorf("%s is no exception any more", name)
+			t.Errorf("%s is not an exception any more", name)
 		}
 	}
 }
 
-// knownNames returns the known names as "timer x", and where they are listed.
-func knownNames(t *testing.T, d dropIn) map[string]string {
-	c := constants{}
-	var lists []*ast.ValueSpec
-	for name, text := range d {
-		f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.add("", f)
-		ast.Inspect(f, func(n ast.Node) bool {
-			if spec, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "known") {
-				lists = append(lists, spec)
-			}
-			return true
-		})
-	}
-	known := map[string]string{}
-	for _, list := range lists {
-		kinds := map[string][]string{
-			"knownTimers": {"timer"}, "knownCounters": {"counter"}, "knownOperations": {"timer", "histogram"},
-		}[list.Names[0].Name]
-		for _, value := range list.Values {
-			for _, e := range value.(*ast.CompositeLit).Elts {
-				name, ok := c.value("", nil, e)
-				if !ok {
-					t.Errorf("%s has an element that is no constant", list.Names[0])
-				}
-				for _, kind := range kinds {
-					known[kind+" "+name] = list.Names[0].Name
-				}
-			}
-		}
-	}
-	if len(known) < 30 {
-		t.Fatalf("%d known names", len(known))
-	}
-	return known
+var (
+	nameList       = regexp.MustCompile(`(?s)\t(known\w+) = \[\.\.\.\]string\{(.*?)\n\t\}`)
+	constant       = regexp.MustCompile(`(?m)^(?:const|var)?\s+(\w+)\s*=\s*([\w."+ ]+)$`)
+	recordingCalls = regexp.MustCompile(`\.(Timer|Counter|Histogram|timer|startTimer|stopTimer|counterIncr)\(([^()\n]+)`)
+)
+
+// metricKinds has the kinds of the metrics that a method records, or that are
+// in a list.
+var metricKinds = map[string][]string{
+	"knownTimers": {"timer"}, "knownCounters": {"counter"}, "knownOperations": {"timer", "histogram"},
+	"Timer": {"timer"}, "Counter": {"counter"}, "Histogram": {"histogram"},
+	"timer": {"timer"}, "startTimer": {"timer"}, "stopTimer": {"timer", "histogram"}, "counterIncr": {"counter"},
 }
 
-// recordedNames returns what the packages of OPA's tree record by constants, as
-// "timer x", and where; and which files record by variables.
-func recordedNames(t *testing.T, root string) (recorded map[string]string, indirect map[string]bool) {
-	files := map[string]*ast.File{}
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		rel, _ := filepath.Rel(root, p)
+// recordedNames returns the metrics that OPA's packages record by constants, as
+// "timer x", with a file of each; and the files that record by variables.
+func recordedNames(t *testing.T, opa fs.FS) (recorded map[string]string, indirect map[string]bool) {
+	t.Helper()
+	files := map[string]string{}
+	err := fs.WalkDir(opa, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			if d != nil && slices.Contains([]string{"testdata", "vendor", "docs", "wasm"}, rel) {
+			if slices.Contains([]string{"testdata", "vendor", "docs", "wasm"}, name) {
 				return fs.SkipDir
 			}
 			return err
 		}
-		if !strings.HasSuffix(p, ".go") || isTest(p) {
-			return nil
-		}
-		// A file that cannot be parsed is none for the compiler either.
-		if f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.SkipObjectResolution); err == nil {
-			files[filepath.ToSlash(rel)] = f
+		if strings.HasSuffix(name, ".go") && !isTest(name) {
+			text, err := fs.ReadFile(opa, name)
+			files[name] = string(text)
+			return err
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pkg := func(file string) string { return path.Join(opaModule, path.Dir(file)) }
-	c := constants{}
-	for range 3 { // constants of constants
-		for name, f := range files {
-			c.add(pkg(name), f)
-		}
-	}
-	// The methods that take the name of a metric, and the kinds of it that
-	// follow.
-	kinds := map[string][]string{
-		"Timer": {"timer"}, "Counter": {"counter"}, "Histogram": {"histogram"},
-		"timer": {"timer"}, "startTimer": {"timer"}, "stopTimer": {"timer", "histogram"}, "counterIncr": {"counter"},
-	}
+	value := constants(files)
 	recorded, indirect = map[string]string{}, map[string]bool{}
-	for file, f := range files {
-		if pkg(file) == metricsPath {
+	for file, text := range files {
+		if path.Dir(file) == metricsDir {
 			continue
 		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			call, isCall := n.(*ast.CallExpr)
-			if !isCall || len(call.Args) != 1 {
-				return true
-			}
-			method, ok := call.Fun.(*ast.SelectorExpr)
-			if !ok || kinds[method.Sel.Name] == nil {
-				return true
-			}
-			name, ok := c.value(pkg(file), f, call.Args[0])
+		for _, call := range recordingCalls.FindAllStringSubmatch(text, -1) {
+			name, ok := value(path.Base(path.Dir(file)), call[2])
 			if !ok {
 				indirect[file] = true
-				return true
+				continue
 			}
-			for _, kind := range kinds[method.Sel.Name] {
+			for _, kind := range metricKinds[call[1]] {
 				recorded[kind+" "+name] = file
 			}
-			return true
-		})
+		}
 	}
 	return recorded, indirect
 }
 
-// constants has the text of constants and variables by package and name.
-type constants map[[2]string]string
-
-func (c constants) add(pkg string, f *ast.File) {
-	ast.Inspect(f, func(n ast.Node) bool {
-		if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Names) == len(spec.Values) {
-			for i, id := range spec.Names {
-				if text, ok := c.value(pkg, f, spec.Values[i]); ok {
-					c[[2]string{pkg, id.Name}] = text
+// constants reads the constants of Go files. It returns a function that returns
+// the text of an expression in a package, if the expression is constant.
+func constants(files map[string]string) (value func(pkg, expression string) (string, bool)) {
+	known := map[string]string{} // by "package.Name"
+	value = func(pkg, expression string) (text string, ok bool) {
+		for term := range strings.SplitSeq(expression, "+") {
+			term = strings.TrimSpace(term)
+			part, err := strconv.Unquote(term)
+			if err != nil {
+				if !strings.Contains(term, ".") {
+					term = pkg + "." + term
+				}
+				if part, ok = known[term]; !ok {
+					return "", false
+				}
+			}
+			text += part
+		}
+		return text, true
+	}
+	for range 3 { // constants of constants
+		for file, text := range files {
+			pkg := path.Base(path.Dir(file))
+			for _, c := range constant.FindAllStringSubmatch(text, -1) {
+				if text, ok := value(pkg, c[2]); ok {
+					known[pkg+"."+c[1]] = text
 				}
 			}
 		}
-		return true
-	})
-}
-
-// value returns the text of an expression in a file, if it is constant.
-func (c constants) value(pkg string, f *ast.File, e ast.Expr) (text string, ok bool) {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		text, err := strconv.Unquote(e.Value)
-		return text, err == nil && e.Kind == token.STRING
-	case *ast.BinaryExpr:
-		x, isConst := c.value(pkg, f, e.X)
-		y, ok := c.value(pkg, f, e.Y)
-		return x + y, isConst && ok && e.Op == token.ADD
-	case *ast.Ident:
-		text, ok = c[[2]string{pkg, e.Name}]
-	case *ast.SelectorExpr:
-		x, isIdent := e.X.(*ast.Ident)
-		if !isIdent || f == nil {
-			return "", false
-		}
-		for _, i := range f.Imports {
-			p, _ := strconv.Unquote(i.Path.Value)
-			if i.Name == nil && path.Base(p) == x.Name || i.Name != nil && i.Name.Name == x.Name {
-				text, ok = c[[2]string{p, e.Sel.Name}]
-			}
-		}
 	}
-	return text, ok
+	return value
 }

@@ -31,16 +31,16 @@ type Change struct {
 	Action string // "add", "replace", "remove" or "restore"
 }
 
-// A PatchResult says what [Patch] or [Revert] did, or would do.
+// A PatchResult is the result of [Patch] or [Revert].
 type PatchResult struct {
-	Changes []Change // none if there is nothing to do
-	Notes   []string // warnings, and what remains to do by hand
+	Changes []Change // made, or planned by a dry run
+	Notes   []string // warnings, and steps that remain for the user
 }
 
 // Patch puts the drop-in into the OPA source tree in dir as OPA's maintainers
 // would commit it: only files in v1/metrics change. It does nothing if the tree
-// already holds this drop-in, and updates an earlier one. With dryRun it only
-// says what it would do. It compiles the tree with the change before it writes.
+// already holds this drop-in, and updates an earlier one. With dryRun it
+// changes nothing. It compiles the tree with the change before it writes.
 //
 // Patch records the original files for [Revert]: inside the Git folder of a
 // checkout, where nobody commits the record, or else in .regometer-patch.json.
@@ -48,11 +48,7 @@ type PatchResult struct {
 // earlier drop-in. It forgets a record if no file of the drop-in is left, as
 // after `git reset` and `git clean`.
 func Patch(ctx context.Context, dir string, dryRun bool, w io.Writer) (PatchResult, error) {
-	d, err := loadDropIn()
-	if err != nil {
-		return PatchResult{}, err
-	}
-	return patch(ctx, dir, dryRun, d, compileWith, progress{w, time.Now()})
+	return patch(ctx, dir, dryRun, loadDropIn(), compileWith, progress{w, time.Now()})
 }
 
 // A compiler runs the go command on a tree as if the target's files were there.
@@ -106,11 +102,7 @@ func patch(ctx context.Context, dir string, dryRun bool, d dropIn, compile compi
 // names the files if somebody has edited them since. With dryRun it only says
 // what it would do.
 func Revert(ctx context.Context, dir string, dryRun bool) (PatchResult, error) {
-	d, err := loadDropIn()
-	if err != nil {
-		return PatchResult{}, err
-	}
-	return revert(ctx, dir, dryRun, d)
+	return revert(ctx, dir, dryRun, loadDropIn())
 }
 
 func revert(ctx context.Context, dir string, dryRun bool, d dropIn) (result PatchResult, err error) {
@@ -159,8 +151,8 @@ type patchRecord struct {
 type patchedFile struct {
 	Original []byte      `json:"original"` // null if there was no such file
 	Mode     fs.FileMode `json:"mode,omitempty"`
-	// Wrote has the SHA-256 of each text that Patch has put there. It tells
-	// the drop-in's files from files that somebody edited.
+	// Wrote has the SHA-256 of each text that Patch has put there. By it
+	// readRecord recognises files that somebody edited.
 	Wrote []string `json:"wrote,omitempty"`
 }
 
@@ -264,7 +256,7 @@ func (p *patchedTree) readRecord() error {
 	return nil
 }
 
-// changes returns what puts the target's files into the folder.
+// changes returns the changes that put the target's files into the folder.
 func (p *patchedTree) changes(target map[string][]byte) (changes []Change) {
 	r := difference(p.now, target)
 	for _, name := range slices.Sorted(maps.Keys(r)) {
@@ -298,10 +290,7 @@ func (p *patchedTree) note(target map[string][]byte) error {
 			f.Wrote = append(f.Wrote, hashOf(next))
 		}
 	}
-	text, err := json.MarshalIndent(p.record, "", "  ")
-	if err != nil {
-		return err
-	}
+	text, _ := json.MarshalIndent(p.record, "", "  ") // strings and numbers
 	return outfile.Write(p.recordFile, append(text, '\n'))
 }
 
@@ -314,7 +303,7 @@ func (p *patchedTree) write(target map[string][]byte) error {
 	return nil
 }
 
-// compileWith is the compiler that compiles.
+// compileWith is the compiler of [Patch].
 func compileWith(ctx context.Context, p *patchedTree, target map[string][]byte, args ...string) error {
 	temp, err := os.MkdirTemp("", "regometer-")
 	if err != nil {
@@ -336,4 +325,13 @@ func compileWith(ctx context.Context, p *patchedTree, target map[string][]byte, 
 func hashOf(text []byte) string {
 	h := sha256.Sum256(text)
 	return hex.EncodeToString(h[:])
+}
+
+// checkWritable refuses a folder in Go's module cache, where root can write but
+// must not.
+func checkWritable(dir string) error {
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o200 == 0 {
+		return errors.Join(err, fmt.Errorf("%s is read-only, as in Go's module cache: use a copy or a checkout", dir))
+	}
+	return nil
 }

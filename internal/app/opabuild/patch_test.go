@@ -5,6 +5,7 @@ package opabuild
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"os/exec"
@@ -123,25 +124,32 @@ func TestPatchUpdate(t *testing.T) {
 	checkSameTree(t, dir, before)
 }
 
-// Edits are never lost: neither by patching again nor by reverting.
+// Edits are never lost, and the record of another OPA's patch does not bring
+// back the files of that OPA.
 func TestPatchEdited(t *testing.T) {
-	for _, names := range [][]string{{"metrics.go"}, {"collection.go"}, {"sample.go"}, {"collection.go", "metrics.go"}} {
+	const edited = "package metrics // edited\n"
+	for want, edits := range map[string]map[string]string{
+		"v1/metrics/metrics.go":                             {"v1/metrics/metrics.go": edited},
+		"v1/metrics/collection.go":                          {"v1/metrics/collection.go": edited},
+		"v1/metrics/sample.go":                              {"v1/metrics/sample.go": edited},
+		"v1/metrics/collection.go\n  v1/metrics/metrics.go": {"v1/metrics/collection.go": edited, "v1/metrics/metrics.go": edited},
+		"put into OPA 1.5.0, but this is OPA 1.6.0":         {"v1/version/version.go": strings.Replace(opaTree()["v1/version/version.go"], "1.5.0", "1.6.0", 1)},
+	} {
 		dir := writeTree(t, opaTree())
 		mustPatch(t, dir, false, fakeDropIn("A"), allPatched)
-		for _, name := range names {
-			writeText(t, filepath.Join(dir, "v1/metrics", name), "package metrics // edited\n")
+		for name, text := range edits {
+			writeText(t, filepath.Join(dir, name), text)
 		}
-		name := strings.Join(names, "\n  v1/metrics/")
-		edited := readTree(t, dir)
+		before := readTree(t, dir)
 		_, err := patch(t.Context(), dir, false, fakeDropIn("B"), noCompiler, progress{})
-		checkError(t, "patch "+name, err, "v1/metrics/"+name)
+		checkError(t, "patch", err, want)
 		_, err = revert(t.Context(), dir, false, fakeDropIn("A"))
-		checkError(t, "revert "+name, err, "v1/metrics/"+name)
-		checkSameTree(t, dir, edited)
+		checkError(t, "revert", err, want)
+		checkSameTree(t, dir, before)
 	}
 }
 
-// What Git brought back, and what was deleted, does not stand in the way.
+// Revert accepts files that Git restored and files that were deleted.
 func TestRevertPartly(t *testing.T) {
 	dir := writeTree(t, opaTree())
 	before := readTree(t, dir)
@@ -156,7 +164,7 @@ func TestRevertPartly(t *testing.T) {
 	checkSameTree(t, dir, before)
 }
 
-// What is in the tree decides, not what a record in the Git folder tells of it.
+// The tree decides, not a record in the Git folder.
 func TestPatchForgets(t *testing.T) {
 	for name, version := range map[string]string{"the same version": "1.5.0", "another version": "1.6.0"} {
 		t.Run(name, func(t *testing.T) {
@@ -189,29 +197,12 @@ func TestPatchForgets(t *testing.T) {
 	}
 }
 
-// The record of another OPA's patch does not bring back that one's files.
-func TestPatchOfAnother(t *testing.T) {
-	dir := writeTree(t, opaTree())
-	mustPatch(t, dir, false, fakeDropIn("A"), allPatched)
-	version := opaTree()["v1/version/version.go"]
-	writeText(t, filepath.Join(dir, "v1/version/version.go"), strings.Replace(version, "1.5.0", "1.6.0", 1))
-	before := readTree(t, dir)
-	_, err := patch(t.Context(), dir, false, fakeDropIn("B"), noCompiler, progress{})
-	checkError(t, "patch", err, "put into OPA 1.5.0, but this is OPA 1.6.0")
-	_, err = revert(t.Context(), dir, false, fakeDropIn("A"))
-	checkError(t, "revert", err, "put into OPA 1.5.0, but this is OPA 1.6.0")
-	checkSameTree(t, dir, before)
-}
-
-// Files outside of the tree stay as they are, wherever links in it lead to.
+// Files outside of the tree never change, wherever links in it lead.
 func TestPatchLinks(t *testing.T) {
 	link := func(to, file string) {
 		t.Helper()
-		if err := os.Rename(file, to); err != nil {
+		if err := errors.Join(os.Rename(file, to), os.Symlink(to, file)); err != nil {
 			t.Fatal(err)
-		}
-		if err := os.Symlink(to, file); err != nil {
-			t.Skip(err)
 		}
 	}
 	dir, outside := writeTree(t, opaTree()), filepath.Join(t.TempDir(), "away")
@@ -298,19 +289,6 @@ func TestPatchInterrupted(t *testing.T) {
 	}
 }
 
-// A failed write says what to do.
-func TestPatchUnfinished(t *testing.T) {
-	dir := writeTree(t, opaTree())
-	p, err := openPatch(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(p.dir, "collection.go", "x"), 0o755); err != nil { // a folder cannot give way to a file
-		t.Fatal(err)
-	}
-	checkError(t, "patch", p.write(fakeDropIn("A").replace(p.original)), "patch --revert")
-}
-
 func TestPatchNotes(t *testing.T) {
 	files := opaTree()
 	files["go.mod"] += "\n// It once needed github.com/rcrowley/go-metrics.\n"
@@ -345,68 +323,36 @@ func TestPatchRefused(t *testing.T) {
 	checkError(t, "missing", err, "undefined: metrics.New")
 	checkSameTree(t, dir, readTree(t, writeTree(t, opaTree())))
 
-	// Patched by a commit: there is no record of what was before it.
+	// Patched by a commit: no record has the original files.
 	mustPatch(t, dir, false, fakeDropIn("A"), allPatched)
-	if err := os.Remove(filepath.Join(dir, ".regometer-patch.json")); err != nil {
+	record := filepath.Join(dir, ".regometer-patch.json")
+	if err := os.Remove(record); err != nil {
 		t.Fatal(err)
 	}
 	_, err = revert(t.Context(), dir, false, fakeDropIn("A"))
 	checkError(t, "no record", err, "version control")
 	mustPatch(t, dir, false, fakeDropIn("A"), "")
-
-	writeText(t, filepath.Join(dir, ".regometer-patch.json"), `{"files": {"../../main.go": {"original": null}}}`)
+	writeText(t, record, `{"files": {"../../main.go": {"original": null}}}`)
 	_, err = revert(t.Context(), dir, false, fakeDropIn("A"))
 	checkError(t, "outside", err, "outside")
-
-	if err := os.Chmod(filepath.Join(dir, "v1/metrics"), 0o555); err != nil {
-		t.Fatal(err)
-	}
-	_, err = patch(t.Context(), dir, true, fakeDropIn("A"), noCompiler, progress{})
-	checkError(t, "read-only", err, "read-only")
-	if err := os.Chmod(filepath.Join(dir, "v1/metrics"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-
-	_, err = patch(t.Context(), t.TempDir(), false, fakeDropIn("A"), noCompiler, progress{})
-	checkError(t, "empty", err, "no go.mod")
 }
 
-// The drop-in of this program fits the way OPA's tree is laid out, whatever
-// its files are called.
+// The drop-in of this program comes whole and leaves whole.
 func TestPatchOwnDropIn(t *testing.T) {
-	d, err := loadDropIn()
-	if err != nil {
-		t.Fatal(err)
-	}
 	files := opaTree()
 	files["go.mod"] = strings.Replace(files["go.mod"], "go 1.22", "go 1.26", 1)
 	files["internal/user/user.go"] = "package user\n\nimport \"github.com/open-policy-agent/opa/v1/metrics\"\n\nfunc Use() string { var m any = metrics.NoOp(); _ = m; return \"\" }\n"
 	files["v1/metrics/metrics_test.go"] = "package metrics\n\nimport \"testing\"\n\nfunc TestNew(*testing.T) { New() }\n"
-	files["v1/metrics/sample.go"] = "package metrics\n\ntype Metrics interface{}\n\nfunc NoOp() Metrics { return nil }\n\ntype timer struct{}\n\nfunc (timer) Stop(int) string { return \"\" }\n"
 	dir := writeTree(t, files)
 	before := readTree(t, dir)
-	if _, err := Patch(t.Context(), dir, false, nil); err != nil {
-		t.Fatal(err)
+	if r, err := Patch(t.Context(), dir, false, nil); err != nil || len(r.Notes) > 0 {
+		t.Fatal(summary(r), err)
 	}
-	entries, err := os.ReadDir(filepath.Join(dir, "v1", "metrics"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".go") && e.Name() != "metrics_test.go" {
-			got = append(got, e.Name())
+	for name := range loadDropIn() {
+		foreign := name == "conformance_test.go" || name == "interleave_test.go" // they import packages that stay here
+		if _, err := os.Stat(filepath.Join(dir, metricsDir, name)); (err != nil) != foreign {
+			t.Errorf("%s: %v", name, err)
 		}
-	}
-	var want []string
-	for name := range d {
-		if name != "conformance_test.go" && name != "interleave_test.go" { // they import what stays here
-			want = append(want, name)
-		}
-	}
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("v1/metrics holds %q, want %q", got, want)
 	}
 	if _, err := Revert(t.Context(), dir, false); err != nil {
 		t.Fatal(err)

@@ -5,13 +5,12 @@ package opabuild
 
 import (
 	"cmp"
-	"context"
 	"fmt"
+	"os"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
-
-	"github.com/regometer/regometer/internal/app/gotool"
 )
 
 // A Platform is a system and a processor to build for, by the names of
@@ -29,16 +28,11 @@ func (p Platform) String() string {
 	return p.OS + "/" + p.Arch + "/" + p.Variant
 }
 
-// variants are Go's variables for generations of a processor. The first name is
-// the default.
-var variants = map[string]struct {
-	variable string
-	value    func(variant string) string
-	names    []string
-}{
-	"amd64": {"GOAMD64", func(v string) string { return v }, []string{"v1", "v2", "v3", "v4"}},
-	"arm":   {"GOARM", func(v string) string { return v[1:] }, []string{"v7", "v6", "v5"}},
-	"arm64": {"GOARM64", func(v string) string { return v + ".0" }, []string{"v8", "v9"}},
+// variants are the generations of a processor, the default first.
+var variants = map[string][]string{
+	"amd64": {"v1", "v2", "v3", "v4"},
+	"arm":   {"v7", "v6", "v5"},
+	"arm64": {"v8", "v9"},
 }
 
 var platformForm = regexp.MustCompile(`^([a-z0-9]+)/([a-z0-9]+)(?:/(v[0-9]))?$`)
@@ -53,18 +47,18 @@ func ParsePlatform(text string) (Platform, error) {
 	}
 	p := Platform{m[1], m[2], m[3]}
 	known, ok := variants[p.Arch]
-	if p.Variant != "" && !slices.Contains(known.names, p.Variant) {
-		return Platform{}, fmt.Errorf("%s: Go knows no variant %s of %s", text, p.Variant, p.Arch)
+	if p.Variant != "" && !slices.Contains(known, p.Variant) {
+		return Platform{}, fmt.Errorf("%s: Go does not know the variant %s of %s", text, p.Variant, p.Arch)
 	}
 	if !ok {
 		return p, nil
 	}
 	// Images leave the default out, except arm's.
-	if p.Variant == known.names[0] {
+	if p.Variant == known[0] {
 		p.Variant = ""
 	}
 	if p.Arch == "arm" {
-		p.Variant = cmp.Or(p.Variant, known.names[0])
+		p.Variant = cmp.Or(p.Variant, known[0])
 	}
 	return p, nil
 }
@@ -74,42 +68,30 @@ func ParsePlatform(text string) (Platform, error) {
 func (p Platform) env() []string {
 	env := []string{"GOOS=" + p.OS, "GOARCH=" + p.Arch}
 	if known, ok := variants[p.Arch]; ok {
-		env = append(env, known.variable+"="+known.value(cmp.Or(p.Variant, known.names[0])))
+		value := cmp.Or(p.Variant, known[0])
+		switch p.Arch {
+		case "arm":
+			value = value[1:]
+		case "arm64":
+			value += ".0"
+		}
+		env = append(env, "GO"+strings.ToUpper(p.Arch)+"="+value)
 	}
 	return env
 }
 
 // platformEnv returns the variables by which go builds for Options.Platform, or
-// none if that is "".
-func platformEnv(ctx context.Context, platform string) ([]string, error) {
+// none if the platform is "".
+func platformEnv(platform string) ([]string, error) {
 	if platform == "" {
 		return nil, nil
 	}
 	p, err := ParsePlatform(platform)
-	if err != nil {
-		return nil, err
-	}
-	out, err := gotool.Command{Args: []string{"tool", "dist", "list"}}.Output(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list := strings.Fields(string(out))
-	if !slices.Contains(list, p.OS+"/"+p.Arch) {
-		list = slices.DeleteFunc(list, func(s string) bool { return !strings.HasPrefix(s, p.OS+"/") })
-		if len(list) == 0 {
-			return nil, fmt.Errorf("unknown system %q: `go tool dist list` lists the systems", p.OS)
-		}
-		return nil, fmt.Errorf("%s: Go does not build for it; it builds for %s", p, strings.Join(list, ", "))
-	}
-	return p.env(), nil
+	return p.env(), err
 }
 
-// DefaultImagePlatform returns the default platform of an image: Linux, on the
-// processor that Go builds for here.
-func DefaultImagePlatform(ctx context.Context) (Platform, error) {
-	env, err := gotool.Env(ctx, nil, "GOARCH")
-	if err != nil {
-		return Platform{}, err
-	}
-	return ParsePlatform("linux/" + env["GOARCH"])
+// DefaultImagePlatform returns the default platform of an image: Linux, on this
+// processor or that of GOARCH.
+func DefaultImagePlatform() (Platform, error) {
+	return ParsePlatform("linux/" + cmp.Or(os.Getenv("GOARCH"), runtime.GOARCH))
 }

@@ -30,9 +30,9 @@ func TestParsePlatform(t *testing.T) {
 		}
 	}
 	_, err := ParsePlatform("linux/amd64/v9")
-	checkError(t, "variant", err, "Go knows no variant v9 of amd64")
+	checkError(t, "variant", err, "Go does not know the variant v9 of amd64")
 	_, err = ParsePlatform("linux/riscv64/v1")
-	checkError(t, "variant", err, "Go knows no variant v1 of riscv64")
+	checkError(t, "variant", err, "Go does not know the variant v1 of riscv64")
 }
 
 // Options.Platform has precedence over what the environment says.
@@ -53,16 +53,15 @@ func TestBuildPlatform(t *testing.T) {
 		t.Errorf("without a platform it is %s", other)
 	}
 	for platform, want := range map[string]string{
-		"linux/6502":  "linux/6502: Go does not build for it; it builds for linux/386, linux/amd64, ",
-		"amiga/amd64": `unknown system "amiga"`,
-		"arm64":       `invalid platform "arm64"`,
+		"linux/6502": "not supported on linux/6502",
+		"arm64":      `invalid platform "arm64"`,
 	} {
-		_, err := buildWith(t.Context(), Options{OPA: tree, Platform: platform}, parts{})
+		_, err := Build(t.Context(), Options{OPA: tree, Platform: platform, with: &parts{}})
 		checkError(t, platform, err, want)
 	}
 
 	t.Setenv("GOARCH", "arm64")
-	if p, err := DefaultImagePlatform(t.Context()); err != nil || p.String() != "linux/arm64" {
+	if p, err := DefaultImagePlatform(); err != nil || p.String() != "linux/arm64" {
 		t.Errorf("images are for %s, %v", p, err)
 	}
 }

@@ -15,17 +15,17 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
-	"strings"
 )
 
 const ourModule = "github.com/regometer/regometer"
 
-// pluginModules are the folders, in a checkout, of our modules that the plugin
-// consists of.
-var pluginModules = []string{"", "prom", "opa"}
-
-// pluginFolders hold the plugin's packages, in a checkout.
-var pluginFolders = []string{"metrics", "exphist", "rollup", "internal/grid", "internal/stages", "prom", "opa/plugin"}
+// pluginFolders hold the plugin's packages, by the folder of their module in a
+// checkout.
+var pluginFolders = map[string][]string{
+	"":     {"exphist", "rollup", "internal/grid", "internal/stages"},
+	"prom": {""},
+	"opa":  {"plugin"},
+}
 
 // A plugin is the source of the plugin.
 type plugin struct {
@@ -40,27 +40,15 @@ func findPlugin() (*plugin, error) {
 	if version := ownVersion(); version != "" {
 		return &plugin{version: version, content: "version " + version}, nil
 	}
-	// The compiler records where this file was: built by `go install` in a
-	// checkout, the program runs elsewhere.
+	// The compiler records where this file was, except with -trimpath: built by
+	// `go install` in a checkout, the program runs elsewhere.
 	_, file, _, _ := runtime.Caller(0)
-	built := filepath.Join(filepath.Dir(file), "..", "..", "..")
-	if isCheckout(built) {
-		return checkoutPlugin(built)
+	dir := filepath.Join(filepath.Dir(file), "..", "..", "..")
+	if !isCheckout(dir) {
+		return nil, errors.New("the source of the plugin is missing: this regometer was built in a checkout that is gone, or with -trimpath. " +
+			"Build it in a checkout without -trimpath, install a released version, or leave the plugin out: --no-plugin")
 	}
-	// With -trimpath the file's path says nothing.
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
-	for ; ; dir = filepath.Dir(dir) {
-		if isCheckout(dir) {
-			return checkoutPlugin(dir)
-		}
-		if dir == filepath.Dir(dir) {
-			return nil, errors.New("the source of the plugin is not here: this regometer was built in a checkout that is gone or unknown. " +
-				"Run it in a checkout of Regometer, install a released version, or leave the plugin out: --no-plugin")
-		}
-	}
+	return checkoutPlugin(dir)
 }
 
 // ownVersion returns the released version that this program was built from, or
@@ -78,17 +66,11 @@ func ownVersion() string {
 	return ""
 }
 
+// isCheckout reports whether dir is a checkout of Regometer.
 func isCheckout(dir string) bool {
-	for _, name := range pluginModules {
-		mod, err := os.ReadFile(filepath.Join(dir, name, "go.mod"))
-		if err != nil {
-			return false
-		}
-		if m := moduleLine.FindSubmatch(mod); m == nil || string(m[1]) != path.Join(ourModule, name) {
-			return false
-		}
-	}
-	return true
+	mod, _ := os.ReadFile(filepath.Join(dir, "opa", "go.mod"))
+	m := moduleLine.FindSubmatch(mod)
+	return m != nil && string(m[1]) == ourModule+"/opa"
 }
 
 func checkoutPlugin(dir string) (*plugin, error) {
@@ -101,38 +83,37 @@ func checkoutPlugin(dir string) (*plugin, error) {
 	return p, nil
 }
 
-// sources returns the plugin's source by slash path, downloading it if need be,
-// and its language, such as "go1.25".
-func (p *plugin) sources(ctx context.Context) (all map[string][]byte, _ string, err error) {
-	modules := map[string]string{}
-	for _, name := range pluginModules {
-		modules[name] = filepath.Join(p.dir, name)
+// sources returns the plugin's source by slash path, and its language, such as
+// "go1.25". It downloads the source if necessary.
+func (p *plugin) sources(ctx context.Context) (all map[string][]byte, goVersion string, err error) {
+	all = map[string][]byte{}
+	for module, folders := range pluginFolders {
+		dir := filepath.Join(p.dir, module)
 		if p.version != "" {
-			m, err := download(ctx, "the plugin of Regometer", path.Join(ourModule, name), p.version)
+			m, err := download(ctx, "the plugin of Regometer", path.Join(ourModule, module), p.version)
 			if err != nil {
 				return nil, "", err
 			}
-			modules[name] = m.Dir
+			dir = m.Dir
 		}
-	}
-	all = map[string][]byte{}
-	for _, folder := range pluginFolders {
-		dir := filepath.Join(modules[""], filepath.FromSlash(folder))
-		if module, rest, _ := strings.Cut(folder, "/"); modules[module] != "" {
-			dir = filepath.Join(modules[module], rest)
+		if module == "opa" {
+			if goVersion, err = language(os.DirFS(dir)); err != nil {
+				return nil, "", err
+			}
 		}
-		files, err := goFiles(dir)
-		if err != nil {
-			return nil, "", err
-		}
-		for name, text := range files {
-			if !isTest(name) {
-				all[path.Join(folder, name)] = text
+		for _, folder := range folders {
+			files, err := goFiles(filepath.Join(dir, filepath.FromSlash(folder)))
+			if err != nil {
+				return nil, "", err
+			}
+			for name, text := range files {
+				if !isTest(name) {
+					all[path.Join(module, folder, name)] = text
+				}
 			}
 		}
 	}
-	language, err := language(os.DirFS(modules["opa"]))
-	return all, language, err
+	return all, goVersion, nil
 }
 
 // pluginPlace is the folder, in that of the main package, with the plugin's
@@ -141,7 +122,7 @@ const pluginPlace = "internal/regometer"
 
 // files returns the files that put the plugin into a main package: the plugin's
 // packages, as packages of the program's own, and the file that registers it.
-func (p *plugin) files(ctx context.Context, importPath string, r record) (replacement, error) {
+func (p *plugin) files(ctx context.Context, importPath string, r Record) (replacement, error) {
 	sources, language, err := p.sources(ctx)
 	if err != nil {
 		return nil, err
@@ -151,9 +132,8 @@ func (p *plugin) files(ctx context.Context, importPath string, r record) (replac
 	for name, text := range sources {
 		files[path.Join(pluginPlace, name)] = ownPackage(text, prefix, language)
 	}
-	text, err := r.file(pluginFile)
-	files[pluginFile] = ownPackage(text, prefix, language)
-	return files, err
+	files[pluginFile] = ownPackage(r.file(pluginFile), prefix, language)
+	return files, nil
 }
 
 var (

@@ -10,10 +10,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +33,7 @@ import (
 //     record of the build, and the plugin as packages of the program's own. See
 //     overlay.go.
 //
-// So no file of the user's changes, and no module moves to another version. OPA
+// So the user's files and the versions of all modules stay the same. OPA
 // itself is a program too, whose main package is in the copy.
 
 // A Program is a program that has OPA inside, or OPA itself.
@@ -62,15 +62,7 @@ type Program struct {
 
 // OpenProgram finds a program and the OPA inside. The caller closes it.
 func OpenProgram(ctx context.Context, o Options) (*Program, error) {
-	p, err := o.parts()
-	if err != nil {
-		return nil, err
-	}
-	return openProgramWith(ctx, o, p)
-}
-
-func openProgramWith(ctx context.Context, o Options, parts parts) (*Program, error) {
-	p, err := openModule(ctx, o, parts)
+	p, err := openModule(ctx, o)
 	if err == nil {
 		p.main, err = p.mainPackage(ctx, cmp.Or(o.Package, "."))
 	}
@@ -85,7 +77,7 @@ func openProgramWith(ctx context.Context, o Options, parts parts) (*Program, err
 	return p, nil
 }
 
-// Close removes what Build returned.
+// Close removes the binary that Build returned, and all temporary files.
 func (p *Program) Close() {
 	for _, dir := range p.temps {
 		_ = removeAll(dir)
@@ -104,7 +96,7 @@ func (p *Program) Build(ctx context.Context) (string, error) {
 	return binary, p.build(ctx, binary)
 }
 
-// A listedModule is what go list says of a module.
+// A listedModule is the output of go list for a module.
 type listedModule struct {
 	Path, Version, Dir, GoMod string
 	Main                      bool
@@ -113,25 +105,23 @@ type listedModule struct {
 
 // openModule finds the OPA that the module or workspace in o.Dir selects. The
 // caller closes the program even if openModule fails.
-func openModule(ctx context.Context, o Options, parts parts) (*Program, error) {
-	p := &Program{parts: parts, progress: progress{o.Progress, time.Now()}}
-	var err error
+func openModule(ctx context.Context, o Options) (p *Program, err error) {
+	p = &Program{progress: progress{o.Progress, time.Now()}}
+	if p.parts, err = o.parts(); err != nil {
+		return p, err
+	}
 	if p.dir, err = filepath.Abs(cmp.Or(o.Dir, ".")); err != nil {
 		return p, err
 	}
-	switch info, err := os.Stat(p.dir); {
-	case err != nil:
-		return p, fmt.Errorf("there is no folder %s: name one in the program's module by -C", p.dir)
-	case !info.IsDir():
-		return p, fmt.Errorf("%s is not a folder: name one in the program's module by -C", p.dir)
+	if info, err := os.Stat(p.dir); err != nil || !info.IsDir() {
+		return p, fmt.Errorf("there is no folder %s: name a folder of the program's module by -C", p.dir)
 	}
-	target, err := platformEnv(ctx, o.Platform)
+	target, err := platformEnv(o.Platform)
 	if err != nil {
 		return p, err
 	}
 	p.added = slices.Concat(o.Env, target)
-	names := append([]string{"GOFLAGS", "GOMOD", "GOMODCACHE", "GOWORK"}, targetVariables...)
-	if err := listJSON(ctx, p.side().command("env", append([]string{"-json"}, names...)...), &p.env); err != nil {
+	if p.env, err = goEnv(ctx, p.side().command(""), "GOFLAGS", "GOMOD", "GOMODCACHE", "GOWORK"); err != nil {
 		return p, err
 	}
 	if p.flags, err = readFlags(o.Flags, p.env["GOFLAGS"]); err != nil {
@@ -189,7 +179,7 @@ func listJSON[T any](ctx context.Context, c gotool.Command, to *T) error {
 	return nil
 }
 
-// side returns what both sides have.
+// side returns the common part of both sides.
 func (p *Program) side() side {
 	return side{dir: p.dir, env: slices.Clone(p.added), userEnv: !p.self}
 }
@@ -207,9 +197,6 @@ func (p *Program) asIs() side {
 	case p.flags.mod != "":
 		s.flags = append(s.flags, "-mod="+p.flags.mod)
 	}
-	if p.flags.overlay != "" {
-		s.flags = append(s.flags, "-overlay="+p.flags.overlay)
-	}
 	return s
 }
 
@@ -218,36 +205,26 @@ func (p *Program) findOPA(ctx context.Context) error {
 	var pkg struct {
 		Dir    string
 		Module *listedModule
-		Error  *struct{ Err string }
+		Error  struct{ Err string }
 	}
-	s := p.asIs()
-	if err := listJSON(ctx, s.command("list", slices.Concat(p.flags.list(), []string{"-e", "-find", "-json=Dir,Module,Error", metricsPath})...), &pkg); err != nil {
+	if err := listJSON(ctx, p.asIs().command("list", slices.Concat(p.flags.list(), []string{"-e", "-find", "-json=Dir,Module,Error", metricsPath})...), &pkg); err != nil {
 		return err
 	}
 	if pkg.Module == nil || pkg.Dir == "" {
-		return p.explainNoOPA(ctx, s, pkg.Error)
+		return fmt.Errorf("%s selects no OPA of version %s or later: %s", cmp.Or(p.gowork, p.mod), OldestVersion, pkg.Error.Err)
 	}
 	p.opa = *pkg.Module
 	dir := filepath.Dir(filepath.Dir(pkg.Dir))
-	where := "in the module cache"
 	vendored := string(filepath.Separator) + filepath.Join("vendor", opaModule)
-	switch {
-	case strings.HasSuffix(dir, vendored) && p.opa.Dir == "":
+	if strings.HasSuffix(dir, vendored) && p.opa.Dir == "" {
 		p.vendor = strings.TrimSuffix(dir, filepath.FromSlash(opaModule))
-		where = "in the vendor folder"
-	case p.opa.Main:
-		where = "in the workspace"
-	case p.opa.Replace != nil && p.opa.Replace.Version != "":
-		where = "replaced by " + p.opa.Replace.Path + " " + p.opa.Replace.Version
-	case p.opa.Replace != nil:
-		where = "replaced by a folder"
 	}
 	// A vendored OPA may lack the package version.
 	p.version = strings.TrimPrefix(p.opa.Version, "v")
 	if version, err := treeVersion(dir); err == nil {
 		p.version = version
 	}
-	p.progress.printf("found OPA %s, %s: %s", p.version, where, dir)
+	p.progress.printf("found OPA %s in %s", p.version, dir)
 	warning, err := checkRange(p.version)
 	if err != nil {
 		return err
@@ -265,35 +242,6 @@ func (p *Program) findOPA(ctx context.Context) error {
 	return withHint(err)
 }
 
-// explainNoOPA says why the program has no OPA that can have the drop-in.
-func (p *Program) explainNoOPA(ctx context.Context, s side, cause *struct{ Err string }) error {
-	var m listedModule
-	if err := listJSON(ctx, s.command("list", "-m", "-json", opaModule), &m); err != nil {
-		if !strings.Contains(err.Error(), "not a known dependency") {
-			return err
-		}
-		return fmt.Errorf("%s does not require OPA (%s), so the drop-in has no place.\nFor OPA itself, leave out -C and the package%s", p.dir, opaModule, p.workHint())
-	}
-	if m.Version != "" {
-		if _, err := checkRange(m.Version); err != nil {
-			return fmt.Errorf("%w\nIn %s: go get %s@%s", err, p.dir, opaModule, NewestVersion)
-		}
-	}
-	reason := "OPA has no package v1/metrics"
-	if cause != nil {
-		reason = cause.Err
-	}
-	return fmt.Errorf("the OPA that %s selects cannot be used: %s", p.dir, reason)
-}
-
-// workHint says what may help if a workspace lacks something.
-func (p *Program) workHint() string {
-	if p.gowork == "" {
-		return ""
-	}
-	return fmt.Sprintf("\nIf its module is not in the workspace of %s, set GOWORK=off", p.gowork)
-}
-
 // patched returns the side with this change of OPA, and its overlay. A caller
 // that adds to the overlay writes it again.
 func (p *Program) patched(ctx context.Context, change replacement) (s side, o *overlay, err error) {
@@ -307,14 +255,12 @@ func (p *Program) patched(ctx context.Context, change replacement) (s side, o *o
 		if copied, err = p.source.copy(ctx, c, change, "", p.progress); err != nil {
 			return s, nil, err
 		}
-		if work, err = besideCopy(copied); err != nil {
-			return s, nil, err
+		if work, err = os.MkdirTemp(filepath.Dir(copied), "work-"); err != nil {
+			return s, nil, withHint(err)
 		}
 		p.temps = append(p.temps, work)
 	}
-	if o, err = readOverlay(work, p.flags.overlay, p.dir); err != nil {
-		return s, nil, err
-	}
+	o = &overlay{work, map[string]string{}}
 	s.flags = []string{"-overlay=" + o.file()}
 	switch {
 	case p.vendor != "":
@@ -336,15 +282,15 @@ func (p *Program) patched(ctx context.Context, change replacement) (s side, o *o
 	return s, o, withHint(o.write())
 }
 
-// A mainPackage is what go list says of the package that is built.
+// A mainPackage is the output of go list for the package that is built.
 type mainPackage struct {
 	ImportPath, Name, Dir, Target string
 	Module                        *listedModule
 	GoFiles, Deps                 []string
-	Error                         *struct{ Err string }
+	Error                         struct{ Err string }
 }
 
-// list returns what go list says of a package.
+// list returns the output of go list for a package.
 func (p *Program) list(ctx context.Context, name string) (pkg mainPackage, err error) {
 	args := slices.Concat(p.flags.list(), []string{"-e", "-json=ImportPath,Name,Dir,Target,Module,GoFiles,Deps,Error", "--", name})
 	return pkg, listJSON(ctx, p.asIs().command("list", args...), &pkg)
@@ -359,45 +305,31 @@ func (p *Program) mainPackage(ctx context.Context, name string) (pkg mainPackage
 		return pkg, err
 	}
 	switch {
-	case pkg.Error != nil && (pkg.Name == "" || pkg.Dir == ""):
-		text := fmt.Sprintf("there is no package %s: %s%s", name, pkg.Error.Err, p.workHint())
-		if info, err := os.Stat(filepath.Join(p.dir, name)); err == nil && info.IsDir() && !filepath.IsAbs(name) && !strings.HasPrefix(name, ".") {
-			text += "\nThe folder of this name is ./" + filepath.ToSlash(name)
-		}
-		return pkg, errors.New(text)
+	case pkg.Error.Err != "": // then nothing is known of its imports
+		return pkg, fmt.Errorf("the go command cannot build %s: %s", name, pkg.Error.Err)
 	case pkg.Module == nil || !pkg.Module.Main:
 		return pkg, fmt.Errorf("%s is not in the module in %s, nor in its workspace: name one of its main packages, such as ./cmd/x", name, p.dir)
-	case strings.HasPrefix(pkg.Dir, p.env["GOMODCACHE"]+string(filepath.Separator)):
-		return pkg, fmt.Errorf("%s is in Go's module cache, where the go command accepts no files of ours: copy the module to another folder", pkg.Dir)
 	case pkg.Name != "main":
 		return pkg, fmt.Errorf("%s is package %s, not a main package: name a main package, such as ./cmd/x", name, pkg.Name)
-	case pkg.Error != nil: // then nothing is known of what it imports
-		return pkg, fmt.Errorf("the go command cannot build %s: %s", name, pkg.Error.Err)
 	case !slices.Contains(pkg.Deps, metricsPath):
-		return pkg, fmt.Errorf("%s has no OPA inside: neither it nor what it imports needs %s", name, metricsPath)
+		return pkg, fmt.Errorf("%s has no OPA inside: it does not import %s, directly or indirectly", name, metricsPath)
 	}
 	return pkg, nil
 }
-
-var majorVersion = regexp.MustCompile(`^v\d+$`)
 
 // binary returns the name of the file that go build writes.
 func (m mainPackage) binary(goos string) string {
 	if m.Target != "" {
 		return filepath.Base(m.Target)
 	}
-	name := path.Base(m.ImportPath)
-	if majorVersion.MatchString(name) {
-		name = path.Base(path.Dir(m.ImportPath))
-	}
 	if goos == "windows" {
-		name += ".exe"
+		return path.Base(m.ImportPath) + ".exe"
 	}
-	return name
+	return path.Base(m.ImportPath)
 }
 
-// wantsPlugin reports whether the plugin can do anything in the program, and
-// says why not.
+// wantsPlugin reports whether the plugin has an effect in the program. If not,
+// it prints the reason.
 func (m mainPackage) wantsPlugin(p progress) bool {
 	switch {
 	case slices.Contains(m.Deps, ourModule+"/opa/plugin"):
@@ -417,48 +349,35 @@ func (p *Program) compareModules(ctx context.Context, s side) {
 		return // the vendor folder decides
 	}
 	list := func(s side) (map[string]string, error) {
-		var all []listedModule
-		err := listJSON(ctx, s.command("list", "-m", "-json=Path,Version,Dir,Replace", "all"), &all)
+		const format = "-f={{.Path}} {{.Version}}{{with .Replace}} => {{if .Version}}{{.Path}} {{.Version}}{{else}}{{.Dir}}{{end}}{{end}}"
+		out, err := s.command("list", "-m", format, "all").Output(ctx)
 		modules := map[string]string{}
-		for _, m := range all {
-			version := cmp.Or(m.Version, "the workspace's")
-			if r := m.Replace; r != nil && r.Version != "" {
-				version += " => " + r.Path + " " + r.Version
-			} else if r != nil {
-				version += " => " + r.Dir
-			}
-			modules[m.Path] = version
+		for line := range strings.Lines(string(out)) {
+			name, version, _ := strings.Cut(strings.TrimSpace(line), " ")
+			modules[name] = version
 		}
 		delete(modules, opaModule)
 		return modules, err
 	}
 	before, err := list(p.asIs())
-	if err == nil {
-		var after map[string]string
-		if after, err = list(s); err == nil {
-			for _, line := range differences(before, after) {
-				p.progress.printf("warning: %s", line)
-			}
-			return
-		}
+	after, errAfter := list(s)
+	if err := errors.Join(err, errAfter); err != nil {
+		p.progress.printf("warning: cannot compare the versions of modules: %v", err)
+		return
 	}
-	p.progress.printf("warning: whether modules move to other versions is not known: %v", err)
+	for _, line := range differences(before, after) {
+		p.progress.printf("warning: %s", line)
+	}
 }
 
-// differences says which modules have other versions.
+// differences names the modules whose versions differ.
 func differences(before, after map[string]string) (lines []string) {
-	for name, version := range after {
-		if old, ok := before[name]; !ok {
-			lines = append(lines, fmt.Sprintf("module %s comes in at %s", name, version))
-		} else if old != version {
-			lines = append(lines, fmt.Sprintf("module %s moves from %s to %s", name, old, version))
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if old, now := before[name], after[name]; old != now {
+			lines = append(lines, fmt.Sprintf("module %s moves from %s to %s", name, cmp.Or(old, "no version"), cmp.Or(now, "no version")))
 		}
 	}
-	for name := range before {
-		if _, ok := after[name]; !ok {
-			lines = append(lines, fmt.Sprintf("module %s is gone", name))
-		}
-	}
-	slices.Sort(lines)
 	return lines
 }

@@ -5,8 +5,9 @@ package opabuild
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -90,255 +91,155 @@ func goIn(t *testing.T, dir string, args ...string) {
 	}
 }
 
-// buildProgramWith builds a program with these parts of ours.
-func buildProgramWith(t *testing.T, o Options, d dropIn, ours *plugin) (string, error) {
-	t.Helper()
-	p, err := openProgramWith(t.Context(), o, parts{dropIn: d, plugin: ours})
-	if err != nil {
-		return "", err
-	}
-	t.Cleanup(p.Close)
-	return p.Build(t.Context())
-}
-
-func buildTinyProgram(t *testing.T, o Options) (prints, says string, err error) {
-	t.Helper()
-	var b bytes.Buffer
-	o.Progress = &b
-	file, err := buildProgramWith(t, o, fakeDropIn("A"), mustFindPlugin(t, writeTree(t, tinyPlugin("P"))))
-	if err != nil {
-		return "", b.String(), err
-	}
-	return run(t, file), b.String(), nil
-}
-
-// However a program selects its OPA, it gets the drop-in, the plugin and the
-// hook, all else stays as it is, and nothing is written.
+// A program gets the drop-in, the plugin and the hook in every way to select
+// its OPA. Nothing else changes in the binary, and no file of the program.
 func TestBuildProgram(t *testing.T) {
 	programProxy(t)
-	const found = "found OPA 1.5.0, "
+	// in returns the files in a folder.
+	in := func(folder string, files map[string]string, more ...string) map[string]string {
+		all := map[string]string{}
+		for name, text := range files {
+			all[folder+"/"+name] = text
+		}
+		for i := 0; i < len(more); i += 2 {
+			all[more[i]] = more[i+1]
+		}
+		return all
+	}
+	mod := programTree()["go.mod"]
 	for _, c := range []struct {
-		name  string
-		setup func(t *testing.T, dir string, write func(name, text string)) (module string)
-		pkg   string // "" is ./cmd/server
-		flags []string
-		says  string
-		line  string // "" is programLine
+		name    string
+		files   map[string]string // added to the program's
+		prepare string            // arguments of go, after mod tidy
+		goflags string
+		dir     string
+		pkg     string // "" is ./cmd/server
+		flags   []string
+		version string // of OPA; "" is 1.5.0
+		line    string // "" is programLine
 	}{
-		{name: "plain", says: found + "in the module cache"},
-		{name: "flags", flags: []string{"-tags", "special", "-ldflags=-s -X main.stamp=stamped", "-trimpath", "-mod=mod"}, says: found + "in the module cache", line: "A the proxy's stamped special",
-			setup: func(t *testing.T, dir string, _ func(name, text string)) string {
-				goIn(t, dir, "mod", "vendor") // is left aside by -mod
-				return ""
-			}},
-		{name: "other replacement", says: found + "in the module cache", line: "A a folder's none untagged",
-			setup: func(t *testing.T, dir string, write func(name, text string)) string {
-				for name, text := range dep("a folder's") {
-					write("dep/"+name, text)
-				}
-				write("go.mod", programTree()["go.mod"]+"\nreplace example.com/dep => ./dep\n")
-				goIn(t, dir, "mod", "tidy")
-				return ""
-			}},
-		{name: "folder", says: found + "replaced by a folder",
-			setup: func(t *testing.T, dir string, write func(name, text string)) string {
-				for name, text := range opaTree() {
-					write("opa/"+name, text)
-				}
-				write("go.mod", programTree()["go.mod"]+"\nreplace "+opaModule+" => ./opa\n")
-				goIn(t, dir, "mod", "tidy")
-				return ""
-			}},
-		{name: "fork", says: "found OPA 1.5.1, replaced by example.com/fork v1.5.1",
-			setup: func(t *testing.T, dir string, write func(name, text string)) string {
-				write("go.mod", programTree()["go.mod"]+"\nreplace "+opaModule+" v1.5.0 => example.com/fork v1.5.1\n")
-				goIn(t, dir, "mod", "tidy")
-				return ""
-			}},
-		{name: "vendor", says: found + "in the vendor folder",
-			setup: func(t *testing.T, dir string, _ func(name, text string)) string {
-				t.Setenv("GOFLAGS", "") // by default Go uses the folder
-				goIn(t, dir, "mod", "vendor")
-				return ""
-			}},
-		{name: "workspace", says: found + "in the module cache", line: "A the workspace's none untagged", pkg: "example.com/program/cmd/server",
-			setup: func(_ *testing.T, _ string, write func(name, text string)) string {
-				for name, text := range dep("the workspace's") {
-					write("dep/"+name, text)
-				}
-				// The go command would add these to go.work.sum. The older OPA
-				// requires what the program's does not.
-				write("dep/go.mod", dep("")["go.mod"]+"\nrequire (\n\texample.com/unused v1.0.0\n\t"+opaModule+" v1.4.0\n)\n")
-				write("go.work", "go 1.22\n\nuse (\n\t.\n\t./dep\n)\n")
-				return "dep"
-			}},
-		{name: "workspace with OPA", says: found + "in the workspace",
-			setup: func(_ *testing.T, _ string, write func(name, text string)) string {
-				for name, text := range opaTree() {
-					write("opa/"+name, text)
-				}
-				write("go.work", "go 1.22\n\nuse (\n\t.\n\t./opa\n)\n")
-				return ""
-			}},
-		{name: "vendored workspace", says: found + "in the vendor folder",
-			setup: func(t *testing.T, dir string, write func(name, text string)) string {
-				t.Setenv("GOFLAGS", "")
-				write("go.work", "go 1.22\n\nuse .\n")
-				goIn(t, dir, "work", "vendor")
-				return ""
-			}},
-		{name: "overlay", says: found, line: "A the proxy's none overlaid", flags: []string{"-overlay=overlay.json"},
-			setup: func(_ *testing.T, _ string, write func(name, text string)) string {
-				write("tag.txt", "package main\n\nconst tag = \"overlaid\"\n")
-				write("overlay.json", `{"Replace":{"cmd/server/untagged.go":"tag.txt"}}`)
-				return ""
-			}},
+		{name: "plain"},
+		{name: "flags", prepare: "mod vendor", // -mod ignores the folder
+			flags: []string{"-tags", "special", "-ldflags=-s -X main.stamp=stamped", "-trimpath", "-mod=mod"}, line: "A the proxy's stamped special"},
+		{name: "other replacement", files: in("dep", dep("a folder's"), "go.mod", mod+"\nreplace example.com/dep => ./dep\n"), line: "A a folder's none untagged"},
+		{name: "folder", files: in("opa", opaTree(), "go.mod", mod+"\nreplace "+opaModule+" => ./opa\n")},
+		{name: "fork", files: map[string]string{"go.mod": mod + "\nreplace " + opaModule + " v1.5.0 => example.com/fork v1.5.1\n"}, version: "1.5.1"},
+		{name: "vendor", prepare: "mod vendor", goflags: " "}, // by default Go uses the folder
+		// The go command would add the requirements of dep to go.work.sum. The
+		// older OPA requires a module that the program's OPA does not.
+		{name: "workspace", dir: "dep", pkg: "example.com/program/cmd/server", line: "A the workspace's none untagged",
+			files: in("dep", dep("the workspace's"), "go.work", "go 1.22\n\nuse (\n\t.\n\t./dep\n)\n",
+				"dep/go.mod", dep("")["go.mod"]+"\nrequire (\n\texample.com/unused v1.0.0\n\t"+opaModule+" v1.4.0\n)\n")},
+		{name: "workspace with OPA", files: in("opa", opaTree(), "go.work", "go 1.22\n\nuse (\n\t.\n\t./opa\n)\n")},
+		{name: "vendored workspace", files: map[string]string{"go.work": "go 1.22\n\nuse .\n"}, prepare: "work vendor", goflags: " "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Setenv("GOFLAGS", os.Getenv("GOFLAGS")) // a setup may set it
-			dir := writeTree(t, programTree())
+			t.Setenv("GOFLAGS", cmp.Or(c.goflags, "-mod=readonly"))
+			files := programTree()
+			maps.Copy(files, c.files)
+			work := files["go.work"]
+			delete(files, "go.work") // until go.sum is there
+			dir := writeTree(t, files)
 			goIn(t, dir, "mod", "tidy")
-			o := Options{Dir: dir, Package: c.pkg, Flags: c.flags}
-			if c.pkg == "" {
-				o.Package = "./cmd/server"
+			if work != "" {
+				writeText(t, filepath.Join(dir, "go.work"), work)
 			}
-			if c.setup != nil {
-				o.Dir = filepath.Join(dir, c.setup(t, dir, func(name, text string) { writeText(t, filepath.Join(dir, name), text) }))
+			if c.prepare != "" {
+				goIn(t, dir, strings.Fields(c.prepare)...)
 			}
 			before := readTree(t, dir)
-			prints, says, err := buildTinyProgram(t, o)
-			if err != nil {
-				t.Fatalf("%v\n%s", err, says)
+			file, says := mustBuild(t, Options{Dir: filepath.Join(dir, c.dir), Package: cmp.Or(c.pkg, "./cmd/server"), Flags: c.flags}, tinyParts(t, "P"))
+			version := cmp.Or(c.version, "1.5.0")
+			plugin := strings.ReplaceAll(strings.TrimSuffix(hookedPlugin, "1.5.0  A"), "1.5.0", version)
+			if got, want := run(t, file), fmt.Sprintf(plugin, "P")+cmp.Or(c.line, programLine); got != want {
+				t.Errorf("prints %q, want %q", got, want)
 			}
-			line := c.line
-			if line == "" {
-				line = programLine
-			}
-			plugin := strings.TrimSuffix(hookedPlugin, "1.5.0  A")
-			if strings.Contains(says, "1.5.1") {
-				plugin = strings.Replace(plugin, "1.5.0", "1.5.1", 1)
-			}
-			if want := strings.Replace(plugin, "%s", "P", 1) + line; prints != want {
-				t.Errorf("prints %q, want %q", prints, want)
-			}
-			if !strings.Contains(says, c.says) || strings.Contains(says, "warning") || !strings.Contains(says, "has the drop-in, the plugin and the decision hook\n") {
-				t.Errorf("says %s", says)
+			if !strings.Contains(says, "found OPA "+version) || strings.Contains(says, "warning") || !strings.Contains(says, "has the drop-in, the plugin and the decision hook\n") {
+				t.Errorf("the progress is %s", says)
 			}
 			checkSameTree(t, dir, before)
 		})
 	}
 }
 
-// What the binary says of itself, and a program without OPA's runtime.
+// The binary has a record of its parts. A runtime that the hook does not fit,
+// or a vendor folder without the packages that the plugin imports, leaves parts
+// out.
 func TestInspectProgram(t *testing.T) {
-	programProxy(t)
-	dir := writeTree(t, programTree())
-	goIn(t, dir, "mod", "tidy")
-	platform := ""
-	build := func(pkg string, noPlugin bool) (Binary, string) {
-		t.Helper()
-		var b bytes.Buffer
-		var p *plugin
-		if !noPlugin {
-			p = mustFindPlugin(t, writeTree(t, tinyPlugin("P")))
-		}
-		o := Options{Dir: dir, Package: pkg, Platform: platform, Progress: &b}
-		file, err := buildProgramWith(t, o, fakeDropIn("A"), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := Inspect(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if platform != "" && got.Platform != platform {
-			t.Errorf("%s is for %s", platform, got.Platform)
-		}
-		got.Go, got.Platform = "", ""
-		return *got, b.String()
-	}
-	want := Binary{Program: "example.com/program/cmd/library", OPA: "1.5.0", Regometer: "(devel)", DropIn: fakeDropIn("A").hash()}
-	if got, says := build("./cmd/library", false); got != want || !strings.Contains(says, "without the plugin: the program does not use OPA's runtime") {
-		t.Errorf("without OPA's runtime: %+v, want %+v\n%s", got, want, says)
-	}
-	want.Program = "example.com/program/cmd/server"
-	if got, says := build("./cmd/server", true); got != want {
-		t.Errorf("without the plugin: %+v, want %+v\n%s", got, want, says)
-	}
-	want.Plugin, want.Hook = true, true
-	if got, says := build("./cmd/server", false); got != want {
-		t.Errorf("with all: %+v, want %+v\n%s", got, want, says)
-	}
-	platform = "windows/arm64"
-	if got, says := build("./cmd/server", false); got != want {
-		t.Errorf("for another system: %+v, want %+v\n%s", got, want, says)
-	}
-	writeText(t, filepath.Join(dir, "cmd/only/v2/main_windows.go"), programTree()["cmd/library/main.go"])
-	for pkg, want := range map[string]string{"./cmd/server": "server.exe", "./cmd/only/v2": "only.exe"} {
-		p, err := openProgramWith(t.Context(), Options{Dir: dir, Package: pkg, Platform: platform}, parts{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p.Name != want {
-			t.Errorf("%s is called %q", pkg, p.Name)
-		}
-		p.Close()
-	}
-	if name := (mainPackage{ImportPath: "example.com/x/v12"}).binary("windows"); name != "x.exe" {
-		t.Errorf("without a target it is called %s", name)
-	}
-
-	plain := filepath.Join(t.TempDir(), "plain")
-	goIn(t, dir, "build", "-o", plain, "./cmd/library")
-	if got := inspect(t, plain); got != (Binary{Program: "example.com/program/cmd/library", OPA: "1.5.0"}) {
-		t.Errorf("as go build makes it: %+v", got)
-	}
-	pr, err := openProgramWith(t.Context(), Options{Dir: dir, Package: "./cmd/library"}, parts{dropIn: fakeDropIn("A")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	fork, forked := writeTree(t, opaTree()), filepath.Join(dir, "forked")
-	goIn(t, dir, "mod", "edit", "-replace="+opaModule+"="+fork)
-	goIn(t, dir, "build", "-o", forked, "./cmd/library")
-	if got := inspect(t, forked); got.Replaced != fork {
-		t.Errorf("OPA is replaced by %q, want %s", got.Replaced, fork)
-	}
-	checkError(t, "no record", pr.check(plain, record{}), "lacks the record of this build")
-	goIn(t, dir, "build", "-o", plain, "./cmd/hello")
-	_, err = Inspect(plain)
-	checkError(t, "no OPA", err, "has no OPA inside: it is built from example.com/program/cmd/hello")
-}
-
-// A vendor folder without what the plugin imports, a runtime that the hook does
-// not fit: the rest is built.
-func TestBuildProgramLacks(t *testing.T) {
 	programProxy(t)
 	t.Setenv("GOFLAGS", "")
 	dir := writeTree(t, programTree())
 	goIn(t, dir, "mod", "tidy")
-	goIn(t, dir, "mod", "vendor")
-	ours := tinyPlugin("P")
-	ours["opa/plugin/more.go"] = "package plugin\n\nimport _ \"example.com/more\"\n"
-	var b bytes.Buffer
-	o := Options{Dir: dir, Package: "./cmd/server", Progress: &b}
-	file, err := buildProgramWith(t, o, fakeDropIn("A"), mustFindPlugin(t, writeTree(t, ours)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if prints := run(t, file); prints != programLine || !strings.Contains(b.String(), "warning: without the plugin because it imports packages that the program's modules lack: example.com/more\n") {
-		t.Errorf("prints %q\n%s", prints, &b)
-	}
-
-	runtime := filepath.Join(dir, "vendor", filepath.FromSlash(opaModule), runtimeDir, "runtime.go")
-	writeText(t, runtime, strings.Replace(opaTree()["v1/runtime/runtime.go"], "plugin == nil", "nil == plugin", 1))
-	for range 2 { // the second time the copy is there
-		prints, says, err := buildTinyProgram(t, o)
+	vendored := writeTree(t, programTree())
+	goIn(t, vendored, "mod", "tidy")
+	goIn(t, vendored, "mod", "vendor")
+	unhooked := writeTree(t, programTree())
+	goIn(t, unhooked, "mod", "tidy")
+	goIn(t, unhooked, "mod", "vendor")
+	text := strings.Replace(opaTree()[runtimeFile], "plugin == nil", "nil == plugin", 1)
+	writeText(t, filepath.Join(unhooked, "vendor", filepath.FromSlash(opaModule), runtimeFile), text)
+	lacking := tinyPlugin("P")
+	lacking["opa/plugin/more.go"] = "package plugin\n\nimport _ \"example.com/more\"\n"
+	all := tinyParts(t, "P")
+	bare := parts{dropIn: all.dropIn}
+	for _, c := range []struct {
+		name         string
+		o            Options
+		p            parts
+		plugin, hook bool
+		says         string
+	}{
+		{"without OPA's runtime", Options{Dir: dir, Package: "./cmd/library"}, all, false, false, "without the plugin: the program does not use OPA's runtime"},
+		{"without the plugin", Options{Dir: dir, Package: "./cmd/server"}, bare, false, false, ""},
+		{"with all", Options{Dir: dir, Package: "./cmd/server"}, all, true, true, ""},
+		{"for another system", Options{Dir: dir, Package: "./cmd/server", Platform: "windows/arm64"}, all, true, true, "for windows/arm64"},
+		{"without the hook", Options{Dir: unhooked, Package: "./cmd/server"}, all, true, false, "there is no method decisionLogger"},
+		{"again", Options{Dir: unhooked, Package: "./cmd/server"}, all, true, false, "there is no method decisionLogger"},
+		{"vendor folder", Options{Dir: vendored, Package: "./cmd/server"}, parts{dropIn: all.dropIn, plugin: mustFindPlugin(t, writeTree(t, lacking))}, false, false,
+			"warning: without the plugin because it imports packages that the program's modules lack: example.com/more\n"},
+	} {
+		file, says := mustBuild(t, c.o, c.p)
+		got, err := Inspect(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := strings.Replace(strings.TrimSuffix(unhookedPlugin, "1.5.0  A"), "%s", "P", 1) + programLine; prints != want || !strings.Contains(says, "there is no method decisionLogger") {
-			t.Errorf("without the hook it prints %q, want %q\n%s", prints, want, says)
+		want := Binary{
+			Program: "example.com/program/cmd/" + filepath.Base(c.o.Package), Go: runtime.Version(), Platform: cmp.Or(c.o.Platform, runtime.GOOS+"/"+runtime.GOARCH),
+			Record: Record{OPA: "1.5.0", Regometer: "(devel)", DropIn: all.dropIn.hash(), Plugin: c.plugin, Hook: c.hook},
 		}
+		if *got != want || !strings.Contains(says, c.says) {
+			t.Errorf("%s: %+v, want %+v\n%s", c.name, *got, want, says)
+		}
+		if c.o.Platform != "" {
+			if name := filepath.Base(file); name != "server.exe" {
+				t.Errorf("the file is called %s", name)
+			}
+			continue
+		}
+		if out := run(t, file); strings.Contains(out, "plugin P") != c.plugin || strings.Contains(out, "observed a/b") != c.hook || !strings.Contains(out, "A") {
+			t.Errorf("%s: prints %s", c.name, out)
+		}
+	}
+
+	plain := filepath.Join(t.TempDir(), "plain")
+	goIn(t, dir, "build", "-o", plain, "./cmd/library")
+	if got := inspect(t, plain); got != (Binary{Program: "example.com/program/cmd/library", Record: Record{OPA: "1.5.0"}}) {
+		t.Errorf("as go build makes it: %+v", got)
+	}
+	program, err := OpenProgram(t.Context(), Options{Dir: dir, Package: "./cmd/library", with: &bare})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Close()
+	checkError(t, "no record", program.check(plain, Record{}), "lacks the record of this build")
+	goIn(t, dir, "build", "-o", plain, "./cmd/hello")
+	_, err = Inspect(plain)
+	checkError(t, "no OPA", err, "has no OPA inside: it is built from example.com/program/cmd/hello")
+	fork := writeTree(t, opaTree())
+	goIn(t, dir, "mod", "edit", "-replace="+opaModule+"="+fork)
+	goIn(t, dir, "build", "-o", plain, "./cmd/library")
+	if got := inspect(t, plain); got.Replaced != fork {
+		t.Errorf("OPA is replaced by %q, want %s", got.Replaced, fork)
 	}
 }
 
@@ -347,16 +248,8 @@ func TestBuildProgramRefuses(t *testing.T) {
 	dir := writeTree(t, programTree())
 	goIn(t, dir, "mod", "tidy")
 	old := writeTree(t, map[string]string{"go.mod": "module example.com/old\n\ngo 1.22\n\nrequire " + opaModule + " v0.70.0\n\nreplace " + opaModule + " => ./opa\n", "opa/go.mod": "module " + opaModule + "\n\ngo 1.22\n", "opa/ast/ast.go": "package ast\n", "main.go": "package main\n\nimport _ \"" + opaModule + "/ast\"\n\nfunc main() {}\n"})
-	cached := filepath.Join(os.Getenv("GOMODCACHE"), "example.com", "program@v1.0.0")
-	if err := os.CopyFS(cached, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
 	workspace := writeTree(t, map[string]string{"go.work": "go 1.22\n\nuse ./listed\n", "listed/go.mod": "module example.com/listed\n\ngo 1.22\n", "unlisted/go.mod": "module example.com/unlisted\n\ngo 1.22\n\nrequire " + opaModule + " v1.5.0\n"})
 	unlisted := filepath.Join(workspace, "unlisted")
-	broken := filepath.Join(t.TempDir(), "line\nbreak")
-	if err := os.CopyFS(broken, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
 	before := readTree(t, dir)
 	for _, c := range []struct {
 		name string
@@ -364,52 +257,24 @@ func TestBuildProgramRefuses(t *testing.T) {
 		want string
 	}{
 		{"no such folder", Options{Dir: filepath.Join(dir, "nothing")}, "there is no folder "},
-		{"a file", Options{Dir: filepath.Join(dir, "go.mod")}, "is not a folder"},
+		{"a file", Options{Dir: filepath.Join(dir, "go.mod")}, "there is no folder "},
 		{"no module", Options{Dir: t.TempDir()}, "is in no Go module"},
-		{"no OPA", Options{Dir: writeTree(t, map[string]string{"go.mod": "module x\n\ngo 1.22\n"})}, "does not require OPA"},
-		{"old OPA", Options{Dir: old}, "OPA v0.70.0 is too old"},
+		{"no OPA", Options{Dir: writeTree(t, map[string]string{"go.mod": "module x\n\ngo 1.22\n"})}, "selects no OPA of version v1.0.0 or later: "},
+		{"old OPA", Options{Dir: old}, "selects no OPA of version v1.0.0 or later: "},
 		{"OPA itself", Options{Dir: writeTree(t, opaTree())}, "is OPA itself, "},
-		{"no such package", Options{Dir: dir, Package: "./nothing"}, "there is no package ./nothing: "},
-		{"without ./", Options{Dir: dir, Package: "cmd/server"}, "is ./cmd/server"},
+		{"no such package", Options{Dir: dir, Package: "./nothing"}, "the go command cannot build ./nothing: "},
 		{"no flag", Options{Dir: dir, Package: "./cmd/library", Flags: []string{"special"}}, "package special is not in std"},
 		{"cover", Options{Dir: dir, Package: "./cmd/library", Flags: []string{"-cover"}}, "leave -cover out"},
-		{"count", Options{Dir: dir, Flags: []string{"-count=2"}}, "the flag -count cannot be handed on"},
-		{"not in the workspace", Options{Dir: unlisted, Package: "."}, "set GOWORK=off"},
+		{"not in the workspace", Options{Dir: unlisted, Package: "."}, "go.work"},
 		{"a library", Options{Dir: dir, Package: "./lib"}, "./lib is package lib, not a main package"},
-		{"a line break", Options{Dir: broken, Package: "./cmd/server"}, "cannot build ./cmd/server: invalid package directory "},
 		{"no OPA inside", Options{Dir: dir, Package: "./cmd/hello"}, "./cmd/hello has no OPA inside"},
 		{"another module's", Options{Dir: dir, Package: opaModule}, "is not in the module in "},
-		{"module cache", Options{Dir: cached, Package: "./cmd/server"}, "is in Go's module cache"},
-		{"files", Options{Dir: dir, Package: "main.go"}, "not the name of one package"},
 		{"all packages", Options{Dir: dir, Package: "./..."}, "not the name of one package"},
-		{"modfile", Options{Dir: dir, Flags: []string{"-modfile", "x"}}, "the flag -modfile cannot be handed on"},
-		{"overlay", Options{Dir: dir, Package: "./cmd/server", Flags: []string{"-overlay=nothing.json"}}, "open nothing.json"},
 	} {
-		_, _, err := buildTinyProgram(t, c.o)
+		_, _, err := tryBuild(t, c.o, tinyParts(t, "P"))
 		checkError(t, c.name, err, c.want)
 	}
 	checkSameTree(t, dir, before)
-	needs := filepath.Join(dir, "cmd/library/more.go")
-	writeText(t, needs, "package main\n\nimport \"github.com/open-policy-agent/opa/v1/metrics\"\n\nvar _ = metrics.Unused\n")
-	_, _, err := buildTinyProgram(t, Options{Dir: dir, Package: "./cmd/library"})
-	checkError(t, "lacks", err, "undefined: metrics.Unused\nThe drop-in supports OPA")
-	writeText(t, needs, "package main\n")
-	writeText(t, filepath.Join(filepath.Dir(needs), buildFile), "package main\n")
-	_, _, err = buildTinyProgram(t, Options{Dir: dir, Package: "./cmd/library"})
-	checkError(t, "taken", err, "rename it")
-}
-
-// A cache that is removed in the middle is named as the cause.
-func TestBuildProgramWithoutCache(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the compiler is run by way of a shell")
-	}
-	programProxy(t)
-	t.Setenv("REGOMETER_CACHE", filepath.Join(t.TempDir(), "cache"))
-	dir := writeTree(t, programTree())
-	goIn(t, dir, "mod", "tidy")
-	_, _, err := buildTinyProgram(t, Options{Dir: dir, Package: "./cmd/library", Flags: []string{`-toolexec=sh -c 'rm -rf "$REGOMETER_CACHE"; exit 1'`}})
-	checkError(t, "removed", err, "was removed meanwhile, with the cache")
 }
 
 // The tests of a program on both sides, in its own folder.
@@ -444,7 +309,8 @@ func TestWho(t *testing.T) {
 	goIn(t, dir, "mod", "tidy")
 	before := readTree(t, dir)
 	var says bytes.Buffer
-	r, err := verifyWith(t.Context(), VerifyOptions{Program: true, Dir: dir, Flags: []string{"-tags", "special", "-short", "-args", "mark"}, Progress: &says}, parts{dropIn: fakeDropIn("A")})
+	o := Options{Dir: dir, Flags: []string{"-tags", "special", "-short", "-args", "mark"}, Progress: &says, with: &parts{dropIn: fakeDropIn("A")}}
+	r, err := Verify(t.Context(), VerifyOptions{Program: true, Options: o})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &says)
 	}
@@ -460,9 +326,9 @@ func TestWho(t *testing.T) {
 	if hello := r.Packages[0]; hello.Changed.Passed != 1 || len(hello.Findings) > 0 {
 		t.Errorf("%+v", hello)
 	}
-	_, err = verifyWith(t.Context(), VerifyOptions{Program: true, Dir: dir, Packages: []string{"./cmd/library"}}, parts{dropIn: fakeDropIn("A")})
+	_, err = Verify(t.Context(), VerifyOptions{Program: true, Options: o, Packages: []string{"./cmd/library"}})
 	checkError(t, "no tests", err, "no tests in ./cmd/library")
-	_, err = verifyWith(t.Context(), VerifyOptions{Program: true, Dir: dir, Run: "("}, parts{dropIn: fakeDropIn("A")})
+	_, err = Verify(t.Context(), VerifyOptions{Program: true, Options: o, Run: "("})
 	checkError(t, "pattern", err, "which tests to run")
 }
 
@@ -471,23 +337,22 @@ func TestReadFlags(t *testing.T) {
 	for _, c := range []struct {
 		args, goflags  string
 		mod, all, list string
-		overlay        string
 		want           string
 	}{
-		{args: "-tags a,b -race -v", all: "-tags a,b -race -v", list: "-tags=a,b -race"},
-		{args: "-mod=vendor --tags=x", goflags: "-mod=mod", mod: "vendor", all: "--tags=x", list: "-tags=x"},
-		{goflags: `-mod=mod "-ldflags=-s -w" '-overlay=a b'`, mod: "mod", overlay: "a b"},
-		{args: "-mod mod -overlay x -short", mod: "mod", overlay: "x", all: "-short"},
+		{args: "-tags a,b -race -v", all: "-tags a,b -race -v", list: "-tags a,b -race"},
+		{args: "-mod=vendor --tags=x", goflags: "-mod=mod", mod: "vendor", all: "--tags=x", list: "--tags=x"},
+		{goflags: `-mod=mod "-ldflags=-s -w" '-tags=a b'`, mod: "mod"},
+		{args: "-mod mod -short", mod: "mod", all: "-short"},
+		{goflags: `'-overlay=a b'`, want: "the flag -overlay cannot"},
 		{args: "-o x", want: "the flag -o cannot"},
 		{goflags: "-modfile=x", want: "the flag -modfile cannot"},
-		{goflags: "'-x", want: "no end of the quotation"},
 	} {
 		b, err := readFlags(strings.Fields(c.args), c.goflags)
 		checkError(t, c.args+c.goflags, err, c.want)
 		if err != nil {
 			continue
 		}
-		if all, list := strings.Join(b.all, " "), strings.Join(b.list(), " "); b.mod != c.mod || b.overlay != c.overlay || all != c.all || list != c.list {
+		if all, list := strings.Join(b.all, " "), strings.Join(b.list(), " "); b.mod != c.mod || all != c.all || list != c.list {
 			t.Errorf("%q, %q: %+v, to list %q", c.args, c.goflags, b, list)
 		}
 	}
@@ -502,27 +367,22 @@ func TestDifferences(t *testing.T) {
 	}
 	b["x"], b["w"] = "v1.1.0", "v0.1.0"
 	delete(b, "y")
-	want := []string{"module w comes in at v0.1.0", "module x moves from v1.0.0 to v1.1.0", "module y is gone"}
+	want := []string{"module w moves from no version to v0.1.0", "module x moves from v1.0.0 to v1.1.0", "module y moves from v1.0.0 to no version"}
 	if got := differences(a, b); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
+// A program that has Regometer's plugin gets no second one.
 func TestWantsPlugin(t *testing.T) {
 	t.Parallel()
-	server := opaModule + "/v1/runtime"
-	for _, c := range []struct {
-		deps string
-		want bool
-		says string
-	}{
-		{metricsPath, false, "does not use OPA's runtime"},
-		{metricsPath + " " + server, true, ""},
-		{server + " " + ourModule + "/opa/plugin", false, "brings Regometer's itself"},
-	} {
-		var b bytes.Buffer
-		if got := (mainPackage{Deps: strings.Fields(c.deps)}).wantsPlugin(progress{w: &b}); got != c.want || !strings.Contains(b.String(), c.says) || (c.says == "") != (b.Len() == 0) {
-			t.Errorf("%s: %t, says %q", c.deps, got, &b)
+	deps := []string{metricsPath, opaModule + "/v1/runtime"}
+	for _, own := range []bool{false, true} {
+		if own {
+			deps = append(deps, ourModule+"/opa/plugin")
+		}
+		if got := (mainPackage{Deps: deps}).wantsPlugin(progress{}); got == own {
+			t.Errorf("%q: %t", deps, got)
 		}
 	}
 }

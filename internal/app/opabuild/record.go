@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/json"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"text/template"
@@ -26,64 +27,67 @@ var templateFiles embed.FS
 
 var templates = template.Must(template.ParseFS(templateFiles, "_opa/*.tmpl"))
 
-// A record says what a binary consists of. The binary contains its Text.
-type record struct {
-	Regometer string `json:"regometer"` // its version
-	OPA       string `json:"opa"`       // OPA's version, as its source has it
-	DropIn    string `json:"dropIn"`    // the hash of its source, or ""
-	Plugin    bool   `json:"plugin"`
-	Hook      bool   `json:"hook"`               // the decision hook
-	Upstream  int    `json:"upstream,omitempty"` // steps of the series, instead of the drop-in
+// A Record has the parts of a binary that Regometer built. The binary contains
+// the record's Text.
+type Record struct {
+	Regometer string `json:"regometer"`          // the version that built it; "" if another program did
+	OPA       string `json:"opa"`                // OPA's version, as its source says
+	DropIn    string `json:"dropIn"`             // the SHA-256 of the drop-in's source, [Unknown], or "" without it
+	Plugin    bool   `json:"plugin"`             // it has the plugin
+	Hook      bool   `json:"hook"`               // the plugin gets decisions straight from OPA's server
+	Fixes     string `json:"fixes,omitempty"`    // the names of the fixes that are in, with commas
+	Upstream  int    `json:"upstream,omitempty"` // the number of steps of the Series
 }
 
-// recordMark begins a record in a binary. This program contains it too, but no
-// record follows.
+// recordMark begins a record in a binary. This program contains the mark too,
+// but without a record.
 const recordMark = "regometer build record 1: "
 
 // Text returns the record as the binary contains it: one line.
-func (r record) Text() (string, error) {
-	text, err := json.Marshal(r)
-	return recordMark + string(text) + "\n", err
+func (r Record) Text() string {
+	text, _ := json.Marshal(r) // strings, numbers and booleans
+	return recordMark + string(text) + "\n"
 }
 
-// ShortHash returns enough of the drop-in's hash to tell one from another.
-func (r record) ShortHash() string { return r.DropIn[:12] }
+// ShortHash returns the beginning of the drop-in's hash.
+func (r Record) ShortHash() string { return r.DropIn[:12] }
 
-// parts names what of ours is in a binary.
-func (r record) parts() string {
-	switch {
-	case r.Upstream > 0:
+// parts names our parts of a binary.
+func (r Record) parts() string {
+	if r.Upstream > 0 {
 		return stepsName(r.Upstream)
-	case r.Hook:
-		return "the drop-in, the plugin and the decision hook"
-	case r.Plugin:
-		return "the drop-in and the plugin"
 	}
-	return "the drop-in"
+	names := "the drop-in"
+	if r.Fixes != "" {
+		names += ", the fixes " + r.Fixes
+	}
+	switch {
+	case r.Hook:
+		return names + ", the plugin and the decision hook"
+	case r.Plugin:
+		return names + " and the plugin"
+	}
+	return names
 }
+
+var recordLine = regexp.MustCompile(recordMark + `(\{.*\})\n`)
 
 // findRecord returns the record in a binary, or nil.
-func findRecord(binary []byte) *record {
-	mark := []byte(recordMark)
-	for {
-		_, after, found := bytes.Cut(binary, mark)
-		if !found {
-			return nil
-		}
-		binary = after
-		line, _, found := bytes.Cut(after[:min(len(after), 4096)], []byte("\n"))
-		var r record
-		if found && json.Unmarshal(line, &r) == nil && r.OPA != "" && (len(r.DropIn) == 2*sha256.Size || r.Upstream > 0) {
+func findRecord(binary []byte) *Record {
+	for _, line := range recordLine.FindAllSubmatch(binary, -1) {
+		var r Record
+		if json.Unmarshal(line[1], &r) == nil && r.OPA != "" && (len(r.DropIn) == 2*sha256.Size || r.Upstream > 0) {
 			return &r
 		}
 	}
+	return nil
 }
 
 // file returns the text of one of the files.
-func (r record) file(name string) ([]byte, error) {
+func (r Record) file(name string) []byte {
 	var b bytes.Buffer
-	err := templates.ExecuteTemplate(&b, name+".tmpl", r)
-	return b.Bytes(), err
+	_ = templates.ExecuteTemplate(&b, name+".tmpl", r) // into memory, see TestTemplates
+	return b.Bytes()
 }
 
 // regometerVersion returns the version of this program that Go recorded, or

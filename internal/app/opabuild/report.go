@@ -18,9 +18,7 @@ type Report struct {
 	Lint     *Lint // nil if no package that changes was asked for
 }
 
-// change says what OPA is compared with.
-func (r *Report) change() string { return changeName(r.Upstream) }
-
+// changeName names the change by the number of steps of the series.
 func changeName(steps int) string {
 	if steps == 0 {
 		return "the drop-in"
@@ -33,10 +31,10 @@ type PackageReport struct {
 	Package             string // such as "v1/server"
 	Unmodified, Changed Side
 	Findings            []Finding
-	LeftOut             []string // tests that leave with what they test
+	LeftOut             []string // tests that the change removes with the code that they test
 }
 
-// A Side is how a package's tests, subtests counted, ended on one side.
+// A Side counts the results of a package's tests and subtests on one side.
 type Side struct {
 	Passed, Failed, Skipped int
 	Broken                  bool    // it does not compile, or was cut short
@@ -58,31 +56,25 @@ func (s Side) String() string {
 	return text
 }
 
-// A Kind says what is the matter with a test.
+// A Kind says how a test failed.
 type Kind int
 
-// The kinds of findings; the first two are the change's fault.
+// The kinds of findings. The change is the cause of the first two.
 const (
 	FailsChanged   Kind = iota // fails in both runs, and passes on the unmodified OPA
 	MissingChanged             // runs on the unmodified OPA alone, in both runs
-	FailsOnOPA                 // fails on the unmodified OPA too, here at least
+	FailsOnOPA                 // fails on the unmodified OPA too, at least on this machine
 	FailsOnOPAOnly             // fails on the unmodified OPA, passes with the change
-	Flaky                      // did worse with the change once, and not when both were run again
+	Flaky                      // did worse with the change once, and not in the second run
 )
 
-// text says so in the report.
-func (k Kind) text(change string) string {
-	switch k {
-	case FailsChanged:
-		return "FAILS with " + change + ", passes on the unmodified OPA (both run twice)"
-	case MissingChanged:
-		return "MISSING with " + change + ", runs on the unmodified OPA (both run twice)"
-	case FailsOnOPA:
-		return "fails on the unmodified OPA too, on this machine"
-	case FailsOnOPAOnly:
-		return "fails on the unmodified OPA, passes with " + change
-	}
-	return "flaky: failed once with " + change + ", not when both were run again"
+// kindText has the kinds in the report. CHANGE stands for the change's name.
+var kindText = [...]string{
+	FailsChanged:   "FAILS with CHANGE, passes on the unmodified OPA (both run twice)",
+	MissingChanged: "MISSING with CHANGE, runs on the unmodified OPA (both run twice)",
+	FailsOnOPA:     "fails on the unmodified OPA too, on this machine",
+	FailsOnOPAOnly: "fails on the unmodified OPA, passes with CHANGE",
+	Flaky:          "flaky: failed once with CHANGE, not when both were run again",
 }
 
 // A Finding is a test that did not pass on both sides.
@@ -111,7 +103,7 @@ func (r *Report) failures() int {
 // Write writes the report as text: a table, then each finding, those that are
 // the change's fault with their output.
 func (r *Report) Write(w io.Writer) error {
-	change, side := r.change(), "drop-in"
+	change, side := changeName(r.Upstream), "drop-in"
 	if r.Upstream > 0 {
 		side = "series"
 	}
@@ -138,13 +130,13 @@ func (r *Report) Write(w io.Writer) error {
 			if f.Test != "" {
 				name += " " + f.Test
 			}
-			fmt.Fprintf(&b, "\n%s: %s\n", name, f.Kind.text(change))
+			fmt.Fprintf(&b, "\n%s: %s\n", name, strings.ReplaceAll(kindText[f.Kind], "CHANGE", change))
 			if f.Kind <= MissingChanged {
 				b.WriteString(indent(f.Output))
 			}
 		}
 		if len(p.LeftOut) > 0 {
-			fmt.Fprintf(&b, "\n%s: not run with %s, which takes out what they test:\n%s", p.Package, change, indent(strings.Join(p.LeftOut, " ")))
+			fmt.Fprintf(&b, "\n%s: not run with %s, which removes the code that they test:\n%s", p.Package, change, indent(strings.Join(p.LeftOut, " ")))
 		}
 	}
 	if l := r.Lint; l != nil {

@@ -5,7 +5,6 @@ package opabuild
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -37,10 +36,22 @@ type Step struct {
 	Name    string // of its folder, without the number
 	Message string // of the commit
 
-	files    map[string][]byte            // its Go files, by their path in OPA's tree
-	replaces map[string]map[string]string // hashes, by path and name of a declaration
-	content  string                       // hash of files and replaces
+	files   map[string]*fileChange // by path in OPA's tree
+	content string                 // hash of all files except the message
 }
+
+// A fileChange is what a step does to a file of OPA's tree. A file that OPA
+// lacks has only the text.
+type fileChange struct {
+	text     []byte            // of the step's Go file
+	replaces map[string]string // hashes of OPA's declarations by name
+	after    map[string]string // new declarations and their predecessors
+	edits    []edit
+}
+
+// An edit changes lines of a declaration. The old lines must occur exactly
+// once.
+type edit struct{ name, old, new string }
 
 // Series returns the steps that bring OPA's own package v1/metrics, of
 // [UpstreamVersion], close to the drop-in. Each step needs all steps before it.
@@ -51,37 +62,6 @@ func Series() ([]Step, error) {
 	}
 	return loadSteps(folder)
 }
-
-// UpstreamSource returns the folder in Go's module cache with the OPA that the
-// series is written for. It downloads this OPA if necessary.
-func UpstreamSource(ctx context.Context) (dir string, err error) {
-	src, err := findSource(ctx, UpstreamVersion)
-	if err == nil {
-		_, _, err = src.fetch(ctx)
-	}
-	return src.dir, err
-}
-
-// AllSteps stands for the number of steps in the series.
-const AllSteps = -1
-
-// firstSteps returns the first n steps of the series.
-func firstSteps(n int) ([]Step, error) {
-	steps, err := Series()
-	if err != nil {
-		return nil, err
-	}
-	if n == AllSteps {
-		return steps, nil
-	}
-	if n < 1 || n > len(steps) {
-		return nil, fmt.Errorf("there is no step %d: the series for OPA has %d steps", n, len(steps))
-	}
-	return steps[:n], nil
-}
-
-// stepsName names the first n steps in messages.
-func stepsName(n int) string { return fmt.Sprintf("the series for OPA up to step %d", n) }
 
 var stepFolder = regexp.MustCompile(`^(\d\d)-([a-z0-9-]+)$`)
 
@@ -96,7 +76,7 @@ func loadSteps(fsys fs.FS) (steps []Step, err error) {
 		if m == nil || m[1] != fmt.Sprintf("%02d", i+1) {
 			return nil, fmt.Errorf("step %s: invalid name, want %02d- and words", name, i+1)
 		}
-		s := Step{Number: i + 1, Name: m[2], files: map[string][]byte{}, replaces: map[string]map[string]string{}}
+		s := Step{Number: i + 1, Name: m[2], files: map[string]*fileChange{}}
 		if err := s.load(fsys, name); err != nil {
 			return nil, fmt.Errorf("step %s: %w", name, err)
 		}
@@ -123,19 +103,12 @@ func (s *Step) load(fsys fs.FS, folder string) error {
 				return errors.New("message.txt: want a subject and an empty line first")
 			}
 			return nil // the message changes no binary
-		case name == "replaces.txt":
-			for line := range strings.Lines(string(text)) {
-				words := strings.Fields(line)
-				if len(words) != 3 {
-					return fmt.Errorf("replaces.txt: invalid line %q, want PATH NAME HASH", line)
-				}
-				if s.replaces[words[0]] == nil {
-					s.replaces[words[0]] = map[string]string{}
-				}
-				s.replaces[words[0]][words[1]] = words[2]
+		case name == "changes.txt":
+			if err := s.parseChanges(string(text)); err != nil {
+				return err
 			}
 		case path.Ext(name) == ".go":
-			s.files[name] = text
+			s.file(name).text = text
 		default:
 			return fmt.Errorf("unknown file %s", name)
 		}
@@ -145,17 +118,49 @@ func (s *Step) load(fsys fs.FS, folder string) error {
 	})
 }
 
-// Paths returns the files of OPA's tree that the step changes or adds, sorted.
-func (s Step) Paths() []string {
-	paths := map[string]bool{}
-	for name := range s.files {
-		paths[name] = true
+// file returns the change of a file, a new one if there is none.
+func (s *Step) file(path string) *fileChange {
+	if s.files[path] == nil {
+		s.files[path] = &fileChange{replaces: map[string]string{}, after: map[string]string{}}
 	}
-	for name := range s.replaces {
-		paths[name] = true
-	}
-	return slices.Sorted(maps.Keys(paths))
+	return s.files[path]
 }
+
+// parseChanges reads changes.txt, which _upstream/README.md describes.
+func (s *Step) parseChanges(text string) error {
+	var last *edit
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		switch mark := line[0]; {
+		case line == "\n":
+			continue
+		case last != nil && strings.IndexByte(" -+", mark) >= 0:
+			if mark != '+' {
+				last.old += line[1:]
+			}
+			if mark != '-' {
+				last.new += line[1:]
+			}
+			continue
+		case len(words) == 2:
+			f := s.file(words[0])
+			f.edits = append(f.edits, edit{name: words[1]})
+			last = &f.edits[len(f.edits)-1]
+			continue
+		case len(words) == 3:
+			s.file(words[0]).replaces[words[1]] = words[2]
+		case len(words) == 4 && words[2] == "after":
+			s.file(words[0]).after[words[1]] = words[3]
+		default:
+			return fmt.Errorf("changes.txt: invalid line %q, want PATH NAME, PATH NAME HASH or PATH NAME after NAME", line)
+		}
+		last = nil
+	}
+	return nil
+}
+
+// Paths returns the files of OPA's tree that the step changes or adds, sorted.
+func (s Step) Paths() []string { return slices.Sorted(maps.Keys(s.files)) }
 
 // ApplySteps applies steps to the OPA source tree in dir. If a step does not
 // find what it was written for, ApplySteps changes nothing and returns an error
@@ -172,15 +177,6 @@ func ApplySteps(dir string, steps []Step) error {
 		return err
 	}
 	return withHint(changed.apply(dir))
-}
-
-// checkWritable refuses a folder in Go's module cache, where root can write but
-// must not.
-func checkWritable(dir string) error {
-	if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o200 == 0 {
-		return errors.Join(err, fmt.Errorf("%s is read-only, as in Go's module cache: use a copy or a checkout", dir))
-	}
-	return nil
 }
 
 // changeBySteps returns what the steps change in the OPA source tree in dir.
@@ -207,31 +203,33 @@ func changeBySteps(dir string, steps []Step) (replacement, error) {
 // files that changed already has.
 func (s Step) apply(tree fs.FS, changed replacement) error {
 	for _, name := range s.Paths() {
+		change := s.files[name]
 		text, ok := changed[name]
 		if !ok {
 			var err error
-			if text, err = fs.ReadFile(tree, name); errors.Is(err, fs.ErrNotExist) && s.replaces[name] == nil {
-				changed[name] = withOPAHeader(s.files[name]) // a new file
+			if text, err = fs.ReadFile(tree, name); errors.Is(err, fs.ErrNotExist) && len(change.replaces) == 0 && change.edits == nil {
+				changed[name] = withOPAHeader(change.text)
 				continue
+			} else if errors.Is(err, fs.ErrNotExist) {
+				return &misfit{name, errors.New("there is no such file")}
 			} else if err != nil {
 				return err
 			}
 		}
-		text, err := mergeFile(name, text, s.files[name], s.replaces[name])
+		text, err := change.apply(name, text)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return &misfit{name, err}
 		}
 		changed[name] = text
 	}
 	return nil
 }
 
-// mergeFile puts the declarations of a step's file, which may be nil, into a
-// file of OPA's. A declaration in replaces takes the place of OPA's, and one
-// that the step's file lacks is removed. Any other declaration is new. It
-// follows its predecessor in the step's file or precedes its successor there.
-func mergeFile(name string, theirs, ours []byte, replaces map[string]string) ([]byte, error) {
-	f, err := splitFile(name, theirs)
+// apply returns the text of a file of OPA's with the change. A new declaration
+// follows the declaration that the change names, or else its predecessor in the
+// step's file. If there is none, it ends the file.
+func (c *fileChange) apply(name string, text []byte) ([]byte, error) {
+	f, err := splitFile(name, text)
 	if err != nil {
 		return nil, err
 	}
@@ -240,15 +238,15 @@ func mergeFile(name string, theirs, ours []byte, replaces map[string]string) ([]
 		used[spec.Path.Value] = astutil.UsesImport(f.syntax, unquoted(spec))
 	}
 	step := &goFile{syntax: &ast.File{}}
-	if ours != nil {
-		if step, err = splitFile(name, ours); err != nil {
+	if c.text != nil {
+		if step, err = splitFile(name, c.text); err != nil {
 			return nil, err
 		}
 	}
-	for what, want := range replaces {
-		i := f.find(what)
-		if i < 0 {
-			return nil, fmt.Errorf("there is no declaration %s", what)
+	for what, want := range c.replaces {
+		i, err := f.mustFind(what)
+		if err != nil {
+			return nil, err
 		}
 		if hash := f.decls[i].hash(); hash != want {
 			return nil, fmt.Errorf("%s is not what the step was written for: its hash is %s, want %s", what, hash, want)
@@ -259,18 +257,33 @@ func mergeFile(name string, theirs, ours []byte, replaces map[string]string) ([]
 			f.decls = slices.Delete(f.decls, i, i+1)
 		}
 	}
+	for _, e := range c.edits {
+		i, err := f.mustFind(e.name)
+		if err != nil {
+			return nil, err
+		}
+		lines := f.decls[i].text + "\n"
+		if n := strings.Count(lines, e.old); n != 1 || e.old == "" {
+			return nil, fmt.Errorf("%s is not what the step was written for: the lines to change occur %d times, want once:\n%s", e.name, n, e.old)
+		}
+		f.decls[i].text = strings.TrimSuffix(strings.Replace(lines, e.old, e.new, 1), "\n")
+	}
 	for i, d := range step.decls {
-		if replaces[d.name] != "" {
+		if c.replaces[d.name] != "" {
 			continue
 		}
 		if f.find(d.name) >= 0 {
 			return nil, fmt.Errorf("%s is already declared", d.name)
 		}
-		at := len(f.decls)
-		if i > 0 {
-			at = f.find(step.decls[i-1].name) + 1
-		} else if next := slices.IndexFunc(step.decls, func(d declaration) bool { return f.find(d.name) >= 0 }); next >= 0 {
-			at = f.find(step.decls[next].name)
+		at, after := len(f.decls), c.after[d.name]
+		if after == "" && i > 0 {
+			after = step.decls[i-1].name
+		}
+		if after != "" {
+			if at, err = f.mustFind(after); err != nil {
+				return nil, err
+			}
+			at++
 		}
 		if at > 0 {
 			f.decls[at-1].gap = "\n\n"
@@ -278,7 +291,7 @@ func mergeFile(name string, theirs, ours []byte, replaces map[string]string) ([]
 		d.gap = "\n\n"
 		f.decls = slices.Insert(f.decls, at, d)
 	}
-	text := []byte(f.head)
+	text = []byte(f.head)
 	for _, d := range f.decls {
 		text = append(text, d.text+d.gap...)
 	}
@@ -334,6 +347,15 @@ func (d declaration) hash() string {
 
 func (f *goFile) find(name string) int {
 	return slices.IndexFunc(f.decls, func(d declaration) bool { return d.name == name })
+}
+
+// mustFind is find, except that it fails if there is no such declaration.
+func (f *goFile) mustFind(name string) (int, error) {
+	i := f.find(name)
+	if i < 0 {
+		return 0, fmt.Errorf("there is no declaration %s", name)
+	}
+	return i, nil
 }
 
 func splitFile(name string, text []byte) (*goFile, error) {

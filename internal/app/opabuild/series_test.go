@@ -4,13 +4,13 @@
 package opabuild
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -32,9 +32,19 @@ func TestSeries(t *testing.T) {
 	changed := replacement{}
 	for _, s := range steps {
 		if *update {
-			text := updateHashes(t, s, os.DirFS(opa), changed)
-			folder := filepath.Join("_upstream", fmt.Sprintf("%02d-%s", s.Number, s.Name))
-			if err := os.WriteFile(filepath.Join(folder, "replaces.txt"), []byte(text), 0o644); text != "" && err != nil {
+			updateHashes(t, s, os.DirFS(opa), changed)
+			name := filepath.Join("_upstream", fmt.Sprintf("%02d-%s", s.Number, s.Name), "changes.txt")
+			text, err := os.ReadFile(name)
+			for path, change := range s.files {
+				for what, hash := range change.replaces {
+					line := regexp.MustCompile("(?m)^" + regexp.QuoteMeta(path+" "+what) + ` \w+$`)
+					text = line.ReplaceAllLiteral(text, []byte(path+" "+what+" "+hash))
+				}
+			}
+			if err == nil {
+				err = os.WriteFile(name, text, 0o644)
+			}
+			if err != nil && !os.IsNotExist(err) {
 				t.Fatal(err)
 			}
 		}
@@ -44,14 +54,14 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// updateHashes gives a step the hashes of the declarations in the tree, and
-// returns the text of replaces.txt.
-func updateHashes(t *testing.T, s Step, tree fs.FS, changed replacement) string {
+// updateHashes gives a step the hashes of the declarations in the tree.
+func updateHashes(t *testing.T, s Step, tree fs.FS, changed replacement) {
 	t.Helper()
-	var lines []string
-	for name, replaces := range s.replaces {
+	for name, change := range s.files {
 		text, ok := changed[name]
-		if !ok {
+		if len(change.replaces) == 0 {
+			continue
+		} else if !ok {
 			var err error
 			if text, err = fs.ReadFile(tree, name); err != nil {
 				t.Fatal(err)
@@ -61,15 +71,12 @@ func updateHashes(t *testing.T, s Step, tree fs.FS, changed replacement) string 
 		if err != nil {
 			t.Fatal(err)
 		}
-		for what := range replaces {
+		for what := range change.replaces {
 			if i := f.find(what); i >= 0 {
-				replaces[what] = f.decls[i].hash()
+				change.replaces[what] = f.decls[i].hash()
 			}
-			lines = append(lines, fmt.Sprintf("%s %s %s\n", name, what, replaces[what]))
 		}
 	}
-	slices.Sort(lines)
-	return strings.Join(lines, "")
 }
 
 // sampleText is a file of fixtureTree.
@@ -120,11 +127,11 @@ func fixtureTree() map[string]string {
 func fixtureSteps() fstest.MapFS {
 	steps := fstest.MapFS{}
 	for name, text := range map[string]string{
-		"README.md":              "no step",
-		"01-stop/message.txt":    "metrics: stop otherwise\n\nSo that it is *told*,\nin two lines.\n\n# Not a comment\n",
-		"01-stop/replaces.txt":   "v1/metrics/sample.go (timer).Stop -\nv1/metrics/sample_test.go TestSample -\n",
-		"02-halves/message.txt":  "metrics: halve otherwise",
-		"02-halves/replaces.txt": "v1/metrics/sample.go half -\nv1/metrics/sample.go (timer).Stop -\n",
+		"README.md":             "no step",
+		"01-stop/message.txt":   "metrics: stop otherwise\n\nSo that it is *told*,\nin two lines.\n\n# Not a comment\n",
+		"01-stop/changes.txt":   "v1/metrics/sample.go (timer).Stop -\nv1/metrics/sample_test.go TestSample -\n",
+		"02-halves/message.txt": "metrics: halve otherwise",
+		"02-halves/changes.txt": "v1/metrics/sample.go half -\nv1/metrics/sample.go (timer).Stop -\n",
 		"01-stop/v1/metrics/sample.go": ourHeaderText + "package metrics\n\nimport \"strings\"\n\n" +
 			"// Stop stops, and says so.\nfunc (timer) Stop(int) string {\n\treturn strings.ToUpper(\"one step\")\n}\n",
 		"02-halves/v1/metrics/half.go":        ourHeaderText + "package metrics\n\nfunc halves(x int) int { return x / 2 }\n",
@@ -158,7 +165,7 @@ func mustLoad(t *testing.T, fsys fstest.MapFS, files map[string]string) []Step {
 
 // A new declaration stands beside its neighbour in the step's file, and the
 // imports follow the declarations.
-func TestMergeFile(t *testing.T) {
+func TestFileChange(t *testing.T) {
 	const theirs = `package p
 
 import (
@@ -180,26 +187,30 @@ func (*T[K]) g() { x.X() }
 	if err != nil {
 		t.Fatal(err)
 	}
-	hash := func(name string) string { return f.decls[f.find(name)].hash() }
-	for _, c := range []struct {
-		name, ours, want string
-		replaces         map[string]string
-	}{
-		{"at the end", "package p\n\nfunc h() {}\n", theirs + "\nfunc h() {}\n", nil},
+	for _, c := range []struct{ name, ours, want, changes string }{
+		{"at the end", "package p\n\nfunc h() {}\n", theirs + "\nfunc h() {}\n", ""},
 		{"after", "package p\n\nfunc f() { strings.ToLower(\"\") }\n\nfunc h() {}\n",
-			strings.Replace(theirs, "// f does.\nfunc f() { strings.ToUpper(\"\") }\n", "func f() { strings.ToLower(\"\") }\n\nfunc h() {}\n", 1), map[string]string{"f": hash("f")}},
-		{"before", "package p\n\nfunc h() {}\n\nfunc f() { strings.ToLower(\"\") }\n",
-			strings.Replace(theirs, "// f does.\nfunc f() { strings.ToUpper(\"\") }\n", "func h() {}\n\nfunc f() { strings.ToLower(\"\") }\n", 1), map[string]string{"f": hash("f")}},
-		{"removed", "", strings.NewReplacer("// f does.\nfunc f() { strings.ToUpper(\"\") }\n\n", "", "\t\"strings\"\n", "").Replace(theirs), map[string]string{"f": hash("f")}},
-		{"the last one", "", strings.Replace(theirs, "\n\nfunc (*T[K]) g() { x.X() }", "", 1), map[string]string{"(*T).g": hash("(*T).g")}},
+			strings.Replace(theirs, "// f does.\nfunc f() { strings.ToUpper(\"\") }\n", "func f() { strings.ToLower(\"\") }\n\nfunc h() {}\n", 1), "p.go f HASH\n"},
+		{"after a named one", "package p\n\nfunc h() {}\n", strings.Replace(theirs, "// f does", "func h() {}\n\n// f does", 1), "p.go h after b\n"},
+		{"edited", "", strings.Replace(theirs, "\"\")", "\"x\")", 1), "p.go f\n // f does.\n-func f() { strings.ToUpper(\"\") }\n+func f() { strings.ToUpper(\"x\") }\n"},
+		{"edited and extended", "", strings.Replace(theirs, "x.X() }\n", "x.X() }\n\nvar c = 1\n", 1), "p.go (*T).g\n func (*T[K]) g() { x.X() }\n+\n+var c = 1\n"},
+		{"removed", "", strings.NewReplacer("// f does.\nfunc f() { strings.ToUpper(\"\") }\n\n", "", "\t\"strings\"\n", "").Replace(theirs), "p.go f HASH\n"},
+		{"the last one", "", strings.Replace(theirs, "\n\nfunc (*T[K]) g() { x.X() }", "", 1), "p.go (*T).g HASH\n"},
 		{"imports", "package p\n\nimport \"fmt\"\n\nvar a = fmt.Sprint()\n",
-			strings.NewReplacer("\t\"math\"\n", "\t\"fmt\"\n", "math.Pi", "fmt.Sprint()").Replace(theirs), map[string]string{"a": hash("a")}},
+			strings.NewReplacer("\t\"math\"\n", "\t\"fmt\"\n", "math.Pi", "fmt.Sprint()").Replace(theirs), "p.go a HASH\n"},
 	} {
-		var ours []byte
-		if c.ours != "" {
-			ours = []byte(c.ours)
+		s := Step{files: map[string]*fileChange{}}
+		if err := s.parseChanges(c.changes); err != nil {
+			t.Fatal(err)
 		}
-		if got, err := mergeFile("p.go", []byte(theirs), ours, c.replaces); err != nil || string(got) != c.want {
+		change := s.file("p.go")
+		if c.ours != "" {
+			change.text = []byte(c.ours)
+		}
+		for what := range change.replaces {
+			change.replaces[what] = f.decls[f.find(what)].hash()
+		}
+		if got, err := change.apply("p.go", []byte(theirs)); err != nil || string(got) != c.want {
 			t.Errorf("%s: got %v\n%s\nwant\n%s", c.name, err, got, c.want)
 		}
 	}
@@ -207,10 +218,10 @@ func (*T[K]) g() { x.X() }
 
 func TestLoadSteps(t *testing.T) {
 	for want, files := range map[string]map[string]string{
-		"step 02-b: invalid name, want 01- and words":  {"02-b/message.txt": "x"},
-		"step 01-b: message.txt: want a subject":       {"01-b/message.txt": "x\ny"},
-		"invalid line \"x y\", want PATH NAME HASH":    {"01-b/replaces.txt": "x y"},
-		"step 01-b: unknown file v1/metrics/README.md": {"01-b/v1/metrics/README.md": "x"},
+		"step 02-b: invalid name, want 01- and words":     {"02-b/message.txt": "x"},
+		"step 01-b: message.txt: want a subject":          {"01-b/message.txt": "x\ny"},
+		"changes.txt: invalid line \"x\", want PATH NAME": {"01-b/changes.txt": "x"},
+		"step 01-b: unknown file v1/metrics/README.md":    {"01-b/v1/metrics/README.md": "x"},
 	} {
 		fsys := fstest.MapFS{}
 		for name, text := range files {
@@ -247,10 +258,17 @@ func TestApplySteps(t *testing.T) {
 	checkSameTree(t, dir, after)
 	dir = writeTree(t, files)
 	broken := slices.Clone(steps)
-	broken[1].replaces = map[string]map[string]string{"v1/metrics/sample.go": {"mean": "0123"}}
-	checkError(t, "the last change", ApplySteps(dir, broken), "step 2 (halves): v1/metrics/sample.go: there is no declaration mean")
-	broken[1].replaces = nil
-	checkError(t, "declared twice", ApplySteps(dir, broken), "step 2 (halves): v1/metrics/sample.go: (timer).Stop is already declared")
+	change := broken[1].file("v1/metrics/sample.go")
+	for want, spoiled := range map[string]fileChange{
+		"there is no declaration mean":      {replaces: map[string]string{"mean": "0123"}},
+		"there is no declaration median":    {edits: []edit{{"median", "x\n", "y\n"}}},
+		"the lines to change occur 0 times": {edits: []edit{{"half", "x\n", "y\n"}}},
+		"there is no declaration nothing":   {text: []byte("package metrics\n\nfunc third() {}\n"), after: map[string]string{"third": "nothing"}},
+		"(timer).Stop is already declared":  {text: change.text},
+	} {
+		broken[1].files = map[string]*fileChange{"v1/metrics/sample.go": &spoiled}
+		checkError(t, want, ApplySteps(dir, broken), want)
+	}
 	checkSameTree(t, dir, before)
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
@@ -291,28 +309,5 @@ func TestFirstSteps(t *testing.T) {
 	for _, n := range []int{0, -2, len(all) + 1} {
 		_, err := firstSteps(n)
 		checkError(t, fmt.Sprint(n), err, "there is no step")
-	}
-}
-
-// The last step is what the build does to the runtime of any OPA.
-func TestLastStepIsTheHook(t *testing.T) {
-	steps, err := Series()
-	if err != nil {
-		t.Fatal(err)
-	}
-	last := steps[len(steps)-1]
-	opa := sourceOf(t, UpstreamVersion)
-	changed, err := changeBySteps(opa, steps)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hooked, err := hookChange(opa)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range last.Paths() {
-		if !isTest(name) && !bytes.Equal(changed[name], hooked[name]) {
-			t.Errorf("%s is not as hookChange makes it; it has\n%s\nand that\n%s", name, changed[name], hooked[name])
-		}
 	}
 }

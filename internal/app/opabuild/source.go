@@ -5,6 +5,7 @@ package opabuild
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -19,7 +20,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 
 	"github.com/regometer/regometer/internal/app/gotool"
 )
@@ -46,12 +46,6 @@ func findSource(ctx context.Context, opa string) (source, error) {
 		opa = NewestVersion
 	}
 	if info, err := os.Stat(opa); strings.ContainsAny(opa, `/\`) || opa[0] == '.' || err == nil && info.IsDir() {
-		if err == nil && !info.IsDir() {
-			return source{}, fmt.Errorf("%s is not a folder", opa)
-		}
-		if err != nil {
-			return source{}, fmt.Errorf("no folder with OPA's source: %w", err)
-		}
 		return folderSource(ctx, opa)
 	}
 	if opa[0] >= '0' && opa[0] <= '9' {
@@ -62,17 +56,17 @@ func findSource(ctx context.Context, opa string) (source, error) {
 		_, err := checkRange(opa)
 		return source{name: "OPA " + opa, version: opa, content: "module " + opa}, err
 	}
-	// "latest", a branch or a commit: ask what it stands for now.
+	// "latest", a branch or a commit: ask for its current version.
 	m, err := downloadOPA(ctx, opa)
 	return source{name: "OPA " + m.Version, version: m.Version, content: "module " + m.Version}, err
 }
 
 // folderSource returns the source in a user's folder.
 func folderSource(ctx context.Context, dir string) (source, error) {
-	dir, err := filepath.Abs(dir)
-	if err == nil {
-		err = checkTree(dir)
+	if err := checkTree(dir); err != nil {
+		return source{}, err
 	}
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return source{}, err
 	}
@@ -80,8 +74,8 @@ func folderSource(ctx context.Context, dir string) (source, error) {
 	return source{name: "OPA in " + dir, dir: dir, content: "folder " + hash}, err
 }
 
-// fetch downloads the source if need be, checks it, and returns its version and
-// a warning if the drop-in is not tested with this version.
+// fetch downloads the source if necessary, checks it, and returns its version
+// and a warning if the drop-in is not tested with this version.
 func (s *source) fetch(ctx context.Context) (version, warning string, err error) {
 	if s.dir == "" {
 		m, err := downloadOPA(ctx, s.version)
@@ -114,7 +108,7 @@ func (s source) copy(ctx context.Context, c cache, change replacement, use strin
 		if err := copyTree(ctx, to, s.dir); err != nil {
 			return fmt.Errorf("copying %s: %w", s.name, err)
 		}
-		// A key in the cache must not stand for other content.
+		// A key in the cache must identify one content.
 		if hash, err := hashTree(ctx, to, sha256.New); err != nil {
 			return err
 		} else if s.version == "" && s.content != "folder "+hash {
@@ -124,11 +118,10 @@ func (s source) copy(ctx context.Context, c cache, change replacement, use strin
 	})
 }
 
-// A module is what `go mod download -json` prints.
+// A module is the output of `go mod download -json`.
 type module struct{ Version, Dir, Error string }
 
-// downloadOPA downloads a release of OPA, which the user has not named by a
-// folder.
+// downloadOPA downloads a release of OPA.
 func downloadOPA(ctx context.Context, version string) (module, error) {
 	m, err := download(ctx, "OPA", opaModule, version)
 	if err != nil && ctx.Err() == nil {
@@ -137,10 +130,10 @@ func downloadOPA(ctx context.Context, version string) (module, error) {
 	return m, err
 }
 
-// download downloads a module, called what in messages.
+// download downloads a module. Messages call it what.
 func download(ctx context.Context, what, path, version string) (module, error) {
 	var m module
-	// Away from any go.mod: the user's own must neither matter nor change.
+	// Away from any go.mod: the user's must have no effect and must not change.
 	dir, err := os.MkdirTemp("", "regometer-")
 	if err != nil {
 		return m, withHint(err)
@@ -151,11 +144,7 @@ func download(ctx context.Context, what, path, version string) (module, error) {
 		return m, errors.Join(err, fmt.Errorf("go mod download printed no JSON: %w", jsonErr))
 	}
 	if m.Error != "" {
-		text := fmt.Sprintf("cannot get %s %s: %s", what, version, m.Error)
-		if h := gotool.Hint(m.Error); h != "" {
-			text += "\n" + h
-		}
-		return m, errors.New(text)
+		return m, withHint(fmt.Errorf("cannot get %s %s: %s", what, version, m.Error))
 	}
 	return m, err
 }
@@ -168,32 +157,21 @@ var localReplace = regexp.MustCompile(`(?m)^[ \t]*(?:replace[ \t]+)?[^\s/]\S*(?:
 
 // checkTree returns an error unless dir is the root of an OPA source tree.
 func checkTree(dir string) error {
-	switch info, err := os.Stat(dir); {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no folder %s", dir)
-	case err != nil:
-		return err
-	case !info.IsDir():
-		return fmt.Errorf("%s is not a folder", dir)
-	}
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not the root of an OPA source tree: it has no go.mod", dir)
-	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%s is not the root of an OPA source tree, it has no go.mod: %w", dir, err)
 	}
 	if m := moduleLine.FindSubmatch(mod); m == nil || string(m[1]) != opaModule {
 		return fmt.Errorf("%s is not the root of an OPA source tree: its go.mod is not that of module %s", dir, opaModule)
 	}
-	if info, err := os.Stat(filepath.Join(dir, metricsDir)); err != nil || !info.IsDir() {
-		return fmt.Errorf("%s has no folder %s: the drop-in replaces that package, which OPA has since %s", dir, metricsDir, OldestVersion)
+	if _, err := os.Stat(filepath.Join(dir, metricsDir)); err != nil {
+		return fmt.Errorf("the drop-in replaces the package %s, which OPA has since %s: %w", metricsDir, OldestVersion, err)
 	}
 	return nil
 }
 
-// checkCopyable returns an error if a copy of the tree would not build because
-// it lacks something outside of the tree.
+// checkCopyable returns an error if go.mod refers to a folder outside of the
+// tree, which a copy would lack.
 func checkCopyable(dir string) error {
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil {
@@ -206,90 +184,61 @@ func checkCopyable(dir string) error {
 	return nil
 }
 
-// skipped reports whether a folder does not belong to the source.
-func skipped(name string) bool { return name == ".git" || name == "node_modules" }
-
 // An entry is a file or folder of a source tree.
 type entry struct {
 	rel  string      // its path, relative to the tree's root
-	path string      // the path of its content: links are followed
-	mode fs.FileMode // of the target of a link
-	link string      // for a link to a folder the target, relative to the root
+	path string      // the path of its content
+	mode fs.FileMode // a link to a file has the mode of that file
 }
 
 // walk calls f for each file and folder of a source tree, in order.
 //
 // A copy is written to, so it must not lead back to the original. A link to a
-// file counts as a file with that content, wherever it is. A link to a folder
-// is not followed, so circles do no harm. A link that leads nowhere, as editors
-// leave them, is ignored.
+// file counts as a file with that content, wherever it is. walk ignores a link
+// to a folder, which may be a circle or lead anywhere, and a link that cannot
+// be followed, such as the links that editors leave.
 func walk(ctx context.Context, dir string, f func(entry) error) error {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return err
 	}
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if err := ctx.Err(); err != nil {
+		if err := cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
 		if path == root && d.IsDir() {
 			return nil
 		}
-		if skipped(d.Name()) {
+		if d.Name() == ".git" || d.Name() == "node_modules" {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		e := entry{path: path}
-		if e.rel, err = filepath.Rel(root, path); err != nil {
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
 			return err
 		}
-		info, err := os.Stat(path)
 		isLink := d.Type()&fs.ModeSymlink != 0
+		info, err := os.Stat(path)
 		if err != nil {
-			if isLink && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP)) {
+			if isLink {
 				return nil
 			}
 			return err
 		}
-		if e.mode = info.Mode(); isLink && e.mode.IsDir() {
-			to, err := filepath.EvalSymlinks(path)
-			if err != nil {
-				return err
-			}
-			if e.link, err = filepath.Rel(root, to); err != nil {
-				e.link = to // on another drive
-			}
+		if info.IsDir() && isLink || !info.IsDir() && !info.Mode().IsRegular() {
+			return nil // a link to a folder, a socket, a device
 		}
-		if !e.mode.IsDir() && !e.mode.IsRegular() {
-			return nil // a socket, a device
-		}
-		return f(e)
+		return f(entry{rel, path, info.Mode()})
 	})
-}
-
-// checkLink refuses a link to a folder outside of the tree, because a copy
-// would lead there too. Such a folder may be of any size, so it is not copied.
-func (e entry) checkLink() error {
-	if e.link == "" || filepath.IsLocal(e.link) {
-		return nil
-	}
-	return fmt.Errorf("%s is a link to the folder %s, outside of the tree, and only the tree is copied and built: replace the link by the folder, or remove the link", e.path, e.link)
 }
 
 // hashTree returns a hash of a source tree or of a file.
 func hashTree(ctx context.Context, dir string, newHash func() hash.Hash) (string, error) {
 	h := newHash()
 	err := walk(ctx, dir, func(e entry) error {
-		switch {
-		case e.link != "":
-			fmt.Fprintf(h, "%q -> %q\n", e.rel, e.link)
-			return e.checkLink()
-		case e.mode.IsDir():
+		if e.mode.IsDir() {
 			return nil
 		}
 		file := newHash()
@@ -311,30 +260,14 @@ func hashTree(ctx context.Context, dir string, newHash func() hash.Hash) (string
 func copyTree(ctx context.Context, to, from string) error {
 	return walk(ctx, from, func(e entry) error {
 		dst := filepath.Join(to, e.rel)
-		switch {
-		case e.link != "":
-			if err := e.checkLink(); err != nil {
-				return err
-			}
-			target, err := filepath.Rel(filepath.Dir(dst), filepath.Join(to, e.link))
-			if err != nil {
-				return err
-			}
-			return os.Symlink(target, dst)
-		case e.mode.IsDir():
+		if e.mode.IsDir() {
 			return os.Mkdir(dst, 0o755)
 		}
-		in, err := os.Open(e.path)
+		text, err := os.ReadFile(e.path)
 		if err != nil {
 			return err
 		}
-		defer in.Close()
-		out, err := os.OpenFile(dst, os.O_CREATE|os.O_EXCL|os.O_WRONLY, e.mode.Perm()|0o600)
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(out, in)
-		return errors.Join(err, out.Close())
+		return os.WriteFile(dst, text, e.mode.Perm()|0o600)
 	})
 }
 
@@ -351,8 +284,8 @@ func SourceOf(ctx context.Context, o Options) (version, revision string, err err
 	return version, revision, err
 }
 
-// commit returns what Go would record of a git checkout, for `opa version`: the
-// commit, marked if the tree differs from it, and its time. Both are empty if
+// commit returns the commit of a git checkout, marked if the tree differs from
+// it, and its time. Go would record both for `opa version`. Both are empty if
 // the source is not a checkout's root or git is missing. Go cannot record them
 // itself because it builds a copy, without the Git folder.
 func (s source) commit(ctx context.Context, changed bool) (revision, timestamp string) {
@@ -374,4 +307,14 @@ func (s source) commit(ctx context.Context, changed bool) (revision, timestamp s
 		revision += "-dirty"
 	}
 	return revision, timestamp
+}
+
+// UpstreamSource returns the folder in Go's module cache with the OPA that the
+// series is written for. It downloads this OPA if necessary.
+func UpstreamSource(ctx context.Context) (dir string, err error) {
+	src, err := findSource(ctx, UpstreamVersion)
+	if err == nil {
+		_, _, err = src.fetch(ctx)
+	}
+	return src.dir, err
 }

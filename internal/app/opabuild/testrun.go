@@ -5,6 +5,7 @@ package opabuild
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,83 +14,62 @@ import (
 	"strings"
 )
 
-// A testRun is what `go test -json` told of one package.
+// A testRun is the outcome of `go test -json` for one package.
 type testRun struct {
 	results map[string]string // by test: "pass", "fail" or "skip"
-	output  map[string][]byte // by test, of those that did not pass; "" is the package's
-	result  string            // the package's, as above, or "" if it has not ended
+	output  map[string][]byte // by test, of tests that did not pass; "" is the package
+	result  string            // of the package, as above, or "" if it has not ended
 	seconds float64           // without compiling
-	line    []byte            // not ended yet
 }
 
-// maxOutput bounds what is kept of one test's output.
+// maxOutput limits the output of one test that a testRun keeps, in bytes.
 const maxOutput = 256 << 10
 
-// runTests tests one package of a side, with flags that stand before its name
-// and such as follow it. Failing tests are no error.
+// runTests tests one package of a side. The flags stand before the package's
+// name and args after it. Failing tests are no error.
 func runTests(ctx context.Context, s side, pkg string, flags, args []string) (*testRun, error) {
-	r := &testRun{results: map[string]string{}, output: map[string][]byte{}}
-	test := s.command("test", slices.Concat([]string{"-json"}, flags, []string{pkg}, args)...)
-	test.Stdout = r
-	err := test.Run(ctx)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if r.result == "" { // go could not even start
-		if err == nil {
-			err = fmt.Errorf("go test %s ended without a result", pkg)
-		}
-		return nil, err
+	out, err := s.command("test", slices.Concat([]string{"-json"}, flags, []string{pkg}, args)...).Output(ctx)
+	r := readTestRun(out)
+	if ctx.Err() != nil || r.result == "" { // go could not even start
+		return nil, cmp.Or(err, fmt.Errorf("go test %s ended without a result", pkg))
 	}
 	return r, nil
 }
 
-// Write takes the output of go test, in pieces of any size.
-func (r *testRun) Write(p []byte) (int, error) {
-	for line := range bytes.Lines(p) {
-		r.line = append(r.line, line...)
-		if line[len(line)-1] == '\n' {
-			r.event(r.line)
-			r.line = r.line[:0]
+// readTestRun reads the output of `go test -json`.
+func readTestRun(out []byte) *testRun {
+	r := &testRun{results: map[string]string{}, output: map[string][]byte{}}
+	for line := range bytes.Lines(out) {
+		var e struct {
+			Action, Test, Output string
+			Elapsed              float64
+		}
+		if json.Unmarshal(line, &e) != nil {
+			e.Action, e.Output = "output", string(line)
+		}
+		switch e.Action {
+		case "output", "build-output":
+			if len(r.output[e.Test])+len(e.Output) <= maxOutput {
+				r.output[e.Test] = append(r.output[e.Test], e.Output...)
+			}
+		case "pass", "fail", "skip":
+			if e.Test == "" {
+				r.result, r.seconds = e.Action, e.Elapsed
+				continue
+			}
+			// With -count a test runs more than once: its worst result counts.
+			if worse := r.results[e.Test]; worse != "fail" && (worse != "skip" || e.Action == "fail") {
+				r.results[e.Test] = e.Action
+			}
+			if r.results[e.Test] == "pass" {
+				delete(r.output, e.Test)
+			}
 		}
 	}
-	return len(p), nil
+	return r
 }
 
-func (r *testRun) event(line []byte) {
-	var e struct {
-		Action, Test, Output string
-		Elapsed              float64
-	}
-	if err := json.Unmarshal(line, &e); err != nil {
-		r.keep("", string(line))
-		return
-	}
-	switch e.Action {
-	case "output", "build-output":
-		r.keep(e.Test, e.Output)
-	case "pass", "fail", "skip":
-		if e.Test == "" {
-			r.result, r.seconds = e.Action, e.Elapsed
-			return
-		}
-		// With -count a test runs more than once: its worst result counts.
-		if worse := r.results[e.Test]; worse != "fail" && (worse != "skip" || e.Action == "fail") {
-			r.results[e.Test] = e.Action
-		}
-		if r.results[e.Test] == "pass" {
-			delete(r.output, e.Test)
-		}
-	}
-}
-
-func (r *testRun) keep(test, text string) {
-	if len(r.output[test])+len(text) <= maxOutput {
-		r.output[test] = append(r.output[test], text...)
-	}
-}
-
-// count returns how many tests ended with this result.
+// count returns the number of tests that ended with this result.
 func (r *testRun) count(result string) int {
 	n := 0
 	for _, res := range r.results {

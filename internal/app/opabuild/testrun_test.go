@@ -4,7 +4,6 @@
 package opabuild
 
 import (
-	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -28,37 +27,27 @@ not JSON
 {"Action":"fail","Package":"p","Elapsed":2.5}
 `
 
-func TestTestRun(t *testing.T) {
-	for _, size := range []int{1, 7, 10000} { // of the pieces it is written in
-		r := &testRun{results: map[string]string{}, output: map[string][]byte{}}
-		for rest := events; rest != ""; {
-			n := min(size, len(rest))
-			fmt.Fprint(r, rest[:n])
-			rest = rest[n:]
-		}
-		if want := map[string]string{"A": "pass", "B": "fail", "B/x": "fail", "C": "skip"}; !maps.Equal(r.results, want) {
-			t.Errorf("results %v", r.results)
-		}
-		if s := r.side(); s != (Side{Passed: 1, Failed: 2, Skipped: 1, Seconds: 2.5}) {
-			t.Errorf("side %+v", s)
-		}
-		for test, want := range map[string]string{
-			"B":   "above\ncause\n",
-			"B/x": "cause\n",
-			"":    "above\ncause\nhangs\nnot JSON\nFAIL p\n",
-			"Z":   "not JSON\nFAIL p\n",
-		} {
-			if got := r.failureOutput(test); got != want {
-				t.Errorf("output of %q: %q, want %q", test, got, want)
-			}
-		}
+func TestReadTestRun(t *testing.T) {
+	long := `{"Action":"output","Package":"p","Test":"long","Output":"` + strings.Repeat("x", maxOutput/4) + `"}` + "\n"
+	r := readTestRun([]byte(events + strings.Repeat(long, 10)))
+	if want := map[string]string{"A": "pass", "B": "fail", "B/x": "fail", "C": "skip"}; !maps.Equal(r.results, want) {
+		t.Errorf("results %v", r.results)
 	}
-	var r testRun
-	r.output = map[string][]byte{}
-	for range 10 {
-		r.keep("x", strings.Repeat("x", maxOutput/4))
+	if s := r.side(); s != (Side{Passed: 1, Failed: 2, Skipped: 1, Seconds: 2.5}) {
+		t.Errorf("side %+v", s)
 	}
-	if n := len(r.output["x"]); n != maxOutput {
+	if n := len(r.output["long"]); n != maxOutput {
 		t.Errorf("kept %d bytes", n)
+	}
+	delete(r.output, "long")
+	for test, want := range map[string]string{
+		"B":   "above\ncause\n",
+		"B/x": "cause\n",
+		"":    "above\ncause\nhangs\nnot JSON\nFAIL p\n",
+		"Z":   "not JSON\nFAIL p\n",
+	} {
+		if got := r.failureOutput(test); got != want {
+			t.Errorf("output of %q: %q, want %q", test, got, want)
+		}
 	}
 }

@@ -6,10 +6,7 @@ package opabuild
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -24,8 +21,8 @@ import (
 	"github.com/regometer/regometer/internal/app/outfile"
 )
 
-// VerifyPackages are the packages of OPA whose tests [Verify] runs if it is
-// told none: all that record metrics, hand them on or show them.
+// VerifyPackages are the packages of OPA whose tests [Verify] runs by default:
+// all packages that record metrics, pass them on or show them.
 var VerifyPackages = []string{
 	"v1/metrics", "v1/server/...", "v1/topdown", "v1/rego", "v1/plugins/...", "v1/profiler", "v1/storage/...",
 	"v1/sdk", "v1/bundle", "v1/tester", "v1/ast", "v1/repl", "v1/download", "v1/loader", "v1/runtime",
@@ -33,107 +30,86 @@ var VerifyPackages = []string{
 	"internal/prometheus", "internal/presentation", "internal/wasm/sdk/...", "cmd",
 }
 
-// QuickPackages are a part of VerifyPackages that takes one to two minutes a
+// QuickPackages are the part of VerifyPackages that takes one to two minutes a
 // side once it is compiled.
 var QuickPackages = []string{
 	"v1/metrics", "v1/profiler", "v1/rego", "v1/topdown", "v1/server", "v1/sdk", "v1/plugins/logs", "v1/plugins/status", "v1/test/e2e/metrics",
 	"v1/test/e2e/metricsexport", "internal/prometheus", "internal/presentation",
 }
 
-// needsInternet names packages whose tests want hosts on the Internet. They
-// run only if they are asked for by this name.
+// needsInternet names packages whose tests need hosts on the Internet. Verify
+// tests them only if VerifyOptions.Packages has this name.
 var needsInternet = []string{"v1/plugins/rest"}
 
 // VerifyOptions say what to verify. The zero value runs the tests of
 // [VerifyPackages] in [NewestVersion].
 type VerifyOptions struct {
-	OPA      string // as in Options
-	Upstream int    // as in Options
-	// Program runs the tests of a program with OPA inside. Dir and Flags, for
-	// go test, are as in Options.
+	// OPA, Upstream and Progress are as for [Build]. Dir and Flags are as for
+	// [OpenProgram], but the flags are for go test. Verify ignores the rest.
+	Options
+	// Program runs the tests of a program with OPA inside.
 	Program bool
-	Dir     string
-	Flags   []string
-	// Packages are folders in OPA's tree, "v1/server" or "v1/plugins/...", or
-	// of a program as go test takes them; none is "./...".
+	// Packages are folders in OPA's tree, such as "v1/server" or
+	// "v1/plugins/...", or packages of a program as go test takes them. The
+	// default for a program is "./...".
 	Packages []string
-	Run      string    // as go test -run: only the tests that match; "" = all
-	Count    int       // runs of each test; 0 = 1
-	NoLint   bool      // without OPA's linter
-	Keep     string    // a folder for the output of what failed; "" = none
-	Progress io.Writer // nil = silent
+	Run      string // runs only the tests that match, as go test -run; "" = all
+	Count    int    // runs of each test; 0 = 1
+	NoLint   bool   // without OPA's linter
+	Keep     string // an empty or new folder for the output of failed tests; "" = none
 }
 
 // Verify runs tests on OPA as it is and on OPA with a change: the drop-in or
-// steps of the series. The tests are OPA's own, with those of the change, or of
-// a program with OPA inside. It tests one package after another, then runs
-// OPA's linter on the packages that change. Failing tests are no error, but
-// part of the report.
+// steps of the series. The tests are OPA's own, with the tests of the change,
+// or those of a program with OPA inside. Verify tests one package after
+// another, then runs OPA's linter on the packages that change. Failing tests
+// are part of the report, not an error.
 //
-// Verify repeats on both sides a test that fails, or is missing, only with the
+// Verify repeats a test on both sides if it fails or is missing only with the
 // change. So it does not blame the change for a test that fails now and then.
 func Verify(ctx context.Context, o VerifyOptions) (*Report, error) {
-	options := Options{OPA: o.OPA, Upstream: o.Upstream, NoPlugin: true}
-	p, err := options.parts()
-	if err == nil && o.Upstream == 0 && !o.Program {
-		p.dropIn, err = loadDropIn() // with its tests
+	if _, err := regexp.Compile(o.Run); err != nil {
+		return nil, fmt.Errorf("which tests to run: %w", err)
 	}
+	if entries, _ := os.ReadDir(o.Keep); len(entries) > 0 {
+		return nil, fmt.Errorf("%s is not empty: name a new or an empty folder", o.Keep)
+	}
+	o.NoPlugin = true
+	p, err := o.parts()
 	if err != nil {
 		return nil, err
 	}
-	o.OPA = options.opa()
-	return verifyWith(ctx, o, p)
-}
-
-func verifyWith(ctx context.Context, o VerifyOptions, p parts) (*Report, error) {
-	if err := o.check(); err != nil {
-		return nil, err
+	if o.Upstream == 0 && !o.Program && o.with == nil {
+		p.dropIn = loadDropIn() // with its tests
 	}
-	v := &verifier{options: o, parts: p, progress: progress{o.Progress, time.Now()}}
+	v := &verifier{options: o, parts: p, done: func() {}, progress: progress{o.Progress, time.Now()}}
 	open := v.openOPA
 	if o.Program {
 		open = v.openProgram
 	}
-	name, packages, done, err := open(ctx)
-	defer done()
+	err = open(ctx)
+	defer func() { v.done() }()
+	if err == nil && len(v.packages) == 0 {
+		err = fmt.Errorf("no tests in %s", strings.Join(v.options.Packages, ", "))
+	}
 	if err != nil {
 		return nil, withHint(err)
 	}
-	report, err := v.run(ctx, name, packages)
+	report, err := v.run(ctx)
 	if err != nil || o.Program {
 		return report, err
 	}
-	return report, v.lint(ctx, report, packages)
+	return report, v.lint(ctx, report)
 }
 
-// check returns what can be told to be wrong before anything is run.
-func (o VerifyOptions) check() error {
-	if _, err := regexp.Compile(o.Run); err != nil {
-		return fmt.Errorf("which tests to run: %w", err)
-	}
-	if o.Keep == "" {
-		return nil
-	}
-	entries, err := os.ReadDir(o.Keep)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), keptOPA) && !strings.HasSuffix(e.Name(), keptOurs) {
-			return fmt.Errorf("%s holds something else than kept output (%s): name a new or an empty folder", o.Keep, e.Name())
-		}
-	}
-	return err
-}
-
-// How the files in the folder of VerifyOptions.Keep end.
+// The ends of the names of files in the folder VerifyOptions.Keep.
 const (
 	keptOPA  = ".opa.txt"
 	keptOurs = ".regometer.txt"
 )
 
-// A side is how the go command is run on one of two sources: where, with which
-// build flags and in which environment.
+// A side says how to run the go command on one of two sources: in which folder,
+// with which build flags and in which environment.
 type side struct {
 	dir     string
 	flags   []string
@@ -151,6 +127,10 @@ func (s side) command(arg string, args ...string) gotool.Command {
 type verifier struct {
 	options VerifyOptions
 	parts
+	name      string   // of the source that is tested
+	folders   []string // of OPA's tree in which the change is made
+	packages  []string // with tests, in OPA without the prefix of OPA's module
+	done      func()   // releases everything
 	opa, ours side
 	flags     []string // of go test alone
 	args      []string // of the tests themselves, from -args on
@@ -158,181 +138,165 @@ type verifier struct {
 	progress  progress
 }
 
-// openOPA makes both copies. The caller must call done, even after an error.
-func (v *verifier) openOPA(ctx context.Context) (name string, packages []string, done func(), err error) {
-	done = func() {}
-	src, err := findSource(ctx, v.options.OPA)
+// openOPA makes both copies of OPA's source.
+func (v *verifier) openOPA(ctx context.Context) error {
+	src, err := findSource(ctx, v.options.opa())
 	if err != nil {
-		return "", nil, done, err
+		return err
 	}
 	c, err := openCache()
 	if err != nil {
-		return "", nil, done, err
+		return err
 	}
 	// OPA's tests write into their folders.
-	temp, done, err := c.workDir(ctx, "verify", func() { v.progress.printf("waiting for another verification to end") })
+	temp, done, err := c.workDir(ctx, "verify", v.progress)
 	if err != nil {
-		return "", nil, func() {}, err
+		return err
 	}
+	v.name, v.done = src.name, done
 	v.progress.printf("getting %s", src.name)
-	if _, _, err := src.fetch(ctx); err != nil {
-		return "", nil, done, err
+	version, _, err := src.fetch(ctx)
+	if err != nil {
+		return err
 	}
 	if v.dropIn != nil {
-		d, note, err := v.dropIn.upstream(src.dir)
-		if err != nil {
-			return "", nil, done, err
+		var note string
+		if v.dropIn, note, err = v.dropIn.upstream(src.dir); err != nil {
+			return err
 		}
-		v.dropIn = d
 		if note != "" {
 			v.progress.printf("%s", note)
 		}
 	}
 	tags, err := buildTags(src.dir, "slow")
 	if err != nil {
-		return "", nil, done, err
+		return err
+	}
+	if err := v.fit(src.dir, version, v.progress); err != nil {
+		return err
 	}
 	change, err := v.change(src.dir)
 	if err != nil {
-		return "", nil, done, err
+		return err
 	}
+	for name := range change {
+		v.folders = append(v.folders, path.Dir(name))
+	}
+	slices.Sort(v.folders)
+	v.folders = slices.Compact(v.folders)
 	v.opa = side{
 		dir:   src.dir,
 		env:   []string{"CGO_ENABLED=0", "GOTMPDIR=" + temp}, // as in compile
 		flags: []string{"-mod=readonly", "-buildvcs=false", tags},
 	}
-	if packages, err = v.packages(ctx); err != nil {
-		return "", nil, done, err
+	if err := v.findPackages(ctx); err != nil {
+		return err
 	}
 	v.flags, v.pattern, v.ours = []string{"-timeout=30m"}, "./", v.opa
 	if v.opa.dir, err = src.copy(ctx, c, nil, "verify", v.progress); err == nil {
 		v.ours.dir, err = src.copy(ctx, c, change, "verify", v.progress)
 	}
-	return src.name, packages, done, err
+	return err
 }
 
 // openProgram finds the program's packages and makes its side with the drop-in.
-// The caller must call done, even after an error.
-func (v *verifier) openProgram(ctx context.Context) (name string, packages []string, done func(), err error) {
-	p, err := openModule(ctx, Options{Dir: v.options.Dir, Flags: v.options.Flags, Progress: v.options.Progress}, v.parts)
-	done = p.Close
+func (v *verifier) openProgram(ctx context.Context) error {
+	p, err := openModule(ctx, v.options.Options)
+	v.done = p.Close
 	if err != nil {
-		return "", nil, done, err
+		return err
 	}
-	v.opa, v.flags = p.asIs(), p.flags.all
+	v.name, v.opa, v.flags = "the program in "+p.dir, p.asIs(), p.flags.all
 	if i := slices.IndexFunc(v.flags, isArgs); i >= 0 {
 		v.flags, v.args = v.flags[:i], v.flags[i:]
 	}
-	patterns := v.options.Packages
-	if len(patterns) == 0 {
-		patterns = []string{"./..."}
+	if len(v.options.Packages) == 0 {
+		v.options.Packages = []string{"./..."}
 	}
-	out, err := v.opa.command("list", slices.Concat(p.flags.list(), []string{"-f", withTests, "--"}, patterns)...).Output(ctx)
-	if err != nil {
-		return "", nil, done, err
+	if v.packages, err = v.withTests(ctx, p.flags.list(), v.options.Packages); err != nil {
+		return err
 	}
-	if packages = strings.Fields(string(out)); len(packages) == 0 {
-		return "", nil, done, fmt.Errorf("no tests in %s in %s", strings.Join(patterns, ", "), p.dir)
+	if err := p.fit(p.source.dir, p.version, p.progress); err != nil {
+		return err
 	}
 	change, err := p.change(p.source.dir)
 	if err != nil {
-		return "", nil, done, err
+		return err
 	}
 	if v.ours, _, err = p.patched(ctx, change); err != nil {
-		return "", nil, done, err
+		return err
 	}
 	p.compareModules(ctx, v.ours)
 	temp := filepath.Join(p.work, "tmp") // as in compile
 	v.opa.env = append(v.opa.env, "GOTMPDIR="+temp)
 	v.ours.env = append(v.ours.env, "GOTMPDIR="+temp)
-	return "the program in " + p.dir, packages, done, os.Mkdir(temp, 0o755)
+	return os.Mkdir(temp, 0o755)
+}
+
+// withTests returns the packages that have tests.
+func (v *verifier) withTests(ctx context.Context, flags, patterns []string) ([]string, error) {
+	const format = "-f={{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"
+	out, err := v.opa.command("list", slices.Concat(flags, []string{format, "--"}, patterns)...).Output(ctx)
+	return strings.Fields(string(out)), err
 }
 
 // isArgs reports whether an argument is the flag of go test after which all
 // arguments are for the tests themselves, a package's name too.
 func isArgs(arg string) bool { return arg == "-args" || arg == "--args" }
 
-// run tests packages on both sides; name is what the tests are of.
-func (v *verifier) run(ctx context.Context, name string, packages []string) (*Report, error) {
-	report := &Report{OPA: name, Upstream: len(v.steps)}
+// run tests the packages on both sides.
+func (v *verifier) run(ctx context.Context) (*Report, error) {
+	report := &Report{OPA: v.name, Upstream: len(v.steps)}
 	if v.options.Keep != "" {
 		if err := os.MkdirAll(v.options.Keep, 0o755); err != nil {
 			return nil, withHint(err)
 		}
 	}
-	for i, pkg := range packages {
-		v.progress.printf("%d of %d: %s", i+1, len(packages), pkg)
-		stop := v.progress.every(30*time.Second, func() string { return "still testing " + pkg })
+	for i, pkg := range v.packages {
+		v.progress.printf("%d of %d: %s", i+1, len(v.packages), pkg)
+		stop := v.progress.repeat(30*time.Second, "still testing "+pkg)
 		p, err := v.verifyPackage(ctx, pkg)
 		stop()
 		if err != nil {
 			return nil, fmt.Errorf("testing %s: %w", pkg, err)
 		}
-		v.progress.printf("%d of %d: %s: OPA %s; with %s %s", i+1, len(packages), pkg, p.Unmodified, report.change(), p.Changed)
+		v.progress.printf("%d of %d: %s: OPA %s; with %s %s", i+1, len(v.packages), pkg, p.Unmodified, changeName(report.Upstream), p.Changed)
 		report.Packages = append(report.Packages, *p)
 	}
 	return report, nil
 }
 
-// folders returns the folders of OPA's tree that the change is made in.
-func (v *verifier) folders() []string {
-	if len(v.steps) == 0 {
-		return []string{metricsDir}
+// findPackages finds the packages of OPA to test.
+func (v *verifier) findPackages(ctx context.Context) error {
+	names := v.options.Packages
+	if len(names) == 0 {
+		names = VerifyPackages
 	}
-	var folders []string
-	for _, s := range v.steps {
-		for _, name := range s.Paths() {
-			folders = append(folders, path.Dir(name))
-		}
-	}
-	slices.Sort(folders)
-	return slices.Compact(folders)
-}
-
-// withTests is a template for go list: the packages that have tests.
-const withTests = "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"
-
-// packages returns the packages to test that have tests, without the prefix
-// of OPA's module.
-func (v *verifier) packages(ctx context.Context) ([]string, error) {
-	patterns := v.options.Packages
-	byDefault := len(patterns) == 0
-	if byDefault {
-		patterns = VerifyPackages
-	}
-	args := []string{"-f", withTests}
 	var asked []string
-	for _, p := range patterns {
-		p = strings.Trim(strings.TrimPrefix(strings.TrimPrefix(p, opaModule), "./"), "/")
-		folder := filepath.Join(v.opa.dir, filepath.FromSlash(strings.TrimSuffix(p, "...")))
-		if info, err := os.Stat(folder); err != nil || !info.IsDir() || !filepath.IsLocal(filepath.FromSlash(p)) {
-			if byDefault {
-				continue // this OPA has no such package yet
-			}
-			return nil, fmt.Errorf("%s is not in this OPA", p)
+	for _, name := range names {
+		p := "./" + strings.Trim(strings.TrimPrefix(strings.TrimPrefix(name, opaModule), "./"), "/")
+		folder, _, isPattern := strings.Cut(p, "...")
+		if isPattern {
+			folder = path.Dir(folder)
 		}
-		asked = append(asked, p)
-		args = append(args, "./"+p)
+		if _, err := os.Stat(filepath.Join(v.opa.dir, folder)); err == nil {
+			asked = append(asked, p)
+		} else if len(v.options.Packages) > 0 { // an older OPA lacks some of VerifyPackages
+			return fmt.Errorf("%s is not in this OPA", name)
+		}
 	}
-	out, err := v.opa.command("list", args...).Output(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var packages []string
-	for _, path := range strings.Fields(string(out)) {
+	packages, err := v.withTests(ctx, nil, asked)
+	for _, path := range packages {
 		pkg := strings.TrimPrefix(path, opaModule+"/")
-		if !slices.Contains(needsInternet, pkg) || slices.Contains(asked, pkg) {
-			packages = append(packages, pkg)
+		if !slices.Contains(needsInternet, pkg) || slices.Contains(asked, "./"+pkg) {
+			v.packages = append(v.packages, pkg)
 		}
 	}
-	if len(packages) == 0 {
-		return nil, fmt.Errorf("no tests in %s", strings.Join(asked, ", "))
-	}
-	return packages, nil
+	return err
 }
 
-// leftOut returns the names of OPA's tests in a package that the change takes
-// out, and that have no successor of the same name.
+// leftOut returns the names of OPA's tests in a package that the change removes
+// without a successor of the same name.
 func (v *verifier) leftOut(pkg string) ([]string, error) {
 	if v.opa.dir == v.ours.dir {
 		return nil, nil // a program, whose tests are the same
@@ -353,21 +317,16 @@ var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w*)\(`)
 
 // testsIn returns the names of the tests in a folder.
 func testsIn(dir string) (map[string]bool, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-	if err != nil {
-		return nil, err
-	}
+	files, err := goFiles(dir)
 	names := map[string]bool{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		for _, found := range testFunction.FindAllSubmatch(text, -1) {
-			names[string(found[1])] = true
+	for name, text := range files {
+		if isTest(name) {
+			for _, found := range testFunction.FindAllSubmatch(text, -1) {
+				names[string(found[1])] = true
+			}
 		}
 	}
-	return names, nil
+	return names, err
 }
 
 func (v *verifier) verifyPackage(ctx context.Context, pkg string) (*PackageReport, error) {
@@ -392,11 +351,7 @@ func (v *verifier) verifyPackage(ctx context.Context, pkg string) (*PackageRepor
 	if v.options.Keep != "" && len(p.Findings) > 0 {
 		file := filepath.Join(v.options.Keep, strings.ReplaceAll(pkg, "/", "_"))
 		for side, r := range map[string]*testRun{keptOPA: first.opa, keptOurs: first.ours} {
-			to, err := outfile.Resolve(file + side)
-			if err == nil {
-				err = outfile.Write(to, []byte(r.failureOutput("")))
-			}
-			if err != nil {
+			if err := outfile.Write(file+side, []byte(r.failureOutput(""))); err != nil {
 				return nil, withHint(err)
 			}
 		}
@@ -419,8 +374,8 @@ func (v *verifier) both(ctx context.Context, pkg, run string) (r bothRuns, err e
 
 type bothRuns struct{ opa, ours *testRun }
 
-// suspects returns the tests that do worse with the change, sorted. "" among
-// them is the package as a whole. leftOut are no suspects.
+// suspects returns the tests that do worse with the change, sorted. "" stands
+// for the package as a whole. The tests in leftOut are never suspects.
 func (r bothRuns) suspects(leftOut []string) []string {
 	var names []string
 	for name := range r.opa.results {
@@ -441,8 +396,8 @@ func (r bothRuns) suspects(leftOut []string) []string {
 	return names
 }
 
-// worse reports whether a test does worse with the change: it fails, is
-// missing or is skipped where it is not so on the unmodified OPA.
+// worse reports whether a test does worse with the change: it fails, is missing
+// or is skipped, but not on the unmodified OPA.
 func (r bothRuns) worse(test string) bool {
 	if test == "" {
 		return r.ours.broken() && !r.opa.broken()
@@ -451,7 +406,7 @@ func (r bothRuns) worse(test string) bool {
 	return ours != opa && ours != "pass" && opa != "fail" && (opa != "" || ours == "fail")
 }
 
-// rerun returns what go test -run runs the suspects again by.
+// rerun returns the value of go test -run that runs the suspects again.
 func rerun(suspects []string, run string) string {
 	if suspects[0] == "" {
 		return run // the whole package
@@ -459,15 +414,14 @@ func rerun(suspects []string, run string) string {
 	var tops []string
 	for _, name := range suspects {
 		top, _, _ := strings.Cut(name, "/")
-		if !slices.Contains(tops, top) {
-			tops = append(tops, top)
-		}
+		tops = append(tops, top)
 	}
+	tops = slices.Compact(tops)
 	return "^(" + strings.Join(tops, "|") + ")$"
 }
 
-// judge says what is to be said of each test that failed on either side. The
-// second run is empty if there were no suspects.
+// judge returns a finding for each test that failed on either side. The second
+// run is empty if there were no suspects.
 func judge(first, second bothRuns, suspects []string) []Finding {
 	findings := map[string]Finding{}
 	for _, name := range suspects {
@@ -495,8 +449,8 @@ func judge(first, second bothRuns, suspects []string) []Finding {
 	if first.opa.broken() {
 		findings[""] = Finding{Kind: FailsOnOPA, Output: first.opa.failureOutput("")}
 	}
-	// A test fails with the tests below it, and is missing with those above:
-	// one of them is enough.
+	// A test fails with its subtests, and a subtest is missing with its test:
+	// one finding is enough.
 	said := func(name string, f Finding) bool {
 		if all, ok := findings[""]; ok && all.Kind == FailsChanged && f.Kind == MissingChanged {
 			return true // because the package is broken

@@ -5,11 +5,10 @@ package opabuild
 
 import (
 	"fmt"
+	"go/version"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -33,37 +32,20 @@ var exactVersion = regexp.MustCompile(`^v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?$`
 
 // checkRange returns an error if this OPA is too old, and a warning if its
 // minor release is newer than the tested ones.
-func checkRange(version string) (warning string, err error) {
-	v, ok := parseVersion(version)
-	if !ok {
-		return fmt.Sprintf("OPA has the invalid version %q: the drop-in is tested with %s to %s", version, OldestVersion, NewestRange), nil
-	}
-	oldest, _ := parseVersion(OldestVersion)
-	newest, _ := parseVersion(NewestVersion)
+func checkRange(opa string) (warning string, err error) {
+	// Go's versions have the same order, except those before a release.
+	release, before, _ := strings.Cut("go"+strings.TrimPrefix(opa, "v"), "-")
+	oldest, newest := "go"+OldestVersion[1:], "go"+newestMinor[1:]
 	switch {
-	case slices.Compare(v[:], oldest[:]) < 0:
+	case !version.IsValid(release):
+		return fmt.Sprintf("OPA has the invalid version %q: the drop-in is tested with %s to %s", opa, OldestVersion, NewestRange), nil
+	case version.Compare(release, oldest) < 0 || release == oldest && before != "":
 		return "", fmt.Errorf("OPA %s is too old: the drop-in replaces the package v1/metrics, which OPA has since %s (supported: %s to %s)",
-			version, OldestVersion, OldestVersion, NewestRange)
-	case slices.Compare(v[:2], newest[:2]) > 0:
-		return fmt.Sprintf("OPA %s is newer than %s, the last one that the drop-in is tested with", version, NewestRange), nil
+			opa, OldestVersion, OldestVersion, NewestRange)
+	case version.Compare(version.Lang(release), newest) > 0:
+		return fmt.Sprintf("OPA %s is newer than %s, the last one that the drop-in is tested with", opa, NewestRange), nil
 	}
 	return "", nil
-}
-
-// parseVersion returns major, minor and patch, and 0 as the fourth number for
-// a pre-release, else 1.
-func parseVersion(version string) (v [4]int, ok bool) {
-	m := exactVersion.FindStringSubmatch("v" + strings.TrimPrefix(version, "v"))
-	if m == nil {
-		return v, false
-	}
-	for i := range 3 {
-		v[i], _ = strconv.Atoi(m[i+1]) // digits, by the pattern
-	}
-	if m[4] == "" {
-		v[3] = 1
-	}
-	return v, true
 }
 
 var versionVariable = regexp.MustCompile(`(?m)^(?:var|const)\s+Version\s*=\s*"([^"]+)"`)

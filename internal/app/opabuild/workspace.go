@@ -5,9 +5,7 @@ package opabuild
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,7 +15,7 @@ import (
 	"github.com/regometer/regometer/internal/app/outfile"
 )
 
-// A workFile is what `go work edit -json` prints. The output of
+// A workFile is the output of `go work edit -json`. The output of
 // `go mod edit -json` has some of the same members.
 type workFile struct {
 	Go, Toolchain string
@@ -87,15 +85,8 @@ func (p *Program) writeWork(ctx context.Context, file string, copied bool) error
 	if err := outfile.Write(file, []byte(b.String())); err != nil {
 		return err
 	}
-	if p.gowork == "" {
-		return nil
+	if sums, err := os.ReadFile(p.gowork + ".sum"); err == nil && p.gowork != "" {
+		return outfile.Write(file+".sum", sums)
 	}
-	sums, err := os.ReadFile(p.gowork + ".sum")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return outfile.Write(file+".sum", sums)
+	return nil
 }

@@ -6,7 +6,6 @@
 package opaserver
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/rand"
@@ -26,11 +25,11 @@ import (
 
 // Options say which server to start.
 type Options struct {
-	Name    string   // what it is, for errors: "unmodified OPA"
-	Command []string // what starts it, such as opa run --server; flags are added at the end
-	Dir     string   // to run in, "" for the current one
-	Env     []string // added to the environment, which is ours without OPA's own variables
-	Log     string   // the file for all that it writes; os.DevNull keeps nothing
+	Name    string   // for errors, such as "unmodified OPA"
+	Command []string // such as opa run --server; Start adds flags at the end
+	Dir     string   // where the server runs; "" is the current folder
+	Env     []string // added to our environment without OPA's own variables
+	Log     string   // the file for the server's output; os.DevNull keeps nothing
 }
 
 // A Server is a running OPA server.
@@ -53,32 +52,28 @@ const (
 	markLabel     = "regometer_server"
 )
 
-// errPortTaken says that another process took the port between our choosing it
-// and OPA's listening on it.
+// errPortTaken says that another process took the port after freeAddress chose
+// it and before OPA listened on it.
 var errPortTaken = errors.New("the port was taken by another process")
 
-// Start starts a server on a free loopback port and waits until it answers.
-// The end of ctx ends the waiting, not the server: that is for Stop.
-func Start(ctx context.Context, o Options) (*Server, error) {
-	return start(ctx, o, freeAddress)
-}
-
-func start(ctx context.Context, o Options, choose func() (address string, err error)) (*Server, error) {
-	for attempt := 1; ; attempt++ {
-		address, err := choose()
-		if err != nil {
+// Start starts a server on a free loopback port and waits until the server
+// answers. The end of ctx ends the waiting, not the server. Stop ends the
+// server.
+func Start(ctx context.Context, o Options) (s *Server, err error) {
+	for range startAttempts {
+		var address string
+		if address, err = freeAddress(); err != nil {
 			return nil, fmt.Errorf("no free port on 127.0.0.1: %w", err)
 		}
-		s, err := startOn(ctx, o, address)
-		if errors.Is(err, errPortTaken) && attempt < startAttempts {
-			continue
+		if s, err = startOn(ctx, o, address); !errors.Is(err, errPortTaken) {
+			break
 		}
-		return s, err
 	}
+	return s, err
 }
 
-// freeAddress returns an address that nothing listens on at the moment. OPA can
-// choose a port itself, but does not tell which.
+// freeAddress returns an address that no process listens on. OPA can choose a
+// port itself, but does not say which one it chose.
 func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -87,6 +82,7 @@ func freeAddress() (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
+// startOn starts a server on an address and waits until the server answers.
 func startOn(ctx context.Context, o Options, address string) (*Server, error) {
 	log, err := os.OpenFile(o.Log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
@@ -94,7 +90,7 @@ func startOn(ctx context.Context, o Options, address string) (*Server, error) {
 	}
 	defer log.Close() // the process has its own handle
 
-	mark := rand.Text() // tells our server from a stranger's on the same port
+	mark := rand.Text() // by which ready recognises our server
 	args := slices.Concat(o.Command[1:], []string{"--addr", address,
 		"--log-level", "error", "--skip-version-check", "--set", "labels." + markLabel + "=" + mark})
 	s := &Server{
@@ -108,12 +104,9 @@ func startOn(ctx context.Context, o Options, address string) (*Server, error) {
 	}
 	// A file, not a pipe: what the server writes takes none of our time.
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = o.Dir, log, log
-	for _, entry := range os.Environ() {
-		if !strings.HasPrefix(entry, "OPA_") { // OPA takes flags from there
-			s.cmd.Env = append(s.cmd.Env, entry)
-		}
-	}
-	s.cmd.Env = append(s.cmd.Env, o.Env...)
+	// OPA reads flags from variables.
+	own := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "OPA_") })
+	s.cmd.Env = slices.Concat(own, o.Env)
 	if err := s.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start the %s: %w", s.name, err)
 	}
@@ -152,7 +145,7 @@ func (s *Server) waitUntilReady(ctx context.Context, address, mark string) error
 	}
 }
 
-// ready reports whether the server answers and is ours.
+// ready reports whether our server answers, and not another one on its port.
 func (s *Server) ready(ctx context.Context, mark string) bool {
 	if status, _, err := s.send(ctx, http.MethodGet, "/health", ""); err != nil || status != http.StatusOK {
 		return false
@@ -170,9 +163,8 @@ func (s *Server) ready(ctx context.Context, mark string) bool {
 	return true
 }
 
-// Stop asks the server to end, waits for it, and kills it if that takes too
-// long. It returns an error if the server did not end well, or had ended badly
-// before.
+// Stop asks the server to end, waits for the end, and kills the server if the
+// end takes too long. It returns an error if the server failed or was killed.
 func (s *Server) Stop() error {
 	s.Client.CloseIdleConnections()
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -193,8 +185,8 @@ func (s *Server) Stop() error {
 	return nil
 }
 
-// Get returns a page, which must be there. Header is the request's: names and
-// values by turns.
+// Get returns a page. It returns an error unless the status is 200. header has
+// names and values by turns.
 func (s *Server) Get(ctx context.Context, path string, header ...string) ([]byte, error) {
 	status, body, err := s.Do(ctx, http.MethodGet, path, "", header...)
 	if err == nil && status != http.StatusOK {
@@ -203,9 +195,9 @@ func (s *Server) Get(ctx context.Context, path string, header ...string) ([]byte
 	return body, err
 }
 
-// Do sends a request, with JSON in its body unless that is empty, and reads the
-// whole answer. The error of a server that has ended says so, and what it wrote
-// last.
+// Do sends a request and reads the whole answer. A body that is not empty is
+// JSON. If the server has ended, the error says so and has the last lines that
+// the server wrote.
 func (s *Server) Do(ctx context.Context, method, path, body string, header ...string) (status int, answer []byte, err error) {
 	status, answer, err = s.send(ctx, method, path, body, header...)
 	if err != nil {
@@ -234,54 +226,43 @@ func (s *Server) send(ctx context.Context, method, path, body string, header ...
 	return response.StatusCode, answer, err
 }
 
-// explain makes the error of a request clearer. A Ctrl-C reaches the server
-// too, so that its end may be noticed before ours.
+// explain makes the error of a request clearer. It waits because the client may
+// notice the server's end first, and because a Ctrl-C reaches the server too.
 func (s *Server) explain(ctx context.Context, err error) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-s.exited:
 	case <-time.After(200 * time.Millisecond):
-		return fmt.Errorf("the %s does not answer: %w%s", s.name, err, s.lastLines())
 	}
 	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(200 * time.Millisecond):
+	case <-s.exited:
 		return s.ended()
+	default:
+		return fmt.Errorf("the %s does not answer: %w%s", s.name, err, s.lastLines())
 	}
 }
 
+// ended returns the error of a server that has ended.
 func (s *Server) ended() error {
 	return fmt.Errorf("the %s ended unexpectedly (%v)%s", s.name, s.cmd.ProcessState, s.lastLines())
 }
 
-// lastLines returns the last lines that the server wrote, decisions left out,
-// in a form to be put at the end of an error message.
+// lastLines returns the last lines that the server wrote, without decisions, as
+// the end of an error message.
 func (s *Server) lastLines() string {
 	const keep, width = 12, 300
 	if s.log == os.DevNull {
 		return "; to see what it writes, run " + strings.Join(s.cmd.Args, " ")
 	}
-	file, err := os.Open(s.log)
-	if err != nil {
-		return ""
-	}
-	defer file.Close()
+	text, _ := os.ReadFile(s.log) // without the file there are no lines
 	var lines []string
-	for reader := bufio.NewReader(file); ; {
-		line, err := reader.ReadBytes('\n')
-		line = bytes.TrimSpace(line)
-		if len(line) > 0 && !bytes.Contains(line, []byte(`"msg":"Decision Log"`)) {
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && !bytes.Contains(line, []byte(`"msg":"Decision Log"`)) {
 			lines = append(lines, fmt.Sprintf("%.*s", width, line))
-			lines = lines[max(0, len(lines)-keep):]
-		}
-		if err != nil {
-			break
 		}
 	}
 	if len(lines) == 0 {
 		return "; it wrote no message"
 	}
-	return "; its last lines:\n  " + strings.Join(lines, "\n  ")
+	return "; its last lines:\n  " + strings.Join(lines[max(0, len(lines)-keep):], "\n  ")
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -85,8 +86,8 @@ func runFake(kind string, args []string) {
 	}
 }
 
-// chatter is what is left of what a fake says before its greeting, with one
-// line after it: twelve lines are quoted.
+// chatter has the lines before the greeting that an error quotes, if one line
+// follows the greeting: an error quotes twelve lines.
 var chatter = strings.Repeat("  chatter\n", 10)
 
 func options(t *testing.T, kind string) Options {
@@ -173,40 +174,15 @@ func TestStartInterrupted(t *testing.T) {
 	}
 }
 
-// A process of somebody else's that answers on the port is not taken for ours,
-// but makes us try another.
+// Another process that answers on the port is not taken for our server.
 func TestStrangerOnPort(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	stranger := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	stranger := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, `{"result":{"labels":{"version":"1.2.3",%q:"another"}}}`, markLabel)
-	})}
-	go func() { _ = stranger.Serve(listener) }()
+	}))
 	defer stranger.Close()
-
-	taken := listener.Addr().String()
-	choices := 0
-	always := func() (string, error) { choices++; return taken, nil }
-	if _, err := start(t.Context(), options(t, fakeGood), always); !errors.Is(err, errPortTaken) || choices != startAttempts {
-		t.Errorf("after %d attempts: %v, want %v", choices, err, errPortTaken)
-	}
-
-	choices = 0
-	once := func() (string, error) {
-		if choices++; choices == 1 {
-			return taken, nil
-		}
-		return freeAddress()
-	}
-	s, err := start(t.Context(), options(t, fakeGood), once)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Stop(); err != nil || s.URL == "http://"+taken {
-		t.Errorf("on %s: %v", s.URL, err)
+	if _, err := startOn(t.Context(), options(t, fakeGood), stranger.Listener.Addr().String()); !errors.Is(err, errPortTaken) {
+		t.Errorf("error %v, want %v", err, errPortTaken)
 	}
 }
 
@@ -214,11 +190,11 @@ func TestServerDies(t *testing.T) {
 	t.Parallel()
 	s := startFake(t, fakeDying)
 	want := "the fake ended unexpectedly (exit status 3); its last lines:\n" + chatter + "  hello\n  panic: something went wrong"
-	if _, _, err := s.Do(t.Context(), http.MethodPost, "/v1/data", ""); err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
-	}
-	if err := s.Stop(); err == nil || err.Error() != want {
-		t.Errorf("stopped: %v, want %s", err, want)
+	_, _, err := s.Do(t.Context(), http.MethodPost, "/v1/data", "")
+	for _, err := range []error{err, s.Stop()} {
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }
 

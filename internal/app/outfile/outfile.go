@@ -1,8 +1,8 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package outfile writes files in one step: whoever opens one sees the old
-// content or all of the new one, also after a crash or on a full disk.
+// Package outfile writes files in one step: a reader sees the old content or
+// all of the new content, also after a crash or on a full disk.
 package outfile
 
 import (
@@ -12,72 +12,62 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
-// Resolve returns where to write a file that the user named: there or, if it
-// is a link, where the link leads to. What is there and is no regular file is
-// refused, since a file would be put in its place: root may do that to
-// /dev/null too. The path that it returns has no links.
+// Resolve returns where to write a file that the user named: at this place or,
+// if a link is there, where the link leads to. It refuses anything except a
+// regular file, because Write would replace it: root may even replace
+// /dev/null. The returned path has no links.
 func Resolve(name string) (string, error) {
-	info, err := os.Stat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return resolveNew(name)
-	case err != nil:
-		return "", err
-	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%s is %s, and would be replaced: name another file", name, Kind(info.Mode()))
-	}
-	return filepath.EvalSymlinks(name)
+	return resolve(name, fs.FileMode.IsRegular, "%s is %s, and would be replaced: name another file")
 }
 
 // ResolveFolder is Resolve for a folder.
 func ResolveFolder(name string) (string, error) {
-	info, err := os.Stat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return resolveNew(strings.TrimRight(name, `/\`))
-	case err != nil:
-		return "", err
-	case !info.IsDir():
-		return "", fmt.Errorf("%s is %s, not a folder: name another one", name, Kind(info.Mode()))
+	for len(name) > 1 && os.IsPathSeparator(name[len(name)-1]) {
+		name = name[:len(name)-1]
 	}
-	return filepath.EvalSymlinks(name)
+	return resolve(name, fs.FileMode.IsDir, "%s is %s, not a folder: name another one")
 }
 
-// resolveNew resolves the name of what is not there.
-func resolveNew(name string) (string, error) {
+// resolve returns the path without links of a name. It refuses a file of
+// another mode than the expected one.
+func resolve(name string, expected func(fs.FileMode) bool, refusal string) (string, error) {
+	switch info, err := os.Stat(name); {
+	case err == nil && !expected(info.Mode()):
+		return "", fmt.Errorf(refusal, name, kind(info.Mode()))
+	case !errors.Is(err, fs.ErrNotExist):
+		resolved, linkErr := filepath.EvalSymlinks(name)
+		return resolved, cmp.Or(err, linkErr)
+	}
 	if to, err := os.Readlink(name); err == nil {
 		return "", fmt.Errorf("%s is a link to %s, which is not there: remove the link, or choose another name", name, to)
 	}
 	dir, base := filepath.Split(name)
 	dir, err := filepath.EvalSymlinks(cmp.Or(dir, "."))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("there is no folder %s: create it, or choose another one", filepath.Dir(name))
+		return "", fmt.Errorf("there is no folder %s: create it, or choose another folder", filepath.Dir(name))
 	}
 	return filepath.Join(dir, base), err
 }
 
-// Kind says what a file is, by its mode.
-func Kind(mode fs.FileMode) string {
+// kind says what a file is, by its mode. The file is not a link.
+func kind(mode fs.FileMode) string {
 	switch {
+	case mode.IsRegular():
+		return "a file"
 	case mode.IsDir():
 		return "a folder"
-	case mode&fs.ModeSymlink != 0:
-		return "a link"
 	case mode&fs.ModeNamedPipe != 0:
 		return "a named pipe"
 	case mode&fs.ModeSocket != 0:
 		return "a socket"
-	case mode&fs.ModeDevice != 0:
-		return "a device"
 	}
-	return "a file"
+	return "a device"
 }
 
-// tempPattern is what temporary files are called, for os.CreateTemp and for
-// filepath.Match. A killed process leaves one behind.
+// tempPattern matches the names of temporary files, for os.CreateTemp and for
+// filepath.Match. A killed process leaves its file.
 const tempPattern = ".regometer-*.tmp"
 
 // RemoveTemps removes the temporary files that were left in a folder.
@@ -91,14 +81,14 @@ func RemoveTemps(dir string) error {
 	return err
 }
 
-// A File is a file that is being written. Until it is committed nobody sees it.
+// A File is a file that is being written. No reader sees it until Commit.
 type File struct {
 	*os.File
 	name string
 }
 
-// Create begins a file that Commit will put at name, in the place of what is
-// there. Names that the user gave are resolved first: see [Resolve].
+// Create begins a file that Commit will put at name, in place of the old file.
+// The caller resolves a name that the user gave: see [Resolve].
 func Create(name string) (*File, error) {
 	f, err := os.CreateTemp(filepath.Dir(name), tempPattern)
 	if err != nil {
@@ -107,27 +97,20 @@ func Create(name string) (*File, error) {
 	return &File{f, name}, nil
 }
 
-// Commit puts the file where it belongs, with these permissions. If it fails,
-// what was there stays.
-func (f *File) Commit(mode fs.FileMode) (err error) {
-	defer func() {
-		if err != nil {
-			f.Discard()
-		}
-	}()
-	if err := f.Chmod(mode); err != nil {
-		return err
+// Commit puts the file in its place, with these permissions. If Commit fails,
+// the old file stays.
+func (f *File) Commit(mode fs.FileMode) error {
+	err := errors.Join(f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.File.Name(), f.name)
 	}
-	if err := f.Sync(); err != nil {
-		return err
+	if err != nil {
+		f.Discard()
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.File.Name(), f.name)
+	return err
 }
 
-// Replace is Commit with the permissions of the file that was there, or 0644.
+// Replace is Commit with the permissions of the old file, or 0644.
 func (f *File) Replace() error {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(f.name); err == nil {
@@ -136,7 +119,7 @@ func (f *File) Replace() error {
 	return f.Commit(mode)
 }
 
-// Discard leaves what was there, unless the file was committed.
+// Discard removes the file unless it was committed. The old file stays.
 func (f *File) Discard() {
 	_ = f.Close()
 	_ = os.Remove(f.File.Name())

@@ -25,32 +25,29 @@ var styleText string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// policy forbids the page all but its own style sheet.
-func policy() string {
+// Policy forbids the page everything except its own style sheet.
+func (v *view) Policy() string {
 	sum := sha256.Sum256([]byte(styleText))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 
-// Write writes the page of a report, which has at most a few megabytes: of what
-// there can be very much of, such as groups, it shows the first and says how
-// many there are more. What comes from the logs is shown as text, and cut where
-// it is long. Nothing is written if there is an error other than the writer's.
-// The report is only read.
+// Style returns the style sheet.
+func (v *view) Style() template.CSS { return template.CSS(styleText) }
+
+// Write writes the page of a report, which has at most a few megabytes: of long
+// lists, such as groups, it shows the first elements and the number of the
+// others. Text from the logs is shown as text, and cut where it is long. The
+// report is only read. The error is that of w.
 func Write(w io.Writer, r *report.Report) error {
-	v, err := viewOf(r)
-	if err != nil {
-		return err
-	}
-	v.Policy, v.Style = policy(), template.CSS(styleText)
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, v); err != nil {
+	if err := pageTemplate.Execute(&b, newView(r)); err != nil {
 		return err
 	}
-	_, err = b.WriteTo(w)
+	_, err := b.WriteTo(w)
 	return err
 }
 
-// IsPage reports whether a file begins as what Write writes.
+// IsPage reports whether a file begins as a page that Write wrote.
 func IsPage(file string) bool {
 	f, err := os.Open(file)
 	if err != nil {
@@ -62,7 +59,7 @@ func IsPage(file string) bool {
 	return bytes.Contains(head[:n], []byte(`<meta name="generator" content="regometer report">`))
 }
 
-// atMost returns the first n elements, and how many there are more.
+// atMost returns the first n elements, and the number of the others.
 func atMost[T any](s []T, n int) (first []T, more int) {
 	n = min(n, len(s))
 	return s[:n], len(s) - n

@@ -6,7 +6,7 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"html/template"
+	"slices"
 	"strings"
 
 	"github.com/regometer/regometer/decisionlog"
@@ -17,32 +17,81 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// How much of a report a page shows.
+// The limits of what a page shows of a report.
 const (
-	maxFindings      = 100
-	maxGroups        = 100 // of the groups with the most time
+	maxGroups        = 100 // groups with the most time, and findings
+	maxRows          = 40  // rows of other tables, and names in a line
 	maxSlowGroups    = 10
-	maxCurves        = 6 // of them
-	maxStages        = 40
+	maxCurves        = 6 // charts of these groups
 	maxDistributions = 9
 	maxShares        = 12
-	maxCounters      = 40
-	maxErrors        = 20
-	maxSlowest       = 50
 	maxSlowStages    = 4
-	maxProblems      = 50
-	maxPlaces        = 5
-	maxRevisions     = 50
 )
 
-// enough is how many decisions a group must have to be among the slowest, if
-// any has so many: fewer have no p99 to speak of.
+// enough is the number of decisions that a group needs to be among the slowest,
+// if any group has as many: the p99 of fewer decisions says little.
 const enough = 100
 
-// outcomes are the names of the outcomes, in their order.
-var outcomes = [...]rollup.Outcome{rollup.Allowed, rollup.Denied, rollup.OtherResult, rollup.Undefined, rollup.Error, rollup.Cancelled}
+// A view is a report as the page shows it. The template calls its methods.
+type view struct {
+	*report.Report
+	Group, GroupList string // the name of a group in a heading, and of several in a sentence
 
-// finding is a finding whose parts are by turns text and names, which are
+	slow   []*report.Group  // with the highest p99
+	all    []*report.Group  // with the most time
+	stages []report.Figures // of all decisions
+}
+
+func newView(r *report.Report) *view {
+	v := &view{Report: r, slow: slowest(r.Groups), stages: r.Total.ByTime()}
+	for i := range min(r.Groups.Len(), maxGroups) {
+		v.all = append(v.all, r.Groups.Sum(i))
+	}
+	v.Group, v.GroupList = text.Fit(r.By, labelLength), "groups"
+	if by := cmp.Or(r.By, "path"); by == "path" || by == "hour" || by == "bundle" {
+		v.Group, v.GroupList = strings.ToUpper(by[:1])+by[1:], by+"s"
+	}
+	return v
+}
+
+// slowest returns the groups with the highest p99 of their outermost stage.
+func slowest(groups report.Groups) (found []*report.Group) {
+	type candidate struct {
+		at     int
+		p99    float64
+		enough bool
+	}
+	var all []candidate
+	for i, g := range groups.Sums() {
+		if s := report.Outermost(g.Stages); s != nil {
+			all = append(all, candidate{i, s.Durations.Quantile(0.99), g.Decisions >= enough})
+		}
+	}
+	if slices.ContainsFunc(all, func(c candidate) bool { return c.enough }) {
+		all = slices.DeleteFunc(all, func(c candidate) bool { return !c.enough })
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.p99, a.p99) })
+	for _, c := range all[:min(len(all), maxSlowGroups)] {
+		found = append(found, groups.At(c.at))
+	}
+	return found
+}
+
+// Period says when the decisions were made.
+func (v *view) Period() string {
+	if v.From == decisionlog.NoTime {
+		return "No decision has a time."
+	}
+	return instant(v.From, text.ToTheSecond) + " to " + instant(v.To, text.ToTheSecond) + " UTC"
+}
+
+// Read describes the input.
+func (v *view) Read() string {
+	in := &v.Inputs
+	return text.Plural(in.Decisions, "decision") + " in " + text.Plural(in.Files, "file") + ", " + size(in.Bytes)
+}
+
+// A finding is a finding whose parts are by turns text and names, which are
 // between backticks in a report.
 type finding struct {
 	Rule  string
@@ -52,39 +101,123 @@ type finding struct {
 // IsName reports whether a part is a name.
 func (finding) IsName(i int) bool { return i%2 == 1 }
 
-// A view is a report as the page shows it.
-type view struct {
-	Policy string
-	Style  template.CSS
-
-	Read, Period     string
-	Interrupted      bool
-	Findings         []finding
-	MoreFindings     int
-	Figures          []fact
-	Outcomes         []entry
-	Latency          *figure
-	GroupLatencies   []figure
-	Distributions    []figure
-	Legend           []entry
-	MoreStages       int
-	Shares           *figure
-	OutcomesOverTime *figure
-	Slow             table
-	SlowNote         string
-	Decisions        table
-	Revisions        table
-	Notes            []string
-	Problems         table
-	Group, GroupList string // what a group is called, and several
-	All              table
-	Stages           table
-	Details          []detail
-	MoreGroups       string
+// Findings returns the first findings.
+func (v *view) Findings() (shown []finding) {
+	first, _ := atMost(v.Report.Findings, maxGroups)
+	for _, f := range first {
+		shown = append(shown, finding{text.Fit(f.Rule, labelLength), strings.Split(text.Fit(f.Text, findingLength), "`")})
+	}
+	return shown
 }
+
+// MoreFindings returns the number of findings that are not shown.
+func (v *view) MoreFindings() int { return max(0, len(v.Report.Findings)-maxGroups) }
 
 // A fact is a key figure.
 type fact struct{ Name, Value, Note string }
+
+// Facts returns the key figures.
+func (v *view) Facts() []fact {
+	decisions := v.Total.Decisions
+	facts := []fact{{"Decisions", text.Count(decisions), text.Plural(v.Groups.Len(), "group") + " by " + text.Fit(cmp.Or(v.By, "path"), labelLength)}}
+	if v.From != decisionlog.NoTime && v.To > v.From {
+		span := seconds(v.To) - seconds(v.From)
+		facts = append(facts, fact{"Period", duration(span * 1e9), threeDigitsAtMost(float64(decisions)/span) + " decisions a second"})
+	}
+	if s := report.Outermost(v.Total.Stages); s != nil {
+		q := quantilesOf(&v.Total, s)
+		name := labelText(s.Name)
+		facts = append(facts, fact{"p50", q[0], name}, fact{"p99", q[3], name}, fact{"Slowest", q[5], name})
+	}
+	if all := sum.Float(v.Total.Time); all > 0 {
+		facts = append(facts, fact{"Time, together", duration(all), "of all decisions"})
+	}
+	return facts
+}
+
+// Outcomes returns the outcomes of all decisions.
+func (v *view) Outcomes() []entry { return outcomesOf(&v.Total) }
+
+func outcomesOf(g *report.Group) (all []entry) {
+	for o, n := range g.Outcomes {
+		if n > 0 {
+			all = append(all, entry{inkOf(o), fmt.Sprintf("%s %s (%s)", rollup.Outcome(o), percent(sum.Ratio(n, g.Decisions)), text.Count(n))})
+		}
+	}
+	return all
+}
+
+// The figures.
+
+// Latency returns the latency of all decisions over time, or nil.
+func (v *view) Latency() *figure { return latencyFigure(v.Report) }
+
+// GroupLatencies returns the latency of the slowest groups over time.
+func (v *view) GroupLatencies() []figure {
+	return groupLatencyFigures(v.slow[:min(len(v.slow), maxCurves)], v.Width)
+}
+
+// OutcomesOverTime returns the outcomes over time, or nil.
+func (v *view) OutcomesOverTime() *figure { return outcomesFigure(v.Report) }
+
+// Shares returns the share of each stage of the time, or nil.
+func (v *view) Shares() *figure { return shareFigure(v.stages, v.Total.Time) }
+
+// Legend explains the distributions.
+func (v *view) Legend() []entry { return distributionLegend }
+
+// Distributions returns the distributions of the first stages.
+func (v *view) Distributions() (figures []figure) {
+	drawn, _ := atMost(v.drawable(), maxDistributions)
+	for _, s := range drawn {
+		figures = append(figures, distributionFigure(s.Stage))
+	}
+	return figures
+}
+
+// MoreStages returns the number of stages whose distribution is not shown.
+func (v *view) MoreStages() int { return max(0, len(v.drawable())-maxDistributions) }
+
+// drawable returns the stages with a duration above 0.
+func (v *view) drawable() []report.Figures {
+	return slices.DeleteFunc(slices.Clone(v.stages), func(s report.Figures) bool { return s.Durations.Max() == 0 })
+}
+
+// helpOf describes a stage of OPA. It returns "" for other stages.
+func helpOf(stage string) string {
+	for _, s := range rollup.DefaultStages() {
+		if s.Name == stage {
+			return s.Help
+		}
+	}
+	return ""
+}
+
+// Slow returns the table of the slowest groups.
+func (v *view) Slow() table { return v.groupsTable("slowest "+v.GroupList, v.slow) }
+
+// SlowNote says which groups are the slowest.
+func (v *view) SlowNote() string {
+	if len(v.slow) > 0 && v.slow[0].Decisions >= enough {
+		return fmt.Sprintf("The %s with the highest p99, of those with at least %d decisions.", v.GroupList, enough)
+	}
+	return fmt.Sprintf("The %s with the highest p99. None has %d decisions, so take it with caution.", v.GroupList, enough)
+}
+
+// Stages returns the table of all stages.
+func (v *view) Stages() table { return stagesOf(&v.Total) }
+
+// All returns the table of the groups with the most time.
+func (v *view) All() table { return v.groupsTable("all "+v.GroupList, v.all) }
+
+// MoreGroups writes the number of groups that are not in the table.
+func (v *view) MoreGroups() string {
+	more := v.Groups.Len() - len(v.all)
+	if more == 0 {
+		return ""
+	}
+	return fmt.Sprintf("These are the %d %s with the most time. There are %s more.", maxGroups, v.GroupList, text.Count(more))
+}
 
 // A detail is a group with its stages.
 type detail struct {
@@ -93,168 +226,35 @@ type detail struct {
 	Stages        table
 }
 
-func viewOf(r *report.Report) (*view, error) {
-	v := &view{
-		Read:        readOf(&r.Inputs),
-		Period:      periodText(r),
-		Interrupted: r.Interrupted,
-		Figures:     factsOf(r),
-		Outcomes:    outcomesOf(&r.Total),
-		Legend:      distributionLegend,
-		Decisions:   decisionsOf(r),
-		Revisions:   revisionsOf(r.Revisions),
-		Notes:       notesOf(r),
-		Problems:    problemsOf(r.Inputs.Problems),
-		Stages:      stagesOf(&r.Total),
-	}
-	v.Group, v.GroupList = groupNames(r.By)
-	var findings []report.Finding
-	findings, v.MoreFindings = atMost(r.Findings, maxFindings)
-	for _, f := range findings {
-		v.Findings = append(v.Findings, finding{text.Fit(f.Rule, labelLength), strings.Split(text.Fit(f.Text, findingLength), "`")})
-	}
-
-	slow := slowest(r.Groups)
-	v.Slow = v.groupsTable(r, "slowest "+v.GroupList, slow)
-	v.SlowNote = slowNote(slow, v.GroupList)
-	all := make([]*report.Group, min(r.Groups.Len(), maxGroups))
-	for i := range all {
-		all[i] = r.Groups.Sum(i)
-		v.Details = append(v.Details, detailOf(all[i]))
-	}
-	v.All = v.groupsTable(r, "all "+v.GroupList, all)
-	if more := r.Groups.Len() - len(all); more > 0 {
-		v.MoreGroups = fmt.Sprintf("These are the %s %s with the most time. There are %s more.", text.Count(maxGroups), v.GroupList, text.Count(more))
-	}
-	return v, v.draw(r, slow)
-}
-
-// draw draws the figures.
-func (v *view) draw(r *report.Report, slow []*report.Group) (err error) {
-	if v.Latency, err = latencyFigure(r); err != nil {
-		return err
-	}
-	curves, _ := atMost(slow, maxCurves)
-	if v.GroupLatencies, err = groupLatencyFigures(curves, r.Width); err != nil {
-		return err
-	}
-	if v.OutcomesOverTime, err = outcomesFigure(r); err != nil {
-		return err
-	}
-	stages := r.Total.ByTime()
-	if shares, more := atMost(stages, maxShares); len(shares) > 0 {
-		if v.Shares, err = shareFigure(shares, r.Total.Time); err != nil {
-			return err
+// Details returns the groups with the most time.
+func (v *view) Details() (all []detail) {
+	for _, g := range v.all {
+		d := detail{Name: keyText(g.Key), Summary: text.Plural(g.Decisions, "decision"), Stages: stagesOf(g)}
+		for _, line := range [][2]string{
+			{"Outcomes", joined(outcomesOf(g), maxRows, func(e entry) string { return e.Text })},
+			{"Errors", joined(g.Errors, maxRows, func(e rollup.ErrorTotal) string { return keyText(e.Code) + " " + text.Count(e.Total) })},
+			{"Counters", joined(g.Counters, maxRows, func(c groupby.Counter) string { return keyText(c.Name) + " " + total(c.Total) })},
+		} {
+			if line[1] != "" {
+				d.Lines = append(d.Lines, line[0]+": "+line[1])
+			}
 		}
-		v.Shares.Note = moreOf(more, "stage")
-	}
-	for _, s := range stages {
-		if s.Max == 0 {
-			continue
-		}
-		if len(v.Distributions) == maxDistributions {
-			v.MoreStages++
-			continue
-		}
-		f, err := distributionFigure(s.Stage)
-		if err != nil {
-			return err
-		}
-		v.Distributions = append(v.Distributions, f)
-	}
-	return nil
-}
-
-// groupNames returns what a group is called in a heading, and several of them
-// in a sentence.
-func groupNames(by string) (one, several string) {
-	switch by {
-	case "", "path":
-		return "Path", "paths"
-	case "hour":
-		return "Hour", "hours"
-	case "bundle":
-		return "Bundle", "bundles"
-	}
-	return text.Fit(by, labelLength), "groups"
-}
-
-func readOf(in *report.Inputs) string {
-	return text.Plural(in.Decisions, "decision") + " in " + text.Plural(in.Files, "file") + ", " + size(in.Bytes)
-}
-
-func periodText(r *report.Report) string {
-	if r.From == decisionlog.NoTime || r.To == decisionlog.NoTime {
-		return "No decision has a time."
-	}
-	return instant(r.From, text.ToTheSecond) + " to " + instant(r.To, text.ToTheSecond) + " UTC"
-}
-
-func factsOf(r *report.Report) []fact {
-	facts := []fact{{"Decisions", text.Count(r.Total.Decisions), text.Plural(r.Groups.Len(), "group") + " by " + text.Fit(cmp.Or(r.By, "path"), labelLength)}}
-	if r.From != decisionlog.NoTime && r.To > r.From {
-		span := seconds(r.To) - seconds(r.From)
-		facts = append(facts, fact{"Period", duration(span * 1e9), threeDigitsAtMost(float64(r.Total.Decisions)/span) + " decisions a second"})
-	}
-	if s := report.Outermost(r.Total.Stages); s != nil {
-		q := quantilesOf(&r.Total, s)
-		name := labelText(s.Name)
-		facts = append(facts, fact{"p50", q[0], name}, fact{"p99", q[3], name}, fact{"Slowest", q[5], name})
-	}
-	if all := sum.Float(r.Total.Time); all > 0 {
-		facts = append(facts, fact{"Time, together", duration(all), "of all decisions"})
-	}
-	return facts
-}
-
-func outcomesOf(g *report.Group) (all []entry) {
-	for o, n := range g.Outcomes {
-		if n > 0 {
-			all = append(all, entry{inkAllowed + ink(o), fmt.Sprintf("%s %s (%s)", outcomes[o], percent(sum.Ratio(n, g.Decisions)), text.Count(n))})
-		}
+		all = append(all, d)
 	}
 	return all
 }
 
-func slowNote(slow []*report.Group, groups string) string {
-	if len(slow) > 0 && slow[0].Decisions >= enough {
-		return fmt.Sprintf("The %s with the highest p99, of those with at least %d decisions.", groups, enough)
-	}
-	return fmt.Sprintf("The %s with the highest p99. None has %d decisions, so take it with caution.", groups, enough)
-}
-
-func detailOf(g *report.Group) detail {
-	d := detail{Name: keyText(g.Key), Summary: text.Plural(g.Decisions, "decision"), Stages: stagesOf(g)}
+// joined writes the first n elements, and the number of the others.
+func joined[T any](all []T, n int, write func(T) string) string {
 	var parts []string
-	for _, o := range outcomesOf(g) {
-		parts = append(parts, o.Text)
+	shown, more := atMost(all, n)
+	for _, v := range shown {
+		parts = append(parts, write(v))
 	}
-	d.add("Outcomes", parts, 0)
-
-	parts = nil
-	errors, more := atMost(g.Errors, maxErrors)
-	for _, e := range errors {
-		parts = append(parts, keyText(e.Code)+" "+text.Count(e.Total))
-	}
-	d.add("Errors", parts, more)
-
-	parts = nil
-	counters, more := atMost(g.Counters, maxCounters)
-	for _, c := range counters {
-		parts = append(parts, keyText(c.Name)+" "+total(c.Total))
-	}
-	d.add("Counters", parts, more)
-	return d
-}
-
-// add adds a line, unless it would be empty.
-func (d *detail) add(name string, parts []string, more int) {
 	if more > 0 {
 		parts = append(parts, text.Count(more)+" more")
 	}
-	if len(parts) > 0 {
-		d.Lines = append(d.Lines, name+": "+strings.Join(parts, ", "))
-	}
+	return strings.Join(parts, ", ")
 }
 
 // total formats the total of a counter.
@@ -265,28 +265,23 @@ func total(s groupby.Sum) string {
 	return fmt.Sprintf("%.4g", sum.Float(s))
 }
 
-// notesOf says what else there is to know about what was read.
-func notesOf(r *report.Report) (notes []string) {
-	in := &r.Inputs
-	if len(in.Problems) == 0 {
-		notes = append(notes, "All that looked like a decision could be read.")
-	}
-	if in.OtherLines > 0 {
-		notes = append(notes, text.Plural(in.OtherLines, "line")+" that are no decisions, such as other log messages, were passed over.")
-	}
-	if in.Repeated > 0 {
-		notes = append(notes, fmt.Sprintf("Of a sample of %s decision ids, %s were there before: a log may have been given twice.",
-			text.Count(in.Sampled), text.Count(in.Repeated)))
-	}
-	o := r.Overflow
-	if o.Decisions > 0 {
-		notes = append(notes, text.Plural(o.Decisions, "decision")+" are in the group “other”, because there were too many different groups.")
-	}
-	if o.Stages > 0 {
-		notes = append(notes, text.Plural(o.Stages, "timing")+" are in the stage “other”, because there were too many different names.")
-	}
-	if o.Counters > 0 {
-		notes = append(notes, "Counters are in “other”, because there were too many different names.")
+// Notes describes the quality of the input.
+func (v *view) Notes() (notes []string) {
+	in, o := &v.Inputs, &v.Overflow
+	for _, n := range []struct {
+		holds bool
+		text  string
+	}{
+		{len(in.Problems) == 0, "All that looked like a decision could be read."},
+		{in.OtherLines > 0, text.Plural(in.OtherLines, "line") + " without a decision, such as other log messages, were passed over."},
+		{in.Repeated > 0, fmt.Sprintf("Of a sample of %s decision ids, %s were there before: a log may have been given twice.", text.Count(in.Sampled), text.Count(in.Repeated))},
+		{o.Decisions > 0, text.Plural(o.Decisions, "decision") + " are in the group “other”, because there were too many different groups."},
+		{o.Stages > 0, text.Plural(o.Stages, "timing") + " are in the stage “other”, because there were too many different names."},
+		{o.Counters > 0, "Counters are in “other”, because there were too many different names."},
+	} {
+		if n.holds {
+			notes = append(notes, n.text)
+		}
 	}
 	return notes
 }

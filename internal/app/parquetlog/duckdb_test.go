@@ -20,7 +20,8 @@ import (
 	"github.com/regometer/regometer/internal/app/samplelog"
 )
 
-// duckdbVariable names the program, which else is looked for in PATH.
+// duckdbVariable is the environment variable with the program. Without it, the
+// program is looked up in PATH.
 const duckdbVariable = "REGOMETER_DUCKDB"
 
 // duckdb returns a function that asks DuckDB.
@@ -120,21 +121,13 @@ func TestDuckDB(t *testing.T) {
 		t.Errorf("%d stages of paths, want %d", checked, want)
 	}
 
-	outcomes := 0
+	// All rows are counted above, so no outcome is missing.
 	for _, r := range query(from("SELECT path, outcome, count(*) AS n FROM FILE GROUP BY ALL")) {
 		path, outcome := fmt.Sprint(r["path"]), fmt.Sprint(r["outcome"])
 		if got, want := number(r["n"]), groups[path].Outcomes[outcome]; got != want {
 			t.Errorf("%s of %s: got %d, want %d", outcome, path, got, want)
 		}
-		outcomes++
 	}
-	for _, g := range groups {
-		outcomes -= len(g.Outcomes)
-	}
-	if outcomes != 0 {
-		t.Errorf("%d outcomes of paths more than there are", outcomes)
-	}
-
 	// Maps, times, and texts with all kinds of characters.
 	hits := int64(0)
 	for _, g := range groups {

@@ -12,18 +12,9 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// A row is one of a file, by the names of columns. What is null is left out.
-type row struct {
-	texts    map[string]string
-	numbers  map[string]int64
-	labels   map[string]string
-	timers   map[string]int64
-	counters map[string]int64
-}
-
-func newRow() row {
-	return row{map[string]string{}, map[string]int64{}, map[string]string{}, map[string]int64{}, map[string]int64{}}
-}
+// row holds the texts and numbers of a row by column. The column of a map's
+// entry is the map's name, a dot and the key. A row has no nulls.
+type row map[string]any
 
 // readRows reads a file with the library.
 func readRows(t *testing.T, text []byte) (rows []row, groups int) {
@@ -37,57 +28,46 @@ func readRows(t *testing.T, text []byte) (rows []row, groups int) {
 	for _, group := range file.RowGroups() {
 		reader := group.Rows()
 		defer reader.Close()
-		for {
-			n, err := reader.ReadRows(buffer)
+		for !errors.Is(err, io.EOF) {
+			var n int
+			if n, err = reader.ReadRows(buffer); err != nil && !errors.Is(err, io.EOF) {
+				t.Fatal(err)
+			}
 			for _, r := range buffer[:n] {
 				rows = append(rows, rowOf(t, columns, r))
 			}
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
 		}
+		err = nil
 	}
 	if file.NumRows() != int64(len(rows)) {
-		t.Errorf("%d rows, and the file says that there are %d", len(rows), file.NumRows())
+		t.Errorf("read %d rows, the file says that it has %d", len(rows), file.NumRows())
 	}
 	return rows, len(file.RowGroups())
 }
 
 func rowOf(t *testing.T, columns [][]string, values parquet.Row) row {
 	t.Helper()
-	r := newRow()
-	keys := map[string][]string{}
-	n := map[string]int{} // values of a map so far
+	r := row{}
+	keys := map[string][]string{} // of a map, whose values follow
 	for _, v := range values {
 		path := columns[v.Column()]
-		name := path[0]
-		switch {
-		case v.IsNull():
-		case len(path) == 1 && v.Kind() == parquet.ByteArray:
-			r.texts[name] = string(v.ByteArray())
-		case len(path) == 1:
-			r.numbers[name] = v.Int64()
-		case path[2] == "key":
-			keys[name] = append(keys[name], string(v.ByteArray()))
-		default:
-			key := keys[name][n[name]]
-			n[name]++
-			switch name {
-			case "labels":
-				r.labels[key] = string(v.ByteArray())
-			case "timers":
-				r.timers[key] = v.Int64()
-			case "counters":
-				r.counters[key] = v.Int64()
-			}
+		column := path[0]
+		if v.IsNull() {
+			continue
 		}
-	}
-	for name, of := range map[string]int{"labels": len(r.labels), "timers": len(r.timers), "counters": len(r.counters)} {
-		if of != len(keys[name]) {
-			t.Errorf("%s: the keys %q are not all different", name, keys[name])
+		if len(path) > 1 {
+			if path[2] == "key" {
+				keys[column] = append(keys[column], string(v.ByteArray()))
+				continue
+			}
+			keys[column], column = keys[column][1:], column+"."+keys[column][0]
+		}
+		if _, twice := r[column]; twice {
+			t.Errorf("two values for %q", column)
+		}
+		r[column] = v.Int64()
+		if v.Kind() == parquet.ByteArray {
+			r[column] = string(v.ByteArray())
 		}
 	}
 	return r

@@ -5,8 +5,8 @@ package parquetlog
 
 import (
 	"bytes"
-	"math"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
@@ -34,15 +34,15 @@ type Rows struct {
 	metrics map[string]metric // by key
 
 	columns                  [][]parquet.Value // the values of the collected rows
-	n                        int               // how many rows are collected
+	n                        int               // the number of collected rows
 	bytes                    int               // of their texts and maps
 	labels, timers, counters entries           // of the row that is being added
 }
 
-// A metric says where the values of a timer or counter go.
+// metric says where the values of a timer or counter go.
 type metric struct {
 	stage int      // the number of its column, or 0
-	other *entries // else the map that has it, or nil
+	other *entries // its map, or nil
 	name  string   // in the map
 }
 
@@ -67,7 +67,7 @@ func (w *Writer) Rows(key func(metric int32) string) *Rows {
 // Add adds a decision. It returns an error when writing failed, now or earlier.
 func (r *Rows) Add(e *decisionlog.Event) error {
 	if e.Time != decisionlog.NoTime {
-		r.set(timeColumn, 1, parquet.Int64Value(microseconds(e.Time)))
+		r.set(timeColumn, 1, parquet.Int64Value(time.Unix(0, e.Time).UnixMicro()))
 	}
 	r.set(pathColumn, 0, r.text(e.Path))
 	r.set(outcomeColumn, 0, r.text([]byte(e.Outcome.String())))
@@ -139,18 +139,14 @@ func (r *Rows) text(text []byte) parquet.Value {
 	return parquet.ByteArrayValue(text)
 }
 
-// limited returns a text as valid UTF-8 of at most maxText bytes.
+// limited returns a text as valid UTF-8, cut between characters after at most
+// maxText bytes.
 func limited(text []byte) []byte {
-	if len(text) > maxText {
-		text = text[:maxText]
-		for i := 1; i < utf8.UTFMax; i++ { // drops a character that was cut
-			if tail := text[len(text)-i:]; utf8.RuneStart(tail[0]) {
-				if !utf8.FullRune(tail) {
-					text = text[:len(text)-i]
-				}
-				break
-			}
+	if end := maxText; len(text) > end {
+		for end > maxText-utf8.UTFMax+1 && !utf8.RuneStart(text[end]) {
+			end--
 		}
+		text = text[:end]
 	}
 	if utf8.Valid(text) {
 		return text
@@ -165,18 +161,9 @@ func (r *Rows) measure(m metric, value int64) {
 	} else if m.other != nil {
 		// Metrics that share a name are added up.
 		if v := m.other.value(m.name); v != nil {
-			*v = parquet.Int64Value(sum(v.Int64(), value))
+			*v = parquet.Int64Value(v.Int64() + value)
 		}
 	}
-}
-
-// sum adds two numbers that are not negative. It returns the largest number
-// if the sum is larger.
-func sum(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
 }
 
 // metric returns where the metric with this key goes.
@@ -254,13 +241,4 @@ func (r *Rows) endMap(m *entries) {
 		m.at = map[string]int{} // since clear takes as long as the map ever was
 	}
 	clear(m.at)
-}
-
-// microseconds rounds nanoseconds down.
-func microseconds(ns int64) int64 {
-	us := ns / 1000
-	if ns%1000 < 0 {
-		us--
-	}
-	return us
 }

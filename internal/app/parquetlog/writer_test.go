@@ -5,13 +5,16 @@ package parquetlog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -76,7 +79,7 @@ var sampleOptions = samplelog.Options{
 	}},
 }
 
-// Each row has all that its event has, whichever worker read it.
+// Each row has the content of its event, for any number of workers.
 func TestRowsAreEvents(t *testing.T) {
 	t.Parallel()
 	log, truth := sample(t, sampleOptions)
@@ -97,7 +100,7 @@ func TestRowsAreEvents(t *testing.T) {
 			t.Errorf("%d workers: %d rows in %d row groups", workers, len(rows), groups)
 		}
 		for _, r := range rows {
-			if w := want[r.texts["decision_id"]]; !reflect.DeepEqual(r, w) {
+			if w := want[r["decision_id"].(string)]; !maps.Equal(r, w) {
 				t.Fatalf("%d workers: got\n%v\nwant\n%v", workers, r, w)
 			}
 		}
@@ -149,18 +152,13 @@ func TestPageBounds(t *testing.T) {
 
 // eventRow returns the row of an event.
 func eventRow(e *decisionlog.Event, key func(int32) string) row {
-	r := newRow()
-	for name, text := range map[string]string{
-		"error_code": e.Code, "decision_id": string(e.DecisionID), "revision": string(e.BundleRevisions()),
-		"requested_by": string(e.RequestedBy),
-	} {
-		if text != "" {
-			r.texts[name] = text
-		}
+	r := row{
+		"path": string(e.Path), "outcome": e.Outcome.String(), "error_code": e.Code, "decision_id": string(e.DecisionID),
+		"revision": string(e.BundleRevisions()), "requested_by": string(e.RequestedBy),
 	}
-	r.texts["path"], r.texts["outcome"] = string(e.Path), e.Outcome.String()
+	maps.DeleteFunc(r, func(_ string, text any) bool { return text == "" })
 	if e.Time != decisionlog.NoTime {
-		r.numbers["time"] = time.Unix(0, e.Time).UnixMicro()
+		r["time"] = time.Unix(0, e.Time).UnixMicro()
 	}
 	if e.Labels != nil {
 		labels := map[string]any{}
@@ -169,44 +167,25 @@ func eventRow(e *decisionlog.Event, key func(int32) string) row {
 		}
 		for name, value := range labels {
 			if text, ok := value.(string); ok {
-				r.labels[name] = text
+				r["labels."+name] = text
 			}
 		}
 	}
-	stages := map[string]bool{}
-	for _, s := range rollup.DefaultStages() {
-		stages[s.Name] = true
-	}
 	for _, m := range e.Measures {
 		name := key(m.Metric)
-		if counter, ok := strings.CutPrefix(name, "counter_"); ok {
-			r.counters[counter] = m.Value
-			continue
-		}
 		stage := strings.TrimSuffix(strings.TrimPrefix(name, "timer_"), "_ns")
-		if stages[stage] {
-			r.numbers[stage+"_ns"] = m.Value
+		if counter, ok := strings.CutPrefix(name, "counter_"); ok {
+			r["counters."+counter] = m.Value
+		} else if slices.ContainsFunc(rollup.DefaultStages(), func(s rollup.Stage) bool { return s.Name == stage }) {
+			r[stage+"_ns"] = m.Value
 		} else {
-			r.timers[stage] = m.Value
+			r["timers."+stage] = m.Value
 		}
 	}
 	return r
 }
 
-func TestNoRows(t *testing.T) {
-	t.Parallel()
-	var b bytes.Buffer
-	w := NewWriter(&b)
-	w.Rows(nil)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if rows, groups := readRows(t, b.Bytes()); len(rows) != 0 || groups != 0 {
-		t.Errorf("%d rows in %d row groups", len(rows), groups)
-	}
-}
-
-// brokenWriter fails after so many bytes.
+// brokenWriter fails after some bytes.
 type brokenWriter struct{ left int }
 
 var errBroken = errors.New("no space left")
@@ -218,41 +197,36 @@ func (w *brokenWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// An error of writing is told by Add as soon as there is one, and by Close.
+// Add returns an error of writing from the first flush that meets it, and so
+// does Close.
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	e := &decisionlog.Event{Path: []byte("a"), Time: decisionlog.NoTime}
-	const rows = 4000
-	var whole bytes.Buffer
-	for left := 0; ; left += 16_000 {
-		w := NewWriter(&brokenWriter{left})
-		if left == 0 {
-			w = NewWriter(&whole)
-		}
+	write := func(out io.Writer) error {
+		e := &decisionlog.Event{Path: []byte("a"), Time: decisionlog.NoTime}
+		w := NewWriter(out)
 		w.groupRows = batchRows
 		r := w.Rows(nil)
 		var first error
-		for i := range rows {
+		for i := range 4000 {
 			e.DecisionID = fmt.Appendf(nil, "%064d", i*i*i)
 			err := r.Add(e)
-			if i%batchRows == batchRows-1 && first != nil && !errors.Is(err, errBroken) {
+			if flushes := i%batchRows == batchRows-1; flushes && first != nil && !errors.Is(err, errBroken) {
 				t.Fatalf("after %v, Add returns %v", first, err)
 			}
-			if first == nil {
-				first = err
-			}
+			first = cmp.Or(first, err)
 		}
 		err := w.Close()
-		if left == 0 || left >= whole.Len() {
-			if first != nil || err != nil {
-				t.Errorf("%d bytes: %v, %v", left, first, err)
-			}
-			if left > 0 {
-				break
-			}
-			continue
+		if first != nil && err == nil {
+			t.Errorf("after %v, Close returns nil", first)
 		}
-		if !errors.Is(err, errBroken) {
+		return err
+	}
+	var whole bytes.Buffer
+	if err := write(&whole); err != nil {
+		t.Fatal(err)
+	}
+	for left := 0; left < whole.Len(); left += 16_000 {
+		if err := write(&brokenWriter{left}); !errors.Is(err, errBroken) {
 			t.Errorf("%d of %d bytes: Close returns %v", left, whole.Len(), err)
 		}
 	}

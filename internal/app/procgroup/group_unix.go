@@ -4,7 +4,7 @@
 //go:build unix
 
 // Package procgroup ends a program with everything that the program started:
-// go build hands its work to compilers, go test to test binaries.
+// go build starts compilers, go test starts test binaries.
 package procgroup
 
 import (
@@ -19,7 +19,7 @@ func Set(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 }
 
-// Kill ends what is left of a command's group.
+// Kill ends all processes of a command's group that still run.
 func Kill(cmd *exec.Cmd) {
 	if cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

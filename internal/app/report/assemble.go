@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
@@ -45,48 +46,31 @@ func groupsOfStages(total Group, exact map[string][]int64) Groups {
 }
 
 func byTimeAndKey(a, b groupby.Sum, aKey, bKey string) int {
-	return cmp.Or(cmp.Compare(b.Hi, a.Hi), cmp.Compare(b.Lo, a.Lo), cmp.Compare(aKey, bKey))
+	return cmp.Or(sum.Compare(b, a), cmp.Compare(aKey, bKey))
 }
 
-// keptStages limits the stages of the groups that are kept in memory besides
-// their sources. A stage has at most 6 KB.
-const keptStages = 1024
-
-// groupsByTime returns groups by total time, descending, and by key.
+// groupsByTime returns groups by total time, descending, and by key. They are
+// made when they are asked for.
 func groupsByTime(groups *groupby.Groups, exact exactDurations) Groups {
 	type place struct {
 		key  string
 		time groupby.Sum
-		sum  *Group // nil if it is not kept
-	}
-	made := func(g *groupby.Group) *Group {
-		group := newGroup(g)
-		group.exact = exact[g.Key]
-		return &group
 	}
 	var places []place
-	stages := 0
 	for g := range groups.Sums() {
-		p := place{key: g.Key, time: newGroup(g).Time}
-		if stages += len(g.Stages); stages <= keptStages {
-			p.sum = made(g.Clone())
-		}
-		places = append(places, p)
+		places = append(places, place{g.Key, newGroup(g).Time})
 	}
 	slices.SortFunc(places, func(a, b place) int { return byTimeAndKey(a.time, b.time, a.key, b.key) })
-	return Groups{
-		n:  len(places),
-		at: func(i int) *Group { return made(groups.Get(places[i].key)) },
-		sum: func(i int, memory *Group) *Group {
-			if sum := places[i].sum; sum != nil {
-				return sum
-			}
-			groups.ReadSum(places[i].key, &memory.Group)
-			memory.addUp()
-			memory.exact = exact[memory.Key]
-			return memory
-		},
-	}
+	return Groups{len(places), func(i int, g *Group) *Group {
+		if g == nil {
+			g = &Group{Group: *groups.Get(places[i].key)}
+		} else {
+			groups.ReadSum(places[i].key, &g.Group)
+		}
+		g.addUp()
+		g.exact = exact[g.Key]
+		return g
+	}}
 }
 
 // revisionsOf returns the bundle revisions in the order of their first times.
@@ -97,14 +81,8 @@ func revisionsOf(groups *groupby.Groups) []Revision {
 			continue
 		}
 		r := Revision{Name: g.Key, First: decisionlog.NoTime, Last: decisionlog.NoTime, Evaluation: g.Clone().Stages[0]}
-		for _, slice := range g.Slices {
-			if slice.Begin == decisionlog.NoTime {
-				continue
-			}
-			if r.First == decisionlog.NoTime {
-				r.First = slice.Begin
-			}
-			r.Last = slice.Begin
+		if times := timed(g.Slices); len(times) > 0 {
+			r.First, r.Last = times[0].Begin, times[len(times)-1].Begin
 		}
 		revisions = append(revisions, r)
 	}

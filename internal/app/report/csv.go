@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/regometer/regometer/rollup"
 )
@@ -23,8 +24,9 @@ import (
 //   - stage, and the fields that a stage has in JSON.
 //
 // Keys and names that a spreadsheet would take for a formula, since they begin
-// with =, +, -, @, a tab or a carriage return, get an apostrophe in front.
-// Bytes that are not UTF-8 become U+FFFD. The error is that of w.
+// with =, +, - or @, get an apostrophe in front. Control characters are written
+// as in a Go string. Bytes that are not UTF-8 become U+FFFD. The error is that
+// of w.
 func WriteCSV(w io.Writer, r *Report) error {
 	out := csv.NewWriter(w)
 	row := []string{csvText(r.By), "decisions"}
@@ -58,11 +60,19 @@ func WriteCSV(w io.Writer, r *Report) error {
 	return out.Error()
 }
 
-// csvText returns text from a log as a cell that is not a formula.
+// csvText returns text from a log as a cell that is not a formula and has no
+// control characters.
 func csvText(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return "'" + s
+	var cell strings.Builder
+	for i, r := range strings.ToValidUTF8(s, "\uFFFD") {
+		switch {
+		case unicode.IsControl(r):
+			cell.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+			continue
+		case i == 0 && strings.ContainsRune("=+-@", r):
+			cell.WriteByte('\'')
+		}
+		cell.WriteRune(r)
 	}
-	return s
+	return cell.String()
 }

@@ -6,40 +6,35 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/groupby"
 )
 
-// Data is what a [Report] is made of. It can be saved, loaded and merged.
-// [Read] makes it of logs, [Load] of a file that Save has written. It is for
-// one goroutine.
+// Data is the content of a [Report]. It can be saved, loaded and merged. [Read]
+// makes it from logs, [Load] from a file that Save has written. It must not be
+// used by two goroutines at the same time.
 //
-// It depends on the logs alone, and not on the order in which they were read or
+// It depends only on the logs, and not on the order in which they were read or
 // merged.
 type Data struct {
 	by                string
 	groups, revisions *groupby.Groups
-	first, last       int64 // times of decisions, or decisionlog.NoTime
-	inputs            inputs
+	first, last       int64  // times of decisions, or decisionlog.NoTime
+	inputs            Inputs // without the sample of ids
 	slowest           slowest
 	ids               idSample
 	interrupted       bool
+	unselected        unselected     // not saved
 	exact             exactDurations // nil if they are not kept
 }
 
-// inputs describes the input.
-type inputs struct {
-	files, bytes, decisions, otherLines int64
-	problems                            map[string]*Problem // by kind
-}
-
-// maxRevisions limits the revisions of bundles that are told apart.
+// maxRevisions limits the bundle revisions that have durations of their own.
 const maxRevisions = 256
 
-// newData returns an empty one.
+// newData returns empty data.
 func newData(o *Options) (*Data, error) {
 	groups, err := groupby.New(o.Limits)
 	if err != nil {
@@ -57,6 +52,7 @@ func newData(o *Options) (*Data, error) {
 		exact: exact,
 		by:    o.By, groups: groups, revisions: revisions,
 		first: decisionlog.NoTime, last: decisionlog.NoTime, slowest: slowest{limit: o.Slowest},
+		unselected: unselected{first: decisionlog.NoTime, last: decisionlog.NoTime},
 	}, nil
 }
 
@@ -71,9 +67,9 @@ func (x *Data) note(time int64) {
 	x.last = max(x.last, time)
 }
 
-// Merge adds the data of o, which must not be used any more, nor x after an
-// error. It fails if both are not grouped and limited alike. Files of the same
-// name count twice.
+// Merge adds the data of o. It fails if the two differ in their grouping or in
+// their limits. Afterwards o must not be used, and x must not be used after an
+// error. Files of the same name count twice.
 func (x *Data) Merge(o *Data) error {
 	switch {
 	case x.by != o.by:
@@ -82,20 +78,15 @@ func (x *Data) Merge(o *Data) error {
 		return fmt.Errorf("one has the %d slowest decisions, the other the %d slowest: make both with the same --slowest",
 			x.slowest.limit, o.slowest.limit)
 	}
-	if err := x.groups.Merge(o.groups); err != nil {
-		return err
-	}
-	if err := x.revisions.Merge(o.revisions); err != nil {
+	if err := cmp.Or(x.groups.Merge(o.groups), x.revisions.Merge(o.revisions), x.ids.merge(&o.ids)); err != nil {
 		return err
 	}
 	x.note(o.first)
 	x.note(o.last)
 	x.slowest.merge(&o.slowest)
-	if err := x.ids.merge(&o.ids); err != nil {
-		return err
-	}
 	x.inputs.merge(&o.inputs)
 	x.interrupted = x.interrupted || o.interrupted
+	x.unselected.merge(&o.unselected)
 	if x.exact == nil || o.exact == nil {
 		x.exact = nil // as saved reports have none
 	} else {
@@ -105,13 +96,13 @@ func (x *Data) Merge(o *Data) error {
 }
 
 // merge adds o. The caller checks the totals.
-func (in *inputs) merge(o *inputs) {
-	in.files += o.files
-	in.bytes += o.bytes
-	in.decisions += o.decisions
-	in.otherLines += o.otherLines
-	for kind, p := range o.problems {
-		in.problem(kind, p.Count, p.First...)
+func (in *Inputs) merge(o *Inputs) {
+	in.Files += o.Files
+	in.Bytes += o.Bytes
+	in.Decisions += o.Decisions
+	in.OtherLines += o.OtherLines
+	for _, p := range o.Problems {
+		in.problem(p.Kind, p.Count, p.First...)
 	}
 }
 
@@ -119,9 +110,9 @@ func (in *inputs) merge(o *inputs) {
 const maxTotal = 1 << 56
 
 // check returns an error if a total is negative or too large.
-func (in *inputs) check() error {
-	totals := []int64{in.files, in.bytes, in.decisions, in.otherLines}
-	for _, p := range in.problems {
+func (in *Inputs) check() error {
+	totals := []int64{in.Files, in.Bytes, in.Decisions, in.OtherLines}
+	for _, p := range in.Problems {
 		totals = append(totals, p.Count)
 	}
 	for _, n := range totals {
@@ -137,15 +128,12 @@ const firstPlaces = 5
 
 // problem counts a problem and keeps the first places. Places do not come in
 // order: an event of several lines comes after the lines between them.
-func (in *inputs) problem(kind string, count int64, places ...Place) {
-	p := in.problems[kind]
-	if p == nil {
-		if in.problems == nil {
-			in.problems = map[string]*Problem{}
-		}
-		p = &Problem{Kind: kind, First: []Place{}}
-		in.problems[kind] = p
+func (in *Inputs) problem(kind string, count int64, places ...Place) {
+	i, found := slices.BinarySearchFunc(in.Problems, kind, func(p Problem, kind string) int { return strings.Compare(p.Kind, kind) })
+	if !found {
+		in.Problems = slices.Insert(in.Problems, i, Problem{Kind: kind, First: []Place{}})
 	}
+	p := &in.Problems[i]
 	p.Count += count
 	for _, place := range places {
 		if n := len(p.First); n < firstPlaces || comparePlaces(place, p.First[n-1]) < 0 {
@@ -164,19 +152,16 @@ func comparePlaces(a, b Place) int {
 // asked for: until then, nothing may be merged into x.
 func (x *Data) Report() *Report {
 	r := &Report{
-		Inputs: Inputs{
-			Files: int(x.inputs.files), Bytes: x.inputs.bytes, Decisions: x.inputs.decisions, OtherLines: x.inputs.otherLines,
-		},
+		Inputs:      x.inputs,
 		From:        x.first,
 		To:          x.last,
 		By:          x.by,
 		Width:       x.groups.Width(),
 		Overflow:    x.groups.Overflow(),
 		Interrupted: x.interrupted,
+		unselected:  &x.unselected,
 	}
-	for _, kind := range slices.Sorted(maps.Keys(x.inputs.problems)) {
-		r.Inputs.Problems = append(r.Inputs.Problems, *x.inputs.problems[kind])
-	}
+	r.Inputs.Problems = slices.Clone(x.inputs.Problems)
 	r.Inputs.Sampled, r.Inputs.Repeated = x.ids.totals()
 	x.exact.sorted(x.groups)
 	r.Total = newGroup(x.groups.TotalSum())

@@ -1,34 +1,31 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package report_test
+package report
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/samplelog"
 )
 
 // An error of Each ends the reading, unless that was interrupted before.
 func TestEachFails(t *testing.T) {
 	t.Parallel()
-	file, _ := sample(t, "log", samplelog.Options{Size: 20 << 20, Seed: 1})
+	file, _ := sampleFile(t, "log", samplelog.Options{Size: 20 << 20, Seed: 1})
 	failure := errors.New("no space left")
 	for _, interrupted := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var calls atomic.Int64
-		x, err := report.Read(ctx, report.Options{
+		x, err := Read(ctx, Options{
 			Inputs: []string{file}, Workers: 2,
 			Each: func(func(int32) string) func(*decisionlog.Event) error {
 				return func(*decisionlog.Event) error {
@@ -57,39 +54,25 @@ func TestEachFails(t *testing.T) {
 func TestEachKeys(t *testing.T) {
 	t.Parallel()
 	const names = 300 // more than have room
-	var text strings.Builder
-	for round := range 2 {
-		for i := range names {
-			fmt.Fprintf(&text, `{"decision_id":"%d","labels":{},"path":"a","metrics":{"timer_t%d_ns":%d,"counter_c%d":%d,"timer_rego_query_eval_ns":7}}`+"\n",
-				round, i, 1000+i, i, 1000+i)
-		}
-	}
-	file := filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
-		t.Fatal(err)
+	var log strings.Builder
+	for i := range 2 * names {
+		fmt.Fprintf(&log, `{"decision_id":"a","metrics":{"timer_t%d_ns":%d,"counter_c%d":%[2]d,"timer_rego_query_eval_ns":%[2]d}}`+"\n", i%names, 1000+i%names, i%names)
 	}
 	decisions := 0
-	_, err := report.Read(t.Context(), report.Options{
-		Inputs: []string{file}, Workers: 1,
-		Each: func(key func(int32) string) func(*decisionlog.Event) error {
-			return func(e *decisionlog.Event) error {
-				decisions++
-				got := map[string]int64{}
-				for _, m := range e.Measures {
-					got[key(m.Metric)] = m.Value
-				}
-				i := e.Measures[0].Value - 1000
-				want := map[string]int64{fmt.Sprintf("timer_t%d_ns", i): 1000 + i, fmt.Sprintf("counter_c%d", i): 1000 + i, "timer_rego_query_eval_ns": 7}
-				if !maps.Equal(got, want) {
-					t.Errorf("got %v, want %v", got, want)
-				}
-				return nil
+	readLog(t, log.String(), Options{Workers: 1, Each: func(key func(int32) string) func(*decisionlog.Event) error {
+		return func(e *decisionlog.Event) error {
+			got, n := map[string]int64{}, int64(1000+decisions%names)
+			for _, m := range e.Measures {
+				got[key(m.Metric)] = m.Value
 			}
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+			want := map[string]int64{fmt.Sprintf("timer_t%d_ns", n-1000): n, fmt.Sprintf("counter_c%d", n-1000): n, "timer_rego_query_eval_ns": n}
+			if !maps.Equal(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+			decisions++
+			return nil
+		}
+	}})
 	if decisions != 2*names {
 		t.Errorf("%d decisions", decisions)
 	}

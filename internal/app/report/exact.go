@@ -13,12 +13,11 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// MaxExact limits the durations that are kept for Options.Exact.
-const MaxExact = 16_000_000
+// maxExact limits the durations that are kept for Options.Exact. It is less in
+// a test.
+var maxExact int64 = 16_000_000
 
-var maxExact int64 = MaxExact // less in a test
-
-// errTooManyExact is the error of Read if there are more.
+// errTooManyExact is the error of Read if there are more durations.
 var errTooManyExact = errors.New("there are more than 16,000,000 durations, too many to sort: read less, or leave out --exact")
 
 // exactDurations are the durations of each stage of each key, or nil.
@@ -29,8 +28,7 @@ type exactDurations map[string]map[string][]int64
 func (x *Data) addExact(key []byte, measures []decisionlog.Measure, stages []string) (n int64) {
 	of := x.exact[string(key)]
 	if of == nil {
-		of = map[string][]int64{}
-		x.exact[string(key)] = of
+		of = x.exact.of(string(key))
 	}
 	for _, m := range measures {
 		name := stages[m.Metric]
@@ -48,15 +46,19 @@ func (x *Data) addExact(key []byte, measures []decisionlog.Measure, stages []str
 
 func (x exactDurations) merge(o exactDurations) {
 	for key, stages := range o {
-		of := x[key]
-		if of == nil {
-			x[key] = stages
-			continue
-		}
+		of := x.of(key)
 		for name, durations := range stages {
 			of[name] = append(of[name], durations...)
 		}
 	}
+}
+
+// of returns the durations of a key, which may be added.
+func (x exactDurations) of(key string) map[string][]int64 {
+	if x[key] == nil {
+		x[key] = map[string][]int64{}
+	}
+	return x[key]
 }
 
 // sorted sorts the durations. It moves those of keys without a group to group
@@ -86,18 +88,10 @@ func (x exactDurations) sorted(groups *groupby.Groups) {
 	}
 }
 
-// sortedDurations are a distribution.
-type sortedDurations []int64
-
-func (s sortedDurations) Count() uint64 { return uint64(len(s)) }
-func (s sortedDurations) Min() int64    { return s[0] }
-func (s sortedDurations) Max() int64    { return s[len(s)-1] }
-
-// AppendQuantiles appends quantiles by nearest rank.
-func (s sortedDurations) AppendQuantiles(dst []float64, qs ...float64) []float64 {
-	for _, q := range qs {
-		rank := int(math.Ceil(q * float64(len(s))))
-		dst = append(dst, float64(s[max(rank, 1)-1]))
+// exactQuantiles returns the quantiles of sorted durations, by nearest rank.
+func exactQuantiles(sorted []int64) (q [len(ranks)]int64) {
+	for i, rank := range ranks {
+		q[i] = sorted[int(math.Ceil(rank*float64(len(sorted))))-1]
 	}
-	return dst
+	return q
 }

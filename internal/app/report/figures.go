@@ -9,18 +9,15 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/groupby"
 )
 
-// Figures are the figures of a stage. Times are in ns.
+// Figures are a stage with its quantiles in ns: p50, p90, p95, p99, p99.9.
 type Figures struct {
-	Name              string
-	Count, Unfinished uint64
-	Sum, Self         groupby.Sum
-	Min, Max          int64
-	Quantiles         [len(ranks)]int64 // p50, p90, p95, p99, p99.9
-	Stage             *groupby.Stage
+	*groupby.Stage
+	Quantiles [len(ranks)]int64
 }
 
 // ranks are the quantiles of a stage, and quantileNames are their names.
@@ -36,23 +33,11 @@ const (
 
 // Figures returns the figures of a stage of the group.
 func (g *Group) Figures(s *groupby.Stage) Figures {
-	d := &s.Durations
-	var of distribution = d
-	if exact := g.exact[s.Name]; uint64(len(exact)) == d.Count() && len(exact) > 0 {
-		of = sortedDurations(exact)
+	q := quantiles(&s.Durations)
+	if exact := g.exact[s.Name]; uint64(len(exact)) == s.Durations.Count() && len(exact) > 0 {
+		q = exactQuantiles(exact)
 	}
-	hi, lo := d.Sum()
-	return Figures{
-		Name:       s.Name,
-		Count:      d.Count(),
-		Unfinished: s.Unfinished,
-		Sum:        groupby.Sum{Hi: hi, Lo: lo},
-		Self:       s.Self,
-		Min:        d.Min(),
-		Max:        d.Max(),
-		Quantiles:  quantiles(of),
-		Stage:      s,
-	}
+	return Figures{s, q}
 }
 
 // ByTime returns the figures of the stages by self time, descending, and by
@@ -75,25 +60,18 @@ var stageFields = []string{
 
 // fields returns the values of stageFields.
 func (f *Figures) fields() []string {
-	values := []string{strconv.FormatUint(f.Count, 10), strconv.FormatUint(f.Unfinished, 10), sum.String(f.Sum), sum.String(f.Self)}
-	for _, n := range append([]int64{f.Min, f.Max}, f.Quantiles[:]...) {
+	d := &f.Durations
+	hi, lo := d.Sum()
+	values := []string{strconv.FormatUint(d.Count(), 10), strconv.FormatUint(f.Unfinished, 10), groupby.Sum{Hi: hi, Lo: lo}.String(), f.Self.String()}
+	for _, n := range append([]int64{d.Min(), d.Max()}, f.Quantiles[:]...) {
 		values = append(values, strconv.FormatInt(n, 10))
 	}
 	return values
 }
 
-// distribution has quantiles: a histogram, or sorted values. See
-// exphist.Snapshot.
-type distribution interface {
-	Count() uint64
-	Min() int64
-	Max() int64
-	AppendQuantiles(dst []float64, qs ...float64) []float64
-}
-
 // quantiles returns the quantiles of ranks, rounded to integers from the least
 // to the greatest value; all 0 if there are no values.
-func quantiles(d distribution) (q [len(ranks)]int64) {
+func quantiles(d *exphist.Snapshot) (q [len(ranks)]int64) {
 	if d.Count() == 0 {
 		return q
 	}

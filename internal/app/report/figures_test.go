@@ -14,13 +14,13 @@ import (
 )
 
 func TestQuantiles(t *testing.T) {
-	var values sortedDurations
+	var values []int64
 	h := exphist.New(exphist.Nanosecond)
 	for i := range int64(1000) {
 		values = append(values, 1_000_000+i*i)
 		h.Record(values[i])
 	}
-	exact := quantiles(values)
+	exact := exactQuantiles(values)
 	if want := [...]int64{values[499], values[899], values[949], values[989], values[998]}; exact != want {
 		t.Errorf("%v, want %v", exact, want)
 	}
@@ -31,15 +31,12 @@ func TestQuantiles(t *testing.T) {
 			t.Errorf("%s: %d, exactly %d", quantileNames[i], q, exact[i])
 		}
 	}
-}
-
-func TestQuantilesWithinExtremes(t *testing.T) {
-	most := int64(math.MaxInt64)
-	if q := quantiles(sortedDurations{most, most}); q[0] != most || q[4] != most {
-		t.Errorf("%v of the largest integer", q)
-	}
-	if q := quantiles(sortedDurations{3}); q[0] != 3 {
+	if q := exactQuantiles([]int64{3}); q != [...]int64{3, 3, 3, 3, 3} {
 		t.Errorf("%v of 3", q)
+	}
+	most := stageOf("s", math.MaxInt64, math.MaxInt64).Durations
+	if q := quantiles(&most); q[0] != math.MaxInt64 || q[4] != math.MaxInt64 {
+		t.Errorf("%v of the largest integer", q)
 	}
 	if q := quantiles(new(exphist.Snapshot)); q != [len(ranks)]int64{} {
 		t.Errorf("%v of nothing", q)

@@ -18,44 +18,47 @@ import (
 // standardInput is the name of standard input.
 const standardInput = "-"
 
-// A file is an input that is read.
-type file struct {
-	name string // as it is shown
-	info fs.FileInfo
-}
-
-// findFiles returns the files that inputs name, each once, in the order of
-// their names. In folders, names that begin with a dot are left out.
-func findFiles(inputs []string) (files []file, stdin bool, err error) {
-	var names []string
+// InputFiles returns the names of the files that [Read] reads, each once, in
+// the order of the names, and then "-" for standard input. In folders, names
+// that begin with a dot are left out.
+func InputFiles(inputs []string) (files []string, err error) {
+	var names, stdin []string
 	for _, input := range inputs {
 		if input == standardInput {
-			stdin = true
+			stdin = []string{standardInput}
 			continue
 		}
 		found, err := expand(input)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		names = append(names, found...)
 	}
 	slices.Sort(names)
+	if files, err = unique(names); err != nil {
+		return nil, err
+	}
+	if files = append(files, stdin...); len(files) == 0 {
+		return nil, fmt.Errorf("there is no file in %s", strings.Join(inputs, ", "))
+	}
+	return files, nil
+}
+
+// unique returns the names of different files, without other names of a file
+// before.
+func unique(names []string) (files []string, err error) {
 	seen := map[int64][]fs.FileInfo{} // by size
 	for _, name := range names {
-		info, err := os.Stat(name) // what a link points to
+		info, err := os.Stat(name) // of the file that a link points to
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
-		if slices.ContainsFunc(seen[info.Size()], func(o fs.FileInfo) bool { return os.SameFile(info, o) }) {
-			continue
+		if !slices.ContainsFunc(seen[info.Size()], func(o fs.FileInfo) bool { return os.SameFile(info, o) }) {
+			seen[info.Size()] = append(seen[info.Size()], info)
+			files = append(files, name)
 		}
-		seen[info.Size()] = append(seen[info.Size()], info)
-		files = append(files, file{name, info})
 	}
-	if len(files) == 0 && !stdin {
-		return nil, false, fmt.Errorf("there is no file in %s", strings.Join(inputs, ", "))
-	}
-	return files, stdin, nil
+	return files, nil
 }
 
 // expand returns the names of the files that an input stands for.
@@ -90,47 +93,22 @@ func expand(input string) ([]string, error) {
 // inFolder returns the regular files in a folder and its subfolders, and those
 // that links in it point to. It does not follow links to folders.
 func inFolder(folder string) (names []string, err error) {
-	root, err := filepath.EvalSymlinks(folder)
-	if err != nil {
-		return nil, err
-	}
+	// The separator makes WalkDir follow a link to the folder.
+	root := folder + string(filepath.Separator)
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		below, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		name := filepath.Join(folder, below)
 		switch {
+		case err != nil:
+			return err
 		case path != root && strings.HasPrefix(entry.Name(), "."):
 			if entry.IsDir() {
 				return filepath.SkipDir
 			}
-			return nil
-		case strings.HasSuffix(name, samplelog.TruthSuffix):
-		case entry.Type().IsRegular():
-			names = append(names, name)
-		case entry.Type()&fs.ModeSymlink != 0:
+		case !strings.HasSuffix(path, samplelog.TruthSuffix):
 			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-				names = append(names, name)
+				names = append(names, filepath.Clean(path))
 			}
 		}
 		return nil
 	})
-	return names, err
-}
-
-// InputFiles returns the names of the files that [Read] reads, each once, and
-// "-" for standard input.
-func InputFiles(inputs []string) (names []string, err error) {
-	files, stdin, err := findFiles(inputs)
-	for _, f := range files {
-		names = append(names, f.name)
-	}
-	if stdin {
-		names = append(names, standardInput)
-	}
 	return names, err
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func write(t *testing.T, name, text string) string {
+func write(t testing.TB, name, text string) string {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		t.Fatal(err)
@@ -53,31 +53,21 @@ func TestFindFiles(t *testing.T) {
 	}
 	for _, test := range []struct {
 		inputs, want []string
-		stdin        bool
 	}{
-		{in("a.log", "a.log", "b.log"), in("a.log", "b.log"), false},
-		{in("b.log", "a.log"), in("a.log", "b.log"), false},
-		{in("z", "a.log"), in("a.log"), false},
-		{in("hard"), in("hard"), false},
-		{in("."), in("a.log", "b.log", "sub/c.log"), false},
-		{in("sub"), in("sub/c.log", "sub/to-a"), false},
-		{in("folder"), in("folder/c.log", "folder/to-a"), false},
-		{in("*.log", "sub"), in("a.log", "b.log", "sub/c.log"), false},
-		{in("s*"), in("sub/c.log", "sub/to-a"), false},
-		{in(standardInput, "a.log", standardInput), in("a.log"), true},
-		{in(standardInput), nil, true},
+		{in("a.log", "a.log", "b.log"), in("a.log", "b.log")},
+		{in("b.log", "a.log"), in("a.log", "b.log")},
+		{in("z", "a.log"), in("a.log")},
+		{in("hard"), in("hard")},
+		{in("."), in("a.log", "b.log", "sub/c.log")},
+		{in("sub"), in("sub/c.log", "sub/to-a")},
+		{in("folder"), in("folder/c.log", "folder/to-a")},
+		{in("*.log", "sub"), in("a.log", "b.log", "sub/c.log")},
+		{in("s*"), in("sub/c.log", "sub/to-a")},
+		{in(standardInput, "a.log", standardInput), in("a.log", standardInput)},
+		{in(standardInput), in(standardInput)},
 	} {
-		files, stdin, err := findFiles(test.inputs)
-		if err != nil {
-			t.Errorf("%v: %v", test.inputs, err)
-			continue
-		}
-		var names []string
-		for _, f := range files {
-			names = append(names, f.name)
-		}
-		if !slices.Equal(names, test.want) || stdin != test.stdin {
-			t.Errorf("%v: got %v, standard input %v; want %v, %v", test.inputs, names, stdin, test.want, test.stdin)
+		if got, err := InputFiles(test.inputs); err != nil || !slices.Equal(got, test.want) {
+			t.Errorf("%v: got %v, %v, want %v", test.inputs, got, err, test.want)
 		}
 	}
 	for _, test := range []struct {
@@ -89,12 +79,12 @@ func TestFindFiles(t *testing.T) {
 		{in("nowhere"), "nowhere: no such file"},
 		{in("["), "syntax error in pattern"},
 	} {
-		if _, _, err := findFiles(test.inputs); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := InputFiles(test.inputs); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v: got error %v, want one with %q", test.inputs, err, test.want)
 		}
 	}
 	empty := t.TempDir()
-	if _, _, err := findFiles([]string{empty}); err == nil || !strings.Contains(err.Error(), "there is no file in "+empty) {
+	if _, err := InputFiles([]string{empty}); err == nil || !strings.Contains(err.Error(), "there is no file in "+empty) {
 		t.Errorf("an empty folder: got error %v", err)
 	}
 }
@@ -103,8 +93,8 @@ func TestFindFilesHere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "a.log", "1")
 	write(t, filepath.Join("sub", "b.log"), "2")
-	files, _, err := findFiles([]string{"."})
-	if err != nil || len(files) != 2 || files[0].name != "a.log" || files[1].name != filepath.Join("sub", "b.log") {
+	files, err := InputFiles([]string{"."})
+	if err != nil || !slices.Equal(files, []string{"a.log", filepath.Join("sub", "b.log")}) {
 		t.Errorf("got %v, %v", files, err)
 	}
 }

@@ -15,19 +15,20 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Rule makes a finding.
-type Rule struct {
-	Name      string // as in Finding.Rule
-	Help      string // what it finds, in one line
-	Threshold string // the condition
-
-	// text returns the text of the finding, or "".
-	text func(*Report) string
+// A rule makes a finding.
+type rule struct {
+	name string               // as in Finding.Rule
+	text func(*Report) string // the text of the finding, or ""
 }
 
-// Rules returns the rules, by importance: what went wrong, then where the time
-// goes, then what the log itself lacks. The caller owns the slice.
-func Rules() []Rule { return slices.Clone(rules) }
+// RuleNames returns the names that findings have, the most important first.
+func RuleNames() []string {
+	var names []string
+	for _, r := range rules {
+		names = append(names, r.name)
+	}
+	return names
+}
 
 // find returns the findings of a report that is otherwise complete, in the
 // order of the rules.
@@ -39,7 +40,7 @@ func find(r *Report) []Finding {
 	var found []Finding
 	for _, rule := range rules {
 		if text := rule.text(r); text != "" {
-			found = append(found, Finding{rule.Name, text})
+			found = append(found, Finding{rule.name, text})
 		}
 	}
 	return found
@@ -85,89 +86,21 @@ const (
 	repeatedShare = 0.001
 )
 
-var rules = []Rule{
-	{
-		"interrupted",
-		"not everything was read",
-		"reading was stopped before the end of the input",
-		interrupted,
-	},
-	{
-		"errors_rose",
-		"the error rate rose at some time, for a while or for good",
-		fmt.Sprintf("a run of slices of time with at least %d decisions, %d errors, and a rate of errors that is at least %d times as high "+
-			"and %.0f percentage point higher than in all slices before it (at least %d, with %d decisions), "+
-			"by %d standard errors, which count in how much the slices differ anyway",
-			errorsAfter, errorsLeast, errorsTimes, 100*errorsPoints, errorsSlices, errorsBefore, errorsScore),
-		errorsRose,
-	},
-	{
-		"revision_slower",
-		"evaluation became slower with a bundle revision",
-		fmt.Sprintf("the median of `%s` is at least %.1f times that of the revision before, and %s above it, with at least "+
-			"%d evaluations of either; and of the slices of time of each (at least %d with %d evaluations), three quarters of those "+
-			"after have a median above that of nine tenths of those before",
-			evaluationStage, revisionTimes, text.Duration(float64(revisionMore)), revisionCount, revisionParts, partCount),
-		revisionSlower,
-	},
-	{
-		"http_send_uncached",
-		"http.send takes much of the time, and its cache is not used",
-		fmt.Sprintf("`%s` is in at least %d decisions and is at least %.0f %% of the time, and less than %.0f %% of its answers are from the inter-query cache",
-			httpStage, httpDecisions, 100*httpShare, 100*httpHitRate),
-		httpUncached,
-	},
-	{
-		"queries_recompiled",
-		"queries are compiled again and again, because the server's cache does not have them",
-		fmt.Sprintf("`%s` is in at least %d decisions and at least %.0f %% of all", compileStage, compileCount, 100*compileRate),
-		queriesRecompiled,
-	},
-	{
-		"handler_outside_rego",
-		"the server's handler takes much of the time outside of policies",
-		fmt.Sprintf("`%s` without what it contains, and `%s`, are at least %.0f %% of the time and %s a decision, "+
-			"in at least %d decisions", handlerStage, inputStage, 100*handlerShare, text.Duration(float64(handlerMean)), handlerDecisions),
-		handlerOutside,
-	},
-	{
-		"stage_dominates",
-		"a stage takes most of the time",
-		fmt.Sprintf("the stage's self time is at least %.0f %% of the time and %s a decision, of at least %d decisions, "+
-			"and no other rule reports it", 100*stageShare, text.Duration(float64(stageMean)), stageDecisions),
-		stageDominates,
-	},
-	{
-		"path_long_tail",
-		"a path's p99 is far above its median",
-		fmt.Sprintf("by path: the p99 of the outermost stage is at least %d times its median and %s, of at least %s decisions",
-			tailTimes, text.Duration(float64(tailLeast)), text.Count(tailCount)),
-		pathLongTail,
-	},
-	{
-		"path_undefined",
-		"clients ask for paths that have no rules",
-		fmt.Sprintf("by path: all decisions of some paths are undefined, at least %d decisions together", undefinedDecisions),
-		pathUndefined,
-	},
-	{
-		"metrics_missing",
-		"decisions lack metrics",
-		fmt.Sprintf("at least %d decisions and %.0f %% of all have no metrics", metricsCount, 100*metricsShare),
-		metricsMissing,
-	},
-	{
-		"keys_beyond_limit",
-		"there are more keys or names than the report has room for",
-		"a decision, timer or counter is in group, stage or counter `other`, because the report has no room for its name",
-		keysBeyond,
-	},
-	{
-		"ids_repeated",
-		"decision ids repeat, so decisions may be counted twice",
-		fmt.Sprintf("at least %d decision ids of the sample, and %.1f %% of it, occurred before", repeatedCount, 100*repeatedShare),
-		idsRepeated,
-	},
+// rules are sorted by importance: what went wrong, then where the time goes,
+// then what the log itself lacks. docs/report.md describes them.
+var rules = []rule{
+	{"interrupted", interrupted},
+	{"errors_rose", errorsRose},
+	{"revision_slower", revisionSlower},
+	{"http_send_uncached", httpUncached},
+	{"queries_recompiled", queriesRecompiled},
+	{"handler_outside_rego", handlerOutside},
+	{"stage_dominates", stageDominates},
+	{"path_long_tail", pathLongTail},
+	{"path_undefined", pathUndefined},
+	{"metrics_missing", metricsMissing},
+	{"keys_beyond_limit", keysBeyond},
+	{"ids_repeated", idsRepeated},
 }
 
 func interrupted(r *Report) string {
@@ -257,24 +190,24 @@ func stageDominates(r *Report) string {
 		return ""
 	}
 	advice := "See what it does in the slowest decisions, which `--slowest 10` lists."
-	told := ""
+	reported := ""
 	switch f.Name {
 	case evaluationStage:
 		advice = "Find the expensive rules with `opa eval --profile` and the input of a slow decision, which `--slowest 10` lists."
 	case httpStage:
 		advice = "Keep what it asks for longer in the cache (`force_cache_duration_seconds`), or bring it to OPA as a bundle's data."
-		told = httpUncached(r)
+		reported = httpUncached(r)
 	case compileStage:
-		told = queriesRecompiled(r)
+		reported = queriesRecompiled(r)
 	case handlerStage, inputStage:
-		told = handlerOutside(r)
+		reported = handlerOutside(r)
 	}
-	if told != "" {
+	if reported != "" {
 		return ""
 	}
-	return fmt.Sprintf("Stage %s takes %s of the time: %s a decision on average, with a median of %s and a p99 of %s in %s decisions. ",
+	return fmt.Sprintf("Stage %s takes %s of the time: %s a decision on average, with a median of %s and a p99 of %s in %s. ",
 		name(f.Name), text.Percent(part), text.Duration(mean),
-		text.Duration(float64(f.Quantiles[p50])), text.Duration(float64(f.Quantiles[p99])), text.Count(f.Count)) + advice
+		text.Duration(float64(f.Quantiles[p50])), text.Duration(float64(f.Quantiles[p99])), text.Plural(f.Durations.Count(), "decision")) + advice
 }
 
 func pathLongTail(r *Report) string {

@@ -6,36 +6,45 @@ package report
 import (
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/regometer/regometer/internal/app/text"
 )
 
-// The document has the rules that there are, with their thresholds.
+// The document has the rules in their order, with their thresholds.
 func TestRulesDocumented(t *testing.T) {
-	const document = "../../../docs/report.md"
-	var table strings.Builder
-	table.WriteString("| rule | says | if |\n|---|---|---|\n")
-	for _, r := range Rules() {
-		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", r.Name, r.Help, r.Threshold)
-	}
-	text, err := os.ReadFile(document)
+	content, err := os.ReadFile("../../../docs/report.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	const begin, end = "<!-- rules: written by go test ./internal/app/report -run TestRulesDocumented -update -->\n", "<!-- rules: end -->\n"
-	before, rest, ok := strings.Cut(string(text), begin)
-	_, after, ok2 := strings.Cut(rest, end)
-	if !ok || !ok2 {
-		t.Fatalf("%s has no place for the rules", document)
+	const percent = 100
+	var want []string
+	for _, r := range rules {
+		want = append(want, r.name+":"+strings.TrimSuffix(fmt.Sprintln(map[string][]any{
+			"errors_rose":          {errorsAfter, errorsLeast, errorsTimes, errorsSlices, errorsBefore, percent * errorsPoints, errorsScore},
+			"revision_slower":      {revisionTimes, text.Duration(float64(revisionMore)), revisionCount, revisionParts, partCount},
+			"http_send_uncached":   {httpDecisions, percent * httpShare, percent * httpHitRate},
+			"queries_recompiled":   {compileCount, percent * compileRate},
+			"handler_outside_rego": {percent * handlerShare, text.Duration(float64(handlerMean)), handlerDecisions},
+			"stage_dominates":      {percent * stageShare, text.Duration(float64(stageMean)), stageDecisions},
+			"path_long_tail":       {tailTimes, text.Duration(float64(tailLeast)), text.Count(tailCount)},
+			"path_undefined":       {undefinedDecisions},
+			"metrics_missing":      {metricsCount, percent * metricsShare},
+			"ids_repeated":         {repeatedCount, percent * repeatedShare},
+		}[r.name]...), "\n"))
 	}
-	want := before + begin + table.String() + end + after
-	if *update {
-		if err := os.WriteFile(document, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
+	_, table, _ := strings.Cut(string(content), "<!-- rules:")
+	table, _, _ = strings.Cut(table, "<!-- rules: end")
+	numbers := regexp.MustCompile(`[0-9][0-9.,]*[0-9]( [µm]?s\b)?|[0-9]`)
+	var got []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|[^|]*\\|([^|]*)\\|$").FindAllStringSubmatch(table, -1) {
+		condition := strings.ReplaceAll(row[2], "p99", "")
+		got = append(got, row[1]+":"+strings.Join(numbers.FindAllString(condition, -1), " "))
 	}
-	if want != string(text) {
-		t.Errorf("%s has not these rules; run: go test ./internal/app/report -run TestRulesDocumented -update\n%s", document, &table)
+	if !slices.Equal(got, want) {
+		t.Errorf("docs/report.md has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -16,14 +16,6 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// ruleTest has a report that makes a rule speak, and what its text has to have;
-// and reports that are just not enough.
-type ruleTest struct {
-	speaks *Report
-	text   []string
-	silent map[string]*Report
-}
-
 const us, ms = time.Microsecond, time.Millisecond
 
 // serverReport returns a report of one path and n decisions of a server, with
@@ -42,135 +34,145 @@ func with(r *Report, change func(*Report)) *Report {
 	return r
 }
 
-var ruleTests = map[string]ruleTest{
-	"interrupted": {
-		with(healthy(), func(r *Report) { r.Interrupted = true }), []string{"interrupted"},
-		map[string]*Report{"read to the end": healthy()},
-	},
-	"errors_rose": {
-		errorReport(40, 20, 1000, 1, 20),
-		[]string{"From 2026-03-01 14:40:00 to 2026-03-01 15:00:00 UTC, 400 of 20,000 decisions failed (2.0 %); " +
-			"before that, 40 of 40,000 had (0.1 %).", "`internal_error` (440)"},
-		map[string]*Report{
-			"less than twice":               errorReport(40, 20, 1000, 20, 39),
-			"less than a point more":        errorReport(40, 20, 1000, 0, 9),
-			"too few decisions":             errorReport(5, 1, 199, 0, 60),
-			"too few before":                errorReport(3, 20, 66, 0, 20),
-			"too few errors":                errorReport(40, 1, 200, 0, 19),
-			"too few slices before":         errorReport(2, 20, 1000, 0, 100),
-			"fell":                          errorReport(40, 20, 1000, 100, 1),
-			"slices differ as much anyway":  burstReport(),
-			"no times":                      with(errorReport(0, 1, 10_000, 0, 5000), func(r *Report) { r.Total.Slices[0].Begin = decisionlog.NoTime }),
-			"all fail, from the beginning":  errorReport(40, 20, 1000, 1000, 1000),
-			"no slices":                     healthy(),
-			"within chance: fewer than 5 σ": errorReport(4, 1, 500, 10, 23),
-		},
-	},
-	"revision_slower": {
-		revisionReport(10, 10, 100*us, 125*us),
-		[]string{"revision `v2`, at 2026-03-01 14:10:00 UTC", "from 100 µs to 125 µs", "(600 and 600 evaluations)", "bring back revision `v1`"},
-		map[string]*Report{
-			"less than 1.2 times":    revisionReport(10, 10, 100*us, 118*us),
-			"less than 20 µs":        revisionReport(10, 10, 50*us, 68*us),
-			"faster":                 revisionReport(10, 10, 125*us, 100*us),
-			"too few slices before":  revisionReport(4, 10, 100*us, 150*us),
-			"too few slices after":   revisionReport(10, 4, 100*us, 150*us),
-			"too few evaluations":    with(revisionReport(10, 10, 100*us, 150*us), func(r *Report) { r.Revisions[1].Evaluation = stageOf(evaluationStage, same(499, 150*us)...) }),
-			"too few in each slice":  with(revisionReport(10, 10, 100*us, 150*us), func(r *Report) { evaluations(r, 19) }),
-			"slices vary as much":    with(revisionReport(10, 10, 100*us, 150*us), vary),
-			"one revision":           with(revisionReport(10, 10, 100*us, 150*us), func(r *Report) { r.Revisions = r.Revisions[1:] }),
-			"the first without time": with(revisionReport(10, 10, 100*us, 150*us), func(r *Report) { r.Revisions[0].First = decisionlog.NoTime }),
-		},
-	},
-	"http_send_uncached": {
-		httpReport(100, 25*us, 49, 51),
-		[]string{"takes 20.0 % of the time", "in 100 decisions", "49.0 % of its answers", "`force_cache: true`"},
-		map[string]*Report{
-			"too few decisions":      httpReport(99, 25*us, 0, 99),
-			"little time":            httpReport(100, 24*us, 0, 100),
-			"cached":                 httpReport(100, 25*us, 50, 50),
-			"cached, by an old OPA":  httpReport(100, 25*us, 50, 0),
-			"cached, several a time": httpReport(100, 25*us, 5000, 0),
-			"no http.send":           healthy(),
-		},
-	},
-	"queries_recompiled": {
-		compileReport("rbac/allow", 1000, 100),
-		[]string{"100 of 1,000 decisions (10.0 %) compiled their query, with a median of 300 µs", "Of the 2 paths, `rbac/allow` has most of them, 100.", "OPA keeps 100"},
-		map[string]*Report{
-			"too few":          compileReport("rbac/allow", 500, 99),
-			"a small part":     compileReport("rbac/allow", 1001, 100),
-			"nothing compiled": healthy(),
-		},
-	},
-	"handler_outside_rego": {
-		serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 500 * us}),
-		[]string{"50.0 % of the time", "501 µs a decision", "20.2 % of that is for receiving", "CPU limit"},
-		map[string]*Report{
-			"too few":         serverReport(99, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 500 * us}),
-			"less than half":  serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 502 * us}),
-			"a short time":    serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 99 * us, evaluationStage: 400 * us}),
-			"all in the rest": serverReport(100, map[string]time.Duration{evaluationStage: 5 * ms}),
-		},
-	},
-	"stage_dominates": {
-		serverReport(100, map[string]time.Duration{evaluationStage: ms, handlerStage: 900 * us}),
-		[]string{"Stage `rego_query_eval` takes 52.6 % of the time: 1.00 ms a decision", "`opa eval --profile`"},
-		map[string]*Report{
-			"too few":             serverReport(99, map[string]time.Duration{evaluationStage: ms, handlerStage: 900 * us}),
-			"less than half":      serverReport(100, map[string]time.Duration{evaluationStage: ms, handlerStage: 501 * us, "rego_query_parse": 500 * us}),
-			"a short time":        serverReport(100, map[string]time.Duration{evaluationStage: ms - us, handlerStage: 100 * us}),
-			"told of: http":       httpReport(100, 10*ms, 0, 100),
-			"told of: handler":    serverReport(100, map[string]time.Duration{evaluationStage: ms, handlerStage: 9 * ms}),
-			"told of: compiling":  serverReport(100, map[string]time.Duration{compileStage: 9 * ms}),
-			"no time at all":      with(healthy(), func(r *Report) { r.Total.Stages, r.Total.Time = nil, groupby.Sum{} }),
-			"no decision, no sum": reportOf(),
-		},
-	},
-	"path_long_tail": {
-		tailReport(1000, ms/2, 11*ms),
-		[]string{"in 1 path: `rbac/allow` (median 50", " ms, 1,000 decisions)"},
-		map[string]*Report{
-			"too few":             tailReport(999, ms/2, 11*ms),
-			"less than 20 times":  tailReport(1000, ms, 19*ms),
-			"less than 10 ms":     tailReport(1000, ms/4, 9900*us),
-			"the group of others": with(tailReport(1000, ms/2, 11*ms), func(r *Report) { r.Groups.At(0).Key = rollup.Other }),
-			"no stages":           with(tailReport(1000, ms/2, 11*ms), func(r *Report) { r.Groups.At(0).Stages = nil }),
-			"not by path":         with(tailReport(1000, ms/2, 11*ms), func(r *Report) { r.By = "hour" }),
-		},
-	},
-	"path_undefined": {
-		undefinedReport(40, 60),
-		[]string{"2 paths never had a result, in 100 decisions (9.1 % of all): `gone/1` (60), `gone/0` (40). "},
-		map[string]*Report{
-			"too few":             undefinedReport(40, 59),
-			"sometimes defined":   with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Outcomes = [6]uint64{rollup.Undefined: 99, rollup.Allowed: 1} }),
-			"the group of others": with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Key = rollup.Other }),
-			"not by path":         with(undefinedReport(100), func(r *Report) { r.By = "label:team" }),
-		},
-	},
-	"metrics_missing": {
-		metricsReport(1000, 10), []string{"10 of 1,000 decisions (1.0 %) have no metrics"},
-		map[string]*Report{
-			"too few":         metricsReport(900, 9),
-			"a small part":    metricsReport(1001, 10),
-			"another problem": with(metricsReport(1000, 10), func(r *Report) { r.Inputs.Problems[0].Kind = "truncated" }),
-		},
-	},
-	"keys_beyond_limit": {
-		with(healthy(), func(r *Report) { r.Overflow = groupby.Overflow{Decisions: 1, Stages: 2, Counters: 3} }),
-		[]string{"1 decision (0.1 %) in group `other`, 2 timers in", "raised by 3"},
-		map[string]*Report{"none": healthy()},
-	},
-	"ids_repeated": {
-		with(healthy(), func(r *Report) { r.Inputs.Repeated, r.Inputs.Sampled = 5, 5000 }),
-		[]string{"Of a sample of 5,000 decision ids, 5 (0.1 %)"},
-		map[string]*Report{
-			"too few":      with(healthy(), func(r *Report) { r.Inputs.Repeated, r.Inputs.Sampled = 4, 8 }),
-			"a small part": with(healthy(), func(r *Report) { r.Inputs.Repeated, r.Inputs.Sampled = 5, 5001 }),
-			"no sample":    healthy(),
-		},
-	},
+// ruleTests are reports with the parts of the text of a rule, or with none if
+// the rule is silent.
+var ruleTests = []struct {
+	rule  string
+	r     *Report
+	parts []string
+}{
+	{"interrupted", with(healthy(), func(r *Report) { r.Interrupted = true }), []string{"interrupted"}},
+	{"interrupted", healthy(), nil}, // read to the end
+	{"errors_rose", errorReport(40, 20, 1000, 1, 20), []string{
+		"From 2026-03-01 14:40:00 to 2026-03-01 15:00:00 UTC, 400 of 20,000 decisions failed (2.0 %); " +
+			"before that, 40 of 40,000 had (0.1 %).",
+		"`internal_error` (440)",
+	}},
+	{"errors_rose", errorReport(40, 20, 1000, 20, 39), nil}, // less than twice
+	{"errors_rose", errorReport(40, 20, 1000, 0, 9), nil},   // less than a point more
+	{"errors_rose", errorReport(5, 1, 199, 0, 60), nil},     // too few decisions
+	{"errors_rose", errorReport(3, 20, 66, 0, 20), nil},     // too few before
+	{"errors_rose", errorReport(40, 1, 200, 0, 19), nil},    // too few errors
+	{"errors_rose", errorReport(2, 20, 1000, 0, 100), nil},  // too few slices before
+	{"errors_rose", errorReport(40, 20, 1000, 100, 1), nil}, // fell
+	{"errors_rose", burstReport(), nil},                     // slices differ as much anyway
+	{"errors_rose", with(errorReport(0, 1, 10_000, 0, 5000), func(r *Report) { r.Total.Slices[0].Begin = decisionlog.NoTime }), nil}, // no times
+	{"errors_rose", errorReport(40, 20, 1000, 1000, 1000), nil},                                                                      // all fail, from the beginning
+	{"errors_rose", healthy(), nil},                      // no slices
+	{"errors_rose", errorReport(4, 1, 500, 10, 23), nil}, // within chance: fewer than 5 σ
+	{"revision_slower", revisionReport(10, 10, 100*us, 125*us), []string{
+		"revision `v2`, at 2026-03-01 14:10:00 UTC",
+		"from 100 µs to 125 µs",
+		"(600 and 600 evaluations)",
+		"bring back revision `v1`",
+	}},
+	{"revision_slower", revisionReport(10, 10, 100*us, 118*us), nil}, // less than 1.2 times
+	{"revision_slower", revisionReport(10, 10, 50*us, 68*us), nil},   // less than 20 µs
+	{"revision_slower", revisionReport(10, 10, 125*us, 100*us), nil}, // faster
+	{"revision_slower", revisionReport(4, 10, 100*us, 150*us), nil},  // too few slices before
+	{"revision_slower", revisionReport(10, 4, 100*us, 150*us), nil},  // too few slices after
+	{"revision_slower", with(revisionReport(10, 10, 100*us, 150*us), func(r *Report) { r.Revisions[1].Evaluation = stageOf(evaluationStage, same(499, 150*us)...) }), nil}, // too few evaluations
+	{"revision_slower", with(revisionReport(10, 10, 100*us, 150*us), func(r *Report) { evaluations(r, 19) }), nil},                                                         // too few in each slice
+	{"revision_slower", with(revisionReport(10, 10, 100*us, 150*us), vary), nil},                                                                                           // slices vary as much
+	{"revision_slower", with(revisionReport(10, 10, 100*us, 150*us), func(r *Report) { r.Revisions = r.Revisions[1:] }), nil},                                              // one revision
+	{"revision_slower", with(revisionReport(10, 10, 100*us, 150*us), func(r *Report) { r.Revisions[0].First = decisionlog.NoTime }), nil},                                  // the first without time
+	{"http_send_uncached", httpReport(100, 25*us, 49, 51), []string{
+		"takes 20.0 % of the time",
+		"in 100 decisions",
+		"49.0 % of its answers",
+		"`force_cache: true`",
+	}},
+	{"http_send_uncached", httpReport(99, 25*us, 0, 99), nil},    // too few decisions
+	{"http_send_uncached", httpReport(100, 24*us, 0, 100), nil},  // little time
+	{"http_send_uncached", httpReport(100, 25*us, 50, 50), nil},  // cached
+	{"http_send_uncached", httpReport(100, 25*us, 50, 0), nil},   // cached, by an old OPA
+	{"http_send_uncached", httpReport(100, 25*us, 5000, 0), nil}, // cached, several a time
+	{"http_send_uncached", healthy(), nil},                       // no http.send
+	{"queries_recompiled", compileReport("rbac/allow", 1000, 100), []string{
+		"100 of 1,000 decisions (10.0 %) compiled their query, with a median of 300 µs",
+		"Of the 2 paths, `rbac/allow` has most of them, 100.",
+		"OPA keeps 100",
+	}},
+	{"queries_recompiled", compileReport("rbac/allow", 500, 99), nil},   // too few
+	{"queries_recompiled", compileReport("rbac/allow", 1001, 100), nil}, // a small part
+	{"queries_recompiled", healthy(), nil},                              // nothing compiled
+	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 500 * us}), []string{
+		"50.0 % of the time",
+		"501 µs a decision",
+		"20.2 % of that is for receiving",
+		"CPU limit",
+	}},
+	{"handler_outside_rego", serverReport(99, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 500 * us}), nil},  // too few
+	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 502 * us}), nil}, // less than half
+	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 99 * us, evaluationStage: 400 * us}), nil},  // a short time
+	{"handler_outside_rego", serverReport(100, map[string]time.Duration{evaluationStage: 5 * ms}), nil},                                                 // all in the rest
+	{"stage_dominates", serverReport(100, map[string]time.Duration{evaluationStage: ms, handlerStage: 900 * us}), []string{"Stage `rego_query_eval` takes 52.6 % of the time: 1.00 ms a decision", "`opa eval --profile`"}},
+	{"stage_dominates", serverReport(99, map[string]time.Duration{evaluationStage: ms, handlerStage: 900 * us}), nil},                                // too few
+	{"stage_dominates", serverReport(100, map[string]time.Duration{evaluationStage: ms, handlerStage: 501 * us, "rego_query_parse": 500 * us}), nil}, // less than half
+	{"stage_dominates", serverReport(100, map[string]time.Duration{evaluationStage: ms - us, handlerStage: 100 * us}), nil},                          // a short time
+	{"stage_dominates", httpReport(100, 10*ms, 0, 100), nil},                                                                                         // http_send_uncached reports it
+	{"stage_dominates", serverReport(100, map[string]time.Duration{evaluationStage: ms, handlerStage: 9 * ms}), nil},                                 // handler_outside_rego reports it
+	{"stage_dominates", serverReport(100, map[string]time.Duration{compileStage: 9 * ms}), nil},                                                      // queries_recompiled reports it
+	{"stage_dominates", with(healthy(), func(r *Report) { r.Total.Stages, r.Total.Time = nil, groupby.Sum{} }), nil},                                 // no time at all
+	{"stage_dominates", reportOf(), nil}, // no decision, no sum
+	{"path_long_tail", tailReport(1000, ms/2, 11*ms), []string{"in 1 path: `rbac/allow` (median 50", " ms, 1,000 decisions)"}},
+	{"path_long_tail", tailReport(999, ms/2, 11*ms), nil},                                                               // too few
+	{"path_long_tail", tailReport(1000, ms, 19*ms), nil},                                                                // less than 20 times
+	{"path_long_tail", tailReport(1000, ms/4, 9900*us), nil},                                                            // less than 10 ms
+	{"path_long_tail", with(tailReport(1000, ms/2, 11*ms), func(r *Report) { r.Groups.At(0).Key = rollup.Other }), nil}, // the group of others
+	{"path_long_tail", with(tailReport(1000, ms/2, 11*ms), func(r *Report) { r.Groups.At(0).Stages = nil }), nil},       // no stages
+	{"path_long_tail", with(tailReport(1000, ms/2, 11*ms), func(r *Report) { r.By = "hour" }), nil},                     // not by path
+	{"path_undefined", undefinedReport(40, 60), []string{"2 paths never had a result, in 100 decisions (9.1 % of all): `gone/1` (60), `gone/0` (40). "}},
+	{"path_undefined", undefinedReport(40, 59), nil},                                                                                                      // too few
+	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Outcomes = [6]uint64{rollup.Undefined: 99, rollup.Allowed: 1} }), nil}, // sometimes defined
+	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Key = rollup.Other }), nil},                                            // the group of others
+	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.By = "label:team" }), nil},                                                          // not by path
+	{"metrics_missing", metricsReport(1000, 10), []string{"10 of 1,000 decisions (1.0 %) have no metrics"}},
+	{"metrics_missing", metricsReport(900, 9), nil},                                                                      // too few
+	{"metrics_missing", metricsReport(1001, 10), nil},                                                                    // a small part
+	{"metrics_missing", with(metricsReport(1000, 10), func(r *Report) { r.Inputs.Problems[0].Kind = "truncated" }), nil}, // another problem
+	{"keys_beyond_limit", with(healthy(), func(r *Report) { r.Overflow = groupby.Overflow{Decisions: 1, Stages: 2, Counters: 3} }), []string{"1 decision (0.1 %) in group `other`, 2 timers in", "raised by 3"}},
+	{"keys_beyond_limit", healthy(), nil}, // none
+	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeated, r.Inputs.Sampled = 5, 5000 }), []string{"Of a sample of 5,000 decision ids, 5 (0.1 %)"}},
+	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeated, r.Inputs.Sampled = 4, 8 }), nil},    // too few
+	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeated, r.Inputs.Sampled = 5, 5001 }), nil}, // a small part
+	{"ids_repeated", healthy(), nil}, // no sample
+
+	// Just enough is enough.
+	{"errors_rose", errorReport(40, 4, 50, 0, 5), []string{""}},      // decisions and errors
+	{"errors_rose", errorReport(4, 20, 50, 0, 10), []string{""}},     // decisions before
+	{"errors_rose", errorReport(3, 20, 1000, 0, 100), []string{""}},  // slices before
+	{"errors_rose", errorReport(40, 20, 1000, 0, 10), []string{""}},  // a point more
+	{"errors_rose", errorReport(40, 20, 1000, 20, 40), []string{""}}, // twice
+	{"revision_slower", revisionReport(5, 5, 100*us, 150*us), []string{""}},
+	{"revision_slower", with(revisionReport(5, 5, 100*us, 150*us), func(r *Report) {
+		r.Revisions[1].Evaluation = stageOf(evaluationStage, same(revisionCount, 150*us)...)
+	}), []string{""}},
+	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 500 * us, evaluationStage: 500 * us}), []string{""}},
+	{"stage_dominates", serverReport(100, map[string]time.Duration{evaluationStage: ms, handlerStage: 500 * us, "rego_query_parse": 500 * us}), []string{""}},
+
+	// A slice with two revisions says nothing of either.
+	{"revision_slower", sharedSlice(revisionParts, revisionParts, 30*time.Second, 160*us), []string{""}},
+	{"revision_slower", sharedSlice(revisionParts, revisionParts, 1, 160*us), []string{""}},
+	{"revision_slower", sharedSlice(revisionParts-1, revisionParts, 30*time.Second, 100*us), nil}, // too few slices before
+	{"revision_slower", sharedSlice(revisionParts, revisionParts-1, 30*time.Second, 160*us), nil}, // too few slices after
+	{"revision_slower", sharedSlice(revisionParts, revisionParts-1, 0, 160*us), []string{""}},     // only the second revision
+
+	// The advice depends on the cause.
+	{"queries_recompiled", compileReport(rollup.Query, 1000, 100), []string{"100 % of them are ad-hoc queries"}},
+	{"queries_recompiled", with(compileReport("p", 1000, 100), func(r *Report) { r.By = "hour" }), []string{"took 99.7 % of the time. OPA keeps"}},
+	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: us, inputStage: ms}), []string{"Send only those parts"}},
+	{"stage_dominates", httpReport(100, 10*ms, 90, 10), []string{"`force_cache_duration_seconds`"}},
+	{"stage_dominates", serverReport(100, map[string]time.Duration{"my`stage": 2 * ms}), []string{"Stage `my'stage`"}},
+	{"http_send_uncached", httpReport(100, 10*ms, 30, 0), []string{"30.0 % of its answers"}},
+	{"revision_slower", revisions(160*us, 160*us), nil}, // slices of later revisions say nothing of one
+	{"revision_slower", revisions(160*us, 200*us), []string{"from 100 µs to 160 µs", "It also did with 1 more."}},
+	{"path_long_tail", tails(), []string{"in 4 paths: `p0` ", "`p2` (median 1", ") and 1 more."}},
+	{"errors_rose", with(errorReport(30, 10, 1000, 1, 50), func(r *Report) {
+		for range 20 {
+			appendSlice(r, 1000, 1)
+		}
+	}), []string{"From 2026-03-01 14:30:00 to 2026-03-01 14:40:00 UTC, 500 of 10,000"}},
 }
 
 // healthy returns a report of which there is nothing to say.
@@ -181,7 +183,7 @@ func healthy() *Report {
 }
 
 // errorReport has slices of a minute with n decisions, of which some fail:
-// first so many of one rate, then so many of another.
+// first slices of one rate, then slices of another.
 func errorReport(before, after, n, failedBefore, failedAfter int) *Report {
 	r := healthy()
 	for i := range before + after {
@@ -298,81 +300,39 @@ func textOf(r *Report, rule string) string {
 	return ""
 }
 
-func TestRulesSpeak(t *testing.T) {
-	for _, rule := range Rules() {
-		test, ok := ruleTests[rule.Name]
-		if !ok {
-			t.Errorf("no test of %s", rule.Name)
-			continue
+func TestRules(t *testing.T) {
+	spoke, silent := map[string]bool{}, map[string]bool{}
+	for i, test := range ruleTests {
+		text := textOf(test.r, test.rule)
+		if text == "" {
+			silent[test.rule] = true
+		} else {
+			spoke[test.rule] = true
 		}
-		text := textOf(test.speaks, rule.Name)
-		for _, part := range test.text {
+		if (text == "") != (len(test.parts) == 0) || strings.Contains(text, "%!") || strings.Contains(text, "NaN") {
+			t.Errorf("%d: %s says %q, want %q", i, test.rule, text, test.parts)
+		}
+		for _, part := range test.parts {
 			if !strings.Contains(text, part) {
-				t.Errorf("%s: %q\nlacks %q", rule.Name, text, part)
-			}
-		}
-		if strings.Contains(text, "%!") || strings.Contains(text, "NaN") {
-			t.Errorf("%s: %q", rule.Name, text)
-		}
-		for name, r := range test.silent {
-			if text := textOf(r, rule.Name); text != "" {
-				t.Errorf("%s: %s: %s", rule.Name, name, text)
+				t.Errorf("%d: %s: %q\nlacks %q", i, test.rule, text, part)
 			}
 		}
 	}
-	if len(ruleTests) != len(Rules()) {
-		t.Errorf("%d tests of %d rules", len(ruleTests), len(Rules()))
-	}
-}
-
-// TestThresholds: what is just enough is enough.
-func TestThresholds(t *testing.T) {
-	for _, test := range []struct {
-		rule string
-		r    *Report
-	}{
-		{"errors_rose", errorReport(40, 4, 50, 0, 5)},      // decisions and errors
-		{"errors_rose", errorReport(4, 20, 50, 0, 10)},     // decisions before
-		{"errors_rose", errorReport(3, 20, 1000, 0, 100)},  // slices before
-		{"errors_rose", errorReport(40, 20, 1000, 0, 10)},  // a point more
-		{"errors_rose", errorReport(40, 20, 1000, 20, 40)}, // twice
-		{"revision_slower", revisionReport(5, 5, 100*us, 150*us)},
-		{"revision_slower", with(revisionReport(5, 5, 100*us, 150*us), func(r *Report) {
-			r.Revisions[1].Evaluation = stageOf(evaluationStage, same(revisionCount, 150*us)...)
-		})},
-		{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 500 * us, evaluationStage: 500 * us})},
-		{"stage_dominates", serverReport(100, map[string]time.Duration{evaluationStage: ms, handlerStage: 500 * us, "rego_query_parse": 500 * us})},
-	} {
-		if textOf(test.r, test.rule) == "" {
-			t.Errorf("%s is silent: %v", test.rule, test.r.Total.Outcomes)
-		}
-	}
-}
-
-// TestRevisionEndsWithNext: slices of later revisions say nothing of one.
-func TestRevisionEndsWithNext(t *testing.T) {
-	r := revisionReport(10, 10, 100*us, 160*us)
-	v3 := r.Revisions[1]
-	v3.Name, v3.First = "v3", v3.First+3*r.Width
-	r.Revisions = append(r.Revisions, v3)
-	if text := textOf(r, "revision_slower"); text != "" {
-		t.Error(text)
+	if len(spoke) != len(rules) || len(silent) != len(rules) {
+		t.Errorf("of %d rules, %d speak, and %d are silent", len(rules), len(spoke), len(silent))
 	}
 	if text := textOf(revisionReport(10, 10, 100*us, 160*us), "revision_slower"); strings.Contains(text, "more.") {
 		t.Error(text)
 	}
 }
 
-func TestPathsListed(t *testing.T) {
+// tails returns a report of paths with long tails, by different stages.
+func tails() *Report {
 	var groups []Group
 	for i, stage := range []string{handlerStage, decisionStage, evaluationStage, "regovm_eval"} {
-		g := groupOf(fmt.Sprint("p", i), [6]uint64{1000}, stageOf(stage, append(same(900, us), same(100, 50*ms)...)...))
-		groups = append(groups, g)
+		groups = append(groups, groupOf(fmt.Sprint("p", i), [6]uint64{1000}, stageOf(stage, append(same(900, us), same(100, 50*ms)...)...)))
 	}
-	text := textOf(reportOf(groups...), "path_long_tail")
-	if !strings.Contains(text, "in 4 paths: `p0` ") || !strings.Contains(text, "`p2` (median 1") || !strings.Contains(text, ") and 1 more.") {
-		t.Error(text)
-	}
+	return reportOf(groups...)
 }
 
 func TestHealthyLogHasNoFindings(t *testing.T) {
@@ -383,34 +343,18 @@ func TestHealthyLogHasNoFindings(t *testing.T) {
 	}
 }
 
-// TestAdvice: what to do depends on what it is.
-func TestAdvice(t *testing.T) {
-	for _, test := range []struct {
-		rule string
-		r    *Report
-		want string
-	}{
-		{"queries_recompiled", compileReport(rollup.Query, 1000, 100), "100 % of them are ad-hoc queries"},
-		{"queries_recompiled", with(compileReport("p", 1000, 100), func(r *Report) { r.By = "hour" }), "took 99.7 % of the time. OPA keeps"},
-		{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: us, inputStage: ms}), "Send only those parts"},
-		{"stage_dominates", httpReport(100, 10*ms, 90, 10), "`force_cache_duration_seconds`"},
-		{"stage_dominates", serverReport(100, map[string]time.Duration{"my`stage": 2 * ms}), "Stage `my'stage`"},
-		{"http_send_uncached", httpReport(100, 10*ms, 30, 0), "30.0 % of its answers"},
-		{"revision_slower", thrice(), "from 100 µs to 160 µs"},
-		{"revision_slower", thrice(), "It also did with 1 more."},
-	} {
-		if text := textOf(test.r, test.rule); !strings.Contains(text, test.want) {
-			t.Errorf("%s: %q lacks %q", test.rule, text, test.want)
-		}
+// revisions returns a report of three revisions. The second one is slower than
+// the first. If it has the last median, it ends after three slices.
+func revisions(second, third time.Duration) *Report {
+	r := revisionReport(10, 10, 100*us, second)
+	v3 := r.Revisions[1]
+	if second == third {
+		v3.First += 3 * r.Width
+	} else {
+		last := revisionReport(20, 10, second, third)
+		r.Total.Slices = append(r.Total.Slices, last.Total.Slices[20:]...)
+		v3 = last.Revisions[1]
 	}
-}
-
-// thrice has three revisions, each slower than the one before.
-func thrice() *Report {
-	r := revisionReport(10, 10, 100*us, 160*us)
-	last := revisionReport(20, 10, 160*us, 200*us)
-	r.Total.Slices = append(r.Total.Slices, last.Total.Slices[20:]...)
-	v3 := last.Revisions[1]
 	v3.Name = "v3"
 	r.Revisions = append(r.Revisions, v3)
 	return r
@@ -446,16 +390,6 @@ func TestNoFalseAlarms(t *testing.T) {
 		for _, f := range find(r) {
 			t.Error(f)
 		}
-	}
-}
-
-func TestErrorsRoseForAWhile(t *testing.T) {
-	r := errorReport(30, 10, 1000, 1, 50)
-	for range 20 {
-		appendSlice(r, 1000, 1)
-	}
-	if text := textOf(r, "errors_rose"); !strings.HasPrefix(text, "From 2026-03-01 14:30:00 to 2026-03-01 14:40:00 UTC, 500 of 10,000") {
-		t.Error(text)
 	}
 }
 

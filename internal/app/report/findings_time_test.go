@@ -84,31 +84,12 @@ func TestErrorsRoseByNoise(t *testing.T) {
 	}
 }
 
-// A slice of time in which one revision follows another tells nothing of
-// either.
-func TestRevisionsShareSlice(t *testing.T) {
-	t.Parallel()
-	// Slice number whole has the change, and the median of one of the two.
-	report := func(whole, after int, inside time.Duration, median time.Duration) *Report {
-		r := revisionReport(whole+1, after, 100*us, 160*us)
-		shared := &r.Total.Slices[whole]
-		r.Revisions[1].First = shared.Begin + int64(inside)
-		shared.Stages = []groupby.Stage{stageOf(evaluationStage, same(partCount, median)...)}
-		return r
-	}
-	for _, test := range []struct {
-		what   string
-		r      *Report
-		speaks bool
-	}{
-		{"the slice is as slow as those after", report(revisionParts, revisionParts, 30*time.Second, 160*us), true},
-		{"it is shared for a nanosecond", report(revisionParts, revisionParts, 1, 160*us), true},
-		{"it would be the last one needed before", report(revisionParts-1, revisionParts, 30*time.Second, 100*us), false},
-		{"it would be the last one needed after", report(revisionParts, revisionParts-1, 30*time.Second, 160*us), false},
-		{"it is the second revision's alone", report(revisionParts, revisionParts-1, 0, 160*us), true},
-	} {
-		if got := textOf(test.r, "revision_slower"); (got != "") != test.speaks {
-			t.Errorf("%s: %q", test.what, got)
-		}
-	}
+// sharedSlice returns a report of two revisions. The second one begins in slice
+// number whole, after some time, and the slice has one median.
+func sharedSlice(whole, after int, inside time.Duration, median time.Duration) *Report {
+	r := revisionReport(whole+1, after, 100*us, 160*us)
+	shared := &r.Total.Slices[whole]
+	r.Revisions[1].First = shared.Begin + int64(inside)
+	shared.Stages = []groupby.Stage{stageOf(evaluationStage, same(partCount, median)...)}
+	return r
 }

@@ -8,11 +8,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
@@ -49,7 +49,7 @@ func WriteJSON(w io.Writer, r *Report) error {
 	}
 	var memory Group
 	if err := writeLines(out, "groups", r.Groups.Len(), func(i int) ([]byte, error) {
-		return marshalGroup(r.By, r.Groups.sum(i, &memory))
+		return marshalGroup(r.By, r.Groups.get(i, &memory))
 	}); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func marshalGroup(by string, g *Group) ([]byte, error) {
 	}
 	for _, c := range g.Counters {
 		if c.Total != (groupby.Sum{}) {
-			group.Counters[c.Name] = json.Number(sum.String(c.Total))
+			group.Counters[c.Name] = json.Number(c.Total.String())
 		}
 	}
 	for i := range g.Stages {
@@ -112,16 +112,23 @@ func marshalGroup(by string, g *Group) ([]byte, error) {
 		}
 		group.Stages[f.Name] = json.RawMessage("{" + strings.Join(fields, ",") + "}")
 	}
-	key, err := marshal(map[string]string{by: g.Key})
-	if err != nil {
-		return nil, err
+	return KeyedJSON(by, g.Key, group)
+}
+
+// KeyedJSON returns an object that has the key of a group under the name by,
+// and then the members of other objects.
+func KeyedJSON(by, key string, objects ...any) (json.RawMessage, error) {
+	var members [][]byte
+	for _, o := range slices.Concat([]any{map[string]string{by: key}}, objects) {
+		text, err := marshal(o)
+		if err != nil {
+			return nil, err
+		}
+		if text = text[1 : len(text)-1]; len(text) > 0 {
+			members = append(members, text)
+		}
 	}
-	rest, err := marshal(group)
-	if err != nil {
-		return nil, err
-	}
-	key[len(key)-1] = ','
-	return append(key, rest[1:]...), nil
+	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}")), nil
 }
 
 // marshal is json.Marshal without the escapes that are for HTML.

@@ -4,9 +4,7 @@
 package report
 
 import (
-	"encoding/json"
 	"io"
-	"strings"
 	"testing"
 
 	"github.com/regometer/regometer/decisionlog"
@@ -23,23 +21,16 @@ func TestWriteJSONEmpty(t *testing.T) {
 	}
 }
 
-func TestWriteJSONBy(t *testing.T) {
-	for _, by := range []string{"path", "hour", "label:team", `label:"\`} {
-		r := sample()
-		r.By = by
-		var read struct {
-			Groups []map[string]any `json:"groups"`
-		}
-		if err := json.Unmarshal([]byte(written(t, func(w io.Writer) error { return WriteJSON(w, r) })), &read); err != nil {
-			t.Fatal(err)
-		}
-		if len(read.Groups) != r.Groups.Len() {
-			t.Fatalf("%d groups", len(read.Groups))
-		}
-		for i, g := range read.Groups {
-			if want := strings.ToValidUTF8(r.Groups.At(i).Key, "\uFFFD"); g[by] != want {
-				t.Errorf("by %s: %q, want %q", by, g[by], want)
-			}
+func TestKeyedJSON(t *testing.T) {
+	for _, test := range []struct {
+		by, key, want string
+	}{
+		{"path", "a<b", `{"path":"a<b","n":1}`},
+		{`label:"\`, "a\xff", `{"label:\"\\":"a\ufffd","n":1}`},
+	} {
+		got, err := KeyedJSON(test.by, test.key, map[string]int{"n": 1}, struct{}{})
+		if err != nil || string(got) != test.want {
+			t.Errorf("%s, %v, want %s", got, err, test.want)
 		}
 	}
 }

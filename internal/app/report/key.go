@@ -12,16 +12,8 @@ import (
 	"github.com/regometer/regometer/decisionlog"
 )
 
-// The groupings, as they are in Options.By and in the JSON.
-const (
-	byPath        = "path"
-	byStage       = "stage"
-	byBundle      = "bundle"
-	byRequestedBy = "requested_by"
-	byHour        = "hour"
-	byDay         = "day"
-	byLabel       = "label:" // and the label's name
-)
+// byStage is the value of Options.By for groups that are stages.
+const byStage = "stage"
 
 // none is the key of decisions without the field that groups them.
 const none = "(none)"
@@ -32,23 +24,24 @@ type keyFunc func(e *decisionlog.Event) []byte
 
 // keyOf returns the function of a grouping, for one goroutine.
 func keyOf(by string) (keyFunc, error) {
-	switch name, isLabel := strings.CutPrefix(by, byLabel); {
-	case isLabel && name != "":
+	if name, isLabel := strings.CutPrefix(by, "label:"); isLabel && name != "" {
 		return func(e *decisionlog.Event) []byte { return orNone(e.Label(name)) }, nil
-	case by == byPath:
+	}
+	switch by {
+	case "path":
 		return func(e *decisionlog.Event) []byte { return orNone(e.Path) }, nil
-	case by == byStage: // one group, whose stages become groups at the end
+	case byStage: // one group, whose stages become groups at the end
 		return func(*decisionlog.Event) []byte { return noKey }, nil
-	case by == byBundle:
+	case "bundle":
 		return func(e *decisionlog.Event) []byte { return orNone(e.BundleRevisions()) }, nil
-	case by == byRequestedBy:
+	case "requested_by":
 		return func(e *decisionlog.Event) []byte { return orNone(withoutPort(e.RequestedBy)) }, nil
-	case by == byHour:
+	case "hour":
 		return timeKey("2006-01-02T15:00Z"), nil
-	case by == byDay:
+	case "day":
 		return timeKey("2006-01-02"), nil
 	}
-	return nil, fmt.Errorf("unknown grouping %q: there are path, stage, bundle, requested_by, hour, day and label:KEY", by)
+	return nil, fmt.Errorf("unknown grouping %q: use path, stage, bundle, requested_by, hour, day or label:KEY", by)
 }
 
 var noKey = []byte(none)

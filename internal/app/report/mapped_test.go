@@ -59,9 +59,7 @@ func TestMappedFileShrinks(t *testing.T) {
 			if err := os.Truncate(name, 4096); err != nil {
 				t.Fatal(err)
 			}
-			if !w.readMapped(ctx, job{file: f, to: int64(len(text))}) {
-				t.Error("it was not mapped")
-			}
+			w.readMapped(ctx, job{file: f, to: int64(len(text))})
 			if err := context.Cause(ctx); !errors.Is(err, errNotMapped) {
 				t.Errorf("%v", err)
 			}

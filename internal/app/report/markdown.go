@@ -13,7 +13,7 @@ import (
 	"github.com/regometer/regometer/internal/app/text"
 )
 
-// WriteMarkdown writes what WriteTable does, as GitHub's Markdown, with the
+// WriteMarkdown writes the content of WriteTable as GitHub's Markdown, with the
 // first groups, all if top is 0. Text from a log is written as code, so that it
 // is neither a link nor a mention nor HTML. The error is that of w.
 func WriteMarkdown(w io.Writer, r *Report, top int) error {
@@ -49,11 +49,9 @@ func (m markdown) groups(r *Report, groups []*Group) {
 	}
 	by := text.Code(r.By)
 	all := text.Table{Columns: text.Columns(1, append(append([]string{by, "share of time", "decisions"}, outcomeWords[:]...), "query cache hits")...)}
-	stages := text.Table{Columns: text.Columns(2, by, "stage")}
-	columns := stageColumns()
-	for _, c := range columns {
-		stages.Columns = append(stages.Columns, text.Column{Title: c.title})
-	}
+	stages, _ := stageTable(groups, text.Columns(2, by, "stage"), func(g *Group, f *Figures) []string {
+		return []string{text.Code(g.Key), text.Code(f.Name)}
+	})
 	errors := text.Table{Columns: text.Columns(2, by, "error", "decisions")}
 	for _, g := range groups {
 		key := text.Code(g.Key)
@@ -66,13 +64,6 @@ func (m markdown) groups(r *Report, groups []*Group) {
 			hits = text.Percent(part)
 		}
 		all.Add(append(row, hits)...)
-		for _, f := range g.ByTime() {
-			row := []string{key, text.Code(f.Name)}
-			for _, c := range columns {
-				row = append(row, c.cell(&f, g))
-			}
-			stages.Add(row...)
-		}
 		for _, e := range g.Errors {
 			errors.Add(key, text.Code(e.Code), text.Count(e.Total))
 		}

@@ -33,6 +33,7 @@ type Report struct {
 	Findings  []Finding
 
 	Interrupted bool // not everything was read
+	unselected  *unselected
 }
 
 // Slices returns the slices of time of all groups together, with their counters
@@ -46,7 +47,7 @@ func (r *Report) Slices() []groupby.Slice {
 
 // Inputs describes the input.
 type Inputs struct {
-	Files      int       `json:"files"`
+	Files      int64     `json:"files"`
 	Bytes      int64     `json:"bytes"` // as they are in the files
 	Decisions  int64     `json:"decisions"`
 	OtherLines int64     `json:"other_lines"` // well-formed, or plain text, but no events
@@ -73,29 +74,28 @@ type Place struct {
 // Groups are the groups of a report. There may be very many, so most are made
 // when they are asked for. The zero value has none.
 type Groups struct {
-	n  int
-	at func(i int) *Group
-	// sum returns what Sum does. It may use the memory, which is empty or holds
-	// a group that it made before.
-	sum func(i int, memory *Group) *Group
+	n int
+	// get returns what At does if memory is nil. Else it returns what Sum does,
+	// and may use the memory, which is empty or holds a group that it made
+	// before.
+	get func(i int, memory *Group) *Group
 }
 
 // GroupsOf returns groups that are in memory.
 func GroupsOf(groups ...Group) Groups {
-	at := func(i int) *Group { return &groups[i] }
-	return Groups{len(groups), at, func(i int, _ *Group) *Group { return at(i) }}
+	return Groups{len(groups), func(i int, _ *Group) *Group { return &groups[i] }}
 }
 
 // Len returns the number of groups.
 func (g Groups) Len() int { return g.n }
 
 // At returns group i. It may take some hundred microseconds.
-func (g Groups) At(i int) *Group { return g.at(i) }
+func (g Groups) At(i int) *Group { return g.get(i, nil) }
 
 // Sum returns group i, whose slices of time may have neither counters nor
 // stages, which takes far less than At. Other calls may return the same one: it
 // must not be changed.
-func (g Groups) Sum(i int) *Group { return g.sum(i, new(Group)) }
+func (g Groups) Sum(i int) *Group { return g.get(i, new(Group)) }
 
 // Sums returns what Sum does of all groups, in their order. Each is there only
 // until the next one.
@@ -103,7 +103,7 @@ func (g Groups) Sums() iter.Seq2[int, *Group] {
 	return func(yield func(int, *Group) bool) {
 		var memory Group
 		for i := range g.n {
-			if !yield(i, g.sum(i, &memory)) {
+			if !yield(i, g.get(i, &memory)) {
 				return
 			}
 		}
@@ -128,24 +128,25 @@ type Revision struct {
 
 // SlowDecision is one of the slowest decisions.
 type SlowDecision struct {
-	Key, ID string
-	Time    int64 // when; as in Report
-	Outcome rollup.Outcome
-	Took    int64       // ns: of the outermost stage that it has
-	Stages  []StageTime // slowest first
-	Place   Place
+	Key     string         `json:"key"`
+	ID      string         `json:"id"`
+	Time    int64          `json:"time"` // when; as in Report
+	Outcome rollup.Outcome `json:"outcome"`
+	Took    int64          `json:"-"`      // ns: of its longest stage
+	Stages  []StageTime    `json:"stages"` // slowest first
+	Place   Place          `json:"place"`
 
 	part *part // in which Place counts lines, or nil: those of its file
 }
 
 // StageTime is the time of a stage in a decision, in ns.
 type StageTime struct {
-	Stage string
-	Took  int64
+	Stage string `json:"stage"`
+	Took  int64  `json:"took"`
 }
 
 // Finding is a remarkable fact of a report, with advice.
 type Finding struct {
-	Rule string `json:"rule"` // its name: see Rules
+	Rule string `json:"rule"` // its name: see rules
 	Text string `json:"text"` // a few sentences, with figures
 }

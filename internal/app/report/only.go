@@ -28,11 +28,7 @@ func (r *Report) Only(stages []string) bool {
 		}
 		r.Groups = GroupsOf(kept...)
 	} else {
-		r.Groups = Groups{
-			n:   groups.n,
-			at:  func(i int) *Group { return groups.at(i).only(stages) },
-			sum: func(i int, memory *Group) *Group { return groups.sum(i, memory).only(stages) },
-		}
+		r.Groups.get = func(i int, memory *Group) *Group { return groups.get(i, memory).only(stages) }
 	}
 	for i := range r.Slowest {
 		s := &r.Slowest[i]
@@ -56,11 +52,6 @@ func onlySlices(all []groupby.Slice, stages []string) []groupby.Slice {
 	return kept
 }
 
-func onlyStages(all []groupby.Stage, stages []string) (kept []groupby.Stage) {
-	for _, s := range all {
-		if slices.Contains(stages, s.Name) {
-			kept = append(kept, s)
-		}
-	}
-	return kept
+func onlyStages(all []groupby.Stage, stages []string) []groupby.Stage {
+	return slices.DeleteFunc(slices.Clone(all), func(s groupby.Stage) bool { return !slices.Contains(stages, s.Name) })
 }

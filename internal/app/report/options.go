@@ -38,7 +38,7 @@ type Options struct {
 	Slowest int
 
 	// Exact makes quantiles exact: all durations are kept, and sorted. A log
-	// may have at most MaxExact of them. Save does not save them.
+	// may have at most 16,000,000 of them. Save does not save them.
 	Exact bool
 	// Strict makes the reader check all of the JSON of each event, and not only
 	// the fields that it needs.

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/regometer/regometer/internal/groupby"
-	"github.com/regometer/regometer/rollup"
 )
 
 func TestOutermost(t *testing.T) {
@@ -31,32 +30,11 @@ func TestOutermost(t *testing.T) {
 		{[]groupby.Stage{stageOf("large", 1<<63-1, 1<<63-1, 1<<63-1), stageOf("small", 1<<63-1)}, "large"},
 	} {
 		got := ""
-		s := Outermost(c.stages)
-		if s != nil {
+		if s := Outermost(c.stages); s != nil {
 			got = s.Name
 		}
 		if got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
-		}
-		if s != nil {
-			s.Unfinished = 99
-			for _, of := range c.stages {
-				if of.Name == got && of.Unfinished == 99 {
-					got = ""
-				}
-			}
-			if got != "" {
-				t.Errorf("%s is none of the stages given", got)
-			}
-		}
-	}
-	known := map[string]bool{}
-	for _, s := range rollup.DefaultStages() {
-		known[s.Name] = true
-	}
-	for _, name := range wholes {
-		if !known[name] {
-			t.Errorf("%s is no stage", name)
 		}
 	}
 }

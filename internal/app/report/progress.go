@@ -13,37 +13,18 @@ import (
 // progressEvery is the time between calls of Options.Progress.
 const progressEvery = 200 * time.Millisecond
 
-// reportProgress calls Options.Progress until the function that it returns is
-// called.
-func (r *reading) reportProgress() (stop func()) {
-	if r.Progress == nil {
-		return func() {}
-	}
-	tell := func() {
-		p := Progress{Bytes: r.bytes.Load(), Decisions: r.decisions.Load(), Elapsed: time.Since(r.start)}
-		if !r.unknown {
-			p.Of = r.of
+// reportProgress calls Options.Progress until everything is done.
+func (r *reading) reportProgress(done <-chan struct{}) {
+	ticks := time.Tick(progressEvery)
+	for ended := false; !ended; {
+		select {
+		case <-done:
+			ended = true
+		case <-ticks:
 		}
-		r.Progress(p)
-	}
-	done, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		ticker := time.NewTicker(progressEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				tell()
-				return
-			case <-ticker.C:
-				tell()
-			}
+		if r.Progress != nil {
+			r.Progress(Progress{Bytes: r.bytes.Load(), Of: r.of, Decisions: r.decisions.Load(), Elapsed: time.Since(r.start)})
 		}
-	}()
-	return func() {
-		close(done)
-		<-stopped
 	}
 }
 

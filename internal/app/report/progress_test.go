@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// The last call tells of all that was read, and of how much there was if that
-// is known.
+// The last call has the bytes of all inputs, and their total if it is known.
 func TestProgressAtEnd(t *testing.T) {
 	t.Parallel()
 	const event = `{"decision_id":"a","metrics":{}}` + "\n"

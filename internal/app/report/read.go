@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -17,23 +18,23 @@ import (
 	"github.com/regometer/regometer/decisionlog"
 )
 
-// Read reads decision logs. Faults of the logs are counted, and are not errors.
-// Nor is it an error if ctx ends: then the data are of what was read until
-// then, and say so.
+// Read reads decision logs. It counts the faults of the logs, which are not
+// errors. If ctx ends, Read returns the data that it has read until then,
+// marked as interrupted.
 //
 // The data depend on the options and on the content of the files, and not on
 // the number of workers.
 func Read(ctx context.Context, o Options) (*Data, error) {
-	x, err := read(ctx, o, true)
+	x, err := read(ctx, o, runtime.GOOS == "linux")
 	if errors.Is(err, errNotMapped) {
 		x, err = read(ctx, o, false)
 	}
 	return x, err
 }
 
-// errNotMapped is the error if a file that is mapped into memory cannot be read
-// there: it became shorter, or its disk has a fault. Reading it in the usual
-// way tells which.
+// errNotMapped is the error if a file that is mapped into memory cannot be
+// read there: it became shorter, or its disk has a fault. Reading it in the
+// usual way shows the cause.
 var errNotMapped = errors.New("a file could not be read where it was mapped into memory")
 
 // read is Read. It maps files into memory only if mayMap is set, and if all
@@ -43,37 +44,41 @@ func read(ctx context.Context, o Options, mayMap bool) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, stdin, err := findFiles(o.Inputs)
+	files, err := InputFiles(o.Inputs)
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{Options: o, start: time.Now(), jobs: make(chan job, jobsAhead), mayMap: mayMap && !stdin && o.Each == nil}
+	r := &reading{Options: o, start: time.Now(), jobs: make(chan job, jobsAhead), mayMap: mayMap && o.Each == nil}
 	whole := ctx // ctx ends if Each fails, too
 	ctx, r.fail = context.WithCancelCause(ctx)
 	defer r.fail(nil)
-	for _, f := range files {
-		if f.info.Mode().IsRegular() && IsSaved(f.name) {
-			return nil, fmt.Errorf("%s is not a decision log but a saved report: regometer merge prints saved reports and merges them", f.name)
-		}
-		r.inputs = append(r.inputs, &input{name: f.name})
-		if f.info.Mode().IsRegular() {
-			r.of += f.info.Size()
-		} else {
-			r.unknown = true
+	known := true // the sizes of all inputs
+	for _, name := range files {
+		r.inputs = append(r.inputs, &input{name: name})
+		info, err := os.Stat(name)
+		switch {
+		case name == standardInput:
+			known, r.mayMap = false, false
+		case err != nil || !info.Mode().IsRegular():
+			known = false
+		case IsSaved(name):
+			if _, err := Load(name); errors.Is(err, errOld) {
+				return nil, err
+			}
+			return nil, fmt.Errorf("%s is not a decision log but a saved report: regometer merge prints saved reports and merges them", name)
+		default:
+			r.of += info.Size()
 		}
 	}
-	if stdin {
-		r.inputs = append(r.inputs, &input{name: standardInput})
-		r.unknown = true
+	if !known {
+		r.of = 0
 	}
-
 	workers := make([]*worker, o.Workers)
 	for i := range workers {
 		if workers[i], err = newWorker(r); err != nil {
 			return nil, err
 		}
 	}
-	stopProgress := r.reportProgress()
 	var wg sync.WaitGroup
 	for _, w := range workers {
 		wg.Go(func() {
@@ -82,12 +87,16 @@ func read(ctx context.Context, o Options, mayMap bool) (*Data, error) {
 			}
 		})
 	}
-	for _, in := range r.inputs {
-		r.open(ctx, in)
-	}
-	close(r.jobs)
-	wg.Wait()
-	stopProgress()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, in := range r.inputs {
+			r.open(ctx, in)
+		}
+		close(r.jobs)
+		wg.Wait()
+	}()
+	r.reportProgress(done)
 	if err := context.Cause(ctx); err != nil && whole.Err() == nil {
 		return nil, err
 	}
@@ -108,7 +117,7 @@ func (r *reading) data(workers []*worker, interrupted bool) (*Data, error) {
 	for _, in := range r.inputs {
 		all.inputs.merge(in.sum())
 	}
-	all.inputs.files, all.inputs.bytes = int64(len(r.inputs)), r.bytes.Load()
+	all.inputs.Files, all.inputs.Bytes = int64(len(r.inputs)), r.bytes.Load()
 	all.interrupted = interrupted
 	return all, nil
 }
@@ -116,13 +125,12 @@ func (r *reading) data(workers []*worker, interrupted bool) (*Data, error) {
 // reading is one call of Read.
 type reading struct {
 	Options
-	start   time.Time
-	inputs  []*input
-	of      int64 // bytes of all files
-	unknown bool  // the size of an input is not known
-	mayMap  bool  // files may be mapped into memory
-	jobs    chan job
-	fail    context.CancelCauseFunc
+	start  time.Time
+	inputs []*input
+	of     int64 // bytes of all inputs, or 0 if they are not known
+	mayMap bool  // files may be mapped into memory
+	jobs   chan job
+	fail   context.CancelCauseFunc
 
 	bytes     atomic.Int64 // read so far
 	decisions atomic.Int64
@@ -137,7 +145,7 @@ type input struct {
 
 // A part is text of an input that one reader reads.
 type part struct {
-	inputs  // its decisions, other lines and problems, with lines of the part
+	Inputs  // its decisions, other lines and problems, with lines of the part
 	input   *input
 	number  int // in the input
 	lines   int64
@@ -161,22 +169,22 @@ func (p *part) firstLine() (lines int64) {
 }
 
 // sum returns the inputs of all parts, with lines of the file.
-func (in *input) sum() *inputs {
-	all, line, failed := new(inputs), int64(0), false
+func (in *input) sum() *Inputs {
+	all, line, failed := new(Inputs), int64(0), false
 	for _, p := range in.parts {
-		for _, problem := range p.problems {
+		for _, problem := range p.Problems {
 			for i := range problem.First {
 				problem.First[i].Line += line
 			}
 		}
-		all.merge(&p.inputs)
+		all.merge(&p.Inputs)
 		line += p.lines
 		if p.failure != "" && !failed { // once, also if several parts fail
 			all.problem(p.failure, 1, Place{in.name, max(line, 1)})
 			failed = true
 		}
 	}
-	if all.decisions == 0 && (line > 0 || len(all.problems) > 0) {
+	if all.Decisions == 0 && (line > 0 || len(all.Problems) > 0) {
 		all.problem(NoDecisionLog, 1, Place{in.name, 1})
 	}
 	return all
@@ -185,10 +193,9 @@ func (in *input) sum() *inputs {
 // A job is a part to read.
 type job struct {
 	part  *part
-	text  io.Reader
+	text  io.Reader // or nil: from one offset to another of a file that is mapped
 	close func()
 
-	// The file that text is of, and where, if it may be mapped.
 	file     *os.File
 	from, to int64
 }
@@ -218,18 +225,16 @@ func (r *reading) open(ctx context.Context, in *input) {
 		in.newPart().failure = Unreadable
 		return
 	}
+	done := func() { f.Close() }
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		r.send(in, readAhead(ctx, r.counted(ctx, f), func() {}), func() { f.Close() })
-		return
-	}
-	if info.Size() < 2*leastPart {
-		r.send(in, r.counted(ctx, f), func() { f.Close() })
+		r.send(in, readAhead(ctx, r.counted(ctx, f), func() {}), done)
 		return
 	}
 	head := make([]byte, len(zstdMagic))
-	if n, _ := f.ReadAt(head, 0); isCompressed(head[:n]) {
-		r.send(in, r.counted(ctx, f), func() { f.Close() })
+	n, _ := f.ReadAt(head, 0)
+	if info.Size() < 2*leastPart || isCompressed(head[:n]) {
+		r.send(in, r.counted(ctx, f), done)
 		return
 	}
 	r.cut(ctx, in, f, info.Size())
@@ -241,13 +246,6 @@ var (
 	leastPart    int64 = 4 << 20
 	greatestPart int64 = 32 << 20
 )
-
-// partSize returns the approximate size of the parts of a file. They are small
-// enough for workers to end at about the same time, and large enough to be
-// worth beginning one.
-func (r *reading) partSize(size int64) int64 {
-	return min(max(size/int64(16*r.Workers), leastPart), greatestPart)
-}
 
 // cut hands out a large file in parts. A part begins where a reader need not
 // know the text before.
@@ -262,13 +260,16 @@ func (r *reading) cut(ctx context.Context, in *input, f *os.File, size int64) {
 	defer done()
 	send := func(from, to int64) {
 		users.Add(1)
-		j := job{part: in.newPart(), text: r.counted(ctx, io.NewSectionReader(f, from, to-from)), close: done}
 		if r.mayMap {
-			j.file, j.from, j.to = f, from, to
+			r.jobs <- job{part: in.newPart(), close: done, file: f, from: from, to: to}
+		} else {
+			r.send(in, r.counted(ctx, io.NewSectionReader(f, from, to-from)), done)
 		}
-		r.jobs <- j
 	}
-	from, fruitless, partSize := int64(0), 0, r.partSize(size)
+	from, fruitless := int64(0), 0
+	// Parts are small enough for workers to end at about the same time, and
+	// large enough to be worth beginning one.
+	partSize := min(max(size/int64(16*r.Workers), leastPart), greatestPart)
 	for at := partSize; at < size && fruitless < maxFruitless && ctx.Err() == nil; at += partSize {
 		to := boundary(f, at)
 		if to <= from {
@@ -334,7 +335,8 @@ const blockSize = 1 << 20
 func (w *worker) do(ctx context.Context, j job) {
 	defer j.close()
 	w.begin(j.part)
-	if j.file != nil && w.readMapped(ctx, j) {
+	if j.file != nil {
+		w.readMapped(ctx, j)
 		return
 	}
 	text, err := decompressed(ctx, j.text)
@@ -351,10 +353,9 @@ func (w *worker) do(ctx context.Context, j job) {
 		w.flush()
 	}
 	w.end(ctx, buf[:have])
-	var d damage
 	switch {
 	case ctx.Err() != nil, errors.Is(err, io.EOF), err == io.ErrUnexpectedEOF: //nolint:errorlint // ReadFull's own
-	case errors.As(err, &d):
+	case errors.Is(err, errDamaged):
 		j.part.failure = Damaged
 	default:
 		j.part.failure = Unreadable
@@ -366,9 +367,8 @@ func (w *worker) do(ctx context.Context, j job) {
 // processors that it is gone. It is less in tests.
 var mostMapped int64 = 48 << 20
 
-// readMapped reads a part that it maps into memory. It reports whether the
-// first piece of it could be mapped.
-func (w *worker) readMapped(ctx context.Context, j job) (begun bool) {
+// readMapped reads a part that it maps into memory.
+func (w *worker) readMapped(ctx context.Context, j job) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -379,28 +379,20 @@ func (w *worker) readMapped(ctx context.Context, j job) (begun bool) {
 		}
 	}()
 	size := max(mostMapped/int64(w.Workers), leastPart/4) // or an event if that is larger
-	for seen := j.from; ctx.Err() == nil; {
+	for j.from < j.to && ctx.Err() == nil {
 		end := min(j.from+size, j.to)
 		text, unmap := mapFile(j.file, j.from, end)
 		if text == nil {
-			if begun {
-				w.fail(errNotMapped)
-			}
-			return begun
+			w.fail(errNotMapped)
+			return
 		}
-		begun = true
 		n := w.readWindow(ctx, text, unmap, end == j.to)
-		w.bytes.Add(max(0, end-seen))
+		w.bytes.Add(int64(n))
 		w.flush()
-		if end == j.to {
-			break
-		}
-		seen = max(seen, end)
 		if j.from += int64(n); n == 0 {
 			size *= 2
 		}
 	}
-	return begun
 }
 
 // readWindow reads mapped text, to the end if it is the last of its part. It
@@ -410,6 +402,7 @@ func (w *worker) readWindow(ctx context.Context, text []byte, unmap func(), last
 	n := w.reader.Read(text)
 	if last {
 		w.end(ctx, text[n:])
+		n = len(text)
 	}
 	return n
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -26,61 +27,38 @@ import (
 const formatVersion = 2
 
 // saved is the JSON form of Data. The order of the fields is that of the
-// members, and the version comes first.
+// members, and the version comes first. savedText checks it.
 type saved struct {
-	Version      version            `json:"regometer_report"`
-	By           string             `json:"by"`
-	SlowestLimit int                `json:"slowest_limit"`
-	Interrupted  bool               `json:"interrupted,omitzero"`
-	Files        int64              `json:"files"`
-	Bytes        int64              `json:"bytes"`
-	Decisions    int64              `json:"decisions"`
-	OtherLines   int64              `json:"other_lines"`
-	From         int64              `json:"from"`
-	To           int64              `json:"to"`
-	Problems     list[savedProblem] `json:"problems,omitempty"`
-	IDShift      int                `json:"id_shift,omitzero"`
-	IDs          list[savedID]      `json:"ids,omitempty"`
-	Slowest      list[savedSlow]    `json:"slowest,omitempty"`
-	Groups       savedGroups        `json:"groups"`
-	Revisions    savedGroups        `json:"revisions"`
+	Version      int            `json:"regometer_report"`
+	By           string         `json:"by"`
+	SlowestLimit int            `json:"slowest_limit"`
+	Interrupted  bool           `json:"interrupted,omitzero"`
+	Files        int64          `json:"files"`
+	Bytes        int64          `json:"bytes"`
+	Decisions    int64          `json:"decisions"`
+	OtherLines   int64          `json:"other_lines"`
+	From         int64          `json:"from"`
+	To           int64          `json:"to"`
+	Problems     []Problem      `json:"problems,omitempty"`
+	IDShift      int            `json:"id_shift,omitzero"`
+	IDs          []savedID      `json:"ids,omitempty"`
+	Slowest      []SlowDecision `json:"slowest,omitempty"`
+	Groups       savedGroups    `json:"groups"`
+	Revisions    savedGroups    `json:"revisions"`
 }
 
-type savedProblem struct {
-	Kind  string           `json:"kind"`
-	Count int64            `json:"count"`
-	First list[savedPlace] `json:"first"`
-}
-
-type savedPlace struct {
-	File string `json:"file"`
-	Line int64  `json:"line"`
-}
-
+// savedID has a hash of 64 bits in 16 hexadecimal digits, since many programs
+// round JSON numbers above 2^53.
 type savedID struct {
-	Hash  hexadecimal `json:"hash"`
-	Count uint32      `json:"count"`
-}
-
-type savedSlow struct {
-	Key     string          `json:"key"`
-	ID      string          `json:"id"`
-	Time    int64           `json:"time"`
-	Outcome string          `json:"outcome"`
-	Stages  list[savedTime] `json:"stages"`
-	Place   savedPlace      `json:"place"`
-}
-
-type savedTime struct {
-	Stage string `json:"stage"`
-	Took  int64  `json:"took"`
+	Hash  string `json:"hash"`
+	Count uint32 `json:"count"`
 }
 
 type savedGroups struct {
-	Limits   savedLimits   `json:"limits"`
-	Width    int64         `json:"width"`
-	Overflow savedOverflow `json:"overflow"`
-	List     groupList     `json:"list"`
+	Limits   savedLimits        `json:"limits"`
+	Width    int64              `json:"width"`
+	Overflow savedOverflow      `json:"overflow"`
+	List     stream[savedGroup] `json:"list"`
 }
 
 type savedLimits struct {
@@ -98,9 +76,9 @@ type savedOverflow struct {
 }
 
 type savedGroup struct {
-	Key    string           `json:"key"`
-	Errors list[savedError] `json:"errors,omitempty"`
-	Slices sliceList        `json:"slices"`
+	Key    string             `json:"key"`
+	Errors []savedError       `json:"errors,omitempty"`
+	Slices stream[savedSlice] `json:"slices"`
 }
 
 type savedError struct {
@@ -109,10 +87,10 @@ type savedError struct {
 }
 
 type savedSlice struct {
-	Begin    int64              `json:"begin"`
-	Outcomes [6]uint64          `json:"outcomes"`
-	Stages   list[savedStage]   `json:"stages,omitempty"`
-	Counters list[savedCounter] `json:"counters,omitempty"`
+	Begin    int64          `json:"begin"`
+	Outcomes [6]uint64      `json:"outcomes"`
+	Stages   []savedStage   `json:"stages,omitempty"`
+	Counters []savedCounter `json:"counters,omitempty"`
 }
 
 type savedStage struct {
@@ -131,57 +109,48 @@ type savedCounter struct {
 	Total   total  `json:"total"`
 }
 
-// list is a list with a limit on its length, since a short element of a damaged
-// file can take much memory.
-type list[T interface{ limit() int }] []T
+// limits are the limits of lists, since a short element of a damaged file can
+// take much memory.
+var limits = json.WithUnmarshalers(json.JoinUnmarshalers(
+	limited[Problem](1000), limited[Place](firstPlaces), limited[savedID](maxIDs), limited[SlowDecision](maxSlowest),
+	json.UnmarshalFromFunc(readOutcome), limited[StageTime](slowStages), limited[savedError](1000), limited[savedStage](1<<17), limited[savedCounter](1<<17),
+))
 
-func (savedProblem) limit() int { return 1000 }
-func (savedPlace) limit() int   { return firstPlaces }
-func (savedID) limit() int      { return maxIDs }
-func (savedSlow) limit() int    { return maxSlowest }
-func (savedTime) limit() int    { return slowStages }
-func (savedError) limit() int   { return 1000 }
-func (savedStage) limit() int   { return 1 << 17 }
-func (savedCounter) limit() int { return 1 << 17 }
-
-// UnmarshalJSONFrom reads the list. It fails if the list is too long.
-func (l *list[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	*l = (*l)[:0]
-	return eachElement(dec, func() error {
-		n := len(*l)
-		if limit := (*new(T)).limit(); n == limit {
-			return fmt.Errorf("a list has more than %d elements", limit)
-		}
-		if n == cap(*l) {
-			*l = slices.Grow(*l, 1)
-		}
-		*l = (*l)[:n+1]
-		if stage, ok := any(&(*l)[n]).(*savedStage); ok { // the memory of its buckets is used again
-			*stage = savedStage{Buckets: buckets{counts: stage.Buckets.counts[:0]}}
-		} else {
-			(*l)[n] = *new(T)
-		}
-		return json.UnmarshalDecode(dec, &(*l)[n])
+// limited reads lists. It fails if a list is longer than the limit.
+func limited[T any](limit int) *json.Unmarshalers {
+	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, list *[]T) error {
+		*list = (*list)[:0]
+		return eachElement(dec, func() error {
+			if len(*list) == limit {
+				return fmt.Errorf("a list has more than %d elements", limit)
+			}
+			*list = slices.Grow(*list, 1)[:len(*list)+1]
+			v := &(*list)[len(*list)-1]
+			if s, ok := any(v).(*savedStage); ok { // the memory of its buckets is used again
+				*s = savedStage{Buckets: buckets{counts: s.Buckets.counts[:0]}}
+			} else {
+				*v = *new(T)
+			}
+			return json.UnmarshalDecode(dec, v)
+		})
 	})
 }
 
 // eachElement calls read for each element of a list.
 func eachElement(dec *jsontext.Decoder, read func() error) error {
-	if dec.PeekKind() != '[' {
-		if _, err := dec.ReadToken(); err != nil {
-			return err
-		}
-		return errors.New("a list must be in brackets")
-	}
-	if _, err := dec.ReadToken(); err != nil {
+	begin, err := dec.ReadToken()
+	if err != nil {
 		return err
+	}
+	if begin.Kind() != '[' {
+		return errors.New("a list must be in brackets")
 	}
 	for dec.PeekKind() != ']' {
 		if err := read(); err != nil {
 			return err
 		}
 	}
-	_, err := dec.ReadToken()
+	_, err = dec.ReadToken()
 	return err
 }
 
@@ -190,42 +159,30 @@ func (x *Data) writeJSON(w io.Writer) error {
 	in := &x.inputs
 	s := saved{
 		Version: formatVersion, By: x.by, SlowestLimit: x.slowest.limit, Interrupted: x.interrupted,
-		Files: in.files, Bytes: in.bytes, Decisions: in.decisions, OtherLines: in.otherLines, From: x.first, To: x.last,
-		IDShift: x.ids.shift, Groups: newSavedGroups(x.groups), Revisions: newSavedGroups(x.revisions),
-	}
-	for _, kind := range slices.Sorted(maps.Keys(in.problems)) {
-		p := savedProblem{Kind: kind, Count: in.problems[kind].Count}
-		for _, place := range in.problems[kind].First {
-			p.First = append(p.First, savedPlace(place))
-		}
-		s.Problems = append(s.Problems, p)
+		Files: in.Files, Bytes: in.Bytes, Decisions: in.Decisions, OtherLines: in.OtherLines, Problems: in.Problems, From: x.first, To: x.last,
+		IDShift: x.ids.shift, Slowest: x.slowest.kept, Groups: newSavedGroups(x.groups), Revisions: newSavedGroups(x.revisions),
 	}
 	for _, hash := range slices.Sorted(maps.Keys(x.ids.counts)) {
-		s.IDs = append(s.IDs, savedID{hexadecimal(hash), x.ids.counts[hash]})
+		s.IDs = append(s.IDs, savedID{fmt.Sprintf("%016x", hash), x.ids.counts[hash]})
 	}
-	for i := range x.slowest.kept {
-		d := &x.slowest.kept[i]
-		slow := savedSlow{Key: d.Key, ID: d.ID, Time: d.Time, Outcome: d.Outcome.String(), Place: savedPlace(d.Place)}
-		for _, t := range d.Stages {
-			slow.Stages = append(slow.Stages, savedTime(t))
-		}
-		s.Slowest = append(s.Slowest, slow)
-	}
-	return json.MarshalWrite(w, &s, jsontext.AllowInvalidUTF8(true))
+	return json.MarshalWrite(w, &s, jsontext.AllowInvalidUTF8(true), json.WithMarshalers(json.MarshalToFunc(
+		func(enc *jsontext.Encoder, o rollup.Outcome) error {
+			return enc.WriteToken(jsontext.String(o.String()))
+		})))
 }
 
 // readJSON reads what writeJSON wrote.
 func readJSON(r io.Reader) (*Data, error) {
 	var s saved
-	s.Groups.List.of, s.Revisions.List.of = &s.Groups, &s.Revisions
-	if err := json.UnmarshalRead(r, &s, json.RejectUnknownMembers(true)); err != nil {
+	x := new(Data)
+	s.Groups.restore(&x.groups)
+	s.Revisions.restore(&x.revisions)
+	if err := json.UnmarshalRead(r, &s, json.RejectUnknownMembers(true), limits); err != nil {
 		return nil, err
 	}
-	x := &Data{
-		by: s.By, groups: s.Groups.List.groups, revisions: s.Revisions.List.groups, first: s.From, last: s.To,
-		slowest: slowest{limit: s.SlowestLimit}, interrupted: s.Interrupted,
-		inputs: inputs{files: s.Files, bytes: s.Bytes, decisions: s.Decisions, otherLines: s.OtherLines},
-	}
+	x.by, x.first, x.last, x.interrupted = s.By, s.From, s.To, s.Interrupted
+	x.slowest = slowest{limit: s.SlowestLimit, kept: s.Slowest}
+	x.inputs = Inputs{Files: s.Files, Bytes: s.Bytes, Decisions: s.Decisions, OtherLines: s.OtherLines}
 	if x.groups == nil || x.revisions == nil {
 		return nil, errors.New("it has no groups or no revisions")
 	}
@@ -238,28 +195,15 @@ func readJSON(r io.Reader) (*Data, error) {
 	if x.first > x.last || (x.first == decisionlog.NoTime) != (x.last == decisionlog.NoTime) {
 		return nil, errors.New("its first and its last time are not those of decisions")
 	}
-	for _, read := range []func(*saved) error{x.readProblems, x.readIDs, x.readSlowest} {
-		if err := read(&s); err != nil {
-			return nil, err
-		}
-	}
-	return x, x.inputs.check()
-}
-
-func (x *Data) readProblems(s *saved) error {
 	before := ""
 	for _, p := range s.Problems {
 		if p.Kind <= before {
-			return fmt.Errorf("problem %.80q is invalid, or not in order", p.Kind)
+			return nil, fmt.Errorf("problem %.80q is invalid, or not in order", p.Kind)
 		}
 		before = p.Kind
-		places := make([]Place, len(p.First))
-		for i := range p.First {
-			places[i] = Place(p.First[i])
-		}
-		x.inputs.problem(p.Kind, p.Count, places...)
+		x.inputs.problem(p.Kind, p.Count, p.First...)
 	}
-	return nil
+	return x, errors.Join(x.readIDs(&s), x.checkSlowest(), x.inputs.check())
 }
 
 func (x *Data) readIDs(s *saved) error {
@@ -270,76 +214,51 @@ func (x *Data) readIDs(s *saved) error {
 		x.ids.counts = make(map[uint64]uint32, len(s.IDs))
 	}
 	for i, id := range s.IDs {
-		if id.Count == 0 || id.Hash>>(64-x.ids.shift) != 0 || i > 0 && id.Hash <= s.IDs[i-1].Hash {
+		hash, err := strconv.ParseUint(id.Hash, 16, 64)
+		switch {
+		case err != nil || fmt.Sprintf("%016x", hash) != id.Hash:
+			return fmt.Errorf("a hash is %.30q: it must have 16 hexadecimal digits", id.Hash)
+		case id.Count == 0 || hash>>(64-x.ids.shift) != 0 || i > 0 && id.Hash <= s.IDs[i-1].Hash:
 			return errors.New("a decision id is not one of the sample, or not in order")
 		}
-		x.ids.counts[uint64(id.Hash)] = id.Count
+		x.ids.counts[hash] = id.Count
 	}
 	return nil
 }
 
-func (x *Data) readSlowest(s *saved) error {
-	if len(s.Slowest) > x.slowest.limit {
-		return fmt.Errorf("it has %d slowest decisions: at most %d are allowed", len(s.Slowest), x.slowest.limit)
+// checkSlowest checks the slowest decisions, and sets their durations.
+func (x *Data) checkSlowest() error {
+	if n, limit := len(x.slowest.kept), x.slowest.limit; n > limit {
+		return fmt.Errorf("it has %d slowest decisions: at most %d are allowed", n, limit)
 	}
-	for _, slow := range s.Slowest {
-		d := SlowDecision{Key: slow.Key, ID: slow.ID, Time: slow.Time, Place: Place(slow.Place)}
-		for d.Outcome.String() != slow.Outcome {
-			if d.Outcome++; d.Outcome > rollup.Cancelled {
-				return fmt.Errorf("a decision has the unknown outcome %.80q", slow.Outcome)
-			}
-		}
-		for _, t := range slow.Stages {
-			if t.Took < 0 {
-				return fmt.Errorf("a decision took %d ns in stage %.80q", t.Took, t.Stage)
-			}
-			d.Stages = append(d.Stages, StageTime(t))
-		}
+	for i := range x.slowest.kept {
+		d := &x.slowest.kept[i]
 		if len(d.Stages) == 0 {
 			return errors.New("a decision has no stages")
 		}
+		for _, t := range d.Stages {
+			if t.Took < 0 {
+				return fmt.Errorf("a decision took %d ns in stage %.80q", t.Took, t.Stage)
+			}
+		}
 		d.Took = d.Stages[0].Took
-		x.slowest.kept = append(x.slowest.kept, d)
 	}
 	x.slowest.cut()
 	return nil
 }
 
-// version is the version of the format. Another one fails.
-type version int
-
-type versionError int
-
-func (e versionError) Error() string {
-	return fmt.Sprintf("has format version %d, and this regometer reads only version %d: use a newer one", int(e), formatVersion)
-}
-
-// UnmarshalJSONFrom fails before the rest of another version is read.
-func (v *version) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	var n int
-	if err := json.UnmarshalDecode(dec, &n); err != nil {
+// readOutcome reads the name of an outcome.
+func readOutcome(dec *jsontext.Decoder, o *rollup.Outcome) error {
+	var name string
+	if err := json.UnmarshalDecode(dec, &name); err != nil {
 		return err
 	}
-	if *v = version(n); n != formatVersion {
-		return versionError(n)
+	for *o = range rollup.Cancelled + 1 {
+		if o.String() == name {
+			return nil
+		}
 	}
-	return nil
-}
-
-// hexadecimal is a number of 64 bits that is written as 16 digits, since many
-// programs round JSON numbers above 2^53.
-type hexadecimal uint64
-
-// MarshalText returns the digits.
-func (h hexadecimal) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%016x", uint64(h)), nil }
-
-// UnmarshalText reads the digits.
-func (h *hexadecimal) UnmarshalText(text []byte) error {
-	n, err := strconv.ParseUint(string(text), 16, 64)
-	if *h = hexadecimal(n); err == nil && len(text) != 16 {
-		err = errors.New("a hash must have 16 digits")
-	}
-	return err
+	return fmt.Errorf("a decision has the unknown outcome %.80q", name)
 }
 
 // total is a sum of 128 bits, written as an integer.
@@ -426,56 +345,97 @@ func (b *buckets) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	})
 }
 
-func newSavedGroups(g *groupby.Groups) savedGroups {
-	return savedGroups{
-		Limits: savedLimits(g.Limits()), Width: g.Width(), Overflow: savedOverflow(g.Overflow()), List: groupList{groups: g},
-	}
+// A stream is a list whose elements are written and read one by one.
+type stream[T any] struct {
+	elements iter.Seq[*T] // to be written
+	read     func(*jsontext.Decoder) error
 }
 
-// groupList is the groups of a savedGroups, which are written and read one by
-// one.
-type groupList struct {
-	of     *savedGroups // nil unless it is read
-	groups *groupby.Groups
-}
-
-// MarshalJSONTo writes the groups.
-func (l groupList) MarshalJSONTo(enc *jsontext.Encoder) error {
+// MarshalJSONTo writes the list.
+func (s stream[T]) MarshalJSONTo(enc *jsontext.Encoder) error {
 	if err := enc.WriteToken(jsontext.BeginArray); err != nil {
 		return err
 	}
-	var s savedGroup
-	for x := range l.groups.Parts() {
-		s.Key, s.Errors, s.Slices.slices = x.Key, s.Errors[:0], x.Slices
-		for _, e := range x.Errors {
-			s.Errors = append(s.Errors, savedError{e.Code, e.Total})
-		}
-		if err := json.MarshalEncode(enc, &s); err != nil {
+	for v := range s.elements {
+		if err := json.MarshalEncode(enc, v); err != nil {
 			return err
 		}
 	}
 	return enc.WriteToken(jsontext.EndArray)
 }
 
-// UnmarshalJSONFrom reads the groups. They must come after the limits.
-func (l *groupList) UnmarshalJSONFrom(dec *jsontext.Decoder) (err error) {
-	if l.groups, err = groupby.Restore(groupby.Limits(l.of.Limits), l.of.Width, groupby.Overflow(l.of.Overflow)); err != nil {
-		return err
+// UnmarshalJSONFrom reads the list.
+func (s *stream[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error { return s.read(dec) }
+
+func newSavedGroups(g *groupby.Groups) savedGroups {
+	elements := func(yield func(*savedGroup) bool) {
+		var slice savedSlice
+		for x := range g.Parts() {
+			s := savedGroup{Key: x.Key, Slices: stream[savedSlice]{elements: savedSlices(x.Slices, &slice)}}
+			for _, e := range x.Errors {
+				s.Errors = append(s.Errors, savedError{e.Code, e.Total})
+			}
+			if !yield(&s) {
+				return
+			}
+		}
 	}
-	var s savedGroup
-	s.Slices.of, s.Slices.groups = &s, l.groups
-	before := ""
-	return eachElement(dec, func() error {
-		s.Key, s.Errors, s.Slices.read = "", s.Errors[:0], false
-		if err := json.UnmarshalDecode(dec, &s); err != nil {
+	return savedGroups{
+		Limits: savedLimits(g.Limits()), Width: g.Width(), Overflow: savedOverflow(g.Overflow()), List: stream[savedGroup]{elements: elements},
+	}
+}
+
+// savedSlices returns slices one by one, in the memory of one slice.
+func savedSlices(all []groupby.Slice, to *savedSlice) iter.Seq[*savedSlice] {
+	return func(yield func(*savedSlice) bool) {
+		for i := range all {
+			from := &all[i]
+			to.Begin, to.Outcomes, to.Stages, to.Counters = from.Begin, from.Outcomes, to.Stages[:0], to.Counters[:0]
+			for j := range from.Stages {
+				stage := &from.Stages[j]
+				d := &stage.Durations
+				hi, lo := d.Sum()
+				first, counts := d.Buckets()
+				to.Stages = append(to.Stages, savedStage{
+					stage.Name, total(stage.Self), stage.Unfinished, d.Layout().Schema, d.Min(), d.Max(), total{hi, lo}, buckets{first, counts},
+				})
+			}
+			for _, c := range from.Counters {
+				to.Counters = append(to.Counters, savedCounter{c.Name, total(c.Total)})
+			}
+			if !yield(to) {
+				return
+			}
+		}
+	}
+}
+
+// restore makes the list put its groups into to while it is read. It must come
+// after the limits.
+func (s *savedGroups) restore(to **groupby.Groups) {
+	s.List.read = func(dec *jsontext.Decoder) (err error) {
+		if *to, err = groupby.Restore(groupby.Limits(s.Limits), s.Width, groupby.Overflow(s.Overflow)); err != nil {
 			return err
 		}
-		if !s.Slices.read || before != "" && order(s.Key) <= order(before) {
-			return fmt.Errorf("group %.80q has no slices, or is not in order", s.Key)
+		before, hasSlices := "", false
+		var g savedGroup
+		var slice savedSlice
+		g.Slices.read = func(dec *jsontext.Decoder) error {
+			hasSlices = true
+			return g.insert(*to, &slice, dec)
 		}
-		before = s.Key
-		return nil
-	})
+		return eachElement(dec, func() error {
+			g.Key, g.Errors, hasSlices = "", g.Errors[:0], false
+			if err := json.UnmarshalDecode(dec, &g); err != nil {
+				return err
+			}
+			if !hasSlices || before != "" && order(g.Key) <= order(before) {
+				return fmt.Errorf("group %.80q has no slices, or is not in order", g.Key)
+			}
+			before = g.Key
+			return nil
+		})
+	}
 }
 
 // order returns a text by which group Other comes first.
@@ -486,71 +446,29 @@ func order(key string) string {
 	return key
 }
 
-// sliceList is the slices of a savedGroup, which are written and read one by
-// one.
-type sliceList struct {
-	slices []groupby.Slice // to be written
-
-	of     *savedGroup // nil unless it is read
-	groups *groupby.Groups
-	read   bool
-	saved  savedSlice    // memory to use again
-	slice  groupby.Slice // the same
-}
-
-// MarshalJSONTo writes the slices.
-func (l *sliceList) MarshalJSONTo(enc *jsontext.Encoder) error {
-	if err := enc.WriteToken(jsontext.BeginArray); err != nil {
-		return err
-	}
-	for i := range l.slices {
-		from, to := &l.slices[i], &l.saved
-		to.Begin, to.Outcomes, to.Stages, to.Counters = from.Begin, from.Outcomes, to.Stages[:0], to.Counters[:0]
-		for j := range from.Stages {
-			stage := &from.Stages[j]
-			d := &stage.Durations
-			hi, lo := d.Sum()
-			first, counts := d.Buckets()
-			to.Stages = append(to.Stages, savedStage{
-				stage.Name, total(stage.Self), stage.Unfinished, d.Layout().Schema, d.Min(), d.Max(), total{hi, lo}, buckets{first, counts},
-			})
-		}
-		for _, c := range from.Counters {
-			to.Counters = append(to.Counters, savedCounter{c.Name, total(c.Total)})
-		}
-		if err := json.MarshalEncode(enc, to); err != nil {
-			return err
-		}
-	}
-	return enc.WriteToken(jsontext.EndArray)
-}
-
-// UnmarshalJSONFrom reads the slices, and adds the group to the groups. They
-// must come after the key and the errors.
-func (l *sliceList) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	l.read = true
-	part, err := l.groups.Insert(l.of.Key)
+// insert reads the slices of a group, in the memory of one slice, and adds the
+// group to the groups. The slices must come after the key and the errors.
+func (g *savedGroup) insert(groups *groupby.Groups, from *savedSlice, dec *jsontext.Decoder) error {
+	part, err := groups.Insert(g.Key)
 	if err != nil {
 		return err
 	}
-	for i, e := range l.of.Errors {
-		if i > 0 && e.Code <= l.of.Errors[i-1].Code {
+	for i, e := range g.Errors {
+		if i > 0 && e.Code <= g.Errors[i-1].Code {
 			return fmt.Errorf("error code %.80q is not in order", e.Code)
 		}
 		if err := part.AddError(e.Code, e.Count); err != nil {
 			return err
 		}
 	}
-	err = eachElement(dec, func() error {
-		from, to := &l.saved, &l.slice
+	if err := eachElement(dec, func() error {
 		*from = savedSlice{Stages: from.Stages[:0], Counters: from.Counters[:0]}
 		if err := json.UnmarshalDecode(dec, from); err != nil {
 			return err
 		}
-		to.Begin, to.Outcomes, to.Stages, to.Counters = from.Begin, from.Outcomes, to.Stages[:0], to.Counters[:0]
-		for j := range from.Stages {
-			s := &from.Stages[j]
-			stage := extend(&to.Stages)
+		to := groupby.Slice{Begin: from.Begin, Outcomes: from.Outcomes, Stages: make([]groupby.Stage, len(from.Stages))}
+		for i := range from.Stages {
+			s, stage := &from.Stages[i], &to.Stages[i]
 			stage.Name, stage.Self, stage.Unfinished = s.Stage, groupby.Sum(s.Self), s.Unfinished
 			if err := stage.SetDurations(s.Schema, s.Min, s.Max, groupby.Sum(s.Sum), s.Buckets.first, s.Buckets.counts); err != nil {
 				return fmt.Errorf("stage %.80q: %w", s.Stage, err)
@@ -559,18 +477,9 @@ func (l *sliceList) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		for _, c := range from.Counters {
 			to.Counters = append(to.Counters, groupby.Counter{Name: c.Counter, Total: groupby.Sum(c.Total)})
 		}
-		return part.AddSlice(to)
-	})
-	if err != nil {
+		return part.AddSlice(&to)
+	}); err != nil {
 		return err
 	}
 	return part.End()
-}
-
-// extend adds an element to the list, and returns it as it was when the list
-// was longer, so that its memory is used again.
-func extend[T any](list *[]T) *T {
-	n := len(*list)
-	*list = slices.Grow(*list, 1)[:n+1]
-	return &(*list)[n]
 }

@@ -11,7 +11,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
+	"regexp"
+	"strconv"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -48,10 +49,18 @@ func (w *limitedWriter) Write(text []byte) (int, error) {
 
 var (
 	errForeign = errors.New("is not a saved report: merge reads what regometer report --save has written; to report decision logs, use regometer report")
-	errOld     = errors.New("was written by an older regometer: run report --save again on the logs")
+	errOld     = versionError("was saved by an older regometer, in another format: run regometer report --save again on the logs")
 )
 
-// oldMagic is the beginning of the files of older releases.
+// versionError is the error of a saved report in another version of the format.
+type versionError string
+
+func (e versionError) Error() string { return string(e) }
+
+// savedVersion matches the beginning of a saved report's JSON.
+var savedVersion = regexp.MustCompile(`^\s*\{\s*"regometer_report"\s*:\s*(\d*)`)
+
+// oldMagic begins the files of the binary format before this one.
 const oldMagic = "\x89RGM\r\n\x1a\n"
 
 // Load reads a file that Save has written, or a pipe with its content. It fails
@@ -70,26 +79,18 @@ func Load(file string) (*Data, error) {
 }
 
 func load(r io.Reader) (*Data, error) {
-	text, old, err := savedText(r)
-	switch {
-	case old:
-		return nil, errOld
-	case err != nil:
+	text, done, err := savedText(r)
+	if err != nil {
 		return nil, err
-	case text == nil:
-		return nil, errForeign
 	}
-	defer text.Close()
+	defer done()
 	limited := &io.LimitedReader{R: text, N: maxJSON + 1}
 	x, err := readJSON(limited)
-	var other versionError
 	switch {
 	case err == nil:
 		return x, nil
 	case limited.N == 0:
 		return nil, fmt.Errorf("is too large: its JSON has more than %d bytes", maxJSON)
-	case errors.As(err, &other):
-		return nil, other
 	default:
 		return nil, damaged(err)
 	}
@@ -100,72 +101,66 @@ func damaged(err error) error {
 	return fmt.Errorf("is damaged (%w): copy it again from where it was saved, or save it again", err)
 }
 
-// savedJSON is the JSON of a saved report.
-type savedJSON struct {
-	io.Reader
-	decoder *zstd.Decoder
-}
-
-// Close releases the decoder.
-func (t *savedJSON) Close() { t.decoder.Close() }
-
-// savedText returns the JSON of a saved report, or nil if r has anything else.
-// It reads only the beginning. old reports whether r is a saved report of an
-// older release.
-func savedText(r io.Reader) (text *savedJSON, old bool, err error) {
+// savedText returns the JSON of a saved report, and a function that releases
+// its memory. The error is a versionError if r has a saved report of another
+// version, and errForeign if r has anything else. It reads only the beginning.
+func savedText(r io.Reader) (text io.Reader, done func(), err error) {
 	content := bufio.NewReader(r)
 	head, err := content.Peek(len(oldMagic))
-	if string(head) == oldMagic || !bytes.HasPrefix(head, zstdMagic) {
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-		return nil, string(head) == oldMagic, err
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, nil, err
+	case string(head) == oldMagic:
+		return nil, nil, errOld
+	case !bytes.HasPrefix(head, zstdMagic):
+		return nil, nil, errForeign
 	}
 	z, err := zstd.NewReader(content, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(32<<20))
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
 	beginning := bufio.NewReader(z)
 	head, err = beginning.Peek(64)
-	if !bytes.HasPrefix(bytes.Join(bytes.Fields(head), nil), []byte(`{"regometer_report":`)) {
-		z.Close()
-		if err == nil || errors.Is(err, io.EOF) {
-			return nil, false, nil
-		}
-		return nil, false, damaged(err)
+	found := savedVersion.FindSubmatch(head)
+	switch {
+	case found != nil && len(found[1]) > 0 && string(found[1]) != strconv.Itoa(formatVersion):
+		err = versionError(fmt.Sprintf("has format version %s, and this regometer reads only version %d: use a newer one", found[1], formatVersion))
+	case found != nil:
+		return beginning, z.Close, nil
+	case err == nil || errors.Is(err, io.EOF):
+		err = errForeign
+	default:
+		err = damaged(err)
 	}
-	return &savedJSON{beginning, z}, false, nil
+	z.Close()
+	return nil, nil, err
 }
 
-// IsSaved reports whether a file begins as a saved report does, of this or an
-// older release. The file should be a regular one, since IsSaved reads from it.
+// IsSaved reports whether a file begins as a saved report does, of any version.
+// The file should be a regular one, since IsSaved reads from it.
 func IsSaved(file string) bool {
 	f, err := os.Open(file)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	text, old, _ := savedText(f)
-	if text != nil {
-		text.Close()
+	_, done, err := savedText(f)
+	if err == nil {
+		done()
 	}
-	return old || text != nil
+	var other versionError
+	return err == nil || errors.As(err, &other)
 }
 
 // LoadAll loads files, and merges them. It reads a file once that is named
 // twice, also through a link.
 func LoadAll(files ...string) (*Data, error) {
 	var all *Data
-	var seen []fs.FileInfo
+	files, err := unique(files)
+	if err != nil {
+		return nil, err
+	}
 	for _, file := range files {
-		info, err := os.Stat(file)
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(seen, func(o fs.FileInfo) bool { return os.SameFile(o, info) }) {
-			continue
-		}
-		seen = append(seen, info)
 		x, err := Load(file)
 		if err != nil {
 			return nil, err

@@ -10,8 +10,8 @@ import (
 	"github.com/regometer/regometer/decisionlog"
 )
 
-// slowest holds the slowest decisions. Which they are does not depend on the
-// order in which decisions are added and merged.
+// slowest holds the slowest decisions. The result does not depend on the order
+// in which decisions are added and merged.
 type slowest struct {
 	limit int
 	kept  []SlowDecision // at most twice as many while decisions are added
@@ -65,7 +65,7 @@ func (s *slowest) cut() {
 	}
 }
 
-// compareSlow compares all that tells decisions apart. The slowest come first.
+// compareSlow compares all fields that can differ. The slowest come first.
 func compareSlow(a, b SlowDecision) int {
 	return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Time, b.Time), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Key, b.Key),
 		cmp.Compare(a.Place.File, b.Place.File), cmp.Compare(a.part.order(), b.part.order()), cmp.Compare(a.Place.Line, b.Place.Line),
@@ -76,7 +76,7 @@ func compareStages(a, b StageTime) int {
 	return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Stage, b.Stage))
 }
 
-// slowStages limits the stages of a slow decision. OPA has far fewer.
+// slowStages limits the stages of a slow decision. Those of OPA have far fewer.
 const slowStages = 256
 
 // timersOf returns the slowest timers of the measures, sorted by time,

@@ -16,7 +16,7 @@ import (
 
 // The slowest decisions are the first ones of all, sorted by what they took, by
 // time, id, key and place, in whatever order the parts are read, and by however
-// many workers. A counter is no time.
+// many workers. Counters do not count as time.
 func TestSlowestTie(t *testing.T) {
 	t.Parallel()
 	stages := []string{"", "a", "b"}

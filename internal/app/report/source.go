@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/klauspost/compress/gzip"
@@ -51,10 +50,10 @@ func decompressed(ctx context.Context, r io.Reader) (text io.Reader, err error) 
 
 // ahead reads in a goroutine of its own.
 type ahead struct {
-	ctx   context.Context // of the one who reads
+	ctx   context.Context // of the reader
 	full  chan block
 	empty chan []byte
-	now   block // what is being read
+	now   block // the block that is being read
 	rest  []byte
 }
 
@@ -104,7 +103,7 @@ func (a *ahead) Read(p []byte) (int, error) {
 		case a.now = <-a.full:
 		case <-a.ctx.Done():
 			select {
-			case a.now = <-a.full: // what has come by now
+			case a.now = <-a.full: // a block that has come by now
 			default:
 				a.now = block{err: a.ctx.Err()}
 			}
@@ -129,18 +128,15 @@ func (f filled) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// A damage is the error if a part of a compressed file cannot be read.
-type damage struct{ cause error }
-
-func (d damage) Error() string { return fmt.Sprintf("damaged: %v", d.cause) }
-func (d damage) Unwrap() error { return d.cause }
+// errDamaged is the error if a part of a compressed file cannot be read.
+var errDamaged = errors.New("damaged")
 
 type zstdText struct{ *zstd.Decoder }
 
 func (z zstdText) Read(p []byte) (int, error) {
 	n, err := z.Decoder.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = damage{err}
+		err = errDamaged
 	}
 	return n, err
 }
@@ -151,7 +147,7 @@ type gzipText struct {
 	from    *bufio.Reader
 	members gzip.Reader
 	within  bool // a member
-	damages int
+	damaged bool // one of them
 	broken  bool // the text so far ends within a damaged member
 }
 
@@ -170,7 +166,7 @@ func (g *gzipText) Read(p []byte) (int, error) {
 		if err != nil {
 			g.within = false
 			if !errors.Is(err, io.EOF) {
-				g.damages++
+				g.damaged = true
 				g.broken = true
 			}
 		}
@@ -187,8 +183,8 @@ func (g *gzipText) next() error {
 		switch {
 		case err != nil && !errors.Is(err, io.EOF):
 			return err
-		case err != nil && g.damages > 0:
-			return damage{fmt.Errorf("members of gzip: %d", g.damages)}
+		case err != nil && g.damaged:
+			return errDamaged
 		case err != nil:
 			return io.EOF
 		case bytes.Equal(head, gzipMagic):
@@ -197,7 +193,7 @@ func (g *gzipText) next() error {
 				g.within = true
 				return nil
 			}
-			g.damages++
+			g.damaged = true
 		default:
 			if _, err := g.from.Discard(1); err != nil {
 				return err

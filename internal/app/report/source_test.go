@@ -67,8 +67,7 @@ func TestDecompressed(t *testing.T) {
 			continue
 		}
 		got, err := io.ReadAll(text)
-		var d damage
-		if errors.As(err, &d) != test.damaged || err != nil && !test.damaged {
+		if errors.Is(err, errDamaged) != test.damaged || err != nil && !test.damaged {
 			t.Errorf("%s: got error %v", test.what, err)
 		}
 		if !strings.HasPrefix(string(got), test.want) || !test.damaged && len(got) != len(test.want) {
@@ -77,8 +76,8 @@ func TestDecompressed(t *testing.T) {
 	}
 }
 
-// What follows a damaged member is read, and is not taken for the rest of an
-// event in it.
+// The text after a damaged member is read, and is not taken for the rest of an
+// event in the member.
 func TestDamagedMember(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -98,8 +97,7 @@ func TestDamagedMember(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := io.ReadAll(text)
-			var d damage
-			if !errors.As(err, &d) {
+			if !errors.Is(err, errDamaged) {
 				t.Fatalf("%d bytes of the first: got error %v", i, err)
 			}
 			lines := strings.Split(string(got), "\n")
@@ -123,7 +121,8 @@ func TestDamagedMember(t *testing.T) {
 	}
 }
 
-// Whoever reads ahead ends with its context, also if nobody takes what it has.
+// The goroutine that reads ahead ends with its context, also if nobody takes
+// its blocks.
 func TestReadAheadEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -13,11 +13,10 @@ import (
 )
 
 // WriteTable writes a report for people to read in a terminal: the findings,
-// the stages of each group by self time, the slowest decisions, and what was
-// read. No line is wider than the terminal: long names lose their middle, and
-// columns that do not fit are left out, the least important ones first. A
-// control character in a log does not reach the terminal. The error is that of
-// w.
+// the stages of each group by self time, the slowest decisions, and the input.
+// No line is wider than the terminal: long names lose their middle, and columns
+// that do not fit are left out, the least important ones first. A control
+// character in a log does not reach the terminal. The error is that of w.
 func WriteTable(w io.Writer, r *Report, o text.Options) error {
 	t := table{text.NewTerminal(w, o)}
 	t.findings(r)
@@ -53,22 +52,9 @@ func (t table) groups(r *Report, groups []*Group) {
 	if len(groups) == 0 {
 		return
 	}
-	columns := stageColumns()
-	stages := text.Table{Columns: text.Columns(1, "stage")}
-	for _, c := range columns {
-		stages.Columns = append(stages.Columns, text.Column{Title: c.title, Drop: c.drop})
-	}
-	ends := []int{0} // of the rows of each group
-	for _, g := range groups {
-		for _, f := range g.ByTime() {
-			cells := []string{text.Visible(f.Name)}
-			for _, c := range columns {
-				cells = append(cells, c.cell(&f, g))
-			}
-			stages.Add(cells...)
-		}
-		ends = append(ends, stages.Len())
-	}
+	stages, ends := stageTable(groups, text.Columns(1, "stage"), func(_ *Group, f *Figures) []string {
+		return []string{text.Visible(f.Name)}
+	})
 	stages.Fit(t.Width-2, leastName)
 
 	t.Line()

@@ -24,7 +24,7 @@ func tableOf(t *testing.T, r *Report, o text.Options) string {
 // TestTableFits: no line is wider than the terminal, and nothing in it moves
 // the cursor.
 func TestTableFits(t *testing.T) {
-	r := sample()
+	r := sample(t)
 	var groups []Group
 	for i := range r.Groups.Len() {
 		groups = append(groups, *r.Groups.At(i))

@@ -30,35 +30,41 @@ func shown(r *Report, top int) []*Group {
 
 // summary returns what stands in place of findings if there are none.
 func summary(r *Report) string {
-	if r.Total.Decisions == 0 {
+	switch {
+	case r.Total.Decisions == 0 && r.unselected != nil && r.unselected.count > 0:
+		return r.unselected.text()
+	case r.Total.Decisions == 0:
 		return "There are no decisions."
 	}
 	return fmt.Sprintf("Nothing stands out: of %d rules, none has anything to say of these %s decisions.",
 		len(rules), text.Count(r.Total.Decisions))
 }
 
-// column is a column of figures of the stages.
-type column struct {
-	title string
-	cell  func(f *Figures, g *Group) string
-	drop  int // see text.Column
-}
-
-func stageColumns() []column {
-	time := func(f *Figures, ns int64) string {
-		if f.Count == 0 { // none has finished
-			return text.None
-		}
-		return text.Duration(float64(ns))
-	}
-	columns := []column{
-		{"share", func(f *Figures, g *Group) string { return text.Percent(sum.Share(f.Self, g.Time)) }, 0},
-		{"count", func(f *Figures, _ *Group) string { return text.Count(f.Count) }, 4},
-	}
+// stageTable returns a table of the stages of the groups. Its rows begin with
+// names. ends are the ends of the groups' rows: those of group i are from
+// ends[i] to ends[i+1].
+func stageTable(groups []*Group, columns []text.Column, names func(*Group, *Figures) []string) (t text.Table, ends []int) {
+	t.Columns = slices.Concat(columns, []text.Column{{Title: "share"}, {Title: "count", Drop: 4}})
 	for i, drop := range [len(ranks)]int{6, 2, 1, 0, 3} {
-		columns = append(columns, column{quantileNames[i], func(f *Figures, _ *Group) string { return time(f, f.Quantiles[i]) }, drop})
+		t.Columns = append(t.Columns, text.Column{Title: quantileNames[i], Drop: drop})
 	}
-	return append(columns, column{"max", func(f *Figures, _ *Group) string { return time(f, f.Max) }, 5})
+	t.Columns = append(t.Columns, text.Column{Title: "max", Drop: 5})
+	ends = []int{0}
+	for _, g := range groups {
+		for _, f := range g.ByTime() {
+			row := append(names(g, &f), text.Percent(sum.Share(f.Self, g.Time)), text.Count(f.Durations.Count()))
+			for _, ns := range append(f.Quantiles[:], f.Durations.Max()) {
+				cell := text.None
+				if f.Durations.Count() > 0 { // one has finished
+					cell = text.Duration(float64(ns))
+				}
+				row = append(row, cell)
+			}
+			t.Add(row...)
+		}
+		ends = append(ends, t.Len())
+	}
+	return t, ends
 }
 
 // keyText returns the key of a group for people to read.

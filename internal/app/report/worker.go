@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/regometer/regometer/decisionlog"
@@ -45,10 +46,7 @@ func newWorker(r *reading) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := keyOf(r.By)
-	if err != nil {
-		return nil, err
-	}
+	key, _ := keyOf(r.By) // withDefaults has checked By
 	w := &worker{
 		reading: r, key: key, buf: make([]byte, blockSize),
 		sum:      sum,
@@ -120,14 +118,14 @@ func (w *worker) end(ctx context.Context, rest []byte) {
 	if ctx.Err() == nil {
 		w.reader.Close(rest)
 	}
-	w.part.lines, w.part.otherLines = w.reader.Counts()
+	w.part.lines, w.part.OtherLines = w.reader.Counts()
 	w.flush()
 }
 
 // flush adds the decisions since the last flush to the progress.
 func (w *worker) flush() {
 	w.decisions.Add(w.read)
-	w.part.decisions += w.read
+	w.part.Decisions += w.read
 	w.read = 0
 }
 
@@ -136,6 +134,8 @@ func (w *worker) event(e *decisionlog.Event) {
 	w.read++
 	if !w.filtered || w.wanted(e) {
 		w.add(e)
+	} else {
+		w.sum.unselected.add(e)
 	}
 	if w.named > maxNamed {
 		w.forget()
@@ -187,13 +187,5 @@ func (w *worker) wanted(e *decisionlog.Event) bool {
 			return false
 		}
 	}
-	if len(w.Paths) == 0 {
-		return true
-	}
-	for _, pattern := range w.Paths {
-		if matches(e.Path, pattern) {
-			return true
-		}
-	}
-	return false
+	return len(w.Paths) == 0 || slices.ContainsFunc(w.Paths, func(pattern string) bool { return matches(e.Path, pattern) })
 }

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -89,7 +90,7 @@ func (m *logMaker) metrics() string {
 	return strings.Join(metrics, ",")
 }
 
-// line returns what a log has in a line, or some.
+// line returns one or more lines of a log.
 func (m *logMaker) line(container int) string {
 	event := m.event()
 	switch m.IntN(60) {
@@ -130,7 +131,7 @@ func (m *logMaker) line(container int) string {
 	return event + "\n"
 }
 
-// log returns a log of about so many lines.
+// log returns a log of about this number of lines.
 func (m *logMaker) log(lines int) string {
 	var b strings.Builder
 	for lines > 0 {
@@ -148,7 +149,7 @@ func (m *logMaker) log(lines int) string {
 }
 
 // readLog reads a log of this text.
-func readLog(t *testing.T, text string, o Options) *Data {
+func readLog(t testing.TB, text string, o Options) *Data {
 	t.Helper()
 	o.Inputs = []string{write(t, filepath.Join(t.TempDir(), "log"), text)}
 	x, err := Read(t.Context(), o)
@@ -158,8 +159,8 @@ func readLog(t *testing.T, text string, o Options) *Data {
 	return x
 }
 
-// outputs returns all that x is written as, by what it is.
-func outputs(t *testing.T, x *Data) map[string]string {
+// outputs returns all outputs of x, by their names.
+func outputs(t testing.TB, x *Data) map[string]string {
 	t.Helper()
 	var saved strings.Builder
 	if err := x.writeJSON(&saved); err != nil {
@@ -179,7 +180,7 @@ func outputs(t *testing.T, x *Data) map[string]string {
 }
 
 // requireSame compares outputs, and shows where they differ first.
-func requireSame(t *testing.T, got, want map[string]string) {
+func requireSame(t testing.TB, got, want map[string]string) {
 	t.Helper()
 	for form := range want {
 		g, w := got[form], want[form]
@@ -195,18 +196,18 @@ func requireSame(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// TestReadAlike: what comes of logs depends neither on how many workers read
-// them, nor on where files are cut, nor on whether they are mapped, nor on when
-// numbers of metrics are forgotten. So it is with what Each gets, except the
-// order. Logs that are read one by one and merged come to the same.
+// A report depends neither on the number of workers, nor on where files are
+// cut, nor on whether they are mapped, nor on when numbers of metrics are
+// forgotten. Each gets the same decisions, in any order. Logs that are read
+// one by one, saved, and merged in any order have the same report.
 func TestReadAlike(t *testing.T) {
 	least, greatest, mapped, named := leastPart, greatestPart, mostMapped, maxNamed
 	defer func() { leastPart, greatestPart, mostMapped, maxNamed = least, greatest, mapped, named }()
-	for seed := range uint64(12) {
+	for seed := range uint64(16) {
 		m := newLogMaker(seed)
 		folder := t.TempDir()
 		var files []string
-		for i := range 1 + m.IntN(3) {
+		for i := range 1 + m.IntN(5) {
 			files = append(files, write(t, filepath.Join(folder, fmt.Sprint("log", i)), m.log(1+m.IntN(1200))))
 		}
 		o := Options{
@@ -240,20 +241,30 @@ func TestReadAlike(t *testing.T) {
 				t.Fatalf("seed %d: %d workers, parts of %d, mapped %v", seed, o.Workers, leastPart, mayMap)
 			}
 		}
-		var merged *Data
-		for _, i := range m.Perm(len(files)) {
-			o.Inputs = files[i : i+1]
+		if o.Exact {
+			continue // which is not saved
+		}
+		var parts []string // saved reports
+		for _, file := range files {
+			o.Inputs = []string{file}
 			if x, err = Read(t.Context(), o); err != nil {
 				t.Fatal(err)
 			}
-			if merged == nil {
-				merged = x
-			} else if err := merged.Merge(x); err != nil {
+			parts = append(parts, save(t, x, filepath.Join(t.TempDir(), "part")))
+		}
+		for len(parts) > 1 {
+			m.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+			some := 2 + m.IntN(len(parts)-1)
+			if x, err = LoadAll(parts[:some]...); err != nil {
 				t.Fatal(err)
 			}
+			parts = append(parts[some:], save(t, x, filepath.Join(t.TempDir(), "merged")))
 		}
-		if requireSame(t, outputs(t, merged), want); t.Failed() {
-			t.Fatalf("seed %d: merged", seed)
+		if x, err = Load(parts[0]); err != nil {
+			t.Fatal(err)
+		}
+		if requireSame(t, outputs(t, x), want); t.Failed() {
+			t.Fatalf("seed %d: saved and merged", seed)
 		}
 	}
 }
@@ -292,21 +303,32 @@ func eachOf(t *testing.T, o Options) (decisions []string) {
 }
 
 // Evaluations are those of the revision of their event, also where bundles are
-// named, and have none.
-func TestRevisionOfEachEvent(t *testing.T) {
+// named, and have none. Revisions are in the order of their first decisions.
+func TestRevisions(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
-	for i := range 40 {
-		bundles := []string{`"bundles":{},`, `"bundles":{"b":{"revision":"x"}},`, "", ""}[i/10]
-		fmt.Fprintf(&text, `{"decision_id":"a",%s"revision":"r%d","metrics":{"timer_rego_query_eval_ns":5}}`+"\n", bundles, i%2)
+	event := func(n, minute int, revisions string) {
+		for i := range n {
+			fmt.Fprintf(&text, `{"decision_id":"a",%s,"timestamp":"2026-01-02T03:%02d:00Z","metrics":{"timer_rego_query_eval_ns":%d}}`+"\n",
+				revisions, minute, 1000*n<<(i%5))
+		}
 	}
-	r := readLog(t, text.String(), Options{}).Report()
-	got := map[string]uint64{}
-	for _, revision := range r.Revisions {
-		got[revision.Name] = revision.Evaluation.Durations.Count()
+	event(10, 30, `"bundles":{},"revision":"c"`)
+	event(15, 10, `"revision":"a","bundles":{"b":{"revision":"x"}}`)
+	event(20, 40, `"revision":"b"`)
+	event(5, 20, `"revision":"d"`)
+	var got []string
+	for _, revision := range readLog(t, text.String(), Options{}).Report().Revisions {
+		d := &revision.Evaluation.Durations
+		got = append(got, fmt.Sprint(revision.Name, " ", d.Count(), " from ", d.Min()))
+		for b := range d.All() {
+			if b.Count != d.Count()/5 {
+				t.Errorf("revision %s has %d of %d evaluations up to %d", revision.Name, b.Count, d.Count(), b.High)
+			}
+		}
 	}
-	if want := map[string]uint64{"r0": 15, "r1": 15, "b=x": 10}; !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+	if want := []string{"b=x 15 from 15000", "d 5 from 5000", "c 10 from 10000", "b 20 from 20000"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -354,7 +376,7 @@ func TestFirstPlaces(t *testing.T) {
 		var lines []int64
 		for i := range 3 {
 			p := in.newPart()
-			p.lines, p.decisions = 20, 1
+			p.lines, p.Decisions = 20, 1
 			for range r.IntN(20) {
 				line := 1 + r.Int64N(p.lines)
 				p.problem(string(decisionlog.BadTime), 1, Place{"f", line})
@@ -368,11 +390,13 @@ func TestFirstPlaces(t *testing.T) {
 		for _, line := range lines[:min(len(lines), firstPlaces)] {
 			places = append(places, Place{"f", line})
 		}
-		if p := got.problems[string(decisionlog.BadTime)]; len(lines) > 0 && (p.Count != int64(len(lines)) || !slices.Equal(p.First, places)) {
-			t.Errorf("seed %d: got %+v, want %d in %v", seed, p, len(lines), places)
+		var want []Problem
+		if len(lines) > 0 {
+			want = append(want, Problem{string(decisionlog.BadTime), int64(len(lines)), places})
 		}
-		if p := got.problems[Unreadable]; p.Count != 1 || !slices.Equal(p.First, []Place{{"f", 20}}) {
-			t.Errorf("a file that cannot be read is told as %+v", p)
+		want = append(want, Problem{Unreadable, 1, []Place{{"f", 20}}})
+		if !reflect.DeepEqual(got.Problems, want) {
+			t.Errorf("seed %d: got %+v, want %+v", seed, got.Problems, want)
 		}
 	}
 }
@@ -399,7 +423,7 @@ func TestTimesWanted(t *testing.T) {
 	} {
 		x := readLog(t, text.String(), Options{Since: test.since, Until: test.until})
 		var got []string
-		for g := range x.groups.All() {
+		for g := range x.groups.Sums() {
 			for _, n := range g.Outcomes {
 				got = append(got, slices.Repeat([]string{g.Key}, int(n))...)
 			}
@@ -412,7 +436,7 @@ func TestTimesWanted(t *testing.T) {
 	}
 }
 
-// What a file lacks is told, also if it is short.
+// The problems of a file are reported, also if it is short.
 func TestProblemsOfFile(t *testing.T) {
 	t.Parallel()
 	const event = `{"decision_id":"a","metrics":{}}`

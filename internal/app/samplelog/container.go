@@ -9,10 +9,11 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
-// A format is a container of events.
+// format is a container of events.
 type format struct {
 	name string
 	*layout
@@ -20,36 +21,40 @@ type format struct {
 	// its variables.
 	template string
 
-	breaks bool // an event has a line of its own, which can break off
-	whole  bool // the line then breaks off, instead of the event in it
-	quoted bool // an event is in a string, which is valid UTF-8
-	split  bool // long lines are split
-
 	open, next, end string // around and between the events of an array, or ""
 	arrayBytes      int    // an array ends after this size, unless it is 0
 }
 
-// kubernetes is what Fluent Bit adds.
+// uses reports whether the template has one of the variables.
+func (f *format) uses(variables ...string) bool {
+	return slices.ContainsFunc(variables, func(v string) bool { return strings.Contains(f.template, v) })
+}
+
+// hasLines reports whether each event has a line of its own, which can break
+// off.
+func (f *format) hasLines() bool { return f.open == "" && !f.uses("$indented") }
+
+// kubernetes is the text that Fluent Bit adds.
 const kubernetes = `,"stream":"stderr","kubernetes":{"pod_name":"opa-6c9f7d8b5-x2v4q","labels":{"app":"opa"}}}` + "\n"
 
 var formats = []format{
-	{name: "ndjson", layout: &uploadLayout, breaks: true, template: "$text\n"},
-	{name: "console", layout: &consoleLayout, breaks: true, template: "$text\n"},
-	{name: "file_logger", layout: &fileLayout, breaks: true, template: "$text\n"},
-	{name: "spaced", layout: &uploadLayout, breaks: true, template: "$spaced\n"},
+	{name: "ndjson", layout: &uploadLayout, template: "$text\n"},
+	{name: "console", layout: &consoleLayout, template: "$text\n"},
+	{name: "file_logger", layout: &fileLayout, template: "$text\n"},
+	{name: "spaced", layout: &uploadLayout, template: "$spaced\n"},
 	// OPA sends about 32 KiB, compressed.
 	{name: "upload", layout: &uploadLayout, open: "[", next: ",", end: "]", arrayBytes: 256 << 10, template: "$text"},
 	{name: "pretty", layout: &uploadLayout, open: "[\n  ", next: ",\n  ", end: "\n]\n", template: "$indented"},
 	{name: "pretty-lines", layout: &consoleLayout, template: "$indented\n"},
-	{name: "docker", layout: &consoleLayout, breaks: true, quoted: true, split: true,
+	{name: "docker", layout: &consoleLayout,
 		template: `{"log":$log,"stream":"stderr","time":"$time"}` + "\n"},
-	{name: "cri", layout: &consoleLayout, breaks: true, split: true, template: "$time stderr $tag $text\n"},
-	{name: "compose", layout: &consoleLayout, breaks: true, template: "opa-1  | $text\n"},
-	{name: "kubectl", layout: &consoleLayout, breaks: true, template: "[pod/opa-6c9f7d8b5-x2v4q/opa] $text\n"},
-	{name: "splunk", layout: &consoleLayout, breaks: true, whole: true,
+	{name: "cri", layout: &consoleLayout, template: "$time stderr $tag $text\n"},
+	{name: "compose", layout: &consoleLayout, template: "opa-1  | $text\n"},
+	{name: "kubectl", layout: &consoleLayout, template: "[pod/opa-6c9f7d8b5-x2v4q/opa] $text\n"},
+	{name: "splunk", layout: &consoleLayout,
 		template: `{"event":$value,"time":$seconds,"host":"opa-0","source":"stderr","sourcetype":"opa","index":"main"}` + "\n"},
-	{name: "fluentbit", layout: &consoleLayout, breaks: true, whole: true, template: `{"date":$seconds,"log":$value` + kubernetes},
-	{name: "fluentbit-message", layout: &consoleLayout, breaks: true, quoted: true,
+	{name: "fluentbit", layout: &consoleLayout, template: `{"date":$seconds,"log":$value` + kubernetes},
+	{name: "fluentbit-message", layout: &consoleLayout,
 		template: `{"@timestamp":"$time","message":$string` + kubernetes},
 }
 
@@ -82,11 +87,11 @@ func (w *writer) wrap(text []byte) {
 		w.arrayBytes += len(text)
 	}
 	const partBytes = 16 << 10 // where docker and containerd split a line
-	for f.split && len(text) > partBytes {
-		w.expand(text[:partBytes], "")
+	for f.uses("$log", "$tag") && len(text) > partBytes {
+		w.expand(text[:partBytes], "P")
 		text = text[partBytes:]
 	}
-	w.expand(text, "\n")
+	w.expand(text, "F")
 	if f.arrayBytes > 0 && w.arrayBytes > f.arrayBytes {
 		w.closeArray()
 		w.endMember = true
@@ -100,17 +105,15 @@ func (w *writer) closeArray() {
 	}
 }
 
-// expand appends the format's template around text. end is "" if more of the
-// line follows.
-func (w *writer) expand(text []byte, end string) {
+// expand appends the format's template around text. The tag is "P", for
+// partial, if more of the line follows, or else "F", for full.
+func (w *writer) expand(text []byte, tag string) {
 	w.buffer = append(w.buffer, os.Expand(w.format.template, func(variable string) string {
 		switch {
 		case variable == "log":
-			return w.format.json(string(text) + end)
-		case variable == "tag" && end == "":
-			return "P"
+			return w.format.json(string(text) + when(tag == "F", "\n"))
 		case variable == "tag":
-			return "F"
+			return tag
 		case variable == "time":
 			return w.time.Format(time.RFC3339Nano)
 		case variable == "seconds":

@@ -17,7 +17,6 @@ import (
 // decision is the content of an event.
 type decision struct {
 	*profile
-	first       bool // whether the path is the first
 	server      int
 	request     int       // its number on the server, from 1
 	time        time.Time // of the response, in UTC
@@ -28,7 +27,7 @@ type decision struct {
 	slash       bool   // whether the path begins with a slash
 	erased      string // the field that a mask policy removed, or ""
 	result      string // "" if there is none
-	failure     *failure
+	failure     failure
 	outcome     rollup.Outcome
 
 	timers, counters map[string]int64 // timers in ns; 0 if unfinished
@@ -37,7 +36,8 @@ type decision struct {
 	at   string // the timer with the flaw, if the flaw is in a timer
 }
 
-// failure is an error, as an object and as the text that the console has.
+// failure is an error, as an object and as the text that the console has. The
+// zero failure is none.
 type failure struct {
 	object, text string
 	outcome      rollup.Outcome
@@ -83,14 +83,14 @@ func newDrawer(o *Options) *drawer {
 	inputs, inputBytes := inputsOf(o)
 	d := &drawer{
 		source: newSource(o.Seed, 1), waves: newSource(o.Seed, 2), regression: o.Regression, inputs: inputs,
-		parseTime: inputParseTime, start: o.Start.UTC(), minute: math.MinInt64,
+		parseTime: lognormal{inputParseTime.median + logOf(1+uint64(inputBytes)/2000), inputParseTime.spread},
+		start:     o.Start.UTC(), minute: math.MinInt64,
 		// On average a pause of this spread is 2.61 times as long as its
 		// median.
 		pause: newLognormal(max(1, uint64(1e9/o.Rate/2.61)), 2000),
 		load:  wave{spread: spreadOf(500)},
 		slow:  wave{spread: spreadOf(int64(o.Drift * 1000))},
 	}
-	d.parseTime.median += logOf(1 + uint64(inputBytes)/2000)
 	var sum uint64
 	for i := range o.Paths {
 		sum += math.MaxUint32 / uint64(i+1)
@@ -104,7 +104,7 @@ func (w *drawer) draw(d *decision) {
 	total := w.shares[len(w.shares)-1]
 	share, _ := bits.Mul64(w.Uint64(), total)
 	path, _ := slices.BinarySearch(w.shares, 1+share)
-	d.profile, d.first = w.profiles[path], path == 0
+	d.profile = w.profiles[path]
 	d.server = w.below(servers)
 	w.requests[d.server]++
 	d.request = w.requests[d.server]
@@ -135,15 +135,15 @@ func (w *drawer) next() time.Time {
 }
 
 func (w *drawer) drawOutcome(d *decision) {
-	d.result, d.failure, d.erased = "", nil, ""
+	d.result, d.failure, d.erased = "", failure{}, ""
 	switch fate := w.below(1024); {
 	case fate < d.failed:
-		d.failure = &failures[w.below(len(failures))]
+		d.failure = failures[w.below(len(failures))]
 		d.outcome = d.failure.outcome
 	case fate < d.failed+d.undefined:
 		d.outcome = rollup.Undefined
 		if w.oneIn(8) {
-			d.failure = &noDocument
+			d.failure = noDocument
 		}
 	case w.oneIn(2000):
 		d.erased, d.outcome = "/result", rollup.OtherResult
@@ -167,12 +167,8 @@ func (w *drawer) drawMetrics(d *decision) {
 	if miss {
 		within += w.put(d, "rego_query_parse", queryParseTime) + w.put(d, "rego_query_compile", compileTime)
 	}
-	switch {
-	case isQuery:
-	case miss:
-		d.counters["server_query_cache_hit"] = 0
-	default:
-		d.counters["server_query_cache_hit"] = 1
+	if !isQuery {
+		d.counters["server_query_cache_hit"] = map[bool]int64{true: 0, false: 1}[miss]
 	}
 
 	own := w.source.draw(d.eval, w.slow.now)
@@ -204,7 +200,7 @@ func (w *drawer) put(d *decision, stage string, from lognormal) int64 {
 
 // set sets a timer, and returns it. The regression makes it longer.
 func (w *drawer) set(d *decision, stage string, ns int64) int64 {
-	if r := w.regression; r != nil && stage == r.Stage && d.first && !d.time.Before(r.At) {
+	if r := w.regression; r != nil && stage == r.Stage && d.profile == w.profiles[0] && !d.time.Before(r.At) {
 		ns = int64(float64(ns) * r.Factor)
 	}
 	d.timers[stage] = ns
@@ -237,20 +233,10 @@ var flaws = []flaw{
 func (s *source) drawFlaw(d *decision, f *format) {
 	for ok := false; !ok; {
 		d.flaw = flaws[s.below(len(flaws))]
-		ok = (d.flaw.problem != decisionlog.InvalidJSON || f.breaks) && (d.flaw.problem != decisionlog.InvalidUTF8 || !f.quoted)
+		ok = (d.flaw.problem != decisionlog.InvalidJSON || f.hasLines()) &&
+			(d.flaw.problem != decisionlog.InvalidUTF8 || !f.uses("$log", "$string"))
 	}
 	for ok := false; !ok; _, ok = d.timers[d.at] {
 		d.at = stages[s.below(len(stages))]
-	}
-}
-
-// dropUnreadable deletes the metrics that a reader does not find in the event.
-func (d *decision) dropUnreadable() {
-	switch d.flaw.problem {
-	case decisionlog.NoMetrics:
-		clear(d.timers)
-		clear(d.counters)
-	case decisionlog.BadMetric, decisionlog.NegativeMetric:
-		delete(d.timers, d.at)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +17,7 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// A layout is the order of an event's fields, and how they are written.
+// layout is the order of an event's fields, and how they are written.
 type layout struct {
 	fields            []string
 	level, timeFormat string // of the logger's own fields
@@ -97,19 +99,15 @@ func (d *decision) hasPath() bool { return d.path != rollup.Query && d.path != a
 // values returns the fields of an event as JSON. Fields that the event does not
 // have are "".
 func (w *writer) values(d *decision) map[string]string {
-	path, timestamp, failure := d.path, d.time.Format(time.RFC3339Nano), ""
+	path, timestamp, failure := d.path, d.time.Format(time.RFC3339Nano), d.failure.object
 	if d.slash {
 		path = "/" + path
 	}
 	if d.flaw.problem == decisionlog.BadTime {
 		timestamp = "yesterday"
 	}
-	switch {
-	case d.failure == nil:
-	case w.format.errorText:
+	if w.format.errorText {
 		failure = quote(d.failure.text)
-	default:
-		failure = d.failure.object
 	}
 	return map[string]string{
 		"labels":      w.labels[d.server],
@@ -162,46 +160,27 @@ func (w *writer) bundles(at time.Time) string {
 			infos[b.Name] = info{b.NewRevision}
 		}
 	}
-	if len(infos) == 0 {
-		return ""
-	}
-	return w.format.json(infos)
+	return when(len(infos) > 0, w.format.json(infos))
 }
-
-// Names of timers and counters, sorted as OPA sorts them.
-var (
-	stages = []string{
-		"eval_op_plug", "eval_op_rule_index", "rego_builtin_http_send", "rego_external_resolve", "rego_input_parse",
-		"rego_query_compile", "rego_query_eval", "rego_query_parse", "server_handler",
-	}
-	counters = []string{
-		"eval_op_base_cache_hit", "eval_op_base_cache_miss", "rego_builtin_http_send_interquery_cache_hits", networkRequests,
-		"server_query_cache_hit",
-	}
-)
 
 const networkRequests = "rego_builtin_http_send_network_requests"
 
-// metrics returns the metrics as JSON.
+// metrics returns the metrics as JSON, sorted by key as OPA sorts them.
 func (d *decision) metrics() string {
 	b := append(make([]byte, 0, 512), '{')
-	for _, name := range counters {
-		if value, ok := d.counters[name]; ok {
-			b = appendField(b, "counter_"+name, strconv.FormatInt(value, 10))
-		}
+	for _, name := range slices.Sorted(maps.Keys(d.counters)) {
+		b = appendField(b, "counter_"+name, strconv.FormatInt(d.counters[name], 10))
 	}
-	for _, name := range stages[:2] { // OPA's summary of a single value
-		if value, ok := d.timers[name]; ok {
+	timers := slices.Sorted(maps.Keys(d.timers))
+	for _, name := range timers {
+		if strings.HasPrefix(name, "eval_op_") { // OPA's summary of a single value
 			b = appendField(b, "histogram_"+name, fmt.Sprintf(`{"75%%":%[1]d,"90%%":%[1]d,"95%%":%[1]d,"99%%":%[1]d,"99.9%%":%[1]d,`+
-				`"99.99%%":%[1]d,"count":1,"max":%[1]d,"mean":%[1]d,"median":%[1]d,"min":%[1]d,"stddev":0}`, value))
+				`"99.99%%":%[1]d,"count":1,"max":%[1]d,"mean":%[1]d,"median":%[1]d,"min":%[1]d,"stddev":0}`, d.timers[name]))
 		}
 	}
-	for _, name := range stages {
-		value, ok := d.timers[name]
-		if !ok {
-			continue
-		}
-		key, text := "timer_"+name+"_ns", strconv.FormatInt(value, 10)
+	for _, name := range timers {
+		key, value := "timer_"+name+"_ns", d.timers[name]
+		text := strconv.FormatInt(value, 10)
 		if name == d.at && d.flaw.timer != nil {
 			text = d.flaw.timer(key, value)
 		}
@@ -211,37 +190,37 @@ func (d *decision) metrics() string {
 	return string(b)
 }
 
-// otherLine returns a line without an event.
+// otherLines are lines without an event. writer.otherLine has their variables.
+var otherLines = []string{
+	`{"client_addr":"$client","level":"info","msg":"Received request.","req_id":$request,"req_method":"POST",` +
+		`"req_path":"/v1/data/$path","time":"$date"}`,
+	`{"client_addr":"$client","level":"info","msg":"Sent response.","req_id":$request,"req_method":"POST",` +
+		`"req_path":"/v1/data/$path","resp_bytes":15,"resp_duration":$ms,"resp_status":200,"time":"$date"}`,
+	`{"bundles":{"authz":{"active_revision":"r1","name":"authz","metrics":{"timer_bundle_request_ns":$ns}}},"labels":$labels,` +
+		`"level":"info","metrics":{"prometheus":{"go_goroutines":{"type":1}}},"msg":"Status Log",` +
+		`"plugins":{"bundle":{"state":"OK"},"decision_logs":{"state":"OK"}},"time":"$date","type":"openpolicyagent.org/status"}`,
+	// of the Envoy plugin
+	`{"decision":true,"decision-id":"$uuid","dry-run":false,"err":null,"level":"debug",` +
+		`"metrics":{"timer_rego_query_eval_ns":$ns,"timer_server_handler_ns":$more},"msg":"Returning policy decision.",` +
+		`"query":"data.envoy.authz.allow","time":"$date","total_decision_time":$ns,"txn":$request}`,
+	`{"level":"info","msg":"Logs uploaded successfully.","plugin":"decision_logs","time":"$date"}`,
+	`$second http: TLS handshake error from $client: EOF`,
+	`[INFO] Initializing server. addrs = [":8181"], pid = $request`,
+	`sidecar: level=debug msg="sent {\"decision_id\":\"none\",\"path\":\"a/b\"}" client=$client`,
+}
+
+// otherLine returns one of otherLines.
 func (w *writer) otherLine() string {
-	s, date := w.lines, w.time.Format("2006-01-02T15:04:05")
+	s := w.lines
 	client := fmt.Sprintf("10.0.3.%d:%d", s.below(256), 32768+s.below(28000))
-	request, path := w.truth.Inputs.Decisions, profiles[0].path
-	took := 20_000 + s.below(1_000_000)
-	switch s.below(8) {
-	case 0:
-		return fmt.Sprintf(`{"client_addr":%q,"level":"info","msg":"Received request.","req_id":%d,"req_method":"POST",`+
-			`"req_path":"/v1/data/%s","time":"%sZ"}`, client, request, path, date)
-	case 1:
-		return fmt.Sprintf(`{"client_addr":%q,"level":"info","msg":"Sent response.","req_id":%d,"req_method":"POST",`+
-			`"req_path":"/v1/data/%s","resp_bytes":15,"resp_duration":%d.%06d,"resp_status":200,"time":"%sZ"}`,
-			client, request, path, took/1_000_000, took%1_000_000, date)
-	case 2:
-		return fmt.Sprintf(`{"bundles":{"authz":{"active_revision":"r1","name":"authz","metrics":{"timer_bundle_request_ns":%d}}},"labels":%s,`+
-			`"level":"info","metrics":{"prometheus":{"go_goroutines":{"type":1}}},"msg":"Status Log",`+
-			`"plugins":{"bundle":{"state":"OK"},"decision_logs":{"state":"OK"}},"time":"%sZ","type":"openpolicyagent.org/status"}`,
-			took, w.labels[0], date)
-	case 3: // of the Envoy plugin
-		return fmt.Sprintf(`{"decision":true,"decision-id":%q,"dry-run":false,"err":null,"level":"debug",`+
-			`"metrics":{"timer_rego_query_eval_ns":%d,"timer_server_handler_ns":%d},"msg":"Returning policy decision.",`+
-			`"query":"data.envoy.authz.allow","time":"%sZ","total_decision_time":%d,"txn":%d}`,
-			uuid(s), took, took+9000, date, took, request)
-	case 4:
-		return fmt.Sprintf(`{"level":"info","msg":"Logs uploaded successfully.","plugin":"decision_logs","time":"%sZ"}`, date)
-	case 5:
-		return fmt.Sprintf("%s http: TLS handshake error from %s: EOF", date, client)
-	case 6:
-		return fmt.Sprintf(`[INFO] Initializing server. addrs = [":8181"], pid = %d`, request)
-	default:
-		return fmt.Sprintf(`sidecar: level=debug msg="sent {\"decision_id\":\"none\",\"path\":\"a/b\"}" client=%s`, client)
+	ns := 20_000 + s.below(1_000_000)
+	line, id := otherLines[s.below(len(otherLines))], ""
+	if strings.Contains(line, "$uuid") {
+		id = uuid(s)
 	}
+	return strings.NewReplacer(
+		"$client", client, "$request", strconv.FormatInt(w.truth.Inputs.Decisions, 10), "$path", profiles[0].path,
+		"$ns", strconv.Itoa(ns), "$more", strconv.Itoa(ns+9000), "$ms", fmt.Sprintf("%d.%06d", ns/1_000_000, ns%1_000_000),
+		"$labels", w.labels[0], "$uuid", id, "$date", w.time.Format("2006-01-02T15:04:05Z"),
+		"$second", w.time.Format("2006-01-02T15:04:05")).Replace(line)
 }

@@ -100,20 +100,16 @@ func (o Options) withDefaults() (Options, error) {
 	o.Start = cmp.Or(o.Start, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	o.Rate = cmp.Or(o.Rate, 500)
 	o.Paths = cmp.Or(o.Paths, 10)
-	return o, o.check()
-}
-
-func (o *Options) check() error {
 	f := formatOf(o.Container)
 	switch {
 	case (o.Size > 0) == (o.Decisions > 0) || o.Size < 0 || o.Decisions < 0:
-		return errors.New("set either --size or --decisions, to more than 0")
+		return o, errors.New("set either --size or --decisions, to more than 0")
 	case f == nil:
-		return fmt.Errorf("invalid --form %q: use one of %s", o.Container, strings.Join(Containers(), ", "))
+		return o, fmt.Errorf("invalid --form %q: use one of %s", o.Container, strings.Join(Containers(), ", "))
 	case !slices.Contains(compressions, o.Compression):
-		return fmt.Errorf("invalid --compress %q: use one of %s", o.Compression, strings.Join(compressions, ", "))
+		return o, fmt.Errorf("invalid --compress %q: use one of %s", o.Compression, strings.Join(compressions, ", "))
 	case f.open != "" && o.OtherLines > 0:
-		return fmt.Errorf("--other must be 0: a log of the form %q has events only", o.Container)
+		return o, fmt.Errorf("--other must be 0: a log of the form %q has events only", o.Container)
 	}
 	almostOne, factor := math.Nextafter(1, 0), 1.0
 	if o.Regression != nil {
@@ -133,18 +129,18 @@ func (o *Options) check() error {
 		{"factor of --slower", factor, 1, 1000},
 	} {
 		if !(bound.value >= bound.low && bound.value <= bound.high) { // also if it is not a number
-			return fmt.Errorf("invalid %s %v: it must be from %v to %v", bound.option, bound.value, bound.low, bound.high)
+			return o, fmt.Errorf("invalid %s %v: it must be from %v to %v", bound.option, bound.value, bound.low, bound.high)
 		}
 	}
 	if events := float64(max(o.Decisions, o.Size/minEventBytes)); events/o.Rate > maxYears*365*24*3600 {
-		return fmt.Errorf("invalid --rate %v: the log would cover more than %d years", o.Rate, maxYears)
+		return o, fmt.Errorf("invalid --rate %v: the log would cover more than %d years", o.Rate, maxYears)
 	}
 	switch r := o.Regression; {
 	case r == nil:
 	case r.At.Before(o.Start):
-		return fmt.Errorf("invalid --slower: %v is before the first decision", r.At)
+		return o, fmt.Errorf("invalid --slower: %v is before the first decision", r.At)
 	case !slices.Contains(firstPathStages, r.Stage):
-		return fmt.Errorf("invalid --slower: the first path does not have the stage %q, it has %s", r.Stage, strings.Join(firstPathStages, ", "))
+		return o, fmt.Errorf("invalid --slower: the first path does not have the stage %q, it has %s", r.Stage, strings.Join(firstPathStages, ", "))
 	}
-	return nil
+	return o, nil
 }

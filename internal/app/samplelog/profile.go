@@ -6,6 +6,7 @@ package samplelog
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/regometer/regometer/rollup"
 )
@@ -89,9 +90,7 @@ var profiles = []profile{
 }
 
 // firstPathStages lists the stages of each decision of the first path.
-var firstPathStages = []string{
-	"rego_external_resolve", "rego_input_parse", "rego_query_compile", "rego_query_eval", "rego_query_parse", "server_handler",
-}
+var firstPathStages = strings.Fields("rego_external_resolve rego_input_parse rego_query_compile rego_query_eval rego_query_parse server_handler")
 
 // profileOf returns the profile of the path at an index. Paths beyond profiles
 // belong to tenants, whose policies differ.

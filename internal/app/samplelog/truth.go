@@ -105,12 +105,14 @@ func newAccount() *account {
 	}
 }
 
-// parents says which stage contains a stage.
+// parents holds the stage that contains a stage, or "".
 var parents = map[string]string{
 	"eval_op_plug": "rego_query_eval", "eval_op_rule_index": "rego_query_eval", "rego_builtin_http_send": "rego_query_eval",
 	"rego_external_resolve": "rego_query_eval", "rego_input_parse": "server_handler", "rego_query_compile": "server_handler",
-	"rego_query_eval": "server_handler", "rego_query_parse": "server_handler",
+	"rego_query_eval": "server_handler", "rego_query_parse": "server_handler", "server_handler": "",
 }
+
+var stages = slices.Sorted(maps.Keys(parents))
 
 // add counts a decision that a reader finds.
 func (a *account) add(d *decision) {
@@ -132,7 +134,13 @@ func (a *account) add(d *decision) {
 		a.To = &at // later than all before
 	}
 
-	d.dropUnreadable()
+	switch d.flaw.problem { // a reader does not find these metrics
+	case decisionlog.NoMetrics:
+		clear(d.timers)
+		clear(d.counters)
+	case decisionlog.BadMetric, decisionlog.NegativeMetric:
+		delete(d.timers, d.at)
+	}
 	for name, value := range d.counters {
 		if value > 0 {
 			g.Counters[name] += value

@@ -25,9 +25,13 @@ func Write(out io.Writer, o Options) (*Truth, error) {
 	if err != nil {
 		return nil, err
 	}
-	counted := &countingWriter{Writer: out}
-	w := newWriter(&o)
-	w.out = counted
+	var written byteCount
+	counted := io.MultiWriter(out, &written)
+	f := formatOf(o.Container)
+	w := writer{
+		options: &o, format: f, drawer: newDrawer(&o), lines: newSource(o.Seed, 3), labels: labelsOf(&o, f.layout),
+		inputs: newInputs(&o, f.layout), truth: newAccount(), time: o.Start.UTC(), out: counted,
+	}
 	finish := func() error { return nil }
 	switch o.Compression {
 	case "gzip":
@@ -58,7 +62,7 @@ func Write(out io.Writer, o Options) (*Truth, error) {
 	if err := finish(); err != nil {
 		return nil, err
 	}
-	return w.truth.finish(counted.bytes), nil
+	return w.truth.finish(int64(written)), nil
 }
 
 // writer writes events and other lines.
@@ -84,14 +88,6 @@ type writer struct {
 
 	arrayBytes int  // bytes of events in the array that is open
 	endMember  bool // whether a member of a gzip file ends here
-}
-
-func newWriter(o *Options) *writer {
-	f := formatOf(o.Container)
-	return &writer{
-		options: o, format: f, drawer: newDrawer(o), lines: newSource(o.Seed, 3), labels: labelsOf(o, f.layout),
-		inputs: newInputs(o, f.layout), truth: newAccount(), time: o.Start.UTC(),
-	}
 }
 
 func (w *writer) more() bool {
@@ -134,7 +130,7 @@ func (w *writer) writeEvent() {
 	case d.flaw.problem != decisionlog.InvalidJSON:
 		w.wrap(text)
 		w.truth.add(d)
-	case w.format.whole:
+	case w.format.uses("$value"): // the line breaks off, not the event in it
 		w.wrap(text)
 		line := w.buffer[begin : len(w.buffer)-1]
 		w.buffer = append(w.buffer[:begin+w.cut(line)], '\n')
@@ -170,14 +166,10 @@ func (w *writer) flush() error {
 	return err
 }
 
-// countingWriter counts bytes.
-type countingWriter struct {
-	io.Writer
-	bytes int64
-}
+// byteCount counts the bytes that are written to it.
+type byteCount int64
 
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.Writer.Write(p)
-	c.bytes += int64(n)
-	return n, err
+func (n *byteCount) Write(p []byte) (int, error) {
+	*n += byteCount(len(p))
+	return len(p), nil
 }

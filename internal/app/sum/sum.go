@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sum reckons with the sums of 128 bits of a rollup. Its functions may
+// Package sum compares and divides sums of 128 bits. Its functions may
 // be called at the same time.
 package sum
 
@@ -11,11 +11,6 @@ import (
 
 	"github.com/regometer/regometer/internal/groupby"
 )
-
-// String writes a sum in decimal, whole.
-func String(s groupby.Sum) string {
-	return s.String()
-}
 
 // Float returns a sum within the precision of a float64.
 func Float(s groupby.Sum) float64 {
@@ -27,7 +22,7 @@ func Compare(a, b groupby.Sum) int {
 	return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo))
 }
 
-// Share returns which part of the whole a part is, 0 of nothing.
+// Share returns part divided by whole, or 0 if the whole is 0.
 func Share(part, whole groupby.Sum) float64 {
 	if whole == (groupby.Sum{}) {
 		return 0
@@ -35,7 +30,7 @@ func Share(part, whole groupby.Sum) float64 {
 	return Float(part) / Float(whole)
 }
 
-// Ratio is Share, of counts.
+// Ratio is Share for counts.
 func Ratio(part, whole uint64) float64 {
 	return Share(groupby.Sum{Lo: part}, groupby.Sum{Lo: whole})
 }

@@ -24,8 +24,8 @@ func TestSums(t *testing.T) {
 	for range 1000 {
 		s := groupby.Sum{Hi: random.Uint64() >> random.IntN(65), Lo: random.Uint64() >> random.IntN(65)}
 		n := bigOf(s)
-		if got := String(s); got != n.String() {
-			t.Fatalf("String(%v) = %s, want %v", s, got, n)
+		if got := s.String(); got != n.String() {
+			t.Fatalf("String of %v is %s, want %v", s, got, n)
 		}
 		f, _ := new(big.Float).SetInt(n).Float64()
 		if got := Float(s); math.Abs(got-f) > 1e-15*f {

@@ -5,8 +5,7 @@
 // tables, Markdown and pages. Its functions may be called at the same time.
 package text
 
-// None stands where there is nothing to show, and Empty for a name that has no
-// letters.
+// None takes the place of a missing value, and Empty that of an empty name.
 const (
 	None  = "–"
 	Empty = "(empty)"

@@ -12,21 +12,25 @@ import (
 	"github.com/rivo/uniseg"
 )
 
+// mostMarks limits the marks on one letter, which would reach into the lines
+// above and below it.
+const mostMarks = 2
+
 // Visible returns text from a log as it can be shown in a terminal: control
-// characters, escape sequences, invisible runes, bytes that are no UTF-8, and
-// more than four marks on one letter, are written as in a Go string. So is a
-// backslash, so that nothing else reads like an escape.
+// characters, escape sequences, invisible runes, invalid UTF-8, marks without a
+// letter, and more than two marks on one letter, are written as in a Go string.
+// So is a backslash, so that nothing else reads like an escape.
 func Visible(s string) string {
 	quoted := strconv.Quote(s)
 	quoted = strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 
 	var text strings.Builder
-	marks := 0
+	marks := mostMarks // a mark at the start has no letter
 	for _, r := range quoted {
 		if marks++; !unicode.Is(unicode.M, r) {
 			marks = 0
 		}
-		if marks <= 4 {
+		if marks <= mostMarks {
 			text.WriteRune(r)
 			continue
 		}
@@ -36,17 +40,8 @@ func Visible(s string) string {
 	return text.String()
 }
 
-// Width returns how many columns visible text takes in a terminal.
+// Width returns the number of columns of visible text in a terminal.
 func Width(s string) int { return uniseg.StringWidth(s) }
-
-// Pad returns visible text with spaces after it, so that it is at least so
-// wide.
-func Pad(s string, width int) string { return s + spaces(width-Width(s)) }
-
-// PadLeft is Pad with the spaces before the text.
-func PadLeft(s string, width int) string { return spaces(width-Width(s)) + s }
-
-func spaces(n int) string { return strings.Repeat(" ", max(0, n)) }
 
 // Shorten returns visible text of at most the width, 1 or more: if it is wider,
 // an ellipsis stands for its middle.
@@ -77,12 +72,12 @@ func fitting(clusters []string, width int) []string {
 	return clusters
 }
 
-// mostBytes is the most that a column of visible text takes: a letter, with
-// four marks, of four bytes each.
-const mostBytes = 5 * 4
+// mostBytes limits the bytes of a column of visible text: a letter and its
+// marks, of four bytes each.
+const mostBytes = (1 + mostMarks) * 4
 
 // Fit returns text from a log, visible and shortened to the width, 1 or more.
-// However long the text is, that takes no more than the width asks for.
+// Its time and memory depend on the width, not on the length of the text.
 func Fit(s string, width int) string {
 	if most := width * mostBytes; len(s) > 2*most {
 		s = s[:most] + "\uFFFD" + s[len(s)-most:]

@@ -9,23 +9,25 @@ import (
 	"strings"
 	"testing"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
 )
 
 func TestVisible(t *testing.T) {
 	for s, want := range map[string]string{
-		"":                                       "",
-		"rbac/allow":                             "rbac/allow",
-		`a "b" 'c'`:                              `a "b" 'c'`,
-		`\`:                                      `\\`,
-		`\"`:                                     `\\"`,
-		"\x1b[31m\a\n\r\t\x7f":                   `\x1b[31m\a\n\r\t\x7f`,
-		"\u009b31m\u202e\u200b":                  `\u009b31m\u202e\u200b`,
-		"\xff\xc3":                               `\xff\xc3`,
-		"数据 é 🙂":                                 "数据 é 🙂",
-		"e\u0301\u0301":                          "e\u0301\u0301",
-		"e\u0301\u0301\u0301\u0301\u0301\u0301x": "e\u0301\u0301\u0301\u0301" + `\u0301\u0301x`,
-		"\u00a0":                                 `\u00a0`,
+		"":                           "",
+		"rbac/allow":                 "rbac/allow",
+		`a "b" 'c'`:                  `a "b" 'c'`,
+		`\`:                          `\\`,
+		`\"`:                         `\\"`,
+		"\x1b[31m\a\n\r\t\x7f":       `\x1b[31m\a\n\r\t\x7f`,
+		"\u009b31m\u202e\u200b":      `\u009b31m\u202e\u200b`,
+		"\xff\xc3":                   `\xff\xc3`,
+		"数据 é 🙂":                     "数据 é 🙂",
+		"e\u0301\u0301":              "e\u0301\u0301",
+		"e\u0301\u0301\u0301\u0301x": "e\u0301\u0301" + `\u0301\u0301x`,
+		"\u0301e\u0301":              `\u0301e` + "\u0301",
+		"\u00a0":                     `\u00a0`,
 	} {
 		if got := Visible(s); got != want {
 			t.Errorf("%q: %q, want %q", s, got, want)
@@ -55,27 +57,6 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-func TestPad(t *testing.T) {
-	for _, c := range []struct {
-		s           string
-		width       int
-		right, left string
-	}{
-		{"", 0, "", ""},
-		{"ab", 4, "ab  ", "  ab"},
-		{"ab", 2, "ab", "ab"},
-		{"ab", 1, "ab", "ab"},
-		{"数e\u0301", 5, "数e\u0301  ", "  数e\u0301"},
-	} {
-		if got := Pad(c.s, c.width); got != c.right {
-			t.Errorf("Pad(%q, %d) = %q, want %q", c.s, c.width, got, c.right)
-		}
-		if got := PadLeft(c.s, c.width); got != c.left {
-			t.Errorf("PadLeft(%q, %d) = %q, want %q", c.s, c.width, got, c.left)
-		}
-	}
-}
-
 // TestFit: of long text only the ends are looked at, which are those that all
 // of it would have.
 func TestFit(t *testing.T) {
@@ -101,51 +82,43 @@ func TestFit(t *testing.T) {
 	}
 }
 
+// FuzzFit checks that visible text fits after Fit, Shorten and Wrap, which keep
+// the rest as it is.
 func FuzzFit(f *testing.F) {
 	for i, s := range []string{"rbac/allow", "\x1b[31m", "\u202ex\u2066\x00", "a\xffb\xc3", "a\ufffdb", "日本語日本語", "a\u00a0b", `\n`, "e\u0301\u0301\u0301\u0301\u0301\u0301"} {
 		f.Add(s, 10*i)
 	}
-	f.Fuzz(func(t *testing.T, s string, width int) {
-		width = 1 + int(uint(width)%200)
-		got := Fit(s, width)
-		if Width(got) > width {
-			t.Errorf("Fit(%q, %d) = %q is %d wide", s, width, got, Width(got))
-		}
-		if strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
-			t.Errorf("Fit(%q, %d) = %q is not visible", s, width, got)
-		}
-		plain := !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '\\' || r > '~' })
-		if plain && len(s) <= width && got != s {
-			t.Errorf("Fit(%q, %d) = %q", s, width, got)
-		}
-	})
-}
-
-// TestTextWidths: whatever the text, what is made of it fits and is printable.
-func TestTextWidths(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	alphabet := []string{"a", " ", "/", "数", "e\u0301", "\u0301", "🙂", "👨‍👩‍👧", "\x1b", "\xff", "\u202e", "\u1100", "🇩🇪", "\\", "%"}
-	for range 2000 {
+	for range 500 {
 		var b strings.Builder
 		for range random.IntN(40) {
 			b.WriteString(alphabet[random.IntN(len(alphabet))])
 		}
-		text, most := Visible(b.String()), 2+random.IntN(30)
-		if !utf8.ValidString(text) || strings.ContainsAny(text, "\x1b\u202e\n") {
-			t.Fatalf("%q is not visible", text)
-		}
-		if got := Shorten(text, most); Width(got) > most {
-			t.Fatalf("%q in %d: %q is %d wide", text, most, got, Width(got))
-		}
-		lines := Wrap(text, most)
-		for _, l := range lines {
-			if Width(l) > most {
-				t.Fatalf("%q in %d: line %q is %d wide", text, most, l, Width(l))
+		f.Add(b.String(), 1+random.IntN(30))
+	}
+	f.Fuzz(func(t *testing.T, s string, width int) {
+		width = 2 + int(uint(width)%200)
+		visible, fit := Visible(s), Fit(s, width)
+		for _, line := range []string{fit, Shorten(visible, width)} {
+			if Width(line) > width {
+				t.Errorf("%q in %d: %q is %d wide", s, width, line, Width(line))
 			}
 		}
-		without := func(s string) string { return strings.ReplaceAll(s, " ", "") }
-		if got := without(strings.Join(lines, "")); got != without(text) {
-			t.Fatalf("%q became %q", text, got)
+		for _, line := range Wrap(visible, width) {
+			if Width(line) > width && uniseg.GraphemeClusterCount(line) > 1 { // letters are not divided
+				t.Errorf("%q in %d: the line %q is %d wide", s, width, line, Width(line))
+			}
 		}
-	}
+		if strings.ContainsFunc(visible+fit, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("Visible(%q) = %q or Fit = %q is not visible", s, visible, fit)
+		}
+		if plain := !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '\\' || r > '~' }); plain && len(s) <= width && fit != s {
+			t.Errorf("Fit(%q, %d) = %q", s, width, fit)
+		}
+		without := func(s string) string { return strings.ReplaceAll(s, " ", "") }
+		if got := without(strings.Join(Wrap(visible, width), "")); got != without(visible) {
+			t.Errorf("%q became %q", visible, got)
+		}
+	})
 }

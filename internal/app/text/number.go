@@ -21,7 +21,7 @@ func thousands(digits string) string {
 	return string(text)
 }
 
-// Plural writes how many of something there are, such as "2 files".
+// Plural writes a number of things, such as "2 files".
 func Plural[N int | int64 | uint64](n N, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -29,8 +29,8 @@ func Plural[N int | int64 | uint64](n N, thing string) string {
 	return Count(n) + " " + thing
 }
 
-// Percent writes a part of 1 with one decimal. What is not all or nothing does
-// not read so.
+// Percent writes a part of 1 with one decimal. Only 0 and 1 become "0 %" and
+// "100 %".
 func Percent(part float64) string {
 	switch p := 100 * part; {
 	case p == 0 || p == 100:

@@ -101,12 +101,14 @@ func (t *Table) Len() int { return len(t.rows) }
 func (t *Table) line(cells []string) string {
 	var line []string
 	for i, c := range t.Columns {
+		cell := Shorten(cells[i], c.width)
+		spaces := strings.Repeat(" ", c.width-Width(cell))
 		switch {
 		case c.hidden:
 		case c.Left:
-			line = append(line, Pad(Shorten(cells[i], c.width), c.width))
+			line = append(line, cell+spaces)
 		default:
-			line = append(line, PadLeft(cells[i], c.width))
+			line = append(line, spaces+cell)
 		}
 	}
 	return strings.TrimRight(strings.Join(line, "  "), " ")

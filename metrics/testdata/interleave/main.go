@@ -92,7 +92,7 @@ type program struct {
 	goroutines [][]string
 }
 
-// run runs the program in every order, and returns how many there are.
+// run runs the program in every order, and returns the number of orders.
 func (p program) run() (orders int) {
 	t := new(timer)
 	var calls []*call

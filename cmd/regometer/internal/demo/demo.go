@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package demo runs an OPA server with Regometer beside an unmodified one, and
-// shows where the time of the decisions went and what a decision costs.
+// shows where the time of the decisions went and the costs of a decision.
 package demo
 
 import (
@@ -30,7 +30,7 @@ type Config struct {
 
 	Duration time.Duration // about how long each server is kept busy
 	Seed     uint64        // of the workload
-	Compare  bool          // run the unmodified OPA too
+	Alone    bool          // without the unmodified OPA
 	Keep     string        // folder for the policy, the servers' logs and the result
 	JSON     bool          // print the result as JSON instead of text
 
@@ -61,38 +61,20 @@ func Run(ctx context.Context, c Config) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("cannot keep the output: %w", err)
+		return err
 	}
-	if entries, err := os.ReadDir(dir); err != nil {
-		return fmt.Errorf("cannot keep the output: %w", err)
-	} else if len(entries) > 0 {
+	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
 		return fmt.Errorf("%s is not empty: name a new or an empty folder to keep the output in", dir)
 	}
-
-	progress := newProgress(c.Stderr)
-	r, err := c.measure(ctx, dir, progress)
-	progress.stop()
+	r, err := c.measure(ctx, dir)
 	if err != nil {
 		return err
 	}
 	return errors.Join(c.write(r, dir), r.agreement())
 }
 
-// measure builds, starts and loads the servers, and reads what they say.
-func (c *Config) measure(ctx context.Context, dir string, progress io.Writer) (*result, error) {
-	var binaries []string
-	for i, name := range serverNames {
-		if i == unmodified && !c.Compare {
-			break
-		}
-		fmt.Fprintf(progress, "Building the %s (minutes the first time, then seconds)\n", name)
-		binary, err := c.Build(ctx, i == unmodified, progress)
-		if err != nil {
-			return nil, err
-		}
-		binaries = append(binaries, binary)
-	}
-
+// measure builds, starts and loads the servers, and reads log and metrics.
+func (c *Config) measure(ctx context.Context, dir string) (*result, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on 127.0.0.1: %w", err)
@@ -104,22 +86,31 @@ func (c *Config) measure(ctx context.Context, dir string, progress io.Writer) (*
 		return nil, err
 	}
 	var servers []*opaserver.Server
-	for i, binary := range binaries {
+	for i, name := range serverNames {
+		if i == unmodified && c.Alone {
+			break
+		}
+		fmt.Fprintf(c.Stderr, "Building the %s (minutes the first time, then seconds)\n", name)
+		binary, err := c.Build(ctx, i == unmodified, c.Stderr)
+		if err != nil {
+			return nil, err
+		}
 		s, err := startServer(ctx, i, binary, dir)
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = s.Stop() }() // all that it had to say has been read
+		defer func() { _ = s.Stop() }() // its log and metrics have been read
 		servers = append(servers, s)
 	}
 
-	fmt.Fprintf(progress, "Sending queries to 127.0.0.1, about %v to each server\n", c.Duration)
-	l := load{servers: servers, workload: newWorkload(c.Seed), sent: map[string]int{}}
-	rounds, err := l.run(ctx, c.Duration)
-	if err != nil {
+	fmt.Fprintf(c.Stderr, "Sending queries to 127.0.0.1, about %v to each server\n", c.Duration)
+	l := load{servers: servers, workload: newWorkload(c.Seed), sent: map[string]uint64{}}
+	r := &result{OPA: servers[0].Version, Seed: c.Seed, Differences: []string{}}
+	if r.PerDecision, err = l.run(ctx, c.Duration); err != nil {
 		return nil, err
 	}
-	metrics, err := getMetrics(ctx, servers[0])
+	r.Requests = l.requests
+	metrics, err := servers[0].Get(ctx, "/metrics")
 	if err != nil {
 		return nil, err
 	}
@@ -127,12 +118,8 @@ func (c *Config) measure(ctx context.Context, dir string, progress io.Writer) (*
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the decision log: %w", err)
 	}
-	r := &result{
-		OPA: servers[0].Version, Seed: c.Seed, Requests: l.requests,
-		PerDecision: mediansOf(rounds), Differences: []string{}, log: log.Report(),
-	}
-	r.compareOutcomes(l.sent, metrics)
-	r.compareStages(metrics)
+	r.log = log.Report()
+	r.compare(l.sent, metrics)
 	return r, ctx.Err() // an interrupted report may lack decisions
 }
 

@@ -11,14 +11,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// The test binary is a fake OPA if its name begins so. What follows in the name
-// is its fault, usually at the tenth decision. It knows only the workload of
-// seed 1.
+// The test binary is a fake OPA if its name begins with the prefix. The rest of
+// the name is its fault, usually at the tenth decision. It knows only the
+// workload of seed 1.
 const fakePrefix = "fake-opa-"
 
 func TestMain(m *testing.M) {
@@ -39,7 +36,7 @@ func fakeOPA(t *testing.T, name string) string {
 	return path
 }
 
-// results are what the fakes log, by outcome.
+// results are the logged results, by outcome.
 var results = map[string]string{
 	"allowed": `"result": true`, "denied": `"result": false`, "undefined": `"input": 1`, "result": `"result": 1`,
 	"error": `"error": "eval_builtin_error"`,
@@ -50,23 +47,7 @@ func runFakeOPA(name string, args []string) error {
 	if _, err := os.Stat(filepath.Join(args[2], "directory.json")); err != nil || name == "broken" {
 		return fmt.Errorf("rego_parse_error: somewhere")
 	}
-	registry := prometheus.NewRegistry()
-	counters := func(name string, labels ...string) *prometheus.CounterVec {
-		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: "x"}, labels)
-		registry.MustRegister(c)
-		return c
-	}
-	decisions := counters("opa_decisions_total", "outcome")
-	stages := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "opa_decision_stage_duration_seconds", Help: "x", NativeHistogramBucketFactor: 1.022, NativeHistogramZeroThreshold: 1e-12,
-	}, []string{"stage"})
-	registry.MustRegister(stages)
-	handlers := counters("http_request_duration_seconds", "handler")
-	handlers.WithLabelValues("metrics").Add(1e9)
-	busy := counters("go_cpu_classes_total_cpu_seconds_total").WithLabelValues()
-	bytes := counters("go_memstats_alloc_bytes_total").WithLabelValues()
-	allocations := counters("go_memstats_mallocs_total").WithLabelValues()
-
+	metrics := map[string]float64{`http_request_duration_seconds_sum{handler="metrics"}`: 1e9}
 	w, made := newWorkload(1), 0
 	var block []request
 	http.HandleFunc("POST /v1/", func(answer http.ResponseWriter, r *http.Request) {
@@ -75,7 +56,7 @@ func runFakeOPA(name string, args []string) error {
 		}
 		q := block[0]
 		block = block[1:]
-		fault, ns := "", 1000.0
+		fault := ""
 		if made++; made == 10 {
 			fault = name
 		}
@@ -83,21 +64,22 @@ func runFakeOPA(name string, args []string) error {
 			fmt.Fprintf(os.Stderr, `{"msg":"Decision Log","decision_id":"x","path":"x",%s,"metrics":{"timer_rego_query_eval_ns":1000}}`+"\n", results[q.outcome])
 		}
 		if fault != "miscounting" {
-			decisions.WithLabelValues(q.outcome).Inc()
+			metrics[`opa_decisions_total{outcome="`+q.outcome+`"}`]++
 		}
 		if fault == "imprecise" {
-			ns++
+			metrics[`opa_decision_stage_duration_seconds_sum{stage="rego_query_eval"}`] += 1e-9
 		}
-		if name == "spread" { // the sum stays the same
-			ns += 500 * float64(made%2*2-1)
+		if name == "wasteful" {
+			metrics["go_memstats_alloc_bytes_total"] += 3000
 		}
-		stages.WithLabelValues("rego_query_eval").Observe(ns * 1e-9)
-		handlers.WithLabelValues("v1/data").Inc()
-		busy.Inc()
-		if bytes.Add(1000); name == "wasteful" {
-			bytes.Add(3000)
+		for series, n := range map[string]float64{
+			`opa_decision_stage_duration_seconds_count{stage="rego_query_eval"}`: 1,
+			`opa_decision_stage_duration_seconds_sum{stage="rego_query_eval"}`:   1e-6,
+			`http_request_duration_seconds_sum{code="200",handler="v1/data"}`:    1,
+			"go_cpu_classes_total_cpu_seconds_total":                             1, "go_memstats_alloc_bytes_total": 1000, "go_memstats_mallocs_total": 1,
+		} {
+			metrics[series] += n
 		}
-		allocations.Inc()
 		if r.URL.String() != q.path || fault == "wrong" {
 			q.status = http.StatusTeapot
 		}
@@ -108,7 +90,11 @@ func runFakeOPA(name string, args []string) error {
 		fmt.Fprintf(w, `{"result":{"labels":{"regometer_server":%q,"version":"1.2.3"}}}`, mark[strings.IndexByte(mark, '=')+1:])
 	})
 	http.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
-	http.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	http.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		for series, n := range metrics {
+			fmt.Fprintf(w, "# HELP x x\n%s %v\n", series, n)
+		}
+	})
 	address := args[slices.Index(args, "--addr")+1]
 	fmt.Fprintln(os.Stderr, address)
 	return http.ListenAndServe(address, nil)

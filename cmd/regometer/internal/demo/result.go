@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/regometer/regometer/internal/app/report"
@@ -17,123 +16,68 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// result is what the demo prints.
+// A result is the outcome of the demo.
 type result struct {
 	OPA         string          `json:"opa_version"`
 	Seed        uint64          `json:"seed"`
 	Requests    int             `json:"requests"` // to each server
-	Decisions   []outcome       `json:"decisions"`
-	Stages      []stage         `json:"stages"`
+	Decisions   []figure        `json:"decisions"`
+	Stages      []figure        `json:"stages"`
 	Differences []string        `json:"differences"` // of the log from the requests and /metrics
 	PerDecision []cost          `json:"per_decision"`
 	LogReport   json.RawMessage `json:"log_report"`
 	log         *report.Report
 }
 
-// outcome holds how many requests and decisions had an outcome.
-type outcome struct {
-	Name    string `json:"outcome"`
-	Sent    int    `json:"sent"`
-	Logged  int    `json:"logged"`
-	Scraped int    `json:"scraped"`
-}
-
-// stage holds what a stage took over all paths.
-type stage struct {
+// A figure is an outcome of decisions or a stage, by different sources.
+type figure struct {
 	Name    string `json:"name"`
+	Sent    uint64 `json:"sent,omitzero"` // the number of requests for the outcome
 	Logged  times  `json:"logged"`
 	Scraped times  `json:"scraped"`
 }
 
 type times struct {
-	Count uint64  `json:"count"`
-	Sum   int64   `json:"sum_ns"`
-	P50   float64 `json:"p50_ns"`
-	P99   float64 `json:"p99_ns"`
+	Count uint64 `json:"count"`
+	Sum   int64  `json:"sum_ns,omitzero"` // of a stage
 }
 
-// cost is what a decision costs. Without an unmodified OPA only DropIn is set.
-type cost struct {
-	Name       string  `json:"name"`
-	Unmodified float64 `json:"unmodified,omitzero"`
-	DropIn     float64 `json:"drop_in"`
-	Ratio      float64 `json:"ratio,omitzero"`     // of the medians
-	RatioMin   float64 `json:"ratio_min,omitzero"` // of all rounds
-	RatioMax   float64 `json:"ratio_max,omitzero"`
-}
-
-// mediansOf returns the medians of the rounds' costs.
-func mediansOf(rounds [][]cost) (all []cost) {
-	for kind := range costs {
-		var theirs, ours, ratios []float64
-		for _, r := range rounds {
-			theirs = append(theirs, r[kind].Unmodified)
-			ours = append(ours, r[kind].DropIn)
-			ratios = append(ratios, r[kind].DropIn/r[kind].Unmodified)
-		}
-		slices.Sort(theirs)
-		slices.Sort(ours)
-		c := cost{Name: costs[kind].name, Unmodified: theirs[len(rounds)/2], DropIn: ours[len(rounds)/2]}
-		if theirs[0] > 0 {
-			c.Ratio, c.RatioMin, c.RatioMax = c.DropIn/c.Unmodified, slices.Min(ratios), slices.Max(ratios)
-		}
-		all = append(all, c)
-	}
-	return all
-}
-
-// compareOutcomes compares the log with the requests and with /metrics.
-func (r *result) compareOutcomes(sent map[string]int, m metrics) {
+// compare compares the log with the requests and with /metrics, where only the
+// known stages have a name.
+func (r *result) compare(sent map[string]uint64, metrics []byte) {
+	differ := func(format string, args ...any) { r.Differences = append(r.Differences, fmt.Sprintf(format, args...)) }
 	for _, p := range r.log.Inputs.Problems {
-		r.differ("the log has this problem %d times: %s", p.Count, p.Kind)
+		differ("the log has this problem %d times: %s", p.Count, p.Kind)
 	}
 	for i, n := range r.log.Total.Outcomes {
 		name := rollup.Outcome(i).String()
-		o := outcome{name, sent[name], int(n), int(m.total("opa_decisions_total", "outcome", name))}
-		if o.Sent != o.Logged || o.Sent != o.Scraped {
-			r.differ("%s: %d requests, %d decisions in the log, %d in /metrics", name, o.Sent, o.Logged, o.Scraped)
+		scraped := uint64(total(metrics, "opa_decisions_total", `outcome="`+name+`"`))
+		if sent[name] != n || n != scraped {
+			differ("%s: %d requests, %d decisions in the log, %d in /metrics", name, sent[name], n, scraped)
 		}
-		if o.Sent > 0 {
-			r.Decisions = append(r.Decisions, o)
+		if n > 0 {
+			r.Decisions = append(r.Decisions, figure{name, sent[name], times{Count: n}, times{Count: scraped}})
 		}
 	}
-}
-
-// compareStages compares the log with /metrics, where only the stages that are
-// known have a name.
-func (r *result) compareStages(m metrics) {
-	logged, scraped, width := map[string]times{}, map[string]times{}, 0.0
+	logged := map[string]times{}
 	for i := range r.log.Total.Stages {
-		if d := &r.log.Total.Stages[i].Durations; d.Count() > 0 {
-			_, sum := d.Sum()
-			logged[r.log.Total.Stages[i].Name] = times{d.Count(), int64(sum), d.Quantile(0.5), d.Quantile(0.99)}
-		}
-	}
-	for _, metric := range m["opa_decision_stage_duration_seconds"] {
-		h := metric.GetHistogram()
-		sum := int64(math.Round(1e9 * h.GetSampleSum())) // exact below 2^53 ns, 104 days
-		for _, stage := range metric.GetLabel() {        // there is no other label
-			scraped[stage.GetValue()] = times{h.GetSampleCount(), sum, 1e9 * quantile(h, 0.5), 1e9 * quantile(h, 0.99)}
-		}
-		width = max(width, bucketWidth(h))
+		s := &r.log.Total.Stages[i]
+		_, sum := s.Durations.Sum()
+		logged[s.Name] = times{s.Durations.Count(), int64(sum)}
 	}
 	for _, known := range rollup.DefaultStages() {
-		s := stage{known.Name, logged[known.Name], scraped[known.Name]}
-		if s.Logged.Count != s.Scraped.Count || s.Logged.Sum != s.Scraped.Sum ||
-			apart(s.Logged.P50, s.Scraped.P50, width) || apart(s.Logged.P99, s.Scraped.P99, width) {
-			r.differ("stage %s: %+v in the log, %+v in /metrics", s.Name, s.Logged, s.Scraped)
+		label := `stage="` + known.Name + `"`
+		s := figure{Name: known.Name, Logged: logged[known.Name], Scraped: times{
+			Count: uint64(total(metrics, "opa_decision_stage_duration_seconds_count", label)),
+			Sum:   int64(math.Round(1e9 * total(metrics, "opa_decision_stage_duration_seconds_sum", label))), // exact below 104 days
+		}}
+		if s.Logged != s.Scraped {
+			differ("stage %s: %+v in the log, %+v in /metrics", s.Name, s.Logged, s.Scraped)
 		}
 		if s.Logged.Count > 0 {
 			r.Stages = append(r.Stages, s)
 		}
 	}
-}
-
-// apart reports whether two percentiles cannot be in the same bucket.
-func apart(a, b, width float64) bool { return a != b && math.Abs(math.Log2(a/b)) > 1.001*width }
-
-func (r *result) differ(format string, args ...any) {
-	r.Differences = append(r.Differences, fmt.Sprintf(format, args...))
 }
 
 // agreement returns an error if there are differences.
@@ -156,49 +100,50 @@ func (r *result) json() ([]byte, error) {
 }
 
 // text returns the result for people to read.
-func (r *result) text(table text.Options) []byte {
+func (r *result) text(o text.Options) []byte {
 	var b bytes.Buffer
-	table.Top = 2
+	o.Top = 2
 	fmt.Fprintf(&b, "OPA %s with Regometer answered %d requests, one at a time (seed %d).\n", r.OPA, r.Requests, r.Seed)
-
 	fmt.Fprintf(&b, "\nWHERE THE TIME WENT, by the server's decision log\n\n")
-	_ = report.WriteTable(&b, r.log, table) // fails only if b does
+	_ = report.WriteTable(&b, r.log, o) // fails only if b does
 
-	fmt.Fprintf(&b, "\nTHE SAME IN PROMETHEUS, by the server's /metrics\n\n%-24s %13s %13s %13s\n", "outcome", "requests", "log", "Prometheus")
-	for _, o := range r.Decisions {
-		fmt.Fprintf(&b, "%-24s %13d %13d %13d\n", o.Name, o.Sent, o.Logged, o.Scraped)
+	fmt.Fprintf(&b, "\nTHE SAME IN PROMETHEUS, by the server's /metrics\n\n")
+	same := text.Table{Columns: text.Columns(1, "decisions", "requests", "log", "Prometheus")}
+	for _, f := range r.Decisions {
+		same.Add(f.Name, text.Count(f.Sent), text.Count(f.Logged.Count), text.Count(f.Scraped.Count))
 	}
-	fmt.Fprintf(&b, "\n%-24s %13s %13s %13s %13s\n", "stage, times in µs", "p50, log", "Prometheus", "p99, log", "Prometheus")
-	for _, s := range r.Stages {
-		fmt.Fprintf(&b, "%-24s %13.1f %13.1f %13.1f %13.1f\n", s.Name, s.Logged.P50/1e3, s.Scraped.P50/1e3, s.Logged.P99/1e3, s.Scraped.P99/1e3)
+	for _, f := range r.Stages {
+		same.Add("in "+f.Name, "", f.Logged.text(), f.Scraped.text())
 	}
+	writeTable(&b, same)
 	if err := r.agreement(); err != nil {
 		fmt.Fprintf(&b, "\nFault: %v\n", err)
 	} else {
-		fmt.Fprint(&b, `
-They agree: each stage has the same count and the same sum, and percentiles differ
-by at most the width of a histogram's bucket.
-`)
+		fmt.Fprintf(&b, "\nThey agree: each outcome and each stage has the same count and the same sum.\n")
 	}
 
-	fmt.Fprintf(&b, "\nWHAT A DECISION COSTS, with HTTP, JSON and the decision log\n\n%-24s %13s %13s %8s %16s\n", "", "Regometer", "unmodified", "ratio", "of all rounds")
+	fmt.Fprintf(&b, "\nWHAT A DECISION COSTS, with HTTP, JSON and the decision log\n\n")
+	costs := text.Table{Columns: text.Columns(1, "cost", "Regometer", "unmodified", "ratio", "of all rounds")}
 	for i, c := range r.PerDecision {
-		fmt.Fprintf(&b, "%-24s %13.1f", costs[i].title, c.DropIn)
+		kind, theirs, ratio, all := costKinds[i], "", "", ""
 		if c.Ratio > 0 {
-			fmt.Fprintf(&b, " %13.1f %8.2f %8.2f to %.2f", c.Unmodified, c.Ratio, c.RatioMin, c.RatioMax)
+			theirs, ratio, all = kind.format(c.Unmodified), fmt.Sprintf("%.2f", c.Ratio), fmt.Sprintf("%.2f to %.2f", c.RatioMin, c.RatioMax)
 		}
-		fmt.Fprintln(&b)
+		costs.Add(kind.title, kind.format(c.DropIn), theirs, ratio, all)
 	}
+	writeTable(&b, costs)
 	fmt.Fprintf(&b, `
 Medians of %d rounds; in each, both servers get the same requests by turns. Only
 the server with Regometer has a plugin that exports these metrics. Busy time is
 all time that Go does not count as idle.
-
-WHAT NEXT
-
-regometer report FILE|FOLDER ...         where the time went, by your decision logs
-regometer opa -- run --server ./policy   this OPA with your policy
-regometer verify                         OPA's own tests, with and without Regometer
 `, rounds)
 	return b.Bytes()
+}
+
+func (t times) text() string { return text.Count(t.Count) + ", " + text.Duration(float64(t.Sum)) }
+
+// writeTable writes a table. It has the width that it needs.
+func writeTable(b *bytes.Buffer, t text.Table) {
+	t.Fit(math.MaxInt, 0)
+	fmt.Fprintln(b, strings.Join(append([]string{t.Head()}, t.Lines(0, t.Len())...), "\n"))
 }

@@ -11,23 +11,25 @@ import (
 	"strings"
 )
 
-// request is a POST request with the status that its answer must have.
+// request is a POST request.
 type request struct {
+	requestKind
+	body string
+}
+
+// requestKind is a kind of requests, with the status that their answer must
+// have.
+type requestKind struct {
+	count   int // in each block of the workload
 	path    string
 	outcome string // of the decision
 	status  int
-	body    string
+	bodies  []string // a # stands for a number
 }
 
-// mixture is what each block of the workload consists of. A # in a body stands
-// for a number. Instrumented requests come last: see workload.
-var mixture = []struct {
-	count   int
-	path    string
-	outcome string
-	status  int
-	bodies  []string
-}{
+// mixture lists the requests of each block of the workload. Instrumented
+// requests come last: see workload.
+var mixture = []requestKind{
 	{35, "/v1/data/rbac/allow", "allowed", 200, granted},
 	{18, "/v1/data/rbac/allow", "denied", 200, refused},
 	{14, "/v1/data/rbac/decision", "allowed", 200, granted},
@@ -86,11 +88,10 @@ func newWorkload(seed uint64) workload { return workload{rng: rand.New(rand.NewP
 
 // block returns the next requests.
 func (w *workload) block() (block []request) {
-	for _, part := range mixture {
-		for range part.count {
-			body := part.bodies[w.rng.IntN(len(part.bodies))]
-			body = strings.ReplaceAll(body, "#", strconv.Itoa(w.rng.IntN(10_000)))
-			block = append(block, request{part.path, part.outcome, part.status, body})
+	for _, kind := range mixture {
+		for range kind.count {
+			body := kind.bodies[w.rng.IntN(len(kind.bodies))]
+			block = append(block, request{kind, strings.ReplaceAll(body, "#", strconv.Itoa(w.rng.IntN(10_000)))})
 		}
 	}
 	if w.started {

@@ -31,106 +31,78 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// openBases finds the base for each platform.
+// openBases finds the base for each platform. It checks all of a local base:
+// package remote checks the answers of a registry itself.
 func (w *writer) openBases(ctx context.Context) error {
-	index, refName, err := w.openBase(ctx)
+	index, err := w.openBase(ctx)
 	if err != nil {
 		return err
 	}
 	all := map[string][]candidate{}
 	if err := findImages(index, all); err != nil {
-		return fmt.Errorf("reading the base image %s: %w", w.Base, err)
+		return err
 	}
-	w.baseName = refName
 	for i := range w.targets {
 		t := &w.targets[i]
 		c, err := choose(all, t.platform)
+		if err == nil {
+			t.base, err = c.index.Image(c.digest)
+		}
+		if err == nil && w.baseName == "" {
+			err = checkBase(t.base, c.digest)
+		}
 		if err != nil {
-			return fmt.Errorf("the base image %s %w", w.Base, err)
+			return err
 		}
-		if err := t.setBase(c); err != nil {
-			return fmt.Errorf("reading the base image %s: %w", w.Base, err)
-		}
-		if refName == "" { // package remote checks what a registry sends
-			w.printf("checking the base image %s for %s", w.Base, t.platform)
-			if err := t.checkBase(ctx); err != nil {
-				return fmt.Errorf("the base image %s is damaged: %w", w.Base, err)
-			}
-		}
-		w.printf("the base image for %s is %s", t.platform, t.base)
+		t.baseDigest = c.digest
+		w.printf("the base image for %s is %s", t.platform, c.digest)
 	}
-	return ctx.Err()
+	return nil
 }
 
-// setBase reads all of the base except its layers.
-func (t *target) setBase(c candidate) error {
-	img, err := c.index.Image(c.digest)
-	if err != nil {
+// checkBase returns an error if a part of the base does not have its hash.
+// Package validate refuses more: zstd, and two entries of one name.
+func checkBase(base v1.Image, want v1.Hash) error {
+	digest, err1 := base.Digest()
+	manifest, err2 := base.Manifest()
+	name, err3 := base.ConfigName()
+	config, err4 := base.ConfigFile()
+	layers, err5 := base.Layers()
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		return err
 	}
-	name, err := img.ConfigName()
-	if err != nil {
-		return err
-	}
-	manifest, err := img.Manifest()
-	if err != nil {
-		return err
-	}
-	if t.base, err = img.Digest(); err != nil {
-		return err
-	}
-	if t.base != c.digest || name != manifest.Config.Digest {
+	if digest != want || name != manifest.Config.Digest || len(layers) != len(config.RootFS.DiffIDs) {
 		return errors.New("its manifest or its configuration is damaged")
 	}
-	config, err := img.ConfigFile()
-	if err != nil {
-		return err
-	}
-	t.config = config.DeepCopy()
-	t.layers, err = img.Layers()
-	return err
-}
-
-// checkBase returns an error if the content of a layer does not have the hash
-// that the configuration states.
-func (t *target) checkBase(ctx context.Context) error {
-	want := t.config.RootFS.DiffIDs
-	if len(t.layers) != len(want) {
-		return fmt.Errorf("it has %d layers, want %d", len(t.layers), len(want))
-	}
-	for i, l := range t.layers {
+	for i, l := range layers {
 		r, err := l.Uncompressed()
+		if err == nil {
+			var hash v1.Hash
+			hash, _, err = v1.SHA256(r)
+			err = errors.Join(err, r.Close())
+			if err == nil && hash != config.RootFS.DiffIDs[i] {
+				err = fmt.Errorf("its hash is %s, want %s", hash, config.RootFS.DiffIDs[i])
+			}
+		}
 		if err != nil {
-			return err
-		}
-		got, _, err := v1.SHA256(ctxReader{r, ctx})
-		if err = errors.Join(err, r.Close()); err != nil {
-			return err
-		}
-		if got != want[i] {
-			return fmt.Errorf("the hash of layer %d is %s, want %s", i, got, want[i])
+			return fmt.Errorf("layer %d is damaged: %w", i, err)
 		}
 	}
 	return nil
 }
 
 // openBase opens the base. It is a file or folder if an image of that name is
-// here, or if the name cannot be an image's. refName is empty then.
-func (w *writer) openBase(ctx context.Context) (index v1.ImageIndex, refName string, err error) {
+// here, or if the name cannot be an image's. Otherwise it sets baseName.
+func (w *writer) openBase(ctx context.Context) (v1.ImageIndex, error) {
 	info, err := os.Stat(w.Base)
 	if err == nil && !info.IsDir() {
-		index, err = w.openArchive(ctx)
-		return index, "", err
+		return w.openArchive()
 	}
-	if err == nil {
-		if _, err = os.Stat(filepath.Join(w.Base, layoutFile)); err == nil {
-			index, err = w.openLayout(w.Base)
-			return index, "", err
-		}
-		err = fmt.Errorf("it has no file %s", layoutFile)
+	if _, err = os.Stat(filepath.Join(w.Base, layoutFile)); err == nil {
+		return layout.ImageIndexFromPath(w.Base)
 	}
 	if strings.HasPrefix(w.Base, ".") || filepath.IsAbs(w.Base) || archiveForm.MatchString(w.Base) {
-		return nil, "", fmt.Errorf("there is no base image %s here: %w", w.Base, err)
+		return nil, fmt.Errorf("it is neither a file nor a folder with an image: %w", err)
 	}
 	return w.pull(ctx)
 }
@@ -138,52 +110,33 @@ func (w *writer) openBase(ctx context.Context) (index v1.ImageIndex, refName str
 // archiveForm matches names of files that cannot be names of images.
 var archiveForm = regexp.MustCompile(`\.(?:tar|tgz|tar\.gz)$`)
 
-// openLayout opens the base in a folder.
-func (w *writer) openLayout(dir string) (v1.ImageIndex, error) {
-	index, err := layout.ImageIndexFromPath(dir)
-	if err != nil {
-		return nil, fmt.Errorf("the base image %s is damaged: %w", w.Base, err)
-	}
-	return index, nil
-}
-
 // keychain has the credentials that `docker login` and others keep.
 var keychain = authn.DefaultKeychain
 
 // pull finds the base in a registry. It gets the layers when they are read.
-func (w *writer) pull(ctx context.Context) (index v1.ImageIndex, refName string, err error) {
+func (w *writer) pull(ctx context.Context) (v1.ImageIndex, error) {
 	ref, err := name.ParseReference(w.Base)
 	if err != nil {
-		return nil, "", fmt.Errorf("%q is neither a file here nor the name of an image: %w", w.Base, err)
+		return nil, fmt.Errorf("it is neither a file here nor the name of an image: %w", err)
 	}
+	w.baseName = ref.Name()
 	w.printf("asking %s for the base image", ref.Context().RegistryStr())
 	d, err := remote.Get(ref, remote.WithContext(ctx), remote.WithAuthFromKeychain(keychain), remote.WithUserAgent("regometer"))
+	if answer, ok := errors.AsType[*transport.Error](err); ok && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden) {
+		err = fmt.Errorf("%w\nThe image may not exist, or not be public: `docker login %s`, `podman login` or `crane auth login` store credentials that this program uses",
+			err, ref.Context().RegistryStr())
+	}
 	if err != nil {
-		return nil, "", fmt.Errorf("cannot get the base image %s: %w%s", ref.Name(), err, pullHint(err, ref))
+		return nil, err
 	}
 	if d.MediaType.IsIndex() {
-		index, err = d.ImageIndex()
-		return index, ref.Name(), err
+		return d.ImageIndex()
 	}
 	img, err := d.Image()
 	if err != nil {
-		return nil, "", fmt.Errorf("%s is not an image: %w", ref.Name(), err)
+		return nil, fmt.Errorf("it is not an image: %w", err)
 	}
-	return indexOf(img), ref.Name(), nil
-}
-
-// pullHint returns advice about an error of a registry, or "".
-func pullHint(err error, ref name.Reference) string {
-	var answer *transport.Error
-	switch {
-	case !errors.As(err, &answer):
-		return "\nA file or folder with an image does without a registry: --base ./FILE.tar"
-	case answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden:
-		return "\nThe image may not exist, or not be public: `docker login " + ref.Context().RegistryStr() + "`, `podman login` or `crane auth login` store credentials that this program uses."
-	case answer.StatusCode == http.StatusNotFound:
-		return "\nCheck its name and its tag."
-	}
-	return ""
+	return indexOf(img), nil
 }
 
 func indexOf(img v1.Image) v1.ImageIndex {
@@ -192,34 +145,29 @@ func indexOf(img v1.Image) v1.ImageIndex {
 
 // openArchive opens an archive of `skopeo copy … oci-archive:` or of `docker
 // save`, compressed or not.
-func (w *writer) openArchive(ctx context.Context) (v1.ImageIndex, error) {
+func (w *writer) openArchive() (v1.ImageIndex, error) {
 	w.printf("reading %s", w.Base)
 	dir := filepath.Join(w.work, baseDir)
-	err := w.unpack(ctx, layout.Path(dir))
-	if err == nil {
-		if _, err := os.Stat(filepath.Join(dir, layoutFile)); err == nil {
-			return w.openLayout(dir)
-		}
-		var img v1.Image
-		if img, err = tarball.Image(func() (io.ReadCloser, error) { return open(w.Base) }, nil); err == nil {
-			return indexOf(img), nil
-		}
+	err := w.unpack(layout.Path(dir))
+	if _, noLayout := os.Stat(filepath.Join(dir, layoutFile)); err == nil && noLayout == nil {
+		return layout.ImageIndexFromPath(dir)
 	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	img, err := tarball.Image(func() (io.ReadCloser, error) { return open(w.Base) }, nil)
+	if err != nil {
+		return nil, fmt.Errorf("it is not an archive of an image, as skopeo (oci-archive) and docker save write them: %w", err)
 	}
-	return nil, fmt.Errorf("%s is not an archive of an image, as skopeo (oci-archive) and docker save write them: %w", w.Base, err)
+	return indexOf(img), nil
 }
 
 // unpack extracts the files of an image layout from an archive. It ignores all
 // others, whatever their names are.
-func (w *writer) unpack(ctx context.Context, dir layout.Path) error {
+func (w *writer) unpack(dir layout.Path) error {
 	in, err := open(w.Base)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	for t := tar.NewReader(ctxReader{in, ctx}); ; {
+	for t := tar.NewReader(in); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -278,20 +226,27 @@ func findImages(index v1.ImageIndex, all map[string][]candidate) error {
 		return err
 	}
 	for _, d := range manifest.Manifests {
-		if d.MediaType.IsIndex() {
+		switch {
+		case d.MediaType.IsIndex():
 			inner, err := index.ImageIndex(d.Digest)
+			if err == nil {
+				err = findImages(inner, all)
+			}
 			if err != nil {
 				return err
 			}
-			if err := findImages(inner, all); err != nil {
-				return err
-			}
-		} else if d.MediaType.IsImage() {
+		case d.MediaType.IsImage():
 			c := candidate{index, d.Digest}
-			if d.Platform == nil {
-				if d.Platform, err = c.platform(); err != nil {
+			if d.Platform == nil { // the configuration has it
+				img, err := index.Image(d.Digest)
+				if err != nil {
 					return err
 				}
+				config, err := img.ConfigFile()
+				if err != nil {
+					return err
+				}
+				d.Platform = cmp.Or(config.Platform(), &v1.Platform{})
 			}
 			name := platformName(*d.Platform)
 			known := slices.ContainsFunc(all[name], func(k candidate) bool { return k.digest == c.digest })
@@ -303,41 +258,28 @@ func findImages(index v1.ImageIndex, all map[string][]candidate) error {
 	return nil
 }
 
-// platform returns the platform in the configuration of an image.
-func (c candidate) platform() (*v1.Platform, error) {
-	img, err := c.index.Image(c.digest)
-	if err != nil {
-		return nil, err
-	}
-	config, err := img.ConfigFile()
-	if err != nil {
-		return nil, err
-	}
-	return cmp.Or(config.Platform(), &v1.Platform{}), nil
-}
-
 // platformName returns the same name for the same platform: it leaves out a
 // default variant.
 func platformName(p v1.Platform) string {
-	name := v1.Platform{OS: p.OS, Architecture: p.Architecture, Variant: p.Variant}.String()
-	for _, implied := range []string{"amd64/v1", "arm64/v8"} {
-		if platform, ok := strings.CutSuffix(name, implied); ok {
-			return platform + p.Architecture
-		}
+	if kind := p.Architecture + "/" + p.Variant; kind == "amd64/v1" || kind == "arm64/v8" {
+		p.Variant = ""
 	}
-	return name
+	return v1.Platform{OS: p.OS, Architecture: p.Architecture, Variant: p.Variant}.String()
 }
 
 // choose returns the image for a platform, or else the image for all variants
-// of the platform. The text of an error continues after the name of the base.
+// of the platform.
 func choose(all map[string][]candidate, p v1.Platform) (c candidate, err error) {
-	for _, name := range []string{platformName(p), p.OS + "/" + p.Architecture} {
-		if found := all[name]; len(found) > 1 {
-			return c, fmt.Errorf("holds %d images for %s: name a file with one of them", len(found), p)
-		} else if len(found) == 1 {
-			return found[0], nil
-		}
+	found := all[platformName(p)]
+	if len(found) == 0 {
+		found = all[p.OS+"/"+p.Architecture]
 	}
-	there := strings.Join(slices.Sorted(maps.Keys(all)), ", ")
-	return c, fmt.Errorf("is not for %s: it is for %s", p, cmp.Or(there, "no platform"))
+	switch len(found) {
+	case 0:
+		there := strings.Join(slices.Sorted(maps.Keys(all)), ", ")
+		return c, fmt.Errorf("it is not for %s, but for %s", p, cmp.Or(there, "no platform"))
+	case 1:
+		return found[0], nil
+	}
+	return c, fmt.Errorf("it holds %d images for %s: name a file with one of them", len(found), p)
 }

@@ -12,7 +12,6 @@ package ociimage
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -48,23 +47,19 @@ type Image struct {
 	// folder as this package writes them, or an archive of `docker save`.
 	// Without it the image holds nothing but the program and a few files.
 	Base string
-	// Program is the name of the program in the image's root folder.
+	// Program is the name of the program in the image's root folder. It must be
+	// one that go build gives to a program.
 	Program string
 	// Cmd holds the program's default arguments.
 	Cmd []string
-	// Build returns the program for a platform.
-	Build func(ctx context.Context, platform string) (Binary, error)
+	// Build returns the path of the program for a platform, and the image's
+	// labels.
+	Build func(ctx context.Context, platform string) (file string, labels map[string]string, err error)
 	// Created is the image's date. The zero time stands for the year 1970,
 	// which tools show as no date.
 	Created time.Time
 	// Progress receives a line now and then, unless it is nil.
 	Progress io.Writer
-}
-
-// A Binary is the program for one platform.
-type Binary struct {
-	File   string            // its path here
-	Labels map[string]string // of the image
 }
 
 // The OCI defines the labels with this prefix. An image's manifest repeats them
@@ -100,17 +95,15 @@ type writer struct {
 	baseName string // in a registry, or "": a file's name has no meaning elsewhere
 	work     string // a temporary folder
 	start    time.Time
-	size     int64 // of all layers
 }
 
 // A target is a platform that the image is for.
 type target struct {
-	platform v1.Platform
-	base     v1.Hash // the digest of the base image, if there is one
-	config   *v1.ConfigFile
-	layers   []v1.Layer // below the program
-	binary   Binary
-	image    v1.Image
+	platform   v1.Platform
+	base       v1.Image // nil if there is none
+	baseDigest v1.Hash
+	labels     map[string]string
+	image      v1.Image
 }
 
 // Write writes the image and returns its digest. It replaces an image that it
@@ -127,12 +120,7 @@ func (im *Image) Write(ctx context.Context) (digest string, err error) {
 	defer os.RemoveAll(w.work)
 	if im.Base != "" {
 		if err := w.openBases(ctx); err != nil {
-			return "", err
-		}
-	}
-	for i, t := range w.targets {
-		if w.targets[i].binary, err = im.Build(ctx, t.platform.String()); err != nil {
-			return "", err
+			return "", fmt.Errorf("the base image %s: %w", im.Base, err)
 		}
 	}
 	for i := range w.targets {
@@ -140,8 +128,8 @@ func (im *Image) Write(ctx context.Context) (digest string, err error) {
 			return "", err
 		}
 	}
-	w.printf("writing %s, %.1f MB", w.Output, float64(w.size)/1e6)
-	hash, err := w.layout(im.Archive)
+	w.printf("writing %s", im.Output)
+	hash, err := w.writeLayout()
 	if err == nil {
 		// The layout holds the base by now. An archive needs the room.
 		err = os.RemoveAll(filepath.Join(w.work, baseDir))
@@ -151,20 +139,17 @@ func (im *Image) Write(ctx context.Context) (digest string, err error) {
 			return "", err
 		}
 	}
-	if err == nil {
-		err = im.put(ctx, filepath.Join(w.work, layoutDir))
-	}
 	if ctx.Err() != nil {
 		return "", ctx.Err()
+	}
+	if err == nil {
+		err = im.put(filepath.Join(w.work, layoutDir))
 	}
 	if err != nil {
 		return "", fmt.Errorf("writing %s: %w", im.Output, err)
 	}
-	w.printf("wrote %s", im.Output)
 	return hash.String(), nil
 }
-
-var programForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
 
 // reserved lists the files and folders of a root folder that a program must not
 // replace.
@@ -173,9 +158,6 @@ var reserved = strings.Fields("bin boot dev etc home lib lib32 lib64 libx32 medi
 // check returns a target for each platform. It fails if the image cannot be
 // written as requested, before the long build.
 func (im *Image) check() (targets []target, err error) {
-	if !programForm.MatchString(im.Program) {
-		return nil, fmt.Errorf("invalid name %q for a program in an image: use letters, digits and -_.+", im.Program)
-	}
 	if slices.Contains(reserved, im.Program) {
 		return nil, fmt.Errorf("a program called %s cannot be in an image: it would take the place of the folder /%[1]s", im.Program)
 	}
@@ -190,20 +172,17 @@ func (im *Image) check() (targets []target, err error) {
 		if slices.ContainsFunc(targets, func(t target) bool { return t.platform.Equals(*p) }) {
 			return nil, fmt.Errorf("the platform %s is named twice", text)
 		}
-		targets = append(targets, target{platform: *p, config: &v1.ConfigFile{OS: p.OS, Architecture: p.Architecture}})
+		targets = append(targets, target{platform: *p})
 	}
-	if len(targets) == 0 {
-		return nil, errors.New("an image is for at least one platform")
-	}
-	_, err = im.tag(Binary{})
+	_, err = im.tag(nil)
 	return targets, err
 }
 
 var notTag = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
 // tag returns the image's name.
-func (im *Image) tag(b Binary) (name.Tag, error) {
-	version := strings.TrimLeft(notTag.ReplaceAllString(b.Labels[VersionLabel], "-"), ".-")
+func (im *Image) tag(labels map[string]string) (name.Tag, error) {
+	version := strings.TrimLeft(notTag.ReplaceAllString(labels[VersionLabel], "-"), ".-")
 	text := cmp.Or(im.Name, strings.ToLower(im.Program)+":"+cmp.Or(version, "latest"))
 	tag, err := name.NewTag(text)
 	if err != nil {
@@ -221,60 +200,65 @@ func fullName(tag name.Tag) string {
 	return tag.Name()
 }
 
-// pack makes the image for one platform. The layers are in memory, in the work
-// folder or still in the base's registry.
+// pack builds the program and makes the image for one platform. The layers are
+// in memory, in the work folder or still in the base's registry.
 func (w *writer) pack(ctx context.Context, t *target) error {
-	w.printf("packing /%s for %s", w.Program, t.platform)
-	if w.Base == "" {
-		files, err := filesLayer()
-		if err != nil {
-			return err
-		}
-		t.layers = append(t.layers, files)
+	file, labels, err := w.Build(ctx, t.platform.String())
+	if err != nil {
+		return err
 	}
-	program, err := w.programLayer(ctx, t.binary.File)
+	t.labels = w.labels(t, labels)
+	w.printf("packing /%s for %s", w.Program, t.platform)
+	program, err := w.programLayer(file)
+	if err != nil {
+		return err
+	}
+	config := &v1.ConfigFile{OS: t.platform.OS, Architecture: t.platform.Architecture}
+	var layers []v1.Layer
+	if t.base == nil {
+		layers, err = filesLayer()
+	} else if config, err = t.base.ConfigFile(); err == nil {
+		config = config.DeepCopy()
+		layers, err = t.base.Layers()
+	}
 	if err != nil {
 		return err
 	}
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	for _, l := range append(t.layers, program) {
-		media, err := ociLayer(l)
+	for _, l := range append(layers, program) {
+		media, err := l.MediaType()
 		if err != nil {
 			return err
 		}
-		if img, err = mutate.Append(img, mutate.Addendum{Layer: l, MediaType: media}); err != nil {
+		if ociTypes[media] == "" {
+			return fmt.Errorf("the base image has a layer of the type %q, which is not an archive of files", media)
+		}
+		if img, err = mutate.Append(img, mutate.Addendum{Layer: l, MediaType: ociTypes[media]}); err != nil {
 			return err
 		}
-		size, err := l.Size()
-		if err != nil {
-			return err
-		}
-		w.size += size
 	}
 	made, err := img.ConfigFile()
 	if err != nil {
 		return err
 	}
-	t.config.RootFS = made.RootFS
-	labels := w.labels(t)
-	w.configure(t, labels)
-	if img, err = mutate.ConfigFile(img, t.config); err != nil {
+	config.RootFS = made.RootFS
+	w.configure(config, t)
+	if img, err = mutate.ConfigFile(img, config); err != nil {
 		return err
 	}
-	maps.DeleteFunc(labels, func(key, _ string) bool { return !strings.HasPrefix(key, ociPrefix) })
-	t.image = mutate.Annotations(img, labels).(v1.Image)
+	t.image = mutate.Annotations(img, t.annotations()).(v1.Image)
 	return nil
 }
 
 // labels returns what the image says about itself.
-func (w *writer) labels(t *target) map[string]string {
+func (w *writer) labels(t *target, program map[string]string) map[string]string {
 	labels := map[string]string{}
-	maps.Copy(labels, t.binary.Labels)
+	maps.Copy(labels, program)
 	if !w.Created.IsZero() {
 		labels[createdLabel] = w.Created.UTC().Format(time.RFC3339)
 	}
-	if w.Base != "" {
-		labels[baseDigestLabel] = t.base.String()
+	if t.base != nil {
+		labels[baseDigestLabel] = t.baseDigest.String()
 	}
 	if w.baseName != "" {
 		labels[baseNameLabel] = w.baseName
@@ -282,10 +266,17 @@ func (w *writer) labels(t *target) map[string]string {
 	return labels
 }
 
+// annotations returns the labels that the OCI defines.
+func (t *target) annotations() map[string]string {
+	all := maps.Clone(t.labels)
+	maps.DeleteFunc(all, func(key, _ string) bool { return !strings.HasPrefix(key, ociPrefix) })
+	return all
+}
+
 // configure replaces what the base says about itself by what this image says.
-func (w *writer) configure(t *target, labels map[string]string) {
-	config := t.config
+func (w *writer) configure(config *v1.ConfigFile, t *target) {
 	config.Variant = t.platform.Variant
+	config.History = nil // since that of a base does not match the layers
 	config.Created = v1.Time{Time: epoch}
 	if !w.Created.IsZero() {
 		config.Created.Time = w.Created.UTC()
@@ -294,29 +285,12 @@ func (w *writer) configure(t *target, labels map[string]string) {
 	c.Entrypoint, c.Cmd = []string{"/" + w.Program}, w.Cmd
 	c.User = cmp.Or(c.User, user)
 	c.Env = withRootInPath(c.Env)
-	// The OCI's labels of the base do not describe this image.
-	maps.DeleteFunc(c.Labels, func(key, _ string) bool { return strings.HasPrefix(key, ociPrefix) })
 	if c.Labels == nil {
 		c.Labels = map[string]string{}
 	}
-	maps.Copy(c.Labels, labels)
-
-	add := func(what string) {
-		config.History = append(config.History, v1.History{Created: config.Created, CreatedBy: "regometer build --image", Comment: what})
-	}
-	if w.Base == "" {
-		add("certificates, the user and /tmp")
-	}
-	add("/" + w.Program)
-	layers := 0
-	for _, h := range config.History {
-		if !h.EmptyLayer {
-			layers++
-		}
-	}
-	if layers != len(config.RootFS.DiffIDs) {
-		config.History = nil // since the base's history does not match its layers
-	}
+	// The OCI's labels of the base do not describe this image.
+	maps.DeleteFunc(c.Labels, func(key, _ string) bool { return strings.HasPrefix(key, ociPrefix) })
+	maps.Copy(c.Labels, t.labels)
 }
 
 // withRootInPath adds the root folder to PATH, as in OPA's own image. So
@@ -336,7 +310,5 @@ func withRootInPath(env []string) []string {
 
 // printf writes a line of progress.
 func (w *writer) printf(format string, args ...any) {
-	if w.Progress != nil {
-		fmt.Fprintf(w.Progress, "[%5.1fs] %s\n", time.Since(w.start).Seconds(), fmt.Sprintf(format, args...))
-	}
+	fmt.Fprintf(cmp.Or(w.Progress, io.Discard), "[%5.1fs] %s\n", time.Since(w.start).Seconds(), fmt.Sprintf(format, args...))
 }

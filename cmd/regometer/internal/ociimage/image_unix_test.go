@@ -8,6 +8,7 @@ package ociimage
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -24,10 +25,10 @@ func TestReproducible(t *testing.T) {
 		syscall.Umask([]int{0o077, 0o002}[i])
 		im := program(t, filepath.Join(t.TempDir(), name), "linux/amd64", "linux/arm64")
 		build := im.Build
-		im.Build = func(ctx context.Context, platform string) (Binary, error) {
-			b := must(build(ctx, platform))
+		im.Build = func(ctx context.Context, platform string) (string, map[string]string, error) {
+			file, labels, err := build(ctx, platform)
 			day := time.Now().AddDate(0, 0, i)
-			return b, os.Chtimes(b.File, day, day)
+			return file, labels, errors.Join(err, os.Chtimes(file, day, day))
 		}
 		must(im.Write(t.Context()))
 		archives = append(archives, must(os.ReadFile(im.Output)))

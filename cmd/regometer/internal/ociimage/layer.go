@@ -6,9 +6,7 @@ package ociimage
 import (
 	"archive/tar"
 	"bytes"
-	"cmp"
 	"compress/gzip"
-	"context"
 	"debug/elf"
 	"encoding/pem"
 	"errors"
@@ -48,50 +46,40 @@ func certificates() []byte {
 
 // filesLayer returns the layer that all programs, platforms and versions share.
 // So an update does not move it again.
-func filesLayer() (v1.Layer, error) {
-	return newLayer(func(t *tar.Writer) (err error) {
-		for _, e := range []struct {
-			name    string
-			mode    int64
-			content string
-		}{
-			{"etc/", 0o755, ""},
-			{"etc/group", 0o644, group},
-			{"etc/passwd", 0o644, passwd},
-			{"etc/ssl/", 0o755, ""},
-			{"etc/ssl/certs/", 0o755, ""},
-			{certificatesFile, 0o644, string(certificates())},
-			{"tmp/", 0o1777, ""},
-		} {
-			err = cmp.Or(err, addEntry(t, e.name, e.mode, int64(len(e.content)), strings.NewReader(e.content)))
+func filesLayer() ([]v1.Layer, error) {
+	layer, err := newLayer(func(t *tar.Writer) error {
+		add := func(name string, mode int64, content string) error {
+			return addEntry(t, name, mode, int64(len(content)), strings.NewReader(content))
 		}
-		return err
+		return errors.Join(
+			add("etc/", 0o755, ""),
+			add("etc/group", 0o644, group),
+			add("etc/passwd", 0o644, passwd),
+			add("etc/ssl/", 0o755, ""),
+			add("etc/ssl/certs/", 0o755, ""),
+			add(certificatesFile, 0o644, string(certificates())),
+			add("tmp/", 0o1777, ""),
+		)
 	})
+	return []v1.Layer{layer}, err
 }
 
 // programLayer returns the layer with the program.
-func (w *writer) programLayer(ctx context.Context, file string) (v1.Layer, error) {
-	in, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if w.Base == "" && isDynamic(in) {
+func (w *writer) programLayer(file string) (v1.Layer, error) {
+	if w.Base == "" && isDynamic(file) {
 		return nil, fmt.Errorf("%s needs a dynamic loader and libraries, and the image has none: build it with CGO_ENABLED=0, or name a base image that has them", w.Program)
 	}
-	return newLayer(func(t *tar.Writer) error {
-		return addEntry(t, w.Program, 0o755, info.Size(), ctxReader{in, ctx})
-	})
+	return newLayer(func(t *tar.Writer) error { return addFile(t, file, w.Program, 0o755) })
 }
 
 // isDynamic reports whether another program has to load the program.
-func isDynamic(program io.ReaderAt) bool {
-	f, err := elf.NewFile(program)
-	return err == nil && slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
+func isDynamic(program string) bool {
+	f, err := elf.Open(program)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
 }
 
 // newLayer returns a layer in memory.
@@ -120,33 +108,26 @@ func addEntry(t *tar.Writer, name string, mode, size int64, content io.Reader) e
 	return err
 }
 
-// ociLayer returns the OCI's media type of a layer. Docker's images have other
-// names for the same types.
-func ociLayer(l v1.Layer) (types.MediaType, error) {
-	media, err := l.MediaType()
+// addFile adds a file of this machine to an archive.
+func addFile(t *tar.Writer, file, name string, mode int64) error {
+	in, err := os.Open(file)
 	if err != nil {
-		return "", err
+		return err
 	}
-	switch media {
-	case types.DockerLayer:
-		return types.OCILayer, nil
-	case types.DockerUncompressedLayer:
-		return types.OCIUncompressedLayer, nil
-	case types.OCILayer, types.OCIUncompressedLayer, types.OCILayerZStd:
-		return media, nil
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
 	}
-	return "", fmt.Errorf("the base image has a layer of the type %q, which is not an archive of files", media)
+	return addEntry(t, name, mode, info.Size(), in)
 }
 
-// A ctxReader stops when the context is cancelled.
-type ctxReader struct {
-	io.Reader
-	ctx context.Context
-}
-
-func (r ctxReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.Reader.Read(p)
+// ociTypes has the OCI's media type of a layer. Docker's images have other
+// names for the same types.
+var ociTypes = map[types.MediaType]types.MediaType{
+	types.DockerLayer:             types.OCILayer,
+	types.DockerUncompressedLayer: types.OCIUncompressedLayer,
+	types.OCILayer:                types.OCILayer,
+	types.OCIUncompressedLayer:    types.OCIUncompressedLayer,
+	types.OCILayerZStd:            types.OCILayerZStd,
 }

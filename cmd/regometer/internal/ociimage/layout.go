@@ -4,11 +4,16 @@
 package ociimage
 
 import (
+	"archive/tar"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
+	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -17,6 +22,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/regometer/regometer/internal/app/outfile"
 )
 
 // The folders in the work folder.
@@ -25,10 +32,27 @@ const (
 	baseDir   = "base"
 )
 
-// layout writes the image as a folder in the work folder, and returns its
-// digest. The folder becomes an archive if forArchive is true.
-func (w *writer) layout(forArchive bool) (digest v1.Hash, err error) {
-	tag, err := w.tag(w.targets[0].binary)
+// The parts of an image layout. dockerManifest is not one of them: `docker
+// load` reads it if Docker does not keep images in containerd. It has room for
+// one platform only.
+const (
+	layoutFile     = "oci-layout"
+	indexFile      = "index.json"
+	dockerManifest = "manifest.json"
+	blobsDir       = "blobs"
+)
+
+// The image's name and its writer, in index.json.
+const (
+	containerdName    = "io.containerd.image.name"
+	writtenAnnotation = "io.github.regometer.written-by"
+	writtenBy         = "regometer build --image"
+)
+
+// writeLayout writes the image as a folder in the work folder, and returns its
+// digest.
+func (w *writer) writeLayout() (digest v1.Hash, err error) {
+	tag, err := w.tag(w.targets[0].labels)
 	if err != nil {
 		return digest, err
 	}
@@ -51,7 +75,7 @@ func (w *writer) layout(forArchive bool) (digest v1.Hash, err error) {
 	whole := images[0]
 	if len(images) > 1 {
 		whole, err = w.writeIndex(dir, images)
-	} else if forArchive {
+	} else if w.Archive {
 		err = writeDockerManifest(dir, w.targets[0].image, fullName(tag))
 	}
 	if err != nil {
@@ -68,28 +92,21 @@ func (w *writer) layout(forArchive bool) (digest v1.Hash, err error) {
 // writeIndex writes the index of the images for several platforms. It has the
 // annotations that all of them have.
 func (w *writer) writeIndex(dir layout.Path, images []v1.Descriptor) (d v1.Descriptor, err error) {
-	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Manifests: images}
-	for i, t := range w.targets {
-		m, err := t.image.Manifest()
-		if err != nil {
-			return d, err
-		}
-		if i == 0 {
-			index.Annotations = maps.Clone(m.Annotations)
-		}
-		maps.DeleteFunc(index.Annotations, func(key, value string) bool { return m.Annotations[key] != value })
+	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Manifests: images, Annotations: w.targets[0].annotations()}
+	for _, t := range w.targets {
+		maps.DeleteFunc(index.Annotations, func(key, value string) bool { return t.labels[key] != value })
 	}
 	// Some tools read an index by the OCI's types and write it again, such as
 	// `skopeo copy --all`. It keeps its digest because these types write it.
-	text, err := json.Marshal(index)
-	if err != nil {
-		return d, err
-	}
 	var again ocispec.Index
-	if err := json.Unmarshal(text, &again); err != nil {
-		return d, err
+	text, err := json.Marshal(index)
+	if err == nil {
+		err = json.Unmarshal(text, &again)
 	}
-	if text, err = json.Marshal(again); err != nil {
+	if err == nil {
+		text, err = json.Marshal(again)
+	}
+	if err != nil {
 		return d, err
 	}
 	d = v1.Descriptor{MediaType: types.OCIImageIndex}
@@ -99,7 +116,8 @@ func (w *writer) writeIndex(dir layout.Path, images []v1.Descriptor) (d v1.Descr
 	return d, dir.WriteBlob(d.Digest, io.NopCloser(bytes.NewReader(text)))
 }
 
-// writeDockerManifest writes the file that tells Docker the parts of an image.
+// writeDockerManifest writes the file in which Docker finds the parts of an
+// image.
 func writeDockerManifest(dir layout.Path, img v1.Image, name string) error {
 	manifest, err := img.Manifest()
 	if err != nil {
@@ -115,4 +133,94 @@ func writeDockerManifest(dir layout.Path, img v1.Image, name string) error {
 		return err
 	}
 	return dir.WriteFile(dockerManifest, text, 0o644)
+}
+
+// put moves an image, which is a folder on the same file system, to where it
+// belongs: first the content that it consists of, whose names are its hashes,
+// then index.json by one rename. Until then a folder is the old image, from
+// then on the new one.
+func (im *Image) put(from string) error {
+	if im.Archive {
+		return im.archive(from)
+	}
+	blobs, err := blobsIn(from)
+	if err != nil {
+		return err
+	}
+	for _, name := range append(slices.Clone(blobs), layoutFile, indexFile) {
+		file, to := filepath.Join(from, name), filepath.Join(im.Output, name)
+		// An image is for others to read.
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Chmod(file, 0o644), os.Rename(file, to)); err != nil {
+			return err
+		}
+	}
+	old, err := blobsIn(im.Output)
+	for _, name := range old {
+		if !slices.Contains(blobs, name) {
+			err = errors.Join(err, os.Remove(filepath.Join(im.Output, name)))
+		}
+	}
+	return err
+}
+
+// blobsIn returns the files in the folder "blobs" of an image, in order, as
+// paths relative to the image.
+func blobsIn(dir string) ([]string, error) { return fs.Glob(os.DirFS(dir), blobsDir+"/*/*") }
+
+// archive writes an image as an archive.
+func (im *Image) archive(from string) error {
+	out, err := outfile.Create(im.Output)
+	if err != nil {
+		return err
+	}
+	defer out.Discard()
+	t := tar.NewWriter(out)
+	err = fs.WalkDir(os.DirFS(from), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		return addFile(t, filepath.Join(from, name), name, 0o644)
+	})
+	if err = errors.Join(err, t.Close()); err != nil {
+		return err
+	}
+	return out.Replace()
+}
+
+// IsImage reports whether there is an image that this package wrote, in an
+// archive or a folder, with nothing beside it.
+func IsImage(path string) bool {
+	var index v1.IndexManifest
+	return json.Unmarshal(indexOfImage(path), &index) == nil && len(index.Manifests) == 1 &&
+		index.Manifests[0].Annotations[writtenAnnotation] == writtenBy
+}
+
+// indexOfImage returns the index of an image, or nil if there is something
+// else.
+func indexOfImage(path string) []byte {
+	parts := []string{layoutFile, indexFile, blobsDir}
+	if entries, err := os.ReadDir(path); err == nil {
+		for _, e := range entries {
+			if !slices.Contains(parts, e.Name()) {
+				return nil
+			}
+		}
+		text, _ := os.ReadFile(filepath.Join(path, indexFile)) // nil if there is none
+		return text
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer in.Close()
+	for t := tar.NewReader(in); ; {
+		h, err := t.Next()
+		if err != nil {
+			return nil
+		}
+		if h.Name == indexFile {
+			text, _ := io.ReadAll(t)
+			return text
+		}
+	}
 }

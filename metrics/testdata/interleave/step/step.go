@@ -9,7 +9,7 @@ package step
 // Next is called before each step. It returns once the step is due.
 var Next func()
 
-// Count is how many steps there were. It is the clock, too: a goroutine reads
+// Count is the number of steps so far. It is the clock, too: a goroutine reads
 // the clock right after its step before.
 var Count int64
 

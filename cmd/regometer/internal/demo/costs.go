@@ -1,0 +1,174 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package demo
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/regometer/regometer/internal/app/opaserver"
+	"github.com/regometer/regometer/internal/app/text"
+)
+
+// total adds up the metrics of a name in a server's answer to GET /metrics.
+// With labels, such as handler="v1/data", it adds up only the metrics that have
+// one of the labels.
+func total(metrics []byte, name string, labels ...string) (sum float64) {
+	for line := range strings.Lines(string(metrics)) {
+		end := strings.LastIndexByte(line, ' ')
+		metric, itsLabels, _ := strings.Cut(line[:max(end, 0)], "{")
+		if metric == name && (labels == nil || slices.ContainsFunc(labels, func(l string) bool { return strings.Contains(itsLabels, l) })) {
+			n, _ := strconv.ParseFloat(strings.TrimSpace(line[end:]), 64) // an error gives 0, which used reports
+			sum += n
+		}
+	}
+	return sum
+}
+
+// costKinds are the kinds of costs. Each server counts them from its start on.
+// Go updates the busy time with each garbage collection.
+var costKinds = []struct {
+	name, title string
+	format      func(float64) string
+	used        func(metrics []byte) float64
+}{
+	{"handler_us", "time in the handler", formatMicroseconds, func(metrics []byte) float64 {
+		return 1e6 * total(metrics, "http_request_duration_seconds_sum", `handler="v1/data"`, `handler="v1/query"`)
+	}},
+	{"busy_us", "busy time", formatMicroseconds, func(metrics []byte) float64 {
+		return 1e6 * (total(metrics, "go_cpu_classes_total_cpu_seconds_total") - total(metrics, "go_cpu_classes_idle_cpu_seconds_total"))
+	}},
+	{"allocated_bytes", "allocated", func(n float64) string { return text.Bytes(int64(n)) }, func(metrics []byte) float64 {
+		return total(metrics, "go_memstats_alloc_bytes_total")
+	}},
+	{"allocations", "allocations", func(n float64) string { return text.Count(int64(n)) }, func(metrics []byte) float64 {
+		return total(metrics, "go_memstats_mallocs_total")
+	}},
+}
+
+func formatMicroseconds(n float64) string { return text.Duration(1000 * n) }
+
+// A cost is the cost of a decision, as the median over all rounds. Without an
+// unmodified OPA only DropIn is set.
+type cost struct {
+	Name       string       `json:"name"`
+	Unmodified float64      `json:"unmodified,omitzero"`
+	DropIn     float64      `json:"drop_in"`
+	Ratio      float64      `json:"ratio,omitzero"`     // of the medians
+	RatioMin   float64      `json:"ratio_min,omitzero"` // of all rounds
+	RatioMax   float64      `json:"ratio_max,omitzero"`
+	rounds     [2][]float64 // of each server
+}
+
+// summarize sets the medians and the ratios.
+func (c *cost) summarize() {
+	median := func(rounds []float64) float64 { return slices.Sorted(slices.Values(rounds))[len(rounds)/2] }
+	ours, theirs := c.rounds[0], c.rounds[unmodified]
+	c.DropIn = median(ours)
+	if len(theirs) == 0 {
+		return
+	}
+	c.Unmodified = median(theirs)
+	if slices.Min(theirs) == 0 {
+		return
+	}
+	var ratios []float64
+	for i := range ours {
+		ratios = append(ratios, ours[i]/theirs[i])
+	}
+	c.Ratio, c.RatioMin, c.RatioMax = c.DropIn/c.Unmodified, slices.Min(ratios), slices.Max(ratios)
+}
+
+// A load sends the same requests to all servers by turns.
+type load struct {
+	servers  []*opaserver.Server
+	workload workload
+	requests int               // to each server
+	sent     map[string]uint64 // the same by outcome
+}
+
+// rounds is the number of measured rounds. It is odd, so that one is the
+// median.
+const rounds = 7
+
+// run keeps each server busy for about the duration and returns the costs. They
+// leave out a first round, which warms the servers up. A round includes a
+// scrape of /metrics, which costs as much as a few decisions.
+func (l *load) run(ctx context.Context, each time.Duration) ([]cost, error) {
+	all := make([]cost, len(costKinds))
+	var before [][]float64
+	for range 1 + rounds {
+		start, requests := time.Now(), l.requests
+		for l.requests == requests || time.Since(start) < each*time.Duration(len(l.servers))/(1+rounds) {
+			if err := l.sendBlock(ctx); err != nil {
+				return nil, err
+			}
+		}
+		after, err := l.used(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for server := range before {
+			for kind := range all {
+				one := (after[server][kind] - before[server][kind]) / float64(l.requests-requests)
+				all[kind].rounds[server] = append(all[kind].rounds[server], one)
+			}
+		}
+		before = after
+	}
+	for i := range all {
+		all[i].Name = costKinds[i].name
+		all[i].summarize()
+	}
+	return all, nil
+}
+
+// used returns the costs of each server since its start, by kind.
+func (l *load) used(ctx context.Context) (used [][]float64, err error) {
+	for i, s := range l.servers {
+		metrics, err := s.Get(ctx, "/metrics")
+		if err != nil {
+			return nil, err
+		}
+		used = append(used, nil)
+		for _, kind := range costKinds {
+			n := kind.used(metrics)
+			if n <= 0 {
+				return nil, fmt.Errorf("/metrics of the %s lacks the metrics for %s", serverNames[i], kind.name)
+			}
+			used[i] = append(used[i], n)
+		}
+	}
+	return used, nil
+}
+
+// sendBlock sends a block of the workload to each server. They take turns at
+// being first.
+func (l *load) sendBlock(ctx context.Context) error {
+	block := l.workload.block()
+	first := l.requests / len(block)
+	for turn := range l.servers {
+		i := (first + turn) % len(l.servers)
+		for _, q := range block {
+			status, answer, err := l.servers[i].Do(ctx, http.MethodPost, q.path, q.body)
+			if err != nil {
+				return err
+			}
+			if status != q.status {
+				return fmt.Errorf("the %s answered POST %s %s with HTTP status %d instead of %d: %.300s",
+					serverNames[i], q.path, q.body, status, q.status, answer)
+			}
+		}
+	}
+	for _, q := range block {
+		l.requests++
+		l.sent[q.outcome]++
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opabuild
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// fixNames are the steps of the series that a build with the drop-in takes,
+// without their tests: the steps that change OPA outside of v1/metrics, except
+// the hook, of which a build has its own.
+var fixNames = []string{"no-op-server", "no-op-default", "split-chunks"}
+
+// A misfit says which file of a tree is not what a step was written for.
+type misfit struct {
+	path string
+	err  error
+}
+
+func (m *misfit) Error() string { return m.path + ": " + m.err.Error() }
+
+func (m *misfit) Unwrap() error { return m.err }
+
+// fixes returns the steps with the names of fixNames.
+func fixes() ([]Step, error) {
+	steps, err := Series()
+	steps = slices.DeleteFunc(steps, func(s Step) bool {
+		maps.DeleteFunc(s.files, func(name string, _ *fileChange) bool { return isTest(name) })
+		return !slices.Contains(fixNames, s.Name)
+	})
+	return steps, err
+}
+
+// fixed names the fixes, for the record.
+func (p *parts) fixed() string {
+	var names []string
+	for _, s := range p.fixes {
+		names = append(names, s.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// fit leaves out the fixes that do not fit the OPA source tree in dir, or that
+// it already has. A fix is put in whole or not at all.
+func (p *parts) fit(dir, version string, progress progress) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	var fitting []Step
+	changed := replacement{}
+	for _, s := range p.fixes {
+		next := maps.Clone(changed)
+		err := s.apply(root.FS(), next)
+		var differs *misfit
+		switch {
+		case s.isIn(root.FS()):
+		case errors.As(err, &differs):
+			progress.printf("leaves out the fix %s: OPA %s differs in %s", s.Name, version, differs.path)
+		case err != nil:
+			return err
+		default:
+			fitting, changed = append(fitting, s), next
+		}
+	}
+	p.fixes = fitting
+	return nil
+}
+
+// fixMisfit returns the line of a compiler's error that concerns a file with a
+// fix, or "".
+func (p *parts) fixMisfit(err error) string {
+	for _, s := range p.fixes {
+		for _, name := range s.Paths() {
+			// The error may be in another file of the package.
+			folder := regexp.QuoteMeta(path.Dir(name))
+			line := regexp.MustCompile(`(?m)^.*` + strings.ReplaceAll(folder, "/", `[/\\]`) + `[/\\]\w+\.go:\d+.*$`)
+			if found := line.FindString(err.Error()); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+// isIn reports whether the tree already has all changes of the step.
+func (s Step) isIn(tree fs.FS) bool {
+	for name, change := range s.files {
+		text, err := fs.ReadFile(tree, name)
+		if err != nil || !change.isIn(name, text) {
+			return false
+		}
+	}
+	return true
+}
+
+// isIn reports whether a file already has the change.
+func (c *fileChange) isIn(name string, text []byte) bool {
+	f, err := splitFile(name, text)
+	if err != nil {
+		return false
+	}
+	step := &goFile{}
+	if c.text != nil {
+		if step, err = splitFile(name, c.text); err != nil {
+			return false
+		}
+	}
+	for what := range c.replaces {
+		if step.find(what) < 0 && f.find(what) >= 0 {
+			return false
+		}
+	}
+	for _, d := range step.decls {
+		if i := f.find(d.name); i < 0 || f.decls[i].text != d.text {
+			return false
+		}
+	}
+	for _, e := range c.edits {
+		i := f.find(e.name)
+		if i < 0 {
+			return false
+		}
+		lines := f.decls[i].text + "\n"
+		if !strings.Contains(lines, e.new) || strings.Contains(strings.ReplaceAll(lines, e.new, ""), e.old) {
+			return false
+		}
+	}
+	return true
+}

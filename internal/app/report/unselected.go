@@ -1,0 +1,77 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/app/text"
+)
+
+// unselected describes the decisions that the options do not select, in any
+// order.
+type unselected struct {
+	count       int64
+	first, last int64    // times, or decisionlog.NoTime
+	paths       []string // the first ones, sorted, one more than are shown
+}
+
+// unselectedPaths limits the paths that are shown.
+const unselectedPaths = 3
+
+func (u *unselected) add(e *decisionlog.Event) {
+	u.count++
+	u.addTime(e.Time)
+	if n := len(u.paths); n <= unselectedPaths || string(e.Path) < u.paths[n-1] {
+		u.addPath(string(e.Path))
+	}
+}
+
+func (u *unselected) merge(o *unselected) {
+	u.count += o.count
+	u.addTime(o.first)
+	u.addTime(o.last)
+	for _, path := range o.paths {
+		u.addPath(path)
+	}
+}
+
+func (u *unselected) addTime(time int64) {
+	if time == decisionlog.NoTime {
+		return
+	}
+	if u.first == decisionlog.NoTime || time < u.first {
+		u.first = time
+	}
+	u.last = max(u.last, time)
+}
+
+func (u *unselected) addPath(path string) {
+	if at, found := slices.BinarySearch(u.paths, path); !found {
+		u.paths = slices.Insert(u.paths, at, path)
+		u.paths = u.paths[:min(len(u.paths), unselectedPaths+1)]
+	}
+}
+
+// text says what the decisions are, and how to select them.
+func (u *unselected) text() string {
+	var paths []string
+	for _, path := range u.paths[:min(len(u.paths), unselectedPaths)] {
+		paths = append(paths, name(path))
+	}
+	list := strings.Join(paths, ", ")
+	if len(u.paths) > unselectedPaths {
+		list += " and others"
+	}
+	when := ""
+	if u.first != decisionlog.NoTime {
+		const layout = "2006-01-02 15:04:05"
+		when = fmt.Sprintf(" from %s to %s UTC", text.Time(u.first, layout), text.Time(u.last, layout))
+	}
+	return fmt.Sprintf("None of %s%s is selected. The paths are %s. Change `--path`, `--since` or `--until`.",
+		text.Plural(u.count, "decision"), when, list)
+}

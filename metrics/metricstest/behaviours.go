@@ -1,0 +1,324 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metricstest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/regometer/regometer/metrics"
+)
+
+// behaviours are those of a collection that records. script.check tests some
+// rules in every row:
+//
+//   - A look-up makes a metric appear. Its key is "timer_<name>_ns",
+//     "histogram_<name>" or "counter_<name>", for any bytes in the name.
+//   - In All, as from Value, a timer is an int64, a counter a uint64 and a
+//     histogram a map[string]any. Timers returns the timers of All. Neither
+//     returns nil.
+//   - MarshalJSON returns the bytes that encoding/json returns for All.
+//   - String is "key:value" for each metric, with the value as %v prints it,
+//     sorted by key and joined by a space.
+var behaviours = []behaviour{
+	{
+		name: "info",
+		rule: `Info returns a struct with a non-empty Name, the same for all collections. Its JSON is {"name": ...}.`,
+		check: func(s *script) {
+			info := s.info()
+			b, err := json.Marshal(info)
+			var decoded map[string]string
+			if err == nil {
+				err = json.Unmarshal(b, &decoded)
+			}
+			if err != nil || len(decoded) != 1 || decoded["name"] == "" {
+				s.Errorf("Info is %#v, as JSON %s (error %v)", info, b, err)
+			}
+			if again := s.another().info(); !reflect.DeepEqual(again, info) {
+				s.Errorf("Info is %#v, and for another collection %#v", info, again)
+			}
+		},
+	},
+	{
+		name: "handles",
+		rule: "The same name gives the same handle, compared with ==. Another name, kind or collection gives another metric.",
+		check: func(s *script) {
+			other := s.another()
+			for _, name := range oddNames {
+				for _, kind := range kinds {
+					if s.metric(kind, name).handle == other.metric(kind, name).handle {
+						s.Errorf("%v %.50q has the same handle in two collections", kind, name)
+					}
+				}
+			}
+			s.check()
+		},
+	},
+	{
+		name: "many names",
+		rule: "A collection holds thousands of metrics, each by its own name.",
+		check: func(s *script) {
+			for range 2 {
+				for i := range 5000 {
+					s.counter("metric " + strconv.Itoa(i)).add(uint64(i))
+					s.timer("metric " + strconv.Itoa(i))
+				}
+				s.check()
+			}
+		},
+	},
+	{
+		name: "ownership",
+		rule: "The caller owns what All, Timers, Value and MarshalJSON return, nested maps too. Changing it changes no later answer, and later changes do not show in it.",
+		check: func(s *script) {
+			s.timer("t")
+			s.counter("c").add(300)
+			s.histogram("h").update(5)
+			first := s.All()
+			text := fmt.Sprint(first)
+			for range 3 {
+				all := s.All()
+				clear(all["histogram_h"].(map[string]any))
+				clear(all)
+				all["counter_new"] = 1
+				clear(s.Histogram("h").Value().(map[string]any))
+				if tm, ok := s.unwrap().(metrics.TimerMetrics); ok {
+					clear(tm.Timers())
+				}
+				for _, b := range s.jsonTexts() {
+					clear(b)
+				}
+				s.check()
+				s.counter("c").add(300)
+				s.histogram("h").update(2)
+			}
+			s.clear()
+			if got := fmt.Sprint(first); got != text {
+				s.Errorf("a map from All changed from %s to %s", text, got)
+			}
+		},
+	},
+	{
+		name: "clear",
+		rule: "A new collection is empty. Clear removes every metric. The same name then gives a new handle, at zero and not running.",
+		check: func(s *script) {
+			s.clear()
+			for range 3 {
+				s.check()
+				s.timer("x").stop()
+				s.timer("x").start()
+				sleep(1)
+				s.counter("x").add(7)
+				s.histogram("x").update(7)
+				s.clear()
+			}
+		},
+	},
+	{
+		name: "old handles",
+		rule: "Handles from before Clear still work, but the collection does not report them.",
+		check: func(s *script) {
+			timer, counter, histogram := s.timer("x"), s.counter("x"), s.histogram("x")
+			timer.start()
+			counter.add(2)
+			histogram.update(10)
+			s.clear()
+			sleep(5)
+			timer.stop()
+			counter.add(1)
+			histogram.update(20)
+			s.check()
+			s.counter("x").add(1)
+			counter.add(1)
+			s.check()
+		},
+	},
+	{
+		name: "timer",
+		rule: "Stop adds the time since Start to the timer's time, and returns it, in nanoseconds.",
+		check: func(s *script) {
+			timer := s.timer("t")
+			for _, ns := range []int64{1, 255, 256, 1000, 0, 1_000_000_007, int64(time.Hour), int64(400 * 24 * time.Hour)} {
+				timer.start()
+				sleep(ns)
+				timer.stop()
+				sleep(3) // the time between Stop and Start does not count
+				s.check()
+			}
+		},
+	},
+	{
+		name: "timer states",
+		rule: "Start restarts a running timer and drops the time since the earlier Start. A running timer reports only the time that earlier calls of Stop have added. Stop of a timer that is not running returns 0.",
+		check: func(s *script) {
+			timer := s.timer("t")
+			for _, ns := range []int64{9, 0} { // a run of 0 ns ends too
+				timer.stop()
+				sleep(5)
+				timer.stop()
+				timer.start()
+				sleep(100)
+				s.check()
+				timer.start()
+				sleep(ns)
+				s.check()
+				timer.stop()
+				sleep(5)
+				timer.stop()
+			}
+			s.check()
+		},
+	},
+	{
+		name: "counter",
+		rule: "Incr adds one and Add adds n. The count wraps, as uint64 does.",
+		check: func(s *script) {
+			for _, n := range []uint64{0, 1, 1, 254, 255, 256, 1 << 32, math.MaxInt64, math.MaxUint64, 1, math.MaxUint64} {
+				s.counter("c").add(n)
+				s.check()
+			}
+		},
+	},
+	{
+		name: "histogram",
+		rule: "Percentile p of n sorted values is at the place p*(n+1), interpolated and clamped to the ends. The standard deviation is the population's. A histogram without values has zeros.",
+		check: func(s *script) {
+			for i, tc := range summaryCases {
+				h := s.histogram(strconv.Itoa(i))
+				h.update(tc.values...)
+				checkSummary(s.T, h.handle.(metrics.Histogram).Value(), tc.want, tc.values)
+			}
+			for i, values := range extremeValues {
+				s.histogram(fmt.Sprint("extreme ", i)).update(values...)
+			}
+			s.check()
+		},
+	},
+	{
+		name: "histogram values",
+		rule: "A summary of up to 1,028 values is exact, for any order of arrival and any number of calls of Value.",
+		check: func(s *script) {
+			for name, values := range valueSequences() {
+				h := s.histogram(name)
+				for from := 0; from < len(values); {
+					to := from + 1
+					if from >= 20 && from < sampleSize-2 {
+						to = min(from+97, sampleSize-2)
+					}
+					h.update(values[from:to]...)
+					from = to
+				}
+			}
+			s.check()
+		},
+	},
+	{
+		name: "json",
+		rule: "Keys are sorted by their bytes. Keys and numbers are written as encoding/json writes them.",
+		check: func(s *script) {
+			for i, name := range slices.Concat(oddNames, everyByte(), []string{strings.Repeat("\u2028<", 100_000)}) {
+				s.timer(name)
+				s.counter(name).add(uint64(i))
+				s.histogram(name).update(int64(i))
+			}
+			s.check()
+			s.clear()
+			for i := range 64 {
+				s.counter(fmt.Sprint("a", i)).add(1 << i)
+				s.counter(fmt.Sprint("b", i)).add(1<<i - 1)
+			}
+			for v := uint64(1); v < math.MaxUint64/10; v *= 10 {
+				s.counter(fmt.Sprint("c", v)).add(v)
+				s.counter(fmt.Sprint("d", v)).add(v - 1)
+			}
+			for name, values := range valueSequences() {
+				for _, n := range []int{1, 2, 3, 7, 100} {
+					s.histogram(fmt.Sprint(name, n)).update(values[:n]...)
+				}
+			}
+			s.check()
+			s.check() // from a cache, if there is one
+		},
+	},
+	{
+		name: "random calls",
+		rule: "Each output has every update before it, also if an update leaves most of a text as it was.",
+		check: func(s *script) {
+			rng := rand.New(rand.NewPCG(6, 7))
+			for range 3 {
+				for range 3 {
+					s.randomCalls(rng, 12)
+					s.randomCalls(rng, 5)
+				}
+				s.clear()
+			}
+		},
+	},
+}
+
+// randomCalls makes random calls with the first odd names.
+func (s *script) randomCalls(rng *rand.Rand, names int) {
+	for range 100 {
+		name := oddNames[rng.IntN(names)]
+		c := s.counter(name)
+		switch rng.IntN(8) {
+		case 0:
+			s.histogram(name).update(rng.Int64N(1000), 500)
+		case 1: // many values, beyond the reservoir's size after some rounds
+			values := make([]int64, rng.IntN(700))
+			for i := range values {
+				values[i] = rng.Int64() >> (12 + rng.IntN(50))
+			}
+			s.histogram(name).update(values...)
+		case 2: // values that enter a full sample, and values that do not
+			sleep(rng.Int64N(3) * int64(time.Minute))
+			s.histogram(name).update(slices.Repeat([]int64{rng.Int64N(3)}, rng.IntN(300))...)
+		case 3:
+			c.add(1)
+		case 4: // to zero and, sometimes, back to the count before
+			n := uint64(c.number)
+			c.add(-n)
+			c.add(n * rng.Uint64N(2))
+		case 5:
+			s.timer(name).start()
+			sleep(rng.Int64N(3))
+		case 6:
+			s.timer(name).stop()
+		}
+		if rng.IntN(3) == 0 {
+			s.check()
+		}
+	}
+}
+
+// oddNames are names that need care in a key, in its order or in JSON.
+var oddNames = []string{
+	metrics.RegoQueryEval, "", " ", "a", "a b", "_ns", "a_ns", "a_", "a!", "a~", "ab", "A", "ns",
+	"timer_a_ns", "counter_a", "histogram_a", "%d%s", "0",
+	"{", "}", ":", ",", `"`, `\`, `\u0041`, "'", `a"count`,
+	"<script>&amp;</script>", "<", ">", "&",
+	"\x00", "\x01\x1f", "\b\f\n\r\t", "\x7f",
+	"\u2028", "\u2029", "a\u2028b\u2029c", "\u0085", "\ufeff", "\ufffd",
+	"\xff", "\xfe", "a\xffb", "a\xfeb", "\xc3\x28", "\xe2\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+	"é", "e\u0301", "世界", "😀", "\U0010ffff",
+	strings.Repeat("long ", 1000),
+}
+
+// everyByte returns 256 names, each with another byte in its middle.
+func everyByte() []string {
+	names := make([]string, 256)
+	for i := range names {
+		names[i] = "x" + string([]byte{byte(i)}) + "y"
+	}
+	return names
+}
+
+func sleep(ns int64) { time.Sleep(time.Duration(ns)) }

@@ -1,0 +1,104 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollup
+
+import (
+	"math"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/regometer/regometer/exphist"
+)
+
+// durations holds the durations of a stage, of one path or over all paths.
+type durations struct {
+	histogram *exphist.Histogram
+
+	// covered is the part of the histogram's sum, in ns, that the contained
+	// stages took. A decision adds to it before it adds to the histogram.
+	covered atomic.Uint64
+	// self is the largest self time that a snapshot has returned.
+	self atomic.Uint64
+}
+
+// durationsAt returns the durations that at points to. It makes them if there
+// are none.
+func (r *Rollup) durationsAt(at *atomic.Pointer[durations]) *durations {
+	if d := at.Load(); d != nil {
+		return d
+	}
+	return r.newDurations(at)
+}
+
+// newDurations makes durations, unless another goroutine has made them since
+// durationsAt looked.
+func (r *Rollup) newDurations(at *atomic.Pointer[durations]) *durations {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if d := at.Load(); d != nil {
+		return d
+	}
+	layout := exphist.DefaultLayout(exphist.Nanosecond)
+	layout.Bounds = r.options.Bounds
+	h, err := exphist.NewLayout(layout)
+	if err != nil {
+		panic(err) // the default layout is valid
+	}
+	d := &durations{histogram: h}
+	at.Store(d)
+	return d
+}
+
+// record adds a duration. The contained stages took the covered part of it.
+func (d *durations) record(ns, covered int64) {
+	if covered > 0 {
+		d.covered.Add(uint64(covered)) // before the histogram: a snapshot never shows too much self time
+	}
+	d.histogram.Record(ns)
+}
+
+// merge adds the durations of a snapshot whose layout fits.
+func (d *durations) merge(t *StageTotal) {
+	d.covered.Add(without(&t.Histogram, t.Self))
+	if err := d.histogram.Merge(&t.Histogram); err != nil {
+		panic(err) // Rollup.Merge has checked the layout
+	}
+}
+
+// snapshot copies d into t.
+func (d *durations) snapshot(t *StageTotal) {
+	d.histogram.Snapshot(&t.Histogram)
+	t.Self = d.selfTime(&t.Histogram)
+}
+
+// selfTime returns the self time, given a snapshot that was just taken of the
+// histogram. While a decision is added, covered may hold more than the
+// histogram: without the maximum, self time would seem to go down at times.
+func (d *durations) selfTime(h *exphist.Snapshot) uint64 {
+	self := without(h, d.covered.Load())
+	for {
+		old := d.self.Load()
+		if old >= self {
+			return old
+		}
+		if d.self.CompareAndSwap(old, self) {
+			return self
+		}
+	}
+}
+
+// without returns the histogram's sum minus n, limited to the range of a
+// uint64.
+func without(h *exphist.Snapshot, n uint64) uint64 {
+	hi, lo := h.Sum()
+	lo, borrow := bits.Sub64(lo, n, 0)
+	switch {
+	case hi < borrow:
+		return 0
+	case hi > borrow:
+		return math.MaxUint64
+	default:
+		return lo
+	}
+}
