@@ -1,4 +1,4 @@
-# Needs Go, git and make, and a C compiler for `make race` alone. The go command
+# Needs Go, git and make. Only `make race` also needs a C compiler. The go command
 # fetches everything else.
 
 GO ?= go
@@ -18,8 +18,8 @@ VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 DUCKDB := duckdb-cli==1.5.6
 MUTATOR := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 
-# All packages of all modules that go.work lists, the modules' folders, and those
-# of the modules that it does not list.
+# All packages of all modules that go.work lists, the folders of these modules,
+# and the folders of the modules that go.work does not list.
 ALL := github.com/regometer/regometer/...
 MODULES = $(shell $(GO) list -m -f '{{.Dir}}')
 OUTSIDE := e2e e2e/extauthz
@@ -44,7 +44,7 @@ test: ## Run the tests of all modules
 	$(GO) test -timeout 60m $(ALL)
 
 .PHONY: test-slow
-test-slow: ## The same with those that build and run OPA: takes many minutes
+test-slow: ## Run the tests of all modules, also those that build and run OPA: many minutes
 	REGOMETER_SLOW_TESTS=1 $(MAKE) test
 
 # The tests of bench/project and TestAddHookReleases take long under the race
@@ -54,23 +54,23 @@ race: ## Run the tests under the race detector
 	$(GO) list $(ALL) | grep -v /bench/project | xargs $(GO) test -race -skip '^TestAddHookReleases$$'
 
 .PHONY: test-root
-test-root: ## Build and test the root module as its importers see it, and its other builds
+test-root: ## Build and test the root module as its importers see it, and its builds for other platforms and settings
 	GOWORK=off $(GO) build ./...
 	GOWORK=off $(GO) test ./...
 	GOWORK=off GOOS=linux GOARCH=386 $(GO) test ./...
 	GOWORK=off $(GO) test -tags purego ./...
 	GOWORK=off GOEXPERIMENT=jsonv2 $(GO) test ./...
-	REGOMETER_SLOW_TESTS=1 $(GO) test -v -run '^TestMetricsWithOldestToolchain$$' ./bench/project # that of the oldest OPA
+	REGOMETER_SLOW_TESTS=1 $(GO) test -v -run '^TestMetricsWithOldestToolchain$$' ./bench/project # the Go of the oldest OPA
 
 .PHONY: test-opa
-test-opa: ## Test adapter, plugin and collector with the oldest and the newest OPA
+test-opa: ## Test the adapter, the plugin and the collector with the oldest and the newest OPA
 	cd opa && GOWORK=off REGOMETER_WANT_OPA=$(OLDEST_OPA) $(GO) test ./...
 	cd opa && REGOMETER_WANT_OPA=$(NEWEST_OPA).0 $(GO) test ./...
 	cd prom && GOWORK=off $(GO) test ./... # with the oldest client_golang
 
-# Sets REGOMETER_DUCKDB, for what comes after it in a recipe, if DuckDB is not
-# there but python3 can fetch it. It is the program in the package that is named,
-# not the script around it.
+# Sets REGOMETER_DUCKDB for the rest of a recipe, if DuckDB is missing and python3
+# can fetch it. The variable names the program in the package, not the script
+# around it.
 define find_duckdb
 if [ -z "$${REGOMETER_DUCKDB:-}" ] && ! command -v duckdb >/dev/null; then \
 	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
@@ -83,12 +83,12 @@ fi
 endef
 
 .PHONY: test-duckdb
-test-duckdb: ## Read the report's Parquet files, and logs beside it, with DuckDB, which python3 fetches if it is not there
+test-duckdb: ## Read the report's Parquet files and logs with DuckDB, which python3 fetches if it is missing
 	@$(find_duckdb); \
 	$(GO) test -count 1 -v -run DuckDB ./internal/app/parquetlog ./bench/cmd/benchtable
 
-# Fuzzes the targets whose folder and name match TARGETS, also after a finding.
-# Without a limit, Go takes up to a minute to shorten each new input.
+# Fuzzes the targets whose folder and name match TARGETS, and goes on after a
+# finding. Without a limit, Go takes up to a minute to shorten each new input.
 define fuzz
 failed=; fuzzed=0; \
 while read -r folder name; do \
@@ -108,7 +108,7 @@ fuzz: ## Run each fuzz target, or those that match TARGETS, for FUZZTIME (200000
 	@$(call fuzz,$(or $(FUZZTIME),200000x))
 
 .PHONY: mutants
-mutants: ## Change the code in a thousand places and see whether the tests see it: hours
+mutants: ## Change the code in a thousand places, and see whether the tests notice: hours
 	$(GO) run ./bench/project/mutants $(MUTATOR) $(or $(PACKAGES),metrics exphist rollup prom internal/groupby internal/stages internal/grid)
 
 .PHONY: faults
@@ -121,7 +121,7 @@ cover: ## Print the share of statements that the tests run, and write coverage.o
 	$(GO) tool cover -func coverage.out | tail -n 1
 
 .PHONY: test-image
-test-image: ## Read and run an image of OPA with skopeo, umoci and bubblewrap, as far as they are there
+test-image: ## Read and run an image of OPA with those of skopeo, umoci and bubblewrap that are installed
 	REGOMETER_IMAGE_TESTS=1 $(GO) test -count 1 -v -timeout 30m -run '^TestImageTools$$' ./cmd/regometer
 
 ##### Inside OPA
@@ -131,7 +131,7 @@ verify: ## Run OPA's own tests with and without the drop-in: about ten minutes
 	$(GO) run ./cmd/regometer verify
 
 .PHONY: verify-short
-verify-short: ## The same for a few of OPA's packages, and for v1/metrics of OPA's newest patch release
+verify-short: ## Run a few packages of OPA's own tests, and those of v1/metrics of OPA's newest patch release
 	$(GO) run ./cmd/regometer verify --quick
 	$(GO) run ./cmd/regometer verify --packages v1/metrics \
 		--opa $(NEWEST_OPA)
@@ -142,7 +142,7 @@ verify-short: ## The same for a few of OPA's packages, and for v1/metrics of OPA
 PUBLISHED := github.com/open-policy-agent/conftest@v0.71.1 github.com/open-policy-agent/frameworks/constraint@latest
 
 .PHONY: verify-consumers
-verify-consumers: ## The same for the tests of published programs with OPA inside, and of those in the folders CONSUMERS: half an hour
+verify-consumers: ## Run the tests of published programs with OPA inside, and of programs in the folders CONSUMERS: half an hour
 	@copies=$$(mktemp -d); trap 'rm -rf "$$copies"' EXIT; failed=; \
 	for module in $(PUBLISHED); do \
 		folder=$$(cd "$$copies" && $(GO) mod download -json "$$module" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p'); \
@@ -162,7 +162,7 @@ upstream-patches: ## Only write the patches of the series for OPA to dist/upstre
 	$(GO) run ./bench/cmd/upstream -patches
 
 .PHONY: upstream-quick
-upstream-quick: ## The same with only the tests of v1/metrics: two minutes
+upstream-quick: ## Write the patches, and run only the tests of v1/metrics: two minutes
 	$(GO) run ./bench/cmd/upstream -quick
 
 ##### End to end
@@ -173,15 +173,15 @@ e2e: ## Test OPA servers with Prometheus and an OpenTelemetry receiver: some min
 	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -v . ./browser
 
 .PHONY: e2e-short
-e2e-short: ## The same with less load
+e2e-short: ## Run the end-to-end tests with less load
 	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -short -v . ./browser
 
 .PHONY: test-envoy
-test-envoy: ## Ask a program with a decision path of its own as Envoy does, and opa-envoy-plugin in the folder OPA_ENVOY_PLUGIN
+test-envoy: ## Ask a program with its own decision path as Envoy does, and also the opa-envoy-plugin in the folder OPA_ENVOY_PLUGIN
 	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -v -run '^(TestExtAuthz|TestOPAEnvoyPlugin)$$' .
 
 .PHONY: test-kubernetes
-test-kubernetes: ## Render examples/kubernetes and check it; with REGOMETER_E2E=1 run its command lines too
+test-kubernetes: ## Render and check examples/kubernetes; with REGOMETER_E2E=1 also run its command lines
 	cd e2e && GOWORK=off $(GO) test -count 1 -v ./kubernetes
 
 .PHONY: soak
@@ -216,7 +216,7 @@ bench-quick: ## Run every benchmark once
 ##### Checks
 
 .PHONY: lint
-lint: lint-workflows ## Run the linters that .golangci.yml names, and that of the workflows
+lint: lint-workflows ## Run the linters that .golangci.yml names, and the linter of the workflows
 	@for dir in $(MODULES); do echo "$${dir#$(CURDIR)/}"; (cd "$$dir" && $(GO) run $(LINTER) run ./...); done
 	@for dir in $(OUTSIDE); do echo "$$dir"; (cd "$$dir" && GOWORK=off $(GO) run $(LINTER) run ./...); done
 
@@ -225,12 +225,12 @@ lint-workflows: ## Check the workflows for GitHub
 	$(GO) run $(ACTIONLINT)
 
 .PHONY: vulncheck
-vulncheck: ## Look for known vulnerabilities in what the modules use, in Go's database of them
+vulncheck: ## Look up the modules' dependencies in Go's database of vulnerabilities
 	@failed=0; for dir in $(MODULES) $(OUTSIDE:%=$(CURDIR)/%); do echo "$${dir#$(CURDIR)/}"; \
 		(cd "$$dir" && GOWORK=off $(GO) run $(VULNCHECK) ./...) || failed=1; done; exit $$failed
 
 .PHONY: vet
-vet: ## Run go vet, also for the platforms that the tests do not run on
+vet: ## Run go vet, also for platforms that the tests do not run on
 	$(GO) vet $(ALL)
 	GOWORK=off GOOS=linux GOARCH=arm64 $(GO) vet ./...
 	GOWORK=off GOOS=linux GOARCH=386 $(GO) vet ./...
@@ -257,9 +257,9 @@ dist: ## Build the archives of VERSION into dist/VERSION: a quarter of an hour; 
 	$(GO) run ./bench/project/release dist $(DISTFLAGS) -platforms "$(PLATFORMS)" "$(VERSION)"
 
 .PHONY: ci
-ci: ## Run everything that is run before a change is taken
+ci: ## Run everything that a change must pass
 	.ci/run
 
 .PHONY: clean
-clean: ## Remove what the targets above leave here
+clean: ## Remove the files that the targets above leave here
 	rm -rf bin dist coverage.out *.prof *.test

@@ -19,16 +19,17 @@ import (
 
 func BenchmarkMetrics(b *testing.B) {
 	for _, c := range Cases {
+		operation := operations[c.Name]
 		b.Run("case="+c.Name, func(b *testing.B) {
 			for _, goroutines := range c.Goroutines {
 				b.Run(fmt.Sprintf("goroutines=%d", goroutines), func(b *testing.B) {
-					b.Run("impl="+side, func(b *testing.B) { c.run(b, goroutines) })
-					if side == "opa" || c.floor == nil {
+					b.Run("impl="+side, func(b *testing.B) { operation.run(b, goroutines) })
+					if side == "opa" || operation.floor == nil {
 						return
 					}
-					output, _ := c.result().([]byte)
+					output, _ := operation.result().([]byte)
 					b.Run("impl=floor", func(b *testing.B) {
-						Spread(b, goroutines, func(n int) { c.floor(output, n) })
+						Spread(b, goroutines, func(n int) { operation.floor(output, n) })
 					})
 				})
 			}
@@ -52,7 +53,7 @@ func TestResults(t *testing.T) {
 		fmt.Fprintf(&text, "%s\n%s\n", name, described)
 	}
 	for _, c := range Cases {
-		write(c.Name, c.result(), c.varies)
+		write(c.Name, operations[c.Name].result(), operations[c.Name].varies)
 	}
 	query, input := prepare(t), embeddedInput(t)
 	for _, v := range variants {
@@ -75,12 +76,21 @@ func TestCasesAreComplete(t *testing.T) {
 			t.Errorf("two cases are named %s", c.Name)
 		}
 		names[c.Name] = true
+		if operations[c.Name].run == nil {
+			t.Errorf("%s has no code", c.Name)
+		}
 		if c.Target != nil && !slices.Contains(c.Goroutines, c.Target.Goroutines) {
 			t.Errorf("%s: the target is for %d goroutines, which are not measured", c.Name, c.Target.Goroutines)
 		}
-		if c.Target != nil && c.Target.Floor != Unlimited && c.floor == nil {
+		if c.Target != nil && c.Target.Floor != Unlimited && operations[c.Name].floor == nil {
 			t.Errorf("%s: target for a floor that does not exist", c.Name)
 		}
+	}
+	if len(operations) != len(Cases) {
+		t.Errorf("code for %d cases, of %d", len(operations), len(Cases))
+	}
+	if least := slices.Min(Values(1, 10_000)); least < 256 {
+		t.Errorf("the least value is %d, which Go converts to an interface without an allocation", least)
 	}
 }
 

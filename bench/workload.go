@@ -22,23 +22,23 @@ const Input = `{"user": "alice", "roles": ["editor"], "action": "update"}`
 
 const (
 	// rotationSize is the number of collections that a benchmark of summaries
-	// takes in turns. The branch predictor learns how to sort a single one,
-	// which flatters sorting three to five times.
+	// takes in turns. With a single collection the branch predictor would learn
+	// its order, and sorting would look three to five times as fast.
 	rotationSize = 16
 
-	// growth is the number of values that a histogram may gain before a
-	// benchmark that updates it builds its collections anew, outside the
-	// timed region. Without it the faster side would do more iterations and
-	// end up with larger histograms than the slower one. Histograms have as
-	// many values at the start. So each update pays the same share of the
-	// memory for more values as in a histogram that goes on growing.
+	// growth limits the values that a histogram gains before a benchmark that
+	// updates it builds its collections again, outside the timed region.
+	// Without this limit the faster side would do more iterations and end up
+	// with larger histograms than the slower side. Histograms have as many
+	// values at the start. So each update pays the same share of the memory for
+	// more values as in a histogram that goes on growing.
 	growth = 100
 
 	// reservoirSize is the number of values that a histogram samples.
 	reservoirSize = 1028
 )
 
-// Names returns n names that no compiler has seen: format must have one %d.
+// Names returns n names that no compiler has seen. format must have one %d.
 // Every call makes new strings, so equal names of two calls have different
 // addresses.
 func Names(format string, n int) []string {
@@ -49,8 +49,8 @@ func Names(format string, n int) []string {
 	return names
 }
 
-// Values returns n scattered values, the same for the same seed. All are
-// above 255, because Go allocates nothing for smaller ones in an interface.
+// Values returns n scattered values, the same for the same seed. All are above
+// 255, because Go does not allocate for smaller values in an interface.
 func Values(seed uint64, n int) []int64 {
 	r := rand.New(rand.NewPCG(seed, 0x5eed))
 	values := make([]int64, n)

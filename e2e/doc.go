@@ -5,8 +5,8 @@
 // build`, scraped by Prometheus and pushing to an OpenTelemetry Collector's
 // receiver. It has only tests. Most of them run only if REGOMETER_E2E is set:
 //
-//	REGOMETER_E2E=1 go test ./...          # a few minutes, and as many to build OPA
-//	REGOMETER_E2E=1 go test -short ./...   # the same with less load
+//	REGOMETER_E2E=1 go test ./...          # a few minutes, and a few more to build OPA
+//	REGOMETER_E2E=1 go test -short ./...   # the same tests with less load
 //
 // REGOMETER_E2E may also be the path of an opa binary to test. The first run
 // builds promtool, which tests the rules.

@@ -9,22 +9,23 @@ import (
 	"strings"
 )
 
-// MaxBounds limits the explicit bounds of a histogram.
+// MaxBounds limits the number of explicit bounds of a histogram.
 const MaxBounds = 100
 
-// Bounds are explicit bounds, in the recorded unit. A histogram counts exactly
-// the values up to each of them, beside its exponential buckets. Prometheus
-// calls them classic buckets, with the bounds in the label le. NewBounds makes
-// them, and nothing changes them. A nil *Bounds has none.
+// Bounds are explicit bounds, in the recorded unit. Beside its exponential
+// buckets, a histogram counts exactly how many values are at most each bound.
+// Prometheus calls these counts classic buckets, and puts the bound into the
+// label le. NewBounds makes Bounds, which never change. A nil *Bounds has no
+// bounds.
 type Bounds struct {
 	ascending []int64 // distinct and positive
 }
 
-// NewBounds returns bounds of up to MaxBounds ascending positive integers. The
-// error names the invalid one.
+// NewBounds returns bounds from up to MaxBounds ascending positive integers. It
+// fails if there are more, or if one is invalid. The error names it.
 func NewBounds(values ...int64) (*Bounds, error) {
 	if len(values) > MaxBounds {
-		return nil, fmt.Errorf("exphist: bounds: there are %d: at most %d are allowed", len(values), MaxBounds)
+		return nil, fmt.Errorf("exphist: bounds: there are %d bounds: at most %d are allowed", len(values), MaxBounds)
 	}
 	for i, n := range values {
 		switch {
@@ -40,7 +41,7 @@ func NewBounds(values ...int64) (*Bounds, error) {
 // Len returns the number of bounds.
 func (b *Bounds) Len() int { return len(b.list()) }
 
-// At returns bound i, from 0 to Len()−1.
+// At returns bound i, from 0 to Len()−1. It panics for other i.
 func (b *Bounds) At(i int) int64 { return b.list()[i] }
 
 // Equal reports whether b and o have the same bounds.
@@ -61,8 +62,8 @@ func (b *Bounds) list() []int64 {
 	return b.ascending
 }
 
-// class returns the class of n. Class i has the values above bound i−1, up to
-// bound i. The last class has the values above all bounds.
+// class returns the class of n. Class i has the values above bound i−1 and up
+// to bound i. The last class has the values above all bounds.
 func (b *Bounds) class(n int64) int {
 	i, _ := slices.BinarySearch(b.list(), n)
 	return i

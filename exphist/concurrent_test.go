@@ -128,6 +128,7 @@ func checkConsistent(t *testing.T, s *Snapshot) {
 	if (s.count-s.zeros)%2 != s.sum.lo%2 {
 		t.Errorf("count %d and sum %v are of different recordings", s.count, s.sum)
 	}
+	last := s.zeros
 	for i := range s.layout.Bounds.Len() {
 		bound := s.layout.Bounds.At(i)
 		least, most := s.zeros, s.zeros
@@ -139,9 +140,11 @@ func checkConsistent(t *testing.T, s *Snapshot) {
 				most += b.Count
 			}
 		}
-		if n := s.atMost[i]; n < least || n > most {
-			t.Errorf("%d values are at most %d, but by the buckets %d to %d", n, bound, least, most)
+		n := s.atMost[i]
+		if n < max(least, last) || n > most {
+			t.Errorf("%d values are at most %d, but by the buckets %d to %d, and %d by the bound before", n, bound, least, most, last)
 		}
+		last = n
 	}
 }
 
@@ -152,7 +155,11 @@ func newPacked(t *testing.T, bounds ...int64) (h *Histogram, word *atomic.Uint64
 	l := DefaultLayout(Nanosecond)
 	l.Bounds = newBounds(t, bounds...)
 	h = newHistogram(t, l)
-	recordMany(h, promoteAt)
+	recordMany(h, promoteAt-1)
+	if h.packedWord(1000) != nil {
+		t.Errorf("after %d values there is a packed word", promoteAt-1)
+	}
+	recordMany(h, 1)
 	return h, h.packedWord(1000)
 }
 

@@ -52,7 +52,7 @@ func TestErrors(t *testing.T) {
 		"negative bound":        {bounds(1, 2, -3), "values[2] is -3:"},
 		"equal bounds":          {bounds(5, 7, 7), "values[2] is 7, after 7:"},
 		"falling bounds":        {bounds(5, 4, 7), "values[1] is 4, after 5:"},
-		"101 bounds":            {bounds(make([]int64, 101)...), "there are 101:"},
+		"101 bounds":            {bounds(make([]int64, 101)...), "there are 101 bounds:"},
 		"unknown unit":          {layout(Layout{Unit: units, Schema: 5, MaxBuckets: 640}), "Unit is 4"},
 		"schema 9":              {layout(Layout{Schema: 9, MaxBuckets: 640}), "Schema is 9"},
 		"schema -5":             {layout(Layout{Schema: -5, MaxBuckets: 640}), "Schema is -5"},

@@ -18,17 +18,17 @@ import (
 type Histogram struct {
 	state atomic.Pointer[state]
 
-	// The smallest and the largest positive value. They are MaxInt64 and 0 if
-	// there is none. They change under the lock under which their value is
-	// counted, after state has counters for the buckets between them.
+	// The smallest and the largest positive value, or MaxInt64 and 0 if there
+	// is none. They change under the lock that counting their value takes,
+	// after state has got counters for the buckets between them.
 	least, most atomic.Int64
 
 	grid *grid.Grid
 
-	// mu is held for each change except an addition to a packed word, to zeros
-	// or to negatives. version makes it a sequence lock. It is odd during a
-	// change. A copy is consistent if version was even before it, and is the
-	// same after it.
+	// mu is held during each change except an addition to a packed word, to
+	// zeros or to negatives. version makes it a sequence lock, because version
+	// is odd during a change. A copy is consistent if version was even before
+	// it and is the same after it.
 	mu      sync.Mutex
 	version atomic.Uint64
 
@@ -36,19 +36,20 @@ type Histogram struct {
 
 	zeros, negatives atomic.Uint64
 
-	// classes counts by explicit bounds the values that state.counters counts
-	// by buckets. Class i has the values above bound i−1, up to bound i. Values
-	// above all bounds are in no class.
+	// classes counts the values that state.counters counts, by explicit bounds
+	// instead of buckets. Class i has the values above bound i−1 and up to
+	// bound i. Values above all bounds are in no class.
 	//
-	// It does not count zeros, which belong to the first class. The bounds need
-	// not have counted all zeros of a merged snapshot, but the field zeros
-	// does. So the first class is smaller by the difference, modulo 2^64.
+	// classes does not count zeros, which belong to the first class. After
+	// Snapshot.Rebound, a snapshot may have zeros that its bounds do not count.
+	// If it is merged, the count of the first class falls by the difference,
+	// modulo 2^64.
 	classes []atomic.Uint64
 
-	layout Layout // with the schema as made
+	layout Layout // with the schema that the histogram began with
 }
 
-// snapshotTries limits the tries of a snapshot without the lock. All of them
+// snapshotTries limits the tries to take a snapshot without the lock. All tries
 // fail only during a flood of values in buckets without packed words.
 const snapshotTries = 1000
 
@@ -57,13 +58,13 @@ const snapshotTries = 1000
 func New(u Unit) *Histogram {
 	h, err := NewLayout(DefaultLayout(u))
 	if err != nil {
-		panic(err) // the unit does not exist
+		panic(err) // an invalid unit
 	}
 	return h
 }
 
-// NewLayout returns an empty histogram with this layout. The error names the
-// field that is out of range.
+// NewLayout returns an empty histogram with this layout. It fails if a field is
+// out of range. The error names the field.
 func NewLayout(l Layout) (*Histogram, error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -74,8 +75,8 @@ func NewLayout(l Layout) (*Histogram, error) {
 	return h, nil
 }
 
-// Record records n. It allocates only when the range of the values grows, or
-// when a bucket gets many values for the first time.
+// Record records n. It allocates memory only when the range of the values
+// grows, when a counter needs more bits, or when a bucket gets its packed word.
 func (h *Histogram) Record(n int64) {
 	for {
 		if n < h.least.Load() || n > h.most.Load() {
@@ -105,8 +106,8 @@ func (h *Histogram) Record(n int64) {
 	h.recordSlowly(n)
 }
 
-// recordSlowly records a value that is not positive, is a new extreme, or is in
-// a bucket without a packed word.
+// recordSlowly records a value that is not positive, that is a new extreme, or
+// whose bucket has no packed word.
 func (h *Histogram) recordSlowly(n int64) {
 	if n < 0 {
 		h.negatives.Add(1)
@@ -148,13 +149,13 @@ func (h *Histogram) unlock() {
 	h.mu.Unlock()
 }
 
-// Snapshot copies the histogram into s, whose memory is used again. Count, sum,
-// minimum, maximum, buckets and the counts by bounds are of the same
+// Snapshot copies the histogram into s, and uses the memory of s again. Count,
+// sum, minimum, maximum, buckets and the counts by bounds cover the same
 // recordings.
 //
-// Snapshot takes no lock, and Record does not wait for it. There is one
-// exception. If a thousand tries in a row fail, because the histogram changed
-// other than in a packed word, Snapshot takes the lock while it copies.
+// Snapshot takes no lock, and Record does not wait for it, with one exception.
+// A try to copy fails if anything except a packed word changes in the meantime.
+// After a thousand failed tries, Snapshot takes the lock while it copies.
 func (h *Histogram) Snapshot(s *Snapshot) {
 	for try := range snapshotTries {
 		version := h.version.Load()
@@ -165,7 +166,7 @@ func (h *Histogram) Snapshot(s *Snapshot) {
 			}
 		}
 		if try%10 == 9 {
-			runtime.Gosched() // the goroutine with the lock may have no processor
+			runtime.Gosched() // the goroutine with the lock may be waiting for a processor
 		}
 	}
 	h.mu.Lock()
@@ -173,8 +174,8 @@ func (h *Histogram) Snapshot(s *Snapshot) {
 	h.mu.Unlock()
 }
 
-// copyTo copies the histogram into s. If it changes in between, the copy may be
-// invalid.
+// copyTo copies the histogram into s. If the histogram changes in the meantime,
+// the copy may be invalid.
 func (h *Histogram) copyTo(s *Snapshot) {
 	state := h.state.Load()
 	s.Reset()
@@ -213,7 +214,7 @@ func (h *Histogram) copyBuckets(s *Snapshot, state *state) {
 
 	count := func(word *atomic.Uint64, bucket int) uint64 {
 		if bucket < low || bucket > high {
-			return 0 // it counts nothing, or the copy is invalid
+			return 0 // the word is empty, or the copy is invalid
 		}
 		n, sum := state.decode(word.Load(), bucket, h.grid)
 		s.counts[bucket-low] += n

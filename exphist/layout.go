@@ -11,7 +11,7 @@ import (
 	"github.com/regometer/regometer/internal/grid"
 )
 
-// Unit says how an integer that is recorded relates to the exported unit.
+// Unit says how a recorded integer relates to the exported unit.
 type Unit uint8
 
 // The units. The bounds of the buckets are powers of two of the exported unit.
@@ -42,30 +42,30 @@ const (
 	MinSchema = -4 // a bucket spans 16 powers of two
 	MaxSchema = 8  // 256 buckets for each power of two
 
-	// MinBuckets buckets of the coarsest schema hold all positive integers of
-	// any unit.
+	// MinBuckets is the smallest MaxBuckets. This many buckets of the coarsest
+	// schema hold all positive integers of any unit.
 	MinBuckets = 5
 )
 
 // Layout is the shape of a histogram's buckets.
 type Layout struct {
 	Unit       Unit
-	Schema     int // resolution: 2^Schema buckets for each power of two, MinSchema to MaxSchema
-	MaxBuckets int // limits the contiguous buckets before the schema is reduced; at least MinBuckets
+	Schema     int // the resolution, 2^Schema buckets for each power of two; from MinSchema to MaxSchema
+	MaxBuckets int // limits the contiguous buckets: a histogram that needs more reduces its schema; at least MinBuckets
 
 	// Bounds are explicit bounds. Counts by bounds and counts by buckets do not
 	// depend on each other.
 	Bounds *Bounds
 }
 
-// DefaultLayout returns the layout with schema 5, where the relative error of a
-// quantile is at most 1.1 %, with at most 640 buckets, which span 20 powers of
-// two, and without explicit bounds.
+// DefaultLayout returns the layout with schema 5, at most 640 buckets, and no
+// explicit bounds. The relative error of a quantile is then at most 1.1 %, as
+// long as the values span no more than 20 powers of two.
 func DefaultLayout(u Unit) Layout { return Layout{Unit: u, Schema: 5, MaxBuckets: 640} }
 
 // RelativeError returns the largest relative error of a quantile. It is
-// (b−1)/(b+1), where b is the ratio of a bucket's bounds. Schema 5 has 0.0108,
-// and schema 0 has 0.33.
+// (b−1)/(b+1), where b is the ratio of a bucket's bounds. It is 0.0108 for
+// schema 5, and 0.33 for schema 0.
 func (l Layout) RelativeError() float64 {
 	return math.Tanh(math.Ldexp(math.Ln2/2, -l.Schema))
 }
@@ -82,19 +82,19 @@ func (l Layout) check() error {
 	return nil
 }
 
-// parent returns the bucket that holds bucket i when the schema is reduced by
-// k.
+// parent returns the bucket that contains bucket i after the schema has been
+// reduced by k.
 func parent(i, k int) int { return (i-1)>>k + 1 }
 
-// grids has the grid of each unit and schema. It is computed when the first
-// histogram needs it.
+// grids has the grid of each unit and schema. The first histogram that needs a
+// grid computes it.
 var grids [units][MaxSchema + 1]struct {
 	once sync.Once
 	grid *grid.Grid
 }
 
-// gridOf returns the grid of a layout. If the schema is negative, a bucket of
-// the layout is several of the grid's.
+// gridOf returns the grid of a unit and a schema. For a negative schema it is
+// the grid of schema 0, several of whose buckets make one of the schema.
 func gridOf(u Unit, schema int) *grid.Grid {
 	at := &grids[u][max(schema, 0)]
 	at.once.Do(func() { at.grid = grid.New(u.perExported(), uint(max(schema, 0))) })

@@ -9,8 +9,8 @@ import (
 )
 
 // Merge adds the values of o, which may be s itself. MaxBuckets becomes the
-// smaller one. The schema becomes the highest that is not above either schema
-// and needs no more buckets.
+// smaller one of the two. The schema becomes the highest one that is not above
+// either schema and needs no more than MaxBuckets.
 //
 // The result does not depend on the order in which snapshots are merged. Merge
 // fails, and changes nothing, if the units or the bounds differ.
@@ -50,18 +50,19 @@ func (s *Snapshot) Merge(o *Snapshot) error {
 
 func (l Layout) mergeable(o Layout) error {
 	if l.Unit != o.Unit {
-		return fmt.Errorf("exphist: merge: a histogram in %ss cannot take in one in %ss: record both in one unit", l.Unit, o.Unit)
+		return fmt.Errorf("exphist: merge: one histogram is in %ss and the other in %ss: record both in the same unit", l.Unit, o.Unit)
 	}
 	if !l.Bounds.Equal(o.Bounds) {
-		return fmt.Errorf("exphist: merge: a histogram with the bounds %v cannot take in one with the bounds %v: they must be equal, see Snapshot.Rebound",
+		return fmt.Errorf("exphist: merge: one histogram has the bounds %v and the other %v: use equal bounds, or see Snapshot.Rebound",
 			l.Bounds, o.Bounds)
 	}
 	return nil
 }
 
-// Merge adds the values of s. The schema becomes the highest that is not above
-// either schema and needs no more buckets than the histogram's MaxBuckets.
-// Merge fails, and changes nothing, if the units or the bounds differ.
+// Merge adds the values of s. The schema becomes the highest one that is not
+// above either schema and needs no more buckets than the histogram's
+// MaxBuckets. Merge fails, and changes nothing, if the units or the bounds
+// differ.
 func (h *Histogram) Merge(s *Snapshot) error {
 	if s.layout.MaxBuckets == 0 {
 		return nil
@@ -94,9 +95,9 @@ func (h *Histogram) Merge(s *Snapshot) error {
 	return nil
 }
 
-// fit reduces the schema to this one, or to a lower one if the smallest and the
-// largest value need more buckets than allowed. It gives all buckets between
-// them counts.
+// fit reduces the schema to this one, or to a lower one if the values need more
+// than MaxBuckets. It extends counts to all buckets between the smallest and
+// the largest value.
 func (s *Snapshot) fit(schema int) {
 	l := s.layout
 	l.Schema = min(l.Schema, schema)

@@ -5,9 +5,9 @@ package exphist
 
 import "sync/atomic"
 
-// packedCounters are counters packed into 64-bit words. All of them have the
-// width that the largest needs: 8, 16, 32 or 64 bits. One goroutine at a time
-// may change them, while others read.
+// packedCounters are counters in 64-bit words. All of them have 8, 16, 32 or 64
+// bits, as many as the largest one needs. One goroutine at a time may change
+// them, while others read.
 type packedCounters struct {
 	words []atomic.Uint64
 	width uint8 // a counter has 8<<width bits
@@ -49,11 +49,11 @@ func (c packedCounters) all() []uint64 {
 	return dst
 }
 
-// limit is the greatest count.
+// limit returns the greatest count that a counter can hold.
 func (c packedCounters) limit() uint64 { return 1<<(8<<c.width) - 1 }
 
-// add adds n to counter i, modulo 2^64, and returns the count. It does nothing
-// and returns false if the count needs wider counters.
+// add adds n to counter i, modulo 2^64, and returns the count. If the count
+// needs wider counters, add changes nothing and returns false.
 func (c packedCounters) add(i int, n uint64) (uint64, bool) {
 	word, shift := c.at(i)
 	w := word.Load()

@@ -17,12 +17,12 @@ import (
 //	bits 0 to 45  sum of the excess, at most 2^29 for each value
 //
 // The goroutine that adds sees the result. If the word is retired, its bucket
-// is already counted elsewhere. The addition is lost, and the value is recorded
-// again. If the count is full, the addition counts, and the goroutine empties
-// the word under the lock before it records anything else. A full count has
-// room for another 65,536 additions. It overflows only if as many goroutines
-// wait for the lock to empty one word. The sum does not overflow before the
-// count does.
+// already counts elsewhere. The addition has no effect, and the goroutine
+// records the value again. If the count is full, the addition is valid, and the
+// goroutine empties the word under the lock before it records anything else. A
+// full count has room for another 65,536 additions. So it overflows only if
+// that many goroutines wait for the lock to empty the same word. The sum does
+// not overflow before the count does.
 const (
 	sumBits   = 46
 	countBits = 17
@@ -41,24 +41,25 @@ type packedWords struct {
 }
 
 // cutWords are more packed words, for buckets that explicit bounds cut. The
-// word of a bound counts the values of the bucket above the previous bound, up
-// to this bound. The bucket's own word counts the values above all its bounds.
-// So all values of a word are in one bucket and in one class, and each value is
-// in one word. Counts by buckets, counts by classes and the sum have the same
+// word of a bound counts the bucket's values above the previous bound and up to
+// this one. The bucket's own word counts its values above all these bounds. So
+// each value is in one word, and all values of a word are in one bucket and in
+// one class. Counts by buckets, counts by classes and the sum cover the same
 // values.
 type cutWords struct {
-	buckets []uint64 // a bit for each of byBucket: the bucket is cut
-	first   int      // the first word's bound; words between may belong to bounds that cut nothing
+	buckets []uint64 // a bit for each of byBucket, set if bounds cut the bucket
+	first   int      // the bound of byBound[0]; the words of bounds that cut nothing are not used
 	byBound []atomic.Uint64
 }
 
-// cut reports whether explicit bounds cut the bucket of a word.
+// cut reports whether explicit bounds cut the bucket at slot.
 func (c *cutWords) cut(slot uint) bool {
 	return c != nil && c.buckets[slot/64]>>(slot%64)&1 != 0
 }
 
 // newCutWords returns empty words for the cut buckets among n buckets from
-// first on. A bound that is the greatest value of its bucket does not cut it.
+// first on, or nil if there are none. A bound that is the greatest value of its
+// bucket does not cut it.
 func newCutWords(b *Bounds, g *grid.Grid, shift uint, first, n int) *cutWords {
 	var c *cutWords
 	var last int

@@ -5,17 +5,17 @@ package exphist
 
 import "math"
 
-// Quantile returns the value at nearest rank ⌈q·n⌉ of the n values that are not
-// negative, in the recorded unit. Its relative error is at most
-// Layout.RelativeError, and it is from Min to Max. It is Min for q ≤ 0, Max for
-// q ≥ 1, and NaN if q is NaN or there are no values.
+// Quantile returns the value of rank ⌈q·n⌉ among the n values that are not
+// negative, in the recorded unit. The result is from Min to Max, and its
+// relative error is at most Layout.RelativeError. Quantile returns Min for q ≤
+// 0, Max for q ≥ 1, and NaN if q is NaN or there are no values.
 func (s *Snapshot) Quantile(q float64) float64 {
 	var one [1]float64
 	return s.AppendQuantiles(one[:0], q)[0]
 }
 
-// AppendQuantiles appends the quantiles qs to dst, as Quantile returns them. It
-// is fastest if they ascend.
+// AppendQuantiles appends Quantile(q) for each q of qs to dst. It is fastest if
+// qs ascend.
 func (s *Snapshot) AppendQuantiles(dst []float64, qs ...float64) []float64 {
 	counts := s.counts
 	k, below := 0, s.zeros // the number of values below bucket first+k
@@ -39,7 +39,7 @@ func (s *Snapshot) AppendQuantiles(dst []float64, qs ...float64) []float64 {
 			dst = append(dst, 0)
 			continue
 		}
-		for ; k+4 < len(counts); k += 4 { // four at once, as far as they go
+		for ; k+4 < len(counts); k += 4 { // skip four buckets at a time
 			four := below + counts[k] + counts[k+1] + counts[k+2] + counts[k+3]
 			if four >= rank {
 				break
@@ -63,8 +63,9 @@ func (s *Snapshot) rank(q float64) uint64 {
 	return max(uint64(r), 1)
 }
 
-// middle returns the number in bucket i whose largest relative error is the
-// smallest: the harmonic mean of the least and the greatest value it may hold.
+// middle returns the number in bucket i with the smallest possible relative
+// error. It is the harmonic mean of the smallest and the largest value that the
+// bucket may hold.
 func (s *Snapshot) middle(i int) float64 {
 	b := s.layout.bucket(i)
 	low, high := float64(max(b.Low, s.least)), float64(min(b.High, s.most))

@@ -9,20 +9,20 @@ import (
 	"math/bits"
 )
 
-// Content has the numbers of a Snapshot, except the counts by explicit bounds.
-// The fields have the values that the Snapshot's methods return.
+// Content holds the numbers of a Snapshot, except the counts by explicit
+// bounds. Its fields have the values that the methods of the Snapshot return.
 type Content struct {
 	Layout           Layout // with the schema of the buckets
 	Zeros, Negatives uint64
-	Least, Most      int64 // the smallest and the largest positive value, 0 if there is none
+	Least, Most      int64 // the smallest and the largest positive value, or 0 if there is none
 	SumHi, SumLo     uint64
 	First            int // the index of the first bucket
 	Counts           []uint64
 }
 
-// Restore makes s the snapshot with content c, which may come from a file. The
-// counts by explicit bounds become 0. Restore copies the counts of c. It fails,
-// and empties s, if no histogram can have c.
+// Restore replaces s by a snapshot with the content c, which may come from a
+// file. It copies the counts of c. The counts by explicit bounds become 0. If
+// no histogram can have the content c, Restore fails and empties s.
 func (s *Snapshot) Restore(c *Content) error {
 	s.Reset()
 	if err := c.Layout.check(); err != nil {
@@ -45,41 +45,41 @@ func (c *Content) count() (uint64, error) {
 	sum := uint128{c.SumHi, c.SumLo}
 	if len(c.Counts) == 0 {
 		if c.Least != 0 || c.Most != 0 || sum != (uint128{}) {
-			return 0, errors.New("it has no buckets, but values")
+			return 0, errors.New("there are values, but no buckets")
 		}
 		return c.Zeros, nil
 	}
 	if len(c.Counts) > c.Layout.MaxBuckets {
-		return 0, fmt.Errorf("it has %d buckets: at most %d are allowed", len(c.Counts), c.Layout.MaxBuckets)
+		return 0, fmt.Errorf("there are %d buckets: at most %d are allowed", len(c.Counts), c.Layout.MaxBuckets)
 	}
 	last := len(c.Counts) - 1
 	if c.Least < 1 || c.Most < c.Least || c.Layout.index(c.Least) != c.First || c.Layout.index(c.Most) != c.First+last ||
 		c.Counts[0] == 0 || c.Counts[last] == 0 {
-		return 0, errors.New("its buckets are not those of its smallest and its largest value")
+		return 0, errors.New("the buckets do not fit the smallest and the largest value")
 	}
-	count, low, high := c.Zeros, uint128{}, uint128{} // the sum must be from low to high
+	count, low, high := c.Zeros, uint128{}, uint128{} // the sum must be between low and high
 	for i, n := range c.Counts {
 		if n == 0 {
 			continue
 		}
 		var carry uint64
 		if count, carry = bits.Add64(count, n, 0); carry != 0 {
-			return 0, errors.New("it has 2^64 values or more")
+			return 0, errors.New("there are 2^64 values or more")
 		}
 		b := c.Layout.bucket(c.First + i)
 		low = low.plus(times(n, max(b.Low, c.Least)))
 		high = high.plus(times(n, min(b.High, c.Most)))
 	}
-	// One value is the smallest, and one is the largest.
+	// At least one value is the smallest, and one is the largest.
 	low = low.plus(times(1, c.Most-max(c.Layout.bucket(c.First+last).Low, c.Least)))
 	high = high.minus(times(1, min(c.Layout.bucket(c.First).High, c.Most)-c.Least))
 	if sum.less(low) || high.less(sum) {
-		return 0, errors.New("its sum is not that of values in its buckets")
+		return 0, errors.New("the sum does not fit the buckets")
 	}
 	return count, nil
 }
 
-// index returns the bucket of n > 0.
+// index returns the index of the bucket that holds n > 0.
 func (l Layout) index(n int64) int {
 	g := gridOf(l.Unit, l.Schema)
 	return parent(g.Position(n)+g.Base+1, max(-l.Schema, 0))

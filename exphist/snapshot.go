@@ -11,19 +11,20 @@ import (
 )
 
 // Snapshot is the state of a histogram at one moment. The zero value is empty
-// and has no layout. It takes the layout of the first snapshot that is merged
+// and has no layout. It gets the layout of the first snapshot that is merged
 // into it.
 //
-// Several goroutines may read a snapshot, or one may change it. An assignment
-// shares its buckets. To copy a snapshot, merge it into the zero value.
+// Any number of goroutines may read a snapshot, or one may change it. An
+// assignment does not copy the buckets. To copy a snapshot, merge it into the
+// zero value.
 type Snapshot struct {
-	layout    Layout // MaxBuckets is 0 if there is none yet
+	layout    Layout // MaxBuckets is 0 if there is no layout yet
 	zeros     uint64
 	negatives uint64
 	count     uint64
 	sum       uint128
-	least     int64 // the smallest positive value, if there is one
-	most      int64 // the largest
+	least     int64 // the smallest positive value, or 0 if there is none
+	most      int64 // the largest value, or 0 if none is positive
 
 	// Bucket first+k holds counts[k]. The outermost counts are not zero.
 	first  int
@@ -33,7 +34,7 @@ type Snapshot struct {
 	atMost []uint64
 }
 
-// uint128 is a sum, modulo 2^128.
+// uint128 is an integer modulo 2^128.
 type uint128 struct{ hi, lo uint64 }
 
 func (a uint128) plus(b uint128) uint128 {
@@ -41,7 +42,7 @@ func (a uint128) plus(b uint128) uint128 {
 	return uint128{a.hi + b.hi + carry, lo}
 }
 
-// Layout returns the layout, with the schema as it is now.
+// Layout returns the layout with the current schema.
 func (s *Snapshot) Layout() Layout { return s.layout }
 
 // Count returns the number of zeros and positive values, modulo 2^64.
@@ -50,11 +51,11 @@ func (s *Snapshot) Count() uint64 { return s.count }
 // Zeros returns the number of zeros.
 func (s *Snapshot) Zeros() uint64 { return s.zeros }
 
-// Negatives returns the number of negative values. Count, Sum, Min, Max and the
-// quantiles leave them out.
+// Negatives returns the number of negative values. Count, Sum, Min, Max, the
+// quantiles and the buckets leave them out.
 func (s *Snapshot) Negatives() uint64 { return s.negatives }
 
-// Min returns the smallest value that is not negative, 0 if there is none.
+// Min returns the smallest value that is not negative, or 0 if there is none.
 func (s *Snapshot) Min() int64 {
 	if s.zeros > 0 {
 		return 0
@@ -62,10 +63,10 @@ func (s *Snapshot) Min() int64 {
 	return s.least
 }
 
-// Max returns the largest value, 0 if none is positive.
+// Max returns the largest value, or 0 if none is positive.
 func (s *Snapshot) Max() int64 { return s.most }
 
-// Sum returns the exact sum in the recorded unit, hi·2^64 + lo. It cannot
+// Sum returns the exact sum in the recorded unit, as hi·2^64 + lo. It does not
 // overflow before Count does.
 func (s *Snapshot) Sum() (hi, lo uint64) { return s.sum.hi, s.sum.lo }
 
@@ -79,20 +80,22 @@ func (s *Snapshot) ExportedSum() float64 {
 }
 
 // Buckets returns the index of the first bucket, and the counts of contiguous
-// buckets from it on, without the zero bucket. Bucket i ends at and includes
-// 2^(i/2^schema) in the exported unit. The numbers are Prometheus', and OTLP's
-// index is one less. The snapshot owns the slice.
+// buckets from it on, without the zero bucket. In the exported unit,
+// 2^(i/2^schema) is the upper bound of bucket i, and part of it. The indices
+// are those of Prometheus. OTLP's index is one less. The snapshot owns the
+// slice.
 func (s *Snapshot) Buckets() (first int, counts []uint64) { return s.first, s.counts }
 
 // CountAtMost returns the exact number of zeros and positive values up to bound
-// i of the layout's Bounds. It leaves out values from before Rebound. It is at
-// most Count, and at least CountAtMost(i−1).
+// i of the layout's Bounds. It leaves out values from before Rebound. The
+// result is at most Count, and at least CountAtMost(i−1). CountAtMost panics if
+// there is no bound i.
 func (s *Snapshot) CountAtMost(i int) uint64 { return s.atMost[i] }
 
 // Rebound replaces the layout's bounds. CountAtMost becomes 0 for all of them,
-// because the old counts cannot be divided anew. It counts the values that are
-// merged into s afterwards. Rebound changes nothing else. It changes nothing at
-// all if the bounds are equal, or if s is the zero value.
+// because the old values cannot be counted again. It counts values that are
+// merged into s later. Rebound changes nothing else. It has no effect if the
+// bounds are equal, or if s is the zero value.
 func (s *Snapshot) Rebound(b *Bounds) {
 	if s.layout.MaxBuckets == 0 || s.layout.Bounds.Equal(b) {
 		return
@@ -107,15 +110,16 @@ func (s *Snapshot) clearAtMost() {
 	clear(s.atMost)
 }
 
-// Bucket is one bucket: the integers from Low to High, both included.
+// Bucket is a bucket of a histogram. It holds the integers from Low to High,
+// both included.
 type Bucket struct {
 	Index     int // as in Snapshot.Buckets
 	Low, High int64
 	Count     uint64
 }
 
-// All iterates over the buckets that are not empty, in ascending order, without
-// the zero bucket.
+// All returns an iterator over the buckets that are not empty, in ascending
+// order, without the zero bucket.
 func (s *Snapshot) All() iter.Seq[Bucket] {
 	return func(yield func(Bucket) bool) {
 		for k, n := range s.counts {

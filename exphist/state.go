@@ -5,15 +5,15 @@ package exphist
 
 import "sync/atomic"
 
-// state has the counts of the buckets. Its fields do not change: a new state
-// replaces it.
+// state has the counts of the buckets. Its fields do not change, because a new
+// state replaces it.
 //
-// Buckets are numbered by their grid position, shifted right by shift. Each has
-// a counter, which changes under the lock. After promoteAt values, the bucket
-// also gets a packed word, which counts all later values. When the word is full
-// or replaced, its count moves to the counter. So a bucket of rare values takes
-// a byte of memory, and a lock for each value. A bucket of many values takes
-// eight bytes more, and an atomic addition for each value.
+// The number of a bucket is its grid position, shifted right by shift. Each
+// bucket has a counter, which changes under the lock. After promoteAt values,
+// the bucket also gets a packed word, which counts all later values. When the
+// word is full or replaced, its count moves to the counter. So a bucket with
+// few values takes a byte of memory, and a lock for each value. A bucket with
+// many values takes eight bytes more, and an atomic addition for each value.
 type state struct {
 	shift    uint // the grid's schema minus the histogram's
 	first    int  // the first counter's bucket
@@ -22,11 +22,11 @@ type state struct {
 }
 
 const (
-	promoteAt = 96 // values in a counter
-	chunk     = 8  // the range grows by this number of buckets, which a word of small counters has
+	promoteAt = 96 // with this many values, a bucket gets a packed word
+	chunk     = 8  // the range grows by this many buckets, whose smallest counters fill a word
 )
 
-// All methods below are called under the lock.
+// The caller of each method below holds the lock.
 
 // addSum adds n to the sum of the values that the counters count.
 func (h *Histogram) addSum(n uint128) {
@@ -42,8 +42,8 @@ func (h *Histogram) addClass(class int, n uint64) {
 	}
 }
 
-// addCount adds n to a bucket's counter, which must exist, and returns the
-// count.
+// addCount adds n to a bucket's counter, which must exist, and returns the new
+// count. It widens the counters if necessary.
 func (h *Histogram) addCount(bucket int, n uint64) uint64 {
 	for {
 		s := h.state.Load()
@@ -59,8 +59,8 @@ func (h *Histogram) addCount(bucket int, n uint64) uint64 {
 	}
 }
 
-// include makes the range of the values include least and most. It reduces the
-// schema as needed.
+// include extends the range of the values to least and most. It reduces the
+// schema if the range needs more than MaxBuckets.
 func (h *Histogram) include(least, most int64) {
 	if least >= h.least.Load() && most <= h.most.Load() {
 		return
@@ -76,7 +76,8 @@ func (h *Histogram) include(least, most int64) {
 	h.most.Store(most)
 }
 
-// reduceTo reduces the schema to this one, if it is higher.
+// reduceTo reduces the histogram's schema to this one, unless it is lower
+// already.
 func (h *Histogram) reduceTo(schema int) {
 	s := h.state.Load()
 	shift := uint(int(h.grid.Schema) - schema)
@@ -89,8 +90,8 @@ func (h *Histogram) reduceTo(schema int) {
 	}
 }
 
-// reshape changes the shift, and makes counters for the buckets from low to
-// high.
+// reshape changes the shift to a higher one, or keeps it. It makes counters for
+// the buckets from low to high.
 func (h *Histogram) reshape(shift uint, low, high int) {
 	old := h.state.Load()
 	k := shift - old.shift
@@ -114,7 +115,8 @@ func (h *Histogram) reshape(shift uint, low, high int) {
 	}
 }
 
-// promote gives a bucket a packed word, unless it has one or is too wide.
+// promote gives a bucket a packed word, unless the bucket has one or is too
+// wide.
 func (h *Histogram) promote(bucket int) {
 	old := h.state.Load()
 	first, last := bucket, bucket
@@ -133,8 +135,9 @@ func (h *Histogram) promote(bucket int) {
 	h.retire(old)
 }
 
-// newPackedWords returns empty packed words for the buckets from first to last
-// and some around them. It leaves out the last ones if they are too wide.
+// newPackedWords returns empty packed words for the buckets from first to last,
+// and for some more buckets around them. It leaves out buckets at the end that
+// are too wide.
 func (h *Histogram) newPackedWords(shift uint, first, last int) packedWords {
 	first &^= chunk - 1
 	end := (last | (chunk - 1)) + 1
@@ -144,14 +147,14 @@ func (h *Histogram) newPackedWords(shift uint, first, last int) packedWords {
 	return packedWords{first, make([]atomic.Uint64, end-first), newCutWords(h.layout.Bounds, h.grid, shift, first, end-first)}
 }
 
-// packable reports whether a bucket may have a packed word.
+// packable reports whether a bucket is narrow enough for a packed word.
 func (h *Histogram) packable(shift uint, bucket int) bool {
 	end := (bucket + 1) << shift
 	return end < len(h.grid.Lower) && h.grid.Lower[end]-h.grid.Lower[bucket<<shift] <= maxPackedWidth
 }
 
-// retire ends the use of a former state's packed words. The new state must
-// already be stored: a goroutine that adds to a retired word looks for it.
+// retire ends the use of a former state's packed words. The new state must be
+// stored first, because a goroutine that adds to a retired word then loads it.
 func (h *Histogram) retire(old *state) {
 	for slot := range old.words.byBucket {
 		greatest := h.grid.Lower[(old.words.first+slot+1)<<old.shift]
@@ -164,8 +167,8 @@ func (h *Histogram) retire(old *state) {
 	}
 }
 
-// drain replaces a packed word of a former or the current state, and moves its
-// values to the counters. n is any value that the word counts.
+// drain replaces a packed word of the current or a former state, and moves its
+// values to the counters. n is any value that the word can count.
 func (h *Histogram) drain(s *state, word *atomic.Uint64, n int64, replacement uint64) {
 	bucket := h.grid.Position(n) >> s.shift
 	count, sum := s.decode(word.Swap(replacement), bucket, h.grid)

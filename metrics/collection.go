@@ -10,23 +10,24 @@ import (
 
 // collection is the implementation behind [New], in one allocation.
 type collection struct {
-	// cleared is the store that replaced the first one at Clear, or nil.
+	// cleared is the store that replaced the first one at the last Clear, or
+	// nil.
 	cleared atomic.Pointer[store]
 	first   store
 }
 
-// inlineMetrics limits the timers and counters that a store holds without a
-// further allocation. A decision of OPA's server records up to seven.
+// inlineMetrics limits the timers and counters that a store holds without
+// another allocation. A decision of OPA's server records up to seven.
 const inlineMetrics = 8
 
-// store is what a collection holds between two Clears.
+// store holds the metrics of a collection between two calls of Clear.
 //
-// The first timers and counters are inline: a list of names and a separate list
-// of numbers. A look-up thus reads memory that other goroutines do not write
-// when they add to a number. One CAS of a zero name adds a metric. Names are
-// never removed, so the list ends at the first zero. A name is not a pointer,
-// which spares the CAS a write barrier. Histograms, and metrics that do not
-// fit, go to the index.
+// The first timers and counters are inline, in a list of names and a separate
+// list of numbers. So a look-up reads memory that other goroutines do not write
+// when they add to a number. One compare-and-swap of a zero name adds a metric.
+// Names are never removed, so the list ends at the first zero. A name is not a
+// pointer, so the compare-and-swap needs no write barrier. Histograms, and
+// metrics that do not fit, go to the index.
 //
 // In a collection, all fields above the cells share one cache line of 64 bytes.
 type store struct {
@@ -71,7 +72,7 @@ func distinction(kind Kind, name string) inlineName {
 
 func (n inlineName) kind() Kind { return Kind(n >> (32 - kindBits)) }
 
-// name returns the name at place i, which is n in the list.
+// name returns the name at place i, where the list has n.
 func (s *store) name(i int, n inlineName) string {
 	if id := n & idMask; id != 0 {
 		return catalog[(id-1)%maxPlaces].descriptor.Load().name
@@ -104,8 +105,8 @@ func (c *collection) Histogram(name string) Histogram {
 }
 
 func (c *collection) Clear() {
-	// The store is part of a collection, because its place in there makes it
-	// fit the cache lines.
+	// Allocate a whole collection for the store, because the position of a
+	// store in a collection aligns it with the cache lines.
 	if c.cleared.Swap(&new(collection).first) != nil {
 		return
 	}
@@ -185,7 +186,7 @@ func (s *store) add(kind Kind, name string, want inlineName, i int) *cell {
 	if fresh == nil {
 		return &s.insertSlow(name, h, d).cell
 	}
-	return &s.insert(name, h, d).cell // under the lock already
+	return &s.insert(name, h, d).cell // this goroutine has the lock already
 }
 
 // makeFresh returns the list of fresh names, and makes it if necessary. The
@@ -246,8 +247,9 @@ func (s *store) insert(name string, h uint64, d *descriptor) *entry {
 	return x.insert(name, h, d)
 }
 
-// each calls f with every metric, until f returns false. A timer or counter
-// comes with its cell, a histogram with itself.
+// each calls f with every metric, until f returns false. f gets the cell of a
+// timer or counter, or the histogram. Without a histogram, its last argument is
+// nil.
 func (s *store) each(f func(*descriptor, *cell, *histogram) bool) {
 	var spare descriptors
 	for i := range s.names {
@@ -260,7 +262,7 @@ func (s *store) each(f func(*descriptor, *cell, *histogram) bool) {
 			d = catalog[(id-1)%maxPlaces].descriptor.Load()
 		} else {
 			fresh := &s.more.Load().fresh[i]
-			d = spare.of(n.kind(), fresh.name, &fresh.descriptor)
+			d = spare.load(n.kind(), fresh.name, &fresh.descriptor)
 		}
 		if !f(d, s.cell(i), nil) {
 			return
@@ -269,7 +271,7 @@ func (s *store) each(f func(*descriptor, *cell, *histogram) bool) {
 	if x := s.more.Load(); x != nil {
 		for i := range x.slots {
 			if e := x.slots[i].entry.Load(); e != nil {
-				if !f(spare.of(kindOf(x.slots[i].hash), e.name, &e.descriptor), &e.cell, e.histogram) {
+				if !f(spare.load(kindOf(x.slots[i].hash), e.name, &e.descriptor), &e.cell, e.histogram) {
 					return
 				}
 			}
@@ -314,7 +316,7 @@ func (s *store) values(onlyTimers bool) map[string]any {
 }
 
 // String returns the metrics as key:value, sorted by key and separated by
-// spaces. Its values are the values of All as fmt writes them.
+// spaces. It writes values as fmt writes the values of All.
 func (c *collection) String() string {
 	w := writers.Get().(*writer)
 	defer w.release()

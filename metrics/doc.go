@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package metrics records what the policy engine of Open Policy Agent does and
-// how long it takes: timers, counters and histograms, by name. It depends on
-// the standard library alone.
+// how long it takes, in timers, counters and histograms with names. It depends
+// only on the standard library.
 //
 //	m := metrics.New()
 //	t := m.Timer(metrics.RegoQueryEval)
@@ -22,8 +22,8 @@
 // # Concurrency
 //
 // Any goroutine may call any function at any time. No update is lost. A value
-// that a call returns was the metric's value at some moment of the call. The
-// values of several metrics may belong to different moments.
+// that a call returns was the metric's value at some moment during the call.
+// The values of several metrics may belong to different moments.
 //
 // # Accuracy
 //
@@ -32,21 +32,21 @@
 //     the values.
 //   - [Statistics] is exact for any number of values.
 //   - A histogram with more than 1,028 values keeps a sample. The probability
-//     that a value is in the sample depends on its age alone. This also holds
+//     that a value is in the sample depends only on its age. This also holds
 //     for the newest value, and after long pauses.
 //
 // # Performance considerations
 //
-//   - Keep a handle ([Timer], [Counter], [Histogram]) to save the look-up of
-//     its name. A look-up is cheapest if the name is a constant.
-//   - The first eight timers and counters of a collection are within its one
-//     allocation. A histogram is an allocation of its own. Its memory grows
-//     with its values, to at most 18.5 KB at 1,028 values.
-//   - All allocates a map, and another one for each histogram. [AppendJSON]
-//     needs no map. If you marshal a collection repeatedly, AppendJSON does no
-//     work for metrics that have not changed.
-//   - Names that recur are cheaper than names made up for one use, because the
-//     program formats a name that recurs once.
+//   - Keep a handle ([Timer], [Counter], [Histogram]) to avoid looking up its
+//     name again. A look-up is cheapest if the name is a constant.
+//   - A collection and its first eight timers and counters take one allocation.
+//     Each histogram takes another one. Its memory grows with its values, up to
+//     18.5 KB at 1,028 values.
+//   - [Metrics.All] allocates a map, and another one for each histogram.
+//     [AppendJSON] needs no map. If you marshal a collection repeatedly,
+//     AppendJSON reuses the text of metrics that have not changed.
+//   - Names that recur are cheaper than names that are used once, because the
+//     package formats a recurring name only once.
 //
 // # Reading the code
 //

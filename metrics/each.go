@@ -11,7 +11,7 @@ import (
 )
 
 // Metric is one metric of a collection, as [Each] yields it. For a timer or a
-// counter it holds the value at that time.
+// counter it holds the value at that moment.
 type Metric struct {
 	described *descriptor // its kind, name and key; nil in the zero Metric
 	number    int64       // of a timer or a counter
@@ -26,7 +26,8 @@ func (m Metric) Kind() Kind {
 	return m.described.kind
 }
 
-// Name returns the name of the metric's look-up.
+// Name returns the name under which the metric was looked up. For KindOther it
+// returns the key.
 func (m Metric) Name() string {
 	if m.described == nil {
 		return ""
@@ -82,10 +83,10 @@ func (m Metric) Value() any {
 	return m.value
 }
 
-// Each returns an iterator over the metrics of m, in no particular order. If
-// [New] made m, the iterator allocates nothing, except for keys of names that
-// the program has seen only once. It may or may not yield metrics that appear
-// while it runs.
+// Each returns an iterator over the metrics of m, in no particular order. A nil
+// m has none. If [New] made m, the iterator allocates nothing, except for keys
+// of names that the program has seen only once. It may or may not yield metrics
+// that appear while it runs.
 func Each(m Metrics) iter.Seq[Metric] {
 	return func(yield func(Metric) bool) { each(m, yield) }
 }

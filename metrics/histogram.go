@@ -13,7 +13,7 @@ import (
 const (
 	reservoirSize = 1028        // limits the values that a histogram keeps
 	decay         = 0.015       // of a value's weight, per second
-	meanLife      = 1e9 / decay // the nanoseconds in which a weight falls by a factor of e
+	meanLife      = 1e9 / decay // nanoseconds until a weight has fallen by a factor of e
 )
 
 // histogram keeps up to 1,028 values. From more values it keeps a
@@ -25,7 +25,7 @@ type histogram struct {
 
 	// threshold is 0 until the reservoir is full. Then it is the priority that
 	// a value must exceed to enter, with the sign bit flipped. It only rises,
-	// so that Update can reject a value without the lock.
+	// so Update can reject a value without the lock.
 	threshold atomic.Int64
 	seed      uint64 // of the priorities; set before threshold
 
@@ -43,8 +43,8 @@ type histogram struct {
 	segment6  *[28]sample
 	segment0  [8]sample
 
-	// count is the number of all updates, once the reservoir is full. It is
-	// the last field, away from the fields that a look-up and the comparison
+	// count is the number of all updates, once the reservoir is full. It is the
+	// last field, to be far from the fields that a look-up and the comparison
 	// with threshold read.
 	count atomic.Int64
 }
@@ -61,7 +61,7 @@ type sample struct {
 // segments is the number of segments.
 const segments = 7
 
-// segment returns a segment. Before allocate has made it, its memory is nil.
+// segment returns segment i, which must exist.
 func (h *histogram) segment(i int) []sample {
 	switch i {
 	case 0:
@@ -117,8 +117,8 @@ func (h *histogram) allocate(segment int) {
 }
 
 // Update adds a value. Once the reservoir is full, a value that cannot enter it
-// costs a clock reading and one atomic addition, which is the floor. The rest
-// is arithmetic that does not wait for the addition.
+// costs one clock reading, one atomic addition, and arithmetic that does not
+// wait for the addition.
 func (h *histogram) Update(v int64) {
 	t := now()
 	threshold := h.threshold.Load()
@@ -148,7 +148,7 @@ func (h *histogram) fill(v, t int64) {
 	h.segment(segment)[offset] = sample{v, t}
 	h.n++
 	if h.n == reservoirSize {
-		h.count.Add(reservoirSize) // once there is a threshold, other goroutines add too
+		h.count.Add(reservoirSize) // not Store: after becomeFull, other goroutines add to it
 		h.becomeFull()
 	}
 	h.mu.Unlock()

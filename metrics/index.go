@@ -7,22 +7,22 @@ import "sync/atomic"
 
 // index holds the metrics of a store that are not inline, in a hash table with
 // open addressing. A reader takes no lock. A writer holds the lock of the
-// store. A writer replaces a full table by a larger one with the same entries.
-// A goroutine that still reads the old table may miss an entry, so it looks
-// again under the lock before it inserts one.
+// store. It replaces a full table by a larger one with the same entries. A
+// goroutine that still reads the old table may miss an entry, so it looks again
+// under the lock before it inserts one.
 type index struct {
 	slots []slot  // a power of two
 	used  int     // guarded by store.mu
 	free  []entry // the next entries; guarded by store.mu
-	// fresh has the inline names that are not in the catalog, by place. No
-	// name is written once store.names refers to its place.
+	// fresh has the inline names that are not in the catalog, by place. A name
+	// does not change once store.names refers to its place.
 	fresh *[inlineMetrics]freshName
 }
 
 // slot is a place in the table of an index. The hash is here and not in the
-// entry, so that a search need not read entries of other names: each read is
-// likely a cache miss. The writer stores the hash before the entry, and a
-// reader reads the hash only if there is an entry.
+// entry, so that a search does not read the entries of other names. Each such
+// read would probably be a cache miss. The writer stores the hash before the
+// entry, and a reader reads the hash only if there is an entry.
 type slot struct {
 	entry atomic.Pointer[entry]
 	hash  uint64
@@ -32,21 +32,21 @@ type slot struct {
 type entry struct {
 	name string // the caller's string, as in the key of a map
 	cell
-	descriptor atomic.Pointer[descriptor] // nil until it is in the catalog or read
+	descriptor atomic.Pointer[descriptor] // nil until the name is in the catalog or the metric is read
 	histogram  *histogram                 // the histogram with this entry, or nil
 }
 
 // freshName is an inline name that is not in the catalog.
 type freshName struct {
 	name       string
-	descriptor atomic.Pointer[descriptor] // nil until it is read
+	descriptor atomic.Pointer[descriptor] // nil until the metric is read
 }
 
 const (
 	firstSlots   = 16             // the slots of a new index
-	wideSlots    = 8 * firstSlots // the slots from which an index is wide
+	wideSlots    = 8 * firstSlots // an index with this many slots or more is wide
 	firstEntries = 4              // the entries of a new index
-	// maxEntries limits the entries in one allocation, because one handle
+	// maxEntries limits the entries in one allocation, because a single handle
 	// keeps the whole allocation alive.
 	maxEntries = 32
 )
@@ -97,7 +97,7 @@ func (x *index) find(name string, h uint64) *entry {
 // three quarters of the slots are used, so that find ends soon.
 func (x *index) full() bool { return 4*(x.used+1) > 3*len(x.slots) }
 
-// wide reports whether most names are likely to be in the index, not inline.
+// wide reports whether the index probably has most of the names.
 func (x *index) wide() bool { return x != nil && len(x.slots) >= wideSlots }
 
 // grown returns an index with the same entries and twice as many slots.

@@ -14,9 +14,10 @@ import (
 
 // AppendJSON appends the JSON text of m to dst and returns the result. The text
 // has the bytes that json.Marshal(m) returns, for any implementation of
-// [Metrics]. If [New] made m and dst has room, AppendJSON allocates nothing,
-// except for keys of names that the program has seen only once. On an error it
-// returns dst unchanged.
+// [Metrics]. If [New] made m and dst has room, AppendJSON allocates memory only
+// for the keys of names that the program has seen only once. It fails only if
+// json.Marshal fails, and then returns dst unchanged. It never fails for
+// collections from New.
 func AppendJSON(dst []byte, m Metrics) ([]byte, error) {
 	if c, ok := m.(*collection); ok {
 		return c.store().appendJSON(dst), nil
@@ -32,8 +33,8 @@ func (c *collection) MarshalJSON() ([]byte, error) {
 
 // jsonCache keeps the last JSON text of a store, and the values in the text.
 // When a collection is marshalled again, most metrics have not changed. The
-// cache compares values to find those that have, so that recording need not
-// note a change.
+// cache compares values to find the changed ones, so recording does not have to
+// note changes.
 //
 // The cache serves programs that publish one collection repeatedly. A
 // decision's collection is marshalled once and keeps no text.
@@ -74,7 +75,7 @@ func (s *store) appendJSON(dst []byte) []byte {
 			return dst
 		}
 	}
-	if s.more.Load() == nil { // a decision's few numbers: all on the stack
+	if s.more.Load() == nil { // a decision's few numbers fit on the stack
 		var room [inlineMetrics]item
 		var text [512]byte
 		return append(dst, appendItems(text[:0], s.appendSorted(room[:0]))...)
@@ -143,7 +144,7 @@ func (c *jsonCache) rebuild(s *store, w *writer) {
 	c.json = append(c.json[:0], w.json...)
 }
 
-// current reports whether the metric has not changed since its text was made.
+// current reports whether the text has the metric's current value.
 func (f *fragment) current() bool {
 	if f.histogram == nil {
 		return f.cell.number(f.descriptor.kind) == f.builtFrom.count
@@ -163,7 +164,7 @@ func (f *fragment) renew(dst, old []byte, i int) []byte {
 		if now.replaced == f.builtFrom.replaced { // the sample is the same
 			f.builtFrom = now
 			const count = `"count":`
-			value := len("{") + len(f.descriptor.json) // the key may have any text
+			value := len("{") + len(f.descriptor.json) // skip the key, which may have this text too
 			at := value + bytes.Index(old[value:], []byte(count)) + len(count)
 			rest := old[at+bytes.IndexByte(old[at:], ','):]
 			return append(strconv.AppendInt(append(dst, old[:at]...), now.count, 10), rest...)
@@ -184,8 +185,8 @@ func (m *item) appendTo(dst []byte, i int) ([]byte, version) {
 	return m.appendValue(append(dst, m.descriptor.json...), &summaryJSON)
 }
 
-// appendValue appends the metric's value, and a histogram's in a format. It
-// returns the version that the text has.
+// appendValue appends the metric's value. A histogram's summary gets the
+// format. It returns the version that the text has.
 func (m *item) appendValue(dst []byte, format *summaryFormat) ([]byte, version) {
 	if h := m.histogram; h != nil {
 		h.mu.Lock()
@@ -248,7 +249,7 @@ func (w *writer) release() {
 	if cap(w.items) > maxPooledItems || cap(w.json) > maxPooledJSON {
 		return
 	}
-	clear(w.items) // otherwise they would keep the collection alive
+	clear(w.items) // they would keep the collection alive
 	w.items = w.items[:0]
 	writers.Put(w)
 }

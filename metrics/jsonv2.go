@@ -7,7 +7,7 @@ package metrics
 
 import "encoding/json/jsontext"
 
-// MarshalJSONTo writes the metrics as one JSON object. It spares
+// MarshalJSONTo writes the metrics as one JSON object. It saves
 // encoding/json/v2, and encoding/json on top of it, a copy of the text.
 func (c *collection) MarshalJSONTo(e *jsontext.Encoder) error {
 	w := writers.Get().(*writer)

@@ -40,8 +40,8 @@ type Info struct {
 //
 // A metric appears in the output once it has been looked up. The same name
 // gives the same handle until [Metrics.Clear]. Two handles of a kind are equal
-// if and only if they are the same metric. Callers may keep a handle to save
-// the look-up. All methods may be called from any goroutine.
+// if and only if they are handles of the same metric. Callers may keep a handle
+// to avoid further look-ups. All methods may be called from any goroutine.
 type Metrics interface {
 	Info() Info
 	// Timer returns the timer with this name. Its key is "timer_<name>_ns".
@@ -117,8 +117,8 @@ type Kind uint8
 
 // The kinds of metrics.
 const (
-	// KindOther is the kind of a value that another implementation reports
-	// and that has none of the kinds below.
+	// KindOther is the kind of a value from another implementation that fits
+	// none of the kinds below.
 	KindOther Kind = iota
 	KindCounter
 	KindHistogram

@@ -11,14 +11,14 @@ import (
 	"sync/atomic"
 )
 
-// descriptor holds the strings that depend on a metric's kind and name alone.
-// It is immutable. All collections share the descriptors in the catalog, so
-// that the program formats and escapes a key once.
+// descriptor holds the strings that depend only on a metric's kind and name. It
+// is immutable. All collections share the descriptors in the catalog, so that
+// the program formats and escapes a key once.
 type descriptor struct {
 	name string
 	key  string // as in [Metrics.All]
 	json string // the key as a JSON string, and a colon
-	hash uint64 // set in the catalog only; see hashName
+	hash uint64 // 0 outside the catalog; see hashName
 	kind Kind
 	id   uint32 // the place in the catalog plus 1, or 0 outside the catalog
 }
@@ -26,8 +26,8 @@ type descriptor struct {
 // The catalog holds the descriptors of names that recur. It is a hash table
 // with open addressing. Names are never removed, so that a collection can refer
 // to a name by its place. A name enters when it appears for the second time,
-// unless other names have taken its place among the candidates since. Names
-// made up for one use thus stay out.
+// unless another name has replaced it among the candidates. So names that are
+// used once stay out.
 const (
 	catalogBits  = 12
 	maxPlaces    = 1 << catalogBits // the size of the catalog's table
@@ -45,14 +45,14 @@ var (
 	}
 	catalogMu   sync.Mutex // guards adding to the catalog
 	catalogSize atomic.Int32
-	// candidates holds the hashes of names that have appeared once. A new
-	// hash takes a random place of its set, so that names that share a set
-	// and recur by turns enter the catalog sooner or later.
+	// candidates holds the hashes of names that have appeared once. A new hash
+	// takes a random place in its set. So names that share a set enter the
+	// catalog sooner or later, even if they appear by turns.
 	candidates [1 << 9][4]atomic.Uint64
 )
 
 // hashName returns the hash of a metric's kind and name. The lowest bits are
-// the kind, for kindOf. The other bits depend on the kind too.
+// the kind, which kindOf returns. The other bits depend on the kind too.
 func hashName(kind Kind, name string) uint64 {
 	h := maphash.String(nameSeed, name) + uint64(kind)*0x9e3779b97f4a7c15
 	return h<<kindBits | uint64(kind)
@@ -71,9 +71,9 @@ func identify(kind Kind, name string) (uint64, *descriptor) {
 	return hashName(kind, name), nil
 }
 
-// noteSeen notes that a metric has appeared in a collection. It returns the
-// metric's descriptor in the catalog. A metric that has appeared before enters
-// the catalog. noteSeen returns nil for a metric that is not in the catalog.
+// noteSeen notes that a metric has appeared in a collection. A metric that has
+// appeared before enters the catalog. noteSeen returns the metric's descriptor
+// in the catalog, or nil if the catalog lacks the metric.
 func noteSeen(name string, h uint64) *descriptor {
 	if d, _ := findCatalogued(name, h); d != nil {
 		return d
@@ -125,15 +125,15 @@ func enterCatalog(name string, h uint64) *descriptor {
 	return d
 }
 
-// descriptors makes the descriptors that metrics lack when they are read.
+// descriptors makes the missing descriptors of metrics that are read.
 type descriptors struct {
 	free []descriptor
 	next int // the number of descriptors in the last allocation
 }
 
-// of returns the descriptor that at points to. If at is nil, of makes the
+// load returns the descriptor in at. If there is none, load makes the
 // descriptor and stores it there.
-func (s *descriptors) of(kind Kind, name string, at *atomic.Pointer[descriptor]) *descriptor {
+func (s *descriptors) load(kind Kind, name string, at *atomic.Pointer[descriptor]) *descriptor {
 	d := at.Load()
 	if d == nil {
 		if len(s.free) == 0 {
@@ -149,7 +149,7 @@ func (s *descriptors) of(kind Kind, name string, at *atomic.Pointer[descriptor])
 }
 
 // format makes d the descriptor of a metric. It copies the name, because the
-// name may be part of a large buffer of the caller's.
+// name may be part of a large buffer.
 func (d *descriptor) format(kind Kind, name string) {
 	prefix, suffix := "timer_", "_ns"
 	switch kind {
@@ -167,7 +167,7 @@ func (d *descriptor) format(kind Kind, name string) {
 	}
 	d.key = prefix + name + suffix
 	d.name = d.key[len(prefix) : len(prefix)+len(name)]
-	quoted, _ := json.Marshal(d.key) // a string has no error
+	quoted, _ := json.Marshal(d.key) // never fails for a string
 	d.json = string(quoted) + ":"
 }
 
@@ -224,7 +224,7 @@ func init() {
 	enter := func(kind Kind, names []string) {
 		for _, name := range names {
 			d := enterCatalog(name, hashName(kind, name))
-			d.name = name // the constant, whose address callers have
+			d.name = name // the constant itself, because wellKnown compares addresses
 			all = append(all, d)
 		}
 	}

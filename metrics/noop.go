@@ -16,7 +16,8 @@ type (
 	noOpCounter   struct{}
 )
 
-// One variable each, because pointers to different zero-size values may differ.
+// Each type has one instance, because two pointers to zero-size values may
+// differ.
 var (
 	noOpInstance          = &noOpMetrics{}
 	noOpTimerInstance     = &noOpTimer{}

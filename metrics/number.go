@@ -12,7 +12,7 @@ import (
 // parses to v. v must be finite.
 func appendFloat(dst []byte, v float64) []byte {
 	// A number with at most three decimals and fifteen digits is written as an
-	// integer, which is much faster. The text is the shortest, because
+	// integer, which is much faster. This text is the shortest one, because
 	// different decimals of up to fifteen digits are different float64s.
 	if thousands := math.Abs(v) * 1000; thousands < 1e15 {
 		if n := uint64(thousands + 0.5); float64(n)/1000 == math.Abs(v) {

@@ -19,8 +19,8 @@ import (
 //
 // Here a priority is ln(w/u)/decay = t − ln(u)/decay, a time. The order is the
 // same. As nanoseconds in an int64, a priority neither overflows nor loses
-// precision, so that nothing must be rescaled. The second term is the value's
-// delay. It is exponentially distributed with a mean of 67 seconds.
+// precision, so nothing must be rescaled. The second term is the value's delay.
+// It is exponentially distributed with a mean of 67 seconds.
 
 // expDelay returns −ln(u)/decay in nanoseconds, with u from 64 random bits.
 func expDelay(r uint64) int64 {
@@ -28,8 +28,8 @@ func expDelay(r uint64) int64 {
 	return int64(-math.Log(u) * meanLife)
 }
 
-// maxExpDelay returns an upper bound of expDelay(r). It uses only the number of
-// leading zeros of r, which u does not exceed.
+// maxExpDelay returns an upper bound of expDelay(r). It needs only the number
+// of leading zeros of r, because u is at least 2^−(zeros+1).
 func maxExpDelay(r uint64) int64 {
 	const halfLife = 46_209_812_038 // ln 2 · meanLife, rounded up
 	return int64(bits.LeadingZeros64(r)+1) * halfLife
@@ -56,17 +56,17 @@ type evictionList struct {
 	place    [64]uint16
 	n        int
 	span     int64
-	// moved has a bit for each sample that is neither in its place by value
+	// moved has a bit for each sample that is not yet in its place by value,
 	// nor in the sums.
 	moved [(reservoirSize + 63) / 64]uint64
 }
 
-func (l *evictionList) move(place uint16)          { l.moved[place/64] |= 1 << (place % 64) }
+func (l *evictionList) markMoved(place uint16)     { l.moved[place/64] |= 1 << (place % 64) }
 func (l *evictionList) hasMoved(place uint16) bool { return l.moved[place/64]&(1<<(place%64)) != 0 }
 func (l *evictionList) anyMoved() bool             { return l.moved != [len(l.moved)]uint64{} }
 
-// separate divides the samples of the reservoir. It closes up the samples that
-// have not moved, in place, and appends the samples that have moved to fresh.
+// separate divides the samples of the reservoir. It moves the samples that are
+// in order together, in place, and appends the others to fresh.
 func (l *evictionList) separate(all, fresh []sample) (ordered, moved []sample) {
 	kept, next := 0, 0
 	for i, word := range l.moved {
@@ -87,7 +87,7 @@ func (l *evictionList) separate(all, fresh []sample) (ordered, moved []sample) {
 // one for each fresh sample that comes before it.
 func (l *evictionList) relocate(h *histogram, fresh []sample) {
 	for i, place := range l.place[:l.n] {
-		if l.hasMoved(place) { // rare: a new sample is among the lowest
+		if l.hasMoved(place) { // a new sample is among the lowest, which is rare
 			l.n = 0
 			break
 		}
@@ -102,9 +102,9 @@ func (l *evictionList) relocate(h *histogram, fresh []sample) {
 	clear(l.moved[:])
 }
 
-// note puts a sample on the list. If the list is full, the sample's priority is
-// below the highest on the list.
-func (l *evictionList) note(place uint16, priority int64) {
+// insert puts a sample on the list. If the list is full, the sample replaces
+// the one with the highest priority, which must be higher than its own.
+func (l *evictionList) insert(place uint16, priority int64) {
 	if l.n == len(l.place) {
 		l.n--
 		copy(l.priority[:l.n], l.priority[1:])
@@ -133,16 +133,17 @@ func (h *histogram) becomeFull() {
 		}
 	}
 	for i := h.sorted; i < h.n; i++ {
-		h.evictions.move(i)
+		h.evictions.markMoved(i)
 	}
 	h.sorted = h.n
-	// If values come evenly, this span above the threshold has 48 priorities.
+	// If values come at a steady rate, this span above the threshold has 48
+	// priorities.
 	h.evictions.span = 3_112_840_000 // meanLife · 48 / 1,028
 	h.findEvictions(floor)
 }
 
-// findEvictions finds the samples of lowest priority and sets the threshold. No
-// priority is below floor. The caller holds h.mu.
+// findEvictions finds the samples of lowest priority and sets the threshold.
+// floor must not be above any priority. The caller holds h.mu.
 func (h *histogram) findEvictions(floor int64) {
 	l := h.evictions
 	for l.n = 0; l.n == 0; {
@@ -154,7 +155,7 @@ func (h *histogram) findEvictions(floor int64) {
 		for i := range segments {
 			for _, s := range h.segment(i) {
 				if s.at <= limit && (l.n < len(l.place) || s.at < l.priority[0]) {
-					l.note(place, s.at)
+					l.insert(place, s.at)
 				}
 				place++
 			}
@@ -175,8 +176,8 @@ func (h *histogram) raiseThreshold() {
 	h.threshold.Store(h.evictions.priority[h.evictions.n-1] ^ math.MinInt64)
 }
 
-// offer replaces the sample of the lowest priority by v if the priority of v is
-// higher.
+// offer replaces the sample of the lowest priority with v, if the priority of v
+// is higher.
 func (h *histogram) offer(v, priority int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -191,7 +192,7 @@ func (h *histogram) offer(v, priority int64) {
 	s := h.at(int(place))
 	if !l.hasMoved(place) {
 		h.sums.remove(s.value)
-		l.move(place)
+		l.markMoved(place)
 	}
 	*s = sample{v, priority}
 	h.replaced++
@@ -200,7 +201,7 @@ func (h *histogram) offer(v, priority int64) {
 	case l.n == 0:
 		h.findEvictions(h.threshold.Load() ^ math.MinInt64)
 	case priority < l.priority[0]:
-		l.note(place, priority)
+		l.insert(place, priority)
 		fallthrough
 	default:
 		h.raiseThreshold()

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -161,6 +162,32 @@ func TestFindEvictions(t *testing.T) {
 		if h.evictions.n == 0 {
 			t.Errorf("span %d: the list of the lowest is empty", span)
 		}
+	}
+}
+
+// Once there is a threshold, other goroutines add to the count. So all earlier
+// values are in it by then, or some would be lost.
+func TestCountComesBeforeThreshold(t *testing.T) {
+	if runtime.GOMAXPROCS(0) == 1 {
+		t.Skip("the test needs two processors")
+	}
+	for range 1000 {
+		h := new(histogram)
+		for range reservoirSize - 1 {
+			h.Update(5)
+		}
+		together(2, func(g int) {
+			if g == 0 {
+				h.Update(5)
+				return
+			}
+			for h.threshold.Load() == 0 {
+				h.count.Load() // keeps it in this core's cache, so that storing it takes time
+			}
+			if n := h.count.Load(); n != reservoirSize {
+				t.Errorf("with a threshold, the count is %d, want %d", n, reservoirSize)
+			}
+		})
 	}
 }
 

@@ -6,7 +6,7 @@ package metrics
 import "math/bits"
 
 const (
-	insertionMax = 24   // limits the samples for insertion sort, which is fastest for few
+	insertionMax = 24   // limits the samples that insertion sort takes; it is fastest for few
 	maxBuckets   = 2048 // limits the buckets of a level
 )
 
@@ -35,7 +35,8 @@ func (r *sorter) sort(samples []sample) {
 	r.distribute(samples, low, high)
 }
 
-// distribute sorts samples whose values are between low and high.
+// distribute sorts samples. low and high are the smallest and the largest
+// value.
 func (r *sorter) distribute(samples []sample, low, high int64) {
 	if low == high {
 		return
@@ -92,10 +93,11 @@ func insertionSort(samples []sample) {
 }
 
 // mergeSamples appends the samples of two sorted lists to dst, in order. dst
-// has room for them.
+// must have room for them.
 func mergeSamples(dst, a, b []sample) []sample {
 	if 8*len(b) < len(a) {
-		// Few among many: find the place of each, and copy the part between.
+		// b is much shorter: find the place of each sample, and copy the part
+		// of a before it.
 		for _, s := range b {
 			low, high := 0, len(a)
 			for low < high {

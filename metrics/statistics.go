@@ -4,8 +4,8 @@
 package metrics
 
 // Statistics returns the summary of numbers in the form of [Histogram.Value].
-// The summary is exact for any count of numbers. For more than 1,028 numbers it
-// allocates 32 bytes each.
+// The summary is exact for any number of them. For more than 1,028 numbers,
+// Statistics allocates 32 bytes for each.
 func Statistics(num ...int64) any {
 	s := Summary{Count: int64(len(num))}
 	if len(num) > 0 {
@@ -23,7 +23,7 @@ func (s *Summary) describe(num []int64) {
 	if n <= reservoirSize {
 		w = workspaces.Get().(*workspace)
 		defer workspaces.Put(w)
-	} else { // too large to be kept
+	} else { // too large for the pool
 		w = &workspace{all: make([]sample, n), sorter: sorter{spare: make([]sample, n)}}
 	}
 	low, high := num[0], num[0]

@@ -12,23 +12,23 @@ import (
 
 // Summary describes the values of a histogram. It is exact for up to 1,028
 // values. With more values, Count is the number of all updates, and the other
-// fields describe a sample of 1,028 values (see [Histogram]). The Summary of a
-// histogram without values has only zeros.
+// fields describe a sample of 1,028 values (see [Histogram]). A histogram
+// without values has the zero Summary.
 type Summary struct {
 	Count, Min, Max int64
 	Mean            float64
 	StdDev          float64 // of the population
-	// The percentiles. Percentile p of n sorted values is at the place
-	// p·(n+1), counted from 1, interpolated between its neighbours and clamped
-	// to the ends.
+	// The percentiles. Percentile p of n sorted values is at position p·(n+1),
+	// counted from 1. It is interpolated between its neighbours and clamped to
+	// the ends.
 	Median, P75, P90, P95, P99, P999, P9999 float64
 }
 
 const summaryFields = 12
 
 // fields returns the fields of s with their names in the output, sorted by
-// name. All forms of output come from this list, except appendTo, which names
-// the fields in the same order.
+// name. All outputs use this list, except appendTo, which names the fields in
+// the same order.
 func (s *Summary) fields() [summaryFields]summaryField {
 	return [summaryFields]summaryField{
 		{"75%", &s.P75},
@@ -113,7 +113,8 @@ func (s *Summary) toMap(box *boxes) map[string]any {
 	return m
 }
 
-// summaryOf reads a summary back from the form of [Histogram.Value].
+// summaryOf reads a summary from the form of [Histogram.Value]. It returns
+// false if a field is missing or has another type.
 func summaryOf(value any) (s Summary, ok bool) {
 	m, ok := value.(map[string]any)
 	if !ok {
@@ -281,7 +282,7 @@ func (s *sums) magnitude() (hi, lo uint64, negative bool) {
 	return hi, lo, false
 }
 
-// mean returns the mean of the n values in s.
+// mean returns the mean of the n values in s. n must not be 0.
 func (s *sums) mean(n int) float64 {
 	if s.sum[1] == uint64(int64(s.sum[0])>>63) { // the sum fits an int64
 		return float64(int64(s.sum[0])) / float64(n) // rounded as floats are
@@ -304,8 +305,8 @@ func (s *sums) mean(n int) float64 {
 }
 
 // stdDev returns the standard deviation of the n values in s, as a population:
-// √(n·Σv² − (Σv)²) / n. The difference is exact, because it is below 2¹⁹² for
-// up to 2³² values. So no digits cancel.
+// √(n·Σv² − (Σv)²) / n. The difference is exact, because both terms are below
+// 2¹⁹² for up to 2³² values. So no digits cancel.
 func (s *sums) stdDev(n int) float64 {
 	// n·Σv²
 	var a [3]uint64

@@ -10,21 +10,22 @@ import (
 )
 
 // base is the time at which the program started. Times are nanoseconds of the
-// monotonic clock since base. The floor of a timer is two clock readings, and
-// time.Since(base) costs about half of time.Now, which reads the wall clock
-// too.
+// monotonic clock since base. Most of a timer's cost is two clock readings.
+// time.Since(base) costs about half as much as time.Now, which also reads the
+// wall clock.
 var base = time.Now()
 
 // now returns the time since base. In a testing/synctest bubble, whose clock
 // starts in the year 2000, it is negative.
 func now() int64 { return int64(time.Since(base)) }
 
-// cell holds the numbers of a timer or of a counter. Any place in a collection
-// can thus have either.
+// cell holds the numbers of a timer or of a counter, so that any place in a
+// collection can hold either.
 type cell struct {
 	// state is the state of a timer. While the timer runs, it holds the bit
 	// running and the time of Start. Otherwise it holds the accumulated time.
-	// Both lack their highest bit, which after computes from an earlier time.
+	// Both times lack their highest bit. after computes it from an earlier
+	// time.
 	state atomic.Uint64
 	// value is the count of a counter. For a timer it is the time accumulated
 	// up to the last Start. The next Start may already have raised it.
@@ -42,13 +43,14 @@ func (c *cell) number(kind Kind) int64 {
 }
 
 // timer is a [cell] used as a timer. Start and Stop read the clock once each.
-// Stop makes one compare-and-swap of the state, which ends the run and adds its
-// time at once. Start makes one of the state too. If there is accumulated time,
-// Start first saves it in the value by another compare-and-swap.
+// Stop makes one compare-and-swap of the state, which both ends the run and
+// adds its time. Start makes one compare-and-swap of the state too. If there is
+// accumulated time, Start first saves it in the value with another
+// compare-and-swap.
 type timer cell
 
-// after returns the time from t to 292 years later whose lower 63 bits equal
-// those of state.
+// after returns the first time from t on whose lower 63 bits equal those of
+// state. It is at most 292 years after t.
 func after(t int64, state uint64) int64 {
 	return t + int64((state-uint64(t))&^running)
 }

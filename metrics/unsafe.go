@@ -11,12 +11,12 @@ import (
 )
 
 // This file has the package's only unsafe code. unsafe_purego.go replaces it
-// under the build tag purego, under compilers other than gc, and on processors
-// that cannot read words from every address.
+// with the build tag purego, with compilers other than gc, and on processors
+// that cannot read a word at any address.
 
-// sameName reports whether a == b. For most names it saves the call that a
-// comparison of strings makes. Equal constants have the same address, because
-// the linker keeps one copy of each. Names of 8 to 16 bytes are compared as two
+// sameName reports whether a == b. For most names it saves the call that
+// comparing strings takes. Equal constants have the same address, because the
+// linker keeps one copy of each. Names of 8 to 16 bytes are compared as two
 // words, which overlap.
 func sameName(a, b string) bool {
 	n := len(a)
@@ -34,11 +34,11 @@ func sameName(a, b string) bool {
 }
 
 // byAddress finds the descriptor of a name that OPA records by the address of
-// the constant, without a hash of the name. It is filled before any other use
-// of the package.
+// the constant, without hashing the name. init fills it, so it is read without
+// a lock.
 var byAddress addressTable
 
-// addressTable is a hash table without collisions, by multiplication.
+// addressTable is a hash table without collisions. It hashes by multiplication.
 type addressTable struct {
 	multiplier uint64
 	slots      [1 << addressBits]*descriptor
@@ -46,7 +46,7 @@ type addressTable struct {
 
 const (
 	addressBits = 10
-	// maxTries limits the search for a multiplier. About one in ten fits.
+	// maxTries limits the multipliers that fill tries. About one in ten works.
 	maxTries = 1000
 )
 
@@ -56,7 +56,7 @@ func (t *addressTable) slot(kind Kind, name string) **descriptor {
 }
 
 // fill chooses a multiplier that gives each descriptor its own slot. If it
-// finds none, the table stays empty, and names are found by their hash.
+// finds none, the table stays empty, and identify hashes the names instead.
 func (t *addressTable) fill(descriptors []*descriptor) {
 	for i := range uint64(maxTries) {
 		t.multiplier = 1 + i*0x9e3779b97f4a7c16
@@ -75,8 +75,8 @@ func (t *addressTable) fill(descriptors []*descriptor) {
 
 func setWellKnown(descriptors []*descriptor) { byAddress.fill(descriptors) }
 
-// wellKnown returns the descriptor of a metric that OPA records if name is the
-// constant. Otherwise it returns nil.
+// wellKnown returns the descriptor of a metric that OPA records. It returns nil
+// if name is not OPA's own constant.
 func wellKnown(kind Kind, name string) *descriptor {
 	d := *byAddress.slot(kind, name)
 	if d != nil && d.kind == kind && len(d.name) == len(name) &&
@@ -86,23 +86,23 @@ func wellKnown(kind Kind, name string) *descriptor {
 	return nil
 }
 
-// boxes turns numbers into values of type any. In plain Go each takes an
-// allocation. Here many share a block.
+// boxes turns numbers into values of type any. In plain Go, each number takes
+// an allocation. Here, up to 31 numbers share a block.
 type boxes struct{ *block }
 
-// block holds boxed numbers, each written once. It takes 256 bytes, all of
-// which a single kept value keeps alive.
+// block holds boxed numbers, each written once. It takes 256 bytes. A single
+// value in use keeps the whole block alive.
 type block struct {
 	numbers [31]uint64
 	used    int
 }
 
-// blocks has blocks with room.
+// blocks holds blocks that have room.
 var blocks = sync.Pool{New: func() any { return new(block) }}
 
 func newBoxes() boxes { return boxes{blocks.Get().(*block)} }
 
-// release makes the room that is left available to others.
+// release lets others use the room that is left.
 func (b *boxes) release() {
 	if b.used < len(b.numbers) {
 		blocks.Put(b.block)

@@ -1,18 +1,19 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package opa hands Regometer collections to an unmodified Open Policy Agent,
-// version 1.0.0 or later, that a Go program embeds.
+// Package opa passes Regometer's collections to an unmodified Open Policy Agent
+// (OPA) that a Go program embeds. It supports OPA 1.0.0 and later.
 //
 // OPA's interfaces and Regometer's have the same methods, but are different
-// types. So [Metrics] wraps a collection once, and OPA takes the result
-// everywhere: rego.Metrics, rego.EvalMetrics, sdk.DecisionOptions.Metrics.
+// types. So [Metrics] wraps a collection once. OPA takes the result everywhere,
+// for example in rego.Metrics, rego.EvalMetrics and
+// sdk.DecisionOptions.Metrics.
 //
-// A program that should change only an import can use package
-// github.com/regometer/regometer/opa/metrics instead of OPA's own.
+// To change only an import, use package
+// github.com/regometer/regometer/opa/metrics instead of OPA's v1/metrics.
 //
-// OPA's HTTP server makes its own collections, and takes no others. For a
-// server, build OPA with Regometer inside: see the command regometer.
+// OPA's HTTP server makes its own collections, and accepts no others. For a
+// server, build OPA with Regometer inside, see the command regometer.
 package opa
 
 import (
@@ -24,15 +25,15 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
-// Metrics returns m as a collection for OPA. Both show the same metrics, and
+// Metrics returns m as a collection for OPA. Both have the same metrics, and
 // may be used at the same time.
 //
 // The result is a [fmt.Stringer] and an OPA TimerMetrics if m is a
-// [fmt.Stringer] and a [metrics.TimerMetrics], as the collections of
-// [metrics.New] are. The results of two calls with the same m are equal. For a
-// nil m it returns nil, and OPA makes its own collection.
+// [fmt.Stringer] and a [metrics.TimerMetrics], like the collections of
+// [metrics.New]. The results of two calls with the same m are equal. For a nil
+// m, Metrics returns nil, so OPA makes its own collection.
 //
-// The call allocates 16 bytes. A look-up through the result allocates no more
+// A call allocates 16 bytes. A look-up through the result allocates no more
 // than a look-up in m.
 func Metrics(m metrics.Metrics) opametrics.Metrics {
 	if m == nil {
@@ -46,7 +47,7 @@ func Metrics(m metrics.Metrics) opametrics.Metrics {
 	return plain{m}
 }
 
-// Unwrap returns the collection that [Metrics] wrapped. It reports false if m
+// Unwrap returns the collection that [Metrics] wrapped. It returns false if m
 // does not come from Metrics.
 func Unwrap(m opametrics.Metrics) (metrics.Metrics, bool) {
 	switch m := m.(type) {
@@ -58,9 +59,10 @@ func Unwrap(m opametrics.Metrics) (metrics.Metrics, bool) {
 	return nil, false
 }
 
-// AppendJSON appends to dst the JSON that [json.Marshal] returns for m. It is
-// fast if m comes from [Metrics], and correct for any other collection, also
-// nil.
+// AppendJSON appends to dst the JSON that [json.Marshal] returns for m, and
+// returns the result. It is fast if m comes from [Metrics], and correct for any
+// other collection and for nil. It fails if json.Marshal fails, and then
+// returns dst unchanged.
 func AppendJSON(dst []byte, m opametrics.Metrics) ([]byte, error) {
 	if ours, ok := Unwrap(m); ok {
 		return metrics.AppendJSON(dst, ours)
@@ -69,8 +71,7 @@ func AppendJSON(dst []byte, m opametrics.Metrics) ([]byte, error) {
 	return append(dst, text...), err
 }
 
-// plain adapts any collection. The methods that it does not define come from
-// the collection.
+// plain adapts any collection. It defines only the methods whose types differ.
 type plain struct{ metrics.Metrics }
 
 func (p plain) Info() opametrics.Info                      { return opametrics.Info(p.Metrics.Info()) }
@@ -79,8 +80,8 @@ func (p plain) Histogram(name string) opametrics.Histogram { return p.Metrics.Hi
 func (p plain) Counter(name string) opametrics.Counter     { return p.Metrics.Counter(name) }
 
 // described adapts a collection that is a fmt.Stringer and a TimerMetrics. It
-// is a separate type, because OPA asks for these methods by assertion, and an
-// adapter must not claim methods that its collection lacks.
+// is a separate type, because OPA looks for these methods by type assertion. An
+// adapter must not have methods that its collection lacks.
 type described struct{ plain }
 
 func (d described) String() string         { return d.Metrics.(fmt.Stringer).String() }

@@ -18,15 +18,15 @@ import (
 func DefaultBounds() *exphist.Bounds {
 	b, err := exphist.NewBounds(10e3, 50e3, 100e3, 500e3, 1e6, 5e6, 10e6, 50e6, 100e6, 1e9, 10e9)
 	if err != nil {
-		panic(err) // they are valid
+		panic(err) // the bounds are valid
 	}
 	return b
 }
 
-// Bounds returns explicit bounds for rollup.Options, from ascending seconds
-// that are whole numbers of nanoseconds. Without seconds it returns nil. The
-// bound +Inf is always there and must not be given. The error names the wrong
-// number.
+// Bounds returns explicit bounds for rollup.Options. The seconds must be
+// positive, must ascend, and must be whole numbers of nanoseconds. +Inf must
+// not be among them, because that bound always exists. Without seconds, Bounds
+// returns nil. It fails if a number is invalid. The error names the number.
 func Bounds(seconds ...float64) (*exphist.Bounds, error) {
 	if len(seconds) == 0 {
 		return nil, nil
@@ -46,12 +46,13 @@ func Bounds(seconds ...float64) (*exphist.Bounds, error) {
 	return b, nil
 }
 
-// nanoseconds converts the decimal number, such as 0.3, and not the float64
-// nearest to it.
+// nanoseconds converts seconds to nanoseconds. It takes seconds as the decimal
+// number that was meant, such as 0.3, and not as the float64 nearest to it. It
+// fails if the result is not a positive int64.
 func nanoseconds(seconds float64) (int64, error) {
 	decimal, ok := new(big.Rat).SetString(strconv.FormatFloat(seconds, 'e', -1, 64))
 	if !ok || decimal.Sign() <= 0 {
-		return 0, errors.New("a bound must be a positive number below +Inf, which is always there")
+		return 0, errors.New("a bound must be a positive number below +Inf, because the bound +Inf always exists")
 	}
 	ns := decimal.Mul(decimal, big.NewRat(1e9, 1))
 	if !ns.IsInt() || !ns.Num().IsInt64() {
@@ -60,6 +61,6 @@ func nanoseconds(seconds float64) (int64, error) {
 	return ns.Num().Int64(), nil
 }
 
-// seconds returns the label le of bound i, which is the given number: both are
-// the float64 nearest to it.
+// seconds returns the label le of bound i. It is the number that Bounds was
+// given, because both are the float64 nearest to the same decimal.
 func seconds(b *exphist.Bounds, i int) float64 { return float64(b.At(i)) / 1e9 }

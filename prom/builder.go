@@ -10,29 +10,30 @@ import (
 	"github.com/regometer/regometer/exphist"
 )
 
-// A builder makes the metrics of one scrape. Its memory is new each time,
-// because metrics are read after Collect has returned, as long as somebody
-// keeps them.
+// A builder makes the metrics of one scrape. Each scrape needs new memory,
+// because its metrics are read after Collect has returned, and others may keep
+// them.
 type builder struct {
 	metrics []prometheus.Metric
-	series  int // number of series of metrics in a text scrape
+	series  int // the number of series that metrics have in a text scrape
 
 	samples    slab[sample]
 	histograms slab[histogram]
 	buckets    slab[bucket]
 	spans      slab[span]
 
-	// Room for the parts of one histogram.
+	// Memory for the parts of one histogram.
 	spanList []*dto.BucketSpan
 	deltas   []int64
 }
 
-// zeroThreshold is not 0, because the OTLP bridge could then miss that a
-// histogram has exponential buckets. It is the default of Go's client, so that
-// histograms merge without change, and far below any duration.
+// zeroThreshold is above 0, because otherwise the OTLP bridge might not notice
+// that a histogram has exponential buckets. It is the default of Prometheus' Go
+// client, so that histograms merge without conversion. It is far below any
+// duration.
 var zeroThreshold = prometheus.DefNativeHistogramZeroThreshold
 
-// sample is a counter, with the value to which its message points.
+// sample is a counter. Its message points to its value and labels.
 type sample struct {
 	metric
 	labels  labels
@@ -40,7 +41,8 @@ type sample struct {
 	value   float64
 }
 
-// histogram is the same for a histogram without its buckets.
+// histogram is a histogram without its buckets. Its message points to the other
+// fields.
 type histogram struct {
 	metric
 	labels       labels
@@ -78,9 +80,10 @@ func (l *labels) set(f *family, values []string) []*dto.LabelPair {
 		l.pairs[i].Name, l.pairs[i].Value = &f.labels[i], &l.values[i]
 		l.list[i] = &l.pairs[i]
 	}
-	return l.list[:n:n] // a registry's wrapper that appends to it must make a copy
+	return l.list[:n:n] // without spare room, so that a registry that appends labels makes a copy
 }
 
+// counter adds a counter with values for the labels of f.
 func (b *builder) counter(f *family, value float64, labels ...string) {
 	s := b.samples.next()
 	s.value = value
@@ -90,6 +93,7 @@ func (b *builder) counter(f *family, value float64, labels ...string) {
 	b.series++
 }
 
+// histogram adds a copy of e with values for the labels of f.
 func (b *builder) histogram(f *family, e *exphist.Snapshot, labels ...string) {
 	h := b.histograms.next()
 	h.count, h.zeros, h.sum, h.schema = e.Count(), e.Zeros(), e.ExportedSum(), int32(e.Layout().Schema)
@@ -104,7 +108,7 @@ func (b *builder) histogram(f *family, e *exphist.Snapshot, labels ...string) {
 	b.series += textSeries(bounds.Len())
 }
 
-// classic gives m the classic buckets of e, by its explicit bounds.
+// classic gives m the classic buckets of e, one for each explicit bound.
 func (b *builder) classic(m *dto.Histogram, e *exphist.Snapshot, bounds *exphist.Bounds) {
 	m.Bucket = make([]*dto.Bucket, bounds.Len())
 	for i := range m.Bucket {

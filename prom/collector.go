@@ -17,11 +17,12 @@ import (
 
 // Options configures a Collector. The zero value is the default.
 type Options struct {
-	// Namespace begins the name of every metric: letters, digits and
-	// underscores, no digit first. "" is "opa".
+	// Namespace begins the name of every metric. It has letters, digits and
+	// underscores, and does not begin with a digit. "" means "opa".
 	Namespace string
 	// MoreSeries returns the number of other series that
-	// <namespace>_decision_metric_series must include. nil means 0.
+	// <namespace>_decision_metric_series must count too. nil means 0. Any
+	// goroutine may call it.
 	MoreSeries func() int
 }
 
@@ -32,9 +33,10 @@ type Collector struct {
 	families   *families
 	moreSeries func() int
 
-	// spare is the snapshot of an earlier scrape. The next one uses its memory
-	// again. A Collect removes it while it reads it, so that two at once never
-	// share it. (A sync.Pool would be emptied between scrapes.)
+	// spare is the snapshot of an earlier scrape. The next scrape uses its
+	// memory again. Collect removes the snapshot while it uses it, so that two
+	// concurrent calls never share it. (A sync.Pool would be emptied between
+	// scrapes.)
 	spare atomic.Pointer[rollup.Snapshot]
 }
 
@@ -42,19 +44,19 @@ var _ prometheus.Collector = (*Collector)(nil)
 
 var namespace = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
-// NewCollector returns a Collector over r, which is not yet registered. The
-// error names the wrong option.
+// NewCollector returns a Collector over r, which the caller must register. It
+// fails if r is nil or an option is invalid. The error names the option.
 //
-// Several collectors over one Rollup export the same numbers. A registry has
-// room for one of them for each namespace. To change options, unregister the
-// old one and register a new one over the same Rollup.
+// Several collectors over one Rollup export the same numbers. A registry
+// accepts one collector for each namespace. To change options, unregister the
+// old collector, and register a new one over the same Rollup.
 func NewCollector(r *rollup.Rollup, o Options) (*Collector, error) {
 	if r == nil {
-		return nil, errors.New("prom: no rollup to collect from")
+		return nil, errors.New("prom: the rollup is nil: pass one from rollup.New")
 	}
 	o.Namespace = cmp.Or(o.Namespace, "opa")
 	if !namespace.MatchString(o.Namespace) {
-		return nil, fmt.Errorf("prom: Namespace %q: use letters, digits and underscores, and no digit first", o.Namespace)
+		return nil, fmt.Errorf("prom: invalid Namespace %q: it must have letters, digits and underscores, and no digit first", o.Namespace)
 	}
 	if o.MoreSeries == nil {
 		o.MoreSeries = func() int { return 0 }
@@ -70,7 +72,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector. Recording into the Rollup never
-// waits for it, even while nobody reads from ch.
+// waits for it, even if nobody reads from ch.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	s := c.spare.Swap(nil)
 	if s == nil {
@@ -78,7 +80,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	c.rollup.Snapshot(s)
 	metrics := c.scrape(s)
-	c.spare.Store(s) // the metrics, which are written after Collect has returned, do not refer to s
+	c.spare.Store(s) // no metric refers to s
 
 	for _, m := range metrics {
 		ch <- m

@@ -1,9 +1,9 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package prom exports a rollup to Prometheus. Its prometheus.Collector has the
-// durations of each stage of a policy decision, over all decisions and by path,
-// and the outcomes of the decisions.
+// Package prom exports a rollup to Prometheus. Its prometheus.Collector exports
+// the outcomes of policy decisions and the durations of their stages, over all
+// decisions and by path.
 //
 //	decisions, err := rollup.New(rollup.Options{Bounds: prom.DefaultBounds()})
 //	collector, err := prom.NewCollector(decisions, prom.Options{})
@@ -11,7 +11,7 @@
 //
 // # Metrics
 //
-// With the default namespace:
+// With the default namespace, the metrics are:
 //
 //	opa_decisions_total{outcome,path}                  counter    decisions
 //	opa_decision_errors_total{code}                    counter    decisions that failed
@@ -25,39 +25,38 @@
 //	opa_decision_values_invalid_total{reason}          counter    values left out
 //	opa_decision_metric_series                         gauge      number of all these series in text
 //
-// A stage is an OPA timer without "timer_" and "_ns". Stages contain one
-// another, so only self times may be added up over stages. No family has a
-// total beside its parts: values by path have their own families. The kinds of
-// overflow are those of rollup.Overflow: path, stage and counter.
+// A stage has the name of OPA's timer, without "timer_" and "_ns". Stages
+// contain one another, so only self times may be added up over stages. No
+// family has both a total and its parts, because values by path have their own
+// families. The kinds of overflow are path, stage and counter, as in
+// rollup.Overflow.
 //
-// A path has all outcomes from its first decision on, including those that are
-// 0, because increase and rate miss the first event of a series that begins
-// with it, and a ratio needs both sides. Histograms do not need this, and begin
-// with their first duration. Counters are float64 in Prometheus, exact up to
-// 2^53.
+// From its first decision on, a path has series for all outcomes, even if they
+// are 0. Otherwise, increase and rate would miss the first event of a series,
+// and ratios would lack one side. Histograms begin with their first duration.
+// Counters are float64 in Prometheus, and exact up to 2^53.
 //
 // # Histograms
 //
-// Each histogram is native and classic at once. A scrape by protobuf has the
-// exponential buckets unchanged, so the histograms of any number of servers add
-// up without loss. A scrape by text has the classic buckets. Prometheus 3 takes
-// the native ones with scrape_native_histograms: true. Count and sum are exact
-// in both, and so is each classic bucket: its bound in seconds is one of the
-// rollup's explicit bounds (see Bounds). For a rollup without bounds, a scrape
-// by text has only counts and sums.
+// Each histogram is both native and classic. A scrape by protobuf has the
+// unchanged exponential buckets, so the histograms of any number of servers add
+// up without loss. A scrape by text has the classic buckets. Prometheus 3
+// stores the native histograms if scrape_native_histograms is true. Count and
+// sum are exact in both. Each classic bucket is exact too, because its bound in
+// seconds is one of the rollup's explicit bounds (see Bounds). For a rollup
+// without bounds, a scrape by text has only counts and sums.
 //
-// The bridge from a Prometheus registry to OTLP judges a family by its first
-// series. All series here have a zero threshold above 0 and at least one
-// duration, so they arrive as exponential histograms. The created timestamp is
-// the start of the process, which is OTLP's start time.
+// The bridge from a Prometheus registry to OTLP looks at a family's first
+// series to find out its kind. All series here have a zero threshold above 0
+// and at least one duration, so they arrive as exponential histograms. The
+// created timestamp, OTLP's start time, is the start of the process.
 //
 // # Performance considerations
 //
-// Recording never waits for a scrape: Collect copies the rollup first, and then
-// works on its copy, even if the reader is slow. The next scrape uses the
-// copy's memory again. A scrape returns new memory, in few large blocks,
-// because a registry hands it on. The rollup's limits also limit the number of
-// series: see MaxSeries.
+// Recording never waits for a scrape, because Collect works on a copy of the
+// rollup. The next scrape uses the copy's memory again. The metrics of a scrape
+// are new memory, in few large blocks, because a registry hands them on. The
+// rollup's limits also limit the number of series, see MaxSeries.
 //
 // BenchmarkScrape measures a whole scrape of 100 histograms, by text and by
 // protobuf. BenchmarkCollect measures the part of this package:

@@ -11,17 +11,18 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// A family is the metrics of one name.
+// A family is all metrics of one name.
 type family struct {
 	desc   *prometheus.Desc
 	labels []string // sorted, as Prometheus requires
 }
 
-// families are the families of a Collector.
+// families holds the families of a Collector.
 //
-// A registry keeps the help text and the label names of a name for ever, and
-// refuses another collector of that name with different ones. So these must not
-// depend on anything that a reload can change, except the namespace.
+// A registry keeps the help text and the label names of each metric name for
+// ever. It refuses collectors that have others for the same name. So these
+// texts must not depend on anything that a reload can change, except the
+// namespace.
 type families struct {
 	decisions, errors, duration, self, pathDuration, pathSelf family
 	unfinished, counters, overflow, invalid, series           family
@@ -54,7 +55,7 @@ func newFamilies(namespace string) *families {
 	fs.pathSelf = f("decision_path_self_seconds_total", "Time of a path's decisions in a stage without the stages that it "+
 		"contains and that are kept by path. It includes the time of other stages. Use it for sums and shares.", "path", "stage")
 	fs.counters = f("decision_counters_total", "OPA's own counters, such as server_query_cache_hit, summed over decisions.", "counter")
-	fs.unfinished = f("decision_stage_unfinished_total", "Decisions that are missing in a stage's durations because the stage's "+
+	fs.unfinished = f("decision_stage_unfinished_total", "Decisions that are missing from a stage's durations because the stage's "+
 		"timer was 0. Causes: query (OPA logs POST /v1/query before it stops the handler's timer), failed (the decision "+
 		"failed), unknown (the timer was still running, or the time was below the clock's resolution).", "cause", "stage")
 	fs.overflow = f("decision_label_overflow_total", "Values without a label of their own, because there is no room or the name "+

@@ -11,9 +11,10 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// created is the created timestamp of every metric. A rollup counts from 0 and
-// is not older than the process. One that is rebuilt from another's numbers
-// must not look like a reset.
+// created is the created timestamp of every metric, the start of the process. A
+// rollup is not older than the process, and counts from 0. A rollup that is
+// rebuilt from the numbers of another one keeps the timestamp, because a new
+// one would look like a reset.
 var created = timestamppb.New(time.Now())
 
 // metric is a prometheus.Metric in the form of its message. It never changes.

@@ -11,19 +11,19 @@ import (
 	"github.com/regometer/regometer/exphist"
 )
 
-// maxGap limits the empty buckets that are written between others. A new span,
-// which skips more, takes about as many bytes.
+// maxGap limits the empty buckets that native writes between others. For a
+// longer gap it begins a new span, which takes about as many bytes.
 const maxGap = 2
 
-// native gives m the exponential buckets of e: spans of buckets, and the
-// difference of each bucket's count from the one before it.
+// native gives m the exponential buckets of e. These are spans of buckets, and
+// the difference between each bucket's count and the previous one.
 func (b *builder) native(m *dto.Histogram, e *exphist.Snapshot) {
 	first, counts := e.Buckets()
 	spans, deltas := b.spanList[:0], b.deltas[:0]
 	var (
 		current *span
-		written uint64 // count of the last bucket
-		next    int    // index of the bucket after it
+		written uint64 // the count of the last bucket
+		next    int    // the index of the bucket after it
 	)
 	for i, n := range counts {
 		if n == 0 {

@@ -12,7 +12,7 @@ import (
 // outcomes is the number of outcomes that a decision can have.
 const outcomes = len(rollup.Path{}.Outcomes)
 
-// scrape returns the metrics of s. They do not refer to s.
+// scrape returns the metrics of s, which do not refer to s.
 func (c *Collector) scrape(s *rollup.Snapshot) []prometheus.Metric {
 	b, f := &builder{}, c.families
 	for i := range s.Paths {
@@ -50,10 +50,11 @@ func (c *Collector) scrape(s *rollup.Snapshot) []prometheus.Metric {
 	return append(b.metrics, prometheus.MustNewConstMetric(f.series.desc, prometheus.GaugeValue, series))
 }
 
-// stage adds a stage's histogram and self time.
+// stage adds a stage's histogram and self time, unless the stage has no
+// durations.
 func (b *builder) stage(duration, self *family, t *rollup.StageTotal, labels ...string) {
 	if t.Histogram.Count() == 0 {
-		return // from an empty series, the OTLP bridge would conclude that the family has no exponential buckets
+		return // an empty series would make the OTLP bridge assume that the family has no exponential buckets
 	}
 	b.histogram(duration, &t.Histogram, labels...)
 	b.counter(self, float64(t.Self)/1e9, labels...)

@@ -5,13 +5,13 @@ package prom
 
 import "github.com/regometer/regometer/rollup"
 
-// MaxSeries returns the largest number of series in a text scrape of a
-// Collector over a rollup with these options, whatever clients send. It fails
-// if the options are invalid. A scrape of native histograms has one series for
-// each histogram, instead of one for each of its buckets, its count and its
+// MaxSeries returns the largest number of series that a text scrape of a
+// Collector over a rollup with these options can have, whatever clients send.
+// It fails if the options are invalid. A scrape of native histograms has one
+// series for each histogram, instead of one for each bucket, the count and the
 // sum.
 //
-// The metric <namespace>_decision_metric_series is the present number.
+// The metric <namespace>_decision_metric_series has the current number.
 func MaxSeries(o rollup.Options) (int, error) {
 	size, err := o.Size()
 	stage := textSeries(o.Bounds.Len()) + 1 // durations and self time
@@ -25,6 +25,6 @@ func MaxSeries(o rollup.Options) (int, error) {
 		1, err // the number of series itself
 }
 
-// textSeries returns the number of a histogram's series in text: the buckets,
-// the bucket of +Inf, the sum and the count.
+// textSeries returns the number of series of a histogram in a text scrape.
+// These are the buckets, the bucket of +Inf, the sum and the count.
 func textSeries(buckets int) int { return buckets + 3 }

@@ -5,10 +5,12 @@ package rollup
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/regometer/regometer/exphist"
 )
@@ -37,6 +39,43 @@ func TestFasterGoroutine(t *testing.T) {
 	var at atomic.Pointer[durations]
 	if first := r.newDurations(&at); first != r.newDurations(&at) || first != at.Load() {
 		t.Error("a stage has two histograms")
+	}
+}
+
+// TestUnderTheLock checks that rows and histograms are made under the lock.
+func TestUnderTheLock(t *testing.T) {
+	t.Parallel()
+	r, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at atomic.Pointer[durations]
+	for name, test := range map[string]struct {
+		add  func()
+		made func() bool
+	}{
+		"a row":       {func() { r.Admit("p") }, func() bool { return r.byLabel.get("p") != nil }},
+		"a histogram": {func() { r.durationsAt(&at) }, func() bool { return at.Load() != nil }},
+	} {
+		started := make(chan struct{})
+		var adding sync.WaitGroup
+		r.mu.Lock()
+		adding.Go(func() {
+			close(started)
+			test.add()
+		})
+		<-started
+		for range 100 {
+			runtime.Gosched()
+		}
+		if test.made() {
+			t.Errorf("%s is made while another goroutine has the lock", name)
+		}
+		r.mu.Unlock()
+		adding.Wait()
+		if !test.made() {
+			t.Errorf("%s is not made", name)
+		}
 	}
 }
 
@@ -139,6 +178,34 @@ func TestSelfTimeMeanwhile(t *testing.T) {
 	}
 }
 
+// atOnce calls f in two goroutines, in each round as close together as it can.
+// It ends after a second, and returns the number of rounds.
+func atOnce(rounds int, f func(goroutine, round int)) int {
+	var end atomic.Int64
+	end.Store(int64(rounds))
+	var turns [2]atomic.Int64
+	start := time.Now()
+	var both sync.WaitGroup
+	for g := range turns {
+		both.Go(func() {
+			for i := int64(0); i < end.Load(); i++ {
+				if g == 0 && time.Since(start) > time.Second {
+					end.Store(i + 1)
+				}
+				turns[g].Store(i + 1)
+				for spin := 1; turns[1-g].Load() <= i; spin++ {
+					if spin%100 == 0 {
+						runtime.Gosched()
+					}
+				}
+				f(g, int(i))
+			}
+		})
+	}
+	both.Wait()
+	return int(end.Load())
+}
+
 // TestSelfTimeAtOnce checks that after two snapshots at once, a later one shows
 // the larger self time.
 func TestSelfTimeAtOnce(t *testing.T) {
@@ -149,17 +216,9 @@ func TestSelfTimeAtOnce(t *testing.T) {
 		h.Record(25)
 		h.Snapshot(&snapshots[i])
 	}
-	all := make([]durations, 200_000)
-	var both sync.WaitGroup
-	for g := range snapshots {
-		both.Go(func() {
-			for i := range all {
-				all[i].selfTime(&snapshots[g])
-			}
-		})
-	}
-	both.Wait()
-	for i := range all {
+	all := make([]durations, 300_000)
+	done := atOnce(len(all), func(g, i int) { all[i].selfTime(&snapshots[g]) })
+	for i := range all[:done] {
 		if n := all[i].self.Load(); n != 50 {
 			t.Fatalf("the self time is %d, want 50", n)
 		}

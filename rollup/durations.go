@@ -16,14 +16,13 @@ type durations struct {
 	histogram *exphist.Histogram
 
 	// covered is the part of the histogram's sum, in ns, that the contained
-	// stages took. A decision adds to it before it adds to the histogram.
+	// stages took. record adds to it before it adds to the histogram.
 	covered atomic.Uint64
 	// self is the largest self time that a snapshot has returned.
 	self atomic.Uint64
 }
 
-// durationsAt returns the durations that at points to. It makes them if there
-// are none.
+// durationsAt returns the durations in at. It makes them if there are none.
 func (r *Rollup) durationsAt(at *atomic.Pointer[durations]) *durations {
 	if d := at.Load(); d != nil {
 		return d
@@ -31,8 +30,8 @@ func (r *Rollup) durationsAt(at *atomic.Pointer[durations]) *durations {
 	return r.newDurations(at)
 }
 
-// newDurations makes durations, unless another goroutine has made them since
-// durationsAt looked.
+// newDurations makes the durations in at and returns them, unless another
+// goroutine was faster.
 func (r *Rollup) newDurations(at *atomic.Pointer[durations]) *durations {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,14 +52,14 @@ func (r *Rollup) newDurations(at *atomic.Pointer[durations]) *durations {
 // record adds a duration. The contained stages took the covered part of it.
 func (d *durations) record(ns, covered int64) {
 	if covered > 0 {
-		d.covered.Add(uint64(covered)) // before the histogram: a snapshot never shows too much self time
+		d.covered.Add(uint64(covered)) // before the histogram, so that no snapshot shows too much self time
 	}
 	d.histogram.Record(ns)
 }
 
-// merge adds the durations of a snapshot whose layout fits.
+// merge adds the durations of a snapshot, whose layout must be the histogram's.
 func (d *durations) merge(t *StageTotal) {
-	d.covered.Add(without(&t.Histogram, t.Self))
+	d.covered.Add(sumMinus(&t.Histogram, t.Self))
 	if err := d.histogram.Merge(&t.Histogram); err != nil {
 		panic(err) // Rollup.Merge has checked the layout
 	}
@@ -72,11 +71,12 @@ func (d *durations) snapshot(t *StageTotal) {
 	t.Self = d.selfTime(&t.Histogram)
 }
 
-// selfTime returns the self time, given a snapshot that was just taken of the
-// histogram. While a decision is added, covered may hold more than the
-// histogram: without the maximum, self time would seem to go down at times.
+// selfTime returns the self time. h is a snapshot of the histogram that was
+// just taken. While a decision is being added, covered may be ahead of the
+// histogram. So selfTime returns the maximum so far, because self time must not
+// fall from one snapshot to the next.
 func (d *durations) selfTime(h *exphist.Snapshot) uint64 {
-	self := without(h, d.covered.Load())
+	self := sumMinus(h, d.covered.Load())
 	for {
 		old := d.self.Load()
 		if old >= self {
@@ -88,9 +88,9 @@ func (d *durations) selfTime(h *exphist.Snapshot) uint64 {
 	}
 }
 
-// without returns the histogram's sum minus n, limited to the range of a
+// sumMinus returns the histogram's sum minus n, limited to the range of a
 // uint64.
-func without(h *exphist.Snapshot, n uint64) uint64 {
+func sumMinus(h *exphist.Snapshot, n uint64) uint64 {
 	hi, lo := h.Sum()
 	lo, borrow := bits.Sub64(lo, n, 0)
 	switch {

@@ -5,8 +5,8 @@ package rollup
 
 import "slices"
 
-// errorCodes are the codes of OPA's errors that have a label, sorted. Plugins
-// of OPA can make up other codes.
+// errorCodes are the codes of OPA's errors that have a label of their own,
+// sorted. Plugins of OPA can use other codes too.
 var errorCodes = []string{
 	"eval_builtin_error",
 	"eval_cancel_error",
@@ -36,12 +36,12 @@ var errorCodes = []string{
 	"unauthorized",
 }
 
-// ErrorCodes returns the codes of errors that have a label of their own, of all
-// supported releases of OPA. The caller owns the slice.
+// ErrorCodes returns the error codes of all supported releases of OPA, sorted.
+// These codes have a label of their own. The caller owns the slice.
 func ErrorCodes() []string { return slices.Clone(errorCodes) }
 
-// indexOfCode returns the index of a code in errorCodes, or the length of the
-// list for other codes.
+// indexOfCode returns the index of a code in errorCodes, or len(errorCodes) for
+// other codes.
 func indexOfCode(code string) int {
 	if at, ok := slices.BinarySearch(errorCodes, code); ok {
 		return at

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// integer returns v as an int64. It reports false if v is not a number, or has
-// no such value.
+// integer returns v as an int64. It returns false if v is not a number, or if
+// its value is not an integer of 64 bits.
 func integer(v any) (n int64, ok bool) {
 	switch v := v.(type) {
 	case int64:
@@ -28,7 +28,7 @@ func integer(v any) (n int64, ok bool) {
 		}
 		f, err := strconv.ParseFloat(string(v), 64) // 1e3, 5.0
 		if err != nil || math.Abs(f) >= 1<<53 {
-			return 0, false // beyond, it may have been rounded
+			return 0, false // a larger number may have been rounded
 		}
 		return integral(f)
 	}
@@ -44,6 +44,8 @@ func integer(v any) (n int64, ok bool) {
 	}
 }
 
+// integral returns f as an int64. It returns false if f is not an integer of 64
+// bits.
 func integral(f float64) (n int64, ok bool) {
 	if f != math.Trunc(f) || f < -1<<63 || f >= 1<<63 {
 		return 0, false // NaN and infinities too

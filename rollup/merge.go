@@ -13,16 +13,17 @@ import (
 )
 
 // Merge adds the contents of s, such as the snapshot of another rollup, as if
-// the decisions had been added here. The limits of this rollup hold: values
-// that have no room here are overflow, in addition to the overflow in s. A
-// path's stages that this rollup does not keep by path are left out.
+// its decisions had been added to r. The limits of r apply. Values without room
+// in r are overflow, in addition to the overflow in s. Merge leaves out a
+// path's stages that r does not keep by path.
 //
 // Merge fails, and changes nothing, if a histogram of s is not in nanoseconds,
-// or has other explicit bounds than this rollup: see [Snapshot.Rebound].
+// or if its explicit bounds differ from those of r. [Snapshot.Rebound] changes
+// the bounds.
 func (r *Rollup) Merge(s *Snapshot) error {
 	for t := range s.histograms() {
 		l := t.Histogram.Layout()
-		if samples(t) > 0 && (l.Unit != exphist.Nanosecond || !l.Bounds.Equal(r.options.Bounds)) {
+		if countDurations(t) > 0 && (l.Unit != exphist.Nanosecond || !l.Bounds.Equal(r.options.Bounds)) {
 			return fmt.Errorf("rollup: merge: the histogram of stage %q is in %ss with the explicit bounds %v: "+
 				"it must be in nanoseconds with the bounds %v", t.Stage, l.Unit, l.Bounds, r.options.Bounds)
 		}
@@ -38,7 +39,7 @@ func (r *Rollup) Merge(s *Snapshot) error {
 		}
 		for j := range p.Stages {
 			t := &p.Stages[j]
-			if at := slices.Index(r.options.PathStages, t.Stage); at >= 0 && samples(t) > 0 {
+			if at := slices.Index(r.options.PathStages, t.Stage); at >= 0 && countDurations(t) > 0 {
 				r.durationsAt(&row.byStage[at]).merge(t)
 			}
 		}
@@ -46,7 +47,7 @@ func (r *Rollup) Merge(s *Snapshot) error {
 	for i := range s.Stages {
 		t := &s.Stages[i]
 		m := r.metrics.find(stages.KeyOf(stages.Timer, t.Stage))
-		timers := samples(t)
+		timers := countDurations(t)
 		if timers > 0 {
 			r.durationsAt(&r.stages[m.Column]).merge(t)
 		}
@@ -75,19 +76,21 @@ func (r *Rollup) Merge(s *Snapshot) error {
 	return nil
 }
 
-// samples returns the number of durations, including negative ones.
-func samples(t *StageTotal) uint64 { return t.Histogram.Count() + t.Histogram.Negatives() }
+// countDurations returns the number of durations, including negative ones.
+func countDurations(t *StageTotal) uint64 { return t.Histogram.Count() + t.Histogram.Negatives() }
 
-// Rebound replaces the explicit bounds of all histograms. Their counts by these
+// Rebound replaces the explicit bounds of all histograms. The counts by the new
 // bounds begin at 0, because earlier durations cannot be counted again. Nothing
-// else changes. Equal bounds change nothing.
+// else changes. Rebound has no effect on histograms that have these bounds
+// already.
 func (s *Snapshot) Rebound(b *exphist.Bounds) {
 	for t := range s.histograms() {
 		t.Histogram.Rebound(b)
 	}
 }
 
-// histograms returns the stages of all paths, and those over all paths.
+// histograms returns an iterator over the stages of each path, and the stages
+// over all paths.
 func (s *Snapshot) histograms() iter.Seq[*StageTotal] {
 	return func(yield func(*StageTotal) bool) {
 		for i := range s.Paths {

@@ -5,12 +5,12 @@ package rollup
 
 import "github.com/regometer/regometer/internal/stages"
 
-// metrics knows the stages and counters that have a label. It does not change.
+// metrics holds the stages and counters that have a label. It does not change.
 type metrics struct {
 	byKey    table[stages.Metric]
-	families stages.Table // stages and counters of these families are Other, and there is no overflow
+	families stages.Table // stages and counters of these families have the label Other, without overflow
 	isOther  [stages.Kinds]*stages.Metric
-	noRoom   [stages.Kinds]*stages.Metric // all other stages and counters
+	noRoom   [stages.Kinds]*stages.Metric // the stages and counters that overflow
 
 	stages, counters []string // labels by column, Other first
 }
@@ -41,8 +41,8 @@ func newMetrics(t stages.Table, counters []string) metrics {
 	return c
 }
 
-// find returns the descriptor of the metric with this key, or nil if the metric
-// is neither a timer nor a counter.
+// find returns the metric with this key, or nil if it is neither a timer nor a
+// counter.
 func (c *metrics) find(key string) *stages.Metric {
 	if m := c.byKey.get(key); m != nil {
 		return m

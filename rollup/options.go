@@ -14,7 +14,8 @@ import (
 
 // Labels that do not come from a decision.
 const (
-	// Other is the label of everything that has no label of its own.
+	// Other is the label of paths, stages, counters and error codes that have
+	// no label of their own.
 	Other = "other"
 	// Query is the path label of ad-hoc queries (POST /v1/query). They have no
 	// path, because the client writes the query.
@@ -25,17 +26,18 @@ const (
 
 // Options configures a Rollup. The zero value is the default.
 type Options struct {
-	// Paths limits the number of paths with a label. 0 means 50.
+	// Paths limits the number of paths with a label of their own. 0 means 50.
 	Paths int
 
-	// Stages extends the table of stages, or replaces entries of the same name.
+	// Stages extends the table of stages. A Stage replaces an entry of the same
+	// name.
 	Stages []Stage
 
-	// Counters extends the list of counters.
+	// Counters extends the list of counters with a label of their own.
 	Counters []string
 
-	// PathStages are the stages whose durations are kept by path too, and not
-	// only over all paths. nil means DefaultPathStages.
+	// PathStages are the stages whose durations are kept by path, in addition
+	// to over all paths. nil means DefaultPathStages.
 	PathStages []string
 
 	// Bounds are the explicit bounds of all histograms, in nanoseconds. nil
@@ -43,10 +45,10 @@ type Options struct {
 	Bounds *exphist.Bounds
 }
 
-// Size limits the contents of a rollup, whatever decisions are added.
+// Size holds the limits of a rollup's contents, whatever decisions are added.
 type Size struct {
 	Paths      int // rows of outcomes, including path Other
-	PathStages int // histograms of each row
+	PathStages int // histograms of each path
 	Stages     int // stages over all paths, including Other
 	Counters   int // counters over all paths, including Other
 	Errors     int // codes of errors, including Other
@@ -69,7 +71,7 @@ func (o Options) Size() (Size, error) {
 }
 
 // complete returns the options with the defaults filled in, and the table of
-// all stages. The error names the option that is invalid.
+// all stages. It fails if an option is invalid. The error names the option.
 func (o Options) complete() (Options, stages.Table, error) {
 	if o.Paths < 0 {
 		return o, stages.Table{}, fmt.Errorf("rollup: Paths is %d: it must be positive, or 0 for the default", o.Paths)

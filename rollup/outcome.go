@@ -8,15 +8,15 @@ import "strings"
 // Outcome says how a decision ended.
 type Outcome uint8
 
-// The outcomes. Allowed, Denied and OtherResult have a result, see
-// [ResultOutcome].
+// The outcomes. [ResultOutcome] says which results are Allowed, Denied and
+// OtherResult.
 const (
 	Allowed Outcome = iota
 	Denied
 	OtherResult // a result that says neither yes nor no
 	Undefined   // no result
 	Error
-	Cancelled // the client left, or its deadline passed, before there was a result
+	Cancelled // the client left, or its deadline passed, before the result
 
 	outcomes
 )
@@ -24,11 +24,12 @@ const (
 var outcomeNames = [outcomes]string{"allowed", "denied", "result", "undefined", "error", "cancelled"}
 
 // String returns "allowed", "denied", "result" (for [OtherResult]),
-// "undefined", "error" or "cancelled". An invalid Outcome counts as
-// OtherResult.
-func (o Outcome) String() string { return outcomeNames[o.known()] }
+// "undefined", "error" or "cancelled". For an invalid Outcome it returns
+// "result".
+func (o Outcome) String() string { return outcomeNames[o.valid()] }
 
-func (o Outcome) known() Outcome {
+// valid returns o, or OtherResult if o is not one of the outcomes.
+func (o Outcome) valid() Outcome {
 	if o >= outcomes {
 		return OtherResult
 	}
@@ -38,16 +39,15 @@ func (o Outcome) known() Outcome {
 // ResultOutcome returns the outcome of a decision with this result and without
 // an error.
 //
-// A boolean is Allowed or Denied. In an object, these fields count:
+// A boolean is Allowed or Denied. In an object, these fields decide:
 //
-//   - "allow" and, as in the answers of Envoy and Kubernetes, "allowed": if they
-//     are boolean.
-//   - "deny": a boolean; or a list, a set or an object of reasons, or a string
-//     with a reason, which deny if they are not empty.
+//   - "allow" and, as in answers to Envoy and Kubernetes, "allowed", if they
+//     are booleans.
+//   - "deny", which can be a boolean. It can also be a list, a set, an object
+//     or a string with reasons, which deny if it is not empty.
 //
-// The object is Denied if one of them denies, whatever the others say, and
-// Allowed if one of them allows and none denies. All other results are
-// OtherResult.
+// The object is Denied if one of the fields denies. Otherwise it is Allowed if
+// one of the fields allows. All other results are OtherResult.
 func ResultOutcome(result any) Outcome {
 	switch v := result.(type) {
 	case bool:
@@ -59,8 +59,8 @@ func ResultOutcome(result any) Outcome {
 	}
 }
 
-// VerdictOutcome is [ResultOutcome] of an object with these values of the
-// fields "allow", "allowed" and "deny". nil stands for a field that is missing.
+// VerdictOutcome returns the [ResultOutcome] of an object with these values of
+// the fields "allow", "allowed" and "deny". nil stands for a missing field.
 func VerdictOutcome(allow, allowed, deny any) Outcome {
 	outcome := OtherResult
 	for _, field := range [...]Outcome{allows(allow), allows(allowed), denies(deny)} {
@@ -103,8 +103,9 @@ func verdict(allowed bool) Outcome {
 	return Denied
 }
 
-// QueryOutcome is [ResultOutcome] of an ad-hoc query, whose result is a list of
-// bindings. An empty list is Undefined.
+// QueryOutcome returns the outcome of an ad-hoc query, whose result is a list
+// of bindings. An empty list and nil are Undefined. For other results,
+// QueryOutcome returns their [ResultOutcome].
 func QueryOutcome(result any) Outcome {
 	if result == nil {
 		return Undefined
@@ -116,8 +117,8 @@ func QueryOutcome(result any) Outcome {
 }
 
 // ErrorOutcome returns the outcome of a decision whose error has this code of
-// OPA: Undefined, if OPA's server and SDK report a missing result so;
-// Cancelled; or Error.
+// OPA. It is Undefined for the codes with which OPA's server and SDK report a
+// missing result, Cancelled for a cancelled evaluation, and otherwise Error.
 func ErrorOutcome(code string) Outcome {
 	switch code {
 	case "undefined_document", "opa_undefined_error":
@@ -130,8 +131,9 @@ func ErrorOutcome(code string) Outcome {
 }
 
 // MessageOutcome returns the outcome of a decision whose error has this message
-// and no code of OPA: Undefined, if opa-envoy-plugin reports a missing result
-// so; Cancelled, if the message ends as Go's errors of contexts do; or Error.
+// and no code of OPA. It is Undefined for the message with which
+// opa-envoy-plugin reports a missing result. It is Cancelled if the message
+// ends like an error of Go's package context, and otherwise Error.
 func MessageOutcome(message string) Outcome {
 	switch {
 	case message == "undefined decision":
@@ -143,9 +145,9 @@ func MessageOutcome(message string) Outcome {
 	}
 }
 
-// HidesOutcome reports whether [ResultOutcome] depends on the value at this
-// path of an event, such as "/result/allow", which a mask policy may remove or
-// replace.
+// HidesOutcome reports whether a mask policy hides the outcome if it removes or
+// replaces the value at this path of an event. [ResultOutcome] depends on the
+// values at such paths, for example "/result/allow".
 func HidesOutcome(path string) bool {
 	switch path {
 	case "/result", "/result/allow", "/result/allowed", "/result/deny":

@@ -20,11 +20,11 @@ type Rollup struct {
 	stages     []atomic.Pointer[durations]
 	unfinished [][causes]atomic.Uint64
 	counters   []counter
-	errors     []atomic.Uint64 // by index in errorCodes; the last one is of all other codes
+	errors     []atomic.Uint64 // by index in errorCodes; the last one counts all other codes
 
 	// The sums by path.
 	byLabel table[row]
-	rows    atomic.Pointer[[]*row] // the row of path Other, then the others in the order of their first decisions
+	rows    atomic.Pointer[[]*row] // path Other first, then the others in the order in which they got a label
 	other   *row
 
 	overflow struct{ paths, stages, counters, invalid atomic.Uint64 }
@@ -38,7 +38,8 @@ type counter struct {
 	total atomic.Uint64
 }
 
-// New returns an empty rollup. The error names the option that is invalid.
+// New returns an empty rollup. It fails if an option is invalid. The error
+// names the option.
 func New(o Options) (*Rollup, error) {
 	o, table, err := o.complete()
 	if err != nil {
@@ -52,7 +53,7 @@ func New(o Options) (*Rollup, error) {
 		unfinished: make([][causes]atomic.Uint64, len(m.stages)),
 		counters:   make([]counter, len(m.counters)),
 		errors:     make([]atomic.Uint64, len(errorCodes)+1),
-		byLabel:    newTable[row](2*o.Paths, seeded()),
+		byLabel:    newTable[row](2*o.Paths, newSeededHash()),
 	}
 	r.other = r.newRow(Other)
 	r.byLabel.add("", r.other)
@@ -65,7 +66,8 @@ func New(o Options) (*Rollup, error) {
 type Decision struct {
 	// Path is the decision's path, or the label that the caller gave it.
 	Path string
-	// Query marks an ad-hoc query (POST /v1/query) whose Path is not [Query].
+	// Query marks an ad-hoc query (POST /v1/query). It is not needed if Path is
+	// [Query].
 	Query bool
 	// Outcome says how the decision ended. An invalid Outcome counts as
 	// OtherResult.
@@ -73,18 +75,18 @@ type Decision struct {
 	// Code is OPA's code of the error, if Outcome is Error.
 	Code string
 	// Overflow marks a decision whose path would have another label if there
-	// were room. [Overflow.Paths] counts it.
+	// were more room. [Overflow.Paths] counts it.
 	Overflow bool
 
 	// Metrics and Numbers hold the timers and counters. Each key should be in
-	// one of them, and once.
+	// only one of them, and only once.
 	Metrics map[string]any // as in OPA's decision log
 	Numbers []Number
 }
 
-// Number is a timer or counter by its full key, which the caller need not look
-// up anywhere. In contrast, a decisionlog.Measure has the index of a name that
-// its caller has looked up.
+// Number is the value of a timer or counter. It names the metric by its full
+// key. In contrast, a decisionlog.Measure has the index of a name that its
+// caller has looked up.
 type Number struct {
 	Key   string // as in a decision log: "timer_…_ns", "counter_…"
 	Value int64
@@ -107,7 +109,7 @@ func (r *Rollup) Add(d Decision) {
 	if !fits || d.Overflow {
 		r.overflow.paths.Add(1)
 	}
-	outcome := d.Outcome.known()
+	outcome := d.Outcome.valid()
 	row.outcomes[outcome].Add(1)
 	if outcome == Error {
 		r.errors[indexOfCode(d.Code)].Add(1)
@@ -128,7 +130,7 @@ func (r *Rollup) Add(d Decision) {
 	}
 }
 
-// putMap adds the metrics of a decision log's event to f.
+// putMap adds the timers and counters of a map to f, and counts invalid values.
 func (r *Rollup) putMap(f *stages.Folding, metrics map[string]any) {
 	for key, value := range metrics {
 		m := r.metrics.find(key)
@@ -147,7 +149,8 @@ func (r *Rollup) putMap(f *stages.Folding, metrics map[string]any) {
 	}
 }
 
-// put adds a metric of a decision to f, if its value is valid.
+// put adds a metric of a decision to f, and counts it if it overflows. It does
+// not add a negative counter, but counts it as invalid.
 func (r *Rollup) put(f *stages.Folding, m *stages.Metric, n int64) {
 	switch {
 	case n < 0 && m.Kind == stages.Counter:

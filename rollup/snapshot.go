@@ -10,10 +10,10 @@ import (
 	"github.com/regometer/regometer/internal/stages"
 )
 
-// Snapshot is a copy of a rollup's contents. The order of all lists is stable
-// from one snapshot to the next.
+// Snapshot is a copy of a rollup's contents. All lists keep their order from
+// one snapshot to the next.
 type Snapshot struct {
-	Paths    []Path // path Other first, unless it is empty; then the others in the order of their first decisions
+	Paths    []Path // path Other first, unless it is empty; then the others in the order of Rollup.Labels
 	Stages   []StageTotal
 	Counters []CounterTotal
 	Errors   []ErrorTotal
@@ -33,35 +33,35 @@ type StageTotal struct {
 	Histogram exphist.Snapshot // nanoseconds, exported in seconds; may be empty
 
 	// Self is the time in ns without the contained stages that are in the same
-	// list. It stays at the largest uint64.
+	// list. It does not exceed the largest uint64.
 	Self uint64
 
-	// Unfinished counts decisions in which the timer was 0, by Cause. Only the
-	// stages over all paths have it.
+	// Unfinished counts decisions in which the timer was 0, by Cause. It is 0
+	// for stages by path.
 	Unfinished [3]uint64
 }
 
-// CounterTotal is the total of a counter over all decisions. It wraps.
+// CounterTotal is the total of a counter over all decisions, modulo 2^64.
 type CounterTotal struct {
 	Counter string
 	Total   uint64
 }
 
 // ErrorTotal counts decisions that ended in an error with this code. The code
-// Other stands for errors with another code or none.
+// Other stands for other codes and for errors without a code.
 type ErrorTotal struct {
 	Code  string
 	Total uint64
 }
 
-// Overflow counts values that have the label Other because there is no room,
-// and invalid values.
+// Overflow counts invalid values, and values that have the label Other because
+// there is no room.
 type Overflow struct {
-	Paths    uint64 // decisions whose path has no label, or one that it shares
+	Paths    uint64 // decisions whose path has no label of its own, for want of room
 	Stages   uint64 // timers of stages without a label
-	Counters uint64 // sum of the counters without a label
+	Counters uint64 // the sum of the counters without a label
 
-	// Invalid counts the values of timers and counters that were ignored: those
+	// Invalid counts ignored values of timers and counters. These are values
 	// that are not integers of 64 bits, and negative counters.
 	Invalid uint64
 }
@@ -74,8 +74,8 @@ const (
 	// CauseUnknown means that the timer was still running when the decision was
 	// logged, or that its time is below the clock's resolution.
 	CauseUnknown Cause = iota
-	// CauseQuery means that OPA answered POST /v1/query. It always logs that
-	// decision before it stops the handler's timer.
+	// CauseQuery means that the decision answers POST /v1/query. OPA always
+	// logs such a decision before it stops the handler's timer.
 	CauseQuery
 	// CauseFailed means that the decision failed or was cancelled within the
 	// stage.
@@ -100,11 +100,11 @@ func causeOf(m *stages.Metric, d *Decision) Cause {
 	}
 }
 
-// Snapshot copies the rollup's contents into s. It uses the memory of s again:
-// the caller must no longer use the former contents. Add never waits for it;
-// parts of decisions that are being added may be missing. Each histogram is
-// consistent in itself. No number is less than in an earlier snapshot, except
-// totals that wrapped.
+// Snapshot copies the rollup's contents into s. It uses the memory of s again,
+// so the caller must no longer use the former contents. Add never waits for
+// Snapshot. Of decisions that are being added, parts may be missing. Each
+// histogram is consistent in itself. No number is smaller than in an earlier
+// snapshot, except totals that wrapped.
 func (r *Rollup) Snapshot(s *Snapshot) {
 	s.Overflow = Overflow{
 		Paths: r.overflow.paths.Load(), Stages: r.overflow.stages.Load(),
@@ -173,12 +173,10 @@ func (r *Rollup) snapshotRow(p *Path, w *row) {
 	}
 }
 
-// extended returns s with another element, and that element. The element is as
-// it was when s was longer, because its memory is used again.
+// extended returns s with another element, and a pointer to it. The element
+// still has its old content if s was longer before, so its memory can be used
+// again.
 func extended[T any](s []T) ([]T, *T) {
-	if len(s) == cap(s) {
-		s = slices.Grow(s, 1)
-	}
-	s = s[:len(s)+1]
+	s = slices.Grow(s, 1)[:len(s)+1]
 	return s, &s[len(s)-1]
 }

@@ -16,17 +16,17 @@ import (
 // Stage is an entry in the table of stages.
 type Stage struct {
 	// Name is the timer's name, without "timer_" and "_ns". A name that ends in
-	// * is a family: all timers that begin with it, and have no entry of their
-	// own, belong to stage Other.
+	// * is a family. Timers whose names begin with it, and that have no entry
+	// of their own, belong to stage Other.
 	Name string
 
-	// Parent is the stage that contains this one, or "". Several names,
-	// separated by spaces, mean any of these stages. The stage's time is
-	// subtracted from the innermost one that a decision has, of these and the
-	// stages that contain them.
+	// Parent is the stage that contains this one, or "". It may be several
+	// names, separated by spaces, if any of these stages can contain this one.
+	// The parents and the stages around them are ancestors. The stage's time is
+	// subtracted from the innermost ancestor that the decision has.
 	Parent string
 
-	// Help says what the stage measures, in one line.
+	// Help says in one line what the stage measures. [New] ignores it.
 	Help string
 }
 
@@ -39,8 +39,8 @@ const (
 )
 
 // defaultStages holds the timers that a supported OPA can leave in a decision's
-// metrics. The SDK's timers are not in the server's decisions, so one chain of
-// parents serves both.
+// metrics. The server's decisions have none of the SDK's timers, so both can
+// use the same chain of parents.
 var defaultStages = []Stage{
 	{handler, "", "the server's whole handling of a request, except reading it and writing the response"},
 	{decision, handler, "the SDK's whole decision"},
@@ -56,7 +56,7 @@ var defaultStages = []Stage{
 	{"rego_partial_eval", decision, "evaluating the query as far as the known part of the input allows"},
 	{"rego_query_eval", "compile_eval_mask_rule " + decision, "evaluating the query"},
 
-	{"rego_builtin_http_send", evaluation, "calls of http.send, those answered from its cache included"},
+	{"rego_builtin_http_send", evaluation, "calls of http.send, including those answered from its cache"},
 	{"rego_external_resolve", evaluation, "looking for parts of the policy that are compiled to Wasm, and evaluating them"},
 	{"external_lookup_compile_module", evaluation, "compiling rules that an external source supplies"},
 	{"disk_read", evaluation, "reading data from the disk storage"},
@@ -110,7 +110,8 @@ func DefaultPathStages() []string { return []string{handler, "rego_query_eval"} 
 // request asks for by ?instrument=true. Its counters have the same names.
 func DefaultStages() []Stage { return slices.Clone(defaultStages) }
 
-// newStageTable returns the table of the default stages and more.
+// newStageTable returns the table of the default stages and more. It fails if
+// more has an invalid or a double entry, or if a parent is unknown.
 func newStageTable(more []Stage) (t stages.Table, err error) {
 	var entries []stages.Entry
 	for _, s := range defaultStages {
@@ -122,7 +123,7 @@ func newStageTable(more []Stage) (t stages.Table, err error) {
 			return t, err
 		}
 		if replaced[s.Name] {
-			return t, fmt.Errorf("rollup: Stages[%d]: stage %q is there twice: remove one", i, s.Name)
+			return t, fmt.Errorf("rollup: Stages[%d]: stage %q is listed twice: remove one", i, s.Name)
 		}
 		replaced[s.Name] = true
 		entry := stages.Entry{Name: s.Name, Parent: s.Parent}
@@ -143,14 +144,14 @@ func newStageTable(more []Stage) (t stages.Table, err error) {
 func checkName(option string, i int, name string) error {
 	if name == "" || name == Other || strings.ContainsFunc(name, unicode.IsSpace) ||
 		!utf8.ValidString(name) || len(name) > stages.MaxName {
-		return fmt.Errorf("rollup: %s[%d]: %.80q cannot be a name: "+
+		return fmt.Errorf("rollup: %s[%d]: %.80q is not a valid name: "+
 			"it must have 1 to %d bytes of UTF-8, no spaces, and differ from %q", option, i, name, stages.MaxName, Other)
 	}
 	return nil
 }
 
-// keepByPath marks the stages of these names as kept by path. It fails if a
-// name is unknown, or is there twice.
+// keepByPath marks the stages with these names as kept by path. It fails if a
+// name is unknown or listed twice.
 func keepByPath(t stages.Table, names []string) error {
 	slots := map[int]bool{}
 	for i, name := range names {
@@ -159,7 +160,7 @@ func keepByPath(t stages.Table, names []string) error {
 		case at < 0:
 			return fmt.Errorf("rollup: PathStages[%d]: %q is not in the table of stages: use one of its names, or add a Stage", i, name)
 		case t.Stages[at].PathIndex >= 0:
-			return fmt.Errorf("rollup: PathStages[%d]: stage %q is there twice: remove one", i, name)
+			return fmt.Errorf("rollup: PathStages[%d]: stage %q is listed twice: remove one", i, name)
 		}
 		t.Stages[at].PathIndex = i
 		slots[t.Stages[at].Slot] = true

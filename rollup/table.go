@@ -10,9 +10,9 @@ import (
 	"github.com/regometer/regometer/internal/stages"
 )
 
-// table is a map from strings that only grows. Looking up takes no lock and
-// allocates nothing. A key that is given to add must not be in the table yet,
-// and calls of add must not overlap.
+// table is a map with string keys that only grows. get takes no lock and
+// allocates nothing. Calls of add must not overlap, and each must have a new
+// key.
 type table[T any] struct {
 	hash    func(string) uint64
 	buckets []atomic.Pointer[item[T]] // a power of two of them
@@ -25,11 +25,12 @@ type item[T any] struct {
 	next  *item[T]
 }
 
-// maxBuckets limits the memory of a table that has room for very many keys.
+// maxBuckets limits the buckets of a table. Tables with more keys only become
+// slower.
 const maxBuckets = 1 << 16
 
 // newTable returns a table for n keys. More keys only make it slower. hash must
-// return the same hash for the same key. Keys may share a hash.
+// always return the same hash for the same key. Keys may share a hash.
 func newTable[T any](n int, hash func(string) uint64) table[T] {
 	size := 16
 	for size < n && size < maxBuckets {
@@ -38,15 +39,17 @@ func newTable[T any](n int, hash func(string) uint64) table[T] {
 	return table[T]{hash, make([]atomic.Pointer[item[T]], size)}
 }
 
-// seeded returns a hash that clients, who make up keys, cannot foresee.
-func seeded() func(string) uint64 {
+// newSeededHash returns a hash function that clients cannot predict. They can
+// invent keys.
+func newSeededHash() func(string) uint64 {
 	seed := maphash.MakeSeed()
 	return func(key string) uint64 { return maphash.String(seed, key) }
 }
 
-// keyHash is a fast hash of the keys of metrics, which only the options add to
-// a table. It depends on a key's length and the eight bytes before "_ns", which
-// tell OPA's names apart.
+// keyHash is a fast hash of the keys of metrics. It depends only on a key's
+// length and the eight bytes before "_ns", which differ between OPA's names.
+// Clients cannot fill a table with keys of one hash, because only the options
+// add keys.
 func keyHash(key string) uint64 {
 	const suffix, n = len(stages.TimerSuffix), 8
 	if len(key) < suffix+n {
@@ -55,7 +58,7 @@ func keyHash(key string) uint64 {
 	s := key[len(key)-suffix-n:]
 	word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-	const golden = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio: its products are well mixed above
+	const golden = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio, which mixes the upper bits of products well
 	h := (word ^ uint64(len(key))) * golden
 	return h ^ h>>32
 }

@@ -3,8 +3,8 @@
 
 package difftest
 
-// StepsVariable is the environment variable that names the steps of the series
+// StepsVariable is an environment variable. It names the steps of the series
 // for OPA (internal/app/opabuild/_upstream) in the OPA that the tests compare
-// with, with spaces between. Command upstream sets the variable and builds the
-// tests with this OPA. The variable is empty for OPA as it is released.
+// with, separated by spaces. Command upstream sets the variable and builds the
+// tests with this OPA. The variable is empty for a released OPA.
 const StepsVariable = "REGOMETER_UPSTREAM_STEPS"

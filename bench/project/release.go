@@ -26,33 +26,34 @@ import (
 	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
-// A Release is a copy of the repository as it will be published: no module
-// replaces another, and each one requires the others at the release's version
-// and has their checksums. A module proxy in a folder serves all modules.
+// A Release is a copy of the repository as it will be published. No module
+// replaces another. Each requires the others at the release's version and has
+// their checksums. A module proxy in a folder serves all modules.
 //
 // One commit can hold all of them, because a module's zip file has neither the
 // go.mod nor the go.sum of the modules nested in it.
 type Release struct {
 	Version string
 	Modules []Module
-	// Env makes the go command see the release: its own module cache, filled
-	// from the release, the user's module cache and the user's proxy, in this
-	// order.
+	// Env makes the go command see the release. The go command gets a module
+	// cache of its own, which is filled from the release, the user's module
+	// cache and the user's proxy, in this order.
 	Env []string
 
 	ctx      context.Context
 	progress io.Writer
 	root     string // the repository
-	temp     string // the folder of all that follows
+	temp     string // the folder of everything temporary
 	copy     string // the repository's copy
 }
 
 // NewRelease prepares a release of the repository at root in a temporary
-// folder, which Close removes. All of the release's programs end with ctx, and
-// progress gets a line for each step.
+// folder, which Close removes. All programs of the release end with ctx.
+// progress gets a line for each step. NewRelease fails if the version is
+// invalid.
 func NewRelease(ctx context.Context, root, version string, progress io.Writer) (*Release, error) {
 	if !semver.IsValid(version) || semver.Canonical(version) != version {
-		return nil, fmt.Errorf("invalid version %q: want one such as v0.1.0", version)
+		return nil, fmt.Errorf("invalid version %q: write a version such as v0.1.0", version)
 	}
 	modules, err := Modules(root)
 	if err != nil {
@@ -88,8 +89,8 @@ func (r *Release) prepare() error {
 	if proxy != "off" {
 		proxies += "," + proxy
 	}
-	// The folders have other names each time. Go finds what it has built
-	// before only if the names are not in it.
+	// The folders have new names each time. With -trimpath, Go still finds what
+	// it has built before.
 	r.Env = []string{
 		"GOWORK=off", "GOFLAGS=-trimpath -modcacherw", "GOMODCACHE=" + filepath.Join(r.temp, "modules"), "GOPROXY=" + proxies,
 		"GONOSUMDB=" + r.Modules[0].Path, "GOPRIVATE=", "GONOPROXY=",
@@ -118,8 +119,8 @@ func (r *Release) prepare() error {
 	return nil
 }
 
-// Copy copies the files of the repository from, except ignored ones, to
-// the folder to. git does it with an index of its own.
+// Copy copies the files of the repository from, except ignored files, to the
+// folder to. It uses git with a separate index.
 func Copy(ctx context.Context, from, to string) error {
 	index := []string{"GIT_INDEX_FILE=" + to + ".index"}
 	if _, err := measure.Run(ctx, io.Discard, from, index, "git", "add", "--all", "."); err != nil {
@@ -161,7 +162,7 @@ func (r *Release) serve(m Module) error {
 }
 
 // Build builds all packages of all modules as published. It installs the
-// command by its path and version, as users do, has it build OPA, and checks
+// command by its path and version, as users do, makes it build OPA, and checks
 // both programs.
 func (r *Release) Build() error {
 	for _, m := range r.Modules {
@@ -181,8 +182,8 @@ func (r *Release) Build() error {
 	return r.Check(regometer, opa)
 }
 
-// Platforms are those that a release has programs for, and Host is the platform
-// of this program.
+// Platforms are the platforms that a release has programs for. Host is the
+// platform of this program.
 var (
 	Platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 	Host      = runtime.GOOS + "/" + runtime.GOARCH
@@ -197,7 +198,7 @@ func Executable(name, platform string) string {
 }
 
 // platformEnv returns the variables that make the go command build for the
-// platform, without C, and the same on every machine.
+// platform, without C, and in the same way on every machine.
 func platformEnv(platform string) []string {
 	system, processor, _ := strings.Cut(platform, "/")
 	return []string{
@@ -211,7 +212,7 @@ func platformEnv(platform string) []string {
 func (r *Release) Install(platform string) (string, error) {
 	command := r.Modules[0].Path + "/cmd/regometer@" + r.Version
 	fmt.Fprintf(r.progress, "installing %s for %s\n", command, platform)
-	// Go refuses GOBIN for other platforms, and has a folder for each of them.
+	// Go refuses GOBIN for other platforms, and uses a folder for each of them.
 	gopath := filepath.Join(r.temp, "gopath")
 	if _, err := r.runGo("", append(platformEnv(platform), "GOPATH="+gopath, "GOBIN="), "install", command); err != nil {
 		return "", err
@@ -223,9 +224,10 @@ func (r *Release) Install(platform string) (string, error) {
 	return filepath.Join(dir, Executable("regometer", platform)), nil
 }
 
-// BuildOPA has the installed command regometer, of this platform, build this
-// version of OPA for another, and returns the binary, which Close removes. The
-// command has no checkout, and gets the plugin from the modules of its version.
+// BuildOPA makes the installed command regometer, which is for this platform,
+// build a version of OPA for a platform. It returns the binary, which Close
+// removes. The command has no checkout, so it gets the plugin from the modules
+// of its version.
 func (r *Release) BuildOPA(regometer, version, platform string) (string, error) {
 	fmt.Fprintf(r.progress, "building OPA %s for %s with the command that was installed\n", version, platform)
 	opa := filepath.Join(r.temp, "opa", strings.ReplaceAll(platform, "/", "_"), Executable("opa", platform))
@@ -237,9 +239,9 @@ func (r *Release) BuildOPA(regometer, version, platform string) (string, error) 
 	return opa, err
 }
 
-// Check runs the binaries of Install and BuildOPA for this platform. They must
-// know their versions. OPA must evaluate a query, and have the plugin: only the
-// plugin refuses an invalid configuration of its own.
+// Check runs the binaries of Install and BuildOPA for this platform. It fails
+// unless they know their versions, OPA evaluates a query, and OPA has the
+// plugin. Only the plugin refuses an invalid configuration of the plugin.
 func (r *Release) Check(regometer, opa string) error {
 	config := filepath.Join(r.temp, "config.yaml")
 	if err := os.WriteFile(config, []byte("plugins: {regometer: {no_such_key: 1}}\n"), 0o666); err != nil {

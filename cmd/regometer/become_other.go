@@ -15,8 +15,8 @@ import (
 )
 
 // become runs the program at path with this process's streams and returns its
-// exit status. An interrupt from the console reaches both; this process
-// leaves it to the program.
+// exit status. An interrupt from the console reaches both processes. This
+// process ignores it, so that the program decides.
 func become(ctx context.Context, path string, argv []string) error {
 	if err := leaveSignals(ctx); err != nil {
 		return err

@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// become replaces this process by the program at path. It returns only if that
-// fails or a signal came before. No signal is lost between the last check of
-// ctx and the exec.
+// become replaces this process with the program at path. It returns only an
+// error: the program cannot run, or a signal came first. No signal is lost
+// between the last check of ctx and the exec.
 func become(ctx context.Context, path string, argv []string) error {
 	if err := leaveSignals(ctx); err != nil {
 		return err

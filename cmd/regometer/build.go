@@ -22,48 +22,50 @@ func newBuildCommand() *cobra.Command {
 		Use:   "build [-C DIR] [PACKAGE] [-- GO BUILD FLAGS]",
 		Short: "Build opa, or a program with OPA inside, with the drop-in and the plugin",
 		Long: `Builds an opa binary, another program with OPA inside, or a container image of
-either, with Regometer in it, and prints where it is. The binary has the drop-in in
-the place of OPA's package v1/metrics, the plugin, and a hook in OPA's package
-v1/runtime. Through the hook the plugin gets each decision straight from the server,
-without a decision log. "regometer version FILE" says what is in a binary.
+either, and prints where the result is. The binary has Regometer's drop-in instead of
+OPA's package v1/metrics, Regometer's plugin, and a hook. Through the hook the plugin
+gets each decision straight from the server, without a decision log. "regometer version
+FILE" shows what is in a binary.
 
-The binary also has fixes: the changes of OPA outside of v1/metrics that are proposed
-to its maintainers. no-op-server and no-op-default measure nothing if nobody gets the
-figures, and split-chunks keeps the events of decision logs when a chunk of them is
-split. A fix that does not fit this OPA release is left out, with a line of progress.
---pure puts in the drop-in alone: no fixes, no plugin and no hook. --no-plugin leaves
-out the plugin and the hook and keeps the fixes.
+The binary also has fixes, which are changes to OPA outside v1/metrics that are
+proposed to OPA's maintainers. no-op-server and no-op-default stop OPA from measuring
+what nobody reads. split-chunks stops decision logs from losing events when OPA splits
+a chunk. decision-hook is the hook for OPA 1.22. The command leaves out a fix that does
+not fit this OPA release, and says so.
+--pure puts in only the drop-in: no fixes, no plugin and no hook. --no-plugin leaves
+out the plugin and the hook, and keeps the fixes.
 
-The plugin does nothing until OPA's configuration names it, as
-"plugins: {regometer: {}}". Then /metrics has the durations of each stage and the
-outcomes of all decisions by path. If the hook does not fit OPA's runtime, the command
-prints a warning and builds the binary without the hook. Then decision_logs.plugin
-must be "regometer" too.
+The plugin does nothing until OPA's configuration names it: "plugins: {regometer: {}}".
+Then /metrics shows the durations of each stage and the outcomes of all decisions by
+path. If the hook does not fit OPA's runtime, the command prints a warning and leaves
+the hook out. OPA's configuration must then also set decision_logs.plugin to
+"regometer".
 
 ` + outputHelp + `
-An image in a folder never replaces a folder with anything else in it.
+An image in a folder replaces only an empty folder or another image.
 
 OPA
 
-OPA's source comes from the Go module proxy or from a folder, which is only read. The
-command builds the binary as OPA's own Makefile does, without C, and keeps it until
-OPA, Regometer or Go changes. The first build takes a few minutes. All dependencies of
-OPA keep their versions. GOOS and GOARCH, or --platform, build for another system.
+OPA's source comes from the Go module proxy, or from a folder that the command only
+reads. The command builds the binary as OPA's Makefile does, without C, and keeps it
+until OPA, Regometer or Go changes. The first build takes a few minutes. OPA's
+dependencies keep their versions. Set GOOS and GOARCH, or --platform, to build for
+another system.
 
 The drop-in is tested with OPA ` + opabuild.OldestVersion + ` to ` + opabuild.NewestRange + `. The command refuses older releases and
-warns of newer ones.
+warns about newer ones.
 
---upstream builds OPA, by default ` + opabuild.UpstreamVersion + `, with the series of small changes to its
-package v1/metrics that is proposed to its maintainers, without drop-in and plugin.
---upstream=N takes the first N steps.
+--upstream builds OPA, by default ` + opabuild.UpstreamVersion + `, without the drop-in and the plugin. Instead,
+OPA gets the series of small changes to v1/metrics that is proposed to its maintainers.
+--upstream=N applies only the first N steps.
 
 PROGRAMS
 
-PACKAGE, the folder or the import path of a main package, or -C, which names a folder
-of its module, builds a program with OPA ` + opabuild.OldestVersion + ` or later inside. The OPA that the
-program selects gets the drop-in. If the program uses OPA's runtime, it gets the plugin
-and the hook too. Nothing in the program's folder changes. The flags after "--" go to
-go build. docs/embedding.md says more.
+To build a program with OPA ` + opabuild.OldestVersion + ` or later inside, name its main package. PACKAGE is
+the package's folder or import path. -C names a folder of the program's module. The OPA
+that the program selects gets the drop-in. If the program uses OPA's runtime, it gets
+the plugin and the hook too. Nothing in the program's folder changes. The flags after
+"--" go to go build. See docs/embedding.md.
 
 IMAGES
 
@@ -84,7 +86,7 @@ IMAGES
   regometer build ./cmd/server --image server.tar`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if names, _, _ := programOf(cmd, args); len(names) > 1 {
-				return fmt.Errorf("one package at a time: %q are %d", names, len(names))
+				return fmt.Errorf("name one package, not %d: %q", len(names), names)
 			}
 			return checkProgram(cmd, args, "opa", "upstream", "unmodified")
 		},
@@ -126,7 +128,7 @@ IMAGES
 	}
 	addOPAFlag(cmd, &o.OPA)
 	files := newOutputs(cmd)
-	output = files.flag(cmd, "output", "o", executableKind, "`file` to write, or a link to one; without it opa stays in the cache, and a program goes where go build puts it")
+	output = files.flag(cmd, "output", "o", executableKind, "`file` to write, or a link to it; by default opa stays in the cache, and a program goes where go build puts it")
 	addChdirFlag(cmd, &o.Dir, "go build")
 	addPartFlags(cmd, &o, "build")
 	addUpstreamFlag(cmd, &o.Upstream)
@@ -161,8 +163,8 @@ func opaToBuild(o opabuild.Options) *toBuild {
 	}
 }
 
-// programToBuild opens the program for each platform. The caller must close it,
-// also after an error.
+// programToBuild opens the program for each platform. The caller must close the
+// result, even after an error.
 func programToBuild(ctx context.Context, o opabuild.Options, platforms []string) (*toBuild, error) {
 	t := &toBuild{programs: map[string]*opabuild.Program{}}
 	t.build = func(ctx context.Context, platform string) (string, error) { return t.programs[platform].Build(ctx) }

@@ -22,19 +22,19 @@ func newCompareCommand() *cobra.Command {
 	var write func(w io.Writer, c *compare.Comparison, top int) error
 	cmd := &cobra.Command{
 		Use:   "compare BEFORE AFTER",
-		Short: "Say which paths and stages became slower from one log to another",
-		Long: `Reads two decision logs, folders with logs, or reports that "regometer report --save"
-saved. For each path and stage it prints the change of the median and of the p99, with
-confidence intervals. A row is slower, faster, "no difference" if the change is no more
-than noise, or "too little data".
+		Short: "Show which paths and stages became slower from one log to another",
+		Long: `Compares two decision logs, folders of logs, or reports that "regometer report --save"
+saved. For each path and stage it prints how the median and the p99 changed, with
+confidence intervals. A row is "slower", "faster", "no difference" if the change may be
+noise, or "too little data".
 
-Latencies within a minute are alike. So the command compares minutes, not decisions,
-and each side should have half an hour or more. All intervals together are right with
-a probability of 95 %: at most one in twenty comparisons of like with like finds any
-change.
+Latencies within a minute resemble one another. The command therefore compares minutes,
+not decisions, and each side should cover half an hour or more. All intervals of a
+comparison are right with a probability of 95 %. If nothing changed, at most one
+comparison in twenty reports a change.
 
-With --fail-on the exit status is 3 if the whole interval of a change lies above a
-threshold.`,
+With --fail-on, the exit status is 3 if the whole interval of a change is above a
+threshold. It is 4 if one of the sides has no decisions.`,
 		Example: `  regometer compare before/ after/
   regometer compare --fail-on 'p99:rego_query_eval>+20%' monday.rgm tuesday.rgm
   regometer compare --path httpapi --stage server_handler --format markdown before after`,
@@ -59,6 +59,11 @@ threshold.`,
 					return fmt.Errorf("%s: %w", input, err)
 				}
 			}
+			for i, side := range sides {
+				if side.Total.Decisions == 0 {
+					return emptyError(cmd.ErrOrStderr(), args[i]+" has no decisions, so there is nothing to compare")
+				}
+			}
 			c, err := compare.Reports(sides[0], sides[1], o)
 			if err != nil {
 				return err
@@ -70,21 +75,21 @@ threshold.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&read.By, "by", "path", "key of the groups, as in regometer report")
+	flags.StringVar(&read.By, "by", "path", "group decisions by this `key`, as regometer report does")
 	flags.StringSliceVar(&read.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz")
 	flags.StringSliceVar(&o.Stages, "stage", nil, "only these `stages`, such as rego_query_eval; fewer rows have narrower intervals")
-	flags.Func("fail-on", "`threshold` such as 'p99:rego_query_eval>+20%'; may be given several times", func(text string) error {
+	flags.Func("fail-on", "exit with status 3 above this `threshold`, such as 'p99:rego_query_eval>+20%'; may be repeated", func(text string) error {
 		t, err := compare.ParseThreshold(text)
 		o.Thresholds = append(o.Thresholds, t)
 		return err
 	})
 	addFormatFlag(cmd, &write, comparisonFormats)
-	flags.IntVar(&top, "top", 20, "number of rows in the table; 0 for all")
+	addNumberFlag(cmd, &top, "top", 20, "`number` of rows in the table; 0 for all (default 20)")
 	return cmd
 }
 
-// readSide reads one of the two sides, logs or a saved report, and shows the
-// progress.
+// readSide reads one of the two sides, which is logs or a saved report, and
+// shows the progress.
 func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.Report, error) {
 	if name := o.Inputs[0]; report.IsSaved(name) {
 		x, err := report.Load(name)
@@ -101,24 +106,24 @@ func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.
 		return nil, err
 	}
 	r := x.Report()
-	if r.Interrupted { // half a side would be compared with a whole one
+	if r.Interrupted { // half a side cannot be compared with a whole one
 		return nil, ctx.Err()
 	}
 	return r, nil
 }
 
 // checkThresholds prints the thresholds that are exceeded. It returns an error
-// if there are any, or if there is no data to judge one by.
+// if one is exceeded, or if there is not enough data to judge one.
 func checkThresholds(c *compare.Comparison, thresholds []compare.Threshold, stderr io.Writer) error {
 	failed := false
 	for _, t := range thresholds {
 		rows, judged := c.Exceed(t)
 		if judged == 0 {
-			return fmt.Errorf("--fail-on %v cannot be judged: no row has this stage and enough data on both sides", t)
+			return fmt.Errorf("--fail-on %v: no row has this stage and enough data on both sides: check the name, or compare longer logs", t)
 		}
 		if len(rows) > 0 {
 			failed = true
-			fmt.Fprintf(stderr, "regometer: %d rows exceed %v; the first has the %s %q\n", len(rows), t, c.By, rows[0].Key)
+			fmt.Fprintf(stderr, "regometer: --fail-on %v: exceeded in %s; the first has the %s %q\n", t, text.Plural(len(rows), "row"), c.By, rows[0].Key)
 		}
 	}
 	if failed {

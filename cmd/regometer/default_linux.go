@@ -9,12 +9,13 @@ import (
 	"unsafe"
 )
 
-// setDefault makes the kernel end the process by these signals.
+// setDefault makes the kernel end the process when one of these signals
+// arrives.
 //
 // The default of os/signal is still a handler, which sends the signal again. If
 // another thread runs the handler during an exec, the thread ends and the
-// signal is lost. The kernel's default loses none: a signal ends the process,
-// or waits for the program after it.
+// signal is lost. The kernel's default loses no signal: the signal ends the
+// process, or waits for the program that replaces it.
 func setDefault(signals []os.Signal) {
 	var action [64]byte // a struct sigaction; its zero value is SIG_DFL on all architectures
 	const setSize = 8   // of the mask in it

@@ -20,15 +20,15 @@ func newDemoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run OPA with Regometer beside an unmodified OPA and show the cost of decisions",
-		Long: `Builds OPA with Regometer and unmodified, starts both as servers on 127.0.0.1 with an
-example policy, and sends both the same queries for a few seconds. It prints where the
-time of the decisions went, as "regometer report" does, and the time, bytes and
-allocations of a decision on each server. The demo fails if the decision log and
-/metrics differ.
+		Long: `Builds OPA with Regometer and an unmodified OPA, starts both as servers on 127.0.0.1
+with an example policy, and sends both the same queries for a few seconds. Then it
+prints where the time of the decisions went, as "regometer report" does. It also prints
+the time, bytes and allocations of a decision on each server. The demo fails if the
+decision log and /metrics differ.
 
-The first run builds the two servers for some minutes and keeps them. The requests
-depend on --seed. Their number also depends on --duration and the machine. The demo
-uses no other machine. It leaves only the two binaries and the folder of --keep.`,
+The first run takes some minutes to build the two servers, and keeps them. The requests
+depend on --seed. Their number also depends on --duration and on the machine. No server
+contacts another machine. Only the two binaries and the folder of --keep remain.`,
 		Example: `  regometer demo
   regometer demo --no-compare --duration 2s
   regometer demo --json > demo.json
@@ -46,7 +46,7 @@ uses no other machine. It leaves only the two binaries and the folder of --keep.
 	}
 	addOPAFlag(cmd, &opa)
 	flags := cmd.Flags()
-	flags.DurationVar(&config.Duration, "duration", 5*time.Second, "approximate time for which each server is busy")
+	flags.DurationVar(&config.Duration, "duration", 5*time.Second, "approximate time that each server is under load")
 	flags.Uint64Var(&config.Seed, "seed", 1, "seed of the requests")
 	flags.BoolVar(&config.Alone, "no-compare", false, "run only the server with Regometer")
 	flags.BoolVar(&config.JSON, "json", false, "print the result as JSON")

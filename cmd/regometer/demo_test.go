@@ -36,7 +36,9 @@ func TestDemo(t *testing.T) {
 		t.Errorf("prints %s", stdout)
 	}
 	for _, c := range result.PerDecision {
-		if c.DropIn <= 0 || c.Unmodified <= 0 {
+		// Go counts busy time with each garbage collection. A round on a slow
+		// machine may have none.
+		if c.Name != "busy_us" && (c.DropIn <= 0 || c.Unmodified <= 0) {
 			t.Errorf("no figures for %+v", c)
 		}
 	}

@@ -14,7 +14,21 @@ import (
 	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
-// The flags of several commands, except those of outputs and reports.
+// The flags that several commands have, except those of outputs and reports.
+
+// addNumberFlag adds a flag for an integer of 0 or more. The usage names the
+// default value.
+func addNumberFlag(cmd *cobra.Command, to *int, name string, value int, usage string) {
+	*to = value
+	cmd.Flags().Func(name, usage, func(text string) error {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return errors.New("it must be a whole number of 0 or more")
+		}
+		*to = n
+		return nil
+	})
+}
 
 // addOPAFlag adds the flag that names the OPA.
 func addOPAFlag(cmd *cobra.Command, opa *string) {
@@ -23,19 +37,19 @@ func addOPAFlag(cmd *cobra.Command, opa *string) {
 
 // addPartFlags adds the flags that leave out parts of Regometer.
 func addPartFlags(cmd *cobra.Command, o *opabuild.Options, verb string) {
-	cmd.Flags().BoolVar(&o.NoPlugin, "no-plugin", false, "leave the plugin out")
+	cmd.Flags().BoolVar(&o.NoPlugin, "no-plugin", false, "leave out the plugin and the hook")
 	cmd.Flags().BoolVar(&o.Unmodified, "unmodified", false, verb+" OPA as it is, for comparisons")
 	addPureFlag(cmd, o)
 }
 
 func addPureFlag(cmd *cobra.Command, o *opabuild.Options) {
-	cmd.Flags().BoolVar(&o.Pure, "pure", false, "put in the drop-in alone, without fixes, plugin and hook")
+	cmd.Flags().BoolVar(&o.Pure, "pure", false, "put in only the drop-in: no fixes, no plugin, no hook")
 }
 
-// addUpstreamFlag adds the flag that asks for steps of the series for OPA.
+// addUpstreamFlag adds the flag that selects steps of the series for OPA.
 func addUpstreamFlag(cmd *cobra.Command, steps *int) {
 	const name, all = "upstream", "all"
-	cmd.Flags().Func(name, "the series for OPA, or its first `N` steps", func(text string) (err error) {
+	cmd.Flags().Func(name, "apply the series for OPA, or only its first `N` steps", func(text string) (err error) {
 		*steps = opabuild.AllSteps
 		if text != all {
 			if *steps, err = strconv.Atoi(text); err != nil || *steps < 1 {
@@ -50,18 +64,17 @@ func addUpstreamFlag(cmd *cobra.Command, steps *int) {
 // addChdirFlag adds the flag that names a program's folder. The error of an
 // unknown flag then says where the flags of the go command go.
 func addChdirFlag(cmd *cobra.Command, dir *string, goCommand string) {
-	cmd.Flags().StringVarP(dir, "chdir", "C", "", "`folder` of a program with OPA inside, in which to run the go command")
+	cmd.Flags().StringVarP(dir, "chdir", "C", "", "`folder` of a program with OPA inside, where the go command runs")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		if strings.HasPrefix(err.Error(), "unknown ") {
-			return fmt.Errorf("%w (flags for %s follow a --, after the package)", err, goCommand)
+			return fmt.Errorf("%w (flags for %s come after the package and --)", err, goCommand)
 		}
 		return err
 	})
 }
 
-// programOf returns the packages and the flags for the go command in the
-// arguments. It reports whether they name a program: otherwise the command is
-// for OPA itself.
+// programOf splits the arguments into packages and flags for the go command. ok
+// reports whether they name a program. Otherwise the command is for OPA itself.
 func programOf(cmd *cobra.Command, args []string) (names, flags []string, ok bool) {
 	names = args
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
@@ -71,15 +84,16 @@ func programOf(cmd *cobra.Command, args []string) (names, flags []string, ok boo
 }
 
 // checkProgram returns an error if the arguments have flags for the go command
-// and no program, or a program and a flag that is for OPA itself.
+// but name no program, or name a program and have a flag that only OPA itself
+// can have.
 func checkProgram(cmd *cobra.Command, args []string, forOPA ...string) error {
 	_, flags, ok := programOf(cmd, args)
 	if !ok && len(flags) > 0 {
-		return fmt.Errorf("the flags %q are for the go command, and there is no program: name its package, such as ., or its folder with -C", flags)
+		return fmt.Errorf("the flags %q are for the go command, but no program is named: name its package, such as ., or its folder with -C", flags)
 	}
 	for _, name := range forOPA {
 		if ok && cmd.Flags().Changed(name) {
-			return fmt.Errorf("--%s is for OPA itself, and a program has the OPA that its go.mod selects: leave the flag out, or use go build and go test for the program as it is", name)
+			return fmt.Errorf("--%s works only for OPA itself: leave it out, because a program has the OPA that its go.mod selects (go build and go test use that OPA as it is)", name)
 		}
 	}
 	return nil

@@ -22,12 +22,12 @@ import (
 )
 
 const buildImageHelp = `--image writes a container image without a container engine, and prints the image's
-digest and name. A name that ends in .tar is an archive, which docker, podman and
-skopeo load. Any other name is a folder, an OCI image layout. The image has the binary,
-root certificates, an empty /tmp and the user 1000, or with --base only the binary and
-what the base has. The same OPA, Go and regometer make the same digest everywhere.
-SOURCE_DATE_EPOCH sets the image's date, which is 1970 otherwise. Without --platform
-the image is for Linux on the processor of this machine. docs/containers.md says more.`
+digest and name. If the name ends in .tar, the image is an archive for docker, podman
+and skopeo. Otherwise it is a folder in the form of an OCI image layout. The image has
+the binary, root certificates, an empty /tmp and the user 1000. With --base it has the
+binary and what the base has. The same OPA, Go and regometer make the same digest
+everywhere. SOURCE_DATE_EPOCH sets the image's date, which is otherwise 1970. Without
+--platform the image is for Linux on this machine's processor. See docs/containers.md.`
 
 // imageFlags are the flags for platforms and images.
 type imageFlags struct {
@@ -38,31 +38,30 @@ type imageFlags struct {
 
 // add adds the flags to a command.
 func (f *imageFlags) add(cmd *cobra.Command, files *outputs) {
-	f.output = files.flag(cmd, "image", "", archiveKind, "`file` that ends in .tar, or folder, to write a container image to")
+	f.output = files.flag(cmd, "image", "", archiveKind, "write a container image to this `file`, which ends in .tar, or to this folder")
 	cmd.Flags().StringSliceVar(&f.platforms, "platform", nil, "`platforms` to build for, such as linux/amd64,linux/arm64; only one without --image")
 	cmd.Flags().StringVar(&f.base, "base", "", "base `image`: its name in a registry, a file or a folder")
 	cmd.Flags().StringVar(&f.name, "image-name", "", "`name` of the image after it is loaded (default the program and its version, such as \"opa:1.4.0\")")
 }
 
-// check returns an error if the flags are invalid together. It sets the
-// platform if there is one. binary is the file of --output.
+// check returns an error if the flags contradict one another. If there is one
+// platform, it sets o.Platform. binary is the file of --output.
 func (f *imageFlags) check(o *opabuild.Options, binary string) error {
 	output := f.output.name
 	f.output.kind.folder = !strings.HasSuffix(output, ".tar")
 	for i, text := range f.platforms {
-		p, err := opabuild.ParsePlatform(text)
-		if err != nil {
+		var err error
+		if f.platforms[i], _, err = opabuild.ParsePlatform(text); err != nil {
 			return err
 		}
-		f.platforms[i] = p.String()
 	}
 	switch {
 	case output == "" && f.base+f.name != "":
 		return errors.New("--base and --image-name are for images: add --image FILE.tar")
 	case len(f.platforms) > 1 && (output == "" || binary != ""):
-		return errors.New("a binary is for one platform: name one, or use --image FILE.tar without --output for an image for all")
+		return errors.New("a binary is for one platform: name one platform, or write an image for all of them with --image FILE.tar and without --output")
 	case compressed.MatchString(output):
-		return fmt.Errorf("%s would be compressed twice, since the layers of an image are compressed: name a file that ends in .tar, or a folder", output)
+		return fmt.Errorf("%s would be compressed twice, because an image's layers are compressed already: name a file that ends in .tar, or a folder", output)
 	}
 	if len(f.platforms) == 1 {
 		o.Platform = f.platforms[0]
@@ -72,9 +71,9 @@ func (f *imageFlags) check(o *opabuild.Options, binary string) error {
 
 var compressed = regexp.MustCompile(`(?i)\.(gz|tgz|zst)$`)
 
-// targets returns the platforms to build for. A program for an image is built
-// so that it runs where nothing else is, unless there is a base, and so that it
-// is the same wherever it is built.
+// targets returns the platforms to build for. It adds settings for a program in
+// an image: without a base the program must run without other files, and every
+// machine must build the same binary.
 func (f *imageFlags) targets(o *opabuild.Options, isProgram bool) ([]string, error) {
 	if f.output.name == "" {
 		return []string{o.Platform}, nil
@@ -89,7 +88,7 @@ func (f *imageFlags) targets(o *opabuild.Options, isProgram bool) ([]string, err
 		return f.platforms, nil
 	}
 	p, err := opabuild.DefaultImagePlatform()
-	return []string{p.String()}, err
+	return []string{p}, err
 }
 
 // write writes an image, and the binary if --output names a file. It prints the
@@ -97,7 +96,7 @@ func (f *imageFlags) targets(o *opabuild.Options, isProgram bool) ([]string, err
 func (f *imageFlags) write(cmd *cobra.Command, what *toBuild, platforms []string, binary *output) error {
 	inputs := what.inputs
 	if f.base != "" {
-		inputs = append(inputs, f.base) // perhaps a file or a folder here
+		inputs = append(inputs, f.base) // may be a file or a folder here
 	}
 	if err := f.output.outputs.check(cmd, inputs); err != nil {
 		return err
@@ -195,7 +194,7 @@ func ownLabels(file, name string) (map[string]string, *opabuild.Binary, error) {
 	return labels, b, nil
 }
 
-// Labels of our own.
+// The labels that only Regometer defines.
 const (
 	regometerLabel = "io.github.regometer.version"
 	dropInLabel    = "io.github.regometer.drop-in"

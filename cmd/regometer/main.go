@@ -20,16 +20,16 @@ func main() {
 	os.Exit(run(untilSignal(context.Background()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// Exit statuses of the command, beside those of opa.
+// The exit statuses of the command, besides those of opa.
 const (
 	exitFailure     = 1
 	exitUsage       = 2
 	exitExceeded    = 3   // --fail-on: a threshold is exceeded, or a rule has a finding
-	exitEmpty       = 4   // a report has no decisions
+	exitEmpty       = 4   // a report, or a side of a comparison, has no decisions
 	exitInterrupted = 130 // see interruptedStatus
 )
 
-// run is the whole command. It returns the exit status.
+// run runs the command and returns its exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRootCommand()
 	started := false // whether the arguments were valid
@@ -44,9 +44,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	if len(args) == 0 { // the output is the help
+		root.SetOut(stderr)
+	}
 	cmd, err := root.ExecuteContextC(ctx)
 	var status statusError
 	switch {
+	case err == nil && len(args) == 0:
+		return exitUsage
 	case err == nil:
 		return 0
 	case errors.As(err, &status):
@@ -62,7 +67,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitFailure
 }
 
-// A statusError ends the command with a status. Its message is printed already.
+// A statusError ends the command with a status. The command has already printed
+// the reason.
 type statusError int
 
 func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
@@ -70,17 +76,18 @@ func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "regometer",
-		Short: "See where the time of Open Policy Agent's decisions goes",
-		Long: `"report" and "compare" read the decision logs of any Open Policy Agent (OPA) and say
+		Short: "See where Open Policy Agent's time goes",
+		Long: `"report" and "compare" read the decision logs of any Open Policy Agent (OPA) and show
 where the time went.
 
-"build", "opa", "patch" and "verify" build, run and check OPA with the package
-v1/metrics of Regometer: the same interface, names and JSON, in a fraction of the
-time and memory. They add a plugin that shows Prometheus the duration of each stage.
+"build", "opa", "patch" and "verify" build, run and check OPA with Regometer's package
+v1/metrics. It has the same interface, names and JSON as OPA's own, and takes a
+fraction of the time and memory. "build" and "opa" also add a plugin, which shows
+Prometheus the duration of each stage.
 
 A build needs Go on PATH. The first build of an OPA release also needs a Go module
-proxy. The folder $REGOMETER_CACHE, or else "regometer" in the user's cache folder,
-keeps what was built. You can delete it at any time.`,
+proxy. Builds are kept in $REGOMETER_CACHE or, by default, in "regometer" in your cache
+folder. You can delete this folder at any time.`,
 		Example: `  regometer demo
   regometer report decisions.log
   regometer build -o opa

@@ -88,7 +88,7 @@ func TestReportMemory(t *testing.T) {
 			w := bufio.NewWriter(f)
 			c.write(w)
 			noError(w.Flush(), f.Close())
-			args := []string{"report", "--format", "json", "--parquet", log + ".parquet", log}
+			args := []string{"report", "--format", "json", "--allow-empty", "--parquet", log + ".parquet", log}
 			if c.page {
 				args = append(args, "--html", log+".html")
 			}

@@ -17,8 +17,9 @@ func newMergeCommand() *cobra.Command {
 		Long: `Reads reports that "regometer report --save" saved, on any number of machines, and
 prints the report of all their logs.
 
-All reports must have the same --by and --slowest. A file that is named twice is read
-once. A damaged file, or one in the format of a newer regometer, is an error.
+All reports must be saved with the same --by and --slowest. The command reads a file
+only once, even if the file is named twice. It fails if a file is damaged, or was saved
+in the format of another version.
 
 ` + outputHelp,
 		Example: `  regometer merge monday.rgm tuesday.rgm

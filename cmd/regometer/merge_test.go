@@ -23,7 +23,7 @@ func TestFailOn(t *testing.T) {
 	} {
 		wantStatus, wantStderr := 0, ""
 		if failed != "" {
-			wantStatus, wantStderr = exitExceeded, "regometer: --fail-on: there is a finding of "+failed+"\n"
+			wantStatus, wantStderr = exitExceeded, "regometer: --fail-on: found "+failed+"\n"
 		}
 		if status, stdout, stderr := call(t.Context(), strings.Fields(args)...); status != wantStatus || stdout != want || stderr != wantStderr {
 			t.Errorf("%s: status %d, want %d; prints\n%s%s", args, status, wantStatus, stdout, stderr)
@@ -36,10 +36,10 @@ func TestEmpty(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "sample", "--decisions", "200", "-o", "a.log")
 	write("empty.log", "")
-	const reason = "regometer: the report has no decisions (--allow-empty: exit with status 0 then)\n"
+	const reason = "regometer: the report has no decisions; with --allow-empty the exit status is 0\n"
 	for args, want := range map[string]string{
 		"report empty.log":                        "There are no decisions.",
-		"report --path nothing a.log":             "None of 200 decisions from 2026-01-02 03:04:05 to 2026-01-02 03:04:05 UTC is selected. The paths are `",
+		"report --path nothing a.log":             "The flags select none of 200 decisions from 2026-01-02 03:04:05 to 2026-01-02 03:04:05 UTC. The paths are `",
 		"report --since 2026-01-03 a.log":         " and others. Change `--path`, `--since` or `--until`.",
 		"report --allow-empty --by day empty.log": "There are no decisions.",
 	} {

@@ -13,10 +13,10 @@ func newOPACommand() *cobra.Command {
 	var o opabuild.Options
 	cmd := &cobra.Command{
 		Use:   "opa [--opa VERSION|DIR] [--] ARGS...",
-		Short: "Run opa with the drop-in and the plugin, built if need be",
-		Long: `Runs opa with the drop-in and the plugin, with the arguments after
-"--". The process becomes OPA: its exit status, signals and streams are OPA's own.
-If that opa is not built yet, it is built first, with progress on standard error.`,
+		Short: "Run opa with the drop-in and the plugin, and build it first if necessary",
+		Long: `Runs opa with the drop-in and the plugin, and passes it the arguments after "--". If
+this opa has not been built yet, the command builds it first, with progress on standard
+error. The process then becomes OPA, with OPA's exit status, signals and streams.`,
 		Example: `  regometer opa -- run --server --addr 127.0.0.1:8181 policy.rego
   regometer opa -- run --server --config-file config.yaml
   regometer opa -- eval --metrics --format pretty '1 + 2'
@@ -33,7 +33,7 @@ If that opa is not built yet, it is built first, with progress on standard error
 	}
 	addOPAFlag(cmd, &o.OPA)
 	addPartFlags(cmd, &o, "run")
-	// OPA gets all arguments from the first one on that is not a flag.
+	// OPA gets the first argument that is not a flag, and all that follow.
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }

@@ -23,25 +23,25 @@ import (
 	"github.com/regometer/regometer/internal/app/report"
 )
 
-// outputs are the files that the user named and the command writes. Each is
-// checked before the work begins, and again before it takes its place. It must
-// not be an input or another output. Without --force it replaces only a file of
-// its own kind.
+// outputs are the files that the user named and the command writes. The command
+// checks each output before the work begins, and again before the file takes
+// its place. An output must not be an input or another output. Without --force
+// it replaces only a file of its own kind.
 type outputs struct {
 	force  bool
 	all    []*output
-	inputs []place
-	stdout fs.FileInfo // nil if it is not a regular file
+	inputs []place // and standard output, if it is a regular file
 }
 
-// A place is a file or a folder that the command reads.
+// A place is standard output or an input, which is a file, a folder or standard
+// input.
 type place struct {
 	name string // in messages
 	path string
 	info fs.FileInfo
 }
 
-// An output is one of the files.
+// An output is a file or a folder that the command writes.
 type output struct {
 	outputs *outputs
 	flag    string // such as "--html"
@@ -53,7 +53,7 @@ type output struct {
 // A kind is a kind of file.
 type kind struct {
 	name   string                 // in messages, after "is not"
-	is     func(path string) bool // of a file, or of a folder with something in it
+	is     func(path string) bool // whether a file, or a folder that is not empty, is of the kind
 	folder bool
 	mode   fs.FileMode // of a new file; 0 keeps the mode of a replaced file
 }
@@ -76,7 +76,7 @@ var (
 )
 
 // beginsWith returns a function that reports whether a file begins with one of
-// heads.
+// the heads.
 func beginsWith(heads ...string) func(path string) bool {
 	return func(path string) bool {
 		f, err := os.Open(path)
@@ -92,17 +92,18 @@ func beginsWith(heads ...string) func(path string) bool {
 
 // outputHelp is part of the help of each command with outputs.
 const outputHelp = `The command never writes to its inputs. It replaces a file only if the file is empty
-or of the same kind: a page by a page, a saved report by a saved report, a binary by
-a binary. --force replaces files of another kind too.`
+or of the same kind: a page replaces a page, a saved report a saved report, a binary a
+binary. --force also replaces files of other kinds.`
 
-// newOutputs returns the outputs of a command, which gets the flag --force.
+// newOutputs returns the outputs of a command, and adds the flag --force to it.
 func newOutputs(cmd *cobra.Command) *outputs {
 	o := new(outputs)
-	cmd.Flags().BoolVar(&o.force, "force", false, "replace files of another kind too, but never an input")
+	cmd.Flags().BoolVar(&o.force, "force", false, "also replace files of other kinds, but never an input")
 	return o
 }
 
-// flag adds a flag that names an output. Its usage names the placeholder.
+// flag adds a flag that names an output, and returns the output. usage has the
+// placeholder in backticks.
 func (o *outputs) flag(cmd *cobra.Command, name, shorthand string, k kind, usage string) *output {
 	f := &output{outputs: o, flag: "--" + name, kind: k}
 	o.all = append(o.all, f)
@@ -110,10 +111,13 @@ func (o *outputs) flag(cmd *cobra.Command, name, shorthand string, k kind, usage
 	return f
 }
 
-// check checks all outputs and standard output, before anything is written. The
-// inputs are files, folders with files to read, and "-" for standard input.
+// check returns an error if an output or standard output must not be written.
+// The inputs are files, folders with files to read, and "-" for standard input.
 func (o *outputs) check(cmd *cobra.Command, inputs []string) error {
-	o.stdout = regularFile(cmd.OutOrStdout())
+	stdout := regularFile(cmd.OutOrStdout())
+	if stdout != nil {
+		o.inputs = append(o.inputs, place{name: "standard output", info: stdout})
+	}
 	for _, name := range inputs {
 		in := place{name: "the input " + name, path: name}
 		if name == "-" {
@@ -124,7 +128,7 @@ func (o *outputs) check(cmd *cobra.Command, inputs []string) error {
 		if in.info == nil {
 			continue // missing, which its reader reports, or a pipe
 		}
-		if o.stdout != nil && os.SameFile(o.stdout, in.info) {
+		if stdout != nil && os.SameFile(stdout, in.info) {
 			return fmt.Errorf("standard output is also %s: redirect it to another file", in.name)
 		}
 		o.inputs = append(o.inputs, in)
@@ -140,8 +144,8 @@ func (o *outputs) check(cmd *cobra.Command, inputs []string) error {
 	return nil
 }
 
-// regularFile returns the regular file that a stream is redirected from or to,
-// or nil.
+// regularFile describes the regular file that a stream is redirected from or
+// to. It returns nil if there is none.
 func regularFile(stream any) fs.FileInfo {
 	if f, ok := stream.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
@@ -163,7 +167,7 @@ func (f *output) flagged(err error) error {
 // written there.
 func (f *output) begin() (err error) {
 	if f.name == "-" {
-		return errors.New("- is standard output, which is not possible here: name a file, or write ./- for a file of this name")
+		return errors.New("cannot write to standard output (-): name a file, or ./- for a file with this name")
 	}
 	if f.path, err = f.resolve(f.name); err != nil {
 		return err
@@ -204,7 +208,7 @@ func (f *output) check() error {
 			continue
 		}
 		if f.path == other.path || sameFile(f.path, other.path) || other.kind.folder && inside(f.path, other.path) || f.kind.folder && inside(other.path, f.path) {
-			return fmt.Errorf("%s is also what %s names: %s", f.name, other.flag, remedy)
+			return fmt.Errorf("%s is also the output of %s: %s", f.name, other.flag, remedy)
 		}
 	}
 	info, err := os.Stat(f.path)
@@ -213,9 +217,6 @@ func (f *output) check() error {
 	}
 	if err != nil {
 		return err
-	}
-	if f.outputs.stdout != nil && os.SameFile(info, f.outputs.stdout) {
-		return fmt.Errorf("%s is also standard output: %s", f.name, remedy)
 	}
 	isKind := f.kind.is(f.path)
 	for _, in := range f.outputs.inputs {
@@ -230,7 +231,7 @@ func (f *output) check() error {
 	switch {
 	case isKind || isEmpty(f.path, info):
 		return nil
-	case f.kind.folder: // with any content
+	case f.kind.folder: // --force does not replace folders
 		return fmt.Errorf("%s exists, is not empty and is not %s: name another folder, or remove it", f.name, f.kind.name)
 	case !f.outputs.force:
 		return fmt.Errorf("%s exists and is not %s: %s, or use --force", f.name, f.kind.name, remedy)
@@ -267,7 +268,8 @@ func inside(path, folder string) bool {
 	}
 }
 
-// checkAgain checks the output again: another file may have come in its place.
+// checkAgain checks the output again, because another file may be in its place
+// now.
 func (f *output) checkAgain() error {
 	path, err := f.resolve(f.path)
 	if err != nil {
@@ -280,7 +282,7 @@ func (f *output) checkAgain() error {
 }
 
 // write writes the file and puts it in its place. It does nothing if the user
-// named none.
+// named no file.
 func (f *output) write(content func(io.Writer) error) error {
 	if f.name == "" {
 		return nil
@@ -302,7 +304,7 @@ func (f *output) write(content func(io.Writer) error) error {
 	return f.flagged(err)
 }
 
-// copy writes the file with the content of another one.
+// copy writes the content of another file to the output.
 func (f *output) copy(from string) error {
 	return f.write(func(w io.Writer) error {
 		in, err := os.Open(from)

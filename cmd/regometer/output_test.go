@@ -169,7 +169,7 @@ func TestOutputs(t *testing.T) {
 				device:                           "is a device, and would be replaced",
 			}
 			if f.command != "sample" { // there it is possible
-				refused["-"] = "- is standard output"
+				refused["-"] = "cannot write to standard output (-)"
 			}
 			if f.flag != "image" {
 				refused["logs"] = "is a folder, and would be replaced"
@@ -258,18 +258,18 @@ func TestRefused(t *testing.T) {
 		{"build -C PROGRAM . -o TREE/main.go --force", "/main.go is in the input "},
 		{"build -C PROGRAM . --image x.tar -o PROGRAM/main.go --force", "/main.go is in the input "},
 
-		{"report d.log --html x --save x", "--save: x is also what --html names: name another file"},
-		{"report d.log --html x --save logs/../x --force", "--save: logs/../x is also what --html names"},
-		{"report d.log --html more/x --save logs/x", "--save: logs/x is also what --html names"},
-		{"report d.log --html is --parquet symlink", "--parquet: symlink is also what --html names"},
-		{"report d.log --save link --parquet symlink --force", "--parquet: symlink is also what --save names"},
-		{"merge m.rgm --html ./x --save x", "is also what --html names"},
+		{"report d.log --html x --save x", "--save: x is also the output of --html: name another file"},
+		{"report d.log --html x --save logs/../x --force", "--save: logs/../x is also the output of --html"},
+		{"report d.log --html more/x --save logs/x", "--save: logs/x is also the output of --html"},
+		{"report d.log --html is --parquet symlink", "--parquet: symlink is also the output of --html"},
+		{"report d.log --save link --parquet symlink --force", "--parquet: symlink is also the output of --save"},
+		{"merge m.rgm --html ./x --save x", "is also the output of --html"},
 		{"sample --decisions 5 -o s.log", "--output: s.log.truth.json exists and is not the truth about a log"},
-		{"sample --decisions 5 -o twice.log --force", "--output: twice.log.truth.json is also what --output names"},
-		{"build --opa TREE -o x.tar --image x.tar", "--image: x.tar is also what --output names"},
-		{"build --opa TREE -o folder/opa --image folder", "--image: folder is also what --output names"},
+		{"sample --decisions 5 -o twice.log --force", "--output: twice.log.truth.json is also the output of --output"},
+		{"build --opa TREE -o x.tar --image x.tar", "--image: x.tar is also the output of --output"},
+		{"build --opa TREE -o folder/opa --image folder", "--image: folder is also the output of --output"},
 		{"build --opa TREE -o folder --image folder", "--output: folder is a folder, and would be replaced"},
-		{"build -C PROGRAM . -o x.tar --image ./x.tar", "--image: ./x.tar is also what --output names"},
+		{"build -C PROGRAM . -o x.tar --image ./x.tar", "--image: ./x.tar is also the output of --output"},
 
 		{"sample --decisions 5 -o bad.log", "--output: bad.log exists and is not a log with its truth beside it"},
 		{"sample --decisions 5 -o none.log", "--output: none.log exists and is not a log with its truth beside it"},
@@ -278,13 +278,13 @@ func TestRefused(t *testing.T) {
 		{"build --image foreign --force", "foreign exists, is not empty and is not an image that regometer wrote"},
 		{"build --image nothing --force", "nothing exists, is not empty and is not an image that regometer wrote"},
 		{"build --image file --force", "--image: file is a file, not a folder"},
-		{"build --image dangling --force", "which is not there"},
+		{"build --image dangling --force", "which does not exist"},
 		{"build --image none/image", "there is no folder none"},
 		{"build --image m.rgm/x", "not a directory"},
 		{"build --image PROGRAM/", "is not an image"},
-		{"demo --keep logs", "logs is not empty: name a new or an empty folder"},
-		{"verify --opa TREE --keep logs", "logs is not empty: name a new or an empty folder"},
-		{"verify -C PROGRAM --keep logs", "logs is not empty: name a new or an empty folder"},
+		{"demo --keep logs", "logs is not empty: name a new or empty folder"},
+		{"verify --opa TREE --keep logs", "logs is not empty: name a new or empty folder"},
+		{"verify -C PROGRAM --keep logs", "logs is not empty: name a new or empty folder"},
 		{"report missing.log --parquet x.parquet", "missing.log"},
 		{"report d.log --parquet /proc/x.parquet", "--parquet: cannot write to /proc"},
 	} {

@@ -16,19 +16,19 @@ func newPatchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "patch DIR",
 		Short: "Put the drop-in into an OPA checkout, or take it out",
-		Long: `Puts the drop-in into the OPA checkout or source folder DIR, as OPA's maintainers
-would commit it. Only files in v1/metrics change, and they get OPA's headers. The
-drop-in's tests come along if that OPA's Go can compile them. OPA's own tests stay,
-except tests of unexported names in a replaced file. Before it changes anything, the
-command compiles OPA with the drop-in, which takes minutes the first time. Patching
-again updates an earlier drop-in.
+		Long: `Puts the drop-in into DIR, an OPA checkout or source folder, as OPA's maintainers would
+commit it. Only files in v1/metrics change, and new files get OPA's headers. The
+command adds the drop-in's tests if this OPA's Go can compile them. OPA's own tests
+stay, except tests of unexported names in a replaced file. The command compiles OPA
+with the drop-in before it changes anything, which takes minutes the first time. Run it
+again to update an earlier drop-in.
 
---revert restores the same bytes as before. They are recorded in the checkout's Git
-folder, or else in DIR/.regometer-patch.json.
+--revert restores the original files byte by byte. The command keeps them in the
+checkout's Git folder or, without Git, in DIR/.regometer-patch.json.
 
 The command never overwrites your edits. If you edited a file after the patch, the
-command fails and names the file. A tree without any file of the drop-in, as after
-"git reset" and "git clean", counts as not patched.`,
+command fails and names the file. If no file of the drop-in is left, as after
+"git reset" and "git clean", the tree counts as not patched.`,
 		Example: `  regometer patch --dry-run ../opa
   regometer patch ../opa
   regometer patch --revert ../opa`,
@@ -64,6 +64,6 @@ command fails and names the file. A tree without any file of the drop-in, as aft
 		},
 	}
 	cmd.Flags().BoolVar(&back, "revert", false, "take the drop-in out")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "say what would change, and change nothing")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would change, and change nothing")
 	return cmd
 }

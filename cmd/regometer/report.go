@@ -29,30 +29,30 @@ func newReportCommand() *cobra.Command {
 	var allowEmpty bool
 	cmd := &cobra.Command{
 		Use:   "report FILE|FOLDER|- ...",
-		Short: "See where the time of the decisions in OPA's decision logs went",
-		Long: `Reads the decision logs of any OPA. Prints findings and their remedies first. Then it
-prints, for each decision path, the numbers of decisions that were allowed, denied,
-undefined or failed, and the durations of each stage.
+		Short: "Show where the time went, from OPA's decision logs",
+		Long: `Reads the decision logs of any OPA. It prints findings first, with remedies. Then it
+prints, for each decision path, how many decisions were allowed, denied, undefined or
+failed, and how long each stage took.
 
-A log can be what OPA uploads, prints to its console or writes by its file logger,
-one event a line or pretty-printed, among other lines, gzip or zstd, and as Docker,
-Kubernetes, Splunk and Fluent Bit wrap it. The content of a file tells its form.
-The command reads folders with the folders in them. It reads a file only once, even if
-the file is named twice. - is standard input.
+A log can be what OPA uploads, prints to its console or writes with its file logger.
+Its events may be one per line or pretty-printed, compressed with gzip or zstd, between
+other lines, or wrapped by Docker, Kubernetes, Splunk or Fluent Bit. The command
+recognises the form by the content. It reads folders with their subfolders, and a file
+only once, even if the file is named twice. - is standard input.
 
-Problems of a log are counted and shown with file and line, and the rest is read.
-With --strict they are an error. After Ctrl-C the report has what was read until then.
-With --fail-on the exit status is 3 if one of the named rules has a finding. It is 4 if
-the report has no decisions, except with --allow-empty.
+The command counts the problems of a log, shows the first ones with file and line, and
+reads the rest. With --strict, problems are an error. After Ctrl-C the report has what
+was read until then. With --fail-on, the exit status is 3 if one of the named rules has
+a finding. It is 4 if the report has no decisions, except with --allow-empty.
 
-With --save, "regometer merge" makes one report of those of many machines or days.
---parquet also writes the report's decisions to a Parquet file, one row each, without
-input and result, for DuckDB, Spark, Trino and ClickHouse.
+--save saves the report, so that "regometer merge" can combine reports of many machines
+or days. --parquet also writes the decisions to a Parquet file for DuckDB, Spark, Trino
+and ClickHouse, in one row each, without input and result.
 
 ` + outputHelp + `
 
-Percentiles are within 1.1 % of the exact ones; counts, sums and extremes are exact.
-Times are in UTC. JSON and CSV have nanoseconds.`,
+Percentiles are within 1.1 % of the exact ones. Counts, sums, minima and maxima are
+exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 		Example: `  regometer report decisions.log
   regometer report --top 5 --slowest 10 /var/log/opa
   regometer report --by label:id --since 24h logs/*.gz
@@ -113,30 +113,29 @@ Times are in UTC. JSON and CSV have nanoseconds.`,
 				return err
 			}
 			if r.Total.Decisions == 0 && !allowEmpty {
-				fmt.Fprintln(cmd.ErrOrStderr(), "regometer: the report has no decisions (--allow-empty: exit with status 0 then)")
-				return statusError(exitEmpty)
+				return emptyError(cmd.ErrOrStderr(), "the report has no decisions; with --allow-empty the exit status is 0")
 			}
 			return nil
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.By, "by", "path", "key of the groups: path, stage, bundle, requested_by, hour, day or label:`KEY`")
+	flags.StringVar(&o.By, "by", "path", "group decisions by path, stage, bundle, requested_by, hour, day or label:`KEY`")
 	flags.StringSliceVar(&o.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz or tenants/*/authz")
 	flags.Func("since", "only decisions from this `time` on: 2026-01-02T15:04:05Z, 2026-01-02, or 24h for the last day", timeFlag(&o.Since))
 	flags.Func("until", "only decisions before this `time`", timeFlag(&o.Until))
 	out.flags(cmd)
-	flags.IntVar(&o.Slowest, "slowest", 0, "list this number of the slowest decisions")
+	flags.IntVar(&o.Slowest, "slowest", 0, "also list this `number` of the slowest decisions")
 	parquet = out.files.flag(cmd, "parquet", "", parquetKind, "also write the decisions to this Parquet `file`, one row each")
-	flags.BoolVar(&o.Exact, "exact", false, "sort all durations for exact percentiles: for smaller logs")
+	flags.BoolVar(&o.Exact, "exact", false, "sort all durations, to get exact percentiles of smaller logs")
 	flags.BoolVar(&o.Strict, "strict", false, "check every byte of the events, and fail if the logs have a problem")
 	flags.BoolVar(&allowEmpty, "allow-empty", false, "exit with status 0, not 4, if the report has no decisions")
-	flags.IntVar(&o.Workers, "workers", 0, "number of goroutines that read; 0 for one for each processor")
+	addNumberFlag(cmd, &o.Workers, "workers", 0, "`number` of goroutines that read; 0 for one per processor (default 0)")
 	cmd.MarkFlagsMutuallyExclusive("exact", "save")
 	return cmd
 }
 
-// limitMemory makes the garbage collector work harder when a report needs much
-// memory, unless GOMEMLIMIT sets another limit.
+// limitMemory makes the garbage collector work harder once a report needs much
+// memory. It does nothing if GOMEMLIMIT sets another limit.
 func limitMemory() {
 	const soft = 160 << 20 // bytes
 	if os.Getenv("GOMEMLIMIT") == "" {
@@ -144,7 +143,8 @@ func limitMemory() {
 	}
 }
 
-// timeFlag returns a function that parses a time, or a duration before now.
+// timeFlag returns a function that parses a time, or a duration before now,
+// into to.
 func timeFlag(to *time.Time) func(text string) error {
 	return func(text string) (err error) {
 		for _, layout := range [...]string{time.RFC3339Nano, time.DateOnly} {
@@ -160,29 +160,37 @@ func timeFlag(to *time.Time) func(text string) error {
 	}
 }
 
-// explain describes a decision log if a file is not one.
+// explain describes a decision log if one of the problems is a file without
+// events.
 func explain(stderr io.Writer, problems []report.Problem) {
 	if slices.ContainsFunc(problems, func(p report.Problem) bool { return p.Kind == report.NoDecisionLog }) {
-		fmt.Fprintln(stderr, `regometer: a decision log has JSON events with "labels" or "decision_id", and with "path", "query" or "decision_id",`+
-			"\nas OPA logs them; see docs/report.md for what may be around them")
+		fmt.Fprintln(stderr, `regometer: a file has no events of a decision log: JSON with "labels" or "decision_id", and with "path", "query" or "decision_id"`+
+			"\nSee docs/report.md for the forms that regometer reads.")
 	}
 }
 
-// strictError is the error of --strict.
+// strictError returns the error of --strict, which names the kinds of problems.
 func strictError(problems []report.Problem) error {
 	var kinds []string
 	for _, p := range problems {
 		kinds = append(kinds, fmt.Sprintf("%s (%d)", p.Kind, p.Count)) // the report says where
 	}
-	return fmt.Errorf("the logs have problems: %s", strings.Join(kinds, ", "))
+	return fmt.Errorf("--strict: the logs have problems: %s", strings.Join(kinds, ", "))
 }
 
-// A progressLine shows the progress on a terminal, after two seconds.
+// emptyError says that there are no decisions. It returns the error for the
+// exit status.
+func emptyError(stderr io.Writer, message string) error {
+	fmt.Fprintln(stderr, "regometer:", message)
+	return statusError(exitEmpty)
+}
+
+// A progressLine shows progress on a terminal, from the third second on.
 type progressLine struct {
 	w     io.Writer
 	on    bool
 	shown bool
-	last  time.Duration // when it was shown, since the start
+	last  time.Duration // when it was last shown, since the start
 }
 
 func newProgressLine(w io.Writer) *progressLine {

@@ -34,9 +34,9 @@ type reportOutput struct {
 func (o *reportOutput) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	addFormatFlag(cmd, &o.print, reportFormats)
-	flags.IntVar(&o.top, "top", 20, "number of groups in the table; 0 for all")
+	addNumberFlag(cmd, &o.top, "top", 20, "`number` of groups in the table; 0 for all (default 20)")
 	flags.StringSliceVar(&o.stages, "stage", nil, "show only these `stages`, such as rego_query_eval")
-	flags.Func("fail-on", "exit with status 3 if one of these `rules` has a finding, such as errors_rose; may be given several times", func(text string) error {
+	flags.Func("fail-on", "exit with status 3 if one of these `rules` has a finding, such as errors_rose; may be repeated", func(text string) error {
 		names := strings.Split(text, ",")
 		for _, name := range names {
 			if known := report.RuleNames(); !slices.Contains(known, name) {
@@ -47,12 +47,12 @@ func (o *reportOutput) flags(cmd *cobra.Command) {
 		return nil
 	})
 	o.files = newOutputs(cmd)
-	o.html = o.files.flag(cmd, "html", "", pageKind, "also write the report as a web page, with plots, to this `file`")
+	o.html = o.files.flag(cmd, "html", "", pageKind, "also write the report as a web page with charts to this `file`")
 	o.save = o.files.flag(cmd, "save", "", savedKind, "also save the report in `FILE.rgm`, for regometer merge and compare")
 }
 
-// write writes a report to standard output and into the files that are asked
-// for.
+// write writes a report to standard output and to the files that the flags
+// name. It returns the report without the stages that --stage leaves out.
 func (o *reportOutput) write(stdout io.Writer, x *report.Data) (*report.Report, error) {
 	r := x.Report()
 	var stages []string
@@ -71,8 +71,8 @@ func (o *reportOutput) write(stdout io.Writer, x *report.Data) (*report.Report, 
 	return r, o.save.write(x.Save)
 }
 
-// checkFindings prints the names of the rules of --fail-on that have a finding,
-// and returns an error if there are any.
+// checkFindings prints the names of the rules of --fail-on that have a finding.
+// It returns an error if a rule has one.
 func (o *reportOutput) checkFindings(r *report.Report, stderr io.Writer) error {
 	var failed []string
 	for _, f := range r.Findings {
@@ -83,7 +83,7 @@ func (o *reportOutput) checkFindings(r *report.Report, stderr io.Writer) error {
 	if failed == nil {
 		return nil
 	}
-	fmt.Fprintln(stderr, "regometer: --fail-on: there is a finding of", strings.Join(failed, ", "))
+	fmt.Fprintln(stderr, "regometer: --fail-on: found", strings.Join(failed, ", "))
 	return statusError(exitExceeded)
 }
 
@@ -112,7 +112,8 @@ func addFormatFlag[F any](cmd *cobra.Command, to *F, formats map[string]F) {
 	})
 }
 
-// terminal returns the width of a table for w, and whether it has colours.
+// terminal returns the width of a table on w, and reports whether w shows
+// colours.
 func terminal(w io.Writer) (width int, colours bool) {
 	const otherwise = 120 // columns
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {

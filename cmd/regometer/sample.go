@@ -25,14 +25,15 @@ func newSampleCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sample",
 		Short: "Write a decision log to try things with",
-		Long: `Writes a decision log as OPA servers write it, of any size and in any form. Beside
-the log, FILE.truth.json has the content of a correct report, with exact quantiles.
-The same flags give the same log on every machine.
+		Long: `Writes a decision log as OPA servers write it, of any size and in any form. The file
+FILE.truth.json beside the log has the content of a correct report, with exact
+quantiles. The same flags give the same log on every machine.
 
-The command replaces a log only if its truth is beside it, and the truth only by a
-truth. --force replaces other files too.
+The command replaces a log only if its truth is beside it, and FILE.truth.json only if
+that is the truth of a log. --force also replaces other files.
 
-The forms: ` + strings.Join(samplelog.Containers(), ", ") + `.`,
+The forms:
+` + list(samplelog.Containers()),
 		Example: `  regometer sample -o decisions.log
   regometer sample --size 2GB --event-size 8KB -o large.log
   regometer sample --form docker --bad 0.01 --compress gzip -o docker.log.gz
@@ -44,6 +45,9 @@ The forms: ` + strings.Join(samplelog.Containers(), ", ") + `.`,
 			}
 			if o.Regression, err = regressionOf(slower, o.Start); err != nil {
 				return fmt.Errorf("--slower: %w", err)
+			}
+			if o.Paths == 0 || o.Rate == 0 { // package samplelog would take its defaults
+				return errors.New("--paths and --rate must be more than 0")
 			}
 			o.File = log.name
 			return nil
@@ -65,7 +69,7 @@ The forms: ` + strings.Join(samplelog.Containers(), ", ") + `.`,
 				return err
 			}
 			if log.name == "-" {
-				progress.on = false // it would be among the log
+				progress.on = false // it would appear inside the log
 				return write(cmd.OutOrStdout())
 			}
 			file := &output{outputs: log.outputs, flag: log.flag, name: log.name + samplelog.TruthSuffix, kind: truthKind}
@@ -94,19 +98,19 @@ The forms: ` + strings.Join(samplelog.Containers(), ", ") + `.`,
 	})
 	flags.Int64Var(&o.Decisions, "decisions", 0, "number of decisions, instead of a size")
 	flags.StringVar(&o.Container, "form", "ndjson", "form of the log")
-	flags.StringVar(&o.Compression, "compress", "none", "none, gzip or zstd")
-	flags.Func("event-size", "approximate `size` of an event, such as 8KB; its input fills it", func(text string) error {
+	flags.StringVar(&o.Compression, "compress", "none", "compression of the log: none, gzip or zstd")
+	flags.Func("event-size", "approximate `size` of an event, such as 8KB; the input fills it up", func(text string) error {
 		n, err := sizeOf(text)
 		o.EventBytes = int(n)
 		return err
 	})
 	flags.IntVar(&o.Paths, "paths", 10, "number of decision paths")
 	flags.Float64Var(&o.Rate, "rate", 500, "decisions a second")
-	flags.Float64Var(&o.Drift, "drift", 0, "how much the latencies of one minute differ from another's: 0 to 2")
+	flags.Float64Var(&o.Drift, "drift", 0, "how much latencies differ from minute to minute: 0 to 2")
 	flags.TimeVar(&o.Start, "start", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), []string{time.RFC3339}, "time of the first decision")
 	flags.StringVar(&slower, "slower", "", "make a stage of the first path slower after a time: `STAGE=FACTOR@AFTER`")
 	flags.Float64Var(&o.BadShare, "bad", 0, "share of the decisions with a problem: 0.01 is 1 %")
-	flags.Float64Var(&o.OtherLines, "other", 0, "share of the lines without a decision")
+	flags.Float64Var(&o.OtherLines, "other", 0, "share of the lines that have no decision")
 	flags.Uint64Var(&o.Seed, "seed", 1, "another number gives another log of the same kind")
 	cmd.MarkFlagsMutuallyExclusive("size", "decisions")
 	if err := cmd.MarkFlagRequired("output"); err != nil {
@@ -119,7 +123,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// sizeOf parses a size, with or without a unit such as KB, 1,000 bytes.
+// sizeOf parses a size with or without a unit. KB is 1,000 bytes.
 func sizeOf(text string) (int64, error) {
 	number, factor := strings.TrimSuffix(strings.ToUpper(text), "B"), 1.0
 	for i, unit := range [...]string{"K", "M", "G", "T"} {
@@ -130,7 +134,7 @@ func sizeOf(text string) (int64, error) {
 	}
 	n, err := strconv.ParseFloat(number, 64)
 	if n *= factor; err != nil || !(n >= 0 && n < 1<<62) {
-		return 0, errors.New("write 500KB, 10MB or 2GB")
+		return 0, errors.New("write a size such as 500KB, 10MB or 2GB")
 	}
 	return int64(n), nil
 }

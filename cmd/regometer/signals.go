@@ -33,14 +33,14 @@ func interruptedStatus(ctx context.Context) int {
 type leaveKey struct{}
 
 // untilSignal returns a context that the first signal cancels, so that the work
-// stops in order. After it the system's defaults apply: a second signal ends
-// the process.
+// stops in an orderly way. After that the system's defaults apply, so a second
+// signal ends the process.
 func untilSignal(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
-	// Ignored signals stay ignored: those of nohup, or of a background job.
+	// Signals that nohup or a background job ignores stay ignored.
 	signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
 	arrived, done := make(chan os.Signal, 1), make(chan struct{})
-	if len(signals) > 0 { // for Notify, none means all
+	if len(signals) > 0 { // Notify takes none for all
 		signal.Notify(arrived, signals...)
 	}
 	go func() {
@@ -52,14 +52,14 @@ func untilSignal(parent context.Context) context.Context {
 	}()
 	return context.WithValue(ctx, leaveKey{}, sync.OnceFunc(func() {
 		setDefault(signals)
-		signal.Stop(arrived) // it waits for the signals that came before
+		signal.Stop(arrived) // waits for the signals that came before
 		close(arrived)
 		<-done
 	}))
 }
 
-// leaveSignals gives the signals of [untilSignal] back to the system, where
-// they end the process at once. It returns an error if one came before.
+// leaveSignals gives the signals of [untilSignal] back to the system, which
+// ends the process at once. It returns an error if a signal came before.
 func leaveSignals(ctx context.Context) error {
 	if leave, ok := ctx.Value(leaveKey{}).(func()); ok {
 		leave()

@@ -107,11 +107,15 @@ func TestSignals(t *testing.T) {
 			continue // under nohup: no shell brings it back
 		}
 		bin, temp := t.TempDir(), t.TempDir()
-		// A go command that says when it runs, and does not clean up.
-		fifo := filepath.Join(bin, "fifo")
+		// A go command that says when it runs, and does not clean up. It waits
+		// for a signal that ends it.
+		fifo, then := filepath.Join(bin, "fifo"), "exec sleep 60"
+		if test.status == exitFailure {
+			then = "sleep 0.5; exit 3"
+		}
 		write(filepath.Join(bin, "go"), `#!/bin/sh
 case $1 in
-build | test) mkdir "${GOTMPDIR:-$TMPDIR}/go-build1" && echo runs > `+fifo+`; sleep 0.5; exit 3 ;;
+build | test) mkdir "${GOTMPDIR:-$TMPDIR}/go-build1" && echo runs > `+fifo+`; `+then+` ;;
 esac
 exec `+goCommand+` "$@"
 `)
@@ -123,9 +127,16 @@ exec `+goCommand+` "$@"
 		var stderr strings.Builder
 		cmd.Stderr = &stderr
 		noError(cmd.Start())
-		read(fifo) // until go runs
-		noError(cmd.Process.Signal(test.signal))
-		status := exitStatusOf(t, cmd.Wait())
+		runs, ended := make(chan string, 1), make(chan error, 1)
+		go func() { runs <- read(fifo) }()
+		go func() { ended <- cmd.Wait() }()
+		select {
+		case <-runs:
+		case err := <-ended:
+			t.Fatalf("%s: go does not run: %v; standard error:\n%s", test.call, err, &stderr)
+		}
+		_ = cmd.Process.Signal(test.signal) // a command that ignores it may have ended
+		status := exitStatusOf(t, <-ended)
 		if left := filesIn(temp) + filesIn(cache); status != test.status || !strings.Contains(stderr.String(), test.says) || left != test.left {
 			t.Errorf("%s: %s%v: exit status %d, want %d; left %q, want %q; standard error:\n%s",
 				test.call, test.shell, test.signal, status, test.status, left, test.left, &stderr)

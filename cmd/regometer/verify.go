@@ -18,34 +18,36 @@ func newVerifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify [-C DIR] [PACKAGES...] [-- GO TEST FLAGS]",
 		Short: "Run OPA's own tests, or a program's, with and without the drop-in",
-		Long: `Runs OPA's own tests on OPA as it is and on OPA with the drop-in, with the tags
-that OPA's own CI uses, one package after another, and prints the results side by
-side. The OPA with the drop-in has the fixes that "regometer build" puts in, except
-with --pure. The exit status is 1 if a test fails, is missing or is skipped with the
-drop-in and not on the unmodified OPA. The command runs such a test again on both
-sides, and reports it as flaky if the difference does not repeat.
+		Long: `Runs OPA's own tests on OPA as it is and on OPA with the drop-in, and prints the
+results side by side. It tests one package after another, with the tags that OPA's CI
+uses. The OPA with the drop-in also has the fixes that "regometer build" puts in, except
+with --pure.
 
-The report also names the tests that fail on the unmodified OPA: some need tools or
-hosts that this machine lacks. It names the tests that do not run with the drop-in,
-because they test unexported names of a file that the drop-in replaces. Regometer's
-own tests of v1/metrics run with the drop-in. Then OPA's linter runs, in OPA's version
-and configuration.
+The exit status is 1 if a test fails, is missing or is skipped with the drop-in, but not
+on the unmodified OPA. The command runs such a test again on both sides. If the
+difference does not repeat, the report calls the test flaky.
 
---upstream does the same, by default with OPA ` + opabuild.UpstreamVersion + `, with the series of small
-changes that is proposed to OPA's maintainers in the place of the drop-in.
---upstream=N takes the first N steps. The report names tests that a step removes.
+The report also names the tests that fail on the unmodified OPA. Some of them need tools
+or hosts that this machine lacks. It names the tests that cannot run with the drop-in,
+because they test unexported names of a file that the drop-in replaces. Regometer's own
+tests of v1/metrics run too. At the end OPA's linter runs, in the version and with the
+configuration that OPA uses. A finding of the linter also makes the exit status 1.
+
+--upstream tests the series of small changes that is proposed to OPA's maintainers,
+instead of the drop-in, by default with OPA ` + opabuild.UpstreamVersion + `. --upstream=N applies only the first
+N steps. The report names tests that a step removes.
 
 The packages by default:
 ` + list(opabuild.VerifyPackages) + `
-v1/plugins/rest, whose tests need hosts on the Internet, runs only if it is named.
-With --quick:
+v1/plugins/rest, whose tests need hosts on the Internet, runs only if you name it.
+The packages with --quick:
 ` + list(opabuild.QuickPackages) + `
-All of it takes half an hour the first time, then about five minutes a side.
+A full run takes half an hour the first time, and later about five minutes per side.
 
-With PACKAGES, or with -C, which names a folder of a module, the command runs that
-module's tests instead, "./..." by default: on the OPA that the module selects, and on
-that OPA with the drop-in, as "regometer build" puts it into a program. The flags
-after "--" go to go test. No linter runs then.`,
+To test a program with OPA inside, name PACKAGES of its module, or a folder of the
+module with -C. The command then runs the module's tests, by default those of "./...",
+on the OPA that the module selects, and on that OPA with the drop-in, as "regometer
+build" puts it into a program. The flags after "--" go to go test. No linter runs.`,
 		Example: `  regometer verify --quick
   regometer verify --packages v1/metrics,v1/plugins/...
   regometer verify --packages cmd --run TestEval --count 3
@@ -83,17 +85,17 @@ after "--" go to go test. No linter runs then.`,
 	addPureFlag(cmd, &o.Options)
 	addChdirFlag(cmd, &o.Dir, "go test")
 	flags := cmd.Flags()
-	flags.StringSliceVar(&o.Packages, "packages", nil, "`folders` in OPA's tree, with commas; /... adds the folders below")
-	flags.BoolVar(&quick, "quick", false, "run a few packages only")
+	flags.StringSliceVar(&o.Packages, "packages", nil, "`folders` in OPA's tree, separated by commas; /... adds the folders below")
+	flags.BoolVar(&quick, "quick", false, "test only a few packages")
 	flags.StringVar(&o.Run, "run", "", "run only the tests that match this `pattern`, as go test does")
-	flags.IntVar(&o.Count, "count", 1, "number of times that each test runs")
-	flags.StringVar(&o.Keep, "keep", "", "`folder` for the output of failed packages")
+	addNumberFlag(cmd, &o.Count, "count", 1, "`number` of times that each test runs (default 1)")
+	flags.StringVar(&o.Keep, "keep", "", "new or empty `folder` for the output of failed packages")
 	cmd.MarkFlagsMutuallyExclusive("packages", "quick")
 	cmd.MarkFlagsMutuallyExclusive("upstream", "pure")
 	return cmd
 }
 
-// list returns indented lines of at most 80 characters.
+// list returns the names in indented lines of at most 80 characters.
 func list(names []string) string {
 	return "  " + strings.Join(text.Wrap(strings.Join(names, " "), 78), "\n  ")
 }

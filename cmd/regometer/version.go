@@ -17,15 +17,15 @@ import (
 func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version [BINARY]",
-		Short: "Print the versions of regometer, of its drop-in and of OPA, or what is in an opa binary",
-		Long: `Prints the version of this program, the Go it was built with, the OPA releases
-that the drop-in is tested with, and the SHA-256 of the drop-in's source.
+		Short: "Print the version of regometer, or what is in an opa binary",
+		Long: `Prints the version of this program, the Go that built it, the OPA releases that the
+drop-in is tested with, and the SHA-256 of the drop-in's source.
 
-With BINARY, an opa binary or another program with OPA inside, for any platform, it
-prints OPA's version and its replacement, the Go that built it, and the parts of
-Regometer in it, with the names of the fixes. The command reads the binary and does
-not run it. OPA's version is unknown if neither "regometer build" nor Go recorded it.
-"unmodified" means without the drop-in: the command finds no other changes.`,
+BINARY is an opa binary, or another program with OPA inside, for any platform. For it
+the command prints the Go that built it, OPA's version and replacement, and the parts of
+Regometer in it, with the names of the fixes. The command does not run the binary. OPA's
+version is unknown if neither "regometer build" nor Go recorded it. "unmodified" means
+without the drop-in. The command does not look for other changes.`,
 		Example: `  regometer version
   regometer version ./opa`,
 		Args: cobra.MaximumNArgs(1),
@@ -60,10 +60,10 @@ func printBinary(w io.Writer, file string) error {
 	case b.DropIn == "":
 		opa, dropIn = opa+", unmodified", "none"
 	case b.DropIn == opabuild.Unknown:
-		dropIn = "one that was not put in by regometer build"
+		dropIn = "unknown, not put in by regometer build"
 	}
 	if b.Plugin {
-		plugin = "gets decisions by way of the decision log"
+		plugin = "gets decisions through the decision log"
 		if b.Hook {
 			plugin = "gets decisions straight from OPA's server"
 		}
@@ -84,8 +84,8 @@ func printBinary(w io.Writer, file string) error {
 	return nil
 }
 
-// ownVersion returns the module's version that Go recorded. It has the commit
-// if this was built in a checkout.
+// ownVersion returns the version of the module that Go recorded. If the program
+// was built in a checkout, the version names the commit.
 func ownVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

@@ -24,8 +24,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage"
 )
 
-// Check decides a request of Envoy's, and logs the decision. A failed decision
-// is an error, and Envoy's configuration says what Envoy does then.
+// Check decides a request from Envoy, and logs the decision. It fails if the
+// decision fails. Envoy's configuration says what Envoy does then.
 func (a *authorizer) Check(ctx context.Context, request *authv3.CheckRequest) (*authv3.CheckResponse, error) {
 	d := &server.Info{Timestamp: time.Now(), DecisionID: uuid.NewString(), Path: a.config.Path, Metrics: metrics.New()}
 	d.Metrics.Timer(metrics.ServerHandler).Start()
@@ -83,7 +83,7 @@ func (a *authorizer) decide(ctx context.Context, request *authv3.CheckRequest, d
 	return allowed, nil
 }
 
-// A failure is an error that OPA logs with its field.
+// A failure is an error that OPA logs as an object with its field.
 type failure struct {
 	Message string `json:"message"`
 }

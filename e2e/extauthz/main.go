@@ -1,9 +1,9 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command extauthz is OPA with a server of Envoy's external authorization
-// (ext_authz) beside its own. It is an example of programs with OPA inside that
-// have their own decision path, as opa-envoy-plugin has, and it reads the same
+// Command extauthz is OPA with a second server, for Envoy's external
+// authorization (ext_authz). It is an example of programs with OPA inside that
+// have their own decision path, like opa-envoy-plugin, and reads the same
 // configuration:
 //
 //	plugins:

@@ -41,7 +41,7 @@ func (factory) New(m *plugins.Manager, c any) plugins.Plugin {
 	return &authorizer{manager: m, config: c.(*config), server: grpc.NewServer()}
 }
 
-// An authorizer answers Envoy by OPA's current policy.
+// An authorizer answers Envoy according to OPA's current policy.
 type authorizer struct {
 	authv3.UnimplementedAuthorizationServer
 
@@ -66,7 +66,7 @@ func (a *authorizer) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop completes the current requests.
+// Stop waits until the current requests are complete.
 func (a *authorizer) Stop(context.Context) { a.server.GracefulStop() }
 
 // Reconfigure changes nothing.

@@ -36,7 +36,8 @@ func Need(t *testing.T) {
 	}
 }
 
-// EndToEnd skips a test unless REGOMETER_E2E is set, and runs it beside others.
+// EndToEnd skips a test unless REGOMETER_E2E is set, and lets it run in
+// parallel with others.
 func EndToEnd(t *testing.T) {
 	t.Helper()
 	Need(t)
@@ -49,7 +50,7 @@ var Root = func() string {
 	return filepath.Join(filepath.Dir(file), "..", "..")
 }()
 
-// Read returns the text of a file of the repository.
+// Read returns the text of a file in the repository.
 func Read(t *testing.T, name string) string {
 	text, err := os.ReadFile(filepath.Join(Root, name))
 	require.NoError(t, err)
@@ -91,12 +92,12 @@ func run(dir string, env []string, name string, args ...string) (string, error) 
 	return stdout.String(), nil
 }
 
-// ours is the environment of commands that build this repository's own code,
-// others that of commands that build other code.
+// ours is the environment of commands that build this repository's own code.
+// others is the environment of commands that build other code.
 var ours, others = []string{"GOWORK=", "GOFLAGS="}, []string{"GOWORK=off", "GOFLAGS="}
 
-// OPA returns the path of an opa that `regometer build` made, or the path that
-// REGOMETER_E2E has.
+// OPA returns the path of an opa that `regometer build` made, or the path in
+// REGOMETER_E2E.
 func OPA(t *testing.T) string {
 	path, err := opaBinary()
 	require.NoError(t, err)
@@ -197,7 +198,7 @@ func Start(t *testing.T, cmd *exec.Cmd) *Process {
 	return p
 }
 
-// Kill ends the process without a warning.
+// Kill kills the process and waits for its end.
 func (p *Process) Kill() {
 	_ = p.Cmd.Process.Kill() // it may have ended
 	<-p.Exited
@@ -226,7 +227,7 @@ func (p *Process) Words(t *testing.T) string {
 	return words.String()
 }
 
-// FreeAddress returns a free address.
+// FreeAddress returns an address on which no process listens.
 func FreeAddress(t *testing.T) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -241,7 +242,7 @@ var Client = &http.Client{
 }
 
 // Ask makes a request and returns the HTTP status and the body of the answer.
-// accept is the header of that name.
+// accept is the value of the header Accept.
 func Ask(ctx context.Context, method, url, body, accept string) (status int, answer string, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package grid computes the bounds of exponential buckets of integers.
+// Package grid computes the bounds of exponential buckets for integers.
 package grid
 
 import (
@@ -10,31 +10,30 @@ import (
 	"math/bits"
 )
 
-// Grid has the bounds of all buckets of a unit and a schema, which is 0 or
-// more.
+// Grid has the bounds of all buckets of a unit and a schema. The schema is at
+// least 0.
 //
-// Bucket i ends at the real number 2^(i/2^schema) of the exported unit. The
-// bounds are in the recorded unit, rounded down, which decides exactly whether
-// an integer is above a bound. The bounds between 2^e and 2^(e+1) are the
-// bounds between 1 and 2, shifted.
+// Bucket i ends at the real number 2^(i/2^schema) in the exported unit. The
+// bounds here are in the recorded unit, rounded down. An integer is above a
+// rounded bound exactly if it is above the real one. The bounds between 2^e and
+// 2^(e+1) are the bounds between 1 and 2, shifted.
 //
-// Buckets are numbered by position, from 0 up. The position of bucket i is
-// i−1−Base. Base is a multiple of 2^(Schema+4). So a position that is shifted
-// right by k is the position after the schema was reduced by k, down to schema
-// −4.
+// The position of bucket i is i−1−Base. Positions begin at 0. Base is a
+// multiple of 2^(Schema+4). So shifting a position right by k gives the
+// position after the schema has been reduced by k, down to schema −4.
 type Grid struct {
 	Schema uint
 	Base   int
 	one    int // the position of the integer 1
 
-	// The integers from one power of two to the next are divided into equal
-	// intervals. boundsBelow has the number of bounds among them below each
-	// interval. An interval has at most one bound, because 2^(1/256) is above
-	// 1+1/512.
+	// The integers from one power of two to the next are divided into
+	// 2^intervalBits equal intervals. boundsBelow has, for each interval, the
+	// number of bounds that are below it and not below the power of two. An
+	// interval has at most one bound, because 2^(1/256) is above 1+1/512.
 	boundsBelow [1 << intervalBits]uint16
 
-	// Lower has for each position the largest integer below its bucket, and one
-	// more entry for the end of the last bucket.
+	// Lower has, for each position, the largest integer below the bucket. The
+	// last entry is the end of the last bucket.
 	Lower []int64
 }
 
@@ -53,7 +52,7 @@ func (g *Grid) Upper(i int) int64 {
 	return g.Lower[min(max(i-g.Base, 0), len(g.Lower)-1)]
 }
 
-// New computes the grid of a schema from 0 to 8. perExported is the number of
+// New returns the grid of a schema from 0 to 8. perExported is the number of
 // recorded units in an exported unit.
 func New(perExported uint64, schema uint) *Grid {
 	octave := 1 << schema
@@ -83,17 +82,17 @@ func New(perExported uint64, schema uint) *Grid {
 
 // firstBounds fills roots with the bounds from 1 to below 2 in the recorded
 // unit, as multiples of 2^−63, rounded down. It returns the index of the bucket
-// that the first bound ends, which has the integer 1.
+// that ends at the first of them. This bucket has the integer 1.
 //
-// It computes with enough digits to round no bound to the wrong side, which
-// TestBoundsOfEverySchemaAndUnit in exphist proves with exact powers.
+// It computes with so many digits that it rounds no bound to the wrong side.
+// TestBoundsOfEverySchemaAndUnit in exphist proves this with exact powers.
 func firstBounds(roots []uint64, perExported uint64, schema uint) int {
 	const precision = 256
 	octave := len(roots)
 	u := new(big.Int).SetUint64(perExported)
 
 	// A bound is u·2^(i/octave), which is the octave-th root of u^octave·2^i.
-	// The length of u^octave gives the lowest i with a bound of 1 or more.
+	// The bit length of u^octave gives the lowest i with a bound of 1 or more.
 	i0 := 1 - new(big.Int).Exp(u, big.NewInt(int64(octave)), nil).BitLen()
 
 	root := new(big.Float).SetPrec(precision).SetInt64(2)

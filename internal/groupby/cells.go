@@ -18,28 +18,28 @@ type group struct {
 	key    string
 	hash   uint64
 	cells  []cell // by index; each has at least one decision
-	last   int    // the place of the cell that was used last
+	last   int    // the place in cells of the cell that was used last
 	errors []rollup.ErrorTotal
 }
 
-// cell has the sums of a group's decisions in a slice of time.
+// cell has the sums of a group's decisions in one slice of time.
 type cell struct {
-	index    int64 // the slice begins at index times the width; or noTimeIndex
+	index    int64 // the slice begins at index·width, or is that of noTimeIndex
 	outcomes [outcomes]uint64
 	stages   []stageCell
 	counters []counterCell
 }
 
-// outcomes is the number of different outcomes.
+// outcomes is the number of outcomes.
 const outcomes = int(rollup.Cancelled) + 1
 
-// noTimeIndex is the index of the slice of decisions without a time.
+// noTimeIndex is the index of the slice for decisions without a time.
 const noTimeIndex = math.MinInt64
 
 type stageCell struct {
 	metric     *stages.Metric
 	durations  durations
-	covered    Sum // the part of their sum that the stages in this one took
+	covered    Sum // the part of the durations' sum that contained stages took
 	unfinished uint64
 }
 
@@ -74,8 +74,8 @@ func (x *group) addError(code string, n uint64) {
 
 var codes = rollup.ErrorCodes() // sorted
 
-// knownCode returns the code, or Other if it is not OPA's.
-func knownCode(code string) string {
+// codeOrOther returns the code, or Other if it is not one of OPA's codes.
+func codeOrOther(code string) string {
 	if at, ok := slices.BinarySearch(codes, code); ok {
 		return codes[at]
 	}
@@ -97,12 +97,12 @@ func (g *Groups) cellOf(x *group, time int64) *cell {
 	if _, ok := g.begins[index]; !ok && time != decisionlog.NoTime {
 		g.begins[index] = struct{}{}
 		g.fit()
-		index = g.index // another one if the width has doubled
+		index = g.index // which fit changes if it doubles the width
 	}
 	return x.cell(index)
 }
 
-// indexOf returns the index of the slice that has the time.
+// indexOf returns the index of the slice that contains the time.
 func (g *Groups) indexOf(time int64) int64 {
 	index := time / g.width
 	if time%g.width < 0 {
@@ -111,6 +111,7 @@ func (g *Groups) indexOf(time int64) int64 {
 	return index
 }
 
+// setCurrent makes the slice with this index the current one.
 func (g *Groups) setCurrent(index int64) {
 	g.index, g.begin, g.end = index, g.beginOf(index), math.MaxInt64
 	if index < math.MaxInt64/g.width {
@@ -118,7 +119,8 @@ func (g *Groups) setCurrent(index int64) {
 	}
 }
 
-// beginOf returns the begin of a slice, which is after decisionlog.NoTime.
+// beginOf returns the time at which a slice begins. It is above
+// decisionlog.NoTime for all slices with a time.
 func (g *Groups) beginOf(index int64) int64 {
 	if index == noTimeIndex {
 		return decisionlog.NoTime
@@ -129,7 +131,8 @@ func (g *Groups) beginOf(index int64) int64 {
 	return max(index*g.width, decisionlog.NoTime+1)
 }
 
-// cell returns the group's cell of a slice. It makes the cell if there is none.
+// cell returns the group's cell for a slice. It makes the cell if there is
+// none.
 func (x *group) cell(index int64) *cell {
 	at, ok := slices.BinarySearchFunc(x.cells, index, func(c cell, index int64) int { return cmp.Compare(c.index, index) })
 	if !ok {
@@ -139,14 +142,16 @@ func (x *group) cell(index int64) *cell {
 	return &x.cells[at]
 }
 
-// fitSlices doubles the width until the limit allows the slices.
+// fitSlices doubles the width until at most limit slices have decisions, or
+// until the width cannot be doubled again.
 func (g *Groups) fitSlices(limit int) {
 	for len(g.begins) > limit && g.width <= math.MaxInt64/2 {
 		g.double()
 	}
 }
 
-// double doubles the width.
+// double doubles the width, and merges the cells that are then in the same
+// slice.
 func (g *Groups) double() {
 	g.width *= 2
 	g.setCurrent(g.index >> 1)
@@ -155,10 +160,11 @@ func (g *Groups) double() {
 		begins[index>>1] = struct{}{}
 	}
 	g.begins = begins
-	g.all((*group).double)
+	g.forEach((*group).double)
 }
 
-// double merges the cells that are in one slice after the width has doubled.
+// double merges the cells that are in the same slice after the width has
+// doubled.
 func (x *group) double() {
 	cells := x.cells[:0]
 	for _, c := range x.cells {
@@ -172,7 +178,7 @@ func (x *group) double() {
 		}
 	}
 	if len(cells) < len(x.cells) {
-		x.cells = slices.Clone(cells) // without the memory of the others
+		x.cells = slices.Clone(cells) // frees the memory of the others
 	}
 }
 
@@ -190,8 +196,8 @@ func (x *group) addErrors(o *group) {
 	}
 }
 
-// sum merges all cells into one.
-func (x *group) sum(to *cell) {
+// addTo adds all cells of the group to one cell.
+func (x *group) addTo(to *cell) {
 	for i := range x.cells {
 		to.merge(&x.cells[i])
 	}
@@ -214,7 +220,7 @@ func (c *cell) merge(o *cell) {
 	}
 }
 
-// mergeStage adds a stage as that of metric m.
+// mergeStage adds a stage, under metric m.
 func (c *cell) mergeStage(o *stageCell, m *stages.Metric) {
 	s := &c.stages[c.stageAt(m, 0)]
 	s.durations.merge(&o.durations)
@@ -222,14 +228,14 @@ func (c *cell) mergeStage(o *stageCell, m *stages.Metric) {
 	s.unfinished += o.unfinished
 }
 
-// mergeCounter adds a counter as that of metric m.
+// mergeCounter adds a counter, under metric m.
 func (c *cell) mergeCounter(o *counterCell, m *stages.Metric) {
 	t := &c.counters[c.counterAt(m, 0)]
 	t.total = t.total.Plus(o.total)
 }
 
-// stageAt returns the place of a metric's stage. It looks at the given place
-// first, and adds the stage if there is none.
+// stageAt returns the index of a metric's stage in c.stages. It tries the index
+// place first. It adds the stage if there is none.
 func (c *cell) stageAt(m *stages.Metric, place int) int {
 	if place < len(c.stages) && c.stages[place].metric == m {
 		return place
@@ -237,7 +243,7 @@ func (c *cell) stageAt(m *stages.Metric, place int) int {
 	return c.findStage(m)
 }
 
-// findStage is stageAt without a given place.
+// findStage is stageAt without a place to try first.
 func (c *cell) findStage(m *stages.Metric) int {
 	for i := range c.stages {
 		if c.stages[i].metric == m {
@@ -252,15 +258,16 @@ func (c *cell) findStage(m *stages.Metric) int {
 	return n
 }
 
-// reserve makes room for the first stages. Most cells never have more stages
-// than their first decision.
+// reserve makes room for the first stages. Most cells never get more stages
+// than their first decision has.
 func (c *cell) reserve(stages int) {
 	if c.stages == nil {
 		c.stages = make([]stageCell, 0, stages)
 	}
 }
 
-// counterAt is stageAt for counters.
+// counterAt returns the index of a metric's counter in c.counters, as stageAt
+// does for stages.
 func (c *cell) counterAt(m *stages.Metric, place int) int {
 	if place < len(c.counters) && c.counters[place].metric == m {
 		return place
@@ -268,7 +275,7 @@ func (c *cell) counterAt(m *stages.Metric, place int) int {
 	return c.findCounter(m)
 }
 
-// findCounter is counterAt without a given place.
+// findCounter is counterAt without a place to try first.
 func (c *cell) findCounter(m *stages.Metric) int {
 	for i := range c.counters {
 		if c.counters[i].metric == m {
@@ -279,7 +286,7 @@ func (c *cell) findCounter(m *stages.Metric) int {
 	return len(c.counters) - 1
 }
 
-// add adds a timer's value. The stages in this one took the part covered.
+// add adds a timer's value. Contained stages took the part covered.
 func (s *stageCell) add(value, covered int64) {
 	if value == 0 {
 		s.unfinished++
@@ -291,7 +298,7 @@ func (s *stageCell) add(value, covered int64) {
 
 func (t *counterCell) add(n uint64) { t.total = t.total.Plus(Sum{Lo: n}) }
 
-// timers returns the number of timers.
+// timers returns the number of timers that add has counted.
 func (s *stageCell) timers() uint64 {
 	n := s.unfinished + uint64(len(s.durations.few))
 	if w := s.durations.wide; w != nil {

@@ -3,7 +3,7 @@
 
 // Package groupby folds the decisions of logs into groups by a key, and each
 // group into slices of time. Stages, outcomes, error codes and self times are
-// those of package rollup, except that sums have 128 bits. Which names and keys
-// are kept does not depend on the order of the decisions, so parts of a log can
-// be folded apart and merged.
+// those of package rollup, except that sums have 128 bits. The order of the
+// decisions does not decide which names and keys are kept. So parts of a log
+// can be folded separately and then merged.
 package groupby

@@ -25,9 +25,10 @@ var bounds = grid.New(1e9, uint(Layout.Schema))
 // durations is a histogram of positive values for one goroutine. It takes
 // little memory for few values. Its counts and its sum are those of an
 // [exphist.Histogram] with the same layout. The zero value is empty. An
-// assignment shares memory.
+// assignment does not copy the values.
 type durations struct {
 	// few has the values, as long as they take less memory than wide would.
+	// Otherwise wide has them.
 	few  []uint32
 	wide *wide
 }
@@ -37,17 +38,17 @@ type wide struct {
 	sum         Sum
 	least, most int64 // MaxInt64 and 0 if there is no value
 
-	// Buckets are numbered by their position in bounds, shifted right by shift.
+	// The number of a bucket is its position in bounds, shifted right by shift.
 	// The count of bucket first+i has digits to the base 256. Digit p is
-	// digits[i+p·buckets]. So the memory follows the largest count.
+	// digits[i+p·buckets]. So the memory depends on the largest count.
 	digits         []byte
 	first, buckets int32
-	shift          uint8 // the schema of Layout minus this one
+	shift          uint8 // the schema of Layout minus the schema of this histogram
 }
 
 const (
-	wideSize = 80 // bytes that a wide takes beside its digits
-	chunk    = 8  // the range grows by this number of buckets, for addDigits
+	wideSize = 80 // the bytes of a wide without its digits
+	chunk    = 8  // the range grows by this many buckets, because addDigits adds 8 at a time
 )
 
 // record records n > 0. It allocates memory for the first hundreds of values,
@@ -72,7 +73,7 @@ func (d *durations) record(n int64) {
 	}
 }
 
-// recordSlowly records a value after it has made room.
+// recordSlowly makes room for a value, and records it.
 func (d *durations) recordSlowly(n int64) {
 	if d.wide == nil {
 		if n <= math.MaxUint32 && d.moreRoom() {
@@ -85,7 +86,7 @@ func (d *durations) recordSlowly(n int64) {
 	d.wide.record(n)
 }
 
-// moreRoom makes room in few, or returns false if a wide takes less memory.
+// moreRoom makes room in few. It returns false if a wide takes less memory.
 func (d *durations) moreRoom() bool {
 	want := len(d.few) + len(d.few)/2 + 2
 	if len(d.few) > 0 {
@@ -103,7 +104,7 @@ func (d *durations) extremes() (least, most int64) {
 	return int64(slices.Min(d.few)), int64(slices.Max(d.few))
 }
 
-// widen moves the few to a wide.
+// widen moves the values from few to a wide, unless there is one.
 func (d *durations) widen() {
 	if d.wide != nil {
 		return
@@ -118,8 +119,8 @@ func (d *durations) widen() {
 	d.few, d.wide = nil, w
 }
 
-// span returns the shift for values from least to most, and their first and
-// last bucket.
+// span returns the shift for values from least to most, and the numbers of
+// their first and their last bucket.
 func span(least, most int64) (shift uint8, low, high int) {
 	low, high = bounds.Position(least), bounds.Position(most)
 	for high>>shift-low>>shift >= Layout.MaxBuckets {
@@ -128,7 +129,7 @@ func span(least, most int64) (shift uint8, low, high int) {
 	return shift, low >> shift, high >> shift
 }
 
-// schemaOf returns the schema of values from least to most.
+// schemaOf returns the schema of a histogram of values from least to most.
 func schemaOf(least, most int64) int {
 	if least < 1 || least > most {
 		return Layout.Schema // invalid values
@@ -137,8 +138,8 @@ func schemaOf(least, most int64) int {
 	return Layout.Schema - int(shift)
 }
 
-// include makes the range of the values include least and most, and lowers the
-// schema as needed.
+// include extends the range of the values to least and most. It lowers the
+// schema if they need more than Layout.MaxBuckets.
 func (w *wide) include(least, most int64) {
 	if least >= w.least && most <= w.most {
 		return
@@ -162,8 +163,8 @@ func (w *wide) include(least, most int64) {
 	w.addCounts(&old)
 }
 
-// addCounts adds the counts of o, whose schema must not be lower. The range of
-// w must include the range of o.
+// addCounts adds the counts of o. The schema of o must not be lower, and the
+// range of w must include that of o.
 func (w *wide) addCounts(o *wide) {
 	for i := range int(o.buckets) {
 		if n := o.count(i); n > 0 {
@@ -172,7 +173,7 @@ func (w *wide) addCounts(o *wide) {
 	}
 }
 
-// record counts a value within the range.
+// record counts a value, which must be within the range.
 func (w *wide) record(n int64) {
 	w.sum = w.sum.Plus(Sum{Lo: uint64(n)})
 	w.add(bounds.Position(n)>>w.shift-int(w.first), 0, 1)
@@ -200,7 +201,7 @@ func (w *wide) count(i int) (n uint64) {
 	return n
 }
 
-// planes returns the number of digits of each count.
+// planes returns the number of digits that each count has.
 func (w *wide) planes() int {
 	if w.buckets == 0 {
 		return 0
@@ -208,7 +209,7 @@ func (w *wide) planes() int {
 	return len(w.digits) / int(w.buckets)
 }
 
-// snapshot makes s a snapshot of d. It uses the memory of c.
+// snapshot copies d into s. It uses c and its memory on the way.
 func (d *durations) snapshot(s *exphist.Snapshot, c *exphist.Content) {
 	w := d.wide
 	if w == nil {
@@ -243,14 +244,14 @@ func (d *durations) snapshot(s *exphist.Snapshot, c *exphist.Content) {
 	}
 }
 
-// restore adds the values of s to an empty d. They must be positive, and s must
-// have the schema that they need.
+// restore adds the values of s to d, which must be empty. The values must be
+// positive, and s must have the highest schema that holds them.
 func (d *durations) restore(s *exphist.Snapshot) {
 	least, most := s.Min(), s.Max()
 	switch {
 	case s.Count() == 0:
 		return
-	case s.Count() <= 2 && most <= math.MaxUint32: // the smallest and the largest are all
+	case s.Count() <= 2 && most <= math.MaxUint32: // there are no values between them
 		d.few = append(make([]uint32, 0, 2), uint32(least), uint32(most))[:s.Count()]
 		return
 	}
@@ -296,15 +297,16 @@ func (w *wide) merge(o *wide) {
 	}
 }
 
-// addDigits is addCounts for an o with the same schema. It adds eight buckets
-// at a time, because first and buckets are multiples of chunk.
+// addDigits does what addCounts does, for an o with the same schema. It adds
+// eight buckets at a time. It can, because first and buckets are multiples of
+// chunk.
 func (w *wide) addDigits(o *wide) {
 	planes := o.planes()
 	if more := planes - w.planes(); more > 0 {
 		w.digits = append(w.digits, make([]byte, more*int(w.buckets))...)
 	}
 	for i := 0; i < int(o.buckets); i += chunk {
-		carry := uint64(0) // a digit of 0 or 1 for each bucket
+		carry := uint64(0) // a byte of 0 or 1 for each bucket
 		to := int(o.first-w.first) + i
 		for plane := 0; plane < planes || carry > 0; plane++ {
 			n := uint64(0)
@@ -325,8 +327,8 @@ func (w *wide) addDigits(o *wide) {
 	}
 }
 
-// addBytes returns a + b + carry, byte by byte, and the carries out of the
-// bytes. Carries are bytes of 0 or 1.
+// addBytes returns a + b + carry for each byte separately, and the carries out
+// of the bytes. Carries are bytes of 0 or 1.
 func addBytes(a, b, carry uint64) (sum, carries uint64) {
 	const tops = 0x8080808080808080
 	sum = (a&^tops + b&^tops) ^ (a^b)&tops
@@ -344,7 +346,7 @@ func (a Sum) Plus(b Sum) Sum {
 	return Sum{a.Hi + b.Hi + carry, lo}
 }
 
-// minus returns a − b. The caller makes sure that b is not above a.
+// minus returns a − b. b must not be above a.
 func (a Sum) minus(b Sum) Sum {
 	lo, borrow := bits.Sub64(a.Lo, b.Lo, 0)
 	return Sum{a.Hi - b.Hi - borrow, lo}
@@ -359,7 +361,7 @@ func (a Sum) String() string {
 	return n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(a.Lo)).String()
 }
 
-// ParseSum returns the sum whose String is text.
+// ParseSum returns the sum whose String is text. It fails if there is none.
 func ParseSum(text []byte) (a Sum, err error) {
 	for i, digit := range text {
 		hi, lo := bits.Mul64(a.Lo, 10)

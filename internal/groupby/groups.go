@@ -18,76 +18,82 @@ import (
 )
 
 // Groups folds decisions into groups by a key, such as their path, and each
-// group into slices of time. A [rollup.Rollup] is for a server that must stay
-// small for ever, whatever its clients send. Groups is for a log that is read
+// group into slices of time. A [rollup.Rollup] is for a server, whose memory
+// must stay small whatever its clients send. Groups is for a log that is read
 // once. It keeps all stages and counters of each group by name, and has room
-// for very many. It is for one goroutine. Groups can be merged.
+// for very many names. Only one goroutine at a time may use Groups. Groups can
+// be merged.
 //
 // The result, including the effect of the limits, depends only on the
-// decisions. It depends neither on their order, nor on how they were spread
-// over Groups that were merged later:
+// decisions. It does not depend on their order, nor on how they were
+// distributed among Groups that were merged later:
 //
 //   - The keys with the lowest keyHash have a group, up to Limits.Groups. All
-//     other keys are in group Other. An empty key and "other" are Other. U+FFFD
-//     replaces invalid UTF-8. A key of more than 1,024 bytes has no room.
-//   - The slices of all groups have one width. It is Limits.Width, doubled until
-//     the limits allow the slices.
-//   - Of the stages and counters that are not in OPA's tables, the names with
-//     the lowest keyHash are kept, up to Limits.Names. All other stages are in
-//     stage Other, all other counters in counter Other. A stage of a family has
-//     its own name, and is nested as the family is.
+//     other keys are in group Other, and so are the empty key and "other".
+//     U+FFFD replaces invalid UTF-8. A key of more than 1,024 bytes has no
+//     room.
+//   - The slices of all groups have the same width. It is Limits.Width, doubled
+//     until the limits allow the slices.
+//   - Stages and counters of OPA's tables are always kept. Among the other
+//     names, those with the lowest keyHash are kept, up to Limits.Names. All
+//     other stages are in stage Other, and all other counters in counter Other.
+//     A stage of a family has its own name, and is nested like the family.
 type Groups struct {
-	limits Limits // with the defaults
+	limits Limits // with the defaults filled in
 	names  names
 
 	byKey map[string]*group // group Other has two keys: Other and ""
 	kept  lowest[*group]
 	other *group
 	// recent has groups of previous decisions, by recentIndex. It saves
-	// look-ups in the map. Free places have other.
+	// look-ups in the map. Free places have the group Other.
 	recent [recentGroups]*group
 
 	width  int64
 	begins map[int64]struct{} // the slices that have decisions, by index
-	// The slice of the last decision that had a time: its index, its first time
-	// and its last.
+	// The current slice, which is that of the last decision with a time: its
+	// index, its first time and its last time.
 	index, begin, end int64
 
 	plans    [plans]plan
 	overflow Overflow
 	sums     sums
 
-	// Memory that is used again.
+	// Memory that later calls use again.
 	measures []decisionlog.Measure
 	content  exphist.Content
 }
 
-const recentGroups = 1024
+const recentGroups = 1024 // the places of Groups.recent
 
 // Limits bounds the memory of Groups. 0 stands for the default.
 type Limits struct {
-	// Groups limits the keys that have a group of their own. Default: 65,536.
-	Groups int
-	// Names limits the stages, and the counters, that have a name although they
-	// are not in the tables. With more groups than Cells, the limit is
-	// Names·Cells/groups, and at least one. Default: 256.
-	Names int
-	// Width is the least width of a slice, in ns. It is doubled, and slices are
-	// merged, until at most Slices slices have decisions. It is doubled further
-	// until there are at most Cells/(g·(1+n/64)) slices, or one. Here g is the
-	// number of groups except Other, and n the number of stages and counters
-	// with a name that is not in the tables. Slices begin at multiples of their
-	// width since 1970. A width that cannot be doubled in an int64 stays, so
-	// there may always be four slices. Default: one minute.
-	Width int64
-	// Slices and Cells are described at Width. Defaults: 240 and 8,192.
-	Slices, Cells int
+	// Groups limits the keys with a group of their own. The default is 65,536.
+	Groups int `json:"groups"`
+	// Names limits the stages, and also the counters, that keep their own name
+	// although they are not in the tables. With more groups than Cells, the
+	// limit is Names·Cells/groups, and at least one. The default is 256.
+	Names int `json:"names"`
+	// Width is the smallest width of a slice, in ns. It is doubled, and slices
+	// are merged, until at most Slices slices have decisions and there are at
+	// most Cells/(g·(1+n/64)) slices, or one. Here g is the number of groups
+	// except Other. n is the number of stages and counters that keep a name
+	// that is not in the tables. Slices begin at multiples of their width since
+	// 1970. A width that cannot be doubled in an int64 stays, so there may be
+	// up to four slices in any case. The default is one minute.
+	Width int64 `json:"width"`
+	// Slices and Cells limit the slices, as Width describes. The defaults are
+	// 240 and 8,192.
+	Slices int `json:"slices"`
+	Cells  int `json:"cells"`
 }
 
-// maxLimit limits the limits, so that two of them can be multiplied.
+// maxLimit is the highest limit, so that the product of two limits fits an
+// int64.
 const maxLimit = 1 << 30
 
-// setDefault replaces a limit of 0. It fails if the limit is out of range.
+// setDefault replaces a limit of 0 by its default. It fails if the limit is out
+// of range.
 func setDefault[T int | int64](name string, limit *T, fallback, most T) error {
 	if *limit < 0 || *limit > most {
 		return fmt.Errorf("limits: %s is %d: it must be 0, which stands for %d, or from 1 to %d", name, *limit, fallback, most)
@@ -96,7 +102,8 @@ func setDefault[T int | int64](name string, limit *T, fallback, most T) error {
 	return nil
 }
 
-// New returns empty groups. The error names the limit that is out of range.
+// New returns empty groups. It fails if a limit is out of range. The error
+// names the limit.
 func New(l Limits) (*Groups, error) {
 	if err := cmp.Or(
 		setDefault("Groups", &l.Groups, 65_536, maxLimit), setDefault("Names", &l.Names, 256, maxLimit),
@@ -120,12 +127,12 @@ func New(l Limits) (*Groups, error) {
 	return g, nil
 }
 
-// Add folds in a decision at a time, in ns since 1970, or decisionlog.NoTime.
-// It copies the key. It leaves out unknown metrics, negative timers, and
-// counters below 1. A metric should be among the measures once.
+// Add adds a decision. Its time is in ns since 1970, or decisionlog.NoTime. Add
+// copies the key. It ignores unknown metrics, negative timers, and counters
+// below 1. Each metric should be among the measures only once.
 func (g *Groups) Add(key []byte, time int64, outcome rollup.Outcome, code string, measures []decisionlog.Measure) {
 	if g.names.displaced > g.limits.Names {
-		g.sweep() // not later, when the plan of this decision may have one of them
+		g.sweep() // before the plan of this decision can refer to a displaced name
 	}
 	p := g.planAt(measures)
 	if !p.fits(measures, g.names.version) {
@@ -134,7 +141,7 @@ func (g *Groups) Add(key []byte, time int64, outcome rollup.Outcome, code string
 	p.addTo(g.count(key, time, outcome, code), measures)
 }
 
-// count counts a decision in its cell, and returns the cell.
+// count counts a decision's outcome in its cell, and returns the cell.
 func (g *Groups) count(key []byte, time int64, outcome rollup.Outcome, code string) *cell {
 	group := g.groupOf(key)
 	c := g.cellOf(group, time)
@@ -143,7 +150,7 @@ func (g *Groups) count(key []byte, time int64, outcome rollup.Outcome, code stri
 	}
 	c.outcomes[outcome]++
 	if outcome == rollup.Error {
-		group.addError(knownCode(code), 1)
+		group.addError(codeOrOther(code), 1)
 	}
 	return c
 }
@@ -162,9 +169,9 @@ func (g *Groups) groupOf(key []byte) *group {
 	return group
 }
 
-// recentIndex returns a key's place in Groups.recent. It looks at the first,
-// the middle and the last 8 bytes. Keys that differ elsewhere alone take the
-// place from each other, which costs a look-up in the map.
+// recentIndex returns a key's place in Groups.recent. It depends on the first,
+// the middle and the last 8 bytes. Keys that differ only elsewhere share a
+// place, so their decisions need look-ups in the map.
 func recentIndex(key []byte) uint {
 	n := len(key)
 	if n < 8 {
@@ -176,7 +183,8 @@ func recentIndex(key []byte) uint {
 	return uint(h >> 32 % recentGroups)
 }
 
-// admitGroup is groupOf for a key that was not found.
+// admitGroup returns the group of a key that groupOf did not find. It makes the
+// group if there is room.
 func (g *Groups) admitGroup(key []byte) *group {
 	if !utf8.Valid(key) {
 		key = []byte(stages.Valid(string(key)))
@@ -195,8 +203,8 @@ func (g *Groups) admitGroup(key []byte) *group {
 	return group
 }
 
-// keep adds a group, and displaces the group of the highest rank if there are
-// too many.
+// keep adds a group. If there are then too many, it displaces the group of the
+// highest rank.
 func (g *Groups) keep(x *group) {
 	g.byKey[x.key] = x
 	g.kept.add(x)
@@ -210,21 +218,22 @@ func (g *Groups) keep(x *group) {
 	}
 }
 
-// displace merges a group without room into group Other.
+// displace merges a group that has no room into group Other.
 func (g *Groups) displace(x *group) {
 	g.overflow.Decisions += x.decisions()
 	g.other.merge(x)
 }
 
-// namesOfCell is the number of names beyond the tables that take as much room
-// as a cell.
+// namesOfCell extra names, which are not in the tables, count as one more cell.
 const namesOfCell = 64
 
-// fit applies the limits after there are more groups, names or slices.
+// fit applies the limits. It is called after groups, names or slices have been
+// added.
 //
-// The numbers of groups and slices never fall. The number of names falls only
-// when there are more groups than Cells, and then there is one slice. So the
-// result does not depend on the order in which they rise.
+// The limits on names and slices fall as groups and names are added. The number
+// of groups never falls. The number of names falls only if there are more
+// groups than Cells, and then there is only one slice. So the result does not
+// depend on the order of the additions.
 func (g *Groups) fit() {
 	l, n := &g.limits, int64(max(len(g.kept), 1))
 	g.fitNames(int(min(int64(l.Names), max(1, int64(l.Names)*int64(l.Cells)/n))))
@@ -232,8 +241,8 @@ func (g *Groups) fit() {
 	g.fitSlices(int(min(int64(l.Slices), max(1, int64(l.Cells)*namesOfCell/(n*(namesOfCell+names))))))
 }
 
-// all calls f with each group, group Other included.
-func (g *Groups) all(f func(*group)) {
+// forEach calls f with each group, including group Other.
+func (g *Groups) forEach(f func(*group)) {
 	f(g.other)
 	for _, group := range g.kept {
 		f(group)
@@ -241,14 +250,14 @@ func (g *Groups) all(f func(*group)) {
 }
 
 // Merge adds the groups of o, which must have the same limits. The caller must
-// not use o afterwards. Merge fails, and changes nothing, if the limits differ
-// or if the counts of both may exceed 64 bits.
+// not use o afterwards. Merge fails, and changes nothing, if g is o, if the
+// limits differ, or if the counts of both may exceed 64 bits.
 func (g *Groups) Merge(o *Groups) error {
 	if g == o {
 		return errors.New("groups cannot be merged with themselves")
 	}
 	if g.limits != o.limits {
-		return errors.New("the groups have other limits: make both with the same")
+		return errors.New("the groups have other limits: make both with the same limits")
 	}
 	sums := g.sums
 	if err := sums.add(o.sums); err != nil {
@@ -275,7 +284,7 @@ func (g *Groups) Merge(o *Groups) error {
 	return nil
 }
 
-// put adds a group with metrics of g.
+// put adds a group, whose metrics must be those of g.
 func (g *Groups) put(x *group) {
 	if own, ok := g.byKey[x.key]; ok {
 		own.merge(x)
@@ -286,26 +295,29 @@ func (g *Groups) put(x *group) {
 	}
 }
 
-// Limits returns the limits, with the defaults.
+// Limits returns the limits, with the defaults filled in.
 func (g *Groups) Limits() Limits { return g.limits }
 
 // Width returns the width of the slices, in ns.
 func (g *Groups) Width() int64 { return g.width }
 
-// Overflow returns the number of values without room for their own name or
-// group.
+// Overflow returns the number of values whose name or group has no room.
 func (g *Groups) Overflow() Overflow {
 	g.sweep()
 	return g.overflow
 }
 
-// Overflow counts the values without room. These are decisions in group Other,
-// timers in stage Other, and increments of counter Other. The increments stop
-// at 2^64−1.
-type Overflow struct{ Decisions, Stages, Counters uint64 }
+// Overflow counts the values that have no room: decisions in group Other,
+// timers in stage Other, and increments of counter Other. Counters does not
+// exceed 2^64−1.
+type Overflow struct {
+	Decisions uint64 `json:"decisions"`
+	Stages    uint64 `json:"stages"`
+	Counters  uint64 `json:"counters"`
+}
 
 func (o *Overflow) add(more Overflow) {
 	o.Decisions += more.Decisions
 	o.Stages += more.Stages
-	o.Counters = saturated(o.Counters, more.Counters)
+	o.Counters = addSaturated(o.Counters, more.Counters)
 }

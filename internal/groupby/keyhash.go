@@ -3,9 +3,9 @@
 
 package groupby
 
-// keyHash returns the hash by which [Groups] decides which keys and names it
-// keeps. It is the same in every process and every release. It is MurmurHash3's
-// fmix64 of the 64-bit FNV-1a.
+// keyHash returns the hash that decides which keys and names [Groups] keeps. It
+// is the same in every process and every release. It is the 64-bit FNV-1a,
+// mixed by fmix64 of MurmurHash3.
 func keyHash(key []byte) uint64 {
 	h := uint64(0xCBF29CE484222325)
 	for _, c := range key {

@@ -9,11 +9,12 @@ import (
 	"strings"
 )
 
-// lowest keeps the items of the lowest ranks, in whatever order they come. It
-// is a heap whose first item has the highest rank.
+// lowest keeps the items of the lowest ranks, in whatever order they are added.
+// It is a heap. Its first item has the highest rank.
 type lowest[T ranked] []T
 
-// ranked items are ordered by hash, and by key if the hashes are equal.
+// ranked is an item with a rank. Ranks are ordered by hash, and by key if the
+// hashes are equal.
 type ranked interface {
 	rank() (hash uint64, key string)
 }
@@ -24,8 +25,8 @@ func compareRanks(a, b ranked) int {
 	return cmp.Or(cmp.Compare(hashA, hashB), strings.Compare(keyA, keyB))
 }
 
-// admits reports whether an item of this rank, which is not there, would be
-// among the lowest.
+// admits reports whether a new item of this rank would have room if l may keep
+// limit items.
 func (l lowest[T]) admits(hash uint64, key []byte, limit int) bool {
 	if len(l) < limit {
 		return true
@@ -36,7 +37,7 @@ func (l lowest[T]) admits(hash uint64, key []byte, limit int) bool {
 
 func (l *lowest[T]) add(x T) { heap.Push(l, x) }
 
-// removeHighest removes the item of the highest rank, and returns it.
+// removeHighest removes and returns the item of the highest rank.
 func (l *lowest[T]) removeHighest() T { return heap.Pop(l).(T) }
 
 // The methods of heap.Interface.

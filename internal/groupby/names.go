@@ -11,34 +11,34 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// names are the metrics that Groups knows, by number.
+// names holds the metrics of Groups, by number.
 //
 // A number stays with its name until Groups.Forget, because callers keep it.
-// Callers get the number before a decision has the name. But only decisions may
-// decide which names have room. So a name that is not in the tables is pending
-// until a decision has it.
+// Callers get the number before a decision uses the name, but only decisions
+// may decide which names have room. So a name that is not in the tables is
+// pending until a decision uses it.
 type names struct {
-	table   stages.Table              // its families stand for names without room
-	known   map[string]*stages.Metric // those of the tables, by key
+	table   stages.Table              // its families are the metrics of their names without room
+	known   map[string]*stages.Metric // the metrics of the tables, by key
 	isOther [stages.Kinds]*stages.Metric
-	noRoom  [stages.Kinds]*stages.Metric // of names without room that are in no family
+	noRoom  [stages.Kinds]*stages.Metric // for names without room that are in no family
 
 	metrics []*stages.Metric // by number
-	numbers map[string]int32 // by key, without names that have no room
+	numbers map[string]int32 // by key; names without room are missing
 
 	kept      [stages.Kinds]lowest[keptName]
-	limit     int // of each kind
-	displaced int // names since the last sweep
-	version   int // rises when a number gets another metric
+	limit     int // limits the kept names of each kind
+	displaced int // the number of names displaced since the last sweep
+	version   int // increases when a number gets another metric
 }
 
-// The columns of metrics with their own names.
+// The columns of metrics with names of their own.
 const (
 	pendingColumn = stages.OtherColumn - 1
 	namedColumn   = stages.OtherColumn + 1
 )
 
-// keptName is a name with room that is not in the tables.
+// keptName is a name that has room and is not in the tables.
 type keptName struct {
 	hash   uint64
 	name   string
@@ -77,7 +77,8 @@ func newNames(limit int) names {
 	return n
 }
 
-// family returns the family that a timer's name belongs to, or nil.
+// family returns the family of a timer's name. It returns nil for other timers
+// and for counters.
 func (n *names) family(k stages.Kind, name string) *stages.Metric {
 	if k != stages.Timer {
 		return nil
@@ -85,8 +86,8 @@ func (n *names) family(k stages.Kind, name string) *stages.Metric {
 	return n.table.Family(name)
 }
 
-// withoutRoom returns the metric of a name that has no room. It is nested as
-// the name is.
+// withoutRoom returns the metric for a name that has no room. It is the name's
+// family, or a metric that is inside no stage.
 func (n *names) withoutRoom(k stages.Kind, name string) *stages.Metric {
 	if f := n.family(k, name); f != nil {
 		return f
@@ -94,10 +95,10 @@ func (n *names) withoutRoom(k stages.Kind, name string) *stages.Metric {
 	return n.noRoom[k]
 }
 
-// Metric returns the number that [Groups.Add] uses for the metric of a key,
-// such as "timer_rego_query_eval_ns". The number is negative if the key is not
-// of a timer or counter. No other key has the number until [Groups.Forget].
-// U+FFFD replaces invalid UTF-8. Metric copies the key.
+// Metric returns the number that [Groups.Add] takes for the metric with this
+// key, such as "timer_rego_query_eval_ns". The number is negative if the metric
+// is neither a timer nor a counter. No other key gets the number until
+// [Groups.Forget]. U+FFFD replaces invalid UTF-8. Metric copies the key.
 func (g *Groups) Metric(key []byte) int32 {
 	n := &g.names
 	if number, ok := n.numbers[string(key)]; ok {
@@ -113,9 +114,9 @@ func (g *Groups) Metric(key []byte) int32 {
 	return n.add(m)
 }
 
-// find returns the number and the metric of a key. The number is negative if
-// the key has no room. The metric is nil if the key is not of a timer or
-// counter.
+// find returns the number and the metric of a key. It adds a pending metric if
+// the key is new. The number is negative if the key has no room. The metric is
+// nil if it is neither a timer nor a counter.
 func (n *names) find(key string) (number int32, m *stages.Metric) {
 	if number, ok := n.numbers[key]; ok {
 		return number, n.metrics[number]
@@ -138,13 +139,14 @@ func (n *names) find(key string) (number int32, m *stages.Metric) {
 	return number, m
 }
 
+// add gives a metric a number.
 func (n *names) add(m *stages.Metric) (number int32) {
 	n.metrics = append(n.metrics, m)
 	return int32(len(n.metrics) - 1)
 }
 
-// Forget frees the memory of the numbers that [Groups.Metric] has returned,
-// which become invalid.
+// Forget frees the memory that belongs to the numbers from [Groups.Metric]. The
+// numbers become invalid.
 func (g *Groups) Forget() {
 	n := &g.names
 	before := n.metrics
@@ -159,13 +161,13 @@ func (g *Groups) Forget() {
 	n.version++
 }
 
-// HasRoom reports whether a metric, by its number, still has room for its own
-// name, and so its values are not in Other.
+// HasRoom reports whether the metric with this number still has room for its
+// own name. Otherwise, its values are in Other.
 func (g *Groups) HasRoom(number int32) bool { return !g.names.metrics[number].Overflows }
 
-// admitted returns the metric of a measure after it has admitted a pending
-// name. It counts the measure if the name has no room.
-func (g *Groups) admitted(number int32, value int64) *stages.Metric {
+// resolve returns the metric of a measure. It first decides whether a pending
+// name has room. It counts the value as overflow if the name has no room.
+func (g *Groups) resolve(number int32, value int64) *stages.Metric {
 	n := &g.names
 	m := n.metrics[number]
 	if m.Column == pendingColumn {
@@ -175,20 +177,20 @@ func (g *Groups) admitted(number int32, value int64) *stages.Metric {
 	switch {
 	case !m.Overflows:
 	case m.Kind == stages.Counter:
-		g.overflow.Counters = saturated(g.overflow.Counters, uint64(value))
+		g.overflow.Counters = addSaturated(g.overflow.Counters, uint64(value))
 	default:
 		g.overflow.Stages++
 	}
 	return m
 }
 
-// saturated returns a + b, or the largest number.
-func saturated(a, b uint64) uint64 {
+// addSaturated returns a + b, or the largest uint64 if the sum exceeds it.
+func addSaturated(a, b uint64) uint64 {
 	sum, carry := bits.Add64(a, b, 0)
 	return sum | -carry
 }
 
-// admitName decides whether a pending name has room.
+// admitName keeps a pending name if it has room, and displaces it otherwise.
 func (g *Groups) admitName(number int32) {
 	n := &g.names
 	m := n.metrics[number]
@@ -203,7 +205,7 @@ func (g *Groups) admitName(number int32) {
 	g.fit()
 }
 
-// fitNames sets the limit, and displaces names above it.
+// fitNames sets the limit of each kind, and displaces the names above it.
 func (g *Groups) fitNames(limit int) {
 	n := &g.names
 	n.limit = limit
@@ -214,8 +216,8 @@ func (g *Groups) fitNames(limit int) {
 	}
 }
 
-// displaceName takes the room from a name. The next sweep moves its values to
-// Other.
+// displaceName gives the number of a name to a metric for names without room.
+// The next sweep moves the name's values to Other.
 func (g *Groups) displaceName(number int32) {
 	n := &g.names
 	m := n.metrics[number]
@@ -232,7 +234,7 @@ func (g *Groups) sweep() {
 		return
 	}
 	g.names.displaced = 0
-	g.all(func(group *group) {
+	g.forEach(func(group *group) {
 		for i := range group.cells {
 			g.sweepCell(&group.cells[i])
 		}
@@ -252,7 +254,7 @@ func (g *Groups) sweepCell(c *cell) {
 	}
 	for i := range c.counters {
 		if t := &c.counters[i]; t.isDisplaced() {
-			g.overflow.Counters = saturated(g.overflow.Counters, t.total.Lo|-min(t.total.Hi, 1))
+			g.overflow.Counters = addSaturated(g.overflow.Counters, t.total.Lo|-min(t.total.Hi, 1))
 			others.mergeCounter(t, g.names.isOther[stages.Counter])
 		}
 	}
@@ -271,12 +273,12 @@ func (g *Groups) rename(o *Groups) {
 	rename := func(m **stages.Metric) {
 		to, ok := renamed[*m]
 		if !ok {
-			to = g.own((*m).Kind, (*m).Name)
+			to = g.metricOf((*m).Kind, (*m).Name)
 			renamed[*m] = to
 		}
 		*m = to
 	}
-	o.all(func(group *group) {
+	o.forEach(func(group *group) {
 		for i := range group.cells {
 			c := &group.cells[i]
 			for j := range c.stages {
@@ -289,9 +291,9 @@ func (g *Groups) rename(o *Groups) {
 	})
 }
 
-// own returns g's metric for a name that decisions have. A name without room
-// gets a metric that the next sweep moves to Other.
-func (g *Groups) own(k stages.Kind, name string) *stages.Metric {
+// metricOf returns g's metric for a name that decisions use. For a name without
+// room, it returns a new metric, whose values the next sweep moves to Other.
+func (g *Groups) metricOf(k stages.Kind, name string) *stages.Metric {
 	n := &g.names
 	number, m := n.find(stages.KeyOf(k, name))
 	if m.Column == pendingColumn {

@@ -8,16 +8,16 @@ import (
 	"github.com/regometer/regometer/internal/stages"
 )
 
-// A plan says how measures are added to a cell: what their metrics are, and
+// A plan says how to add measures to a cell. It has their metrics, and says
 // which stages may contain which. Most decisions of a log have the metrics of a
-// previous one, in the same order, and so its plan.
+// previous one, in the same order, and so use its plan again.
 type plan struct {
-	version int    // of Groups.names, whose numbers the steps have
+	version int    // the version of Groups.names for which the plan is valid
 	steps   []step // one for each measure
-	stages  int    // number of the steps that are stages
+	stages  int    // the number of steps that are stages
 
-	// nested has the stages within others. All that may contain a stage follow
-	// one another, the nearest first.
+	// nested has pairs of stages where one may contain the other. The pairs of
+	// an inner stage follow one another, with the nearest outer stage first.
 	nested []nesting
 }
 
@@ -25,23 +25,22 @@ type plan struct {
 type step struct {
 	metric *stages.Metric
 	number int32
-	least  int32 // the smallest value that counts: 0 for a stage, and 1 for a counter
+	least  int32 // the smallest value that counts, 0 for a stage and 1 for a counter
 
-	covered int64 // time of the stages in this one, while a decision is added
+	covered int64 // while a decision is added, the time of contained stages
 }
 
-// nesting is a stage within another, by step.
+// nesting is a stage within another. It has their steps.
 type nesting struct{ inner, outer int32 }
 
 const (
 	plans    = 64
-	maxSteps = 64 // of a plan that is kept
-	noPlan   = -1 // the version of a plan for one decision only
+	maxSteps = 64 // limits the steps of a plan that later decisions use
+	noPlan   = -1 // the version of a plan that only one decision uses
 )
 
-// planAt returns the place of the plan of these measures. If measures with
-// different plans have the same place and come in turn, each of them takes it
-// from the other.
+// planAt returns the place where the plan of these measures is or belongs.
+// Different plans with the same place replace each other.
 func (g *Groups) planAt(measures []decisionlog.Measure) *plan {
 	n := uint(len(measures))
 	if n == 0 {
@@ -51,7 +50,7 @@ func (g *Groups) planAt(measures []decisionlog.Measure) *plan {
 	return &g.plans[(n+uint(first)+5*uint(middle)+25*uint(last))%plans]
 }
 
-// fits reports whether p is the plan of these measures.
+// fits reports whether p is a valid plan of these measures.
 func (p *plan) fits(measures []decisionlog.Measure, version int) bool {
 	if len(measures) != len(p.steps) || p.version != version {
 		return false
@@ -64,11 +63,12 @@ func (p *plan) fits(measures []decisionlog.Measure, version int) bool {
 	return true
 }
 
-// makePlan makes p the plan of the measures that count, and returns those.
+// makePlan makes p the plan of the measures that count, and returns these
+// measures.
 func (g *Groups) makePlan(p *plan, measures []decisionlog.Measure) []decisionlog.Measure {
 	counting := g.measures[:0]
 	if len(p.steps) > maxSteps {
-		*p = plan{} // without its memory
+		*p = plan{} // frees its memory
 	}
 	p.steps, p.nested, p.stages = p.steps[:0], p.nested[:0], 0
 	var at [stages.MaxContainers]int32 // by slot: the last step of the stage, plus 1
@@ -84,7 +84,7 @@ func (g *Groups) makePlan(p *plan, measures []decisionlog.Measure) []decisionlog
 			continue
 		}
 		if s.metric.Column <= stages.OtherColumn {
-			s.metric = g.admitted(x.Metric, x.Value)
+			s.metric = g.resolve(x.Metric, x.Value)
 		}
 		counting, p.steps = append(counting, x), append(p.steps, s)
 		if slot := s.metric.Slot; slot >= 0 {
@@ -106,7 +106,7 @@ func (g *Groups) makePlan(p *plan, measures []decisionlog.Measure) []decisionlog
 		if m.Kind == stages.Timer {
 			p.stages++
 		}
-		if m.Overflows { // each time is counted
+		if m.Overflows { // resolve must count each value
 			p.version = noPlan
 		}
 		if m.Column == stages.OtherColumn {
@@ -116,12 +116,12 @@ func (g *Groups) makePlan(p *plan, measures []decisionlog.Measure) []decisionlog
 	return counting
 }
 
-// addTo adds the measures of a plan to a cell. At least 40 % of the time
-// of Add is recording the durations (BenchmarkAdd/groups=1).
+// addTo adds the measures of a plan to a cell. Recording the durations takes at
+// least 40 % of Add's time (BenchmarkAdd/groups=1).
 func (p *plan) addTo(c *cell, measures []decisionlog.Measure) {
 	steps := p.steps
 	measures = measures[:len(steps)]
-	done := int32(-1) // the last inner stage whose time is in its outer one
+	done := int32(-1) // the last inner stage whose time was added to an outer one
 	for _, n := range p.nested {
 		if value := measures[n.outer].Value; value > 0 && n.inner != done {
 			outer := &steps[n.outer]
@@ -130,7 +130,7 @@ func (p *plan) addTo(c *cell, measures []decisionlog.Measure) {
 		}
 	}
 	c.reserve(p.stages)
-	stage, counter := 0, 0 // the place of the next one, if the cell has them in this order
+	stage, counter := 0, 0 // the next place, if the cell has the metrics in this order
 	for i := range steps {
 		s, value := &steps[i], measures[i].Value
 		if s.least > 0 {

@@ -13,30 +13,30 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Group has the sums of the decisions of a key, in total and for each slice of
-// time.
+// Group has the sums of the decisions of a key, over all time and for each
+// slice of time.
 type Group struct {
 	Key      string
 	Outcomes [6]uint64           // by Outcome
-	Errors   []rollup.ErrorTotal // by code; unknown codes are Other
-	Counters []Counter           // by name; none is 0
-	Stages   []Stage             // by name
-	Slices   []Slice             // ascending; decisionlog.NoTime is first; each has decisions
+	Errors   []rollup.ErrorTotal // sorted by code; unknown codes are Other
+	Counters []Counter           // sorted by name; none is 0
+	Stages   []Stage             // sorted by name
+	Slices   []Slice             // ascending, with decisionlog.NoTime first; each has decisions
 }
 
 // Slice has the sums of a group in a slice of time. Begin is in ns since 1970,
 // or decisionlog.NoTime.
 type Slice struct {
-	Begin    int64
-	Outcomes [6]uint64
-	Counters []Counter
-	Stages   []Stage
+	Begin    int64     `json:"begin"`
+	Outcomes [6]uint64 `json:"outcomes"`
+	Stages   []Stage   `json:"stages,omitempty"`
+	Counters []Counter `json:"counters,omitempty"`
 }
 
 // Counter is the total of a counter.
 type Counter struct {
-	Name  string
-	Total Sum
+	Name  string `json:"counter"`
+	Total Sum    `json:"total"`
 }
 
 // Stage has the durations of a stage.
@@ -47,31 +47,37 @@ type Stage struct {
 	Self       Sum              // in ns, without the stages in it
 }
 
-// SetDurations sets the durations by the smallest and the largest value, the
+// Took returns the sum of the durations, in ns.
+func (s *Stage) Took() Sum {
+	hi, lo := s.Durations.Sum()
+	return Sum{hi, lo}
+}
+
+// SetDurations sets the durations from the smallest and the largest value, the
 // sum, and the counts from bucket first on. It fails if no histogram can have
-// them.
+// these numbers.
 func (s *Stage) SetDurations(schema int, least, most int64, sum Sum, first int, counts []uint64) error {
 	c := exphist.Content{Layout: Layout, Least: least, Most: most, SumHi: sum.Hi, SumLo: sum.Lo, First: first, Counts: counts}
 	if most > 0 {
 		c.Layout.Schema = schemaOf(least, most)
 	}
 	if schema != c.Layout.Schema {
-		return fmt.Errorf("the schema is %d: for its values it must be %d", schema, c.Layout.Schema)
+		return fmt.Errorf("the schema is %d: for these values it must be %d", schema, c.Layout.Schema)
 	}
 	return s.Durations.Restore(&c)
 }
 
-// Sums returns the groups by key in bytewise order, with group Other first if
-// it has anything. Their slices of time have neither counters nor stages. A
-// group is valid until the next one, unless it is cloned. Nothing may be added
-// meanwhile.
+// Sums returns an iterator over the groups, sorted by the bytes of their keys.
+// Group Other comes first if it has decisions. The slices of the groups have
+// neither counters nor stages. A group is valid only until the next one, so
+// clone it to keep it. Do not change g during the iteration.
 func (g *Groups) Sums() iter.Seq[*Group] { return g.each(g.readSum) }
 
-// Parts returns the same groups with Key, Errors and whole Slices, but without
-// the sums over the slices.
+// Parts returns an iterator over the same groups. They have Key, Errors and
+// complete Slices, but no sums over the slices.
 func (g *Groups) Parts() iter.Seq[*Group] { return g.each(g.readParts) }
 
-// each iterates over the groups, which read copies.
+// each returns an iterator over the groups. read copies each of them.
 func (g *Groups) each(read func(*group, *Group)) iter.Seq[*Group] {
 	return func(yield func(*Group) bool) {
 		g.sweep()
@@ -89,27 +95,27 @@ func (g *Groups) each(read func(*group, *Group)) iter.Seq[*Group] {
 	}
 }
 
-// Get returns the group of a key, with whole slices of time, or nil. The caller
-// owns it.
+// Get returns the group of a key with complete slices of time, or nil if there
+// is none. The caller owns it.
 func (g *Groups) Get(key string) *Group {
 	g.sweep()
 	if x := g.byKey[key]; x != nil {
-		return g.whole(x)
+		return g.copyGroup(x)
 	}
 	return nil
 }
 
-// whole returns a copy of a group.
-func (g *Groups) whole(x *group) *Group {
+// copyGroup returns a complete copy of a group.
+func (g *Groups) copyGroup(x *group) *Group {
 	to := new(Group)
 	g.readParts(x, to)
 	g.readCells(x, to)
 	return to
 }
 
-// ReadSum makes to the group of a key as [Groups.Sums] has it, and reports
-// whether there is one. It uses the memory of to again, which must be an empty
-// group or one from ReadSum.
+// ReadSum copies the group of a key into to, in the form of [Groups.Sums]. It
+// returns false if there is no such group. It uses the memory of to again. to
+// must be an empty group or one from ReadSum.
 func (g *Groups) ReadSum(key string, to *Group) bool {
 	g.sweep()
 	x := g.byKey[key]
@@ -122,25 +128,26 @@ func (g *Groups) ReadSum(key string, to *Group) bool {
 // Has reports whether a key has a group of its own.
 func (g *Groups) Has(key string) bool { return g.byKey[key] != nil }
 
-// Total returns all groups as one with an empty key. The caller owns it.
+// Total returns the sum of all groups, with an empty key. The caller owns it.
 func (g *Groups) Total() *Group {
 	g.sweep()
 	var total group
-	g.all(total.merge)
-	return g.whole(&total)
+	g.forEach(total.merge)
+	return g.copyGroup(&total)
 }
 
-// TotalSum is Total whose slices of time have neither counters nor stages.
+// TotalSum returns what Total returns, but without the counters and stages of
+// slices.
 func (g *Groups) TotalSum() *Group {
 	g.sweep()
-	var total group // whose cells have outcomes alone
+	var total group // its cells have only outcomes
 	var sum cell
-	g.all(func(x *group) {
+	g.forEach(func(x *group) {
 		for i := range x.cells {
 			total.cell(x.cells[i].index).addOutcomes(&x.cells[i])
 		}
 		total.addErrors(x)
-		x.sum(&sum)
+		x.addTo(&sum)
 	})
 	to := new(Group)
 	g.readHead(&total, to)
@@ -156,14 +163,14 @@ func (x *Group) Clone() *Group {
 	for i := range c.Stages {
 		c.Stages[i].Durations = exphist.Snapshot{}
 		if err := c.Stages[i].Durations.Merge(&x.Stages[i].Durations); err != nil {
-			panic(err) // an empty snapshot takes any
+			panic(err) // any snapshot can be merged into an empty one
 		}
 	}
 	return &c
 }
 
-// readParts copies a group without the sums. Like the functions below, it uses
-// the memory of to again.
+// readParts copies a group without the sums over its slices. Like the functions
+// below, it uses the memory of to again.
 func (g *Groups) readParts(x *group, to *Group) {
 	g.readHead(x, to)
 	for i := range x.cells {
@@ -184,7 +191,7 @@ func (g *Groups) readCells(x *group, to *Group) {
 	if len(x.cells) == 1 {
 		sum = &x.cells[0]
 	} else {
-		x.sum(sum)
+		x.addTo(sum)
 	}
 	g.readCell(sum, &to.Outcomes, &to.Counters, &to.Stages)
 }
@@ -227,16 +234,13 @@ func (g *Groups) readCell(c *cell, outcomes *[outcomes]uint64, counters *[]Count
 
 func (g *Groups) readStage(s *stageCell, to *Stage) {
 	s.durations.snapshot(&to.Durations, &g.content)
-	hi, lo := to.Durations.Sum()
-	to.Name, to.Unfinished, to.Self = s.metric.Name, s.unfinished, Sum{hi, lo}.minus(s.covered)
+	to.Name, to.Unfinished, to.Self = s.metric.Name, s.unfinished, to.Took().minus(s.covered)
 }
 
-// extended returns s with one more element, and the element. It has the value
-// from when s was longer, so that its memory is used again.
+// extended returns s with another element, and a pointer to it. The element
+// still has its old content if s was longer before, so its memory can be used
+// again.
 func extended[T any](s []T) ([]T, *T) {
-	if len(s) == cap(s) {
-		s = slices.Grow(s, 1)
-	}
-	s = s[:len(s)+1]
+	s = slices.Grow(s, 1)[:len(s)+1]
 	return s, &s[len(s)-1]
 }

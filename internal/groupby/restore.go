@@ -15,18 +15,18 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// sums limit the counts of groups that were saved or merged, because a file can
-// have any count. Add alone cannot reach the limits.
+// sums bounds the counts of restored and merged groups, because a file can have
+// any counts. Add alone cannot reach the bounds.
 type sums struct {
-	counts uint64 // of all decisions, timers, errors and values
-	raised Sum    // of all counters
+	counts uint64 // of all decisions, timers and errors
+	raised Sum    // the sum of all counters
 }
 
-var errTooMany = errors.New("the counts are too large: they add up to 2^63 or more, or the counters to 2^127")
+var errTooMany = errors.New("the numbers are too large: counts must add up to less than 2^63, and counters to less than 2^127")
 
-// add adds o, or fails if a count could overflow.
+// add adds o. It fails if a count could overflow.
 func (s *sums) add(o sums) error {
-	s.counts = saturated(s.counts, o.counts)
+	s.counts = addSaturated(s.counts, o.counts)
 	s.raised = s.raised.Plus(o.raised)
 	if s.counts >= 1<<63 || o.raised.Hi >= 1<<63 || s.raised.Hi >= 1<<63 {
 		return errTooMany
@@ -34,8 +34,9 @@ func (s *sums) add(o sums) error {
 	return nil
 }
 
-// Restore returns groups that have the limits, the width of slices and the
-// overflow of saved groups. [Groups.Insert] adds the groups.
+// Restore returns empty groups with the limits, the width of slices and the
+// overflow of saved groups. It fails if these are invalid. [Groups.Insert] adds
+// the saved groups.
 func Restore(l Limits, width int64, o Overflow) (*Groups, error) {
 	g, err := New(l)
 	if err != nil {
@@ -47,10 +48,10 @@ func Restore(l Limits, width int64, o Overflow) (*Groups, error) {
 	}
 	g.width, g.overflow = width, o
 	g.setCurrent(0)
-	return g, g.sums.add(sums{counts: saturated(o.Decisions, o.Stages)})
+	return g, g.sums.add(sums{counts: addSaturated(o.Decisions, o.Stages)})
 }
 
-// Part is a saved group while it is added to Groups.
+// Part is a saved group that is being added to Groups.
 type Part struct {
 	groups *Groups
 	group  *group
@@ -58,8 +59,9 @@ type Part struct {
 	width  int64
 }
 
-// Insert begins to add a saved group. Its errors and slices are added to the
-// Part. The groups must not be used until the part's End has succeeded.
+// Insert begins to add a saved group. It fails if the key is invalid. The
+// caller adds the errors and slices to the Part. The groups must not be used
+// until [Part.End] has succeeded.
 func (g *Groups) Insert(key string) (*Part, error) {
 	if err := checkName(key); err != nil {
 		return nil, err
@@ -67,18 +69,18 @@ func (g *Groups) Insert(key string) (*Part, error) {
 	return &Part{g, &group{key: key, hash: keyHash([]byte(key))}, g.sums, g.width}, nil
 }
 
-// AddError adds n errors of a code. It fails if n is 0, or too large.
+// AddError adds n errors of a code. It fails if n is 0 or too large.
 func (p *Part) AddError(code string, n uint64) error {
 	if n == 0 {
 		return fmt.Errorf("error code %.80q has no decisions", code)
 	}
-	p.group.addError(knownCode(code), n)
+	p.group.addError(codeOrOther(code), n)
 	return p.sums.add(sums{counts: n})
 }
 
 // AddSlice adds a slice of time. It fails if the slice is not after the
-// previous one, if no decisions can have these sums, or if counts may exceed 64
-// bits.
+// previous one, if no decisions can have these sums, if the limits do not allow
+// its names, or if counts may exceed 64 bits.
 func (p *Part) AddSlice(s *Slice) error {
 	g, cells := p.groups, p.group.cells
 	c := cell{index: noTimeIndex}
@@ -120,12 +122,13 @@ func (p *Part) End() error {
 	return nil
 }
 
-// restoreCell adds s to an empty cell.
+// restoreCell copies s into an empty cell. It fails if no decisions can have
+// the sums of s.
 func (g *Groups) restoreCell(c *cell, s *Slice, sum *sums) error {
 	c.outcomes = s.Outcomes
 	decisions := uint64(0)
 	for _, n := range s.Outcomes {
-		decisions = saturated(decisions, n)
+		decisions = addSaturated(decisions, n)
 	}
 	if decisions == 0 {
 		return errors.New("a slice of time has no decisions")
@@ -143,14 +146,13 @@ func (g *Groups) restoreCell(c *cell, s *Slice, sum *sums) error {
 		if err := checkName(stage.Name); err != nil {
 			return err
 		}
-		hi, lo := stage.Durations.Sum()
-		if (Sum{hi, lo}).Less(stage.Self) {
-			return fmt.Errorf("stage %.80q took less time than it did without the stages in it", stage.Name)
+		if stage.Took().Less(stage.Self) {
+			return fmt.Errorf("stage %.80q took less time than its self time", stage.Name)
 		}
-		if err := sum.add(sums{counts: saturated(stage.Durations.Count(), stage.Unfinished)}); err != nil {
+		if err := sum.add(sums{counts: addSaturated(stage.Durations.Count(), stage.Unfinished)}); err != nil {
 			return err
 		}
-		to.metric, to.unfinished, to.covered = g.own(stages.Timer, stage.Name), stage.Unfinished, Sum{hi, lo}.minus(stage.Self)
+		to.metric, to.unfinished, to.covered = g.metricOf(stages.Timer, stage.Name), stage.Unfinished, stage.Took().minus(stage.Self)
 		to.durations.restore(&stage.Durations)
 	}
 	for _, counter := range s.Counters {
@@ -163,13 +165,13 @@ func (g *Groups) restoreCell(c *cell, s *Slice, sum *sums) error {
 		if err := sum.add(sums{raised: counter.Total}); err != nil {
 			return err
 		}
-		c.counters = append(c.counters, counterCell{g.own(stages.Counter, counter.Name), counter.Total})
+		c.counters = append(c.counters, counterCell{g.metricOf(stages.Counter, counter.Name), counter.Total})
 	}
 	return nil
 }
 
-// compareNames compares names so that only different ascending names are
-// sorted.
+// compareNames compares names. A list is sorted only if the names ascend and
+// differ.
 func compareNames(a, b string) int {
 	if a > b {
 		return 1
@@ -177,6 +179,7 @@ func compareNames(a, b string) int {
 	return -1
 }
 
+// checkName returns an error if name cannot be a key, a stage or a counter.
 func checkName(name string) error {
 	if name == "" || len(name) > stages.MaxName || !utf8.ValidString(name) {
 		return fmt.Errorf("invalid name %.80q: it must have 1 to %d bytes of UTF-8", name, stages.MaxName)

@@ -8,12 +8,12 @@ import (
 	"os"
 )
 
-// Main runs the tests of a package that starts no goroutine, unless under the
-// race detector, which would take minutes to find nothing. It is called by
-// TestMain, with its testing.M.
+// Main runs the tests of a package that starts no goroutine. Under the race
+// detector it skips them, because they would take minutes and could find
+// nothing. TestMain calls it with its testing.M.
 func Main(m interface{ Run() int }) {
 	if Enabled {
-		fmt.Println("not run under the race detector: the package starts no goroutine")
+		fmt.Println("skipped under the race detector: the package starts no goroutine")
 		return
 	}
 	os.Exit(m.Run())

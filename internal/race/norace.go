@@ -4,8 +4,8 @@
 //go:build !race
 
 // Package race tells tests whether they run under the race detector, which
-// allocates and makes what does not concern it ten times slower.
+// allocates memory and makes code ten times slower.
 package race
 
-// Enabled says that they do.
+// Enabled reports whether tests run under the race detector.
 const Enabled = false

@@ -3,15 +3,15 @@
 
 package stages
 
-// Folding has the metrics of a decision while they are folded in. The zero
-// value is empty. It can be on the stack.
+// Folding has the metrics of a decision that is being added. The zero value is
+// empty. A Folding can be on the stack.
 type Folding struct {
-	N    int // of timers and counters
+	N    int // the number of timers and counters
 	few  [16]Value
-	more []Value // the other ones, which few decisions have
+	more []Value // the values after the first 16, which few decisions have
 
-	// at has the places of the stages that may contain others, plus 1, by slot.
-	// It is 0 if the decision does not have the stage, or its value is not
+	// at has, by slot, the index plus 1 of each stage that may contain others.
+	// It is 0 if the decision lacks the stage, or if the stage's value is not
 	// above 0.
 	at [MaxContainers]int32
 }
@@ -21,8 +21,9 @@ type Value struct {
 	Metric *Metric
 	Value  int64
 
-	// Covered is the part of a stage's time that the stages in it took.
-	// CoveredOfPath is the part that the stages kept by path took.
+	// Covered is the part of a stage's time that contained stages took.
+	// CoveredOfPath is the part that contained stages took that are kept by
+	// path.
 	Covered, CoveredOfPath int64
 }
 
@@ -57,8 +58,9 @@ func (f *Folding) At(i int) *Value {
 	return &f.more[i-len(f.few)]
 }
 
-// Cover adds the time of each stage to Covered of its nearest ancestor. For
-// stages that are kept by path, it does the same among themselves.
+// Cover adds the time of each stage to Covered of its nearest ancestor. It adds
+// the time of each stage that is kept by path to CoveredOfPath of its nearest
+// ancestor that is kept by path.
 func (f *Folding) Cover() {
 	for i := range f.N {
 		v := f.At(i)
@@ -77,7 +79,8 @@ func (f *Folding) Cover() {
 	}
 }
 
-// nearest returns the first of these stages that the decision has, or nil.
+// nearest returns the first of these stages that the decision has, or nil if it
+// has none.
 func (f *Folding) nearest(slots []int) *Value {
 	for _, slot := range slots {
 		if at := f.at[slot]; at > 0 {

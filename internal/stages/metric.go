@@ -8,45 +8,46 @@ import "strings"
 // Kind is the kind of a metric.
 type Kind uint8
 
-// The kinds. A Timer has the name of a stage. Neither is all other metrics.
+// The kinds. A Timer measures a stage. Neither stands for all other metrics.
 const (
 	Neither Kind = iota
 	Timer
 	Counter
 
-	Kinds
+	Kinds // the number of kinds
 )
 
 // Metric describes a stage or a counter.
 type Metric struct {
 	Kind   Kind
 	Name   string
-	Column int // where its values are kept
+	Column int // the place of its values
 
-	// Overflows says that its values are kept in OtherColumn because there is
-	// no room.
+	// Overflows marks a metric whose values are kept in OtherColumn because
+	// there is no room.
 	Overflows bool
 
-	// Ancestors are the slots of the stages that may contain this one, nearest
-	// first. PathAncestors are the ones that are kept by path.
+	// Ancestors are the slots of the stages that may contain this one, the
+	// nearest first. PathAncestors are those that are kept by path.
 	Ancestors, PathAncestors []int
-	Slot                     int // its own among the stages that contain others, or -1
-	PathIndex                int // its own among those kept by path, or -1
+	Slot                     int // the index among the stages that contain others, or -1
+	PathIndex                int // the index among the stages that are kept by path, or -1
 }
 
-// OtherColumn is the column of the metrics without their own label.
+// OtherColumn is the column of the metrics without a label of their own.
 const OtherColumn = 0
 
-// NewMetric returns a metric that contains nothing and is in nothing.
+// NewMetric returns a metric that contains no stages and is inside no stage.
 func NewMetric(k Kind, name string, column int) *Metric {
 	return &Metric{Kind: k, Name: name, Column: column, Slot: -1, PathIndex: -1}
 }
 
 // MaxName limits the bytes of a name or path that becomes a label, so that
-// clients cannot take much memory.
+// clients cannot make the program use much memory.
 const MaxName = 1024
 
-// Valid returns a name with U+FFFD for invalid UTF-8, which Prometheus refuses.
+// Valid replaces invalid UTF-8 in a name by U+FFFD, because Prometheus refuses
+// it.
 func Valid(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
 
 // TimerSuffix ends the key of a timer.
@@ -65,7 +66,8 @@ func KeyOf(k Kind, name string) string {
 	return timerPrefix + name + TimerSuffix
 }
 
-// Split returns the kind and the name of a key, or Neither.
+// Split returns the kind and the name of a metric with this key. It returns
+// Neither if the key is neither a timer's nor a counter's.
 func Split(key string) (Kind, string) {
 	if name, ok := strings.CutPrefix(key, counterPrefix); ok {
 		return Counter, name

@@ -1,8 +1,9 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stages knows the stages of a decision that contain one another, and
-// the keys of their timers.
+// Package stages holds tables of stages that contain one another, and computes
+// which part of a stage's time contained stages took. It also converts between
+// names and keys of metrics.
 package stages
 
 import (
@@ -13,21 +14,23 @@ import (
 	"strings"
 )
 
-// Entry names a stage and the stages that may contain it, separated by spaces.
+// Entry is a stage. Parent names the stages that may contain it, separated by
+// spaces. A Name that ends in * is a family.
 type Entry struct{ Name, Parent string }
 
-// MaxContainers limits the stages that contain others, because each decision
-// has an array of them on the stack.
+// MaxContainers limits the number of stages that contain others, because each
+// Folding has an array of them.
 const MaxContainers = 32
 
 // Table has the known stages, and the stages that contain them.
 type Table struct {
 	Stages   []*Metric // without families
-	Families []*Metric // named without their *
+	Families []*Metric // their names lack the *
 }
 
-// NewTable returns the table of entries with different names. It fails if a
-// parent is not among them, or if stages contain one another.
+// NewTable returns the table of the entries, whose names must differ. It fails
+// if a parent is not among them, if a stage contains itself through others, or
+// if too many stages contain others.
 func NewTable(entries []Entry) (t Table, err error) {
 	x := nesting{map[string][]string{}, map[string]int{}}
 	byName := map[string]*Metric{}
@@ -55,7 +58,7 @@ func NewTable(entries []Entry) (t Table, err error) {
 		}
 	}
 	if containers > MaxContainers {
-		return Table{}, fmt.Errorf("%d stages contain others: at most %d may", containers, MaxContainers)
+		return Table{}, fmt.Errorf("%d stages contain others: at most %d may: name fewer stages as parents", containers, MaxContainers)
 	}
 	for _, s := range entries {
 		for _, a := range x.ancestors(s.Name) {
@@ -65,8 +68,8 @@ func NewTable(entries []Entry) (t Table, err error) {
 	return t, nil
 }
 
-// Family returns the family of instrumentation to which a name without its own
-// entry belongs, or nil.
+// Family returns the family that a name without an entry of its own belongs to,
+// or nil.
 func (t *Table) Family(name string) *Metric {
 	for _, f := range t.Families {
 		if strings.HasPrefix(name, f.Name) {
@@ -76,20 +79,21 @@ func (t *Table) Family(name string) *Metric {
 	return nil
 }
 
-// nesting says how stages are nested, by name.
+// nesting says how stages are nested. Its keys are their names.
 type nesting struct {
 	parents map[string][]string
 	depths  map[string]int
 }
 
 // depth returns the length of the longest chain of stages that contain a stage.
-// inner has the stages, each in the next, whose depth depends on it.
+// inner lists the stages whose depth is being computed, each one inside the
+// next. depth fails if the stage is among them, or if a parent is unknown.
 func (x *nesting) depth(name string, inner []string) (int, error) {
 	if depth, ok := x.depths[name]; ok {
 		return depth, nil
 	}
 	if at := slices.Index(inner, name); at >= 0 {
-		return 0, errors.New("stages cannot contain one another: " + strings.Join(append(inner[at:], name), " in "))
+		return 0, errors.New("stages cannot contain themselves: " + strings.Join(append(inner[at:], name), " in "))
 	}
 	depth := 0
 	for _, p := range x.parents[name] {
@@ -106,8 +110,8 @@ func (x *nesting) depth(name string, inner []string) (int, error) {
 	return depth, nil
 }
 
-// ancestors returns all stages that may contain a stage, each before those that
-// may contain it.
+// ancestors returns all stages that may contain a stage, inner stages before
+// outer ones.
 func (x *nesting) ancestors(name string) []string {
 	found := slices.Clone(x.parents[name])
 	for i := 0; i < len(found); i++ {

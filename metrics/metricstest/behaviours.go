@@ -17,14 +17,14 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
-// behaviours are those of a collection that records. script.check tests some
-// rules in every row:
+// behaviours are the rules for a collection that records. In every row,
+// script.check also tests these rules:
 //
 //   - A look-up makes a metric appear. Its key is "timer_<name>_ns",
 //     "histogram_<name>" or "counter_<name>", for any bytes in the name.
-//   - In All, as from Value, a timer is an int64, a counter a uint64 and a
-//     histogram a map[string]any. Timers returns the timers of All. Neither
-//     returns nil.
+//   - In All and from Value, a timer is an int64, a counter a uint64 and a
+//     histogram a map[string]any. Timers returns the timers of All. Neither All
+//     nor Timers returns nil.
 //   - MarshalJSON returns the bytes that encoding/json returns for All.
 //   - String is "key:value" for each metric, with the value as %v prints it,
 //     sorted by key and joined by a space.
@@ -77,7 +77,7 @@ var behaviours = []behaviour{
 	},
 	{
 		name: "ownership",
-		rule: "The caller owns what All, Timers, Value and MarshalJSON return, nested maps too. Changing it changes no later answer, and later changes do not show in it.",
+		rule: "The caller owns the results of All, Timers, Value and MarshalJSON, and nested maps too. Changing a result does not change later results, and later updates do not change it.",
 		check: func(s *script) {
 			s.timer("t")
 			s.counter("c").add(300)
@@ -160,7 +160,7 @@ var behaviours = []behaviour{
 		rule: "Start restarts a running timer and drops the time since the earlier Start. A running timer reports only the time that earlier calls of Stop have added. Stop of a timer that is not running returns 0.",
 		check: func(s *script) {
 			timer := s.timer("t")
-			for _, ns := range []int64{9, 0} { // a run of 0 ns ends too
+			for _, ns := range []int64{9, 0} { // Stop also ends a run of 0 ns
 				timer.stop()
 				sleep(5)
 				timer.stop()
@@ -189,7 +189,7 @@ var behaviours = []behaviour{
 	},
 	{
 		name: "histogram",
-		rule: "Percentile p of n sorted values is at the place p*(n+1), interpolated and clamped to the ends. The standard deviation is the population's. A histogram without values has zeros.",
+		rule: "Percentile p of n sorted values is at position p*(n+1), interpolated and clamped to the ends. The standard deviation is the population's. A histogram without values has zeros.",
 		check: func(s *script) {
 			for i, tc := range summaryCases {
 				h := s.histogram(strconv.Itoa(i))
@@ -250,7 +250,7 @@ var behaviours = []behaviour{
 	},
 	{
 		name: "random calls",
-		rule: "Each output has every update before it, also if an update leaves most of a text as it was.",
+		rule: "Each output includes every earlier update, even if the update changes only a small part of a text.",
 		check: func(s *script) {
 			rng := rand.New(rand.NewPCG(6, 7))
 			for range 3 {
@@ -272,7 +272,7 @@ func (s *script) randomCalls(rng *rand.Rand, names int) {
 		switch rng.IntN(8) {
 		case 0:
 			s.histogram(name).update(rng.Int64N(1000), 500)
-		case 1: // many values, beyond the reservoir's size after some rounds
+		case 1: // many values, which overflow the reservoir after some rounds
 			values := make([]int64, rng.IntN(700))
 			for i := range values {
 				values[i] = rng.Int64() >> (12 + rng.IntN(50))
@@ -283,7 +283,7 @@ func (s *script) randomCalls(rng *rand.Rand, names int) {
 			s.histogram(name).update(slices.Repeat([]int64{rng.Int64N(3)}, rng.IntN(300))...)
 		case 3:
 			c.add(1)
-		case 4: // to zero and, sometimes, back to the count before
+		case 4: // to zero and, sometimes, back to the earlier count
 			n := uint64(c.number)
 			c.add(-n)
 			c.add(n * rng.Uint64N(2))
@@ -312,7 +312,7 @@ var oddNames = []string{
 	strings.Repeat("long ", 1000),
 }
 
-// everyByte returns 256 names, each with another byte in its middle.
+// everyByte returns 256 names, each with a different byte in the middle.
 func everyByte() []string {
 	names := make([]string, 256)
 	for i := range names {

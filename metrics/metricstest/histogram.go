@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// sampleSize is the number of values that a histogram keeps.
+// sampleSize is the largest number of values that a histogram keeps.
 const sampleSize = 1028
 
 // RunStatistics checks a function that summarizes numbers as a histogram does,
-// as OPA's Statistics, for up to 1,028 numbers.
+// such as OPA's Statistics. It passes up to 1,028 numbers.
 func RunStatistics(t *testing.T, statistics func(num ...int64) any) {
 	check := func(want map[string]any, values ...int64) {
 		t.Helper()
@@ -25,7 +25,7 @@ func RunStatistics(t *testing.T, statistics func(num ...int64) any) {
 		if !slices.Equal(values, before) {
 			t.Errorf("the function changed its arguments to %.500v", values)
 		}
-		clear(got.(map[string]any)) // which the caller owns
+		clear(got.(map[string]any)) // the caller owns it
 	}
 	for _, tc := range summaryCases {
 		check(tc.want, tc.values...)
@@ -40,7 +40,7 @@ func RunStatistics(t *testing.T, statistics func(num ...int64) any) {
 	}
 }
 
-// summaryCases are summaries worked out by hand.
+// summaryCases are summaries that were computed by hand.
 var summaryCases = []struct {
 	values []int64
 	want   map[string]any
@@ -152,8 +152,8 @@ func checkSummary(t *testing.T, got any, want map[string]any, values []int64) {
 }
 
 // summaryError compares two summaries of the same values. Integers must be
-// equal. Floats may differ by the rounding of a few operations, because the
-// order of a sum and fused multiplication are not prescribed.
+// equal. Floats may differ by the rounding of a few operations, because
+// implementations may add in any order and fuse multiplications.
 func summaryError(got any, want map[string]any) error {
 	g, ok := got.(map[string]any)
 	if !ok {

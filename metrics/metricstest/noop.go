@@ -13,11 +13,11 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
-// noOpBehaviours are those of a collection that records nothing.
+// noOpBehaviours are the rules for a collection that records nothing.
 var noOpBehaviours = []behaviour{
 	{
 		name: "nothing is recorded",
-		rule: "The Value of timers and counters is the int 0, and of histograms nil. Stop returns 0, and All nil. All handles of a kind are equal.",
+		rule: "The Value of timers and counters is the int 0, and of histograms nil. Stop returns 0, and All returns nil. All handles of a kind are equal.",
 		check: func(s *script) {
 			for range 2 {
 				timer, c, h := s.Timer("x"), s.Counter("x"), s.Histogram("x")
@@ -66,16 +66,16 @@ var noOpBehaviours = []behaviour{
 			_, isStringer := s.unwrap().(fmt.Stringer)
 			_, hasTimers := s.unwrap().(metrics.TimerMetrics)
 			if isStringer || hasTimers || s.unwrap() != s.another().unwrap() {
-				s.Errorf("two collections differ, or it has a String method: %t, a Timers method: %t", isStringer, hasTimers)
+				s.Errorf("the two collections differ, or the first has a String method (%t) or a Timers method (%t)", isStringer, hasTimers)
 			}
 		},
 	},
 }
 
-// commonBehaviours are those of all collections.
+// commonBehaviours are the rules for all collections.
 var commonBehaviours = []behaviour{{
 	name: "interfaces",
-	rule: "An encoder finds no other method of a collection or a handle than MarshalJSON and String of a collection.",
+	rule: "An encoder finds no methods of a collection or a handle except MarshalJSON and String of a collection.",
 	check: func(s *script) {
 		check := func(v any, not ...reflect.Type) {
 			for _, t := range not {

@@ -17,8 +17,8 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
-// realTimeBehaviours are those of the real clock, and of a collection that
-// several goroutines use.
+// realTimeBehaviours are the rules that need the real clock, or several
+// goroutines that run at the same time.
 var realTimeBehaviours = []behaviour{
 	{
 		name: "timer clock",
@@ -40,7 +40,7 @@ var realTimeBehaviours = []behaviour{
 		name: "timer overflow",
 		rule: "The accumulated time wraps, as int64 does.",
 		check: func(s *script) {
-			for range 3 { // a bubble's clock starts in the year 2000 and ends in 2262
+			for range 3 { // three bubbles, because a bubble's clock runs only from the year 2000 to 2262
 				synctest.Test(s.T, func(*testing.T) {
 					s.timer("t").start()
 					time.Sleep(250 * 365 * 24 * time.Hour)
@@ -52,7 +52,7 @@ var realTimeBehaviours = []behaviour{
 	},
 	{
 		name: "concurrent updates",
-		rule: "No update is lost, also of a new name, while other goroutines read. A timer holds the sum of the times that Stop returned.",
+		rule: "No update is lost while other goroutines read, not even the first update of a new name. A timer holds the sum of the times that Stop returned.",
 		check: func(s *script) {
 			const goroutines, updates, names = 4, 2000, 20
 			var stopped [names]atomic.Int64
@@ -93,9 +93,9 @@ var realTimeBehaviours = []behaviour{
 	},
 	{
 		name: "concurrent counts",
-		rule: "No count is lost by goroutines that only count.",
+		rule: "Goroutines that only count lose no count.",
 		check: func(s *script) {
-			// It takes so long that the goroutines do run at the same time.
+			// So many updates take long enough for the goroutines to overlap.
 			const goroutines, n = 4, 300_000
 			c, h := s.Counter("c"), s.Histogram("h")
 			inParallel(goroutines, func(int) {
@@ -117,7 +117,7 @@ var realTimeBehaviours = []behaviour{
 	},
 	{
 		name: "concurrent values",
-		rule: "Up to 1,028 values, none is lost or changed, whichever goroutine it comes from.",
+		rule: "A histogram loses and changes none of its first 1,028 values, whichever goroutine records them.",
 		check: func(s *script) {
 			const goroutines = 4
 			values := valueSequences()["scattered"]
@@ -174,7 +174,7 @@ var realTimeBehaviours = []behaviour{
 	},
 }
 
-// whileReading runs f while other goroutines read in every way. f must write
+// whileReading runs f while other goroutines read all outputs. f must write
 // only fives to histograms.
 func (s *script) whileReading(f func()) {
 	read := func() {
@@ -210,7 +210,7 @@ func (s *script) whileReading(f func()) {
 	readers.Wait()
 }
 
-// checkFives checks that each histogram in all is a whole summary of fives.
+// checkFives checks that each histogram in all is a complete summary of fives.
 func (s *script) checkFives(all map[string]any) {
 	for key, value := range all {
 		h, ok := value.(map[string]any)
@@ -221,7 +221,7 @@ func (s *script) checkFives(all map[string]any) {
 		want := summarize(slices.Repeat([]int64{5}, int(min(n, 1))))
 		want["count"] = n
 		if err := summaryError(h, want); err != nil {
-			s.Errorf("%s: %v in a summary of fives: %v", key, err, h)
+			s.Errorf("%s is not a summary of fives: %v: %v", key, err, h)
 		}
 	}
 }

@@ -16,28 +16,28 @@ import (
 )
 
 // A histogram with more than 1,028 updates describes a random sample of them.
-// These checks judge the distribution of the sample: an update at time t gets
-// the priority e^(decay*t)/u with u uniform in (0, 1), and the 1,028 updates of
-// the highest priority are kept (G. Cormode et al., "Forward Decay", ICDE
+// These checks judge the distribution of the sample. An update at time t gets
+// the priority e^(decay*t)/u with u uniform in (0, 1). The sample is the 1,028
+// updates with the highest priorities (G. Cormode et al., "Forward Decay", ICDE
 // 2009).
 //
-// The values themselves tell which updates are in the sample. Each update
-// belongs to a class. The value of a class is so much larger than the value of
-// the class before it that the mean gives the number of members of every class.
-// The mean and the variance of this number over many histograms are compared
-// with those of a plain simulation of the definition above. Each comparison
-// fails a correct implementation with a probability of 2e-9 (six standard
-// deviations), and all of them together with less than 1e-6.
+// The values tell which updates are in the sample. Each update belongs to a
+// class, and its value stands for the class. The values of two classes differ
+// so much that the mean of the sample gives the number of members of every
+// class. The checks compare the mean and the variance of this number over many
+// histograms with those of a plain simulation of the definition above. A
+// correct implementation fails one comparison with a probability of 2e-9 (six
+// standard deviations), and any of them with less than 1e-6.
 //
-// An implementation may keep the newest value at any priority, as OPA does. So
-// every pattern ends with an update that has the highest priority.
+// An implementation may keep the newest value whatever its priority, as OPA
+// does. So every pattern ends with an update that has the highest priority.
 const (
 	decay              = 0.015 // per second
 	sampleClasses      = 6
 	standardDeviations = 6
 )
 
-// burst is n updates at the same time, some time after the burst before.
+// burst is n updates at the same time, some time after the previous burst.
 type burst struct {
 	after time.Duration
 	n     int
@@ -48,7 +48,7 @@ type burst struct {
 type samplePattern struct {
 	name, rule string
 	bursts     []burst
-	reference  func() []composition // draws samples by the definition, once
+	reference  func() []composition // draws samples as the definition says, once
 }
 
 func newPattern(name, rule string, bursts ...[]burst) samplePattern {
@@ -56,7 +56,7 @@ func newPattern(name, rule string, bursts ...[]burst) samplePattern {
 	return samplePattern{name, rule, all, sync.OnceValue(func() []composition { return reference(all) })}
 }
 
-// burstsOf returns n bursts.
+// burstsOf returns n bursts. burstOf(i) makes burst i.
 func burstsOf(n int, burstOf func(i int) burst) []burst {
 	bursts := make([]burst, n)
 	for i := range bursts {
@@ -67,20 +67,20 @@ func burstsOf(n int, burstOf func(i int) burst) []burst {
 
 var samplePatterns = []samplePattern{
 	newPattern("sample by order of arrival",
-		"Updates at the same time are equally likely to be in the sample, the first and the last.",
+		"All updates at the same time are equally likely to be in the sample, from the first to the last.",
 		burstsOf(sampleClasses, func(i int) burst { return burst{0, sampleSize, i} })),
 	newPattern("sample by turns",
-		"Updates at the same time are equally likely to be in the sample, in any turn.",
+		"All updates at the same time are equally likely to be in the sample, even if their values alternate.",
 		burstsOf(sampleClasses*sampleSize, func(i int) burst { return burst{0, 1, i % sampleClasses} })),
 	newPattern("sample by age",
-		"The weight of an update falls by a factor of e in 1/0.015 seconds, also in a histogram that is hours old.",
+		"The weight of an update falls by a factor of e in 1/0.015 seconds, even in a histogram that is hours old.",
 		burstsOf(3*60, func(int) burst { return burst{time.Minute, 10, 0} }),
 		burstsOf(10, func(i int) burst { return burst{30 * time.Second, 500, max(i-4, 0)} })),
 	newPattern("sample of unequal weights",
-		"Many old updates weigh as much as few new ones.",
+		"Many old updates can weigh as much as a few new ones.",
 		[]burst{{0, 10_000, 1}, {0, 10_000, 2}, {230 * time.Second, 300, 3}, {0, 300, 4}}),
 	newPattern("sample after hours without updates",
-		"After hours, new updates replace old ones, each of them with the same probability.",
+		"After hours, new updates replace old ones. All new updates have the same probability of entering.",
 		burstsOf(4, func(i int) burst { return burst{0, sampleSize, i} }),
 		[]burst{{2 * time.Hour, 300, 4}, {5 * time.Hour, 200, 5}}),
 }
@@ -101,8 +101,8 @@ func sampleBehaviours() []behaviour {
 // composition is the number of members of each class in a sample.
 type composition [sampleClasses]int
 
-// classValue returns the value of the updates of a class: 0, and then the
-// powers of a number greater than any count.
+// classValue returns the value of the updates of a class. It is 0 for class 0.
+// For the others, it is a power of a number that is greater than any count.
 func classValue(class int) int64 {
 	if class == 0 {
 		return 0
@@ -114,8 +114,8 @@ func classValue(class int) int64 {
 	return v
 }
 
-// compositionOf reads the composition from a histogram's Value, and checks that
-// the other fields fit.
+// compositionOf reads the composition from a histogram's Value. It fails if the
+// other fields do not fit.
 func compositionOf(value any, updates int64) (composition, error) {
 	v, _ := value.(map[string]any)
 	mean, ok := v["mean"].(float64)
@@ -141,8 +141,8 @@ func compositionOf(value any, updates int64) (composition, error) {
 	return c, summaryError(value, want)
 }
 
-// check updates many histograms by the pattern and compares their samples with
-// the reference. The caller runs it in a synctest bubble.
+// check updates many histograms by the pattern, and returns an error if their
+// samples do not fit the reference. The caller runs it in a synctest bubble.
 func (p samplePattern) check(newHistogram func() metrics.Histogram) error {
 	histograms := make([]metrics.Histogram, sampleHistograms)
 	for i := range histograms {
@@ -171,7 +171,7 @@ func (p samplePattern) check(newHistogram func() metrics.Histogram) error {
 	return compareSamples(samples, p.reference())
 }
 
-// reference draws samples by the definition.
+// reference draws samples as the definition says.
 func reference(bursts []burst) []composition {
 	rng := rand.New(rand.NewPCG(3, 4))
 	samples := make([]composition, referenceSamples)
@@ -198,7 +198,8 @@ func reference(bursts []burst) []composition {
 	return samples
 }
 
-// compareSamples compares the mean and the variance of each class's count.
+// compareSamples returns an error if the mean or the variance of a class's
+// count is off by too much.
 func compareSamples(samples, reference []composition) error {
 	for class := range sampleClasses {
 		mean, variance := moments(samples, class)

@@ -6,6 +6,6 @@
 package metricstest
 
 const (
-	sampleHistograms = 100 // the histograms with a sample
-	referenceSamples = 300 // the samples of the reference
+	sampleHistograms = 100 // the number of histograms to check
+	referenceSamples = 300 // the number of samples that the reference draws
 )

@@ -6,7 +6,7 @@
 package metricstest
 
 // The race detector makes the simulation ten times slower. Fewer samples still
-// find a decay that is wrong by a half.
+// find a decay that is 50 % wrong.
 const (
 	sampleHistograms = 20
 	referenceSamples = 60

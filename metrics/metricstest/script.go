@@ -18,14 +18,14 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
-// script does the same to a collection and to a model of it. It compares a
-// metric after each step, and all forms of output in check.
+// script makes the same calls on a collection and on a model of it. It compares
+// a metric after each step. check compares all outputs.
 type script struct {
 	*testing.T
 	collection
 	newCollection func() collection
 	metrics       map[string]*metric // of the model, by key
-	handles       map[any]*metric    // also the metrics from before Clear
+	handles       map[any]*metric    // including metrics from before Clear
 }
 
 // metric is a metric of the model, with its handle in the collection.
@@ -160,7 +160,7 @@ func (x *metric) checkValue(got any) {
 	}
 }
 
-// check compares all forms of output with the model.
+// check compares all outputs with the model.
 func (s *script) check() {
 	s.Helper()
 	all := s.All()
@@ -219,7 +219,7 @@ func (s *script) each() map[string]any {
 	for x := range metrics.Each(m) {
 		key := keyOf(x.Kind(), x.Name())
 		if each[key] != nil || x.Key() != key {
-			s.Errorf("Each yields the %v %.50q with the key %.50q, or twice", x.Kind(), x.Name(), x.Key())
+			s.Errorf("Each yields the %v %.50q twice, or with the wrong key %.50q", x.Kind(), x.Name(), x.Key())
 		}
 		each[key] = x.Value()
 	}
@@ -252,5 +252,5 @@ func (s *script) checkText(name string, got, want []byte) {
 		i++
 	}
 	from := max(0, i-60)
-	s.Errorf("%s differs from byte %d of %d on:\n%.500q\nwant\n%.500q", name, i, len(want), got[from:], want[from:])
+	s.Errorf("%s differs, beginning at byte %d of %d:\n%.500q\nwant\n%.500q", name, i, len(want), got[from:], want[from:])
 }

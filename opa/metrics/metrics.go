@@ -1,13 +1,13 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics has the exported API of OPA's package
-// github.com/open-policy-agent/opa/v1/metrics, with OPA's own types, and a New
-// that returns a Regometer collection. A program that embeds OPA changes only
-// this import.
+// Package metrics replaces OPA's package
+// github.com/open-policy-agent/opa/v1/metrics in a program that embeds OPA. It
+// has the same exported API with OPA's own types, but its New returns a
+// Regometer collection. The program changes only this import.
 //
-// Without OPA, use github.com/regometer/regometer/metrics, which needs no other
-// module.
+// A program without OPA should use github.com/regometer/regometer/metrics,
+// which requires no other module.
 package metrics
 
 import (
@@ -59,12 +59,13 @@ type (
 	Counter = opametrics.Counter
 )
 
-// New returns an empty collection. It may be used from any goroutine. For
-// functions beyond OPA's API, see [opa.Unwrap] and [opa.AppendJSON].
+// New returns an empty collection, which any goroutine may use. [opa.Unwrap]
+// and [opa.AppendJSON] offer more than OPA's API.
 func New() Metrics { return opa.Metrics(metrics.New()) }
 
 // NoOp returns a collection that records nothing.
 func NoOp() Metrics { return opa.Metrics(metrics.NoOp()) }
 
-// Statistics returns the Value of a histogram with these numbers.
+// Statistics returns what the Value of a histogram with these numbers would
+// return. It is exact for any number of them.
 func Statistics(num ...int64) any { return metrics.Statistics(num...) }

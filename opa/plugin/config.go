@@ -25,30 +25,30 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Config is the plugin's configuration, checked and with the defaults filled
+// Config is the plugin's configuration. It is valid and has the defaults filled
 // in. [Factory.Validate] returns it.
 type Config struct {
 	// Namespace begins the names of all metrics.
 	Namespace string
 	// Paths says which decision paths get a label.
 	Paths Paths
-	// MaxPaths limits the values of the label path, except those that are
-	// always there.
+	// MaxPaths limits the values of the label path, except the values that
+	// always exist.
 	MaxPaths int
-	// PathStages are the stages whose durations are told apart by path.
+	// PathStages are the stages whose durations are kept by path.
 	PathStages []string
 	// MaxSeries limits the series of a scrape by text.
 	MaxSeries int
-	// ClassicBuckets are increasing upper bounds in seconds. nil means the
+	// ClassicBuckets are ascending upper bounds in seconds. nil means the
 	// default, and an empty list means no buckets.
 	ClassicBuckets []float64
-	// Stages are added to the known stages. One of the same name replaces a
-	// known one.
+	// Stages extends the known stages. A Stage replaces a known one with the
+	// same name.
 	Stages []rollup.Stage
-	// Counters are added to the known counters.
+	// Counters extends the known counters.
 	Counters []string
-	// Next names the logger plugin that gets each event after this one. It is
-	// "" if there is none.
+	// Next names the logger plugin that gets each event after this one, or is
+	// "".
 	Next string
 }
 
@@ -76,8 +76,8 @@ type key[T any] struct {
 	set   func(*T, value) error
 }
 
-// configKeys are the keys of plugins.regometer. TestKeysDocumented writes the
-// table in the documentation from them.
+// configKeys are the keys of plugins.regometer. TestKeysDocumented makes the
+// table in docs/operating.md from them.
 var configKeys = []key[Config]{
 	{
 		"namespace", "letters, digits and `_`, no digit first", "opa",
@@ -172,7 +172,7 @@ var stageKeys = []key[rollup.Stage]{
 	{"help", "", "", "", func(s *rollup.Stage, v value) error { return v.text(&s.Help) }},
 }
 
-// namespace matches a valid beginning of a metric's name.
+// namespace matches valid namespaces.
 var namespace = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
 // defaultConfig returns the configuration of `regometer: {}`.
@@ -185,8 +185,8 @@ func defaultConfig() *Config {
 	}
 }
 
-// parseConfig reads the configuration, which is JSON or empty. The error names
-// every wrong key.
+// parseConfig reads the configuration, which is JSON or empty. It fails if a
+// key or value is invalid. The error names every such key.
 func parseConfig(text []byte) (*Config, error) {
 	c := defaultConfig()
 	var v any
@@ -214,21 +214,22 @@ const configPath = "plugins." + Name
 
 // A value is a part of the configuration.
 type value struct {
-	at string // its place, such as plugins.regometer.max_paths
-	v  any    // as encoding/json returns it, numbers as json.Number
+	at string // the place of the value, such as plugins.regometer.max_paths
+	v  any    // as encoding/json returns it, with numbers as json.Number
 }
 
 // refuse returns an error that says what the value must be.
 func (v value) refuse(want string) error {
-	const longest = 60          // bytes of a value that an error shows
-	got, _ := json.Marshal(v.v) // it comes from JSON
+	const longest = 60          // limits the bytes of a value that an error shows
+	got, _ := json.Marshal(v.v) // never fails, because v.v comes from JSON
 	if len(got) > longest {
 		got = append(got[:longest:longest], "…"...)
 	}
 	return fmt.Errorf("%s must be %s, not %s", v.at, want, got)
 }
 
-// object sets the fields of an object.
+// object sets the fields of into from an object. It returns an error for each
+// invalid field and unknown key.
 func object[T any](v value, into *T, keys []key[T], want string) error {
 	fields, ok := v.v.(map[string]any)
 	if !ok {
@@ -251,7 +252,7 @@ func object[T any](v value, into *T, keys []key[T], want string) error {
 }
 
 // hint suggests the known name that is most similar to an unknown one. It
-// returns "" if none is similar.
+// returns "" if no name is similar enough.
 func hint(unknown string, known []string) string {
 	distance := func(name string) int { return levenshtein.ComputeDistance(unknown, name) }
 	nearest := slices.MinFunc(known, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
@@ -261,7 +262,7 @@ func hint(unknown string, known []string) string {
 	return fmt.Sprintf(" (did you mean %q?)", nearest)
 }
 
-// list sets the elements of a list.
+// list sets into to the elements of a list. set converts an element.
 func list[T any](v value, into *[]T, set func(value, *T) error) error {
 	elements, ok := v.v.([]any)
 	if !ok {
@@ -275,7 +276,8 @@ func list[T any](v value, into *[]T, set func(value, *T) error) error {
 	return errors.Join(errs...)
 }
 
-// scalar sets a value that is a T and valid.
+// scalar sets into to a value. It returns an error if the value is not a T or
+// not valid.
 func scalar[T any](v value, into *T, want string, valid func(T) bool) error {
 	t, ok := v.v.(T)
 	if !ok || !valid(t) {
@@ -328,8 +330,8 @@ func (v value) names(to *[]string, want string) error {
 	return list(v, to, func(v value, name *string) error { return v.name(name, want) })
 }
 
-// name sets the name of a stage or counter. It refuses the key that OPA's maps
-// have for it, which would never match.
+// name sets the name of a stage or counter. It refuses keys, such as
+// timer_rego_query_eval_ns, because they would never match.
 func (v value) name(to *string, want string) error {
 	s, ok := v.v.(string)
 	if !ok || s == "" {
@@ -346,7 +348,7 @@ func (v value) name(to *string, want string) error {
 	return nil
 }
 
-// paths sets paths, or patterns. It refuses those that can never match.
+// paths sets paths, or patterns. It refuses paths that can never match.
 func (v value) paths(to *[]string, patterns bool) error {
 	return list(v, to, func(v value, path *string) error {
 		s, _ := v.v.(string)
@@ -374,9 +376,9 @@ func (v value) paths(to *[]string, patterns bool) error {
 	})
 }
 
-// belowData returns the path below data that somebody means who writes it as in
-// a request or in Rego. It returns "" for all of data, and other paths
-// unchanged.
+// belowData returns the path below data that somebody means who writes a path
+// as in a request or as in Rego. It returns "" for all of data. It returns
+// other paths unchanged.
 func belowData(path string) string {
 	if scheme, rest, ok := strings.Cut(path, "://"); ok && (scheme == "http" || scheme == "https") {
 		_, path, _ = strings.Cut(rest, "/")
@@ -391,7 +393,7 @@ func belowData(path string) string {
 		return pathOf(ref)
 	}
 	if rest, ok := strings.CutPrefix(p, "data."); ok && !strings.Contains(rest, "/") {
-		return strings.ReplaceAll(rest, ".", "/") // with *
+		return strings.ReplaceAll(rest, ".", "/") // a pattern with *, which is not a valid reference
 	}
 	return path
 }
@@ -418,8 +420,8 @@ func (c *Config) rollupOptions() (rollup.Options, error) {
 	return o, nil
 }
 
-// check returns an error if the configuration makes no valid rollup, or one
-// that could have more than MaxSeries series.
+// check returns an error if the configuration names too many labels, if its
+// rollup is invalid, or if there could be more than MaxSeries series.
 func (c *Config) check() error {
 	if n := len(c.Paths.labels()); n > c.MaxPaths {
 		return fmt.Errorf("paths.allow and paths.prefixes name %d labels, but max_paths is %d: raise max_paths to %d, or name fewer",

@@ -11,8 +11,8 @@ import (
 	"github.com/regometer/regometer/prom"
 )
 
-// An exporter collects all metrics that a state exports under one namespace:
-// its counts, and metrics of the plugin itself.
+// An exporter collects all metrics that a state exports under one namespace.
+// These are its counts, and metrics of the plugin itself.
 type exporter struct {
 	namespace string
 	state     *state
@@ -29,17 +29,17 @@ const (
 
 var causes = [...]string{causePanic: "panic", causeNext: "next"}
 
-// The ways by which decisions come.
+// The ways in which decisions come.
 const (
-	fromServer = iota // straight from OPA's server, in a binary of `regometer build`
+	fromServer = iota // directly from OPA's server, in a binary from `regometer build`
 	fromLog           // as events of the decision log
 )
 
 var sources = [...]string{fromServer: "server", fromLog: "decision_log"}
 
 // ownSeries is the number of series that the plugin exports besides those of
-// its collector: the above, the policy's paths by label, and
-// regometer_build_info.
+// its collector. These are the failures by cause, the received decisions by
+// source, the policy's paths by label, and regometer_build_info.
 const ownSeries = len(causes) + len(sources) + 3 + 1
 
 func newExporter(namespace string, s *state, c *prom.Collector) *exporter {
@@ -49,9 +49,9 @@ func newExporter(namespace string, s *state, c *prom.Collector) *exporter {
 	e := &exporter{
 		namespace: namespace, state: s,
 		failures: desc("plugin_failures_total",
-			"Decisions that Regometer's plugin could not record (panic), or could not hand on to the next logger plugin (next).", "cause"),
+			"Decisions that Regometer's plugin could not record (panic), or could not pass to the next logger plugin (next).", "cause"),
 		received: desc("received_total",
-			"Decisions by their source: straight from OPA's server, or as events of its decision log.", "source"),
+			"Decisions by their source: directly from OPA's server, or as events of its decision log.", "source"),
 		policyPaths: desc("policy_paths",
 			"Paths of the rules of the active policy: with their own label, merged into the label of a package, or other.", "label"),
 	}
@@ -82,8 +82,8 @@ func (e *exporter) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// buildInfo describes the program. It is registered once for each registry, and
-// stays there.
+// buildInfo returns a metric that describes the program. It is registered once
+// for each registry, and stays there.
 func buildInfo(b Build) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "regometer_build_info",

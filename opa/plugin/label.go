@@ -17,14 +17,14 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Labels of decisions that have no path of their own, besides rollup.Query.
+// Labels of decisions without a path of their own, besides rollup.Query.
 const (
-	allPaths = "all"          // every decision, if path labels are off
+	allPaths = "all"          // all decisions, if path labels are off
 	rootPath = rollup.AllData // decisions on all documents at once
 )
 
-// unnamed is the number of labels that Config.MaxPaths does not limit, without
-// rollup.Other: rootPath and rollup.Query.
+// unnamed is the number of labels beyond Config.MaxPaths. These are rootPath
+// and rollup.Query. rollup.Other does not count.
 const unnamed = 2
 
 // longestLabel limits the bytes of a path's label. A rollup accepts only labels
@@ -34,30 +34,31 @@ const longestLabel = 1024
 // A label is a value of the label path.
 type label struct {
 	name string
-	// counted is set once there are series for it. A rollup has room for all
-	// given labels, but may also have series of former ones.
+	// counted is true once there are series for the label. A rollup has room
+	// for the labels that one plugin gives, but series of former labels may
+	// take the room.
 	counted atomic.Bool
 }
 
-// other is rollup.Other, for which there is always room.
+// other is the label rollup.Other, for which there is always room.
 var other = &label{name: rollup.Other}
 
-// A pathLabel is the label of a path. shared means that the path has no label
+// A pathLabel is the label of a path. If shared is true, the path has no label
 // of its own because there is no room.
 type pathLabel struct {
 	*label
 	shared bool
 }
 
-// labels maps decision paths to labels. It follows from the configuration and
-// the policy, and does not change: another policy makes other labels.
+// labels maps decision paths to labels. It depends only on the configuration
+// and the policy. It does not change, because another policy makes new labels.
 type labels struct {
 	paths    Paths
 	named    *pattern      // the paths of the configuration
 	policy   *document     // the paths of the policy's rules
-	compiler *ast.Compiler // the policy; may be nil
-	// ready has the labels of the policy's documents by path, in the usual
-	// form: one look-up finds the labels of most decisions.
+	compiler *ast.Compiler // has the policy; may be nil
+	// ready has the labels of the policy's documents by path, so that one
+	// look-up finds the labels of most decisions.
 	ready map[string]pathLabel
 
 	given  map[string]*label // all labels except the variable other
@@ -73,15 +74,15 @@ type policyPaths struct {
 // maxExamples limits the paths that a message names.
 const maxExamples = 5
 
-// String says which paths have no label of their own. It returns "" if all have
-// one.
+// String returns a message about the paths that have no label of their own. It
+// returns "" if there are none.
 func (c *policyPaths) String() string {
 	shared := c.merged + c.other
 	if shared == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Of %d paths of the policy, %d have a label of their own, %d share that of a package, and %d are %q: such as %s. "+
-		"Raise max_paths and max_series, annotate entry points, or name the important ones in paths.",
+	return fmt.Sprintf("The policy has %d paths, but only %d have a label of their own. %d share the label of a package, and %d are %q. Examples: %s. "+
+		"Raise max_paths and max_series, annotate entry points, or name the important paths in paths.allow.",
 		c.own+shared, c.own, c.merged, c.other, rollup.Other, strings.Join(c.examples, ", "))
 }
 
@@ -100,7 +101,7 @@ func newLabels(config *Config, c *ast.Compiler) *labels {
 	if p.FromPolicy && c != nil {
 		l.policy = policyDocuments(c)
 		labelDocuments(l.policy, c, config.MaxPaths-len(p.labels()), l.named.find)
-		l.policy.all(l.prepare)
+		l.policy.forEach(l.prepare)
 	}
 	slices.Sort(l.counts.examples)
 	l.counts.examples = slices.Clone(l.counts.examples[:min(len(l.counts.examples), maxExamples)])
@@ -117,7 +118,7 @@ func (l *labels) give(name string) *label {
 	return given
 }
 
-// prepare adds the label of a document of the policy.
+// prepare sets the label of a document of the policy, and counts its path.
 func (l *labels) prepare(d *document) {
 	d.result = pathLabel{other, true}
 	if d.label != "" {
@@ -139,7 +140,7 @@ func (l *labels) prepare(d *document) {
 }
 
 // of returns the label of a decision, and whether its path is known. It
-// allocates only for paths with percent signs or unusual numbers.
+// allocates memory only for paths with percent signs or unusual numbers.
 func (l *labels) of(path, query string) (label pathLabel, known bool) {
 	if !l.paths.Enabled {
 		return pathLabel{l.given[allPaths], false}, true
@@ -165,15 +166,15 @@ func (l *labels) of(path, query string) (label pathLabel, known bool) {
 	return pathLabel{other, false}, false
 }
 
-// isQuery reports whether a decision is of an ad-hoc query. Decisions of the
-// Compile API have both a query and a path.
+// isQuery reports whether a decision answers an ad-hoc query. A decision of the
+// Compile API has a query too, but it also has a path.
 func isQuery(path, query string) bool {
 	return query != "" && strings.Trim(path, "/") == ""
 }
 
 // cutSegment returns a path's first segment as OPA's server reads it, and the
-// rest of the path. At the end the segment is "". It skips empty segments, and
-// gives whole numbers one form.
+// rest of the path. At the end of the path, the segment is "". cutSegment skips
+// empty segments, and writes equal integers the same way.
 func cutSegment(path string) (segment, rest string) {
 	path = strings.TrimLeft(path, "/")
 	segment, rest, _ = strings.Cut(path, "/")
@@ -188,7 +189,8 @@ func cutSegment(path string) (segment, rest string) {
 	return segment, rest
 }
 
-// integer is strconv.ParseInt without most of its errors, which allocate.
+// integer returns s as an int64, or false if s is not one. It does what
+// strconv.ParseInt does, but allocates nothing for most invalid texts.
 func integer(s string) (int64, bool) {
 	if s == "" || s[0] > '9' {
 		return 0, false
@@ -205,7 +207,7 @@ func integer(s string) (int64, bool) {
 }
 
 // join appends a segment to a label. It escapes slashes and percent signs, so
-// that no two paths have the same label.
+// that different paths have different labels.
 func join(label, segment string) string {
 	segment = strings.ReplaceAll(segment, "%", "%25")
 	segment = strings.ReplaceAll(segment, "/", "%2F")
@@ -225,10 +227,10 @@ func canonical(path string) (label string) {
 
 // A pattern is a node in the tree of the paths that the configuration names.
 type pattern struct {
-	exact    string // label of the path that ends here, "" if there is none
-	prefix   string // label of all paths that begin here, "" if there is none
+	exact    string // the label of the path that ends here, or ""
+	prefix   string // the label of the paths that continue from here, or ""
 	children map[string]*pattern
-	any      *pattern // for a segment *
+	any      *pattern // the child for the segment *
 }
 
 // namedPaths returns the tree of the paths that the configuration names.
@@ -266,7 +268,7 @@ func (p *pattern) add(path string, wild bool) *pattern {
 	return child.add(rest, wild)
 }
 
-// labels returns the labels that the configuration names, each once.
+// labels returns the labels that the configuration names, without duplicates.
 func (p Paths) labels() []string {
 	var labels []string
 	for _, paths := range [...][]string{p.Allow, p.Prefixes} {
@@ -279,16 +281,17 @@ func (p Paths) labels() []string {
 	return labels
 }
 
-// find returns a path's label: the path itself if it is named, or else the
-// longest prefix, and of equally long ones that with the later *. It returns ""
-// if no prefix fits.
+// find returns the label that the configuration gives a path, or "". This is
+// the path itself if it is named, or else the longest prefix that fits. Among
+// equally long prefixes, the one whose first * comes latest wins.
 func (p *pattern) find(path string) string {
 	label, _ := p.longest(path, 0)
 	return label
 }
 
-// longest returns the label from here on, and its number of segments. No prefix
-// is longer than a path that is named itself, which has no *.
+// longest returns the label for the rest of a path, and the label's number of
+// segments. A path that is named itself wins, because no prefix is longer and
+// its segments are not *.
 func (p *pattern) longest(path string, depth int) (label string, length int) {
 	segment, rest := cutSegment(path)
 	if segment == "" {

@@ -18,17 +18,17 @@ import (
 )
 
 // A slogPlugin is the other kind of logger plugin that decision_logs.plugin may
-// name in releases after OPA 1.0.
+// name. OPA 1.0 has only logs.Logger.
 type slogPlugin interface{ Logger() slog.Handler }
 
-// checkConfigured returns an error if no plugin of this name is configured. ""
-// names no plugin.
+// checkConfigured returns an error if no plugin with this name is configured.
+// "" stands for no plugin.
 func checkConfigured(m *plugins.Manager, name string) error {
 	configured := configOf(m).Plugins
 	if _, ok := configured[name]; ok || name == "" || m.Plugin(name) != nil {
 		return nil
 	}
-	known := "there is no other plugin"
+	known := "no other plugin is configured"
 	others := slices.DeleteFunc(slices.Sorted(maps.Keys(configured)), func(n string) bool { return n == Name })
 	if len(others) > 0 {
 		known = "the other plugins are " + strings.Join(others, ", ")
@@ -36,27 +36,29 @@ func checkConfigured(m *plugins.Manager, name string) error {
 	return fmt.Errorf("%s.next names %q, which is not configured under plugins: %s", configPath, name, known)
 }
 
-// checkLogger returns an error if the plugin of this name is there and is not a
-// decision logger. OPA starts plugins in any order, so the plugin may come
-// later, and may have no log handler before it is started.
+// checkLogger returns an error if the plugin with this name exists and is not a
+// decision logger. OPA starts plugins in any order. So a plugin may not exist
+// yet, and may have no log handler before it starts.
 func checkLogger(m *plugins.Manager, name string) error {
 	switch m.Plugin(name).(type) {
 	case nil, logs.Logger, slogPlugin:
 		return nil
 	default:
-		return fmt.Errorf("the plugin %q, named by %s.next, is not a decision logger", name, configPath)
+		return fmt.Errorf("the plugin %q, named by %s.next, is not a decision logger: name a decision logger, or remove next", name, configPath)
 	}
 }
 
-// logTo hands an event to the logger plugin of this name.
+// logTo passes an event to the logger plugin with this name. It returns the
+// plugin's error, and fails if the plugin does not exist or is not a decision
+// logger.
 func logTo(ctx context.Context, m *plugins.Manager, name string, event logs.EventV1) error {
 	switch p := m.Plugin(name).(type) {
 	case nil:
-		return fmt.Errorf("%s.next names the plugin %q, which is not there", configPath, name)
+		return fmt.Errorf("%s.next names the plugin %q, which does not exist", configPath, name)
 	case logs.Logger:
 		return p.Log(ctx, event)
 	case slogPlugin:
-		// A slog.Logger would not return the handler's errors.
+		// A slog.Logger would drop the handler's errors.
 		handler := p.Logger()
 		if handler == nil {
 			return fmt.Errorf("the plugin %q, named by %s.next, has no log handler", name, configPath)
@@ -71,12 +73,14 @@ func logTo(ctx context.Context, m *plugins.Manager, name string, event logs.Even
 	return checkLogger(m, name)
 }
 
-// eventType is OPA's name for decision-log events in lines of a log.
+// eventType is the type that OPA gives to events of the decision log in the
+// lines of its own log.
 const eventType = "openpolicyagent.org/decision_logs"
 
-// attributes returns an event's fields under their JSON names, as OPA hands
-// them to such a plugin: without empty fields, and with an error as text. It
-// lists the fields by reflection, because they differ between OPA's releases.
+// attributes returns an event's fields under their JSON names, as OPA passes
+// them to a slogPlugin. Empty fields are left out, and an error becomes text.
+// attributes uses reflection, because the fields differ between releases of
+// OPA.
 func attributes(event logs.EventV1) []slog.Attr {
 	attrs := []slog.Attr{slog.String("type", eventType)}
 	v := reflect.ValueOf(event)

@@ -18,8 +18,8 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// outcomeOf returns how a decision ended, and OPA's code of the error if it
-// failed. query is "" except for POST /v1/query.
+// outcomeOf returns the outcome of a decision, and OPA's code of the error if
+// it failed. query is "" except for POST /v1/query.
 func outcomeOf(err error, result *any, query string) (outcome rollup.Outcome, code string) {
 	switch {
 	case err != nil:
@@ -33,8 +33,8 @@ func outcomeOf(err error, result *any, query string) (outcome rollup.Outcome, co
 	}
 }
 
-// loggedOutcomeOf does the same for an event of the decision log. A result that
-// the mask policy hid or changed is neither allowed nor denied.
+// loggedOutcomeOf does what outcomeOf does, for an event of the decision log. A
+// result that the mask policy removed or changed is neither allowed nor denied.
 func loggedOutcomeOf(event *logs.EventV1) (outcome rollup.Outcome, code string) {
 	if event.Error == nil && masked(event) {
 		return rollup.OtherResult, ""
@@ -42,8 +42,9 @@ func loggedOutcomeOf(event *logs.EventV1) (outcome rollup.Outcome, code string) 
 	return outcomeOf(event.Error, event.Result, event.Query)
 }
 
-// queryOutcome extends rollup.QueryOutcome, which knows only simple types, by
-// the type of a result that no mask policy has changed.
+// queryOutcome extends rollup.QueryOutcome, which handles only the types of
+// JSON. It also handles OPA's own type, which a result has if no mask policy
+// has changed it.
 func queryOutcome(result any) rollup.Outcome {
 	if bindings, ok := result.(types.AdhocQueryResultSetV1); ok && len(bindings) == 0 {
 		return rollup.Undefined
@@ -57,9 +58,11 @@ func masked(event *logs.EventV1) bool {
 	return slices.ContainsFunc(event.Erased, rollup.HidesOutcome) || slices.ContainsFunc(event.Masked, rollup.HidesOutcome)
 }
 
-// failureOf tells errors apart. An error's code decides. Without a code, an
+// failureOf returns the outcome of a decision that failed with err, and OPA's
+// code if the outcome is Error. The error's code decides. Without a code, the
 // error of a context that ended is Cancelled, and otherwise the message
-// decides. (A time-out of http.send is an error of the built-in function.)
+// decides. (A time-out of http.send has the code of an error in a built-in
+// function.)
 func failureOf(err error) (outcome rollup.Outcome, code string) {
 	code, message, ended := fieldsOf(err)
 	switch {
@@ -75,11 +78,11 @@ func failureOf(err error) (outcome rollup.Outcome, code string) {
 }
 
 // fieldsOf returns the code of the outermost of OPA's errors that has a code.
-// Otherwise it returns the message of the outermost error with a field Message,
-// or reports that one of the errors is that of a context that ended.
+// If there is none, it reports that one of the errors is that of a context that
+// ended, or returns the message of the outermost error with a field Message.
 func fieldsOf(err error) (code, message string, ended bool) {
 	for ; err != nil; err = errors.Unwrap(err) {
-		switch e := err.(type) { //nolint:errorlint // each is looked at in turn
+		switch e := err.(type) { //nolint:errorlint // the loop unwraps errors itself
 		case ast.Errors:
 			if len(e) > 0 {
 				return fieldsOf(e[0])
@@ -111,15 +114,15 @@ func fieldsOf(err error) (code, message string, ended bool) {
 	return "", message, false
 }
 
-// textField returns a field of a struct, or "" if the struct has no string
-// field of that name.
+// textField returns a string field of a struct, or "" if the struct has no such
+// field.
 func textField(v reflect.Value, name string) string {
 	field, ok := v.Type().FieldByName(name)
 	if !ok || field.Type.Kind() != reflect.String {
 		return ""
 	}
 	f, err := v.FieldByIndexErr(field.Index)
-	if err != nil { // a nil pointer embeds it
+	if err != nil { // the field is in a nil embedded struct
 		return ""
 	}
 	return f.String()

@@ -134,6 +134,7 @@ func TestFailures(t *testing.T) {
 		"no text":                  {&numbered{5}, rollup.Error, "", neither},
 		"Envoy's undefined":        {&messageError{"undefined decision"}, rollup.Undefined, "", both},
 		"Envoy's deadline":         {&messageError{"check request timed out before query execution: context deadline exceeded"}, rollup.Cancelled, "", both},
+		"Envoy's cancelled":        {&messageError{"check request explicitly cancelled before query execution: context canceled"}, rollup.Cancelled, "", both},
 		"Envoy's other":            {&messageError{"multiple evaluation results"}, rollup.Error, "", both},
 		"a nil field":              {&hollow{}, rollup.Error, "", neither},
 		"outermost message":        {&insideError{"undefined decision", &messageError{"context canceled"}}, rollup.Undefined, "", neither},

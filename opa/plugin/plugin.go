@@ -27,22 +27,23 @@ import (
 // Name is the plugin's name in OPA's configuration.
 const Name = "regometer"
 
-// A Factory makes plugins. Programs give it to OPA's runtime or SDK.
+// A Factory makes plugins. Programs pass it to OPA's runtime or SDK.
 //
-// The binary of `regometer build` sets Numbers, Observed and Build.
+// A binary from `regometer build` sets Numbers, Observed and Build.
 type Factory struct {
 	// Registerer registers the metrics if OPA has no registry of its own, as
-	// under the SDK. Plugins on one registry share their counts, and each has
-	// its own labels.
+	// under the SDK. Plugins on the same registry share their counts, but each
+	// has its own labels.
 	Registerer prometheus.Registerer
 
-	// Numbers appends the timers and counters of a collection to dst. If it is
-	// nil, the plugin takes them from the map that the collection's All
-	// returns.
+	// Numbers appends the timers and counters of a collection to dst, and
+	// returns the result. If it is nil, the plugin takes them from the
+	// collection's All.
 	Numbers func(dst []rollup.Number, m metrics.Metrics) []rollup.Number
 
-	// Observed reports whether p got, by ObserveDecision, the decision for
-	// which OPA calls Log with ctx. If it is nil, decisions come only by Log.
+	// Observed reports whether ObserveDecision has already passed p the
+	// decision for which OPA calls Log with ctx. If it is nil, decisions come
+	// only by Log.
 	Observed func(ctx context.Context, p *Plugin) bool
 
 	// Build is the content of regometer_build_info.
@@ -51,15 +52,16 @@ type Factory struct {
 
 // Build describes a program.
 type Build struct {
-	Version string // Regometer's version. "" means that of the module in the build information
-	OPA     string // OPA's version. "" means that of the imported OPA
-	DropIn  string // hash of the drop-in, "" if there is none
+	Version string // Regometer's version; "" means the module's version in the build information
+	OPA     string // OPA's version; "" means the version of the imported OPA
+	DropIn  string // the hash of the drop-in, or "" if there is none
 }
 
 var _ plugins.Factory = Factory{}
 
-// Validate reads the plugin's configuration, in JSON, and returns a [*Config].
-// The error names every wrong key and the allowed values.
+// Validate reads the plugin's configuration, which is JSON, and returns a
+// [*Config]. It fails if a key or value is invalid. The error names every such
+// key and the allowed values.
 func (Factory) Validate(m *plugins.Manager, config []byte) (any, error) {
 	c, err := parseConfig(config)
 	if err != nil {
@@ -87,9 +89,9 @@ func (f Factory) New(m *plugins.Manager, config any) plugins.Plugin {
 		config:   config.(*Config),
 	}
 	m.RegisterCompilerTrigger(func(storage.Transaction) { p.refresh() })
-	// OPA calls this after each change of its configuration, with the manager
-	// locked: discovery may bring a configuration without this plugin, and OPA
-	// does not tell it.
+	// OPA calls this trigger after each change of its configuration. It does
+	// not tell the plugin if discovery brings a configuration without it. The
+	// manager is locked during the call, so warn runs in its own goroutine.
 	m.RegisterCacheTrigger(func(*cache.Config) {
 		go func() {
 			p.mu.Lock()
@@ -103,7 +105,7 @@ func (f Factory) New(m *plugins.Manager, config any) plugins.Plugin {
 	return p
 }
 
-// complete fills in the versions that this package knows.
+// complete returns b with the default versions filled in.
 func (b Build) complete() Build {
 	if b.OPA == "" {
 		b.OPA = version.Version
@@ -117,8 +119,8 @@ func (b Build) complete() Build {
 	return b
 }
 
-// versionIn returns this module's version in a program, or "devel" if the
-// version was not released.
+// versionIn returns this module's version in a program, or "devel" if it is not
+// a released version.
 func versionIn(info *debug.BuildInfo) string {
 	for _, m := range append(info.Deps, &info.Main) {
 		if m.Path == "github.com/regometer/regometer/opa" && m.Replace == nil && m.Version != "" && m.Version != "(devel)" {
@@ -129,11 +131,11 @@ func versionIn(info *debug.BuildInfo) string {
 }
 
 // A Plugin folds each decision of an OPA into Prometheus metrics. [Factory.New]
-// makes it. Its methods may be called from any goroutine.
+// makes it. All methods may be called from any goroutine.
 //
-// It is a decision logger, and gets events by Log if decision_logs.plugin names
-// it. An OPA from `regometer build` hands it every decision by ObserveDecision,
-// whatever is logged.
+// It is a decision logger. OPA calls Log with each event if
+// decision_logs.plugin names the plugin. An OPA from `regometer build` calls
+// ObserveDecision with every decision, whatever is logged.
 type Plugin struct {
 	manager  *plugins.Manager
 	registry prometheus.Registerer // may be nil
@@ -142,7 +144,7 @@ type Plugin struct {
 	observed func(context.Context, *Plugin) bool
 	build    Build
 
-	mu      sync.Mutex // protects these three
+	mu      sync.Mutex // protects the next three fields
 	config  *Config
 	started bool
 	warned  string // the last warning about the configuration
@@ -153,17 +155,24 @@ type Plugin struct {
 	rare [len(causes)]rateLimiter // limits the log lines about failures
 }
 
-// An active is the part of a plugin that a decision needs. It is replaced, and
-// never changed.
+// An active is the part of a plugin that a decision needs. It does not change,
+// because a new active replaces it.
 type active struct {
 	recorder *recorder
-	next     string // name of the next logger plugin, "" if there is none
+	next     string // the name of the next logger plugin, or "" if there is none
 }
 
 var _ logs.Logger = (*Plugin)(nil)
 
-// Start registers the metrics. It fails if metrics of these names are
-// registered already, or if the next plugin is not a logger.
+// started is the number of started plugins in this process.
+var started atomic.Int64
+
+// Active reports whether any plugin of this process is started. OPA's hook asks
+// it whether a plugin needs a decision.
+func Active() bool { return started.Load() > 0 }
+
+// Start registers the metrics. It fails if other metrics with these names are
+// registered, or if the next plugin is not a decision logger.
 func (p *Plugin) Start(context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,8 +185,8 @@ func (p *Plugin) Start(context.Context) error {
 	return nil
 }
 
-// use takes over a configuration, and starts the plugin if necessary. If this
-// fails, the plugin stays as it is, and its status gives the reason. The caller
+// use applies a configuration, and starts the plugin if necessary. If this
+// fails, the plugin stays as it is, and its status has the reason. The caller
 // holds p.mu.
 func (p *Plugin) use(c *Config) (err error) {
 	defer func() {
@@ -203,16 +212,19 @@ func (p *Plugin) use(c *Config) (err error) {
 	if err := r.configure(c); err != nil {
 		return err
 	}
-	p.config, p.started = c, true
+	if p.config = c; !p.started {
+		p.started = true
+		started.Add(1)
+	}
 	p.active.Store(&active{r, c.Next})
-	p.refresh() // OPA may have activated a policy since configure asked for its rules
+	p.refresh() // OPA may have activated a policy since configure read the rules
 	p.warn()
 	return nil
 }
 
-// refresh takes over the rules of the active policy. OPA calls it when it
-// activates a policy. Some releases lock the manager meanwhile, so refresh
-// calls only the manager's GetCompiler.
+// refresh updates the labels to the rules of the active policy. OPA calls it
+// when it activates a policy. Some releases lock the manager during the call,
+// so refresh calls only the manager's GetCompiler.
 func (p *Plugin) refresh() {
 	if a := p.active.Load(); a != nil {
 		a.recorder.relabel()
@@ -220,7 +232,8 @@ func (p *Plugin) refresh() {
 	}
 }
 
-// logSharedLabels logs once which paths share a label.
+// logSharedLabels logs which paths have no label of their own, unless the last
+// message was the same.
 func (p *Plugin) logSharedLabels(a *active) {
 	text := a.recorder.current().counts.String()
 	if before := p.lastShared.Swap(&text); text == "" || before != nil && *before == text {
@@ -229,8 +242,8 @@ func (p *Plugin) logSharedLabels(a *active) {
 	p.logger.Info("%s", text)
 }
 
-// Stop unregisters the metrics. The registry keeps the counts for the next
-// plugin.
+// Stop unregisters the metrics, unless another plugin uses the registry. The
+// registry keeps the counts for the next plugin.
 func (p *Plugin) Stop(context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -238,12 +251,13 @@ func (p *Plugin) Stop(context.Context) {
 		return
 	}
 	p.started = false
+	started.Add(-1)
 	p.active.Load().recorder.stop()
 	p.manager.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateNotReady})
 }
 
-// Reconfigure takes over a configuration from Validate. If this fails, the
-// plugin keeps its configuration, and its status gives the reason.
+// Reconfigure applies a configuration from Validate. If this fails, the plugin
+// keeps its old configuration, and its status and the log have the reason.
 func (p *Plugin) Reconfigure(_ context.Context, config any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -251,30 +265,37 @@ func (p *Plugin) Reconfigure(_ context.Context, config any) {
 	if !p.started {
 		p.config = c
 	} else if err := p.use(c); err != nil {
-		p.logger.Error("The plugin keeps its old configuration, because the new one fails: %v.", err)
+		p.logger.Error("The plugin keeps its old configuration, because it cannot use the new one: %v.", err)
 	}
 }
 
-// ObserveDecision records a decision of OPA's server. It does not keep info,
-// and does not change it.
+// ObserveDecision records a decision of OPA's server. It neither keeps nor
+// changes info.
 func (p *Plugin) ObserveDecision(_ context.Context, info *server.Info) {
+	p.Observe(info.Path, info.Query, info.Results, info.Error, info.Metrics)
+}
+
+// Observe does what [Plugin.ObserveDecision] does, for callers without a
+// server.Info. query is "" except for POST /v1/query. result is nil if the
+// decision is undefined or failed. m may be nil.
+func (p *Plugin) Observe(path, query string, result *any, err error, m metrics.Metrics) {
 	a := p.active.Load()
 	if a == nil {
 		return
 	}
-	defer p.recovered(a, causePanic)
-	d := decision{source: fromServer, query: info.Query}
-	d.Path = info.Path
-	d.Outcome, d.Code = outcomeOf(info.Error, info.Results, info.Query)
+	defer p.recoverPanic(a, causePanic)
+	d := decision{source: fromServer, query: query}
+	d.Path = path
+	d.Outcome, d.Code = outcomeOf(err, result, query)
 	switch {
-	case info.Metrics == nil:
+	case m == nil:
 		p.record(a, &d)
 	case p.numbers == nil:
-		d.Metrics = info.Metrics.All()
+		d.Metrics = m.All()
 		p.record(a, &d)
 	default:
 		buffer := numberBuffers.Get().(*[]rollup.Number)
-		*buffer = p.numbers((*buffer)[:0], info.Metrics)
+		*buffer = p.numbers((*buffer)[:0], m)
 		d.Numbers = *buffer
 		p.record(a, &d)
 		if cap(*buffer) <= maxNumbers {
@@ -287,15 +308,16 @@ func (p *Plugin) ObserveDecision(_ context.Context, info *server.Info) {
 // numberBuffers holds buffers for the metrics of a decision.
 var numberBuffers = sync.Pool{New: func() any { b := make([]rollup.Number, 0, 32); return &b }}
 
-// maxNumbers limits the length of the buffers that are kept.
+// maxNumbers limits the length of the buffers that the pool keeps.
 const maxNumbers = 256
 
-// Log records a decision, unless it came by ObserveDecision, and hands it on to
-// the next plugin. It always returns nil, because an error would fail the
-// request. It logs failures, each cause once a minute or less, and counts them
-// in <namespace>_decision_plugin_failures_total.
+// Log records a decision, unless ObserveDecision has already recorded it. Then
+// it passes the event to the next plugin. It always returns nil, because an
+// error would fail the request. It counts failures in
+// <namespace>_decision_plugin_failures_total. It logs each cause of failures at
+// most once a minute.
 //
-// It does not keep the event, and does not change it.
+// It neither keeps nor changes the event.
 func (p *Plugin) Log(ctx context.Context, event logs.EventV1) error {
 	a := p.active.Load()
 	if a == nil {
@@ -311,7 +333,7 @@ func (p *Plugin) Log(ctx context.Context, event logs.EventV1) error {
 }
 
 func (p *Plugin) recordEvent(a *active, event *logs.EventV1) {
-	defer p.recovered(a, causePanic)
+	defer p.recoverPanic(a, causePanic)
 	d := decision{source: fromLog, query: event.Query}
 	d.Path, d.Metrics = event.Path, event.Metrics
 	d.Outcome, d.Code = loggedOutcomeOf(event)
@@ -322,33 +344,35 @@ func (p *Plugin) record(a *active, d *decision) {
 	if a.recorder.record(d) {
 		return
 	}
-	// The path is unknown. OPA replaces its compiler without notice when rules
-	// come from an external source.
+	// The path is unknown. When rules come from an external source, OPA
+	// replaces its compiler without calling the trigger.
 	if l := a.recorder.current(); l.paths.FromPolicy && l.compiler != p.manager.GetCompiler() {
 		p.refresh()
 	}
 }
 
 func (p *Plugin) handOn(ctx context.Context, a *active, event logs.EventV1) {
-	defer p.recovered(a, causeNext)
+	defer p.recoverPanic(a, causeNext)
 	if err := logTo(ctx, p.manager, a.next, event); err != nil {
-		p.failed(a, causeNext, err)
+		p.reportFailure(a, causeNext, err)
 	}
 }
 
-// recovered ends a panic, and counts it. Its callers defer it.
-func (p *Plugin) recovered(a *active, cause int) {
+// recoverPanic ends a panic, and reports it as a failure. Callers must defer
+// it.
+func (p *Plugin) recoverPanic(a *active, cause int) {
 	if r := recover(); r != nil {
-		p.failed(a, cause, fmt.Errorf("panic: %v", r))
+		p.reportFailure(a, cause, fmt.Errorf("panic: %v", r))
 	}
 }
 
-func (p *Plugin) failed(a *active, cause int, err error) {
+// reportFailure counts a failure, and logs it at most once a minute.
+func (p *Plugin) reportFailure(a *active, cause int, err error) {
 	a.recorder.state.failures[cause].Add(1)
 	if p.rare[cause].allow() {
 		what := "A decision could not be recorded"
 		if cause == causeNext {
-			what = fmt.Sprintf("The plugin %q, next after %s, did not take an event", a.next, Name)
+			what = fmt.Sprintf("The plugin %q, named by %s.next, did not take an event", a.next, configPath)
 		}
 		p.logger.Error("%s: %v.", what, err)
 	}

@@ -219,6 +219,9 @@ func TestObserveDecision(t *testing.T) {
 	for _, numbers := range []func([]rollup.Number, metrics.Metrics) []rollup.Number{numbersOf, nil} {
 		registry := prometheus.NewRegistry()
 		p := newPluginIn(t, config, hooked(registry, numbers))
+		if !Active() {
+			t.Error("no plugin is active after one has started")
+		}
 		for _, info := range infos {
 			p.ObserveDecision(t.Context(), info)
 		}
@@ -502,7 +505,7 @@ func TestWarningsChange(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			return strings.Count(p.logged(logging.Warn), "Nothing is exported: this OPA has no Prometheus registry.")
+			return strings.Count(p.logged(logging.Warn), "No metrics are exported, because this OPA has no Prometheus registry.")
 		}
 		for _, step := range []struct {
 			registry prometheus.Registerer
@@ -567,7 +570,7 @@ func (p *Plugin) setNext(next plugins.Plugin) {
 // first of them, and returns no error.
 func TestNext(t *testing.T) {
 	t.Parallel()
-	const failed = `The plugin "test", next after regometer, did not take an event: `
+	const failed = `The plugin "test", named by plugins.regometer.next, did not take an event: `
 	for name, test := range map[string]struct {
 		next     plugins.Plugin
 		failures uint64
@@ -579,7 +582,7 @@ func TestNext(t *testing.T) {
 		"handler of errors":     {handlerPlugin{handler: slog.NewJSONHandler(fullDisk{}, &slog.HandlerOptions{Level: slog.LevelError})}, 0, ""},
 		"no handler":            {handlerPlugin{}, 5, `the plugin "test", named by plugins.regometer.next, has no log handler`},
 		"not a decision logger": {noLogger{}, 5, "is not a decision logger"},
-		"not there":             {nil, 5, `plugins.regometer.next names the plugin "test", which is not there`},
+		"not there":             {nil, 5, `plugins.regometer.next names the plugin "test", which does not exist`},
 	} {
 		p := newPlugin(t, `{}`, prometheus.NewRegistry())
 		p.setNext(test.next)
@@ -604,9 +607,14 @@ func TestNext(t *testing.T) {
 	if _, err := (Factory{}).Validate(m, []byte(`{"next": "there"}`)); err != nil {
 		t.Error(err)
 	}
-	const want = `plugins.regometer.next names "nobody", which is not configured under plugins: the other plugins are there`
-	if _, err := (Factory{}).Validate(m, []byte(`{"next": "nobody"}`)); err == nil || err.Error() != want {
-		t.Errorf("error %v, want %q", err, want)
+	for want, m := range map[string]*plugins.Manager{
+		"the other plugins are there":   m,
+		"no other plugin is configured": newManager(t, `{"plugins": {"regometer": {}}}`),
+	} {
+		want = `plugins.regometer.next names "nobody", which is not configured under plugins: ` + want
+		if _, err := (Factory{}).Validate(m, []byte(`{"next": "nobody"}`)); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %q", err, want)
+		}
 	}
 	m.Register("there", noLogger{})
 	c := defaultConfig()

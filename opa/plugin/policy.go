@@ -15,19 +15,20 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// A document is a node in the tree of the documents that a policy defines, by
-// path segments: a rule, a package, or the common beginning of packages.
-// Functions and tests, for which nobody asks, are not in the tree.
+// A document is a node in the tree of the documents that a policy defines. It
+// is a rule, a package, or the common beginning of packages. The edges of the
+// tree are path segments. The tree has no functions and no tests, because
+// clients do not ask for them.
 type document struct {
-	path     string // the label, if it gets its own
-	depth    int    // number of segments of path
+	path     string // the label, if the document gets its own
+	depth    int    // the number of segments of path
 	parent   *document
 	rules    []*ast.Rule // at exactly this path
 	children map[string]*document
 
 	tier   int
-	own    bool      // whether path is its label
-	label  string    // the name of its label, "" if it has none
+	own    bool      // whether path is the label
+	label  string    // the name of the label, or "" if there is none
 	result pathLabel // the label itself
 }
 
@@ -40,11 +41,12 @@ func policyDocuments(c *ast.Compiler) *document {
 	return root
 }
 
-// newDocument fills in d. It returns nil if there are no rules at this node or
-// below it. The tree ends at the first variable in a rule's head.
+// newDocument fills in d from node, and returns d. It returns nil if there are
+// no rules at this node or below it. The tree ends at the first variable in a
+// rule's head.
 func newDocument(node *ast.TreeNode, d *document) *document {
 	for _, v := range node.Values {
-		// In older releases, values are of any type.
+		// In older releases of OPA, v is an any.
 		if r, ok := any(v).(*ast.Rule); ok && len(r.Head.Args) == 0 && !isTest(r) {
 			d.rules = append(d.rules, r)
 		}
@@ -59,7 +61,7 @@ func newDocument(node *ast.TreeNode, d *document) *document {
 		defined = true
 		_, isString := key.(ast.String)
 		if _, isInteger := integer(segment); segment == "" || isString && isInteger {
-			continue // no path leads there, because digits in a path are a number
+			continue // a path cannot lead there, because OPA reads digits in a path as a number
 		}
 		if len(sub.path) > longestLabel {
 			continue
@@ -91,13 +93,13 @@ func segmentOf(key ast.Value) string {
 // pathOf returns the path of a rule or package, as a label.
 func pathOf(ref ast.Ref) (path string) {
 	ref = ref.GroundPrefix()
-	for _, term := range ref[min(1, len(ref)):] { // without data
+	for _, term := range ref[min(1, len(ref)):] { // skip data
 		path = join(path, segmentOf(term.Value))
 	}
 	return path
 }
 
-// isTest reports whether a rule is one of those that `opa test` runs.
+// isTest reports whether `opa test` runs a rule.
 func isTest(r *ast.Rule) bool {
 	ref := r.Ref().GroundPrefix()
 	if len(ref) == 0 {
@@ -107,18 +109,18 @@ func isTest(r *ast.Rule) bool {
 	return strings.HasPrefix(name, "test_") || strings.HasPrefix(name, "todo_test_")
 }
 
-// all calls f for each document except the root.
-func (d *document) all(f func(*document)) {
+// forEach calls f with each document except the root.
+func (d *document) forEach(f func(*document)) {
 	if d.depth > 0 {
 		f(d)
 	}
 	for _, child := range d.children {
-		child.all(f)
+		child.forEach(f)
 	}
 }
 
-// find returns the document at a path, or the rule whose result contains it, or
-// nil.
+// find returns the document at a path. If there is none, it returns the rule
+// whose result contains the path, or nil.
 func (d *document) find(path string) (found *document) {
 	for segment, rest := cutSegment(path); segment != ""; segment, rest = cutSegment(rest) {
 		child := d.children[segment]
@@ -132,7 +134,8 @@ func (d *document) find(path string) (found *document) {
 	return d
 }
 
-// The order in which a policy's documents get labels, as long as there is room.
+// The tiers of a policy's documents, in the order in which they get labels
+// while there is room.
 const (
 	entryPoint = iota // annotated as an entry point
 	askedFor          // a rule that no other rule depends on
@@ -142,18 +145,18 @@ const (
 	tiers
 )
 
-// labelDocuments gives each document below root its label: its own, or that of
-// the nearest document above it that has one, or "". It gives room or fewer
-// labels. They follow only from the policy, so that all servers with the same
-// policy give the same labels.
+// labelDocuments gives each document below root its label. This is the
+// document's own label, the label of the nearest document above it that has
+// one, or "". labelDocuments gives at most room labels. They depend only on the
+// policy, so that all servers with the same policy give the same labels.
 //
-// The documents come in tiers, the most important first. If a tier does not
-// fit, mergeDeepest merges some of it. A document for which named returns a
-// label has that label, and takes no room.
+// The most important tiers get labels first. If a tier does not fit,
+// mergeDeepest merges some of its documents. A document for which named returns
+// a label has that label, and takes no room.
 func labelDocuments(root *document, c *ast.Compiler, room int, named func(path string) string) {
 	findTiers(root, c)
 	var wanted [tiers][]*document
-	root.all(func(d *document) {
+	root.forEach(func(d *document) {
 		if d.label = named(d.path); d.label == "" {
 			wanted[d.tier] = append(wanted[d.tier], d)
 		}
@@ -177,14 +180,14 @@ func (d *document) inherit(above string) {
 	}
 }
 
-// mergeDeepest returns the documents that get labels so that each of these has
-// its own label or that of a document above it. If there is room, it returns
-// the documents themselves. Otherwise it merges as few as possible of the
-// deepest ones into the documents above them. The document with the most
-// members comes first, by name if equally many, and of its members the last
-// ones by name are merged. Then the next level follows. If too many are left,
-// as with packages that have nothing in common, the last ones by name get no
-// label.
+// mergeDeepest returns at most room documents. If these get labels, each of the
+// given documents has its own label or that of a document above it. If there is
+// room, mergeDeepest returns the given documents. Otherwise it merges as few as
+// possible of the deepest documents into the documents above them. It begins
+// with the document above that has the most members, or with the first one by
+// name if several have equally many. It merges the last members by name. Then
+// it goes on with the next level. If too many documents are left, for example
+// packages that have nothing in common, the last ones by name get no label.
 func mergeDeepest(documents []*document, room int) []*document {
 	set, deepest := map[*document]bool{}, 0
 	for _, d := range documents {
@@ -201,7 +204,8 @@ func mergeDeepest(documents []*document, room int) []*document {
 				inside[above] = append(inside[above], d)
 			}
 		}
-		// saved is the number of labels that merging into a document saves.
+		// saved returns the number of labels that merging into a document
+		// saves.
 		saved := func(into *document) int {
 			if set[into] || into.own {
 				return len(inside[into])
@@ -240,17 +244,18 @@ func (d *document) above(depth int) *document {
 	return d
 }
 
-// findTiers finds the tier of each document.
+// findTiers sets the tier of each document.
 func findTiers(root *document, c *ast.Compiler) {
 	entryPoints := entryPointsOf(c)
 	home := map[*ast.Rule]*document{}
-	root.all(func(d *document) {
+	root.forEach(func(d *document) {
 		for _, r := range d.rules {
 			home[r] = d
 		}
 	})
-	// depended reports whether other rules, except tests, need this document's.
-	depended := func(d *document) bool {
+	// hasDependents reports whether rules of other documents depend on this
+	// document. Tests do not count.
+	hasDependents := func(d *document) bool {
 		if c.Graph == nil {
 			return false
 		}
@@ -263,13 +268,13 @@ func findTiers(root *document, c *ast.Compiler) {
 		}
 		return false
 	}
-	root.all(func(d *document) {
+	root.forEach(func(d *document) {
 		switch {
 		case entryPoints[d.path]:
 			d.tier = entryPoint
 		case len(d.rules) == 0:
 			d.tier = container
-		case depended(d):
+		case hasDependents(d):
 			d.tier = helper
 		default:
 			d.tier = askedFor
@@ -277,7 +282,7 @@ func findTiers(root *document, c *ast.Compiler) {
 	})
 }
 
-// entryPointsOf returns the paths with an annotation as entry point.
+// entryPointsOf returns the paths that are annotated as entry points.
 func entryPointsOf(c *ast.Compiler) map[string]bool {
 	paths, annotated := map[string]bool{}, false
 	if set := c.GetAnnotationSet(); set != nil {
@@ -291,16 +296,16 @@ func entryPointsOf(c *ast.Compiler) map[string]bool {
 	if annotated {
 		return paths
 	}
-	// Servers before OPA 1.17 only keep annotations as comments.
+	// Servers before OPA 1.17 keep annotations only as comments.
 	for _, m := range c.Modules {
 		commentedEntryPoints(m, paths)
 	}
 	return paths
 }
 
-// commentedEntryPoints adds the paths of a module's rules and package that are
-// entry points by its comments. OPA's own parser reads the comments, in a
-// module with a short rule in the place of each rule.
+// commentedEntryPoints adds the paths of a module's package and rules that its
+// comments annotate as entry points. OPA's own parser reads the comments, in a
+// copy of the module that has a short rule in place of each rule.
 func commentedEntryPoints(m *ast.Module, paths map[string]bool) {
 	mentions := func(c *ast.Comment) bool { return bytes.Contains(c.Text, []byte("entrypoint")) }
 	if m.Package == nil || m.Package.Location == nil || !slices.ContainsFunc(m.Comments, mentions) {

@@ -58,7 +58,7 @@ todo_test_main if main`}
 		"package x\nr1 := 1\nr2 := 2\nr3 := 3\nr4 := 4",
 	}
 	ten := []string{"package p\na := 1\nb := 1\nc := 1\nd := 1\ne := 1\nf := 1\ng := 1\nh := 1\ni := 1", "package z\na := 1"}
-	const advice = " Raise max_paths and max_series, annotate entry points, or name the important ones in paths."
+	const advice = " Raise max_paths and max_series, annotate entry points, or name the important paths in paths.allow."
 	const other = rollup.Other
 	type m = map[string]string
 	for _, test := range []struct {
@@ -73,26 +73,26 @@ todo_test_main if main`}
 		{
 			"nothing in common", 50, Paths{}, modulesOf(60, "package p%02d\nallow := true"),
 			m{"p00/allow": "p00/allow", "p49/allow": "p49/allow", "p50/allow": other, "p59/allow": other},
-			`Of 60 paths of the policy, 50 have a label of their own, 0 share that of a package, and 10 are "other": such as p50/allow, `,
+			`The policy has 60 paths, but only 50 have a label of their own. 0 share the label of a package, and 10 are "other". Examples: p50/allow, `,
 		},
 		{
 			"as few as possible are merged", 50, Paths{}, modulesOf(60, "package apps.p%02d\nallow := true"),
 			m{"apps/p00/allow": "apps/p00/allow", "apps/p48/allow": "apps/p48/allow", "apps/p49/allow": "apps", "apps/p59/allow": "apps"},
-			`Of 60 paths of the policy, 49 have a label of their own, 11 share that of a package, and 0 are "other": `,
+			`The policy has 60 paths, but only 49 have a label of their own. 11 share the label of a package, and 0 are "other". `,
 		},
-		{"askedFor", 3, Paths{}, tiers, m{"a/allow": "a/allow", "a/decide": "a/decide", "z/main": "z/main", "a": other, "a/deny": other}, "Of 6 paths"},
-		{"packages", 5, Paths{}, tiers, m{"a": "a", "z": "z", "a/b_helper": "a", "a/c_helper": "a", "a/deny": "a", "a/allow": "a/allow"}, "Of 6 paths"},
-		{"helpers", 7, Paths{}, tiers, m{"a/b_helper": "a/b_helper", "a/c_helper": "a/c_helper", "a/deny": "a"}, "Of 6 paths"},
+		{"askedFor", 3, Paths{}, tiers, m{"a/allow": "a/allow", "a/decide": "a/decide", "z/main": "z/main", "a": other, "a/deny": other}, "The policy has 6 paths"},
+		{"packages", 5, Paths{}, tiers, m{"a": "a", "z": "z", "a/b_helper": "a", "a/c_helper": "a", "a/deny": "a", "a/allow": "a/allow"}, "The policy has 6 paths"},
+		{"helpers", 7, Paths{}, tiers, m{"a/b_helper": "a/b_helper", "a/c_helper": "a/c_helper", "a/deny": "a"}, "The policy has 6 paths"},
 		{
 			"no functions, no tests", 8, Paths{}, tiers,
 			m{"a/b_helper": "a/b_helper", "a/c_helper": "a/c_helper", "a/deny": "a/deny", "a/f": other, "a/test_allow": other, "z/todo_test_main": other}, "",
 		},
-		{"two of three", 2, Paths{}, tiers, m{"a/allow": "a", "a/decide": "a", "z/main": "z/main"}, "Of 6 paths"},
-		{"one of three", 1, Paths{}, tiers, m{"a/allow": "a", "a/decide": "a", "z/main": other}, "Of 6 paths"},
+		{"two of three", 2, Paths{}, tiers, m{"a/allow": "a", "a/decide": "a", "z/main": "z/main"}, "The policy has 6 paths"},
+		{"one of three", 1, Paths{}, tiers, m{"a/allow": "a", "a/decide": "a", "z/main": other}, "The policy has 6 paths"},
 		{
 			"an annotated package", 5, Paths{},
 			[]string{"# METADATA\n# scope: package\n# entrypoint: true\npackage whole\na := 1\nb := 2\n# entrypoint: true\nc := 3\n" + entry + "\nd := 4", "package x\na := 1\nb := 1\nc := 1\nd := 1\ne := 1\nf := 1"},
-			m{"whole": "whole", "whole/a": "whole/a", "whole/c": "whole", "whole/d": "whole/d"}, "Of 10 paths",
+			m{"whole": "whole", "whole/a": "whole/a", "whole/c": "whole", "whole/d": "whole/d"}, "The policy has 10 paths",
 		},
 		{
 			"the configuration's paths come first", 4, Paths{Allow: []string{"p/c", "not/there"}, Prefixes: []string{"tenants/*"}},
@@ -101,38 +101,38 @@ todo_test_main if main`}
 				"p/c": "p/c", "not/there": "not/there", "tenants/acme/x": "tenants/*", "tenants/new": "tenants/*",
 				"p/a": "p", "p/b": "p", "p": "p",
 			},
-			`Of 6 paths of the policy, 4 have a label of their own, 2 share that of a package, and 0 are "other": such as p/a, p/b.` + advice,
+			`The policy has 6 paths, but only 4 have a label of their own. 2 share the label of a package, and 0 are "other". Examples: p/a, p/b.` + advice,
 		},
-		{"the configuration's paths take all room", 1, Paths{Allow: []string{"not/there"}}, []string{"package p\na := 1"}, m{"p/a": other, "not/there": "not/there"}, "Of 1 paths"},
+		{"the configuration's paths take all room", 1, Paths{Allow: []string{"not/there"}}, []string{"package p\na := 1"}, m{"p/a": other, "not/there": "not/there"}, "The policy has 1 paths"},
 		{"deep, all", 9, Paths{}, deep, m{"a/b/c/r1": "a/b/c/r1", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"}, ""},
-		{"deep, 8", 8, Paths{}, deep, m{"a/b/c/r1": "a/b/c/r1", "a/b/c/r2": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"}, "Of 9 paths"},
-		{"deep, 7", 7, Paths{}, deep, m{"a/b/c/r1": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r1": "a/b/d/r1", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"}, "Of 9 paths"},
-		{"deep, 6", 6, Paths{}, deep, m{"a/b/c/r1": "a/b/c", "a/b/d/r1": "a/b/d", "a/b/d/r2": "a/b/d", "x/r4": "x/r4"}, "Of 9 paths"},
-		{"deep, 5", 5, Paths{}, deep, m{"a/b/c/r1": "a/b", "a/b/d/r2": "a/b", "x/r4": "x/r4"}, "Of 9 paths"},
-		{"deep, 4", 4, Paths{}, deep, m{"a/b/c/r1": "a/b", "a/b/d/r2": "a/b", "x/r2": "x/r2", "x/r3": "x", "x/r4": "x"}, "Of 9 paths"},
-		{"deep, 2", 2, Paths{}, deep, m{"a/b/c/r1": "a/b", "x/r1": "x"}, "Of 9 paths"},
-		{"deep, 1", 1, Paths{}, deep, m{"a/b/c/r1": "a/b", "x/r1": other}, "Of 9 paths"},
+		{"deep, 8", 8, Paths{}, deep, m{"a/b/c/r1": "a/b/c/r1", "a/b/c/r2": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"}, "The policy has 9 paths"},
+		{"deep, 7", 7, Paths{}, deep, m{"a/b/c/r1": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r1": "a/b/d/r1", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"}, "The policy has 9 paths"},
+		{"deep, 6", 6, Paths{}, deep, m{"a/b/c/r1": "a/b/c", "a/b/d/r1": "a/b/d", "a/b/d/r2": "a/b/d", "x/r4": "x/r4"}, "The policy has 9 paths"},
+		{"deep, 5", 5, Paths{}, deep, m{"a/b/c/r1": "a/b", "a/b/d/r2": "a/b", "x/r4": "x/r4"}, "The policy has 9 paths"},
+		{"deep, 4", 4, Paths{}, deep, m{"a/b/c/r1": "a/b", "a/b/d/r2": "a/b", "x/r2": "x/r2", "x/r3": "x", "x/r4": "x"}, "The policy has 9 paths"},
+		{"deep, 2", 2, Paths{}, deep, m{"a/b/c/r1": "a/b", "x/r1": "x"}, "The policy has 9 paths"},
+		{"deep, 1", 1, Paths{}, deep, m{"a/b/c/r1": "a/b", "x/r1": other}, "The policy has 9 paths"},
 		{
 			"equally many members: the first package by name", 3, Paths{}, []string{"package a.c\nr1 := 1\nr2 := 1", "package a.b\nr1 := 1\nr2 := 1"},
-			m{"a/b/r1": "a/b", "a/b/r2": "a/b", "a/c/r1": "a/c/r1", "a/c/r2": "a/c/r2"}, "Of 4 paths",
+			m{"a/b/r1": "a/b", "a/b/r2": "a/b", "a/c/r1": "a/c/r1", "a/c/r2": "a/c/r2"}, "The policy has 4 paths",
 		},
 		{
 			"merging into a package with a label saves more", 5, Paths{}, []string{entry + "package p\na := 1\nb := 1", "package q\nx := 1\ny := 1\nz := 1"},
-			m{"p": "p", "p/a": "p/a", "p/b": "p", "q/x": "q/x", "q/z": "q/z"}, "Of 5 paths",
+			m{"p": "p", "p/a": "p/a", "p/b": "p", "q/x": "q/x", "q/z": "q/z"}, "The policy has 5 paths",
 		},
-		{"its only rule", 2, Paths{}, []string{entry + "package p\na := 1", "package q\nx := 1"}, m{"p": "p", "p/a": "p", "q/x": "q/x"}, "Of 2 paths"},
-		{"no room", 1, Paths{}, []string{entry + "package p\na := 1", "package q\nx := 1"}, m{"p": "p", "p/a": "p", "q/x": other}, "Of 2 paths"},
+		{"its only rule", 2, Paths{}, []string{entry + "package p\na := 1", "package q\nx := 1"}, m{"p": "p", "p/a": "p", "q/x": "q/x"}, "The policy has 2 paths"},
+		{"no room", 1, Paths{}, []string{entry + "package p\na := 1", "package q\nx := 1"}, m{"p": "p", "p/a": "p", "q/x": other}, "The policy has 2 paths"},
 		{
 			"a rule with rules below it", 4, Paths{}, []string{"package a.other\nx := 1\ny := 1", "package m\nmixed[k] := 1 if some k in input.keys\nmixed.a := 1\nmixed.b := 1"},
-			m{"m/mixed": "m/mixed", "m/mixed/a": "m/mixed/a", "m/mixed/b": "m/mixed", "a/other/x": "a/other/x", "a/other/y": "a/other/y"}, "Of 5 paths",
+			m{"m/mixed": "m/mixed", "m/mixed/a": "m/mixed/a", "m/mixed/b": "m/mixed", "a/other/x": "a/other/x", "a/other/y": "a/other/y"}, "The policy has 5 paths",
 		},
 		{
 			"the message has a few examples", 5, Paths{}, ten, m{"p/c": "p/c", "p/d": "p"},
-			`Of 10 paths of the policy, 4 have a label of their own, 6 share that of a package, and 0 are "other": such as p/d, p/e, p/f, p/g, p/h.` + advice,
+			`The policy has 10 paths, but only 4 have a label of their own. 6 share the label of a package, and 0 are "other". Examples: p/d, p/e, p/f, p/g, p/h.` + advice,
 		},
 		{
 			"the message counts other paths", 1, Paths{}, ten, m{"p/a": "p", "z/a": other},
-			`Of 10 paths of the policy, 0 have a label of their own, 9 share that of a package, and 1 are "other": such as p/a, p/b, p/c, p/d, p/e.` + advice,
+			`The policy has 10 paths, but only 0 have a label of their own. 9 share the label of a package, and 1 are "other". Examples: p/a, p/b, p/c, p/d, p/e.` + advice,
 		},
 	} {
 		config := withMaxPaths(test.room)
@@ -307,7 +307,7 @@ func TestLabelsFollowFromPolicy(t *testing.T) {
 		}
 		// A rule has its own label only if more important ones have theirs.
 		least, most := tiers, -1 // tiers of rules without and with their own
-		first.policy.all(func(d *document) {
+		first.policy.forEach(func(d *document) {
 			switch {
 			case len(d.rules) == 0 || first.named.find(d.path) != "":
 			case d.label == d.path:

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -267,7 +268,10 @@ func TestServerWatchConfig(t *testing.T) {
 	if !watchConfig(&runtime.Params{}) {
 		t.Skip("this OPA does not watch its configuration file")
 	}
-	o := startOPA(t, enabled, func(p *runtime.Params) { watchConfig(p) })
+	o := startOPA(t, enabled, func(p *runtime.Params) {
+		watchConfig(p)
+		p.Logger.SetLevel(logging.Debug) // for starts
+	})
 	want := 0
 	ask := func() {
 		o.do("GET", "/v1/data/rbac/allow", "")
@@ -276,10 +280,13 @@ func TestServerWatchConfig(t *testing.T) {
 	restarts := 0
 	change := func(config string) {
 		t.Helper()
-		write(t, o.config, config)
+		write(t, o.config+".new", config)
+		if err := os.Rename(o.config+".new", o.config); err != nil { // so that OPA never reads half of it
+			t.Fatal(err)
+		}
 		restarts++
 		eventually(t, "restarted", func() bool {
-			return o.reloads() == restarts && len(o.Addrs()) > 0 && o.answers()
+			return o.starts() == 1+restarts && len(o.Addrs()) > 0 && o.answers()
 		})
 	}
 	denied := func(name string) {
@@ -307,9 +314,10 @@ func TestServerWatchConfig(t *testing.T) {
 	denied("opa")
 }
 
-func (o *opa) reloads() (n int) {
+// starts returns how often the server has started.
+func (o *opa) starts() (n int) {
 	for _, e := range o.logger.Entries() {
-		if e.Message == "Reloading configuration." {
+		if e.Message == "Server initialized." {
 			n++
 		}
 	}
@@ -354,8 +362,11 @@ spin if {
 		t.Errorf("%d %s", status, text)
 	}
 	for _, path := range []string{"slow/call", "slow/spin"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, o.url+"/v1/data/"+path, strings.NewReader("{}"))
+		ctx, cancel := context.WithCancel(t.Context())
+		sent := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			WroteRequest: func(httptrace.WroteRequestInfo) { time.AfterFunc(100*time.Millisecond, cancel) },
+		})
+		r, err := http.NewRequestWithContext(sent, http.MethodPost, o.url+"/v1/data/"+path, strings.NewReader("{}"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,18 +21,19 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// A state holds the plugin's counts. There is one for each registry. It
-// outlives the plugins that record into it, because OPA makes a new plugin when
-// its configuration file changes, and a counter must not go back.
+// A state holds the counts of the plugins on a registry. It outlives these
+// plugins, because OPA makes a new plugin when its configuration file changes,
+// and counters must not fall.
 //
-// It lives in the registry itself, as a collector without metrics that is never
-// unregistered. While there is a plugin, the registry also has an exporter.
+// The registry itself keeps the state, as a collector without metrics that is
+// never unregistered. While a plugin is started, the registry also has an
+// exporter.
 type state struct {
-	registry prometheus.Registerer // nil: nothing is exported
+	registry prometheus.Registerer // if it is nil, nothing is exported
 
-	// recording is held for reading while a decision gets its label and is
+	// A decision holds recording for reading while it gets its label and is
 	// recorded. A change of the labels or of the rollup holds it for writing,
-	// so that no decision is lost, and none gets a former label.
+	// so that no decision gets lost or gets an old label.
 	recording sync.RWMutex
 	rollup    *rollup.Rollup // nil before the first start
 	// started has the labels of the started plugins. It changes with both
@@ -41,9 +42,9 @@ type state struct {
 
 	// configuring protects the fields below. Decisions never wait for it.
 	configuring sync.Mutex
-	config      *Config        // the last one that took effect, of any plugin
-	options     rollup.Options // of rollup
-	exporter    *exporter      // nil unless registered
+	config      *Config        // the last one that any plugin has applied
+	options     rollup.Options // the options of rollup
+	exporter    *exporter      // nil if none is registered
 
 	// activations counts changes of the labels. lastActive has, for each label,
 	// the last change that gave it.
@@ -62,7 +63,8 @@ func (*state) Describe(ch chan<- *prometheus.Desc) { ch <- stateDesc }
 // Collect implements prometheus.Collector.
 func (*state) Collect(chan<- prometheus.Metric) {}
 
-// stateOf returns the state of a registry, which may be nil.
+// stateOf returns the state of a registry, which may be nil. It makes and
+// registers the state if there is none. It fails if the registry refuses it.
 func stateOf(registry prometheus.Registerer, b Build) (*state, error) {
 	s := &state{registry: registry, started: map[*recorder]*labels{}}
 	if registry == nil {
@@ -81,9 +83,9 @@ func stateOf(registry prometheus.Registerer, b Build) (*state, error) {
 	return s, err
 }
 
-// A recorder is a plugin's own part of a state. Its decisions get the labels
-// that follow from the plugin's configuration and policy, even those that end
-// after the plugin has stopped.
+// A recorder is a plugin's own part of a state. It gives decisions the labels
+// of the plugin's configuration and policy, even decisions that end after the
+// plugin has stopped.
 type recorder struct {
 	state  *state
 	rules  func() *ast.Compiler // returns the compiler of the active policy
@@ -91,12 +93,13 @@ type recorder struct {
 	labels *labels              // protected by state.recording
 }
 
-// configure makes the state export its counts by configuration c, with the
-// labels of this recorder and the others. Only series of paths that have
-// neither a label nor room end. If configure fails, it changes nothing.
+// configure makes the state export its counts as configuration c says, with the
+// labels of this recorder and the others. The only series that end are those of
+// paths that no recorder labels any more, if there is no room for them. If
+// configure fails, it changes nothing.
 //
-// It asks for the rules while no other policy can be taken over, so that the
-// newest one remains.
+// It reads the rules while it holds the mutex that relabel needs, so that the
+// newest policy wins.
 func (r *recorder) configure(c *Config) error {
 	s := r.state
 	s.configuring.Lock()
@@ -108,7 +111,8 @@ func (r *recorder) configure(c *Config) error {
 	l := newLabels(c, r.rules())
 	started := maps.Clone(s.started)
 	started[r] = l
-	// Decisions wait here, for some milliseconds with hundreds of labels.
+	// From here on, decisions wait. With hundreds of labels this takes some
+	// milliseconds.
 	s.recording.Lock()
 	defer s.recording.Unlock()
 	counted := s.rollup
@@ -116,7 +120,7 @@ func (r *recorder) configure(c *Config) error {
 	case counted == nil:
 		counted, err = rollup.New(options)
 	case !reflect.DeepEqual(s.options, options):
-		counted, err = s.rebuilt(options, s.withoutRoom(started, options.Paths))
+		counted, err = s.rebuild(options, s.labelsToEnd(started, options.Paths))
 	}
 	if err == nil {
 		err = s.export(counted, c)
@@ -126,11 +130,12 @@ func (r *recorder) configure(c *Config) error {
 	}
 	r.config, r.labels = c, l
 	s.config, s.options, s.rollup, s.started = c, options, counted, started
-	s.labelsChanged()
+	s.noteLabels()
 	return nil
 }
 
-// relabel takes over the rules of a new policy, unless the plugin is stopped.
+// relabel updates the labels to the rules of a new policy, unless the plugin is
+// stopped.
 func (r *recorder) relabel() {
 	s := r.state
 	s.configuring.Lock()
@@ -143,11 +148,11 @@ func (r *recorder) relabel() {
 	s.recording.Lock()
 	defer s.recording.Unlock()
 	r.labels, s.started[r] = l, l
-	s.labelsChanged()
+	s.noteLabels()
 }
 
-// stop removes this recorder's labels. The last plugin that stops ends the
-// export.
+// stop removes this recorder's labels. When the last plugin stops, the export
+// ends.
 func (r *recorder) stop() {
 	s := r.state
 	s.configuring.Lock()
@@ -155,16 +160,16 @@ func (r *recorder) stop() {
 	s.recording.Lock()
 	defer s.recording.Unlock()
 	delete(s.started, r)
-	s.labelsChanged()
+	s.noteLabels()
 	if len(s.started) == 0 && s.exporter != nil {
 		s.registry.Unregister(s.exporter)
 		s.exporter = nil
 	}
 }
 
-// labelsChanged notes which labels the started plugins give now. The caller
-// holds both mutexes.
-func (s *state) labelsChanged() {
+// noteLabels notes which labels the started plugins give now. The caller holds
+// both mutexes.
+func (s *state) noteLabels() {
 	s.activations++
 	active := map[string]int{}
 	for _, name := range s.rollup.Labels() {
@@ -179,9 +184,9 @@ func (s *state) labelsChanged() {
 	s.lastActive = active
 }
 
-// rebuilt returns a rollup with these options and the counts of the present
-// one, except the series of the labels in gone. The caller holds both mutexes.
-func (s *state) rebuilt(o rollup.Options, gone map[string]bool) (*rollup.Rollup, error) {
+// rebuild returns a rollup with these options and the counts of the current
+// one, without the series of the labels in gone. The caller holds both mutexes.
+func (s *state) rebuild(o rollup.Options, gone map[string]bool) (*rollup.Rollup, error) {
 	r, err := rollup.New(o)
 	if err != nil {
 		return nil, err
@@ -191,18 +196,18 @@ func (s *state) rebuilt(o rollup.Options, gone map[string]bool) (*rollup.Rollup,
 	counted.Paths = slices.DeleteFunc(counted.Paths, func(p rollup.Path) bool { return gone[p.Label] })
 	counted.Rebound(o.Bounds)
 	if err := r.Merge(&counted); err != nil {
-		return nil, fmt.Errorf("taking over the counts: %w", err)
+		return nil, fmt.Errorf("keeping the counts: %w", err)
 	}
 	return r, nil
 }
 
-// withoutRoom returns the labels whose series must end so that no more than
-// room are left. They are labels that no plugin gives any more, the longest
-// unused ones first, and by name if equally long.
-func (s *state) withoutRoom(started map[*recorder]*labels, room int) map[string]bool {
+// labelsToEnd returns the labels whose series must end so that at most room
+// labels are left. It returns only labels that no plugin gives any more. It
+// takes those that have been unused longest, sorted by name if equally long.
+func (s *state) labelsToEnd(started map[*recorder]*labels, room int) map[string]bool {
 	var idle []string
 	for _, name := range s.rollup.Labels() {
-		if given(started, name) {
+		if isGiven(started, name) {
 			room--
 		} else {
 			idle = append(idle, name)
@@ -218,7 +223,8 @@ func (s *state) withoutRoom(started map[*recorder]*labels, room int) map[string]
 	return gone
 }
 
-func given(started map[*recorder]*labels, name string) bool {
+// isGiven reports whether one of the started plugins gives a label.
+func isGiven(started map[*recorder]*labels, name string) bool {
 	for _, l := range started {
 		if l.given[name] != nil {
 			return true
@@ -227,25 +233,25 @@ func given(started map[*recorder]*labels, name string) bool {
 	return false
 }
 
-// makeRoom ends series, if necessary and possible, for a label that has none
-// yet. The labels of a stopped plugin get no room.
+// makeRoom makes room for the series of a label. If necessary and possible, it
+// ends series of former labels. The labels of a stopped plugin get no room.
 func (s *state) makeRoom(l *label) {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	s.recording.Lock()
 	defer s.recording.Unlock()
-	l.counted.Store(true) // once is enough, even if there is no room
-	if !given(s.started, l.name) || s.rollup.Admit(l.name) {
+	l.counted.Store(true) // do not try again, even if there is no room
+	if !isGiven(s.started, l.name) || s.rollup.Admit(l.name) {
 		return
 	}
-	// If there are hundreds of labels, several end at once: all decisions wait
+	// If there are hundreds of labels, end several at once. All decisions wait
 	// for the copy, which takes longer with more labels.
 	paths := s.options.Paths
-	gone := s.withoutRoom(s.started, paths-max(1, paths/100))
+	gone := s.labelsToEnd(s.started, paths-max(1, paths/100))
 	if len(gone) == 0 {
-		return // several plugins together give more labels than there is room for
+		return // together, several plugins give more labels than there is room for
 	}
-	r, err := s.rebuilt(s.options, gone)
+	r, err := s.rebuild(s.options, gone)
 	if err == nil {
 		err = s.export(r, s.config)
 	}
@@ -255,14 +261,15 @@ func (s *state) makeRoom(l *label) {
 	}
 }
 
-// export registers a rollup's collector in place of the present one.
+// export registers a collector for a rollup, and unregisters the current one.
+// It fails if the registry refuses the new one.
 func (s *state) export(r *rollup.Rollup, c *Config) error {
 	collector, err := prom.NewCollector(r, prom.Options{Namespace: c.Namespace, MoreSeries: func() int { return ownSeries }})
 	if err != nil || s.registry == nil {
 		return err
 	}
 	if s.exporter != nil && s.exporter.namespace == c.Namespace {
-		s.exporter.collector.Store(collector) // the same metrics: no scrape misses them
+		s.exporter.collector.Store(collector) // so that no scrape misses the metrics
 		return nil
 	}
 	e := newExporter(c.Namespace, s, collector)
@@ -288,22 +295,23 @@ func (s *state) policyPaths() (sum policyPaths) {
 	return sum
 }
 
-// current returns the present labels.
+// current returns the current labels.
 func (r *recorder) current() *labels {
 	r.state.recording.RLock()
 	defer r.state.recording.RUnlock()
 	return r.labels
 }
 
-// A decision is a decision on its way to the rollup. Its Path is the path that
-// was asked for, until tryRecord replaces it by the label.
+// A decision is a decision on its way to the rollup. Its Path is the path of
+// the request, until tryRecord replaces it by the label.
 type decision struct {
 	rollup.Decision
 	source int
 	query  string
 }
 
-// record counts a decision. It reports whether the decision's path is known.
+// record adds a decision to the rollup. It reports whether the decision's path
+// is known.
 func (r *recorder) record(d *decision) (known bool) {
 	fresh, known := r.tryRecord(d)
 	for fresh != nil {
@@ -313,8 +321,8 @@ func (r *recorder) record(d *decision) (known bool) {
 	return known
 }
 
-// tryRecord counts the decision under its label. If there is no room for the
-// label yet, it returns the label instead.
+// tryRecord adds the decision to the rollup, under its label. If there is no
+// room for the label yet, it adds nothing and returns the label as fresh.
 func (r *recorder) tryRecord(d *decision) (fresh *label, known bool) {
 	s := r.state
 	s.recording.RLock()

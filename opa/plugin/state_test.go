@@ -141,6 +141,7 @@ func TestReconfigure(t *testing.T) {
 	p.Stop(t.Context())
 	checkDecisions(t, registry, "policy", "a", -1)
 	p.mustReconfigure(t, `{"max_paths": 1, "paths": {"allow": ["b"]}}`)
+	checkDecisions(t, registry, "opa", "a", -1)
 	if err := p.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,8 @@ func TestReconfigure(t *testing.T) {
 	checkDecisions(t, registry, "opa", rollup.Other, 1)
 }
 
-// The plugin logs once for each policy that paths share a label.
+// The plugin logs once for each policy and configuration that paths share a
+// label.
 func TestSharedLabelsAreLogged(t *testing.T) {
 	t.Parallel()
 	p := newPlugin(t, `{"max_paths": 2}`, prometheus.NewRegistry())
@@ -159,9 +161,13 @@ func TestSharedLabelsAreLogged(t *testing.T) {
 		want   int
 	}{{rules("a", "b"), 0}, {rules("a", "b", "c"), 1}, {"# again\n" + rules("a", "b", "c"), 1}, {rules("a", "b", "d"), 2}, {rules("a"), 2}, {rules("a", "b", "d"), 3}} {
 		p.setPolicy(t, step.policy)
-		if got := p.logged(logging.Info); strings.Count(got, "Of 3 paths of the policy, 1 have a label of their own, 2 share that of a package") != step.want {
+		if got := p.logged(logging.Info); strings.Count(got, "The policy has 3 paths, but only 1 have a label of their own. 2 share the label of a package") != step.want {
 			t.Errorf("%s: the plugin logs %q, want %d messages", step.policy, got, step.want)
 		}
+	}
+	p.mustReconfigure(t, `{"max_paths": 1}`)
+	if got := p.logged(logging.Info); strings.Count(got, "but only 0 have a label of their own. 3 share the label of a package") != 1 {
+		t.Errorf("with another configuration the plugin logs %q, want another message", got)
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/plugins"
 )
 
-// warn logs a warning, once while it holds, if decisions do not go where an
-// operator may expect them. The caller holds p.mu.
+// warn logs a warning if decisions do not go where an operator may expect them.
+// It does not repeat the warning while nothing changes. The caller holds p.mu.
 func (p *Plugin) warn() {
 	text := p.warning()
 	if text != "" && text != p.warned {
@@ -25,33 +25,34 @@ func (p *Plugin) warn() {
 	p.warned = text
 }
 
-// deciders are the well-known plugins that decide without OPA's server. Their
-// decisions come only by the decision log.
+// deciders are well-known plugins that make decisions without OPA's server.
+// Their decisions come only by the decision log.
 var deciders = []string{"envoy_ext_authz_grpc", "envoy.ext_authz.grpc"} // both of opa-envoy-plugin
 
-// warning returns "" if all decisions go where an operator may expect them.
+// warning returns a warning, or "" if all decisions go where an operator may
+// expect them.
 func (p *Plugin) warning() string {
 	if p.registry == nil {
-		return "Nothing is exported: this OPA has no Prometheus registry. Under the SDK, give one to the plugin's Factory."
+		return "No metrics are exported, because this OPA has no Prometheus registry. Under the SDK, set Registerer in the plugin's Factory."
 	}
 	config := configOf(p.manager)
 	var c struct {
 		Plugin, Service string
-		// The keys that ask for uploads.
+		// Keys that an operator sets only to upload decisions.
 		Resource, Reporting json.RawMessage
 		ResourcePath        json.RawMessage `json:"resource_path"`
 		PartitionName       json.RawMessage `json:"partition_name"`
 	}
 	if len(config.DecisionLogs) > 0 && json.Unmarshal(config.DecisionLogs, &c) != nil {
-		return "" // OPA itself refuses it
+		return "" // OPA itself refuses this configuration
 	}
-	decider := "" // a plugin whose decisions do not come straight from the server
+	decider := "" // names a plugin whose decisions do not come directly from the server
 	for _, name := range deciders {
 		if p.observed != nil && config.Plugins[name] != nil {
 			decider = " of " + name
 		}
 	}
-	hooked := p.observed != nil && decider == "" // all decisions come straight from the server
+	hooked := p.observed != nil && decider == "" // all decisions come directly from the server
 	if c.Plugin == Name {
 		return p.uploadWarning(c.Service, len(c.Resource)+len(c.ResourcePath)+len(c.PartitionName)+len(c.Reporting) > 0, hooked)
 	}
@@ -70,8 +71,9 @@ func (p *Plugin) warning() string {
 		decider, Name, keep)
 }
 
-// uploadWarning returns a warning if OPA has a service for uploads and does not
-// upload. A service without upload settings may be there only for bundles.
+// uploadWarning returns a warning if OPA has a service for uploads but does not
+// upload, and otherwise "". It gives no warning without upload settings,
+// because the service may serve only bundles.
 func (p *Plugin) uploadWarning(service string, wanted, hooked bool) string {
 	services := p.manager.Services()
 	if service != "" || len(services) == 0 || !wanted {
@@ -86,8 +88,8 @@ func (p *Plugin) uploadWarning(service string, wanted, hooked bool) string {
 		"To upload them too, " + remedy + "."
 }
 
-// configOf returns the manager's present configuration. OPA 1.0 has only the
-// field, which later releases deprecate.
+// configOf returns the manager's current configuration. OPA 1.0 has only the
+// field Config, which later releases deprecate.
 func configOf(m *plugins.Manager) *opaconfig.Config {
 	if m, ok := any(m).(interface{ GetConfig() *opaconfig.Config }); ok {
 		return m.GetConfig()
@@ -95,10 +97,10 @@ func configOf(m *plugins.Manager) *opaconfig.Config {
 	return m.Config
 }
 
-// A rateLimiter lets one call a minute pass.
+// A rateLimiter allows one event a minute.
 type rateLimiter struct{ last atomic.Int64 } // in ns since 1970; 0 before the first call
 
-// allow reports whether this call passes.
+// allow reports whether an event is allowed now.
 func (l *rateLimiter) allow() bool {
 	last, now := l.last.Load(), time.Now().UnixNano()
 	return (last == 0 || now-last >= int64(time.Minute)) && l.last.CompareAndSwap(last, now)

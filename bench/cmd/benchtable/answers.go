@@ -30,8 +30,8 @@ type truth struct {
 	answer    answer
 }
 
-// parseDocument reads a report in JSON, or what `regometer sample` writes
-// beside a log.
+// parseDocument reads a report in JSON, or the truth that `regometer sample`
+// writes beside a log.
 func parseDocument(r io.Reader) (t truth, err error) {
 	var d samplelog.Truth
 	if err := json.NewDecoder(r).Decode(&d); err != nil {

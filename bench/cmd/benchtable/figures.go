@@ -38,8 +38,9 @@ const (
 	histogramMemory = "B/histogram" // the memory of a histogram
 )
 
-// parse reads the output of a part's benchmarks. It fails if they did not all
-// run equally often, because only figures measured in turns are compared.
+// parse reads the output of a part's benchmarks. It fails if some benchmarks
+// ran more often than others, because only figures measured in turns can be
+// compared.
 func parse(part string, text []byte) (results, error) {
 	r := results{text, map[string]string{}, map[key][]sample{}}
 	reader := benchfmt.NewReader(bytes.NewReader(text), part)
@@ -101,8 +102,8 @@ func (r results) median(name, impl, unit string) float64 {
 type spread struct{ benchmath.Summary }
 
 // confidence is the least confidence of an interval. The page has about a
-// hundred ratios: at 95 % chance alone would make one or two of equal figures a
-// loss.
+// hundred ratios. At 95 %, chance alone would make one or two of equal figures
+// a loss.
 const confidence = 0.99
 
 func spreadOf(values []float64) spread {
@@ -136,14 +137,14 @@ func (s spread) String() string {
 	}
 }
 
-// isLoss reports whether the whole interval is above 1, also in the digits that
+// isLoss reports whether the whole interval is above 1, even in the digits that
 // are shown. A median above 1 may be noise.
 func (s spread) isLoss() bool { return s.Lo > 1 && number(s.Lo) != number(1) }
 
-// marked writes a ratio, in bold and with a word if it is a loss.
+// marked writes a ratio. If it is a loss, it is bold and followed by a word.
 func (s spread) marked(word string) string { return bold(s.isLoss(), s.String(), word) }
 
-// bold writes a text in bold and with a word if it is a loss.
+// bold writes a text. If it is a loss, it is bold and followed by a word.
 func bold(loss bool, text, word string) string {
 	if loss {
 		return "**" + text + " " + word + "**"
@@ -185,8 +186,8 @@ func rate(megabytes float64) string {
 
 func memory(bytes float64) string { return count(bytes/1e6) + " MB" }
 
-// scaled writes three digits, in the largest of the units, each a thousand
-// times the one before, that leaves something before the point.
+// scaled writes a number with three digits, in the largest unit in which it is
+// 1 or more. Each unit is a thousand times the one before.
 func scaled(v float64, units ...string) string {
 	for len(units) > 1 && math.Abs(v) >= 1000 {
 		v, units = v/1000, units[1:]

@@ -23,13 +23,13 @@ import (
 )
 
 // query returns the statements for DuckDB. They spell out the columns that are
-// needed. Some paths begin with a slash, and the duration of a timer that was
-// not stopped is 0. To respect both takes no measurable time (ltrim instead of
-// CASE does).
+// needed. Some paths begin with a slash, and a timer that was not stopped has
+// the duration 0. Handling both takes no measurable time (ltrim instead of CASE
+// does).
 //
-// The exact quantile_disc takes no longer than quantile_cont, and less than
-// approx_quantile. The order of insertion is switched off because that may be
-// faster. records and maximum_object_size make no difference.
+// The exact quantile_disc takes no longer than quantile_cont, and less time
+// than approx_quantile. The order of insertion is switched off because that may
+// be faster. records and maximum_object_size make no difference.
 func query(threads, file string) string {
 	var columns, quantiles []string
 	for _, stage := range stages {
@@ -104,13 +104,13 @@ func (m *measurer) decisionLogs(ctx context.Context) ([]byte, error) {
 	return b.lines.Bytes(), nil
 }
 
-// workspace gives all programs the same libraries.
+// workspace returns the variable that gives all programs the same libraries.
 func (b *logBench) workspace() []string {
 	return []string{"GOWORK=" + filepath.Join(b.Root, "go.work")}
 }
 
-// findRivals looks for the other programs, and writes their versions and
-// commands as lines of configuration.
+// findRivals finds the other programs, and writes their versions and commands
+// as lines of configuration.
 func (b *logBench) findRivals(ctx context.Context) error {
 	b.duckdb = os.Getenv("REGOMETER_DUCKDB")
 	for name, program := range map[string]*string{"duckdb": &b.duckdb, "jq": &b.jq} {
@@ -134,8 +134,8 @@ func (b *logBench) findRivals(ctx context.Context) error {
 	return err
 }
 
-// measure writes the logs of a case, measures all sides by turns, each run
-// beginning with another one, and removes the logs.
+// measure writes the logs of a case, measures all sides in turns, and removes
+// the logs. Each run begins with another side.
 func (b *logBench) measure(ctx context.Context, c logCase) (err error) {
 	folder, err := os.MkdirTemp(b.work, c.name+"-")
 	if err != nil {
@@ -183,9 +183,9 @@ func (b *logBench) turn(ctx context.Context, logCase string, s logSide) error {
 // execute runs a command that prints to stdout, which is a file or nil. It
 // returns the time from start to exit, and the most memory that was resident.
 //
-// Linux counts the memory that a process's parent had resident when it started
-// the process, because until then both are one. So this process must not have
-// held anything large before.
+// For a process, Linux also counts the memory that was resident in its parent
+// when the process started. So this process must not have held anything large
+// before.
 func execute(ctx context.Context, stdout io.Writer, command ...string) (time.Duration, int64, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	var stderr bytes.Buffer
@@ -231,7 +231,7 @@ func (b *logBench) sides(ctx context.Context, c logCase, folder string) (sides [
 		return sides, failed
 	}
 	addReport("regometer_portable", filepath.Join("purego", "regometer"), "0", log)
-	if c.form == "docker" { // DuckDB reads the lines that docker has wrapped
+	if c.form == "docker" { // DuckDB reads the lines without what docker adds
 		bare := sample("console", "--decisions", log.truth.decisions)
 		bare.truth = log.truth
 		addDuckDB("duckdb", runtime.NumCPU(), bare)
@@ -250,7 +250,7 @@ func (b *logBench) sides(ctx context.Context, c logCase, folder string) (sides [
 	return sides, failed
 }
 
-// sample writes a log. After that the log is in the page cache.
+// sample writes a log, which is in the page cache afterwards.
 func (b *logBench) sample(ctx context.Context, c logCase, form, folder, amount string, n int64) (log logFile, err error) {
 	b.progress.Printf("report: writing a log: %s, compression %s, %s B a decision, %s %d", form, c.compress, c.eventSize, amount, n)
 	f, err := os.CreateTemp(folder, "*"+map[string]string{"gzip": ".log.gz", "zstd": ".log.zst", "none": ".log"}[c.compress])
@@ -290,8 +290,8 @@ func checkLines(stdout io.Reader, of truth) error {
 	return nil
 }
 
-// checkLength returns a check of the number of bytes that were decompressed. It
-// must be size, or more by part of an event.
+// checkLength returns a check of the number of bytes that were decompressed.
+// The number must be size or, because the last event is whole, a little more.
 func checkLength(size int64) func(io.Reader, truth) error {
 	return func(stdout io.Reader, _ truth) error {
 		var n int64

@@ -23,23 +23,24 @@ import (
 const usage = `Usage: benchtable [flags]
 
 Measures Regometer beside OPA's own metrics package, prints the tables and
-writes them to docs/performance.md. The raw figures are kept in docs/performance,
-in the format of go test -bench, which benchstat reads too.
+writes them to docs/performance.md. It keeps the raw figures in docs/performance,
+in the format of go test -bench, which benchstat also reads.
 
 Parts:
-  metrics   the packages side by side: the same cases, in two binaries
-  embedded  a decision in a program that uses OPA as a library; the same binaries
+  metrics   the packages side by side: the same cases in two binaries
+  embedded  a decision in a program that uses OPA as a library; same binaries
   server    OPA servers under load, as they are and with the drop-in, the plugin
             and the decision log; builds OPA twice, which takes a few minutes
             the first time
   stages    from a decision to a scrape: the histogram beside its peers, the
             rollup, the plugin, the collector
   report    regometer report beside DuckDB, jq and encoding/json, on decision logs
-            in the folder for temporary files, up to 5 GB at a time; measured
-            only if it is named
+            in the folder for temporary files, up to 5 GB at a time; runs only
+            if you name it
 
-Everything runs several times in turns, because a machine's speed drifts. Only
-figures of the same run are compared. If it is interrupted, it writes nothing.
+Everything runs several times in turns, because a machine's speed drifts. The
+tables compare only figures of the same run. After an interrupt the command
+writes nothing.
 
 Examples:
   benchtable                            measure everything (about 25 minutes)
@@ -49,8 +50,8 @@ Examples:
   benchtable -quick                     run everything once, write nothing
   benchtable -parts none                write the page from the kept figures
 
-DuckDB is the program that REGOMETER_DUCKDB names, else duckdb in PATH. jq is
-that in PATH. Without them their figures are left out.
+DuckDB is the program that REGOMETER_DUCKDB names, or else duckdb on PATH. jq is
+the program on PATH. The tables leave out the figures of a missing program.
 
 Flags:
 `
@@ -84,7 +85,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.benchtime, "benchtime", "100ms", "time or iterations (100x) for each benchmark of a run")
 	f.StringVar(&o.only, "case", "", "regular expression: only these cases of the part metrics, printed but not written")
 	f.IntVar(&o.requests, "requests", 10_000, "requests to each server in each run and mode")
-	f.IntVar(&o.size, "size", 2000, "size of a decision log of the part report, in MB before compression: at most 2500, because regometer sample knows the exact quantiles of no larger log")
+	f.IntVar(&o.size, "size", 2000, "size of a decision log of the part report, in MB before compression; at most 2500, because regometer sample knows no exact quantiles of larger logs")
 	f.StringVar(&o.out, "out", "", "folder to write to (default: docs in the repository)")
 	f.BoolVar(&o.quick, "quick", false, "run every benchmark once, to see that it works; write nothing")
 	if err := f.Parse(args); err != nil {

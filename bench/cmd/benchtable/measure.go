@@ -44,8 +44,8 @@ func cpuName() string {
 	return "unknown"
 }
 
-// buildSides builds the package bench twice, unless it is built. It fails if
-// the sides' cases return different results.
+// buildSides builds the package bench twice, unless it did so before. It fails
+// if a case returns different results on the two sides.
 func (m *measurer) buildSides(ctx context.Context) error {
 	if m.sides != nil {
 		return nil
@@ -128,7 +128,7 @@ func (m *measurer) stages(ctx context.Context) ([]byte, error) {
 	return m.byTurns(ctx, "stages", binaries, ".")
 }
 
-// byTurns runs each benchmark of each binary, several times. Each run begins
+// byTurns runs each benchmark of each binary several times. Each run begins
 // with another binary.
 func (m *measurer) byTurns(ctx context.Context, part string, binaries []string, benchmarks ...string) (lines []byte, err error) {
 	for i := range m.runs {

@@ -20,9 +20,9 @@ type part struct {
 	name   string
 	lines  func(*measurer, context.Context) ([]byte, error) // in the format of go test -bench
 	tables func(results) []table
-	// steady is code that does not depend on Regometer: four clock readings,
-	// the decision without metrics, a request to OPA as it is, going over a
-	// map, encoding/json.
+	// steady names a benchmark of code that does not depend on Regometer: four
+	// clock readings, a decision without metrics, a request to OPA as it is, a
+	// loop over a map, encoding/json.
 	steady key
 }
 
@@ -41,7 +41,7 @@ type report map[string]results
 type section struct {
 	Name, Tables string
 	Config       map[string]string
-	Varied       string // by how much the time of the same code varied, if by a lot
+	Varied       string // the factor by which the time of the same code varied, if it is large
 	Clients      int    // of the servers
 }
 
@@ -66,7 +66,7 @@ func (r report) sections() (sections []section) {
 	return sections
 }
 
-// text returns the tables of all that was measured.
+// text returns the tables of all parts that were measured.
 func (r report) text() (text string) {
 	for _, s := range r.sections() {
 		text += s.Tables
@@ -77,7 +77,7 @@ func (r report) text() (text string) {
 //go:embed page.md
 var pageTemplate string
 
-// breakSQL begins new lines in the statements for DuckDB.
+// breakSQL adds line breaks to the statements for DuckDB.
 var breakSQL = strings.NewReplacer("; ", ";\n  ", ", quantile_disc", ",\n    quantile_disc", " FROM ", "\n  FROM ", ", columns", ",\n    columns",
 	"STRUCT(", "STRUCT(\n    ", " GROUP BY", "\n  GROUP BY")
 

@@ -25,8 +25,8 @@ import (
 	"github.com/regometer/regometer/internal/app/opaserver"
 )
 
-// connections is the number of clients, each of which sends its next request
-// when it has the answer to the last.
+// connections is the number of clients. Each sends its next request when it has
+// the answer to the last one.
 const connections = 2
 
 // modes are the queries that each server gets.
@@ -47,9 +47,9 @@ type server struct {
 	besideTitle string
 }
 
-// servers are those of the tables, in their order. All figures are shown beside
-// those of the first. The second is the same again, so its ratios show how much
-// is noise.
+// servers are the servers of the tables, in order. The tables show all figures
+// beside those of the first server. The second server is the same again, so its
+// ratios show how much is noise.
 var servers = []server{
 	{impl: "unmodified", title: "unmodified OPA, nothing on", unmodified: true},
 	{impl: "unmodified_again", title: "… a second server of the same binary", unmodified: true},
@@ -96,8 +96,8 @@ func (m *measurer) server(ctx context.Context) (lines []byte, failed error) {
 	return rounds(ctx, running, m.runs, m.requests, m.progress)
 }
 
-// rounds sends the same requests to the servers by turns, each round beginning
-// with another one. It returns lines in the format of go test -bench.
+// rounds sends the same requests to the servers in turns. Each round begins
+// with another server. It returns lines in the format of go test -bench.
 func rounds(ctx context.Context, servers []*runningServer, runs, requests int, p measure.Progress) (lines []byte, err error) {
 	for _, s := range servers {
 		for _, mode := range modes {
@@ -138,18 +138,19 @@ type runningServer struct {
 // server's processor time, both in ns, and the bytes and allocations.
 type requestCost struct{ time, cpu, bytes, allocs float64 }
 
-// scrapes is the number of readings of /metrics that measure their own cost.
+// scrapes is the number of readings of /metrics that measure the cost of a
+// reading.
 const scrapes = 3
 
 // load sends requests and returns the figures of one.
 //
-// Reading /metrics allocates as well, more for more series: about 3,000 times
-// and 200 KB with the plugin, as much as 15 requests. No part of it must be
-// charged to the requests. So load reads several times before the requests, and
+// Reading /metrics allocates as well, and more for more series: about 3,000
+// times and 200 KB with the plugin, as much as 15 requests. The requests must
+// not be charged with it. So load reads several times before the requests, and
 // subtracts the mean difference of two readings. Noise remains, because the
-// runtime counts objects late, span by span: 10,000 requests of equal servers
-// differ by 0.1 %, either way. Processor time is read between the last of these
-// readings and the reading after the requests.
+// runtime counts objects late, span by span. 10,000 requests of equal servers
+// differ by 0.1 % in either direction. Processor time is read between the last
+// of these readings and the reading after the requests.
 func (s *runningServer) load(ctx context.Context, query string, requests int) (requestCost, error) {
 	first, err := s.allocated(ctx)
 	if err != nil {
@@ -216,8 +217,8 @@ func (s *runningServer) allocated(ctx context.Context) (requestCost, error) {
 	return requestCost{bytes: bytes, allocs: allocs}, err
 }
 
-// checkObserved returns an error unless the plugin has counted every decision,
-// by the way that is measured, or none where the plugin must be absent.
+// checkObserved returns an error unless the plugin has counted every decision
+// straight from the server, or none if the server has no plugin.
 func (s *runningServer) checkObserved(ctx context.Context) error {
 	values, err := s.metrics(ctx)
 	if err != nil {
@@ -238,8 +239,8 @@ func (s *runningServer) checkObserved(ctx context.Context) error {
 
 // metrics returns the values of /metrics by name and labels.
 func (s *runningServer) metrics(ctx context.Context) (map[string]float64, error) {
-	// Compression takes more than a megabyte, whenever the garbage collector
-	// has been there since the last time.
+	// Compression takes more than a megabyte whenever the garbage collector has
+	// run since the last time.
 	text, err := s.process.Get(ctx, "/metrics", "Accept-Encoding", "identity")
 	if err != nil {
 		return nil, err

@@ -30,7 +30,8 @@ func (t table) String() string {
 	return b.String()
 }
 
-// A verdict has the limits of a row, and the names of those that it misses.
+// A verdict has the limits of a row, and the names of the limits that it
+// misses.
 type verdict struct{ wants, missed []string }
 
 func (v *verdict) check(name, want string, met bool) {
@@ -122,8 +123,8 @@ func embeddedTables(r results) []table {
 		cells := r.besideOPA(c.title, "Decision/case="+c.name, c.target)
 		t.add(cells[:5], cells[6:]) // there is no floor
 	}
-	// Differences of medians: the difference of two figures of a single run
-	// has more noise than metrics add.
+	// These are differences of medians. The difference of two figures of one
+	// run has more noise than metrics add.
 	added := func(impl, name, unit string) float64 {
 		return r.median("Decision/case="+name, impl, unit) - r.median("Decision/case=noop", impl, unit)
 	}
@@ -200,8 +201,8 @@ type column struct {
 	ratio       func(name string) string
 }
 
-// matrix returns a table of medians. It leaves out the rows for which there is
-// no figure of Regometer.
+// matrix returns a table of medians. It leaves out the rows for which Regometer
+// has no figure.
 func (r results) matrix(title, corner string, rows []figureRow, columns ...column) table {
 	t := table{title: title, head: []string{corner}}
 	for _, c := range columns {

@@ -1,11 +1,11 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command plainreport is a plain Go program, beside which `regometer report` is
-// measured. It prints the quantiles of four stages of each path in a decision
-// log with one event per line: it parses each line with encoding/json and sorts
-// the durations. Of a compressed log it prints only the number of bytes of
-// text: it decompresses the log with the library and the settings of package
+// Command plainreport is a plain Go program to measure beside `regometer
+// report`. It prints the quantiles of four stages of each path in a decision
+// log with one event per line. It parses each line with encoding/json and sorts
+// the durations. For a compressed log it prints only the number of bytes of
+// text. It decompresses the log with the library and the settings of package
 // report.
 package main
 
@@ -80,7 +80,7 @@ const bufferSize = 1 << 18
 
 // printLength prints the number of bytes of text.
 func printLength(text io.Reader) error {
-	// Without their other methods, the buffer is used.
+	// The structs hide other methods, so that CopyBuffer uses the buffer.
 	n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{text}, make([]byte, bufferSize))
 	fmt.Println(n)
 	return err

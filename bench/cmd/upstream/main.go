@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Upstream applies the series for OPA step by step, tests each step, writes the
-// patches for `git am`, and measures. docs/upstream.md says how to send them.
+// patches for `git am`, and measures. docs/upstream.md says how to send the
+// patches.
 package main
 
 import (
@@ -11,11 +12,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/regometer/regometer/bench/difftest"
@@ -31,11 +30,11 @@ verify --upstream=N" does, and Regometer's differential tests.
 
   upstream -patches    only write the patches
   upstream -quick      run only the tests of v1/metrics: two minutes
-  upstream -bench 10   only run the benchmarks of the steps 10 times, by turns
+  upstream -bench 10   only run the benchmarks of the steps, 10 times in turns
 
 `
 
-// benchmarks are the files with the benchmarks. All steps are measured by the
+// benchmarks are the files with the benchmarks. All steps are measured with the
 // files of the last step.
 var benchmarks = []struct{ file, pattern string }{
 	{"v1/metrics/metrics_bench_test.go", "."},
@@ -44,7 +43,6 @@ var benchmarks = []struct{ file, pattern string }{
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	flag.Usage = func() {
 		fmt.Fprint(flag.CommandLine.Output(), usage)
 		flag.PrintDefaults()
@@ -60,12 +58,7 @@ func main() {
 	if s.packages = strings.Split(*packages, ","); s.quick {
 		s.packages = []string{"v1/metrics"}
 	}
-	err := s.run(ctx, *patches)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "upstream:", err)
-		os.Exit(1)
-	}
+	measure.Main("upstream", func(ctx context.Context) error { return s.run(ctx, *patches) })
 }
 
 type series struct {
@@ -103,7 +96,7 @@ func (s *series) run(ctx context.Context, patches bool) (err error) {
 	var failed []string
 	for n := 1; n <= len(s.steps); n++ {
 		if err := s.test(ctx, n); ctx.Err() != nil {
-			return errors.New("interrupted")
+			return err
 		} else if err != nil {
 			failed = append(failed, fmt.Sprintf("step %d (%s): %v", n, s.steps[n-1].Name, err))
 			s.progress.Printf("FAILED %s", failed[len(failed)-1])
@@ -117,7 +110,10 @@ func (s *series) run(ctx context.Context, patches bool) (err error) {
 
 func (s *series) git(ctx context.Context, args ...string) error {
 	identity := []string{"-c", "user.name=" + name(ctx, "user.name", "Your Name"), "-c", "user.email=" + name(ctx, "user.email", "you@example.com")}
-	_, err := measure.Command(ctx, s.opa, "git", append(identity, args...)...)
+	// Other settings of the user, such as those of signatures, hooks and diffs,
+	// must not show in the patches.
+	env := []string{"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1"}
+	_, err := measure.CommandWith(ctx, env, s.opa, "git", append(identity, args...)...)
 	return err
 }
 
@@ -129,7 +125,7 @@ func name(ctx context.Context, setting, placeholder string) string {
 	return placeholder
 }
 
-// commitAll makes the Git repository.
+// commitAll makes the Git repository, with a commit and a tag for each step.
 func (s *series) commitAll(ctx context.Context) error {
 	source, err := opabuild.UpstreamSource(ctx)
 	if err != nil {
@@ -155,7 +151,7 @@ func (s *series) commitAll(ctx context.Context) error {
 	return nil
 }
 
-// writePatches replaces the folder dist/upstream by one with the patches.
+// writePatches replaces the folder dist/upstream with one that has the patches.
 func (s *series) writePatches(ctx context.Context) error {
 	dist := filepath.Join(s.Root, "dist", "upstream")
 	if err := os.RemoveAll(dist); err != nil {
@@ -205,8 +201,8 @@ func (s *series) test(ctx context.Context, n int) error {
 	return err
 }
 
-// measure runs the benchmarks of all steps by turns, and prints what benchstat
-// says of them.
+// measure runs the benchmarks of all steps in turns, and prints benchstat's
+// comparison.
 func (s *series) measure(ctx context.Context) error {
 	scratch, err := os.MkdirTemp("", "upstream-")
 	if err != nil {

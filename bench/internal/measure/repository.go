@@ -33,7 +33,8 @@ type Repository struct {
 	OPAVersion       string
 }
 
-// FindRepository asks the go command, which must run in the repository.
+// FindRepository asks the go command where the modules are. It fails outside
+// the repository, or if the source of OPA is not downloaded.
 func FindRepository(ctx context.Context) (Repository, error) {
 	var r Repository
 	out, err := Command(ctx, "", "go", "list", "-m", "-json", RootModule, RootModule+"/bench", OPAModule)
@@ -54,8 +55,8 @@ func FindRepository(ctx context.Context) (Repository, error) {
 	return r, nil
 }
 
-// Modfile writes a go.mod for the module bench into dir, with its go.sum, in
-// which OPA is the source tree in the folder tree.
+// Modfile writes a go.mod for the module bench into dir, with its go.sum, and
+// returns its path. There OPA is the source tree in the folder tree.
 func (r Repository) Modfile(ctx context.Context, dir, tree string) (string, error) {
 	for _, name := range []string{"go.mod", "go.sum"} {
 		text, err := os.ReadFile(filepath.Join(r.Bench, name))
@@ -93,7 +94,7 @@ func CommandWith(ctx context.Context, env []string, dir, name string, args ...st
 
 // Run runs a program in the folder dir and returns its standard output. It adds
 // env to the environment, and copies standard error to progress at once. If the
-// program fails, the error has all of its output.
+// program fails, the error has all its output.
 func Run(ctx context.Context, progress io.Writer, dir string, env []string, name string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -108,8 +109,8 @@ func Run(ctx context.Context, progress io.Writer, dir string, env []string, name
 	return stdout.String(), nil
 }
 
-// Main runs a program, which an interrupt stops. It ends the process if the
-// program fails.
+// Main runs a program until it ends or an interrupt stops it. If the program
+// fails, Main ends the process with status 1.
 func Main(name string, run func(context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx)
@@ -123,7 +124,7 @@ func Main(name string, run func(context.Context) error) {
 	}
 }
 
-// Progress writes lines with the time passed.
+// Progress writes lines with the time since Start.
 type Progress struct {
 	W     io.Writer
 	Start time.Time

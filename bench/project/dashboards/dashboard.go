@@ -42,8 +42,8 @@ type (
 	object map[string]any
 )
 
-// datasource refers to the variable of that name, which has a value also in a
-// dashboard that Grafana reads from a file.
+// datasource refers to the variable of that name. The variable has a value even
+// in a dashboard that Grafana reads from a file.
 var datasource = object{"type": "prometheus", "uid": "${datasource}"}
 
 func newDashboard(f form) object {
@@ -71,7 +71,7 @@ func newDashboard(f form) object {
 			},
 			{
 				"name": "namespace", "label": "namespace", "type": "textbox", "query": "opa", "hide": 0,
-				"description": "What the plugin's metrics begin with: its key namespace.",
+				"description": "The prefix of the plugin's metrics: its key namespace.",
 				"current":     object{"text": "opa", "value": "opa"}, "options": []object{{"selected": true, "text": "opa", "value": "opa"}},
 			},
 			variable("job", "label_values("+decisions+", job)"),
@@ -92,7 +92,7 @@ func newDashboard(f form) object {
 	}
 }
 
-// variable is a choice of one or several values of a label.
+// variable returns a choice of one or several values of a label.
 func variable(name, query string) object {
 	return object{
 		"name": name, "label": name, "type": "query", "datasource": datasource,

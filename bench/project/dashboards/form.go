@@ -32,12 +32,12 @@ const (
 	pathSelf  = prefix + "decision_path_self_seconds_total"
 )
 
-// Durations are a family of histograms.
+// durations is the name of a family of histograms.
 type durations string
 
 const (
-	ofStages durations = prefix + "decision_stage_duration_seconds" // of all paths
-	ofPaths  durations = prefix + "decision_path_duration_seconds"  // of the stages that are kept by path
+	ofStages durations = prefix + "decision_stage_duration_seconds" // of all paths together
+	ofPaths  durations = prefix + "decision_path_duration_seconds"  // by path, of some stages
 )
 
 // The selectors of the dashboards' variables: for metrics without the labels
@@ -49,8 +49,8 @@ const (
 	pathStage = paths + `,stage=~"$stage"`
 )
 
-// quantile returns the quantile of durations, by these labels. by ends in a
-// comma if it is not empty.
+// quantile returns the query for a quantile of durations, by these labels. by
+// ends in a comma if it is not empty.
 func (f form) quantile(d durations, q, by, selector string) string {
 	if f.classic {
 		return fmt.Sprintf("histogram_quantile(%s, sum by (%sle) (rate(%s_bucket{%s}[$__rate_interval])))", q, by, d, selector)
@@ -58,7 +58,7 @@ func (f form) quantile(d durations, q, by, selector string) string {
 	return fmt.Sprintf("histogram_quantile(%s, %s)", q, rate(string(d), by, selector))
 }
 
-// perSecond returns how many durations there are in a second.
+// perSecond returns the query for the number of durations per second.
 func (f form) perSecond(d durations, by, selector string) string {
 	if f.classic {
 		return rate(string(d)+"_count", by, selector)
@@ -66,7 +66,7 @@ func (f form) perSecond(d durations, by, selector string) string {
 	return fmt.Sprintf("histogram_count(%s)", rate(string(d), by, selector))
 }
 
-// mean returns the mean duration.
+// mean returns the query for the mean duration.
 func (f form) mean(d durations, by, selector string) string {
 	if f.classic {
 		return rate(string(d)+"_sum", by, selector) + " / " + f.perSecond(d, by, selector)
@@ -74,7 +74,7 @@ func (f form) mean(d durations, by, selector string) string {
 	return fmt.Sprintf("histogram_avg(%s)", rate(string(d), by, selector))
 }
 
-// buckets returns the distribution itself, for heat maps.
+// buckets returns the query for the distribution itself, for heat maps.
 func (f form) buckets(d durations, selector string) string {
 	if f.classic {
 		return rate(string(d)+"_bucket", "le,", selector)
@@ -82,7 +82,7 @@ func (f form) buckets(d durations, selector string) string {
 	return rate(string(d), "", selector)
 }
 
-// rate is an increase per second, by these labels.
+// rate returns the query for an increase per second, by these labels.
 func rate(metric, by, selector string) string {
 	return "sum" + grouping(by) + " (rate(" + metric + "{" + selector + "}[$__rate_interval]))"
 }

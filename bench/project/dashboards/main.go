@@ -1,9 +1,9 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Dashboards writes the Grafana dashboards: one that queries native histograms
-// and one that queries classic ones, otherwise the same. It also writes the
-// rules for Prometheus as an object of the Prometheus operator. It runs in the
+// Dashboards writes the Grafana dashboards. One queries native histograms and
+// the other classic ones; otherwise they are the same. It also writes the rules
+// for Prometheus as an object of the Prometheus operator. It runs in the
 // repository's root.
 package main
 

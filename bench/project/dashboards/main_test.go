@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+	"time"
 )
 
 // TestWritten: the repository has the files that this program writes, and no
@@ -40,8 +41,13 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// TestPanels checks the rules of Grafana that its schema does not have.
+// TestPanels checks the rules of Grafana that its schema does not have. A rate
+// is over four steps. It needs two scrapes, which may be a minute apart and
+// late.
 func TestPanels(t *testing.T) {
+	if step, err := time.ParseDuration(minStep); err != nil || 4*step < 2*(time.Minute+5*time.Second) {
+		t.Errorf("the least step %v is too short, or invalid: %v", step, err)
+	}
 	for name, form := range forms {
 		d := newDashboard(form)
 		if name != form.uid+".json" || len(form.uid) > 40 {

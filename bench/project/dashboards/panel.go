@@ -3,20 +3,25 @@
 
 package main
 
-// minStep is the shortest distance of two points. Grafana takes it for the
-// scrape interval and makes $__rate_interval at least four times as long, so
-// that there are three samples or more in it if scrapes are up to a minute
-// apart. Without it Grafana takes the data source's value, which is 15 s by
+// minStep is the shortest distance between two points. Grafana takes it for the
+// scrape interval and makes $__rate_interval at least four times as long. So
+// the interval has three samples or more if scrapes are up to a minute apart.
+// Without minStep, Grafana takes the data source's value, which is 15 s by
 // default.
 const minStep = "1m"
 
-// query is a query over time, with its legend.
+// query returns a query over time, with its legend.
 func query(expr string, legend ...string) target {
 	t := target{Datasource: datasource, Expr: expr, Interval: minStep, Range: true}
 	if len(legend) > 0 {
 		t.LegendFormat = legend[0]
 	}
 	return t
+}
+
+// present returns a query for the present values.
+func present(expr string) target {
+	return target{Datasource: datasource, Expr: expr, Interval: minStep, Format: "table", Instant: true}
 }
 
 func newPanel(kind, title, description, unit string, width, height int, queries []target) panel {
@@ -86,14 +91,15 @@ func (f form) heatmap(title, description string, d durations, selector string) p
 // A column of a table is a query for present values by path.
 type column struct{ title, unit, expr string }
 
-// table shows one line for each path, the last of the columns but one first.
+// table shows one line for each path. It sorts by the last column but one, and
+// the largest value comes first.
 func table(title, description string, columns ...column) panel {
 	var queries []target
 	var overrides []object
-	names := object{}
+	names, hidden := object{"path": "Path"}, object{"Time": true} // a join leaves times beside the values
 	for i, c := range columns {
-		queries = append(queries, target{Datasource: datasource, Expr: c.expr, Interval: minStep, Format: "table", Instant: true})
-		names["Value #"+string(rune('A'+i))] = c.title
+		queries = append(queries, present(c.expr))
+		names["Value #"+string(rune('A'+i))], hidden["Time "+string(rune('1'+i))] = c.title, true
 		overrides = append(overrides, object{
 			"matcher":    object{"id": "byName", "options": c.title},
 			"properties": []object{{"id": "unit", "value": c.unit}},
@@ -101,21 +107,18 @@ func table(title, description string, columns ...column) panel {
 	}
 	p := newPanel("table", title, description, "none", 24, 9, queries)
 	p.FieldConfig["overrides"] = overrides
-	names["path"] = "Path"
 	p.Transforms = []object{
 		{"id": "joinByField", "options": object{"byField": "path", "mode": "outer"}},
-		{"id": "organize", "options": object{"renameByName": names, "excludeByName": timeColumns(len(columns)), "indexByName": object{"path": 0}}},
+		{"id": "organize", "options": object{"renameByName": names, "excludeByName": hidden, "indexByName": object{"path": 0}}},
 	}
 	p.Options = object{"showHeader": true, "frameIndex": 0, "sortBy": []object{{"displayName": columns[len(columns)-2].title, "desc": true}}}
 	return p
 }
 
-// counts shows one line for each combination of labels and how often it is
-// there.
+// counts shows a line for each combination of labels, with the number of series
+// that have it.
 func counts(title, description string, width int, expr, unit string, names object) panel {
-	p := newPanel("table", title, description, "none", width, 8, []target{
-		{Datasource: datasource, Expr: expr, Interval: minStep, Format: "table", Instant: true},
-	})
+	p := newPanel("table", title, description, "none", width, 8, []target{present(expr)})
 	names["Value"] = unit
 	p.Transforms = []object{
 		{"id": "organize", "options": object{"renameByName": names, "excludeByName": object{"Time": true}, "indexByName": object{}}},
@@ -128,15 +131,6 @@ func counts(title, description string, width int, expr, unit string, names objec
 func faint(p panel) panel {
 	p.defaults()["color"] = object{"mode": "fixed", "fixedColor": "text"}
 	return p
-}
-
-// timeColumns are the columns that a join leaves beside the values.
-func timeColumns(n int) object {
-	hidden := object{"Time": true}
-	for i := range n {
-		hidden["Time "+string(rune('1'+i))] = true
-	}
-	return hidden
 }
 
 func (p panel) defaults() object { return p.FieldConfig["defaults"].(object) }

@@ -13,8 +13,8 @@ import (
 // ruleFile holds the rules as an object of the Prometheus operator.
 const ruleFile = "prometheusrule.yaml"
 
-const ruleHead = `# Written by make dashboards from recording-rules.yaml and alerting-rules.yaml,
-# for the Prometheus operator: change those.
+const ruleHead = `# make dashboards writes this file for the Prometheus operator. Change
+# recording-rules.yaml and alerting-rules.yaml instead.
 apiVersion: monitoring.coreos.com/v1
 kind: PrometheusRule
 metadata:
@@ -23,8 +23,8 @@ spec:
   groups:
 `
 
-// prometheusRule returns the groups of both files of rules, as they stand in
-// dir, as one object. An error names the file that is missing or has no groups.
+// prometheusRule returns the groups of both files of rules in dir as one
+// object. It fails if a file is missing or has no groups.
 func prometheusRule(dir string) ([]byte, error) {
 	var b strings.Builder
 	b.WriteString(ruleHead)

@@ -34,11 +34,13 @@ Each file lists faults as blocks that a blank line separates:
 
 A "tests:" line names the packages whose tests must notice the blocks below it.
 The lines that a block keeps and removes must occur exactly once in its file. The
-files on disk do not change. The exit status is 1 if the tests notice too few.
+files on disk do not change. The exit status is 1 if the tests notice too few
+faults.
 
 `
 
-// enough limits the share of faults, in percent, that the tests must notice.
+// enough is the least share of the faults, in percent, that the tests must
+// notice.
 const enough = 90
 
 func main() {
@@ -180,7 +182,7 @@ func (f fault) try(ctx context.Context, dir string) (by string, err error) {
 	if failed := regexp.MustCompile(`--- FAIL: (\S+)|(panic: .*)`).FindSubmatch(output); failed != nil {
 		return string(failed[1]) + string(failed[2]), nil
 	}
-	return "a test binary that ended", nil
+	return "the end of a test binary", nil
 }
 
 // test runs the tests of packages. The test binary ends itself if it hangs.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Mutants runs Gremlins (https://github.com/go-gremlins/gremlins) on packages
-// of this repository. Gremlins changes the code in one place after the other. A
+// of this repository. Gremlins changes the code in one place after another. A
 // change that the tests do not notice has survived. CONTRIBUTING.md says when
 // to use it.
 package main
@@ -32,18 +32,18 @@ import (
 const usage = `Usage, in the repository's root: go run ./bench/project/mutants GREMLINS PACKAGE...
 
 Mutates the packages in these folders. GREMLINS is the path and the version of
-the program, such as github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0. It
-prints the mutants that survived, and for each package a score: the share of the
-mutants that the tests noticed, among those that ran. The exit status is 1 if a
-score is too low. After Ctrl-C it prints the results so far.
+Gremlins, such as github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0. The
+command prints the mutants that survived, and a score for each package: the share
+of the mutants that the tests noticed, among those that ran. The exit status is 1
+if a score is too low. After Ctrl-C it prints the results so far.
 `
 
 // explanations lists the survivors that need no test, with the reasons.
 const explanations = "bench/project/mutants/explained.txt"
 
 const (
-	least    = 85 // limits the score, in percent
-	patience = 4  // limits the time of a mutant's tests, in times their usual time
+	least    = 85 // the least score, in percent
+	patience = 4  // limits the time of a mutant's tests, as a multiple of their usual time
 )
 
 func main() {
@@ -64,7 +64,7 @@ func mutate(ctx context.Context, tool string, packages []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	// `go run` would take the GOFLAGS of the tests to itself.
+	// `go run` would apply the tests' GOFLAGS to itself.
 	if _, err := measure.Run(ctx, os.Stderr, ".", []string{"GOBIN=" + dir}, "go", "install", tool); err != nil {
 		return err
 	}
@@ -87,13 +87,14 @@ func mutate(ctx context.Context, tool string, packages []string) error {
 var testedBy = map[string]string{"internal/grid": "exphist", "internal/stages": "rollup"}
 
 // gremlins mutates the package in a folder, and returns the output of Gremlins,
-// which is installed in the folder dir. Nothing that it started outlives it.
+// which is installed in the folder dir. It ends everything that Gremlins
+// started.
 func gremlins(ctx context.Context, dir, pkg string) (string, error) {
-	// Without -E / it would also take the packages below this one.
+	// Without -E / Gremlins would also mutate the packages below this one.
 	args := []string{"unleash", "-E", "/", "--workers", strconv.Itoa(runtime.GOMAXPROCS(0)), "--timeout-coefficient", strconv.Itoa(patience),
 		"--invert-assignments", "--invert-bitwise", "--invert-bwassign", "--invert-logical", "--invert-loopctrl", "--remove-self-assignments"}
-	// vet's complaints would count as failed tests. A cached first run would
-	// make all others seem to hang.
+	// vet's complaints would count as failed tests. A first run from the cache
+	// would make all others seem to hang.
 	const goFlags = "-count=1 -short -vet=off"
 	tested := cmp.Or(testedBy[pkg], pkg)
 	if tested != pkg {
@@ -109,7 +110,8 @@ func gremlins(ctx context.Context, dir, pkg string) (string, error) {
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(os.Stdout, &output), os.Stderr
 	cmd.WaitDelay = time.Second
 	procgroup.Set(cmd)
-	// Interrupted, it leaves its copies, and a second signal makes it panic.
+	// An interrupted Gremlins leaves its copies, and a second signal makes it
+	// panic.
 	cmd.Cancel = func() error { procgroup.Kill(cmd); return nil }
 	err := cmd.Run()
 	procgroup.Kill(cmd)
@@ -117,8 +119,8 @@ func gremlins(ctx context.Context, dir, pkg string) (string, error) {
 }
 
 // copyTested copies the repository to the folder to, and removes the tests of
-// other packages from the copy. Gremlins copies one module of it, which must
-// find the root module where that is.
+// other packages from the copy. Gremlins copies one module of it again, which
+// must find the root module in the first copy.
 func copyTested(ctx context.Context, to, tested string) error {
 	if err := project.Copy(ctx, ".", to); err != nil {
 		return err
@@ -139,8 +141,8 @@ func copyTested(ctx context.Context, to, tested string) error {
 
 var mutant = regexp.MustCompile(`(?m)^ *(KILLED|LIVED|TIMED OUT|NOT COVERED) (\w+) at (.+):(\d+):\d+$`)
 
-// rate returns a package's score and its survivors that are not known, from the
-// output of Gremlins. The error says that the score is too low.
+// rate returns a package's score and its unexplained survivors, from the output
+// of Gremlins. It fails if the score is too low.
 func rate(pkg, output, known string) (result string, err error) {
 	count := map[string]int{}
 	explained := 0

@@ -44,7 +44,8 @@ func (p *program) modules() []*debug.Module {
 }
 
 // billOfMaterials returns the program's modules in CycloneDX's JSON, without
-// time and serial number. As usual there, a module's hash is the one in go.sum.
+// time and serial number. As is usual there, a module's hash is the one in
+// go.sum.
 func (p *program) billOfMaterials(modules []*debug.Module) ([]byte, error) {
 	main := cdx.Component{
 		Type: cdx.ComponentTypeApplication, BOMRef: p.base(), Name: p.Name, Version: p.Version,
@@ -54,7 +55,7 @@ func (p *program) billOfMaterials(modules []*debug.Module) ([]byte, error) {
 		main.PackageURL = url(&debug.Module{Path: p.info.Main.Path, Version: p.Version})
 	} else {
 		main.Description = "OPA " + p.OPA + " with its package v1/metrics replaced by Regometer's, Regometer's plugin, " +
-			"and a hook in its package v1/runtime by which the plugin gets each decision"
+			"and a hook in its package v1/runtime that hands the plugin each decision"
 	}
 	var components []cdx.Component
 	var refs []string
@@ -84,7 +85,8 @@ var licenceFile = regexp.MustCompile(`(?i)^(un)?(licen[sc]e|copying|copyright|no
 
 // thirdPartyNotices returns the texts of all licences of the modules, each
 // once, with the names of its files. It fails if the folder of a module's
-// source has no licence: a licence in a folder below may hold only for a part.
+// source has no licence, because a licence in a folder below may hold only for
+// a part.
 func thirdPartyNotices(modules []*debug.Module, dirOf func(module, version string) (string, error)) ([]byte, error) {
 	var texts []string               // in the order of their first files
 	holders := map[string][]string{} // the files of a text

@@ -34,7 +34,7 @@ import (
 // A commit is the source of a release.
 type commit struct {
 	name string    // such as "commit 0123 with changes"
-	time time.Time // of the files in the archives
+	time time.Time // the time of the files in the archives
 }
 
 // findCommit returns the commit of the checkout at root. Unless dirty, it fails
@@ -75,9 +75,9 @@ func findCommit(ctx context.Context, root, version string, dirty bool) (commit, 
 type program struct {
 	Name     string // regometer or opa
 	Version  string // of the release
-	OPA      string // its version, in the program opa, such as v1.2.3
+	OPA      string // the version of OPA in the program opa, such as v1.2.3
 	Platform string
-	Run      bool // on this machine
+	Run      bool // it ran on this machine
 
 	binary string // file
 	info   *buildinfo.BuildInfo
@@ -103,7 +103,7 @@ func (p *program) SBOM() string { return p.base() + ".cdx.json" }
 // dist/VERSION.
 func dist(r *project.Release, from commit, platforms []string, progress io.Writer) (err error) {
 	fmt.Fprintf(progress, "%s of %s\n", r.Version, from.name)
-	regometer, err := r.Install(project.Host) // builds OPA for all platforms
+	regometer, err := r.Install(project.Host) // it builds OPA for all platforms
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func releaseFiles(programs []*program, from commit, dirOf func(module, version s
 }
 
 // pack returns files as a zip archive if name ends in .zip, and otherwise as a
-// compressed tar archive. The archive has no owners: the same files make the
+// compressed tar archive. The archive has no owners, so the same files make the
 // same archive.
 func pack(name string, files fs.FS) ([]byte, error) {
 	var out bytes.Buffer
@@ -246,7 +246,7 @@ func execute(t *template.Template, data any) []byte {
 	return text.Bytes()
 }
 
-// archiveReadme says nothing of the machine that makes the archive.
+// archiveReadme says nothing about the machine that makes the archive.
 var archiveReadme = template.Must(template.New("").Parse(`# {{.Name}} {{.Version}} for {{.Platform}}
 
 {{if .OPA -}}
@@ -255,24 +255,24 @@ Regometer's, and it has Regometer's plugin, which does nothing until OPA's confi
 
     plugins: {regometer: {}}
 
-From then on /metrics has the durations of each stage and the outcomes of all decisions by path. OPA's maintainers did not
-release this program: report problems to Regometer first.
+From then on /metrics shows the durations of each stage and the outcomes of all decisions by path. OPA's maintainers did not
+release this program, so report problems to Regometer first.
 {{- else -}}
-Regometer reads the decision logs of any Open Policy Agent (OPA) and says where the time went: ` + "`regometer report FILE`" + `.
-It builds OPA with faster metrics and histograms for Prometheus: ` + "`regometer build`" + `, for which it needs Go and a module
-proxy. ` + "`regometer --help`" + ` has the rest.
+See where OPA's time goes. ` + "`regometer report FILE`" + ` reads the decision logs of any Open Policy Agent (OPA) and shows where
+the time went. ` + "`regometer build`" + ` builds OPA with faster metrics and with histograms for Prometheus. It needs Go and a module
+proxy. ` + "`regometer --help`" + ` describes the rest.
 {{- end}}
 
 Documentation: https://github.com/regometer/regometer/tree/{{.Version}}
 
-LICENSE is Regometer's, THIRD-PARTY-NOTICES.txt has those of all modules in the program{{if .OPA}}, OPA's too{{end}}.
+LICENSE is Regometer's licence. THIRD-PARTY-NOTICES.txt has the licences of all modules in the program{{if .OPA}}, also OPA's{{end}}.
 `))
 
 var releaseNotes = template.Must(template.New("").Parse(`# Regometer {{.Version}}
 
-Made by {{.Go}} on {{.Host}}, of {{.Commit}}.
+Made with {{.Go}} on {{.Host}}, from {{.Commit}}.
 
-Programs that were not run were built, and their build information was checked. Nobody tried them on their platform.
+Programs that were not run were only built, and their build information was checked. Nobody tried them on their platform.
 
 | program | platform | run | archive | bill of materials |
 |---|---|---|---|---|

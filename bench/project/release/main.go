@@ -25,12 +25,12 @@ const usage = `Usage, in the repository's root:
   go run ./bench/project/release prepare VERSION        write the go.mod and go.sum files of VERSION
   go run ./bench/project/release dist [flags] VERSION   build the files of VERSION into dist/VERSION
 
-The command dist replaces a folder of that name once all files are built. They
+The command dist replaces the folder dist/VERSION once all files are built. They
 are archives with regometer and OPA for each platform, bills of materials in
-CycloneDX's JSON, SHA256SUMS, and a README.md with a table. It runs the programs
-for this platform, and the table says so. All platforms take about half an hour
-on two cores. Times in the archives are SOURCE_DATE_EPOCH, in seconds since 1970,
-or the commit's.
+CycloneDX's JSON, SHA256SUMS, and a README.md with a table. dist also runs the
+programs for this platform, and the table says so. All platforms take about half
+an hour on two cores. The files in the archives have the time SOURCE_DATE_EPOCH,
+in seconds since 1970, or the time of the commit.
 
 `
 
@@ -67,7 +67,7 @@ func release(ctx context.Context, args []string, stderr io.Writer) (err error) {
 	}
 	for _, p := range platforms {
 		if !slices.Contains(project.Platforms, p) {
-			return fmt.Errorf("invalid platform %q: want some of %v", p, project.Platforms)
+			return fmt.Errorf("invalid platform %q: use some of %v", p, project.Platforms)
 		}
 	}
 	var from commit

@@ -34,7 +34,7 @@ func TestArguments(t *testing.T) {
 		"check v0.1.0":        "name a command",
 		"dist":                "one version",
 		"prepare v0.1.0 v0.2": "one version",
-		"dist -platforms linux/amd64,plan9/amd64 v0.1.0": `invalid platform "plan9/amd64": want some of [linux/amd64 `,
+		"dist -platforms linux/amd64,plan9/amd64 v0.1.0": `invalid platform "plan9/amd64": use some of [linux/amd64 `,
 		"dist -nothing v0.1.0":                           "-nothing",
 		"dist -dirty banana":                             `invalid version "banana"`,
 		"prepare v1.2":                                   `invalid version "v1.2"`,
@@ -156,7 +156,7 @@ func TestReleaseFiles(t *testing.T) {
 		t.Errorf("SHA256SUMS is\n%s\nwant\n%s", got, sums)
 	}
 	for _, want := range []string{
-		"of commit abc.\n",
+		"from commit abc.\n",
 		"| regometer | linux/amd64 | yes | regometer_v0.1.0_linux_amd64.tar.gz | regometer_v0.1.0_linux_amd64.cdx.json |\n",
 		"| opa v1.22.0 | windows/arm64 | not run | opa_v0.1.0_windows_arm64.zip | opa_v0.1.0_windows_arm64.cdx.json |\n\n",
 	} {

@@ -12,9 +12,9 @@ import (
 	"github.com/regometer/regometer/internal/app/report"
 )
 
-// timed returns the durations of a stage in each slice of time that has any, in
-// the order of time. If there are none, it returns those of the slice without a
-// time.
+// timed returns the durations of a stage in each slice of time that has some,
+// in the order of time. If no slice has some, it returns the durations that
+// have no time.
 func timed(g *report.Group, stage string) (snapshots []*exphist.Snapshot, of Side) {
 	var rest *exphist.Snapshot
 	for i := range g.Slices {
@@ -38,8 +38,9 @@ func timed(g *report.Group, stage string) (snapshots []*exphist.Snapshot, of Sid
 }
 
 // grid is a row of contiguous buckets. A position on it is a number from 0, the
-// lower bound of the first bucket, to width, the upper bound of the last; a
-// bucket is 1 wide, and its values lie evenly in it on the logarithmic scale.
+// lower bound of the first bucket, to width, the upper bound of the last
+// bucket. Each bucket is 1 wide. Its values lie evenly in it on the logarithmic
+// scale.
 type grid struct {
 	schema, first, width int
 	step                 float64 // natural logarithm of the ratio of a bucket's bounds
@@ -66,8 +67,8 @@ type blocks struct {
 	waves [][]float64 // see longRunVariance
 }
 
-// newBlocks puts snapshots on a grid, which must be that of a snapshot into
-// which they were merged.
+// newBlocks puts snapshots on a grid. It must be the grid of a snapshot into
+// which all of them were merged.
 func newBlocks(g grid, snapshots []*exphist.Snapshot) *blocks {
 	b := &blocks{grid: g, total: make([]float64, g.width+1), waves: waves(len(snapshots))}
 	for _, s := range snapshots {
@@ -89,13 +90,15 @@ func newBlocks(g grid, snapshots []*exphist.Snapshot) *blocks {
 	return b
 }
 
-// ceilShift returns ⌈i/2^k⌉: bucket i's place if 2^k buckets become one.
+// ceilShift returns ⌈i/2^k⌉, the new index of bucket i if 2^k buckets become
+// one.
 func ceilShift(i, k int) int { return -(-i >> k) }
 
 // count returns the number of durations.
 func (b *blocks) count() float64 { return b.total[b.width] }
 
-// at interpolates a row of counts below position 0, 1, … at position u.
+// at returns the interpolated count below position u. The counts below
+// positions 0, 1, … are given.
 func at(below []float64, u float64) float64 {
 	if u <= 0 {
 		return below[0]
@@ -122,7 +125,7 @@ func (b *blocks) quantile(q float64) float64 {
 
 // share returns the share of the durations above position u, the variance of
 // that share, and its degrees of freedom. The variance is at least that of
-// independent durations, of which a share p is above.
+// independent durations, if the share p of them is above.
 func (b *blocks) share(u, p float64) (share, variance, df float64) {
 	share = b.above(u)
 	scores := make([]float64, len(b.below))
@@ -135,8 +138,9 @@ func (b *blocks) share(u, p float64) (share, variance, df float64) {
 	return share, max(variance, p*(1-p)/n), float64(len(b.waves))
 }
 
-// waves returns the cosines of [longRunVariance] for n terms: cosine j of term
-// i is √2·cos(π·j·(i+½)/n), for j from 1 to ½·n^⅔, rounded, and at least 2.
+// waves returns the cosines of [longRunVariance] for n terms. Cosine j of term
+// i is √2·cos(π·j·(i+½)/n). The number of cosines is ½·n^⅔, rounded, but at
+// least 2.
 func waves(n int) [][]float64 {
 	w := make([][]float64, max(2, int(math.Round(math.Pow(float64(n), 2./3)/2))))
 	for j := range w {
@@ -148,10 +152,10 @@ func waves(n int) [][]float64 {
 	return w
 }
 
-// longRunVariance estimates the variance of the sum of these terms, which
-// depend on their neighbours and add up to 0: the mean square of their products
-// with waves, which are slow enough that neighbours count as one. Of
-// independent terms it is n times the variance.
+// longRunVariance estimates the variance of the sum of terms that depend on
+// their neighbours and add up to 0. It returns the mean square of their
+// products with the waves, which are so slow that neighbours count as one. For
+// n independent terms this is n times the variance of a term.
 func longRunVariance(terms []float64, waves [][]float64) float64 {
 	var v float64
 	for _, w := range waves {

@@ -14,21 +14,20 @@ import (
 
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/app/report"
-	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/groupby"
 )
 
-// A change is judged if each side has at least
+// The limits below which a change is not judged. They apply to each side.
 const (
-	MinSlices = 8  // slices of time with durations, and
+	MinSlices = 8  // slices of time with durations
 	MinBeyond = 10 // durations beyond the quantile: 10 of 1,000 are beyond p99
 )
 
 // Options selects what is compared. The zero value compares everything.
 type Options struct {
-	Stages []string // only these; nil: all
-	// Thresholds are for Comparison.Exceed. Their quantiles are compared too,
-	// where they apply.
+	Stages []string // the stages to compare; nil stands for all
+	// Thresholds are for Comparison.Exceed. Rows that they apply to also
+	// compare their quantiles.
 	Thresholds []Threshold
 }
 
@@ -42,24 +41,24 @@ type Verdict string
 const (
 	Slower       Verdict = "slower"        // the whole interval is above 0
 	Faster       Verdict = "faster"        // the whole interval is below 0
-	NoDifference Verdict = "no difference" // a change is not more than noise
+	NoDifference Verdict = "no difference" // the change may be noise
 	TooLittle    Verdict = "too little data"
 )
 
 var verdicts = []Verdict{Slower, Faster, NoDifference, TooLittle}
 
-// Comparison is the changes from one report to another. The same reports have
-// the same comparison.
+// Comparison has the changes from one report to another. It depends only on the
+// reports and the options.
 type Comparison struct {
-	By         string // what the key of a row is: see report.Report
+	By         string // the kind of the rows' keys, as in report.Report
 	Intervals  int    // the number of confidence intervals
 	Thresholds []Threshold
 
 	// Rows are sorted by verdict, by impact (the larger change first, for
 	// better or worse), by key and by stage.
 	Rows []Row
-	// Only lists groups that are in one of the reports only, and stages of
-	// groups that are in both. It is sorted by key and stage.
+	// Only lists the groups that only one report has, and the stages that only
+	// one report has of a group in both. It is sorted by key and stage.
 	Only []Only
 }
 
@@ -70,9 +69,9 @@ type Row struct {
 	// Verdict is Slower if a quantile is slower, else Faster if one is faster,
 	// else NoDifference if one could be judged.
 	Verdict Verdict `json:"verdict"`
-	// Impact is the time, in ns, that this stage took after, without the stages
-	// that it contains, less the time that as many would take at the mean
-	// before.
+	// Impact is the time that the stage took after, in ns and without the
+	// stages that it contains, minus the time that the same number would have
+	// taken at the mean before.
 	Impact  int64    `json:"impact_ns"`
 	Before  Side     `json:"before"`
 	After   Side     `json:"after"`
@@ -90,14 +89,14 @@ type Change struct {
 	Quantile      float64 // such as 0.99
 	Before, After float64 // ns
 
-	// Relative is After/Before − 1, and lies from Low to High, the confidence
-	// interval: 0.2 is 20 % more. Low is −1 and High is +Inf if the interval
-	// has no such end, or if nothing was judged.
+	// Relative is After/Before − 1: 0.2 is 20 % more. The confidence interval
+	// is from Low to High. Low is −1 and High is +Inf if the interval has no
+	// such end, or if the change was not judged.
 	Relative, Low, High float64
 	Verdict             Verdict
 }
 
-// Only is a group, or a stage of a group, that is in one report only.
+// Only is a group, or a stage of a group, that only one report has.
 type Only struct {
 	Key   string `json:"-"`
 	Stage string `json:"stage,omitempty"` // "" for the whole group
@@ -107,15 +106,15 @@ type Only struct {
 	After  uint64 `json:"after"`
 }
 
-// Reports compares two reports, and only reads them. It fails if their groups
-// have different kinds of keys.
+// Reports compares two reports and does not change them. It fails if their
+// groups have different kinds of keys.
 func Reports(before, after *report.Report, o Options) (*Comparison, error) {
 	if before.By != after.By {
-		return nil, fmt.Errorf("one report is by %s, the other by %s: nothing to compare", before.By, after.By)
+		return nil, fmt.Errorf("one report is grouped by %s, the other by %s: make both with the same --by", before.By, after.By)
 	}
 	c := &Comparison{By: before.By, Thresholds: slices.Clone(o.Thresholds)}
-	// Each interval depends on the number of intervals, so there are two
-	// passes: all groups together may be too much to keep.
+	// Each interval depends on the number of intervals. There are two passes,
+	// because all groups together may need too much memory.
 	for p := range c.pairs(before, after, o) {
 		for _, q := range p.quantiles {
 			if p.enough(q) {
@@ -139,7 +138,7 @@ func Reports(before, after *report.Report, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// groupsOf returns the places of the groups of a report, by key.
+// groupsOf returns the index of each group of a report, by key.
 func groupsOf(r *report.Report) map[string]int {
 	places := map[string]int{}
 	for i, g := range r.Groups.Sums() {
@@ -202,7 +201,7 @@ func stagesOf(g *report.Group, o Options) map[string]groupby.Stage {
 	return stages
 }
 
-// quantiles returns the quantiles to compare of a stage of a group.
+// quantiles returns the quantiles to compare for a stage of a group.
 func (o *Options) quantiles(key, stage string) []float64 {
 	quantiles := []float64{0.5, 0.99}
 	for _, t := range o.Thresholds {
@@ -216,7 +215,7 @@ func (o *Options) quantiles(key, stage string) []float64 {
 
 // impact returns the impact of a row: see Row.
 func impact(before, after *groupby.Stage) int64 {
-	return integer(sum.Float(after.Self) - sum.Float(before.Self)/float64(before.Durations.Count())*float64(after.Durations.Count()))
+	return integer(report.Float(after.Self) - report.Float(before.Self)/float64(before.Durations.Count())*float64(after.Durations.Count()))
 }
 
 // pair is a stage of a group that is in both reports, with its durations in
@@ -227,15 +226,15 @@ type pair struct {
 	quantiles     []float64
 }
 
-// enough reports whether there is enough to judge a quantile.
+// enough reports whether the side has enough data to judge a quantile.
 func (s Side) enough(q float64) bool {
 	return s.Slices >= MinSlices && float64(s.Count)*min(q, 1-q) >= MinBeyond*(1-1e-9)
 }
 
 func (p *pair) enough(q float64) bool { return p.Before.enough(q) && p.After.enough(q) }
 
-// compare fills in the changes and the verdict, with intervals whose error is
-// at most alpha each.
+// compare sets the changes and the verdict. Each interval is wrong with a
+// probability of at most alpha. It fails if the histograms cannot be merged.
 func (p *pair) compare(alpha float64) error {
 	if len(p.before) == 0 || len(p.after) == 0 {
 		return nil
@@ -248,7 +247,7 @@ func (p *pair) compare(alpha float64) error {
 	}
 	g := gridOf(&all)
 	if g.width == 0 {
-		return nil // nothing but zeros
+		return nil // all durations are 0
 	}
 	c := contrast{before: newBlocks(g, p.before), after: newBlocks(g, p.after)}
 	for _, q := range p.quantiles {
@@ -269,8 +268,8 @@ func (p *pair) compare(alpha float64) error {
 	return nil
 }
 
-// judge returns the verdict of an interval. An interval without an end has one
-// only if it leaves out 0.
+// judge returns the verdict of an interval. If the interval has no end, it says
+// too little unless it leaves out 0.
 func judge(low, high float64) Verdict {
 	switch {
 	case low > 0:

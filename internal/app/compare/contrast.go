@@ -15,12 +15,13 @@ type contrast struct {
 // estimate returns how far the quantile has moved, in buckets.
 func (c contrast) estimate() float64 { return c.after.quantile(c.q) - c.before.quantile(c.q) }
 
-// tails returns how probable it is that the shares above a position before and
-// above the same position, moved by shift, after would differ as much as they
-// do, if the quantile has moved by that shift: for a difference to the side of
-// a larger shift (more), and of a smaller one (less).
+// tails tests whether the quantile has moved by shift. It compares the share
+// above a position before with the share above the moved position after. It
+// returns two probabilities of a difference like this or larger if the quantile
+// has moved by shift: to the side of a larger shift (more), and to the side of
+// a smaller one (less).
 func (c contrast) tails(shift float64) (more, less float64) {
-	// Where a share of 1−q is above, of both sides together.
+	// Find the position above which both sides together have the share 1−q.
 	low, high := -math.Abs(shift), float64(c.before.width)+math.Abs(shift)
 	for range 50 {
 		u := low + (high-low)/2
@@ -39,9 +40,9 @@ func (c contrast) tails(shift float64) (more, less float64) {
 	return 1 - p, p
 }
 
-// interval returns the shifts, in buckets, that are not rejected with an error
-// of at most alpha, half of it on either side. An end is infinite if even the
-// largest shift is not rejected.
+// interval returns the range of the shifts, in buckets, that the tests do not
+// reject. The error is at most alpha, half of it on either side. An end is
+// infinite if the tests do not even reject the largest shift.
 func (c contrast) interval(alpha float64) (low, high float64) {
 	middle := c.estimate()
 	low = middle - c.reach(alpha, func(d float64) float64 { p, _ := c.tails(middle - d); return p })
@@ -53,12 +54,12 @@ func (c contrast) interval(alpha float64) (low, high float64) {
 // probability of the observed difference at a distance.
 func (c contrast) reach(alpha float64, p func(distance float64) float64) float64 {
 	accepted := func(d float64) bool { return p(d) >= alpha/2 }
-	// At twice the width nothing of both sides overlaps any more.
+	// At twice the width the two sides do not overlap any more.
 	rejected := 2 * float64(c.before.width)
 	if accepted(rejected) {
 		return math.Inf(1)
 	}
-	// p need not fall all the way: so come from outside.
+	// p may rise again further out, so search from the outside.
 	const least = 1. / 1024
 	d := rejected / 2
 	for ; d > least && !accepted(d); d /= 2 {

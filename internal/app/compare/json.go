@@ -5,7 +5,6 @@ package compare
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"math"
 	"strconv"
@@ -29,10 +28,10 @@ import (
 //	                "exceeded":[{"path":"rbac/allow","stage":"…"}]}]}
 //
 // The fields are those of [Comparison]. Durations are integers, in ns. A change
-// is relative, with four decimals: 0.2 is 20 % more; low and high are null
-// where the interval has no such end, or where there is too little data. The
-// value of Comparison.By stands in place of path. The rows of a threshold have
-// its quantile too: p90, p95 or p999. The error is that of w.
+// is relative, with four decimals: 0.2 is 20 % more. low and high are null if
+// the interval has no such end, or if there is too little data. The value of
+// Comparison.By stands in place of path. The rows of a threshold have its
+// quantile too: p90, p95 or p999. The error is that of w.
 func (c *Comparison) WriteJSON(w io.Writer) error {
 	out := struct {
 		Version    int               `json:"version"`
@@ -43,11 +42,8 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		Only       []json.RawMessage `json:"only"`
 		Thresholds []jsonThreshold   `json:"thresholds"`
 	}{1, c.By, confidence, c.Intervals, []json.RawMessage{}, []json.RawMessage{}, []jsonThreshold{}}
-	var failed error
 	add := func(to *[]json.RawMessage, key string, objects ...any) {
-		text, err := report.KeyedJSON(c.By, key, objects...)
-		failed = errors.Join(failed, err)
-		*to = append(*to, text)
+		*to = append(*to, report.KeyedJSON(c.By, key, objects...))
 	}
 	for _, r := range c.Rows {
 		changes := map[string]jsonChange{}
@@ -73,7 +69,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false) // a threshold has a >
-	return errors.Join(failed, e.Encode(out))
+	return e.Encode(out)
 }
 
 type jsonChange struct {
@@ -91,7 +87,8 @@ type jsonThreshold struct {
 	Exceeded  []json.RawMessage `json:"exceeded"`
 }
 
-// fixed is a number with four decimals; null if it is infinite.
+// fixed is a number that JSON has with four decimals, or as null if it is
+// infinite.
 type fixed float64
 
 func (f fixed) MarshalJSON() ([]byte, error) {

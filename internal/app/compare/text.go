@@ -39,8 +39,8 @@ func rounded(f float64, decimals int) float64 {
 	return f + 0
 }
 
-// text returns a change for people to read, with its interval. A change that is
-// not a difference has an interval only if always is set.
+// text returns a change for people to read, with its interval. It leaves the
+// interval out if there is no difference and always is false.
 func (c Change) text(always bool) string {
 	high := percent(c.High)
 	if math.IsInf(c.High, 1) {
@@ -63,7 +63,7 @@ func (c *Comparison) summary() string {
 		n[r.Verdict]++
 	}
 	if len(c.Rows) == 0 {
-		return "The two have no group and stage in common."
+		return "The two sides have no stage of a group in common."
 	}
 	var parts []string
 	for _, v := range verdicts {
@@ -76,7 +76,7 @@ func (c *Comparison) summary() string {
 
 // claim returns what the intervals claim.
 func (c *Comparison) claim() string {
-	return fmt.Sprintf("In brackets: %s, %g %% confidence in all together.", text.Plural(c.Intervals, "interval"), confidence*100)
+	return fmt.Sprintf("In brackets: %s, all right with %g %% confidence.", text.Plural(c.Intervals, "interval"), confidence*100)
 }
 
 // A remark is text about a group, a stage or a threshold.
@@ -85,13 +85,14 @@ type remark struct {
 	text  string
 }
 
-// remarks returns a list of the first groups and stages that are in one report
-// only, all if top is 0, and a list of thresholds. It leaves out empty lists.
+// remarks returns a list of the groups and stages that only one report has, and
+// a list of thresholds. It returns only the first top groups and stages, or all
+// if top is 0. It leaves out empty lists.
 func (c *Comparison) remarks(top int) (lists [][]remark) {
 	var only, thresholds []remark
 	for i, o := range c.Only {
 		if top > 0 && i == top {
-			only = append(only, remark{nil, "and " + text.Count(len(c.Only)-i) + " more in one only: see --top"})
+			only = append(only, remark{nil, "and " + text.Count(len(c.Only)-i) + " more on one side only: see --top"})
 			break
 		}
 		side, n := "before", o.Before

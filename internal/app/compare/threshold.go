@@ -14,8 +14,8 @@ import (
 type Threshold struct {
 	Quantile float64 // 0.5, 0.9, 0.95, 0.99 or 0.999
 	Stage    string
-	Key      string  // only the group of this key; "": each group
-	Relative float64 // 0.2: by 20 %; not negative
+	Key      string  // the key of the group; "" stands for each group
+	Relative float64 // 0 or more: 0.2 is 20 %
 }
 
 // thresholdSyntax has a quantile, a stage, a key or nothing, and a percentage.
@@ -24,7 +24,8 @@ var thresholdSyntax = regexp.MustCompile(`^\s*(p[0-9.]+)\s*:\s*([^@]+?)\s*(?:@/?
 
 // ParseThreshold parses a threshold such as "p99:rego_query_eval>+20%", or, for
 // one group only, "p99:rego_query_eval@rbac/allow>+20%". The quantiles are p50,
-// p90, p95, p99 and p99.9; a percentage may have decimals, and no plus sign.
+// p90, p95, p99 and p99.9. A percentage may have decimals and may lack the plus
+// sign.
 func ParseThreshold(text string) (Threshold, error) {
 	if m := thresholdSyntax.FindStringSubmatch(text); m != nil {
 		percent, err := strconv.ParseFloat(m[4], 64)
@@ -53,10 +54,10 @@ func (t Threshold) applies(key, stage string) bool {
 }
 
 // Exceed returns the rows that are above a threshold, and the number of rows
-// with enough data to be compared with it. A row is above it if the whole
-// confidence interval is. If no row has enough data, the stage or the key may
-// be misspelt. The threshold must be one of Options.Thresholds, unless its
-// quantile is p50 or p99.
+// with enough data to be compared with it. A row is above a threshold if the
+// whole confidence interval is above it. If no row has enough data, the stage
+// or the key may be misspelt. The threshold must be one of Options.Thresholds,
+// unless its quantile is p50 or p99.
 func (c *Comparison) Exceed(t Threshold) (exceeded []Row, judged int) {
 	for _, r := range c.Rows {
 		for _, ch := range r.Changes {

@@ -11,12 +11,12 @@ import (
 	"github.com/regometer/regometer/internal/app/text"
 )
 
-// WriteTable writes a comparison for people to read in a terminal: a line for
-// each quantile of a row, then the groups and stages that are in one report
-// only, and whether thresholds are exceeded. No line is wider than the
-// terminal: long names lose their middle, and columns that do not fit are left
-// out, the least important ones first. A control character in a log does not
-// reach the terminal. The error is that of w.
+// WriteTable writes a comparison for people to read in a terminal. It writes a
+// line for each quantile of a row, then the groups and stages that only one
+// report has, and then whether thresholds are exceeded. No line is wider than
+// the terminal: long names lose their middle, and columns that do not fit are
+// left out, the least important ones first. No control character from a log
+// reaches the terminal. The error is that of w.
 func (c *Comparison) WriteTable(w io.Writer, o text.Options) error {
 	t := text.NewTerminal(w, o)
 	table := func(rows []Row) {
@@ -38,8 +38,8 @@ func (c *Comparison) WriteTable(w io.Writer, o text.Options) error {
 }
 
 // WriteMarkdown writes the content of WriteTable as GitHub's Markdown, with the
-// first rows, all if top is 0. Text from a log is written as code, so that it
-// is neither a link nor a mention nor HTML. The error is that of w.
+// first top rows, or all if top is 0. Text from a log is written as code, so
+// that it is neither a link nor a mention nor HTML. The error is that of w.
 func (c *Comparison) WriteMarkdown(w io.Writer, top int) error {
 	m := bufio.NewWriter(w)
 	line := func(s string) { m.WriteString(strings.ReplaceAll(s, "--top", "`--top`") + "\n") }
@@ -64,8 +64,8 @@ func (c *Comparison) WriteMarkdown(w io.Writer, top int) error {
 	return m.Flush()
 }
 
-// write calls the functions for each line, for the first rows, all if top is 0,
-// and for each remark.
+// write calls line for each line of text, table for the first top rows, or all
+// if top is 0, and item for each remark.
 func (c *Comparison) write(top int, line func(string), table func([]Row), item func(remark)) {
 	line(c.summary())
 	rows := c.Rows
@@ -89,10 +89,10 @@ func (c *Comparison) write(top int, line func(string), table func([]Row), item f
 	}
 }
 
-// tableOf returns the table of the rows with as much detail as leaves room for
+// tableOf returns the table of the rows, with intervals if they leave room for
 // the names.
 func tableOf(by string, rows []Row, width int) *text.Table {
-	const leastName = 16
+	const leastName = 16 // columns that names get if they need them
 	var t *text.Table
 	for _, detailed := range []bool{true, false} {
 		t = &text.Table{Columns: []text.Column{

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +42,7 @@ func (c Command) Run(ctx context.Context) error {
 	return err
 }
 
-// Output is Run. It returns what the command wrote to standard output, also if
+// Output is Run, and returns what the command wrote to standard output, even if
 // the command failed.
 func (c Command) Output(ctx context.Context) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
@@ -51,7 +52,7 @@ func (c Command) Output(ctx context.Context) ([]byte, error) {
 	cmd.Dir = c.Dir
 	cmd.Env = os.Environ()
 	if !c.UserEnv {
-		// A blank, because go takes the value of `go env -w` for an empty one.
+		// A blank, because go replaces an empty value with that of `go env -w`.
 		cmd.Env = append(cmd.Env, "GOFLAGS= ", "GOWORK=off", "GO111MODULE=on")
 	}
 	cmd.Env = append(cmd.Env, c.Env...)
@@ -97,8 +98,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// hints are in the order in which they are checked. The first hint that matches
-// names the most specific cause.
+// hints are checked in this order. The first hint that matches names the most
+// specific cause.
 var hints = []struct {
 	hint  string
 	signs []string // of the go command's messages, in lower case
@@ -131,19 +132,17 @@ var hints = []struct {
 		[]string{"unknown revision", "404 not found", "410 gone", "403 forbidden", "invalid version", "no matching versions"},
 	},
 	{
-		"Check the owner and permissions of the folder that is named above, or set GOCACHE, GOMODCACHE or REGOMETER_CACHE to a folder that you may write to.",
+		"Check the owner and permissions of the folder above, or set GOCACHE, GOMODCACHE or REGOMETER_CACHE to a folder that you may write to.",
 		[]string{"permission denied", "read-only file system", "access is denied"},
 	},
 }
 
-// Hint returns how to fix the failure that the text describes, or "".
+// Hint returns a remedy for the failure that the text describes, or "".
 func Hint(text string) string {
 	text = strings.ToLower(text)
 	for _, h := range hints {
-		for _, s := range h.signs {
-			if strings.Contains(text, s) {
-				return h.hint
-			}
+		if slices.ContainsFunc(h.signs, func(sign string) bool { return strings.Contains(text, sign) }) {
+			return h.hint
 		}
 	}
 	return ""

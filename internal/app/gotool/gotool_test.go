@@ -6,7 +6,10 @@ package gotool
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -47,6 +50,18 @@ func TestRunFails(t *testing.T) {
 	err = Command{Args: []string{"version"}}.Run(t.Context())
 	if !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "install Go") {
 		t.Errorf("got %v, want a hint to install Go", err)
+	}
+	if runtime.GOOS == "windows" {
+		return
+	}
+	dir := t.TempDir()
+	const script = "#!/bin/sh\nprintf 'go: downloading a.b/c v1.0.0\\n./x.go: fault\\n' >&2\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir)
+	if err := (Command{}).Run(t.Context()); !errors.As(err, &e) || e.Stderr != "./x.go: fault" {
+		t.Errorf("got %v, want only the fault", err)
 	}
 }
 

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package opabuild builds Open Policy Agent (OPA), and programs with OPA
-// inside, with Regometer's package metrics instead of OPA's v1/metrics, with
-// Regometer's plugin and with a hook in OPA's runtime by which the plugin gets
-// each decision. It also puts that drop-in into an OPA checkout, and runs OPA's
-// own tests with and without it.
+// inside, with the parts of Regometer. These are the drop-in, which is package
+// metrics instead of OPA's v1/metrics, the plugin, and a hook in OPA's runtime
+// that hands the plugin each decision. The package also puts the drop-in into
+// an OPA checkout, and runs OPA's own tests with and without it.
 //
-// It runs the user's go command and needs nothing else. Results are kept in a
-// cache, in the folder $REGOMETER_CACHE or "regometer" in the user's cache
-// folder, which may be deleted at any time.
+// It runs the user's go command and needs nothing else. It keeps the results in
+// a cache, which is the folder $REGOMETER_CACHE or, by default, "regometer" in
+// the user's cache folder. The folder may be deleted at any time.
 package opabuild
 
 import (
@@ -67,10 +67,10 @@ type Options struct {
 	// "CGO_ENABLED=0".
 	Env []string
 
-	with *parts // instead of the parts that the options above name, for tests
+	with *parts // tests use these parts instead of those that the options name
 }
 
-// opa returns the OPA to build, as findSource takes it.
+// opa returns the OPA to build, for findSource.
 func (o Options) opa() string {
 	if o.Upstream != 0 {
 		return cmp.Or(o.OPA, UpstreamVersion)
@@ -78,8 +78,8 @@ func (o Options) opa() string {
 	return o.OPA
 }
 
-// parts are the parts that a build puts into OPA: the drop-in, with or without
-// fixes and the plugin, or steps of the series, or nothing.
+// parts are the parts that a build puts into OPA. They are the drop-in, with or
+// without fixes and the plugin, or steps of the series, or nothing.
 type parts struct {
 	dropIn dropIn
 	fixes  []Step
@@ -133,7 +133,7 @@ func (p parts) content() string {
 	if p.none() {
 		return ""
 	}
-	values := []any{regometerVersion(), p.dropIn.hash(), hookText, hookField, hookStart, hookEvent, hookMark, hookFirst, pluginPlace}
+	values := []any{regometerVersion(), p.dropIn.hash(), hookText, hookField, hookStart, hookEvent, hookMark, pluginPlace}
 	for _, s := range slices.Concat(p.fixes, p.steps) {
 		values = append(values, s.content)
 	}
@@ -159,13 +159,14 @@ func (p parts) change(dir string) (replacement, error) {
 	return change, err
 }
 
-// buildFlagsOfOPA are those of OPA's Makefile, and -trimpath, by which builds
-// in different folders are the same and share Go's build cache.
+// buildFlagsOfOPA are the flags of OPA's Makefile, and -trimpath. With
+// -trimpath, builds in different folders are the same and share Go's build
+// cache.
 var buildFlagsOfOPA = []string{"-buildvcs=false", "-buildmode=exe", "-trimpath"}
 
-// buildTags returns the flag with the tags of OPA's Makefile, opa_wasm. Earlier
-// releases run WebAssembly by a module in C and are built without, as OPA's own
-// static binaries were.
+// buildTags returns the flag with the tag of OPA's Makefile, opa_wasm, and more
+// tags. Earlier releases run WebAssembly with a module in C. They are built
+// without opa_wasm, as OPA's own static binaries were.
 func buildTags(tree string, more ...string) (string, error) {
 	mod, err := os.ReadFile(filepath.Join(tree, "go.mod"))
 	if !bytes.Contains(mod, []byte("github.com/bytecodealliance/wasmtime-go")) {
@@ -174,14 +175,15 @@ func buildTags(tree string, more ...string) (string, error) {
 	return "-tags=" + strings.Join(more, ","), err
 }
 
-// targetVariables, beside the sources, decide on the binary.
+// targetVariables are the variables that the binary depends on, besides the
+// sources.
 var targetVariables = []string{
 	"GOVERSION", "GOTOOLCHAIN", "GOOS", "GOARCH", "GOEXPERIMENT", "GOFIPS140",
 	"GO386", "GOAMD64", "GOARM", "GOARM64", "GOMIPS", "GOMIPS64", "GOPPC64", "GORISCV64", "GOWASM",
 }
 
-// goEnv returns the values of targetVariables, and of other variables, for a
-// command.
+// goEnv returns the values of targetVariables, and of the named variables, for
+// a command.
 func goEnv(ctx context.Context, c gotool.Command, names ...string) (env map[string]string, err error) {
 	c.Args = slices.Concat([]string{"env", "-json"}, names, targetVariables)
 	return env, listJSON(ctx, c, &env)
@@ -192,13 +194,13 @@ func goEnv(ctx context.Context, c gotool.Command, names ...string) (env map[stri
 //
 // It uses the binary in the cache if there is one. A change of OPA, the
 // drop-in, the plugin, Go or its settings makes a new binary. Calls may run at
-// the same time, in one process and in several: they build one after another.
-// If ctx is cancelled, the build stops and leaves nothing.
+// the same time, in one process or in several. They build one after another. If
+// ctx is cancelled, the build stops and leaves nothing.
 //
 // Build refuses an OPA older than [OldestVersion]. It tries an OPA newer than
 // [NewestRange], with a warning. If the decision hook or a fix does not fit
-// this OPA, the binary lacks it, with a line of progress. [Inspect] says what a
-// binary contains.
+// this OPA, the binary lacks it, and a line of progress says so. [Inspect] says
+// what a binary contains.
 func Build(ctx context.Context, o Options) (path string, err error) {
 	p := &Program{Name: "opa", self: true, progress: progress{o.Progress, time.Now()}}
 	if p.parts, err = o.parts(); err != nil {
@@ -259,10 +261,10 @@ func (p *Program) buildOPA(ctx context.Context, scratch, to string) error {
 	return p.build(ctx, to)
 }
 
-// rangeHint follows a compiler's error about OPA with the drop-in.
+// rangeHint follows an error of the compiler about OPA with the drop-in.
 const rangeHint = "\nThe drop-in supports OPA " + OldestVersion + " to " + NewestRange + ". Use one of these if this OPA builds without the drop-in."
 
-// hookMisfit matches an error of the compiler where the decision hook is.
+// hookMisfit matches an error of the compiler in a file of the decision hook.
 var hookMisfit = regexp.MustCompile(`(?m)^.*(v1[/\\]runtime[/\\]\w+|` + strings.TrimSuffix(pluginFile, ".go") + `)\.go:\d+.*$`)
 
 // build runs go build, which writes the file binary. If the fixes or the hook
@@ -276,7 +278,7 @@ func (p *Program) build(ctx context.Context, binary string) error {
 		r.Plugin = p.main.wantsPlugin(p.progress)
 		r.Hook = r.Plugin
 	}
-	if err := p.fit(p.source.dir, p.version, p.progress); err != nil {
+	if err := p.fit(p.source.dir, p.version, r.Hook, p.progress); err != nil {
 		return err
 	}
 	for {
@@ -300,7 +302,7 @@ func (p *Program) build(ctx context.Context, binary string) error {
 // warnOfNoHook says that the decision hook is missing, and why.
 func (p *Program) warnOfNoHook(reason string) {
 	p.progress.printf("warning: no decision hook for OPA %s: %s", p.version, reason)
-	p.progress.printf("warning: the plugin gets decisions by way of the decision log only: set decision_logs.plugin: regometer")
+	p.progress.printf("warning: the plugin gets decisions only through the decision log: set decision_logs.plugin: regometer")
 }
 
 // attempt builds what the record says. It removes from the record the parts
@@ -310,7 +312,7 @@ func (p *Program) attempt(ctx context.Context, binary string, r *Record) error {
 	if err != nil {
 		return err
 	}
-	if r.Hook {
+	if r.Hook && !p.has(hookFix) {
 		hook, err := hookChange(p.source.dir, change)
 		var refused *hookError
 		if errors.As(err, &refused) {
@@ -353,7 +355,7 @@ func (p *Program) attempt(ctx context.Context, binary string, r *Record) error {
 	if err != nil {
 		hint := ""
 		if text := err.Error(); strings.Contains(text, "cover: ") && strings.Contains(text, buildFile) {
-			hint = "\nGo's cover does not read files that come from outside, as ours do: leave -cover out, or name other packages than the program's own by -coverpkg."
+			hint = "\nGo's cover cannot read the files that Regometer adds: leave out -cover, or use -coverpkg to name packages other than the program's own."
 		} else if p.dropIn != nil && ctx.Err() == nil {
 			hint = rangeHint
 		}
@@ -371,7 +373,7 @@ func (p *Program) attempt(ctx context.Context, binary string, r *Record) error {
 func (p *Program) addFiles(over *overlay, dir string, files replacement) error {
 	for name := range files {
 		if slices.Contains(p.main.GoFiles, name) {
-			return fmt.Errorf("%s holds a file %s, and Regometer adds a file of this name: rename it", dir, name)
+			return fmt.Errorf("%s holds a file %s, but Regometer adds a file with this name: rename yours", dir, name)
 		}
 	}
 	if err := over.add(dir, files); err != nil {
@@ -425,7 +427,7 @@ func (p *Program) check(binary string, r Record) error {
 	return nil
 }
 
-// withHint adds to an error of the file system how to fix it.
+// withHint adds a remedy to an error of the file system, if it knows one.
 func withHint(err error) error {
 	if err == nil {
 		return nil

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/regometer/regometer/internal/app/outfile"
 )
 
@@ -42,7 +44,7 @@ const (
 	trees    store = "trees" // OPA's tests may write into their copy
 )
 
-// unused is the time after which an entry that nobody has used is removed.
+// unused limits the time that an entry stays without being used.
 const unused = 24 * time.Hour
 
 // openCache returns the cache in $REGOMETER_CACHE or, by default, in
@@ -52,7 +54,7 @@ func openCache() (cache, error) {
 	if dir == "" {
 		base, err := os.UserCacheDir()
 		if err != nil {
-			return cache{}, fmt.Errorf("no cache folder: %w (or set REGOMETER_CACHE)", err)
+			return cache{}, fmt.Errorf("there is no cache folder: %w: set REGOMETER_CACHE to a folder that you may write to", err)
 		}
 		dir = filepath.Join(base, "regometer")
 	}
@@ -61,7 +63,7 @@ func openCache() (cache, error) {
 		return cache{}, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return cache{}, fmt.Errorf("no cache folder: %w (set REGOMETER_CACHE to a folder that you may write to)", err)
+		return cache{}, fmt.Errorf("cannot make the cache folder: %w: set REGOMETER_CACHE to a folder that you may write to", err)
 	}
 	return cache{dir}, nil
 }
@@ -75,7 +77,7 @@ func (c cache) get(ctx context.Context, s store, key, name string, p progress, m
 		return found, nil
 	}
 	if _, err := os.Stat(found); err == nil && s == binaries {
-		p.printf("warning: the binary in the cache is damaged, and built again: %s", found)
+		p.printf("warning: the binary in the cache is damaged, and is built again: %s", found)
 	}
 	work, release, err := c.workDir(ctx, "new-"+string(s), p)
 	if err != nil {
@@ -83,7 +85,7 @@ func (c cache) get(ctx context.Context, s store, key, name string, p progress, m
 	}
 	defer release()
 	if findEntry(ctx, found) {
-		return found, nil // another process has made it meanwhile
+		return found, nil // another process has made it in the meantime
 	}
 	if err := addEntry(ctx, work, found, make); err != nil {
 		return "", withHint(err)
@@ -149,40 +151,30 @@ func (c cache) prune(s store) {
 	}
 }
 
-// workDir waits for the lock of the working folder with this name and returns
-// the folder, empty. release removes it and releases the lock. A line of p says
-// that another process holds the lock.
+// workDir waits for the lock of the working folder with this name, and returns
+// the empty folder. release removes the folder and releases the lock. If
+// another process holds the lock, a line of progress says so.
 func (c cache) workDir(ctx context.Context, name string, p progress) (dir string, release func(), err error) {
-	file := filepath.Join(c.dir, name+".lock")
-	unlock, err := tryLock(file)
-	for first := true; errors.Is(err, errLocked); first = false {
-		if first {
-			p.printf("waiting for another regometer to end its work in %s", filepath.Join(c.dir, name))
-		}
-		select {
-		case <-ctx.Done():
-			return "", nil, ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
-		unlock, err = tryLock(file)
+	dir = filepath.Join(c.dir, name)
+	lock := flock.New(dir+".lock", flock.SetPermissions(0o644))
+	locked, err := lock.TryLock()
+	if err == nil && !locked {
+		p.printf("waiting for another regometer to end its work in %s", dir)
+		_, err = lock.TryLockContext(ctx, 100*time.Millisecond)
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("cannot lock %s: %w", file, err)
+		return "", nil, fmt.Errorf("cannot lock %s: %w", lock, err)
 	}
-	dir = filepath.Join(c.dir, name)
+	release = func() {
+		_ = removeAll(dir) // if this fails, the next process empties it
+		_ = lock.Unlock()  // fails only if the system does
+	}
 	if err := errors.Join(removeAll(dir), os.Mkdir(dir, 0o755)); err != nil {
-		unlock()
+		release()
 		return "", nil, err
 	}
-	return dir, func() {
-		_ = removeAll(dir) // the next process empties it too
-		unlock()
-	}, nil
+	return dir, release, nil
 }
-
-// errLocked is the error of tryLock if another process, or another call in this
-// process, holds the lock.
-var errLocked = errors.New("locked")
 
 // removeAll is os.RemoveAll for folders that contain folders without write
 // permission, as tests leave them.

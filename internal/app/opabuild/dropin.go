@@ -18,11 +18,11 @@ import (
 	"github.com/regometer/regometer/internal/app/outfile"
 )
 
-// A dropIn is the text of the files that replace OPA's, by file name.
+// A dropIn has the texts of the files that replace OPA's, by file name.
 type dropIn map[string][]byte
 
-// loadDropIn returns the package metrics that is compiled into this program,
-// with its tests.
+// loadDropIn returns the files of package metrics, with its tests, that are
+// embedded in this program.
 func loadDropIn() dropIn {
 	d := dropIn{}
 	names, _ := fs.Glob(regometer.DropIn, "metrics/*.go") // the pattern is valid
@@ -68,10 +68,10 @@ func goFiles(dir string) (map[string][]byte, error) {
 // replace returns the Go files of OPA's v1/metrics with the drop-in in place of
 // the package.
 //
-// All Go files except tests leave, and the drop-in's files come. A test of a
-// file that leaves (sample_test.go for sample.go) leaves too, because it tests
-// unexported names. metrics_test.go and all other tests of OPA's stay: they
-// test the package from the outside and judge the drop-in.
+// It removes all Go files except tests, and adds the drop-in's files. It also
+// removes the test of a removed file (sample_test.go for sample.go), because it
+// tests unexported names. It keeps metrics_test.go and OPA's other tests, which
+// test the package from the outside and so judge the drop-in.
 func (d dropIn) replace(files map[string][]byte) map[string][]byte {
 	next := maps.Clone(files)
 	for name, text := range files {
@@ -87,8 +87,7 @@ func (d dropIn) replace(files map[string][]byte) map[string][]byte {
 	return next
 }
 
-// A replacement has the new text of files by slash path, or nil for a file that
-// is removed.
+// A replacement has the new texts of files by slash path. nil removes a file.
 type replacement map[string][]byte
 
 // difference returns the replacement that turns the files now into next.
@@ -130,5 +129,6 @@ func (r replacement) apply(dir string) error {
 	return nil
 }
 
-// same compares contents. nil, which means no file, differs from an empty file.
+// same reports whether contents are equal. nil stands for no file, which
+// differs from an empty file.
 func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }

@@ -15,9 +15,12 @@ import (
 )
 
 // fixNames are the steps of the series that a build with the drop-in takes,
-// without their tests: the steps that change OPA outside of v1/metrics, except
-// the hook, of which a build has its own.
-var fixNames = []string{"no-op-server", "no-op-default", "split-chunks"}
+// without their tests: the steps that change OPA outside of v1/metrics.
+var fixNames = []string{"no-op-server", "no-op-default", "split-chunks", hookFix}
+
+// hookFix is the fix by which the plugin gets decisions from OPA's server. The
+// older releases that it does not fit have the hook in hook.go instead.
+const hookFix = "decision-hook"
 
 // A misfit says which file of a tree is not what a step was written for.
 type misfit struct {
@@ -48,9 +51,15 @@ func (p *parts) fixed() string {
 	return strings.Join(names, ", ")
 }
 
+// has reports whether a fix is among the fixes.
+func (p *parts) has(fix string) bool {
+	return slices.ContainsFunc(p.fixes, func(s Step) bool { return s.Name == fix })
+}
+
 // fit leaves out the fixes that do not fit the OPA source tree in dir, or that
-// it already has. A fix is put in whole or not at all.
-func (p *parts) fit(dir, version string, progress progress) error {
+// it already has. A fix is put in whole or not at all. hook says whether the
+// plugin gets decisions from OPA's server.
+func (p *parts) fit(dir, version string, hook bool, progress progress) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -58,13 +67,14 @@ func (p *parts) fit(dir, version string, progress progress) error {
 	defer root.Close()
 	var fitting []Step
 	changed := replacement{}
-	for _, s := range p.fixes {
+	for i, s := range p.fixes {
 		next := maps.Clone(changed)
 		err := s.apply(root.FS(), next)
 		var differs *misfit
+		misfits := errors.As(err, &differs)
 		switch {
-		case s.isIn(root.FS()):
-		case errors.As(err, &differs):
+		case isPresent(p.fixes[i:], root.FS()), s.Name == hookFix && (!hook || misfits):
+		case misfits:
 			progress.printf("leaves out the fix %s: OPA %s differs in %s", s.Name, version, differs.path)
 		case err != nil:
 			return err
@@ -73,7 +83,20 @@ func (p *parts) fit(dir, version string, progress progress) error {
 		}
 	}
 	p.fixes = fitting
+	const server = "no-op-server"
+	if hook && p.has(server) && !p.has(hookFix) { // the server must call the runtime for each decision, as hook.go expects
+		progress.printf("leaves out the fix %s: OPA %s does not fit the fix %s, without which it hides decisions from the plugin", server, version, hookFix)
+		p.fixes = slices.DeleteFunc(p.fixes, func(s Step) bool { return s.Name == server })
+	}
 	return nil
+}
+
+// isPresent reports whether the tree already has the first of the steps: as it
+// is, or as a later one that changes one of its files has left it.
+func isPresent(steps []Step, tree fs.FS) bool {
+	return slices.ContainsFunc(steps, func(s Step) bool {
+		return slices.ContainsFunc(s.Paths(), func(name string) bool { return steps[0].files[name] != nil }) && s.isIn(tree)
+	})
 }
 
 // fixMisfit returns the line of a compiler's error that concerns a file with a

@@ -6,9 +6,11 @@ package opabuild
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/regometer/regometer/internal/app/gotool"
 )
@@ -88,7 +90,54 @@ func TestStepIsIn(t *testing.T) {
 	}
 }
 
-// Each release has the fixes that fit, and the hook on top of them.
+// With the plugin, the server's fix needs the hook's. What the tree has already
+// is not mentioned.
+func TestFitHook(t *testing.T) {
+	t.Parallel()
+	const (
+		server = "v1/a.go A\n-var A = 1\n+var A = 2\n"
+		hooked = "v1/a.go A\n-var A = 2\n+var A = 3\n"
+		other  = "v1/b.go B\n-var B = 1\n+var B = 2\n"
+	)
+	steps, err := loadSteps(fstest.MapFS{
+		"01-no-op-server/changes.txt":    {Data: []byte(server)},
+		"02-other/changes.txt":           {Data: []byte(other)},
+		"03-" + hookFix + "/changes.txt": {Data: []byte(hooked + "\nv1/c.go C\n-var C = 1\n+var C = 2\n")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		a, b, c      int // of the tree
+		hook         bool
+		fixes, lines string
+	}{
+		{1, 1, 1, true, "no-op-server, other, " + hookFix, ""},
+		{1, 1, 1, false, "no-op-server, other", ""},
+		{1, 1, 9, false, "no-op-server, other", ""},
+		{1, 1, 9, true, "other", "leaves out the fix no-op-server: OPA 1.5.0 does not fit the fix " + hookFix},
+		{2, 1, 1, true, "other, " + hookFix, ""},
+		{3, 2, 2, true, "", ""},
+		{3, 2, 2, false, "", ""},
+		{9, 1, 1, true, "other", "leaves out the fix no-op-server: OPA 1.5.0 differs in v1/a.go\n"},
+	} {
+		dir := writeTree(t, map[string]string{
+			"v1/a.go": fmt.Sprintf("package v1\n\nvar A = %d\n", c.a),
+			"v1/b.go": fmt.Sprintf("package v1\n\nvar B = %d\n", c.b),
+			"v1/c.go": fmt.Sprintf("package v1\n\nvar C = %d\n", c.c),
+		})
+		var lines strings.Builder
+		p := parts{fixes: slices.Clone(steps)}
+		if err := p.fit(dir, "1.5.0", c.hook, progress{&lines, time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		if got := lines.String(); p.fixed() != c.fixes || !strings.Contains(got, c.lines) || strings.Count(got, "\n") != min(1, len(c.lines)) {
+			t.Errorf("%+v: got %q, and said %q", c, p.fixed(), got)
+		}
+	}
+}
+
+// Each release has the fixes that fit, and a hook.
 func TestFixesOfReleases(t *testing.T) {
 	all, err := fixes()
 	if err != nil || len(all) != len(fixNames) {
@@ -100,7 +149,7 @@ func TestFixesOfReleases(t *testing.T) {
 	} {
 		t.Run(version, func(t *testing.T) {
 			source, p := sourceOf(t, version), parts{dropIn: loadDropIn().withoutTests(), fixes: all}
-			if err := p.fit(source, version, progress{}); err != nil {
+			if err := p.fit(source, version, true, progress{}); err != nil {
 				t.Fatal(err)
 			}
 			if got := p.fixed(); got != want {
@@ -113,7 +162,12 @@ func TestFixesOfReleases(t *testing.T) {
 			if err := copyTree(t.Context(), dir, source); err != nil {
 				t.Fatal(err)
 			}
-			mustHook(t, dir, p.fixes...)
+			if err := ApplySteps(dir, p.fixes); err != nil {
+				t.Fatal(err)
+			}
+			if !p.has(hookFix) {
+				mustHook(t, dir)
+			}
 			c := gotool.Command{Dir: dir, Env: []string{"CGO_ENABLED=0"}, Args: []string{"build", "-mod=mod", "-buildvcs=false", "-trimpath", "./v1/runtime", "./v1/sdk"}}
 			if out, err := c.Output(t.Context()); err != nil {
 				t.Errorf("%v\n%s", err, out)

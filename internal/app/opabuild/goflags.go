@@ -16,9 +16,9 @@ type buildFlags struct {
 	all []string // the user's flags without -mod
 }
 
-// listFlag matches a flag that decides which files are built, so that go list
-// must get it too. Its first group is empty if the flag has no value, and its
-// second one if the value is the next argument.
+// listFlag matches a flag that decides which files are built, so go list must
+// get it too. The first group is empty if the flag has no value. The second
+// group is empty if the value is the next argument.
 var listFlag = regexp.MustCompile(`^--?(?:(tags|buildmode|compiler|pgo)|race|msan|asan|cover|trimpath)(=.*)?$`)
 
 // goflag matches a flag in GOFLAGS, which may be in quotes.
@@ -34,7 +34,7 @@ func readFlags(args []string, goflags string) (b buildFlags, err error) {
 	_, b.all = takeFlag(args, "mod")
 	for name, why := range map[string]string{
 		"modfile": "the program is built in a workspace, where Go refuses it. Change go.mod itself, in a copy of the module if necessary",
-		"overlay": "Regometer adds its own files by it. Put the files into the program's folder, in a copy if necessary",
+		"overlay": "Regometer uses it to add its own files. Put the files into the program's folder, in a copy if necessary",
 		"o":       "name the file before the --: -o FILE",
 		"C":       "name the folder before the --: -C DIR",
 		"json":    "Regometer reads the output itself",

@@ -4,6 +4,7 @@
 package opabuild
 
 import (
+	"bytes"
 	_ "embed"
 	"fmt"
 	"os"
@@ -15,7 +16,7 @@ import (
 // The decision hook is a change to OPA's package runtime by which plugins see
 // each decision of the server, whether or not a decision log is configured: a
 // new file, a field of the type Runtime, and some lines in its method
-// decisionLogger.
+// decisionLogger. Releases that take the fix hookFix do not need it.
 //
 // Releases differ, so this is not a diff. The method must be exactly as
 // expected, except names: a binary without the hook works, but one whose hook
@@ -30,7 +31,6 @@ const (
 	hookStart = "manager := %s\n\tobservers := %s.observers.of(manager)\n"
 	hookEvent = "\tobservers.observe(%s, %s)\n"
 	hookMark  = "observers.mark(%s)"
-	hookFirst = "observers.first(%s)"
 )
 
 //go:embed _opa/decision_observer.go
@@ -44,13 +44,11 @@ var (
 
 	// hookedMethod matches the whole method because any other statement could
 	// concern the hook. Supported releases differ only in names and in where
-	// the manager comes from. With the fix no-op-server, the method returns the
-	// function that logs.
-	hookedMethod = regexp.MustCompile(`(?m)^func \((\w+) \*Runtime\) decisionLogger` +
-		`(?:\((\w+) context\.Context, (\w+) \*server\.Info\)|\(\) func\(context\.Context, \*server\.Info\)) error \{` +
+	// the manager comes from.
+	hookedMethod = regexp.MustCompile(`(?m)^func \((\w+) \*Runtime\) decisionLogger\((\w+) context\.Context, (\w+) \*server\.Info\) error \{` +
 		gap + `(\w+) := logs\.Lookup\((\w+)(\.Manager|\.manager\(\))\)` + gap +
-		`if (\w+) == nil \{` + gap + `return (nil)` + gap + `\}` + gap +
-		`return ((\w+)\.Log)(?:\((\w+), (\w+)\))?` + gap + `\}\n`)
+		`if (\w+) == nil \{` + gap + `return nil` + gap + `\}` + gap +
+		`return (\w+)\.Log\((\w+), (\w+)\)` + gap + `\}\n`)
 )
 
 // gap matches the space between statements, with comments.
@@ -74,24 +72,26 @@ func hookChange(dir string, change replacement) (replacement, error) {
 			return nil, err
 		}
 	}
-	names := make([]string, 13)
+	if bytes.Contains(text, []byte("WithDecisionLoggerFunc(")) { // of the step no-op-server
+		return nil, &hookError{"server that calls the method decisionLogger for each decision"}
+	}
+	const method = "method decisionLogger as the hook expects it"
 	m := hookedMethod.FindSubmatchIndex(text)
-	for i := range len(m) / 2 {
-		if m[2*i] >= 0 {
-			names[i] = string(text[m[2*i]:m[2*i+1]])
-		}
+	if m == nil {
+		return nil, &hookError{method}
+	}
+	names := make([]string, len(m)/2)
+	for i := range names {
+		names[i] = string(text[m[2*i]:m[2*i+1]])
 	}
 	receiver, ctx, event, plugin := names[1], names[2], names[3], names[4]
-	if want := []string{receiver, names[6], plugin, "nil", plugin + ".Log", plugin, ctx, event}; m == nil || !slices.Equal(names[5:], want) {
-		return nil, &hookError{"method decisionLogger as the hook expects it"}
+	if want := []string{receiver, names[6], plugin, plugin, ctx, event}; !slices.Equal(names[5:], want) {
+		return nil, &hookError{method}
 	}
-	start, lookup, argument, argumentEnd := fmt.Appendf(nil, hookStart, receiver+names[6], receiver), m[8], m[10], m[13]
-	end := slices.Concat(text[argumentEnd:m[16]], fmt.Appendf(nil, hookFirst, "nil"), text[m[17]:m[18]], fmt.Appendf(nil, hookFirst, names[9]), text[m[19]:])
-	if ctx != "" {
-		start = fmt.Appendf(start, hookEvent, ctx, event)
-		end = slices.Concat(text[argumentEnd:m[22]], fmt.Appendf(nil, hookMark, ctx), text[m[23]:])
-	}
-	text = slices.Concat(text[:lookup], start, []byte("\n\t"), text[lookup:argument], []byte("manager"), end)
+	lookup, argument, argumentEnd, logged, loggedEnd := m[8], m[10], m[13], m[18], m[19]
+	text = slices.Concat(
+		text[:lookup], fmt.Appendf(nil, hookStart, receiver+names[6], receiver), fmt.Appendf(nil, hookEvent, ctx, event), []byte("\n\t"),
+		text[lookup:argument], []byte("manager"), text[argumentEnd:logged], fmt.Appendf(nil, hookMark, ctx), text[loggedEnd:])
 	t := runtimeType.FindIndex(text)
 	if t == nil {
 		return nil, &hookError{"struct Runtime"}

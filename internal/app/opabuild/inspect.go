@@ -18,7 +18,7 @@ import (
 type Binary struct {
 	Record
 	Program  string // the main package, unless it is OPA's own
-	Replaced string // the module that replaces OPA's, except our copy
+	Replaced string // the module that replaces OPA's, unless it is our copy
 	Go       string // the Go that built it, such as "go1.26.0"
 	Platform string // such as "linux/amd64"
 }
@@ -37,7 +37,7 @@ func Inspect(file string) (*Binary, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() { // opening a pipe or a device might wait, or do something
+	if !info.Mode().IsRegular() { // opening a pipe or a device might wait, or have an effect
 		return nil, fmt.Errorf("%s is not an opa binary: it is not a regular file", file)
 	}
 	f, err := os.Open(file)
@@ -47,7 +47,7 @@ func Inspect(file string) (*Binary, error) {
 	defer f.Close()
 	built, err := buildinfo.Read(f)
 	if err != nil {
-		return nil, fmt.Errorf("%s is not an opa binary that Go has built: %w", file, err)
+		return nil, fmt.Errorf("%s is not a binary that Go built: %w", file, err)
 	}
 	opa := built.Main
 	if built.Path != opaModule || built.Main.Path != opaModule {

@@ -41,8 +41,8 @@ func TestFindRecord(t *testing.T) {
 // The files that come into OPA are formatted as gofmt does.
 func TestTemplates(t *testing.T) {
 	t.Parallel()
-	for _, hook := range []bool{false, true} {
-		r := Record{Regometer: "v0.1.0", OPA: "1.5.0", DropIn: strings.Repeat("0f", 32), Plugin: true, Hook: hook}
+	for _, r := range []Record{{}, {Fixes: hookFix}, {Hook: true}, {Hook: true, Fixes: "a, " + hookFix}} {
+		r.Regometer, r.OPA, r.DropIn, r.Plugin = "v0.1.0", "1.5.0", strings.Repeat("0f", 32), true
 		for _, name := range []string{buildFile, pluginFile} {
 			text := r.file(name)
 			if want, err := format.Source(text); err != nil || !bytes.Equal(text, want) {

@@ -16,11 +16,11 @@ import (
 )
 
 // A Lint is the outcome of OPA's linter for the packages that change and their
-// tests, in the version and with the configuration that OPA's tree pins.
+// tests. The linter has the version and the configuration that OPA's tree pins.
 type Lint struct {
 	Folders  []string // in OPA's tree
-	Skipped  string   // why it was not run, or ""
-	Findings string   // "" is none
+	Skipped  string   // why the linter did not run, or ""
+	Findings string   // its findings, or ""
 }
 
 const linterPackage = "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@"
@@ -44,15 +44,16 @@ func (v *verifier) lint(ctx context.Context, report *Report) error {
 	if len(folders) == 0 || v.options.Run != "" || v.options.NoLint {
 		return nil
 	}
-	v.progress.printf("running OPA's linter on %s; the first time it has to be compiled", strings.Join(folders, " and "))
+	v.progress.printf("running OPA's linter on %s; the first time Go must compile the linter", strings.Join(folders, " and "))
 	defer v.progress.repeat(30*time.Second, "still running the linter")()
 	l, err := lint(ctx, linter(v.opa.dir), v.opa.dir, v.ours.dir, folders)
 	report.Lint = &l
 	return err
 }
 
-// lint runs the linter on folders of both trees. A finding in the unmodified
-// OPA says nothing about the change.
+// lint runs the linter on folders of both trees. If it finds something in the
+// unmodified OPA, it is skipped, because its findings say nothing about the
+// change.
 func lint(ctx context.Context, linter, opa, ours string, folders []string) (Lint, error) {
 	l := Lint{Folders: folders}
 	if linter == "" {
@@ -67,7 +68,7 @@ func lint(ctx context.Context, linter, opa, ours string, folders []string) (Lint
 		}
 		return strings.TrimSpace(string(out)), err
 	}
-	// With the flag the linter does not wait for another one that runs.
+	// With the flag the linter does not wait for another linter that runs.
 	check := []string{"run", "--allow-parallel-runners"}
 	for _, f := range folders {
 		check = append(check, "./"+f+"/...")

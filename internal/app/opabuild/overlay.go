@@ -10,8 +10,8 @@ import (
 	"github.com/regometer/regometer/internal/app/outfile"
 )
 
-// An overlay says, in the form of go build's flag -overlay, which files the go
-// command reads instead of others. "" removes a file.
+// An overlay says which files the go command reads instead of others, in the
+// form of go build's flag -overlay. "" removes a file.
 type overlay struct {
 	work    string            // folder of the overlay's own files
 	Replace map[string]string // by absolute path
@@ -37,7 +37,7 @@ func (o *overlay) add(dir string, r replacement) error {
 // file returns the path of the overlay, for the flag.
 func (o *overlay) file() string { return filepath.Join(o.work, "overlay.json") }
 
-// write writes the overlay, which may be repeated after more files were added.
+// write writes the overlay. It may be called again after more calls of add.
 func (o *overlay) write() error {
 	text, _ := json.Marshal(o) // strings
 	return outfile.Write(o.file(), text)

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,14 +43,15 @@ type PatchResult struct {
 //
 // Patch records the original files for [Revert]: inside the Git folder of a
 // checkout, where nobody commits the record, or else in .regometer-patch.json.
-// It returns an error that names the files if somebody has edited files of an
-// earlier drop-in. It forgets a record if no file of the drop-in is left, as
-// after `git reset` and `git clean`.
+// It fails, and names the files, if somebody has edited files of an earlier
+// drop-in. It forgets a record if no file of the drop-in is left, as after `git
+// reset` and `git clean`.
 func Patch(ctx context.Context, dir string, dryRun bool, w io.Writer) (PatchResult, error) {
 	return patch(ctx, dir, dryRun, loadDropIn(), compileWith, progress{w, time.Now()})
 }
 
-// A compiler runs the go command on a tree as if the target's files were there.
+// A compiler runs the go command on a tree as if v1/metrics had the target's
+// files.
 type compiler func(ctx context.Context, p *patchedTree, target map[string][]byte, args ...string) error
 
 func patch(ctx context.Context, dir string, dryRun bool, d dropIn, compile compiler, progress progress) (result PatchResult, err error) {
@@ -98,9 +98,9 @@ func patch(ctx context.Context, dir string, dryRun bool, d dropIn, compile compi
 }
 
 // Revert takes the drop-in out of a tree that [Patch] changed. Afterwards
-// v1/metrics holds the same bytes and modes as before. It returns an error that
-// names the files if somebody has edited them since. With dryRun it only says
-// what it would do.
+// v1/metrics has the same bytes and modes as before the patch. It fails, and
+// names the files, if somebody has edited them since. With dryRun it changes
+// nothing.
 func Revert(ctx context.Context, dir string, dryRun bool) (PatchResult, error) {
 	return revert(ctx, dir, dryRun, loadDropIn())
 }
@@ -151,8 +151,8 @@ type patchRecord struct {
 type patchedFile struct {
 	Original []byte      `json:"original"` // null if there was no such file
 	Mode     fs.FileMode `json:"mode,omitempty"`
-	// Wrote has the SHA-256 of each text that Patch has put there. By it
-	// readRecord recognises files that somebody edited.
+	// Wrote has the SHA-256 of each text that Patch has put there. readRecord
+	// uses it to recognise files that somebody edited.
 	Wrote []string `json:"wrote,omitempty"`
 }
 
@@ -174,7 +174,7 @@ func openPatch(ctx context.Context, dir string) (*patchedTree, error) {
 		return nil, err
 	}
 	if rel, err := filepath.Rel(root, p.dir); err != nil || !filepath.IsLocal(rel) {
-		return nil, fmt.Errorf("%s is in %s, outside of the tree: replace the link by the folder", filepath.Join(root, metricsDir), p.dir)
+		return nil, fmt.Errorf("%s is in %s, outside the tree: replace the link with the folder", filepath.Join(root, metricsDir), p.dir)
 	}
 	if err := checkWritable(p.dir); err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func openPatch(ctx context.Context, dir string) (*patchedTree, error) {
 	git := exec.CommandContext(ctx, "git", "-C", root, "rev-parse", "--show-toplevel", "--absolute-git-dir")
 	if out, err := git.Output(); err == nil {
 		top, folder, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-		if filepath.Clean(top) == root { // and not a checkout around this tree
+		if filepath.Clean(top) == root { // the checkout is not one around this tree
 			p.recordFile = filepath.Join(folder, "regometer-patch.json")
 		}
 	}
@@ -193,7 +193,7 @@ func openPatch(ctx context.Context, dir string) (*patchedTree, error) {
 	for name := range p.now {
 		file := filepath.Join(p.dir, name)
 		if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
-			return nil, errors.Join(err, fmt.Errorf("%s is a link, which could not be restored: replace it by the file", file))
+			return nil, errors.Join(err, fmt.Errorf("%s is a link, which patch could not restore: replace it with the file", file))
 		}
 	}
 	return p, p.readRecord()
@@ -211,7 +211,7 @@ func (p *patchedTree) readRecord() error {
 		err = json.Unmarshal(text, &r)
 		for name, f := range r.Files {
 			if name != filepath.Base(name) || f == nil {
-				err = fmt.Errorf("it names the file %q, outside of %s", name, p.dir)
+				err = fmt.Errorf("it names the file %q, which is outside %s", name, p.dir)
 			}
 		}
 		if err != nil {
@@ -274,8 +274,8 @@ func (p *patchedTree) changes(target map[string][]byte) (changes []Change) {
 	return changes
 }
 
-// note records the change to the target's files before it begins. A patch that
-// is cut short can then be finished or reverted.
+// note records the change to the target's files before the change begins. So a
+// patch that is cut short can be finished or reverted.
 func (p *patchedTree) note(target map[string][]byte) error {
 	for name, next := range difference(p.original, target) {
 		f := p.record.Files[name]
@@ -322,13 +322,10 @@ func compileWith(ctx context.Context, p *patchedTree, target map[string][]byte, 
 	return gotool.Command{Dir: p.root, Args: args, Env: []string{"CGO_ENABLED=0"}}.Run(ctx)
 }
 
-func hashOf(text []byte) string {
-	h := sha256.Sum256(text)
-	return hex.EncodeToString(h[:])
-}
+func hashOf(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
-// checkWritable refuses a folder in Go's module cache, where root can write but
-// must not.
+// checkWritable returns an error if a folder is read-only, as in Go's module
+// cache. Root could write there, but must not.
 func checkWritable(dir string) error {
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o200 == 0 {
 		return errors.Join(err, fmt.Errorf("%s is read-only, as in Go's module cache: use a copy or a checkout", dir))

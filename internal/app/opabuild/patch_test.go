@@ -209,7 +209,7 @@ func TestPatchLinks(t *testing.T) {
 	link(outside, filepath.Join(dir, "v1/metrics"))
 	before := readTree(t, outside)
 	_, err := patch(t.Context(), dir, false, fakeDropIn("A"), noCompiler, progress{})
-	checkError(t, "a folder outside", err, "outside of the tree")
+	checkError(t, "a folder outside", err, "outside the tree")
 	checkSameTree(t, outside, before)
 
 	for _, name := range []string{"metrics.go", "sample.go"} {
@@ -335,6 +335,20 @@ func TestPatchRefused(t *testing.T) {
 	writeText(t, record, `{"files": {"../../main.go": {"original": null}}}`)
 	_, err = revert(t.Context(), dir, false, fakeDropIn("A"))
 	checkError(t, "outside", err, "outside")
+
+	p, err := openPatch(t.Context(), writeTree(t, opaTree()))
+	if err == nil {
+		err = errors.Join(os.MkdirAll(filepath.Join(p.dir, "collection.go", "x"), 0o755), os.Chmod(p.dir, 0o555))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkError(t, "a failed write", p.write(fakeDropIn("A").replace(p.original)), "patch --revert")
+	_, err = patch(t.Context(), filepath.Dir(filepath.Dir(p.dir)), true, fakeDropIn("A"), noCompiler, progress{})
+	checkError(t, "read-only", err, "read-only")
+	if err := os.Chmod(p.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // The drop-in of this program comes whole and leaves whole.

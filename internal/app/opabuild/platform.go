@@ -13,21 +13,6 @@ import (
 	"strings"
 )
 
-// A Platform is a system and a processor to build for, by the names of
-// container images: Go's GOOS and GOARCH and, for some processors, the
-// generation that the binary needs.
-type Platform struct {
-	OS, Arch string
-	Variant  string // "v6" of arm, "v3" of amd64; "" is the oldest, except v7 of arm
-}
-
-func (p Platform) String() string {
-	if p.Variant == "" {
-		return p.OS + "/" + p.Arch
-	}
-	return p.OS + "/" + p.Arch + "/" + p.Variant
-}
-
 // variants are the generations of a processor, the default first.
 var variants = map[string][]string{
 	"amd64": {"v1", "v2", "v3", "v4"},
@@ -35,63 +20,53 @@ var variants = map[string][]string{
 	"arm64": {"v8", "v9"},
 }
 
+// platformForm matches a system, a processor and, for some processors, the
+// generation that the binary needs, with the names that container images use.
 var platformForm = regexp.MustCompile(`^([a-z0-9]+)/([a-z0-9]+)(?:/(v[0-9]))?$`)
 
-// ParsePlatform reads a platform such as "linux/arm64" or "linux/arm/v6". Two
-// ways to write the same platform give the same result. [Build] fails if Go
-// cannot build for it.
-func ParsePlatform(text string) (Platform, error) {
+// ParsePlatform reads a platform such as "linux/arm64" or "linux/arm/v6". It
+// returns its usual name, and the variables that make go build for it, whatever
+// the user's variables are. [Build] fails if Go cannot build for the platform.
+func ParsePlatform(text string) (name string, env []string, err error) {
 	m := platformForm.FindStringSubmatch(text)
 	if m == nil {
-		return Platform{}, fmt.Errorf("invalid platform %q: want a system and a processor, such as linux/arm64 or linux/arm/v6", text)
+		return "", nil, fmt.Errorf("invalid platform %q: write a system and a processor, such as linux/arm64 or linux/arm/v6", text)
 	}
-	p := Platform{m[1], m[2], m[3]}
-	known, ok := variants[p.Arch]
-	if p.Variant != "" && !slices.Contains(known, p.Variant) {
-		return Platform{}, fmt.Errorf("%s: Go does not know the variant %s of %s", text, p.Variant, p.Arch)
+	system, processor, variant := m[1], m[2], m[3]
+	known := variants[processor]
+	if variant != "" && !slices.Contains(known, variant) {
+		return "", nil, fmt.Errorf("%s: Go does not know the variant %s of %s", text, variant, processor)
 	}
-	if !ok {
-		return p, nil
+	name, env = system+"/"+processor, []string{"GOOS=" + system, "GOARCH=" + processor}
+	if len(known) == 0 {
+		return name, env, nil
 	}
-	// Images leave the default out, except arm's.
-	if p.Variant == known[0] {
-		p.Variant = ""
+	variant = cmp.Or(variant, known[0])
+	// Images leave out the default, except that of arm.
+	if variant != known[0] || processor == "arm" {
+		name += "/" + variant
 	}
-	if p.Arch == "arm" {
-		p.Variant = cmp.Or(p.Variant, known[0])
+	switch processor {
+	case "arm":
+		variant = variant[1:]
+	case "arm64":
+		variant += ".0"
 	}
-	return p, nil
+	return name, append(env, "GO"+strings.ToUpper(processor)+"="+variant), nil
 }
 
-// env returns the variables by which go builds for the platform, whatever the
-// user's variables say.
-func (p Platform) env() []string {
-	env := []string{"GOOS=" + p.OS, "GOARCH=" + p.Arch}
-	if known, ok := variants[p.Arch]; ok {
-		value := cmp.Or(p.Variant, known[0])
-		switch p.Arch {
-		case "arm":
-			value = value[1:]
-		case "arm64":
-			value += ".0"
-		}
-		env = append(env, "GO"+strings.ToUpper(p.Arch)+"="+value)
+// platformEnv returns the variables that make go build for Options.Platform, or
+// none if the platform is "". It fails if the platform is invalid.
+func platformEnv(platform string) (env []string, err error) {
+	if platform != "" {
+		_, env, err = ParsePlatform(platform)
 	}
-	return env
-}
-
-// platformEnv returns the variables by which go builds for Options.Platform, or
-// none if the platform is "".
-func platformEnv(platform string) ([]string, error) {
-	if platform == "" {
-		return nil, nil
-	}
-	p, err := ParsePlatform(platform)
-	return p.env(), err
+	return env, err
 }
 
 // DefaultImagePlatform returns the default platform of an image: Linux, on this
 // processor or that of GOARCH.
-func DefaultImagePlatform() (Platform, error) {
-	return ParsePlatform("linux/" + cmp.Or(os.Getenv("GOARCH"), runtime.GOARCH))
+func DefaultImagePlatform() (name string, err error) {
+	name, _, err = ParsePlatform("linux/" + cmp.Or(os.Getenv("GOARCH"), runtime.GOARCH))
+	return name, err
 }

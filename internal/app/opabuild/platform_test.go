@@ -19,19 +19,19 @@ func TestParsePlatform(t *testing.T) {
 		{"linux/arm/v6", "linux/arm/v6", "GOOS=linux GOARCH=arm GOARM=6"},
 		{"windows/riscv64", "windows/riscv64", "GOOS=windows GOARCH=riscv64"},
 	} {
-		p, err := ParsePlatform(c.text)
-		if got := strings.Join(p.env(), " "); err != nil || p.String() != c.want || got != c.env {
+		p, env, err := ParsePlatform(c.text)
+		if got := strings.Join(env, " "); err != nil || p != c.want || got != c.env {
 			t.Errorf("%s is %s with %s, %v; want %s with %s", c.text, p, got, err, c.want, c.env)
 		}
 	}
 	for _, text := range []string{"", "linux", "linux/", "/amd64", "linux/amd64/", "linux/amd64/v3/x", "Linux/amd64", "linux amd64", "linux/arm64,linux/amd64", "../x"} {
-		if p, err := ParsePlatform(text); err == nil {
+		if p, _, err := ParsePlatform(text); err == nil {
 			t.Errorf("%q is taken for %s", text, p)
 		}
 	}
-	_, err := ParsePlatform("linux/amd64/v9")
+	_, _, err := ParsePlatform("linux/amd64/v9")
 	checkError(t, "variant", err, "Go does not know the variant v9 of amd64")
-	_, err = ParsePlatform("linux/riscv64/v1")
+	_, _, err = ParsePlatform("linux/riscv64/v1")
 	checkError(t, "variant", err, "Go does not know the variant v1 of riscv64")
 }
 
@@ -61,7 +61,7 @@ func TestBuildPlatform(t *testing.T) {
 	}
 
 	t.Setenv("GOARCH", "arm64")
-	if p, err := DefaultImagePlatform(); err != nil || p.String() != "linux/arm64" {
+	if p, err := DefaultImagePlatform(); err != nil || p != "linux/arm64" {
 		t.Errorf("images are for %s, %v", p, err)
 	}
 }

@@ -29,19 +29,21 @@ var pluginFolders = map[string][]string{
 
 // A plugin is the source of the plugin.
 type plugin struct {
-	version string // of our modules, to download; "" = a checkout
+	version string // of our modules, to download; "" if there is a checkout
 	dir     string // the checkout
 	content string // identifies the content
 }
 
-// findPlugin returns the plugin that belongs to this program: the plugin of the
-// same version or, if the program was built in a checkout, of the checkout.
+// findPlugin returns the plugin that belongs to this program. It is the plugin
+// of the same version or, if the program was built in a checkout, that of the
+// checkout. findPlugin fails if the checkout is gone.
 func findPlugin() (*plugin, error) {
 	if version := ownVersion(); version != "" {
 		return &plugin{version: version, content: "version " + version}, nil
 	}
-	// The compiler records where this file was, except with -trimpath: built by
-	// `go install` in a checkout, the program runs elsewhere.
+	// The compiler records where this file was, except with -trimpath. The
+	// current folder does not help, because a program that `go install` built
+	// in a checkout runs elsewhere.
 	_, file, _, _ := runtime.Caller(0)
 	dir := filepath.Join(filepath.Dir(file), "..", "..", "..")
 	if !isCheckout(dir) {
@@ -75,7 +77,7 @@ func isCheckout(dir string) bool {
 
 func checkoutPlugin(dir string) (*plugin, error) {
 	p := &plugin{dir: dir}
-	files, language, err := p.sources(context.Background()) // which downloads nothing
+	files, language, err := p.sources(context.Background()) // downloads nothing
 	if err != nil {
 		return nil, err
 	}
@@ -116,12 +118,13 @@ func (p *plugin) sources(ctx context.Context) (all map[string][]byte, goVersion 
 	return all, goVersion, nil
 }
 
-// pluginPlace is the folder, in that of the main package, with the plugin's
-// packages.
+// pluginPlace is the folder of the plugin's packages, in the folder of the main
+// package.
 const pluginPlace = "internal/regometer"
 
-// files returns the files that put the plugin into a main package: the plugin's
-// packages, as packages of the program's own, and the file that registers it.
+// files returns the files that put the plugin into a main package. These are
+// the plugin's packages, as packages of the program, and the file that
+// registers the plugin.
 func (p *plugin) files(ctx context.Context, importPath string, r Record) (replacement, error) {
 	sources, language, err := p.sources(ctx)
 	if err != nil {
@@ -141,9 +144,9 @@ var (
 	buildConstraint = regexp.MustCompile(`(?m)^//go:build (.*)$`)
 )
 
-// ownPackage returns the text of one of our files as a file of a program: its
-// imports of our packages are below prefix, and its language is as given,
-// whatever the program's go.mod says.
+// ownPackage returns the text of one of our files as a file of a program. Its
+// imports of our packages are below prefix. A build constraint sets its
+// language, whatever the program's go.mod says.
 func ownPackage(text []byte, prefix, language string) []byte {
 	text = ourImport.ReplaceAll(text, []byte("${1}"+prefix+"/"))
 	if at := buildConstraint.FindSubmatchIndex(text); at != nil {

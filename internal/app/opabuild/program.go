@@ -21,16 +21,16 @@ import (
 	"github.com/regometer/regometer/internal/app/gotool"
 )
 
-// A program with OPA inside is built and tested in its own folder by the user's
-// go command, with three things from outside:
+// The user's go command builds and tests a program with OPA inside in the
+// program's own folder, with three things from outside:
 //
 //   - A patched copy of the OPA that the program's go.mod or go.work selects,
 //     in the cache.
 //   - A go.work outside of the module, whose replace directive puts the copy
 //     in OPA's place: see workspace.go. A vendored program needs neither: there
 //     the overlay has the changed files of OPA.
-//   - An overlay, by which the go command reads files that do not exist: the
-//     record of the build, and the plugin as packages of the program's own. See
+//   - An overlay, which makes the go command read files that do not exist: the
+//     record of the build, and the plugin as packages of the program. See
 //     overlay.go.
 //
 // So the user's files and the versions of all modules stay the same. OPA
@@ -47,20 +47,22 @@ type Program struct {
 	flags    buildFlags
 	added    []string // to the environment of the go command
 	work     string   // a folder for temporary files
-	gowork   string   // the go.work that it is built by, or ""
+	gowork   string   // the go.work that it is built with, or ""
 	asIsWork string   // a copy of gowork for the unmodified program, or ""
 	mod      string   // the go.mod of the module that dir is in, or ""
-	vendor   string   // the vendor folder that it is built by, or ""
+	vendor   string   // the vendor folder that it is built with, or ""
 	opa      listedModule
-	source   source // of the OPA that it selects
-	version  string // of this OPA
+	source   source // of the OPA that the program selects
+	version  string // of that OPA
 	main     mainPackage
 	env      map[string]string // of targetVariables, and GOMODCACHE
 	temps    []string          // folders to remove in the end
 	progress progress
 }
 
-// OpenProgram finds a program and the OPA inside. The caller closes it.
+// OpenProgram finds a program and the OPA inside. The caller must close the
+// program. OpenProgram fails if there is no such program, or if its OPA is too
+// old.
 func OpenProgram(ctx context.Context, o Options) (*Program, error) {
 	p, err := openModule(ctx, o)
 	if err == nil {
@@ -114,7 +116,7 @@ func openModule(ctx context.Context, o Options) (p *Program, err error) {
 		return p, err
 	}
 	if info, err := os.Stat(p.dir); err != nil || !info.IsDir() {
-		return p, fmt.Errorf("there is no folder %s: name a folder of the program's module by -C", p.dir)
+		return p, fmt.Errorf("there is no folder %s: name a folder of the program's module with -C", p.dir)
 	}
 	target, err := platformEnv(o.Platform)
 	if err != nil {
@@ -134,15 +136,15 @@ func openModule(ctx context.Context, o Options) (p *Program, err error) {
 		p.mod = ""
 	}
 	if p.mod == "" && p.gowork == "" {
-		return p, fmt.Errorf("%s is in no Go module: name a folder of the program's module by -C", p.dir)
+		return p, fmt.Errorf("%s is not in a Go module: name a folder of the program's module with -C", p.dir)
 	}
 	if p.work, err = os.MkdirTemp("", "regometer-"); err != nil {
 		return p, withHint(err)
 	}
 	p.temps = append(p.temps, p.work)
 	if _, err := os.Stat(filepath.Join(filepath.Dir(p.gowork), "vendor", "modules.txt")); p.gowork != "" && err != nil {
-		// In a workspace the go command adds missing lines to go.work.sum: here
-		// to a copy.
+		// In a workspace the go command adds missing lines to go.work.sum. A
+		// copy keeps the user's file as it is.
 		file := filepath.Join(p.work, "go.work")
 		if err := p.writeWork(ctx, file, false); err != nil {
 			return p, err
@@ -155,7 +157,7 @@ func openModule(ctx context.Context, o Options) (p *Program, err error) {
 	}
 	for _, m := range modules {
 		if m.Path == opaModule && m.GoMod == p.mod {
-			return p, fmt.Errorf("%s is OPA itself, not a program with OPA inside: build it by --opa %s, without -C and PACKAGE", p.dir, p.dir)
+			return p, fmt.Errorf("%s is OPA itself, not a program with OPA inside: use --opa %s, without -C and PACKAGE", p.dir, p.dir)
 		}
 		p.Folders = append(p.Folders, m.Dir)
 	}
@@ -202,12 +204,8 @@ func (p *Program) asIs() side {
 
 // findOPA finds the OPA that the program selects.
 func (p *Program) findOPA(ctx context.Context) error {
-	var pkg struct {
-		Dir    string
-		Module *listedModule
-		Error  struct{ Err string }
-	}
-	if err := listJSON(ctx, p.asIs().command("list", slices.Concat(p.flags.list(), []string{"-e", "-find", "-json=Dir,Module,Error", metricsPath})...), &pkg); err != nil {
+	pkg, err := p.list(ctx, metricsPath)
+	if err != nil {
 		return err
 	}
 	if pkg.Module == nil || pkg.Dir == "" {
@@ -232,7 +230,7 @@ func (p *Program) findOPA(ctx context.Context) error {
 	if warning != "" {
 		p.progress.printf("warning: %s", warning)
 	}
-	if p.opa.Main { // whose replacements count
+	if p.opa.Main { // the replacements of its go.mod count
 		if err := checkCopyable(dir); err != nil {
 			return err
 		}
@@ -272,7 +270,8 @@ func (p *Program) patched(ctx context.Context, change replacement) (s side, o *o
 		s.dir, s.flags = copied, append(s.flags, "-mod=readonly")
 	default:
 		file := filepath.Join(work, "go.work")
-		// Whatever GOFLAGS says: a workspace does not support -mod=mod.
+		// This overrides GOFLAGS, because a workspace does not support
+		// -mod=mod.
 		s.flags, s.env = append(s.flags, "-mod=readonly"), append(s.env, "GOWORK="+file)
 		err = p.writeWork(ctx, file, true)
 	}
@@ -282,7 +281,8 @@ func (p *Program) patched(ctx context.Context, change replacement) (s side, o *o
 	return s, o, withHint(o.write())
 }
 
-// A mainPackage is the output of go list for the package that is built.
+// A mainPackage is the output of go list for a package, usually the one that is
+// built.
 type mainPackage struct {
 	ImportPath, Name, Dir, Target string
 	Module                        *listedModule
@@ -305,7 +305,7 @@ func (p *Program) mainPackage(ctx context.Context, name string) (pkg mainPackage
 		return pkg, err
 	}
 	switch {
-	case pkg.Error.Err != "": // then nothing is known of its imports
+	case pkg.Error.Err != "": // its imports are unknown
 		return pkg, fmt.Errorf("the go command cannot build %s: %s", name, pkg.Error.Err)
 	case pkg.Module == nil || !pkg.Module.Main:
 		return pkg, fmt.Errorf("%s is not in the module in %s, nor in its workspace: name one of its main packages, such as ./cmd/x", name, p.dir)
@@ -328,12 +328,12 @@ func (m mainPackage) binary(goos string) string {
 	return path.Base(m.ImportPath)
 }
 
-// wantsPlugin reports whether the plugin has an effect in the program. If not,
-// it prints the reason.
+// wantsPlugin reports whether the plugin has an effect in the program. If it
+// has none, wantsPlugin prints the reason.
 func (m mainPackage) wantsPlugin(p progress) bool {
 	switch {
 	case slices.Contains(m.Deps, ourModule+"/opa/plugin"):
-		p.printf("without our plugin: the program brings Regometer's itself")
+		p.printf("without the plugin: the program has Regometer's plugin already")
 	case !slices.Contains(m.Deps, path.Join(opaModule, runtimeDir)):
 		p.printf("without the plugin: the program does not use OPA's runtime; see docs/embedding.md")
 	default:
@@ -342,8 +342,8 @@ func (m mainPackage) wantsPlugin(p progress) bool {
 	return false
 }
 
-// compareModules warns of each module whose version differs from the program's
-// own build.
+// compareModules warns about each module whose version differs from that in the
+// program's own build.
 func (p *Program) compareModules(ctx context.Context, s side) {
 	if p.vendor != "" {
 		return // the vendor folder decides

@@ -258,13 +258,13 @@ func TestBuildProgramRefuses(t *testing.T) {
 	}{
 		{"no such folder", Options{Dir: filepath.Join(dir, "nothing")}, "there is no folder "},
 		{"a file", Options{Dir: filepath.Join(dir, "go.mod")}, "there is no folder "},
-		{"no module", Options{Dir: t.TempDir()}, "is in no Go module"},
+		{"no module", Options{Dir: t.TempDir()}, "is not in a Go module"},
 		{"no OPA", Options{Dir: writeTree(t, map[string]string{"go.mod": "module x\n\ngo 1.22\n"})}, "selects no OPA of version v1.0.0 or later: "},
 		{"old OPA", Options{Dir: old}, "selects no OPA of version v1.0.0 or later: "},
 		{"OPA itself", Options{Dir: writeTree(t, opaTree())}, "is OPA itself, "},
 		{"no such package", Options{Dir: dir, Package: "./nothing"}, "the go command cannot build ./nothing: "},
 		{"no flag", Options{Dir: dir, Package: "./cmd/library", Flags: []string{"special"}}, "package special is not in std"},
-		{"cover", Options{Dir: dir, Package: "./cmd/library", Flags: []string{"-cover"}}, "leave -cover out"},
+		{"cover", Options{Dir: dir, Package: "./cmd/library", Flags: []string{"-cover"}}, "leave out -cover"},
 		{"not in the workspace", Options{Dir: unlisted, Package: "."}, "go.work"},
 		{"a library", Options{Dir: dir, Package: "./lib"}, "./lib is package lib, not a main package"},
 		{"no OPA inside", Options{Dir: dir, Package: "./cmd/hello"}, "./cmd/hello has no OPA inside"},
@@ -329,7 +329,7 @@ func TestWho(t *testing.T) {
 	_, err = Verify(t.Context(), VerifyOptions{Program: true, Options: o, Packages: []string{"./cmd/library"}})
 	checkError(t, "no tests", err, "no tests in ./cmd/library")
 	_, err = Verify(t.Context(), VerifyOptions{Program: true, Options: o, Run: "("})
-	checkError(t, "pattern", err, "which tests to run")
+	checkError(t, "pattern", err, "--run: ")
 }
 
 func TestReadFlags(t *testing.T) {
@@ -345,6 +345,9 @@ func TestReadFlags(t *testing.T) {
 		{args: "-mod mod -short", mod: "mod", all: "-short"},
 		{goflags: `'-overlay=a b'`, want: "the flag -overlay cannot"},
 		{args: "-o x", want: "the flag -o cannot"},
+		{args: "-count=2", want: "the flag -count cannot"},
+		{args: "-C x", want: "the flag -C cannot"},
+		{goflags: "-json", want: "the flag -json cannot"},
 		{goflags: "-modfile=x", want: "the flag -modfile cannot"},
 	} {
 		b, err := readFlags(strings.Fields(c.args), c.goflags)

@@ -14,9 +14,9 @@ import (
 	"text/template"
 )
 
-// The files that are added to a program's main package. One holds the record of
-// the build, the other registers the plugin. A main package of ours would lack
-// what OPA's does with errors.
+// The files that are added to a program's main package. One has the record of
+// the build, and the other registers the plugin. A main package of our own
+// would lack the way in which OPA's handles errors.
 const (
 	buildFile  = "regometer_build.go"
 	pluginFile = "regometer_plugin.go"
@@ -35,7 +35,7 @@ type Record struct {
 	DropIn    string `json:"dropIn"`             // the SHA-256 of the drop-in's source, [Unknown], or "" without it
 	Plugin    bool   `json:"plugin"`             // it has the plugin
 	Hook      bool   `json:"hook"`               // the plugin gets decisions straight from OPA's server
-	Fixes     string `json:"fixes,omitempty"`    // the names of the fixes that are in, with commas
+	Fixes     string `json:"fixes,omitempty"`    // the names of the fixes that it has, with commas
 	Upstream  int    `json:"upstream,omitempty"` // the number of steps of the Series
 }
 
@@ -52,7 +52,10 @@ func (r Record) Text() string {
 // ShortHash returns the beginning of the drop-in's hash.
 func (r Record) ShortHash() string { return r.DropIn[:12] }
 
-// parts names our parts of a binary.
+// HookFix reports whether the plugin gets decisions by the fix [hookFix].
+func (r Record) HookFix() bool { return r.Hook && strings.Contains(r.Fixes, hookFix) }
+
+// parts names the parts of Regometer in a binary.
 func (r Record) parts() string {
 	if r.Upstream > 0 {
 		return stepsName(r.Upstream)
@@ -83,7 +86,7 @@ func findRecord(binary []byte) *Record {
 	return nil
 }
 
-// file returns the text of one of the files.
+// file returns the text of buildFile or pluginFile.
 func (r Record) file(name string) []byte {
 	var b bytes.Buffer
 	_ = templates.ExecuteTemplate(&b, name+".tmpl", r) // into memory, see TestTemplates

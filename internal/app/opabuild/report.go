@@ -12,8 +12,8 @@ import (
 
 // A Report is the outcome of [Verify].
 type Report struct {
-	OPA      string // which one
-	Upstream int    // how many steps of the Series were put into it; 0 is the drop-in
+	OPA      string // the name of the OPA or program that was tested
+	Upstream int    // the number of steps of the Series in it; 0 is the drop-in
 	Packages []PackageReport
 	Lint     *Lint // nil if no package that changes was asked for
 }
@@ -37,14 +37,14 @@ type PackageReport struct {
 // A Side counts the results of a package's tests and subtests on one side.
 type Side struct {
 	Passed, Failed, Skipped int
-	Broken                  bool    // it does not compile, or was cut short
+	Broken                  bool    // the package does not compile, or was cut short
 	Seconds                 float64 // without compiling
 }
 
 func (r *testRun) side() Side {
 	return Side{
 		Passed: r.count("pass"), Failed: r.count("fail"), Skipped: r.count("skip"),
-		Broken: r.broken(), Seconds: r.seconds,
+		Broken: r.results[""] == "fail", Seconds: r.seconds,
 	}
 }
 
@@ -61,8 +61,8 @@ type Kind int
 
 // The kinds of findings. The change is the cause of the first two.
 const (
-	FailsChanged   Kind = iota // fails in both runs, and passes on the unmodified OPA
-	MissingChanged             // runs on the unmodified OPA alone, in both runs
+	FailsChanged   Kind = iota // fails with the change in both runs, and passes on the unmodified OPA
+	MissingChanged             // runs only on the unmodified OPA, in both runs
 	FailsOnOPA                 // fails on the unmodified OPA too, at least on this machine
 	FailsOnOPAOnly             // fails on the unmodified OPA, passes with the change
 	Flaky                      // did worse with the change once, and not in the second run
@@ -100,8 +100,8 @@ func (r *Report) failures() int {
 	return n
 }
 
-// Write writes the report as text: a table, then each finding, those that are
-// the change's fault with their output.
+// Write writes the report as text: a table, and then each finding. A finding
+// that the change causes comes with its output.
 func (r *Report) Write(w io.Writer) error {
 	change, side := changeName(r.Upstream), "drop-in"
 	if r.Upstream > 0 {

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,8 +38,9 @@ type source struct {
 	content string // identifies the content, for keys in the cache
 }
 
-// findSource finds an OPA. A name with a path separator, with a dot in front,
-// or of a folder here is a folder; anything else is a version.
+// findSource finds an OPA. The name is that of a folder if it has a path
+// separator, begins with a dot, or a folder with this name exists here.
+// Otherwise it is a version.
 func findSource(ctx context.Context, opa string) (source, error) {
 	if opa == "" {
 		opa = NewestVersion
@@ -56,7 +56,7 @@ func findSource(ctx context.Context, opa string) (source, error) {
 		_, err := checkRange(opa)
 		return source{name: "OPA " + opa, version: opa, content: "module " + opa}, err
 	}
-	// "latest", a branch or a commit: ask for its current version.
+	// Ask for the current version of "latest", a branch or a commit.
 	m, err := downloadOPA(ctx, opa)
 	return source{name: "OPA " + m.Version, version: m.Version, content: "module " + m.Version}, err
 }
@@ -96,8 +96,8 @@ func (s *source) fetch(ctx context.Context) (version, warning string, err error)
 	return version, warning, err
 }
 
-// copy returns a copy of the source in the cache, with a change. Copies for
-// different uses are different folders.
+// copy returns the folder of a copy of the source in the cache, with a change.
+// Each use has its own copy.
 func (s source) copy(ctx context.Context, c cache, change replacement, use string, p progress) (string, error) {
 	key := hashAll(s.content, use, dropIn(change).hash())[:32]
 	return c.get(ctx, trees, key, "opa", p, func(_, to string) error {
@@ -130,10 +130,10 @@ func downloadOPA(ctx context.Context, version string) (module, error) {
 	return m, err
 }
 
-// download downloads a module. Messages call it what.
+// download downloads a module. what names it in messages.
 func download(ctx context.Context, what, path, version string) (module, error) {
 	var m module
-	// Away from any go.mod: the user's must have no effect and must not change.
+	// No go.mod is near: the user's must have no effect and must not change.
 	dir, err := os.MkdirTemp("", "regometer-")
 	if err != nil {
 		return m, withHint(err)
@@ -151,7 +151,7 @@ func download(ctx context.Context, what, path, version string) (module, error) {
 
 var moduleLine = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`)
 
-// localReplace matches a replacement of a module by a folder outside the
+// localReplace matches the replacement of a module with a folder outside the
 // tree.
 var localReplace = regexp.MustCompile(`(?m)^[ \t]*(?:replace[ \t]+)?[^\s/]\S*(?:[ \t]+v\S+)?[ \t]+=>[ \t]*"?(\.\.(?:[/\\]\S*)?|/\S*|[A-Za-z]:\\\S*)`)
 
@@ -159,26 +159,26 @@ var localReplace = regexp.MustCompile(`(?m)^[ \t]*(?:replace[ \t]+)?[^\s/]\S*(?:
 func checkTree(dir string) error {
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil {
-		return fmt.Errorf("%s is not the root of an OPA source tree, it has no go.mod: %w", dir, err)
+		return fmt.Errorf("%s is not the root of an OPA source tree: %w", dir, err)
 	}
 	if m := moduleLine.FindSubmatch(mod); m == nil || string(m[1]) != opaModule {
-		return fmt.Errorf("%s is not the root of an OPA source tree: its go.mod is not that of module %s", dir, opaModule)
+		return fmt.Errorf("%s is not the root of an OPA source tree: its go.mod is not of the module %s", dir, opaModule)
 	}
 	if _, err := os.Stat(filepath.Join(dir, metricsDir)); err != nil {
-		return fmt.Errorf("the drop-in replaces the package %s, which OPA has since %s: %w", metricsDir, OldestVersion, err)
+		return fmt.Errorf("this OPA has no package %s, which the drop-in replaces: use OPA %s or later (%w)", metricsDir, OldestVersion, err)
 	}
 	return nil
 }
 
-// checkCopyable returns an error if go.mod refers to a folder outside of the
-// tree, which a copy would lack.
+// checkCopyable returns an error if go.mod refers to a folder outside the tree,
+// which a copy would lack.
 func checkCopyable(dir string) error {
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil {
 		return err
 	}
 	if m := localReplace.FindSubmatch(mod); m != nil {
-		return fmt.Errorf("%s replaces a module by the folder %s, outside the tree: the build uses a copy, which lacks that folder. Move it into the tree, or replace the module by a version",
+		return fmt.Errorf("%s replaces a module with the folder %s, outside the tree: the build uses a copy, which lacks that folder. Move it into the tree, or replace the module with a version",
 			filepath.Join(dir, "go.mod"), m[1])
 	}
 	return nil
@@ -193,10 +193,10 @@ type entry struct {
 
 // walk calls f for each file and folder of a source tree, in order.
 //
-// A copy is written to, so it must not lead back to the original. A link to a
-// file counts as a file with that content, wherever it is. walk ignores a link
-// to a folder, which may be a circle or lead anywhere, and a link that cannot
-// be followed, such as the links that editors leave.
+// Builds and tests write to a copy, so it must not lead back to the original. A
+// link to a file therefore counts as a file with that content. walk ignores
+// links to folders, which may lead anywhere or in a circle, and links that lead
+// nowhere, such as those that editors leave.
 func walk(ctx context.Context, dir string, f func(entry) error) error {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -253,10 +253,11 @@ func hashTree(ctx context.Context, dir string, newHash func() hash.Hash) (string
 		fmt.Fprintf(h, "%q %t %x\n", e.rel, e.mode&0o100 != 0, file.Sum(nil))
 		return nil
 	})
-	return hex.EncodeToString(h.Sum(nil)), err
+	return fmt.Sprintf("%x", h.Sum(nil)), err
 }
 
-// copyTree copies a source tree into the folder to, all of it writable.
+// copyTree copies a source tree into the folder to, and makes all of it
+// writable.
 func copyTree(ctx context.Context, to, from string) error {
 	return walk(ctx, from, func(e entry) error {
 		dst := filepath.Join(to, e.rel)
@@ -272,8 +273,8 @@ func copyTree(ctx context.Context, to, from string) error {
 }
 
 // SourceOf returns the version, without the "v", and the revision of the OPA
-// that [Build] would build: the tag of a release, the commit of a checkout,
-// marked if files differ from it, or "" for any other folder.
+// that [Build] would build. The revision is the tag of a release, or the commit
+// of a checkout, marked if files differ from it. It is "" for any other folder.
 func SourceOf(ctx context.Context, o Options) (version, revision string, err error) {
 	s, err := findSource(ctx, o.opa())
 	if err != nil || s.version != "" {
@@ -285,9 +286,9 @@ func SourceOf(ctx context.Context, o Options) (version, revision string, err err
 }
 
 // commit returns the commit of a git checkout, marked if the tree differs from
-// it, and its time. Go would record both for `opa version`. Both are empty if
-// the source is not a checkout's root or git is missing. Go cannot record them
-// itself because it builds a copy, without the Git folder.
+// it, and its time. Both are empty if the source is not a checkout's root or
+// git is missing. OPA shows them in `opa version`. Go cannot record them
+// itself, because it builds a copy without the Git folder.
 func (s source) commit(ctx context.Context, changed bool) (revision, timestamp string) {
 	if _, err := os.Lstat(filepath.Join(s.dir, ".git")); s.version != "" || err != nil {
 		return "", ""

@@ -117,7 +117,7 @@ func TestHashTree(t *testing.T) {
 
 func TestCheckTree(t *testing.T) {
 	for _, c := range []struct{ name, file, text, want string }{
-		{"other module", "go.mod", "module example.com/x\n", "not that of module"},
+		{"other module", "go.mod", "module example.com/x\n", "is not of the module"},
 		{"replacement in the tree", "go.mod", "module github.com/open-policy-agent/opa\n// x => ../y\nreplace a.b/c => ./c\n", ""},
 		{"replacement by version", "go.mod", "module github.com/open-policy-agent/opa\nreplace (\n\ta.b/c v1.0.0 => d.e/f v1.2.3\n)\n", ""},
 		{"replacement beside it", "go.mod", "module github.com/open-policy-agent/opa\nreplace a.b/c => ../c\n", "../c"},
@@ -132,15 +132,15 @@ func TestCheckTree(t *testing.T) {
 		}
 		checkError(t, c.name, err, c.want)
 	}
-	checkError(t, "empty", checkTree(t.TempDir()), "no go.mod")
-	checkError(t, "a file", checkTree(writeTree(t, opaTree())+"/main.go"), "no go.mod")
+	checkError(t, "empty", checkTree(t.TempDir()), "is not the root of an OPA source tree: ")
+	checkError(t, "a file", checkTree(writeTree(t, opaTree())+"/main.go"), "is not the root of an OPA source tree: ")
 	files := opaTree()
 	for name := range files {
 		if filepath.Dir(name) == "v1/metrics" {
 			delete(files, name)
 		}
 	}
-	checkError(t, "old", checkTree(writeTree(t, files)), "has since v1.0.0")
+	checkError(t, "old", checkTree(writeTree(t, files)), "use OPA v1.0.0 or later")
 }
 
 func TestCheckRange(t *testing.T) {

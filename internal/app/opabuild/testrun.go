@@ -16,21 +16,21 @@ import (
 
 // A testRun is the outcome of `go test -json` for one package.
 type testRun struct {
-	results map[string]string // by test: "pass", "fail" or "skip"
+	results map[string]string // by test: "pass", "fail" or "skip"; "" is the package
 	output  map[string][]byte // by test, of tests that did not pass; "" is the package
-	result  string            // of the package, as above, or "" if it has not ended
+	result  string            // of the package, or "" if it has not ended
 	seconds float64           // without compiling
 }
 
 // maxOutput limits the output of one test that a testRun keeps, in bytes.
 const maxOutput = 256 << 10
 
-// runTests tests one package of a side. The flags stand before the package's
-// name and args after it. Failing tests are no error.
+// runTests tests one package of a side. The flags come before the package's
+// name, and args after it. Failing tests are not an error.
 func runTests(ctx context.Context, s side, pkg string, flags, args []string) (*testRun, error) {
 	out, err := s.command("test", slices.Concat([]string{"-json"}, flags, []string{pkg}, args)...).Output(ctx)
 	r := readTestRun(out)
-	if ctx.Err() != nil || r.result == "" { // go could not even start
+	if ctx.Err() != nil || r.result == "" { // go could not run the tests
 		return nil, cmp.Or(err, fmt.Errorf("go test %s ended without a result", pkg))
 	}
 	return r, nil
@@ -66,26 +66,28 @@ func readTestRun(out []byte) *testRun {
 			}
 		}
 	}
+	// The package itself counts as failed if it failed without a failed test.
+	// It does not compile, a test ended the process, or time ran out.
+	r.results[""] = "pass"
+	if r.result == "fail" && r.count("fail") == 0 {
+		r.results[""] = "fail"
+	}
 	return r
 }
 
 // count returns the number of tests that ended with this result.
 func (r *testRun) count(result string) int {
 	n := 0
-	for _, res := range r.results {
-		if res == result {
+	for test, res := range r.results {
+		if res == result && test != "" {
 			n++
 		}
 	}
 	return n
 }
 
-// broken reports whether the package failed although none of its tests did:
-// it does not compile, a test ended the process, or time ran out.
-func (r *testRun) broken() bool { return r.result == "fail" && r.count("fail") == 0 }
-
-// failureOutput returns the output of a test that failed and of those below
-// it, with the package's own: a panic is in either.
+// failureOutput returns the output of a test that failed and of the tests below
+// it. It returns the output of the package if there is none, or if test is "".
 func (r *testRun) failureOutput(test string) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(r.output)) {

@@ -30,7 +30,7 @@ not JSON
 func TestReadTestRun(t *testing.T) {
 	long := `{"Action":"output","Package":"p","Test":"long","Output":"` + strings.Repeat("x", maxOutput/4) + `"}` + "\n"
 	r := readTestRun([]byte(events + strings.Repeat(long, 10)))
-	if want := map[string]string{"A": "pass", "B": "fail", "B/x": "fail", "C": "skip"}; !maps.Equal(r.results, want) {
+	if want := map[string]string{"": "pass", "A": "pass", "B": "fail", "B/x": "fail", "C": "skip"}; !maps.Equal(r.results, want) {
 		t.Errorf("results %v", r.results)
 	}
 	if s := r.side(); s != (Side{Passed: 1, Failed: 2, Skipped: 1, Seconds: 2.5}) {

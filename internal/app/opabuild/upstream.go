@@ -41,11 +41,11 @@ func language(folder fs.FS) (string, error) {
 	return "go" + string(m[1]), nil
 }
 
-// upstream returns the drop-in, which has its tests, as OPA's maintainers would
-// commit it to the tree in root: with OPA's licence header, without a build
-// constraint that the tree's go.mod implies, and without tests that import
-// other packages of ours. If the tree's Go cannot compile the tests, a note
-// says why they are left out.
+// upstream returns the drop-in with its tests, as OPA's maintainers would
+// commit it to the tree in root. It has OPA's licence header. It lacks build
+// constraints that the tree's go.mod implies, and tests that import other
+// packages of ours. If the tree's Go cannot compile the tests, upstream leaves
+// them out, and a note says why.
 func (d dropIn) upstream(root string) (_ dropIn, note string, err error) {
 	treeGo, err := language(os.DirFS(root))
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/regometer/regometer/internal/app/outfile"
 )
 
-// VerifyPackages are the packages of OPA whose tests [Verify] runs by default:
-// all packages that record metrics, pass them on or show them.
+// VerifyPackages are the packages of OPA whose tests [Verify] runs by default.
+// They are all packages that record metrics, pass them on or show them.
 var VerifyPackages = []string{
 	"v1/metrics", "v1/server/...", "v1/topdown", "v1/rego", "v1/plugins/...", "v1/profiler", "v1/storage/...",
 	"v1/sdk", "v1/bundle", "v1/tester", "v1/ast", "v1/repl", "v1/download", "v1/loader", "v1/runtime",
@@ -30,7 +30,7 @@ var VerifyPackages = []string{
 	"internal/prometheus", "internal/presentation", "internal/wasm/sdk/...", "cmd",
 }
 
-// QuickPackages are the part of VerifyPackages that takes one to two minutes a
+// QuickPackages are a part of VerifyPackages that takes one to two minutes per
 // side once it is compiled.
 var QuickPackages = []string{
 	"v1/metrics", "v1/profiler", "v1/rego", "v1/topdown", "v1/server", "v1/sdk", "v1/plugins/logs", "v1/plugins/status", "v1/test/e2e/metrics",
@@ -38,7 +38,7 @@ var QuickPackages = []string{
 }
 
 // needsInternet names packages whose tests need hosts on the Internet. Verify
-// tests them only if VerifyOptions.Packages has this name.
+// tests them only if VerifyOptions.Packages has exactly this name.
 var needsInternet = []string{"v1/plugins/rest"}
 
 // VerifyOptions say what to verify. The zero value runs the tests of
@@ -53,26 +53,26 @@ type VerifyOptions struct {
 	// "v1/plugins/...", or packages of a program as go test takes them. The
 	// default for a program is "./...".
 	Packages []string
-	Run      string // runs only the tests that match, as go test -run; "" = all
-	Count    int    // runs of each test; 0 = 1
-	NoLint   bool   // without OPA's linter
-	Keep     string // an empty or new folder for the output of failed tests; "" = none
+	Run      string // the pattern of tests to run, as for go test -run; "" is all
+	Count    int    // the number of times that each test runs; 0 is 1
+	NoLint   bool   // do not run OPA's linter
+	Keep     string // a new or empty folder for the output of failed tests, or ""
 }
 
-// Verify runs tests on OPA as it is and on OPA with a change: the drop-in or
-// steps of the series. The tests are OPA's own, with the tests of the change,
-// or those of a program with OPA inside. Verify tests one package after
-// another, then runs OPA's linter on the packages that change. Failing tests
-// are part of the report, not an error.
+// Verify runs tests on OPA as it is and on OPA with a change, which is the
+// drop-in or steps of the series. The tests are OPA's own and those of the
+// change, or the tests of a program with OPA inside. Verify tests one package
+// after another. Then it runs OPA's linter on the packages that change. Failing
+// tests are part of the report, not an error.
 //
 // Verify repeats a test on both sides if it fails or is missing only with the
 // change. So it does not blame the change for a test that fails now and then.
 func Verify(ctx context.Context, o VerifyOptions) (*Report, error) {
 	if _, err := regexp.Compile(o.Run); err != nil {
-		return nil, fmt.Errorf("which tests to run: %w", err)
+		return nil, fmt.Errorf("--run: %w", err)
 	}
 	if entries, _ := os.ReadDir(o.Keep); len(entries) > 0 {
-		return nil, fmt.Errorf("%s is not empty: name a new or an empty folder", o.Keep)
+		return nil, fmt.Errorf("%s is not empty: name a new or empty folder", o.Keep)
 	}
 	o.NoPlugin = true
 	p, err := o.parts()
@@ -90,7 +90,7 @@ func Verify(ctx context.Context, o VerifyOptions) (*Report, error) {
 	err = open(ctx)
 	defer func() { v.done() }()
 	if err == nil && len(v.packages) == 0 {
-		err = fmt.Errorf("no tests in %s", strings.Join(v.options.Packages, ", "))
+		err = fmt.Errorf("there are no tests in %s", strings.Join(v.options.Packages, ", "))
 	}
 	if err != nil {
 		return nil, withHint(err)
@@ -108,8 +108,8 @@ const (
 	keptOurs = ".regometer.txt"
 )
 
-// A side says how to run the go command on one of two sources: in which folder,
-// with which build flags and in which environment.
+// A side says how to run the go command on one of two sources. It has the
+// folder, the build flags and the environment.
 type side struct {
 	dir     string
 	flags   []string
@@ -122,8 +122,8 @@ func (s side) command(arg string, args ...string) gotool.Command {
 	return gotool.Command{Dir: s.dir, Args: slices.Concat([]string{arg}, s.flags, args), Env: s.env, UserEnv: s.userEnv}
 }
 
-// A verifier tests two sides: two copies of OPA's source, or a program with one
-// OPA and another.
+// A verifier tests two sides. They are two copies of OPA's source, or a program
+// with one OPA and with another.
 type verifier struct {
 	options VerifyOptions
 	parts
@@ -132,7 +132,7 @@ type verifier struct {
 	packages  []string // with tests, in OPA without the prefix of OPA's module
 	done      func()   // releases everything
 	opa, ours side
-	flags     []string // of go test alone
+	flags     []string // for go test only
 	args      []string // of the tests themselves, from -args on
 	pattern   string   // makes a package's name a pattern for go test
 	progress  progress
@@ -172,7 +172,7 @@ func (v *verifier) openOPA(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := v.fit(src.dir, version, v.progress); err != nil {
+	if err := v.fit(src.dir, version, true, v.progress); err != nil {
 		return err
 	}
 	change, err := v.change(src.dir)
@@ -216,7 +216,7 @@ func (v *verifier) openProgram(ctx context.Context) error {
 	if v.packages, err = v.withTests(ctx, p.flags.list(), v.options.Packages); err != nil {
 		return err
 	}
-	if err := p.fit(p.source.dir, p.version, p.progress); err != nil {
+	if err := p.fit(p.source.dir, p.version, true, p.progress); err != nil {
 		return err
 	}
 	change, err := p.change(p.source.dir)
@@ -241,7 +241,7 @@ func (v *verifier) withTests(ctx context.Context, flags, patterns []string) ([]s
 }
 
 // isArgs reports whether an argument is the flag of go test after which all
-// arguments are for the tests themselves, a package's name too.
+// arguments are for the tests themselves.
 func isArgs(arg string) bool { return arg == "-args" || arg == "--args" }
 
 // run tests the packages on both sides.
@@ -282,7 +282,7 @@ func (v *verifier) findPackages(ctx context.Context) error {
 		if _, err := os.Stat(filepath.Join(v.opa.dir, folder)); err == nil {
 			asked = append(asked, p)
 		} else if len(v.options.Packages) > 0 { // an older OPA lacks some of VerifyPackages
-			return fmt.Errorf("%s is not in this OPA", name)
+			return fmt.Errorf("this OPA has no package %s", name)
 		}
 	}
 	packages, err := v.withTests(ctx, nil, asked)
@@ -296,10 +296,10 @@ func (v *verifier) findPackages(ctx context.Context) error {
 }
 
 // leftOut returns the names of OPA's tests in a package that the change removes
-// without a successor of the same name.
+// without a new test of the same name.
 func (v *verifier) leftOut(pkg string) ([]string, error) {
 	if v.opa.dir == v.ours.dir {
-		return nil, nil // a program, whose tests are the same
+		return nil, nil // the tests of a program are the same
 	}
 	opa, err := testsIn(filepath.Join(v.opa.dir, pkg))
 	if err != nil {
@@ -342,7 +342,7 @@ func (v *verifier) verifyPackage(ctx context.Context, pkg string) (*PackageRepor
 	suspects := first.suspects(leftOut)
 	second := bothRuns{}
 	if len(suspects) > 0 {
-		v.progress.printf("%s: %d tests fail or are missing with %s alone: once more on both sides", pkg, len(suspects), changeName(len(v.steps)))
+		v.progress.printf("%s: %d tests fail or are missing only with %s: running them again on both sides", pkg, len(suspects), changeName(len(v.steps)))
 		if second, err = v.both(ctx, pkg, rerun(suspects, v.options.Run)); err != nil {
 			return nil, err
 		}
@@ -378,30 +378,20 @@ type bothRuns struct{ opa, ours *testRun }
 // for the package as a whole. The tests in leftOut are never suspects.
 func (r bothRuns) suspects(leftOut []string) []string {
 	var names []string
-	for name := range r.opa.results {
+	all := maps.Clone(r.opa.results)
+	maps.Copy(all, r.ours.results)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		top, _, _ := strings.Cut(name, "/")
 		if !slices.Contains(leftOut, top) && r.worse(name) {
 			names = append(names, name)
 		}
 	}
-	for name := range r.ours.results {
-		if _, known := r.opa.results[name]; !known && r.worse(name) {
-			names = append(names, name)
-		}
-	}
-	if r.worse("") {
-		names = append(names, "")
-	}
-	slices.Sort(names)
 	return names
 }
 
 // worse reports whether a test does worse with the change: it fails, is missing
 // or is skipped, but not on the unmodified OPA.
 func (r bothRuns) worse(test string) bool {
-	if test == "" {
-		return r.ours.broken() && !r.opa.broken()
-	}
 	opa, ours := r.opa.results[test], r.ours.results[test]
 	return ours != opa && ours != "pass" && opa != "fail" && (opa != "" || ours == "fail")
 }
@@ -429,10 +419,10 @@ func judge(first, second bothRuns, suspects []string) []Finding {
 		switch {
 		case second.worse(name):
 			f.Kind, f.Output = FailsChanged, second.ours.failureOutput(name)
-			if name != "" && second.ours.results[name] != "fail" {
+			if second.ours.results[name] != "fail" {
 				f.Kind = MissingChanged
 			}
-		case name != "" && second.opa.results[name] == "fail" || name == "" && second.opa.broken():
+		case second.opa.results[name] == "fail":
 			f.Kind, f.Output = FailsOnOPA, second.opa.failureOutput(name)
 		}
 		findings[name] = f
@@ -440,17 +430,14 @@ func judge(first, second bothRuns, suspects []string) []Finding {
 	for name, result := range first.opa.results {
 		if result == "fail" {
 			f := Finding{Test: name, Kind: FailsOnOPA, Output: first.opa.failureOutput(name)}
-			if first.ours.results[name] == "pass" {
+			if name != "" && first.ours.results[name] == "pass" {
 				f.Kind = FailsOnOPAOnly
 			}
 			findings[name] = f
 		}
 	}
-	if first.opa.broken() {
-		findings[""] = Finding{Kind: FailsOnOPA, Output: first.opa.failureOutput("")}
-	}
-	// A test fails with its subtests, and a subtest is missing with its test:
-	// one finding is enough.
+	// A test fails with its subtests, and a subtest is missing with its test.
+	// One finding is enough.
 	said := func(name string, f Finding) bool {
 		if all, ok := findings[""]; ok && all.Kind == FailsChanged && f.Kind == MissingChanged {
 			return true // because the package is broken

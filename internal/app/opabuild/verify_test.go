@@ -5,6 +5,8 @@ package opabuild
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,17 +18,13 @@ import (
 // fakeRun returns a run with results such as "A:pass B/x:fail". A package
 // named broken failed without a failing test.
 func fakeRun(results string) *testRun {
-	r := &testRun{results: map[string]string{}, output: map[string][]byte{}, result: "pass"}
+	r := &testRun{results: map[string]string{"": "pass"}, output: map[string][]byte{}}
 	for _, f := range strings.Fields(results) {
 		name, result, _ := strings.Cut(f, ":")
 		if name == "broken" {
-			r.result = "fail"
-			continue
+			name, result = "", "fail"
 		}
 		r.results[name] = result
-		if result == "fail" {
-			r.result = "fail"
-		}
 	}
 	return r
 }
@@ -310,6 +308,11 @@ func main() {
 		if got := linter(writeTree(t, map[string]string{"Makefile": makefile})); got != want {
 			t.Errorf("%q pins %q, want %q", makefile, got, want)
 		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := lint(ctx, "./lint", good, good, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("after an interrupt the error is %v", err)
 	}
 }
 

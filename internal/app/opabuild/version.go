@@ -13,8 +13,8 @@ import (
 )
 
 // The first and the last OPA release that the drop-in is tested with. All patch
-// releases of the last minor release are supported. [Build] builds the last one
-// by default. Older releases are refused, newer ones are tried.
+// releases of the last minor release are supported. [Build] builds
+// NewestVersion by default. It refuses older releases and tries newer ones.
 const (
 	OldestVersion = "v1.0.0"
 	NewestVersion = newestMinor + ".0"
@@ -22,8 +22,8 @@ const (
 	newestMinor   = "v1.22"
 )
 
-// UpstreamVersion is the release that the series for OPA is written for: OPA's
-// newest one, because its maintainers accept changes to no other.
+// UpstreamVersion is the release that the series for OPA is written for. It is
+// OPA's newest, because its maintainers accept changes only to that one.
 const UpstreamVersion = "v1.22.2"
 
 // exactVersion matches a version whose content never changes, unlike "latest"
@@ -40,8 +40,8 @@ func checkRange(opa string) (warning string, err error) {
 	case !version.IsValid(release):
 		return fmt.Sprintf("OPA has the invalid version %q: the drop-in is tested with %s to %s", opa, OldestVersion, NewestRange), nil
 	case version.Compare(release, oldest) < 0 || release == oldest && before != "":
-		return "", fmt.Errorf("OPA %s is too old: the drop-in replaces the package v1/metrics, which OPA has since %s (supported: %s to %s)",
-			opa, OldestVersion, OldestVersion, NewestRange)
+		return "", fmt.Errorf("OPA %s is too old: it has no package v1/metrics, which the drop-in replaces: use OPA %s to %s",
+			opa, OldestVersion, NewestRange)
 	case version.Compare(version.Lang(release), newest) > 0:
 		return fmt.Sprintf("OPA %s is newer than %s, the last one that the drop-in is tested with", opa, NewestRange), nil
 	}
@@ -59,7 +59,7 @@ func treeVersion(dir string) (string, error) {
 	}
 	m := versionVariable.FindSubmatch(text)
 	if m == nil {
-		return "", fmt.Errorf("%s: no variable Version", file)
+		return "", fmt.Errorf("%s has no variable Version", file)
 	}
 	return string(m[1]), nil
 }

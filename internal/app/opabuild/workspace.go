@@ -26,13 +26,13 @@ type workFile struct {
 	}
 }
 
-// besideWork is the copy's path from its go.work. A binary contains this path,
-// so it must not depend on the cache's folder.
+// besideWork is the path of the copy, relative to its go.work. A binary
+// contains this path, so it must not depend on the cache's folder.
 const besideWork = "../opa"
 
-// writeWork writes a go.work that selects the same modules as the program's own
-// or, without one, its module. If copied is true, OPA is the copy beside the
-// folder of the file.
+// writeWork writes a go.work that selects the same modules as the program's
+// go.work or, without one, the program's module. If copied is true, OPA is the
+// copy beside the folder of the file.
 func (p *Program) writeWork(ctx context.Context, file string, copied bool) error {
 	var w workFile
 	base, edit := filepath.Dir(p.gowork), []string{"work", "edit", "-json", p.gowork}
@@ -77,9 +77,9 @@ func (p *Program) writeWork(ctx context.Context, file string, copied bool) error
 		}
 		fmt.Fprintf(&b, "replace %s %s => %s\n", r.Old.Path, r.Old.Version, to)
 	}
-	if copied && !p.opa.Main { // one of the workspace's own cannot be replaced
-		// Only this version: the requirements of other versions count too when
-		// Go selects versions.
+	if copied && !p.opa.Main { // a module of the workspace itself cannot be replaced
+		// Replace only this version, because the requirements of other versions
+		// count when Go selects versions.
 		fmt.Fprintf(&b, "replace %s %s => %s\n", opaModule, p.opa.Version, besideWork)
 	}
 	if err := outfile.Write(file, []byte(b.String())); err != nil {

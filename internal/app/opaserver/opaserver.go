@@ -1,8 +1,8 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package opaserver starts OPA servers, talks to them and stops them: for the
-// demo, the benchmarks and the tests of documents.
+// Package opaserver starts OPA servers, sends them requests and stops them, for
+// the demo, the benchmarks and the tests of documents.
 package opaserver
 
 import (
@@ -46,14 +46,14 @@ type Server struct {
 }
 
 const (
-	startAttempts = 5 // with another port each
-	startTimeout  = time.Minute
-	stopTimeout   = 15 * time.Second // OPA itself lets requests end for 10 s
+	startAttempts = 5                // limits the ports that Start tries
+	startTimeout  = time.Minute      // limits the time until a server is ready
+	stopTimeout   = 15 * time.Second // limits the time until it ends; OPA lets requests end for 10 s
 	markLabel     = "regometer_server"
 )
 
-// errPortTaken says that another process took the port after freeAddress chose
-// it and before OPA listened on it.
+// errPortTaken says that another process took the port between Start and
+// OPA.
 var errPortTaken = errors.New("the port was taken by another process")
 
 // Start starts a server on a free loopback port and waits until the server
@@ -61,25 +61,17 @@ var errPortTaken = errors.New("the port was taken by another process")
 // server.
 func Start(ctx context.Context, o Options) (s *Server, err error) {
 	for range startAttempts {
-		var address string
-		if address, err = freeAddress(); err != nil {
-			return nil, fmt.Errorf("no free port on 127.0.0.1: %w", err)
+		// OPA can choose a port itself, but does not say which one.
+		listener, listenErr := net.Listen("tcp", "127.0.0.1:0")
+		if listenErr != nil {
+			return nil, fmt.Errorf("no free port on 127.0.0.1: %w", listenErr)
 		}
-		if s, err = startOn(ctx, o, address); !errors.Is(err, errPortTaken) {
+		listener.Close()
+		if s, err = startOn(ctx, o, listener.Addr().String()); !errors.Is(err, errPortTaken) {
 			break
 		}
 	}
 	return s, err
-}
-
-// freeAddress returns an address that no process listens on. OPA can choose a
-// port itself, but does not say which one it chose.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
 }
 
 // startOn starts a server on an address and waits until the server answers.
@@ -90,7 +82,7 @@ func startOn(ctx context.Context, o Options, address string) (*Server, error) {
 	}
 	defer log.Close() // the process has its own handle
 
-	mark := rand.Text() // by which ready recognises our server
+	mark := rand.Text() // ready recognises our server by it
 	args := slices.Concat(o.Command[1:], []string{"--addr", address,
 		"--log-level", "error", "--skip-version-check", "--set", "labels." + markLabel + "=" + mark})
 	s := &Server{
@@ -102,9 +94,9 @@ func startOn(ctx context.Context, o Options, address string) (*Server, error) {
 		name: o.Name, log: o.Log, cmd: exec.Command(o.Command[0], args...),
 		exited: make(chan struct{}), patience: stopTimeout,
 	}
-	// A file, not a pipe: what the server writes takes none of our time.
+	// A file and not a pipe, so that the output takes none of our time.
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = o.Dir, log, log
-	// OPA reads flags from variables.
+	// OPA would take flags from the user's variables.
 	own := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "OPA_") })
 	s.cmd.Env = slices.Concat(own, o.Env)
 	if err := s.cmd.Start(); err != nil {
@@ -116,7 +108,7 @@ func startOn(ctx context.Context, o Options, address string) (*Server, error) {
 		close(s.exited)
 	}()
 	if err := s.waitUntilReady(ctx, address, mark); err != nil {
-		_ = s.Stop() // why it is not ready says more than how it ended
+		_ = s.Stop() // err says more than how the server ended
 		return nil, err
 	}
 	return s, nil
@@ -145,7 +137,7 @@ func (s *Server) waitUntilReady(ctx context.Context, address, mark string) error
 	}
 }
 
-// ready reports whether our server answers, and not another one on its port.
+// ready reports whether our server answers, and not another server on the port.
 func (s *Server) ready(ctx context.Context, mark string) bool {
 	if status, _, err := s.send(ctx, http.MethodGet, "/health", ""); err != nil || status != http.StatusOK {
 		return false
@@ -163,8 +155,8 @@ func (s *Server) ready(ctx context.Context, mark string) bool {
 	return true
 }
 
-// Stop asks the server to end, waits for the end, and kills the server if the
-// end takes too long. It returns an error if the server failed or was killed.
+// Stop asks the server to end, and waits for the end. If that takes too long,
+// it kills the server. It returns an error if the server failed or was killed.
 func (s *Server) Stop() error {
 	s.Client.CloseIdleConnections()
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -185,8 +177,8 @@ func (s *Server) Stop() error {
 	return nil
 }
 
-// Get returns a page. It returns an error unless the status is 200. header has
-// names and values by turns.
+// Get returns a page. It fails unless the status is 200. header has names and
+// values in turn.
 func (s *Server) Get(ctx context.Context, path string, header ...string) ([]byte, error) {
 	status, body, err := s.Do(ctx, http.MethodGet, path, "", header...)
 	if err == nil && status != http.StatusOK {
@@ -195,15 +187,24 @@ func (s *Server) Get(ctx context.Context, path string, header ...string) ([]byte
 	return body, err
 }
 
-// Do sends a request and reads the whole answer. A body that is not empty is
-// JSON. If the server has ended, the error says so and has the last lines that
-// the server wrote.
+// Do sends a request and reads the whole answer. A body that is not empty must
+// be JSON. If the server has ended, the error says so and quotes the last lines
+// of its output.
 func (s *Server) Do(ctx context.Context, method, path, body string, header ...string) (status int, answer []byte, err error) {
-	status, answer, err = s.send(ctx, method, path, body, header...)
-	if err != nil {
-		err = s.explain(ctx, err)
+	if status, answer, err = s.send(ctx, method, path, body, header...); err == nil {
+		return status, answer, nil
 	}
-	return status, answer, err
+	select { // wait, because the client may notice the server's end first, and a Ctrl-C reaches the server too
+	case <-ctx.Done():
+		return 0, nil, ctx.Err()
+	case <-time.After(200 * time.Millisecond):
+	}
+	select {
+	case <-s.exited:
+		return 0, nil, s.ended()
+	default:
+		return 0, nil, fmt.Errorf("the %s does not answer: %w%s", s.name, err, s.lastLines())
+	}
 }
 
 func (s *Server) send(ctx context.Context, method, path, body string, header ...string) (status int, answer []byte, err error) {
@@ -226,29 +227,13 @@ func (s *Server) send(ctx context.Context, method, path, body string, header ...
 	return response.StatusCode, answer, err
 }
 
-// explain makes the error of a request clearer. It waits because the client may
-// notice the server's end first, and because a Ctrl-C reaches the server too.
-func (s *Server) explain(ctx context.Context, err error) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(200 * time.Millisecond):
-	}
-	select {
-	case <-s.exited:
-		return s.ended()
-	default:
-		return fmt.Errorf("the %s does not answer: %w%s", s.name, err, s.lastLines())
-	}
-}
-
 // ended returns the error of a server that has ended.
 func (s *Server) ended() error {
 	return fmt.Errorf("the %s ended unexpectedly (%v)%s", s.name, s.cmd.ProcessState, s.lastLines())
 }
 
-// lastLines returns the last lines that the server wrote, without decisions, as
-// the end of an error message.
+// lastLines returns the last lines of the server's output, without decisions,
+// as the end of an error message.
 func (s *Server) lastLines() string {
 	const keep, width = 12, 300
 	if s.log == os.DevNull {

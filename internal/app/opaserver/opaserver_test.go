@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -29,6 +30,7 @@ const (
 	fakeDying   = "dying"   // ends at the first decision
 	fakeHanging = "hanging" // never answers
 	fakeDeaf    = "deaf"    // does not end when it is asked to
+	fakeUnlucky = "unlucky" // loses its first port to the test
 )
 
 func TestMain(m *testing.M) {
@@ -57,6 +59,12 @@ func runFake(kind string, args []string) {
 		<-stopped
 		fmt.Fprintln(os.Stderr, "stopped")
 		return
+	case fakeUnlucky:
+		if first := os.Getenv("FAKE_FIRST"); os.Symlink(value("--addr"), first) == nil {
+			for _, err := os.Lstat(first + ".taken"); err != nil; _, err = os.Lstat(first + ".taken") {
+				time.Sleep(time.Millisecond)
+			}
+		}
 	}
 	mux := http.NewServeMux()
 	ready := time.Now().Add(50 * time.Millisecond)
@@ -183,6 +191,41 @@ func TestStrangerOnPort(t *testing.T) {
 	defer stranger.Close()
 	if _, err := startOn(t.Context(), options(t, fakeGood), stranger.Listener.Addr().String()); !errors.Is(err, errPortTaken) {
 		t.Errorf("error %v, want %v", err, errPortTaken)
+	}
+
+	// Start tries another port.
+	if runtime.GOOS == "windows" {
+		return // symbolic links need a privilege
+	}
+	o := options(t, fakeUnlucky)
+	first := filepath.Join(t.TempDir(), "first")
+	o.Env = append(o.Env, "FAKE_FIRST="+first)
+	address := make(chan string, 1)
+	go func() {
+		taken := ""
+		for err := errors.New("not started"); err != nil && t.Context().Err() == nil; taken, err = os.Readlink(first) {
+			time.Sleep(time.Millisecond)
+		}
+		listener, err := net.Listen("tcp", taken)
+		if err == nil {
+			defer listener.Close()
+			err = os.Symlink(taken, first+".taken")
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		address <- taken
+		<-t.Context().Done()
+	}()
+	s, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if taken := <-address; s.URL == "http://"+taken {
+		t.Errorf("the server is on %s, which was taken", taken)
+	}
+	if err := s.Stop(); err != nil {
+		t.Error(err)
 	}
 }
 

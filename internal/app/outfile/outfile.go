@@ -1,8 +1,8 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package outfile writes files in one step: a reader sees the old content or
-// all of the new content, also after a crash or on a full disk.
+// Package outfile writes files in one step. A reader sees the old content or
+// all of the new content, even after a crash or on a full disk.
 package outfile
 
 import (
@@ -14,10 +14,10 @@ import (
 	"path/filepath"
 )
 
-// Resolve returns where to write a file that the user named: at this place or,
-// if a link is there, where the link leads to. It refuses anything except a
-// regular file, because Write would replace it: root may even replace
-// /dev/null. The returned path has no links.
+// Resolve returns the path, without links, of a file that the user wants to
+// write. If name is a link, it is the path that the link leads to. Resolve
+// refuses anything except a regular file, because Write would replace it. Root
+// could even replace /dev/null.
 func Resolve(name string) (string, error) {
 	return resolve(name, fs.FileMode.IsRegular, "%s is %s, and would be replaced: name another file")
 }
@@ -30,8 +30,8 @@ func ResolveFolder(name string) (string, error) {
 	return resolve(name, fs.FileMode.IsDir, "%s is %s, not a folder: name another one")
 }
 
-// resolve returns the path without links of a name. It refuses a file of
-// another mode than the expected one.
+// resolve returns the path of a name without links. It refuses a file that does
+// not have the expected mode.
 func resolve(name string, expected func(fs.FileMode) bool, refusal string) (string, error) {
 	switch info, err := os.Stat(name); {
 	case err == nil && !expected(info.Mode()):
@@ -41,7 +41,7 @@ func resolve(name string, expected func(fs.FileMode) bool, refusal string) (stri
 		return resolved, cmp.Or(err, linkErr)
 	}
 	if to, err := os.Readlink(name); err == nil {
-		return "", fmt.Errorf("%s is a link to %s, which is not there: remove the link, or choose another name", name, to)
+		return "", fmt.Errorf("%s is a link to %s, which does not exist: remove the link, or choose another name", name, to)
 	}
 	dir, base := filepath.Split(name)
 	dir, err := filepath.EvalSymlinks(cmp.Or(dir, "."))
@@ -70,7 +70,8 @@ func kind(mode fs.FileMode) string {
 // filepath.Match. A killed process leaves its file.
 const tempPattern = ".regometer-*.tmp"
 
-// RemoveTemps removes the temporary files that were left in a folder.
+// RemoveTemps removes the temporary files that killed processes left in a
+// folder.
 func RemoveTemps(dir string) error {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -87,7 +88,7 @@ type File struct {
 	name string
 }
 
-// Create begins a file that Commit will put at name, in place of the old file.
+// Create begins a file that Commit will put at name, instead of the old file.
 // The caller resolves a name that the user gave: see [Resolve].
 func Create(name string) (*File, error) {
 	f, err := os.CreateTemp(filepath.Dir(name), tempPattern)

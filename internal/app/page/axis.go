@@ -35,7 +35,7 @@ func (a axis) part(v float64) float64 {
 	return (v - a.low) / (a.high - a.low)
 }
 
-// marks are 1, 2, 5, 10, 20, … up to more than the longest duration in ns.
+// marks are 1, 2, 5, 10, 20, … up to a number above the longest duration in ns.
 var marks = func() (all []float64) {
 	for exponent := range 20 {
 		for _, mantissa := range []float64{1, 2, 5} {
@@ -45,8 +45,8 @@ var marks = func() (all []float64) {
 	return all
 }()
 
-// latencies returns a logarithmic axis of durations in ns that has room for
-// these values. It has at most the given number of marks.
+// latencies returns a logarithmic axis of durations in ns that has room for the
+// values low and high. It has at most most marks.
 func latencies(low, high float64, most int) axis {
 	from, found := slices.BinarySearch(marks, max(low/1.1, 1))
 	if !found {
@@ -54,7 +54,7 @@ func latencies(low, high float64, most int) axis {
 	}
 	to, _ := slices.BinarySearch(marks, 1.1*max(high, 1))
 	a := axis{low: marks[from], high: marks[to], logarithmic: true}
-	for every := 1; ; every += 3 - every%3 { // all marks, or those of each decade, of each second one, …
+	for every := 1; ; every += 3 - every%3 { // all marks, or one for each decade, for each second decade, …
 		a.ticks = nil
 		for i := from; i <= to; i++ {
 			if i%every == 0 {
@@ -72,8 +72,8 @@ func roundDuration(ns float64) string {
 	return strings.NewReplacer(".00 ", " ", ".0 ", " ").Replace(text.Duration(ns))
 }
 
-// amounts returns an axis from 0 that has room for a value. label writes its
-// marks.
+// amounts returns an axis from 0 that has room for the value high. label writes
+// the marks.
 func amounts(high float64, label func(float64) string) axis {
 	a := axis{high: high}
 	if high <= 0 {
@@ -103,8 +103,8 @@ var steps = []float64{
 
 const day = 24 * 3600.0
 
-// times returns an axis of time, in seconds since 1970. It has room for roughly
-// the given number of marks.
+// times returns an axis of time, in seconds since 1970. It has roughly most
+// marks.
 func times(low, high float64, most int) axis {
 	a := axis{low: low, high: max(high, low+1e-3), label: "time (UTC)"}
 	step := steps[len(steps)-1]

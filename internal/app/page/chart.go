@@ -25,8 +25,8 @@ const (
 	inkP99   ink = "p99"
 )
 
-// A format is the size of a chart. A text in it has the size that it has in a
-// page that shows the chart at that width.
+// A format is the size of a chart. Text in the chart has its normal size if the
+// page shows the chart at this width.
 type format struct {
 	width, height float64
 	ticks         int // limits the marks of the horizontal axis
@@ -107,7 +107,7 @@ func (c *chart) text(i ink, anchor string, x, y float64, s string) {
 		i, fontSize, anchor, x, y, template.HTMLEscapeString(s))
 }
 
-// line draws a line from point to point, and area fills the inside of the line.
+// line draws a line from point to point. area fills the inside of such a line.
 func (c *chart) line(i ink, points []xy) { c.path("s line i-"+string(i), c.outline(points)) }
 func (c *chart) area(i ink, points []xy) { c.path("i-"+string(i), c.outline(points)+"Z") }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/app/report"
-	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
@@ -33,15 +32,17 @@ type entry struct {
 	Text string
 }
 
-// The legends of charts.
-var (
-	distributionLegend = []entry{{inkBar, "share of the timings, by duration"}, {inkP50, "p50"}, {inkP99, "p99 (dashed)"}}
-	latencyLegend      = []entry{{inkP50, "p50: half of the decisions took at most this"}, {inkP99, "p99: 99 of 100 took at most this"}}
-)
+// Legend explains the distributions.
+func (v *view) Legend() []entry {
+	return []entry{{inkBar, "share of the timings, by duration"}, {inkP50, "p50"}, {inkP99, "p99 (dashed)"}}
+}
 
-// distributionFigure draws how long a stage took: for each interval of a
-// logarithmic axis, the share of the timings in it. At least one timing must be
-// above 0.
+// latencyLegend explains the latency.
+var latencyLegend = []entry{{inkP50, "p50: half of the decisions took at most this long"}, {inkP99, "p99: 99 of 100 took at most this long"}}
+
+// distributionFigure draws how long a stage took. For each interval of a
+// logarithmic axis it shows the share of the timings. At least one timing must
+// be above 0.
 func distributionFigure(s *groupby.Stage) figure {
 	d := &s.Durations
 	q := d.AppendQuantiles(nil, 0.5, 0.99)
@@ -86,10 +87,10 @@ func binned(d *exphist.Snapshot) (bins []bin, most float64) {
 	return bins, most
 }
 
-// latencyFigure draws the latency of the outermost stage over time. It returns
-// nil if no slice of time has the stage.
-func latencyFigure(r *report.Report) *figure {
-	c := curveOf(report.Outermost(r.Total.Stages), r.Slices(), r.Width)
+// Latency draws the latency of the outermost stage over time. It returns nil if
+// no slice of time has the stage.
+func (v *view) Latency() *figure {
+	c := curveOf(report.Outermost(v.Total.Stages), v.Slices(), v.Width)
 	if len(c.points) == 0 {
 		return nil
 	}
@@ -98,19 +99,19 @@ func latencyFigure(r *report.Report) *figure {
 	f := &figure{
 		Name: name, Help: helpOf(c.stage.Name), Legend: latencyLegend,
 		Note: fmt.Sprintf("p99 was highest, %s, in the slice of %s that begins at %s UTC.",
-			duration(worst.p99), duration(float64(r.Width)), instant(worst.begin, text.ToTheSecond)),
+			duration(worst.p99), duration(float64(v.Width)), instant(worst.begin, text.ToTheSecond)),
 	}
 	text := fmt.Sprintf("Latency of %s over time. Over all, %s. %s", name, c.quantiles(), f.Note)
 	f.Wide, f.Narrow = c.draw(wide, 7, c).html(text), c.draw(narrow, 7, c).html(text)
 	return f
 }
 
-// groupLatencyFigures draws the latency of groups over time, on the same axes.
-// It leaves out groups whose decisions are all in one slice.
-func groupLatencyFigures(groups []*report.Group, width int64) (figures []figure) {
+// GroupLatencies draws the latency of the slowest groups over time, on the same
+// axes. It leaves out groups whose decisions are all in one slice.
+func (v *view) GroupLatencies() (figures []figure) {
 	var curves []curve
-	for _, g := range groups {
-		c := curveOf(report.Outermost(g.Stages), g.Slices, width)
+	for _, g := range v.slow[:min(len(v.slow), maxCurves)] {
+		c := curveOf(report.Outermost(g.Stages), g.Slices, v.Width)
 		if len(c.points) < 2 {
 			continue
 		}
@@ -164,7 +165,7 @@ func (c curve) quantiles() string {
 	return fmt.Sprintf("p50 %s, p99 %s", duration(q[0]), duration(q[1]))
 }
 
-// runs cuts the points where slices without any are between them.
+// runs splits the points where slices without a point are between them.
 func (c curve) runs() (all [][]point) {
 	for i, p := range c.points {
 		if i == 0 || p.at-c.points[i-1].at > 1.5*c.width {
@@ -177,8 +178,8 @@ func (c curve) runs() (all [][]point) {
 }
 
 // draw draws p50 and p99 as lines, and points without neighbours as dots, on
-// axes that have room for all of the curves. The vertical axis has at most the
-// given number of marks.
+// axes that have room for all curves. The vertical axis has at most the given
+// number of marks.
 func (c curve) draw(f format, marks int, curves ...curve) *chart {
 	first, last, low, high := math.Inf(1), math.Inf(-1), math.Inf(1), 0.0
 	for _, o := range curves {
@@ -188,38 +189,36 @@ func (c curve) draw(f format, marks int, curves ...curve) *chart {
 		}
 	}
 	drawn := newChart(f, times(first, last, f.ticks), latencies(low, high, marks))
-	for _, line := range []struct {
-		ink   ink
-		value func(point) float64
-	}{
-		{inkP99, func(p point) float64 { return p.p99 }},
-		{inkP50, func(p point) float64 { return p.p50 }},
-	} {
+	for _, ink := range []ink{inkP99, inkP50} {
 		for _, run := range c.runs() {
-			points := make([]xy, len(run))
-			for i, p := range run {
-				points[i] = xy{p.at, line.value(p)}
+			var points []xy
+			for _, p := range run {
+				at := xy{p.at, p.p50}
+				if ink == inkP99 {
+					at.y = p.p99
+				}
+				points = append(points, at)
 			}
 			if len(points) == 1 {
-				drawn.dot(line.ink, points[0])
+				drawn.dot(ink, points[0])
 			} else {
-				drawn.line(line.ink, points)
+				drawn.line(ink, points)
 			}
 		}
 	}
 	return drawn
 }
 
-// outcomesFigure draws the decisions of each outcome in each slice of time, on
-// top of one another. It returns nil if no decision has a time.
-func outcomesFigure(r *report.Report) *figure {
-	const outcomes = len(r.Total.Outcomes)
-	width := seconds(max(r.Width, 1))
+// OutcomesOverTime draws the decisions of each outcome in each slice of time,
+// on top of one another. It returns nil if no decision has a time.
+func (v *view) OutcomesOverTime() *figure {
+	const outcomes = len(v.Total.Outcomes)
+	width := seconds(max(v.Width, 1))
 	var begins []float64
 	var heights [][outcomes]float64 // of each slice, with those below
 	var most float64
-	for i := range r.Total.Slices {
-		s := &r.Total.Slices[i]
+	for i := range v.Total.Slices {
+		s := &v.Total.Slices[i]
 		if s.Begin == decisionlog.NoTime {
 			continue
 		}
@@ -234,11 +233,11 @@ func outcomesFigure(r *report.Report) *figure {
 	if len(begins) == 0 {
 		return nil
 	}
-	f := &figure{Note: fmt.Sprintf("Each step is %s. The most were %s decisions a second.", duration(float64(r.Width)), threeDigitsAtMost(most))}
+	f := &figure{Note: fmt.Sprintf("Each step is %s. The highest rate was %s decisions a second.", duration(float64(v.Width)), threeDigitsAtMost(most))}
 	text := "Outcomes over time, stacked: " + f.Note
-	for o, total := range r.Total.Outcomes {
+	for o, total := range v.Total.Outcomes {
 		if total > 0 {
-			e := entry{inkOf(o), fmt.Sprintf("%s %s", rollup.Outcome(o), percent(sum.Ratio(total, r.Total.Decisions)))}
+			e := entry{inkOf(o), fmt.Sprintf("%s %s", rollup.Outcome(o), percent(report.Ratio(total, v.Total.Decisions)))}
 			f.Legend = append(f.Legend, e)
 			text += " " + e.Text + "."
 		}
@@ -247,9 +246,10 @@ func outcomesFigure(r *report.Report) *figure {
 	y.label = "decisions a second"
 	draw := func(to format) template.HTML {
 		c := newChart(to, times(begins[0], begins[len(begins)-1]+width, to.ticks), y)
-		// From the top down: each covers the lower part of the one before.
+		// From the top down, because each area covers the lower part of the one
+		// before.
 		for o := outcomes - 1; o >= 0; o-- {
-			if r.Total.Outcomes[o] > 0 {
+			if v.Total.Outcomes[o] > 0 {
 				c.area(inkOf(o), stairs(begins, width, func(i int) float64 { return heights[i][o] }))
 			}
 		}
@@ -281,25 +281,25 @@ func stairs(begins []float64, width float64, height func(int) float64) []xy {
 	return outline
 }
 
-// shareFigure draws the share of the whole time that each stage took itself. It
+// Shares draws the share of each stage's self time in the whole time. It
 // returns nil if there is no stage.
-func shareFigure(stages []report.Figures, whole groupby.Sum) *figure {
+func (v *view) Shares() *figure {
 	const barHeight = 34 // with the name above the bar
-	if len(stages) == 0 {
+	if len(v.stages) == 0 {
 		return nil
 	}
-	shown, more := atMost(stages, maxShares)
+	shown, more := atMost(v.stages, maxShares)
 	draw := func(width float64) *chart {
 		c := &chart{format: format{width: width, height: barHeight * float64(len(shown))}}
 		for i, s := range shown {
-			top, share := barHeight*float64(i), sum.Share(s.Self, whole)
+			top, share := barHeight*float64(i), report.Share(s.Self, v.Total.Time)
 			c.text(inkText, "start", 0, top+fontSize, labelText(s.Name))
-			c.text(inkText, "end", width, top+fontSize, percent(share)+", "+duration(sum.Float(s.Self)))
+			c.text(inkText, "end", width, top+fontSize, percent(share)+", "+duration(report.Float(s.Self)))
 			c.path("i-grid", fmt.Sprintf("M0,%gh%gv10H0Z", top+15, width))
 			c.path("i-share", fmt.Sprintf("M0,%gh%.5gv10H0Z", top+15, width*min(share, 1)))
 		}
 		return c
 	}
-	text := fmt.Sprintf("Share of the time by stage. Most is that of %s: %s", labelText(shown[0].Name), percent(sum.Share(shown[0].Self, whole)))
+	text := fmt.Sprintf("Share of the time by stage. The largest is that of %s: %s", labelText(shown[0].Name), percent(report.Share(shown[0].Self, v.Total.Time)))
 	return &figure{Wide: draw(wide.width).html(text), Narrow: draw(narrow.width).html(text), Note: moreOf(more, "stage")}
 }

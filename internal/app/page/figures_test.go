@@ -14,7 +14,6 @@ import (
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/app/report"
-	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/groupby"
 )
 
@@ -195,7 +194,7 @@ func TestShareBars(t *testing.T) {
 			whole = length
 			continue
 		}
-		want := sum.Float(stages[drawn%len(stages)].Self) / sum.Float(r.Total.Time)
+		want := report.Float(stages[drawn%len(stages)].Self) / report.Float(r.Total.Time)
 		if math.Abs(length/whole-want) > 0.002 {
 			t.Errorf("%s: %v of %v, want a share of %v", stages[drawn%len(stages)].Name, length, whole, want)
 		}

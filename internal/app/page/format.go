@@ -14,9 +14,9 @@ import (
 
 // The limits of the widths of texts.
 const (
-	keyLength     = 120   // a path, a label, an id, a file's name
-	labelLength   = 40    // a name inside a plot
-	findingLength = 2_000 // a finding
+	keyLength     = 120   // of a path, a label, an id or a file's name
+	labelLength   = 40    // of a name inside a chart
+	findingLength = 2_000 // of a finding
 )
 
 // keyText shows a name from a log, and labelText shows it where there is little
@@ -25,7 +25,7 @@ func keyText(s string) string   { return cmp.Or(text.Fit(s, keyLength), text.Emp
 func labelText(s string) string { return cmp.Or(text.Fit(s, labelLength), text.Empty) }
 
 // space is between a number and its unit, and between a date and the time of
-// day: no line is broken there.
+// day, where no line may break.
 const space = "\u00a0"
 
 // unbroken makes the text of a number or a time a single word. "<0.1 %" gets

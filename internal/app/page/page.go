@@ -25,7 +25,8 @@ var styleText string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// Policy forbids the page everything except its own style sheet.
+// Policy returns the policy that forbids the page everything except its own
+// style sheet.
 func (v *view) Policy() string {
 	sum := sha256.Sum256([]byte(styleText))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
@@ -34,10 +35,10 @@ func (v *view) Policy() string {
 // Style returns the style sheet.
 func (v *view) Style() template.CSS { return template.CSS(styleText) }
 
-// Write writes the page of a report, which has at most a few megabytes: of long
-// lists, such as groups, it shows the first elements and the number of the
-// others. Text from the logs is shown as text, and cut where it is long. The
-// report is only read. The error is that of w.
+// Write writes the page of a report. The page has at most a few megabytes: it
+// shows the first elements of long lists, such as groups, and the number of the
+// others. It shows text from the logs as text, and cuts long text. Write does
+// not change the report. The error is that of w.
 func Write(w io.Writer, r *report.Report) error {
 	var b bytes.Buffer
 	if err := pageTemplate.Execute(&b, newView(r)); err != nil {

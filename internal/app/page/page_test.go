@@ -26,7 +26,6 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/regometer/regometer/internal/app/report"
-	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
@@ -269,7 +268,7 @@ func checkCharts(t *testing.T, root *html.Node, name string) {
 func TestNothingToShow(t *testing.T) {
 	for report, want := range map[string]map[string]string{
 		"empty": {"findings": "Nothing stands out.", "latency": "No decision has both", "distribution": "no timings", "share": "no timings",
-			"outcomes": "No decision has a time", "slowest": "no timings", "decisions": "None were kept", "input": "could be read",
+			"outcomes": "No decision has a time", "slowest": "no timings", "decisions": "The report lists no slow decisions", "input": "could be read",
 			"stages": "no timings", "groups": "no decisions"},
 		"timeless":   {"latency": "No decision has both", "outcomes": "No decision has a time"},
 		"unfinished": {"latency": "No decision has both", "distribution": "no timings", "stages": "server_handler 0 1"},
@@ -329,18 +328,46 @@ func TestNumbers(t *testing.T) {
 		return all
 	}
 	g := r.Groups.At(0)
-	row := append([]string{g.Key, text.Count(g.Decisions), percent(sum.Ratio(g.Outcomes[rollup.Allowed], g.Decisions)),
-		percent(sum.Ratio(g.Outcomes[rollup.Error], g.Decisions)), percent(sum.Share(g.Time, r.Total.Time))}, quantiles(report.Outermost(g.Stages))...)
+	row := append([]string{g.Key, text.Count(g.Decisions), percent(report.Ratio(g.Outcomes[rollup.Allowed], g.Decisions)),
+		percent(report.Ratio(g.Outcomes[rollup.Error], g.Decisions)), percent(report.Share(g.Time, r.Total.Time))}, quantiles(report.Outermost(g.Stages))...)
 	requireRow("slowest", row...)
 	requireRow("groups", row...)
 	for i := range r.Total.Stages {
 		s := &r.Total.Stages[i]
 		requireRow("stages", append([]string{s.Name, text.Count(s.Durations.Count()), text.Count(s.Unfinished),
-			duration(sum.Float(s.Self)), percent(sum.Share(s.Self, r.Total.Time))}, quantiles(s)...)...)
+			duration(report.Float(s.Self)), percent(report.Share(s.Self, r.Total.Time))}, quantiles(s)...)...)
+	}
+	where := func(places ...report.Place) string {
+		var all []string
+		for _, p := range places {
+			all = append(all, fmt.Sprintf("%s:%d", p.File, p.Line))
+		}
+		return strings.Join(all, ", ")
+	}
+	for _, p := range r.Inputs.Problems {
+		requireRow("input", p.Kind, text.Count(p.Count), where(p.First...))
+	}
+	for _, d := range r.Slowest {
+		var stages []string
+		for _, s := range d.Stages[:min(len(d.Stages), maxSlowStages)] {
+			stages = append(stages, s.Stage+" "+duration(float64(s.Took)))
+		}
+		if more := len(d.Stages) - len(stages); more > 0 {
+			stages = append(stages, fmt.Sprint(more, " more"))
+		}
+		requireRow("decisions", duration(float64(d.Took)), instant(d.Time, text.ToTheMilli), d.Key, d.Outcome.String(), d.ID, strings.Join(stages, ", "), where(d.Place))
+	}
+	for i := range r.Revisions {
+		v := &r.Revisions[i]
+		requireRow("revisions", append([]string{v.Name, instant(v.First, text.ToTheSecond), instant(v.Last, text.ToTheSecond),
+			text.Count(v.Evaluation.Durations.Count())}, quantiles(&v.Evaluation)...)...)
+	}
+	if len(r.Inputs.Problems) == 0 || len(r.Slowest) == 0 || len(r.Revisions) < 2 {
+		t.Error("the example lacks problems, slow decisions or revisions")
 	}
 	figures := textOf(byID(t, root, "figures"))
-	for _, want := range []string{text.Count(r.Total.Decisions), duration(report.Outermost(r.Total.Stages).Durations.Quantile(0.99)),
-		fmt.Sprintf("denied %s (%s)", percent(sum.Ratio(r.Total.Outcomes[rollup.Denied], r.Total.Decisions)), text.Count(r.Total.Outcomes[rollup.Denied]))} {
+	for _, want := range []string{text.Count(r.Total.Decisions), duration(report.Outermost(r.Total.Stages).Durations.Quantile(0.99)), duration(float64(r.To - r.From)),
+		fmt.Sprintf("denied %s (%s)", percent(report.Ratio(r.Total.Outcomes[rollup.Denied], r.Total.Decisions)), text.Count(r.Total.Outcomes[rollup.Denied]))} {
 		if !strings.Contains(figures, want) {
 			t.Errorf("the key figures %q lack %q", figures, want)
 		}

@@ -5,11 +5,11 @@ package page
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"slices"
 
 	"github.com/regometer/regometer/internal/app/report"
-	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
@@ -23,8 +23,8 @@ type table struct {
 	More    string // the number of rows that are left out
 }
 
-// newTable returns a table with a row for each of the first elements, and the
-// number of elements of the kind that it leaves out.
+// newTable returns a table with a row for each of the first elements. The table
+// says how many elements of the kind it leaves out.
 func newTable[T any](label string, columns []text.Column, all []T, kind string, row func(T) []string) table {
 	t := table{Label: label, Columns: columns}
 	shown, more := atMost(all, maxRows)
@@ -35,7 +35,7 @@ func newTable[T any](label string, columns []text.Column, all []T, kind string, 
 	return t
 }
 
-// moreOf writes the number of things that are left out.
+// moreOf writes the number of things that a list leaves out.
 func moreOf(n int, what string) string {
 	if n == 0 {
 		return ""
@@ -46,8 +46,8 @@ func moreOf(n int, what string) string {
 // quantileTitles are the titles of the last columns of most tables.
 var quantileTitles = []string{"p50", "p90", "p95", "p99", "p99.9", "max"}
 
-// withQuantiles returns columns of these titles, n of them of text, and columns
-// of quantiles.
+// withQuantiles returns columns with these titles, the first n of them for
+// text, and columns of quantiles.
 func withQuantiles(n int, titles ...string) []text.Column {
 	return text.Columns(n, append(titles, quantileTitles...)...)
 }
@@ -70,9 +70,9 @@ func (v *view) groupsTable(label string, groups []*report.Group) table {
 	t := table{Label: label, Columns: columns}
 	for _, g := range groups {
 		row := []string{keyText(g.Key), text.Count(g.Decisions),
-			percent(sum.Ratio(g.Outcomes[rollup.Allowed], g.Decisions)),
-			percent(sum.Ratio(g.Outcomes[rollup.Error], g.Decisions)),
-			percent(sum.Share(g.Time, v.Total.Time))}
+			percent(report.Ratio(g.Outcomes[rollup.Allowed], g.Decisions)),
+			percent(report.Ratio(g.Outcomes[rollup.Error], g.Decisions)),
+			percent(report.Share(g.Time, v.Total.Time))}
 		t.Rows = append(t.Rows, append(row, quantilesOf(g, report.Outermost(g.Stages))...))
 	}
 	return t
@@ -82,7 +82,7 @@ func (v *view) groupsTable(label string, groups []*report.Group) table {
 func stagesOf(g *report.Group) table {
 	columns := withQuantiles(1, "Stage", "Timings", "Unfinished", "Self time", "Share")
 	return newTable("stages", columns, g.ByTime(), "stage", func(f report.Figures) []string {
-		row := []string{keyText(f.Name), text.Count(f.Durations.Count()), text.Count(f.Unfinished), duration(sum.Float(f.Self)), percent(sum.Share(f.Self, g.Time))}
+		row := []string{keyText(f.Name), text.Count(f.Durations.Count()), text.Count(f.Unfinished), duration(report.Float(f.Self)), percent(report.Share(f.Self, g.Time))}
 		return append(row, quantilesOf(g, f.Stage)...)
 	})
 }

@@ -5,37 +5,38 @@ package page
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/report"
-	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
-// The limits of what a page shows of a report.
+// The limits of the lists on a page.
 const (
 	maxGroups        = 100 // groups with the most time, and findings
 	maxRows          = 40  // rows of other tables, and names in a line
-	maxSlowGroups    = 10
-	maxCurves        = 6 // charts of these groups
-	maxDistributions = 9
-	maxShares        = 12
-	maxSlowStages    = 4
+	maxSlowGroups    = 10  // slowest groups
+	maxCurves        = 6   // charts of slowest groups
+	maxDistributions = 9   // charts of distributions
+	maxShares        = 12  // stages in the chart of shares
+	maxSlowStages    = 4   // stages of a slow decision
 )
 
 // enough is the number of decisions that a group needs to be among the slowest,
-// if any group has as many: the p99 of fewer decisions says little.
+// because the p99 of fewer decisions says little. If no group has enough, all
+// groups count.
 const enough = 100
 
 // A view is a report as the page shows it. The template calls its methods.
 type view struct {
 	*report.Report
-	Group, GroupList string // the name of a group in a heading, and of several in a sentence
+	Group, GroupList string // what a group is in a heading, and groups in a sentence
 
 	slow   []*report.Group  // with the highest p99
 	all    []*report.Group  // with the most time
@@ -91,8 +92,8 @@ func (v *view) Read() string {
 	return text.Plural(in.Decisions, "decision") + " in " + text.Plural(in.Files, "file") + ", " + size(in.Bytes)
 }
 
-// A finding is a finding whose parts are by turns text and names, which are
-// between backticks in a report.
+// A finding is a finding of a report, in parts. The parts are text and names in
+// turn. In the report, names are between backticks.
 type finding struct {
 	Rule  string
 	Parts []string
@@ -129,8 +130,8 @@ func (v *view) Facts() []fact {
 		name := labelText(s.Name)
 		facts = append(facts, fact{"p50", q[0], name}, fact{"p99", q[3], name}, fact{"Slowest", q[5], name})
 	}
-	if all := sum.Float(v.Total.Time); all > 0 {
-		facts = append(facts, fact{"Time, together", duration(all), "of all decisions"})
+	if all := report.Float(v.Total.Time); all > 0 {
+		facts = append(facts, fact{"Total time", duration(all), "of all decisions"})
 	}
 	return facts
 }
@@ -141,30 +142,11 @@ func (v *view) Outcomes() []entry { return outcomesOf(&v.Total) }
 func outcomesOf(g *report.Group) (all []entry) {
 	for o, n := range g.Outcomes {
 		if n > 0 {
-			all = append(all, entry{inkOf(o), fmt.Sprintf("%s %s (%s)", rollup.Outcome(o), percent(sum.Ratio(n, g.Decisions)), text.Count(n))})
+			all = append(all, entry{inkOf(o), fmt.Sprintf("%s %s (%s)", rollup.Outcome(o), percent(report.Ratio(n, g.Decisions)), text.Count(n))})
 		}
 	}
 	return all
 }
-
-// The figures.
-
-// Latency returns the latency of all decisions over time, or nil.
-func (v *view) Latency() *figure { return latencyFigure(v.Report) }
-
-// GroupLatencies returns the latency of the slowest groups over time.
-func (v *view) GroupLatencies() []figure {
-	return groupLatencyFigures(v.slow[:min(len(v.slow), maxCurves)], v.Width)
-}
-
-// OutcomesOverTime returns the outcomes over time, or nil.
-func (v *view) OutcomesOverTime() *figure { return outcomesFigure(v.Report) }
-
-// Shares returns the share of each stage of the time, or nil.
-func (v *view) Shares() *figure { return shareFigure(v.stages, v.Total.Time) }
-
-// Legend explains the distributions.
-func (v *view) Legend() []entry { return distributionLegend }
 
 // Distributions returns the distributions of the first stages.
 func (v *view) Distributions() (figures []figure) {
@@ -201,7 +183,7 @@ func (v *view) SlowNote() string {
 	if len(v.slow) > 0 && v.slow[0].Decisions >= enough {
 		return fmt.Sprintf("The %s with the highest p99, of those with at least %d decisions.", v.GroupList, enough)
 	}
-	return fmt.Sprintf("The %s with the highest p99. None has %d decisions, so take it with caution.", v.GroupList, enough)
+	return fmt.Sprintf("The %s with the highest p99. None has %d decisions, so treat the p99 with caution.", v.GroupList, enough)
 }
 
 // Stages returns the table of all stages.
@@ -262,7 +244,7 @@ func total(s groupby.Sum) string {
 	if s.Hi == 0 {
 		return text.Count(s.Lo)
 	}
-	return fmt.Sprintf("%.4g", sum.Float(s))
+	return fmt.Sprintf("%.4g", report.Float(s))
 }
 
 // Notes describes the quality of the input.
@@ -272,12 +254,12 @@ func (v *view) Notes() (notes []string) {
 		holds bool
 		text  string
 	}{
-		{len(in.Problems) == 0, "All that looked like a decision could be read."},
-		{in.OtherLines > 0, text.Plural(in.OtherLines, "line") + " without a decision, such as other log messages, were passed over."},
-		{in.Repeated > 0, fmt.Sprintf("Of a sample of %s decision ids, %s were there before: a log may have been given twice.", text.Count(in.Sampled), text.Count(in.Repeated))},
-		{o.Decisions > 0, text.Plural(o.Decisions, "decision") + " are in the group “other”, because there were too many different groups."},
-		{o.Stages > 0, text.Plural(o.Stages, "timing") + " are in the stage “other”, because there were too many different names."},
-		{o.Counters > 0, "Counters are in “other”, because there were too many different names."},
+		{len(in.Problems) == 0, "Everything that looked like a decision could be read."},
+		{in.OtherLines > 0, "Skipped " + text.Plural(in.OtherLines, "line") + " without a decision, such as other log messages."},
+		{in.Repeated > 0, fmt.Sprintf("In a sample of %s decision ids, %s occurred before. A log may have been read twice.", text.Count(in.Sampled), text.Count(in.Repeated))},
+		{o.Decisions > 0, "There were too many different groups, so the group “other” has " + text.Plural(o.Decisions, "decision") + "."},
+		{o.Stages > 0, "There were too many different names, so the stage “other” has " + text.Plural(o.Stages, "timing") + "."},
+		{o.Counters > 0, "There were too many different names, so some counters are in “other”."},
 	} {
 		if n.holds {
 			notes = append(notes, n.text)

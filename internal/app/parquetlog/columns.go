@@ -33,7 +33,7 @@ type layout struct {
 	schema           *parquet.Schema
 	stages           map[string]int // column numbers by the key of the timer
 	timers, counters int            // column numbers
-	columns          int            // their number
+	columns          int            // the number of columns
 }
 
 var theLayout = newLayout()

@@ -5,13 +5,13 @@ package parquetlog
 
 import (
 	"bytes"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/stages"
 )
 
 const (
@@ -26,8 +26,8 @@ const (
 	maxMetrics = 4096     // limits the metrics whose places are remembered
 )
 
-// Rows collects rows for a [Writer]. One goroutine may use it. A writer may
-// have several.
+// Rows collects rows for a [Writer]. Only one goroutine may use it. A writer
+// may have several of them.
 type Rows struct {
 	writer  *Writer
 	key     func(metric int32) string
@@ -46,8 +46,8 @@ type metric struct {
 	name  string   // in the map
 }
 
-// Rows returns a collector of rows. key returns the key of the metric with that
-// number, such as "timer_rego_query_eval_ns".
+// Rows returns a collector of rows. key must return the key of the metric with
+// a number, such as "timer_rego_query_eval_ns".
 func (w *Writer) Rows(key func(metric int32) string) *Rows {
 	r := &Rows{
 		writer:   w,
@@ -64,7 +64,7 @@ func (w *Writer) Rows(key func(metric int32) string) *Rows {
 	return r
 }
 
-// Add adds a decision. It returns an error when writing failed, now or earlier.
+// Add adds a decision. It returns an error if writing fails, or failed earlier.
 func (r *Rows) Add(e *decisionlog.Event) error {
 	if e.Time != decisionlog.NoTime {
 		r.set(timeColumn, 1, parquet.Int64Value(time.Unix(0, e.Time).UnixMicro()))
@@ -84,7 +84,14 @@ func (r *Rows) Add(e *decisionlog.Event) error {
 		}
 	})
 	for _, m := range e.Measures {
-		r.measure(r.metric(r.key(m.Metric)), m.Value)
+		if to := r.metric(r.key(m.Metric)); to.stage > 0 {
+			r.set(to.stage, 1, parquet.Int64Value(m.Value))
+		} else if to.other != nil {
+			// Metrics that share a name are added up.
+			if v := to.other.value(to.name); v != nil {
+				*v = parquet.Int64Value(v.Int64() + m.Value)
+			}
+		}
 	}
 	r.endMap(&r.labels)
 	r.endMap(&r.timers)
@@ -154,34 +161,19 @@ func limited(text []byte) []byte {
 	return bytes.ToValidUTF8(text, []byte("\uFFFD"))
 }
 
-// measure adds the value of a timer or counter to the row.
-func (r *Rows) measure(m metric, value int64) {
-	if m.stage > 0 {
-		r.set(m.stage, 1, parquet.Int64Value(value))
-	} else if m.other != nil {
-		// Metrics that share a name are added up.
-		if v := m.other.value(m.name); v != nil {
-			*v = parquet.Int64Value(v.Int64() + value)
-		}
-	}
-}
-
 // metric returns where the metric with this key goes.
 func (r *Rows) metric(key string) metric {
 	m, ok := r.metrics[key]
 	if ok {
 		return m
 	}
-	timer, isTimer := strings.CutPrefix(key, "timer_")
-	timer, isTime := strings.CutSuffix(timer, "_ns")
-	counter, isCounter := strings.CutPrefix(key, "counter_")
-	switch {
-	case theLayout.stages[key] > 0:
-		m.stage = theLayout.stages[key]
-	case isTimer && isTime:
-		m.other, m.name = &r.timers, string(limited([]byte(timer)))
-	case isCounter:
-		m.other, m.name = &r.counters, string(limited([]byte(counter)))
+	kind, name := stages.Split(key)
+	m = metric{stage: theLayout.stages[key], name: string(limited([]byte(name)))}
+	switch kind {
+	case stages.Timer:
+		m.other = &r.timers
+	case stages.Counter:
+		m.other = &r.counters
 	}
 	if len(r.metrics) == maxMetrics {
 		clear(r.metrics)
@@ -204,8 +196,8 @@ type entry struct {
 
 func newEntries(column int) entries { return entries{column: column, at: map[string]int{}} }
 
-// value returns where the value of a name is, or nil if the map is full. Null
-// is not a value.
+// value returns the place for the value of a name, or nil if the map is full. A
+// null there counts as no value.
 func (m *entries) value(name string) *parquet.Value {
 	i, ok := m.at[name]
 	if !ok {
@@ -238,7 +230,7 @@ func (r *Rows) endMap(m *entries) {
 	r.columns[m.column], r.columns[m.column+1] = keys, values
 	m.list = m.list[:0]
 	if len(m.at) > 64 {
-		m.at = map[string]int{} // since clear takes as long as the map ever was
+		m.at = map[string]int{} // because clear takes time for the largest size that the map had
 	}
 	clear(m.at)
 }

@@ -1,6 +1,31 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package parquetlog writes the decisions of a log as a Parquet file with a row
+// for each decision. DuckDB, Spark, Trino, ClickHouse and others read it.
+//
+// It has these columns. A value that a decision lacks is null.
+//
+//   - time: a timestamp in µs, UTC, rounded down;
+//   - path and outcome: texts as in a report, never null;
+//   - error_code, decision_id, revision, requested_by: texts; the revision
+//     covers all bundles: see [decisionlog.Event.BundleRevisions];
+//   - labels: a map of texts;
+//   - a column for each stage of [rollup.DefaultStages], except families of
+//     stages: its name and _ns, an int64 in ns; 0 is an unfinished timer;
+//   - timers: a map of all other timers in ns, named like stages;
+//   - counters: a map of all counters.
+//
+// The file leaves out the input and the result of a decision. The package cuts
+// a text after 16 KiB, and keeps at most 1,024 labels, timers and counters of a
+// decision.
+//
+// The rows are in no order. A row group has at most about 131,072 rows, and
+// about 16 MiB of texts and maps. The file records the smallest and the largest
+// value of each column in each row group and page.
+//
+// A [Writer] needs about 30 MB of memory, and up to 150 MB with extreme texts.
+// It also keeps about 110 KB for each row group until the end.
 package parquetlog
 
 import (
@@ -18,7 +43,7 @@ const (
 	groupBytes = 16 << 20
 
 	pageBytes  = 64 << 10 // limits the uncompressed size of a column's page
-	chunkBytes = 32 << 10 // is the unit of memory for pages; most columns need little
+	chunkBytes = 32 << 10 // the unit of memory for pages; most columns need little
 )
 
 // pages holds the memory of pages until their row group is full.
@@ -32,11 +57,11 @@ var codec = &zstd.Codec{Level: zstd.SpeedFastest}
 type Writer struct {
 	groupRows int
 
-	mu         sync.Mutex // protects all that follows
+	mu         sync.Mutex // protects the fields below
 	file       *parquet.GenericWriter[any]
 	collectors []*Rows
 	rows       int   // of the current row group
-	bytes      int   // of the texts and maps of these
+	bytes      int   // of the texts and maps of these rows
 	err        error // the first one
 }
 
@@ -58,37 +83,27 @@ func NewWriter(w io.Writer) *Writer {
 func (w *Writer) write(r *Rows) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err == nil {
-		w.err = w.encode(r)
-	}
-	return w.err
-}
-
-func (w *Writer) encode(r *Rows) error {
 	for c, column := range w.file.ColumnWriters() {
-		if _, err := column.WriteRowValues(r.columns[c]); err != nil {
-			return err
+		if w.err == nil {
+			_, w.err = column.WriteRowValues(r.columns[c])
 		}
 	}
 	w.rows += r.n
 	w.bytes += r.bytes
-	if w.rows < w.groupRows && w.bytes < groupBytes {
-		return nil
+	if w.err == nil && (w.rows >= w.groupRows || w.bytes >= groupBytes) {
+		w.rows, w.bytes = 0, 0
+		w.err = w.file.Flush()
 	}
-	w.rows, w.bytes = 0, 0
-	return w.file.Flush()
+	return w.err
 }
 
 // Close writes the remaining rows and the end of the file. It does not close
-// the underlying writer. No call of Add may run at the same time or later.
+// the underlying writer. Add must not be called at the same time or later.
 func (w *Writer) Close() error {
 	for _, r := range w.collectors {
 		if err := r.flush(); err != nil {
 			return err
 		}
-	}
-	if w.err != nil {
-		return w.err
 	}
 	return w.file.Close()
 }

@@ -7,8 +7,8 @@ package procgroup
 
 import "os/exec"
 
-// Set does nothing. Without process groups, cancelling kills the command alone;
-// its children end by themselves.
+// Set does nothing. Without process groups, cancelling kills only the command.
+// Its children end by themselves.
 func Set(*exec.Cmd) {}
 
 // Kill does nothing.

@@ -3,8 +3,8 @@
 
 //go:build unix
 
-// Package procgroup ends a program with everything that the program started:
-// go build starts compilers, go test starts test binaries.
+// Package procgroup ends a program together with everything that the program
+// started. go build starts compilers, and go test starts test binaries.
 package procgroup
 
 import (
@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// Set gives a command a process group of its own, and makes cancelling
-// interrupt the whole group.
+// Set gives a command its own process group, and makes cancelling interrupt the
+// whole group.
 func Set(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }

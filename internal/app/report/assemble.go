@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
@@ -19,7 +18,7 @@ func newGroup(g *groupby.Group) Group {
 	return group
 }
 
-// addUp sets the fields that follow from the groupby.Group.
+// addUp sets the fields that follow from the embedded groupby.Group.
 func (g *Group) addUp() {
 	g.Decisions, g.Time = 0, groupby.Sum{}
 	for _, n := range g.Outcomes {
@@ -46,11 +45,11 @@ func groupsOfStages(total Group, exact map[string][]int64) Groups {
 }
 
 func byTimeAndKey(a, b groupby.Sum, aKey, bKey string) int {
-	return cmp.Or(sum.Compare(b, a), cmp.Compare(aKey, bKey))
+	return cmp.Or(compareSums(b, a), cmp.Compare(aKey, bKey))
 }
 
-// groupsByTime returns groups by total time, descending, and by key. They are
-// made when they are asked for.
+// groupsByTime returns groups by total time, descending, and by key. It makes
+// each group when it is requested.
 func groupsByTime(groups *groupby.Groups, exact exactDurations) Groups {
 	type place struct {
 		key  string
@@ -73,7 +72,8 @@ func groupsByTime(groups *groupby.Groups, exact exactDurations) Groups {
 	}}
 }
 
-// revisionsOf returns the bundle revisions in the order of their first times.
+// revisionsOf returns the bundle revisions, sorted by the first time and the
+// name.
 func revisionsOf(groups *groupby.Groups) []Revision {
 	var revisions []Revision
 	for g := range groups.Sums() {

@@ -23,10 +23,10 @@ import (
 //     those of the group, the same in all of its rows;
 //   - stage, and the fields that a stage has in JSON.
 //
-// Keys and names that a spreadsheet would take for a formula, since they begin
-// with =, +, - or @, get an apostrophe in front. Control characters are written
-// as in a Go string. Bytes that are not UTF-8 become U+FFFD. The error is that
-// of w.
+// Keys and names that begin with =, +, - or @ get an apostrophe in front,
+// because a spreadsheet would take them for formulas. Control characters are
+// written as in a Go string. Bytes that are not UTF-8 become U+FFFD. The error
+// is that of w.
 func WriteCSV(w io.Writer, r *Report) error {
 	out := csv.NewWriter(w)
 	row := []string{csvText(r.By), "decisions"}

@@ -40,10 +40,7 @@ func newData(o *Options) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	revisions, err := groupby.New(groupby.Limits{Groups: maxRevisions, Slices: 60})
-	if err != nil {
-		return nil, err
-	}
+	revisions, _ := groupby.New(groupby.Limits{Groups: maxRevisions, Slices: 60}) // these limits are valid
 	var exact exactDurations
 	if o.Exact {
 		exact = exactDurations{}
@@ -56,15 +53,16 @@ func newData(o *Options) (*Data, error) {
 	}, nil
 }
 
-// note notes the time of a decision.
-func (x *Data) note(time int64) {
+// widen widens the period from first to last so that it contains a time, unless
+// the time is decisionlog.NoTime.
+func widen(first, last *int64, time int64) {
 	if time == decisionlog.NoTime {
 		return
 	}
-	if x.first == decisionlog.NoTime || time < x.first {
-		x.first = time
+	if *first == decisionlog.NoTime || time < *first {
+		*first = time
 	}
-	x.last = max(x.last, time)
+	*last = max(*last, time)
 }
 
 // Merge adds the data of o. It fails if the two differ in their grouping or in
@@ -81,14 +79,14 @@ func (x *Data) Merge(o *Data) error {
 	if err := cmp.Or(x.groups.Merge(o.groups), x.revisions.Merge(o.revisions), x.ids.merge(&o.ids)); err != nil {
 		return err
 	}
-	x.note(o.first)
-	x.note(o.last)
+	widen(&x.first, &x.last, o.first)
+	widen(&x.first, &x.last, o.last)
 	x.slowest.merge(&o.slowest)
 	x.inputs.merge(&o.inputs)
 	x.interrupted = x.interrupted || o.interrupted
 	x.unselected.merge(&o.unselected)
 	if x.exact == nil || o.exact == nil {
-		x.exact = nil // as saved reports have none
+		x.exact = nil // saved reports have none
 	} else {
 		x.exact.merge(o.exact)
 	}
@@ -106,7 +104,7 @@ func (in *Inputs) merge(o *Inputs) {
 	}
 }
 
-// maxTotal limits totals, so that those of many files can be added up.
+// maxTotal limits totals, so that the totals of many files can be added up.
 const maxTotal = 1 << 56
 
 // check returns an error if a total is negative or too large.
@@ -123,11 +121,12 @@ func (in *Inputs) check() error {
 	return nil
 }
 
-// firstPlaces limits the places of a problem.
+// firstPlaces limits the places that are kept of a problem.
 const firstPlaces = 5
 
 // problem counts a problem and keeps the first places. Places do not come in
-// order: an event of several lines comes after the lines between them.
+// order, because an event of several lines comes after the other lines between
+// them.
 func (in *Inputs) problem(kind string, count int64, places ...Place) {
 	i, found := slices.BinarySearchFunc(in.Problems, kind, func(p Problem, kind string) int { return strings.Compare(p.Kind, kind) })
 	if !found {
@@ -148,8 +147,8 @@ func comparePlaces(a, b Place) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 }
 
-// Report returns the report of the data. It makes groups from x when they are
-// asked for: until then, nothing may be merged into x.
+// Report returns the report of the data. The report makes groups from x when
+// they are requested, so nothing may be merged into x before that.
 func (x *Data) Report() *Report {
 	r := &Report{
 		Inputs:      x.inputs,
@@ -163,7 +162,7 @@ func (x *Data) Report() *Report {
 	}
 	r.Inputs.Problems = slices.Clone(x.inputs.Problems)
 	r.Inputs.Sampled, r.Inputs.Repeated = x.ids.totals()
-	x.exact.sorted(x.groups)
+	x.exact.sort(x.groups)
 	r.Total = newGroup(x.groups.TotalSum())
 	r.slices = func() []groupby.Slice { return x.groups.Total().Slices }
 	if r.By == byStage {

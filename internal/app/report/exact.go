@@ -13,17 +13,18 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// maxExact limits the durations that are kept for Options.Exact. It is less in
-// a test.
+// maxExact limits the durations that are kept for Options.Exact. A test lowers
+// it.
 var maxExact int64 = 16_000_000
 
-// errTooManyExact is the error of Read if there are more durations.
+// errTooManyExact is the error of Read if there are more than maxExact
+// durations.
 var errTooManyExact = errors.New("there are more than 16,000,000 durations, too many to sort: read less, or leave out --exact")
 
 // exactDurations are the durations of each stage of each key, or nil.
 type exactDurations map[string]map[string][]int64
 
-// addExact adds the durations of a decision that is in the groups. stages are
+// addExact adds the durations of a decision that is in the groups. stages has
 // the names of the timers, by number. It returns the number of durations.
 func (x *Data) addExact(key []byte, measures []decisionlog.Measure, stages []string) (n int64) {
 	of := x.exact[string(key)]
@@ -53,7 +54,7 @@ func (x exactDurations) merge(o exactDurations) {
 	}
 }
 
-// of returns the durations of a key, which may be added.
+// of returns the durations of a key, to read or to add to.
 func (x exactDurations) of(key string) map[string][]int64 {
 	if x[key] == nil {
 		x[key] = map[string][]int64{}
@@ -61,9 +62,9 @@ func (x exactDurations) of(key string) map[string][]int64 {
 	return x[key]
 }
 
-// sorted sorts the durations. It moves those of keys without a group to group
+// sort sorts the durations. It moves those of keys without a group to group
 // Other, and those of stages that a group lacks to stage Other.
-func (x exactDurations) sorted(groups *groupby.Groups) {
+func (x exactDurations) sort(groups *groupby.Groups) {
 	other := exactDurations{}
 	for key, stages := range x {
 		if !groups.Has(key) {

@@ -10,7 +10,6 @@ import (
 	"strconv"
 
 	"github.com/regometer/regometer/exphist"
-	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/groupby"
 )
 
@@ -48,12 +47,12 @@ func (g *Group) ByTime() []Figures {
 		stages = append(stages, g.Figures(&g.Stages[i]))
 	}
 	slices.SortStableFunc(stages, func(a, b Figures) int {
-		return cmp.Or(sum.Compare(b.Self, a.Self), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(compareSums(b.Self, a.Self), cmp.Compare(a.Name, b.Name))
 	})
 	return stages
 }
 
-// stageFields are the names of the fields that JSON and CSV have of a stage.
+// stageFields names the fields of a stage in JSON and CSV.
 var stageFields = []string{
 	"count", "unfinished", "sum_ns", "self_ns", "min_ns", "max_ns", "p50_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns",
 }
@@ -61,16 +60,15 @@ var stageFields = []string{
 // fields returns the values of stageFields.
 func (f *Figures) fields() []string {
 	d := &f.Durations
-	hi, lo := d.Sum()
-	values := []string{strconv.FormatUint(d.Count(), 10), strconv.FormatUint(f.Unfinished, 10), groupby.Sum{Hi: hi, Lo: lo}.String(), f.Self.String()}
+	values := []string{strconv.FormatUint(d.Count(), 10), strconv.FormatUint(f.Unfinished, 10), f.Took().String(), f.Self.String()}
 	for _, n := range append([]int64{d.Min(), d.Max()}, f.Quantiles[:]...) {
 		values = append(values, strconv.FormatInt(n, 10))
 	}
 	return values
 }
 
-// quantiles returns the quantiles of ranks, rounded to integers from the least
-// to the greatest value; all 0 if there are no values.
+// quantiles returns the quantiles of ranks as integers, from the least to the
+// greatest value. All are 0 if there are no values.
 func quantiles(d *exphist.Snapshot) (q [len(ranks)]int64) {
 	if d.Count() == 0 {
 		return q
@@ -89,7 +87,7 @@ func quantiles(d *exphist.Snapshot) (q [len(ranks)]int64) {
 	return q
 }
 
-// stage returns the stage of that name, or an empty one.
+// stage returns the stage with a name, or an empty stage.
 func stage(stages []groupby.Stage, name string) *groupby.Stage {
 	for i := range stages {
 		if stages[i].Name == name {
@@ -99,7 +97,7 @@ func stage(stages []groupby.Stage, name string) *groupby.Stage {
 	return new(groupby.Stage)
 }
 
-// counter returns the total of the counter of that name, or 0.
+// counter returns the total of the counter with a name, or 0.
 func counter(counters []groupby.Counter, name string) groupby.Sum {
 	for _, c := range counters {
 		if c.Name == name {
@@ -123,9 +121,9 @@ const (
 	httpRequests = "rego_builtin_http_send_network_requests"
 )
 
-// queryCacheHits returns the part of a group's queries that the server found
-// compiled in its cache. It returns false if the decisions are not a server's,
-// or if none has a query to compile.
+// queryCacheHits returns the share of a group's queries that the server found
+// compiled in its cache. It returns false if the decisions are not those of a
+// server, or if none has a query to compile.
 func queryCacheHits(g *groupby.Group) (float64, bool) {
 	hits := counter(g.Counters, queryHits)
 	compiled := stage(g.Stages, compileStage).Durations.Count()
@@ -133,16 +131,16 @@ func queryCacheHits(g *groupby.Group) (float64, bool) {
 	if hits == (groupby.Sum{}) && (compiled == 0 || !ofServer) {
 		return 0, false
 	}
-	return sum.Float(hits) / (sum.Float(hits) + float64(compiled)), true
+	return Float(hits) / (Float(hits) + float64(compiled)), true
 }
 
 // wholes are the stages that contain a whole decision, the outermost first.
 var wholes = []string{handlerStage, decisionStage}
 
-// Outermost returns the stage that stands for whole decisions, of those that
-// have durations: server_handler, or else sdk_decision_eval, or else the first
-// one whose durations have the largest sum. It returns nil if none has
-// durations.
+// Outermost returns the stage that stands for whole decisions. It is
+// server_handler if that has durations, else sdk_decision_eval, else the first
+// stage whose durations have the largest sum. Outermost returns nil if no stage
+// has durations.
 func Outermost(stages []groupby.Stage) *groupby.Stage {
 	for _, name := range wholes {
 		if s := stage(stages, name); s.Durations.Count() > 0 {
@@ -150,13 +148,31 @@ func Outermost(stages []groupby.Stage) *groupby.Stage {
 		}
 	}
 	var found *groupby.Stage
-	var most groupby.Sum
 	for i := range stages {
-		s := &stages[i]
-		hi, lo := s.Durations.Sum()
-		if took := (groupby.Sum{Hi: hi, Lo: lo}); s.Durations.Count() > 0 && (found == nil || sum.Compare(took, most) > 0) {
-			found, most = s, took
+		if s := &stages[i]; s.Durations.Count() > 0 && (found == nil || compareSums(s.Took(), found.Took()) > 0) {
+			found = s
 		}
 	}
 	return found
+}
+
+// Float returns a sum within the precision of a float64.
+func Float(s groupby.Sum) float64 { return math.Ldexp(float64(s.Hi), 64) + float64(s.Lo) }
+
+// Share returns part divided by whole, or 0 if the whole is 0.
+func Share(part, whole groupby.Sum) float64 {
+	if whole == (groupby.Sum{}) {
+		return 0
+	}
+	return Float(part) / Float(whole)
+}
+
+// Ratio is Share for counts.
+func Ratio(part, whole uint64) float64 {
+	return Share(groupby.Sum{Lo: part}, groupby.Sum{Lo: whole})
+}
+
+// compareSums is cmp.Compare of sums.
+func compareSums(a, b groupby.Sum) int {
+	return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo))
 }

@@ -19,8 +19,9 @@ import (
 const standardInput = "-"
 
 // InputFiles returns the names of the files that [Read] reads, each once, in
-// the order of the names, and then "-" for standard input. In folders, names
-// that begin with a dot are left out.
+// the order of the names, and then "-" for standard input. It leaves out names
+// in folders that begin with a dot. It fails if a file does not exist, or if
+// there is none.
 func InputFiles(inputs []string) (files []string, err error) {
 	var names, stdin []string
 	for _, input := range inputs {
@@ -44,8 +45,8 @@ func InputFiles(inputs []string) (files []string, err error) {
 	return files, nil
 }
 
-// unique returns the names of different files, without other names of a file
-// before.
+// unique returns the first name of each file. It fails if a file does not
+// exist.
 func unique(names []string) (files []string, err error) {
 	seen := map[int64][]fs.FileInfo{} // by size
 	for _, name := range names {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/regometer/regometer/internal/app/sum"
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
@@ -18,7 +18,7 @@ import (
 // A rule makes a finding.
 type rule struct {
 	name string               // as in Finding.Rule
-	text func(*Report) string // the text of the finding, or ""
+	text func(*Report) string // returns the text of the finding, or ""
 }
 
 // RuleNames returns the names that findings have, the most important first.
@@ -33,8 +33,8 @@ func RuleNames() []string {
 // find returns the findings of a report that is otherwise complete, in the
 // order of the rules.
 //
-// In their texts, names of OPA and of the log are between backticks. Names of
-// the log are shortened. They have no backticks, but may have any other
+// In the texts, names from OPA and from the log are between backticks. Names
+// from the log are shortened. They have no backticks, but may have any other
 // character.
 func find(r *Report) []Finding {
 	var found []Finding
@@ -46,48 +46,49 @@ func find(r *Report) []Finding {
 	return found
 }
 
-// The thresholds. Times follow from OPA's documentation, which has a
-// millisecond as the budget of a decision where latency matters.
+// The thresholds of the rules: the least values of a finding, except
+// httpHitRate. Times follow from OPA's documentation, whose budget for a
+// decision is a millisecond if latency matters.
 const (
-	errorsBefore  = 200  // decisions before the rise
-	errorsAfter   = 200  // decisions in it
-	errorsLeast   = 20   // errors in it
-	errorsTimes   = 2    // the rate divided by the rate before
-	errorsPoints  = 0.01 // the rate less the rate before
-	errorsScore   = 5    // the same, in standard errors
-	errorsSlices  = 3    // slices of time before it
-	revisionCount = 500  // evaluations of each revision
-	revisionTimes = 1.2
-	revisionMore  = 20 * time.Microsecond
-	revisionParts = 5  // slices of time of each revision
-	partCount     = 20 // evaluations in such a slice
+	errorsBefore  = 200                   // decisions before the rise
+	errorsAfter   = 200                   // decisions in the rise
+	errorsLeast   = 20                    // errors in the rise
+	errorsTimes   = 2                     // the rate divided by the rate before
+	errorsPoints  = 0.01                  // the rate minus the rate before
+	errorsScore   = 5                     // the same difference in standard errors
+	errorsSlices  = 3                     // slices of time before the rise
+	revisionCount = 500                   // evaluations of each revision
+	revisionTimes = 1.2                   // the median divided by the median before
+	revisionMore  = 20 * time.Microsecond // the median minus the median before
+	revisionParts = 5                     // slices of time of each revision
+	partCount     = 20                    // evaluations in such a slice
 
-	httpDecisions = 100
-	httpShare     = 0.2
-	httpHitRate   = 0.5
-	compileCount  = 100
-	compileRate   = 0.1
+	httpDecisions = 100 // decisions with http.send
+	httpShare     = 0.2 // of the time
+	httpHitRate   = 0.5 // share of answers from the cache; a finding needs less
+	compileCount  = 100 // decisions that compile
+	compileRate   = 0.1 // share of the decisions
 
-	stageDecisions   = 100
-	stageShare       = 0.5
-	stageMean        = time.Millisecond
-	handlerDecisions = 100
-	handlerShare     = 0.5
-	handlerMean      = 500 * time.Microsecond
+	stageDecisions   = 100                    // decisions
+	stageShare       = 0.5                    // of the time
+	stageMean        = time.Millisecond       // self time per decision
+	handlerDecisions = 100                    // decisions
+	handlerShare     = 0.5                    // of the time
+	handlerMean      = 500 * time.Microsecond // self time per decision
 
-	tailCount          = 1000
-	tailTimes          = 20
-	tailLeast          = 10 * time.Millisecond
-	undefinedDecisions = 100
+	tailCount          = 1000                  // decisions of a path
+	tailTimes          = 20                    // p99 divided by the median
+	tailLeast          = 10 * time.Millisecond // p99
+	undefinedDecisions = 100                   // decisions of such paths
 
-	metricsCount  = 10
-	metricsShare  = 0.01
-	repeatedCount = 5
-	repeatedShare = 0.001
+	metricsCount  = 10    // decisions without metrics
+	metricsShare  = 0.01  // of the decisions
+	repeatedCount = 5     // ids in the sample
+	repeatedShare = 0.001 // of the sample
 )
 
-// rules are sorted by importance: what went wrong, then where the time goes,
-// then what the log itself lacks. docs/report.md describes them.
+// rules are sorted by importance: first what went wrong, then where the time
+// goes, then what the log itself lacks. docs/report.md describes them.
 var rules = []rule{
 	{"interrupted", interrupted},
 	{"errors_rose", errorsRose},
@@ -107,37 +108,37 @@ func interrupted(r *Report) string {
 	if !r.Interrupted {
 		return ""
 	}
-	return "Reading was interrupted: this report covers only what was read until then. Run it to the end before you compare figures."
+	return "Reading was interrupted, so this report covers only what was read until then. Let it run to the end before you compare figures."
 }
 
 func httpUncached(r *Report) string {
 	s := stage(r.Total.Stages, httpStage)
 	decisions := s.Durations.Count()
-	part := sum.Share(s.Self, r.Total.Time)
-	hits, requests := sum.Float(counter(r.Total.Counters, httpHits)), sum.Float(counter(r.Total.Counters, httpRequests))
-	if requests == 0 { // an OPA that does not count them
+	part := Share(s.Self, r.Total.Time)
+	hits, requests := Float(counter(r.Total.Counters, httpHits)), Float(counter(r.Total.Counters, httpRequests))
+	if requests == 0 { // some releases of OPA do not count them
 		requests = max(0, float64(decisions)-hits)
 	}
 	if decisions < httpDecisions || part < httpShare || hits >= httpHitRate*(hits+requests) {
 		return ""
 	}
 	q := quantiles(&s.Durations)
-	return fmt.Sprintf("`http.send` takes %s of the time: it is in %s decisions, with a median of %s and a p99 of %s, "+
-		"and %s of its answers came from the inter-query cache. Where an old answer does no harm, set `cache: true` in the call, or "+
-		"`force_cache: true` with `force_cache_duration_seconds` if the other server's headers forbid it; if they are set, see whether "+
-		"`caching.inter_query_builtin_cache.max_size_bytes` is too small.",
+	return fmt.Sprintf("`http.send` takes %s of the time. %s decisions call it, with a median of %s and a p99 of %s, "+
+		"and %s of its answers came from the inter-query cache. If an old answer does no harm, set `cache: true` in the call. "+
+		"If the other server's headers forbid caching, set `force_cache: true` and `force_cache_duration_seconds`. "+
+		"If the call has these settings already, check whether `caching.inter_query_builtin_cache.max_size_bytes` is too small.",
 		text.Percent(part), text.Count(decisions), text.Duration(float64(q[p50])), text.Duration(float64(q[p99])), text.Percent(hits/(hits+requests)))
 }
 
 func queriesRecompiled(r *Report) string {
 	s := stage(r.Total.Stages, compileStage)
 	n := s.Durations.Count()
-	if n < compileCount || sum.Ratio(n, r.Total.Decisions) < compileRate {
+	if n < compileCount || Ratio(n, r.Total.Decisions) < compileRate {
 		return ""
 	}
-	finding := fmt.Sprintf("%s of %s decisions (%s) compiled their query, with a median of %s; compiling took %s of the time. ",
-		text.Count(n), text.Count(r.Total.Decisions), text.Percent(sum.Ratio(n, r.Total.Decisions)),
-		text.Duration(s.Durations.Quantile(0.5)), text.Percent(sum.Share(s.Self, r.Total.Time)))
+	finding := fmt.Sprintf("%s of %s decisions (%s) compiled their query, with a median of %s. Compiling took %s of the time. ",
+		text.Count(n), text.Count(r.Total.Decisions), text.Percent(Ratio(n, r.Total.Decisions)),
+		text.Duration(s.Durations.Quantile(0.5)), text.Percent(Share(s.Self, r.Total.Time)))
 	if r.By == "path" {
 		at, most := 0, uint64(0)
 		for i, g := range r.Groups.Sums() {
@@ -146,36 +147,36 @@ func queriesRecompiled(r *Report) string {
 			}
 		}
 		if most > n/2 && r.Groups.Sum(at).Key == rollup.Query {
-			return finding + fmt.Sprintf("%s of them are ad-hoc queries, which OPA does not cache: "+
-				"make a rule of the query and ask for its path by the Data API.", text.Percent(sum.Ratio(most, n)))
+			return finding + fmt.Sprintf("%s of them are ad-hoc queries, which OPA does not cache. "+
+				"Make the query a rule, and ask for the rule's path through the Data API.", text.Percent(Ratio(most, n)))
 		}
 		if most > 0 {
-			finding += fmt.Sprintf("Of the %s, %s has most of them, %s. ",
+			finding += fmt.Sprintf("Of %s, %s has the most, %s. ",
 				text.Plural(r.Groups.Len(), "path"), name(r.Groups.Sum(at).Key), text.Count(most))
 		}
 	}
-	return finding + "OPA keeps 100 compiled queries, by path, until policies or data change: " +
-		"give ids in the input instead of the path, and write policies and data less often and in larger batches."
+	return finding + "OPA keeps the compiled queries of 100 paths until policies or data change. " +
+		"Pass ids in the input and not in the path, and write policies and data less often, in larger batches."
 }
 
 func handlerOutside(r *Report) string {
 	handler, input := stage(r.Total.Stages, handlerStage), stage(r.Total.Stages, inputStage)
 	decisions := handler.Durations.Count()
-	part := sum.Share(handler.Self, r.Total.Time) + sum.Share(input.Self, r.Total.Time)
+	part := Share(handler.Self, r.Total.Time) + Share(input.Self, r.Total.Time)
 	if decisions < handlerDecisions || part < handlerShare {
 		return ""
 	}
-	mean := (sum.Float(handler.Self) + sum.Float(input.Self)) / float64(decisions)
+	mean := (Float(handler.Self) + Float(input.Self)) / float64(decisions)
 	if mean < float64(handlerMean) {
 		return ""
 	}
-	finding := fmt.Sprintf("%s of the time is in the server's handler, but outside of policies: %s a decision on average, of %s decisions; "+
-		"%s of that is for receiving and parsing the input. ",
-		text.Percent(part), text.Duration(mean), text.Count(decisions), text.Percent(sum.Float(input.Self)/(sum.Float(handler.Self)+sum.Float(input.Self))))
-	if sum.Float(input.Self) > sum.Float(handler.Self) {
-		return finding + "Send only those parts of the input that policies read, and see whether clients send it slowly."
+	finding := fmt.Sprintf("%s of the time is in the server's handler but outside policies. This is %s a decision on average, for %s decisions. "+
+		"%s of it goes into receiving and parsing the input. ",
+		text.Percent(part), text.Duration(mean), text.Count(decisions), text.Percent(Float(input.Self)/(Float(handler.Self)+Float(input.Self))))
+	if Float(input.Self) > Float(handler.Self) {
+		return finding + "Send only the parts of the input that policies read, and check whether clients send the input slowly."
 	}
-	return finding + "See whether OPA waits for a processor: raise its CPU limit, or spread the load over more instances."
+	return finding + "Check whether OPA waits for a processor. If it does, raise its CPU limit, or spread the load over more instances."
 }
 
 // stageDominates leaves out a stage that another rule reports.
@@ -185,17 +186,17 @@ func stageDominates(r *Report) string {
 		return ""
 	}
 	f := stages[0]
-	part, mean := sum.Share(f.Self, r.Total.Time), sum.Float(f.Self)/float64(r.Total.Decisions)
+	part, mean := Share(f.Self, r.Total.Time), Float(f.Self)/float64(r.Total.Decisions)
 	if part < stageShare || mean < float64(stageMean) {
 		return ""
 	}
-	advice := "See what it does in the slowest decisions, which `--slowest 10` lists."
+	advice := "Look at the slowest decisions, which `--slowest 10` lists."
 	reported := ""
 	switch f.Name {
 	case evaluationStage:
 		advice = "Find the expensive rules with `opa eval --profile` and the input of a slow decision, which `--slowest 10` lists."
 	case httpStage:
-		advice = "Keep what it asks for longer in the cache (`force_cache_duration_seconds`), or bring it to OPA as a bundle's data."
+		advice = "Keep its answers in the cache for longer (`force_cache_duration_seconds`), or bring the data to OPA in a bundle."
 		reported = httpUncached(r)
 	case compileStage:
 		reported = queriesRecompiled(r)
@@ -205,14 +206,13 @@ func stageDominates(r *Report) string {
 	if reported != "" {
 		return ""
 	}
-	return fmt.Sprintf("Stage %s takes %s of the time: %s a decision on average, with a median of %s and a p99 of %s in %s. ",
+	return fmt.Sprintf("Stage %s takes %s of the time, which is %s a decision on average. Its median is %s and its p99 %s, in %s. ",
 		name(f.Name), text.Percent(part), text.Duration(mean),
 		text.Duration(float64(f.Quantiles[p50])), text.Duration(float64(f.Quantiles[p99])), text.Plural(f.Durations.Count(), "decision")) + advice
 }
 
 func pathLongTail(r *Report) string {
 	var found []string
-	paths := 0
 	for _, g := range r.Groups.Sums() {
 		s := Outermost(g.Stages)
 		if r.By != "path" || g.Key == rollup.Other || s == nil || s.Durations.Count() < tailCount {
@@ -222,17 +222,15 @@ func pathLongTail(r *Report) string {
 		if q[p99] < int64(tailLeast) || q[p99]/tailTimes < q[p50] {
 			continue
 		}
-		if paths++; paths <= 3 {
-			found = append(found, fmt.Sprintf("%s (median %s, p99 %s, %s decisions)", name(g.Key),
-				text.Duration(float64(q[p50])), text.Duration(float64(q[p99])), text.Count(s.Durations.Count())))
-		}
+		found = append(found, fmt.Sprintf("%s (median %s, p99 %s, %s decisions)", name(g.Key),
+			text.Duration(float64(q[p50])), text.Duration(float64(q[p99])), text.Count(s.Durations.Count())))
 	}
-	if paths == 0 {
+	if len(found) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("The slowest hundredth of decisions takes far longer than the usual one in %s: %s. "+
-		"`--slowest 10` shows which stage it is, and `--by hour` whether it is at certain times.",
-		text.Plural(paths, "path"), listed(found, paths))
+	return fmt.Sprintf("In %s, the slowest hundredth of the decisions takes far longer than the usual decision: %s. "+
+		"`--slowest 10` shows which stage is slow, and `--by hour` shows whether it is slow at certain times.",
+		text.Plural(len(found), "path"), listed(found, func(s string) string { return s }))
 }
 
 func pathUndefined(r *Report) string {
@@ -252,48 +250,43 @@ func pathUndefined(r *Report) string {
 		return ""
 	}
 	slices.SortStableFunc(undefined, func(a, b path) int { return cmp.Compare(b.decisions, a.decisions) })
-	var found []string
-	for _, p := range undefined[:min(3, len(undefined))] {
-		found = append(found, fmt.Sprintf("%s (%s)", name(p.key), text.Count(p.decisions)))
-	}
 	return fmt.Sprintf("%s never had a result, in %s decisions (%s of all): %s. "+
-		"See whether clients spell them as the packages and rules are named, and whether the bundle that has these is loaded; "+
-		"where undefined means no, a `default` rule says so.",
-		text.Plural(len(undefined), "path"), text.Count(decisions), text.Percent(sum.Ratio(decisions, r.Total.Decisions)), listed(found, len(undefined)))
+		"Check whether clients spell the paths like the packages and rules, and whether OPA has loaded the bundle that contains these. "+
+		"If undefined means no, add a `default` rule that says so.",
+		text.Plural(len(undefined), "path"), text.Count(decisions), text.Percent(Ratio(decisions, r.Total.Decisions)),
+		listed(undefined, func(p path) string { return fmt.Sprintf("%s (%s)", name(p.key), text.Count(p.decisions)) }))
 }
 
 func metricsMissing(r *Report) string {
 	for _, p := range r.Inputs.Problems {
-		part := sum.Ratio(uint64(p.Count), uint64(r.Inputs.Decisions))
-		if p.Kind == noMetrics && p.Count >= metricsCount && part >= metricsShare {
-			return fmt.Sprintf("%s of %s decisions (%s) have no metrics, so their time is in no figure here. "+
-				"OPA logs metrics with each decision: look for what removes the field `metrics` between OPA and this log.",
+		part := Ratio(uint64(p.Count), uint64(r.Inputs.Decisions))
+		if p.Kind == string(decisionlog.NoMetrics) && p.Count >= metricsCount && part >= metricsShare {
+			return fmt.Sprintf("%s of %s decisions (%s) have no metrics, so the figures leave out their time. "+
+				"OPA logs metrics with each decision. Find out what removes the field `metrics` between OPA and this log.",
 				text.Count(p.Count), text.Count(r.Inputs.Decisions), text.Percent(part))
 		}
 	}
 	return ""
 }
 
-const noMetrics = "no_metrics" // decisionlog.NoMetrics
-
 func keysBeyond(r *Report) string {
 	o := r.Overflow
 	if o == (groupby.Overflow{}) {
 		return ""
 	}
-	return fmt.Sprintf("There was no room for all names: %s (%s) in group `other`, %s in stage `other`, "+
-		"and counter `other` was raised by %s. Choose fewer with `--path`, or group by something of fewer values with `--by`; "+
-		"ids that are part of paths belong in the input.",
-		text.Plural(o.Decisions, "decision"), text.Percent(sum.Ratio(o.Decisions, r.Total.Decisions)), text.Plural(o.Stages, "timer"), text.Count(o.Counters))
+	return fmt.Sprintf("There was no room for all names: group `other` has %s (%s), stage `other` has %s, "+
+		"and counter `other` has %s. Select fewer paths with `--path`, or group by something with fewer values with `--by`. "+
+		"If ids are part of paths, pass them in the input.",
+		text.Plural(o.Decisions, "decision"), text.Percent(Ratio(o.Decisions, r.Total.Decisions)), text.Plural(o.Stages, "timer"), text.Count(o.Counters))
 }
 
 func idsRepeated(r *Report) string {
 	repeated, sampled := r.Inputs.Repeated, r.Inputs.Sampled
-	part := sum.Ratio(uint64(repeated), uint64(sampled))
+	part := Ratio(uint64(repeated), uint64(sampled))
 	if repeated < repeatedCount || part < repeatedShare {
 		return ""
 	}
-	return fmt.Sprintf("Of a sample of %s decision ids, %s (%s) had been there before: these decisions are counted more than once. "+
-		"See whether two of the files hold the same decisions, or whether a log shipper sent some twice.",
+	return fmt.Sprintf("In a sample of %s decision ids, %s (%s) occurred before, so these decisions count more than once. "+
+		"Check whether two of the files hold the same decisions, or whether a log shipper sent some twice.",
 		text.Count(sampled), text.Count(repeated), text.Percent(part))
 }

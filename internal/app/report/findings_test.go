@@ -44,8 +44,8 @@ var ruleTests = []struct {
 	{"interrupted", with(healthy(), func(r *Report) { r.Interrupted = true }), []string{"interrupted"}},
 	{"interrupted", healthy(), nil}, // read to the end
 	{"errors_rose", errorReport(40, 20, 1000, 1, 20), []string{
-		"From 2026-03-01 14:40:00 to 2026-03-01 15:00:00 UTC, 400 of 20,000 decisions failed (2.0 %); " +
-			"before that, 40 of 40,000 had (0.1 %).",
+		"From 2026-03-01 14:40:00 to 2026-03-01 15:00:00 UTC, 400 of 20,000 decisions failed (2.0 %). " +
+			"Before that, 40 of 40,000 had failed (0.1 %).",
 		"`internal_error` (440)",
 	}},
 	{"errors_rose", errorReport(40, 20, 1000, 20, 39), nil}, // less than twice
@@ -64,7 +64,7 @@ var ruleTests = []struct {
 		"revision `v2`, at 2026-03-01 14:10:00 UTC",
 		"from 100 µs to 125 µs",
 		"(600 and 600 evaluations)",
-		"bring back revision `v1`",
+		"go back to revision `v1`",
 	}},
 	{"revision_slower", revisionReport(10, 10, 100*us, 118*us), nil}, // less than 1.2 times
 	{"revision_slower", revisionReport(10, 10, 50*us, 68*us), nil},   // less than 20 µs
@@ -78,7 +78,7 @@ var ruleTests = []struct {
 	{"revision_slower", with(revisionReport(10, 10, 100*us, 150*us), func(r *Report) { r.Revisions[0].First = decisionlog.NoTime }), nil},                                  // the first without time
 	{"http_send_uncached", httpReport(100, 25*us, 49, 51), []string{
 		"takes 20.0 % of the time",
-		"in 100 decisions",
+		"100 decisions call it",
 		"49.0 % of its answers",
 		"`force_cache: true`",
 	}},
@@ -90,8 +90,8 @@ var ruleTests = []struct {
 	{"http_send_uncached", healthy(), nil},                       // no http.send
 	{"queries_recompiled", compileReport("rbac/allow", 1000, 100), []string{
 		"100 of 1,000 decisions (10.0 %) compiled their query, with a median of 300 µs",
-		"Of the 2 paths, `rbac/allow` has most of them, 100.",
-		"OPA keeps 100",
+		"Of 2 paths, `rbac/allow` has the most, 100.",
+		"OPA keeps the compiled queries of 100",
 	}},
 	{"queries_recompiled", compileReport("rbac/allow", 500, 99), nil},   // too few
 	{"queries_recompiled", compileReport("rbac/allow", 1001, 100), nil}, // a small part
@@ -99,14 +99,14 @@ var ruleTests = []struct {
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 500 * us}), []string{
 		"50.0 % of the time",
 		"501 µs a decision",
-		"20.2 % of that is for receiving",
+		"20.2 % of it goes into receiving",
 		"CPU limit",
 	}},
 	{"handler_outside_rego", serverReport(99, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 500 * us}), nil},  // too few
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 502 * us}), nil}, // less than half
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 99 * us, evaluationStage: 400 * us}), nil},  // a short time
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{evaluationStage: 5 * ms}), nil},                                                 // all in the rest
-	{"stage_dominates", serverReport(100, map[string]time.Duration{evaluationStage: ms, handlerStage: 900 * us}), []string{"Stage `rego_query_eval` takes 52.6 % of the time: 1.00 ms a decision", "`opa eval --profile`"}},
+	{"stage_dominates", serverReport(100, map[string]time.Duration{evaluationStage: ms, handlerStage: 900 * us}), []string{"Stage `rego_query_eval` takes 52.6 % of the time, which is 1.00 ms a decision", "`opa eval --profile`"}},
 	{"stage_dominates", serverReport(99, map[string]time.Duration{evaluationStage: ms, handlerStage: 900 * us}), nil},                                // too few
 	{"stage_dominates", serverReport(100, map[string]time.Duration{evaluationStage: ms, handlerStage: 501 * us, "rego_query_parse": 500 * us}), nil}, // less than half
 	{"stage_dominates", serverReport(100, map[string]time.Duration{evaluationStage: ms - us, handlerStage: 100 * us}), nil},                          // a short time
@@ -115,7 +115,7 @@ var ruleTests = []struct {
 	{"stage_dominates", serverReport(100, map[string]time.Duration{compileStage: 9 * ms}), nil},                                                      // queries_recompiled reports it
 	{"stage_dominates", with(healthy(), func(r *Report) { r.Total.Stages, r.Total.Time = nil, groupby.Sum{} }), nil},                                 // no time at all
 	{"stage_dominates", reportOf(), nil}, // no decision, no sum
-	{"path_long_tail", tailReport(1000, ms/2, 11*ms), []string{"in 1 path: `rbac/allow` (median 50", " ms, 1,000 decisions)"}},
+	{"path_long_tail", tailReport(1000, ms/2, 11*ms), []string{"In 1 path, ", ": `rbac/allow` (median 50", " ms, 1,000 decisions)"}},
 	{"path_long_tail", tailReport(999, ms/2, 11*ms), nil},                                                               // too few
 	{"path_long_tail", tailReport(1000, ms, 19*ms), nil},                                                                // less than 20 times
 	{"path_long_tail", tailReport(1000, ms/4, 9900*us), nil},                                                            // less than 10 ms
@@ -131,9 +131,9 @@ var ruleTests = []struct {
 	{"metrics_missing", metricsReport(900, 9), nil},                                                                      // too few
 	{"metrics_missing", metricsReport(1001, 10), nil},                                                                    // a small part
 	{"metrics_missing", with(metricsReport(1000, 10), func(r *Report) { r.Inputs.Problems[0].Kind = "truncated" }), nil}, // another problem
-	{"keys_beyond_limit", with(healthy(), func(r *Report) { r.Overflow = groupby.Overflow{Decisions: 1, Stages: 2, Counters: 3} }), []string{"1 decision (0.1 %) in group `other`, 2 timers in", "raised by 3"}},
+	{"keys_beyond_limit", with(healthy(), func(r *Report) { r.Overflow = groupby.Overflow{Decisions: 1, Stages: 2, Counters: 3} }), []string{"group `other` has 1 decision (0.1 %), stage `other` has 2 timers, ", "counter `other` has 3"}},
 	{"keys_beyond_limit", healthy(), nil}, // none
-	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeated, r.Inputs.Sampled = 5, 5000 }), []string{"Of a sample of 5,000 decision ids, 5 (0.1 %)"}},
+	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeated, r.Inputs.Sampled = 5, 5000 }), []string{"In a sample of 5,000 decision ids, 5 (0.1 %)"}},
 	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeated, r.Inputs.Sampled = 4, 8 }), nil},    // too few
 	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeated, r.Inputs.Sampled = 5, 5001 }), nil}, // a small part
 	{"ids_repeated", healthy(), nil}, // no sample
@@ -161,13 +161,13 @@ var ruleTests = []struct {
 	// The advice depends on the cause.
 	{"queries_recompiled", compileReport(rollup.Query, 1000, 100), []string{"100 % of them are ad-hoc queries"}},
 	{"queries_recompiled", with(compileReport("p", 1000, 100), func(r *Report) { r.By = "hour" }), []string{"took 99.7 % of the time. OPA keeps"}},
-	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: us, inputStage: ms}), []string{"Send only those parts"}},
+	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: us, inputStage: ms}), []string{"Send only the parts"}},
 	{"stage_dominates", httpReport(100, 10*ms, 90, 10), []string{"`force_cache_duration_seconds`"}},
 	{"stage_dominates", serverReport(100, map[string]time.Duration{"my`stage": 2 * ms}), []string{"Stage `my'stage`"}},
 	{"http_send_uncached", httpReport(100, 10*ms, 30, 0), []string{"30.0 % of its answers"}},
 	{"revision_slower", revisions(160*us, 160*us), nil}, // slices of later revisions say nothing of one
-	{"revision_slower", revisions(160*us, 200*us), []string{"from 100 µs to 160 µs", "It also did with 1 more."}},
-	{"path_long_tail", tails(), []string{"in 4 paths: `p0` ", "`p2` (median 1", ") and 1 more."}},
+	{"revision_slower", revisions(160*us, 200*us), []string{"from 100 µs to 160 µs", "It also became slower with 1 other revision."}},
+	{"path_long_tail", tails(), []string{"In 4 paths, ", ": `p0` ", "`p2` (median 1", ") and 1 more."}},
 	{"errors_rose", with(errorReport(30, 10, 1000, 1, 50), func(r *Report) {
 		for range 20 {
 			appendSlice(r, 1000, 1)

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
@@ -47,14 +46,14 @@ func errorsRose(r *Report) string {
 	if score < errorsScore*noise {
 		return ""
 	}
-	return fmt.Sprintf("From %s to %s UTC, %s of %s decisions failed (%s); before that, %s of %s had (%s).%s "+
-		"See what changed at that time, with `--since`, `--until` and `--by bundle`.",
+	return fmt.Sprintf("From %s to %s UTC, %s of %s decisions failed (%s). Before that, %s of %s had failed (%s).%s "+
+		"Find out what changed at that time, with `--since`, `--until` and `--by bundle`.",
 		text.Time(times[from].Begin, text.ToTheSecond), text.Time(times[to-1].Begin+r.Width, text.ToTheSecond),
 		text.Count(run.errors), text.Count(run.decisions), text.Percent(run.rate()),
 		text.Count(before.errors), text.Count(before.decisions), text.Percent(before.rate()), commonest(r.Total.Errors))
 }
 
-// commonest returns a sentence about the code of most errors.
+// commonest returns a sentence about the most frequent error code, or "".
 func commonest(errors []rollup.ErrorTotal) string {
 	if len(errors) == 0 {
 		return ""
@@ -84,7 +83,7 @@ func tallyOf(s groupby.Slice) (t tally) {
 
 func (t tally) plus(o tally) tally  { return tally{t.decisions + o.decisions, t.errors + o.errors} }
 func (t tally) minus(o tally) tally { return tally{t.decisions - o.decisions, t.errors - o.errors} }
-func (t tally) rate() float64       { return sum.Ratio(t.errors, t.decisions) }
+func (t tally) rate() float64       { return Ratio(t.errors, t.decisions) }
 
 // scoreOf returns the difference of two rates in standard errors, as if
 // decisions failed independently of one another.
@@ -97,8 +96,8 @@ func scoreOf(a, b tally) float64 {
 	return (b.rate() - a.rate()) / math.Sqrt(variance)
 }
 
-// dispersion returns the chi-squared statistic of slices of one rate. If
-// decisions fail independently, it is about the number of slices less one.
+// dispersion returns the chi-squared statistic of slices with one rate. If
+// decisions fail independently, it is about the number of slices minus one.
 func dispersion(parts []groupby.Slice, all tally) (chi2 float64) {
 	p := all.rate()
 	if p == 0 || p == 1 {
@@ -149,15 +148,15 @@ func revisionSlower(r *Report) string {
 	}
 	a, b := &r.Revisions[worst-1], &r.Revisions[worst]
 	was, is := quantiles(&a.Evaluation.Durations), quantiles(&b.Evaluation.Durations)
-	finding := fmt.Sprintf("Evaluation became slower with bundle revision %s, at %s UTC: its median rose from %s to %s, its p99 from %s to %s "+
+	finding := fmt.Sprintf("Evaluation became slower with bundle revision %s, at %s UTC. Its median rose from %s to %s, and its p99 from %s to %s "+
 		"(%s and %s evaluations).",
 		name(b.Name), text.Time(b.First, text.ToTheSecond),
 		text.Duration(float64(was[p50])), text.Duration(float64(is[p50])), text.Duration(float64(was[p99])), text.Duration(float64(is[p99])),
 		text.Count(a.Evaluation.Durations.Count()), text.Count(b.Evaluation.Durations.Count()))
 	if found > 1 {
-		finding += fmt.Sprintf(" It also did with %s more.", text.Count(found-1))
+		finding += fmt.Sprintf(" It also became slower with %s.", text.Plural(found-1, "other revision"))
 	}
-	return finding + fmt.Sprintf(" Unless the requests changed too, bring back revision %s, and look with `opa eval --profile` for what the change made slower.",
+	return finding + fmt.Sprintf(" Unless the requests changed too, go back to revision %s, and find out with `opa eval --profile` what the change made slower.",
 		name(a.Name))
 }
 
@@ -177,8 +176,8 @@ func sliceMedians(r *Report) []median {
 	return found
 }
 
-// between returns the medians of slices that begin from a time on and before
-// another, sorted.
+// between returns the medians of the slices that begin at from or later, and
+// before to. It sorts them.
 func between(medians []median, from, to int64) []float64 {
 	var found []float64
 	for _, m := range medians {

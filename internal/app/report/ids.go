@@ -10,16 +10,16 @@ import (
 	"math"
 )
 
-// An idSample counts the occurrences of a sample of the decision ids. The hash
-// of an id alone decides whether it is in the sample, so all files agree on it.
+// An idSample counts the occurrences of a sample of the decision ids. Only the
+// id itself decides whether it is in the sample, so all files agree.
 type idSample struct {
 	shift  int // one in 2^shift ids is in the sample
 	counts map[uint64]uint32
 }
 
 const (
-	idShift = 8
-	maxIDs  = 1 << 16
+	idShift = 8       // the first shift of a sample
+	maxIDs  = 1 << 16 // limits the ids of a sample
 )
 
 func (s *idSample) add(id []byte) {
@@ -37,7 +37,7 @@ func (s *idSample) add(id []byte) {
 	}
 	h := fnv.New64a()
 	h.Write(id)
-	// The upper bits are those that decide, the lower ones tell ids apart.
+	// The upper bits decide, and the lower bits tell ids apart.
 	s.put(tail>>32<<32|h.Sum64()>>32, 1)
 }
 
@@ -63,7 +63,7 @@ func (s *idSample) put(key uint64, n uint32) {
 	}
 }
 
-// thin leaves one in 2^shift ids.
+// thin keeps one in 2^shift ids.
 func (s *idSample) thin(shift int) {
 	s.shift = shift
 	for key := range s.counts {

@@ -18,37 +18,32 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// WriteJSON writes a report as JSON, with a line for each finding and each
-// group, so that reports can be compared line by line.
+// WriteJSON writes a report as JSON. Each finding and each group has a line, so
+// that reports can be compared line by line.
 //
 // Groups are in the report's order. Each begins with its key, under the name
 // Report.By. Numbers are integers, times are in ns, and sums may exceed 64
-// bits. All outcomes are there, also those of 0. Counters of 0 are left out.
-// Names within outcomes, counters and stages are sorted. Bytes that are not
-// UTF-8 become U+FFFD. The error is that of w.
+// bits. Outcomes of 0 are included, and counters of 0 are left out. Names
+// within outcomes, counters and stages are sorted. Bytes that are not UTF-8
+// become U+FFFD. The error is that of w.
 func WriteJSON(w io.Writer, r *Report) error {
 	out := bufio.NewWriter(w)
 	in := r.Inputs
 	if in.Problems == nil {
 		in.Problems = []Problem{} // a list, not null
 	}
-	head, err := marshal(struct {
+	head := marshal(struct {
 		Version int     `json:"version"`
 		Inputs  Inputs  `json:"inputs"`
 		From    *string `json:"from"`
 		To      *string `json:"to"`
 	}{1, in, jsonTime(r.From), jsonTime(r.To)})
-	if err != nil {
-		return err
-	}
 	out.Write(head[:len(head)-1])
-	if err := writeLines(out, "findings", len(r.Findings), func(i int) ([]byte, error) {
-		return marshal(r.Findings[i])
-	}); err != nil {
+	if err := writeLines(out, "findings", len(r.Findings), func(i int) []byte { return marshal(r.Findings[i]) }); err != nil {
 		return err
 	}
 	var memory Group
-	if err := writeLines(out, "groups", r.Groups.Len(), func(i int) ([]byte, error) {
+	if err := writeLines(out, "groups", r.Groups.Len(), func(i int) []byte {
 		return marshalGroup(r.By, r.Groups.get(i, &memory))
 	}); err != nil {
 		return err
@@ -57,20 +52,17 @@ func WriteJSON(w io.Writer, r *Report) error {
 	return out.Flush()
 }
 
-// writeLines writes a list as the next field of an object, with a line each.
-func writeLines(out *bufio.Writer, name string, n int, line func(i int) ([]byte, error)) error {
+// writeLines writes a list as the next field of an object. Each of its n
+// elements has a line.
+func writeLines(out *bufio.Writer, name string, n int, line func(i int) []byte) error {
 	out.WriteString(`,"` + name + `":[`)
 	for i := range n {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		text, err := line(i)
-		if err != nil {
-			return err
-		}
 		out.WriteByte('\n')
-		if _, err := out.Write(text); err != nil {
-			return err // without the work for the rest
+		if _, err := out.Write(line(i)); err != nil {
+			return err // and save the work for the rest
 		}
 	}
 	if n > 0 {
@@ -89,7 +81,7 @@ func jsonTime(ns int64) *string {
 }
 
 // marshalGroup returns a group as JSON, with its key under the name by.
-func marshalGroup(by string, g *Group) ([]byte, error) {
+func marshalGroup(by string, g *Group) []byte {
 	group := struct {
 		Decisions uint64                     `json:"decisions"`
 		Outcomes  map[string]uint64          `json:"outcomes"`
@@ -117,25 +109,22 @@ func marshalGroup(by string, g *Group) ([]byte, error) {
 
 // KeyedJSON returns an object that has the key of a group under the name by,
 // and then the members of other objects.
-func KeyedJSON(by, key string, objects ...any) (json.RawMessage, error) {
+func KeyedJSON(by, key string, objects ...any) json.RawMessage {
 	var members [][]byte
 	for _, o := range slices.Concat([]any{map[string]string{by: key}}, objects) {
-		text, err := marshal(o)
-		if err != nil {
-			return nil, err
-		}
+		text := marshal(o)
 		if text = text[1 : len(text)-1]; len(text) > 0 {
 			members = append(members, text)
 		}
 	}
-	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}")), nil
+	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}"))
 }
 
-// marshal is json.Marshal without the escapes that are for HTML.
-func marshal(v any) ([]byte, error) {
+// marshal is json.Marshal without the escapes for HTML.
+func marshal(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+	_ = e.Encode(v) // all these values can be written
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -5,6 +5,7 @@ package report
 
 import (
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/regometer/regometer/decisionlog"
@@ -28,9 +29,14 @@ func TestKeyedJSON(t *testing.T) {
 		{"path", "a<b", `{"path":"a<b","n":1}`},
 		{`label:"\`, "a\xff", `{"label:\"\\":"a\ufffd","n":1}`},
 	} {
-		got, err := KeyedJSON(test.by, test.key, map[string]int{"n": 1}, struct{}{})
-		if err != nil || string(got) != test.want {
-			t.Errorf("%s, %v, want %s", got, err, test.want)
+		got := KeyedJSON(test.by, test.key, map[string]int{"n": 1}, struct{}{})
+		if string(got) != test.want {
+			t.Errorf("%s, want %s", got, test.want)
 		}
+	}
+	r := sample(t)
+	r.By = "hour"
+	if got := written(t, func(w io.Writer) error { return WriteJSON(w, r) }); strings.Count(got, `{"hour":"`) < r.Groups.Len() {
+		t.Errorf("groups by hour lack the member hour: %s", got)
 	}
 }

@@ -18,11 +18,12 @@ const byStage = "stage"
 // none is the key of decisions without the field that groups them.
 const none = "(none)"
 
-// A keyFunc returns an event's key. The key is valid as long as the event, and
-// until the next call.
+// A keyFunc returns an event's key. The key is valid until the next event or
+// the next call.
 type keyFunc func(e *decisionlog.Event) []byte
 
-// keyOf returns the function of a grouping, for one goroutine.
+// keyOf returns the function that finds an event's key in a grouping. Only one
+// goroutine may use the function. keyOf fails if the grouping is unknown.
 func keyOf(by string) (keyFunc, error) {
 	if name, isLabel := strings.CutPrefix(by, "label:"); isLabel && name != "" {
 		return func(e *decisionlog.Event) []byte { return orNone(e.Label(name)) }, nil

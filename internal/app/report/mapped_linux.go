@@ -9,11 +9,11 @@ import (
 )
 
 // mapFile maps a file's bytes from one offset to another into memory. It
-// returns them with a function that unmaps them, or nil if they cannot be
-// mapped.
+// returns the bytes and a function that unmaps them, or nil if it cannot map
+// them.
 //
 // Mapped text is not copied. Its pages are loaded when they are read, which
-// several workers can do at the same time. Asking for all of them at once
+// several workers can do at the same time. Loading all pages at once
 // (MAP_POPULATE) would make the other workers wait.
 func mapFile(f *os.File, from, to int64) (text []byte, unmap func()) {
 	start := from &^ int64(os.Getpagesize()-1)

@@ -9,13 +9,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
 )
 
 // WriteMarkdown writes the content of WriteTable as GitHub's Markdown, with the
-// first groups, all if top is 0. Text from a log is written as code, so that it
-// is neither a link nor a mention nor HTML. The error is that of w.
+// first top groups, or all if top is 0. Text from a log is written as code, so
+// that it is neither a link nor a mention nor HTML. The error is that of w.
 func WriteMarkdown(w io.Writer, r *Report, top int) error {
 	m := markdown{bufio.NewWriter(w)}
 	m.findings(r)
@@ -25,8 +24,7 @@ func WriteMarkdown(w io.Writer, r *Report, top int) error {
 	return m.Flush()
 }
 
-// markdown is Markdown that is being written. Its Writer keeps an error until
-// Flush.
+// markdown writes Markdown. Flush returns the first error.
 type markdown struct{ *bufio.Writer }
 
 func (m markdown) line(text string) { m.WriteString(text + "\n") }
@@ -55,7 +53,7 @@ func (m markdown) groups(r *Report, groups []*Group) {
 	errors := text.Table{Columns: text.Columns(2, by, "error", "decisions")}
 	for _, g := range groups {
 		key := text.Code(g.Key)
-		row := []string{key, text.Percent(sum.Share(g.Time, r.Total.Time)), text.Count(g.Decisions)}
+		row := []string{key, text.Percent(Share(g.Time, r.Total.Time)), text.Count(g.Decisions)}
 		for _, n := range g.Outcomes {
 			row = append(row, text.Count(n))
 		}

@@ -16,15 +16,15 @@ type Report struct {
 	// From and To are the first and the last time of a decision, in ns since
 	// 1970, or decisionlog.NoTime if none has one.
 	From, To int64
-	By       string // what the key of a group is: "path", "hour", "label:team", …
+	By       string // the kind of the groups' keys: "path", "hour", "label:team", …
 	Width    int64  // of the slices of time, in ns
 
 	// Groups are sorted by total time, descending, and by key.
 	Groups Groups
-	// Total is all decisions together. Its slices are those of all groups; they
-	// may have neither counters nor stages, which Slices has.
+	// Total has all decisions together. Its slices of time may have neither
+	// counters nor stages. Slices returns both.
 	Total    Group
-	slices   func() []groupby.Slice // nil: those of Total
+	slices   func() []groupby.Slice // returns Slices; nil stands for those of Total
 	Overflow groupby.Overflow
 	// Revisions are the bundle revisions, over all groups, in the order of
 	// their first decisions.
@@ -50,11 +50,11 @@ type Inputs struct {
 	Files      int64     `json:"files"`
 	Bytes      int64     `json:"bytes"` // as they are in the files
 	Decisions  int64     `json:"decisions"`
-	OtherLines int64     `json:"other_lines"` // well-formed, or plain text, but no events
+	OtherLines int64     `json:"other_lines"` // well-formed JSON or plain text, but no events
 	Problems   []Problem `json:"problems"`    // by kind
 
-	// Sampled is the size of a sample of decision ids, and Repeated the number
-	// of ids in it that were there before.
+	// Sampled is the size of a sample of decision ids. Repeated is the number
+	// of ids in the sample that had occurred before.
 	Repeated, Sampled int64 `json:"-"`
 }
 
@@ -72,12 +72,12 @@ type Place struct {
 }
 
 // Groups are the groups of a report. There may be very many, so most are made
-// when they are asked for. The zero value has none.
+// when they are requested. The zero value has none.
 type Groups struct {
 	n int
-	// get returns what At does if memory is nil. Else it returns what Sum does,
-	// and may use the memory, which is empty or holds a group that it made
-	// before.
+	// get returns the result of At if memory is nil. Otherwise it returns the
+	// result of Sum, and may use the memory, which is empty or holds an earlier
+	// group.
 	get func(i int, memory *Group) *Group
 }
 
@@ -92,13 +92,13 @@ func (g Groups) Len() int { return g.n }
 // At returns group i. It may take some hundred microseconds.
 func (g Groups) At(i int) *Group { return g.get(i, nil) }
 
-// Sum returns group i, whose slices of time may have neither counters nor
-// stages, which takes far less than At. Other calls may return the same one: it
-// must not be changed.
+// Sum returns group i. Its slices of time may have neither counters nor stages,
+// so Sum is much faster than At. Other calls may return the same group, so the
+// caller must not change it.
 func (g Groups) Sum(i int) *Group { return g.get(i, new(Group)) }
 
-// Sums returns what Sum does of all groups, in their order. Each is there only
-// until the next one.
+// Sums returns all groups in order, as Sum does. Each group is valid only until
+// the next one.
 func (g Groups) Sums() iter.Seq2[int, *Group] {
 	return func(yield func(int, *Group) bool) {
 		var memory Group
@@ -110,7 +110,7 @@ func (g Groups) Sums() iter.Seq2[int, *Group] {
 	}
 }
 
-// Group is the decisions of a key.
+// Group has the decisions of a key.
 type Group struct {
 	groupby.Group
 	Decisions uint64
@@ -119,7 +119,7 @@ type Group struct {
 	exact map[string][]int64 // the sorted durations of each stage, or nil: see Options.Exact
 }
 
-// Revision is the decisions of a bundle revision.
+// Revision has the decisions of a bundle revision.
 type Revision struct {
 	Name        string
 	First, Last int64         // times, as in Report
@@ -130,13 +130,13 @@ type Revision struct {
 type SlowDecision struct {
 	Key     string         `json:"key"`
 	ID      string         `json:"id"`
-	Time    int64          `json:"time"` // when; as in Report
+	Time    int64          `json:"time"` // when it was made, as in Report
 	Outcome rollup.Outcome `json:"outcome"`
 	Took    int64          `json:"-"`      // ns: of its longest stage
 	Stages  []StageTime    `json:"stages"` // slowest first
 	Place   Place          `json:"place"`
 
-	part *part // in which Place counts lines, or nil: those of its file
+	part *part // the part in which Place counts lines; nil stands for the file
 }
 
 // StageTime is the time of a stage in a decision, in ns.
@@ -145,7 +145,7 @@ type StageTime struct {
 	Took  int64  `json:"took"`
 }
 
-// Finding is a remarkable fact of a report, with advice.
+// Finding is a remarkable fact about a report, with advice.
 type Finding struct {
 	Rule string `json:"rule"` // its name: see rules
 	Text string `json:"text"` // a few sentences, with figures

@@ -11,7 +11,7 @@ import (
 
 // Only removes all stages except these from the groups and from the slowest
 // decisions. Totals, the order of the groups, and the findings stay. It reports
-// whether any of these stages exists.
+// whether the report has one of these stages, or has no stages at all.
 func (r *Report) Only(stages []string) bool {
 	total := len(r.Total.Stages)
 	r.Total = *r.Total.only(stages)

@@ -17,33 +17,34 @@ import (
 
 // Options configures [Read].
 type Options struct {
-	// Inputs are files, folders, which are read with their subfolders, patterns
-	// of filepath.Match, and "-" for Stdin. A file that is reached in several
-	// ways is read once.
+	// Inputs are files, folders with their subfolders, patterns of
+	// filepath.Match, and "-" for Stdin. A file is read only once, even if
+	// several inputs name it.
 	Inputs []string
 	Stdin  io.Reader
 
-	// By is what decisions are grouped by: "path" (also if it is empty),
+	// By says how decisions are grouped: by "path", which is the default,
 	// "stage", "bundle", "requested_by" (without the port), "hour", "day", or
 	// "label:KEY".
 	By string
-	// Paths, if there are any, are patterns of which a decision's path must
-	// match one: the first segments of a path, where * stands for any.
+	// Paths are patterns. If there are some, a decision's path must match one
+	// of them. A pattern has the first segments of a path, where * stands for
+	// any segment.
 	Paths []string
-	// Since and Until bound the decisions' times, Until not included. With
-	// either, decisions without a time are left out.
+	// Since and Until limit the decisions' times, without Until itself. With
+	// either of them, decisions without a time are left out.
 	Since, Until time.Time
 	// Slowest is the number of slowest decisions that are listed, at most
 	// 1,000,000.
 	Slowest int
 
-	// Exact makes quantiles exact: all durations are kept, and sorted. A log
-	// may have at most 16,000,000 of them. Save does not save them.
+	// Exact makes quantiles exact: Read keeps all durations and sorts them. The
+	// logs may have at most 16,000,000 durations. Save does not save them.
 	Exact bool
-	// Strict makes the reader check all of the JSON of each event, and not only
-	// the fields that it needs.
+	// Strict makes the reader check all JSON of each event, and not only the
+	// fields that it needs.
 	Strict bool
-	// Workers is the number of goroutines that read. 0: GOMAXPROCS.
+	// Workers is the number of goroutines that read. 0 stands for GOMAXPROCS.
 	Workers int
 	// Limits bounds the memory of the groups.
 	Limits groupby.Limits
@@ -52,28 +53,30 @@ type Options struct {
 	Progress func(Progress)
 
 	// Each, if not nil, is called for each worker, after the inputs have been
-	// found and before anything is read. The function that it returns gets each
-	// decision that the options select and that the worker reads: from one
-	// goroutine at a time, for several workers at once, and in no order. If it
-	// returns an error, reading ends, and Read returns the error.
+	// found and before anything is read. It returns a function that gets each
+	// decision that the worker reads and the options select. One goroutine at a
+	// time calls the function. The functions of several workers are called at
+	// the same time, and decisions come in no order. If a function returns an
+	// error, reading ends, and Read returns the error.
 	//
-	// key returns the key of a measure's number, such as
-	// "timer_rego_query_eval_ns". It is for the same goroutine, and for the
-	// measures of the decision that the function was called with. The
-	// decision's Line counts from where the worker began to read the file.
+	// key returns the key for a measure's number, such as
+	// "timer_rego_query_eval_ns". Only the function may call it, and only for
+	// measures of its decision. The decision's Line counts from where the
+	// worker began to read the file.
 	Each func(key func(metric int32) string) func(*decisionlog.Event) error
 }
 
+// maxSlowest limits Options.Slowest.
 const maxSlowest = 1_000_000
 
 // Progress is the progress of [Read].
 type Progress struct {
-	Bytes, Of int64 // as they are in the files; Of is 0 if it is not known
+	Bytes, Of int64 // read so far, and in all files; Of is 0 if it is unknown
 	Decisions int64
 	Elapsed   time.Duration
 }
 
-// Check returns the error that [Read] returns of invalid options.
+// Check returns the error that [Read] returns for invalid options.
 func (o Options) Check() error {
 	_, err := o.withDefaults()
 	return err
@@ -87,14 +90,14 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	for _, pattern := range o.Paths {
 		if strings.Trim(pattern, "/") == "" {
-			return o, fmt.Errorf("path pattern %q is empty: a pattern is like httpapi/authz or tenants/*/authz", pattern)
+			return o, fmt.Errorf("--path %q is empty: write a pattern such as httpapi/authz or tenants/*/authz", pattern)
 		}
 	}
 	if !o.Since.IsZero() && !o.Until.IsZero() && !o.Since.Before(o.Until) {
-		return o, fmt.Errorf("since %s is not before until %s", o.Since.Format(time.RFC3339), o.Until.Format(time.RFC3339))
+		return o, fmt.Errorf("--since %s is not before --until %s", o.Since.Format(time.RFC3339), o.Until.Format(time.RFC3339))
 	}
 	if o.Slowest < 0 || o.Slowest > maxSlowest {
-		return o, fmt.Errorf("slowest is %d: it must be from 0 to %d", o.Slowest, maxSlowest)
+		return o, fmt.Errorf("invalid --slowest %d: it must be from 0 to %d", o.Slowest, maxSlowest)
 	}
 	if o.By == "" {
 		o.By = "path"

@@ -1,6 +1,14 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package report reads decision logs of Open Policy Agent (OPA) and reports
+// where the time went.
+//
+// [Read] finds the files and cuts them into parts. Package decisionlog reads
+// the events in the parts, and package groupby folds the events into groups.
+// The result is [Data], which can be saved, loaded and merged. Data.Report
+// makes a [Report], which can be written as a table, Markdown, JSON, CSV or a
+// page.
 package report
 
 import (
@@ -18,7 +26,7 @@ import (
 	"github.com/regometer/regometer/decisionlog"
 )
 
-// Read reads decision logs. It counts the faults of the logs, which are not
+// Read reads decision logs. It counts the problems of the logs, which are not
 // errors. If ctx ends, Read returns the data that it has read until then,
 // marked as interrupted.
 //
@@ -32,13 +40,13 @@ func Read(ctx context.Context, o Options) (*Data, error) {
 	return x, err
 }
 
-// errNotMapped is the error if a file that is mapped into memory cannot be
-// read there: it became shorter, or its disk has a fault. Reading it in the
-// usual way shows the cause.
+// errNotMapped is the error if a file cannot be read where it is mapped into
+// memory, because it became shorter or its disk has a fault. Reading the file
+// in the usual way shows the cause.
 var errNotMapped = errors.New("a file could not be read where it was mapped into memory")
 
-// read is Read. It maps files into memory only if mayMap is set, and if all
-// inputs can be read once more.
+// read is Read. It maps files into memory only if mayMap is true, and if all
+// inputs can be read again.
 func read(ctx context.Context, o Options, mayMap bool) (*Data, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -49,7 +57,7 @@ func read(ctx context.Context, o Options, mayMap bool) (*Data, error) {
 		return nil, err
 	}
 	r := &reading{Options: o, start: time.Now(), jobs: make(chan job, jobsAhead), mayMap: mayMap && o.Each == nil}
-	whole := ctx // ctx ends if Each fails, too
+	whole := ctx // the new ctx also ends if Each fails
 	ctx, r.fail = context.WithCancelCause(ctx)
 	defer r.fail(nil)
 	known := true // the sizes of all inputs
@@ -65,7 +73,7 @@ func read(ctx context.Context, o Options, mayMap bool) (*Data, error) {
 			if _, err := Load(name); errors.Is(err, errOld) {
 				return nil, err
 			}
-			return nil, fmt.Errorf("%s is not a decision log but a saved report: regometer merge prints saved reports and merges them", name)
+			return nil, fmt.Errorf("%s is a saved report, not a decision log: use regometer merge, which prints and merges saved reports", name)
 		default:
 			r.of += info.Size()
 		}
@@ -127,7 +135,7 @@ type reading struct {
 	Options
 	start  time.Time
 	inputs []*input
-	of     int64 // bytes of all inputs, or 0 if they are not known
+	of     int64 // bytes of all inputs, or 0 if their sizes are unknown
 	mayMap bool  // files may be mapped into memory
 	jobs   chan job
 	fail   context.CancelCauseFunc
@@ -145,14 +153,14 @@ type input struct {
 
 // A part is text of an input that one reader reads.
 type part struct {
-	Inputs  // its decisions, other lines and problems, with lines of the part
+	Inputs  // its decisions, other lines and problems; lines count from its beginning
 	input   *input
 	number  int // in the input
 	lines   int64
-	failure string // of reading the file: its kind as a problem
+	failure string // the problem if the file cannot be read, or ""
 }
 
-// order returns the number of a part in its input, or 0 of nil.
+// order returns the number of a part in its input, or 0 for nil.
 func (p *part) order() int {
 	if p == nil {
 		return 0
@@ -193,15 +201,16 @@ func (in *input) sum() *Inputs {
 // A job is a part to read.
 type job struct {
 	part  *part
-	text  io.Reader // or nil: from one offset to another of a file that is mapped
+	text  io.Reader // nil if the part is to be mapped: see file
 	close func()
 
-	file     *os.File
+	file     *os.File // to be mapped from one offset to another
 	from, to int64
 }
 
-// jobsAhead limits the jobs that wait. The goroutine that finds them gets no
-// processor while the workers have all.
+// jobsAhead limits the jobs that wait for a worker. There must be several,
+// because the goroutine that finds them gets no processor while the workers use
+// all.
 const jobsAhead = 16
 
 // newPart adds a part to an input.
@@ -241,14 +250,14 @@ func (r *reading) open(ctx context.Context, in *input) {
 }
 
 // leastPart and greatestPart roughly limit the size of a part of a large file.
-// They are less in tests.
+// Tests lower them.
 var (
 	leastPart    int64 = 4 << 20
 	greatestPart int64 = 32 << 20
 )
 
-// cut hands out a large file in parts. A part begins where a reader need not
-// know the text before.
+// cut hands out a large file in parts. A part begins at a boundary, where a
+// reader need not know the text before.
 func (r *reading) cut(ctx context.Context, in *input, f *os.File, size int64) {
 	var users atomic.Int64
 	users.Store(1)
@@ -283,11 +292,12 @@ func (r *reading) cut(ctx context.Context, in *input, f *os.File, size int64) {
 	send(from, size)
 }
 
-// maxFruitless limits the parts without a boundary. After them the text is of a
-// kind that has none, and cut looks no further.
+// maxFruitless limits the parts without a boundary. After that many the text is
+// probably of a kind that has none, and cut stops looking.
 const maxFruitless = 4
 
-// boundary returns the offset of a boundary close before at, or 0.
+// boundary returns the offset of a boundary shortly before at, or 0 if it finds
+// none.
 func boundary(f *os.File, at int64) int64 {
 	for _, size := range [...]int64{1 << 16, blockSize} {
 		from := max(at-size, 0)
@@ -300,7 +310,7 @@ func boundary(f *os.File, at int64) int64 {
 	return 0
 }
 
-// send hands out a part. If ctx has ended, reading text fails.
+// send hands out a part. Reading the text must fail once the context has ended.
 func (r *reading) send(in *input, text io.Reader, done func()) {
 	r.jobs <- job{part: in.newPart(), text: text, close: done}
 }
@@ -321,10 +331,10 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// The problems of files, beside those of package decisionlog.
+// The problems of files, besides those of package decisionlog.
 const (
 	Unreadable    = "unreadable"      // the file, or the rest of it, cannot be read
-	Damaged       = "damaged"         // some of a compressed file cannot be read
+	Damaged       = "damaged"         // a part of a compressed file cannot be read
 	NoDecisionLog = "no_decision_log" // the file is not empty, and has no event
 )
 
@@ -362,9 +372,9 @@ func (w *worker) do(ctx context.Context, j job) {
 	}
 }
 
-// mostMapped roughly limits what all workers together map into memory at a
-// time. The more is mapped at once, the less often must the system tell all
-// processors that it is gone. It is less in tests.
+// mostMapped roughly limits the bytes that all workers together map into memory
+// at a time. The larger it is, the less often the system must tell all
+// processors that a mapping is gone. Tests lower it.
 var mostMapped int64 = 48 << 20
 
 // readMapped reads a part that it maps into memory.
@@ -395,8 +405,8 @@ func (w *worker) readMapped(ctx context.Context, j job) {
 	}
 }
 
-// readWindow reads mapped text, to the end if it is the last of its part. It
-// returns the length of the text that need not be read again.
+// readWindow reads mapped text, and reads it to the end if it is the last of
+// its part. It returns the length of the text that need not be read again.
 func (w *worker) readWindow(ctx context.Context, text []byte, unmap func(), last bool) int {
 	defer unmap()
 	n := w.reader.Read(text)

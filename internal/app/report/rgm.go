@@ -20,14 +20,14 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// docs/rgm.md describes the JSON of saved Data. A change here also needs a
-// change there, and another formatVersion if readers of this version would
-// misread the result.
+// docs/rgm.md describes the JSON of saved Data. Change it together with this
+// file, and change formatVersion if readers of the old version would misread
+// the result.
 
 const formatVersion = 2
 
-// saved is the JSON form of Data. The order of the fields is that of the
-// members, and the version comes first. savedText checks it.
+// saved is the JSON form of Data. The members have the order of the fields. The
+// version comes first, because savedText checks it there.
 type saved struct {
 	Version      int            `json:"regometer_report"`
 	By           string         `json:"by"`
@@ -47,7 +47,7 @@ type saved struct {
 	Revisions    savedGroups    `json:"revisions"`
 }
 
-// savedID has a hash of 64 bits in 16 hexadecimal digits, since many programs
+// savedID has a hash of 64 bits in 16 hexadecimal digits, because many programs
 // round JSON numbers above 2^53.
 type savedID struct {
 	Hash  string `json:"hash"`
@@ -55,30 +55,16 @@ type savedID struct {
 }
 
 type savedGroups struct {
-	Limits   savedLimits        `json:"limits"`
+	Limits   groupby.Limits     `json:"limits"`
 	Width    int64              `json:"width"`
-	Overflow savedOverflow      `json:"overflow"`
+	Overflow groupby.Overflow   `json:"overflow"`
 	List     stream[savedGroup] `json:"list"`
 }
 
-type savedLimits struct {
-	Groups int   `json:"groups"`
-	Names  int   `json:"names"`
-	Width  int64 `json:"width"`
-	Slices int   `json:"slices"`
-	Cells  int   `json:"cells"`
-}
-
-type savedOverflow struct {
-	Decisions uint64 `json:"decisions"`
-	Stages    uint64 `json:"stages"`
-	Counters  uint64 `json:"counters"`
-}
-
 type savedGroup struct {
-	Key    string             `json:"key"`
-	Errors []savedError       `json:"errors,omitempty"`
-	Slices stream[savedSlice] `json:"slices"`
+	Key    string                `json:"key"`
+	Errors []savedError          `json:"errors,omitempty"`
+	Slices stream[groupby.Slice] `json:"slices"`
 }
 
 type savedError struct {
@@ -86,37 +72,39 @@ type savedError struct {
 	Count uint64 `json:"count"`
 }
 
-type savedSlice struct {
-	Begin    int64          `json:"begin"`
-	Outcomes [6]uint64      `json:"outcomes"`
-	Stages   []savedStage   `json:"stages,omitempty"`
-	Counters []savedCounter `json:"counters,omitempty"`
-}
-
 type savedStage struct {
-	Stage      string  `json:"stage"`
-	Self       total   `json:"self"`
-	Unfinished uint64  `json:"unfinished,omitzero"`
-	Schema     int     `json:"schema"`
-	Min        int64   `json:"min,omitzero"`
-	Max        int64   `json:"max,omitzero"`
-	Sum        total   `json:"sum"`
-	Buckets    buckets `json:"buckets"`
+	Stage      string      `json:"stage"`
+	Self       groupby.Sum `json:"self"`
+	Unfinished uint64      `json:"unfinished,omitzero"`
+	Schema     int         `json:"schema"`
+	Min        int64       `json:"min,omitzero"`
+	Max        int64       `json:"max,omitzero"`
+	Sum        groupby.Sum `json:"sum"`
+	Buckets    buckets     `json:"buckets"`
 }
 
-type savedCounter struct {
-	Counter string `json:"counter"`
-	Total   total  `json:"total"`
-}
-
-// limits are the limits of lists, since a short element of a damaged file can
-// take much memory.
-var limits = json.WithUnmarshalers(json.JoinUnmarshalers(
-	limited[Problem](1000), limited[Place](firstPlaces), limited[savedID](maxIDs), limited[SlowDecision](maxSlowest),
-	json.UnmarshalFromFunc(readOutcome), limited[StageTime](slowStages), limited[savedError](1000), limited[savedStage](1<<17), limited[savedCounter](1<<17),
+// marshalers write the types of other packages.
+var marshalers = json.WithMarshalers(json.JoinMarshalers(
+	json.MarshalToFunc(writeSum), json.MarshalToFunc(writeStage),
+	json.MarshalToFunc(func(enc *jsontext.Encoder, o rollup.Outcome) error {
+		return enc.WriteToken(jsontext.String(o.String()))
+	}),
 ))
 
-// limited reads lists. It fails if a list is longer than the limit.
+// unmarshalers read the types of other packages. They also limit the lengths of
+// lists, because short elements of a damaged file can take much memory.
+func unmarshalers() json.Options {
+	var memory savedStage // used again, because buckets are most of a file
+	return json.WithUnmarshalers(json.JoinUnmarshalers(
+		limited[Problem](1000), limited[Place](firstPlaces), limited[savedID](maxIDs), limited[SlowDecision](maxSlowest),
+		limited[StageTime](slowStages), limited[savedError](1000), limited[groupby.Stage](1<<17), limited[groupby.Counter](1<<17),
+		json.UnmarshalFromFunc(readOutcome), json.UnmarshalFromFunc(readSum),
+		json.UnmarshalFromFunc(memory.read),
+	))
+}
+
+// limited returns a reader of lists, which fails if a list has more elements
+// than the limit.
 func limited[T any](limit int) *json.Unmarshalers {
 	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, list *[]T) error {
 		*list = (*list)[:0]
@@ -126,11 +114,7 @@ func limited[T any](limit int) *json.Unmarshalers {
 			}
 			*list = slices.Grow(*list, 1)[:len(*list)+1]
 			v := &(*list)[len(*list)-1]
-			if s, ok := any(v).(*savedStage); ok { // the memory of its buckets is used again
-				*s = savedStage{Buckets: buckets{counts: s.Buckets.counts[:0]}}
-			} else {
-				*v = *new(T)
-			}
+			*v = *new(T)
 			return json.UnmarshalDecode(dec, v)
 		})
 	})
@@ -154,7 +138,7 @@ func eachElement(dec *jsontext.Decoder, read func() error) error {
 	return err
 }
 
-// writeJSON writes x. Data that hold the same give the same bytes.
+// writeJSON writes x. Data with the same content give the same bytes.
 func (x *Data) writeJSON(w io.Writer) error {
 	in := &x.inputs
 	s := saved{
@@ -165,19 +149,16 @@ func (x *Data) writeJSON(w io.Writer) error {
 	for _, hash := range slices.Sorted(maps.Keys(x.ids.counts)) {
 		s.IDs = append(s.IDs, savedID{fmt.Sprintf("%016x", hash), x.ids.counts[hash]})
 	}
-	return json.MarshalWrite(w, &s, jsontext.AllowInvalidUTF8(true), json.WithMarshalers(json.MarshalToFunc(
-		func(enc *jsontext.Encoder, o rollup.Outcome) error {
-			return enc.WriteToken(jsontext.String(o.String()))
-		})))
+	return json.MarshalWrite(w, &s, jsontext.AllowInvalidUTF8(true), marshalers)
 }
 
-// readJSON reads what writeJSON wrote.
+// readJSON reads what writeJSON wrote. It fails if the content is invalid.
 func readJSON(r io.Reader) (*Data, error) {
 	var s saved
 	x := new(Data)
 	s.Groups.restore(&x.groups)
 	s.Revisions.restore(&x.revisions)
-	if err := json.UnmarshalRead(r, &s, json.RejectUnknownMembers(true), limits); err != nil {
+	if err := json.UnmarshalRead(r, &s, json.RejectUnknownMembers(true), unmarshalers()); err != nil {
 		return nil, err
 	}
 	x.by, x.first, x.last, x.interrupted = s.By, s.From, s.To, s.Interrupted
@@ -193,7 +174,7 @@ func readJSON(r io.Reader) (*Data, error) {
 		return nil, fmt.Errorf("slowest_limit is %d: it must be from 0 to %d", x.slowest.limit, maxSlowest)
 	}
 	if x.first > x.last || (x.first == decisionlog.NoTime) != (x.last == decisionlog.NoTime) {
-		return nil, errors.New("its first and its last time are not those of decisions")
+		return nil, errors.New("its first time is after its last time, or one of them is missing")
 	}
 	before := ""
 	for _, p := range s.Problems {
@@ -261,30 +242,47 @@ func readOutcome(dec *jsontext.Decoder, o *rollup.Outcome) error {
 	return fmt.Errorf("a decision has the unknown outcome %.80q", name)
 }
 
-// total is a sum of 128 bits, written as an integer.
-type total groupby.Sum
-
-// MarshalJSONTo writes the integer.
-func (t total) MarshalJSONTo(enc *jsontext.Encoder) error {
-	if t.Hi == 0 {
-		return enc.WriteToken(jsontext.Uint(t.Lo))
+// writeSum writes a sum of 128 bits as an integer.
+func writeSum(enc *jsontext.Encoder, s groupby.Sum) error {
+	if s.Hi == 0 {
+		return enc.WriteToken(jsontext.Uint(s.Lo))
 	}
-	return enc.WriteValue(jsontext.Value(groupby.Sum(t).String()))
+	return enc.WriteValue(jsontext.Value(s.String()))
 }
 
-// UnmarshalJSONFrom reads an integer from 0 to 2^128−1.
-func (t *total) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+// readSum reads an integer from 0 to 2^128−1.
+func readSum(dec *jsontext.Decoder, s *groupby.Sum) error {
 	text, err := dec.ReadValue()
 	if err != nil {
 		return err
 	}
-	sum, err := groupby.ParseSum(text)
-	*t = total(sum)
+	*s, err = groupby.ParseSum(text)
 	return err
 }
 
-// buckets are the counts of a histogram from bucket first on. They are written
-// as a list of the index and the count of each bucket that is not empty.
+func writeStage(enc *jsontext.Encoder, s *groupby.Stage) error {
+	d := &s.Durations
+	first, counts := d.Buckets()
+	return json.MarshalEncode(enc, &savedStage{
+		s.Name, s.Self, s.Unfinished, d.Layout().Schema, d.Min(), d.Max(), s.Took(), buckets{first, counts},
+	})
+}
+
+// read reads a stage, in the memory of s.
+func (s *savedStage) read(dec *jsontext.Decoder, to *groupby.Stage) error {
+	*s = savedStage{Buckets: buckets{counts: s.Buckets.counts[:0]}}
+	if err := json.UnmarshalDecode(dec, s); err != nil {
+		return err
+	}
+	to.Name, to.Self, to.Unfinished = s.Stage, s.Self, s.Unfinished
+	if err := to.SetDurations(s.Schema, s.Min, s.Max, s.Sum, s.Buckets.first, s.Buckets.counts); err != nil {
+		return fmt.Errorf("stage %.80q: %w", s.Stage, err)
+	}
+	return nil
+}
+
+// buckets are the counts of a histogram from bucket first on. Their JSON is a
+// list of the index and the count of each bucket that is not empty.
 type buckets struct {
 	first  int
 	counts []uint64
@@ -310,8 +308,8 @@ func (b buckets) MarshalJSONTo(enc *jsontext.Encoder) error {
 // maxBuckets limits the buckets of a histogram.
 var maxBuckets = groupby.Layout.MaxBuckets
 
-// UnmarshalJSONFrom reads the list. It fails unless indices ascend, within as
-// many buckets as a histogram may have, and counts are from 1 to 2^64−1.
+// UnmarshalJSONFrom reads the list. It fails unless the indices ascend within
+// maxBuckets, and the counts are from 1 to 2^64−1.
 func (b *buckets) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	b.counts = b.counts[:0]
 	return eachElement(dec, func() error {
@@ -369,9 +367,14 @@ func (s *stream[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error { return s.re
 
 func newSavedGroups(g *groupby.Groups) savedGroups {
 	elements := func(yield func(*savedGroup) bool) {
-		var slice savedSlice
 		for x := range g.Parts() {
-			s := savedGroup{Key: x.Key, Slices: stream[savedSlice]{elements: savedSlices(x.Slices, &slice)}}
+			s := savedGroup{Key: x.Key, Slices: stream[groupby.Slice]{elements: func(yield func(*groupby.Slice) bool) {
+				for i := range x.Slices {
+					if !yield(&x.Slices[i]) {
+						return
+					}
+				}
+			}}}
 			for _, e := range x.Errors {
 				s.Errors = append(s.Errors, savedError{e.Code, e.Total})
 			}
@@ -380,46 +383,19 @@ func newSavedGroups(g *groupby.Groups) savedGroups {
 			}
 		}
 	}
-	return savedGroups{
-		Limits: savedLimits(g.Limits()), Width: g.Width(), Overflow: savedOverflow(g.Overflow()), List: stream[savedGroup]{elements: elements},
-	}
+	return savedGroups{g.Limits(), g.Width(), g.Overflow(), stream[savedGroup]{elements: elements}}
 }
 
-// savedSlices returns slices one by one, in the memory of one slice.
-func savedSlices(all []groupby.Slice, to *savedSlice) iter.Seq[*savedSlice] {
-	return func(yield func(*savedSlice) bool) {
-		for i := range all {
-			from := &all[i]
-			to.Begin, to.Outcomes, to.Stages, to.Counters = from.Begin, from.Outcomes, to.Stages[:0], to.Counters[:0]
-			for j := range from.Stages {
-				stage := &from.Stages[j]
-				d := &stage.Durations
-				hi, lo := d.Sum()
-				first, counts := d.Buckets()
-				to.Stages = append(to.Stages, savedStage{
-					stage.Name, total(stage.Self), stage.Unfinished, d.Layout().Schema, d.Min(), d.Max(), total{hi, lo}, buckets{first, counts},
-				})
-			}
-			for _, c := range from.Counters {
-				to.Counters = append(to.Counters, savedCounter{c.Name, total(c.Total)})
-			}
-			if !yield(to) {
-				return
-			}
-		}
-	}
-}
-
-// restore makes the list put its groups into to while it is read. It must come
-// after the limits.
+// restore makes the list put its groups into *to while it is read. In the JSON,
+// the list must come after the limits.
 func (s *savedGroups) restore(to **groupby.Groups) {
 	s.List.read = func(dec *jsontext.Decoder) (err error) {
-		if *to, err = groupby.Restore(groupby.Limits(s.Limits), s.Width, groupby.Overflow(s.Overflow)); err != nil {
+		if *to, err = groupby.Restore(s.Limits, s.Width, s.Overflow); err != nil {
 			return err
 		}
 		before, hasSlices := "", false
 		var g savedGroup
-		var slice savedSlice
+		var slice groupby.Slice
 		g.Slices.read = func(dec *jsontext.Decoder) error {
 			hasSlices = true
 			return g.insert(*to, &slice, dec)
@@ -438,7 +414,7 @@ func (s *savedGroups) restore(to **groupby.Groups) {
 	}
 }
 
-// order returns a text by which group Other comes first.
+// order returns the text by which groups are sorted. Group Other comes first.
 func order(key string) string {
 	if key == rollup.Other {
 		return ""
@@ -447,8 +423,9 @@ func order(key string) string {
 }
 
 // insert reads the slices of a group, in the memory of one slice, and adds the
-// group to the groups. The slices must come after the key and the errors.
-func (g *savedGroup) insert(groups *groupby.Groups, from *savedSlice, dec *jsontext.Decoder) error {
+// group to the groups. In the JSON, the slices must come after the key and the
+// errors.
+func (g *savedGroup) insert(groups *groupby.Groups, slice *groupby.Slice, dec *jsontext.Decoder) error {
 	part, err := groups.Insert(g.Key)
 	if err != nil {
 		return err
@@ -462,22 +439,11 @@ func (g *savedGroup) insert(groups *groupby.Groups, from *savedSlice, dec *jsont
 		}
 	}
 	if err := eachElement(dec, func() error {
-		*from = savedSlice{Stages: from.Stages[:0], Counters: from.Counters[:0]}
-		if err := json.UnmarshalDecode(dec, from); err != nil {
+		*slice = groupby.Slice{Stages: slice.Stages[:0], Counters: slice.Counters[:0]}
+		if err := json.UnmarshalDecode(dec, slice); err != nil {
 			return err
 		}
-		to := groupby.Slice{Begin: from.Begin, Outcomes: from.Outcomes, Stages: make([]groupby.Stage, len(from.Stages))}
-		for i := range from.Stages {
-			s, stage := &from.Stages[i], &to.Stages[i]
-			stage.Name, stage.Self, stage.Unfinished = s.Stage, groupby.Sum(s.Self), s.Unfinished
-			if err := stage.SetDurations(s.Schema, s.Min, s.Max, groupby.Sum(s.Sum), s.Buckets.first, s.Buckets.counts); err != nil {
-				return fmt.Errorf("stage %.80q: %w", s.Stage, err)
-			}
-		}
-		for _, c := range from.Counters {
-			to.Counters = append(to.Counters, groupby.Counter{Name: c.Counter, Total: groupby.Sum(c.Total)})
-		}
-		return part.AddSlice(&to)
+		return part.AddSlice(slice)
 	}); err != nil {
 		return err
 	}

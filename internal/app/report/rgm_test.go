@@ -173,7 +173,7 @@ func TestLoadErrors(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ old, new, want string }{
-		{`report":2`, `report":3`, "has format version 3, and this regometer reads only version 2"},
+		{`report":2`, `report":3`, "has format version 3, but this regometer reads only version 2"},
 		{`report":2`, `report":2.5`, "damaged"},
 		{`}]},"revisions"`, `}]},"revision"`, "unknown"},
 		{`"files":1`, `"files":1,"files":1`, "duplicate"},
@@ -184,7 +184,7 @@ func TestLoadErrors(t *testing.T) {
 		{`"by":"path"`, "\"by\":\"\xff\"", "UTF-8"},
 		{`"by":"path"`, `"by":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000), "damaged"},
 		{`limit":1`, `limit":1000001`, "from 0 to 1000000"},
-		{`"from":5`, `"from":7`, "first and its last time"},
+		{`"from":5`, `"from":7`, "first time is after its last time"},
 		{`,"groups"`, `,"problems":[{"kind":"b","count":1,"first":[]},{"kind":"a","count":1,"first":[]}],"groups"`, "not in order"},
 		{`,"groups"`, `,"problems":[{"kind":"b","count":1,"first":[{},{},{},{},{},{}]}],"groups"`, "more than 5"},
 		{`,"groups"`, `,"ids":[{"hash":"0000000000000001","count":1}],"groups"`, "too large"},

@@ -17,17 +17,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxJSON limits the JSON of a saved report in bytes. It is some ten times the
-// JSON of 65,536 groups with a few decisions each. It is less in a test.
+// maxJSON limits the JSON of a saved report, in bytes. It is about ten times
+// the JSON of 65,536 groups with a few decisions each. A test lowers it.
 var maxJSON int64 = 1 << 30
 
 // Save writes x in the form that [Load] reads: JSON compressed with zstd. It
 // fails if the JSON is too large to be read.
 func (x *Data) Save(w io.Writer) error {
-	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return err
-	}
+	z, _ := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)) // the option is valid
 	if err := x.writeJSON(&limitedWriter{z, maxJSON}); err != nil {
 		return errors.Join(err, z.Close())
 	}
@@ -42,13 +39,13 @@ type limitedWriter struct {
 
 func (w *limitedWriter) Write(text []byte) (int, error) {
 	if w.left -= int64(len(text)); w.left < 0 {
-		return 0, fmt.Errorf("the report is too large to be saved: its JSON has more than %d bytes. Save parts of the logs, or use another --by", maxJSON)
+		return 0, fmt.Errorf("the report is too large to save: its JSON has more than %d bytes. Save parts of the logs, or use another --by", maxJSON)
 	}
 	return w.to.Write(text)
 }
 
 var (
-	errForeign = errors.New("is not a saved report: merge reads what regometer report --save has written; to report decision logs, use regometer report")
+	errForeign = errors.New("is not a saved report: name a file that regometer report --save wrote, or use regometer report to read decision logs")
 	errOld     = versionError("was saved by an older regometer, in another format: run regometer report --save again on the logs")
 )
 
@@ -60,11 +57,11 @@ func (e versionError) Error() string { return string(e) }
 // savedVersion matches the beginning of a saved report's JSON.
 var savedVersion = regexp.MustCompile(`^\s*\{\s*"regometer_report"\s*:\s*(\d*)`)
 
-// oldMagic begins the files of the binary format before this one.
+// oldMagic begins the files of the old binary format.
 const oldMagic = "\x89RGM\r\n\x1a\n"
 
-// Load reads a file that Save has written, or a pipe with its content. It fails
-// if the content is damaged, of another version, or anything else.
+// Load reads a file that Save wrote, or a pipe with such content. It fails if
+// the content is damaged, has another version, or is not a saved report.
 func Load(file string) (*Data, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -102,8 +99,8 @@ func damaged(err error) error {
 }
 
 // savedText returns the JSON of a saved report, and a function that releases
-// its memory. The error is a versionError if r has a saved report of another
-// version, and errForeign if r has anything else. It reads only the beginning.
+// its memory. It reads only the beginning. The error is a versionError if the
+// saved report has another version, and errForeign if r has anything else.
 func savedText(r io.Reader) (text io.Reader, done func(), err error) {
 	content := bufio.NewReader(r)
 	head, err := content.Peek(len(oldMagic))
@@ -124,7 +121,7 @@ func savedText(r io.Reader) (text io.Reader, done func(), err error) {
 	found := savedVersion.FindSubmatch(head)
 	switch {
 	case found != nil && len(found[1]) > 0 && string(found[1]) != strconv.Itoa(formatVersion):
-		err = versionError(fmt.Sprintf("has format version %s, and this regometer reads only version %d: use a newer one", found[1], formatVersion))
+		err = versionError(fmt.Sprintf("has format version %s, but this regometer reads only version %d: use a newer regometer", found[1], formatVersion))
 	case found != nil:
 		return beginning, z.Close, nil
 	case err == nil || errors.Is(err, io.EOF):
@@ -136,8 +133,8 @@ func savedText(r io.Reader) (text io.Reader, done func(), err error) {
 	return nil, nil, err
 }
 
-// IsSaved reports whether a file begins as a saved report does, of any version.
-// The file should be a regular one, since IsSaved reads from it.
+// IsSaved reports whether a file begins like a saved report of any version. It
+// reads from the file, which should be a regular file.
 func IsSaved(file string) bool {
 	f, err := os.Open(file)
 	if err != nil {
@@ -152,8 +149,8 @@ func IsSaved(file string) bool {
 	return err == nil || errors.As(err, &other)
 }
 
-// LoadAll loads files, and merges them. It reads a file once that is named
-// twice, also through a link.
+// LoadAll loads files and merges them. It reads a file only once, even if two
+// names or a link lead to it.
 func LoadAll(files ...string) (*Data, error) {
 	var all *Data
 	files, err := unique(files)
@@ -172,7 +169,7 @@ func LoadAll(files ...string) (*Data, error) {
 		}
 	}
 	if all == nil {
-		return nil, errors.New("no saved reports: name files that regometer report --save has written")
+		return nil, errors.New("no saved reports: name files that regometer report --save wrote")
 	}
 	return all, nil
 }

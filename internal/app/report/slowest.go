@@ -14,15 +14,15 @@ import (
 // in which decisions are added and merged.
 type slowest struct {
 	limit int
-	kept  []SlowDecision // at most twice as many while decisions are added
+	kept  []SlowDecision // up to 2*limit while decisions are added
 	least int64          // the time that a decision must take to be kept
 }
 
 // add adds an event of a part. A decision takes as long as its longest timer,
-// which contains the others. stages are the names of the timers, by number.
+// which contains the others. stages has the names of the timers, by number.
 func (s *slowest) add(key []byte, e *decisionlog.Event, p *part, stages []string) {
 	below := max(s.least, 1) - 1
-	took := below // most events have no greater value, and cost a comparison for each
+	took := below // most events have only smaller values, and cost a comparison for each
 	for _, m := range e.Measures {
 		if m.Value > took && stages[m.Metric] != "" {
 			took = m.Value
@@ -40,7 +40,8 @@ func (s *slowest) add(key []byte, e *decisionlog.Event, p *part, stages []string
 	}
 }
 
-// place makes the lines of parts those of files, once all parts are read.
+// place turns the line numbers of parts into those of files. All parts must
+// have been read.
 func (s *slowest) place() {
 	s.cut()
 	for i := range s.kept {
@@ -50,7 +51,7 @@ func (s *slowest) place() {
 	}
 }
 
-// merge adds the decisions of another one. Both must have lines of files.
+// merge adds the decisions of o. Both must have the line numbers of files.
 func (s *slowest) merge(o *slowest) {
 	s.kept = append(s.kept, o.kept...)
 	s.cut()

@@ -25,9 +25,9 @@ func isCompressed(head []byte) bool {
 	return bytes.HasPrefix(head, gzipMagic) || bytes.HasPrefix(head, zstdMagic)
 }
 
-// decompressed returns the text of r. If its content is a gzip or zstd file,
+// decompressed returns the text of r. If the content is a gzip or zstd file,
 // another goroutine decompresses it, some blocks ahead, until the end, an
-// error, or ctx ends.
+// error, or the end of ctx.
 func decompressed(ctx context.Context, r io.Reader) (text io.Reader, err error) {
 	buffered := bufio.NewReaderSize(r, 1<<18)
 	head, err := buffered.Peek(len(zstdMagic))
@@ -38,7 +38,7 @@ func decompressed(ctx context.Context, r io.Reader) (text io.Reader, err error) 
 	case bytes.HasPrefix(head, gzipMagic):
 		return readAhead(ctx, filled{&gzipText{from: buffered}}, func() {}), nil
 	case bytes.HasPrefix(head, zstdMagic):
-		// More goroutines would outrun the bound on memory.
+		// More goroutines would need too much memory.
 		d, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxWindow(64<<20))
 		if err != nil {
 			return nil, err
@@ -63,8 +63,9 @@ type block struct {
 	err  error
 }
 
-// readAhead reads from r until the end, an error, or ctx ends, and then calls
-// done. Reading the result waits for r no longer than until ctx ends.
+// readAhead reads from r until the end, an error, or the end of ctx, and then
+// calls done. Reading the result does not wait for r any longer once ctx has
+// ended.
 func readAhead(ctx context.Context, r io.Reader, done func()) io.Reader {
 	const blocks, size = 3, 1 << 19
 	a := &ahead{ctx: ctx, full: make(chan block, blocks), empty: make(chan []byte, blocks)}
@@ -72,7 +73,7 @@ func readAhead(ctx context.Context, r io.Reader, done func()) io.Reader {
 		a.empty <- make([]byte, size)
 	}
 	go func() {
-		defer close(a.full) // room for all blocks: sending never waits
+		defer close(a.full) // it has room for all blocks, so sending never waits
 		defer done()
 		for {
 			select {
@@ -103,7 +104,7 @@ func (a *ahead) Read(p []byte) (int, error) {
 		case a.now = <-a.full:
 		case <-a.ctx.Done():
 			select {
-			case a.now = <-a.full: // a block that has come by now
+			case a.now = <-a.full: // a block that has arrived by now
 			default:
 				a.now = block{err: a.ctx.Err()}
 			}
@@ -115,8 +116,8 @@ func (a *ahead) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// filled fills the buffers that it reads into. gzip returns 32 KB at most, and
-// handing that to another goroutine takes as long as making it.
+// filled fills the buffers that it reads into. gzip returns at most 32 KB, and
+// handing them to another goroutine takes as long as decompressing them.
 type filled struct{ io.Reader }
 
 func (f filled) Read(p []byte) (n int, err error) {
@@ -146,8 +147,8 @@ func (z zstdText) Read(p []byte) (int, error) {
 type gzipText struct {
 	from    *bufio.Reader
 	members gzip.Reader
-	within  bool // a member
-	damaged bool // one of them
+	within  bool // the next text is within a member
+	damaged bool // a member was damaged
 	broken  bool // the text so far ends within a damaged member
 }
 
@@ -159,7 +160,7 @@ func (g *gzipText) Read(p []byte) (int, error) {
 			}
 			if g.broken {
 				g.broken = false
-				return copy(p, "\n"), nil // what follows does not belong to it
+				return copy(p, "\n"), nil // the text that follows does not belong to it
 			}
 		}
 		n, err := g.members.Read(p)

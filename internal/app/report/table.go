@@ -8,15 +8,14 @@ import (
 	"io"
 	"strings"
 
-	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
 )
 
-// WriteTable writes a report for people to read in a terminal: the findings,
-// the stages of each group by self time, the slowest decisions, and the input.
-// No line is wider than the terminal: long names lose their middle, and columns
-// that do not fit are left out, the least important ones first. A control
-// character in a log does not reach the terminal. The error is that of w.
+// WriteTable writes a report for people to read in a terminal. It writes the
+// findings, the stages of each group by self time, the slowest decisions, and
+// the input. No line is wider than the terminal: long names lose their middle,
+// and columns that do not fit are left out, the least important ones first. No
+// control character from a log reaches the terminal. The error is that of w.
 func WriteTable(w io.Writer, r *Report, o text.Options) error {
 	t := table{text.NewTerminal(w, o)}
 	t.findings(r)
@@ -26,7 +25,7 @@ func WriteTable(w io.Writer, r *Report, o text.Options) error {
 	return t.Flush()
 }
 
-// table is a table that is being written.
+// table writes a report to a terminal.
 type table struct{ *text.Terminal }
 
 func (t table) title(title string) { t.Line(t.Styled(text.Bold, text.Shorten(title, t.Width))) }
@@ -45,7 +44,8 @@ func (t table) findings(r *Report) {
 	}
 }
 
-// leastName is the width of names that columns give way to.
+// leastName is the width that names get if they need it. Columns are left out
+// to make room for it.
 const leastName = 24
 
 func (t table) groups(r *Report, groups []*Group) {
@@ -79,7 +79,7 @@ func (t table) groups(r *Report, groups []*Group) {
 // groupHead writes the key of a group and its share. The share ends where the
 // table does, if there is room.
 func (t table) groupHead(r *Report, g *Group, edge int) {
-	right := text.Percent(sum.Share(g.Time, r.Total.Time)) + " of the time"
+	right := text.Percent(Share(g.Time, r.Total.Time)) + " of the time"
 	key := text.Shorten(keyText(g.Key), t.Width-2-text.Width(right))
 	t.Line(t.Styled(text.Bold, key), strings.Repeat(" ", max(2, edge-text.Width(key)-text.Width(right))), right)
 	t.Paragraph(2, groupText(g))

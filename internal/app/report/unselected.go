@@ -17,15 +17,15 @@ import (
 type unselected struct {
 	count       int64
 	first, last int64    // times, or decisionlog.NoTime
-	paths       []string // the first ones, sorted, one more than are shown
+	paths       []string // the first ones, sorted; one more than text shows
 }
 
-// unselectedPaths limits the paths that are shown.
+// unselectedPaths limits the paths that text shows.
 const unselectedPaths = 3
 
 func (u *unselected) add(e *decisionlog.Event) {
 	u.count++
-	u.addTime(e.Time)
+	widen(&u.first, &u.last, e.Time)
 	if n := len(u.paths); n <= unselectedPaths || string(e.Path) < u.paths[n-1] {
 		u.addPath(string(e.Path))
 	}
@@ -33,21 +33,11 @@ func (u *unselected) add(e *decisionlog.Event) {
 
 func (u *unselected) merge(o *unselected) {
 	u.count += o.count
-	u.addTime(o.first)
-	u.addTime(o.last)
+	widen(&u.first, &u.last, o.first)
+	widen(&u.first, &u.last, o.last)
 	for _, path := range o.paths {
 		u.addPath(path)
 	}
-}
-
-func (u *unselected) addTime(time int64) {
-	if time == decisionlog.NoTime {
-		return
-	}
-	if u.first == decisionlog.NoTime || time < u.first {
-		u.first = time
-	}
-	u.last = max(u.last, time)
 }
 
 func (u *unselected) addPath(path string) {
@@ -57,7 +47,7 @@ func (u *unselected) addPath(path string) {
 	}
 }
 
-// text says what the decisions are, and how to select them.
+// text describes the decisions, and says how to select them.
 func (u *unselected) text() string {
 	var paths []string
 	for _, path := range u.paths[:min(len(u.paths), unselectedPaths)] {
@@ -69,9 +59,8 @@ func (u *unselected) text() string {
 	}
 	when := ""
 	if u.first != decisionlog.NoTime {
-		const layout = "2006-01-02 15:04:05"
-		when = fmt.Sprintf(" from %s to %s UTC", text.Time(u.first, layout), text.Time(u.last, layout))
+		when = fmt.Sprintf(" from %s to %s UTC", text.Time(u.first, text.ToTheSecond), text.Time(u.last, text.ToTheSecond))
 	}
-	return fmt.Sprintf("None of %s%s is selected. The paths are %s. Change `--path`, `--since` or `--until`.",
+	return fmt.Sprintf("The flags select none of %s%s. The paths are %s. Change `--path`, `--since` or `--until`.",
 		text.Plural(u.count, "decision"), when, list)
 }

@@ -32,7 +32,7 @@ func TestUnselected(t *testing.T) {
 			}
 		}
 		all.merge(&other)
-		const want = "None of 7 decisions from 2026-01-02 03:04:05 to 2026-01-02 03:09:05 UTC is selected. " +
+		const want = "The flags select none of 7 decisions from 2026-01-02 03:04:05 to 2026-01-02 03:09:05 UTC. " +
 			"The paths are `a'`, `b`, `c` and others. Change `--path`, `--since` or `--until`."
 		if got := all.text(); got != want {
 			t.Fatalf("got %q, want %q", got, want)
@@ -40,7 +40,7 @@ func TestUnselected(t *testing.T) {
 	}
 	one := unselected{first: decisionlog.NoTime, last: decisionlog.NoTime}
 	one.add(&decisionlog.Event{Path: []byte("x"), Time: decisionlog.NoTime})
-	if got, want := one.text(), "None of 1 decision is selected. The paths are `x`. Change `--path`, `--since` or `--until`."; got != want {
+	if got, want := one.text(), "The flags select none of 1 decision. The paths are `x`. Change `--path`, `--since` or `--until`."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

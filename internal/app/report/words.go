@@ -10,13 +10,12 @@ import (
 	"strings"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/internal/app/sum"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
-// shown returns the first groups, all if top is 0.
+// shown returns the first top groups, or all if top is 0.
 func shown(r *Report, top int) []*Group {
 	if top <= 0 || top > r.Groups.Len() {
 		top = r.Groups.Len()
@@ -28,7 +27,8 @@ func shown(r *Report, top int) []*Group {
 	return groups
 }
 
-// summary returns what stands in place of findings if there are none.
+// summary returns the sentence that takes the place of findings if there are
+// none.
 func summary(r *Report) string {
 	switch {
 	case r.Total.Decisions == 0 && r.unselected != nil && r.unselected.count > 0:
@@ -36,13 +36,12 @@ func summary(r *Report) string {
 	case r.Total.Decisions == 0:
 		return "There are no decisions."
 	}
-	return fmt.Sprintf("Nothing stands out: of %d rules, none has anything to say of these %s decisions.",
+	return fmt.Sprintf("Nothing stands out: none of the %d rules has a finding in these %s decisions.",
 		len(rules), text.Count(r.Total.Decisions))
 }
 
 // stageTable returns a table of the stages of the groups. Its rows begin with
-// names. ends are the ends of the groups' rows: those of group i are from
-// ends[i] to ends[i+1].
+// names. The rows of group i are from ends[i] to ends[i+1].
 func stageTable(groups []*Group, columns []text.Column, names func(*Group, *Figures) []string) (t text.Table, ends []int) {
 	t.Columns = slices.Concat(columns, []text.Column{{Title: "share"}, {Title: "count", Drop: 4}})
 	for i, drop := range [len(ranks)]int{6, 2, 1, 0, 3} {
@@ -52,10 +51,10 @@ func stageTable(groups []*Group, columns []text.Column, names func(*Group, *Figu
 	ends = []int{0}
 	for _, g := range groups {
 		for _, f := range g.ByTime() {
-			row := append(names(g, &f), text.Percent(sum.Share(f.Self, g.Time)), text.Count(f.Durations.Count()))
+			row := append(names(g, &f), text.Percent(Share(f.Self, g.Time)), text.Count(f.Durations.Count()))
 			for _, ns := range append(f.Quantiles[:], f.Durations.Max()) {
 				cell := text.None
-				if f.Durations.Count() > 0 { // one has finished
+				if f.Durations.Count() > 0 { // a timer has finished
 					cell = text.Duration(float64(ns))
 				}
 				row = append(row, cell)
@@ -105,18 +104,18 @@ var outcomeWords = [len(groupby.Group{}.Outcomes)]string{
 func errorCodes(errors []rollup.ErrorTotal) string {
 	sorted := slices.Clone(errors)
 	slices.SortStableFunc(sorted, func(a, b rollup.ErrorTotal) int { return cmp.Compare(b.Total, a.Total) })
-	var codes []string
-	for _, e := range sorted[:min(3, len(sorted))] {
-		codes = append(codes, text.Fit(e.Code, 80)+" "+text.Count(e.Total))
-	}
-	return listed(codes, len(errors))
+	return listed(sorted, func(e rollup.ErrorTotal) string { return text.Fit(e.Code, 80) + " " + text.Count(e.Total) })
 }
 
-// listed joins some of n things.
-func listed(some []string, n int) string {
+// listed writes the first three things, and says how many more there are.
+func listed[T any](all []T, write func(T) string) string {
+	var some []string
+	for _, v := range all[:min(3, len(all))] {
+		some = append(some, write(v))
+	}
 	list := strings.Join(some, ", ")
-	if n > len(some) {
-		list += fmt.Sprintf(" and %s more", text.Count(n-len(some)))
+	if more := len(all) - len(some); more > 0 {
+		list += fmt.Sprintf(" and %s more", text.Count(more))
 	}
 	return list
 }
@@ -144,15 +143,15 @@ func restText(r *Report, shown int) string {
 	for i, g := range r.Groups.Sums() {
 		if i >= shown {
 			decisions += g.Decisions
-			part += sum.Share(g.Time, r.Total.Time)
+			part += Share(g.Time, r.Total.Time)
 		}
 	}
-	return fmt.Sprintf("%s of %s groups are not shown, which have %s decisions and %s of the time: see --top.",
+	return fmt.Sprintf("%s of %s groups are not shown. They have %s decisions and %s of the time: see --top.",
 		text.Count(hidden), text.Count(r.Groups.Len()), text.Count(decisions), text.Percent(part))
 }
 
-// stageTimes lists the stages of a slow decision, with their names as name
-// returns them.
+// stageTimes lists the stages of a slow decision. name formats the name of a
+// stage.
 func stageTimes(stages []StageTime, name func(stage string) string) string {
 	var times []string
 	for _, s := range stages {

@@ -17,7 +17,7 @@ import (
 type worker struct {
 	*reading
 	key      keyFunc
-	filtered bool // the options select events
+	filtered bool // the options select only some events
 	buf      []byte
 
 	part   *part
@@ -27,18 +27,18 @@ type worker struct {
 	sum    *Data    // except the inputs
 	stages []string // by number of a metric: the stage, "" for a counter
 	keys   []string // by number: its key
-	named  int      // bytes that the numbers take
+	named  int      // bytes of memory that the numbers take
 	each   func(*decisionlog.Event) error
 
-	// The number of the evaluation in groups and in revisions.
+	// The numbers of the evaluation, in the groups and in the revisions.
 	evaluation, inRevisions int32
 }
 
-// maxNamed limits the bytes that the numbers of metrics take. Beyond it the
-// worker forgets them. It is less in tests.
+// maxNamed limits the memory of the numbers of metrics, in bytes. Beyond the
+// limit the worker forgets the numbers. Tests lower it.
 var maxNamed = 16 << 20
 
-// evaluationKey is the metric by which revisions are compared.
+// evaluationKey is the metric whose values are kept for each revision.
 const evaluationKey = "timer_rego_query_eval_ns"
 
 func newWorker(r *reading) (*worker, error) {
@@ -55,13 +55,28 @@ func newWorker(r *reading) (*worker, error) {
 	if r.Each != nil {
 		w.each = r.Each(func(metric int32) string { return w.keys[metric] })
 	}
-	w.reader = w.newReader()
+	o := decisionlog.Options{
+		Metric: w.metric, Event: w.event,
+		Problem: func(kind decisionlog.Problem, line int64) {
+			w.part.problem(string(kind), 1, Place{w.part.input.name, line})
+		},
+	}
+	if r.Strict {
+		o.Check = func(text []byte) error {
+			if !json.Valid(text) {
+				return errors.New("invalid JSON")
+			}
+			return nil
+		}
+	}
+	w.reader = decisionlog.NewReader(o)
 	w.evaluation = w.metric([]byte(evaluationKey))
 	w.inRevisions = sum.revisions.Metric([]byte(evaluationKey))
 	return w, nil
 }
 
-// metric returns the number of a metric.
+// metric returns the number of a metric, or a negative number if there is no
+// room for it.
 func (w *worker) metric(key []byte) int32 {
 	n := w.sum.groups.Metric(key)
 	if n < 0 {
@@ -87,33 +102,14 @@ func (w *worker) forget() {
 	w.evaluation = w.metric([]byte(evaluationKey))
 }
 
-// newReader returns the worker's reader.
-func (w *worker) newReader() *decisionlog.Reader {
-	o := decisionlog.Options{
-		Metric: w.metric, Event: w.event,
-		Problem: func(kind decisionlog.Problem, line int64) {
-			w.part.problem(string(kind), 1, Place{w.part.input.name, line})
-		},
-	}
-	if w.Strict {
-		o.Check = func(text []byte) error {
-			if !json.Valid(text) {
-				return errors.New("invalid JSON")
-			}
-			return nil
-		}
-	}
-	return decisionlog.NewReader(o)
-}
-
-// begin begins with a part.
+// begin begins a part.
 func (w *worker) begin(p *part) {
 	w.part = p
 	w.reader.Reset()
 }
 
-// end ends a part with the rest of the text. If ctx ended before the text did,
-// the reader must not judge the rest.
+// end ends a part with the rest of the text. If ctx has ended, the text is not
+// complete, and the reader must not judge the rest.
 func (w *worker) end(ctx context.Context, rest []byte) {
 	if ctx.Err() == nil {
 		w.reader.Close(rest)
@@ -122,14 +118,16 @@ func (w *worker) end(ctx context.Context, rest []byte) {
 	w.flush()
 }
 
-// flush adds the decisions since the last flush to the progress.
+// flush adds the decisions since the last flush to the part and to the
+// progress.
 func (w *worker) flush() {
 	w.decisions.Add(w.read)
 	w.part.Decisions += w.read
 	w.read = 0
 }
 
-// event adds an event if the options select it.
+// event adds an event if the options select it, and otherwise notes that it
+// does not.
 func (w *worker) event(e *decisionlog.Event) {
 	w.read++
 	if !w.filtered || w.wanted(e) {
@@ -144,7 +142,7 @@ func (w *worker) event(e *decisionlog.Event) {
 
 // add adds an event that the options select.
 func (w *worker) add(e *decisionlog.Event) {
-	w.sum.note(e.Time)
+	widen(&w.sum.first, &w.sum.last, e.Time)
 	key := w.key(e)
 	w.sum.groups.Add(key, e.Time, e.Outcome, e.Code, e.Measures)
 	w.sum.ids.add(e.DecisionID)

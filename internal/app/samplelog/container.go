@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// format is a container of events.
+// format is a form of a log: the container and the layout of its events.
 type format struct {
 	name string
 	*layout
@@ -21,8 +21,8 @@ type format struct {
 	// its variables.
 	template string
 
-	open, next, end string // around and between the events of an array, or ""
-	arrayBytes      int    // an array ends after this size, unless it is 0
+	open, next, end string // before, between and after the events of an array, or ""
+	arrayBytes      int    // the size after which an array ends; 0 is never
 }
 
 // uses reports whether the template has one of the variables.
@@ -30,8 +30,8 @@ func (f *format) uses(variables ...string) bool {
 	return slices.ContainsFunc(variables, func(v string) bool { return strings.Contains(f.template, v) })
 }
 
-// hasLines reports whether each event has a line of its own, which can break
-// off.
+// hasLines reports whether each event has a line of its own, so that a line can
+// break off.
 func (f *format) hasLines() bool { return f.open == "" && !f.uses("$indented") }
 
 // kubernetes is the text that Fluent Bit adds.
@@ -75,7 +75,8 @@ func formatOf(name string) *format {
 	return nil
 }
 
-// wrap appends an event or another line, as the container has it.
+// wrap appends an event or another line to the buffer, in the form of the
+// container.
 func (w *writer) wrap(text []byte) {
 	f := w.format
 	if f.open != "" {
@@ -125,9 +126,7 @@ func (w *writer) expand(text []byte, tag string) {
 		case variable == "indented" && w.isEvent:
 			var b bytes.Buffer
 			prefix := w.format.open[min(len(w.format.open), len("[\n")):]
-			if err := json.Indent(&b, text, prefix, "  "); err != nil {
-				panic(err) // no event of this container breaks off
-			}
+			_ = json.Indent(&b, text, prefix, "  ") // no event of this container breaks off
 			return b.String()
 		}
 		return string(text)

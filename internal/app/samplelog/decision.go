@@ -36,8 +36,8 @@ type decision struct {
 	at   string // the timer with the flaw, if the flaw is in a timer
 }
 
-// failure is an error, as an object and as the text that the console has. The
-// zero failure is none.
+// failure is an error, as an object and as the text on the console. The zero
+// value stands for no failure.
 type failure struct {
 	object, text string
 	outcome      rollup.Outcome
@@ -66,7 +66,7 @@ type drawer struct {
 	*source
 	regression *Regression
 	profiles   []*profile
-	shares     []uint64 // sums of the shares of the paths up to each
+	shares     []uint64 // for each path, the sum of the shares up to it
 	requests   [servers]int
 	inputs     int // number of inputs to choose from
 	parseTime  lognormal
@@ -75,7 +75,7 @@ type drawer struct {
 	elapsed    time.Duration // since start
 	pause      lognormal
 	waves      *source
-	minute     time.Duration // since start, of the waves
+	minute     time.Duration // minutes since start that the waves have taken
 	load, slow wave
 }
 
@@ -125,7 +125,7 @@ func (w *drawer) draw(d *decision) {
 // next returns the time of the next decision.
 func (w *drawer) next() time.Time {
 	w.elapsed += time.Duration(w.source.draw(w.pause, w.load.now))
-	const keep = 100 // minutes, after which a wave does not matter any more
+	const keep = 100 // minutes, after which an earlier wave does not matter any more
 	for minute := w.elapsed / time.Minute; w.minute < minute; w.minute++ {
 		w.minute = max(w.minute, minute-keep)
 		w.load.step(w.waves)
@@ -207,7 +207,7 @@ func (w *drawer) set(d *decision, stage string, ns int64) int64 {
 	return ns
 }
 
-// A flaw is a problem of an event. The zero flaw is none.
+// A flaw is a problem of an event. The zero value stands for no problem.
 type flaw struct {
 	problem decisionlog.Problem
 	// timer returns a timer with the flaw, as JSON, if the flaw is in a timer.

@@ -26,14 +26,14 @@ type layout struct {
 }
 
 var (
-	// uploadLayout is that of OPA's uploads: the fields of its EventV1 in
+	// uploadLayout is the layout of OPA's uploads: the fields of its EventV1 in
 	// order.
 	uploadLayout = layout{escapeHTML: true, fields: strings.Fields(
 		"labels decision_id trace_id span_id bundles path query input result nd_builtin_cache erased error requested_by timestamp metrics req_id")}
-	// consoleLayout is that of OPA's logger: all fields sorted.
+	// consoleLayout is the layout of OPA's logger: all fields sorted.
 	consoleLayout = layout{errorText: true, escapeHTML: true, level: "info", timeFormat: time.RFC3339, fields: strings.Fields(
 		"bundles decision_id erased error input labels level metrics msg nd_builtin_cache path query req_id requested_by result span_id time timestamp trace_id type")}
-	// fileLayout is that of the plugin file_logger.
+	// fileLayout is the layout of the plugin file_logger.
 	fileLayout = layout{errorText: true, level: "INFO", timeFormat: time.RFC3339Nano, fields: strings.Fields(
 		"time level msg type timestamp decision_id trace_id span_id labels bundles path query input result nd_builtin_cache erased error requested_by metrics req_id")}
 )
@@ -43,9 +43,7 @@ func (l *layout) json(value any) string {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(l.escapeHTML)
-	if err := encoder.Encode(value); err != nil {
-		panic(err) // all these values can be written
-	}
+	_ = encoder.Encode(value) // all these values can be written
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -96,8 +94,8 @@ func appendField(b []byte, key, value string) []byte {
 // hasPath reports whether the event has a field "path".
 func (d *decision) hasPath() bool { return d.path != rollup.Query && d.path != allData }
 
-// values returns the fields of an event as JSON. Fields that the event does not
-// have are "".
+// values returns the fields of an event as JSON. A field that the event lacks
+// is "".
 func (w *writer) values(d *decision) map[string]string {
 	path, timestamp, failure := d.path, d.time.Format(time.RFC3339Nano), d.failure.object
 	if d.slash {
@@ -144,8 +142,8 @@ func when(condition bool, text string) string {
 	return ""
 }
 
-// quote returns text, which needs no escapes, as a string of JSON, or "" if the
-// text is empty.
+// quote returns text as a JSON string, or "" if the text is empty. The text
+// must need no escapes.
 func quote(text string) string { return when(text != "", `"`+text+`"`) }
 
 // bundles returns the bundles at a time as JSON, or "" if there are none.

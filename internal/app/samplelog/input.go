@@ -10,8 +10,8 @@ import (
 
 const (
 	minEventBytes = 400     // no event is shorter
-	poolBytes     = 8 << 20 // of all inputs, if that is room for at least 3
-	maxInputs     = 256
+	poolBytes     = 8 << 20 // limits the bytes of all inputs, unless 3 inputs need more
+	maxInputs     = 256     // limits the number of inputs
 )
 
 // inputsOf returns the number of inputs, and their average size.
@@ -21,8 +21,8 @@ func inputsOf(o *Options) (n, size int) {
 	return min(max(poolBytes/max(size, 1), 3), maxInputs), size
 }
 
-// newInputs renders the inputs of all events. Long ones have keys like those of
-// an event, and text that looks like one.
+// newInputs renders the inputs of all events. Long inputs have keys like those
+// of an event, and text that looks like an event.
 func newInputs(o *Options, l *layout) []string {
 	s := newSource(o.Seed, 5)
 	n, size := inputsOf(o)
@@ -77,7 +77,7 @@ func newInput(s *source, l *layout, size int) string {
 	return l.json(input)
 }
 
-// eventText is the text of an event. An input has it as a string.
+// eventText looks like an event. Inputs have it as a string.
 const eventText = "}\n" + `{"labels":{"id":"no"},"decision_id":"no","path":"not/a/path","metrics":{"timer_server_handler_ns":1}}` +
 	"\n" + `,"metrics":{"timer_rego_query_eval_ns":2}}` + "\n"
 

@@ -15,8 +15,8 @@ import (
 
 // Options says what log to write. Either Size or Decisions must be set.
 type Options struct {
-	// Size is the least number of bytes of text, before compression. The log
-	// ends with the event that reaches it.
+	// Size is the number of bytes of text before compression. The log ends with
+	// the event that reaches it.
 	Size int64
 	// Decisions is the number of decisions.
 	Decisions int64
@@ -26,13 +26,13 @@ type Options struct {
 	// The default is 2026-01-02 03:04:05 UTC.
 	Start time.Time
 	// Rate is the average number of decisions a second, at most 1,000,000.
-	// They come in bursts, and some minutes have more than others. The default
-	// is 500.
+	// Decisions come in bursts, and some minutes have more than others. The
+	// default is 500.
 	Rate float64
-	// Drift says how much the latencies of one minute differ from those of
-	// another, for all stages alike: it is the standard deviation of the
-	// logarithm to base 2 of a factor, from 0 to 2. Neighbouring minutes have
-	// similar factors.
+	// Drift says how much latencies differ from minute to minute, for all
+	// stages alike. A factor multiplies the latencies of a minute. Drift is the
+	// standard deviation of the factor's logarithm to base 2, from 0 to 2.
+	// Neighbouring minutes have similar factors.
 	Drift float64
 
 	// Container is one of Containers. The default is "ndjson".
@@ -41,16 +41,16 @@ type Options struct {
 	// compressed bytes may differ between versions of the compression library.
 	Compression string
 
-	// EventBytes is about the size of an event before the container wraps it,
-	// at most 64 MiB. Inputs fill it, and differ by a quarter. An event has 500
-	// to 650 bytes if EventBytes is less.
+	// EventBytes is the approximate size of an event before the container wraps
+	// it, at most 64 MiB. The inputs fill events up to it, and their sizes
+	// differ by a quarter. An event has 500 to 650 bytes if EventBytes is less.
 	EventBytes int
 	// Paths is the number of decision paths, at most 1,000,000. The second has
 	// half the decisions of the first, the third a third, and so on. The
 	// default is 10.
 	Paths int
 
-	// Labels are labels of the servers, beside "id" and "version". The servers
+	// Labels are labels of the servers, besides "id" and "version". The servers
 	// have the values of a label in turn.
 	Labels map[string][]string
 	// Bundles are the bundles of all servers.
@@ -59,15 +59,15 @@ type Options struct {
 	// Regression, if not nil, makes a stage of the first path slower.
 	Regression *Regression
 
-	// BadShare is the share of decisions with a problem, from 0 to 1,
-	// exclusive. Each has one of the flaws. A line breaks off only in a
-	// container with each event on its own line. Invalid UTF-8 is only in
-	// containers whose events are not in a string.
+	// BadShare is the share of decisions with a problem, from 0 to less than 1.
+	// Each of them has one of the flaws. A line breaks off only if the
+	// container has each event on its own line. Invalid UTF-8 occurs only if
+	// the container has no event in a string.
 	BadShare float64
-	// OtherLines is the share of lines without an event, from 0 to 1,
-	// exclusive: plain text, other lines of OPA such as its "Status Log", and
-	// the Envoy plugin's debug line with the metrics of a decision. The
-	// containers "upload" and "pretty" have no such lines.
+	// OtherLines is the share of lines without an event, from 0 to less than 1.
+	// Such lines are plain text, other lines of OPA such as its "Status Log",
+	// and the Envoy plugin's debug line with the metrics of a decision. The
+	// containers "upload" and "pretty" have none.
 	OtherLines float64
 
 	// File is the log's name in the truth.
@@ -103,13 +103,13 @@ func (o Options) withDefaults() (Options, error) {
 	f := formatOf(o.Container)
 	switch {
 	case (o.Size > 0) == (o.Decisions > 0) || o.Size < 0 || o.Decisions < 0:
-		return o, errors.New("set either --size or --decisions, to more than 0")
+		return o, errors.New("set either --size or --decisions to more than 0")
 	case f == nil:
 		return o, fmt.Errorf("invalid --form %q: use one of %s", o.Container, strings.Join(Containers(), ", "))
 	case !slices.Contains(compressions, o.Compression):
 		return o, fmt.Errorf("invalid --compress %q: use one of %s", o.Compression, strings.Join(compressions, ", "))
 	case f.open != "" && o.OtherLines > 0:
-		return o, fmt.Errorf("--other must be 0: a log of the form %q has events only", o.Container)
+		return o, fmt.Errorf("--other must be 0: a log of the form %q has only events", o.Container)
 	}
 	almostOne, factor := math.Nextafter(1, 0), 1.0
 	if o.Regression != nil {
@@ -129,7 +129,11 @@ func (o Options) withDefaults() (Options, error) {
 		{"factor of --slower", factor, 1, 1000},
 	} {
 		if !(bound.value >= bound.low && bound.value <= bound.high) { // also if it is not a number
-			return o, fmt.Errorf("invalid %s %v: it must be from %v to %v", bound.option, bound.value, bound.low, bound.high)
+			to := fmt.Sprint(bound.high)
+			if bound.high == almostOne {
+				to = "less than 1"
+			}
+			return o, fmt.Errorf("invalid %s %v: it must be from %v to %s", bound.option, bound.value, bound.low, to)
 		}
 	}
 	if events := float64(max(o.Decisions, o.Size/minEventBytes)); events/o.Rate > maxYears*365*24*3600 {
@@ -140,7 +144,7 @@ func (o Options) withDefaults() (Options, error) {
 	case r.At.Before(o.Start):
 		return o, fmt.Errorf("invalid --slower: %v is before the first decision", r.At)
 	case !slices.Contains(firstPathStages, r.Stage):
-		return o, fmt.Errorf("invalid --slower: the first path does not have the stage %q, it has %s", r.Stage, strings.Join(firstPathStages, ", "))
+		return o, fmt.Errorf("invalid --slower: the first path has no stage %q: use one of %s", r.Stage, strings.Join(firstPathStages, ", "))
 	}
 	return o, nil
 }

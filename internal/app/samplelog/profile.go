@@ -26,8 +26,8 @@ type result struct {
 	outcome rollup.Outcome
 }
 
-// Durations of the stages that all paths have alike. The duration of the
-// evaluation and of the handler is their own and that of the stages in them.
+// The durations of the stages, the same for all paths. The evaluation and the
+// handler also take the time of the stages in them.
 var (
 	inputParseTime = newLognormal(18_000, 500) // of the least input
 	queryParseTime = newLognormal(20_000, 400)
@@ -38,7 +38,7 @@ var (
 	handlerTime    = newLognormal(30_000, 700)    // outside of all stages
 )
 
-// boolean returns a number of results, the first of which are true.
+// boolean returns all results. The first yes of them are true.
 func boolean(yes, all int) []result {
 	return append(slices.Repeat([]result{{"true", rollup.Allowed}}, yes), slices.Repeat([]result{{"false", rollup.Denied}}, all-yes)...)
 }
@@ -46,7 +46,7 @@ func boolean(yes, all int) []result {
 // allData is the path of the whole document.
 const allData = rollup.AllData
 
-// profiles are those of the first paths, the most frequent first.
+// profiles are the profiles of the first paths, the most frequent path first.
 var profiles = []profile{
 	{"httpapi/authz/allow", 2, 1, newLognormal(60_000, 1000), true, false, boolean(6, 7)},
 	{"kubernetes/admission/deny", 0, 1, newLognormal(400_000, 800), true, false, []result{

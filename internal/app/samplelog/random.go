@@ -9,15 +9,15 @@ import (
 )
 
 // Logarithms are to base 2, in units of 1/logOne. All arithmetic is on
-// integers: floating point differs between machines, since some of them fuse a
-// product and a sum.
+// integers, because floating point differs between machines: some of them fuse
+// a product and a sum.
 const (
 	logBits = 20
 	logOne  = 1 << logBits
 )
 
-// powers holds 2^(i/1024), in units of 2^-40. A product alone is exact to the
-// last bit on every machine.
+// powers holds 2^(i/1024), in units of 2^-40. A product without a sum gives the
+// same bits on every machine.
 var powers = func() (table [1025]uint64) {
 	x := 1.0
 	for i := range table {
@@ -41,7 +41,8 @@ func (s *source) below(n int) int {
 	return int(high)
 }
 
-// chance returns true with likelihood share. It draws nothing if that is 0.
+// chance returns true with the probability share. It draws nothing if share is
+// 0.
 func (s *source) chance(share float64) bool {
 	return share > 0 && s.Uint64() < uint64(share*(1<<53))<<11
 }
@@ -106,8 +107,8 @@ func (s *source) draw(d lognormal, factor int64) int64 {
 	return power(d.median + factor + s.normal(d.spread))
 }
 
-// wave is a random factor. Over time its logarithm is 0 on average. It changes
-// by a part of itself from minute to minute.
+// wave is a random factor. Its logarithm changes from minute to minute, and is
+// 0 on average.
 type wave struct{ spread, now int64 }
 
 func (w *wave) step(s *source) { w.now = (w.now*900 + s.normal(w.spread)*436) / 1000 }

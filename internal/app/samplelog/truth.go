@@ -16,8 +16,8 @@ import (
 // TruthSuffix ends the name of the file with a log's truth.
 const TruthSuffix = ".truth.json"
 
-// Truth is the exact content of a log. Its JSON has the shape of a report's
-// JSON, without findings, with all outcomes and the counters that are not 0.
+// Truth is the exact content of a log. Its JSON has the form of a report's JSON
+// without findings. It has all outcomes, and the counters that are not 0.
 type Truth struct {
 	Version int    `json:"version"` // 1
 	Inputs  Inputs `json:"inputs"`
@@ -29,10 +29,10 @@ type Truth struct {
 	Groups []Group `json:"groups"`
 }
 
-// Inputs counts what a reader of the log meets.
+// Inputs counts what a reader of the log finds.
 type Inputs struct {
 	Files      int       `json:"files"` // 1
-	Bytes      int64     `json:"bytes"` // as written, compressed if so
+	Bytes      int64     `json:"bytes"` // as written, after any compression
 	Decisions  int64     `json:"decisions"`
 	OtherLines int64     `json:"other_lines"`
 	Problems   []Problem `json:"problems"` // by kind
@@ -51,7 +51,7 @@ type Place struct {
 	Line int64  `json:"line"`
 }
 
-// Group is the decisions of a path.
+// Group has the decisions of a path.
 type Group struct {
 	Path      string            `json:"path"`
 	Decisions int64             `json:"decisions"`
@@ -76,9 +76,9 @@ type Stage struct {
 	durations []int64
 }
 
-// Quantiles are quantiles of durations, in ns, by nearest rank: the least
-// duration that is not below the quantile's share of all. They are 0 if there
-// are no durations.
+// Quantiles are quantiles of durations, in ns, by nearest rank. The p90, for
+// example, is the least duration that 90 % of all durations do not exceed. They
+// are 0 if there are no durations.
 type Quantiles struct {
 	P50  int64 `json:"p50_ns"`
 	P90  int64 `json:"p90_ns"`
@@ -87,11 +87,11 @@ type Quantiles struct {
 	P999 int64 `json:"p999_ns"`
 }
 
-// ExactDecisions limits the decisions of a truth with quantiles. Each duration
-// takes up to 16 bytes until then.
+// ExactDecisions limits the decisions of a truth with quantiles. Up to this
+// limit each duration takes up to 16 bytes.
 const ExactDecisions = 5_000_000
 
-// account counts what is written.
+// account counts what a writer writes.
 type account struct {
 	Truth
 	groups   map[string]*Group   // by path
@@ -105,7 +105,7 @@ func newAccount() *account {
 	}
 }
 
-// parents holds the stage that contains a stage, or "".
+// parents names the stage that contains a stage, or "".
 var parents = map[string]string{
 	"eval_op_plug": "rego_query_eval", "eval_op_rule_index": "rego_query_eval", "rego_builtin_http_send": "rego_query_eval",
 	"rego_external_resolve": "rego_query_eval", "rego_input_parse": "server_handler", "rego_query_compile": "server_handler",
@@ -161,7 +161,7 @@ func (a *account) add(d *decision) {
 		if a.Inputs.Decisions <= ExactDecisions {
 			s.durations = append(s.durations, value)
 		}
-		// A stage without a finished timer does not contain others.
+		// A stage whose timer is unfinished does not contain other stages.
 		s.Self += value
 		outer := parents[name]
 		for outer != "" && d.timers[outer] <= 0 {

@@ -1,10 +1,19 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package samplelog writes decision logs like those of Open Policy Agent (OPA),
+// of any size and in any container, and says what they contain.
+//
+// It uses neither a clock nor the system's randomness: the same options give
+// the same text on every machine. Durations are log-normal, and the duration of
+// a stage includes those of the stages in it. Decisions do not depend on the
+// container. So the same options, with Decisions instead of Size and without
+// bad lines, give the same decisions in all containers.
 package samplelog
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"time"
 	"unicode/utf8"
@@ -19,7 +28,7 @@ var compressions = []string{"none", "gzip", "zstd"}
 
 // Write writes a log and returns the truth about it. It keeps some inputs in
 // memory, and the durations of up to ExactDecisions decisions. It fails if an
-// option is invalid or out fails.
+// option is invalid or if out fails.
 func Write(out io.Writer, o Options) (*Truth, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -43,23 +52,16 @@ func Write(out io.Writer, o Options) (*Truth, error) {
 			return err
 		}
 	case "zstd":
-		// Several goroutines would begin blocks elsewhere.
-		z, err := zstd.NewWriter(counted, zstd.WithEncoderConcurrency(1))
-		if err != nil {
-			return nil, err
-		}
+		// Several goroutines would begin blocks at other places.
+		z, _ := zstd.NewWriter(counted, zstd.WithEncoderConcurrency(1)) // the option is valid
 		w.out, finish = z, z.Close
 	}
-	for w.more() {
-		if err := w.step(); err != nil {
-			return nil, err
-		}
+	for w.err == nil && w.more() {
+		w.step()
 	}
 	w.closeArray()
-	if err := w.flush(); err != nil {
-		return nil, err
-	}
-	if err := finish(); err != nil {
+	w.flush()
+	if err := cmp.Or(w.err, finish()); err != nil {
 		return nil, err
 	}
 	return w.truth.finish(int64(written)), nil
@@ -77,9 +79,10 @@ type writer struct {
 
 	out        io.Writer
 	nextMember func() error // begins a new member of a gzip file, or nil
+	err        error        // the first one
 	buffer     []byte       // text before it goes to out
 	written    int64        // bytes before the buffer
-	newlines   int64        // in these
+	newlines   int64        // in the bytes before the buffer
 
 	event   decision
 	text    []byte    // of the event
@@ -98,7 +101,7 @@ func (w *writer) more() bool {
 }
 
 // step writes an event or another line.
-func (w *writer) step() error {
+func (w *writer) step() {
 	if w.isEvent = !w.lines.chance(w.options.OtherLines); w.isEvent {
 		w.writeEvent()
 	} else {
@@ -107,9 +110,8 @@ func (w *writer) step() error {
 	}
 	const flushBytes = 256 << 10 // of text that goes to out at a time
 	if len(w.buffer) >= flushBytes || w.endMember {
-		return w.flush()
+		w.flush()
 	}
-	return nil
 }
 
 func (w *writer) writeEvent() {
@@ -154,16 +156,17 @@ func (w *writer) line() int64 {
 	return 1 + w.newlines + int64(bytes.Count(w.buffer, []byte{'\n'})+bytes.Count([]byte(w.format.open), []byte{'\n'}))
 }
 
-func (w *writer) flush() error {
+func (w *writer) flush() {
 	w.newlines += int64(bytes.Count(w.buffer, []byte{'\n'}))
 	w.written += int64(len(w.buffer))
-	_, err := w.out.Write(w.buffer)
+	if w.err == nil {
+		_, w.err = w.out.Write(w.buffer)
+	}
 	w.buffer = w.buffer[:0]
-	if w.endMember && w.nextMember != nil && err == nil {
-		err = w.nextMember()
+	if w.endMember && w.nextMember != nil && w.err == nil {
+		w.err = w.nextMember()
 	}
 	w.endMember = false
-	return err
 }
 
 // byteCount counts the bytes that are written to it.

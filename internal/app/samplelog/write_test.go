@@ -308,7 +308,7 @@ func TestErrors(t *testing.T) {
 	for want, o := range map[string]options{
 		"set either --size":                          {},
 		"set either --size or":                       {Size: 1, Decisions: 1},
-		"--decisions, to more than 0":                {Decisions: -1},
+		"--decisions to more than 0":                 {Decisions: -1},
 		"or --decisions":                             {Size: -1},
 		`invalid --form "tar": use one of ndjson, `:  {Decisions: 1, Container: "tar"},
 		`invalid --compress "xz": use one of none, `: {Decisions: 1, Compression: "xz"},
@@ -324,7 +324,7 @@ func TestErrors(t *testing.T) {
 		"more than 50 years":                         {Decisions: 1e9, Rate: 0.001},
 		"factor of --slower 0.5":                     slower("rego_query_eval", 0.5, 0),
 		"factor of --slower NaN":                     slower("rego_query_eval", math.NaN(), 0),
-		`does not have the stage "rego_eval"`:        slower("rego_eval", 2, 0),
+		`has no stage "rego_eval"`:                   slower("rego_eval", 2, 0),
 		"before the first decision":                  slower("rego_query_eval", 2, -1),
 	} {
 		if truth, err := samplelog.Write(io.Discard, o); err == nil || truth != nil || !strings.Contains(err.Error(), want) {

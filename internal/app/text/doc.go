@@ -1,11 +1,12 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package text writes numbers, times and names for people to read, the same in
-// tables, Markdown and pages. Its functions may be called at the same time.
+// Package text writes numbers, times and names for people to read, in the same
+// way in tables, Markdown and pages. Its functions may be called at the same
+// time.
 package text
 
-// None takes the place of a missing value, and Empty that of an empty name.
+// None stands for a missing value, and Empty for an empty name.
 const (
 	None  = "–"
 	Empty = "(empty)"

@@ -5,9 +5,9 @@ package text
 
 import "strings"
 
-// Code returns text from a log, made visible, as a code span of GitHub's
-// Markdown, in which nothing has a meaning; None if it is empty. In a table,
-// bars must be escaped too.
+// Code returns text from a log as a code span of GitHub's Markdown, where no
+// character has a special meaning. It makes the text visible, and returns None
+// if the text is empty. In a table, the caller must also escape bars.
 func Code(s string) string {
 	s = Visible(s)
 	if s == "" {

@@ -19,7 +19,7 @@ const mostMarks = 2
 // Visible returns text from a log as it can be shown in a terminal: control
 // characters, escape sequences, invisible runes, invalid UTF-8, marks without a
 // letter, and more than two marks on one letter, are written as in a Go string.
-// So is a backslash, so that nothing else reads like an escape.
+// A backslash is too, so that no other text looks like an escape.
 func Visible(s string) string {
 	quoted := strconv.Quote(s)
 	quoted = strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
@@ -43,41 +43,45 @@ func Visible(s string) string {
 // Width returns the number of columns of visible text in a terminal.
 func Width(s string) int { return uniseg.StringWidth(s) }
 
-// Shorten returns visible text of at most the width, 1 or more: if it is wider,
-// an ellipsis stands for its middle.
+// Shorten returns visible text in at most width columns, which must be 1 or
+// more. An ellipsis replaces the middle of wider text.
 func Shorten(s string, width int) string {
 	if Width(s) <= width {
 		return s
 	}
-	var clusters []string
-	for rest, state := s, -1; rest != ""; {
-		var cluster string
-		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		clusters = append(clusters, cluster)
-	}
-	head := strings.Join(fitting(clusters, width/2), "")
-	slices.Reverse(clusters)
-	tail := fitting(clusters, width-1-Width(head))
+	letters := lettersOf(s)
+	head := strings.Join(fitting(letters, width/2), "")
+	slices.Reverse(letters)
+	tail := fitting(letters, width-1-Width(head))
 	slices.Reverse(tail)
 	return head + "…" + strings.Join(tail, "")
 }
 
-// fitting returns as many of the clusters, from the first on, as fit.
-func fitting(clusters []string, width int) []string {
-	for i, c := range clusters {
-		if width -= Width(c); width < 0 {
-			return clusters[:i]
+// lettersOf returns the letters of text, each with its marks.
+func lettersOf(s string) (letters []string) {
+	for g := uniseg.NewGraphemes(s); g.Next(); {
+		letters = append(letters, g.Str())
+	}
+	return letters
+}
+
+// fitting returns the first letters, as many as fit into the width.
+func fitting(letters []string, width int) []string {
+	for i, letter := range letters {
+		if width -= Width(letter); width < 0 {
+			return letters[:i]
 		}
 	}
-	return clusters
+	return letters
 }
 
 // mostBytes limits the bytes of a column of visible text: a letter and its
 // marks, of four bytes each.
 const mostBytes = (1 + mostMarks) * 4
 
-// Fit returns text from a log, visible and shortened to the width, 1 or more.
-// Its time and memory depend on the width, not on the length of the text.
+// Fit returns text from a log, visible and shortened to the width, which must
+// be 1 or more. Its time and memory depend on the width, not on the length of
+// the text.
 func Fit(s string, width int) string {
 	if most := width * mostBytes; len(s) > 2*most {
 		s = s[:most] + "\uFFFD" + s[len(s)-most:]

@@ -45,7 +45,7 @@ func Percent(part float64) string {
 }
 
 // Bytes writes a number of bytes, 0 or more, with three significant digits, in
-// B, KB, MB, GB or TB of powers of 1,000.
+// B, KB, MB, GB or TB. 1 KB is 1,000 B.
 func Bytes(n int64) string {
 	if n < 1000 {
 		return strconv.FormatInt(n, 10) + " B"
@@ -53,9 +53,9 @@ func Bytes(n int64) string {
 	return scaled(float64(n)/1000, []string{" KB", " MB", " GB", " TB"})
 }
 
-// scaled writes a number with three significant digits in the first of some
-// units, each 1,000 times the one before, in which it is below 1,000, or else
-// in the last.
+// scaled writes a number with three significant digits, in the first unit in
+// which it is below 1,000, or else in the last unit. Each unit is 1,000 times
+// the one before.
 func scaled(n float64, units []string) string {
 	for ; n >= 999.5 && len(units) > 1; units = units[1:] {
 		n /= 1000
@@ -63,8 +63,8 @@ func scaled(n float64, units []string) string {
 	return significant(n) + units[0]
 }
 
-// significant writes a number with three significant digits, or all of those
-// before the decimal point.
+// significant writes a number with three significant digits, or with all digits
+// before the decimal point if there are more.
 func significant(n float64) string {
 	switch {
 	case n < 9.995:

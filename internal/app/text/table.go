@@ -5,6 +5,7 @@ package text
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -14,8 +15,8 @@ import (
 // Column describes a column of a Table.
 type Column struct {
 	Title string
-	Left  bool // flush left: other columns are flush right
-	Drop  int  // when Fit leaves the column out, 1 first; 0: never
+	Left  bool // flush left; other columns are flush right
+	Drop  int  // the order in which Fit leaves columns out, from 1; 0 is never
 
 	width  int
 	hidden bool
@@ -39,9 +40,9 @@ type Table struct {
 // Add adds a row.
 func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// Fit lays the table out for lines of at most the width. While names of up to
-// least columns do not have room, it leaves columns out. It reports whether all
-// columns have room.
+// Fit lays the table out for lines of at most the width. It leaves columns out
+// until the names have the room that they need, or a width of least. It reports
+// whether it kept all columns.
 func (t *Table) Fit(width, least int) bool {
 	for i := range t.Columns {
 		c := &t.Columns[i]
@@ -87,7 +88,7 @@ func (t *Table) Head() string {
 	return t.line(titles)
 }
 
-// Lines returns the lines of the rows from one to another after Fit.
+// Lines returns the lines of the rows from index from to index to-1, after Fit.
 func (t *Table) Lines(from, to int) (lines []string) {
 	for _, row := range t.rows[from:to] {
 		lines = append(lines, t.line(row))
@@ -114,7 +115,7 @@ func (t *Table) line(cells []string) string {
 	return strings.TrimRight(strings.Join(line, "  "), " ")
 }
 
-// Markdown returns the table in GitHub's Markdown. Bars are escaped.
+// Markdown returns the table in GitHub's Markdown. It escapes bars.
 func (t *Table) Markdown() string {
 	var head, rules, rows strings.Builder
 	escaped := func(cell string) string { return strings.ReplaceAll(cell, "|", `\|`) + " " }
@@ -137,12 +138,12 @@ func (t *Table) Markdown() string {
 
 // Options says how a report or a comparison is written for a terminal.
 type Options struct {
-	Width  int  // columns of the terminal. 0: 80; less than 60: 60
-	Top    int  // number of groups or rows that are shown, the first ones. 0: all
-	Colors bool // with escape sequences of ANSI terminals
+	Width  int  // the terminal's columns, at least 60; 0 stands for 80
+	Top    int  // the number of groups or rows to show; 0 stands for all
+	Colors bool // use the escape sequences of ANSI terminals
 }
 
-// Terminal writes lines for a terminal. Its Writer keeps an error until Flush.
+// Terminal writes lines for a terminal. Flush returns the first error.
 type Terminal struct {
 	*bufio.Writer
 	Width  int
@@ -151,10 +152,7 @@ type Terminal struct {
 
 // NewTerminal returns a terminal that writes to w.
 func NewTerminal(w io.Writer, o Options) *Terminal {
-	if o.Width == 0 {
-		o.Width = 80
-	}
-	return &Terminal{bufio.NewWriter(w), max(o.Width, 60), o.Colors}
+	return &Terminal{bufio.NewWriter(w), max(cmp.Or(o.Width, 80), 60), o.Colors}
 }
 
 // Line writes a line.

@@ -19,8 +19,8 @@ func Duration(ns float64) string {
 	return scaled(ns/1000, []string{" µs", " ms", " s"})
 }
 
-// LongDuration is Duration, but in minutes from 120 s on, in hours from
-// 120 min on, and in days from 48 h on.
+// LongDuration is Duration for long times. It writes 120 s or more in minutes,
+// 120 min or more in hours, and 48 h or more in days.
 func LongDuration(ns float64) string {
 	switch minutes := ns / 60e9; {
 	case minutes < 2:
@@ -40,8 +40,8 @@ const (
 	ToTheMilli  = "2006-01-02 15:04:05.000"
 )
 
-// Time writes a time, in ns since 1970 or decisionlog.NoTime, by a layout of
-// package time, in UTC.
+// Time writes a time in UTC, with a layout of package time. ns is the time
+// since 1970, or decisionlog.NoTime.
 func Time(ns int64, layout string) string {
 	if ns == decisionlog.NoTime {
 		return None

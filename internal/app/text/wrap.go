@@ -6,13 +6,11 @@ package text
 import (
 	"slices"
 	"strings"
-
-	"github.com/rivo/uniseg"
 )
 
-// Wrap breaks visible text into lines of at most the width, 1 or more, between
-// words or, where a word is wider, within it. A number stays with its unit. A
-// letter that is wider has a line of its own.
+// Wrap breaks visible text into lines of at most the width, which must be 1 or
+// more. It breaks between words, and within a word that is wider. A number
+// stays with its unit. A letter that is wider has a line of its own.
 func Wrap(s string, width int) []string {
 	var lines []string
 	line := ""
@@ -25,7 +23,8 @@ func Wrap(s string, width int) []string {
 			lines = append(lines, line)
 		}
 		for Width(word) > width {
-			part := firstPart(word, width)
+			letters := lettersOf(word)
+			part := strings.Join(letters[:max(1, len(fitting(letters, width)))], "")
 			lines, word = append(lines, part), word[len(part):]
 		}
 		line = word
@@ -36,7 +35,7 @@ func Wrap(s string, width int) []string {
 	return lines
 }
 
-// words returns the words of text; a number and its unit are one.
+// words returns the words of text. A number and its unit are one word.
 func words(s string) []string {
 	var all []string
 	for word := range strings.FieldsSeq(s) {
@@ -51,17 +50,3 @@ func words(s string) []string {
 }
 
 var units = []string{"%", "ns", "µs", "ms", "s", "B", "KB", "MB", "GB", "TB"}
-
-// firstPart returns the beginning of a word that fits, at least one letter.
-func firstPart(word string, width int) string {
-	end := 0
-	for rest, state := word, -1; rest != ""; {
-		var cluster string
-		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		if end > 0 && Width(word[:end])+Width(cluster) > width {
-			break
-		}
-		end += len(cluster)
-	}
-	return word[:end]
-}

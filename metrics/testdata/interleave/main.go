@@ -1,10 +1,11 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The program runs short programs of two or three goroutines that share a timer
-// in every order in which their steps can happen. It ends with the first order
-// in which the calls return something that they could not have returned one
-// after the other. timer.go is that of package metrics, except for its imports.
+// This program runs short programs in which two or three goroutines share a
+// timer. It runs each one in every order in which the steps can happen. It
+// fails at the first order whose calls return results that no sequence of these
+// calls could have returned. Its timer.go is a copy of timer.go in package
+// metrics, except for the imports.
 package main
 
 import (
@@ -15,7 +16,7 @@ import (
 	"interleave/step"
 )
 
-// timer.go refers to these too.
+// timer.go also refers to Kind and KindTimer.
 type Kind int
 
 const KindTimer Kind = 0
@@ -23,8 +24,8 @@ const KindTimer Kind = 0
 // A call is one call of a method of the timer.
 type call struct {
 	method      string
-	first, last int64 // its steps
-	began       int64 // the clock before the first one
+	first, last int64 // the numbers of its first and last step
+	began       int64 // the clock before its first step
 	result      int64
 }
 
@@ -42,10 +43,10 @@ func (c *call) do(t *timer) {
 	c.last = step.Count
 }
 
-// couldBe reports whether the calls that are not done could have returned what
-// they did if they had been made one after the other. The timer holds sum, and
-// start is the Start by which it runs, or nil. A call that began after another
-// had ended must come after it.
+// couldBe reports whether some sequence of the calls that are not done yet
+// returns their results. The timer holds sum. start is the Start that it runs
+// from, or nil if it is not running. A call that began after another one had
+// ended must come after that one.
 func couldBe(calls []*call, done uint, start *call, sum int64) bool {
 	if done == 1<<len(calls)-1 {
 		return true
@@ -85,8 +86,9 @@ next:
 	return false
 }
 
-// A program is what several goroutines do, after what one did before, and
-// before one reads the timer.
+// A program is a list of calls for one goroutine, and then lists for several
+// goroutines that run at the same time. At the end, one goroutine reads the
+// timer.
 type program struct {
 	before     []string
 	goroutines [][]string
@@ -96,7 +98,7 @@ type program struct {
 func (p program) run() (orders int) {
 	t := new(timer)
 	var calls []*call
-	var current *call // whose step it is
+	var current *call // the call that takes the step
 	list := func(methods []string) (list []*call) {
 		for _, m := range methods {
 			list = append(list, &call{method: m})
@@ -118,8 +120,8 @@ func (p program) run() (orders int) {
 		}
 	}
 
-	// A goroutine is a coroutine here. It makes its calls again and again,
-	// stops before each step, and after its last call.
+	// A goroutine is a coroutine here. It makes its calls again and again. It
+	// stops before each step and after its last call.
 	type goroutine struct {
 		resume func() (ended, ok bool)
 		wait   func()
@@ -151,8 +153,8 @@ func (p program) run() (orders int) {
 	}
 	after := list([]string{"Int64"})
 
-	// An order is given by who of those that can does each step. The next one
-	// differs in the last step that another goroutine can do.
+	// An order says which of the ready goroutines takes each step. The next
+	// order differs in the last step that another ready goroutine can take.
 	type choice struct{ taken, of int }
 	var order []choice
 	var ready []*goroutine
@@ -186,7 +188,7 @@ func (p program) run() (orders int) {
 		alone(after)
 		orders++
 		if !couldBe(calls, 0, nil, 0) {
-			fmt.Println("These calls cannot have been made one after the other:")
+			fmt.Println("No sequence of these calls returns these results:")
 			p.print(calls)
 			os.Exit(1)
 		}

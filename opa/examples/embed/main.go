@@ -1,8 +1,9 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Embed evaluates a policy with an unmodified OPA and prints the decision's
-// metrics. Only one import differs from a program that uses OPA's own metrics:
+// Embed evaluates a policy with an unmodified OPA, and prints the metrics of
+// the decision. Only one import differs from a program that uses OPA's own
+// metrics:
 //
 //	"github.com/regometer/regometer/opa/metrics" // before: "github.com/open-policy-agent/opa/v1/metrics"
 package main

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package register registers Regometer's plugin with OPA's runtime. A program
-// that builds its own opa only needs to import it:
+// that builds its own OPA only needs to import it:
 //
 //	import _ "github.com/regometer/regometer/opa/plugin/register"
 //
-// The plugin does nothing until it is configured: see package plugin.
+// The plugin does nothing until it is configured, see package plugin.
 package register
 
 import (

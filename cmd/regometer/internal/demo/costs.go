@@ -31,8 +31,8 @@ func total(metrics []byte, name string, labels ...string) (sum float64) {
 	return sum
 }
 
-// costKinds are the kinds of costs. Each server counts them from its start on.
-// Go updates the busy time with each garbage collection.
+// costKinds are the kinds of costs, which each server counts from its start. Go
+// updates the busy time at each garbage collection.
 var costKinds = []struct {
 	name, title string
 	format      func(float64) string
@@ -85,20 +85,20 @@ func (c *cost) summarize() {
 	c.Ratio, c.RatioMin, c.RatioMax = c.DropIn/c.Unmodified, slices.Min(ratios), slices.Max(ratios)
 }
 
-// A load sends the same requests to all servers by turns.
+// A load sends the same requests to all servers in turns.
 type load struct {
 	servers  []*opaserver.Server
 	workload workload
 	requests int               // to each server
-	sent     map[string]uint64 // the same by outcome
+	sent     map[string]uint64 // the same requests by outcome
 }
 
-// rounds is the number of measured rounds. It is odd, so that one is the
-// median.
+// rounds is the number of measured rounds. It is odd, so that one of them is
+// the median.
 const rounds = 7
 
-// run keeps each server busy for about the duration and returns the costs. They
-// leave out a first round, which warms the servers up. A round includes a
+// run keeps each server busy for about the duration and returns the costs. The
+// costs leave out a first round, which warms the servers up. A round includes a
 // scrape of /metrics, which costs as much as a few decisions.
 func (l *load) run(ctx context.Context, each time.Duration) ([]cost, error) {
 	all := make([]cost, len(costKinds))
@@ -148,8 +148,8 @@ func (l *load) used(ctx context.Context) (used [][]float64, err error) {
 	return used, nil
 }
 
-// sendBlock sends a block of the workload to each server. They take turns at
-// being first.
+// sendBlock sends a block of the workload to each server. The servers take
+// turns at being first.
 func (l *load) sendBlock(ctx context.Context) error {
 	block := l.workload.block()
 	first := l.requests / len(block)

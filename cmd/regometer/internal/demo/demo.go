@@ -28,9 +28,9 @@ type Config struct {
 	// Build returns the path of an OPA binary and may write its progress.
 	Build func(ctx context.Context, unmodified bool, progress io.Writer) (string, error)
 
-	Duration time.Duration // about how long each server is kept busy
+	Duration time.Duration // approximate time that each server is under load
 	Seed     uint64        // of the workload
-	Alone    bool          // without the unmodified OPA
+	Alone    bool          // run no unmodified OPA
 	Keep     string        // folder for the policy, the servers' logs and the result
 	JSON     bool          // print the result as JSON instead of text
 
@@ -39,7 +39,8 @@ type Config struct {
 	Stderr io.Writer    // progress
 }
 
-// The servers by number, and their logs.
+// unmodified is the number of the server without Regometer. The other server
+// has the number 0.
 const unmodified = 1
 
 var (
@@ -47,8 +48,8 @@ var (
 	logFiles    = [...]string{"drop-in.jsonl", "unmodified.jsonl"}
 )
 
-// Run runs the demo. It fails if a server does, if ctx ends, or if the decision
-// log and /metrics do not agree. It stops all servers before it returns.
+// Run runs the demo. It fails if a server fails, if ctx ends, or if the
+// decision log and /metrics disagree. It stops all servers before it returns.
 func Run(ctx context.Context, c Config) (err error) {
 	if c.Duration <= 0 {
 		return fmt.Errorf("the duration must be greater than 0, not %v", c.Duration)
@@ -64,7 +65,7 @@ func Run(ctx context.Context, c Config) (err error) {
 		return err
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
-		return fmt.Errorf("%s is not empty: name a new or an empty folder to keep the output in", dir)
+		return fmt.Errorf("%s is not empty: name a new or empty folder for the output", dir)
 	}
 	r, err := c.measure(ctx, dir)
 	if err != nil {
@@ -90,7 +91,7 @@ func (c *Config) measure(ctx context.Context, dir string) (*result, error) {
 		if i == unmodified && c.Alone {
 			break
 		}
-		fmt.Fprintf(c.Stderr, "Building the %s (minutes the first time, then seconds)\n", name)
+		fmt.Fprintf(c.Stderr, "Building the %s (takes minutes the first time, then seconds)\n", name)
 		binary, err := c.Build(ctx, i == unmodified, c.Stderr)
 		if err != nil {
 			return nil, err

@@ -23,13 +23,13 @@ type result struct {
 	Requests    int             `json:"requests"` // to each server
 	Decisions   []figure        `json:"decisions"`
 	Stages      []figure        `json:"stages"`
-	Differences []string        `json:"differences"` // of the log from the requests and /metrics
+	Differences []string        `json:"differences"` // between the log, the requests and /metrics
 	PerDecision []cost          `json:"per_decision"`
 	LogReport   json.RawMessage `json:"log_report"`
 	log         *report.Report
 }
 
-// A figure is an outcome of decisions or a stage, by different sources.
+// A figure has the numbers of an outcome or a stage, one from each source.
 type figure struct {
 	Name    string `json:"name"`
 	Sent    uint64 `json:"sent,omitzero"` // the number of requests for the outcome
@@ -85,7 +85,7 @@ func (r *result) agreement() error {
 	if len(r.Differences) == 0 {
 		return nil
 	}
-	return errors.New("the decision log does not agree with the requests or with /metrics:\n  " + strings.Join(r.Differences, "\n  "))
+	return errors.New("the decision log disagrees with the requests or with /metrics:\n  " + strings.Join(r.Differences, "\n  "))
 }
 
 // json returns the result as JSON, with the log's report.
@@ -133,16 +133,16 @@ func (r *result) text(o text.Options) []byte {
 	}
 	writeTable(&b, costs)
 	fmt.Fprintf(&b, `
-Medians of %d rounds; in each, both servers get the same requests by turns. Only
-the server with Regometer has a plugin that exports these metrics. Busy time is
-all time that Go does not count as idle.
+Medians of %d rounds. In each round both servers get the same requests in turns.
+Only the server with Regometer has a plugin that exports these metrics. Busy time
+is all processor time that Go does not count as idle.
 `, rounds)
 	return b.Bytes()
 }
 
 func (t times) text() string { return text.Count(t.Count) + ", " + text.Duration(float64(t.Sum)) }
 
-// writeTable writes a table. It has the width that it needs.
+// writeTable writes a table as wide as its content.
 func writeTable(b *bytes.Buffer, t text.Table) {
 	t.Fit(math.MaxInt, 0)
 	fmt.Fprintln(b, strings.Join(append([]string{t.Head()}, t.Lines(0, t.Len())...), "\n"))

@@ -17,8 +17,7 @@ type request struct {
 	body string
 }
 
-// requestKind is a kind of requests, with the status that their answer must
-// have.
+// requestKind is a kind of request, with the status that the answer must have.
 type requestKind struct {
 	count   int // in each block of the workload
 	path    string
@@ -76,9 +75,9 @@ func bearer(claims string) string {
 }
 
 // workload is an endless sequence of requests, in blocks of the same mixture.
-// It depends only on the seed. The first block is not shuffled: a server
-// compiles a path's query at its first request, which must not be instrumented,
-// since that would add twenty stages to the report.
+// It depends only on the seed. The first block is not shuffled, because a
+// server compiles a path's query at the first request. If that request were
+// instrumented, the report would get twenty more stages.
 type workload struct {
 	rng     *rand.Rand
 	started bool

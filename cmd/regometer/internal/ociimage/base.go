@@ -31,8 +31,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// openBases finds the base for each platform. It checks all of a local base:
-// package remote checks the answers of a registry itself.
+// openBases finds the base for each platform. It checks the content of a local
+// base. Package remote checks what a registry answers.
 func (w *writer) openBases(ctx context.Context) error {
 	index, err := w.openBase(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (w *writer) openBases(ctx context.Context) error {
 }
 
 // checkBase returns an error if a part of the base does not have its hash.
-// Package validate refuses more: zstd, and two entries of one name.
+// Package validate would also refuse zstd, and two entries with one name.
 func checkBase(base v1.Image, want v1.Hash) error {
 	digest, err1 := base.Digest()
 	manifest, err2 := base.Manifest()
@@ -91,8 +91,9 @@ func checkBase(base v1.Image, want v1.Hash) error {
 	return nil
 }
 
-// openBase opens the base. It is a file or folder if an image of that name is
-// here, or if the name cannot be an image's. Otherwise it sets baseName.
+// openBase opens the base. The name means a file or a folder if there is one
+// with an image, or if no image in a registry can have the name. Otherwise
+// openBase finds the image in a registry and sets baseName.
 func (w *writer) openBase(ctx context.Context) (v1.ImageIndex, error) {
 	info, err := os.Stat(w.Base)
 	if err == nil && !info.IsDir() {
@@ -110,10 +111,10 @@ func (w *writer) openBase(ctx context.Context) (v1.ImageIndex, error) {
 // archiveForm matches names of files that cannot be names of images.
 var archiveForm = regexp.MustCompile(`\.(?:tar|tgz|tar\.gz)$`)
 
-// keychain has the credentials that `docker login` and others keep.
+// keychain has the credentials that `docker login` and similar commands store.
 var keychain = authn.DefaultKeychain
 
-// pull finds the base in a registry. It gets the layers when they are read.
+// pull finds the base in a registry. A layer is downloaded when it is read.
 func (w *writer) pull(ctx context.Context) (v1.ImageIndex, error) {
 	ref, err := name.ParseReference(w.Base)
 	if err != nil {
@@ -123,7 +124,7 @@ func (w *writer) pull(ctx context.Context) (v1.ImageIndex, error) {
 	w.printf("asking %s for the base image", ref.Context().RegistryStr())
 	d, err := remote.Get(ref, remote.WithContext(ctx), remote.WithAuthFromKeychain(keychain), remote.WithUserAgent("regometer"))
 	if answer, ok := errors.AsType[*transport.Error](err); ok && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden) {
-		err = fmt.Errorf("%w\nThe image may not exist, or not be public: `docker login %s`, `podman login` or `crane auth login` store credentials that this program uses",
+		err = fmt.Errorf("%w\nThe image may not exist, or may not be public. Store credentials for this program with `docker login %s`, `podman login` or `crane auth login`",
 			err, ref.Context().RegistryStr())
 	}
 	if err != nil {
@@ -160,7 +161,7 @@ func (w *writer) openArchive() (v1.ImageIndex, error) {
 }
 
 // unpack extracts the files of an image layout from an archive. It ignores all
-// others, whatever their names are.
+// other files.
 func (w *writer) unpack(dir layout.Path) error {
 	in, err := open(w.Base)
 	if err != nil {
@@ -195,7 +196,7 @@ func (w *writer) unpack(dir layout.Path) error {
 	}
 }
 
-// open opens a file. It decompresses the file if gzip compressed it.
+// open opens a file, and decompresses it if gzip compressed it.
 func open(file string) (io.ReadCloser, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -250,7 +251,7 @@ func findImages(index v1.ImageIndex, all map[string][]candidate) error {
 			}
 			name := platformName(*d.Platform)
 			known := slices.ContainsFunc(all[name], func(k candidate) bool { return k.digest == c.digest })
-			if !known && d.Platform.OS != "unknown" { // a signature or the like
+			if !known && d.Platform.OS != "unknown" { // "unknown" is a signature or the like
 				all[name] = append(all[name], c)
 			}
 		}
@@ -258,8 +259,8 @@ func findImages(index v1.ImageIndex, all map[string][]candidate) error {
 	return nil
 }
 
-// platformName returns the same name for the same platform: it leaves out a
-// default variant.
+// platformName returns one name for each platform. It leaves out a default
+// variant.
 func platformName(p v1.Platform) string {
 	if kind := p.Architecture + "/" + p.Variant; kind == "amd64/v1" || kind == "arm64/v8" {
 		p.Variant = ""

@@ -31,8 +31,8 @@ import (
 
 // An Image says what to write, and where.
 type Image struct {
-	// Output is an archive or a folder. The image replaces it: the caller must
-	// make sure that it may.
+	// Output is an archive or a folder, which the image replaces. The caller
+	// must make sure that it may be replaced.
 	Output  string
 	Archive bool
 	// Check, unless it is nil, is called just before the image takes its place.
@@ -43,12 +43,12 @@ type Image struct {
 	Name string
 	// Platforms lists at least one platform, such as "linux/arm64".
 	Platforms []string
-	// Base names the base image: an image in a registry, an archive or a
-	// folder as this package writes them, or an archive of `docker save`.
-	// Without it the image holds nothing but the program and a few files.
+	// Base names the base image: an image in a registry, an archive or a folder
+	// as this package writes them, or an archive of `docker save`. Without it
+	// the image holds only the program and a few files.
 	Base string
 	// Program is the name of the program in the image's root folder. It must be
-	// one that go build gives to a program.
+	// a name that go build gives to programs.
 	Program string
 	// Cmd holds the program's default arguments.
 	Cmd []string
@@ -79,7 +79,7 @@ const (
 )
 
 // user runs the program, unless the base image names a user. OPA's own image
-// has the same. Kubernetes sees by the number that it is not root.
+// has the same user. The number shows Kubernetes that it is not root.
 const user = "1000:1000"
 
 // defaultPath is PATH in images whose base sets none.
@@ -155,11 +155,11 @@ func (im *Image) Write(ctx context.Context) (digest string, err error) {
 // replace.
 var reserved = strings.Fields("bin boot dev etc home lib lib32 lib64 libx32 media mnt opt proc root run sbin srv sys tmp usr var")
 
-// check returns a target for each platform. It fails if the image cannot be
-// written as requested, before the long build.
+// check returns a target for each platform. It fails before the long build if
+// the image cannot be written as requested.
 func (im *Image) check() (targets []target, err error) {
 	if slices.Contains(reserved, im.Program) {
-		return nil, fmt.Errorf("a program called %s cannot be in an image: it would take the place of the folder /%[1]s", im.Program)
+		return nil, fmt.Errorf("a program called %s cannot be in an image, where it would replace the folder /%[1]s: give it another name", im.Program)
 	}
 	for _, text := range im.Platforms {
 		p, err := v1.ParsePlatform(text)
@@ -191,8 +191,8 @@ func (im *Image) tag(labels map[string]string) (name.Tag, error) {
 	return tag, nil
 }
 
-// fullName returns a name as engines write it. They have another name for the
-// default registry.
+// fullName returns a name as container engines write it. They have another name
+// for the default registry.
 func fullName(tag name.Tag) string {
 	if rest, ok := strings.CutPrefix(tag.Name(), name.DefaultRegistry+"/"); ok {
 		return "docker.io/" + rest
@@ -250,7 +250,7 @@ func (w *writer) pack(ctx context.Context, t *target) error {
 	return nil
 }
 
-// labels returns what the image says about itself.
+// labels returns the labels that describe the image.
 func (w *writer) labels(t *target, program map[string]string) map[string]string {
 	labels := map[string]string{}
 	maps.Copy(labels, program)
@@ -273,10 +273,10 @@ func (t *target) annotations() map[string]string {
 	return all
 }
 
-// configure replaces what the base says about itself by what this image says.
+// configure replaces the base's description of itself with that of this image.
 func (w *writer) configure(config *v1.ConfigFile, t *target) {
 	config.Variant = t.platform.Variant
-	config.History = nil // since that of a base does not match the layers
+	config.History = nil // a base's history does not match the layers
 	config.Created = v1.Time{Time: epoch}
 	if !w.Created.IsZero() {
 		config.Created.Time = w.Created.UTC()
@@ -293,8 +293,8 @@ func (w *writer) configure(config *v1.ConfigFile, t *target) {
 	maps.Copy(c.Labels, t.labels)
 }
 
-// withRootInPath adds the root folder to PATH, as in OPA's own image. So
-// `docker exec CONTAINER opa …` finds the program.
+// withRootInPath adds the root folder to PATH, as in OPA's own image. That
+// makes `docker exec CONTAINER opa …` find the program.
 func withRootInPath(env []string) []string {
 	env = slices.Clone(env)
 	for i, variable := range env {

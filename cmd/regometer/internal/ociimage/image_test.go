@@ -221,6 +221,9 @@ func TestPlatforms(t *testing.T) {
 			t.Errorf("%s: for %s, configuration for %s, with %q", im.Platforms[i], d.Platform, c.Platform(), content)
 		}
 	}
+	if !IsImage(dir) {
+		t.Error("IsImage denies an image for two platforms")
+	}
 	if blobs := must(blobsIn(dir)); len(blobs) != 1+2*3+1 { // they share the files
 		t.Errorf("%d blobs: %q", len(blobs), blobs)
 	}
@@ -310,7 +313,7 @@ func TestReplace(t *testing.T) {
 func TestInvalid(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ program, image, platforms, want string }{
-		{"etc", "", "linux/amd64", "it would take the place of the folder /etc"},
+		{"etc", "", "linux/amd64", "it would replace the folder /etc"},
 		{"x", "UPPER", "linux/amd64", `invalid name "UPPER" for an image`},
 		{"x", "x:1:2", "linux/amd64", "for an image, such as"},
 		{"x", "x@sha256:" + strings.Repeat("0", 64), "linux/amd64", "for an image, such as"},

@@ -22,8 +22,8 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// The files of an image without a base. The user may write to the user's home
-// alone.
+// The files of an image without a base. The user may write only to /tmp, which
+// is the user's home.
 const (
 	passwd = "root:x:0:0:root:/:/sbin/nologin\n" +
 		"nonroot:x:1000:1000:nonroot:/tmp:/sbin/nologin\n"
@@ -32,8 +32,9 @@ const (
 	certificatesFile = "etc/ssl/certs/ca-certificates.crt"
 )
 
-// certificates returns Mozilla's root certificates. It leaves out those that
-// Mozilla trusts under a condition, since a file cannot state the condition.
+// certificates returns Mozilla's root certificates. It leaves out certificates
+// that Mozilla trusts under a condition, because the file cannot state the
+// condition.
 func certificates() []byte {
 	var b bytes.Buffer
 	for root := range bundle.Roots() {
@@ -45,7 +46,7 @@ func certificates() []byte {
 }
 
 // filesLayer returns the layer that all programs, platforms and versions share.
-// So an update does not move it again.
+// An update does not transfer it again.
 func filesLayer() ([]v1.Layer, error) {
 	layer, err := newLayer(func(t *tar.Writer) error {
 		add := func(name string, mode int64, content string) error {
@@ -67,12 +68,12 @@ func filesLayer() ([]v1.Layer, error) {
 // programLayer returns the layer with the program.
 func (w *writer) programLayer(file string) (v1.Layer, error) {
 	if w.Base == "" && isDynamic(file) {
-		return nil, fmt.Errorf("%s needs a dynamic loader and libraries, and the image has none: build it with CGO_ENABLED=0, or name a base image that has them", w.Program)
+		return nil, fmt.Errorf("%s needs a dynamic loader and libraries, but the image has none: build it with CGO_ENABLED=0, or name a base image that has them", w.Program)
 	}
 	return newLayer(func(t *tar.Writer) error { return addFile(t, file, w.Program, 0o755) })
 }
 
-// isDynamic reports whether another program has to load the program.
+// isDynamic reports whether the program needs a dynamic loader.
 func isDynamic(program string) bool {
 	f, err := elf.Open(program)
 	if err != nil {
@@ -122,8 +123,8 @@ func addFile(t *tar.Writer, file, name string, mode int64) error {
 	return addEntry(t, name, mode, info.Size(), in)
 }
 
-// ociTypes has the OCI's media type of a layer. Docker's images have other
-// names for the same types.
+// ociTypes has the OCI's media type for each media type of a layer. Docker's
+// images have other names for the same types.
 var ociTypes = map[types.MediaType]types.MediaType{
 	types.DockerLayer:             types.OCILayer,
 	types.DockerUncompressedLayer: types.OCIUncompressedLayer,

@@ -32,9 +32,9 @@ const (
 	baseDir   = "base"
 )
 
-// The parts of an image layout. dockerManifest is not one of them: `docker
-// load` reads it if Docker does not keep images in containerd. It has room for
-// one platform only.
+// The parts of an image layout, and dockerManifest, which is not part of it.
+// `docker load` reads dockerManifest if Docker does not keep images in
+// containerd. It can describe only one platform.
 const (
 	layoutFile     = "oci-layout"
 	indexFile      = "index.json"
@@ -89,15 +89,16 @@ func (w *writer) writeLayout() (digest v1.Hash, err error) {
 	return whole.Digest, dir.AppendDescriptor(whole)
 }
 
-// writeIndex writes the index of the images for several platforms. It has the
-// annotations that all of them have.
+// writeIndex writes the index of the images for several platforms. The index
+// has the annotations that all images share.
 func (w *writer) writeIndex(dir layout.Path, images []v1.Descriptor) (d v1.Descriptor, err error) {
 	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Manifests: images, Annotations: w.targets[0].annotations()}
 	for _, t := range w.targets {
 		maps.DeleteFunc(index.Annotations, func(key, value string) bool { return t.labels[key] != value })
 	}
-	// Some tools read an index by the OCI's types and write it again, such as
-	// `skopeo copy --all`. It keeps its digest because these types write it.
+	// Some tools, such as `skopeo copy --all`, read an index into the OCI's
+	// types and write it again. The index keeps its digest because the same
+	// types write it here.
 	var again ocispec.Index
 	text, err := json.Marshal(index)
 	if err == nil {
@@ -135,10 +136,9 @@ func writeDockerManifest(dir layout.Path, img v1.Image, name string) error {
 	return dir.WriteFile(dockerManifest, text, 0o644)
 }
 
-// put moves an image, which is a folder on the same file system, to where it
-// belongs: first the content that it consists of, whose names are its hashes,
-// then index.json by one rename. Until then a folder is the old image, from
-// then on the new one.
+// put moves an image from a folder on the same file system to its place. It
+// moves index.json last. Until then a folder still is the old image, because
+// the names of the other files are their hashes.
 func (im *Image) put(from string) error {
 	if im.Archive {
 		return im.archive(from)
@@ -149,7 +149,7 @@ func (im *Image) put(from string) error {
 	}
 	for _, name := range append(slices.Clone(blobs), layoutFile, indexFile) {
 		file, to := filepath.Join(from, name), filepath.Join(im.Output, name)
-		// An image is for others to read.
+		// Other users may read an image.
 		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Chmod(file, 0o644), os.Rename(file, to)); err != nil {
 			return err
 		}
@@ -187,16 +187,16 @@ func (im *Image) archive(from string) error {
 	return out.Replace()
 }
 
-// IsImage reports whether there is an image that this package wrote, in an
-// archive or a folder, with nothing beside it.
+// IsImage reports whether an archive or a folder is an image that this package
+// wrote, and a folder has nothing else.
 func IsImage(path string) bool {
 	var index v1.IndexManifest
 	return json.Unmarshal(indexOfImage(path), &index) == nil && len(index.Manifests) == 1 &&
 		index.Manifests[0].Annotations[writtenAnnotation] == writtenBy
 }
 
-// indexOfImage returns the index of an image, or nil if there is something
-// else.
+// indexOfImage returns the index of an image in an archive or a folder. It
+// returns nil if there is none, or if a folder has other files.
 func indexOfImage(path string) []byte {
 	parts := []string{layoutFile, indexFile, blobsDir}
 	if entries, err := os.ReadDir(path); err == nil {

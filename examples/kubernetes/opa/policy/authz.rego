@@ -1,4 +1,5 @@
-# The decision that services ask for, POST /v1/data/authz/allow: put yours here.
+# Services ask for this decision by POST /v1/data/authz/allow. Put your own rules
+# here.
 package authz
 
 default allow := false

@@ -1,5 +1,5 @@
-# What OPA's own API is for, by --authorization=basic: decisions, health and
-# metrics. Nobody changes policies or data through it.
+# By --authorization=basic, OPA's API gives only decisions, health and metrics.
+# Nobody can change policies or data through it.
 package system.authz
 
 default allow := false

@@ -1,4 +1,4 @@
-# Envoy asks this about each request: put yours here.
+# Envoy asks for this decision about each request. Put your own rules here.
 package envoy.authz
 
 default allow := false

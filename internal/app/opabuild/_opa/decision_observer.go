@@ -120,21 +120,6 @@ func (s *decisionObserverSet) observe(ctx context.Context, info *server.Info) {
 	}
 }
 
-// first returns a function that hands a decision to the observers and then to
-// log, if there is one, or nil if nobody gets the decision.
-func (s *decisionObserverSet) first(log func(context.Context, *server.Info) error) func(context.Context, *server.Info) error {
-	if len(s.observers) == 0 {
-		return log
-	}
-	return func(ctx context.Context, info *server.Info) error {
-		s.observe(ctx, info)
-		if log == nil {
-			return nil
-		}
-		return log(s.mark(ctx), info)
-	}
-}
-
 // mark returns a context that tells who has observed the decision, see
 // DecisionObserved.
 func (s *decisionObserverSet) mark(ctx context.Context) context.Context {

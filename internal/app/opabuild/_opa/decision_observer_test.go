@@ -101,23 +101,9 @@ func registerDecisionLogs(t *testing.T, m *plugins.Manager, name string) {
 	m.Register(logs.Name, logs.New(c, m))
 }
 
-// logOf returns what logs a decision, given a runtime's decisionLogger. With
-// the fix no-op-server, the method returns nil if nobody gets the decision.
-func logOf(logger any) func(context.Context, *server.Info) error {
-	switch log := logger.(type) {
-	case func() func(context.Context, *server.Info) error:
-		if log := log(); log != nil {
-			return log
-		}
-	case func(context.Context, *server.Info) error:
-		return log
-	}
-	return func(context.Context, *server.Info) error { return nil }
-}
-
 func decide(t *testing.T, rt *Runtime) {
 	t.Helper()
-	if err := logOf(rt.decisionLogger)(t.Context(), &server.Info{Path: "a/b"}); err != nil {
+	if err := rt.decisionLogger(t.Context(), &server.Info{Path: "a/b"}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -261,12 +247,8 @@ func TestDecisionObserverAllocations(t *testing.T) {
 		}
 		rt := &Runtime{Manager: m}
 		ctx, info := t.Context(), &server.Info{}
-		logger, want := any(rt.decisionLogger), 0.0
-		if _, ok := logger.(func() func(context.Context, *server.Info) error); ok && observers > 0 {
-			want = 1 // the function that it returns
-		}
-		if n := testing.AllocsPerRun(1000, func() { _ = logOf(logger)(ctx, info) }); n != want {
-			t.Errorf("%d observers: expected %v allocations, got %v", observers, want, n)
+		if n := testing.AllocsPerRun(1000, func() { _ = rt.decisionLogger(ctx, info) }); n != 0 {
+			t.Errorf("%d observers: expected no allocation, got %v", observers, n)
 		}
 	}
 }
@@ -396,7 +378,7 @@ func TestDecisionNotObserved(t *testing.T) {
 func logDecision(t *testing.T, rt *Runtime, ctx context.Context) {
 	t.Helper()
 	err := storage.Txn(ctx, rt.Manager.Store, storage.TransactionParams{}, func(txn storage.Transaction) error {
-		return logOf(rt.decisionLogger)(ctx, &server.Info{Path: "a/b", Txn: txn})
+		return rt.decisionLogger(ctx, &server.Info{Path: "a/b", Txn: txn})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -414,7 +396,7 @@ func TestDecisionObserverConcurrent(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for !ended.Load() {
-				_ = logOf(rt.decisionLogger)(t.Context(), &server.Info{})
+				_ = rt.decisionLogger(t.Context(), &server.Info{})
 			}
 		})
 	}

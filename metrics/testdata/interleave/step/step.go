@@ -1,16 +1,17 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package step takes the places of sync/atomic and time in the copy of timer.go
-// that the program beside it runs. Each atomic operation is a step, and the
-// program decides which goroutine does the next one.
+// Package step replaces sync/atomic and time in the copy of timer.go that the
+// program beside it runs. Each atomic operation is a step. The program decides
+// which goroutine takes the next step.
 package step
 
-// Next is called before each step. It returns once the step is due.
+// Next is called before each step. It returns when the goroutine may take the
+// step.
 var Next func()
 
-// Count is the number of steps so far. It is the clock, too: a goroutine reads
-// the clock right after its step before.
+// Count is the number of steps so far. It is also the clock. A goroutine reads
+// the clock right after its previous step.
 var Count int64
 
 type Uint64 struct{ v uint64 }

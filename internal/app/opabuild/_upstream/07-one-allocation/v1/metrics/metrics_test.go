@@ -15,7 +15,7 @@ func TestMetricsLookup(t *testing.T) {
 	const goroutines, names = 4, 40
 
 	m := New()
-	old := m.Counter("counter_0")
+	old, oldTimer := m.Counter("counter_0"), m.Timer("timer_0")
 	for round := range 2 {
 		var wg sync.WaitGroup
 		for range goroutines {
@@ -51,8 +51,8 @@ func TestMetricsLookup(t *testing.T) {
 		if got := m.All(); len(got) != 0 {
 			t.Errorf("round %d: expected no metrics after Clear, got %v", round, got)
 		}
-		if m.Counter("counter_0") == old {
-			t.Errorf("round %d: expected a new counter after Clear", round)
+		if m.Counter("counter_0") == old || m.Timer("timer_0") == oldTimer {
+			t.Errorf("round %d: expected new metrics after Clear", round)
 		}
 		m.Clear()
 		old.Incr()

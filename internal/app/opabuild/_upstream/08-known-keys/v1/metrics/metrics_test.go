@@ -24,3 +24,14 @@ func TestMetricsKeys(t *testing.T) {
 		}
 	}
 }
+
+func TestMetricsAllAllocs(t *testing.T) {
+	m := New()
+	for _, name := range []string{ServerHandler, RegoInputParse, RegoExternalResolve, RegoQueryEval} {
+		m.Timer(name).Stop()
+	}
+	m.Counter(ServerQueryCacheHit).Incr()
+	if got := testing.AllocsPerRun(100, func() { m.All() }); got > 2 {
+		t.Errorf("Expected All to allocate the map only, got %v allocations", got)
+	}
+}

@@ -29,7 +29,7 @@ func TestMetricsMarshalJSON(t *testing.T) {
 
 	m := New()
 	check("empty", m)
-	names := []string{"", "foo", "foo_bar", "foo-bar", "foo bar", "foo\"bar", "foo\\bar", "foo\nbar", "<foo>&bar", "f\xffoo", "f\u2028oo", "föö", RegoQueryEval, ServerQueryCacheHit}
+	names := []string{"", "foo", "foo_bar", "foo-bar", "foo bar", "foo\"bar", "foo\\bar", "foo\nbar", "foo<", "foo>", "foo&", "f\xffoo", "f\u2028oo", "föö", RegoQueryEval, ServerQueryCacheHit}
 	for _, name := range names {
 		m.Counter(name).Add(math.MaxUint64)
 		m.Timer(name).Start()

@@ -29,3 +29,26 @@ func TestDecisionHook(t *testing.T) {
 		t.Errorf("expected no decision hook, got %v", got)
 	}
 }
+
+// uncomparableHook cannot be a key of a map.
+type uncomparableHook struct{ names []string }
+
+func (uncomparableHook) WantsDecision() bool                        { return true }
+func (uncomparableHook) OnDecision(context.Context, hooks.Decision) {}
+
+func TestDecisionHookUncomparable(t *testing.T) {
+	for name, register := range map[string]func(hooks.Hook){
+		"New":    func(h hooks.Hook) { hooks.New(h) },
+		"Append": func(h hooks.Hook) { (&hooks.Hooks{}).Append(h) },
+	} {
+		register(&uncomparableHook{})
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: expected a panic", name)
+				}
+			}()
+			register(uncomparableHook{names: []string{"a"}})
+		}()
+	}
+}

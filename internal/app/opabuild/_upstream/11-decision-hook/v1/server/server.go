@@ -49,9 +49,10 @@ func getMetrics(r *http.Request, logger decisionLogger) metrics.Metrics {
 }
 
 type decisionLogger struct {
-	revisions map[string]string
-	revision  string // Deprecated: Use `revisions` instead.
-	logger    func(context.Context, *Info) error
-	hooks     []hooks.DecisionHook // that want the decision
-	manager   *plugins.Manager
+	revisions  map[string]string
+	revision   string // Deprecated: Use `revisions` instead.
+	logger     func(context.Context, *Info) error
+	hooks      []hooks.DecisionHook // that want the decision
+	manager    *plugins.Manager
+	decisionID string
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/metrics"
 	"github.com/open-policy-agent/opa/v1/plugins"
 	"github.com/open-policy-agent/opa/v1/plugins/rest"
@@ -23,9 +24,9 @@ import (
 )
 
 // No event is lost or changed when a chunk turns out to be too large and is
-// split, whatever the events hold.
+// split, whatever error and numbers it has.
 func TestSplitChunks(t *testing.T) {
-	const n, limit = 1500, 8 << 10
+	const n, limit = 1500, 32 << 10
 
 	for _, name := range []string{sizeBufferType, eventBufferType} {
 		t.Run(name, func(t *testing.T) {
@@ -90,10 +91,12 @@ func TestSplitChunks(t *testing.T) {
 				}
 				var input any = map[string]any{"text": text, "number": json.Number("9007199254740993")}
 				event := &EventV1{DecisionID: strconv.Itoa(i), Path: "test/allow", Input: &input}
-				switch i % 50 {
-				case 0:
+				switch i % 150 {
+				case 0: // an object
 					event.Error = &topdown.Error{Code: topdown.ConflictErr, Message: "<" + text + ">"}
-				case 1:
+				case 50: // an array
+					event.Error = ast.Errors{ast.NewError(ast.TypeErr, nil, "%s", text)}
+				case 100: // an empty object
 					event.Error = errors.New("an error without exported fields")
 				}
 				bs, err := json.Marshal(event)

@@ -14,8 +14,128 @@ import (
 	"github.com/open-policy-agent/opa/v1/metrics"
 )
 
+// An operation is the code of a case.
+type operation struct {
+	// run measures the operation.
+	run func(b *testing.B, goroutines int)
+	// result returns the result of the operation, which must be the same on
+	// both sides. If varies is true, the values of histograms may differ.
+	result func() any
+	varies bool
+	floor  floor // nil if there is none
+}
+
+// operations has the code of Cases, by name.
+var operations = map[string]operation{
+	"marshal_opa":       rotating(rotation{build: opaThirty, marshal: byEncodingJSON}, jsonPass),
+	"marshal_rotated":   rotating(rotation{build: rotated, size: rotationSize, warm: 2, rounds: 30 * growth, touch: touchOne, marshal: toMarshal}, outputClone(1)),
+	"marshal_first":     rotating(rotation{build: histograms, size: 4 * rotationSize, rounds: 1, marshal: toMarshal}, outputClone(0)),
+	"marshal_updated":   rotating(rotation{build: opaThirty, aged: 2000, warm: 2, touch: touchAll, marshal: toMarshal}, outputClone(30)),
+	"marshal_unchanged": rotating(rotation{build: opaThirty, warm: 1, marshal: toMarshal}, outputClone(0)),
+	"append_opa":        rotating(rotation{build: opaThirty, marshal: toBuffer}, outputCopy(0)),
+	"append_rotated":    rotating(rotation{build: rotated, size: rotationSize, warm: 2, rounds: 30 * growth, touch: touchOne, marshal: toBuffer}, outputCopy(1)),
+	"append_first":      rotating(rotation{build: histograms, size: 4 * rotationSize, rounds: 1, marshal: toBuffer}, outputCopy(0)),
+	"append_updated":    rotating(rotation{build: opaThirty, aged: 2000, warm: 2, touch: touchAll, marshal: toBuffer}, outputCopy(30)),
+	"append_unchanged":  rotating(rotation{build: opaThirty, warm: 1, marshal: toBuffer}, outputCopy(0)),
+	"timer_restart":     shared(timerRestart, clockReadings(4)),
+	"request":           made(each(newRequest), collectionFloor(8, nil)),
+	"request_all":       made(each(requestAll), collectionFloor(8, requestKeys)),
+	"unknown_all":       made(unknownAll, collectionFloor(18, unknownKeys)),
+	"request_json":      made(each(requestJSON), collectionFloor(8, nil)),
+	"instrumented_all":  varying(made(instrumented("eval_op_plug", "eval_op_resolve", "eval_op_rule_index", "eval_op_builtin_call", "eval_op_virtual_cache_miss"), clockReadings(608))),
+	"update_full":       varying(shared(updateFull, clockAndAdd)),
+	"statistics":        made(statistics, onePass),
+	"by_name_counter":   shared(counters(metrics.ServerQueryCacheHit, metrics.ServerQueryCacheHit), addOnly),
+	"by_name_timer":     shared(timers(metrics.RegoQueryEval, metrics.RegoQueryEval), clockAndAddTwice),
+	"by_name_update":    varying(shared(updates("eval_op_plug", "eval_op_plug"), clockAndAdd)),
+	"scattered_updated": rotating(rotation{build: thirty, size: rotationSize, warm: 2, rounds: growth, touch: touchAll, marshal: toMarshal}, nil),
+
+	"own_counter":         shared(counters(metrics.ServerQueryCacheHit, "eval_op_virtual_cache_hit"), nil),
+	"own_timer":           shared(timers(metrics.RegoQueryEval, metrics.RegoInputParse), clockReadings(2)),
+	"own_update":          varying(shared(updates("eval_op_plug", "eval_op_resolve"), clockReadings(1))),
+	"timer_handle":        shared(timerHandles(metrics.RegoQueryEval, metrics.RegoQueryEval), clockAndAddTwice),
+	"own_timer_handle":    shared(timerHandles(metrics.RegoExternalResolve, metrics.RegoQueryEval), nil),
+	"instrumented_own":    varying(made(instrumented("own_op_fetch", "own_op_parse", "own_op_match", "own_op_merge", "own_op_write"), nil)),
+	"new_unread":          made(each(fresh), nil),
+	"first_lookup":        made(firstLookup, nil),
+	"fresh_10000":         made(freshNames, nil),
+	"clear":               shared(clearAndRefill, nil),
+	"lookup_100":          shared(lookup(100), nil),
+	"lookup_1000":         shared(lookup(1000), nil),
+	"lookup_10000":        shared(lookup(10_000), nil),
+	"fill":                made(each(func() metrics.Metrics { return filled(0) }), nil),
+	"update_accepted":     varying(rotating(rotation{build: filled, size: rotationSize, rounds: 1, touch: touchFilled, marshal: unread}, nil)),
+	"full_marshal_1":      fullReservoir(fullHistogram, touchFull(1), toMarshal),
+	"full_marshal_100":    fullReservoir(fullHistogram, touchFull(100), toMarshal),
+	"full_marshal_2000":   fullReservoir(fullHistogram, touchFull(2000), toMarshal),
+	"scattered_unchanged": rotating(rotation{build: thirty, size: rotationSize, warm: 2, marshal: toMarshal}, nil),
+	"full_updated":        fullReservoir(fullThirty, touchAll, toMarshal),
+	"full_append":         fullReservoir(fullThirty, touchAll, toBuffer),
+	"all_histograms":      reading(histograms, func(m metrics.Metrics) map[string]any { return m.All() }),
+	"string":              reading(thirty, func(m metrics.Metrics) string { return m.(fmt.Stringer).String() }),
+	"timers":              reading(thirty, func(m metrics.Metrics) any { return m.(metrics.TimerMetrics).Timers() }),
+	"noop":                shared(noOp, nil),
+}
+
+// made returns the code of a case that makes a collection in each operation.
+// setup returns the operation, which gets its number.
+func made[T any](setup func() func(i int) T, f floor) operation {
+	run := func(b *testing.B, goroutines int) {
+		operation := setup()
+		Spread(b, goroutines, func(n int) {
+			for i := range n {
+				operation(i)
+			}
+		})
+	}
+	return operation{run: run, result: func() any { return allOf(setup()(3)) }, floor: f}
+}
+
+// shared returns the code of a case whose operations share a collection. setup
+// returns the collection, and a loop that does the operation n times.
+func shared(setup func() (m metrics.Metrics, loop func(n int)), f floor) operation {
+	run := func(b *testing.B, goroutines int) {
+		_, loop := setup()
+		Spread(b, goroutines, loop)
+	}
+	result := func() any {
+		m, loop := setup()
+		loop(3)
+		return m.All()
+	}
+	return operation{run: run, result: result, floor: f}
+}
+
+// rotating returns the code of a case that marshals collections.
+func rotating(r rotation, f floor) operation {
+	return operation{run: r.run, result: r.result, floor: f}
+}
+
+// fullReservoir returns the code of a case with full reservoirs, whose values
+// depend on random draws. The updates are timed.
+func fullReservoir(build func(int) metrics.Metrics, touch toucher, marshal marshaler) operation {
+	return varying(rotating(rotation{build: build, size: rotationSize, warm: 2, touch: touch, marshal: marshal}, nil))
+}
+
+// reading returns the code of a case that reads collections without marshalling
+// them.
+func reading[T any](build func(int) metrics.Metrics, read func(metrics.Metrics) T) operation {
+	c := rotating(rotation{build: build, size: rotationSize, warm: 2, marshal: func(_ []byte, m metrics.Metrics) ([]byte, error) {
+		read(m)
+		return nil, nil
+	}}, nil)
+	c.result = func() any { return read(build(0)) }
+	return c
+}
+
+// varying returns the code of a case whose histograms have values that vary.
+func varying(c operation) operation {
+	c.varies = true
+	return c
+}
+
 // fresh returns a collection as real programs get one, from a function
-// argument: the compiler cannot keep it on the stack, nor call its methods
+// argument. The compiler can neither keep it on the stack nor call its methods
 // directly.
 //
 //go:noinline
@@ -41,8 +161,9 @@ func each[T any](operation func() T) func() func(int) T {
 	return func() func(int) T { return func(int) T { return operation() } }
 }
 
-// opaThirty is the collection of OPA's BenchmarkMetricsMarshaling: ten
-// metrics of each kind, a hundred small neighbouring values a histogram.
+// opaThirty returns the collection of OPA's BenchmarkMetricsMarshaling: ten
+// metrics of each kind, and a hundred small neighbouring values in each
+// histogram.
 func opaThirty(int) metrics.Metrics {
 	m := fresh()
 	for i := range 10 {
@@ -96,12 +217,12 @@ func collection(timers, counters, histograms, values int) func(seed int) metrics
 }
 
 // thirtyNames returns the names of ten timers, ten counters and thirty
-// histograms. The metrics were not made with these strings.
+// histograms. The strings are new: the metrics were made with others.
 func thirtyNames() []string {
 	return slices.Concat(Names("rego_timer_example_%d", 10), Names("rego_counter_example_%d", 10), Names("rego_histogram_example_%d", 30))
 }
 
-// A marshaler writes a collection, into buf's memory if it can.
+// A marshaler writes a collection as JSON, into buf's memory if it can.
 type marshaler func(buf []byte, m metrics.Metrics) ([]byte, error)
 
 func toMarshal(_ []byte, m metrics.Metrics) ([]byte, error) { return m.MarshalJSON() }
@@ -170,9 +291,9 @@ type rotation struct {
 	build   func(seed int) metrics.Metrics
 	size    int     // the number of collections, a power of two; 0 is 1
 	aged    int     // touches of each collection before the measurement
-	warm    int     // outputs of each before, so that an implementation has what it keeps
-	rounds  int     // turns of each before they are built again; 0 is never
-	touch   toucher // nil for none
+	warm    int     // outputs of each before it, after which an implementation has what it keeps
+	rounds  int     // turns of each collection before all are built again; 0 is never
+	touch   toucher // nil if there is none
 	marshal marshaler
 }
 
@@ -227,7 +348,7 @@ func (r rotation) run(b *testing.B, _ int) {
 func (r rotation) result() any {
 	m := r.build(3)
 	if r.warm > 0 {
-		must(m.MarshalJSON()) // text that is kept of an earlier output must be right too
+		must(m.MarshalJSON()) // text that is kept from an earlier output must be right too
 	}
 	if r.touch != nil {
 		r.touch(m, thirtyNames(), 7, 12345)
@@ -287,8 +408,8 @@ func unknownAll() func(int) map[string]any {
 	}
 }
 
-// instrumented is a request with five operations that are instrumented as in
-// topdown, 40 times each: 608 clock readings.
+// instrumented returns the setup of a request with five operations that are
+// instrumented as in topdown, 40 times each: 608 clock readings.
 func instrumented(operations ...string) func() func(int) map[string]any {
 	return each(func() map[string]any {
 		m := newRequest()
@@ -303,8 +424,8 @@ func instrumented(operations ...string) func() func(int) map[string]any {
 	})
 }
 
-// fullHistogram has a reservoir in the state that it has for most of a server's
-// life: it is full, and most new values do not enter.
+// fullHistogram has a reservoir as it is for most of a server's life: it is
+// full, and most new values do not enter it.
 func fullHistogram(int) metrics.Metrics { return withFullReservoirs("eval_op_plug") }
 
 func withFullReservoirs(names ...string) metrics.Metrics {
@@ -430,7 +551,7 @@ func clearAndRefill() (metrics.Metrics, func(int)) {
 }
 
 // lookup increments counters of a collection with size counters, in an order
-// that strides over the whole collection.
+// that jumps across the whole collection.
 func lookup(size int) func() (metrics.Metrics, func(int)) {
 	return func() (metrics.Metrics, func(int)) {
 		m := fresh()

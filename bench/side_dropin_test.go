@@ -9,7 +9,7 @@ import "github.com/open-policy-agent/opa/v1/metrics"
 
 const side = "regometer"
 
-// appendJSON compiles only where OPA's package is the drop-in.
+// appendJSON calls AppendJSON, which only the drop-in has.
 func appendJSON(dst []byte, m metrics.Metrics) ([]byte, error) {
 	return metrics.AppendJSON(dst, m)
 }

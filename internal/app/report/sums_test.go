@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package sum
+package report
 
 import (
 	"math"
@@ -18,7 +18,7 @@ func bigOf(s groupby.Sum) *big.Int {
 }
 
 // TestSums compares with package math/big.
-func TestSums(t *testing.T) {
+func TestSumArithmetic(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	last := groupby.Sum{}
 	for range 1000 {
@@ -34,8 +34,8 @@ func TestSums(t *testing.T) {
 		if random.IntN(2) == 0 {
 			last.Hi = s.Hi
 		}
-		if got, want := Compare(s, last), n.Cmp(bigOf(last)); got != want {
-			t.Fatalf("Compare(%v, %v) = %d, want %d", s, last, got, want)
+		if got, want := compareSums(s, last), n.Cmp(bigOf(last)); got != want {
+			t.Fatalf("compareSums(%v, %v) = %d, want %d", s, last, got, want)
 		}
 		last = s
 	}

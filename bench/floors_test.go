@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// A floor does, n times, the least that any implementation has to do for a
-// case: readings of the monotonic clock, one allocation for a collection,
-// atomic adds, the map and the boxes of its values, and the copy of a finished
-// output. It is measured in the same binary.
+// A floor does n times the least that any implementation must do for a case:
+// readings of the monotonic clock, one allocation for a collection, atomic
+// adds, the map and the boxes of its values, and the copy of a finished output.
+// It is measured in the same binary.
 type floor func(output []byte, n int)
 
-// requestSize is the least that a collection of 6 timers and 2 counters takes,
-// in bytes: a name and a value each, and a little around them.
+// requestSize is the least size of a collection of 6 timers and 2 counters, in
+// bytes: a name and a value each, and a little around them.
 const requestSize = 208
 
-// base is a monotonic time, as programs keep one. Reading it again by
-// time.Since costs about half of what time.Now does.
+// base is a monotonic time, as programs keep one. time.Since(base) costs about
+// half of time.Now.
 var base = time.Now()
 
 var (
@@ -44,7 +44,7 @@ func readClock(n int) {
 	for range n {
 		sum += time.Since(base)
 	}
-	if sum < 0 { // never; it keeps the readings
+	if sum < 0 { // never; but the compiler must keep the readings
 		clockSink.Store(int64(sum))
 	}
 }
@@ -76,8 +76,8 @@ func clockReadings(readings int) floor {
 	return func(_ []byte, n int) { readClock(n * readings) }
 }
 
-// The next three add to one shared word. They are written out because a loop
-// would cost as much as an add.
+// The next three functions add to one shared word. They are written out because
+// a loop would cost as much as an add.
 
 func addOnly(_ []byte, n int) {
 	for range n {
