@@ -47,11 +47,11 @@ test: ## Run the tests of all modules
 test-slow: ## Run the tests of all modules, also those that build and run OPA: many minutes
 	REGOMETER_SLOW_TESTS=1 $(MAKE) test
 
-# The tests of bench/project and TestAddHookReleases take long under the race
-# detector, and what they test has no goroutines.
+# The tests of bench/project take long under the race detector, and what they
+# test has no goroutines.
 .PHONY: race
 race: ## Run the tests under the race detector
-	$(GO) list $(ALL) | grep -v /bench/project | xargs $(GO) test -race -skip '^TestAddHookReleases$$'
+	$(GO) list $(ALL) | grep -v /bench/project | xargs $(GO) test -race -timeout 60m
 
 .PHONY: test-root
 test-root: ## Build and test the root module as its importers see it, and its builds for other platforms and settings

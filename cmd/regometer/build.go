@@ -47,10 +47,10 @@ An image in a folder replaces only an empty folder or another image.
 OPA
 
 OPA's source comes from the Go module proxy, or from a folder that the command only
-reads. The command builds the binary as OPA's Makefile does, without C, and keeps it
-until OPA, Regometer or Go changes. The first build takes a few minutes. OPA's
-dependencies keep their versions. Set GOOS and GOARCH, or --platform, to build for
-another system.
+reads. The command builds the binary as OPA's Makefile does, without C. It keeps the
+binary until OPA, Regometer or Go changes, or until nobody has used it for a week. The
+first build takes a few minutes. OPA's dependencies keep their versions. Set GOOS and
+GOARCH, or --platform, to build for another system.
 
 The drop-in is tested with OPA ` + opabuild.OldestVersion + ` to ` + opabuild.NewestRange + `. The command refuses older releases and
 warns about newer ones.

@@ -38,10 +38,10 @@ func TestEmpty(t *testing.T) {
 	write("empty.log", "")
 	const reason = "regometer: the report has no decisions; with --allow-empty the exit status is 0\n"
 	for args, want := range map[string]string{
-		"report empty.log":                        "There are no decisions.",
-		"report --path nothing a.log":             "The flags select none of 200 decisions from 2026-01-02 03:04:05 to 2026-01-02 03:04:05 UTC. The paths are `",
-		"report --since 2026-01-03 a.log":         " and others. Change `--path`, `--since` or `--until`.",
-		"report --allow-empty --by day empty.log": "There are no decisions.",
+		"report empty.log":                                 "There are no decisions.",
+		"report --path nothing a.log":                      "The flags select none of 200 decisions from 2026-01-02 03:04:05 to 2026-01-02 03:04:05 UTC. The paths are `",
+		"report --since 2026-01-03 a.log":                  " and others. Change `--path`, `--since` or `--until`.",
+		"report --allow-empty --since= --by day empty.log": "There are no decisions.",
 	} {
 		status, stdout, stderr := call(t.Context(), strings.Fields(args)...)
 		stdout = strings.Join(strings.Fields(stdout), " ")

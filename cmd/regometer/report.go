@@ -147,6 +147,10 @@ func limitMemory() {
 // into to.
 func timeFlag(to *time.Time) func(text string) error {
 	return func(text string) (err error) {
+		if text == "" { // an empty variable of a script: no limit
+			*to = time.Time{}
+			return nil
+		}
 		for _, layout := range [...]string{time.RFC3339Nano, time.DateOnly} {
 			if *to, err = time.Parse(layout, text); err == nil {
 				return nil

@@ -45,7 +45,7 @@ const (
 )
 
 // unused limits the time that an entry stays without being used.
-const unused = 24 * time.Hour
+const unused = 7 * 24 * time.Hour
 
 // openCache returns the cache in $REGOMETER_CACHE or, by default, in
 // "regometer" in the user's cache folder.

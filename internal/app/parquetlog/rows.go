@@ -5,6 +5,7 @@ package parquetlog
 
 import (
 	"bytes"
+	"math"
 	"time"
 	"unicode/utf8"
 
@@ -87,9 +88,9 @@ func (r *Rows) Add(e *decisionlog.Event) error {
 		if to := r.metric(r.key(m.Metric)); to.stage > 0 {
 			r.set(to.stage, 1, parquet.Int64Value(m.Value))
 		} else if to.other != nil {
-			// Metrics that share a name are added up.
+			// Metrics that share a name are added up, but do not overflow.
 			if v := to.other.value(to.name); v != nil {
-				*v = parquet.Int64Value(v.Int64() + m.Value)
+				*v = parquet.Int64Value(v.Int64() + min(m.Value, math.MaxInt64-max(v.Int64(), 0)))
 			}
 		}
 	}
