@@ -188,7 +188,10 @@ func atOnce(rounds int, f func(goroutine, round int)) int {
 	var both sync.WaitGroup
 	for g := range turns {
 		both.Go(func() {
-			for i := int64(0); i < end.Load(); i++ {
+			for i := int64(0); ; i++ {
+				if i >= end.Load() { // which the other goroutine may have lowered
+					return
+				}
 				if g == 0 && time.Since(start) > time.Second {
 					end.Store(i + 1)
 				}
