@@ -42,8 +42,8 @@ var (
 
 const (
 	fontSize  = 11
-	digit     = 6.2  // the width of a letter, roughly
-	endMargin = 27.0 // half a mark of time, which is centred on its value
+	digit     = 7.0  // the width of a digit in a wide font, such as DejaVu Sans
+	endMargin = 28.0 // half a mark of time, which is centred on its value
 )
 
 // A chart is SVG that is being written. Values are drawn between left and
@@ -65,6 +65,7 @@ func newChart(f format, x, y axis) *chart {
 		c.left = max(c.left, widthOf(t.label)+7)
 	}
 	for _, t := range x.ticks { // a label is centred on its value
+		c.left = max(c.left, widthOf(t.label)/2)
 		c.right = min(c.right, f.width-widthOf(t.label)/2)
 	}
 	if x.label != "" {
