@@ -6,82 +6,77 @@ package decisionlog
 import "bytes"
 
 // Boundary returns a place in text, as far behind as possible, where a reader
-// that has read what is before it is at the beginning of a line and waits for
-// nothing: so what is behind can be read by another reader. It returns 0 if
-// there is none that can be told from text alone, which begins with a line.
+// that has read the text before it is at the beginning of a line and waits for
+// nothing. So another reader can read the text behind it. Boundary returns 0 if
+// the text alone does not show such a place. The text must begin with a line.
 //
-// Such a place is behind two lines that are whole events, or behind a number of
-// docker's lines whose texts are whole objects.
+// Such a place is behind two lines that are events, or behind more lines than a
+// stream waits for, each of which holds a whole event and waits for nothing.
+// Each stream in these lines has at least two of them: the first may belong to
+// a value that began before.
 func Boundary(text []byte) int {
-	var b boundary
+	var run run
 	for end := bytes.LastIndexByte(text, '\n') + 1; end > 0; {
 		start := bytes.LastIndexByte(text[:end-1], '\n') + 1
-		if b.add(text[start:end], end) {
-			return b.end
+		if run.add(text[start:end], end) {
+			return run.end
 		}
 		end = start
 	}
 	return 0
 }
 
-// boundary is where lines end that may be all that is needed, and how many
-// there are, of the same stream.
-type boundary struct {
-	end    int
-	lines  int
-	stream string // docker's, "" for lines that are events themselves
+// run is consecutive lines, the last first, each of which holds a whole event.
+type run struct {
+	end     int
+	lines   int
+	bare    bool           // all are events themselves
+	streams map[string]int // the lines of each stream
+	single  int            // the streams with one line
 
-	outer, inner parser
-	buffer       []byte
+	reader  *Reader
+	events  int
+	problem bool
 }
 
-// add adds the line before, and reports whether these are enough.
-func (b *boundary) add(line []byte, end int) bool {
-	stream, ok := b.wholeLine(line)
-	if !ok {
+// add adds the line before, and reports whether a boundary is behind the run.
+func (b *run) add(line []byte, end int) bool {
+	bare, whole := b.holdsEvent(line)
+	if !whole {
 		b.lines = 0
 		return false
 	}
-	if b.lines == 0 || stream != b.stream {
-		b.end, b.lines, b.stream = end, 0, stream
+	if b.lines == 0 {
+		b.end, b.bare, b.single, b.streams = end, true, 0, map[string]int{}
 	}
 	b.lines++
-	if stream == "" {
-		return b.lines >= 2
+	b.bare = b.bare && bare
+	if name := b.reader.name; len(name) > 0 {
+		switch b.streams[string(name)]++; b.streams[string(name)] {
+		case 1:
+			b.single++
+		case 2:
+			b.single--
+		}
 	}
-	return b.lines > patience+1
+	return b.lines >= 2 && b.bare || b.lines > patience+1 && b.single == 0
 }
 
-// wholeLine reports whether a line is an event, or docker's around one object,
-// and of which of docker's streams.
-func (b *boundary) wholeLine(line []byte) (stream string, ok bool) {
-	if !b.object(&b.outer, line) {
-		return "", false
+// holdsEvent reports whether a line is an event, and whether it holds one and
+// leaves nothing waiting.
+func (b *run) holdsEvent(line []byte) (bare, whole bool) {
+	if b.reader == nil {
+		b.reader = NewReader(Options{
+			Metric:  func([]byte) int32 { return 0 },
+			Event:   func(*Event) { b.events++ },
+			Problem: func(Problem, int64) { b.problem = true },
+		})
+		b.reader.names = true
 	}
-	if b.outer.isEvent() {
-		return "", true
-	}
-	f, value := b.outer.wrapped()
-	stream = string(b.outer.text(fieldStream))
-	if f != fieldLog || value[0] != '"' || stream == "" {
-		return "", false
-	}
-	b.buffer = unescape(b.buffer[:0], value[1:len(value)-1])
-	return stream, bytes.Count(b.buffer, newline) == 1 && b.object(&b.inner, b.buffer) && b.inner.isPlain()
-}
-
-// object reports whether a line is one object and nothing else.
-func (b *boundary) object(p *parser, line []byte) bool {
-	if len(line) < 2 || len(line) > MaxLength || line[0] != '{' || line[len(line)-1] != '\n' {
-		return false
-	}
-	end := p.parse(line[:len(line)-1])
-	return end > 0 && skipBlank(line, end) == len(line)-1
-}
-
-// isPlain reports whether nothing waits behind the object: it is an event, or
-// wraps no other one.
-func (p *parser) isPlain() bool {
-	f, _ := p.wrapped()
-	return p.isEvent() || f == fieldNone
+	r := b.reader
+	r.Reset()
+	b.events, b.problem = 0, false
+	n := r.Read(line)
+	whole = n == len(line) && b.events > 0 && !b.problem && r.other == 0 && !r.root.waits() && len(r.waiting) == 0
+	return whole && line[0] == '{' && r.parsers[0].isEvent(), whole
 }

@@ -16,15 +16,13 @@ type key struct {
 	// The first bytes of text, and which of them it has: so other text is
 	// compared with it without a branch for its length. Most keys have no more
 	// than 40 bytes.
-	words [8]uint64
-	masks [keyWords]uint64
-	mask  uint64 // a bit for each byte of words that text has
-	// How long its last value was, and for how many before it that was so: see
-	// readMembers.
-	size, steady uint32 //nolint:unused // by assembly
+	words, masks [keyWords]uint64
 
-	field field  // of an event
-	bit   uint32 // by field, 0: none
+	field field
+	// Of members of wrappers: the last string held JSON, and so is worth
+	// decoding while it is passed; the last value that holds no event.
+	holdsText bool
+	barren    []byte
 
 	// Of metrics.
 	counts bool // it is a timer or a counter
@@ -46,15 +44,12 @@ var otherKey = &key{field: fieldNone}
 
 func newKey(written []byte) *key {
 	k := &key{text: string(written)}
-	var text, mask [64]byte
+	var text, mask [8 * keyWords]byte
 	for i := range copy(text[:], written) {
 		mask[i] = 0xff
-		k.mask |= 1 << i
 	}
 	for i := range k.words {
 		k.words[i] = binary.LittleEndian.Uint64(text[8*i:])
-	}
-	for i := range k.masks {
 		k.masks[i] = binary.LittleEndian.Uint64(mask[8*i:])
 	}
 	return k
@@ -118,11 +113,4 @@ func keyEnd(text []byte, i int, lines bool) (end, colon int) {
 		return -1, -1
 	}
 	return end, colon + 1
-}
-
-func (k *key) setField(f field) {
-	k.field = f
-	if f != fieldNone {
-		k.bit = 1 << f
-	}
 }

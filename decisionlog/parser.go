@@ -11,7 +11,8 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// field is a top-level field of an event, or of what a container wraps it in.
+// field is a member of an event that the reader reads, or one of the classes
+// below.
 type field uint8
 
 const (
@@ -28,77 +29,57 @@ const (
 	fieldMetrics
 	fieldDecisionID
 	fieldRequestedBy
-	fieldInput
 	fieldMsg
-	// Of containers.
-	fieldLog
-	fieldMessage
-	fieldEvent
-	fieldStream
-	// All others.
-	fieldNone
+	fieldInput
+	fieldRuleLabels
+	fieldTraceID
+	fieldSpanID
+	fieldReqID
+	fieldData   // a member of an event, or of what surrounds it, that holds arbitrary data
+	fieldExport // a member beside a "result" that is not an event's: see wrapper.go
+	fieldNone   // any other member
 )
 
+var fields = map[string]field{
+	"path": fieldPath, "query": fieldQuery, "timestamp": fieldTimestamp, "result": fieldResult, "error": fieldError,
+	"erased": fieldErased, "masked": fieldMasked, "labels": fieldLabels, "bundles": fieldBundles, "revision": fieldRevision,
+	"metrics": fieldMetrics, "decision_id": fieldDecisionID, "requested_by": fieldRequestedBy, "msg": fieldMsg,
+	"input": fieldInput, "rule_labels": fieldRuleLabels, "trace_id": fieldTraceID, "span_id": fieldSpanID, "req_id": fieldReqID,
+	"mapped_result": fieldData, "intermediate_results": fieldData, "nd_builtin_cache": fieldData, "request_context": fieldData,
+	"custom": fieldData, "req_body": fieldData, "resp_body": fieldData, "req_params": fieldData,
+	"resultType": fieldExport, "preview": fieldExport,
+}
+
 func fieldOf(key []byte) field {
-	switch string(key) {
-	case "path":
-		return fieldPath
-	case "query":
-		return fieldQuery
-	case "timestamp":
-		return fieldTimestamp
-	case "result":
-		return fieldResult
-	case "error":
-		return fieldError
-	case "erased":
-		return fieldErased
-	case "masked":
-		return fieldMasked
-	case "labels":
-		return fieldLabels
-	case "bundles":
-		return fieldBundles
-	case "revision":
-		return fieldRevision
-	case "metrics":
-		return fieldMetrics
-	case "decision_id":
-		return fieldDecisionID
-	case "requested_by":
-		return fieldRequestedBy
-	case "input":
-		return fieldInput
-	case "msg":
-		return fieldMsg
-	case "log":
-		return fieldLog
-	case "message":
-		return fieldMessage
-	case "event":
-		return fieldEvent
-	case "stream":
-		return fieldStream
+	if f, ok := fields[string(key)]; ok {
+		return f
 	}
 	return fieldNone
 }
 
-// parser reads the fields of a JSON object. It guesses which key comes next, by
-// what followed the one before in other objects: where it is right it need not
-// look a key up.
+// isData reports whether a member holds arbitrary data, in which nothing is an
+// event, whatever it looks like.
+func (f field) isData() bool { return f == fieldData || f == fieldInput || f == fieldResult }
+
+// parser reads the members of a JSON object. It guesses the next key from the
+// keys that followed the one before in other objects. If the guess is right, the
+// parser need not look up the key.
 type parser struct {
-	json []byte // what the values are in
-	// Bits by field: there was one, it has a value that is not null, and that
-	// is a string that means what it says.
+	json []byte // the text that the values are in
+	// Bits by field: the object has it; its value is not null; its value is a
+	// string without escapes and of printable ASCII.
 	seen, present, plain uint32
-	values               [fieldNone + 1]span // of those that are present
+	values               [fieldNone + 1]span // of the fields that are present
+	members              []member            // that may hold an event, if the object is none
 	start                key                 // before the first key of an object
 	keys                 []*key
-	// checked is whether a scanner has looked at the text before. If not, what
-	// is read is in one line.
+	// checked says that a scanner has checked the grammar of the text, which may
+	// have several lines. If it is false, the parser stops at a newline.
 	checked bool
-	// inBlocks is whether members may be read by blocks of 64 bytes.
-	inBlocks bool
+	// After parse has failed: where the value begins that breaks, and its field.
+	// cutAt is -1 if no value breaks.
+	cutAt int
+	cut   field
 
 	metrics  metrics
 	problems []Problem // of the event
@@ -106,57 +87,49 @@ type parser struct {
 	clock    clock
 	results  [results]judgedResult
 
-	// What the string means that was the last value of a container's field, and
-	// which one.
+	// The meaning of the string that begins at decodedAt.
 	decoded   []byte
-	isDecoded field
+	decodedAt int32
 }
 
 // span is a value's place in the text of an object.
 type span struct{ start, end int32 }
 
-// prefetchAhead is how far ahead memory is asked for: text that is mapped, and
-// not in a cache, comes too late by itself.
+// member is a member of an object that may hold an event.
+type member struct {
+	key *key
+	span
+}
+
+// prefetchAhead is the distance at which memory is asked for. Text that is
+// mapped, and not in a cache, comes too late by itself.
 const prefetchAhead = 2048
 
-// margin is how many bytes there have to be from where a member begins, for
-// readMembers: its key, the first block of its value and what follows.
-const margin = 192
-
-// mostKeys is how many keys are known.
+// mostKeys limits the keys that a parser remembers.
 const mostKeys = 64
 
 // parse reads the object that text begins with, and returns the index behind
-// it. It is -1 if the object does not end, is broken, may be nested too deep or
-// has a newline and was not checked. What is not looked at may be broken all
-// the same. The object is much shorter than 2 GiB: see span.
+// it. It returns -1 if the object does not end, is broken, may be nested too
+// deep, or has a newline and was not checked. A value that the parser skips may
+// be broken all the same. The object must be much shorter than 2 GiB: see span.
 func (p *parser) parse(text []byte) (end int) {
 	p.json = text
 	p.seen, p.present, p.plain = 0, 0, 0
+	p.members = p.members[:0]
 	p.metrics.reset()
 	p.problems = p.problems[:0]
 	p.scratch = p.scratch[:0]
-	p.isDecoded = fieldNone
-	if !p.inBlocks && len(text) > prefetchAhead {
+	p.decodedAt = -1
+	p.cut, p.cutAt = fieldNone, -1
+	if len(text) > prefetchAhead {
 		prefetch(&text[prefetchAhead])
 	}
 	i := skipIn(text, 1, p.checked)
 	if i < len(text) && text[i] == '}' {
 		return i + 1
 	}
-	room := len(text)
-	if text[room-1] == '\n' { // behind which nothing is taken for part of a line
-		room = cap(text)
-	}
 	at := &p.start
 	for {
-		if p.inBlocks && !p.checked {
-			var whole bool
-			if i, at, whole = readMembers(p, &text[0], i, room, at); whole {
-				return i
-			}
-			i = skipIn(text, i, false)
-		}
 		if guess := at.guess(text, i); guess != nil {
 			at = guess
 			i += len(at.text)
@@ -167,28 +140,37 @@ func (p *parser) parse(text []byte) (end int) {
 		if i >= len(text) {
 			return -1
 		}
-		f, start, plain := at.field, i, false
+		f, start, plain, mayHold := at.field, i, false, false
 		switch c := text[i]; {
 		case c == '"':
 			if i = plainEnd(text, start); i >= 0 {
-				plain = true
-			} else if f >= fieldLog && f < fieldNone {
+				plain, mayHold = true, f == fieldNone || f == fieldMsg
+				break
+			}
+			mayHold = true
+			if at.holdsText {
 				p.decoded, i = decodeString(p.decoded[:0], text, start)
-				p.isDecoded = f
+				p.decodedAt = int32(start)
 			} else {
 				i = stringEnd(text, start)
 			}
 		case c == '{' && f == fieldMetrics:
 			p.metrics.checked = p.checked
 			i = p.metrics.parse(text, i, nil)
+			mayHold = true
 		default:
+			mayHold = c == '{' || c == '['
 			i = valueEnd(text, i, p.checked)
 		}
 		if i < 0 {
+			p.cut, p.cutAt = f, start
 			return -1
 		}
 		if f != fieldNone {
 			p.set(f, start, i, plain)
+		}
+		if mayHold && (!f.isData() || f == fieldResult) {
+			p.members = append(p.members, member{at, span{int32(start), int32(i)}})
 		}
 		i = skipIn(text, i, p.checked)
 		switch {
@@ -221,7 +203,7 @@ func (p *parser) key(text []byte, i int, before *key) (*key, int) {
 		switch {
 		case len(p.keys) < mostKeys && len(written) < 64:
 			found = newKey(written)
-			found.setField(f)
+			found.field = f
 			p.keys = append(p.keys, found)
 		case f != fieldNone:
 			return &key{field: f}, colon
@@ -236,13 +218,10 @@ func (p *parser) key(text []byte, i int, before *key) (*key, int) {
 func (p *parser) set(f field, start, end int, plain bool) {
 	bit := uint32(1) << f
 	if p.seen&bit != 0 {
-		if f < fieldLog {
+		if f < fieldData {
 			p.problems = append(p.problems, DuplicateKey)
 		}
 		p.plain &^= bit
-		if plain && p.isDecoded == f {
-			p.isDecoded = fieldNone
-		}
 	}
 	p.seen |= bit
 	p.present |= bit
@@ -303,13 +282,12 @@ func (p *parser) checkUTF8(valid bool) {
 	}
 }
 
-// isEvent reports whether the object is an event.
+// isEvent reports whether the object is an event: it has a decision id and at
+// least one other field of events, or labels, metrics, and a path or a query.
 func (p *parser) isEvent() bool {
-	id := p.has(fieldDecisionID)
-	if !id && !(p.has(fieldLabels) && (p.has(fieldPath) || p.has(fieldQuery))) {
-		return false
-	}
-	return !p.has(fieldMsg) || string(p.text(fieldMsg)) == "Decision Log"
+	const target, rest = 1<<fieldPath | 1<<fieldQuery, 1<<fieldLabels | 1<<fieldMetrics
+	isEvent := p.present&rest == rest && p.present&target != 0 || p.has(fieldDecisionID) && p.present&(target|rest) != 0
+	return isEvent && (!p.has(fieldMsg) || string(p.text(fieldMsg)) == "Decision Log")
 }
 
 // rootPath is the path of all documents at once.
@@ -343,16 +321,30 @@ func (p *parser) event(e *Event, metric func(key []byte) int32) {
 	}
 	e.Outcome, e.Code = p.outcome(query)
 	e.DecisionID, e.RequestedBy, e.Revision = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.text(fieldRevision)
+	e.TraceID, e.SpanID = p.text(fieldTraceID), p.text(fieldSpanID)
 	e.Labels, e.Bundles = p.object(fieldLabels), p.object(fieldBundles)
+	e.RuleLabels = nil
+	if p.has(fieldRuleLabels) {
+		e.RuleLabels = p.value(fieldRuleLabels)
+	}
+	e.ReqID = nil
+	if p.has(fieldReqID) {
+		e.ReqID = p.value(fieldReqID)
+	}
 	e.HasMetrics = p.object(fieldMetrics) != nil
 	if e.HasMetrics {
-		if p.metrics.unknown {
-			p.metrics.parse(p.json, int(p.values[fieldMetrics].start), metric)
-		}
+		p.resolveMetrics(metric)
 		p.problems = append(p.problems, p.metrics.problems...)
 	} else {
 		p.metrics.measures = p.metrics.measures[:0]
 		p.problems = append(p.problems, NoMetrics)
 	}
 	e.Measures = p.metrics.measures
+}
+
+// resolveMetrics asks for the numbers of keys that the parser does not know.
+func (p *parser) resolveMetrics(metric func(key []byte) int32) {
+	if p.metrics.unknown && p.object(fieldMetrics) != nil {
+		p.metrics.parse(p.json, int(p.values[fieldMetrics].start), metric)
+	}
 }

@@ -16,6 +16,7 @@ func TestProblems(t *testing.T) {
 	t.Parallel()
 	whole := `{"decision_id":"d","metrics":{}}`
 	broken := `{"decision_id":"b","metrics":{"timer_a`
+	part := `{"decision_id":"d","custom":"` + strings.Repeat("x", dockerPart) // docker goes on in the next line
 	dockered := func(text string) string {
 		return `{"log":` + quoted(text) + `,"stream":"stderr","time":"x"}` + "\n"
 	}
@@ -49,8 +50,8 @@ func TestProblems(t *testing.T) {
 		"too deep, cut":            {`{"decision_id":"x","input":` + strings.Repeat("[", 100_000) + "\n" + whole, "d", []string{"too_deep at 1"}, 0},
 		"deep":                     {`{"decision_id":"d","metrics":{},"input":` + strings.Repeat("[", MaxDepth-1) + strings.Repeat("]", MaxDepth-1) + "}\n", "d", nil, 0},
 		"wide":                     {`{"decision_id":"d","metrics":{},"input":[` + strings.Repeat("[],", MaxDepth) + "[]]}\n", "d", nil, 0},
-		"no metrics":               {`{"decision_id":"d"}`, "d", []string{"no_metrics at 1"}, 0},
-		"metrics null":             {`{"decision_id":"d","metrics":null}`, "d", []string{"no_metrics at 1"}, 0},
+		"no metrics":               {`{"decision_id":"d","path":"p"}`, "d", []string{"no_metrics at 1"}, 0},
+		"metrics null":             {`{"decision_id":"d","path":"p","metrics":null}`, "d", []string{"no_metrics at 1"}, 0},
 		"bad metrics": {
 			`{"decision_id":"d","metrics":{"timer_a_ns":1.5,"timer_b_ns":"1","counter_c":9223372036854775808,"counter_d":-1,"timer_a_ns":1,"x":"y"}}`, "d",
 			[]string{"bad_metric at 1", "bad_metric at 1", "bad_metric at 1", "duplicate_key at 1", "negative_metric at 1"}, 0,
@@ -60,13 +61,10 @@ func TestProblems(t *testing.T) {
 		"bad UTF-8 elsewhere": {`{"decision_id":"d","input":"` + "\xff\xfe" + `","metrics":{}}`, "d", nil, 0},
 		"bad time":            {`{"decision_id":"d","timestamp":"yesterday","metrics":{}}`, "d", []string{"bad_timestamp at 1"}, 0},
 		"docker, cut":         {dockered("{\"a\":") + strings.Repeat("x\n", patience+1) + dockered(whole+"\n"), "d", []string{"truncated at 1"}, patience + 1},
-		"docker, broken":      {dockered(broken+"\n") + dockered(whole+"\n") + dockered(broken) + dockered("x\n"), "d", []string{"invalid_json at 1", "invalid_json at 3"}, 0},
-		"docker, two streams": {dockered(whole[:9]) + strings.ReplaceAll(dockered(whole[:5]), "stderr", "stdout") + dockered(whole[9:]+"\n") + strings.ReplaceAll(dockered(whole[5:]+"\n"), "stderr", "stdout"), "dd", nil, 0},
-		"docker, no newlines": {dockered(whole[:9]) + dockered(whole) + dockered("x") + dockered(whole), "dd", []string{"invalid_json at 1"}, 1},
-		"containers in each other": {
-			`{"log":{"log":{"log":` + whole + "}}}\n" + `{"log":{"log":{"log":{"log":` + whole + "}}}}\n", "d", nil, 1,
-		},
-		"input like an event": {`{"input":` + whole + `,"log":5}` + "\n" + `{"a":` + whole + "}\n" + quoted(whole) + "\n", "", nil, 3},
+		"docker, broken":      {dockered(broken+"\n") + dockered(whole+"\n") + dockered(broken) + dockered("x\n"), "d", []string{"invalid_json at 1", "invalid_json at 3"}, 1},
+		"docker, two streams": {dockered(part) + strings.ReplaceAll(dockered(part), "stderr", "stdout") + dockered(`","metrics":{}}`+"\n") + strings.ReplaceAll(dockered(`","metrics":{}}`+"\n"), "stderr", "stdout"), "dd", nil, 0},
+		"docker, no newlines": {dockered(part) + dockered(whole) + dockered("x") + dockered(whole), "dd", []string{"invalid_json at 1"}, 1},
+		"input like an event": {`{"input":` + whole + `,"log":5}` + "\n" + `{"a":{"result":` + whole + "}}\n", "", nil, 2},
 		"many metrics": {
 			`{"decision_id":"d","metrics":{"timer_x_ns":1` + strings.Repeat(`,"timer_x_ns":1`, 3) + "}}", "d",
 			[]string{"duplicate_key at 1", "duplicate_key at 1", "duplicate_key at 1"}, 0,
@@ -102,8 +100,8 @@ func TestCheck(t *testing.T) {
 		return nil
 	}
 	r := NewReader(o)
-	r.Close([]byte(`{"decision_id":"bad"}` + "\n" + `{"event":{"decision_id":"good"}}` + "\n{}\n"))
-	if len(c.Events) != 1 || c.Events[0].ID != "good" || c.Problems[0] != "invalid_json at 1" || fmt.Sprint(checked) != `[{"decision_id":"bad"} {"decision_id":"good"}]` {
+	r.Close([]byte(`{"decision_id":"bad","path":"p"}` + "\n" + `{"event":{"decision_id":"good","path":"p"}}` + "\n{}\n"))
+	if len(c.Events) != 1 || c.Events[0].ID != "good" || c.Problems[0] != "invalid_json at 1" || fmt.Sprint(checked) != `[{"decision_id":"bad","path":"p"} {"decision_id":"good","path":"p"}]` {
 		t.Errorf("%+v, checked %q", c.result, checked)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -184,6 +185,11 @@ func textFormat(event string) string {
 	return b.String()
 }
 
+// long returns an event that docker splits.
+func long(event string) string {
+	return `{"custom":"` + strings.Repeat("x", 2*dockerPart) + `",` + event[1:]
+}
+
 // each joins what f makes of each event.
 func each(f func(event string) string) string {
 	var b strings.Builder
@@ -205,7 +211,7 @@ func eachLine(text string, f func(line string) string) string {
 func docker(line string) string {
 	var b strings.Builder
 	for len(line) > 0 {
-		n := min(len(line), 700) // docker's is 16 KB
+		n := min(len(line), dockerPart)
 		fmt.Fprintf(&b, `{"log":%s,"stream":"stderr","time":"2026-01-02T03:04:05.6Z"}`+"\n", quoted(line[:n]))
 		line = line[n:]
 	}
@@ -239,7 +245,8 @@ func containers() map[string]string {
 	inString := func(key, rest string) string {
 		return each(func(e string) string { return `{"` + key + `":` + quoted(e) + rest + "}\n" })
 	}
-	return map[string]string{
+	all := formats()
+	maps.Copy(all, map[string]string{
 		"ndjson":                     lines,
 		"no newline at the end":      strings.TrimSuffix(lines, "\n"),
 		"CRLF":                       strings.ReplaceAll(lines, "\n", "\r\n"),
@@ -259,6 +266,7 @@ func containers() map[string]string {
 		"pretty console":             each(func(e string) string { return pretty(console(e)) + "\n" }),
 		"text":                       each(textFormat),
 		"docker":                     eachLine(lines, docker),
+		"docker, split":              eachLine(each(func(e string) string { return long(e) + "\n" }), docker),
 		"docker, console":            eachLine(consoleLines, docker),
 		"docker, pretty":             eachLine(prettyLines, docker),
 		"docker, pretty array":       eachLine(pretty(array)+"\n", docker),
@@ -287,7 +295,8 @@ func containers() map[string]string {
 		"Fluent Bit, message string": inString("message", ``),
 		"Fluent Bit in docker":       eachLine(inString("message", ``), docker),
 		"array of Splunk's":          "[" + strings.ReplaceAll(strings.TrimSuffix(envelope(`{"event":`, `}`), "\n"), "\n", ",\n") + "]",
-	}
+	})
+	return all
 }
 
 // strip takes out what differs between containers.
@@ -330,6 +339,8 @@ func TestContainers(t *testing.T) {
 			switch name {
 			case "console between others":
 				other = 8
+			case "Datadog, CSV", "GCP, CSV", "Splunk, CSV":
+				other = 1 // the header
 			case "CRI", "CRI, console", "CRI, pretty", "CRI, no newline at the end":
 				other = int64(strings.Count(text, "another line"))
 			}

@@ -5,120 +5,97 @@ package decisionlog
 
 import "bytes"
 
-// maxNesting is how many containers may be around an event.
-const maxNesting = 3
+// source is a text of lines: the file, or the text of one of the streams in it.
+// Three things tell where in the text it is: the line, the value that is not
+// whole yet, and the brackets around the value.
+type source struct {
+	reader *Reader
+	nesting
+	backlog // of a stream; a file's caller keeps the rest of its text
+
+	lineState
+	valueState
+	stack
+	rest
+
+	eol   int  // the end of a line of the text that is being read; see lineEnd
+	event bool // the last thing was an event of the file
+}
+
+// lineState is where in a line a source is.
+type lineState struct {
+	column int  // the width of the white space that begins the line
+	within bool // white space does not begin the line any more
+	skips  bool // the rest of the line is of no interest
+}
+
+// valueState is how much of a value was read that is not whole yet.
+type valueState struct {
+	tried   int // the length of a line's rest that was too short
+	scanner scanner
+}
+
+// stack is the brackets around a value.
+type stack struct {
+	brackets []byte // the closing brackets, the innermost last
+	comma    bool   // a comma must come before the next element of an array
+	opened   bool   // the outermost bracket is of this line
+	document bool   // the brackets are of an object that is too long to collect
+	export   bool   // the document has a "result" that may hold events
+	key      *key   // in a document: the last string that may be the key of the next value
+}
+
+func (s *stack) isArray() bool { return len(s.brackets) > 0 && !s.document }
+
+// rest is what follows where a value breaks. It is skipped as far as the
+// indentation tells that it belongs to the value.
+type rest struct {
+	indent int // the column of the value, or noIndent
+	single int // the bytes that are read again, in which no value has two lines
+}
 
 // noIndent says that no value is broken.
 const noIndent = -1
 
-// source is a text of lines: the file, or what one of the streams in it has
-// inside its container.
-type source struct {
-	reader         *Reader
-	depth          int // how many containers are around it
-	parent, stream string
-	name           string // of parent and stream
-
-	// What a container's text waits for. The file's is with the caller.
-	text    []byte
-	open    bool    // the last line of text goes on
-	started []lines // where the lines of text began
-	first   int     // of started; those before are dealt with
-	last    int64   // line of the file that added to it
-
-	eol    int // the end of a line in the text that is read; see lineEnd
-	column int // how many blanks of the line are dealt with
-	inLine bool
-	noted  bool // the line is among the other lines
-	skips  bool // the rest of the line is skipped
-	event  bool // what came last was an event of the file
-
-	array  bool // within a JSON array of events
-	comma  bool // a comma has to come before its next element
-	opened bool // the array began in this line
-
-	tried   int     // how much of a line was too little
-	scanner scanner // of a value that is not whole yet
-	indent  int     // column of a value that broke, and whose rest is skipped
-	single  int     // bytes in which no value has more than a line: read again
+func (s *source) reset(r *Reader, n nesting) {
+	brackets, ends, started, text := s.brackets[:0], s.scanner.ends[:0], s.started[:0], s.backlog.text[:0]
+	*s = source{reader: r, nesting: n, rest: rest{indent: noIndent}}
+	s.brackets, s.scanner.ends, s.started, s.backlog.text = brackets, ends, started, text
 }
 
-// lines are lines of a container's text that began at the same line of the
-// file.
-type lines struct {
-	line  int64
-	count int
-}
-
-// waits reports whether what comes next depends on what came.
+// waits reports whether the meaning of the next line depends on the lines
+// before.
 func (s *source) waits() bool {
-	return len(s.text) > 0 || s.array || s.skips || s.inLine || s.column > 0 || s.indent != noIndent
-}
-
-// add reads more of a container's text.
-func (s *source) add(text []byte, line int64) {
-	count := countLines(text)
-	open := len(text) > 0 && text[len(text)-1] != '\n'
-	if open {
-		count++
-	}
-	if s.open {
-		count--
-	}
-	if count > 0 {
-		s.started = append(s.started, lines{line, count})
-	}
-	s.last, s.open = line, open
-	if open || len(s.text) > 0 {
-		s.text = append(s.text, text...)
-		text = s.text
-	}
-	if open && len(s.text) < MaxLength {
-		return
-	}
-	if n := s.read(text, false); n > 0 || len(s.text) == 0 {
-		s.text = append(s.text[:0], text[n:]...)
-	}
+	return len(s.backlog.text) > 0 || len(s.brackets) > 0 || s.skips || s.within || s.column > 0 || s.indent != noIndent
 }
 
 // line returns the line of the file at which the line begins that is read.
 func (s *source) line() int64 {
-	if s.depth == 0 {
+	if s.isFile() {
 		return s.reader.lines + 1
 	}
-	if s.first < len(s.started) {
-		return s.started[s.first].line
-	}
-	return s.last
+	return s.backlog.line()
 }
+
+func (s *source) isFile() bool { return s == &s.reader.root }
 
 // endLines notes that the next n lines are dealt with.
 func (s *source) endLines(n int) {
-	s.column, s.inLine, s.noted, s.opened = 0, false, false, false
-	if s.depth == 0 {
+	s.lineState, s.opened = lineState{}, false
+	if s.isFile() {
 		s.reader.lines += int64(n)
-		return
-	}
-	for n > 0 && s.first < len(s.started) {
-		at := &s.started[s.first]
-		taken := min(n, at.count)
-		n -= taken
-		if at.count -= taken; at.count == 0 {
-			s.first++
-		}
-	}
-	if s.first == len(s.started) {
-		s.started, s.first = s.started[:0], 0
+	} else {
+		s.backlog.endLines(n)
 	}
 }
 
-// read reads text and returns how many bytes of it are dealt with: all of them,
-// if it is the end. What is given next begins with the others.
+// read reads text and returns the number of bytes that it has dealt with, which
+// is all of them at the end. The next text must begin with the others.
 func (s *source) read(text []byte, end bool) (n int) {
 	s.eol = -1
 	for n < len(text) {
-		if s.event && !s.inLine {
-			if n = s.events(text, n); n == len(text) {
+		if s.event && !s.within {
+			if n = s.readEvents(text, n); n == len(text) {
 				break
 			}
 		}
@@ -132,12 +109,12 @@ func (s *source) read(text []byte, end bool) (n int) {
 	return n
 }
 
-// events deals with lines that are an event each and nothing else, as most are,
-// from i on, where a line begins behind an event: with what else step does in
-// several steps. It returns the index behind them.
-func (s *source) events(text []byte, i int) int {
+// readEvents reads lines that are whole events, as most lines are, from the
+// beginning of a line at i on. It returns the index behind them. It does what
+// step does in several steps.
+func (s *source) readEvents(text []byte, i int) int {
 	s.event = false
-	if s.array || s.column > 0 || s.tried > 0 || s.indent != noIndent || s.single > 0 {
+	if len(s.brackets) > 0 || s.column > 0 || s.tried > 0 || s.indent != noIndent || s.single > 0 {
 		return i
 	}
 	r, p := s.reader, &s.reader.parsers[0]
@@ -166,13 +143,12 @@ func (s *source) lineEnd(text []byte, i int) int {
 	return s.eol
 }
 
-// step deals with something at i, and returns the index behind it, and whether
-// there was enough text to go on.
+// step deals with the text at i as far as one thing, and returns the index
+// behind it, and whether there was enough text to go on.
 func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 	if s.skips {
 		i = s.lineEnd(text, i)
 		if i < len(text) {
-			s.skips = false
 			s.endLines(1)
 			i++
 		}
@@ -187,43 +163,47 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 			s.endLines(1)
 			return i + 1, true
 		}
-		if s.depth == 0 && len(s.reader.waiting) > 0 && !s.inLine {
+		if !s.within && s.isFile() && len(s.reader.waiting) > 0 {
 			s.reader.expire()
 		}
-		if s.indent != noIndent && !s.inLine && s.brokenRest(text[i]) {
+		if s.indent != noIndent && !s.within && s.isRestOfBroken(text[i]) {
 			s.skips = true
 			return i, true
 		}
 	}
+	if s.document && s.scanner.pos == 0 && text[i] != '{' {
+		return s.documentStep(text, i, end)
+	}
 	switch c := text[i]; {
 	case c == '{':
-		switch isObject(text[i:], end) {
+		switch opensObject(text[i:], end) {
 		case done:
 			return s.object(text, i, end)
 		case more:
 			return i, false
 		}
-	case c == '[' && !s.inLine || c == '[' && !s.array:
-		switch isArray(text[i:], end) {
+	case c == '[' && !(s.within && s.isArray()):
+		switch opensArray(text[i:], end) {
 		case done:
-			s.array, s.comma, s.opened, s.inLine = true, false, true, true
+			s.brackets = append(s.brackets[:0], ']')
+			s.comma, s.opened, s.within = false, true, true
 			return i + 1, true
 		case more:
 			return i, false
 		}
-	case c == ']' && (s.array || s.inLine):
-		s.array, s.inLine = false, true
+	case c == ']' && (s.isArray() || s.within):
+		s.brackets, s.within = s.brackets[:0], true
 		return i + 1, true
-	case c == ',' && (s.array || s.inLine):
-		s.comma, s.inLine = false, true
+	case c == ',' && (s.isArray() || s.within):
+		s.comma, s.within = false, true
 		return i + 1, true
 	}
-	return s.otherText(text, i, end)
+	return s.other(text, i, end)
 }
 
-// brokenRest reports whether a line that begins with c belongs to a value that
-// broke, and notes where it does no longer.
-func (s *source) brokenRest(c byte) bool {
+// isRestOfBroken reports whether a line that begins with c belongs to a value
+// that broke, and notes if it does not.
+func (s *source) isRestOfBroken(c byte) bool {
 	if s.column > s.indent || c == '}' || c == ']' || c == ',' {
 		return true
 	}
@@ -231,9 +211,13 @@ func (s *source) brokenRest(c byte) bool {
 	return false
 }
 
-// otherText deals with a line that is no JSON, or not up to here.
-func (s *source) otherText(text []byte, i int, end bool) (next int, ok bool) {
-	if s.inLine {
+// other deals with text that is not JSON, or not up to here.
+func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
+	if s.document {
+		s.breakOff(InvalidJSON, text[i:i])
+		return i, true
+	}
+	if s.within {
 		s.problem(InvalidJSON, s.line())
 		s.skips = true
 		return i, true
@@ -248,47 +232,84 @@ func (s *source) otherText(text []byte, i int, end bool) (next int, ok bool) {
 	}
 	stream, rest, part, ok := cutPrefix(line)
 	switch {
-	case !ok || s.depth == maxNesting:
-		s.noteOther(1)
-	case len(line) >= MaxLength:
+	case len(line) >= MaxLength && (ok || bytes.IndexByte(line[:1<<10], '{') >= 0):
 		s.problem(TooLong, s.line())
-	default:
-		s.unwrap(stream, rest, part, eol < len(text))
+	case ok && !s.prefixed().tooDeep():
+		s.reader.readLine(s, stream, rest, part)
+	case !s.embedded(line):
+		s.noteOther(1)
 	}
 	s.skips = true
 	return eol, true
 }
 
-func (s *source) noteOther(lines int) {
-	if s.noted {
-		lines--
+// embedded deals with a line that has an object behind a prefix, and reports
+// whether it has.
+func (s *source) embedded(line []byte) bool {
+	p := &s.reader.parsers[s.index()]
+	p.checked = false
+	text := embedded(line, p.parse)
+	switch {
+	case text != nil && p.isEvent():
+		s.reader.deliver(p, text, s.line())
+		return true
+	case text != nil && s.readRecord(p, s.nesting, text):
+		return true
+	case bytes.Contains(line, []byte(`decision_id"`)) && bytes.IndexByte(line, '{') >= 0:
+		s.problem(InvalidJSON, s.line()) // a line that was cut
+		return true
 	}
-	s.noted = true
-	s.reader.other += int64(lines)
+	return false
+}
+
+// noteOther counts lines, from the current one on, among the other lines of the
+// file, each at most once.
+func (s *source) noteOther(lines int) {
+	r, first := s.reader, s.line()
+	last := first + int64(lines) - 1
+	if !s.isFile() {
+		last = min(last, max(first, s.last))
+	}
+	if first == r.otherLine {
+		first++
+	}
+	r.other += last - first + 1
+	r.otherLine = last
 }
 
 func (s *source) problem(kind Problem, line int64) { s.reader.options.Problem(kind, line) }
 
 // object deals with the JSON object at i.
 func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
-	if s.array && s.comma {
+	if s.isArray() && s.comma {
 		s.problem(InvalidJSON, s.line())
-		s.array, s.comma = false, false
+		s.brackets, s.comma = s.brackets[:0], false
 	}
-	p := &s.reader.parsers[s.depth]
+	n := s.inBrackets()
+	p := &s.reader.parsers[n.index()]
 	rest := text[i:]
 	rest = rest[:min(len(rest), MaxLength)]
 	if s.scanner.pos == 0 {
-		if s.tried > 0 && len(text)-i < 2*s.tried && s.goesOn(text, i, end) {
+		if s.tried > 0 && len(text)-i < 2*s.tried && s.lineGoesOn(text, i, end) {
 			return i, false
 		}
 		p.checked = false
-		if n := p.parse(rest); n >= 0 {
+		if length := p.parse(rest); length >= 0 {
+			switch tail := isTail(rest[length:], end || len(rest) == MaxLength); {
+			case s.document: // which does not begin where a line was cut
+			case tail == more:
+				return i, false
+			case tail == broken:
+				s.tried = 0
+				s.problem(InvalidJSON, s.line())
+				s.indent, s.skips, s.comma = s.column, true, false
+				return i, true
+			}
 			s.tried = 0
-			s.parsed(p, rest[:n])
-			return i + n, true
+			s.parsed(p, n, rest[:length])
+			return i + length, true
 		}
-		if s.goesOn(text, i, end) {
+		if s.lineGoesOn(text, i, end) {
 			s.tried = len(text) - i
 			return i, false
 		}
@@ -301,18 +322,20 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 	kind := InvalidJSON
 	switch s.scanner.scan(rest) {
 	case done:
-		n := s.scanner.pos
+		length := s.scanner.pos
 		s.scanner.reset()
 		p.checked = true
-		if p.parse(rest[:n]) == n {
-			s.parsed(p, rest[:n])
-			return i + n, true
+		if p.parse(rest[:length]) == length {
+			s.parsed(p, n, rest[:length])
+			return i + length, true
 		}
-		s.scanner.pos = n
+		s.scanner.pos = length
 	case deep:
 		kind = TooDeep
 	case more:
 		switch {
+		case len(rest) == MaxLength && s.openDocument(p, rest):
+			return i + 1, true
 		case len(rest) == MaxLength:
 			kind = TooLong
 		case end:
@@ -321,18 +344,43 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 			return i, false
 		}
 	}
-	s.broke(kind, rest[:s.scanner.pos])
+	s.breakOff(kind, rest[:s.scanner.pos])
 	return i, true
 }
 
-// goesOn reports whether more of the line at i is to come.
-func (s *source) goesOn(text []byte, i int, end bool) bool {
+// isTail looks at what is behind an object on its line: broken if the object is
+// a member in the tail of another one, more if the text is too short to tell.
+func isTail(text []byte, end bool) status {
+	i := skipBlank(text, 0)
+	if i < len(text) && text[i] == ',' {
+		i = skipBlank(text, i+1)
+	} else if i < len(text) && text[i] != '}' {
+		return done
+	}
+	switch {
+	case i == len(text) && !end:
+		return more
+	case i < len(text) && (text[i] == '"' || text[i] == '}'):
+		return broken
+	}
+	return done
+}
+
+// inBrackets returns the nesting of a value in the brackets of s.
+func (s *source) inBrackets() nesting {
+	n := s.nesting
+	n.levels += min(len(s.brackets), maxLevels+1-n.levels)
+	return n
+}
+
+// lineGoesOn reports whether more of the line at i will come.
+func (s *source) lineGoesOn(text []byte, i int, end bool) bool {
 	return !end && len(text)-i < MaxLength && s.lineEnd(text, i) == len(text)
 }
 
-// broke notes that the value that the text is of does not go on. From its
-// second line on, it is read again.
-func (s *source) broke(kind Problem, text []byte) {
+// breakOff notes that the value in text does not go on. From its second line
+// on, the text is read again.
+func (s *source) breakOff(kind Problem, text []byte) {
 	s.problem(kind, s.line())
 	s.scanner.reset()
 	s.indent, s.skips = s.column, true
@@ -340,37 +388,83 @@ func (s *source) broke(kind Problem, text []byte) {
 	if kind == Truncated || kind == TooLong {
 		s.single = max(s.single, len(text))
 	}
-	if s.opened {
-		s.array = false
+	if s.opened || s.document {
+		s.brackets, s.document, s.export = s.brackets[:0], false, false
 	}
 	s.comma = false
 }
 
 // parsed deals with the object that p has parsed.
-func (s *source) parsed(p *parser, text []byte) {
+func (s *source) parsed(p *parser, n nesting, text []byte) {
 	lines := 0
 	if p.checked {
-		lines = countLines(text)
+		lines = bytes.Count(text, newline)
 	}
 	line := s.line()
-	if p.isEvent() {
-		if s.depth == 0 && len(s.reader.waiting) > 0 {
+	switch {
+	case s.document && s.key != nil && s.key.field.isData():
+	case n.tooDeep():
+		s.noteOther(lines + 1)
+	case p.isEvent():
+		if s.isFile() && len(s.reader.waiting) > 0 {
+			checked := p.checked
 			s.reader.giveUp(func(*source) bool { return true })
+			p.checked = checked // p may have parsed another object
+			p.parse(text)
 		}
 		s.reader.deliver(p, text, line)
-		s.event = s.depth == 0
-	} else {
-		switch f, value := p.wrapped(); {
-		case f == fieldNone || s.depth == maxNesting:
-			s.noteOther(lines + 1)
-		case value[0] == '{':
-			s.unwrapObject(value, line)
-		default:
-			s.unwrapString(p, f, value)
-		}
+		s.event = s.isFile()
+	case !s.readRecord(p, n, text):
+		s.noteOther(lines + 1)
 	}
 	if lines > 0 {
 		s.endLines(lines)
 	}
-	s.inLine, s.comma = true, s.array
+	s.within, s.comma, s.key = true, s.isArray(), nil
+}
+
+// skipBlank returns the index of the next byte that is neither white space nor
+// the end of a line. White space includes the zeros of a log that was truncated
+// while it was written, the byte order mark, and the separators of a JSON text
+// sequence (RFC 7464).
+func skipBlank(text []byte, i int) int {
+	for i < len(text) {
+		switch c := text[i]; {
+		case c == ' ' || c == '\t' || c == '\r' || c == 0 || c == 0x1e:
+			i++
+		case c == 0xef && len(text)-i >= 3 && text[i+1] == 0xbb && text[i+2] == 0xbf:
+			i += 3
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// opensObject reports whether the brace that text begins with opens a JSON
+// object: done or broken, or more if the text is too short to tell.
+func opensObject(text []byte, end bool) status { return opens(text, "\"}\n", end) }
+
+// opensArray does the same for an array of objects.
+func opensArray(text []byte, end bool) status { return opens(text, "{]\n", end) }
+
+func opens(text []byte, followers string, end bool) status {
+	if len(text) > 1 && text[1] == followers[0] {
+		return done
+	}
+	i := skipBlank(text, 1)
+	switch {
+	case i < len(text):
+		for _, c := range []byte(followers) {
+			if text[i] == c {
+				return done
+			}
+		}
+		return broken
+	case end:
+		return done
+	case i > MaxLength:
+		return broken
+	}
+	return more
 }

@@ -57,7 +57,7 @@ func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 		s.textEvent(rest[:n])
 		return i + n, true
 	case len(rest) == MaxLength:
-		s.broke(TooLong, rest)
+		s.breakOff(TooLong, rest)
 		return i, true
 	}
 	s.scanner.pos = n
@@ -67,16 +67,16 @@ func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 // textEvent reads an event in the text format.
 func (s *source) textEvent(text []byte) {
 	s.scanner.reset()
-	p := &s.reader.parsers[s.depth]
+	p := &s.reader.parsers[s.index()]
 	event := appendTextEvent(nil, text)
 	p.checked = true
 	if p.parse(event) == len(event) && p.isEvent() {
 		s.reader.deliver(p, event, s.line())
 	} else {
-		s.noteOther(countLines(text))
+		s.noteOther(bytes.Count(text, newline))
 	}
-	s.endLines(countLines(text))
-	s.inLine = text[len(text)-1] != '\n'
+	s.endLines(bytes.Count(text, newline))
+	s.within = text[len(text)-1] != '\n'
 }
 
 // appendTextEvent appends the JSON object that an event in the text format

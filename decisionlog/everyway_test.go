@@ -108,44 +108,34 @@ func spread(r *rand.Rand, text string) string {
 	return b.String()
 }
 
-// readEveryWay reads texts, twice, as each kind of processor does, by blocks
-// and member by member. All say the same, whatever they have read before.
+// readEveryWay reads texts, twice, as each kind of processor does. All results
+// are the same, whatever was read before, and whatever is behind the text.
 func readEveryWay(t *testing.T, texts ...string) (want []result) {
 	t.Helper()
 	eachProcessor(func(processor string) {
-		for _, inBlocks := range []bool{false, true} {
-			if inBlocks && !hasWide {
-				continue
-			}
-			var c collector
-			reader := NewReader(c.options())
-			for i := range reader.parsers {
-				reader.parsers[i].inBlocks = inBlocks
-			}
-			for i := range 2 * len(texts) {
-				text := texts[i%len(texts)]
-				reader.Reset()
-				c.result = result{}
-				// What is behind it must not matter.
-				given := append([]byte(text), strings.Repeat(`","metrics":{}}`, 20)...)[:len(text)]
-				reader.Close(given[reader.Read(given):])
-				c.Lines, c.Other = reader.Counts()
-				slices.Sort(c.Problems)
-				switch i := i % len(texts); {
-				case i == len(want):
-					want = append(want, c.result)
-				case !reflect.DeepEqual(c.result, want[i]):
-					t.Fatalf("%s, in blocks: %t, text %d of %q\n got %+v\nwant %+v", processor, inBlocks, i, texts, c.result, want[i])
-				}
+		var c collector
+		reader := NewReader(c.options())
+		for i := range 2 * len(texts) {
+			text := texts[i%len(texts)]
+			reader.Reset()
+			c.result = result{}
+			given := append([]byte(text), strings.Repeat(`","metrics":{}}`, 20)...)[:len(text)]
+			reader.Close(given[reader.Read(given):])
+			c.Lines, c.Other = reader.Counts()
+			slices.Sort(c.Problems)
+			switch i := i % len(texts); {
+			case i == len(want):
+				want = append(want, c.result)
+			case !reflect.DeepEqual(c.result, want[i]):
+				t.Fatalf("%s, text %d of %q\n got %+v\nwant %+v", processor, i, texts, c.result, want[i])
 			}
 		}
 	})
 	return want
 }
 
-// What a parser reads by blocks it also reads member by member, to the same,
-// whatever is broken.
-func TestMembersInBlocks(t *testing.T) {
+// All kinds of processors give the same result, whatever is broken.
+func TestBrokenEveryWay(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	events, broken := 0, 0
 	for range 1500 {
@@ -199,29 +189,5 @@ func TestEqualLines(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// All of a usual event is read by blocks, once its keys are known: or a change
-// may have made that useless and nobody has noticed.
-func TestMembersWhole(t *testing.T) {
-	t.Parallel()
-	if !hasWide {
-		t.Skip("this processor, or build, reads no members by blocks")
-	}
-	line := `{"labels":{"id":"a"},"decision_id":"b","path":"c","input":{"d":["e"]},"result":true,"requested_by":"f",` +
-		`"timestamp":"2026-01-02T03:04:05.6Z","metrics":{"counter_a":1,"timer_b_ns":1234567890123456},"req_id":1}`
-	text := []byte(line + "\n" + strings.Repeat("x", 256))
-	p := parser{inBlocks: true}
-	m := &p.metrics
-	if end := p.parse(text); end != len(line) {
-		t.Fatalf("%d, want %d", end, len(line))
-	}
-	m.parse(text, strings.Index(line, `{"counter_a`), func([]byte) int32 { return 7 })
-	m.reset()
-	p.seen, p.present, p.plain = 0, 0, 0
-	next, _, whole := readMembers(&p, &text[0], 1, len(text), &p.start)
-	if next != len(line) || !whole || len(m.measures) != 2 || m.measures[1].Value != 1234567890123456 {
-		t.Errorf("ends at %d, %t, %v", next, whole, m.measures)
 	}
 }

@@ -1,0 +1,103 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decisionlog
+
+import "bytes"
+
+// An export may be one JSON document that is longer than MaxLength, such as the
+// answer to a search. The reader does not collect it. It opens the document, and
+// reads the values in it one by one.
+
+// openDocument opens the object that text begins with, and reports whether it
+// may: not if the object has fields of an event, or if a string or arbitrary
+// data makes it long.
+func (s *source) openDocument(p *parser, text []byte) bool {
+	const ofEvents = 1<<fieldDecisionID | 1<<fieldLabels | 1<<fieldMetrics
+	p.checked = true
+	if p.parse(text); p.cut.isData() && !(p.cut == fieldResult && p.has(fieldExport)) || p.present&ofEvents != 0 || p.cutAt >= 0 && text[p.cutAt] == '"' {
+		return false
+	}
+	s.scanner.reset()
+	s.brackets = append(s.brackets, '}')
+	s.document, s.within, s.key = true, true, nil
+	return true
+}
+
+// documentStep deals with what is at i in a document, except an object. It does
+// not check the order of values, commas and colons.
+func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) {
+	s.within = true
+	switch c := text[i]; c {
+	case '[':
+		if s.key == nil || !s.key.field.isData() {
+			s.brackets, s.key = append(s.brackets, ']'), nil
+			return i + 1, true
+		}
+	case ']', '}':
+		if len(s.brackets) == 0 || s.brackets[len(s.brackets)-1] != c {
+			break
+		}
+		s.brackets, s.key = s.brackets[:len(s.brackets)-1], nil
+		s.document = len(s.brackets) > 0
+		return i + 1, true
+	case ',':
+		s.key = nil
+		return i + 1, true
+	case ':':
+		return i + 1, true
+	case '"':
+		return s.documentString(text, i, end)
+	default:
+		if next = scalarEnd(text, i); next > i && (next < len(text) || end) {
+			return next, true
+		} else if next > i && len(text)-i < MaxLength {
+			return i, false
+		}
+	}
+	if text[i] == '[' { // arbitrary data
+		switch s.scanner.scan(text[i:]) {
+		case done:
+			next = i + s.scanner.pos
+			s.scanner.reset()
+			s.key = nil
+			return next, true
+		case more:
+			if !end && len(text)-i < MaxLength {
+				s.scanner.reset()
+				return i, false
+			}
+		}
+	}
+	s.breakOff(InvalidJSON, text[i:i])
+	return i, true
+}
+
+// documentString deals with a string in a document: a key, or a value.
+func (s *source) documentString(text []byte, i int, end bool) (next int, ok bool) {
+	next = stringEnd(text, i)
+	colon := 0
+	if next > 0 {
+		colon = skipSpace(text, next)
+	}
+	switch {
+	case !end && len(text)-i < MaxLength && (next < 0 && bytes.IndexByte(text[i:], '\n') < 0 || colon == len(text)):
+		return i, false
+	case next < 0:
+		s.breakOff(InvalidJSON, text[i:i])
+		return i, true
+	case colon < len(text) && text[colon] == ':':
+		name, _, _ := unquote(nil, text[i:next])
+		s.key = &key{field: fieldOf(name)}
+		if s.key.field == fieldExport {
+			s.export = true
+		} else if s.key.field == fieldResult && s.export {
+			s.key.field = fieldNone
+		}
+	case (s.key == nil || !s.key.field.isData()) && mayBegin(text[i+1:next]):
+		s.reader.withRecord(text[i:next], s.line(), func() {
+			s.readText(otherKey, unescape(nil, text[i+1:next-1]), s.inBrackets())
+		})
+	}
+	return next, true
+}

@@ -1,0 +1,246 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decisionlog
+
+import (
+	"bytes"
+	"slices"
+)
+
+// dockerPart is the length of the parts into which docker splits a line, in
+// bytes.
+const dockerPart = 16 << 10
+
+// patience limits the lines of other streams that a stream waits for the rest
+// of a line or value.
+const patience = 64
+
+// backlog is the text of a stream that waits for more, and the lines of the file
+// that it comes from.
+type backlog struct {
+	name    string
+	text    []byte
+	open    bool    // the last line of text goes on
+	started []lines // the lines of the file at which the lines of text begin
+	first   int     // of started; those before are dealt with
+	last    int64   // the last line of the file that belongs to the stream
+}
+
+// lines are lines of a stream that begin at the same line of the file.
+type lines struct {
+	line  int64
+	count int
+}
+
+// line returns the line of the file at which the next line begins.
+func (b *backlog) line() int64 {
+	if b.first < len(b.started) {
+		return b.started[b.first].line
+	}
+	return b.last
+}
+
+// endLines notes that the next n lines are dealt with.
+func (b *backlog) endLines(n int) {
+	for n > 0 && b.first < len(b.started) {
+		at := &b.started[b.first]
+		taken := min(n, at.count)
+		n -= taken
+		if at.count -= taken; at.count == 0 {
+			b.first++
+		}
+	}
+	if b.first == len(b.started) {
+		b.started, b.first = b.started[:0], 0
+	}
+}
+
+// note notes that text is from a line of the file.
+func (b *backlog) note(text []byte, line int64) {
+	count := bytes.Count(text, newline)
+	open := len(text) > 0 && text[len(text)-1] != '\n'
+	if open {
+		count++
+	}
+	if b.open {
+		count--
+	}
+	if count > 0 {
+		b.started = append(b.started, lines{line, count})
+	}
+	b.last, b.open = line, open
+}
+
+// add reads more of a stream's text.
+func (s *source) add(text []byte, line int64) {
+	b := &s.backlog
+	b.note(text, line)
+	if b.open || len(b.text) > 0 {
+		b.text = append(b.text, text...)
+		text = b.text
+	}
+	if b.open && len(b.text) < MaxLength {
+		return
+	}
+	if n := s.read(text, false); n > 0 || len(b.text) == 0 {
+		b.text = append(b.text[:0], text[n:]...)
+	}
+}
+
+// readText reads the text of a member of the record. A line that docker has
+// split goes on in the next record. All other texts end a line, even if they
+// have no newline.
+func (s *source) readText(k *key, text []byte, n nesting) {
+	r := s.reader
+	if n = n.decoded(); n.tooDeep() {
+		return
+	}
+	whole := len(text) > 0 && text[len(text)-1] == '\n'
+	if !whole && (len(text) < dockerPart || isWholeObject(text)) {
+		text = append(text, '\n')
+		whole = true
+	}
+	var stream *source
+	if len(r.waiting) > 0 || r.names {
+		stream = r.waitingStream(n, s.wrappedStream(k))
+	}
+	switch {
+	case stream != nil:
+		if stream.open && isWholeObject(text) { // the rest of the line is lost
+			r.feed(stream, newline, r.record.line)
+			stream = r.waitingStream(n, s.wrappedStream(k))
+		}
+	case whole && s.readOneLine(k, text, n) || !mayBegin(text):
+		return
+	}
+	if stream == nil {
+		stream = r.newStream(n, s.wrappedStream(k))
+	}
+	r.record.taken = true
+	r.feed(stream, text, r.record.line)
+}
+
+// wrappedStream returns the name of the stream in members like k of the record.
+func (s *source) wrappedStream(k *key) []byte {
+	r := s.reader
+	r.name = append(append(r.name[:0], s.backlog.name...), 0)
+	r.name = append(appendSpeaker(r.name, r.record.text, 3), k.text...)
+	return r.name
+}
+
+// readOneLine reads a text of one line that is an object, as most texts are, and
+// reports whether it is.
+func (s *source) readOneLine(k *key, text []byte, n nesting) bool {
+	if text[0] != '{' {
+		return false
+	}
+	p := &s.reader.parsers[n.index()]
+	p.checked = false
+	if end := p.parse(text); end != len(text)-1 || text[end] != '\n' {
+		return false
+	}
+	if k != otherKey {
+		k.holdsText = true
+	}
+	if p.isEvent() {
+		s.found(p, text[:len(text)-1])
+	} else {
+		s.search(p, n.deeper())
+	}
+	return true
+}
+
+// isWholeObject reports whether the text is a JSON object.
+func isWholeObject(text []byte) bool {
+	if len(text) == 0 || text[0] != '{' {
+		return false
+	}
+	var s scanner
+	return s.scan(text) == done && skipSpace(text, s.pos) == len(text)
+}
+
+// readLine reads what is behind the prefix of a line of s: a line, or part of
+// one.
+func (r *Reader) readLine(s *source, stream, text []byte, part bool) {
+	if part && len(text) == 0 {
+		return
+	}
+	n, line := s.prefixed(), s.line()
+	if !part {
+		text = append(append(r.buffers[n.prefixes][:0], text...), '\n')
+		r.buffers[n.prefixes] = text
+	}
+	r.name = append(append(append(r.name[:0], s.backlog.name...), 1), stream...)
+	to := r.waitingStream(n, r.name)
+	if to == nil && !part {
+		isObject := false
+		taken := r.withRecord(text, line, func() { isObject = s.readOneLine(otherKey, text, n) })
+		if isObject && !taken {
+			s.noteOther(1)
+		}
+		if isObject {
+			return
+		}
+	}
+	if to == nil {
+		to = r.newStream(n, append(append(append(r.name[:0], s.backlog.name...), 1), stream...))
+	}
+	r.feed(to, text, line)
+}
+
+// waitingStream returns the stream with a name if it waits, or nil.
+func (r *Reader) waitingStream(n nesting, name []byte) *source {
+	for _, s := range r.waiting {
+		if s.backlog.name == string(name) && s.nesting == n {
+			return s
+		}
+	}
+	return nil
+}
+
+// newStream returns a stream that waits for nothing.
+func (r *Reader) newStream(n nesting, name []byte) *source {
+	s := &r.spare[n.index()]
+	s.reset(r, n)
+	s.backlog.name = string(name)
+	return s
+}
+
+// feed gives text to a stream, and notes whether the stream waits for more.
+func (r *Reader) feed(s *source, text []byte, line int64) {
+	s.add(text, line)
+	at := slices.Index(r.waiting, s)
+	switch waits := s.waits(); {
+	case waits && at < 0 && s == &r.spare[s.index()]:
+		kept := *s
+		*s = source{}
+		r.waiting = append(r.waiting, &kept)
+	case !waits && at >= 0:
+		r.waiting = slices.Delete(r.waiting, at, at+1)
+	}
+}
+
+// giveUp reads what streams wait for as if no more came.
+func (r *Reader) giveUp(which func(*source) bool) {
+	for i := 0; i < len(r.waiting); {
+		s := r.waiting[i]
+		if !which(s) {
+			i++
+			continue
+		}
+		r.waiting = slices.Delete(r.waiting, i, i+1)
+		s.read(s.backlog.text, true)
+	}
+}
+
+// expire gives up streams whose last line is too far back.
+func (r *Reader) expire() {
+	pending := 0
+	for _, s := range r.waiting {
+		pending += len(s.backlog.text)
+	}
+	r.giveUp(func(s *source) bool { return pending > MaxLength || r.lines-s.last > patience })
+}
+
+var newline = []byte{'\n'}

@@ -1,0 +1,252 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decisionlog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+)
+
+// An event is wherever it is found: everything around it is a wrapper. The
+// reader descends into the objects, arrays and strings of a wrapper, but never
+// into an event, and never into members that hold arbitrary data, such as an
+// input. Two exports have a member "result" that is a wrapper: Loki's beside a
+// "resultType", and Splunk's beside a "preview".
+
+// The limits of a wrapper.
+const (
+	maxLevels    = 10 // objects and arrays around an event
+	maxDecodings = 3  // strings around an event, one in the other
+	maxPrefixes  = 2  // prefixes of lines around an event, one behind the other
+)
+
+// nesting says how deep in wrappers a value is.
+type nesting struct{ levels, decodings, prefixes int }
+
+// index numbers the parsers. A parser is used again only when all that it has
+// parsed before is dealt with.
+func (n nesting) index() int { return n.levels + n.decodings + n.prefixes }
+
+const maxIndex = maxLevels + maxDecodings + maxPrefixes
+
+func (n nesting) deeper() nesting { n.levels++; return n }
+
+func (n nesting) decoded() nesting { n.decodings++; return n }
+
+func (n nesting) prefixed() nesting { n.prefixes++; return n }
+
+func (n nesting) tooDeep() bool {
+	return n.levels > maxLevels || n.decodings > maxDecodings || n.prefixes > maxPrefixes
+}
+
+// record is an object that is not an event, and what was found in it.
+type record struct {
+	text  []byte
+	line  int64
+	found []uint64 // the identities of its events: an event counts once
+	taken bool     // something in it was an event, broken, or text for a source
+}
+
+// readRecord looks for events in the object that p has parsed, and reports
+// whether anything in it was of interest.
+func (s *source) readRecord(p *parser, n nesting, text []byte) bool {
+	return s.reader.withRecord(text, s.line(), func() { s.search(p, n.deeper()) })
+}
+
+// withRecord reads a record, which may be within another one, and reports
+// whether anything in it was of interest.
+func (r *Reader) withRecord(text []byte, line int64, read func()) (taken bool) {
+	outer := r.record
+	r.record = record{text: text, line: line}
+	if outer.text == nil {
+		r.record.found = outer.found[:0]
+	}
+	read()
+	taken = r.record.taken
+	if outer.text == nil {
+		outer.found = r.record.found
+	}
+	r.record = outer
+	r.record.taken = outer.taken || taken
+	return taken
+}
+
+// search looks for events in the members of the object that p has parsed.
+func (s *source) search(p *parser, n nesting) {
+	if n.tooDeep() {
+		return
+	}
+	waiting := len(s.reader.waiting) > 0
+	for i := range p.members {
+		m := &p.members[i]
+		if m.key.field == fieldResult && !p.has(fieldExport) {
+			continue
+		}
+		value := p.json[m.start:m.end]
+		switch value[0] {
+		case '"':
+			if waiting || mayBegin(value[1:]) {
+				s.readString(p, m, n)
+			}
+		case '{', '[':
+			if !waiting && (bytes.Equal(value, m.key.barren) || !mayHoldEvent(value)) {
+				m.key.setBarren(value)
+				continue
+			}
+			s.readValue(value, m.key, p.checked, n)
+		}
+	}
+}
+
+// readValue looks for events in an object or array, at the level n.
+func (s *source) readValue(value []byte, k *key, checked bool, n nesting) {
+	r := s.reader
+	if value[0] == '[' {
+		s.readArray(value, k, n)
+		return
+	}
+	p := &r.parsers[n.index()]
+	p.checked = checked
+	switch end := p.parse(value); {
+	case end != len(value):
+		if mayHoldEvent(value) {
+			r.record.taken = true
+			s.problem(InvalidJSON, r.record.line)
+		}
+	case p.isEvent():
+		s.found(p, value)
+	default:
+		s.search(p, n.deeper())
+	}
+}
+
+// readArray looks for events in the elements of an array. Bytes that are
+// written as numbers, as journald does, are a text.
+func (s *source) readArray(value []byte, k *key, n nesting) {
+	r := s.reader
+	if text, ok := bytesOf(value); ok {
+		s.readText(k, text, n)
+		return
+	}
+	if n = n.deeper(); n.tooDeep() {
+		return
+	}
+	known := len(r.record.found)
+	eachElement(value, func(e []byte) {
+		r.record.found = r.record.found[:known] // elements are different events
+		switch e[0] {
+		case '{', '[':
+			s.readValue(e, k, true, n)
+		case '"':
+			if len(r.waiting) > 0 || mayBegin(e[1:]) {
+				s.readText(k, unescape(nil, e[1:len(e)-1]), n)
+			}
+		}
+	})
+}
+
+// readString reads the text in a member of the object that p has parsed.
+func (s *source) readString(p *parser, m *member, n nesting) {
+	if p.decodedAt != m.start {
+		p.decodedAt = -1
+		p.decoded = unescape(p.decoded[:0], p.json[m.start+1:m.end-1])
+	}
+	p.decoded = slices.Grow(p.decoded, len(newline))
+	s.readText(m.key, p.decoded, n)
+}
+
+// found delivers an event of the record that p has parsed, unless the record
+// has the same event in another place.
+func (s *source) found(p *parser, text []byte) {
+	rec := &s.reader.record
+	rec.taken = true
+	p.resolveMetrics(s.reader.options.Metric)
+	id := p.identity()
+	if slices.Contains(rec.found, id) {
+		return
+	}
+	rec.found = append(rec.found, id)
+	s.reader.deliver(p, text, rec.line)
+}
+
+var seed = maphash.MakeSeed()
+
+// identity returns the hash of what tells an event from others: its decision
+// id, or else its path, time and metrics.
+func (p *parser) identity() uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	id := p.text(fieldDecisionID)
+	_, _ = h.Write(id)
+	if len(id) == 0 {
+		_, _ = h.Write(p.text(fieldPath))
+		_, _ = h.Write(p.text(fieldTimestamp))
+		for _, m := range p.metrics.measures {
+			var b [8]byte
+			binary.LittleEndian.PutUint64(b[:], uint64(m.Value))
+			_, _ = h.Write(b[:])
+		}
+	}
+	return h.Sum64()
+}
+
+// mayBegin reports whether a text may hold an event, or begin one that goes on
+// in the records that follow.
+func mayBegin(text []byte) bool { return text[0] == '[' || bytes.IndexByte(text, '{') >= 0 }
+
+// What a text has where an object or array of a wrapper holds an event, or the
+// beginning of one: the names of its members, escapes that may stand for them,
+// the beginning of JSON in a string, and a brace as a number.
+var signs = [][]byte{[]byte("decision_id"), []byte("metrics"), []byte(`\u`), []byte(`"{`), []byte(`"[`), []byte("123")}
+
+func mayHoldEvent(text []byte) bool {
+	return slices.ContainsFunc(signs, func(sign []byte) bool { return bytes.Contains(text, sign) })
+}
+
+// longestBarren limits the values that a key remembers to hold no event, in
+// bytes: the metadata of a wrapper is mostly that of the wrapper before.
+const longestBarren = 4 << 10
+
+func (k *key) setBarren(value []byte) {
+	if k != otherKey && len(value) <= longestBarren && !bytes.Equal(value, k.barren) {
+		k.barren = append(k.barren[:0], value...)
+	}
+}
+
+// bytesOf returns the text that an array of numbers below 256 stands for.
+func bytesOf(array []byte) (text []byte, ok bool) {
+	if i := skipSpace(array, 1); !isDigit(array[i]) {
+		return nil, false
+	}
+	ok = true
+	eachElement(array, func(e []byte) {
+		n, end := digitsAtEnd(e, 0)
+		ok = ok && end == len(e) && n < 256
+		text = append(text, byte(n))
+	})
+	return text, ok
+}
+
+// speakers are the members of a wrapper that name the process that has written
+// the text in it. The lines of a text that several lines make up have the same.
+var speakers = []string{
+	"stream", "pod", "pod_name", "podName", "pod_id", "container", "container_name", "containerName", "container_id", "host", "hostname",
+	"instance", "logStream", "logStreamName", "unit", "_PID", "_HOSTNAME", "_SYSTEMD_UNIT",
+}
+
+// appendSpeaker appends the values of speakers in a wrapper, down to a few
+// levels.
+func appendSpeaker(dst, object []byte, levels int) []byte {
+	eachField(object, func(name, value []byte) {
+		switch {
+		case value[0] == '{' && levels > 0 && !fieldOf(name[1:len(name)-1]).isData():
+			dst = appendSpeaker(dst, value, levels-1)
+		case value[0] == '"' && len(name) < 20 && slices.Contains(speakers, string(name[1:len(name)-1])):
+			dst = append(append(append(dst, name...), value...), 0)
+		}
+	})
+	return dst
+}
