@@ -1,14 +1,13 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package decisionlog reads the decision logs of Open Policy Agent (OPA), in
-// whatever container they come: lines of JSON, what OPA uploads, prints to its
-// console or writes to a file, indented JSON, and any of these as docker, the
-// kubelet, docker compose, kubectl, Splunk or Fluent Bit wrap it, one inside
-// the other too. A [Reader] recognises them by their content, line by line.
+// Package decisionlog reads the decision logs of Open Policy Agent (OPA),
+// wherever a shipper or a service has put the events: in lines of JSON, in what
+// OPA uploads or prints to its console, in indented JSON, and in any wrapper of
+// these, one inside the other too. A [Reader] finds the events by their content.
 //
-// An event is an object with "labels" or "decision_id", and with "path",
-// "query" or "decision_id", unless it has a "msg" other than "Decision Log".
-// Only its own fields count: whatever an input or a result holds is never taken
-// for an event or a field of one.
+// An event is an object with "decision_id" and one of "path", "query", "labels",
+// "metrics", or an object with "labels", "metrics" and one of "path", "query". A
+// "msg" must be "Decision Log". Nothing in an event is another event, and
+// nothing in an input, a result or other arbitrary data is one.
 package decisionlog
