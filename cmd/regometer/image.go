@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,10 +51,18 @@ func (f *imageFlags) check(o *opabuild.Options, binary string) error {
 	output := f.output.name
 	f.output.kind.folder = !strings.HasSuffix(output, ".tar")
 	for i, text := range f.platforms {
-		var err error
-		if f.platforms[i], _, err = opabuild.ParsePlatform(text); err != nil {
+		platform, _, err := opabuild.ParsePlatform(text)
+		if err != nil {
 			return err
 		}
+		system, processor, _ := strings.Cut(platform, "/")
+		switch {
+		case output != "" && system != "linux":
+			return fmt.Errorf("an image for %s is not supported: container engines on macOS and Windows run images for Linux, such as linux/%s", text, processor)
+		case slices.Contains(f.platforms[:i], platform):
+			return fmt.Errorf("the platform %s is named twice", text)
+		}
+		f.platforms[i] = platform
 	}
 	switch {
 	case output == "" && f.base+f.name != "":

@@ -58,6 +58,7 @@ func TestGolden(t *testing.T) {
 		{name: "build-base", args: "build --base registry.example.com/base"},
 		{name: "build-image-output", args: "build --image EMPTY/x.tar -o opa --platform linux/amd64,linux/arm64"},
 		{name: "build-image-windows", args: "build --image EMPTY/x.tar --platform windows/amd64"},
+		{name: "build-platform-twice", args: "build --image EMPTY/x.tar --platform linux/arm/v7,linux/arm"},
 		{name: "build-image-compressed", args: "build --image EMPTY/x.tar.gz"},
 		{name: "build-image-folder", args: "build --image TREE"},
 		{name: "build-image-name", args: "build --image EMPTY/x.tar --image-name Opa"},

@@ -202,15 +202,14 @@ func open(file string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	z, err := gzip.NewReader(f)
-	if err != nil { // not compressed
-		_, err = f.Seek(0, io.SeekStart)
-		return f, err
+	if z, err := gzip.NewReader(f); err == nil {
+		return struct {
+			io.Reader
+			io.Closer
+		}{z, f}, nil
 	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{z, f}, nil
+	_, err = f.Seek(0, io.SeekStart) // it is not compressed
+	return f, err
 }
 
 // A candidate is an image in an index.

@@ -41,7 +41,8 @@ type Image struct {
 	// "registry.example.com/opa:1.22.0". The default is Program with the label
 	// [VersionLabel] as its tag.
 	Name string
-	// Platforms lists at least one platform, such as "linux/arm64".
+	// Platforms lists at least one platform, such as "linux/arm64". The caller
+	// must make sure that each is for Linux, and is named once.
 	Platforms []string
 	// Base names the base image: an image in a registry, an archive or a folder
 	// as this package writes them, or an archive of `docker save`. Without it
@@ -166,12 +167,6 @@ func (im *Image) check() (targets []target, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if p.OS != "linux" {
-			return nil, fmt.Errorf("an image for %s is not supported: container engines on macOS and Windows run images for Linux, such as linux/%s", text, p.Architecture)
-		}
-		if slices.ContainsFunc(targets, func(t target) bool { return t.platform.Equals(*p) }) {
-			return nil, fmt.Errorf("the platform %s is named twice", text)
-		}
 		targets = append(targets, target{platform: *p})
 	}
 	_, err = im.tag(nil)
@@ -224,7 +219,7 @@ func (w *writer) pack(ctx context.Context, t *target) error {
 	if err != nil {
 		return err
 	}
-	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	var adds []mutate.Addendum
 	for _, l := range append(layers, program) {
 		media, err := l.MediaType()
 		if err != nil {
@@ -233,9 +228,11 @@ func (w *writer) pack(ctx context.Context, t *target) error {
 		if ociTypes[media] == "" {
 			return fmt.Errorf("the base image has a layer of the type %q, which is not an archive of files", media)
 		}
-		if img, err = mutate.Append(img, mutate.Addendum{Layer: l, MediaType: ociTypes[media]}); err != nil {
-			return err
-		}
+		adds = append(adds, mutate.Addendum{Layer: l, MediaType: ociTypes[media]})
+	}
+	img, err := mutate.Append(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON), adds...)
+	if err != nil {
+		return err
 	}
 	made, err := img.ConfigFile()
 	if err != nil {
@@ -246,7 +243,7 @@ func (w *writer) pack(ctx context.Context, t *target) error {
 	if img, err = mutate.ConfigFile(img, config); err != nil {
 		return err
 	}
-	t.image = mutate.Annotations(img, t.annotations()).(v1.Image)
+	t.image = imageOnly{mutate.Annotations(img, t.annotations()).(v1.Image)}
 	return nil
 }
 

@@ -312,15 +312,13 @@ func TestReplace(t *testing.T) {
 
 func TestInvalid(t *testing.T) {
 	dir := t.TempDir()
-	for _, c := range []struct{ program, image, platforms, want string }{
-		{"etc", "", "linux/amd64", "it would replace the folder /etc"},
-		{"x", "UPPER", "linux/amd64", `invalid name "UPPER" for an image`},
-		{"x", "x:1:2", "linux/amd64", "for an image, such as"},
-		{"x", "x@sha256:" + strings.Repeat("0", 64), "linux/amd64", "for an image, such as"},
-		{"x", "", "windows/amd64", "run images for Linux, such as linux/amd64"},
-		{"x", "", "linux/amd64,linux/amd64", "is named twice"},
+	for _, c := range []struct{ program, image, want string }{
+		{"etc", "", "it would replace the folder /etc"},
+		{"x", "UPPER", `invalid name "UPPER" for an image`},
+		{"x", "x:1:2", "for an image, such as"},
+		{"x", "x@sha256:" + strings.Repeat("0", 64), "for an image, such as"},
 	} {
-		im := program(t, filepath.Join(dir, "x.tar"), strings.Split(c.platforms, ",")...)
+		im := program(t, filepath.Join(dir, "x.tar"), "linux/amd64")
 		im.Program, im.Name = c.program, c.image
 		if _, err := im.Write(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: error %v, want %q", c, err, c.want)

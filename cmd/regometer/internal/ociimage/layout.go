@@ -5,7 +5,6 @@ package ociimage
 
 import (
 	"archive/tar"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -18,9 +17,9 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
-	"github.com/google/go-containerregistry/pkg/v1/types"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/regometer/regometer/internal/app/outfile"
@@ -56,66 +55,66 @@ func (w *writer) writeLayout() (digest v1.Hash, err error) {
 	if err != nil {
 		return digest, err
 	}
-	dir, err := layout.Write(filepath.Join(w.work, layoutDir), empty.Index)
-	if err != nil {
-		return digest, err
+	only := len(w.targets) == 1
+	whole := mutate.IndexAddendum{Descriptor: v1.Descriptor{Annotations: map[string]string{
+		refNameLabel:      tag.TagStr(),
+		containerdName:    fullName(tag),
+		writtenAnnotation: writtenBy,
+	}}}
+	if only {
+		whole.Add, whole.Platform = w.targets[0].image, &w.targets[0].platform
+	} else {
+		whole.Add = w.index()
 	}
-	var images []v1.Descriptor
-	for _, t := range w.targets {
-		if err := dir.WriteImage(t.image); err != nil {
-			return digest, err
-		}
-		d, err := partial.Descriptor(t.image)
-		if err != nil {
-			return digest, err
-		}
-		d.Platform, d.ArtifactType = &t.platform, ""
-		images = append(images, *d)
-	}
-	whole := images[0]
-	if len(images) > 1 {
-		whole, err = w.writeIndex(dir, images)
-	} else if w.Archive {
+	dir, err := layout.Write(filepath.Join(w.work, layoutDir), mutate.AppendManifests(empty.Index, whole))
+	if err == nil && only && w.Archive {
 		err = writeDockerManifest(dir, w.targets[0].image, fullName(tag))
 	}
 	if err != nil {
 		return digest, err
 	}
-	whole.Annotations = map[string]string{
-		refNameLabel:      tag.TagStr(),
-		containerdName:    fullName(tag),
-		writtenAnnotation: writtenBy,
-	}
-	return whole.Digest, dir.AppendDescriptor(whole)
+	return whole.Add.Digest()
 }
 
-// writeIndex writes the index of the images for several platforms. The index
-// has the annotations that all images share.
-func (w *writer) writeIndex(dir layout.Path, images []v1.Descriptor) (d v1.Descriptor, err error) {
-	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Manifests: images, Annotations: w.targets[0].annotations()}
+// index returns the index of the images for several platforms. The index has
+// the annotations that all images share.
+func (w *writer) index() v1.ImageIndex {
+	var index v1.ImageIndex = empty.Index
+	shared := w.targets[0].annotations()
 	for _, t := range w.targets {
-		maps.DeleteFunc(index.Annotations, func(key, value string) bool { return t.labels[key] != value })
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: t.image, Descriptor: v1.Descriptor{Platform: &t.platform}})
+		maps.DeleteFunc(shared, func(key, value string) bool { return t.labels[key] != value })
 	}
-	// Some tools, such as `skopeo copy --all`, read an index into the OCI's
-	// types and write it again. The index keeps its digest because the same
-	// types write it here.
-	var again ocispec.Index
-	text, err := json.Marshal(index)
-	if err == nil {
-		err = json.Unmarshal(text, &again)
-	}
-	if err == nil {
-		text, err = json.Marshal(again)
-	}
-	if err != nil {
-		return d, err
-	}
-	d = v1.Descriptor{MediaType: types.OCIImageIndex}
-	if d.Digest, d.Size, err = v1.SHA256(bytes.NewReader(text)); err != nil {
-		return d, err
-	}
-	return d, dir.WriteBlob(d.Digest, io.NopCloser(bytes.NewReader(text)))
+	return specIndex{mutate.Annotations(index, shared).(v1.ImageIndex)}
 }
+
+// A specIndex is an index as the OCI's types write it. Some tools, such as
+// `skopeo copy --all`, read an index into these types and write it again. The
+// same types write it here, so the index keeps its digest.
+type specIndex struct{ anyIndex }
+
+type anyIndex = v1.ImageIndex // the interface has a method with its own name
+
+func (i specIndex) RawManifest() ([]byte, error) {
+	text, err := i.anyIndex.RawManifest()
+	if err != nil {
+		return nil, err
+	}
+	var index ocispec.Index
+	if err := json.Unmarshal(text, &index); err != nil {
+		return nil, err
+	}
+	return json.Marshal(index)
+}
+
+func (i specIndex) Digest() (v1.Hash, error) { return partial.Digest(i) }
+func (i specIndex) Size() (int64, error)     { return partial.Size(i) }
+
+// An imageOnly is an image whose entry in an index has no artifact type. The
+// library would add one.
+type imageOnly struct{ v1.Image }
+
+func (imageOnly) ArtifactType() (string, error) { return "", nil }
 
 // writeDockerManifest writes the file in which Docker finds the parts of an
 // image.
