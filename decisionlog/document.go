@@ -96,7 +96,7 @@ func (s *source) documentString(text []byte, i int, end bool) (next int, ok bool
 		}
 	case (s.key == nil || !s.key.field.isData()) && mayBegin(text[i+1:next]):
 		s.reader.withRecord(text[i:next], s.line(), func() {
-			s.readText(otherKey, unescape(nil, text[i+1:next-1]), s.inBrackets())
+			s.readText(otherKey, nil, unescape(nil, text[i+1:next-1]), s.inBrackets())
 		})
 	}
 	return next, true

@@ -98,6 +98,7 @@ type span struct{ start, end int32 }
 // member is a member of an object that may hold an event.
 type member struct {
 	key *key
+	at  int32 // the index of the key
 	span
 }
 
@@ -130,6 +131,7 @@ func (p *parser) parse(text []byte) (end int) {
 	}
 	at := &p.start
 	for {
+		keyAt := i
 		if guess := at.guess(text, i); guess != nil {
 			at = guess
 			i += len(at.text)
@@ -140,7 +142,8 @@ func (p *parser) parse(text []byte) (end int) {
 		if i >= len(text) {
 			return -1
 		}
-		f, start, plain, mayHold := at.field, i, false, false
+		f, start, plain := at.field, i, false
+		var mayHold bool
 		switch c := text[i]; {
 		case c == '"':
 			if i = plainEnd(text, start); i >= 0 {
@@ -170,7 +173,7 @@ func (p *parser) parse(text []byte) (end int) {
 			p.set(f, start, i, plain)
 		}
 		if mayHold && (!f.isData() || f == fieldResult) {
-			p.members = append(p.members, member{at, span{int32(start), int32(i)}})
+			p.members = append(p.members, member{at, int32(keyAt), span{int32(start), int32(i)}})
 		}
 		i = skipIn(text, i, p.checked)
 		switch {

@@ -91,7 +91,7 @@ func (s *source) add(text []byte, line int64) {
 // readText reads the text of a member of the record. A line that docker has
 // split goes on in the next record. All other texts end a line, even if they
 // have no newline.
-func (s *source) readText(k *key, text []byte, n nesting) {
+func (s *source) readText(k *key, name, text []byte, n nesting) {
 	r := s.reader
 	if n = n.decoded(); n.tooDeep() {
 		return
@@ -103,29 +103,29 @@ func (s *source) readText(k *key, text []byte, n nesting) {
 	}
 	var stream *source
 	if len(r.waiting) > 0 || r.names {
-		stream = r.waitingStream(n, s.wrappedStream(k))
+		stream = r.waitingStream(n, s.wrappedStream(name))
 	}
 	switch {
 	case stream != nil:
 		if stream.open && isWholeObject(text) { // the rest of the line is lost
 			r.feed(stream, newline, r.record.line)
-			stream = r.waitingStream(n, s.wrappedStream(k))
+			stream = r.waitingStream(n, s.wrappedStream(name))
 		}
 	case whole && s.readOneLine(k, text, n) || !mayBegin(text):
 		return
 	}
 	if stream == nil {
-		stream = r.newStream(n, s.wrappedStream(k))
+		stream = r.newStream(n, s.wrappedStream(name))
 	}
 	r.record.taken = true
 	r.feed(stream, text, r.record.line)
 }
 
-// wrappedStream returns the name of the stream in members like k of the record.
-func (s *source) wrappedStream(k *key) []byte {
+// wrappedStream returns the name of the stream in a member of the record.
+func (s *source) wrappedStream(member []byte) []byte {
 	r := s.reader
 	r.name = append(append(r.name[:0], s.backlog.name...), 0)
-	r.name = append(appendSpeaker(r.name, r.record.text, 3), k.text...)
+	r.name = append(appendSpeaker(r.name, r.record.text, 3), member...)
 	return r.name
 }
 

@@ -96,16 +96,16 @@ func (s *source) search(p *parser, n nesting) {
 				m.key.setBarren(value)
 				continue
 			}
-			s.readValue(value, m.key, p.checked, n)
+			s.readValue(value, p.name(m), p.checked, n)
 		}
 	}
 }
 
 // readValue looks for events in an object or array, at the level n.
-func (s *source) readValue(value []byte, k *key, checked bool, n nesting) {
+func (s *source) readValue(value, name []byte, checked bool, n nesting) {
 	r := s.reader
 	if value[0] == '[' {
-		s.readArray(value, k, n)
+		s.readArray(value, name, n)
 		return
 	}
 	p := &r.parsers[n.index()]
@@ -125,10 +125,10 @@ func (s *source) readValue(value []byte, k *key, checked bool, n nesting) {
 
 // readArray looks for events in the elements of an array. Bytes that are
 // written as numbers, as journald does, are a text.
-func (s *source) readArray(value []byte, k *key, n nesting) {
+func (s *source) readArray(value, name []byte, n nesting) {
 	r := s.reader
 	if text, ok := bytesOf(value); ok {
-		s.readText(k, text, n)
+		s.readText(otherKey, name, text, n)
 		return
 	}
 	if n = n.deeper(); n.tooDeep() {
@@ -139,10 +139,10 @@ func (s *source) readArray(value []byte, k *key, n nesting) {
 		r.record.found = r.record.found[:known] // elements are different events
 		switch e[0] {
 		case '{', '[':
-			s.readValue(e, k, true, n)
+			s.readValue(e, name, true, n)
 		case '"':
 			if len(r.waiting) > 0 || mayBegin(e[1:]) {
-				s.readText(k, unescape(nil, e[1:len(e)-1]), n)
+				s.readText(otherKey, name, unescape(nil, e[1:len(e)-1]), n)
 			}
 		}
 	})
@@ -155,8 +155,11 @@ func (s *source) readString(p *parser, m *member, n nesting) {
 		p.decoded = unescape(p.decoded[:0], p.json[m.start+1:m.end-1])
 	}
 	p.decoded = slices.Grow(p.decoded, len(newline))
-	s.readText(m.key, p.decoded, n)
+	s.readText(m.key, p.name(m), p.decoded, n)
 }
+
+// name returns the name of a member, in quotes.
+func (p *parser) name(m *member) []byte { return p.json[m.at:stringEnd(p.json, int(m.at))] }
 
 // found delivers an event of the record that p has parsed, unless the record
 // has the same event in another place.
