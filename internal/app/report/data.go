@@ -26,6 +26,7 @@ type Data struct {
 	inputs            Inputs // without the sample of ids
 	slowest           slowest
 	ids               idSample
+	sample            decisionSample
 	interrupted       bool
 	unselected        unselected     // not saved
 	exact             exactDurations // nil if they are not kept
@@ -48,7 +49,7 @@ func newData(o *Options) (*Data, error) {
 	return &Data{
 		exact: exact,
 		by:    o.By, groups: groups, revisions: revisions,
-		first: decisionlog.NoTime, last: decisionlog.NoTime, slowest: slowest{limit: o.Slowest},
+		first: decisionlog.NoTime, last: decisionlog.NoTime, slowest: slowest{limit: o.Slowest}, sample: newSample(),
 		unselected: unselected{first: decisionlog.NoTime, last: decisionlog.NoTime},
 	}, nil
 }
@@ -82,6 +83,7 @@ func (x *Data) Merge(o *Data) error {
 	widen(&x.first, &x.last, o.first)
 	widen(&x.first, &x.last, o.last)
 	x.slowest.merge(&o.slowest)
+	x.sample.merge(&o.sample)
 	x.inputs.merge(&o.inputs)
 	x.interrupted = x.interrupted || o.interrupted
 	x.unselected.merge(&o.unselected)
@@ -172,6 +174,9 @@ func (x *Data) Report() *Report {
 	}
 	r.Revisions = revisionsOf(x.revisions)
 	r.Slowest = slices.Clone(x.slowest.kept)
+	x.sample.sort()
+	r.hasSample = len(x.sample.kept) > 0
+	r.byScan = findScanned(r, newScan(x.sample.kept))
 	r.Findings = find(r)
 	return r
 }

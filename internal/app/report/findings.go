@@ -39,8 +39,13 @@ func RuleNames() []string {
 func find(r *Report) []Finding {
 	var found []Finding
 	for _, rule := range rules {
+		for _, f := range r.byScan {
+			if f.Rule == rule.name {
+				found = append(found, f)
+			}
+		}
 		if text := rule.text(r); text != "" {
-			found = append(found, Finding{rule.name, text})
+			found = append(found, Finding{Rule: rule.name, Text: text})
 		}
 	}
 	return found
@@ -80,6 +85,7 @@ const (
 	tailTimes          = 20                    // p99 divided by the median
 	tailLeast          = 10 * time.Millisecond // p99
 	undefinedDecisions = 100                   // decisions of such paths
+	undefinedShare     = 0.95                  // of the decisions of each path
 
 	metricsCount  = 10    // decisions without metrics
 	metricsShare  = 0.01  // of the decisions
@@ -92,6 +98,11 @@ const (
 var rules = []rule{
 	{"interrupted", interrupted},
 	{"errors_rose", errorsRose},
+	{"errors_high", errorsHigh},
+	{"all_denied", scannedOnly},
+	{"decisions_missing", scannedOnly},
+	{"latency_rose", scannedOnly},
+	{"server_slower", scannedOnly},
 	{"revision_slower", revisionSlower},
 	{"http_send_uncached", httpUncached},
 	{"queries_recompiled", queriesRecompiled},
@@ -102,6 +113,19 @@ var rules = []rule{
 	{"metrics_missing", metricsMissing},
 	{"keys_beyond_limit", keysBeyond},
 	{"ids_repeated", idsRepeated},
+}
+
+// scannedOnly is the text of rules whose findings come from a scan alone.
+func scannedOnly(*Report) string { return "" }
+
+// scanned reports whether a scan has a finding of one of the rules.
+func (r *Report) scanned(rules ...string) bool {
+	return slices.ContainsFunc(r.byScan, func(f Finding) bool { return slices.Contains(rules, f.Rule) })
+}
+
+// slowerElsewhere reports whether a scan says which decisions are slow.
+func (r *Report) slowerElsewhere() bool {
+	return r.scanned("latency_rose", "server_slower", "revision_slower")
 }
 
 func interrupted(r *Report) string {
@@ -187,7 +211,7 @@ func stageDominates(r *Report) string {
 	}
 	f := stages[0]
 	part, mean := Share(f.Self, r.Total.Time), Float(f.Self)/float64(r.Total.Decisions)
-	if part < stageShare || mean < float64(stageMean) {
+	if part < stageShare || mean < float64(stageMean) || r.slowerElsewhere() {
 		return ""
 	}
 	advice := "Look at the slowest decisions, which `--slowest 10` lists."
@@ -212,6 +236,9 @@ func stageDominates(r *Report) string {
 }
 
 func pathLongTail(r *Report) string {
+	if r.slowerElsewhere() {
+		return ""
+	}
 	var found []string
 	for _, g := range r.Groups.Sums() {
 		s := Outermost(g.Stages)
@@ -241,7 +268,8 @@ func pathUndefined(r *Report) string {
 	var undefined []path
 	decisions := uint64(0)
 	for _, g := range r.Groups.Sums() {
-		if r.By == "path" && g.Key != rollup.Other && g.Decisions > 0 && g.Outcomes[rollup.Undefined] == g.Decisions {
+		if r.By == "path" && g.Key != rollup.Other && g.Decisions > 0 &&
+			float64(g.Outcomes[rollup.Undefined]) >= undefinedShare*float64(g.Decisions) {
 			undefined = append(undefined, path{g.Key, g.Decisions})
 			decisions += g.Decisions
 		}
@@ -250,7 +278,7 @@ func pathUndefined(r *Report) string {
 		return ""
 	}
 	slices.SortStableFunc(undefined, func(a, b path) int { return cmp.Compare(b.decisions, a.decisions) })
-	return fmt.Sprintf("%s never had a result, in %s decisions (%s of all): %s. "+
+	return fmt.Sprintf("%s hardly ever had a result, in %s decisions (%s of all): %s. "+
 		"Check whether clients spell the paths like the packages and rules, and whether OPA has loaded the bundle that contains these. "+
 		"If undefined means no, add a `default` rule that says so.",
 		text.Plural(len(undefined), "path"), text.Count(decisions), text.Percent(Ratio(decisions, r.Total.Decisions)),

@@ -24,14 +24,19 @@ func TestRulesDocumented(t *testing.T) {
 	var want []string
 	for _, r := range rules {
 		want = append(want, r.name+":"+strings.TrimSuffix(fmt.Sprintln(map[string][]any{
-			"errors_rose":          {errorsAfter, errorsLeast, errorsTimes, errorsSlices, errorsBefore, percent * errorsPoints, errorsScore},
+			"errors_rose":          {failedLeast, failedTimes, percent * failedPoints},
+			"errors_high":          {failedTimes, percent * failedPoints, highErrors, percent * highShare},
+			"all_denied":           {percent * alwaysShare, percent * seldomShare},
+			"decisions_missing":    {gapLeast.Minutes(), gapMost.Hours(), gapTimes},
+			"latency_rose":         {slowTimes, slowNoise},
+			"server_slower":        {serverTimes},
 			"revision_slower":      {revisionTimes, text.Duration(float64(revisionMore)), revisionCount, revisionParts, partCount},
 			"http_send_uncached":   {httpDecisions, percent * httpShare, percent * httpHitRate},
 			"queries_recompiled":   {compileCount, percent * compileRate},
 			"handler_outside_rego": {percent * handlerShare, text.Duration(float64(handlerMean)), handlerDecisions},
 			"stage_dominates":      {percent * stageShare, text.Duration(float64(stageMean)), stageDecisions},
 			"path_long_tail":       {tailTimes, text.Duration(float64(tailLeast)), text.Count(tailCount)},
-			"path_undefined":       {undefinedDecisions},
+			"path_undefined":       {percent * undefinedShare, undefinedDecisions, percent * alwaysShare, percent * seldomShare},
 			"metrics_missing":      {metricsCount, percent * metricsShare},
 			"ids_repeated":         {repeatedCount, percent * repeatedShare},
 		}[r.name]...), "\n"))

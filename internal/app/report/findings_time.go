@@ -17,11 +17,16 @@ import (
 
 // errorsRose compares each run of slices of time with all slices before it, and
 // reports the run that differs most.
+//
+// It is for reports without a sample. A scan names the subject, too.
 func errorsRose(r *Report) string {
+	if r.hasSample {
+		return ""
+	}
 	times := timed(r.Total.Slices)
-	sums := []tally{{}} // of the slices before each
+	sums := []errorTally{{}} // of the slices before each
 	for _, s := range times {
-		sums = append(sums, sums[len(sums)-1].plus(tallyOf(s)))
+		sums = append(sums, sums[len(sums)-1].plus(slicesTally(s)))
 	}
 	from, to, score := 0, 0, 0.0
 	for i := errorsSlices; i < len(times); i++ {
@@ -70,10 +75,10 @@ func timed(all []groupby.Slice) []groupby.Slice {
 	return all
 }
 
-// tally counts decisions and errors.
-type tally struct{ decisions, errors uint64 }
+// errorTally counts decisions and errors.
+type errorTally struct{ decisions, errors uint64 }
 
-func tallyOf(s groupby.Slice) (t tally) {
+func slicesTally(s groupby.Slice) (t errorTally) {
 	for _, n := range s.Outcomes {
 		t.decisions += n
 	}
@@ -81,13 +86,17 @@ func tallyOf(s groupby.Slice) (t tally) {
 	return t
 }
 
-func (t tally) plus(o tally) tally  { return tally{t.decisions + o.decisions, t.errors + o.errors} }
-func (t tally) minus(o tally) tally { return tally{t.decisions - o.decisions, t.errors - o.errors} }
-func (t tally) rate() float64       { return Ratio(t.errors, t.decisions) }
+func (t errorTally) plus(o errorTally) errorTally {
+	return errorTally{t.decisions + o.decisions, t.errors + o.errors}
+}
+func (t errorTally) minus(o errorTally) errorTally {
+	return errorTally{t.decisions - o.decisions, t.errors - o.errors}
+}
+func (t errorTally) rate() float64 { return Ratio(t.errors, t.decisions) }
 
 // scoreOf returns the difference of two rates in standard errors, as if
 // decisions failed independently of one another.
-func scoreOf(a, b tally) float64 {
+func scoreOf(a, b errorTally) float64 {
 	p := a.plus(b).rate()
 	variance := p * (1 - p) * (1/float64(a.decisions) + 1/float64(b.decisions))
 	if variance == 0 {
@@ -98,13 +107,13 @@ func scoreOf(a, b tally) float64 {
 
 // dispersion returns the chi-squared statistic of slices with one rate. If
 // decisions fail independently, it is about the number of slices minus one.
-func dispersion(parts []groupby.Slice, all tally) (chi2 float64) {
+func dispersion(parts []groupby.Slice, all errorTally) (chi2 float64) {
 	p := all.rate()
 	if p == 0 || p == 1 {
 		return 0
 	}
 	for _, s := range parts {
-		t := tallyOf(s)
+		t := slicesTally(s)
 		if t.decisions > 0 {
 			n := float64(t.decisions)
 			chi2 += math.Pow(float64(t.errors)-n*p, 2) / (n * p * (1 - p))
@@ -116,7 +125,7 @@ func dispersion(parts []groupby.Slice, all tally) (chi2 float64) {
 // revisionSlower compares each revision with the one before it, and reports the
 // revision that is slower by the largest factor.
 func revisionSlower(r *Report) string {
-	if len(r.Revisions) < 2 {
+	if len(r.Revisions) < 2 || r.slowerElsewhere() {
 		return ""
 	}
 	medians := sliceMedians(r)

@@ -34,6 +34,8 @@ type Report struct {
 
 	Interrupted bool // not everything was read
 	unselected  *unselected
+	byScan      []Finding // of the sample; nil without one
+	hasSample   bool
 }
 
 // Slices returns the slices of time of all groups together, with their counters
@@ -149,4 +151,14 @@ type StageTime struct {
 type Finding struct {
 	Rule string `json:"rule"` // its name: see rules
 	Text string `json:"text"` // a few sentences, with figures
+
+	// The subject, "" if it is all, and the first and last time. Only findings
+	// of a scan have them.
+	Path     string             `json:"path,omitempty"`
+	Server   string             `json:"server,omitempty"`
+	Client   string             `json:"client,omitempty"`
+	Revision string             `json:"revision,omitempty"`
+	From     string             `json:"from,omitempty"`
+	To       string             `json:"to,omitempty"`
+	Figures  map[string]float64 `json:"figures,omitempty"`
 }

@@ -24,7 +24,7 @@ import (
 // file, and change formatVersion if readers of the old version would misread
 // the result.
 
-const formatVersion = 2
+const formatVersion = 3
 
 // saved is the JSON form of Data. The members have the order of the fields. The
 // version comes first, because savedText checks it there.
@@ -40,6 +40,9 @@ type saved struct {
 	From         int64          `json:"from"`
 	To           int64          `json:"to"`
 	Problems     []Problem      `json:"problems,omitempty"`
+	SampleLimit  uint64         `json:"sample_limit"`
+	Names        []string       `json:"names,omitempty"`
+	Sample       [][]int64      `json:"sample,omitempty"`
 	IDShift      int            `json:"id_shift,omitzero"`
 	IDs          []savedID      `json:"ids,omitempty"`
 	Slowest      []SlowDecision `json:"slowest,omitempty"`
@@ -96,7 +99,7 @@ var marshalers = json.WithMarshalers(json.JoinMarshalers(
 func unmarshalers() json.Options {
 	var memory savedStage // used again, because buckets are most of a file
 	return json.WithUnmarshalers(json.JoinUnmarshalers(
-		limited[Problem](1000), limited[Place](firstPlaces), limited[savedID](maxIDs), limited[SlowDecision](maxSlowest),
+		limited[Problem](1000), limited[Place](firstPlaces), limited[savedID](maxIDs), limited[string](attributes*sampleSize), limited[[]int64](sampleSize), limited[int64](sampledNumbers), limited[SlowDecision](maxSlowest),
 		limited[StageTime](slowStages), limited[savedError](1000), limited[groupby.Stage](1<<17), limited[groupby.Counter](1<<17),
 		json.UnmarshalFromFunc(readOutcome), json.UnmarshalFromFunc(readSum),
 		json.UnmarshalFromFunc(memory.read),
@@ -149,6 +152,7 @@ func (x *Data) writeJSON(w io.Writer) error {
 	for _, hash := range slices.Sorted(maps.Keys(x.ids.counts)) {
 		s.IDs = append(s.IDs, savedID{fmt.Sprintf("%016x", hash), x.ids.counts[hash]})
 	}
+	x.saveSample(&s)
 	return json.MarshalWrite(w, &s, jsontext.AllowInvalidUTF8(true), marshalers)
 }
 
@@ -184,7 +188,7 @@ func readJSON(r io.Reader) (*Data, error) {
 		before = p.Kind
 		x.inputs.problem(p.Kind, p.Count, p.First...)
 	}
-	return x, errors.Join(x.readIDs(&s), x.checkSlowest(), x.inputs.check())
+	return x, errors.Join(x.readIDs(&s), x.readSample(&s), x.checkSlowest(), x.inputs.check())
 }
 
 func (x *Data) readIDs(s *saved) error {
@@ -448,4 +452,50 @@ func (g *savedGroup) insert(groups *groupby.Groups, slice *groupby.Slice, dec *j
 		return err
 	}
 	return part.End()
+}
+
+// sampledNumbers are hash, time, took, outcome, and the index of each name.
+const sampledNumbers = 4 + attributes
+
+// saveSample writes the sample with each name once.
+func (x *Data) saveSample(s *saved) {
+	x.sample.sort()
+	x.sample.forget()
+	s.SampleLimit, s.Names = x.sample.limit, slices.Sorted(maps.Keys(x.sample.names))
+	at := map[string]int64{}
+	for i, name := range s.Names {
+		at[name] = int64(i)
+	}
+	for i := range x.sample.kept {
+		d := &x.sample.kept[i]
+		numbers := []int64{int64(d.hash), d.time, d.took, int64(d.outcome)}
+		for _, name := range d.names {
+			numbers = append(numbers, at[name])
+		}
+		s.Sample = append(s.Sample, numbers)
+	}
+}
+
+func (x *Data) readSample(s *saved) error {
+	x.sample = newSample()
+	if s.SampleLimit > hashLimit {
+		return fmt.Errorf("sample_limit is %d: it must be at most 2^52", s.SampleLimit)
+	}
+	x.sample.limit = s.SampleLimit
+	for _, n := range s.Sample {
+		if len(n) != sampledNumbers || n[0] < 0 || uint64(n[0]) >= s.SampleLimit || n[1] == decisionlog.NoTime || n[2] < 0 ||
+			n[3] < 0 || n[3] > int64(rollup.Cancelled) {
+			return errors.New("a decision of the sample is invalid")
+		}
+		d := sampled{hash: uint64(n[0]), time: n[1], took: n[2], outcome: rollup.Outcome(n[3])}
+		for i, at := range n[4:] {
+			if at < 0 || at >= int64(len(s.Names)) || len(s.Names[at]) > nameLength {
+				return errors.New("a name of the sample is invalid")
+			}
+			d.names[i] = x.sample.intern(s.Names[at])
+		}
+		x.sample.kept = append(x.sample.kept, d)
+	}
+	x.sample.fit()
+	return nil
 }

@@ -118,7 +118,7 @@ func TestMergeErrors(t *testing.T) {
 
 // The JSON of a saved report with one decision, by its parts.
 const (
-	beforeGroups = `{"regometer_report":2,"by":"path","slowest_limit":1,"files":1,"bytes":2,"decisions":3,"other_lines":4,"from":5,"to":6`
+	beforeGroups = `{"regometer_report":3,"by":"path","slowest_limit":1,"files":1,"bytes":2,"decisions":3,"other_lines":4,"from":5,"to":6,"sample_limit":4503599627370496`
 	headJSON     = `{"limits":{"groups":2,"names":1,"width":10,"slices":4,"cells":99},"width":20,"overflow":{"decisions":0,"stages":0,"counters":0}`
 	stageJSON    = `{"stage":"rego_query_eval","self":1000000000,"schema":5,"min":1000000000,"max":1000000000,"sum":1000000000,"buckets":[0,1]}`
 	sliceJSON    = `{"begin":-20,"outcomes":[1,0,0,0,0,0],"stages":[` + stageJSON + `],"counters":[{"counter":"c","total":340282366920938463463}]}`
@@ -173,8 +173,8 @@ func TestLoadErrors(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ old, new, want string }{
-		{`report":2`, `report":3`, "has format version 3, but this regometer reads only version 2"},
-		{`report":2`, `report":2.5`, "damaged"},
+		{`report":3`, `report":4`, "has format version 4, but this regometer reads only version 3"},
+		{`report":3`, `report":3.5`, "damaged"},
 		{`}]},"revisions"`, `}]},"revision"`, "unknown"},
 		{`"files":1`, `"files":1,"files":1`, "duplicate"},
 		{`"files":1`, `"files":1e400`, "files"},
@@ -233,6 +233,11 @@ func TestLoadErrors(t *testing.T) {
 		{`340282366920938463463}`, `0}`, "is 0"},
 		{`340282366920938463463}`, `170141183460469231731687303715884105728}`, "too large"},
 		{`"decisions":0`, `"decisions":9223372036854775808`, "too large"},
+		{`:4503599627370496`, `:4503599627370497`, "2^52"},
+		{`:4503599627370496`, `:9,"names":["a"],"sample":[[9,1,0,0,0,0,0,0]]`, "decision of the sample"},
+		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,6,0,0,0,0]]`, "decision of the sample"},
+		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,0,0,0]]`, "decision of the sample"},
+		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,0,0,0,1]]`, "name of the sample"},
 	} {
 		changed := strings.Replace(small, c.old, c.new, 1)
 		if err := load(c.new, packed(t, changed)); changed == small || err == nil || !strings.Contains(err.Error(), c.want) {

@@ -34,7 +34,7 @@ func TestTableFits(t *testing.T) {
 	r.Groups.At(0).Errors = append(r.Groups.At(0).Errors, rollup.ErrorTotal{Code: strings.Repeat(hostile, 1000), Total: 99})
 	r.Slowest[1].Took = 1<<63 - 1
 	r.Slowest[1].Stages = []StageTime{{strings.Repeat("x", 500), 1}}
-	r.Findings = append(r.Findings, Finding{hostile, strings.Repeat("no-space", 100)})
+	r.Findings = append(r.Findings, Finding{Rule: hostile, Text: strings.Repeat("no-space", 100)})
 	r.Inputs.Problems[0].Kind = strings.Repeat(hostile, 20)
 	r.By = strings.Repeat("label", 60)
 	for _, columns := range []int{0, 60, 61, 79, 80, 81, 100, 120, 160, 200, 300} {

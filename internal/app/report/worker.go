@@ -146,6 +146,7 @@ func (w *worker) add(e *decisionlog.Event) {
 	key := w.key(e)
 	w.sum.groups.Add(key, e.Time, e.Outcome, e.Code, e.Measures)
 	w.sum.ids.add(e.DecisionID)
+	w.sum.sample.add(e, w.stages)
 	if w.sum.exact != nil {
 		if w.exact.Add(w.sum.addExact(key, e.Measures, w.stages)) > maxExact {
 			w.fail(errTooManyExact)
