@@ -14,8 +14,8 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// A decisionSample has some of the decisions that have a time, for the findings that
-// compare servers, paths, clients, revisions and times. Only a hash of a
+// A decisionSample has some of the decisions that have a time, for the findings
+// that compare servers, paths, clients, revisions and times. Only a hash of a
 // decision's id and time decides whether it is in the sample. So the sample
 // depends neither on the order of the decisions nor on how they were merged.
 type decisionSample struct {
@@ -52,8 +52,8 @@ const (
 	sampleBytes = 4 << 20 // limits the bytes of names
 )
 
-// sampleSize limits the decisions of a sample. Tests lower it.
-var sampleSize = 1 << 14
+// sampleSize limits the decisions of a sample.
+const sampleSize = 1 << 13
 
 func newSample() decisionSample { return decisionSample{limit: hashLimit, names: map[string]string{}} }
 

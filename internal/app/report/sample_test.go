@@ -30,7 +30,7 @@ func TestSampleMerge(t *testing.T) {
 		for _, s := range []*decisionSample{&whole, &parts[2]} {
 			s.sort()
 			s.forget()
-			if len(s.kept) > sampleSize || s.bytes > sampleBytes || len(s.kept) < 4000 {
+			if len(s.kept) > sampleSize || s.bytes > sampleBytes || len(s.kept) < 3000 {
 				t.Errorf("%d decisions with %d bytes of names are kept", len(s.kept), s.bytes)
 			}
 		}

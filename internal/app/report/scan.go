@@ -13,13 +13,12 @@ import (
 )
 
 // A scan finds the decisions of a sample that stand out. It looks at each
-// server, path, client and revision, in each interval of time. As in Kulldorff's
-// spatial scan statistic ("A spatial scan statistic", 1997), the candidate with
-// the highest likelihood ratio is the one that explains most: the ratio of two
-// binomial rates, inside and outside, to one rate. Penalties as in the Bayesian
-// information criterion prefer the candidate with fewer names and ends. So one
-// fault makes one cluster. A cluster must also differ by more than the usual
-// differences between parts of the log.
+// server, path, client and revision, in each interval of time. As in
+// Kulldorff's spatial scan statistic (1997), the candidate with the highest likelihood
+// ratio, of two binomial rates to one, is the one that explains most. Penalties
+// as in the Bayesian information criterion prefer fewer names and ends. So one
+// fault makes one cluster. A cluster must also differ by more than parts of the
+// log usually do.
 type scan struct {
 	events []event // by time
 	values [attributes][]value
@@ -44,11 +43,11 @@ type value struct {
 }
 
 const (
-	scanBins   = 120 // the slices of time in which a scan searches first
-	scanNames  = 24  // the names of an attribute that a scan looks at, the most frequent ones
-	scanLeast  = 30  // decisions inside, and outside
-	scanScore  = 10  // the logarithm of the likelihood ratio, without penalties
-	scanRounds = 3   // the clusters of a kind
+	scanBins   = 64 // the slices of time in which a scan searches first
+	scanNames  = 24 // the names of an attribute that a scan looks at, the most frequent ones
+	scanLeast  = 30 // decisions inside, and outside
+	scanScore  = 10 // the logarithm of the likelihood ratio, without penalties
+	scanRounds = 3  // the clusters of a kind
 	anyName    = -1
 )
 
