@@ -14,11 +14,11 @@ import (
 
 // A scan finds the decisions of a sample that stand out. It looks at each
 // server, path, client and revision, in each interval of time. As in
-// Kulldorff's spatial scan statistic (1997), the candidate with the highest likelihood
-// ratio, of two binomial rates to one, is the one that explains most. Penalties
-// as in the Bayesian information criterion prefer fewer names and ends. So one
-// fault makes one cluster. A cluster must also differ by more than parts of the
-// log usually do.
+// Kulldorff's spatial scan statistic (1997), the candidate with the highest
+// likelihood ratio, of two binomial rates to one, is the one that explains
+// most. Penalties as in the Bayesian information criterion prefer fewer
+// names and ends. So one fault makes one cluster. A cluster must also
+// differ by more than parts of the log usually do.
 type scan struct {
 	events []event // by time
 	values [attributes][]value
