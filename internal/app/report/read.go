@@ -229,6 +229,11 @@ func (r *reading) open(ctx context.Context, in *input) {
 		r.send(in, readAhead(ctx, r.counted(ctx, r.Stdin), func() {}), func() {})
 		return
 	}
+	if info, err := os.Stat(in.name); err == nil && !info.Mode().IsRegular() {
+		pipe := &opened{name: in.name}
+		r.send(in, readAhead(ctx, r.counted(ctx, pipe), pipe.close), func() {})
+		return
+	}
 	f, err := os.Open(in.name)
 	if err != nil {
 		in.newPart().failure = Unreadable
@@ -236,8 +241,9 @@ func (r *reading) open(ctx context.Context, in *input) {
 	}
 	done := func() { f.Close() }
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		r.send(in, readAhead(ctx, r.counted(ctx, f), func() {}), done)
+	if err != nil {
+		done()
+		in.newPart().failure = Unreadable
 		return
 	}
 	head := make([]byte, len(zstdMagic))
@@ -326,6 +332,24 @@ func (r *reading) counted(ctx context.Context, from io.Reader) io.Reader {
 		return n, err
 	})
 }
+
+// opened is a file that is opened when it is first read. Opening a named pipe
+// waits for a writer, and an interrupt must not wait for that.
+type opened struct {
+	name string
+	file *os.File
+}
+
+func (o *opened) Read(p []byte) (n int, err error) {
+	if o.file == nil {
+		if o.file, err = os.Open(o.name); err != nil {
+			return 0, err
+		}
+	}
+	return o.file.Read(p)
+}
+
+func (o *opened) close() { o.file.Close() } // which a nil file allows
 
 type readerFunc func([]byte) (int, error)
 
