@@ -6,8 +6,8 @@ package decisionlog
 import "bytes"
 
 // An export may be one JSON document that is longer than MaxLength, such as the
-// answer to a search. The reader does not collect it. It opens the document, and
-// reads the values in it one by one.
+// answer to a search. The reader does not collect it. It opens the document,
+// and reads the values in it one by one.
 
 // openDocument opens the object that text begins with, and reports whether it
 // may: not if the object has fields of an event, or if a string or arbitrary

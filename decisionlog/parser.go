@@ -62,8 +62,8 @@ func fieldOf(key []byte) field {
 func (f field) isData() bool { return f == fieldData || f == fieldInput || f == fieldResult }
 
 // parser reads the members of a JSON object. It guesses the next key from the
-// keys that followed the one before in other objects. If the guess is right, the
-// parser need not look up the key.
+// keys that followed the one before in other objects. If the guess is right,
+// the parser need not look up the key.
 type parser struct {
 	json []byte // the text that the values are in
 	// Bits by field: the object has it; its value is not null; its value is a
@@ -73,11 +73,11 @@ type parser struct {
 	members              []member            // that may hold an event, if the object is none
 	start                key                 // before the first key of an object
 	keys                 []*key
-	// checked says that a scanner has checked the grammar of the text, which may
-	// have several lines. If it is false, the parser stops at a newline.
+	// checked says that a scanner has checked the grammar of the text, which
+	// may have several lines. If it is false, the parser stops at a newline.
 	checked bool
-	// After parse has failed: where the value begins that breaks, and its field.
-	// cutAt is -1 if no value breaks.
+	// After parse has failed: where the value begins that breaks, and its
+	// field. cutAt is -1 if no value breaks.
 	cutAt int
 	cut   field
 

@@ -160,9 +160,8 @@ func embedded(line []byte, parse func(text []byte) (end int)) (object []byte) {
 func isClosing(text []byte) bool { return len(bytes.TrimLeft(skipColor(text), " \t\r\"')>")) == 0 }
 
 // quotation returns the text in the quotation that begins at i, if it is of an
-// object and a value of logfmt or of Fluent Bit's standard output, a field of CSV,
-// or the whole line. Otherwise it
-// returns nil.
+// object and a value of logfmt or of Fluent Bit's standard output, a field of
+// CSV, or the whole line. Otherwise it returns nil.
 func quotation(line []byte, i int) (text []byte) {
 	switch rest := line[i+2:]; {
 	case hasPrefix(rest, `""`):

@@ -41,8 +41,8 @@ const MaxLength = 64 << 20
 // Reader reads the events of one file, whatever surrounds them. It is for one
 // goroutine.
 //
-// The reader skips a value that it does not need, such as "input": it looks only
-// at the strings and brackets in it, and does not check its grammar.
+// The reader skips a value that it does not need, such as "input": it looks
+// only at the strings and brackets in it, and does not check its grammar.
 type Reader struct {
 	options Options
 	root    source
@@ -102,8 +102,8 @@ func (r *Reader) Forget() {
 
 // Read reads the next part of the text, and returns the number of bytes that it
 // has dealt with. The rest, which has less than MaxLength bytes, must be given
-// again with more behind it. Read does not change text, does not look beyond its
-// length, which may be any, and does not keep it.
+// again with more behind it. Read does not change text, does not look beyond
+// its length, which may be any, and does not keep it.
 func (r *Reader) Read(text []byte) (n int) { return r.root.read(text, false) }
 
 // Close reads the rest, the end of the text.
@@ -113,8 +113,8 @@ func (r *Reader) Close(rest []byte) {
 }
 
 // Counts returns the number of lines of the text, and the number of those that
-// are well-formed JSON or plain text and have no event. A value of several lines
-// counts once among the latter if a wrapper has split it.
+// are well-formed JSON or plain text and have no event. A value of several
+// lines counts once among the latter if a wrapper has split it.
 func (r *Reader) Counts() (lines, other int64) {
 	lines = r.lines
 	if s := &r.root; s.column > 0 || s.within || s.skips {

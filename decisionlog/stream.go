@@ -16,8 +16,8 @@ const dockerPart = 16 << 10
 // of a line or value.
 const patience = 64
 
-// backlog is the text of a stream that waits for more, and the lines of the file
-// that it comes from.
+// backlog is the text of a stream that waits for more, and the lines of the
+// file that it comes from.
 type backlog struct {
 	name    string
 	text    []byte
@@ -129,8 +129,8 @@ func (s *source) wrappedStream(member []byte) []byte {
 	return r.name
 }
 
-// readOneLine reads a text of one line that is an object, as most texts are, and
-// reports whether it is.
+// readOneLine reads a text of one line that is an object, as most texts are,
+// and reports whether it is.
 func (s *source) readOneLine(k *key, text []byte, n nesting) bool {
 	if text[0] != '{' {
 		return false

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// wrapAnywhere returns a value that holds an event somewhere, as an object or in
-// a string, within the limits of wrappers. Most often the event is nowhere in a
-// member that holds arbitrary data.
+// wrapAnywhere returns a value that holds an event somewhere, as an object or
+// in a string, within the limits of wrappers. Most often the event is nowhere
+// in a member that holds arbitrary data.
 func wrapAnywhere(r *rand.Rand, event string) (text string, hidden bool) {
 	excluded := []string{"input", "result", "custom", "nd_builtin_cache", "resp_body", "mapped_result", "request_context"}
 	around := []string{`"path":"/x"`, `"labels":{"app":"x"}`, `"a":[1,{"b":null}]`, `"time":"2026-01-02T03:04:05Z"`, `"n":[123,34]`, `"text":"{\"a\":1}"`, `"metrics":{}`}

@@ -175,7 +175,6 @@ func (x *Data) Report() *Report {
 	r.Revisions = revisionsOf(x.revisions)
 	r.Slowest = slices.Clone(x.slowest.kept)
 	x.sample.sort()
-	r.hasSample = len(x.sample.kept) > 0
 	r.byScan = findScanned(r, newScan(x.sample.kept))
 	r.Findings = find(r)
 	return r

@@ -92,7 +92,7 @@ func (s *scan) finding(r *Report, c *cluster) Finding {
 		subject = " of " + strings.Join(of, " and ")
 	}
 	f.Figures = map[string]float64{"share": c.in.rate(), "share_outside": c.out.rate()}
-	what := ""
+	var what string
 	switch c.kind {
 	case slow:
 		f.Rule = "latency_rose"

@@ -43,23 +43,6 @@ var ruleTests = []struct {
 }{
 	{"interrupted", with(healthy(), func(r *Report) { r.Interrupted = true }), []string{"interrupted"}},
 	{"interrupted", healthy(), nil}, // read to the end
-	{"errors_rose", errorReport(40, 20, 1000, 1, 20), []string{
-		"From 2026-03-01 14:40:00 to 2026-03-01 15:00:00 UTC, 400 of 20,000 decisions failed (2.0 %). " +
-			"Before that, 40 of 40,000 had failed (0.1 %).",
-		"`internal_error` (440)",
-	}},
-	{"errors_rose", errorReport(40, 20, 1000, 20, 39), nil}, // less than twice
-	{"errors_rose", errorReport(40, 20, 1000, 0, 9), nil},   // less than a point more
-	{"errors_rose", errorReport(5, 1, 199, 0, 60), nil},     // too few decisions
-	{"errors_rose", errorReport(3, 20, 66, 0, 20), nil},     // too few before
-	{"errors_rose", errorReport(40, 1, 200, 0, 19), nil},    // too few errors
-	{"errors_rose", errorReport(2, 20, 1000, 0, 100), nil},  // too few slices before
-	{"errors_rose", errorReport(40, 20, 1000, 100, 1), nil}, // fell
-	{"errors_rose", burstReport(), nil},                     // slices differ as much anyway
-	{"errors_rose", with(errorReport(0, 1, 10_000, 0, 5000), func(r *Report) { r.Total.Slices[0].Begin = decisionlog.NoTime }), nil}, // no times
-	{"errors_rose", errorReport(40, 20, 1000, 1000, 1000), nil},                                                                      // all fail, from the beginning
-	{"errors_rose", healthy(), nil},                      // no slices
-	{"errors_rose", errorReport(4, 1, 500, 10, 23), nil}, // within chance: fewer than 5 σ
 	{"errors_high", failing(50, 1000), []string{"50 of 1,000 decisions (5.0 %) failed"}},
 	{"errors_high", failing(50, 1001), nil}, // a small part
 	{"errors_high", failing(49, 100), nil},  // too few
@@ -142,11 +125,6 @@ var ruleTests = []struct {
 	{"ids_repeated", healthy(), nil}, // no sample
 
 	// Just enough is enough.
-	{"errors_rose", errorReport(40, 4, 50, 0, 5), []string{""}},      // decisions and errors
-	{"errors_rose", errorReport(4, 20, 50, 0, 10), []string{""}},     // decisions before
-	{"errors_rose", errorReport(3, 20, 1000, 0, 100), []string{""}},  // slices before
-	{"errors_rose", errorReport(40, 20, 1000, 0, 10), []string{""}},  // a point more
-	{"errors_rose", errorReport(40, 20, 1000, 20, 40), []string{""}}, // twice
 	{"revision_slower", revisionReport(5, 5, 100*us, 150*us), []string{""}},
 	{"revision_slower", with(revisionReport(5, 5, 100*us, 150*us), func(r *Report) {
 		r.Revisions[1].Evaluation = stageOf(evaluationStage, same(revisionCount, 150*us)...)
@@ -171,11 +149,6 @@ var ruleTests = []struct {
 	{"revision_slower", revisions(160*us, 160*us), nil}, // slices of later revisions say nothing of one
 	{"revision_slower", revisions(160*us, 200*us), []string{"from 100 µs to 160 µs", "It also became slower with 1 other revision."}},
 	{"path_long_tail", tails(), []string{"In 4 paths, ", ": `p0` ", "`p2` (median 1", ") and 1 more."}},
-	{"errors_rose", with(errorReport(30, 10, 1000, 1, 50), func(r *Report) {
-		for range 20 {
-			appendSlice(r, 1000, 1)
-		}
-	}), []string{"From 2026-03-01 14:30:00 to 2026-03-01 14:40:00 UTC, 500 of 10,000"}},
 }
 
 // healthy returns a report of which there is nothing to say.
@@ -185,47 +158,9 @@ func healthy() *Report {
 	return r
 }
 
-// errorReport has slices of a minute with n decisions, of which some fail:
-// first slices of one rate, then slices of another.
-func errorReport(before, after, n, failedBefore, failedAfter int) *Report {
-	r := healthy()
-	for i := range before + after {
-		failed := failedBefore
-		if i >= before {
-			failed = failedAfter
-		}
-		appendSlice(r, n, failed)
-	}
-	return r
-}
-
 // failing returns a report of n decisions, of which some fail.
 func failing(failed, n uint64) *Report {
 	return reportOf(groupOf("rbac/allow", [6]uint64{rollup.Allowed: n - failed, rollup.Error: failed}))
-}
-
-// burstReport has as many errors in some slices from the beginning on as in the
-// last ones.
-func burstReport() *Report {
-	r := healthy()
-	for i := range 60 {
-		failed := 0
-		if i%15 == 7 || i >= 58 {
-			failed = 60
-		}
-		appendSlice(r, 1000, failed)
-	}
-	return r
-}
-
-func appendSlice(r *Report, n, failed int) {
-	begin := started + int64(len(r.Total.Slices))*r.Width
-	outcomes := [6]uint64{rollup.Allowed: uint64(n - failed), rollup.Error: uint64(failed)}
-	r.Total.Slices = append(r.Total.Slices, groupby.Slice{Begin: begin, Outcomes: outcomes})
-	if len(r.Total.Errors) == 0 {
-		r.Total.Errors = []rollup.ErrorTotal{{Code: "a", Total: 1}, {Code: "internal_error"}}
-	}
-	r.Total.Errors[1].Total += uint64(failed)
 }
 
 // revisionReport has slices of a minute, first of revision v1, then of v2.
@@ -326,7 +261,7 @@ func TestRules(t *testing.T) {
 			}
 		}
 	}
-	const scannedOnly = 4 // TestPlantedFaults and TestHealthyTraffic test these
+	const scannedOnly = 5 // TestPlantedFaults and TestHealthyTraffic test these
 	if len(spoke) != len(rules)-scannedOnly || len(silent) != len(rules)-scannedOnly {
 		t.Errorf("of %d rules, %d speak, and %d are silent", len(rules), len(spoke), len(silent))
 	}
@@ -345,7 +280,7 @@ func tails() *Report {
 }
 
 func TestHealthyLogHasNoFindings(t *testing.T) {
-	for _, r := range []*Report{healthy(), reportOf(), {}, errorReport(60, 60, 1000, 5, 5)} {
+	for _, r := range []*Report{healthy(), reportOf(), {}} {
 		if found := find(r); len(found) != 0 {
 			t.Error(found)
 		}

@@ -15,49 +15,6 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// errorsRose compares each run of slices of time with all slices before it, and
-// reports the run that differs most.
-//
-// It is for reports without a sample. A scan names the subject, too.
-func errorsRose(r *Report) string {
-	if r.hasSample {
-		return ""
-	}
-	times := timed(r.Total.Slices)
-	sums := []errorTally{{}} // of the slices before each
-	for _, s := range times {
-		sums = append(sums, sums[len(sums)-1].plus(slicesTally(s)))
-	}
-	from, to, score := 0, 0, 0.0
-	for i := errorsSlices; i < len(times); i++ {
-		before := sums[i]
-		for j := i + 1; j <= len(times); j++ {
-			run := sums[j].minus(before)
-			if before.decisions < errorsBefore || run.decisions < errorsAfter || run.errors < errorsLeast ||
-				run.rate() < errorsTimes*before.rate() || run.rate() < errorsPoints+before.rate() {
-				continue
-			}
-			if s := scoreOf(before, run); s > score {
-				from, to, score = i, j, s
-			}
-		}
-	}
-	if score == 0 {
-		return ""
-	}
-	before, run := sums[from], sums[to].minus(sums[from])
-	noise := dispersion(times[:from], before) + dispersion(times[from:to], run)
-	noise = math.Sqrt(max(1, noise/float64(to-2)))
-	if score < errorsScore*noise {
-		return ""
-	}
-	return fmt.Sprintf("From %s to %s UTC, %s of %s decisions failed (%s). Before that, %s of %s had failed (%s).%s "+
-		"Find out what changed at that time, with `--since`, `--until` and `--by bundle`.",
-		text.Time(times[from].Begin, text.ToTheSecond), text.Time(times[to-1].Begin+r.Width, text.ToTheSecond),
-		text.Count(run.errors), text.Count(run.decisions), text.Percent(run.rate()),
-		text.Count(before.errors), text.Count(before.decisions), text.Percent(before.rate()), commonest(r.Total.Errors))
-}
-
 // commonest returns a sentence about the most frequent error code, or "".
 func commonest(errors []rollup.ErrorTotal) string {
 	if len(errors) == 0 {
@@ -73,53 +30,6 @@ func timed(all []groupby.Slice) []groupby.Slice {
 		return all[1:]
 	}
 	return all
-}
-
-// errorTally counts decisions and errors.
-type errorTally struct{ decisions, errors uint64 }
-
-func slicesTally(s groupby.Slice) (t errorTally) {
-	for _, n := range s.Outcomes {
-		t.decisions += n
-	}
-	t.errors = s.Outcomes[rollup.Error]
-	return t
-}
-
-func (t errorTally) plus(o errorTally) errorTally {
-	return errorTally{t.decisions + o.decisions, t.errors + o.errors}
-}
-func (t errorTally) minus(o errorTally) errorTally {
-	return errorTally{t.decisions - o.decisions, t.errors - o.errors}
-}
-func (t errorTally) rate() float64 { return Ratio(t.errors, t.decisions) }
-
-// scoreOf returns the difference of two rates in standard errors, as if
-// decisions failed independently of one another.
-func scoreOf(a, b errorTally) float64 {
-	p := a.plus(b).rate()
-	variance := p * (1 - p) * (1/float64(a.decisions) + 1/float64(b.decisions))
-	if variance == 0 {
-		return 0
-	}
-	return (b.rate() - a.rate()) / math.Sqrt(variance)
-}
-
-// dispersion returns the chi-squared statistic of slices with one rate. If
-// decisions fail independently, it is about the number of slices minus one.
-func dispersion(parts []groupby.Slice, all errorTally) (chi2 float64) {
-	p := all.rate()
-	if p == 0 || p == 1 {
-		return 0
-	}
-	for _, s := range parts {
-		t := slicesTally(s)
-		if t.decisions > 0 {
-			n := float64(t.decisions)
-			chi2 += math.Pow(float64(t.errors)-n*p, 2) / (n * p * (1 - p))
-		}
-	}
-	return chi2
 }
 
 // revisionSlower compares each revision with the one before it, and reports the

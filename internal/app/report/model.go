@@ -35,7 +35,6 @@ type Report struct {
 	Interrupted bool // not everything was read
 	unselected  *unselected
 	byScan      []Finding // of the sample; nil without one
-	hasSample   bool
 }
 
 // Slices returns the slices of time of all groups together, with their counters

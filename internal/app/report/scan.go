@@ -185,7 +185,7 @@ var features = []feature{
 // of returns 1 if a decision has the feature, 0 if it lacks the feature, and -1
 // if it does not count.
 func (f feature) of(e *event) int8 {
-	is := false
+	var is bool
 	switch f.kind {
 	case slow:
 		if !e.timed {

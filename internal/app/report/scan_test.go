@@ -109,7 +109,7 @@ func TestPlantedFaults(t *testing.T) {
 				d.result = "undefined"
 			}
 		}},
-		"path undefined from a time on": {"path_undefined", "path app1/allow", 2.5, 0, func(r *rand.Rand, d *served) {
+		"path undefined from a time on": {"path_undefined", "path app1/allow", 2.5, 0, func(_ *rand.Rand, d *served) {
 			if d.path == "app1/allow" && within(d, 2.5, 9) {
 				d.result = "undefined"
 			}
