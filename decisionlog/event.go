@@ -24,12 +24,10 @@ type Event struct {
 	Code    string // OPA's code of the error, if Outcome is rollup.Error
 
 	DecisionID, RequestedBy, Revision []byte // with escapes resolved
-	TraceID, SpanID                   []byte // of OpenTelemetry, with escapes resolved
+	TraceID                           []byte // of OpenTelemetry, with escapes resolved
 	// Labels and Bundles are the JSON objects as they are in the text, or nil.
 	// Label and BundleRevisions look into them.
 	Labels, Bundles []byte
-	// RuleLabels and ReqID are the JSON values as they are in the text, or nil.
-	RuleLabels, ReqID []byte
 
 	// Measures are the timers and counters that are integers of 64 bits, not
 	// negative, each once; the last one where the text has several.

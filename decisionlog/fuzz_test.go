@@ -69,7 +69,7 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 	}
 	known := []string{
 		"path", "query", "timestamp", "result", "error", "erased", "masked", "labels", "bundles", "revision", "metrics",
-		"decision_id", "requested_by", "input", "msg", "rule_labels", "trace_id", "span_id", "req_id",
+		"decision_id", "requested_by", "input", "msg", "trace_id",
 	}
 	for _, key := range twice {
 		if slices.Contains(known, key) {
@@ -94,7 +94,7 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 		}
 	}
 	e.Outcome, e.Code = modelOutcome(fields, str("query"))
-	e.ID, e.By, e.Revision = str("decision_id"), str("requested_by"), str("revision")
+	e.ID, e.By, e.Revision, e.Trace = str("decision_id"), str("requested_by"), str("revision"), str("trace_id")
 	object := func(key string) string {
 		if has(key) && fields[key][0] == '{' {
 			return compact(fields[key])

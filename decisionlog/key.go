@@ -20,9 +20,10 @@ type key struct {
 
 	field field
 	// Of members of wrappers: the last string held JSON, and so is worth
-	// decoding while it is passed; the last value that holds no event.
+	// decoding while it is passed; the last value that holds no event, and where.
 	holdsText bool
 	barren    []byte
+	barrenAt  nesting
 
 	// Of metrics.
 	counts bool // it is a timer or a counter

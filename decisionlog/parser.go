@@ -31,10 +31,7 @@ const (
 	fieldRequestedBy
 	fieldMsg
 	fieldInput
-	fieldRuleLabels
 	fieldTraceID
-	fieldSpanID
-	fieldReqID
 	fieldData   // a member of an event, or of what surrounds it, that holds arbitrary data
 	fieldExport // a member beside a "result" that is not an event's: see wrapper.go
 	fieldNone   // any other member
@@ -44,7 +41,7 @@ var fields = map[string]field{
 	"path": fieldPath, "query": fieldQuery, "timestamp": fieldTimestamp, "result": fieldResult, "error": fieldError,
 	"erased": fieldErased, "masked": fieldMasked, "labels": fieldLabels, "bundles": fieldBundles, "revision": fieldRevision,
 	"metrics": fieldMetrics, "decision_id": fieldDecisionID, "requested_by": fieldRequestedBy, "msg": fieldMsg,
-	"input": fieldInput, "rule_labels": fieldRuleLabels, "trace_id": fieldTraceID, "span_id": fieldSpanID, "req_id": fieldReqID,
+	"input": fieldInput, "trace_id": fieldTraceID,
 	"mapped_result": fieldData, "intermediate_results": fieldData, "nd_builtin_cache": fieldData, "request_context": fieldData,
 	"custom": fieldData, "req_body": fieldData, "resp_body": fieldData, "req_params": fieldData,
 	"resultType": fieldExport, "preview": fieldExport,
@@ -324,16 +321,8 @@ func (p *parser) event(e *Event, metric func(key []byte) int32) {
 	}
 	e.Outcome, e.Code = p.outcome(query)
 	e.DecisionID, e.RequestedBy, e.Revision = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.text(fieldRevision)
-	e.TraceID, e.SpanID = p.text(fieldTraceID), p.text(fieldSpanID)
+	e.TraceID = p.text(fieldTraceID)
 	e.Labels, e.Bundles = p.object(fieldLabels), p.object(fieldBundles)
-	e.RuleLabels = nil
-	if p.has(fieldRuleLabels) {
-		e.RuleLabels = p.value(fieldRuleLabels)
-	}
-	e.ReqID = nil
-	if p.has(fieldReqID) {
-		e.ReqID = p.value(fieldReqID)
-	}
 	e.HasMetrics = p.object(fieldMetrics) != nil
 	if e.HasMetrics {
 		p.resolveMetrics(metric)

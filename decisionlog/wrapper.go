@@ -79,7 +79,8 @@ func (s *source) search(p *parser, n nesting) {
 	if n.tooDeep() {
 		return
 	}
-	waiting := len(s.reader.waiting) > 0
+	r := s.reader
+	waiting := len(r.waiting) > 0
 	for i := range p.members {
 		m := &p.members[i]
 		if m.key.field == fieldResult && !p.has(fieldExport) {
@@ -92,11 +93,18 @@ func (s *source) search(p *parser, n nesting) {
 				s.readString(p, m, n)
 			}
 		case '{', '[':
-			if !waiting && (bytes.Equal(value, m.key.barren) || !mayHoldEvent(value)) {
-				m.key.setBarren(value)
+			if !waiting && n == m.key.barrenAt && bytes.Equal(value, m.key.barren) {
 				continue
 			}
-			s.readValue(value, p.name(m), p.checked, n)
+			taken := r.record.taken
+			r.record.taken = false
+			if waiting || mayHoldEvent(value) {
+				s.readValue(value, p.name(m), p.checked, n)
+			}
+			if !waiting && !r.record.taken {
+				m.key.setBarren(value, n)
+			}
+			r.record.taken = r.record.taken || taken
 		}
 	}
 }
@@ -203,7 +211,7 @@ func mayBegin(text []byte) bool { return text[0] == '[' || bytes.IndexByte(text,
 // What a text has where an object or array of a wrapper holds an event, or the
 // beginning of one: the names of its members, escapes that may stand for them,
 // the beginning of JSON in a string, and a brace as a number.
-var signs = [][]byte{[]byte("decision_id"), []byte("metrics"), []byte(`\u`), []byte(`"{`), []byte(`"[`), []byte("123")}
+var signs = [][]byte{[]byte("decision_id"), []byte("metrics"), []byte(`\u`), []byte(`"{`), []byte(`"[`), []byte("123,")}
 
 func mayHoldEvent(text []byte) bool {
 	return slices.ContainsFunc(signs, func(sign []byte) bool { return bytes.Contains(text, sign) })
@@ -213,9 +221,9 @@ func mayHoldEvent(text []byte) bool {
 // bytes: the metadata of a wrapper is mostly that of the wrapper before.
 const longestBarren = 4 << 10
 
-func (k *key) setBarren(value []byte) {
-	if k != otherKey && len(value) <= longestBarren && !bytes.Equal(value, k.barren) {
-		k.barren = append(k.barren[:0], value...)
+func (k *key) setBarren(value []byte, n nesting) {
+	if k != otherKey && len(value) <= longestBarren {
+		k.barren, k.barrenAt = append(k.barren[:0], value...), n
 	}
 }
 

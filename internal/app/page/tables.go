@@ -93,7 +93,7 @@ func (v *view) Decisions() table {
 	return newTable("slowest decisions", columns, v.Slowest, "decision", func(d report.SlowDecision) []string {
 		stages := joined(d.Stages, maxSlowStages, func(s report.StageTime) string { return labelText(s.Stage) + " " + duration(float64(s.Took)) })
 		return []string{duration(float64(d.Took)), instant(d.Time, text.ToTheMilli), keyText(d.Key), d.Outcome.String(),
-			cmp.Or(text.Fit(d.ID, keyLength), text.None), stages, placeOf(d.Place)}
+			cmp.Or(text.Fit(d.IDs(), keyLength), text.None), stages, placeOf(d.Place)}
 	})
 }
 

@@ -21,6 +21,7 @@ const (
 	outcomeColumn
 	codeColumn
 	idColumn
+	traceColumn
 	revisionColumn
 	requestedByColumn
 	labelsColumn
@@ -54,6 +55,7 @@ func newLayout() *layout {
 	add("outcome", repeated)
 	add("error_code", parquet.Optional(repeated))
 	add("decision_id", parquet.Optional(text))
+	add("trace_id", parquet.Optional(text))
 	add("revision", parquet.Optional(repeated))
 	add("requested_by", parquet.Optional(text))
 	add("labels", parquet.Map(repeated, repeated))

@@ -74,6 +74,7 @@ func (r *Rows) Add(e *decisionlog.Event) error {
 	r.set(outcomeColumn, 0, r.text([]byte(e.Outcome.String())))
 	r.setText(codeColumn, []byte(e.Code))
 	r.setText(idColumn, e.DecisionID)
+	r.setText(traceColumn, e.TraceID)
 	r.setText(revisionColumn, e.BundleRevisions())
 	r.setText(requestedByColumn, e.RequestedBy)
 	e.EachLabel(func(name, value []byte) {

@@ -154,7 +154,7 @@ func TestPageBounds(t *testing.T) {
 func eventRow(e *decisionlog.Event, key func(int32) string) row {
 	r := row{
 		"path": string(e.Path), "outcome": e.Outcome.String(), "error_code": e.Code, "decision_id": string(e.DecisionID),
-		"revision": string(e.BundleRevisions()), "requested_by": string(e.RequestedBy),
+		"trace_id": string(e.TraceID), "revision": string(e.BundleRevisions()), "requested_by": string(e.RequestedBy),
 	}
 	maps.DeleteFunc(r, func(_ string, text any) bool { return text == "" })
 	if e.Time != decisionlog.NoTime {

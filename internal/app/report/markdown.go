@@ -85,7 +85,7 @@ func (m markdown) slowest(r *Report) {
 	}
 	t := text.Table{Columns: text.Columns(6, "time (UTC)", text.Code(r.By), "id", "outcome", "stages", "place", "took")}
 	for _, d := range r.Slowest {
-		t.Add(text.Time(d.Time, text.ToTheMilli), text.Code(d.Key), text.Code(d.ID), d.Outcome.String(),
+		t.Add(text.Time(d.Time, text.ToTheMilli), text.Code(d.Key), text.Code(d.IDs()), d.Outcome.String(),
 			stageTimes(d.Stages, text.Code), placeCode(d.Place), text.Duration(float64(d.Took)))
 	}
 	m.line("\n## Slowest decisions")

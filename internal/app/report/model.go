@@ -5,6 +5,7 @@ package report
 
 import (
 	"iter"
+	"strings"
 
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
@@ -131,6 +132,7 @@ type Revision struct {
 type SlowDecision struct {
 	Key     string         `json:"key"`
 	ID      string         `json:"id"`
+	TraceID string         `json:"trace_id,omitempty"`
 	Time    int64          `json:"time"` // when it was made, as in Report
 	Outcome rollup.Outcome `json:"outcome"`
 	Took    int64          `json:"-"`      // ns: of its longest stage
@@ -138,6 +140,14 @@ type SlowDecision struct {
 	Place   Place          `json:"place"`
 
 	part *part // the part in which Place counts lines; nil stands for the file
+}
+
+// IDs returns the ids of the decision and of its trace.
+func (d *SlowDecision) IDs() string {
+	if d.TraceID == "" {
+		return d.ID
+	}
+	return strings.TrimPrefix(d.ID+", trace "+d.TraceID, ", ")
 }
 
 // StageTime is the time of a stage in a decision, in ns.

@@ -32,7 +32,7 @@ func (s *slowest) add(key []byte, e *decisionlog.Event, p *part, stages []string
 		return
 	}
 	s.kept = append(s.kept, SlowDecision{
-		Key: string(key), ID: string(e.DecisionID), Time: e.Time, Outcome: e.Outcome,
+		Key: string(key), ID: string(e.DecisionID), TraceID: string(e.TraceID), Time: e.Time, Outcome: e.Outcome,
 		Took: took, Stages: timersOf(e.Measures, stages), Place: Place{p.input.name, e.Line}, part: p,
 	})
 	if len(s.kept) >= 2*s.limit {
@@ -68,7 +68,7 @@ func (s *slowest) cut() {
 
 // compareSlow compares all fields that can differ. The slowest come first.
 func compareSlow(a, b SlowDecision) int {
-	return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Time, b.Time), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Key, b.Key),
+	return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Time, b.Time), cmp.Compare(a.ID, b.ID), cmp.Compare(a.TraceID, b.TraceID), cmp.Compare(a.Key, b.Key),
 		cmp.Compare(a.Place.File, b.Place.File), cmp.Compare(a.part.order(), b.part.order()), cmp.Compare(a.Place.Line, b.Place.Line),
 		cmp.Compare(a.Outcome, b.Outcome), slices.CompareFunc(a.Stages, b.Stages, compareStages))
 }

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -41,12 +42,12 @@ func TestSlowestTie(t *testing.T) {
 			var events []func()
 			for line := range p.lines {
 				e := &decisionlog.Event{
-					Line: 1 + line, Time: r.Int64N(2), DecisionID: []byte(fmt.Sprint(r.IntN(2))), Outcome: rollup.Outcome(r.IntN(2)),
+					Line: 1 + line, Time: r.Int64N(2), DecisionID: []byte(fmt.Sprint(r.IntN(2))), TraceID: []byte(fmt.Sprint(r.IntN(2))), Outcome: rollup.Outcome(r.IntN(2)),
 					Measures: []decisionlog.Measure{{Metric: 0, Value: 9}, {Metric: 1, Value: r.Int64N(3)}, {Metric: 2, Value: r.Int64N(3)}},
 				}
 				if took := max(e.Measures[1].Value, e.Measures[2].Value); took > 0 {
 					all = append(all, SlowDecision{
-						Key: "k", ID: string(e.DecisionID), Time: e.Time, Outcome: e.Outcome, Took: took,
+						Key: "k", ID: string(e.DecisionID), TraceID: string(e.TraceID), Time: e.Time, Outcome: e.Outcome, Took: took,
 						Stages: timersOf(e.Measures, stages), Place: Place{p.input.name, p.firstLine() + e.Line},
 					})
 				}
@@ -76,6 +77,8 @@ func TestSlowestTie(t *testing.T) {
 				return int(b.Took - a.Took)
 			case a.Time != b.Time:
 				return int(a.Time - b.Time)
+			case a.ID == b.ID && a.TraceID != b.TraceID:
+				return cmp.Compare(a.TraceID, b.TraceID)
 			case a.ID != b.ID:
 				return slices.Compare([]byte(a.ID), []byte(b.ID))
 			}
@@ -83,6 +86,15 @@ func TestSlowestTie(t *testing.T) {
 		})
 		if want := all[:min(limit, len(all))]; len(want) > 0 && !reflect.DeepEqual(got.kept, want) {
 			t.Fatalf("seed %d: got\n%+v\nwant\n%+v", seed, got.kept, want)
+		}
+	}
+}
+
+func TestSlowDecisionIDs(t *testing.T) {
+	t.Parallel()
+	for want, d := range map[string]SlowDecision{"": {}, "a": {ID: "a"}, "trace b": {TraceID: "b"}, "a, trace b": {ID: "a", TraceID: "b"}} {
+		if got := d.IDs(); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -101,6 +101,9 @@ func (t table) slowest(r *Report) {
 		if d.ID != "" {
 			id = "id " + text.Fit(d.ID, t.Width-20)
 		}
+		if d.TraceID != "" {
+			id += ", trace " + text.Fit(d.TraceID, t.Width-20)
+		}
 		t.Paragraph(2, d.Outcome.String()+", "+id)
 		t.Line("  ", t.place(d.Place))
 		t.Paragraph(2, stageTimes(d.Stages, func(stage string) string { return text.Fit(stage, 80) }))
