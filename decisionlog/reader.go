@@ -50,6 +50,8 @@ type Reader struct {
 	other   int64 // lines without an event
 	// otherLine is the last line that counts in other.
 	otherLine int64
+	// unrecognised is the beginning of the first of them.
+	unrecognised []byte
 
 	// By nesting. A parser and a stream are used again only when all that they
 	// have read before is dealt with.
@@ -77,7 +79,7 @@ func NewReader(o Options) *Reader {
 // reading faster and does not change the result.
 func (r *Reader) Reset() {
 	r.root.reset(r, nesting{})
-	r.lines, r.other, r.otherLine = 0, 0, 0
+	r.lines, r.other, r.otherLine, r.unrecognised = 0, 0, 0, nil
 	r.waiting, r.record, r.name = nil, record{}, nil
 	clear(r.buffers[:])
 	clear(r.spare[:])
@@ -122,6 +124,10 @@ func (r *Reader) Counts() (lines, other int64) {
 	}
 	return lines, r.other
 }
+
+// Unrecognised returns the beginning of the first text that has no event, or
+// nil. A text that has no end yet does not count.
+func (r *Reader) Unrecognised() []byte { return r.unrecognised }
 
 // deliver hands on the event that p has parsed.
 func (r *Reader) deliver(p *parser, text []byte, line int64) {

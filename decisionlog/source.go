@@ -237,7 +237,7 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	case ok && !s.prefixed().tooDeep():
 		s.reader.readLine(s, stream, rest, part)
 	case !s.embedded(line):
-		s.noteOther(1)
+		s.noteOther(line, 1)
 	}
 	s.skips = true
 	return eol, true
@@ -262,10 +262,13 @@ func (s *source) embedded(line []byte) bool {
 	return false
 }
 
-// noteOther counts lines, from the current one on, among the other lines of the
-// file, each at most once.
-func (s *source) noteOther(lines int) {
+// noteOther counts the lines of text, from the current one on, among the other
+// lines of the file, each at most once.
+func (s *source) noteOther(text []byte, lines int) {
 	r, first := s.reader, s.line()
+	if r.unrecognised == nil {
+		r.unrecognised = bytes.Clone(text[:min(len(text), 200)])
+	}
 	last := first + int64(lines) - 1
 	if !s.isFile() {
 		last = min(last, max(first, s.last))
@@ -404,7 +407,7 @@ func (s *source) parsed(p *parser, n nesting, text []byte) {
 	switch {
 	case s.document && s.key != nil && s.key.field.isData():
 	case n.tooDeep():
-		s.noteOther(lines + 1)
+		s.noteOther(text, lines+1)
 	case p.isEvent():
 		if s.isFile() && len(s.reader.waiting) > 0 {
 			checked := p.checked
@@ -415,7 +418,7 @@ func (s *source) parsed(p *parser, n nesting, text []byte) {
 		s.reader.deliver(p, text, line)
 		s.event = s.isFile()
 	case !s.readRecord(p, n, text):
-		s.noteOther(lines + 1)
+		s.noteOther(text, lines+1)
 	}
 	if lines > 0 {
 		s.endLines(lines)

@@ -177,7 +177,7 @@ func (r *Reader) readLine(s *source, stream, text []byte, part bool) {
 		isObject := false
 		taken := r.withRecord(text, line, func() { isObject = s.readOneLine(otherKey, text, n) })
 		if isObject && !taken {
-			s.noteOther(1)
+			s.noteOther(text, 1)
 		}
 		if isObject {
 			return

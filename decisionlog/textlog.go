@@ -73,7 +73,7 @@ func (s *source) textEvent(text []byte) {
 	if p.parse(event) == len(event) && p.isEvent() {
 		s.reader.deliver(p, event, s.line())
 	} else {
-		s.noteOther(bytes.Count(text, newline))
+		s.noteOther(text, bytes.Count(text, newline))
 	}
 	s.endLines(bytes.Count(text, newline))
 	s.within = text[len(text)-1] != '\n'

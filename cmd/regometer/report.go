@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/parquetlog"
 	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/app/text"
 )
 
 func newReportCommand() *cobra.Command {
@@ -101,7 +101,7 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 			if err != nil {
 				return err
 			}
-			explain(cmd.ErrOrStderr(), r.Inputs.Problems)
+			explain(cmd.ErrOrStderr(), &r.Inputs)
 			switch {
 			case r.Interrupted:
 				fmt.Fprintln(cmd.ErrOrStderr(), "regometer: interrupted: the output covers only what was read until then")
@@ -164,12 +164,19 @@ func timeFlag(to *time.Time) func(text string) error {
 	}
 }
 
-// explain describes a decision log if one of the problems is a file without
-// events.
-func explain(stderr io.Writer, problems []report.Problem) {
-	if slices.ContainsFunc(problems, func(p report.Problem) bool { return p.Kind == report.NoDecisionLog }) {
-		fmt.Fprintln(stderr, `regometer: a file has no events of a decision log: JSON with "labels" or "decision_id", and with "path", "query" or "decision_id"`+
-			"\nSee docs/report.md for the forms that regometer reads.")
+// explain describes a decision log, and shows the beginning of a file that is
+// none.
+func explain(stderr io.Writer, in *report.Inputs) {
+	for _, p := range in.Problems {
+		if p.Kind != report.NoDecisionLog {
+			continue
+		}
+		fmt.Fprintln(stderr, `regometer: a file has no events of a decision log: JSON with "decision_id" and "path", "query", "labels" or "metrics", `+
+			`or with "labels", "metrics" and "path" or "query"`)
+		if in.Unrecognised != "" {
+			fmt.Fprintln(stderr, text.Fit(in.Unrecognised, 200))
+		}
+		fmt.Fprintln(stderr, "See docs/report.md for the forms that regometer reads.")
 	}
 }
 

@@ -101,6 +101,7 @@ func (in *Inputs) merge(o *Inputs) {
 	in.Bytes += o.Bytes
 	in.Decisions += o.Decisions
 	in.OtherLines += o.OtherLines
+	in.Unrecognised = cmp.Or(in.Unrecognised, o.Unrecognised)
 	for _, p := range o.Problems {
 		in.problem(p.Kind, p.Count, p.First...)
 	}

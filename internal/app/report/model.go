@@ -58,6 +58,8 @@ type Inputs struct {
 	// Sampled is the size of a sample of decision ids. Repeated is the number
 	// of ids in the sample that had occurred before.
 	Repeated, Sampled int64 `json:"-"`
+	// Unrecognised says with which line a file begins that has no event.
+	Unrecognised string `json:"-"`
 }
 
 // Problem is a kind of fault of the input.

@@ -19,6 +19,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -194,6 +195,11 @@ func (in *input) sum() *Inputs {
 	}
 	if all.Decisions == 0 && (line > 0 || len(all.Problems) > 0) {
 		all.problem(NoDecisionLog, 1, Place{in.name, 1})
+	}
+	if first, _, _ := strings.Cut(all.Unrecognised, "\n"); all.Decisions == 0 && first != "" {
+		all.Unrecognised = in.name + " begins with: " + first
+	} else {
+		all.Unrecognised = ""
 	}
 	return all
 }

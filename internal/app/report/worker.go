@@ -115,6 +115,7 @@ func (w *worker) end(ctx context.Context, rest []byte) {
 		w.reader.Close(rest)
 	}
 	w.part.lines, w.part.OtherLines = w.reader.Counts()
+	w.part.Unrecognised = string(w.reader.Unrecognised())
 	w.flush()
 }
 
