@@ -161,7 +161,7 @@ func TestFailures(t *testing.T) {
 				Problem: func(decisionlog.Problem, int64) {},
 				Event:   func(e *decisionlog.Event) { got = append(got, *e) },
 			})
-			r.Close(fmt.Appendf(nil, `{"decision_id":"d","error":%s}`, line))
+			r.Close(fmt.Appendf(nil, `{"decision_id":"d","path":"p","error":%s}`, line))
 			if len(got) != 1 || got[0].Outcome != test.want || got[0].Code != test.code {
 				t.Errorf("%s: the reader of %s returns %+v, want %v %q", name, line, got, test.want, test.code)
 			}
