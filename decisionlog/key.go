@@ -20,7 +20,8 @@ type key struct {
 
 	field field
 	// Of members of wrappers: the last string held JSON, and so is worth
-	// decoding while it is passed; the last value that holds no event, and where.
+	// decoding while it is passed; the last value that holds no event, and
+	// where.
 	holdsText bool
 	barren    []byte
 	barrenAt  nesting
