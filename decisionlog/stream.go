@@ -16,6 +16,10 @@ const dockerPart = 16 << 10
 // of a line or value.
 const patience = 64
 
+// maxWaiting limits the streams that wait for more. There are more only if one
+// line begins many.
+const maxWaiting = 256
+
 // backlog is the text of a stream that waits for more, and the lines of the
 // file that it comes from.
 type backlog struct {
@@ -125,7 +129,10 @@ func (s *source) readText(k *key, name, text []byte, n nesting) {
 func (s *source) wrappedStream(member []byte) []byte {
 	r := s.reader
 	r.name = append(append(r.name[:0], s.backlog.name...), 0)
-	r.name = append(appendSpeaker(r.name, r.record.text, 3), member...)
+	if r.record.speaker == nil { // once, since a record may have many members
+		r.record.speaker = appendSpeaker([]byte{}, r.record.text, 3)
+	}
+	r.name = append(append(r.name, r.record.speaker...), member...)
 	return r.name
 }
 
@@ -212,7 +219,9 @@ func (r *Reader) feed(s *source, text []byte, line int64) {
 	s.add(text, line)
 	at := slices.Index(r.waiting, s)
 	switch waits := s.waits(); {
-	case waits && at < 0 && s == &r.spare[s.index()]:
+	case waits && len(r.waiting) == maxWaiting && at < 0:
+		s.read(s.backlog.text, true)
+	case waits && at < 0:
 		kept := *s
 		*s = source{}
 		r.waiting = append(r.waiting, &kept)

@@ -44,10 +44,11 @@ func (n nesting) tooDeep() bool {
 
 // record is an object that is not an event, and what was found in it.
 type record struct {
-	text  []byte
-	line  int64
-	found []uint64 // the identities of its events: an event counts once
-	taken bool     // something in it was an event, broken, or text for a source
+	text    []byte
+	line    int64
+	found   []uint64 // the identities of its events: an event counts once
+	taken   bool     // something in it was an event, broken, or text for a source
+	speaker []byte   // see appendSpeaker; nil until it is known
 }
 
 // readRecord looks for events in the object that p has parsed, and reports

@@ -168,3 +168,19 @@ func TestLongDocument(t *testing.T) {
 		}
 	}
 }
+
+// A line that begins very many streams takes neither much time nor much memory.
+func TestManyStreams(t *testing.T) {
+	t.Parallel()
+	var line strings.Builder
+	line.WriteString(`{"pod":"x"`)
+	const members = 200_000
+	for i := range members {
+		fmt.Fprintf(&line, `,"key%d":"{\"a\":"`, i)
+	}
+	line.WriteString("}\n")
+	got := readAll(line.String() + event1 + "\n")
+	if len(got.Events) != 1 || len(got.Problems) != members {
+		t.Errorf("%d events, %d problems", len(got.Events), len(got.Problems))
+	}
+}
