@@ -10,15 +10,15 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Event is a decision, as a decision log has it. What it points to is the
-// reader's, and holds until the function that was called with it returns.
+// Event is a decision in a log. Its slices belong to the reader, and are valid
+// until Options.Event returns.
 type Event struct {
-	Line int64 // where it begins in the file, from 1
+	Line int64 // the line of the file where it begins, from 1
 
 	// Path is the path without its leading slash, with escapes resolved;
 	// [rollup.Query] for an ad-hoc query, and "(data)" for the whole document.
 	Path []byte
-	// Time is that of "timestamp", in ns since 1970, or NoTime.
+	// Time is the event's "timestamp", in ns since 1970, or NoTime.
 	Time    int64
 	Outcome rollup.Outcome
 	Code    string // OPA's code of the error, if Outcome is rollup.Error
@@ -29,16 +29,16 @@ type Event struct {
 	// Label and BundleRevisions look into them.
 	Labels, Bundles []byte
 
-	// Measures are the timers and counters that are integers of 64 bits, not
-	// negative, each once; the last one where the text has several.
+	// Measures are the timers and counters that are 64-bit integers of 0 or
+	// more, each once. Of a repeated one, the last counts.
 	Measures []Measure
-	// HasMetrics is whether there was a "metrics" object.
+	// HasMetrics reports whether the event has a "metrics" object.
 	HasMetrics bool
 
 	revisions *bundleRevisions
 }
 
-// NoTime is the time of a decision that has none.
+// NoTime is the time of a decision without a valid timestamp.
 const NoTime = -1 << 63
 
 // Measure is a timer or counter of a decision, by number.
@@ -58,8 +58,8 @@ func (e *Event) Label(name string) (value []byte) {
 }
 
 // EachLabel calls f with each label, in the order of the text, with escapes
-// resolved. The value is nil if it is no text. Of a label that is there twice
-// the last one counts.
+// resolved. The value is nil if it is not a string. Of a repeated label, the
+// last one counts.
 func (e *Event) EachLabel(f func(name, value []byte)) {
 	if e.Labels == nil {
 		return
@@ -95,8 +95,8 @@ func (e *Event) BundleRevisions() []byte {
 	return nil
 }
 
-// bundleRevisions remembers the last bundles and what their revisions are:
-// mostly the next event has the same.
+// bundleRevisions remembers the revisions of the last bundles. The next event
+// mostly has the same bundles.
 type bundleRevisions struct {
 	bundles, text []byte // text is not nil once there was an event
 }

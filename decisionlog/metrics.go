@@ -27,16 +27,16 @@ type metrics struct {
 }
 
 const (
-	// mostMetrics is how many timers and counters of an event are read, and
-	// about how many keys are remembered.
+	// mostMetrics limits the timers and counters of an event, and roughly the
+	// keys that are remembered.
 	mostMetrics = 10_000
-	// longestMetric is how long a key is that is remembered.
+	// longestMetric limits the keys that are remembered, in bytes.
 	longestMetric = 1024
 )
 
-// parse reads the object at i and returns the index behind it, or -1. If it
-// meets keys that are not known, it asks number for their numbers, or, if that
-// is nil, leaves them out and notes it.
+// parse reads the object at i and returns the index behind it, or -1. It calls
+// number for the number of an unknown key. If number is nil, parse leaves the
+// metric out and sets unknown.
 func (m *metrics) parse(text []byte, i int, number func(key []byte) int32) (end int) {
 	m.serial++
 	m.reset()
@@ -177,8 +177,8 @@ func digits(text []byte, i int) (value int64, end int) {
 	return value, i + int(n)
 }
 
-// eightDigits returns how many of the bytes are digits before the first that is
-// none, and their number.
+// eightDigits returns the number of leading digits in the word, and their
+// value.
 func eightDigits(word uint64) (n uint, value int64) {
 	word ^= '0' * ones
 	// Beyond 9, adding 0x76 sets a byte's uppermost bit.
@@ -198,10 +198,10 @@ func digitsAtEnd(text []byte, i int) (value int64, end int) {
 // powers are those of ten.
 var powers = [...]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
 
-// noMeasure is the metric of a measure that another one took the place of.
+// noMeasure is the metric of a measure that a later one has replaced.
 const noMeasure = -1
 
-// compact takes out measures that others took the place of.
+// compact removes the measures that later ones have replaced.
 func (m *metrics) compact() {
 	if slices.Contains(m.problems, DuplicateKey) {
 		m.measures = slices.DeleteFunc(m.measures, func(x Measure) bool { return x.Metric == noMeasure })
@@ -214,7 +214,7 @@ func (m *metrics) problemIf(wrong bool, p Problem) {
 	}
 }
 
-// integer returns the value of a JSON number that is an integer of 64 bits, as
+// integer returns the value of a JSON number that is a 64-bit integer, such as
 // 12, 12.0 or 1e3.
 func integer(text []byte) (int64, bool) {
 	if len(text) == 0 || text[0] != '-' && !isDigit(text[0]) {

@@ -12,8 +12,8 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// outcome says how the decision, maybe by a query, ended, by the rules of
-// package rollup, and returns the code of its error.
+// outcome returns the outcome of the decision by the rules of package rollup,
+// and the code of its error. query says that the decision is an ad-hoc query.
 func (p *parser) outcome(query bool) (outcome rollup.Outcome, code string) {
 	if p.has(fieldError) {
 		return p.failure(p.value(fieldError))
@@ -37,15 +37,16 @@ func (p *parser) outcome(query bool) (outcome rollup.Outcome, code string) {
 	return rollup.ResultOutcome(p.verdict(text)), ""
 }
 
-// judgedResult is a result that is an object, and what it came to: many
-// decisions of a log have the same.
+// judgedResult is a result that is an object, and its outcome. Many decisions
+// of a log have the same result.
 type judgedResult struct {
 	text    []byte
 	outcome rollup.Outcome
 }
 
 const (
-	// results is how many are remembered, of at most longestResult bytes.
+	// results limits the results that are remembered, and longestResult their
+	// bytes.
 	results       = 16
 	longestResult = 256
 )
@@ -86,13 +87,13 @@ func (p *parser) judge(text []byte) rollup.Outcome {
 	return rollup.VerdictOutcome(allow, allowed, deny)
 }
 
-// Values of which only matters whether there is anything in them.
+// Values that stand for all that are empty, or not empty.
 var (
 	emptyList, someList     any = []any{}, []any{nil}
 	emptyObject, someObject any = map[string]any{}, map[string]any{"": nil}
 )
 
-// verdict returns as much of a value as package rollup looks at.
+// verdict returns a value that package rollup treats like the text.
 func (p *parser) verdict(text []byte) any {
 	empty := len(text) > 1 && skipSpace(text, 1) == len(text)-1
 	switch text[0] {

@@ -3,22 +3,22 @@
 
 package decisionlog
 
-// Options says where what is read goes.
+// Options receives what a reader reads.
 type Options struct {
-	// Metric returns by what number a metric is known, negative for what is of
-	// no interest. It is called with the keys of
-	// timers and counters, and may be called with the same one again.
+	// Metric returns the number of a timer or counter with a key, or a negative
+	// number if the metric is of no interest. The reader may ask for a key
+	// again.
 	Metric func(key []byte) int32
 	// Event is called with each event, in the order of the text.
 	Event func(*Event)
-	// Problem is called with what is wrong, and the line where it begins.
+	// Problem is called with each problem, and the line where it begins.
 	Problem func(kind Problem, line int64)
-	// Check, if not nil, is given the JSON text of each event before it is
-	// read; if it returns an error, that is a problem (InvalidJSON).
+	// Check, if it is not nil, is called with the JSON text of each event. An
+	// event for which it returns an error is a problem (InvalidJSON).
 	Check func(text []byte) error
 }
 
-// Problem is a kind of what may be wrong with a log.
+// Problem is a kind of fault of a log.
 type Problem string
 
 // The problems.
@@ -26,16 +26,16 @@ const (
 	InvalidJSON    Problem = "invalid_json"    // JSON that begins and breaks
 	Truncated      Problem = "truncated"       // the text ends within an event
 	InvalidUTF8    Problem = "invalid_utf8"    // in a path or another field that is used
-	TooDeep        Problem = "too_deep"        // nested deeper than MaxDepth: not looked into
-	TooLong        Problem = "too_long"        // longer than MaxLength: not looked into
-	NoMetrics      Problem = "no_metrics"      // an event without metrics: a decision all the same
-	BadMetric      Problem = "bad_metric"      // a timer or counter that is no integer of 64 bits
+	TooDeep        Problem = "too_deep"        // an event nested deeper than MaxDepth, which is skipped
+	TooLong        Problem = "too_long"        // an event longer than MaxLength, which is skipped
+	NoMetrics      Problem = "no_metrics"      // an event without metrics, which counts
+	BadMetric      Problem = "bad_metric"      // a timer or counter that is not a 64-bit integer
 	NegativeMetric Problem = "negative_metric" // a timer or counter below 0
-	DuplicateKey   Problem = "duplicate_key"   // a field of the event, or a metric, that is there twice: the last one counts
-	BadTime        Problem = "bad_timestamp"   // a timestamp that is none
+	DuplicateKey   Problem = "duplicate_key"   // a repeated field or metric; the last one counts
+	BadTime        Problem = "bad_timestamp"   // an invalid timestamp
 )
 
-// MaxLength is how many bytes the text of an event may have.
+// MaxLength limits the text of an event, in bytes.
 const MaxLength = 64 << 20
 
 // Reader reads the events of one file, whatever surrounds them. It is for one
@@ -129,7 +129,7 @@ func (r *Reader) Counts() (lines, other int64) {
 // nil. A text that has no end yet does not count.
 func (r *Reader) Unrecognised() []byte { return r.unrecognised }
 
-// deliver hands on the event that p has parsed.
+// deliver passes the event that p has parsed to Options.
 func (r *Reader) deliver(p *parser, text []byte, line int64) {
 	if r.options.Check != nil && r.options.Check(text) != nil {
 		r.options.Problem(InvalidJSON, line)

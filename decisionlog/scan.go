@@ -10,20 +10,20 @@ import (
 	"math/bits"
 )
 
-// MaxDepth is how deep the JSON of an event may be nested.
+// MaxDepth limits the nesting of an event's JSON.
 const MaxDepth = 10_000
 
-// status says how the reading of a JSON value went.
+// status is the result of reading a JSON value.
 type status uint8
 
 const (
 	done   status = iota
 	more          // the text ends within the value
-	broken        // it is no JSON
+	broken        // it is invalid JSON
 	deep          // it is nested deeper than MaxDepth
 )
 
-// wants is what a scanner expects next.
+// wants is the token that a scanner expects next.
 type wants uint8
 
 const (
@@ -35,18 +35,18 @@ const (
 	wantsNext // a comma or the end
 )
 
-// scanner finds the end of a JSON value, and may be given the text in parts. It
-// checks the grammar, but not what is inside strings.
+// scanner finds the end of a JSON value, whose text may come in parts. It
+// checks the grammar, except inside strings.
 type scanner struct {
-	pos   int // what is before it is dealt with
+	pos   int // the index up to which the text is scanned
 	wants wants
-	ends  []byte // the brackets that are still to come, the innermost last
+	ends  []byte // the closing brackets that must come, the innermost last
 }
 
 func (s *scanner) reset() { *s = scanner{ends: s.ends[:0]} }
 
-// scan goes on at pos. The text begins with the value, and has what the scanner
-// was given before. If the value is done, pos is behind it.
+// scan goes on at pos. The text begins with the value, and includes the text of
+// earlier calls. If the value is done, pos is behind it.
 func (s *scanner) scan(text []byte) status {
 	for {
 		s.pos = skipSpace(text, s.pos)
@@ -145,7 +145,7 @@ func (s *scanner) string(text []byte) status {
 	return done
 }
 
-// skipSpace returns the index of the next byte that is no white space.
+// skipSpace returns the index of the next byte that is not white space.
 func skipSpace(text []byte, i int) int {
 	for i < len(text) && isSpace(text[i]) {
 		i++
@@ -198,9 +198,9 @@ func stringEnd(text []byte, i int) int {
 	return -1
 }
 
-// plainEnd returns the index behind the string that begins at i, if all that is
-// in it is printable ASCII without a backslash, which means what it says. Else
-// it returns -1. Most strings are such, and short.
+// plainEnd returns the index behind the string that begins at i if the string
+// has only printable ASCII without a backslash. Otherwise it returns -1. Most
+// strings are plain and short.
 func plainEnd(text []byte, i int) int {
 	for i++; len(text)-i >= 8; i += 8 {
 		word := binary.LittleEndian.Uint64(text[i:])
@@ -218,8 +218,8 @@ func plainEnd(text []byte, i int) int {
 // ones has a one in each byte.
 const ones = 0x0101010101010101
 
-// hasByte returns a bit in each byte of word that is c. The lowest one is
-// right, others need not be.
+// hasByte returns a word with a bit in each byte of word that is c. Only the
+// lowest of these bits is certain.
 func hasByte(word uint64, c byte) uint64 {
 	x := word ^ ones*uint64(c)
 	return (x - ones) &^ x & (0x80 * ones)
@@ -253,8 +253,8 @@ func isScalar(text []byte) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// nestedEnd returns the index behind the object or array at i, or -1. Of what
-// is inside it looks at strings and at brackets of the same kind alone.
+// nestedEnd returns the index behind the object or array at i, or -1. Inside,
+// it looks only at strings and at brackets of the same kind.
 //
 // It goes from one closing bracket to the next. Most often, none of the bytes
 // between is a backslash: then a bracket is in a string if the number of quotes
@@ -335,9 +335,9 @@ func nestedSlowly(text []byte, i, last int, opening byte, depth int) (int, int) 
 	return i, depth
 }
 
-// valueEnd returns the index behind the value at i, or -1 if it does not end or
-// is none. If no scanner has checked the text before, it is -1 also of what
-// does not end in its line, or may be nested too deep.
+// valueEnd returns the index behind the value at i, or -1 if the value does not
+// end or is invalid. If no scanner has checked the text, valueEnd also returns
+// -1 if the value does not end in its line, or may be nested too deep.
 func valueEnd(text []byte, i int, checked bool) int {
 	if checked {
 		return looseEnd(text, i)
@@ -384,8 +384,8 @@ const (
 	falseWord = 'f' | 'a'<<8 | 'l'<<16 | 's'<<24 | 'e'<<32
 )
 
-// looseEnd returns the index behind the value at i, of text whose grammar was
-// looked at before; -1 if there is none.
+// looseEnd returns the index behind the value at i, or -1 if there is none. The
+// grammar of the text must have been checked.
 func looseEnd(text []byte, i int) int {
 	if i >= len(text) {
 		return -1

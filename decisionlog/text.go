@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// unescape appends what a JSON string means, given without its quotes, as
-// encoding/json does: half a surrogate becomes U+FFFD. An escape that there is
-// none of stays as it is.
+// unescape appends the meaning of a JSON string without its quotes, as
+// encoding/json does: half a surrogate becomes U+FFFD. An invalid escape stays
+// as it is.
 func unescape(dst, s []byte) []byte {
 	for len(s) >= 8 {
 		word := binary.LittleEndian.Uint64(s)
@@ -38,10 +38,10 @@ func unescape(dst, s []byte) []byte {
 	return dst
 }
 
-// decodeString appends what the JSON string means that begins at i, and returns
-// the index behind it, or -1 if it does not end in its line. It is stringEnd
-// and unescape in one pass, by blocks of 64 bytes: for JSON in a string, where
-// every few bytes one is escaped.
+// decodeString appends the meaning of the JSON string that begins at i, and
+// returns the index behind it, or -1 if it does not end in its line. It does
+// the work of stringEnd and unescape in one pass, by blocks of 64 bytes. It is
+// for JSON in a string, which has an escape every few bytes.
 func decodeString(dst, text []byte, i int) (_ []byte, end int) {
 	if hasUnescape {
 		return decodeBlocks(dst, text, i)
@@ -130,8 +130,8 @@ func decodeSpecial(dst, text []byte, i int) (_ []byte, end int) {
 	return unescape(dst, text[i:end-1]), end
 }
 
-// unescapeOne appends what the escape means that s begins with, and returns
-// what follows it.
+// unescapeOne appends the meaning of the escape that s begins with, and returns
+// the text behind it.
 func unescapeOne(dst, s []byte) (_, rest []byte) {
 	if len(s) < 2 {
 		return append(dst, s...), nil
@@ -186,9 +186,9 @@ func hexRune(s []byte) rune {
 	return r
 }
 
-// unquote returns what the JSON string means, and whether it is UTF-8: what is
-// not is replaced by U+FFFD. The result is part of the string if it can be,
-// else it is appended to scratch.
+// unquote returns the meaning of the JSON string, and whether it is valid
+// UTF-8. It replaces invalid UTF-8 by U+FFFD. The result is part of s if
+// possible, and otherwise appended to scratch.
 func unquote(scratch, s []byte) (meaning, grown []byte, valid bool) {
 	s = s[1 : len(s)-1]
 	valid = utf8.Valid(s)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// clock reads times, most of which are in the minute of the one before.
+// clock parses times. Most are in the same minute as the time before.
 type clock struct {
 	minute [2]uint64 // as it is written, without its last colon
 	start  int64     // when it starts, in ns since 1970
@@ -37,8 +37,8 @@ func minuteOf(s []byte) [2]uint64 {
 	return [2]uint64{binary.LittleEndian.Uint64(s), binary.LittleEndian.Uint64(s[8:])}
 }
 
-// parseTime returns the time of RFC 3339 with any fraction, in ns since 1970,
-// and whether it is one that int64 has room for.
+// parseTime parses a time of RFC 3339 with any fraction, in ns since 1970. It
+// fails if the time is invalid or outside of the range of int64.
 func parseTime(s []byte) (ns int64, ok bool) {
 	if ns, ok := parseUTC(s); ok {
 		return ns, true
@@ -94,8 +94,8 @@ func parseFraction(s []byte) (ns int64, ok bool) {
 	return ns * powers[9-(len(s)-1)], end == len(s)
 }
 
-// twoDigits returns a number of two digits, or one below -1000 if they are
-// none.
+// twoDigits returns a number of two digits. If they are not digits, it returns
+// a number below -1000.
 func twoDigits(s []byte) int {
 	if !isDigit(s[0]) || !isDigit(s[1]) {
 		return -1 << 20
