@@ -23,6 +23,7 @@ type metrics struct {
 	measures []Measure
 	total    int  // timers and counters of the object
 	unknown  bool // there were keys that are not known
+	crowded  bool // a problem says that there are too many metrics
 	problems []Problem
 }
 
@@ -85,7 +86,7 @@ func (m *metrics) forget() {
 
 func (m *metrics) reset() {
 	m.measures, m.problems = m.measures[:0], m.problems[:0]
-	m.total, m.unknown = 0, false
+	m.total, m.unknown, m.crowded = 0, false, false
 }
 
 // key reads the key at i, which follows another one, and returns the index
@@ -104,9 +105,14 @@ func (m *metrics) key(text []byte, i int, before *key, number func(key []byte) i
 			return otherKey, colon
 		}
 		at = m.remember(name, text[i:colon])
-	case number == nil || len(name) > longestMetric || m.total >= mostMetrics:
-		m.unknown = m.unknown || number == nil
-		m.problemIf(number != nil, BadMetric)
+	case number == nil:
+		m.unknown = true
+		return otherKey, colon
+	case len(name) > longestMetric:
+		m.problemIf(true, BadMetric)
+		return otherKey, colon
+	case m.total >= mostMetrics:
+		m.noteCrowd()
 		return otherKey, colon
 	default:
 		at = m.remember(name, text[i:colon])
@@ -132,7 +138,7 @@ func isTimer(key []byte) bool {
 // number reads a timer or counter at i and returns the index behind it, or -1.
 func (m *metrics) number(text []byte, i int, at *key) int {
 	if m.total++; m.total > mostMetrics {
-		m.problemIf(true, BadMetric)
+		m.noteCrowd()
 		return valueEnd(text, i, m.checked)
 	}
 	value, end := digits(text, i)
@@ -206,6 +212,12 @@ func (m *metrics) compact() {
 	if slices.Contains(m.problems, DuplicateKey) {
 		m.measures = slices.DeleteFunc(m.measures, func(x Measure) bool { return x.Metric == noMeasure })
 	}
+}
+
+// noteCrowd notes, once, that the object has too many metrics.
+func (m *metrics) noteCrowd() {
+	m.problemIf(!m.crowded, TooManyMetrics)
+	m.crowded = true
 }
 
 func (m *metrics) problemIf(wrong bool, p Problem) {

@@ -23,16 +23,17 @@ type Problem string
 
 // The problems.
 const (
-	InvalidJSON    Problem = "invalid_json"    // JSON that begins and breaks
-	Truncated      Problem = "truncated"       // the text ends within an event
-	InvalidUTF8    Problem = "invalid_utf8"    // in a path or another field that is used
-	TooDeep        Problem = "too_deep"        // an event nested deeper than MaxDepth, which is skipped
-	TooLong        Problem = "too_long"        // an event longer than MaxLength, which is skipped
-	NoMetrics      Problem = "no_metrics"      // an event without metrics, which counts
-	BadMetric      Problem = "bad_metric"      // a timer or counter that is not a 64-bit integer
-	NegativeMetric Problem = "negative_metric" // a timer or counter below 0
-	DuplicateKey   Problem = "duplicate_key"   // a repeated field or metric; the last one counts
-	BadTime        Problem = "bad_timestamp"   // an invalid timestamp
+	InvalidJSON    Problem = "invalid_json"     // JSON that begins and breaks
+	Truncated      Problem = "truncated"        // the text ends within an event
+	InvalidUTF8    Problem = "invalid_utf8"     // in a path or another field that is used
+	TooDeep        Problem = "too_deep"         // an event nested deeper than MaxDepth, which is skipped
+	TooLong        Problem = "too_long"         // an event longer than MaxLength, which is skipped
+	NoMetrics      Problem = "no_metrics"       // an event without metrics, which counts
+	BadMetric      Problem = "bad_metric"       // a timer or counter that is not a 64-bit integer
+	TooManyMetrics Problem = "too_many_metrics" // an event with more timers and counters than are read
+	NegativeMetric Problem = "negative_metric"  // a timer or counter below 0
+	DuplicateKey   Problem = "duplicate_key"    // a repeated field or metric; the last one counts
+	BadTime        Problem = "bad_timestamp"    // an invalid timestamp
 )
 
 // MaxLength limits the text of an event, in bytes.
