@@ -59,6 +59,8 @@ const (
 	revisionTimes = 1.2                   // the median divided by the median before
 	revisionMore  = 20 * time.Microsecond // the median minus the median before
 	revisionParts = 5                     // slices of time of each revision
+	revisionNear  = 10                    // slices of each revision that are nearest to the change
+	revisionStep  = 1.1                   // their median divided by that of the slices before
 	partCount     = 20                    // evaluations in such a slice
 
 	httpDecisions = 100 // decisions with http.send

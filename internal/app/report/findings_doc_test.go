@@ -30,7 +30,7 @@ func TestRulesDocumented(t *testing.T) {
 			"decisions_missing":    {gapLeast.Minutes(), gapMost.Hours(), gapTimes},
 			"latency_rose":         {slowTimes, slowNoise},
 			"server_slower":        {serverTimes},
-			"revision_slower":      {revisionTimes, text.Duration(float64(revisionMore)), revisionCount, revisionParts, partCount},
+			"revision_slower":      {revisionTimes, text.Duration(float64(revisionMore)), revisionCount, revisionParts, partCount, revisionNear, revisionStep},
 			"http_send_uncached":   {httpDecisions, percent * httpShare, percent * httpHitRate},
 			"queries_recompiled":   {compileCount, percent * compileRate},
 			"handler_outside_rego": {percent * handlerShare, text.Duration(float64(handlerMean)), handlerDecisions},

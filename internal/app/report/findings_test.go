@@ -133,6 +133,7 @@ var ruleTests = []struct {
 	{"stage_dominates", serverReport(100, map[string]time.Duration{evaluationStage: ms, handlerStage: 500 * us, "rego_query_parse": 500 * us}), []string{""}},
 
 	// A slice with two revisions says nothing of either.
+	{"revision_slower", seasonReport(), nil}, // no step
 	{"revision_slower", sharedSlice(revisionParts, revisionParts, 30*time.Second, 160*us), []string{""}},
 	{"revision_slower", sharedSlice(revisionParts, revisionParts, 1, 160*us), []string{""}},
 	{"revision_slower", sharedSlice(revisionParts-1, revisionParts, 30*time.Second, 100*us), nil}, // too few slices before

@@ -54,8 +54,12 @@ func revisionSlower(r *Report) string {
 		// A slice with decisions of both revisions counts for neither.
 		before := between(medians, a.First-r.Width+1, b.First-r.Width+1)
 		after := between(medians, b.First, end)
-		if len(before) < revisionParts || len(after) < revisionParts ||
-			nearest(after, 0.25) <= nearest(before, 0.9) {
+		if len(before) < revisionParts || len(after) < revisionParts {
+			continue
+		}
+		// A daily season changes the medians too, but not in a step.
+		step := nearest(sorted(after[:min(len(after), revisionNear)]), 0.5) / nearest(sorted(before[max(0, len(before)-revisionNear):]), 0.5)
+		if step < revisionStep || nearest(sorted(after), 0.25) <= nearest(sorted(before), 0.9) {
 			continue
 		}
 		if found++; is/was > factor {
@@ -96,7 +100,7 @@ func sliceMedians(r *Report) []median {
 }
 
 // between returns the medians of the slices that begin at from or later, and
-// before to. It sorts them.
+// before to, in the order of the slices.
 func between(medians []median, from, to int64) []float64 {
 	var found []float64
 	for _, m := range medians {
@@ -104,9 +108,10 @@ func between(medians []median, from, to int64) []float64 {
 			found = append(found, m.ns)
 		}
 	}
-	slices.Sort(found)
 	return found
 }
+
+func sorted(values []float64) []float64 { return slices.Sorted(slices.Values(values)) }
 
 // nearest returns the quantile of sorted values at nearest rank, 0 < q ≤ 1.
 func nearest(sorted []float64, q float64) float64 {
