@@ -182,7 +182,7 @@ func call[P, R any](tab context.Context, t *testing.T, command cdp.Command[P, R]
 
 // findings are parts of the pages' findings.
 var findings = map[string]string{
-	"example": "Evaluation became slower with bundle revision",
+	"example": "and bundle revision authz=2026-03-03.1 took",
 	"hostile": `<script>document.title="owned"</script>`,
 	"empty":   "Nothing stands out.",
 }
