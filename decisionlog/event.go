@@ -24,10 +24,14 @@ type Event struct {
 	Code    string // OPA's code of the error, if Outcome is rollup.Error
 
 	DecisionID, RequestedBy, Revision []byte // with escapes resolved
-	TraceID                           []byte // of OpenTelemetry, with escapes resolved
+	TraceID, SpanID                   []byte // of OpenTelemetry, with escapes resolved
+	RequestID                         uint64 // "req_id", which counts requests of a server, or 0
 	// Labels and Bundles are the JSON objects as they are in the text, or nil.
 	// Label and BundleRevisions look into them.
 	Labels, Bundles []byte
+	// RuleLabels is the JSON list as it is in the text, or nil. RuleLabel looks
+	// into it.
+	RuleLabels []byte
 
 	// Measures are the timers and counters that are 64-bit integers of 0 or
 	// more, each once. Of a repeated one, the last counts.
@@ -72,6 +76,32 @@ func (e *Event) EachLabel(f func(name, value []byte)) {
 		}
 		f(name, value)
 	})
+}
+
+// RuleLabel appends to values each value of a label of the rules that took part
+// in the decision, once. OPA takes these labels from annotations. A string has
+// its escapes resolved, and other values are as they are in the text.
+func (e *Event) RuleLabel(values [][]byte, name string) [][]byte {
+	if e.RuleLabels == nil {
+		return values
+	}
+	eachElement(e.RuleLabels, func(labels []byte) {
+		if labels[0] != '{' {
+			return
+		}
+		eachField(labels, func(key, v []byte) {
+			if k, _, _ := unquote(nil, key); string(k) != name {
+				return
+			}
+			if v[0] == '"' {
+				v, _, _ = unquote(nil, v)
+			}
+			if !slices.ContainsFunc(values, func(known []byte) bool { return bytes.Equal(known, v) }) {
+				values = append(values, v)
+			}
+		})
+	})
+	return values
 }
 
 // BundleRevisions returns name=revision of each bundle, sorted, joined by

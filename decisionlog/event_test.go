@@ -3,7 +3,10 @@
 
 package decisionlog
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 func TestLabel(t *testing.T) {
 	t.Parallel()
@@ -19,6 +22,19 @@ func TestLabel(t *testing.T) {
 		}
 	}
 	if got := (&Event{}).Label("a"); got != nil {
+		t.Errorf("of no labels: %q", got)
+	}
+}
+
+func TestRuleLabel(t *testing.T) {
+	t.Parallel()
+	e := Event{RuleLabels: []byte(`[ {"team":"a", "x":1}, {"team":"b"}, 7, [], {}, {"te\u0061m":"a\n"}, {"team":"a"}, {"x":{"team":"no"}}, {"x":1.0} ]`)}
+	for name, want := range map[string]string{"team": "[a b a\n]", "x": `[1 {"team":"no"} 1.0]`, "y": "[]"} {
+		if got := fmt.Sprintf("%s", e.RuleLabel(nil, name)); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if got := (&Event{}).RuleLabel(nil, "team"); got != nil {
 		t.Errorf("of no labels: %q", got)
 	}
 }

@@ -35,9 +35,9 @@ func usualEvent(r *rand.Rand) string {
 	}
 	value := func() string {
 		return []string{
-			"true", "false", "null", "{}", "[]", `{"allow":true,"x":{"y":["}"]}}`, `{"body":"no \"metrics\" for you"}`, number(),
+			"true", "false", "null", "{}", "[]", `{"decision":false}`, `{"response":{"allowed":true}}`, `{"allow":true,"x":{"y":["}"]}}`, `{"body":"no \"metrics\" for you"}`, number(),
 			`"` + word() + `"`, `{"a":"` + word() + `","b":[{},{"c":["` + word() + `"]}]}`, `["` + strings.Repeat("x", r.IntN(1000)) + `"]`,
-		}[r.IntN(11)]
+		}[r.IntN(13)]
 	}
 	fmt.Fprintf(&b, `{"labels":{"id":"%s","version":"1.22.0"},"decision_id":"%s"`, word(), word())
 	maybe(`,"trace_id":"cfb3e69930de9b6005e4669f725362b2","span_id":"1660f60ccffaed34"`)
@@ -48,6 +48,7 @@ func usualEvent(r *rand.Rand) string {
 	maybe(`,"result":%s`, value())
 	maybe(`,"erased":["/input/password"]`)
 	maybe(`,"requested_by":"%s"`, word())
+	maybe(`,"rule_labels":[{"severity":"%s"},{"n":%s}]`, word(), value())
 	maybe(`,"timestamp":"2026-01-02T03:04:05.%sZ"`, number())
 	maybe(`,"a key that is longer than sixty-four bytes, and so is not known by them":%s`, number())
 	b.WriteString(`,"metrics":{"counter_server_query_cache_hit":` + number())

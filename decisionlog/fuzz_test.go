@@ -69,7 +69,7 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 	}
 	known := []string{
 		"path", "query", "timestamp", "result", "error", "erased", "masked", "labels", "bundles", "revision", "metrics",
-		"decision_id", "requested_by", "input", "msg", "trace_id",
+		"decision_id", "requested_by", "input", "msg", "trace_id", "span_id", "req_id", "rule_labels",
 	}
 	for _, key := range twice {
 		if slices.Contains(known, key) {
@@ -93,8 +93,12 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 			e.Time = at.UnixNano()
 		}
 	}
-	e.Outcome, e.Code = modelOutcome(fields, str("query"))
-	e.ID, e.By, e.Revision, e.Trace = str("decision_id"), str("requested_by"), str("revision"), str("trace_id")
+	e.Outcome, e.Code = modelOutcome(fields, e.Path, str("query"))
+	e.ID, e.By, e.Revision, e.Trace, e.Span = str("decision_id"), str("requested_by"), str("revision"), str("trace_id"), str("span_id")
+	e.Request, _ = strconv.ParseUint(string(fields["req_id"]), 10, 64)
+	if labels := fields["rule_labels"]; labels != nil && labels[0] == '[' {
+		e.RuleLabels = compact(labels)
+	}
 	object := func(key string) string {
 		if has(key) && fields[key][0] == '{' {
 			return compact(fields[key])
@@ -161,7 +165,7 @@ func modelInteger(text string) (int64, bool) {
 	return int64(f), true
 }
 
-func modelOutcome(fields map[string]json.RawMessage, query string) (rollup.Outcome, string) {
+func modelOutcome(fields map[string]json.RawMessage, path, query string) (rollup.Outcome, string) {
 	if text := fields["error"]; text != nil {
 		code, message := "", ""
 		var v any
@@ -190,11 +194,15 @@ func modelOutcome(fields map[string]json.RawMessage, query string) (rollup.Outco
 		}
 		return outcome, code
 	}
+	if query != "" {
+		path = rollup.Query
+	}
+	verdict := (*rollup.Verdicts)(nil).Of(path)
 	for _, key := range []string{"erased", "masked"} {
 		var paths []any
 		_ = json.Unmarshal(fields[key], &paths) // no array, or none there, has none
 		for _, path := range paths {
-			if path, ok := path.(string); ok && rollup.HidesOutcome(path) {
+			if path, ok := path.(string); ok && verdict.IsHiddenBy(path) {
 				return rollup.OtherResult, ""
 			}
 		}
@@ -211,7 +219,7 @@ func modelOutcome(fields map[string]json.RawMessage, query string) (rollup.Outco
 	if query != "" {
 		return rollup.QueryOutcome(result), ""
 	}
-	return rollup.ResultOutcome(result), ""
+	return verdict.Outcome(result), ""
 }
 
 // checkLine compares what readers say of a line with what the model does.

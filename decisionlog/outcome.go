@@ -14,9 +14,16 @@ import (
 
 // outcome returns the outcome of the decision by the rules of package rollup,
 // and the code of its error. query says that the decision is an ad-hoc query.
-func (p *parser) outcome(query bool) (outcome rollup.Outcome, code string) {
+func (p *parser) outcome(path []byte, query bool) (outcome rollup.Outcome, code string) {
 	if p.has(fieldError) {
 		return p.failure(p.value(fieldError))
+	}
+	if query {
+		path = queryPath
+	}
+	if p.verdict == nil || !bytes.Equal(path, p.verdictPath) {
+		p.verdictPath = append(p.verdictPath[:0], path...)
+		p.verdict = p.verdicts.Of(string(path))
 	}
 	const hiding = 1<<fieldErased | 1<<fieldMasked
 	if p.present&hiding != 0 && (p.hidesOutcome(fieldErased) || p.hidesOutcome(fieldMasked)) {
@@ -26,21 +33,17 @@ func (p *parser) outcome(query bool) (outcome rollup.Outcome, code string) {
 		return rollup.Undefined, ""
 	}
 	text := p.value(fieldResult)
-	switch {
-	case text[0] == 't':
-		return rollup.ResultOutcome(true), ""
-	case text[0] == '{':
-		return p.judged(text), ""
-	case query:
-		return rollup.QueryOutcome(p.verdict(text)), ""
+	if query && (text[0] == '[' || text[0] == 'n') {
+		return rollup.QueryOutcome(p.meaning(text)), ""
 	}
-	return rollup.ResultOutcome(p.verdict(text)), ""
+	return p.judged(text), ""
 }
 
-// judgedResult is a result that is an object, and its outcome. Many decisions
-// of a log have the same result.
+// judgedResult is a result and its outcome by a verdict. Many decisions of a
+// log have the same result.
 type judgedResult struct {
 	text    []byte
+	verdict *rollup.Verdict
 	outcome rollup.Outcome
 }
 
@@ -51,40 +54,81 @@ const (
 	longestResult = 256
 )
 
-// judged returns the outcome of a result that is an object.
+// judged returns the outcome of a result.
 func (p *parser) judged(text []byte) rollup.Outcome {
-	if len(text) < 8 || len(text) > longestResult {
+	var sample uint64
+	switch n := len(text); {
+	case n > longestResult:
 		return p.judge(text)
+	case n >= 8:
+		sample = binary.LittleEndian.Uint64(text[n/2-4:])
+	default:
+		sample = uint64(text[0])
 	}
-	middle := binary.LittleEndian.Uint64(text[len(text)/2-4:])
-	known := &p.results[(middle+uint64(len(text)))*0x9E3779B97F4A7C15>>32%results]
-	if !bytes.Equal(known.text, text) {
+	known := &p.results[(sample+uint64(len(text)))*0x9E3779B97F4A7C15>>32%results]
+	if known.verdict != p.verdict || !bytes.Equal(known.text, text) {
 		outcome := p.judge(text)
 		if slices.Contains(p.problems, InvalidUTF8) {
 			return outcome // the text may be why
 		}
-		known.text, known.outcome = append(known.text[:0], text...), outcome
+		known.text, known.verdict, known.outcome = append(known.text[:0], text...), p.verdict, outcome
 	}
 	return known.outcome
 }
 
 func (p *parser) judge(text []byte) rollup.Outcome {
-	var allow, allowed, deny any
-	eachField(text, func(key, value []byte) {
-		name := key[1 : len(key)-1]
-		if bytes.IndexByte(name, '\\') >= 0 {
-			name = p.unquote(key)
+	needed := p.needed[:0]
+	if text[0] == '{' {
+		eachField(text, func(key, value []byte) {
+			if name := p.nameOf(key); p.verdict.Needs(string(name)) {
+				needed = append(needed, namedValue{name, value})
+			}
+		})
+	}
+	p.needed = needed
+	outcome := p.verdict.Judge(func(names []string) any {
+		if len(names) == 0 {
+			return p.meaning(text)
 		}
-		switch string(name) {
-		case "allow":
-			allow = p.verdict(value)
-		case "allowed":
-			allowed = p.verdict(value)
-		case "deny":
-			deny = p.verdict(value)
+		var found []byte
+		for _, n := range needed {
+			if string(n.name) == names[0] {
+				found = n.value
+			}
 		}
+		for _, name := range names[1:] {
+			found = p.fieldIn(found, name)
+		}
+		if found == nil {
+			return nil
+		}
+		return p.meaning(found)
 	})
-	return rollup.VerdictOutcome(allow, allowed, deny)
+	return outcome
+}
+
+// namedValue is a field of an object.
+type namedValue struct{ name, value []byte }
+
+// nameOf returns what a key in quotes means.
+func (p *parser) nameOf(key []byte) []byte {
+	if bytes.IndexByte(key, '\\') < 0 {
+		return key[1 : len(key)-1]
+	}
+	return p.unquote(key)
+}
+
+// fieldIn returns a field of an object, or nil if the text is not an object
+// with the field.
+func (p *parser) fieldIn(text []byte, name string) (found []byte) {
+	if len(text) > 0 && text[0] == '{' {
+		eachField(text, func(key, value []byte) {
+			if string(p.nameOf(key)) == name {
+				found = value
+			}
+		})
+	}
+	return found
 }
 
 // Values that stand for all that are empty, or not empty.
@@ -93,8 +137,8 @@ var (
 	emptyObject, someObject any = map[string]any{}, map[string]any{"": nil}
 )
 
-// verdict returns a value that package rollup treats like the text.
-func (p *parser) verdict(text []byte) any {
+// meaning returns a value that package rollup treats like the text.
+func (p *parser) meaning(text []byte) any {
 	empty := len(text) > 1 && skipSpace(text, 1) == len(text)-1
 	switch text[0] {
 	case 't':
@@ -102,10 +146,8 @@ func (p *parser) verdict(text []byte) any {
 	case 'f':
 		return false
 	case '"':
-		if len(text) == 2 {
-			return ""
-		}
-		return "x"
+		s, _, _ := unquote(nil, text)
+		return string(s)
 	case '[':
 		if empty {
 			return emptyList
@@ -127,7 +169,7 @@ func (p *parser) hidesOutcome(f field) (hides bool) {
 		return false
 	}
 	eachElement(p.value(f), func(path []byte) {
-		hides = hides || path[0] == '"' && rollup.HidesOutcome(string(p.unquote(path)))
+		hides = hides || path[0] == '"' && p.verdict.IsHiddenBy(string(p.unquote(path)))
 	})
 	return hides
 }

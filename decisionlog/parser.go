@@ -6,6 +6,7 @@ package decisionlog
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/regometer/regometer/rollup"
@@ -32,6 +33,9 @@ const (
 	fieldMsg
 	fieldInput
 	fieldTraceID
+	fieldSpanID
+	fieldRequestID
+	fieldRuleLabels
 	fieldData   // a member of an event, or of what surrounds it, that holds arbitrary data
 	fieldExport // a member beside a "result" that is not an event's: see wrapper.go
 	fieldNone   // any other member
@@ -41,7 +45,7 @@ var fields = map[string]field{
 	"path": fieldPath, "query": fieldQuery, "timestamp": fieldTimestamp, "result": fieldResult, "error": fieldError,
 	"erased": fieldErased, "masked": fieldMasked, "labels": fieldLabels, "bundles": fieldBundles, "revision": fieldRevision,
 	"metrics": fieldMetrics, "decision_id": fieldDecisionID, "requested_by": fieldRequestedBy, "msg": fieldMsg,
-	"input": fieldInput, "trace_id": fieldTraceID,
+	"input": fieldInput, "trace_id": fieldTraceID, "span_id": fieldSpanID, "req_id": fieldRequestID, "rule_labels": fieldRuleLabels,
 	"mapped_result": fieldData, "intermediate_results": fieldData, "nd_builtin_cache": fieldData, "request_context": fieldData,
 	"custom": fieldData, "req_body": fieldData, "resp_body": fieldData, "req_params": fieldData,
 	"resultType": fieldExport, "preview": fieldExport,
@@ -82,7 +86,13 @@ type parser struct {
 	problems []Problem // of the event
 	scratch  []byte
 	clock    clock
-	results  [results]judgedResult
+
+	// The verdict of the last path, and what it has judged.
+	verdicts    *rollup.Verdicts
+	verdict     *rollup.Verdict
+	verdictPath []byte
+	results     [results]judgedResult
+	needed      []namedValue
 
 	// The meaning of the string that begins at decodedAt.
 	decoded   []byte
@@ -239,12 +249,21 @@ func (p *parser) has(f field) bool { return p.present>>f&1 != 0 }
 
 func (p *parser) value(f field) []byte { return p.json[p.values[f].start:p.values[f].end] }
 
-// object returns a field that is an object, as it is in the text, or nil.
-func (p *parser) object(f field) []byte {
-	if p.has(f) && p.value(f)[0] == '{' {
+// collection returns a field that is an object or a list, as it is in the text,
+// or nil if the field begins otherwise.
+func (p *parser) collection(f field, begin byte) []byte {
+	if p.has(f) && p.value(f)[0] == begin {
 		return p.value(f)
 	}
 	return nil
+}
+
+// number returns a field that is a whole number from 0 on, or 0.
+func (p *parser) number(f field) (n uint64) {
+	if p.has(f) {
+		n, _ = strconv.ParseUint(string(p.value(f)), 10, 64)
+	}
+	return n
 }
 
 // text returns what a field that is a string means, or nil.
@@ -319,11 +338,11 @@ func (p *parser) event(e *Event, metric func(key []byte) int32) {
 			p.problems = append(p.problems, BadTime)
 		}
 	}
-	e.Outcome, e.Code = p.outcome(query)
+	e.Outcome, e.Code = p.outcome(path, query)
 	e.DecisionID, e.RequestedBy, e.Revision = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.text(fieldRevision)
-	e.TraceID = p.text(fieldTraceID)
-	e.Labels, e.Bundles = p.object(fieldLabels), p.object(fieldBundles)
-	e.HasMetrics = p.object(fieldMetrics) != nil
+	e.TraceID, e.SpanID, e.RequestID = p.text(fieldTraceID), p.text(fieldSpanID), p.number(fieldRequestID)
+	e.Labels, e.Bundles, e.RuleLabels = p.collection(fieldLabels, '{'), p.collection(fieldBundles, '{'), p.collection(fieldRuleLabels, '[')
+	e.HasMetrics = p.collection(fieldMetrics, '{') != nil
 	if e.HasMetrics {
 		p.resolveMetrics(metric)
 		p.problems = append(p.problems, p.metrics.problems...)
@@ -336,7 +355,7 @@ func (p *parser) event(e *Event, metric func(key []byte) int32) {
 
 // resolveMetrics asks for the numbers of keys that the parser does not know.
 func (p *parser) resolveMetrics(metric func(key []byte) int32) {
-	if p.metrics.unknown && p.object(fieldMetrics) != nil {
+	if p.metrics.unknown && p.collection(fieldMetrics, '{') != nil {
 		p.metrics.parse(p.json, int(p.values[fieldMetrics].start), metric)
 	}
 }

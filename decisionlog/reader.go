@@ -3,6 +3,8 @@
 
 package decisionlog
 
+import "github.com/regometer/regometer/rollup"
+
 // Options receives what a reader reads.
 type Options struct {
 	// Metric returns the number of a timer or counter with a key, or a negative
@@ -13,6 +15,8 @@ type Options struct {
 	Event func(*Event)
 	// Problem is called with each problem, and the line where it begins.
 	Problem func(kind Problem, line int64)
+	// Verdicts finds the outcomes of results. nil stands for the usual ones.
+	Verdicts *rollup.Verdicts
 	// Check, if it is not nil, is called with the JSON text of each event. An
 	// event for which it returns an error is a problem (InvalidJSON).
 	Check func(text []byte) error
@@ -73,6 +77,9 @@ func NewReader(o Options) *Reader {
 	r := &Reader{options: o}
 	r.root.reset(r, nesting{})
 	r.event.revisions = &r.revisions
+	for i := range r.parsers {
+		r.parsers[i].verdicts = o.Verdicts
+	}
 	return r
 }
 

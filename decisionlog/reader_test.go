@@ -25,7 +25,8 @@ type read struct {
 	Outcome                                       rollup.Outcome
 	Measures                                      map[string]int64
 	HasMetrics                                    bool
-	Trace                                         string
+	Trace, Span, RuleLabels                       string
+	Request                                       uint64
 }
 
 // result is all that a reader said.
@@ -53,7 +54,7 @@ func (c *collector) options() Options {
 		Event: func(e *Event) {
 			r := read{
 				e.Line, string(e.Path), string(e.DecisionID), string(e.RequestedBy), string(e.Revision), e.Code,
-				compact(e.Labels), compact(e.Bundles), e.Time, e.Outcome, nil, e.HasMetrics, string(e.TraceID),
+				compact(e.Labels), compact(e.Bundles), e.Time, e.Outcome, nil, e.HasMetrics, string(e.TraceID), string(e.SpanID), compact(e.RuleLabels), e.RequestID,
 			}
 			for _, m := range e.Measures {
 				if r.Measures == nil {
@@ -358,10 +359,10 @@ func TestEvents(t *testing.T) {
 	label := `{"id":"a","team":"x\"y"}`
 	at := int64(1767323045_000000000)
 	want := []read{
-		{1, "rbac/allow", "d1", "10.0.0.1:5", "", "", label, `{"a":{"revision":"1"},"b":{"revision":"2"}}`, at + 678901234, rollup.Allowed, metrics, true, ""},
-		{2, "http/authz", "d2", "", "", "", label, "", at + 1e9 - 3600e9, rollup.Denied, metrics, true, ""},
-		{3, "(query)", "d3", "", "", "", label, "", at + 2e9, rollup.Undefined, metrics, true, ""},
-		{4, "(data)", "d4", "", "", "eval_conflict_error", "{}", "", at + 3e9, rollup.Error, metrics, true, ""},
+		{1, "rbac/allow", "d1", "10.0.0.1:5", "", "", label, `{"a":{"revision":"1"},"b":{"revision":"2"}}`, at + 678901234, rollup.Allowed, metrics, true, "", "", "", 7},
+		{2, "http/authz", "d2", "", "", "", label, "", at + 1e9 - 3600e9, rollup.Denied, metrics, true, "", "", "", 0},
+		{3, "(query)", "d3", "", "", "", label, "", at + 2e9, rollup.Undefined, metrics, true, "", "", "", 0},
+		{4, "(data)", "d4", "", "", "eval_conflict_error", "{}", "", at + 3e9, rollup.Error, metrics, true, "", "", "", 0},
 	}
 	if got := readAll(ndjson()); !reflect.DeepEqual(got.Events, want) {
 		t.Errorf("got  %+v\nwant %+v", got.Events, want)

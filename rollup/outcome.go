@@ -8,7 +8,7 @@ import "strings"
 // Outcome says how a decision ended.
 type Outcome uint8
 
-// The outcomes. [ResultOutcome] says which results are Allowed, Denied and
+// The outcomes. [Verdict] says which results are Allowed, Denied and
 // OtherResult.
 const (
 	Allowed Outcome = iota
@@ -34,73 +34,6 @@ func (o Outcome) valid() Outcome {
 		return OtherResult
 	}
 	return o
-}
-
-// ResultOutcome returns the outcome of a decision with this result and without
-// an error.
-//
-// A boolean is Allowed or Denied. In an object, these fields decide:
-//
-//   - "allow" and, as in answers to Envoy and Kubernetes, "allowed", if they
-//     are booleans.
-//   - "deny", which can be a boolean. It can also be a list, a set, an object
-//     or a string with reasons, which deny if it is not empty.
-//
-// The object is Denied if one of the fields denies. Otherwise it is Allowed if
-// one of the fields allows. All other results are OtherResult.
-func ResultOutcome(result any) Outcome {
-	switch v := result.(type) {
-	case bool:
-		return verdict(v)
-	case map[string]any:
-		return VerdictOutcome(v["allow"], v["allowed"], v["deny"])
-	default:
-		return OtherResult
-	}
-}
-
-// VerdictOutcome returns the [ResultOutcome] of an object with these values of
-// the fields "allow", "allowed" and "deny". nil stands for a missing field.
-func VerdictOutcome(allow, allowed, deny any) Outcome {
-	outcome := OtherResult
-	for _, field := range [...]Outcome{allows(allow), allows(allowed), denies(deny)} {
-		switch field {
-		case Denied:
-			return Denied
-		case Allowed:
-			outcome = Allowed
-		}
-	}
-	return outcome
-}
-
-func allows(v any) Outcome {
-	if b, ok := v.(bool); ok {
-		return verdict(b)
-	}
-	return OtherResult
-}
-
-func denies(v any) Outcome {
-	switch v := v.(type) {
-	case bool:
-		return verdict(!v)
-	case []any:
-		return verdict(len(v) == 0)
-	case map[string]any:
-		return verdict(len(v) == 0)
-	case string:
-		return verdict(v == "")
-	default:
-		return OtherResult
-	}
-}
-
-func verdict(allowed bool) Outcome {
-	if allowed {
-		return Allowed
-	}
-	return Denied
 }
 
 // QueryOutcome returns the outcome of an ad-hoc query, whose result is a list
@@ -142,17 +75,5 @@ func MessageOutcome(message string) Outcome {
 		return Cancelled
 	default:
 		return Error
-	}
-}
-
-// HidesOutcome reports whether a mask policy hides the outcome if it removes or
-// replaces the value at this path of an event. [ResultOutcome] depends on the
-// values at such paths, for example "/result/allow".
-func HidesOutcome(path string) bool {
-	switch path {
-	case "/result", "/result/allow", "/result/allowed", "/result/deny":
-		return true
-	default:
-		return false
 	}
 }

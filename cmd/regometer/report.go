@@ -20,6 +20,7 @@ import (
 	"github.com/regometer/regometer/internal/app/parquetlog"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/rollup"
 )
 
 func newReportCommand() *cobra.Command {
@@ -27,6 +28,7 @@ func newReportCommand() *cobra.Command {
 	var out reportOutput
 	var parquet *output
 	var allowEmpty bool
+	outcomes := map[string]string{}
 	cmd := &cobra.Command{
 		Use:   "report FILE|FOLDER|- ...",
 		Short: "Show where the time went, from OPA's decision logs",
@@ -60,10 +62,15 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
   regometer report --html report.html logs
   regometer report --save monday.rgm --since 2026-01-05 --until 2026-01-06 logs
   regometer report --path httpapi/authz --format json logs > report.json
+  regometer report --outcome 'app/main=result.granted' --outcome 'app/quota=not result.reasons' logs
   regometer report --fail-on errors_rose,revision_slower logs
   regometer report --parquet decisions.parquet logs`,
 		PreRunE: func(cmd *cobra.Command, args []string) error {
 			o.Inputs, o.Stdin = args, cmd.InOrStdin()
+			var err error
+			if o.Verdicts, err = rollup.NewVerdicts(outcomes); err != nil {
+				return fmt.Errorf("--outcome %w", err)
+			}
 			return o.Check()
 		},
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -119,8 +126,16 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.By, "by", "path", "group decisions by path, stage, bundle, requested_by, hour, day or label:`KEY`")
+	flags.StringVar(&o.By, "by", "path", "group decisions by path, stage, bundle, requested_by, hour, day, label:`KEY` or rule:KEY")
 	flags.StringSliceVar(&o.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz or tenants/*/authz")
+	flags.Func("outcome", "how results of a path end: `PATH=RULE`, such as 'app/main=result.granted'", func(text string) error {
+		path, rule, _ := strings.Cut(text, "=")
+		if _, ok := outcomes[path]; ok {
+			return fmt.Errorf("%s has a rule already", path)
+		}
+		outcomes[path] = rule
+		return nil
+	})
 	flags.Func("since", "only decisions from this `time` on: 2026-01-02T15:04:05Z, 2026-01-02, or 24h for the last day", timeFlag(&o.Since))
 	flags.Func("until", "only decisions before this `time`", timeFlag(&o.Until))
 	out.flags(cmd)

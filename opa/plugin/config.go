@@ -47,6 +47,8 @@ type Config struct {
 	Stages []rollup.Stage
 	// Counters extends the known counters.
 	Counters []string
+	// Outcomes finds the outcomes of results. nil stands for the usual ones.
+	Outcomes *rollup.Verdicts
 	// Next names the logger plugin that gets each event after this one, or is
 	// "".
 	Next string
@@ -135,6 +137,11 @@ var configKeys = []key[Config]{
 		"counters", "a list of names", "[]",
 		"counters of your own, or of another OPA, that get a label; unknown counters are `other`",
 		func(c *Config, v value) error { return v.names(&c.Counters, "a counter's name") },
+	},
+	{
+		"outcomes", "rules by path, such as `app/main: result.granted`", "{}",
+		"how to tell allowed from denied where a result has [another form](#outcomes)",
+		func(c *Config, v value) error { return v.verdicts(&c.Outcomes) },
 	},
 	{
 		"next", "a plugin's name", "none",
@@ -374,6 +381,25 @@ func (v value) paths(to *[]string, patterns bool) error {
 		*path = s
 		return nil
 	})
+}
+
+// verdicts sets the verdicts from an object with rules by path.
+func (v value) verdicts(to **rollup.Verdicts) error {
+	fields, ok := v.v.(map[string]any)
+	if !ok {
+		return v.refuse("an object with rules by path")
+	}
+	rules := map[string]string{}
+	for path, rule := range fields {
+		if rules[path], ok = rule.(string); !ok {
+			return value{v.at + "." + path, rule}.refuse("a rule such as result.granted")
+		}
+	}
+	var err error
+	if *to, err = rollup.NewVerdicts(rules); err != nil {
+		return fmt.Errorf("%s: %w", v.at, err)
+	}
+	return nil
 }
 
 // belowData returns the path below data that somebody means who writes a path

@@ -65,6 +65,7 @@
 //	    classic_buckets: […]    # in seconds; [] for none
 //	    stages: []              # your own timers: {name, parent, help}
 //	    counters: []            # your own counters
+//	    outcomes: {}            # rules for results of other forms, by path
 //	    next:                   # the logger plugin that gets each event after this one
 //
 // OPA does not start with an unknown key or an invalid value. With
@@ -111,10 +112,11 @@
 //
 // # Outcomes
 //
-// [rollup.ResultOutcome] says which results are allowed or denied. An
+// [rollup.Verdict] says which results are allowed or denied. The key outcomes
+// has rules for other results, as [rollup.NewVerdicts] describes them. An
 // evaluation that ended because the client left or its deadline passed is
-// cancelled. In events of the decision log, a result that the mask policy
-// removed or changed is neither allowed nor denied. The log lacks decisions
-// that the drop policy drops, and decisions for which the drop or mask policy
-// fails.
+// cancelled. In events of the decision log, a result is neither allowed nor
+// denied if the mask policy removed or changed what decides. The log lacks
+// decisions that the drop policy drops, and decisions for which the drop or
+// mask policy fails.
 package plugin

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
@@ -20,7 +21,7 @@ import (
 
 // outcomeOf returns the outcome of a decision, and OPA's code of the error if
 // it failed. query is "" except for POST /v1/query.
-func outcomeOf(err error, result *any, query string) (outcome rollup.Outcome, code string) {
+func outcomeOf(v *rollup.Verdict, err error, result *any, query string) (outcome rollup.Outcome, code string) {
 	switch {
 	case err != nil:
 		return failureOf(err)
@@ -29,17 +30,26 @@ func outcomeOf(err error, result *any, query string) (outcome rollup.Outcome, co
 	case query != "":
 		return queryOutcome(*result), ""
 	default:
-		return rollup.ResultOutcome(*result), ""
+		return v.Outcome(*result), ""
 	}
 }
 
 // loggedOutcomeOf does what outcomeOf does, for an event of the decision log. A
-// result that the mask policy removed or changed is neither allowed nor denied.
-func loggedOutcomeOf(event *logs.EventV1) (outcome rollup.Outcome, code string) {
-	if event.Error == nil && masked(event) {
+// result is neither allowed nor denied if the mask policy removed or changed
+// the part of it that decides.
+func loggedOutcomeOf(v *rollup.Verdict, event *logs.EventV1) (outcome rollup.Outcome, code string) {
+	if event.Error == nil && (slices.ContainsFunc(event.Erased, v.IsHiddenBy) || slices.ContainsFunc(event.Masked, v.IsHiddenBy)) {
 		return rollup.OtherResult, ""
 	}
-	return outcomeOf(event.Error, event.Result, event.Query)
+	return outcomeOf(v, event.Error, event.Result, event.Query)
+}
+
+// verdictOf returns the verdict for decisions on a path, or for ad-hoc queries.
+func (a *active) verdictOf(path, query string) *rollup.Verdict {
+	if query != "" {
+		path = rollup.Query
+	}
+	return a.verdicts.Of(strings.Trim(path, "/"))
 }
 
 // queryOutcome extends rollup.QueryOutcome, which handles only the types of
@@ -50,12 +60,6 @@ func queryOutcome(result any) rollup.Outcome {
 		return rollup.Undefined
 	}
 	return rollup.QueryOutcome(result)
-}
-
-// masked reports whether the mask policy removed or replaced the part of the
-// result that decides the outcome.
-func masked(event *logs.EventV1) bool {
-	return slices.ContainsFunc(event.Erased, rollup.HidesOutcome) || slices.ContainsFunc(event.Masked, rollup.HidesOutcome)
 }
 
 // failureOf returns the outcome of a decision that failed with err, and OPA's

@@ -33,6 +33,7 @@ func TestOutcome(t *testing.T) {
 		}
 		return event
 	}
+	usual := (*rollup.Verdicts)(nil).Of("")
 	query := func(e *logs.EventV1) { e.Query = "data.x" }
 	fail := func(e *logs.EventV1) { e.Error = errors.New("x") }
 	erase := func(path string) func(*logs.EventV1) {
@@ -59,11 +60,11 @@ func TestOutcome(t *testing.T) {
 		"error, result erased":      {logs.EventV1{Error: errors.New("x"), Erased: []string{"/result"}}, rollup.Error},
 		"error with a result":       {with(true, fail), rollup.Error},
 	} {
-		if got, _ := loggedOutcomeOf(&test.event); got != test.want {
+		if got, _ := loggedOutcomeOf(usual, &test.event); got != test.want {
 			t.Errorf("%s: the outcome is %v, want %v", name, got, test.want)
 		}
 		if test.event.Erased == nil && test.event.Masked == nil {
-			if got, _ := outcomeOf(test.event.Error, test.event.Result, test.event.Query); got != test.want {
+			if got, _ := outcomeOf(usual, test.event.Error, test.event.Result, test.event.Query); got != test.want {
 				t.Errorf("%s: from the server the outcome is %v, want %v", name, got, test.want)
 			}
 		}

@@ -160,6 +160,7 @@ type Plugin struct {
 type active struct {
 	recorder *recorder
 	next     string // the name of the next logger plugin, or "" if there is none
+	verdicts *rollup.Verdicts
 }
 
 var _ logs.Logger = (*Plugin)(nil)
@@ -216,7 +217,7 @@ func (p *Plugin) use(c *Config) (err error) {
 		p.started = true
 		started.Add(1)
 	}
-	p.active.Store(&active{r, c.Next})
+	p.active.Store(&active{r, c.Next, c.Outcomes})
 	p.refresh() // OPA may have activated a policy since configure read the rules
 	p.warn()
 	return nil
@@ -286,7 +287,7 @@ func (p *Plugin) Observe(path, query string, result *any, err error, m metrics.M
 	defer p.recoverPanic(a, causePanic)
 	d := decision{source: fromServer, query: query}
 	d.Path = path
-	d.Outcome, d.Code = outcomeOf(err, result, query)
+	d.Outcome, d.Code = outcomeOf(a.verdictOf(path, query), err, result, query)
 	switch {
 	case m == nil:
 		p.record(a, &d)
@@ -336,7 +337,7 @@ func (p *Plugin) recordEvent(a *active, event *logs.EventV1) {
 	defer p.recoverPanic(a, causePanic)
 	d := decision{source: fromLog, query: event.Query}
 	d.Path, d.Metrics = event.Path, event.Metrics
-	d.Outcome, d.Code = loggedOutcomeOf(event)
+	d.Outcome, d.Code = loggedOutcomeOf(a.verdictOf(event.Path, event.Query), event)
 	p.record(a, &d)
 }
 

@@ -563,7 +563,7 @@ func (p *Plugin) setNext(next plugins.Plugin) {
 	if next != nil {
 		p.manager.Register("test", next)
 	}
-	p.active.Store(&active{p.active.Load().recorder, "test"})
+	p.active.Store(&active{p.active.Load().recorder, "test", nil})
 }
 
 // The next plugin gets each event. The plugin counts its failures, logs the

@@ -22,6 +22,8 @@ const (
 	codeColumn
 	idColumn
 	traceColumn
+	spanColumn
+	requestColumn
 	revisionColumn
 	requestedByColumn
 	labelsColumn
@@ -56,6 +58,8 @@ func newLayout() *layout {
 	add("error_code", parquet.Optional(repeated))
 	add("decision_id", parquet.Optional(text))
 	add("trace_id", parquet.Optional(text))
+	add("span_id", parquet.Optional(text))
+	add("req_id", parquet.Optional(number))
 	add("revision", parquet.Optional(repeated))
 	add("requested_by", parquet.Optional(text))
 	add("labels", parquet.Map(repeated, repeated))

@@ -75,6 +75,10 @@ func (r *Rows) Add(e *decisionlog.Event) error {
 	r.setText(codeColumn, []byte(e.Code))
 	r.setText(idColumn, e.DecisionID)
 	r.setText(traceColumn, e.TraceID)
+	r.setText(spanColumn, e.SpanID)
+	if e.RequestID > 0 && e.RequestID <= math.MaxInt64 {
+		r.set(requestColumn, 1, parquet.Int64Value(int64(e.RequestID)))
+	}
 	r.setText(revisionColumn, e.BundleRevisions())
 	r.setText(requestedByColumn, e.RequestedBy)
 	e.EachLabel(func(name, value []byte) {

@@ -8,8 +8,10 @@
 //
 //   - time: a timestamp in µs, UTC, rounded down;
 //   - path and outcome: texts as in a report, never null;
-//   - error_code, decision_id, trace_id, revision, requested_by: texts; the
-//     revision covers all bundles: see [decisionlog.Event.BundleRevisions];
+//   - error_code, decision_id, trace_id, span_id, revision, requested_by:
+//     texts; the revision covers all bundles: see
+//     [decisionlog.Event.BundleRevisions];
+//   - req_id: an int64;
 //   - labels: a map of texts;
 //   - a column for each stage of [rollup.DefaultStages], except families of
 //     stages: its name and _ns, an int64 in ns; 0 is an unfinished timer;

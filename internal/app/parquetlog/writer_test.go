@@ -154,9 +154,12 @@ func TestPageBounds(t *testing.T) {
 func eventRow(e *decisionlog.Event, key func(int32) string) row {
 	r := row{
 		"path": string(e.Path), "outcome": e.Outcome.String(), "error_code": e.Code, "decision_id": string(e.DecisionID),
-		"trace_id": string(e.TraceID), "revision": string(e.BundleRevisions()), "requested_by": string(e.RequestedBy),
+		"trace_id": string(e.TraceID), "span_id": string(e.SpanID), "revision": string(e.BundleRevisions()), "requested_by": string(e.RequestedBy),
 	}
 	maps.DeleteFunc(r, func(_ string, text any) bool { return text == "" })
+	if e.RequestID > 0 {
+		r["req_id"] = int64(e.RequestID)
+	}
 	if e.Time != decisionlog.NoTime {
 		r["time"] = time.Unix(0, e.Time).UnixMicro()
 	}

@@ -22,14 +22,17 @@ import (
 type Data struct {
 	by                string
 	groups, revisions *groupby.Groups
-	first, last       int64  // times of decisions, or decisionlog.NoTime
-	inputs            Inputs // without the sample of ids
-	slowest           slowest
-	ids               idSample
-	sample            decisionSample
-	interrupted       bool
-	unselected        unselected     // not saved
-	exact             exactDurations // nil if they are not kept
+	// whole has all decisions in one group, if they can be in several groups of
+	// groups. Otherwise it is nil.
+	whole       *groupby.Groups
+	first, last int64  // times of decisions, or decisionlog.NoTime
+	inputs      Inputs // without the sample of ids
+	slowest     slowest
+	ids         idSample
+	sample      decisionSample
+	interrupted bool
+	unselected  unselected     // not saved
+	exact       exactDurations // nil if they are not kept
 }
 
 // maxRevisions limits the bundle revisions that have durations of their own.
@@ -42,13 +45,17 @@ func newData(o *Options) (*Data, error) {
 		return nil, err
 	}
 	revisions, _ := groupby.New(groupby.Limits{Groups: maxRevisions, Slices: 60}) // these limits are valid
+	var whole *groupby.Groups
+	if strings.HasPrefix(o.By, byRule) {
+		whole, _ = groupby.New(o.Limits)
+	}
 	var exact exactDurations
 	if o.Exact {
 		exact = exactDurations{}
 	}
 	return &Data{
 		exact: exact,
-		by:    o.By, groups: groups, revisions: revisions,
+		by:    o.By, groups: groups, revisions: revisions, whole: whole,
 		first: decisionlog.NoTime, last: decisionlog.NoTime, slowest: slowest{limit: o.Slowest}, sample: newSample(),
 		unselected: unselected{first: decisionlog.NoTime, last: decisionlog.NoTime},
 	}, nil
@@ -79,6 +86,11 @@ func (x *Data) Merge(o *Data) error {
 	}
 	if err := cmp.Or(x.groups.Merge(o.groups), x.revisions.Merge(o.revisions), x.ids.merge(&o.ids)); err != nil {
 		return err
+	}
+	if x.whole != nil {
+		if err := x.whole.Merge(o.whole); err != nil {
+			return err
+		}
 	}
 	widen(&x.first, &x.last, o.first)
 	widen(&x.first, &x.last, o.last)
@@ -166,8 +178,9 @@ func (x *Data) Report() *Report {
 	r.Inputs.Problems = slices.Clone(x.inputs.Problems)
 	r.Inputs.Sampled, r.Inputs.Repeated = x.ids.totals()
 	x.exact.sort(x.groups)
-	r.Total = newGroup(x.groups.TotalSum())
-	r.slices = func() []groupby.Slice { return x.groups.Total().Slices }
+	whole := cmp.Or(x.whole, x.groups)
+	r.Total = newGroup(whole.TotalSum())
+	r.slices = func() []groupby.Slice { return whole.Total().Slices }
 	if r.By == byStage {
 		r.Groups = groupsOfStages(r.Total, x.exact[none])
 	} else {

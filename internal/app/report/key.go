@@ -18,31 +18,49 @@ const byStage = "stage"
 // none is the key of decisions without the field that groups them.
 const none = "(none)"
 
-// A keyFunc returns an event's key. The key is valid until the next event or
-// the next call.
-type keyFunc func(e *decisionlog.Event) []byte
+// byRule begins the value of Options.By for groups that are the values of a
+// rule's label.
+const byRule = "rule:"
 
-// keyOf returns the function that finds an event's key in a grouping. Only one
+// A keyFunc appends the keys of an event's groups to keys: one, or with byRule
+// at least one. They are valid until the next event or the next call.
+type keyFunc func(e *decisionlog.Event, keys [][]byte) [][]byte
+
+// keyOf returns the function that finds an event's keys in a grouping. Only one
 // goroutine may use the function. keyOf fails if the grouping is unknown.
 func keyOf(by string) (keyFunc, error) {
-	if name, isLabel := strings.CutPrefix(by, "label:"); isLabel && name != "" {
-		return func(e *decisionlog.Event) []byte { return orNone(e.Label(name)) }, nil
+	if name, ok := strings.CutPrefix(by, "label:"); ok && name != "" {
+		return oneKey(func(e *decisionlog.Event) []byte { return e.Label(name) }), nil
+	}
+	if name, ok := strings.CutPrefix(by, byRule); ok && name != "" {
+		return func(e *decisionlog.Event, keys [][]byte) [][]byte {
+			if keys = e.RuleLabel(keys, name); len(keys) == 0 {
+				keys = append(keys, noKey)
+			}
+			return keys
+		}, nil
 	}
 	switch by {
 	case "path":
-		return func(e *decisionlog.Event) []byte { return orNone(e.Path) }, nil
+		return oneKey(func(e *decisionlog.Event) []byte { return e.Path }), nil
 	case byStage: // one group, whose stages become groups at the end
-		return func(*decisionlog.Event) []byte { return noKey }, nil
+		return oneKey(func(*decisionlog.Event) []byte { return nil }), nil
 	case "bundle":
-		return func(e *decisionlog.Event) []byte { return orNone(e.BundleRevisions()) }, nil
+		return oneKey((*decisionlog.Event).BundleRevisions), nil
 	case "requested_by":
-		return func(e *decisionlog.Event) []byte { return orNone(withoutPort(e.RequestedBy)) }, nil
+		return oneKey(func(e *decisionlog.Event) []byte { return withoutPort(e.RequestedBy) }), nil
 	case "hour":
 		return timeKey("2006-01-02T15:00Z"), nil
 	case "day":
 		return timeKey("2006-01-02"), nil
 	}
-	return nil, fmt.Errorf("unknown grouping %q: use path, stage, bundle, requested_by, hour, day or label:KEY", by)
+	return nil, fmt.Errorf("unknown grouping %q: use path, stage, bundle, requested_by, hour, day, label:KEY or rule:KEY", by)
+}
+
+// oneKey returns the function for groupings in which a decision has one key, or
+// none.
+func oneKey(key func(*decisionlog.Event) []byte) keyFunc {
+	return func(e *decisionlog.Event, keys [][]byte) [][]byte { return append(keys, orNone(key(e))) }
 }
 
 var noKey = []byte(none)
@@ -56,13 +74,13 @@ func orNone(key []byte) []byte {
 
 func timeKey(layout string) keyFunc {
 	var key []byte
-	return func(e *decisionlog.Event) []byte {
+	return oneKey(func(e *decisionlog.Event) []byte {
 		if e.Time == decisionlog.NoTime {
-			return noKey
+			return nil
 		}
 		key = time.Unix(0, e.Time).UTC().AppendFormat(key[:0], layout)
 		return key
-	}
+	})
 }
 
 // withoutPort removes the port of a client, which differs by connection.

@@ -4,10 +4,16 @@
 package report
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/rollup"
 )
 
 // Hours and days are those of UTC, wherever the report is made. The test
@@ -29,7 +35,7 @@ func TestTimeKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := string(key(&decisionlog.Event{Time: test.time})); got != test.want {
+		if got := string(key(&decisionlog.Event{Time: test.time}, nil)[0]); got != test.want {
 			t.Errorf("%s of %d: got %s, want %s", test.by, test.time, got, test.want)
 		}
 	}
@@ -61,5 +67,54 @@ func TestMatches(t *testing.T) {
 		if got := matches([]byte(test.path), test.pattern); got != test.want {
 			t.Errorf("%q matches %q: got %v", test.pattern, test.path, got)
 		}
+	}
+}
+
+// A decision is in the group of each value that a label of its rules has. The
+// totals count it once, also after saving and merging.
+func TestByRule(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "decisions.log")
+	log := `{"decision_id":"1","path":"a","result":{"ok":true},"rule_labels":[{"team":"x"},{"team":"y"},{"team":"x"}],"metrics":{"timer_server_handler_ns":5}}
+{"decision_id":"2","path":"a","result":{"ok":false},"rule_labels":[{"team":"y"}],"metrics":{"timer_server_handler_ns":7}}
+{"decision_id":"3","path":"a","result":{},"rule_labels":[{"other":"z"}],"metrics":{"timer_server_handler_ns":11}}
+`
+	if err := os.WriteFile(file, []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	verdicts, err := rollup.NewVerdicts(map[string]string{"a": "result.ok"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() *Data {
+		x, err := Read(context.Background(), Options{Inputs: []string{file}, By: "rule:team", Verdicts: verdicts, Slowest: 3, Exact: false})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := x.Save(&b); err != nil {
+			t.Fatal(err)
+		}
+		if x, err = load(&b); err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	x := read()
+	if err := x.Merge(read()); err != nil {
+		t.Fatal(err)
+	}
+	r := x.Report()
+	got := fmt.Sprintln("all", r.Total.Decisions, r.Total.Time, r.Total.Outcomes)
+	for i := range r.Groups.Len() {
+		g := r.Groups.At(i)
+		got += fmt.Sprintln(g.Key, g.Decisions, g.Time, g.Outcomes)
+	}
+	want := "all 6 46 [2 2 2 0 0 0]\ny 4 24 [2 2 0 0 0 0]\n(none) 2 22 [0 0 2 0 0 0]\nx 2 10 [2 0 0 0 0 0]\n"
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if s := r.Slowest[2].Key; s != "y" {
+		t.Errorf("the third slowest decision has the key %q", s)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/rollup"
 )
 
 // Options configures [Read].
@@ -24,8 +25,9 @@ type Options struct {
 	Stdin  io.Reader
 
 	// By says how decisions are grouped: by "path", which is the default,
-	// "stage", "bundle", "requested_by" (without the port), "hour", "day", or
-	// "label:KEY".
+	// "stage", "bundle", "requested_by" (without the port), "hour", "day",
+	// "label:KEY", or "rule:KEY", where a decision is in the group of each
+	// value that the rules' labels have.
 	By string
 	// Paths are patterns. If there are some, a decision's path must match one
 	// of them. A pattern has the first segments of a path, where * stands for
@@ -34,6 +36,8 @@ type Options struct {
 	// Since and Until limit the decisions' times, without Until itself. With
 	// either of them, decisions without a time are left out.
 	Since, Until time.Time
+	// Verdicts finds the outcomes of results. nil stands for the usual ones.
+	Verdicts *rollup.Verdicts
 	// Slowest is the number of slowest decisions that are listed, at most
 	// 1,000,000.
 	Slowest int

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -48,6 +49,7 @@ type saved struct {
 	Slowest      []SlowDecision `json:"slowest,omitempty"`
 	Groups       savedGroups    `json:"groups"`
 	Revisions    savedGroups    `json:"revisions"`
+	Whole        savedGroups    `json:"whole,omitzero"`
 }
 
 // savedID has a hash of 64 bits in 16 hexadecimal digits, because many programs
@@ -152,6 +154,9 @@ func (x *Data) writeJSON(w io.Writer) error {
 	for _, hash := range slices.Sorted(maps.Keys(x.ids.counts)) {
 		s.IDs = append(s.IDs, savedID{fmt.Sprintf("%016x", hash), x.ids.counts[hash]})
 	}
+	if x.whole != nil {
+		s.Whole = newSavedGroups(x.whole)
+	}
 	x.saveSample(&s)
 	return json.MarshalWrite(w, &s, jsontext.AllowInvalidUTF8(true), marshalers)
 }
@@ -162,6 +167,7 @@ func readJSON(r io.Reader) (*Data, error) {
 	x := new(Data)
 	s.Groups.restore(&x.groups)
 	s.Revisions.restore(&x.revisions)
+	s.Whole.restore(&x.whole)
 	if err := json.UnmarshalRead(r, &s, json.RejectUnknownMembers(true), unmarshalers()); err != nil {
 		return nil, err
 	}
@@ -173,6 +179,9 @@ func readJSON(r io.Reader) (*Data, error) {
 	}
 	if _, err := keyOf(x.by); err != nil {
 		return nil, err
+	}
+	if strings.HasPrefix(x.by, byRule) != (x.whole != nil) {
+		return nil, fmt.Errorf("grouped by %s, it has no totals, or has totals for no reason", x.by)
 	}
 	if x.slowest.limit < 0 || x.slowest.limit > maxSlowest {
 		return nil, fmt.Errorf("slowest_limit is %d: it must be from 0 to %d", x.slowest.limit, maxSlowest)

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -20,7 +21,7 @@ type slowest struct {
 
 // add adds an event of a part. A decision takes as long as its longest timer,
 // which contains the others. stages has the names of the timers, by number.
-func (s *slowest) add(key []byte, e *decisionlog.Event, p *part, stages []string) {
+func (s *slowest) add(keys [][]byte, e *decisionlog.Event, p *part, stages []string) {
 	below := max(s.least, 1) - 1
 	took := below // most events have only smaller values, and cost a comparison for each
 	for _, m := range e.Measures {
@@ -32,7 +33,7 @@ func (s *slowest) add(key []byte, e *decisionlog.Event, p *part, stages []string
 		return
 	}
 	s.kept = append(s.kept, SlowDecision{
-		Key: string(key), ID: string(e.DecisionID), TraceID: string(e.TraceID), Time: e.Time, Outcome: e.Outcome,
+		Key: string(bytes.Join(keys, []byte(", "))), ID: string(e.DecisionID), TraceID: string(e.TraceID), Time: e.Time, Outcome: e.Outcome,
 		Took: took, Stages: timersOf(e.Measures, stages), Place: Place{p.input.name, e.Line}, part: p,
 	})
 	if len(s.kept) >= 2*s.limit {

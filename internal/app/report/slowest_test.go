@@ -47,11 +47,11 @@ func TestSlowestTie(t *testing.T) {
 				}
 				if took := max(e.Measures[1].Value, e.Measures[2].Value); took > 0 {
 					all = append(all, SlowDecision{
-						Key: "k", ID: string(e.DecisionID), TraceID: string(e.TraceID), Time: e.Time, Outcome: e.Outcome, Took: took,
+						Key: "k, l", ID: string(e.DecisionID), TraceID: string(e.TraceID), Time: e.Time, Outcome: e.Outcome, Took: took,
 						Stages: timersOf(e.Measures, stages), Place: Place{p.input.name, p.firstLine() + e.Line},
 					})
 				}
-				events = append(events, func() { w.add([]byte("k"), e, p, stages) })
+				events = append(events, func() { w.add([][]byte{[]byte("k"), []byte("l")}, e, p, stages) })
 			}
 			reads = append(reads, func() {
 				for _, read := range events {

@@ -16,8 +16,9 @@ import (
 // A worker reads parts and adds up their decisions.
 type worker struct {
 	*reading
-	key      keyFunc
-	filtered bool // the options select only some events
+	keysOf   keyFunc
+	keys     [][]byte // of the groups of the event
+	filtered bool     // the options select only some events
 	buf      []byte
 
 	part   *part
@@ -26,9 +27,12 @@ type worker struct {
 
 	sum    *Data    // except the inputs
 	stages []string // by number of a metric: the stage, "" for a counter
-	keys   []string // by number: its key
+	names  []string // by number: its key
 	named  int      // bytes of memory that the numbers take
-	each   func(*decisionlog.Event) error
+	// wholes has the numbers in sum.whole, and measures those of the event.
+	wholes   []int32
+	measures []decisionlog.Measure
+	each     func(*decisionlog.Event) error
 
 	// The numbers of the evaluation, in the groups and in the revisions.
 	evaluation, inRevisions int32
@@ -46,17 +50,17 @@ func newWorker(r *reading) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, _ := keyOf(r.By) // withDefaults has checked By
+	keysOf, _ := keyOf(r.By) // withDefaults has checked By
 	w := &worker{
-		reading: r, key: key, buf: make([]byte, blockSize),
+		reading: r, keysOf: keysOf, buf: make([]byte, blockSize),
 		sum:      sum,
 		filtered: !r.Since.IsZero() || !r.Until.IsZero() || len(r.Paths) > 0,
 	}
 	if r.Each != nil {
-		w.each = r.Each(func(metric int32) string { return w.keys[metric] })
+		w.each = r.Each(func(metric int32) string { return w.names[metric] })
 	}
 	o := decisionlog.Options{
-		Metric: w.metric, Event: w.event,
+		Metric: w.metric, Event: w.event, Verdicts: r.Verdicts,
 		Problem: func(kind decisionlog.Problem, line int64) {
 			w.part.problem(string(kind), 1, Place{w.part.input.name, line})
 		},
@@ -82,11 +86,15 @@ func (w *worker) metric(key []byte) int32 {
 	if n < 0 {
 		return n
 	}
-	for int(n) >= len(w.keys) {
-		w.stages, w.keys = append(w.stages, ""), append(w.keys, "")
+	for int(n) >= len(w.names) {
+		w.stages, w.names = append(w.stages, ""), append(w.names, "")
 	}
 	text := string(key)
-	w.keys[n] = text
+	w.names[n] = text
+	if w.sum.whole != nil {
+		w.wholes = append(w.wholes, make([]int32, len(w.names)-len(w.wholes))...)
+		w.wholes[n] = w.sum.whole.Metric(key)
+	}
 	w.named += len(text) + 100
 	if name, isTimer := strings.CutPrefix(text, "timer_"); isTimer {
 		w.stages[n] = strings.TrimSuffix(name, "_ns")
@@ -98,7 +106,10 @@ func (w *worker) metric(key []byte) int32 {
 func (w *worker) forget() {
 	w.reader.Forget()
 	w.sum.groups.Forget()
-	w.stages, w.keys, w.named = nil, nil, 0
+	if w.sum.whole != nil {
+		w.sum.whole.Forget()
+	}
+	w.stages, w.names, w.named, w.wholes = nil, nil, 0, nil
 	w.evaluation = w.metric([]byte(evaluationKey))
 }
 
@@ -144,17 +155,30 @@ func (w *worker) event(e *decisionlog.Event) {
 // add adds an event that the options select.
 func (w *worker) add(e *decisionlog.Event) {
 	widen(&w.sum.first, &w.sum.last, e.Time)
-	key := w.key(e)
-	w.sum.groups.Add(key, e.Time, e.Outcome, e.Code, e.Measures)
+	w.keys = w.keysOf(e, w.keys[:0])
+	for _, key := range w.keys {
+		w.sum.groups.Add(key, e.Time, e.Outcome, e.Code, e.Measures)
+	}
+	if w.sum.whole != nil {
+		w.measures = w.measures[:0]
+		for _, m := range e.Measures {
+			if n := w.wholes[m.Metric]; n >= 0 {
+				w.measures = append(w.measures, decisionlog.Measure{Metric: n, Value: m.Value})
+			}
+		}
+		w.sum.whole.Add(noKey, e.Time, e.Outcome, e.Code, w.measures)
+	}
 	w.sum.ids.add(e.DecisionID)
 	w.sum.sample.add(e, w.stages)
 	if w.sum.exact != nil {
-		if w.exact.Add(w.sum.addExact(key, e.Measures, w.stages)) > maxExact {
-			w.fail(errTooManyExact)
+		for _, key := range w.keys {
+			if w.exact.Add(w.sum.addExact(key, e.Measures, w.stages)) > maxExact {
+				w.fail(errTooManyExact)
+			}
 		}
 	}
 	if w.sum.slowest.limit > 0 {
-		w.sum.slowest.add(key, e, w.part, w.stages)
+		w.sum.slowest.add(w.keys, e, w.part, w.stages)
 	}
 	if e.Bundles != nil || e.Revision != nil {
 		w.addRevision(e)

@@ -487,7 +487,7 @@ func TestNumbersBounded(t *testing.T) {
 		text.WriteString("}}\n")
 		w.reader.Read([]byte(text.String()))
 		bytes := 0
-		for _, key := range w.keys {
+		for _, key := range w.names {
 			bytes += len(key)
 		}
 		most = max(most, bytes)

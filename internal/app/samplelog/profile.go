@@ -50,9 +50,9 @@ const allData = rollup.AllData
 var profiles = []profile{
 	{"httpapi/authz/allow", 2, 1, newLognormal(60_000, 1000), true, false, boolean(6, 7)},
 	{"kubernetes/admission/deny", 0, 1, newLognormal(400_000, 800), true, false, []result{
-		{"[]", rollup.OtherResult},
-		{"[]", rollup.OtherResult},
-		{`["image 'registry.example.com/team-a/web:latest' has no digest"]`, rollup.OtherResult},
+		{"[]", rollup.Allowed},
+		{"[]", rollup.Allowed},
+		{`["image 'registry.example.com/team-a/web:latest' has no digest"]`, rollup.Denied},
 	}},
 	{"envoy/authz/allow", 4, 1, newLognormal(90_000, 900), true, false, []result{
 		{`{"allowed":true,"headers":{"x-user":"alice"}}`, rollup.Allowed},
@@ -85,7 +85,7 @@ var profiles = []profile{
 		{`{"path":"roles/are/no/path","roles":{"alice":["admin"]}}`, rollup.OtherResult},
 	}},
 	{"system/main", 100, 4, newLognormal(300_000, 800), true, false, []result{
-		{`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"allowed":true,"uid":""}}`, rollup.OtherResult},
+		{`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"allowed":true,"uid":""}}`, rollup.Allowed},
 	}},
 }
 

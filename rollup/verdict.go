@@ -1,0 +1,238 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollup
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Verdict says which results of a path allow and which deny. It is immutable.
+//
+// The usual verdict knows these results:
+//
+//   - a boolean
+//   - an object with a boolean "allow" or, as in answers to Envoy, "allowed"; a
+//     boolean "decision", as in AuthZEN; or a boolean "allowed" in "response",
+//     as in an AdmissionReview of Kubernetes
+//   - an object with "deny" or "violation", as of conftest and Gatekeeper. The
+//     value can be a boolean. It can also be a list, an object or a string with
+//     reasons, which deny if it is not empty.
+//   - such a value itself, if the last segment of the path is "deny" or
+//     "violation"
+//
+// A result is Denied if one of these denies. Otherwise it is Allowed if one of
+// them allows. All other results are OtherResult.
+type Verdict struct {
+	fields []verdictField
+	// otherwise judges what the fields leave open. It may be nil.
+	otherwise *Verdict
+}
+
+// verdictField is a place in results.
+type verdictField struct {
+	names  []string // from the result inwards; none for the result itself
+	negate bool     // the value denies
+	equals string   // the string that allows, or "" for other types
+}
+
+var (
+	// fieldsVerdict judges objects.
+	fieldsVerdict = &Verdict{fields: []verdictField{
+		{names: []string{"allow"}},
+		{names: []string{"allowed"}},
+		{names: []string{"decision"}},
+		{names: []string{"response", "allowed"}},
+		{names: []string{"deny"}, negate: true},
+		{names: []string{"violation"}, negate: true},
+	}}
+	usualVerdict = &Verdict{fields: append([]verdictField{{}}, fieldsVerdict.fields...)}
+	denyVerdict  = &Verdict{fields: fieldsVerdict.fields, otherwise: &Verdict{fields: []verdictField{{negate: true}}}}
+)
+
+// Outcome returns Allowed, Denied or OtherResult for the result of a decision
+// without an error. A result has the types of encoding/json.
+func (v *Verdict) Outcome(result any) Outcome {
+	return v.Judge(func(names []string) any {
+		value := result
+		for _, name := range names {
+			object, _ := value.(map[string]any)
+			value = object[name]
+		}
+		return value
+	})
+}
+
+// Judge does what Outcome does for a result of any form. value returns the
+// value in the result at the names of fields, from the outermost inwards, or
+// nil if there is none. No names stand for the result itself.
+func (v *Verdict) Judge(value func(names []string) any) Outcome {
+	outcome := OtherResult
+	for i := range v.fields {
+		f := &v.fields[i]
+		switch f.outcome(value(f.names)) {
+		case Denied:
+			return Denied
+		case Allowed:
+			outcome = Allowed
+		}
+	}
+	if outcome == OtherResult && v.otherwise != nil {
+		return v.otherwise.Judge(value)
+	}
+	return outcome
+}
+
+func (f *verdictField) outcome(value any) Outcome {
+	yes, ok := f.truth(value)
+	switch {
+	case !ok:
+		return OtherResult
+	case yes != f.negate:
+		return Allowed
+	}
+	return Denied
+}
+
+// truth returns whether a value is true. ok is false if the value is neither
+// true nor false: only where the value denies is a list, an object or a string
+// true if it is not empty.
+func (f *verdictField) truth(value any) (yes, ok bool) {
+	if f.equals != "" {
+		s, ok := value.(string)
+		return s == f.equals, ok
+	}
+	switch v := value.(type) {
+	case bool:
+		return v, true
+	case []any:
+		return len(v) > 0, f.negate
+	case map[string]any:
+		return len(v) > 0, f.negate
+	case string:
+		return v != "", f.negate
+	}
+	return false, false
+}
+
+// Needs reports whether the verdict depends on a field of the result.
+func (v *Verdict) Needs(field string) bool {
+	return slices.ContainsFunc(v.fields, func(f verdictField) bool { return len(f.names) > 0 && f.names[0] == field })
+}
+
+// IsHiddenBy reports whether a mask policy hides the outcome if it removes or
+// replaces the value at a path of an event, such as "/result/allow". The path
+// is a JSON pointer (RFC 6901).
+func (v *Verdict) IsHiddenBy(pointer string) bool {
+	rest, ok := strings.CutPrefix(pointer, "/result")
+	if !ok || rest != "" && rest[0] != '/' {
+		return false
+	}
+	names := strings.Split(rest, "/")[1:]
+	for i := range names {
+		names[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(names[i])
+	}
+	return len(names) == 0 || slices.ContainsFunc(v.fields, func(f verdictField) bool {
+		return len(names) <= len(f.names) && slices.Equal(names, f.names[:len(names)])
+	})
+}
+
+// ResultOutcome returns the outcome by the usual [Verdict] of a decision with
+// this result and without an error.
+func ResultOutcome(result any) Outcome { return usualVerdict.Outcome(result) }
+
+// Verdicts finds the verdict of a path. It is immutable. nil is ready to use.
+type Verdicts struct {
+	paths    map[string]*Verdict
+	patterns []verdictPattern
+}
+
+type verdictPattern struct {
+	segments []string
+	verdict  *Verdict
+}
+
+// NewVerdicts returns verdicts with a rule for each key of the map, which is a
+// path such as "app/main". A segment "*" stands for any one segment. A path
+// goes before patterns. Of two patterns, the one whose first "*" comes later
+// goes first. The rule is one of these:
+//
+//	result.granted            this field allows if it is true, and denies if it is false
+//	not result.reasons        this field denies if it is true, or has reasons; an empty one allows
+//	result.effect == "allow"  this string allows, and other strings deny
+//	not result.effect == "deny"
+//
+// Instead of a field, the rule can use a field of a field, or the result
+// itself. A result without the field is OtherResult. NewVerdicts fails if a
+// path or a rule is invalid.
+func NewVerdicts(rules map[string]string) (*Verdicts, error) {
+	v := &Verdicts{paths: map[string]*Verdict{}}
+	for _, path := range slices.Backward(slices.Sorted(maps.Keys(rules))) {
+		field, err := parseRule(rules[path])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		verdict := &Verdict{fields: []verdictField{field}}
+		segments := strings.Split(path, "/")
+		switch {
+		case slices.Contains(segments, ""):
+			return nil, fmt.Errorf("%q: write a path such as app/main", path)
+		case slices.Contains(segments, "*"):
+			v.patterns = append(v.patterns, verdictPattern{segments, verdict})
+		default:
+			v.paths[path] = verdict
+		}
+	}
+	return v, nil
+}
+
+func parseRule(text string) (f verdictField, err error) {
+	rest, negate := strings.CutPrefix(strings.TrimSpace(text), "not ")
+	reference, literal, compares := strings.Cut(rest, "==")
+	f.negate = negate
+	f.names = strings.Split(strings.TrimSpace(reference), ".")
+	valid := f.names[0] == "result" && !slices.Contains(f.names, "") && !strings.ContainsAny(strings.TrimSpace(reference), " \"'[]()!&|")
+	if compares {
+		err = json.Unmarshal([]byte(literal), &f.equals)
+		valid = valid && err == nil && f.equals != ""
+	}
+	if !valid {
+		return f, fmt.Errorf("invalid rule %q: write result.FIELD, not result.FIELD, or result.FIELD == \"TEXT\"", text)
+	}
+	f.names = f.names[1:]
+	return f, nil
+}
+
+// Of returns the verdict of a path without a leading slash.
+func (v *Verdicts) Of(path string) *Verdict {
+	if v != nil {
+		if verdict := v.paths[path]; verdict != nil {
+			return verdict
+		}
+		for i := range v.patterns {
+			if v.patterns[i].matches(path) {
+				return v.patterns[i].verdict
+			}
+		}
+	}
+	switch path[strings.LastIndexByte(path, '/')+1:] {
+	case "deny", "violation":
+		return denyVerdict
+	}
+	return usualVerdict
+}
+
+func (p *verdictPattern) matches(path string) bool {
+	for i, segment := range p.segments {
+		first, rest, more := strings.Cut(path, "/")
+		if segment != "*" && segment != first || more != (i < len(p.segments)-1) {
+			return false
+		}
+		path = rest
+	}
+	return true
+}

@@ -1,0 +1,195 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollup_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/regometer/regometer/rollup"
+)
+
+type object = map[string]any
+
+func TestResultOutcome(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		result any
+		want   rollup.Outcome
+	}{
+		{true, rollup.Allowed},
+		{false, rollup.Denied},
+		{nil, rollup.OtherResult},
+		{"yes", rollup.OtherResult},
+		{1.0, rollup.OtherResult},
+		{[]any{true}, rollup.OtherResult},
+		{object{}, rollup.OtherResult},
+		{object{"roles": []any{"admin"}}, rollup.OtherResult},
+		{object{"allow": true}, rollup.Allowed},
+		{object{"allow": false}, rollup.Denied},
+		{object{"allow": "yes"}, rollup.OtherResult},
+		{object{"allow": nil}, rollup.OtherResult},
+		{object{"allowed": true, "headers": object{}}, rollup.Allowed},
+		{object{"allowed": false}, rollup.Denied},
+		{object{"allow": true, "allowed": false}, rollup.Denied},
+		{object{"deny": true}, rollup.Denied},
+		{object{"deny": false}, rollup.Allowed},
+		{object{"deny": []any{}}, rollup.Allowed},
+		{object{"deny": []any{"no"}}, rollup.Denied},
+		{object{"deny": object{}}, rollup.Allowed},
+		{object{"deny": object{"no": true}}, rollup.Denied},
+		{object{"deny": ""}, rollup.Allowed},
+		{object{"deny": "no"}, rollup.Denied},
+		{object{"deny": nil}, rollup.OtherResult},
+		{object{"deny": 1.0}, rollup.OtherResult},
+		{object{"allow": true, "deny": []any{"no"}}, rollup.Denied},
+		{object{"allow": true, "deny": []any{}}, rollup.Allowed},
+		{object{"allow": false, "deny": []any{}}, rollup.Denied},
+		{object{"allow": true, "deny": nil}, rollup.Allowed},
+		{object{"violation": []any{object{"msg": "no"}}, "deny": []any{}}, rollup.Denied},
+		{object{"violation": []any{}}, rollup.Allowed},
+		{object{"decision": true, "context": object{"reason": "x"}}, rollup.Allowed},
+		{object{"decision": false}, rollup.Denied},
+		{object{"decision": "Permit"}, rollup.OtherResult},
+		{object{"kind": "AdmissionReview", "response": object{"uid": "", "allowed": false}}, rollup.Denied},
+		{object{"response": object{"allowed": true}}, rollup.Allowed},
+		{object{"response": []any{"allowed"}}, rollup.OtherResult},
+	} {
+		if got := rollup.ResultOutcome(test.result); got != test.want {
+			t.Errorf("%v: the outcome is %v, want %v", test.result, got, test.want)
+		}
+		// An ad-hoc query differs only if it has no result.
+		want := test.want
+		if test.result == nil {
+			want = rollup.Undefined
+		}
+		if got := rollup.QueryOutcome(test.result); got != want {
+			t.Errorf("%v: the outcome of a query is %v, want %v", test.result, got, want)
+		}
+	}
+	if got := rollup.QueryOutcome([]any{}); got != rollup.Undefined {
+		t.Errorf("the outcome of a query without bindings is %v, want undefined", got)
+	}
+}
+
+// A path that ends in deny or violation has the reasons as its result.
+func TestDenyPaths(t *testing.T) {
+	t.Parallel()
+	for path, deny := range map[string]bool{
+		"main/deny": true, "k8s/violation": true, "deny": true, "deny/x": false, "main/denyx": false, "main/not_deny": false, "": false,
+	} {
+		verdict := (*rollup.Verdicts)(nil).Of(path)
+		for _, test := range []struct {
+			result      any
+			deny, usual rollup.Outcome
+		}{
+			{true, rollup.Denied, rollup.Allowed},
+			{[]any{}, rollup.Allowed, rollup.OtherResult},
+			{[]any{"no"}, rollup.Denied, rollup.OtherResult},
+			{object{"no": true}, rollup.Denied, rollup.OtherResult},
+			{object{"allow": true}, rollup.Allowed, rollup.Allowed}, // a package of this name
+			{nil, rollup.OtherResult, rollup.OtherResult},
+		} {
+			want := test.usual
+			if deny {
+				want = test.deny
+			}
+			if got := verdict.Outcome(test.result); got != want {
+				t.Errorf("%s, %v: the outcome is %v, want %v", path, test.result, got, want)
+			}
+		}
+	}
+}
+
+func TestVerdictRules(t *testing.T) {
+	t.Parallel()
+	const allowed, denied, other = rollup.Allowed, rollup.Denied, rollup.OtherResult
+	for _, test := range []struct {
+		rule   string
+		result any
+		want   rollup.Outcome
+	}{
+		{"result.granted", object{"granted": true, "allow": false}, allowed},
+		{"result.granted", object{"granted": false}, denied},
+		{"result.granted", object{"allow": true}, other},
+		{"result.granted", object{"granted": []any{"x"}}, other},
+		{"result.granted", true, other},
+		{"result.a.b", object{"a": object{"b": true}}, allowed},
+		{"result", false, denied},
+		{"not result", true, denied},
+		{"not result", []any{}, allowed},
+		{" not  result.reasons ", object{"reasons": []any{"x"}}, denied},
+		{"not result.reasons", object{"reasons": []any{}}, allowed},
+		{"not result.reasons", object{"reasons": ""}, allowed},
+		{"not result.reasons", object{}, other},
+		{`result.effect == "allow"`, object{"effect": "allow"}, allowed},
+		{`result.effect=="allow"`, object{"effect": "deny"}, denied},
+		{`result.effect == "allow"`, object{"effect": true}, other},
+		{`result.effect == "allow"`, object{"effect": []any{}}, other},
+		{`result == "a == \"b\""`, `a == "b"`, allowed},
+		{`not result.effect == "deny"`, object{"effect": "deny"}, denied},
+		{`not result.effect == "deny"`, object{"effect": "x"}, allowed},
+	} {
+		verdicts, err := rollup.NewVerdicts(map[string]string{"a/b": test.rule})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if got := verdicts.Of("a/b").Outcome(test.result); got != test.want {
+			t.Errorf("%s of %v: the outcome is %v, want %v", test.rule, test.result, got, test.want)
+		}
+	}
+	for _, rule := range []string{
+		"", "not", "result.", "results", "granted", "result..a", "result[0]", "!result.a", "result.a b",
+		"result.a && result.b", "result.a ==", `result.a == ""`, "result.a == true", `result.a != "x"`, "not not result",
+	} {
+		if _, err := rollup.NewVerdicts(map[string]string{"a/b": rule}); err == nil || !strings.HasPrefix(err.Error(), "a/b: invalid rule") {
+			t.Errorf("%q: the error is %v, want one about the rule", rule, err)
+		}
+	}
+	for _, path := range []string{"", "/a", "a//b", "a/"} {
+		if _, err := rollup.NewVerdicts(map[string]string{path: "result"}); err == nil {
+			t.Errorf("the path %q is accepted", path)
+		}
+	}
+}
+
+// A path goes before patterns, and a later * before an earlier one.
+func TestVerdictPaths(t *testing.T) {
+	t.Parallel()
+	verdicts, err := rollup.NewVerdicts(map[string]string{
+		"a/b": `result == "a/b"`, "a/*": `result == "a/*"`, "*/b": `result == "*/b"`, "*/*/deny": `result == "*/*/deny"`,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"a/b": "a/b", "a/c": "a/*", "c/b": "*/b", "x/y/deny": "*/*/deny", "a": "", "c/d": "", "a/b/c": "", "x/deny": "", "": "",
+	} {
+		for _, rule := range []string{"a/b", "a/*", "*/b", "*/*/deny"} {
+			if got := verdicts.Of(path).Outcome(rule) == rollup.Allowed; got != (rule == want) {
+				t.Errorf("path %q has the rule of %q: %v", path, rule, got)
+			}
+		}
+	}
+}
+
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	verdicts, err := rollup.NewVerdicts(map[string]string{"own": "result.a/b.c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pointer, paths := range map[string]string{
+		"/result": "usual deny own", "/result/allow": "usual deny", "/result/allowed": "usual deny", "/result/deny": "usual deny",
+		"/result/response": "usual deny", "/result/response/allowed": "usual deny", "/result/a~1b": "own", "/result/a~1b/c": "own",
+		"/result/a~1b/c/d": "", "/result/a": "", "/result/reason": "", "/result/allow/x": "", "/input": "", "/results": "", "": "",
+	} {
+		for _, path := range []string{"usual", "deny", "own"} {
+			if got := verdicts.Of(path).IsHiddenBy(pointer); got != strings.Contains(paths, path) {
+				t.Errorf("%q hides the outcome of %s: %v", pointer, path, got)
+			}
+		}
+	}
+}
