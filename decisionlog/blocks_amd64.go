@@ -7,8 +7,8 @@ package decisionlog
 
 import "math/bits"
 
-// hasBlocks is whether the processor has what nestedBlocks needs: AVX2 with its
-// registers saved by the system, POPCNT and PCLMULQDQ.
+// hasBlocks reports whether the processor has the instructions of nestedBlocks:
+// AVX2, POPCNT and PCLMULQDQ. The system must save the registers of AVX2.
 var hasBlocks = func() bool {
 	const popcnt, pclmulqdq, osxsave, avx2, ymm = 1 << 23, 1 << 1, 1 << 27, 1 << 5, 6
 	most, _, _, _ := cpuid(0, 0)
@@ -22,8 +22,9 @@ var hasBlocks = func() bool {
 	return b&avx2 != 0
 }()
 
-// hasWide is whether it has what is written for AVX-512: F, BW and VL, with
-// BMI1 and BMI2, and all registers saved by the system.
+// hasWide reports whether the processor has the instructions of
+// nestedWideBlocks: AVX-512 F, BW and VL, BMI1 and BMI2. The system must save
+// all registers.
 var hasWide = func() bool {
 	const bmi1, bmi2, avx512f, avx512bw, avx512vl, zmm = 1 << 3, 1 << 8, 1 << 16, 1 << 30, 1 << 31, 0xe6
 	const all = bmi1 | bmi2 | avx512f | avx512bw | avx512vl
@@ -49,39 +50,45 @@ func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 
 func xgetbv() uint32
 
-// blockState is how far nestedBlocks has come.
-type blockState struct {
-	depth   int
-	inside  uint64 // all ones within a string
-	escaped uint64 // 1 if the next byte is escaped
+// The words of the state of nestedBlocks. stateInside is all ones within a
+// string, and stateEscaped is 1 if the next byte is escaped. The others after
+// stateEscaped describe the block at which nestedBlocks stopped. They have a bit
+// for each byte: brackets outside of strings, newlines, and backslashes outside
+// of strings.
+const (
+	stateDepth = iota
+	stateInside
+	stateEscaped
+	stateOpening
+	stateClosing
+	stateNewlines
+	stateOdd
+	stateWords
+)
 
-	// Of the block at which it stopped, a bit for each byte: brackets outside
-	// of strings, newlines, and backslashes outside of strings.
-	opening, closing, newlines, odd uint64
-}
-
-// nestedBlocks goes on through so many blocks of 64 bytes of an object or
-// array. It stops at one that may have its end, or that has a newline or
-// something odd, and returns how many are before that one.
+// nestedBlocks reads up to the given number of blocks of 64 bytes of an object
+// or array. It stops at a block that may have the end of the value, a newline or
+// a backslash outside of strings. It returns the number of blocks before this
+// one.
 //
 // It finds strings as simdjson does (Langdale, Lemire: Parsing Gigabytes of
 // JSON per Second, 2019), and counts brackets by block. Its floor is memory,
 // which it asks for ahead.
 //
 //go:noescape
-func nestedBlocks(text *byte, blocks int, opening byte, b *blockState) int
+func nestedBlocks(text *byte, blocks int, opening byte, state *[stateWords]uint64) int
 
-// nestedWideBlocks is nestedBlocks where hasWide says so.
+// nestedWideBlocks does the same on processors for which hasWide is true.
 //
 //go:noescape
-func nestedWideBlocks(text *byte, blocks int, opening byte, b *blockState) int
+func nestedWideBlocks(text *byte, blocks int, opening byte, state *[stateWords]uint64) int
 
-// nestedFast is nestedEnd of a value in one line. It says that it does not know
-// where the text is too short, or odd. It is for processors that hasBlocks is
-// true of, or hasWide, if it is to go the wide way.
+// nestedFast returns what nestedEnd returns for a value in one line. known is
+// false if the text is too short, has a backslash outside of strings, or the
+// processor lacks the instructions. wide must be false unless hasWide is true.
 func nestedFast(text []byte, i int, wide bool) (end int, known bool) {
 	opening := text[i]
-	b := blockState{depth: 1, inside: 0, escaped: 0}
+	b := [stateWords]uint64{stateDepth: 1}
 	for i++; hasBlocks; i += 64 {
 		blocks := (len(text) - i) / 64
 		if blocks == 0 {
@@ -97,27 +104,27 @@ func nestedFast(text []byte, i int, wide bool) (end int, known bool) {
 			break
 		}
 		i += 64 * n
-		for b.closing != 0 {
-			at := b.closing & -b.closing
-			before := b.opening & (at - 1)
-			b.opening &^= before
-			b.depth += bits.OnesCount64(before) - 1
-			if b.depth == 0 {
-				if b.odd&(at-1) != 0 {
+		for b[stateClosing] != 0 {
+			at := b[stateClosing] & -b[stateClosing]
+			before := b[stateOpening] & (at - 1)
+			b[stateOpening] &^= before
+			b[stateDepth] += uint64(bits.OnesCount64(before)) - 1
+			if b[stateDepth] == 0 {
+				if b[stateOdd]&(at-1) != 0 {
 					return 0, false
 				}
-				if b.newlines&(at-1) != 0 {
+				if b[stateNewlines]&(at-1) != 0 {
 					return -1, true
 				}
 				return i + bits.TrailingZeros64(at) + 1, true
 			}
-			b.closing &^= at
+			b[stateClosing] &^= at
 		}
-		b.depth += bits.OnesCount64(b.opening)
-		if b.odd != 0 {
+		b[stateDepth] += uint64(bits.OnesCount64(b[stateOpening]))
+		if b[stateOdd] != 0 {
 			break
 		}
-		if b.newlines != 0 {
+		if b[stateNewlines] != 0 {
 			return -1, true
 		}
 	}

@@ -29,21 +29,21 @@
 // R8 depth, R9 inside, R10 escaped
 
 #define LOAD_STATE \
-	MOVQ text+0(FP), SI               \
-	MOVQ blocks+8(FP), CX             \
-	MOVQ b+24(FP), DI                 \
-	MOVQ blockState_depth(DI), R8     \
-	MOVQ blockState_inside(DI), R9    \
-	MOVQ blockState_escaped(DI), R10
+	MOVQ text+0(FP), SI                  \
+	MOVQ blocks+8(FP), CX                \
+	MOVQ state+24(FP), DI                \
+	MOVQ (8*const_stateDepth)(DI), R8    \
+	MOVQ (8*const_stateInside)(DI), R9   \
+	MOVQ (8*const_stateEscaped)(DI), R10
 
 #define SAVE_STATE \
-	MOVQ R8, blockState_depth(DI)     \
-	MOVQ R9, blockState_inside(DI)    \
-	MOVQ R10, blockState_escaped(DI)  \
-	MOVQ BX, blockState_opening(DI)   \
-	MOVQ R11, blockState_closing(DI)  \
-	MOVQ R13, blockState_newlines(DI) \
-	MOVQ R12, blockState_odd(DI)
+	MOVQ R8, (8*const_stateDepth)(DI)     \
+	MOVQ R9, (8*const_stateInside)(DI)    \
+	MOVQ R10, (8*const_stateEscaped)(DI)  \
+	MOVQ BX, (8*const_stateOpening)(DI)   \
+	MOVQ R11, (8*const_stateClosing)(DI)  \
+	MOVQ R13, (8*const_stateNewlines)(DI) \
+	MOVQ R12, (8*const_stateOdd)(DI)
 
 // OUTSIDE makes of the quotes in AX what is outside of strings. A byte is inside
 // one if the number of quotes up to it is odd: the product with all ones (in
@@ -97,7 +97,7 @@
 	NOTQ DX                       \
 	ANDQ DX, AX
 
-// func nestedBlocks(text *byte, blocks int, opening byte, b *blockState) int
+// func nestedBlocks(text *byte, blocks int, opening byte, state *[stateWords]uint64) int
 TEXT ·nestedBlocks(SB), NOSPLIT, $0-40
 	MOVBLZX opening+16(FP), BX
 	FILL(BX, X10, Y10)
@@ -154,7 +154,7 @@ stop:
 	VZEROUPPER
 	RET
 
-// func nestedWideBlocks(text *byte, blocks int, opening byte, b *blockState) int
+// func nestedWideBlocks(text *byte, blocks int, opening byte, state *[stateWords]uint64) int
 TEXT ·nestedWideBlocks(SB), NOSPLIT, $0-40
 	MOVBLZX opening+16(FP), AX
 	VPBROADCASTB AX, Z16

@@ -5,8 +5,8 @@
 
 package decisionlog
 
-// hasUnescape is whether the processor has what unescapeBlocks needs: that of
-// readMembers, and AVX-512 VBMI and VBMI2.
+// hasUnescape reports whether the processor has the instructions of
+// unescapeBlocks: those of nestedWideBlocks, and AVX-512 VBMI and VBMI2.
 var hasUnescape = func() bool {
 	const vbmi, vbmi2 = 1 << 1, 1 << 6
 	if !hasWide {
@@ -16,13 +16,13 @@ var hasUnescape = func() bool {
 	return c&(vbmi|vbmi2) == vbmi|vbmi2
 }()
 
-// unescapeBlocks writes what n bytes of text mean, which are within a JSON
-// string, to dst. It stops at the quote that ends the string, at a newline, at
-// an escape that is \u or none, at the end of the text, or where less than 64
-// of the room bytes of dst are left. It returns how many bytes it has written,
-// and how many of the text they stand for.
+// unescapeBlocks writes the meaning of n bytes of text to dst. The text is
+// within a JSON string. unescapeBlocks stops at the quote that ends the string,
+// at a newline, at \u or an invalid escape, at the end of the text, or if dst
+// has less than 64 bytes left of room. It returns the number of bytes that it
+// has written, and of those that it has read.
 //
-// Of dst it changes up to 63 bytes more than it has written.
+// It may change up to 63 bytes of dst behind those that it has written.
 //
 //go:noescape
 func unescapeBlocks(dst *byte, room int, text *byte, n int) (written, read int)

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,8 +35,69 @@ func guarded(t *testing.T, size int) []byte {
 	return memory[:size]
 }
 
-// Text may end where memory does, and so may what is written to. What is before
-// a stop is what it means, and nothing that can be dealt with is left.
+// The system must agree about the processor, so that no test of instructions
+// that this processor has is skipped. The test prints which code runs here.
+func TestProcessor(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		t.Skip(err)
+	}
+	_, flags, _ := strings.Cut(string(text), "\nflags")
+	flags, _, _ = strings.Cut(flags, "\n")
+	before := true
+	for _, test := range []struct {
+		code, flags string
+		has         bool
+	}{
+		{"AVX2", "avx2 popcnt pclmulqdq", hasBlocks},
+		{"AVX-512", "avx512f avx512bw avx512vl bmi1 bmi2", hasWide},
+		{"VBMI2", "avx512vbmi avx512_vbmi2", hasUnescape},
+	} {
+		want := before
+		for _, flag := range strings.Fields(test.flags) {
+			want = want && slices.Contains(strings.Fields(flags), flag)
+		}
+		t.Logf("code for %s runs here: %t", test.code, test.has)
+		if test.has != want {
+			t.Errorf("the system says %t", want)
+		}
+		before = want
+	}
+}
+
+// Text may end at the end of a page. The assembly must not read beyond it.
+func TestNestedFastAtPageEnd(t *testing.T) {
+	t.Parallel()
+	from := guarded(t, 1<<12)
+	for n := 1; n < 400; n++ {
+		for _, tail := range []string{"]", "", `"]`, "\n"} {
+			text := from[len(from)-n:]
+			copy(text, strings.Repeat("[", n))
+			for i := 1; i+1 < n; i += 2 {
+				copy(text[i:], "[]")
+			}
+			if len(tail) < n {
+				copy(text[n-len(tail):], tail)
+			}
+			want, depth := nestedSlowly(text, 1, n-1, '[', 1)
+			if depth > 0 || bytes.IndexByte(text, '\n') >= 0 {
+				want = -1
+			}
+			for _, wide := range []bool{false, hasWide} {
+				if got, known := nestedFast(text, 0, wide); known && got != want {
+					t.Fatalf("%q, wide %t: %d, want %d", text, wide, got, want)
+				}
+			}
+			if hasBlocks && n >= 64 {
+				specialBlock(&text[n-64])
+			}
+		}
+	}
+}
+
+// Texts and destinations may end at the end of a page. The bytes before a stop
+// have the right meaning, and the function stops only for a reason.
 func TestUnescapeBlocks(t *testing.T) {
 	t.Parallel()
 	if !hasUnescape {
