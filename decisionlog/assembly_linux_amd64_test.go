@@ -51,8 +51,7 @@ func TestProcessor(t *testing.T) {
 		has         bool
 	}{
 		{"AVX2", "avx2 popcnt pclmulqdq", hasBlocks},
-		{"AVX-512", "avx512f avx512bw avx512vl bmi1 bmi2", hasWide},
-		{"VBMI2", "avx512vbmi avx512_vbmi2", hasUnescape},
+		{"AVX-512", "avx512f avx512bw avx512vl bmi1 bmi2 avx512vbmi avx512_vbmi2", hasUnescape},
 	} {
 		want := before
 		for _, flag := range strings.Fields(test.flags) {
@@ -84,10 +83,8 @@ func TestNestedFastAtPageEnd(t *testing.T) {
 			if depth > 0 || bytes.IndexByte(text, '\n') >= 0 {
 				want = -1
 			}
-			for _, wide := range []bool{false, hasWide} {
-				if got, known := nestedFast(text, 0, wide); known && got != want {
-					t.Fatalf("%q, wide %t: %d, want %d", text, wide, got, want)
-				}
+			if got, known := nestedFast(text, 0); known && got != want {
+				t.Fatalf("%q: %d, want %d", text, got, want)
 			}
 			if hasBlocks && n >= 64 {
 				specialBlock(&text[n-64])

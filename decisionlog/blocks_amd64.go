@@ -22,19 +22,6 @@ var hasBlocks = func() bool {
 	return b&avx2 != 0
 }()
 
-// hasWide reports whether the processor has the instructions of
-// nestedWideBlocks: AVX-512 F, BW and VL, BMI1 and BMI2. The system must save
-// all registers.
-var hasWide = func() bool {
-	const bmi1, bmi2, avx512f, avx512bw, avx512vl, zmm = 1 << 3, 1 << 8, 1 << 16, 1 << 30, 1 << 31, 0xe6
-	const all = bmi1 | bmi2 | avx512f | avx512bw | avx512vl
-	if !hasBlocks || xgetbv()&zmm != zmm {
-		return false
-	}
-	_, b, _, _ := cpuid(7, 0)
-	return b&all == all
-}()
-
 // specialBlock returns a bit for each of 64 bytes that is a quote, a backslash
 // or a newline.
 //
@@ -78,15 +65,10 @@ const (
 //go:noescape
 func nestedBlocks(text *byte, blocks int, opening byte, state *[stateWords]uint64) int
 
-// nestedWideBlocks does the same on processors for which hasWide is true.
-//
-//go:noescape
-func nestedWideBlocks(text *byte, blocks int, opening byte, state *[stateWords]uint64) int
-
 // nestedFast returns what nestedEnd returns for a value in one line. known is
 // false if the text is too short, has a backslash outside of strings, or the
-// processor lacks the instructions. wide must be false unless hasWide is true.
-func nestedFast(text []byte, i int, wide bool) (end int, known bool) {
+// processor lacks the instructions.
+func nestedFast(text []byte, i int) (end int, known bool) {
 	opening := text[i]
 	b := [stateWords]uint64{stateDepth: 1}
 	for i++; hasBlocks; i += 64 {
@@ -94,12 +76,7 @@ func nestedFast(text []byte, i int, wide bool) (end int, known bool) {
 		if blocks == 0 {
 			break
 		}
-		var n int
-		if wide {
-			n = nestedWideBlocks(&text[i], blocks, opening, &b)
-		} else {
-			n = nestedBlocks(&text[i], blocks, opening, &b)
-		}
+		n := nestedBlocks(&text[i], blocks, opening, &b)
 		if n == blocks {
 			break
 		}

@@ -21,81 +21,12 @@
 	VMOVD        AX, X    \
 	VPBROADCASTB X, Y
 
-// The macros for nestedBlocks and nestedWideBlocks have these registers:
+// nestedBlocks has these registers:
 //
 // SI text, CX blocks that are left, DI the state
-// AX quotes, then what is outside of strings
+// AX quotes, then bytes outside of strings
 // BX opening brackets, R11 closing ones, R13 newlines, R12 backslashes
 // R8 depth, R9 inside, R10 escaped
-
-#define LOAD_STATE \
-	MOVQ text+0(FP), SI                  \
-	MOVQ blocks+8(FP), CX                \
-	MOVQ state+24(FP), DI                \
-	MOVQ (8*const_stateDepth)(DI), R8    \
-	MOVQ (8*const_stateInside)(DI), R9   \
-	MOVQ (8*const_stateEscaped)(DI), R10
-
-#define SAVE_STATE \
-	MOVQ R8, (8*const_stateDepth)(DI)     \
-	MOVQ R9, (8*const_stateInside)(DI)    \
-	MOVQ R10, (8*const_stateEscaped)(DI)  \
-	MOVQ BX, (8*const_stateOpening)(DI)   \
-	MOVQ R11, (8*const_stateClosing)(DI)  \
-	MOVQ R13, (8*const_stateNewlines)(DI) \
-	MOVQ R12, (8*const_stateOdd)(DI)
-
-// OUTSIDE makes of the quotes in AX what is outside of strings. A byte is inside
-// one if the number of quotes up to it is odd: the product with all ones (in
-// ONES), without carries, has the parity of all bits before.
-#define OUTSIDE(ONES) \
-	VMOVQ      AX, X4           \
-	VPCLMULQDQ $0, ONES, X4, X4 \
-	VMOVQ      X4, AX           \
-	XORQ       R9, AX           \
-	MOVQ       AX, R9           \
-	SARQ       $63, R9          \
-	NOTQ       AX
-
-// COUNT counts the brackets and goes on, or to stop if the value ends here, or
-// there is something odd.
-#define COUNT \
-	ANDQ    AX, BX    \
-	ANDQ    AX, R11   \
-	POPCNTQ R11, R14  \
-	POPCNTQ BX, R15   \
-	ANDQ    AX, R12   \ // backslashes where none may be
-	MOVQ    R12, DX   \
-	ORQ     R13, DX   \
-	JNZ     stop      \
-	CMPQ    R8, R14   \
-	JLE     stop      \
-	SUBQ    R14, R8   \
-	ADDQ    R15, R8   \
-	ADDQ    $64, SI   \
-	DECQ    CX        \
-	JMP     loop
-
-// ESCAPES takes quotes that are escaped out of AX: those behind an odd number of
-// backslashes.
-#define ESCAPES \
-	MOVQ R10, R14                 \
-	NOTQ R14                      \
-	ANDQ R12, R14                 \ // backslashes that are not escaped themselves
-	MOVQ R14, R15                 \
-	SHLQ $1, R15                  \
-	MOVQ $0xaaaaaaaaaaaaaaaa, DX  \
-	ORQ  DX, R15                  \
-	SUBQ R14, R15                 \
-	XORQ DX, R15                  \
-	MOVQ R12, DX                  \
-	ORQ  R10, DX                  \
-	XORQ R15, DX                  \ // escaped
-	MOVQ R15, R10                 \
-	ANDQ R12, R10                 \
-	SHRQ $63, R10                 \ // is the first byte of the next block?
-	NOTQ DX                       \
-	ANDQ DX, AX
 
 // func nestedBlocks(text *byte, blocks int, opening byte, state *[stateWords]uint64) int
 TEXT ·nestedBlocks(SB), NOSPLIT, $0-40
@@ -107,7 +38,12 @@ TEXT ·nestedBlocks(SB), NOSPLIT, $0-40
 	FILL($0x5c, X13, Y13)          // backslash
 	FILL($0x0a, X14, Y14)          // newline
 	VPCMPEQB X15, X15, X15
-	LOAD_STATE
+	MOVQ text+0(FP), SI
+	MOVQ blocks+8(FP), CX
+	MOVQ state+24(FP), DI
+	MOVQ (8*const_stateDepth)(DI), R8
+	MOVQ (8*const_stateInside)(DI), R9
+	MOVQ (8*const_stateEscaped)(DI), R10
 
 loop:
 	TESTQ CX, CX
@@ -133,80 +69,72 @@ loop:
 	JNZ      escapes
 
 brackets:
-	OUTSIDE(X15)
+	// A byte is inside a string if the number of quotes up to it is odd. The
+	// product with all ones, without carries, has the parity of all bits before.
+	VMOVQ      AX, X4
+	VPCLMULQDQ $0, X15, X4, X4
+	VMOVQ      X4, AX
+	XORQ       R9, AX
+	MOVQ       AX, R9
+	SARQ       $63, R9
+	NOTQ       AX
 	MASK(Y10, BX)
 	MASK(Y11, R11)
-	COUNT
+
+	// Count the brackets, unless the value may end here or something is odd.
+	ANDQ    AX, BX
+	ANDQ    AX, R11
+	POPCNTQ R11, R14
+	POPCNTQ BX, R15
+	ANDQ    AX, R12            // backslashes where none may be
+	MOVQ    R12, DX
+	ORQ     R13, DX
+	JNZ     stop
+	CMPQ    R8, R14
+	JLE     stop
+	SUBQ    R14, R8
+	ADDQ    R15, R8
+	ADDQ    $64, SI
+	DECQ    CX
+	JMP     loop
 
 rare:
 	MASK(Y13, R12)
 	MASK(Y14, R13)
 
 escapes:
-	ESCAPES
+	// Take out the quotes behind an odd number of backslashes.
+	MOVQ R10, R14
+	NOTQ R14
+	ANDQ R12, R14            // backslashes that are not escaped themselves
+	MOVQ R14, R15
+	SHLQ $1, R15
+	MOVQ $0xaaaaaaaaaaaaaaaa, DX
+	ORQ  DX, R15
+	SUBQ R14, R15
+	XORQ DX, R15
+	MOVQ R12, DX
+	ORQ  R10, DX
+	XORQ R15, DX            // escaped
+	MOVQ R15, R10
+	ANDQ R12, R10
+	SHRQ $63, R10            // is the first byte of the next block?
+	NOTQ DX
+	ANDQ DX, AX
 	JMP brackets
 
 stop:
-	SAVE_STATE
+	MOVQ R8, (8*const_stateDepth)(DI)
+	MOVQ R9, (8*const_stateInside)(DI)
+	MOVQ R10, (8*const_stateEscaped)(DI)
+	MOVQ BX, (8*const_stateOpening)(DI)
+	MOVQ R11, (8*const_stateClosing)(DI)
+	MOVQ R13, (8*const_stateNewlines)(DI)
+	MOVQ R12, (8*const_stateOdd)(DI)
 	MOVQ blocks+8(FP), AX
 	SUBQ CX, AX
 	MOVQ AX, ret+32(FP)
 	VZEROUPPER
-	RET
-
-// func nestedWideBlocks(text *byte, blocks int, opening byte, state *[stateWords]uint64) int
-TEXT ·nestedWideBlocks(SB), NOSPLIT, $0-40
-	MOVBLZX opening+16(FP), AX
-	VPBROADCASTB AX, Z16
-	ADDL $2, AX
-	VPBROADCASTB AX, Z17
-	MOVL $0x22, AX
-	VPBROADCASTB AX, Z18
-	MOVL $0x5c, AX
-	VPBROADCASTB AX, Z19
-	MOVL $0x0a, AX
-	VPBROADCASTB AX, Z20
-	VPCMPEQB X3, X3, X3
-	LOAD_STATE
-
-loop:
-	TESTQ CX, CX
-	JZ    stop
-	VMOVDQU64 (SI), Z21
-	PREFETCHT0 1024(SI)
-	PREFETCHT1 8192(SI)            // for the event that follows, too
-	VPCMPEQB Z18, Z21, K1
-	VPCMPEQB Z19, Z21, K2
-	VPCMPEQB Z20, Z21, K3
-	VPCMPEQB Z16, Z21, K4
-	VPCMPEQB Z17, Z21, K5
-	KMOVQ K1, AX
-	KMOVQ K4, BX
-	KMOVQ K5, R11
-	XORL  R12, R12
-	XORL  R13, R13
-	KORTESTQ K2, K3
-	JNZ   rare
-	TESTQ R10, R10
-	JNZ   escapes
-
-brackets:
-	OUTSIDE(X3)
-	COUNT
-
-rare:
-	KMOVQ K2, R12
-	KMOVQ K3, R13
-
-escapes:
-	ESCAPES
-	JMP brackets
-
-stop:
-	SAVE_STATE
-	MOVQ blocks+8(FP), AX
-	SUBQ CX, AX
-	MOVQ AX, ret+32(FP)
 	RET
 
 // func specialBlock(text *byte) uint64

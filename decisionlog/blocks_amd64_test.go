@@ -8,17 +8,14 @@ package decisionlog
 // eachProcessor calls read as on each kind of processor that this one can
 // stand for. No other test may run at that time.
 func eachProcessor(read func(processor string)) {
-	blocks, wide, unescapes := hasBlocks, hasWide, hasUnescape
-	defer func() { hasBlocks, hasWide, hasUnescape = blocks, wide, unescapes }()
-	hasBlocks, hasWide, hasUnescape = false, false, false
+	blocks, unescapes := hasBlocks, hasUnescape
+	defer func() { hasBlocks, hasUnescape = blocks, unescapes }()
+	hasBlocks, hasUnescape = false, false
 	read("portable")
 	if hasBlocks = blocks; hasBlocks {
 		read("AVX2")
 	}
-	if hasWide = wide; hasWide {
-		read("AVX-512")
-	}
 	if hasUnescape = unescapes; hasUnescape {
-		read("VBMI2")
+		read("AVX-512")
 	}
 }

@@ -5,11 +5,11 @@
 
 package decisionlog
 
-const hasBlocks, hasWide = false, false
+const hasBlocks = false
 
 func prefetch(*byte) {}
 
 func specialBlock(*byte) uint64 { panic("there are no blocks") }
 
 // nestedFast is known on amd64 alone.
-func nestedFast([]byte, int, bool) (end int, known bool) { return 0, false }
+func nestedFast([]byte, int) (end int, known bool) { return 0, false }

@@ -349,7 +349,7 @@ func valueEnd(text []byte, i int, checked bool) int {
 	case '"':
 		return stringEnd(text, i)
 	case '{', '[':
-		end, known := nestedFast(text, i, hasWide)
+		end, known := nestedFast(text, i)
 		if !known {
 			line := text
 			if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
@@ -394,7 +394,7 @@ func looseEnd(text []byte, i int) int {
 	case '"':
 		return stringEnd(text, i)
 	case '{', '[':
-		if end, known := nestedFast(text, i, hasWide); known && end > 0 {
+		if end, known := nestedFast(text, i); known && end > 0 {
 			return end
 		}
 		return nestedEnd(text, i)

@@ -71,18 +71,15 @@ func TestNestedFast(t *testing.T) {
 		if depth > 0 || want < 0 {
 			want = -1
 		}
-		for _, wide := range []bool{false, hasWide} {
-			got, known := nestedFast(text, 0, wide)
-			switch {
-			case !known:
-				unknown++
-			case got != want:
-				t.Fatalf("%q: %d, want %d; wide is %t", text, got, want, wide)
-			case got > 64:
-				ended++
-			case got < 0 && cut:
-				broke++
-			}
+		switch got, known := nestedFast(text, 0); {
+		case !known:
+			unknown++
+		case got != want:
+			t.Fatalf("%q: %d, want %d", text, got, want)
+		case got > 64:
+			ended++
+		case got < 0 && cut:
+			broke++
 		}
 		if got := valueEnd(text, 0, false); got != want {
 			t.Fatalf("%q: a value that ends at %d, want %d", text, got, want)

@@ -6,14 +6,16 @@
 package decisionlog
 
 // hasUnescape reports whether the processor has the instructions of
-// unescapeBlocks: those of nestedWideBlocks, and AVX-512 VBMI and VBMI2.
+// unescapeBlocks: BMI1, BMI2, and AVX-512 F, BW, VL, VBMI and VBMI2. The system
+// must save all registers.
 var hasUnescape = func() bool {
-	const vbmi, vbmi2 = 1 << 1, 1 << 6
-	if !hasWide {
+	const bmi1, bmi2, avx512f, avx512bw, avx512vl, vbmi, vbmi2, zmm = 1 << 3, 1 << 8, 1 << 16, 1 << 30, 1 << 31, 1 << 1, 1 << 6, 0xe6
+	const all = bmi1 | bmi2 | avx512f | avx512bw | avx512vl
+	if !hasBlocks || xgetbv()&zmm != zmm {
 		return false
 	}
-	_, _, c, _ := cpuid(7, 0)
-	return c&(vbmi|vbmi2) == vbmi|vbmi2
+	_, b, c, _ := cpuid(7, 0)
+	return b&all == all && c&(vbmi|vbmi2) == vbmi|vbmi2
 }()
 
 // unescapeBlocks writes the meaning of n bytes of text to dst. The text is
