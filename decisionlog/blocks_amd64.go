@@ -39,9 +39,9 @@ func xgetbv() uint32
 
 // The words of the state of nestedBlocks. stateInside is all ones within a
 // string, and stateEscaped is 1 if the next byte is escaped. The others after
-// stateEscaped describe the block at which nestedBlocks stopped. They have a bit
-// for each byte: brackets outside of strings, newlines, and backslashes outside
-// of strings.
+// stateEscaped describe the block at which nestedBlocks stopped. They have a
+// bit for each byte: brackets outside of strings, newlines, and backslashes
+// outside of strings.
 const (
 	stateDepth = iota
 	stateInside
@@ -54,9 +54,9 @@ const (
 )
 
 // nestedBlocks reads up to the given number of blocks of 64 bytes of an object
-// or array. It stops at a block that may have the end of the value, a newline or
-// a backslash outside of strings. It returns the number of blocks before this
-// one.
+// or array. It stops at a block that may have the end of the value, a newline
+// or a backslash outside of strings. It returns the number of blocks before
+// this one.
 //
 // It finds strings as simdjson does (Langdale, Lemire: Parsing Gigabytes of
 // JSON per Second, 2019), and counts brackets by block. Its floor is memory,

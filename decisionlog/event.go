@@ -5,6 +5,8 @@ package decisionlog
 
 import (
 	"bytes"
+	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/regometer/regometer/rollup"
@@ -132,33 +134,15 @@ type bundleRevisions struct {
 }
 
 func (*bundleRevisions) of(bundles []byte) []byte {
-	var names []string
-	revisions := map[string]string{}
-	if len(bundles) > 0 {
-		eachField(bundles, func(key, value []byte) {
-			name, _, _ := unquote(nil, key)
-			revision := ""
-			if value[0] == '{' {
-				eachField(value, func(key, value []byte) {
-					if k, _, _ := unquote(nil, key); string(k) == "revision" && value[0] == '"' {
-						v, _, _ := unquote(nil, value)
-						revision = string(v)
-					}
-				})
-			}
-			if _, ok := revisions[string(name)]; !ok {
-				names = append(names, string(name))
-			}
-			revisions[string(name)] = revision
-		})
-	}
-	slices.Sort(names)
+	var fields map[string]map[string]any
+	_ = json.Unmarshal(bundles, &fields) // what is not an object has no revision
 	text := []byte{}
-	for i, name := range names {
+	for i, name := range slices.Sorted(maps.Keys(fields)) {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		text = append(append(append(text, name...), '='), revisions[name]...)
+		revision, _ := fields[name]["revision"].(string)
+		text = append(append(append(text, name...), '='), revision...)
 	}
 	return text
 }

@@ -86,8 +86,8 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 	}
 	e.Time = NoTime
 	if has("timestamp") {
-		at, err := time.Parse(time.RFC3339Nano, str("timestamp"))
-		if err != nil || at.Year() < 1678 || at.Year() > 2261 {
+		var at time.Time
+		if at.UnmarshalText([]byte(str("timestamp"))) != nil || at.Year() < 1678 || at.Year() > 2261 {
 			found(BadTime)
 		} else {
 			e.Time = at.UnixNano()

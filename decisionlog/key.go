@@ -3,20 +3,12 @@
 
 package decisionlog
 
-import (
-	"encoding/binary"
-	"strings"
-)
+import "strings"
 
 // key is a key of an object as it is written, with its quotes and its colon.
 type key struct {
 	text string
 	next [followers]*key // that followed it
-
-	// The first bytes of text, and which of them it has: so other text is
-	// compared with it without a branch for its length. Most keys have no more
-	// than 40 bytes.
-	words, masks [keyWords]uint64
 
 	field field
 	// Of members of wrappers: the last string held JSON, and so is worth
@@ -37,25 +29,12 @@ const (
 	// followers is how many keys are known to follow another: many are
 	// optional.
 	followers = 4
-
-	keyWords = 5
 )
 
 // otherKey is one that is not remembered, since there are many.
 var otherKey = &key{field: fieldNone}
 
-func newKey(written []byte) *key {
-	k := &key{text: string(written)}
-	var text, mask [8 * keyWords]byte
-	for i := range copy(text[:], written) {
-		mask[i] = 0xff
-	}
-	for i := range k.words {
-		k.words[i] = binary.LittleEndian.Uint64(text[8*i:])
-		k.masks[i] = binary.LittleEndian.Uint64(mask[8*i:])
-	}
-	return k
-}
+func newKey(written []byte) *key { return &key{text: string(written)} }
 
 // precedes notes that next followed k. One that goes over a line's end, before
 // its colon, is not guessed: most texts are of lines.
@@ -68,31 +47,11 @@ func (k *key) precedes(next *key) {
 
 // guess returns the key at i if it is one that has followed k, or nil.
 func (k *key) guess(text []byte, i int) *key {
-	if len(text)-i < 8*keyWords {
-		return k.guessAtEnd(text, i)
-	}
-	head := (*[8 * keyWords]byte)(text[i:])
-	w0, w1, w2 := binary.LittleEndian.Uint64(head[0:]), binary.LittleEndian.Uint64(head[8:]), binary.LittleEndian.Uint64(head[16:])
-	w3, w4 := binary.LittleEndian.Uint64(head[24:]), binary.LittleEndian.Uint64(head[32:])
 	for _, next := range &k.next {
 		if next == nil {
 			break
 		}
-		w, m := &next.words, &next.masks
-		if (w0^w[0])&m[0]|(w1^w[1])&m[1]|(w2^w[2])&m[2]|(w3^w[3])&m[3]|(w4^w[4])&m[4] != 0 {
-			continue
-		}
-		if n := len(next.text); n <= 8*keyWords || hasPrefix(text[i:], next.text) {
-			return next
-		}
-	}
-	return nil
-}
-
-// guessAtEnd is guess where few bytes follow.
-func (k *key) guessAtEnd(text []byte, i int) *key {
-	for _, next := range &k.next {
-		if next != nil && hasPrefix(text[i:], next.text) {
+		if hasPrefix(text[i:], next.text) {
 			return next
 		}
 	}

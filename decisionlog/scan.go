@@ -362,27 +362,12 @@ func valueEnd(text []byte, i int, checked bool) int {
 		}
 		return end
 	}
-	if len(text)-i >= 8 {
-		switch word := binary.LittleEndian.Uint64(text[i:]); {
-		case uint32(word) == trueWord || uint32(word) == nullWord:
-			return i + 4
-		case word&(1<<40-1) == falseWord:
-			return i + 5
-		}
-	}
 	end := scalarEnd(text, i)
 	if !isScalar(text[i:end]) {
 		return -1
 	}
 	return end
 }
-
-// The bytes of true, null and false.
-const (
-	trueWord  = 't' | 'r'<<8 | 'u'<<16 | 'e'<<24
-	nullWord  = 'n' | 'u'<<8 | 'l'<<16 | 'l'<<24
-	falseWord = 'f' | 'a'<<8 | 'l'<<16 | 's'<<24 | 'e'<<32
-)
 
 // looseEnd returns the index behind the value at i, or -1 if there is none. The
 // grammar of the text must have been checked.

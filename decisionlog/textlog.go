@@ -6,6 +6,7 @@ package decisionlog
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 )
 
@@ -95,28 +96,17 @@ func appendTextEvent(dst, text []byte) []byte {
 		}
 		dst = strconv.AppendQuote(dst, string(key))
 		dst = append(dst, ':')
-		switch fieldOf(key) {
-		case fieldPath, fieldQuery, fieldDecisionID, fieldRequestedBy, fieldRevision:
-			if len(value) > 0 && value[0] == '"' && json.Valid(value) {
-				dst = append(dst, value...)
-			} else {
-				dst = appendString(dst, value)
-			}
-		default:
-			if json.Valid(value) {
-				dst = append(dst, value...)
-			} else {
-				dst = appendString(dst, value)
-			}
+		isText := slices.Contains(textFields, fieldOf(key))
+		if !json.Valid(value) || isText && value[0] != '"' {
+			value, _ = json.Marshal(string(value)) // never fails
 		}
+		dst = append(dst, value...)
 	}
 	return append(dst, '}')
 }
 
-func appendString(dst, s []byte) []byte {
-	quoted, _ := json.Marshal(string(s)) // never fails
-	return append(dst, quoted...)
-}
+// textFields are the fields that are strings, even if they look like numbers.
+var textFields = []field{fieldPath, fieldQuery, fieldDecisionID, fieldRequestedBy, fieldRevision, fieldTraceID, fieldSpanID}
 
 // cutTextField cuts off the next field. key is nil if the line begins none.
 func cutTextField(text []byte) (key, value, rest []byte) {
