@@ -28,11 +28,6 @@ var hasBlocks = func() bool {
 //go:noescape
 func specialBlock(text *byte) uint64
 
-// prefetch brings the next 512 bytes nearer.
-//
-//go:noescape
-func prefetch(text *byte)
-
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 
 func xgetbv() uint32

@@ -163,19 +163,6 @@ TEXT ·specialBlock(SB), NOSPLIT, $0-16
 	VZEROUPPER
 	RET
 
-// func prefetch(text *byte)
-TEXT ·prefetch(SB), NOSPLIT, $0-8
-	MOVQ       text+0(FP), SI
-	PREFETCHT0 (SI)
-	PREFETCHT0 64(SI)
-	PREFETCHT0 128(SI)
-	PREFETCHT0 192(SI)
-	PREFETCHT0 256(SI)
-	PREFETCHT0 320(SI)
-	PREFETCHT0 384(SI)
-	PREFETCHT0 448(SI)
-	RET
-
 // func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 TEXT ·cpuid(SB), NOSPLIT, $0-24
 	MOVL leaf+0(FP), AX

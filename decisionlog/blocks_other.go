@@ -7,8 +7,6 @@ package decisionlog
 
 const hasBlocks = false
 
-func prefetch(*byte) {}
-
 func specialBlock(*byte) uint64 { panic("there are no blocks") }
 
 // nestedFast is known on amd64 alone.

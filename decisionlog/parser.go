@@ -109,10 +109,6 @@ type member struct {
 	span
 }
 
-// prefetchAhead is the distance at which memory is asked for. Text that is
-// mapped, and not in a cache, comes too late by itself.
-const prefetchAhead = 2048
-
 // mostKeys limits the keys that a parser remembers.
 const mostKeys = 64
 
@@ -129,9 +125,6 @@ func (p *parser) parse(text []byte) (end int) {
 	p.scratch = p.scratch[:0]
 	p.decodedAt = -1
 	p.cut, p.cutAt = fieldNone, -1
-	if len(text) > prefetchAhead {
-		prefetch(&text[prefetchAhead])
-	}
 	i := skipIn(text, 1, p.checked)
 	if i < len(text) && text[i] == '}' {
 		return i + 1
