@@ -122,7 +122,9 @@ func heatmap(t *testing.T, f *fleet, p panel) (h series) {
 	m := f.matrix(t, p.Targets[0].Expr)
 	require.Len(t, m, 1, p.Title)
 	for _, point := range m[0].Histograms {
-		for it := point.H.CopyToSchema(heatmapSchema).PositiveBucketIterator(); it.Next(); {
+		coarse, err := point.H.CopyToSchema(heatmapSchema)
+		require.NoError(t, err)
+		for it := coarse.PositiveBucketIterator(); it.Next(); {
 			if b := it.At(); b.Count > 0 {
 				h.add(f.seconds(point.T), b.Lower, b.Upper, b.Count)
 			}
