@@ -21,7 +21,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// Each mark has a line, and close marks share a text, which is inside the chart.
+// Each mark has a line, and close marks share a text inside the chart.
 func TestMarks(t *testing.T) {
 	c := New(Format{Width: 300, Height: 100}, Axis{Low: 0, High: 100}, Axis{Low: 1, High: 100, Logarithmic: true})
 	c.svg.Reset()

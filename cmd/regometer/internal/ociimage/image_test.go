@@ -213,7 +213,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// An image has all certificates except those that are trusted under a condition.
+// An image has all certificates except those trusted under a condition.
 func TestCertificates(t *testing.T) {
 	n, rest := 0, certificates()
 	for root := range bundle.Roots() {
