@@ -187,7 +187,7 @@ func filesIn(archive io.ReadCloser) (all []file) {
 }
 
 // Everyone may read all files of an image. Docker finds the image in an archive
-// by another list of the files.
+// by another list of the files. The same program makes the same archive.
 func TestFiles(t *testing.T) {
 	im := program(t, filepath.Join(t.TempDir(), "image"), "linux/amd64", "linux/arm64")
 	must(im.Write(t.Context()))
@@ -204,6 +204,11 @@ func TestFiles(t *testing.T) {
 		if f.Mode != 0o644 || f.Typeflag != tar.TypeReg || f.Uid+f.Gid != 0 || !f.ModTime.Equal(epoch) {
 			t.Errorf("the archive holds %+v", f.Header)
 		}
+	}
+	again := program(t, filepath.Join(t.TempDir(), "y.tar"), "linux/arm64")
+	must(again.Write(t.Context()))
+	if !bytes.Equal(must(os.ReadFile(im.Output)), must(os.ReadFile(again.Output))) {
+		t.Error("two archives of one program differ")
 	}
 	index, entry := only(t, im.Output)
 	tag := must(name.NewTag("prog:1.2.3-x"))
