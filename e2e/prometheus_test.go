@@ -81,7 +81,7 @@ func startMonitor(t *testing.T, targets map[string]string, o monitorOptions) *mo
 	if len(o.rules) > 0 {
 		m.rules = rules.NewManager(&rules.ManagerOptions{
 			ExternalURL: &url.URL{}, QueryFunc: rules.EngineQueryFunc(m.engine, m.db), NotifyFunc: func(context.Context, string, ...*rules.Alert) {},
-			Context: ctx, Appendable: m.db, Queryable: m.db, Logger: log, Registerer: registry, Parser: promqlParser,
+			Context: ctx, AppendableV2: m.db, Queryable: m.db, Logger: log, Registerer: registry, Parser: promqlParser,
 		})
 		require.NoError(t, m.rules.Update(scrapeInterval, o.rules, c.GlobalConfig.ExternalLabels, "", nil))
 		running.Go(m.rules.Run)

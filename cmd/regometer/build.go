@@ -90,7 +90,7 @@ IMAGES
 			}
 			return checkProgram(cmd, args, "opa", "upstream", "unmodified")
 		},
-		PreRunE: func(*cobra.Command, []string) error { return image.check(&o, output.name) },
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return image.check(cmd.Context(), &o, output.name) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			o.Progress = cmd.ErrOrStderr()

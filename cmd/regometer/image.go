@@ -47,7 +47,7 @@ func (f *imageFlags) add(cmd *cobra.Command, files *outputs) {
 
 // check returns an error if the flags contradict one another. If there is one
 // platform, it sets o.Platform. binary is the file of --output.
-func (f *imageFlags) check(o *opabuild.Options, binary string) error {
+func (f *imageFlags) check(ctx context.Context, o *opabuild.Options, binary string) error {
 	output := f.output.name
 	f.output.kind.folder = !strings.HasSuffix(output, ".tar")
 	for i, text := range f.platforms {
@@ -61,6 +61,9 @@ func (f *imageFlags) check(o *opabuild.Options, binary string) error {
 			return fmt.Errorf("an image for %s is not supported: container engines on macOS and Windows run images for Linux, such as linux/%s", text, processor)
 		case slices.Contains(f.platforms[:i], platform):
 			return fmt.Errorf("the platform %s is named twice", text)
+		}
+		if err := opabuild.CheckPlatform(ctx, platform); err != nil {
+			return err
 		}
 		f.platforms[i] = platform
 	}

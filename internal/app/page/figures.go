@@ -12,10 +12,29 @@ import (
 
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/app/chart"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
+)
+
+// The style sheet has a colour for light pages and one for dark pages for each
+// of these inks. Each outcome has an ink of its name.
+const (
+	inkText  chart.Ink = "text"
+	inkBar   chart.Ink = "bar"
+	inkShare chart.Ink = "share"
+	inkP50   chart.Ink = "p50"
+	inkP99   chart.Ink = "p99"
+)
+
+// A chart that spans the page is drawn twice, for screens and for phones. The
+// page displays one of the two.
+var (
+	wide   = chart.Format{Width: 900, Height: 260, Ticks: 12}
+	narrow = chart.Format{Width: 360, Height: 230, Ticks: 5}
+	small  = chart.Format{Width: 360, Height: 180, Ticks: 5}
 )
 
 // A figure is a chart with the text beside it.
@@ -28,7 +47,7 @@ type figure struct {
 
 // An entry explains a colour.
 type entry struct {
-	Ink  ink
+	Ink  chart.Ink
 	Text string
 }
 
@@ -50,15 +69,15 @@ func distributionFigure(s *groupby.Stage) figure {
 	f.Note = fmt.Sprintf("p50 %s, p99 %s, max %s of %s", duration(q[0]), duration(q[1]), duration(float64(d.Max())), text.Plural(d.Count(), "timing"))
 
 	bars, most := binned(d)
-	y := amounts(100*most, func(v float64) string { return threeDigitsAtMost(v) + " %" })
-	y.ticks = y.ticks[1:]
-	c := newChart(small, latencies(float64(d.Min()), float64(d.Max()), 6), y)
+	y := chart.Amounts(100*most, func(v float64) string { return threeDigitsAtMost(v) + " %" })
+	y.Ticks = y.Ticks[1:]
+	c := chart.New(small, chart.Durations(float64(d.Min()), float64(d.Max()), 6), y)
 	for _, b := range bars {
-		c.area(inkBar, []xy{{b.low, 0}, {b.low, 100 * b.share}, {b.high, 100 * b.share}, {b.high, 0}})
+		c.Area(inkBar, []chart.Point{{b.low, 0}, {b.low, 100 * b.share}, {b.high, 100 * b.share}, {b.high, 0}})
 	}
-	c.line(inkP50, []xy{{q[0], 0}, {q[0], y.high}})
-	c.path("s line dashed i-p99", c.outline([]xy{{q[1], 0}, {q[1], y.high}}))
-	f.Narrow = c.html("Distribution of " + f.Name + ": " + f.Note)
+	c.Line(inkP50, []chart.Point{{q[0], 0}, {q[0], y.High}})
+	c.Dashed(inkP99, []chart.Point{{q[1], 0}, {q[1], y.High}})
+	f.Narrow = c.HTML("Distribution of " + f.Name + ": " + f.Note)
 	return f
 }
 
@@ -101,8 +120,14 @@ func (v *view) Latency() *figure {
 		Note: fmt.Sprintf("p99 was highest, %s, in the slice of %s that begins at %s UTC.",
 			duration(worst.p99), duration(float64(v.Width)), instant(worst.begin, text.ToTheSecond)),
 	}
+	f.Note += v.marksNote()
 	text := fmt.Sprintf("Latency of %s over time. Over all, %s. %s", name, c.quantiles(), f.Note)
-	f.Wide, f.Narrow = c.draw(wide, 7, c).html(text), c.draw(narrow, 7, c).html(text)
+	draw := func(to chart.Format) template.HTML {
+		drawn := c.draw(to, 7, c)
+		drawn.Marks(inkText, v.marks(""))
+		return drawn.HTML(text)
+	}
+	f.Wide, f.Narrow = draw(wide), draw(narrow)
 	return f
 }
 
@@ -120,7 +145,9 @@ func (v *view) GroupLatencies() (figures []figure) {
 	}
 	for i, c := range curves {
 		f := &figures[i]
-		f.Narrow = c.draw(small, 6, curves...).html("Latency of " + f.Name + " over time: " + f.Note)
+		drawn := c.draw(small, 6, curves...)
+		drawn.Marks(inkText, v.marks(f.Name))
+		f.Narrow = drawn.HTML("Latency of " + f.Name + " over time: " + f.Note)
 	}
 	return figures
 }
@@ -180,7 +207,7 @@ func (c curve) runs() (all [][]point) {
 // draw draws p50 and p99 as lines, and points without neighbours as dots, on
 // axes that have room for all curves. The vertical axis has at most the given
 // number of marks.
-func (c curve) draw(f format, marks int, curves ...curve) *chart {
+func (c curve) draw(f chart.Format, marks int, curves ...curve) *chart.Chart {
 	first, last, low, high := math.Inf(1), math.Inf(-1), math.Inf(1), 0.0
 	for _, o := range curves {
 		for _, p := range o.points {
@@ -188,21 +215,21 @@ func (c curve) draw(f format, marks int, curves ...curve) *chart {
 			low, high = min(low, p.p50), max(high, p.p99)
 		}
 	}
-	drawn := newChart(f, times(first, last, f.ticks), latencies(low, high, marks))
-	for _, ink := range []ink{inkP99, inkP50} {
+	drawn := chart.New(f, chart.Times(first, last, f.Ticks), chart.Durations(low, high, marks))
+	for _, ink := range []chart.Ink{inkP99, inkP50} {
 		for _, run := range c.runs() {
-			var points []xy
+			var points []chart.Point
 			for _, p := range run {
-				at := xy{p.at, p.p50}
+				at := chart.Point{p.at, p.p50}
 				if ink == inkP99 {
-					at.y = p.p99
+					at.Y = p.p99
 				}
 				points = append(points, at)
 			}
 			if len(points) == 1 {
-				drawn.dot(ink, points[0])
+				drawn.Dot(ink, points[0])
 			} else {
-				drawn.line(ink, points)
+				drawn.Line(ink, points)
 			}
 		}
 	}
@@ -225,15 +252,20 @@ func (v *view) OutcomesOverTime() *figure {
 		var h [outcomes]float64
 		all := 0.0
 		for o, n := range s.Outcomes {
-			all += float64(n)
-			h[o] = all / width
+			h[o] = float64(n) / width
+			all += h[o]
 		}
-		begins, heights, most = append(begins, seconds(s.Begin)), append(heights, h), max(most, all/width)
+		begins, heights, most = append(begins, seconds(s.Begin)), append(heights, h), max(most, all)
 	}
 	if len(begins) == 0 {
 		return nil
 	}
+	highest, raised := stack(heights, most*sliver)
 	f := &figure{Note: fmt.Sprintf("Each step is %s. The highest rate was %s decisions a second.", duration(float64(v.Width)), threeDigitsAtMost(most))}
+	if raised {
+		f.Note += fmt.Sprintf(" Undefined, failed and cancelled decisions take at least %g %% of the height, so that a few can be seen.", 100*sliver)
+	}
+	f.Note += v.marksNote()
 	text := "Outcomes over time, stacked: " + f.Note
 	for o, total := range v.Total.Outcomes {
 		if total > 0 {
@@ -242,42 +274,64 @@ func (v *view) OutcomesOverTime() *figure {
 			text += " " + e.Text + "."
 		}
 	}
-	y := amounts(most, threeDigitsAtMost)
-	y.label = "decisions a second"
-	draw := func(to format) template.HTML {
-		c := newChart(to, times(begins[0], begins[len(begins)-1]+width, to.ticks), y)
+	y := chart.Amounts(highest, threeDigitsAtMost)
+	y.Label = "decisions a second"
+	draw := func(to chart.Format) template.HTML {
+		c := chart.New(to, chart.Times(begins[0], begins[len(begins)-1]+width, to.Ticks), y)
 		// From the top down, because each area covers the lower part of the one
 		// before.
 		for o := outcomes - 1; o >= 0; o-- {
 			if v.Total.Outcomes[o] > 0 {
-				c.area(inkOf(o), stairs(begins, width, func(i int) float64 { return heights[i][o] }))
+				c.Area(inkOf(o), stairs(begins, width, func(i int) float64 { return heights[i][o] }))
 			}
 		}
-		return c.html(text)
+		c.Marks(inkText, v.marks(""))
+		return c.HTML(text)
 	}
 	f.Wide, f.Narrow = draw(wide), draw(narrow)
 	return f
 }
 
-func inkOf(outcome int) ink { return ink(rollup.Outcome(outcome).String()) }
+// sliver is the least height of an outcome without a result, as a share of the
+// highest rate.
+const sliver = 0.02
+
+// stack puts the outcomes of each slice on top of one another. It raises those
+// without a result to the least height, and says whether it has raised any.
+func stack(heights [][len(report.Group{}.Outcomes)]float64, least float64) (highest float64, raised bool) {
+	for i := range heights {
+		top, h := 0.0, &heights[i]
+		for o := range h {
+			if h[o] > 0 && h[o] < least && rollup.Outcome(o) >= rollup.Undefined {
+				h[o], raised = least, true
+			}
+			top += h[o]
+			h[o] = top
+		}
+		highest = max(highest, top)
+	}
+	return highest, raised
+}
+
+func inkOf(outcome int) chart.Ink { return chart.Ink(rollup.Outcome(outcome).String()) }
 
 // stairs returns the outline of the area below a height in each slice of time.
-func stairs(begins []float64, width float64, height func(int) float64) []xy {
-	outline := []xy{{begins[0], 0}}
-	add := func(p xy) {
+func stairs(begins []float64, width float64, height func(int) float64) []chart.Point {
+	outline := []chart.Point{{begins[0], 0}}
+	add := func(p chart.Point) {
 		if p != outline[len(outline)-1] {
 			outline = append(outline, p)
 		}
 	}
 	for i, begin := range begins {
 		if i > 0 && begin > begins[i-1]+1.5*width {
-			add(xy{begins[i-1] + width, 0})
-			add(xy{begin, 0})
+			add(chart.Point{begins[i-1] + width, 0})
+			add(chart.Point{begin, 0})
 		}
-		add(xy{begin, height(i)})
-		add(xy{begin + width, height(i)})
+		add(chart.Point{begin, height(i)})
+		add(chart.Point{begin + width, height(i)})
 	}
-	add(xy{begins[len(begins)-1] + width, 0})
+	add(chart.Point{begins[len(begins)-1] + width, 0})
 	return outline
 }
 
@@ -289,17 +343,17 @@ func (v *view) Shares() *figure {
 		return nil
 	}
 	shown, more := atMost(v.stages, maxShares)
-	draw := func(width float64) *chart {
-		c := &chart{format: format{width: width, height: barHeight * float64(len(shown))}}
+	draw := func(width float64) *chart.Chart {
+		c := &chart.Chart{Format: chart.Format{Width: width, Height: barHeight * float64(len(shown))}}
 		for i, s := range shown {
 			top, share := barHeight*float64(i), report.Share(s.Self, v.Total.Time)
-			c.text(inkText, "start", 0, top+fontSize, labelText(s.Name))
-			c.text(inkText, "end", width, top+fontSize, percent(share)+", "+duration(report.Float(s.Self)))
-			c.path("i-grid", fmt.Sprintf("M0,%gh%gv10H0Z", top+15, width))
-			c.path("i-share", fmt.Sprintf("M0,%gh%.5gv10H0Z", top+15, width*min(share, 1)))
+			c.Text(inkText, "start", 0, top+chart.FontSize, labelText(s.Name))
+			c.Text(inkText, "end", width, top+chart.FontSize, percent(share)+", "+duration(report.Float(s.Self)))
+			c.Path("i-grid", fmt.Sprintf("M0,%gh%gv10H0Z", top+15, width))
+			c.Path("i-share", fmt.Sprintf("M0,%gh%.5gv10H0Z", top+15, width*min(share, 1)))
 		}
 		return c
 	}
 	text := fmt.Sprintf("Share of the time by stage. The largest is that of %s: %s", labelText(shown[0].Name), percent(report.Share(shown[0].Self, v.Total.Time)))
-	return &figure{Wide: draw(wide.width).html(text), Narrow: draw(narrow.width).html(text), Note: moreOf(more, "stage")}
+	return &figure{Wide: draw(wide.Width).HTML(text), Narrow: draw(narrow.Width).HTML(text), Note: moreOf(more, "stage")}
 }

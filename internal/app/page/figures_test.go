@@ -8,12 +8,15 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/app/chart"
 	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 )
 
@@ -26,80 +29,6 @@ func stage(name string, ns ...int64) groupby.Stage {
 	s := groupby.Stage{Name: name}
 	h.Snapshot(&s.Durations)
 	return s
-}
-
-func labels(ticks []tick) (all []string) {
-	for _, t := range ticks {
-		all = append(all, t.label)
-	}
-	return all
-}
-
-// Whatever the values are, the axis has room for them, and some marks, but not
-// too many.
-func TestLatencies(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 4))
-	for range 10_000 {
-		low := math.Exp(random.Float64() * math.Log(math.MaxInt64))
-		high := min(low*math.Exp(random.Float64()*random.Float64()*20), math.MaxInt64)
-		most := 5 + random.IntN(4)
-		a := latencies(low, high, most)
-		if !(a.low <= low && high < a.high) || a.low*5.6 < low || high*2.8 < a.high || len(a.ticks) < 1 || len(a.ticks) > most {
-			t.Fatalf("latencies(%v, %v, %d) = %+v", low, high, most, a)
-		}
-	}
-	if got, want := labels(latencies(0, 0, 5).ticks), []string{"1 ns", "2 ns"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if got, want := labels(latencies(150e3, 30e6, 6).ticks), []string{"100 µs", "1 ms", "10 ms"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-func TestAmounts(t *testing.T) {
-	for v := 1e-3; v < 1e7; v *= 1.37 {
-		a := amounts(v, threeDigitsAtMost)
-		if a.high < v || len(a.ticks) < 2 || len(a.ticks) > 6 || a.ticks[0].value != 0 {
-			t.Errorf("amounts(%v) = %+v", v, a)
-		}
-	}
-	if got, want := labels(amounts(10, threeDigitsAtMost).ticks), []string{"0", "2", "4", "6", "8", "10"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if a := amounts(0, threeDigitsAtMost); a.high <= 0 {
-		t.Errorf("amounts(0) = %+v", a)
-	}
-}
-
-func TestTimes(t *testing.T) {
-	at := func(s string) float64 {
-		v, err := time.Parse(time.DateTime, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return float64(v.Unix())
-	}
-	for _, c := range []struct {
-		low, high string
-		most      int
-		want      []string
-	}{
-		{"2026-03-02 22:00:00", "2026-03-03 01:00:00", 5, []string{"22:00", "23:00", "3 Mar", "01:00"}},
-		{"2026-03-02 22:00:30", "2026-03-02 22:01:00", 4, []string{"22:00:30", "22:00:40", "22:00:50", "22:01:00"}},
-		{"2026-03-02 12:00:00", "2026-03-05 12:00:00", 5, []string{"3 Mar", "4 Mar", "5 Mar"}},
-		{"1969-12-31 12:00:00", "1970-01-01 12:00:00", 3, []string{"12:00", "1 Jan", "12:00"}},
-		{"2020-01-01 00:00:00", "2024-01-01 00:00:00", 5, []string{"Dec 2020", "Dec 2021", "Dec 2022", "Dec 2023"}},
-	} {
-		got := labels(times(at(c.low), at(c.high), c.most).ticks)
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s to %s: %q, want %q", c.low, c.high, got, c.want)
-		}
-	}
-	for span := 1.0; span < 2e10; span *= 1.5 {
-		if got := times(1e9, 1e9+span, 5).ticks; len(got) > 6 {
-			t.Errorf("%v s: %q", span, labels(got))
-		}
-	}
 }
 
 // The bins are few, in order, without overlap, from the least to the largest
@@ -162,21 +91,9 @@ func TestCurve(t *testing.T) {
 func TestStairs(t *testing.T) {
 	heights := []float64{2, 2, 5, 1}
 	got := stairs([]float64{0, 10, 20, 60}, 10, func(i int) float64 { return heights[i] })
-	want := []xy{{0, 0}, {0, 2}, {10, 2}, {20, 2}, {20, 5}, {30, 5}, {30, 0}, {60, 0}, {60, 1}, {70, 1}, {70, 0}}
+	want := []chart.Point{{0, 0}, {0, 2}, {10, 2}, {20, 2}, {20, 5}, {30, 5}, {30, 0}, {60, 0}, {60, 1}, {70, 1}, {70, 0}}
 	if !slices.Equal(got, want) {
 		t.Errorf("stairs = %v, want %v", got, want)
-	}
-}
-
-// Points are where the axes say, and none is outside of the axes.
-func TestPlace(t *testing.T) {
-	c := chart{x: axis{low: 10, high: 20}, y: axis{low: 1, high: 100, logarithmic: true}, left: 50, right: 150, top: 10, bottom: 110}
-	for value, want := range map[xy]xy{
-		{10, 1}: {50, 110}, {15, 10}: {100, 60}, {20, 100}: {150, 10}, {0, 0}: {50, 110}, {1e9, 1e9}: {150, 10},
-	} {
-		if got := c.place(value); math.Abs(got.x-want.x) > 1e-9 || math.Abs(got.y-want.y) > 1e-9 {
-			t.Errorf("%v is at %v, want %v", value, got, want)
-		}
 	}
 }
 
@@ -221,6 +138,54 @@ func TestOutcomesCover(t *testing.T) {
 	}
 	if want = append(want, want...); len(want) < 6 || !slices.Equal(got, want) {
 		t.Errorf("%q are drawn, want %q", got, want)
+	}
+}
+
+// A few decisions without a result are high enough to be seen. The others keep
+// their height.
+func TestStack(t *testing.T) {
+	heights := [][6]float64{{1, 0, 2, 0, 100, 0}, {1, 0, 0, 0.5, 0.5, 0}}
+	highest, raised := stack(heights, 2)
+	if want := [][6]float64{{1, 1, 3, 3, 103, 103}, {1, 1, 1, 3, 5, 5}}; !slices.Equal(heights, want) || highest != 103 || !raised {
+		t.Errorf("heights %v up to %v, raised: %v; want %v", heights, highest, raised, want)
+	}
+	if _, raised := stack([][6]float64{{0.1, 1, 1, 0, 3, 3}}, 2); raised {
+		t.Error("the height of an outcome with a result is raised")
+	}
+}
+
+// The charts over time have a line where the text of a finding names a time.
+func TestMarks(t *testing.T) {
+	r := example(t)
+	at := start.Add(time.Hour)
+	from, to := at.Format(time.RFC3339Nano), at.Add(90*time.Minute).Format(time.RFC3339Nano)
+	r.Findings = []report.Finding{
+		{Text: "No time.", From: from, To: to},
+		{Text: "From 2026-03-02 23:00:00 UTC on", Path: "a", From: from, To: to},
+		{Text: "Slower with a revision, at " + text.Time(r.Revisions[1].First, text.ToTheSecond)},
+		{Text: "Until 2026-03-03 00:30:00 UTC", Path: "b", From: from, To: to},
+	}
+	v := newView(r)
+	labels := func(path string) (all string) {
+		for _, m := range v.marks(path) {
+			all += fmt.Sprint(m.Label, "@", int(m.At-seconds(at.UnixNano())), " ")
+		}
+		return all
+	}
+	for path, want := range map[string]string{"": "2@0 3@3600 4@5400 ", "a": "2@0 3@3600 ", "c": "3@3600 "} {
+		if got := labels(path); got != want {
+			t.Errorf("path %q: marks %s, want %s", path, got, want)
+		}
+	}
+	root := parsed(t, written(t, r))
+	for _, section := range []string{"latency", "outcomes"} {
+		if text := textOf(byID(t, root, section)); !strings.Contains(text, "Each numbered line") {
+			t.Errorf("%s does not explain its lines: %s", section, text)
+		}
+	}
+	r.Findings = r.Findings[:1]
+	if page := textOf(parsed(t, written(t, r))); strings.Contains(page, "numbered line") {
+		t.Error("a page without lines explains them")
 	}
 }
 

@@ -176,7 +176,14 @@ var allowed = map[string]string{
 
 func checkElements(t *testing.T, root *html.Node) {
 	var styles, policies []string
+	tables := map[string]bool{}
 	for n := range elements(root, "") {
+		if label := attribute(n, "aria-label"); attribute(n, "role") == "region" {
+			if tables[label] {
+				t.Errorf("two tables are called %q", label)
+			}
+			tables[label] = true
+		}
 		attributes, ok := allowed[n.Data]
 		if !ok {
 			t.Errorf("an element <%s>", n.Data)

@@ -79,9 +79,9 @@ func (v *view) groupsTable(label string, groups []*report.Group) table {
 }
 
 // stagesOf returns the table of a group's stages.
-func stagesOf(g *report.Group) table {
+func stagesOf(label string, g *report.Group) table {
 	columns := withQuantiles(1, "Stage", "Timings", "Unfinished", "Self time", "Share")
-	return newTable("stages", columns, g.ByTime(), "stage", func(f report.Figures) []string {
+	return newTable(label, columns, g.ByTime(), "stage", func(f report.Figures) []string {
 		row := []string{keyText(f.Name), text.Count(f.Durations.Count()), text.Count(f.Unfinished), duration(report.Float(f.Self)), percent(report.Share(f.Self, g.Time))}
 		return append(row, quantilesOf(g, f.Stage)...)
 	})

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/app/chart"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
@@ -20,6 +22,7 @@ import (
 // The limits of the lists on a page.
 const (
 	maxGroups        = 100 // groups with the most time, and findings
+	maxMarks         = 9   // findings whose times are in charts
 	maxRows          = 40  // rows of other tables, and names in a line
 	maxSlowGroups    = 10  // slowest groups
 	maxCurves        = 6   // charts of slowest groups
@@ -114,6 +117,41 @@ func (v *view) Findings() (shown []finding) {
 // MoreFindings returns the number of findings that are not shown.
 func (v *view) MoreFindings() int { return max(0, len(v.Report.Findings)-maxGroups) }
 
+// marks returns the times that the texts of the first findings name, with the
+// numbers of the findings. If the path is not empty, it leaves out findings
+// about other paths.
+func (v *view) marks(path string) (all []chart.Mark) {
+	first, _ := atMost(v.Report.Findings, maxMarks)
+	for i, f := range first {
+		if path != "" && f.Path != "" && f.Path != path {
+			continue
+		}
+		from, err := time.Parse(time.RFC3339Nano, f.From)
+		to, err2 := time.Parse(time.RFC3339Nano, f.To)
+		var times []int64
+		if err == nil && err2 == nil {
+			times = append(times, from.UnixNano(), to.UnixNano())
+		}
+		for _, r := range v.Report.Revisions[:min(len(v.Report.Revisions), maxRows)] {
+			times = append(times, r.First)
+		}
+		for _, at := range times {
+			if strings.Contains(f.Text, text.Time(at, text.ToTheSecond)) {
+				all = append(all, chart.Mark{At: seconds(at), Label: fmt.Sprint(i + 1)})
+			}
+		}
+	}
+	return all
+}
+
+// marksNote explains the marks in charts over time.
+func (v *view) marksNote() string {
+	if len(v.marks("")) == 0 {
+		return ""
+	}
+	return " Each numbered line is at a time that the finding with this number names."
+}
+
 // A fact is a key figure.
 type fact struct{ Name, Value, Note string }
 
@@ -187,7 +225,7 @@ func (v *view) SlowNote() string {
 }
 
 // Stages returns the table of all stages.
-func (v *view) Stages() table { return stagesOf(&v.Total) }
+func (v *view) Stages() table { return stagesOf("all stages", &v.Total) }
 
 // All returns the table of the groups with the most time.
 func (v *view) All() table { return v.groupsTable("all "+v.GroupList, v.all) }
@@ -211,7 +249,7 @@ type detail struct {
 // Details returns the groups with the most time.
 func (v *view) Details() (all []detail) {
 	for _, g := range v.all {
-		d := detail{Name: keyText(g.Key), Summary: text.Plural(g.Decisions, "decision"), Stages: stagesOf(g)}
+		d := detail{Name: keyText(g.Key), Summary: text.Plural(g.Decisions, "decision"), Stages: stagesOf("stages of "+keyText(g.Key), g)}
 		for _, line := range [][2]string{
 			{"Outcomes", joined(outcomesOf(g), maxRows, func(e entry) string { return e.Text })},
 			{"Errors", joined(g.Errors, maxRows, func(e rollup.ErrorTotal) string { return keyText(e.Code) + " " + text.Count(e.Total) })},

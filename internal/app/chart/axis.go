@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package page
+package chart
 
 import (
 	"math"
@@ -12,27 +12,27 @@ import (
 	"github.com/regometer/regometer/internal/app/text"
 )
 
-// An axis goes from one value to another and is marked.
-type axis struct {
-	low, high   float64
-	logarithmic bool
-	ticks       []tick
-	label       string
+// An Axis goes from one value to another and is marked.
+type Axis struct {
+	Low, High   float64
+	Logarithmic bool
+	Ticks       []Tick
+	Label       string
 }
 
-// A tick is a mark of an axis.
-type tick struct {
-	value float64
-	label string
+// A Tick is a mark of an axis.
+type Tick struct {
+	Value float64
+	Label string
 }
 
 // part returns the place of a value between the ends, from 0 to 1.
-func (a axis) part(v float64) float64 {
-	v = min(max(v, a.low), a.high)
-	if a.logarithmic {
-		return math.Log(v/a.low) / math.Log(a.high/a.low)
+func (a Axis) part(v float64) float64 {
+	v = min(max(v, a.Low), a.High)
+	if a.Logarithmic {
+		return math.Log(v/a.Low) / math.Log(a.High/a.Low)
 	}
-	return (v - a.low) / (a.high - a.low)
+	return (v - a.Low) / (a.High - a.Low)
 }
 
 // marks are 1, 2, 5, 10, 20, … up to a number above the longest duration in ns.
@@ -45,23 +45,23 @@ var marks = func() (all []float64) {
 	return all
 }()
 
-// latencies returns a logarithmic axis of durations in ns that has room for the
+// Durations returns a logarithmic axis of durations in ns that has room for the
 // values low and high. It has at most most marks.
-func latencies(low, high float64, most int) axis {
+func Durations(low, high float64, most int) Axis {
 	from, found := slices.BinarySearch(marks, max(low/1.1, 1))
 	if !found {
 		from--
 	}
 	to, _ := slices.BinarySearch(marks, 1.1*max(high, 1))
-	a := axis{low: marks[from], high: marks[to], logarithmic: true}
+	a := Axis{Low: marks[from], High: marks[to], Logarithmic: true}
 	for every := 1; ; every += 3 - every%3 { // all marks, or one for each decade, for each second decade, …
-		a.ticks = nil
+		a.Ticks = nil
 		for i := from; i <= to; i++ {
 			if i%every == 0 {
-				a.ticks = append(a.ticks, tick{marks[i], roundDuration(marks[i])})
+				a.Ticks = append(a.Ticks, Tick{marks[i], roundDuration(marks[i])})
 			}
 		}
-		if len(a.ticks) <= most {
+		if len(a.Ticks) <= most {
 			return a
 		}
 	}
@@ -72,26 +72,26 @@ func roundDuration(ns float64) string {
 	return strings.NewReplacer(".00 ", " ", ".0 ", " ").Replace(text.Duration(ns))
 }
 
-// amounts returns an axis from 0 that has room for the value high. label writes
+// Amounts returns an axis from 0 that has room for the value high. label writes
 // the marks.
-func amounts(high float64, label func(float64) string) axis {
-	a := axis{high: high}
+func Amounts(high float64, label func(float64) string) Axis {
+	a := Axis{High: high}
 	if high <= 0 {
-		a.high = 1
+		a.High = 1
 	}
-	step := math.Pow10(int(math.Floor(math.Log10(a.high))))
+	step := math.Pow10(int(math.Floor(math.Log10(a.High))))
 	for _, part := range []float64{0.2, 0.25, 0.5, 1, 2} {
-		if a.high/(part*step) <= 5 {
+		if a.High/(part*step) <= 5 {
 			step *= part
 			break
 		}
 	}
 	for i := range 6 {
-		if v := float64(i) * step; v <= a.high*1.0001 {
-			a.ticks = append(a.ticks, tick{v, label(v)})
+		if v := float64(i) * step; v <= a.High*1.0001 {
+			a.Ticks = append(a.Ticks, Tick{v, label(v)})
 		}
 	}
-	a.high *= 1.05
+	a.High *= 1.05
 	return a
 }
 
@@ -103,10 +103,10 @@ var steps = []float64{
 
 const day = 24 * 3600.0
 
-// times returns an axis of time, in seconds since 1970. It has roughly most
+// Times returns an axis of time, in seconds since 1970. It has roughly most
 // marks.
-func times(low, high float64, most int) axis {
-	a := axis{low: low, high: max(high, low+1e-3), label: "time (UTC)"}
+func Times(low, high float64, most int) Axis {
+	a := Axis{Low: low, High: max(high, low+1e-3), Label: "time (UTC)"}
 	step := steps[len(steps)-1]
 	for _, s := range steps {
 		if (high-low)/s <= float64(most) {
@@ -125,7 +125,7 @@ func times(low, high float64, most int) axis {
 		case step >= 60:
 			layout = "15:04"
 		}
-		a.ticks = append(a.ticks, tick{v, at.Format(layout)})
+		a.Ticks = append(a.Ticks, Tick{v, at.Format(layout)})
 	}
 	return a
 }

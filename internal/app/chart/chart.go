@@ -1,0 +1,179 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package chart draws charts as SVG: for pages, whose style sheet has the
+// colours, and as files.
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// An Ink is a colour by its use. A style sheet has the class "i-" and the ink.
+type Ink string
+
+// A chart draws its axes and their grid with these inks.
+const (
+	InkAxis Ink = "axis"
+	InkGrid Ink = "grid"
+)
+
+// A Format is the size of a chart. Text in the chart has its normal size if the
+// page shows the chart at this width.
+type Format struct {
+	Width, Height float64
+	Ticks         int // limits the marks of an axis of time
+}
+
+// FontSize is the size of the text in charts.
+const FontSize = 11
+
+const (
+	digit     = 7.0  // the width of a digit in a wide font, such as DejaVu Sans
+	endMargin = 28.0 // half a mark of time, which is centred on its value
+)
+
+// A Chart is SVG that is being written. Values are drawn between left and
+// right, top and bottom, by the two axes. A chart that is only a Format has no
+// axes: draw paths and texts.
+type Chart struct {
+	Format
+	svg                      strings.Builder
+	x, y                     Axis
+	left, right, top, bottom float64
+}
+
+// A Point is a point of a chart, by its values on the axes.
+type Point = struct{ X, Y float64 }
+
+// New returns a chart that has only axes.
+func New(f Format, x, y Axis) *Chart {
+	c := &Chart{Format: f, x: x, y: y, right: f.Width - endMargin, top: FontSize, bottom: f.Height - FontSize - 6}
+	for _, t := range y.Ticks {
+		c.left = max(c.left, widthOf(t.Label)+7)
+	}
+	for _, t := range x.Ticks { // a label is centred on its value
+		c.left = max(c.left, widthOf(t.Label)/2)
+		c.right = min(c.right, f.Width-widthOf(t.Label)/2)
+	}
+	if x.Label != "" {
+		c.Text(InkAxis, "middle", (c.left+c.right)/2, f.Height-3, x.Label)
+		c.bottom -= FontSize + 4
+	}
+	if y.Label != "" {
+		c.Text(InkAxis, "start", 0, FontSize, y.Label)
+		c.top += FontSize + 3
+	}
+	for _, t := range y.Ticks {
+		at := c.place(Point{x.Low, t.Value}).Y
+		c.Path("s i-grid", fmt.Sprintf("M%.5g,%.5gH%.5g", c.left, at, c.right))
+		c.Text(InkAxis, "end", c.left-5, at+4, t.Label)
+	}
+	for _, t := range x.Ticks {
+		at := c.place(Point{t.Value, y.Low}).X
+		c.Path("s i-axis", fmt.Sprintf("M%.5g,%.5gv4", at, c.bottom))
+		c.Text(InkAxis, "middle", at, c.bottom+FontSize+5, t.Label)
+	}
+	c.Path("s i-axis", fmt.Sprintf("M%.5g,%.5gH%.5g", c.left, c.bottom, c.right))
+	return c
+}
+
+func widthOf(label string) float64 { return digit * float64(utf8.RuneCountInString(label)) }
+
+// place returns where the chart has a point, in pixels.
+func (c *Chart) place(p Point) Point {
+	return Point{c.left + c.x.part(p.X)*(c.right-c.left), c.bottom - c.y.part(p.Y)*(c.bottom-c.top)}
+}
+
+// Path writes a path in pixels. A class that begins with s makes it a line.
+func (c *Chart) Path(class, d string) {
+	fmt.Fprintf(&c.svg, `<path class="%s" d="%s"></path>`, class, d)
+}
+
+// Text writes text. Its anchor is at x: start, middle or end.
+func (c *Chart) Text(i Ink, anchor string, x, y float64, s string) {
+	fmt.Fprintf(&c.svg, `<text class="i-%s" font-size="%d" text-anchor="%s" x="%.5g" y="%.5g">%s</text>`,
+		i, FontSize, anchor, x, y, template.HTMLEscapeString(s))
+}
+
+// Line draws a line from point to point.
+func (c *Chart) Line(i Ink, points []Point) { c.Path("s line i-"+string(i), c.outline(points)) }
+
+// Dashed draws a dashed line from point to point.
+func (c *Chart) Dashed(i Ink, points []Point) {
+	c.Path("s line dashed i-"+string(i), c.outline(points))
+}
+
+// Area fills the inside of a line from point to point.
+func (c *Chart) Area(i Ink, points []Point) { c.Path("i-"+string(i), c.outline(points)+"Z") }
+
+func (c *Chart) outline(points []Point) string {
+	var d strings.Builder
+	command := 'M'
+	for _, p := range points {
+		at := c.place(p)
+		fmt.Fprintf(&d, "%c%.5g,%.5g", command, at.X, at.Y)
+		command = 'L'
+	}
+	return d.String()
+}
+
+// A Mark is a value of the horizontal axis with a label.
+type Mark struct {
+	At    float64
+	Label string
+}
+
+// Marks draws a vertical line at each mark. Marks that are close together share
+// a text.
+func (c *Chart) Marks(i Ink, marks []Mark) {
+	marks = slices.SortedFunc(slices.Values(marks), func(a, b Mark) int { return cmp.Compare(a.At, b.At) })
+	for len(marks) > 0 {
+		first, labels := c.place(Point{X: marks[0].At}).X, []string(nil)
+		for len(marks) > 0 {
+			at := c.place(Point{X: marks[0].At}).X
+			if at > first+2*digit {
+				break
+			}
+			c.Path("s i-"+string(i), fmt.Sprintf("M%.5g,%.5gV%.5g", at, c.top, c.bottom))
+			if !slices.Contains(labels, marks[0].Label) {
+				labels = append(labels, marks[0].Label)
+			}
+			marks = marks[1:]
+		}
+		label := strings.Join(labels, ", ")
+		c.Text(i, "middle", min(first, c.Width-widthOf(label)/2), c.top-2, label)
+	}
+}
+
+// Dot draws a small circle around a point.
+func (c *Chart) Dot(i Ink, p Point) {
+	at := c.place(p)
+	c.Path("i-"+string(i), fmt.Sprintf("M%.5g,%.5ga2,2 0 1 0 4,0a2,2 0 1 0 -4,0Z", at.X-2, at.Y))
+}
+
+// HTML returns the chart as an element of a page. The text is for readers who
+// do not see the chart.
+func (c *Chart) HTML(text string) template.HTML {
+	return template.HTML(fmt.Sprintf(`<svg role="img" aria-label="%s" viewBox="0 0 %g %g">%s</svg>`,
+		template.HTMLEscapeString(text), c.Width, c.Height, &c.svg))
+}
+
+// File returns the chart as a file, with these colours and a white ground. Some
+// programs that show files know neither variables nor dark pages.
+func (c *Chart) File(colours map[Ink]string) []byte {
+	style := "text{font-family:Liberation Sans,Arial,Helvetica,sans-serif}.s{stroke-width:.8}.line{stroke-width:1.6}"
+	for _, i := range slices.Sorted(maps.Keys(colours)) {
+		style += fmt.Sprintf("\n.i-%s{fill:%[2]s}.s.i-%[1]s{fill:none;stroke:%[2]s}", i, colours[i])
+	}
+	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%[2]g" viewBox="0 0 %[1]g %[2]g">
+<style>%[3]s</style><path fill="#fff" d="M0,0H%[1]gV%[2]gH0Z"></path>
+%[4]s</svg>
+`, c.Width, c.Height, style, strings.ReplaceAll(c.svg.String(), "><path", ">\n<path"))
+}
