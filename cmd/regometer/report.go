@@ -72,7 +72,7 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 			if err != nil {
 				return err
 			}
-			if err := out.files.check(cmd, files); err != nil {
+			if err := out.files.checkFiles(cmd, files); err != nil {
 				return err
 			}
 			progress := newProgressLine(cmd.ErrOrStderr())
@@ -80,7 +80,7 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 			var x *report.Data
 			var readErr error
 			readLogs := func() error {
-				x, readErr = report.Read(cmd.Context(), o)
+				x, readErr = report.ReadFiles(cmd.Context(), o, files)
 				progress.clear()
 				return readErr
 			}
@@ -164,10 +164,13 @@ func timeFlag(to *time.Time) func(text string) error {
 	}
 }
 
-// explain describes a decision log, and shows the beginning of a file that is
-// none.
+// explain says how to read files in a form that is not read. It describes a
+// decision log, and shows the beginning of a file that is none.
 func explain(stderr io.Writer, in *report.Inputs) {
 	for _, p := range in.Problems {
+		if remedy := p.Remedy(); remedy != "" {
+			fmt.Fprintln(stderr, "regometer:", text.Fit(remedy, 400))
+		}
 		if p.Kind != report.NoDecisionLog {
 			continue
 		}
