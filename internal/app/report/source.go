@@ -17,7 +17,7 @@ import (
 )
 
 // maxWindow limits the memory of a decompressor, in bytes. It is the window of
-// zstd --long=27. The decompressor takes twice as much.
+// zstd --long=27.
 const maxWindow = 128 << 20
 
 // A layer reads a file, or a member of an archive. Its buffers are used again,
