@@ -48,16 +48,14 @@ func (w *worker) readTar(ctx context.Context, in *input, text *bufio.Reader) err
 		if err := w.readOneTar(ctx, in, text); err != nil {
 			return err
 		}
-		for { // the rest of the last record
-			c, err := text.ReadByte()
-			if err != nil {
-				return err
-			}
-			if c != 0 {
-				_ = text.UnreadByte() // which follows ReadByte
-				break
-			}
+		c, err := text.ReadByte()
+		for c == 0 && err == nil { // the rest of the last record
+			c, err = text.ReadByte()
 		}
+		if err != nil {
+			return err
+		}
+		_ = text.UnreadByte() // which follows ReadByte
 	}
 }
 

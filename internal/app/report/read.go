@@ -279,18 +279,10 @@ func (r *reading) open(ctx context.Context, in *input) {
 		in.newPart().failure = Unreadable
 		return
 	}
-	done := func() { f.Close() }
-	info, err := f.Stat()
-	if err != nil {
-		done()
-		in.newPart().failure = Unreadable
-		return
-	}
-	size := max(info.Size(), in.Info.Size()) // it may have become shorter
-	head := make([]byte, headSize)
+	head, size := make([]byte, headSize), in.Info.Size()
 	n, _ := f.ReadAt(head, 0)
 	if size < 2*leastPart || formatOf(head[:n]) != "" {
-		r.send(in, r.counted(ctx, f, size), done)
+		r.send(in, r.counted(ctx, f, size), func() { f.Close() })
 		return
 	}
 	r.cut(ctx, in, f, size)
