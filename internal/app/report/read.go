@@ -451,7 +451,7 @@ func (w *worker) readContent(ctx context.Context, p *part, l *layer, from io.Rea
 	switch {
 	case err != nil:
 	case f == formatZip && (text != l.raw || !p.input.isRegular()):
-		err = refusal(refused + formatZip)
+		err = refusalError(refused + formatZip)
 	case f == formatTar && l == w.member:
 		err = refusedNested
 	case f == formatTar:
@@ -463,11 +463,11 @@ func (w *worker) readContent(ctx context.Context, p *part, l *layer, from io.Rea
 	default:
 		err = w.readText(ctx, p, text)
 	}
-	var refusal refusal
+	var form refusalError
 	switch {
 	case err == nil, ctx.Err() != nil, errors.Is(err, io.EOF):
-	case errors.As(err, &refusal):
-		p.failure = string(refusal)
+	case errors.As(err, &form):
+		p.failure = string(form)
 	case errors.Is(err, errDamaged), errors.Is(err, tar.ErrHeader), errors.Is(err, tar.ErrFieldTooLong), errors.Is(err, io.ErrUnexpectedEOF):
 		p.failure = Damaged
 	case errors.Is(err, errShortened):

@@ -5,25 +5,25 @@ package report
 
 import "strings"
 
-// A refusal is the error of a file in a format that is not read. Its text is
-// the kind of the problem.
-type refusal string
+// A refusalError is the error of a file in a format that is not read. Its text
+// is the kind of the problem.
+type refusalError string
 
-func (r refusal) Error() string { return string(r) }
+func (r refusalError) Error() string { return string(r) }
 
 // refused begins the kinds of the problems.
 const refused = "format_"
 
 // The refusals that are not those of a format.
 const (
-	refusedNested  refusal = refused + "nested"
-	refusedMembers refusal = refused + "zip_members"
-	refusedMethod  refusal = refused + "zip_method"
-	refusedWindow  refusal = refused + "window"
+	refusedNested  refusalError = refused + "nested"
+	refusedMembers refusalError = refused + "zip_members"
+	refusedMethod  refusalError = refused + "zip_method"
+	refusedWindow  refusalError = refused + "window"
 )
 
 // remedies say what a refused file is, and how to read it.
-var remedies = map[refusal]string{
+var remedies = map[refusalError]string{
 	// The maintained library for xz lets a file ask for 4 GB of memory.
 	refused + "xz":       "compressed by xz: run xz -dc FILE | regometer report -",
 	refused + "7z":       "a 7z archive: run 7z x -so FILE | regometer report -",
@@ -41,7 +41,7 @@ var remedies = map[refusal]string{
 // Remedy says which file is in a form that is not read, and how to read it. It
 // returns "" for other problems.
 func (p *Problem) Remedy() string {
-	remedy := remedies[refusal(p.Kind)]
+	remedy := remedies[refusalError(p.Kind)]
 	if remedy == "" || len(p.First) == 0 {
 		return ""
 	}

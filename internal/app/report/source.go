@@ -68,7 +68,7 @@ func (l *layer) open(ctx context.Context, from io.Reader, mayWait bool) (text *b
 		text, f = bufio.NewReader(decoder.Reader(text)), ""
 	default:
 		if err = refusedNested; text == l.raw {
-			err = refusal(refused + f)
+			err = refusalError(refused + f)
 		}
 	}
 	return text, f, done, err
@@ -143,7 +143,7 @@ func readAhead(ctx context.Context, r io.Reader, done func()) *ahead {
 // stop ends the goroutine, and waits until it no longer uses its reader.
 func (a *ahead) stop() {
 	a.end()
-	for range a.full { //nolint:revive // until it is closed
+	for range a.full { // until it is closed
 	}
 }
 
@@ -200,7 +200,7 @@ type checked struct {
 func (c checked) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	switch {
-	case err == nil, err == io.EOF, errors.Is(err, errShortened): //nolint:errorlint // readers do not wrap io.EOF
+	case err == nil, errors.Is(err, io.EOF), errors.Is(err, errShortened):
 		return n, err
 	case c.special != nil && errors.Is(err, c.special):
 		return n, c.instead
