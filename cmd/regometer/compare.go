@@ -48,7 +48,7 @@ threshold. It is 4 if one of the sides has no decisions.`,
 			if err != nil {
 				return err
 			}
-			if err := new(outputs).check(cmd, files); err != nil {
+			if err := new(outputs).checkFiles(cmd, files); err != nil {
 				return err
 			}
 			limitMemory()

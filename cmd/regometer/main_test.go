@@ -21,6 +21,7 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 // call needs a network.
 func TestGolden(t *testing.T) {
 	tree, empty, bin, program, recorded := tinyOPA(t), t.TempDir(), t.TempDir(), t.TempDir(), tinyOPA(t)
+	write(filepath.Join(bin, "log.xz"), "\xfd7zXZ\x00\x00\x04")
 	write(filepath.Join(program, "go.mod"), "module example.com/program\n\ngo 1.26\n")
 	write(filepath.Join(recorded, "record.go"),
 		"package main\n\nimport \"os\"\n\nfunc init() {\n\tos.Setenv(\"X\", `regometer build record 1: {\"regometer\":\"v0.1.0\",\"opa\":\"1.5.0\",\"upstream\":3}` + \"\\n\")\n}\n")
@@ -81,6 +82,7 @@ func TestGolden(t *testing.T) {
 		{name: "report-no-file", args: "report EMPTY"},
 		{name: "report-no-log", args: "report TREE/go.mod"},
 		{name: "report-strict", args: "report --strict TREE/go.mod"},
+		{name: "report-refused", args: "report BIN/log.xz"},
 		{name: "report-fail-on", args: "report --fail-on errors_rose,slow TREE/go.mod"},
 		{name: "compare-one", args: "compare EMPTY"},
 		{name: "compare-threshold", args: "compare --fail-on p99>1 EMPTY EMPTY"},

@@ -114,19 +114,27 @@ func (o *outputs) flag(cmd *cobra.Command, name, shorthand string, k kind, usage
 // check returns an error if an output or standard output must not be written.
 // The inputs are files, folders with files to read, and "-" for standard input.
 func (o *outputs) check(cmd *cobra.Command, inputs []string) error {
+	var files []report.InputFile
+	for _, name := range inputs {
+		info, _ := os.Stat(name) // nil without a file, which its reader reports
+		files = append(files, report.InputFile{Name: name, Info: info})
+	}
+	return o.checkFiles(cmd, files)
+}
+
+// checkFiles is check for inputs that the system was asked about.
+func (o *outputs) checkFiles(cmd *cobra.Command, inputs []report.InputFile) error {
 	stdout := regularFile(cmd.OutOrStdout())
 	if stdout != nil {
 		o.inputs = append(o.inputs, place{name: "standard output", info: stdout})
 	}
-	for _, name := range inputs {
-		in := place{name: "the input " + name, path: name}
-		if name == "-" {
+	for _, f := range inputs {
+		in := place{name: "the input " + f.Name, path: f.Name, info: f.Info}
+		if f.Name == "-" {
 			in = place{name: "standard input", info: regularFile(cmd.InOrStdin())}
-		} else if info, err := os.Stat(name); err == nil && (info.Mode().IsRegular() || info.IsDir()) {
-			in.info = info
 		}
-		if in.info == nil {
-			continue // missing, which its reader reports, or a pipe
+		if in.info == nil || !in.info.Mode().IsRegular() && !in.info.IsDir() {
+			continue // missing, or a pipe
 		}
 		if stdout != nil && os.SameFile(stdout, in.info) {
 			return fmt.Errorf("standard output is also %s: redirect it to another file", in.name)

@@ -37,10 +37,11 @@ prints, for each decision path, how many decisions were allowed, denied, undefin
 failed, and how long each stage took.
 
 A log can be what OPA uploads, prints to its console or writes with its file logger.
-Its events may be one per line or pretty-printed, compressed with gzip or zstd, between
-other lines, or wrapped by Docker, Kubernetes, Splunk or Fluent Bit. The command
-recognises the form by the content. It reads folders with their subfolders, and a file
-only once, even if the file is named twice. - is standard input.
+Its events may be one per line or pretty-printed, between other lines, or wrapped by
+Docker, Kubernetes, Splunk or Fluent Bit. Files may be compressed by gzip, zstd, bzip2
+or lz4, in UTF-16, or in tar and zip archives. The command recognises the form by the
+content. It reads folders with their subfolders, and a file only once, even if the file
+is named twice. - is standard input.
 
 The command counts the problems of a log, shows the first ones with file and line, and
 reads the rest. With --strict, problems are an error. After Ctrl-C the report has what
@@ -59,6 +60,7 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
   regometer report --top 5 --slowest 10 /var/log/opa
   regometer report --by label:id --since 24h logs/*.gz
   regometer report - < console.log
+  regometer report logs.tar.gz
   regometer report --html report.html logs
   regometer report --save monday.rgm --since 2026-01-05 --until 2026-01-06 logs
   regometer report --path httpapi/authz --format json logs > report.json
@@ -79,7 +81,7 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 			if err != nil {
 				return err
 			}
-			if err := out.files.check(cmd, files); err != nil {
+			if err := out.files.checkFiles(cmd, files); err != nil {
 				return err
 			}
 			progress := newProgressLine(cmd.ErrOrStderr())
@@ -87,7 +89,7 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 			var x *report.Data
 			var readErr error
 			readLogs := func() error {
-				x, readErr = report.Read(cmd.Context(), o)
+				x, readErr = report.ReadFiles(cmd.Context(), o, files)
 				progress.clear()
 				return readErr
 			}
@@ -179,10 +181,13 @@ func timeFlag(to *time.Time) func(text string) error {
 	}
 }
 
-// explain describes a decision log, and shows the beginning of a file that is
-// none.
+// explain says how to read files in a form that is not read. It describes a
+// decision log, and shows the beginning of a file that is none.
 func explain(stderr io.Writer, in *report.Inputs) {
 	for _, p := range in.Problems {
+		if remedy := p.Remedy(); remedy != "" {
+			fmt.Fprintln(stderr, "regometer:", text.Fit(remedy, 400))
+		}
 		if p.Kind != report.NoDecisionLog {
 			continue
 		}

@@ -18,58 +18,61 @@ import (
 // standardInput is the name of standard input.
 const standardInput = "-"
 
-// InputFiles returns the names of the files that [Read] reads, each once, in
-// the order of the names, and then "-" for standard input. It leaves out names
-// in folders that begin with a dot. It fails if a file does not exist, or if
-// there is none.
-func InputFiles(inputs []string) (files []string, err error) {
-	var names, stdin []string
+// An InputFile is a file to read, or standard input.
+type InputFile struct {
+	Name string      // "-" for standard input
+	Info fs.FileInfo // of the file that a link points to; nil for standard input
+}
+
+// isRegular reports whether f is a regular file.
+func (f *InputFile) isRegular() bool { return f.Info != nil && f.Info.Mode().IsRegular() }
+
+// InputFiles returns the files that [Read] reads, each once, in the order of
+// the names, and then standard input. It leaves out names in folders that begin
+// with a dot. It fails if a file does not exist, or if there is none.
+//
+// It asks the system only once about each file, because small files are many.
+func InputFiles(inputs []string) (files []InputFile, err error) {
+	var stdin []InputFile
 	for _, input := range inputs {
 		if input == standardInput {
-			stdin = []string{standardInput}
+			stdin = []InputFile{{Name: standardInput}}
 			continue
 		}
 		found, err := expand(input)
 		if err != nil {
 			return nil, err
 		}
-		names = append(names, found...)
+		files = append(files, found...)
 	}
-	slices.Sort(names)
-	if files, err = unique(names); err != nil {
-		return nil, err
-	}
-	if files = append(files, stdin...); len(files) == 0 {
+	slices.SortStableFunc(files, func(a, b InputFile) int { return strings.Compare(a.Name, b.Name) })
+	if files = append(unique(files), stdin...); len(files) == 0 {
 		return nil, fmt.Errorf("there is no file in %s", strings.Join(inputs, ", "))
 	}
 	return files, nil
 }
 
-// unique returns the first name of each file. It fails if a file does not
-// exist.
-func unique(names []string) (files []string, err error) {
-	seen := map[int64][]fs.FileInfo{} // by size
-	for _, name := range names {
-		info, err := os.Stat(name) // of the file that a link points to
-		if err != nil {
-			return nil, err
+// unique keeps the first name of each file.
+func unique(files []InputFile) []InputFile {
+	seen := map[[2]int64][]fs.FileInfo{} // by size and time, to compare fewer
+	return slices.DeleteFunc(files, func(f InputFile) bool {
+		key := [2]int64{f.Info.Size(), f.Info.ModTime().UnixNano()}
+		isSeen := slices.ContainsFunc(seen[key], func(o fs.FileInfo) bool { return os.SameFile(f.Info, o) })
+		if !isSeen {
+			seen[key] = append(seen[key], f.Info)
 		}
-		if !slices.ContainsFunc(seen[info.Size()], func(o fs.FileInfo) bool { return os.SameFile(info, o) }) {
-			seen[info.Size()] = append(seen[info.Size()], info)
-			files = append(files, name)
-		}
-	}
-	return files, nil
+		return isSeen
+	})
 }
 
-// expand returns the names of the files that an input stands for.
-func expand(input string) ([]string, error) {
+// expand returns the files that an input stands for.
+func expand(input string) ([]InputFile, error) {
 	info, err := os.Stat(input)
 	switch {
 	case err == nil && info.IsDir():
 		return inFolder(input)
 	case err == nil:
-		return []string{input}, nil
+		return []InputFile{{input, info}}, nil
 	case !errors.Is(err, fs.ErrNotExist) || !strings.ContainsAny(input, "*?["):
 		return nil, err
 	}
@@ -80,20 +83,20 @@ func expand(input string) ([]string, error) {
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%s: no file matches", input)
 	}
-	var names []string
+	var files []InputFile
 	for _, name := range found {
 		more, err := expand(name)
 		if err != nil {
 			return nil, err
 		}
-		names = append(names, more...)
+		files = append(files, more...)
 	}
-	return names, nil
+	return files, nil
 }
 
 // inFolder returns the regular files in a folder and its subfolders, and those
 // that links in it point to. It does not follow links to folders.
-func inFolder(folder string) (names []string, err error) {
+func inFolder(folder string) (files []InputFile, err error) {
 	// The separator makes WalkDir follow a link to the folder.
 	root := folder + string(filepath.Separator)
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -106,10 +109,10 @@ func inFolder(folder string) (names []string, err error) {
 			}
 		case !strings.HasSuffix(path, samplelog.TruthSuffix):
 			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-				names = append(names, filepath.Clean(path))
+				files = append(files, InputFile{filepath.Clean(path), info})
 			}
 		}
 		return nil
 	})
-	return names, err
+	return files, err
 }

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,14 @@ func write(t testing.TB, name, text string) string {
 		t.Fatal(err)
 	}
 	return name
+}
+
+func inputNames(inputs []string) (names []string, err error) {
+	files, err := InputFiles(inputs)
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
+	return names, err
 }
 
 // A file is read once, however it is named.
@@ -66,7 +75,7 @@ func TestFindFiles(t *testing.T) {
 		{in(standardInput, "a.log", standardInput), in("a.log", standardInput)},
 		{in(standardInput), in(standardInput)},
 	} {
-		if got, err := InputFiles(test.inputs); err != nil || !slices.Equal(got, test.want) {
+		if got, err := inputNames(test.inputs); err != nil || !slices.Equal(got, test.want) {
 			t.Errorf("%v: got %v, %v, want %v", test.inputs, got, err, test.want)
 		}
 	}
@@ -93,8 +102,71 @@ func TestFindFilesHere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "a.log", "1")
 	write(t, filepath.Join("sub", "b.log"), "2")
-	files, err := InputFiles([]string{"."})
+	files, err := inputNames([]string{"."})
 	if err != nil || !slices.Equal(files, []string{"a.log", filepath.Join("sub", "b.log")}) {
 		t.Errorf("got %v, %v", files, err)
+	}
+}
+
+// Small files, of which a worker gets several at a time, have the same report
+// as other files.
+func TestSmallFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const files = 3*smallFiles + 10
+	var want []string
+	for i := range files {
+		name, text := filepath.Join(dir, fmt.Sprintf("%03d.log", i)), eventLine
+		switch {
+		case i%50 == 0:
+			text = "text"
+			want = append(want, fmt.Sprintf("no_decision_log %s:1", name))
+		case i%50 == 1:
+			text = string(gzipped(eventLine, eventLine))
+		}
+		write(t, name, text)
+	}
+	x, err := Read(t.Context(), Options{Inputs: []string{dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := x.Report().Inputs
+	if got := problemsOf(&in); in.Decisions != files || !slices.Equal(got, want) {
+		t.Errorf("got %d decisions, problems %q, want %d, %q", in.Decisions, got, files, want)
+	}
+}
+
+// A file that becomes shorter before it is read has a problem that says so, and
+// so has a compressed one.
+func TestFileShrinks(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat(eventLine, int(2*leastPart)/len(eventLine)+1000)
+	for what, test := range map[string]struct {
+		text string
+		left int64
+		want []string
+	}{
+		"small, to nothing": {eventLine, 0, []string{"shortened FILE:1"}},
+		"small":             {eventLine + eventLine, int64(len(eventLine)), []string{"shortened FILE:1"}},
+		"large, to nothing": {large, 0, []string{"shortened FILE:1"}},
+		"large":             {large, int64(10 * len(eventLine)), []string{"shortened FILE:10"}},
+		"gzip":              {string(gzipped(eventLine, eventLine)), int64(len(gzipped(eventLine))), []string{"shortened FILE:1"}},
+		"zstd":              {string(append(zstandard(eventLine), zstandard(eventLine)...)), int64(len(zstandard(eventLine))), []string{"shortened FILE:1"}},
+	} {
+		name := write(t, filepath.Join(t.TempDir(), "log"), test.text)
+		files, err := InputFiles([]string{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(name, test.left); err != nil {
+			t.Fatal(err)
+		}
+		x, err := ReadFiles(t.Context(), Options{Inputs: []string{name}}, files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := problemsOf(withoutName(&x.Report().Inputs, name)); !slices.Equal(got, test.want) {
+			t.Errorf("%s: got problems %q, want %q", what, got, test.want)
+		}
 	}
 }

@@ -12,6 +12,8 @@
 package report
 
 import (
+	"archive/tar"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,11 +36,44 @@ import (
 // The data depend on the options and on the content of the files, and not on
 // the number of workers.
 func Read(ctx context.Context, o Options) (*Data, error) {
-	x, err := read(ctx, o, runtime.GOOS == "linux")
+	files, err := InputFiles(o.Inputs)
+	if err := cmp.Or(o.Check(), err); err != nil {
+		return nil, err
+	}
+	return ReadFiles(ctx, o, files)
+}
+
+// ReadFiles is Read for files that [InputFiles] returned for o.Inputs.
+func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	x, err := read(ctx, o, files, runtime.GOOS == "linux")
 	if errors.Is(err, errNotMapped) {
-		x, err = read(ctx, o, false)
+		x, err = read(ctx, o, files, false)
+	}
+	if errors.Is(err, errSaved) {
+		return nil, savedInput(files)
 	}
 	return x, err
+}
+
+// errSaved is the error if an input is a saved report.
+var errSaved = errors.New("standard input is a saved report, not a decision log: use regometer merge, which prints and merges saved reports")
+
+// savedInput returns the error of the first input that is a saved report.
+// Workers find them in any order.
+func savedInput(files []InputFile) error {
+	for _, f := range files {
+		if f.isRegular() && IsSaved(f.Name) {
+			if _, err := Load(f.Name); errors.Is(err, errOld) {
+				return err
+			}
+			return fmt.Errorf("%s%s", f.Name, strings.TrimPrefix(errSaved.Error(), "standard input"))
+		}
+	}
+	return errSaved
 }
 
 // errNotMapped is the error if a file cannot be read where it is mapped into
@@ -46,43 +81,28 @@ func Read(ctx context.Context, o Options) (*Data, error) {
 // in the usual way shows the cause.
 var errNotMapped = errors.New("a file could not be read where it was mapped into memory")
 
-// read is Read. It maps files into memory only if mayMap is true, and if all
-// inputs can be read again.
-func read(ctx context.Context, o Options, mayMap bool) (*Data, error) {
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	files, err := InputFiles(o.Inputs)
-	if err != nil {
-		return nil, err
-	}
+// read is ReadFiles with complete options. It maps files into memory only if
+// mayMap is true, and if all inputs can be read again.
+func read(ctx context.Context, o Options, files []InputFile, mayMap bool) (*Data, error) {
 	r := &reading{Options: o, start: time.Now(), jobs: make(chan job, jobsAhead), mayMap: mayMap && o.Each == nil}
 	whole := ctx // the new ctx also ends if Each fails
 	ctx, r.fail = context.WithCancelCause(ctx)
 	defer r.fail(nil)
 	known := true // the sizes of all inputs
-	for _, name := range files {
-		r.inputs = append(r.inputs, &input{name: name})
-		info, err := os.Stat(name)
-		switch {
-		case name == standardInput:
-			known, r.mayMap = false, false
-		case err != nil || !info.Mode().IsRegular():
-			known = false
-		case IsSaved(name):
-			if _, err := Load(name); errors.Is(err, errOld) {
-				return nil, err
-			}
-			return nil, fmt.Errorf("%s is a saved report, not a decision log: use regometer merge, which prints and merges saved reports", name)
-		default:
-			r.of += info.Size()
+	for _, f := range files {
+		r.inputs = append(r.inputs, &input{InputFile: f})
+		if f.isRegular() {
+			r.of += f.Info.Size()
+			continue
 		}
+		known = false
+		r.mayMap = r.mayMap && f.Name != standardInput
 	}
 	if !known {
 		r.of = 0
 	}
 	workers := make([]*worker, o.Workers)
+	var err error
 	for i := range workers {
 		if workers[i], err = newWorker(r); err != nil {
 			return nil, err
@@ -102,6 +122,7 @@ func read(ctx context.Context, o Options, mayMap bool) (*Data, error) {
 		for _, in := range r.inputs {
 			r.open(ctx, in)
 		}
+		r.sendSmall()
 		close(r.jobs)
 		wg.Wait()
 	}()
@@ -136,8 +157,9 @@ type reading struct {
 	Options
 	start  time.Time
 	inputs []*input
-	of     int64 // bytes of all inputs, or 0 if their sizes are unknown
-	mayMap bool  // files may be mapped into memory
+	small  []*input // the small files that no job has yet
+	of     int64    // bytes of all inputs, or 0 if their sizes are unknown
+	mayMap bool     // files may be mapped into memory
 	jobs   chan job
 	fail   context.CancelCauseFunc
 
@@ -146,10 +168,11 @@ type reading struct {
 	exact     atomic.Int64 // durations that are kept
 }
 
-// An input is a file, or standard input.
+// An input is a file, standard input, or a member of an archive.
 type input struct {
-	name  string
-	parts []*part // in the order of the text
+	InputFile
+	parts   []*part // in the order of the text
+	members *Inputs // of an archive: the sum of its members
 }
 
 // A part is text of an input that one reader reads.
@@ -177,7 +200,7 @@ func (p *part) firstLine() (lines int64) {
 	return lines
 }
 
-// sum returns the inputs of all parts, with lines of the file.
+// sum returns the inputs of all parts and members, with lines of the file.
 func (in *input) sum() *Inputs {
 	all, line, failed := new(Inputs), int64(0), false
 	for _, p := range in.parts {
@@ -189,23 +212,29 @@ func (in *input) sum() *Inputs {
 		all.merge(&p.Inputs)
 		line += p.lines
 		if p.failure != "" && !failed { // once, also if several parts fail
-			all.problem(p.failure, 1, Place{in.name, max(line, 1)})
+			all.problem(p.failure, 1, Place{in.Name, max(line, 1)})
 			failed = true
 		}
 	}
-	if all.Decisions == 0 && (line > 0 || len(all.Problems) > 0) {
-		all.problem(NoDecisionLog, 1, Place{in.name, 1})
+	if in.members != nil {
+		all.merge(in.members)
+		return all
+	}
+	if all.Decisions == 0 && line > 0 {
+		all.problem(NoDecisionLog, 1, Place{in.Name, 1})
 	}
 	if first, _, _ := strings.Cut(all.Unrecognised, "\n"); all.Decisions == 0 && first != "" {
-		all.Unrecognised = in.name + " begins with: " + first
+		all.Unrecognised = called(in.Name) + " begins with: " + first
 	} else {
 		all.Unrecognised = ""
 	}
 	return all
 }
 
-// A job is a part to read.
+// A job is a part to read, or several small files.
 type job struct {
+	small []*input
+
 	part  *part
 	text  io.Reader // nil if the part is to be mapped: see file
 	close func()
@@ -231,34 +260,41 @@ func (r *reading) open(ctx context.Context, in *input) {
 	if ctx.Err() != nil {
 		return
 	}
-	if in.name == standardInput {
-		r.send(in, readAhead(ctx, r.counted(ctx, r.Stdin), func() {}), func() {})
+	switch {
+	case in.Name == standardInput:
+		r.send(in, readAhead(ctx, r.counted(ctx, r.Stdin, 0), func() {}), func() {})
+		return
+	case !in.isRegular():
+		pipe := &opened{name: in.Name}
+		r.send(in, readAhead(ctx, r.counted(ctx, pipe, 0), pipe.close), func() {})
+		return
+	case in.Info.Size() < smallSize:
+		if r.small = append(r.small, in); len(r.small) == smallFiles {
+			r.sendSmall()
+		}
 		return
 	}
-	if info, err := os.Stat(in.name); err == nil && !info.Mode().IsRegular() {
-		pipe := &opened{name: in.name}
-		r.send(in, readAhead(ctx, r.counted(ctx, pipe), pipe.close), func() {})
-		return
-	}
-	f, err := os.Open(in.name)
+	f, err := os.Open(in.Name)
 	if err != nil {
 		in.newPart().failure = Unreadable
 		return
 	}
-	done := func() { f.Close() }
-	info, err := f.Stat()
-	if err != nil {
-		done()
-		in.newPart().failure = Unreadable
-		return
-	}
-	head := make([]byte, len(zstdMagic))
+	head, size := make([]byte, headSize), in.Info.Size()
 	n, _ := f.ReadAt(head, 0)
-	if info.Size() < 2*leastPart || isCompressed(head[:n]) {
-		r.send(in, r.counted(ctx, f), done)
+	if size < 2*leastPart || formatOf(head[:n]) != "" {
+		r.send(in, r.counted(ctx, f, size), func() { f.Close() })
 		return
 	}
-	r.cut(ctx, in, f, info.Size())
+	r.cut(ctx, in, f, size)
+}
+
+// smallSize and smallFiles bound a job of small files.
+const smallSize, smallFiles = 64 << 10, 64
+
+// sendSmall hands out the small files, which a worker opens.
+func (r *reading) sendSmall() {
+	r.jobs <- job{small: r.small}
+	r.small = nil
 }
 
 // leastPart and greatestPart roughly limit the size of a part of a large file.
@@ -284,7 +320,7 @@ func (r *reading) cut(ctx context.Context, in *input, f *os.File, size int64) {
 		if r.mayMap {
 			r.jobs <- job{part: in.newPart(), close: done, file: f, from: from, to: to}
 		} else {
-			r.send(in, r.counted(ctx, io.NewSectionReader(f, from, to-from)), done)
+			r.send(in, r.counted(ctx, io.NewSectionReader(f, from, to-from), to-from), done)
 		}
 	}
 	from, fruitless := int64(0), 0
@@ -327,14 +363,20 @@ func (r *reading) send(in *input, text io.Reader, done func()) {
 	r.jobs <- job{part: in.newPart(), text: text, close: done}
 }
 
-// counted returns a reader that counts bytes and fails once ctx has ended.
-func (r *reading) counted(ctx context.Context, from io.Reader) io.Reader {
+// counted returns a reader that counts bytes and fails once ctx has ended, or
+// if it ends before the size.
+func (r *reading) counted(ctx context.Context, from io.Reader, size int64) io.Reader {
+	read := int64(0)
 	return readerFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
 		n, err := from.Read(p)
 		r.bytes.Add(int64(n))
+		read += int64(n)
+		if read < size && errors.Is(err, io.EOF) {
+			err = errShortened
+		}
 		return n, err
 	})
 }
@@ -364,22 +406,80 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // The problems of files, besides those of package decisionlog.
 const (
 	Unreadable    = "unreadable"      // the file, or the rest of it, cannot be read
-	Damaged       = "damaged"         // a part of a compressed file cannot be read
+	Damaged       = "damaged"         // a part of a compressed file or an archive cannot be read
+	Shortened     = "shortened"       // the file became shorter before it was read to its end
 	NoDecisionLog = "no_decision_log" // the file is not empty, and has no event
 )
 
 // blockSize is the size of the text that is read at a time.
 const blockSize = 1 << 20
 
-// do reads a part.
+// do reads a part, or small files.
 func (w *worker) do(ctx context.Context, j job) {
+	for _, in := range j.small {
+		w.readSmall(ctx, in)
+	}
+	if j.part == nil {
+		return
+	}
 	defer j.close()
-	w.begin(j.part)
 	if j.file != nil {
+		w.begin(j.part)
 		w.readMapped(ctx, j)
 		return
 	}
-	text, err := decompressed(ctx, j.text)
+	w.readContent(ctx, j.part, w.file, j.text, false)
+}
+
+// readSmall reads a small file.
+func (w *worker) readSmall(ctx context.Context, in *input) {
+	p := in.newPart()
+	f, err := os.Open(in.Name)
+	if err != nil {
+		p.failure = Unreadable
+		return
+	}
+	defer f.Close()
+	w.readContent(ctx, p, w.file, w.counted(ctx, f, in.Info.Size()), true)
+}
+
+// readContent reads a file from its beginning, or a member of an archive. If
+// mayWait is false, it uses other goroutines too.
+func (w *worker) readContent(ctx context.Context, p *part, l *layer, from io.Reader, mayWait bool) {
+	text, f, done, err := l.open(ctx, from, mayWait)
+	defer done()
+	switch {
+	case err != nil:
+	case f == formatZip && (text != l.raw || !p.input.isRegular()):
+		err = refusalError(refused + formatZip)
+	case f == formatTar && l == w.member:
+		err = refusedNested
+	case f == formatTar:
+		err = w.readTar(ctx, p.input, text)
+	case f == formatZip:
+		err = w.readZip(ctx, p.input, text.Buffered())
+	case f == formatSaved && l == w.file:
+		w.fail(errSaved)
+	default:
+		err = w.readText(ctx, p, text)
+	}
+	var form refusalError
+	switch {
+	case err == nil, ctx.Err() != nil, errors.Is(err, io.EOF):
+	case errors.As(err, &form):
+		p.failure = string(form)
+	case errors.Is(err, errDamaged), errors.Is(err, tar.ErrHeader), errors.Is(err, tar.ErrFieldTooLong), errors.Is(err, io.ErrUnexpectedEOF):
+		p.failure = Damaged
+	case errors.Is(err, errShortened):
+		p.failure = Shortened
+	default:
+		p.failure = Unreadable
+	}
+}
+
+// readText reads the text of a part, and returns the error that ends it.
+func (w *worker) readText(ctx context.Context, p *part, text io.Reader) (err error) {
+	w.begin(p)
 	buf, have := w.buf, 0
 	for err == nil {
 		if have == len(buf) { // an event that is larger
@@ -393,13 +493,10 @@ func (w *worker) do(ctx context.Context, j job) {
 		w.flush()
 	}
 	w.end(ctx, buf[:have])
-	switch {
-	case ctx.Err() != nil, errors.Is(err, io.EOF), err == io.ErrUnexpectedEOF: //nolint:errorlint // ReadFull's own
-	case errors.Is(err, errDamaged):
-		j.part.failure = Damaged
-	default:
-		j.part.failure = Unreadable
+	if err == io.ErrUnexpectedEOF { //nolint:errorlint // ReadFull's own
+		return io.EOF
 	}
+	return err
 }
 
 // mostMapped roughly limits the bytes that all workers together map into memory

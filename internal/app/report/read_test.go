@@ -175,3 +175,20 @@ func TestReadInterrupted(t *testing.T) {
 		cancel()
 	}
 }
+
+// Standard input has a name that people understand.
+func TestStandardInputNamed(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"text\n": "standard input begins with: text",
+		string(tarOf(t, member{name: "a", text: "text"})): "standard input:a begins with: text",
+	} {
+		x, err := Read(t.Context(), Options{Inputs: []string{standardInput}, Stdin: strings.NewReader(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := x.Report().Inputs.Unrecognised; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -311,6 +312,21 @@ func TestReadSaved(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), saved) || !strings.Contains(err.Error(), "regometer merge") {
 			t.Errorf("%v: error %v", inputs, err)
 		}
+	}
+	// It is the first one, whichever a worker finds first.
+	for i := range 2 * smallFiles {
+		save(t, readLog(t, oneEvent, Options{}), filepath.Join(folder, fmt.Sprintf("b%d", i)))
+	}
+	if _, err := Read(t.Context(), Options{Inputs: []string{folder}}); err == nil || !strings.HasPrefix(err.Error(), saved+" is a saved report") {
+		t.Errorf("several: error %v", err)
+	}
+	stdin, err := os.Open(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	if _, err := Read(t.Context(), Options{Inputs: []string{standardInput}, Stdin: stdin}); err == nil || !strings.HasPrefix(err.Error(), "standard input is a saved report") {
+		t.Errorf("standard input: error %v", err)
 	}
 }
 

@@ -109,7 +109,7 @@ func savedText(r io.Reader) (text io.Reader, done func(), err error) {
 		return nil, nil, err
 	case string(head) == oldMagic:
 		return nil, nil, errOld
-	case !bytes.HasPrefix(head, zstdMagic):
+	case !bytes.HasPrefix(head, []byte(zstdMagic)):
 		return nil, nil, errForeign
 	}
 	z, err := zstd.NewReader(content, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(32<<20))
@@ -153,19 +153,23 @@ func IsSaved(file string) bool {
 // names or a link lead to it.
 func LoadAll(files ...string) (*Data, error) {
 	var all *Data
-	files, err := unique(files)
-	if err != nil {
-		return nil, err
+	inputs := make([]InputFile, len(files))
+	for i, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			return nil, err
+		}
+		inputs[i] = InputFile{file, info}
 	}
-	for _, file := range files {
-		x, err := Load(file)
+	for _, file := range unique(inputs) {
+		x, err := Load(file.Name)
 		if err != nil {
 			return nil, err
 		}
 		if all == nil {
 			all = x
 		} else if err := all.Merge(x); err != nil {
-			return nil, fmt.Errorf("%s and %s cannot be merged: %w", files[0], file, err)
+			return nil, fmt.Errorf("%s and %s cannot be merged: %w", files[0], file.Name, err)
 		}
 	}
 	if all == nil {

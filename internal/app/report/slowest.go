@@ -34,7 +34,7 @@ func (s *slowest) add(keys [][]byte, e *decisionlog.Event, p *part, stages []str
 	}
 	s.kept = append(s.kept, SlowDecision{
 		Key: string(bytes.Join(keys, []byte(", "))), ID: string(e.DecisionID), TraceID: string(e.TraceID), Time: e.Time, Outcome: e.Outcome,
-		Took: took, Stages: timersOf(e.Measures, stages), Place: Place{p.input.name, e.Line}, part: p,
+		Took: took, Stages: timersOf(e.Measures, stages), Place: Place{p.input.Name, e.Line}, part: p,
 	})
 	if len(s.kept) >= 2*s.limit {
 		s.cut()

@@ -24,7 +24,7 @@ func TestSlowestTie(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		limit := 1 + r.IntN(8)
-		inputs := []*input{{name: "f"}, {name: "g"}}
+		inputs := []*input{{InputFile: InputFile{Name: "f"}}, {InputFile: InputFile{Name: "g"}}}
 		var parts []*part
 		for range 1 + r.IntN(6) {
 			p := inputs[r.IntN(len(inputs))].newPart()
@@ -48,7 +48,7 @@ func TestSlowestTie(t *testing.T) {
 				if took := max(e.Measures[1].Value, e.Measures[2].Value); took > 0 {
 					all = append(all, SlowDecision{
 						Key: "k, l", ID: string(e.DecisionID), TraceID: string(e.TraceID), Time: e.Time, Outcome: e.Outcome, Took: took,
-						Stages: timersOf(e.Measures, stages), Place: Place{p.input.name, p.firstLine() + e.Line},
+						Stages: timersOf(e.Measures, stages), Place: Place{p.input.Name, p.firstLine() + e.Line},
 					})
 				}
 				events = append(events, func() { w.add([][]byte{[]byte("k"), []byte("l")}, e, p, stages) })

@@ -5,52 +5,99 @@ package report
 
 import (
 	"bufio"
-	"bytes"
+	"compress/bzip2"
 	"context"
 	"errors"
 	"io"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+	"golang.org/x/text/encoding/unicode"
 )
 
-// The first bytes of compressed files: RFC 1952, RFC 8878.
-var (
-	gzipMagic = []byte{0x1f, 0x8b, 0x08}
-	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-)
+// maxWindow limits the memory of a decompressor, in bytes. It is the window of
+// zstd --long=27.
+const maxWindow = 128 << 20
 
-// isCompressed reports whether a file with this beginning is compressed.
-func isCompressed(head []byte) bool {
-	return bytes.HasPrefix(head, gzipMagic) || bytes.HasPrefix(head, zstdMagic)
+// A layer reads a file, or a member of an archive. Its buffers are used again,
+// because small files are many.
+type layer struct {
+	raw, text *bufio.Reader // as in the file, and decompressed
+	gzip      gzipText
 }
 
-// decompressed returns the text of r. If the content is a gzip or zstd file,
-// another goroutine decompresses it, some blocks ahead, until the end, an
-// error, or the end of ctx.
-func decompressed(ctx context.Context, r io.Reader) (text io.Reader, err error) {
-	buffered := bufio.NewReaderSize(r, 1<<18)
-	head, err := buffered.Peek(len(zstdMagic))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+func newLayer() *layer {
+	return &layer{raw: bufio.NewReaderSize(nil, 1<<18), text: bufio.NewReaderSize(nil, 1<<15)}
+}
+
+// open returns the text of a file and its format, which is that of an archive
+// or of a saved report, or "". If the file is compressed and mayWait is false,
+// another goroutine decompresses it, some blocks ahead. The caller must call
+// done before it uses the layer again.
+func (l *layer) open(ctx context.Context, from io.Reader, mayWait bool) (text *bufio.Reader, f format, done func(), err error) {
+	l.raw.Reset(from)
+	text, done = l.raw, func() {}
+	outer, _, err := peekFormat(text)
+	if err != nil {
+		return nil, "", done, err
 	}
-	switch {
-	case bytes.HasPrefix(head, gzipMagic):
-		return readAhead(ctx, filled{&gzipText{from: buffered}}, func() {}), nil
-	case bytes.HasPrefix(head, zstdMagic):
-		// More goroutines would need too much memory.
-		d, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxWindow(64<<20))
-		if err != nil {
-			return nil, err
+	f = outer
+	if r, release, err := l.decompressor(f); err != nil {
+		return nil, "", done, err
+	} else if r != nil {
+		done = release
+		if !mayWait {
+			a := readAhead(ctx, filled{r}, release)
+			r, done = a, a.stop
 		}
-		return readAhead(ctx, zstdText{d}, d.Close), nil
+		text = l.text
+		text.Reset(r)
+		var head []byte
+		if f, head, err = peekFormat(text); err != nil {
+			return nil, "", done, err
+		}
+		if outer == formatZstd && savedVersion.Match(head) {
+			f = formatSaved
+		}
 	}
-	return buffered, nil
+	switch f {
+	case "", formatTar, formatZip, formatSaved:
+	case formatUTF16:
+		decoder := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()
+		text, f = bufio.NewReader(decoder.Reader(text)), ""
+	default:
+		if err = refusedNested; text == l.raw {
+			err = refusalError(refused + f)
+		}
+	}
+	return text, f, done, err
+}
+
+// decompressor returns a reader that decompresses l.raw, or nil if the format
+// is not that of a compressed file.
+func (l *layer) decompressor(f format) (r io.Reader, release func(), err error) {
+	release = func() {}
+	switch f {
+	case formatGzip:
+		l.gzip.reset(l.raw)
+		r = &l.gzip
+	case formatZstd:
+		// More goroutines would need too much memory.
+		d, err := zstd.NewReader(l.raw, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxWindow(maxWindow))
+		return checked{d, zstd.ErrWindowSizeExceeded, refusedWindow}, d.Close, err
+	case formatBzip2:
+		r = checked{Reader: bzip2.NewReader(l.raw)}
+	case formatLZ4:
+		r = checked{Reader: lz4Text(l.raw)}
+	}
+	return r, release, nil
 }
 
 // ahead reads in a goroutine of its own.
 type ahead struct {
 	ctx   context.Context // of the reader
+	end   context.CancelFunc
 	full  chan block
 	empty chan []byte
 	now   block // the block that is being read
@@ -66,9 +113,10 @@ type block struct {
 // readAhead reads from r until the end, an error, or the end of ctx, and then
 // calls done. Reading the result does not wait for r any longer once ctx has
 // ended.
-func readAhead(ctx context.Context, r io.Reader, done func()) io.Reader {
+func readAhead(ctx context.Context, r io.Reader, done func()) *ahead {
 	const blocks, size = 3, 1 << 19
-	a := &ahead{ctx: ctx, full: make(chan block, blocks), empty: make(chan []byte, blocks)}
+	ctx, end := context.WithCancel(ctx)
+	a := &ahead{ctx: ctx, end: end, full: make(chan block, blocks), empty: make(chan []byte, blocks)}
 	for range blocks {
 		a.empty <- make([]byte, size)
 	}
@@ -90,6 +138,13 @@ func readAhead(ctx context.Context, r io.Reader, done func()) io.Reader {
 		}
 	}()
 	return a
+}
+
+// stop ends the goroutine, and waits until it no longer uses its reader.
+func (a *ahead) stop() {
+	a.end()
+	for range a.full { // until it is closed
+	}
 }
 
 func (a *ahead) Read(p []byte) (int, error) {
@@ -132,14 +187,51 @@ func (f filled) Read(p []byte) (n int, err error) {
 // errDamaged is the error if a part of a compressed file cannot be read.
 var errDamaged = errors.New("damaged")
 
-type zstdText struct{ *zstd.Decoder }
+// errShortened is the error if a file ends before the size that it had.
+var errShortened = errors.New("shortened")
 
-func (z zstdText) Read(p []byte) (int, error) {
-	n, err := z.Decoder.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = errDamaged
+// checked is the text of a compressed file or of a member. If it cannot be
+// read, the error is errDamaged, or another one in the place of special.
+type checked struct {
+	io.Reader
+	special, instead error
+}
+
+func (c checked) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	switch {
+	case err == nil, errors.Is(err, io.EOF), errors.Is(err, errShortened):
+		return n, err
+	case c.special != nil && errors.Is(err, c.special):
+		return n, c.instead
 	}
-	return n, err
+	return n, errDamaged
+}
+
+// lz4Text returns the text of the frames of an lz4 file. The library reads only
+// one frame, and takes the end of the file for the end of the frame.
+func lz4Text(file *bufio.Reader) io.Reader {
+	frames := readerFunc(func(p []byte) (int, error) {
+		n, err := file.Read(p)
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return n, err
+	})
+	frame, ended := lz4.NewReader(frames), false
+	return readerFunc(func(p []byte) (int, error) {
+		if ended {
+			if _, err := file.Peek(1); err != nil {
+				return 0, err
+			}
+			frame.Reset(frames)
+		}
+		n, err := frame.Read(p)
+		if ended = errors.Is(err, io.EOF); ended {
+			err = nil
+		}
+		return n, err
+	})
 }
 
 // gzipText is the text of the members of a gzip file. After a damaged member it
@@ -150,6 +242,10 @@ type gzipText struct {
 	within  bool // the next text is within a member
 	damaged bool // a member was damaged
 	broken  bool // the text so far ends within a damaged member
+}
+
+func (g *gzipText) reset(from *bufio.Reader) {
+	g.from, g.within, g.damaged, g.broken = from, false, false, false
 }
 
 func (g *gzipText) Read(p []byte) (int, error) {
@@ -180,7 +276,7 @@ func (g *gzipText) Read(p []byte) (int, error) {
 // next begins the next member, wherever it is.
 func (g *gzipText) next() error {
 	for {
-		head, err := g.from.Peek(len(gzipMagic))
+		head, err := g.from.Peek(3)
 		switch {
 		case err != nil && !errors.Is(err, io.EOF):
 			return err
@@ -188,7 +284,7 @@ func (g *gzipText) next() error {
 			return errDamaged
 		case err != nil:
 			return io.EOF
-		case bytes.Equal(head, gzipMagic):
+		case formatOf(head) == formatGzip:
 			if err := g.members.Reset(g.from); err == nil {
 				g.members.Multistream(false)
 				g.within = true

@@ -33,6 +33,13 @@ func zstandard(text string) []byte {
 	return w.EncodeAll([]byte(text), nil)
 }
 
+// layerText returns the text of a file, which may be compressed.
+func layerText(t *testing.T, file io.Reader) (io.Reader, error) {
+	text, _, done, err := newLayer().open(t.Context(), file, false)
+	t.Cleanup(done)
+	return text, err
+}
+
 func TestDecompressed(t *testing.T) {
 	t.Parallel()
 	// Larger than what is read ahead, and not compressible to nothing.
@@ -57,11 +64,18 @@ func TestDecompressed(t *testing.T) {
 		{"padding", append(gzipped("a"), make([]byte, 512)...), "a", false},
 		{"zstd", zstandard(string(large)), string(large), false},
 		{"two frames", append(zstandard("a"), zstandard("b")...), "ab", false},
+		{"bzip2", bzip2Sample, "first\nsecond\n", false},
+		{"two streams", append(bzip2Sample, bzip2Sample...), "first\nsecond\nfirst\nsecond\n", false},
+		{"lz4", lz4Of(t, string(large), "b"), string(large) + "b", false},
+		{"two lz4 frames", append(lz4Of(t, "a"), lz4Of(t, "b")...), "ab", false},
+		{"UTF-16", []byte("\xff\xfea\x00\xe4\x00\x3d\xd8\x00\xde"), "aä😀", false},
+		{"UTF-16, big first", gzipped("\xfe\xff\x00a\x00\xe4"), "aä", false},
 		{"the end is missing", two[:len(two)-10], "first\nsecond\n"[:6], true},
 		{"only a header", gzipped("a")[:12], "", true},
+		{"lz4, text behind the frame", append(lz4Of(t, "a"), "text"...), "a", true},
 		{"zstd, the end is missing", zstandard(string(large))[:1<<20], "", true},
 	} {
-		text, err := decompressed(t.Context(), iotest.HalfReader(bytes.NewReader(test.file)))
+		text, err := layerText(t, iotest.HalfReader(bytes.NewReader(test.file)))
 		if err != nil {
 			t.Errorf("%s: %v", test.what, err)
 			continue
@@ -92,7 +106,7 @@ func TestDamagedMember(t *testing.T) {
 		for i := 10; i < len(first); i++ {
 			file := bytes.Join([][]byte{first[:i], second, third}, nil)
 			file[len(first[:i])/2] ^= 0x55
-			text, err := decompressed(t.Context(), bytes.NewReader(file))
+			text, err := layerText(t, bytes.NewReader(file))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,6 +21,8 @@ type worker struct {
 	filtered bool     // the options select only some events
 	buf      []byte
 
+	file, member *layer
+
 	part   *part
 	reader *decisionlog.Reader
 	read   int64 // events of the part that are not in reading.decisions yet
@@ -52,7 +54,7 @@ func newWorker(r *reading) (*worker, error) {
 	}
 	keysOf, _ := keyOf(r.By) // withDefaults has checked By
 	w := &worker{
-		reading: r, keysOf: keysOf, buf: make([]byte, blockSize),
+		reading: r, keysOf: keysOf, buf: make([]byte, blockSize), file: newLayer(), member: newLayer(),
 		sum:      sum,
 		filtered: !r.Since.IsZero() || !r.Until.IsZero() || len(r.Paths) > 0,
 	}
@@ -62,7 +64,7 @@ func newWorker(r *reading) (*worker, error) {
 	o := decisionlog.Options{
 		Metric: w.metric, Event: w.event, Verdicts: r.Verdicts,
 		Problem: func(kind decisionlog.Problem, line int64) {
-			w.part.problem(string(kind), 1, Place{w.part.input.name, line})
+			w.part.problem(string(kind), 1, Place{w.part.input.Name, line})
 		},
 	}
 	if r.Strict {

@@ -221,7 +221,14 @@ func TestReadAlike(t *testing.T) {
 			o.Paths = []string{"p"}
 		}
 		leastPart = 1 << 40
-		x, err := read(t.Context(), o, false)
+		inputs, err := InputFiles(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o, err = o.withDefaults(); err != nil {
+			t.Fatal(err)
+		}
+		x, err := read(t.Context(), o, inputs, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +237,7 @@ func TestReadAlike(t *testing.T) {
 			leastPart, mostMapped, maxNamed = 1+m.Int64N(1<<(8+m.IntN(8))), 1+m.Int64N(1<<20), m.IntN(1<<(6+m.IntN(15)))
 			greatestPart = leastPart
 			mayMap := m.IntN(2) == 0
-			if x, err = read(t.Context(), o, mayMap); err != nil {
+			if x, err = read(t.Context(), o, inputs, mayMap); err != nil {
 				t.Fatal(err)
 			}
 			requireSame(t, outputs(t, x), want)
@@ -372,7 +379,7 @@ func TestFirstPlaces(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		in := &input{name: "f"}
+		in := &input{InputFile: InputFile{Name: "f"}}
 		var lines []int64
 		for i := range 3 {
 			p := in.newPart()

@@ -1,0 +1,58 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import "strings"
+
+// A refusalError is the error of a file in a format that is not read. Its text
+// is the kind of the problem.
+type refusalError string
+
+func (r refusalError) Error() string { return string(r) }
+
+// refused begins the kinds of the problems.
+const refused = "format_"
+
+// The refusals that are not those of a format.
+const (
+	refusedNested  refusalError = refused + "nested"
+	refusedMembers refusalError = refused + "zip_members"
+	refusedMethod  refusalError = refused + "zip_method"
+	refusedWindow  refusalError = refused + "window"
+)
+
+// remedies say what a refused file is, and how to read it.
+var remedies = map[refusalError]string{
+	// The maintained library for xz lets a file ask for 4 GB of memory.
+	refused + "xz":       "compressed by xz: run xz -dc FILE | regometer report -",
+	refused + "7z":       "a 7z archive: run 7z x -so FILE | regometer report -",
+	refused + "rar":      "a RAR archive: run unrar p -inul FILE | regometer report -",
+	refused + "compress": "compressed by compress: run gzip -dc FILE | regometer report -",
+	refused + "snappy":   "compressed by Snappy: run snzip -dc FILE | regometer report -",
+	refused + "lz4_old":  "compressed by lz4 -l: run lz4 -dc FILE | regometer report -",
+	refused + "zip":      "a zip archive that is not a file: write it to a file, and name that",
+	refusedMembers:       "a zip archive with too many members: run unzip -p FILE | regometer report -",
+	refusedMethod:        "encrypted, or compressed in a rare way: run 7z x -so ARCHIVE | regometer report -",
+	refusedNested:        "an archive in an archive, or compressed twice: unpack the outer one, and name its files",
+	refusedWindow:        "compressed by zstd --long=28 or more: run zstd -dc --long=31 FILE | regometer report -",
+}
+
+// Remedy says which file is in a form that is not read, and how to read it. It
+// returns "" for other problems.
+func (p *Problem) Remedy() string {
+	remedy := remedies[refusalError(p.Kind)]
+	if remedy == "" || len(p.First) == 0 {
+		return ""
+	}
+	return called(p.First[0].File) + " is " + remedy
+}
+
+// called returns the name of a file, or of a member of an archive, for
+// sentences.
+func called(file string) string {
+	if rest, ok := strings.CutPrefix(file, standardInput); ok && (rest == "" || rest[0] == ':') {
+		return "standard input" + rest
+	}
+	return file
+}
