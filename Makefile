@@ -203,6 +203,10 @@ bench: ## Measure beside OPA, print the tables, write docs/performance.md and th
 	$(GO) run ./bench/cmd/benchtable $(BENCHFLAGS)
 	$(GO) test -count 1 -run '^TestReadmeTable$$' ./bench/project -update
 
+.PHONY: bench-collect
+bench-collect: ## Measure what regometer collect takes for a decision, on one processor and on two
+	cd cmd/regometer && $(GO) test -run '^$$' -bench Collect -cpu 1,2 -count 5 ./internal/collect
+
 .PHONY: bench-report
 bench-report: ## Measure regometer report beside DuckDB, jq and encoding/json on large logs, and write the page
 	@$(find_duckdb); \

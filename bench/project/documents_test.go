@@ -39,7 +39,7 @@ var executed = []string{"README.md", "CONTRIBUTING.md", "docs/embedding.md", ope
 
 // documents are those whose links and names must be right.
 var documents = append(executed[:len(executed):len(executed)],
-	"RELEASING.md", "SECURITY.md", "CHANGELOG.md", "docs/design.md", "docs/envoy.md", "docs/kubernetes.md", "docs/rgm.md", "docs/upstream.md", "dashboards/README.md")
+	"RELEASING.md", "SECURITY.md", "CHANGELOG.md", "docs/collecting.md", "docs/design.md", "docs/envoy.md", "docs/kubernetes.md", "docs/rgm.md", "docs/upstream.md", "dashboards/README.md")
 
 // A block is a fenced block of a document. A comment before it, such as
 // <!-- run: server -->, says how it runs:

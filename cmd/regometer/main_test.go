@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -102,25 +103,29 @@ func TestGolden(t *testing.T) {
 		{name: "version-missing", args: "version BIN/missing"},
 		{name: "version-folder", args: "version EMPTY"},
 		{name: "version-not-go", args: "version TREE/main.go"},
-		{name: "version-not-opa", args: "version SELF"},
+		{name: "version-not-opa", args: "version GOTOOL"},
 		{name: "version-two", args: "version a b"},
 	}
 	for _, cmd := range newRootCommand().Commands() {
 		calls = append(calls, golden{name: "help-" + cmd.Name(), args: cmd.Name() + " --help"})
+	}
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, c := range calls {
 		t.Run(c.name, func(t *testing.T) {
 			if c.setup != nil {
 				c.setup(t)
 			}
-			placeholders := strings.NewReplacer("EMPTY", empty, "TREE", tree, "BIN", bin, "PROGRAM", program, "SELF", os.Args[0], "NEWEST", opabuild.NewestVersion)
+			placeholders := strings.NewReplacer("EMPTY", empty, "TREE", tree, "BIN", bin, "PROGRAM", program, "GOTOOL", tool, "NEWEST", opabuild.NewestVersion)
 			var args []string
 			for _, a := range strings.Fields(c.args) {
 				args = append(args, placeholders.Replace(a))
 			}
 			status, stdout, stderr := call(t.Context(), args...)
 			got := fmt.Sprintf("$ regometer %s\n-- status %d\n-- stdout\n%s-- stderr\n%s", c.args, status, stdout, stderr)
-			got = strings.NewReplacer(empty, "EMPTY", tree, "TREE", bin, "BIN", program, "PROGRAM", os.Args[0], "SELF", "regometer: "+ownVersion()+"\ngo: ", "regometer: VERSION\ngo: ",
+			got = strings.NewReplacer(empty, "EMPTY", tree, "TREE", bin, "BIN", program, "PROGRAM", tool, "GOTOOL", "regometer: "+ownVersion()+"\ngo: ", "regometer: VERSION\ngo: ",
 				opabuild.OldestVersion, "OLDEST", opabuild.NewestRange, "RANGE", opabuild.NewestVersion, "NEWEST", opabuild.UpstreamVersion, "UPSTREAM").Replace(got)
 			got = regexp.MustCompile(`(?m)^go: go\S+ \w+/\w+$`).ReplaceAllString(got, "go: GO PLATFORM")
 			got = regexp.MustCompile(`sha256:[0-9a-f]{64}\b`).ReplaceAllString(got, "sha256:HASH")
@@ -158,6 +163,7 @@ func TestExamples(t *testing.T) {
 		}
 		for line := range strings.Lines(cmd.Example) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), " >")
+			line = line[strings.LastIndex(line, "regometer "):]        // behind a pipe
 			words := strings.Fields(strings.ReplaceAll(line, "'", "")) // as a shell
 			found, args, err := newRootCommand().Find(words[1:])
 			if err == nil {

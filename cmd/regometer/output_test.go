@@ -50,7 +50,11 @@ var outputFlags = []struct {
 // otherFileFlags name a file or a folder that is read, or a folder for files
 // that the command names. The command keeps the files in it, as TestRefused
 // shows.
-var otherFileFlags = []string{"build base", "build chdir", "build opa", "demo keep", "demo opa", "opa opa", "verify chdir", "verify keep", "verify opa", "verify packages"}
+var otherFileFlags = []string{
+	"collect config", "collect follow", "collect forward-ca", "collect forward-cert", "collect forward-key", "collect forward-token-file",
+	"collect policy", "collect tls-ca", "collect tls-cert", "collect tls-key", "collect token-file",
+	"build base", "build chdir", "build opa", "demo keep", "demo opa", "opa opa", "verify chdir", "verify keep", "verify opa", "verify packages",
+}
 
 // A new flag that names a file must be in one of the lists above.
 func TestOutputFlags(t *testing.T) {

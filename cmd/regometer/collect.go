@@ -1,0 +1,278 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/open-policy-agent/opa/v1/util"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/collect"
+)
+
+// collectOptions are the flags of collect.
+type collectOptions struct {
+	addr, config                     string
+	policies                         []string
+	forward, forwardToken, forwardCA string
+	forwardCert, forwardKey          string
+	token, cert, key, ca             string
+	follow, pass                     bool
+	packed, unpacked                 int64
+}
+
+func newCollectCommand() *cobra.Command {
+	var o collectOptions
+	cmd := &cobra.Command{
+		Use:   "collect [- | --follow FILE...]",
+		Short: "Count the decisions that OPA servers upload, for Prometheus",
+		Long: `Takes the decision logs that OPA servers upload, of OPA 0.34 or later, and serves the
+durations and outcomes of their decisions on /metrics. The servers need only this in
+their configuration:
+
+  services: {regometer: {url: http://127.0.0.1:9191}}
+  decision_logs: {service: regometer, reporting: {min_delay_seconds: 5, max_delay_seconds: 10}}
+
+With --forward, each body goes on unchanged to the server that got it before. The
+command counts a body only if that server accepts it, and stores nothing. OPA keeps what
+is not accepted, and sends it again.
+
+The command takes POST requests at any path except /metrics and /health, from OPA and
+from shippers such as Vector and Fluent Bit. It also reads a pipe, or files that grow.
+
+Labels of paths follow --config, which has the keys of the plugin, and the rules in
+--policy. Without both, the first paths that have a result get a label. The command
+reads policies, certificates and tokens again when they change, and on SIGHUP.`,
+		Example: `  regometer collect
+  regometer collect --forward https://logs.example.com --policy bundle.tar.gz
+  regometer collect --addr :9191 --tls-cert cert.pem --tls-key key.pem --token-file token
+  regometer collect --follow '/var/log/opa/*.log'
+  opa run -s 2>&1 | regometer collect - --pass`,
+		Args: cobra.ArbitraryArgs,
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			pipe := len(args) == 1 && args[0] == "-"
+			switch {
+			case o.follow && (len(args) == 0 || pipe):
+				return errors.New("--follow needs files")
+			case len(args) > 0 && !o.follow && !pipe:
+				return fmt.Errorf("%q: write - for a pipe, or --follow for files that grow; regometer report reads other files", args[0])
+			case o.pass && !pipe:
+				return errors.New("--pass needs a pipe: write - as the argument")
+			case (o.cert == "") != (o.key == "") || o.ca != "" && o.cert == "":
+				return errors.New("--tls-cert and --tls-key belong together, and --tls-ca needs both")
+			case (o.forwardCert == "") != (o.forwardKey == ""):
+				return errors.New("--forward-cert and --forward-key belong together")
+			case o.forward == "" && o.forwardToken+o.forwardCA+o.forwardCert != "":
+				return errors.New("the flags --forward-… need --forward")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return runCollect(cmd, &o, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.addr, "addr", "127.0.0.1:9191", "`address` to listen on")
+	flags.StringVar(&o.config, "config", "", "YAML or JSON `file` with plugins.regometer, as in OPA's configuration")
+	flags.StringArrayVar(&o.policies, "policy", nil, "Rego `file`, folder or bundle whose rules get labels; can be repeated")
+	flags.StringVar(&o.forward, "forward", "", "pass each body on to this `URL`")
+	flags.StringVar(&o.forwardToken, "forward-token-file", "", "`file` with the bearer token for the target")
+	flags.StringVar(&o.forwardCA, "forward-ca", "", "`file` with the authorities of the target's certificate")
+	flags.StringVar(&o.forwardCert, "forward-cert", "", "`file` with the certificate that the target asks for")
+	flags.StringVar(&o.forwardKey, "forward-key", "", "`file` with the key of this certificate")
+	flags.StringVar(&o.token, "token-file", "", "`file` with the bearer token that every request except /health must have")
+	flags.StringVar(&o.cert, "tls-cert", "", "`file` with the server's certificate")
+	flags.StringVar(&o.key, "tls-key", "", "`file` with the key of this certificate")
+	flags.StringVar(&o.ca, "tls-ca", "", "`file` with the authorities of the certificates that clients must have")
+	flags.BoolVar(&o.follow, "follow", false, "count what is appended to files, also after rotation")
+	flags.BoolVar(&o.pass, "pass", false, "write the text of the pipe to standard output")
+	sizeFlag(cmd, &o.packed, "max-body", 64<<20, "largest `size` of a body as it is sent (default 64MiB)")
+	sizeFlag(cmd, &o.unpacked, "max-unpacked", 256<<20, "largest `size` of a body after unpacking (default 256MiB)")
+	return cmd
+}
+
+func sizeFlag(cmd *cobra.Command, to *int64, name string, value int64, usage string) {
+	*to = value
+	cmd.Flags().Func(name, usage, func(text string) (err error) {
+		if *to, err = sizeOf(text); err == nil && *to < 1 {
+			err = errors.New("it must be at least 1")
+		}
+		return err
+	})
+}
+
+// pluginConfig returns the configuration of the plugin in a file, as JSON.
+func pluginConfig(name string) ([]byte, error) {
+	if name == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var c struct {
+		Plugins map[string]any `json:"plugins"`
+	}
+	if err := util.Unmarshal(text, &c); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	block, ok := c.Plugins["regometer"]
+	if !ok {
+		return nil, fmt.Errorf("%s has no plugins.regometer: write plugins: {regometer: {…}}, as in OPA's configuration", name)
+	}
+	return json.Marshal(block)
+}
+
+func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
+	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+	failed := func(err error) {
+		log.Error("A file has changed, but cannot be used. The old content stays.", "error", err)
+	}
+	config, err := pluginConfig(o.config)
+	if err != nil {
+		return err
+	}
+	options := collect.Options{Config: config, Version: ownVersion(), MaxPacked: o.packed, MaxUnpacked: o.unpacked, Log: log}
+	if o.token != "" {
+		if options.Token, err = collect.TokenFile(o.token, failed); err != nil {
+			return err
+		}
+	}
+	if o.forward != "" {
+		if options.Forward, err = o.target(failed); err != nil {
+			return err
+		}
+	}
+	c, err := collect.New(options)
+	if err != nil {
+		return err
+	}
+	if err := setPolicy(c, o.policies, log); err != nil {
+		return err
+	}
+	server := &http.Server{Handler: c, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	if o.cert != "" {
+		if server.TLSConfig, err = collect.ServerTLS(o.cert, o.key, o.ca, failed); err != nil {
+			return err
+		}
+	}
+	listener, err := net.Listen("tcp", o.addr)
+	if err != nil {
+		return err
+	}
+	scheme := "http"
+	if server.TLSConfig != nil {
+		listener, scheme = tls.NewListener(listener, server.TLSConfig), "https"
+	}
+	if a := listener.Addr().(*net.TCPAddr); !a.IP.IsLoopback() && (o.cert == "" || o.token == "" && o.ca == "") {
+		log.Warn("Everybody who reaches this address can send decisions and read metrics. Use --tls-cert, --tls-key and --token-file, or listen on 127.0.0.1.", "addr", a)
+	}
+	log.Info("Collecting decisions.", "url", fmt.Sprintf("%s://%s", scheme, listener.Addr()))
+
+	signals := takeSignals(cmd.Context()) // from here on, SIGHUP does not end the process
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	ended := make(chan error, 3)
+	go func() { ended <- server.Serve(listener) }()
+	var reading chan struct{}
+	if o.follow {
+		reading = make(chan struct{})
+		go func() { c.Follow(ctx, args); close(reading) }()
+	} else if len(args) > 0 {
+		var pass io.Writer
+		if o.pass {
+			pass = cmd.OutOrStdout()
+		}
+		go func() { ended <- c.ReadPipe(cmd.InOrStdin(), pass) }()
+	}
+	err = wait(ctx, signals, ended, c, o.policies, log)
+	cancel()
+	if reading != nil {
+		<-reading
+	}
+	grace, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	defer stop()
+	return errors.Join(err, server.Shutdown(grace))
+}
+
+// wait waits for the end, and reads policies again when they change.
+func wait(ctx context.Context, signals <-chan os.Signal, ended <-chan error, c *collect.Collector, policies []string, log *slog.Logger) error {
+	version := collect.Version(policies)
+	tick := time.NewTicker(5 * time.Second)
+	defer tick.Stop()
+	for {
+		again := false
+		select {
+		case err := <-ended:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		case s := <-signals:
+			if s != syscall.SIGHUP {
+				return nil
+			}
+			again = true
+		case <-tick.C:
+		}
+		if now := collect.Version(policies); now != version || again {
+			version = now
+			if err := setPolicy(c, policies, log); err != nil {
+				log.Error("The policy cannot be used. The old one stays.", "error", err)
+			}
+		}
+	}
+}
+
+// setPolicy gives labels to the rules in the policies.
+func setPolicy(c *collect.Collector, policies []string, log *slog.Logger) error {
+	if len(policies) == 0 {
+		return nil
+	}
+	policy, err := collect.LoadPolicy(policies)
+	if err != nil {
+		return err
+	}
+	c.Counter.SetPolicy(policy)
+	if text := c.Counter.PathMessage(); text != "" {
+		log.Warn(text)
+	}
+	return nil
+}
+
+// target returns the target of --forward.
+func (o *collectOptions) target(failed func(error)) (*collect.Forward, error) {
+	u, err := url.Parse(o.forward)
+	if err != nil || !slices.Contains([]string{"http", "https"}, u.Scheme) || u.Host == "" || strings.ContainsAny(o.forward, "?#") {
+		return nil, fmt.Errorf("invalid --forward %q: write a URL such as https://logs.example.com", o.forward)
+	}
+	config, err := collect.ClientTLS(o.forwardCert, o.forwardKey, o.forwardCA, failed)
+	if err != nil {
+		return nil, err
+	}
+	f := &collect.Forward{URL: u, Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true, DisableCompression: true,
+		MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
+	}}
+	switch {
+	case o.forwardToken != "":
+		f.Token, err = collect.TokenFile(o.forwardToken, failed)
+	case o.token != "":
+		f.DropAuthorization = true
+	}
+	return f, err
+}

@@ -1,0 +1,190 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/opa/plugin"
+	"github.com/regometer/regometer/rollup"
+)
+
+// body is the body of a request. What is read from it also goes to the target,
+// if there is one, and into the digest.
+type body struct {
+	from   io.Reader
+	target io.Writer // nil if there is no target, or if it takes no more
+	hash   hash.Hash
+	size   int64
+	err    error // of the sender
+}
+
+func newBody(from io.Reader) *body { return &body{from: from, hash: sha256.New()} }
+
+// Read implements io.Reader. Once the target takes no more, reading ends.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.from.Read(p)
+	b.size += int64(n)
+	b.hash.Write(p[:n])
+	if b.target != nil && n > 0 {
+		if _, err := b.target.Write(p[:n]); err != nil {
+			b.from, b.target = eof{}, nil
+			return n, io.EOF
+		}
+	}
+	if err != nil && err != io.EOF {
+		b.err = err
+	}
+	return n, err
+}
+
+// drain reads the rest.
+func (b *body) drain() { _, _ = io.Copy(io.Discard, b) }
+
+func (b *body) digest() (d digest) { return digest(b.hash.Sum(d[:0])) }
+
+type eof struct{}
+
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }
+
+// readers are readers that wait for work.
+type readers struct{ sync.Pool }
+
+func (r *readers) get() *bodyReader { return r.Get().(*bodyReader) }
+
+// bodyReader reads the decisions of bodies.
+type bodyReader struct {
+	reader *decisionlog.Reader
+	gzip   gzip.Reader
+	buffer []byte
+
+	batch    *plugin.LogBatch
+	problems map[string]uint64
+	servers  map[string]bool
+
+	keys    []string          // by number of a metric
+	paths   map[string]string // the same text, so that decisions share it
+	known   int               // bytes of the keys and paths
+	labels  []byte            // of the last event
+	numbers []rollup.Number
+}
+
+// maxKnown limits the keys and paths that a reader remembers, in bytes.
+const maxKnown = 1 << 20
+
+// maxServers limits the servers of a body, and the servers that are remembered.
+const maxServers = 4096
+
+func newBodyReader(counter *plugin.LogCounter) *bodyReader {
+	b := &bodyReader{
+		buffer: make([]byte, 128<<10), paths: map[string]string{},
+		batch: counter.NewBatch(), problems: map[string]uint64{}, servers: map[string]bool{},
+	}
+	b.reader = decisionlog.NewReader(decisionlog.Options{
+		Metric: func(key []byte) int32 {
+			b.keys = append(b.keys, string(key))
+			b.known += len(key)
+			return int32(len(b.keys) - 1)
+		},
+		Event:    b.add,
+		Problem:  func(kind decisionlog.Problem, _ int64) { b.problems[string(kind)]++ },
+		Verdicts: counter.Verdicts(),
+	})
+	return b
+}
+
+func (b *bodyReader) add(e *decisionlog.Event) {
+	b.numbers = b.numbers[:0]
+	for _, m := range e.Measures {
+		b.numbers = append(b.numbers, rollup.Number{Key: b.keys[m.Metric], Value: m.Value})
+	}
+	path, ok := b.paths[string(e.Path)]
+	if !ok {
+		path = string(e.Path)
+		b.paths[path] = path
+		b.known += len(path)
+	}
+	b.batch.Add(rollup.Decision{Path: path, Outcome: e.Outcome, Code: e.Code, Numbers: b.numbers})
+	if !bytes.Equal(e.Labels, b.labels) {
+		b.labels = append(b.labels[:0], e.Labels...)
+		if id := e.Label("id"); len(id) > 0 && len(b.servers) < maxServers && !b.servers[string(id)] {
+			b.servers[string(id)] = true
+		}
+	}
+	if b.known > maxKnown {
+		b.reader.Forget()
+		clear(b.paths)
+		b.keys, b.known = nil, 0
+	}
+}
+
+// begin begins an empty batch.
+func (b *bodyReader) begin() {
+	b.batch.Reset()
+	clear(b.problems)
+	clear(b.servers)
+	b.labels = b.labels[:0]
+}
+
+// read reads the decisions of a body into a batch. It returns an error of type
+// unreadable if they cannot be counted.
+func (b *bodyReader) read(body *body, encoding string, maxPacked, maxUnpacked int64) error {
+	b.reader.Reset()
+	b.begin()
+	text := io.Reader(body)
+	switch encoding {
+	case "", "identity":
+	case "gzip":
+		if err := b.gzip.Reset(body); err != nil {
+			return unreadableBody("gzip", fmt.Sprintf("the body is not gzip, although Content-Encoding says so: %v", err))
+		}
+		text = &b.gzip
+	default:
+		return unreadableBody("encoding", fmt.Sprintf("unknown Content-Encoding %q: use gzip, or leave it out", encoding))
+	}
+	have, unpacked := 0, int64(0)
+	for {
+		if have == len(b.buffer) {
+			b.buffer = append(b.buffer, make([]byte, len(b.buffer))...)
+		}
+		n, err := text.Read(b.buffer[have:])
+		have += n
+		unpacked += int64(n)
+		switch {
+		case body.size > maxPacked:
+			return tooLarge("packed", maxPacked)
+		case unpacked > maxUnpacked:
+			return tooLarge("unpacked", maxUnpacked)
+		case err == io.EOF:
+			b.reader.Close(b.buffer[:have])
+			return b.verdict(unpacked)
+		case err != nil && body.err != nil:
+			return body.err
+		case err != nil:
+			return unreadableBody("gzip", fmt.Sprintf("the body is damaged: %v", err))
+		}
+		if read := b.reader.Read(b.buffer[:have]); read > 0 {
+			have = copy(b.buffer, b.buffer[read:have])
+		}
+	}
+}
+
+// verdict returns an error if a body has text but no decisions.
+func (b *bodyReader) verdict(unpacked int64) error {
+	if _, other := b.reader.Counts(); b.batch.Len() == 0 && unpacked > 0 && (other > 0 || len(b.problems) > 0) {
+		return unreadableBody("no_decisions", "the body has no events of a decision log")
+	}
+	return nil
+}
+
+var errAborted = errors.New("the sender has closed the connection")

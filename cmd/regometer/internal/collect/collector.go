@@ -1,0 +1,214 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package collect counts the decision logs that OPA servers upload, and passes
+// them on.
+package collect
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/regometer/regometer/opa/plugin"
+)
+
+// Options configures a [Collector].
+type Options struct {
+	Config  []byte // the configuration of the plugin, as JSON
+	Version string // of Regometer, for regometer_build_info
+
+	// Forward, if not nil, gets each body.
+	Forward *Forward
+	// Token, if not nil, returns the bearer token that senders and scrapers
+	// must have.
+	Token func() string
+
+	// MaxPacked and MaxUnpacked limit a body, in bytes. 0 stands for 64 MiB and
+	// 256 MiB.
+	MaxPacked, MaxUnpacked int64
+
+	Log *slog.Logger
+}
+
+const (
+	defaultPacked   = 64 << 20
+	defaultUnpacked = 256 << 20
+)
+
+// timeout limits the time from the arrival of a body to its answer. OPA waits
+// 10 seconds for an answer, and sends the body again otherwise.
+const timeout = 8 * time.Second
+
+// Collector counts the decisions in the bodies that it gets by HTTP. It serves
+// the metrics too.
+type Collector struct {
+	options  Options
+	registry *prometheus.Registry
+	Counter  *plugin.LogCounter
+	metrics  *metrics
+	slots    chan struct{} // bodies that are read at the same time
+	readers  readers
+	repeated digests
+	mux      *http.ServeMux
+}
+
+// New returns a collector. It fails if the configuration is invalid.
+func New(o Options) (*Collector, error) {
+	if o.MaxPacked == 0 {
+		o.MaxPacked = defaultPacked
+	}
+	if o.MaxUnpacked == 0 {
+		o.MaxUnpacked = defaultUnpacked
+	}
+	registry := prometheus.NewRegistry()
+	counter, err := plugin.NewLogCounter(registry, o.Config, plugin.Build{Version: o.Version})
+	if err != nil {
+		return nil, err
+	}
+	c := &Collector{
+		options: o, registry: registry, Counter: counter,
+		metrics: newMetrics(registry),
+		slots:   make(chan struct{}, runtime.GOMAXPROCS(0)),
+	}
+	c.readers.New = func() any { return newBodyReader(counter) }
+	c.mux = http.NewServeMux()
+	c.mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}\n") })
+	c.mux.Handle("GET /metrics", c.guard(promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, Registry: registry})))
+	c.mux.Handle("POST /", c.guard(http.HandlerFunc(c.collect)))
+	return c, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.mux.ServeHTTP(w, r) }
+
+// guard refuses requests without the token.
+func (c *Collector) guard(next http.Handler) http.Handler {
+	if c.options.Token == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if subtle.ConstantTimeCompare([]byte(token), []byte(c.options.Token())) != 1 {
+			c.metrics.refused.WithLabelValues("token").Inc()
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "the request lacks the bearer token", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isOPA reports whether an OPA has sent a request. An OPA sends a body again
+// until it gets status 200, and does not go on with other bodies.
+func isOPA(r *http.Request) bool {
+	name, _, _ := strings.Cut(r.UserAgent(), "/")
+	return name == "Open Policy Agent" || name == "Open-Policy-Agent" // older and newer releases
+}
+
+// collect answers a request with a body of decisions.
+//
+// It counts a body if and only if the target has accepted it, or if there is no
+// target. OPA keeps a body until the answer is 200, so nothing is stored here.
+func (c *Collector) collect(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	defer cancel()
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(timeout)) // a slow sender must not hold a slot
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-ctx.Done():
+		c.refuse(w, "busy", http.StatusServiceUnavailable, "too many bodies at the same time")
+		return
+	}
+
+	body := newBody(r.Body)
+	var delivery *delivery
+	if c.options.Forward != nil {
+		delivery = c.options.Forward.start(ctx, r, body)
+	}
+	reader := c.readers.get()
+	defer c.readers.Put(reader)
+	unread := reader.read(body, r.Header.Get("Content-Encoding"), c.options.MaxPacked, c.options.MaxUnpacked)
+	body.drain()
+
+	answer := answer{status: http.StatusOK}
+	if delivery != nil {
+		answer = delivery.finish(body)
+	}
+	switch {
+	case body.err != nil:
+		c.refuse(w, "sender", http.StatusBadRequest, "the body ends too early: "+body.err.Error())
+	case answer.err != nil:
+		c.options.Log.Warn("The target did not take a body.", "error", answer.err)
+		c.refuse(w, "target", http.StatusServiceUnavailable, "the target did not answer: "+answer.err.Error())
+	case answer.status/100 != 2:
+		c.metrics.refused.WithLabelValues("target").Inc()
+		answer.write(w)
+	default:
+		c.account(w, r, reader, body, unread, answer)
+	}
+}
+
+// account counts a body that the target has accepted, or for which there is no
+// target, and answers.
+func (c *Collector) account(w http.ResponseWriter, r *http.Request, reader *bodyReader, body *body, unread error, answer answer) {
+	if unread != nil {
+		var reason *unreadable
+		errors.As(unread, &reason)
+		if c.options.Forward == nil && !isOPA(r) {
+			c.refuse(w, reason.reason, reason.status, reason.Error())
+			return
+		}
+		counter := c.metrics.lost
+		if c.options.Forward != nil {
+			counter = c.metrics.uncounted
+		}
+		counter.WithLabelValues(reason.reason).Inc()
+		c.options.Log.Warn("The decisions of a body do not count.", "reason", reason.Error(), "sender", r.RemoteAddr)
+		answer.write(w)
+		return
+	}
+	if !c.repeated.add(body.digest()) {
+		c.metrics.repeated.Inc()
+		answer.write(w)
+		return
+	}
+	reader.batch.Count()
+	c.metrics.counted.Inc()
+	c.metrics.note(reader)
+	answer.write(w)
+}
+
+func (c *Collector) refuse(w http.ResponseWriter, reason string, status int, message string) {
+	c.metrics.refused.WithLabelValues(reason).Inc()
+	http.Error(w, message, status)
+}
+
+// unreadable says why the decisions of a body cannot be counted.
+type unreadable struct {
+	reason string // a label
+	status int    // for senders that are not OPA
+	text   string
+}
+
+func (u *unreadable) Error() string { return u.text }
+
+func tooLarge(what string, limit int64) error {
+	return &unreadable{"too_large", http.StatusRequestEntityTooLarge, fmt.Sprintf("the %s body has more than %d bytes", what, limit)}
+}
+
+func unreadableBody(reason, text string) error {
+	return &unreadable{reason, http.StatusBadRequest, text}
+}

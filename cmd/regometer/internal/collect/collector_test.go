@@ -1,0 +1,369 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+func newCollector(t *testing.T, o Options) *Collector {
+	t.Helper()
+	o.Log = slog.New(slog.DiscardHandler)
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// counted returns the bodies by what happened to them.
+func counted(t *testing.T, c *Collector, what string) float64 {
+	t.Helper()
+	sum := func(v *prometheus.CounterVec) (sum float64) {
+		families, err := c.registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		desc := make(chan *prometheus.Desc, 1)
+		v.Describe(desc)
+		text := (<-desc).String()
+		for _, f := range families {
+			if strings.Contains(text, `"`+f.GetName()+`"`) {
+				for _, m := range f.Metric {
+					sum += m.GetCounter().GetValue()
+				}
+			}
+		}
+		return sum
+	}
+	switch what {
+	case "counted":
+		return testutil.ToFloat64(c.metrics.counted)
+	case "repeated":
+		return testutil.ToFloat64(c.metrics.repeated)
+	case "lost":
+		return sum(c.metrics.lost)
+	case "uncounted":
+		return sum(c.metrics.uncounted)
+	case "refused":
+		return sum(c.metrics.refused)
+	case "decisions":
+		families, err := c.registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		total := 0.0
+		for _, f := range families {
+			if f.GetName() == "opa_decisions_total" {
+				for _, m := range f.Metric {
+					total += m.GetCounter().GetValue()
+				}
+			}
+		}
+		return total
+	}
+	t.Fatal(what)
+	return 0
+}
+
+// events returns a body of n decisions. Bodies with different ids differ.
+func events(id string, n int) string {
+	var b strings.Builder
+	b.WriteByte('[')
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"labels":{"id":"s1"},"decision_id":"%s-%d","path":"rbac/allow","result":true,"metrics":{"timer_server_handler_ns":%d}}`, id, i, 1000+i)
+	}
+	return b.String() + "]"
+}
+
+func packed(text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
+	return b.String()
+}
+
+const opaAgent = "Open-Policy-Agent/1.22.0 (linux, amd64)"
+
+// send sends a body and returns the status and the text of the answer.
+func send(t *testing.T, h http.Handler, agent, encoding, body string) (int, string) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, "/logs/part?x=1", strings.NewReader(body))
+	r.Header.Set("User-Agent", agent)
+	if encoding != "" {
+		r.Header.Set("Content-Encoding", encoding)
+	}
+	r.Header.Set("Authorization", "Bearer secret")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+func TestBodies(t *testing.T) {
+	t.Parallel()
+	ndjson := strings.NewReplacer("[{", "{", "},{\"labels\"", "}\n{\"labels\"", "}]", "}\n").Replace(events("n", 3))
+	vector := `[{"message":` + fmt.Sprintf("%q", strings.Trim(events("v", 1), "[]")) + `,"source_type":"file","timestamp":"2026-01-02T03:04:05Z"}]`
+	for name, test := range map[string]struct {
+		encoding, body string
+		decisions      float64
+		status         int // for others than OPA
+		what           string
+	}{
+		"plain":           {"", events("p", 5), 5, 200, "counted"},
+		"gzip":            {"gzip", packed(events("g", 5)), 5, 200, "counted"},
+		"NDJSON":          {"", ndjson, 3, 200, "counted"},
+		"Vector":          {"", vector, 1, 200, "counted"},
+		"Fluent Bit":      {"", `[{"date":1767323045.0,"log":` + fmt.Sprintf("%q", strings.Trim(events("f", 1), "[]")+"\n") + `}]`, 1, 200, "counted"},
+		"empty":           {"", "", 0, 200, "counted"},
+		"no events":       {"", "[]", 0, 200, "counted"},
+		"a broken event":  {"", events("b", 2) + `{"decision_id":"x","path":"p","metrics":{"timer_a_ns":` + "\n" + events("c", 2), 4, 200, "counted"},
+		"other JSON":      {"", `{"hello":"world"}`, 0, 400, "lost"},
+		"not gzip":        {"gzip", events("x", 2), 0, 400, "lost"},
+		"cut gzip":        {"gzip", packed(events("x", 900))[:800], 0, 400, "lost"},
+		"other encoding":  {"br", events("x", 2), 0, 400, "lost"},
+		"too much packed": {"", events("x", 1000), 0, 413, "lost"},
+		"a bomb":          {"gzip", packed(strings.Repeat(" ", 200_000) + events("x", 2)), 0, 413, "lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := Options{MaxPacked: 50_000, MaxUnpacked: 100_000}
+			c := newCollector(t, o)
+			if status, text := send(t, c, opaAgent, test.encoding, test.body); status != 200 {
+				t.Errorf("OPA gets status %d: %s", status, text)
+			}
+			if n := counted(t, c, test.what); n != 1 {
+				t.Errorf("%s is %v, want 1", test.what, n)
+			}
+			if n := counted(t, c, "decisions"); n != test.decisions {
+				t.Errorf("%v decisions count, want %v", n, test.decisions)
+			}
+			c = newCollector(t, o)
+			if status, text := send(t, c, "curl", test.encoding, test.body); status != test.status {
+				t.Errorf("others get status %d, want %d: %s", status, test.status, text)
+			}
+		})
+	}
+}
+
+// target is a server that gets bodies.
+type target struct {
+	*httptest.Server
+	mu     sync.Mutex
+	bodies []string
+	last   *http.Request
+	answer func(w http.ResponseWriter, body string)
+}
+
+func newTarget(t *testing.T) (*target, *Forward) {
+	x := &target{answer: func(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusNoContent) }}
+	x.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, err := io.ReadAll(r.Body)
+		x.mu.Lock()
+		if x.last = r; err == nil {
+			x.bodies = append(x.bodies, string(text))
+		}
+		answer := x.answer
+		x.mu.Unlock()
+		answer(w, string(text))
+	}))
+	t.Cleanup(x.Close)
+	u, err := url.Parse(x.URL + "/base/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x, &Forward{URL: u, Transport: &http.Transport{}}
+}
+
+// The target gets the same bytes with the same headers, and OPA its answer. A
+// body counts if and only if the target accepted it.
+func TestForward(t *testing.T) {
+	t.Parallel()
+	x, forward := newTarget(t)
+	c := newCollector(t, Options{Forward: forward, MaxUnpacked: 100_000})
+	body := packed(events("a", 10))
+	if status, _ := send(t, c, opaAgent, "gzip", body); status != 200 {
+		t.Errorf("204 of the target becomes %d, want 200", status)
+	}
+	r := x.last
+	if x.bodies[0] != body || r.URL.RequestURI() != "/base/logs/part?x=1" || r.Header.Get("Content-Encoding") != "gzip" ||
+		r.Header.Get("Authorization") != "Bearer secret" || r.UserAgent() != opaAgent || r.ContentLength != int64(len(body)) {
+		t.Errorf("the target got %d bytes at %s with %v", len(x.bodies[0]), r.URL, r.Header)
+	}
+	for _, status := range []int{500, 429, 401, 301} {
+		x.answer = func(w http.ResponseWriter, _ string) { http.Error(w, "busy", status) }
+		if got, text := send(t, c, opaAgent, "gzip", packed(events(fmt.Sprint(status), 10))); got != status || text != "busy\n" {
+			t.Errorf("status %d of the target becomes %d: %q", status, got, text)
+		}
+	}
+	x.answer = func(http.ResponseWriter, string) { panic(http.ErrAbortHandler) }
+	if got, _ := send(t, c, opaAgent, "gzip", packed(events("abort", 10))); got != 503 {
+		t.Errorf("a closed connection becomes %d, want 503", got)
+	}
+	if n := counted(t, c, "decisions"); n != 10 {
+		t.Errorf("%v decisions count, want 10", n)
+	}
+	x.answer = func(http.ResponseWriter, string) {}
+	for range 2 { // the second comes again
+		if got, _ := send(t, c, opaAgent, "gzip", packed(events("500", 10))); got != 200 {
+			t.Errorf("the repeated body gets %d", got)
+		}
+	}
+	unreadable := "\x1f\x8bnot gzip at all"
+	large := packed(strings.Repeat(" ", 200_000))
+	for _, body := range []string{unreadable, large} {
+		if got, _ := send(t, c, "shipper", "gzip", body); got != 200 {
+			t.Errorf("a body that cannot be counted gets %d", got)
+		}
+		if last := x.bodies[len(x.bodies)-1]; last != body {
+			t.Errorf("the target got %d bytes, want %d", len(last), len(body))
+		}
+	}
+	for what, want := range map[string]float64{"decisions": 20, "counted": 2, "repeated": 1, "uncounted": 2, "lost": 0, "refused": 5} {
+		if n := counted(t, c, what); n != want {
+			t.Errorf("%s is %v, want %v", what, n, want)
+		}
+	}
+}
+
+// If the sender breaks off, the target must not take the body for whole.
+func TestSenderBreaksOff(t *testing.T) {
+	t.Parallel()
+	x, forward := newTarget(t)
+	c := newCollector(t, Options{Forward: forward})
+	server := httptest.NewServer(c)
+	defer server.Close()
+	for _, header := range []string{"Content-Length: 100000", "Transfer-Encoding: chunked"} {
+		connection, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := events("a", 3)
+		if strings.HasPrefix(header, "T") {
+			text = fmt.Sprintf("%x\r\n%s\r\n", len(text), text)
+		}
+		fmt.Fprintf(connection, "POST /logs HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n%s", header, text)
+		time.Sleep(50 * time.Millisecond)
+		_ = connection.Close()
+	}
+	eventually(t, "both bodies are refused", func() bool { return counted(t, c, "refused") == 2 })
+	if n := counted(t, c, "decisions"); n != 0 || len(x.bodies) > 0 {
+		t.Errorf("%v decisions count, and the target has %d bodies", n, len(x.bodies))
+	}
+}
+
+// As many bodies are read at a time as there are processors. A target that does
+// not answer gets no more than the time that OPA waits.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	x, forward := newTarget(t)
+	release := make(chan struct{})
+	var started atomic.Int32
+	x.answer = func(http.ResponseWriter, string) {
+		started.Add(1)
+		<-release
+	}
+	c := newCollector(t, Options{Forward: forward})
+	var answers sync.WaitGroup
+	var accepted atomic.Int32
+	const bodies = 20
+	for i := range bodies {
+		answers.Go(func() {
+			if status, _ := send(t, c, opaAgent, "", events(fmt.Sprint(i), 1)); status == 200 {
+				accepted.Add(1)
+			}
+		})
+	}
+	eventually(t, "all slots are taken", func() bool { return int(started.Load()) == cap(c.slots) })
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	w := httptest.NewRecorder()
+	c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("[]")).WithContext(ctx))
+	if w.Code != 503 {
+		t.Errorf("without a slot a body gets %d, want 503", w.Code)
+	}
+	close(release)
+	answers.Wait()
+	if n := counted(t, c, "decisions"); accepted.Load() != bodies || n != bodies {
+		t.Errorf("%d bodies are accepted, and %v decisions count", accepted.Load(), n)
+	}
+}
+
+func TestToken(t *testing.T) {
+	t.Parallel()
+	x, forward := newTarget(t)
+	forward.Token = func() string { return "other" }
+	c := newCollector(t, Options{Forward: forward, Token: func() string { return "secret" }})
+	if status, text := send(t, c, opaAgent, "", events("a", 1)); status != 200 {
+		t.Errorf("with the token: %d %s", status, text)
+	}
+	if got := x.last.Header.Get("Authorization"); got != "Bearer other" {
+		t.Errorf("the target gets the token %q", got)
+	}
+	for path, want := range map[string]int{"/metrics": 401, "/health": 200} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Header.Set("Authorization", "Bearer secre")
+		c.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("%s without the token: %d, want %d", path, w.Code, want)
+		}
+	}
+}
+
+// Without a policy, the first paths with a result get labels. Paths that only
+// clients know do not.
+func TestLearnedLabels(t *testing.T) {
+	t.Parallel()
+	c := newCollector(t, Options{Config: []byte(`{"max_paths": 2}`)})
+	var b strings.Builder
+	for i, path := range []string{"gone", "a/b", "a/b", "c", "d", "(query)"} {
+		result := `,"result":true`
+		if path == "gone" {
+			result = ""
+		}
+		fmt.Fprintf(&b, `{"decision_id":"%d","path":"%s"%s,"metrics":{}}`+"\n", i, path, result)
+	}
+	send(t, c, opaAgent, "", b.String())
+	got := strings.Join(c.Counter.Labels(), " ")
+	if got != "a/b c" {
+		t.Errorf("the labels are %s", got)
+	}
+	if n := counted(t, c, "decisions"); n != 6 {
+		t.Errorf("%v decisions count", n)
+	}
+}
+
+func TestDigests(t *testing.T) {
+	t.Parallel()
+	var d digests
+	for i := range 2 * remembered {
+		if !d.add(digest{byte(i), byte(i >> 8)}) || d.add(digest{byte(i), byte(i >> 8)}) {
+			t.Fatalf("body %d is not known only after it came", i)
+		}
+	}
+	if len(d.known) != remembered || !d.add(digest{}) {
+		t.Errorf("%d bodies are known, and the first is still among them", len(d.known))
+	}
+}

@@ -1,0 +1,113 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Forward passes bodies on to a target.
+type Forward struct {
+	URL       *url.URL
+	Transport http.RoundTripper
+	// Token, if not nil, returns the bearer token for the target. It replaces
+	// the header Authorization of the sender.
+	Token func() string
+	// DropAuthorization removes this header, which was for the collector.
+	DropAuthorization bool
+}
+
+// hopHeaders are headers of a connection, which are not passed on (RFC 9110,
+// section 7.6.1).
+var hopHeaders = []string{"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect"}
+
+// maxAnswer limits the bytes of an answer that are passed back.
+const maxAnswer = 64 << 10
+
+// answer is the answer of a target.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+	err    error
+}
+
+// write passes the answer on. OPA 0.34 takes only status 200 as a success.
+func (a *answer) write(w http.ResponseWriter) {
+	for _, name := range []string{"Content-Type", "Retry-After", "WWW-Authenticate"} {
+		if v := a.header.Values(name); len(v) > 0 {
+			w.Header()[name] = v
+		}
+	}
+	if a.status/100 == 2 {
+		a.status = http.StatusOK
+	}
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body)
+}
+
+// delivery is a body on its way to the target.
+type delivery struct {
+	pipe   *io.PipeWriter
+	answer chan answer
+}
+
+// start begins to pass on what is read from body.
+func (f *Forward) start(ctx context.Context, r *http.Request, body *body) *delivery {
+	from, to := io.Pipe()
+	d := &delivery{to, make(chan answer, 1)}
+	body.target = to
+	target := *f.URL
+	target.Path = strings.TrimSuffix(target.Path, "/") + r.URL.Path
+	target.RawPath = ""
+	target.RawQuery = r.URL.RawQuery
+	request, err := http.NewRequestWithContext(ctx, r.Method, target.String(), from)
+	if err != nil {
+		from.CloseWithError(err)
+		d.answer <- answer{err: err}
+		return d
+	}
+	request.ContentLength = r.ContentLength
+	request.Header = r.Header.Clone()
+	for _, name := range append(strings.Split(r.Header.Get("Connection"), ","), hopHeaders...) {
+		request.Header.Del(strings.TrimSpace(name))
+	}
+	if f.DropAuthorization {
+		request.Header.Del("Authorization")
+	}
+	if f.Token != nil {
+		request.Header.Set("Authorization", "Bearer "+f.Token())
+	}
+	go func() {
+		a := f.send(request)
+		from.CloseWithError(io.ErrClosedPipe) // no more is wanted
+		d.answer <- a
+	}()
+	return d
+}
+
+func (f *Forward) send(request *http.Request) answer {
+	response, err := f.Transport.RoundTrip(request)
+	if err != nil {
+		return answer{err: err}
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	return answer{response.StatusCode, response.Header, text, err}
+}
+
+// finish ends the body and waits for the target's answer. If the sender failed,
+// the target must not take the body for whole.
+func (d *delivery) finish(body *body) answer {
+	if body.err != nil {
+		_ = d.pipe.CloseWithError(errAborted)
+	} else {
+		_ = d.pipe.Close()
+	}
+	return <-d.answer
+}

@@ -1,0 +1,197 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/logging"
+	"github.com/open-policy-agent/opa/v1/runtime"
+
+	_ "github.com/regometer/regometer/opa/plugin/register"
+)
+
+const policy = `package rbac
+default allow := false
+allow if input.user == "alice"
+decision := {"allow": allow}
+deny contains "no" if not allow
+roles := {"alice": ["admin"]}
+broken := 1 if to_number(input.user) == 1
+conflict := true
+conflict := false`
+
+// startOPA starts a server with a configuration and the policy, and returns its
+// URL and a function that stops it.
+func startOPA(t *testing.T, config string) (url string, stop func()) {
+	t.Helper()
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	params := runtime.NewParams()
+	params.Addrs = &[]string{"127.0.0.1:0"}
+	params.ConfigFile = file("config.yaml", config)
+	params.Paths = []string{file("policy.rego", policy)}
+	params.Logger, params.ConsoleLogger = logging.NewNoOpLogger(), logging.NewNoOpLogger()
+	params.GracefulShutdownPeriod = 1
+	params.Output = io.Discard
+	opa, err := runtime.NewRuntime(t.Context(), params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- opa.Serve(ctx) }()
+	stop = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	<-opa.Manager.ServerInitializedChannel()
+	eventually(t, "the server listens", func() bool { return len(opa.Addrs()) > 0 })
+	return "http://" + opa.Addrs()[0], stop
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("after 30 s it is not true that %s", what)
+		}
+	}
+}
+
+func post(t *testing.T, url, body string) {
+	t.Helper()
+	r, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Body.Close()
+}
+
+// series returns the series of a page that come from decisions.
+func series(t *testing.T, url string) []string {
+	t.Helper()
+	r, err := http.Get(url + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "opa_") {
+			found = append(found, strings.TrimSpace(line))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// value returns the value of a series, or "".
+func value(series []string, name string) string {
+	for _, s := range series {
+		if v, ok := strings.CutPrefix(s, name+" "); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// One server counts its decisions with the plugin, and uploads them. Both pages
+// have the same series with the same values.
+func TestSameSeries(t *testing.T) {
+	c := newCollector(t, Options{Config: []byte(`{"path_stages": ["rego_query_eval"], "outcomes": {"rbac/roles": "not result.alice"}}`)})
+	policyFile := filepath.Join(t.TempDir(), "policy.rego")
+	if err := os.WriteFile(policyFile, []byte(policy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	compiler, err := LoadPolicy([]string{policyFile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Counter.SetPolicy(compiler)
+	collector := httptest.NewServer(c)
+	defer collector.Close()
+	opa, stop := startOPA(t, fmt.Sprintf(`
+services: {regometer: {url: %q}}
+decision_logs: {plugin: regometer, service: regometer, reporting: {min_delay_seconds: 1, max_delay_seconds: 1}}
+plugins: {regometer: {path_stages: [rego_query_eval], outcomes: {rbac/roles: not result.alice}}}`, collector.URL))
+	defer stop()
+	const rounds = 30
+	for i := range rounds {
+		for _, path := range []string{"rbac/allow", "rbac/decision", "rbac/deny", "rbac/roles", "rbac/roles/alice", "rbac/broken", "rbac/conflict", "gone/for/good", "rbac", "", "rbac/allow/x"} {
+			post(t, opa+"/v1/data/"+path, fmt.Sprintf(`{"input": {"user": %q}}`, []string{"alice", "bob"}[i%2]))
+		}
+		post(t, opa+"/v1/query", `{"query": "data.rbac.allow = x"}`)
+		post(t, opa+"/v1/query", `{"query": "data.rbac.nothing = x"}`)
+		post(t, opa+"/v1/query", `{"query": "1 +"}`)
+	}
+	received := `opa_decision_received_total{source="decision_log"}`
+	eventually(t, "the collector has all decisions", func() bool {
+		want := value(series(t, opa), received)
+		return want != "" && want != "0" && value(series(t, collector.URL), received) == want
+	})
+	got, want := series(t, collector.URL), series(t, opa)
+	if !slices.Equal(got, want) {
+		for _, s := range want {
+			if !slices.Contains(got, s) {
+				t.Errorf("the collector lacks %s", s)
+			}
+		}
+		for _, s := range got {
+			if !slices.Contains(want, s) {
+				t.Errorf("only the collector has %s", s)
+			}
+		}
+	}
+	if n := len(want); n < 100 {
+		t.Errorf("only %d series", n)
+	}
+	for _, outcome := range []string{"allowed", "denied", "result", "undefined", "error"} {
+		if !bytes.Contains([]byte(strings.Join(want, "\n")), []byte(`outcome="`+outcome+`"`)) {
+			t.Errorf("no decision has the outcome %s", outcome)
+		}
+	}
+}
+
+// OPA sends a body that was refused again and again, before all later ones. So
+// the collector takes bodies that it cannot count, and says so.
+func TestTooLargeFromOPA(t *testing.T) {
+	c := newCollector(t, Options{MaxUnpacked: 3000})
+	collector := httptest.NewServer(c)
+	defer collector.Close()
+	opa, stop := startOPA(t, fmt.Sprintf(`
+services: {regometer: {url: %q}}
+decision_logs: {service: regometer, reporting: {min_delay_seconds: 1, max_delay_seconds: 1}}`, collector.URL))
+	defer stop()
+	post(t, opa+"/v1/data/rbac/allow", fmt.Sprintf(`{"input": {"user": %q}}`, strings.Repeat("x", 10_000)))
+	eventually(t, "the large body is lost", func() bool { return counted(t, c, "lost") == 1 })
+	post(t, opa+"/v1/data/rbac/allow", `{"input": {"user": "alice"}}`)
+	eventually(t, "the next body counts", func() bool { return counted(t, c, "counted") == 1 })
+	if n := counted(t, c, "lost"); n != 1 {
+		t.Errorf("%v bodies are lost", n)
+	}
+}

@@ -1,0 +1,136 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// A token changes with its file. An empty file is reported once, and the old
+// token stays.
+func TestTokenFile(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "token")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("")
+	if _, err := TokenFile(name, nil); err == nil {
+		t.Error("an empty file has a token")
+	}
+	write("one\n")
+	failures := 0
+	f, err := newFile(func(error) { failures++ }, func() (string, error) { return readToken(name) }, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		text, want string
+		failures   int
+	}{{"one\n", "one", 0}, {"second", "second", 0}, {"", "second", 1}, {"the third", "the third", 1}} {
+		write(step.text)
+		f.checked = time.Time{}
+		if got := f.get(); got != step.want || failures != step.failures {
+			t.Errorf("%q: the token is %q, want %q, after %d failures", step.text, got, step.want, failures)
+		}
+		f.checked = time.Time{}
+		if f.get(); failures != step.failures {
+			t.Errorf("%q is reported again", step.text)
+		}
+	}
+}
+
+// certificate writes a certificate, which is its own authority, and its key.
+func certificate(t *testing.T, name string) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	public, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, name+".pem"), filepath.Join(dir, name+".key")
+	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: public}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+// Servers and targets can ask for certificates, over HTTP/2.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	serverCert, serverKey := certificate(t, "server")
+	clientCert, clientKey := certificate(t, "client")
+	config, err := ServerTLS(serverCert, serverKey, clientCert, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(newCollector(t, Options{}))
+	server.EnableHTTP2 = true
+	server.TLS = config
+	server.StartTLS()
+	defer server.Close()
+	for _, test := range []struct {
+		cert, key, ca string
+		ok            bool
+	}{
+		{clientCert, clientKey, serverCert, true},
+		{"", "", serverCert, false},
+		{serverCert, serverKey, serverCert, false},
+		{clientCert, clientKey, "", false},
+	} {
+		config, err := ClientTLS(test.cert, test.key, test.ca, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}}
+		r, err := client.Get(server.URL + "/health")
+		if (err == nil) != test.ok {
+			t.Errorf("with the certificate %s: %v", test.cert, err)
+		}
+		if err == nil {
+			_ = r.Body.Close()
+			if r.ProtoMajor != 2 {
+				t.Errorf("the protocol is %s", r.Proto)
+			}
+		}
+	}
+	for _, files := range [][3]string{{"missing", serverKey, ""}, {serverCert, clientKey, ""}, {serverCert, serverKey, serverKey}} {
+		if _, err := ServerTLS(files[0], files[1], files[2], nil); err == nil {
+			t.Errorf("%v are accepted", files)
+		}
+	}
+	if _, err := ClientTLS("", "", serverKey, nil); err == nil {
+		t.Error("a key is accepted as an authority")
+	}
+}
