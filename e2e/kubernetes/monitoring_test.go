@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
@@ -135,4 +136,19 @@ func targets(pod core.PodTemplateSpec, phase core.PodPhase) (found []*labels.Bui
 		}
 	}
 	return found
+}
+
+// TestCollector: the collector's flags are valid, and the Secret of its token
+// is the one that the PodMonitor uses.
+func TestCollector(t *testing.T) {
+	objects := mustRender(t, harness.Root, examples+"/collector")
+	pod := of[*apps.Deployment](objects)[0].Spec.Template.Spec
+	secret := pod.Volumes[0].Secret.SecretName
+	assert.Equal(t, secret, of[*monitoring.PodMonitor](objects)[0].Spec.PodMetricsEndpoints[0].Authorization.Credentials.Name)
+	assert.Contains(t, harness.Read(t, "docs/collecting.md"), "secret generic "+secret+" --from-file=token")
+	help := harness.Read(t, "cmd/regometer/testdata/help-collect.txt")
+	for _, arg := range pod.Containers[0].Args[1:] {
+		flag, _, _ := strings.Cut(arg, "=")
+		assert.Contains(t, help, "\n      "+flag+" ")
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -71,6 +72,21 @@ func problems(objects []runtime.Object) (found report) {
 	for _, b := range of[*policy.PodDisruptionBudget](objects) {
 		if len(podsOf(deployments, b.Namespace, b.Spec.Selector)) == 0 {
 			found.add("PodDisruptionBudget %s selects no pods", b.Name)
+		}
+	}
+	for _, n := range of[*networking.NetworkPolicy](objects) {
+		pods := podsOf(deployments, n.Namespace, &n.Spec.PodSelector)
+		if len(pods) == 0 {
+			found.add("NetworkPolicy %s selects no pods", n.Name)
+		}
+		for _, pod := range pods {
+			for _, rule := range n.Spec.Ingress {
+				for _, p := range rule.Ports {
+					if _, ok := portOf(pod, *p.Port); !ok {
+						found.add("NetworkPolicy %s: its pods have no port %s", n.Name, p.Port.String())
+					}
+				}
+			}
 		}
 	}
 	for _, m := range of[*monitoring.PodMonitor](objects) {
