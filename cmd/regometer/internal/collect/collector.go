@@ -121,6 +121,10 @@ func isOPA(r *http.Request) bool {
 // It counts a body if and only if the target has accepted it, or if there is no
 // target. OPA keeps a body until the answer is 200, so nothing is stored here.
 func (c *Collector) collect(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/metrics" || r.URL.Path == "/health" {
+		http.Error(w, "bodies go to any other path", http.StatusMethodNotAllowed)
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	control := http.NewResponseController(w)

@@ -332,6 +332,21 @@ func TestToken(t *testing.T) {
 	}
 }
 
+func TestOwnPaths(t *testing.T) {
+	t.Parallel()
+	c := newCollector(t, Options{})
+	for _, path := range []string{"/metrics", "/health"} {
+		w := httptest.NewRecorder()
+		c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, strings.NewReader(events("a", 1))))
+		if w.Code != http.StatusMethodNotAllowed {
+			t.Errorf("POST %s: %d", path, w.Code)
+		}
+	}
+	if n := counted(t, c, "decisions"); n != 0 {
+		t.Errorf("%v decisions count", n)
+	}
+}
+
 // Without a policy, the first paths with a result get labels. Paths that only
 // clients know do not.
 func TestLearnedLabels(t *testing.T) {
