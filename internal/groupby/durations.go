@@ -16,8 +16,10 @@ import (
 	"github.com/regometer/regometer/internal/grid"
 )
 
-// Layout is the layout of all histograms.
-var Layout = exphist.DefaultLayout(exphist.Nanosecond)
+// Layout is the layout of all histograms. It has room for the buckets of all
+// positive int64s. So no histogram reduces its schema, and the error of a
+// quantile does not depend on the range of the values.
+var Layout = exphist.Layout{Unit: exphist.Nanosecond, Schema: 5, MaxBuckets: 64 << 5}
 
 // bounds are the bounds of the buckets of Layout.
 var bounds = grid.New(1e9, uint(Layout.Schema))
@@ -38,16 +40,15 @@ type wide struct {
 	sum         Sum
 	least, most int64 // MaxInt64 and 0 if there is no value
 
-	// The number of a bucket is its position in bounds, shifted right by shift.
-	// The count of bucket first+i has digits to the base 256. Digit p is
-	// digits[i+p·buckets]. So the memory depends on the largest count.
+	// The number of a bucket is its position in bounds. The count of bucket
+	// first+i has digits to the base 256. Digit p is digits[i+p·buckets]. So the
+	// memory depends on the range of the values and on the largest count.
 	digits         []byte
 	first, buckets int32
-	shift          uint8 // the schema of Layout minus the schema of this histogram
 }
 
 const (
-	wideSize = 80 // the bytes of a wide without its digits
+	wideSize = 72 // the bytes of a wide without its digits
 	chunk    = 8  // the range grows by this many buckets, because addDigits adds 8 at a time
 )
 
@@ -65,7 +66,7 @@ func (d *durations) record(n int64) {
 		return
 	}
 	w.sum = w.sum.Plus(Sum{Lo: uint64(n)})
-	bucket, digits := bounds.Position(n)>>(w.shift&63)-int(w.first), w.digits
+	bucket, digits := bounds.Position(n)-int(w.first), w.digits
 	digit := digits[bucket] + 1
 	digits[bucket] = digit
 	if digit == 0 {
@@ -90,8 +91,8 @@ func (d *durations) recordSlowly(n int64) {
 func (d *durations) moreRoom() bool {
 	want := len(d.few) + len(d.few)/2 + 2
 	if len(d.few) > 0 {
-		_, low, high := span(d.extremes())
-		if 4*want > wideSize+high-low+chunk {
+		least, most := d.extremes()
+		if 4*want > wideSize+bounds.Position(most)-bounds.Position(least)+chunk {
 			return false
 		}
 	}
@@ -119,64 +120,30 @@ func (d *durations) widen() {
 	d.few, d.wide = nil, w
 }
 
-// span returns the shift for values from least to most, and the numbers of
-// their first and their last bucket.
-func span(least, most int64) (shift uint8, low, high int) {
-	low, high = bounds.Position(least), bounds.Position(most)
-	for high>>shift-low>>shift >= Layout.MaxBuckets {
-		shift++
-	}
-	return shift, low >> shift, high >> shift
-}
-
-// schemaOf returns the schema of a histogram of values from least to most.
-func schemaOf(least, most int64) int {
-	if least < 1 || least > most {
-		return Layout.Schema // invalid values
-	}
-	shift, _, _ := span(least, most)
-	return Layout.Schema - int(shift)
-}
-
-// include extends the range of the values to least and most. It lowers the
-// schema if they need more than Layout.MaxBuckets.
+// include extends the range of the values to least and most.
 func (w *wide) include(least, most int64) {
 	if least >= w.least && most <= w.most {
 		return
 	}
 	w.least, w.most = min(least, w.least), max(most, w.most)
-	shift, low, high := span(w.least, w.most)
-	if shift == w.shift && low >= int(w.first) && high < int(w.first+w.buckets) {
+	low, high := bounds.Position(w.least), bounds.Position(w.most)
+	if low >= int(w.first) && high < int(w.first+w.buckets) {
 		return
 	}
 	old := *w
-	w.shift, w.first = shift, int32(low&^(chunk-1))
+	w.first = int32(low &^ (chunk - 1))
 	w.buckets = int32(high|(chunk-1)) + 1 - w.first
 	w.digits = make([]byte, int(w.buckets)*max(old.planes(), 1))
-	if shift == old.shift { // the digits stay as they are
-		for plane := range old.planes() {
-			digits := old.digits[plane*int(old.buckets):][:old.buckets]
-			copy(w.digits[plane*int(w.buckets)+int(old.first-w.first):], digits)
-		}
-		return
-	}
-	w.addCounts(&old)
-}
-
-// addCounts adds the counts of o. The schema of o must not be lower, and the
-// range of w must include that of o.
-func (w *wide) addCounts(o *wide) {
-	for i := range int(o.buckets) {
-		if n := o.count(i); n > 0 {
-			w.add((int(o.first)+i)>>(w.shift-o.shift)-int(w.first), 0, n)
-		}
+	for plane := range old.planes() {
+		digits := old.digits[plane*int(old.buckets):][:old.buckets]
+		copy(w.digits[plane*int(w.buckets)+int(old.first-w.first):], digits)
 	}
 }
 
 // record counts a value, which must be within the range.
 func (w *wide) record(n int64) {
 	w.sum = w.sum.Plus(Sum{Lo: uint64(n)})
-	w.add(bounds.Position(n)>>w.shift-int(w.first), 0, 1)
+	w.add(bounds.Position(n)-int(w.first), 0, 1)
 }
 
 // add adds n·256^plane to the count of bucket first+i.
@@ -223,14 +190,13 @@ func (d *durations) snapshot(s *exphist.Snapshot, c *exphist.Content) {
 	}
 	*c = exphist.Content{Layout: Layout, Counts: c.Counts[:0]}
 	if w.most > 0 {
-		shift, low, high := span(w.least, w.most)
-		c.Layout.Schema -= int(shift)
+		low, high := bounds.Position(w.least), bounds.Position(w.most)
 		c.Least, c.Most, c.SumHi, c.SumLo = w.least, w.most, w.sum.Hi, w.sum.Lo
-		c.First = low + bounds.Base>>shift + 1
+		c.First = low + bounds.Base + 1
 		c.Counts = slices.Grow(c.Counts, high-low+1)[:high-low+1]
 		clear(c.Counts)
 		for _, n := range d.few {
-			c.Counts[bounds.Position(int64(n))>>shift-low]++
+			c.Counts[bounds.Position(int64(n))-low]++
 		}
 		for plane := range w.planes() {
 			digits := w.digits[plane*int(w.buckets)+low-int(w.first):][:len(c.Counts)]
@@ -245,7 +211,7 @@ func (d *durations) snapshot(s *exphist.Snapshot, c *exphist.Content) {
 }
 
 // restore adds the values of s to d, which must be empty. The values must be
-// positive, and s must have the highest schema that holds them.
+// positive, and s must have the schema of Layout.
 func (d *durations) restore(s *exphist.Snapshot) {
 	least, most := s.Min(), s.Max()
 	switch {
@@ -260,7 +226,7 @@ func (d *durations) restore(s *exphist.Snapshot) {
 	w.include(least, most)
 	w.sum.Hi, w.sum.Lo = s.Sum()
 	first, counts := s.Buckets()
-	first -= bounds.Base>>w.shift + 1 + int(w.first)
+	first -= bounds.Base + 1 + int(w.first)
 	for i, n := range counts {
 		w.add(first+i, 0, n)
 	}
@@ -290,16 +256,11 @@ func (d *durations) merge(o *durations) {
 func (w *wide) merge(o *wide) {
 	w.sum = w.sum.Plus(o.sum)
 	w.include(o.least, o.most)
-	if w.shift == o.shift {
-		w.addDigits(o)
-	} else {
-		w.addCounts(o)
-	}
+	w.addDigits(o)
 }
 
-// addDigits does what addCounts does, for an o with the same schema. It adds
-// eight buckets at a time. It can, because first and buckets are multiples of
-// chunk.
+// addDigits adds the counts of o, whose range w must include. It adds eight
+// buckets at a time. It can, because first and buckets are multiples of chunk.
 func (w *wide) addDigits(o *wide) {
 	planes := o.planes()
 	if more := planes - w.planes(); more > 0 {

@@ -21,9 +21,18 @@ func (d *durations) text() string {
 	return histogramText(&s)
 }
 
+// newHistogram returns an empty histogram of Layout.
+func newHistogram() *exphist.Histogram {
+	h, err := exphist.NewLayout(Layout)
+	if err != nil {
+		panic(err)
+	}
+	return h
+}
+
 // snapshotOfAll returns what a histogram holds after all values.
 func snapshotOfAll(values ...int64) *exphist.Snapshot {
-	h, s := exphist.New(exphist.Nanosecond), new(exphist.Snapshot)
+	h, s := newHistogram(), new(exphist.Snapshot)
 	for _, n := range values {
 		h.Record(n)
 	}

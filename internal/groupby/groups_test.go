@@ -402,7 +402,7 @@ func (c *modelCell) add(outcome rollup.Outcome, counters map[string]uint64, timi
 		s := c.stages[x.stage]
 		if s == nil {
 			s = &Stage{Name: x.stage}
-			c.stages[x.stage], c.histograms[x.stage] = s, exphist.New(exphist.Nanosecond)
+			c.stages[x.stage], c.histograms[x.stage] = s, newHistogram()
 		}
 		if x.value == 0 {
 			s.Unfinished++

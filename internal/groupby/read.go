@@ -4,7 +4,6 @@
 package groupby
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -56,15 +55,10 @@ func (s *Stage) Took() Sum {
 // SetDurations sets the durations from the smallest and the largest value, the
 // sum, and the counts from bucket first on. It fails if no histogram can have
 // these numbers.
-func (s *Stage) SetDurations(schema int, least, most int64, sum Sum, first int, counts []uint64) error {
-	c := exphist.Content{Layout: Layout, Least: least, Most: most, SumHi: sum.Hi, SumLo: sum.Lo, First: first, Counts: counts}
-	if most > 0 {
-		c.Layout.Schema = schemaOf(least, most)
-	}
-	if schema != c.Layout.Schema {
-		return fmt.Errorf("the schema is %d: for these values it must be %d", schema, c.Layout.Schema)
-	}
-	return s.Durations.Restore(&c)
+func (s *Stage) SetDurations(least, most int64, sum Sum, first int, counts []uint64) error {
+	return s.Durations.Restore(&exphist.Content{
+		Layout: Layout, Least: least, Most: most, SumHi: sum.Hi, SumLo: sum.Lo, First: first, Counts: counts,
+	})
 }
 
 // Sums returns an iterator over the groups, sorted by the bytes of their keys.

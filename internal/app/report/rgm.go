@@ -25,7 +25,7 @@ import (
 // file, and change formatVersion if readers of the old version would misread
 // the result.
 
-const formatVersion = 3
+const formatVersion = 4
 
 // saved is the JSON form of Data. The members have the order of the fields. The
 // version comes first, because savedText checks it there.
@@ -81,7 +81,6 @@ type savedStage struct {
 	Stage      string      `json:"stage"`
 	Self       groupby.Sum `json:"self"`
 	Unfinished uint64      `json:"unfinished,omitzero"`
-	Schema     int         `json:"schema"`
 	Min        int64       `json:"min,omitzero"`
 	Max        int64       `json:"max,omitzero"`
 	Sum        groupby.Sum `json:"sum"`
@@ -277,7 +276,7 @@ func writeStage(enc *jsontext.Encoder, s *groupby.Stage) error {
 	d := &s.Durations
 	first, counts := d.Buckets()
 	return json.MarshalEncode(enc, &savedStage{
-		s.Name, s.Self, s.Unfinished, d.Layout().Schema, d.Min(), d.Max(), s.Took(), buckets{first, counts},
+		s.Name, s.Self, s.Unfinished, d.Min(), d.Max(), s.Took(), buckets{first, counts},
 	})
 }
 
@@ -288,7 +287,7 @@ func (s *savedStage) read(dec *jsontext.Decoder, to *groupby.Stage) error {
 		return err
 	}
 	to.Name, to.Self, to.Unfinished = s.Stage, s.Self, s.Unfinished
-	if err := to.SetDurations(s.Schema, s.Min, s.Max, s.Sum, s.Buckets.first, s.Buckets.counts); err != nil {
+	if err := to.SetDurations(s.Min, s.Max, s.Sum, s.Buckets.first, s.Buckets.counts); err != nil {
 		return fmt.Errorf("stage %.80q: %w", s.Stage, err)
 	}
 	return nil

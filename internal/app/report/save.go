@@ -121,7 +121,7 @@ func savedText(r io.Reader) (text io.Reader, done func(), err error) {
 	found := savedVersion.FindSubmatch(head)
 	switch {
 	case found != nil && len(found[1]) > 0 && string(found[1]) != strconv.Itoa(formatVersion):
-		err = versionError(fmt.Sprintf("has format version %s, but this regometer reads only version %d: use a newer regometer", found[1], formatVersion))
+		err = versionError(fmt.Sprintf("has format version %s, but this regometer reads only version %d: use a newer regometer, or run regometer report --save again on the logs", found[1], formatVersion))
 	case found != nil:
 		return beginning, z.Close, nil
 	case err == nil || errors.Is(err, io.EOF):
