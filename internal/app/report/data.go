@@ -26,7 +26,7 @@ type Data struct {
 	inputs            Inputs // without the sample of ids
 	slowest           slowest
 	ids               idSample
-	sample            decisionSample
+	sample            *decisionSample
 	interrupted       bool
 	unselected        unselected     // not saved
 	exact             exactDurations // nil if they are not kept
@@ -49,7 +49,7 @@ func newData(o *Options) (*Data, error) {
 	return &Data{
 		exact: exact,
 		by:    o.By, groups: groups, revisions: revisions,
-		first: decisionlog.NoTime, last: decisionlog.NoTime, slowest: slowest{limit: o.Slowest}, sample: newSample(),
+		first: decisionlog.NoTime, last: decisionlog.NoTime, slowest: slowest{limit: o.Slowest}, sample: cmp.Or(o.sample, newSample()),
 		unselected: unselected{first: decisionlog.NoTime, last: decisionlog.NoTime},
 	}, nil
 }
@@ -83,7 +83,9 @@ func (x *Data) Merge(o *Data) error {
 	widen(&x.first, &x.last, o.first)
 	widen(&x.first, &x.last, o.last)
 	x.slowest.merge(&o.slowest)
-	x.sample.merge(&o.sample)
+	if x.sample != o.sample {
+		x.sample.merge(o.sample)
+	}
 	x.inputs.merge(&o.inputs)
 	x.interrupted = x.interrupted || o.interrupted
 	x.unselected.merge(&o.unselected)
@@ -176,7 +178,7 @@ func (x *Data) Report() *Report {
 	r.Revisions = revisionsOf(x.revisions)
 	r.Slowest = slices.Clone(x.slowest.kept)
 	x.sample.sort()
-	r.byScan = findScanned(r, newScan(x.sample.kept))
+	r.byScan = findScanned(r, newScan(x.sample))
 	r.Findings = find(r)
 	return r
 }

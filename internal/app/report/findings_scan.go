@@ -13,25 +13,17 @@ import (
 )
 
 const (
-	highErrors = 50              // errors of the log
-	highShare  = 0.05            // of the decisions
-	gapLeast   = 5 * time.Minute // without a decision
-	gapMost    = 6 * time.Hour
-	gapTimes   = 10 // the gap divided by the longest of the other gaps
+	highErrors = 50   // errors of the log
+	highShare  = 0.05 // of the decisions
 )
 
 // findScanned returns the findings of a scan.
 func findScanned(r *Report, s *scan) (found []Finding) {
-	for _, c := range s.clusters() {
-		found = append(found, s.finding(r, &c))
+	for _, c := range s.findClusters() {
+		found = append(found, s.describe(r, &c))
 	}
-	for _, i := range s.gaps() {
-		from, to := s.events[i-1].time, s.events[i].time
-		found = append(found, Finding{Rule: "decisions_missing", From: text.Time(from, time.RFC3339Nano), To: text.Time(to, time.RFC3339Nano),
-			Figures: map[string]float64{"seconds": float64(to-from) / 1e9},
-			Text: fmt.Sprintf("From %s to %s UTC, for %s, there is no decision. No other pause is a tenth as long. "+
-				"Find out whether OPA, its clients or the shipping of its log stopped, with `report --by label:id --since %s`.",
-				at(from), at(to), text.LongDuration(float64(to-from)), flagTime(from, 0))})
+	for _, i := range s.findPauses() {
+		found = append(found, s.describePause(i))
 	}
 	return found
 }
@@ -41,8 +33,8 @@ func at(ns int64) string { return text.Time(ns, text.ToTheSecond) }
 // flagTime returns a time for --since, or with a second more for --until.
 func flagTime(ns int64, more time.Duration) string { return text.Time(ns+int64(more), time.RFC3339) }
 
-// finding describes a cluster.
-func (s *scan) finding(r *Report, c *cluster) Finding {
+// describe returns the finding of a cluster.
+func (s *scan) describe(r *Report, c *cluster) Finding {
 	from, to := s.events[c.first].time, s.events[c.last].time
 	f := Finding{From: text.Time(from, time.RFC3339Nano), To: text.Time(to, time.RFC3339Nano)}
 	var of, flags []string
@@ -53,7 +45,7 @@ func (s *scan) finding(r *Report, c *cluster) Finding {
 		if c.subject[a] == anyName && !(a == ofRevision && c.timed()) {
 			continue
 		}
-		if found, ok := s.only(c, a); ok && found != "" {
+		if found, ok := s.findCommon(c, a); ok && found != "" {
 			*of1.is = found
 			of = append(of, of1.word+" "+name(found))
 		}

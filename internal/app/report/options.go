@@ -64,6 +64,8 @@ type Options struct {
 	// measures of its decision. The decision's Line counts from where the
 	// worker began to read the file.
 	Each func(key func(metric int32) string) func(*decisionlog.Event) error
+
+	sample *decisionSample // of all workers
 }
 
 // maxSlowest limits Options.Slowest.
@@ -108,5 +110,6 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
+	o.sample = newSample()
 	return o, nil
 }

@@ -1,0 +1,174 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+// This file decides whether a cluster differs by more than parts of the log
+// usually do.
+
+import (
+	"math"
+	"slices"
+)
+
+// The thresholds that a cluster must reach.
+const (
+	failedLeast  = 10   // errors
+	failedTimes  = 3    // the rate divided by the rate outside
+	failedPoints = 0.02 // the rate minus the rate outside
+	alwaysShare  = 0.95 // denied or undefined inside
+	seldomShare  = 0.7  // denied or undefined outside, at most
+	slowPoints   = 0.15 // the share of slow decisions minus the share outside
+	slowTimes    = 1.5  // the factor of an interval
+	serverTimes  = 2    // the factor of a server from the first decision to the last
+	slowNoise    = 2.5  // the logarithm of the factor divided by the usual differences
+)
+
+// check reports whether a cluster differs by more than parts of the log
+// usually do.
+func (s *scan) check(c *cluster, removed []bool) bool {
+	rest := c.subject // what the cluster is compared with, outside of it
+	if !c.timed() {
+		rest = all
+	}
+	value := s.measureExcess(c, removed)
+	var in, out []float64
+	for i := range s.events {
+		e := &s.events[i]
+		if x := value(i, e); math.IsNaN(x) {
+			continue
+		} else if c.has(i, e) {
+			in = append(in, x)
+		} else if rest.has(e) {
+			out = append(out, x)
+		}
+	}
+	if len(in) < scanLeast || len(out) < scanLeast {
+		return false
+	}
+	difference := mean(in) - mean(out)
+	switch c.kind {
+	case slow:
+		c.factor = math.Exp(difference)
+		if c.timed() && c.factor < slowTimes || !c.timed() && c.factor < serverTimes {
+			return false
+		}
+		size := min(max(len(in)/8, 10), 100)
+		inside, outside := means(in, size), means(out, size)
+		if len(inside) < 3 || len(outside) < 3 {
+			return false
+		}
+		usual, high := nearest(outside, 0.5), nearest(outside, 0.95)
+		return nearest(inside, 0.25) > high && mean(in)-usual >= slowNoise*(high-usual)
+	case failed:
+		if difference < failedPoints || c.in.rate() < failedTimes*(c.in.rate()-difference) {
+			return false
+		}
+		// As for counts whose variance is above that of the Poisson
+		// distribution.
+		size := max(min(len(in), len(out)/8), 1)
+		usual, p, chi2 := mean(out), c.out.rate(), 0.0
+		rates := means(out, size)
+		for _, rate := range rates {
+			chi2 += (rate - usual) * (rate - usual) * float64(size)
+		}
+		noise := chi2 / (max(p*(1-p), 1/float64(len(out))) * float64(max(1, len(rates)-1)))
+		return c.score >= scanScore*max(1, noise)
+	default:
+		return difference >= alwaysShare-seldomShare
+	}
+}
+
+// measureExcess returns a function that says by how much a decision exceeds what is
+// expected of its path and its time. The function returns NaN if this is
+// unknown.
+func (s *scan) measureExcess(c *cluster, removed []bool) func(int, *event) float64 {
+	value := func(i int, e *event) float64 {
+		x := c.of(e)
+		if removed[i] || x < 0 {
+			return math.NaN()
+		}
+		if c.kind == slow {
+			return e.over
+		}
+		return float64(x)
+	}
+	type sum struct{ n, x float64 }
+	paths := make([]sum, len(s.values[ofPath]))
+	add := func(to *sum, x float64) { to.n, to.x = to.n+1, to.x+x }
+	for i := range s.events {
+		if e := &s.events[i]; !c.has(i, e) {
+			if x := value(i, e); !math.IsNaN(x) {
+				add(&paths[e.names[ofPath]], x)
+			}
+		}
+	}
+	least := 10.0
+	ofPath := func(i int, e *event) float64 {
+		p := paths[e.names[ofPath]]
+		if p.n < least {
+			return math.NaN()
+		}
+		return value(i, e) - p.x/p.n
+	}
+	if c.kind != slow || c.subject == all {
+		return ofPath
+	}
+	var others [scanBins]sum // at the same time
+	for i := range s.events {
+		if e := &s.events[i]; !c.subject.has(e) {
+			if x := ofPath(i, e); !math.IsNaN(x) {
+				add(&others[e.bin], x)
+			}
+		}
+	}
+	return func(i int, e *event) float64 {
+		x := ofPath(i, e)
+		if o := others[e.bin]; o.n >= least {
+			x -= o.x / o.n
+		}
+		return x
+	}
+}
+
+func mean(values []float64) (m float64) {
+	for _, v := range values {
+		m += v / float64(len(values))
+	}
+	return m
+}
+
+// means returns the sorted means of runs of values. It leaves out the rest.
+func means(values []float64, size int) (found []float64) {
+	for run := range slices.Chunk(values, size) {
+		if len(run) == size {
+			found = append(found, mean(run))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// findCommon returns the name of an attribute that all decisions of a cluster
+// have, if hardly any other decision of its subject has it.
+func (s *scan) findCommon(c *cluster, a int) (string, bool) {
+	if c.subject[a] != anyName {
+		return s.values[a][c.subject[a]].name, true
+	}
+	counts, outside := map[int32]int{}, map[int32]int{}
+	total := 0
+	for i := range s.events {
+		if e := &s.events[i]; c.has(i, e) {
+			counts[e.names[a]]++
+			total++
+		} else if c.subject.has(e) {
+			outside[e.names[a]]++
+		}
+	}
+	for name, n := range counts {
+		if float64(n) >= 0.95*float64(total) && float64(outside[name]) <= 0.05*float64(n) && s.values[a][name].name != "" {
+			return s.values[a][name].name, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,262 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+// This file searches for clusters: which decisions, and from when to when. As
+// in a spatial scan statistic (Kulldorff 1997), the candidate with the highest
+// likelihood ratio, of two binomial rates to one, is the one that explains
+// most. The ends of an interval are change points by maximum likelihood
+// (Worsley 1983). Each name and each end has a penalty, as in the Bayesian
+// information criterion (Yao 1988), so that one fault makes one cluster.
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// raised reports whether a rate is as high as that of a cluster must be.
+func (f feature) raised(in, out tally) bool {
+	a, b := in.rate(), out.rate()
+	switch f.kind {
+	case slow:
+		return a >= b+slowPoints
+	case failed:
+		return in.has >= failedLeast && a >= failedTimes*b && a >= b+failedPoints
+	default:
+		return a >= alwaysShare && b <= seldomShare
+	}
+}
+
+// tally counts decisions, and those that have a feature.
+type tally struct{ all, has int }
+
+func (t tally) plus(o tally) tally  { return tally{t.all + o.all, t.has + o.has} }
+func (t tally) minus(o tally) tally { return tally{t.all - o.all, t.has - o.has} }
+func (t tally) rate() float64       { return float64(t.has) / float64(max(1, t.all)) }
+
+// likelihood returns the logarithm of the greatest likelihood of a rate.
+func (s *scan) likelihood(t tally) float64 {
+	return s.xlogx[t.has] + s.xlogx[t.all-t.has] - s.xlogx[t.all]
+}
+
+// The thresholds of a search.
+const (
+	scanScore  = 10 // the logarithm of the likelihood ratio, without penalties
+	scanRounds = 3  // the clusters of a kind
+)
+
+// A cluster has decisions of a subject from a time to another.
+type cluster struct {
+	feature
+	subject
+	first, last  int  // the first and the last of scan.events
+	begins, ends bool // after the first decision of the subject, before the last one
+	in, out      tally
+	score        float64
+	factor       float64 // of slow: how many times as long decisions take
+}
+
+func (c *cluster) timed() bool { return c.begins || c.ends }
+
+// has reports whether event i is in the cluster.
+func (c *cluster) has(i int, e *event) bool { return i >= c.first && i <= c.last && c.subject.has(e) }
+
+// findClusters returns what stands out.
+func (s *scan) findClusters() (found []cluster) {
+	if len(s.events) < 2*scanLeast {
+		return nil
+	}
+	removed := make([]bool, len(s.events)) // slow decisions that are in a cluster
+	for k := slow; k <= undefined; k++ {
+		clear(removed)
+		if k == undefined {
+			s.removeUndefined(removed)
+		}
+		for range scanRounds {
+			c, ok := s.findStrongest(k, removed)
+			if !ok {
+				break
+			}
+			found = append(found, c)
+			for i := range s.events {
+				removed[i] = removed[i] || c.has(i, &s.events[i])
+			}
+		}
+	}
+	return found
+}
+
+// findStrongest returns the cluster of a kind with the highest score.
+func (s *scan) findStrongest(k kind, removed []bool) (cluster, bool) {
+	var candidates []cluster
+	for _, f := range features {
+		if f.kind != k {
+			continue
+		}
+		x, total := make([]int8, len(s.events)), tally{}
+		for i := range s.events {
+			if x[i] = -1; !removed[i] {
+				x[i] = f.of(&s.events[i])
+			}
+			if x[i] >= 0 {
+				total = total.plus(tally{1, int(x[i])})
+			}
+		}
+		if total.has < failedLeast {
+			continue
+		}
+		var of []cluster
+		add := func(from subject, names []int) {
+			for _, a := range names {
+				if from[a] != anyName {
+					continue
+				}
+				for n, v := range s.values[a] {
+					if sub := from; len(v.events) >= scanLeast && len(s.values[a]) > 1 {
+						sub[a] = int32(n)
+						of = s.appendBest(of, f, sub, x, total)
+					}
+				}
+			}
+		}
+		of = s.appendBest(of, f, all, x, total)
+		add(all, f.names)
+		slices.SortStableFunc(of, byScore)
+		if len(of) > 0 {
+			// Two names must explain much more than one.
+			best := of[0]
+			of = of[:min(len(of), 8)]
+			add(best.subject, f.names)
+			of = slices.DeleteFunc(of, func(c cluster) bool { return c.countNames() > 1 && c.score < best.score+scanScore })
+		}
+		candidates = append(candidates, of...)
+	}
+	slices.SortStableFunc(candidates, byScore)
+	for _, c := range candidates {
+		if c.score >= scanScore && s.check(&c, removed) {
+			return c, true
+		}
+	}
+	return cluster{}, false
+}
+
+// removeUndefined marks the decisions of paths that hardly ever have a result.
+// pathUndefined reports these.
+func (s *scan) removeUndefined(removed []bool) {
+	paths := make([]tally, len(s.values[ofPath]))
+	f := feature{kind: undefined}
+	for i := range s.events {
+		p := &paths[s.events[i].names[ofPath]]
+		*p = p.plus(tally{1, int(f.of(&s.events[i]))})
+	}
+	for i := range s.events {
+		removed[i] = paths[s.events[i].names[ofPath]].rate() >= undefinedShare
+	}
+}
+
+func byScore(a, b cluster) int { return cmp.Compare(b.score, a.score) }
+
+// countNames returns the number of names of a subject.
+func (s subject) countNames() (n int) {
+	for _, name := range s {
+		if name != anyName {
+			n++
+		}
+	}
+	return n
+}
+
+// narrow returns the indices of few decisions that include those of a subject.
+func (s *scan) narrow(sub subject) []int32 {
+	few := s.every
+	for a, name := range sub {
+		if name != anyName && len(s.values[a][name].events) < len(few) {
+			few = s.values[a][name].events
+		}
+	}
+	return few
+}
+
+// appendBest appends the interval of a subject with the highest score, if there
+// is one that qualifies.
+func (s *scan) appendBest(to []cluster, f feature, sub subject, x []int8, total tally) []cluster {
+	var sums [scanBins + 1]tally // before each slice of time
+	few := s.narrow(sub)
+	at := make([]int32, 0, len(few)) // the decisions of the subject
+	for _, i := range few {
+		if e := &s.events[i]; x[i] >= 0 && sub.has(e) {
+			sums[e.bin+1] = sums[e.bin+1].plus(tally{1, int(x[i])})
+			at = append(at, i)
+		}
+	}
+	for i := range scanBins {
+		sums[i+1] = sums[i+1].plus(sums[i])
+	}
+	if f.within {
+		total = sums[scanBins]
+	}
+	one := s.likelihood(total)
+	penalty := 0.0
+	for a, name := range sub {
+		if name != anyName {
+			penalty += math.Log(float64(len(s.values[a])))
+		}
+	}
+	best := cluster{feature: f, subject: sub}
+	try := func(in tally, begins, ends bool) bool {
+		out := total.minus(in)
+		if in.all < scanLeast || out.all < scanLeast || !f.raised(in, out) {
+			return false
+		}
+		score := s.likelihood(in) + s.likelihood(out) - one - penalty
+		for _, end := range []bool{begins, ends} {
+			if end {
+				score -= math.Log(scanBins)
+			}
+		}
+		if score <= best.score {
+			return false
+		}
+		best.score, best.in, best.out, best.begins, best.ends = score, in, out, begins, ends
+		return true
+	}
+	from, until := 0, 0
+	for i := range scanBins {
+		for j := i + 1; j <= scanBins; j++ {
+			// A slice without decisions moves no end.
+			if sums[i+1].all > sums[i].all && sums[j].all > sums[j-1].all && try(sums[j].minus(sums[i]), sums[i].all > 0, sums[j].all < len(at)) {
+				from, until = i, j
+			}
+		}
+	}
+	if best.score == 0 {
+		return to
+	}
+	// Find the exact decisions, within a slice of each end.
+	before := make([]tally, len(at)+1)
+	for i, e := range at {
+		before[i+1] = before[i].plus(tally{1, int(x[e])})
+	}
+	sum := func(bin int) int { return sums[min(max(bin, 0), scanBins)].all }
+	first, end := sum(from), sum(until)
+	for range 2 {
+		if best.begins {
+			for i := sum(from - 1); i < min(sum(from+1), end); i++ {
+				if try(before[end].minus(before[i]), i > 0, end < len(at)) {
+					first = i
+				}
+			}
+		}
+		if best.ends {
+			for i := max(first+1, sum(until-1)); i <= sum(until+1); i++ {
+				if try(before[i].minus(before[first]), first > 0, i < len(at)) {
+					end = i
+				}
+			}
+		}
+	}
+	best.first, best.last = int(at[first]), int(at[end-1])
+	return append(to, best)
+}
