@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	highErrors = 50   // errors of the log
-	highShare  = 0.05 // of the decisions
+	highErrors    = 50   // errors of the log
+	highShare     = 0.05 // of the decisions
+	expectedLeast = 5    // decisions of a subject, where it has none
 )
 
 // findScanned returns the findings of a scan.
@@ -35,8 +36,18 @@ func flagTime(ns int64, more time.Duration) string { return text.Time(ns+int64(m
 
 // describe returns the finding of a cluster.
 func (s *scan) describe(r *Report, c *cluster) Finding {
-	from, to := s.events[c.first].time, s.events[c.last].time
-	f := Finding{From: text.Time(from, time.RFC3339Nano), To: text.Time(to, time.RFC3339Nano)}
+	// A subject lasts to an end of the log, unless more of its decisions are
+	// expected there.
+	from, to := r.From, r.To
+	rate := float64(c.in.all) / float64(c.last-c.first+1)
+	if c.begins || rate*float64(c.first) > expectedLeast {
+		from = s.events[c.first].time
+	}
+	if c.ends || rate*float64(len(s.events)-1-c.last) > expectedLeast {
+		to = s.events[c.last].time
+	}
+	var f Finding
+	f.setTimes(from, to)
 	var of, flags []string
 	for a, of1 := range []struct {
 		is   *string
@@ -52,13 +63,13 @@ func (s *scan) describe(r *Report, c *cluster) Finding {
 	}
 	by := "label:" + s.label
 	switch {
+	case f.Server != "":
 	case f.Revision != "":
 		by = "bundle"
-	case s.label == "" || f.Server != "" && f.Path == "":
+	case f.Client != "":
+		by = "requested_by"
+	case s.label == "":
 		by = "path"
-	}
-	if f.Server != "" && s.label != "" {
-		by = "label:" + s.label
 	}
 	flags = append(flags, "report", "--by", by)
 	if f.Path != "" {
@@ -92,6 +103,8 @@ func (s *scan) describe(r *Report, c *cluster) Finding {
 			f.Rule = "revision_slower"
 		} else if f.Server != "" {
 			f.Rule = "server_slower"
+		} else if f.Client != "" {
+			f.Rule = "client_slower"
 		}
 		f.Figures = map[string]float64{"factor": c.factor}
 		what = fmt.Sprintf("the decisions%s took %.1f times as long as the others with the same path.", subject, c.factor)
@@ -118,13 +131,16 @@ func (s *scan) describe(r *Report, c *cluster) Finding {
 }
 
 // errorsHigh reports a high share of errors that no scan explains.
-func errorsHigh(r *Report) string {
+func errorsHigh(r *Report) (f Finding) {
 	n := r.Total.Outcomes[rollup.Error]
 	part := Ratio(n, r.Total.Decisions)
 	if n < highErrors || part < highShare || r.scanned("errors_rose", "errors_high") {
-		return ""
+		return f
 	}
-	return fmt.Sprintf("%s of %s decisions (%s) failed, at all times and on all servers alike.%s "+
+	f.setTimes(r.From, r.To)
+	f.Figures = map[string]float64{"decisions": float64(r.Total.Decisions), "share": part}
+	f.Text = fmt.Sprintf("%s of %s decisions (%s) failed, at all times and on all servers alike.%s "+
 		"Find the cause in the messages of the errors in the log, and the paths with `report --by path`.",
 		text.Count(n), text.Count(r.Total.Decisions), text.Percent(part), commonest(r.Total.Errors))
+	return f
 }

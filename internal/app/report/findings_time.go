@@ -34,9 +34,9 @@ func timed(all []groupby.Slice) []groupby.Slice {
 
 // revisionSlower compares each revision with the one before it, and reports the
 // revision that is slower by the largest factor.
-func revisionSlower(r *Report) string {
+func revisionSlower(r *Report) (f Finding) {
 	if len(r.Revisions) < 2 || r.slowerElsewhere() {
-		return ""
+		return f
 	}
 	medians := sliceMedians(r)
 	worst, factor, found := 0, 0.0, 0
@@ -67,20 +67,26 @@ func revisionSlower(r *Report) string {
 		}
 	}
 	if found == 0 {
-		return ""
+		return f
 	}
 	a, b := &r.Revisions[worst-1], &r.Revisions[worst]
 	was, is := quantiles(&a.Evaluation.Durations), quantiles(&b.Evaluation.Durations)
-	finding := fmt.Sprintf("Evaluation became slower with bundle revision %s, at %s UTC. Its median rose from %s to %s, and its p99 from %s to %s "+
+	f.Revision, f.Figures = b.Name, map[string]float64{"factor": factor}
+	f.setTimes(b.First, r.To)
+	if worst+1 < len(r.Revisions) {
+		f.setTimes(b.First, r.Revisions[worst+1].First)
+	}
+	f.Text = fmt.Sprintf("Evaluation became slower with bundle revision %s, at %s UTC. Its median rose from %s to %s, and its p99 from %s to %s "+
 		"(%s and %s evaluations).",
 		name(b.Name), text.Time(b.First, text.ToTheSecond),
 		text.Duration(float64(was[p50])), text.Duration(float64(is[p50])), text.Duration(float64(was[p99])), text.Duration(float64(is[p99])),
 		text.Count(a.Evaluation.Durations.Count()), text.Count(b.Evaluation.Durations.Count()))
 	if found > 1 {
-		finding += fmt.Sprintf(" It also became slower with %s.", text.Plural(found-1, "other revision"))
+		f.Text += fmt.Sprintf(" It also became slower with %s.", text.Plural(found-1, "other revision"))
 	}
-	return finding + fmt.Sprintf(" Unless the requests changed too, go back to revision %s, and find out with `opa eval --profile` what the change made slower.",
+	f.Text += fmt.Sprintf(" Unless the requests changed too, go back to revision %s, and find out with `opa eval --profile` what the change made slower.",
 		name(a.Name))
+	return f
 }
 
 // median is the median of the evaluations in a slice of time.

@@ -45,9 +45,10 @@ func (s *scan) findPauses() []int {
 // describePause returns the finding of a pause before event i.
 func (s *scan) describePause(i int) Finding {
 	from, to := s.events[i-1].time, s.events[i].time
-	return Finding{Rule: "decisions_missing", From: text.Time(from, time.RFC3339Nano), To: text.Time(to, time.RFC3339Nano),
-		Figures: map[string]float64{"seconds": float64(to-from) / 1e9},
-		Text: fmt.Sprintf("From %s to %s UTC, for %s, there is no decision. No other pause is a tenth as long. "+
-			"Find out whether OPA, its clients or the shipping of its log stopped, with `report --by label:id --since %s`.",
-			at(from), at(to), text.LongDuration(float64(to-from)), flagTime(from, 0))}
+	f := Finding{Rule: "decisions_missing", Figures: map[string]float64{"seconds": float64(to-from) / 1e9}}
+	f.setTimes(from, to)
+	f.Text = fmt.Sprintf("From %s to %s UTC, for %s, there is no decision. No other pause is a tenth as long. "+
+		"Find out whether OPA, its clients or the shipping of its log stopped, with `report --by label:id --since %s`.",
+		at(from), at(to), text.LongDuration(float64(to-from)), flagTime(from, 0))
+	return f
 }

@@ -179,8 +179,8 @@ type feature struct {
 var (
 	anyone   = []int{ofPath, ofServer, ofClient, ofRevision}
 	features = []feature{
-		{slow, math.Log(2.5), anyone, false},
-		{slow, math.Log(8), anyone, false},
+		{slow, math.Log(slowLow), anyone, false},
+		{slow, math.Log(slowHigh), anyone, false},
 		{failed, 0, anyone, false},
 		{denied, 0, []int{ofPath}, true},
 		{denied, 0, []int{ofServer, ofClient}, false},

@@ -18,6 +18,8 @@ const (
 	failedPoints = 0.02 // the rate minus the rate outside
 	alwaysShare  = 0.95 // denied or undefined inside
 	seldomShare  = 0.7  // denied or undefined outside, at most
+	slowLow      = 2.5  // slow: the duration divided by that of the path's fastest tenth
+	slowHigh     = 8    // the same, for a cluster among other slow decisions
 	slowPoints   = 0.15 // the share of slow decisions minus the share outside
 	slowTimes    = 1.5  // the factor of an interval
 	serverTimes  = 2    // the factor of a server from the first decision to the last
