@@ -277,6 +277,10 @@ func pathUndefined(r *Report) (f Finding) {
 	var paths []path
 	decisions, undefined := uint64(0), uint64(0)
 	for _, g := range r.Groups.Sums() {
+		// A scan says more of a path, because it finds the time.
+		if slices.ContainsFunc(r.byScan, func(f Finding) bool { return f.Rule == "path_undefined" && f.Path == g.Key }) {
+			continue
+		}
 		if n := g.Outcomes[rollup.Undefined]; r.By == "path" && g.Key != rollup.Other && g.Decisions > 0 && Ratio(n, g.Decisions) >= undefinedShare {
 			paths = append(paths, path{g.Key, g.Decisions})
 			decisions += g.Decisions

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -48,85 +49,72 @@ func (s *scan) describe(r *Report, c *cluster) Finding {
 	}
 	var f Finding
 	f.setTimes(from, to)
-	var of, flags []string
-	for a, of1 := range []struct {
-		is   *string
-		word string
-	}{{&f.Path, "path"}, {&f.Server, "server"}, {&f.Client, "client"}, {&f.Revision, "bundle revision"}} {
+	var subjects []string
+	by, slower := "path", "latency_rose"
+	if s.label != "" {
+		by = "label:" + s.label
+	}
+	for a, of := range []struct {
+		is               *string
+		word, by, slower string
+	}{
+		{&f.Path, "path", "", ""},
+		{&f.Server, "server", "", "server_slower"},
+		{&f.Client, "client", "requested_by", "client_slower"},
+		{&f.Revision, "bundle revision", "bundle", "revision_slower"},
+	} {
 		if c.subject[a] == anyName && !(a == ofRevision && c.timed()) {
 			continue
 		}
-		if found, ok := s.findCommon(c, a); ok && found != "" {
-			*of1.is = found
-			of = append(of, of1.word+" "+name(found))
+		if *of.is = s.findCommon(c, a); *of.is != "" {
+			subjects = append(subjects, of.word+" "+name(*of.is))
+			by, slower = cmp.Or(of.by, by), cmp.Or(of.slower, slower)
 		}
 	}
-	by := "label:" + s.label
-	switch {
-	case f.Server != "":
-	case f.Revision != "":
-		by = "bundle"
-	case f.Client != "":
-		by = "requested_by"
-	case s.label == "":
-		by = "path"
+	what := "the decisions"
+	if len(subjects) > 0 {
+		what += " of " + strings.Join(subjects, " and ")
 	}
-	flags = append(flags, "report", "--by", by)
+	when, command := "", "report --by "+by
 	if f.Path != "" {
-		flags = append(flags, "--path", strings.Trim(name(f.Path), "`"))
-	}
-	when := ""
-	switch {
-	case c.begins && c.ends:
-		when = fmt.Sprintf("From %s to %s UTC, ", at(from), at(to))
-	case c.begins:
-		when = fmt.Sprintf("From %s UTC on, ", at(from))
-	case c.ends:
-		when = fmt.Sprintf("Until %s UTC, ", at(to))
+		command += " --path " + strings.Trim(name(f.Path), "`")
 	}
 	if c.begins {
-		flags = append(flags, "--since", flagTime(from, 0))
+		when = fmt.Sprintf("From %s UTC on, ", at(from))
+		command += " --since " + flagTime(from, 0)
 	}
 	if c.ends {
-		flags = append(flags, "--until", flagTime(to, time.Second))
+		when = fmt.Sprintf("Until %s UTC, ", at(to))
+		command += " --until " + flagTime(to, time.Second)
 	}
-	subject := ""
-	if len(of) > 0 {
-		subject = " of " + strings.Join(of, " and ")
+	if c.begins && c.ends {
+		when = fmt.Sprintf("From %s to %s UTC, ", at(from), at(to))
 	}
-	f.Figures = map[string]float64{"share": c.in.rate(), "share_outside": c.out.rate()}
-	var what string
-	switch c.kind {
-	case slow:
-		f.Rule = "latency_rose"
-		if f.Revision != "" {
-			f.Rule = "revision_slower"
-		} else if f.Server != "" {
-			f.Rule = "server_slower"
-		} else if f.Client != "" {
-			f.Rule = "client_slower"
+	if c.kind == slow {
+		f.Rule, f.Figures = slower, map[string]float64{"factor": c.factor}
+		what += fmt.Sprintf(" took %.1f times as long as the others with the same path.", c.factor)
+	} else {
+		did := ""
+		switch {
+		case c.kind == denied:
+			f.Rule, did = "all_denied", "were denied"
+		case c.kind == undefined:
+			f.Rule, did = "path_undefined", "had no result"
+		case c.timed():
+			f.Rule, did = "errors_rose", "failed"
+		default:
+			f.Rule, did = "errors_high", "failed"
 		}
-		f.Figures = map[string]float64{"factor": c.factor}
-		what = fmt.Sprintf("the decisions%s took %.1f times as long as the others with the same path.", subject, c.factor)
-	case failed:
-		f.Rule = "errors_high"
-		if c.timed() {
-			f.Rule = "errors_rose"
-		}
-		what = fmt.Sprintf("%s of the decisions%s failed, against %s of the others.%s",
-			text.Percent(c.in.rate()), subject, text.Percent(c.out.rate()), commonest(r.Total.Errors))
-	case denied:
-		f.Rule = "all_denied"
-		what = fmt.Sprintf("%s of the decisions%s were denied, against %s otherwise.", text.Percent(c.in.rate()), subject, text.Percent(c.out.rate()))
-	default:
-		f.Rule = "path_undefined"
-		what = fmt.Sprintf("%s of the decisions%s had no result, against %s otherwise.", text.Percent(c.in.rate()), subject, text.Percent(c.out.rate()))
+		f.Figures = map[string]float64{"share": c.in.rate(), "share_outside": c.out.rate()}
+		what = fmt.Sprintf("%s of %s %s, against %s of the others.", text.Percent(c.in.rate()), what, did, text.Percent(c.out.rate()))
+	}
+	if c.kind == failed {
+		what += commonest(r.Total.Errors)
 	}
 	if when == "" {
 		what = strings.ToUpper(what[:1]) + what[1:]
 	}
-	f.Text = when + what + fmt.Sprintf(" A sample of %s shows this. Look at the decisions with `%s`.",
-		text.Plural(len(s.events), "decision"), strings.Join(flags, " "))
+	f.Text = when + what + fmt.Sprintf(" A sample of %s shows this. Look at the decisions with `%s`.", text.Plural(len(s.events), "decision"), command)
 	return f
 }
 

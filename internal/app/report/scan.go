@@ -7,6 +7,7 @@ package report
 // denied or undefined, and whose they are.
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -103,7 +104,7 @@ func newScan(of *decisionSample) *scan {
 // readServers finds the label that tells servers apart: "id", or else the one
 // with the most values. It returns the label's value for each text of labels.
 func (s *scan) readServers(of *decisionSample) map[string][]byte {
-	parsed, values := map[string]map[string][]byte{}, map[string]map[string]bool{}
+	parsed, seen, counts := map[string]map[string][]byte{}, map[string]bool{}, map[string]int{}
 	for i := range of.kept {
 		text := of.names(&of.kept[i])[ofServer]
 		if parsed[string(text)] != nil {
@@ -112,16 +113,15 @@ func (s *scan) readServers(of *decisionSample) map[string][]byte {
 		labels := map[string][]byte{}
 		(&decisionlog.Event{Labels: text}).EachLabel(func(name, value []byte) { labels[string(name)] = slices.Clone(value) })
 		for name, value := range labels {
-			if values[name] == nil {
-				values[name] = map[string]bool{}
+			if pair := fmt.Sprintf("%q=%s", name, value); !seen[pair] {
+				seen[pair] = true
+				counts[name]++
 			}
-			values[name][string(value)] = true
 		}
 		parsed[string(text)] = labels
 	}
 	most := 1
-	for name, found := range values {
-		n := len(found)
+	for name, n := range counts {
 		if n > 1 && name == "id" {
 			n = math.MaxInt
 		}

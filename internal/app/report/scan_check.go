@@ -33,15 +33,13 @@ func (s *scan) check(c *cluster, removed []bool) bool {
 	if !c.timed() {
 		rest = all
 	}
-	value := s.measureExcess(c, removed)
 	var in, out []float64
-	for i := range s.events {
-		e := &s.events[i]
-		if x := value(i, e); math.IsNaN(x) {
-			continue
-		} else if c.has(i, e) {
+	for i, x := range s.measureExcess(c, removed) {
+		switch e := &s.events[i]; {
+		case math.IsNaN(x):
+		case c.has(i, e):
 			in = append(in, x)
-		} else if rest.has(e) {
+		case rest.has(e):
 			out = append(out, x)
 		}
 	}
@@ -81,56 +79,54 @@ func (s *scan) check(c *cluster, removed []bool) bool {
 	}
 }
 
-// measureExcess returns a function that says by how much a decision exceeds what is
-// expected of its path and its time. The function returns NaN if this is
-// unknown.
-func (s *scan) measureExcess(c *cluster, removed []bool) func(int, *event) float64 {
-	value := func(i int, e *event) float64 {
+// measureExcess returns by how much each decision exceeds what is expected of
+// its path and its time, or NaN if this is unknown.
+func (s *scan) measureExcess(c *cluster, removed []bool) []float64 {
+	excess := make([]float64, len(s.events))
+	paths := make([]average, len(s.values[ofPath]))
+	for i := range s.events {
+		e := &s.events[i]
 		x := c.of(e)
-		if removed[i] || x < 0 {
-			return math.NaN()
+		switch excess[i] = float64(x); {
+		case removed[i] || x < 0:
+			excess[i] = math.NaN()
+		case c.kind == slow:
+			excess[i] = e.over
 		}
-		if c.kind == slow {
-			return e.over
+		if !c.has(i, e) {
+			paths[e.names[ofPath]].add(excess[i])
 		}
-		return float64(x)
 	}
-	type sum struct{ n, x float64 }
-	paths := make([]sum, len(s.values[ofPath]))
-	add := func(to *sum, x float64) { to.n, to.x = to.n+1, to.x+x }
+	var others [scanBins]average // at the same time
 	for i := range s.events {
-		if e := &s.events[i]; !c.has(i, e) {
-			if x := value(i, e); !math.IsNaN(x) {
-				add(&paths[e.names[ofPath]], x)
-			}
+		e := &s.events[i]
+		if excess[i] -= paths[e.names[ofPath]].expect(math.NaN()); !c.subject.has(e) {
+			others[e.bin].add(excess[i])
 		}
 	}
-	least := 10.0
-	ofPath := func(i int, e *event) float64 {
-		p := paths[e.names[ofPath]]
-		if p.n < least {
-			return math.NaN()
-		}
-		return value(i, e) - p.x/p.n
-	}
-	if c.kind != slow || c.subject == all {
-		return ofPath
-	}
-	var others [scanBins]sum // at the same time
-	for i := range s.events {
-		if e := &s.events[i]; !c.subject.has(e) {
-			if x := ofPath(i, e); !math.IsNaN(x) {
-				add(&others[e.bin], x)
-			}
+	if c.kind == slow {
+		for i := range s.events {
+			excess[i] -= others[s.events[i].bin].expect(0)
 		}
 	}
-	return func(i int, e *event) float64 {
-		x := ofPath(i, e)
-		if o := others[e.bin]; o.n >= least {
-			x -= o.x / o.n
-		}
-		return x
+	return excess
+}
+
+// average is the mean of values that are known.
+type average struct{ n, sum float64 }
+
+func (a *average) add(x float64) {
+	if !math.IsNaN(x) {
+		a.n, a.sum = a.n+1, a.sum+x
 	}
+}
+
+// expect returns the mean, or another value if there is too little data.
+func (a *average) expect(otherwise float64) float64 {
+	if a.n < 10 {
+		return otherwise
+	}
+	return a.sum / a.n
 }
 
 func mean(values []float64) (m float64) {
@@ -152,25 +148,25 @@ func means(values []float64, size int) (found []float64) {
 }
 
 // findCommon returns the name of an attribute that all decisions of a cluster
-// have, if hardly any other decision of its subject has it.
-func (s *scan) findCommon(c *cluster, a int) (string, bool) {
+// have, if hardly any other decision of its subject has it, or "".
+func (s *scan) findCommon(c *cluster, a int) string {
 	if c.subject[a] != anyName {
-		return s.values[a][c.subject[a]].name, true
+		return s.values[a][c.subject[a]].name
 	}
-	counts, outside := map[int32]int{}, map[int32]int{}
+	in, out := make([]int, len(s.values[a])), make([]int, len(s.values[a]))
 	total := 0
 	for i := range s.events {
 		if e := &s.events[i]; c.has(i, e) {
-			counts[e.names[a]]++
+			in[e.names[a]]++
 			total++
 		} else if c.subject.has(e) {
-			outside[e.names[a]]++
+			out[e.names[a]]++
 		}
 	}
-	for name, n := range counts {
-		if float64(n) >= 0.95*float64(total) && float64(outside[name]) <= 0.05*float64(n) && s.values[a][name].name != "" {
-			return s.values[a][name].name, true
+	for n, v := range s.values[a] {
+		if float64(in[n]) >= 0.95*float64(total) && float64(out[n]) <= 0.05*float64(in[n]) {
+			return v.name
 		}
 	}
-	return "", false
+	return ""
 }

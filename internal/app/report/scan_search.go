@@ -68,12 +68,9 @@ func (s *scan) findClusters() (found []cluster) {
 	if len(s.events) < 2*scanLeast {
 		return nil
 	}
-	removed := make([]bool, len(s.events)) // slow decisions that are in a cluster
+	removed := make([]bool, len(s.events)) // decisions that are in a cluster
 	for k := slow; k <= undefined; k++ {
 		clear(removed)
-		if k == undefined {
-			s.removeUndefined(removed)
-		}
 		for range scanRounds {
 			c, ok := s.findStrongest(k, removed)
 			if !ok {
@@ -92,46 +89,9 @@ func (s *scan) findClusters() (found []cluster) {
 func (s *scan) findStrongest(k kind, removed []bool) (cluster, bool) {
 	var candidates []cluster
 	for _, f := range features {
-		if f.kind != k {
-			continue
+		if f.kind == k {
+			candidates = append(candidates, s.findCandidates(f, removed)...)
 		}
-		x, total := make([]int8, len(s.events)), tally{}
-		for i := range s.events {
-			if x[i] = -1; !removed[i] {
-				x[i] = f.of(&s.events[i])
-			}
-			if x[i] >= 0 {
-				total = total.plus(tally{1, int(x[i])})
-			}
-		}
-		if total.has < failedLeast {
-			continue
-		}
-		var of []cluster
-		add := func(from subject, names []int) {
-			for _, a := range names {
-				if from[a] != anyName {
-					continue
-				}
-				for n, v := range s.values[a] {
-					if sub := from; len(v.events) >= scanLeast && len(s.values[a]) > 1 {
-						sub[a] = int32(n)
-						of = s.appendBest(of, f, sub, x, total)
-					}
-				}
-			}
-		}
-		of = s.appendBest(of, f, all, x, total)
-		add(all, f.names)
-		slices.SortStableFunc(of, byScore)
-		if len(of) > 0 {
-			// Two names must explain much more than one.
-			best := of[0]
-			of = of[:min(len(of), 8)]
-			add(best.subject, f.names)
-			of = slices.DeleteFunc(of, func(c cluster) bool { return c.countNames() > 1 && c.score < best.score+scanScore })
-		}
-		candidates = append(candidates, of...)
 	}
 	slices.SortStableFunc(candidates, byScore)
 	for _, c := range candidates {
@@ -142,31 +102,46 @@ func (s *scan) findStrongest(k kind, removed []bool) (cluster, bool) {
 	return cluster{}, false
 }
 
-// removeUndefined marks the decisions of paths that hardly ever have a result.
-// pathUndefined reports these.
-func (s *scan) removeUndefined(removed []bool) {
-	paths := make([]tally, len(s.values[ofPath]))
-	f := feature{kind: undefined}
+// findCandidates returns subjects with their best intervals.
+func (s *scan) findCandidates(f feature, removed []bool) (found []cluster) {
+	x, total := make([]int8, len(s.events)), tally{}
 	for i := range s.events {
-		p := &paths[s.events[i].names[ofPath]]
-		*p = p.plus(tally{1, int(f.of(&s.events[i]))})
+		if x[i] = -1; !removed[i] {
+			x[i] = f.of(&s.events[i])
+		}
+		if x[i] >= 0 {
+			total = total.plus(tally{1, int(x[i])})
+		}
 	}
-	for i := range s.events {
-		removed[i] = paths[s.events[i].names[ofPath]].rate() >= undefinedShare
+	if total.has < failedLeast {
+		return nil
 	}
+	add := func(sub subject, least float64) {
+		if c := s.findInterval(f, sub, x, total); c.score > least {
+			found = append(found, c)
+		}
+	}
+	addNames := func(from subject, least float64) {
+		for _, a := range f.names {
+			for n, v := range s.values[a] {
+				if sub := from; from[a] == anyName && len(v.events) >= scanLeast && len(s.values[a]) > 1 {
+					sub[a] = int32(n)
+					add(sub, least)
+				}
+			}
+		}
+	}
+	add(all, 0)
+	addNames(all, 0)
+	slices.SortStableFunc(found, byScore)
+	if found = found[:min(len(found), 8)]; len(found) > 0 {
+		// Two names must explain much more than one.
+		addNames(found[0].subject, found[0].score+scanScore)
+	}
+	return found
 }
 
 func byScore(a, b cluster) int { return cmp.Compare(b.score, a.score) }
-
-// countNames returns the number of names of a subject.
-func (s subject) countNames() (n int) {
-	for _, name := range s {
-		if name != anyName {
-			n++
-		}
-	}
-	return n
-}
 
 // narrow returns the indices of few decisions that include those of a subject.
 func (s *scan) narrow(sub subject) []int32 {
@@ -179,9 +154,9 @@ func (s *scan) narrow(sub subject) []int32 {
 	return few
 }
 
-// appendBest appends the interval of a subject with the highest score, if there
-// is one that qualifies.
-func (s *scan) appendBest(to []cluster, f feature, sub subject, x []int8, total tally) []cluster {
+// findInterval returns the interval of a subject with the highest score. The
+// score is 0 if none qualifies.
+func (s *scan) findInterval(f feature, sub subject, x []int8, total tally) cluster {
 	var sums [scanBins + 1]tally // before each slice of time
 	few := s.narrow(sub)
 	at := make([]int32, 0, len(few)) // the decisions of the subject
@@ -232,7 +207,7 @@ func (s *scan) appendBest(to []cluster, f feature, sub subject, x []int8, total 
 		}
 	}
 	if best.score == 0 {
-		return to
+		return best
 	}
 	// Find the exact decisions, within a slice of each end.
 	before := make([]tally, len(at)+1)
@@ -258,5 +233,5 @@ func (s *scan) appendBest(to []cluster, f feature, sub subject, x []int8, total 
 		}
 	}
 	best.first, best.last = int(at[first]), int(at[end-1])
-	return append(to, best)
+	return best
 }
