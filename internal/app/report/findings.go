@@ -18,7 +18,7 @@ import (
 // A rule makes a finding.
 type rule struct {
 	name string                // as in Finding.Rule
-	find func(*Report) Finding // without a text if there is none; nil if only scans have it
+	find func(*Report) Finding // returns a finding without a text if there is none
 }
 
 // RuleNames returns the names that findings have, the most important first.
@@ -43,9 +43,6 @@ func find(r *Report) []Finding {
 			if f.Rule == rule.name {
 				found = append(found, f)
 			}
-		}
-		if rule.find == nil {
-			continue
 		}
 		if f := rule.find(r); f.Text != "" {
 			f.Rule = rule.name
@@ -96,13 +93,13 @@ const (
 // goes, then what the log itself lacks. docs/report.md describes them.
 var rules = []rule{
 	{"interrupted", say(interrupted)},
-	{"errors_rose", nil},
+	{"errors_rose", scannedOnly},
 	{"errors_high", errorsHigh},
-	{"all_denied", nil},
-	{"decisions_missing", nil},
-	{"latency_rose", nil},
-	{"server_slower", nil},
-	{"client_slower", nil},
+	{"all_denied", scannedOnly},
+	{"decisions_missing", scannedOnly},
+	{"latency_rose", scannedOnly},
+	{"server_slower", scannedOnly},
+	{"client_slower", scannedOnly},
 	{"revision_slower", revisionSlower},
 	{"http_send_uncached", say(httpUncached)},
 	{"queries_recompiled", say(queriesRecompiled)},
@@ -114,6 +111,9 @@ var rules = []rule{
 	{"keys_beyond_limit", say(keysBeyond)},
 	{"ids_repeated", say(idsRepeated)},
 }
+
+// scannedOnly is for rules whose findings come from a scan alone.
+func scannedOnly(*Report) Finding { return Finding{} }
 
 // say returns a function that makes a finding of a text about all decisions.
 func say(text func(*Report) string) func(*Report) Finding {

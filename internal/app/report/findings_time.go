@@ -38,7 +38,7 @@ func revisionSlower(r *Report) (f Finding) {
 	if len(r.Revisions) < 2 || r.slowerElsewhere() {
 		return f
 	}
-	medians := sliceMedians(r)
+	parts := timed(r.Slices())
 	worst, factor, found := 0, 0.0, 0
 	for i := 1; i < len(r.Revisions); i++ {
 		a, b := &r.Revisions[i-1], &r.Revisions[i]
@@ -52,8 +52,8 @@ func revisionSlower(r *Report) (f Finding) {
 			end = min(end, r.Revisions[i+1].First)
 		}
 		// A slice with decisions of both revisions counts for neither.
-		before := between(medians, a.First-r.Width+1, b.First-r.Width+1)
-		after := between(medians, b.First, end)
+		before := medians(parts, a.First-r.Width+1, b.First-r.Width+1)
+		after := medians(parts, b.First, end)
 		if len(before) < revisionParts || len(after) < revisionParts {
 			continue
 		}
@@ -89,29 +89,15 @@ func revisionSlower(r *Report) (f Finding) {
 	return f
 }
 
-// median is the median of the evaluations in a slice of time.
-type median struct {
-	begin int64
-	ns    float64
-}
-
-func sliceMedians(r *Report) []median {
-	var found []median
-	for _, s := range timed(r.Slices()) {
-		if d := stage(s.Stages, evaluationStage).Durations; d.Count() >= partCount {
-			found = append(found, median{s.Begin, d.Quantile(0.5)})
+// medians returns the medians of the evaluations in each of the slices that
+// begin at from or later, and before to.
+func medians(parts []groupby.Slice, from, to int64) (found []float64) {
+	for _, s := range parts {
+		if s.Begin < from || s.Begin >= to {
+			continue
 		}
-	}
-	return found
-}
-
-// between returns the medians of the slices that begin at from or later, and
-// before to, in the order of the slices.
-func between(medians []median, from, to int64) []float64 {
-	var found []float64
-	for _, m := range medians {
-		if m.begin >= from && m.begin < to {
-			found = append(found, m.ns)
+		if d := stage(s.Stages, evaluationStage).Durations; d.Count() >= partCount {
+			found = append(found, d.Quantile(0.5))
 		}
 	}
 	return found

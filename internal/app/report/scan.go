@@ -76,7 +76,7 @@ func newScan(of *decisionSample) *scan {
 		s.every[i] = int32(i)
 		s.xlogx[i+1] = float64(i+1) * math.Log(float64(i+1))
 	}
-	servers := s.readServers(of)
+	labels := s.readServers(of)
 	var indices [attributes]map[string]int32
 	for a := range indices {
 		indices[a] = map[string]int32{}
@@ -84,7 +84,7 @@ func newScan(of *decisionSample) *scan {
 	for i := range of.kept {
 		for a, name := range of.names(&of.kept[i]) {
 			if a == ofServer {
-				name = servers[string(name)]
+				name = labels[string(name)][s.label]
 			}
 			n, ok := indices[a][string(name)]
 			if !ok {
@@ -102,8 +102,8 @@ func newScan(of *decisionSample) *scan {
 }
 
 // readServers finds the label that tells servers apart: "id", or else the one
-// with the most values. It returns the label's value for each text of labels.
-func (s *scan) readServers(of *decisionSample) map[string][]byte {
+// with the most values. It returns the labels for each text of labels.
+func (s *scan) readServers(of *decisionSample) map[string]map[string][]byte {
 	parsed, seen, counts := map[string]map[string][]byte{}, map[string]bool{}, map[string]int{}
 	for i := range of.kept {
 		text := of.names(&of.kept[i])[ofServer]
@@ -129,11 +129,7 @@ func (s *scan) readServers(of *decisionSample) map[string][]byte {
 			s.label, most = name, n
 		}
 	}
-	servers := map[string][]byte{}
-	for text, labels := range parsed {
-		servers[text] = labels[s.label]
-	}
-	return servers
+	return parsed
 }
 
 // setOver sets the durations relative to those of the path.
@@ -191,22 +187,12 @@ var (
 // of returns 1 if a decision has the feature, 0 if it lacks the feature, and -1
 // if it does not count.
 func (f feature) of(e *event) int8 {
-	var is bool
-	switch f.kind {
-	case slow:
-		if !e.timed {
-			return -1
-		}
+	is := e.outcome == [...]rollup.Outcome{failed: rollup.Error, denied: rollup.Denied, undefined: rollup.Undefined}[f.kind]
+	switch {
+	case f.kind == slow && !e.timed, f.kind == denied && e.outcome > rollup.Denied:
+		return -1
+	case f.kind == slow:
 		is = e.over > f.over
-	case failed:
-		is = e.outcome == rollup.Error
-	case denied:
-		if e.outcome > rollup.Denied {
-			return -1
-		}
-		is = e.outcome == rollup.Denied
-	default:
-		is = e.outcome == rollup.Undefined
 	}
 	if is {
 		return 1

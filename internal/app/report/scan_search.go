@@ -157,20 +157,22 @@ func (s *scan) narrow(sub subject) []int32 {
 // findInterval returns the interval of a subject with the highest score. The
 // score is 0 if none qualifies.
 func (s *scan) findInterval(f feature, sub subject, x []int8, total tally) cluster {
-	var sums [scanBins + 1]tally // before each slice of time
-	few := s.narrow(sub)
-	at := make([]int32, 0, len(few)) // the decisions of the subject
+	few, bin := s.narrow(sub), -1
+	at := make([]int, 0, len(few))         // the decisions of the subject
+	before := make([]tally, 1, len(few)+1) // by index in at
+	var bounds []int                       // indices in at where a slice of time begins, and its end
 	for _, i := range few {
 		if e := &s.events[i]; x[i] >= 0 && sub.has(e) {
-			sums[e.bin+1] = sums[e.bin+1].plus(tally{1, int(x[i])})
-			at = append(at, i)
+			if e.bin > bin {
+				bin, bounds = e.bin, append(bounds, len(at))
+			}
+			at = append(at, int(i))
+			before = append(before, before[len(before)-1].plus(tally{1, int(x[i])}))
 		}
 	}
-	for i := range scanBins {
-		sums[i+1] = sums[i+1].plus(sums[i])
-	}
+	bounds = append(bounds, len(at))
 	if f.within {
-		total = sums[scanBins]
+		total = before[len(at)]
 	}
 	one := s.likelihood(total)
 	penalty := 0.0
@@ -180,58 +182,42 @@ func (s *scan) findInterval(f feature, sub subject, x []int8, total tally) clust
 		}
 	}
 	best := cluster{feature: f, subject: sub}
-	try := func(in tally, begins, ends bool) bool {
-		out := total.minus(in)
-		if in.all < scanLeast || out.all < scanLeast || !f.raised(in, out) {
-			return false
-		}
-		score := s.likelihood(in) + s.likelihood(out) - one - penalty
-		for _, end := range []bool{begins, ends} {
-			if end {
-				score -= math.Log(scanBins)
-			}
-		}
-		if score <= best.score {
-			return false
-		}
-		best.score, best.in, best.out, best.begins, best.ends = score, in, out, begins, ends
-		return true
-	}
-	from, until := 0, 0
-	for i := range scanBins {
-		for j := i + 1; j <= scanBins; j++ {
-			// A slice without decisions moves no end.
-			if sums[i+1].all > sums[i].all && sums[j].all > sums[j-1].all && try(sums[j].minus(sums[i]), sums[i].all > 0, sums[j].all < len(at)) {
-				from, until = i, j
+	search := func(starts, ends []int) {
+		for _, i := range starts {
+			for _, j := range ends {
+				in := before[max(i, j)].minus(before[i])
+				out := total.minus(in)
+				if in.all < scanLeast || out.all < scanLeast || !f.raised(in, out) {
+					continue
+				}
+				score := s.likelihood(in) + s.likelihood(out) - one - penalty
+				for _, inside := range []bool{i > 0, j < len(at)} {
+					if inside {
+						score -= math.Log(scanBins)
+					}
+				}
+				if score > best.score {
+					best.score, best.in, best.out = score, in, out
+					best.first, best.last, best.begins, best.ends = i, j, i > 0, j < len(at)
+				}
 			}
 		}
 	}
+	near := func(i int) (found []int) { // from the bound before to the bound after
+		k, _ := slices.BinarySearch(bounds, i)
+		for i := bounds[max(k-1, 0)]; i <= bounds[min(k+1, len(bounds)-1)]; i++ {
+			found = append(found, i)
+		}
+		return found
+	}
+	search(bounds, bounds)
 	if best.score == 0 {
 		return best
 	}
-	// Find the exact decisions, within a slice of each end.
-	before := make([]tally, len(at)+1)
-	for i, e := range at {
-		before[i+1] = before[i].plus(tally{1, int(x[e])})
-	}
-	sum := func(bin int) int { return sums[min(max(bin, 0), scanBins)].all }
-	first, end := sum(from), sum(until)
 	for range 2 {
-		if best.begins {
-			for i := sum(from - 1); i < min(sum(from+1), end); i++ {
-				if try(before[end].minus(before[i]), i > 0, end < len(at)) {
-					first = i
-				}
-			}
-		}
-		if best.ends {
-			for i := max(first+1, sum(until-1)); i <= sum(until+1); i++ {
-				if try(before[i].minus(before[first]), first > 0, i < len(at)) {
-					end = i
-				}
-			}
-		}
+		search(near(best.first), []int{best.last})
+		search([]int{best.first}, near(best.last))
 	}
-	best.first, best.last = int(at[first]), int(at[end-1])
+	best.first, best.last = at[best.first], at[best.last-1]
 	return best
 }
