@@ -41,8 +41,8 @@ type wide struct {
 	least, most int64 // MaxInt64 and 0 if there is no value
 
 	// The number of a bucket is its position in bounds. The count of bucket
-	// first+i has digits to the base 256. Digit p is digits[i+p·buckets]. So the
-	// memory depends on the range of the values and on the largest count.
+	// first+i has digits to the base 256. Digit p is digits[i+p·buckets]. So
+	// the memory depends on the range of the values and on the largest count.
 	digits         []byte
 	first, buckets int32
 }

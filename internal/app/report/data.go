@@ -29,7 +29,7 @@ type Data struct {
 	inputs      Inputs // without the sample of ids
 	slowest     slowest
 	ids         idSample
-	sample      decisionSample
+	sample      *decisionSample
 	interrupted bool
 	unselected  unselected     // not saved
 	exact       exactDurations // nil if they are not kept
@@ -95,7 +95,9 @@ func (x *Data) Merge(o *Data) error {
 	widen(&x.first, &x.last, o.first)
 	widen(&x.first, &x.last, o.last)
 	x.slowest.merge(&o.slowest)
-	x.sample.merge(&o.sample)
+	if x.sample != o.sample {
+		x.sample.merge(o.sample)
+	}
 	x.inputs.merge(&o.inputs)
 	x.interrupted = x.interrupted || o.interrupted
 	x.unselected.merge(&o.unselected)
@@ -189,7 +191,7 @@ func (x *Data) Report() *Report {
 	r.Revisions = revisionsOf(x.revisions)
 	r.Slowest = slices.Clone(x.slowest.kept)
 	x.sample.sort()
-	r.byScan = findScanned(r, newScan(x.sample.kept))
+	r.byScan = findScanned(r, newScan(x.sample))
 	r.Findings = find(r)
 	return r
 }

@@ -17,8 +17,8 @@ import (
 
 // A rule makes a finding.
 type rule struct {
-	name string               // as in Finding.Rule
-	text func(*Report) string // returns the text of the finding, or ""
+	name string                // as in Finding.Rule
+	find func(*Report) Finding // returns a finding without a text if there is none
 }
 
 // RuleNames returns the names that findings have, the most important first.
@@ -44,8 +44,9 @@ func find(r *Report) []Finding {
 				found = append(found, f)
 			}
 		}
-		if text := rule.text(r); text != "" {
-			found = append(found, Finding{Rule: rule.name, Text: text})
+		if f := rule.find(r); f.Text != "" {
+			f.Rule = rule.name
+			found = append(found, f)
 		}
 	}
 	return found
@@ -91,27 +92,40 @@ const (
 // rules are sorted by importance: first what went wrong, then where the time
 // goes, then what the log itself lacks. docs/report.md describes them.
 var rules = []rule{
-	{"interrupted", interrupted},
+	{"interrupted", say(interrupted)},
 	{"errors_rose", scannedOnly},
 	{"errors_high", errorsHigh},
 	{"all_denied", scannedOnly},
 	{"decisions_missing", scannedOnly},
 	{"latency_rose", scannedOnly},
 	{"server_slower", scannedOnly},
+	{"client_slower", scannedOnly},
 	{"revision_slower", revisionSlower},
-	{"http_send_uncached", httpUncached},
-	{"queries_recompiled", queriesRecompiled},
-	{"handler_outside_rego", handlerOutside},
-	{"stage_dominates", stageDominates},
-	{"path_long_tail", pathLongTail},
+	{"http_send_uncached", say(httpUncached)},
+	{"queries_recompiled", say(queriesRecompiled)},
+	{"handler_outside_rego", say(handlerOutside)},
+	{"stage_dominates", say(stageDominates)},
+	{"path_long_tail", say(pathLongTail)},
 	{"path_undefined", pathUndefined},
-	{"metrics_missing", metricsMissing},
-	{"keys_beyond_limit", keysBeyond},
-	{"ids_repeated", idsRepeated},
+	{"metrics_missing", say(metricsMissing)},
+	{"keys_beyond_limit", say(keysBeyond)},
+	{"ids_repeated", say(idsRepeated)},
 }
 
-// scannedOnly is the text of rules whose findings come from a scan alone.
-func scannedOnly(*Report) string { return "" }
+// scannedOnly is for rules whose findings come from a scan alone.
+func scannedOnly(*Report) Finding { return Finding{} }
+
+// say returns a function that makes a finding of a text about all decisions.
+func say(text func(*Report) string) func(*Report) Finding {
+	return func(r *Report) Finding { return Finding{Text: text(r)} }
+}
+
+// setTimes sets the first and the last time of a finding.
+func (f *Finding) setTimes(from, to int64) {
+	if from != decisionlog.NoTime {
+		f.From, f.To = text.Time(from, time.RFC3339Nano), text.Time(to, time.RFC3339Nano)
+	}
+}
 
 // scanned reports whether a scan has a finding of one of the rules.
 func (r *Report) scanned(rules ...string) bool {
@@ -120,7 +134,7 @@ func (r *Report) scanned(rules ...string) bool {
 
 // slowerElsewhere reports whether a scan says which decisions are slow.
 func (r *Report) slowerElsewhere() bool {
-	return r.scanned("latency_rose", "server_slower", "revision_slower")
+	return r.scanned("latency_rose", "server_slower", "client_slower", "revision_slower")
 }
 
 func interrupted(r *Report) string {
@@ -255,29 +269,39 @@ func pathLongTail(r *Report) string {
 		text.Plural(len(found), "path"), listed(found, func(s string) string { return s }))
 }
 
-func pathUndefined(r *Report) string {
+func pathUndefined(r *Report) (f Finding) {
 	type path struct {
 		key       string
 		decisions uint64
 	}
-	var undefined []path
-	decisions := uint64(0)
+	var paths []path
+	decisions, undefined := uint64(0), uint64(0)
 	for _, g := range r.Groups.Sums() {
-		if r.By == "path" && g.Key != rollup.Other && g.Decisions > 0 &&
-			float64(g.Outcomes[rollup.Undefined]) >= undefinedShare*float64(g.Decisions) {
-			undefined = append(undefined, path{g.Key, g.Decisions})
+		// A scan says more of a path, because it finds the time.
+		if slices.ContainsFunc(r.byScan, func(f Finding) bool { return f.Rule == "path_undefined" && f.Path == g.Key }) {
+			continue
+		}
+		if n := g.Outcomes[rollup.Undefined]; r.By == "path" && g.Key != rollup.Other && g.Decisions > 0 && Ratio(n, g.Decisions) >= undefinedShare {
+			paths = append(paths, path{g.Key, g.Decisions})
 			decisions += g.Decisions
+			undefined += n
 		}
 	}
 	if decisions < undefinedDecisions {
-		return ""
+		return f
 	}
-	slices.SortStableFunc(undefined, func(a, b path) int { return cmp.Compare(b.decisions, a.decisions) })
-	return fmt.Sprintf("%s hardly ever had a result, in %s decisions (%s of all): %s. "+
+	slices.SortStableFunc(paths, func(a, b path) int { return cmp.Compare(b.decisions, a.decisions) })
+	if len(paths) == 1 {
+		f.Path = paths[0].key
+	}
+	f.setTimes(r.From, r.To)
+	f.Figures = map[string]float64{"decisions": float64(decisions), "share": Ratio(undefined, decisions)}
+	f.Text = fmt.Sprintf("%s hardly ever had a result, in %s decisions (%s of all): %s. "+
 		"Check whether clients spell the paths like the packages and rules, and whether OPA has loaded the bundle that contains these. "+
 		"If undefined means no, add a `default` rule that says so.",
-		text.Plural(len(undefined), "path"), text.Count(decisions), text.Percent(Ratio(decisions, r.Total.Decisions)),
-		listed(undefined, func(p path) string { return fmt.Sprintf("%s (%s)", name(p.key), text.Count(p.decisions)) }))
+		text.Plural(len(paths), "path"), text.Count(decisions), text.Percent(Ratio(decisions, r.Total.Decisions)),
+		listed(paths, func(p path) string { return fmt.Sprintf("%s (%s)", name(p.key), text.Count(p.decisions)) }))
+	return f
 }
 
 func metricsMissing(r *Report) string {

@@ -22,8 +22,9 @@ func TestRulesDocumented(t *testing.T) {
 	}
 	const percent = 100
 	var want []string
-	for _, r := range rules {
+	for _, r := range append([]rule{{name: "cluster"}}, rules...) {
 		want = append(want, r.name+":"+strings.TrimSuffix(fmt.Sprintln(map[string][]any{
+			"cluster":              {scanScore, scanLeast, scanLeast, slowLow, slowHigh, percent * slowPoints, scanRounds},
 			"errors_rose":          {failedLeast, failedTimes, percent * failedPoints},
 			"errors_high":          {failedTimes, percent * failedPoints, highErrors, percent * highShare},
 			"all_denied":           {percent * alwaysShare, percent * seldomShare},

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -13,25 +14,18 @@ import (
 )
 
 const (
-	highErrors = 50              // errors of the log
-	highShare  = 0.05            // of the decisions
-	gapLeast   = 5 * time.Minute // without a decision
-	gapMost    = 6 * time.Hour
-	gapTimes   = 10 // the gap divided by the longest of the other gaps
+	highErrors    = 50   // errors of the log
+	highShare     = 0.05 // of the decisions
+	expectedLeast = 5    // decisions of a subject, where it has none
 )
 
 // findScanned returns the findings of a scan.
 func findScanned(r *Report, s *scan) (found []Finding) {
-	for _, c := range s.clusters() {
-		found = append(found, s.finding(r, &c))
+	for _, c := range s.findClusters() {
+		found = append(found, s.describe(r, &c))
 	}
-	for _, i := range s.gaps() {
-		from, to := s.events[i-1].time, s.events[i].time
-		found = append(found, Finding{Rule: "decisions_missing", From: text.Time(from, time.RFC3339Nano), To: text.Time(to, time.RFC3339Nano),
-			Figures: map[string]float64{"seconds": float64(to-from) / 1e9},
-			Text: fmt.Sprintf("From %s to %s UTC, for %s, there is no decision. No other pause is a tenth as long. "+
-				"Find out whether OPA, its clients or the shipping of its log stopped, with `report --by label:id --since %s`.",
-				at(from), at(to), text.LongDuration(float64(to-from)), flagTime(from, 0))})
+	for _, i := range s.findPauses() {
+		found = append(found, s.describePause(i))
 	}
 	return found
 }
@@ -41,98 +35,100 @@ func at(ns int64) string { return text.Time(ns, text.ToTheSecond) }
 // flagTime returns a time for --since, or with a second more for --until.
 func flagTime(ns int64, more time.Duration) string { return text.Time(ns+int64(more), time.RFC3339) }
 
-// finding describes a cluster.
-func (s *scan) finding(r *Report, c *cluster) Finding {
-	from, to := s.events[c.first].time, s.events[c.last].time
-	f := Finding{From: text.Time(from, time.RFC3339Nano), To: text.Time(to, time.RFC3339Nano)}
-	var of, flags []string
-	for a, of1 := range []struct {
-		is   *string
-		word string
-	}{{&f.Path, "path"}, {&f.Server, "server"}, {&f.Client, "client"}, {&f.Revision, "bundle revision"}} {
+// describe returns the finding of a cluster.
+func (s *scan) describe(r *Report, c *cluster) Finding {
+	// A subject lasts to an end of the log, unless more of its decisions are
+	// expected there.
+	from, to := r.From, r.To
+	rate := float64(c.in.all) / float64(c.last-c.first+1)
+	if c.begins || rate*float64(c.first) > expectedLeast {
+		from = s.events[c.first].time
+	}
+	if c.ends || rate*float64(len(s.events)-1-c.last) > expectedLeast {
+		to = s.events[c.last].time
+	}
+	var f Finding
+	f.setTimes(from, to)
+	var subjects []string
+	by, slower := "path", "latency_rose"
+	if s.label != "" {
+		by = "label:" + s.label
+	}
+	for a, of := range []struct {
+		is               *string
+		word, by, slower string
+	}{
+		{&f.Path, "path", "", ""},
+		{&f.Server, "server", "", "server_slower"},
+		{&f.Client, "client", "requested_by", "client_slower"},
+		{&f.Revision, "bundle revision", "bundle", "revision_slower"},
+	} {
 		if c.subject[a] == anyName && !(a == ofRevision && c.timed()) {
 			continue
 		}
-		if found, ok := s.only(c, a); ok && found != "" {
-			*of1.is = found
-			of = append(of, of1.word+" "+name(found))
+		if *of.is = s.findCommon(c, a); *of.is != "" {
+			subjects = append(subjects, of.word+" "+name(*of.is))
+			by, slower = cmp.Or(of.by, by), cmp.Or(of.slower, slower)
 		}
 	}
-	by := "label:" + s.label
-	switch {
-	case f.Revision != "":
-		by = "bundle"
-	case s.label == "" || f.Server != "" && f.Path == "":
-		by = "path"
+	what := "the decisions"
+	if len(subjects) > 0 {
+		what += " of " + strings.Join(subjects, " and ")
 	}
-	if f.Server != "" && s.label != "" {
-		by = "label:" + s.label
-	}
-	flags = append(flags, "report", "--by", by)
+	when, command := "", "report --by "+by
 	if f.Path != "" {
-		flags = append(flags, "--path", strings.Trim(name(f.Path), "`"))
-	}
-	when := ""
-	switch {
-	case c.begins && c.ends:
-		when = fmt.Sprintf("From %s to %s UTC, ", at(from), at(to))
-	case c.begins:
-		when = fmt.Sprintf("From %s UTC on, ", at(from))
-	case c.ends:
-		when = fmt.Sprintf("Until %s UTC, ", at(to))
+		command += " --path " + strings.Trim(name(f.Path), "`")
 	}
 	if c.begins {
-		flags = append(flags, "--since", flagTime(from, 0))
+		when = fmt.Sprintf("From %s UTC on, ", at(from))
+		command += " --since " + flagTime(from, 0)
 	}
 	if c.ends {
-		flags = append(flags, "--until", flagTime(to, time.Second))
+		when = fmt.Sprintf("Until %s UTC, ", at(to))
+		command += " --until " + flagTime(to, time.Second)
 	}
-	subject := ""
-	if len(of) > 0 {
-		subject = " of " + strings.Join(of, " and ")
+	if c.begins && c.ends {
+		when = fmt.Sprintf("From %s to %s UTC, ", at(from), at(to))
 	}
-	f.Figures = map[string]float64{"share": c.in.rate(), "share_outside": c.out.rate()}
-	var what string
-	switch c.kind {
-	case slow:
-		f.Rule = "latency_rose"
-		if f.Revision != "" {
-			f.Rule = "revision_slower"
-		} else if f.Server != "" {
-			f.Rule = "server_slower"
+	if c.kind == slow {
+		f.Rule, f.Figures = slower, map[string]float64{"factor": c.factor}
+		what += fmt.Sprintf(" took %.1f times as long as the others with the same path.", c.factor)
+	} else {
+		did := ""
+		switch {
+		case c.kind == denied:
+			f.Rule, did = "all_denied", "were denied"
+		case c.kind == undefined:
+			f.Rule, did = "path_undefined", "had no result"
+		case c.timed():
+			f.Rule, did = "errors_rose", "failed"
+		default:
+			f.Rule, did = "errors_high", "failed"
 		}
-		f.Figures = map[string]float64{"factor": c.factor}
-		what = fmt.Sprintf("the decisions%s took %.1f times as long as the others with the same path.", subject, c.factor)
-	case failed:
-		f.Rule = "errors_high"
-		if c.timed() {
-			f.Rule = "errors_rose"
-		}
-		what = fmt.Sprintf("%s of the decisions%s failed, against %s of the others.%s",
-			text.Percent(c.in.rate()), subject, text.Percent(c.out.rate()), commonest(r.Total.Errors))
-	case denied:
-		f.Rule = "all_denied"
-		what = fmt.Sprintf("%s of the decisions%s were denied, against %s otherwise.", text.Percent(c.in.rate()), subject, text.Percent(c.out.rate()))
-	default:
-		f.Rule = "path_undefined"
-		what = fmt.Sprintf("%s of the decisions%s had no result, against %s otherwise.", text.Percent(c.in.rate()), subject, text.Percent(c.out.rate()))
+		f.Figures = map[string]float64{"share": c.in.rate(), "share_outside": c.out.rate()}
+		what = fmt.Sprintf("%s of %s %s, against %s of the others.", text.Percent(c.in.rate()), what, did, text.Percent(c.out.rate()))
+	}
+	if c.kind == failed {
+		what += commonest(r.Total.Errors)
 	}
 	if when == "" {
 		what = strings.ToUpper(what[:1]) + what[1:]
 	}
-	f.Text = when + what + fmt.Sprintf(" A sample of %s shows this. Look at the decisions with `%s`.",
-		text.Plural(len(s.events), "decision"), strings.Join(flags, " "))
+	f.Text = when + what + fmt.Sprintf(" A sample of %s shows this. Look at the decisions with `%s`.", text.Plural(len(s.events), "decision"), command)
 	return f
 }
 
 // errorsHigh reports a high share of errors that no scan explains.
-func errorsHigh(r *Report) string {
+func errorsHigh(r *Report) (f Finding) {
 	n := r.Total.Outcomes[rollup.Error]
 	part := Ratio(n, r.Total.Decisions)
 	if n < highErrors || part < highShare || r.scanned("errors_rose", "errors_high") {
-		return ""
+		return f
 	}
-	return fmt.Sprintf("%s of %s decisions (%s) failed, at all times and on all servers alike.%s "+
+	f.setTimes(r.From, r.To)
+	f.Figures = map[string]float64{"decisions": float64(r.Total.Decisions), "share": part}
+	f.Text = fmt.Sprintf("%s of %s decisions (%s) failed, at all times and on all servers alike.%s "+
 		"Find the cause in the messages of the errors in the log, and the paths with `report --by path`.",
 		text.Count(n), text.Count(r.Total.Decisions), text.Percent(part), commonest(r.Total.Errors))
+	return f
 }

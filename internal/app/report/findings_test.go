@@ -262,7 +262,7 @@ func TestRules(t *testing.T) {
 			}
 		}
 	}
-	const scannedOnly = 5 // TestPlantedFaults and TestHealthyTraffic test these
+	const scannedOnly = 6 // TestPlantedFaults and TestHealthyTraffic test these
 	if len(spoke) != len(rules)-scannedOnly || len(silent) != len(rules)-scannedOnly {
 		t.Errorf("of %d rules, %d speak, and %d are silent", len(rules), len(spoke), len(silent))
 	}

@@ -34,11 +34,11 @@ func timed(all []groupby.Slice) []groupby.Slice {
 
 // revisionSlower compares each revision with the one before it, and reports the
 // revision that is slower by the largest factor.
-func revisionSlower(r *Report) string {
+func revisionSlower(r *Report) (f Finding) {
 	if len(r.Revisions) < 2 || r.slowerElsewhere() {
-		return ""
+		return f
 	}
-	medians := sliceMedians(r)
+	parts := timed(r.Slices())
 	worst, factor, found := 0, 0.0, 0
 	for i := 1; i < len(r.Revisions); i++ {
 		a, b := &r.Revisions[i-1], &r.Revisions[i]
@@ -52,8 +52,8 @@ func revisionSlower(r *Report) string {
 			end = min(end, r.Revisions[i+1].First)
 		}
 		// A slice with decisions of both revisions counts for neither.
-		before := between(medians, a.First-r.Width+1, b.First-r.Width+1)
-		after := between(medians, b.First, end)
+		before := medians(parts, a.First-r.Width+1, b.First-r.Width+1)
+		after := medians(parts, b.First, end)
 		if len(before) < revisionParts || len(after) < revisionParts {
 			continue
 		}
@@ -67,45 +67,37 @@ func revisionSlower(r *Report) string {
 		}
 	}
 	if found == 0 {
-		return ""
+		return f
 	}
 	a, b := &r.Revisions[worst-1], &r.Revisions[worst]
 	was, is := quantiles(&a.Evaluation.Durations), quantiles(&b.Evaluation.Durations)
-	finding := fmt.Sprintf("Evaluation became slower with bundle revision %s, at %s UTC. Its median rose from %s to %s, and its p99 from %s to %s "+
+	f.Revision, f.Figures = b.Name, map[string]float64{"factor": factor}
+	f.setTimes(b.First, r.To)
+	if worst+1 < len(r.Revisions) {
+		f.setTimes(b.First, r.Revisions[worst+1].First)
+	}
+	f.Text = fmt.Sprintf("Evaluation became slower with bundle revision %s, at %s UTC. Its median rose from %s to %s, and its p99 from %s to %s "+
 		"(%s and %s evaluations).",
 		name(b.Name), text.Time(b.First, text.ToTheSecond),
 		text.Duration(float64(was[p50])), text.Duration(float64(is[p50])), text.Duration(float64(was[p99])), text.Duration(float64(is[p99])),
 		text.Count(a.Evaluation.Durations.Count()), text.Count(b.Evaluation.Durations.Count()))
 	if found > 1 {
-		finding += fmt.Sprintf(" It also became slower with %s.", text.Plural(found-1, "other revision"))
+		f.Text += fmt.Sprintf(" It also became slower with %s.", text.Plural(found-1, "other revision"))
 	}
-	return finding + fmt.Sprintf(" Unless the requests changed too, go back to revision %s, and find out with `opa eval --profile` what the change made slower.",
+	f.Text += fmt.Sprintf(" Unless the requests changed too, go back to revision %s, and find out with `opa eval --profile` what the change made slower.",
 		name(a.Name))
+	return f
 }
 
-// median is the median of the evaluations in a slice of time.
-type median struct {
-	begin int64
-	ns    float64
-}
-
-func sliceMedians(r *Report) []median {
-	var found []median
-	for _, s := range timed(r.Slices()) {
-		if d := stage(s.Stages, evaluationStage).Durations; d.Count() >= partCount {
-			found = append(found, median{s.Begin, d.Quantile(0.5)})
+// medians returns the medians of the evaluations in each of the slices that
+// begin at from or later, and before to.
+func medians(parts []groupby.Slice, from, to int64) (found []float64) {
+	for _, s := range parts {
+		if s.Begin < from || s.Begin >= to {
+			continue
 		}
-	}
-	return found
-}
-
-// between returns the medians of the slices that begin at from or later, and
-// before to, in the order of the slices.
-func between(medians []median, from, to int64) []float64 {
-	var found []float64
-	for _, m := range medians {
-		if m.begin >= from && m.begin < to {
-			found = append(found, m.ns)
+		if d := stage(s.Stages, evaluationStage).Durations; d.Count() >= partCount {
+			found = append(found, d.Quantile(0.5))
 		}
 	}
 	return found

@@ -163,8 +163,8 @@ type Finding struct {
 	Rule string `json:"rule"` // its name: see rules
 	Text string `json:"text"` // a few sentences, with figures
 
-	// The subject, "" if it is all, and the first and last time. Only findings
-	// of a scan have them.
+	// The subject, "" if it is all, and the first and last time. Findings that
+	// depend neither on a subject nor on a time lack them.
 	Path     string             `json:"path,omitempty"`
 	Server   string             `json:"server,omitempty"`
 	Client   string             `json:"client,omitempty"`

@@ -84,7 +84,7 @@ var errNotMapped = errors.New("a file could not be read where it was mapped into
 // read is ReadFiles with complete options. It maps files into memory only if
 // mayMap is true, and if all inputs can be read again.
 func read(ctx context.Context, o Options, files []InputFile, mayMap bool) (*Data, error) {
-	r := &reading{Options: o, start: time.Now(), jobs: make(chan job, jobsAhead), mayMap: mayMap && o.Each == nil}
+	r := &reading{Options: o, start: time.Now(), jobs: make(chan job, jobsAhead), sample: newSample(), mayMap: mayMap && o.Each == nil}
 	whole := ctx // the new ctx also ends if Each fails
 	ctx, r.fail = context.WithCancelCause(ctx)
 	defer r.fail(nil)
@@ -162,6 +162,7 @@ type reading struct {
 	mayMap bool     // files may be mapped into memory
 	jobs   chan job
 	fail   context.CancelCauseFunc
+	sample *decisionSample // of all workers
 
 	bytes     atomic.Int64 // read so far
 	decisions atomic.Int64

@@ -468,17 +468,19 @@ const sampledNumbers = 4 + attributes
 // saveSample writes the sample with each name once.
 func (x *Data) saveSample(s *saved) {
 	x.sample.sort()
-	x.sample.forget()
-	s.SampleLimit, s.Names = x.sample.limit, slices.Sorted(maps.Keys(x.sample.names))
-	at := map[string]int64{}
-	for i, name := range s.Names {
-		at[name] = int64(i)
-	}
+	s.SampleLimit = x.sample.limit.Load()
+	indices := map[string]int64{}
 	for i := range x.sample.kept {
 		d := &x.sample.kept[i]
 		numbers := []int64{int64(d.hash), d.time, d.took, int64(d.outcome)}
-		for _, name := range d.names {
-			numbers = append(numbers, at[name])
+		for _, name := range x.sample.names(d) {
+			n, ok := indices[string(name)]
+			if !ok {
+				n = int64(len(s.Names))
+				indices[string(name)] = n
+				s.Names = append(s.Names, string(name))
+			}
+			numbers = append(numbers, n)
 		}
 		s.Sample = append(s.Sample, numbers)
 	}
@@ -489,21 +491,22 @@ func (x *Data) readSample(s *saved) error {
 	if s.SampleLimit > hashLimit {
 		return fmt.Errorf("sample_limit is %d: it must be at most 2^52", s.SampleLimit)
 	}
-	x.sample.limit = s.SampleLimit
+	x.sample.limit.Store(s.SampleLimit)
 	for _, n := range s.Sample {
 		if len(n) != sampledNumbers || n[0] < 0 || uint64(n[0]) >= s.SampleLimit || n[1] == decisionlog.NoTime || n[2] < 0 ||
 			n[3] < 0 || n[3] > int64(rollup.Cancelled) {
 			return errors.New("a decision of the sample is invalid")
 		}
 		d := sampled{hash: uint64(n[0]), time: n[1], took: n[2], outcome: rollup.Outcome(n[3])}
+		var names [attributes][]byte
 		for i, at := range n[4:] {
 			if at < 0 || at >= int64(len(s.Names)) || len(s.Names[at]) > nameLength {
 				return errors.New("a name of the sample is invalid")
 			}
-			d.names[i] = x.sample.intern(s.Names[at])
+			names[i] = []byte(s.Names[at])
 		}
-		x.sample.kept = append(x.sample.kept, d)
+		x.sample.put(d, names)
+		x.sample.fit()
 	}
-	x.sample.fit()
 	return nil
 }

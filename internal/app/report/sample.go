@@ -4,11 +4,14 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"math/bits"
 	"slices"
-	"strings"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/rollup"
@@ -18,22 +21,26 @@ import (
 // that compare servers, paths, clients, revisions and times. Only a hash of a
 // decision's id and time decides whether it is in the sample. So the sample
 // depends neither on the order of the decisions nor on how they were merged.
+//
+// Workers share a sample, so that the more of them there are, the fewer
+// decisions are added in vain.
 type decisionSample struct {
-	limit uint64 // decisions with a lower hash are in the sample
+	limit atomic.Uint64 // decisions with a lower hash are in the sample
+	mu    sync.Mutex    // guards the other fields while several workers add
 	kept  []sampled
-	names map[string]string // the names of kept decisions, each only once in memory
-	bytes int               // of names
-	// recent has some of the names, by recentIndex. It saves look-ups.
-	recent [1 << 10]string
+	text  []byte // the names of kept, in the same order
 }
 
-// sampled is a decision in a sample.
+// sampled is a decision in a sample. It has no pointers, so that it costs
+// little to move, and nothing to collect. Names are texts until a scan compares
+// them, because a look-up for each name would cost more.
 type sampled struct {
 	hash    uint64
 	time    int64
-	took    int64 // ns: of its longest stage, or 0
+	took    int64              // ns: of its longest stage, or 0
+	at      int32              // the index of its names in decisionSample.text
+	ends    [attributes]uint16 // of the names, from there
 	outcome rollup.Outcome
-	names   [attributes]string
 }
 
 // The attributes of a decision. In a sample, the server has all its labels as
@@ -49,13 +56,17 @@ const (
 const (
 	hashLimit   = 1 << 52 // JSON numbers below 2^53 are exact everywhere
 	nameLength  = 1024
-	sampleBytes = 4 << 20 // limits the bytes of names
+	sampleBytes = 4 << 20 // limits the names of all decisions together
 )
 
 // sampleSize limits the decisions of a sample.
 const sampleSize = 1 << 13
 
-func newSample() decisionSample { return decisionSample{limit: hashLimit, names: map[string]string{}} }
+func newSample() *decisionSample {
+	s := &decisionSample{}
+	s.limit.Store(hashLimit)
+	return s
+}
 
 // hashOf returns a hash of the end of the decision's id and its time.
 func hashOf(e *decisionlog.Event) uint64 {
@@ -68,10 +79,10 @@ func hashOf(e *decisionlog.Event) uint64 {
 }
 
 // add adds a decision if it is in the sample. stages has the stage of each
-// metric, or "".
+// metric, or "". Several goroutines may call it.
 func (s *decisionSample) add(e *decisionlog.Event, stages []string) {
 	hash := hashOf(e)
-	if hash >= s.limit || e.Time == decisionlog.NoTime {
+	if hash >= s.limit.Load() || e.Time == decisionlog.NoTime {
 		return
 	}
 	d := sampled{hash: hash, time: e.Time, outcome: e.Outcome}
@@ -80,100 +91,88 @@ func (s *decisionSample) add(e *decisionlog.Event, stages []string) {
 			d.took = m.Value
 		}
 	}
-	for i, name := range [attributes][]byte{e.Path, e.Labels, withoutPort(e.RequestedBy), e.BundleRevisions()} {
-		d.names[i] = s.name(name)
+	names := [attributes][]byte{e.Path, e.Labels, withoutPort(e.RequestedBy), e.BundleRevisions()}
+	for i, name := range names {
+		if !utf8.Valid(name) {
+			name = bytes.ToValidUTF8(name, []byte("\uFFFD"))
+		}
+		if names[i] = name; len(name) > nameLength {
+			names[i] = nil
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if hash < s.limit.Load() { // another worker may have lowered it
+		s.put(d, names)
+		s.fit()
+	}
+}
+
+// put appends a decision.
+func (s *decisionSample) put(d sampled, names [attributes][]byte) {
+	d.at = int32(len(s.text))
+	for i, name := range names {
+		s.text = append(s.text, name...)
+		d.ends[i] = uint16(len(s.text) - int(d.at))
 	}
 	s.kept = append(s.kept, d)
-	s.fit()
 }
 
-// name returns a name as valid UTF-8, or "" if it is too long.
-func (s *decisionSample) name(name []byte) string {
-	recent := &s.recent[recentIndex(name)]
-	if string(name) == *recent {
-		return *recent
+// names returns the names of a decision.
+func (s *decisionSample) names(d *sampled) (names [attributes][]byte) {
+	from := uint16(0)
+	for i, end := range d.ends {
+		names[i], from = s.text[d.at:][from:end], end
 	}
-	if len(name) > nameLength {
-		return ""
-	}
-	known, ok := s.names[string(name)]
-	if !ok {
-		known = s.intern(strings.ToValidUTF8(string(name), "\uFFFD"))
-	}
-	*recent = known
-	return known
+	return names
 }
 
-// recentIndex returns a name's place in decisionSample.recent.
-func recentIndex(name []byte) uint64 {
-	n := len(name)
-	if n < 8 {
-		return lastBytes(name) * 0x9e3779b97f4a7c15 >> 54
+// take appends those of some decisions that are below the limit.
+func (s *decisionSample) take(kept []sampled, text []byte) {
+	for _, d := range kept {
+		if d.hash < s.limit.Load() {
+			names := text[d.at:][:d.ends[attributes-1]]
+			d.at = int32(len(s.text))
+			s.text, s.kept = append(s.text, names...), append(s.kept, d)
+		}
 	}
-	h := binary.LittleEndian.Uint64(name[n/2-4:])*0x9e3779b97f4a7c15 + binary.LittleEndian.Uint64(name[n-8:])
-	return (h ^ binary.LittleEndian.Uint64(name)) * 0xc2b2ae3d27d4eb4f >> 54
-}
-
-func (s *decisionSample) intern(name string) string {
-	if known, ok := s.names[name]; ok {
-		return known
-	}
-	s.names[name] = name
-	s.bytes += len(name)
-	return name
 }
 
 // fit lowers the limit until the sample has room.
 func (s *decisionSample) fit() {
-	for len(s.kept) > sampleSize {
-		s.thin(s.limit * 3 / 4)
-	}
-	for s.bytes > sampleBytes { // perhaps only with names that are not needed any more
-		if s.forget(); s.bytes > sampleBytes {
-			s.thin(s.limit * 3 / 4)
-			s.forget()
-		}
+	for len(s.kept) > sampleSize || len(s.text) > sampleBytes {
+		s.thin(s.limit.Load() * 3 / 4)
 	}
 }
 
-// thin lowers the limit.
+// thin lowers the limit. Decisions move towards the beginning, so none is
+// overwritten before it has moved.
 func (s *decisionSample) thin(limit uint64) {
-	s.limit = limit
-	s.kept = slices.DeleteFunc(s.kept, func(d sampled) bool { return d.hash >= limit })
-}
-
-// forget forgets the names that no decision of the sample has.
-func (s *decisionSample) forget() {
-	clear(s.names)
-	clear(s.recent[:])
-	s.bytes = 0
-	for i := range s.kept {
-		for _, name := range s.kept[i].names {
-			s.intern(name)
-		}
-	}
+	kept, text := s.kept, s.text
+	s.kept, s.text = kept[:0], text[:0]
+	s.limit.Store(limit)
+	s.take(kept, text)
 }
 
 // merge adds the decisions of o.
 func (s *decisionSample) merge(o *decisionSample) {
-	if o.limit < s.limit {
-		s.thin(o.limit)
+	if limit := o.limit.Load(); limit < s.limit.Load() {
+		s.thin(limit)
 	}
-	for _, d := range o.kept {
-		if d.hash < s.limit {
-			for i, name := range d.names {
-				d.names[i] = s.intern(name)
-			}
-			s.kept = append(s.kept, d)
-		}
-	}
+	s.take(o.kept, o.text)
 	s.fit()
 }
 
-// sort sorts the decisions by time. Equal samples then have the same order.
+// sort sorts the decisions by time. Equal samples are then the same.
 func (s *decisionSample) sort() {
 	slices.SortFunc(s.kept, func(a, b sampled) int {
-		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.hash, b.hash), slices.Compare(a.names[:], b.names[:]),
-			cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.took, b.took))
+		if c := cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.hash, b.hash), cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.took, b.took)); c != 0 {
+			return c
+		}
+		x, y := s.names(&a), s.names(&b)
+		return slices.CompareFunc(x[:], y[:], bytes.Compare)
 	})
+	kept, text := s.kept, s.text
+	s.kept, s.text = kept[:0], make([]byte, 0, len(text))
+	s.take(kept, text)
 }

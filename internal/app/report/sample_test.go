@@ -4,39 +4,53 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/regometer/regometer/decisionlog"
 )
 
-// However decisions are distributed and merged, the sample is the same, and has
-// no more than its limits.
+// However decisions are distributed, and merged or shared, the sample is the
+// same, and has no more than its limits.
 func TestSampleMerge(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 9))
-	for _, clients := range []int{10, 40_000} { // with few and with too many bytes of names
-		whole := newSample()
-		parts := []decisionSample{newSample(), newSample(), newSample()}
+	for _, length := range []int{10, 900} { // of names: few and too many
+		whole, shared := newSample(), newSample()
+		var sharing [3][]*decisionlog.Event
+		parts := []*decisionSample{newSample(), newSample(), newSample()}
 		for i := range 60_000 {
 			e := &decisionlog.Event{Time: int64(i), DecisionID: fmt.Appendf(nil, "%016x", random.Uint64()),
-				Path: []byte("p"), RequestedBy: fmt.Appendf(nil, "%0500d:1", random.IntN(clients))}
+				Path: []byte("p"), RequestedBy: fmt.Appendf(nil, "%0*d:1", length, random.IntN(100))}
 			whole.add(e, nil)
-			parts[random.IntN(3)].add(e, nil)
+			part := random.IntN(3)
+			parts[part].add(e, nil)
+			sharing[part] = append(sharing[part], e)
 		}
-		parts[2].merge(&parts[0])
-		parts[2].merge(&parts[1])
-		for _, s := range []*decisionSample{&whole, &parts[2]} {
+		var wg sync.WaitGroup
+		for _, events := range sharing {
+			wg.Go(func() {
+				for _, e := range events {
+					shared.add(e, nil)
+				}
+			})
+		}
+		wg.Wait()
+		parts[2].merge(parts[0])
+		parts[2].merge(parts[1])
+		for name, s := range map[string]*decisionSample{"whole": whole, "merged": parts[2], "shared": shared} {
 			s.sort()
-			s.forget()
-			if len(s.kept) > sampleSize || s.bytes > sampleBytes || len(s.kept) < 3000 {
-				t.Errorf("%d decisions with %d bytes of names are kept", len(s.kept), s.bytes)
+			if len(s.kept) > sampleSize || len(s.text) > sampleBytes || len(s.kept) < 3000 {
+				t.Errorf("the %s sample has %d decisions with %d bytes of names", name, len(s.kept), len(s.text))
 			}
-		}
-		if whole.limit != parts[2].limit || !reflect.DeepEqual(whole.kept, parts[2].kept) {
-			t.Errorf("%d clients: the merged sample has %d decisions below %d, the whole one %d below %d",
-				clients, len(parts[2].kept), parts[2].limit, len(whole.kept), whole.limit)
+			whole.sort()
+			if s.limit.Load() != whole.limit.Load() || !slices.Equal(s.kept, whole.kept) || !bytes.Equal(s.text, whole.text) {
+				t.Errorf("%d bytes: the %s sample has %d decisions below %d, the whole one %d below %d",
+					length, name, len(s.kept), s.limit.Load(), len(whole.kept), whole.limit.Load())
+			}
 		}
 	}
 }

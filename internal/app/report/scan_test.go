@@ -28,11 +28,12 @@ type traffic struct {
 
 // served is a decision of traffic.
 type served struct {
-	at                     time.Duration
-	path, server, revision string
-	took                   float64 // ns
-	result                 string  // or "error" or "undefined"
-	lost                   bool
+	at                             time.Duration
+	path, server, client, revision string
+	took                           float64 // ns
+	metrics                        string  // more of them, each after a comma
+	result                         string  // or "error" or "undefined"
+	lost                           bool
 }
 
 func newTraffic(seed uint64) *traffic {
@@ -61,8 +62,8 @@ func (t *traffic) log() string {
 		i++
 		p := min(int(t.ExpFloat64()*float64(t.paths)/3), t.paths-1)
 		d := &served{at: at, path: fmt.Sprintf("app%d/allow", p), server: fmt.Sprintf("opa-%d", (t.IntN(t.servers)+p*t.IntN(2))%t.servers),
-			revision: fmt.Sprintf("v%d", int(at*time.Duration(t.revisions)/t.span)),
-			took:     1e5 * float64(1+p%4) * math.Exp(0.6*t.NormFloat64()+0.3*t.season*season+minutes[at/time.Minute]), result: "true"}
+			client: fmt.Sprintf("10.0.0.%d", t.IntN(50)), revision: fmt.Sprintf("v%d", int(at*time.Duration(t.revisions)/t.span)),
+			took: 1e5 * float64(1+p%4) * math.Exp(0.6*t.NormFloat64()+0.3*t.season*season+minutes[at/time.Minute]), result: "true"}
 		if t.Float64() < t.denied[p] {
 			d.result = "false"
 		}
@@ -83,117 +84,227 @@ func (t *traffic) log() string {
 			result = `"req_id":1`
 		}
 		fmt.Fprintf(&b, `{"labels":{"id":"%s","version":"1"},"decision_id":"%016x","bundles":{"b":{"revision":"%s"}},"path":"%s",%s,`+
-			`"requested_by":"10.0.0.%d:4000","timestamp":"%s","metrics":{"timer_rego_query_eval_ns":%d,"timer_server_handler_ns":%d}}`+"\n",
-			d.server, t.Uint64(), d.revision, d.path, result, t.IntN(50), begin.Add(d.at).Format(time.RFC3339Nano), int64(d.took*0.7), int64(d.took))
+			`"requested_by":"%s:4000","timestamp":"%s","metrics":{"timer_rego_query_eval_ns":%d,"timer_server_handler_ns":%d%s}}`+"\n",
+			d.server, t.Uint64(), d.revision, d.path, result, d.client, begin.Add(d.at).Format(time.RFC3339Nano), int64(d.took*0.7), int64(d.took), d.metrics)
 	}
 	return b.String()
+}
+
+// planted is a finding that a fault must have.
+type planted struct {
+	rule, subject string
+	from, to      float64 // hours; 0 stands for the beginning and the end
+}
+
+func (d *served) within(from, to float64) bool { return d.at.Hours() >= from && d.at.Hours() < to }
+
+var plantedFaults = map[string]struct {
+	want  []planted
+	fault func(r *rand.Rand, d *served)
+}{
+	"error burst": {[]planted{{"errors_rose", "", 2, 2 + 20./60}}, func(r *rand.Rand, d *served) {
+		if d.within(2, 2+20./60) && r.IntN(5) == 0 {
+			d.result = "error"
+		}
+	}},
+	"path undefined but for an error": {[]planted{{"path_undefined", "path app1/allow", 0, 0}}, func(r *rand.Rand, d *served) {
+		if d.path == "app1/allow" && d.result != "error" && r.IntN(100) > 0 {
+			d.result = "undefined"
+		}
+	}},
+	"path undefined from a time on": {[]planted{{"path_undefined", "path app1/allow", 2.5, 0}}, func(_ *rand.Rand, d *served) {
+		if d.path == "app1/allow" && d.within(2.5, 9) {
+			d.result = "undefined"
+		}
+	}},
+	"revision makes a path slower": {[]planted{{"revision_slower", "path app1/allow revision b=v1", 2, 0}}, func(_ *rand.Rand, d *served) {
+		d.revision = "v0"
+		if d.within(2, 9) {
+			d.revision = "v1"
+			if d.path == "app1/allow" {
+				d.took *= 3
+			}
+		}
+	}},
+	"revision slower": {[]planted{{"revision_slower", "revision b=v1", 2, 0}}, func(_ *rand.Rand, d *served) {
+		d.revision = "v0"
+		if d.within(2, 9) {
+			d.revision = "v1"
+			d.took *= 3
+		}
+	}},
+	"revision a little slower": {[]planted{{"revision_slower", "revision b=v1", 2, 0}}, func(_ *rand.Rand, d *served) {
+		d.revision = "v0"
+		if d.within(2, 9) {
+			d.revision = "v1"
+			d.took *= 1.4
+		}
+	}},
+	"server slower": {[]planted{{"server_slower", "server opa-2", 0, 0}}, func(_ *rand.Rand, d *served) {
+		if d.server == "opa-2" {
+			d.took *= 3
+		}
+	}},
+	"server much slower": {[]planted{{"server_slower", "server opa-2", 0, 0}}, func(_ *rand.Rand, d *served) {
+		if d.server == "opa-2" {
+			d.took *= 20
+		}
+	}},
+	"errors of a server": {[]planted{{"errors_high", "server opa-3", 0, 0}}, func(r *rand.Rand, d *served) {
+		if d.server == "opa-3" && r.IntN(10) == 0 {
+			d.result = "error"
+		}
+	}},
+	"client slower": {[]planted{{"client_slower", "client 10.0.0.7", 0, 0}}, func(_ *rand.Rand, d *served) {
+		if d.client == "10.0.0.7" {
+			d.took *= 8
+		}
+	}},
+	"client slower for an hour": {[]planted{{"client_slower", "client 10.0.0.7", 2, 3}}, func(_ *rand.Rand, d *served) {
+		if d.client == "10.0.0.7" && d.within(2, 3) {
+			d.took *= 20
+		}
+	}},
+	"errors of a client": {[]planted{{"errors_high", "client 10.0.0.7", 0, 0}}, func(r *rand.Rand, d *served) {
+		if d.client == "10.0.0.7" && r.IntN(3) == 0 {
+			d.result = "error"
+		}
+	}},
+	"client denied": {[]planted{{"all_denied", "client 10.0.0.7", 0, 0}}, func(_ *rand.Rand, d *served) {
+		if d.client == "10.0.0.7" {
+			d.result = "false"
+		}
+	}},
+	"client denied from a time on": {[]planted{{"all_denied", "client 10.0.0.7", 1, 0}}, func(_ *rand.Rand, d *served) {
+		if d.client == "10.0.0.7" && d.within(1, 9) {
+			d.result = "false"
+		}
+	}},
+	"15 minutes of latency": {[]planted{{"latency_rose", "", 1, 1.25}}, func(_ *rand.Rand, d *served) {
+		if d.within(1, 1.25) {
+			d.took *= 10
+		}
+	}},
+	"constant errors": {[]planted{{"errors_high", "", 0, 0}}, func(r *rand.Rand, d *served) {
+		if r.IntN(100) < 15 {
+			d.result = "error"
+		}
+	}},
+	"all denied": {[]planted{{"all_denied", "", 3, 0}}, func(_ *rand.Rand, d *served) {
+		if d.within(3, 9) {
+			d.result = "false"
+		}
+	}},
+	"gap": {[]planted{{"decisions_missing", "", 1, 1 + 40./60}}, func(_ *rand.Rand, d *served) { d.lost = d.within(1, 1+40./60) }},
+	"slow http.send": {[]planted{{"stage_dominates", "?", 0, 0}}, func(_ *rand.Rand, d *served) {
+		d.send(60e6, "counter_rego_builtin_http_send_interquery_cache_hits")
+	}},
+	"slow http.send from a time on": {[]planted{{"latency_rose", "path app1/allow", 1.5, 0}}, func(_ *rand.Rand, d *served) {
+		if d.send(1e4, "counter_rego_builtin_http_send_interquery_cache_hits"); d.path == "app1/allow" && d.within(1.5, 9) {
+			d.send(60e6, "counter_rego_builtin_http_send_interquery_cache_hits")
+		}
+	}},
+	"uncached http.send": {[]planted{{"http_send_uncached", "?", 0, 0}}, func(_ *rand.Rand, d *served) {
+		d.send(5e6, "counter_rego_builtin_http_send_network_requests")
+	}},
+	"cache misses": {[]planted{{"queries_recompiled", "?", 0, 0}}, func(r *rand.Rand, d *served) {
+		if r.IntN(4) == 0 {
+			d.took += 3e5
+			d.metrics = `,"timer_rego_query_compile_ns":300000`
+		}
+	}},
+	"huge inputs": {[]planted{{"handler_outside_rego", "?", 0, 0}}, func(_ *rand.Rand, d *served) {
+		d.metrics = `,"timer_rego_input_parse_ns":8000000`
+		d.took += 8e6
+	}},
+	"three faults": {[]planted{{"errors_rose", "", 3, 3 + 20./60}, {"decisions_missing", "", 1, 1.5}, {"server_slower", "server opa-2", 0, 0}}, func(r *rand.Rand, d *served) {
+		d.lost = d.within(1, 1.5)
+		if d.server == "opa-2" {
+			d.took *= 3
+		}
+		if d.within(3, 3+20./60) && r.IntN(5) == 0 {
+			d.result = "error"
+		}
+	}},
+	"two faults of a kind": {[]planted{{"latency_rose", "", 1, 1.25}, {"server_slower", "server opa-2", 2, 0}}, func(_ *rand.Rand, d *served) {
+		if d.within(1, 1.25) {
+			d.took *= 10
+		}
+		if d.server == "opa-2" && d.within(2, 9) {
+			d.took *= 10
+		}
+	}},
+	"five faults": {[]planted{{"errors_high", "server opa-3", 0, 0}, {"all_denied", "path app2/allow", 2, 0}, {"decisions_missing", "", 3, 3.25}, {"latency_rose", "", 1, 1.25}, {"path_undefined", "path app1/allow", 1.5, 0}}, func(r *rand.Rand, d *served) {
+		d.lost = d.within(3, 3.25)
+		switch {
+		case d.server == "opa-3" && r.IntN(10) == 0:
+			d.result = "error"
+		case d.path == "app1/allow" && d.within(1.5, 9):
+			d.result = "undefined"
+		case d.path == "app2/allow" && d.within(2, 9):
+			d.result = "false"
+		}
+		if d.within(1, 1.25) {
+			d.took *= 10
+		}
+	}},
+}
+
+// send makes a decision wait for another server.
+func (d *served) send(ns float64, counter string) {
+	d.took += ns / 0.7 // evaluation contains it
+	d.metrics = fmt.Sprintf(`,"timer_rego_builtin_http_send_ns":%d,"%s":1`, int64(ns), counter)
 }
 
 // TestPlantedFaults: each fault has one finding, which names its subject and
 // its times.
 func TestPlantedFaults(t *testing.T) {
-	hours := func(h float64) time.Duration { return time.Duration(h * float64(time.Hour)) }
-	within := func(d *served, from, to float64) bool { return d.at >= hours(from) && d.at < hours(to) }
-	for name, test := range map[string]struct {
-		rule, subject string
-		from, to      float64 // hours; 0 stands for the beginning and the end
-		fault         func(r *rand.Rand, d *served)
-	}{
-		"error burst": {"errors_rose", "", 2, 2 + 20./60, func(r *rand.Rand, d *served) {
-			if within(d, 2, 2+20./60) && r.IntN(5) == 0 {
-				d.result = "error"
-			}
-		}},
-		"path undefined but for an error": {"path_undefined", "?", 0, 0, func(r *rand.Rand, d *served) {
-			if d.path == "app1/allow" && d.result != "error" && r.IntN(100) > 0 {
-				d.result = "undefined"
-			}
-		}},
-		"path undefined from a time on": {"path_undefined", "path app1/allow", 2.5, 0, func(_ *rand.Rand, d *served) {
-			if d.path == "app1/allow" && within(d, 2.5, 9) {
-				d.result = "undefined"
-			}
-		}},
-		"revision makes a path slower": {"revision_slower", "path app1/allow revision b=v1", 2, 0, func(_ *rand.Rand, d *served) {
-			d.revision = "v0"
-			if within(d, 2, 9) {
-				d.revision = "v1"
-				if d.path == "app1/allow" {
-					d.took *= 3
-				}
-			}
-		}},
-		"revision slower": {"revision_slower", "revision b=v1", 2, 0, func(_ *rand.Rand, d *served) {
-			d.revision = "v0"
-			if within(d, 2, 9) {
-				d.revision = "v1"
-				d.took *= 3
-			}
-		}},
-		"server slower": {"server_slower", "server opa-2", 0, 0, func(_ *rand.Rand, d *served) {
-			if d.server == "opa-2" {
-				d.took *= 3
-			}
-		}},
-		"server much slower": {"server_slower", "server opa-2", 0, 0, func(_ *rand.Rand, d *served) {
-			if d.server == "opa-2" {
-				d.took *= 20
-			}
-		}},
-		"errors of a server": {"errors_high", "server opa-3", 0, 0, func(r *rand.Rand, d *served) {
-			if d.server == "opa-3" && r.IntN(10) == 0 {
-				d.result = "error"
-			}
-		}},
-		"15 minutes of latency": {"latency_rose", "", 1, 1.25, func(_ *rand.Rand, d *served) {
-			if within(d, 1, 1.25) {
-				d.took *= 10
-			}
-		}},
-		"constant errors": {"errors_high", "?", 0, 0, func(r *rand.Rand, d *served) {
-			if r.IntN(100) < 15 {
-				d.result = "error"
-			}
-		}},
-		"all denied": {"all_denied", "", 3, 0, func(_ *rand.Rand, d *served) {
-			if within(d, 3, 9) {
-				d.result = "false"
-			}
-		}},
-		"gap": {"decisions_missing", "", 1, 1 + 40./60, func(_ *rand.Rand, d *served) { d.lost = within(d, 1, 1+40./60) }},
-	} {
+	for name, test := range plantedFaults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log := newTraffic(1)
 			log.fault = func(d *served) { test.fault(log.Rand, d) }
 			found := readLog(t, log.log(), Options{Workers: 2}).Report().Findings
-			if len(found) != 1 || found[0].Rule != test.rule {
-				t.Fatalf("found %+v, want one finding of %s", found, test.rule)
+			if len(found) != len(test.want) {
+				t.Fatalf("found %+v, want findings of %+v", found, test.want)
 			}
-			f := found[0]
-			t.Log(f.Text)
-			if test.subject == "?" { // all decisions count, not a sample
-				return
-			}
-			var subject []string
-			for _, s := range []string{"path " + f.Path, "server " + f.Server, "client " + f.Client, "revision " + f.Revision} {
-				if !strings.HasSuffix(s, " ") {
-					subject = append(subject, s)
-				}
-			}
-			if got := strings.Join(subject, " "); got != test.subject {
-				t.Errorf("the subject is %q, want %q", got, test.subject)
-			}
-			begin := time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
-			if test.to == 0 {
-				test.to = 4
-			}
-			for got, want := range map[string]float64{f.From: test.from, f.To: test.to} {
-				if at, err := time.Parse(time.RFC3339, got); err != nil || at.Sub(begin.Add(hours(want))).Abs() > time.Minute {
-					t.Errorf("a time is %s, want %s", got, begin.Add(hours(want)))
-				}
+			for i, want := range test.want {
+				checkPlanted(t, &found[i], want)
 			}
 		})
+	}
+}
+
+func checkPlanted(t *testing.T, f *Finding, want planted) {
+	t.Log(f.Text)
+	var subject []string
+	for _, s := range []string{"path " + f.Path, "server " + f.Server, "client " + f.Client, "revision " + f.Revision} {
+		if !strings.HasSuffix(s, " ") {
+			subject = append(subject, s)
+		}
+	}
+	if want.subject == "?" { // of the whole log, without fields
+		want.subject, want.from, want.to = "", -1, -1
+	}
+	if got := strings.Join(subject, " "); f.Rule != want.rule || got != want.subject {
+		t.Errorf("%s has the subject %q, want %s with %q", f.Rule, got, want.rule, want.subject)
+	}
+	begin := time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
+	if want.to == 0 {
+		want.to = 4
+	}
+	tolerance := time.Minute
+	if f.Client != "" { // The sample has one of its decisions in 100 s.
+		tolerance = 5 * time.Minute
+	}
+	for got, want := range map[string]float64{f.From: want.from, f.To: want.to} {
+		at, err := time.Parse(time.RFC3339, got)
+		if wanted := begin.Add(time.Duration(want * float64(time.Hour))); want >= 0 && (err != nil || at.Sub(wanted).Abs() > tolerance) {
+			t.Errorf("%s: a time is %s, want %s", f.Rule, got, wanted)
+		}
+	}
+	if want.from >= 0 && len(f.Figures) == 0 {
+		t.Errorf("%s has no figures", f.Rule)
 	}
 }
 

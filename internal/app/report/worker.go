@@ -52,6 +52,9 @@ func newWorker(r *reading) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.sample != nil {
+		sum.sample = r.sample
+	}
 	keysOf, _ := keyOf(r.By) // withDefaults has checked By
 	w := &worker{
 		reading: r, keysOf: keysOf, buf: make([]byte, blockSize), file: newLayer(), member: newLayer(),
