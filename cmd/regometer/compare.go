@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/regometer/regometer/internal/app/checks"
 	"github.com/regometer/regometer/internal/app/compare"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
@@ -140,4 +141,8 @@ var comparisonFormats = map[string]func(w io.Writer, c *compare.Comparison, top 
 	},
 	"markdown": func(w io.Writer, c *compare.Comparison, top int) error { return c.WriteMarkdown(w, top) },
 	"json":     func(w io.Writer, c *compare.Comparison, _ int) error { return c.WriteJSON(w) },
+	"github":   func(w io.Writer, c *compare.Comparison, _ int) error { return checks.WriteGitHub(w, c.Checks()) },
+	"junit": func(w io.Writer, c *compare.Comparison, _ int) error {
+		return checks.WriteJUnit(w, "regometer compare", c.Checks())
+	},
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/regometer/regometer/internal/app/checks"
 	"github.com/regometer/regometer/internal/app/page"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
@@ -23,7 +24,7 @@ import (
 
 // reportOutput has the flags that say where a report goes.
 type reportOutput struct {
-	print      func(w io.Writer, r *report.Report, top int) error
+	print      printReport
 	stages     []string
 	top        int
 	files      *outputs
@@ -62,7 +63,7 @@ func (o *reportOutput) write(stdout io.Writer, x *report.Data) (*report.Report, 
 	if o.stages != nil && !r.Only(o.stages) {
 		return nil, fmt.Errorf("--stage: no decision has the stage %s: use one of %s", strings.Join(o.stages, " or "), strings.Join(stages, ", "))
 	}
-	if err := o.print(stdout, r, o.top); err != nil {
+	if err := o.print(stdout, r, o); err != nil {
 		return nil, err
 	}
 	if err := o.html.write(func(w io.Writer) error { return page.Write(w, r) }); err != nil {
@@ -87,15 +88,23 @@ func (o *reportOutput) checkFindings(r *report.Report, stderr io.Writer) error {
 	return statusError(exitExceeded)
 }
 
-// reportFormats are the functions that write a report in each format.
-var reportFormats = map[string]func(w io.Writer, r *report.Report, top int) error{
-	"table": func(w io.Writer, r *report.Report, top int) error {
+// printReport writes a report in a format.
+type printReport = func(w io.Writer, r *report.Report, o *reportOutput) error
+
+var reportFormats = map[string]printReport{
+	"table": func(w io.Writer, r *report.Report, o *reportOutput) error {
 		width, colours := terminal(w)
-		return report.WriteTable(w, r, text.Options{Width: width, Colors: colours, Top: top})
+		return report.WriteTable(w, r, text.Options{Width: width, Colors: colours, Top: o.top})
 	},
-	"markdown": report.WriteMarkdown,
-	"json":     func(w io.Writer, r *report.Report, _ int) error { return report.WriteJSON(w, r) },
-	"csv":      func(w io.Writer, r *report.Report, _ int) error { return report.WriteCSV(w, r) },
+	"markdown": func(w io.Writer, r *report.Report, o *reportOutput) error { return report.WriteMarkdown(w, r, o.top) },
+	"json":     func(w io.Writer, r *report.Report, _ *reportOutput) error { return report.WriteJSON(w, r) },
+	"csv":      func(w io.Writer, r *report.Report, _ *reportOutput) error { return report.WriteCSV(w, r) },
+	"github": func(w io.Writer, r *report.Report, o *reportOutput) error {
+		return checks.WriteGitHub(w, report.Checks(r, o.failOn))
+	},
+	"junit": func(w io.Writer, r *report.Report, o *reportOutput) error {
+		return checks.WriteJUnit(w, "regometer report", report.Checks(r, o.failOn))
+	},
 }
 
 // addFormatFlag adds the flag that chooses one of the formats.

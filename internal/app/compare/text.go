@@ -76,7 +76,12 @@ func (c *Comparison) summary() string {
 
 // claim returns what the intervals claim.
 func (c *Comparison) claim() string {
-	return fmt.Sprintf("In brackets: %s, all right with %g %% confidence.", text.Plural(c.Intervals, "interval"), confidence*100)
+	const many = 100 // intervals
+	claim := fmt.Sprintf("In brackets: %s, all right with %g %% confidence.", text.Plural(c.Intervals, "interval"), confidence*100)
+	if c.Intervals > many {
+		claim += " Fewer intervals are narrower and show smaller changes: see --path and --stage."
+	}
+	return claim
 }
 
 // A remark is text about a group, a stage or a threshold.

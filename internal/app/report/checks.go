@@ -1,0 +1,27 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"slices"
+
+	"github.com/regometer/regometer/internal/app/checks"
+)
+
+// Checks returns the rules as checks. A check fails if its rule has a finding
+// and is in failOn.
+func Checks(r *Report, failOn []string) []checks.Check {
+	all := make([]checks.Check, 0, len(rules))
+	for _, name := range RuleNames() {
+		c := checks.Check{Name: name}
+		for _, f := range r.Findings {
+			if f.Rule == name {
+				c.Texts = append(c.Texts, f.Text)
+			}
+		}
+		c.Failed = len(c.Texts) > 0 && slices.Contains(failOn, name)
+		all = append(all, c)
+	}
+	return all
+}

@@ -1,0 +1,27 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestChecks(t *testing.T) {
+	t.Parallel()
+	r := &Report{Findings: []Finding{{Rule: "errors_rose", Text: "a"}, {Rule: "errors_rose", Text: "b"}, {Rule: "stage_dominates", Text: "c"}}}
+	got := map[string]string{}
+	for _, c := range Checks(r, []string{"errors_rose", "path_undefined"}) {
+		if len(c.Texts) > 0 || c.Failed {
+			got[c.Name] = c.Texts[0]
+			if c.Failed != (c.Name == "errors_rose") {
+				t.Errorf("%s: failed %t", c.Name, c.Failed)
+			}
+		}
+	}
+	names := RuleNames()
+	if n := len(Checks(r, nil)); n != len(names) || !slices.Contains(names, "stage_dominates") || len(got) != 2 || got["errors_rose"] != "a" {
+		t.Errorf("%d checks of %d rules, and found %v", n, len(names), got)
+	}
+}
