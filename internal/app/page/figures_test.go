@@ -158,12 +158,14 @@ func TestStack(t *testing.T) {
 func TestMarks(t *testing.T) {
 	r := example(t)
 	at := start.Add(time.Hour)
-	from, to := at.Format(time.RFC3339Nano), at.Add(90*time.Minute).Format(time.RFC3339Nano)
+	within, later := at.Format(time.RFC3339Nano), at.Add(90*time.Minute).Format(time.RFC3339Nano)
+	begin, end := text.Time(r.From, time.RFC3339Nano), text.Time(r.To, time.RFC3339Nano)
 	r.Findings = []report.Finding{
-		{Text: "No time.", From: from, To: to},
-		{Text: "From 2026-03-02 23:00:00 UTC on", Path: "a", From: from, To: to},
-		{Text: "Slower with a revision, at " + text.Time(r.Revisions[1].First, text.ToTheSecond)},
-		{Text: "Until 2026-03-03 00:30:00 UTC", Path: "b", From: from, To: to},
+		{Text: "Without a time."},
+		{Text: "Of the whole log.", From: begin, To: end},
+		{Text: "From an hour on.", Path: "a", From: within, To: end},
+		{Text: "Of all paths.", From: within, To: later},
+		{Text: "At first.", Path: "b", From: begin, To: later},
 	}
 	v := newView(r)
 	labels := func(path string) (all string) {
@@ -172,7 +174,7 @@ func TestMarks(t *testing.T) {
 		}
 		return all
 	}
-	for path, want := range map[string]string{"": "2@0 3@3600 4@5400 ", "a": "2@0 3@3600 ", "c": "3@3600 "} {
+	for path, want := range map[string]string{"": "3@0 4@0 4@5400 5@5400 ", "a": "3@0 4@0 4@5400 ", "c": "4@0 4@5400 "} {
 		if got := labels(path); got != want {
 			t.Errorf("path %q: marks %s, want %s", path, got, want)
 		}
@@ -183,7 +185,7 @@ func TestMarks(t *testing.T) {
 			t.Errorf("%s does not explain its lines: %s", section, text)
 		}
 	}
-	r.Findings = r.Findings[:1]
+	r.Findings = r.Findings[:2]
 	if page := textOf(parsed(t, written(t, r))); strings.Contains(page, "numbered line") {
 		t.Error("a page without lines explains them")
 	}

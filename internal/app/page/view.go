@@ -117,27 +117,19 @@ func (v *view) Findings() (shown []finding) {
 // MoreFindings returns the number of findings that are not shown.
 func (v *view) MoreFindings() int { return max(0, len(v.Report.Findings)-maxGroups) }
 
-// marks returns the times that the texts of the first findings name, with the
-// numbers of the findings. If the path is not empty, it leaves out findings
-// about other paths.
+// marks returns the times at which the first findings begin and end within the
+// log, with the numbers of the findings. If the path is not empty, it leaves out
+// findings about other paths.
 func (v *view) marks(path string) (all []chart.Mark) {
 	first, _ := atMost(v.Report.Findings, maxMarks)
 	for i, f := range first {
 		if path != "" && f.Path != "" && f.Path != path {
 			continue
 		}
-		from, err := time.Parse(time.RFC3339Nano, f.From)
-		to, err2 := time.Parse(time.RFC3339Nano, f.To)
-		var times []int64
-		if err == nil && err2 == nil {
-			times = append(times, from.UnixNano(), to.UnixNano())
-		}
-		for _, r := range v.Report.Revisions[:min(len(v.Report.Revisions), maxRows)] {
-			times = append(times, r.First)
-		}
-		for _, at := range times {
-			if strings.Contains(f.Text, text.Time(at, text.ToTheSecond)) {
-				all = append(all, chart.Mark{At: seconds(at), Label: fmt.Sprint(i + 1)})
+		for _, t := range []string{f.From, f.To} {
+			at, err := time.Parse(time.RFC3339Nano, t)
+			if ns := at.UnixNano(); err == nil && ns != v.Report.From && ns != v.Report.To {
+				all = append(all, chart.Mark{At: seconds(ns), Label: fmt.Sprint(i + 1)})
 			}
 		}
 	}
@@ -149,7 +141,7 @@ func (v *view) marksNote() string {
 	if len(v.marks("")) == 0 {
 		return ""
 	}
-	return " Each numbered line is at a time that the finding with this number names."
+	return " Each numbered line is where the finding with this number begins or ends."
 }
 
 // A fact is a key figure.
