@@ -118,8 +118,8 @@ func (v *view) Findings() (shown []finding) {
 func (v *view) MoreFindings() int { return max(0, len(v.Report.Findings)-maxGroups) }
 
 // marks returns the times at which the first findings begin and end within the
-// log, with the numbers of the findings. If the path is not empty, it leaves out
-// findings about other paths.
+// log, with the numbers of the findings. If the path is not empty, it leaves
+// out findings about other paths.
 func (v *view) marks(path string) (all []chart.Mark) {
 	first, _ := atMost(v.Report.Findings, maxMarks)
 	for i, f := range first {
