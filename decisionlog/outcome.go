@@ -23,7 +23,9 @@ func (p *parser) outcome(path []byte, query bool) (outcome rollup.Outcome, code 
 	}
 	if p.verdict == nil || !bytes.Equal(path, p.verdictPath) {
 		p.verdictPath = append(p.verdictPath[:0], path...)
-		p.verdict = p.verdicts.Of(string(path))
+		if v := p.verdicts.Of(string(path)); v != p.verdict {
+			p.verdict, p.ofTrue, p.ofFalse = v, v.Outcome(true), v.Outcome(false)
+		}
 	}
 	const hiding = 1<<fieldErased | 1<<fieldMasked
 	if p.present&hiding != 0 && (p.hidesOutcome(fieldErased) || p.hidesOutcome(fieldMasked)) {
@@ -33,6 +35,12 @@ func (p *parser) outcome(path []byte, query bool) (outcome rollup.Outcome, code 
 		return rollup.Undefined, ""
 	}
 	text := p.value(fieldResult)
+	switch text[0] { // most results
+	case 't':
+		return p.ofTrue, ""
+	case 'f':
+		return p.ofFalse, ""
+	}
 	if query && (text[0] == '[' || text[0] == 'n') {
 		return rollup.QueryOutcome(p.meaning(text)), ""
 	}
@@ -50,22 +58,18 @@ type judgedResult struct {
 const (
 	// results limits the results that are remembered, and longestResult their
 	// bytes.
-	results       = 16
+	results       = 64
 	longestResult = 256
 )
 
 // judged returns the outcome of a result.
 func (p *parser) judged(text []byte) rollup.Outcome {
-	var sample uint64
-	switch n := len(text); {
-	case n > longestResult:
+	n := len(text)
+	if n < 8 || n > longestResult {
 		return p.judge(text)
-	case n >= 8:
-		sample = binary.LittleEndian.Uint64(text[n/2-4:])
-	default:
-		sample = uint64(text[0])
 	}
-	known := &p.results[(sample+uint64(len(text)))*0x9E3779B97F4A7C15>>32%results]
+	middle := binary.LittleEndian.Uint64(text[n/2-4:])
+	known := &p.results[(middle+uint64(n))*0x9E3779B97F4A7C15>>32%results]
 	if known.verdict != p.verdict || !bytes.Equal(known.text, text) {
 		outcome := p.judge(text)
 		if slices.Contains(p.problems, InvalidUTF8) {

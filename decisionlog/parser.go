@@ -90,6 +90,8 @@ type parser struct {
 	// The verdict of the last path, and what it has judged.
 	verdicts    *rollup.Verdicts
 	verdict     *rollup.Verdict
+	ofTrue      rollup.Outcome
+	ofFalse     rollup.Outcome
 	verdictPath []byte
 	results     [results]judgedResult
 	needed      []namedValue
