@@ -247,29 +247,32 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// If the sender breaks off, the target must not take the body for whole.
+// If the sender breaks off, the body does not count, and the target must not
+// take it for whole.
 func TestSenderBreaksOff(t *testing.T) {
 	t.Parallel()
 	x, forward := newTarget(t)
-	c := newCollector(t, Options{Forward: forward})
-	server := httptest.NewServer(c)
-	defer server.Close()
-	for _, header := range []string{"Content-Length: 100000", "Transfer-Encoding: chunked"} {
-		connection, err := net.Dial("tcp", server.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+	for _, forward := range []*Forward{forward, nil} {
+		c := newCollector(t, Options{Forward: forward})
+		server := httptest.NewServer(c)
+		defer server.Close()
+		for _, header := range []string{"Content-Length: 100000", "Transfer-Encoding: chunked"} {
+			connection, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := events("a", 3)
+			if strings.HasPrefix(header, "T") {
+				text = fmt.Sprintf("%x\r\n%s\r\n", len(text), text)
+			}
+			fmt.Fprintf(connection, "POST /logs HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n%s", header, text)
+			time.Sleep(50 * time.Millisecond)
+			_ = connection.Close()
 		}
-		text := events("a", 3)
-		if strings.HasPrefix(header, "T") {
-			text = fmt.Sprintf("%x\r\n%s\r\n", len(text), text)
+		eventually(t, "both bodies are refused", func() bool { return counted(t, c, "refused") == 2 })
+		if n := counted(t, c, "decisions"); n != 0 || len(x.bodies) > 0 {
+			t.Errorf("%v decisions count, and the target has %d bodies", n, len(x.bodies))
 		}
-		fmt.Fprintf(connection, "POST /logs HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n%s", header, text)
-		time.Sleep(50 * time.Millisecond)
-		_ = connection.Close()
-	}
-	eventually(t, "both bodies are refused", func() bool { return counted(t, c, "refused") == 2 })
-	if n := counted(t, c, "decisions"); n != 0 || len(x.bodies) > 0 {
-		t.Errorf("%v decisions count, and the target has %d bodies", n, len(x.bodies))
 	}
 }
 
