@@ -30,9 +30,10 @@ confidence intervals. A row is "slower", "faster", "no difference" if the change
 noise, or "too little data".
 
 Latencies within a minute resemble one another. The command therefore compares minutes,
-not decisions, and each side should cover half an hour or more. All intervals of a
-comparison are right with a probability of 95 %. If nothing changed, at most one
-comparison in twenty reports a change.
+not decisions, and each side should cover half an hour or more. On average, at most one
+in twenty of the rows that are "slower" or "faster" is noise. If nothing changed, at
+most one comparison in twenty has such a row. Look closer at fewer rows with --path and
+--stage: their intervals are narrower, and fewer paths have shorter slices of time.
 
 With --fail-on, the exit status is 3 if the whole interval of a change is above a
 threshold. It is 4 if one of the sides has no decisions.`,

@@ -83,7 +83,7 @@ type Limits struct {
 	// up to four slices in any case. The default is one minute.
 	Width int64 `json:"width"`
 	// Slices and Cells limit the slices, as Width describes. The defaults are
-	// 240 and 8,192.
+	// 240 and 32,768.
 	Slices int `json:"slices"`
 	Cells  int `json:"cells"`
 }
@@ -108,7 +108,7 @@ func New(l Limits) (*Groups, error) {
 	if err := cmp.Or(
 		setDefault("Groups", &l.Groups, 65_536, maxLimit), setDefault("Names", &l.Names, 256, maxLimit),
 		setDefault("Width", &l.Width, 60e9, math.MaxInt64),
-		setDefault("Slices", &l.Slices, 240, maxLimit), setDefault("Cells", &l.Cells, 8192, maxLimit),
+		setDefault("Slices", &l.Slices, 240, maxLimit), setDefault("Cells", &l.Cells, 32768, maxLimit),
 	); err != nil {
 		return nil, err
 	}

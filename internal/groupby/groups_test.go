@@ -487,7 +487,7 @@ func TestPlans(t *testing.T) {
 	for seed := range uint64(100) {
 		w := newWorld(seed)
 		o := Limits{
-			Groups: 4, Names: 1 + w.IntN(6), Width: 60e9, Slices: 240, Cells: 8192,
+			Groups: 4, Names: 1 + w.IntN(6), Width: 60e9, Slices: 240, Cells: 32768,
 		}
 		var shapes [3][]string
 		for i := range shapes {

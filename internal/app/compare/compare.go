@@ -31,7 +31,9 @@ type Options struct {
 	Thresholds []Threshold
 }
 
-// confidence is the probability that all intervals of a comparison are right.
+// confidence is the probability that a comparison of like with like finds no
+// change. It is also the expected share of the changes found that are not
+// noise.
 const confidence = 0.95
 
 // Verdict is the judgement of a change.
@@ -51,7 +53,7 @@ var verdicts = []Verdict{Slower, Faster, NoDifference, TooLittle}
 // reports and the options.
 type Comparison struct {
 	By         string // the kind of the rows' keys, as in report.Report
-	Intervals  int    // the number of confidence intervals
+	Intervals  int    // the number of confidence intervals; see the package for what they claim
 	Thresholds []Threshold
 
 	// Rows are sorted by verdict, by impact (the larger change first, for
@@ -113,18 +115,26 @@ func Reports(before, after *report.Report, o Options) (*Comparison, error) {
 		return nil, fmt.Errorf("one report is grouped by %s, the other by %s: make both with the same --by", before.By, after.By)
 	}
 	c := &Comparison{By: before.By, Thresholds: slices.Clone(o.Thresholds)}
-	// Each interval depends on the number of intervals. There are two passes,
-	// because all groups together may need too much memory.
+	// Each interval depends on all tests. There are two passes, because all
+	// groups together may need too much memory.
+	b := budget{error: 1 - confidence}
 	for p := range c.pairs(before, after, o) {
+		ct, err := p.contrast()
+		if err != nil {
+			return nil, err
+		}
 		for _, q := range p.quantiles {
-			if p.enough(q) {
-				c.Intervals++
+			if ct != nil && p.enough(q) {
+				ct.q = q
+				more, less := ct.tails(0)
+				b.add(p, 2*min(more, less))
 			}
 		}
 	}
-	alpha := (1 - confidence) / float64(max(c.Intervals, 1))
+	b.discover()
+	c.Intervals = len(b.tests)
 	for p := range c.pairs(before, after, o) {
-		if err := p.compare(alpha); err != nil {
+		if err := p.compare(&b); err != nil {
 			return nil, err
 		}
 		c.Rows = append(c.Rows, p.Row)
@@ -233,30 +243,42 @@ func (s Side) enough(q float64) bool {
 
 func (p *pair) enough(q float64) bool { return p.Before.enough(q) && p.After.enough(q) }
 
-// compare sets the changes and the verdict. Each interval is wrong with a
-// probability of at most alpha. It fails if the histograms cannot be merged.
-func (p *pair) compare(alpha float64) error {
+// durations returns the number of durations of both sides.
+func (p *pair) durations() float64 { return float64(p.Before.Count) + float64(p.After.Count) }
+
+// contrast returns the two sides on one grid, or nil if there is nothing to
+// compare. It fails if the histograms cannot be merged.
+func (p *pair) contrast() (*contrast, error) {
 	if len(p.before) == 0 || len(p.after) == 0 {
-		return nil
+		return nil, nil
 	}
 	var all exphist.Snapshot
 	for _, s := range slices.Concat(p.before, p.after) {
 		if err := all.Merge(s); err != nil {
-			return fmt.Errorf("%s of %q: %w", p.Stage, p.Key, err)
+			return nil, fmt.Errorf("%s of %q: %w", p.Stage, p.Key, err)
 		}
 	}
 	g := gridOf(&all)
 	if g.width == 0 {
-		return nil // all durations are 0
+		return nil, nil // all durations are 0
 	}
-	c := contrast{before: newBlocks(g, p.before), after: newBlocks(g, p.after)}
+	return &contrast{before: newBlocks(g, p.before), after: newBlocks(g, p.after)}, nil
+}
+
+// compare sets the changes and the verdict.
+func (p *pair) compare(b *budget) error {
+	c, err := p.contrast()
+	if c == nil {
+		return err
+	}
+	g := c.before.grid
 	for _, q := range p.quantiles {
 		c.q = q
 		ch := Change{Quantile: q, Low: -1, High: math.Inf(1), Verdict: TooLittle}
 		ch.Before, ch.After = g.value(c.before.quantile(q)), g.value(c.after.quantile(q))
 		ch.Relative = math.Expm1(c.estimate() * g.step)
 		if p.enough(q) {
-			low, high := c.interval(alpha)
+			low, high := c.interval(b.alpha(p.durations()))
 			ch.Low, ch.High = math.Expm1(low*g.step), math.Expm1(high*g.step)
 			ch.Verdict = judge(ch.Low, ch.High)
 		}

@@ -41,12 +41,17 @@
 //   - This method with the recommended 0.4·n^⅔ cosines and Welch's degrees of
 //     freedom raised one in 8 % of the comparisons of 8 to 20 slices.
 //
-// Bonferroni's correction makes the intervals simultaneous. Each has the
-// confidence 1 − (1−c)/m, where m is the number of intervals. A quantile is
-// slower or faster if its interval does not contain 0. So the claim is about
-// the whole comparison. If nothing has changed, a share of at most 1−c, which
-// is 5 %, of the comparisons has a row that is slower or faster. Fewer rows
-// (Options.Stages) have narrower intervals.
+// A quantile is slower or faster if its interval does not contain 0. A report
+// of 500 paths has thousands of intervals, and if all had to be right at once,
+// each would be too wide to find anything. So the package controls the false
+// discovery rate (Benjamini and Hochberg 1995): on average, at most 5 % of the
+// changes that it finds are noise. If nothing has changed, all that it finds is
+// noise. So at most 5 % of the comparisons then have a row that is slower or
+// faster. The more changes it finds, the narrower are the intervals (Benjamini
+// and Yekutieli 2005). Half of the error is shared equally, and half in
+// proportion to the durations (Genovese, Roeder and Wasserman 2006). So a busy
+// path is found among many idle ones. Fewer rows (Options.Stages) have narrower
+// intervals.
 //
 // The package interpolates quantiles within the buckets of the histograms,
 // evenly on the logarithmic scale. Otherwise a step from one bucket to the next
@@ -68,14 +73,20 @@
 // thirds had bursts of 5 times the latency, of 3 to 7 minutes on average.
 //
 // A change of +20 % in one of the 40 rows, with about 200 decisions in a slice,
-// was seen in this share of the comparisons:
+// was seen in this share of 100 comparisons:
 //
 //	levels of minutes vary by    slices    p50     p99
-//	3 %                              60    100 %   54 %
-//	10 %                             60     49 %   15 %
-//	10 %                            240    100 %   95 %
-//	20 %                            240     41 %   23 %
-//	10 %, and bursts                240     57 %    0 %
+//	3 %                              60    100 %   90 %
+//	10 %                             60     67 %   43 %
+//	10 %                            240    100 %   99 %
+//	20 %                            240     55 %   39 %
+//	10 %, and bursts                240     65 %    1 %
+//
+// TestManyPaths plants it in one of 500 paths, with 9,760 decisions on each
+// side. With levels that vary by 3 %, it was seen in 59 of 60 comparisons of 60
+// slices in which all paths have as many decisions, and in 60 of 60 of 33
+// slices in which the others have ever fewer. No comparison of like with like
+// raised an alarm.
 //
 // The correlation was 0.5, and 0.7 where levels vary by 20 %. The bursts made
 // up 4 % of the time, so they decided p99, and not the change.
@@ -98,4 +109,11 @@
 //   - R. Ibragimov, U. K. Müller: t-statistic based correlation and
 //     heterogeneity robust inference. Journal of Business & Economic Statistics
 //     28 (2010).
+//   - Y. Benjamini, Y. Hochberg: Controlling the false discovery rate. Journal
+//     of the Royal Statistical Society B 57 (1995).
+//   - Y. Benjamini, D. Yekutieli: False discovery rate-adjusted multiple
+//     confidence intervals for selected parameters. Journal of the American
+//     Statistical Association 100 (2005).
+//   - C. R. Genovese, K. Roeder, L. Wasserman: False discovery control with
+//     p-value weighting. Biometrika 93 (2006).
 package compare

@@ -32,6 +32,9 @@ type world struct {
 
 	day    float64 // amplitude of the day's curve of load, on the log scale
 	rate   float64 // decisions a minute of the busiest path
+	skew   float64 // path n has rate/n^skew decisions a minute
+	paths  int
+	stages int // of each path
 	spread [simulatedPaths * simulatedStages]float64
 }
 
@@ -44,7 +47,7 @@ func newWorld(rng *rand.Rand) *world {
 		gap:         []float64{0, 30, 150}[rng.IntN(3)],
 		together:    rng.IntN(2) == 0,
 		day:         0.5 * rng.Float64(),
-		rate:        100,
+		rate:        100, skew: 0.8, paths: simulatedPaths, stages: simulatedStages,
 	}
 	for i := range w.spread {
 		w.spread[i] = 0.3 + 1.2*rng.Float64()
@@ -85,26 +88,26 @@ func (w *world) bursts(rng *rand.Rand, n int) []float64 {
 func (w *world) report(rng *rand.Rand, n int, slower float64) *report.Report {
 	var groups []report.Group
 	common, allBursts := w.levels(rng, n), w.bursts(rng, n)
-	for path := range simulatedPaths {
+	for path := range w.paths {
 		own, bursts := w.levels(rng, n), allBursts
 		if !w.together {
 			bursts = w.bursts(rng, n)
 		}
 		g := report.Group{Group: groupby.Group{Key: fmt.Sprint("path", path), Slices: make([]groupby.Slice, n)}}
-		g.Stages = make([]groupby.Stage, simulatedStages)
+		g.Stages = make([]groupby.Stage, w.stages)
 		for i := range n {
 			day := w.day * math.Sin(2*math.Pi*float64(i)/240)
-			decisions := 1 + int(w.rate/math.Pow(float64(path+1), 0.8)*math.Exp(day+0.2*rng.NormFloat64()))
+			decisions := 1 + int(w.rate/math.Pow(float64(path+1), w.skew)*math.Exp(day+0.2*rng.NormFloat64()))
 			level := math.Log(200e3) + w.common*common[i] + w.own*own[i] + bursts[i] + 0.3*day
-			g.Slices[i] = groupby.Slice{Begin: int64(i) * 60e9, Stages: make([]groupby.Stage, simulatedStages)}
-			for stage := range simulatedStages {
+			g.Slices[i] = groupby.Slice{Begin: int64(i) * 60e9, Stages: make([]groupby.Stage, w.stages)}
+			for stage := range w.stages {
 				factor := 1.0
 				if path == 0 && stage == 0 {
 					factor = slower
 				}
 				h := exphist.New(exphist.Nanosecond)
 				for range decisions {
-					h.Record(int64(factor * math.Exp(level+w.spread[path*simulatedStages+stage]*rng.NormFloat64())))
+					h.Record(int64(factor * math.Exp(level+w.spread[(path*w.stages+stage)%len(w.spread)]*rng.NormFloat64())))
 				}
 				s := &g.Slices[i].Stages[stage]
 				s.Name = fmt.Sprint("stage", stage)
@@ -214,6 +217,7 @@ func TestPower(t *testing.T) {
 		if n < 20 && i > 0 {
 			break // the short test
 		}
+		tt.world.skew, tt.world.paths, tt.world.stages = 0.8, simulatedPaths, simulatedStages
 		for k := range tt.world.spread {
 			tt.world.spread[k] = 0.6
 		}
@@ -243,6 +247,62 @@ func TestPower(t *testing.T) {
 			if float64(seen[k]) < least*float64(n) {
 				t.Errorf("%s: seen %d of %d, want at least %v of them", tt.name, seen[k], n, least)
 			}
+		}
+	}
+}
+
+// TestManyPaths: of 500 paths, one takes 20 % longer. It has 9,760 decisions on
+// each side. In the first case so has each of the other paths, and in the
+// second case they have ever fewer. (A median of 9,760 decisions in all 500
+// paths, which are 20 in each, varies by more than 20 %.) A report of 500 paths
+// has 33 to 65 slices. The first case needs 60 of them, the second only 33.
+func TestManyPaths(t *testing.T) {
+	n := comparisons(t, 2)
+	for _, tt := range []struct {
+		name   string
+		slices int
+		skew   float64
+	}{{"all alike", 60, 0}, {"one busy path", 33, 1}} {
+		w := world{correlation: 0.5, common: 0.02, own: 0.02, rate: 9760 / float64(tt.slices), skew: tt.skew, paths: 500, stages: 1}
+		for k := range w.spread {
+			w.spread[k] = 0.7
+		}
+		var mu sync.Mutex
+		var found, alarms, others int
+		simulate(n, func(_ int, rng *rand.Rand) {
+			before, after, slower := w.report(rng, tt.slices, 1), w.report(rng, tt.slices, 1), w.report(rng, tt.slices, 1.2)
+			healthy, err := Reports(before, after, Options{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			changed, err := Reports(before, slower, Options{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if v := healthy.Rows[0].Verdict; v == Slower || v == Faster {
+				alarms++
+			}
+			for _, r := range changed.Rows {
+				switch {
+				case r.Verdict != Slower && r.Verdict != Faster:
+				case r.Key == "path0":
+					found++
+				default:
+					others++
+				}
+			}
+		})
+		low, _ := wilson(alarms, n)
+		t.Logf("%s: found in %d of %d comparisons, with %d others; %d false alarms without a change", tt.name, found, n, others, alarms)
+		if found < n*9/10 {
+			t.Errorf("%s: +20 %% of one path found in %d of %d comparisons, want nine tenths", tt.name, found, n)
+		}
+		if low > 0.05 {
+			t.Errorf("%s: %d of %d comparisons of like with like raise an alarm, want at most 5 %%", tt.name, alarms, n)
 		}
 	}
 }

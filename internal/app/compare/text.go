@@ -74,12 +74,19 @@ func (c *Comparison) summary() string {
 	return text.Plural(len(c.Rows), "row") + ": " + strings.Join(parts, ", ")
 }
 
-// claim returns what the intervals claim.
+// claim returns what the intervals claim, and how to see more.
 func (c *Comparison) claim() string {
-	const many = 100 // intervals
-	claim := fmt.Sprintf("In brackets: %s, all right with %g %% confidence.", text.Plural(c.Intervals, "interval"), confidence*100)
-	if c.Intervals > many {
-		claim += " Fewer intervals are narrower and show smaller changes: see --path and --stage."
+	claim := fmt.Sprintf("In brackets: %s. On average, at most %.0f %% of the changes are noise.",
+		text.Plural(c.Intervals, "interval"), 100*(1-confidence))
+	few := 0
+	for _, r := range c.Rows {
+		if r.Verdict == TooLittle {
+			few++
+		}
+	}
+	if few > 0 {
+		claim += " Not judged, for lack of data: " + text.Plural(few, "row") +
+			". Compare longer logs, or look closer at fewer rows: see --path and --stage."
 	}
 	return claim
 }

@@ -26,7 +26,15 @@ func (c *Comparison) WriteTable(w io.Writer, o text.Options) error {
 			t.Line(line)
 		}
 	}
-	c.write(o.Top, func(line string) { t.Line(line) }, table, func(r remark) {
+	line := func(line string) {
+		if line == "" {
+			t.Line()
+		}
+		for _, part := range text.Wrap(line, t.Width) {
+			t.Line(part)
+		}
+	}
+	c.write(o.Top, line, table, func(r remark) {
 		if len(r.names) == 0 {
 			t.Line(r.text)
 			return
@@ -42,7 +50,8 @@ func (c *Comparison) WriteTable(w io.Writer, o text.Options) error {
 // that it is neither a link nor a mention nor HTML. The error is that of w.
 func (c *Comparison) WriteMarkdown(w io.Writer, top int) error {
 	m := bufio.NewWriter(w)
-	line := func(s string) { m.WriteString(strings.ReplaceAll(s, "--top", "`--top`") + "\n") }
+	flags := strings.NewReplacer("--top", "`--top`", "--path", "`--path`", "--stage", "`--stage`")
+	line := func(s string) { m.WriteString(flags.Replace(s) + "\n") }
 	table := func(rows []Row) {
 		t := text.Table{Columns: text.Columns(3, text.Code(c.By), "stage", "", "before", "after", "change in %", "impact")}
 		t.Columns[5].Left = true

@@ -54,6 +54,7 @@ func shown() *Comparison {
 				},
 				Verdict: NoDifference,
 			},
+			{Key: "rare", Stage: "server_handler", Verdict: TooLittle, Changes: []Change{{0.5, 100, 900, 8, -1, inf, TooLittle}}},
 		},
 		Only: []Only{{"old/path", "", 5, 0}, {"rbac/allow", "http_send", 0, 1}},
 	}
