@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -106,7 +107,11 @@ func TestCollectSignals(t *testing.T) {
 	if err := c.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(4 * time.Second); c.metric(own) != "2"; time.Sleep(10 * time.Millisecond) {
+	wait := 4 * time.Second // less than the time between two looks at the file
+	if signal.Ignored(syscall.SIGHUP) {
+		wait = 30 * time.Second // under nohup
+	}
+	for deadline := time.Now().Add(wait); c.metric(own) != "2"; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the policy was not read again")
 		}

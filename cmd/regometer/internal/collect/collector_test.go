@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -230,7 +231,7 @@ func TestForward(t *testing.T) {
 			t.Errorf("the repeated body gets %d", got)
 		}
 	}
-	unreadable := "\x1f\x8bnot gzip at all"
+	unreadable := "\x1f\x8bnot gzip at all" + strings.Repeat("x", 100_000)
 	large := packed(strings.Repeat(" ", 200_000))
 	for _, body := range []string{unreadable, large} {
 		if got, _ := send(t, c, "shipper", "gzip", body); got != 200 {
@@ -298,7 +299,11 @@ func TestBusy(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "all slots are taken", func() bool { return int(started.Load()) == cap(c.slots) })
+	eventually(t, "all slots are taken", func() bool { return int(started.Load()) == runtime.GOMAXPROCS(0) })
+	time.Sleep(50 * time.Millisecond)
+	if n := int(started.Load()); n > runtime.GOMAXPROCS(0) {
+		t.Errorf("%d bodies are read at a time", n)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	w := httptest.NewRecorder()
