@@ -3,10 +3,7 @@
 
 package compare
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // budget shares out the error that a comparison may make. Half of it goes to
 // all tests equally, and half in proportion to the durations of their rows, of
@@ -59,5 +56,5 @@ func (b *budget) discover() {
 // intervals of these rows are wrong as rarely as the rows are (Benjamini and
 // Yekutieli 2005).
 func (b *budget) alpha(durations float64) float64 {
-	return math.Min(b.error, b.error*b.share(durations)*float64(max(b.found, 1)))
+	return min(b.error, b.error*b.share(durations)*float64(max(b.found, 1)))
 }
