@@ -29,7 +29,7 @@ const maxMemberName = 4096
 func (w *worker) readMember(ctx context.Context, archive *input, name string, text io.Reader) bool {
 	in := &input{InputFile: InputFile{Name: archive.Name + ":" + name[:min(len(name), maxMemberName)]}}
 	p := in.newPart()
-	w.readContent(ctx, p, w.member, checked{text, zip.ErrAlgorithm, refusedMethod}, true)
+	w.readContent(ctx, p, w.member, checked{text, zip.ErrAlgorithm, errMethod}, true)
 	archive.members.merge(in.sum()) // at once, so that memory does not grow with the members
 	return p.failure == ""
 }
@@ -111,7 +111,7 @@ type zipFile struct {
 
 func (z *zipFile) ReadAt(p []byte, at int64) (int, error) {
 	if z.left -= int64(len(p)); z.left < 0 {
-		return 0, refusedMembers
+		return 0, errMembers
 	}
 	if err := z.ctx.Err(); err != nil {
 		return 0, err
@@ -131,7 +131,7 @@ func (w *worker) readZip(ctx context.Context, in *input, counted int) error {
 	from := &zipFile{ctx, f, maxDirectory}
 	archive, err := zip.NewReader(from, size)
 	switch {
-	case errors.Is(err, refusedMembers):
+	case errors.Is(err, errMembers):
 		return err
 	case err != nil:
 		return errDamaged

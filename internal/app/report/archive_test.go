@@ -269,7 +269,7 @@ func TestZipMembersBounded(t *testing.T) { // not parallel, because it changes t
 			members = append(members, member{name: fmt.Sprint(i), text: eventLine})
 		}
 		in := inputsOf(t, zipOf(t, members...))
-		if isRefused := len(in.Problems) == 1 && in.Problems[0].Kind == string(refusedMembers); in.Decisions != want || isRefused != (want == 0) {
+		if isRefused := len(in.Problems) == 1 && in.Problems[0].Kind == string(errMembers); in.Decisions != want || isRefused != (want == 0) {
 			t.Errorf("%d members: got %d decisions, problems %q, want %d decisions", count, in.Decisions, problemsOf(in), want)
 		}
 	}

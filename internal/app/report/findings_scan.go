@@ -94,7 +94,7 @@ func (s *scan) describe(r *Report, c *cluster) Finding {
 		f.Rule, f.Figures = slower, map[string]float64{"factor": c.factor}
 		what += fmt.Sprintf(" took %.1f times as long as the others with the same path.", c.factor)
 	} else {
-		did := ""
+		var did string
 		switch {
 		case c.kind == denied:
 			f.Rule, did = "all_denied", "were denied"

@@ -454,7 +454,7 @@ func (w *worker) readContent(ctx context.Context, p *part, l *layer, from io.Rea
 	case f == formatZip && (text != l.raw || !p.input.isRegular()):
 		err = refusalError(refused + formatZip)
 	case f == formatTar && l == w.member:
-		err = refusedNested
+		err = errNested
 	case f == formatTar:
 		err = w.readTar(ctx, p.input, text)
 	case f == formatZip:
@@ -494,7 +494,7 @@ func (w *worker) readText(ctx context.Context, p *part, text io.Reader) (err err
 		w.flush()
 	}
 	w.end(ctx, buf[:have])
-	if err == io.ErrUnexpectedEOF { //nolint:errorlint // ReadFull's own
+	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return io.EOF
 	}
 	return err

@@ -16,10 +16,10 @@ const refused = "format_"
 
 // The refusals that are not those of a format.
 const (
-	refusedNested  refusalError = refused + "nested"
-	refusedMembers refusalError = refused + "zip_members"
-	refusedMethod  refusalError = refused + "zip_method"
-	refusedWindow  refusalError = refused + "window"
+	errNested  refusalError = refused + "nested"
+	errMembers refusalError = refused + "zip_members"
+	errMethod  refusalError = refused + "zip_method"
+	errWindow  refusalError = refused + "window"
 )
 
 // remedies say what a refused file is, and how to read it.
@@ -32,10 +32,10 @@ var remedies = map[refusalError]string{
 	refused + "snappy":   "compressed by Snappy: run snzip -dc FILE | regometer report -",
 	refused + "lz4_old":  "compressed by lz4 -l: run lz4 -dc FILE | regometer report -",
 	refused + "zip":      "a zip archive that is not a file: write it to a file, and name that",
-	refusedMembers:       "a zip archive with too many members: run unzip -p FILE | regometer report -",
-	refusedMethod:        "encrypted, or compressed in a rare way: run 7z x -so ARCHIVE | regometer report -",
-	refusedNested:        "an archive in an archive, or compressed twice: unpack the outer one, and name its files",
-	refusedWindow:        "compressed by zstd --long=28 or more: run zstd -dc --long=31 FILE | regometer report -",
+	errMembers:           "a zip archive with too many members: run unzip -p FILE | regometer report -",
+	errMethod:            "encrypted, or compressed in a rare way: run 7z x -so ARCHIVE | regometer report -",
+	errNested:            "an archive in an archive, or compressed twice: unpack the outer one, and name its files",
+	errWindow:            "compressed by zstd --long=28 or more: run zstd -dc --long=31 FILE | regometer report -",
 }
 
 // Remedy says which file is in a form that is not read, and how to read it. It

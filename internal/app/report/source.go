@@ -67,7 +67,7 @@ func (l *layer) open(ctx context.Context, from io.Reader, mayWait bool) (text *b
 		decoder := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()
 		text, f = bufio.NewReader(decoder.Reader(text)), ""
 	default:
-		if err = refusedNested; text == l.raw {
+		if err = errNested; text == l.raw {
 			err = refusalError(refused + f)
 		}
 	}
@@ -85,7 +85,7 @@ func (l *layer) decompressor(f format) (r io.Reader, release func(), err error) 
 	case formatZstd:
 		// More goroutines would need too much memory.
 		d, err := zstd.NewReader(l.raw, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxWindow(maxWindow))
-		return checked{d, zstd.ErrWindowSizeExceeded, refusedWindow}, d.Close, err
+		return checked{d, zstd.ErrWindowSizeExceeded, errWindow}, d.Close, err
 	case formatBzip2:
 		r = checked{Reader: bzip2.NewReader(l.raw)}
 	case formatLZ4:
