@@ -197,6 +197,20 @@ func newTarget(t *testing.T) (*target, *Forward) {
 	return x, &Forward{URL: u, Transport: &http.Transport{}}
 }
 
+// respond sets the target's answer.
+func (x *target) respond(answer func(w http.ResponseWriter, body string)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.answer = answer
+}
+
+// got returns the bodies that the target has, and its last request.
+func (x *target) got() (bodies []string, last *http.Request) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.bodies, x.last
+}
+
 // The target gets the same bytes with the same headers, and OPA its answer. A
 // body counts if and only if the target accepted it.
 func TestForward(t *testing.T) {
@@ -207,25 +221,25 @@ func TestForward(t *testing.T) {
 	if status, _ := send(t, c, opaAgent, "gzip", body); status != 200 {
 		t.Errorf("204 of the target becomes %d, want 200", status)
 	}
-	r := x.last
-	if x.bodies[0] != body || r.URL.RequestURI() != "/base/logs/part?x=1" || r.Header.Get("Content-Encoding") != "gzip" ||
+	bodies, r := x.got()
+	if bodies[0] != body || r.URL.RequestURI() != "/base/logs/part?x=1" || r.Header.Get("Content-Encoding") != "gzip" ||
 		r.Header.Get("Authorization") != "Bearer secret" || r.UserAgent() != opaAgent || r.ContentLength != int64(len(body)) {
-		t.Errorf("the target got %d bytes at %s with %v", len(x.bodies[0]), r.URL, r.Header)
+		t.Errorf("the target got %d bytes at %s with %v", len(bodies[0]), r.URL, r.Header)
 	}
 	for _, status := range []int{500, 429, 401, 301} {
-		x.answer = func(w http.ResponseWriter, _ string) { http.Error(w, "busy", status) }
+		x.respond(func(w http.ResponseWriter, _ string) { http.Error(w, "busy", status) })
 		if got, text := send(t, c, opaAgent, "gzip", packed(events(fmt.Sprint(status), 10))); got != status || text != "busy\n" {
 			t.Errorf("status %d of the target becomes %d: %q", status, got, text)
 		}
 	}
-	x.answer = func(http.ResponseWriter, string) { panic(http.ErrAbortHandler) }
+	x.respond(func(http.ResponseWriter, string) { panic(http.ErrAbortHandler) })
 	if got, _ := send(t, c, opaAgent, "gzip", packed(events("abort", 10))); got != 503 {
 		t.Errorf("a closed connection becomes %d, want 503", got)
 	}
 	if n := counted(t, c, "decisions"); n != 10 {
 		t.Errorf("%v decisions count, want 10", n)
 	}
-	x.answer = func(http.ResponseWriter, string) {}
+	x.respond(func(http.ResponseWriter, string) {})
 	for range 2 { // the second comes again
 		if got, _ := send(t, c, opaAgent, "gzip", packed(events("500", 10))); got != 200 {
 			t.Errorf("the repeated body gets %d", got)
@@ -237,7 +251,8 @@ func TestForward(t *testing.T) {
 		if got, _ := send(t, c, "shipper", "gzip", body); got != 200 {
 			t.Errorf("a body that cannot be counted gets %d", got)
 		}
-		if last := x.bodies[len(x.bodies)-1]; last != body {
+		bodies, _ := x.got()
+		if last := bodies[len(bodies)-1]; last != body {
 			t.Errorf("the target got %d bytes, want %d", len(last), len(body))
 		}
 	}
@@ -271,8 +286,9 @@ func TestSenderBreaksOff(t *testing.T) {
 			_ = connection.Close()
 		}
 		eventually(t, "both bodies are refused", func() bool { return counted(t, c, "refused") == 2 })
-		if n := counted(t, c, "decisions"); n != 0 || len(x.bodies) > 0 {
-			t.Errorf("%v decisions count, and the target has %d bodies", n, len(x.bodies))
+		bodies, _ := x.got()
+		if n := counted(t, c, "decisions"); n != 0 || len(bodies) > 0 {
+			t.Errorf("%v decisions count, and the target has %d bodies", n, len(bodies))
 		}
 	}
 }
@@ -284,10 +300,10 @@ func TestBusy(t *testing.T) {
 	x, forward := newTarget(t)
 	release := make(chan struct{})
 	var started atomic.Int32
-	x.answer = func(http.ResponseWriter, string) {
+	x.respond(func(http.ResponseWriter, string) {
 		started.Add(1)
 		<-release
-	}
+	})
 	c := newCollector(t, Options{Forward: forward})
 	var answers sync.WaitGroup
 	var accepted atomic.Int32
@@ -326,7 +342,8 @@ func TestToken(t *testing.T) {
 	if status, text := send(t, c, opaAgent, "", events("a", 1)); status != 200 {
 		t.Errorf("with the token: %d %s", status, text)
 	}
-	if got := x.last.Header.Get("Authorization"); got != "Bearer other" {
+	_, last := x.got()
+	if got := last.Header.Get("Authorization"); got != "Bearer other" {
 		t.Errorf("the target gets the token %q", got)
 	}
 	for path, want := range map[string]int{"/metrics": 401, "/health": 200} {

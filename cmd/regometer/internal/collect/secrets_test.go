@@ -9,6 +9,8 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"io"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -97,6 +99,7 @@ func TestTLS(t *testing.T) {
 	}
 	server := httptest.NewUnstartedServer(newCollector(t, Options{}))
 	server.EnableHTTP2 = true
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes
 	server.TLS = config
 	server.StartTLS()
 	defer server.Close()
