@@ -159,15 +159,15 @@ func TestVerdictRules(t *testing.T) {
 func TestVerdictPaths(t *testing.T) {
 	t.Parallel()
 	verdicts, err := rollup.NewVerdicts(map[string]string{
-		"a/b": `result == "a/b"`, "a/*": `result == "a/*"`, "*/b": `result == "*/b"`, "*/*/deny": `result == "*/*/deny"`,
+		"a/b": `result == "a/b"`, "a/*": `result == "a/*"`, "*/b": `result == "*/b"`, "*/c": `result == "*/c"`, "*/*/deny": `result == "*/*/deny"`,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"a/b": "a/b", "a/c": "a/*", "c/b": "*/b", "x/y/deny": "*/*/deny", "a": "", "c/d": "", "a/b/c": "", "x/deny": "", "": "",
+		"a/b": "a/b", "a/c": "a/*", "c/b": "*/b", "c/c": "*/c", "x/y/deny": "*/*/deny", "a": "", "c/d": "", "a/b/c": "", "x/deny": "", "": "",
 	} {
-		for _, rule := range []string{"a/b", "a/*", "*/b", "*/*/deny"} {
+		for _, rule := range []string{"a/b", "a/*", "*/b", "*/c", "*/*/deny"} {
 			if got := verdicts.Of(path).Outcome(rule) == rollup.Allowed; got != (rule == want) {
 				t.Errorf("path %q has the rule of %q: %v", path, rule, got)
 			}

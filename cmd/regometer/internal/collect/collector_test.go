@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/regometer/regometer/internal/app/samplelog"
 )
 
 func newCollector(t *testing.T, o Options) *Collector {
@@ -354,6 +357,40 @@ func TestToken(t *testing.T) {
 		if w.Code != want {
 			t.Errorf("%s without the token: %d, want %d", path, w.Code, want)
 		}
+	}
+}
+
+// A large body counts as many small ones with the same decisions do.
+func TestLargeBody(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	if _, err := samplelog.Write(&log, samplelog.Options{Decisions: 10_000}); err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]bool{}
+	for _, bodies := range []int{1, 100} {
+		c := newCollector(t, Options{})
+		lines := slices.Collect(strings.Lines(log.String()))
+		for body := range slices.Chunk(lines, len(lines)/bodies) {
+			if status, text := send(t, c, opaAgent, "", strings.Join(body, "")); status != 200 {
+				t.Fatal(status, text)
+			}
+		}
+		if n := counted(t, c, "decisions"); n != 10_000 {
+			t.Errorf("in %d bodies, %v decisions count", bodies, n)
+		}
+		w := httptest.NewRecorder()
+		c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		page := ""
+		for line := range strings.Lines(w.Body.String()) {
+			if strings.HasPrefix(line, "opa_") {
+				page += line
+			}
+		}
+		pages[page] = true
+	}
+	if len(pages) != 1 {
+		t.Error("the series differ")
 	}
 }
 
