@@ -62,7 +62,8 @@ fails := %s if input.n >= 0
 
 // TestRealFaults causes the fault of each alert on real servers, after a while
 // with only the faults from the start. Minutes of the rules are seconds here.
-// Each alert must fire, and no other.
+// Each alert about
+// OPA must fire, and no other.
 func TestRealFaults(t *testing.T) {
 	harness.EndToEnd(t)
 	controls, servers, targets := map[string]*control{}, map[string]*steady{}, map[string]string{}
@@ -128,6 +129,9 @@ func TestRealFaults(t *testing.T) {
 		}
 	}
 	for _, alert := range alerts(t) {
+		if strings.HasPrefix(alert.Alert, "OPACollector") || alert.Alert == "OPAServersSilent" {
+			continue // these are about regometer collect, which does not run here; promtool tests them
+		}
 		assert.True(t, slices.ContainsFunc(want, func(name string) bool { return strings.HasPrefix(name, alert.Alert+" ") }), "no fault for %s", alert.Alert)
 	}
 }
