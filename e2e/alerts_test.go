@@ -62,8 +62,7 @@ fails := %s if input.n >= 0
 
 // TestRealFaults causes the fault of each alert on real servers, after a while
 // with only the faults from the start. Minutes of the rules are seconds here.
-// Each alert about
-// OPA must fire, and no other.
+// Each alert about OPA must fire, and no other.
 func TestRealFaults(t *testing.T) {
 	harness.EndToEnd(t)
 	controls, servers, targets := map[string]*control{}, map[string]*steady{}, map[string]string{}
