@@ -90,7 +90,7 @@ func (p *parser) judge(text []byte) rollup.Outcome {
 		})
 	}
 	p.needed = needed
-	outcome := p.verdict.Judge(func(names []string) any {
+	return p.verdict.Judge(func(names []string) any {
 		if len(names) == 0 {
 			return p.meaning(text)
 		}
@@ -108,7 +108,6 @@ func (p *parser) judge(text []byte) rollup.Outcome {
 		}
 		return p.meaning(found)
 	})
-	return outcome
 }
 
 // namedValue is a field of an object.

@@ -134,12 +134,14 @@ func (v *Verdict) IsHiddenBy(pointer string) bool {
 	}
 	names := strings.Split(rest, "/")[1:]
 	for i := range names {
-		names[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(names[i])
+		names[i] = unescapePointer.Replace(names[i])
 	}
 	return len(names) == 0 || slices.ContainsFunc(v.fields, func(f verdictField) bool {
 		return len(names) <= len(f.names) && slices.Equal(names, f.names[:len(names)])
 	})
 }
+
+var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
 
 // ResultOutcome returns the outcome by the usual [Verdict] of a decision with
 // this result and without an error.

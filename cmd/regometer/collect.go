@@ -59,7 +59,8 @@ from shippers such as Vector and Fluent Bit. It also reads a pipe, or files that
 
 Labels of paths follow --config, which has the keys of the plugin, and the rules in
 --policy. Without both, the first paths that have a result get a label. The command
-reads policies, certificates and tokens again when they change, and on SIGHUP.`,
+reads policies, tokens and certificates, except --forward-ca, again when they change.
+On SIGHUP it reads the policies at once.`,
 		Example: `  regometer collect
   regometer collect --forward https://logs.example.com --policy bundle.tar.gz
   regometer collect --addr :9191 --tls-cert cert.pem --tls-key key.pem --token-file token
@@ -101,13 +102,12 @@ reads policies, certificates and tokens again when they change, and on SIGHUP.`,
 	flags.StringVar(&o.ca, "tls-ca", "", "`file` with the authorities of the certificates that clients must have")
 	flags.BoolVar(&o.follow, "follow", false, "count what is appended to files, also after rotation")
 	flags.BoolVar(&o.pass, "pass", false, "write the text of the pipe to standard output")
-	sizeFlag(cmd, &o.packed, "max-body", 64<<20, "largest `size` of a body as it is sent (default 64MiB)")
-	sizeFlag(cmd, &o.unpacked, "max-unpacked", 256<<20, "largest `size` of a body after unpacking (default 256MiB)")
+	sizeFlag(cmd, &o.packed, "max-body", "largest `size` of a body as it is sent (default 64MiB)")
+	sizeFlag(cmd, &o.unpacked, "max-unpacked", "largest `size` of a body after unpacking (default 256MiB)")
 	return cmd
 }
 
-func sizeFlag(cmd *cobra.Command, to *int64, name string, value int64, usage string) {
-	*to = value
+func sizeFlag(cmd *cobra.Command, to *int64, name, usage string) {
 	cmd.Flags().Func(name, usage, func(text string) (err error) {
 		if *to, err = sizeOf(text); err == nil && *to < 1 {
 			err = errors.New("it must be at least 1")
@@ -268,11 +268,8 @@ func (o *collectOptions) target(failed func(error)) (*collect.Forward, error) {
 		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true, DisableCompression: true,
 		MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
 	}}
-	switch {
-	case o.forwardToken != "":
+	if o.forwardToken != "" {
 		f.Token, err = collect.TokenFile(o.forwardToken, failed)
-	case o.token != "":
-		f.DropAuthorization = true
 	}
 	return f, err
 }

@@ -113,6 +113,8 @@ const (
 	// mostPending limits the decisions that wait. A body of OPA's default size
 	// has some hundred. For more, a rollup takes less memory and time.
 	mostPending = 4096
+	// mostNumbers limits the timers and counters of these decisions.
+	mostNumbers = 1 << 16
 )
 
 // NewBatch returns an empty batch.
@@ -123,6 +125,7 @@ func (c *LogCounter) NewBatch() *LogBatch {
 // Reset makes the batch empty. Its decisions do not count.
 func (b *LogBatch) Reset() {
 	clear(b.recent)
+	clear(b.numbers) // the keys may be long
 	b.labels, b.names, b.n = b.counter.recorder.current(), b.names[:0], 0
 	b.pending, b.numbers, b.rollup = b.pending[:0], b.numbers[:0], nil
 }
@@ -140,7 +143,7 @@ func (b *LogBatch) Add(d rollup.Decision) {
 	switch {
 	case b.rollup != nil:
 		b.rollup.Add(d)
-	case len(b.pending) < mostPending:
+	case len(b.pending) < mostPending && len(b.numbers)+len(d.Numbers) <= mostNumbers:
 		first := len(b.numbers)
 		b.numbers = append(b.numbers, d.Numbers...)
 		d.Numbers = b.numbers[first:len(b.numbers):len(b.numbers)]
@@ -171,7 +174,7 @@ func (b *LogBatch) labelOf(name string, outcome rollup.Outcome) pathLabel {
 	if !slices.Contains(b.names, l.name) {
 		b.names = append(b.names, l.name)
 	}
-	if known && len(b.recent) < mostRecent { // another outcome may give an unknown path a label
+	if known && len(b.recent) < mostRecent && len(name) <= longestLabel { // another outcome may give an unknown path a label
 		b.recent[name] = l
 	}
 	return l
@@ -228,11 +231,4 @@ func (s *state) admits(name string) bool {
 	s.recording.RLock()
 	defer s.recording.RUnlock()
 	return s.rollup.Admit(name)
-}
-
-// Labels returns the labels that paths got because they appeared.
-func (c *LogCounter) Labels() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.learned)
 }

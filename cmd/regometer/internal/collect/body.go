@@ -6,11 +6,9 @@ package collect
 import (
 	"bytes"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"hash"
 	"io"
-	"sync"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -23,7 +21,7 @@ import (
 // if there is one, and into the digest.
 type body struct {
 	from   io.Reader
-	target io.Writer // nil if there is no target, or if it takes no more
+	target io.Writer // nil if there is no target, or if it wants no more
 	hash   hash.Hash
 	size   int64
 	err    error // of the sender
@@ -31,15 +29,15 @@ type body struct {
 
 func newBody(from io.Reader) *body { return &body{from: from, hash: sha256.New()} }
 
-// Read implements io.Reader. Once the target takes no more, reading ends.
+// Read implements io.Reader. It goes on even if the target wants no more, which
+// may still accept the body.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
 	b.size += int64(n)
 	b.hash.Write(p[:n])
 	if b.target != nil && n > 0 {
 		if _, err := b.target.Write(p[:n]); err != nil {
-			b.from, b.target = eof{}, nil
-			return n, io.EOF
+			b.target = nil
 		}
 	}
 	if err != nil && err != io.EOF {
@@ -52,15 +50,6 @@ func (b *body) Read(p []byte) (int, error) {
 func (b *body) drain() { _, _ = io.Copy(io.Discard, b) }
 
 func (b *body) digest() (d digest) { return digest(b.hash.Sum(d[:0])) }
-
-type eof struct{}
-
-func (eof) Read([]byte) (int, error) { return 0, io.EOF }
-
-// readers are readers that wait for work.
-type readers struct{ sync.Pool }
-
-func (r *readers) get() *bodyReader { return r.Get().(*bodyReader) }
 
 // bodyReader reads the decisions of bodies.
 type bodyReader struct {
@@ -82,12 +71,19 @@ type bodyReader struct {
 // maxKnown limits the keys and paths that a reader remembers, in bytes.
 const maxKnown = 1 << 20
 
-// maxServers limits the servers of a body, and the servers that are remembered.
-const maxServers = 4096
+const (
+	// maxServers limits the servers of a body, and the servers that are
+	// remembered. maxID limits the bytes of a server's id.
+	maxServers = 4096
+	maxID      = 256
+	// usualBuffer is the size of the text that is read at a time. Long events
+	// need more.
+	usualBuffer = 128 << 10
+)
 
 func newBodyReader(counter *plugin.LogCounter) *bodyReader {
 	b := &bodyReader{
-		buffer: make([]byte, 128<<10), paths: map[string]string{},
+		buffer: make([]byte, usualBuffer), paths: map[string]string{},
 		batch: counter.NewBatch(), problems: map[string]uint64{}, servers: map[string]bool{},
 	}
 	b.reader = decisionlog.NewReader(decisionlog.Options{
@@ -117,7 +113,7 @@ func (b *bodyReader) add(e *decisionlog.Event) {
 	b.batch.Add(rollup.Decision{Path: path, Outcome: e.Outcome, Code: e.Code, Numbers: b.numbers})
 	if !bytes.Equal(e.Labels, b.labels) {
 		b.labels = append(b.labels[:0], e.Labels...)
-		if id := e.Label("id"); len(id) > 0 && len(b.servers) < maxServers && !b.servers[string(id)] {
+		if id := e.Label("id"); len(id) > 0 && len(id) <= maxID && len(b.servers) < maxServers && !b.servers[string(id)] {
 			b.servers[string(id)] = true
 		}
 	}
@@ -139,6 +135,9 @@ func (b *bodyReader) begin() {
 // read reads the decisions of a body into a batch. It returns an error of type
 // unreadable if they cannot be counted.
 func (b *bodyReader) read(body *body, encoding string, maxPacked, maxUnpacked int64) error {
+	if len(b.buffer) > 8*usualBuffer {
+		b.buffer = make([]byte, usualBuffer)
+	}
 	b.reader.Reset()
 	b.begin()
 	text := io.Reader(body)
@@ -186,5 +185,3 @@ func (b *bodyReader) verdict(unpacked int64) error {
 	}
 	return nil
 }
-
-var errAborted = errors.New("the sender has closed the connection")

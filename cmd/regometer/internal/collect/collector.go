@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -58,7 +59,7 @@ type Collector struct {
 	Counter  *plugin.LogCounter
 	metrics  *metrics
 	slots    chan struct{} // bodies that are read at the same time
-	readers  readers
+	readers  sync.Pool     // of *bodyReader, which wait for work
 	repeated digests
 	mux      *http.ServeMux
 }
@@ -98,13 +99,14 @@ func (c *Collector) guard(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if subtle.ConstantTimeCompare([]byte(token), []byte(c.options.Token())) != 1 {
+		token, isBearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !isBearer || subtle.ConstantTimeCompare([]byte(token), []byte(c.options.Token())) != 1 {
 			c.metrics.refused.WithLabelValues("token").Inc()
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "the request lacks the bearer token", http.StatusUnauthorized)
 			return
 		}
+		r.Header.Del("Authorization") // it is not for the target
 		next.ServeHTTP(w, r)
 	})
 }
@@ -142,7 +144,7 @@ func (c *Collector) collect(w http.ResponseWriter, r *http.Request) {
 	if c.options.Forward != nil {
 		delivery = c.options.Forward.start(ctx, r, body)
 	}
-	reader := c.readers.get()
+	reader := c.readers.Get().(*bodyReader)
 	defer c.readers.Put(reader)
 	unread := reader.read(body, r.Header.Get("Content-Encoding"), c.options.MaxPacked, c.options.MaxUnpacked)
 	body.drain()

@@ -266,6 +266,26 @@ func TestForward(t *testing.T) {
 	}
 }
 
+// A target may accept a body without reading it. All of its decisions count.
+func TestTargetReadsNothing(t *testing.T) {
+	t.Parallel()
+	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer target.Close()
+	u, err := url.Parse(target.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newCollector(t, Options{Forward: &Forward{URL: u, Transport: &http.Transport{}}})
+	status, text := send(t, c, opaAgent, "", events("large", 50_000))
+	want := 0.0
+	if status == http.StatusOK { // otherwise OPA sends it again
+		want = 50_000
+	}
+	if n := counted(t, c, "decisions"); n != want {
+		t.Errorf("status %d %s: %v decisions count, want %v", status, text, n, want)
+	}
+}
+
 // If the sender breaks off, the body does not count, and the target must not
 // take it for whole.
 func TestSenderBreaksOff(t *testing.T) {
@@ -350,13 +370,20 @@ func TestToken(t *testing.T) {
 		t.Errorf("the target gets the token %q", got)
 	}
 	for path, want := range map[string]int{"/metrics": 401, "/health": 200} {
-		w := httptest.NewRecorder()
-		r := httptest.NewRequest(http.MethodGet, path, nil)
-		r.Header.Set("Authorization", "Bearer secre")
-		c.ServeHTTP(w, r)
-		if w.Code != want {
-			t.Errorf("%s without the token: %d, want %d", path, w.Code, want)
+		for _, header := range []string{"Bearer secre", "secret", ""} {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest(http.MethodGet, path, nil)
+			r.Header.Set("Authorization", header)
+			c.ServeHTTP(w, r)
+			if w.Code != want {
+				t.Errorf("%s with %q: %d, want %d", path, header, w.Code, want)
+			}
 		}
+	}
+	forward.Token = nil
+	send(t, c, opaAgent, "", events("b", 1))
+	if _, last := x.got(); last.Header.Get("Authorization") != "" {
+		t.Error("the target gets the collector's token")
 	}
 }
 
@@ -394,6 +421,26 @@ func TestLargeBody(t *testing.T) {
 	}
 }
 
+// Many metrics do not wait in a batch, and long ids are not remembered.
+func TestHostileBody(t *testing.T) {
+	t.Parallel()
+	c := newCollector(t, Options{})
+	var b strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&b, `{"decision_id":"%d","labels":{"id":"%s"},"path":"p","result":true,"metrics":{"counter_a":1`, i, strings.Repeat("x", maxID+1))
+		for j := range 2000 {
+			fmt.Fprintf(&b, `,"timer_t%d_%d_ns":1`, i, j)
+		}
+		b.WriteString("}}\n")
+	}
+	if status, text := send(t, c, opaAgent, "", b.String()); status != 200 {
+		t.Fatal(status, text)
+	}
+	if n := counted(t, c, "decisions"); n != 100 || c.metrics.active() != 0 {
+		t.Errorf("%v decisions count, of %v servers", n, c.metrics.active())
+	}
+}
+
 func TestOwnPaths(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t, Options{})
@@ -423,9 +470,15 @@ func TestLearnedLabels(t *testing.T) {
 		fmt.Fprintf(&b, `{"decision_id":"%d","path":"%s"%s,"metrics":{}}`+"\n", i, path, result)
 	}
 	send(t, c, opaAgent, "", b.String())
-	got := strings.Join(c.Counter.Labels(), " ")
-	if got != "a/b c" {
-		t.Errorf("the labels are %s", got)
+	w := httptest.NewRecorder()
+	c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	for series, want := range map[string]bool{
+		`opa_decisions_total{outcome="allowed",path="a/b"} 2`: true, `opa_decisions_total{outcome="allowed",path="c"} 1`: true,
+		`opa_decisions_total{outcome="allowed",path="other"} 1`: true, `path="d"`: false, `path="gone"`: false,
+	} {
+		if got := strings.Contains(w.Body.String(), series); got != want {
+			t.Errorf("the page has %s: %t", series, got)
+		}
 	}
 	if n := counted(t, c, "decisions"); n != 6 {
 		t.Errorf("%v decisions count", n)

@@ -5,6 +5,7 @@ package collect
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -18,8 +19,6 @@ type Forward struct {
 	// Token, if not nil, returns the bearer token for the target. It replaces
 	// the header Authorization of the sender.
 	Token func() string
-	// DropAuthorization removes this header, which was for the collector.
-	DropAuthorization bool
 }
 
 // hopHeaders are headers of a connection, which are not passed on (RFC 9110,
@@ -51,6 +50,8 @@ func (a *answer) write(w http.ResponseWriter) {
 	_, _ = w.Write(a.body)
 }
 
+var errAborted = errors.New("the sender has closed the connection")
+
 // delivery is a body on its way to the target.
 type delivery struct {
 	pipe   *io.PipeWriter
@@ -76,9 +77,6 @@ func (f *Forward) start(ctx context.Context, r *http.Request, body *body) *deliv
 	request.Header = r.Header.Clone()
 	for _, name := range append(strings.Split(r.Header.Get("Connection"), ","), hopHeaders...) {
 		request.Header.Del(strings.TrimSpace(name))
-	}
-	if f.DropAuthorization {
-		request.Header.Del("Authorization")
 	}
 	if f.Token != nil {
 		request.Header.Set("Authorization", "Bearer "+f.Token())
