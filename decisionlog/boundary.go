@@ -32,7 +32,7 @@ type run struct {
 	lines   int
 	bare    bool           // all are events themselves
 	streams map[string]int // the lines of each stream
-	single  int            // the streams with one line
+	twice   int            // the streams with two lines or more
 
 	reader  *Reader
 	events  int
@@ -47,19 +47,16 @@ func (b *run) add(line []byte, end int) bool {
 		return false
 	}
 	if b.lines == 0 {
-		b.end, b.bare, b.single, b.streams = end, true, 0, map[string]int{}
+		b.end, b.bare, b.twice, b.streams = end, true, 0, map[string]int{}
 	}
 	b.lines++
 	b.bare = b.bare && bare
 	if name := b.reader.name; len(name) > 0 {
-		switch b.streams[string(name)]++; b.streams[string(name)] {
-		case 1:
-			b.single++
-		case 2:
-			b.single--
+		if b.streams[string(name)]++; b.streams[string(name)] == 2 {
+			b.twice++
 		}
 	}
-	return b.lines >= 2 && b.bare || b.lines > patience+1 && b.single == 0
+	return b.lines >= 2 && b.bare || b.lines > patience+1 && b.twice == len(b.streams)
 }
 
 // holdsEvent reports whether a line is an event, and whether it holds one and

@@ -14,25 +14,15 @@ import (
 // cut reads a text by two readers, before and behind a boundary. Lines of the
 // second are counted on.
 func cut(text string, at int) result {
-	first, second := readAll(text[:at]), readAll(text[at:])
-	for i := range second.Events {
-		second.Events[i].Line += first.Lines
-	}
-	first.Events = append(first.Events, second.Events...)
-	first.Problems = nil
-	for part, start := range map[string]int64{text[:at]: 0, text[at:]: first.Lines} {
-		var c collector
-		o := c.options()
-		report := o.Problem
-		o.Problem = func(kind Problem, line int64) { report(kind, line+start) }
-		r := NewReader(o)
+	var c collector
+	for _, part := range []string{text[:at], text[at:]} {
+		r := NewReader(c.options())
 		r.Close([]byte(part))
-		first.Problems = append(first.Problems, c.Problems...)
+		lines, other := r.Counts()
+		c.Lines, c.Other = c.Lines+lines, c.Other+other
 	}
-	slices.Sort(first.Problems)
-	first.Lines += second.Lines
-	first.Other += second.Other
-	return first
+	slices.Sort(c.Problems)
+	return c.result
 }
 
 func checkBoundary(t *testing.T, text string) (at int) {
@@ -54,34 +44,21 @@ func checkBoundary(t *testing.T, text string) (at int) {
 	return at
 }
 
-// A reader does not look into lines that are too long.
-func TestBoundaryTooLong(t *testing.T) {
-	t.Parallel()
-	line := `{"decision_id":"d","input":"` + strings.Repeat("x", MaxLength) + "\"}\n"
-	if at := Boundary([]byte(line + line)); at != 0 {
-		t.Errorf("%d of %d", at, 2*len(line))
-	}
-}
-
 func TestBoundary(t *testing.T) {
 	t.Parallel()
 	lines := ndjson()
-	if at := checkBoundary(t, lines); at != len(lines) {
-		t.Errorf("%d of %d", at, len(lines))
+	wrapped := strings.Repeat(eachLine(lines, docker), patience)
+	for text, want := range map[string]int{lines: len(lines), lines + event1[:100]: len(lines), wrapped + "\nplain": len(wrapped)} {
+		if at := checkBoundary(t, text); at != want {
+			t.Errorf("%d of %d, want %d", at, len(text), want)
+		}
 	}
-	if at := checkBoundary(t, lines+event1[:100]); at != len(lines) {
-		t.Errorf("with half a line: %d of %d", at, len(lines))
-	}
-	wrapped := strings.Repeat(eachLine(lines, func(l string) string {
-		return `{"log":` + quoted(l) + `,"stream":"stderr","time":"x"}` + "\n"
-	}), patience)
-	if at := checkBoundary(t, wrapped+"\nplain"); at != len(wrapped) {
-		t.Errorf("docker: %d of %d", at, len(wrapped))
+	long := `{"decision_id":"d","input":"` + strings.Repeat("x", MaxLength) + "\"}\n" // no reader looks into it
+	if at := Boundary([]byte(long + long)); at != 0 {
+		t.Errorf("%d of lines that are too long", at)
 	}
 	// stderr waits, although one of its lines is whole.
-	of := func(stream, line string) string {
-		return `{"log":` + quoted(line) + `,"stream":"` + stream + `"}` + "\n"
-	}
+	of := func(stream, line string) string { return strings.Replace(docker(line), "stderr", stream, 1) }
 	whole := `{"decision_id":"d","metrics":{}}` + "\n"
 	checkBoundary(t, of("stderr", "{\"a\":[\n")+strings.Repeat(of("stdout", whole), patience-4)+of("stderr", whole)+
 		strings.Repeat(of("stdout", whole), 6)+of("stderr", "]}\n"))
@@ -106,20 +83,13 @@ func TestBoundaryProperty(t *testing.T) {
 		strings.Repeat(`{"log":`+quoted(short+"\n")+`,"stream":"stderr"}`+"\n", patience+1),
 		strings.Repeat(`{"log":`+quoted(short+"\n")+`,"stream":"stdout"}`+"\n", patience),
 		`{"log":"{\n","stream":"stdout"}` + "\n", `{"log":"[\n","stream":"stderr"}` + "\n", strings.Repeat("x\n", patience),
-		`{"event":` + short + "}\n", "[" + short + "\n," + short + "\n", `{"a":1}` + "\n",
+		"x,\"{\n", "\"\"decision_id\"\":\"\"d\"\",\n", "\"\"path\"\":1}\"\n", "opa | x,\"{\n", `{"event":` + short + "}\n", "[" + short + "\n," + short + "\n", `{"a":1}` + "\n",
 	}
-	r := rand.New(rand.NewPCG(1, 2))
-	cuts := 0
-	for range 10_000 {
-		var b strings.Builder
+	rolls(t, 10_000, 1000, func(r *rand.Rand) bool {
+		text := ""
 		for range 1 + r.IntN(8) {
-			b.WriteString(pieces[r.IntN(len(pieces))])
+			text += oneOf(r, pieces...)
 		}
-		if checkBoundary(t, b.String()) > 0 {
-			cuts++
-		}
-	}
-	if cuts < 1000 {
-		t.Errorf("only %d texts had a boundary", cuts)
-	}
+		return checkBoundary(t, text) > 0
+	})
 }

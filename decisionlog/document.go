@@ -20,9 +20,15 @@ func (s *source) openDocument(p *parser, text []byte) bool {
 	}
 	s.scanner.reset()
 	s.brackets = append(s.brackets, '}')
+	if s.inData() && s.data == 0 {
+		s.data = len(s.brackets)
+	}
 	s.document, s.within, s.key = true, true, nil
 	return true
 }
+
+// inData reports whether the next value is, or is in, arbitrary data.
+func (s *source) inData() bool { return s.data > 0 || s.key != nil && s.key.field.isData() }
 
 // documentStep deals with what is at i in a document, except an object. It does
 // not check the order of values, commas and colons.
@@ -30,16 +36,22 @@ func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) 
 	s.within = true
 	switch c := text[i]; c {
 	case '[':
-		if s.key == nil || !s.key.field.isData() {
-			s.brackets, s.key = append(s.brackets, ']'), nil
-			return i + 1, true
+		if len(s.brackets) == MaxDepth {
+			break
 		}
+		if s.inData() && s.data == 0 {
+			s.data = len(s.brackets) + 1
+		}
+		s.brackets, s.key = append(s.brackets, ']'), nil
+		return i + 1, true
 	case ']', '}':
 		if len(s.brackets) == 0 || s.brackets[len(s.brackets)-1] != c {
 			break
 		}
 		s.brackets, s.key = s.brackets[:len(s.brackets)-1], nil
-		s.document = len(s.brackets) > 0
+		if s.document = len(s.brackets) > 0; len(s.brackets) < s.data {
+			s.data = 0
+		}
 		return i + 1, true
 	case ',':
 		s.key = nil
@@ -53,20 +65,6 @@ func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) 
 			return next, true
 		} else if next > i && len(text)-i < MaxLength {
 			return i, false
-		}
-	}
-	if text[i] == '[' { // arbitrary data
-		switch s.scanner.scan(text[i:]) {
-		case done:
-			next = i + s.scanner.pos
-			s.scanner.reset()
-			s.key = nil
-			return next, true
-		case more:
-			if !end && len(text)-i < MaxLength {
-				s.scanner.reset()
-				return i, false
-			}
 		}
 	}
 	s.breakOff(InvalidJSON, text[i:i])
@@ -94,7 +92,7 @@ func (s *source) documentString(text []byte, i int, end bool) (next int, ok bool
 		} else if s.key.field == fieldResult && s.export {
 			s.key.field = fieldNone
 		}
-	case (s.key == nil || !s.key.field.isData()) && mayBegin(text[i+1:next]):
+	case !s.inData() && mayBegin(text[i+1:next]):
 		s.reader.withRecord(text[i:next], s.line(), func() {
 			s.readText(otherKey, nil, unescape(nil, text[i+1:next-1]), s.inBrackets())
 		})

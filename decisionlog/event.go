@@ -67,16 +67,14 @@ func (e *Event) Label(name string) (value []byte) {
 // resolved. The value is nil if it is not a string. Of a repeated label, the
 // last one counts.
 func (e *Event) EachLabel(f func(name, value []byte)) {
-	if e.Labels == nil {
-		return
-	}
 	eachField(e.Labels, func(key, v []byte) {
 		name, _, _ := unquote(nil, key)
-		var value []byte
-		if v[0] == '"' {
-			value, _, _ = unquote(nil, v)
+		if v[0] != '"' {
+			f(name, nil)
+			return
 		}
-		f(name, value)
+		v, _, _ = unquote(nil, v)
+		f(name, v)
 	})
 }
 
@@ -84,13 +82,7 @@ func (e *Event) EachLabel(f func(name, value []byte)) {
 // in the decision, once. OPA takes these labels from annotations. A string has
 // its escapes resolved, and other values are as they are in the text.
 func (e *Event) RuleLabel(values [][]byte, name string) [][]byte {
-	if e.RuleLabels == nil {
-		return values
-	}
 	eachElement(e.RuleLabels, func(labels []byte) {
-		if labels[0] != '{' {
-			return
-		}
 		eachField(labels, func(key, v []byte) {
 			if k, _, _ := unquote(nil, key); string(k) != name {
 				return
@@ -115,8 +107,7 @@ func (e *Event) BundleRevisions() []byte {
 		r = &bundleRevisions{}
 	}
 	if r.text == nil || !bytes.Equal(r.bundles, e.Bundles) {
-		r.bundles = append(r.bundles[:0], e.Bundles...)
-		r.text = r.of(e.Bundles)
+		r.set(e.Bundles)
 	}
 	switch {
 	case len(r.text) > 0:
@@ -133,16 +124,15 @@ type bundleRevisions struct {
 	bundles, text []byte // text is not nil once there was an event
 }
 
-func (*bundleRevisions) of(bundles []byte) []byte {
+func (r *bundleRevisions) set(bundles []byte) {
+	r.bundles, r.text = append(r.bundles[:0], bundles...), []byte{}
 	var fields map[string]map[string]any
 	_ = json.Unmarshal(bundles, &fields) // what is not an object has no revision
-	text := []byte{}
 	for i, name := range slices.Sorted(maps.Keys(fields)) {
 		if i > 0 {
-			text = append(text, ',')
+			r.text = append(r.text, ',')
 		}
 		revision, _ := fields[name]["revision"].(string)
-		text = append(append(append(text, name...), '='), revision...)
+		r.text = append(append(append(r.text, name...), '='), revision...)
 	}
-	return text
 }

@@ -8,34 +8,23 @@ import (
 	"testing"
 )
 
-func TestLabel(t *testing.T) {
+func TestLabels(t *testing.T) {
 	t.Parallel()
-	e := Event{Labels: []byte(`{ "a" : "x\"y", "b":{"a":"no"}, "c\u0064":"", "a2":1, "a":"last" }`)}
-	for name, want := range map[string]string{"a": "last", "cd": ""} {
-		if got := e.Label(name); got == nil || string(got) != want {
+	e := Event{
+		Labels:     []byte(`{ "a" : "x\"y", "b":{"a":"no"}, "c\u0064":"", "a2":1, "a":"last" }`),
+		RuleLabels: []byte(`[ {"team":"a", "x":1}, {"team":"b"}, 7, [], {}, {"te\u0061m":"a\n"}, {"team":"a"}, {"x":{"team":"no"}}, {"x":1.0} ]`),
+	}
+	text := func(label []byte) string { return fmt.Sprintf("%t %s", label != nil, label) }
+	for name, want := range map[string][2]string{
+		"a": {"true last", "[]"}, "cd": {"true ", "[]"}, "b": {"false ", "[]"}, "a2": {"false ", "[]"}, "": {"false ", "[]"},
+		"team": {"false ", "[a b a\n]"}, "x": {"false ", `[1 {"team":"no"} 1.0]`},
+	} {
+		if got := [2]string{text(e.Label(name)), fmt.Sprintf("%s", e.RuleLabel(nil, name))}; got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
-	}
-	for _, name := range []string{"b", "a2", "x", ""} {
-		if got := e.Label(name); got != nil {
-			t.Errorf("%s: %q", name, got)
+		if label, rule := (&Event{}).Label(name), (&Event{}).RuleLabel(nil, name); label != nil || rule != nil {
+			t.Errorf("%s of no labels: %q, %q", name, label, rule)
 		}
-	}
-	if got := (&Event{}).Label("a"); got != nil {
-		t.Errorf("of no labels: %q", got)
-	}
-}
-
-func TestRuleLabel(t *testing.T) {
-	t.Parallel()
-	e := Event{RuleLabels: []byte(`[ {"team":"a", "x":1}, {"team":"b"}, 7, [], {}, {"te\u0061m":"a\n"}, {"team":"a"}, {"x":{"team":"no"}}, {"x":1.0} ]`)}
-	for name, want := range map[string]string{"team": "[a b a\n]", "x": `[1 {"team":"no"} 1.0]`, "y": "[]"} {
-		if got := fmt.Sprintf("%s", e.RuleLabel(nil, name)); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
-	}
-	if got := (&Event{}).RuleLabel(nil, "team"); got != nil {
-		t.Errorf("of no labels: %q", got)
 	}
 }
 
@@ -47,6 +36,7 @@ func TestBundleRevisions(t *testing.T) {
 		{"", "7", "7"},
 		{`{"b":{"revision":"2"},"a":{"revision":"1"}}`, "7", "a=1,b=2"},
 		{`{"b":{"revision":"2"},"a":{"revision":"1"}}`, "8", "a=1,b=2"},
+		{`{"b":{"revision":"3"},"a":{"revision":"1"}}`, "8", "a=1,b=3"},
 		{`{"b":{},"\u0061":null}`, "", "a=,b="},
 		{`{}`, "7", "7"},
 		{"", "", "nil"},

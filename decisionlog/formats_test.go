@@ -4,20 +4,55 @@
 package decisionlog
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
+
+// otlpValue returns a value as OTLP writes it.
+func otlpValue(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "{}"
+	case string:
+		return `{"stringValue":` + quoted(v) + `}`
+	case bool:
+		return fmt.Sprintf(`{"boolValue":%t}`, v)
+	case json.Number:
+		if strings.Contains(v.String(), ".") {
+			return `{"doubleValue":` + v.String() + `}`
+		}
+		return `{"intValue":"` + v.String() + `"}`
+	case []any:
+		var list []string
+		for _, e := range v {
+			list = append(list, otlpValue(e))
+		}
+		return `{"arrayValue":{"values":[` + strings.Join(list, ",") + `]}}`
+	}
+	var pairs []string
+	for key, value := range v.(map[string]any) {
+		pairs = append(pairs, `{"key":`+quoted(key)+`,"value":`+otlpValue(value)+`}`)
+	}
+	slices.Sort(pairs)
+	return `{"kvlistValue":{"values":[` + strings.Join(pairs, ",") + `]}}`
+}
+
+// wrap returns lines of the events between two texts.
+func wrap(before, after string) string {
+	return each(func(e string) string { return before + e + after + "\n" })
+}
+
+// text does so with the events in strings.
+func text(before, after string) string {
+	return each(func(e string) string { return before + quoted(e) + after + "\n" })
+}
 
 // formats are texts with the events of containers, as programs and services
 // write them.
 func formats() map[string]string {
 	at := "2026-01-02T03:04:05"
-	wrap := func(before, after string) string {
-		return each(func(e string) string { return before + e + after + "\n" })
-	}
-	text := func(before, after string) string {
-		return each(func(e string) string { return before + quoted(e) + after + "\n" })
-	}
 	csv := func(before, header string) string {
 		return header + "\n" + each(func(e string) string { return before + `"` + strings.ReplaceAll(e, `"`, `""`) + "\"\n" })
 	}
@@ -34,41 +69,48 @@ func formats() map[string]string {
 	journal := `{"__CURSOR":"s=1;i=2","__REALTIME_TIMESTAMP":"1767323045678901","_HOSTNAME":"h","_PID":"7","PRIORITY":"6","MESSAGE":`
 	kubernetes := `,"kubernetes":{"pod_name":"opa-1","labels":{"app":"opa"},"annotations":{"last-applied":"{\"metrics\":{}}"}}}`
 	return map[string]string{
-		"Azure, container log":         text(`{"TimeGenerated":"`+at+`Z","LogMessage":`, `}`),
-		"Azure, records":               `{"records":[` + list(text(`{"category":"kube","properties":{"log":`, `}}`)) + `]}`,
-		"CloudWatch":                   cloudWatch,
-		"CloudWatch, pretty":           pretty(cloudWatch),
-		"CloudWatch Insights":          pretty(insights),
-		"Datadog, archive":             wrap(`{"_id":"x","date":"`+at+`Z","service":"opa","attributes":`, `}`),
-		"Datadog, message":             text(`{"ddsource":"opa","message":`, `}`),
-		"Datadog, CSV":                 csv(`"`+at+`Z","h","opa",`, "Date,Host,Service,Content"),
-		"Elastic Agent":                text(`{"@timestamp":"`+at+`Z","log":{"offset":1,"file":{"path":"/x"}},"message":`, `,"agent":{"name":"h"}}`),
-		"Elasticsearch, source":        wrap(`{"_index":"opa","_id":"1","_source":`, `}`),
-		"Elasticsearch, search":        hits,
-		"Elasticsearch, pretty":        pretty(hits),
-		"Firehose":                     strings.ReplaceAll(firehose, "},{\"id\"", "}]}{\"logEvents\":[{\"id\""),
-		"Fluent Bit, log_processed":    wrap(`{"log_processed":`, kubernetes),
-		"Fluent Bit, both":             each(func(e string) string { return `{"log":` + quoted(e) + `,"log_processed":` + e + kubernetes + "\n" }),
-		"Fluent Bit, stdout":           text(`[0] kube.opa: [[1767323045.600000000, {}], {"stream"=>"stdout", "log"=>`, `}]`),
-		"Fluent Bit, text":             eachLine(each(textFormat), func(l string) string { return `{"log":` + quoted(strings.TrimSuffix(l, "\n")) + "}\n" }),
-		"Fluent Bit, pretty":           eachLine(prettyLines, func(l string) string { return `{"log":` + quoted(strings.TrimSuffix(l, "\n")) + kubernetes + "\n" }),
-		"GCP, jsonPayload":             wrap(`{"insertId":"x","resource":{"labels":{"pod_name":"opa"}},"jsonPayload":`, `}`),
-		"GCP, textPayload, array":      pretty(`[` + list(text(`{"insertId":"x","textPayload":`, `}`)) + `]`),
-		"GCP, CSV":                     csv(at+"Z,opa,", "timestamp,resource.labels.pod_name,jsonPayload"),
-		"journald, json":               text(journal, `}`),
-		"journald, bytes":              each(func(e string) string { return journal + `[` + numbers(e) + "]}\n" }),
-		"journald, short":              eachLine(ndjson(), prefixed("Jan 02 03:04:05 host opa[7]: ")),
-		"journald, short, pretty":      eachLine(prettyLines, prefixed("Jan 02 03:04:05 host opa[7]: ")),
-		"journald, short-iso":          eachLine(ndjson(), prefixed(at+"+0000 host opa[7]: ")),
-		"journald, short-iso, text":    eachLine(each(textFormat), prefixed(at+"+0000 host opa[7]: ")),
-		"JSON text sequence":           eachLine(ndjson(), prefixed("\x1e")),
-		"JSON text sequence, pretty":   each(func(e string) string { return "\x1e" + pretty(e) + "\n" }),
-		"logcli, default":              eachLine(ndjson(), prefixed(at+`Z {app="opa", pod="x"} `)),
-		"logcli, jsonl":                text(`{"labels":{"app":"opa"},"timestamp":"`+at+`Z","line":`, `}`),
-		"logfmt":                       text(`ts=`+at+`Z level=info msg=`, ` app=opa`),
-		"Loki, API":                    loki,
-		"Loki, API, pretty":            pretty(loki),
-		"OTLP":                         otlp,
+		"Azure, container log":       text(`{"TimeGenerated":"`+at+`Z","LogMessage":`, `}`),
+		"Azure, records":             `{"records":[` + list(text(`{"category":"kube","properties":{"log":`, `}}`)) + `]}`,
+		"CloudWatch":                 cloudWatch,
+		"CloudWatch, pretty":         pretty(cloudWatch),
+		"CloudWatch Insights":        pretty(insights),
+		"Datadog, archive":           wrap(`{"_id":"x","date":"`+at+`Z","service":"opa","attributes":`, `}`),
+		"Datadog, message":           text(`{"ddsource":"opa","message":`, `}`),
+		"CSV, pretty":                "time,event,host\n" + each(func(e string) string { return at + `Z,"` + strings.ReplaceAll(pretty(e), `"`, `""`) + "\",\"h\"\n" }),
+		"Datadog, CSV":               csv(`"`+at+`Z","h","opa",`, "Date,Host,Service,Content"),
+		"Elastic Agent":              text(`{"@timestamp":"`+at+`Z","log":{"offset":1,"file":{"path":"/x"}},"message":`, `,"agent":{"name":"h"}}`),
+		"Elasticsearch, source":      wrap(`{"_index":"opa","_id":"1","_source":`, `}`),
+		"Elasticsearch, search":      hits,
+		"Elasticsearch, pretty":      pretty(hits),
+		"Firehose":                   strings.ReplaceAll(firehose, "},{\"id\"", "}]}{\"logEvents\":[{\"id\""),
+		"Fluent Bit, log_processed":  wrap(`{"log_processed":`, kubernetes),
+		"Fluent Bit, both":           each(func(e string) string { return `{"log":` + quoted(e) + `,"log_processed":` + e + kubernetes + "\n" }),
+		"Fluent Bit, stdout":         text(`[0] kube.opa: [[1767323045.600000000, {}], {"stream"=>"stdout", "log"=>`, `}]`),
+		"Fluent Bit, text":           eachLine(each(textFormat), func(l string) string { return `{"log":` + quoted(strings.TrimSuffix(l, "\n")) + "}\n" }),
+		"Fluent Bit, pretty":         eachLine(prettyLines, func(l string) string { return `{"log":` + quoted(strings.TrimSuffix(l, "\n")) + kubernetes + "\n" }),
+		"GCP, jsonPayload":           wrap(`{"insertId":"x","resource":{"labels":{"pod_name":"opa"}},"jsonPayload":`, `}`),
+		"GCP, textPayload, array":    pretty(`[` + list(text(`{"insertId":"x","textPayload":`, `}`)) + `]`),
+		"GCP, CSV":                   csv(at+"Z,opa,", "timestamp,resource.labels.pod_name,jsonPayload"),
+		"journald, json":             text(journal, `}`),
+		"journald, bytes":            each(func(e string) string { return journal + `[` + numbers(e) + "]}\n" }),
+		"journald, short":            eachLine(ndjson(), prefixed("Jan 02 03:04:05 host opa[7]: ")),
+		"journald, short, pretty":    eachLine(prettyLines, prefixed("Jan 02 03:04:05 host opa[7]: ")),
+		"journald, short-iso":        eachLine(ndjson(), prefixed(at+"+0000 host opa[7]: ")),
+		"journald, short-iso, text":  eachLine(each(textFormat), prefixed(at+"+0000 host opa[7]: ")),
+		"JSON text sequence":         eachLine(ndjson(), prefixed("\x1e")),
+		"JSON text sequence, pretty": each(func(e string) string { return "\x1e" + pretty(e) + "\n" }),
+		"logcli, default":            eachLine(ndjson(), prefixed(at+`Z {app="opa", pod="x"} `)),
+		"logcli, jsonl":              text(`{"labels":{"app":"opa"},"timestamp":"`+at+`Z","line":`, `}`),
+		"logfmt":                     text(`ts=`+at+`Z level=info msg=`, ` app=opa`),
+		"Loki, API":                  loki,
+		"Loki, API, pretty":          pretty(loki),
+		"OTLP":                       otlp,
+		"OTLP, key-value list": each(func(e string) string {
+			return `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":` + otlpValue(parsed(e)) + `}]}]}]}` + "\n"
+		}),
+		"OTLP, attributes": each(func(e string) string {
+			return `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"attributes":[{"key":"app","value":{}},{"key":"log","value":` + otlpValue(parsed(e)) + `}]}]}]}]}` + "\n"
+		}),
 		"OTLP, pretty":                 pretty(otlp),
 		"Splunk, export":               text(`{"preview":false,"offset":0,"result":{"host":"h","_raw":`, `}}`),
 		"Splunk, CSV":                  csv(`"`+at+`","h",`, "_time,host,_raw"),

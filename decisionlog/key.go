@@ -25,16 +25,11 @@ type key struct {
 	at     int    // where its measure is, -1: nowhere
 }
 
-const (
-	// followers is how many keys are known to follow another: many are
-	// optional.
-	followers = 4
-)
+// followers is how many keys are known to follow another: many are optional.
+const followers = 4
 
 // otherKey is one that is not remembered, since there are many.
 var otherKey = &key{field: fieldNone}
-
-func newKey(written []byte) *key { return &key{text: string(written)} }
 
 // precedes notes that next followed k. One that goes over a line's end, before
 // its colon, is not guessed: most texts are of lines.

@@ -126,7 +126,7 @@ func (m *metrics) remember(name, written []byte) *key {
 	if m.known == nil {
 		m.known = map[string]*key{}
 	}
-	k := newKey(written)
+	k := &key{text: string(written)}
 	m.known[string(name)] = k
 	return k
 }

@@ -6,6 +6,7 @@ package decisionlog
 import (
 	"bytes"
 	"encoding/binary"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -82,13 +83,11 @@ func (p *parser) judged(text []byte) rollup.Outcome {
 
 func (p *parser) judge(text []byte) rollup.Outcome {
 	needed := p.needed[:0]
-	if text[0] == '{' {
-		eachField(text, func(key, value []byte) {
-			if name := p.nameOf(key); p.verdict.Needs(string(name)) {
-				needed = append(needed, namedValue{name, value})
-			}
-		})
-	}
+	eachField(text, func(key, value []byte) {
+		if name := p.nameOf(key); p.verdict.Needs(string(name)) {
+			needed = append(needed, namedValue{name, value})
+		}
+	})
 	p.needed = needed
 	return p.verdict.Judge(func(names []string) any {
 		if len(names) == 0 {
@@ -124,13 +123,11 @@ func (p *parser) nameOf(key []byte) []byte {
 // fieldIn returns a field of an object, or nil if the text is not an object
 // with the field.
 func (p *parser) fieldIn(text []byte, name string) (found []byte) {
-	if len(text) > 0 && text[0] == '{' {
-		eachField(text, func(key, value []byte) {
-			if string(p.nameOf(key)) == name {
-				found = value
-			}
-		})
-	}
+	eachField(text, func(key, value []byte) {
+		if string(p.nameOf(key)) == name {
+			found = value
+		}
+	})
 	return found
 }
 
@@ -211,25 +208,15 @@ func (p *parser) fieldsOf(text []byte) (code, message string) {
 		}
 		text = first
 	}
-	if text[0] != '{' {
-		return "", ""
+	return knownCode(p.textIn(text, "code")), p.textIn(text, "message")
+}
+
+// textIn returns the meaning of a field of an object, or "" if it is no string.
+func (p *parser) textIn(object []byte, name string) string {
+	if value := p.fieldIn(object, name); value != nil && value[0] == '"' {
+		return string(p.unquote(value))
 	}
-	eachField(text, func(key, value []byte) {
-		var to *string
-		switch string(p.unquote(key)) {
-		case "code":
-			to = &code
-		case "message":
-			to = &message
-		default:
-			return
-		}
-		*to = ""
-		if value[0] == '"' {
-			*to = string(p.unquote(value))
-		}
-	})
-	return knownCode(code), message
+	return ""
 }
 
 // codeOf returns the code of an error that is given as OPA prints it, or "":
@@ -239,36 +226,14 @@ func (p *parser) fieldsOf(text []byte) (code, message string) {
 //	1 error occurred: 3:5: rego_type_error: …
 //	2 errors occurred:⏎policy.rego:3: rego_type_error: …
 func codeOf(message string) string {
-	for {
-		rest := strings.TrimLeft(message, "0123456789")
-		cut, ok := strings.CutPrefix(rest, " error occurred: ")
-		if !ok {
-			cut, ok = strings.CutPrefix(rest, " errors occurred:\n")
-		}
-		if !ok {
-			cut, ok = strings.CutPrefix(rest, " errors occurred\n")
-		}
-		if !ok || len(rest) == len(message) {
-			break
-		}
-		message = cut
-	}
-	message, _, _ = strings.Cut(message, "\n")
-	first, rest, _ := strings.Cut(message, ": ")
-	if isLocation(first) {
-		first, _, _ = strings.Cut(rest, ": ")
-	}
-	if first != "cancelled" && !strings.Contains(first, "_") {
+	found := printedCode.FindStringSubmatch(message)
+	if found == nil || found[1] != "cancelled" && !strings.Contains(found[1], "_") {
 		return ""
 	}
-	return knownCode(first)
+	return found[1]
 }
 
-// isLocation reports whether it ends in a colon and a line.
-func isLocation(s string) bool {
-	trimmed := strings.TrimRight(s, "0123456789")
-	return len(trimmed) < len(s) && strings.HasSuffix(trimmed, ":")
-}
+var printedCode = regexp.MustCompile(`^(?:\d+ (?:error occurred: |errors occurred:?\n))*(?:[^\n]*?:\d+: )?([a-z0-9_]{1,64})(?:: |\n|$)`)
 
 // knownCode returns a code if it looks like one: small letters, digits and
 // underscores, at most 64 of them.
@@ -281,6 +246,9 @@ func knownCode(s string) string {
 
 // eachField calls do with each key, in quotes, and value of a JSON object.
 func eachField(text []byte, do func(key, value []byte)) {
+	if len(text) == 0 || text[0] != '{' {
+		return
+	}
 	for i := skipSpace(text, 1); i < len(text) && text[i] == '"'; {
 		end := stringEnd(text, i)
 		if end < 0 {
@@ -291,7 +259,7 @@ func eachField(text []byte, do func(key, value []byte)) {
 			return
 		}
 		i = skipSpace(text, i+1)
-		if end = looseEnd(text, i); end < 0 {
+		if end = valueEnd(text, i, true); end < 0 {
 			return
 		}
 		do(key, text[i:end])
@@ -301,11 +269,11 @@ func eachField(text []byte, do func(key, value []byte)) {
 
 // eachElement calls do with each value of a JSON array.
 func eachElement(text []byte, do func(value []byte)) {
-	if text[0] != '[' {
+	if len(text) == 0 || text[0] != '[' {
 		return
 	}
 	for i := skipSpace(text, 1); i < len(text) && text[i] != ']'; {
-		end := looseEnd(text, i)
+		end := valueEnd(text, i, true)
 		if end < 0 {
 			return
 		}

@@ -7,69 +7,50 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/regometer/regometer/rollup"
 )
 
+// randomResult returns a result with fields that verdicts look at.
+func randomResult(r *rand.Rand, depth int) string {
+	if depth == 0 || r.IntN(3) == 0 {
+		return oneOf(r, "true", "false", "null", "0", "[]", "[1]", "{}", `""`, `"no"`, `"a\"b"`, `"\u0061\u0022b"`, "[ ]", "{ }")
+	}
+	var fields []string
+	for range r.IntN(4) {
+		key := oneOf(r, "ok", "x", "y", "allow", "allowed", "deny", "violation", "decision", "response", "o\\u006b", "reason")
+		fields = append(fields, fmt.Sprintf(`"%s" : %s`, key, randomResult(r, depth-1)))
+	}
+	if r.IntN(4) == 0 { // a result that is too long to remember
+		fields = append(fields, fmt.Sprintf(`"long":%q`, strings.Repeat("l", longestResult)))
+	}
+	return "{" + strings.Join(fields, ",") + "}"
+}
+
 // The reader finds the same outcomes as package rollup finds in parsed results,
 // whatever rules the paths have.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
-	verdicts, err := rollup.NewVerdicts(map[string]string{
+	verdicts := must(rollup.NewVerdicts(map[string]string{
 		"a": "result.ok", "b": "not result.x.y", "c": `result.x == "a\"b"`, "d": "not result", "e/*": `not result == "no"`,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := rand.New(rand.NewPCG(1, 2))
-	pick := func(s ...string) string { return s[r.IntN(len(s))] }
-	var value func(depth int) string
-	value = func(depth int) string {
-		if depth == 0 || r.IntN(3) == 0 {
-			return pick("true", "false", "null", "0", "[]", "[1]", "{}", `""`, `"no"`, `"a\"b"`, `"\u0061\u0022b"`, "[ ]", "{ }")
+	}))
+	var got rollup.Outcome
+	reader := NewReader(Options{Verdicts: verdicts, Event: func(e *Event) { got = e.Outcome }, Problem: func(Problem, int64) {}})
+	var results []string
+	rolls(t, 20_000, 2000, func(r *rand.Rand) bool {
+		if len(results) < 300 {
+			results = append(results, randomResult(r, 3))
 		}
-		var fields []string
-		for range r.IntN(4) {
-			key := pick("ok", "x", "y", "allow", "allowed", "deny", "violation", "decision", "response", "o\\u006b", "reason")
-			fields = append(fields, fmt.Sprintf(`"%s" : %s`, key, value(depth-1)))
-		}
-		if r.IntN(4) == 0 { // a result that is too long to remember
-			fields = append(fields, fmt.Sprintf(`"long":%q`, strings.Repeat("l", longestResult)))
-		}
-		return "{" + strings.Join(fields, ",") + "}"
-	}
-	var results, paths []string
-	for range 300 {
-		results = append(results, value(3))
-	}
-	var text []byte
-	var want []rollup.Outcome
-	for range 20_000 {
-		path, result := pick("a", "b", "c", "d", "e/f", "g", "g/deny"), results[r.IntN(len(results))]
-		text = fmt.Appendf(text, `{"decision_id":"1","path":"%s","result":%s}`+"\n", path, result)
+		path, result := oneOf(r, "a", "b", "c", "d", "e/f", "g", "g/deny"), oneOf(r, results...)
 		var parsed any
-		if err := json.Unmarshal([]byte(result), &parsed); err != nil {
-			t.Fatal(err)
+		must(0, json.Unmarshal([]byte(result), &parsed))
+		want := verdicts.Of(path).Outcome(parsed)
+		reader.Read(fmt.Appendf(nil, `{"decision_id":"1","path":"%s","result":%s}`+"\n", path, result))
+		if got != want {
+			t.Fatalf("%s of %s: the outcome is %v, want %v", result, path, got, want)
 		}
-		want = append(want, verdicts.Of(path).Outcome(parsed))
-		paths = append(paths, path+": "+result)
-	}
-	var got []rollup.Outcome
-	reader := NewReader(Options{
-		Verdicts: verdicts,
-		Event:    func(e *Event) { got = append(got, e.Outcome) },
-		Problem:  func(Problem, int64) {},
+		return got == rollup.Allowed
 	})
-	reader.Close(text)
-	if !slices.Equal(got, want) {
-		for i := range min(len(got), len(want)) {
-			if got[i] != want[i] {
-				t.Fatalf("%s: the outcome is %v, want %v", paths[i], got[i], want[i])
-			}
-		}
-		t.Fatalf("got %d events, want %d", len(got), len(want))
-	}
 }

@@ -207,8 +207,7 @@ func (p *parser) key(text []byte, i int, before *key) (*key, int) {
 		f := fieldOf(name)
 		switch {
 		case len(p.keys) < mostKeys && len(written) < 64:
-			found = newKey(written)
-			found.field = f
+			found = &key{text: string(written), field: f}
 			p.keys = append(p.keys, found)
 		case f != fieldNone:
 			return &key{field: f}, colon

@@ -4,119 +4,88 @@
 package decisionlog
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
-
-	"github.com/regometer/regometer/rollup"
 )
 
-// What is remembered of keys, to guess which comes next, is bounded, whatever
-// keys come in whatever order.
-func TestKeysBounded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes some seconds")
-	}
+// What a reader remembers is bounded, whatever comes in whatever order: keys,
+// metrics, and what waits for more.
+func TestBounds(t *testing.T) {
+	t.Parallel()
 	r := NewReader(Options{Metric: func([]byte) int32 { return 0 }, Event: func(*Event) {}, Problem: func(Problem, int64) {}})
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
+	most := func(what string, got, want int) {
+		if got > want {
+			t.Fatalf("%d %s, want at most %d", got, what, want)
+		}
 	}
-	rng := rand.New(rand.NewPCG(1, 2))
-	before := heap()
-	var line []byte
-	for range 30_000 {
-		line = append(line[:0], `{"decision_id":"1"`...)
-		for range 10 {
+	rolls(t, 12, 0, func(rng *rand.Rand) bool {
+		line := []byte(`{"decision_id":"1"`)
+		for range 100 {
 			line = fmt.Appendf(line, `,"field%d":1`, rng.IntN(1000))
 		}
-		line = append(line, `,"metrics":{`...)
-		for i := range 20 {
-			kind := [...]string{"histogram_%d", "timer_%d_ns", "counter_%d"}[rng.IntN(3)]
-			line = fmt.Appendf(line, `"`+kind+`":%d,`, rng.IntN(100_000), i)
+		line = append(line, `,"metrics":{"x":1`...)
+		kind := oneOf(rng, "histogram_%d", "timer_%d_ns", "counter_%d")
+		for i := range 3 * mostMetrics {
+			line = fmt.Appendf(line, `,"`+kind+`":%d`, rng.IntN(1_000_000), i)
 		}
-		line = append(bytes.TrimSuffix(line, []byte{','}), "}}\n"...)
-		if n := r.Read(line); n != len(line) {
-			t.Fatalf("read %d of %d bytes", n, len(line))
+		r.Read(append(line, "}}\n"...))
+		p := &r.parsers[0]
+		most("keys", len(p.keys), mostKeys)
+		most("metrics", len(p.metrics.known), 2*mostMetrics)
+		return true
+	})
+	many := []byte(`{"pod":"x"`)
+	for i := range 20_000 {
+		many = fmt.Appendf(many, `,"key%d":"{\"a\":"`, i)
+	}
+	r.Read(append(many, "}\n"...))
+	most("streams of one line", len(r.waiting), maxWaiting)
+	r.Reset()
+	long := strings.Repeat("x", 4<<20)
+	for i := range 2 * patience {
+		r.Read(fmt.Appendf(nil, "[pod/%d/opa] {\n[pod/%d/opa] \"x\":\"%s\",\n", i, i, long))
+		most("streams", len(r.waiting), patience+2)
+		pending := 0
+		for _, s := range r.waiting {
+			pending += len(s.backlog.text)
 		}
+		most("bytes that wait", pending, MaxLength+2*len(long))
 	}
-	if grown := heap() - before; grown > 20<<20 {
-		t.Errorf("%d bytes", grown)
+}
+
+// A file with many keys does not keep a reader from knowing those of the next.
+func TestResetForgets(t *testing.T) {
+	t.Parallel()
+	r := NewReader(new(collector).options())
+	for i := range 2 * mostKeys {
+		r.Read(fmt.Appendf(nil, "{\"key%d\":1}\n", i))
 	}
-	runtime.KeepAlive(r)
+	r.Reset()
+	r.Read([]byte(event1 + "\n"))
+	if known := r.parsers[0].start.next[0]; known == nil || known.field != fieldLabels {
+		t.Errorf("%+v", known)
+	}
 }
 
 // Optional fields and metrics do not make the reader take one for another.
 func TestOptionalFields(t *testing.T) {
 	t.Parallel()
-	var names []string
-	var got, want []string
-	r := NewReader(Options{
-		Metric: func(key []byte) int32 {
-			names = append(names, string(key))
-			return int32(len(names) - 1)
-		},
-		Event: func(e *Event) {
-			text := fmt.Sprintf("%s %s %s %v", e.DecisionID, e.Path, e.RequestedBy, e.Outcome)
-			for _, m := range e.Measures {
-				text += fmt.Sprintf(" %s=%d", names[m.Metric], m.Value)
-			}
-			got = append(got, text)
-		},
-		Problem: func(p Problem, line int64) { t.Errorf("line %d: %s", line, p) },
+	var text strings.Builder
+	var want []read
+	rolls(t, 3000, 3000, func(r *rand.Rand) bool {
+		line := usualEvent(r)
+		text.WriteString(line)
+		e, _, isEvent := model([]byte(line))
+		e.Line = int64(len(want) + 1)
+		want = append(want, e)
+		return isEvent
 	})
-	rng := rand.New(rand.NewPCG(3, 4))
-	var text []byte
-	for i := range 2000 {
-		client, outcome, metrics := "", rollup.Undefined, " counter_a=1"
-		text = fmt.Appendf(text, `{"decision_id":"%d"`, i)
-		if rng.IntN(3) == 0 {
-			text = append(text, `,"trace_id":"t"`...)
-		}
-		text = append(text, `,"path":"p","input":{"path":"no"}`...)
-		if rng.IntN(2) == 0 {
-			text, outcome = append(text, `,"result":true`...), rollup.Allowed
-		}
-		if rng.IntN(3) == 0 {
-			text, client = append(text, `,"requested_by":"c"`...), "c"
-		}
-		text = append(text, `,"metrics":{"counter_a":1`...)
-		for _, key := range []string{"timer_b_ns", "histogram_h", "timer_c_ns", "timer_d_ns"} {
-			if rng.IntN(3) > 0 {
-				continue
-			}
-			text = fmt.Appendf(text, `,"%s":%d`, key, i)
-			if key != "histogram_h" {
-				metrics += fmt.Sprintf(" %s=%d", key, i)
-			}
-		}
-		text = append(text, "}}\n"...)
-		want = append(want, fmt.Sprintf("%d p %s %v", i, client, outcome)+metrics)
-	}
-	if n := r.Read(text); n != len(text) {
-		t.Fatalf("read %d of %d bytes", n, len(text))
-	}
-	if len(got) != len(want) {
-		t.Fatalf("got %d events, want %d", len(got), len(want))
-	}
-	for i := range want {
-		if got[i] != want[i] {
-			t.Fatalf("event %d: got %s, want %s", i, got[i], want[i])
-		}
-	}
-}
-
-// A key that goes over the end of a line, before its colon, is none of a
-// line's.
-func TestKeyOverLines(t *testing.T) {
-	t.Parallel()
-	got := readAll(strings.Repeat("{\"decision_id\":\"a\",\"path\"\n:\"p\",\"metrics\":{\"timer_a_ns\"\n:1}}\n", 3))
-	if len(got.Events) != 3 || got.Events[2].Line != 7 || got.Lines != 9 || len(got.Problems) > 0 {
-		t.Errorf("%+v", got)
+	got := readAll(text.String()).Events
+	if at := slices.IndexFunc(got, func(e read) bool { return e.Line < 1 || !reflect.DeepEqual(e, want[e.Line-1]) }); at >= 0 || len(got) != len(want) {
+		t.Fatalf("%d events, want %d; got  %+v\nwant %+v", len(got), len(want), got[max(at, 0)], want[max(at, 0)])
 	}
 }

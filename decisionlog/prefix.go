@@ -165,17 +165,7 @@ func isClosing(text []byte) bool { return len(bytes.TrimLeft(skipColor(text), " 
 func quotation(line []byte, i int) (text []byte) {
 	switch rest := line[i+2:]; {
 	case hasPrefix(rest, `""`):
-		for quoted := line[i+1:]; ; quoted = quoted[1:] {
-			n := bytes.IndexByte(quoted, '"')
-			if n < 0 {
-				return nil
-			}
-			text = append(text, quoted[:n]...)
-			if quoted = quoted[n+1:]; !hasPrefix(quoted, `"`) {
-				return text
-			}
-			text = append(text, '"')
-		}
+		return csvText(line, i)
 	case hasPrefix(rest, `\"`) && (i == 0 || line[i-1] == '=' || hasPrefix(line[max(i-2, 0):], "=>")):
 		if text, end := decodeString(nil, line, i); end > 0 && (i > 0 || isClosing(line[end:])) {
 			return text

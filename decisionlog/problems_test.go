@@ -5,8 +5,8 @@ package decisionlog
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -45,6 +45,9 @@ func TestProblems(t *testing.T) {
 		"broken in an array":       {"[\n" + whole + ",\n" + broken + ",\n" + whole + "\n]\n" + whole, "ddd", []string{"invalid_json at 3"}, 0},
 		"no comma in an array":     {"[" + whole + whole + "]", "dd", []string{"invalid_json at 1"}, 0},
 		"broken, pretty":           {"{\n  \"input\": x,\n  \"list\": [\n    {\"decision_id\":\"no\"}\n  ]\n}\n" + whole, "d", []string{"invalid_json at 1"}, 0},
+		"text, digits":             {"[INFO] Decision Log\n  decision_id = 7\n  path = 8\n", "7", []string{"no_metrics at 1"}, 0},
+		"broken, tabs":             {"{\n\t\"input\": x,\n\t\"list\": [\n\t\t" + whole + "\n\t]\n}\n" + whole, "d", []string{"invalid_json at 1"}, 0},
+		"no time":                  {"a-word-longer-than-a-moment {\n", "", nil, 1},
 		"broken in a pretty array": {"[\n  {\n    \"a\" 1,\n    \"b\": [\n      {\n        \"decision_id\": \"no\"\n      }\n    ]\n  },\n  " + whole + "\n]\n", "d", []string{"invalid_json at 2"}, 0},
 		"too deep":                 {`{"decision_id":"x","input":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + "}\n" + whole, "d", []string{"too_deep at 1"}, 0},
 		"too deep, cut":            {`{"decision_id":"x","input":` + strings.Repeat("[", 100_000) + "\n" + whole, "d", []string{"too_deep at 1"}, 0},
@@ -56,15 +59,21 @@ func TestProblems(t *testing.T) {
 			`{"decision_id":"d","metrics":{"timer_a_ns":1.5,"timer_b_ns":"1","counter_c":9223372036854775808,"counter_d":-1,"timer_a_ns":1,"x":"y"}}`, "d",
 			[]string{"bad_metric at 1", "bad_metric at 1", "bad_metric at 1", "duplicate_key at 1", "negative_metric at 1"}, 0,
 		},
-		"duplicate":           {`{"decision_id":"a","metrics":{},"decision_id":"d"}`, "d", []string{"duplicate_key at 1"}, 0},
-		"bad UTF-8":           {`{"decision_id":"d","path":"` + "\xff\xfe" + `","metrics":{}}`, "d", []string{"invalid_utf8 at 1"}, 0},
-		"bad UTF-8 elsewhere": {`{"decision_id":"d","input":"` + "\xff\xfe" + `","metrics":{}}`, "d", nil, 0},
-		"bad time":            {`{"decision_id":"d","timestamp":"yesterday","metrics":{}}`, "d", []string{"bad_timestamp at 1"}, 0},
-		"docker, cut":         {dockered("{\"a\":") + strings.Repeat("x\n", patience+1) + dockered(whole+"\n"), "d", []string{"truncated at 1"}, patience + 1},
-		"docker, broken":      {dockered(broken+"\n") + dockered(whole+"\n") + dockered(broken) + dockered("x\n"), "d", []string{"invalid_json at 1", "invalid_json at 3"}, 1},
-		"docker, two streams": {dockered(part) + strings.ReplaceAll(dockered(part), "stderr", "stdout") + dockered(`","metrics":{}}`+"\n") + strings.ReplaceAll(dockered(`","metrics":{}}`+"\n"), "stderr", "stdout"), "dd", nil, 0},
-		"docker, no newlines": {dockered(part) + dockered(whole) + dockered("x") + dockered(whole), "dd", []string{"invalid_json at 1"}, 1},
-		"input like an event": {`{"input":` + whole + `,"log":5}` + "\n" + `{"a":{"result":` + whole + "}}\n", "", nil, 2},
+		"duplicate":              {`{"decision_id":"a","metrics":{},"decision_id":"d"}`, "d", []string{"duplicate_key at 1"}, 0},
+		"bad UTF-8":              {`{"decision_id":"d","path":"` + "\xff\xfe" + `","metrics":{}}`, "d", []string{"invalid_utf8 at 1"}, 0},
+		"bad UTF-8 elsewhere":    {`{"decision_id":"d","input":"` + "\xff\xfe" + `","metrics":{}}`, "d", nil, 0},
+		"bad time":               {`{"decision_id":"d","timestamp":"yesterday","metrics":{}}`, "d", []string{"bad_timestamp at 1"}, 0},
+		"docker, cut":            {dockered("{\"a\":") + strings.Repeat("x\n", patience+1) + dockered(whole+"\n"), "d", []string{"truncated at 1"}, patience + 1},
+		"docker, broken":         {dockered(broken+"\n") + dockered(whole+"\n") + dockered(broken) + dockered("x\n"), "d", []string{"invalid_json at 1", "invalid_json at 3"}, 1},
+		"docker, two streams":    {dockered(part) + strings.ReplaceAll(dockered(part), "stderr", "stdout") + dockered(`","metrics":{}}`+"\n") + strings.ReplaceAll(dockered(`","metrics":{}}`+"\n"), "stderr", "stdout"), "dd", nil, 0},
+		"docker, no newlines":    {dockered(part) + dockered(whole) + dockered("x") + dockered(whole), "dd", []string{"invalid_json at 1"}, 1},
+		"CSV, cut":               {"x,\"{\n\"\"decision_id\"\": 1,\n" + whole + "\n", "d", []string{"invalid_json at 1"}, 1},
+		"CSV, cut file":          {"x,\"{\n\"\"decision_id\"\": 1,\n", "", []string{"invalid_json at 1"}, 1},
+		"CSV, no event":          {"x,\"{\n\"\"a\"\": 1}\",y\n" + whole + "\n", "d", nil, 2},
+		"CSV, no object":         {"x,\"{\ny\"\n" + whole + "\n", "d", nil, 2},
+		"docker, within a value": {eachLine("{\"input\":\n"+whole+"\n,\"decision_id\":\"y\",\"metrics\":{}}\n", dockered), "y", nil, 0},
+		"key over lines":         {strings.Repeat("{\"decision_id\":\"a\",\"path\"\n:\"p\",\"metrics\":{\"timer_a_ns\"\n:1}}\n", 3), "aaa", nil, 0},
+		"input like an event":    {`{"input":` + whole + `,"log":5}` + "\n" + `{"a":{"result":` + whole + "}}\n", "", nil, 2},
 		"many metrics": {
 			`{"decision_id":"d","metrics":{"timer_x_ns":1` + strings.Repeat(`,"timer_x_ns":1`, 3) + "}}", "d",
 			[]string{"duplicate_key at 1", "duplicate_key at 1", "duplicate_key at 1"}, 0,
@@ -87,22 +96,28 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// checkProblems checks the problems of a text.
+func checkProblems(t *testing.T, text string, want ...string) {
+	t.Helper()
+	if got := readAll(text).Problems; !slices.Equal(got, want) {
+		t.Errorf("problems %q, want %q", got, want)
+	}
+}
+
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	var c collector
-	var checked []string
 	o := c.options()
+	const bad, good = `{"decision_id":"bad","path":"p"}`, `{"decision_id":"good","path":"p"}`
 	o.Check = func(text []byte) error {
-		checked = append(checked, string(text))
-		if strings.Contains(string(text), "bad") {
+		if string(text) != good {
 			return errors.New("bad")
 		}
 		return nil
 	}
-	r := NewReader(o)
-	r.Close([]byte(`{"decision_id":"bad","path":"p"}` + "\n" + `{"event":{"decision_id":"good","path":"p"}}` + "\n{}\n"))
-	if len(c.Events) != 1 || c.Events[0].ID != "good" || c.Problems[0] != "invalid_json at 1" || fmt.Sprint(checked) != `[{"decision_id":"bad","path":"p"} {"decision_id":"good","path":"p"}]` {
-		t.Errorf("%+v, checked %q", c.result, checked)
+	NewReader(o).Close([]byte(bad + "\n" + `{"event":` + good + "}\n{}\n"))
+	if len(c.Events) != 1 || c.Events[0].ID != "good" || c.Problems[0] != "invalid_json at 1" {
+		t.Errorf("%+v", c.result)
 	}
 }
 
@@ -112,10 +127,7 @@ func TestProblemOfKnownResult(t *testing.T) {
 	event := func(path string) string {
 		return `{"decision_id":"d","path":"` + path + `","result":{"\u0061` + "\xff" + `":1},"metrics":{}}` + "\n"
 	}
-	got := readAll(event("\xff") + event("p"))
-	if want := []string{"invalid_utf8 at 1", "invalid_utf8 at 2"}; !reflect.DeepEqual(got.Problems, want) {
-		t.Errorf("%q, want %q", got.Problems, want)
-	}
+	checkProblems(t, event("\xff")+event("p"), "invalid_utf8 at 1", "invalid_utf8 at 2")
 }
 
 // A text that is too long is skipped, what follows is read, and memory stays
@@ -125,35 +137,28 @@ func TestTooLong(t *testing.T) {
 		t.Skip("reads hundreds of megabytes")
 	}
 	block := []byte(strings.Repeat("[1,2],", 8<<20/6))
-	whole := []byte("\n" + `{"decision_id":"d","metrics":{}}` + "\n")
+	whole := `{"decision_id":"d","metrics":{}}` + "\n"
 	for name, start := range map[string]string{
 		"event": `{"decision_id":"x","input":[`, "pretty": "{\n\"input\":[\n", "body": `[{"input":[`, "CRI": "2026-01-02T03:04:05.6Z stderr F {\"input\":[", "plain": "x",
-		"string": `{"input":"`, "text": "[INFO] Decision Log\n  input = [",
+		"string": `{"input":"`, "text": "[INFO] Decision Log\n  input = [", "CSV": "x,\"{\n",
 	} {
 		var c collector
 		r := NewReader(c.options())
 		text := []byte(start)
-		most := 0
-		feed := func(more []byte) {
-			text = append(text, more...)
-			n := r.Read(text)
-			text = append(text[:0], text[n:]...)
-			most = max(most, len(text))
-		}
 		for range 10 {
-			feed(block)
+			text = append(text, block...)
+			if text = append(text[:0], text[r.Read(text):]...); len(text) > MaxLength {
+				t.Errorf("%s: %d bytes were asked for again", name, len(text))
+			}
 		}
-		feed(whole)
-		r.Close(text)
+		r.Close(append(text, "\n"+whole...))
 		want := []string{"too_long at 1"}
-		if name == "plain" {
+		if name == "plain" || name == "CSV" {
 			want = nil
 		}
-		if len(c.Events) != 1 || c.Events[0].ID != "d" || !reflect.DeepEqual(c.Problems, want) {
+		if len(c.Events) != 1 || c.Events[0].ID != "d" || !slices.Equal(c.Problems, want) {
 			t.Errorf("%s: %+v", name, c.result)
 		}
-		if most > MaxLength {
-			t.Errorf("%s: %d bytes were asked for again", name, most)
-		}
 	}
+	checkProblems(t, whole+whole+`{"decision_id":"x","metrics":{},"input":"`+strings.Repeat("x", MaxLength)+`"}`+"\n"+whole, "too_long at 3")
 }

@@ -104,9 +104,7 @@ func (r *Reader) Reset() {
 // call Forget, and must not use the numbers of its event afterwards.
 func (r *Reader) Forget() {
 	for i := range r.parsers {
-		m := &r.parsers[i].metrics
-		m.forget()
-		m.unknown = true // an event may be parsed and not delivered yet
+		r.parsers[i].metrics.forget()
 	}
 }
 

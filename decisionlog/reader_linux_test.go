@@ -21,23 +21,14 @@ func TestLongText(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	t.Cleanup(func() {
-		if err := syscall.Munmap(text); err != nil {
-			t.Error(err)
-		}
-	})
-	copy(text, event1+"\nplain")
+	defer func() { must(0, syscall.Munmap(text)) }()
 	end := "\n" + strings.Repeat(event1+"\n", 3) + "[" + event1 + "]\n" + docker(event1+"\n") + pretty(event1) + "\n" + textFormat(event1)
+	copy(text, event1+"\nplain")
 	copy(text[len(text)-len(end):], end)
 	var c collector
 	r := NewReader(c.options())
 	r.Close(text[r.Read(text):])
-	if len(c.Events) != 8 || len(c.Problems) > 0 {
-		t.Fatalf("%d events, %q", len(c.Events), c.Problems)
-	}
-	for i, e := range c.Events {
-		if e.ID != "d1" || len(e.Measures) != 3 {
-			t.Errorf("event %d: %+v", i, e)
-		}
+	if len(c.Events) != 8 || len(c.Problems) > 0 || c.Events[7].ID != "d1" || len(c.Events[7].Measures) != 3 {
+		t.Errorf("%+v", c.result)
 	}
 }

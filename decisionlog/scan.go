@@ -84,10 +84,8 @@ func (s *scanner) scan(text []byte) status {
 			if c != '"' {
 				return broken
 			}
-			st = s.string(text)
-			s.wants = wantsColon
-			if st != done {
-				s.wants = wantsKey
+			if st = s.string(text); st == done {
+				s.wants = wantsColon
 			}
 		default:
 			st = s.value(text, c)
@@ -146,12 +144,7 @@ func (s *scanner) string(text []byte) status {
 }
 
 // skipSpace returns the index of the next byte that is not white space.
-func skipSpace(text []byte, i int) int {
-	for i < len(text) && isSpace(text[i]) {
-		i++
-	}
-	return i
-}
+func skipSpace(text []byte, i int) int { return skipIn(text, i, true) }
 
 // skipIn is skipSpace in a text of lines, or else in one line.
 func skipIn(text []byte, i int, lines bool) int {
@@ -339,9 +332,6 @@ func nestedSlowly(text []byte, i, last int, opening byte, depth int) (int, int) 
 // end or is invalid. If no scanner has checked the text, valueEnd also returns
 // -1 if the value does not end in its line, or may be nested too deep.
 func valueEnd(text []byte, i int, checked bool) int {
-	if checked {
-		return looseEnd(text, i)
-	}
 	if i >= len(text) {
 		return -1
 	}
@@ -349,43 +339,26 @@ func valueEnd(text []byte, i int, checked bool) int {
 	case '"':
 		return stringEnd(text, i)
 	case '{', '[':
-		end, known := nestedFast(text, i)
-		if !known {
-			line := text
-			if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
-				line = text[:i+n]
-			}
-			end = nestedEnd(line, i)
-		}
-		if end-i > MaxDepth && bytes.Count(text[i:end], []byte{'['})+bytes.Count(text[i:end], []byte{'{'}) >= MaxDepth {
-			return -1
-		}
-		return end
+		return nestedValueEnd(text, i, checked)
 	}
 	end := scalarEnd(text, i)
-	if !isScalar(text[i:end]) {
+	if !checked && !isScalar(text[i:end]) || end == i {
 		return -1
 	}
 	return end
 }
 
-// looseEnd returns the index behind the value at i, or -1 if there is none. The
-// grammar of the text must have been checked.
-func looseEnd(text []byte, i int) int {
-	if i >= len(text) {
+func nestedValueEnd(text []byte, i int, checked bool) int {
+	end, known := nestedFast(text, i)
+	if !known || checked && end < 0 {
+		line := text
+		if n := bytes.IndexByte(text[i:], '\n'); n >= 0 && !checked {
+			line = text[:i+n]
+		}
+		end = nestedEnd(line, i)
+	}
+	if !checked && end-i > MaxDepth && bytes.Count(text[i:end], []byte{'['})+bytes.Count(text[i:end], []byte{'{'}) >= MaxDepth {
 		return -1
 	}
-	switch text[i] {
-	case '"':
-		return stringEnd(text, i)
-	case '{', '[':
-		if end, known := nestedFast(text, i); known && end > 0 {
-			return end
-		}
-		return nestedEnd(text, i)
-	}
-	if end := scalarEnd(text, i); end > i {
-		return end
-	}
-	return -1
+	return end
 }

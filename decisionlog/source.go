@@ -42,6 +42,7 @@ type stack struct {
 	opened   bool   // the outermost bracket is of this line
 	document bool   // the brackets are of an object that is too long to collect
 	export   bool   // the document has a "result" that may hold events
+	data     int    // how many of the brackets enclose arbitrary data, or 0
 	key      *key   // in a document: the last string that may be the key of the next value
 }
 
@@ -231,11 +232,16 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 		return s.textLog(text, i, end)
 	}
 	stream, rest, part, ok := cutPrefix(line)
+	if !ok {
+		if next, st := s.csvField(text, i, eol, end); st != broken {
+			return next, st == done
+		}
+	}
 	switch {
 	case len(line) >= MaxLength && (ok || bytes.IndexByte(line[:1<<10], '{') >= 0):
 		s.problem(TooLong, s.line())
 	case ok && !s.prefixed().tooDeep():
-		s.reader.readLine(s, stream, rest, part)
+		s.readLine(stream, rest, part)
 	case !s.embedded(line):
 		s.noteOther(line, 1)
 	}
@@ -392,7 +398,7 @@ func (s *source) breakOff(kind Problem, text []byte) {
 		s.single = max(s.single, len(text))
 	}
 	if s.opened || s.document {
-		s.brackets, s.document, s.export = s.brackets[:0], false, false
+		s.brackets, s.document, s.export, s.data = s.brackets[:0], false, false, 0
 	}
 	s.comma = false
 }
@@ -405,7 +411,7 @@ func (s *source) parsed(p *parser, n nesting, text []byte) {
 	}
 	line := s.line()
 	switch {
-	case s.document && s.key != nil && s.key.field.isData():
+	case s.document && s.inData():
 	case n.tooDeep():
 		s.noteOther(text, lines+1)
 	case p.isEvent():

@@ -18,10 +18,9 @@ func numberedEvent(r *rand.Rand, n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"labels":{"id":"%d"},"decision_id":"d%d","path":"p%d","result":{"allow":true,"n":%d},"requested_by":"r%d",`, n, n, n, n, n)
 	fmt.Fprintf(&b, `"timestamp":"2026-01-02T03:%02d:05Z","metrics":{"timer_a_ns":%d`, n%60, 100+n)
-	for _, metric := range []string{`"timer_b_ns":-1`, `"timer_c_ns":"x"`, `"timer_a_ns":7`, `"counter_d":5`, `"timer_%d_ns":6`} {
+	for _, metric := range []string{`"timer_b_ns":-1`, `"timer_c_ns":"x"`, `"timer_a_ns":7`, `"counter_d":5`, fmt.Sprintf(`"timer_%d_ns":6`, n)} {
 		if r.IntN(4) == 0 {
-			b.WriteByte(',')
-			b.WriteString(strings.ReplaceAll(metric, "%d", fmt.Sprint(n)))
+			b.WriteString("," + metric)
 		}
 	}
 	b.WriteString("}}")
@@ -32,101 +31,66 @@ func numberedEvent(r *rand.Rand, n int) string {
 // What waits began before it, and so comes first.
 func TestEventsBehindUnfinished(t *testing.T) {
 	t.Parallel()
-	inCRI := func(tag string) func(string) string {
-		return func(text string) string { return "2026-01-02T03:04:05.6Z " + tag + " " + text }
-	}
-	inDocker := func(stream string) func(string) string {
+	type wrap = func(text string) string
+	cri := func(tag string) wrap { return prefixed("2026-01-02T03:04:05.6Z " + tag + " ") }
+	inDocker := func(stream string) wrap {
 		return func(text string) string { return `{"log":` + quoted(text) + `,"stream":"` + stream + `"}` }
 	}
-	inMessage := func(text string) string { return `{"message":` + quoted(text) + `}` }
+	message := func(text string) string { return `{"message":` + quoted(text) + `}` }
 	inEvent := func(text string) string { return `{"event":` + text + `}` }
-	nested := func(outer, inner func(string) string) func(string) string {
-		return func(text string) string { return outer(inner(text)) }
-	}
+	inArray := func(text string) string { return "[" + text + "]" }
+	in := func(outer, inner wrap) wrap { return func(text string) string { return outer(inner(text)) } }
 	// What waits, of streams of which nothing else is whole; and what does not.
-	waits := func(stream string) []func(string) string {
-		part, docker := inCRI(stream+" P"), inDocker(stream+" of docker")
-		return []func(string) string{
-			part, docker, nested(inMessage, part), nested(inMessage, docker), nested(inEvent, docker),
-			nested(inCRI("stdout F"), docker), nested(inCRI("stdout F"), nested(inEvent, docker)), nested(docker, part),
+	waits := func(stream string) []wrap {
+		part, docker := cri(stream+" P"), inDocker(stream+" of docker")
+		return []wrap{
+			part, docker, in(message, part), in(message, docker), in(inEvent, docker),
+			in(cri("stdout F"), docker), in(cri("stdout F"), in(inEvent, docker)), in(docker, part),
 		}
 	}
-	unfinished, cut := waits("stderr"), waits("stdout")[1:]
-	plain := []func(string) string{
-		func(text string) string { return text },
-		func(text string) string { return "[" + text + "]" },
-		prefixed(" \t"), pretty,
+	wraps := [][]wrap{
+		waits("stdout")[1:], waits("stderr"),
+		{inEvent, message, cri("stdout F"), in(inEvent, message), func(text string) string { return inDocker("other")(text + "\n") }},
+		{prefixed(""), inArray, prefixed(" \t"), pretty},
 	}
-	wrapped := []func(string) string{
-		inEvent, inMessage, inCRI("stdout F"), nested(inEvent, inMessage),
-		func(text string) string { return inDocker("other")(text + "\n") },
-	}
-	r := rand.New(rand.NewPCG(21, 22))
-	oneOf := func(wraps []func(string) string) func(string) string { return wraps[r.IntN(len(wraps))] }
+	const cut, unfinished, plain = 0, 1, 3
 	behind := 0
-	for range 3000 {
-		var text strings.Builder
-		want := map[string]result{} // by ID: what each event says by itself
-		isPlain := map[string]bool{}
-		waiting := 0
+	rolls(t, 3000, 1000, func(r *rand.Rand) bool {
+		var text string
+		var problems []string
+		want, isPlain, waiting := map[string]read{}, map[string]bool{}, false
 		for n := range 2 + r.IntN(6) {
-			event := numberedEvent(r, n)
+			event, kind, id := numberedEvent(r, n), r.IntN(len(wraps)), fmt.Sprint("d", n)
 			if r.IntN(2) == 0 {
 				event = console(event)
 			}
-			id := fmt.Sprint("d", n)
-			kind := r.IntN(4)
-			if kind > 0 {
-				want[id] = readAll(event)
+			if kind == cut {
+				event = event[:1+r.IntN(len(event)-2)]
+			} else {
+				alone := readAll(event)
+				want[id], problems = alone.Events[0], append(problems, alone.Problems...)
 			}
-			switch kind {
-			case 0:
-				event = oneOf(cut)(event[:1+r.IntN(len(event)-2)])
-				waiting++
-			case 1:
-				event = oneOf(unfinished)(event)
-				waiting++
-			case 2:
-				event = oneOf(wrapped)(event)
-			case 3:
-				event = oneOf(plain)(event)
-				isPlain[id] = true
-				behind += min(1, waiting)
-				waiting = 0
+			if isPlain[id] = kind == plain; isPlain[id] && waiting {
+				behind++
 			}
-			text.WriteString(event + "\n")
+			waiting = kind <= unfinished || waiting && kind != plain
+			text += oneOf(r, wraps[kind]...)(event) + "\n"
 		}
-		var c collector
-		o := c.options()
-		keep := o.Event
-		o.Event = func(e *Event) {
-			keep(e)
-			id := string(e.DecisionID)
-			alone := want[id]
-			c.Events[0].Line = 1
-			for i, p := range c.Problems {
-				kind, _, _ := strings.Cut(p, " at ")
-				c.Problems[i] = kind + " at 1"
+		got := readAll(text)
+		got.Problems = slices.DeleteFunc(kinds(got.Problems), func(p string) bool { return p == "truncated" || p == "invalid_json" })
+		if problems = kinds(problems); !slices.Equal(got.Problems, problems) || len(got.Events) != len(want) {
+			t.Fatalf("%s\ngot  %d events, %q, want %d, %q", text, len(got.Events), got.Problems, len(want), problems)
+		}
+		for i, e := range got.Events {
+			if e.Line = 1; !reflect.DeepEqual(e, want[e.ID]) {
+				t.Fatalf("%s\ngot  %+v\nwant %+v", text, e, want[e.ID])
 			}
-			c.Problems = slices.DeleteFunc(c.Problems, func(p string) bool { return p == "truncated at 1" || p == "invalid_json at 1" })
-			slices.Sort(c.Problems)
-			if !reflect.DeepEqual(c.Events, alone.Events) || !slices.Equal(c.Problems, alone.Problems) {
-				t.Fatalf("%s\ngot  %+v\nwant %+v", &text, c.result, alone)
-			}
-			delete(want, id)
-			for other := range want {
-				if isPlain[id] && other < id {
-					t.Fatalf("%s\n%s comes behind %s", &text, other, id)
+			for _, later := range got.Events[i+1:] {
+				if isPlain[e.ID] && later.ID < e.ID {
+					t.Fatalf("%s\n%s comes behind %s", text, later.ID, e.ID)
 				}
 			}
-			c.result = result{}
 		}
-		NewReader(o).Close([]byte(text.String()))
-		if len(want) > 0 {
-			t.Fatalf("%s\nwithout %v", &text, want)
-		}
-	}
-	if behind < 1000 {
-		t.Errorf("only %d events come behind what waits", behind)
-	}
+		return behind > 0
+	})
 }

@@ -96,7 +96,6 @@ func (s *source) add(text []byte, line int64) {
 // split goes on in the next record. All other texts end a line, even if they
 // have no newline.
 func (s *source) readText(k *key, name, text []byte, n nesting) {
-	r := s.reader
 	if n = n.decoded(); n.tooDeep() {
 		return
 	}
@@ -105,34 +104,46 @@ func (s *source) readText(k *key, name, text []byte, n nesting) {
 		text = append(text, '\n')
 		whole = true
 	}
+	s.give(k, name, text, whole, n)
+}
+
+// give reads a text of the record: a member with a name, or if k is nil, a line
+// behind the name in its prefix. The text may continue a stream that waits, or
+// begin one.
+func (s *source) give(k *key, name, text []byte, whole bool, n nesting) {
+	r := s.reader
 	var stream *source
 	if len(r.waiting) > 0 || r.names {
-		stream = r.waitingStream(n, s.wrappedStream(name))
+		stream = r.waitingStream(n, s.streamName(k, name))
 	}
 	switch {
 	case stream != nil:
 		if stream.open && isWholeObject(text) { // the rest of the line is lost
 			r.feed(stream, newline, r.record.line)
-			stream = r.waitingStream(n, s.wrappedStream(name))
+			stream = r.waitingStream(n, s.streamName(k, name))
 		}
-	case whole && s.readOneLine(k, text, n) || !mayBegin(text):
+	case whole && s.readOneLine(k, text, n) || k != nil && !mayBegin(text): // behind a prefix may be another one
 		return
 	}
 	if stream == nil {
-		stream = r.newStream(n, s.wrappedStream(name))
+		stream = r.newStream(n, s.streamName(k, name))
 	}
 	r.record.taken = true
 	r.feed(stream, text, r.record.line)
 }
 
-// wrappedStream returns the name of the stream in a member of the record.
-func (s *source) wrappedStream(member []byte) []byte {
+// streamName returns the name of the stream of a text: see give.
+func (s *source) streamName(k *key, name []byte) []byte {
 	r := s.reader
+	if k == nil {
+		r.name = append(append(append(r.name[:0], s.backlog.name...), 1), name...)
+		return r.name
+	}
 	r.name = append(append(r.name[:0], s.backlog.name...), 0)
 	if r.record.speaker == nil { // once, since a record may have many members
 		r.record.speaker = appendSpeaker([]byte{}, r.record.text, 3)
 	}
-	r.name = append(append(r.name, r.record.speaker...), member...)
+	r.name = append(append(r.name, r.record.speaker...), name...)
 	return r.name
 }
 
@@ -147,7 +158,7 @@ func (s *source) readOneLine(k *key, text []byte, n nesting) bool {
 	if end := p.parse(text); end != len(text)-1 || text[end] != '\n' {
 		return false
 	}
-	if k != otherKey {
+	if k != nil && k != otherKey {
 		k.holdsText = true
 	}
 	if p.isEvent() {
@@ -167,33 +178,20 @@ func isWholeObject(text []byte) bool {
 	return s.scan(text) == done && skipSpace(text, s.pos) == len(text)
 }
 
-// readLine reads what is behind the prefix of a line of s: a line, or part of
-// one.
-func (r *Reader) readLine(s *source, stream, text []byte, part bool) {
+// readLine reads what is behind the prefix of a line: a line, or part of one.
+func (s *source) readLine(stream, text []byte, part bool) {
 	if part && len(text) == 0 {
 		return
 	}
-	n, line := s.prefixed(), s.line()
+	r, n := s.reader, s.prefixed()
 	if !part {
 		text = append(append(r.buffers[n.prefixes][:0], text...), '\n')
 		r.buffers[n.prefixes] = text
 	}
-	r.name = append(append(append(r.name[:0], s.backlog.name...), 1), stream...)
-	to := r.waitingStream(n, r.name)
-	if to == nil && !part {
-		isObject := false
-		taken := r.withRecord(text, line, func() { isObject = s.readOneLine(otherKey, text, n) })
-		if isObject && !taken {
-			s.noteOther(text, 1)
-		}
-		if isObject {
-			return
-		}
+	taken := r.withRecord(text, s.line(), func() { s.give(nil, stream, text, !part, n) })
+	if !taken {
+		s.noteOther(text, 1)
 	}
-	if to == nil {
-		to = r.newStream(n, append(append(append(r.name[:0], s.backlog.name...), 1), stream...))
-	}
-	r.feed(to, text, line)
 }
 
 // waitingStream returns the stream with a name if it waits, or nil.

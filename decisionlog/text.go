@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
+	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -43,19 +44,15 @@ func unescape(dst, s []byte) []byte {
 // the work of stringEnd and unescape in one pass, by blocks of 64 bytes. It is
 // for JSON in a string, which has an escape every few bytes.
 func decodeString(dst, text []byte, i int) (_ []byte, end int) {
-	if hasUnescape {
-		return decodeBlocks(dst, text, i)
-	}
-	return decodeSpecial(dst, text, i)
-}
-
-// decodeBlocks is decodeString by unescapeBlocks, which is left for escapes
-// that are rare.
-func decodeBlocks(dst, text []byte, i int) (_ []byte, end int) {
-	for i++; i < len(text); {
+	for i++; hasBlocks && i < len(text); {
 		dst = slices.Grow(dst, 1<<10)
 		n := len(dst)
-		written, read := unescapeBlocks(&dst[:n+1][n], cap(dst)-n, &text[i], len(text)-i)
+		var written, read int
+		if hasUnescape {
+			written, read = unescapeBlocks(&dst[:n+1][n], cap(dst)-n, &text[i], len(text)-i)
+		} else {
+			written, read = unescapeSpecial(dst[n:cap(dst)], text[i:])
+		}
 		dst = dst[:n+written]
 		if i += read; i == len(text) {
 			break
@@ -75,60 +72,55 @@ func decodeBlocks(dst, text []byte, i int) (_ []byte, end int) {
 				dst, rest = unescapeOne(dst, rest)
 			}
 			i = len(text) - len(rest)
+		default:
+			if read == 0 { // the text behind i is too short
+				return decodeRest(dst, text, i)
+			}
 		}
 	}
-	return dst, -1
+	return decodeRest(dst, text, i)
 }
 
-// decodeSpecial is decodeString by specialBlock, from one escape to the next.
-func decodeSpecial(dst, text []byte, i int) (_ []byte, end int) {
-	const size, word = 64, 8
-	i++
-	for hasBlocks && len(text)-i >= size+word {
-		block := i
-		n := len(dst)
-		dst = slices.Grow(dst, 2*size)
-		dst = dst[:cap(dst)]
-		for special := specialBlock(&text[block]); special != 0; special = special >> (i - block) << (i - block) {
-			at := block + bits.TrailingZeros64(special)
-			for ; i < at; i += word {
-				copy(dst[n:n+word], text[i:i+word])
-				n += word
-			}
-			n -= i - at
-			if text[at] != '\\' || text[at+1] == '\n' {
-				if text[at] != '"' {
-					return dst[:n], -1
-				}
-				return dst[:n], at + 1
-			}
-			if c := text[at+1]; c == '"' || c == '\\' || c == '/' {
-				dst[n] = c
-				n++
-				i = at + 2
-			} else {
-				grown, rest := unescapeOne(dst[:n], text[at:])
-				n, i = len(grown), len(text)-len(rest)
-			}
-			if i >= block+size {
-				break
-			}
-		}
-		if i < block+size {
-			for ; i < block+size; i += word {
-				copy(dst[n:n+word], text[i:i+word])
-				n += word
-			}
-			n -= i - (block + size)
-			i = block + size
-		}
-		dst = dst[:n]
-	}
+// decodeRest is decodeString from i on, in a string.
+func decodeRest(dst, text []byte, i int) (_ []byte, end int) {
 	if end = stringEnd(text, i-1); end < 0 {
 		return dst, -1
 	}
 	return unescape(dst, text[i:end-1]), end
 }
+
+// unescapeSpecial does what unescapeBlocks does, but for fewer processors. It
+// also stops where less than 72 bytes of text are left.
+func unescapeSpecial(dst, text []byte) (written, read int) {
+	const size, word = 64, 8
+	for len(text)-read >= size+word && len(dst)-written >= size+word {
+		block := read
+		end := block + size
+		for special := specialBlock(&text[block]); ; special = special >> (read - block) << (read - block) {
+			at := min(block+bits.TrailingZeros64(special), end)
+			for i := read; i < at; i += word {
+				copy(dst[written+i-read:][:word], text[i:i+word])
+			}
+			written += at - read
+			if read = at; read == end {
+				break
+			}
+			c := escapes[text[at+1]]
+			if text[at] != '\\' || c == 0 {
+				return written, read
+			}
+			dst[written] = c
+			written++
+			if read += 2; read >= end {
+				break
+			}
+		}
+	}
+	return written, read
+}
+
+// escapes are what bytes behind a backslash mean, except u.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // unescapeOne appends the meaning of the escape that s begins with, and returns
 // the text behind it.
@@ -136,34 +128,21 @@ func unescapeOne(dst, s []byte) (_, rest []byte) {
 	if len(s) < 2 {
 		return append(dst, s...), nil
 	}
-	switch c := s[1]; c {
-	case '"', '\\', '/':
+	if c := escapes[s[1]]; c != 0 {
 		return append(dst, c), s[2:]
-	case 'b':
-		return append(dst, '\b'), s[2:]
-	case 'f':
-		return append(dst, '\f'), s[2:]
-	case 'n':
-		return append(dst, '\n'), s[2:]
-	case 'r':
-		return append(dst, '\r'), s[2:]
-	case 't':
-		return append(dst, '\t'), s[2:]
-	case 'u':
-		r := hexRune(s)
-		if r < 0 {
-			break
-		}
-		s = s[6:]
-		if utf16.IsSurrogate(r) {
-			if both := utf16.DecodeRune(r, hexRune(s)); both != utf8.RuneError {
-				return utf8.AppendRune(dst, both), s[6:]
-			}
-			r = utf8.RuneError
-		}
-		return utf8.AppendRune(dst, r), s
 	}
-	return append(dst, s[:2]...), s[2:]
+	r := hexRune(s)
+	if r < 0 {
+		return append(dst, s[:2]...), s[2:]
+	}
+	s = s[6:]
+	if utf16.IsSurrogate(r) {
+		if both := utf16.DecodeRune(r, hexRune(s)); both != utf8.RuneError {
+			return utf8.AppendRune(dst, both), s[6:]
+		}
+		r = utf8.RuneError
+	}
+	return utf8.AppendRune(dst, r), s
 }
 
 // hexRune returns the number in \u1234, or -1.
@@ -171,19 +150,11 @@ func hexRune(s []byte) rune {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return -1
 	}
-	r := rune(0)
-	for _, c := range s[2:6] {
-		switch {
-		case isDigit(c):
-			c -= '0'
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
-			return -1
-		}
-		r = r<<4 | rune(c)
+	r, err := strconv.ParseUint(string(s[2:6]), 16, 16)
+	if err != nil {
+		return -1
 	}
-	return r
+	return rune(r)
 }
 
 // unquote returns the meaning of the JSON string, and whether it is valid
@@ -196,12 +167,9 @@ func unquote(scratch, s []byte) (meaning, grown []byte, valid bool) {
 		return s, scratch, true
 	}
 	start := len(scratch)
-	if valid {
-		scratch = unescape(scratch, s)
-	} else {
-		for _, r := range string(unescape(nil, s)) {
-			scratch = utf8.AppendRune(scratch, r)
-		}
+	scratch = unescape(scratch, s)
+	if !valid {
+		scratch = append(scratch[:start], string([]rune(string(scratch[start:])))...)
 	}
 	return scratch[start:len(scratch):len(scratch)], scratch, valid
 }

@@ -21,65 +21,45 @@ var stringPieces = []string{
 // end in a text that follows, have a newline, or be cut.
 func randomString(r *rand.Rand) []byte {
 	text := []byte(`"`)
-	pieces := stringPieces
-	if r.IntN(2) == 0 {
-		pieces = pieces[:9] // of two bytes
-	}
+	pieces := oneOf(r, stringPieces, stringPieces[:9]) // the first are of two bytes
 	for range r.IntN(1 << r.IntN(8)) {
-		if r.IntN(2) == 0 {
-			text = append(text, byte(r.IntN(26))+'a')
-			continue
-		}
-		text = append(text, pieces[r.IntN(len(pieces))]...)
+		text = append(text, oneOf(r, string(rune('a'+r.IntN(26))), oneOf(r, pieces...))...)
 	}
-	switch r.IntN(16) {
-	case 0:
-		text = slices.Insert(text, 1+r.IntN(len(text)), '\n')
-	case 1:
-		text = slices.Insert(text, 1+r.IntN(len(text)), byte(r.Uint32()))
+	if r.IntN(8) == 0 {
+		text = slices.Insert(text, 1+r.IntN(len(text)), oneOf(r, '\n', byte(r.Uint32())))
 	}
 	text = append(text, '"')
 	for range r.IntN(40) * r.IntN(2) {
-		text = append(text, stringPieces[r.IntN(len(stringPieces))]...)
+		text = append(text, oneOf(r, stringPieces...)...)
 	}
-	if r.IntN(8) == 0 {
-		text = text[:1+r.IntN(len(text))]
-	}
-	return text
+	return text[:oneOf(r, 1+r.IntN(len(text)), len(text), len(text), len(text))]
 }
 
 // What a string means is the same in one pass as in two, whatever is behind
-// the text, and whichever way is taken.
+// the text, and on each kind of processor.
 func TestDecodeString(t *testing.T) {
-	t.Parallel()
-	ways := map[string]func(dst, text []byte, i int) ([]byte, int){"decodeString": decodeString, "decodeSpecial": decodeSpecial}
-	r := rand.New(rand.NewPCG(11, 12))
-	long, broken := 0, 0
-	for range 100_000 {
-		text := append([]byte("x"), randomString(r)...)
-		behind := strings.Repeat([]string{`"`, "n", "\x00", `\`, "u00e4", "\n"}[r.IntN(6)], 64)
-		text = append(text, behind...)[:len(text)]
-		before := []byte("before")[:r.IntN(7):6]
-		end := stringEnd(text, 1)
-		for name, decode := range ways {
-			got, gotEnd := decode(before, text, 1)
-			if gotEnd != end {
-				t.Fatalf("%s of %q: ends at %d, want %d", name, text, gotEnd, end)
-			}
+	eachProcessor(func(processor string) {
+		long, broken := 0, 0
+		rolls(t, 50_000, 0, func(r *rand.Rand) bool {
+			text := append([]byte("x"), randomString(r)...)
+			text = append(text, strings.Repeat(oneOf(r, `"`, "n", "\x00", `\`, "u00e4", "\n"), 64)...)[:len(text)]
+			before := []byte("before")[:r.IntN(7):6]
+			end := stringEnd(text, 1)
+			got, gotEnd := decodeString(before, text, 1)
+			want := got
 			if end < 0 {
-				continue
+				broken++
+			} else {
+				want = unescape(bytes.Clone(before), text[2:end-1])
+				long += end / 100
 			}
-			if want := unescape(bytes.Clone(before), text[2:end-1]); !bytes.Equal(got, want) {
-				t.Fatalf("%s of %q: %q, want %q", name, text, got, want)
+			if gotEnd != end || !bytes.Equal(got, want) {
+				t.Fatalf("%s: %q means %q and ends at %d, want %q at %d", processor, text, got, gotEnd, want, end)
 			}
+			return true
+		})
+		if long < 5000 || broken < 5000 {
+			t.Errorf("only %d were long, and %d broken", long, broken)
 		}
-		if end < 0 {
-			broken++
-		} else if end > 100 {
-			long++
-		}
-	}
-	if long < 10_000 || broken < 10_000 {
-		t.Errorf("only %d were long, and %d broken", long, broken)
-	}
+	})
 }

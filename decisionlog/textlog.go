@@ -38,19 +38,15 @@ func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 	// It ends before a line that is neither empty nor indented.
 	n := max(s.scanner.pos, s.lineEnd(text, i)+1-i)
 	for n < len(rest) {
-		eol := bytes.IndexByte(rest[n:], '\n')
-		if eol < 0 && !end {
+		line, _, whole := bytes.Cut(rest[n:], newline)
+		if !whole && !end {
 			break
-		}
-		line := rest[n:]
-		if eol >= 0 {
-			line = line[:eol+1]
 		}
 		if !bytes.HasPrefix(line, []byte("  ")) && len(bytes.TrimSpace(line)) > 0 {
 			s.textEvent(rest[:n])
 			return i + n, true
 		}
-		n += len(line)
+		n += len(line) + 1
 	}
 	n = min(n, len(rest))
 	switch {
@@ -91,18 +87,15 @@ func appendTextEvent(dst, text []byte) []byte {
 		if key == nil {
 			continue
 		}
-		if len(dst) > 1 {
-			dst = append(dst, ',')
-		}
 		dst = strconv.AppendQuote(dst, string(key))
 		dst = append(dst, ':')
 		isText := slices.Contains(textFields, fieldOf(key))
 		if !json.Valid(value) || isText && value[0] != '"' {
 			value, _ = json.Marshal(string(value)) // never fails
 		}
-		dst = append(dst, value...)
+		dst = append(append(dst, value...), ',')
 	}
-	return append(dst, '}')
+	return append(bytes.TrimSuffix(dst, []byte{','}), '}')
 }
 
 // textFields are the fields that are strings, even if they look like numbers.

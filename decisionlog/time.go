@@ -3,15 +3,12 @@
 
 package decisionlog
 
-import (
-	"encoding/binary"
-	"time"
-)
+import "time"
 
 // clock parses times. Most are in the same minute as the time before.
 type clock struct {
-	minute [2]uint64 // as it is written, without its last colon
-	start  int64     // when it starts, in ns since 1970
+	minute [16]byte // as it is written, without its last colon
+	start  int64    // when it starts, in ns since 1970
 	set    bool
 }
 
@@ -19,7 +16,7 @@ type clock struct {
 func (c *clock) parse(s []byte) (ns int64, ok bool) {
 	const length = len("2006-01-02T15:04:")
 	inUTC := len(s) > length+2 && s[length-1] == ':' && s[len(s)-1] == 'Z'
-	if inUTC && c.set && minuteOf(s) == c.minute {
+	if inUTC && c.set && [16]byte(s) == c.minute {
 		second, end := digitsAtEnd(s[:length+2], length)
 		fraction, ok := parseFraction(s[length+2 : len(s)-1])
 		if ok && end == length+2 && second <= 59 {
@@ -29,13 +26,9 @@ func (c *clock) parse(s []byte) (ns int64, ok bool) {
 	ns, ok = parseTime(s)
 	if ok && inUTC {
 		const minute = 60e9
-		c.minute, c.start, c.set = minuteOf(s), ns-(ns%minute+minute)%minute, true
+		c.minute, c.start, c.set = [16]byte(s), ns-(ns%minute+minute)%minute, true
 	}
 	return ns, ok
-}
-
-func minuteOf(s []byte) [2]uint64 {
-	return [2]uint64{binary.LittleEndian.Uint64(s), binary.LittleEndian.Uint64(s[8:])}
 }
 
 // parseTime parses a time of RFC 3339 with any fraction, in ns since 1970. It
@@ -56,10 +49,6 @@ func parseFraction(s []byte) (ns int64, ok bool) {
 	}
 	if s[0] != '.' || len(s) == 1 || len(s) > 10 {
 		return 0, false
-	}
-	if len(s) == 10 { // most times
-		n, ns := eightDigits(binary.LittleEndian.Uint64(s[1:]))
-		return ns*10 + int64(s[9]-'0'), n == 8 && isDigit(s[9])
 	}
 	ns, end := digits(s, 1)
 	return ns * powers[9-(len(s)-1)], end == len(s)

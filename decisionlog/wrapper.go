@@ -102,7 +102,7 @@ func (s *source) search(p *parser, n nesting) {
 			if waiting || mayHoldEvent(value) {
 				s.readValue(value, p.name(m), p.checked, n)
 			}
-			if !waiting && !r.record.taken {
+			if !r.record.taken {
 				m.key.setBarren(value, n)
 			}
 			r.record.taken = r.record.taken || taken
@@ -139,6 +139,12 @@ func (s *source) readArray(value, name []byte, n nesting) {
 	if text, ok := bytesOf(value); ok {
 		s.readText(otherKey, name, text, n)
 		return
+	}
+	if isPairs(value) {
+		if object := r.parsers[n.index()].objectOf(value, maxLevels); object != nil {
+			s.readValue(object, name, true, n)
+			return
+		}
 	}
 	if n = n.deeper(); n.tooDeep() {
 		return

@@ -74,7 +74,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 func TestDocumentedQueries(t *testing.T) {
 	t.Parallel()
 	forms := map[string]int{}
-	for _, document := range []string{"operating.md", "kubernetes.md"} {
+	for _, document := range []string{"operating.md", "kubernetes.md", "alerts.md"} {
 		for _, query := range snippets(t, document, "promql") {
 			_, err := promqlParser.ParseExpr(query)
 			assert.NoError(t, err, query)
@@ -107,7 +107,7 @@ func TestDocumentedData(t *testing.T) {
 	control := startControl(t)
 	s := startOPA(t, "documented", control.config(uploads(nil)))
 	targets := map[string]string{"documented": s.address}
-	native, classic := startMonitor(t, targets, monitorOptions{}), startMonitor(t, targets, monitorOptions{classic: true})
+	native, classic := startMonitor(t, targets, monitorOptions{rules: []string{nativeRules}}), startMonitor(t, targets, monitorOptions{rules: []string{classicRules}, classic: true})
 	awaitScrapes(t, native, classic)
 	var all sync.WaitGroup
 	for _, w := range []workload{gateway, search, calls} {

@@ -21,7 +21,7 @@ import (
 // Limits of a server in a flood of invented paths and inputs. The growth of the
 // heap and of the resident memory is measured after a warm-up.
 const (
-	maxSeries       = 2500      // of a text scrape
+	maxSeries       = 3500      // of a text scrape
 	maxStoredSeries = 700       // in Prometheus, where a native histogram is one series
 	maxHeapGrowth   = 8 << 20   // bytes in use after a garbage collection
 	maxRSSGrowth    = 128 << 20 // bytes

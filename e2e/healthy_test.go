@@ -257,7 +257,7 @@ func (f *healthyFleet) scrape(s *healthyServer, minute, bundle, lastOK int, uplo
 		values[family+"_count{"+labels] = total
 		values[family+"_sum{"+labels] = s.sums[name]
 		values[family+"_bucket{"+labels+`,le="+Inf"`] = total
-		for _, bound := range []float64{1e-5, 5e-5, 1e-4, 5e-4, 0.001, 0.005, 0.01, 0.05, 0.1, 1, 10} {
+		for _, bound := range []float64{5e-5, 1e-4, 1.5e-4, 2.5e-4, 4e-4, 6e-4, 0.001, 0.002, 0.004, 0.01, 0.02, 0.05, 0.1, 0.5, 1.25, 6, 10} {
 			below := 0.0
 			for i, n := range counts { // evenly within a bucket
 				below += n * min(1, max(0, 2*bound/math.Exp2(float64(i-20))-1))

@@ -126,7 +126,7 @@ func testClassicHistograms(t *testing.T, f *fleet) {
 	vector := f.classic.vector(t, "sum by (stage, le) (opa_decision_stage_duration_seconds_bucket)", f.settled)
 	vector = append(vector, f.classic.vector(t, "sum by (stage, path, le) (opa_decision_path_duration_seconds_bucket)", f.settled)...)
 	durations := f.logged.exported()
-	assert.Len(t, vector, 12*len(durations))
+	assert.Len(t, vector, 18*len(durations))
 	assert.NotEmpty(t, f.classic.vector(t, `opa_decision_stage_duration_seconds_bucket{le="0.001"}`, f.settled))
 	for _, s := range vector {
 		bound, err := strconv.ParseFloat(s.Metric.Get("le"), 64)

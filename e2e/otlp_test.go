@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/configgrpc"
 	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
@@ -35,7 +36,8 @@ func TestOTLP(t *testing.T) {
 	for _, protocol := range []string{"grpc", "http"} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
-			address, received := startReceiver(t, protocol)
+			received := new(consumertest.MetricsSink)
+			address := startReceiver(t, protocol, received)
 			config := startControl(t).config(nil)
 			config["metrics_export"] = map[string]any{"type": "otlp/" + protocol, "address": address, "export_interval_ms": 500}
 			s := startOPA(t, "pushing", config)
@@ -60,8 +62,9 @@ func TestOTLP(t *testing.T) {
 	}
 }
 
-// startReceiver starts the Collector's OTLP receiver on a free port.
-func startReceiver(t *testing.T, protocol string) (address string, received *consumertest.MetricsSink) {
+// startReceiver starts the Collector's OTLP receiver on a free port. It passes
+// the metrics to next.
+func startReceiver(t *testing.T, protocol string, next consumer.Metrics) (address string) {
 	factory := otlpreceiver.NewFactory()
 	config := factory.CreateDefaultConfig().(*otlpreceiver.Config)
 	if protocol == "grpc" {
@@ -75,18 +78,17 @@ func startReceiver(t *testing.T, protocol string) (address string, received *con
 	core, messages := observer.New(zap.InfoLevel)
 	settings := receivertest.NewNopSettings(factory.Type())
 	settings.Logger = zap.New(core)
-	received = new(consumertest.MetricsSink)
-	r, err := factory.CreateMetrics(t.Context(), settings, config, received)
+	r, err := factory.CreateMetrics(t.Context(), settings, config, next)
 	require.NoError(t, err)
 	require.NoError(t, r.Start(t.Context(), componenttest.NewNopHost()))
 	t.Cleanup(func() { assert.NoError(t, r.Shutdown(context.Background())) })
 	for _, message := range messages.All() {
 		if endpoint, ok := message.ContextMap()["endpoint"].(string); ok {
-			return endpoint, received
+			return endpoint
 		}
 	}
 	require.Fail(t, "the receiver does not log its address", "%v", messages.All())
-	return "", nil
+	return ""
 }
 
 // An otlpHistogram is an exponential histogram as OTLP has it.

@@ -12,11 +12,13 @@ import (
 	"github.com/regometer/regometer/exphist"
 )
 
-// DefaultBounds returns eleven explicit bounds for rollup.Options, from 10 µs
-// to 10 s. They include usual service levels and the bounds of OPA's own
-// http_request_duration_seconds.
+// DefaultBounds returns 17 explicit bounds for rollup.Options, from 50 µs to
+// 10 s. They are close where most decisions are, and above usual time-outs of
+// http.send. TestBuckets in bench/project compares their errors with others'.
 func DefaultBounds() *exphist.Bounds {
-	b, err := exphist.NewBounds(10e3, 50e3, 100e3, 500e3, 1e6, 5e6, 10e6, 50e6, 100e6, 1e9, 10e9)
+	b, err := exphist.NewBounds(
+		50e3, 100e3, 150e3, 250e3, 400e3, 600e3,
+		1e6, 2e6, 4e6, 10e6, 20e6, 50e6, 100e6, 500e6, 1.25e9, 6e9, 10e9)
 	if err != nil {
 		panic(err) // the bounds are valid
 	}

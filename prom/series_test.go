@@ -85,7 +85,8 @@ func TestMaxSeries(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	t.Parallel()
-	if got, want := prom.DefaultBounds(), bounds(t, 1e-05, 5e-05, 0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 1, 10).Bounds; !got.Equal(want) {
+	want := bounds(t, 5e-05, 0.0001, 0.00015, 0.00025, 0.0004, 0.0006, 0.001, 0.002, 0.004, 0.01, 0.02, 0.05, 0.1, 0.5, 1.25, 6, 10).Bounds
+	if got := prom.DefaultBounds(); !got.Equal(want) {
 		t.Errorf("the default bounds are %v, want %v", got, want)
 	}
 	for _, test := range []struct {
@@ -112,6 +113,6 @@ func TestBounds(t *testing.T) {
 
 func ExampleMaxSeries() {
 	n, err := prom.MaxSeries(rollup.Options{Bounds: prom.DefaultBounds(), Paths: 10})
-	fmt.Println(n <= 1000, err)
+	fmt.Println(n <= 1500, err)
 	// Output: true <nil>
 }

@@ -51,10 +51,12 @@ func QueryOutcome(result any) Outcome {
 
 // ErrorOutcome returns the outcome of a decision whose error has this code of
 // OPA. It is Undefined for the codes with which OPA's server and SDK report a
-// missing result, Cancelled for a cancelled evaluation, and otherwise Error.
+// missing result, or that the request asks for what no result can be: a field
+// of a boolean, a function, an invalid path. Any client can cause these. It is
+// Cancelled for a cancelled evaluation, and otherwise Error.
 func ErrorOutcome(code string) Outcome {
 	switch code {
-	case "undefined_document", "opa_undefined_error":
+	case "undefined_document", "opa_undefined_error", "rego_type_error", "invalid_parameter":
 		return Undefined
 	case "eval_cancel_error", "cancelled": // the latter is WebAssembly's
 		return Cancelled

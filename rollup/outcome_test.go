@@ -30,6 +30,7 @@ func TestOutcomes(t *testing.T) {
 	})
 	check(t, "the outcome", rollup.ErrorOutcome, map[string]rollup.Outcome{
 		"undefined_document": rollup.Undefined, "opa_undefined_error": rollup.Undefined,
+		"rego_type_error": rollup.Undefined, "invalid_parameter": rollup.Undefined, "rego_compile_error": rollup.Error,
 		"eval_cancel_error": rollup.Cancelled, "cancelled": rollup.Cancelled,
 		"eval_conflict_error": rollup.Error, "": rollup.Error,
 	})

@@ -6,7 +6,6 @@ package project
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +22,6 @@ import (
 	"golang.org/x/mod/zip"
 
 	"github.com/regometer/regometer/bench/internal/measure"
-	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
 // A Release is a copy of the repository as it will be published. No module
@@ -175,7 +173,7 @@ func (r *Release) Build() error {
 	if err != nil {
 		return err
 	}
-	opa, err := r.BuildOPA(regometer, opabuild.NewestVersion, Host)
+	opa, err := r.BuildOPA(regometer, Host)
 	if err != nil {
 		return err
 	}
@@ -225,17 +223,17 @@ func (r *Release) Install(platform string) (string, error) {
 }
 
 // BuildOPA makes the installed command regometer, which is for this platform,
-// build a version of OPA for a platform. It returns the binary, which Close
-// removes. The command has no checkout, so it gets the plugin from the modules
-// of its version.
-func (r *Release) BuildOPA(regometer, version, platform string) (string, error) {
-	fmt.Fprintf(r.progress, "building OPA %s for %s with the command that was installed\n", version, platform)
+// build OPA for a platform. It returns the binary, which Close removes. The
+// command has no checkout, so it gets the plugin from the modules of its
+// version.
+func (r *Release) BuildOPA(regometer, platform string) (string, error) {
+	fmt.Fprintf(r.progress, "building OPA for %s with the command that was installed\n", platform)
 	opa := filepath.Join(r.temp, "opa", strings.ReplaceAll(platform, "/", "_"), Executable("opa", platform))
 	if err := os.MkdirAll(filepath.Dir(opa), 0o777); err != nil {
 		return "", err
 	}
 	env := append(platformEnv(platform), "REGOMETER_CACHE="+filepath.Join(r.temp, "cache"))
-	_, err := measure.Run(r.ctx, r.progress, r.temp, append(env, r.Env...), regometer, "build", "--opa", version, "-o", opa)
+	_, err := measure.Run(r.ctx, r.progress, r.temp, append(env, r.Env...), regometer, "build", "-o", opa)
 	return opa, err
 }
 
@@ -272,23 +270,6 @@ func (r *Release) Check(regometer, opa string) error {
 		}
 	}
 	return nil
-}
-
-// ModuleDir returns the folder with the source of a module, in the release's
-// module cache, and downloads the module if necessary. The module "std" is Go's
-// standard library and runtime.
-func (r *Release) ModuleDir(path, version string) (string, error) {
-	if path == "std" {
-		out, err := r.runGo("", nil, "env", "GOROOT")
-		return strings.TrimSpace(out), err
-	}
-	out, err := r.runGo("", nil, "mod", "download", "-json", path+"@"+version)
-	if err != nil {
-		return "", err
-	}
-	var m struct{ Dir string }
-	err = json.Unmarshal([]byte(out), &m)
-	return m.Dir, err
 }
 
 // Apply copies each module's go.mod and go.sum from the release into the

@@ -55,9 +55,9 @@ GOARCH, or --platform, to build for another system.
 The drop-in is tested with OPA ` + opabuild.OldestVersion + ` to ` + opabuild.NewestRange + `. The command refuses older releases and
 warns about newer ones.
 
---upstream builds OPA, by default ` + opabuild.UpstreamVersion + `, without the drop-in and the plugin. Instead,
-OPA gets the series of small changes to v1/metrics that is proposed to its maintainers.
---upstream=N applies only the first N steps.
+--upstream builds OPA without the drop-in and the plugin. Instead, OPA gets the series
+of small changes to v1/metrics that is proposed to its maintainers. --upstream=N applies
+only the first N steps.
 
 PROGRAMS
 

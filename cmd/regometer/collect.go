@@ -83,7 +83,7 @@ On SIGHUP it reads the policies at once.`,
 			case o.forward == "" && o.forwardToken+o.forwardCA+o.forwardCert != "":
 				return errors.New("the flags --forward-… need --forward")
 			}
-			return nil
+			return checkPatterns(args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return runCollect(cmd, &o, args) },
 	}
@@ -162,7 +162,7 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := setPolicy(c, o.policies, log); err != nil {
+	if err := setPolicy(c, o.policies); err != nil {
 		return err
 	}
 	server := &http.Server{Handler: c, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
@@ -210,12 +210,16 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	return errors.Join(err, server.Shutdown(grace))
 }
 
-// wait waits for the end, and reads policies again when they change.
+// wait waits for the end. It reads policies again when they change, and logs
+// the counter's messages.
 func wait(ctx context.Context, signals <-chan os.Signal, ended <-chan error, c *collect.Collector, policies []string, log *slog.Logger) error {
 	version := collect.Version(policies)
 	tick := time.NewTicker(5 * time.Second)
 	defer tick.Stop()
 	for {
+		for _, text := range c.Counter.Messages() {
+			log.Warn(text)
+		}
 		again := false
 		select {
 		case err := <-ended:
@@ -231,7 +235,7 @@ func wait(ctx context.Context, signals <-chan os.Signal, ended <-chan error, c *
 		}
 		if now := collect.Version(policies); now != version || again {
 			version = now
-			if err := setPolicy(c, policies, log); err != nil {
+			if err := setPolicy(c, policies); err != nil {
 				log.Error("The policy cannot be used. The old one stays.", "error", err)
 			}
 		}
@@ -239,7 +243,7 @@ func wait(ctx context.Context, signals <-chan os.Signal, ended <-chan error, c *
 }
 
 // setPolicy gives labels to the rules in the policies.
-func setPolicy(c *collect.Collector, policies []string, log *slog.Logger) error {
+func setPolicy(c *collect.Collector, policies []string) error {
 	if len(policies) == 0 {
 		return nil
 	}
@@ -248,9 +252,6 @@ func setPolicy(c *collect.Collector, policies []string, log *slog.Logger) error 
 		return err
 	}
 	c.Counter.SetPolicy(policy)
-	if text := c.Counter.PathMessage(); text != "" {
-		log.Warn(text)
-	}
 	return nil
 }
 

@@ -6,6 +6,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -33,6 +35,27 @@ func addNumberFlag(cmd *cobra.Command, to *int, name string, value int, usage st
 // addOPAFlag adds the flag that names the OPA.
 func addOPAFlag(cmd *cobra.Command, opa *string) {
 	cmd.Flags().StringVar(opa, "opa", "", "OPA's `version`, or the folder of its source (default \""+opabuild.NewestVersion+"\")")
+	complete(cmd, "opa", cobra.ShellCompDirectiveDefault, opabuild.NewestVersion, opabuild.OldestVersion, "latest")
+}
+
+// complete gives a shell the values of a flag, which it completes. more says
+// what else can follow.
+func complete(cmd *cobra.Command, flag string, more cobra.ShellCompDirective, values ...string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, more)); err != nil {
+		panic(err) // the flag does not exist, or has values already
+	}
+}
+
+// checkPatterns returns an error if an argument is neither a file nor a valid
+// pattern.
+func checkPatterns(args []string) error {
+	for _, pattern := range args {
+		_, err := os.Lstat(pattern)
+		if _, invalid := filepath.Match(pattern, ""); err != nil && invalid != nil {
+			return fmt.Errorf("invalid pattern %q: close its [, or write \\[ if the name has one", pattern)
+		}
+	}
+	return nil
 }
 
 // addPartFlags adds the flags that leave out parts of Regometer.

@@ -8,6 +8,7 @@ import (
 	"debug/buildinfo"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"regexp"
@@ -19,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/ociimage"
+	"github.com/regometer/regometer/internal/app/contents"
 	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
@@ -117,16 +119,19 @@ func (f *imageFlags) write(cmd *cobra.Command, what *toBuild, platforms []string
 		Output: f.output.path, Archive: !f.output.kind.folder,
 		Check: func() error { return f.output.flagged(f.output.checkAgain()) },
 		Name:  f.name, Platforms: platforms, Base: f.base, Program: what.name, Cmd: what.command,
-		Build: func(ctx context.Context, platform string) (file string, labels map[string]string, err error) {
-			if file, err = what.build(ctx, platform); err == nil {
-				err = binary.copy(file)
+		Build: func(ctx context.Context, platform string) (built ociimage.Built, err error) {
+			if built.File, err = what.build(ctx, platform); err == nil {
+				err = binary.copy(built.File)
 			}
 			if err != nil {
-				return "", nil, err
+				return built, err
 			}
-			labels, err = what.labels(ctx, file)
-			maps.DeleteFunc(labels, func(_, value string) bool { return value == "" })
-			return file, labels, err
+			if built.Labels, err = what.labels(ctx, built.File); err != nil {
+				return built, err
+			}
+			maps.DeleteFunc(built.Labels, func(_, value string) bool { return value == "" })
+			built.Documents, err = what.documents(ctx, &built, platform, cmd.ErrOrStderr())
+			return built, err
 		},
 		Progress: cmd.ErrOrStderr(),
 	}
@@ -143,6 +148,39 @@ func (f *imageFlags) write(cmd *cobra.Command, what *toBuild, platforms []string
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", digest, f.output.name)
 	return err
+}
+
+// documents returns the licences of the modules in a program, and its bill of
+// materials. progress gets a warning if a licence is missing.
+func (t *toBuild) documents(ctx context.Context, built *ociimage.Built, platform string, progress io.Writer) (map[string][]byte, error) {
+	info, err := buildinfo.ReadFile(built.File)
+	if err != nil {
+		return nil, err
+	}
+	p := contents.Program{
+		Name: t.name, Version: built.Labels[ociimage.VersionLabel], Platform: platform,
+		Description: built.Labels[ociimage.DescriptionLabel], Info: info,
+	}
+	folders := map[string]string{}
+	if t.programs == nil {
+		p.OPA = "v" + p.Version
+		if dir := t.inputs[0]; opabuild.IsFolder(dir) {
+			folders[contents.OPAModule] = dir
+		}
+	}
+	modules := p.Modules()
+	if err := contents.FindFolders(ctx, nil, modules, folders); err != nil {
+		return nil, err
+	}
+	notices, missing, err := contents.Notices(modules, folders)
+	if err != nil {
+		return nil, err
+	}
+	if missing != nil {
+		fmt.Fprintf(progress, "warning: the image lacks the licences of %s\n", strings.Join(missing, ", "))
+	}
+	bill, err := p.BillOfMaterials(modules)
+	return map[string][]byte{"THIRD-PARTY-NOTICES.txt": notices, "sbom.cdx.json": bill}, err
 }
 
 // opaLabels returns the labels of an image for an opa binary.

@@ -5,6 +5,7 @@ package main
 
 import (
 	"archive/tar"
+	"errors"
 	"io"
 	"maps"
 	"path/filepath"
@@ -50,9 +51,23 @@ func TestBuildImage(t *testing.T) {
 	}
 	in := must(must(img.Layers())[1].Uncompressed())
 	defer in.Close()
-	r := tar.NewReader(in)
-	if h := must(r.Next()); h.Name != "opa" || string(must(io.ReadAll(r))) != read(binary) {
-		t.Errorf("the binary in the image, %s, is another one", h.Name)
+	files := map[string]string{}
+	for r := tar.NewReader(in); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		files[must(h, err).Name] = string(must(io.ReadAll(r)))
+	}
+	if files["opa"] != read(binary) {
+		t.Error("the binary in the image is another one")
+	}
+	for name, want := range map[string]string{
+		"THIRD-PARTY-NOTICES.txt": "The Go Authors", "sbom.cdx.json": `"pkg:golang/github.com/open-policy-agent/opa@v1.5.0"`,
+	} {
+		if !strings.Contains(files["usr/share/doc/opa/"+name], want) {
+			t.Errorf("%s lacks %q:\n%.2000s", name, want, files["usr/share/doc/opa/"+name])
+		}
 	}
 
 	t.Setenv("SOURCE_DATE_EPOCH", "yesterday")

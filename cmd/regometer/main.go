@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 
 	"github.com/spf13/cobra"
 )
@@ -60,12 +61,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintln(stderr, "regometer: interrupted")
 		return interruptedStatus(ctx)
 	case !started:
-		fmt.Fprintf(stderr, "regometer: %v\nRun '%s --help' for usage.\n", err, cmd.CommandPath())
+		message := goFunction.ReplaceAllString(err.Error(), "")
+		fmt.Fprintf(stderr, "regometer: %s\nRun '%s --help' for usage.\n", message, cmd.CommandPath())
 		return exitUsage
 	}
 	fmt.Fprintf(stderr, "regometer: %v\n", err)
 	return exitFailure
 }
+
+// goFunction matches what Go's packages put before the cause of an error. The
+// error already names the flag and its value.
+var goFunction = regexp.MustCompile(`strconv\.\w+: parsing "[^"]*": `)
 
 // A statusError ends the command with a status. The command has already printed
 // the reason.
@@ -75,10 +81,11 @@ func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s
 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "regometer",
-		Short: "See where Open Policy Agent's time goes",
+		Use:     "regometer",
+		Short:   "See where Open Policy Agent's time goes",
+		Version: ownVersion(),
 		Long: `"report" and "compare" read the decision logs of any Open Policy Agent (OPA) and show
-where the time went.
+where the time went. "collect" counts the decisions that any OPA uploads, for Prometheus.
 
 "build", "opa", "patch" and "verify" build, run and check OPA with Regometer's package
 v1/metrics. It has the same interface, names and JSON as OPA's own, and takes a
@@ -90,20 +97,20 @@ proxy. Builds are kept in $REGOMETER_CACHE or, by default, in "regometer" in you
 folder. You can delete this folder at any time.`,
 		Example: `  regometer demo
   regometer report decisions.log
+  regometer collect --forward https://logs.example.com
   regometer build -o opa
   regometer opa -- run --server policy.rego`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newBuildCommand(),
+		newCollectCommand(),
 		newCompareCommand(),
 		newDemoCommand(),
 		newMergeCommand(),
 		newOPACommand(),
 		newPatchCommand(),
-		newCollectCommand(),
 		newReportCommand(),
 		newSampleCommand(),
 		newVerifyCommand(),

@@ -12,10 +12,11 @@ import (
 func newMergeCommand() *cobra.Command {
 	var out reportOutput
 	cmd := &cobra.Command{
-		Use:   "merge FILE.rgm ...",
+		Use:   "merge FILE.rgm|FOLDER ...",
 		Short: "Merge saved reports into one",
 		Long: `Reads reports that "regometer report --save" saved, on any number of machines, and
-prints the report of all their logs.
+prints the report of all their logs. A folder stands for the files in it that are called
+.rgm.
 
 All reports must be saved with the same --by and --slowest. The command reads a file
 only once, even if the file is named twice. It fails if a file is damaged, or was saved
@@ -24,7 +25,7 @@ in the format of another version.
 ` + outputHelp,
 		Example: `  regometer merge monday.rgm tuesday.rgm
   regometer merge --format json hosts/*.rgm > report.json
-  regometer merge --save week.rgm --top 5 day-*.rgm`,
+  regometer merge --save week.rgm --top 5 days/`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.files.check(cmd, args); err != nil {

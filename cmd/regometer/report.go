@@ -69,7 +69,10 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
   regometer report --parquet decisions.parquet logs`,
 		PreRunE: func(cmd *cobra.Command, args []string) error {
 			o.Inputs, o.Stdin = args, cmd.InOrStdin()
-			var err error
+			err := checkPatterns(args)
+			if err != nil {
+				return err
+			}
 			if o.Verdicts, err = rollup.NewVerdicts(outcomes); err != nil {
 				return fmt.Errorf("--outcome %w", err)
 			}
@@ -129,6 +132,7 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.By, "by", "path", "group decisions by path, stage, bundle, requested_by, hour, day, label:`KEY` or rule:KEY")
+	complete(cmd, "by", cobra.ShellCompDirectiveNoFileComp, "path", "stage", "bundle", "requested_by", "hour", "day", "label:id", "rule:")
 	flags.StringSliceVar(&o.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz or tenants/*/authz")
 	flags.Func("outcome", "how results of a path end: `PATH=RULE`, such as 'app/main=result.granted'", func(text string) error {
 		path, rule, _ := strings.Cut(text, "=")

@@ -119,6 +119,7 @@ func addFormatFlag[F any](cmd *cobra.Command, to *F, formats map[string]F) {
 		*to = format
 		return nil
 	})
+	complete(cmd, "format", cobra.ShellCompDirectiveNoFileComp, slices.Sorted(maps.Keys(formats))...)
 }
 
 // terminal returns the width of a table on w, and reports whether w shows

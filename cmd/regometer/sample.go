@@ -50,7 +50,7 @@ The forms:
 				return errors.New("--paths and --rate must be more than 0")
 			}
 			o.File = log.name
-			return nil
+			return o.Check()
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var truth *samplelog.Truth

@@ -34,8 +34,8 @@ tests of v1/metrics run too. At the end OPA's linter runs, in the version and wi
 configuration that OPA uses. A finding of the linter also makes the exit status 1.
 
 --upstream tests the series of small changes that is proposed to OPA's maintainers,
-instead of the drop-in, by default with OPA ` + opabuild.UpstreamVersion + `. --upstream=N applies only the first
-N steps. The report names tests that a step removes.
+instead of the drop-in. --upstream=N applies only the first N steps. The report names
+tests that a step removes.
 
 The packages by default:
 ` + list(opabuild.VerifyPackages) + `

@@ -108,9 +108,20 @@ var opaBinary = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("REGOMETER_E2E"); path != "1" {
 		return path, nil
 	}
-	path, err := run(Root, ours, "go", "run", "./cmd/regometer", "build")
-	return strings.TrimSpace(path), err
+	return buildOPA()
 })
+
+// UnmodifiedOPA returns the path of the same OPA without any part of Regometer.
+func UnmodifiedOPA(t *testing.T) string {
+	path, err := buildOPA("--unmodified")
+	require.NoError(t, err)
+	return path
+}
+
+func buildOPA(flags ...string) (string, error) {
+	path, err := run(Root, ours, "go", append([]string{"run", "./cmd/regometer", "build"}, flags...)...)
+	return strings.TrimSpace(path), err
+}
 
 // ExtAuthz returns the path of e2e/extauthz, built by `regometer build`. Call
 // it before a test becomes parallel, because a compiler disturbs measurements.
@@ -133,6 +144,15 @@ func EnvoyPlugin(t *testing.T) string {
 		return build(t, given, "./cmd/opa-envoy-plugin")
 	}
 	return given
+}
+
+// Envoy returns the path of Envoy, or "" if there is none.
+func Envoy() string {
+	if path := os.Getenv("REGOMETER_ENVOY"); path != "" {
+		return path
+	}
+	path, _ := exec.LookPath("envoy")
+	return path
 }
 
 func build(t *testing.T, folder, mainPackage string) string {

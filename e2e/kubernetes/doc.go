@@ -1,9 +1,10 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubernetes tests examples/kubernetes and docs/kubernetes.md without a
-// cluster: the types of the real APIs read what kustomize renders, and the
-// tests run the containers' command lines. It has only tests:
+// Package kubernetes tests examples/kubernetes, charts/opa and
+// docs/kubernetes.md without a cluster: the types of the real APIs read what
+// kustomize and Helm render, and the tests run the containers' command lines.
+// It has only tests:
 //
 //	go test ./kubernetes                   # the manifests: seconds
 //	REGOMETER_E2E=1 go test ./kubernetes   # the command lines too, with an OPA that the first run builds

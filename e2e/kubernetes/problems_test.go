@@ -108,6 +108,9 @@ func problems(objects []runtime.Object) (found report) {
 		if m.Spec.ScrapeNativeHistograms == nil || !*m.Spec.ScrapeNativeHistograms {
 			found.add("PodMonitor %s does not scrape native histograms", m.Name)
 		}
+		if m.Spec.SampleLimit == nil {
+			found.add("PodMonitor %s has no sampleLimit", m.Name)
+		}
 	}
 	return found
 }
@@ -175,6 +178,9 @@ func podProblems(pod *core.PodTemplateSpec, known map[string]*core.ConfigMap) (f
 	if mounted := pod.Spec.AutomountServiceAccountToken; mounted == nil || *mounted {
 		found.add("the service account's token is mounted")
 	}
+	if s := pod.Spec.SecurityContext; s == nil || s.RunAsUser == nil || *s.RunAsUser <= 10000 || s.RunAsGroup == nil || *s.RunAsGroup <= 10000 {
+		found.add("its user or group is not above 10000, and a node may have it too")
+	}
 	volumes := map[string]core.Volume{}
 	for _, v := range pod.Spec.Volumes {
 		volumes[v.Name] = v
@@ -186,6 +192,9 @@ func podProblems(pod *core.PodTemplateSpec, known map[string]*core.ConfigMap) (f
 	for _, c := range containers(&pod.Spec) {
 		if s := c.SecurityContext; s == nil || s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem {
 			found.add("%s: its root is not read-only", c.Name)
+		}
+		if c.ImagePullPolicy == "" {
+			found.add("%s: it has no imagePullPolicy, and the default depends on the tag", c.Name)
 		}
 		for _, m := range c.VolumeMounts {
 			if _, ok := volumes[m.Name]; !ok {
@@ -257,6 +266,8 @@ func TestProblems(t *testing.T) {
 		{"Deployment", pod + "/containers/0/securityContext/privileged", "true", "privileged"},
 		{"Deployment", pod + "/containers/0/securityContext/readOnlyRootFilesystem", "false", "its root is not read-only"},
 		{"Deployment", pod + "/securityContext", "{}", "runAsNonRoot != true"},
+		{"Deployment", pod + "/securityContext/runAsUser", "1000", "is not above 10000"},
+		{"Deployment", pod + "/containers/0/imagePullPolicy", "''", "no imagePullPolicy"},
 		{"Deployment", pod + "/automountServiceAccountToken", "true", "token is mounted"},
 		{"Deployment", pod + "/hostNetwork", "true", "host namespaces"},
 		{"Deployment", pod + "/volumes/0/configMap/name", "other", "there is no ConfigMap other"},
@@ -271,6 +282,9 @@ func TestProblems(t *testing.T) {
 		{"PodDisruptionBudget", "/spec/selector/matchLabels", "{other: label}", "PodDisruptionBudget opa selects no pods"},
 		{"PodMonitor", "/spec/selector/matchLabels", "{other: label}", "PodMonitor opa selects no pods"},
 		{"PodMonitor", "/spec/scrapeNativeHistograms", "false", "does not scrape native histograms"},
+		{"PodMonitor", "/spec/sampleLimit", "null", "has no sampleLimit"},
+		{"NetworkPolicy", "/spec/ingress/1/ports/0/port", "metrics", "NetworkPolicy opa: its pods have no port metrics"},
+		{"NetworkPolicy", "/spec/podSelector/matchLabels", "{other: label}", "NetworkPolicy opa selects no pods"},
 		{"PodMonitor", "/spec/nativeHistogram", "true", `unknown field "spec.nativeHistogram"`},
 	} {
 		t.Run(c.kind+c.path, func(t *testing.T) {

@@ -32,12 +32,15 @@ func TestServer(t *testing.T) {
 	c.awaitReady(t)
 	c.checkDecision(t, "alice", "true")
 	c.checkDecision(t, "mallory", "false")
-	for method, path := range map[string]string{
-		http.MethodPut: "/v1/policies/authz", http.MethodPatch: "/v1/data/users", http.MethodDelete: "/v1/policies/authz.rego",
-		http.MethodGet: "/v1/config", http.MethodPost: "/v1/query",
+	for _, refused := range []string{
+		"PUT /v1/policies/authz", "GET /v1/policies", "DELETE /v1/policies/authz.rego", "PATCH /v1/data/users", "GET /v1/config",
+		"GET /v1/query?q=data", "POST /v1/query", "POST /v1/compile", "POST /", "POST /v0/data/authz/allow",
+		"GET /v1/data", "GET /v1/data/authz/allow", "POST /v1/data", "POST /v1/data/", "POST /v1/data/authz",
+		"POST /v1/data/authz/allow/x", "POST /v1/data/authz%2Fallow", "POST /v1/data/system/authz/decisions",
 	} {
+		method, path, _ := strings.Cut(refused, " ")
 		status, body := c.request(t, method, "http", path, "{}")
-		assert.Equal(t, http.StatusUnauthorized, status, "%s %s: %s", method, path, body)
+		assert.Equal(t, http.StatusUnauthorized, status, "%s: %s", refused, body)
 	}
 	c.checkMetrics(t, "diagnostics",
 		`regometer_build_info{`,

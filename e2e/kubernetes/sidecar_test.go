@@ -5,7 +5,11 @@ package kubernetes
 
 import (
 	"fmt"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
 	"testing"
 
 	bootstrap "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
@@ -68,7 +72,8 @@ func TestEnvoy(t *testing.T) {
 	assert.Equal(t, "127.0.0.1:8080", clusters[route.GetCluster()])
 }
 
-// TestSidecar runs OPA as Envoy's sidecar, and asks it as Envoy does.
+// TestSidecar runs OPA as Envoy's sidecar, and asks it as Envoy does, and
+// through Envoy if there is one.
 func TestSidecar(t *testing.T) {
 	harness.Need(t)
 	binary := harness.EnvoyPlugin(t)
@@ -89,9 +94,57 @@ func TestSidecar(t *testing.T) {
 		require.NoError(t, err, method)
 		assert.EqualValues(t, want, answer.GetStatus().GetCode(), method)
 	}
+	allowed, denied := 1, 1
+	if envoy := harness.Envoy(); envoy != "" {
+		url := startEnvoy(t, envoy, c)
+		for range 3 {
+			assert.Equal(t, http.StatusOK, get(t, http.MethodGet, url))
+		}
+		for range 2 {
+			assert.Equal(t, http.StatusForbidden, get(t, http.MethodPost, url))
+		}
+		allowed, denied = allowed+3, denied+2
+	} else {
+		t.Log("there is no envoy on PATH: make test-envoy fetches one")
+	}
 	c.checkMetrics(t, "diagnostics",
-		`opa_decisions_total{outcome="allowed",path="envoy/authz/allow"} 1`,
-		`opa_decisions_total{outcome="denied",path="envoy/authz/allow"} 1`,
-		`opa_decision_received_total{source="decision_log"} 2`)
+		fmt.Sprintf(`opa_decisions_total{outcome="allowed",path="envoy/authz/allow"} %d`, allowed),
+		fmt.Sprintf(`opa_decisions_total{outcome="denied",path="envoy/authz/allow"} %d`, denied),
+		fmt.Sprintf(`opa_decision_received_total{source="decision_log"} %d`, allowed+denied))
 	c.stop(t)
+}
+
+// startEnvoy runs Envoy with the example's configuration before an application,
+// and returns its URL once it asks the container.
+func startEnvoy(t *testing.T, envoy string, c *container) (url string) {
+	app := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(app.Close)
+	listen := harness.FreeAddress(t)
+	text := harness.Read(t, "examples/kubernetes/sidecar/envoy.yaml")
+	for there, local := range map[string]string{"0.0.0.0:8000": listen, "127.0.0.1:8080": app.Listener.Addr().String(), authAddress: c.local[authAddress]} {
+		const form = "{address: %s, port_value: %s}"
+		host, port, err := net.SplitHostPort(there)
+		require.NoError(t, err)
+		localHost, localPort, err := net.SplitHostPort(local)
+		require.NoError(t, err)
+		before := fmt.Sprintf(form, host, port)
+		require.Contains(t, text, before)
+		text = strings.ReplaceAll(text, before, fmt.Sprintf(form, localHost, localPort))
+	}
+	harness.Start(t, exec.Command(envoy, "--config-yaml", text, "--use-dynamic-base-id", "--log-level", "warn"))
+	harness.Await(t, "Envoy answers", func() bool {
+		connection, err := net.Dial("tcp", listen)
+		if err == nil {
+			_ = connection.Close()
+		}
+		return err == nil
+	})
+	return "http://" + listen
+}
+
+// get returns the HTTP status of an answer.
+func get(t *testing.T, method, url string) int {
+	status, _, err := harness.Ask(t.Context(), method, url, "", "")
+	require.NoError(t, err)
+	return status
 }

@@ -3,6 +3,7 @@ module github.com/regometer/regometer/internal/app
 go 1.26.0
 
 require (
+	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/go-json-experiment/json v1.27.2
 	github.com/gofrs/flock v0.13.1
 	github.com/klauspost/compress v1.20.0

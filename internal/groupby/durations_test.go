@@ -12,7 +12,6 @@ import (
 	"unsafe"
 
 	"github.com/regometer/regometer/exphist"
-	"github.com/regometer/regometer/internal/race"
 )
 
 func (d *durations) text() string {
@@ -133,9 +132,6 @@ func FuzzDurations(f *testing.F) {
 // TestDurationsMemory measures the memory of durations with log-normal values.
 // It does not run in parallel with others, whose memory it would measure.
 func TestDurationsMemory(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector changes what is allocated")
-	}
 	if size := unsafe.Sizeof(wide{}); size > wideSize && unsafe.Sizeof(0) == 8 {
 		t.Errorf("a wide takes %d bytes, wideSize is %d", size, wideSize)
 	}

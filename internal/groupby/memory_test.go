@@ -14,15 +14,14 @@ import (
 	"testing"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/internal/race"
 	"github.com/regometer/regometer/rollup"
 )
 
 // TestMemory: what Groups take, in megabytes. It does not run in parallel
 // with others, whose memory it would measure.
 func TestMemory(t *testing.T) {
-	if race.Enabled || testing.Short() {
-		t.Skip("it takes long, and the race detector changes what is allocated")
+	if testing.Short() {
+		t.Skip("it takes long")
 	}
 	const day = 86_400e9
 	for _, test := range []struct {
@@ -85,9 +84,6 @@ func TestMemory(t *testing.T) {
 // room, take no memory after Forget. It does not run in parallel with others,
 // whose memory it would measure.
 func TestForget(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector changes what is allocated")
-	}
 	const rounds, names = 40, 1000
 	g := newGroups(t, Limits{Names: 10})
 	long := strings.Repeat("x", 900)
@@ -113,9 +109,6 @@ func TestForget(t *testing.T) {
 // memory, though nothing is read meanwhile. It does not run in parallel with
 // others, whose memory it would measure.
 func TestSweep(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector changes what is allocated")
-	}
 	names := make([]string, 10_000)
 	for i := range names {
 		names[i] = strconv.Itoa(i)
@@ -138,9 +131,6 @@ func TestSweep(t *testing.T) {
 
 // TestAllocations: once all is known, adding allocates nothing.
 func TestAllocations(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector allocates")
-	}
 	random := rand.New(rand.NewPCG(1, 2))
 	g := newGroups(t, Limits{Groups: 4, Names: 2})
 	for name, key := range map[string]string{"a group": "system/policies/1", "the empty key": "", "other": "other"} {

@@ -111,12 +111,12 @@ var configKeys = []key[Config]{
 		func(c *Config, v value) error { return v.integer(&c.MaxPaths, 10_000) },
 	},
 	{
-		"max_series", "a whole number from 1 to 1000000", "2500",
+		"max_series", "a whole number from 1 to 1000000", "3500",
 		"the largest number of series in a scrape by text; a configuration that could have more is refused",
 		func(c *Config, v value) error { return v.integer(&c.MaxSeries, 1_000_000) },
 	},
 	{
-		"classic_buckets", "a list of increasing seconds; `[]` for none", "eleven, from 10 µs to 10 s",
+		"classic_buckets", "a list of increasing seconds; `[]` for none", "17, from 50 µs to 10 s",
 		"upper bounds of the classic histogram buckets, which scrapes by text see; native histograms need none",
 		func(c *Config, v value) error { return v.bounds(&c.ClassicBuckets) },
 	},
@@ -187,7 +187,7 @@ func defaultConfig() *Config {
 	return &Config{
 		Namespace: "opa",
 		Paths:     Paths{Enabled: true, FromPolicy: true},
-		MaxPaths:  50, MaxSeries: 2500,
+		MaxPaths:  50, MaxSeries: 3500,
 		PathStages: rollup.DefaultPathStages(),
 	}
 }
@@ -436,14 +436,50 @@ func (c *Config) rollupOptions() (rollup.Options, error) {
 	if !c.Paths.Enabled {
 		o.Paths = 1
 	}
+	var err error
 	if c.ClassicBuckets == nil {
+		if n, err := seriesOf(o); err != nil || n <= c.MaxSeries {
+			return o, err
+		}
+		former := o
+		if former.Bounds, err = prom.Bounds(formerBuckets...); err != nil {
+			return o, err
+		}
+		if n, err := seriesOf(former); err == nil && n <= c.MaxSeries {
+			return former, nil
+		}
 		return o, nil
 	}
-	var err error
 	if o.Bounds, err = prom.Bounds(c.ClassicBuckets...); err != nil {
 		return o, fmt.Errorf("classic_buckets: %w", err)
 	}
 	return o, nil
+}
+
+// formerBuckets are the default bounds of releases whose default of max_series
+// was 2500. A configuration that has room only for them uses them, so that it
+// still starts.
+var formerBuckets = []float64{1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 1, 10}
+
+// bucketWarning returns a warning if the configuration has room only for the
+// former bounds, and otherwise "".
+func (c *Config) bucketWarning() string {
+	o, err := c.rollupOptions()
+	if err != nil || c.ClassicBuckets != nil || o.Bounds.Equal(prom.DefaultBounds()) {
+		return ""
+	}
+	o.Bounds = prom.DefaultBounds()
+	n, _ := seriesOf(o)
+	return fmt.Sprintf("The classic buckets are the %d of former releases, which make quantiles inexact, because max_series is %d. "+
+		"For the %d new ones, set %s.max_series to %d or more. To keep the former ones, set %[4]s.classic_buckets to %[6]v.",
+		len(formerBuckets), c.MaxSeries, o.Bounds.Len(), configPath, n,
+		strings.ReplaceAll(fmt.Sprint(formerBuckets), " ", ", "))
+}
+
+// seriesOf returns how many series there can be with these options.
+func seriesOf(o rollup.Options) (int, error) {
+	n, err := prom.MaxSeries(o)
+	return n + ownSeries + maxRevisions, err
 }
 
 // check returns an error if the configuration names too many labels, if its
@@ -457,11 +493,11 @@ func (c *Config) check() error {
 	if err != nil {
 		return err
 	}
-	series, err := prom.MaxSeries(options)
+	series, err := seriesOf(options)
 	if err != nil {
 		return err
 	}
-	if series += ownSeries; series > c.MaxSeries {
+	if series > c.MaxSeries {
 		return fmt.Errorf("max_series is %d, but with max_paths %d, %d path_stages and %d classic_buckets there can be %d series: "+
 			"raise max_series by %d or more, or lower the others",
 			c.MaxSeries, c.MaxPaths, len(c.PathStages), options.Bounds.Len(), series, series-c.MaxSeries)

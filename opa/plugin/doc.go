@@ -61,7 +61,7 @@
 //	      prefixes: []          # patterns that label all paths below them; * is one segment
 //	    path_stages: [server_handler, rego_query_eval] # durations of these by path
 //	    max_paths: 50           # limits the paths with a label
-//	    max_series: 2500        # limits the series of a scrape by text
+//	    max_series: 3500        # limits the series of a scrape by text
 //	    classic_buckets: […]    # in seconds; [] for none
 //	    stages: []              # your own timers: {name, parent, help}
 //	    counters: []            # your own counters
@@ -89,10 +89,14 @@
 //     The label ends at the first variable in a rule's head, so
 //     tenants[t].allow is "tenants". Functions, and rules whose names begin
 //     with test_ or todo_test_, have no labels.
-//   - If there are more paths than max_paths, labels go to four groups, one
-//     after the other. These are rules and packages that are annotated as entry
-//     points, rules that no other rule depends on, packages and the common
-//     beginnings of packages, and rules that others depend on. In the first
+//   - If there are more paths than max_paths, labels go to these groups, one
+//     after the other: rules and packages that are annotated as entry points;
+//     rules with a default, and rules named allow, allowed, deny, violation,
+//     decision, response, main or result; rules that no other rule depends on
+//     and that have a boolean value, or an object with a field of such a name;
+//     other rules that no other rule depends on; packages and the common
+//     beginnings of packages; rules that others depend on, first those with
+//     such values; and last rules with a constant value. In the first
 //     group that does not fit, as few paths as possible lose their own label.
 //     The deepest paths lose it first. Among these, paths of the package with
 //     the most of them lose it first, and of this package those that are last

@@ -18,7 +18,7 @@ type exporter struct {
 	state     *state
 	collector atomic.Pointer[prom.Collector]
 
-	failures, received, policyPaths *prometheus.Desc
+	failures, received, policyPaths, lost, httpFailures, revisions *prometheus.Desc
 }
 
 // The causes of failures.
@@ -38,13 +38,14 @@ const (
 var sources = [...]string{fromServer: "server", fromLog: "decision_log"}
 
 // ownSeries is the number of series that the plugin exports besides those of
-// its collector. These are the failures by cause, the received decisions by
-// source, the policy's paths by label, and regometer_build_info.
-const ownSeries = len(causes) + len(sources) + 3 + 1
+// its collector, without the revisions. These are the failures by cause, the
+// received decisions by source, the policy's paths by label, lost labels, the
+// failed requests of http.send by cause, and regometer_build_info.
+const ownSeries = len(causes) + len(sources) + 3 + len(httpCauses) + 2
 
 func newExporter(namespace string, s *state, c *prom.Collector) *exporter {
-	desc := func(name, help, label string) *prometheus.Desc {
-		return prometheus.NewDesc(namespace+"_decision_"+name, help, []string{label}, nil)
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(namespace+"_decision_"+name, help, labels, nil)
 	}
 	e := &exporter{
 		namespace: namespace, state: s,
@@ -54,7 +55,14 @@ func newExporter(namespace string, s *state, c *prom.Collector) *exporter {
 			"Decisions by their source: directly from OPA's server, or as events of its decision log.", "source"),
 		policyPaths: desc("policy_paths",
 			"Paths of the rules of the active policy: with their own label, merged into the label of a package, or other.", "label"),
+		lost: desc("labels_lost_total",
+			"Labels that a new policy has taken from paths with decisions, whose decisions now have another label."),
+		httpFailures: desc("http_send_failures_total",
+			"Requests of http.send that failed: no answer in time (timeout), a failed connection, a status from 500 on, or other.", "cause"),
 	}
+	e.revisions = prometheus.NewDesc(namespace+"_policy_info",
+		"Always 1, for the active revision of each bundle. Exported only without status.prometheus, where OPA has last_success_bundle_activation.",
+		[]string{"bundle", "revision"}, nil)
 	e.collector.Store(c)
 	return e
 }
@@ -65,16 +73,26 @@ func (e *exporter) Describe(ch chan<- *prometheus.Desc) {
 	ch <- e.failures
 	ch <- e.received
 	ch <- e.policyPaths
+	ch <- e.lost
+	ch <- e.httpFailures
+	ch <- e.revisions
 }
 
 // Collect implements prometheus.Collector.
 func (e *exporter) Collect(ch chan<- prometheus.Metric) {
-	e.collector.Load().Collect(ch)
+	e.state.exemplars.collect(e.collector.Load(), ch)
 	for i, cause := range causes {
 		ch <- prometheus.MustNewConstMetric(e.failures, prometheus.CounterValue, float64(e.state.failures[i].Load()), cause)
 	}
 	for i, source := range sources {
 		ch <- prometheus.MustNewConstMetric(e.received, prometheus.CounterValue, float64(e.state.received[i].Load()), source)
+	}
+	ch <- prometheus.MustNewConstMetric(e.lost, prometheus.CounterValue, float64(e.state.lost.Load()))
+	for i, cause := range httpCauses {
+		ch <- prometheus.MustNewConstMetric(e.httpFailures, prometheus.CounterValue, float64(httpFailures[i].Load()), cause)
+	}
+	for _, r := range e.state.revisions() {
+		ch <- prometheus.MustNewConstMetric(e.revisions, prometheus.GaugeValue, 1, r.bundle, r.revision)
 	}
 	paths := e.state.policyPaths()
 	for label, n := range map[string]int{"own": paths.own, "merged": paths.merged, "other": paths.other} {

@@ -43,11 +43,11 @@ type label struct {
 // other is the label rollup.Other, for which there is always room.
 var other = &label{name: rollup.Other}
 
-// A pathLabel is the label of a path. If shared is true, the path has no label
-// of its own because there is no room.
+// A pathLabel is the label of a path. If merged is not nil, this document of
+// the policy has no label of its own because there is no room.
 type pathLabel struct {
 	*label
-	shared bool
+	merged *document
 }
 
 // labels maps decision paths to labels. It depends only on the configuration
@@ -120,15 +120,18 @@ func (l *labels) give(name string) *label {
 
 // prepare sets the label of a document of the policy, and counts its path.
 func (l *labels) prepare(d *document) {
-	d.result = pathLabel{other, true}
+	d.result = pathLabel{other, d}
 	if d.label != "" {
-		d.result = pathLabel{l.give(d.label), d.label != d.path && l.named.find(d.path) == ""}
+		d.result.label = l.give(d.label)
+	}
+	if d.label == d.path || l.named.find(d.path) != "" {
+		d.result.merged = nil
 	}
 	l.ready[d.path] = d.result
 	switch {
 	case len(d.rules) == 0:
 		return
-	case !d.result.shared:
+	case d.result.merged == nil:
 		l.counts.own++
 		return
 	case d.label == "":
@@ -143,7 +146,7 @@ func (l *labels) prepare(d *document) {
 // allocates memory only for paths with percent signs or unusual numbers.
 func (l *labels) of(path, query string) (label pathLabel, known bool) {
 	if !l.paths.Enabled {
-		return pathLabel{l.given[allPaths], false}, true
+		return pathLabel{l.given[allPaths], nil}, true
 	}
 	if path != "" && path[0] == '/' {
 		path = path[1:]
@@ -152,18 +155,18 @@ func (l *labels) of(path, query string) (label pathLabel, known bool) {
 		return label, true
 	}
 	if isQuery(path, query) {
-		return pathLabel{l.given[rollup.Query], false}, true
+		return pathLabel{l.given[rollup.Query], nil}, true
 	}
 	if first, _ := cutSegment(path); first == "" {
-		return pathLabel{l.given[rootPath], false}, true
+		return pathLabel{l.given[rootPath], nil}, true
 	}
 	if name := l.named.find(path); name != "" {
-		return pathLabel{l.give(name), false}, true
+		return pathLabel{l.give(name), nil}, true
 	}
 	if d := l.policy.find(path); d != nil {
 		return d.result, true
 	}
-	return pathLabel{other, false}, false
+	return pathLabel{other, nil}, false
 }
 
 // isQuery reports whether a decision answers an ad-hoc query. A decision of the

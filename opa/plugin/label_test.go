@@ -121,8 +121,8 @@ func TestLabels(t *testing.T) {
 		l := newLabels(&Config{Paths: test.config, MaxPaths: 1000}, c)
 		for _, path := range test.paths {
 			got, known := l.of(path, test.query)
-			if test.label == none && (known || got.name != rollup.Other) || test.label != none && (!known || got.name != test.label || got.shared) {
-				t.Errorf("path %q, query %q: the label is %q, shared: %t, want %q", path, test.query, got.name, got.shared, test.label)
+			if test.label == none && (known || got.name != rollup.Other) || test.label != none && (!known || got.name != test.label || got.merged != nil) {
+				t.Errorf("path %q, query %q: the label is %q, shared: %t, want %q", path, test.query, got.name, got.merged != nil, test.label)
 			}
 		}
 	}

@@ -24,9 +24,11 @@ type LogCounter struct {
 	config   *Config
 	policy   atomic.Pointer[ast.Compiler] // may be nil
 
+	messages []string // of the last warnings and of the policy; protected by mu
+
 	// learns says that paths get labels when they appear, because neither a
 	// policy nor the configuration names paths. learned has these paths.
-	mu      sync.Mutex // protects both
+	mu      sync.Mutex // protects all of these
 	learns  bool
 	learned []string
 }
@@ -51,9 +53,12 @@ func NewLogCounter(registry prometheus.Registerer, config []byte, b Build) (*Log
 		recorder: &recorder{state: s}, config: c,
 		learns: c.Paths.Enabled && c.Paths.FromPolicy && len(c.Paths.Allow)+len(c.Paths.Prefixes) == 0,
 	}
-	l.recorder.rules = l.policy.Load
+	l.recorder.rules, l.recorder.warn = l.policy.Load, l.note
 	if err := l.recorder.configure(c); err != nil {
 		return nil, err
+	}
+	if text := c.bucketWarning(); text != "" {
+		l.note(text)
 	}
 	return l, nil
 }
@@ -61,15 +66,31 @@ func NewLogCounter(registry prometheus.Registerer, config []byte, b Build) (*Log
 // SetPolicy gives labels to the paths of a policy's rules, from now on.
 func (c *LogCounter) SetPolicy(policy *ast.Compiler) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.learns = false
+	c.mu.Unlock()
 	c.policy.Store(policy)
 	c.recorder.relabel()
+	if text := c.recorder.current().counts.String(); text != "" {
+		c.note(text)
+	}
 }
 
-// PathMessage says which paths of the policy have no label of their own. It is
-// "" if there are none.
-func (c *LogCounter) PathMessage() string { return c.recorder.current().counts.String() }
+// note keeps a message for the next call of Messages.
+func (c *LogCounter) note(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.messages = append(c.messages, text)
+}
+
+// Messages returns what there is to say since the last call about paths without
+// a label of their own. Callers log it.
+func (c *LogCounter) Messages() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	messages := c.messages
+	c.messages = nil
+	return messages
+}
 
 // Verdicts returns the rules for results of the configuration.
 func (c *LogCounter) Verdicts() *rollup.Verdicts { return c.config.Outcomes }
@@ -138,7 +159,7 @@ func (b *LogBatch) Add(d rollup.Decision) {
 	if !ok {
 		l = b.labelOf(d.Path, d.Outcome)
 	}
-	d.Query, d.Path, d.Overflow = d.Path == rollup.Query, l.name, l.shared
+	d.Query, d.Path, d.Overflow = d.Path == rollup.Query, l.name, l.merged != nil
 	b.n++
 	switch {
 	case b.rollup != nil:
@@ -171,6 +192,7 @@ func (b *LogBatch) labelOf(name string, outcome rollup.Outcome) pathLabel {
 		b.labels = b.counter.recorder.current()
 		l, known = b.labels.of(path, query)
 	}
+	b.counter.recorder.noteAsked(l)
 	if !slices.Contains(b.names, l.name) {
 		b.names = append(b.names, l.name)
 	}

@@ -147,7 +147,7 @@ type Plugin struct {
 	mu      sync.Mutex // protects the next three fields
 	config  *Config
 	started bool
-	warned  string // the last warning about the configuration
+	warned  [3]string // the last warnings about the configuration
 
 	active     atomic.Pointer[active] // nil before the first start
 	lastShared atomic.Pointer[string] // the last message about shared labels
@@ -161,6 +161,8 @@ type active struct {
 	recorder *recorder
 	next     string // the name of the next logger plugin, or "" if there is none
 	verdicts *rollup.Verdicts
+	traced   bool // whether decisions may belong to traces
+	labels   int  // limits the paths with exemplars
 }
 
 var _ logs.Logger = (*Plugin)(nil)
@@ -208,7 +210,10 @@ func (p *Plugin) use(c *Config) (err error) {
 		if err != nil {
 			return err
 		}
-		r = &recorder{state: s, rules: p.manager.GetCompiler}
+		r = &recorder{
+			state: s, rules: p.manager.GetCompiler, revisions: p.revisions,
+			warn: func(text string) { p.logger.Warn("%s", text) },
+		}
 	}
 	if err := r.configure(c); err != nil {
 		return err
@@ -217,7 +222,7 @@ func (p *Plugin) use(c *Config) (err error) {
 		p.started = true
 		started.Add(1)
 	}
-	p.active.Store(&active{r, c.Next, c.Outcomes})
+	p.active.Store(&active{r, c.Next, c.Outcomes, isTraced(p.manager), c.MaxPaths + unnamed + 2})
 	p.refresh() // OPA may have activated a policy since configure read the rules
 	p.warn()
 	return nil
@@ -272,14 +277,14 @@ func (p *Plugin) Reconfigure(_ context.Context, config any) {
 
 // ObserveDecision records a decision of OPA's server. It neither keeps nor
 // changes info.
-func (p *Plugin) ObserveDecision(_ context.Context, info *server.Info) {
-	p.Observe(info.Path, info.Query, info.Results, info.Error, info.Metrics)
+func (p *Plugin) ObserveDecision(ctx context.Context, info *server.Info) {
+	p.Observe(ctx, info.Path, info.Query, info.Results, info.Error, info.Metrics)
 }
 
 // Observe does what [Plugin.ObserveDecision] does, for callers without a
 // server.Info. query is "" except for POST /v1/query. result is nil if the
 // decision is undefined or failed. m may be nil.
-func (p *Plugin) Observe(path, query string, result *any, err error, m metrics.Metrics) {
+func (p *Plugin) Observe(ctx context.Context, path, query string, result *any, err error, m metrics.Metrics) {
 	a := p.active.Load()
 	if a == nil {
 		return
@@ -287,6 +292,9 @@ func (p *Plugin) Observe(path, query string, result *any, err error, m metrics.M
 	defer p.recoverPanic(a, causePanic)
 	d := decision{source: fromServer, query: query}
 	d.Path = path
+	if a.traced {
+		d.trace = sampledTrace(ctx)
+	}
 	d.Outcome, d.Code = outcomeOf(a.verdictOf(path, query), err, result, query)
 	switch {
 	case m == nil:
@@ -325,7 +333,7 @@ func (p *Plugin) Log(ctx context.Context, event logs.EventV1) error {
 		return nil
 	}
 	if p.observed == nil || !p.observed(ctx, p) {
-		p.recordEvent(a, &event)
+		p.recordEvent(ctx, a, &event)
 	}
 	if a.next != "" {
 		p.handOn(ctx, a, event)
@@ -333,16 +341,23 @@ func (p *Plugin) Log(ctx context.Context, event logs.EventV1) error {
 	return nil
 }
 
-func (p *Plugin) recordEvent(a *active, event *logs.EventV1) {
+func (p *Plugin) recordEvent(ctx context.Context, a *active, event *logs.EventV1) {
 	defer p.recoverPanic(a, causePanic)
 	d := decision{source: fromLog, query: event.Query}
 	d.Path, d.Metrics = event.Path, event.Metrics
+	if a.traced {
+		d.trace = sampledTrace(ctx)
+	}
 	d.Outcome, d.Code = loggedOutcomeOf(a.verdictOf(event.Path, event.Query), event)
 	p.record(a, &d)
 }
 
 func (p *Plugin) record(a *active, d *decision) {
-	if a.recorder.record(d) {
+	known := a.recorder.record(d)
+	if d.trace.IsValid() {
+		a.recorder.state.exemplars.add(d, a.labels)
+	}
+	if known {
 		return
 	}
 	// The path is unknown. When rules come from an external source, OPA

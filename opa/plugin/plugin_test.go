@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	opaconfig "github.com/open-policy-agent/opa/v1/config"
 	"github.com/open-policy-agent/opa/v1/logging"
 	testlog "github.com/open-policy-agent/opa/v1/logging/test"
 	"github.com/open-policy-agent/opa/v1/metrics"
@@ -265,7 +267,7 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	fixed := []rollup.Number{{Key: "timer_server_handler_ns", Value: 312_345}, {Key: "timer_rego_query_eval_ns", Value: 123_456}}
-	p := newPluginIn(t, `{"plugins": {"regometer": {"paths": {"allow": ["rbac/allow"]}}}}`,
+	p := newPluginIn(t, `{"distributed_tracing": {"type": "grpc"}, "plugins": {"regometer": {"paths": {"allow": ["rbac/allow"]}}}}`,
 		hooked(prometheus.NewRegistry(), func(dst []rollup.Number, _ metrics.Metrics) []rollup.Number { return append(dst, fixed...) }))
 	yes, object := any(true), any(map[string]any{"allow": false})
 	for name, info := range map[string]*server.Info{
@@ -275,7 +277,7 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 		"error":     {Path: "rbac/allow", Error: errors.New("x")},
 		"query":     {Query: "data.x", Results: &yes},
 	} {
-		ctx := t.Context()
+		ctx := traced(1, 0) // not sampled
 		info.Metrics = metrics.New()
 		event := logs.EventV1{Path: info.Path, Query: info.Query, Result: info.Results, Error: info.Error, Metrics: requestMetrics()}
 		for way, record := range map[string]func(){
@@ -493,6 +495,26 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// OPA sends metrics over OTLP from release 1.16 on.
+func TestWarningAboutExport(t *testing.T) {
+	t.Parallel()
+	_, exports := reflect.TypeFor[opaconfig.Config]().FieldByName("MetricsExport")
+	for text, want := range map[string]bool{
+		`{}`:                    false,
+		`{"type": ""}`:          false,
+		`{"type": "otlp/http"}`: exports,
+		`{"type": "otlp/grpc", "resource": {"service_instance_id": ""}}`:           exports,
+		`{"type": "otlp/grpc", "resource": {"service_instance_id": "${NOT_SET}"}}`: exports,
+		`{"type": "otlp/grpc", "resource": {"service_instance_id": "one"}}`:        false,
+	} {
+		config := fmt.Sprintf(`{"decision_logs": {"plugin": "regometer"}, "plugins": {"regometer": {}}, "metrics_export": %s}`, text)
+		logged := newPluginIn(t, config, Factory{Registerer: prometheus.NewRegistry()}).logged(logging.Warn)
+		if got := strings.Count(logged, "Set metrics_export.resource.service_instance_id to a name of its own, "); got > 1 || want != (got == 1) {
+			t.Errorf("%s: the plugin warns %q, want a warning: %t", text, logged, want)
+		}
+	}
+}
+
 // The plugin repeats a warning if it holds again. A stopped plugin does not
 // warn.
 func TestWarningsChange(t *testing.T) {
@@ -563,7 +585,7 @@ func (p *Plugin) setNext(next plugins.Plugin) {
 	if next != nil {
 		p.manager.Register("test", next)
 	}
-	p.active.Store(&active{p.active.Load().recorder, "test", nil})
+	p.active.Store(&active{recorder: p.active.Load().recorder, next: "test"})
 }
 
 // The next plugin gets each event. The plugin counts its failures, logs the

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -30,6 +31,8 @@ type document struct {
 	own    bool      // whether path is the label
 	label  string    // the name of the label, or "" if there is none
 	result pathLabel // the label itself
+
+	asked atomic.Bool // whether clients have asked for it, if it is merged
 }
 
 // policyDocuments returns the tree of a policy's documents.
@@ -134,17 +137,6 @@ func (d *document) find(path string) (found *document) {
 	return d
 }
 
-// The tiers of a policy's documents, in the order in which they get labels
-// while there is room.
-const (
-	entryPoint = iota // annotated as an entry point
-	askedFor          // a rule that no other rule depends on
-	container         // a package, or the common beginning of packages
-	helper            // a rule that others depend on
-
-	tiers
-)
-
 // labelDocuments gives each document below root its label. This is the
 // document's own label, the label of the nearest document above it that has
 // one, or "". labelDocuments gives at most room labels. They depend only on the
@@ -242,44 +234,6 @@ func (d *document) above(depth int) *document {
 		d = d.parent
 	}
 	return d
-}
-
-// findTiers sets the tier of each document.
-func findTiers(root *document, c *ast.Compiler) {
-	entryPoints := entryPointsOf(c)
-	home := map[*ast.Rule]*document{}
-	root.forEach(func(d *document) {
-		for _, r := range d.rules {
-			home[r] = d
-		}
-	})
-	// hasDependents reports whether rules of other documents depend on this
-	// document. Tests do not count.
-	hasDependents := func(d *document) bool {
-		if c.Graph == nil {
-			return false
-		}
-		for _, r := range d.rules {
-			for dependent := range c.Graph.Dependents(r) {
-				if other, ok := dependent.(*ast.Rule); ok && home[other] != d && !isTest(other) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	root.forEach(func(d *document) {
-		switch {
-		case entryPoints[d.path]:
-			d.tier = entryPoint
-		case len(d.rules) == 0:
-			d.tier = container
-		case hasDependents(d):
-			d.tier = helper
-		default:
-			d.tier = askedFor
-		}
-	})
 }
 
 // entryPointsOf returns the paths that are annotated as entry points.

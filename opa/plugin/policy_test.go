@@ -53,11 +53,11 @@ main if data.a.b_helper
 test_main if main with input as 1
 todo_test_main if main`}
 	deep := []string{
-		"package a.b.c\nr1 := 1\nr2 := 2\nr3 := 3",
-		"package a.b.d\nr1 := 1\nr2 := 2",
-		"package x\nr1 := 1\nr2 := 2\nr3 := 3\nr4 := 4",
+		"package a.b.c\nr1 := input.x\nr2 := input.x\nr3 := input.x",
+		"package a.b.d\nr1 := input.x\nr2 := input.x",
+		"package x\nr1 := input.x\nr2 := input.x\nr3 := input.x\nr4 := input.x",
 	}
-	ten := []string{"package p\na := 1\nb := 1\nc := 1\nd := 1\ne := 1\nf := 1\ng := 1\nh := 1\ni := 1", "package z\na := 1"}
+	ten := []string{"package p\na := input.x\nb := input.x\nc := input.x\nd := input.x\ne := input.x\nf := input.x\ng := input.x\nh := input.x\ni := input.x", "package z\na := input.x"}
 	const advice = " Raise max_paths and max_series, annotate entry points, or name the important paths in paths.allow."
 	const other = rollup.Other
 	type m = map[string]string
@@ -80,9 +80,6 @@ todo_test_main if main`}
 			m{"apps/p00/allow": "apps/p00/allow", "apps/p48/allow": "apps/p48/allow", "apps/p49/allow": "apps", "apps/p59/allow": "apps"},
 			`The policy has 60 paths, but only 49 have a label of their own. 11 share the label of a package, and 0 are "other". `,
 		},
-		{"askedFor", 3, Paths{}, tiers, m{"a/allow": "a/allow", "a/decide": "a/decide", "z/main": "z/main", "a": other, "a/deny": other}, "The policy has 6 paths"},
-		{"packages", 5, Paths{}, tiers, m{"a": "a", "z": "z", "a/b_helper": "a", "a/c_helper": "a", "a/deny": "a", "a/allow": "a/allow"}, "The policy has 6 paths"},
-		{"helpers", 7, Paths{}, tiers, m{"a/b_helper": "a/b_helper", "a/c_helper": "a/c_helper", "a/deny": "a"}, "The policy has 6 paths"},
 		{
 			"no functions, no tests", 8, Paths{}, tiers,
 			m{"a/b_helper": "a/b_helper", "a/c_helper": "a/c_helper", "a/deny": "a/deny", "a/f": other, "a/test_allow": other, "z/todo_test_main": other}, "",
@@ -91,19 +88,19 @@ todo_test_main if main`}
 		{"one of three", 1, Paths{}, tiers, m{"a/allow": "a", "a/decide": "a", "z/main": other}, "The policy has 6 paths"},
 		{
 			"an annotated package", 5, Paths{},
-			[]string{"# METADATA\n# scope: package\n# entrypoint: true\npackage whole\na := 1\nb := 2\n# entrypoint: true\nc := 3\n" + entry + "\nd := 4", "package x\na := 1\nb := 1\nc := 1\nd := 1\ne := 1\nf := 1"},
+			[]string{"# METADATA\n# scope: package\n# entrypoint: true\npackage whole\na := input.x\nb := input.x\n# entrypoint: true\nc := input.x\n" + entry + "\nd := input.x", "package x\na := input.x\nb := input.x\nc := input.x\nd := input.x\ne := input.x\nf := input.x"},
 			m{"whole": "whole", "whole/a": "whole/a", "whole/c": "whole", "whole/d": "whole/d"}, "The policy has 10 paths",
 		},
 		{
 			"the configuration's paths come first", 4, Paths{Allow: []string{"p/c", "not/there"}, Prefixes: []string{"tenants/*"}},
-			[]string{"package p\na := 1\nb := 2\nc := 3", "package tenants.acme\nx := 1", "package tenants.globex\nx := 1\ny := 2"},
+			[]string{"package p\na := input.x\nb := input.x\nc := input.x", "package tenants.acme\nx := input.x", "package tenants.globex\nx := input.x\ny := input.x"},
 			m{
 				"p/c": "p/c", "not/there": "not/there", "tenants/acme/x": "tenants/*", "tenants/new": "tenants/*",
 				"p/a": "p", "p/b": "p", "p": "p",
 			},
 			`The policy has 6 paths, but only 4 have a label of their own. 2 share the label of a package, and 0 are "other". Examples: p/a, p/b.` + advice,
 		},
-		{"the configuration's paths take all room", 1, Paths{Allow: []string{"not/there"}}, []string{"package p\na := 1"}, m{"p/a": other, "not/there": "not/there"}, "The policy has 1 paths"},
+		{"the configuration's paths take all room", 1, Paths{Allow: []string{"not/there"}}, []string{"package p\na := input.x"}, m{"p/a": other, "not/there": "not/there"}, "The policy has 1 paths"},
 		{"deep, all", 9, Paths{}, deep, m{"a/b/c/r1": "a/b/c/r1", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"}, ""},
 		{"deep, 8", 8, Paths{}, deep, m{"a/b/c/r1": "a/b/c/r1", "a/b/c/r2": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"}, "The policy has 9 paths"},
 		{"deep, 7", 7, Paths{}, deep, m{"a/b/c/r1": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r1": "a/b/d/r1", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"}, "The policy has 9 paths"},
@@ -113,17 +110,17 @@ todo_test_main if main`}
 		{"deep, 2", 2, Paths{}, deep, m{"a/b/c/r1": "a/b", "x/r1": "x"}, "The policy has 9 paths"},
 		{"deep, 1", 1, Paths{}, deep, m{"a/b/c/r1": "a/b", "x/r1": other}, "The policy has 9 paths"},
 		{
-			"equally many members: the first package by name", 3, Paths{}, []string{"package a.c\nr1 := 1\nr2 := 1", "package a.b\nr1 := 1\nr2 := 1"},
+			"equally many members: the first package by name", 3, Paths{}, []string{"package a.c\nr1 := input.x\nr2 := input.x", "package a.b\nr1 := input.x\nr2 := input.x"},
 			m{"a/b/r1": "a/b", "a/b/r2": "a/b", "a/c/r1": "a/c/r1", "a/c/r2": "a/c/r2"}, "The policy has 4 paths",
 		},
 		{
-			"merging into a package with a label saves more", 5, Paths{}, []string{entry + "package p\na := 1\nb := 1", "package q\nx := 1\ny := 1\nz := 1"},
+			"merging into a package with a label saves more", 5, Paths{}, []string{entry + "package p\na := input.x\nb := input.x", "package q\nx := input.x\ny := input.x\nz := input.x"},
 			m{"p": "p", "p/a": "p/a", "p/b": "p", "q/x": "q/x", "q/z": "q/z"}, "The policy has 5 paths",
 		},
-		{"its only rule", 2, Paths{}, []string{entry + "package p\na := 1", "package q\nx := 1"}, m{"p": "p", "p/a": "p", "q/x": "q/x"}, "The policy has 2 paths"},
-		{"no room", 1, Paths{}, []string{entry + "package p\na := 1", "package q\nx := 1"}, m{"p": "p", "p/a": "p", "q/x": other}, "The policy has 2 paths"},
+		{"its only rule", 2, Paths{}, []string{entry + "package p\na := input.x", "package q\nx := input.x"}, m{"p": "p", "p/a": "p", "q/x": "q/x"}, "The policy has 2 paths"},
+		{"no room", 1, Paths{}, []string{entry + "package p\na := input.x", "package q\nx := input.x"}, m{"p": "p", "p/a": "p", "q/x": other}, "The policy has 2 paths"},
 		{
-			"a rule with rules below it", 4, Paths{}, []string{"package a.other\nx := 1\ny := 1", "package m\nmixed[k] := 1 if some k in input.keys\nmixed.a := 1\nmixed.b := 1"},
+			"a rule with rules below it", 4, Paths{}, []string{"package a.other\nx := input.x\ny := input.x", "package m\nmixed[k] := input.x if some k in input.keys\nmixed.a := input.x\nmixed.b := input.x"},
 			m{"m/mixed": "m/mixed", "m/mixed/a": "m/mixed/a", "m/mixed/b": "m/mixed", "a/other/x": "a/other/x", "a/other/y": "a/other/y"}, "The policy has 5 paths",
 		},
 		{
@@ -148,6 +145,36 @@ todo_test_main if main`}
 		}
 		if got := l.counts.String(); !strings.HasPrefix(got, test.message) || test.message == "" && got != "" {
 			t.Errorf("%s: the message is %q, want %q", test.name, got, test.message)
+		}
+	}
+}
+
+// TestTierOrder has a document of each kind, in the order in which they get
+// labels. With room for n labels, the first n have their own.
+func TestTierOrder(t *testing.T) {
+	t.Parallel()
+	policy := "package a\n" + entry + `chosen := helper
+main if condition
+default count_all := 0
+count_all := count(sorted)
+sorted contains x if some x in input.xs
+condition if helper
+verdict if condition
+answer := {"allow": a} if a := input.a
+answer := {"reason": r} if r := input.r
+maybe if input.a
+else := "no"
+names contains helper
+helper := input.helper
+constant := {"main": true}
+constants contains 1
+test_names if names`
+	order := []string{"a/chosen", "a/count_all", "a/main", "a/answer", "a/maybe", "a/verdict", "a/names", "a", "a/condition", "a/helper", "a/sorted", "a/constant", "a/constants"}
+	for _, room := range []int{1, 3, 6, 7, 8, 9, 11, 13} { // the sizes of the groups, added up
+		l := newLabels(withMaxPaths(room), compile(t, policy))
+		want := append([]string{rootPath, rollup.Query}, slices.Sorted(slices.Values(order[:room]))...)
+		if got := l.list(); !slices.Equal(got, want) {
+			t.Errorf("with room for %d, the labels are %q, want %q", room, got, want)
 		}
 	}
 }
@@ -322,7 +349,7 @@ func TestLabelsFollowFromPolicy(t *testing.T) {
 		for _, path := range append(paths, "nothing", "a/nothing/b", "a", "b/c") {
 			one, known := first.of(path, "")
 			other, _ := second.of(path, "")
-			if one.name != other.name || one.shared != other.shared {
+			if one.name != other.name || (one.merged == nil) != (other.merged == nil) {
 				t.Fatalf("seed %d: %s is %q and %q", seed, path, one.name, other.name)
 			}
 			if one.name != rollup.Other && first.given[one.name] == nil {
@@ -339,7 +366,7 @@ func TestLabelsFollowFromPolicy(t *testing.T) {
 		// If there is room, each path has its own label.
 		all := newLabels(withMaxPaths(10_000), compile(t, modules...))
 		for _, path := range paths {
-			if got, _ := all.of(path, ""); got.name != path || got.shared {
+			if got, _ := all.of(path, ""); got.name != path || got.merged != nil {
 				t.Errorf("seed %d: %s: %q", seed, path, got.name)
 			}
 		}
@@ -365,18 +392,31 @@ func randomPolicy(random *rand.Rand) (modules, paths []string) {
 			b.WriteString("# METADATA\n# entrypoint: true\n")
 		}
 		fmt.Fprintf(&b, "package %s\n", name)
+		var rules []string
 		for i := range 1 + random.IntN(8) {
 			rule := fmt.Sprintf("r%d", i)
+			if i < len(usualNames) && random.IntN(6) == 0 {
+				rule = usualNames[i]
+			}
 			switch random.IntN(6) {
 			case 0:
 				b.WriteString("# METADATA\n# entrypoint: true\n")
 			case 1:
-				fmt.Fprintf(&b, "test_%s if %s == 1\n", rule, rule)
+				fmt.Fprintf(&b, "test_%s if %s\n", rule, rule)
 			}
-			if i > 0 && random.IntN(2) == 0 {
-				fmt.Fprintf(&b, "%s := r%d\n", rule, random.IntN(i))
-			} else {
+			switch rules = append(rules, rule); random.IntN(6) {
+			case 0, 1, 2:
+				if used := rules[random.IntN(i+1)]; used != rule {
+					fmt.Fprintf(&b, "%s := %s\n", rule, used)
+					break
+				}
+				fallthrough
+			case 3:
 				fmt.Fprintf(&b, "%s := %d\n", rule, i)
+			case 4:
+				fmt.Fprintf(&b, "%s if input.x == %d\n", rule, i)
+			case 5:
+				fmt.Fprintf(&b, "%s := input.x\n", rule)
 			}
 			paths = append(paths, strings.Join(pkg, "/")+"/"+rule)
 		}

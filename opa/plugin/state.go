@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -51,6 +52,9 @@ type state struct {
 	activations int
 	lastActive  map[string]int
 
+	exemplars exemplars
+
+	lost     atomic.Uint64 // labels that a new policy has taken from paths with decisions
 	failures [len(causes)]atomic.Uint64
 	received [len(sources)]atomic.Uint64
 }
@@ -89,8 +93,12 @@ func stateOf(registry prometheus.Registerer, b Build) (*state, error) {
 type recorder struct {
 	state  *state
 	rules  func() *ast.Compiler // returns the compiler of the active policy
+	warn   func(text string)    // logs a warning
 	config *Config              // protected by state.configuring
+	warned []string             // the paths in warnings; protected by state.configuring
 	labels *labels              // protected by state.recording
+
+	revisions func() []revision // returns the revisions of the active bundles; may be nil
 }
 
 // configure makes the state export its counts as configuration c says, with the
@@ -137,18 +145,29 @@ func (r *recorder) configure(c *Config) error {
 // relabel updates the labels to the rules of a new policy, unless the plugin is
 // stopped.
 func (r *recorder) relabel() {
+	if text := r.replaceLabels(); text != "" {
+		r.warn(text)
+	}
+}
+
+// replaceLabels does the work of relabel. It returns a warning, or "".
+func (r *recorder) replaceLabels() (warning string) {
 	s := r.state
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	compiler := r.rules()
 	if s.started[r] == nil || r.labels.compiler == compiler {
-		return
+		return ""
 	}
 	l := newLabels(r.config, compiler)
+	lost := r.labels.lost(l, s.rollup.Labels())
+	s.lost.Add(uint64(len(lost)))
+	warning = r.warningAbout("A new policy takes the labels of paths with decisions", l, lost...)
 	s.recording.Lock()
 	defer s.recording.Unlock()
 	r.labels, s.started[r] = l, l
 	s.noteLabels()
+	return warning
 }
 
 // stop removes this recorder's labels. When the last plugin stops, the export
@@ -264,7 +283,7 @@ func (s *state) makeRoom(l *label) {
 // export registers a collector for a rollup, and unregisters the current one.
 // It fails if the registry refuses the new one.
 func (s *state) export(r *rollup.Rollup, c *Config) error {
-	collector, err := prom.NewCollector(r, prom.Options{Namespace: c.Namespace, MoreSeries: func() int { return ownSeries }})
+	collector, err := prom.NewCollector(r, prom.Options{Namespace: c.Namespace, MoreSeries: func() int { return ownSeries + len(s.revisions()) }})
 	if err != nil || s.registry == nil {
 		return err
 	}
@@ -308,34 +327,36 @@ type decision struct {
 	rollup.Decision
 	source int
 	query  string
+	trace  trace.TraceID // invalid if the request is not sampled
 }
 
 // record adds a decision to the rollup. It reports whether the decision's path
 // is known.
 func (r *recorder) record(d *decision) (known bool) {
-	fresh, known := r.tryRecord(d)
-	for fresh != nil {
-		r.state.makeRoom(fresh)
-		fresh, known = r.tryRecord(d)
+	l, recorded, known := r.tryRecord(d)
+	for !recorded {
+		r.state.makeRoom(l.label)
+		l, recorded, known = r.tryRecord(d)
 	}
+	r.noteAsked(l)
 	return known
 }
 
 // tryRecord adds the decision to the rollup, under its label. If there is no
-// room for the label yet, it adds nothing and returns the label as fresh.
-func (r *recorder) tryRecord(d *decision) (fresh *label, known bool) {
+// room for the label yet, it adds nothing.
+func (r *recorder) tryRecord(d *decision) (l pathLabel, recorded, known bool) {
 	s := r.state
 	s.recording.RLock()
 	defer s.recording.RUnlock()
-	l, known := r.labels.of(d.Path, d.query)
+	l, known = r.labels.of(d.Path, d.query)
 	if !l.counted.Load() {
 		if !s.rollup.Admit(l.name) {
-			return l.label, known
+			return l, false, known
 		}
 		l.counted.Store(true)
 	}
-	d.Path, d.Query, d.Overflow = l.name, isQuery(d.Path, d.query), l.shared
+	d.Path, d.Query, d.Overflow = l.name, isQuery(d.Path, d.query), l.merged != nil
 	s.rollup.Add(d.Decision)
 	s.received[d.source].Add(1)
-	return nil, known
+	return l, true, known
 }

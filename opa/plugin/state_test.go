@@ -56,7 +56,7 @@ func newRecorder(t *testing.T, registry prometheus.Registerer, c *Config, policy
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &recorder{state: s, rules: func() *ast.Compiler { return policy }}
+	r := &recorder{state: s, rules: func() *ast.Compiler { return policy }, warn: func(string) {}}
 	if err := r.configure(c); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func (r *recorder) checkSeries(t *testing.T, want string) {
 
 // rules returns a package p with these rules.
 func rules(names ...string) string {
-	return "package p\n" + strings.Join(names, " := 1\n") + " := 1\n"
+	return "package p\n" + strings.Join(names, " := input.x\n") + " := input.x\n"
 }
 
 // A new configuration loses no decision, and counts none twice. One that comes
@@ -299,14 +299,14 @@ func TestTwoOPAs(t *testing.T) {
 		{
 			func() {
 				first.setPolicy(t, rules("a", "b"))
-				second.setPolicy(t, "package p\na := 1\nonly.second := 1")
+				second.setPolicy(t, "package p\na := input.x\nonly.second := input.x")
 			},
 			map[string]string{"p/a": "p/a", "p/b": "p/b", "p/only/second": rollup.Other},
 			map[string]string{"p/a": "p/a", "p/b": rollup.Other, "p/only/second": "p/only/second"},
 			[3]float64{4, 0, 0},
 		},
 		{
-			func() { second.setPolicy(t, "package q\nx := 1") },
+			func() { second.setPolicy(t, "package q\nx := input.x") },
 			map[string]string{"p/b": "p/b", "q/x": rollup.Other},
 			map[string]string{"q/x": "q/x", "p/a": rollup.Other},
 			[3]float64{3, 0, 0},
@@ -325,7 +325,7 @@ func TestTwoOPAs(t *testing.T) {
 			[3]float64{1, 2, 0},
 		},
 		{ // a stopped plugin may still get policies and decisions
-			func() { second.Stop(t.Context()); second.setPolicy(t, "package q\ny := 1") },
+			func() { second.Stop(t.Context()); second.setPolicy(t, "package q\ny := input.x") },
 			map[string]string{"p/b": "p", "q/x": rollup.Other}, map[string]string{"q/x": "q/x", "pre/fix": "pre"},
 			[3]float64{0, 2, 0},
 		},
@@ -365,8 +365,8 @@ func TestTwoOPAs(t *testing.T) {
 	if n := len(first.counted().started); n != 0 {
 		t.Errorf("%d stopped plugins are remembered, want none", n)
 	}
-	third := newRecorder(t, registry, withMaxPaths(2), compile(t, "package a\nx := 1", "package b\nx := 1\ny := 1", "package c\nx := 1\ny := 1"))
-	newRecorder(t, registry, withMaxPaths(2), compile(t, "package d\nx := 1", "package e\nx := 1\ny := 1", "package f\nx := 1"))
+	third := newRecorder(t, registry, withMaxPaths(2), compile(t, "package a\nx := input.x", "package b\nx := input.x\ny := input.x", "package c\nx := input.x\ny := input.x"))
+	newRecorder(t, registry, withMaxPaths(2), compile(t, "package d\nx := input.x", "package e\nx := input.x\ny := input.x", "package f\nx := input.x"))
 	for label, want := range map[string]float64{"own": 2, "merged": 4, "other": 3} {
 		checkSum(t, registry, "opa_decision_policy_paths", map[string]string{"label": label}, want)
 	}
@@ -380,7 +380,7 @@ func TestTwoOPAsShareRoom(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()
 	first := newRecorder(t, registry, withMaxPaths(2), compile(t, rules("a", "b")))
-	second := newRecorder(t, registry, withMaxPaths(2), compile(t, "package q\nx := 1\ny := 1"))
+	second := newRecorder(t, registry, withMaxPaths(2), compile(t, "package q\nx := input.x\ny := input.x"))
 	s := first.state
 	first.ask("p/a")
 	first.ask("/")
@@ -408,7 +408,7 @@ func TestTwoOPAsShareRoom(t *testing.T) {
 	checkDecisions(t, registry, "opa", "p/a", 1)
 
 	// The limits are those of the plugin that was configured last.
-	third := newRecorder(t, registry, withMaxPaths(1), compile(t, "package z\nz := 1"))
+	third := newRecorder(t, registry, withMaxPaths(1), compile(t, "package z\nz := input.x"))
 	third.ask("z/z")
 	first.ask("p/a")
 	first.ask("p/b")
@@ -632,7 +632,7 @@ func TestOverflow(t *testing.T) {
 	t.Parallel()
 	config := withMaxPaths(2)
 	config.Paths.Prefixes = []string{"q"}
-	r := newRecorder(t, nil, config, compile(t, rules("a", "b", "c"), "package q\nx := 1"))
+	r := newRecorder(t, nil, config, compile(t, rules("a", "b", "c"), "package q\nx := input.x"))
 	for path, want := range map[string]uint64{"p/a": 1, "p/c/x": 1, "p": 0, "q/x": 0, "q": 0, "nothing": 0, "p/nothing": 0, "": 0} {
 		before := r.snapshot().Overflow.Paths
 		r.ask(path)

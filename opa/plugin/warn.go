@@ -6,6 +6,7 @@ package plugin
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,14 +16,16 @@ import (
 	"github.com/open-policy-agent/opa/v1/plugins"
 )
 
-// warn logs a warning if decisions do not go where an operator may expect them.
-// It does not repeat the warning while nothing changes. The caller holds p.mu.
+// warn logs a warning if decisions or metrics do not go where an operator may
+// expect them, or if the buckets are the former ones. It does not repeat a
+// warning while nothing changes. The caller holds p.mu.
 func (p *Plugin) warn() {
-	text := p.warning()
-	if text != "" && text != p.warned {
-		p.logger.Warn("%s", text)
+	for i, text := range [...]string{p.warning(), p.exportWarning(), p.config.bucketWarning()} {
+		if text != "" && text != p.warned[i] {
+			p.logger.Warn("%s", text)
+		}
+		p.warned[i] = text
 	}
-	p.warned = text
 }
 
 // deciders are well-known plugins that make decisions without OPA's server.
@@ -86,6 +89,29 @@ func (p *Plugin) uploadWarning(service string, wanted, hooked bool) string {
 	}
 	return "Decisions are not uploaded, because a plugin in decision_logs.plugin switches off the upload to a default service. " +
 		"To upload them too, " + remedy + "."
+}
+
+// exportWarning returns a warning if OPA sends metrics over OTLP without a name
+// of the server, and otherwise "".
+func (p *Plugin) exportWarning() string {
+	field := reflect.ValueOf(configOf(p.manager)).Elem().FieldByName("MetricsExport")
+	if !field.IsValid() {
+		return "" // OPA before 1.16 sends nothing
+	}
+	var c struct {
+		Type     string
+		Resource struct {
+			Instance string `json:"service_instance_id"`
+		}
+	}
+	if json.Unmarshal(field.Bytes(), &c) != nil || c.Type == "" {
+		return ""
+	}
+	if name := c.Resource.Instance; name != "" && !strings.Contains(name, "${") { // OPA leaves ${X} as it is if X is not set
+		return ""
+	}
+	return "metrics_export does not name this server. Servers without a name write the same series, so that sums and rates are wrong. " +
+		"Set metrics_export.resource.service_instance_id to a name of its own, such as ${HOSTNAME}, and set that environment variable."
 }
 
 // configOf returns the manager's current configuration. OPA 1.0 has only the

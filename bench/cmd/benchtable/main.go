@@ -37,6 +37,9 @@ Parts:
   report    regometer report beside DuckDB, jq and encoding/json, on decision logs
             in the folder for temporary files, up to 5 GB at a time; runs only
             if you name it
+  collect   regometer collect beside an OpenTelemetry Collector, which the first
+            run builds in some minutes, and servers that upload their decision
+            log; runs only if you name it
 
 Everything runs several times in turns, because a machine's speed drifts. The
 tables compare only figures of the same run. After an interrupt the command

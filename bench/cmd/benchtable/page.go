@@ -32,6 +32,7 @@ var parts = []part{
 	{"server", (*measurer).server, serverTables, key{"Server/case=plain", "unmodified"}},
 	{"stages", (*measurer).stages, stageTables, key{"Add/form=map/goroutines=1", "map"}},
 	{"report", (*measurer).decisionLogs, logTables, key{"Report/case=ndjson_512", "encoding_json"}},
+	{"collect", (*measurer).collect, collectTables, key{"Server/case=plain", "unmodified"}},
 }
 
 // A report has the results of the parts, by name.

@@ -40,6 +40,7 @@ type server struct {
 	impl, title string
 	unmodified  bool   // OPA as it is, else the binary of `regometer build`
 	config      string // its configuration file; "" is without one
+	uploads     bool   // it uploads its decision log to a service that only counts
 	observed    bool   // Regometer's plugin must count each decision, straight from the server
 	rival       bool   // whether Regometer loses where the figures are above the first server's
 	target      bool   // whether allocations and bytes must be below the first server's
@@ -64,9 +65,12 @@ var servers = []server{
 		beside: "unmodified_console", besideTitle: "… by unmodified OPA with that log"},
 }
 
-// server measures servers of OPA as it is and of the binary of `regometer
+// server measures the servers of the part server.
+func (m *measurer) server(ctx context.Context) ([]byte, error) { return m.serve(ctx, servers) }
+
+// serve measures servers of OPA as it is and of the binary of `regometer
 // build`.
-func (m *measurer) server(ctx context.Context) (lines []byte, failed error) {
+func (m *measurer) serve(ctx context.Context, servers []server) (lines []byte, failed error) {
 	m.progress.Printf("server: building OPA %s as it is and with the drop-in, unless they are cached", m.OPAVersion)
 	binaries := make(map[bool]string) // by whether it is unmodified
 	for _, unmodified := range []bool{true, false} {
@@ -81,6 +85,16 @@ func (m *measurer) server(ctx context.Context) (lines []byte, failed error) {
 	}
 	var running []*runningServer
 	for _, s := range servers {
+		var sink *uploadSink
+		if s.uploads {
+			sink = &uploadSink{}
+			listener, err := listen(sink)
+			if err != nil {
+				return nil, err
+			}
+			defer listener.Close()
+			s.config = fmt.Sprintf(uploadConfig, listener.Addr())
+		}
 		config := filepath.Join(m.work, s.impl+".json")
 		if err := os.WriteFile(config, []byte(cmp.Or(s.config, "{}")), 0o644); err != nil {
 			return nil, err
@@ -91,7 +105,7 @@ func (m *measurer) server(ctx context.Context) (lines []byte, failed error) {
 			return nil, err
 		}
 		defer func() { failed = errors.Join(failed, process.Stop()) }()
-		running = append(running, &runningServer{server: s, process: process})
+		running = append(running, &runningServer{server: s, process: process, sink: sink})
 	}
 	return rounds(ctx, running, m.runs, m.requests, m.progress)
 }
@@ -131,7 +145,8 @@ func rounds(ctx context.Context, servers []*runningServer, runs, requests int, p
 type runningServer struct {
 	server
 	process *opaserver.Server
-	sent    int // decisions asked for
+	sink    *uploadSink // nil if it does not upload
+	sent    int         // decisions asked for
 }
 
 // A requestCost has the figures of a request: the time that passed and the
@@ -175,11 +190,16 @@ func (s *runningServer) load(ctx context.Context, query string, requests int) (r
 	}
 	wg.Wait()
 	passed := time.Since(start)
-	cpu = cpuTime(s.process.PID) - cpu
 	if err := errors.Join(errs...); err != nil {
 		return requestCost{}, err
 	}
 	s.sent += requests
+	if s.sink != nil { // the upload is a part of the cost
+		if err := s.sink.wait(ctx, s.sent); err != nil {
+			return requestCost{}, fmt.Errorf("impl=%s: %w", s.impl, err)
+		}
+	}
+	cpu = cpuTime(s.process.PID) - cpu
 	after, err := s.allocated(ctx)
 	if err != nil {
 		return requestCost{}, err

@@ -155,7 +155,11 @@ var serverFigures = []struct{ title, unit string }{
 	{"time until the next answer", nanoseconds},
 }
 
-func serverTables(r results) (tables []table) {
+func serverTables(r results) []table { return tablesOf(r, servers) }
+
+// tablesOf returns the tables of servers, one for each mode. They show all
+// figures beside those of the first server.
+func tablesOf(r results, servers []server) (tables []table) {
 	for _, mode := range modes {
 		name := "Server/case=" + mode.name
 		t := table{title: "The server under load: `POST /v1/data/rbac/allow" + mode.query + "`", head: []string{""}}

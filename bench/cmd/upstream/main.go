@@ -24,7 +24,7 @@ import (
 
 const usage = `Usage: go run ./bench/cmd/upstream [flags]
 
-Writes the steps in internal/app/opabuild/_upstream as patches for OPA ` + opabuild.UpstreamVersion + ` to
+Writes the steps in internal/app/opabuild/_upstream as patches for OPA ` + opabuild.NewestVersion + ` to
 dist/upstream. After each step it runs OPA's tests and linter, as "regometer
 verify --upstream=N" does, and Regometer's differential tests.
 
@@ -137,7 +137,7 @@ func (s *series) commitAll(ctx context.Context) error {
 	commit := func(message string) error {
 		return errors.Join(s.git(ctx, "add", "--all", "--force"), s.git(ctx, "commit", "--quiet", "--cleanup=verbatim", "--message="+message))
 	}
-	if err := errors.Join(s.git(ctx, "init", "--quiet"), commit("OPA "+opabuild.UpstreamVersion), s.git(ctx, "tag", "step-0")); err != nil {
+	if err := errors.Join(s.git(ctx, "init", "--quiet"), commit("OPA "+opabuild.NewestVersion), s.git(ctx, "tag", "step-0")); err != nil {
 		return err
 	}
 	for i, step := range s.steps {

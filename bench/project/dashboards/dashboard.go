@@ -80,6 +80,10 @@ func newDashboard(f form) object {
 			variable("stage", "label_values("+stageSelf+"{"+servers+"}, stage)"),
 		}},
 		"annotations": object{"list": []object{{
+			// Grafana draws a region for as long as a series lasts.
+			"name": "Revision active", "enable": true, "hide": false, "iconColor": "purple", "datasource": datasource,
+			"expr": policyInfo, "useValueForTime": false, "titleFormat": "Bundle {{bundle}} activated", "textFormat": "{{instance}}: {{revision}}", "step": minStep,
+		}, {
 			"name": "Bundle activated", "enable": true, "hide": false, "iconColor": "purple", "datasource": datasource,
 			// The series' value is the time, in nanoseconds; Grafana wants
 			// milliseconds.

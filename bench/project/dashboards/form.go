@@ -40,6 +40,9 @@ const (
 	ofPaths  durations = prefix + "decision_path_duration_seconds"  // by path, of some stages
 )
 
+// policyInfo has a series for the active revision of each bundle.
+const policyInfo = prefix + "policy_info{" + servers + "}"
+
 // The selectors of the dashboards' variables: for metrics without the labels
 // path and stage, with one of them, and with both.
 const (
@@ -85,6 +88,17 @@ func (f form) buckets(d durations, selector string) string {
 // rate returns the query for an increase per second, by these labels.
 func rate(metric, by, selector string) string {
 	return "sum" + grouping(by) + " (rate(" + metric + "{" + selector + "}[$__rate_interval]))"
+}
+
+// orZero returns the query for expr, or for 0 while no server has such a
+// series. The line of zeros has the label's value "none" in its legend. Without
+// servers there is no line. label is "" if the legend needs none.
+func orZero(expr, label string) string {
+	zero := "0 * group(regometer_build_info{" + servers + "})"
+	if label != "" {
+		zero = fmt.Sprintf(`label_replace(%s, %q, "none", "", "")`, zero, label)
+	}
+	return expr + " or on () " + zero
 }
 
 func grouping(by string) string {

@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,7 @@ import (
 
 	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/bench/project"
+	"github.com/regometer/regometer/internal/app/contents"
 	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
@@ -73,14 +75,10 @@ func findCommit(ctx context.Context, root, version string, dirty bool) (commit, 
 
 // A program is one binary of a release.
 type program struct {
-	Name     string // regometer or opa
-	Version  string // of the release
-	OPA      string // the version of OPA in the program opa, such as v1.2.3
-	Platform string
-	Run      bool // it ran on this machine
+	contents.Program
+	Run bool // it ran on this machine
 
 	binary string // file
-	info   *buildinfo.BuildInfo
 }
 
 // base returns the name of the program's files, without their endings.
@@ -101,7 +99,7 @@ func (p *program) SBOM() string { return p.base() + ".cdx.json" }
 
 // dist builds the programs for the platforms, and writes the folder
 // dist/VERSION.
-func dist(r *project.Release, from commit, platforms []string, progress io.Writer) (err error) {
+func dist(ctx context.Context, r *project.Release, from commit, platforms []string, progress io.Writer) (err error) {
 	fmt.Fprintf(progress, "%s of %s\n", r.Version, from.name)
 	regometer, err := r.Install(project.Host) // it builds OPA for all platforms
 	if err != nil {
@@ -113,7 +111,7 @@ func dist(r *project.Release, from commit, platforms []string, progress io.Write
 		if err != nil {
 			return err
 		}
-		opa, err := r.BuildOPA(regometer, opabuild.UpstreamVersion, platform)
+		opa, err := r.BuildOPA(regometer, platform)
 		if err != nil {
 			return err
 		}
@@ -122,7 +120,9 @@ func dist(r *project.Release, from commit, platforms []string, progress io.Write
 				return err
 			}
 		}
-		for _, p := range []*program{{Name: "regometer", binary: cross}, {Name: "opa", binary: opa}} {
+		for _, p := range []*program{
+			{Program: contents.Program{Name: "regometer"}, binary: cross}, {Program: contents.Program{Name: "opa"}, binary: opa},
+		} {
 			p.Version, p.Platform, p.Run = r.Version, platform, platform == project.Host
 			if err := p.inspect(); err != nil {
 				return err
@@ -130,7 +130,9 @@ func dist(r *project.Release, from commit, platforms []string, progress io.Write
 			programs = append(programs, p)
 		}
 	}
-	files, err := releaseFiles(programs, from, r.ModuleDir)
+	files, err := releaseFiles(programs, from, func(modules []*debug.Module, folders map[string]string) error {
+		return contents.FindFolders(ctx, r.Env, modules, folders)
+	})
 	if err != nil {
 		return err
 	}
@@ -141,11 +143,11 @@ func dist(r *project.Release, from commit, platforms []string, progress io.Write
 // inspect reads the binary's build information. It returns an error unless the
 // binary is built as a release must be.
 func (p *program) inspect() (err error) {
-	if p.info, err = buildinfo.ReadFile(p.binary); err != nil {
+	if p.Info, err = buildinfo.ReadFile(p.binary); err != nil {
 		return err
 	}
 	settings := map[string]string{}
-	for _, s := range p.info.Settings {
+	for _, s := range p.Info.Settings {
 		settings[s.Key] = s.Value
 	}
 	got := fmt.Sprintf("%s/%s, CGO_ENABLED=%s, -trimpath=%s", settings["GOOS"], settings["GOARCH"], settings["CGO_ENABLED"], settings["-trimpath"])
@@ -153,8 +155,8 @@ func (p *program) inspect() (err error) {
 		return fmt.Errorf("%s is built for %s, want %s", p.Name, got, want)
 	}
 	if p.Name == "regometer" {
-		if p.info.Main.Version != p.Version {
-			return fmt.Errorf("regometer for %s has the version %s", p.Platform, p.info.Main.Version)
+		if p.Info.Main.Version != p.Version {
+			return fmt.Errorf("regometer for %s has the version %s", p.Platform, p.Info.Main.Version)
 		}
 		return nil
 	}
@@ -166,12 +168,13 @@ func (p *program) inspect() (err error) {
 		return fmt.Errorf("opa for %s is built by regometer %q, with plugin: %t, with its hook: %t", p.Platform, b.Regometer, b.Plugin, b.Hook)
 	}
 	p.OPA = "v" + b.OPA
+	p.Description = "OPA " + p.OPA + " with Regometer's package v1/metrics, fixes and plugin, and a hook that hands the plugin each decision"
 	return nil
 }
 
-// releaseFiles returns all files of a release. dirOf returns the folder with
-// the source of a module.
-func releaseFiles(programs []*program, from commit, dirOf func(module, version string) (string, error)) (fstest.MapFS, error) {
+// releaseFiles returns all files of a release. It fails if a module has no
+// licence. findFolders is contents.FindFolders.
+func releaseFiles(programs []*program, from commit, findFolders func([]*debug.Module, map[string]string) error) (fstest.MapFS, error) {
 	license, err := os.ReadFile("LICENSE")
 	if err != nil {
 		return nil, err
@@ -179,12 +182,19 @@ func releaseFiles(programs []*program, from commit, dirOf func(module, version s
 	release := fstest.MapFS{}
 	add := func(name string, content []byte) { release[name] = &fstest.MapFile{Data: content, Mode: 0o644} }
 	for _, p := range programs {
-		modules := p.modules()
-		notices, err := thirdPartyNotices(modules, dirOf)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.base(), err)
+		modules := p.Modules()
+		folders := map[string]string{}
+		if err := findFolders(modules, folders); err != nil {
+			return nil, err
 		}
-		bill, err := p.billOfMaterials(modules)
+		notices, missing, err := contents.Notices(modules, folders)
+		if err == nil && missing != nil {
+			err = fmt.Errorf("%s: no licence: there is no file such as LICENSE in %s", p.base(), strings.Join(missing, ", "))
+		}
+		if err != nil {
+			return nil, err
+		}
+		bill, err := p.BillOfMaterials(modules)
 		if err != nil {
 			return nil, err
 		}

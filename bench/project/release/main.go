@@ -82,7 +82,7 @@ func release(ctx context.Context, args []string, stderr io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	if command == "dist" {
-		return dist(r, from, platforms, stderr)
+		return dist(ctx, r, from, platforms, stderr)
 	}
 	if err := r.Build(); err != nil {
 		return err

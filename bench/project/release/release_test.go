@@ -25,6 +25,7 @@ import (
 
 	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/bench/project"
+	"github.com/regometer/regometer/internal/app/contents"
 )
 
 func TestArguments(t *testing.T) {
@@ -94,7 +95,7 @@ func TestFindCommit(t *testing.T) {
 
 // TestInspect: this test's binary is not built as a release must be.
 func TestInspect(t *testing.T) {
-	p := program{Name: "opa", Version: "v0.1.0", Platform: project.Host, binary: os.Args[0]}
+	p := program{Program: contents.Program{Name: "opa", Version: "v0.1.0", Platform: project.Host}, binary: os.Args[0]}
 	if err := p.inspect(); err == nil || !strings.Contains(err.Error(), "opa is built for "+project.Host) {
 		t.Errorf("the error is %v", err)
 	}
@@ -118,23 +119,31 @@ func TestReleaseFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	binary := filepath.Join(sources, "binary")
-	dirOf := func(module, _ string) (string, error) { return filepath.Join(sources, module), nil }
+	findFolders := func(modules []*debug.Module, folders map[string]string) error {
+		for _, m := range modules {
+			if m.Version != "" {
+				folders[m.Path] = filepath.Join(sources, m.Path)
+			}
+		}
+		return nil
+	}
 	info := &debug.BuildInfo{
 		GoVersion: "go1.26.8",
 		Main:      debug.Module{Path: "example.com/command", Version: "v0.1.0"},
 		Deps: []*debug.Module{
 			{Path: "z.b/replaced", Version: "v1.0.0", Replace: &debug.Module{Path: "a.b/fork", Version: "v1.0.1", Sum: "h1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}},
+			{Path: "a.b/local", Version: "v0.0.0", Replace: &debug.Module{Path: "../local"}},
 			{Path: "a.b/old", Version: "v2.0.0+incompatible", Sum: "h1:" + strings.Repeat("/", 42) + "8="},
 		},
 	}
 	programs := []*program{
-		{Name: "regometer", Version: "v0.1.0", Platform: "linux/amd64", Run: true, binary: binary, info: info},
-		{Name: "opa", Version: "v0.1.0", OPA: "v1.22.0", Platform: "windows/arm64", binary: binary, info: info},
+		{contents.Program{Name: "regometer", Version: "v0.1.0", Platform: "linux/amd64", Info: info}, true, binary},
+		{contents.Program{Name: "opa", Version: "v0.1.0", OPA: "v1.22.0", Platform: "windows/arm64", Info: info}, false, binary},
 	}
 	from := commit{name: "commit abc", time: time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)}
 	files := map[string][]byte{}
 	for range 2 {
-		release, err := releaseFiles(programs, from, dirOf)
+		release, err := releaseFiles(programs, from, findFolders)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,12 +205,16 @@ func TestReleaseFiles(t *testing.T) {
 			refs = append(refs, c.BOMRef)
 		}
 		want := "pkg:golang/a.b/fork@v1.0.1 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f " +
-			"pkg:golang/a.b/old@v2.0.0%2Bincompatible " + strings.Repeat("ff", 32) + " "
+			"pkg:golang/a.b/local pkg:golang/a.b/old@v2.0.0%2Bincompatible " + strings.Repeat("ff", 32) + " "
 		if p.OPA != "" {
 			want += "pkg:golang/" + measure.OPAModule + "@v1.22.0 "
 		}
 		if want += "pkg:golang/std@1.26.8 "; got != want {
 			t.Errorf("%s lists\n%s\nwant\n%s", p.SBOM(), got, want)
+		}
+		if main := bill.Metadata.Component; (p.OPA == "") != (main.Pedigree == nil) ||
+			main.Pedigree != nil && (*main.Pedigree.Ancestors)[0].PackageURL != "pkg:golang/"+measure.OPAModule+"@"+p.OPA {
+			t.Errorf("the pedigree of %s is %+v", p.Name, main.Pedigree)
 		}
 		if deps := (*bill.Dependencies)[0]; deps.Ref != bill.Metadata.Component.BOMRef || !slices.Equal(*deps.Dependencies, refs) {
 			t.Errorf("the dependencies are %+v", deps)
@@ -210,7 +223,7 @@ func TestReleaseFiles(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(sources, "a.b/fork/LICENSE")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := releaseFiles(programs, from, dirOf); err == nil || !strings.Contains(err.Error(), "a.b/fork v1.0.1 has no licence") {
+	if _, err := releaseFiles(programs, from, findFolders); err == nil || !strings.Contains(err.Error(), "no licence: there is no file such as LICENSE in a.b/fork v1.0.1") {
 		t.Errorf("without a licence the error is %v", err)
 	}
 }

@@ -14,7 +14,6 @@ package opabuild
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,8 +35,7 @@ import (
 type Options struct {
 	// OPA is a version, such as "1.2.3" or "v1.2.3", anything else that
 	// the Go module proxy resolves ("latest", a commit), or a folder with
-	// OPA's source, which is only read. "" is NewestVersion or, with
-	// Upstream, UpstreamVersion.
+	// OPA's source, which is only read. "" is NewestVersion.
 	OPA string
 	// Unmodified builds OPA as it is, for comparisons.
 	Unmodified bool
@@ -68,14 +66,6 @@ type Options struct {
 	Env []string
 
 	with *parts // tests use these parts instead of those that the options name
-}
-
-// opa returns the OPA to build, for findSource.
-func (o Options) opa() string {
-	if o.Upstream != 0 {
-		return cmp.Or(o.OPA, UpstreamVersion)
-	}
-	return o.OPA
 }
 
 // parts are the parts that a build puts into OPA. They are the drop-in, with or
@@ -206,7 +196,7 @@ func Build(ctx context.Context, o Options) (path string, err error) {
 	if p.parts, err = o.parts(); err != nil {
 		return "", err
 	}
-	if p.source, err = findSource(ctx, o.opa()); err != nil {
+	if p.source, err = findSource(ctx, o.OPA); err != nil {
 		return "", err
 	}
 	target, err := platformEnv(o.Platform)
@@ -262,7 +252,7 @@ func (p *Program) buildOPA(ctx context.Context, scratch, to string) error {
 }
 
 // rangeHint follows an error of the compiler about OPA with the drop-in.
-const rangeHint = "\nThe drop-in supports OPA " + OldestVersion + " to " + NewestRange + ". Use one of these if this OPA builds without the drop-in."
+var rangeHint = "\nThe drop-in supports OPA " + OldestVersion + " to " + NewestRange + ". Use one of these if this OPA builds without the drop-in."
 
 // hookMisfit matches an error of the compiler in a file of the decision hook.
 var hookMisfit = regexp.MustCompile(`(?m)^.*(v1[/\\]runtime[/\\]\w+|` + strings.TrimSuffix(pluginFile, ".go") + `)\.go:\d+.*$`)

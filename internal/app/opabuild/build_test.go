@@ -224,8 +224,8 @@ func TestBuildUpstream(t *testing.T) {
 	paths := map[string]bool{}
 	for n, who := range []string{"ONE STEP", "TWO STEPS"} {
 		says := fmt.Sprintf(" with the series for OPA up to step %d;", n+1)
-		path := checkBuild(t, who, dir, parts{steps: steps[:n+1]}, UpstreamVersion[1:]+"  "+who, says)
-		if got, want := inspect(t, path), (Binary{Record: Record{OPA: UpstreamVersion[1:], Regometer: "(devel)", Upstream: n + 1}}); got != want {
+		path := checkBuild(t, who, dir, parts{steps: steps[:n+1]}, NewestVersion[1:]+"  "+who, says)
+		if got, want := inspect(t, path), (Binary{Record: Record{OPA: NewestVersion[1:], Regometer: "(devel)", Upstream: n + 1}}); got != want {
 			t.Errorf("%s: the binary says %+v, want %+v", who, got, want)
 		}
 		paths[path] = true
@@ -248,7 +248,7 @@ func TestBuildUpstream(t *testing.T) {
 	files["v1/metrics/sample.go"] = strings.Replace(files["v1/metrics/sample.go"], "OPA", "another OPA", 2)
 	_, err := Build(t.Context(), Options{OPA: writeTree(t, files), with: &parts{steps: steps}})
 	checkError(t, "another OPA", err, "step 1 (stop): v1/metrics/sample.go: (timer).Stop is not what the step was written for")
-	checkError(t, "another OPA", err, "The series is written for OPA "+UpstreamVersion+", but this OPA is \"1.5.0\"")
+	checkError(t, "another OPA", err, "The series is written for OPA "+NewestVersion+", but this OPA is \"1.5.0\"")
 }
 
 func TestBuildAtOnce(t *testing.T) {
@@ -297,7 +297,6 @@ func TestBuildCheckout(t *testing.T) {
 		{Options{OPA: writeTree(t, opaTree())}, "1.5.0", ""},
 		{Options{OPA: "1.4.2"}, "1.4.2", "v1.4.2"},
 		{Options{}, NewestVersion[1:], NewestVersion},
-		{Options{Upstream: AllSteps}, UpstreamVersion[1:], UpstreamVersion},
 	} {
 		if version, revision, err := SourceOf(t.Context(), c.o); err != nil || version != c.version || revision != c.revision {
 			t.Errorf("%+v is %q, %q, %v, want %q, %q", c.o, version, revision, err, c.version, c.revision)

@@ -145,7 +145,7 @@ func TestFixesOfReleases(t *testing.T) {
 	}
 	for version, want := range map[string]string{
 		OldestVersion: "", "v1.10.1": "split-chunks", "v1.21.4": "no-op-default, split-chunks",
-		NewestVersion: strings.Join(fixNames, ", "), UpstreamVersion: strings.Join(fixNames, ", "),
+		newestMinor + ".0": strings.Join(fixNames, ", "), NewestVersion: strings.Join(fixNames, ", "),
 	} {
 		t.Run(version, func(t *testing.T) {
 			source, p := sourceOf(t, version), parts{dropIn: loadDropIn().withoutTests(), fixes: all}

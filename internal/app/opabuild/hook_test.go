@@ -115,7 +115,7 @@ func TestHookRefused(t *testing.T) {
 }
 
 // hookedVersions are releases of all kinds that the hook has to fit.
-var hookedVersions = []string{OldestVersion, "v1.5.0", "v1.10.1", "v1.16.0", NewestVersion, "v1.22.2"}
+var hookedVersions = []string{OldestVersion, "v1.5.0", "v1.10.1", "v1.16.0", newestMinor + ".0", NewestVersion}
 
 // sourceOf returns the folder of an OPA release. Releases that are not in the
 // module cache are left to the slow tests, which download them.

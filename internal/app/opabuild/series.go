@@ -54,7 +54,7 @@ type fileChange struct {
 type edit struct{ name, old, new string }
 
 // Series returns the steps that bring OPA's own package v1/metrics, of
-// [UpstreamVersion], close to the drop-in. Each step needs all steps before it.
+// [NewestVersion], close to the drop-in. Each step needs all steps before it.
 func Series() ([]Step, error) {
 	folder, err := fs.Sub(upstreamFiles, "_upstream")
 	if err != nil {
@@ -190,8 +190,8 @@ func changeBySteps(dir string, steps []Step) (replacement, error) {
 	for _, s := range steps {
 		if err := s.apply(root.FS(), changed); err != nil {
 			err = fmt.Errorf("step %d (%s): %w", s.Number, s.Name, err)
-			if version, _ := treeVersion(dir); version != UpstreamVersion[1:] {
-				err = fmt.Errorf("%w\nThe series is written for OPA %s, but this OPA is %q", err, UpstreamVersion, version)
+			if version, _ := treeVersion(dir); version != NewestVersion[1:] {
+				err = fmt.Errorf("%w\nThe series is written for OPA %s, but this OPA is %q", err, NewestVersion, version)
 			}
 			return nil, err
 		}

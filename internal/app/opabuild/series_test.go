@@ -117,7 +117,7 @@ func none() {}
 // fixtureTree is opaTree in the release of the series, with a longer file.
 func fixtureTree() map[string]string {
 	files := opaTree()
-	files["v1/version/version.go"] = strings.Replace(files["v1/version/version.go"], "1.5.0", UpstreamVersion[1:], 1)
+	files["v1/version/version.go"] = strings.Replace(files["v1/version/version.go"], "1.5.0", NewestVersion[1:], 1)
 	files["v1/metrics/sample.go"] = sampleText
 	return files
 }
@@ -249,7 +249,7 @@ func TestApplySteps(t *testing.T) {
 	if want := opaHeaderText() + "package metrics\n"; !strings.Contains(after["v1/metrics/half.go"], "\n"+want) {
 		t.Errorf("a new file is\n%s", after["v1/metrics/half.go"])
 	}
-	if got := run(t, "go", "-C", dir, "run", "."); got != UpstreamVersion[1:]+"  TWO STEPS" {
+	if got := run(t, "go", "-C", dir, "run", "."); got != NewestVersion[1:]+"  TWO STEPS" {
 		t.Errorf("prints %q", got)
 	}
 

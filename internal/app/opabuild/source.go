@@ -38,14 +38,20 @@ type source struct {
 	content string // identifies the content, for keys in the cache
 }
 
-// findSource finds an OPA. The name is that of a folder if it has a path
-// separator, begins with a dot, or a folder with this name exists here.
-// Otherwise it is a version.
+// IsFolder reports whether the name of an OPA is that of a folder: it has a
+// path separator, begins with a dot, or a folder with this name exists here.
+// Otherwise the name is a version.
+func IsFolder(opa string) bool {
+	info, err := os.Stat(opa)
+	return strings.ContainsAny(opa, `/\`) || strings.HasPrefix(opa, ".") || err == nil && info.IsDir()
+}
+
+// findSource finds an OPA.
 func findSource(ctx context.Context, opa string) (source, error) {
 	if opa == "" {
 		opa = NewestVersion
 	}
-	if info, err := os.Stat(opa); strings.ContainsAny(opa, `/\`) || opa[0] == '.' || err == nil && info.IsDir() {
+	if IsFolder(opa) {
 		return folderSource(ctx, opa)
 	}
 	if opa[0] >= '0' && opa[0] <= '9' {
@@ -276,21 +282,31 @@ func copyTree(ctx context.Context, to, from string) error {
 // that [Build] would build. The revision is the tag of a release, or the commit
 // of a checkout, marked if files differ from it. It is "" for any other folder.
 func SourceOf(ctx context.Context, o Options) (version, revision string, err error) {
-	s, err := findSource(ctx, o.opa())
-	if err != nil || s.version != "" {
-		return strings.TrimPrefix(s.version, "v"), s.version, err
+	s, err := findSource(ctx, o.OPA)
+	if err != nil {
+		return "", "", err
 	}
 	revision, _ = s.commit(ctx, false)
+	if s.version != "" {
+		return s.version[1:], revision, nil
+	}
 	version, err = treeVersion(s.dir)
 	return version, revision, err
 }
 
-// commit returns the commit of a git checkout, marked if the tree differs from
-// it, and its time. Both are empty if the source is not a checkout's root or
-// git is missing. OPA shows them in `opa version`. Go cannot record them
-// itself, because it builds a copy without the Git folder.
+// commit returns the tag of a release, or the commit of a git checkout and its
+// time. The revision is marked if the tree differs from it. Both are empty if
+// the source is neither, or git is missing. OPA shows them in `opa version`. Go
+// cannot record them itself, because it builds a copy without the Git folder.
 func (s source) commit(ctx context.Context, changed bool) (revision, timestamp string) {
-	if _, err := os.Lstat(filepath.Join(s.dir, ".git")); s.version != "" || err != nil {
+	const mark = "-dirty"
+	if s.version != "" {
+		if changed {
+			return s.version + mark, ""
+		}
+		return s.version, "" // a module proxy need not know the commit
+	}
+	if _, err := os.Lstat(filepath.Join(s.dir, ".git")); err != nil {
 		return "", ""
 	}
 	git := func(args ...string) (string, error) {
@@ -305,7 +321,7 @@ func (s source) commit(ctx context.Context, changed bool) (revision, timestamp s
 	}
 	revision, timestamp, _ = strings.Cut(head, " ")
 	if status, err := git("status", "--porcelain"); changed || err != nil || status != "" {
-		revision += "-dirty"
+		revision += mark
 	}
 	return revision, timestamp
 }
@@ -313,7 +329,7 @@ func (s source) commit(ctx context.Context, changed bool) (revision, timestamp s
 // UpstreamSource returns the folder in Go's module cache with the OPA that the
 // series is written for. It downloads this OPA if necessary.
 func UpstreamSource(ctx context.Context) (dir string, err error) {
-	src, err := findSource(ctx, UpstreamVersion)
+	src, err := findSource(ctx, NewestVersion)
 	if err == nil {
 		_, _, err = src.fetch(ctx)
 	}

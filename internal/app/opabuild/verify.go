@@ -140,7 +140,7 @@ type verifier struct {
 
 // openOPA makes both copies of OPA's source.
 func (v *verifier) openOPA(ctx context.Context) error {
-	src, err := findSource(ctx, v.options.opa())
+	src, err := findSource(ctx, v.options.OPA)
 	if err != nil {
 		return err
 	}

@@ -14,17 +14,19 @@ import (
 
 // The first and the last OPA release that the drop-in is tested with. All patch
 // releases of the last minor release are supported. [Build] builds
-// NewestVersion by default. It refuses older releases and tries newer ones.
+// NewestVersion by default. It refuses older releases and tries newer ones. The
+// series for OPA is written for NewestVersion, because OPA's maintainers accept
+// changes only to their newest release.
 const (
 	OldestVersion = "v1.0.0"
-	NewestVersion = newestMinor + ".0"
-	NewestRange   = newestMinor + ".x" // for people
-	newestMinor   = "v1.22"
+	NewestVersion = "v1.22.2"
 )
 
-// UpstreamVersion is the release that the series for OPA is written for. It is
-// OPA's newest, because its maintainers accept changes only to that one.
-const UpstreamVersion = "v1.22.2"
+// NewestRange is the last minor release, for people.
+var (
+	NewestRange = newestMinor + ".x"
+	newestMinor = NewestVersion[:strings.LastIndexByte(NewestVersion, '.')]
+)
 
 // exactVersion matches a version whose content never changes, unlike "latest"
 // or a branch.

@@ -118,7 +118,7 @@ func (v *view) Latency() *figure {
 	f := &figure{
 		Name: name, Help: helpOf(c.stage.Name), Legend: latencyLegend,
 		Note: fmt.Sprintf("p99 was highest, %s, in the slice of %s that begins at %s UTC.",
-			duration(worst.p99), duration(float64(v.Width)), instant(worst.begin, text.ToTheSecond)),
+			duration(worst.p99), sliceWidth(v.Width), instant(worst.begin, text.ToTheSecond)),
 	}
 	f.Note += v.marksNote()
 	text := fmt.Sprintf("Latency of %s over time. Over all, %s. %s", name, c.quantiles(), f.Note)
@@ -261,7 +261,7 @@ func (v *view) OutcomesOverTime() *figure {
 		return nil
 	}
 	highest, raised := stack(heights, most*sliver)
-	f := &figure{Note: fmt.Sprintf("Each step is %s. The highest rate was %s decisions a second.", duration(float64(v.Width)), threeDigitsAtMost(most))}
+	f := &figure{Note: fmt.Sprintf("Each step is %s. The highest rate was %s decisions a second.", sliceWidth(v.Width), threeDigitsAtMost(most))}
 	if raised {
 		f.Note += fmt.Sprintf(" Undefined, failed and cancelled decisions take at least %g %% of the height, so that a few can be seen.", 100*sliver)
 	}

@@ -15,10 +15,13 @@ import (
 func TestFormats(t *testing.T) {
 	at := start.UnixNano()
 	for got, want := range map[string]string{
-		duration(12_345): "12.3\u00a0µs",
-		percent(1e-9):    "<\u00a00.1\u00a0%",
-		percent(0.99999): ">\u00a099.9\u00a0%",
-		size(1_234_000):  "1.23\u00a0MB",
+		duration(12_345):   "12.3\u00a0µs",
+		sliceWidth(60e9):   "1\u00a0min",
+		sliceWidth(7200e9): "2\u00a0h",
+		sliceWidth(90e9):   "90.0\u00a0s",
+		percent(1e-9):      "<\u00a00.1\u00a0%",
+		percent(0.99999):   ">\u00a099.9\u00a0%",
+		size(1_234_000):    "1.23\u00a0MB",
 		instant(decisionlog.NoTime, text.ToTheSecond): "–",
 		instant(at+5e6, text.ToTheMilli):              "2026-03-02\u00a022:00:00.005",
 		threeDigitsAtMost(0.5):                        "0.5",

@@ -63,7 +63,7 @@ func save(t *testing.T, x *Data, file string) string {
 	return write(t, file, b.String())
 }
 
-// A file that is named twice, by a link too, is merged once.
+// A file that is named twice, by a link or its folder too, is merged once.
 func TestLoadAllOnce(t *testing.T) {
 	t.Parallel()
 	file := save(t, readLog(t, oneEvent, Options{}), filepath.Join(t.TempDir(), "a.rgm"))
@@ -71,7 +71,7 @@ func TestLoadAllOnce(t *testing.T) {
 	if err := os.Symlink(file, link); err != nil {
 		t.Skip(err)
 	}
-	x, err := LoadAll(file, link, file)
+	x, err := LoadAll(file, link, file, filepath.Dir(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,8 +112,10 @@ func TestMergeErrors(t *testing.T) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
-	if _, err := LoadAll(); err == nil {
-		t.Error("nothing is loaded")
+	for _, files := range [][]string{nil, {t.TempDir()}} {
+		if _, err := LoadAll(files...); err == nil || !strings.Contains(err.Error(), "name files that") {
+			t.Errorf("%q: error %v", files, err)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 
@@ -149,17 +150,45 @@ func IsSaved(file string) bool {
 	return err == nil || errors.As(err, &other)
 }
 
-// LoadAll loads files and merges them. It reads a file only once, even if two
-// names or a link lead to it.
+// savedReports returns the files that a name stands for: itself, or those in a
+// folder that are called .rgm.
+func savedReports(name string) (files []string, err error) {
+	info, err := os.Stat(name)
+	if err != nil || !info.IsDir() {
+		return []string{name}, err
+	}
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if filepath.Ext(entry.Name()) == ".rgm" {
+			files = append(files, filepath.Join(name, entry.Name()))
+		}
+	}
+	if files == nil {
+		return nil, fmt.Errorf("the folder %s has no file .rgm: name files that regometer report --save wrote, or a folder with them", name)
+	}
+	return files, nil
+}
+
+// LoadAll loads files, and those in folders, and merges them. It reads a file
+// only once, even if two names or a link lead to it.
 func LoadAll(files ...string) (*Data, error) {
 	var all *Data
-	inputs := make([]InputFile, len(files))
-	for i, file := range files {
-		info, err := os.Stat(file)
+	var inputs []InputFile
+	for _, file := range files {
+		saved, err := savedReports(file)
 		if err != nil {
 			return nil, err
 		}
-		inputs[i] = InputFile{file, info}
+		for _, name := range saved {
+			info, err := os.Stat(name)
+			if err != nil {
+				return nil, err
+			}
+			inputs = append(inputs, InputFile{name, info})
+		}
 	}
 	for _, file := range unique(inputs) {
 		x, err := Load(file.Name)

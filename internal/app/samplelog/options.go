@@ -92,6 +92,12 @@ type Regression struct {
 // maxYears limits the time that a log covers.
 const maxYears = 50
 
+// Check returns an error if an option is invalid.
+func (o Options) Check() error {
+	_, err := o.withDefaults()
+	return err
+}
+
 // withDefaults returns the options with all defaults. It returns an error if an
 // option is invalid. The error names the flag of the command.
 func (o Options) withDefaults() (Options, error) {

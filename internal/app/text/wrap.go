@@ -22,12 +22,18 @@ func Wrap(s string, width int) []string {
 		if line != "" {
 			lines = append(lines, line)
 		}
-		for Width(word) > width {
-			letters := lettersOf(word)
-			part := strings.Join(letters[:max(1, len(fitting(letters, width)))], "")
-			lines, word = append(lines, part), word[len(part):]
-		}
 		line = word
+		if Width(word) > width {
+			letters := lettersOf(word)
+			for {
+				n := max(1, len(fitting(letters, width)))
+				line = strings.Join(letters[:n], "")
+				if letters = letters[n:]; len(letters) == 0 {
+					break
+				}
+				lines = append(lines, line)
+			}
+		}
 	}
 	if line != "" {
 		lines = append(lines, line)

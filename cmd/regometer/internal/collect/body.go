@@ -135,9 +135,6 @@ func (b *bodyReader) begin() {
 // read reads the decisions of a body into a batch. It returns an error of type
 // unreadable if they cannot be counted.
 func (b *bodyReader) read(body *body, encoding string, maxPacked, maxUnpacked int64) error {
-	if len(b.buffer) > 8*usualBuffer {
-		b.buffer = make([]byte, usualBuffer)
-	}
 	b.reader.Reset()
 	b.begin()
 	text := io.Reader(body)
@@ -153,10 +150,7 @@ func (b *bodyReader) read(body *body, encoding string, maxPacked, maxUnpacked in
 	}
 	have, unpacked := 0, int64(0)
 	for {
-		if have == len(b.buffer) {
-			b.buffer = append(b.buffer, make([]byte, len(b.buffer))...)
-		}
-		n, err := text.Read(b.buffer[have:])
+		n, err := text.Read(b.room(have))
 		have += n
 		unpacked += int64(n)
 		switch {
@@ -176,6 +170,18 @@ func (b *bodyReader) read(body *body, encoding string, maxPacked, maxUnpacked in
 			have = copy(b.buffer, b.buffer[read:have])
 		}
 	}
+}
+
+// room returns the rest of the buffer behind the text that it has. It enlarges
+// a buffer that is full, and replaces a large one that is empty.
+func (b *bodyReader) room(have int) []byte {
+	switch {
+	case have == len(b.buffer):
+		b.buffer = append(b.buffer, make([]byte, len(b.buffer))...)
+	case have == 0 && len(b.buffer) > 8*usualBuffer:
+		b.buffer = make([]byte, usualBuffer)
+	}
+	return b.buffer[have:]
 }
 
 // verdict returns an error if a body has text but no decisions.

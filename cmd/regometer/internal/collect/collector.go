@@ -13,6 +13,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -154,6 +155,8 @@ func (c *Collector) collect(w http.ResponseWriter, r *http.Request) {
 		answer = delivery.finish(body)
 	}
 	switch {
+	case errors.Is(body.err, os.ErrDeadlineExceeded):
+		c.refuse(w, "slow", http.StatusServiceUnavailable, fmt.Sprintf("the body was not read within %v", timeout))
 	case body.err != nil:
 		c.refuse(w, "sender", http.StatusBadRequest, "the body ends too early: "+body.err.Error())
 	case answer.err != nil:

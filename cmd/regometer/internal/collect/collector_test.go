@@ -14,12 +14,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -316,12 +318,27 @@ func TestSenderBreaksOff(t *testing.T) {
 	}
 }
 
+// A body that does not arrive in time may come from a slow sender, or be too
+// much for this machine. OPA must send it again.
+func TestSlowBody(t *testing.T) {
+	t.Parallel()
+	c := newCollector(t, Options{})
+	w := httptest.NewRecorder()
+	late := iotest.ErrReader(fmt.Errorf("read: %w", os.ErrDeadlineExceeded))
+	c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", io.MultiReader(strings.NewReader(events("a", 3)), late)))
+	if n := testutil.ToFloat64(c.metrics.refused.WithLabelValues("slow")); w.Code != 503 || n != 1 || counted(t, c, "decisions") != 0 {
+		t.Errorf("the answer is %d %s, and %v bodies are refused as slow", w.Code, w.Body, n)
+	}
+}
+
 // As many bodies are read at a time as there are processors. A target that does
 // not answer gets no more than the time that OPA waits.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	x, forward := newTarget(t)
 	release := make(chan struct{})
+	goOn := sync.OnceFunc(func() { close(release) })
+	defer goOn() // also after a failure: the target waits for its answers
 	var started atomic.Int32
 	x.respond(func(http.ResponseWriter, string) {
 		started.Add(1)
@@ -350,7 +367,7 @@ func TestBusy(t *testing.T) {
 	if w.Code != 503 {
 		t.Errorf("without a slot a body gets %d, want 503", w.Code)
 	}
-	close(release)
+	goOn()
 	answers.Wait()
 	if n := counted(t, c, "decisions"); accepted.Load() != bodies || n != bodies {
 		t.Errorf("%d bodies are accepted, and %v decisions count", accepted.Load(), n)

@@ -24,6 +24,8 @@ func LoadPolicy(paths []string) (*ast.Compiler, error) {
 	for _, path := range paths {
 		err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
 			switch {
+			case err == nil && entry.IsDir() && name != path && strings.HasPrefix(entry.Name(), ".."):
+				return fs.SkipDir // Kubernetes mounts the files of a ConfigMap there, and links to them
 			case err != nil || entry.IsDir():
 				return err
 			case strings.HasSuffix(name, ".rego") || name == path:

@@ -6,6 +6,7 @@ package collect
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,8 +69,16 @@ func TestLoadPolicy(t *testing.T) {
 				t.Errorf("there is no rule %s", test.want)
 			}
 			if strings.HasSuffix(file, ".rego") && err == nil {
-				if _, err := LoadPolicy([]string{dir}); err != nil {
-					t.Errorf("the folder: %v", err)
+				// As Kubernetes mounts a ConfigMap: the file is a link into a
+				// hidden folder.
+				version := filepath.Join(dir, "..2026_01_02_03_04_05.0123456789")
+				if err := errors.Join(os.Mkdir(version, 0o700), os.Rename(file, filepath.Join(version, test.file)),
+					os.Symlink(filepath.Base(version), filepath.Join(dir, "..data")), os.Symlink(filepath.Join("..data", test.file), file)); err != nil {
+					t.Fatal(err)
+				}
+				compiler, err := LoadPolicy([]string{dir})
+				if err != nil || len(compiler.GetRulesExact(ast.MustParseRef(test.want))) != 1 {
+					t.Errorf("the folder: %v, want the rule %s once", err, test.want)
 				}
 			}
 		})

@@ -31,10 +31,7 @@ func (c *Collector) newStream() *stream {
 // at the end.
 func (s *stream) read(from io.Reader) (n int, err error) {
 	b := s.reader
-	if s.have == len(b.buffer) {
-		b.buffer = append(b.buffer, make([]byte, len(b.buffer))...)
-	}
-	n, err = from.Read(b.buffer[s.have:])
+	n, err = from.Read(b.room(s.have))
 	if s.have += n; s.have > 0 {
 		read := b.reader.Read(b.buffer[:s.have])
 		s.have = copy(b.buffer, b.buffer[read:s.have])

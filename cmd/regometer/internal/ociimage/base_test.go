@@ -275,7 +275,7 @@ func TestDynamic(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "program")
 		noError(os.WriteFile(file, text.Bytes(), 0o755))
 		im := program(t, filepath.Join(t.TempDir(), "image"), "linux/amd64")
-		im.Build = func(context.Context, string) (string, map[string]string, error) { return file, nil, nil }
+		im.Build = func(context.Context, string) (Built, error) { return Built{File: file}, nil }
 		_, err := im.Write(t.Context())
 		if refused != (err != nil && strings.Contains(err.Error(), "CGO_ENABLED=0")) || !refused && err != nil {
 			t.Errorf("with %v the error is %v", kind, err)

@@ -53,14 +53,20 @@ type Image struct {
 	Program string
 	// Cmd holds the program's default arguments.
 	Cmd []string
-	// Build returns the path of the program for a platform, and the image's
-	// labels.
-	Build func(ctx context.Context, platform string) (file string, labels map[string]string, err error)
+	// Build returns what the image for a platform has.
+	Build func(ctx context.Context, platform string) (Built, error)
 	// Created is the image's date. The zero time stands for the year 1970,
 	// which tools show as no date.
 	Created time.Time
 	// Progress receives a line now and then, unless it is nil.
 	Progress io.Writer
+}
+
+// Built is a program for a platform, and what describes it.
+type Built struct {
+	File      string // of the program
+	Labels    map[string]string
+	Documents map[string][]byte // in the folder /usr/share/doc/PROGRAM, by name
 }
 
 // The OCI defines the labels with this prefix. An image's manifest repeats them
@@ -198,13 +204,13 @@ func fullName(tag name.Tag) string {
 // pack builds the program and makes the image for one platform. The layers are
 // in memory, in the work folder or still in the base's registry.
 func (w *writer) pack(ctx context.Context, t *target) error {
-	file, labels, err := w.Build(ctx, t.platform.String())
+	built, err := w.Build(ctx, t.platform.String())
 	if err != nil {
 		return err
 	}
-	t.labels = w.labels(t, labels)
+	t.labels = w.labels(t, built.Labels)
 	w.printf("packing /%s for %s", w.Program, t.platform)
-	program, err := w.programLayer(file)
+	program, err := w.programLayer(&built)
 	if err != nil {
 		return err
 	}

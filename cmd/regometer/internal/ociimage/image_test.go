@@ -54,10 +54,13 @@ func program(t *testing.T, output string, platforms ...string) *Image {
 		Platforms: platforms,
 		Program:   "prog",
 		Cmd:       []string{"run", "it"},
-		Build: func(_ context.Context, platform string) (string, map[string]string, error) {
+		Build: func(_ context.Context, platform string) (Built, error) {
 			file := filepath.Join(dir, strings.ReplaceAll(platform, "/", "-"))
-			err := os.WriteFile(file, []byte("program for "+platform), 0o600)
-			return file, map[string]string{VersionLabel: "1.2.3+x", TitleLabel: "prog", "own": "label"}, err
+			return Built{
+				File:      file,
+				Labels:    map[string]string{VersionLabel: "1.2.3+x", TitleLabel: "prog", "own": "label"},
+				Documents: map[string][]byte{"b.txt": []byte("beta"), "a.txt": []byte("alpha")},
+			}, os.WriteFile(file, []byte("program for "+platform), 0o600)
 		},
 	}
 }
@@ -275,11 +278,11 @@ func TestReplace(t *testing.T) {
 			{fs.ErrNotExist, path + "missing", func() {}},
 			{context.Canceled, os.Args[0], cancel},
 		} {
-			im.Build = func(context.Context, string) (string, map[string]string, error) {
+			im.Build = func(context.Context, string) (Built, error) {
 				if c.end(); c.file == "" {
-					return "", nil, c.want
+					return Built{}, c.want
 				}
-				return c.file, nil, nil
+				return Built{File: c.file}, nil
 			}
 			im.Base = path // so that the test binary may need libraries
 			if _, err := im.Write(ctx); !errors.Is(err, c.want) {

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -60,17 +61,28 @@ func filesLayer() ([]v1.Layer, error) {
 			add("etc/ssl/certs/", 0o755, ""),
 			add(certificatesFile, 0o644, string(certificates())),
 			add("tmp/", 0o1777, ""),
+			add("usr/", 0o755, ""),
+			add("usr/share/", 0o755, ""),
+			add("usr/share/doc/", 0o755, ""),
 		)
 	})
 	return []v1.Layer{layer}, err
 }
 
-// programLayer returns the layer with the program.
-func (w *writer) programLayer(file string) (v1.Layer, error) {
-	if w.Base == "" && isDynamic(file) {
+// programLayer returns the layer with the program and its documents.
+func (w *writer) programLayer(built *Built) (v1.Layer, error) {
+	if w.Base == "" && isDynamic(built.File) {
 		return nil, fmt.Errorf("%s needs a dynamic loader and libraries, but the image has none: build it with CGO_ENABLED=0, or name a base image that has them", w.Program)
 	}
-	return newLayer(func(t *tar.Writer) error { return addFile(t, file, w.Program, 0o755) })
+	return newLayer(func(t *tar.Writer) error {
+		folder := "usr/share/doc/" + w.Program + "/"
+		err := addEntry(t, folder, 0o755, 0, strings.NewReader(""))
+		for _, name := range slices.Sorted(maps.Keys(built.Documents)) {
+			text := built.Documents[name]
+			err = errors.Join(err, addEntry(t, folder+name, 0o644, int64(len(text)), bytes.NewReader(text)))
+		}
+		return errors.Join(err, addFile(t, built.File, w.Program, 0o755))
+	})
 }
 
 // isDynamic reports whether the program needs a dynamic loader.

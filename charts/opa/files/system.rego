@@ -1,0 +1,1 @@
+../../../examples/kubernetes/opa/policy/system.rego

@@ -1,0 +1,64 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// A reader works for as long as the process. What a body makes it remember must
+// not stay.
+func TestReaderKeepsLittle(t *testing.T) {
+	t.Parallel()
+	c := newCollector(t, Options{})
+	server := httptest.NewServer(c)
+	defer server.Close()
+	reader := newBodyReader(c.Counter)
+	read := func(text string) {
+		t.Helper()
+		if err := reader.read(newBody(strings.NewReader(text)), "", defaultPacked, defaultUnpacked); err != nil {
+			t.Fatal(err)
+		}
+		reader.batch.Count()
+	}
+
+	const long = 32 * usualBuffer
+	read(fmt.Sprintf(`{"decision_id":"1","path":"p","input":%q,"result":true}`, strings.Repeat("x", long)))
+	if n := len(reader.buffer); n < long {
+		t.Fatalf("the buffer for an event of %d bytes has %d bytes", long, n)
+	}
+	read(events("short", 1))
+	if n := len(reader.buffer); n != usualBuffer {
+		t.Errorf("after a body with short events the buffer has %d bytes, want %d", n, usualBuffer)
+	}
+
+	const names, size = 2000, 1000
+	var text strings.Builder
+	for i := range names {
+		name := fmt.Sprintf("%0*d", size, i)
+		fmt.Fprintf(&text, `{"decision_id":"2","path":%q,"result":true,"metrics":{"timer_server_handler_ns":1,"timer_%s_ns":1}}`+"\n", name, name)
+		if i%100 > 0 {
+			continue
+		}
+		read(text.String())
+		text.Reset()
+		kept := 0
+		for path := range reader.paths {
+			kept += len(path)
+		}
+		for _, key := range reader.keys {
+			kept += len(key)
+		}
+		if kept > maxKnown+2*size {
+			t.Fatalf("after %d names of %d bytes the reader keeps %d bytes, want at most %d", i, size, kept, maxKnown)
+		}
+	}
+	const handler = `opa_decision_stage_duration_seconds_count{stage="server_handler"}`
+	if got, want := value(series(t, server.URL), handler), fmt.Sprint(names-100+1+1); got != want {
+		t.Errorf("after it has forgotten names, the stage has %s values, want %s", got, want)
+	}
+}

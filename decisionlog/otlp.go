@@ -1,0 +1,56 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decisionlog
+
+import "bytes"
+
+// OTLP writes an object as a list of keys and values, which name their type:
+// [{"key":"path","value":{"stringValue":"p"}}].
+
+// isPairs reports whether a list may be one of OTLP, without reading it.
+func isPairs(list []byte) bool {
+	i := skipSpace(list, 1)
+	return list[i] == '{' && hasPrefix(list[skipSpace(list, i+1):], `"key"`)
+}
+
+// objectOf returns the object that a list of OTLP stands for, or nil if it is
+// another list. Values below too many levels are null.
+func (p *parser) objectOf(list []byte, levels int) []byte {
+	object, ok := []byte{'{'}, true
+	eachElement(list, func(pair []byte) {
+		key, value := p.fieldIn(pair, "key"), p.fieldIn(pair, "value")
+		if ok = ok && len(key) > 1 && key[0] == '"' && value != nil; ok {
+			object = append(p.appendOTLP(append(append(object, key...), ':'), value, levels), ',')
+		}
+	})
+	if !ok {
+		return nil
+	}
+	return append(bytes.TrimSuffix(object, []byte{','}), '}')
+}
+
+// appendOTLP appends what a value of OTLP stands for.
+func (p *parser) appendOTLP(dst, value []byte, levels int) []byte {
+	start := len(dst)
+	eachField(value, func(kind, v []byte) {
+		list := p.fieldIn(v, "values")
+		switch {
+		case levels == 0:
+		case string(kind) == `"kvlistValue"`:
+			dst = append(dst, p.objectOf(list, levels-1)...)
+		case string(kind) == `"arrayValue"`:
+			dst = append(dst, '[')
+			eachElement(list, func(e []byte) { dst = append(p.appendOTLP(dst, e, levels-1), ',') })
+			dst = append(bytes.TrimSuffix(dst, []byte{','}), ']')
+		case string(kind) == `"intValue"`: // it may be a string
+			dst = append(dst, bytes.Trim(v, `"`)...)
+		default:
+			dst = append(dst, v...)
+		}
+	})
+	if len(dst) == start {
+		dst = append(dst, "null"...)
+	}
+	return dst
+}

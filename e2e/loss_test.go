@@ -1,0 +1,85 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/regometer/regometer/e2e/harness"
+)
+
+// TestDecisionLogArrives: an unmodified OPA loses events of its decision log,
+// and no counter moves, while the service accepts every upload. The binary of
+// `regometer build` loses none.
+func TestDecisionLogArrives(t *testing.T) {
+	harness.EndToEnd(t)
+	const n, every = 1500, 50 // decisions, of which each 50th has an error
+	const policy = "package app\n\nallow := true\n\nallow := false if input.conflict\n"
+	for _, c := range []struct {
+		name, binary string
+		loses        bool
+	}{
+		{"unmodified", harness.UnmodifiedOPA(t), true},
+		{"ours", harness.OPA(t), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var arrived atomic.Int64
+			service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				text, err := gzip.NewReader(r.Body)
+				if !assert.NoError(t, err) {
+					return
+				}
+				var events []struct{}
+				assert.NoError(t, json.NewDecoder(text).Decode(&events))
+				arrived.Add(int64(len(events)))
+			}))
+			t.Cleanup(service.Close)
+			s := startProgram(t, c.name, c.binary, asJSON(t, map[string]any{
+				"services":      map[string]any{"log": map[string]any{"url": service.URL}},
+				"decision_logs": map[string]any{"service": "log", "reporting": map[string]any{"min_delay_seconds": 1, "max_delay_seconds": 2}},
+				"status":        map[string]any{"prometheus": true},
+			}))
+			status, body, err := harness.Ask(t.Context(), http.MethodPut, s.url("/v1/policies/app"), policy, "")
+			require.NoError(t, err)
+			require.Equal(t, http.StatusOK, status, body)
+			random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the sizes of inputs
+			for i := range n {
+				text := make([]byte, 50+random.IntN(1950)) // in hexadecimal 0.1 to 4 KB
+				for j := range text {
+					text[j] = byte(random.Uint32())
+				}
+				q := question{method: http.MethodPost, path: "/v1/data/app/allow", body: fmt.Sprintf(`{"input": {"text": "%x"}}`, text)}
+				if i%every == 0 {
+					q.body, q.outcome = `{"input": {"conflict": true}}`, "error"
+				}
+				require.NoError(t, s.ask(t, q))
+			}
+			time.Sleep(3 * time.Second) // until OPA has reported its counters
+			metrics := s.scrape(t)
+			require.NoError(t, s.Cmd.Process.Signal(os.Interrupt)) // OPA uploads the rest
+			<-s.Exited
+			t.Logf("%d of %d events arrived", arrived.Load(), n)
+			if c.loses {
+				assert.Less(t, arrived.Load(), int64(n))
+			} else {
+				assert.EqualValues(t, n, arrived.Load())
+			}
+			assert.NotRegexp(t, regexp.MustCompile(`(?m)^decision_logs_(dropped|encoding_failure|chunks_upload_failed)\S* [1-9]`), metrics)
+		})
+	}
+}

@@ -1,0 +1,6 @@
+# asked:
+package pull
+
+files := ["/etc/host_identity.json"]
+
+env_vars := []
