@@ -56,7 +56,7 @@ type collectBench struct {
 // collect measures the part collect.
 func (m *measurer) collect(ctx context.Context) (lines []byte, err error) {
 	m.progress.Printf("collect: building regometer and the OpenTelemetry Collector")
-	if _, err := measure.Command(ctx, filepath.Join(m.Root, "cmd/regometer"), "go", "build", "-trimpath", "-o", m.work, "."); err != nil {
+	if _, err := measure.Command(ctx, filepath.Join(m.Root, "cmd/regometer"), "go", "build", "-o", m.work, "."); err != nil {
 		return nil, err
 	}
 	if _, err := measure.Command(ctx, m.work, "go", "run", collectorBuilder, "--config", filepath.Join(m.Bench, "otelcol/builder.yaml")); err != nil {

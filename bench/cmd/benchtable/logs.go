@@ -89,7 +89,7 @@ func (m *measurer) decisionLogs(ctx context.Context) ([]byte, error) {
 		{"-o", b.bin + string(filepath.Separator), "./cmd/regometer", "./bench/cmd/plainreport"},
 		{"-tags", "purego", "-o", filepath.Join(b.bin, "purego") + string(filepath.Separator), "./cmd/regometer"},
 	} {
-		if _, err := measure.CommandWith(ctx, b.workspace(), m.Root, "go", append([]string{"build", "-trimpath"}, args...)...); err != nil {
+		if _, err := measure.CommandWith(ctx, b.workspace(), m.Root, "go", append([]string{"build"}, args...)...); err != nil {
 			return nil, err
 		}
 	}

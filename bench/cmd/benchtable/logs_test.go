@@ -18,7 +18,7 @@ import (
 )
 
 // testLogs measures small logs twice. There must be figures of all sides, by
-// case, and no others of these cases.
+// case. Only programs that a machine may lack may have figures besides.
 func testLogs(t *testing.T, sides map[string]string) {
 	t.Helper()
 	repo, err := measure.FindRepository(t.Context())
@@ -41,7 +41,8 @@ func testLogs(t *testing.T, sides map[string]string) {
 	for name, impls := range sides {
 		var got []string
 		for k := range r.samples {
-			if k.name == "Report/case="+name {
+			lackable := k.impl == "duckdb" || k.impl == "jq"
+			if k.name == "Report/case="+name && (!lackable || strings.Contains(impls, k.impl)) {
 				got = append(got, k.impl)
 			}
 		}
@@ -63,12 +64,6 @@ func testLogs(t *testing.T, sides map[string]string) {
 }
 
 func TestLogs(t *testing.T) {
-	t.Setenv("REGOMETER_DUCKDB", "")
-	goCommand, err := exec.LookPath("go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", filepath.Dir(goCommand)) // neither DuckDB nor jq
 	const all = "encoding_json regometer regometer_one regometer_portable regometer_quarter"
 	testLogs(t, map[string]string{
 		"ndjson_512": all, "ndjson_8k": all, "spaced": all,
