@@ -29,6 +29,9 @@ OUTSIDE := e2e e2e/extauthz
 OLDEST_OPA = $(shell sed -n 's/.*OldestVersion *= "\(.*\)"/\1/p' internal/app/opabuild/version.go)
 NEWEST_OPA = $(shell sed -n 's/.*NewestVersion *= "\(.*\)"/\1/p' internal/app/opabuild/version.go)
 
+# make vet examines the same code, and also the code for other platforms.
+TEST := $(GO) test -vet=off
+
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -42,7 +45,7 @@ help: ## List these targets
 
 .PHONY: test
 test: ## Run the tests of all modules
-	$(GO) test -timeout 60m $(ALL)
+	$(TEST) -timeout 60m $(ALL)
 
 .PHONY: test-slow
 test-slow: ## Run the tests of all modules, also those that build and run OPA: many minutes
@@ -52,22 +55,22 @@ test-slow: ## Run the tests of all modules, also those that build and run OPA: m
 # test has no goroutines.
 .PHONY: race
 race: ## Run the tests under the race detector
-	$(GO) list $(ALL) | grep -v /bench/project | xargs $(GO) test -race -timeout 60m
+	$(GO) list $(ALL) | grep -v /bench/project | xargs $(TEST) -race -timeout 60m
 
 .PHONY: test-root
 test-root: ## Build and test the root module as its importers see it, and its builds for other platforms and settings
 	GOWORK=off $(GO) build ./...
-	GOWORK=off $(GO) test ./...
-	GOWORK=off GOOS=linux GOARCH=386 $(GO) test ./...
-	GOWORK=off $(GO) test -tags purego ./...
-	GOWORK=off GOEXPERIMENT=jsonv2 $(GO) test ./...
-	REGOMETER_SLOW_TESTS=1 $(GO) test -v -run '^TestMetricsWithOldestToolchain$$' ./bench/project # the Go of the oldest OPA
+	GOWORK=off $(TEST) ./...
+	GOWORK=off GOOS=linux GOARCH=386 $(TEST) ./...
+	GOWORK=off $(TEST) -tags purego ./...
+	GOWORK=off GOEXPERIMENT=jsonv2 $(TEST) ./...
+	REGOMETER_SLOW_TESTS=1 $(TEST) -v -run '^TestMetricsWithOldestToolchain$$' ./bench/project # the Go of the oldest OPA
 
 .PHONY: test-opa
 test-opa: ## Test the adapter, the plugin and the collector with the oldest and the newest OPA
-	cd opa && GOWORK=off REGOMETER_WANT_OPA=$(OLDEST_OPA) $(GO) test ./...
-	cd opa && REGOMETER_WANT_OPA=$(NEWEST_OPA) $(GO) test ./...
-	cd prom && GOWORK=off $(GO) test ./... # with the oldest client_golang
+	cd opa && GOWORK=off REGOMETER_WANT_OPA=$(OLDEST_OPA) $(TEST) ./...
+	cd opa && REGOMETER_WANT_OPA=$(NEWEST_OPA) $(TEST) ./...
+	cd prom && GOWORK=off $(TEST) ./... # with the oldest client_golang
 
 # Sets the variable $(1) for the rest of a recipe, if the program $(2) is missing
 # and python3 can fetch it: the file $(4) of the package $(3).
@@ -215,7 +218,7 @@ bench-report: ## Measure regometer report beside DuckDB, jq and encoding/json on
 
 .PHONY: bench-quick
 bench-quick: ## Run every benchmark once
-	$(GO) test -run '^$$' -bench . -benchtime 1x $(ALL)
+	$(TEST) -run '^$$' -bench . -benchtime 1x $(ALL)
 	$(GO) run ./bench/cmd/benchtable -quick -parts metrics,embedded,server,report
 
 ##### Checks
