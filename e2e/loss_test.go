@@ -49,10 +49,16 @@ func TestDecisionLogArrives(t *testing.T) {
 				arrived.Add(int64(len(events)))
 			}))
 			t.Cleanup(service.Close)
+			log := map[string]any{"service": "log", "reporting": map[string]any{"min_delay_seconds": 1, "max_delay_seconds": 2}}
+			plugins := map[string]any{}
+			if !c.loses {
+				log["plugin"], plugins["regometer"] = "regometer", map[string]any{}
+			}
 			s := startProgram(t, c.name, c.binary, asJSON(t, map[string]any{
 				"services":      map[string]any{"log": map[string]any{"url": service.URL}},
-				"decision_logs": map[string]any{"service": "log", "reporting": map[string]any{"min_delay_seconds": 1, "max_delay_seconds": 2}},
+				"decision_logs": log,
 				"status":        map[string]any{"prometheus": true},
+				"plugins":       plugins,
 			}))
 			status, body, err := harness.Ask(t.Context(), http.MethodPut, s.url("/v1/policies/app"), policy, "")
 			require.NoError(t, err)
@@ -78,6 +84,8 @@ func TestDecisionLogArrives(t *testing.T) {
 				assert.Less(t, arrived.Load(), int64(n))
 			} else {
 				assert.EqualValues(t, n, arrived.Load())
+				assert.Contains(t, metrics, fmt.Sprintf("\nopa_decision_log_events_total %d\n", n))
+				assert.Contains(t, metrics, fmt.Sprintf("\nopa_decision_received_total{source=\"server\"} %d\n", n))
 			}
 			assert.NotRegexp(t, regexp.MustCompile(`(?m)^decision_logs_(dropped|encoding_failure|chunks_upload_failed)\S* [1-9]`), metrics)
 		})

@@ -18,7 +18,7 @@ type exporter struct {
 	state     *state
 	collector atomic.Pointer[prom.Collector]
 
-	failures, received, policyPaths, lost, httpFailures, revisions *prometheus.Desc
+	failures, received, logged, policyPaths, lost, httpFailures, revisions *prometheus.Desc
 }
 
 // The causes of failures.
@@ -39,9 +39,19 @@ var sources = [...]string{fromServer: "server", fromLog: "decision_log"}
 
 // ownSeries is the number of series that the plugin exports besides those of
 // its collector, without the revisions. These are the failures by cause, the
-// received decisions by source, the policy's paths by label, lost labels, the
-// failed requests of http.send by cause, and regometer_build_info.
-const ownSeries = len(causes) + len(sources) + 3 + len(httpCauses) + 2
+// received decisions by source, the events of the decision log, the policy's
+// paths by label, lost labels, the failed requests of http.send by cause, and
+// regometer_build_info.
+const ownSeries = len(causes) + len(sources) + 1 + 3 + len(httpCauses) + 2
+
+// ownSeries returns how many of these there are now, with the revisions.
+func (s *state) ownSeries() int {
+	n := ownSeries + len(s.revisions())
+	if s.logged.Load() == 0 {
+		n--
+	}
+	return n
+}
 
 func newExporter(namespace string, s *state, c *prom.Collector) *exporter {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
@@ -60,6 +70,8 @@ func newExporter(namespace string, s *state, c *prom.Collector) *exporter {
 		httpFailures: desc("http_send_failures_total",
 			"Requests of http.send that failed: no answer in time (timeout), a failed connection, a status from 500 on, or other.", "cause"),
 	}
+	e.logged = prometheus.NewDesc(namespace+"_decision_log_events_total",
+		"Events that OPA gave its decision log, without those of its drop policy. Exported from the first event that decision_logs.plugin brings.", nil, nil)
 	e.revisions = prometheus.NewDesc(namespace+"_policy_info",
 		"Always 1, for the active revision of each bundle. Exported only without status.prometheus, where OPA has last_success_bundle_activation.",
 		[]string{"bundle", "revision"}, nil)
@@ -72,6 +84,7 @@ func (e *exporter) Describe(ch chan<- *prometheus.Desc) {
 	e.collector.Load().Describe(ch)
 	ch <- e.failures
 	ch <- e.received
+	ch <- e.logged
 	ch <- e.policyPaths
 	ch <- e.lost
 	ch <- e.httpFailures
@@ -86,6 +99,9 @@ func (e *exporter) Collect(ch chan<- prometheus.Metric) {
 	}
 	for i, source := range sources {
 		ch <- prometheus.MustNewConstMetric(e.received, prometheus.CounterValue, float64(e.state.received[i].Load()), source)
+	}
+	if n := e.state.logged.Load(); n > 0 {
+		ch <- prometheus.MustNewConstMetric(e.logged, prometheus.CounterValue, float64(n))
 	}
 	ch <- prometheus.MustNewConstMetric(e.lost, prometheus.CounterValue, float64(e.state.lost.Load()))
 	for i, cause := range httpCauses {

@@ -332,6 +332,7 @@ func (p *Plugin) Log(ctx context.Context, event logs.EventV1) error {
 	if a == nil {
 		return nil
 	}
+	a.recorder.state.logged.Add(1)
 	if p.observed == nil || !p.observed(ctx, p) {
 		p.recordEvent(ctx, a, &event)
 	}

@@ -257,6 +257,7 @@ func TestBothWays(t *testing.T) {
 	checkSum(t, registry, "opa_decision_received_total", map[string]string{"source": "server"}, 5)
 	checkSum(t, registry, "opa_decision_received_total", map[string]string{"source": "decision_log"}, 1)
 	checkSum(t, registry, "opa_decisions_total", nil, 6)
+	checkSum(t, registry, "opa_decision_log_events_total", nil, 6)
 	if len(next.events) != 6 {
 		t.Errorf("the next plugin got %d events, want 6", len(next.events))
 	}

@@ -57,6 +57,7 @@ type state struct {
 	lost     atomic.Uint64 // labels that a new policy has taken from paths with decisions
 	failures [len(causes)]atomic.Uint64
 	received [len(sources)]atomic.Uint64
+	logged   atomic.Uint64 // events of the decision log
 }
 
 var stateDesc = prometheus.NewDesc("regometer_plugin_state", "Never exported.", nil, nil)
@@ -283,7 +284,7 @@ func (s *state) makeRoom(l *label) {
 // export registers a collector for a rollup, and unregisters the current one.
 // It fails if the registry refuses the new one.
 func (s *state) export(r *rollup.Rollup, c *Config) error {
-	collector, err := prom.NewCollector(r, prom.Options{Namespace: c.Namespace, MoreSeries: func() int { return ownSeries + len(s.revisions()) }})
+	collector, err := prom.NewCollector(r, prom.Options{Namespace: c.Namespace, MoreSeries: s.ownSeries})
 	if err != nil || s.registry == nil {
 		return err
 	}
