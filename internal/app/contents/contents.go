@@ -19,31 +19,41 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/google/licensecheck"
+	"github.com/google/uuid"
+	"golang.org/x/mod/modfile"
 
 	"github.com/regometer/regometer/internal/app/gotool"
 )
 
 // A Program is a binary that Go built.
 type Program struct {
-	Name     string // such as regometer or opa
-	Version  string
-	OPA      string // the version of OPA, such as v1.2.3, if the program is a changed OPA
-	Platform string
-	// Description says what the program is, and what changed OPA.
+	Name        string // such as regometer or opa
+	Version     string
+	OPA         string // the version of OPA, such as v1.2.3, if the program is OPA itself
+	Platform    string
 	Description string
+	Changes     string // to the OPA inside, and who made them; "" if it is as released
+	Regometer   string // the version of the regometer that describes the program
 	Info        *buildinfo.BuildInfo
+	// Folders holds the sources of modules by their path. FindFolders adds to it.
+	Folders map[string]string
 }
 
 // OPAModule is the path of OPA's module.
 const OPAModule = "github.com/open-policy-agent/opa"
 
-const standardLibrary = "std"
+const (
+	standardLibrary = "std"
+	ownModule       = "github.com/regometer/regometer"
+)
 
 // url returns the package URL of a module.
 func url(m *debug.Module) string {
@@ -73,23 +83,31 @@ func (p *Program) Modules() []*debug.Module {
 	return all
 }
 
-// FindFolders adds the folders with the source of modules to folders, whose
-// keys are paths of modules. It downloads missing modules, and leaves out those
-// that no module proxy has. env is added to the environment of the go command.
-func FindFolders(ctx context.Context, env []string, modules []*debug.Module, folders map[string]string) error {
+// FindFolders finds the sources of the program and of modules. It downloads
+// missing modules, and leaves out those that no module proxy has. env is added
+// to the environment of the go command.
+func (p *Program) FindFolders(ctx context.Context, env []string, modules []*debug.Module) error {
+	if p.Folders == nil {
+		p.Folders = map[string]string{}
+	}
 	dir, err := os.MkdirTemp("", "regometer-modules-") // outside of any module
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	goroot, err := gotool.Command{Dir: dir, Args: []string{"env", "GOROOT"}, Env: env}.Output(ctx)
-	if err != nil {
-		return err
+	if p.Folders[standardLibrary] == "" {
+		goroot, err := gotool.Command{Dir: dir, Args: []string{"env", "GOROOT"}, Env: env}.Output(ctx)
+		if err != nil {
+			return err
+		}
+		p.Folders[standardLibrary] = strings.TrimSpace(string(goroot))
 	}
-	folders[standardLibrary] = strings.TrimSpace(string(goroot))
 	args := []string{"mod", "download", "-json", "--"}
+	if p.OPA == "" {
+		modules = append(slices.Clip(modules), &p.Info.Main)
+	}
 	for _, m := range modules {
-		if folders[m.Path] == "" && m.Version != "" {
+		if p.Folders[m.Path] == "" && strings.HasPrefix(m.Version, "v") {
 			args = append(args, m.Path+"@"+m.Version)
 		}
 	}
@@ -105,32 +123,36 @@ func FindFolders(ctx context.Context, env []string, modules []*debug.Module, fol
 			return errors.Join(failed, err)
 		}
 		if m.Dir != "" {
-			folders[m.Path] = m.Dir
+			p.Folders[m.Path] = m.Dir
 		}
 	}
 	return ctx.Err()
 }
 
-// BillOfMaterials returns modules of the program in CycloneDX's JSON, without
-// time and serial number. As is usual there, a module's hash is the one in
-// go.sum.
+// BillOfMaterials returns the program and its modules in CycloneDX's JSON. The
+// same program has the same bill, because its serial number is a hash of the
+// rest, and the bill has no time. As is usual there, a module's hash is the one
+// in go.sum.
 func (p *Program) BillOfMaterials(modules []*debug.Module) ([]byte, error) {
 	main := cdx.Component{
-		Type: cdx.ComponentTypeApplication, Name: p.Name, Version: p.Version,
+		Type: cdx.ComponentTypeApplication, Name: p.Name, Version: p.Version, Supplier: supplier(p.Info.Main.Path),
 		BOMRef:      p.Name + "_" + p.Version + "_" + strings.ReplaceAll(p.Platform, "/", "_"),
 		Description: p.Description, Properties: &[]cdx.Property{{Name: "regometer:platform", Value: p.Platform}},
+		Licenses: licences(p.Folders[p.Info.Main.Path]),
 	}
-	if p.OPA == "" {
+	switch {
+	case p.OPA == "":
 		main.PackageURL = url(&debug.Module{Path: p.Info.Main.Path, Version: p.Version})
-	} else {
-		opa := url(&debug.Module{Path: OPAModule, Version: p.OPA})
-		ancestor := cdx.Component{Type: cdx.ComponentTypeApplication, BOMRef: "ancestor:" + opa, Name: OPAModule, Version: p.OPA, PackageURL: opa}
-		main.Pedigree = &cdx.Pedigree{Ancestors: &[]cdx.Component{ancestor}, Notes: p.Description}
+	case p.Changes != "":
+		main.Supplier = supplier(ownModule)
 	}
+	refs := map[string]string{} // by a module's path
 	var components []cdx.Component
-	var refs []string
 	for _, m := range modules {
-		c := cdx.Component{Type: cdx.ComponentTypeLibrary, BOMRef: url(m), Name: m.Path, Version: m.Version, PackageURL: url(m)}
+		c := cdx.Component{
+			Type: cdx.ComponentTypeLibrary, BOMRef: url(m), Name: m.Path, Version: m.Version, PackageURL: url(m),
+			Supplier: supplier(m.Path), Licenses: licences(p.Folders[m.Path]),
+		}
 		if hash, ok := strings.CutPrefix(m.Sum, "h1:"); ok {
 			sum, err := base64.StdEncoding.DecodeString(hash)
 			if err != nil {
@@ -138,31 +160,125 @@ func (p *Program) BillOfMaterials(modules []*debug.Module) ([]byte, error) {
 			}
 			c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum)}}
 		}
+		if m.Path == OPAModule && p.Changes != "" {
+			released := c
+			released.BOMRef = "released:" + c.BOMRef
+			c.Supplier = supplier(ownModule)
+			c.Pedigree = &cdx.Pedigree{
+				Ancestors: &[]cdx.Component{released}, Patches: &[]cdx.Patch{{Type: cdx.PatchTypeUnofficial}}, Notes: p.Changes,
+			}
+		}
 		components = append(components, c)
-		refs = append(refs, c.BOMRef)
+		refs[m.Path] = c.BOMRef
 	}
 	bill := cdx.NewBOM()
-	bill.Metadata = &cdx.Metadata{Component: &main}
+	bill.Metadata = &cdx.Metadata{Component: &main, Tools: &cdx.ToolsChoice{Components: &[]cdx.Component{
+		{Type: cdx.ComponentTypeApplication, Name: "regometer", Version: p.Regometer, Supplier: supplier(ownModule)},
+	}}}
 	bill.Components = &components
-	bill.Dependencies = &[]cdx.Dependency{{Ref: main.BOMRef, Dependencies: &refs}}
-	var out bytes.Buffer
-	err := cdx.NewBOMEncoder(&out, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bill, cdx.SpecVersion1_6)
-	return out.Bytes(), err
+	bill.Dependencies = p.dependencies(main.BOMRef, modules, refs)
+	for {
+		var out bytes.Buffer
+		err := cdx.NewBOMEncoder(&out, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bill, cdx.SpecVersion1_6)
+		if err != nil || bill.SerialNumber != "" {
+			return out.Bytes(), err
+		}
+		bill.SerialNumber = uuid.NewSHA1(uuid.NameSpaceURL, out.Bytes()).URN()
+	}
+}
+
+// dependencies returns the tree of the program's modules, from their go.mod
+// files. refs names the modules in the tree. The program itself, which main
+// names, also depends on all modules that no other module requires.
+func (p *Program) dependencies(main string, modules []*debug.Module, refs map[string]string) *[]cdx.Dependency {
+	for _, m := range p.Info.Deps {
+		if m.Replace != nil && refs[m.Path] == "" {
+			refs[m.Path] = refs[m.Replace.Path]
+		}
+	}
+	requires := func(path string) (found []string) {
+		text, err := os.ReadFile(filepath.Join(p.Folders[path], "go.mod"))
+		file, invalid := modfile.ParseLax("go.mod", text, nil)
+		if p.Folders[path] == "" || err != nil || invalid != nil {
+			return nil // an old module has no go.mod
+		}
+		for _, r := range file.Require {
+			if ref := refs[r.Mod.Path]; ref != "" && !r.Indirect {
+				found = append(found, ref)
+			}
+		}
+		return found
+	}
+	direct := requires(p.Info.Main.Path)
+	if p.OPA != "" {
+		direct = []string{refs[OPAModule]}
+	}
+	tree, required := []cdx.Dependency{{Ref: main}}, map[string]bool{}
+	for _, m := range modules {
+		found := requires(m.Path)
+		tree = append(tree, cdx.Dependency{Ref: refs[m.Path], Dependencies: &found})
+		for _, ref := range found {
+			required[ref] = true
+		}
+	}
+	for _, m := range modules {
+		if ref := refs[m.Path]; !required[ref] && !slices.Contains(direct, ref) {
+			direct = append(direct, ref)
+		}
+	}
+	tree[0].Dependencies = &direct
+	return &tree
+}
+
+// host matches the part of a module's path that names its supplier: the owner
+// of a repository at a host that many share, or else the host.
+var host = regexp.MustCompile(`^(?:(?:github|gitlab)\.com|bitbucket\.org|codeberg\.org)/[^/]+|^[^/]+`)
+
+// supplier returns the supplier of a module.
+func supplier(module string) *cdx.OrganizationalEntity {
+	if module == standardLibrary {
+		module = "go.dev"
+	}
+	name := host.FindString(module)
+	return &cdx.OrganizationalEntity{Name: name, URL: &[]string{"https://" + name}}
+}
+
+// licences returns the licences whose texts are in a folder, by their names in
+// the list of SPDX. It returns nil if it knows none.
+func licences(dir string) *cdx.Licenses {
+	var found cdx.Licenses
+	entries, _ := os.ReadDir(dir) // none if there is no source
+	for _, e := range entries {
+		if !licenceFile.MatchString(e.Name()) {
+			continue
+		}
+		text, _ := os.ReadFile(filepath.Join(dir, e.Name())) // Notices reports errors
+		for _, m := range licensecheck.Scan(text).Match {
+			known := slices.ContainsFunc(found, func(c cdx.LicenseChoice) bool { return c.License.ID == m.ID })
+			if !known && !m.IsURL && !strings.HasPrefix(m.ID, "Google") { // Go's grant of patents is no licence of SPDX
+				found = append(found, cdx.LicenseChoice{License: &cdx.License{ID: m.ID}})
+			}
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	return &found
 }
 
 // licenceFile matches the names of files with licences, notices and the like.
 var licenceFile = regexp.MustCompile(`(?i)^(un)?(licen[sc]e|copying|copyright|notice|patents)s?([.-][\w.-]+)?$`)
 
 // Notices returns the texts of all licences of the modules, each once, with the
-// names of its files. folders has the modules' sources by path. missing lists
-// the modules whose folder has no licence, because a licence in a folder below
-// may hold only for a part. Modules without a version are the user's own.
-func Notices(modules []*debug.Module, folders map[string]string) (text []byte, missing []string, err error) {
+// names of its files. missing lists the modules whose folder has no licence,
+// because a licence in a folder below may hold only for a part. Modules without
+// a version are the user's own.
+func (p *Program) Notices(modules []*debug.Module) (text []byte, missing []string, err error) {
 	var texts []string               // in the order of their first files
 	holders := map[string][]string{} // the files of a text
 	for _, m := range modules {
 		found := m.Version == ""
-		if dir, ok := folders[m.Path]; ok {
+		if dir, ok := p.Folders[m.Path]; ok {
 			source := os.DirFS(dir)
 			err = fs.WalkDir(source, ".", func(name string, d fs.DirEntry, err error) error {
 				switch {

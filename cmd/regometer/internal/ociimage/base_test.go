@@ -90,7 +90,7 @@ func archive(t *testing.T, dir string) (file, compressed string) {
 // serve starts a registry. It needs a password, unless the password is "".
 func serve(t *testing.T, password string) (host string) {
 	t.Helper()
-	r := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	r := registry.New(registry.WithReferrersSupport(true), registry.Logger(log.New(io.Discard, "", 0)))
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if _, given, _ := req.BasicAuth(); given != password {
 			w.Header().Set("WWW-Authenticate", "Basic")
