@@ -7,6 +7,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"errors"
@@ -15,13 +16,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/bench/project"
@@ -105,8 +107,16 @@ func TestInspect(t *testing.T) {
 func TestReleaseFiles(t *testing.T) {
 	t.Chdir("../../..")
 	sources := t.TempDir()
+	license, err := os.ReadFile("LICENSE")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := os.CopyFS(sources, fstest.MapFS{
 		"binary":                          {Data: []byte("program")},
+		"a.b/fork/go.mod":                 {Data: []byte("require a.b/old v2.0.0+incompatible\nrequire a.b/local v0.0.0 // indirect\n")},
+		"example.com/command/go.mod":      {Data: []byte("require z.b/replaced v1.0.0\nrequire a.b/other v1.0.0\n")},
+		"example.com/command/LICENSE":     {Data: license},
+		measure.OPAModule + "/go.mod":     {Data: []byte("require z.b/replaced v1.0.0\nrequire a.b/local v0.0.0\n")},
 		"a.b/fork/LICENSE":                {Data: []byte("Licence A\r\nof two lines\r\n")},
 		"a.b/fork/license.go":             {Data: []byte("package fork")},
 		"a.b/fork/sub/COPYING":            {Data: []byte("Licence B")},
@@ -119,13 +129,9 @@ func TestReleaseFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	binary := filepath.Join(sources, "binary")
-	findFolders := func(modules []*debug.Module, folders map[string]string) error {
-		for _, m := range modules {
-			if m.Version != "" {
-				folders[m.Path] = filepath.Join(sources, m.Path)
-			}
-		}
-		return nil
+	folders := map[string]string{}
+	for _, module := range []string{"a.b/fork", "a.b/old", "example.com/command", measure.OPAModule, "std"} {
+		folders[module] = filepath.Join(sources, module)
 	}
 	info := &debug.BuildInfo{
 		GoVersion: "go1.26.8",
@@ -137,13 +143,16 @@ func TestReleaseFiles(t *testing.T) {
 		},
 	}
 	programs := []*program{
-		{contents.Program{Name: "regometer", Version: "v0.1.0", Platform: "linux/amd64", Info: info}, true, binary},
-		{contents.Program{Name: "opa", Version: "v0.1.0", OPA: "v1.22.0", Platform: "windows/arm64", Info: info}, false, binary},
+		{contents.Program{Name: "regometer", Version: "v0.1.0", Platform: "linux/amd64", Regometer: "v0.1.0", Info: info, Folders: folders}, true, binary},
+		{contents.Program{
+			Name: "opa", Version: "v0.1.0", OPA: "v1.22.0", Platform: "windows/arm64", Info: info, Folders: folders,
+			Changes: "all of it", Regometer: "v0.1.0",
+		}, false, binary},
 	}
 	from := commit{name: "commit abc", time: time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)}
 	files := map[string][]byte{}
 	for range 2 {
-		release, err := releaseFiles(programs, from, findFolders)
+		release, err := releaseFiles(t.Context(), nil, programs, from, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,41 +200,83 @@ func TestReleaseFiles(t *testing.T) {
 			t.Errorf("want %q in\n%s", want, list)
 		}
 	}
+	const fork, local, old, std = "pkg:golang/a.b/fork@v1.0.1", "pkg:golang/a.b/local", "pkg:golang/a.b/old@v2.0.0%2Bincompatible", "pkg:golang/std@1.26.8"
+	const opa = "pkg:golang/" + measure.OPAModule + "@v1.22.0"
+	schema := billSchema(t)
+	serials := map[string]bool{}
 	for _, p := range programs {
+		text := bytes.NewReader(files[p.SBOM()])
+		if value, err := jsonschema.UnmarshalJSON(text); err != nil || schema.Validate(value) != nil {
+			t.Errorf("%s: %v %v", p.SBOM(), err, schema.Validate(value))
+		}
 		var bill cdx.BOM
 		if err := cdx.NewBOMDecoder(bytes.NewReader(files[p.SBOM()]), cdx.BOMFileFormatJSON).Decode(&bill); err != nil {
 			t.Fatal(err)
 		}
-		got, refs := "", []string{}
+		serials[bill.SerialNumber] = true
+		main := bill.Metadata.Component
+		got := fmt.Sprintf("%s %s %v\n", main.Supplier.Name, (*bill.Metadata.Tools.Components)[0].Version, main.Licenses != nil)
 		for _, c := range *bill.Components {
-			got += c.PackageURL + " "
+			got += c.Supplier.Name + " " + c.PackageURL
 			if c.Hashes != nil {
-				got += (*c.Hashes)[0].Value + " "
+				got += " " + (*c.Hashes)[0].Value
 			}
-			refs = append(refs, c.BOMRef)
+			if c.Pedigree != nil {
+				got += " from " + (*c.Pedigree.Ancestors)[0].Supplier.Name + " by " + c.Pedigree.Notes
+			}
+			got += "\n"
 		}
-		want := "pkg:golang/a.b/fork@v1.0.1 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f " +
-			"pkg:golang/a.b/local pkg:golang/a.b/old@v2.0.0%2Bincompatible " + strings.Repeat("ff", 32) + " "
+		for _, d := range *bill.Dependencies {
+			got += d.Ref + ":"
+			if d.Dependencies != nil {
+				got += fmt.Sprint(" ", *d.Dependencies)
+			}
+			got += "\n"
+		}
+		modules := "a.b " + fork + " 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n" +
+			"a.b " + local + "\na.b " + old + " " + strings.Repeat("ff", 32) + "\n"
+		tree := fork + ": [" + old + "]\n" + local + ":\n" + old + ":\n"
+		want := "example.com v0.1.0 true\n" + modules + "go.dev " + std + "\n" +
+			main.BOMRef + ": [" + fork + " " + local + " " + std + "]\n" + tree + std + ":\n"
 		if p.OPA != "" {
-			want += "pkg:golang/" + measure.OPAModule + "@v1.22.0 "
+			want = "github.com/regometer v0.1.0 true\n" + modules + "github.com/regometer " + opa + " from github.com/open-policy-agent by all of it\n" +
+				"go.dev " + std + "\n" + main.BOMRef + ": [" + opa + " " + std + "]\n" + tree + opa + ": [" + fork + " " + local + "]\n" + std + ":\n"
 		}
-		if want += "pkg:golang/std@1.26.8 "; got != want {
-			t.Errorf("%s lists\n%s\nwant\n%s", p.SBOM(), got, want)
+		if got != want {
+			t.Errorf("%s has\n%s\nwant\n%s", p.SBOM(), got, want)
 		}
-		if main := bill.Metadata.Component; (p.OPA == "") != (main.Pedigree == nil) ||
-			main.Pedigree != nil && (*main.Pedigree.Ancestors)[0].PackageURL != "pkg:golang/"+measure.OPAModule+"@"+p.OPA {
-			t.Errorf("the pedigree of %s is %+v", p.Name, main.Pedigree)
-		}
-		if deps := (*bill.Dependencies)[0]; deps.Ref != bill.Metadata.Component.BOMRef || !slices.Equal(*deps.Dependencies, refs) {
-			t.Errorf("the dependencies are %+v", deps)
-		}
+	}
+	if len(serials) != len(programs) {
+		t.Errorf("the serial numbers are %v", serials)
 	}
 	if err := os.RemoveAll(filepath.Join(sources, "a.b/fork/LICENSE")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := releaseFiles(programs, from, findFolders); err == nil || !strings.Contains(err.Error(), "no licence: there is no file such as LICENSE in a.b/fork v1.0.1") {
+	if _, err := releaseFiles(t.Context(), nil, programs, from, io.Discard); err == nil || !strings.Contains(err.Error(), "no licence: there is no file such as LICENSE in a.b/fork v1.0.1") {
 		t.Errorf("without a licence the error is %v", err)
 	}
+}
+
+// billSchema returns CycloneDX's schema, which is in the module of its library.
+func billSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	dir, err := measure.Command(t.Context(), "bench", "go", "list", "-m", "-f", "{{.Dir}}", "github.com/CycloneDX/cyclonedx-go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	const at = "http://cyclonedx.org/schema/"
+	for name, file := range map[string]string{"bom-1.6.schema.json": "", "spdx.schema.json": "", "jsf-0.82.schema.json": "jsf-0.82.schemax.json"} {
+		text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "schema", cmp.Or(file, name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err = errors.Join(err, c.AddResource(at+name, schema)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c.MustCompile(at + "bom-1.6.schema.json")
 }
 
 // list returns the names, modes, times and texts of an archive's files.
@@ -266,4 +317,18 @@ func list(t *testing.T, name string, archive []byte) (list string) {
 		}
 		add(h.Name, h.FileInfo().Mode(), h.ModTime, r)
 	}
+}
+
+func TestRepeater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		r := newRepeater(&out)
+		fmt.Fprintln(r, "step 1")
+		time.Sleep(2*silence + time.Second)
+		fmt.Fprintln(r, "step 2")
+		r.timer.Stop()
+		if want := "step 1\nstill step 1\nstill step 1\nstep 2\n"; out.String() != want {
+			t.Errorf("got %q, want %q", &out, want)
+		}
+	})
 }
