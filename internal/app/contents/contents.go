@@ -43,7 +43,7 @@ type Program struct {
 	Changes     string // to the OPA inside, and who made them; "" if it is as released
 	Regometer   string // the version of the regometer that describes the program
 	Info        *buildinfo.BuildInfo
-	// Folders holds the sources of modules by their path. FindFolders adds to it.
+	// Folders has the folder of a module's source by the module's path.
 	Folders map[string]string
 }
 

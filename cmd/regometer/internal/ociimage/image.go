@@ -71,8 +71,8 @@ type Built struct {
 	Documents []Document
 }
 
-// A Document is a file in the folder /usr/share/doc/PROGRAM. It is also attached
-// to the image, so that tools find it without the image's layers.
+// A Document is a file in the folder /usr/share/doc/PROGRAM. It is also
+// attached to the image, so that tools find it without the image's layers.
 type Document struct {
 	Name string
 	Type string // a media type
