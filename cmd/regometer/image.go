@@ -178,18 +178,10 @@ func (t *toBuild) documents(ctx context.Context, built *ociimage.Built, platform
 			p.Folders[modfile.ModulePath(text)] = dir
 		}
 	}
-	modules := p.Modules()
-	if err := p.FindFolders(ctx, nil, modules); err != nil {
-		return nil, err
-	}
-	notices, missing, err := p.Notices(modules)
-	if err != nil {
-		return nil, err
-	}
+	notices, bill, missing, err := p.Documents(ctx, nil)
 	if missing != nil {
 		fmt.Fprintf(progress, "warning: the image lacks the licences of %s\n", strings.Join(missing, ", "))
 	}
-	bill, err := p.BillOfMaterials(modules)
 	return []ociimage.Document{
 		{Name: "THIRD-PARTY-NOTICES.txt", Type: "application/vnd.regometer.notices", Text: notices},
 		{Name: "sbom.cdx.json", Type: "application/vnd.cyclonedx+json", Text: bill},

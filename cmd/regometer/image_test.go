@@ -71,6 +71,17 @@ func TestBuildImage(t *testing.T) {
 		}
 	}
 
+	if bill := files["usr/share/doc/opa/sbom.cdx.json"]; strings.Contains(bill, "pedigree") {
+		t.Errorf("the bill of materials says that somebody changed OPA:\n%.2000s", bill)
+	}
+	attached := ""
+	for _, d := range must(index.IndexManifest()).Manifests[1:] {
+		attached += string(must(must(index.Image(d.Digest)).Manifest()).Config.MediaType) + " "
+	}
+	if attached != "application/vnd.regometer.notices application/vnd.cyclonedx+json " {
+		t.Errorf("attached are %s", attached)
+	}
+
 	t.Setenv("SOURCE_DATE_EPOCH", "yesterday")
 	if status, _, stderr := call(t.Context(), "build", "--image", filepath.Join(t.TempDir(), "x.tar")); status != exitFailure || !strings.Contains(stderr, `invalid SOURCE_DATE_EPOCH "yesterday"`) {
 		t.Errorf("status %d: %s", status, stderr)

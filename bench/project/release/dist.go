@@ -181,18 +181,10 @@ func releaseFiles(ctx context.Context, env []string, programs []*program, from c
 	add := func(name string, content []byte) { release[name] = &fstest.MapFile{Data: content, Mode: 0o644} }
 	for _, p := range programs {
 		fmt.Fprintf(progress, "reading the licences of %s for %s\n", p.Name, p.Platform)
-		modules := p.Modules()
-		if err := p.FindFolders(ctx, env, modules); err != nil {
-			return nil, err
-		}
-		notices, missing, err := p.Notices(modules)
+		notices, bill, missing, err := p.Documents(ctx, env)
 		if err == nil && missing != nil {
 			err = fmt.Errorf("%s: no licence: there is no file such as LICENSE in %s", p.base(), strings.Join(missing, ", "))
 		}
-		if err != nil {
-			return nil, err
-		}
-		bill, err := p.BillOfMaterials(modules)
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -43,8 +44,22 @@ type Program struct {
 	Changes     string // to the OPA inside, and who made them; "" if it is as released
 	Regometer   string // the version of the regometer that describes the program
 	Info        *buildinfo.BuildInfo
-	// Folders has the folder of a module's source by the module's path.
+	// Folders has the folders of modules whose source is here, by module path.
 	Folders map[string]string
+}
+
+// Documents returns the texts of all licences in the program, and its bill of
+// materials. missing lists the modules without a licence. It downloads modules
+// whose source is not here. env is added to the environment of the go command.
+func (p *Program) Documents(ctx context.Context, env []string) (notices, bill []byte, missing []string, err error) {
+	modules := p.modules()
+	if err = p.findFolders(ctx, env, modules); err == nil {
+		notices, missing, err = p.notices(modules)
+	}
+	if err == nil {
+		bill, err = p.billOfMaterials(modules)
+	}
+	return notices, bill, missing, err
 }
 
 // OPAModule is the path of OPA's module.
@@ -60,11 +75,11 @@ func url(m *debug.Module) string {
 	return strings.TrimSuffix("pkg:golang/"+m.Path+"@"+strings.ReplaceAll(m.Version, "+", "%2B"), "@")
 }
 
-// Modules returns all modules in the program, sorted by path: Go's standard
+// modules returns all modules in the program, sorted by path: Go's standard
 // library, and OPA if the program is a changed OPA, but not the main module. A
 // module that was built from a folder, and not from a module proxy, has no
 // version.
-func (p *Program) Modules() []*debug.Module {
+func (p *Program) modules() []*debug.Module {
 	all := []*debug.Module{{Path: standardLibrary, Version: strings.TrimPrefix(p.Info.GoVersion, "go")}}
 	if p.OPA != "" {
 		all = append(all, &debug.Module{Path: OPAModule, Version: p.OPA})
@@ -83,10 +98,10 @@ func (p *Program) Modules() []*debug.Module {
 	return all
 }
 
-// FindFolders finds the sources of the program and of modules. It downloads
-// missing modules, and leaves out those that no module proxy has. env is added
-// to the environment of the go command.
-func (p *Program) FindFolders(ctx context.Context, env []string, modules []*debug.Module) error {
+// findFolders adds the sources of the program and of modules to p.Folders. It
+// leaves out modules that no module proxy has.
+func (p *Program) findFolders(ctx context.Context, env []string, modules []*debug.Module) error {
+	p.Folders = maps.Clone(p.Folders)
 	if p.Folders == nil {
 		p.Folders = map[string]string{}
 	}
@@ -129,11 +144,11 @@ func (p *Program) FindFolders(ctx context.Context, env []string, modules []*debu
 	return ctx.Err()
 }
 
-// BillOfMaterials returns the program and its modules in CycloneDX's JSON. The
+// billOfMaterials returns the program and its modules in CycloneDX's JSON. The
 // same program has the same bill, because its serial number is a hash of the
 // rest, and the bill has no time. As is usual there, a module's hash is the one
 // in go.sum.
-func (p *Program) BillOfMaterials(modules []*debug.Module) ([]byte, error) {
+func (p *Program) billOfMaterials(modules []*debug.Module) ([]byte, error) {
 	main := cdx.Component{
 		Type: cdx.ComponentTypeApplication, Name: p.Name, Version: p.Version, Supplier: supplier(p.Info.Main.Path),
 		BOMRef:      p.Name + "_" + p.Version + "_" + strings.ReplaceAll(p.Platform, "/", "_"),
@@ -252,7 +267,7 @@ func licences(dir string) *cdx.Licenses {
 		if !licenceFile.MatchString(e.Name()) {
 			continue
 		}
-		text, _ := os.ReadFile(filepath.Join(dir, e.Name())) // Notices reports errors
+		text, _ := os.ReadFile(filepath.Join(dir, e.Name())) // notices reports errors
 		for _, m := range licensecheck.Scan(text).Match {
 			known := slices.ContainsFunc(found, func(c cdx.LicenseChoice) bool { return c.License.ID == m.ID })
 			if !known && !m.IsURL && !strings.HasPrefix(m.ID, "Google") { // Go's grant of patents is no licence of SPDX
@@ -269,11 +284,11 @@ func licences(dir string) *cdx.Licenses {
 // licenceFile matches the names of files with licences, notices and the like.
 var licenceFile = regexp.MustCompile(`(?i)^(un)?(licen[sc]e|copying|copyright|notice|patents)s?([.-][\w.-]+)?$`)
 
-// Notices returns the texts of all licences of the modules, each once, with the
+// notices returns the texts of all licences of the modules, each once, with the
 // names of its files. missing lists the modules whose folder has no licence,
 // because a licence in a folder below may hold only for a part. Modules without
 // a version are the user's own.
-func (p *Program) Notices(modules []*debug.Module) (text []byte, missing []string, err error) {
+func (p *Program) notices(modules []*debug.Module) (text []byte, missing []string, err error) {
 	var texts []string               // in the order of their first files
 	holders := map[string][]string{} // the files of a text
 	for _, m := range modules {
