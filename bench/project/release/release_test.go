@@ -7,13 +7,13 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -49,50 +49,43 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// Each row runs git commands first, unless there are none.
 func TestFindCommit(t *testing.T) {
-	t.Setenv("SOURCE_DATE_EPOCH", "")
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	dir := t.TempDir()
-	git := func(args ...string) {
-		t.Helper()
-		env := []string{"GIT_COMMITTER_DATE=2026-01-02T03:04:06Z"}
-		args = append([]string{"-c", "user.name=a", "-c", "user.email=a@b.c"}, args...)
-		if _, err := measure.Run(t.Context(), io.Discard, dir, env, "git", args...); err != nil {
-			t.Fatal(err)
+	for _, c := range []struct {
+		git, version string
+		dirty        bool
+		epoch, want  string
+	}{
+		{"", "v0.1.0", false, "", "not a git repository"},
+		{"init -q; commit -q --allow-empty -m first; tag v0.1.0; tag -a -m annotated v0.2.0", "v0.0.9", false, "", " 2026-01-02"},
+		{"", "v0.1.0", false, "", " 2026-01-02"},
+		{"", "v0.2.0", false, "", " 2026-01-02"},
+		{"commit -q --allow-empty -m second", "v0.1.0", false, "", "the tag v0.1.0 is not at this commit"},
+		{"", "v0.2.0", false, "", "the tag v0.2.0 is not at this commit"},
+		{"", "v0.3.0", false, "", " 2026-01-02"},
+		{"init -q new", "v0.3.0", false, "", "?? new"},
+		{"", "v0.1.0", true, "", " with changes 2026-01-02"},
+		{"", "v0.3.0", true, "86400", " 1970-01-02"},
+		{"", "v0.3.0", true, "today", "invalid SOURCE_DATE_EPOCH"},
+	} {
+		for args := range strings.SplitSeq(c.git, "; ") {
+			args := append([]string{"-c", "user.name=a", "-c", "user.email=a@b.c"}, strings.Fields(args)...)
+			if _, err := measure.Run(t.Context(), io.Discard, dir, []string{"GIT_COMMITTER_DATE=2026-01-02T03:04:06Z"}, "git", args...); c.git != "" && err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	check := func(name, version string, dirty bool, want string) {
-		t.Helper()
-		c, err := findCommit(t.Context(), dir, version, dirty)
-		got := c.name + c.time.Format(" 2006-01-02")
+		t.Setenv("SOURCE_DATE_EPOCH", c.epoch)
+		found, err := findCommit(t.Context(), dir, c.version, c.dirty)
+		got := found.name + found.time.Format(" 2006-01-02")
 		if err != nil {
 			got = err.Error()
 		}
-		if !strings.Contains(got, want) {
-			t.Errorf("%s: got %q, want %q", name, got, want)
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%+v: got %q", c, got)
 		}
 	}
-	check("no repository", "v0.1.0", false, "not a git repository")
-	git("init", "-q")
-	git("commit", "-q", "--allow-empty", "-m", "first")
-	git("tag", "v0.1.0")
-	git("tag", "-a", "-m", "annotated", "v0.2.0")
-	for _, version := range []string{"v0.0.9", "v0.1.0", "v0.2.0"} {
-		check("clean", version, false, " 2026-01-02")
-	}
-	git("commit", "-q", "--allow-empty", "-m", "second")
-	check("tagged elsewhere", "v0.1.0", false, "the tag v0.1.0 is not at this commit")
-	check("annotated elsewhere", "v0.2.0", false, "the tag v0.2.0 is not at this commit")
-	check("not tagged", "v0.3.0", false, " 2026-01-02")
-	if err := os.WriteFile(filepath.Join(dir, "new"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	check("with changes", "v0.3.0", false, "?? new")
-	check("with changes, and -dirty", "v0.1.0", true, " with changes 2026-01-02")
-	t.Setenv("SOURCE_DATE_EPOCH", "86400")
-	check("another time", "v0.3.0", true, " 1970-01-02")
-	t.Setenv("SOURCE_DATE_EPOCH", "today")
-	check("an invalid time", "v0.3.0", true, "invalid SOURCE_DATE_EPOCH")
 }
 
 // TestInspect: this test's binary is not built as a release must be.
@@ -265,18 +258,20 @@ func billSchema(t *testing.T) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	c := jsonschema.NewCompiler()
-	const at = "http://cyclonedx.org/schema/"
-	for name, file := range map[string]string{"bom-1.6.schema.json": "", "spdx.schema.json": "", "jsf-0.82.schema.json": "jsf-0.82.schemax.json"} {
-		text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "schema", cmp.Or(file, name)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		if err = errors.Join(err, c.AddResource(at+name, schema)); err != nil {
-			t.Fatal(err)
-		}
+	c.UseLoader(schemas(strings.TrimSpace(string(dir))))
+	return c.MustCompile("http://cyclonedx.org/schema/bom-1.6.schema.json")
+}
+
+// schemas loads schemas from a folder of CycloneDX's library. One has another
+// name there.
+type schemas string
+
+func (dir schemas) Load(url string) (any, error) {
+	text, err := os.ReadFile(filepath.Join(string(dir), "schema", strings.Replace(path.Base(url), "jsf-0.82.schema", "jsf-0.82.schemax", 1)))
+	if err != nil {
+		return nil, err
 	}
-	return c.MustCompile(at + "bom-1.6.schema.json")
+	return jsonschema.UnmarshalJSON(bytes.NewReader(text))
 }
 
 // list returns the names, modes, times and texts of an archive's files.
