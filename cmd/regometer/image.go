@@ -155,6 +155,7 @@ func (f *imageFlags) write(cmd *cobra.Command, what *toBuild, platforms []string
 // documents returns the licences of the modules in a program, and its bill of
 // materials. progress gets a warning if a licence is missing.
 func (t *toBuild) documents(ctx context.Context, built *ociimage.Built, platform string, progress io.Writer) ([]ociimage.Document, error) {
+	fmt.Fprintf(progress, "reading the licences of the modules in %s for %s\n", t.name, platform)
 	info, err := buildinfo.ReadFile(built.File)
 	if err != nil {
 		return nil, err

@@ -101,14 +101,16 @@ func TestReleaseFiles(t *testing.T) {
 	t.Chdir("../../..")
 	sources := t.TempDir()
 	license, err := os.ReadFile("LICENSE")
-	if err != nil {
-		t.Fatal(err)
+	patents, missing := os.ReadFile(filepath.Join(moduleDir(t, "golang.org/x/mod"), "PATENTS"))
+	if err != nil || missing != nil {
+		t.Fatal(err, missing)
 	}
 	if err := os.CopyFS(sources, fstest.MapFS{
 		"binary":                          {Data: []byte("program")},
 		"a.b/fork/go.mod":                 {Data: []byte("require a.b/old v2.0.0+incompatible\nrequire a.b/local v0.0.0 // indirect\n")},
 		"example.com/command/go.mod":      {Data: []byte("require z.b/replaced v1.0.0\nrequire a.b/other v1.0.0\n")},
 		"example.com/command/LICENSE":     {Data: license},
+		"example.com/command/PATENTS":     {Data: patents},
 		measure.OPAModule + "/go.mod":     {Data: []byte("require z.b/replaced v1.0.0\nrequire a.b/local v0.0.0\n")},
 		"a.b/fork/LICENSE":                {Data: []byte("Licence A\r\nof two lines\r\n")},
 		"a.b/fork/license.go":             {Data: []byte("package fork")},
@@ -208,7 +210,11 @@ func TestReleaseFiles(t *testing.T) {
 		}
 		serials[bill.SerialNumber] = true
 		main := bill.Metadata.Component
-		got := fmt.Sprintf("%s %s %v\n", main.Supplier.Name, (*bill.Metadata.Tools.Components)[0].Version, main.Licenses != nil)
+		got := main.Supplier.Name + " " + (*bill.Metadata.Tools.Components)[0].Version
+		for _, l := range *main.Licenses {
+			got += " " + l.License.ID + l.License.Name
+		}
+		got += "\n"
 		for _, c := range *bill.Components {
 			got += c.Supplier.Name + " " + c.PackageURL
 			if c.Hashes != nil {
@@ -229,10 +235,10 @@ func TestReleaseFiles(t *testing.T) {
 		modules := "a.b " + fork + " 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n" +
 			"a.b " + local + "\na.b " + old + " " + strings.Repeat("ff", 32) + "\n"
 		tree := fork + ": [" + old + "]\n" + local + ":\n" + old + ":\n"
-		want := "example.com v0.1.0 true\n" + modules + "go.dev " + std + "\n" +
+		want := "example.com v0.1.0 Apache-2.0 GooglePatentsFile\n" + modules + "go.dev " + std + "\n" +
 			main.BOMRef + ": [" + fork + " " + local + " " + std + "]\n" + tree + std + ":\n"
 		if p.OPA != "" {
-			want = "github.com/regometer v0.1.0 true\n" + modules + "github.com/regometer " + opa + " from github.com/open-policy-agent by all of it\n" +
+			want = "github.com/regometer v0.1.0 Apache-2.0 GooglePatentsFile\n" + modules + "github.com/regometer " + opa + " from github.com/open-policy-agent by all of it\n" +
 				"go.dev " + std + "\n" + main.BOMRef + ": [" + opa + " " + std + "]\n" + tree + opa + ": [" + fork + " " + local + "]\n" + std + ":\n"
 		}
 		if got != want {
@@ -250,15 +256,21 @@ func TestReleaseFiles(t *testing.T) {
 	}
 }
 
-// billSchema returns CycloneDX's schema, which is in the module of its library.
-func billSchema(t *testing.T) *jsonschema.Schema {
+// moduleDir returns the folder of a module that this one requires.
+func moduleDir(t *testing.T, module string) string {
 	t.Helper()
-	dir, err := measure.Command(t.Context(), "bench", "go", "list", "-m", "-f", "{{.Dir}}", "github.com/CycloneDX/cyclonedx-go")
+	dir, err := measure.Command(t.Context(), "bench", "go", "list", "-m", "-f", "{{.Dir}}", module)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return strings.TrimSpace(string(dir))
+}
+
+// billSchema returns CycloneDX's schema, which is in the module of its library.
+func billSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
 	c := jsonschema.NewCompiler()
-	c.UseLoader(schemas(strings.TrimSpace(string(dir))))
+	c.UseLoader(schemas(moduleDir(t, "github.com/CycloneDX/cyclonedx-go")))
 	return c.MustCompile("http://cyclonedx.org/schema/bom-1.6.schema.json")
 }
 

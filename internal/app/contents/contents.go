@@ -212,13 +212,17 @@ func (p *Program) dependencies(main string, modules []*debug.Module, refs map[st
 		}
 	}
 	requires := func(path string) (found []string) {
-		text, err := os.ReadFile(filepath.Join(p.Folders[path], "go.mod"))
-		file, invalid := modfile.ParseLax("go.mod", text, nil)
-		if p.Folders[path] == "" || err != nil || invalid != nil {
-			return nil // an old module has no go.mod
+		dir, ok := p.Folders[path]
+		if !ok {
+			return nil
+		}
+		text, _ := os.ReadFile(filepath.Join(dir, "go.mod")) // an old module has none
+		file, err := modfile.ParseLax("go.mod", text, nil)
+		if err != nil {
+			return nil
 		}
 		for _, r := range file.Require {
-			if ref := refs[r.Mod.Path]; ref != "" && !r.Indirect {
+			if ref := refs[r.Mod.Path]; ref != "" && !r.Indirect && !slices.Contains(found, ref) {
 				found = append(found, ref)
 			}
 		}
@@ -258,8 +262,12 @@ func supplier(module string) *cdx.OrganizationalEntity {
 	return &cdx.OrganizationalEntity{Name: name, URL: &[]string{"https://" + name}}
 }
 
-// licences returns the licences whose texts are in a folder, by their names in
-// the list of SPDX. It returns nil if it knows none.
+// unlisted are the licences that licensecheck knows and SPDX does not list.
+var unlisted = strings.Fields("Aladdin-9 Anti996 BSD-1-Clause-Clear BSD-3-Clause-NoTrademark CC-BY-NC-SA-3.0-US CommonsClause " +
+	"GPL-2.0-or-3.0 GooglePatentClause GooglePatentsFile MIT-NoAd Prosperity-3.0.0")
+
+// licences returns the licences whose texts are in a folder. It returns nil if
+// it knows none.
 func licences(dir string) *cdx.Licenses {
 	var found cdx.Licenses
 	entries, _ := os.ReadDir(dir) // none if there is no source
@@ -269,9 +277,13 @@ func licences(dir string) *cdx.Licenses {
 		}
 		text, _ := os.ReadFile(filepath.Join(dir, e.Name())) // notices reports errors
 		for _, m := range licensecheck.Scan(text).Match {
-			known := slices.ContainsFunc(found, func(c cdx.LicenseChoice) bool { return c.License.ID == m.ID })
-			if !known && !m.IsURL && !strings.HasPrefix(m.ID, "Google") { // Go's grant of patents is no licence of SPDX
-				found = append(found, cdx.LicenseChoice{License: &cdx.License{ID: m.ID}})
+			licence := cdx.License{ID: m.ID}
+			if slices.Contains(unlisted, m.ID) {
+				licence = cdx.License{Name: m.ID}
+			}
+			known := slices.ContainsFunc(found, func(c cdx.LicenseChoice) bool { return *c.License == licence })
+			if !known && !m.IsURL {
+				found = append(found, cdx.LicenseChoice{License: &licence})
 			}
 		}
 	}

@@ -350,10 +350,9 @@ func TestNames(t *testing.T) {
 		im.Build = func(context.Context, string) (Built, error) {
 			return Built{os.DevNull, map[string]string{VersionLabel: c.version}, nil}, nil
 		}
-		got := ""
-		if _, err := im.Write(t.Context()); err != nil {
-			got = err.Error()
-		} else {
+		_, err := im.Write(t.Context())
+		got := fmt.Sprint(err)
+		if err == nil {
 			_, entry := only(t, im.Output)
 			got = entry.Annotations[containerdName]
 		}
