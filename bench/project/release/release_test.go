@@ -107,7 +107,7 @@ func TestReleaseFiles(t *testing.T) {
 	}
 	if err := os.CopyFS(sources, fstest.MapFS{
 		"binary":                          {Data: []byte("program")},
-		"a.b/fork/go.mod":                 {Data: []byte("require a.b/old v2.0.0+incompatible\nrequire a.b/local v0.0.0 // indirect\n")},
+		"a.b/fork/go.mod":                 {Data: []byte("require a.b/old v2.0.0+incompatible\nrequire a.b/local v0.0.0 // indirect\nrequire " + measure.OPAModule + " v1.0.0\n")},
 		"example.com/command/go.mod":      {Data: []byte("require z.b/replaced v1.0.0\nrequire a.b/other v1.0.0\n")},
 		"example.com/command/LICENSE":     {Data: license},
 		"example.com/command/PATENTS":     {Data: patents},
@@ -234,12 +234,12 @@ func TestReleaseFiles(t *testing.T) {
 		}
 		modules := "a.b " + fork + " 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n" +
 			"a.b " + local + "\na.b " + old + " " + strings.Repeat("ff", 32) + "\n"
-		tree := fork + ": [" + old + "]\n" + local + ":\n" + old + ":\n"
+		tree := ": [" + old + "]\n" + local + ":\n" + old + ":\n"
 		want := "example.com v0.1.0 Apache-2.0 GooglePatentsFile\n" + modules + "go.dev " + std + "\n" +
-			main.BOMRef + ": [" + fork + " " + local + " " + std + "]\n" + tree + std + ":\n"
+			main.BOMRef + ": [" + fork + " " + local + " " + std + "]\n" + fork + tree + std + ":\n"
 		if p.OPA != "" {
 			want = "github.com/regometer v0.1.0 Apache-2.0 GooglePatentsFile\n" + modules + "github.com/regometer " + opa + " from github.com/open-policy-agent by all of it\n" +
-				"go.dev " + std + "\n" + main.BOMRef + ": [" + opa + " " + std + "]\n" + tree + opa + ": [" + fork + " " + local + "]\n" + std + ":\n"
+				"go.dev " + std + "\n" + main.BOMRef + ": [" + opa + " " + std + "]\n" + fork + strings.Replace(tree, "]", " "+opa+"]", 1) + opa + ": [" + fork + " " + local + "]\n" + std + ":\n"
 		}
 		if got != want {
 			t.Errorf("%s has\n%s\nwant\n%s", p.SBOM(), got, want)

@@ -281,8 +281,7 @@ func licences(dir string) *cdx.Licenses {
 			if slices.Contains(unlisted, m.ID) {
 				licence = cdx.License{Name: m.ID}
 			}
-			known := slices.ContainsFunc(found, func(c cdx.LicenseChoice) bool { return *c.License == licence })
-			if !known && !m.IsURL {
+			if !slices.ContainsFunc(found, func(c cdx.LicenseChoice) bool { return *c.License == licence }) {
 				found = append(found, cdx.LicenseChoice{License: &licence})
 			}
 		}
