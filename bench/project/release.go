@@ -69,7 +69,10 @@ func NewRelease(ctx context.Context, root, version string, progress io.Writer) (
 }
 
 // Close removes the temporary folder.
-func (r *Release) Close() error { return os.RemoveAll(r.temp) }
+func (r *Release) Close() error {
+	fmt.Fprintln(r.progress, "removing temporary files")
+	return os.RemoveAll(r.temp)
+}
 
 // runGo runs the go command in a folder of the release, and returns its output.
 func (r *Release) runGo(dir string, env []string, args ...string) (string, error) {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/modfile"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/ociimage"
 	"github.com/regometer/regometer/internal/app/contents"
@@ -152,35 +154,54 @@ func (f *imageFlags) write(cmd *cobra.Command, what *toBuild, platforms []string
 
 // documents returns the licences of the modules in a program, and its bill of
 // materials. progress gets a warning if a licence is missing.
-func (t *toBuild) documents(ctx context.Context, built *ociimage.Built, platform string, progress io.Writer) (map[string][]byte, error) {
+func (t *toBuild) documents(ctx context.Context, built *ociimage.Built, platform string, progress io.Writer) ([]ociimage.Document, error) {
+	fmt.Fprintf(progress, "reading the licences of the modules in %s for %s\n", t.name, platform)
 	info, err := buildinfo.ReadFile(built.File)
+	if err != nil {
+		return nil, err
+	}
+	b, err := opabuild.Inspect(built.File)
 	if err != nil {
 		return nil, err
 	}
 	p := contents.Program{
 		Name: t.name, Version: built.Labels[ociimage.VersionLabel], Platform: platform,
-		Description: built.Labels[ociimage.DescriptionLabel], Info: info,
+		Description: built.Labels[ociimage.DescriptionLabel], Regometer: ownVersion(), Info: info, Folders: map[string]string{},
 	}
-	folders := map[string]string{}
+	if description := describe(b); description != openPolicyAgent {
+		p.Changes = "regometer " + b.Regometer + " built " + description
+	}
 	if t.programs == nil {
 		p.OPA = "v" + p.Version
-		if dir := t.inputs[0]; opabuild.IsFolder(dir) {
-			folders[contents.OPAModule] = dir
+	}
+	for _, dir := range t.inputs {
+		if text, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && dir != "" {
+			p.Folders[modfile.ModulePath(text)] = dir
 		}
 	}
-	modules := p.Modules()
-	if err := contents.FindFolders(ctx, nil, modules, folders); err != nil {
-		return nil, err
-	}
-	notices, missing, err := contents.Notices(modules, folders)
-	if err != nil {
-		return nil, err
-	}
+	notices, bill, missing, err := p.Documents(ctx, nil)
 	if missing != nil {
 		fmt.Fprintf(progress, "warning: the image lacks the licences of %s\n", strings.Join(missing, ", "))
 	}
-	bill, err := p.BillOfMaterials(modules)
-	return map[string][]byte{"THIRD-PARTY-NOTICES.txt": notices, "sbom.cdx.json": bill}, err
+	return []ociimage.Document{
+		{Name: "THIRD-PARTY-NOTICES.txt", Type: "application/vnd.regometer.notices", Text: notices},
+		{Name: "sbom.cdx.json", Type: "application/vnd.cyclonedx+json", Text: bill},
+	}, err
+}
+
+const openPolicyAgent = "Open Policy Agent"
+
+// describe returns what the OPA in a binary is.
+func describe(b *opabuild.Binary) string {
+	switch {
+	case b.Upstream > 0:
+		return fmt.Sprintf(openPolicyAgent+" with the series of Regometer up to step %d", b.Upstream)
+	case b.Plugin:
+		return openPolicyAgent + " with the drop-in metrics package and the plugin of Regometer"
+	case b.DropIn != "":
+		return openPolicyAgent + " with the drop-in metrics package of Regometer"
+	}
+	return openPolicyAgent
 }
 
 // opaLabels returns the labels of an image for an opa binary.
@@ -189,16 +210,7 @@ func opaLabels(ctx context.Context, file string, o opabuild.Options) (map[string
 	if err != nil {
 		return nil, err
 	}
-	description := "Open Policy Agent"
-	switch {
-	case b.Upstream > 0:
-		description += fmt.Sprintf(" with the series of Regometer up to step %d", b.Upstream)
-	case b.Plugin:
-		description += " with the drop-in metrics package and the plugin of Regometer"
-	case b.DropIn != "":
-		description += " with the drop-in metrics package of Regometer"
-	}
-	labels[ociimage.DescriptionLabel] = description
+	labels[ociimage.DescriptionLabel] = describe(b)
 	labels[ociimage.SourceLabel] = "https://github.com/open-policy-agent/opa"
 	labels[ociimage.LicensesLabel] = "Apache-2.0"
 	labels[ociimage.VersionLabel], labels[ociimage.RevisionLabel], err = opabuild.SourceOf(ctx, o)

@@ -20,21 +20,22 @@ import (
 )
 
 // buildImage builds the program of tinyOPA as an image in a folder.
-func buildImage(t *testing.T, args ...string) (stdout string, img v1.Image) {
+func buildImage(t *testing.T, args ...string) (stdout string, index v1.ImageIndex, img v1.Image) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "image")
 	stdout = succeed(t, append([]string{"build", "--unmodified", "--opa", tinyOPA(t), "--image", dir}, args...)...)
-	index := must(layout.ImageIndexFromPath(dir))
+	whole := must(layout.ImageIndexFromPath(dir))
+	index = must(whole.ImageIndex(must(whole.IndexManifest()).Manifests[0].Digest))
 	img = must(index.Image(must(index.IndexManifest()).Manifests[0].Digest))
-	return strings.ReplaceAll(stdout, dir, "IMAGE"), img
+	return strings.ReplaceAll(stdout, dir, "IMAGE"), index, img
 }
 
 func TestBuildImage(t *testing.T) {
 	t.Setenv("REGOMETER_CACHE", t.TempDir())
 	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
 	binary := filepath.Join(t.TempDir(), "opa")
-	stdout, img := buildImage(t, "--platform", "linux/arm64", "-o", binary)
-	if want := must(img.Digest()).String() + " IMAGE\n"; stdout != want {
+	stdout, index, img := buildImage(t, "--platform", "linux/arm64", "-o", binary)
+	if want := must(index.Digest()).String() + " IMAGE\n"; stdout != want {
 		t.Errorf("prints %q, want %q", stdout, want)
 	}
 	c := must(img.ConfigFile())
@@ -70,6 +71,17 @@ func TestBuildImage(t *testing.T) {
 		}
 	}
 
+	if bill := files["usr/share/doc/opa/sbom.cdx.json"]; strings.Contains(bill, "pedigree") {
+		t.Errorf("the bill of materials says that somebody changed OPA:\n%.2000s", bill)
+	}
+	attached := ""
+	for _, d := range must(index.IndexManifest()).Manifests[1:] {
+		attached += string(must(must(index.Image(d.Digest)).Manifest()).Config.MediaType) + " "
+	}
+	if attached != "application/vnd.regometer.notices application/vnd.cyclonedx+json " {
+		t.Errorf("attached are %s", attached)
+	}
+
 	t.Setenv("SOURCE_DATE_EPOCH", "yesterday")
 	if status, _, stderr := call(t.Context(), "build", "--image", filepath.Join(t.TempDir(), "x.tar")); status != exitFailure || !strings.Contains(stderr, `invalid SOURCE_DATE_EPOCH "yesterday"`) {
 		t.Errorf("status %d: %s", status, stderr)
@@ -79,7 +91,7 @@ func TestBuildImage(t *testing.T) {
 // The labels of an image name the kind of OPA.
 func TestImageLabels(t *testing.T) {
 	t.Setenv("REGOMETER_CACHE", t.TempDir())
-	_, img := buildImage(t)
+	_, _, img := buildImage(t)
 	if c := must(img.ConfigFile()); c.OS != "linux" {
 		t.Errorf("for %s", c.OS)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/regometer/regometer/internal/app/opabuild"
@@ -119,11 +120,12 @@ func testToolPlatforms(t *testing.T, dir string) {
 	archive := filepath.Join(dir, "two.tar")
 	printed := succeed(t, "build", "--unmodified", "--opa", tinyOPA(t), "--image", archive, "--platform", "linux/amd64,linux/arm64")
 	digest, _, _ := strings.Cut(printed, " ")
-	s := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	s := httptest.NewServer(registry.New(registry.WithReferrersSupport(true), registry.Logger(log.New(io.Discard, "", 0))))
 	defer s.Close()
 	address := s.Listener.Addr().String() + "/opa:two"
 	tool(t, "skopeo", "copy", "--all", "--dest-tls-verify=false", "oci-archive:"+archive, "docker://"+address)
-	d := must(remote.Head(must(name.ParseReference(address))))
+	ref := must(name.ParseReference(address))
+	d := must(remote.Head(ref))
 	if d.Digest.String() != digest || !d.MediaType.IsIndex() {
 		t.Errorf("%s is printed, the registry has %+v", digest, d)
 	}
@@ -131,6 +133,11 @@ func testToolPlatforms(t *testing.T, dir string) {
 		out := tool(t, "skopeo", "inspect", "--override-arch", arch, "--tls-verify=false", "--format", "{{.Os}}/{{.Architecture}}", "docker://"+address)
 		if got := strings.TrimSpace(out); got != "linux/"+arch {
 			t.Errorf("for linux/%s there is %s", arch, got)
+		}
+		img := must(remote.Image(ref, remote.WithPlatform(v1.Platform{OS: "linux", Architecture: arch})))
+		attached := must(remote.Referrers(ref.Context().Digest(must(img.Digest()).String())))
+		if n := len(must(attached.IndexManifest()).Manifests); n != 2 {
+			t.Errorf("for linux/%s %d documents are attached", arch, n)
 		}
 	}
 }

@@ -144,7 +144,7 @@ func TestChart(t *testing.T) {
 	}{
 		{"documented", string(values), slices.Concat(server, own, []string{"ConfigMap opa-decisions-dashboard", "PrometheusRule opa-decisions"})},
 		{"defaults", "", slices.Concat(server, own)},
-		{"only the collector", "server: {enabled: false}\ncollector: {enabled: true, image: {repository: regometer}}", collector},
+		{"only the collector", "server: {enabled: false}\ncollector: {enabled: true}", collector},
 		{"everything", everything, slices.Concat(server, own, collector, []string{
 			"ConfigMap opa-decisions-dashboard", "ConfigMap opa-sidecar-config", "ConfigMap opa-sidecar-envoy", "ConfigMap opa-sidecar-policy", "PrometheusRule opa-decisions",
 		})},
@@ -185,12 +185,15 @@ func TestChartValues(t *testing.T) {
 	} {
 		assert.Equal(t, times, strings.Count(string(text), want), want)
 	}
-	text, err = json.Marshal(mustRenderChart(t, "opa", ""))
+	text, err = json.Marshal(mustRenderChart(t, "opa", "collector: {enabled: true}"))
 	require.NoError(t, err)
-	assert.Contains(t, string(text), `"image":"ghcr.io/regometer/regometer/opa:v1.2.3"`)
-	assert.Contains(t, string(text), `"namespaceSelector":{},"sampleLimit":5000`, "two releases must not scrape the same pods")
 	workflow := harness.Read(t, ".github/workflows/release.yml")
-	assert.Contains(t, workflow, `name="ghcr.io/${GITHUB_REPOSITORY,,}/opa"`)
+	for _, image := range []string{"opa", "regometer"} {
+		assert.Contains(t, string(text), `"image":"ghcr.io/regometer/regometer/`+image+`:v1.2.3"`)
+		assert.Contains(t, workflow, "\n          image "+image)
+	}
+	assert.Contains(t, string(text), `"namespaceSelector":{},"sampleLimit":5000`, "two releases must not scrape the same pods")
+	assert.Contains(t, workflow, "for name in opa regometer; do\n            image=\"ghcr.io/${GITHUB_REPOSITORY,,}/$name\"\n")
 	assert.Contains(t, workflow, `helm package charts/opa --version "${GITHUB_REF_NAME#v}" --app-version "$GITHUB_REF_NAME" `)
 }
 
@@ -223,7 +226,7 @@ func TestChartRefuses(t *testing.T) {
 		"server: {config: text}":                              "/server/config",
 		"server: {resources: {limits: {memory: null}}}":       "/server/resources/limits",
 		"server: {clients: []}":                               "/server/clients",
-		"collector: {enabled: true}":                          "/collector/image/repository",
+		"collector: {enabled: true, image: {repository: ''}}": "/collector/image/repository",
 		"collector: {args: [forward]}":                        "/collector/args/0",
 		"collector: {tokenSecret: ''}":                        "/collector/tokenSecret",
 		"sidecar: {enabled: true}":                            "/sidecar/image/repository",

@@ -19,7 +19,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -123,16 +122,14 @@ func dist(ctx context.Context, r *project.Release, from commit, platforms []stri
 		for _, p := range []*program{
 			{Program: contents.Program{Name: "regometer"}, binary: cross}, {Program: contents.Program{Name: "opa"}, binary: opa},
 		} {
-			p.Version, p.Platform, p.Run = r.Version, platform, platform == project.Host
+			p.Version, p.Regometer, p.Platform, p.Run = r.Version, r.Version, platform, platform == project.Host
 			if err := p.inspect(); err != nil {
 				return err
 			}
 			programs = append(programs, p)
 		}
 	}
-	files, err := releaseFiles(programs, from, func(modules []*debug.Module, folders map[string]string) error {
-		return contents.FindFolders(ctx, r.Env, modules, folders)
-	})
+	files, err := releaseFiles(ctx, r.Env, programs, from, progress)
 	if err != nil {
 		return err
 	}
@@ -169,12 +166,13 @@ func (p *program) inspect() (err error) {
 	}
 	p.OPA = "v" + b.OPA
 	p.Description = "OPA " + p.OPA + " with Regometer's package v1/metrics, fixes and plugin, and a hook that hands the plugin each decision"
+	p.Changes = "regometer " + b.Regometer + " built " + p.Description
 	return nil
 }
 
 // releaseFiles returns all files of a release. It fails if a module has no
-// licence. findFolders is contents.FindFolders.
-func releaseFiles(programs []*program, from commit, findFolders func([]*debug.Module, map[string]string) error) (fstest.MapFS, error) {
+// licence. env makes the go command see the release.
+func releaseFiles(ctx context.Context, env []string, programs []*program, from commit, progress io.Writer) (fstest.MapFS, error) {
 	license, err := os.ReadFile("LICENSE")
 	if err != nil {
 		return nil, err
@@ -182,19 +180,11 @@ func releaseFiles(programs []*program, from commit, findFolders func([]*debug.Mo
 	release := fstest.MapFS{}
 	add := func(name string, content []byte) { release[name] = &fstest.MapFile{Data: content, Mode: 0o644} }
 	for _, p := range programs {
-		modules := p.Modules()
-		folders := map[string]string{}
-		if err := findFolders(modules, folders); err != nil {
-			return nil, err
-		}
-		notices, missing, err := contents.Notices(modules, folders)
+		fmt.Fprintf(progress, "reading the licences of %s for %s\n", p.Name, p.Platform)
+		notices, bill, missing, err := p.Documents(ctx, env)
 		if err == nil && missing != nil {
 			err = fmt.Errorf("%s: no licence: there is no file such as LICENSE in %s", p.base(), strings.Join(missing, ", "))
 		}
-		if err != nil {
-			return nil, err
-		}
-		bill, err := p.BillOfMaterials(modules)
 		if err != nil {
 			return nil, err
 		}
@@ -213,6 +203,7 @@ func releaseFiles(programs []*program, from commit, findFolders func([]*debug.Mo
 		for _, file := range files {
 			file.ModTime = from.time
 		}
+		fmt.Fprintf(progress, "packing %s\n", p.Archive())
 		archive, err := pack(p.Archive(), files)
 		if err != nil {
 			return nil, err

@@ -13,15 +13,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/bench/project"
@@ -47,50 +49,43 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// Each row runs git commands first, unless there are none.
 func TestFindCommit(t *testing.T) {
-	t.Setenv("SOURCE_DATE_EPOCH", "")
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	dir := t.TempDir()
-	git := func(args ...string) {
-		t.Helper()
-		env := []string{"GIT_COMMITTER_DATE=2026-01-02T03:04:06Z"}
-		args = append([]string{"-c", "user.name=a", "-c", "user.email=a@b.c"}, args...)
-		if _, err := measure.Run(t.Context(), io.Discard, dir, env, "git", args...); err != nil {
-			t.Fatal(err)
+	for _, c := range []struct {
+		git, version string
+		dirty        bool
+		epoch, want  string
+	}{
+		{"", "v0.1.0", false, "", "not a git repository"},
+		{"init -q; commit -q --allow-empty -m first; tag v0.1.0; tag -a -m annotated v0.2.0", "v0.0.9", false, "", " 2026-01-02"},
+		{"", "v0.1.0", false, "", " 2026-01-02"},
+		{"", "v0.2.0", false, "", " 2026-01-02"},
+		{"commit -q --allow-empty -m second", "v0.1.0", false, "", "the tag v0.1.0 is not at this commit"},
+		{"", "v0.2.0", false, "", "the tag v0.2.0 is not at this commit"},
+		{"", "v0.3.0", false, "", " 2026-01-02"},
+		{"init -q new", "v0.3.0", false, "", "?? new"},
+		{"", "v0.1.0", true, "", " with changes 2026-01-02"},
+		{"", "v0.3.0", true, "86400", " 1970-01-02"},
+		{"", "v0.3.0", true, "today", "invalid SOURCE_DATE_EPOCH"},
+	} {
+		for args := range strings.SplitSeq(c.git, "; ") {
+			args := append([]string{"-c", "user.name=a", "-c", "user.email=a@b.c"}, strings.Fields(args)...)
+			if _, err := measure.Run(t.Context(), io.Discard, dir, []string{"GIT_COMMITTER_DATE=2026-01-02T03:04:06Z"}, "git", args...); c.git != "" && err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	check := func(name, version string, dirty bool, want string) {
-		t.Helper()
-		c, err := findCommit(t.Context(), dir, version, dirty)
-		got := c.name + c.time.Format(" 2006-01-02")
+		t.Setenv("SOURCE_DATE_EPOCH", c.epoch)
+		found, err := findCommit(t.Context(), dir, c.version, c.dirty)
+		got := found.name + found.time.Format(" 2006-01-02")
 		if err != nil {
 			got = err.Error()
 		}
-		if !strings.Contains(got, want) {
-			t.Errorf("%s: got %q, want %q", name, got, want)
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%+v: got %q", c, got)
 		}
 	}
-	check("no repository", "v0.1.0", false, "not a git repository")
-	git("init", "-q")
-	git("commit", "-q", "--allow-empty", "-m", "first")
-	git("tag", "v0.1.0")
-	git("tag", "-a", "-m", "annotated", "v0.2.0")
-	for _, version := range []string{"v0.0.9", "v0.1.0", "v0.2.0"} {
-		check("clean", version, false, " 2026-01-02")
-	}
-	git("commit", "-q", "--allow-empty", "-m", "second")
-	check("tagged elsewhere", "v0.1.0", false, "the tag v0.1.0 is not at this commit")
-	check("annotated elsewhere", "v0.2.0", false, "the tag v0.2.0 is not at this commit")
-	check("not tagged", "v0.3.0", false, " 2026-01-02")
-	if err := os.WriteFile(filepath.Join(dir, "new"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	check("with changes", "v0.3.0", false, "?? new")
-	check("with changes, and -dirty", "v0.1.0", true, " with changes 2026-01-02")
-	t.Setenv("SOURCE_DATE_EPOCH", "86400")
-	check("another time", "v0.3.0", true, " 1970-01-02")
-	t.Setenv("SOURCE_DATE_EPOCH", "today")
-	check("an invalid time", "v0.3.0", true, "invalid SOURCE_DATE_EPOCH")
 }
 
 // TestInspect: this test's binary is not built as a release must be.
@@ -105,8 +100,18 @@ func TestInspect(t *testing.T) {
 func TestReleaseFiles(t *testing.T) {
 	t.Chdir("../../..")
 	sources := t.TempDir()
+	license, err := os.ReadFile("LICENSE")
+	patents, missing := os.ReadFile(filepath.Join(moduleDir(t, "golang.org/x/mod"), "PATENTS"))
+	if err != nil || missing != nil {
+		t.Fatal(err, missing)
+	}
 	if err := os.CopyFS(sources, fstest.MapFS{
 		"binary":                          {Data: []byte("program")},
+		"a.b/fork/go.mod":                 {Data: []byte("require a.b/old v2.0.0+incompatible\nrequire a.b/local v0.0.0 // indirect\nrequire " + measure.OPAModule + " v1.0.0\n")},
+		"example.com/command/go.mod":      {Data: []byte("require z.b/replaced v1.0.0\nrequire a.b/other v1.0.0\n")},
+		"example.com/command/LICENSE":     {Data: license},
+		"example.com/command/PATENTS":     {Data: patents},
+		measure.OPAModule + "/go.mod":     {Data: []byte("require z.b/replaced v1.0.0\nrequire a.b/local v0.0.0\n")},
 		"a.b/fork/LICENSE":                {Data: []byte("Licence A\r\nof two lines\r\n")},
 		"a.b/fork/license.go":             {Data: []byte("package fork")},
 		"a.b/fork/sub/COPYING":            {Data: []byte("Licence B")},
@@ -119,13 +124,9 @@ func TestReleaseFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	binary := filepath.Join(sources, "binary")
-	findFolders := func(modules []*debug.Module, folders map[string]string) error {
-		for _, m := range modules {
-			if m.Version != "" {
-				folders[m.Path] = filepath.Join(sources, m.Path)
-			}
-		}
-		return nil
+	folders := map[string]string{}
+	for _, module := range []string{"a.b/fork", "a.b/old", "example.com/command", measure.OPAModule, "std"} {
+		folders[module] = filepath.Join(sources, module)
 	}
 	info := &debug.BuildInfo{
 		GoVersion: "go1.26.8",
@@ -137,13 +138,16 @@ func TestReleaseFiles(t *testing.T) {
 		},
 	}
 	programs := []*program{
-		{contents.Program{Name: "regometer", Version: "v0.1.0", Platform: "linux/amd64", Info: info}, true, binary},
-		{contents.Program{Name: "opa", Version: "v0.1.0", OPA: "v1.22.0", Platform: "windows/arm64", Info: info}, false, binary},
+		{contents.Program{Name: "regometer", Version: "v0.1.0", Platform: "linux/amd64", Regometer: "v0.1.0", Info: info, Folders: folders}, true, binary},
+		{contents.Program{
+			Name: "opa", Version: "v0.1.0", OPA: "v1.22.0", Platform: "windows/arm64", Info: info, Folders: folders,
+			Changes: "all of it", Regometer: "v0.1.0",
+		}, false, binary},
 	}
 	from := commit{name: "commit abc", time: time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)}
 	files := map[string][]byte{}
 	for range 2 {
-		release, err := releaseFiles(programs, from, findFolders)
+		release, err := releaseFiles(t.Context(), nil, programs, from, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,41 +195,95 @@ func TestReleaseFiles(t *testing.T) {
 			t.Errorf("want %q in\n%s", want, list)
 		}
 	}
+	const fork, local, old, std = "pkg:golang/a.b/fork@v1.0.1", "pkg:golang/a.b/local", "pkg:golang/a.b/old@v2.0.0%2Bincompatible", "pkg:golang/std@1.26.8"
+	const opa = "pkg:golang/" + measure.OPAModule + "@v1.22.0"
+	schema := billSchema(t)
+	serials := map[string]bool{}
 	for _, p := range programs {
+		text := bytes.NewReader(files[p.SBOM()])
+		if value, err := jsonschema.UnmarshalJSON(text); err != nil || schema.Validate(value) != nil {
+			t.Errorf("%s: %v %v", p.SBOM(), err, schema.Validate(value))
+		}
 		var bill cdx.BOM
 		if err := cdx.NewBOMDecoder(bytes.NewReader(files[p.SBOM()]), cdx.BOMFileFormatJSON).Decode(&bill); err != nil {
 			t.Fatal(err)
 		}
-		got, refs := "", []string{}
+		serials[bill.SerialNumber] = true
+		main := bill.Metadata.Component
+		got := main.Supplier.Name + " " + (*bill.Metadata.Tools.Components)[0].Version
+		for _, l := range *main.Licenses {
+			got += " " + l.License.ID + l.License.Name
+		}
+		got += "\n"
 		for _, c := range *bill.Components {
-			got += c.PackageURL + " "
+			got += c.Supplier.Name + " " + c.PackageURL
 			if c.Hashes != nil {
-				got += (*c.Hashes)[0].Value + " "
+				got += " " + (*c.Hashes)[0].Value
 			}
-			refs = append(refs, c.BOMRef)
+			if c.Pedigree != nil {
+				got += " from " + (*c.Pedigree.Ancestors)[0].Supplier.Name + " by " + c.Pedigree.Notes
+			}
+			got += "\n"
 		}
-		want := "pkg:golang/a.b/fork@v1.0.1 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f " +
-			"pkg:golang/a.b/local pkg:golang/a.b/old@v2.0.0%2Bincompatible " + strings.Repeat("ff", 32) + " "
+		for _, d := range *bill.Dependencies {
+			got += d.Ref + ":"
+			if d.Dependencies != nil {
+				got += fmt.Sprint(" ", *d.Dependencies)
+			}
+			got += "\n"
+		}
+		modules := "a.b " + fork + " 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n" +
+			"a.b " + local + "\na.b " + old + " " + strings.Repeat("ff", 32) + "\n"
+		tree := ": [" + old + "]\n" + local + ":\n" + old + ":\n"
+		want := "example.com v0.1.0 Apache-2.0 GooglePatentsFile\n" + modules + "go.dev " + std + "\n" +
+			main.BOMRef + ": [" + fork + " " + local + " " + std + "]\n" + fork + tree + std + ":\n"
 		if p.OPA != "" {
-			want += "pkg:golang/" + measure.OPAModule + "@v1.22.0 "
+			want = "github.com/regometer v0.1.0 Apache-2.0 GooglePatentsFile\n" + modules + "github.com/regometer " + opa + " from github.com/open-policy-agent by all of it\n" +
+				"go.dev " + std + "\n" + main.BOMRef + ": [" + opa + " " + std + "]\n" + fork + strings.Replace(tree, "]", " "+opa+"]", 1) + opa + ": [" + fork + " " + local + "]\n" + std + ":\n"
 		}
-		if want += "pkg:golang/std@1.26.8 "; got != want {
-			t.Errorf("%s lists\n%s\nwant\n%s", p.SBOM(), got, want)
+		if got != want {
+			t.Errorf("%s has\n%s\nwant\n%s", p.SBOM(), got, want)
 		}
-		if main := bill.Metadata.Component; (p.OPA == "") != (main.Pedigree == nil) ||
-			main.Pedigree != nil && (*main.Pedigree.Ancestors)[0].PackageURL != "pkg:golang/"+measure.OPAModule+"@"+p.OPA {
-			t.Errorf("the pedigree of %s is %+v", p.Name, main.Pedigree)
-		}
-		if deps := (*bill.Dependencies)[0]; deps.Ref != bill.Metadata.Component.BOMRef || !slices.Equal(*deps.Dependencies, refs) {
-			t.Errorf("the dependencies are %+v", deps)
-		}
+	}
+	if len(serials) != len(programs) {
+		t.Errorf("the serial numbers are %v", serials)
 	}
 	if err := os.RemoveAll(filepath.Join(sources, "a.b/fork/LICENSE")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := releaseFiles(programs, from, findFolders); err == nil || !strings.Contains(err.Error(), "no licence: there is no file such as LICENSE in a.b/fork v1.0.1") {
+	if _, err := releaseFiles(t.Context(), nil, programs, from, io.Discard); err == nil || !strings.Contains(err.Error(), "no licence: there is no file such as LICENSE in a.b/fork v1.0.1") {
 		t.Errorf("without a licence the error is %v", err)
 	}
+}
+
+// moduleDir returns the folder of a module that this one requires.
+func moduleDir(t *testing.T, module string) string {
+	t.Helper()
+	dir, err := measure.Command(t.Context(), "bench", "go", "list", "-m", "-f", "{{.Dir}}", module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(dir))
+}
+
+// billSchema returns CycloneDX's schema, which is in the module of its library.
+func billSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	c.UseLoader(schemas(moduleDir(t, "github.com/CycloneDX/cyclonedx-go")))
+	return c.MustCompile("http://cyclonedx.org/schema/bom-1.6.schema.json")
+}
+
+// schemas loads schemas from a folder of CycloneDX's library. One has another
+// name there.
+type schemas string
+
+func (dir schemas) Load(url string) (any, error) {
+	text, err := os.ReadFile(filepath.Join(string(dir), "schema", strings.Replace(path.Base(url), "jsf-0.82.schema", "jsf-0.82.schemax", 1)))
+	if err != nil {
+		return nil, err
+	}
+	return jsonschema.UnmarshalJSON(bytes.NewReader(text))
 }
 
 // list returns the names, modes, times and texts of an archive's files.
@@ -266,4 +324,18 @@ func list(t *testing.T, name string, archive []byte) (list string) {
 		}
 		add(h.Name, h.FileInfo().Mode(), h.ModTime, r)
 	}
+}
+
+func TestRepeater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		r := newRepeater(&out)
+		fmt.Fprintln(r, "step 1")
+		time.Sleep(2*silence + time.Second)
+		fmt.Fprintln(r, "step 2")
+		r.timer.Stop()
+		if want := "step 1\nstill step 1\nstill step 1\nstep 2\n"; out.String() != want {
+			t.Errorf("got %q, want %q", &out, want)
+		}
+	})
 }

@@ -17,44 +17,69 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/google/licensecheck"
+	"github.com/google/uuid"
+	"golang.org/x/mod/modfile"
 
 	"github.com/regometer/regometer/internal/app/gotool"
 )
 
 // A Program is a binary that Go built.
 type Program struct {
-	Name     string // such as regometer or opa
-	Version  string
-	OPA      string // the version of OPA, such as v1.2.3, if the program is a changed OPA
-	Platform string
-	// Description says what the program is, and what changed OPA.
+	Name        string // such as regometer or opa
+	Version     string
+	OPA         string // the version of OPA, such as v1.2.3, if the program is OPA itself
+	Platform    string
 	Description string
+	Changes     string // to the OPA inside, and who made them; "" if it is as released
+	Regometer   string // the version of the regometer that describes the program
 	Info        *buildinfo.BuildInfo
+	// Folders has the folders of modules whose source is here, by module path.
+	Folders map[string]string
+}
+
+// Documents returns the texts of all licences in the program, and its bill of
+// materials. missing lists the modules without a licence. It downloads modules
+// whose source is not here. env is added to the environment of the go command.
+func (p *Program) Documents(ctx context.Context, env []string) (notices, bill []byte, missing []string, err error) {
+	modules := p.modules()
+	if err = p.findFolders(ctx, env, modules); err == nil {
+		notices, missing, err = p.notices(modules)
+	}
+	if err == nil {
+		bill, err = p.billOfMaterials(modules)
+	}
+	return notices, bill, missing, err
 }
 
 // OPAModule is the path of OPA's module.
 const OPAModule = "github.com/open-policy-agent/opa"
 
-const standardLibrary = "std"
+const (
+	standardLibrary = "std"
+	ownModule       = "github.com/regometer/regometer"
+)
 
 // url returns the package URL of a module.
 func url(m *debug.Module) string {
 	return strings.TrimSuffix("pkg:golang/"+m.Path+"@"+strings.ReplaceAll(m.Version, "+", "%2B"), "@")
 }
 
-// Modules returns all modules in the program, sorted by path: Go's standard
+// modules returns all modules in the program, sorted by path: Go's standard
 // library, and OPA if the program is a changed OPA, but not the main module. A
 // module that was built from a folder, and not from a module proxy, has no
 // version.
-func (p *Program) Modules() []*debug.Module {
+func (p *Program) modules() []*debug.Module {
 	all := []*debug.Module{{Path: standardLibrary, Version: strings.TrimPrefix(p.Info.GoVersion, "go")}}
 	if p.OPA != "" {
 		all = append(all, &debug.Module{Path: OPAModule, Version: p.OPA})
@@ -73,23 +98,31 @@ func (p *Program) Modules() []*debug.Module {
 	return all
 }
 
-// FindFolders adds the folders with the source of modules to folders, whose
-// keys are paths of modules. It downloads missing modules, and leaves out those
-// that no module proxy has. env is added to the environment of the go command.
-func FindFolders(ctx context.Context, env []string, modules []*debug.Module, folders map[string]string) error {
+// findFolders adds the sources of the program and of modules to p.Folders. It
+// leaves out modules that no module proxy has.
+func (p *Program) findFolders(ctx context.Context, env []string, modules []*debug.Module) error {
+	p.Folders = maps.Clone(p.Folders)
+	if p.Folders == nil {
+		p.Folders = map[string]string{}
+	}
 	dir, err := os.MkdirTemp("", "regometer-modules-") // outside of any module
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	goroot, err := gotool.Command{Dir: dir, Args: []string{"env", "GOROOT"}, Env: env}.Output(ctx)
-	if err != nil {
-		return err
+	if p.Folders[standardLibrary] == "" {
+		goroot, err := gotool.Command{Dir: dir, Args: []string{"env", "GOROOT"}, Env: env}.Output(ctx)
+		if err != nil {
+			return err
+		}
+		p.Folders[standardLibrary] = strings.TrimSpace(string(goroot))
 	}
-	folders[standardLibrary] = strings.TrimSpace(string(goroot))
 	args := []string{"mod", "download", "-json", "--"}
+	if p.OPA == "" {
+		modules = append(slices.Clip(modules), &p.Info.Main)
+	}
 	for _, m := range modules {
-		if folders[m.Path] == "" && m.Version != "" {
+		if p.Folders[m.Path] == "" && strings.HasPrefix(m.Version, "v") {
 			args = append(args, m.Path+"@"+m.Version)
 		}
 	}
@@ -105,32 +138,36 @@ func FindFolders(ctx context.Context, env []string, modules []*debug.Module, fol
 			return errors.Join(failed, err)
 		}
 		if m.Dir != "" {
-			folders[m.Path] = m.Dir
+			p.Folders[m.Path] = m.Dir
 		}
 	}
 	return ctx.Err()
 }
 
-// BillOfMaterials returns modules of the program in CycloneDX's JSON, without
-// time and serial number. As is usual there, a module's hash is the one in
-// go.sum.
-func (p *Program) BillOfMaterials(modules []*debug.Module) ([]byte, error) {
+// billOfMaterials returns the program and its modules in CycloneDX's JSON. The
+// same program has the same bill, because its serial number is a hash of the
+// rest, and the bill has no time. As is usual there, a module's hash is the one
+// in go.sum.
+func (p *Program) billOfMaterials(modules []*debug.Module) ([]byte, error) {
 	main := cdx.Component{
-		Type: cdx.ComponentTypeApplication, Name: p.Name, Version: p.Version,
+		Type: cdx.ComponentTypeApplication, Name: p.Name, Version: p.Version, Supplier: supplier(p.Info.Main.Path),
 		BOMRef:      p.Name + "_" + p.Version + "_" + strings.ReplaceAll(p.Platform, "/", "_"),
 		Description: p.Description, Properties: &[]cdx.Property{{Name: "regometer:platform", Value: p.Platform}},
+		Licenses: licences(p.Folders[p.Info.Main.Path]),
 	}
-	if p.OPA == "" {
+	switch {
+	case p.OPA == "":
 		main.PackageURL = url(&debug.Module{Path: p.Info.Main.Path, Version: p.Version})
-	} else {
-		opa := url(&debug.Module{Path: OPAModule, Version: p.OPA})
-		ancestor := cdx.Component{Type: cdx.ComponentTypeApplication, BOMRef: "ancestor:" + opa, Name: OPAModule, Version: p.OPA, PackageURL: opa}
-		main.Pedigree = &cdx.Pedigree{Ancestors: &[]cdx.Component{ancestor}, Notes: p.Description}
+	case p.Changes != "":
+		main.Supplier = supplier(ownModule)
 	}
+	refs := map[string]string{} // by a module's path
 	var components []cdx.Component
-	var refs []string
 	for _, m := range modules {
-		c := cdx.Component{Type: cdx.ComponentTypeLibrary, BOMRef: url(m), Name: m.Path, Version: m.Version, PackageURL: url(m)}
+		c := cdx.Component{
+			Type: cdx.ComponentTypeLibrary, BOMRef: url(m), Name: m.Path, Version: m.Version, PackageURL: url(m),
+			Supplier: supplier(m.Path), Licenses: licences(p.Folders[m.Path]),
+		}
 		if hash, ok := strings.CutPrefix(m.Sum, "h1:"); ok {
 			sum, err := base64.StdEncoding.DecodeString(hash)
 			if err != nil {
@@ -138,31 +175,136 @@ func (p *Program) BillOfMaterials(modules []*debug.Module) ([]byte, error) {
 			}
 			c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum)}}
 		}
+		if m.Path == OPAModule && p.Changes != "" {
+			released := c
+			released.BOMRef = "released:" + c.BOMRef
+			c.Supplier = supplier(ownModule)
+			c.Pedigree = &cdx.Pedigree{
+				Ancestors: &[]cdx.Component{released}, Patches: &[]cdx.Patch{{Type: cdx.PatchTypeUnofficial}}, Notes: p.Changes,
+			}
+		}
 		components = append(components, c)
-		refs = append(refs, c.BOMRef)
+		refs[m.Path] = c.BOMRef
 	}
 	bill := cdx.NewBOM()
-	bill.Metadata = &cdx.Metadata{Component: &main}
+	bill.Metadata = &cdx.Metadata{Component: &main, Tools: &cdx.ToolsChoice{Components: &[]cdx.Component{
+		{Type: cdx.ComponentTypeApplication, Name: "regometer", Version: p.Regometer, Supplier: supplier(ownModule)},
+	}}}
 	bill.Components = &components
-	bill.Dependencies = &[]cdx.Dependency{{Ref: main.BOMRef, Dependencies: &refs}}
-	var out bytes.Buffer
-	err := cdx.NewBOMEncoder(&out, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bill, cdx.SpecVersion1_6)
-	return out.Bytes(), err
+	bill.Dependencies = p.dependencies(main.BOMRef, modules, refs)
+	for {
+		var out bytes.Buffer
+		err := cdx.NewBOMEncoder(&out, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bill, cdx.SpecVersion1_6)
+		if err != nil || bill.SerialNumber != "" {
+			return out.Bytes(), err
+		}
+		bill.SerialNumber = uuid.NewSHA1(uuid.NameSpaceURL, out.Bytes()).URN()
+	}
+}
+
+// dependencies returns the tree of the program's modules, from their go.mod
+// files. refs names the modules in the tree. The program itself, which main
+// names, also depends on all modules that no other module requires.
+func (p *Program) dependencies(main string, modules []*debug.Module, refs map[string]string) *[]cdx.Dependency {
+	for _, m := range p.Info.Deps {
+		if m.Replace != nil && refs[m.Path] == "" {
+			refs[m.Path] = refs[m.Replace.Path]
+		}
+	}
+	requires := func(path string) (found []string) {
+		dir, ok := p.Folders[path]
+		if !ok {
+			return nil
+		}
+		text, _ := os.ReadFile(filepath.Join(dir, "go.mod")) // an old module has none
+		file, err := modfile.ParseLax("go.mod", text, nil)
+		if err != nil {
+			return nil
+		}
+		for _, r := range file.Require {
+			if ref := refs[r.Mod.Path]; ref != "" && !r.Indirect && !slices.Contains(found, ref) {
+				found = append(found, ref)
+			}
+		}
+		return found
+	}
+	direct := requires(p.Info.Main.Path)
+	if p.OPA != "" {
+		direct = []string{refs[OPAModule]}
+	}
+	tree, required := []cdx.Dependency{{Ref: main}}, map[string]bool{}
+	for _, m := range modules {
+		found := requires(m.Path)
+		tree = append(tree, cdx.Dependency{Ref: refs[m.Path], Dependencies: &found})
+		for _, ref := range found {
+			required[ref] = true
+		}
+	}
+	for _, m := range modules {
+		if ref := refs[m.Path]; !required[ref] && !slices.Contains(direct, ref) {
+			direct = append(direct, ref)
+		}
+	}
+	tree[0].Dependencies = &direct
+	return &tree
+}
+
+// host matches the part of a module's path that names its supplier: the owner
+// of a repository at a host that many share, or else the host.
+var host = regexp.MustCompile(`^(?:(?:github|gitlab)\.com|bitbucket\.org|codeberg\.org)/[^/]+|^[^/]+`)
+
+// supplier returns the supplier of a module.
+func supplier(module string) *cdx.OrganizationalEntity {
+	if module == standardLibrary {
+		module = "go.dev"
+	}
+	name := host.FindString(module)
+	return &cdx.OrganizationalEntity{Name: name, URL: &[]string{"https://" + name}}
+}
+
+// unlisted are the licences that licensecheck knows and SPDX does not list.
+var unlisted = strings.Fields("Aladdin-9 Anti996 BSD-1-Clause-Clear BSD-3-Clause-NoTrademark CC-BY-NC-SA-3.0-US CommonsClause " +
+	"GPL-2.0-or-3.0 GooglePatentClause GooglePatentsFile MIT-NoAd Prosperity-3.0.0")
+
+// licences returns the licences whose texts are in a folder. It returns nil if
+// it knows none.
+func licences(dir string) *cdx.Licenses {
+	var found cdx.Licenses
+	entries, _ := os.ReadDir(dir) // none if there is no source
+	for _, e := range entries {
+		if !licenceFile.MatchString(e.Name()) {
+			continue
+		}
+		text, _ := os.ReadFile(filepath.Join(dir, e.Name())) // notices reports errors
+		for _, m := range licensecheck.Scan(text).Match {
+			licence := cdx.License{ID: m.ID}
+			if slices.Contains(unlisted, m.ID) {
+				licence = cdx.License{Name: m.ID}
+			}
+			if !slices.ContainsFunc(found, func(c cdx.LicenseChoice) bool { return *c.License == licence }) {
+				found = append(found, cdx.LicenseChoice{License: &licence})
+			}
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	return &found
 }
 
 // licenceFile matches the names of files with licences, notices and the like.
 var licenceFile = regexp.MustCompile(`(?i)^(un)?(licen[sc]e|copying|copyright|notice|patents)s?([.-][\w.-]+)?$`)
 
-// Notices returns the texts of all licences of the modules, each once, with the
-// names of its files. folders has the modules' sources by path. missing lists
-// the modules whose folder has no licence, because a licence in a folder below
-// may hold only for a part. Modules without a version are the user's own.
-func Notices(modules []*debug.Module, folders map[string]string) (text []byte, missing []string, err error) {
+// notices returns the texts of all licences of the modules, each once, with the
+// names of its files. missing lists the modules whose folder has no licence,
+// because a licence in a folder below may hold only for a part. Modules without
+// a version are the user's own.
+func (p *Program) notices(modules []*debug.Module) (text []byte, missing []string, err error) {
 	var texts []string               // in the order of their first files
 	holders := map[string][]string{} // the files of a text
 	for _, m := range modules {
 		found := m.Version == ""
-		if dir, ok := folders[m.Path]; ok {
+		if dir, ok := p.Folders[m.Path]; ok {
 			source := os.DirFS(dir)
 			err = fs.WalkDir(source, ".", func(name string, d fs.DirEntry, err error) error {
 				switch {

@@ -26,6 +26,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
+	"github.com/google/go-containerregistry/pkg/v1/static"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
@@ -66,7 +68,15 @@ type Image struct {
 type Built struct {
 	File      string // of the program
 	Labels    map[string]string
-	Documents map[string][]byte // in the folder /usr/share/doc/PROGRAM, by name
+	Documents []Document
+}
+
+// A Document is a file in the folder /usr/share/doc/PROGRAM. It is also
+// attached to the image, so that tools find it without the image's layers.
+type Document struct {
+	Name string
+	Type string // a media type
+	Text []byte
 }
 
 // The OCI defines the labels with this prefix. An image's manifest repeats them
@@ -111,6 +121,7 @@ type target struct {
 	baseDigest v1.Hash
 	labels     map[string]string
 	image      v1.Image
+	attached   []v1.Image // the image is their subject
 }
 
 // Write writes the image and returns its digest. It replaces an image that it
@@ -249,7 +260,29 @@ func (w *writer) pack(ctx context.Context, t *target) error {
 	if img, err = mutate.ConfigFile(img, config); err != nil {
 		return err
 	}
-	t.image = imageOnly{mutate.Annotations(img, t.annotations()).(v1.Image)}
+	t.image = untyped{mutate.Annotations(img, t.annotations()).(v1.Image)}
+	return t.attach(built.Documents)
+}
+
+// attach makes a manifest of each document, with the image as its subject, from
+// which registries know that the document belongs to the image. The type of the
+// manifest's empty configuration tells what the document is.
+func (t *target) attach(documents []Document) error {
+	subject, err := partial.Descriptor(t.image)
+	if err != nil {
+		return err
+	}
+	for _, d := range documents {
+		media := types.MediaType(d.Type)
+		manifest := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), media)
+		manifest, err := mutate.Append(manifest, mutate.Addendum{
+			Layer: static.NewLayer(d.Text, media), MediaType: media, Annotations: map[string]string{TitleLabel: d.Name},
+		})
+		if err != nil {
+			return err
+		}
+		t.attached = append(t.attached, untyped{mutate.Subject(manifest, *subject).(v1.Image)})
+	}
 	return nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -77,9 +76,8 @@ func (w *writer) programLayer(built *Built) (v1.Layer, error) {
 	return newLayer(func(t *tar.Writer) error {
 		folder := "usr/share/doc/" + w.Program + "/"
 		err := addEntry(t, folder, 0o755, 0, strings.NewReader(""))
-		for _, name := range slices.Sorted(maps.Keys(built.Documents)) {
-			text := built.Documents[name]
-			err = errors.Join(err, addEntry(t, folder+name, 0o644, int64(len(text)), bytes.NewReader(text)))
+		for _, d := range built.Documents {
+			err = errors.Join(err, addEntry(t, folder+d.Name, 0o644, int64(len(d.Text)), bytes.NewReader(d.Text)))
 		}
 		return errors.Join(err, addFile(t, built.File, w.Program, 0o755))
 	})

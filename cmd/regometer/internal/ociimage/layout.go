@@ -55,35 +55,39 @@ func (w *writer) writeLayout() (digest v1.Hash, err error) {
 	if err != nil {
 		return digest, err
 	}
-	only := len(w.targets) == 1
-	whole := mutate.IndexAddendum{Descriptor: v1.Descriptor{Annotations: map[string]string{
-		refNameLabel:      tag.TagStr(),
-		containerdName:    fullName(tag),
-		writtenAnnotation: writtenBy,
-	}}}
-	if only {
-		whole.Add, whole.Platform = w.targets[0].image, &w.targets[0].platform
-	} else {
-		whole.Add = w.index()
-	}
-	dir, err := layout.Write(filepath.Join(w.work, layoutDir), mutate.AppendManifests(empty.Index, whole))
-	if err == nil && only && w.Archive {
+	index := w.index()
+	dir, err := layout.Write(filepath.Join(w.work, layoutDir), mutate.AppendManifests(empty.Index, mutate.IndexAddendum{
+		Add: index,
+		Descriptor: v1.Descriptor{Annotations: map[string]string{
+			refNameLabel:      tag.TagStr(),
+			containerdName:    fullName(tag),
+			writtenAnnotation: writtenBy,
+		}},
+	}))
+	if err == nil && len(w.targets) == 1 && w.Archive {
 		err = writeDockerManifest(dir, w.targets[0].image, fullName(tag))
 	}
 	if err != nil {
 		return digest, err
 	}
-	return whole.Add.Digest()
+	return index.Digest()
 }
 
-// index returns the index of the images for several platforms. The index has
-// the annotations that all images share.
+// index returns the index of the images and of what is attached to them. The
+// index has the annotations that all images share.
 func (w *writer) index() v1.ImageIndex {
 	var index v1.ImageIndex = empty.Index
 	shared := w.targets[0].annotations()
 	for _, t := range w.targets {
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: t.image, Descriptor: v1.Descriptor{Platform: &t.platform}})
 		maps.DeleteFunc(shared, func(key, value string) bool { return t.labels[key] != value })
+	}
+	// Nobody runs a document: engines look for another platform.
+	unknown := v1.Descriptor{Platform: &v1.Platform{OS: "unknown", Architecture: "unknown"}}
+	for _, t := range w.targets {
+		for _, a := range t.attached {
+			index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: a, Descriptor: unknown})
+		}
 	}
 	return specIndex{mutate.Annotations(index, shared).(v1.ImageIndex)}
 }
@@ -110,11 +114,11 @@ func (i specIndex) RawManifest() ([]byte, error) {
 func (i specIndex) Digest() (v1.Hash, error) { return partial.Digest(i) }
 func (i specIndex) Size() (int64, error)     { return partial.Size(i) }
 
-// An imageOnly is an image whose entry in an index has no artifact type. The
-// library would add one.
-type imageOnly struct{ v1.Image }
+// An untyped image has no artifact type in its entry of an index. The library
+// would add one, and older tools would write the index without it.
+type untyped struct{ v1.Image }
 
-func (imageOnly) ArtifactType() (string, error) { return "", nil }
+func (untyped) ArtifactType() (string, error) { return "", nil }
 
 // writeDockerManifest writes the file in which Docker finds the parts of an
 // image.
