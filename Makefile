@@ -187,6 +187,10 @@ test-envoy: ## Ask OPA through Envoy, which python3 fetches if it is missing, an
 test-kubernetes: ## Render and check examples/kubernetes and charts; with REGOMETER_E2E=1 also run its command lines
 	cd e2e && GOWORK=off $(GO) test -count 1 -v ./kubernetes
 
+.PHONY: test-apiserver
+test-apiserver: ## Apply examples/kubernetes and charts to a real kube-apiserver, which the first run builds in a quarter of an hour
+	cd e2e && GOWORK=off REGOMETER_APISERVER=1 $(GO) test -count 1 -timeout 0 -v -run '^TestAPIServer$$' ./kubernetes
+
 .PHONY: soak
 soak: ## Test a server under load, with reloads and scrapes, for SOAK (30m)
 	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 0 -v -run '^TestSoak$$' . -soak $(SOAK)

@@ -52,21 +52,34 @@ func packaged(t *testing.T) *chart.Chart {
 	return c
 }
 
-// renderChart returns the objects of a release in a namespace of the same name,
-// as Helm does, and the notes. values are YAML.
-func renderChart(c *chart.Chart, release, values string) (objects []runtime.Object, notes string, err error) {
+// The Prometheus operator's types: their group and version.
+const (
+	operatorGroup = "monitoring.coreos.com"
+	operator      = operatorGroup + "/v1"
+)
+
+// renderFiles returns the files of a release in a namespace of the same name,
+// as Helm does. values are YAML. versions are API versions of the cluster.
+func renderFiles(c *chart.Chart, release, values string, versions ...string) (map[string]string, error) {
 	var parsed map[string]any
 	if err := yaml.UnmarshalStrict([]byte(values), &parsed); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	if err := chartutil.ProcessDependencies(c, parsed); err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	all, err := util.ToRenderValues(c, parsed, common.ReleaseOptions{Name: release, Namespace: release, IsInstall: true}, nil)
+	cluster := common.DefaultCapabilities.Copy()
+	cluster.APIVersions = slices.Concat(cluster.APIVersions, versions)
+	all, err := util.ToRenderValues(c, parsed, common.ReleaseOptions{Name: release, Namespace: release, IsInstall: true}, cluster)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	files, err := engine.Render(c, all)
+	return engine.Render(c, all)
+}
+
+// renderChart returns the objects of a release, and its notes.
+func renderChart(c *chart.Chart, release, values string, versions ...string) (objects []runtime.Object, notes string, err error) {
+	files, err := renderFiles(c, release, values, versions...)
 	if err != nil {
 		return nil, "", err
 	}
@@ -102,7 +115,7 @@ func renderChart(c *chart.Chart, release, values string) (objects []runtime.Obje
 }
 
 func mustRenderChart(t *testing.T, release, values string) []runtime.Object {
-	objects, _, err := renderChart(packaged(t), release, values)
+	objects, _, err := renderChart(packaged(t), release, values, operator)
 	require.NoError(t, err, values)
 	return objects
 }
@@ -122,7 +135,7 @@ func kinds(t *testing.T, objects []runtime.Object) (names []string) {
 const everything = `
 collector: {enabled: true, image: {repository: registry.example.com/regometer}, existingPolicies: policies, args: [--forward=https://logs.example.com]}
 sidecar: {enabled: true, image: {repository: registry.example.com/opa-envoy, tag: "1.0"}}
-monitoring: {rules: true, dashboard: true, allNamespaces: true}
+monitoring: {podMonitor: true, rules: true, dashboard: true, allNamespaces: true}
 labels: {release: kube-prometheus-stack}
 pod: {nodeSelector: {disk: fast}, imagePullSecrets: [{name: registry}]}
 server:
@@ -130,41 +143,51 @@ server:
   image: {digest: "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}
 `
 
-// TestChart: each set of values gives these objects, without problems.
+// TestChart: each set of values gives these objects, without problems. Some of
+// them only a cluster with the Prometheus operator gets.
 func TestChart(t *testing.T) {
-	server := []string{"Deployment opa", "NetworkPolicy opa", "PodDisruptionBudget opa", "PodMonitor opa", "Service opa"}
-	collector := []string{"Deployment opa-collector", "NetworkPolicy opa-collector", "PodDisruptionBudget opa-collector", "PodMonitor opa-collector", "Service opa-collector"}
+	server := []string{"Deployment opa", "NetworkPolicy opa", "PodDisruptionBudget opa", "Service opa"}
+	collector := []string{"Deployment opa-collector", "NetworkPolicy opa-collector", "PodDisruptionBudget opa-collector", "Service opa-collector"}
 	own := []string{"ConfigMap opa-config", "ConfigMap opa-policy"}
+	monitor, rules, dashboard := "PodMonitor opa", "PrometheusRule opa-decisions", "ConfigMap opa-decisions-dashboard"
 	dir, _ := documented(t)
 	values, err := os.ReadFile(filepath.Join(dir, "deploy/values.yaml"))
 	require.NoError(t, err)
 	for _, c := range []struct {
 		name, values string
 		want         []string
+		operated     []string // with the operator
 	}{
-		{"documented", string(values), slices.Concat(server, own, []string{"ConfigMap opa-decisions-dashboard", "PrometheusRule opa-decisions"})},
-		{"defaults", "", slices.Concat(server, own)},
-		{"only the collector", "server: {enabled: false}\ncollector: {enabled: true}", collector},
+		{"documented", string(values), slices.Concat(server, own, []string{dashboard}), []string{monitor, rules}},
+		{"defaults", "", slices.Concat(server, own), []string{monitor}},
+		{"only the collector", "server: {enabled: false}\ncollector: {enabled: true}", collector, []string{monitor + "-collector"}},
 		{"everything", everything, slices.Concat(server, own, collector, []string{
-			"ConfigMap opa-decisions-dashboard", "ConfigMap opa-sidecar-config", "ConfigMap opa-sidecar-envoy", "ConfigMap opa-sidecar-policy", "PrometheusRule opa-decisions",
-		})},
-		{"existing ConfigMaps", "server: {existingConfig: mine, existingPolicies: policies}", server},
-		{"no operator, no NetworkPolicy", "{monitoring: {podMonitor: false}, networkPolicy: {enabled: false}}", slices.Concat(
-			[]string{"Deployment opa", "PodDisruptionBudget opa", "Service opa"}, own)},
+			monitor, monitor + "-collector", rules, dashboard, "ConfigMap opa-sidecar-config", "ConfigMap opa-sidecar-envoy", "ConfigMap opa-sidecar-policy",
+		}), nil},
+		{"existing ConfigMaps", "server: {existingConfig: mine, existingPolicies: policies}", server, []string{monitor}},
+		{"no PodMonitor, no NetworkPolicy", "{monitoring: {podMonitor: false}, networkPolicy: {enabled: false}}", slices.Concat(
+			[]string{"Deployment opa", "PodDisruptionBudget opa", "Service opa"}, own), nil},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			objects, notes, err := renderChart(packaged(t), "opa", c.values)
-			require.NoError(t, err)
-			slices.Sort(c.want)
-			assert.Equal(t, c.want, kinds(t, objects))
-			assert.Equal(t, slices.Contains(c.want, "Service opa"), strings.Contains(notes, "http://opa.opa:8181"), "the notes: %s", notes)
-			for _, name := range []string{"mine", "policies"} { // which the values name
-				m := &core.ConfigMap{}
-				m.Name, m.Namespace = name, "opa"
-				objects = append(objects, m)
-			}
-			assert.Empty(t, problems(objects))
-		})
+		for _, versions := range [][]string{nil, {operator}} {
+			t.Run(fmt.Sprint(c.name, versions), func(t *testing.T) {
+				objects, notes, err := renderChart(packaged(t), "opa", c.values, versions...)
+				require.NoError(t, err)
+				want := slices.Clone(c.want)
+				if versions != nil {
+					want = append(want, c.operated...)
+				}
+				slices.Sort(want)
+				assert.Equal(t, want, kinds(t, objects))
+				assert.Equal(t, slices.Contains(want, "Service opa"), strings.Contains(notes, "http://opa.opa:8181"), "the notes: %s", notes)
+				assert.Equal(t, len(want) == len(c.want) && c.operated != nil, strings.Contains(notes, "no PodMonitor"), "the notes: %s", notes)
+				for _, name := range []string{"mine", "policies"} { // which the values name
+					m := &core.ConfigMap{}
+					m.Name, m.Namespace = name, "opa"
+					objects = append(objects, m)
+				}
+				assert.Empty(t, problems(objects))
+			})
+		}
 	}
 }
 
@@ -230,6 +253,7 @@ func TestChartRefuses(t *testing.T) {
 		"collector: {args: [forward]}":                        "/collector/args/0",
 		"collector: {tokenSecret: ''}":                        "/collector/tokenSecret",
 		"sidecar: {enabled: true}":                            "/sidecar/image/repository",
+		"monitoring: {podMonitor: 'true'}":                    "/monitoring/podMonitor",
 		"monitoring: {sampleLimit: 0}":                        "/monitoring/sampleLimit",
 		"networkPolicy: {prometheus: [{namespace: default}]}": "namespace",
 		"pod: {hostNetwork: true}":                            "hostNetwork",

@@ -8,6 +8,7 @@
 //
 //	go test ./kubernetes                   # the manifests: seconds
 //	REGOMETER_E2E=1 go test ./kubernetes   # the command lines too, with an OPA that the first run builds
+//	make test-apiserver                    # a kube-apiserver validates the manifests, see TestAPIServer
 //
 // REGOMETER_E2E may also be the path of an opa binary to test. The sidecar is
 // e2e/extauthz, or opa-envoy-plugin if OPA_ENVOY_PLUGIN is the path of its

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -255,6 +256,20 @@ func opaProblems(pod *core.PodTemplateSpec, c core.Container) (found report) {
 	return found
 }
 
+// breakExample returns the folder of a kustomization that sets a field of the
+// example's objects of one kind.
+func breakExample(t *testing.T, kind, path, value string) string {
+	dir := workspace(t)
+	write(t, dir, "broken/kustomization.yaml", fmt.Sprintf(`
+resources: [../examples/kubernetes]
+patches:
+  - target: {kind: %s}
+    patch: |
+      - {op: add, path: %s, value: %s}
+`, kind, path, value))
+	return filepath.Join(dir, "broken")
+}
+
 // TestProblems: problems finds each of these faults in the example.
 func TestProblems(t *testing.T) {
 	const pod = "/spec/template/spec"
@@ -289,15 +304,7 @@ func TestProblems(t *testing.T) {
 	} {
 		t.Run(c.kind+c.path, func(t *testing.T) {
 			t.Parallel()
-			dir := workspace(t)
-			write(t, dir, "broken/kustomization.yaml", fmt.Sprintf(`
-resources: [../examples/kubernetes]
-patches:
-  - target: {kind: %s}
-    patch: |
-      - {op: add, path: %s, value: %s}
-`, c.kind, c.path, c.value))
-			objects, err := render(dir + "/broken")
+			objects, err := render(breakExample(t, c.kind, c.path, c.value))
 			assert.Contains(t, fmt.Sprint(err, problems(objects)), c.want)
 		})
 	}

@@ -89,6 +89,13 @@ config.yaml: |
 {{- include "opa.files" (merge (dict) (.Values.server.policies | default dict) (dict "system.rego" $system)) }}
 {{- end }}
 
+{{- /* Text if the release has an object of the Prometheus operator. The argument is a list: the context, and true, false or auto. */}}
+{{- define "opa.operated" -}}
+{{- $value := index . 1 }}
+{{- if eq (toString $value) "auto" }}{{ $value = (index . 0).Capabilities.APIVersions.Has "monitoring.coreos.com/v1" }}{{ end }}
+{{- if $value }}true{{ end }}
+{{- end }}
+
 {{- /* The PodDisruptionBudget of a Deployment. The argument is a list: the context, and the pods' name. */}}
 {{- define "opa.disruption" -}}
 # Draining evicts one pod at a time. A pod that is not ready does not delay it.
