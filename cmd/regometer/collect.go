@@ -65,7 +65,7 @@ On SIGHUP it reads the policies at once.`,
   regometer collect --forward https://logs.example.com --policy bundle.tar.gz
   regometer collect --addr :9191 --tls-cert cert.pem --tls-key key.pem --token-file token
   regometer collect --follow '/var/log/opa/*.log'
-  opa run -s 2>&1 | regometer collect - --pass`,
+  opa run -s --set decision_logs.console=true 2>&1 | regometer collect - --pass`,
 		Args: cobra.ArbitraryArgs,
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			pipe := len(args) == 1 && args[0] == "-"
