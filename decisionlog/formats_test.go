@@ -73,6 +73,8 @@ func formats() map[string]string {
 		"Azure, records":             `{"records":[` + list(text(`{"category":"kube","properties":{"log":`, `}}`)) + `]}`,
 		"CloudWatch":                 cloudWatch,
 		"CloudWatch, pretty":         pretty(cloudWatch),
+		"CloudWatch, strings":        pretty(`[` + list(text("", "")) + `]`),
+		"CloudWatch, rows in a line": `[` + list(text(`[1767323045600,`, `]`)) + "]\n",
 		"CloudWatch Insights":        pretty(insights),
 		"Datadog, archive":           wrap(`{"_id":"x","date":"`+at+`Z","service":"opa","attributes":`, `}`),
 		"Datadog, message":           text(`{"ddsource":"opa","message":`, `}`),
