@@ -272,6 +272,7 @@ func (s *source) embedded(line []byte) bool {
 	case text != nil && s.readRecord(p, s.nesting, text):
 		return true
 	case bytes.Contains(line, []byte(`decision_id"`)) && bytes.IndexByte(line, '{') >= 0:
+		s.reader.keepFirst(line)
 		s.problem(InvalidJSON, s.line()) // a line that was cut
 		return true
 	}
@@ -282,9 +283,7 @@ func (s *source) embedded(line []byte) bool {
 // lines of the file, each at most once.
 func (s *source) noteOther(text []byte, lines int) {
 	r, first := s.reader, s.line()
-	if r.unrecognised == nil {
-		r.unrecognised = bytes.Clone(text[:min(len(text), 200)])
-	}
+	r.keepFirst(text)
 	last := first + int64(lines) - 1
 	if !s.isFile() {
 		last = min(last, max(first, s.last))
@@ -320,6 +319,7 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 				return i, false
 			case tail == broken:
 				s.tried = 0
+				s.reader.keepFirst(rest[:length])
 				s.problem(InvalidJSON, s.line())
 				s.indent, s.skips, s.comma = s.column, true, false
 				return i, true
@@ -400,6 +400,7 @@ func (s *source) lineGoesOn(text []byte, i int, end bool) bool {
 // breakOff notes that the value in text does not go on. From its second line
 // on, the text is read again.
 func (s *source) breakOff(kind Problem, text []byte) {
+	s.reader.keepFirst(text)
 	s.problem(kind, s.line())
 	s.scanner.reset()
 	s.indent, s.skips = s.column, true
