@@ -252,11 +252,7 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 // array deals with a line that is an array of strings or arrays, and reports
 // whether anything in it was of interest.
 func (s *source) array(line []byte) bool {
-	var array scanner
-	if line[0] != '[' || array.scan(line) != done || !isClosing(line[array.pos:]) {
-		return false
-	}
-	return s.reader.withRecord(line, s.line(), func() { s.readArray(line[:array.pos], nil, s.nesting) })
+	return isWhole(line, '[') && s.reader.withRecord(line, s.line(), func() { s.readArray(line, nil, s.nesting) })
 }
 
 // embedded deals with a line that has an object behind a prefix, and reports
