@@ -267,7 +267,7 @@ func (s *source) embedded(line []byte) bool {
 		return true
 	case text != nil && s.readRecord(p, s.nesting, text):
 		return true
-	case bytes.Contains(line, []byte(`decision_id"`)) && bytes.IndexByte(line, '{') >= 0:
+	case bytes.IndexByte(line, '{') >= 0 && (bytes.Contains(line, []byte(`decision_id"`)) || bytes.Contains(line, []byte(`decision_id\`))):
 		s.reader.keepFirst(line)
 		s.problem(InvalidJSON, s.line()) // a line that was cut
 		return true
