@@ -59,8 +59,8 @@ type Reader struct {
 	other   int64 // lines without an event
 	// otherLine is the last line that counts in other.
 	otherLine int64
-	// unrecognised is the beginning of the first text without an event, which may
-	// be broken.
+	// unrecognised is the beginning of the first text without an event, also if
+	// it is broken.
 	unrecognised []byte
 
 	// By nesting. A parser and a stream are used again only when all that they

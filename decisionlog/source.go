@@ -267,9 +267,10 @@ func (s *source) embedded(line []byte) bool {
 		return true
 	case text != nil && s.readRecord(p, s.nesting, text):
 		return true
-	case bytes.IndexByte(line, '{') >= 0 && (bytes.Contains(line, []byte(`decision_id"`)) || bytes.Contains(line, []byte(`decision_id\`))):
+	case bytes.Contains(line, []byte(`decision_id"`)) && bytes.IndexByte(line, '{') >= 0,
+		bytes.Contains(line, []byte(`decision_id\"`)) && bytes.Contains(line, []byte(`"{\"`)): // a line that was cut
 		s.reader.keepFirst(line)
-		s.problem(InvalidJSON, s.line()) // a line that was cut
+		s.problem(InvalidJSON, s.line())
 		return true
 	}
 	return false

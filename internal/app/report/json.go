@@ -18,8 +18,8 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// WriteJSON writes a report as JSON. Each finding, group and slow decision has a
-// line, so that reports can be compared line by line.
+// WriteJSON writes a report as JSON. Each finding, group and slow decision has
+// a line, so that reports can be compared line by line.
 //
 // Groups are in the report's order. Each begins with its key, under the name
 // Report.By. Numbers are integers, times are in ns, and sums may exceed 64

@@ -19,8 +19,8 @@ func Duration(ns float64) string {
 	return scaled(ns/1000, []string{" µs", " ms", " s"})
 }
 
-// LongDuration is Duration for long times. It writes what rounds to 120 s or more
-// in minutes, to 120 min or more in hours, and to 48 h or more in days.
+// LongDuration is Duration for long times. It writes what rounds to 120 s or
+// more in minutes, to 120 min or more in hours, and to 48 h or more in days.
 func LongDuration(ns float64) string {
 	switch minutes := ns / 60e9; {
 	case ns < 119.5e9:
