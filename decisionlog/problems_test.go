@@ -74,6 +74,7 @@ func TestProblems(t *testing.T) {
 		"input like an event":    {`{"input":` + whole + `,"log":5}` + "\n" + `{"a":{"result":` + whole + "}}\n", "", nil, 2},
 		"many metrics":           {`{"decision_id":"d","metrics":{"timer_x_ns":1` + strings.Repeat(`,"timer_x_ns":1`, 3) + "}}", "d", slices.Repeat([]string{"duplicate_key at 1"}, 3), 0},
 		"logfmt, cut":            {"level=info msg=" + quoted(whole)[:30] + "\nmsg=x decision_id={y}\n", "", []string{"invalid_json at 1"}, 1},
+		"docker, beginning cut":  {dockered(whole)[9:] + "x \"of {\\\"decision_id\\\": 1}\" y\n", "", []string{"invalid_json at 1"}, 1},
 		"strings, cut":           {"[" + quoted(whole) + "," + quoted(whole) + "\n", "", []string{"invalid_json at 1"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

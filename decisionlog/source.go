@@ -242,17 +242,12 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 		s.problem(TooLong, s.line())
 	case ok && !s.prefixed().tooDeep():
 		s.readLine(stream, rest, part)
-	case !s.array(line) && !s.embedded(line):
+	case isWhole(line, '[') && s.reader.withRecord(line, s.line(), func() { s.readArray(line, nil, s.nesting) }):
+	case !s.embedded(line):
 		s.noteOther(line, 1)
 	}
 	s.skips = true
 	return eol, true
-}
-
-// array deals with a line that is an array of strings or arrays, and reports
-// whether anything in it was of interest.
-func (s *source) array(line []byte) bool {
-	return isWhole(line, '[') && s.reader.withRecord(line, s.line(), func() { s.readArray(line, nil, s.nesting) })
 }
 
 // embedded deals with a line that has an object behind a prefix, and reports
@@ -267,13 +262,20 @@ func (s *source) embedded(line []byte) bool {
 		return true
 	case text != nil && s.readRecord(p, s.nesting, text):
 		return true
-	case bytes.Contains(line, []byte(`decision_id"`)) && bytes.IndexByte(line, '{') >= 0,
-		bytes.Contains(line, []byte(`decision_id\"`)) && bytes.Contains(line, []byte(`"{\"`)): // a line that was cut
+	case isCut(line):
 		s.reader.keepFirst(line)
 		s.problem(InvalidJSON, s.line())
 		return true
 	}
 	return false
+}
+
+// isCut reports whether a line that has no object seems to be a part of one
+// event: as it is, or in a quotation that holds an object or has no beginning.
+func isCut(line []byte) bool {
+	before, _, quoted := bytes.Cut(line, []byte(`decision_id\"`))
+	open := quoted && (bytes.Contains(before, []byte(`"{\"`)) || (bytes.Count(before, quote)-bytes.Count(before, []byte(`\"`)))%2 == 0)
+	return open || bytes.Contains(line, []byte(`decision_id"`)) && bytes.IndexByte(line, '{') >= 0
 }
 
 // noteOther counts the lines of text, from the current one on, among the other

@@ -186,8 +186,7 @@ func (s *source) readLine(stream, text []byte, part bool) {
 		text = append(append(r.buffers[n.prefixes][:0], text...), '\n')
 		r.buffers[n.prefixes] = text
 	}
-	taken := r.withRecord(text, s.line(), func() { s.give(nil, stream, text, !part, n) })
-	if !taken {
+	if !r.withRecord(text, s.line(), func() { s.give(nil, stream, text, !part, n) }) {
 		s.noteOther(text, 1)
 	}
 }
