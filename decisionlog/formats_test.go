@@ -59,6 +59,11 @@ func formats() map[string]string {
 	numbers := func(e string) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint([]byte(e)), " ", ","), "[]") }
 	list := func(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", ",") }
 	prettyLines := each(func(e string) string { return pretty(e) + "\n" })
+	// Another pod with the same stream begins an object before each line.
+	waits := func(before, after string) string { return before + `"{"` + after + "b\"}}}\n" }
+	pods := func(before, after string) string {
+		return eachLine(prettyLines, func(l string) string { return waits(before, after) + before + quoted(l) + after + "a\"}}}\n" })
+	}
 	loki := `{"status":"success","data":{"resultType":"streams","result":[{"stream":{"app":"opa"},"values":[` + list(text(`["1767323045600000000",`, `]`)) + `]}],"stats":{}}}`
 	hits := `{"took":3,"timed_out":false,"hits":{"total":{"value":4},"hits":[` + list(text(`{"_index":"opa","_id":"1","_source":{"message":`, `,"@timestamp":"`+at+`Z"}}`)) + `]}}`
 	otlp := `{"resourceLogs":[{"resource":{"attributes":[{"key":"k8s.pod.name","value":{"stringValue":"opa"}}]},"scopeLogs":[{"logRecords":[` +
@@ -70,9 +75,14 @@ func formats() map[string]string {
 	kubernetes := `,"kubernetes":{"pod_name":"opa-1","labels":{"app":"opa"},"annotations":{"last-applied":"{\"metrics\":{}}"}}}`
 	return map[string]string{
 		"Azure, container log":       text(`{"TimeGenerated":"`+at+`Z","LogMessage":`, `}`),
+		"Azure, interleaved":         pods(`{"a":{"b":{"LogMessage":`, `,"PodName":"`),
+		"Filebeat, interleaved":      pods(`{"message":`, `,"kubernetes":{"pod":{"name":"`),
+		"OpenTelemetry, interleaved": pods(`{"a":{"body":`, `,"attributes":{"k8s.pod.name":"`),
 		"Azure, records":             `{"records":[` + list(text(`{"category":"kube","properties":{"log":`, `}}`)) + `]}`,
 		"CloudWatch":                 cloudWatch,
 		"CloudWatch, pretty":         pretty(cloudWatch),
+		"CloudWatch, strings":        pretty(`[` + list(text("", "")) + `]`),
+		"CloudWatch, rows in a line": `[` + list(text(`[1767323045600,`, `]`)) + "]\n",
 		"CloudWatch Insights":        pretty(insights),
 		"Datadog, archive":           wrap(`{"_id":"x","date":"`+at+`Z","service":"opa","attributes":`, `}`),
 		"Datadog, message":           text(`{"ddsource":"opa","message":`, `}`),

@@ -161,13 +161,14 @@ func isClosing(text []byte) bool { return len(bytes.TrimLeft(skipColor(text), " 
 
 // quotation returns the text in the quotation that begins at i, if it is of an
 // object and a value of logfmt or of Fluent Bit's standard output, a field of
-// CSV, or the whole line. Otherwise it returns nil.
+// CSV, or the whole line, also as an element of an array. Otherwise it returns
+// nil.
 func quotation(line []byte, i int) (text []byte) {
 	switch rest := line[i+2:]; {
 	case hasPrefix(rest, `""`):
 		return csvText(line, i)
 	case hasPrefix(rest, `\"`) && (i == 0 || line[i-1] == '=' || hasPrefix(line[max(i-2, 0):], "=>")):
-		if text, end := decodeString(nil, line, i); end > 0 && (i > 0 || isClosing(line[end:])) {
+		if text, end := decodeString(nil, line, i); end > 0 && (i > 0 || isClosing(bytes.TrimPrefix(line[end:], []byte{','}))) {
 			return text
 		}
 	}

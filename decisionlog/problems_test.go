@@ -55,10 +55,8 @@ func TestProblems(t *testing.T) {
 		"wide":                     {`{"decision_id":"d","metrics":{},"input":[` + strings.Repeat("[],", MaxDepth) + "[]]}\n", "d", nil, 0},
 		"no metrics":               {`{"decision_id":"d","path":"p"}`, "d", []string{"no_metrics at 1"}, 0},
 		"metrics null":             {`{"decision_id":"d","path":"p","metrics":null}`, "d", []string{"no_metrics at 1"}, 0},
-		"bad metrics": {
-			`{"decision_id":"d","metrics":{"timer_a_ns":1.5,"timer_b_ns":"1","counter_c":9223372036854775808,"counter_d":-1,"timer_a_ns":1,"x":"y"}}`, "d",
-			[]string{"bad_metric at 1", "bad_metric at 1", "bad_metric at 1", "duplicate_key at 1", "negative_metric at 1"}, 0,
-		},
+		"bad metrics": {`{"decision_id":"d","metrics":{"timer_a_ns":1.5,"timer_b_ns":"1","counter_c":9223372036854775808,"counter_d":-1,"timer_a_ns":1,"x":"y"}}`, "d",
+			[]string{"bad_metric at 1", "bad_metric at 1", "bad_metric at 1", "duplicate_key at 1", "negative_metric at 1"}, 0},
 		"duplicate":              {`{"decision_id":"a","metrics":{},"decision_id":"d"}`, "d", []string{"duplicate_key at 1"}, 0},
 		"bad UTF-8":              {`{"decision_id":"d","path":"` + "\xff\xfe" + `","metrics":{}}`, "d", []string{"invalid_utf8 at 1"}, 0},
 		"bad UTF-8 elsewhere":    {`{"decision_id":"d","input":"` + "\xff\xfe" + `","metrics":{}}`, "d", nil, 0},
@@ -74,10 +72,10 @@ func TestProblems(t *testing.T) {
 		"docker, within a value": {eachLine("{\"input\":\n"+whole+"\n,\"decision_id\":\"y\",\"metrics\":{}}\n", dockered), "y", nil, 0},
 		"key over lines":         {strings.Repeat("{\"decision_id\":\"a\",\"path\"\n:\"p\",\"metrics\":{\"timer_a_ns\"\n:1}}\n", 3), "aaa", nil, 0},
 		"input like an event":    {`{"input":` + whole + `,"log":5}` + "\n" + `{"a":{"result":` + whole + "}}\n", "", nil, 2},
-		"many metrics": {
-			`{"decision_id":"d","metrics":{"timer_x_ns":1` + strings.Repeat(`,"timer_x_ns":1`, 3) + "}}", "d",
-			[]string{"duplicate_key at 1", "duplicate_key at 1", "duplicate_key at 1"}, 0,
-		},
+		"many metrics":           {`{"decision_id":"d","metrics":{"timer_x_ns":1` + strings.Repeat(`,"timer_x_ns":1`, 3) + "}}", "d", slices.Repeat([]string{"duplicate_key at 1"}, 3), 0},
+		"logfmt, cut":            {"level=info msg=" + quoted(whole)[:30] + "\nmsg=x decision_id={y}\n", "", []string{"invalid_json at 1"}, 1},
+		"docker, beginning cut":  {dockered(whole)[9:] + "x \"of {\\\"decision_id\\\": 1}\" y\n", "", []string{"invalid_json at 1"}, 1},
+		"strings, cut":           {"[" + quoted(whole) + "," + quoted(whole) + "\n", "", []string{"invalid_json at 1"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -3,7 +3,11 @@
 
 package decisionlog
 
-import "github.com/regometer/regometer/rollup"
+import (
+	"bytes"
+
+	"github.com/regometer/regometer/rollup"
+)
 
 // Options receives what a reader reads.
 type Options struct {
@@ -55,7 +59,8 @@ type Reader struct {
 	other   int64 // lines without an event
 	// otherLine is the last line that counts in other.
 	otherLine int64
-	// unrecognised is the beginning of the first of them.
+	// unrecognised is the beginning of the first text without an event, also if
+	// it is broken.
 	unrecognised []byte
 
 	// By nesting. A parser and a stream are used again only when all that they
@@ -134,6 +139,13 @@ func (r *Reader) Counts() (lines, other int64) {
 // Unrecognised returns the beginning of the first text that has no event, or
 // nil. A text that has no end yet does not count.
 func (r *Reader) Unrecognised() []byte { return r.unrecognised }
+
+// keepFirst keeps the beginning of a text that has no event if it is the first.
+func (r *Reader) keepFirst(text []byte) {
+	if r.unrecognised == nil && len(text) > 0 {
+		r.unrecognised = bytes.Clone(text[:min(len(text), 200)])
+	}
+}
 
 // deliver passes the event that p has parsed to Options.
 func (r *Reader) deliver(p *parser, text []byte, line int64) {

@@ -314,7 +314,7 @@ func TestContainers(t *testing.T) {
 					t.Fatalf("in parts\n%+v\nwant\n%+v", parts, got)
 				}
 			}
-			if name == "compose, interleaved" {
+			if strings.HasSuffix(name, "interleaved") {
 				return // it has another text, which breaks
 			}
 			if len(got.Problems) > 0 {
@@ -324,10 +324,9 @@ func TestContainers(t *testing.T) {
 				t.Errorf("%d lines, want %d", got.Lines, lines)
 			}
 			other := strings.Count(text, "another line")
-			switch {
-			case name == "console between others":
+			if name == "console between others" {
 				other = 8
-			case strings.Contains(name, "CSV"):
+			} else if strings.Contains(name, "CSV") {
 				other = 1 // the header
 			}
 			if got.Other != int64(other) {

@@ -242,6 +242,7 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 		s.problem(TooLong, s.line())
 	case ok && !s.prefixed().tooDeep():
 		s.readLine(stream, rest, part)
+	case isWhole(line, '[') && s.reader.withRecord(line, s.line(), func() { s.readArray(line, nil, s.nesting) }):
 	case !s.embedded(line):
 		s.noteOther(line, 1)
 	}
@@ -261,20 +262,27 @@ func (s *source) embedded(line []byte) bool {
 		return true
 	case text != nil && s.readRecord(p, s.nesting, text):
 		return true
-	case bytes.Contains(line, []byte(`decision_id"`)) && bytes.IndexByte(line, '{') >= 0:
-		s.problem(InvalidJSON, s.line()) // a line that was cut
+	case isCut(line):
+		s.reader.keepFirst(line)
+		s.problem(InvalidJSON, s.line())
 		return true
 	}
 	return false
+}
+
+// isCut reports whether a line that has no object seems to be a part of one
+// event: as it is, or in a quotation that holds an object or has no beginning.
+func isCut(line []byte) bool {
+	before, _, quoted := bytes.Cut(line, []byte(`decision_id\"`))
+	open := quoted && (bytes.Contains(before, []byte(`"{\"`)) || (bytes.Count(before, quote)-bytes.Count(before, []byte(`\"`)))%2 == 0)
+	return open || bytes.Contains(line, []byte(`decision_id"`)) && bytes.IndexByte(line, '{') >= 0
 }
 
 // noteOther counts the lines of text, from the current one on, among the other
 // lines of the file, each at most once.
 func (s *source) noteOther(text []byte, lines int) {
 	r, first := s.reader, s.line()
-	if r.unrecognised == nil {
-		r.unrecognised = bytes.Clone(text[:min(len(text), 200)])
-	}
+	r.keepFirst(text)
 	last := first + int64(lines) - 1
 	if !s.isFile() {
 		last = min(last, max(first, s.last))
@@ -310,6 +318,7 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 				return i, false
 			case tail == broken:
 				s.tried = 0
+				s.reader.keepFirst(rest[:length])
 				s.problem(InvalidJSON, s.line())
 				s.indent, s.skips, s.comma = s.column, true, false
 				return i, true
@@ -390,6 +399,7 @@ func (s *source) lineGoesOn(text []byte, i int, end bool) bool {
 // breakOff notes that the value in text does not go on. From its second line
 // on, the text is read again.
 func (s *source) breakOff(kind Problem, text []byte) {
+	s.reader.keepFirst(text)
 	s.problem(kind, s.line())
 	s.scanner.reset()
 	s.indent, s.skips = s.column, true

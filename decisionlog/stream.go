@@ -100,7 +100,7 @@ func (s *source) readText(k *key, name, text []byte, n nesting) {
 		return
 	}
 	whole := len(text) > 0 && text[len(text)-1] == '\n'
-	if !whole && (len(text) < dockerPart || isWholeObject(text)) {
+	if !whole && (len(text) < dockerPart || isWhole(text, '{')) {
 		text = append(text, '\n')
 		whole = true
 	}
@@ -118,7 +118,7 @@ func (s *source) give(k *key, name, text []byte, whole bool, n nesting) {
 	}
 	switch {
 	case stream != nil:
-		if stream.open && isWholeObject(text) { // the rest of the line is lost
+		if stream.open && isWhole(text, '{') { // the rest of the line is lost
 			r.feed(stream, newline, r.record.line)
 			stream = r.waitingStream(n, s.streamName(k, name))
 		}
@@ -169,13 +169,11 @@ func (s *source) readOneLine(k *key, text []byte, n nesting) bool {
 	return true
 }
 
-// isWholeObject reports whether the text is a JSON object.
-func isWholeObject(text []byte) bool {
-	if len(text) == 0 || text[0] != '{' {
-		return false
-	}
+// isWhole reports whether the text is a JSON object or array that begins with a
+// bracket.
+func isWhole(text []byte, bracket byte) bool {
 	var s scanner
-	return s.scan(text) == done && skipSpace(text, s.pos) == len(text)
+	return len(text) > 0 && text[0] == bracket && s.scan(text) == done && skipSpace(text, s.pos) == len(text)
 }
 
 // readLine reads what is behind the prefix of a line: a line, or part of one.
@@ -188,8 +186,7 @@ func (s *source) readLine(stream, text []byte, part bool) {
 		text = append(append(r.buffers[n.prefixes][:0], text...), '\n')
 		r.buffers[n.prefixes] = text
 	}
-	taken := r.withRecord(text, s.line(), func() { s.give(nil, stream, text, !part, n) })
-	if !taken {
+	if !r.withRecord(text, s.line(), func() { s.give(nil, stream, text, !part, n) }) {
 		s.noteOther(text, 1)
 	}
 }

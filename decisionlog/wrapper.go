@@ -253,6 +253,7 @@ func bytesOf(array []byte) (text []byte, ok bool) {
 var speakers = []string{
 	"stream", "pod", "pod_name", "podName", "pod_id", "container", "container_name", "containerName", "container_id", "host", "hostname",
 	"instance", "logStream", "logStreamName", "unit", "_PID", "_HOSTNAME", "_SYSTEMD_UNIT",
+	"name", "PodName", "ContainerName", "ContainerId", "Computer", "k8s.pod.name", "host.name", "alloc_id", "task", "file",
 }
 
 // appendSpeaker appends the values of speakers in a wrapper, down to a few

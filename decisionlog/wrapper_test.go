@@ -25,7 +25,7 @@ func wrapAnywhere(r *rand.Rand, event string) (text string, hidden bool) {
 		case r.IntN(20) == 0:
 			key, hidden = excluded[r.IntN(len(excluded))], true
 			fallthrough
-		case r.IntN(3) > 0 || levels == 1: // the outermost is an object, since an array's elements are values of their own
+		case r.IntN(3) > 0:
 			members := []string{`"` + key + `":` + text}
 			for range r.IntN(3) {
 				members = append(members, around[r.IntN(len(around))])
@@ -33,7 +33,11 @@ func wrapAnywhere(r *rand.Rand, event string) (text string, hidden bool) {
 			r.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
 			text = "{" + strings.Join(slices.Compact(members), ",") + "}"
 		default:
-			text = "[" + strings.Repeat(`{"a":1},`, r.IntN(3)) + text + "]"
+			before := oneOf(r, `{"a":1},`, `["a"],`)
+			if levels == 1 { // Elements of the outermost array are all objects, or none is.
+				before = map[bool]string{false: `["a"],`, true: `{"a":1},`}[text[0] == '{']
+			}
+			text = "[" + strings.Repeat(before, r.IntN(3)) + text + "]"
 		}
 		if levels--; levels > 0 && decodings > 0 && text[0] == '{' && r.IntN(3) == 0 {
 			text = quoted(text + "\n"[r.IntN(2):])

@@ -18,8 +18,8 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// WriteJSON writes a report as JSON. Each finding and each group has a line, so
-// that reports can be compared line by line.
+// WriteJSON writes a report as JSON. Each finding, group and slow decision has
+// a line, so that reports can be compared line by line.
 //
 // Groups are in the report's order. Each begins with its key, under the name
 // Report.By. Numbers are integers, times are in ns, and sums may exceed 64
@@ -47,6 +47,11 @@ func WriteJSON(w io.Writer, r *Report) error {
 		return marshalGroup(r.By, r.Groups.get(i, &memory))
 	}); err != nil {
 		return err
+	}
+	if len(r.Slowest) > 0 {
+		if err := writeLines(out, "slowest", len(r.Slowest), func(i int) []byte { return marshalSlow(r.By, &r.Slowest[i]) }); err != nil {
+			return err
+		}
 	}
 	out.WriteString("}\n")
 	return out.Flush()
@@ -105,6 +110,23 @@ func marshalGroup(by string, g *Group) []byte {
 		group.Stages[f.Name] = json.RawMessage("{" + strings.Join(fields, ",") + "}")
 	}
 	return KeyedJSON(by, g.Key, group)
+}
+
+// marshalSlow returns a slow decision as JSON, with its key under the name by.
+func marshalSlow(by string, d *SlowDecision) []byte {
+	decision := struct {
+		ID      string           `json:"decision_id,omitempty"`
+		TraceID string           `json:"trace_id,omitempty"`
+		Time    *string          `json:"time"`
+		Outcome string           `json:"outcome"`
+		Took    int64            `json:"took_ns"`
+		Stages  map[string]int64 `json:"stages_ns"`
+		Place
+	}{d.ID, d.TraceID, jsonTime(d.Time), d.Outcome.String(), d.Took, map[string]int64{}, d.Place}
+	for _, s := range d.Stages {
+		decision.Stages[s.Stage] = s.Took
+	}
+	return KeyedJSON(by, d.Key, decision)
 }
 
 // KeyedJSON returns an object that has the key of a group under the name by,

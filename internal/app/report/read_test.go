@@ -176,11 +176,15 @@ func TestReadInterrupted(t *testing.T) {
 	}
 }
 
-// Standard input has a name that people understand.
-func TestStandardInputNamed(t *testing.T) {
+// The beginning of what has no event is shown, also if it is broken. Standard
+// input has a name that people understand.
+func TestUnrecognised(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"text\n": "standard input begins with: text",
+		"text\n":                                "standard input begins with: text",
+		`<e>{"decision_id":"d","path":"p"}</e>`: `standard input begins with: <e>{"decision_id":"d","path":"p"}</e>`,
+		`{"a":1},"decision_id":"d"}`:            `standard input begins with: {"a":1}`,
+		"{\"a\": tru,\n":                        `standard input begins with: {"a": `,
 		string(tarOf(t, member{name: "a", text: "text"})): "standard input:a begins with: text",
 	} {
 		x, err := Read(t.Context(), Options{Inputs: []string{standardInput}, Stdin: strings.NewReader(text)})

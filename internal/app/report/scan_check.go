@@ -29,19 +29,10 @@ const (
 // check reports whether a cluster differs by more than parts of the log
 // usually do.
 func (s *scan) check(c *cluster, removed []bool) bool {
-	rest := c.subject // what the cluster is compared with, outside of it
-	if !c.timed() {
-		rest = all
-	}
-	var in, out []float64
-	for i, x := range s.measureExcess(c, removed) {
-		switch e := &s.events[i]; {
-		case math.IsNaN(x):
-		case c.has(i, e):
-			in = append(in, x)
-		case rest.has(e):
-			out = append(out, x)
-		}
+	in, out := s.split(c, removed, c.subject)
+	itself := c.timed() && len(out) >= scanLeast // at other times
+	if !itself && !c.within {
+		in, out = s.split(c, removed, all)
 	}
 	if len(in) < scanLeast || len(out) < scanLeast {
 		return false
@@ -50,10 +41,10 @@ func (s *scan) check(c *cluster, removed []bool) bool {
 	switch c.kind {
 	case slow:
 		c.factor = math.Exp(difference)
-		if c.timed() && c.factor < slowTimes || !c.timed() && c.factor < serverTimes {
+		if c.factor < slowTimes || !itself && c.factor < serverTimes {
 			return false
 		}
-		size := min(max(len(in)/8, 10), 100)
+		size := min(max(min(len(in), len(out))/8, 10), 100)
 		inside, outside := means(in, size), means(out, size)
 		if len(inside) < 3 || len(outside) < 3 {
 			return false
@@ -77,6 +68,21 @@ func (s *scan) check(c *cluster, removed []bool) bool {
 	default:
 		return difference >= alwaysShare-seldomShare
 	}
+}
+
+// split returns the excess of the decisions in a cluster, and of those outside
+// that have the names of rest.
+func (s *scan) split(c *cluster, removed []bool, rest subject) (in, out []float64) {
+	for i, x := range s.measureExcess(c, removed) {
+		switch e := &s.events[i]; {
+		case math.IsNaN(x):
+		case c.has(i, e):
+			in = append(in, x)
+		case rest.has(e):
+			out = append(out, x)
+		}
+	}
+	return in, out
 }
 
 // measureExcess returns by how much each decision exceeds what is expected of
@@ -147,24 +153,25 @@ func means(values []float64, size int) (found []float64) {
 	return found
 }
 
-// findCommon returns the name of an attribute that all decisions of a cluster
-// have, if hardly any other decision of its subject has it, or "".
+// findCommon returns the name of an attribute that nearly all decisions of a
+// cluster have, and hardly any other decision of its subject, or "".
 func (s *scan) findCommon(c *cluster, a int) string {
 	if c.subject[a] != anyName {
 		return s.values[a][c.subject[a]].name
 	}
 	in, out := make([]int, len(s.values[a])), make([]int, len(s.values[a]))
-	total := 0
+	total, others := 0, 0
 	for i := range s.events {
 		if e := &s.events[i]; c.has(i, e) {
 			in[e.names[a]]++
 			total++
 		} else if c.subject.has(e) {
 			out[e.names[a]]++
+			others++
 		}
 	}
 	for n, v := range s.values[a] {
-		if float64(in[n]) >= 0.95*float64(total) && float64(out[n]) <= 0.05*float64(in[n]) {
+		if float64(in[n]) >= 0.95*float64(total) && float64(out[n]) <= 0.05*float64(others) {
 			return v.name
 		}
 	}

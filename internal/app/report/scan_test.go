@@ -182,6 +182,16 @@ var plantedFaults = map[string]struct {
 			d.result = "false"
 		}
 	}},
+	"client denied from early on": {[]planted{{"all_denied", "client 10.0.0.7", 0.2, 0}}, func(_ *rand.Rand, d *served) {
+		if d.client == "10.0.0.7" && d.within(0.2, 9) {
+			d.result = "false"
+		}
+	}},
+	"server slower from early on": {[]planted{{"server_slower", "server opa-2", 0.4, 0}}, func(_ *rand.Rand, d *served) {
+		if d.server == "opa-2" && d.within(0.4, 9) {
+			d.took *= 3
+		}
+	}},
 	"15 minutes of latency": {[]planted{{"latency_rose", "", 1, 1.25}}, func(_ *rand.Rand, d *served) {
 		if d.within(1, 1.25) {
 			d.took *= 10
@@ -307,6 +317,25 @@ func checkPlanted(t *testing.T, f *Finding, want planted) {
 	}
 	if want.from >= 0 && len(f.Figures) == 0 {
 		t.Errorf("%s has no figures", f.Rule)
+	}
+}
+
+// TestOneRevision: a change of revision explains a cluster, but a revision that
+// all decisions have does not.
+func TestOneRevision(t *testing.T) {
+	for before, want := range map[string]string{"v1": "", "v0": "v1"} {
+		sample := newSample()
+		for i := range 1000 {
+			revision := before
+			if i >= 40 {
+				revision = "v1"
+			}
+			sample.put(sampled{time: int64(i)}, [attributes][]byte{ofRevision: []byte(revision)})
+		}
+		cluster := cluster{subject: all, first: 40, last: 999, begins: true}
+		if got := newScan(sample).findCommon(&cluster, ofRevision); got != want {
+			t.Errorf("%s, then v1: the common revision is %q, want %q", before, got, want)
+		}
 	}
 }
 

@@ -36,8 +36,7 @@ func summary(r *Report) string {
 	case r.Total.Decisions == 0:
 		return "There are no decisions."
 	}
-	return fmt.Sprintf("Nothing stands out: none of the %d rules has a finding in these %s decisions.",
-		len(rules), text.Count(r.Total.Decisions))
+	return fmt.Sprintf("Nothing stands out: none of the %d rules has a finding in %s.", len(rules), text.Plural(r.Total.Decisions, "decision"))
 }
 
 // stageTable returns a table of the stages of the groups. Its rows begin with

@@ -19,15 +19,15 @@ func Duration(ns float64) string {
 	return scaled(ns/1000, []string{" µs", " ms", " s"})
 }
 
-// LongDuration is Duration for long times. It writes 120 s or more in minutes,
-// 120 min or more in hours, and 48 h or more in days.
+// LongDuration is Duration for long times. It writes what rounds to 120 s or
+// more in minutes, to 120 min or more in hours, and to 48 h or more in days.
 func LongDuration(ns float64) string {
 	switch minutes := ns / 60e9; {
-	case minutes < 2:
+	case ns < 119.5e9:
 		return Duration(ns)
-	case minutes < 120:
+	case minutes < 119.5:
 		return significant(minutes) + " min"
-	case minutes < 48*60:
+	case minutes < 47.95*60:
 		return significant(minutes/60) + " h"
 	default:
 		return significant(minutes/60/24) + " d"

@@ -26,8 +26,8 @@ func TestDuration(t *testing.T) {
 
 func TestLongDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0 ns", 1234: "1.23 µs", 119 * time.Second: "119 s", 120 * time.Second: "2.00 min",
-		119 * time.Minute: "119 min", 120 * time.Minute: "2.00 h", 47 * time.Hour: "47.0 h", 48 * time.Hour: "2.00 d",
+		0: "0 ns", 1234: "1.23 µs", 119 * time.Second: "119 s", 119_600 * time.Millisecond: "1.99 min", 120 * time.Second: "2.00 min",
+		119 * time.Minute: "119 min", 7180 * time.Second: "1.99 h", 120 * time.Minute: "2.00 h", 47 * time.Hour: "47.0 h", 2878 * time.Minute: "2.00 d", 48 * time.Hour: "2.00 d",
 		72 * time.Hour: "3.00 d", math.MaxInt64: "106,752 d",
 	} {
 		if got := LongDuration(float64(d)); got != want {
