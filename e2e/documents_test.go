@@ -105,7 +105,9 @@ func formOf(query string) string {
 func TestDocumentedData(t *testing.T) {
 	harness.EndToEnd(t)
 	control := startControl(t)
-	s := startOPA(t, "documented", control.config(uploads(nil)))
+	logs := uploads(nil)
+	logs["plugin"] = "regometer" // to export all metrics
+	s := startOPA(t, "documented", control.config(logs))
 	targets := map[string]string{"documented": s.address}
 	native, classic := startMonitor(t, targets, monitorOptions{rules: []string{nativeRules}}), startMonitor(t, targets, monitorOptions{rules: []string{classicRules}, classic: true})
 	awaitScrapes(t, native, classic)
