@@ -244,6 +244,7 @@ func (b *LogBatch) Count() {
 		}
 	}
 	s.received[fromLog].Add(b.n)
+	s.logged.Add(b.n)
 	s.recording.RUnlock()
 	b.Reset()
 }

@@ -119,7 +119,7 @@ func (f form) rows() []row {
 				query(orZero("max by (instance) (decision_logs_buffer_size_bytes{"+servers+"})", "instance"), "{{instance}}")),
 			series("Decided, logged, and passed on", "Decisions of servers with the plugin, the events of their decision log if decision_logs.plugin names it, and the decisions that regometer collect has passed on to the log's store.", "ops", 24,
 				query("sum(rate("+decisions+"{"+servers+"}[$__rate_interval]) unless on (job, instance) regometer_collect_servers)", "decided"),
-				query(orZero(rate(prefix+"decision_log_events_total", "", servers), ""), "logged"),
+				query(orZero("sum(rate("+prefix+"decision_log_events_total{"+servers+"}[$__rate_interval]) unless on (job, instance) regometer_collect_servers)", ""), "logged"),
 				query("sum(rate("+decisions+"{"+servers+"}[$__rate_interval]) and on (job, instance) regometer_collect_servers) or vector(0)", "passed on")),
 		}},
 	}
