@@ -75,7 +75,9 @@ func startFleet(t *testing.T) *fleet {
 	f := &fleet{sent: map[[2]string]int{}}
 	targets := map[string]string{}
 	for _, m := range members {
-		s := startOPA(t, m.name, control.config(uploads(m.limits)))
+		logs := uploads(m.limits)
+		logs["plugin"] = "regometer" // to count the log's events too
+		s := startOPA(t, m.name, control.config(logs))
 		f.servers = append(f.servers, s)
 		targets[m.name] = s.address
 	}

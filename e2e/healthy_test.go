@@ -174,6 +174,7 @@ func (f *healthyFleet) work(s *healthyServer, minute int, hour, share float64) {
 			s.counters[fmt.Sprintf("opa_decisions_total{path=%q,outcome=%q", p.name, outcome)] += outcomes[outcome]
 		}
 		s.counters[`opa_decision_errors_total{code="eval_builtin_error"`] += failed
+		s.counters["opa_decision_log_events_total"] += n
 		s.counters[`http_request_duration_seconds_count{handler="v1/data",method="post",code="200"`] += n - failed
 		s.counters[`http_request_duration_seconds_count{handler="v1/data",method="post",code="500"`] += failed
 		// Slower by a third since the deploy, and under load.
