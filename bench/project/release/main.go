@@ -7,7 +7,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -16,8 +15,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/bench/project"
@@ -79,15 +76,13 @@ func release(ctx context.Context, args []string, stderr io.Writer) (err error) {
 			return err
 		}
 	}
-	progress := newRepeater(stderr)
-	defer progress.timer.Stop()
-	r, err := project.NewRelease(ctx, ".", version, progress)
+	r, err := project.NewRelease(ctx, ".", version, stderr)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	if command == "dist" {
-		return dist(ctx, r, from, platforms, progress)
+		return dist(ctx, r, from, platforms, stderr)
 	}
 	if err := r.Build(); err != nil {
 		return err
@@ -101,35 +96,4 @@ func release(ctx context.Context, args []string, stderr io.Writer) (err error) {
 	}
 	fmt.Fprintf(stderr, "all %d modules can be published\n", len(r.Modules))
 	return nil
-}
-
-// A repeater writes lines, and repeats the last one while none comes.
-type repeater struct {
-	to    io.Writer
-	mutex sync.Mutex
-	last  []byte
-	timer *time.Timer
-}
-
-// silence is the time after which a repeater repeats a line. It is longer than
-// the time between two lines of regometer build.
-const silence = 15 * time.Second
-
-func newRepeater(to io.Writer) *repeater {
-	r := &repeater{to: to, last: []byte("beginning\n")}
-	r.timer = time.AfterFunc(silence, func() {
-		r.mutex.Lock()
-		defer r.mutex.Unlock()
-		fmt.Fprintf(to, "still %s", r.last)
-		r.timer.Reset(silence)
-	})
-	return r
-}
-
-func (r *repeater) Write(line []byte) (int, error) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.last = bytes.Clone(line)
-	r.timer.Reset(silence)
-	return r.to.Write(line)
 }

@@ -19,7 +19,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"testing/synctest"
 	"time"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
@@ -324,18 +323,4 @@ func list(t *testing.T, name string, archive []byte) (list string) {
 		}
 		add(h.Name, h.FileInfo().Mode(), h.ModTime, r)
 	}
-}
-
-func TestRepeater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		r := newRepeater(&out)
-		fmt.Fprintln(r, "step 1")
-		time.Sleep(2*silence + time.Second)
-		fmt.Fprintln(r, "step 2")
-		r.timer.Stop()
-		if want := "step 1\nstill step 1\nstill step 1\nstep 2\n"; out.String() != want {
-			t.Errorf("got %q, want %q", &out, want)
-		}
-	})
 }

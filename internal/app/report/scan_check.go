@@ -29,10 +29,11 @@ const (
 // check reports whether a cluster differs by more than parts of the log
 // usually do.
 func (s *scan) check(c *cluster, removed []bool) bool {
-	in, out := s.split(c, removed, c.subject)
+	excess := s.measureExcess(c, removed)
+	in, out := s.split(c, excess, c.subject)
 	itself := c.timed() && len(out) >= scanLeast // at other times
 	if !itself && !c.within {
-		in, out = s.split(c, removed, all)
+		in, out = s.split(c, excess, all)
 	}
 	if len(in) < scanLeast || len(out) < scanLeast {
 		return false
@@ -72,8 +73,8 @@ func (s *scan) check(c *cluster, removed []bool) bool {
 
 // split returns the excess of the decisions in a cluster, and of those outside
 // that have the names of rest.
-func (s *scan) split(c *cluster, removed []bool, rest subject) (in, out []float64) {
-	for i, x := range s.measureExcess(c, removed) {
+func (s *scan) split(c *cluster, excess []float64, rest subject) (in, out []float64) {
+	for i, x := range excess {
 		switch e := &s.events[i]; {
 		case math.IsNaN(x):
 		case c.has(i, e):
