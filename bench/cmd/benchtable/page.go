@@ -78,13 +78,9 @@ func (r report) text() (text string) {
 //go:embed page.md
 var pageTemplate string
 
-// breakSQL adds line breaks to the statements for DuckDB.
-var breakSQL = strings.NewReplacer("; ", ";\n  ", ", quantile_disc", ",\n    quantile_disc", " FROM ", "\n  FROM ", ", columns", ",\n    columns",
-	"STRUCT(", "STRUCT(\n    ", " GROUP BY", "\n  GROUP BY")
-
 // page returns the text of docs/performance.md.
 func (r report) page() (string, error) {
-	page, err := template.New("page.md").Funcs(template.FuncMap{"sql": breakSQL.Replace}).Parse(pageTemplate)
+	page, err := template.New("page.md").Parse(pageTemplate)
 	if err != nil {
 		return "", err
 	}
