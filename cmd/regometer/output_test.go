@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -388,3 +389,28 @@ func TestOutputMeanwhile(t *testing.T) {
 		}
 	}
 }
+
+// If the reader of standard output leaves, or standard output is full, the files
+// are written all the same.
+func TestReaderLeaves(t *testing.T) {
+	newWorkshop(t)
+	reader, writer, err := os.Pipe()
+	noError(err, reader.Close())
+	cmd := command(t, "report", "d.log", "--html", "piped.html")
+	cmd.Stdout = writer
+	if err := cmd.Run(); err == nil {
+		t.Error("the command did not notice that nobody reads")
+	}
+	noError(writer.Close())
+	status := run(t.Context(), []string{"merge", "m.rgm", "--html", "full.html", "--save", "full.rgm"}, strings.NewReader(""), fullDisk{}, io.Discard)
+	if status != exitFailure {
+		t.Errorf("status %d with a full disk", status)
+	}
+	if !page.IsPage("piped.html") || !page.IsPage("full.html") || !report.IsSaved("full.rgm") {
+		t.Error("a file is missing")
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }

@@ -52,8 +52,9 @@ func (o *reportOutput) flags(cmd *cobra.Command) {
 	o.save = o.files.flag(cmd, "save", "", savedKind, "also save the report in `FILE.rgm`, for regometer merge and compare")
 }
 
-// write writes a report to standard output and to the files that the flags
-// name. It returns the report without the stages that --stage leaves out.
+// write writes a report to the files that the flags name, and then to standard
+// output, whose reader may leave, as head does. It returns the report without
+// the stages that --stage leaves out.
 func (o *reportOutput) write(stdout io.Writer, x *report.Data) (*report.Report, error) {
 	r := x.Report()
 	var stages []string
@@ -63,13 +64,11 @@ func (o *reportOutput) write(stdout io.Writer, x *report.Data) (*report.Report, 
 	if o.stages != nil && !r.Only(o.stages) {
 		return nil, fmt.Errorf("--stage: no decision has the stage %s: use one of %s", strings.Join(o.stages, " or "), strings.Join(stages, ", "))
 	}
-	if err := o.print(stdout, r, o); err != nil {
-		return nil, err
-	}
-	if err := o.html.write(func(w io.Writer) error { return page.Write(w, r) }); err != nil {
-		return nil, err
-	}
-	return r, o.save.write(x.Save)
+	return r, errors.Join(
+		o.html.write(func(w io.Writer) error { return page.Write(w, r) }),
+		o.save.write(x.Save),
+		o.print(stdout, r, o),
+	)
 }
 
 // checkFindings prints the names of the rules of --fail-on that have a finding.
