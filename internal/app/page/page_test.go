@@ -357,7 +357,7 @@ func TestNumbers(t *testing.T) {
 	for _, d := range r.Slowest {
 		var stages []string
 		for _, s := range d.Stages[:min(len(d.Stages), maxSlowStages)] {
-			stages = append(stages, s.Stage+" "+duration(float64(s.Took)))
+			stages = append(stages, s.Stage+space+duration(float64(s.Took)))
 		}
 		if more := len(d.Stages) - len(stages); more > 0 {
 			stages = append(stages, fmt.Sprint(more, " more"))

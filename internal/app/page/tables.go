@@ -91,7 +91,7 @@ func stagesOf(label string, g *report.Group) table {
 func (v *view) Decisions() table {
 	columns := text.Columns(7, "Took", "When (UTC)", v.Group, "Outcome", "Decision id", "Stages", "Where")
 	return newTable("slowest decisions", columns, v.Slowest, "decision", func(d report.SlowDecision) []string {
-		stages := joined(d.Stages, maxSlowStages, func(s report.StageTime) string { return labelText(s.Stage) + " " + duration(float64(s.Took)) })
+		stages := joined(d.Stages, maxSlowStages, func(s report.StageTime) string { return labelText(s.Stage) + space + duration(float64(s.Took)) })
 		return []string{duration(float64(d.Took)), instant(d.Time, text.ToTheMilli), keyText(d.Key), d.Outcome.String(),
 			cmp.Or(text.Fit(d.IDs(), keyLength), text.None), stages, placeOf(d.Place)}
 	})
