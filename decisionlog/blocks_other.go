@@ -9,5 +9,5 @@ const hasBlocks = false
 
 func specialBlock(*byte) uint64 { panic("there are no blocks") }
 
-// nestedFast is known on amd64 alone.
+// nestedFast exists only on amd64.
 func nestedFast([]byte, int) (end int, known bool) { return 0, false }

@@ -10,10 +10,10 @@ import "bytes"
 // nothing. So another reader can read the text behind it. Boundary returns 0 if
 // the text alone does not show such a place. The text must begin with a line.
 //
-// Such a place is behind two lines that are events, or behind more lines than a
-// stream waits for, each of which holds a whole event and waits for nothing.
-// Each stream in these lines has at least two of them: the first may belong to
-// a value that began before.
+// The place is behind two lines that are events, or behind more lines than a
+// stream waits for, if each of these lines holds a whole event and waits for
+// nothing. Each stream has at least two of these lines, because the first may
+// belong to a value that began before.
 func Boundary(text []byte) int {
 	var run run
 	for end := bytes.LastIndexByte(text, '\n') + 1; end > 0; {

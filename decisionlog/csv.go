@@ -5,8 +5,8 @@ package decisionlog
 
 import "bytes"
 
-// A field of CSV may hold an event. In a quoted field, each quote is there
-// twice, and newlines may be there.
+// A field of CSV may hold an event. In a quoted field, each quote is doubled,
+// and newlines are allowed.
 
 // csvText returns the text of the quoted field that begins at i, or nil if the
 // field does not end.
@@ -38,8 +38,9 @@ func csvStart(line []byte) int {
 	return i
 }
 
-// csvField deals with a line at i whose last field goes on in the lines behind
-// it: done if the field is an object, broken if the line is not of that kind.
+// csvField reads the line at i if its last field goes on in the next lines. It
+// returns done if the field is an object, and broken if the line has no such
+// field.
 func (s *source) csvField(text []byte, i, eol int, end bool) (next int, st status) {
 	rest := text[i:]
 	rest = rest[:min(len(rest), MaxLength)]

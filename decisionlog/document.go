@@ -9,9 +9,9 @@ import "bytes"
 // answer to a search. The reader does not collect it. It opens the document,
 // and reads the values in it one by one.
 
-// openDocument opens the object that text begins with, and reports whether it
-// may: not if the object has fields of an event, or if a string or arbitrary
-// data makes it long.
+// openDocument opens the object at the beginning of text, and reports whether
+// it has done so. It does not open an object that has fields of an event, or
+// that a string or arbitrary data makes long.
 func (s *source) openDocument(p *parser, text []byte) bool {
 	const ofEvents = 1<<fieldDecisionID | 1<<fieldLabels | 1<<fieldMetrics
 	p.checked = true
@@ -30,8 +30,8 @@ func (s *source) openDocument(p *parser, text []byte) bool {
 // inData reports whether the next value is, or is in, arbitrary data.
 func (s *source) inData() bool { return s.data > 0 || s.key != nil && s.key.field.isData() }
 
-// documentStep deals with what is at i in a document, except an object. It does
-// not check the order of values, commas and colons.
+// documentStep reads the token at i in a document, unless it is an object. It
+// does not check the order of values, commas and colons.
 func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) {
 	s.within = true
 	switch c := text[i]; c {
@@ -71,7 +71,7 @@ func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) 
 	return i, true
 }
 
-// documentString deals with a string in a document: a key, or a value.
+// documentString reads a string in a document: a key or a value.
 func (s *source) documentString(text []byte, i int, end bool) (next int, ok bool) {
 	next = stringEnd(text, i)
 	colon := 0

@@ -17,7 +17,7 @@ import (
 type Event struct {
 	Line int64 // the line of the file where it begins, from 1
 
-	// Path is the path without its leading slash, with escapes resolved;
+	// Path is the path without its leading slash, with escapes resolved. It is
 	// [rollup.Query] for an ad-hoc query, and "(data)" for the whole document.
 	Path []byte
 	// Time is the event's "timestamp", in ns since 1970, or NoTime.
@@ -36,7 +36,7 @@ type Event struct {
 	RuleLabels []byte
 
 	// Measures are the timers and counters that are 64-bit integers of 0 or
-	// more, each once. Of a repeated one, the last counts.
+	// more, each once. The last of a repeated metric counts.
 	Measures []Measure
 	// HasMetrics reports whether the event has a "metrics" object.
 	HasMetrics bool
@@ -64,8 +64,8 @@ func (e *Event) Label(name string) (value []byte) {
 }
 
 // EachLabel calls f with each label, in the order of the text, with escapes
-// resolved. The value is nil if it is not a string. Of a repeated label, the
-// last one counts.
+// resolved. The value is nil if it is not a string. The last of a repeated
+// label counts.
 func (e *Event) EachLabel(f func(name, value []byte)) {
 	eachField(e.Labels, func(key, v []byte) {
 		name, _, _ := unquote(nil, key)
@@ -98,9 +98,9 @@ func (e *Event) RuleLabel(values [][]byte, name string) [][]byte {
 	return values
 }
 
-// BundleRevisions returns name=revision of each bundle, sorted, joined by
-// commas, or the revision of an OPA without named bundles; nil if there is
-// none.
+// BundleRevisions returns name=revision of each bundle, sorted and joined by
+// commas, or the revision of an OPA without named bundles. It returns nil if
+// the event has neither.
 func (e *Event) BundleRevisions() []byte {
 	r := e.revisions
 	if r == nil {

@@ -11,28 +11,29 @@ type key struct {
 	next [followers]*key // that followed it
 
 	field field
-	// Of members of wrappers: the last string held JSON, and so is worth
-	// decoding while it is passed; the last value that holds no event, and
-	// where.
+	// For members of wrappers. holdsText says that the last string held JSON,
+	// so the reader decodes the next one while it looks for its end. barren is
+	// the last value without an event, and barrenAt its place.
 	holdsText bool
 	barren    []byte
 	barrenAt  nesting
 
-	// Of metrics.
+	// For metrics.
 	counts bool // it is a timer or a counter
 	number int32
 	serial uint64 // of the object that had it last
 	at     int    // where its measure is, -1: nowhere
 }
 
-// followers is how many keys are known to follow another: many are optional.
+// followers limits the keys that are remembered to follow another one. Many
+// keys are optional.
 const followers = 4
 
-// otherKey is one that is not remembered, since there are many.
+// otherKey stands for all keys beyond the limit of keys that are remembered.
 var otherKey = &key{field: fieldNone}
 
-// precedes notes that next followed k. One that goes over a line's end, before
-// its colon, is not guessed: most texts are of lines.
+// precedes notes that next followed k. It leaves out a key with a newline
+// before its colon, because most texts have one event a line.
 func (k *key) precedes(next *key) {
 	if k != otherKey && strings.IndexByte(next.text, '\n') < 0 {
 		copy(k.next[1:], k.next[:])

@@ -29,9 +29,10 @@ type metrics struct {
 
 const (
 	// mostMetrics limits the timers and counters of an event, and roughly the
-	// keys that are remembered.
+	// keys that the reader remembers.
 	mostMetrics = 10_000
-	// longestMetric limits the keys that are remembered, in bytes.
+	// longestMetric limits the length of the keys that the reader remembers, in
+	// bytes.
 	longestMetric = 1024
 )
 
@@ -201,13 +202,14 @@ func digitsAtEnd(text []byte, i int) (value int64, end int) {
 	return value, end
 }
 
-// powers are those of ten.
+// powers are the powers of ten.
 var powers = [...]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
 
-// noMeasure is the metric of a measure that a later one has replaced.
+// noMeasure marks a measure that a later measure of the same metric has
+// replaced.
 const noMeasure = -1
 
-// compact removes the measures that later ones have replaced.
+// compact removes the measures that later measures have replaced.
 func (m *metrics) compact() {
 	if slices.Contains(m.problems, DuplicateKey) {
 		m.measures = slices.DeleteFunc(m.measures, func(x Measure) bool { return x.Metric == noMeasure })

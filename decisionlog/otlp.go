@@ -8,14 +8,15 @@ import "bytes"
 // OTLP writes an object as a list of keys and values, which name their type:
 // [{"key":"path","value":{"stringValue":"p"}}].
 
-// isPairs reports whether a list may be one of OTLP, without reading it.
+// isPairs reports whether a list may be a list of OTLP. It looks only at the
+// beginning.
 func isPairs(list []byte) bool {
 	i := skipSpace(list, 1)
 	return list[i] == '{' && hasPrefix(list[skipSpace(list, i+1):], `"key"`)
 }
 
-// objectOf returns the object that a list of OTLP stands for, or nil if it is
-// another list. Values below too many levels are null.
+// objectOf returns the object that a list of OTLP stands for, or nil for any
+// other list. Values that are nested too deep are null.
 func (p *parser) objectOf(list []byte, levels int) []byte {
 	object, ok := []byte{'{'}, true
 	eachElement(list, func(pair []byte) {
@@ -30,7 +31,7 @@ func (p *parser) objectOf(list []byte, levels int) []byte {
 	return append(bytes.TrimSuffix(object, []byte{','}), '}')
 }
 
-// appendOTLP appends what a value of OTLP stands for.
+// appendOTLP appends the JSON value that a value of OTLP stands for.
 func (p *parser) appendOTLP(dst, value []byte, levels int) []byte {
 	start := len(dst)
 	eachField(value, func(kind, v []byte) {

@@ -57,8 +57,8 @@ type judgedResult struct {
 }
 
 const (
-	// results limits the results that are remembered, and longestResult their
-	// bytes.
+	// results limits the number of results that are remembered, and
+	// longestResult the bytes of each.
 	results       = 64
 	longestResult = 256
 )
@@ -131,7 +131,7 @@ func (p *parser) fieldIn(text []byte, name string) (found []byte) {
 	return found
 }
 
-// Values that stand for all that are empty, or not empty.
+// These values stand for all empty values of their type, and for all others.
 var (
 	emptyList, someList     any = []any{}, []any{nil}
 	emptyObject, someObject any = map[string]any{}, map[string]any{"": nil}
@@ -174,8 +174,8 @@ func (p *parser) hidesOutcome(f field) (hides bool) {
 	return hides
 }
 
-// failure tells errors apart by their code or, if they have none, by their
-// message, as the plugin does. The console's are strings.
+// failure tells errors apart by their code, or by their message if they lack a
+// code, as the plugin does. On the console, errors are strings.
 func (p *parser) failure(text []byte) (outcome rollup.Outcome, code string) {
 	var message string
 	if text[0] == '"' {
@@ -194,7 +194,7 @@ func (p *parser) failure(text []byte) (outcome rollup.Outcome, code string) {
 }
 
 // fieldsOf returns the code and the message of an error that is an object, or
-// the first of a list. What is no text, or no code, is "".
+// of the first error of a list. An invalid code or message is "".
 func (p *parser) fieldsOf(text []byte) (code, message string) {
 	for depth := 0; text[0] == '[' && depth < 3; depth++ {
 		var first []byte
@@ -211,7 +211,8 @@ func (p *parser) fieldsOf(text []byte) (code, message string) {
 	return knownCode(p.textIn(text, "code")), p.textIn(text, "message")
 }
 
-// textIn returns the meaning of a field of an object, or "" if it is no string.
+// textIn returns the meaning of a field of an object, or "" if the field is not
+// a string.
 func (p *parser) textIn(object []byte, name string) string {
 	if value := p.fieldIn(object, name); value != nil && value[0] == '"' {
 		return string(p.unquote(value))

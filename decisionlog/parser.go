@@ -58,8 +58,8 @@ func fieldOf(key []byte) field {
 	return fieldNone
 }
 
-// isData reports whether a member holds arbitrary data, in which nothing is an
-// event, whatever it looks like.
+// isData reports whether a member holds arbitrary data, which is never searched
+// for events.
 func (f field) isData() bool { return f == fieldData || f == fieldInput || f == fieldResult }
 
 // parser reads the members of a JSON object. It guesses the next key from the
@@ -77,8 +77,8 @@ type parser struct {
 	// checked says that a scanner has checked the grammar of the text, which
 	// may have several lines. If it is false, the parser stops at a newline.
 	checked bool
-	// After parse has failed: where the value begins that breaks, and its
-	// field. cutAt is -1 if no value breaks.
+	// If parse has failed, cutAt is where the broken value begins, and cut its
+	// field. cutAt is -1 if no value is broken.
 	cutAt int
 	cut   field
 
@@ -190,7 +190,7 @@ func (p *parser) parse(text []byte) (end int) {
 	}
 }
 
-// key reads the key at i, which follows another one, and returns the index
+// key reads the key at i, which follows the key before, and returns the index
 // behind the colon, or -1.
 func (p *parser) key(text []byte, i int, before *key) (*key, int) {
 	end, colon := keyEnd(text, i, p.checked)
@@ -309,7 +309,7 @@ var (
 	queryPath = []byte(rollup.Query)
 )
 
-// event fills e with what was parsed.
+// event fills e with the fields of the parsed object.
 func (p *parser) event(e *Event, metric func(key []byte) int32) {
 	path, query := p.text(fieldPath), p.hasText(fieldQuery)
 	if len(path) > 0 && path[0] == '/' {

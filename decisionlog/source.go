@@ -48,8 +48,8 @@ type stack struct {
 
 func (s *stack) isArray() bool { return len(s.brackets) > 0 && !s.document }
 
-// rest is what follows where a value breaks. It is skipped as far as the
-// indentation tells that it belongs to the value.
+// rest describes the text behind the place where a value breaks. The reader
+// skips the lines that belong to the value by their indentation.
 type rest struct {
 	indent int // the column of the value, or noIndent
 	single int // the bytes that are read again, in which no value has two lines
@@ -70,7 +70,7 @@ func (s *source) waits() bool {
 	return len(s.backlog.text) > 0 || len(s.brackets) > 0 || s.skips || s.within || s.column > 0 || s.indent != noIndent
 }
 
-// line returns the line of the file at which the line begins that is read.
+// line returns the line of the file where the current line begins.
 func (s *source) line() int64 {
 	if s.isFile() {
 		return s.reader.lines + 1
@@ -80,7 +80,7 @@ func (s *source) line() int64 {
 
 func (s *source) isFile() bool { return s == &s.reader.root }
 
-// endLines notes that the next n lines are dealt with.
+// endLines notes that the next n lines have been read.
 func (s *source) endLines(n int) {
 	s.lineState, s.opened = lineState{}, false
 	if s.isFile() {
@@ -90,8 +90,8 @@ func (s *source) endLines(n int) {
 	}
 }
 
-// read reads text and returns the number of bytes that it has dealt with, which
-// is all of them at the end. The next text must begin with the others.
+// read reads text and returns the number of bytes that it has consumed, which
+// is all of them at the end. The next text must begin with the other bytes.
 func (s *source) read(text []byte, end bool) (n int) {
 	s.eol = -1
 	for n < len(text) {
@@ -111,8 +111,8 @@ func (s *source) read(text []byte, end bool) (n int) {
 }
 
 // readEvents reads lines that are whole events, as most lines are, from the
-// beginning of a line at i on. It returns the index behind them. It does what
-// step does in several steps.
+// line at i on. It returns the index behind them. It does the work of several
+// steps at once.
 func (s *source) readEvents(text []byte, i int) int {
 	s.event = false
 	if len(s.brackets) > 0 || s.column > 0 || s.tried > 0 || s.indent != noIndent || s.single > 0 {
@@ -144,7 +144,7 @@ func (s *source) lineEnd(text []byte, i int) int {
 	return s.eol
 }
 
-// step deals with the text at i as far as one thing, and returns the index
+// step reads one thing at i: a value, a line or a bracket. It returns the index
 // behind it, and whether there was enough text to go on.
 func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 	if s.skips {
@@ -212,7 +212,7 @@ func (s *source) isRestOfBroken(c byte) bool {
 	return false
 }
 
-// other deals with text that is not JSON, or not up to here.
+// other reads text that is not JSON, or that breaks off here.
 func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	if s.document {
 		s.breakOff(InvalidJSON, text[i:i])
@@ -250,8 +250,8 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	return eol, true
 }
 
-// embedded deals with a line that has an object behind a prefix, and reports
-// whether it has.
+// embedded reads a line with an object behind a prefix, and reports whether the
+// line has one.
 func (s *source) embedded(line []byte) bool {
 	p := &s.reader.parsers[s.index()]
 	p.checked = false
@@ -296,7 +296,7 @@ func (s *source) noteOther(text []byte, lines int) {
 
 func (s *source) problem(kind Problem, line int64) { s.reader.options.Problem(kind, line) }
 
-// object deals with the JSON object at i.
+// object reads the JSON object at i.
 func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 	if s.isArray() && s.comma {
 		s.problem(InvalidJSON, s.line())
@@ -413,7 +413,7 @@ func (s *source) breakOff(kind Problem, text []byte) {
 	s.comma = false
 }
 
-// parsed deals with the object that p has parsed.
+// parsed delivers or searches the object that p has parsed.
 func (s *source) parsed(p *parser, n nesting, text []byte) {
 	lines := 0
 	if p.checked {

@@ -12,12 +12,12 @@ import (
 // bytes.
 const dockerPart = 16 << 10
 
-// patience limits the lines of other streams that a stream waits for the rest
-// of a line or value.
+// patience limits how many lines of other streams may come while a stream waits
+// for the rest of a line or value.
 const patience = 64
 
-// maxWaiting limits the streams that wait for more. There are more only if one
-// line begins many.
+// maxWaiting limits the streams that wait for more text. Only a line that
+// begins many streams can exceed it.
 const maxWaiting = 256
 
 // backlog is the text of a stream that waits for more, and the lines of the
@@ -45,7 +45,7 @@ func (b *backlog) line() int64 {
 	return b.last
 }
 
-// endLines notes that the next n lines are dealt with.
+// endLines notes that the next n lines have been read.
 func (b *backlog) endLines(n int) {
 	for n > 0 && b.first < len(b.started) {
 		at := &b.started[b.first]
@@ -176,7 +176,8 @@ func isWhole(text []byte, bracket byte) bool {
 	return len(text) > 0 && text[0] == bracket && s.scan(text) == done && skipSpace(text, s.pos) == len(text)
 }
 
-// readLine reads what is behind the prefix of a line: a line, or part of one.
+// readLine reads the text behind the prefix of a line, which is a line of the
+// stream or a part of one.
 func (s *source) readLine(stream, text []byte, part bool) {
 	if part && len(text) == 0 {
 		return
@@ -225,7 +226,7 @@ func (r *Reader) feed(s *source, text []byte, line int64) {
 	}
 }
 
-// giveUp reads what streams wait for as if no more came.
+// giveUp reads the text of the streams that wait, as if no more came.
 func (r *Reader) giveUp(which func(*source) bool) {
 	for i := 0; i < len(r.waiting); {
 		s := r.waiting[i]

@@ -89,8 +89,8 @@ func decodeRest(dst, text []byte, i int) (_ []byte, end int) {
 	return unescape(dst, text[i:end-1]), end
 }
 
-// unescapeSpecial does what unescapeBlocks does, but for fewer processors. It
-// also stops where less than 72 bytes of text are left.
+// unescapeSpecial does the work of unescapeBlocks on processors without
+// AVX-512. It also stops where less than 72 bytes of text are left.
 func unescapeSpecial(dst, text []byte) (written, read int) {
 	const size, word = 64, 8
 	for len(text)-read >= size+word && len(dst)-written >= size+word {
@@ -119,7 +119,7 @@ func unescapeSpecial(dst, text []byte) (written, read int) {
 	return written, read
 }
 
-// escapes are what bytes behind a backslash mean, except u.
+// escapes has the meaning of each byte behind a backslash, except u.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // unescapeOne appends the meaning of the escape that s begins with, and returns

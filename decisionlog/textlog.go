@@ -30,7 +30,7 @@ func isTextLog(line []byte) bool {
 	return ok && len(level) > 1 && len(level) < 10 && level[0] == '['
 }
 
-// textLog deals with the event in the text format at i.
+// textLog reads the event in the text format at i.
 func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 	rest := text[i:]
 	rest = rest[:min(len(rest), MaxLength)]

@@ -26,8 +26,8 @@ const (
 // nesting says how deep in wrappers a value is.
 type nesting struct{ levels, decodings, prefixes int }
 
-// index numbers the parsers. A parser is used again only when all that it has
-// parsed before is dealt with.
+// index numbers the parsers. A parser is used again only when the object that
+// it parsed before has been searched.
 func (n nesting) index() int { return n.levels + n.decodings + n.prefixes }
 
 const maxIndex = maxLevels + maxDecodings + maxPrefixes
@@ -215,17 +215,18 @@ func (p *parser) identity() uint64 {
 // in the records that follow.
 func mayBegin(text []byte) bool { return text[0] == '[' || bytes.IndexByte(text, '{') >= 0 }
 
-// What a text has where an object or array of a wrapper holds an event, or the
-// beginning of one: the names of its members, escapes that may stand for them,
-// the beginning of JSON in a string, and a brace as a number.
+// An object or array of a wrapper that holds an event, or the beginning of one,
+// contains one of these texts: the names of an event's members, escapes that
+// may stand for them, the beginning of JSON in a string, or a brace as a
+// number.
 var signs = [][]byte{[]byte("decision_id"), []byte("metrics"), []byte(`\u`), []byte(`"{`), []byte(`"[`), []byte("123,")}
 
 func mayHoldEvent(text []byte) bool {
 	return slices.ContainsFunc(signs, func(sign []byte) bool { return bytes.Contains(text, sign) })
 }
 
-// longestBarren limits the values that a key remembers to hold no event, in
-// bytes: the metadata of a wrapper is mostly that of the wrapper before.
+// longestBarren limits the length of a value without an event that a key
+// remembers, in bytes. Most wrappers have the metadata of the wrapper before.
 const longestBarren = 4 << 10
 
 func (k *key) setBarren(value []byte, n nesting) {
@@ -249,7 +250,7 @@ func bytesOf(array []byte) (text []byte, ok bool) {
 }
 
 // speakers are the members of a wrapper that name the process that has written
-// the text in it. The lines of a text that several lines make up have the same.
+// the text in it. The lines of one text have the same speakers.
 var speakers = []string{
 	"stream", "pod", "pod_name", "podName", "pod_id", "container", "container_name", "containerName", "container_id", "host", "hostname",
 	"instance", "logStream", "logStreamName", "unit", "_PID", "_HOSTNAME", "_SYSTEMD_UNIT",
