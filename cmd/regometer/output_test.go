@@ -390,8 +390,8 @@ func TestOutputMeanwhile(t *testing.T) {
 	}
 }
 
-// If the reader of standard output leaves, or standard output is full, the files
-// are written all the same.
+// If the reader of standard output leaves, or standard output is full, the
+// command writes the files all the same.
 func TestReaderLeaves(t *testing.T) {
 	newWorkshop(t)
 	reader, writer, err := os.Pipe()
