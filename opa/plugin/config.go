@@ -25,9 +25,9 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Config is the plugin's configuration. It is valid and has the defaults filled
-// in. [Factory.Validate] returns it.
-type Config struct {
+// settings are the plugin's configuration. They are valid and have the defaults
+// filled in.
+type settings struct {
 	// Namespace begins the names of all metrics.
 	Namespace string
 	// Paths says which decision paths get a label.
@@ -80,18 +80,18 @@ type key[T any] struct {
 
 // configKeys are the keys of plugins.regometer. TestKeysDocumented makes the
 // table in docs/operating.md from them.
-var configKeys = []key[Config]{
+var configKeys = []key[settings]{
 	{
 		"namespace", "letters, digits and `_`, no digit first", "opa",
 		"begins the names of all metrics",
-		func(c *Config, v value) error {
+		func(c *settings, v value) error {
 			return scalar(v, &c.Namespace, "a string that matches "+namespace.String(), namespace.MatchString)
 		},
 	},
 	{
 		"paths", "`true`, `false`, or an object with the keys below", "true",
 		"whether metrics tell decisions apart by path; if not, each decision has the path `all`",
-		func(c *Config, v value) error {
+		func(c *settings, v value) error {
 			if _, ok := v.v.(bool); ok {
 				return v.boolean(&c.Paths.Enabled)
 			}
@@ -101,29 +101,29 @@ var configKeys = []key[Config]{
 	{
 		"path_stages", "a list of [stages](#all-stages); `[]` for none", "[server_handler, rego_query_eval]",
 		"the stages whose durations are told apart by path; other stages have only durations over all paths",
-		func(c *Config, v value) error {
+		func(c *settings, v value) error {
 			return v.names(&c.PathStages, "a stage's name, such as rego_query_eval")
 		},
 	},
 	{
 		"max_paths", "a whole number from 1 to 10000", "50",
 		"the largest number of paths with a label; if the policy has more, they are merged into their packages",
-		func(c *Config, v value) error { return v.integer(&c.MaxPaths, 10_000) },
+		func(c *settings, v value) error { return v.integer(&c.MaxPaths, 10_000) },
 	},
 	{
 		"max_series", "a whole number from 1 to 1000000", "3500",
 		"the largest number of series in a scrape by text; a configuration that could have more is refused",
-		func(c *Config, v value) error { return v.integer(&c.MaxSeries, 1_000_000) },
+		func(c *settings, v value) error { return v.integer(&c.MaxSeries, 1_000_000) },
 	},
 	{
 		"classic_buckets", "a list of increasing seconds; `[]` for none", "17, from 50 µs to 10 s",
 		"upper bounds of the classic histogram buckets, which scrapes by text see; native histograms need none",
-		func(c *Config, v value) error { return v.bounds(&c.ClassicBuckets) },
+		func(c *settings, v value) error { return v.bounds(&c.ClassicBuckets) },
 	},
 	{
 		"stages", "a list of objects with `name`, `parent` and `help`", "[]",
 		"timers of your own: the stage, the stage that contains it, and what it measures; unknown timers are `other`",
-		func(c *Config, v value) error {
+		func(c *settings, v value) error {
 			return list(v, &c.Stages, func(v value, s *rollup.Stage) error {
 				err := object(v, s, stageKeys, "an object")
 				if err == nil && s.Name == "" {
@@ -136,17 +136,17 @@ var configKeys = []key[Config]{
 	{
 		"counters", "a list of names", "[]",
 		"counters of your own, or of another OPA, that get a label; unknown counters are `other`",
-		func(c *Config, v value) error { return v.names(&c.Counters, "a counter's name") },
+		func(c *settings, v value) error { return v.names(&c.Counters, "a counter's name") },
 	},
 	{
 		"outcomes", "rules by path, such as `app/main: result.granted`", "{}",
 		"how to tell allowed from denied where a result has [another form](#outcomes)",
-		func(c *Config, v value) error { return v.verdicts(&c.Outcomes) },
+		func(c *settings, v value) error { return v.verdicts(&c.Outcomes) },
 	},
 	{
 		"next", "a plugin's name", "none",
 		"the logger plugin, under `plugins` too, that gets each event of the decision log after this one",
-		func(c *Config, v value) error { return v.text(&c.Next) },
+		func(c *settings, v value) error { return v.text(&c.Next) },
 	},
 }
 
@@ -183,8 +183,8 @@ var stageKeys = []key[rollup.Stage]{
 var namespace = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
 // defaultConfig returns the configuration of `regometer: {}`.
-func defaultConfig() *Config {
-	return &Config{
+func defaultConfig() *settings {
+	return &settings{
 		Namespace: "opa",
 		Paths:     Paths{Enabled: true, FromPolicy: true},
 		MaxPaths:  50, MaxSeries: 3500,
@@ -194,7 +194,7 @@ func defaultConfig() *Config {
 
 // parseConfig reads the configuration, which is JSON or empty. It fails if a
 // key or value is invalid. The error names every such key.
-func parseConfig(text []byte) (*Config, error) {
+func parseConfig(text []byte) (*settings, error) {
 	c := defaultConfig()
 	var v any
 	if len(bytes.TrimSpace(text)) > 0 {
@@ -425,7 +425,7 @@ func belowData(path string) string {
 }
 
 // rollupOptions returns the options of the rollup.
-func (c *Config) rollupOptions() (rollup.Options, error) {
+func (c *settings) rollupOptions() (rollup.Options, error) {
 	o := rollup.Options{
 		Paths:      c.MaxPaths + unnamed,
 		Stages:     c.Stages,
@@ -436,55 +436,18 @@ func (c *Config) rollupOptions() (rollup.Options, error) {
 	if !c.Paths.Enabled {
 		o.Paths = 1
 	}
-	var err error
-	if c.ClassicBuckets == nil {
-		if n, err := seriesOf(o); err != nil || n <= c.MaxSeries {
-			return o, err
+	if c.ClassicBuckets != nil {
+		var err error
+		if o.Bounds, err = prom.Bounds(c.ClassicBuckets...); err != nil {
+			return o, fmt.Errorf("classic_buckets: %w", err)
 		}
-		former := o
-		if former.Bounds, err = prom.Bounds(formerBuckets...); err != nil {
-			return o, err
-		}
-		if n, err := seriesOf(former); err == nil && n <= c.MaxSeries {
-			return former, nil
-		}
-		return o, nil
-	}
-	if o.Bounds, err = prom.Bounds(c.ClassicBuckets...); err != nil {
-		return o, fmt.Errorf("classic_buckets: %w", err)
 	}
 	return o, nil
 }
 
-// formerBuckets are the default bounds of releases whose default of max_series
-// was 2500. A configuration that has room only for them uses them, so that it
-// still starts.
-var formerBuckets = []float64{1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 1, 10}
-
-// bucketWarning returns a warning if the configuration has room only for the
-// former bounds, and otherwise "".
-func (c *Config) bucketWarning() string {
-	o, err := c.rollupOptions()
-	if err != nil || c.ClassicBuckets != nil || o.Bounds.Equal(prom.DefaultBounds()) {
-		return ""
-	}
-	o.Bounds = prom.DefaultBounds()
-	n, _ := seriesOf(o)
-	return fmt.Sprintf("The classic buckets are the %d of former releases, which make quantiles inexact, because max_series is %d. "+
-		"For the %d new ones, set %s.max_series to %d or more. To keep the former ones, set %[4]s.classic_buckets to %[6]v.",
-		len(formerBuckets), c.MaxSeries, o.Bounds.Len(), configPath, n,
-		strings.ReplaceAll(fmt.Sprint(formerBuckets), " ", ", "))
-}
-
-// seriesOf returns how many series there can be with these options.
-func seriesOf(o rollup.Options) (int, error) {
-	n, err := prom.MaxSeries(o)
-	return n + ownSeries + maxRevisions, err
-}
-
 // check returns an error if the configuration names too many labels, if its
 // rollup is invalid, or if there could be more than MaxSeries series.
-func (c *Config) check() error {
+func (c *settings) check() error {
 	if n := len(c.Paths.labels()); n > c.MaxPaths {
 		return fmt.Errorf("paths.allow and paths.prefixes name %d labels, but max_paths is %d: raise max_paths to %d, or name fewer",
 			n, c.MaxPaths, n)
@@ -493,11 +456,11 @@ func (c *Config) check() error {
 	if err != nil {
 		return err
 	}
-	series, err := seriesOf(options)
+	series, err := prom.MaxSeries(options)
 	if err != nil {
 		return err
 	}
-	if series > c.MaxSeries {
+	if series += ownSeries + maxRevisions; series > c.MaxSeries {
 		return fmt.Errorf("max_series is %d, but with max_paths %d, %d path_stages and %d classic_buckets there can be %d series: "+
 			"raise max_series by %d or more, or lower the others",
 			c.MaxSeries, c.MaxPaths, len(c.PathStages), options.Bounds.Len(), series, series-c.MaxSeries)

@@ -30,7 +30,7 @@ func TestConfig(t *testing.T) {
 		"classic_buckets": [0.001, 1], "next": "file_logger",
 		"stages": [{"name": "my_stage", "parent": "rego_query_eval", "help": "Mine."}]
 	}`))
-	want := &Config{
+	want := &settings{
 		Namespace: "policy", MaxPaths: 10, MaxSeries: 2000, PathStages: []string{"my_stage"}, Counters: []string{"mine"},
 		Paths:          Paths{Enabled: true, Allow: []string{"a/b"}, Prefixes: []string{"c/*"}},
 		ClassicBuckets: []float64{0.001, 1}, Next: "file_logger",
@@ -138,46 +138,6 @@ func TestMaxSeries(t *testing.T) {
 	exact := fmt.Appendf(nil, `{"max_paths": 500, "classic_buckets": [1], "max_series": %d}`, series)
 	if _, err := parseConfig(exact); err != nil {
 		t.Errorf("fewer buckets are refused: %v", err)
-	}
-}
-
-// A configuration that has room only for the former default buckets uses them,
-// and the warning names the number with which the new ones fit.
-func TestFormerBuckets(t *testing.T) {
-	t.Parallel()
-	const needed = 3302
-	for text, want := range map[string]struct {
-		buckets int
-		warns   bool
-	}{
-		``:                     {17, false},
-		`{"max_series": 3302}`: {17, false},
-		`{"max_series": 3300}`: {11, true},
-		`{"max_series": 2500}`: {11, true},
-		`{"max_series": 2500, "classic_buckets": [0.1]}`: {1, false},
-		`{"max_series": 2500, "classic_buckets": []}`:    {0, false},
-		`{"max_series": 2500, "max_paths": 10}`:          {17, false},
-	} {
-		c, err := parseConfig([]byte(text))
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-			continue
-		}
-		o, err := c.rollupOptions()
-		if err != nil || o.Bounds.Len() != want.buckets {
-			t.Errorf("%s: %d buckets, %v, want %d", text, o.Bounds.Len(), err, want.buckets)
-		}
-		warning := c.bucketWarning()
-		if want.warns != strings.Contains(warning, fmt.Sprintf("set plugins.regometer.max_series to %d or more", needed)) || !want.warns && warning != "" {
-			t.Errorf("%s: the warning is %q", text, warning)
-		}
-		counter, err := NewLogCounter(nil, []byte(text), Build{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Join(counter.Messages(), ""); got != warning {
-			t.Errorf("%s: a collector warns %q, want %q", text, got, warning)
-		}
 	}
 }
 

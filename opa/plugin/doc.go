@@ -35,6 +35,11 @@
 //		plugin.Name: plugin.Factory{Registerer: prometheus.DefaultRegisterer},
 //	}}
 //
+// Importing this package changes nothing in OPA. Only [CountHTTPSend] replaces
+// OPA's http.send, to count its failures. Package register and the programs of
+// `regometer build` call it. In other programs, such as those with the SDK, the
+// metric <namespace>_decision_http_send_failures_total is missing without it.
+//
 // Several OPAs in a program may use the same registry. Each OPA labels its
 // decisions by its own configuration and policy, and all share the counts. The
 // namespace, stages, buckets and limits are those of the OPA that was

@@ -50,6 +50,9 @@ func (s *state) ownSeries() int {
 	if s.logged.Load() == 0 {
 		n--
 	}
+	if !countsHTTPSend.Load() {
+		n -= len(httpCauses)
+	}
 	return n
 }
 
@@ -105,6 +108,9 @@ func (e *exporter) Collect(ch chan<- prometheus.Metric) {
 	}
 	ch <- prometheus.MustNewConstMetric(e.lost, prometheus.CounterValue, float64(e.state.lost.Load()))
 	for i, cause := range httpCauses {
+		if !countsHTTPSend.Load() {
+			break
+		}
 		ch <- prometheus.MustNewConstMetric(e.httpFailures, prometheus.CounterValue, float64(httpFailures[i].Load()), cause)
 	}
 	for _, r := range e.state.revisions() {

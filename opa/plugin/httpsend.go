@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,10 +31,22 @@ var httpCauses = [...]string{httpTimeout: "timeout", httpConnection: "connection
 // function does not know for which OPA of the process it runs.
 var httpFailures [len(httpCauses)]atomic.Uint64
 
-// init puts a function that counts failed requests around OPA's http.send. OPA
-// has an evaluation option for this, but its server does not let plugins set
-// it. While no plugin is started, the function does nothing.
-func init() {
+// countsHTTPSend says that CountHTTPSend was called.
+var countsHTTPSend atomic.Bool
+
+// CountHTTPSend replaces http.send in the whole process by a function that
+// calls it, and that counts failed requests while a plugin is started. All
+// plugins of the process then export the metric
+// <namespace>_decision_http_send_failures_total. It does not exist without a
+// call of CountHTTPSend. Further calls do nothing.
+//
+// OPA does not synchronise its table of built-in functions. So call
+// CountHTTPSend in an init function, or at the beginning of main.
+func CountHTTPSend() { replaceHTTPSend() }
+
+// replaceHTTPSend does the work of CountHTTPSend. OPA has an evaluation option
+// for this, but its server does not let plugins set it.
+var replaceHTTPSend = sync.OnceFunc(func() {
 	send := topdown.GetBuiltin(ast.HTTPSend.Name)
 	topdown.RegisterBuiltinFunc(ast.HTTPSend.Name, func(b topdown.BuiltinContext, args []*ast.Term, iter func(*ast.Term) error) error {
 		if Active() {
@@ -42,7 +55,8 @@ func init() {
 		}
 		return send(b, args, iter)
 	})
-}
+	countsHTTPSend.Store(true)
+})
 
 // transportOf returns the transport that http.send would use with this option.
 func transportOf(option topdown.CustomizeRoundTripper, t *http.Transport) http.RoundTripper {

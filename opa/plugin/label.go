@@ -23,8 +23,8 @@ const (
 	rootPath = rollup.AllData // decisions on all documents at once
 )
 
-// unnamed is the number of labels beyond Config.MaxPaths. These are rootPath
-// and rollup.Query. rollup.Other does not count.
+// unnamed is the number of labels beyond max_paths. These are rootPath and
+// rollup.Query. rollup.Other does not count.
 const unnamed = 2
 
 // longestLabel limits the bytes of a path's label. A rollup accepts only labels
@@ -86,7 +86,7 @@ func (c *policyPaths) String() string {
 		c.own+shared, c.own, c.merged, c.other, rollup.Other, strings.Join(c.examples, ", "))
 }
 
-func newLabels(config *Config, c *ast.Compiler) *labels {
+func newLabels(config *settings, c *ast.Compiler) *labels {
 	p := config.Paths
 	l := &labels{paths: p, named: namedPaths(p), policy: &document{}, compiler: c, ready: map[string]pathLabel{}, given: map[string]*label{}}
 	if !p.Enabled {

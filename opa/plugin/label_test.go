@@ -55,7 +55,7 @@ func TestLabels(t *testing.T) {
 		Allow:    []string{"/users", "rbac/by_tenant/acme/allow", "with%20blank", "exact/path", "star/%2A"},
 		Prefixes: []string{"tenants/*/authz", "tenants", "tenants/acme", "a/*/c", "a/b/*/d", "t/*/c", "t/b/*", "//odd%20one/007"},
 	}
-	got := strings.Join(newLabels(&Config{Paths: all, MaxPaths: 1000}, c).list(), ", ")
+	got := strings.Join(newLabels(&settings{Paths: all, MaxPaths: 1000}, c).list(), ", ")
 	if want := "(data), (query), deep, deep/er, deep/er/still, deep/er/still/allow, rbac, rbac/allow, rbac/by_tenant, rbac/mixed, rbac/mixed/deep, rbac/mixed/deep/er, rbac/number, rbac/number/7, " +
 		"rbac/odd, rbac/odd/a%2Fb%25c, rbac/odd/ä ö, rbac/on_call, rbac/quota, rbac/quota/tenants, rbac/quota/tenants/acme, " +
 		"rbac/quota/tenants/globex, rbac/quota/tenants/globex/limit, rbac/roles, rbac/testing, rbac/truth, system, system/main"; got != want {
@@ -118,7 +118,7 @@ func TestLabels(t *testing.T) {
 		{Paths{}, allPaths, "", []string{"rbac/allow"}},
 		{Paths{}, allPaths, "x", []string{""}},
 	} {
-		l := newLabels(&Config{Paths: test.config, MaxPaths: 1000}, c)
+		l := newLabels(&settings{Paths: test.config, MaxPaths: 1000}, c)
 		for _, path := range test.paths {
 			got, known := l.of(path, test.query)
 			if test.label == none && (known || got.name != rollup.Other) || test.label != none && (!known || got.name != test.label || got.merged != nil) {
@@ -135,7 +135,7 @@ func TestLabelsWithoutPolicy(t *testing.T) {
 	if label, known := newLabels(defaultConfig(), partly).of("rbac/allow", ""); !known || label.name != "rbac/allow" {
 		t.Errorf("without a graph the label is %q, want rbac/allow", label.name)
 	}
-	off := newLabels(&Config{Paths: Paths{FromPolicy: true, Allow: []string{"a"}}, MaxPaths: 1}, compile(t, labelPolicy...))
+	off := newLabels(&settings{Paths: Paths{FromPolicy: true, Allow: []string{"a"}}, MaxPaths: 1}, compile(t, labelPolicy...))
 	if got := off.list(); len(got) != 1 || got[0] != allPaths || off.counts.String() != "" || off.counts.own != 0 {
 		t.Errorf("without path labels there are %q, %+v, want all", got, off.counts)
 	}
@@ -191,7 +191,7 @@ func TestLongLabels(t *testing.T) {
 }
 
 func TestLabelsAllocateNothing(t *testing.T) {
-	l := newLabels(&Config{Paths: Paths{Enabled: true, FromPolicy: true, Prefixes: []string{"tenants/*/x"}}, MaxPaths: 50}, compile(t, labelPolicy...))
+	l := newLabels(&settings{Paths: Paths{Enabled: true, FromPolicy: true, Prefixes: []string{"tenants/*/x"}}, MaxPaths: 50}, compile(t, labelPolicy...))
 	for _, path := range []string{"rbac/allow", "/deep/er/still/allow/x", "tenants/acme/x", "no/such/path/99", "", "rbac/number/7"} {
 		if n := testing.AllocsPerRun(100, func() { l.of(path, "") }); n != 0 {
 			t.Errorf("%s: %v allocations, want none", path, n)

@@ -21,7 +21,7 @@ import (
 // goroutine.
 type LogCounter struct {
 	recorder *recorder
-	config   *Config
+	config   *settings
 	policy   atomic.Pointer[ast.Compiler] // may be nil
 
 	messages []string // of the last warnings and of the policy; protected by mu
@@ -56,9 +56,6 @@ func NewLogCounter(registry prometheus.Registerer, config []byte, b Build) (*Log
 	l.recorder.rules, l.recorder.warn = l.policy.Load, l.note
 	if err := l.recorder.configure(c); err != nil {
 		return nil, err
-	}
-	if text := c.bucketWarning(); text != "" {
-		l.note(text)
 	}
 	return l, nil
 }

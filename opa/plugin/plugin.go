@@ -59,9 +59,9 @@ type Build struct {
 
 var _ plugins.Factory = Factory{}
 
-// Validate reads the plugin's configuration, which is JSON, and returns a
-// [*Config]. It fails if a key or value is invalid. The error names every such
-// key and the allowed values.
+// Validate reads the plugin's configuration, which is JSON, and returns it for
+// New. It fails if a key or value is invalid. The error names every such key
+// and the allowed values.
 func (Factory) Validate(m *plugins.Manager, config []byte) (any, error) {
 	c, err := parseConfig(config)
 	if err != nil {
@@ -86,7 +86,7 @@ func (f Factory) New(m *plugins.Manager, config any) plugins.Plugin {
 		numbers:  f.Numbers,
 		observed: f.Observed,
 		build:    f.Build.complete(),
-		config:   config.(*Config),
+		config:   config.(*settings),
 	}
 	m.RegisterCompilerTrigger(func(storage.Transaction) { p.refresh() })
 	// OPA calls this trigger after each change of its configuration. It does
@@ -145,9 +145,9 @@ type Plugin struct {
 	build    Build
 
 	mu      sync.Mutex // protects the next three fields
-	config  *Config
+	config  *settings
 	started bool
-	warned  [3]string // the last warnings about the configuration
+	warned  [2]string // the last warnings about the configuration
 
 	active     atomic.Pointer[active] // nil before the first start
 	lastShared atomic.Pointer[string] // the last message about shared labels
@@ -191,7 +191,7 @@ func (p *Plugin) Start(context.Context) error {
 // use applies a configuration, and starts the plugin if necessary. If this
 // fails, the plugin stays as it is, and its status has the reason. The caller
 // holds p.mu.
-func (p *Plugin) use(c *Config) (err error) {
+func (p *Plugin) use(c *settings) (err error) {
 	defer func() {
 		status := plugins.Status{State: plugins.StateOK}
 		if err != nil {
@@ -267,7 +267,7 @@ func (p *Plugin) Stop(context.Context) {
 func (p *Plugin) Reconfigure(_ context.Context, config any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := config.(*Config)
+	c := config.(*settings)
 	if !p.started {
 		p.config = c
 	} else if err := p.use(c); err != nil {

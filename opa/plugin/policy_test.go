@@ -18,7 +18,7 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-func withMaxPaths(n int) *Config {
+func withMaxPaths(n int) *settings {
 	c := defaultConfig()
 	c.MaxPaths = n
 	return c

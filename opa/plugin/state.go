@@ -43,7 +43,7 @@ type state struct {
 
 	// configuring protects the fields below. Decisions never wait for it.
 	configuring sync.Mutex
-	config      *Config        // the last one that any plugin has applied
+	config      *settings      // the last one that any plugin has applied
 	options     rollup.Options // the options of rollup
 	exporter    *exporter      // nil if none is registered
 
@@ -95,7 +95,7 @@ type recorder struct {
 	state  *state
 	rules  func() *ast.Compiler // returns the compiler of the active policy
 	warn   func(text string)    // logs a warning
-	config *Config              // protected by state.configuring
+	config *settings            // protected by state.configuring
 	warned []string             // the paths in warnings; protected by state.configuring
 	labels *labels              // protected by state.recording
 
@@ -109,7 +109,7 @@ type recorder struct {
 //
 // It reads the rules while it holds the mutex that relabel needs, so that the
 // newest policy wins.
-func (r *recorder) configure(c *Config) error {
+func (r *recorder) configure(c *settings) error {
 	s := r.state
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
@@ -283,7 +283,7 @@ func (s *state) makeRoom(l *label) {
 
 // export registers a collector for a rollup, and unregisters the current one.
 // It fails if the registry refuses the new one.
-func (s *state) export(r *rollup.Rollup, c *Config) error {
+func (s *state) export(r *rollup.Rollup, c *settings) error {
 	collector, err := prom.NewCollector(r, prom.Options{Namespace: c.Namespace, MoreSeries: s.ownSeries})
 	if err != nil || s.registry == nil {
 		return err

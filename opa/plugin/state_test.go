@@ -50,7 +50,7 @@ func (p *Plugin) setPolicy(t *testing.T, text string) {
 }
 
 // newRecorder returns the recorder of a plugin that is started.
-func newRecorder(t *testing.T, registry prometheus.Registerer, c *Config, policy *ast.Compiler) *recorder {
+func newRecorder(t *testing.T, registry prometheus.Registerer, c *settings, policy *ast.Compiler) *recorder {
 	t.Helper()
 	s, err := stateOf(registry, Build{})
 	if err != nil {
@@ -121,7 +121,7 @@ func TestReconfigure(t *testing.T) {
 	}
 	ask()
 	for _, config := range []string{
-		`{"paths": {"allow": ["a", "b"]}, "max_paths": 60, "max_series": 3000}`,
+		`{"paths": {"allow": ["a", "b"]}, "max_paths": 60, "max_series": 4000}`,
 		`{"paths": {"allow": ["a", "b"]}, "stages": [{"name": "x", "parent": "rego_query_eval"}]}`,
 		`{"paths": {"allow": ["a", "b"]}, "classic_buckets": []}`,
 		`{"paths": {"allow": ["a", "b"]}, "classic_buckets": [0.001], "path_stages": []}`,

@@ -17,10 +17,10 @@ import (
 )
 
 // warn logs a warning if decisions or metrics do not go where an operator may
-// expect them, or if the buckets are the former ones. It does not repeat a
-// warning while nothing changes. The caller holds p.mu.
+// expect them. It does not repeat a warning while nothing changes. The caller
+// holds p.mu.
 func (p *Plugin) warn() {
-	for i, text := range [...]string{p.warning(), p.exportWarning(), p.config.bucketWarning()} {
+	for i, text := range [...]string{p.warning(), p.exportWarning()} {
 		if text != "" && text != p.warned[i] {
 			p.logger.Warn("%s", text)
 		}

@@ -217,8 +217,12 @@ type Factory struct {
 
 type Build struct{ Version, DropIn, OPA string }
 
+var counts string
+
+func CountHTTPSend() { counts = "counts http.send, " }
+
 func (f Factory) New() plugins.Plugin {
-	fmt.Printf("plugin %s of %s with %d bytes of hash in %s, %v, ", exphist.Who, f.Build.Version, len(f.Build.DropIn), f.Build.OPA, f.Numbers(nil, nil))
+	fmt.Printf("plugin %s of %s "+counts+"with %d bytes of hash in %s, %v, ", exphist.Who, f.Build.Version, len(f.Build.DropIn), f.Build.OPA, f.Numbers(nil, nil))
 	return &Plugin{f}
 }
 
@@ -239,8 +243,8 @@ func (p *Plugin) Log(ctx context.Context, info *server.Info) error {
 
 // Whether the decision hook is there or not, the plugin works.
 const (
-	hookedPlugin   = "plugin %s of (devel) with 12 bytes of hash in 1.5.0, [{counter_x 1} {timer_x_ns 3}], observed a/b, logged a/b, observed: true, 1.5.0  A"
-	unhookedPlugin = "plugin %s of (devel) with 12 bytes of hash in 1.5.0, [{counter_x 1} {timer_x_ns 3}], logged a/b, observed: false, 1.5.0  A"
+	hookedPlugin   = "plugin %s of (devel) counts http.send, with 12 bytes of hash in 1.5.0, [{counter_x 1} {timer_x_ns 3}], observed a/b, logged a/b, observed: true, 1.5.0  A"
+	unhookedPlugin = "plugin %s of (devel) counts http.send, with 12 bytes of hash in 1.5.0, [{counter_x 1} {timer_x_ns 3}], logged a/b, observed: false, 1.5.0  A"
 )
 
 func mustFindPlugin(t *testing.T, dir string) *plugin {

@@ -6,7 +6,8 @@
 //
 //	import _ "github.com/regometer/regometer/opa/plugin/register"
 //
-// The plugin does nothing until it is configured, see package plugin.
+// The plugin does nothing until it is configured, see package plugin. The
+// import also replaces OPA's http.send, see [plugin.CountHTTPSend].
 package register
 
 import (
@@ -15,4 +16,7 @@ import (
 	"github.com/regometer/regometer/opa/plugin"
 )
 
-func init() { runtime.RegisterPlugin(plugin.Name, plugin.Factory{}) }
+func init() {
+	plugin.CountHTTPSend()
+	runtime.RegisterPlugin(plugin.Name, plugin.Factory{})
+}
