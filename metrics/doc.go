@@ -41,7 +41,7 @@
 //     name again. A look-up is cheapest if the name is a constant.
 //   - A collection and its first eight timers and counters take one allocation.
 //     Each histogram takes another one. Its memory grows with its values, up to
-//     18.5 KB at 1,028 values.
+//     18.1 KB at 1,028 values.
 //   - [Metrics.All] allocates a map, and another one for each histogram.
 //     [AppendJSON] needs no map. If you marshal a collection repeatedly,
 //     AppendJSON reuses the text of metrics that have not changed.

@@ -116,7 +116,7 @@ func checkProgram(cmd *cobra.Command, args []string, forOPA ...string) error {
 	}
 	for _, name := range forOPA {
 		if ok && cmd.Flags().Changed(name) {
-			return fmt.Errorf("--%s works only for OPA itself: leave it out, because a program has the OPA that its go.mod selects (go build and go test use that OPA as it is)", name)
+			return fmt.Errorf("--%s works only for OPA itself: leave it out, or name no program", name)
 		}
 	}
 	return nil
