@@ -66,10 +66,10 @@
 // memory again. Take all quantiles with one call of AppendQuantiles.
 //
 // The memory of a histogram grows with the range of its values. With the
-// default layout, it is 0.5 to 1.1 KB after 10,000 log-normal latencies of any
+// default layout, it is at most 1.2 KB after 10,000 log-normal latencies of any
 // spread, even with a dozen explicit bounds. It never exceeds 12 KB. In any
 // layout, it is at most a little more than two words for each of MaxBuckets and
 // for each bound. All histograms of a unit and a schema share a table with 8
 // bytes for each possible bucket of an int64. The table takes 17 KB for schema
-// 5 and 134 KB for schema 8. The first histogram makes it.
+// 5 and 133 KB for schema 8. The first histogram makes it.
 package exphist
