@@ -20,8 +20,8 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -254,8 +254,17 @@ func (p *Program) buildOPA(ctx context.Context, scratch, to string) error {
 // rangeHint follows an error of the compiler about OPA with the drop-in.
 var rangeHint = "\nThe drop-in supports OPA " + OldestVersion + " to " + NewestRange + ". Use one of these if this OPA builds without the drop-in."
 
-// hookMisfit matches an error of the compiler in a file of the decision hook.
-var hookMisfit = regexp.MustCompile(`(?m)^.*(v1[/\\]runtime[/\\]\w+|` + strings.TrimSuffix(pluginFile, ".go") + `)\.go:\d+.*$`)
+// errorIn returns the first line of the compiler's errors in one of the packages,
+// or "". The go command names the package before its errors.
+func errorIn(err error, packages ...string) string {
+	for _, pkg := range packages {
+		_, lines, _ := strings.Cut(err.Error(), "\n# "+pkg+"\n")
+		if line, _, _ := strings.Cut(lines, "\n"); line != "" {
+			return line
+		}
+	}
+	return ""
+}
 
 // build runs go build, which writes the file binary. If the fixes or the hook
 // do not fit this OPA, it builds without them.
@@ -277,11 +286,11 @@ func (p *Program) build(ctx context.Context, binary string) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		if misfit := p.fixMisfit(err); misfit != "" {
-			p.progress.printf("leaves out the fixes (%s) because they do not compile in OPA %s: %s", r.Fixes, p.version, misfit)
+		if line := errorIn(err, p.fixedPackages()...); line != "" {
+			p.progress.printf("leaves out the fixes (%s) because they do not compile in OPA %s: %s", r.Fixes, p.version, line)
 			p.fixes = nil
-		} else if misfit := hookMisfit.FindString(err.Error()); misfit != "" && r.Hook {
-			p.warnOfNoHook(misfit)
+		} else if line := errorIn(err, path.Join(opaModule, runtimeDir), path.Join(p.main.ImportPath, pluginPlace)); line != "" && r.Hook {
+			p.warnOfNoHook(line)
 			r.Hook = false
 		} else {
 			return err

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -99,20 +98,14 @@ func isPresent(steps []Step, tree fs.FS) bool {
 	})
 }
 
-// fixMisfit returns the line of a compiler's error that concerns a file with a
-// fix, or "".
-func (p *parts) fixMisfit(err error) string {
+// fixedPackages returns the packages of OPA with a fix.
+func (p *parts) fixedPackages() (packages []string) {
 	for _, s := range p.fixes {
 		for _, name := range s.Paths() {
-			// The error may be in another file of the package.
-			folder := regexp.QuoteMeta(path.Dir(name))
-			line := regexp.MustCompile(`(?m)^.*` + strings.ReplaceAll(folder, "/", `[/\\]`) + `[/\\]\w+\.go:\d+.*$`)
-			if found := line.FindString(err.Error()); found != "" {
-				return found
-			}
+			packages = append(packages, path.Join(opaModule, path.Dir(name)))
 		}
 	}
-	return ""
+	return packages
 }
 
 // isIn reports whether the tree already has all changes of the step.

@@ -119,12 +119,12 @@ func (p *plugin) sources(ctx context.Context) (all map[string][]byte, goVersion 
 }
 
 // pluginPlace is the folder of the plugin's packages, in the folder of the main
-// package.
-const pluginPlace = "internal/regometer"
+// package. The package in it registers the plugin.
+const pluginPlace = "internal/regometerbuild"
 
 // files returns the files that put the plugin into a main package. These are
-// the plugin's packages, as packages of the program, and the file that
-// registers the plugin.
+// the plugin's packages, as packages of the program, and a file that imports
+// them and declares no name, because the program may use any name.
 func (p *plugin) files(ctx context.Context, importPath string, r Record) (replacement, error) {
 	sources, language, err := p.sources(ctx)
 	if err != nil {
@@ -135,7 +135,8 @@ func (p *plugin) files(ctx context.Context, importPath string, r Record) (replac
 	for name, text := range sources {
 		files[path.Join(pluginPlace, name)] = ownPackage(text, prefix, language)
 	}
-	files[pluginFile] = ownPackage(r.file(pluginFile), prefix, language)
+	files[path.Join(pluginPlace, pluginFile)] = ownPackage(r.file(pluginFile), prefix, language)
+	files[pluginFile] = fmt.Appendf(nil, "package main\n\nimport _ %q\n", prefix)
 	return files, nil
 }
 

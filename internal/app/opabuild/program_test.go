@@ -29,17 +29,19 @@ import (
 	"fmt"
 
 	"example.com/dep"
-	"github.com/open-policy-agent/opa/v1/metrics"
-	"github.com/open-policy-agent/opa/v1/runtime"
+	opametrics "github.com/open-policy-agent/opa/v1/metrics"
+	oparuntime "github.com/open-policy-agent/opa/v1/runtime"
 )
 
 var stamp = "none"
 
 func main() {
-	runtime.New().Decide()
-	fmt.Println(metrics.New("x").Stop(1), dep.Who, stamp, tag)
+	oparuntime.New().Decide()
+	fmt.Println(opametrics.New("x").Stop(1), dep.Who, stamp, tag)
 }
 `,
+		// A program may use any name.
+		"cmd/server/names.go": "package main\n\nvar context, hooks, metrics, plugin, plugins, rollup, runtime, version int\n\ntype bool int\n\ntype string int\n\nfunc append() {}\n",
 		"cmd/server/untagged.go": "//go:build !special\n\npackage main\n\nconst tag = \"untagged\"\n",
 		"cmd/server/tagged.go":   "//go:build special\n\npackage main\n\nconst tag = \"special\"\n",
 		"cmd/library/main.go": `package main

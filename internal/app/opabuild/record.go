@@ -15,8 +15,8 @@ import (
 )
 
 // The files that are added to a program's main package. One has the record of
-// the build, and the other registers the plugin. A main package of our own
-// would lack the way in which OPA's handles errors.
+// the build, and the other imports the plugin. A main package of our own would
+// lack the way in which OPA's handles errors.
 const (
 	buildFile  = "regometer_build.go"
 	pluginFile = "regometer_plugin.go"
