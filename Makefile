@@ -12,6 +12,7 @@ DISTFLAGS ?=
 PLATFORMS ?=
 VERSION ?=
 CONSUMERS ?=
+WITH_OPA := {{if eq .Name "main"}}{{range .Deps}}{{if eq . "github.com/open-policy-agent/opa/v1/metrics"}}{{$$.ImportPath}}{{end}}{{end}}{{end}}
 LINTER := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -141,11 +142,12 @@ verify-short: ## Run a few packages of OPA's own tests
 
 # Modules that the module proxy has with their tests. Others, such as
 # opa-envoy-plugin, lack files that their tests read. The tests run in copies,
-# where they may write.
+# where they may write. Programs are built too, because the tests run without the
+# plugin.
 PUBLISHED := github.com/open-policy-agent/conftest@v0.71.1 github.com/open-policy-agent/frameworks/constraint@latest
 
 .PHONY: verify-consumers
-verify-consumers: ## Run the tests of published programs with OPA inside, and of programs in the folders CONSUMERS: half an hour
+verify-consumers: ## Run the tests of published programs with OPA inside, and of programs in the folders CONSUMERS, and build them: half an hour
 	@copies=$$(mktemp -d); trap 'rm -rf "$$copies"' EXIT; failed=; \
 	for module in $(PUBLISHED); do \
 		folder=$$(cd "$$copies" && $(GO) mod download -json "$$module" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p'); \
@@ -153,6 +155,10 @@ verify-consumers: ## Run the tests of published programs with OPA inside, and of
 	done; \
 	for folder in "$$copies"/* $(CONSUMERS); do \
 		echo; echo "## $${folder##*/}"; $(GO) run ./cmd/regometer verify -C "$$folder" || failed="$$failed $$folder"; \
+		programs=$$(cd "$$folder" && $(GO) list -f '$(WITH_OPA)' ./...) || failed="$$failed $$folder"; \
+		for program in $$programs; do \
+			$(GO) run ./cmd/regometer build -C "$$folder" -o "$$copies/program" "$$program" || failed="$$failed $$program"; \
+		done; \
 	done; \
 	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 

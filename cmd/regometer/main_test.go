@@ -149,6 +149,23 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// What a program gets from Regometer is true for a server of its own too.
+func TestPrintBinary(t *testing.T) {
+	for want, b := range map[string]opabuild.Binary{
+		"plugin: none\n": {},
+		"plugin: gets decisions straight from OPA's server\n":                                                {Record: opabuild.Record{Plugin: true, Hook: true}},
+		"plugin: gets decisions through the decision log\n":                                                  {Record: opabuild.Record{Plugin: true}, Program: "x"},
+		"plugin: imported by the program, version v1.2.3\n":                                                  {Program: "x", Imported: "v1.2.3"},
+		"plugin: none\nadapter: imported by the program, version v1.2.3\n":                                   {Program: "x", Adapter: "v1.2.3"},
+		"plugin: gets the decisions of OPA's server straight from it, and others through the decision log\n": {Program: "x", Record: opabuild.Record{Plugin: true, Hook: true}},
+	} {
+		var text strings.Builder
+		if err := printBinary(&text, &b); err != nil || !strings.HasSuffix(text.String(), "\n"+want) {
+			t.Errorf("%+v: %v\n%swant\n%s", b, err, &text, want)
+		}
+	}
+}
+
 // buildTiny builds the program of tinyOPA as bin/opa.
 func buildTiny(t *testing.T, tree, bin, part string) {
 	t.Helper()

@@ -24,11 +24,12 @@ uses. The OPA with the drop-in also has the fixes that "regometer build" puts in
 with --pure.
 
 The exit status is 1 if a test fails, is missing or is skipped with the drop-in, but not
-on the unmodified OPA. The command runs such a test again on both sides. If the
-difference does not repeat, the report calls the test flaky.
+on the unmodified OPA, or if no test runs there. A test that does worse on one side runs
+again on both. If the difference does not repeat, the report calls the test flaky.
 
 The report also names the tests that fail on the unmodified OPA. Some of them need tools
-or hosts that this machine lacks. It names the tests that cannot run with the drop-in,
+or hosts that this machine lacks. A package counts as broken if its tests do not compile,
+cannot start or end early. The report names the tests that cannot run with the drop-in,
 because they test unexported names of a file that the drop-in replaces. Regometer's own
 tests of v1/metrics run too. At the end OPA's linter runs, in the version and with the
 configuration that OPA uses. A finding of the linter also makes the exit status 1.

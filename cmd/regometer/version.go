@@ -23,9 +23,10 @@ drop-in is tested with, and the SHA-256 of the drop-in's source.
 
 BINARY is an opa binary, or another program with OPA inside, for any platform. For it
 the command prints the Go that built it, OPA's version and replacement, and the parts of
-Regometer in it, with the names of the fixes. The command does not run the binary. OPA's
-version is unknown if neither "regometer build" nor Go recorded it. "unmodified" means
-without the drop-in. The command does not look for other changes.`,
+Regometer in it, with the names of the fixes, also the plugin or the adapter that the
+program itself imports. The command does not run the binary. OPA's version is unknown
+if neither "regometer build" nor Go recorded it. "unmodified" means without the drop-in.
+The command does not look for other changes.`,
 		Example: `  regometer version
   regometer version ./opa`,
 		Args: cobra.MaximumNArgs(1),
@@ -34,7 +35,11 @@ without the drop-in. The command does not look for other changes.`,
 				if err := new(outputs).check(cmd, args); err != nil {
 					return err
 				}
-				return printBinary(cmd.OutOrStdout(), args[0])
+				b, err := opabuild.Inspect(args[0])
+				if err != nil {
+					return err
+				}
+				return printBinary(cmd.OutOrStdout(), b)
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "regometer: %s\ngo: %s %s/%s\nopa: %s to %s\ndrop-in: sha256:%s\n",
 				ownVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH,
@@ -45,11 +50,7 @@ without the drop-in. The command does not look for other changes.`,
 }
 
 // printBinary prints the versions and the parts of Regometer in an opa binary.
-func printBinary(w io.Writer, file string) error {
-	b, err := opabuild.Inspect(file)
-	if err != nil {
-		return err
-	}
+func printBinary(w io.Writer, b *opabuild.Binary) error {
 	opa, dropIn, plugin := b.OPA, "sha256:"+b.DropIn, "none"
 	if opa == "" {
 		opa = "unknown version"
@@ -62,18 +63,26 @@ func printBinary(w io.Writer, file string) error {
 	case b.DropIn == opabuild.Unknown:
 		dropIn = "unknown, not put in by regometer build"
 	}
-	if b.Plugin {
+	switch {
+	case b.Hook && b.Program != "":
+		plugin = "gets the decisions of OPA's server straight from it, and others through the decision log"
+	case b.Hook:
+		plugin = "gets decisions straight from OPA's server"
+	case b.Plugin:
 		plugin = "gets decisions through the decision log"
-		if b.Hook {
-			plugin = "gets decisions straight from OPA's server"
-		}
+	case b.Imported != "":
+		plugin = "imported by the program, version " + b.Imported
+	}
+	adapter := ""
+	if b.Adapter != "" {
+		adapter = "imported by the program, version " + b.Adapter
 	}
 	if b.Replaced != "" {
 		opa += ", replaced by " + b.Replaced
 	}
 	for _, line := range [][2]string{
 		{"program", b.Program}, {"regometer", b.Regometer}, {"go", b.Go + " " + b.Platform}, {"opa", opa},
-		{"drop-in", dropIn}, {"fixes", b.Fixes}, {"plugin", plugin},
+		{"drop-in", dropIn}, {"fixes", b.Fixes}, {"plugin", plugin}, {"adapter", adapter},
 	} {
 		if line[1] != "" {
 			if _, err := fmt.Fprintf(w, "%s: %s\n", line[0], line[1]); err != nil {

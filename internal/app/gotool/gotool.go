@@ -66,8 +66,8 @@ func (c Command) Output(ctx context.Context) ([]byte, error) {
 		return out.Bytes(), ctx.Err()
 	}
 	if err != nil {
-		text := downloading.ReplaceAllString(stderr.String(), "")
-		err = &Error{Args: c.Args, Stderr: strings.TrimSpace(text), Err: err}
+		lines := slices.Compact(strings.Split(strings.TrimSpace(downloading.ReplaceAllString(stderr.String(), "")), "\n"))
+		err = &Error{Args: c.Args, Stderr: strings.Join(lines, "\n"), Err: err}
 	}
 	return out.Bytes(), err
 }

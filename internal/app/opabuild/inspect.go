@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ type Binary struct {
 	Record
 	Program  string // the main package, unless it is OPA's own
 	Replaced string // the module that replaces OPA's, unless it is our copy
+	Adapter  string // the version of package opa, if the program imports it
+	Imported string // the version of package opa/plugin, if the program itself imports it
 	Go       string // the Go that built it, such as "go1.26.0"
 	Platform string // such as "linux/amd64"
 }
@@ -27,8 +30,8 @@ type Binary struct {
 const Unknown = "unknown"
 
 // dropInFile is a file of the drop-in that OPA's own package lacks. A binary
-// names the files of its functions.
-const dropInFile = "/v1/metrics/collection.go"
+// names the files of its functions. This program must not contain the name.
+var dropInFile = path.Join("/", metricsDir, "collection.go")
 
 // Inspect returns the parts of a binary of opa, or of another program with OPA
 // inside. It does not run the binary, which may be for any platform.
@@ -49,13 +52,16 @@ func Inspect(file string) (*Binary, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s is not a binary that Go built: %w", file, err)
 	}
-	opa := built.Main
-	if built.Path != opaModule || built.Main.Path != opaModule {
-		i := slices.IndexFunc(built.Deps, func(m *debug.Module) bool { return m.Path == opaModule })
-		if i < 0 {
-			return nil, fmt.Errorf("%s is not an opa binary and has no OPA inside: it is built from %s", file, built.Path)
+	module := func(name string) *debug.Module {
+		all := append(slices.Clone(built.Deps), &built.Main)
+		if i := slices.IndexFunc(all, func(m *debug.Module) bool { return m.Path == name }); i >= 0 {
+			return all[i]
 		}
-		opa = *built.Deps[i]
+		return nil
+	}
+	opa := module(opaModule)
+	if opa == nil || opa == &built.Main && built.Path != opaModule {
+		return nil, fmt.Errorf("%s is not an opa binary and has no OPA inside: it is built from %s", file, built.Path)
 	}
 	text, err := io.ReadAll(f)
 	if err != nil {
@@ -79,6 +85,15 @@ func Inspect(file string) (*Binary, error) {
 		b.Record = *r
 	} else if bytes.Contains(text, []byte(dropInFile)) {
 		b.DropIn = Unknown
+	}
+	// A binary names the packages of its functions.
+	if m, adapter := module(ourModule+"/opa"), path.Join(ourModule, "opa"); m != nil {
+		if bytes.Contains(text, []byte(adapter+".")) {
+			b.Adapter = m.Version
+		}
+		if bytes.Contains(text, []byte(adapter+"/plugin.")) {
+			b.Imported = m.Version
+		}
 	}
 	return b, nil
 }

@@ -209,7 +209,7 @@ func (p *Program) findOPA(ctx context.Context) error {
 		return err
 	}
 	if pkg.Module == nil || pkg.Dir == "" {
-		return fmt.Errorf("%s selects no OPA of version %s or later: %s", cmp.Or(p.gowork, p.mod), OldestVersion, pkg.Error.Err)
+		return fmt.Errorf("the go command finds no package %s, which OPA %s and later have, for %s: %s", metricsPath, OldestVersion, cmp.Or(p.gowork, p.mod), pkg.Error.Err)
 	}
 	p.opa = *pkg.Module
 	dir := filepath.Dir(filepath.Dir(pkg.Dir))
@@ -288,11 +288,12 @@ type mainPackage struct {
 	Module                        *listedModule
 	GoFiles, Deps                 []string
 	Error                         struct{ Err string }
+	DepsErrors                    []struct{ Err string }
 }
 
 // list returns the output of go list for a package.
 func (p *Program) list(ctx context.Context, name string) (pkg mainPackage, err error) {
-	args := slices.Concat(p.flags.list(), []string{"-e", "-json=ImportPath,Name,Dir,Target,Module,GoFiles,Deps,Error", "--", name})
+	args := slices.Concat(p.flags.list(), []string{"-e", "-json=ImportPath,Name,Dir,Target,Module,GoFiles,Deps,Error,DepsErrors", "--", name})
 	return pkg, listJSON(ctx, p.asIs().command("list", args...), &pkg)
 }
 
@@ -305,8 +306,11 @@ func (p *Program) mainPackage(ctx context.Context, name string) (pkg mainPackage
 		return pkg, err
 	}
 	switch {
-	case pkg.Error.Err != "": // its imports are unknown
-		return pkg, fmt.Errorf("the go command cannot build %s: %s", name, pkg.Error.Err)
+	case pkg.Error.Err != "" || len(pkg.DepsErrors) > 0: // its imports are unknown
+		for _, e := range pkg.DepsErrors {
+			pkg.Error.Err = cmp.Or(pkg.Error.Err, e.Err)
+		}
+		return pkg, withHint(fmt.Errorf("the go command cannot build %s: %s", name, pkg.Error.Err))
 	case pkg.Module == nil || !pkg.Module.Main:
 		return pkg, fmt.Errorf("%s is not in the module in %s, nor in its workspace: name one of its main packages, such as ./cmd/x", name, p.dir)
 	case pkg.Name != "main":

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -41,7 +42,7 @@ func main() {
 }
 `,
 		// A program may use any name.
-		"cmd/server/names.go": "package main\n\nvar context, hooks, metrics, plugin, plugins, rollup, runtime, version int\n\ntype bool int\n\ntype string int\n\nfunc append() {}\n",
+		"cmd/server/names.go":    "package main\n\nvar context, hooks, metrics, plugin, plugins, rollup, runtime, version int\n\ntype bool int\n\ntype string int\n\nfunc append() {}\n",
 		"cmd/server/untagged.go": "//go:build !special\n\npackage main\n\nconst tag = \"untagged\"\n",
 		"cmd/server/tagged.go":   "//go:build special\n\npackage main\n\nconst tag = \"special\"\n",
 		"cmd/library/main.go": `package main
@@ -243,6 +244,16 @@ func TestInspectProgram(t *testing.T) {
 	if got := inspect(t, plain); got.Replaced != fork {
 		t.Errorf("OPA is replaced by %q, want %s", got.Replaced, fork)
 	}
+	const own = "package opa\n\n//go:noinline\nfunc New() {}\n"
+	imported := writeTree(t, map[string]string{"go.mod": "module " + ourModule + "/opa\n\ngo 1.22\n", "opa.go": own, "plugin/plugin.go": own})
+	goIn(t, dir, "mod", "edit", "-require="+ourModule+"/opa@v1.2.3", "-replace="+ourModule+"/opa="+imported)
+	for pkg, want := range map[string]Binary{"opa": {Adapter: "v1.2.3"}, "opa/plugin": {Imported: "v1.2.3"}} {
+		writeText(t, filepath.Join(dir, "cmd/library/own.go"), "package main\n\nimport own \""+ourModule+"/"+pkg+"\"\n\nfunc init() { own.New() }\n")
+		goIn(t, dir, "build", "-o", plain, "./cmd/library")
+		if got := inspect(t, plain); got.Adapter != want.Adapter || got.Imported != want.Imported {
+			t.Errorf("with %s: %+v", pkg, got)
+		}
+	}
 }
 
 func TestBuildProgramRefuses(t *testing.T) {
@@ -261,8 +272,8 @@ func TestBuildProgramRefuses(t *testing.T) {
 		{"no such folder", Options{Dir: filepath.Join(dir, "nothing")}, "there is no folder "},
 		{"a file", Options{Dir: filepath.Join(dir, "go.mod")}, "there is no folder "},
 		{"no module", Options{Dir: t.TempDir()}, "is not in a Go module"},
-		{"no OPA", Options{Dir: writeTree(t, map[string]string{"go.mod": "module x\n\ngo 1.22\n"})}, "selects no OPA of version v1.0.0 or later: "},
-		{"old OPA", Options{Dir: old}, "selects no OPA of version v1.0.0 or later: "},
+		{"no OPA", Options{Dir: writeTree(t, map[string]string{"go.mod": "module x\n\ngo 1.22\n"})}, "finds no package " + metricsPath + ", which OPA v1.0.0 and later have, for "},
+		{"old OPA", Options{Dir: old}, "finds no package " + metricsPath + ", which OPA v1.0.0 and later have, for "},
 		{"OPA itself", Options{Dir: writeTree(t, opaTree())}, "is OPA itself, "},
 		{"no such package", Options{Dir: dir, Package: "./nothing"}, "the go command cannot build ./nothing: "},
 		{"no flag", Options{Dir: dir, Package: "./cmd/library", Flags: []string{"special"}}, "package special is not in std"},
@@ -275,6 +286,21 @@ func TestBuildProgramRefuses(t *testing.T) {
 	} {
 		_, _, err := tryBuild(t, c.o, tinyParts(t, "P"))
 		checkError(t, c.name, err, c.want)
+	}
+	// A proxy that refuses a module is not the program's fault.
+	proxy := strings.TrimPrefix(os.Getenv("GOPROXY"), "file://")
+	for _, c := range []struct{ module, version, want string }{
+		{"example.com/dep", "v1.0.0", "the go command cannot build ./cmd/server: example.com/dep@v1.0.0: reading file://"},
+		{opaModule, "v1.5.0", "/go.mod: " + opaModule + "@v1.5.0: reading file://"},
+	} {
+		cache := t.TempDir()
+		t.Cleanup(func() { _ = removeAll(cache) })
+		t.Setenv("GOMODCACHE", cache)
+		if err := os.Remove(filepath.Join(proxy, filepath.FromSlash(c.module), "@v", c.version+".zip")); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := tryBuild(t, Options{Dir: dir, Package: "./cmd/server"}, tinyParts(t, "P"))
+		checkError(t, c.module, err, c.want)
 	}
 	checkSameTree(t, dir, before)
 }

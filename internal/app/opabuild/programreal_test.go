@@ -47,6 +47,8 @@ import (
 	"github.com/open-policy-agent/opa/cmd"
 )
 
+var version, metrics = "dev", 1
+
 func main() {
 	if err := cmd.RootCommand.Execute(); err != nil {
 		os.Exit(1)

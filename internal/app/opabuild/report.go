@@ -6,6 +6,7 @@ package opabuild
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -37,21 +38,22 @@ type PackageReport struct {
 // A Side counts the results of a package's tests and subtests on one side.
 type Side struct {
 	Passed, Failed, Skipped int
-	Broken                  bool    // the package does not compile, or was cut short
+	Broken                  int     // packages whose tests do not compile, cannot start or end early
 	Seconds                 float64 // without compiling
 }
 
 func (r *testRun) side() Side {
-	return Side{
-		Passed: r.count("pass"), Failed: r.count("fail"), Skipped: r.count("skip"),
-		Broken: r.results[""] == "fail", Seconds: r.seconds,
+	s := Side{Passed: r.count("pass"), Failed: r.count("fail"), Skipped: r.count("skip"), Seconds: r.seconds}
+	if r.results[""] == "fail" {
+		s.Broken = 1
 	}
+	return s
 }
 
 func (s Side) String() string {
 	text := fmt.Sprintf("%d passed, %d failed, %d skipped in %.1f s", s.Passed, s.Failed, s.Skipped, s.Seconds)
-	if s.Broken {
-		text += ", does not compile or was cut short"
+	if s.Broken > 0 {
+		text += ", does not compile, cannot start or ends early"
 	}
 	return text
 }
@@ -64,8 +66,8 @@ const (
 	FailsChanged   Kind = iota // fails with the change in both runs, and passes on the unmodified OPA
 	MissingChanged             // runs only on the unmodified OPA, in both runs
 	FailsOnOPA                 // fails on the unmodified OPA too, at least on this machine
-	FailsOnOPAOnly             // fails on the unmodified OPA, passes with the change
-	Flaky                      // did worse with the change once, and not in the second run
+	FailsOnOPAOnly             // fails on the unmodified OPA, passes with the change, in both runs
+	Flaky                      // did worse on one side, and another result in the second run
 )
 
 // kindText has the kinds in the report. CHANGE stands for the change's name.
@@ -73,8 +75,8 @@ var kindText = [...]string{
 	FailsChanged:   "FAILS with CHANGE, passes on the unmodified OPA (both run twice)",
 	MissingChanged: "MISSING with CHANGE, runs on the unmodified OPA (both run twice)",
 	FailsOnOPA:     "fails on the unmodified OPA too, on this machine",
-	FailsOnOPAOnly: "fails on the unmodified OPA, passes with CHANGE",
-	Flaky:          "flaky: failed once with CHANGE, not when both were run again",
+	FailsOnOPAOnly: "fails on the unmodified OPA, passes with CHANGE (both run twice)",
+	Flaky:          "flaky: another result when both were run again",
 }
 
 // A Finding is a test that did not pass on both sides.
@@ -84,9 +86,16 @@ type Finding struct {
 	Output string
 }
 
-// OK reports whether no test does worse with the change, and OPA's linter
-// finds nothing in it.
-func (r *Report) OK() bool { return r.failures() == 0 && (r.Lint == nil || r.Lint.Findings == "") }
+// OK reports whether tests ran, none does worse with the change, and OPA's
+// linter finds nothing in it.
+func (r *Report) OK() bool {
+	return r.ran() && r.failures() == 0 && (r.Lint == nil || r.Lint.Findings == "")
+}
+
+// ran reports whether a package was not broken.
+func (r *Report) ran() bool {
+	return slices.ContainsFunc(r.Packages, func(p PackageReport) bool { return p.Unmodified.Broken == 0 })
+}
 
 func (r *Report) failures() int {
 	n := 0
@@ -108,10 +117,11 @@ func (r *Report) Write(w io.Writer) error {
 		side = "series"
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "%s\tpassed\tfailed\tskipped\tseconds\t| %s:\tpassed\tfailed\tskipped\tseconds\t\n", "package", side)
+	const columns = "\tpassed\tfailed\tskipped\tbroken\tseconds\t"
+	fmt.Fprintf(t, "package%s| %s:%s\n", columns, side, columns)
 	row := func(name string, a, b Side) {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%.1f\t|\t%d\t%d\t%d\t%.1f\t\n", name,
-			a.Passed, a.Failed, a.Skipped, a.Seconds, b.Passed, b.Failed, b.Skipped, b.Seconds)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%.1f\t|\t%d\t%d\t%d\t%d\t%.1f\t\n", name,
+			a.Passed, a.Failed, a.Skipped, a.Broken, a.Seconds, b.Passed, b.Failed, b.Skipped, b.Broken, b.Seconds)
 	}
 	var opa, ours Side
 	for _, p := range r.Packages {
@@ -131,7 +141,7 @@ func (r *Report) Write(w io.Writer) error {
 				name += " " + f.Test
 			}
 			fmt.Fprintf(&b, "\n%s: %s\n", name, strings.ReplaceAll(kindText[f.Kind], "CHANGE", change))
-			if f.Kind <= MissingChanged {
+			if f.Kind <= MissingChanged || f.Test == "" {
 				b.WriteString(indent(f.Output))
 			}
 		}
@@ -151,6 +161,8 @@ func (r *Report) Write(w io.Writer) error {
 	}
 	if n := r.failures(); n > 0 {
 		fmt.Fprintf(&b, "\nFAIL: %d tests of %s do worse with %s\n", n, r.OPA, change)
+	} else if !r.ran() {
+		fmt.Fprintf(&b, "\nFAIL: no test of %s ran on the unmodified OPA\n", r.OPA)
 	} else if !r.OK() {
 		fmt.Fprintf(&b, "\nFAIL: no test of %s does worse with %s, but its linter finds something\n", r.OPA, change)
 	} else {
@@ -164,6 +176,7 @@ func (s *Side) add(t Side) {
 	s.Passed += t.Passed
 	s.Failed += t.Failed
 	s.Skipped += t.Skipped
+	s.Broken += t.Broken
 	s.Seconds += t.Seconds
 }
 

@@ -65,8 +65,8 @@ type VerifyOptions struct {
 // after another. Then it runs OPA's linter on the packages that change. Failing
 // tests are part of the report, not an error.
 //
-// Verify repeats a test on both sides if it fails or is missing only with the
-// change. So it does not blame the change for a test that fails now and then.
+// Verify repeats a test on both sides if it does worse on one of them. So it
+// does not blame the change for a test that fails now and then.
 func Verify(ctx context.Context, o VerifyOptions) (*Report, error) {
 	if _, err := regexp.Compile(o.Run); err != nil {
 		return nil, fmt.Errorf("--run: %w", err)
@@ -342,7 +342,7 @@ func (v *verifier) verifyPackage(ctx context.Context, pkg string) (*PackageRepor
 	suspects := first.suspects(leftOut)
 	second := bothRuns{}
 	if len(suspects) > 0 {
-		v.progress.printf("%s: %d tests fail or are missing only with %s: running them again on both sides", pkg, len(suspects), changeName(len(v.steps)))
+		v.progress.printf("%s: %d tests do worse on one side: running them again on both", pkg, len(suspects))
 		if second, err = v.both(ctx, pkg, rerun(suspects, v.options.Run)); err != nil {
 			return nil, err
 		}
@@ -374,15 +374,15 @@ func (v *verifier) both(ctx context.Context, pkg, run string) (r bothRuns, err e
 
 type bothRuns struct{ opa, ours *testRun }
 
-// suspects returns the tests that do worse with the change, sorted. "" stands
-// for the package as a whole. The tests in leftOut are never suspects.
+// suspects returns the tests that do worse on one side, sorted. "" stands for
+// the package as a whole. The tests in leftOut are never suspects.
 func (r bothRuns) suspects(leftOut []string) []string {
 	var names []string
 	all := maps.Clone(r.opa.results)
 	maps.Copy(all, r.ours.results)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		top, _, _ := strings.Cut(name, "/")
-		if !slices.Contains(leftOut, top) && r.worse(name) {
+		if !slices.Contains(leftOut, top) && (r.worse(name) || r.better(name)) {
 			names = append(names, name)
 		}
 	}
@@ -390,10 +390,16 @@ func (r bothRuns) suspects(leftOut []string) []string {
 }
 
 // worse reports whether a test does worse with the change: it fails, is missing
-// or is skipped, but not on the unmodified OPA.
+// or is skipped, but not on the unmodified OPA. A test that is missing there
+// does worse unless the package is broken there.
 func (r bothRuns) worse(test string) bool {
 	opa, ours := r.opa.results[test], r.ours.results[test]
-	return ours != opa && ours != "pass" && opa != "fail" && (opa != "" || ours == "fail")
+	return ours != opa && ours != "pass" && opa != "fail" && (opa != "" || ours == "fail" && r.opa.results[""] != "fail")
+}
+
+// better reports whether a test passes with the change and fails without.
+func (r bothRuns) better(test string) bool {
+	return r.opa.results[test] == "fail" && r.ours.results[test] == "pass" && (test != "" || r.ours.count("fail") == 0)
 }
 
 // rerun returns the value of go test -run that runs the suspects again.
@@ -417,23 +423,21 @@ func judge(first, second bothRuns, suspects []string) []Finding {
 	for _, name := range suspects {
 		f := Finding{Test: name, Kind: Flaky, Output: first.ours.failureOutput(name)}
 		switch {
-		case second.worse(name):
+		case first.worse(name) && second.worse(name):
 			f.Kind, f.Output = FailsChanged, second.ours.failureOutput(name)
 			if second.ours.results[name] != "fail" {
 				f.Kind = MissingChanged
 			}
+		case first.better(name) && second.better(name):
+			f.Kind, f.Output = FailsOnOPAOnly, second.opa.failureOutput(name)
 		case second.opa.results[name] == "fail":
 			f.Kind, f.Output = FailsOnOPA, second.opa.failureOutput(name)
 		}
 		findings[name] = f
 	}
 	for name, result := range first.opa.results {
-		if result == "fail" {
-			f := Finding{Test: name, Kind: FailsOnOPA, Output: first.opa.failureOutput(name)}
-			if name != "" && first.ours.results[name] == "pass" {
-				f.Kind = FailsOnOPAOnly
-			}
-			findings[name] = f
+		if _, ok := findings[name]; !ok && result == "fail" {
+			findings[name] = Finding{Test: name, Kind: FailsOnOPA, Output: first.opa.failureOutput(name)}
 		}
 	}
 	// A test fails with its subtests, and a subtest is missing with its test.

@@ -42,7 +42,11 @@ func TestJudge(t *testing.T) {
 		{"flaky", "A:pass B:pass", "A:fail B:pass", "A:pass", "A:pass", "^(A)$", "4 A", "A"},
 		{"flaky on both", "A:pass", "A:fail", "A:fail", "A:fail", "^(A)$", "2 A", "A"},
 		{"fails on both", "A:fail A/x:fail", "A:fail A/x:fail", "", "", "", "2 A/x", ""},
-		{"fails on OPA only", "A:fail", "A:pass", "", "", "", "3 A", ""},
+		{"fails on OPA only", "A:fail", "A:pass", "A:fail", "A:pass", "^(A)$", "3 A", "A"},
+		{"flaky on OPA", "A:fail", "A:pass", "A:pass", "A:pass", "^(A)$", "4 A", "A"},
+		{"flaky on one, then the other", "A:fail", "A:pass", "A:pass", "A:fail", "^(A)$", "4 A", "A"},
+		{"broken on OPA only", "broken:", "A:pass", "broken:", "A:pass", "old", "3 ", ""},
+		{"broken on OPA, fails", "broken:", "A:fail", "", "", "", "2 ", ""},
 		{"missing", "A:pass A/x:pass B:pass", "B:pass", "A:pass A/x:pass", "B:pass", "^(A)$", "1 A", "A A/x"},
 		{"skipped", "A:pass", "A:skip", "A:pass", "A:skip", "^(A)$", "1 A", "A"},
 		{"no longer skipped", "A:skip", "A:pass", "", "", "", "", ""},
@@ -114,14 +118,18 @@ func TestOnlyOPA(t *testing.T) {
 	}
 }
 
-// Fails the first time with the drop-in.
-func TestFlaky(t *testing.T) {
-	if _, err := os.Stat("marker"); err != nil && Use() != "OPA" {
-		os.WriteFile("marker", nil, 0o644)
+// These fail the first time on one side.
+func TestFlaky(t *testing.T)    { flaky(t, "A") }
+func TestFlakyOPA(t *testing.T) { flaky(t, "OPA") }
+
+func flaky(t *testing.T, side string) {
+	if _, err := os.Stat(side); err != nil && Use() == side {
+		os.WriteFile(side, nil, 0o644)
 		t.Error("flaky")
 	}
 }
 `
+	files["internal/none/none_test.go"] = "package none\n\nimport \"testing\"\n\nfunc TestMain(*testing.M) { panic(\"no such server\") }\n\nfunc TestNone(*testing.T) {}\n"
 	files["internal/crash/crash_test.go"] = `package crash
 
 import (
@@ -157,19 +165,20 @@ func TestMain(m *testing.M) {
 	}
 	var got []string
 	for _, p := range r.Packages {
-		got = append(got, fmt.Sprintf("%s %d/%d/%d %d/%d/%d %t", p.Package,
-			p.Unmodified.Passed, p.Unmodified.Failed, p.Unmodified.Skipped,
+		got = append(got, fmt.Sprintf("%s %d/%d/%d/%d %d/%d/%d/%d", p.Package,
+			p.Unmodified.Passed, p.Unmodified.Failed, p.Unmodified.Skipped, p.Unmodified.Broken,
 			p.Changed.Passed, p.Changed.Failed, p.Changed.Skipped, p.Changed.Broken))
 		for _, f := range p.Findings {
 			got = append(got, fmt.Sprintf("  %d %s", f.Kind, f.Test))
 		}
 	}
 	want := []string{
-		"v1/metrics 2/0/0 1/0/0 false",
-		"internal/crash 1/0/0 0/0/0 true", "  0 ",
-		"internal/tagged 1/0/0 1/0/0 false",
-		"internal/user 7/2/0 5/4/0 false",
-		"  0 TestRegression/below", "  1 TestNamed/OPA", "  2 TestNeedsTool", "  3 TestOnlyOPA", "  4 TestFlaky",
+		"v1/metrics 2/0/0/0 1/0/0/0",
+		"internal/crash 1/0/0/0 0/0/0/1", "  0 ",
+		"internal/none 0/0/0/1 0/0/0/1", "  2 ",
+		"internal/tagged 1/0/0/0 1/0/0/0",
+		"internal/user 7/3/0/0 6/4/0/0",
+		"  0 TestRegression/below", "  1 TestNamed/OPA", "  2 TestNeedsTool", "  3 TestOnlyOPA", "  4 TestFlaky", "  4 TestFlakyOPA",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -182,6 +191,8 @@ func TestMain(m *testing.M) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
+		"  broken  seconds  | drop-in:  passed  failed  skipped  broken  seconds\n",
+		"\ninternal/none: fails on the unmodified OPA too, on this machine\n    panic: no such server\n",
 		"\ninternal/user TestRegression/below: FAILS with the drop-in",
 		"    user_test.go:13: not OPA's\n",
 		"\ninternal/user TestNeedsTool: fails on the unmodified OPA too",
@@ -203,6 +214,11 @@ func TestMain(m *testing.M) {
 	o.Packages, o.Run, o.Keep = []string{"internal/user"}, "TestSame|TestNeedsTool", ""
 	if r, err = Verify(t.Context(), o); err != nil || !r.OK() || r.Packages[0].Changed.Passed != 2 {
 		t.Errorf("with --run: %+v, %v", r, err)
+	}
+	o.Packages = []string{"internal/none"}
+	text.Reset()
+	if r, err = Verify(t.Context(), o); err != nil || r.Write(&text) != nil || r.OK() || !strings.Contains(text.String(), "\nFAIL: no test of OPA in ") {
+		t.Errorf("without any test: %v\n%s", err, &text)
 	}
 }
 
@@ -293,7 +309,7 @@ func main() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := Report{OPA: "OPA", Lint: &l}
+		r := Report{OPA: "OPA", Packages: make([]PackageReport, 1), Lint: &l}
 		var text strings.Builder
 		if err := r.Write(&text); err != nil || !strings.Contains(text.String(), c.report) || r.OK() == strings.Contains(text.String(), "\nFAIL: ") {
 			t.Errorf("%s: OK is %t, the report lacks %q (error %v):\n%s", c.name, r.OK(), c.report, err, &text)
