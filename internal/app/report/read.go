@@ -67,9 +67,6 @@ var errSaved = errors.New("standard input is a saved report, not a decision log:
 func savedInput(files []InputFile) error {
 	for _, f := range files {
 		if f.isRegular() && IsSaved(f.Name) {
-			if _, err := Load(f.Name); errors.Is(err, errOld) {
-				return err
-			}
 			return fmt.Errorf("%s%s", f.Name, strings.TrimPrefix(errSaved.Error(), "standard input"))
 		}
 	}

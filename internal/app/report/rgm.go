@@ -25,7 +25,7 @@ import (
 // file, and change formatVersion if readers of the old version would misread
 // the result.
 
-const formatVersion = 4
+const formatVersion = 1
 
 // saved is the JSON form of Data. The members have the order of the fields. The
 // version comes first, because savedText checks it there.

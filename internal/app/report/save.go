@@ -5,7 +5,6 @@ package report
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -45,21 +44,10 @@ func (w *limitedWriter) Write(text []byte) (int, error) {
 	return w.to.Write(text)
 }
 
-var (
-	errForeign = errors.New("is not a saved report: name a file that regometer report --save wrote, or use regometer report to read decision logs")
-	errOld     = versionError("was saved by an older regometer, in another format: run regometer report --save again on the logs")
-)
-
-// versionError is the error of a saved report in another version of the format.
-type versionError string
-
-func (e versionError) Error() string { return string(e) }
+var errForeign = errors.New("is not a saved report: name a file that regometer report --save wrote, or use regometer report to read decision logs")
 
 // savedVersion matches the beginning of a saved report's JSON.
 var savedVersion = regexp.MustCompile(`^\s*\{\s*"regometer_report"\s*:\s*(\d*)`)
-
-// oldMagic begins the files of the old binary format.
-const oldMagic = "\x89RGM\r\n\x1a\n"
 
 // Load reads a file that Save wrote, or a pipe with such content. It fails if
 // the content is damaged, has another version, or is not a saved report.
@@ -77,11 +65,14 @@ func Load(file string) (*Data, error) {
 }
 
 func load(r io.Reader) (*Data, error) {
-	text, done, err := savedText(r)
+	text, version, err := savedText(r)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer text.Close()
+	if version != "" && version != strconv.Itoa(formatVersion) {
+		return nil, fmt.Errorf("has format version %s, but this regometer reads only version %d: use the regometer that saved it, or run regometer report --save again on the logs", version, formatVersion)
+	}
 	limited := &io.LimitedReader{R: text, N: maxJSON + 1}
 	x, err := readJSON(limited)
 	switch {
@@ -99,39 +90,35 @@ func damaged(err error) error {
 	return fmt.Errorf("is damaged (%w): copy it again from where it was saved, or save it again", err)
 }
 
-// savedText returns the JSON of a saved report, and a function that releases
-// its memory. It reads only the beginning. The error is a versionError if the
-// saved report has another version, and errForeign if r has anything else.
-func savedText(r io.Reader) (text io.Reader, done func(), err error) {
+// savedText returns the JSON of a saved report of any version, and the version
+// if the JSON begins with one. It reads only the beginning. The error is
+// errForeign if r has anything else.
+func savedText(r io.Reader) (text io.ReadCloser, version string, err error) {
 	content := bufio.NewReader(r)
-	head, err := content.Peek(len(oldMagic))
+	head, err := content.Peek(len(zstdMagic))
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
-		return nil, nil, err
-	case string(head) == oldMagic:
-		return nil, nil, errOld
-	case !bytes.HasPrefix(head, []byte(zstdMagic)):
-		return nil, nil, errForeign
+		return nil, "", err
+	case string(head) != zstdMagic:
+		return nil, "", errForeign
 	}
 	z, err := zstd.NewReader(content, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(32<<20))
 	if err != nil {
-		return nil, nil, err
+		return nil, "", err
 	}
 	beginning := bufio.NewReader(z)
 	head, err = beginning.Peek(64)
-	found := savedVersion.FindSubmatch(head)
-	switch {
-	case found != nil && len(found[1]) > 0 && string(found[1]) != strconv.Itoa(formatVersion):
-		err = versionError(fmt.Sprintf("has format version %s, but this regometer reads only version %d: use a newer regometer, or run regometer report --save again on the logs", found[1], formatVersion))
-	case found != nil:
-		return beginning, z.Close, nil
-	case err == nil || errors.Is(err, io.EOF):
-		err = errForeign
-	default:
-		err = damaged(err)
+	if found := savedVersion.FindSubmatch(head); found != nil {
+		return struct {
+			io.Reader
+			io.Closer
+		}{beginning, z.IOReadCloser()}, string(found[1]), nil
 	}
 	z.Close()
-	return nil, nil, err
+	if err == nil || errors.Is(err, io.EOF) {
+		return nil, "", errForeign
+	}
+	return nil, "", damaged(err)
 }
 
 // IsSaved reports whether a file begins like a saved report of any version. It
@@ -142,12 +129,11 @@ func IsSaved(file string) bool {
 		return false
 	}
 	defer f.Close()
-	_, done, err := savedText(f)
+	text, _, err := savedText(f)
 	if err == nil {
-		done()
+		text.Close()
 	}
-	var other versionError
-	return err == nil || errors.As(err, &other)
+	return err == nil
 }
 
 // savedReports returns the files that a name stands for: itself, or those in a
