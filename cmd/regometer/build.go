@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/regometer/regometer/internal/app/opabuild"
+	"github.com/regometer/regometer/internal/app/text"
 )
 
 func newBuildCommand() *cobra.Command {
@@ -65,7 +66,8 @@ To build a program with OPA ` + opabuild.OldestVersion + ` or later inside, name
 the package's folder or import path. -C names a folder of the program's module. The OPA
 that the program selects gets the drop-in. If the program uses OPA's runtime, it gets
 the plugin and the hook too. Nothing in the program's folder changes. The flags after
-"--" go to go build. See docs/embedding.md.
+"--" go to go build. See
+` + text.Documents + "embedding.md" + `.
 
 IMAGES
 

@@ -24,6 +24,7 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/ociimage"
 	"github.com/regometer/regometer/internal/app/contents"
 	"github.com/regometer/regometer/internal/app/opabuild"
+	"github.com/regometer/regometer/internal/app/text"
 )
 
 const buildImageHelp = `--image writes a container image without a container engine, and prints the image's
@@ -32,7 +33,8 @@ and skopeo. Otherwise it is a folder in the form of an OCI image layout. The ima
 the binary, root certificates, an empty /tmp and the user 1000. With --base it has the
 binary and what the base has. The same OPA, Go and regometer make the same digest
 everywhere. SOURCE_DATE_EPOCH sets the image's date, which is otherwise 1970. Without
---platform the image is for Linux on this machine's processor. See docs/containers.md.`
+--platform the image is for Linux on this machine's processor. See
+` + text.Documents + "containers.md" + "."
 
 // imageFlags are the flags for platforms and images.
 type imageFlags struct {

@@ -200,7 +200,7 @@ func explain(stderr io.Writer, in *report.Inputs) {
 		if in.Unrecognised != "" {
 			fmt.Fprintln(stderr, text.Fit(in.Unrecognised, 200))
 		}
-		fmt.Fprintln(stderr, "See docs/report.md for the forms that regometer reads.")
+		fmt.Fprintln(stderr, "See "+text.Documents+"report.md for the forms that regometer reads.")
 	}
 }
 

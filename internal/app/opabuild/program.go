@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/internal/app/gotool"
+	"github.com/regometer/regometer/internal/app/text"
 )
 
 // The user's go command builds and tests a program with OPA inside in the
@@ -339,7 +340,7 @@ func (m mainPackage) wantsPlugin(p progress) bool {
 	case slices.Contains(m.Deps, ourModule+"/opa/plugin"):
 		p.printf("without the plugin: the program has Regometer's plugin already")
 	case !slices.Contains(m.Deps, path.Join(opaModule, runtimeDir)):
-		p.printf("without the plugin: the program does not use OPA's runtime; see docs/embedding.md")
+		p.printf("without the plugin: the program does not use OPA's runtime; see %s", text.Documents+"embedding.md")
 	default:
 		return true
 	}

@@ -41,7 +41,7 @@ var magics = []struct {
 	{"\xff\xfe", formatUTF16},
 	{"\xfe\xff", formatUTF16},
 	{"PK\x03\x04", formatZip},
-	{"PK\x05\x06", formatZip}, // without members
+	{"PK\x05\x06", formatZip},       // without members
 	{"\x02\x21\x4c\x18", "lz4_old"}, // whose end has no mark
 	{"\xfd7zXZ\x00", "xz"},
 	{"7z\xbc\xaf\x27\x1c", "7z"},

@@ -11,3 +11,6 @@ const (
 	None  = "–"
 	Empty = "(empty)"
 )
+
+// Documents is where the documents are, for users who have only the command.
+const Documents = "https://github.com/regometer/regometer/blob/main/docs/"
