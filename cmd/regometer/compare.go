@@ -81,7 +81,7 @@ threshold. It is 4 if one of the sides has no decisions.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&read.By, "by", "path", "group decisions by this `key`, as regometer report does")
-	flags.StringSliceVar(&read.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz")
+	flags.StringArrayVar(&read.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz; may be repeated")
 	flags.StringSliceVar(&o.Stages, "stage", nil, "only these `stages`, such as rego_query_eval; fewer rows have narrower intervals")
 	flags.Func("fail-on", "exit with status 3 above this `threshold`, such as 'p99:rego_query_eval>+20%'; may be repeated", func(text string) error {
 		t, err := compare.ParseThreshold(text)

@@ -28,7 +28,7 @@ func newReportCommand() *cobra.Command {
 	var out reportOutput
 	var parquet *output
 	var allowEmpty bool
-	outcomes := map[string]string{}
+	o.Outcomes = map[string]string{}
 	cmd := &cobra.Command{
 		Use:   "report FILE|FOLDER|- ...",
 		Short: "Show where the time went, from OPA's decision logs",
@@ -73,7 +73,7 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 			if err != nil {
 				return err
 			}
-			if o.Verdicts, err = rollup.NewVerdicts(outcomes); err != nil {
+			if o.Verdicts, err = rollup.NewVerdicts(o.Outcomes); err != nil {
 				return fmt.Errorf("--outcome %w", err)
 			}
 			return o.Check()
@@ -133,13 +133,13 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.By, "by", "path", "group decisions by path, stage, bundle, requested_by, hour, day, label:`KEY` or rule:KEY")
 	complete(cmd, "by", cobra.ShellCompDirectiveNoFileComp, "path", "stage", "bundle", "requested_by", "hour", "day", "label:id", "rule:")
-	flags.StringSliceVar(&o.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz or tenants/*/authz")
+	flags.StringArrayVar(&o.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz or tenants/*/authz; may be repeated")
 	flags.Func("outcome", "how results of a path end: `PATH=RULE`, such as 'app/main=result.granted'", func(text string) error {
 		path, rule, _ := strings.Cut(text, "=")
-		if _, ok := outcomes[path]; ok {
+		if _, ok := o.Outcomes[path]; ok {
 			return fmt.Errorf("%s has a rule already", path)
 		}
-		outcomes[path] = rule
+		o.Outcomes[path] = rule
 		return nil
 	})
 	flags.Func("since", "only decisions from this `time` on: 2026-01-02T15:04:05Z, 2026-01-02, or 24h for the last day", timeFlag(&o.Since))

@@ -167,7 +167,7 @@ func checkSections(t *testing.T, root *html.Node) {
 var allowed = map[string]string{
 	"html": "lang", "head": "", "meta": "charset http-equiv content name", "title": "", "style": "", "body": "",
 	"header": "", "main": "", "footer": "class", "section": "id", "h1": "", "h2": "", "h3": "", "p": "class", "b": "", "i": "class",
-	"bdi": "", "code": "", "ol": "class", "ul": "class", "li": "", "dl": "class", "dt": "", "dd": "class",
+	"bdi": "", "code": "", "pre": "", "ol": "class", "ul": "class", "li": "", "dl": "class", "dt": "", "dd": "class",
 	"div": "class tabindex role aria-label", "span": "class", "figure": "class", "figcaption": "",
 	"table": "", "thead": "", "tbody": "", "tr": "", "th": "scope class", "td": "class", "details": "", "summary": "",
 	"svg": "viewBox role aria-label", "path": "d class",

@@ -136,7 +136,7 @@ func hostile(t testing.TB) *report.Report {
 	r.Groups = report.GroupsOf(groups...)
 	r.By, r.Slowest = "label:"+hostileTexts[0], nil
 	for i, text := range hostileTexts {
-		r.Findings = append(r.Findings, report.Finding{Rule: text, Text: text})
+		r.Findings = append(r.Findings, report.Finding{Rule: text, Text: text, Command: text})
 		place := report.Place{File: text, Line: 1}
 		r.Inputs.Problems = append(r.Inputs.Problems, report.Problem{Kind: text, Count: 1, First: []report.Place{place}})
 		r.Revisions = append(r.Revisions, report.Revision{Name: text, First: r.From, Last: r.To, Evaluation: groups[i].Stages[0]})

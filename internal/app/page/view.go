@@ -98,8 +98,9 @@ func (v *view) Read() string {
 // A finding is a finding of a report, in parts. The parts are text and names in
 // turn. In the report, names are between backticks.
 type finding struct {
-	Rule  string
-	Parts []string
+	Rule    string
+	Parts   []string
+	Command string
 }
 
 // IsName reports whether a part is a name.
@@ -109,7 +110,7 @@ func (finding) IsName(i int) bool { return i%2 == 1 }
 func (v *view) Findings() (shown []finding) {
 	first, _ := atMost(v.Report.Findings, maxGroups)
 	for _, f := range first {
-		shown = append(shown, finding{text.Fit(f.Rule, labelLength), strings.Split(text.Fit(f.Text, findingLength), "`")})
+		shown = append(shown, finding{text.Fit(f.Rule, labelLength), strings.Split(text.Fit(f.Text, findingLength), "`"), text.Fit(f.Command, findingLength)})
 	}
 	return shown
 }

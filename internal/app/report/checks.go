@@ -5,6 +5,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/regometer/regometer/internal/app/checks"
 )
@@ -17,7 +18,7 @@ func Checks(r *Report, failOn []string) []checks.Check {
 		c := checks.Check{Name: name}
 		for _, f := range r.Findings {
 			if f.Rule == name {
-				c.Texts = append(c.Texts, f.Text)
+				c.Texts = append(c.Texts, strings.TrimSuffix(f.Text+" "+f.Command, " "))
 			}
 		}
 		c.Failed = len(c.Texts) > 0 && slices.Contains(failOn, name)

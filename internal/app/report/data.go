@@ -31,6 +31,7 @@ type Data struct {
 	ids         idSample
 	sample      *decisionSample
 	interrupted bool
+	options     *Options       // with which logs were read, or nil; not saved
 	unselected  unselected     // not saved
 	exact       exactDurations // nil if they are not kept
 }
@@ -92,6 +93,7 @@ func (x *Data) Merge(o *Data) error {
 			return err
 		}
 	}
+	x.options = nil
 	widen(&x.first, &x.last, o.first)
 	widen(&x.first, &x.last, o.last)
 	x.slowest.merge(&o.slowest)
@@ -175,6 +177,7 @@ func (x *Data) Report() *Report {
 		Width:       x.groups.Width(),
 		Overflow:    x.groups.Overflow(),
 		Interrupted: x.interrupted,
+		options:     x.options,
 		unselected:  &x.unselected,
 	}
 	r.Inputs.Problems = slices.Clone(x.inputs.Problems)

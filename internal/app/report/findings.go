@@ -104,8 +104,8 @@ var rules = []rule{
 	{"http_send_uncached", say(httpUncached)},
 	{"queries_recompiled", say(queriesRecompiled)},
 	{"handler_outside_rego", say(handlerOutside)},
-	{"stage_dominates", say(stageDominates)},
-	{"path_long_tail", say(pathLongTail)},
+	{"stage_dominates", stageDominates},
+	{"path_long_tail", pathLongTail},
 	{"path_undefined", pathUndefined},
 	{"metrics_missing", say(metricsMissing)},
 	{"keys_beyond_limit", say(keysBeyond)},
@@ -213,23 +213,22 @@ func handlerOutside(r *Report) string {
 }
 
 // stageDominates leaves out a stage that another rule reports.
-func stageDominates(r *Report) string {
+func stageDominates(r *Report) (f Finding) {
 	stages := r.Total.ByTime()
 	if r.Total.Decisions < stageDecisions || len(stages) == 0 {
-		return ""
+		return f
 	}
-	f := stages[0]
-	part, mean := Share(f.Self, r.Total.Time), Float(f.Self)/float64(r.Total.Decisions)
+	s := stages[0]
+	part, mean := Share(s.Self, r.Total.Time), Float(s.Self)/float64(r.Total.Decisions)
 	if part < stageShare || mean < float64(stageMean) || r.slowerElsewhere() {
-		return ""
+		return f
 	}
-	advice := "Look at the slowest decisions, which `--slowest 10` lists."
-	reported := ""
-	switch f.Name {
+	advice, reported := "", ""
+	switch s.Name {
 	case evaluationStage:
-		advice = "Find the expensive rules with `opa eval --profile` and the input of a slow decision, which `--slowest 10` lists."
+		advice = " Find the expensive rules with `opa eval --profile` and the input of a slow decision."
 	case httpStage:
-		advice = "Keep its answers in the cache for longer (`force_cache_duration_seconds`), or bring the data to OPA in a bundle."
+		advice = " Keep its answers in the cache for longer (`force_cache_duration_seconds`), or bring the data to OPA in a bundle."
 		reported = httpUncached(r)
 	case compileStage:
 		reported = queriesRecompiled(r)
@@ -237,18 +236,20 @@ func stageDominates(r *Report) string {
 		reported = handlerOutside(r)
 	}
 	if reported != "" {
-		return ""
+		return f
 	}
-	return fmt.Sprintf("Stage %s takes %s of the time, which is %s a decision on average. Its median is %s and its p99 %s, in %s. ",
-		name(f.Name), text.Percent(part), text.Duration(mean),
-		text.Duration(float64(f.Quantiles[p50])), text.Duration(float64(f.Quantiles[p99])), text.Plural(f.Durations.Count(), "decision")) + advice
+	f.Text = fmt.Sprintf("Stage %s takes %s of the time, which is %s a decision on average. Its median is %s and its p99 %s, in %s.",
+		name(s.Name), text.Percent(part), text.Duration(mean),
+		text.Duration(float64(s.Quantiles[p50])), text.Duration(float64(s.Quantiles[p99])), text.Plural(s.Durations.Count(), "decision")) + advice
+	r.suggest(&f, r.By, nil, decisionlog.NoTime, decisionlog.NoTime, "--slowest", "10")
+	return f
 }
 
-func pathLongTail(r *Report) string {
+func pathLongTail(r *Report) (f Finding) {
 	if r.slowerElsewhere() {
-		return ""
+		return f
 	}
-	var found []string
+	var found, paths []string
 	for _, g := range r.Groups.Sums() {
 		s := Outermost(g.Stages)
 		if r.By != "path" || g.Key == rollup.Other || s == nil || s.Durations.Count() < tailCount {
@@ -258,15 +259,18 @@ func pathLongTail(r *Report) string {
 		if q[p99] < int64(tailLeast) || q[p99]/tailTimes < q[p50] {
 			continue
 		}
+		paths = append(paths, g.Key)
 		found = append(found, fmt.Sprintf("%s (median %s, p99 %s, %s decisions)", name(g.Key),
 			text.Duration(float64(q[p50])), text.Duration(float64(q[p99])), text.Count(s.Durations.Count())))
 	}
 	if len(found) == 0 {
-		return ""
+		return f
 	}
-	return fmt.Sprintf("In %s, the slowest hundredth of the decisions takes far longer than the usual decision: %s. "+
-		"`--slowest 10` shows which stage is slow, and `--by hour` shows whether it is slow at certain times.",
+	f.Text = fmt.Sprintf("In %s, the slowest hundredth of the decisions takes far longer than the usual decision: %s. "+
+		"Find out which stage is slow, and whether it is slow at certain times.",
 		text.Plural(len(found), "path"), listed(found, func(s string) string { return s }))
+	r.suggest(&f, "hour", paths[:min(3, len(paths))], decisionlog.NoTime, decisionlog.NoTime, "--slowest", "10")
+	return f
 }
 
 func pathUndefined(r *Report) (f Finding) {

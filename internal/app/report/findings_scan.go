@@ -7,8 +7,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/rollup"
 )
@@ -25,15 +25,12 @@ func findScanned(r *Report, s *scan) (found []Finding) {
 		found = append(found, s.describe(r, &c))
 	}
 	for _, i := range s.findPauses() {
-		found = append(found, s.describePause(i))
+		found = append(found, s.describePause(r, i))
 	}
 	return found
 }
 
 func at(ns int64) string { return text.Time(ns, text.ToTheSecond) }
-
-// flagTime returns a time for --since, or with a second more for --until.
-func flagTime(ns int64, more time.Duration) string { return text.Time(ns+int64(more), time.RFC3339) }
 
 // describe returns the finding of a cluster.
 func (s *scan) describe(r *Report, c *cluster) Finding {
@@ -49,11 +46,8 @@ func (s *scan) describe(r *Report, c *cluster) Finding {
 	}
 	var f Finding
 	f.setTimes(from, to)
-	var subjects []string
-	by, slower := "path", "latency_rose"
-	if s.label != "" {
-		by = "label:" + s.label
-	}
+	var subjects, paths []string
+	by, slower := s.byServer(), "latency_rose"
 	for a, of := range []struct {
 		is               *string
 		word, by, slower string
@@ -66,8 +60,8 @@ func (s *scan) describe(r *Report, c *cluster) Finding {
 		if c.subject[a] == anyName && !(a == ofRevision && c.timed()) {
 			continue
 		}
-		if *of.is = s.findCommon(c, a); *of.is != "" {
-			subjects = append(subjects, of.word+" "+name(*of.is))
+		if *of.is = s.findCommon(c, a); *of.is != "" || c.subject[a] != anyName {
+			subjects = append(subjects, of.word+" "+name(cmp.Or(*of.is, none)))
 			by, slower = cmp.Or(of.by, by), cmp.Or(of.slower, slower)
 		}
 	}
@@ -75,17 +69,15 @@ func (s *scan) describe(r *Report, c *cluster) Finding {
 	if len(subjects) > 0 {
 		what += " of " + strings.Join(subjects, " and ")
 	}
-	when, command := "", "report --by "+by
 	if f.Path != "" {
-		command += " --path " + strings.Trim(name(f.Path), "`")
+		paths = []string{f.Path}
 	}
+	when, since, until := "", int64(decisionlog.NoTime), int64(decisionlog.NoTime)
 	if c.begins {
-		when = fmt.Sprintf("From %s UTC on, ", at(from))
-		command += " --since " + flagTime(from, 0)
+		when, since = fmt.Sprintf("From %s UTC on, ", at(from)), from
 	}
 	if c.ends {
-		when = fmt.Sprintf("Until %s UTC, ", at(to))
-		command += " --until " + flagTime(to, time.Second)
+		when, until = fmt.Sprintf("Until %s UTC, ", at(to)), to
 	}
 	if c.begins && c.ends {
 		when = fmt.Sprintf("From %s to %s UTC, ", at(from), at(to))
@@ -114,7 +106,8 @@ func (s *scan) describe(r *Report, c *cluster) Finding {
 	if when == "" {
 		what = strings.ToUpper(what[:1]) + what[1:]
 	}
-	f.Text = when + what + fmt.Sprintf(" A sample of %s shows this. Look at the decisions with `%s`.", text.Plural(len(s.events), "decision"), command)
+	f.Text = when + what + fmt.Sprintf(" A sample of %s shows this.", text.Plural(len(s.events), "decision"))
+	r.suggest(&f, by, paths, since, until)
 	return f
 }
 
@@ -128,7 +121,10 @@ func errorsHigh(r *Report) (f Finding) {
 	f.setTimes(r.From, r.To)
 	f.Figures = map[string]float64{"decisions": float64(r.Total.Decisions), "share": part}
 	f.Text = fmt.Sprintf("%s of %s decisions (%s) failed, at all times and on all servers alike.%s "+
-		"Find the cause in the messages of the errors in the log, and the paths with `report --by path`.",
+		"Find the cause in the messages of the errors in the log.",
 		text.Count(n), text.Count(r.Total.Decisions), text.Percent(part), commonest(r.Total.Errors))
+	if r.By != "path" {
+		r.suggest(&f, "path", nil, decisionlog.NoTime, decisionlog.NoTime)
+	}
 	return f
 }

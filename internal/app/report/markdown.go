@@ -38,6 +38,9 @@ func (m markdown) findings(r *Report) {
 	}
 	for _, f := range r.Findings {
 		m.line("- " + text.Code(f.Rule) + ": " + prose(f.Text))
+		if f.Command != "" {
+			m.line("\n  ```sh\n  " + text.Visible(f.Command) + "\n  ```\n")
+		}
 	}
 }
 

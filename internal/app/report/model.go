@@ -33,7 +33,8 @@ type Report struct {
 	Slowest   []SlowDecision // slowest first
 	Findings  []Finding
 
-	Interrupted bool // not everything was read
+	Interrupted bool     // not everything was read
+	options     *Options // with which logs were read; nil for saved reports
 	unselected  *unselected
 	byScan      []Finding // of the sample; nil without one
 }
@@ -162,6 +163,9 @@ type StageTime struct {
 type Finding struct {
 	Rule string `json:"rule"` // its name: see rules
 	Text string `json:"text"` // a few sentences, with figures
+	// Command shows the decisions, with a POSIX shell. The text ends with a
+	// sentence about it. It is "" if there is none.
+	Command string `json:"command,omitempty"`
 
 	// The subject, "" if it is all, and the first and last time. Findings that
 	// depend neither on a subject nor on a time lack them.

@@ -38,6 +38,8 @@ type Options struct {
 	Since, Until time.Time
 	// Verdicts finds the outcomes of results. nil stands for the usual ones.
 	Verdicts *rollup.Verdicts
+	// Outcomes are the rules of Verdicts by path, for the commands of findings.
+	Outcomes map[string]string
 	// Slowest is the number of slowest decisions that are listed, at most
 	// 1,000,000.
 	Slowest int

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
 )
 
@@ -43,12 +44,13 @@ func (s *scan) findPauses() []int {
 }
 
 // describePause returns the finding of a pause before event i.
-func (s *scan) describePause(i int) Finding {
+func (s *scan) describePause(r *Report, i int) Finding {
 	from, to := s.events[i-1].time, s.events[i].time
 	f := Finding{Rule: "decisions_missing", Figures: map[string]float64{"seconds": float64(to-from) / 1e9}}
 	f.setTimes(from, to)
 	f.Text = fmt.Sprintf("From %s to %s UTC, for %s, there is no decision. No other pause is a tenth as long. "+
-		"Find out whether OPA, its clients or the shipping of its log stopped, with `report --by label:id --since %s`.",
-		at(from), at(to), text.LongDuration(float64(to-from)), flagTime(from, 0))
+		"Find out whether OPA, its clients or the shipping of its log stopped.",
+		at(from), at(to), text.LongDuration(float64(to-from)))
+	r.suggest(&f, s.byServer(), nil, from, decisionlog.NoTime)
 	return f
 }

@@ -56,6 +56,9 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 	if errors.Is(err, errSaved) {
 		return nil, savedInput(files)
 	}
+	if x != nil {
+		x.options = &o
+	}
 	return x, err
 }
 

@@ -132,6 +132,15 @@ func (s *scan) readServers(of *decisionSample) map[string]map[string][]byte {
 	return parsed
 }
 
+// byServer returns the grouping by servers, or by paths if no label tells
+// servers apart.
+func (s *scan) byServer() string {
+	if s.label == "" {
+		return "path"
+	}
+	return "label:" + s.label
+}
+
 // setOver sets the durations relative to those of the path.
 func (s *scan) setOver() {
 	for _, path := range s.values[ofPath] {

@@ -13,9 +13,10 @@ import (
 
 // WriteTable writes a report for people to read in a terminal. It writes the
 // findings, the stages of each group by self time, the slowest decisions, and
-// the input. No line is wider than the terminal: long names lose their middle,
-// and columns that do not fit are left out, the least important ones first. No
-// control character from a log reaches the terminal. The error is that of w.
+// the input. No line is wider than the terminal, except commands, which people
+// copy: long names lose their middle, and columns that do not fit are left out,
+// the least important ones first. No control character from a log reaches the
+// terminal. The error is that of w.
 func WriteTable(w io.Writer, r *Report, o text.Options) error {
 	t := table{text.NewTerminal(w, o)}
 	t.findings(r)
@@ -41,6 +42,9 @@ func (t table) findings(r *Report) {
 		}
 		t.Line("  ", t.Styled(text.Yellow, text.Fit(f.Rule, t.Width-2)))
 		t.Paragraph(2, text.Visible(f.Text))
+		if f.Command != "" {
+			t.Line("  ", text.Visible(f.Command))
+		}
 	}
 }
 

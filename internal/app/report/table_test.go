@@ -21,7 +21,7 @@ func tableOf(t *testing.T, r *Report, o text.Options) string {
 	return written(t, func(w io.Writer) error { return WriteTable(w, r, o) })
 }
 
-// TestTableFits: no line is wider than the terminal, and nothing in it moves
+// TestTableFits: only commands are wider than the terminal, and nothing moves
 // the cursor.
 func TestTableFits(t *testing.T) {
 	r := sample(t)
@@ -34,7 +34,7 @@ func TestTableFits(t *testing.T) {
 	r.Groups.At(0).Errors = append(r.Groups.At(0).Errors, rollup.ErrorTotal{Code: strings.Repeat(hostile, 1000), Total: 99})
 	r.Slowest[1].Took = 1<<63 - 1
 	r.Slowest[1].Stages = []StageTime{{strings.Repeat("x", 500), 1}}
-	r.Findings = append(r.Findings, Finding{Rule: hostile, Text: strings.Repeat("no-space", 100)})
+	r.Findings = append(r.Findings, Finding{Rule: hostile, Text: strings.Repeat("no-space", 100), Command: hostile})
 	r.Inputs.Problems[0].Kind = strings.Repeat(hostile, 20)
 	r.By = strings.Repeat("label", 60)
 	for _, columns := range []int{0, 60, 61, 79, 80, 81, 100, 120, 160, 200, 300} {
@@ -45,7 +45,7 @@ func TestTableFits(t *testing.T) {
 		table := tableOf(t, r, text.Options{Width: columns})
 		for line := range strings.Lines(table) {
 			line = strings.TrimSuffix(line, "\n")
-			if text.Width(line) > most {
+			if text.Width(line) > most && !strings.HasPrefix(line, "  regometer report ") {
 				t.Errorf("%d columns: line of %d: %s", columns, text.Width(line), line)
 			}
 			if strings.ContainsFunc(line, unicode.IsControl) || strings.ContainsRune(line, '\u202e') {
