@@ -53,7 +53,7 @@ func TestBoundary(t *testing.T) {
 			t.Errorf("%d of %d, want %d", at, len(text), want)
 		}
 	}
-	long := `{"decision_id":"d","input":"` + strings.Repeat("x", MaxLength) + "\"}\n" // no reader looks into it
+	long := `{"decision_id":"d","input":"` + strings.Repeat("x", usualLength) + "\"}\n" // no reader looks into it
 	if at := Boundary([]byte(long + long)); at != 0 {
 		t.Errorf("%d of lines that are too long", at)
 	}

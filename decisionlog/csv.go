@@ -43,7 +43,7 @@ func csvStart(line []byte) int {
 // field.
 func (s *source) csvField(text []byte, i, eol int, end bool) (next int, st status) {
 	rest := text[i:]
-	rest = rest[:min(len(rest), MaxLength)]
+	rest = rest[:min(len(rest), s.reader.maxLength)]
 	start := csvStart(rest[:min(eol-i, len(rest))])
 	if start < 0 {
 		return i, broken
@@ -52,7 +52,7 @@ func (s *source) csvField(text []byte, i, eol int, end bool) (next int, st statu
 	for {
 		n := bytes.IndexByte(rest[at:], '"')
 		if n < 0 || at+n+1 == len(rest) && !end {
-			if !end && len(rest) < MaxLength {
+			if !end && len(rest) < s.reader.maxLength {
 				s.scanner.pos = at
 				return i, more
 			}

@@ -5,9 +5,9 @@ package decisionlog
 
 import "bytes"
 
-// An export may be one JSON document that is longer than MaxLength, such as the
-// answer to a search. The reader does not collect it. It opens the document,
-// and reads the values in it one by one.
+// An export may be one JSON document that is longer than an event may be, such
+// as the answer to a search. The reader does not collect it. It opens the
+// document, and reads the values in it one by one.
 
 // openDocument opens the object at the beginning of text, and reports whether
 // it has done so. It does not open an object that has fields of an event, or
@@ -63,7 +63,7 @@ func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) 
 	default:
 		if next = scalarEnd(text, i); next > i && (next < len(text) || end) {
 			return next, true
-		} else if next > i && len(text)-i < MaxLength {
+		} else if next > i && len(text)-i < s.reader.maxLength {
 			return i, false
 		}
 	}
@@ -79,7 +79,7 @@ func (s *source) documentString(text []byte, i int, end bool) (next int, ok bool
 		colon = skipSpace(text, next)
 	}
 	switch {
-	case !end && len(text)-i < MaxLength && (next < 0 && bytes.IndexByte(text[i:], '\n') < 0 || colon == len(text)):
+	case !end && len(text)-i < s.reader.maxLength && (next < 0 && bytes.IndexByte(text[i:], '\n') < 0 || colon == len(text)):
 		return i, false
 	case next < 0:
 		s.breakOff(InvalidJSON, text[i:i])

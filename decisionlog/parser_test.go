@@ -16,7 +16,8 @@ import (
 // metrics, and what waits for more.
 func TestBounds(t *testing.T) {
 	t.Parallel()
-	r := NewReader(Options{Metric: func([]byte) int32 { return 0 }, Event: func(*Event) {}, Problem: func(Problem, int64) {}})
+	const maxLength = 2 << 20
+	r := NewReader(Options{Metric: func([]byte) int32 { return 0 }, Event: func(*Event) {}, Problem: func(Problem, int64) {}, MaxLength: maxLength})
 	most := func(what string, got, want int) {
 		if got > want {
 			t.Fatalf("%d %s, want at most %d", got, what, want)
@@ -45,7 +46,7 @@ func TestBounds(t *testing.T) {
 	r.Read(append(many, "}\n"...))
 	most("streams of one line", len(r.waiting), maxWaiting)
 	r.Reset()
-	long := strings.Repeat("x", 4<<20)
+	long := strings.Repeat("x", maxLength/16)
 	for i := range 2 * patience {
 		r.Read(fmt.Appendf(nil, "[pod/%d/opa] {\n[pod/%d/opa] \"x\":\"%s\",\n", i, i, long))
 		most("streams", len(r.waiting), patience+2)
@@ -53,7 +54,7 @@ func TestBounds(t *testing.T) {
 		for _, s := range r.waiting {
 			pending += len(s.backlog.text)
 		}
-		most("bytes that wait", pending, MaxLength+2*len(long))
+		most("bytes that wait", pending, maxLength+2*len(long))
 	}
 }
 

@@ -5,6 +5,7 @@ package decisionlog
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/regometer/regometer/rollup"
 )
@@ -24,6 +25,9 @@ type Options struct {
 	// Check, if it is not nil, is called with the JSON text of each event. An
 	// event for which it returns an error is a problem (InvalidJSON).
 	Check func(text []byte) error
+	// MaxLength limits the text of an event, in bytes. 0 stands for 64 MiB. The
+	// reader skips the text of a longer event, and does not ask for it again.
+	MaxLength int
 }
 
 // Problem is a kind of fault of a log.
@@ -35,7 +39,7 @@ const (
 	Truncated      Problem = "truncated"        // the text ends within an event
 	InvalidUTF8    Problem = "invalid_utf8"     // in a path or another field that is used
 	TooDeep        Problem = "too_deep"         // an event nested deeper than MaxDepth, which is skipped
-	TooLong        Problem = "too_long"         // an event longer than MaxLength, which is skipped
+	TooLong        Problem = "too_long"         // an event longer than Options.MaxLength, which is skipped
 	NoMetrics      Problem = "no_metrics"       // an event without metrics, which counts
 	BadMetric      Problem = "bad_metric"       // a timer or counter that is not a 64-bit integer
 	TooManyMetrics Problem = "too_many_metrics" // an event with more timers and counters than are read
@@ -44,8 +48,8 @@ const (
 	BadTime        Problem = "bad_timestamp"    // an invalid timestamp
 )
 
-// MaxLength limits the text of an event, in bytes.
-const MaxLength = 64 << 20
+// usualLength limits the text of an event, in bytes, if Options does not.
+const usualLength = 64 << 20
 
 // Reader reads the events of one file, whatever surrounds them. It is for one
 // goroutine.
@@ -53,10 +57,11 @@ const MaxLength = 64 << 20
 // The reader skips a value that it does not need, such as "input": it looks
 // only at the strings and brackets in it, and does not check its grammar.
 type Reader struct {
-	options Options
-	root    source
-	lines   int64 // that ended
-	other   int64 // lines without an event
+	options   Options
+	maxLength int
+	root      source
+	lines     int64 // that ended
+	other     int64 // lines without an event
 	// otherLine is the last line that counts in other.
 	otherLine int64
 	// unrecognised is the beginning of the first text without an event, also if
@@ -79,7 +84,7 @@ type Reader struct {
 
 // NewReader returns a reader.
 func NewReader(o Options) *Reader {
-	r := &Reader{options: o}
+	r := &Reader{options: o, maxLength: cmp.Or(o.MaxLength, usualLength)}
 	r.root.reset(r, nesting{})
 	r.event.revisions = &r.revisions
 	for i := range r.parsers {
@@ -114,8 +119,8 @@ func (r *Reader) Forget() {
 }
 
 // Read reads the next part of the text, and returns the number of bytes that it
-// has dealt with. The rest, which has less than MaxLength bytes, must be given
-// again with more behind it. Read does not change text, does not look beyond
+// has dealt with. The rest, which has less than Options.MaxLength bytes, must be
+// given again with more behind it. Read does not change text, does not look beyond
 // its length, which may be any, and does not keep it.
 func (r *Reader) Read(text []byte) (n int) { return r.root.read(text, false) }
 

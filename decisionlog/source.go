@@ -122,7 +122,7 @@ func (s *source) readEvents(text []byte, i int) int {
 	p.checked = false
 	for len(text)-i > 2 && text[i] == '{' && text[i+1] == '"' {
 		rest := text[i:]
-		end := p.parse(rest[:min(len(rest), MaxLength)])
+		end := p.parse(rest[:min(len(rest), s.reader.maxLength)])
 		if end < 0 || end == len(rest) || rest[end] != '\n' || !p.isEvent() {
 			break
 		}
@@ -177,14 +177,14 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 	}
 	switch c := text[i]; {
 	case c == '{':
-		switch opensObject(text[i:], end) {
+		switch opensObject(text[i:], end || len(text)-i >= s.reader.maxLength) {
 		case done:
 			return s.object(text, i, end)
 		case more:
 			return i, false
 		}
 	case c == '[' && !(s.within && s.isArray()):
-		switch opensArray(text[i:], end) {
+		switch opensArray(text[i:], end || len(text)-i >= s.reader.maxLength) {
 		case done:
 			s.brackets = append(s.brackets[:0], ']')
 			s.comma, s.opened, s.within = false, true, true
@@ -224,7 +224,7 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 		return i, true
 	}
 	eol := s.lineEnd(text, i)
-	if eol == len(text) && !end && len(text)-i < MaxLength {
+	if eol == len(text) && !end && len(text)-i < s.reader.maxLength {
 		return i, false
 	}
 	line := text[i:eol]
@@ -238,7 +238,7 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 		}
 	}
 	switch {
-	case len(line) >= MaxLength && (ok || bytes.IndexByte(line[:1<<10], '{') >= 0):
+	case len(line) >= s.reader.maxLength && (ok || bytes.IndexByte(line[:min(len(line), 1<<10)], '{') >= 0):
 		s.problem(TooLong, s.line())
 	case ok && !s.prefixed().tooDeep():
 		s.readLine(stream, rest, part)
@@ -305,14 +305,14 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 	n := s.inBrackets()
 	p := &s.reader.parsers[n.index()]
 	rest := text[i:]
-	rest = rest[:min(len(rest), MaxLength)]
+	rest = rest[:min(len(rest), s.reader.maxLength)]
 	if s.scanner.pos == 0 {
 		if s.tried > 0 && len(text)-i < 2*s.tried && s.lineGoesOn(text, i, end) {
 			return i, false
 		}
 		p.checked = false
 		if length := p.parse(rest); length >= 0 {
-			switch tail := isTail(rest[length:], end || len(rest) == MaxLength); {
+			switch tail := isTail(rest[length:], end || len(rest) == s.reader.maxLength); {
 			case s.document: // which does not begin where a line was cut
 			case tail == more:
 				return i, false
@@ -352,9 +352,9 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 		kind = TooDeep
 	case more:
 		switch {
-		case len(rest) == MaxLength && s.openDocument(p, rest):
+		case len(rest) == s.reader.maxLength && s.openDocument(p, rest):
 			return i + 1, true
-		case len(rest) == MaxLength:
+		case len(rest) == s.reader.maxLength:
 			kind = TooLong
 		case end:
 			kind = Truncated
@@ -393,7 +393,7 @@ func (s *source) inBrackets() nesting {
 
 // lineGoesOn reports whether more of the line at i will come.
 func (s *source) lineGoesOn(text []byte, i int, end bool) bool {
-	return !end && len(text)-i < MaxLength && s.lineEnd(text, i) == len(text)
+	return !end && len(text)-i < s.reader.maxLength && s.lineEnd(text, i) == len(text)
 }
 
 // breakOff notes that the value in text does not go on. From its second line
@@ -482,8 +482,6 @@ func opens(text []byte, followers string, end bool) status {
 		return broken
 	case end:
 		return done
-	case i > MaxLength:
-		return broken
 	}
 	return more
 }

@@ -84,7 +84,7 @@ func (s *source) add(text []byte, line int64) {
 		b.text = append(b.text, text...)
 		text = b.text
 	}
-	if b.open && len(b.text) < MaxLength {
+	if b.open && len(b.text) < s.reader.maxLength {
 		return
 	}
 	if n := s.read(text, false); n > 0 || len(b.text) == 0 {
@@ -245,7 +245,7 @@ func (r *Reader) expire() {
 	for _, s := range r.waiting {
 		pending += len(s.backlog.text)
 	}
-	r.giveUp(func(s *source) bool { return pending > MaxLength || r.lines-s.last > patience })
+	r.giveUp(func(s *source) bool { return pending > r.maxLength || r.lines-s.last > patience })
 }
 
 var newline = []byte{'\n'}

@@ -33,8 +33,8 @@ func isTextLog(line []byte) bool {
 // textLog reads the event in the text format at i.
 func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 	rest := text[i:]
-	rest = rest[:min(len(rest), MaxLength)]
-	end = end && len(rest) < MaxLength
+	rest = rest[:min(len(rest), s.reader.maxLength)]
+	end = end && len(rest) < s.reader.maxLength
 	// It ends before a line that is neither empty nor indented.
 	n := max(s.scanner.pos, s.lineEnd(text, i)+1-i)
 	for n < len(rest) {
@@ -53,7 +53,7 @@ func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 	case end:
 		s.textEvent(rest[:n])
 		return i + n, true
-	case len(rest) == MaxLength:
+	case len(rest) == s.reader.maxLength:
 		s.breakOff(TooLong, rest)
 		return i, true
 	}
