@@ -9,7 +9,7 @@ import (
 )
 
 func BenchmarkReader(b *testing.B) {
-	for name, text := range containers() {
+	for name, text := range events.containers() {
 		b.Run(name, func(b *testing.B) {
 			text := bytes.Repeat([]byte(text+"\n"), 1<<20/len(text))
 			b.SetBytes(int64(len(text)))

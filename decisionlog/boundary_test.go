@@ -46,7 +46,7 @@ func checkBoundary(t *testing.T, text string) (at int) {
 
 func TestBoundary(t *testing.T) {
 	t.Parallel()
-	lines := ndjson()
+	lines := events.ndjson()
 	wrapped := strings.Repeat(eachLine(lines, docker), patience)
 	for text, want := range map[string]int{lines: len(lines), lines + event1[:100]: len(lines), wrapped + "\nplain": len(wrapped)} {
 		if at := checkBoundary(t, text); at != want {
@@ -62,7 +62,7 @@ func TestBoundary(t *testing.T) {
 	whole := `{"decision_id":"d","metrics":{}}` + "\n"
 	checkBoundary(t, of("stderr", "{\"a\":[\n")+strings.Repeat(of("stdout", whole), patience-4)+of("stderr", whole)+
 		strings.Repeat(of("stdout", whole), 6)+of("stderr", "]}\n"))
-	for name, text := range containers() {
+	for name, text := range events.containers() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			checkBoundary(t, text)

@@ -10,12 +10,14 @@ import "bytes"
 // document, and reads the values in it one by one.
 
 // openDocument opens the object at the beginning of text, and reports whether
-// it has done so. It does not open an object that has fields of an event, or
-// that a string or arbitrary data makes long.
+// it has done so. It opens only an object that a member of an export makes
+// long: any other one may be an event, or turn out to be a line of a logger.
 func (s *source) openDocument(p *parser, text []byte) bool {
-	const ofEvents = 1<<fieldDecisionID | 1<<fieldLabels | 1<<fieldMetrics
+	const ofOthers = 1<<fieldDecisionID | 1<<fieldLabels | 1<<fieldMetrics | 1<<fieldLevel | 1<<fieldMsg
 	p.checked = true
-	if p.parse(text); p.cut.isData() && !(p.cut == fieldResult && p.has(fieldExport)) || p.present&ofEvents != 0 || p.cutAt >= 0 && text[p.cutAt] == '"' {
+	p.parse(text)
+	isLong := p.cut == fieldHits || p.cut == fieldResult && p.has(fieldExport)
+	if !isLong || p.present&ofOthers != 0 || text[p.cutAt] == '"' || s.inBrackets().tooDeep() {
 		return false
 	}
 	s.scanner.reset()

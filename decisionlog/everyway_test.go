@@ -164,5 +164,5 @@ func TestBrokenEveryWay(t *testing.T) {
 
 // So they do with all containers.
 func TestContainersEveryWay(t *testing.T) {
-	readEveryWay(t, slices.Collect(maps.Values(containers()))...)
+	readEveryWay(t, slices.Collect(maps.Values(events.containers()))...)
 }

@@ -278,7 +278,7 @@ func FuzzReader(f *testing.F) {
 // before, however it is given the text, and of its parts before and behind a
 // boundary.
 func FuzzParts(f *testing.F) {
-	for name, text := range containers() {
+	for name, text := range events.containers() {
 		if len(name)%2 == 0 {
 			f.Add(text, uint64(len(name)))
 		}

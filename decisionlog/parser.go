@@ -38,7 +38,10 @@ const (
 	fieldRuleLabels
 	fieldData   // a member of an event, or of what surrounds it, that holds arbitrary data
 	fieldExport // a member beside a "result" that is not an event's: see wrapper.go
+	fieldLevel  // a member that a logger writes beside "msg"
 	fieldNone   // any other member
+	fieldHits   // a member of an export that may be longer than an event: see document.go
+	fieldCount
 )
 
 var fields = map[string]field{
@@ -48,7 +51,10 @@ var fields = map[string]field{
 	"input": fieldInput, "trace_id": fieldTraceID, "span_id": fieldSpanID, "req_id": fieldRequestID, "rule_labels": fieldRuleLabels,
 	"mapped_result": fieldData, "intermediate_results": fieldData, "nd_builtin_cache": fieldData, "request_context": fieldData,
 	"custom": fieldData, "req_body": fieldData, "resp_body": fieldData, "req_params": fieldData,
-	"resultType": fieldExport, "preview": fieldExport,
+	"resultType": fieldExport, "preview": fieldExport, "level": fieldLevel,
+	"data": fieldHits, "entries": fieldHits, "events": fieldHits, "hits": fieldHits, "logEvents": fieldHits, "logRecords": fieldHits,
+	"messages": fieldHits, "records": fieldHits, "resourceLogs": fieldHits, "results": fieldHits, "rows": fieldHits,
+	"scopeLogs": fieldHits, "streams": fieldHits, "tables": fieldHits, "values": fieldHits,
 }
 
 func fieldOf(key []byte) field {
@@ -70,9 +76,9 @@ type parser struct {
 	// Bits by field: the object has it; its value is not null; its value is a
 	// string without escapes and of printable ASCII.
 	seen, present, plain uint32
-	values               [fieldNone + 1]span // of the fields that are present
-	members              []member            // that may hold an event, if the object is none
-	start                key                 // before the first key of an object
+	values               [fieldCount]span // of the fields that are present
+	members              []member         // that may hold an event, if the object is none
+	start                key              // before the first key of an object
 	keys                 []*key
 	// checked says that a scanner has checked the grammar of the text, which
 	// may have several lines. If it is false, the parser stops at a newline.
@@ -149,7 +155,7 @@ func (p *parser) parse(text []byte) (end int) {
 		switch c := text[i]; {
 		case c == '"':
 			if i = plainEnd(text, start); i >= 0 {
-				plain, mayHold = true, f == fieldNone || f == fieldMsg
+				plain, mayHold = true, f >= fieldNone || f == fieldMsg
 				break
 			}
 			mayHold = true
@@ -300,7 +306,13 @@ func (p *parser) checkUTF8(valid bool) {
 func (p *parser) isEvent() bool {
 	const target, rest = 1<<fieldPath | 1<<fieldQuery, 1<<fieldLabels | 1<<fieldMetrics
 	isEvent := p.present&rest == rest && p.present&target != 0 || p.has(fieldDecisionID) && p.present&(target|rest) != 0
-	return isEvent && (!p.has(fieldMsg) || string(p.text(fieldMsg)) == "Decision Log")
+	return isEvent && !p.hasOtherMessage()
+}
+
+// hasOtherMessage reports whether the object has a message that is not that of
+// OPA's decision logs.
+func (p *parser) hasOtherMessage() bool {
+	return p.has(fieldMsg) && string(p.text(fieldMsg)) != "Decision Log"
 }
 
 // rootPath is the path of all documents at once.

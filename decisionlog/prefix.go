@@ -135,9 +135,10 @@ const maxTries = 100
 // embedded returns the JSON object in a line, or nil. It is the first text that
 // parse finds to be an object, which may be: from a brace to the end, except
 // what closes a quotation; a string behind key=, as logfmt has it; a field of
-// CSV. The tail of an event yields nothing: the objects in it are closed before
-// its end.
-func embedded(line []byte, parse func(text []byte) (end int)) (object []byte) {
+// CSV. logged reports whether it is in a line of a logger. A part of an event
+// yields nothing: the objects in its tail are closed before its end, and an
+// object that does not end may have others in it.
+func embedded(line []byte, parse func(text []byte) (end int)) (object []byte, logged bool) {
 	for i, tries := 0, 0; tries < maxTries; i, tries = i+1, tries+1 {
 		n := bytes.IndexByte(line[i:], '{')
 		if n < 0 {
@@ -146,14 +147,22 @@ func embedded(line []byte, parse func(text []byte) (end int)) (object []byte) {
 		i += n
 		if i > 0 && line[i-1] == '"' {
 			if text := quotation(line, i-1); text != nil && parse(text) == len(text) {
-				return text
+				return text, endsLogged(line[:i])
 			}
 		}
 		if end := parse(line[i:]); end > 0 && isClosing(line[i+end:]) {
-			return line[i : i+end]
+			return line[i : i+end], endsLogged(line[:i])
+		} else if end < 0 && isOpen(line[i:]) {
+			break
 		}
 	}
-	return nil
+	return nil, false
+}
+
+// isOpen reports whether a text is the beginning of an object.
+func isOpen(text []byte) bool {
+	var s scanner
+	return s.scan(text) == more
 }
 
 // isClosing reports whether a text only closes a quotation or a line.

@@ -46,6 +46,7 @@ const (
 	NegativeMetric Problem = "negative_metric"  // a timer or counter below 0
 	DuplicateKey   Problem = "duplicate_key"    // a repeated field or metric; the last one counts
 	BadTime        Problem = "bad_timestamp"    // an invalid timestamp
+	Logged         Problem = "logged_event"     // an event in a line of a logger, which does not count
 )
 
 // usualLength limits the text of an event, in bytes, if Options does not.

@@ -122,7 +122,10 @@ const (
 	event4 = `{"decision_id":"d4","labels":{},"path":"","error":{"code":"eval_conflict_error","message":"x"},"timestamp":"2026-01-02T03:04:08Z",` + metrics1 + `}`
 )
 
-var events = []string{event1, event2, event3, event4}
+// sample is lines of a log that containers are made of.
+type sample []string
+
+var events = sample{event1, event2, event3, event4}
 
 func parsed(event string) (m map[string]any) {
 	d := json.NewDecoder(strings.NewReader(event))
@@ -142,6 +145,9 @@ func must[T any](v T, err error) T {
 // logger's own.
 func console(event string) string {
 	m := parsed(event)
+	if m["level"] != nil { // it is a line of OPA's logger
+		return event
+	}
 	m["level"], m["msg"], m["time"], m["type"] = "info", "Decision Log", "2026-01-02T03:04:09Z", "openpolicyagent.org/decision_logs"
 	if e, ok := m["error"].(map[string]any); ok {
 		m["error"] = fmt.Sprintf("policy.rego:3: %s: %s", e["code"], e["message"])
@@ -160,11 +166,15 @@ func quoted(text string) string { return string(must(json.Marshal(text))) }
 // textFormat returns an event as OPA's console has it with --log-format text.
 func textFormat(event string) string {
 	m := parsed(console(event))
+	message, isText := m["msg"].(string)
+	if !isText {
+		message = string(must(json.Marshal(m["msg"])))
+	}
 	for _, k := range []string{"msg", "level", "time"} {
 		delete(m, k)
 	}
 	var b strings.Builder
-	b.WriteString("[INFO] Decision Log\n")
+	b.WriteString("[INFO] " + message + "\n")
 	for k, v := range m {
 		text := must(json.MarshalIndent(v, "      ", "  "))
 		if bytes.Contains(text, newline) {
@@ -183,7 +193,13 @@ func long(event string) string {
 }
 
 // each joins what f makes of each event.
-func each(f func(event string) string) string { return f(event1) + f(event2) + f(event3) + f(event4) }
+func (s sample) each(f func(event string) string) string {
+	var b strings.Builder
+	for _, event := range s {
+		b.WriteString(f(event))
+	}
+	return b.String()
+}
 
 // eachLine joins what f makes of each line of a text.
 func eachLine(text string, f func(line string) string) string {
@@ -217,15 +233,15 @@ func prefixed(prefix string) func(string) string {
 	return func(line string) string { return prefix + line }
 }
 
-func ndjson() string { return each(func(e string) string { return e + "\n" }) }
+func (s sample) ndjson() string { return s.each(func(e string) string { return e + "\n" }) }
 
 // containers are texts with the same events.
-func containers() map[string]string {
-	lines := ndjson()
-	consoleLines := each(func(e string) string { return console(e) + "\n" })
-	array := "[" + strings.Join(events, ",") + "]"
-	prettyLines := each(func(e string) string { return pretty(e) + "\n" })
-	all := formats()
+func (s sample) containers() map[string]string {
+	lines := s.ndjson()
+	consoleLines := s.each(func(e string) string { return console(e) + "\n" })
+	array := "[" + strings.Join(s, ",") + "]"
+	prettyLines := s.each(func(e string) string { return pretty(e) + "\n" })
+	all := s.formats()
 	maps.Copy(all, map[string]string{
 		"ndjson":                     lines,
 		"no newline at the end":      strings.TrimSuffix(lines, "\n"),
@@ -236,21 +252,21 @@ func containers() map[string]string {
 		"indented":                   eachLine(lines, prefixed("\t ")),
 		"one line":                   strings.ReplaceAll(lines, "\n", ""),
 		"body":                       array,
-		"bodies":                     "[" + event1 + "," + event2 + "]\n[]\n[" + event3 + "]\n[" + event4 + "]\n",
-		"bodies on a line":           "[" + event1 + "," + event2 + "][" + event3 + "][ ] [" + event4 + "]",
+		"bodies":                     s.each(func(e string) string { return "[" + e + "]\n[]\n" }),
+		"bodies on a line":           s.each(func(e string) string { return "[" + e + "][ ] " }),
 		"console":                    consoleLines,
 		"console between others":     eachLine(consoleLines, func(l string) string { return `{"level":"info","msg":"x","path":"p","labels":{}}` + "\nplain\n" + l }),
 		"pretty":                     prettyLines,
 		"pretty, CRLF":               strings.ReplaceAll(prettyLines, "\n", "\r\n"),
 		"pretty array":               pretty(array),
-		"pretty console":             each(func(e string) string { return pretty(console(e)) + "\n" }),
-		"text":                       each(textFormat),
+		"pretty console":             s.each(func(e string) string { return pretty(console(e)) + "\n" }),
+		"text":                       s.each(textFormat),
 		"docker":                     eachLine(lines, docker),
-		"docker, split":              eachLine(each(func(e string) string { return long(e) + "\n" }), docker),
+		"docker, split":              eachLine(s.each(func(e string) string { return long(e) + "\n" }), docker),
 		"docker, console":            eachLine(consoleLines, docker),
 		"docker, pretty":             eachLine(prettyLines, docker),
 		"docker, pretty array":       eachLine(pretty(array)+"\n", docker),
-		"docker, text":               eachLine(each(textFormat), docker),
+		"docker, text":               eachLine(s.each(textFormat), docker),
 		"CRI":                        eachLine(lines, cri),
 		"CRI, console":               eachLine(consoleLines, cri),
 		"CRI, pretty":                eachLine(prettyLines, cri),
@@ -265,16 +281,16 @@ func containers() map[string]string {
 		"kubectl":                    eachLine(lines, prefixed("[pod/opa-6f/opa] ")),
 		"kubectl, pretty":            eachLine(prettyLines, prefixed("[pod/opa-6f/opa] ")),
 		"kubectl, time":              eachLine(lines, prefixed("2026-01-02T03:04:05.6Z ")),
-		"Splunk":                     wrap(`{"event":`, `,"time":1767323045.6,"host":"h"}`),
-		"Splunk, time first":         wrap(`{"time":1767323045.6,"event":`, `}`),
-		"Splunk, pretty":             each(func(e string) string { return pretty(`{"event":`+e+`}`) + "\n" }),
-		"Fluent Bit, log":            wrap(`{"log":`, `,"kubernetes":{"labels":{"app":"opa"},"pod_name":"x"}}`),
-		"Fluent Bit, log string":     text(`{"log":`, `,"kubernetes":{"labels":{"app":"opa"}}}`),
-		"Fluent Bit, log of stream":  text(`{"log":`, `,"stream":"stdout","time":"2026-01-02T03:04:05.6Z"}`),
-		"Fluent Bit, message":        wrap(`{"message":`, `}`),
-		"Fluent Bit, message string": text(`{"message":`, `}`),
-		"Fluent Bit in docker":       eachLine(text(`{"message":`, `}`), docker),
-		"array of Splunk's":          "[" + strings.ReplaceAll(strings.TrimSuffix(wrap(`{"event":`, `}`), "\n"), "\n", ",\n") + "]",
+		"Splunk":                     s.wrap(`{"event":`, `,"time":1767323045.6,"host":"h"}`),
+		"Splunk, time first":         s.wrap(`{"time":1767323045.6,"event":`, `}`),
+		"Splunk, pretty":             s.each(func(e string) string { return pretty(`{"event":`+e+`}`) + "\n" }),
+		"Fluent Bit, log":            s.wrap(`{"log":`, `,"kubernetes":{"labels":{"app":"opa"},"pod_name":"x"}}`),
+		"Fluent Bit, log string":     s.text(`{"log":`, `,"kubernetes":{"labels":{"app":"opa"}}}`),
+		"Fluent Bit, log of stream":  s.text(`{"log":`, `,"stream":"stdout","time":"2026-01-02T03:04:05.6Z"}`),
+		"Fluent Bit, message":        s.wrap(`{"message":`, `}`),
+		"Fluent Bit, message string": s.text(`{"message":`, `}`),
+		"Fluent Bit in docker":       eachLine(s.text(`{"message":`, `}`), docker),
+		"array of Splunk's":          "[" + strings.ReplaceAll(strings.TrimSuffix(s.wrap(`{"event":`, `}`), "\n"), "\n", ",\n") + "]",
 	})
 	return all
 }
@@ -299,10 +315,10 @@ func TestContainers(t *testing.T) {
 		{3, "(query)", "d3", "", "", "", label, "", at + 2e9, rollup.Undefined, metrics, true, "", "", "", 0},
 		{4, "(data)", "d4", "", "", "eval_conflict_error", "{}", "", at + 3e9, rollup.Error, metrics, true, "", "", "", 0},
 	}
-	if got := readAll(ndjson()); !reflect.DeepEqual(got, result{want, nil, 4, 0}) {
+	if got := readAll(events.ndjson()); !reflect.DeepEqual(got, result{want, nil, 4, 0}) {
 		t.Fatalf("got  %+v\nwant %+v", got, want)
 	}
-	for name, text := range containers() {
+	for name, text := range events.containers() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := readAll(text)

@@ -18,8 +18,9 @@ type source struct {
 	stack
 	rest
 
-	eol   int  // the end of a line of the text that is being read; see lineEnd
-	event bool // the last thing was an event of the file
+	eol    int  // the end of a line of the text that is being read; see lineEnd
+	event  bool // the last thing was an event of the file
+	logged bool // indented lines belong to the line of a logger before
 }
 
 // lineState is where in a line a source is.
@@ -67,7 +68,7 @@ func (s *source) reset(r *Reader, n nesting) {
 // waits reports whether the meaning of the next line depends on the lines
 // before.
 func (s *source) waits() bool {
-	return len(s.backlog.text) > 0 || len(s.brackets) > 0 || s.skips || s.within || s.column > 0 || s.indent != noIndent
+	return len(s.backlog.text) > 0 || len(s.brackets) > 0 || s.skips || s.within || s.column > 0 || s.indent != noIndent || s.logged
 }
 
 // line returns the line of the file where the current line begins.
@@ -171,6 +172,11 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 			s.skips = true
 			return i, true
 		}
+		if s.logged && !s.within {
+			if s.logged = s.column > 1; s.logged {
+				return s.other(text, i, end)
+			}
+		}
 	}
 	if s.document && s.scanner.pos == 0 && text[i] != '{' {
 		return s.documentStep(text, i, end)
@@ -231,6 +237,11 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	if isTextLog(line) {
 		return s.textLog(text, i, end)
 	}
+	if s.logged = s.logged || isLogged(line); s.logged {
+		s.noteLogged(line)
+		s.skips = true
+		return eol, true
+	}
 	stream, rest, part, ok := cutPrefix(line)
 	if !ok {
 		if next, st := s.csvField(text, i, eol, end); st != broken {
@@ -255,8 +266,11 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 func (s *source) embedded(line []byte) bool {
 	p := &s.reader.parsers[s.index()]
 	p.checked = false
-	text := embedded(line, p.parse)
+	text, logged := embedded(line, p.parse)
 	switch {
+	case logged:
+		s.noteLogged(line)
+		return true
 	case text != nil && p.isEvent():
 		s.reader.deliver(p, text, s.line())
 		return true

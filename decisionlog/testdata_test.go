@@ -17,7 +17,7 @@ func TestLogs(t *testing.T) {
 		"opa-0.13-compose.log":     "http/authz/allow allowed  3 metrics at 3; 1 other",
 		"opa-0.23-envoy.log":       "istio/authz/allow denied  2 metrics at 3; 2 other",
 		"opa-1.22-docker.log":      "app/rbac/allow allowed  4 metrics at 2; app/rbac/allow error eval_conflict_error 2 metrics at 3; 1 other",
-		"opa-1.22-text.log":        "app/rbac/allow undefined  2 metrics at 7; 5 other",
+		"opa-1.22-text.log":        "app/rbac/allow undefined  2 metrics at 7; 7 other",
 		"opa-1.22-file-logger.log": "app/rbac/allow denied  2 metrics at 1; 0 other",
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))

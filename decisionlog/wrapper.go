@@ -13,7 +13,7 @@ import (
 // An event is wherever it is found: everything around it is a wrapper. The
 // reader descends into the objects, arrays and strings of a wrapper, but never
 // into an event, and never into members that hold arbitrary data, such as an
-// input. Two exports have a member "result" that is a wrapper: Loki's beside a
+// input, nor into a line of a logger. Two exports have a member "result" that is a wrapper: Loki's beside a
 // "resultType", and Splunk's beside a "preview".
 
 // The limits of a wrapper.
@@ -81,6 +81,13 @@ func (s *source) search(p *parser, n nesting) {
 		return
 	}
 	r := s.reader
+	if p.isLogged() {
+		if slices.ContainsFunc(p.members, func(m member) bool { return hasEvent(p.json[m.start:m.end]) }) {
+			r.record.taken = true
+			s.problem(Logged, r.record.line)
+		}
+		return
+	}
 	waiting := len(r.waiting) > 0
 	for i := range p.members {
 		m := &p.members[i]

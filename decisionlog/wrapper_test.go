@@ -144,7 +144,7 @@ func TestLongDocument(t *testing.T) {
 		{`{"status":"success","data":{"resultType":"streams","result":[{"stream":{"app":"opa"},"values":[`, `["17",` + event + `]`, `]}],"stats":{}}}`},
 		{`{"events":[`, `{"logStreamName":"s","message":` + event + `}`, `],"searchedLogStreams":[]}`},
 		{"{\n  \"events\": [\n", "    {\n      \"message\": " + event + "\n    }", "\n  ]\n}"},
-		{`{"took":3,"a":[` + strings.Repeat("[1,2],", maxLength/6) + strings.Repeat(event1+",", count) + `1],"input":[`, `[` + event + `,{"a":` + one + `}]`, `],"b":` + one + `}`},
+		{`{"took":3,"rows":[` + strings.Repeat("[1,2],", maxLength/6) + strings.Repeat(event1+",", count) + `1],"input":[`, `[` + event + `,{"a":` + one + `}]`, `],"b":` + one + `}`},
 	} {
 		long := doc[0] + strings.Repeat(doc[1]+",", count-2) + doc[1] + doc[2] + "\n" + event1 + "\n"
 		found := 0
