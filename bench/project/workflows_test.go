@@ -5,7 +5,6 @@ package project
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -33,41 +32,5 @@ func TestWorkflows(t *testing.T) {
 			}
 			pins[action] = m[2]
 		}
-	}
-}
-
-// TestDependabot: Dependabot looks after all modules, and proposes updates of
-// the dependencies that OPA does not have.
-func TestDependabot(t *testing.T) {
-	text := read(t, ".github/dependabot.yml")
-	modules, err := Modules(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, limits := opaLimits(t)
-	var folders, free, allowed []string
-	for _, m := range modules {
-		if len(m.File.Require) > 0 {
-			folders = append(folders, "/"+m.Dir)
-		}
-		for _, r := range m.File.Require {
-			if limits[r.Mod.Path] == "" && !r.Indirect && !strings.HasPrefix(r.Mod.Path, own) {
-				free = append(free, r.Mod.Path)
-			}
-		}
-	}
-	slices.Sort(folders)
-	for _, want := range []string{strings.Join(folders, ", "), "/" + strings.Join(outside, ", /")} {
-		if !strings.Contains(text, "directories: ["+want+"]") {
-			t.Errorf("dependabot.yml lacks directories: [%s]", want)
-		}
-	}
-	allow := regexp.MustCompile(`(?s)allow:\n.*?groups:`).FindString(text)
-	for _, m := range regexp.MustCompile(`- dependency-name: (.*)`).FindAllStringSubmatch(allow, -1) {
-		allowed = append(allowed, m[1])
-	}
-	slices.Sort(free)
-	if free = slices.Compact(free); !slices.Equal(allowed, free) {
-		t.Errorf("dependabot.yml allows updates of %q, OPA leaves free %q", allowed, free)
 	}
 }
