@@ -24,6 +24,10 @@ ALL := github.com/regometer/regometer/...
 MODULES = $(shell $(GO) list -m -f '{{.Dir}}')
 OUTSIDE := e2e e2e/extauthz
 
+# The releases of Go that test the root module: the newest patch of each Go that
+# is supported, from the oldest on. OPA builds with all but the first.
+GO_RELEASES := go1.25.14 go1.26.11 go1.27.4
+
 # The OPA releases that are supported: the oldest and the newest.
 OLDEST_OPA = $(shell sed -n 's/.*OldestVersion *= "\(.*\)"/\1/p' internal/app/opabuild/version.go)
 NEWEST_OPA = $(shell sed -n 's/.*NewestVersion *= "\(.*\)"/\1/p' internal/app/opabuild/version.go)
@@ -58,12 +62,21 @@ SEQUENTIAL := /bench/(project|difftest)|/app/(chart|checks|contents|page|samplel
 race: ## Run the tests of code with goroutines under the race detector
 	$(GO) list $(ALL) | grep -vE '$(SEQUENTIAL)' | xargs $(TEST) -race -timeout 60m
 
+# Vets and tests the root module as its importers see it, with the Go of number
+# $(1) and the settings $(2).
+define test_root
+GOWORK=off GOTOOLCHAIN=$(word $(1),$(GO_RELEASES)) $(2) $(GO) vet ./...
+GOWORK=off GOTOOLCHAIN=$(word $(1),$(GO_RELEASES)) $(2) $(TEST) ./...
+endef
+
 .PHONY: test-root
-test-root: ## Build and test the root module as its importers see it, and its builds for other platforms and settings
-	GOWORK=off $(GO) build ./...
-	GOWORK=off GOOS=linux GOARCH=386 $(TEST) ./...
-	GOWORK=off $(TEST) -tags purego ./...
-	GOWORK=off GOEXPERIMENT=jsonv2 $(TEST) ./...
+test-root: ## Vet and test the root module with each Go, each with other settings, and the drop-in in OPA
+	$(call test_root,1,GOOS=linux GOARCH=386)
+	$(call test_root,2,GOFLAGS=-tags=purego GOEXPERIMENT=jsonv2)
+	$(call test_root,3) # has jsonv2 without a setting
+	for release in $(wordlist 2,9,$(GO_RELEASES)); do \
+		$(GO) run -exec "env GOTOOLCHAIN=$$release" ./cmd/regometer verify --packages v1/metrics --run .; \
+	done
 	REGOMETER_SLOW_TESTS=1 $(TEST) -v -run '^TestMetricsWithOldestToolchain$$' ./bench/project # the Go of the oldest OPA
 
 .PHONY: test-opa
@@ -242,7 +255,6 @@ vulncheck: ## Look up the modules' dependencies in Go's database of vulnerabilit
 vet: ## Run go vet, also for platforms that the tests do not run on
 	$(GO) vet $(ALL)
 	GOWORK=off GOOS=linux GOARCH=arm64 $(GO) vet ./...
-	GOWORK=off GOOS=linux GOARCH=386 $(GO) vet ./...
 	GOOS=windows $(GO) vet ./opa/... ./cmd/regometer/...
 	GOOS=darwin $(GO) vet ./opa/... ./cmd/regometer/...
 	for dir in $(OUTSIDE); do (cd "$$dir" && GOWORK=off $(GO) vet ./...); done

@@ -103,6 +103,7 @@ func TestDocumentsName(t *testing.T) {
 			}
 			return slices.Contains(anchors(read(t, linked)), m[2])
 		}},
+		{"tested Go", `Go (1\.\d+)`, func(_ string, m []string) bool { return slices.Contains(goMinors(t), m[1]) }},
 		// Releases of Go have "Go " before them.
 		{"supported OPA", `(Go )?\bv?(1\.\d+\.(?:\d+|x))\b`, func(document string, m []string) bool {
 			return m[1] != "" || document == "CHANGELOG.md" || slices.Contains(versions, m[2])
