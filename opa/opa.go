@@ -2,7 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package opa passes Regometer's collections to an unmodified Open Policy Agent
-// (OPA) that a Go program embeds. It supports OPA 1.0.0 and later.
+// (OPA) that a Go program embeds. It supports OPA 1.0.0 and later. A module
+// that does not require OPA yet needs both:
+//
+//	go get github.com/regometer/regometer/opa@latest github.com/open-policy-agent/opa@latest
+//
+// Without the second, Go selects OPA 1.0.0.
 //
 // OPA's interfaces and Regometer's have the same methods, but are different
 // types. So [Metrics] wraps a collection once. OPA takes the result everywhere,

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/mod/semver"
+
 	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/internal/app/opabuild"
 	"github.com/regometer/regometer/internal/app/opaserver"
@@ -47,7 +49,8 @@ var documents = append(executed[:len(executed):len(executed)],
 //	(none)   in the repository's root, or the document's folder
 //	server   the same; it starts a server, which stops after the clients
 //	client   the same, while the server of the block before it runs
-//	module   in a new module, as if the repository were released
+//	module   in a new module with the example of docs/embedding.md, as if the
+//	         repository were released; the example must run, with a new OPA
 type block struct {
 	language, mode, text string
 	line                 int
@@ -180,15 +183,17 @@ func TestDocumentsCommands(t *testing.T) {
 	if _, err := os.Stat(bin); os.IsNotExist(err) {
 		t.Cleanup(func() { os.RemoveAll(bin) })
 	}
-	gobin, opaTree, module := t.TempDir(), filepath.Join(t.TempDir(), "opa"), t.TempDir()
+	gobin, opaTree := t.TempDir(), filepath.Join(t.TempDir(), "opa")
 	env := []string{"GOBIN=" + gobin, "PATH=" + gobin + string(filepath.ListSeparator) + os.Getenv("PATH"), "REGOMETER_SLOW_TESTS="}
 	opaSource := strings.TrimSpace(mustRun(t, "go", "list", "-C", "opa", "-m", "-f", "{{.Dir}}", opaPath))
 	if err := os.CopyFS(opaTree, os.DirFS(opaSource)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(module, "go.mod"), []byte("module example.com/app\n"), 0o666); err != nil {
+	checkout, err := filepath.Abs(root)
+	if err != nil {
 		t.Fatal(err)
 	}
+	places := strings.NewReplacer("path/to/opa", opaTree, "../regometer", checkout)
 	folders := map[string]string{operating: operatingFolder(t), reporting: t.TempDir(), containers: t.TempDir()}
 	steps := ciSteps(t)
 	for _, document := range executed {
@@ -212,7 +217,7 @@ func TestDocumentsCommands(t *testing.T) {
 			script := "set -euo pipefail\n"
 			for line := range strings.Lines(b.text) {
 				if !slices.Contains(steps, strings.TrimSpace(line)) {
-					script += strings.ReplaceAll(line, "path/to/opa", opaTree)
+					script += places.Replace(line)
 				}
 			}
 			if b.mode != "client" {
@@ -230,9 +235,13 @@ func TestDocumentsCommands(t *testing.T) {
 				case "":
 					_, err = measure.Run(t.Context(), io.Discard, dir, env, "bash", "-c", script)
 				case "module":
-					// The others must not use the command that it installs.
-					env := slices.Concat(env, release.Env, []string{"GOSUMDB=off", "GOBIN=" + t.TempDir()})
-					_, err = measure.Run(t.Context(), io.Discard, module, env, "bash", "-c", script)
+					script = fmt.Sprintf("go mod init example.com/app\ncp '%s/opa/examples/embed/main.go' .\n%sgo run . >&2\ngo list -m -f '{{.Version}}' %s",
+						checkout, script, opaPath)
+					var opa string
+					opa, err = measure.Run(t.Context(), io.Discard, t.TempDir(), slices.Concat(env, release.Env, []string{"GOSUMDB=off"}), "bash", "-c", script)
+					if err == nil && semver.Compare(strings.TrimSpace(opa), opabuild.NewestVersion) < 0 {
+						t.Errorf("the module has OPA %q", opa)
+					}
 				case "server":
 					server, err = startServer(t, dir, env, script)
 				default:

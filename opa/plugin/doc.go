@@ -24,8 +24,9 @@
 //	plugins:
 //	  regometer: {}
 //
-// A program that builds its own OPA imports package
-// github.com/regometer/regometer/opa/plugin/register, or calls
+// A program that builds its own OPA requires the OPA that it wants in its
+// go.mod, because the plugin alone asks only for OPA 1.0.0. The program imports
+// package github.com/regometer/regometer/opa/plugin/register, or calls
 //
 //	runtime.RegisterPlugin(plugin.Name, plugin.Factory{})
 //
