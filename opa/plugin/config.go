@@ -21,6 +21,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/util"
 
+	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
@@ -39,9 +40,9 @@ type settings struct {
 	PathStages []string
 	// MaxSeries limits the series of a scrape by text.
 	MaxSeries int
-	// ClassicBuckets are ascending upper bounds in seconds. nil means the
-	// default, and an empty list means no buckets.
-	ClassicBuckets []float64
+	// ClassicBuckets has the upper bounds of the classic buckets. nil means no
+	// buckets.
+	ClassicBuckets *exphist.Bounds
 	// Stages extends the known stages. A Stage replaces a known one with the
 	// same name.
 	Stages []rollup.Stage
@@ -188,7 +189,7 @@ func defaultConfig() *settings {
 		Namespace: "opa",
 		Paths:     Paths{Enabled: true, FromPolicy: true},
 		MaxPaths:  50, MaxSeries: 3500,
-		PathStages: rollup.DefaultPathStages(),
+		PathStages: rollup.DefaultPathStages(), ClassicBuckets: prom.DefaultBounds(),
 	}
 }
 
@@ -321,9 +322,9 @@ func (v value) integer(to *int, highest int) error {
 	return nil
 }
 
-func (v value) bounds(to *[]float64) error {
-	last := 0.0
-	return list(v, to, func(v value, bound *float64) error {
+func (v value) bounds(to **exphist.Bounds) error {
+	last, seconds := 0.0, []float64(nil)
+	err := list(v, &seconds, func(v value, bound *float64) error {
 		*bound = v.number()
 		if !(*bound > last) { // NaN too
 			return v.refuse("a number of seconds above 0 and above the one before it")
@@ -331,6 +332,13 @@ func (v value) bounds(to *[]float64) error {
 		last = *bound
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	if *to, err = prom.Bounds(seconds...); err != nil {
+		return fmt.Errorf("%s: %w", v.at, err)
+	}
+	return nil
 }
 
 func (v value) names(to *[]string, want string) error {
@@ -425,24 +433,12 @@ func belowData(path string) string {
 }
 
 // rollupOptions returns the options of the rollup.
-func (c *settings) rollupOptions() (rollup.Options, error) {
-	o := rollup.Options{
-		Paths:      c.MaxPaths + unnamed,
-		Stages:     c.Stages,
-		Counters:   c.Counters,
-		PathStages: c.PathStages,
-		Bounds:     prom.DefaultBounds(),
+func (c *settings) rollupOptions() rollup.Options {
+	paths := 1
+	if c.Paths.Enabled {
+		paths = c.MaxPaths + unnamed
 	}
-	if !c.Paths.Enabled {
-		o.Paths = 1
-	}
-	if c.ClassicBuckets != nil {
-		var err error
-		if o.Bounds, err = prom.Bounds(c.ClassicBuckets...); err != nil {
-			return o, fmt.Errorf("classic_buckets: %w", err)
-		}
-	}
-	return o, nil
+	return rollup.Options{Paths: paths, Stages: c.Stages, Counters: c.Counters, PathStages: c.PathStages, Bounds: c.ClassicBuckets}
 }
 
 // check returns an error if the configuration names too many labels, if its
@@ -452,18 +448,14 @@ func (c *settings) check() error {
 		return fmt.Errorf("paths.allow and paths.prefixes name %d labels, but max_paths is %d: raise max_paths to %d, or name fewer",
 			n, c.MaxPaths, n)
 	}
-	options, err := c.rollupOptions()
-	if err != nil {
-		return err
-	}
-	series, err := prom.MaxSeries(options)
+	series, err := prom.MaxSeries(c.rollupOptions())
 	if err != nil {
 		return err
 	}
 	if series += ownSeries + maxRevisions; series > c.MaxSeries {
 		return fmt.Errorf("max_series is %d, but with max_paths %d, %d path_stages and %d classic_buckets there can be %d series: "+
 			"raise max_series by %d or more, or lower the others",
-			c.MaxSeries, c.MaxPaths, len(c.PathStages), options.Bounds.Len(), series, series-c.MaxSeries)
+			c.MaxSeries, c.MaxPaths, len(c.PathStages), c.ClassicBuckets.Len(), series, series-c.MaxSeries)
 	}
 	return nil
 }

@@ -19,6 +19,10 @@ import (
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
+	bounds, err := prom.Bounds(0.001, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, text := range []string{"", "{}", "null", ` {"paths": true} `, `{"paths": {}}`} {
 		if c, err := parseConfig([]byte(text)); err != nil || !reflect.DeepEqual(c, defaultConfig()) {
 			t.Errorf("%q: the configuration is %+v, %v, want the default", text, c, err)
@@ -33,13 +37,13 @@ func TestConfig(t *testing.T) {
 	want := &settings{
 		Namespace: "policy", MaxPaths: 10, MaxSeries: 2000, PathStages: []string{"my_stage"}, Counters: []string{"mine"},
 		Paths:          Paths{Enabled: true, Allow: []string{"a/b"}, Prefixes: []string{"c/*"}},
-		ClassicBuckets: []float64{0.001, 1}, Next: "file_logger",
+		ClassicBuckets: bounds, Next: "file_logger",
 		Stages: []rollup.Stage{{Name: "my_stage", Parent: "rego_query_eval", Help: "Mine."}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("the configuration is %+v, %v, want %+v", got, err, want)
 	}
-	if c, err := parseConfig([]byte(`{"paths": false, "classic_buckets": [], "path_stages": []}`)); err != nil || c.Paths.Enabled || c.PathStages == nil || len(c.PathStages) != 0 || c.ClassicBuckets == nil || len(c.ClassicBuckets) != 0 {
+	if c, err := parseConfig([]byte(`{"paths": false, "classic_buckets": [], "path_stages": []}`)); err != nil || c.Paths.Enabled || c.PathStages == nil || len(c.PathStages) != 0 || c.ClassicBuckets != nil {
 		t.Errorf("the configuration is %+v, %v, want no paths, buckets or stages", c, err)
 	}
 }
@@ -125,11 +129,7 @@ func TestMaxSeries(t *testing.T) {
 	if _, err := fmt.Sscanf(text, "%d series: raise max_series by %d", &series, &missing); err != nil || series-missing != 2500 {
 		t.Fatalf("%s: %v", text, err)
 	}
-	o, err := withMaxPaths(500).rollupOptions()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n, err := prom.MaxSeries(o); err != nil || n+ownSeries+maxRevisions != series {
+	if n, err := prom.MaxSeries(withMaxPaths(500).rollupOptions()); err != nil || n+ownSeries+maxRevisions != series {
 		t.Errorf("the error asks for %d series, want %d, %v", series, n+ownSeries+maxRevisions, err)
 	}
 	if _, err := parseConfig(fmt.Appendf(nil, format, series)); err != nil {
@@ -173,11 +173,7 @@ func TestSeriesBound(t *testing.T) {
 		for _, code := range append(rollup.ErrorCodes(), "") {
 			r.record(&decision{Decision: rollup.Decision{Path: "x", Outcome: rollup.Error, Code: code, Numbers: zeros}})
 		}
-		o, err := c.rollupOptions()
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := prom.MaxSeries(o)
+		want, err := prom.MaxSeries(c.rollupOptions())
 		if err != nil {
 			t.Fatal(err)
 		}

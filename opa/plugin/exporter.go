@@ -85,13 +85,9 @@ func newExporter(namespace string, s *state, c *prom.Collector) *exporter {
 // Describe implements prometheus.Collector.
 func (e *exporter) Describe(ch chan<- *prometheus.Desc) {
 	e.collector.Load().Describe(ch)
-	ch <- e.failures
-	ch <- e.received
-	ch <- e.logged
-	ch <- e.policyPaths
-	ch <- e.lost
-	ch <- e.httpFailures
-	ch <- e.revisions
+	for _, desc := range [...]*prometheus.Desc{e.failures, e.received, e.logged, e.policyPaths, e.lost, e.httpFailures, e.revisions} {
+		ch <- desc
+	}
 }
 
 // Collect implements prometheus.Collector.
@@ -107,11 +103,10 @@ func (e *exporter) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(e.logged, prometheus.CounterValue, float64(n))
 	}
 	ch <- prometheus.MustNewConstMetric(e.lost, prometheus.CounterValue, float64(e.state.lost.Load()))
-	for i, cause := range httpCauses {
-		if !countsHTTPSend.Load() {
-			break
+	if countsHTTPSend.Load() {
+		for i, cause := range httpCauses {
+			ch <- prometheus.MustNewConstMetric(e.httpFailures, prometheus.CounterValue, float64(httpFailures[i].Load()), cause)
 		}
-		ch <- prometheus.MustNewConstMetric(e.httpFailures, prometheus.CounterValue, float64(httpFailures[i].Load()), cause)
 	}
 	for _, r := range e.state.revisions() {
 		ch <- prometheus.MustNewConstMetric(e.revisions, prometheus.GaugeValue, 1, r.bundle, r.revision)

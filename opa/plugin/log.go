@@ -209,14 +209,11 @@ func (b *LogBatch) addTo(r *rollup.Rollup) {
 
 // newRollup returns an empty rollup with the options of the counter.
 func (c *LogCounter) newRollup() *rollup.Rollup {
-	options, err := c.config.rollupOptions()
-	if err == nil {
-		var r *rollup.Rollup
-		if r, err = rollup.New(options); err == nil {
-			return r
-		}
+	r, err := rollup.New(c.config.rollupOptions())
+	if err != nil {
+		panic(err) // NewLogCounter has checked the configuration
 	}
-	panic(err) // NewLogCounter has checked the configuration
+	return r
 }
 
 // Len returns the number of decisions.

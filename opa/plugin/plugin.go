@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -75,13 +76,9 @@ func (Factory) Validate(m *plugins.Manager, config []byte) (any, error) {
 
 // New returns a plugin with a configuration from Validate.
 func (f Factory) New(m *plugins.Manager, config any) plugins.Plugin {
-	registry := m.PrometheusRegister()
-	if registry == nil {
-		registry = f.Registerer
-	}
 	p := &Plugin{
 		manager:  m,
-		registry: registry,
+		registry: cmp.Or(m.PrometheusRegister(), f.Registerer),
 		logger:   m.Logger().WithFields(map[string]any{"plugin": Name}),
 		numbers:  f.Numbers,
 		observed: f.Observed,
@@ -107,9 +104,7 @@ func (f Factory) New(m *plugins.Manager, config any) plugins.Plugin {
 
 // complete returns b with the default versions filled in.
 func (b Build) complete() Build {
-	if b.OPA == "" {
-		b.OPA = version.Version
-	}
+	b.OPA = cmp.Or(b.OPA, version.Version)
 	if b.Version == "" {
 		b.Version = "devel"
 		if info, ok := debug.ReadBuildInfo(); ok {

@@ -113,10 +113,7 @@ func (r *recorder) configure(c *settings) error {
 	s := r.state
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
-	options, err := c.rollupOptions()
-	if err != nil {
-		return err
-	}
+	options := c.rollupOptions()
 	l := newLabels(c, r.rules())
 	started := maps.Clone(s.started)
 	started[r] = l
@@ -124,6 +121,7 @@ func (r *recorder) configure(c *settings) error {
 	// milliseconds.
 	s.recording.Lock()
 	defer s.recording.Unlock()
+	var err error
 	counted := s.rollup
 	switch {
 	case counted == nil:
