@@ -192,7 +192,7 @@ func TestCounters(t *testing.T) {
 	add("a", rollup.Denied, 4e9, 1e9, 3)
 	add("a", rollup.Denied, 0, 1e9, 0)
 	add("b", rollup.Undefined, 1e9, -5, 1)
-	r.Add(rollup.Decision{Path: "b", Outcome: rollup.Error, Code: "eval_conflict_error", Metrics: map[string]any{"timer_rego_input_parse_ns": "soon", "counter_x": 1.5}})
+	r.Add(rollup.Decision{Path: "b", Outcome: rollup.Error, Code: "eval_conflict_error", Metrics: map[string]any{"timer_rego_input_parse_ns": "soon", "counter_x": 1.5, "counter_y": -1}})
 	r.Add(rollup.Decision{Path: "b", Outcome: rollup.Cancelled, Metrics: map[string]any{"timer_server_handler_ns": 0}})
 	r.Add(rollup.Decision{Path: "b", Outcome: rollup.OtherResult, Overflow: true, Metrics: map[string]any{
 		"timer_rego_query_parse_ns": -7, "timer_mine_ns": 1, "timer_mine_too_ns": 1, "counter_mine": 3,
@@ -219,7 +219,7 @@ func TestCounters(t *testing.T) {
 		`opa_decision_label_overflow_total{kind="stage"} 2`,
 		`opa_decision_label_overflow_total{kind="counter"} 3`,
 		`opa_decision_values_invalid_total{reason="negative"} 2`,
-		`opa_decision_values_invalid_total{reason="malformed"} 2`,
+		`opa_decision_values_invalid_total{reason="malformed"} 3`,
 		fmt.Sprint("opa_decision_metric_series ", countSeries([]byte(lines))),
 	} {
 		if !strings.Contains(lines, "\n"+want+"\n") {

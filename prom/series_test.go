@@ -89,6 +89,9 @@ func TestBounds(t *testing.T) {
 	if got := prom.DefaultBounds(); !got.Equal(want) {
 		t.Errorf("the default bounds are %v, want %v", got, want)
 	}
+	if none, err := prom.Bounds([]float64{}...); none != nil || err != nil {
+		t.Errorf("no seconds are the bounds %v, %v, want nil", none, err)
+	}
 	for _, test := range []struct {
 		seconds []float64
 		want    string
