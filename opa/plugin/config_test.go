@@ -154,6 +154,12 @@ func TestSeriesBound(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := newRecorder(t, registry, c, compile(t, "package p\na := 1\nb := 1\nc := 1\nd := 1\ne := 1\nf := 1"))
+		r.revisions = func() (all []revision) {
+			for n := range 2 * maxRevisions {
+				all = append(all, revision{fmt.Sprint("bundle", n/2), "1"})
+			}
+			return append(all, revision{"one more", "1"})
+		}
 		var timers, zeros, counters []rollup.Number
 		for _, stage := range append(rollup.DefaultStages(), rollup.Stage{Name: "mine"}, rollup.Stage{Name: "x"}) {
 			key := "timer_" + strings.TrimSuffix(stage.Name, "*") + "_ns"
@@ -177,7 +183,7 @@ func TestSeriesBound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want += ownSeries - 1 // no event of a decision log came
+		want += ownSeries - 1 + maxRevisions // no event of a decision log came
 		if !c.Paths.Enabled {
 			want -= 6 + 2*(3+1) // path other has nothing
 		}

@@ -54,20 +54,25 @@ func exemplarsOf(t *testing.T, registry *prometheus.Registry) map[string]map[str
 }
 
 // TestExemplars: the handler's histograms have traces of sampled decisions, at
-// most ten and the slowest among them, if distributed tracing is on.
+// most ten and the slowest among them, if distributed tracing is on. There is
+// room for all labels.
 func TestExemplars(t *testing.T) {
 	t.Parallel()
 	const tracing = `"distributed_tracing": {"type": "grpc", "address": "localhost:4317"}, `
-	const plugins = `"plugins": {"regometer": {"paths": {"allow": ["a", "b"]}}}}`
+	const plugins = `"plugins": {"regometer": {"max_paths": 2, "paths": {"allow": ["a", "b"]}}}}`
 	yes := any(true)
 	const all, ofA, ofB = "opa_decision_stage_duration_seconds server_handler",
 		"opa_decision_path_duration_seconds a server_handler", "opa_decision_path_duration_seconds b server_handler"
+	sampled := map[string]int{all: 10, ofA: 10, ofB: 1}
+	for _, label := range []string{rollup.Query, rollup.AllData, rollup.Other} {
+		sampled["opa_decision_path_duration_seconds "+label+" server_handler"] = 1
+	}
 	for _, test := range []struct {
 		config string
 		flags  trace.TraceFlags
 		want   map[string]int // the number of exemplars
 	}{
-		{"{" + tracing + plugins, trace.FlagsSampled, map[string]int{all: 10, ofA: 10, ofB: 1}},
+		{"{" + tracing + plugins, trace.FlagsSampled, sampled},
 		{"{" + tracing + plugins, 0, map[string]int{}},
 		{"{" + plugins, trace.FlagsSampled, map[string]int{}},
 	} {
@@ -82,7 +87,10 @@ func TestExemplars(t *testing.T) {
 			}
 			p.ObserveDecision(traced(n, test.flags), &server.Info{Path: "a", Results: &yes, Metrics: metrics.New()})
 		}
-		_ = p.Log(traced(77, test.flags), logs.EventV1{Path: "b", Result: &yes, Metrics: map[string]any{handlerKey: int64(3e6)}})
+		for _, event := range []logs.EventV1{{Path: "b"}, {Query: "x = 1"}, {Path: "/"}, {Path: "nothing"}} {
+			event.Result, event.Metrics = &yes, map[string]any{handlerKey: int64(3e6)}
+			_ = p.Log(traced(77, test.flags), event)
+		}
 		_ = p.Log(traced(78, test.flags), logs.EventV1{Path: "b", Result: &yes, Metrics: map[string]any{handlerKey: int64(0)}})
 		got := exemplarsOf(t, registry)
 		numbers := map[string]int{}

@@ -132,12 +132,16 @@ func TestReconfigure(t *testing.T) {
 		checkDecisions(t, registry, "opa", "a", n)
 		checkDecisions(t, registry, "opa", "b", n)
 	}
+	granted := any(map[string]any{"granted": true})
+	p.mustReconfigure(t, `{"paths": {"allow": ["a", "b"]}, "outcomes": {"c": "result.granted"}}`)
+	p.log(t, logs.EventV1{Path: "c", Result: &granted})
+	checkSum(t, registry, "opa_decisions_total", map[string]string{"outcome": "allowed"}, 1)
 	p.mustReconfigure(t, `{"namespace": "policy", "paths": {"allow": ["a"]}}`)
 	ask()
 	checkDecisions(t, registry, "opa", "a", -1)
 	checkDecisions(t, registry, "policy", "a", n)
 	checkDecisions(t, registry, "policy", "b", n-1)
-	checkDecisions(t, registry, "policy", rollup.Other, 1)
+	checkDecisions(t, registry, "policy", rollup.Other, 2)
 	p.Stop(t.Context())
 	checkDecisions(t, registry, "policy", "a", -1)
 	p.mustReconfigure(t, `{"max_paths": 1, "paths": {"allow": ["b"]}}`)
@@ -148,7 +152,7 @@ func TestReconfigure(t *testing.T) {
 	checkDecisions(t, registry, "opa", "a", n) // there is room for it
 	p.log(t, logs.EventV1{Path: "b"})
 	checkDecisions(t, registry, "opa", "b", n)
-	checkDecisions(t, registry, "opa", rollup.Other, 1)
+	checkDecisions(t, registry, "opa", rollup.Other, 2)
 }
 
 // The plugin logs once for each policy and configuration that paths share a
