@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
@@ -193,6 +194,9 @@ func TestSeriesBound(t *testing.T) {
 		}
 		got := 0
 		for _, f := range families {
+			if isCounter := f.GetType() == dto.MetricType_COUNTER; isCounter != strings.HasSuffix(f.GetName(), "_total") {
+				t.Errorf("%s is a %s", f.GetName(), f.GetType())
+			}
 			for _, m := range f.GetMetric() {
 				got++
 				if m.Histogram != nil {

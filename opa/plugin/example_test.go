@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/open-policy-agent/opa/v1/logging"
 	"github.com/open-policy-agent/opa/v1/plugins"
@@ -21,6 +22,7 @@ import (
 // A program that embeds OPA by its SDK gives the plugin the registry that it
 // serves its own metrics from.
 func ExampleFactory() {
+	plugin.CountHTTPSend() // at the beginning of main
 	ctx := context.Background()
 	registry := prometheus.NewRegistry()
 	opa, err := sdk.New(ctx, sdk.Options{
@@ -37,23 +39,9 @@ plugins: {regometer: {paths: {allow: [rbac/allow]}}}`),
 	_, err = opa.Decision(ctx, sdk.DecisionOptions{Path: "rbac/allow"})
 	fmt.Println(err) // there is no policy
 
-	families, err := registry.Gather()
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() == "opa_decision_stage_duration_seconds" {
-			for _, m := range f.GetMetric() {
-				for _, l := range m.GetLabel() {
-					if l.GetValue() == "sdk_decision_eval" {
-						fmt.Println(l.GetValue(), m.GetHistogram().GetSampleCount())
-					}
-				}
-			}
-		}
-	}
+	fmt.Println(testutil.GatherAndCount(registry, "opa_decisions_total")) // one series for each outcome
 	opa.Stop(ctx)
 	// Output:
 	// opa_undefined_error: rbac/allow decision was undefined
-	// sdk_decision_eval 1
+	// 6 <nil>
 }
