@@ -57,7 +57,7 @@ type ErrorTotal struct {
 // Overflow counts invalid values, and values that have the label Other because
 // there is no room.
 type Overflow struct {
-	Paths    uint64 // decisions whose path has no label of its own, for want of room
+	Paths    uint64 // decisions whose path has no label of its own, because of the limit
 	Stages   uint64 // timers of stages without a label
 	Counters uint64 // the sum of the counters without a label
 

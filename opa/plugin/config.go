@@ -91,7 +91,7 @@ var configKeys = []key[settings]{
 	},
 	{
 		"paths", "`true`, `false`, or an object with the keys below", "true",
-		"whether metrics tell decisions apart by path; if not, each decision has the path `all`",
+		"whether metrics have the path of the decision as a label; if not, each decision has the path `all`",
 		func(c *settings, v value) error {
 			if _, ok := v.v.(bool); ok {
 				return v.boolean(&c.Paths.Enabled)
@@ -101,7 +101,7 @@ var configKeys = []key[settings]{
 	},
 	{
 		"path_stages", "a list of [stages](#all-stages); `[]` for none", "[server_handler, rego_query_eval]",
-		"the stages whose durations are told apart by path; other stages have only durations over all paths",
+		"the stages with durations by path; other stages have only durations over all paths",
 		func(c *settings, v value) error {
 			return v.names(&c.PathStages, "a stage's name, such as rego_query_eval")
 		},
