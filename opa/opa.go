@@ -35,14 +35,18 @@ import (
 //
 // The result is a [fmt.Stringer] and an OPA TimerMetrics if m is a
 // [fmt.Stringer] and a [metrics.TimerMetrics], like the collections of
-// [metrics.New]. The results of two calls with the same m are equal. For a nil
+// [metrics.New]. The results of two calls with the same m are equal. If m cannot
+// be compared, comparing them panics, as comparing m with itself does. For a nil
 // m, Metrics returns nil, so OPA makes its own collection.
 //
 // A call allocates 16 bytes. A look-up through the result allocates no more
 // than a look-up in m.
 func Metrics(m metrics.Metrics) opametrics.Metrics {
-	if m == nil {
+	switch m {
+	case nil:
 		return nil
+	case metrics.NoOp():
+		return noOpInstance
 	}
 	_, isStringer := m.(fmt.Stringer)
 	_, hasTimers := m.(metrics.TimerMetrics)
@@ -60,6 +64,8 @@ func Unwrap(m opametrics.Metrics) (metrics.Metrics, bool) {
 		return m.Metrics, true
 	case plain:
 		return m.Metrics, true
+	case *noOp:
+		return metrics.NoOp(), true
 	}
 	return nil, false
 }
@@ -91,3 +97,17 @@ type described struct{ plain }
 
 func (d described) String() string         { return d.Metrics.(fmt.Stringer).String() }
 func (d described) Timers() map[string]any { return d.Metrics.(metrics.TimerMetrics).Timers() }
+
+// noOp adapts [metrics.NoOp]. Package fmt prints it as OPA's, but of a plain it
+// would print the address inside.
+type noOp struct{}
+
+var noOpInstance = &noOp{}
+
+func (*noOp) Info() opametrics.Info                      { return plain{metrics.NoOp()}.Info() }
+func (*noOp) Timer(name string) opametrics.Timer         { return metrics.NoOp().Timer(name) }
+func (*noOp) Histogram(name string) opametrics.Histogram { return metrics.NoOp().Histogram(name) }
+func (*noOp) Counter(name string) opametrics.Counter     { return metrics.NoOp().Counter(name) }
+func (*noOp) All() map[string]any                        { return metrics.NoOp().All() }
+func (*noOp) Clear()                                     {}
+func (*noOp) MarshalJSON() ([]byte, error)               { return metrics.NoOp().MarshalJSON() }

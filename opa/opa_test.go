@@ -49,6 +49,34 @@ func TestMetricsOfNil(t *testing.T) {
 	}
 }
 
+// tagged cannot be compared.
+type tagged struct {
+	metrics.Metrics
+	tags []string
+}
+
+// Wrappings are printed and compared as their collections are.
+func TestComparedAndPrinted(t *testing.T) {
+	for _, m := range []metrics.Metrics{metrics.NoOp(), metrics.New()} {
+		if got, want := fmt.Sprintf("%v %+v", opa.Metrics(m), opa.Metrics(m)), fmt.Sprintf("%v %+v", m, m); got != want {
+			t.Errorf("prints %s, want %s", got, want)
+		}
+	}
+	panics := func(equal func() bool) string {
+		var value any
+		func() {
+			defer func() { value = recover() }()
+			equal()
+		}()
+		return fmt.Sprint(value)
+	}
+	var m metrics.Metrics = tagged{Metrics: metrics.New()}
+	got, want := panics(func() bool { return opa.Metrics(m) == opa.Metrics(m) }), panics(func() bool { return m == m })
+	if got != want || want == "<nil>" {
+		t.Errorf("comparing two wrappings: %v, comparing the collection with itself: %v", got, want)
+	}
+}
+
 func TestUnwrap(t *testing.T) {
 	for name, m := range map[string]metrics.Metrics{"New": metrics.New(), "NoOp": metrics.NoOp(), "wrapped": bare{metrics.New()}} {
 		if got, ok := opa.Unwrap(opa.Metrics(m)); !ok || got != m {
