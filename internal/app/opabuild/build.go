@@ -313,8 +313,7 @@ func (p *Program) attempt(ctx context.Context, binary string, r *Record) error {
 	}
 	if r.Hook && !p.has(hookFix) {
 		hook, err := hookChange(p.source.dir, change)
-		var refused *hookError
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[*hookError](err); ok {
 			p.warnOfNoHook(refused.Error())
 			r.Hook = false
 		} else if err != nil {

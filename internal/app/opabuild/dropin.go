@@ -112,17 +112,24 @@ func (r replacement) in(folder string) replacement {
 	return moved
 }
 
-// apply changes the files in dir. Every file appears whole or not at all.
+// apply changes the files in dir. Every file appears whole or not at all, and
+// none through a link out of dir.
 func (r replacement) apply(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	for _, name := range slices.Sorted(maps.Keys(r)) {
-		file := filepath.Join(dir, filepath.FromSlash(name))
+		file := filepath.FromSlash(name)
 		if r[name] == nil {
-			if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
-				return err
+			if err = root.Remove(file); errors.Is(err, fs.ErrNotExist) {
+				err = nil
 			}
-			continue
+		} else if err = root.MkdirAll(filepath.Dir(file), 0o755); err == nil {
+			err = outfile.Write(filepath.Join(dir, file), r[name])
 		}
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), outfile.Write(file, r[name])); err != nil {
+		if err != nil {
 			return err
 		}
 	}

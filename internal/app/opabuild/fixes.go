@@ -68,15 +68,11 @@ func (p *parts) fit(dir, version string, hook bool, progress progress) error {
 	changed := replacement{}
 	for i, s := range p.fixes {
 		next := maps.Clone(changed)
-		err := s.apply(root.FS(), next)
-		var differs *misfit
-		misfits := errors.As(err, &differs)
+		differs, misfits := errors.AsType[*misfit](s.apply(root.FS(), next))
 		switch {
 		case isPresent(p.fixes[i:], root.FS()), s.Name == hookFix && (!hook || misfits):
 		case misfits:
 			progress.printf("leaves out the fix %s: OPA %s differs in %s", s.Name, version, differs.path)
-		case err != nil:
-			return err
 		default:
 			fitting, changed = append(fitting, s), next
 		}

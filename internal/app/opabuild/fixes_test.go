@@ -5,7 +5,9 @@ package opabuild
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -40,6 +42,7 @@ func TestBuildFixes(t *testing.T) {
 		"01-there": was, "02-first": use + "\"!\" }\n",
 		"03-torn": "v1/plugins/plugins.go Status\n-type Status struct{}\n+type Status struct{ x int }\n\nv1/version/version.go Version 0123\n",
 		"04-none": "v1/server/none.go Server 0123\n", "05-next": "v1/server/info.go Info\n-type Info struct{ Path string }\n+type Info struct{ Path, more string }\n",
+		"06-onto": "v1/plugins/plugins.go Status\n-type Status struct{ x int }\n+type Status struct{ y int }\n", "07-twice": "v1/runtime/runtime.go New\n-}\n+}}\n",
 	})
 	if (&parts{dropIn: p.dropIn, plugin: p.plugin}).content() == p.content() {
 		t.Error("the fixes have no effect on the key of the cache")
@@ -51,7 +54,7 @@ func TestBuildFixes(t *testing.T) {
 		t.Errorf("prints %q, want %q", got, want)
 	}
 	for text, want := range map[string]int{
-		left: 2, left + "torn: OPA 1.5.0 differs in v1/version/version.go\n": 1, left + "none: OPA 1.5.0 differs in v1/server/none.go\n": 1,
+		left: 4, left + "onto: ": 1, left + "twice: ": 1, left + "torn: OPA 1.5.0 differs in v1/version/version.go\n": 1, left + "none: OPA 1.5.0 differs in v1/server/none.go\n": 1,
 		"has the drop-in, the fixes first, next, the plugin and the decision hook\n": 1,
 	} {
 		if n := strings.Count(progress, text); n != want {
@@ -85,6 +88,56 @@ func TestStepIsIn(t *testing.T) {
 		for i, want := range want {
 			if got := steps[i].isIn(os.DirFS(dir)); got != want {
 				t.Errorf("after %d steps: step %d: got %t, want %t", n, i+1, got, want)
+			}
+		}
+	}
+
+	// The series has all kinds of changes. Without any one of its files or edits a
+	// step is not in.
+	steps, err := Series()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opa, err := UpstreamSource(t.Context())
+	if err != nil {
+		t.Skip(err)
+	}
+	changed := replacement{}
+	for _, s := range steps {
+		before := maps.Clone(changed)
+		if err := s.apply(os.DirFS(opa), changed); err != nil {
+			t.Fatal(err)
+		}
+		isIn := func(files replacement) bool {
+			tree := fstest.MapFS{}
+			for _, name := range s.Paths() {
+				if text := files[name]; text != nil {
+					tree[name] = &fstest.MapFile{Data: text}
+				}
+			}
+			return s.isIn(tree)
+		}
+		if !isIn(changed) {
+			t.Errorf("the step %s is not in its own result", s.Name)
+		}
+		for name, c := range s.files {
+			without := []*fileChange{nil}
+			for i := range c.edits {
+				part := *c
+				part.edits = slices.Delete(slices.Clone(c.edits), i, i+1)
+				without = append(without, &part)
+			}
+			for i, part := range without {
+				lacking, err := maps.Clone(changed), error(nil)
+				if lacking[name] = before[name]; lacking[name] == nil {
+					lacking[name], _ = os.ReadFile(filepath.Join(opa, name)) // nil if the step adds it
+				}
+				if part != nil {
+					lacking[name], err = part.apply(name, lacking[name])
+				}
+				if err == nil && isIn(lacking) {
+					t.Errorf("the step %s is in without change %d of %s", s.Name, i, name)
+				}
 			}
 		}
 	}

@@ -283,7 +283,7 @@ func readTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if info, statErr := os.Stat(filepath.Join(dir, name)); err != nil || statErr == nil && info.IsDir() {
 			return err
 		}
 		info, err := d.Info()

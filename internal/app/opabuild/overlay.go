@@ -27,7 +27,7 @@ func (o *overlay) add(dir string, r replacement) error {
 		}
 		// Error messages show this path.
 		o.Replace[name] = filepath.Join(o.work, "files", filepath.FromSlash(path))
-		if err := (replacement{path: text}).apply(filepath.Join(o.work, "files")); err != nil {
+		if err := (replacement{"files/" + path: text}).apply(o.work); err != nil {
 			return err
 		}
 	}

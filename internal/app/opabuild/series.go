@@ -200,7 +200,7 @@ func changeBySteps(dir string, steps []Step) (replacement, error) {
 }
 
 // apply adds to changed the files that the step changes in the tree with the
-// files that changed already has.
+// files that changed already has. Its errors are of type [*misfit].
 func (s Step) apply(tree fs.FS, changed replacement) error {
 	for _, name := range s.Paths() {
 		change := s.files[name]
@@ -210,10 +210,8 @@ func (s Step) apply(tree fs.FS, changed replacement) error {
 			if text, err = fs.ReadFile(tree, name); errors.Is(err, fs.ErrNotExist) && len(change.replaces) == 0 && change.edits == nil {
 				changed[name] = withOPAHeader(change.text)
 				continue
-			} else if errors.Is(err, fs.ErrNotExist) {
-				return &misfit{name, errors.New("there is no such file")}
 			} else if err != nil {
-				return err
+				return &misfit{name, err}
 			}
 		}
 		text, err := change.apply(name, text)

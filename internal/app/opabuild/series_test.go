@@ -263,6 +263,7 @@ func TestApplySteps(t *testing.T) {
 		"there is no declaration mean":      {replaces: map[string]string{"mean": "0123"}},
 		"there is no declaration median":    {edits: []edit{{"median", "x\n", "y\n"}}},
 		"the lines to change occur 0 times": {edits: []edit{{"half", "x\n", "y\n"}}},
+		"the lines to change occur 2 times": {edits: []edit{{"half", "x", "y"}}},
 		"there is no declaration nothing":   {text: []byte("package metrics\n\nfunc third() {}\n"), after: map[string]string{"third": "nothing"}},
 		"(timer).Stop is already declared":  {text: change.text},
 	} {
@@ -280,17 +281,30 @@ func TestApplySteps(t *testing.T) {
 	}
 	checkSameTree(t, dir, before)
 
-	// Nor does a link lead the change out of the tree.
-	outside := filepath.Join(t.TempDir(), "metrics")
-	if err := os.Rename(filepath.Join(dir, "v1/metrics"), outside); err != nil {
-		t.Fatal(err)
+	// Nor does a link lead the change out of the tree: the link of a file, of its
+	// folder, or of the folder above. The last change in the order of names is
+	// where the link is.
+	for _, name := range []string{"v1/metrics/sample_test.go", "v1/metrics", "v1"} {
+		dir, away := writeTree(t, files), filepath.Join(t.TempDir(), "away")
+		file := filepath.Join(dir, name)
+		if err := os.Rename(file, away); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(away, file); err != nil {
+			t.Skip(err)
+		}
+		inside, outside := readTree(t, dir), readTree(t, filepath.Dir(away))
+		checkError(t, name, ApplySteps(dir, steps), "escapes")
+		checkSameTree(t, dir, inside)
+		for _, text := range [][]byte{nil, []byte("new")} {
+			want := "escapes"
+			if name == "v1/metrics/sample_test.go" {
+				want = "" // the file takes the place of the link
+			}
+			checkError(t, name, replacement{"v1/metrics/sample_test.go": text}.apply(dir), want)
+		}
+		checkSameTree(t, filepath.Dir(away), outside)
 	}
-	if err := os.Symlink(outside, filepath.Join(dir, "v1/metrics")); err != nil {
-		t.Skip(err)
-	}
-	before = readTree(t, outside)
-	checkError(t, "outside", ApplySteps(dir, steps), "escapes")
-	checkSameTree(t, outside, before)
 }
 
 func TestFirstSteps(t *testing.T) {
