@@ -121,10 +121,9 @@ IMAGES
 			if err == nil {
 				err = output.copy(file)
 			}
-			if err != nil {
-				return err
+			if err == nil {
+				fmt.Fprintln(cmd.OutOrStdout(), cmp.Or(output.name, file))
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), cmp.Or(output.name, file))
 			return err
 		},
 	}

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,12 +44,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	out := &standardOutput{Writer: stdout}
+	root.SetOut(out)
 	root.SetErr(stderr)
 	if len(args) == 0 { // the output is the help
 		root.SetOut(stderr)
 	}
 	cmd, err := root.ExecuteContextC(ctx)
+	if out.err != nil {
+		started, err = true, cmp.Or(err, out.err)
+	}
 	var status statusError
 	switch {
 	case err == nil && len(args) == 0:

@@ -152,13 +152,33 @@ func (o *outputs) checkFiles(cmd *cobra.Command, inputs []report.InputFile) erro
 	return nil
 }
 
+// standardOutput keeps the first error, so that the command fails even if what
+// writes there ignores it.
+type standardOutput struct {
+	io.Writer
+	err error
+}
+
+func (o *standardOutput) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	o.err = cmp.Or(o.err, err)
+	return n, err
+}
+
+// fileOf returns the file that a stream is, or nil.
+func fileOf(stream any) *os.File {
+	if o, ok := stream.(*standardOutput); ok {
+		stream = o.Writer
+	}
+	f, _ := stream.(*os.File)
+	return f
+}
+
 // regularFile describes the regular file that a stream is redirected from or
 // to. It returns nil if there is none.
 func regularFile(stream any) fs.FileInfo {
-	if f, ok := stream.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			return info
-		}
+	if info, err := fileOf(stream).Stat(); err == nil && info.Mode().IsRegular() { // a nil file fails
+		return info
 	}
 	return nil
 }

@@ -411,6 +411,34 @@ func TestReaderLeaves(t *testing.T) {
 	}
 }
 
+// If the last byte of standard output cannot be written, the command fails.
+func TestStandardOutputCut(t *testing.T) {
+	w := newWorkshop(t)
+	calls := []string{
+		"--help", "report --help", "--version", "version", "version opa", "sample --decisions 5 -o -", "build --unmodified --opa TREE -o opa",
+		"patch --dry-run TREE", "patch --revert TREE", "verify --opa TREE --packages v1/metrics",
+	}
+	for format := range reportFormats {
+		calls = append(calls, "report d.log --format "+format, "merge m.rgm --format "+format)
+	}
+	for format := range comparisonFormats {
+		calls = append(calls, "compare m.rgm m.rgm --format "+format)
+	}
+	succeed(t, w.args("build --unmodified --opa TREE -o opa")...)
+	for _, c := range calls {
+		left := max(0, len(succeed(t, w.args(c)...))-1)
+		full := writerFunc(func(p []byte) (int, error) {
+			if left -= len(p); left < 0 {
+				return 0, syscall.ENOSPC
+			}
+			return len(p), nil
+		})
+		if status := run(t.Context(), w.args(c), strings.NewReader(""), full, io.Discard); status != exitFailure && left < 0 {
+			t.Errorf("%s: status %d without its last byte", c, status)
+		}
+	}
+}
+
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }

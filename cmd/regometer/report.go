@@ -229,8 +229,8 @@ type progressLine struct {
 }
 
 func newProgressLine(w io.Writer) *progressLine {
-	f, ok := w.(*os.File)
-	return &progressLine{w: w, on: ok && term.IsTerminal(int(f.Fd()))}
+	f := fileOf(w)
+	return &progressLine{w: w, on: f != nil && term.IsTerminal(int(f.Fd()))}
 }
 
 // report shows the progress of a report.

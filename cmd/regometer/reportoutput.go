@@ -125,7 +125,7 @@ func addFormatFlag[F any](cmd *cobra.Command, to *F, formats map[string]F) {
 // colours.
 func terminal(w io.Writer) (width int, colours bool) {
 	const otherwise = 120 // columns
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f := fileOf(w); f != nil && term.IsTerminal(int(f.Fd())) {
 		colours = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 			return width, colours

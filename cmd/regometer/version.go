@@ -39,18 +39,19 @@ The command does not look for other changes.`,
 				if err != nil {
 					return err
 				}
-				return printBinary(cmd.OutOrStdout(), b)
+				printBinary(cmd.OutOrStdout(), b)
+				return nil
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "regometer: %s\ngo: %s %s/%s\nopa: %s to %s\ndrop-in: sha256:%s\n",
+			fmt.Fprintf(cmd.OutOrStdout(), "regometer: %s\ngo: %s %s/%s\nopa: %s to %s\ndrop-in: sha256:%s\n",
 				ownVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH,
 				opabuild.OldestVersion, opabuild.NewestRange, opabuild.DropInHash())
-			return err
+			return nil
 		},
 	}
 }
 
 // printBinary prints the versions and the parts of Regometer in an opa binary.
-func printBinary(w io.Writer, b *opabuild.Binary) error {
+func printBinary(w io.Writer, b *opabuild.Binary) {
 	opa, dropIn, plugin := b.OPA, "sha256:"+b.DropIn, "none"
 	if opa == "" {
 		opa = "unknown version"
@@ -85,12 +86,9 @@ func printBinary(w io.Writer, b *opabuild.Binary) error {
 		{"drop-in", dropIn}, {"fixes", b.Fixes}, {"plugin", plugin}, {"adapter", adapter},
 	} {
 		if line[1] != "" {
-			if _, err := fmt.Fprintf(w, "%s: %s\n", line[0], line[1]); err != nil {
-				return err
-			}
+			fmt.Fprintf(w, "%s: %s\n", line[0], line[1])
 		}
 	}
-	return nil
 }
 
 // ownVersion returns the version of the module that Go recorded. If the program
