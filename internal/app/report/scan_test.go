@@ -6,14 +6,18 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/race"
 )
 
@@ -26,20 +30,21 @@ type traffic struct {
 	paths, servers, revisions int
 	denied, errors            []float64 // by path
 	fault                     func(d *served)
+	kept                      []*served // without those that are lost
 }
 
 // served is a decision of traffic.
 type served struct {
 	at                             time.Duration
 	path, server, client, revision string
-	took                           float64 // ns
+	took, usual                    float64 // ns: with the fault, and without
 	metrics                        string  // more of them, each after a comma
 	result                         string  // or "error" or "undefined"
 	lost                           bool
 }
 
 func newTraffic(seed uint64) *traffic {
-	t := &traffic{Rand: rand.New(rand.NewPCG(seed, 3)), decisions: 72_000, span: 4 * time.Hour, paths: 5, servers: 5, revisions: 1}
+	t := &traffic{Rand: rand.New(rand.NewPCG(seed, 3)), decisions: sampleSize - 100, span: 4 * time.Hour, paths: 5, servers: 5, revisions: 1}
 	for range 40 {
 		t.denied, t.errors = append(t.denied, 0.6*t.Float64()), append(t.errors, 0.01*t.Float64())
 	}
@@ -53,7 +58,6 @@ func (t *traffic) log() string {
 	for i := 1; i < len(minutes); i++ {
 		minutes[i] = 0.9*minutes[i-1] + 0.436*t.waves*t.NormFloat64()
 	}
-	begin := time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
 	phase := t.Float64()
 	for i := 0; i < t.decisions; {
 		at := time.Duration(t.Float64() * float64(t.span))
@@ -72,12 +76,13 @@ func (t *traffic) log() string {
 		if t.Float64() < t.errors[p] {
 			d.result = "error"
 		}
-		if t.fault != nil {
+		if d.usual = d.took; t.fault != nil {
 			t.fault(d)
 		}
 		if d.lost {
 			continue
 		}
+		t.kept = append(t.kept, d)
 		result := `"result":` + d.result
 		switch d.result {
 		case "error":
@@ -87,10 +92,12 @@ func (t *traffic) log() string {
 		}
 		fmt.Fprintf(&b, `{"labels":{"id":"%s","version":"1"},"decision_id":"%016x","bundles":{"b":{"revision":"%s"}},"path":"%s",%s,`+
 			`"requested_by":"%s:4000","timestamp":"%s","metrics":{"timer_rego_query_eval_ns":%d,"timer_server_handler_ns":%d%s}}`+"\n",
-			d.server, t.Uint64(), d.revision, d.path, result, d.client, begin.Add(d.at).Format(time.RFC3339Nano), int64(d.took*0.7), int64(d.took), d.metrics)
+			d.server, t.Uint64(), d.revision, d.path, result, d.client, d.time().Format(time.RFC3339Nano), int64(d.took*0.7), int64(d.took), d.metrics)
 	}
 	return b.String()
 }
+
+func (d *served) time() time.Time { return time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC).Add(d.at) }
 
 // planted is a finding that a fault must have.
 type planted struct {
@@ -192,6 +199,11 @@ var plantedFaults = map[string]struct {
 			d.took *= 3
 		}
 	}},
+	"path slower until a time": {[]planted{{"latency_rose", "path app1/allow", 0, 1}}, func(_ *rand.Rand, d *served) {
+		if d.path == "app1/allow" && d.within(0, 1) {
+			d.took *= 5
+		}
+	}},
 	"15 minutes of latency": {[]planted{{"latency_rose", "", 1, 1.25}}, func(_ *rand.Rand, d *served) {
 		if d.within(1, 1.25) {
 			d.took *= 10
@@ -212,7 +224,8 @@ var plantedFaults = map[string]struct {
 		d.send(60e6, "counter_rego_builtin_http_send_interquery_cache_hits")
 	}},
 	"slow http.send from a time on": {[]planted{{"latency_rose", "path app1/allow", 1.5, 0}}, func(_ *rand.Rand, d *served) {
-		if d.send(1e4, "counter_rego_builtin_http_send_interquery_cache_hits"); d.path == "app1/allow" && d.within(1.5, 9) {
+		d.send(1e4, "counter_rego_builtin_http_send_interquery_cache_hits")
+		if d.usual = d.took; d.path == "app1/allow" && d.within(1.5, 9) {
 			d.send(60e6, "counter_rego_builtin_http_send_interquery_cache_hits")
 		}
 	}},
@@ -282,6 +295,7 @@ func TestPlantedFaults(t *testing.T) {
 			}
 			for i, want := range test.want {
 				checkPlanted(t, &found[i], want)
+				log.checkFigures(t, &found[i], want)
 			}
 		})
 	}
@@ -318,6 +332,138 @@ func checkPlanted(t *testing.T, f *Finding, want planted) {
 	if want.from >= 0 && len(f.Figures) == 0 {
 		t.Errorf("%s has no figures", f.Rule)
 	}
+}
+
+// checkFigures compares the figures, the text and the command of a finding with
+// the decisions of the log, which are all in the sample.
+func (log *traffic) checkFigures(t *testing.T, f *Finding, want planted) {
+	if want.subject == "?" {
+		return // TestRules checks it
+	}
+	from, to := must(time.Parse(time.RFC3339Nano, f.From)), must(time.Parse(time.RFC3339Nano, f.To))
+	result, counted := map[string]string{"errors_rose": "error", "errors_high": "error", "all_denied": "false", "path_undefined": "undefined"}[f.Rule]
+	scanned := strings.Contains(f.Text, fmt.Sprintf(" A sample of %s shows this.", text.Plural(len(log.kept), "decision")))
+	within := f.Rule == "path_undefined" || f.Rule == "all_denied" && f.Server == "" && f.Client == ""
+	var in, has, out, hasOut, slow, logs float64
+	var times []time.Time
+	var took [2][]float64 // of evaluation: outside and inside
+	for _, d := range log.kept {
+		times = append(times, d.time())
+		if f.Rule == "all_denied" && d.result != "true" && d.result != "false" {
+			continue
+		}
+		is := 0.0
+		if d.result == result {
+			is = 1
+		}
+		subject := (f.Path == "" || f.Path == d.path) && (f.Server == "" || f.Server == d.server) && (f.Client == "" || f.Client == d.client) &&
+			(f.Revision == "" || f.Revision == "b="+d.revision)
+		switch {
+		case subject && !d.time().Before(from) && !d.time().After(to):
+			in, has, logs = in+1, has+is, logs+math.Log(d.took/d.usual)
+			if took[1] = append(took[1], d.took*0.7); d.took > d.usual {
+				slow++
+			}
+		case subject || !within:
+			out, hasOut, took[0] = out+1, hasOut+is, append(took[0], d.took*0.7)
+		}
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	is := func(at time.Time) bool {
+		return slices.ContainsFunc(times, at.Equal) || f.Revision != "" && !scanned && at.Equal(at.Truncate(time.Minute))
+	}
+	figures, sentence := map[string]float64{}, ""
+	switch {
+	case f.Rule == "decisions_missing":
+		for i, at := range times[1:] {
+			if gap := at.Sub(times[i]).Seconds(); gap > figures["seconds"] {
+				figures["seconds"], sentence = gap, fmt.Sprintf("for %s, there is no decision", text.LongDuration(gap*1e9))
+			}
+		}
+	case scanned && counted:
+		figures["share"], figures["share_outside"] = has/in, hasOut/out
+		sentence = text.Percent(has/in) + " of the decisions"
+		if rest := fmt.Sprintf(", against %s of the others.", text.Percent(hasOut/out)); !strings.Contains(f.Text, rest) {
+			t.Errorf("it does not say %q", rest)
+		}
+	case counted:
+		figures["decisions"], figures["share"] = in, has/in
+		sentence = fmt.Sprintf("%s of %s decisions (%s) failed", text.Count(int(has)), text.Count(int(in)), text.Percent(has/in))
+		if f.Rule == "path_undefined" {
+			sentence = fmt.Sprintf("in %s decisions (%s of all): `%s` (%[1]s).", text.Count(int(in)), text.Percent(in/float64(len(log.kept))), f.Path)
+		}
+	default:
+		factor := f.Figures["factor"]
+		if planted := math.Exp(logs / in); math.Abs(math.Log(factor/planted)) > 0.01+1.8/math.Sqrt(in) || slow < 0.99*in {
+			t.Errorf("the factor is %v, want %v; %v of %v decisions are slow", factor, planted, slow, in)
+		}
+		if figures["factor"], sentence = factor, fmt.Sprintf("took %.1f times as long as the others", factor); !scanned {
+			sentence = fmt.Sprintf("(%s and %s evaluations)", text.Count(int(out)), text.Count(int(in)))
+			var values []float64
+			for _, q := range []float64{0.5, 0.99} {
+				for i := range took {
+					values = append(values, nearest(sorted(took[i]), q))
+				}
+			}
+			checkDurations(t, f.Text, values...)
+		}
+	}
+	if !maps.EqualFunc(f.Figures, figures, func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*b }) || !strings.Contains(f.Text, sentence) || !is(from) || !is(to) {
+		t.Errorf("figures %v, want %v, and %q", f.Figures, figures, sentence)
+	}
+
+	by, flags, when := "label:id", "", ""
+	begins, ends := want.from > 0, want.to > 0 && want.to < 4
+	if f.Revision != "" {
+		by, begins = "bundle", begins && f.Path != ""
+	} else if f.Client != "" {
+		by = "requested_by"
+	}
+	if f.Path != "" {
+		flags = " --path " + f.Path
+	}
+	second := func(at time.Time) string { return at.Format("2006-01-02 15:04:05") }
+	switch {
+	case begins && ends:
+		when = fmt.Sprintf("From %s to %s UTC, ", second(from), second(to))
+	case begins:
+		when = fmt.Sprintf("From %s UTC on, ", second(from))
+	case ends:
+		when = fmt.Sprintf("Until %s UTC, ", second(to))
+	}
+	if begins {
+		flags += " --since " + from.Truncate(time.Second).Format(time.RFC3339)
+	}
+	if ends && f.Rule != "decisions_missing" {
+		flags += " --until " + to.Truncate(time.Second).Add(time.Second).Format(time.RFC3339)
+	}
+	command := "regometer report --by " + by + flags + " "
+	if scanned || f.Rule == "decisions_missing" {
+		if !strings.HasPrefix(f.Text, when) || begins != strings.HasPrefix(f.Text, "From") || ends != (when != "" && strings.Contains(f.Text[:len(when)], second(to))) || !strings.HasPrefix(f.Command, command) {
+			t.Errorf("command %s, want %s, and %q", f.Command, command, when)
+		}
+	} else if f.Command != "" {
+		t.Errorf("command %s", f.Command)
+	}
+}
+
+// checkDurations checks that a text begins with these durations, in ns and
+// within 2 %.
+func checkDurations(t *testing.T, text string, want ...float64) {
+	t.Helper()
+	got := regexp.MustCompile(`([0-9.]+) (ns|µs|ms|s)\b`).FindAllStringSubmatch(text, -1)
+	for i, ns := range want {
+		if d, err := time.ParseDuration(got[i][1] + got[i][2]); err != nil || math.Abs(float64(d)/ns-1) > 0.02 {
+			t.Errorf("duration %d is %v, want %v ns", i, got[i], ns)
+		}
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // TestOneRevision: a change of revision explains a cluster, but a revision that
