@@ -289,13 +289,19 @@ func TestPlantedFaults(t *testing.T) {
 			t.Parallel()
 			log := newTraffic(1)
 			log.fault = func(d *served) { test.fault(log.Rand, d) }
+			isSampled := name == "three faults" // too large for checkFigures
+			if isSampled {
+				log.decisions *= 9
+			}
 			found := readLog(t, log.log(), Options{Workers: 2}).Report().Findings
 			if len(found) != len(test.want) {
 				t.Fatalf("found %+v, want findings of %+v", found, test.want)
 			}
 			for i, want := range test.want {
 				checkPlanted(t, &found[i], want)
-				log.checkFigures(t, &found[i], want)
+				if !isSampled {
+					log.checkFigures(t, &found[i], want)
+				}
 			}
 		})
 	}
