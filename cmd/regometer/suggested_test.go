@@ -63,11 +63,6 @@ var suggested = map[string]struct {
 			d.outcome = `"error":{"code":"internal_error"}`
 		}
 	}},
-	"errors everywhere": {"errors_high", "", []string{"--by", "hour"}, func(d *decided, i int) {
-		if d.bad = i%11 == 0; d.bad {
-			d.outcome = `"error":{"code":"internal_error"}`
-		}
-	}},
 	"path denied": {"all_denied", "", []string{"--path", "app", "--path", "none"}, func(d *decided, _ int) {
 		if d.bad = d.path == "app/two" && d.minute >= 40; d.bad {
 			d.outcome = `"result":false`

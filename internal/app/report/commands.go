@@ -9,56 +9,50 @@ import (
 	"strings"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
 )
 
 // mostCommand limits a command, in bytes.
 const mostCommand = 2000
 
-// suggest adds a command to a finding, which selects the decisions of the
-// report, and of these the decisions of some paths or all, and those from a
-// time to the second of another. These may be decisionlog.NoTime. The text of
-// the finding gets a sentence about the command. Commands have only words that
-// all forms of output show as they are.
-func (r *Report) suggest(f *Finding, by string, paths []string, from, to int64, more ...string) {
+// suggest adds a command to a finding, and a sentence about it to its text. The
+// command selects the decisions of the report, and of these the decisions with
+// the patterns of paths, if there are some, and those between two times, which
+// may be zero. It has more flags. It has only words that all forms of output
+// show as they are.
+func (r *Report) suggest(f *Finding, by string, paths []string, since, until time.Time, more ...string) {
 	o, logs := r.options, "the logs"
 	if o == nil { // of saved reports
 		o, logs = new(Options), "the logs, and the flags that selected decisions,"
 	}
+	if paths == nil {
+		paths = o.Paths
+	}
+	if since.Before(o.Since) {
+		since = o.Since
+	}
+	if until.IsZero() || !o.Until.IsZero() && o.Until.Before(until) {
+		until = o.Until
+	}
 	words := []string{"regometer", "report", "--by", by}
 	for _, path := range paths {
-		words = append(words, "--path", patternOf(path))
+		words = append(words, "--path", path)
 	}
-	if len(paths) == 0 {
-		for _, pattern := range o.Paths {
-			words = append(words, "--path", pattern)
+	for i, at := range []time.Time{since, until} {
+		if !at.IsZero() {
+			words = append(words, [...]string{"--since", "--until"}[i], at.UTC().Format(time.RFC3339Nano))
 		}
-	}
-	since, until := o.Since, o.Until
-	if begin := time.Unix(0, from).Truncate(time.Second); from != decisionlog.NoTime && begin.After(since) {
-		since = begin
-	}
-	if end := time.Unix(0, to).Truncate(time.Second).Add(time.Second); to != decisionlog.NoTime && (until.IsZero() || end.Before(until)) {
-		until = end
-	}
-	if !since.IsZero() {
-		words = append(words, "--since", since.UTC().Format(time.RFC3339Nano))
-	}
-	if !until.IsZero() {
-		words = append(words, "--until", until.UTC().Format(time.RFC3339Nano))
 	}
 	for _, path := range slices.Sorted(maps.Keys(o.Outcomes)) {
 		words = append(words, "--outcome", path+"="+o.Outcomes[path])
 	}
 	words = append(words, more...)
-	inputs := slices.Clone(o.Inputs)
-	if slices.ContainsFunc(inputs, func(name string) bool { return name != standardInput && strings.HasPrefix(name, "-") }) {
-		inputs = slices.Insert(inputs, 0, "--")
-	}
-	sentence := " Look at the decisions with this command:"
+	inputs, sentence := o.Inputs, " Look at the decisions with this command:"
 	if slices.Contains(inputs, standardInput) {
 		sentence = " Give this command the same standard input to look at the decisions:"
+	}
+	if slices.ContainsFunc(inputs, func(name string) bool { return name != standardInput && strings.HasPrefix(name, "-") }) {
+		inputs = slices.Concat([]string{"--"}, inputs)
 	}
 	command, ok := quoted(slices.Concat(words, inputs))
 	if !ok || len(inputs) == 0 {

@@ -241,7 +241,7 @@ func stageDominates(r *Report) (f Finding) {
 	f.Text = fmt.Sprintf("Stage %s takes %s of the time, which is %s a decision on average. Its median is %s and its p99 %s, in %s.",
 		name(s.Name), text.Percent(part), text.Duration(mean),
 		text.Duration(float64(s.Quantiles[p50])), text.Duration(float64(s.Quantiles[p99])), text.Plural(s.Durations.Count(), "decision")) + advice
-	r.suggest(&f, r.By, nil, decisionlog.NoTime, decisionlog.NoTime, "--slowest", "10")
+	r.suggest(&f, r.By, nil, time.Time{}, time.Time{}, "--slowest", "10")
 	return f
 }
 
@@ -259,7 +259,7 @@ func pathLongTail(r *Report) (f Finding) {
 		if q[p99] < int64(tailLeast) || q[p99]/tailTimes < q[p50] {
 			continue
 		}
-		paths = append(paths, g.Key)
+		paths = append(paths, patternOf(g.Key))
 		found = append(found, fmt.Sprintf("%s (median %s, p99 %s, %s decisions)", name(g.Key),
 			text.Duration(float64(q[p50])), text.Duration(float64(q[p99])), text.Count(s.Durations.Count())))
 	}
@@ -269,7 +269,7 @@ func pathLongTail(r *Report) (f Finding) {
 	f.Text = fmt.Sprintf("In %s, the slowest hundredth of the decisions takes far longer than the usual decision: %s. "+
 		"Find out which stage is slow, and whether it is slow at certain times.",
 		text.Plural(len(found), "path"), listed(found, func(s string) string { return s }))
-	r.suggest(&f, "hour", paths[:min(3, len(paths))], decisionlog.NoTime, decisionlog.NoTime, "--slowest", "10")
+	r.suggest(&f, "hour", paths[:min(3, len(paths))], time.Time{}, time.Time{}, "--slowest", "10")
 	return f
 }
 

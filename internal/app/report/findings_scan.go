@@ -7,8 +7,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/rollup"
 )
@@ -31,6 +31,9 @@ func findScanned(r *Report, s *scan) (found []Finding) {
 }
 
 func at(ns int64) string { return text.Time(ns, text.ToTheSecond) }
+
+// second returns the second of a time.
+func second(ns int64) time.Time { return time.Unix(0, ns).Truncate(time.Second) }
 
 // describe returns the finding of a cluster.
 func (s *scan) describe(r *Report, c *cluster) Finding {
@@ -70,14 +73,14 @@ func (s *scan) describe(r *Report, c *cluster) Finding {
 		what += " of " + strings.Join(subjects, " and ")
 	}
 	if f.Path != "" {
-		paths = []string{f.Path}
+		paths = []string{patternOf(f.Path)}
 	}
-	when, since, until := "", int64(decisionlog.NoTime), int64(decisionlog.NoTime)
+	when, since, until := "", time.Time{}, time.Time{}
 	if c.begins {
-		when, since = fmt.Sprintf("From %s UTC on, ", at(from)), from
+		when, since = fmt.Sprintf("From %s UTC on, ", at(from)), second(from)
 	}
 	if c.ends {
-		when, until = fmt.Sprintf("Until %s UTC, ", at(to)), to
+		when, until = fmt.Sprintf("Until %s UTC, ", at(to)), second(to).Add(time.Second)
 	}
 	if c.begins && c.ends {
 		when = fmt.Sprintf("From %s to %s UTC, ", at(from), at(to))
@@ -121,10 +124,7 @@ func errorsHigh(r *Report) (f Finding) {
 	f.setTimes(r.From, r.To)
 	f.Figures = map[string]float64{"decisions": float64(r.Total.Decisions), "share": part}
 	f.Text = fmt.Sprintf("%s of %s decisions (%s) failed, at all times and on all servers alike.%s "+
-		"Find the cause in the messages of the errors in the log.",
+		"Find the cause in the messages of the errors in the log, and the paths with `--by path`.",
 		text.Count(n), text.Count(r.Total.Decisions), text.Percent(part), commonest(r.Total.Errors))
-	if r.By != "path" {
-		r.suggest(&f, "path", nil, decisionlog.NoTime, decisionlog.NoTime)
-	}
 	return f
 }

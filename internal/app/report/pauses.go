@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
 )
 
@@ -51,6 +50,6 @@ func (s *scan) describePause(r *Report, i int) Finding {
 	f.Text = fmt.Sprintf("From %s to %s UTC, for %s, there is no decision. No other pause is a tenth as long. "+
 		"Find out whether OPA, its clients or the shipping of its log stopped.",
 		at(from), at(to), text.LongDuration(float64(to-from)))
-	r.suggest(&f, s.byServer(), nil, from, decisionlog.NoTime)
+	r.suggest(&f, s.byServer(), nil, second(from), time.Time{})
 	return f
 }

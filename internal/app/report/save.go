@@ -65,11 +65,11 @@ func Load(file string) (*Data, error) {
 }
 
 func load(r io.Reader) (*Data, error) {
-	text, version, err := savedText(r)
+	text, z, version, err := savedText(r)
 	if err != nil {
 		return nil, err
 	}
-	defer text.Close()
+	defer z.Close()
 	if version != "" && version != strconv.Itoa(formatVersion) {
 		return nil, fmt.Errorf("has format version %s, but this regometer reads only version %d: use the regometer that saved it, or run regometer report --save again on the logs", version, formatVersion)
 	}
@@ -90,35 +90,32 @@ func damaged(err error) error {
 	return fmt.Errorf("is damaged (%w): copy it again from where it was saved, or save it again", err)
 }
 
-// savedText returns the JSON of a saved report of any version, and the version
-// if the JSON begins with one. It reads only the beginning. The error is
-// errForeign if r has anything else.
-func savedText(r io.Reader) (text io.ReadCloser, version string, err error) {
+// savedText returns the JSON of a saved report of any version, what must be
+// closed after it, and the version if the JSON begins with one. It reads only
+// the beginning. The error is errForeign if r has anything else.
+func savedText(r io.Reader) (text io.Reader, z *zstd.Decoder, version string, err error) {
 	content := bufio.NewReader(r)
 	head, err := content.Peek(len(zstdMagic))
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
-		return nil, "", err
+		return nil, nil, "", err
 	case string(head) != zstdMagic:
-		return nil, "", errForeign
+		return nil, nil, "", errForeign
 	}
-	z, err := zstd.NewReader(content, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(32<<20))
+	z, err = zstd.NewReader(content, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(32<<20))
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
 	beginning := bufio.NewReader(z)
 	head, err = beginning.Peek(64)
 	if found := savedVersion.FindSubmatch(head); found != nil {
-		return struct {
-			io.Reader
-			io.Closer
-		}{beginning, z.IOReadCloser()}, string(found[1]), nil
+		return beginning, z, string(found[1]), nil
 	}
 	z.Close()
 	if err == nil || errors.Is(err, io.EOF) {
-		return nil, "", errForeign
+		return nil, nil, "", errForeign
 	}
-	return nil, "", damaged(err)
+	return nil, nil, "", damaged(err)
 }
 
 // IsSaved reports whether a file begins like a saved report of any version. It
@@ -129,9 +126,9 @@ func IsSaved(file string) bool {
 		return false
 	}
 	defer f.Close()
-	text, _, err := savedText(f)
+	_, z, _, err := savedText(f)
 	if err == nil {
-		text.Close()
+		z.Close()
 	}
 	return err == nil
 }
