@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,7 @@ var ruleTests = []struct {
 		"49.0 % of its answers",
 		"`force_cache: true`",
 	}},
+	{"http_send_uncached", mixed(httpReport(100, 25*us, 49, 51), httpStage, 20*us, 900*us), []string{"with a median of 20.1 µs and a p99 of 898 µs, "}},
 	{"http_send_uncached", httpReport(99, 25*us, 0, 99), nil},    // too few decisions
 	{"http_send_uncached", httpReport(100, 24*us, 0, 100), nil},  // little time
 	{"http_send_uncached", httpReport(100, 25*us, 50, 50), nil},  // cached
@@ -79,6 +81,7 @@ var ruleTests = []struct {
 		"Of 2 paths, `rbac/allow` has the most, 100.",
 		"OPA keeps the compiled queries of 100",
 	}},
+	{"queries_recompiled", mixed(compileReport("rbac/allow", 1000, 100), compileStage, 300*us, 800*us), []string{"with a median of 302 µs. Compiling took 99.7 % of the time."}},
 	{"queries_recompiled", compileReport("rbac/allow", 500, 99), nil},   // too few
 	{"queries_recompiled", compileReport("rbac/allow", 1001, 100), nil}, // a small part
 	{"queries_recompiled", healthy(), nil},                              // nothing compiled
@@ -88,11 +91,14 @@ var ruleTests = []struct {
 		"20.2 % of it goes into receiving",
 		"CPU limit",
 	}},
+	{"handler_outside_rego", with(serverReport(100, map[string]time.Duration{handlerStage: 600 * us}), func(r *Report) { r.Total.Decisions = 300 }), []string{"600 µs a decision on average, for 100 decisions"}},
 	{"handler_outside_rego", serverReport(99, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 500 * us}), nil},  // too few
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 502 * us}), nil}, // less than half
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 99 * us, evaluationStage: 400 * us}), nil},  // a short time
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{evaluationStage: 5 * ms}), nil},                                                 // all in the rest
 	{"stage_dominates", serverReport(100, map[string]time.Duration{evaluationStage: ms, handlerStage: 900 * us}), []string{"Stage `rego_query_eval` takes 52.6 % of the time, which is 1.00 ms a decision", "`opa eval --profile`"}},
+	{"stage_dominates", mixed(serverReport(100, map[string]time.Duration{evaluationStage: ms, handlerStage: 900 * us}), evaluationStage, ms, 2*ms), []string{
+		"Its median is 1.01 ms and its p99 2.00 ms, in 100 decisions."}},
 	{"stage_dominates", serverReport(99, map[string]time.Duration{evaluationStage: ms, handlerStage: 900 * us}), nil},                                // too few
 	{"stage_dominates", serverReport(100, map[string]time.Duration{evaluationStage: ms, handlerStage: 501 * us, "rego_query_parse": 500 * us}), nil}, // less than half
 	{"stage_dominates", serverReport(100, map[string]time.Duration{evaluationStage: ms - us, handlerStage: 100 * us}), nil},                          // a short time
@@ -101,7 +107,7 @@ var ruleTests = []struct {
 	{"stage_dominates", serverReport(100, map[string]time.Duration{compileStage: 9 * ms}), nil},                                                      // queries_recompiled reports it
 	{"stage_dominates", with(healthy(), func(r *Report) { r.Total.Stages, r.Total.Time = nil, groupby.Sum{} }), nil},                                 // no time at all
 	{"stage_dominates", reportOf(), nil}, // no decision, no sum
-	{"path_long_tail", tailReport(1000, ms/2, 11*ms), []string{"In 1 path, ", ": `rbac/allow` (median 50", " ms, 1,000 decisions)"}},
+	{"path_long_tail", tailReport(1000, ms/2, 11*ms), []string{"In 1 path, ", ": `rbac/allow` (median 505 µs, p99 10.9 ms, 1,000 decisions)"}},
 	{"path_long_tail", tailReport(999, ms/2, 11*ms), nil},                                                               // too few
 	{"path_long_tail", tailReport(1000, ms, 19*ms), nil},                                                                // less than 20 times
 	{"path_long_tail", tailReport(1000, ms/4, 9900*us), nil},                                                            // less than 10 ms
@@ -235,19 +241,38 @@ func metricsReport(decisions, without int64) *Report {
 	return r
 }
 
-func textOf(r *Report, rule string) string {
+func findingOf(r *Report, rule string) Finding {
 	for _, f := range find(r) {
 		if f.Rule == rule {
-			return f.Text
+			return f
 		}
 	}
-	return ""
+	return Finding{}
+}
+
+// mixed returns a report whose stage takes two times in the total, the second
+// one in every twentieth decision.
+func mixed(r *Report, name string, usual, slow time.Duration) *Report {
+	s := stage(r.Total.Stages, name)
+	n := int(s.Durations.Count())
+	s.Durations = stageOf(name, append(same(n-n/20, usual), same(n/20, slow)...)...).Durations
+	return r
 }
 
 func TestRules(t *testing.T) {
 	spoke, silent := map[string]bool{}, map[string]bool{}
 	for i, test := range ruleTests {
-		text := textOf(test.r, test.rule)
+		f := findingOf(test.r, test.rule)
+		text := f.Text
+		if i := slices.IndexFunc(test.r.Revisions, func(v Revision) bool { return v.Name == f.Revision }); i > 0 {
+			want, end := Finding{}, test.r.To
+			if i+1 < len(test.r.Revisions) {
+				end = test.r.Revisions[i+1].First
+			}
+			if want.setTimes(test.r.Revisions[i].First, end); f.From != want.From || f.To != want.To {
+				t.Errorf("%d: from %s to %s, want %s to %s", i, f.From, f.To, want.From, want.To)
+			}
+		}
 		if text == "" {
 			silent[test.rule] = true
 		} else {
@@ -266,7 +291,7 @@ func TestRules(t *testing.T) {
 	if len(spoke) != len(rules)-scannedOnly || len(silent) != len(rules)-scannedOnly {
 		t.Errorf("of %d rules, %d speak, and %d are silent", len(rules), len(spoke), len(silent))
 	}
-	if text := textOf(revisionReport(10, 10, 100*us, 160*us), "revision_slower"); strings.Contains(text, "more.") {
+	if text := findingOf(revisionReport(10, 10, 100*us, 160*us), "revision_slower").Text; strings.Contains(text, "more.") {
 		t.Error(text)
 	}
 }

@@ -40,6 +40,7 @@ type served struct {
 	took, usual                    float64 // ns: with the fault, and without
 	metrics                        string  // more of them, each after a comma
 	result                         string  // or "error" or "undefined"
+	code                           string  // of the error
 	lost                           bool
 }
 
@@ -76,6 +77,10 @@ func (t *traffic) log() string {
 		if t.Float64() < t.errors[p] {
 			d.result = "error"
 		}
+		d.code = "internal_error"
+		if i%4 == 0 {
+			d.code = "eval_conflict_error"
+		}
 		if d.usual = d.took; t.fault != nil {
 			t.fault(d)
 		}
@@ -86,7 +91,7 @@ func (t *traffic) log() string {
 		result := `"result":` + d.result
 		switch d.result {
 		case "error":
-			result = `"error":{"code":"internal_error"}`
+			result = `"error":{"code":"` + d.code + `"}`
 		case "undefined":
 			result = `"req_id":1`
 		}
@@ -442,7 +447,7 @@ func (log *traffic) checkFigures(t *testing.T, f *Finding, want planted) {
 		if did == "failed" {
 			failed := 0
 			for _, d := range log.kept {
-				failed += strings.Count(d.result, "error")
+				failed += strings.Count(d.result+d.code, "errorinternal_error")
 			}
 			sentence += fmt.Sprintf(" The most frequent error of the log is `internal_error` (%s).", text.Count(failed))
 		}
