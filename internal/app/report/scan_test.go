@@ -501,6 +501,9 @@ func (log *traffic) checkFigures(t *testing.T, f *Finding, want planted) {
 			t.Errorf("no decision is made at %v", at)
 		}
 	}
+	if want.from == 0 && !from.Equal(times[0]) || want.to == 0 && !to.Equal(times[len(times)-1]) {
+		t.Errorf("from %v to %v, want the first and the last time", from, to)
+	}
 }
 
 // checkDurations checks that a text begins with these durations, in ns and
