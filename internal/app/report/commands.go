@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -21,10 +22,7 @@ const mostCommand = 2000
 // may be zero. It has more flags. It has only words that all forms of output
 // show as they are.
 func (r *Report) suggest(f *Finding, by string, paths []string, since, until time.Time, more ...string) {
-	o, logs := r.options, "the logs"
-	if o == nil { // of saved reports
-		o, logs = new(Options), "the logs, and the flags that selected decisions,"
-	}
+	o := cmp.Or(r.options, new(Options)) // empty for saved reports
 	if paths == nil {
 		paths = o.Paths
 	}
@@ -57,7 +55,7 @@ func (r *Report) suggest(f *Finding, by string, paths []string, since, until tim
 	command, ok := quoted(slices.Concat(words, inputs))
 	if !ok || len(inputs) == 0 {
 		command, ok = quoted(words)
-		sentence = " Add " + logs + " to this command to look at the decisions:"
+		sentence = " Add the logs to this command to look at the decisions:"
 	}
 	if ok {
 		f.Text, f.Command = f.Text+sentence, command

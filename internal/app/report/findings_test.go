@@ -251,11 +251,11 @@ func findingOf(r *Report, rule string) Finding {
 }
 
 // mixed returns a report whose stage takes two times in the total, the second
-// one in every twentieth decision.
+// one in every eighth decision.
 func mixed(r *Report, name string, usual, slow time.Duration) *Report {
 	s := stage(r.Total.Stages, name)
 	n := int(s.Durations.Count())
-	s.Durations = stageOf(name, append(same(n-n/20, usual), same(n/20, slow)...)...).Durations
+	s.Durations = stageOf(name, append(same(n-n/8, usual), same(n/8, slow)...)...).Durations
 	return r
 }
 

@@ -525,25 +525,6 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestOneRevision: a change of revision explains a cluster, but a revision that
-// all decisions have does not.
-func TestOneRevision(t *testing.T) {
-	for before, want := range map[string]string{"v1": "", "v0": "v1"} {
-		sample := newSample()
-		for i := range 1000 {
-			revision := before
-			if i >= 40 {
-				revision = "v1"
-			}
-			sample.put(sampled{time: int64(i)}, [attributes][]byte{ofRevision: []byte(revision)})
-		}
-		cluster := cluster{subject: all, first: 40, last: 999, begins: true}
-		if got := newScan(sample).findCommon(&cluster, ofRevision); got != want {
-			t.Errorf("%s, then v1: the common revision is %q, want %q", before, got, want)
-		}
-	}
-}
-
 // TestHealthyTraffic: of 200 healthy logs, at most two have a finding.
 // REGOMETER_HEALTHY_LOGS is another number of logs.
 func TestHealthyTraffic(t *testing.T) {
