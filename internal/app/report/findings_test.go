@@ -155,7 +155,7 @@ var ruleTests = []struct {
 	{"http_send_uncached", httpReport(100, 10*ms, 30, 0), []string{"30.0 % of its answers"}},
 	{"revision_slower", revisions(160*us, 160*us), nil}, // slices of later revisions say nothing of one
 	{"revision_slower", revisions(160*us, 200*us), []string{"from 100 µs to 160 µs", "It also became slower with 1 other revision."}},
-	{"path_long_tail", tails(), []string{"In 4 paths, ", ": `p0` ", "`p2` (median 1", ") and 1 more."}},
+	{"path_long_tail", tails(), []string{"In 4 paths, ", ": `p0` ", "`p2` (median 1", ") and 1 more.", "report --by hour --path p0 --path p1 --path p2 --slowest 10"}},
 }
 
 // healthy returns a report of which there is nothing to say.
@@ -263,7 +263,7 @@ func TestRules(t *testing.T) {
 	spoke, silent := map[string]bool{}, map[string]bool{}
 	for i, test := range ruleTests {
 		f := findingOf(test.r, test.rule)
-		text := f.Text
+		text := strings.TrimSpace(f.Text + " " + f.Command)
 		if i := slices.IndexFunc(test.r.Revisions, func(v Revision) bool { return v.Name == f.Revision }); i > 0 {
 			want, end := Finding{}, test.r.To
 			if i+1 < len(test.r.Revisions) {

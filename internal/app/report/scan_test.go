@@ -41,6 +41,7 @@ type served struct {
 	metrics                        string  // more of them, each after a comma
 	result                         string  // or "error" or "undefined"
 	code                           string  // of the error
+	label                          string  // that tells servers apart
 	lost                           bool
 }
 
@@ -77,7 +78,7 @@ func (t *traffic) log() string {
 		if t.Float64() < t.errors[p] {
 			d.result = "error"
 		}
-		d.code = "internal_error"
+		d.code, d.label = "internal_error", `"id`
 		if i%4 == 0 {
 			d.code = "eval_conflict_error"
 		}
@@ -95,9 +96,9 @@ func (t *traffic) log() string {
 		case "undefined":
 			result = `"req_id":1`
 		}
-		fmt.Fprintf(&b, `{"labels":{"id":"%s","version":"1"},"decision_id":"%016x","bundles":{"b":{"revision":"%s"}},"path":"%s",%s,`+
+		fmt.Fprintf(&b, `{"labels":{%s":"%s","version":"1"},"decision_id":"%016x","bundles":{"b":{"revision":"%s"}},"path":"%s",%s,`+
 			`"requested_by":"%s:4000","timestamp":"%s","metrics":{"timer_rego_query_eval_ns":%d,"timer_server_handler_ns":%d%s}}`+"\n",
-			d.server, t.Uint64(), d.revision, d.path, result, d.client, d.time().Format(time.RFC3339Nano), int64(d.took*0.7), int64(d.took), d.metrics)
+			d.label, d.server, t.Uint64(), d.revision, d.path, result, d.client, d.time().Format(time.RFC3339Nano), int64(d.took*0.7), int64(d.took), d.metrics)
 	}
 	return b.String()
 }
@@ -155,6 +156,12 @@ var plantedFaults = map[string]struct {
 		}
 	}},
 	"server slower": {[]planted{{"server_slower", "server opa-2", 0, 0}}, func(_ *rand.Rand, d *served) {
+		if d.server == "opa-2" {
+			d.took *= 3
+		}
+	}},
+	"pod slower": {[]planted{{"server_slower", "server opa-2", 0, 0}}, func(_ *rand.Rand, d *served) {
+		d.label = fmt.Sprintf(`"id":"x","pod":"%s","node`, d.server) // of two equal ones, the first
 		if d.server == "opa-2" {
 			d.took *= 3
 		}
@@ -374,7 +381,8 @@ func (log *traffic) checkFigures(t *testing.T, f *Finding, want planted) {
 	case "path_undefined":
 		result, did = "undefined", "had no result"
 	}
-	subject, of, by, flags := map[string]string{}, "", "label:id", ""
+	label := log.kept[0].label
+	subject, of, by, flags := map[string]string{}, "", "label:"+label[strings.LastIndexByte(label, '"')+1:], ""
 	for i, pair := 0, strings.Fields(want.subject); i < len(pair); i += 2 {
 		subject[pair[i]] = strings.TrimPrefix(strings.Replace(pair[i+1], none, "", 1), "b=")
 		of += []string{" of ", " and "}[min(i, 1)] + strings.Replace(pair[i], "rev", "bundle rev", 1) + " `" + pair[i+1] + "`"
