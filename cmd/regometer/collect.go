@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,8 +20,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/open-policy-agent/opa/v1/util"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/collect"
 )
@@ -116,38 +113,16 @@ func sizeFlag(cmd *cobra.Command, to *int64, name, usage string) {
 	})
 }
 
-// pluginConfig returns the configuration of the plugin in a file, as JSON.
-func pluginConfig(name string) ([]byte, error) {
-	if name == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	var c struct {
-		Plugins map[string]any `json:"plugins"`
-	}
-	if err := util.Unmarshal(text, &c); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	block, ok := c.Plugins["regometer"]
-	if !ok {
-		return nil, fmt.Errorf("%s has no plugins.regometer: write plugins: {regometer: {…}}, as in OPA's configuration", name)
-	}
-	return json.Marshal(block)
-}
-
 func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 	failed := func(err error) {
 		log.Error("A file has changed, but cannot be used. The old content stays.", "error", err)
 	}
-	config, err := pluginConfig(o.config)
+	opa, err := collect.ReadConfig(o.config)
 	if err != nil {
 		return err
 	}
-	options := collect.Options{Config: config, Version: ownVersion(), MaxPacked: o.packed, MaxUnpacked: o.unpacked, Log: log}
+	options := collect.Options{Config: opa.Plugins.Regometer, Version: ownVersion(), MaxPacked: o.packed, MaxUnpacked: o.unpacked, Log: log}
 	if o.token != "" {
 		if options.Token, err = collect.TokenFile(o.token, failed); err != nil {
 			return err
@@ -162,7 +137,8 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := setPolicy(c, o.policies); err != nil {
+	policy, err := collect.NewPolicy(c, o.policies, opa)
+	if err != nil {
 		return err
 	}
 	server := &http.Server{Handler: c, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
@@ -182,6 +158,9 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	if a := listener.Addr().(*net.TCPAddr); !a.IP.IsLoopback() && (o.cert == "" || o.token == "" && o.ca == "") {
 		log.Warn("Everybody who reaches this address can send decisions and read metrics. Use --tls-cert, --tls-key and --token-file, or listen on 127.0.0.1.", "addr", a)
 	}
+	if o.forward == "" && len(args) == 0 {
+		log.Warn("Decision logs are counted, and then dropped. Name the server that keeps them with --forward.")
+	}
 	log.Info("Collecting decisions.", "url", fmt.Sprintf("%s://%s", scheme, listener.Addr()))
 
 	signals := takeSignals(cmd.Context()) // from here on, SIGHUP does not end the process
@@ -200,7 +179,17 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 		}
 		go func() { ended <- c.ReadPipe(cmd.InOrStdin(), pass) }()
 	}
-	err = wait(ctx, signals, ended, c, o.policies, log)
+	policy.Follow(ctx)
+	for waiting := true; waiting; {
+		select {
+		case err = <-ended:
+			waiting = false
+		case <-ctx.Done():
+			err, waiting = ctx.Err(), false
+		case s := <-signals:
+			waiting = s == syscall.SIGHUP // files are read again without it
+		}
+	}
 	cancel()
 	if reading != nil {
 		<-reading
@@ -208,51 +197,6 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	grace, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
 	return errors.Join(err, server.Shutdown(grace))
-}
-
-// wait waits for the end. It reads policies again when they change, and logs
-// the counter's messages.
-func wait(ctx context.Context, signals <-chan os.Signal, ended <-chan error, c *collect.Collector, policies []string, log *slog.Logger) error {
-	version := collect.Version(policies)
-	tick := time.NewTicker(5 * time.Second)
-	defer tick.Stop()
-	for {
-		for _, text := range c.Counter.Messages() {
-			log.Warn(text)
-		}
-		again := false
-		select {
-		case err := <-ended:
-			return err
-		case <-ctx.Done():
-			return ctx.Err()
-		case s := <-signals:
-			if s != syscall.SIGHUP {
-				return nil
-			}
-			again = true
-		case <-tick.C:
-		}
-		if now := collect.Version(policies); now != version || again {
-			version = now
-			if err := setPolicy(c, policies); err != nil {
-				log.Error("The policy cannot be used. The old one stays.", "error", err)
-			}
-		}
-	}
-}
-
-// setPolicy gives labels to the rules in the policies.
-func setPolicy(c *collect.Collector, policies []string) error {
-	if len(policies) == 0 {
-		return nil
-	}
-	policy, err := collect.LoadPolicy(policies)
-	if err != nil {
-		return err
-	}
-	c.Counter.SetPolicy(policy)
-	return nil
 }
 
 // target returns the target of --forward.

@@ -31,7 +31,7 @@ func TestCollectLogsPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := setPolicy(c, []string{policy}); err != nil {
+	if _, err := collect.NewPolicy(c, []string{policy}, collect.OPAConfig{}); err != nil {
 		t.Fatal(err)
 	}
 	event := `[{"labels":{"id":"s"},"decision_id":"1","path":"a/p","result":true,"metrics":{"timer_server_handler_ns":1}}]`
@@ -39,7 +39,7 @@ func TestCollectLogsPaths(t *testing.T) {
 	end := errors.New("end")
 	ended := make(chan error, 1)
 	ended <- end
-	if err := wait(context.Background(), nil, ended, c, []string{policy}, log); !errors.Is(err, end) {
+	if err := wait(context.Background(), nil, ended, c, log); !errors.Is(err, end) {
 		t.Errorf("the error is %v", err)
 	}
 	for _, want := range []string{"The policy has 2 paths", "a/p counts as a. "} {

@@ -4,9 +4,6 @@
 package plugin
 
 import (
-	"fmt"
-	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,37 +20,24 @@ type LogCounter struct {
 	recorder *recorder
 	config   *settings
 	policy   atomic.Pointer[ast.Compiler] // may be nil
-
-	messages []string // of the last warnings and of the policy; protected by mu
-
-	// learns says that paths get labels when they appear, because neither a
-	// policy nor the configuration names paths. learned has these paths.
-	mu      sync.Mutex // protects all of these
-	learns  bool
-	learned []string
 }
 
 // NewLogCounter returns a counter that exports its metrics on a registry.
-// config is the configuration of the plugin, as JSON. Build.OPA and
-// Build.DropIn are not needed. NewLogCounter fails if the configuration is
+// config is the configuration of the plugin, as JSON. Its key next has no
+// effect. Build.OPA and Build.DropIn are not needed. The counter calls warn with
+// what there is to say about labels. NewLogCounter fails if the configuration is
 // invalid, or if the registry refuses the metrics.
-func NewLogCounter(registry prometheus.Registerer, config []byte, b Build) (*LogCounter, error) {
+func NewLogCounter(registry prometheus.Registerer, config []byte, b Build, warn func(text string)) (*LogCounter, error) {
 	c, err := parseConfig(config)
 	if err != nil {
 		return nil, err
-	}
-	if c.Next != "" {
-		return nil, fmt.Errorf("%s.next works only in an OPA: remove it", configPath)
 	}
 	s, err := stateOf(registry, b)
 	if err != nil {
 		return nil, err
 	}
-	l := &LogCounter{
-		recorder: &recorder{state: s}, config: c,
-		learns: c.Paths.Enabled && c.Paths.FromPolicy && len(c.Paths.Allow)+len(c.Paths.Prefixes) == 0,
-	}
-	l.recorder.rules, l.recorder.warn = l.policy.Load, l.note
+	l := &LogCounter{recorder: &recorder{state: s}, config: c}
+	l.recorder.rules, l.recorder.warn = l.policy.Load, warn
 	if err := l.recorder.configure(c); err != nil {
 		return nil, err
 	}
@@ -62,61 +46,30 @@ func NewLogCounter(registry prometheus.Registerer, config []byte, b Build) (*Log
 
 // SetPolicy gives labels to the paths of a policy's rules, from now on.
 func (c *LogCounter) SetPolicy(policy *ast.Compiler) {
-	c.mu.Lock()
-	c.learns = false
-	c.mu.Unlock()
 	c.policy.Store(policy)
 	c.recorder.relabel()
 	if text := c.recorder.current().counts.String(); text != "" {
-		c.note(text)
+		c.recorder.warn(text)
 	}
 }
 
-// note keeps a message for the next call of Messages.
-func (c *LogCounter) note(text string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.messages = append(c.messages, text)
-}
-
-// Messages returns what there is to say since the last call about paths without
-// a label of their own. Callers log it.
-func (c *LogCounter) Messages() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	messages := c.messages
-	c.messages = nil
-	return messages
+// NeedsPolicy reports whether all paths are "other" without a policy, because
+// the configuration names none.
+func (c *LogCounter) NeedsPolicy() bool {
+	p := c.config.Paths
+	return p.Enabled && p.FromPolicy && len(p.Allow)+len(p.Prefixes) == 0
 }
 
 // Verdicts returns the rules for results of the configuration.
 func (c *LogCounter) Verdicts() *rollup.Verdicts { return c.config.Outcomes }
 
-// learn gives a path a label, if there is room for one.
-func (c *LogCounter) learn(path string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	name := canonical(path)
-	if !c.learns || len(c.learned) >= c.config.MaxPaths || len(name) > longestLabel || slices.Contains(c.learned, name) {
-		return
-	}
-	config := *c.config
-	config.Paths.Allow = append(slices.Clone(c.learned), name)
-	if c.recorder.configure(&config) == nil {
-		c.learned = config.Paths.Allow
-	}
-}
-
 // A LogBatch has decisions that are not counted yet. Only one goroutine may use
 // it.
 type LogBatch struct {
 	counter *LogCounter
-	labels  *labels
-	// recent has the labels of paths that came before, up to mostRecent. names
-	// has the names of all labels.
-	recent map[string]pathLabel
-	names  []string
-	n      uint64
+	labels  *labels // the current ones when the first decision came
+	given   map[pathLabel]bool
+	n       uint64
 
 	// The first decisions wait in pending, and their numbers in numbers. If
 	// there are more, all are in rollup.
@@ -126,8 +79,6 @@ type LogBatch struct {
 }
 
 const (
-	// mostRecent limits the paths whose labels a batch remembers.
-	mostRecent = 1024
 	// mostPending limits the decisions that wait. A body of OPA's default size
 	// has some hundred. For more, a rollup takes less memory and time.
 	mostPending = 4096
@@ -137,27 +88,41 @@ const (
 
 // NewBatch returns an empty batch.
 func (c *LogCounter) NewBatch() *LogBatch {
-	return &LogBatch{counter: c, labels: c.recorder.current(), recent: map[string]pathLabel{}}
+	return &LogBatch{counter: c, given: map[pathLabel]bool{}}
 }
 
 // Reset makes the batch empty. Its decisions do not count.
 func (b *LogBatch) Reset() {
-	clear(b.recent)
-	clear(b.numbers) // the keys may be long
-	b.labels, b.names, b.n = b.counter.recorder.current(), b.names[:0], 0
-	b.pending, b.numbers, b.rollup = b.pending[:0], b.numbers[:0], nil
+	clear(b.given)
+	b.forget()
+	b.n, b.rollup = 0, nil
+}
+
+// forget forgets the pending decisions. Their texts may be long.
+func (b *LogBatch) forget() {
+	clear(b.pending)
+	clear(b.numbers)
+	b.pending, b.numbers = b.pending[:0], b.numbers[:0]
 }
 
 // Add adds a decision. Its Path is as in a decisionlog.Event, and it has no
 // Metrics. Add ignores its fields Query and Overflow, and does not keep its
 // Numbers.
 func (b *LogBatch) Add(d rollup.Decision) {
-	l, ok := b.recent[d.Path]
-	if !ok {
-		l = b.labelOf(d.Path, d.Outcome)
+	if b.n == 0 { // a batch may wait for its first decision for long
+		b.labels = b.counter.recorder.current()
 	}
-	d.Query, d.Path, d.Overflow = d.Path == rollup.Query, l.name, l.merged != nil
 	b.n++
+	path, query := d.Path, ""
+	switch path {
+	case rollup.Query:
+		path, query = "", "query"
+	case rollup.AllData:
+		path = ""
+	}
+	l, _ := b.labels.of(path, query)
+	b.given[l] = true
+	d.Query, d.Path, d.Overflow = query != "", l.name, l.merged != nil
 	switch {
 	case b.rollup != nil:
 		b.rollup.Add(d)
@@ -173,38 +138,12 @@ func (b *LogBatch) Add(d rollup.Decision) {
 	}
 }
 
-// labelOf returns the label of a path. It gives the path a label, if that is
-// possible.
-func (b *LogBatch) labelOf(name string, outcome rollup.Outcome) pathLabel {
-	path, query := name, ""
-	switch path {
-	case rollup.Query:
-		path, query = "", "query"
-	case rollup.AllData:
-		path = ""
-	}
-	l, known := b.labels.of(path, query)
-	if !known && outcome != rollup.Undefined {
-		b.counter.learn(path)
-		b.labels = b.counter.recorder.current()
-		l, known = b.labels.of(path, query)
-	}
-	b.counter.recorder.noteAsked(l)
-	if !slices.Contains(b.names, l.name) {
-		b.names = append(b.names, l.name)
-	}
-	if known && len(b.recent) < mostRecent && len(name) <= longestLabel { // another outcome may give an unknown path a label
-		b.recent[name] = l
-	}
-	return l
-}
-
 // addTo moves the pending decisions to a rollup.
 func (b *LogBatch) addTo(r *rollup.Rollup) {
 	for i := range b.pending {
 		r.Add(b.pending[i])
 	}
-	b.pending, b.numbers = b.pending[:0], b.numbers[:0]
+	b.forget()
 }
 
 // newRollup returns an empty rollup with the options of the counter.
@@ -222,9 +161,10 @@ func (b *LogBatch) Len() uint64 { return b.n }
 // Count counts the decisions, and makes the batch empty.
 func (b *LogBatch) Count() {
 	s := b.counter.recorder.state
-	for _, name := range b.names {
-		if !s.admits(name) {
-			s.makeRoom(&label{name: name})
+	for l := range b.given {
+		b.counter.recorder.noteAsked(l)
+		if !s.admits(l.name) {
+			s.makeRoom(l.label)
 		}
 	}
 	s.recording.RLock()

@@ -4,8 +4,6 @@
 package plugin
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,31 +11,46 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Clients choose the paths of decisions. A batch remembers neither all of them
-// nor long ones.
-func TestBatchKeepsFewPaths(t *testing.T) {
+// A batch that is used again keeps no decisions, no long texts, and no labels
+// of an old policy.
+func TestReusedBatch(t *testing.T) {
 	t.Parallel()
-	c, err := NewLogCounter(prometheus.NewRegistry(), []byte(`{"paths": {"prefixes": ["p"]}}`), Build{})
+	c, err := NewLogCounter(prometheus.NewRegistry(), nil, Build{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := c.NewBatch()
-	add := func(path string) { b.Add(rollup.Decision{Path: path, Outcome: rollup.Allowed}) }
-	add("p/" + strings.Repeat("x", longestLabel))
-	if len(b.recent) > 0 {
-		t.Error("the batch remembers a long path")
+	add := func(n int, path string) {
+		for range n {
+			b.Add(rollup.Decision{Path: path, Outcome: rollup.Allowed, Numbers: []rollup.Number{{Key: "timer_x_ns", Value: 1}}})
+		}
 	}
-	for i := range 2 * mostRecent {
-		add(fmt.Sprint("p/", i))
-	}
-	if n := len(b.recent); n != mostRecent {
-		t.Errorf("the batch remembers %d paths, want %d", n, mostRecent)
-	}
-	if n := b.Len(); n != 2*mostRecent+1 {
-		t.Errorf("the batch has %d decisions", n)
-	}
+	add(mostPending+1000, "someone@example.com")
+	add(1, rollup.Query)
+	add(1, rollup.AllData)
 	b.Count()
-	if n := len(b.recent); n != 0 {
-		t.Errorf("after the decisions have been counted, the batch remembers %d paths", n)
+	add(3, "someone@example.com")
+	kept := b.pending[:3]
+	b.Count()
+	if kept[2].Code != "" || kept[2].Numbers != nil || b.numbers[:3][2].Key != "" || len(b.given) > 0 {
+		t.Errorf("the empty batch keeps %+v and %v", kept[2], b.given)
+	}
+	c.SetPolicy(compile(t, "package a\np := input.p"))
+	add(mostPending+1, "a/p")
+	b.Reset()
+	add(2, "a/p")
+	b.Count()
+	var s rollup.Snapshot
+	c.recorder.state.rollup.Snapshot(&s)
+	got := map[string]uint64{}
+	for _, p := range s.Paths {
+		for _, n := range p.Outcomes {
+			got[p.Label] += n
+		}
+	}
+	for label, want := range map[string]uint64{rollup.Other: mostPending + 1003, rollup.Query: 1, rollup.AllData: 1, "a/p": 2, "someone@example.com": 0} {
+		if got[label] != want {
+			t.Errorf("%s has %d decisions, want %d", label, got[label], want)
+		}
 	}
 }

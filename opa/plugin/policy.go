@@ -236,21 +236,10 @@ func (d *document) above(depth int) *document {
 	return d
 }
 
-// entryPointsOf returns the paths that are annotated as entry points.
+// entryPointsOf returns the paths that are annotated as entry points. It reads
+// the annotations in comments, because not every OPA parses them.
 func entryPointsOf(c *ast.Compiler) map[string]bool {
-	paths, annotated := map[string]bool{}, false
-	if set := c.GetAnnotationSet(); set != nil {
-		for _, a := range set.Flatten() {
-			annotated = true
-			if a.Annotations != nil && a.Annotations.Entrypoint {
-				paths[pathOf(a.Path)] = true
-			}
-		}
-	}
-	if annotated {
-		return paths
-	}
-	// Servers before OPA 1.17 keep annotations only as comments.
+	paths := map[string]bool{}
 	for _, m := range c.Modules {
 		commentedEntryPoints(m, paths)
 	}

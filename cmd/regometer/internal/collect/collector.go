@@ -74,7 +74,7 @@ func New(o Options) (*Collector, error) {
 		o.MaxUnpacked = defaultUnpacked
 	}
 	registry := prometheus.NewRegistry()
-	counter, err := plugin.NewLogCounter(registry, o.Config, plugin.Build{Version: o.Version})
+	counter, err := plugin.NewLogCounter(registry, o.Config, plugin.Build{Version: o.Version}, func(text string) { o.Log.Warn(text) })
 	if err != nil {
 		return nil, err
 	}

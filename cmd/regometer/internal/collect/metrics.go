@@ -14,6 +14,7 @@ import (
 type metrics struct {
 	counted, repeated               prometheus.Counter
 	lost, uncounted, refused, wrong *prometheus.CounterVec
+	policy                          *prometheus.GaugeVec
 
 	mu      sync.Mutex
 	servers map[string]time.Time // when a server sent last
@@ -46,8 +47,12 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		refused:   vector("bodies_refused_total", "reason", "Bodies that were not accepted. OPA sends them again.", "busy", "sender", "slow", "target", "token"),
 		wrong:     vector("event_problems_total", "kind", "Problems of events, as regometer report counts them."),
 		servers:   map[string]time.Time{},
+		policy: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: "regometer", Subsystem: "collect", Name: "policy_timestamp_seconds",
+			Help: "When a source of the policy was last read, or found unchanged, in seconds since 1970. Absent until then.",
+		}, []string{"source"}),
 	}
-	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	registry.MustRegister(m.policy, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "regometer", Subsystem: "collect", Name: "servers",
 		Help: "Servers (by labels.id) that sent decisions in the last 20 minutes.",
 	}, m.active))

@@ -4,112 +4,156 @@
 package collect
 
 import (
-	"bytes"
-	"errors"
+	"context"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
+	"math/rand/v2"
+	"regexp"
+	"sync"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/bundle"
+	"github.com/open-policy-agent/opa/v1/util"
 )
 
-// LoadPolicy reads the rules in Rego files, folders and bundles, in Rego v0 or
-// v1. It does not check signatures, because the rules only name paths. It fails
-// if a file is invalid, or if a bundle has no rules to read.
-func LoadPolicy(paths []string) (*ast.Compiler, error) {
-	modules := map[string]*ast.Module{}
-	for _, path := range paths {
-		err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
-			switch {
-			case err == nil && entry.IsDir() && name != path && strings.HasPrefix(entry.Name(), ".."):
-				return fs.SkipDir // Kubernetes mounts the files of a ConfigMap there, and links to them
-			case err != nil || entry.IsDir():
-				return err
-			case strings.HasSuffix(name, ".rego") || name == path:
-				return loadFile(modules, name)
-			}
-			return nil
-		})
-		if err != nil {
+// A Policy gives labels to the paths of rules. The rules of all its sources are
+// one policy.
+type Policy struct {
+	collector *Collector
+	sources   []*source
+	mu        sync.Mutex // protects the sources' modules
+}
+
+// A source is files, or a bundle of a server.
+type source struct {
+	name     string        // a label
+	min, max time.Duration // between two reads
+	// read returns the modules and their version. It returns no modules if they
+	// still have the given version, which is "" at first.
+	read func(ctx context.Context, version string) (m modules, now string, err error)
+
+	modules modules
+	version string
+	failure string // of the last read, without numbers such as ports
+}
+
+// fileSource returns a source of Rego files, folders and bundles.
+func fileSource(name string, paths ...string) *source {
+	return &source{name: name, min: reread, max: reread, read: func(_ context.Context, version string) (m modules, now string, err error) {
+		if now = Version(paths); now != version { // before the files are read, so that no change is missed
+			m, err = loadFiles(paths)
+		}
+		return m, now, err
+	}}
+}
+
+// NewPolicy returns a policy of files, and of the bundles in a configuration of
+// OPA. It fails if a file cannot be used, or if the configuration is invalid.
+func NewPolicy(c *Collector, files []string, opa OPAConfig) (*Policy, error) {
+	bundles, err := opa.sources()
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	if len(opa.Discovery) > 0 {
+		c.options.Log.Warn("The bundles that discovery names are not read. Name them in bundles, in the file of --config.")
+	}
+	if len(bundles)+len(files) == 0 && c.Counter.NeedsPolicy() {
+		c.options.Log.Warn("The only paths are (query), (data) and other, because there is no policy. Name it with --policy, " +
+			"or give --config the configuration of OPA with services and bundles, or name paths in plugins.regometer.paths.allow.")
+	}
+	p := &Policy{collector: c, sources: bundles}
+	if len(files) > 0 {
+		s := fileSource("--policy", files...)
+		p.sources = append(p.sources, s)
+		if err := p.read(context.Background(), s); err != nil {
 			return nil, fmt.Errorf("--policy: %w", err)
 		}
 	}
-	if len(modules) == 0 {
-		return nil, fmt.Errorf("--policy: there are no Rego files in %s", strings.Join(paths, ", "))
+	return p, nil
+}
+
+// Follow reads the sources again and again, until ctx ends.
+func (p *Policy) Follow(ctx context.Context) {
+	for _, s := range p.sources {
+		go func() {
+			for failures := 0; ctx.Err() == nil; {
+				wait := s.min + rand.N(s.max-s.min+1)
+				if p.update(ctx, s) {
+					failures = 0
+				} else {
+					failures++
+					wait = util.DefaultBackoff(float64(time.Second), float64(s.max), failures)
+				}
+				select {
+				case <-ctx.Done():
+				case <-time.After(wait):
+				}
+			}
+		}()
+	}
+}
+
+var number = regexp.MustCompile(`\d+`)
+
+// update reads a source, and logs a failure with another reason than the last.
+func (p *Policy) update(ctx context.Context, s *source) (ok bool) {
+	err, failure, log := p.read(ctx, s), "", p.collector.options.Log.With("source", s.name)
+	if err == nil {
+		p.collector.metrics.policy.WithLabelValues(s.name).SetToCurrentTime()
+	} else {
+		failure = number.ReplaceAllString(err.Error(), "")
+	}
+	switch {
+	case failure == s.failure || ctx.Err() != nil:
+	case err == nil:
+		log.Info("The source of the policy can be used again.")
+	default:
+		log.Error("A source of the policy cannot be used. Its last rules stay, if it has any.", "error", err)
+	}
+	s.failure = failure
+	return err == nil
+}
+
+// read reads a source, and gives labels to the rules of all sources. If that
+// fails, it changes nothing.
+func (p *Policy) read(ctx context.Context, s *source) error {
+	m, version, err := s.read(ctx, s.version)
+	if err != nil || m == nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := modules{}
+	for _, x := range p.sources {
+		from := x.modules
+		if x == s {
+			from = m
+		}
+		for name, module := range from {
+			all[x.name+": "+name] = module
+		}
 	}
 	compiler := ast.NewCompiler().WithAllowUndefinedFunctionCalls(true) // built-ins of other programs
-	if compiler.Compile(modules); compiler.Failed() {
-		return nil, fmt.Errorf("--policy: %w", compiler.Errors)
+	if compiler.Compile(all); compiler.Failed() {
+		return compiler.Errors
 	}
-	return compiler, nil
+	s.modules, s.version = m, version
+	p.collector.Counter.SetPolicy(compiler)
+	return nil
 }
 
-// loadFile adds the modules of a Rego file, or of a bundle.
-func loadFile(modules map[string]*ast.Module, name string) error {
-	text, err := os.ReadFile(name)
+// modules are parts of a policy, by name.
+type modules map[string]*ast.Module
+
+// parse adds a module in Rego v1 or v0. It leaves annotations in comments,
+// because only new releases of OPA refuse wrong ones.
+func (m modules) parse(name string, text []byte) error {
+	module, err := ast.ParseModuleWithOpts(name, string(text), ast.ParserOptions{RegoVersion: ast.RegoV1})
 	if err != nil {
-		return err
-	}
-	if !bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
-		module, err := parse(name, string(text))
-		modules[name] = module
-		return err
-	}
-	return eitherVersion(func(version ast.RegoVersion) error {
-		b, err := bundle.NewReader(bytes.NewReader(text)).WithSkipBundleVerification(true).WithRegoVersion(version).Read()
-		switch {
-		case err != nil:
-			return fmt.Errorf("%s: %w", name, err)
-		case b.Type() == bundle.DeltaBundleType:
-			return fmt.Errorf("%s is a delta bundle, which has no rules: name a snapshot bundle", name)
-		case len(b.Modules) == 0 && len(b.WasmModules) > 0:
-			return fmt.Errorf("%s has only WebAssembly, and no rules: name the paths in paths.allow of --config", name)
+		var second error
+		if module, second = ast.ParseModuleWithOpts(name, string(text), ast.ParserOptions{RegoVersion: ast.RegoV0}); second != nil {
+			return err
 		}
-		for _, m := range b.Modules {
-			modules[name+m.Path] = m.Parsed
-		}
-		return nil
-	})
-}
-
-func parse(name, text string) (module *ast.Module, err error) {
-	err = eitherVersion(func(version ast.RegoVersion) error {
-		module, err = ast.ParseModuleWithOpts(name, text, ast.ParserOptions{RegoVersion: version, ProcessAnnotation: true})
-		return err
-	})
-	return module, err
-}
-
-// eitherVersion calls read for Rego v1 and, if this fails, for v0. If both
-// fail, it returns the first error.
-func eitherVersion(read func(ast.RegoVersion) error) error {
-	first := read(ast.RegoV1)
-	if first == nil || read(ast.RegoV0) == nil {
-		return nil
 	}
-	return first
-}
-
-// Version describes the state of the files at paths. It changes when a file
-// does.
-func Version(paths []string) string {
-	var b strings.Builder
-	for _, path := range paths {
-		err := filepath.WalkDir(path, func(name string, _ fs.DirEntry, failed error) error {
-			info, err := os.Stat(name)
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				return nil
-			case err != nil || failed != nil:
-				return errors.Join(err, failed)
-			}
-			fmt.Fprintln(&b, name, info.Size(), info.ModTime().UnixNano(), info.Mode())
-			return nil
-		})
-		fmt.Fprintln(&b, path, err)
-	}
-	return b.String()
+	m[name] = module
+	return nil
 }
