@@ -15,7 +15,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -77,14 +76,14 @@ func (c *collecting) metric(name string) string {
 	return ""
 }
 
-const allowed = `opa_decisions_total{outcome="allowed",path="p"}`
+const allowed = `opa_decisions_total{outcome="allowed",path="other"}`
 
 func decision(id int) string {
 	return fmt.Sprintf(`[{"labels":{"id":"s"},"decision_id":"%d","path":"p","result":true,"metrics":{"timer_server_handler_ns":1}}]`, id)
 }
 
-// On SIGTERM the command finishes the body in hand, and ends with status 0. On
-// SIGHUP it reads the policy again.
+// The command reads a policy again when it changes. On SIGHUP it goes on. On
+// SIGTERM it finishes the body in hand, and ends with status 0.
 func TestCollectSignals(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan bool, 1), make(chan bool)
@@ -107,11 +106,7 @@ func TestCollectSignals(t *testing.T) {
 	if err := c.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	wait := 4 * time.Second // less than the time between two looks at the file
-	if signal.Ignored(syscall.SIGHUP) {
-		wait = 30 * time.Second // under nohup
-	}
-	for deadline := time.Now().Add(wait); c.metric(own) != "2"; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); c.metric(own) != "2"; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the policy was not read again")
 		}
@@ -208,6 +203,36 @@ func TestCollectPipe(t *testing.T) {
 	}
 }
 
+// At its start the command says what it does not do, and how to get it.
+func TestCollectWarns(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		t.Helper()
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	policy := write("p.rego", "package a\np := input.p\nq := input.q")
+	const noPolicy, dropped, shared = "because there is no policy", "and then dropped", "The policy has 2 paths, but only"
+	for _, test := range []struct{ args, want string }{
+		{"", noPolicy + "," + dropped},
+		{"--forward http://127.0.0.1:1 --config " + write("opa.yaml", "services: {x: {url: u}}"), noPolicy},
+		{"--config " + write("paths.yaml", "plugins: {regometer: {paths: {allow: [a/b]}}}"), dropped},
+		{"--config " + write("bundles.yaml", "services: {x: {url: 'http://127.0.0.1:1'}}\nbundles: {b: {service: x}}"), dropped},
+		{"--policy " + policy + " --config " + write("few.yaml", "plugins: {regometer: {max_paths: 1}}"), shared + "," + dropped},
+	} {
+		c := startCollect(t, strings.Fields(test.args)...)
+		for _, text := range []string{noPolicy, dropped, shared} {
+			if got, want := strings.Contains(c.log.String(), text), strings.Contains(test.want, text); got != want {
+				t.Errorf("%s: the log has %q: %t, want %t", test.args, text, got, want)
+			}
+		}
+	}
+}
+
 func TestCollectErrors(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "config.yaml")
@@ -231,7 +256,7 @@ func TestCollectErrors(t *testing.T) {
 		{"--forward ftp://x", exitFailure, "write a URL such as"},
 		{"--max-body 0", exitUsage, "at least 1"},
 		{"--config missing", exitFailure, "missing"},
-		{"--config " + empty, exitFailure, "has no plugins.regometer"},
+		{"--config " + empty, exitFailure, "has no services, bundles or plugins.regometer"},
 		{"--config " + file, exitFailure, "plugins.regometer.max_paths must be"},
 		{"--policy missing", exitFailure, "--policy"},
 		{"--token-file missing", exitFailure, "missing"},

@@ -10,11 +10,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -88,6 +90,13 @@ func counted(t *testing.T, c *Collector, what string) float64 {
 	}
 	t.Fatal(what)
 	return 0
+}
+
+// scrape returns the page of metrics.
+func scrape(c *Collector) string {
+	w := httptest.NewRecorder()
+	c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	return w.Body.String()
 }
 
 // events returns a body of n decisions. Bodies with different ids differ.
@@ -423,10 +432,8 @@ func TestLargeBody(t *testing.T) {
 		if n := counted(t, c, "decisions"); n != 10_000 {
 			t.Errorf("in %d bodies, %v decisions count", bodies, n)
 		}
-		w := httptest.NewRecorder()
-		c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 		page := ""
-		for line := range strings.Lines(w.Body.String()) {
+		for line := range strings.Lines(scrape(c)) {
 			if strings.HasPrefix(line, "opa_") {
 				page += line
 			}
@@ -473,32 +480,39 @@ func TestOwnPaths(t *testing.T) {
 	}
 }
 
-// Without a policy, the first paths with a result get labels. Paths that only
-// clients know do not.
-func TestLearnedLabels(t *testing.T) {
+// No text of a sender is a label, whether the body counts or not. Only the
+// policy and the configuration give labels.
+func TestLabels(t *testing.T) {
 	t.Parallel()
-	c := newCollector(t, Options{Config: []byte(`{"max_paths": 2}`)})
-	var b strings.Builder
-	for i, path := range []string{"gone", "a/b", "a/b", "c", "d", "(query)"} {
-		result := `,"result":true`
-		if path == "gone" {
-			result = ""
-		}
-		fmt.Fprintf(&b, `{"decision_id":"%d","path":"%s"%s,"metrics":{}}`+"\n", i, path, result)
-	}
-	send(t, c, opaAgent, "", b.String())
-	w := httptest.NewRecorder()
-	c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	for series, want := range map[string]bool{
-		`opa_decisions_total{outcome="allowed",path="a/b"} 2`: true, `opa_decisions_total{outcome="allowed",path="c"} 1`: true,
-		`opa_decisions_total{outcome="allowed",path="other"} 1`: true, `path="d"`: false, `path="gone"`: false,
+	x, forward := newTarget(t)
+	hostile := regexp.MustCompile(`"(x|y)([^"]*)"`).ReplaceAllString(`{"decision_id":"xd","labels":{"id":"xl","x":"xv","version":"x"},"bundles":{"xb":{"revision":"xr"}},"revision":"xr",
+		"path":"PATH","query":"xq","requested_by":"xa","trace_id":"xt","span_id":"xs","type":"xt","rule_labels":[{"x":"xx"}],"result":RESULT,
+		"error":{"code":"xc","message":"xm","x":"y"},"metrics":{"timer_xt_ns":1,"counter_xc":2,"histogram_xh":{"x":1},"timer_rego_query_eval_ns":3}}`+"\n", `"$1${2}evil"`)
+	hostile += strings.NewReplacer(`"error"`, `"other"`, `"query"`, `"q"`).Replace(hostile)
+	for config, want := range map[string]string{
+		"": "(data) (query) other", `{"paths": {"allow": ["a/b"], "prefixes": ["users/*/role"]}}`: "(data) (query) a/b other users/*/role",
+		`{"paths": false}`: "all",
 	} {
-		if got := strings.Contains(w.Body.String(), series); got != want {
-			t.Errorf("the page has %s: %t", series, got)
+		c := newCollector(t, Options{Config: []byte(config), Forward: forward})
+		for i, status := range []int{401, 200} {
+			x.respond(func(w http.ResponseWriter, _ string) { w.WriteHeader(status) })
+			body := ""
+			for j, path := range []string{"a/b", "(query)", "", "users/evil@example.com/role", "evil", "a/evil", "(evil)"} {
+				body += strings.NewReplacer("PATH", path, "RESULT", []string{"true", `{"evil":"evil"}`, "null"}[j%3], "xd", fmt.Sprint(i)).Replace(hostile)
+			}
+			send(t, c, opaAgent, "", body)
 		}
-	}
-	if n := counted(t, c, "decisions"); n != 6 {
-		t.Errorf("%v decisions count", n)
+		page := scrape(c)
+		if strings.Contains(page, "evil") || counted(t, c, "decisions") != 14 {
+			t.Errorf("%s: %v decisions count, and the page is\n%s", config, counted(t, c, "decisions"), page)
+		}
+		paths := map[string]bool{}
+		for _, m := range regexp.MustCompile(`path="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+			paths[m[1]] = true
+		}
+		if got := strings.Join(slices.Sorted(maps.Keys(paths)), " "); got != want {
+			t.Errorf("%s: the paths are %q, want %q", config, got, want)
+		}
 	}
 }
 

@@ -122,19 +122,23 @@ func value(series []string, name string) string {
 	return ""
 }
 
+// usePolicy gives the policy to a collector.
+func usePolicy(t *testing.T, c *Collector) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "policy.rego")
+	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewPolicy(c, []string{file}, OPAConfig{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // One server counts its decisions with the plugin, and uploads them. Both pages
 // have the same series with the same values.
 func TestSameSeries(t *testing.T) {
 	c := newCollector(t, Options{Config: []byte(`{"path_stages": ["rego_query_eval"], "outcomes": {"rbac/roles": "not result.alice"}}`)})
-	policyFile := filepath.Join(t.TempDir(), "policy.rego")
-	if err := os.WriteFile(policyFile, []byte(policy), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	compiler, err := LoadPolicy([]string{policyFile})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Counter.SetPolicy(compiler)
+	usePolicy(t, c)
 	collector := httptest.NewServer(c)
 	defer collector.Close()
 	opa, stop := startOPA(t, fmt.Sprintf(`
@@ -202,6 +206,9 @@ decision_logs: {service: regometer, reporting: {min_delay_seconds: 1, max_delay_
 func TestTwoCollectors(t *testing.T) {
 	t.Parallel()
 	collectors := []*Collector{newCollector(t, Options{}), newCollector(t, Options{})}
+	for _, c := range collectors {
+		usePolicy(t, c)
+	}
 	var bodies atomic.Int64
 	balancer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		collectors[bodies.Add(1)%2].ServeHTTP(w, r)

@@ -7,24 +7,24 @@ import (
 	"archive/tar"
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-
-	"github.com/open-policy-agent/opa/v1/ast"
+	"time"
 )
 
-// bundleOf returns a bundle with these files.
-func bundleOf(t *testing.T, files map[string]string) string {
+// bundleOf returns a bundle with files, each with a name and a text.
+func bundleOf(t *testing.T, files ...string) string {
 	t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	for name, text := range files {
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(text))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(text)); err != nil {
+	for f := range slices.Chunk(files, 2) {
+		err := w.WriteHeader(&tar.Header{Name: f[0], Mode: 0o600, Size: int64(len(f[1]))})
+		_, second := io.WriteString(w, f[1])
+		if err := errors.Join(err, second); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -34,56 +34,95 @@ func bundleOf(t *testing.T, files map[string]string) string {
 	return packed(b.String())
 }
 
-func TestLoadPolicy(t *testing.T) {
+const (
+	v1 = "package a\nallow if { own.builtin(input.x) }"
+	v0 = "package b\nallow { input.x == 1 }"
+)
+
+// packagesOf returns the packages of a policy.
+func packagesOf(p *Policy) string {
+	var names []string
+	for _, s := range p.sources {
+		for _, m := range s.modules {
+			names = append(names, strings.TrimPrefix(m.Package.Path.String(), "data."))
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+// lay puts files, all of the same time, and links (with an arrow) into a folder.
+func lay(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		name = filepath.Join(dir, name)
+		err := os.MkdirAll(filepath.Dir(name), 0o700)
+		if target, ok := strings.CutPrefix(text, "->"); ok {
+			_ = os.Remove(name)
+			err = errors.Join(err, os.Symlink(target, name))
+		} else {
+			err = errors.Join(err, os.WriteFile(name, []byte(text), 0o600), os.Chtimes(name, time.Unix(1, 0), time.Unix(1, 0)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestPolicyFiles(t *testing.T) {
 	t.Parallel()
-	const v1, v0 = "package a\nallow if { own.builtin(input.x) }", "package b\nallow { input.x == 1 }"
-	const wasm = "\x00asm\x01\x00\x00\x00"
+	bundle := func(files ...string) string { return bundleOf(t, files...) }
 	for name, test := range map[string]struct {
-		file, text string
-		want       string // a rule, or a part of the error
+		files map[string]string
+		path  string
+		want  string            // the packages, or a part of the error
+		then  map[string]string // files that change
+		next  string            // the packages after it
 	}{
-		"Rego v1":     {"p.rego", v1, "data.a.allow"},
-		"Rego v0":     {"p.rego", v0, "data.b.allow"},
-		"bundle":      {"b.tar.gz", bundleOf(t, map[string]string{"x/p.rego": v1, "data.json": "{}"}), "data.a.allow"},
-		"v0 bundle":   {"b.tar.gz", bundleOf(t, map[string]string{"p.rego": v0}), "data.b.allow"},
-		"signed":      {"b.tar.gz", bundleOf(t, map[string]string{"p.rego": v1, ".signatures.json": `{"signatures":["x.y.z"]}`}), "data.a.allow"},
-		"delta":       {"b.tar.gz", bundleOf(t, map[string]string{"patch.json": `{"data":[{"op":"upsert","path":"/a","value":1}]}`}), "is a delta bundle"},
-		"WebAssembly": {"b.tar.gz", bundleOf(t, map[string]string{"policy.wasm": wasm, ".manifest": `{"wasm":[{"entrypoint":"a/allow","module":"policy.wasm"}]}`}), "has only WebAssembly"},
-		"invalid":     {"p.rego", "package a\nallow if", "rego_parse_error"},
-		"no policy":   {"p.txt", "", "--policy"},
+		"Rego v1":          {map[string]string{"p.rego": v1}, "p.rego", "a", map[string]string{"p.rego": v0}, "b"},
+		"any name":         {map[string]string{"p.txt": v0}, "p.txt", "b", map[string]string{"p.txt": "package"}, "b"},
+		"same size":        {map[string]string{"p.rego": "package a"}, "", "a", map[string]string{"p.rego": "package b"}, "b"},
+		"both versions":    {map[string]string{"x/p.rego": v1, "q.rego": v0, "data.txt": "no"}, "", "a b", map[string]string{"y/z.rego": "package c"}, "a b c"},
+		"bundle":           {map[string]string{"b.tar.gz": bundle("x/p.rego", v1, "data.json", "{}")}, "b.tar.gz", "a", map[string]string{"b.tar.gz": bundle("p.rego", v0)}, "b"},
+		"signed":           {map[string]string{"b": bundle("p.rego", v1, ".signatures.json", `{"signatures":["x.y.z"]}`)}, "b", "a", nil, "a"},
+		"delta":            {map[string]string{"b": bundle("patch.json", `{"data":[{"op":"upsert","path":"/a","value":1}]}`)}, "b", "is a delta bundle", nil, ""},
+		"data":             {map[string]string{"b": bundle("data.json", "{}")}, "b", "there are no Rego files", nil, ""},
+		"many files":       {map[string]string{"b": bundle(slices.Repeat([]string{"p.rego", "package p"}, maxRules/fileCost)...)}, "b", "bytes of rules", nil, ""},
+		"much text":        {map[string]string{"b": bundle("p.rego", "package p\n#"+strings.Repeat(" ", maxRules))}, "b", "bytes of rules", nil, ""},
+		"much text, plain": {map[string]string{"p": "package p\n#" + strings.Repeat(" ", maxRules)}, "p", "bytes of rules", nil, ""},
+		"invalid":          {map[string]string{"p.rego": "package a\nallow if"}, "", "rego_parse_error", nil, ""},
+		"conflict":         {map[string]string{"p.rego": "package a\nx := 1\nx(y) := 1"}, "", "rego_type_error", nil, ""},
+		"empty folder":     {map[string]string{"p.txt": v1}, "", "there are no Rego files", nil, ""},
+		"missing":          {nil, "missing", "--policy", nil, ""},
+		"no file":          {map[string]string{"null": "->/dev/null"}, "null", "neither a file nor a folder", nil, ""},
+		// Kubernetes replaces the link ..data.
+		"ConfigMap": {map[string]string{"..1/p.rego": v1, "..2/p.rego": v0, "..data": "->..1", "p.rego": "->..data/p.rego"}, "", "a", map[string]string{"..data": "->..2"}, "b"},
+		"ConfigMap with paths": {map[string]string{"..1/authz/a.rego": v1, "..2/authz/a.rego": v0, "..data": "->..1", "authz": "->..data/authz"}, "", "a",
+			map[string]string{"..data": "->..2"}, "b"},
+		"git-sync": {map[string]string{"w/1/sub/p.rego": v1, "w/2/sub/p.rego": v0, "current": "->w/1"}, "current", "a", map[string]string{"current": "->w/2"}, "b"},
+		"links": {map[string]string{"p.rego": v1, "q.rego": "->p.rego", "a.txt": "->p.rego", "loop": "->.", "x/loop": "->..", "gone.rego": "->gone", "y": "->x", "x/y.rego": v0}, "", "a b",
+			map[string]string{"p.rego": "package c"}, "b c"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			file := filepath.Join(dir, test.file)
-			if err := os.WriteFile(file, []byte(test.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			compiler, err := LoadPolicy([]string{file})
-			switch {
-			case err != nil:
+			lay(t, dir, test.files)
+			c := newCollector(t, Options{})
+			p, err := NewPolicy(c, []string{filepath.Join(dir, test.path)}, OPAConfig{})
+			if err != nil {
 				if !strings.Contains(err.Error(), test.want) {
 					t.Errorf("the error is %v, want one with %q", err, test.want)
 				}
-			case len(compiler.GetRulesExact(ast.MustParseRef(test.want))) != 1:
-				t.Errorf("there is no rule %s", test.want)
+				return
 			}
-			if strings.HasSuffix(file, ".rego") && err == nil {
-				// As Kubernetes mounts a ConfigMap: the file is a link into a
-				// hidden folder.
-				version := filepath.Join(dir, "..2026_01_02_03_04_05.0123456789")
-				if err := errors.Join(os.Mkdir(version, 0o700), os.Rename(file, filepath.Join(version, test.file)),
-					os.Symlink(filepath.Base(version), filepath.Join(dir, "..data")), os.Symlink(filepath.Join("..data", test.file), file)); err != nil {
-					t.Fatal(err)
-				}
-				compiler, err := LoadPolicy([]string{dir})
-				if err != nil || len(compiler.GetRulesExact(ast.MustParseRef(test.want))) != 1 {
-					t.Errorf("the folder: %v, want the rule %s once", err, test.want)
-				}
+			if got := packagesOf(p); got != test.want {
+				t.Errorf("the packages are %q, want %q", got, test.want)
+			}
+			lay(t, dir, test.then)
+			p.update(t.Context(), p.sources[0])
+			if got := packagesOf(p); got != test.next {
+				t.Errorf("then the packages are %q, want %q", got, test.next)
 			}
 		})
-	}
-	if _, err := LoadPolicy([]string{t.TempDir()}); err == nil || !strings.Contains(err.Error(), "there are no Rego files") {
-		t.Errorf("an empty folder: the error is %v", err)
 	}
 }
