@@ -33,15 +33,16 @@ const (
 	operating  = "docs/operating.md"
 	reporting  = "docs/report.md"
 	containers = "docs/containers.md"
+	collecting = "docs/collecting.md"
 )
 
 // executed are the documents whose commands and programs run, from top to
 // bottom, as if a person typed them in.
-var executed = []string{"README.md", "CONTRIBUTING.md", "docs/embedding.md", operating, reporting, containers}
+var executed = []string{"README.md", "CONTRIBUTING.md", "docs/embedding.md", operating, reporting, containers, collecting}
 
 // documents are those whose links and names must be right.
 var documents = append(executed[:len(executed):len(executed)],
-	"RELEASING.md", "SECURITY.md", "CHANGELOG.md", "docs/collecting.md", "docs/design.md", "docs/envoy.md", "docs/kubernetes.md", "docs/rgm.md", "docs/upstream.md", "dashboards/README.md")
+	"RELEASING.md", "SECURITY.md", "CHANGELOG.md", "docs/design.md", "docs/envoy.md", "docs/kubernetes.md", "docs/rgm.md", "docs/upstream.md", "dashboards/README.md")
 
 // A block is a fenced block of a document. A comment before it, such as
 // <!-- run: server -->, says how it runs:
@@ -49,6 +50,7 @@ var documents = append(executed[:len(executed):len(executed)],
 //	(none)   in the repository's root, or the document's folder
 //	server   the same; it starts a server, which stops after the clients
 //	client   the same, while the server of the block before it runs
+//	beside   the same; it starts a program that runs beside those that follow
 //	module   in a new module with the example of docs/embedding.md, as if the
 //	         repository were released; the example must run, with a new OPA
 type block struct {
@@ -162,6 +164,7 @@ func TestDocumentsGo(t *testing.T) {
 // TestDocumentsCommands runs the commands in the documents, except those that
 // are steps of .ci/run themselves.
 func TestDocumentsCommands(t *testing.T) {
+	parent := t
 	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
 		t.Skip("builds and runs OPA: make test-slow runs it")
 	}
@@ -194,7 +197,7 @@ func TestDocumentsCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	places := strings.NewReplacer("path/to/opa", opaTree, "../regometer", checkout)
-	folders := map[string]string{operating: operatingFolder(t), reporting: t.TempDir(), containers: t.TempDir()}
+	folders := map[string]string{operating: documentFolder(t, operating), collecting: documentFolder(t, collecting), reporting: t.TempDir(), containers: t.TempDir()}
 	steps := ciSteps(t)
 	for _, document := range executed {
 		dir := folders[document]
@@ -242,6 +245,8 @@ func TestDocumentsCommands(t *testing.T) {
 					if err == nil && semver.Compare(strings.TrimSpace(opa), opabuild.NewestVersion) < 0 {
 						t.Errorf("the module has OPA %q", opa)
 					}
+				case "beside":
+					err = startBeside(parent, dir, env, script)
 				case "server":
 					server, err = startServer(t, dir, env, script)
 				default:
@@ -270,15 +275,15 @@ func ciSteps(t *testing.T) (commands []string) {
 	return commands
 }
 
-// operatingFolder returns a temporary folder with the examples and the files
-// that the document operating shows: the YAML blocks that begin with a name.
-func operatingFolder(t *testing.T) string {
+// documentFolder returns a temporary folder with the examples and the files
+// that a document shows: the YAML blocks that begin with a name.
+func documentFolder(t *testing.T, document string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join(root, "examples"))); err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range blocks(t, operating) {
+	for _, b := range blocks(t, document) {
 		name := regexp.MustCompile(`^# (\S+\.yaml)\n`).FindStringSubmatch(b.text)
 		if b.language != "yaml" || name == nil {
 			continue
@@ -288,6 +293,14 @@ func operatingFolder(t *testing.T) string {
 		}
 	}
 	return dir
+}
+
+// startBeside runs a script until the end of the test.
+func startBeside(t *testing.T, dir string, env []string, script string) error {
+	cmd := exec.Command("bash", "-c", strings.ReplaceAll(script, "\nregometer ", "\nexec regometer "))
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return cmd.Start()
 }
 
 // address matches the address of a documented server, which is OPA's default.

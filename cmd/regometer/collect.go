@@ -46,19 +46,20 @@ their configuration:
   services: {regometer: {url: http://127.0.0.1:9191}}
   decision_logs: {service: regometer, reporting: {min_delay_seconds: 5, max_delay_seconds: 10}}
 
-With --forward, each body goes on unchanged to the server that got it before. The
-command counts a body only if that server accepts it, and stores nothing. OPA keeps what
-is not accepted, and sends it again.
+The bodies are dropped after they are counted, unless --forward names the server that
+got them before. Then each body goes on unchanged, and the command counts it only if
+that server accepts it. The command stores nothing. OPA keeps what is not accepted, and
+sends it again.
 
 The command takes POST requests at any path except /metrics and /health, from OPA and
 from shippers such as Vector and Fluent Bit. It also reads a pipe, or files that grow.
 
-Labels of paths follow --config, which has the keys of the plugin, and the rules in
---policy. Without both, the first paths that have a result get a label. The command
-reads policies, tokens and certificates, except --forward-ca, again when they change.
-On SIGHUP it reads the policies at once.`,
-		Example: `  regometer collect
-  regometer collect --forward https://logs.example.com --policy bundle.tar.gz
+The paths of a policy's rules get labels. All other paths are "other". The policy comes
+from --policy, or from the services and bundles in --config, which can be OPA's own
+configuration. Other labels follow plugins.regometer in it. The command reads policies,
+tokens and certificates, except --forward-ca, again when they change.`,
+		Example: `  regometer collect --policy policy/
+  regometer collect --forward https://logs.example.com --config opa.yaml
   regometer collect --addr :9191 --tls-cert cert.pem --tls-key key.pem --token-file token
   regometer collect --follow '/var/log/opa/*.log'
   opa run -s --set decision_logs.console=true 2>&1 | regometer collect - --pass`,
@@ -85,9 +86,9 @@ On SIGHUP it reads the policies at once.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:9191", "`address` to listen on")
-	flags.StringVar(&o.config, "config", "", "YAML or JSON `file` with plugins.regometer, as in OPA's configuration")
+	flags.StringVar(&o.config, "config", "", "`file` with OPA's configuration, for services, bundles and plugins.regometer")
 	flags.StringArrayVar(&o.policies, "policy", nil, "Rego `file`, folder or bundle whose rules get labels; can be repeated")
-	flags.StringVar(&o.forward, "forward", "", "pass each body on to this `URL`")
+	flags.StringVar(&o.forward, "forward", "", "pass each body on to this `URL`; without it, bodies are dropped after they are counted")
 	flags.StringVar(&o.forwardToken, "forward-token-file", "", "`file` with the bearer token for the target")
 	flags.StringVar(&o.forwardCA, "forward-ca", "", "`file` with the authorities of the target's certificate")
 	flags.StringVar(&o.forwardCert, "forward-cert", "", "`file` with the certificate that the target asks for")

@@ -133,7 +133,7 @@ func kinds(t *testing.T, objects []runtime.Object) (names []string) {
 
 // The values of all parts.
 const everything = `
-collector: {enabled: true, image: {repository: registry.example.com/regometer}, existingPolicies: policies, args: [--forward=https://logs.example.com]}
+collector: {enabled: true, image: {repository: registry.example.com/regometer}, existingPolicies: policies, existingConfig: config, envFrom: [{secretRef: {name: bundle-server}}], args: [--forward=https://logs.example.com]}
 sidecar: {enabled: true, image: {repository: registry.example.com/opa-envoy, tag: "1.0"}}
 monitoring: {podMonitor: true, rules: true, dashboard: true, allNamespaces: true}
 labels: {release: kube-prometheus-stack}

@@ -20,6 +20,7 @@ type LogCounter struct {
 	recorder *recorder
 	config   *settings
 	policy   atomic.Pointer[ast.Compiler] // may be nil
+	said     atomic.Value                 // the text of the last policy, of which warn was told
 }
 
 // NewLogCounter returns a counter that exports its metrics on a registry.
@@ -48,7 +49,7 @@ func NewLogCounter(registry prometheus.Registerer, config []byte, b Build, warn 
 func (c *LogCounter) SetPolicy(policy *ast.Compiler) {
 	c.policy.Store(policy)
 	c.recorder.relabel()
-	if text := c.recorder.current().counts.String(); text != "" {
+	if text := c.recorder.current().counts.String(); text != c.said.Swap(text) && text != "" {
 		c.recorder.warn(text)
 	}
 }

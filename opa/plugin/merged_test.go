@@ -126,6 +126,8 @@ func TestLogCounterWarns(t *testing.T) {
 	}
 	c.SetPolicy(compile(t, rules("a", "b", "c")))
 	check("The policy has 3 paths")
+	c.SetPolicy(compile(t, rules("c", "b", "a")))
+	check()
 	b := c.NewBatch()
 	for i, end := range []func(){b.Reset, b.Count, b.Count} {
 		for _, path := range []string{"p/a", "p/b", "p/b/x"} {
