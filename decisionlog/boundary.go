@@ -11,9 +11,10 @@ import "bytes"
 // the text alone does not show such a place. The text must begin with a line.
 //
 // The place is behind two lines that are events, or behind more lines than a
-// stream waits for, if each of these lines holds a whole event and waits for
-// nothing. Each stream has at least two of these lines, because the first may
-// belong to a value that began before.
+// stream waits for, if each of these lines holds a whole event, waits for
+// nothing, and cannot be a part of a value of many lines. Each stream has at
+// least two of these lines, because the first may belong to a value that began
+// before.
 func Boundary(text []byte) int {
 	var run run
 	for end := bytes.LastIndexByte(text, '\n') + 1; end > 0; {
@@ -74,6 +75,6 @@ func (b *run) holdsEvent(line []byte) (bare, whole bool) {
 	r.Reset()
 	b.events, b.problem = 0, false
 	n := r.Read(line)
-	whole = n == len(line) && b.events > 0 && !b.problem && r.other == 0 && !r.root.waits() && len(r.waiting) == 0
+	whole = n == len(line) && b.events > 0 && !b.problem && r.other == 0 && !r.partial && !r.root.waits() && len(r.waiting) == 0
 	return whole && line[0] == '{' && r.parsers[0].isEvent(), whole
 }

@@ -83,7 +83,11 @@ func TestBoundaryProperty(t *testing.T) {
 		strings.Repeat(`{"log":`+quoted(short+"\n")+`,"stream":"stderr"}`+"\n", patience+1),
 		strings.Repeat(`{"log":`+quoted(short+"\n")+`,"stream":"stdout"}`+"\n", patience),
 		`{"log":"{\n","stream":"stdout"}` + "\n", `{"log":"[\n","stream":"stderr"}` + "\n", strings.Repeat("x\n", patience),
-		"x,\"{\n", "\"\"decision_id\"\":\"\"d\"\",\n", "\"\"path\"\":1}\"\n", "opa | x,\"{\n", `{"event":` + short + "}\n", "[" + short + "\n," + short + "\n", `{"a":1}` + "\n",
+		"x,\"{\n", "\"\"decision_id\"\":\"\"d\"\",\n", "\"\"path\"\":1}\"\n", "opa | x,\"{\n", `{"event":` + short + "}\n", "[" + short + "\n," + short + "\n", `{"a":1}` + "\n", "[\n", short + ",\n" + short + ",\n", "," + short + "\n," + short + "\n", "{\"a\" 1\n",
+		"{\n  \"event\": [\n", "  ]\n}\n", "[INFO] x\n", "    \"a\",\n",
+	}
+	for _, line := range []string{short + ",", "," + short, " " + short, `{"event":` + short + "}", `{"event":` + short + "},", ` {"event":` + short + "}", "[" + short + "]"} {
+		pieces = append(pieces, strings.Repeat(line+"\n", patience+2), strings.Repeat(docker(line+"\n"), patience+2), strings.Repeat("opa | "+line+"\n", patience+2))
 	}
 	rolls(t, 10_000, 1000, func(r *rand.Rand) bool {
 		text := ""

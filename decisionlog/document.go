@@ -25,7 +25,7 @@ func (s *source) openDocument(p *parser, text []byte) bool {
 	if s.inData() && s.data == 0 {
 		s.data = len(s.brackets)
 	}
-	s.document, s.within, s.key = true, true, nil
+	s.document, s.within, s.key, s.comma = true, true, nil, false
 	return true
 }
 
@@ -44,19 +44,19 @@ func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) 
 		if s.inData() && s.data == 0 {
 			s.data = len(s.brackets) + 1
 		}
-		s.brackets, s.key = append(s.brackets, ']'), nil
+		s.brackets, s.key, s.comma = append(s.brackets, ']'), nil, false
 		return i + 1, true
 	case ']', '}':
 		if len(s.brackets) == 0 || s.brackets[len(s.brackets)-1] != c {
 			break
 		}
 		s.brackets, s.key = s.brackets[:len(s.brackets)-1], nil
-		if s.document = len(s.brackets) > 0; len(s.brackets) < s.data {
+		if s.document, s.comma = len(s.brackets) > 0, len(s.brackets) > 0; len(s.brackets) < s.data {
 			s.data = 0
 		}
 		return i + 1, true
 	case ',':
-		s.key = nil
+		s.key, s.comma = nil, false
 		return i + 1, true
 	case ':':
 		return i + 1, true

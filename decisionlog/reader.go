@@ -75,6 +75,7 @@ type Reader struct {
 	spare   [maxIndex + 2]source
 	buffers [maxPrefixes + 1][]byte // for lines behind prefixes
 
+	partial   bool      // a line may be a part of a value around it: it is indented, or has a comma
 	waiting   []*source // streams that wait for more
 	record    record
 	name      []byte // of the last stream
@@ -99,7 +100,7 @@ func NewReader(o Options) *Reader {
 func (r *Reader) Reset() {
 	r.root.reset(r, nesting{})
 	r.lines, r.other, r.otherLine, r.unrecognised = 0, 0, 0, nil
-	r.waiting, r.record, r.name = nil, record{}, nil
+	r.partial, r.waiting, r.record, r.name = false, nil, record{}, nil
 	clear(r.buffers[:])
 	clear(r.spare[:])
 	for i := range r.parsers {

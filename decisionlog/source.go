@@ -47,6 +47,9 @@ type stack struct {
 	key      *key   // in a document: the last string that may be the key of the next value
 }
 
+// leave leaves all brackets, which do not enclose what comes next.
+func (s *stack) leave() { *s = stack{brackets: s.brackets[:0], opened: s.opened} }
+
 func (s *stack) isArray() bool { return len(s.brackets) > 0 && !s.document }
 
 // rest describes the text behind the place where a value breaks. The reader
@@ -159,6 +162,7 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 	if s.scanner.pos == 0 {
 		if next = skipBlank(text, i); next > i { // a step of its own, since single counts from i
 			s.column += next - i
+			s.reader.partial = s.reader.partial || !s.within
 			return next, true
 		}
 		if text[i] == '\n' {
@@ -199,9 +203,11 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 			return i, false
 		}
 	case c == ']' && (s.isArray() || s.within):
-		s.brackets, s.within = s.brackets[:0], true
+		s.leave()
+		s.within = true
 		return i + 1, true
 	case c == ',' && (s.isArray() || s.within):
+		s.reader.partial = s.reader.partial || !s.isArray()
 		s.comma, s.within = false, true
 		return i + 1, true
 	}
@@ -237,6 +243,10 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	if isTextLog(line) {
 		return s.textLog(text, i, end)
 	}
+	if s.isArray() && text[i] != '"' && text[i] != '[' {
+		s.leave()
+	}
+	s.reader.partial = s.reader.partial || text[i] == ','
 	if s.logged = s.logged || isLogged(line); s.logged {
 		s.noteLogged(line)
 		s.skips = true
@@ -312,9 +322,9 @@ func (s *source) problem(kind Problem, line int64) { s.reader.options.Problem(ki
 
 // object reads the JSON object at i.
 func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
-	if s.isArray() && s.comma {
+	if s.comma {
 		s.problem(InvalidJSON, s.line())
-		s.brackets, s.comma = s.brackets[:0], false
+		s.leave()
 	}
 	n := s.inBrackets()
 	p := &s.reader.parsers[n.index()]
@@ -421,10 +431,10 @@ func (s *source) breakOff(kind Problem, text []byte) {
 	if kind == Truncated || kind == TooLong {
 		s.single = max(s.single, len(text))
 	}
-	if s.opened || s.document {
-		s.brackets, s.document, s.export, s.data = s.brackets[:0], false, false, 0
-	}
 	s.comma = false
+	if s.opened || s.document {
+		s.leave()
+	}
 }
 
 // parsed delivers or searches the object that p has parsed.
@@ -453,7 +463,7 @@ func (s *source) parsed(p *parser, n nesting, text []byte) {
 	if lines > 0 {
 		s.endLines(lines)
 	}
-	s.within, s.comma, s.key = true, s.isArray(), nil
+	s.within, s.comma, s.key = true, len(s.brackets) > 0, nil
 }
 
 // skipBlank returns the index of the next byte that is neither white space nor

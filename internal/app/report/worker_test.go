@@ -132,11 +132,41 @@ func (m *logMaker) line(container int) string {
 	return event + "\n"
 }
 
+// value returns a value of many lines: an array of events or of wrappers, most
+// often with one in each line. It may be broken, or lack its end.
+func (m *logMaker) value(events int) string {
+	open := m.oneOf("[\n", "[", `{"events":[`+"\n", "{\n\"a\": {\n\"hits\": [\n")
+	form, separator := m.oneOf("%s", `{"event":%s}`), m.oneOf(",\n", ",\n", "\n,", ",\n  ", "\n")
+	var list []string
+	for range events {
+		list = append(list, fmt.Sprintf(form, m.event()))
+	}
+	text := open + strings.Join(list, separator) + "\n"
+	if m.IntN(4) > 0 {
+		text += "]" + strings.Repeat("}", strings.Count(open, "{")) + "\n"
+	}
+	if m.IntN(4) > 0 {
+		return text
+	}
+	var inDocker strings.Builder
+	for line := range strings.Lines(text) {
+		quoted, _ := json.Marshal(line)
+		fmt.Fprintf(&inDocker, `{"log":%s,"stream":"stderr"}`+"\n", quoted)
+	}
+	return inDocker.String()
+}
+
 // log returns a log of about this number of lines.
 func (m *logMaker) log(lines int) string {
 	var b strings.Builder
 	for lines > 0 {
-		container := m.IntN(4)
+		container := m.IntN(5)
+		if container == 4 {
+			events := 1 + m.IntN(200)
+			b.WriteString(m.value(events))
+			lines -= events
+			continue
+		}
 		for range min(lines, 1+m.IntN(200)) {
 			b.WriteString(m.line(container))
 			lines--
