@@ -24,48 +24,48 @@ func csvText(line []byte, i int) (text []byte) {
 	}
 }
 
-// csvStart returns the index of the last field of a line, if it is quoted, goes
-// on in the next line, and begins with an object. Otherwise it returns -1.
+// csvStart returns the index of the text in the last field of a line, if it is
+// quoted, goes on in the next line, and begins with an object. Otherwise it
+// returns 0.
 func csvStart(line []byte) int {
 	i := bytes.LastIndex(line, []byte(`"{`))
 	if i < 0 || i > 0 && line[i-1] != ',' {
-		return -1
+		return 0
 	}
 	behind := bytes.TrimLeft(line[i+2:], " \t\r")
 	if len(behind) > 0 && !hasPrefix(behind, `""`) || bytes.Count(behind, quote)%2 != 0 {
-		return -1
+		return 0
 	}
-	return i
+	return i + 1
 }
 
-// csvField reads the line at i if its last field goes on in the next lines. It
-// returns done if the field is an object, and broken if the line has no such
-// field.
-func (s *source) csvField(text []byte, i, eol int, end bool) (next int, st status) {
+// csvField reads the line at i, whose last field goes on in the next lines. It
+// returns done if the field is an object, and broken if the line is not CSV.
+func (s *source) csvField(text []byte, i int, end bool) (next int, st status) {
 	rest := text[i:]
 	rest = rest[:min(len(rest), s.reader.maxLength)]
-	start := csvStart(rest[:min(eol-i, len(rest))])
-	if start < 0 {
-		return i, broken
-	}
-	at := max(s.scanner.pos, start+1)
+	end = end || len(rest) == s.reader.maxLength
+	at := max(s.scanner.pos, s.csv)
 	for {
-		n := bytes.IndexByte(rest[at:], '"')
-		if n < 0 || at+n+1 == len(rest) && !end {
-			if !end && len(rest) < s.reader.maxLength {
-				s.scanner.pos = at
-				return i, more
-			}
-			break
+		if n := bytes.IndexByte(rest[at:], '"'); n >= 0 {
+			at += n
+		} else {
+			at = len(rest)
 		}
-		if at += n; !hasPrefix(rest[at+1:], `"`) {
+		if len(rest)-at < 2 && !end {
+			s.scanner.pos = at
+			return i, more
+		}
+		if !hasPrefix(rest[at:], `""`) {
 			break
 		}
 		at += 2
 	}
+	object := csvText(rest, s.csv-1)
+	s.csv, s.unquoted = 0, at
 	s.scanner.reset()
 	p := &s.reader.parsers[s.index()]
-	if object := csvText(rest, start); s.scanner.scan(object) == done && s.scanner.pos == len(object) {
+	if s.scanner.scan(object) == done && s.scanner.pos == len(object) {
 		s.scanner.reset()
 		p.checked = true
 		if p.parse(object) == len(object) {
@@ -78,7 +78,7 @@ func (s *source) csvField(text []byte, i, eol int, end bool) (next int, st statu
 	if bytes.Contains(rest[:at], []byte("decision_id")) {
 		s.problem(InvalidJSON, s.line())
 		s.skips = true
-		return eol, done
+		return i, done
 	}
 	return i, broken
 }

@@ -3,8 +3,6 @@
 
 package decisionlog
 
-import "bytes"
-
 // An export may be one JSON document that is longer than an event may be, such
 // as the answer to a search. The reader does not collect it. It opens the
 // document, and reads the values in it one by one.
@@ -63,9 +61,11 @@ func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) 
 	case '"':
 		return s.documentString(text, i, end)
 	default:
-		if next = scalarEnd(text, i); next > i && (next < len(text) || end) {
+		if next = scalarEnd(text, i+s.scanner.ahead); next > i && (next < len(text) || end) {
+			s.scanner.reset()
 			return next, true
 		} else if next > i && len(text)-i < s.reader.maxLength {
+			s.scanner.ahead = next - i
 			return i, false
 		}
 	}
@@ -73,17 +73,25 @@ func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) 
 	return i, true
 }
 
-// documentString reads a string in a document: a key or a value.
+// documentString reads a string in a document: a key or a value. What is behind
+// it tells which.
 func (s *source) documentString(text []byte, i int, end bool) (next int, ok bool) {
-	next = stringEnd(text, i)
-	colon := 0
-	if next > 0 {
-		colon = skipSpace(text, next)
+	st := done
+	if s.scanner.pos == 0 {
+		st = s.scanner.string(text[i:])
+	}
+	next = i + s.scanner.pos
+	colon := next
+	if st == done {
+		colon = skipSpace(text, max(next, i+s.scanner.ahead))
 	}
 	switch {
-	case !end && len(text)-i < s.reader.maxLength && (next < 0 && bytes.IndexByte(text[i:], '\n') < 0 || colon == len(text)):
+	case !end && len(text)-i < s.reader.maxLength && (st == more || colon == len(text)):
+		if st == done {
+			s.scanner.ahead = colon - i
+		}
 		return i, false
-	case next < 0:
+	case st != done:
 		s.breakOff(InvalidJSON, text[i:i])
 		return i, true
 	case colon < len(text) && text[colon] == ':':
@@ -99,5 +107,6 @@ func (s *source) documentString(text []byte, i int, end bool) (next int, ok bool
 			s.readText(otherKey, nil, unescape(nil, text[i+1:next-1]), s.inBrackets())
 		})
 	}
+	s.scanner.reset()
 	return next, true
 }

@@ -4,6 +4,7 @@
 package decisionlog
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -55,6 +56,15 @@ func TestBounds(t *testing.T) {
 			pending += len(s.backlog.text)
 		}
 		most("bytes that wait", pending, maxLength+2*len(long))
+	}
+}
+
+// Lines of which each may begin a field of CSV that goes on in all others are
+// not read again and again.
+func TestLinesLikeCSV(t *testing.T) {
+	text := bytes.Repeat([]byte("x,\"{\"\"a\n"), 5_000)
+	if allocs := testing.AllocsPerRun(1, func() { NewReader(new(collector).options()).Close(text) }); allocs > 15_000 {
+		t.Errorf("%v allocations for %d lines", allocs, 5_000)
 	}
 }
 

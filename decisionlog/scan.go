@@ -39,6 +39,7 @@ const (
 // checks the grammar, except inside strings.
 type scanner struct {
 	pos   int // the index up to which the text is scanned
+	ahead int // the index up to which the token at pos is known to go on
 	wants wants
 	ends  []byte // the closing brackets that must come, the innermost last
 }
@@ -118,8 +119,9 @@ func (s *scanner) value(text []byte, c byte) status {
 			return st
 		}
 	default:
-		end := scalarEnd(text, s.pos)
+		end := scalarEnd(text, max(s.pos, s.ahead))
 		if end == len(text) && len(s.ends) > 0 {
+			s.ahead = end
 			return more
 		}
 		if !isScalar(text[s.pos:end]) {
@@ -132,10 +134,15 @@ func (s *scanner) value(text []byte, c byte) status {
 }
 
 func (s *scanner) string(text []byte) status {
-	end := stringEnd(text, s.pos)
+	from := max(s.pos, s.ahead)
+	end := stringEnd(text, from)
 	if end < 0 {
-		if bytes.IndexByte(text[s.pos:], '\n') >= 0 {
+		if bytes.IndexByte(text[from:], '\n') >= 0 {
 			return broken
+		}
+		s.ahead = len(text) - 1
+		if escapes := len(text) - 1 - from - len(bytes.TrimRight(text[from+1:], `\`)); escapes%2 == 1 {
+			s.ahead-- // to before the escape that the text ends in
 		}
 		return more
 	}
@@ -246,46 +253,57 @@ func isScalar(text []byte) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// nestedEnd returns the index behind the object or array at i, or -1. Inside,
-// it looks only at strings and at brackets of the same kind.
+// nestedEnd returns the index behind the object or array at i, or -1, also if
+// the value has a newline and lines is false. Inside, it looks only at strings
+// and at brackets of the same kind.
 //
 // It goes from one closing bracket to the next. Most often, none of the bytes
 // between is a backslash: then a bracket is in a string if the number of quotes
 // before it is odd. Bytes can be searched and counted much faster than strings
-// can be skipped one by one.
-func nestedEnd(text []byte, i int) int {
+// can be skipped one by one. The windows keep a search from going on far behind
+// the value.
+func nestedEnd(text []byte, i int, lines bool) int {
 	opening, closing := text[i], text[i]+2
 	depth := 1
-	slash := i // no backslash is before it from i on
-	for i++; ; {
-		n := bytes.IndexByte(text[i:], closing)
-		if n < 0 {
-			return -1
+	window, slash := i, i // no backslash is between i and slash
+	for i++; i < len(text); {
+		if i >= window {
+			window = min(len(text), i+nestedWindow)
+			if n := bytes.IndexByte(text[i:window], '\n'); n >= 0 && !lines {
+				window, text = i+n, text[:i+n]
+			}
 		}
-		if slash < i {
-			if slash = bytes.IndexByte(text[i:], '\\'); slash < 0 {
-				slash = len(text)
+		if slash <= i {
+			if slash = bytes.IndexByte(text[i:window], '\\'); slash < 0 {
+				slash = window
 			} else {
 				slash += i
 			}
 		}
-		between := text[i : i+n]
-		opened, plain := 0, slash >= i+n
+		between, closed := text[i:window], 0
+		if n := bytes.IndexByte(between, closing); n >= 0 {
+			between, closed = between[:n], 1
+		}
+		opened, plain := 0, slash >= i+len(between)
 		if plain {
 			opened, plain = countOpened(between, opening)
 		}
 		if !plain {
-			if i, depth = nestedSlowly(text, i, i+n, opening, depth); depth == 0 || i < 0 {
+			if i, depth = nestedSlowly(text, i, i+len(between)+closed-1, opening, depth); depth == 0 || i < 0 {
 				return i
 			}
 			continue
 		}
-		i += n + 1
-		if depth += opened - 1; depth == 0 {
+		i += len(between) + closed
+		if depth += opened - closed; depth == 0 {
 			return i
 		}
 	}
+	return -1
 }
+
+// nestedWindow is the length of the text that is searched at a time.
+const nestedWindow = 4 << 10
 
 // countOpened counts the brackets in text, which begins outside of strings and
 // has no backslash. ok is false if one of them, or the end, is in a string.
@@ -351,11 +369,7 @@ func valueEnd(text []byte, i int, checked bool) int {
 func nestedValueEnd(text []byte, i int, checked bool) int {
 	end, known := nestedFast(text, i)
 	if !known || checked && end < 0 {
-		line := text
-		if n := bytes.IndexByte(text[i:], '\n'); n >= 0 && !checked {
-			line = text[:i+n]
-		}
-		end = nestedEnd(line, i)
+		end = nestedEnd(text, i, checked)
 	}
 	if !checked && end-i > MaxDepth && bytes.Count(text[i:end], []byte{'['})+bytes.Count(text[i:end], []byte{'{'}) >= MaxDepth {
 		return -1

@@ -4,6 +4,7 @@
 package decisionlog
 
 import (
+	"bytes"
 	"encoding/json"
 	"math/rand/v2"
 	"strings"
@@ -33,14 +34,17 @@ func TestNestedEnd(t *testing.T) {
 	t.Parallel()
 	var fast, cut, unknown int
 	rolls(t, 100_000, 10_000, func(r *rand.Rand) bool {
-		text := []byte(oneOf(r, "{", "[") + randomText(r, oneOf(r, 20, 100, 200)) + strings.Repeat(" ", 64))
+		text := []byte(oneOf(r, "{", "[") + randomText(r, oneOf(r, 20, 20, 20, 100, 100, 200, 200, 200, 4000)) + strings.Repeat(" ", 64))
 		line, _, hasLines := strings.Cut(string(text), "\n")
-		want, depth := nestedSlowly([]byte(line), 1, len(line)-1, text[0], 1)
-		if depth > 0 {
-			want = -1
+		slowly := func(text []byte) int {
+			if end, depth := nestedSlowly(text, 1, len(text)-1, text[0], 1); depth == 0 {
+				return end
+			}
+			return -1
 		}
-		if got := nestedEnd([]byte(line), 0); got != want {
-			t.Fatalf("%q ends at %d, want %d", line, got, want)
+		want, checked := slowly([]byte(line)), bytes.ReplaceAll(text, newline, []byte{' '})
+		if got := [2]int{nestedEnd(text, 0, false), nestedEnd(checked, 0, true)}; got != [2]int{want, slowly(checked)} {
+			t.Fatalf("%q ends at %d, want %d, %d", text, got, want, slowly(checked))
 		}
 		if got := valueEnd(text, 0, false); got != want {
 			t.Fatalf("the value %q ends at %d, want %d", text, got, want)

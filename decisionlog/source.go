@@ -19,6 +19,7 @@ type source struct {
 	rest
 
 	eol    int  // the end of a line of the text that is being read; see lineEnd
+	inLine int  // the bytes at the beginning of the text without a newline, as far as is known
 	event  bool // the last thing was an event of the file
 	logged bool // indented lines belong to the line of a logger before
 }
@@ -33,6 +34,7 @@ type lineState struct {
 // valueState is how much of a value was read that is not whole yet.
 type valueState struct {
 	tried   int // the length of a line's rest that was too short
+	csv     int // the index of a field of CSV in its line, or 0
 	scanner scanner
 }
 
@@ -55,8 +57,9 @@ func (s *stack) isArray() bool { return len(s.brackets) > 0 && !s.document }
 // rest describes the text behind the place where a value breaks. The reader
 // skips the lines that belong to the value by their indentation.
 type rest struct {
-	indent int // the column of the value, or noIndent
-	single int // the bytes that are read again, in which no value has two lines
+	indent   int // the column of the value, or noIndent
+	single   int // the bytes that are read again, in which no value has two lines
+	unquoted int // the bytes that are read again, in which no field of CSV has two lines
 }
 
 // noIndent says that no value is broken.
@@ -105,11 +108,14 @@ func (s *source) read(text []byte, end bool) (n int) {
 			}
 		}
 		next, ok := s.step(text, n, end)
-		s.single = max(0, s.single-(next-n))
+		s.single, s.unquoted = max(0, s.single-(next-n)), max(0, s.unquoted-(next-n))
 		n = next
 		if !ok {
 			break
 		}
+	}
+	if s.inLine = 0; s.eol == len(text) {
+		s.inLine = s.eol - n
 	}
 	return n
 }
@@ -140,9 +146,10 @@ func (s *source) readEvents(text []byte, i int) int {
 // lineEnd returns the index of the next newline from i on, or len(text).
 func (s *source) lineEnd(text []byte, i int) int {
 	if s.eol < i {
+		from := max(i, s.inLine)
 		s.eol = len(text)
-		if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
-			s.eol = i + n
+		if n := bytes.IndexByte(text[from:], '\n'); n >= 0 {
+			s.eol = from + n
 		}
 	}
 	return s.eol
@@ -182,7 +189,7 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 			}
 		}
 	}
-	if s.document && s.scanner.pos == 0 && text[i] != '{' {
+	if s.document && text[i] != '{' {
 		return s.documentStep(text, i, end)
 	}
 	switch c := text[i]; {
@@ -235,6 +242,11 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 		s.skips = true
 		return i, true
 	}
+	if s.csv > 0 {
+		if next, st := s.csvField(text, i, end); st != broken {
+			return next, st == done
+		}
+	}
 	eol := s.lineEnd(text, i)
 	if eol == len(text) && !end && len(text)-i < s.reader.maxLength {
 		return i, false
@@ -254,9 +266,10 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	}
 	stream, rest, part, ok := cutPrefix(line)
 	if !ok {
-		if next, st := s.csvField(text, i, eol, end); st != broken {
-			return next, st == done
+		if s.csv = csvStart(text[i:min(eol, i+s.reader.maxLength)]); s.csv > 0 && s.unquoted == 0 {
+			return i, true
 		}
+		s.csv = 0
 	}
 	switch {
 	case len(line) >= s.reader.maxLength && (ok || bytes.IndexByte(line[:min(len(line), 1<<10)], '{') >= 0):
@@ -339,6 +352,7 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 			switch tail := isTail(rest[length:], end || len(rest) == s.reader.maxLength); {
 			case s.document: // which does not begin where a line was cut
 			case tail == more:
+				s.tried = len(text) - i
 				return i, false
 			case tail == broken:
 				s.tried = 0
@@ -492,11 +506,14 @@ func opensObject(text []byte, end bool) status { return opens(text, "\"}\n", end
 func opensArray(text []byte, end bool) status { return opens(text, "{]\n", end) }
 
 func opens(text []byte, followers string, end bool) status {
+	const longest = 4 << 10 // of the white space, which is looked at again and again
 	if len(text) > 1 && text[1] == followers[0] {
 		return done
 	}
-	i := skipBlank(text, 1)
+	i := skipBlank(text[:min(len(text), longest)], 1)
 	switch {
+	case i == longest:
+		return done
 	case i < len(text):
 		for _, c := range []byte(followers) {
 			if text[i] == c {

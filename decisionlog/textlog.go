@@ -38,15 +38,18 @@ func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 	// It ends before a line that is neither empty nor indented.
 	n := max(s.scanner.pos, s.lineEnd(text, i)+1-i)
 	for n < len(rest) {
-		line, _, whole := bytes.Cut(rest[n:], newline)
-		if !whole && !end {
+		eol := max(n, s.scanner.ahead)
+		if at := bytes.IndexByte(rest[eol:], '\n'); at >= 0 {
+			eol += at
+		} else if eol = len(rest); !end {
 			break
 		}
+		line := rest[n:eol]
 		if !bytes.HasPrefix(line, []byte("  ")) && len(bytes.TrimSpace(line)) > 0 {
 			s.textEvent(rest[:n])
 			return i + n, true
 		}
-		n += len(line) + 1
+		n = eol + 1
 	}
 	n = min(n, len(rest))
 	switch {
@@ -57,7 +60,7 @@ func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 		s.breakOff(TooLong, rest)
 		return i, true
 	}
-	s.scanner.pos = n
+	s.scanner.pos, s.scanner.ahead = n, len(rest)
 	return i, false
 }
 

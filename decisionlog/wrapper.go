@@ -186,11 +186,12 @@ func (p *parser) name(m *member) []byte { return p.json[m.at:stringEnd(p.json, i
 // found delivers an event of the record that p has parsed, unless the record
 // has the same event in another place.
 func (s *source) found(p *parser, text []byte) {
+	const mostAlike = 64 // events between two places of the same one
 	rec := &s.reader.record
 	rec.taken = true
 	p.resolveMetrics(s.reader.options.Metric)
 	id := p.identity()
-	if slices.Contains(rec.found, id) {
+	if slices.Contains(rec.found[max(0, len(rec.found)-mostAlike):], id) {
 		return
 	}
 	rec.found = append(rec.found, id)

@@ -117,6 +117,13 @@ func TestTail(t *testing.T) {
 func TestSameEvent(t *testing.T) {
 	t.Parallel()
 	noID := strings.Replace(event1, `"decision_id":"d1",`, "", 1)
+	many := func(n int) string {
+		members := []string{`"a":` + event1}
+		for i := range n - 1 {
+			members = append(members, fmt.Sprintf(`"a":{"decision_id":"%d","metrics":{}}`, i))
+		}
+		return strings.Join(members, ",")
+	}
 	for text, want := range map[string]int{
 		`{"a":` + event1 + `,"b":` + quoted(event1) + `}`:                      1,
 		`{"a":` + event1 + `,"b":` + event2 + `}`:                              2,
@@ -125,6 +132,7 @@ func TestSameEvent(t *testing.T) {
 		`{"a":[` + event1 + `,` + event1 + `]}`:                                2,
 		`{"log":"x","log":` + quoted(event1) + `}`:                             1,
 		`{"log":` + quoted(event2) + `,"log":` + quoted(event1) + `}`:          2,
+		`{` + many(64) + `,"b":` + event1 + `}`:                                64, `{` + many(65) + `,"b":` + event1 + `}`: 66, // others are between
 	} {
 		if got := readAll(strings.Repeat(text+"\n", 3)); len(got.Events) != 3*want {
 			t.Errorf("%d events, want 3 times %d, of %s", len(got.Events), want, text)
