@@ -101,6 +101,7 @@ func (r *Reader) Reset() {
 	r.root.reset(r, nesting{})
 	r.lines, r.other, r.otherLine, r.unrecognised = 0, 0, 0, nil
 	r.partial, r.waiting, r.record, r.name = false, nil, record{}, nil
+	r.event = Event{revisions: &r.revisions} // it has parts of the text
 	clear(r.buffers[:])
 	clear(r.spare[:])
 	for i := range r.parsers {
