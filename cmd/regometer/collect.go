@@ -25,13 +25,13 @@ import (
 
 // collectOptions are the flags of collect.
 type collectOptions struct {
-	addr, config                     string
-	policies                         []string
-	forward, forwardToken, forwardCA string
-	forwardCert, forwardKey          string
-	token, cert, key, ca             string
-	follow, pass                     bool
-	packed, unpacked                 int64
+	addr, config                    string
+	policies                        []string
+	forward, forwardAuth, forwardCA string
+	forwardCert, forwardKey         string
+	token, cert, key, ca            string
+	follow, pass                    bool
+	packed, unpacked, event         int64
 }
 
 func newCollectCommand() *cobra.Command {
@@ -77,7 +77,7 @@ tokens and certificates, except --forward-ca, again when they change.`,
 				return errors.New("--tls-cert and --tls-key belong together, and --tls-ca needs both")
 			case (o.forwardCert == "") != (o.forwardKey == ""):
 				return errors.New("--forward-cert and --forward-key belong together")
-			case o.forward == "" && o.forwardToken+o.forwardCA+o.forwardCert != "":
+			case o.forward == "" && o.forwardAuth+o.forwardCA+o.forwardCert != "":
 				return errors.New("the flags --forward-… need --forward")
 			}
 			return checkPatterns(args)
@@ -89,7 +89,7 @@ tokens and certificates, except --forward-ca, again when they change.`,
 	flags.StringVar(&o.config, "config", "", "`file` with OPA's configuration, for services, bundles and plugins.regometer")
 	flags.StringArrayVar(&o.policies, "policy", nil, "Rego `file`, folder or bundle whose rules get labels; can be repeated")
 	flags.StringVar(&o.forward, "forward", "", "pass each body on to this `URL`; without it, bodies are dropped after they are counted")
-	flags.StringVar(&o.forwardToken, "forward-token-file", "", "`file` with the bearer token for the target")
+	flags.StringVar(&o.forwardAuth, "forward-authorization-file", "", "`file` with the header Authorization for the target: Bearer …, or Basic …")
 	flags.StringVar(&o.forwardCA, "forward-ca", "", "`file` with the authorities of the target's certificate")
 	flags.StringVar(&o.forwardCert, "forward-cert", "", "`file` with the certificate that the target asks for")
 	flags.StringVar(&o.forwardKey, "forward-key", "", "`file` with the key of this certificate")
@@ -101,6 +101,7 @@ tokens and certificates, except --forward-ca, again when they change.`,
 	flags.BoolVar(&o.pass, "pass", false, "write the text of the pipe to standard output")
 	sizeFlag(cmd, &o.packed, "max-body", "largest `size` of a body as it is sent (default 64MiB)")
 	sizeFlag(cmd, &o.unpacked, "max-unpacked", "largest `size` of a body after unpacking (default 256MiB)")
+	sizeFlag(cmd, &o.event, "max-event", "largest `size` of an event (default 16MiB)")
 	return cmd
 }
 
@@ -122,9 +123,9 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	options := collect.Options{Config: opa.Plugins.Regometer, Version: ownVersion(), MaxPacked: o.packed, MaxUnpacked: o.unpacked, Log: log}
+	options := collect.Options{Config: opa.Plugins.Regometer, Version: ownVersion(), MaxPacked: o.packed, MaxUnpacked: o.unpacked, MaxEvent: o.event, Log: log}
 	if o.token != "" {
-		if options.Token, err = collect.TokenFile(o.token, failed); err != nil {
+		if options.Token, err = collect.Token.File(o.token, failed); err != nil {
 			return err
 		}
 	}
@@ -202,8 +203,11 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 // target returns the target of --forward.
 func (o *collectOptions) target(failed func(error)) (*collect.Forward, error) {
 	u, err := url.Parse(o.forward)
-	if err != nil || !slices.Contains([]string{"http", "https"}, u.Scheme) || u.Host == "" || strings.ContainsAny(o.forward, "?#") {
-		return nil, fmt.Errorf("invalid --forward %q: write a URL such as https://logs.example.com", o.forward)
+	switch { // the messages do not show the URL, which may have a password
+	case err == nil && u.User != nil:
+		return nil, errors.New("--forward has credentials: write Basic and the Base64 of user:password into a file, and name it with --forward-authorization-file")
+	case err != nil || !slices.Contains([]string{"http", "https"}, u.Scheme) || u.Host == "" || strings.ContainsAny(o.forward, "?#"):
+		return nil, errors.New("invalid --forward: write a URL such as https://logs.example.com")
 	}
 	config, err := collect.ClientTLS(o.forwardCert, o.forwardKey, o.forwardCA, failed)
 	if err != nil {
@@ -213,8 +217,8 @@ func (o *collectOptions) target(failed func(error)) (*collect.Forward, error) {
 		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true, DisableCompression: true,
 		MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
 	}}
-	if o.forwardToken != "" {
-		f.Token, err = collect.TokenFile(o.forwardToken, failed)
+	if o.forwardAuth != "" {
+		f.Authorization, err = collect.Authorization.File(o.forwardAuth, failed)
 	}
 	return f, err
 }

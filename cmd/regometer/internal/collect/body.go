@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"runtime/debug"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -53,9 +54,10 @@ func (b *body) digest() (d digest) { return digest(b.hash.Sum(d[:0])) }
 
 // bodyReader reads the decisions of bodies.
 type bodyReader struct {
-	reader *decisionlog.Reader
-	gzip   gzip.Reader
-	buffer []byte
+	reader  *decisionlog.Reader
+	gzip    gzip.Reader
+	buffer  []byte
+	longest int // limits an event, in bytes
 
 	batch    *plugin.LogBatch
 	problems map[string]uint64
@@ -68,33 +70,39 @@ type bodyReader struct {
 	numbers []rollup.Number
 }
 
-// maxKnown limits the keys and paths that a reader remembers, in bytes.
-const maxKnown = 1 << 20
-
 const (
+	// maxKnown limits the keys and paths that a reader remembers, and maxKey a
+	// key, in bytes.
+	maxKnown = 1 << 20
+	maxKey   = 128
 	// maxServers limits the servers of a body, and the servers that are
 	// remembered. maxID limits the bytes of a server's id.
 	maxServers = 4096
 	maxID      = 256
 	// usualBuffer is the size of the text that is read at a time. Long events
-	// need more.
+	// need more. The memory of a buffer that is larger than largeBuffer goes
+	// back to the system.
 	usualBuffer = 128 << 10
+	largeBuffer = 4 << 20
 )
 
-func newBodyReader(counter *plugin.LogCounter) *bodyReader {
+func newBodyReader(counter *plugin.LogCounter, longest int) *bodyReader {
 	b := &bodyReader{
-		buffer: make([]byte, usualBuffer), paths: map[string]string{},
+		buffer: make([]byte, usualBuffer), longest: longest, paths: map[string]string{},
 		batch: counter.NewBatch(), problems: map[string]uint64{}, servers: map[string]bool{},
 	}
 	b.reader = decisionlog.NewReader(decisionlog.Options{
 		Metric: func(key []byte) int32 {
+			if len(key) > maxKey { // a batch may keep many, and no metric with labels has such a key
+				key = append(key[:maxKey:maxKey], "_ns"...)
+			}
 			b.keys = append(b.keys, string(key))
 			b.known += len(key)
 			return int32(len(b.keys) - 1)
 		},
 		Event:    b.add,
 		Problem:  func(kind decisionlog.Problem, _ int64) { b.problems[string(kind)]++ },
-		Verdicts: counter.Verdicts(),
+		Verdicts: counter.Verdicts(), MaxLength: longest,
 	})
 	return b
 }
@@ -135,7 +143,7 @@ func (b *bodyReader) begin() {
 // read reads the decisions of a body into a batch. It returns an error of type
 // unreadable if they cannot be counted.
 func (b *bodyReader) read(body *body, encoding string, maxPacked, maxUnpacked int64) error {
-	b.reader.Reset()
+	defer b.reader.Reset() // it may have much text
 	b.begin()
 	text := io.Reader(body)
 	switch encoding {
@@ -155,12 +163,12 @@ func (b *bodyReader) read(body *body, encoding string, maxPacked, maxUnpacked in
 		unpacked += int64(n)
 		switch {
 		case body.size > maxPacked:
-			return tooLarge("packed", maxPacked)
+			return tooLarge("too_large", "the packed body", maxPacked)
 		case unpacked > maxUnpacked:
-			return tooLarge("unpacked", maxUnpacked)
+			return tooLarge("too_large", "the unpacked body", maxUnpacked)
 		case err == io.EOF:
 			b.reader.Close(b.buffer[:have])
-			return b.verdict(unpacked)
+			have = 0
 		case err != nil && body.err != nil:
 			return body.err
 		case err != nil:
@@ -169,19 +177,32 @@ func (b *bodyReader) read(body *body, encoding string, maxPacked, maxUnpacked in
 		if read := b.reader.Read(b.buffer[:have]); read > 0 {
 			have = copy(b.buffer, b.buffer[read:have])
 		}
+		switch {
+		case b.problems[string(decisionlog.TooLong)] > 0:
+			return tooLarge("event_too_large", "an event", int64(b.longest))
+		case err == io.EOF:
+			return b.verdict(unpacked)
+		}
 	}
 }
 
 // room returns the rest of the buffer behind the text that it has. It enlarges
-// a buffer that is full, and replaces a large one that is empty.
+// a buffer that is full.
 func (b *bodyReader) room(have int) []byte {
-	switch {
-	case have == len(b.buffer):
-		b.buffer = append(b.buffer, make([]byte, len(b.buffer))...)
-	case have == 0 && len(b.buffer) > 8*usualBuffer:
-		b.buffer = make([]byte, usualBuffer)
+	if have == len(b.buffer) {
+		larger := make([]byte, min(2*have, b.longest)) // the reader leaves less than longest
+		copy(larger, b.buffer)
+		b.buffer = larger
 	}
 	return b.buffer[have:]
+}
+
+// shrink gives the memory that a long event has needed back to the system.
+func (b *bodyReader) shrink() {
+	if len(b.buffer) > largeBuffer {
+		b.buffer, b.labels = make([]byte, usualBuffer), nil
+		debug.FreeOSMemory()
+	}
 }
 
 // verdict returns an error if a body has text but no decisions.

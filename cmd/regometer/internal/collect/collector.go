@@ -6,6 +6,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,16 +38,18 @@ type Options struct {
 	// must have.
 	Token func() string
 
-	// MaxPacked and MaxUnpacked limit a body, in bytes. 0 stands for 64 MiB and
-	// 256 MiB.
-	MaxPacked, MaxUnpacked int64
+	// MaxPacked and MaxUnpacked limit a body, and MaxEvent an event, in bytes. 0
+	// stands for the defaults.
+	MaxPacked, MaxUnpacked, MaxEvent int64
 
 	Log *slog.Logger
 }
 
+// The default limits, in bytes.
 const (
-	defaultPacked   = 64 << 20
-	defaultUnpacked = 256 << 20
+	DefaultPacked   = 64 << 20
+	DefaultUnpacked = 256 << 20
+	DefaultEvent    = 16 << 20
 )
 
 // timeout limits the time from the arrival of a body to its answer. OPA waits
@@ -62,17 +66,13 @@ type Collector struct {
 	slots    chan struct{} // bodies that are read at the same time
 	readers  sync.Pool     // of *bodyReader, which wait for work
 	repeated digests
-	mux      *http.ServeMux
+	page     http.Handler
+	bodies   http.Handler
 }
 
 // New returns a collector. It fails if the configuration is invalid.
 func New(o Options) (*Collector, error) {
-	if o.MaxPacked == 0 {
-		o.MaxPacked = defaultPacked
-	}
-	if o.MaxUnpacked == 0 {
-		o.MaxUnpacked = defaultUnpacked
-	}
+	o.MaxPacked, o.MaxUnpacked, o.MaxEvent = cmp.Or(o.MaxPacked, DefaultPacked), cmp.Or(o.MaxUnpacked, DefaultUnpacked), cmp.Or(o.MaxEvent, DefaultEvent)
 	registry := prometheus.NewRegistry()
 	counter, err := plugin.NewLogCounter(registry, o.Config, plugin.Build{Version: o.Version}, func(text string) { o.Log.Warn(text) })
 	if err != nil {
@@ -83,16 +83,31 @@ func New(o Options) (*Collector, error) {
 		metrics: newMetrics(registry),
 		slots:   make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
-	c.readers.New = func() any { return newBodyReader(counter) }
-	c.mux = http.NewServeMux()
-	c.mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}\n") })
-	c.mux.Handle("GET /metrics", c.guard(promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, Registry: registry})))
-	c.mux.Handle("POST /", c.guard(http.HandlerFunc(c.collect)))
+	c.readers.New = func() any { return newBodyReader(counter, int(o.MaxEvent)) }
+	c.page = c.guard(promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, Registry: registry}))
+	c.bodies = c.guard(http.HandlerFunc(c.collect))
 	return c, nil
 }
 
-// ServeHTTP implements http.Handler.
-func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.mux.ServeHTTP(w, r) }
+// ServeHTTP implements http.Handler. It is no http.ServeMux, which would change
+// the paths of bodies.
+func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	handler, methods := c.bodies, []string{http.MethodPost}
+	switch r.URL.Path {
+	case "/metrics":
+		handler, methods = c.page, []string{http.MethodGet, http.MethodHead}
+	case "/health":
+		handler, methods = healthy, []string{http.MethodGet, http.MethodHead}
+	}
+	if !slices.Contains(methods, r.Method) {
+		w.Header().Set("Allow", strings.Join(methods, ", "))
+		http.Error(w, "GET /metrics and /health, and POST bodies to any other path", http.StatusMethodNotAllowed)
+		return
+	}
+	handler.ServeHTTP(w, r)
+}
+
+var healthy http.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}\n") })
 
 // guard refuses requests without the token.
 func (c *Collector) guard(next http.Handler) http.Handler {
@@ -124,8 +139,8 @@ func isOPA(r *http.Request) bool {
 // It counts a body if and only if the target has accepted it, or if there is no
 // target. OPA keeps a body until the answer is 200, so nothing is stored here.
 func (c *Collector) collect(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/metrics" || r.URL.Path == "/health" {
-		http.Error(w, "bodies go to any other path", http.StatusMethodNotAllowed)
+	if path := writtenPath(r.URL); !strings.HasPrefix(path, "/") || dotSegment.MatchString(path) {
+		c.refuse(w, "path", http.StatusBadRequest, "the path must begin with / and have no segments . and ..")
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
@@ -146,7 +161,7 @@ func (c *Collector) collect(w http.ResponseWriter, r *http.Request) {
 		delivery = c.options.Forward.start(ctx, r, body)
 	}
 	reader := c.readers.Get().(*bodyReader)
-	defer c.readers.Put(reader)
+	defer func() { reader.shrink(); c.readers.Put(reader) }()
 	unread := reader.read(body, r.Header.Get("Content-Encoding"), c.options.MaxPacked, c.options.MaxUnpacked)
 	body.drain()
 
@@ -214,8 +229,8 @@ type unreadable struct {
 
 func (u *unreadable) Error() string { return u.text }
 
-func tooLarge(what string, limit int64) error {
-	return &unreadable{"too_large", http.StatusRequestEntityTooLarge, fmt.Sprintf("the %s body has more than %d bytes", what, limit)}
+func tooLarge(reason, what string, limit int64) error {
+	return &unreadable{reason, http.StatusRequestEntityTooLarge, fmt.Sprintf("%s has more than %d bytes", what, limit)}
 }
 
 func unreadableBody(reason, text string) error {

@@ -386,14 +386,14 @@ func TestBusy(t *testing.T) {
 func TestToken(t *testing.T) {
 	t.Parallel()
 	x, forward := newTarget(t)
-	forward.Token = func() string { return "other" }
+	forward.Authorization = func() string { return "Basic other" }
 	c := newCollector(t, Options{Forward: forward, Token: func() string { return "secret" }})
 	if status, text := send(t, c, opaAgent, "", events("a", 1)); status != 200 {
 		t.Errorf("with the token: %d %s", status, text)
 	}
 	_, last := x.got()
-	if got := last.Header.Get("Authorization"); got != "Bearer other" {
-		t.Errorf("the target gets the token %q", got)
+	if got := last.Header.Get("Authorization"); got != "Basic other" {
+		t.Errorf("the target gets %q", got)
 	}
 	for path, want := range map[string]int{"/metrics": 401, "/health": 200} {
 		for _, header := range []string{"Bearer secre", "secret", ""} {
@@ -406,7 +406,7 @@ func TestToken(t *testing.T) {
 			}
 		}
 	}
-	forward.Token = nil
+	forward.Authorization = nil
 	send(t, c, opaAgent, "", events("b", 1))
 	if _, last := x.got(); last.Header.Get("Authorization") != "" {
 		t.Error("the target gets the collector's token")

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -16,9 +17,25 @@ import (
 type Forward struct {
 	URL       *url.URL
 	Transport http.RoundTripper
-	// Token, if not nil, returns the bearer token for the target. It replaces
-	// the header Authorization of the sender.
-	Token func() string
+	// Authorization, if not nil, returns the value of the header Authorization
+	// for the target. It replaces that of the sender.
+	Authorization func() string
+}
+
+// dotSegment finds segments . and .. of a path as a client has written it, also
+// if the target or a server behind it decodes the path more than once, takes a
+// backslash for a slash, or drops what is behind a semicolon or the path.
+var dotSegment = regexp.MustCompile(`(?i)([/\\]|%(25)*(2f|5c))(\.|%(25)*2e){1,2}($|[/\\;#]|%(25)*(2f|5c|3b|3f|23|00))`)
+
+// notInPath finds the characters that a path has only in escaped form.
+var notInPath = regexp.MustCompile(`[^!$%&'()*+,\-./0-9:;=@A-Z\[\]_a-z~]`)
+
+// writtenPath returns the path of a request as the client has written it.
+func writtenPath(u *url.URL) string {
+	if u.RawPath != "" {
+		return u.RawPath
+	}
+	return u.EscapedPath()
 }
 
 // hopHeaders are headers of a connection, which are not passed on (RFC 9110,
@@ -64,22 +81,15 @@ func (f *Forward) start(ctx context.Context, r *http.Request, body *body) *deliv
 	d := &delivery{to, make(chan answer, 1)}
 	body.target = to
 	target := *f.URL
-	target.Path = strings.TrimSuffix(target.Path, "/") + r.URL.Path
-	target.RawPath = ""
+	target.RawPath = strings.TrimSuffix(target.EscapedPath(), "/") + notInPath.ReplaceAllStringFunc(writtenPath(r.URL), url.PathEscape)
+	target.Path, _ = url.PathUnescape(target.RawPath) // both parts were parsed before
 	target.RawQuery = r.URL.RawQuery
-	request, err := http.NewRequestWithContext(ctx, r.Method, target.String(), from)
-	if err != nil {
-		from.CloseWithError(err)
-		d.answer <- answer{err: err}
-		return d
-	}
-	request.ContentLength = r.ContentLength
-	request.Header = r.Header.Clone()
+	request := (&http.Request{Method: r.Method, URL: &target, Body: from, ContentLength: r.ContentLength, Header: r.Header.Clone()}).WithContext(ctx)
 	for _, name := range append(strings.Split(r.Header.Get("Connection"), ","), hopHeaders...) {
 		request.Header.Del(strings.TrimSpace(name))
 	}
-	if f.Token != nil {
-		request.Header.Set("Authorization", "Bearer "+f.Token())
+	if f.Authorization != nil {
+		request.Header.Set("Authorization", f.Authorization())
 	}
 	go func() {
 		a := f.send(request)

@@ -38,13 +38,13 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		}
 		return c
 	}
-	reasons := []string{"gzip", "encoding", "too_large", "no_decisions"}
+	reasons := []string{"gzip", "encoding", "event_too_large", "too_large", "no_decisions"}
 	m := &metrics{
 		counted:   counter("bodies_counted_total", "Bodies whose decisions count."),
 		repeated:  counter("bodies_repeated_total", "Bodies that came again. Their decisions count once."),
 		lost:      vector("bodies_lost_total", "reason", "Bodies of OPA that were not readable and went nowhere else.", reasons...),
 		uncounted: vector("bodies_uncounted_total", "reason", "Bodies that the target accepted, but that were not readable here.", reasons...),
-		refused:   vector("bodies_refused_total", "reason", "Bodies that were not accepted. OPA sends them again.", "busy", "sender", "slow", "target", "token"),
+		refused:   vector("bodies_refused_total", "reason", "Bodies that were not accepted. OPA sends them again.", "busy", "path", "sender", "slow", "target", "token"),
 		wrong:     vector("event_problems_total", "kind", "Problems of events, as regometer report counts them."),
 		servers:   map[string]time.Time{},
 		policy: prometheus.NewGaugeVec(prometheus.GaugeOpts{

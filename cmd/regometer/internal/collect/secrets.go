@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -57,23 +58,36 @@ func (f *file[T]) get() T {
 	return f.value
 }
 
-// TokenFile returns a function that returns the token in a file. It fails if
-// the file is missing or empty.
-func TokenFile(name string, failed func(error)) (func() string, error) {
-	f, err := newFile(failed, func() (string, error) { return readToken(name) }, name)
+// A Secret is a kind of text that is in a file: a token, or the value of the
+// header Authorization.
+type Secret struct {
+	form *regexp.Regexp
+	want string
+}
+
+// The secrets.
+var (
+	Token         = Secret{regexp.MustCompile(`^[!-~]+$`), "a token, in one line without blanks"}
+	Authorization = Secret{regexp.MustCompile(`^[!-~]+ +[!-~][ -~]*$`), "the whole value of the header in one line, such as Bearer TOKEN"}
+)
+
+// File returns a function that returns the secret in a file. It fails if the
+// file is missing, or has something else.
+func (s Secret) File(name string, failed func(error)) (func() string, error) {
+	f, err := newFile(failed, func() (string, error) { return s.read(name) }, name)
 	if err != nil {
 		return nil, err
 	}
 	return f.get, nil
 }
 
-func readToken(name string) (string, error) {
+func (s Secret) read(name string) (string, error) {
 	text, err := os.ReadFile(name)
-	token := strings.TrimSpace(string(text))
-	if err == nil && token == "" {
-		err = fmt.Errorf("%s is empty: write a token into it", name)
+	secret := strings.TrimSpace(string(text))
+	if err == nil && !s.form.MatchString(secret) {
+		err = fmt.Errorf("%s must have %s", name, s.want)
 	}
-	return token, err
+	return secret, err
 }
 
 // ServerTLS returns the TLS configuration for a certificate and its key. If ca

@@ -33,19 +33,19 @@ func TestTokenFile(t *testing.T) {
 		}
 	}
 	write("")
-	if _, err := TokenFile(name, nil); err == nil {
+	if _, err := Token.File(name, nil); err == nil {
 		t.Error("an empty file has a token")
 	}
 	write("one\n")
 	failures := 0
-	f, err := newFile(func(error) { failures++ }, func() (string, error) { return readToken(name) }, name)
+	f, err := newFile(func(error) { failures++ }, func() (string, error) { return Token.read(name) }, name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []struct {
 		text, want string
 		failures   int
-	}{{"one\n", "one", 0}, {"second", "second", 0}, {"", "second", 1}, {"the third", "the third", 1}} {
+	}{{"one\n", "one", 0}, {"second", "second", 0}, {"", "second", 1}, {"thethird", "thethird", 1}} {
 		write(step.text)
 		f.checked = time.Time{}
 		if got := f.get(); got != step.want || failures != step.failures {

@@ -4,6 +4,7 @@
 package collect
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -22,7 +24,7 @@ type stream struct {
 }
 
 func (c *Collector) newStream() *stream {
-	s := &stream{c: c, reader: newBodyReader(c.Counter)}
+	s := &stream{c: c, reader: newBodyReader(c.Counter, int(c.options.MaxEvent))}
 	s.reader.begin()
 	return s
 }
@@ -37,6 +39,9 @@ func (s *stream) read(from io.Reader) (n int, err error) {
 		s.have = copy(b.buffer, b.buffer[read:s.have])
 	}
 	s.count()
+	if n == 0 && s.have == 0 {
+		b.shrink()
+	}
 	return n, err
 }
 
@@ -76,48 +81,35 @@ func (c *Collector) ReadPipe(from io.Reader, pass io.Writer) error {
 // poll is the time between two looks at files that grow.
 const poll = 250 * time.Millisecond
 
+// turn is about how many bytes of a file are read before it is the turn of the
+// next file.
+const turn = 4 << 20
+
 // Follow counts the decisions that are appended to files from now on, until ctx
 // ends. Patterns are those of filepath.Match. A file that is replaced, or
 // truncated, is read from its beginning. So is a file that appears later,
-// unless it is a followed file that was renamed.
+// unless it is a followed file that was renamed. Follow leaves out what is no
+// regular file.
 func (c *Collector) Follow(ctx context.Context, patterns []string) {
-	f := &follower{c: c, files: map[string]*followedFile{}}
-	for first := true; ; first = false {
-		for _, pattern := range patterns {
-			names, _ := filepath.Glob(pattern)
-			if len(names) == 0 {
-				names = []string{pattern}
-			}
-			for _, name := range names {
-				if f.files[name] == nil {
-					f.files[name] = &followedFile{name: name, stream: c.newStream(), skip: first}
-				}
+	f := &follower{c: c, patterns: patterns, files: map[string]*followedFile{}}
+	for first := true; ctx.Err() == nil; first = false {
+		if f.look(first); !f.read(ctx) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(poll):
 			}
 		}
-		for name, file := range f.files {
-			err := f.readOn(file)
-			switch {
-			case errors.Is(err, fs.ErrNotExist) && file.file == nil:
-				delete(f.files, name) // the pattern finds it again
-			case err != nil && !errors.Is(err, fs.ErrNotExist):
-				c.options.Log.Warn("A followed file cannot be read.", "file", name, "error", err)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			for _, file := range f.files {
-				f.close(file)
-			}
-			return
-		case <-time.After(poll):
-		}
+	}
+	for _, file := range f.files {
+		f.close(file)
 	}
 }
 
 // follower follows files.
 type follower struct {
-	c     *Collector
-	files map[string]*followedFile
+	c        *Collector
+	patterns []string
+	files    map[string]*followedFile
 	// done has the files that were read before, the last ones, so that they are
 	// recognised by another name.
 	done []readFile
@@ -127,10 +119,12 @@ type follower struct {
 type readFile struct {
 	info os.FileInfo
 	size int64
+	head []byte // the first bytes, since a new file can have the number of an old one
 }
 
 const (
 	mostDone = 256 // limits follower.done
+	mostHead = 512 // limits readFile.head
 	// absence is the time after which a file that has lost its name is closed.
 	// Its writer may still have it open until then.
 	absence = time.Minute
@@ -139,54 +133,113 @@ const (
 // followedFile is a file that grows.
 type followedFile struct {
 	name   string
-	stream *stream
+	stream *stream  // nil before there is a file
 	file   *os.File // nil while there is none
 	skip   bool     // begin at the end
 	absent time.Time
+	failed string // the last error, which is logged once
 }
 
-// readOn reads what was appended. It reads a file that was renamed to its end
-// before it opens the file that has the name now.
-func (f *follower) readOn(x *followedFile) error {
+// look looks for files that are new.
+func (f *follower) look(first bool) {
+	for _, pattern := range f.patterns {
+		names, _ := filepath.Glob(pattern)
+		if len(names) == 0 {
+			names = []string{pattern}
+		}
+		for _, name := range names {
+			if f.files[name] == nil {
+				f.files[name] = &followedFile{name: name, skip: first}
+			}
+		}
+	}
+}
+
+// read reads a turn of each file, and reports whether there is more to read.
+func (f *follower) read(ctx context.Context) (more bool) {
+	for name, x := range f.files {
+		if ctx.Err() != nil {
+			return false
+		}
+		goesOn, err := f.readOn(x)
+		more = more || goesOn && err == nil
+		switch {
+		case err == nil:
+			x.failed = ""
+		case errors.Is(err, fs.ErrNotExist):
+			delete(f.files, name) // the pattern finds it again
+		case err.Error() != x.failed:
+			x.failed = err.Error()
+			f.c.options.Log.Warn("A followed file cannot be read.", "file", name, "error", err)
+		}
+	}
+	return more
+}
+
+// readOn reads what was appended, and reports whether there is more to read. It
+// reads a file that was renamed to its end before it opens the file that has
+// the name now.
+func (f *follower) readOn(x *followedFile) (more bool, err error) {
 	now, err := os.Stat(x.name)
 	if x.file != nil {
-		if err := x.readAll(); err != nil {
-			return err
+		if more, err := x.readTurn(); more || err != nil {
+			return more, err
 		}
 		old, size, positionErr := x.position()
 		switch {
 		case positionErr != nil:
-			return positionErr
+			return false, positionErr
 		case err == nil && os.SameFile(old, now) && old.Size() >= size:
 			x.absent = time.Time{}
-			return nil
+			return false, nil
 		case err == nil && os.SameFile(old, now): // truncated
 			x.stream.end()
 			_, err = x.file.Seek(0, io.SeekStart)
-			return errors.Join(err, x.readAll())
-		case errors.Is(err, fs.ErrNotExist): // renamed, and there is no other yet
+			return true, err
+		case err != nil: // renamed, and there is no other yet
 			if x.absent.IsZero() {
 				x.absent = time.Now()
 			}
 			if time.Since(x.absent) < absence {
-				return nil
+				return false, nil
 			}
 		}
 		f.close(x)
 	}
 	if err != nil || f.isOpen(now) {
+		return false, err
+	}
+	return true, f.open(x, now)
+}
+
+var errIrregular = errors.New("it is no regular file, and is left out")
+
+// open opens a file, and goes to the first byte that counts.
+func (f *follower) open(x *followedFile, info os.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return errIrregular // opening a FIFO or a device can have effects
+	}
+	file, err := os.OpenFile(x.name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // the name may have become a FIFO's
+	if err != nil {
 		return err
 	}
-	if x.file, err = os.Open(x.name); err != nil {
-		x.file = nil
-		return err
+	switch info, err = file.Stat(); {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = errIrregular
+	case x.skip:
+		_, err = file.Seek(0, io.SeekEnd)
+	default:
+		_, err = file.Seek(f.readBefore(file, info), io.SeekStart)
 	}
-	if x.skip || f.wasRead(now) {
-		x.skip = false
-		_, err = x.file.Seek(0, io.SeekEnd)
-		return err
+	if err != nil {
+		return errors.Join(err, file.Close())
 	}
-	return x.readAll()
+	x.file, x.skip, x.absent = file, false, time.Time{}
+	if x.stream == nil {
+		x.stream = f.c.newStream()
+	}
+	return nil
 }
 
 // isOpen reports whether a file is being followed by another name.
@@ -201,10 +254,15 @@ func (f *follower) isOpen(info os.FileInfo) bool {
 	return false
 }
 
-// wasRead reports whether a file was read by another name. A new file can have
-// the number of an old one, but is mostly shorter at first.
-func (f *follower) wasRead(info os.FileInfo) bool {
-	return slices.ContainsFunc(f.done, func(d readFile) bool { return os.SameFile(d.info, info) && info.Size() >= d.size })
+// readBefore returns the bytes of a file that were read by another name.
+func (f *follower) readBefore(file *os.File, info os.FileInfo) int64 {
+	for _, d := range slices.Backward(f.done) {
+		head := make([]byte, len(d.head))
+		if n, _ := file.ReadAt(head, 0); os.SameFile(d.info, info) && info.Size() >= d.size && bytes.Equal(head[:n], d.head) {
+			return d.size
+		}
+	}
+	return 0
 }
 
 // close reads the rest of a file, and closes it.
@@ -213,7 +271,9 @@ func (f *follower) close(x *followedFile) {
 		return
 	}
 	if info, size, err := x.position(); err == nil {
-		f.done = append(f.done, readFile{info, size})
+		head := make([]byte, min(size, mostHead))
+		n, _ := x.file.ReadAt(head, 0)
+		f.done = append(f.done, readFile{info, size, head[:n]})
 		f.done = f.done[max(0, len(f.done)-mostDone):]
 	}
 	x.stream.end()
@@ -229,13 +289,16 @@ func (x *followedFile) position() (info os.FileInfo, size int64, err error) {
 	return info, size, err
 }
 
-func (x *followedFile) readAll() error {
-	for {
+// readTurn reads what there is, and reports whether there is more than a turn.
+func (x *followedFile) readTurn() (more bool, err error) {
+	for read := 0; read < turn; {
 		n, err := x.stream.read(x.file)
 		if errors.Is(err, io.EOF) || err == nil && n == 0 {
-			return nil
+			return false, nil
 		} else if err != nil {
-			return err
+			return false, err
 		}
+		read += n
 	}
+	return true, nil
 }
