@@ -99,14 +99,15 @@ tokens and certificates, except --forward-ca, again when they change.`,
 	flags.StringVar(&o.ca, "tls-ca", "", "`file` with the authorities of the certificates that clients must have")
 	flags.BoolVar(&o.follow, "follow", false, "count what is appended to files, also after rotation")
 	flags.BoolVar(&o.pass, "pass", false, "write the text of the pipe to standard output")
-	sizeFlag(cmd, &o.packed, "max-body", "largest `size` of a body as it is sent (default 64MiB)")
-	sizeFlag(cmd, &o.unpacked, "max-unpacked", "largest `size` of a body after unpacking (default 256MiB)")
-	sizeFlag(cmd, &o.event, "max-event", "largest `size` of an event (default 16MiB)")
+	sizeFlag(cmd, &o.packed, collect.DefaultPacked, "max-body", "largest `size` of a body as it is sent")
+	sizeFlag(cmd, &o.unpacked, collect.DefaultUnpacked, "max-unpacked", "largest `size` of a body after unpacking")
+	sizeFlag(cmd, &o.event, collect.DefaultEvent, "max-event", "largest `size` of an event")
 	return cmd
 }
 
-func sizeFlag(cmd *cobra.Command, to *int64, name, usage string) {
-	cmd.Flags().Func(name, usage, func(text string) (err error) {
+func sizeFlag(cmd *cobra.Command, to *int64, usual int64, name, usage string) {
+	*to = usual
+	cmd.Flags().Func(name, fmt.Sprintf("%s (default %dMiB)", usage, usual>>20), func(text string) (err error) {
 		if *to, err = sizeOf(text); err == nil && *to < 1 {
 			err = errors.New("it must be at least 1")
 		}

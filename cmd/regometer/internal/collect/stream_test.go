@@ -7,10 +7,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -30,60 +34,202 @@ func TestPipe(t *testing.T) {
 	}
 }
 
+// following is a folder whose logs are followed, by a clock that costs no time.
+type following struct {
+	*testing.T
+	c     *Collector
+	dir   string
+	lines int // that were written
+	log   bytes.Buffer
+}
+
+// follow calls do while the files of a pattern are followed.
+func follow(t *testing.T, pattern string, before func(f *following), do func(f *following)) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		f := &following{T: t, c: newCollector(t, Options{}), dir: dir}
+		f.c.options.Log = slog.New(slog.NewTextHandler(&f.log, nil))
+		before(f)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go f.c.Follow(ctx, []string{filepath.Join(dir, pattern)})
+		synctest.Wait()
+		do(f)
+		cancel()
+		synctest.Wait()
+		if n := f.open(); n > 0 {
+			t.Errorf("at the end %d files are open", n)
+		}
+	})
+}
+
+// write appends n lines to a file. The writer flushes within a line.
+func (f *following) write(name string, n int) {
+	file, err := os.OpenFile(filepath.Join(f.dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f.check(err)
+	for range n {
+		f.lines++
+		text := line(f.lines)
+		_, err = file.WriteString(text[:40])
+		f.check(err)
+		if f.lines%3 == 0 {
+			time.Sleep(2 * poll)
+		}
+		_, err = file.WriteString(text[40:])
+		f.check(err)
+	}
+	f.check(file.Close())
+}
+
+func (f *following) rename(from, to string) {
+	f.check(os.Rename(filepath.Join(f.dir, from), filepath.Join(f.dir, to)))
+}
+
+func (f *following) check(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+// expect waits, and then checks the decisions that count.
+func (f *following) expect(what string, want int) {
+	f.Helper()
+	time.Sleep(3 * poll)
+	if n := counted(f.T, f.c, "decisions"); n != float64(want) {
+		f.Fatalf("%s: %v decisions count, want %d", what, n, want)
+	}
+}
+
+// open returns the number of open files of the folder. It is 0 on systems that
+// do not tell.
+func (f *following) open() (n int) {
+	names, _ := filepath.Glob("/proc/self/fd/*")
+	for _, name := range names {
+		if to, _ := os.Readlink(name); strings.HasPrefix(to, f.dir+"/") {
+			n++
+		}
+	}
+	return n
+}
+
 // Files are followed from their end, over rotation by renaming and by
 // truncation. Files that appear later are read from their beginning.
 func TestFollow(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	name := filepath.Join(dir, "a.log")
-	check := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
+	follow(t, "*.log", func(f *following) { f.write("a.log", 5) }, func(f *following) {
+		f.lines = 0
+		f.expect("what was there before", 0)
+		f.write("a.log", 10)
+		f.expect("lines in parts", 10)
+		f.rename("a.log", "old")
+		f.write("old", 10) // the writer still has it open
+		f.expect("a renamed file", 20)
+		time.Sleep(absence / 2)
+		f.write("old", 10)
+		f.expect("a renamed file, half a minute later", 30)
+		f.write("a.log", 10)
+		f.write("old", 10)
+		f.expect("the renamed file and a new one", 50)
+		f.rename("old", "b.log")
+		time.Sleep(2 * absence)
+		f.write("b.log", 10)
+		f.expect("a renamed file with a name that is followed", 60)
+		f.rename("b.log", "old")
+		for i := range 100 {
+			f.write(fmt.Sprint(i, ".log"), 1)
+			time.Sleep(2 * poll)
+			f.rename(fmt.Sprint(i, ".log"), "gone")
 		}
+		time.Sleep(2 * absence)
+		f.write("old", 1)
+		f.expect("many files that are gone", 160)
+		if n := f.open(); n > 1 {
+			f.Errorf("%d files are open, want 1", n)
+		}
+		f.check(os.Truncate(filepath.Join(f.dir, "a.log"), 0))
+		time.Sleep(2 * poll) // a file that is as long again in between looks unchanged
+		f.write("a.log", 1)
+		f.expect("a truncated file", 161)
+	})
+}
+
+// Writers and rotation at random: each line counts once.
+func TestFollowModel(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(6) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		follow(t, "*.log*", func(*following) {}, func(f *following) {
+			has := func(name string) bool { _, err := os.Stat(filepath.Join(f.dir, name)); return err == nil }
+			for range 60 {
+				name := fmt.Sprint(random.IntN(2), ".log")
+				switch old := name + fmt.Sprint(".", 1+random.IntN(2)); random.IntN(8) {
+				case 0:
+					if has(name + ".2") { // it is replaced
+						f.expect("before a file goes", f.lines)
+					}
+					if has(name + ".1") {
+						f.rename(name+".1", name+".2")
+					}
+					if has(name) {
+						f.rename(name, name+".1")
+					}
+				case 1:
+					if has(name) {
+						f.expect("before a file is truncated", f.lines)
+						f.check(os.Truncate(filepath.Join(f.dir, name), 0))
+						time.Sleep(2 * poll)
+					}
+				case 2:
+					time.Sleep(2 * absence)
+				case 3:
+					if has(old) { // its writer still has it open
+						f.write(old, random.IntN(5))
+					}
+				default:
+					f.write(name, random.IntN(20))
+				}
+				if random.IntN(2) == 0 {
+					f.expect(fmt.Sprint("seed ", seed), f.lines)
+				}
+			}
+		})
 	}
-	write := func(name, text string) {
-		t.Helper()
-		f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		check(err)
-		_, err = f.WriteString(text)
-		check(err)
-		check(f.Close())
-	}
-	write(name, line(1)+line(2))
-	c := newCollector(t, Options{})
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { c.Follow(ctx, []string{filepath.Join(dir, "*.log*")}); close(done) }()
-	expect := func(what string, want float64) {
-		t.Helper()
-		eventually(t, what, func() bool { return counted(t, c, "decisions") == want })
-	}
-	base := 0.0
-	for ; base == 0; base = counted(t, c, "decisions") { // until it follows the file
-		write(name, line(3))
-		time.Sleep(2 * poll)
-	}
-	half := line(4)
-	write(name, half[:40])
-	write(name, half[40:])
-	expect("a line that came in two parts counts", base+1)
-	write(name, line(5)) // not read before the file is renamed
-	check(os.Rename(name, name+".1"))
-	write(name+".1", line(6)) // the writer still has it open; the pattern matches this name too
-	write(name, line(7))
-	expect("the renamed file and the new one count", base+4)
-	check(os.Truncate(name, 0))
-	time.Sleep(2 * poll) // a file that is as long again in between looks unchanged
-	write(name, line(8)[:20])
-	write(name, line(8)[20:])
-	expect("the truncated file counts", base+5)
-	write(filepath.Join(dir, "b.log"), line(9))
-	expect("a new file counts", base+6)
-	write(name, strings.TrimSuffix(line(10), "\n"))
-	cancel()
-	<-done
-	if n := counted(t, c, "decisions"); n > base+7 {
-		t.Errorf("%v decisions count, want at most %v", n, base+7)
-	}
+}
+
+// A large file takes turns with the others, and the end does not wait for it. A
+// folder gets one warning.
+func TestFollowTakesTurns(t *testing.T) {
+	t.Parallel()
+	follow(t, "none", func(*following) {}, func(f *following) {
+		f.check(os.Mkdir(filepath.Join(f.dir, "folder"), 0o700))
+		f.write("small", 1)
+		f.write("large", 1)
+		f.check(os.Truncate(filepath.Join(f.dir, "large"), 64<<20))
+		g := &follower{c: f.c, patterns: []string{filepath.Join(f.dir, "*")}}
+		ended, end := context.WithCancel(f.Context())
+		end()
+		at := func() (size int64) {
+			for _, x := range g.files {
+				n, err := x.file.Seek(0, io.SeekCurrent)
+				f.check(err)
+				size += n
+			}
+			return size
+		}
+		if more, size := g.round(f.Context(), false), at(); !more || size < turn || size > 3*turn/2 || counted(t, f.c, "decisions") != 2 {
+			f.Errorf("after a turn %d bytes are read, and %v decisions count", size, counted(t, f.c, "decisions"))
+		}
+		if before := at(); g.round(ended, false) || at() != before {
+			f.Errorf("after the end %d bytes are read", at()-before)
+		}
+		for g.round(f.Context(), false) {
+		}
+		if n := strings.Count(f.log.String(), "level=WARN"); n != 1 {
+			f.Errorf("the log is %s", &f.log)
+		}
+		for _, x := range g.files {
+			x.close()
+		}
+	})
 }
