@@ -11,12 +11,14 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"regexp"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -24,6 +26,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -445,6 +448,172 @@ func TestLargeBody(t *testing.T) {
 	}
 }
 
+// Servers are told apart by their ids, up to a number and a length, while they
+// send.
+func TestServers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCollector(t, Options{})
+		upload := func(ids ...string) {
+			t.Helper()
+			var b strings.Builder
+			for _, id := range ids {
+				fmt.Fprintf(&b, `{"decision_id":"%v","labels":{"id":"%s"},"path":"p","metrics":{}}`+"\n", time.Now(), id)
+			}
+			if status, text := send(t, c, opaAgent, "", b.String()); status != 200 {
+				t.Fatal(status, text)
+			}
+		}
+		numbers := func(from, to int) (ids []string) {
+			for i := from; i < to; i++ {
+				ids = append(ids, fmt.Sprint(i))
+			}
+			return ids
+		}
+		for _, step := range []struct {
+			ids  []string
+			want float64
+		}{
+			{[]string{"a", "b", "a", "", strings.Repeat("x", maxID), strings.Repeat("x", maxID+1)}, 3},
+			{[]string{"a"}, 3}, {[]string{"a"}, 1}, {nil, 1}, {nil, 0}, // with half of the time in between
+			{numbers(0, maxServers+1), maxServers}, {numbers(maxServers, maxServers+10), maxServers}, {nil, 0}, {[]string{"a"}, 1},
+		} {
+			upload(step.ids...)
+			if n := c.metrics.active(); n != step.want {
+				t.Errorf("%d ids: %v servers are active, want %v", len(step.ids), n, step.want)
+			}
+			time.Sleep(silence/2 + time.Second)
+		}
+	})
+}
+
+// deadlines is an answer that notes the deadline of reading.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	read time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error { d.read = t; return nil }
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// No part of a request takes longer than the timeout: reading it, a target that
+// does not answer, and waiting for others.
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCollector(t, Options{Forward: &Forward{URL: &url.URL{Scheme: "http", Host: "x"}, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})}})
+		begin := time.Now()
+		for range 3 * cap(c.slots) {
+			go func() {
+				w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+				c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("[]")))
+				if took := time.Since(begin); w.Code != 503 || took != timeout || w.read != begin.Add(timeout) {
+					t.Errorf("status %d after %v, and reading until %v", w.Code, took, w.read.Sub(begin))
+				}
+			}()
+		}
+		time.Sleep(timeout)
+		synctest.Wait()
+		if n := counted(t, c, "refused"); n != 3*float64(cap(c.slots)) {
+			t.Errorf("%v bodies are refused", n)
+		}
+	})
+}
+
+// Bodies of every kind at random: what counts is what a simple reference says.
+// Readers are used again, and keep nothing.
+func TestBodiesModel(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		status := 200
+		forward := &Forward{URL: &url.URL{Scheme: "http", Host: "x"}, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			return &http.Response{StatusCode: status, Body: http.NoBody}, nil
+		})}
+		c := newCollector(t, Options{Forward: []*Forward{nil, forward}[seed%2], MaxEvent: 100_000, MaxPacked: 3_000_000})
+		want := map[string]float64{}
+		servers, problems, known := map[string]bool{}, map[string]float64{}, []string{}
+		for i := range 60 {
+			id, problem := fmt.Sprint(random.IntN(9)), ""
+			n := []int{0, 1, 2, 30, 5000}[random.IntN(5)]
+			body := strings.ReplaceAll(events(fmt.Sprint("m", i), n), `"s1"`, `"`+id+`"`)
+			unread := false
+			switch random.IntN(12) {
+			case 0:
+				body, problem = body+"\n{\"decision_id\":\"x\",\"path\":\"p", "truncated"
+				unread = n == 0
+			case 1:
+				body, problem, n = body+"\n"+`{"decision_id":"x","path":"p"}`, "no_metrics", n+1
+			case 2:
+				body, unread = body+"\n"+`{"decision_id":"`+strings.Repeat("x", 200_000)+`"}`, true
+			case 3:
+				body, unread = "x"+strings.Repeat(" ", random.IntN(9)), true
+			case 4:
+				body, unread = body+strings.Repeat(" ", 3_000_000), true
+			}
+			encoding := ""
+			if random.IntN(2) == 0 && len(body) < 3_000_000 {
+				if body, encoding = packed(body), "gzip"; random.IntN(5) == 0 {
+					body, unread = body[:len(body)-1], true
+				}
+			}
+			if status = 200; forward == c.options.Forward && random.IntN(4) == 0 {
+				status = []int{400, 429, 503, 302}[random.IntN(4)]
+			}
+			if len(known) > 0 && random.IntN(6) == 0 {
+				body, encoding = known[random.IntN(len(known))], ""
+				if strings.HasPrefix(body, "\x1f") {
+					encoding = "gzip"
+				}
+				unread, n, problem = false, 0, ""
+			}
+			if got, text := send(t, c, opaAgent, encoding, body); got != status {
+				t.Fatalf("seed %d, body %d: status %d, want %d: %s", seed, i, got, status, text)
+			}
+			switch {
+			case status != 200:
+				want["refused"]++
+			case unread && c.options.Forward != nil:
+				want["uncounted"]++
+			case unread:
+				want["lost"]++
+			case slices.Contains(known, body):
+				want["repeated"]++
+			default:
+				want["counted"]++
+				want["decisions"] += float64(n)
+				known = append(known, body)
+				if problem != "" {
+					problems[problem]++
+				}
+				if n > 1 || n == 1 && problem == "" {
+					servers[id] = true
+				}
+			}
+			for _, what := range []string{"refused", "uncounted", "lost", "repeated", "counted", "decisions"} {
+				if got := counted(t, c, what); got != want[what] {
+					t.Fatalf("seed %d, body %d of %d bytes: %s is %v, want %v", seed, i, len(body), what, got, want[what])
+				}
+			}
+			for _, problem := range []string{"truncated", "no_metrics", "too_long", "invalid_json"} {
+				if got := testutil.ToFloat64(c.metrics.wrong.WithLabelValues(problem)); got != problems[problem] {
+					t.Fatalf("seed %d, body %d: %v problems are %s, want %v", seed, i, got, problem, problems[problem])
+				}
+			}
+			if n := c.metrics.active(); n != float64(len(servers)) {
+				t.Fatalf("seed %d, body %d: %v servers, want %d", seed, i, n, len(servers))
+			}
+		}
+	}
+}
+
 // Many metrics do not wait in a batch, and long ids are not remembered.
 func TestHostileBody(t *testing.T) {
 	t.Parallel()
@@ -465,18 +634,139 @@ func TestHostileBody(t *testing.T) {
 	}
 }
 
-func TestOwnPaths(t *testing.T) {
+// The target gets the path as it was sent. A path with dot segments goes
+// nowhere.
+func TestPaths(t *testing.T) {
 	t.Parallel()
-	c := newCollector(t, Options{})
-	for _, path := range []string{"/metrics", "/health"} {
+	x, forward := newTarget(t)
+	c := newCollector(t, Options{Forward: forward})
+	at := func(base string) {
+		forward.URL.Path = base
+		for path, want := range map[string]string{
+			"/": "/", "/logs": "/logs", "//logs": "//logs", "/logs//x/": "/logs//x/", "/logs/a%2Fb": "/logs/a%2Fb", "/%6cogs": "/%6cogs",
+			"/logs?x=%2e%2e/&y=1;z": "/logs?x=%2e%2e/&y=1;z", "/...": "/...", "/a..b/.c/d.": "/a..b/.c/d.", "/a;b=c": "/a;b=c", "/%25": "/%25",
+			"/a|b%2F\"": "/a%7Cb%2F%22", "/\xc3\xa9": "/%C3%A9", "/\xff%7e": "/%FF%7e", "http://other/logs": "/logs",
+		} {
+			w := httptest.NewRecorder()
+			c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, strings.NewReader("[]")))
+			if _, r := x.got(); w.Code != 200 || r.RequestURI != strings.TrimSuffix(base, "/")+want {
+				t.Errorf("%s behind %q: status %d %s, and the target gets %s", path, base, w.Code, w.Body, r.RequestURI)
+			}
+		}
+	}
+	at("")
+	at("/tenant-a")
+	at("/tenant-a/")
+	before, _ := x.got()
+	paths := 0.0
+	for _, dots := range []string{".", "..", "%2e%2e", ".%2E", "%2e", "%252e.", "%25252e%252E"} {
+		for _, end := range []string{"", "/x", "%2fx", "\\x", "%5Cx", "%252Fx", ";a/x", "%3bx", "%3F", "%23", "#", "%00"} {
+			for _, begin := range []string{"/", "/a/", "/a%2F", "/a\\", "/a%5c", "/a%252f"} {
+				w := httptest.NewRecorder()
+				c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, begin+dots+end, strings.NewReader("[]")))
+				if paths++; w.Code != http.StatusBadRequest {
+					t.Errorf("%s gets %d", begin+dots+end, w.Code)
+				}
+			}
+		}
+	}
+	if after, _ := x.got(); len(after) != len(before) || testutil.ToFloat64(c.metrics.refused.WithLabelValues("path")) != paths {
+		t.Errorf("the target got %d of them", len(after)-len(before))
+	}
+	for request, want := range map[string]int{
+		"POST /metrics": 405, "POST /health": 405, "PUT /logs": 405, "GET /logs": 405, "GET /": 405, "HEAD /health": 200, "GET /metrics": 200, "HEAD /metrics": 200,
+	} {
+		method, path, _ := strings.Cut(request, " ")
 		w := httptest.NewRecorder()
-		c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, strings.NewReader(events("a", 1))))
-		if w.Code != http.StatusMethodNotAllowed {
-			t.Errorf("POST %s: %d", path, w.Code)
+		c.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(events("a", 1))))
+		if w.Code != want || want == 405 && (w.Header().Get("Allow") == "POST") == (path == "/metrics" || path == "/health") {
+			t.Errorf("%s: %d, %s", request, w.Code, w.Header())
 		}
 	}
 	if n := counted(t, c, "decisions"); n != 0 {
 		t.Errorf("%v decisions count", n)
+	}
+}
+
+// Headers of a connection stay on it. Of the target's headers, OPA gets those
+// that speak to it.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	x, forward := newTarget(t)
+	x.respond(func(w http.ResponseWriter, _ string) {
+		for name, value := range map[string]string{"Retry-After": "7", "WWW-Authenticate": "Basic", "Content-Type": "text/odd", "Set-Cookie": "a=b", "Server": "x"} {
+			w.Header().Set(name, value)
+		}
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = io.WriteString(w, strings.Repeat("x", maxAnswer+1))
+	})
+	c := newCollector(t, Options{Forward: forward})
+	r := httptest.NewRequest(http.MethodPost, "/logs", strings.NewReader("[]"))
+	r.Header = http.Header{"Connection": {"x-hop, X-Other"}, "X-Hop": {"1"}, "X-Other": {"1"}, "X-Kept": {"1", "2"}, "Content-Type": {"application/json"}}
+	for _, name := range hopHeaders[1:] {
+		r.Header.Set(name, "1")
+	}
+	w := httptest.NewRecorder()
+	c.ServeHTTP(w, r)
+	_, got := x.got()
+	want := http.Header{"X-Kept": {"1", "2"}, "Content-Type": {"application/json"}, "Content-Length": {"2"}, "Accept-Encoding": {"gzip"}, "User-Agent": {"Go-http-client/1.1"}}
+	if !reflect.DeepEqual(got.Header, want) || got.Host != forward.URL.Host {
+		t.Errorf("the target gets %v for %s", got.Header, got.Host)
+	}
+	answer := http.Header{"Retry-After": {"7"}, "WWW-Authenticate": {"Basic"}, "Content-Type": {"text/odd"}}
+	if !reflect.DeepEqual(w.Header(), answer) || w.Code != http.StatusTooManyRequests || w.Body.Len() != maxAnswer {
+		t.Errorf("OPA gets status %d, %v and %d bytes", w.Code, w.Header(), w.Body.Len())
+	}
+}
+
+// Each limit is exact: what has one byte more does not count.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	const limit = 300_000 // a reader's buffer must grow for it
+	pad := func(blanks int, text string) string { return strings.Repeat(" ", blanks-len(text)) + text }
+	long := func(size int) string {
+		const event = `{"decision_id":"x","path":"p","result":true,"input":""}`
+		return strings.Replace(event, `""`, `"`+strings.Repeat("x", size-len(event))+`"`, 1)
+	}
+	for name, test := range map[string]struct {
+		options           Options
+		encoding          string
+		fits, too, reason string
+	}{
+		"packed":   {options: Options{MaxPacked: limit}, fits: pad(limit, events("a", 1)), too: pad(limit+1, events("a", 1)), reason: "too_large"},
+		"unpacked": {options: Options{MaxUnpacked: limit}, encoding: "gzip", fits: packed(pad(limit, events("a", 1))), too: packed(pad(limit+1, events("a", 1))), reason: "too_large"},
+		"event":    {options: Options{MaxEvent: limit}, fits: "[" + long(limit-1) + "]", too: "[" + long(limit+1) + "," + events("b", 2)[1:], reason: "event_too_large"},
+		"last":     {options: Options{MaxEvent: limit}, fits: long(limit - 1), too: events("b", 2) + "\n" + long(limit+1), reason: "event_too_large"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x, forward := newTarget(t)
+			for _, forward := range []*Forward{nil, forward} {
+				test.options.Forward = forward
+				c := newCollector(t, test.options)
+				vector, others, want := c.metrics.lost, http.StatusRequestEntityTooLarge, 2.0
+				if forward != nil {
+					vector, others, want = c.metrics.uncounted, 200, 3
+				}
+				for range 2 { // what is too large leaves no trace
+					if status, text := send(t, c, opaAgent, test.encoding, test.too); status != 200 {
+						t.Errorf("OPA gets %d for what is too large: %s", status, text)
+					}
+				}
+				if status, text := send(t, c, "curl", test.encoding, test.too); status != others {
+					t.Errorf("others get %d for what is too large: %s", status, text)
+				}
+				if status, text := send(t, c, "curl", test.encoding, test.fits); status != 200 {
+					t.Errorf("what fits gets %d: %s", status, text)
+				}
+				if n := testutil.ToFloat64(vector.WithLabelValues(test.reason)); n != want || counted(t, c, "decisions") != 1 {
+					t.Errorf("%v bodies have the reason %s, want %v; %v decisions count", n, test.reason, want, counted(t, c, "decisions"))
+				}
+			}
+			if bodies, _ := x.got(); len(bodies) != 4 || bodies[0] != test.too {
+				t.Errorf("the target has %d bodies", len(bodies))
+			}
+		})
 	}
 }
 

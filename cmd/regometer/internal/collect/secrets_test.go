@@ -7,6 +7,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"io"
@@ -17,45 +18,64 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-// A token changes with its file. An empty file is reported once, and the old
-// token stays.
-func TestTokenFile(t *testing.T) {
+// A secret changes with its file, within seconds. An invalid one is reported
+// once, and the old one stays.
+func TestSecrets(t *testing.T) {
 	t.Parallel()
-	name := filepath.Join(t.TempDir(), "token")
+	name := filepath.Join(t.TempDir(), "secret")
 	write := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write("")
-	if _, err := Token.File(name, nil); err == nil {
-		t.Error("an empty file has a token")
-	}
-	write("one\n")
-	failures := 0
-	f, err := newFile(func(error) { failures++ }, func() (string, error) { return Token.read(name) }, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, step := range []struct {
-		text, want string
-		failures   int
-	}{{"one\n", "one", 0}, {"second", "second", 0}, {"", "second", 1}, {"thethird", "thethird", 1}} {
-		write(step.text)
-		f.checked = time.Time{}
-		if got := f.get(); got != step.want || failures != step.failures {
-			t.Errorf("%q: the token is %q, want %q, after %d failures", step.text, got, step.want, failures)
-		}
-		f.checked = time.Time{}
-		if f.get(); failures != step.failures {
-			t.Errorf("%q is reported again", step.text)
+	for text, is := range map[string][2]bool{ // a token, and an Authorization
+		"": {}, " \n": {}, "abc\n": {true, false}, "a b": {false, true}, "Basic dXNlcjpw\r\n": {false, true}, "a\nb": {}, "Bearer a\nb": {}, "Bearer \x80": {},
+		"Bearer": {true, false}, `Digest a="b c", d=e`: {false, true},
+	} {
+		write(text)
+		for i, secret := range []Secret{Token, Authorization} {
+			if get, err := secret.File(name, nil); (err == nil) != is[i] || err == nil && get() != strings.TrimSpace(text) {
+				t.Errorf("%q: %v", text, err)
+			}
 		}
 	}
+	synctest.Test(t, func(t *testing.T) {
+		write("one")
+		failures := 0
+		get, err := Token.File(name, func(error) { failures++ })
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := "one"
+		for i, step := range []struct {
+			text, want string
+			failures   int
+		}{{"one", "one", 0}, {"two", "two", 0}, {"", "two", 1}, {"a b", "two", 2}, {"three", "three", 2}} {
+			write(step.text)
+			at := time.Now().Add(time.Duration(i) * time.Hour) // text of the same length
+			if err := os.Chtimes(name, at, at); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(reread - time.Millisecond)
+			if got := get(); got != before {
+				t.Errorf("%q is read at once", step.text)
+			}
+			for range 3 {
+				time.Sleep(reread)
+				if got := get(); got != step.want || failures != step.failures {
+					t.Errorf("%q: the token is %q, want %q, after %d failures", step.text, got, step.want, failures)
+				}
+			}
+			before = step.want
+		}
+	})
 }
 
 // certificate writes a certificate, which is its own authority, and its key.
@@ -112,12 +132,14 @@ func TestTLS(t *testing.T) {
 		{serverCert, serverKey, serverCert, false},
 		{clientCert, clientKey, "", false},
 	} {
-		config, err := ClientTLS(test.cert, test.key, test.ca, nil)
+		client, err := ClientTLS(test.cert, test.key, test.ca, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}}
-		r, err := client.Get(server.URL + "/health")
+		if current, _ := config.GetConfigForClient(nil); current.MinVersion < tls.VersionTLS12 || client.MinVersion < tls.VersionTLS12 {
+			t.Error("a version of TLS below 1.2 suffices")
+		}
+		r, err := (&http.Client{Transport: &http.Transport{TLSClientConfig: client, ForceAttemptHTTP2: true}}).Get(server.URL + "/health")
 		if (err == nil) != test.ok {
 			t.Errorf("with the certificate %s: %v", test.cert, err)
 		}
