@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -233,6 +234,29 @@ func TestCollectWarns(t *testing.T) {
 	}
 }
 
+// What is no regular file does not hold up the files beside it, nor the end.
+func TestCollectFollow(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	noError(os.Mkdir(filepath.Join(dir, "folder"), 0o700), syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600), os.Symlink(os.DevNull, filepath.Join(dir, "null")))
+	socket := must(net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "socket")}))
+	defer socket.Close()
+	c := startCollect(t, "--follow", filepath.Join(dir, "*"))
+	for i := 0; c.metric(allowed) == ""; i++ {
+		if i == 600 {
+			t.Fatal("the file is not followed")
+		}
+		write(filepath.Join(dir, fmt.Sprint(i, ".log")), decision(i))
+		time.Sleep(50 * time.Millisecond)
+	}
+	kill := time.AfterFunc(30*time.Second, func() { _ = c.Process.Kill() })
+	defer kill.Stop()
+	noError(c.Process.Signal(syscall.SIGTERM))
+	if status := exitStatusOf(t, c.Wait()); status != 0 {
+		t.Errorf("the exit status is %d", status)
+	}
+}
+
 func TestCollectErrors(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "config.yaml")
@@ -254,6 +278,9 @@ func TestCollectErrors(t *testing.T) {
 		{"--tls-cert c", exitUsage, "belong together"},
 		{"--forward-ca c", exitUsage, "need --forward"},
 		{"--forward ftp://x", exitFailure, "write a URL such as"},
+		{"--forward http://u:secret@x", exitFailure, "--forward-authorization-file"},
+		{"--forward http://x --forward-authorization-file " + empty, exitFailure, "such as Bearer TOKEN"},
+		{"--max-event 0", exitUsage, "at least 1"},
 		{"--max-body 0", exitUsage, "at least 1"},
 		{"--config missing", exitFailure, "missing"},
 		{"--config " + empty, exitFailure, "has no services, bundles or plugins.regometer"},
@@ -263,7 +290,7 @@ func TestCollectErrors(t *testing.T) {
 		{"--addr 127.0.0.1:x", exitFailure, "unknown port"},
 	} {
 		status, _, stderr := call(t.Context(), append([]string{"collect"}, strings.Fields(test.args)...)...)
-		if status != test.status || !strings.Contains(stderr, test.want) {
+		if status != test.status || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "secret") {
 			t.Errorf("%s: status %d, %s", test.args, status, stderr)
 		}
 	}

@@ -6,14 +6,96 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/collect"
 )
+
+// collectNeeds returns the memory in MiB that the documentation states for
+// uploads of the largest events.
+func collectNeeds(processors int) int { return 64 + processors*10*(collect.DefaultEvent>>20) }
+
+// The limits of the chart, the manifests and the unit are what the command
+// needs for their processors.
+func TestCollectLimits(t *testing.T) {
+	t.Parallel()
+	const kubernetes = `limits: {cpu: "(\d+)", memory: (\d+)Mi}`
+	for file, limits := range map[string]string{
+		"charts/opa/values.yaml":                        `(?s)\ncollector:.*?` + kubernetes,
+		"examples/kubernetes/collector/deployment.yaml": kubernetes,
+		"examples/systemd/regometer-collect.service":    `CPUQuota=(\d+)00%\nMemoryMax=(\d+)M\n`,
+	} {
+		m := regexp.MustCompile(limits).FindStringSubmatch(read("../../" + file))
+		if m == nil {
+			t.Errorf("%s has no limits", file)
+		} else if need := fmt.Sprint(collectNeeds(must(strconv.Atoi(m[1])))); m[2] != need {
+			t.Errorf("%s limits the memory to %s MiB for %s processors, want %s", file, m[2], m[1], need)
+		}
+	}
+	if text := fmt.Sprintf("%d MiB for 2 processors", collectNeeds(2)); !strings.Contains(read("../../docs/collecting.md"), text) {
+		t.Errorf("collecting.md lacks %q", text)
+	}
+}
+
+// A collector with the documented limits needs no more for the most expensive
+// events, and gives the memory back.
+func TestCollectMemory(t *testing.T) {
+	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
+		t.Skip("unpacks events of 16 MiB: set REGOMETER_SLOW_TESTS=1")
+	}
+	t.Setenv("GOMAXPROCS", "2")
+	t.Setenv("GOMEMLIMIT", fmt.Sprint(collectNeeds(2), "000000"))
+	const size = collect.DefaultEvent - 1000
+	const event = `{"labels":{"id":"s"},"decision_id":"x","path":"a/b","result":true,"metrics":{"timer_server_handler_ns":1},`
+	wrap := func(s string) string { return `{"log":` + strconv.Quote(s) + `}` }
+	x := strings.Repeat("x", size)
+	streams := ""
+	for i := range 15 {
+		streams += fmt.Sprintf(`{"log":"{\"decision_id\":\"%s","pod":"p%d"}`+"\n", x, i)
+	}
+	for name, text := range map[string]string{
+		"a long input":    event + `"input":"` + x + `"}`,
+		"many members":    event + strings.Repeat(`"a":"",`, size/7) + `"b":1}`,
+		"a wrapped input": wrap(wrap(wrap(event + `"input":"` + x + `"}`))),
+		"a wrapped path":  wrap(wrap(wrap(`{"decision_id":"x","result":true,"metrics":{},"path":"` + x + `"}`))),
+		"many streams":    streams,
+	} {
+		c := startCollect(t)
+		var uploads sync.WaitGroup
+		for i := range 4 {
+			uploads.Go(func() {
+				var body bytes.Buffer
+				w := gzip.NewWriter(&body)
+				_, err := w.Write([]byte(text + strings.Repeat("\n", i)))
+				noError(err, w.Close())
+				r := must(http.NewRequest(http.MethodPost, c.url+"/logs", &body))
+				r.Header.Set("Content-Encoding", "gzip")
+				noError(must(http.DefaultClient.Do(r)).Body.Close())
+			})
+		}
+		uploads.Wait()
+		status := read(fmt.Sprintf("/proc/%d/status", c.Process.Pid))
+		memory := func(what string) int {
+			return must(strconv.Atoi(regexp.MustCompile(what + `:\s+(\d+) kB`).FindStringSubmatch(status)[1])) >> 10
+		}
+		peak := memory("VmHWM") - memory("RssFile") // the kernel can take these pages back
+		t.Logf("%s: %d MiB at most, and %d MiB afterwards", name, peak, memory("VmRSS"))
+		if peak > collectNeeds(2) || memory("VmRSS") > 128 {
+			t.Errorf("%s needs too much", name)
+		}
+	}
+}
 
 // A report needs no more than 256 MB, whatever is in the log.
 func TestReportMemory(t *testing.T) {
