@@ -155,8 +155,8 @@ func TestPrintBinary(t *testing.T) {
 		"plugin: none\n": {},
 		"plugin: gets decisions straight from OPA's server\n":                                                {Record: opabuild.Record{Plugin: true, Hook: true}},
 		"plugin: gets decisions through the decision log\n":                                                  {Record: opabuild.Record{Plugin: true}, Program: "x"},
-		"plugin: imported by the program, version v1.2.3\n":                                                  {Program: "x", Imported: "v1.2.3"},
-		"plugin: none\nadapter: imported by the program, version v1.2.3\n":                                   {Program: "x", Adapter: "v1.2.3"},
+		"plugin: v1.2.3, imported by the program\n":                                                          {Program: "x", Imported: "v1.2.3"},
+		"plugin: none\nadapter: v1.2.3\n":                                                                    {Program: "x", Adapter: "v1.2.3"},
 		"plugin: gets the decisions of OPA's server straight from it, and others through the decision log\n": {Program: "x", Record: opabuild.Record{Plugin: true, Hook: true}},
 	} {
 		var text strings.Builder

@@ -72,18 +72,14 @@ func printBinary(w io.Writer, b *opabuild.Binary) {
 	case b.Plugin:
 		plugin = "gets decisions through the decision log"
 	case b.Imported != "":
-		plugin = "imported by the program, version " + b.Imported
-	}
-	adapter := ""
-	if b.Adapter != "" {
-		adapter = "imported by the program, version " + b.Adapter
+		plugin = b.Imported + ", imported by the program"
 	}
 	if b.Replaced != "" {
 		opa += ", replaced by " + b.Replaced
 	}
 	for _, line := range [][2]string{
 		{"program", b.Program}, {"regometer", b.Regometer}, {"go", b.Go + " " + b.Platform}, {"opa", opa},
-		{"drop-in", dropIn}, {"fixes", b.Fixes}, {"plugin", plugin}, {"adapter", adapter},
+		{"drop-in", dropIn}, {"fixes", b.Fixes}, {"plugin", plugin}, {"adapter", b.Adapter},
 	} {
 		if line[1] != "" {
 			fmt.Fprintf(w, "%s: %s\n", line[0], line[1])

@@ -313,7 +313,7 @@ func (p *Program) attempt(ctx context.Context, binary string, r *Record) error {
 	}
 	if r.Hook && !p.has(hookFix) {
 		hook, err := hookChange(p.source.dir, change)
-		if refused, ok := errors.AsType[*hookError](err); ok {
+		if refused, ok := errors.AsType[*misfit](err); ok {
 			p.warnOfNoHook(refused.Error())
 			r.Hook = false
 		} else if err != nil {

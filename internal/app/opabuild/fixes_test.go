@@ -73,27 +73,10 @@ func TestBuildFixes(t *testing.T) {
 	}
 }
 
-// What has a step's changes is told from what has none or a part of them.
+// What has a step's changes is told from what lacks one of its files or edits.
+// The series has all kinds of changes.
 func TestStepIsIn(t *testing.T) {
 	t.Parallel()
-	files := fixtureTree()
-	steps := mustLoad(t, fixtureSteps(), files)
-	dir := writeTree(t, files)
-	for n, want := range [][]bool{{false, false}, {true, false}, {false, true}} {
-		if n > 0 {
-			if err := ApplySteps(dir, steps[n-1:n]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for i, want := range want {
-			if got := steps[i].isIn(os.DirFS(dir)); got != want {
-				t.Errorf("after %d steps: step %d: got %t, want %t", n, i+1, got, want)
-			}
-		}
-	}
-
-	// The series has all kinds of changes. Without any one of its files or edits a
-	// step is not in.
 	steps, err := Series()
 	if err != nil {
 		t.Fatal(err)

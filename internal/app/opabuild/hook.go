@@ -6,6 +6,7 @@ package opabuild
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -54,17 +55,13 @@ var (
 // gap matches the space between statements, with comments.
 const gap = `(?:\s|//.*\n)+`
 
-// A hookError names what the decision hook did not find in an OPA.
-type hookError struct{ expected string }
-
-func (e *hookError) Error() string {
-	return fmt.Sprintf("%s/%s: there is no %s", runtimeDir, hookedFile, e.expected)
-}
-
 // hookChange returns what puts the decision hook into the source tree of OPA in
-// dir with a change. It fails with a [*hookError] if the tree differs from what
-// the hook expects.
+// dir with a change. It fails with a [*misfit] if the tree differs from what the
+// hook expects.
 func hookChange(dir string, change replacement) (replacement, error) {
+	lacks := func(what string) error {
+		return &misfit{runtimeDir + "/" + hookedFile, errors.New("there is no " + what)}
+	}
 	text := change[runtimeDir+"/"+hookedFile]
 	if text == nil {
 		var err error
@@ -73,12 +70,12 @@ func hookChange(dir string, change replacement) (replacement, error) {
 		}
 	}
 	if bytes.Contains(text, []byte("WithDecisionLoggerFunc(")) { // of the step no-op-server
-		return nil, &hookError{"server that calls the method decisionLogger for each decision"}
+		return nil, lacks("server that calls the method decisionLogger for each decision")
 	}
 	const method = "method decisionLogger as the hook expects it"
 	m := hookedMethod.FindSubmatchIndex(text)
 	if m == nil {
-		return nil, &hookError{method}
+		return nil, lacks(method)
 	}
 	names := make([]string, len(m)/2)
 	for i := range names {
@@ -86,7 +83,7 @@ func hookChange(dir string, change replacement) (replacement, error) {
 	}
 	receiver, ctx, event, plugin := names[1], names[2], names[3], names[4]
 	if want := []string{receiver, names[6], plugin, plugin, ctx, event}; !slices.Equal(names[5:], want) {
-		return nil, &hookError{method}
+		return nil, lacks(method)
 	}
 	lookup, argument, argumentEnd, logged, loggedEnd := m[8], m[10], m[13], m[18], m[19]
 	text = slices.Concat(
@@ -94,7 +91,7 @@ func hookChange(dir string, change replacement) (replacement, error) {
 		text[lookup:argument], []byte("manager"), text[argumentEnd:logged], fmt.Appendf(nil, hookMark, ctx), text[loggedEnd:])
 	t := runtimeType.FindIndex(text)
 	if t == nil {
-		return nil, &hookError{"struct Runtime"}
+		return nil, lacks("struct Runtime")
 	}
 	at := t[1] - len("}\n")
 	text = slices.Concat(text[:at], []byte(hookField), text[at:])

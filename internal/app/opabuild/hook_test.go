@@ -107,8 +107,7 @@ func TestHookRefused(t *testing.T) {
 		files[runtimeFile] = strings.Replace(files[runtimeFile], c.old, c.text, 1)
 		change, err := hookChange(writeTree(t, files), nil)
 		checkError(t, c.name, err, c.want)
-		var refused *hookError
-		if len(change) > 0 || c.want != "" && !errors.As(err, &refused) {
+		if _, ok := errors.AsType[*misfit](err); len(change) > 0 || c.want != "" && !ok {
 			t.Errorf("%s: it is not refused but fails the build: %v", c.name, err)
 		}
 	}

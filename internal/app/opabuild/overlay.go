@@ -19,19 +19,16 @@ type overlay struct {
 
 // add replaces files in the folder dir.
 func (o *overlay) add(dir string, r replacement) error {
+	own := replacement{}
 	for path, text := range r {
 		name := filepath.Join(dir, filepath.FromSlash(path))
 		o.Replace[name] = ""
-		if text == nil {
-			continue
-		}
-		// Error messages show this path.
-		o.Replace[name] = filepath.Join(o.work, "files", filepath.FromSlash(path))
-		if err := (replacement{"files/" + path: text}).apply(o.work); err != nil {
-			return err
+		if text != nil {
+			own["files/"+path] = text
+			o.Replace[name] = filepath.Join(o.work, "files", filepath.FromSlash(path)) // error messages show this path
 		}
 	}
-	return nil
+	return own.apply(o.work)
 }
 
 // file returns the path of the overlay, for the flag.

@@ -15,6 +15,8 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+
+	"golang.org/x/mod/modfile"
 )
 
 const ourModule = "github.com/regometer/regometer"
@@ -71,8 +73,7 @@ func ownVersion() string {
 // isCheckout reports whether dir is a checkout of Regometer.
 func isCheckout(dir string) bool {
 	mod, _ := os.ReadFile(filepath.Join(dir, "opa", "go.mod"))
-	m := moduleLine.FindSubmatch(mod)
-	return m != nil && string(m[1]) == ourModule+"/opa"
+	return modfile.ModulePath(mod) == ourModule+"/opa"
 }
 
 func checkoutPlugin(dir string) (*plugin, error) {

@@ -8,9 +8,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -347,42 +345,36 @@ func (m mainPackage) wantsPlugin(p progress) bool {
 	return false
 }
 
-// compareModules warns about each module whose version differs from that in the
+// compareModules warns about the modules whose versions differ from those in the
 // program's own build.
 func (p *Program) compareModules(ctx context.Context, s side) {
 	if p.vendor != "" {
 		return // the vendor folder decides
 	}
-	list := func(s side) (map[string]string, error) {
+	list := func(s side) ([]string, error) {
 		const format = "-f={{.Path}} {{.Version}}{{with .Replace}} => {{if .Version}}{{.Path}} {{.Version}}{{else}}{{.Dir}}{{end}}{{end}}"
 		out, err := s.command("list", "-m", format, "all").Output(ctx)
-		modules := map[string]string{}
-		for line := range strings.Lines(string(out)) {
-			name, version, _ := strings.Cut(strings.TrimSpace(line), " ")
-			modules[name] = version
-		}
-		delete(modules, opaModule)
-		return modules, err
+		return strings.Split(strings.TrimSpace(string(out)), "\n"), err
 	}
 	before, err := list(p.asIs())
 	after, errAfter := list(s)
-	if err := errors.Join(err, errAfter); err != nil {
-		p.progress.printf("warning: cannot compare the versions of modules: %v", err)
-		return
-	}
-	for _, line := range differences(before, after) {
-		p.progress.printf("warning: %s", line)
+	switch changed := differences(before, after); {
+	case err != nil || errAfter != nil:
+		p.progress.printf("warning: cannot compare the versions of modules: %v", cmp.Or(err, errAfter))
+	case changed != "":
+		p.progress.printf("warning: the modules differ from those of go build: %s", changed)
 	}
 }
 
-// differences names the modules whose versions differ.
-func differences(before, after map[string]string) (lines []string) {
-	all := maps.Clone(before)
-	maps.Copy(all, after)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if old, now := before[name], after[name]; old != now {
-			lines = append(lines, fmt.Sprintf("module %s moves from %s to %s", name, cmp.Or(old, "no version"), cmp.Or(now, "no version")))
-		}
+// differences names the modules that only one side has, except OPA.
+func differences(before, after []string) string {
+	only := func(a, b []string) string {
+		return strings.Join(slices.DeleteFunc(slices.Clone(a), func(line string) bool {
+			return slices.Contains(b, line) || strings.HasPrefix(line, opaModule+" ")
+		}), ", ")
 	}
-	return lines
+	if added, removed := only(after, before), only(before, after); added+removed != "" {
+		return cmp.Or(added, "nothing") + " instead of " + cmp.Or(removed, "nothing")
+	}
+	return ""
 }

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -391,16 +390,15 @@ func TestReadFlags(t *testing.T) {
 
 func TestDifferences(t *testing.T) {
 	t.Parallel()
-	a := map[string]string{"x": "v1.0.0", "y": "v1.0.0", "z": "v1.0.0"}
-	b := maps.Clone(a)
-	if got := differences(a, b); len(got) > 0 {
-		t.Errorf("%q", got)
-	}
-	b["x"], b["w"] = "v1.1.0", "v0.1.0"
-	delete(b, "y")
-	want := []string{"module w moves from no version to v0.1.0", "module x moves from v1.0.0 to v1.1.0", "module y moves from v1.0.0 to no version"}
-	if got := differences(a, b); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+	a := []string{opaModule + " v1.5.0", "x v1.0.0", "y v1.0.0", "z v1.0.0"}
+	for want, b := range map[string][]string{
+		"":                                       {opaModule + " v1.5.0 => ../opa", "x v1.0.0", "y v1.0.0", "z v1.0.0"},
+		"w v0.1.0, x v1.1.0 instead of x v1.0.0": {"w v0.1.0", "x v1.1.0", "y v1.0.0", "z v1.0.0"},
+		"nothing instead of x v1.0.0, y v1.0.0":  {"z v1.0.0"},
+	} {
+		if got := differences(a, b); got != want {
+			t.Errorf("%q: %q, want %q", b, got, want)
+		}
 	}
 }
 

@@ -89,12 +89,22 @@ type Finding struct {
 // OK reports whether tests ran, none does worse with the change, and OPA's
 // linter finds nothing in it.
 func (r *Report) OK() bool {
-	return r.ran() && r.failures() == 0 && (r.Lint == nil || r.Lint.Findings == "")
+	_, ok := r.verdict()
+	return ok
 }
 
-// ran reports whether a package was not broken.
-func (r *Report) ran() bool {
-	return slices.ContainsFunc(r.Packages, func(p PackageReport) bool { return p.Unmodified.Broken == 0 })
+// verdict returns the last line of the report, and whether the report is good.
+func (r *Report) verdict() (line string, ok bool) {
+	change, n := changeName(r.Upstream), r.failures()
+	switch {
+	case n > 0:
+		return fmt.Sprintf("FAIL: %d tests of %s do worse with %s", n, r.OPA, change), false
+	case !slices.ContainsFunc(r.Packages, func(p PackageReport) bool { return p.Unmodified.Broken == 0 }):
+		return fmt.Sprintf("FAIL: no test of %s ran on the unmodified OPA", r.OPA), false
+	case r.Lint != nil && r.Lint.Findings != "":
+		return fmt.Sprintf("FAIL: no test of %s does worse with %s, but its linter finds something", r.OPA, change), false
+	}
+	return fmt.Sprintf("ok: no test of %s does worse with %s", r.OPA, change), true
 }
 
 func (r *Report) failures() int {
@@ -159,15 +169,8 @@ func (r *Report) Write(w io.Writer) error {
 			fmt.Fprintf(&b, "\nOPA's linter, with OPA's configuration, finds nothing in %s with %s and its tests.\n", strings.Join(l.Folders, " and "), change)
 		}
 	}
-	if n := r.failures(); n > 0 {
-		fmt.Fprintf(&b, "\nFAIL: %d tests of %s do worse with %s\n", n, r.OPA, change)
-	} else if !r.ran() {
-		fmt.Fprintf(&b, "\nFAIL: no test of %s ran on the unmodified OPA\n", r.OPA)
-	} else if !r.OK() {
-		fmt.Fprintf(&b, "\nFAIL: no test of %s does worse with %s, but its linter finds something\n", r.OPA, change)
-	} else {
-		fmt.Fprintf(&b, "\nok: no test of %s does worse with %s\n", r.OPA, change)
-	}
+	line, _ := r.verdict()
+	fmt.Fprintf(&b, "\n%s\n", line)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -20,6 +20,8 @@ import (
 	"regexp"
 	"strings"
 
+	"golang.org/x/mod/modfile"
+
 	"github.com/regometer/regometer/internal/app/gotool"
 )
 
@@ -155,8 +157,6 @@ func download(ctx context.Context, what, path, version string) (module, error) {
 	return m, err
 }
 
-var moduleLine = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`)
-
 // localReplace matches the replacement of a module with a folder outside the
 // tree.
 var localReplace = regexp.MustCompile(`(?m)^[ \t]*(?:replace[ \t]+)?[^\s/]\S*(?:[ \t]+v\S+)?[ \t]+=>[ \t]*"?(\.\.(?:[/\\]\S*)?|/\S*|[A-Za-z]:\\\S*)`)
@@ -167,7 +167,7 @@ func checkTree(dir string) error {
 	if err != nil {
 		return fmt.Errorf("%s is not the root of an OPA source tree: %w", dir, err)
 	}
-	if m := moduleLine.FindSubmatch(mod); m == nil || string(m[1]) != opaModule {
+	if modfile.ModulePath(mod) != opaModule {
 		return fmt.Errorf("%s is not the root of an OPA source tree: its go.mod is not of the module %s", dir, opaModule)
 	}
 	if _, err := os.Stat(filepath.Join(dir, metricsDir)); err != nil {
