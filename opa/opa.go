@@ -35,9 +35,9 @@ import (
 //
 // The result is a [fmt.Stringer] and an OPA TimerMetrics if m is a
 // [fmt.Stringer] and a [metrics.TimerMetrics], like the collections of
-// [metrics.New]. The results of two calls with the same m are equal. If m cannot
-// be compared, comparing them panics, as comparing m with itself does. For a nil
-// m, Metrics returns nil, so OPA makes its own collection.
+// [metrics.New]. The results of two calls with the same m are equal. If m
+// cannot be compared, comparing them panics, as comparing m with itself does.
+// For a nil m, Metrics returns nil, so OPA makes its own collection.
 //
 // A call allocates 16 bytes. A look-up through the result allocates no more
 // than a look-up in m.

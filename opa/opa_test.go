@@ -52,7 +52,7 @@ func TestMetricsOfNil(t *testing.T) {
 // tagged cannot be compared.
 type tagged struct {
 	metrics.Metrics
-	tags []string
+	_ []string
 }
 
 // Wrappings are printed and compared as their collections are.
@@ -71,7 +71,8 @@ func TestComparedAndPrinted(t *testing.T) {
 		return fmt.Sprint(value)
 	}
 	var m metrics.Metrics = tagged{Metrics: metrics.New()}
-	got, want := panics(func() bool { return opa.Metrics(m) == opa.Metrics(m) }), panics(func() bool { return m == m })
+	same := m
+	got, want := panics(func() bool { return opa.Metrics(m) == opa.Metrics(m) }), panics(func() bool { return m == same })
 	if got != want || want == "<nil>" {
 		t.Errorf("comparing two wrappings: %v, comparing the collection with itself: %v", got, want)
 	}

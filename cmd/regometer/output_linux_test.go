@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// With this variable set, the command cannot write larger files than this number
-// of bytes.
+// With this variable set, the command cannot write larger files than this
+// number of bytes.
 const fileSize = "REGOMETER_TEST_FILE_SIZE"
 
 func init() {

@@ -254,8 +254,8 @@ func (p *Program) buildOPA(ctx context.Context, scratch, to string) error {
 // rangeHint follows an error of the compiler about OPA with the drop-in.
 var rangeHint = "\nThe drop-in supports OPA " + OldestVersion + " to " + NewestRange + ". Use one of these if this OPA builds without the drop-in."
 
-// errorIn returns the first line of the compiler's errors in one of the packages,
-// or "". The go command names the package before its errors.
+// errorIn returns the first line of the compiler's errors in one of the
+// packages, or "". The go command names the package before its errors.
 func errorIn(err error, packages ...string) string {
 	for _, pkg := range packages {
 		_, lines, _ := strings.Cut(err.Error(), "\n# "+pkg+"\n")

@@ -21,8 +21,8 @@ var fixNames = []string{"no-op-server", "no-op-default", "split-chunks", hookFix
 // older releases that it does not fit have the hook in hook.go instead.
 const hookFix = "decision-hook"
 
-// A misfit says which file of a tree is not what a step or the decision hook was
-// written for.
+// A misfit says which file of a tree is not what a step or the decision hook
+// was written for.
 type misfit struct {
 	path string
 	err  error

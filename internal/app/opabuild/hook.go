@@ -56,8 +56,8 @@ var (
 const gap = `(?:\s|//.*\n)+`
 
 // hookChange returns what puts the decision hook into the source tree of OPA in
-// dir with a change. It fails with a [*misfit] if the tree differs from what the
-// hook expects.
+// dir with a change. It fails with a [*misfit] if the tree differs from what
+// the hook expects.
 func hookChange(dir string, change replacement) (replacement, error) {
 	lacks := func(what string) error {
 		return &misfit{runtimeDir + "/" + hookedFile, errors.New("there is no " + what)}

@@ -62,8 +62,8 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// checkNoNames checks that a file declares and uses no name that a program could
-// declare too.
+// checkNoNames checks that a file declares and uses no name that a program
+// could declare too.
 func checkNoNames(t *testing.T, text []byte) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), "", text, 0)

@@ -345,8 +345,8 @@ func (m mainPackage) wantsPlugin(p progress) bool {
 	return false
 }
 
-// compareModules warns about the modules whose versions differ from those in the
-// program's own build.
+// compareModules warns about the modules whose versions differ from those in
+// the program's own build.
 func (p *Program) compareModules(ctx context.Context, s side) {
 	if p.vendor != "" {
 		return // the vendor folder decides

@@ -281,9 +281,8 @@ func TestApplySteps(t *testing.T) {
 	}
 	checkSameTree(t, dir, before)
 
-	// Nor does a link lead the change out of the tree: the link of a file, of its
-	// folder, or of the folder above. The last change in the order of names is
-	// where the link is.
+	// Nor does a link lead the change out of the tree: that of a file, of its
+	// folder or of the folder above.
 	for _, name := range []string{"v1/metrics/sample_test.go", "v1/metrics", "v1"} {
 		dir, away := writeTree(t, files), filepath.Join(t.TempDir(), "away")
 		file := filepath.Join(dir, name)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// A file that cannot be written whole, or brought to the disk, does not take its
-// place.
+// A file that cannot be written whole, or brought to the disk, does not take
+// its place.
 func TestCut(t *testing.T) {
 	const inChild = "REGOMETER_TEST_IN_CHILD"
 	if os.Getenv(inChild) != "" {
