@@ -380,6 +380,17 @@ func TestOutputMeanwhile(t *testing.T) {
 	}
 }
 
+// A file that cannot be put in its place is an error, also after the last byte.
+func TestOutputNotPlaced(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, mode := range []fs.FileMode{0, 0o755} {
+		f := &output{outputs: new(outputs), name: "x", path: filepath.Join(must(os.Getwd()), "x"), kind: kind{mode: mode}}
+		if err := f.write(func(io.Writer) error { return os.Remove(filesIn(".")) }); err == nil {
+			t.Errorf("mode %v: no error", mode)
+		}
+	}
+}
+
 // If the reader of standard output leaves, or standard output is full, the
 // command writes the files all the same.
 func TestReaderLeaves(t *testing.T) {
