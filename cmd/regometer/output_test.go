@@ -22,7 +22,9 @@ import (
 
 	"github.com/regometer/regometer/cmd/regometer/internal/ociimage"
 	"github.com/regometer/regometer/internal/app/page"
+	"github.com/regometer/regometer/internal/app/parquetlog"
 	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/app/samplelog"
 )
 
 // outputFlags are all flags that name a file to write, each with a call of its
@@ -412,7 +414,18 @@ func TestReaderLeaves(t *testing.T) {
 	}
 }
 
-// If the last byte of standard output cannot be written, the command fails.
+// cutAfter returns a writer that fails after n bytes.
+func cutAfter(n int) io.Writer {
+	return writerFunc(func(p []byte) (int, error) {
+		if n -= len(p); n < 0 {
+			return 0, syscall.ENOSPC
+		}
+		return len(p), nil
+	})
+}
+
+// If the last byte of standard output cannot be written, the command fails. So
+// does what writes a file.
 func TestStandardOutputCut(t *testing.T) {
 	w := newWorkshop(t)
 	calls := []string{
@@ -427,15 +440,25 @@ func TestStandardOutputCut(t *testing.T) {
 	}
 	succeed(t, w.args("build --unmodified --opa TREE -o opa")...)
 	for _, c := range calls {
-		left := max(0, len(succeed(t, w.args(c)...))-1)
-		full := writerFunc(func(p []byte) (int, error) {
-			if left -= len(p); left < 0 {
-				return 0, syscall.ENOSPC
-			}
-			return len(p), nil
-		})
-		if status := run(t.Context(), w.args(c), strings.NewReader(""), full, io.Discard); status != exitFailure && left < 0 {
+		size := len(succeed(t, w.args(c)...))
+		if status := run(t.Context(), w.args(c), strings.NewReader(""), cutAfter(size-1), io.Discard); status != exitFailure && size > 0 {
 			t.Errorf("%s: status %d without its last byte", c, status)
+		}
+	}
+	sample := func(compression string) func(io.Writer) error {
+		return func(w io.Writer) error {
+			_, err := samplelog.Write(w, samplelog.Options{Decisions: 5, Container: "ndjson", Compression: compression})
+			return err
+		}
+	}
+	for name, write := range map[string]func(io.Writer) error{
+		"save": must(report.LoadAll("m.rgm")).Save, "parquet": func(w io.Writer) error { return parquetlog.NewWriter(w).Close() },
+		"sample": sample("none"), "gzip": sample("gzip"), "zstd": sample("zstd"),
+	} {
+		var whole bytes.Buffer
+		noError(write(&whole))
+		if write(cutAfter(whole.Len()-1)) == nil {
+			t.Errorf("%s: no error without its last byte", name)
 		}
 	}
 }
