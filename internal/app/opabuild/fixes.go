@@ -5,7 +5,6 @@ package opabuild
 
 import (
 	"errors"
-	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -56,8 +55,8 @@ func (p *parts) has(fix string) bool {
 	return slices.ContainsFunc(p.fixes, func(s Step) bool { return s.Name == fix })
 }
 
-// fit leaves out the fixes that do not fit the OPA source tree in dir, or that
-// it already has. A fix is put in whole or not at all. hook says whether the
+// fit leaves out the fixes that do not fit the OPA source tree in dir, as those
+// that it already has. A fix is put in whole or not at all. hook says whether the
 // plugin gets decisions from OPA's server.
 func (p *parts) fit(dir, version string, hook bool, progress progress) error {
 	root, err := os.OpenRoot(dir)
@@ -67,13 +66,13 @@ func (p *parts) fit(dir, version string, hook bool, progress progress) error {
 	defer root.Close()
 	var fitting []Step
 	changed := replacement{}
-	for i, s := range p.fixes {
+	for _, s := range p.fixes {
 		next := maps.Clone(changed)
 		differs, misfits := errors.AsType[*misfit](s.apply(root.FS(), next))
 		switch {
-		case isPresent(p.fixes[i:], root.FS()), s.Name == hookFix && (!hook || misfits):
+		case s.Name == hookFix && (!hook || misfits):
 		case misfits:
-			progress.printf("leaves out the fix %s: OPA %s differs in %s", s.Name, version, differs.path)
+			progress.printf("leaves out the fix %s: OPA %s has it already, or differs in %s", s.Name, version, differs.path)
 		default:
 			fitting, changed = append(fitting, s), next
 		}
@@ -87,14 +86,6 @@ func (p *parts) fit(dir, version string, hook bool, progress progress) error {
 	return nil
 }
 
-// isPresent reports whether the tree already has the first of the steps: as it
-// is, or as a later one that changes one of its files has left it.
-func isPresent(steps []Step, tree fs.FS) bool {
-	return slices.ContainsFunc(steps, func(s Step) bool {
-		return slices.ContainsFunc(s.Paths(), func(name string) bool { return steps[0].files[name] != nil }) && s.isIn(tree)
-	})
-}
-
 // fixedPackages returns the packages of OPA with a fix.
 func (p *parts) fixedPackages() (packages []string) {
 	for _, s := range p.fixes {
@@ -103,50 +94,4 @@ func (p *parts) fixedPackages() (packages []string) {
 		}
 	}
 	return packages
-}
-
-// isIn reports whether the tree already has all changes of the step.
-func (s Step) isIn(tree fs.FS) bool {
-	for name, change := range s.files {
-		text, err := fs.ReadFile(tree, name)
-		if err != nil || !change.isIn(name, text) {
-			return false
-		}
-	}
-	return true
-}
-
-// isIn reports whether a file already has the change.
-func (c *fileChange) isIn(name string, text []byte) bool {
-	f, err := splitFile(name, text)
-	if err != nil {
-		return false
-	}
-	step := &goFile{}
-	if c.text != nil {
-		if step, err = splitFile(name, c.text); err != nil {
-			return false
-		}
-	}
-	for what := range c.replaces {
-		if step.find(what) < 0 && f.find(what) >= 0 {
-			return false
-		}
-	}
-	for _, d := range step.decls {
-		if i := f.find(d.name); i < 0 || f.decls[i].text != d.text {
-			return false
-		}
-	}
-	for _, e := range c.edits {
-		i := f.find(e.name)
-		if i < 0 {
-			return false
-		}
-		lines := f.decls[i].text + "\n"
-		if !strings.Contains(lines, e.new) || strings.Contains(strings.ReplaceAll(lines, e.new, ""), e.old) {
-			return false
-		}
-	}
-	return true
 }

@@ -6,7 +6,6 @@ package opabuild
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -95,28 +94,24 @@ func (r *Report) OK() bool {
 
 // verdict returns the last line of the report, and whether the report is good.
 func (r *Report) verdict() (line string, ok bool) {
-	change, n := changeName(r.Upstream), r.failures()
-	switch {
-	case n > 0:
-		return fmt.Sprintf("FAIL: %d tests of %s do worse with %s", n, r.OPA, change), false
-	case !slices.ContainsFunc(r.Packages, func(p PackageReport) bool { return p.Unmodified.Broken == 0 }):
-		return fmt.Sprintf("FAIL: no test of %s ran on the unmodified OPA", r.OPA), false
-	case r.Lint != nil && r.Lint.Findings != "":
-		return fmt.Sprintf("FAIL: no test of %s does worse with %s, but its linter finds something", r.OPA, change), false
-	}
-	return fmt.Sprintf("ok: no test of %s does worse with %s", r.OPA, change), true
-}
-
-func (r *Report) failures() int {
-	n := 0
+	change, n, ran := changeName(r.Upstream), 0, false
 	for _, p := range r.Packages {
+		ran = ran || p.Unmodified.Broken == 0
 		for _, f := range p.Findings {
 			if f.Kind <= MissingChanged {
 				n++
 			}
 		}
 	}
-	return n
+	switch {
+	case n > 0:
+		return fmt.Sprintf("FAIL: %d tests of %s do worse with %s", n, r.OPA, change), false
+	case !ran:
+		return fmt.Sprintf("FAIL: no test of %s ran on the unmodified OPA", r.OPA), false
+	case r.Lint != nil && r.Lint.Findings != "":
+		return fmt.Sprintf("FAIL: no test of %s does worse with %s, but its linter finds something", r.OPA, change), false
+	}
+	return fmt.Sprintf("ok: no test of %s does worse with %s", r.OPA, change), true
 }
 
 // Write writes the report as text: a table, and then each finding. A finding
