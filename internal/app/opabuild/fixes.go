@@ -56,8 +56,8 @@ func (p *parts) has(fix string) bool {
 }
 
 // fit leaves out the fixes that do not fit the OPA source tree in dir, as those
-// that it already has. A fix is put in whole or not at all. hook says whether the
-// plugin gets decisions from OPA's server.
+// that it already has. A fix is put in whole or not at all. hook says whether
+// the plugin gets decisions from OPA's server.
 func (p *parts) fit(dir, version string, hook bool, progress progress) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

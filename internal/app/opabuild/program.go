@@ -293,7 +293,11 @@ type mainPackage struct {
 // list returns the output of go list for a package.
 func (p *Program) list(ctx context.Context, name string) (pkg mainPackage, err error) {
 	args := slices.Concat(p.flags.list(), []string{"-e", "-json=ImportPath,Name,Dir,Target,Module,GoFiles,Deps,Error,DepsErrors", "--", name})
-	return pkg, listJSON(ctx, p.asIs().command("list", args...), &pkg)
+	err = listJSON(ctx, p.asIs().command("list", args...), &pkg)
+	if pkg.Error.Err == "" && len(pkg.DepsErrors) > 0 {
+		pkg.Error = pkg.DepsErrors[0]
+	}
+	return pkg, err
 }
 
 // mainPackage returns the main package with this name.
@@ -305,10 +309,7 @@ func (p *Program) mainPackage(ctx context.Context, name string) (pkg mainPackage
 		return pkg, err
 	}
 	switch {
-	case pkg.Error.Err != "" || len(pkg.DepsErrors) > 0: // its imports are unknown
-		for _, e := range pkg.DepsErrors {
-			pkg.Error.Err = cmp.Or(pkg.Error.Err, e.Err)
-		}
+	case pkg.Error.Err != "": // its imports are unknown
 		return pkg, withHint(fmt.Errorf("the go command cannot build %s: %s", name, pkg.Error.Err))
 	case pkg.Module == nil || !pkg.Module.Main:
 		return pkg, fmt.Errorf("%s is not in the module in %s, nor in its workspace: name one of its main packages, such as ./cmd/x", name, p.dir)
