@@ -34,6 +34,8 @@ func TestBuildFixes(t *testing.T) {
 		use  = "internal/user/user.go Use\n-func Use() string { return metrics.New(\"x\").Stop(1) }\n+func Use() string { return metrics.New(\"x\").Stop(1) + "
 		was  = "v1/plugins/plugins.go Status\n-type Stat struct{}\n+type Status struct{}\n"
 		left = "leaves out the fix "
+
+		decide = "func (rt *Runtime) Decide() { rt.decisionLogger(context.Background(), &server.Info{Path: \"a/b\"}) }\n"
 	)
 	p := tinyParts(t, "P")
 	p.fixes = load(map[string]string{
@@ -41,6 +43,7 @@ func TestBuildFixes(t *testing.T) {
 		"03-torn": "v1/plugins/plugins.go Status\n-type Status struct{}\n+type Status struct{ x int }\n\nv1/version/version.go Version 0123\n",
 		"04-none": "v1/server/none.go Server 0123\n", "05-next": "v1/server/info.go Info\n-type Info struct{ Path string }\n+type Info struct{ Path, more string }\n",
 		"06-onto": "v1/plugins/plugins.go Status\n-type Status struct{ x int }\n+type Status struct{ y int }\n", "07-twice": "v1/runtime/runtime.go New\n-}\n+}}\n",
+		"08-path": runtimeFile + " (*Runtime).Decide\n-" + decide + "+" + strings.Replace(decide, "a/b", "c/d", 1), // in the hook's file
 	})
 	if (&parts{dropIn: p.dropIn, plugin: p.plugin}).content() == p.content() {
 		t.Error("the fixes have no effect on the key of the cache")
@@ -48,18 +51,18 @@ func TestBuildFixes(t *testing.T) {
 	tree := writeTree(t, opaTree())
 	before := readTree(t, tree)
 	path, progress := mustBuild(t, Options{OPA: tree}, p)
-	if got, want := run(t, path), fmt.Sprintf(hookedPlugin, "P")+"!"; got != want {
+	if got, want := run(t, path), strings.ReplaceAll(fmt.Sprintf(hookedPlugin, "P"), "a/b", "c/d")+"!"; got != want {
 		t.Errorf("prints %q, want %q", got, want)
 	}
 	for text, want := range map[string]int{
 		left: 5, left + "there: ": 1, left + "onto: ": 1, left + "twice: ": 1, left + "torn: OPA 1.5.0 has it already, or differs in v1/version/version.go\n": 1, left + "none: OPA 1.5.0 has it already, or differs in v1/server/none.go\n": 1,
-		"has the drop-in, the fixes first, next, the plugin and the decision hook\n": 1,
+		"has the drop-in, the fixes first, next, path, the plugin and the decision hook\n": 1,
 	} {
 		if n := strings.Count(progress, text); n != want {
 			t.Errorf("the progress has %q %d times, want %d:\n%s", text, n, want, progress)
 		}
 	}
-	if got := inspect(t, path).Fixes; got != "first, next" {
+	if got := inspect(t, path).Fixes; got != "first, next, path" {
 		t.Errorf("the binary names the fixes %q", got)
 	}
 	checkSameTree(t, tree, before)
