@@ -44,6 +44,9 @@ func TestConfig(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("the configuration is %+v, %v, want %+v", got, err, want)
 	}
+	if _, err := parseConfig([]byte(`{"max_paths": 10000, "max_series": 1000000}`)); err != nil {
+		t.Errorf("the largest limits are refused: %v", err)
+	}
 	if c, err := parseConfig([]byte(`{"paths": false, "classic_buckets": [], "path_stages": []}`)); err != nil || c.Paths.Enabled || c.PathStages == nil || len(c.PathStages) != 0 || c.ClassicBuckets != nil {
 		t.Errorf("the configuration is %+v, %v, want no paths, buckets or stages", c, err)
 	}
@@ -61,6 +64,8 @@ func TestConfigRefused(t *testing.T) {
 		`{"max_paths": "fifty"}`:           `plugins.regometer.max_paths must be a whole number from 1 to 10000, not "fifty"`,
 		`{"max_paths": 0}`:                 "from 1 to 10000, not 0",
 		`{"max_paths": null}`:              "not null",
+		`{"max_paths": 10001}`:             "not 10001",
+		`{"max_series": 1000001}`:          "plugins.regometer.max_series must be a whole number from 1 to 1000000, not 1000001",
 		`{"max_paths": 1.5}`:               "not 1.5",
 		`{"max_paths": 1e300}`:             "not 1e300",
 		`{"namespace": "my-opa"}`:          `plugins.regometer.namespace must be a string that matches ^[a-zA-Z_][a-zA-Z0-9_]*$, not "my-opa"`,

@@ -55,6 +55,7 @@ func TestOutcome(t *testing.T) {
 		"input erased":              {with(true, erase("/input")), rollup.Allowed},
 		"query":                     {with(types.AdhocQueryResultSetV1{{"x": 1}}, query), rollup.OtherResult},
 		"query without answer":      {with(types.AdhocQueryResultSetV1(nil), query), rollup.Undefined},
+		"query with empty answer":   {with(types.AdhocQueryResultSetV1{}, query), rollup.Undefined},
 		"query without answer, any": {with([]any{}, query), rollup.Undefined},
 		"query null":                {with(nil, query), rollup.Undefined},
 		"error, result erased":      {logs.EventV1{Error: errors.New("x"), Erased: []string{"/result"}}, rollup.Error},
