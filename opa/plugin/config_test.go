@@ -76,6 +76,7 @@ func TestConfigRefused(t *testing.T) {
 		`{"paths": {"allow": ["a", "/"]}}`: `plugins.regometer.paths.allow[1] must be a path below data, such as rbac/allow, not "/"`,
 		`{"classic_buckets": [1, 1]}`:      "plugins.regometer.classic_buckets[1] must be a number of seconds above 0 and above the one before it, not 1",
 		`{"classic_buckets": [0]}`:         "plugins.regometer.classic_buckets[0] must be",
+		`{"classic_buckets": ["1"]}`:       `plugins.regometer.classic_buckets[0] must be a number of seconds above 0 and above the one before it, not "1"`,
 		`{"classic_buckets": [1e100]}`:     "bound 0 is 1e+100",
 		`{"stages": [{"parent": "x"}]}`:    `plugins.regometer.stages[0] must be an object with a "name"`,
 		`{"stages": [{"nam": "x"}]}`:       `unknown key "nam" (did you mean "name"?)`,
