@@ -133,7 +133,7 @@ func kinds(t *testing.T, objects []runtime.Object) (names []string) {
 
 // The values of all parts.
 const everything = `
-collector: {enabled: true, image: {repository: registry.example.com/regometer}, existingPolicies: policies, existingConfig: config, envFrom: [{secretRef: {name: bundle-server}}], args: [--forward=https://logs.example.com]}
+collector: {enabled: true, image: {repository: registry.example.com/regometer}, existingPolicies: policies, existingConfig: mine, envFrom: [{secretRef: {name: bundle-server}}], args: [--forward=https://logs.example.com]}
 sidecar: {enabled: true, image: {repository: registry.example.com/opa-envoy, tag: "1.0"}}
 monitoring: {podMonitor: true, rules: true, dashboard: true, allNamespaces: true}
 labels: {release: kube-prometheus-stack}
@@ -196,15 +196,16 @@ func TestChartValues(t *testing.T) {
 	text, err := json.Marshal(mustRenderChart(t, "opa", everything))
 	require.NoError(t, err)
 	for want, times := range map[string]int{
-		`"image":"ghcr.io/regometer/regometer/opa@sha256:0123`:     1,
-		`"image":"registry.example.com/regometer:v1.2.3"`:          1,
-		`"release":"kube-prometheus-stack"`:                        17,
-		`"nodeSelector":{"disk":"fast"}`:                           2,
-		`"imagePullSecrets":[{"name":"registry"}]`:                 2,
-		`"envFrom":[{"secretRef":{"name":"bundle-server"}}]`:       1,
-		`"--policy=/policy","--forward=https://logs.example.com"]`: 1,
-		`"configMap":{"name":"policies"}`:                          1,
-		`"namespaceSelector":{"any":true}`:                         1,
+		`"image":"ghcr.io/regometer/regometer/opa@sha256:0123`:                                    1,
+		`"image":"registry.example.com/regometer:v1.2.3"`:                                         1,
+		`"release":"kube-prometheus-stack"`:                                                       17,
+		`"nodeSelector":{"disk":"fast"}`:                                                          2,
+		`"imagePullSecrets":[{"name":"registry"}]`:                                                2,
+		`"envFrom":[{"secretRef":{"name":"bundle-server"}}]`:                                      2,
+		`"--policy=/policy","--config=/config/config.yaml","--forward=https://logs.example.com"]`: 1,
+		`"configMap":{"name":"mine"}`:                                                             1,
+		`"configMap":{"name":"policies"}`:                                                         1,
+		`"namespaceSelector":{"any":true}`:                                                        1,
 	} {
 		assert.Equal(t, times, strings.Count(string(text), want), want)
 	}

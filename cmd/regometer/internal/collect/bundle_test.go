@@ -59,6 +59,11 @@ discovery: {resource: d}
 		t.Fatal(err)
 	}
 	s := p.sources[0]
+	for range 1000 {
+		if first, later, good := s.wait(1), s.wait(20), s.wait(0); first < time.Second || first > 2*time.Second || later < 5*time.Second || max(later-2*time.Second, good) > 7*time.Second || good < time.Second {
+			t.Fatalf("the times between two requests are %v and %v after failures, and %v", first, later, good)
+		}
+	}
 	if s.min != time.Second || s.max != 7*time.Second || !strings.Contains(log.String(), "discovery") {
 		t.Errorf("the delays are %v and %v, the log is %q", s.min, s.max, &log)
 	}
@@ -89,6 +94,8 @@ discovery: {resource: d}
 		{"304", status(304), "one", "a", "", true},
 		{"500", status(500), "one", "a", "500 Internal", false},
 		{"another error", status(503), "one", "a", "503 Service", false},
+		{"a number", status(598), "one", "a", "status code 598", false},
+		{"another number", status(599), "one", "a", "", false},
 		{"304 after errors", status(304), "one", "a", "can be used again", true},
 		{"a cut bundle", sends("two", good[:len(good)-30]), "one", "a", "unexpected EOF", false},
 		{"no bundle", sends("two", "<html>"), "one", "a", "not a bundle", false},
@@ -142,12 +149,12 @@ func TestBundleSources(t *testing.T) {
 	opa := config(t, fmt.Sprintf(`
 services:
   acme: {url: %q, tls: {ca_cert: %q}, credentials: {client_tls: {cert: %q, private_key: %q}}}
-  images: {url: "https://127.0.0.1:1", type: oci}
+  images: {url: %[1]q, tls: {ca_cert: %[2]q}, credentials: {client_tls: {cert: %[3]q, private_key: %[4]q}}, type: OCI}
 bundles:
   one: {service: acme, resource: /one}
   bundles/two: {service: acme, resource: two, polling: {min_delay_seconds: 1, max_delay_seconds: 2}}
-  file: {resource: "file://%s/b.tar.gz"}
-  image: {service: images, resource: x:latest}
+  file: {resource: "file://%[5]s/b.tar.gz"}
+  image: {service: images, resource: image}
   missing: {resource: "file://%[5]s/missing.tar.gz"}
 plugins: {regometer: {next: console}, console: {}}`, server.URL, serverCert, clientCert, clientKey, dir))
 	c := newCollector(t, Options{Config: opa.Plugins.Regometer})

@@ -76,20 +76,24 @@ func (p *Policy) Follow(ctx context.Context) {
 	for _, s := range p.sources {
 		go func() {
 			for failures := 0; ctx.Err() == nil; {
-				wait := s.min + rand.N(s.max-s.min+1)
-				if p.update(ctx, s) {
+				if failures++; p.update(ctx, s) {
 					failures = 0
-				} else {
-					failures++
-					wait = util.DefaultBackoff(float64(time.Second), float64(s.max), failures)
 				}
 				select {
 				case <-ctx.Done():
-				case <-time.After(wait):
+				case <-time.After(s.wait(failures)):
 				}
 			}
 		}()
 	}
+}
+
+// wait returns the time until the next read, after so many failures on end.
+func (s *source) wait(failures int) time.Duration {
+	if failures > 0 {
+		return util.DefaultBackoff(float64(time.Second), float64(s.max), failures)
+	}
+	return s.min + rand.N(s.max-s.min+1)
 }
 
 var number = regexp.MustCompile(`\d+`)

@@ -90,6 +90,7 @@ func TestPolicyFiles(t *testing.T) {
 		"many files":       {map[string]string{"b": bundle(slices.Repeat([]string{"p.rego", "package p"}, maxRules/fileCost)...)}, "b", "bytes of rules", nil, ""},
 		"much text":        {map[string]string{"b": bundle("p.rego", "package p\n#"+strings.Repeat(" ", maxRules))}, "b", "bytes of rules", nil, ""},
 		"much text, plain": {map[string]string{"p": "package p\n#" + strings.Repeat(" ", maxRules)}, "p", "bytes of rules", nil, ""},
+		"many texts":       {map[string]string{"b": bundle("p.rego", "package p\n#"+strings.Repeat(" ", maxRules/2), "q.rego", "package q\n#"+strings.Repeat(" ", maxRules/2))}, "b", "bytes of rules", nil, ""},
 		"invalid":          {map[string]string{"p.rego": "package a\nallow if"}, "", "rego_parse_error", nil, ""},
 		"conflict":         {map[string]string{"p.rego": "package a\nx := 1\nx(y) := 1"}, "", "rego_type_error", nil, ""},
 		"empty folder":     {map[string]string{"p.txt": v1}, "", "there are no Rego files", nil, ""},
@@ -100,7 +101,7 @@ func TestPolicyFiles(t *testing.T) {
 		"ConfigMap with paths": {map[string]string{"..1/authz/a.rego": v1, "..2/authz/a.rego": v0, "..data": "->..1", "authz": "->..data/authz"}, "", "a",
 			map[string]string{"..data": "->..2"}, "b"},
 		"git-sync": {map[string]string{"w/1/sub/p.rego": v1, "w/2/sub/p.rego": v0, "current": "->w/1"}, "current", "a", map[string]string{"current": "->w/2"}, "b"},
-		"links": {map[string]string{"p.rego": v1, "q.rego": "->p.rego", "a.txt": "->p.rego", "loop": "->.", "x/loop": "->..", "gone.rego": "->gone", "y": "->x", "x/y.rego": v0}, "", "a b",
+		"links": {map[string]string{"p.rego": v1, "a.rego": "->p.rego", "a.txt": "->p.rego", "loop": "->.", "x/loop": "->..", "gone.rego": "->gone", "y": "->x", "x/y.rego": v0}, "", "a b",
 			map[string]string{"p.rego": "package c"}, "b c"},
 	} {
 		t.Run(name, func(t *testing.T) {
