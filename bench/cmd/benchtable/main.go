@@ -34,9 +34,8 @@ Parts:
             the first time
   stages    from a decision to a scrape: the histogram beside its peers, the
             rollup, the plugin, the collector
-  report    regometer report beside DuckDB, jq and encoding/json, on decision logs
-            in the folder for temporary files, up to 5 GB at a time; runs only
-            if you name it
+  report    regometer report beside DuckDB and jq, on decision logs in the folder
+            for temporary files, up to 5 GB at a time; runs only if you name it
   collect   regometer collect beside an OpenTelemetry Collector, which the first
             run builds in some minutes, and servers that upload their decision
             log; runs only if you name it
