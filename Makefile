@@ -6,7 +6,6 @@ FUZZTIME ?=
 TARGETS ?=
 SOAK ?= 30m
 BENCHFLAGS ?=
-UPSTREAMFLAGS ?=
 DISTFLAGS ?=
 PLATFORMS ?=
 VERSION ?=
@@ -166,8 +165,8 @@ verify-consumers: ## Run the tests of published programs with OPA inside, and of
 	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
 .PHONY: upstream
-upstream: ## Test each step of the series for OPA, and write its patches to dist/upstream: half an hour; UPSTREAMFLAGS='-bench 10' measures instead
-	$(GO) run ./bench/cmd/upstream $(UPSTREAMFLAGS)
+upstream: ## Test each step of the series for OPA, and write its patches to dist/upstream: half an hour
+	$(GO) run ./bench/cmd/upstream
 
 .PHONY: upstream-patches
 upstream-patches: ## Only write the patches of the series for OPA to dist/upstream

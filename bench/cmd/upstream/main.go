@@ -1,9 +1,8 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Upstream applies the series for OPA step by step, tests each step, writes the
-// patches for `git am`, and measures. docs/upstream.md says how to send the
-// patches.
+// Upstream applies the series for OPA step by step, tests each step, and writes
+// the patches for `git am`. docs/upstream.md says how to send the patches.
 package main
 
 import (
@@ -12,7 +11,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -30,17 +28,8 @@ verify --upstream=N" does, and Regometer's differential tests.
 
   upstream -patches    only write the patches
   upstream -quick      run only the tests of v1/metrics: two minutes
-  upstream -bench 10   only run the benchmarks of the steps, 10 times in turns
 
 `
-
-// benchmarks are the files with the benchmarks. All steps are measured with the
-// files of the last step.
-var benchmarks = []struct{ file, pattern string }{
-	{"v1/metrics/metrics_bench_test.go", "."},
-	{"v1/test/authz/authz_bench_test.go", "Benchlab|Instrumented"},
-	{"v1/runtime/server_bench_test.go", "DataPost"},
-}
 
 func main() {
 	flag.Usage = func() {
@@ -50,8 +39,6 @@ func main() {
 	s := series{progress: measure.Progress{W: os.Stderr, Start: time.Now()}}
 	patches := flag.Bool("patches", false, "only write the patches")
 	flag.BoolVar(&s.quick, "quick", false, "run only the tests of v1/metrics, and no linter")
-	flag.IntVar(&s.runs, "bench", 0, "only run the benchmarks, this many times")
-	flag.StringVar(&s.benchtime, "benchtime", "100ms", "duration or count of each benchmark in a run")
 	packages := flag.String("packages", "v1/metrics,v1/topdown,v1/rego,v1/server,v1/hooks,v1/sdk,v1/plugins/logs,v1/plugins/status,v1/profiler,v1/runtime,cmd",
 		"folders of OPA's tree whose tests run")
 	flag.Parse()
@@ -63,11 +50,9 @@ func main() {
 
 type series struct {
 	measure.Repository
-	quick     bool
-	runs      int
-	benchtime string
-	packages  []string
-	progress  measure.Progress
+	quick    bool
+	packages []string
+	progress measure.Progress
 
 	steps []opabuild.Step
 	opa   string // folder of a Git repository with a commit for each step
@@ -86,9 +71,6 @@ func (s *series) run(ctx context.Context, patches bool) (err error) {
 	defer os.RemoveAll(s.opa)
 	if err := s.commitAll(ctx); err != nil {
 		return err
-	}
-	if s.runs > 0 {
-		return s.measure(ctx)
 	}
 	if err := s.writePatches(ctx); err != nil || patches {
 		return err
@@ -198,57 +180,5 @@ func (s *series) test(ctx context.Context, n int) error {
 	}
 	env := []string{difftest.StepsVariable + "=" + strings.Join(names, " ")}
 	_, err = measure.CommandWith(ctx, env, s.Bench, "go", "test", "-mod=mod", "-modfile="+modfile, "./difftest")
-	return err
-}
-
-// measure runs the benchmarks of all steps in turns, and prints benchstat's
-// comparison.
-func (s *series) measure(ctx context.Context) error {
-	scratch, err := os.MkdirTemp("", "upstream-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(scratch)
-	figures := make([][]byte, len(s.steps)+1)
-	binary := func(n, i int) string { return filepath.Join(scratch, fmt.Sprintf("step-%02d-%d.test", n, i)) }
-	for n := range figures {
-		s.progress.Printf("building the benchmarks of step %d", n)
-		if err := s.git(ctx, "checkout", "--quiet", "--force", fmt.Sprintf("step-%d", n)); err != nil {
-			return err
-		}
-		for i, b := range benchmarks {
-			if err := s.git(ctx, "checkout", "--quiet", fmt.Sprintf("step-%d", len(s.steps)), "--", b.file); err != nil {
-				return err
-			}
-			if _, err := measure.Command(ctx, s.opa, "go", "test", "-c", "-o", binary(n, i), "./"+path.Dir(b.file)); err != nil {
-				return err
-			}
-		}
-	}
-	for run := range s.runs {
-		s.progress.Printf("benchmarks: run %d of %d", run+1, s.runs)
-		for i, b := range benchmarks {
-			for n := range figures {
-				out, err := measure.Command(ctx, scratch, binary(n, i), "-test.run=^$", "-test.bench="+b.pattern, "-test.benchmem", "-test.benchtime="+s.benchtime)
-				if err != nil {
-					return err
-				}
-				figures[n] = append(figures[n], out...)
-			}
-		}
-	}
-	args := []string{"tool", "benchstat", "-row", ".fullname"}
-	for n, text := range figures {
-		label := fmt.Sprintf("step-%02d", n)
-		file := filepath.Join(scratch, label+".txt")
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			return err
-		}
-		args = append(args, label+"="+file)
-	}
-	out, err := measure.Command(ctx, s.Bench, "go", args...)
-	if err == nil {
-		_, err = os.Stdout.Write(out)
-	}
 	return err
 }
