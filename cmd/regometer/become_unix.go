@@ -13,8 +13,7 @@ import (
 )
 
 // become replaces this process with the program at path. It returns only an
-// error: the program cannot run, or a signal came first. No signal is lost
-// between the last check of ctx and the exec.
+// error: the program cannot run, or a signal came first.
 func become(ctx context.Context, path string, argv []string) error {
 	if err := leaveSignals(ctx); err != nil {
 		return err

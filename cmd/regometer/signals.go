@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"syscall"
 )
@@ -63,12 +62,11 @@ func untilSignal(parent context.Context) context.Context {
 			return
 		}
 	}()
-	all.leave = sync.OnceFunc(func() {
-		setDefault(list)
+	all.leave = func() {
 		signal.Stop(arrived) // waits for the signals that came before
 		close(arrived)
 		<-done
-	})
+	}
 	return context.WithValue(ctx, signalKey{}, &all)
 }
 
@@ -83,7 +81,8 @@ func takeSignals(ctx context.Context) <-chan os.Signal {
 }
 
 // leaveSignals gives the signals of [untilSignal] back to the system, which
-// ends the process at once. It returns an error if a signal came before.
+// ends the process at once. It returns an error if a signal came before. It
+// must be called only once.
 func leaveSignals(ctx context.Context) error {
 	if all, ok := ctx.Value(signalKey{}).(*signals); ok {
 		all.leave()

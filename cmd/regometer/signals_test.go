@@ -6,79 +6,14 @@
 package main
 
 import (
-	"bufio"
-	"context"
-	"errors"
-	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
-
-// With this variable set the test binary is a command that has done its work
-// and becomes the program that the variable names.
-const becomes = "REGOMETER_TEST_BECOMES"
-
-func init() {
-	path := os.Getenv(becomes)
-	if path == "" {
-		return
-	}
-	ctx := untilSignal(context.Background())
-	if ctx.Err() == nil { // the command checks this too
-		fmt.Println("becoming")
-		err := become(ctx, path, os.Args)
-		if ctx.Err() == nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(exitFailure)
-		}
-	}
-	os.Exit(interruptedStatus(ctx))
-}
-
-// endedBy returns the signal that ended a process: by itself, or by the status
-// that stands for the signal. It returns 0 if none did.
-func endedBy(t *testing.T, err error) syscall.Signal {
-	t.Helper()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Sys().(syscall.WaitStatus).Signaled() {
-		return exit.Sys().(syscall.WaitStatus).Signal()
-	}
-	return syscall.Signal(max(exitStatusOf(t, err)-128, 0))
-}
-
-// A signal ends the process, whether it comes before the exec, with it or
-// after.
-func TestSignalAtExec(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("elsewhere some microseconds are left, see default_other.go")
-	}
-	sleep, err := exec.LookPath("sleep")
-	if err != nil {
-		t.Skip(err)
-	}
-	const times, sleeps = 300, "10"
-	for i := range times {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], sleeps)
-		cmd.Env = append(os.Environ(), becomes+"="+sleep)
-		out := must(cmd.StdoutPipe())
-		noError(cmd.Start())
-		must(bufio.NewReader(out).ReadByte())
-		// Not by time.Sleep, which is too coarse.
-		for until := time.Now().Add(rand.N(2 * time.Millisecond)); time.Now().Before(until); {
-		}
-		noError(cmd.Process.Signal(syscall.SIGTERM))
-		if endedBy(t, cmd.Wait()) != syscall.SIGTERM {
-			t.Fatalf("signal %d of %d was swallowed", i+1, times)
-		}
-	}
-}
 
 // Each signal ends the work with a status of its own, except one that was
 // ignored from the beginning. An interrupted command leaves no temporary
