@@ -180,27 +180,3 @@ func TestMergeMeanwhile(t *testing.T) {
 		t.Errorf("the overflow is %+v, want %+v", last.Overflow, want)
 	}
 }
-
-// TestCrosswiseMerge merges two rollups into each other at once. A snapshot may
-// hold a decision without its stages, so their counts differ.
-func TestCrosswiseMerge(t *testing.T) {
-	t.Parallel()
-	a, b := newRollup(t, rollup.Options{}), newRollup(t, rollup.Options{})
-	var both sync.WaitGroup
-	for _, r := range [][2]*rollup.Rollup{{a, b}, {b, a}} {
-		both.Go(func() {
-			for i := range 20 {
-				r[0].Add(rollup.Decision{Path: fmt.Sprint("p", i%3), Numbers: []rollup.Number{{"timer_server_handler_ns", int64(1 + i)}}})
-				if err := r[0].Merge(snapshotOf(r[1])); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	both.Wait()
-	for _, r := range []*rollup.Rollup{a, b} {
-		if s := sumsOf(contentsOf(t, r)); s.outcomes[rollup.Allowed] < 20 || s.stages.count < 20 {
-			t.Errorf("the sums are %+v, want 20 or more decisions", s)
-		}
-	}
-}
