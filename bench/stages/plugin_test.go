@@ -4,11 +4,7 @@
 package stages
 
 import (
-	"bytes"
 	"context"
-	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,14 +29,15 @@ const policy = `package rbac
 default allow := false
 allow if input.user in {"alice", "bob"}`
 
-// newManager returns a manager with the policy and a configuration, started.
-func newManager(b *testing.B, config string) *plugins.Manager {
+// newPlugin starts a manager with the policy and the plugin.
+func newPlugin(b *testing.B) *plugin.Plugin {
 	b.Helper()
 	policies := bundle.Bundle{
 		Data:    map[string]any{},
 		Modules: []bundle.ModuleFile{{Path: "/rbac.rego", URL: "/rbac.rego", Raw: []byte(policy), Parsed: ast.MustParseModule(policy)}},
 	}
 	policies.Manifest.Init()
+	const config = `{"decision_logs": {"plugin": "regometer"}, "plugins": {"regometer": {}}}`
 	m, err := plugins.New([]byte(config), "bench", inmem.New(),
 		plugins.Logger(logging.NewNoOpLogger()),
 		plugins.InitBundles(map[string]*bundle.Bundle{"b": &policies}))
@@ -56,7 +53,6 @@ func newManager(b *testing.B, config string) *plugins.Manager {
 	}
 	d, err := discovery.New(m, discovery.Factories(map[string]plugins.Factory{
 		plugin.Name: plugin.Factory{Registerer: prometheus.NewRegistry(), Numbers: ofOPA},
-		"noop":      noop{},
 	}))
 	if err != nil {
 		b.Fatal(err)
@@ -66,23 +62,8 @@ func newManager(b *testing.B, config string) *plugins.Manager {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { m.Stop(context.Background()) })
-	return m
+	return m.Plugin(plugin.Name).(*plugin.Plugin)
 }
-
-// noop is a decision logger that does nothing, and its factory.
-type noop struct{}
-
-func (noop) Validate(*plugins.Manager, []byte) (any, error) { return nil, nil }
-func (n noop) New(*plugins.Manager, any) plugins.Plugin     { return n }
-func (noop) Start(context.Context) error                    { return nil }
-func (noop) Stop(context.Context)                           {}
-func (noop) Reconfigure(context.Context, any)               {}
-func (noop) Log(context.Context, logs.EventV1) error        { return nil }
-
-const (
-	withNoOp   = `{"decision_logs": {"plugin": "noop"}, "plugins": {"noop": {}}}`
-	withPlugin = `{"decision_logs": {"plugin": "regometer"}, "plugins": {"regometer": {}}}`
-)
 
 // BenchmarkLog measures Log alone.
 func BenchmarkLog(b *testing.B) {
@@ -91,7 +72,7 @@ func BenchmarkLog(b *testing.B) {
 		result := any(i%3 != 0)
 		events[i] = logs.EventV1{Labels: map[string]string{"id": "bench"}, DecisionID: "1", Path: path, Result: &result, Metrics: m}
 	}
-	p := newManager(b, withPlugin).Plugin(plugin.Name).(*plugin.Plugin)
+	p := newPlugin(b)
 	measure(b, "regometer", func(i int) { _ = p.Log(context.Background(), events[i]) })
 }
 
@@ -103,41 +84,7 @@ func BenchmarkObserveDecision(b *testing.B) {
 		result := any(i%3 != 0)
 		infos[i] = &server.Info{DecisionID: "1", Path: path, Results: &result, Metrics: opa.Metrics(m)}
 	}
-	p := newManager(b, withPlugin).Plugin(plugin.Name).(*plugin.Plugin)
+	p := newPlugin(b)
 	measure(b, "regometer", func(i int) { p.ObserveDecision(context.Background(), infos[i]) })
 	addNumbers(b, "floor", rollup.Options{Bounds: prom.DefaultBounds()})
-}
-
-// BenchmarkServer measures a whole POST /v1/data in OPA's server, without
-// decision logging, with a logger that does nothing, and with the plugin as the
-// logger. The first step is the cost of decision logging in OPA itself, the
-// second the plugin's. Decisions straight from the server need the binary of
-// `regometer build`, which benchtable measures.
-func BenchmarkServer(b *testing.B) {
-	for _, side := range []struct{ name, config string }{{"none", "{}"}, {"noop", withNoOp}, {"regometer", withPlugin}} {
-		b.Run("impl="+side.name, func(b *testing.B) {
-			m := newManager(b, side.config)
-			s := server.New().WithStore(m.Store).WithManager(m).WithAddresses([]string{"127.0.0.1:0"})
-			if logger := logs.Lookup(m); logger != nil {
-				s = s.WithDecisionLoggerWithErr(logger.Log)
-			}
-			s, err := s.Init(b.Context())
-			if err != nil {
-				b.Fatal(err)
-			}
-			post := func() {
-				r := httptest.NewRequest(http.MethodPost, "/v1/data/rbac/allow", strings.NewReader(`{"input":{"user":"alice"}}`))
-				w := httptest.NewRecorder()
-				s.Handler.ServeHTTP(w, r)
-				if !bytes.Contains(w.Body.Bytes(), []byte(`"result":true`)) {
-					b.Fatalf("%d %s", w.Code, w.Body)
-				}
-			}
-			post()
-			b.ReportAllocs()
-			for b.Loop() {
-				post()
-			}
-		})
-	}
 }

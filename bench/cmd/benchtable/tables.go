@@ -264,9 +264,6 @@ var stageRows = []struct {
 	{"… the same shape by client_golang's own types", "Scrape/format=text", "client_golang", unlimited, unlimited},
 	{"scrape of 100 histograms by protobuf", "Scrape/format=protobuf", "regometer", unlimited, unlimited},
 	{"… the same shape by client_golang's own types", "Scrape/format=protobuf", "client_golang", unlimited, unlimited},
-	{"OPA's server: POST /v1/data, no decision logging", "Server", "none", unlimited, unlimited},
-	{"… with a decision logger that does nothing", "Server", "noop", unlimited, unlimited},
-	{"… with the plugin as decision logger", "Server", "regometer", unlimited, unlimited},
 }
 
 func stageTables(r results) []table {
