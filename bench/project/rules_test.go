@@ -9,11 +9,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
@@ -204,34 +202,6 @@ func TestFileHeaders(t *testing.T) {
 			t.Errorf("%s does not begin with the licence header and an empty line", file)
 		}
 	}
-}
-
-// commentWidth limits the width of comments. A tab has four columns.
-const commentWidth = 80
-
-// TestCommentWidth: comments are not too wide, except preformatted text,
-// directives, links, and the output of an example.
-func TestCommentWidth(t *testing.T) {
-	for file, text := range texts(t, "*.go") {
-		if strings.Contains(file, "/_upstream/") {
-			continue // OPA's declarations keep their comments
-		}
-		n, output := 0, false
-		for line := range strings.Lines(text) {
-			n++
-			comment, isComment := strings.CutPrefix(strings.TrimSpace(line), "// ")
-			output = isComment && (output || regexp.MustCompile(`^(Unordered o|O)utput:`).MatchString(comment))
-			if !output && tooWide(line) {
-				t.Errorf("%s:%d: a comment of more than %d columns", file, n, commentWidth)
-			}
-		}
-	}
-}
-
-func tooWide(line string) bool {
-	line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")
-	comment, isComment := strings.CutPrefix(strings.TrimLeft(line, " "), "// ")
-	return isComment && utf8.RuneCountInString(line) > commentWidth && !strings.HasPrefix(comment, " ") && !strings.Contains(comment, "://")
 }
 
 // oldestToolchain is the oldest Go that can build OPA 1.0.0, whose go line asks
