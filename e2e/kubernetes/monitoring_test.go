@@ -19,37 +19,9 @@ import (
 	yamlv2 "go.yaml.in/yaml/v2"
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/regometer/regometer/e2e/harness"
 )
-
-// TestPrometheusRule: the Prometheus operator gets all rules of the folder
-// dashboards.
-func TestPrometheusRule(t *testing.T) {
-	var want []monitoring.RuleGroup
-	for _, name := range []string{"recording-rules.yaml", "alerting-rules.yaml"} {
-		var file monitoring.PrometheusRuleSpec
-		require.NoError(t, yaml.UnmarshalStrict([]byte(harness.Read(t, "dashboards/"+name)), &file), name)
-		want = append(want, file.Groups...)
-	}
-	rules := of[*monitoring.PrometheusRule](mustRender(t, harness.Root, examples))
-	require.Len(t, rules, 1)
-	assert.GreaterOrEqual(t, len(want), 4)
-	assert.Equal(t, want, rules[0].Spec.Groups)
-}
-
-// TestDashboard: Grafana gets the dashboard of the folder dashboards unchanged.
-func TestDashboard(t *testing.T) {
-	const file = "opa-decisions.json"
-	var found []map[string]string
-	for _, c := range of[*core.ConfigMap](mustRender(t, harness.Root, examples)) {
-		if c.Labels["grafana_dashboard"] == "1" {
-			found = append(found, c.Data)
-		}
-	}
-	assert.Equal(t, []map[string]string{{file: harness.Read(t, "dashboards/"+file)}}, found)
-}
 
 // TestPodMonitorSelectsSidecars: one PodMonitor selects servers, and sidecars
 // in other namespaces.

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
-	"github.com/stretchr/testify/assert"
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
@@ -268,44 +267,4 @@ patches:
       - {op: add, path: %s, value: %s}
 `, kind, path, value))
 	return filepath.Join(dir, "broken")
-}
-
-// TestProblems: problems finds each of these faults in the example.
-func TestProblems(t *testing.T) {
-	const pod = "/spec/template/spec"
-	for _, c := range []struct{ kind, path, value, want string }{
-		{"Service", "/spec/ports/0/targetPort", "htpp", "Service opa: its pods have no port htpp"},
-		{"Service", "/spec/selector/app.kubernetes.io~1name", "oap", "Service opa selects no pods"},
-		{"Deployment", pod + "/containers/0/argz", "[]", `unknown field "spec.template.spec.containers[0].argz"`},
-		{"Deployment", pod + "/containers/0/ports/0/containerPort", "http", "cannot unmarshal string"},
-		{"Deployment", pod + "/containers/0/securityContext/privileged", "true", "privileged"},
-		{"Deployment", pod + "/containers/0/securityContext/readOnlyRootFilesystem", "false", "its root is not read-only"},
-		{"Deployment", pod + "/securityContext", "{}", "runAsNonRoot != true"},
-		{"Deployment", pod + "/securityContext/runAsUser", "1000", "is not above 10000"},
-		{"Deployment", pod + "/containers/0/imagePullPolicy", "''", "no imagePullPolicy"},
-		{"Deployment", pod + "/automountServiceAccountToken", "true", "token is mounted"},
-		{"Deployment", pod + "/hostNetwork", "true", "host namespaces"},
-		{"Deployment", pod + "/volumes/0/configMap/name", "other", "there is no ConfigMap other"},
-		{"Deployment", pod + "/containers/0/volumeMounts/0/name", "other", "there is no volume other"},
-		{"Deployment", pod + "/containers/0/livenessProbe/httpGet/port", "other", "its liveness probe does not ask one of its ports"},
-		{"Deployment", pod + "/containers/0/ports/1/name", "other", "PodMonitor opa: its pods have no port diagnostics"},
-		{"Deployment", pod + "/containers/0/resources/limits/cpu", "1500m", "1500m CPUs"},
-		{"Deployment", pod + "/containers/0/resources/requests", "{}", "no request for CPU"},
-		{"Deployment", pod + "/containers/0/env/1/value", "1GiB", `GOMEMLIMIT is "1GiB"`},
-		{"Deployment", pod + "/terminationGracePeriodSeconds", "20", "it takes 20 s to stop"},
-		{"Deployment", "/spec/template/metadata/labels", "{app.kubernetes.io/name: oap}", "Deployment opa does not select its own pods"},
-		{"PodDisruptionBudget", "/spec/selector/matchLabels", "{other: label}", "PodDisruptionBudget opa selects no pods"},
-		{"PodMonitor", "/spec/selector/matchLabels", "{other: label}", "PodMonitor opa selects no pods"},
-		{"PodMonitor", "/spec/scrapeNativeHistograms", "false", "does not scrape native histograms"},
-		{"PodMonitor", "/spec/sampleLimit", "null", "has no sampleLimit"},
-		{"NetworkPolicy", "/spec/ingress/1/ports/0/port", "metrics", "NetworkPolicy opa: its pods have no port metrics"},
-		{"NetworkPolicy", "/spec/podSelector/matchLabels", "{other: label}", "NetworkPolicy opa selects no pods"},
-		{"PodMonitor", "/spec/nativeHistogram", "true", `unknown field "spec.nativeHistogram"`},
-	} {
-		t.Run(c.kind+c.path, func(t *testing.T) {
-			t.Parallel()
-			objects, err := render(breakExample(t, c.kind, c.path, c.value))
-			assert.Contains(t, fmt.Sprint(err, problems(objects)), c.want)
-		})
-	}
 }
