@@ -4,20 +4,16 @@
 package samplelog_test
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -129,98 +125,6 @@ func TestTruth(t *testing.T) {
 		}
 		if each := int64(len(text)) / truth.Inputs.Decisions; len(text) < 3<<20 || len(text) > 7<<19 || each < 16_000 || each > 40_000 {
 			t.Errorf("%s: %d bytes, %d for each event", container, len(text), each)
-		}
-	}
-}
-
-// TestFeatures checks that a log has also what is rare, and the problems that
-// its container can have.
-func TestFeatures(t *testing.T) {
-	t.Parallel()
-	text, _ := write(t, samplelog.Options{Decisions: 60_000, Paths: 14, EventBytes: 2000, OtherLines: 0.001, Container: "console"})
-	for _, part := range []string{
-		`"path":"/httpapi/authz/allow"`, `"path":"httpapi/authz/allow"`, `"query":"`, `"trace_id":"`, `"erased":["/result"]`,
-		`"erased":["/input/password"]`, `"nd_builtin_cache":`, `"histogram_eval_op_plug":{"75%":`, `"timer_server_handler_ns":0`,
-		`"error":"policy.rego:41: eval_conflict_error: `, `"error":"eval_cancel_error: `, `"error":"undefined_document: `,
-		`"result":null`, `"counter_server_query_cache_hit":0`, `"msg":"Returning policy decision."`, `"msg":"Status Log"`,
-		`\n,\"metrics\":{\"timer_rego_query_eval_ns\":2}}\n`,
-	} {
-		if !strings.Contains(text, part) {
-			t.Errorf("nothing has %s", part)
-		}
-	}
-	for _, container := range samplelog.Containers() {
-		want := 7
-		if slices.Contains([]string{"docker", "fluentbit-message", "upload", "pretty", "pretty-lines"}, container) {
-			want = 6 // without invalid UTF-8, or without lines that break off
-		}
-		if _, truth := write(t, everything(container)); len(truth.Inputs.Problems) != want {
-			t.Errorf("%s: problems %v, want %d kinds", container, truth.Inputs.Problems, want)
-		}
-	}
-}
-
-// TestLayouts checks that lines are what OPA's own encoders and docker's make
-// of their content.
-func TestLayouts(t *testing.T) {
-	t.Parallel()
-	tokens := regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[,:]`)
-	// The fields of OPA's logs.EventV1 in order, as an encoder of structures
-	// writes them.
-	upload := func(line string) string {
-		b, e := "{", decode[map[string]json.RawMessage](t, line)
-		for _, key := range strings.Fields("labels decision_id trace_id span_id bundles path query input result nd_builtin_cache erased " +
-			"error requested_by timestamp metrics req_id") {
-			if value, ok := e[key]; ok {
-				b += encode(t, key) + ":" + encode(t, value) + ","
-			}
-		}
-		return strings.TrimSuffix(b, ",") + "}"
-	}
-	for container, again := range map[string]func(line string) string{
-		"ndjson": upload,
-		"spaced": func(line string) string {
-			return tokens.ReplaceAllStringFunc(upload(line), func(token string) string {
-				return token + " "[min(len(token)-1, 1):] // after a comma or colon
-			})
-		},
-		"console": func(line string) string {
-			e := decode[map[string]any](t, line)
-			if at, _ := e["timestamp"].(string); e["msg"] != "Decision Log" || !strings.HasPrefix(at, strings.TrimSuffix(e["time"].(string), "Z")) {
-				t.Fatalf("msg %v at %v, timestamp %s", e["msg"], e["time"], at)
-			}
-			return encode(t, e)
-		},
-		"docker": func(line string) string { // which escapes characters that were split
-			return strings.ReplaceAll(encode(t, decode[struct {
-				Log    string    `json:"log"`
-				Stream string    `json:"stream"`
-				Time   time.Time `json:"time"`
-			}](t, line)), "\ufffd", `\ufffd`)
-		},
-		"file_logger": func(line string) string {
-			var b bytes.Buffer
-			e := decode[map[string]any](t, line)
-			record := slog.NewRecord(decode[struct{ Time time.Time }](t, line).Time, slog.LevelInfo, "Decision Log", 0)
-			for _, key := range strings.Fields("type timestamp decision_id trace_id span_id labels bundles path query input result " +
-				"nd_builtin_cache erased error requested_by metrics req_id") {
-				if value, ok := e[key]; ok {
-					record.Add(key, value)
-				}
-			}
-			if err := slog.NewJSONHandler(&b, nil).Handle(context.Background(), record); err != nil {
-				t.Fatal(err)
-			}
-			return strings.TrimSuffix(b.String(), "\n")
-		},
-	} {
-		o := everything(container)
-		o.BadShare, o.OtherLines, o.EventBytes, o.Decisions = 0, 0, 20_000, 300
-		text, _ := write(t, o)
-		for s := bufio.NewScanner(strings.NewReader(text)); s.Scan(); {
-			if got := again(s.Text()); got != s.Text() {
-				t.Fatalf("%s: want\n%.3000s\nwritten\n%.3000s", container, got, s.Text())
-			}
 		}
 	}
 }
