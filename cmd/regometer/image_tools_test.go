@@ -6,20 +6,12 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"log"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/registry"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/regometer/regometer/internal/app/opabuild"
 )
@@ -76,7 +68,6 @@ func TestImageTools(t *testing.T) {
 		tool(t, "skopeo", "inspect", "docker-archive:"+archive)
 		tool(t, "skopeo", "copy", "oci-archive:"+archive, "oci:"+folder+":opa")
 	})
-	t.Run("platforms", func(t *testing.T) { testToolPlatforms(t, dir) })
 	t.Run("program", func(t *testing.T) { testToolProgram(t, dir) })
 	t.Run("umoci", func(t *testing.T) {
 		needTool(t, "skopeo") // which copied it
@@ -113,33 +104,6 @@ func TestImageTools(t *testing.T) {
 			t.Errorf("writing to /tmp: %v: %s", err, out)
 		}
 	})
-}
-
-// testToolPlatforms pushes an image for two platforms to a registry.
-func testToolPlatforms(t *testing.T, dir string) {
-	archive := filepath.Join(dir, "two.tar")
-	printed := succeed(t, "build", "--unmodified", "--opa", tinyOPA(t), "--image", archive, "--platform", "linux/amd64,linux/arm64")
-	digest, _, _ := strings.Cut(printed, " ")
-	s := httptest.NewServer(registry.New(registry.WithReferrersSupport(true), registry.Logger(log.New(io.Discard, "", 0))))
-	defer s.Close()
-	address := s.Listener.Addr().String() + "/opa:two"
-	tool(t, "skopeo", "copy", "--all", "--dest-tls-verify=false", "oci-archive:"+archive, "docker://"+address)
-	ref := must(name.ParseReference(address))
-	d := must(remote.Head(ref))
-	if d.Digest.String() != digest || !d.MediaType.IsIndex() {
-		t.Errorf("%s is printed, the registry has %+v", digest, d)
-	}
-	for _, arch := range []string{"amd64", "arm64"} {
-		out := tool(t, "skopeo", "inspect", "--override-arch", arch, "--tls-verify=false", "--format", "{{.Os}}/{{.Architecture}}", "docker://"+address)
-		if got := strings.TrimSpace(out); got != "linux/"+arch {
-			t.Errorf("for linux/%s there is %s", arch, got)
-		}
-		img := must(remote.Image(ref, remote.WithPlatform(v1.Platform{OS: "linux", Architecture: arch})))
-		attached := must(remote.Referrers(ref.Context().Digest(must(img.Digest()).String())))
-		if n := len(must(attached.IndexManifest()).Manifests); n != 2 {
-			t.Errorf("for linux/%s %d documents are attached", arch, n)
-		}
-	}
 }
 
 // testToolProgram makes an image of a program with OPA inside, by the name of

@@ -175,25 +175,6 @@ func buildTiny(t *testing.T, tree, bin, part string) {
 	}
 }
 
-// TestDocumentsHaveURL: the command refers to documents where its users find
-// them.
-func TestDocumentsHaveURL(t *testing.T) {
-	reference := regexp.MustCompile(`(?m)^\s*[^/\s].*\bdocs/\w+\.md`)
-	for _, folder := range []string{".", "../../internal/app"} {
-		noError(filepath.WalkDir(folder, func(path string, _ os.DirEntry, err error) error {
-			if name := filepath.Base(path); strings.HasPrefix(name, "_") || name == "testdata" {
-				return filepath.SkipDir
-			}
-			if ext := filepath.Ext(path); (ext == ".go" || ext == ".html") && !strings.HasSuffix(path, "_test.go") {
-				for _, line := range reference.FindAllString(read(path), -1) {
-					t.Errorf("%s: %s", path, line)
-				}
-			}
-			return err
-		}))
-	}
-}
-
 // TestExamples checks that the examples in the help are valid calls.
 func TestExamples(t *testing.T) {
 	root := newRootCommand()
