@@ -225,7 +225,7 @@ bench-collect: ## Measure regometer collect, on one processor and on two and bes
 	$(GO) run ./bench/cmd/benchtable -parts collect $(BENCHFLAGS)
 
 .PHONY: bench-report
-bench-report: ## Measure regometer report beside DuckDB and jq on large logs, and write the page
+bench-report: ## Measure regometer report beside DuckDB on large logs, and write the page
 	@$(find_duckdb); \
 	$(GO) run ./bench/cmd/benchtable -parts report $(BENCHFLAGS)
 

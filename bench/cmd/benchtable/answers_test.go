@@ -73,12 +73,3 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 }
-
-func TestCheckLines(t *testing.T) {
-	t.Parallel()
-	for n := 1; n <= 3; n++ {
-		if err := checkLines(strings.NewReader(strings.Repeat("a\n", n)), truth{decisions: 2}); (err == nil) != (n == 2) {
-			t.Errorf("%d lines: %v", n, err)
-		}
-	}
-}

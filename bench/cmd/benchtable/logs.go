@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -41,9 +40,6 @@ func query(threads, file string) string {
 		threads, strings.Join(quantiles, ", "), file, strings.Join(columns, ", "))
 }
 
-// jqFilter extracts two fields.
-const jqFilter = "[.path, .metrics.timer_rego_query_eval_ns]"
-
 // A logCase is a kind of log: its title, and the flags of `regometer sample`.
 type logCase struct{ name, title, form, compress, eventSize string }
 
@@ -72,13 +68,13 @@ type logSide struct {
 	check   func(stdout io.Reader, of truth) error
 }
 
-// A logBench measures `regometer report` beside DuckDB and jq, on logs
-// that it writes.
+// A logBench measures `regometer report` beside DuckDB, on logs that
+// it writes.
 type logBench struct {
 	*measurer
-	bin        string       // the folder of our programs
-	duckdb, jq string       // programs, or ""
-	lines      bytes.Buffer // in the format of go test -bench
+	bin    string       // the folder of our programs
+	duckdb string       // the program, or ""
+	lines  bytes.Buffer // in the format of go test -bench
 }
 
 // decisionLogs measures the part report.
@@ -93,7 +89,7 @@ func (m *measurer) decisionLogs(ctx context.Context) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if err := b.findRivals(ctx); err != nil {
+	if err := b.findDuckDB(ctx); err != nil {
 		return nil, err
 	}
 	for _, c := range logCases {
@@ -104,27 +100,24 @@ func (m *measurer) decisionLogs(ctx context.Context) ([]byte, error) {
 	return b.lines.Bytes(), nil
 }
 
-// findRivals finds the other programs, and writes their versions and commands
-// as lines of configuration.
-func (b *logBench) findRivals(ctx context.Context) error {
+// findDuckDB finds DuckDB, and writes its version and query as lines of
+// configuration.
+func (b *logBench) findDuckDB(ctx context.Context) error {
 	b.duckdb = os.Getenv("REGOMETER_DUCKDB")
-	for name, program := range map[string]*string{"duckdb": &b.duckdb, "jq": &b.jq} {
-		if *program == "" {
-			*program, _ = exec.LookPath(name)
-		}
-		version := "none"
-		if *program != "" {
-			out, err := exec.CommandContext(ctx, *program, "--version").Output()
-			if err != nil {
-				return fmt.Errorf("%s --version: %w", *program, err)
-			}
-			version = strings.TrimSpace(string(out))
-		} else {
-			b.progress.Printf("report: skipped %s: it is not in PATH", name)
-		}
-		fmt.Fprintf(&b.lines, "%s: %s\n", name, version)
+	if b.duckdb == "" {
+		b.duckdb, _ = exec.LookPath("duckdb")
 	}
-	fmt.Fprintf(&b.lines, "sql: %s\njqfilter: %s\n", query("THREADS", "FILE"), jqFilter)
+	version := "none"
+	if b.duckdb != "" {
+		out, err := exec.CommandContext(ctx, b.duckdb, "--version").Output()
+		if err != nil {
+			return fmt.Errorf("%s --version: %w", b.duckdb, err)
+		}
+		version = strings.TrimSpace(string(out))
+	} else {
+		b.progress.Printf("report: skipped duckdb: it is not in PATH")
+	}
+	fmt.Fprintf(&b.lines, "duckdb: %s\nsql: %s\n", version, query("THREADS", "FILE"))
 	return nil
 }
 
@@ -205,11 +198,8 @@ func (b *logBench) sides(ctx context.Context, c logCase, folder string) (sides [
 		failed = errors.Join(failed, err)
 		return log
 	}
-	add := func(impl string, log logFile, check func(io.Reader, truth) error, command ...string) {
-		sides = append(sides, logSide{impl, log, append(command, log.name), check})
-	}
 	addReport := func(impl, program, workers string, log logFile) {
-		add(impl, log, checkReport, filepath.Join(b.bin, program), "report", "--format", "json", "--workers", workers)
+		sides = append(sides, logSide{impl, log, []string{filepath.Join(b.bin, program), "report", "--format", "json", "--workers", workers, log.name}, checkReport})
 	}
 	addDuckDB := func(impl string, threads int, log logFile) {
 		if b.duckdb != "" {
@@ -231,14 +221,11 @@ func (b *logBench) sides(ctx context.Context, c logCase, folder string) (sides [
 		return sides, failed
 	}
 	addReport("regometer_one", "regometer", "1", log)
-	if c.form == "pretty-lines" { // the other programs read one decision per line
+	if c.form == "pretty-lines" { // DuckDB reads one decision per line
 		return sides, failed
 	}
 	addDuckDB("duckdb_one", 1, log)
 	addDuckDB("duckdb", runtime.NumCPU(), log)
-	if b.jq != "" {
-		add("jq", sample(c.form, "--size", max(size/20, min(size, 1e6))), checkLines, b.jq, "-c", jqFilter)
-	}
 	return sides, failed
 }
 
@@ -267,17 +254,4 @@ func (b *logBench) sample(ctx context.Context, c logCase, form, folder, amount s
 	defer truth.Close()
 	log.truth, err = parseDocument(truth)
 	return log, err
-}
-
-// checkLines returns an error unless there is a line for each decision.
-func checkLines(stdout io.Reader, of truth) error {
-	var n int64
-	lines := bufio.NewScanner(stdout)
-	for lines.Scan() {
-		n++
-	}
-	if lines.Err() != nil || n != of.decisions {
-		return errors.Join(fmt.Errorf("%d lines of %d decisions", n, of.decisions), lines.Err())
-	}
-	return nil
 }

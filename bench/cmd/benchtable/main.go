@@ -34,8 +34,8 @@ Parts:
             the first time
   stages    from a decision to a scrape: the histogram beside its peers, the
             rollup, the plugin, the collector
-  report    regometer report beside DuckDB and jq, on decision logs in the folder
-            for temporary files, up to 5 GB at a time; runs only if you name it
+  report    regometer report beside DuckDB, on decision logs in the folder for
+            temporary files, up to 5 GB at a time; runs only if you name it
   collect   regometer collect beside an OpenTelemetry Collector, which the first
             run builds in some minutes, and servers that upload their decision
             log; runs only if you name it
@@ -52,8 +52,8 @@ Examples:
   benchtable -quick                     run everything once, write nothing
   benchtable -parts none                write the page from the kept figures
 
-DuckDB is the program that REGOMETER_DUCKDB names, or else duckdb on PATH. jq is
-the program on PATH. The tables leave out the figures of a missing program.
+DuckDB is the program that REGOMETER_DUCKDB names, or else duckdb on PATH. Without
+it, the tables have no figures of DuckDB.
 
 Flags:
 `

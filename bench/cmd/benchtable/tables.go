@@ -340,7 +340,6 @@ func logTables(r results) []table {
 		r.matrix("Throughput", "a log of", speedRows,
 			column{title: "DuckDB, 1 thread", impl: "duckdb_one"},
 			column{title: "DuckDB", impl: "duckdb"},
-			column{title: "jq, two fields", impl: "jq"},
 			column{title: "regometer, portable", impl: "regometer_portable"},
 			column{title: "regometer, 1 worker", impl: "regometer_one"},
 			column{title: "regometer", impl: "regometer"},
