@@ -3,9 +3,7 @@
 
 // Package stages measures the way from a decision to a scrape: the rollup, the
 // plugin, and the histogram beside those of client_golang, VictoriaMetrics and
-// OpenTelemetry. It also tests package prom behind OpenTelemetry's bridge,
-// which OPA's metrics_export uses. The tests cannot be in prom, because
-// importers of prom would then get OpenTelemetry's versions.
+// OpenTelemetry.
 //
 //	go test -run '^$' -bench . -count 10 ./bench/stages | tee new.txt
 //	go tool benchstat -col /impl new.txt
