@@ -40,18 +40,6 @@ Parts:
             run builds in some minutes, and servers that upload their decision
             log; runs only if you name it
 
-Everything runs several times in turns, because a machine's speed drifts. The
-tables compare only figures of the same run. After an interrupt the command
-writes nothing.
-
-Examples:
-  benchtable                            measure everything (about 25 minutes)
-  benchtable -parts metrics -runs 20
-  benchtable -parts metrics -case 'request|update_full'
-  benchtable -parts report -size 200    smaller logs, to try it
-  benchtable -quick                     run everything once, write nothing
-  benchtable -parts none                write the page from the kept figures
-
 DuckDB is the program that REGOMETER_DUCKDB names, or else duckdb on PATH. Without
 it, the tables have no figures of DuckDB.
 

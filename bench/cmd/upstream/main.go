@@ -1,8 +1,10 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Upstream applies the series for OPA step by step, tests each step, and writes
-// the patches for `git am`. docs/upstream.md says how to send the patches.
+// Upstream writes the steps in internal/app/opabuild/_upstream as patches for
+// OPA to dist/upstream. After each step it runs OPA's tests and linter, as
+// "regometer verify --upstream=N" does, and Regometer's differential tests.
+// docs/upstream.md says how to send the patches.
 package main
 
 import (
@@ -20,30 +22,18 @@ import (
 	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
-const usage = `Usage: go run ./bench/cmd/upstream [flags]
-
-Writes the steps in internal/app/opabuild/_upstream as patches for OPA ` + opabuild.NewestVersion + ` to
-dist/upstream. After each step it runs OPA's tests and linter, as "regometer
-verify --upstream=N" does, and Regometer's differential tests.
-
-  upstream -patches    only write the patches
-  upstream -quick      run only the tests of v1/metrics: two minutes
-
-`
+// packages are folders of OPA's tree whose tests run.
+var packages = []string{
+	"v1/metrics", "v1/topdown", "v1/rego", "v1/server", "v1/hooks", "v1/sdk", "v1/plugins/logs", "v1/plugins/status", "v1/profiler", "v1/runtime", "cmd",
+}
 
 func main() {
-	flag.Usage = func() {
-		fmt.Fprint(flag.CommandLine.Output(), usage)
-		flag.PrintDefaults()
-	}
-	s := series{progress: measure.Progress{W: os.Stderr, Start: time.Now()}}
+	s := series{packages: packages, progress: measure.Progress{W: os.Stderr, Start: time.Now()}}
 	patches := flag.Bool("patches", false, "only write the patches")
 	flag.BoolVar(&s.quick, "quick", false, "run only the tests of v1/metrics, and no linter")
-	packages := flag.String("packages", "v1/metrics,v1/topdown,v1/rego,v1/server,v1/hooks,v1/sdk,v1/plugins/logs,v1/plugins/status,v1/profiler,v1/runtime,cmd",
-		"folders of OPA's tree whose tests run")
 	flag.Parse()
-	if s.packages = strings.Split(*packages, ","); s.quick {
-		s.packages = []string{"v1/metrics"}
+	if s.quick {
+		s.packages = packages[:1]
 	}
 	measure.Main("upstream", func(ctx context.Context) error { return s.run(ctx, *patches) })
 }
@@ -91,20 +81,13 @@ func (s *series) run(ctx context.Context, patches bool) (err error) {
 }
 
 func (s *series) git(ctx context.Context, args ...string) error {
-	identity := []string{"-c", "user.name=" + name(ctx, "user.name", "Your Name"), "-c", "user.email=" + name(ctx, "user.email", "you@example.com")}
-	// Other settings of the user, such as those of signatures, hooks and diffs,
-	// must not show in the patches.
+	// Who sends a patch becomes its author: see docs/upstream.md.
+	identity := []string{"-c", "user.name=Your Name", "-c", "user.email=you@example.com"}
+	// Settings of the user, such as those of signatures, hooks and diffs, must
+	// not show in the patches.
 	env := []string{"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1"}
 	_, err := measure.CommandWith(ctx, env, s.opa, "git", append(identity, args...)...)
 	return err
-}
-
-// name returns a setting of the user's Git, or a placeholder.
-func name(ctx context.Context, setting, placeholder string) string {
-	if out, err := measure.Command(ctx, "", "git", "config", setting); err == nil {
-		return strings.TrimSpace(string(out))
-	}
-	return placeholder
 }
 
 // commitAll makes the Git repository, with a commit and a tag for each step.
