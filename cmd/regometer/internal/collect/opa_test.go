@@ -13,9 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -179,72 +177,6 @@ plugins: {regometer: {path_stages: [rego_query_eval], outcomes: {rbac/roles: not
 	for _, outcome := range []string{"allowed", "denied", "result", "undefined", "error"} {
 		if !bytes.Contains([]byte(strings.Join(want, "\n")), []byte(`outcome="`+outcome+`"`)) {
 			t.Errorf("no decision has the outcome %s", outcome)
-		}
-	}
-}
-
-// OPA sends a body that was refused again and again, before all later ones. So
-// the collector takes bodies that it cannot count, and says so.
-func TestTooLargeFromOPA(t *testing.T) {
-	c := newCollector(t, Options{MaxUnpacked: 3000})
-	collector := httptest.NewServer(c)
-	defer collector.Close()
-	opa, stop := startOPA(t, fmt.Sprintf(`
-services: {regometer: {url: %q}}
-decision_logs: {service: regometer, reporting: {min_delay_seconds: 1, max_delay_seconds: 1}}`, collector.URL))
-	defer stop()
-	post(t, opa+"/v1/data/rbac/allow", fmt.Sprintf(`{"input": {"user": %q}}`, strings.Repeat("x", 10_000)))
-	eventually(t, "the large body is lost", func() bool { return counted(t, c, "lost") == 1 })
-	post(t, opa+"/v1/data/rbac/allow", `{"input": {"user": "alice"}}`)
-	eventually(t, "the next body counts", func() bool { return counted(t, c, "counted") == 1 })
-	if n := counted(t, c, "lost"); n != 1 {
-		t.Errorf("%v bodies are lost", n)
-	}
-}
-
-// Sums over two collectors behind a load balancer are right.
-func TestTwoCollectors(t *testing.T) {
-	t.Parallel()
-	collectors := []*Collector{newCollector(t, Options{}), newCollector(t, Options{})}
-	for _, c := range collectors {
-		usePolicy(t, c)
-	}
-	var bodies atomic.Int64
-	balancer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		collectors[bodies.Add(1)%2].ServeHTTP(w, r)
-	}))
-	defer balancer.Close()
-	opa, stop := startOPA(t, fmt.Sprintf(`
-services: {regometer: {url: %q}}
-decision_logs: {service: regometer, reporting: {min_delay_seconds: 1, max_delay_seconds: 1, upload_size_limit_bytes: 1000}}`, balancer.URL))
-	defer stop()
-	const each = 60
-	for range each {
-		post(t, opa+"/v1/data/rbac/allow", `{"input": {"user": "alice"}}`)
-		post(t, opa+"/v1/data/rbac/decision", `{"input": {"user": "bob"}}`)
-	}
-	sum := func(name string) (sum float64) {
-		for _, c := range collectors {
-			page := httptest.NewServer(c)
-			defer page.Close()
-			n, _ := strconv.ParseFloat(value(series(t, page.URL), name), 64) // a collector that has got no body has no series
-			sum += n
-		}
-		return sum
-	}
-	eventually(t, "the collectors have all decisions", func() bool { return sum(`opa_decision_received_total{source="decision_log"}`) == 2*each })
-	for _, name := range []string{
-		`opa_decisions_total{outcome="allowed",path="rbac/allow"}`,
-		`opa_decisions_total{outcome="denied",path="rbac/decision"}`,
-		`opa_decision_path_duration_seconds_count{path="rbac/allow",stage="server_handler"}`,
-	} {
-		if n := sum(name); n != each {
-			t.Errorf("the sum of %s is %v, want %d", name, n, each)
-		}
-	}
-	for i, c := range collectors {
-		if counted(t, c, "counted") == 0 {
-			t.Errorf("of %d bodies, collector %d got none", bodies.Load(), i)
 		}
 	}
 }
