@@ -3,10 +3,7 @@
 
 package decisionlog
 
-import (
-	"bytes"
-	"slices"
-)
+import "bytes"
 
 // A logger writes what a client of OPA has sent: a policy prints its input, and
 // an error quotes it. So nothing in a line of a logger is an event, whatever it
@@ -17,24 +14,34 @@ import (
 // decision.
 func (p *parser) isLogged() bool { return p.has(fieldLevel) && p.hasOtherMessage() }
 
-// levels begin the lines of OPA's logger with --log-format text. Indented lines
-// with fields follow them.
-var levels = [][]byte{
-	[]byte("[INFO] "), []byte("[ERROR] "), []byte("[WARNING] "), []byte("[WARN] "), []byte("[DEBUG] "), []byte("[FATAL] "), []byte("[PANIC] "),
-	[]byte("[TRACE] "),
-}
-
-// isLogged reports whether a line begins as a line of a logger.
+// isLogged reports whether a line begins as a line of OPA's logger with
+// --log-format text. Indented lines with fields follow it.
 func isLogged(line []byte) bool {
-	return slices.ContainsFunc(levels, func(level []byte) bool { return bytes.HasPrefix(line, level) })
+	if len(line) == 0 || line[0] != '[' {
+		return false
+	}
+	level, _, _ := bytes.Cut(line[1:min(len(line), len("[WARNING] "))], []byte("] "))
+	switch string(level) {
+	case "DEBUG", "INFO", "WARNING", "WARN", "ERROR", "FATAL", "PANIC", "TRACE":
+		return true
+	}
+	return false
 }
 
 // endsLogged reports whether a prefix that ends before an object has the level
 // of a line of a logger, or ends with the name of its field.
 func endsLogged(prefix []byte) bool {
-	at := bytes.LastIndex(prefix, []byte("  "))
-	isField := at >= 0 && isTextField(prefix[at:]) && bytes.HasSuffix(prefix, []byte(" = "))
-	return isField || slices.ContainsFunc(levels, func(level []byte) bool { return bytes.Contains(prefix, level) })
+	if bytes.HasSuffix(prefix, []byte(" = ")) {
+		at := bytes.LastIndex(prefix, []byte("  "))
+		return at >= 0 && isTextField(prefix[at:])
+	}
+	for {
+		at := bytes.IndexByte(prefix, '[')
+		if at < 0 || isLogged(prefix[at:]) {
+			return at >= 0
+		}
+		prefix = prefix[at+1:]
+	}
 }
 
 // noteLogged notes a line of a logger.
@@ -49,7 +56,10 @@ func (s *source) noteLogged(line []byte) {
 // hasEvent reports whether a text in a line of a logger has the names of an
 // event's members, also within strings.
 func hasEvent(text []byte) bool {
-	has := func(name string) bool { return bytes.Contains(text, []byte(`"`+name)) }
-	target := has("path") || has("query")
-	return has("decision_id") && (target || has("labels") || has("metrics")) || has("labels") && has("metrics") && target
+	if bytes.IndexByte(text, '{') < 0 {
+		return false
+	}
+	id, labels, metrics := bytes.Contains(text, []byte(`"decision_id`)), bytes.Contains(text, []byte(`"labels`)), bytes.Contains(text, []byte(`"metrics`))
+	target := bytes.Contains(text, []byte(`"path`)) || bytes.Contains(text, []byte(`"query`))
+	return id && (target || labels || metrics) || labels && metrics && target
 }

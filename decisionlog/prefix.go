@@ -161,7 +161,7 @@ func embedded(line []byte, parse func(text []byte) (end int)) (object []byte, lo
 
 // isOpen reports whether a text is the beginning of an object.
 func isOpen(text []byte) bool {
-	var s scanner
+	s := scanner{ends: make([]byte, 0, 64)}
 	return s.scan(text) == more
 }
 

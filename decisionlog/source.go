@@ -108,7 +108,9 @@ func (s *source) read(text []byte, end bool) (n int) {
 			}
 		}
 		next, ok := s.step(text, n, end)
-		s.single, s.unquoted = max(0, s.single-(next-n)), max(0, s.unquoted-(next-n))
+		if s.single+s.unquoted > 0 {
+			s.single, s.unquoted = max(0, s.single-(next-n)), max(0, s.unquoted-(next-n))
+		}
 		n = next
 		if !ok {
 			break
@@ -258,7 +260,9 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	if s.isArray() && text[i] != '"' && text[i] != '[' {
 		s.leave()
 	}
-	s.reader.partial = s.reader.partial || text[i] == ','
+	if text[i] == ',' {
+		s.reader.partial = true
+	}
 	if s.logged = s.logged || isLogged(line); s.logged {
 		s.noteLogged(line)
 		s.skips = true
