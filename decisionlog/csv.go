@@ -28,7 +28,10 @@ func csvText(line []byte, i int) (text []byte) {
 // quoted, goes on in the next line, and begins with an object. Otherwise it
 // returns 0.
 func csvStart(line []byte) int {
-	i := bytes.LastIndex(line, []byte(`"{`))
+	i, begin := -1, []byte(`"{`)
+	for n := bytes.Index(line, begin); n >= 0; n = bytes.Index(line[i+1:], begin) { // bytes.LastIndex is slow
+		i += n + 1
+	}
 	if i < 0 || i > 0 && line[i-1] != ',' {
 		return 0
 	}

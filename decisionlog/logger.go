@@ -17,7 +17,7 @@ func (p *parser) isLogged() bool { return p.has(fieldLevel) && p.hasOtherMessage
 // isLogged reports whether a line begins as a line of OPA's logger with
 // --log-format text. Indented lines with fields follow it.
 func isLogged(line []byte) bool {
-	if len(line) == 0 || line[0] != '[' {
+	if len(line) < 2 || line[0] != '[' || line[1] > 'Z' {
 		return false
 	}
 	level, _, _ := bytes.Cut(line[1:min(len(line), len("[WARNING] "))], []byte("] "))
@@ -31,9 +31,8 @@ func isLogged(line []byte) bool {
 // endsLogged reports whether a prefix that ends before an object has the level
 // of a line of a logger, or ends with the name of its field.
 func endsLogged(prefix []byte) bool {
-	if bytes.HasSuffix(prefix, []byte(" = ")) {
-		at := bytes.LastIndex(prefix, []byte("  "))
-		return at >= 0 && isTextField(prefix[at:])
+	if bytes.HasSuffix(prefix, []byte(" = ")) && isTextField(prefix[max(0, bytes.LastIndex(prefix, []byte("  "))):]) {
+		return true
 	}
 	for {
 		at := bytes.IndexByte(prefix, '[')
