@@ -195,6 +195,8 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 		return s.documentStep(text, i, end)
 	}
 	switch c := text[i]; {
+	case c == '{' && s.scanner.pos > 0 && s.csv == 0:
+		return s.object(text, i, end)
 	case c == '{':
 		switch opensObject(text[i:], end || len(text)-i >= s.reader.maxLength) {
 		case done:
