@@ -18,10 +18,8 @@ func cut(text string, at int) result {
 	for _, part := range []string{text[:at], text[at:]} {
 		r := NewReader(c.options())
 		r.Close([]byte(part))
-		lines, other := r.Counts()
-		c.Lines, c.Other = c.Lines+lines, c.Other+other
+		c.end(r)
 	}
-	slices.Sort(c.Problems)
 	return c.result
 }
 

@@ -106,8 +106,7 @@ func readEveryWay(t *testing.T, texts ...string) (want []result) {
 			c.result = result{}
 			given := append([]byte(text), strings.Repeat(`","metrics":{}}`, 20)...)[:len(text)]
 			reader.Close(given[reader.Read(given):])
-			c.Lines, c.Other = reader.Counts()
-			slices.Sort(c.Problems)
+			c.end(reader)
 			switch i := i % len(texts); {
 			case i == len(want):
 				want = append(want, c.result)

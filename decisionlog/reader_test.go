@@ -5,6 +5,7 @@ package decisionlog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -34,6 +35,15 @@ type result struct {
 	Events       []read
 	Problems     []string // kind and line, sorted
 	Lines, Other int64
+	Unrecognised string
+}
+
+// end adds what a reader says at the end of a text.
+func (c *collector) end(r *Reader) {
+	lines, other := r.Counts()
+	c.Lines, c.Other = c.Lines+lines, c.Other+other
+	c.Unrecognised = cmp.Or(c.Unrecognised, string(r.Unrecognised()))
+	slices.Sort(c.Problems)
 }
 
 // collector makes a reader's options that collect what it says. Lines count
@@ -97,8 +107,7 @@ func readParts(text string, size func(left int) int) result {
 		copy(given, bytes.Repeat([]byte{'x'}, len(given))) // nobody may still look at it
 	}
 	r.Close(rest)
-	c.Lines, c.Other = r.Counts()
-	slices.Sort(c.Problems)
+	c.end(r)
 	return c.result
 }
 
@@ -315,7 +324,7 @@ func TestContainers(t *testing.T) {
 		{3, "(query)", "d3", "", "", "", label, "", at + 2e9, rollup.Undefined, metrics, true, "", "", "", 0},
 		{4, "(data)", "d4", "", "", "eval_conflict_error", "{}", "", at + 3e9, rollup.Error, metrics, true, "", "", "", 0},
 	}
-	if got := readAll(events.ndjson()); !reflect.DeepEqual(got, result{want, nil, 4, 0}) {
+	if got := readAll(events.ndjson()); !reflect.DeepEqual(got, result{Events: want, Lines: 4}) {
 		t.Fatalf("got  %+v\nwant %+v", got, want)
 	}
 	for name, text := range events.containers() {
@@ -366,6 +375,7 @@ func TestLineByItself(t *testing.T) {
 		got, want := readAll(other+text), readAll(waits+text)
 		got.Other--
 		for _, x := range []*result{&got, &want} {
+			x.Unrecognised = "" // that of line 1
 			x.Problems = slices.DeleteFunc(append([]string{}, x.Problems...), func(p string) bool { return strings.HasSuffix(p, " at 1") })
 		}
 		if !reflect.DeepEqual(got, want) {
