@@ -36,6 +36,11 @@ func TestReaderKeepsLittle(t *testing.T) {
 		t.Errorf("after a body with a long event the buffer has %d bytes, want %d", n, usualBuffer)
 	}
 
+	send(t, c, opaAgent, "", fmt.Sprintf(`{"decision_id":"2","path":"p","input":%q}`, strings.Repeat("x", long)))
+	if n := len(c.readers.Get().(*bodyReader).buffer); n > largeBuffer {
+		t.Errorf("after an upload with a long event the buffer has %d bytes", n)
+	}
+
 	const names, size = 2000, 1000
 	var text strings.Builder
 	for i := range names {

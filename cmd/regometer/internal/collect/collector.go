@@ -38,8 +38,8 @@ type Options struct {
 	// must have.
 	Token func() string
 
-	// MaxPacked and MaxUnpacked limit a body, and MaxEvent an event, in bytes. 0
-	// stands for the defaults.
+	// MaxPacked and MaxUnpacked limit a body, and MaxEvent an event, in bytes.
+	// 0 stands for the default.
 	MaxPacked, MaxUnpacked, MaxEvent int64
 
 	Log *slog.Logger
