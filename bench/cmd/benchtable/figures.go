@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchmath"
+
+	"github.com/regometer/regometer/internal/app/text"
 )
 
 // results are the figures of a part.
@@ -41,9 +43,9 @@ const (
 // parse reads the output of a part's benchmarks. It fails if some benchmarks
 // ran more often than others, because only figures measured in turns can be
 // compared.
-func parse(part string, text []byte) (results, error) {
-	r := results{text, map[string]string{}, map[key][]sample{}}
-	reader := benchfmt.NewReader(bytes.NewReader(text), part)
+func parse(part string, lines []byte) (results, error) {
+	r := results{lines, map[string]string{}, map[key][]sample{}}
+	reader := benchfmt.NewReader(bytes.NewReader(lines), part)
 	for reader.Scan() {
 		switch record := reader.Result().(type) {
 		case *benchfmt.SyntaxError:
@@ -168,35 +170,17 @@ func number(v float64) string {
 
 func count(v float64) string { return fmt.Sprintf("%.0f", v) }
 
-func duration(ns float64) string { return scaled(ns, " ns", " µs", " ms") }
+func size(bytes float64) string { return text.Bytes(int64(math.RoundToEven(bytes))) }
 
-func size(bytes float64) string {
-	if bytes < 1000 {
-		return count(bytes) + " B"
-	}
-	return scaled(bytes/1e3, " KB")
-}
+func rate(megabytes float64) string { return size(1e6*megabytes) + "/s" }
 
-func rate(megabytes float64) string {
-	if megabytes < 1000 {
-		return count(megabytes) + " MB/s"
+// duration writes a time. Some take a few nanoseconds, which get three digits
+// too.
+func duration(ns float64) string {
+	if math.Abs(ns) < 100 {
+		return fmt.Sprintf("%#.3g ns", ns)
 	}
-	return fmt.Sprintf("%.2f GB/s", megabytes/1e3)
-}
-
-func memory(bytes float64) string { return count(bytes/1e6) + " MB" }
-
-// scaled writes a number with three digits, in the largest unit in which it is
-// 1 or more. Each unit is a thousand times the one before.
-func scaled(v float64, units ...string) string {
-	for len(units) > 1 && math.Abs(v) >= 1000 {
-		v, units = v/1000, units[1:]
-	}
-	digits := 2
-	for limit := 10.0; digits > 0 && math.Abs(v) >= limit; limit *= 10 {
-		digits--
-	}
-	return fmt.Sprintf("%.*f%s", digits, v, units[0])
+	return text.Duration(ns)
 }
 
 // dash stands for a figure that is not known.
@@ -213,6 +197,6 @@ func orDash(v float64, format func(float64) string) string {
 func (r results) cell(name, impl, unit string) string {
 	return orDash(r.median(name, impl, unit), map[string]func(float64) string{
 		nanoseconds: duration, processorTime: duration, allocated: size, histogramMemory: size,
-		allocations: count, throughput: rate, resident: memory,
+		allocations: count, throughput: rate, resident: size,
 	}[unit])
 }

@@ -334,7 +334,7 @@ func logTables(r results) []table {
 			peak = max(peak, slices.Max(r.values(k.name, k.impl, resident)))
 		}
 	}
-	judge("the most memory of any run", orDash(peak, memory), "at most "+memory(memoryLimit), peak > 0, peak <= memoryLimit)
+	judge("the most memory of any run", orDash(peak, size), "at most "+size(memoryLimit), peak > 0, peak <= memoryLimit)
 
 	return []table{
 		r.matrix("Throughput", "a log of", speedRows,
