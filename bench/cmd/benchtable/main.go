@@ -54,7 +54,6 @@ type options struct {
 	only      string // of the cases
 	requests  int
 	size      int // MB
-	out       string
 	quick     bool
 }
 
@@ -76,7 +75,6 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.only, "case", "", "regular expression: only these cases of the part metrics, printed but not written")
 	f.IntVar(&o.requests, "requests", 10_000, "requests to each server in each run and mode")
 	f.IntVar(&o.size, "size", 2000, "size of a decision log of the part report, in MB before compression; at most 2500, because regometer sample knows no exact quantiles of larger logs")
-	f.StringVar(&o.out, "out", "", "folder to write to (default: docs in the repository)")
 	f.BoolVar(&o.quick, "quick", false, "run every benchmark once, to see that it works; write nothing")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -113,9 +111,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
-	if o.out == "" {
-		o.out = filepath.Join(repo.Root, "docs")
-	}
+	docs := filepath.Join(repo.Root, "docs")
 	work, err := os.MkdirTemp("", "benchtable-")
 	if err != nil {
 		return err
@@ -145,13 +141,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		_, err := io.WriteString(stdout, r.text())
 		return err
 	}
-	if err := r.addKept(o.out); err != nil {
+	if err := r.addKept(docs); err != nil {
 		return err
 	}
 	if _, err := io.WriteString(stdout, r.text()); err != nil {
 		return err
 	}
-	return r.save(o.out)
+	return r.save(docs)
 }
 
 // addKept adds the kept figures of the parts that were not measured.
