@@ -41,7 +41,9 @@ func reportOf(t testing.TB, stages ...stage) *report.Report {
 				g.Slices = append(g.Slices, groupby.Slice{Begin: int64(i) * 60e9})
 			}
 			g.Slices[i].Stages = append(g.Slices[i].Stages, groupby.Stage{Name: s.name, Durations: *snapshot})
-			total.Durations = *merged(t, &total.Durations, snapshot)
+			if err := total.Durations.Merge(snapshot); err != nil {
+				t.Fatal(err)
+			}
 		}
 		g.Stages = append(g.Stages, total)
 		g.Decisions = max(g.Decisions, total.Durations.Count())

@@ -82,7 +82,7 @@
 //	20 %                            240     55 %   39 %
 //	10 %, and bursts                240     65 %    1 %
 //
-// TestManyPaths plants it in one of 500 paths, with 9,760 decisions on each
+// The test also plants it in one of 500 paths, with 9,760 decisions on each
 // side. With levels that vary by 3 %, it was seen in 59 of 60 comparisons of 60
 // slices in which all paths have as many decisions, and in 60 of 60 of 33
 // slices in which the others have ever fewer. No comparison of like with like
