@@ -11,7 +11,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +55,7 @@ func (m *logMaker) event() string {
 	field(90, "path", m.oneOf(`"a"`, fmt.Sprintf(`"p/%d"`, m.IntN(60)), `"p/`+"\xff"+`"`, `"p/`+"\xfe"+`"`, `"p\/\ud800"`, `"/"`, `"other"`))
 	field(3, "query", `"data.x = y"`)
 	field(80, "decision_id", m.oneOf(`"`+m.ids[m.IntN(len(m.ids))]+`"`, fmt.Sprintf(`"id %d"`, m.Uint64()), `""`))
+	field(20, "trace_id", m.oneOf(`"t"`, `"u"`))
 	field(90, "timestamp", m.oneOf(
 		`"2026-01-02T03:04:05Z"`, `"2026-01-02T03:04:05.000000001Z"`, `"1969-12-31T23:59:00Z"`, `"yesterday"`,
 		fmt.Sprintf(`"2026-01-02T%02d:%02d:00Z"`, m.IntN(24), m.IntN(60)), fmt.Sprintf(`"%d-05-05T05:05:05Z"`, 1678+m.IntN(580)),
@@ -406,40 +406,6 @@ func TestSlowStages(t *testing.T) {
 	if first, last := stages[0], stages[len(stages)-1]; len(stages) != slowStages || cap(stages) >= 3*slowStages ||
 		first != (StageTime{"t767", 768}) || last != (StageTime{"t512", 513}) {
 		t.Errorf("%d stages, from %v to %v", len(stages), first, last)
-	}
-}
-
-// The places of a problem are the first ones, in whatever order they come.
-func TestFirstPlaces(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(50) {
-		r := rand.New(rand.NewPCG(seed, 3))
-		in := &input{InputFile: InputFile{Name: "f"}}
-		var lines []int64
-		for i := range 3 {
-			p := in.newPart()
-			p.lines, p.Decisions = 20, 1
-			for range r.IntN(20) {
-				line := 1 + r.Int64N(p.lines)
-				p.problem(string(decisionlog.BadTime), 1, Place{"f", line})
-				lines = append(lines, int64(i)*p.lines+line)
-			}
-			p.failure = Unreadable
-		}
-		slices.Sort(lines)
-		got := in.sum()
-		var places []Place
-		for _, line := range lines[:min(len(lines), firstPlaces)] {
-			places = append(places, Place{"f", line})
-		}
-		var want []Problem
-		if len(lines) > 0 {
-			want = append(want, Problem{string(decisionlog.BadTime), int64(len(lines)), places})
-		}
-		want = append(want, Problem{Unreadable, 1, []Place{{"f", 20}}})
-		if !reflect.DeepEqual(got.Problems, want) {
-			t.Errorf("seed %d: got %+v, want %+v", seed, got.Problems, want)
-		}
 	}
 }
 
