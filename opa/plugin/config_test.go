@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
@@ -44,8 +44,13 @@ func TestConfig(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("the configuration is %+v, %v, want %+v", got, err, want)
 	}
-	if _, err := parseConfig([]byte(`{"max_paths": 10000, "max_series": 1000000}`)); err != nil {
-		t.Errorf("the largest limits are refused: %v", err)
+	for _, text := range []string{
+		`{"max_paths": 10000, "max_series": 1000000}`, `{"max_paths": 10000, "paths": false}`,
+		`{"max_paths": 2, "paths": {"allow": ["a"], "prefixes": ["b", "/a"]}}`, // as many labels as max_paths
+	} {
+		if _, err := parseConfig([]byte(text)); err != nil {
+			t.Errorf("%s is refused: %v", text, err)
+		}
 	}
 	if c, err := parseConfig([]byte(`{"paths": false, "classic_buckets": [], "path_stages": []}`)); err != nil || c.Paths.Enabled || c.PathStages == nil || len(c.PathStages) != 0 || c.ClassicBuckets != nil {
 		t.Errorf("the configuration is %+v, %v, want no paths, buckets or stages", c, err)
@@ -123,9 +128,6 @@ var long = strings.Repeat("long", 50)
 // for, and with no less.
 func TestMaxSeries(t *testing.T) {
 	t.Parallel()
-	if _, err := parseConfig([]byte(`{"max_paths": 2, "paths": {"allow": ["a"], "prefixes": ["b", "/a"]}}`)); err != nil {
-		t.Errorf("as many labels as max_paths are refused: %v", err)
-	}
 	const format = `{"max_paths": 500, "max_series": %d}`
 	_, err := parseConfig(fmt.Appendf(nil, format, 2500))
 	if err == nil {
@@ -142,77 +144,40 @@ func TestMaxSeries(t *testing.T) {
 	if _, err := parseConfig(fmt.Appendf(nil, format, series)); err != nil {
 		t.Errorf("max_series as the error asks for it is refused: %v", err)
 	}
-	exact := fmt.Appendf(nil, `{"max_paths": 500, "classic_buckets": [1], "max_series": %d}`, series)
-	if _, err := parseConfig(exact); err != nil {
-		t.Errorf("fewer buckets are refused: %v", err)
-	}
 }
 
-// The exported series reach the bound exactly, and a metric has their number.
-func TestSeriesBound(t *testing.T) {
+// The plugin's own series reach their bound exactly, and the metric of the
+// number of series has them. Package prom tests the others.
+func TestOwnSeries(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{
-		`{"max_paths": 3}`, `{"paths": false, "classic_buckets": []}`,
-		`{"max_paths": 5, "path_stages": [], "counters": ["mine"], "stages": [{"name": "mine"}], "classic_buckets": [1]}`,
-	} {
-		registry := prometheus.NewRegistry()
-		c, err := parseConfig([]byte(text))
+	registry, others := prometheus.NewRegistry(), prometheus.NewRegistry()
+	r := newRecorder(t, registry, defaultConfig(), compile(t, rules("a")))
+	r.revisions = func() (all []revision) {
+		for n := range 2 * maxRevisions {
+			all = append(all, revision{fmt.Sprint("bundle", n/2), "1"})
+		}
+		return append(all, revision{"one more", "1"})
+	}
+	r.ask("p/a", rollup.Number{Key: handlerKey, Value: 1})
+	for n, want := range []int{ownSeries + maxRevisions - 1, ownSeries + maxRevisions} {
+		r.state.logged.Store(uint64(n)) // no event of a decision log, and one
+		all, err := testutil.GatherAndCount(registry)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := newRecorder(t, registry, c, compile(t, "package p\na := 1\nb := 1\nc := 1\nd := 1\ne := 1\nf := 1"))
-		r.revisions = func() (all []revision) {
-			for n := range 2 * maxRevisions {
-				all = append(all, revision{fmt.Sprint("bundle", n/2), "1"})
-			}
-			return append(all, revision{"one more", "1"})
-		}
-		var timers, zeros, counters []rollup.Number
-		for _, stage := range append(rollup.DefaultStages(), rollup.Stage{Name: "mine"}, rollup.Stage{Name: "x"}) {
-			key := "timer_" + strings.TrimSuffix(stage.Name, "*") + "_ns"
-			timers, zeros = append(timers, rollup.Number{Key: key, Value: 1}), append(zeros, rollup.Number{Key: key})
-		}
-		for _, name := range append(rollup.DefaultCounters(), "mine", "x") {
-			counters = append(counters, rollup.Number{Key: "counter_" + name, Value: 1})
-		}
-		for _, path := range []string{"p", "p/a", "p/b", "p/c", "p/d", "p/e", "p/f", "/", "x"} {
-			for _, numbers := range [][]rollup.Number{timers, zeros, counters} {
-				r.ask(path, numbers...)
-			}
-		}
-		for _, numbers := range [][]rollup.Number{timers, zeros} {
-			r.askQuery(numbers...)
-		}
-		for _, code := range append(rollup.ErrorCodes(), "") {
-			r.record(&decision{Decision: rollup.Decision{Path: "x", Outcome: rollup.Error, Code: code, Numbers: zeros}})
-		}
-		want, err := prom.MaxSeries(c.rollupOptions())
+		c, err := prom.NewCollector(r.state.rollup, prom.Options{MoreSeries: func() int { return want }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want += ownSeries - 1 + maxRevisions // no event of a decision log came
-		if !c.Paths.Enabled {
-			want -= 6 + 2*(3+1) // path other has nothing
+		others.MustRegister(c)
+		if n, err := testutil.GatherAndCount(others); err != nil || all-n != want {
+			t.Errorf("there are %d series of the plugin's own, want %d, %v", all-n, want, err)
 		}
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := 0
-		for _, f := range families {
-			if isCounter := f.GetType() == dto.MetricType_COUNTER; isCounter != strings.HasSuffix(f.GetName(), "_total") {
-				t.Errorf("%s is a %s", f.GetName(), f.GetType())
-			}
-			for _, m := range f.GetMetric() {
-				got++
-				if m.Histogram != nil {
-					got += len(m.GetHistogram().GetBucket()) + 2 // +Inf, sum and count
-				}
-			}
-		}
-		if said := sumOf(t, registry, "opa_decision_metric_series", nil); got != want || said != float64(want) {
-			t.Errorf("%s: there are %d series, %v by the metric, want %d", text, got, said, want)
-		}
+		checkSum(t, registry, "opa_decision_metric_series", nil, sumOf(t, others, "opa_decision_metric_series", nil))
+		others.Unregister(c)
+	}
+	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
+		t.Errorf("the metrics have the problems %v, %v", problems, err)
 	}
 }
 
