@@ -26,7 +26,7 @@ func TestLoggerLines(t *testing.T) {
 	for _, prefix := range []string{"", "2026-01-02T03:04:05.6Z stderr F ", "opa-1 | ", `{app="opa", pod="x"} `, "2026/01/02 03:04:05 opa: ", `<134>1 2026-01-02T03:04:05.6Z host opa 7 - [meta x="y"] `} {
 		line := prefixed(prefix)
 		text := line("[INFO] "+invented+"\n") + line("[WARNING] request = "+invented+"\n")
-		text += line("[ERROR] x\n") + line(event1+"\n") // which ends the fields
+		text += line("[ERROR] x\n") + line(" "+event1+"\n") // which ends the fields
 		texts["text behind "+prefix] = text + line("[INFO] x\n") + strings.Repeat(line("  err = "+invented+"\n"), 2) + line("[INFO] y\n")
 	}
 	texts["lines of text"] = event1 + "\n[INFO] x\n  y = |\n      " + strings.Repeat(invented+"\n      ", 4) + "\n\n[INFO] y\n"
@@ -53,19 +53,22 @@ func TestInventedByClient(t *testing.T) {
 	inCRI := func(tag, text string) string { return "2026-01-02T03:04:05.6Z stderr " + tag + " " + text + "\n" }
 	long := strings.Repeat(invented+",", 2*maxLength/len(invented))
 	for name, test := range map[string]struct {
-		text   string
-		events int
+		text             string
+		events, problems int
 	}{
-		"docker":               {inDocker(before+strings.Repeat(" ", dockerPart)) + inDocker(invented) + inDocker(","+invented) + inDocker(after+"\n"), 1},
-		"CRI":                  {inCRI("P", before) + inCRI("P", invented) + inCRI("P", ",") + inCRI("P", invented) + inCRI("F", after), 1},
-		"CRI, end lost":        {inCRI("P", before[:30]) + inCRI("F", event1), 1},
-		"cut behind a prefix":  {"opa: " + before + invented + "\n" + event1 + "\n", 1},
-		"cut in CSV":           {`x,"` + strings.ReplaceAll(before+invented, `"`, `""`) + "\"\n" + event1 + "\n", 1},
-		"long, msg at the end": {`{"err":{"list":[` + long + invented + `]},"level":"info","msg":"x"}` + "\n" + event1 + "\n", 1},
-		"long, level first":    {`{"level":"info","msg":"x","hits":[` + long + invented + `]}` + "\n" + event1 + "\n", 1},
-		"long, lines":          {"{\n  \"level\": \"info\",\n  \"hits\": [" + long + "\n    " + invented + "\n  ],\n  \"msg\": \"x\"\n}\n" + event1 + "\n", 1},
-		"long input":           {before + long + invented + after + "\n" + event1 + "\n", 1},
-		"long wrapper":         {`{"hits":[` + long + `{"level":"info","a":[` + long + `1],"msg":"x"},` + event1 + "]}\n", 2 * maxLength / len(invented)},
+		"docker":               {inDocker(before+strings.Repeat(" ", dockerPart)) + inDocker(invented) + inDocker(","+invented) + inDocker(after+"\n"), 1, 0},
+		"CRI":                  {inCRI("P", before) + inCRI("P", invented) + inCRI("P", ",") + inCRI("P", invented) + inCRI("F", after), 1, 0},
+		"CRI, end lost":        {inCRI("P", before[:30]) + inCRI("F", event1), 1, 1},
+		"cut behind a prefix":  {"opa: " + before + invented + "\n" + event1 + "\n", 1, 1},
+		"cut in CSV":           {`x,"` + strings.ReplaceAll(before+invented, `"`, `""`) + "\"\n" + event1 + "\n", 1, 1},
+		"long, msg at the end": {`{"err":{"list":[` + long + invented + `]},"level":"info","msg":"x"}` + "\n" + event1 + "\n", 1, 1},
+		"long, level first":    {`{"level":"info","msg":"x","hits":[` + long + invented + `]}` + "\n" + event1 + "\n", 1, 1},
+		"long, lines":          {"{\n  \"level\": \"info\",\n  \"hits\": [" + long + "\n    " + invented + "\n  ],\n  \"msg\": \"x\"\n}\n" + event1 + "\n", 1, 1},
+		"long input":           {before + long + invented + after + "\n" + event1 + "\n", 1, 1},
+		"long wrapper":         {`{"hits":[` + long + `{"level":"info","a":[` + long + `1],"msg":"x"},` + event1 + "]}\nx\n]\n" + event1 + "\n", 2*maxLength/len(invented) + 1, 1},
+		"long and deep":        {strings.Repeat(`{"hits":`, 2*maxLevels) + "[" + long + "1]" + strings.Repeat("}", 2*maxLevels) + "\n" + event1 + "\n", 1, 1},
+		"no event":             {`{"level":"info","msg":"{\"decision_id\":\"x\"}"}` + "\n[INFO] {\"labels\":{},\"metrics\":{}}\n" + event1 + "\n", 1, 0},
+		"long, CRI":            {strings.Repeat(inCRI("P", `{"decision_id":"d2","input":"`+strings.Repeat("x", maxLength/8)), 16) + inCRI("F", after) + inCRI("F", event1), 1, 1},
 	} {
 		var c collector
 		o := c.options()
@@ -73,7 +76,7 @@ func TestInventedByClient(t *testing.T) {
 		r := NewReader(o)
 		text := []byte(test.text)
 		r.Close(text[r.Read(text):])
-		if len(c.Events) != test.events || c.Events[0].ID == "d2" && name != "long wrapper" || len(c.Problems) > 0 == (name == "docker" || name == "CRI") {
+		if len(c.Events) != test.events || c.Events[len(c.Events)-1].ID != "d1" || len(c.Problems) != test.problems {
 			t.Errorf("%s: %d events, %q", name, len(c.Events), c.Problems)
 		}
 	}

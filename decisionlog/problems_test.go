@@ -132,31 +132,35 @@ func TestProblemOfKnownResult(t *testing.T) {
 // bounded.
 func TestTooLong(t *testing.T) {
 	t.Parallel()
-	const maxLength = 64 << 10
-	block := []byte(strings.Repeat("[1,2],", maxLength/20))
+	block := []byte(strings.Repeat("[1,2],", 3000))
+	maxLength := 4 * len(block)
 	whole := `{"decision_id":"d","metrics":{}}` + "\n"
 	for name, start := range map[string]string{
 		"event": `{"decision_id":"x","input":[`, "pretty": "{\n\"input\":[\n", "body": `[{"input":[`, "CRI": "2026-01-02T03:04:05.6Z stderr F {\"input\":[", "plain": "x",
 		"string": `{"input":"`, "text": "[INFO] Decision Log\n  input = [", "CSV": "x,\"{\n",
 	} {
-		var c collector
-		o := c.options()
-		o.MaxLength = maxLength
-		r := NewReader(o)
-		text := []byte(start)
-		for range 5 {
-			text = append(text, block...)
-			if text = append(text[:0], text[r.Read(text):]...); len(text) > maxLength {
-				t.Errorf("%s: %d bytes were asked for again", name, len(text))
+		for _, atOnce := range []bool{true, false} {
+			var c collector
+			o := c.options()
+			o.MaxLength = maxLength
+			r := NewReader(o)
+			text := []byte(start + strings.Repeat(" ", len(block)-len(start))) // so that parts end at maxLength
+			for range 30 {
+				if text = append(text, block...); atOnce {
+					continue
+				}
+				if text = append(text[:0], text[r.Read(text):]...); len(text) > maxLength {
+					t.Errorf("%s: %d bytes were asked for again", name, len(text))
+				}
 			}
-		}
-		r.Close(append(text, "\n"+whole...))
-		want := []string{"too_long at 1"}
-		if name == "plain" || name == "CSV" {
-			want = nil
-		}
-		if len(c.Events) != 1 || c.Events[0].ID != "d" || !slices.Equal(c.Problems, want) {
-			t.Errorf("%s: %+v", name, c.result)
+			r.Close(append(text, "\n"+whole...))
+			want := []string{"too_long at 1"}
+			if name == "plain" || name == "CSV" {
+				want = nil
+			}
+			if len(c.Events) != 1 || c.Events[0].ID != "d" || !slices.Equal(c.Problems, want) {
+				t.Errorf("%s, at once %t: %+v", name, atOnce, c.result)
+			}
 		}
 	}
 	checkProblems(t, whole+whole+`{"decision_id":"x","metrics":{},"input":"`+strings.Repeat("x", usualLength)+`"}`+"\n"+whole, "too_long at 3")
