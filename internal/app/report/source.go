@@ -89,7 +89,7 @@ func (l *layer) decompressor(f format) (r io.Reader, release func(), err error) 
 	case formatBzip2:
 		r = checked{Reader: bzip2.NewReader(l.raw)}
 	case formatLZ4:
-		r = checked{Reader: lz4Text(l.raw)}
+		r = checked{Reader: lz4.NewReader(l.raw)}
 	}
 	return r, release, nil
 }
@@ -206,32 +206,6 @@ func (c checked) Read(p []byte) (int, error) {
 		return n, c.instead
 	}
 	return n, errDamaged
-}
-
-// lz4Text returns the text of the frames of an lz4 file. The library reads only
-// one frame, and takes the end of the file for the end of the frame.
-func lz4Text(file *bufio.Reader) io.Reader {
-	frames := readerFunc(func(p []byte) (int, error) {
-		n, err := file.Read(p)
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		return n, err
-	})
-	frame, ended := lz4.NewReader(frames), false
-	return readerFunc(func(p []byte) (int, error) {
-		if ended {
-			if _, err := file.Peek(1); err != nil {
-				return 0, err
-			}
-			frame.Reset(frames)
-		}
-		n, err := frame.Read(p)
-		if ended = errors.Is(err, io.EOF); ended {
-			err = nil
-		}
-		return n, err
-	})
 }
 
 // gzipText is the text of the members of a gzip file. After a damaged member it
