@@ -356,7 +356,7 @@ func TestServers(t *testing.T) {
 			if n := c.metrics.active(); n != step.want {
 				t.Errorf("%d ids: %v servers are active, want %v", len(step.ids), n, step.want)
 			}
-			time.Sleep(silence/2 + time.Second)
+			time.Sleep(10*time.Minute + time.Second)
 		}
 	})
 }
@@ -398,7 +398,7 @@ func TestTimeout(t *testing.T) {
 				go func() {
 					w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 					c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(events(fmt.Sprint(status, i), 1))))
-					if took := time.Since(begin); w.Code != status || took != limit || w.read != begin.Add(timeout) {
+					if took := time.Since(begin); w.Code != status || took != limit || w.read != begin.Add(8*time.Second) {
 						t.Errorf("status %d after %v, and reading until %v", w.Code, took, w.read.Sub(begin))
 					}
 				}()
@@ -408,8 +408,8 @@ func TestTimeout(t *testing.T) {
 				t.Errorf("%d bodies are read at a time", n)
 			}
 		}
-		start(503, timeout)
-		time.Sleep(timeout)
+		start(503, 8*time.Second)
+		time.Sleep(8 * time.Second)
 		synctest.Wait()
 		start(200, 0)
 		for range 3 * slots {

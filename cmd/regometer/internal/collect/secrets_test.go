@@ -4,6 +4,7 @@
 package collect
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -63,12 +64,12 @@ func TestSecrets(t *testing.T) {
 			if err := os.Chtimes(name, at, at); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(reread - time.Millisecond)
+			time.Sleep(4 * time.Second)
 			if got := get(); got != before {
 				t.Errorf("%q is read at once", step.text)
 			}
 			for range 3 {
-				time.Sleep(reread)
+				time.Sleep(5 * time.Second)
 				if got := get(); got != step.want || failures != step.failures {
 					t.Errorf("%q: the token is %q, want %q, after %d failures", step.text, got, step.want, failures)
 				}
@@ -158,4 +159,25 @@ func TestTLS(t *testing.T) {
 	if _, err := ClientTLS("", "", serverKey, nil); err == nil {
 		t.Error("a key is accepted as an authority")
 	}
+	synctest.Test(t, func(t *testing.T) {
+		server, err := ServerTLS(serverCert, serverKey, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := ClientTLS(serverCert, serverKey, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for from, to := range map[string]string{clientCert: serverCert, clientKey: serverKey} {
+			if err := os.Rename(from, to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(5 * time.Second)
+		current, _ := server.GetConfigForClient(nil)
+		own, _ := client.GetClientCertificate(nil)
+		if bytes.Equal(current.Certificates[0].Certificate[0], server.Certificates[0].Certificate[0]) || !bytes.Equal(own.Certificate[0], current.Certificates[0].Certificate[0]) {
+			t.Error("the certificates do not follow their files")
+		}
+	})
 }

@@ -14,8 +14,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 // line returns a decision in a line.
@@ -24,13 +27,16 @@ func line(id int) string { return strings.Trim(events(fmt.Sprint(id), 1), "[]") 
 func TestPipe(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t, Options{})
-	text := "OPA starts\n" + line(1) + line(2) + strings.TrimSuffix(line(3), "\n")
+	text := "OPA starts\n" + line(1) + `{"decision_id":"x","path":"p"}` + "\n" + strings.TrimSuffix(line(3), "\n")
 	var pass bytes.Buffer
-	if err := c.ReadPipe(strings.NewReader(text), &pass); err != nil {
+	if err := c.ReadPipe(iotest.OneByteReader(strings.NewReader(text)), &pass); err != nil {
 		t.Fatal(err)
 	}
 	if n := counted(t, c, "decisions"); n != 3 || pass.String() != text {
 		t.Errorf("%v decisions count, and %q is passed on", n, pass.String())
+	}
+	if n := testutil.ToFloat64(c.metrics.wrong.WithLabelValues("no_metrics")); n != 1 {
+		t.Errorf("%v events lack metrics", n)
 	}
 }
 
@@ -65,19 +71,21 @@ func follow(t *testing.T, pattern string, before func(f *following), do func(f *
 
 // write appends n lines to a file. The writer flushes within a line.
 func (f *following) write(name string, n int) {
-	file, err := os.OpenFile(filepath.Join(f.dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	f.check(err)
 	for range n {
 		f.lines++
-		text := line(f.lines)
-		_, err = file.WriteString(text[:40])
-		f.check(err)
+		f.append(name, line(f.lines)[:40])
 		if f.lines%3 == 0 {
 			time.Sleep(2 * poll)
 		}
-		_, err = file.WriteString(text[40:])
-		f.check(err)
+		f.append(name, line(f.lines)[40:])
 	}
+}
+
+func (f *following) append(name, text string) {
+	file, err := os.OpenFile(filepath.Join(f.dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f.check(err)
+	_, err = file.WriteString(text)
+	f.check(err)
 	f.check(file.Close())
 }
 
@@ -125,14 +133,14 @@ func TestFollow(t *testing.T) {
 		f.rename("a.log", "old")
 		f.write("old", 10) // the writer still has it open
 		f.expect("a renamed file", 20)
-		time.Sleep(absence / 2)
+		time.Sleep(time.Minute / 2)
 		f.write("old", 10)
 		f.expect("a renamed file, half a minute later", 30)
 		f.write("a.log", 10)
 		f.write("old", 10)
 		f.expect("the renamed file and a new one", 50)
 		f.rename("old", "b.log")
-		time.Sleep(2 * absence)
+		time.Sleep(2 * time.Minute)
 		f.write("b.log", 10)
 		f.expect("a renamed file with a name that is followed", 60)
 		f.rename("b.log", "old")
@@ -141,16 +149,22 @@ func TestFollow(t *testing.T) {
 			time.Sleep(2 * poll)
 			f.rename(fmt.Sprint(i, ".log"), "gone")
 		}
-		time.Sleep(2 * absence)
+		time.Sleep(2 * time.Minute)
 		f.write("old", 1)
 		f.expect("many files that are gone", 160)
 		if n := f.open(); n > 1 {
 			f.Errorf("%d files are open, want 1", n)
 		}
+		f.append("a.log", line(0)[:40])
+		time.Sleep(2 * poll)
 		f.check(os.Truncate(filepath.Join(f.dir, "a.log"), 0))
 		time.Sleep(2 * poll) // a file that is as long again in between looks unchanged
 		f.write("a.log", 1)
 		f.expect("a truncated file", 161)
+		f.append("a.log", strings.TrimSpace(line(0)))
+		f.rename("a.log", "old")
+		time.Sleep(2 * time.Minute)
+		f.expect("a last line without an end", 162)
 	})
 }
 
@@ -181,7 +195,7 @@ func TestFollowModel(t *testing.T) {
 						time.Sleep(2 * poll)
 					}
 				case 2:
-					time.Sleep(2 * absence)
+					time.Sleep(2 * time.Minute)
 				case 3:
 					if has(old) { // its writer still has it open
 						f.write(old, random.IntN(5))
