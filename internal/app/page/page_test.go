@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"flag"
 	"fmt"
 	"iter"
@@ -467,15 +466,4 @@ func luminance(t *testing.T, hex string) float64 {
 		sum += weight * c
 	}
 	return sum
-}
-
-type failing struct{ error }
-
-func (f failing) Write([]byte) (int, error) { return 0, f.error }
-
-func TestWriteFails(t *testing.T) {
-	want := errors.New("disk full")
-	if err := Write(failing{want}, example(t)); !errors.Is(err, want) {
-		t.Errorf("Write = %v, want %v", err, want)
-	}
 }

@@ -5,15 +5,11 @@ package report
 
 import (
 	"errors"
-	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/regometer/regometer/internal/app/samplelog"
-	"github.com/regometer/regometer/internal/groupby"
 )
 
 // sampleText returns a log with this number of decisions.
@@ -24,45 +20,6 @@ func sampleText(t *testing.T, decisions int64) string {
 		t.Fatal(err)
 	}
 	return b.String()
-}
-
-// Each duration is kept once, also where keys have no group of their own.
-func TestExactOther(t *testing.T) {
-	t.Parallel()
-	r := readLog(t, sampleText(t, 2000), Options{Exact: true, Workers: 3, Limits: groupby.Limits{Groups: 4}}).Report()
-	if r.Groups.Len() != 5 {
-		t.Fatalf("%d groups", r.Groups.Len())
-	}
-	for i := range r.Groups.Len() {
-		g := r.Groups.At(i)
-		for _, s := range g.Stages {
-			if got, want := len(g.exact[s.Name]), s.Durations.Count(); uint64(got) != want {
-				t.Errorf("%s, %s: %d durations, want %d", g.Key, s.Name, got, want)
-			}
-		}
-	}
-}
-
-// Each group has its own durations, however many groups there are.
-func TestExactOfManyGroups(t *testing.T) {
-	t.Parallel()
-	const groups = 100
-	var b strings.Builder
-	for i := range groups {
-		fmt.Fprintf(&b, `{"decision_id":"a","path":"p%d","metrics":{"timer_rego_query_eval_ns":%d}}`+"\n", i, 1+i)
-		if i%3 == 0 { // which no group after it has
-			fmt.Fprintf(&b, `{"decision_id":"a","path":"p%d","metrics":{}}`+"\n", i+groups)
-		}
-	}
-	for _, g := range readLog(t, b.String(), Options{Exact: true}).Report().Groups.Sums() {
-		var want map[string][]int64
-		if len(g.Stages) > 0 {
-			want = map[string][]int64{evaluationStage: {g.Stages[0].Durations.Max()}}
-		}
-		if !maps.EqualFunc(g.exact, want, slices.Equal) {
-			t.Fatalf("%s: got %v, want %v", g.Key, g.exact, want)
-		}
-	}
 }
 
 // With a report that has no durations, quantiles are those of the histograms.

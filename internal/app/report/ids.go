@@ -17,10 +17,10 @@ type idSample struct {
 	counts map[uint64]uint32
 }
 
-const (
-	idShift = 8       // the first shift of a sample
-	maxIDs  = 1 << 16 // limits the ids of a sample
-)
+const idShift = 8 // the first shift of a sample
+
+// maxIDs limits the ids of a sample. A test lowers it.
+var maxIDs = 1 << 16
 
 func (s *idSample) add(id []byte) {
 	if len(id) == 0 {

@@ -5,7 +5,6 @@ package report
 
 import (
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -51,43 +50,6 @@ func written(t testing.TB, write func(io.Writer) error) string {
 		t.Fatal(err)
 	}
 	return b.String()
-}
-
-// forms are all forms of output.
-var forms = map[string]func(io.Writer, *Report) error{
-	"table":    func(w io.Writer, r *Report) error { return WriteTable(w, r, text.Options{}) },
-	"json":     WriteJSON,
-	"csv":      WriteCSV,
-	"markdown": func(w io.Writer, r *Report) error { return WriteMarkdown(w, r, 0) },
-}
-
-var errFull = errors.New("disk is full")
-
-// full is a writer that has room for this number of bytes.
-type full int
-
-func (f *full) Write(p []byte) (int, error) {
-	if len(p) > int(*f) {
-		return 0, errFull
-	}
-	*f -= full(len(p))
-	return len(p), nil
-}
-
-func TestErrorsOfWriter(t *testing.T) {
-	r := sample(t)
-	for form, write := range forms {
-		all := len(written(t, func(w io.Writer) error { return write(w, r) }))
-		for _, room := range []full{0, full(all / 2), full(all - 1)} {
-			if err := write(&room, r); !errors.Is(err, errFull) {
-				t.Errorf("%s: error %v of a writer that is full", form, err)
-			}
-		}
-		room := full(all)
-		if err := write(&room, r); err != nil {
-			t.Errorf("%s: %v", form, err)
-		}
-	}
 }
 
 // stageOf returns a stage that took these times.

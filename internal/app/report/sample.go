@@ -54,13 +54,13 @@ const (
 )
 
 const (
-	hashLimit   = 1 << 52 // JSON numbers below 2^53 are exact everywhere
-	nameLength  = 1024
-	sampleBytes = 4 << 20 // limits the names of all decisions together
+	hashLimit  = 1 << 52 // JSON numbers below 2^53 are exact everywhere
+	nameLength = 1024
 )
 
-// sampleSize limits the decisions of a sample.
-const sampleSize = 1 << 13
+// sampleSize and sampleBytes limit the decisions of a sample, and the names of
+// all of them together. A test lowers them.
+var sampleSize, sampleBytes = 1 << 13, 4 << 20
 
 func newSample() *decisionSample {
 	s := &decisionSample{}

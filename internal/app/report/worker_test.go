@@ -5,6 +5,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -198,6 +199,19 @@ func outputs(t testing.TB, x *Data) map[string]string {
 		t.Fatal(err)
 	}
 	r := x.Report()
+	for _, g := range r.Groups.Sums() {
+		for _, s := range g.Stages {
+			of, d := g.exact[s.Name], &s.Durations
+			if x.exact != nil && (uint64(len(of)) != d.Count() || len(of) > 0 && (of[0] != d.Min() || of[len(of)-1] != d.Max())) {
+				t.Errorf("%s of %s has %d exact durations, want %d from %d to %d", s.Name, g.Key, len(of), d.Count(), d.Min(), d.Max())
+			}
+		}
+	}
+	if !slices.IsSortedFunc(r.Slowest, func(a, b SlowDecision) int {
+		return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Time, b.Time), cmp.Compare(a.ID, b.ID), cmp.Compare(a.TraceID, b.TraceID))
+	}) {
+		t.Errorf("the slowest decisions are in the order %+v", r.Slowest)
+	}
 	all := map[string]string{"saved": saved.String(), "slowest": fmt.Sprintf("%+v", r.Slowest), "findings": fmt.Sprintf("%+v", r.Findings)}
 	for form, write := range map[string]func(io.Writer) error{
 		"JSON":     func(w io.Writer) error { return WriteJSON(w, r) },
@@ -233,7 +247,11 @@ func requireSame(t testing.TB, got, want map[string]string) {
 // one by one, saved, and merged in any order have the same report.
 func TestReadAlike(t *testing.T) {
 	least, greatest, mapped, named := leastPart, greatestPart, mostMapped, maxNamed
-	defer func() { leastPart, greatestPart, mostMapped, maxNamed = least, greatest, mapped, named }()
+	ids, size, bytes := maxIDs, sampleSize, sampleBytes
+	defer func() {
+		leastPart, greatestPart, mostMapped, maxNamed = least, greatest, mapped, named
+		maxIDs, sampleSize, sampleBytes = ids, size, bytes
+	}()
 	seeds := uint64(16)
 	if race.Enabled {
 		seeds = 4 // each has the same goroutines
@@ -256,6 +274,7 @@ func TestReadAlike(t *testing.T) {
 			o.Paths = []string{"p"}
 		}
 		leastPart = 1 << 40
+		maxIDs, sampleSize, sampleBytes = 1+m.IntN(60), 1<<m.IntN(13), 1<<(6+m.IntN(16))
 		inputs, err := InputFiles(files)
 		if err != nil {
 			t.Fatal(err)
@@ -276,6 +295,9 @@ func TestReadAlike(t *testing.T) {
 				t.Fatal(err)
 			}
 			requireSame(t, outputs(t, x), want)
+			if len(x.ids.counts) > maxIDs || len(x.sample.kept) > sampleSize || len(x.sample.text) > sampleBytes {
+				t.Errorf("samples of %d ids, and %d decisions with %d bytes of names", len(x.ids.counts), len(x.sample.kept), len(x.sample.text))
+			}
 			if each := eachOf(t, o); !slices.Equal(each, wantEach) {
 				t.Error("Each gets other decisions")
 			}
