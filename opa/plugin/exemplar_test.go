@@ -25,14 +25,15 @@ func traced(n int, flags trace.TraceFlags) context.Context {
 	}))
 }
 
-// exemplarsOf returns the traces of each histogram with exemplars.
-func exemplarsOf(t *testing.T, registry *prometheus.Registry) map[string]map[string]float64 {
+// exemplarsOf returns the number of each histogram's exemplars, and the value of
+// each by its histogram and trace.
+func exemplarsOf(t *testing.T, registry *prometheus.Registry) (numbers map[string]int, values map[string]float64) {
 	t.Helper()
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]map[string]float64{}
+	numbers, values = map[string]int{}, map[string]float64{}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			for _, e := range m.GetHistogram().GetExemplars() {
@@ -40,17 +41,15 @@ func exemplarsOf(t *testing.T, registry *prometheus.Registry) map[string]map[str
 				for _, l := range m.GetLabel() {
 					name += " " + l.GetValue()
 				}
-				if found[name] == nil {
-					found[name] = map[string]float64{}
-				}
 				if e.GetLabel()[0].GetName() != "trace_id" || e.GetTimestamp() == nil {
 					t.Errorf("%s: the exemplar %v has no trace or no time", name, e)
 				}
-				found[name][e.GetLabel()[0].GetValue()] = e.GetValue()
+				numbers[name]++
+				values[name+" "+e.GetLabel()[0].GetValue()] = e.GetValue()
 			}
 		}
 	}
-	return found
+	return numbers, values
 }
 
 // TestExemplars: the handler's histograms have traces of sampled decisions, at
@@ -92,22 +91,18 @@ func TestExemplars(t *testing.T) {
 			_ = p.Log(traced(77, test.flags), event)
 		}
 		_ = p.Log(traced(78, test.flags), logs.EventV1{Path: "b", Result: &yes, Metrics: map[string]any{handlerKey: int64(0)}})
-		got := exemplarsOf(t, registry)
-		numbers := map[string]int{}
-		for name, exemplars := range got {
-			numbers[name] = len(exemplars)
-		}
+		numbers, got := exemplarsOf(t, registry)
 		if fmt.Sprint(numbers) != fmt.Sprint(test.want) {
 			t.Errorf("%s: the exemplars are %v, want %v", test.config, numbers, test.want)
 		}
-		if test.want[ofA] > 0 && (got[ofA][traced30] != 5 || got[all][traced30] != 5 || got[ofB]["0100000000000000000000000000004d"] != 0.003) {
+		if test.want[ofA] > 0 && (got[ofA+traced30] != 5 || got[all+traced30] != 5 || got[ofB+" 0100000000000000000000000000004d"] != 0.003) {
 			t.Errorf("the slowest decision is not among the exemplars %v", got)
 		}
 	}
 }
 
 // traced30 is the trace of the slowest decision.
-const traced30 = "0100000000000000000000000000001e"
+const traced30 = " 0100000000000000000000000000001e"
 
 // TestExemplarsAreBounded: exemplars do not grow with each policy.
 func TestExemplarsAreBounded(t *testing.T) {
