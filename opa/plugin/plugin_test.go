@@ -84,16 +84,18 @@ func hooked(registry prometheus.Registerer, numbers func([]rollup.Number, metric
 	}
 }
 
-// logged returns the plugin's messages of a level, one in each line.
-func (p *Plugin) logged(level logging.Level) string {
+// Logged returns the plugin's messages of a level, one in each line.
+func Logged(logger logging.Logger, level logging.Level) string {
 	var b strings.Builder
-	for _, e := range p.manager.Logger().(*testlog.Logger).Entries() {
+	for _, e := range logger.(*testlog.Logger).Entries() {
 		if e.Level == level && e.Fields["plugin"] == Name {
 			b.WriteString(e.Message + "\n")
 		}
 	}
 	return b.String()
 }
+
+func (p *Plugin) logged(level logging.Level) string { return Logged(p.manager.Logger(), level) }
 
 // sumOf returns the sum of a metric's values with these labels, or -1 if the
 // registry has no such metric. The value of a histogram is its count.
@@ -491,7 +493,6 @@ func TestWarnings(t *testing.T) {
 		{`{"console": true}`, `"regometer": {"next": "x"}, "x": {}`, services, none + ".", noEvents},
 		{`{"plugin": "y"}`, `"regometer": {"next": "x"}, "x": {}, "y": {}`, services, none + `, and plugins.regometer.next to "y" to keep that plugin.`, noEvents},
 		{`{"plugin": "x"}`, `"regometer": {"next": "x"}, "x": {}`, services, none + keep, ""},
-		{`{"plugin": "regometer"}`, `"regometer": {"next": "x"}, "x": {}`, services, "", ""},
 		{`{"plugin": "regometer"}`, `"regometer": {}`, `"metrics_export": {"type": ""}`, "", ""},
 		{`{"plugin": "regometer"}`, `"regometer": {}`, `"metrics_export": {"type": "otlp/http"}`, noInstance, noInstance},
 		{`{"plugin": "regometer"}`, `"regometer": {}`, fmt.Sprintf(instance, ""), noInstance, noInstance},

@@ -157,17 +157,6 @@ func (o *opa) check(prefix string, want ...string) {
 	}
 }
 
-// logged returns the plugin's messages of a level, one in each line.
-func (o *opa) logged(level logging.Level) string {
-	var b strings.Builder
-	for _, e := range o.logger.Entries() {
-		if e.Level == level && e.Fields["plugin"] == plugin.Name {
-			fmt.Fprintln(&b, e.Message)
-		}
-	}
-	return b.String()
-}
-
 const enabled = `
 decision_logs: {plugin: regometer}
 plugins: {regometer: {}}
@@ -301,7 +290,7 @@ function(x) := x`,
 	if status, text := o.do("GET", "/health?plugins", ""); status != 200 {
 		t.Errorf("health: %d %s", status, text)
 	}
-	if text := o.logged(logging.Warn); text != "" {
+	if text := plugin.Logged(o.logger, logging.Warn); text != "" {
 		t.Errorf("the plugin warns:\n%s", text)
 	}
 }
@@ -471,7 +460,7 @@ discovery: {resource: /discovery, trigger: manual}`, nil)
 	} {
 		serve(step.config)
 		_ = discovery.Lookup(o.Manager).Trigger(t.Context()) // fails if the configuration is refused
-		eventually(t, "as often warned as expected", func() bool { return strings.Count(o.logged(logging.Warn), warning) == step.warnings })
+		eventually(t, "as often warned as expected", func() bool { return strings.Count(plugin.Logged(o.logger, logging.Warn), warning) == step.warnings })
 		if step.namespace == "" {
 			continue
 		}
