@@ -6,13 +6,10 @@ package opa_test
 import (
 	"context"
 	"os"
-	"strings"
 	"testing"
 
 	opametrics "github.com/open-policy-agent/opa/v1/metrics"
 	"github.com/open-policy-agent/opa/v1/rego"
-	"github.com/open-policy-agent/opa/v1/sdk"
-	sdktest "github.com/open-policy-agent/opa/v1/sdk/test"
 	"github.com/open-policy-agent/opa/v1/version"
 
 	"github.com/regometer/regometer/metrics"
@@ -74,36 +71,6 @@ func TestRego(t *testing.T) {
 			t.Fatalf("allowed: %v, %v", results.Allowed(), err)
 		}
 	})
-}
-
-func TestSDK(t *testing.T) {
-	bundles, err := sdktest.NewServer(sdktest.MockBundle("/bundles/bundle.tar.gz", map[string]string{"example.rego": policy}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bundles.Stop()
-	ctx := context.Background()
-	engine, err := sdk.New(ctx, sdk.Options{Config: strings.NewReader(`{
-		"services": {"test": {"url": "` + bundles.URL() + `"}},
-		"bundles": {"test": {"resource": "/bundles/bundle.tar.gz"}}
-	}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer engine.Stop(ctx)
-	decide := func(m opametrics.Metrics) {
-		result, err := engine.Decision(ctx, sdk.DecisionOptions{
-			Path:       "/example/allow",
-			Input:      map[string]any{"user": "alice"},
-			Metrics:    m,
-			Instrument: true,
-		})
-		if err != nil || result.Result != true {
-			t.Fatalf("decision: %v, %v", result, err)
-		}
-	}
-	decide(nil) // compiles the query, which only the first decision does
-	sameMetrics(t, decide)
 }
 
 // TestOPAVersion checks that the tests run with the version of OPA that the
