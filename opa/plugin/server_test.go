@@ -284,12 +284,6 @@ function(x) := x`,
 	if lines := o.series(`opa_decision_path_duration_seconds_bucket{path="rbac/allow",stage="server_handler"`); len(lines) < 2 {
 		t.Errorf("the default has no classic buckets: %q", lines)
 	}
-	if lines := o.series("regometer_build_info"); len(lines) != 1 || !strings.Contains(lines[0], `opa_version="`+version.Version+`"`) {
-		t.Errorf("the build information is %s, want OPA's version", lines)
-	}
-	if status, text := o.do("GET", "/health?plugins", ""); status != 200 {
-		t.Errorf("health: %d %s", status, text)
-	}
 	if text := plugin.Logged(o.logger, logging.Warn); text != "" {
 		t.Errorf("the plugin warns:\n%s", text)
 	}
