@@ -5,6 +5,7 @@ package decisionlog
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,4 +45,6 @@ func TestTooManyMetrics(t *testing.T) {
 	}
 	checkProblems(t, large.String()+odd, "too_many_metrics at 1")
 	checkProblems(t, `{"decision_id":"d","metrics":{`+odd+large.String()+odd, "bad_metric at 1", "negative_metric at 1", "too_many_metrics at 2")
+	tooLong := `{"decision_id":"d","metrics":{` + strings.Repeat(`"timer_`+strings.Repeat("x", longestMetric)+`_ns":1,`, mostMetrics+5) + `"x":1}}`
+	checkProblems(t, tooLong, slices.Repeat([]string{"bad_metric at 1"}, mostMetrics)...)
 }
