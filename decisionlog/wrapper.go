@@ -13,8 +13,8 @@ import (
 // An event is wherever it is found: everything around it is a wrapper. The
 // reader descends into the objects, arrays and strings of a wrapper, but never
 // into an event, and never into members that hold arbitrary data, such as an
-// input, nor into a line of a logger. Two exports have a member "result" that is a wrapper: Loki's beside a
-// "resultType", and Splunk's beside a "preview".
+// input, nor into a line of a logger. Two exports have a member "result" that
+// is a wrapper: Loki's beside a "resultType", and Splunk's beside a "preview".
 
 // The limits of a wrapper.
 const (
