@@ -33,11 +33,16 @@ func zstandard(text string) []byte {
 	return w.EncodeAll([]byte(text), nil)
 }
 
-// layerText returns the text of a file, which may be compressed.
-func layerText(t *testing.T, file io.Reader) (io.Reader, error) {
-	text, _, done, err := newLayer().open(t.Context(), file, false)
-	t.Cleanup(done)
-	return text, err
+// layerText returns the text of a file, which may be compressed, and the error
+// that ends it.
+func layerText(t *testing.T, l *layer, file io.Reader) ([]byte, error) {
+	t.Helper()
+	text, _, done, err := l.open(t.Context(), file, false)
+	defer done()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return io.ReadAll(text)
 }
 
 func TestDecompressed(t *testing.T) {
@@ -49,6 +54,7 @@ func TestDecompressed(t *testing.T) {
 		large[i] = 'a' + byte(r.Uint32()%16)
 	}
 	two := gzipped("first\n", "second\n")
+	l := newLayer() // which a file before does not change
 	for _, test := range []struct {
 		what    string
 		file    []byte
@@ -72,15 +78,11 @@ func TestDecompressed(t *testing.T) {
 		{"UTF-16, big first", gzipped("\xfe\xff\x00a\x00\xe4"), "aä", false},
 		{"the end is missing", two[:len(two)-10], "first\nsecond\n"[:6], true},
 		{"only a header", gzipped("a")[:12], "", true},
+		{"gzip behind a damaged file", two, "first\nsecond\n", false},
 		{"lz4, text behind the frame", append(lz4Of(t, "a"), "text"...), "a", true},
 		{"zstd, the end is missing", zstandard(string(large))[:1<<20], "", true},
 	} {
-		text, err := layerText(t, iotest.HalfReader(bytes.NewReader(test.file)))
-		if err != nil {
-			t.Errorf("%s: %v", test.what, err)
-			continue
-		}
-		got, err := io.ReadAll(text)
+		got, err := layerText(t, l, iotest.HalfReader(bytes.NewReader(test.file)))
 		if errors.Is(err, errDamaged) != test.damaged || err != nil && !test.damaged {
 			t.Errorf("%s: got error %v", test.what, err)
 		}
@@ -106,11 +108,7 @@ func TestDamagedMember(t *testing.T) {
 		for i := 10; i < len(first); i++ {
 			file := bytes.Join([][]byte{first[:i], second, third}, nil)
 			file[len(first[:i])/2] ^= 0x55
-			text, err := layerText(t, bytes.NewReader(file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := io.ReadAll(text)
+			got, err := layerText(t, newLayer(), bytes.NewReader(file))
 			if !errors.Is(err, errDamaged) {
 				t.Fatalf("%d bytes of the first: got error %v", i, err)
 			}
