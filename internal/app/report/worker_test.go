@@ -84,8 +84,8 @@ func (m *logMaker) metrics() string {
 			"timer_"+strings.Repeat("long", 200+m.IntN(90))+"_ns",
 		)
 		value := m.oneOf(
-			"0", "1", "2", "1000", "1000", "1000", fmt.Sprint(m.IntN(5000)), fmt.Sprint(m.Int64()),
-			"-3", "9223372036854775807", "9223372036854775808", "1e3", "1.5", `"7"`,
+			"0", "1", "2", "1000", "1000", "1000", fmt.Sprint(m.IntN(5000)), fmt.Sprint(m.Int64N(1<<40)),
+			"-3", fmt.Sprint(uint64(1)<<63>>m.IntN(60)-1), "9223372036854775808", "1e3", "1.5", `"7"`,
 		)
 		metrics = append(metrics, `"`+key+`":`+value)
 	}
