@@ -54,10 +54,10 @@ sends it again.
 The command takes POST requests at any path except /metrics and /health, from OPA and
 from shippers such as Vector and Fluent Bit. It also reads a pipe, or files that grow.
 
-The paths of a policy's rules get labels. All other paths are "other". The policy comes
-from --policy, or from the services and bundles in --config, which can be OPA's own
-configuration. Other labels follow plugins.regometer in it. The command reads policies,
-tokens and certificates, except --forward-ca, again when they change.`,
+The paths of a policy's rules get labels. All other decisions count as "(query)",
+"(data)" or "other". The policy comes from --policy, or from the services and bundles in
+--config, which can be OPA's own configuration. Other labels follow plugins.regometer in
+it. Policies, tokens and certificates (except --forward-ca) are reloaded when they change.`,
 		Example: `  regometer collect --policy policy/
   regometer collect --forward https://logs.example.com --config opa.yaml
   regometer collect --addr :9191 --tls-cert cert.pem --tls-key key.pem --token-file token
@@ -158,7 +158,7 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 		listener, scheme = tls.NewListener(listener, server.TLSConfig), "https"
 	}
 	if a := listener.Addr().(*net.TCPAddr); !a.IP.IsLoopback() && (o.cert == "" || o.token == "" && o.ca == "") {
-		log.Warn("Everybody who reaches this address can send decisions and read metrics. Use --tls-cert, --tls-key and --token-file, or listen on 127.0.0.1.", "addr", a)
+		log.Warn("Whoever can connect to this address can send decisions and read metrics, because TLS or a token is missing. Use --tls-cert, --tls-key and --token-file, or listen on 127.0.0.1.", "addr", a)
 	}
 	if o.forward == "" && len(args) == 0 {
 		log.Warn("Decision logs are counted, and then dropped. Name the server that keeps them with --forward.")

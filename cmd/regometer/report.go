@@ -137,7 +137,7 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 	flags.Func("outcome", "how results of a path end: `PATH=RULE`, such as 'app/main=result.granted'", func(text string) error {
 		path, rule, _ := strings.Cut(text, "=")
 		if _, ok := o.Outcomes[path]; ok {
-			return fmt.Errorf("%s has a rule already", path)
+			return fmt.Errorf("there are two rules for %s: leave one out", path)
 		}
 		o.Outcomes[path] = rule
 		return nil

@@ -24,7 +24,7 @@ func newSampleCommand() *cobra.Command {
 	var log *output
 	cmd := &cobra.Command{
 		Use:   "sample",
-		Short: "Write a decision log to try things with",
+		Short: "Write a synthetic decision log",
 		Long: `Writes a decision log as OPA servers write it, of any size and in any form. The file
 FILE.truth.json beside the log has the content of a correct report, with exact
 quantiles. The same flags give the same log on every machine.
@@ -111,7 +111,7 @@ The forms:
 	flags.StringVar(&slower, "slower", "", "make a stage of the first path slower after a time: `STAGE=FACTOR@AFTER`")
 	flags.Float64Var(&o.BadShare, "bad", 0, "share of the decisions with a problem: 0.01 is 1 %")
 	flags.Float64Var(&o.OtherLines, "other", 0, "share of the lines that have no decision")
-	flags.Uint64Var(&o.Seed, "seed", 1, "another number gives another log of the same kind")
+	flags.Uint64Var(&o.Seed, "seed", 1, "random `number`: each gives another log of the same kind")
 	cmd.MarkFlagsMutuallyExclusive("size", "decisions")
 	if err := cmd.MarkFlagRequired("output"); err != nil {
 		panic(err) // the flag does not exist
