@@ -5,7 +5,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -79,14 +79,8 @@ var (
 // the heads.
 func beginsWith(heads ...string) func(path string) bool {
 	return func(path string) bool {
-		f, err := os.Open(path)
-		if err != nil {
-			return false
-		}
-		defer f.Close()
-		const longest = 64 // bytes of a head
-		begin, err := io.ReadAll(io.LimitReader(f, longest))
-		return err == nil && slices.ContainsFunc(heads, func(head string) bool { return bytes.HasPrefix(begin, []byte(head)) })
+		begin := outfile.Head(path)
+		return slices.ContainsFunc(heads, func(head string) bool { return strings.HasPrefix(begin, head) })
 	}
 }
 

@@ -56,19 +56,25 @@ func (c Change) text(always bool) string {
 	return percent(c.Relative) + " %" + interval
 }
 
+// count returns the number of rows with a verdict.
+func (c *Comparison) count(v Verdict) (n int) {
+	for _, r := range c.Rows {
+		if r.Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
 // summary returns the number of rows of each verdict.
 func (c *Comparison) summary() string {
-	n := map[Verdict]int{}
-	for _, r := range c.Rows {
-		n[r.Verdict]++
-	}
 	if len(c.Rows) == 0 {
 		return "The two sides have no stage of a group in common."
 	}
 	var parts []string
 	for _, v := range verdicts {
-		if n[v] > 0 {
-			parts = append(parts, text.Count(n[v])+" "+string(v))
+		if n := c.count(v); n > 0 {
+			parts = append(parts, text.Count(n)+" "+string(v))
 		}
 	}
 	return text.Plural(len(c.Rows), "row") + ": " + strings.Join(parts, ", ")
@@ -78,13 +84,7 @@ func (c *Comparison) summary() string {
 func (c *Comparison) claim() string {
 	claim := fmt.Sprintf("In brackets: %s. On average, at most %.0f %% of the changes are noise.",
 		text.Plural(c.Intervals, "interval"), 100*(1-confidence))
-	few := 0
-	for _, r := range c.Rows {
-		if r.Verdict == TooLittle {
-			few++
-		}
-	}
-	if few > 0 {
+	if few := c.count(TooLittle); few > 0 {
 		claim += " Not judged, for lack of data: " + text.Plural(few, "row") +
 			". Compare longer logs, or look closer at fewer rows: see --path and --stage."
 	}

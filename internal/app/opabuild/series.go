@@ -5,9 +5,7 @@ package opabuild
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -87,7 +85,7 @@ func loadSteps(fsys fs.FS) (steps []Step, err error) {
 
 // load reads the step's folder.
 func (s *Step) load(fsys fs.FS, folder string) error {
-	h := sha256.New()
+	var values []any
 	return fs.WalkDir(fsys, folder, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -112,8 +110,8 @@ func (s *Step) load(fsys fs.FS, folder string) error {
 		default:
 			return fmt.Errorf("unknown file %s", name)
 		}
-		fmt.Fprintf(h, "%q %q\n", name, text)
-		s.content = hex.EncodeToString(h.Sum(nil))
+		values = append(values, name, text)
+		s.content = hashAll(values...)
 		return nil
 	})
 }
@@ -338,10 +336,7 @@ type goFile struct {
 type declaration struct{ name, text, gap string }
 
 // hash identifies the text of a declaration.
-func (d declaration) hash() string {
-	h := sha256.Sum256([]byte(d.text))
-	return hex.EncodeToString(h[:])[:12]
-}
+func (d declaration) hash() string { return hashOf([]byte(d.text))[:12] }
 
 func (f *goFile) find(name string) int {
 	return slices.IndexFunc(f.decls, func(d declaration) bool { return d.name == name })

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -137,4 +138,17 @@ func Write(name string, content []byte) error {
 		return err
 	}
 	return f.Commit(0o644)
+}
+
+// Head returns the first kilobyte of a file, which tells what kind of file a
+// new one would replace. It returns less if the file is shorter or cannot be
+// read.
+func Head(name string) string {
+	f, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head, _ := io.ReadAll(io.LimitReader(f, 1<<10))
+	return string(head)
 }

@@ -12,8 +12,9 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
-	"os"
+	"strings"
 
+	"github.com/regometer/regometer/internal/app/outfile"
 	"github.com/regometer/regometer/internal/app/report"
 )
 
@@ -50,14 +51,7 @@ func Write(w io.Writer, r *report.Report) error {
 
 // IsPage reports whether a file begins as a page that Write wrote.
 func IsPage(file string) bool {
-	f, err := os.Open(file)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head := make([]byte, 1<<10)
-	n, _ := io.ReadFull(f, head)
-	return bytes.Contains(head[:n], []byte(`<meta name="generator" content="regometer report">`))
+	return strings.Contains(outfile.Head(file), `<meta name="generator" content="regometer report">`)
 }
 
 // atMost returns the first n elements, and the number of the others.
