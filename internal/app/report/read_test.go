@@ -13,6 +13,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -194,5 +195,18 @@ func TestUnrecognised(t *testing.T) {
 		if got := x.Report().Inputs.Unrecognised; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// A file has a failure once, also if several of its parts fail.
+func TestFailureOnce(t *testing.T) {
+	t.Parallel()
+	in := &input{InputFile: InputFile{Name: "f"}}
+	for range 3 {
+		p := in.newPart()
+		p.lines, p.Decisions, p.failure = 20, 1, Unreadable
+	}
+	if got, want := problemsOf(in.sum()), []string{Unreadable + " f:20"}; !slices.Equal(got, want) {
+		t.Errorf("got problems %q, want %q", got, want)
 	}
 }
