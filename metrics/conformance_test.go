@@ -28,7 +28,3 @@ func TestNoOpConformance(t *testing.T) {
 func TestStatisticsConformance(t *testing.T) {
 	metricstest.RunStatistics(t, metrics.Statistics)
 }
-
-func TestWrapperConformance(t *testing.T) {
-	metricstest.Run(t, func() metrics.Metrics { return wrapper{metrics.New()} })
-}
