@@ -25,8 +25,8 @@ func traced(n int, flags trace.TraceFlags) context.Context {
 	}))
 }
 
-// exemplarsOf returns the number of each histogram's exemplars, and the value of
-// each by its histogram and trace.
+// exemplarsOf returns the number of each histogram's exemplars, and the value
+// of each by its histogram and trace.
 func exemplarsOf(t *testing.T, registry *prometheus.Registry) (numbers map[string]int, values map[string]float64) {
 	t.Helper()
 	families, err := registry.Gather()
