@@ -162,9 +162,9 @@ decision_logs: {plugin: regometer}
 plugins: {regometer: {}}
 `
 
-// TestServer: what an OPA server answers has these outcomes, by the usual rules,
-// by rules in the configuration, and for calls that time out. Only errors that
-// not any client can cause count as errors.
+// TestServer: what an OPA server answers has these outcomes, by the usual
+// rules, by rules in the configuration, and for calls that time out. Only
+// errors that not any client can cause count as errors.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // connects, and never answers
