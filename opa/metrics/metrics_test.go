@@ -53,8 +53,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestAPI checks that this package has every exported name of OPA's package. Its
-// constants are those of package metrics, which bench/difftest compares.
+// TestAPI checks that this package has every exported name of OPA's package.
+// Its constants are those of package metrics, which bench/difftest compares.
 func TestAPI(t *testing.T) {
 	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/open-policy-agent/opa/v1/metrics").Output()
 	if err != nil {
