@@ -303,9 +303,12 @@ func TestTwoOPAs(t *testing.T) {
 			[3]float64{3, 0, 0},
 		},
 		{
-			func() { first.mustReconfigure(t, `{"max_paths": 1, "classic_buckets": []}`) },
-			map[string]string{"p/a": "p", "p/b": "p"}, map[string]string{"q/x": "q/x"},
-			[3]float64{1, 2, 0},
+			func() {
+				first.mustReconfigure(t, `{"max_paths": 1, "classic_buckets": []}`)
+				second.setPolicy(t, "package q\nx := input.x\nz := input.x")
+			},
+			map[string]string{"p/a": "p", "p/b": "p"}, map[string]string{"q/x": "q/x", "q/z": "q/z"},
+			[3]float64{2, 2, 0},
 		},
 		{
 			func() {
@@ -313,7 +316,7 @@ func TestTwoOPAs(t *testing.T) {
 				second.mustReconfigure(t, `{"namespace": "policy", "paths": {"prefixes": ["pre"]}}`)
 			},
 			map[string]string{"pre/fix": rollup.Other, "p/b": "p"}, map[string]string{"pre/fix": "pre"},
-			[3]float64{1, 2, 0},
+			[3]float64{2, 2, 0},
 		},
 		{ // a stopped plugin may still get policies and decisions
 			func() { second.Stop(t.Context()); second.setPolicy(t, "package q\ny := input.x") },
