@@ -48,7 +48,9 @@ func TestInventedByClient(t *testing.T) {
 	t.Parallel()
 	const maxLength = 256 << 10
 	invented := strings.Replace(event2, `"input"`, `"a":[`+strings.Repeat("1,", dockerPart/2)+`1],"input"`, 1)
-	before, after := event1[:strings.Index(event1, `"input":`)]+`"input":{"a":[`, `]}`+event1[strings.Index(event1, `,"result":true`):]
+	before, rest, _ := strings.Cut(event1, `"input":`)
+	_, after, _ := strings.Cut(rest, `,"result":true`)
+	before, after = before+`"input":{"a":[`, `]},"result":true`+after
 	inDocker := func(text string) string { return `{"log":` + quoted(text) + `,"stream":"stderr"}` + "\n" }
 	inCRI := func(tag, text string) string { return "2026-01-02T03:04:05.6Z stderr " + tag + " " + text + "\n" }
 	long := strings.Repeat(invented+",", 2*maxLength/len(invented))

@@ -81,7 +81,9 @@ func TestCollectMemory(t *testing.T) {
 				noError(err, w.Close())
 				r := must(http.NewRequest(http.MethodPost, c.url+"/logs", &body))
 				r.Header.Set("Content-Encoding", "gzip")
-				noError(must(http.DefaultClient.Do(r)).Body.Close())
+				answer, err := http.DefaultClient.Do(r)
+				noError(err)
+				noError(answer.Body.Close())
 			})
 		}
 		uploads.Wait()

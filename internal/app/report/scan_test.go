@@ -192,7 +192,7 @@ var plantedFaults = map[string][]planted{
 		d.label = fmt.Sprintf(`"id":"x","pod":"%s","node`, d.server) // of two equal ones, the first
 		slower(3)(r, d, isOf)
 	}}},
-	"decisions without a client slower": {{"client_slower", "client (none)", 0, 0, func(r *rand.Rand, d *served, _ bool) {
+	"decisions without a client slower": {{"client_slower", "client (none)", 0, 0, func(_ *rand.Rand, d *served, _ bool) {
 		if d.client == "10.0.0.7" {
 			d.client = ""
 			d.took *= 8
@@ -262,7 +262,7 @@ func TestPlantedFaults(t *testing.T) {
 			for i, want := range faults {
 				checkPlanted(t, &found[i], want)
 				if want.subject != "?" && !isSampled { // TestRules checks those of the whole log
-					log.checkFigures(t, &found[i], want)
+					checkFigures(t, log, &found[i], want)
 				}
 			}
 		})
@@ -305,7 +305,7 @@ func checkPlanted(t *testing.T, f *Finding, want planted) {
 // checkFigures compares the figures and the numbers in the text of a finding
 // with the decisions of the log, which are all in the sample. What the command
 // selects is tested where it runs, by TestSuggestedCommands.
-func (log *traffic) checkFigures(t *testing.T, f *Finding, want planted) {
+func checkFigures(t *testing.T, log *traffic, f *Finding, want planted) {
 	from, to := must(time.Parse(time.RFC3339Nano, f.From)), must(time.Parse(time.RFC3339Nano, f.To))
 	scanned := strings.Contains(f.Text, " A sample of "+text.Plural(len(log.kept), "decision"))
 	result := map[string]string{"errors_rose": "error", "errors_high": "error", "all_denied": "false", "path_undefined": "undefined"}[f.Rule]

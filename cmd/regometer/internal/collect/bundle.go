@@ -150,7 +150,7 @@ func readBundle(m modules, name string, from io.Reader) error {
 		switch {
 		case unpacked.N == 0:
 			return fmt.Errorf("%s has more than %d bytes after unpacking", name, maxUnpacked)
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return fmt.Errorf("%s: %w", name, err)

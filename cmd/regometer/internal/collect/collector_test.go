@@ -208,7 +208,7 @@ func TestForward(t *testing.T) {
 	if got, _ := send(t, c, opaAgent, "gzip", packed(events("abort", 10))); got != 503 {
 		t.Errorf("a closed connection becomes %d, want 503", got)
 	}
-	x.respond(func(w http.ResponseWriter, _ string) { http.Error(w, "busy", 500) })
+	x.respond(func(w http.ResponseWriter, _ string) { http.Error(w, "busy", http.StatusInternalServerError) })
 	if got, text := send(t, c, opaAgent, "gzip", packed(events("500", 10))); got != 500 || text != "busy\n" {
 		t.Errorf("status 500 of the target becomes %d: %q", got, text)
 	}
@@ -386,7 +386,7 @@ func TestTimeout(t *testing.T) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			select {
 			case <-answers:
-				return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+				return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 			case <-r.Context().Done():
 				return nil, r.Context().Err()
 			}
