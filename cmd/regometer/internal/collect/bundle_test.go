@@ -162,6 +162,11 @@ plugins: {regometer: {next: console}, console: {}}`, server.URL, serverCert, cli
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, s := range p.sources {
+		if first := s.wait(1); first < time.Second || first > 2*time.Second {
+			t.Errorf("%s is read again %v after a failure", s.name, first)
+		}
+	}
 	p.Follow(t.Context())
 	eventually(t, "the policy has the rules of all sources", func() bool {
 		p.mu.Lock()

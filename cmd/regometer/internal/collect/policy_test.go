@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,12 +73,14 @@ func lay(t *testing.T, dir string, files map[string]string) {
 func TestPolicyFiles(t *testing.T) {
 	t.Parallel()
 	bundle := func(files ...string) string { return bundleOf(t, files...) }
+	noise := make([]byte, 2*maxRules) // gzip makes it no smaller
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
 	for name, test := range map[string]struct {
 		files map[string]string
 		path  string
 		want  string            // the packages, or a part of the error
 		then  map[string]string // files that change
-		next  string            // the packages after it
+		next  string            // the packages after it, or "" if there is an error
 	}{
 		"Rego v1":          {map[string]string{"p.rego": v1}, "p.rego", "a", map[string]string{"p.rego": v0}, "b"},
 		"any name":         {map[string]string{"p.txt": v0}, "p.txt", "b", map[string]string{"p.txt": "package"}, "b"},
@@ -86,6 +89,7 @@ func TestPolicyFiles(t *testing.T) {
 		"bundle":           {map[string]string{"b.tar.gz": bundle("x/p.rego", v1, "data.json", "{}")}, "b.tar.gz", "a", map[string]string{"b.tar.gz": bundle("p.rego", v0)}, "b"},
 		"signed":           {map[string]string{"b": bundle("p.rego", v1, ".signatures.json", `{"signatures":["x.y.z"]}`)}, "b", "a", nil, "a"},
 		"delta":            {map[string]string{"b": bundle("patch.json", `{"data":[{"op":"upsert","path":"/a","value":1}]}`)}, "b", "is a delta bundle", nil, ""},
+		"much data":        {map[string]string{"b": bundle("data.bin", string(noise), "p.rego", v1)}, "b", "a", nil, "a"},
 		"data":             {map[string]string{"b": bundle("data.json", "{}")}, "b", "there are no Rego files", nil, ""},
 		"many files":       {map[string]string{"b": bundle(slices.Repeat([]string{"p.rego", "package p"}, maxRules/fileCost)...)}, "b", "bytes of rules", nil, ""},
 		"much text":        {map[string]string{"b": bundle("p.rego", "package p\n#"+strings.Repeat(" ", maxRules))}, "b", "bytes of rules", nil, ""},
@@ -110,9 +114,9 @@ func TestPolicyFiles(t *testing.T) {
 			lay(t, dir, test.files)
 			c := newCollector(t, Options{})
 			p, err := NewPolicy(c, []string{filepath.Join(dir, test.path)}, OPAConfig{})
-			if err != nil {
-				if !strings.Contains(err.Error(), test.want) {
-					t.Errorf("the error is %v, want one with %q", err, test.want)
+			if fails := test.next == ""; fails || err != nil {
+				if !fails || err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("the error is %v, want %q", err, test.want)
 				}
 				return
 			}
