@@ -54,27 +54,26 @@ func TestSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := "one"
-		for i, step := range []struct {
+		type step struct {
 			text, want string
 			failures   int
-		}{{"one", "one", 0}, {"two", "two", 0}, {"", "two", 1}, {"a b", "two", 2}, {"three", "three", 2}} {
+		}
+		before := step{want: "one"}
+		for i, step := range []step{{"one", "one", 0}, {"two", "two", 0}, {"", "two", 1}, {"a b", "two", 2}, {"three", "three", 2}} {
 			write(step.text)
 			at := time.Now().Add(time.Duration(i) * time.Hour) // text of the same length
 			if err := os.Chtimes(name, at, at); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(4 * time.Second)
-			if got := get(); got != before {
-				t.Errorf("%q is read at once", step.text)
-			}
-			for range 3 {
-				time.Sleep(5 * time.Second)
-				if got := get(); got != step.want || failures != step.failures {
-					t.Errorf("%q: the token is %q, want %q, after %d failures", step.text, got, step.want, failures)
+			for second := 1; second <= 15; second++ {
+				time.Sleep(time.Second)
+				if second == 5 {
+					before = step
+				}
+				if got := get(); got != before.want || failures != before.failures {
+					t.Errorf("%q: after %d s the token is %q, want %q, and there are %d failures", step.text, second, got, before.want, failures)
 				}
 			}
-			before = step.want
 		}
 	})
 }
@@ -159,8 +158,10 @@ func TestTLS(t *testing.T) {
 	if _, err := ClientTLS("", "", serverKey, nil); err == nil {
 		t.Error("a key is accepted as an authority")
 	}
+	ca, _ := certificate(t, "ca")
+	other, _ := certificate(t, "other")
 	synctest.Test(t, func(t *testing.T) {
-		server, err := ServerTLS(serverCert, serverKey, "", nil)
+		server, err := ServerTLS(serverCert, serverKey, ca, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,12 +169,19 @@ func TestTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for from, to := range map[string]string{clientCert: serverCert, clientKey: serverKey} {
-			if err := os.Rename(from, to); err != nil {
-				t.Fatal(err)
+		rename := func(names map[string]string) {
+			for from, to := range names {
+				if err := os.Rename(from, to); err != nil {
+					t.Fatal(err)
+				}
 			}
+			time.Sleep(5 * time.Second)
 		}
-		time.Sleep(5 * time.Second)
+		rename(map[string]string{other: ca})
+		if current, _ := server.GetConfigForClient(nil); current.ClientCAs.Equal(server.ClientCAs) {
+			t.Error("the authorities do not follow their file")
+		}
+		rename(map[string]string{clientCert: serverCert, clientKey: serverKey})
 		current, _ := server.GetConfigForClient(nil)
 		own, _ := client.GetClientCertificate(nil)
 		if bytes.Equal(current.Certificates[0].Certificate[0], server.Certificates[0].Certificate[0]) || !bytes.Equal(own.Certificate[0], current.Certificates[0].Certificate[0]) {
