@@ -116,6 +116,7 @@ func TestBodies(t *testing.T) {
 	}{
 		"plain":          {"", events("p", 5), 5, 200, "counted"},
 		"gzip":           {"gzip", packed(events("g", 5)), 5, 200, "counted"},
+		"gzip members":   {"gzip", packed(events("g", 5)) + packed(events("h", 2)), 7, 200, "counted"},
 		"NDJSON":         {"", ndjson, 3, 200, "counted"},
 		"Vector":         {"", vector, 1, 200, "counted"},
 		"Fluent Bit":     {"", `[{"date":1767323045.0,"log":` + fmt.Sprintf("%q", strings.Trim(events("f", 1), "[]")+"\n") + `}]`, 1, 200, "counted"},
@@ -264,13 +265,15 @@ func TestToken(t *testing.T) {
 	t.Parallel()
 	x, forward := newTarget(t)
 	forward.Authorization = func() string { return "Basic other" }
-	c := newCollector(t, Options{Forward: forward, Token: func() string { return "secret" }})
-	if status, text := send(t, c, opaAgent, "", events("a", 1)); status != 200 {
-		t.Errorf("with the token: %d %s", status, text)
-	}
-	_, last := x.got()
-	if got := last.Header.Get("Authorization"); got != "Basic other" {
-		t.Errorf("the target gets %q", got)
+	var c *Collector
+	for _, token := range []func() string{nil, func() string { return "secret" }} {
+		c = newCollector(t, Options{Forward: forward, Token: token})
+		if status, text := send(t, c, opaAgent, "", events("a", 1)); status != 200 {
+			t.Errorf("with the right Authorization: %d %s", status, text)
+		}
+		if _, last := x.got(); !slices.Equal(last.Header["Authorization"], []string{"Basic other"}) {
+			t.Errorf("the target gets %q", last.Header["Authorization"])
+		}
 	}
 	for path, want := range map[string]int{"/metrics": 401, "/health": 200} {
 		for _, header := range []string{"Bearer secre", "secret", ""} {
@@ -350,7 +353,7 @@ func TestServers(t *testing.T) {
 		}{
 			{[]string{"a", "b", "a", "", strings.Repeat("x", maxID), strings.Repeat("x", maxID+1)}, 3},
 			{[]string{"a"}, 3}, {[]string{"a"}, 1}, {nil, 1}, {nil, 0}, // with half of the time in between
-			{numbers(0, maxServers+1), maxServers}, {numbers(maxServers, maxServers+10), maxServers}, {nil, 0}, {[]string{"a"}, 1},
+			{numbers(0, maxServers+1), maxServers}, {append(numbers(maxServers, maxServers+10), "0", "1"), maxServers}, {nil, 2}, {nil, 0}, {[]string{"a"}, 1},
 		} {
 			upload(step.ids...)
 			if n := c.metrics.active(); n != step.want {
