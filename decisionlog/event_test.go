@@ -31,6 +31,7 @@ func TestLabels(t *testing.T) {
 func TestBundleRevisions(t *testing.T) {
 	t.Parallel()
 	cache := &bundleRevisions{}
+	var text []byte // where all bundles are
 	for _, test := range []struct{ bundles, revision, want string }{
 		{"", "", "nil"},
 		{"", "7", "7"},
@@ -41,7 +42,8 @@ func TestBundleRevisions(t *testing.T) {
 		{`{}`, "7", "7"},
 		{"", "", "nil"},
 	} {
-		e := Event{Bundles: []byte(test.bundles), Revision: []byte(test.revision)}
+		text = append(text[:0], test.bundles...)
+		e := Event{Bundles: text, Revision: []byte(test.revision)}
 		for _, e.revisions = range []*bundleRevisions{nil, cache} {
 			got := "nil"
 			if r := e.BundleRevisions(); r != nil {

@@ -62,6 +62,10 @@ func usualEvent(r *rand.Rand) string {
 	fmt.Fprintf(&b, `,"timer_server_handler_ns":%s}`, number())
 	maybe(`,"req_id":%s`, number())
 	maybe(`,"custom":%s`, value())
+	for r.IntN(4) == 0 { // a field that may be there, in whatever form
+		fmt.Fprintf(&b, `,"%s":%s`, oneOf(r, "path", "query", "requested_by", "timestamp", "result", "trace_id", "bundles", "revision", "erased", "req_id", "rule_labels"),
+			oneOf(r, "null", value(), `"`+word()+`"`, `"`+word()+`\n\u00e4"`, `{"a":{"revision":"\u0031"}}`, `["/result"]`))
+	}
 	b.WriteString("}\n")
 	return b.String()
 }

@@ -241,6 +241,7 @@ var seedLines = []string{
 	event1, event2, event3, event4, console(event1),
 	`{"decision_id":"a"}`, `{"decision_id":"a","path":"p"}`, `{"decision_id":null,"labels":{},"path":"x"}`, `{"decision_id":5,"labels":null,"metrics":null}`,
 	`{"decision_id":"a","decision_id":"b","metrics":{"timer_a_ns":1,"timer_a_ns":2},"metrics":{"timer_a_ns":3,"timer_a_ns":"x"}}`,
+	`{"decision_id":"a","decision_id":"\u0062\n","path":"plain","path":"p\/q","query":"x","query":null,"requested_by":"long enough","requested_by":["x"],"metrics":{}}`,
 	`{"decision_id":"a","metrics":{"timer_a_ns":1e3,"timer_b_ns":12.0,"timer_c_ns":1.5,"timer_d_ns":"1","timer_e_ns":-1,"counter_f":9223372036854775808,"timer_ns":1,"x":2,"counter_g":9223372036854775807,"histogram_h":{"a":[1]},"timer_i_ns":1e400,"timer_l_ns":9007199254740992.0,"timer_m_ns":9007199254740991.0,"timer_j_ns":-0,"timer_k_ns":-0.0}}`,
 	`{"\u0064ecision_id":"\u00e4\ud83d\ude00\ud800x","p\u0061th":"\/a\/\"b","timestamp":"2026-02-30T00:00:00Z","metrics":{"timer\u005fa_ns":1,"timer_a_ns":2}}`,
 	`{"labels":{},"path":"//","query":"","msg":"Decision Log","result":null}`, `{"labels":{},"query":"x","result":null}`,

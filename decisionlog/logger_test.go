@@ -26,6 +26,7 @@ func TestLoggerLines(t *testing.T) {
 	for _, prefix := range []string{"", "2026-01-02T03:04:05.6Z stderr F ", "opa-1 | ", `{app="opa", pod="x"} `, "2026/01/02 03:04:05 opa: ", `<134>1 2026-01-02T03:04:05.6Z host opa 7 - [meta x="y"] `} {
 		line := prefixed(prefix)
 		text := line("[INFO] "+invented+"\n") + line("[WARNING] request = "+invented+"\n")
+		text += line("[DEBUG] x level=info request="+quoted(invented)+"\n") + line(`[INFO] x,"`+strings.ReplaceAll(invented, `"`, `""`)+"\"\n")
 		text += line("[ERROR] x\n") + line(" "+event1+"\n") // which ends the fields
 		texts["text behind "+prefix] = text + line("[INFO] x\n") + strings.Repeat(line("  err = "+invented+"\n"), 2) + line("[INFO] y\n")
 	}

@@ -87,15 +87,20 @@ func TestOptionalFields(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
 	var want []read
+	var problems []string
 	rolls(t, 3000, 3000, func(r *rand.Rand) bool {
 		line := usualEvent(r)
 		text.WriteString(line)
-		e, _, isEvent := model([]byte(line))
+		e, found, isEvent := model([]byte(line))
 		e.Line = int64(len(want) + 1)
-		want = append(want, e)
+		want, problems = append(want, e), append(problems, found...)
 		return isEvent
 	})
-	got := readAll(text.String()).Events
+	result := readAll(text.String())
+	if got := kinds(result.Problems); !slices.Equal(got, kinds(problems)) {
+		t.Errorf("%d problems, want %d", len(got), len(problems))
+	}
+	got := result.Events
 	if at := slices.IndexFunc(got, func(e read) bool { return e.Line < 1 || !reflect.DeepEqual(e, want[e.Line-1]) }); at >= 0 || len(got) != len(want) {
 		t.Fatalf("%d events, want %d; got  %+v\nwant %+v", len(got), len(want), got[max(at, 0)], want[max(at, 0)])
 	}

@@ -371,8 +371,8 @@ func nestedValueEnd(text []byte, i int, checked bool) int {
 	if !known || checked && end < 0 {
 		end = nestedEnd(text, i, checked)
 	}
-	if !checked && end-i > MaxDepth && bytes.Count(text[i:end], []byte{'['})+bytes.Count(text[i:end], []byte{'{'}) >= MaxDepth {
-		return -1
+	if !checked && end-i > MaxDepth && bytes.Count(text[i:end], []byte{'['})+bytes.Count(text[i:end], []byte{'{'}) >= MaxDepth-1 {
+		return -1 // in metrics, which are in an event
 	}
 	return end
 }

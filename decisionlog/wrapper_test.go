@@ -6,6 +6,7 @@ package decisionlog
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -107,6 +108,8 @@ func TestTail(t *testing.T) {
 		for i := 1; i < len(event); i++ {
 			if got := readAll(event[i:] + "\n" + event4 + "\n"); len(got.Events) != 1 || got.Events[0].ID != "d4" {
 				t.Fatalf("%q\n%+v", event[i:], got.Events)
+			} else if event[i] == '{' && !reflect.DeepEqual(readParts(event[i:]+"\n"+event4+"\n", func(int) int { return 1 }), got) {
+				t.Fatalf("%q is something else byte by byte", event[i:])
 			}
 		}
 	}
