@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -359,6 +360,62 @@ func TestContainers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The lines of a stream say what they say by themselves. They count where they
+// begin in the file: some come in parts, and some together.
+func TestLinesOfStreams(t *testing.T) {
+	t.Parallel()
+	rolls(t, 2_000, 300, func(r *rand.Rand) bool {
+		text, inCRI := strings.ToValidUTF8(brokenText(r, 6), "x"), r.IntN(3) > 0
+		var file, record strings.Builder
+		count, begins := 0, []int{0} // the lines of the file, and where each line of the text begins
+		write := func(format string, values ...any) {
+			count++
+			fmt.Fprintf(&file, format+"\n", values...)
+		}
+		for line := range strings.Lines(text) {
+			if record.Len() == 0 && r.IntN(4) == 0 {
+				write("%s", oneOf(r, "x", "2026-01-02T03:04:05Z stdout F x", `{"log":"x\n","stream":"stdout"}`))
+			}
+			begins = append(begins, count+1)
+			if !inCRI {
+				if record.WriteString(line); r.IntN(3) > 0 {
+					write(`{"log":%s,"stream":"stderr"}`, quoted(record.String()))
+					record.Reset()
+				}
+				continue
+			}
+			line = strings.TrimSuffix(line, "\n")
+			for len(line) > 1 && r.IntN(3) == 0 {
+				n := 1 + r.IntN(len(line)-1)
+				write("2026-01-02T03:04:05Z stderr P %s", line[:n])
+				line = line[n:]
+			}
+			write("2026-01-02T03:04:05Z stderr F %s", line)
+		}
+		if record.Len() > 0 {
+			write(`{"log":%s,"stream":"stderr"}`, quoted(record.String()))
+		}
+		want, got := readAll(text), readAll(file.String())
+		for i := range want.Events {
+			want.Events[i].Line = int64(begins[want.Events[i].Line])
+		}
+		for i, p := range want.Problems {
+			kind, line, _ := strings.Cut(p, " at ")
+			want.Problems[i] = fmt.Sprint(kind, " at ", begins[must(strconv.Atoi(line))])
+		}
+		slices.Sort(want.Problems)
+		for _, x := range []*result{&got, &want} {
+			x.Problems = slices.DeleteFunc(x.Problems, func(p string) bool { // without a brace, a record is none
+				return !inCRI && strings.HasPrefix(p, string(InvalidJSON))
+			})
+		}
+		if !reflect.DeepEqual(got.Events, want.Events) || !slices.Equal(got.Problems, want.Problems) {
+			t.Fatalf("%s\nof\n%s\n%+v\nwant\n%+v", file.String(), text, got, want)
+		}
+		return len(got.Events) > 1 && len(got.Problems) > 0
+	})
 }
 
 // A container's line is read the same by itself as where the line of another
