@@ -66,6 +66,7 @@ func TestProblems(t *testing.T) {
 		"bad time":               {`{"decision_id":"d","timestamp":"yesterday","metrics":{}}`, "d", []string{"bad_timestamp at 1"}, 0},
 		"docker, cut":            {dockered("{\"a\":") + strings.Repeat("x\n", patience+1) + dockered(whole+"\n"), "d", []string{"truncated at 1"}, patience + 1},
 		"docker, broken":         {dockered(broken+"\n") + dockered(whole+"\n") + dockered(broken) + dockered("x\n"), "d", []string{"invalid_json at 1", "invalid_json at 3"}, 1},
+		"CRI, part is an object": {eachLine("P {\"decision_id\":\"d\",\"input\":\"\nP {}\nF \",\"metrics\":{}}\n", prefixed("2026-01-02T03:04:05Z stdout ")), "d", nil, 0},
 		"docker, two streams":    {dockered(part) + strings.ReplaceAll(dockered(part), "stderr", "stdout") + dockered(`","metrics":{}}`+"\n") + strings.ReplaceAll(dockered(`","metrics":{}}`+"\n"), "stderr", "stdout"), "dd", nil, 0},
 		"docker, no newlines":    {dockered(part) + dockered(whole) + dockered("x") + dockered(whole), "dd", []string{"invalid_json at 1"}, 1},
 		"CSV, cut":               {"x,\"{\n\"\"decision_id\"\": 1,\n" + whole + "\n", "d", []string{"invalid_json at 1"}, 1},

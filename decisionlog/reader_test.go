@@ -69,6 +69,9 @@ func (c *collector) options() Options {
 				compact(e.Labels), compact(e.Bundles), e.Time, e.Outcome, map[string]int64{}, e.HasMetrics,
 				string(e.TraceID), string(e.SpanID), compact(e.RuleLabels), e.RequestID,
 			}
+			if alone := (&Event{Bundles: e.Bundles, Revision: e.Revision}).BundleRevisions(); !bytes.Equal(e.BundleRevisions(), alone) {
+				panic("the revisions are not those of the bundles")
+			}
 			for _, m := range e.Measures {
 				if _, ok := r.Measures[c.names[m.Metric]]; ok {
 					panic("a metric is there twice")

@@ -118,7 +118,7 @@ func (s *source) give(k *key, name, text []byte, whole bool, n nesting) {
 	}
 	switch {
 	case stream != nil:
-		if stream.open && isWhole(text, '{') { // the rest of the line is lost
+		if whole && stream.open && isWhole(text, '{') { // the rest of the line before is lost
 			r.feed(stream, newline, r.record.line)
 			stream = r.waitingStream(n, s.streamName(k, name))
 		}
