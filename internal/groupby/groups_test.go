@@ -649,6 +649,15 @@ func TestErrors(t *testing.T) {
 			t.Errorf("got error %v, want one with %q", err, want)
 		}
 	}
+	for _, last := range []Sum{{Hi: 1 << 63}, {Hi: 1<<63 - 1, Lo: math.MaxUint64}, {Hi: math.MaxUint64, Lo: math.MaxUint64}} { // which make 2^127 or more
+		part, err := newGroups(t, Limits{}).Insert("k")
+		if err == nil {
+			err = part.AddSlice(&Slice{Outcomes: [6]uint64{1}, Counters: []Counter{{"a", Sum{Lo: 1}}, {"b", last}}})
+		}
+		if err != errTooMany {
+			t.Errorf("got error %v for a counter of %v", err, last)
+		}
+	}
 	w := newWorld(1)
 	g := newGroups(t, Limits{})
 	for _, e := range w.events(50) {
