@@ -39,6 +39,7 @@ func TestVerdicts(t *testing.T) {
 	var got rollup.Outcome
 	reader := NewReader(Options{Verdicts: verdicts, Event: func(e *Event) { got = e.Outcome }, Problem: func(Problem, int64) {}})
 	var results []string
+	line := make([]byte, 0, 8<<10) // where all events are
 	rolls(t, 20_000, 2000, func(r *rand.Rand) bool {
 		if len(results) < 300 {
 			results = append(results, randomResult(r, 3))
@@ -47,7 +48,7 @@ func TestVerdicts(t *testing.T) {
 		var parsed any
 		must(0, json.Unmarshal([]byte(result), &parsed))
 		want := verdicts.Of(path).Outcome(parsed)
-		reader.Read(fmt.Appendf(nil, `{"decision_id":"1","path":"%s","result":%s}`+"\n", path, result))
+		reader.Read(fmt.Appendf(line, `{"decision_id":"1","path":"%s","result":%s}`+"\n", path, result))
 		if got != want {
 			t.Fatalf("%s of %s: the outcome is %v, want %v", result, path, got, want)
 		}
