@@ -67,7 +67,7 @@ it. Policies, tokens and certificates (except --forward-ca) are reloaded when th
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			pipe := len(args) == 1 && args[0] == "-"
 			switch {
-			case o.follow && (len(args) == 0 || pipe):
+			case o.follow && (len(args) == 0 || slices.Contains(args, "-")):
 				return errors.New("--follow needs files")
 			case len(args) > 0 && !o.follow && !pipe:
 				return fmt.Errorf("%q: write - for a pipe, or --follow for files that grow; regometer report reads other files", args[0])

@@ -10,6 +10,7 @@ import (
 	"hash"
 	"io"
 	"runtime/debug"
+	"strings"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -146,7 +147,7 @@ func (b *bodyReader) read(body *body, encoding string, maxPacked, maxUnpacked in
 	defer b.reader.Reset() // it may have much text
 	b.begin()
 	text := io.Reader(body)
-	switch encoding {
+	switch strings.ToLower(encoding) {
 	case "", "identity":
 	case "gzip":
 		if err := b.gzip.Reset(body); err != nil {
