@@ -40,6 +40,13 @@ func TestReusedBatch(t *testing.T) {
 	b.Reset()
 	add(2, "a/p")
 	b.Count()
+	for range 2 {
+		b.Add(rollup.Decision{Path: "a/p", Outcome: rollup.Allowed, Numbers: make([]rollup.Number, mostNumbers/2+1)})
+	}
+	if n := len(b.numbers); n > mostNumbers {
+		t.Errorf("%d timers and counters wait in a batch", n)
+	}
+	b.Reset()
 	var s rollup.Snapshot
 	c.recorder.state.rollup.Snapshot(&s)
 	got := map[string]uint64{}

@@ -161,31 +161,34 @@ func TestTLS(t *testing.T) {
 	ca, _ := certificate(t, "ca")
 	other, _ := certificate(t, "other")
 	synctest.Test(t, func(t *testing.T) {
-		server, err := ServerTLS(serverCert, serverKey, ca, nil)
+		failures := 0
+		failed := func(error) { failures++ }
+		server, err := ServerTLS(serverCert, serverKey, ca, failed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		client, err := ClientTLS(serverCert, serverKey, "", nil)
+		client, err := ClientTLS(serverCert, serverKey, "", failed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rename := func(names map[string]string) {
-			for from, to := range names {
-				if err := os.Rename(from, to); err != nil {
-					t.Fatal(err)
-				}
+		for _, step := range []struct {
+			from, to string
+			changed  bool // whether the certificates are other ones
+			failures int
+		}{{other, ca, false, 0}, {clientCert, serverCert, false, 2}, {clientKey, serverKey, true, 2}} {
+			if err := os.Rename(step.from, step.to); err != nil {
+				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Second)
-		}
-		rename(map[string]string{other: ca})
-		if current, _ := server.GetConfigForClient(nil); current.ClientCAs.Equal(server.ClientCAs) {
-			t.Error("the authorities do not follow their file")
-		}
-		rename(map[string]string{clientCert: serverCert, clientKey: serverKey})
-		current, _ := server.GetConfigForClient(nil)
-		own, _ := client.GetClientCertificate(nil)
-		if bytes.Equal(current.Certificates[0].Certificate[0], server.Certificates[0].Certificate[0]) || !bytes.Equal(own.Certificate[0], current.Certificates[0].Certificate[0]) {
-			t.Error("the certificates do not follow their files")
+			current, _ := server.GetConfigForClient(nil)
+			own, _ := client.GetClientCertificate(nil)
+			chain := current.Certificates[0].Certificate
+			if !bytes.Equal(chain[0], own.Certificate[0]) || bytes.Equal(chain[0], server.Certificates[0].Certificate[0]) == step.changed || failures != step.failures {
+				t.Errorf("after %s has changed, the certificates do not follow their files, or there are %d failures", step.to, failures)
+			}
+			if current.ClientCAs.Equal(server.ClientCAs) {
+				t.Error("the authorities do not follow their file")
+			}
 		}
 	})
 }
