@@ -6,6 +6,7 @@ package collect
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -37,6 +38,7 @@ func config(t *testing.T, text string) OPAConfig {
 // last good policy and its ETag stay, and the log has each new reason once.
 func TestBundleServer(t *testing.T) {
 	t.Setenv("BUNDLE_TOKEN", "secret")
+	t.Setenv("EMPTY", "")
 	var last *http.Request
 	var answer func(w http.ResponseWriter)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,7 +52,7 @@ func TestBundleServer(t *testing.T) {
 	p, err := NewPolicy(c, nil, config(t, fmt.Sprintf(`
 services: [{name: acme, url: %q, credentials: {bearer: {token: "${BUNDLE_TOKEN}", scheme: "${UNSET_SCHEME}"}}}]
 bundles:
-  authz: {service: acme, resource: /x/authz.tar.gz, polling: {min_delay_seconds: 0, max_delay_seconds: 7}, signing: {keyid: k}}
+  authz: {service: acme, resource: "/x/authz.tar.gz${EMPTY}", polling: {min_delay_seconds: 0, max_delay_seconds: 7}, signing: {keyid: k}}
 keys: {k: {key: secret, algorithm: HS256}}
 status: {service: acme}
 discovery: {resource: d}
@@ -126,6 +128,11 @@ discovery: {resource: d}
 			t.Errorf("%s: the log is %q, want one line with %q", step.name, &log, step.logged)
 		}
 	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if p.update(ended, s) || log.Len() > 0 {
+		t.Errorf("at the end the log is %q", &log)
+	}
 }
 
 // Bundles can come from several servers, with all credentials of services, and
@@ -139,7 +146,7 @@ func TestBundleSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = w.Write([]byte(bundleOf(t, "p.rego", "package "+strings.Trim(r.URL.Path, "/")+"\np := data.other.p")))
+		_, _ = w.Write([]byte(bundleOf(t, "p.rego", "package "+strings.Split(r.URL.Path, "/")[1]+"\np := data.other.p")))
 	}))
 	server.TLS = tls
 	server.StartTLS()
@@ -149,10 +156,11 @@ func TestBundleSources(t *testing.T) {
 	opa := config(t, fmt.Sprintf(`
 services:
   acme: {url: %q, tls: {ca_cert: %q}, credentials: {client_tls: {cert: %q, private_key: %q}}}
+  second: {url: "%[1]s/two", tls: {ca_cert: %[2]q}, credentials: {client_tls: {cert: %[3]q, private_key: %[4]q}}}
   images: {url: %[1]q, tls: {ca_cert: %[2]q}, credentials: {client_tls: {cert: %[3]q, private_key: %[4]q}}, type: OCI}
 bundles:
-  one: {service: acme, resource: /one}
-  bundles/two: {service: acme, resource: two, polling: {min_delay_seconds: 1, max_delay_seconds: 2}}
+  one: {service: acme, resource: one}
+  bundles/two: {service: second, resource: one, polling: {min_delay_seconds: 1, max_delay_seconds: 2}}
   file: {resource: "file://%[5]s/b.tar.gz"}
   image: {service: images, resource: image}
   missing: {resource: "file://%[5]s/missing.tar.gz"}

@@ -38,6 +38,10 @@ func TestPipe(t *testing.T) {
 	if n := testutil.ToFloat64(c.metrics.wrong.WithLabelValues("no_metrics")); n != 1 {
 		t.Errorf("%v events lack metrics", n)
 	}
+	err := c.ReadPipe(io.MultiReader(strings.NewReader(line(4)), iotest.ErrReader(io.ErrClosedPipe)), nil)
+	if n := counted(t, c, "decisions"); n != 4 || err != io.ErrClosedPipe {
+		t.Errorf("%v decisions count, and the error of a pipe is %v", n, err)
+	}
 }
 
 // following is a folder whose logs are followed, by a clock that costs no time.
@@ -216,8 +220,9 @@ func TestFollowModel(t *testing.T) {
 	}
 }
 
-// A large file takes turns with the others, and the end does not wait for it. A
-// folder gets one warning.
+// A large file takes turns with the others, and the end does not wait for it. It
+// is read to its end after it has lost its name. A folder gets one warning each
+// time it appears.
 func TestFollowTakesTurns(t *testing.T) {
 	t.Parallel()
 	follow(t, "none", func(*following) {}, func(f *following) {
@@ -225,7 +230,8 @@ func TestFollowTakesTurns(t *testing.T) {
 		f.write("small", 1)
 		f.write("large", 1)
 		f.check(os.Truncate(filepath.Join(f.dir, "large"), 64<<20))
-		g := &follower{c: f.c, patterns: []string{filepath.Join(f.dir, "*")}}
+		f.append("large", "\n"+line(0))
+		g := &follower{c: f.c, patterns: []string{filepath.Join(f.dir, "[^g]*")}}
 		ended, end := context.WithCancel(f.Context())
 		end()
 		at := func() (size int64) {
@@ -242,9 +248,18 @@ func TestFollowTakesTurns(t *testing.T) {
 		if before := at(); g.round(ended, false) || at() != before {
 			f.Errorf("after the end %d bytes are read", at()-before)
 		}
+		f.rename("large", "gone")
+		time.Sleep(absence)
 		for g.round(f.Context(), false) {
 		}
-		if n := strings.Count(f.log.String(), "level=WARN"); n != 1 {
+		if n := counted(t, f.c, "decisions"); n != 3 || len(g.files) != 1 {
+			f.Errorf("at the end %v decisions count, and %d files are open", n, len(g.files))
+		}
+		f.rename("folder", "gone too")
+		g.round(f.Context(), false)
+		f.rename("gone too", "folder")
+		g.round(f.Context(), false)
+		if n := strings.Count(f.log.String(), "level=WARN"); n != 2 {
 			f.Errorf("the log is %s", &f.log)
 		}
 		for _, x := range g.files {
