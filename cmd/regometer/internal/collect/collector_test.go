@@ -6,6 +6,7 @@ package collect
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -130,17 +131,19 @@ func TestBodies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			for _, agent := range []string{opaAgent, "Open Policy Agent/0.34.2 (linux, amd64)"} {
+				c := newCollector(t, Options{})
+				if status, text := send(t, c, agent, test.encoding, test.body); status != 200 {
+					t.Errorf("%s gets status %d: %s", agent, status, text)
+				}
+				if n := counted(t, c, test.what); n != 1 {
+					t.Errorf("%s is %v, want 1", test.what, n)
+				}
+				if n := counted(t, c, "decisions"); n != test.decisions {
+					t.Errorf("%v decisions count, want %v", n, test.decisions)
+				}
+			}
 			c := newCollector(t, Options{})
-			if status, text := send(t, c, opaAgent, test.encoding, test.body); status != 200 {
-				t.Errorf("OPA gets status %d: %s", status, text)
-			}
-			if n := counted(t, c, test.what); n != 1 {
-				t.Errorf("%s is %v, want 1", test.what, n)
-			}
-			if n := counted(t, c, "decisions"); n != test.decisions {
-				t.Errorf("%v decisions count, want %v", n, test.decisions)
-			}
-			c = newCollector(t, Options{})
 			if status, text := send(t, c, "curl", test.encoding, test.body); status != test.status {
 				t.Errorf("others get status %d, want %d: %s", status, test.status, text)
 			}
@@ -378,7 +381,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 // As many bodies are read at a time as there are processors. No part of a
 // request takes longer than the timeout: reading it, a target that does not
-// answer, and waiting for others.
+// answer, and waiting for others. A request ends when its sender has gone.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -421,6 +424,15 @@ func TestTimeout(t *testing.T) {
 		synctest.Wait()
 		if n := 3 * float64(slots); counted(t, c, "refused") != n || counted(t, c, "decisions") != n {
 			t.Errorf("%v bodies are refused, and %v decisions count", counted(t, c, "refused"), counted(t, c, "decisions"))
+		}
+		gone, leave := context.WithCancel(t.Context())
+		go c.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodPost, "/", strings.NewReader("[]")))
+		synctest.Wait()
+		if leave(); active.Load() != 1 {
+			t.Error("a body is not read")
+		}
+		if synctest.Wait(); active.Load() != 0 {
+			t.Error("the target is still waited for although the sender has gone")
 		}
 	})
 }
@@ -601,7 +613,7 @@ func TestHeaders(t *testing.T) {
 	})
 	c := newCollector(t, Options{Forward: forward})
 	r := httptest.NewRequest(http.MethodPost, "/logs", strings.NewReader("[]"))
-	r.Header = http.Header{"Connection": {"x-hop, X-Other"}, "X-Hop": {"1"}, "X-Other": {"1"}, "X-Kept": {"1", "2"}, "Content-Type": {"application/json"}}
+	r.Header = http.Header{"Connection": {"x-hop, X-Other", "X-Third"}, "X-Hop": {"1"}, "X-Other": {"1"}, "X-Third": {"1"}, "X-Kept": {"1", "2"}, "Content-Type": {"application/json"}}
 	for _, name := range strings.Fields("Keep-Alive Proxy-Authenticate Proxy-Authorization Proxy-Connection Te Trailer Transfer-Encoding Upgrade Expect") {
 		r.Header.Set(name, "1")
 	}

@@ -85,7 +85,7 @@ func (f *Forward) start(ctx context.Context, r *http.Request, body *body) *deliv
 	target.Path, _ = url.PathUnescape(target.RawPath) // both parts were parsed before
 	target.RawQuery = r.URL.RawQuery
 	request := (&http.Request{Method: r.Method, URL: &target, Body: from, ContentLength: r.ContentLength, Header: r.Header.Clone()}).WithContext(ctx)
-	for _, name := range append(strings.Split(r.Header.Get("Connection"), ","), hopHeaders...) {
+	for _, name := range append(strings.Split(strings.Join(r.Header["Connection"], ","), ","), hopHeaders...) {
 		request.Header.Del(strings.TrimSpace(name))
 	}
 	if f.Authorization != nil {
