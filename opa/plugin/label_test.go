@@ -175,6 +175,9 @@ func TestLongLabels(t *testing.T) {
 	t.Parallel()
 	config := withMaxPaths(4)
 	config.Paths.Allow = []string{strings.Repeat("x", longestLabel)}
+	if _, err := parseConfig([]byte(`{"paths": {"allow": ["` + config.Paths.Allow[0] + `"]}}`)); err != nil {
+		t.Error(err)
+	}
 	rule := strings.Repeat("y", longestLabel-len("p/"))
 	r := newRecorder(t, nil, config, compile(t, "package p\n"+rule+" := 1\n"+rule+"y := 1\na := 1"))
 	for _, path := range []string{config.Paths.Allow[0], "p/" + rule} {
