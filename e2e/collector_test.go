@@ -22,7 +22,7 @@ import (
 
 // notCollected are the queries of the dashboard that need what only OPA's own
 // /metrics or the plugin has.
-var notCollected = regexp.MustCompile(`"(Servers by bundle revision|Since a bundle's last good request)"|requests", query B|` +
+var notCollected = regexp.MustCompile(`"(Servers by bundle revision|Failed requests of http.send|Since a bundle's last good request)"|requests", query B|` +
 	`passed on", query A|annotation (Bundle activated|Revision active)`)
 
 // TestCollector lets servers without the plugin upload to regometer collect,

@@ -289,26 +289,6 @@ func TestPatchInterrupted(t *testing.T) {
 	}
 }
 
-// A revert that fails can be finished.
-func TestRevertFails(t *testing.T) {
-	dir := writeTree(t, opaTree())
-	before := readTree(t, dir)
-	mustPatch(t, dir, false, fakeDropIn("A"), allPatched)
-	blocked := filepath.Join(dir, "v1", "metrics", "metrics.go")
-	if err := errors.Join(os.Remove(blocked), os.MkdirAll(filepath.Join(blocked, "x"), 0o700)); err != nil {
-		t.Fatal(err)
-	}
-	_, err := revert(t.Context(), dir, false, fakeDropIn("A"))
-	checkError(t, "a folder in place of a file", err, "metrics.go")
-	if err := os.RemoveAll(blocked); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := revert(t.Context(), dir, false, fakeDropIn("A")); err != nil {
-		t.Fatal(err)
-	}
-	checkSameTree(t, dir, before)
-}
-
 func TestPatchNotes(t *testing.T) {
 	files := opaTree()
 	files["go.mod"] += "\n// It once needed github.com/rcrowley/go-metrics.\n"
