@@ -5,6 +5,7 @@ package groupby
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -654,7 +655,7 @@ func TestErrors(t *testing.T) {
 		if err == nil {
 			err = part.AddSlice(&Slice{Outcomes: [6]uint64{1}, Counters: []Counter{{"a", Sum{Lo: 1}}, {"b", last}}})
 		}
-		if err != errTooMany {
+		if !errors.Is(err, errTooMany) {
 			t.Errorf("got error %v for a counter of %v", err, last)
 		}
 	}

@@ -6,6 +6,7 @@ package collect
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -39,7 +40,7 @@ func TestPipe(t *testing.T) {
 		t.Errorf("%v events lack metrics", n)
 	}
 	err := c.ReadPipe(io.MultiReader(strings.NewReader(line(4)), iotest.ErrReader(io.ErrClosedPipe)), nil)
-	if n := counted(t, c, "decisions"); n != 4 || err != io.ErrClosedPipe {
+	if n := counted(t, c, "decisions"); n != 4 || !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("%v decisions count, and the error of a pipe is %v", n, err)
 	}
 }
