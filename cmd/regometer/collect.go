@@ -32,6 +32,7 @@ type collectOptions struct {
 	token, cert, key, ca            string
 	follow, pass                    bool
 	packed, unpacked, event         int64
+	timeout                         time.Duration
 }
 
 func newCollectCommand() *cobra.Command {
@@ -64,7 +65,7 @@ it. Policies, tokens and certificates (except --forward-ca) are reloaded when th
   regometer collect --follow '/var/log/opa/*.log'
   opa run -s --set decision_logs.console=true 2>&1 | regometer collect - --pass`,
 		Args: cobra.ArbitraryArgs,
-		PreRunE: func(_ *cobra.Command, args []string) error {
+		PreRunE: func(cmd *cobra.Command, args []string) error {
 			pipe := len(args) == 1 && args[0] == "-"
 			switch {
 			case o.follow && (len(args) == 0 || slices.Contains(args, "-")):
@@ -77,8 +78,10 @@ it. Policies, tokens and certificates (except --forward-ca) are reloaded when th
 				return errors.New("--tls-cert and --tls-key belong together, and --tls-ca needs both")
 			case (o.forwardCert == "") != (o.forwardKey == ""):
 				return errors.New("--forward-cert and --forward-key belong together")
-			case o.forward == "" && o.forwardAuth+o.forwardCA+o.forwardCert != "":
+			case o.forward == "" && (o.forwardAuth+o.forwardCA+o.forwardCert != "" || cmd.Flags().Changed("forward-timeout")):
 				return errors.New("the flags --forward-… need --forward")
+			case o.timeout <= 0:
+				return errors.New("--forward-timeout must be more than 0")
 			}
 			return checkPatterns(args)
 		},
@@ -93,6 +96,7 @@ it. Policies, tokens and certificates (except --forward-ca) are reloaded when th
 	flags.StringVar(&o.forwardCA, "forward-ca", "", "`file` with the authorities of the target's certificate")
 	flags.StringVar(&o.forwardCert, "forward-cert", "", "`file` with the certificate that the target asks for")
 	flags.StringVar(&o.forwardKey, "forward-key", "", "`file` with the key of this certificate")
+	flags.DurationVar(&o.timeout, "forward-timeout", 8*time.Second, "longest `time` for the target's answer; for more than 8s, give the service in OPA's configuration a response_header_timeout_seconds (default 10) that is 2s longer than it")
 	flags.StringVar(&o.token, "token-file", "", "`file` with the bearer token that every request except /health must have")
 	flags.StringVar(&o.cert, "tls-cert", "", "`file` with the server's certificate")
 	flags.StringVar(&o.key, "tls-key", "", "`file` with the key of this certificate")
@@ -160,8 +164,10 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	if a := listener.Addr().(*net.TCPAddr); !a.IP.IsLoopback() && (o.cert == "" || o.token == "" && o.ca == "") {
 		log.Warn("Whoever can connect to this address can send decisions and read metrics, because TLS or a token is missing. Use --tls-cert, --tls-key and --token-file, or listen on 127.0.0.1.", "addr", a)
 	}
-	if o.forward == "" && len(args) == 0 {
-		log.Warn("Decision logs are counted, and then dropped. Name the server that keeps them with --forward.")
+	if o.forward == "" {
+		log.Warn("Decision logs that OPA uploads are counted, and then dropped. Name the server that keeps them with --forward.")
+	} else if options.Forward.Leads(listener.Addr()) {
+		return errors.New("--forward leads back to this command's own address")
 	}
 	log.Info("Collecting decisions.", "url", fmt.Sprintf("%s://%s", scheme, listener.Addr()))
 
@@ -198,25 +204,37 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	}
 	grace, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
-	return errors.Join(err, server.Shutdown(grace))
+	err = errors.Join(err, server.Shutdown(grace))
+	c.Wait()
+	return err
 }
 
 // target returns the target of --forward.
 func (o *collectOptions) target(failed func(error)) (*collect.Forward, error) {
 	u, err := url.Parse(o.forward)
+	wrong := ""
 	switch { // the messages do not show the URL, which may have a password
 	case err == nil && u.User != nil:
 		return nil, errors.New("--forward has credentials: write Basic and the Base64 of user:password into a file, and name it with --forward-authorization-file")
-	case err != nil || !slices.Contains([]string{"http", "https"}, u.Scheme) || u.Host == "" || strings.ContainsAny(o.forward, "?#"):
-		return nil, errors.New("invalid --forward: write a URL such as https://logs.example.com")
+	case err != nil:
+		wrong = "it is no URL"
+	case u.Scheme != "http" && u.Scheme != "https":
+		wrong = "it does not begin with http:// or https://"
+	case u.Hostname() == "":
+		wrong = "it has no host"
+	case strings.ContainsAny(o.forward, "?#"):
+		wrong = "it has a ? or #"
+	}
+	if wrong != "" {
+		return nil, fmt.Errorf("invalid --forward: %s; write a URL such as https://logs.example.com", wrong)
 	}
 	config, err := collect.ClientTLS(o.forwardCert, o.forwardKey, o.forwardCA, failed)
 	if err != nil {
 		return nil, err
 	}
-	f := &collect.Forward{URL: u, Transport: &http.Transport{
+	f := &collect.Forward{URL: u, Timeout: o.timeout, Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true, DisableCompression: true,
-		MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
+		MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second,
 	}}
 	if o.forwardAuth != "" {
 		f.Authorization, err = collect.Authorization.File(o.forwardAuth, failed)

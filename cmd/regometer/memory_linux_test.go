@@ -24,7 +24,7 @@ import (
 
 // collectNeeds returns the memory in MiB that the documentation states for
 // uploads of the largest events.
-func collectNeeds(processors int) int { return 64 + processors*10*(collect.DefaultEvent>>20) }
+func collectNeeds(processors int) int { return 128 + processors*10*(collect.DefaultEvent>>20) }
 
 // The limits of the chart, the manifests and the unit are what the command
 // needs for their processors.

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"net/http"
 	"runtime/debug"
-	"strings"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -60,6 +60,11 @@ type bodyReader struct {
 	buffer  []byte
 	longest int // limits an event, in bytes
 
+	// long, if not nil, is for readers whose buffer is large. isLong reports
+	// whether this reader has a place there.
+	long   chan struct{}
+	isLong bool
+
 	batch    *plugin.LogBatch
 	problems map[string]uint64
 	servers  map[string]bool
@@ -81,15 +86,15 @@ const (
 	maxServers = 4096
 	maxID      = 256
 	// usualBuffer is the size of the text that is read at a time. Long events
-	// need more. The memory of a buffer that is larger than largeBuffer goes
-	// back to the system.
+	// need more. A reader with more than largeBuffer needs a place, and its
+	// memory goes back to the system.
 	usualBuffer = 128 << 10
-	largeBuffer = 4 << 20
+	largeBuffer = 1 << 20
 )
 
-func newBodyReader(counter *plugin.LogCounter, longest int) *bodyReader {
+func newBodyReader(counter *plugin.LogCounter, longest int, long chan struct{}) *bodyReader {
 	b := &bodyReader{
-		buffer: make([]byte, usualBuffer), longest: longest, paths: map[string]string{},
+		buffer: make([]byte, usualBuffer), longest: longest, long: long, paths: map[string]string{},
 		batch: counter.NewBatch(), problems: map[string]uint64{}, servers: map[string]bool{},
 	}
 	b.reader = decisionlog.NewReader(decisionlog.Options{
@@ -141,13 +146,13 @@ func (b *bodyReader) begin() {
 	b.labels = b.labels[:0]
 }
 
-// read reads the decisions of a body into a batch. It returns an error of type
-// unreadable if they cannot be counted.
-func (b *bodyReader) read(body *body, encoding string, maxPacked, maxUnpacked int64) error {
+// read reads the decisions of a body into a batch. It returns why they cannot be
+// counted, or nil. If the sender failed, body.err is not nil.
+func (b *bodyReader) read(body *body, encoding string, o Options) *unreadable {
 	defer b.reader.Reset() // it may have much text
 	b.begin()
 	text := io.Reader(body)
-	switch strings.ToLower(encoding) {
+	switch encoding {
 	case "", "identity":
 	case "gzip":
 		if err := b.gzip.Reset(body); err != nil {
@@ -163,15 +168,13 @@ func (b *bodyReader) read(body *body, encoding string, maxPacked, maxUnpacked in
 		have += n
 		unpacked += int64(n)
 		switch {
-		case body.size > maxPacked:
-			return tooLarge("too_large", "the packed body", maxPacked)
-		case unpacked > maxUnpacked:
-			return tooLarge("too_large", "the unpacked body", maxUnpacked)
+		case body.size > o.MaxPacked:
+			return tooLarge("too_large", "the packed body", o.MaxPacked)
+		case unpacked > o.MaxUnpacked:
+			return tooLarge("too_large", "the unpacked body", o.MaxUnpacked)
 		case err == io.EOF:
 			b.reader.Close(b.buffer[:have])
 			have = 0
-		case err != nil && body.err != nil:
-			return body.err
 		case err != nil:
 			return unreadableBody("gzip", fmt.Sprintf("the body is damaged: %v", err))
 		}
@@ -180,7 +183,7 @@ func (b *bodyReader) read(body *body, encoding string, maxPacked, maxUnpacked in
 		}
 		switch {
 		case b.problems[string(decisionlog.TooLong)] > 0:
-			return tooLarge("event_too_large", "an event", int64(b.longest))
+			return tooLarge("event_too_large", "an event", o.MaxEvent)
 		case err == io.EOF:
 			return b.verdict(unpacked)
 		}
@@ -191,7 +194,12 @@ func (b *bodyReader) read(body *body, encoding string, maxPacked, maxUnpacked in
 // a buffer that is full.
 func (b *bodyReader) room(have int) []byte {
 	if have == len(b.buffer) {
-		larger := make([]byte, min(2*have, b.longest)) // the reader leaves less than longest
+		size := min(2*have, b.longest) // the reader leaves less than longest
+		if size > largeBuffer && b.long != nil && !b.isLong {
+			b.long <- struct{}{}
+			b.isLong = true
+		}
+		larger := make([]byte, size)
 		copy(larger, b.buffer)
 		b.buffer = larger
 	}
@@ -204,12 +212,39 @@ func (b *bodyReader) shrink() {
 		b.buffer, b.labels = make([]byte, usualBuffer), nil
 		debug.FreeOSMemory()
 	}
+	if b.isLong {
+		<-b.long
+		b.isLong = false
+	}
 }
 
-// verdict returns an error if a body has text but no decisions.
-func (b *bodyReader) verdict(unpacked int64) error {
+// server returns the id of a server of the body, or "".
+func (b *bodyReader) server() string {
+	for id := range b.servers {
+		return id
+	}
+	return ""
+}
+
+// verdict says whether a body has text but no decisions.
+func (b *bodyReader) verdict(unpacked int64) *unreadable {
 	if _, other := b.reader.Counts(); b.batch.Len() == 0 && unpacked > 0 && (other > 0 || len(b.problems) > 0) {
 		return unreadableBody("no_decisions", "the body has no events of a decision log")
 	}
 	return nil
+}
+
+// unreadable says why the decisions of a body cannot be counted.
+type unreadable struct {
+	reason string // a label
+	status int    // for senders that are not OPA
+	text   string
+}
+
+func tooLarge(reason, what string, limit int64) *unreadable {
+	return &unreadable{reason, http.StatusRequestEntityTooLarge, fmt.Sprintf("%s has more than %d bytes", what, limit)}
+}
+
+func unreadableBody(reason, text string) *unreadable {
+	return &unreadable{reason, http.StatusBadRequest, text}
 }

@@ -17,11 +17,11 @@ func TestReaderKeepsLittle(t *testing.T) {
 	c := newCollector(t, Options{})
 	server := httptest.NewServer(c)
 	defer server.Close()
-	reader := newBodyReader(c.Counter, DefaultEvent)
+	reader := newBodyReader(c.Counter, DefaultEvent, c.long)
 	read := func(text string) {
 		t.Helper()
-		if err := reader.read(newBody(strings.NewReader(text)), "", DefaultPacked, DefaultUnpacked); err != nil {
-			t.Fatal(err)
+		if err := reader.read(newBody(strings.NewReader(text)), "", c.options); err != nil {
+			t.Fatal(err.text)
 		}
 		reader.batch.Count()
 	}

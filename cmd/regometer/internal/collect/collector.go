@@ -6,17 +6,14 @@
 package collect
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/subtle"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -52,22 +49,36 @@ const (
 	DefaultEvent    = 16 << 20
 )
 
-// timeout limits the time from the arrival of a body to its answer. OPA waits
-// 10 seconds for an answer, and sends the body again otherwise.
-const timeout = 8 * time.Second
+const (
+	// forwardTimeout is the default of Forward.Timeout. OPA waits 10 seconds for
+	// an answer, and sends the body again otherwise.
+	forwardTimeout = 8 * time.Second
+	// patience limits what comes before a body is sent to the target, beside
+	// Forward.Timeout: together they are less than OPA's 10 seconds.
+	patience = 1500 * time.Millisecond
+)
 
 // Collector counts the decisions in the bodies that it gets by HTTP. It serves
 // the metrics too.
+//
+// A body of usual size waits in memory for the target. It waits as it came, and
+// holds nothing else. It is unpacked after the target has accepted it.
 type Collector struct {
 	options  Options
+	timeout  time.Duration // from sending a body to its answer
 	registry *prometheus.Registry
 	Counter  *plugin.LogCounter
 	metrics  *metrics
-	slots    chan struct{} // bodies that are read at the same time
+	refusals *refusals
+
+	waiting  waiting
+	counting sync.WaitGroup
+	places   chan struct{} // for bodies in memory that are unpacked and counted
+	streams  chan struct{} // for larger bodies, which are unpacked while they go to the target
+	long     chan struct{} // for readers of long events, which need much memory
 	readers  sync.Pool     // of *bodyReader, which wait for work
 	repeated digests
 	page     http.Handler
-	bodies   http.Handler
 }
 
 // New returns a collector. It fails if the configuration is invalid.
@@ -78,161 +89,175 @@ func New(o Options) (*Collector, error) {
 	if err != nil {
 		return nil, err
 	}
+	processors := runtime.GOMAXPROCS(0)
 	c := &Collector{
-		options: o, registry: registry, Counter: counter,
-		metrics: newMetrics(registry),
-		slots:   make(chan struct{}, runtime.GOMAXPROCS(0)),
+		options: o, timeout: forwardTimeout, registry: registry, Counter: counter, refusals: &refusals{log: o.Log},
+		places: make(chan struct{}, processors), streams: make(chan struct{}, processors), long: make(chan struct{}, processors),
 	}
-	c.readers.New = func() any { return newBodyReader(counter, int(o.MaxEvent)) }
-	c.page = c.guard(promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, Registry: registry}))
-	c.bodies = c.guard(http.HandlerFunc(c.collect))
+	if o.Forward != nil {
+		c.timeout = cmp.Or(o.Forward.Timeout, forwardTimeout)
+	}
+	c.metrics = newMetrics(registry, &c.waiting, o.Forward != nil)
+	c.readers.New = func() any { return newBodyReader(counter, int(o.MaxEvent), c.long) }
+	c.page = promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, Registry: registry})
 	return c, nil
 }
+
+// Wait waits until the decisions of all bodies that were accepted count.
+func (c *Collector) Wait() { c.counting.Wait() }
 
 // ServeHTTP implements http.Handler. It is no http.ServeMux, which would change
 // the paths of bodies.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	handler, methods := c.bodies, []string{http.MethodPost}
-	switch r.URL.Path {
-	case "/metrics":
-		handler, methods = c.page, []string{http.MethodGet, http.MethodHead}
-	case "/health":
-		handler, methods = healthy, []string{http.MethodGet, http.MethodHead}
+	own := r.URL.Path == "/metrics" || r.URL.Path == "/health"
+	switch {
+	case own && r.Method != http.MethodGet && r.Method != http.MethodHead:
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "GET this path, and POST decision logs to any other", http.StatusMethodNotAllowed)
+	case r.URL.Path == "/health":
+		_, _ = io.WriteString(w, "{}\n")
+	case !c.authorized(r):
+		c.refuseToken(w, r, own)
+	case own:
+		c.page.ServeHTTP(w, r)
+	case r.Method != http.MethodPost:
+		c.refuseOther(w, r, bundle)
+	default:
+		c.collect(w, r)
 	}
-	if !slices.Contains(methods, r.Method) {
-		w.Header().Set("Allow", strings.Join(methods, ", "))
-		http.Error(w, "GET /metrics and /health, and POST bodies to any other path", http.StatusMethodNotAllowed)
-		return
-	}
-	handler.ServeHTTP(w, r)
 }
 
-var healthy http.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}\n") })
-
-// guard refuses requests without the token.
-func (c *Collector) guard(next http.Handler) http.Handler {
+// authorized reports whether a request has the token. The token is not for the
+// target.
+func (c *Collector) authorized(r *http.Request) bool {
 	if c.options.Token == nil {
-		return next
+		return true
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token, isBearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !isBearer || subtle.ConstantTimeCompare([]byte(token), []byte(c.options.Token())) != 1 {
-			c.metrics.refused.WithLabelValues("token").Inc()
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "the request lacks the bearer token", http.StatusUnauthorized)
-			return
-		}
-		r.Header.Del("Authorization") // it is not for the target
-		next.ServeHTTP(w, r)
-	})
+	token, isBearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	r.Header.Del("Authorization")
+	return isBearer && subtle.ConstantTimeCompare([]byte(token), []byte(c.options.Token())) == 1
 }
 
-// isOPA reports whether an OPA has sent a request. An OPA sends a body again
-// until it gets status 200, and does not go on with other bodies.
-func isOPA(r *http.Request) bool {
-	name, _, _ := strings.Cut(r.UserAgent(), "/")
-	return name == "Open Policy Agent" || name == "Open-Policy-Agent" // older and newer releases
-}
-
-// collect answers a request with a body of decisions.
-//
-// It counts a body if and only if the target has accepted it, or if there is no
-// target. OPA keeps a body until the answer is 200, so nothing is stored here.
+// collect answers a request with a body of decisions. It counts a body if and
+// only if the target has accepted it, or if there is no target. OPA keeps a body
+// until the answer is 200, so nothing is stored here.
 func (c *Collector) collect(w http.ResponseWriter, r *http.Request) {
 	if path := writtenPath(r.URL); !strings.HasPrefix(path, "/") || dotSegment.MatchString(path) {
-		c.refuse(w, "path", http.StatusBadRequest, "the path must begin with / and have no segments . and ..")
+		c.refuse(w, r, "path", http.StatusBadRequest, "the path must begin with / and have no segments . and ..")
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	c.metrics.progress.Inc()
+	defer c.metrics.progress.Dec()
+	begin := time.Now()
+	_ = http.NewResponseController(w).SetReadDeadline(begin.Add(c.timeout))
+	ctx, cancel := context.WithDeadline(r.Context(), begin.Add(c.timeout+patience))
 	defer cancel()
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(timeout)) // a slow sender must not hold a slot
+	r = r.WithContext(ctx)
+
+	u, err := c.receive(r)
+	switch {
+	case err != nil:
+		c.refuseSender(w, r, err)
+	case u.isStatus():
+		c.refuseOther(w, r, status)
+	case u.whole && c.options.Forward != nil:
+		c.relay(w, u)
+		return
+	default:
+		c.read(w, u)
+	}
+	u.release()
+}
+
+// relay passes a whole body on, answers, and then counts the body. The answer
+// does not wait for this.
+func (c *Collector) relay(w http.ResponseWriter, u *upload) {
+	answer := c.options.Forward.send(u)
+	c.metrics.observe(answer)
+	if !answer.accepted() {
+		u.release()
+		c.refuseTarget(w, u.Request, answer, "")
+		return
+	}
+	c.counting.Go(func() {
+		defer u.release()
+		c.places <- struct{}{}
+		defer func() { <-c.places }()
+		reader := c.readers.Get().(*bodyReader)
+		defer c.putBack(reader)
+		body := newBody(bytes.NewReader(u.text))
+		c.count(u, reader, body, reader.read(body, u.encoding(), c.options))
+	})
+	answer.write(w)
+}
+
+// read reads a body, passes it on at the same time if there is a target, counts
+// it, and answers.
+func (c *Collector) read(w http.ResponseWriter, u *upload) {
+	places, limit := c.places, c.timeout
+	if !u.whole {
+		places = c.streams
+	}
+	if c.options.Forward != nil {
+		limit = patience
+	}
+	ctx, cancel := context.WithTimeout(u.Context(), limit)
+	defer cancel()
 	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
+	case places <- struct{}{}:
+		defer func() { <-places }()
 	case <-ctx.Done():
-		c.refuse(w, "busy", http.StatusServiceUnavailable, "too many bodies at the same time")
+		c.refuseSender(w, u.Request, cmp.Or(u.Context().Err(), errBusy))
 		return
 	}
 
-	body := newBody(r.Body)
+	body := newBody(io.MultiReader(bytes.NewReader(u.text), u.Body))
+	answer := answer{status: http.StatusOK}
 	var delivery *delivery
 	if c.options.Forward != nil {
-		delivery = c.options.Forward.start(ctx, r, body)
+		delivery = c.options.Forward.start(u, body)
 	}
 	reader := c.readers.Get().(*bodyReader)
-	defer func() { reader.shrink(); c.readers.Put(reader) }()
-	unread := reader.read(body, r.Header.Get("Content-Encoding"), c.options.MaxPacked, c.options.MaxUnpacked)
+	defer c.putBack(reader)
+	unread := reader.read(body, u.encoding(), c.options)
 	body.drain()
-
-	answer := answer{status: http.StatusOK}
 	if delivery != nil {
 		answer = delivery.finish(body)
+		c.metrics.observe(answer)
 	}
 	switch {
-	case errors.Is(body.err, os.ErrDeadlineExceeded):
-		c.refuse(w, "slow", http.StatusServiceUnavailable, fmt.Sprintf("the body was not read within %v", timeout))
 	case body.err != nil:
-		c.refuse(w, "sender", http.StatusBadRequest, "the body ends too early: "+body.err.Error())
-	case answer.err != nil:
-		c.options.Log.Warn("The target did not take a body.", "error", answer.err)
-		c.refuse(w, "target", http.StatusServiceUnavailable, "the target did not answer: "+answer.err.Error())
-	case answer.status/100 != 2:
-		c.metrics.refused.WithLabelValues("target").Inc()
-		answer.write(w)
+		c.refuseSender(w, u.Request, body.err)
+	case !answer.accepted():
+		c.refuseTarget(w, u.Request, answer, reader.server())
+	case unread != nil && c.options.Forward == nil && !isOPA(u.Request):
+		c.refuse(w, u.Request, unread.reason, unread.status, unread.text)
 	default:
-		c.account(w, r, reader, body, unread, answer)
+		c.count(u, reader, body, unread)
+		answer.write(w)
 	}
 }
 
-// account counts a body that the target has accepted, or for which there is no
-// target, and answers.
-func (c *Collector) account(w http.ResponseWriter, r *http.Request, reader *bodyReader, body *body, unread error, answer answer) {
-	if unread != nil {
-		var reason *unreadable
-		errors.As(unread, &reason)
-		if c.options.Forward == nil && !isOPA(r) {
-			c.refuse(w, reason.reason, reason.status, reason.Error())
-			return
-		}
+// count counts a body that was accepted.
+func (c *Collector) count(u *upload, reader *bodyReader, body *body, unread *unreadable) {
+	switch {
+	case unread != nil:
 		counter := c.metrics.lost
 		if c.options.Forward != nil {
 			counter = c.metrics.uncounted
 		}
-		counter.WithLabelValues(reason.reason).Inc()
-		c.options.Log.Warn("The decisions of a body do not count.", "reason", reason.Error(), "sender", r.RemoteAddr)
-		answer.write(w)
-		return
-	}
-	if !c.repeated.add(body.digest()) {
+		counter.WithLabelValues(unread.reason).Inc()
+		c.refusals.add("The decisions of an upload do not count.", u.Request, unread.reason, unread.text, reader.server())
+	case !c.repeated.add(body.digest()):
 		c.metrics.repeated.Inc()
-		answer.write(w)
-		return
+	default:
+		reader.batch.Count()
+		c.metrics.counted.Inc()
+		c.metrics.note(reader)
 	}
-	reader.batch.Count()
-	c.metrics.counted.Inc()
-	c.metrics.note(reader)
-	answer.write(w)
 }
 
-func (c *Collector) refuse(w http.ResponseWriter, reason string, status int, message string) {
-	c.metrics.refused.WithLabelValues(reason).Inc()
-	http.Error(w, message, status)
-}
-
-// unreadable says why the decisions of a body cannot be counted.
-type unreadable struct {
-	reason string // a label
-	status int    // for senders that are not OPA
-	text   string
-}
-
-func (u *unreadable) Error() string { return u.text }
-
-func tooLarge(reason, what string, limit int64) error {
-	return &unreadable{reason, http.StatusRequestEntityTooLarge, fmt.Sprintf("%s has more than %d bytes", what, limit)}
-}
-
-func unreadableBody(reason, text string) error {
-	return &unreadable{reason, http.StatusBadRequest, text}
+func (c *Collector) putBack(reader *bodyReader) {
+	reader.shrink()
+	c.readers.Put(reader)
 }

@@ -5,8 +5,10 @@ package collect
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,7 +21,6 @@ import (
 	"os"
 	"reflect"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -36,7 +37,7 @@ import (
 
 func newCollector(t *testing.T, o Options) *Collector {
 	t.Helper()
-	o.Log = slog.New(slog.DiscardHandler)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	c, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -47,6 +48,7 @@ func newCollector(t *testing.T, o Options) *Collector {
 // counted returns the bodies by what happened to them, or the decisions.
 func counted(t *testing.T, c *Collector, what string) (sum float64) {
 	t.Helper()
+	c.Wait()
 	families, err := c.registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -63,6 +65,7 @@ func counted(t *testing.T, c *Collector, what string) (sum float64) {
 
 // scrape returns the page of metrics.
 func scrape(c *Collector) string {
+	c.Wait()
 	w := httptest.NewRecorder()
 	c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	return w.Body.String()
@@ -379,60 +382,233 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// As many bodies are read at a time as there are processors. No part of a
-// request takes longer than the timeout: reading it, a target that does not
-// answer, and waiting for others. A request ends when its sender has gone.
+// newModel returns a collector whose target is a function. Its time is that of a
+// bubble of synctest.
+func newModel(t *testing.T, target func(*http.Request) int) *Collector {
+	return newCollector(t, Options{Forward: &Forward{URL: &url.URL{Scheme: "http", Host: "x"}, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		if status := target(r); status != 0 {
+			return &http.Response{StatusCode: status, Body: http.NoBody}, nil
+		}
+		return nil, cmp.Or(r.Context().Err(), errors.New("it is down"))
+	})}})
+}
+
+// deliver sends a body in a bubble, and returns the status of the answer.
+func deliver(ctx context.Context, c *Collector, body string) int {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/logs", strings.NewReader(body))
+	r.Header.Set("User-Agent", opaAgent)
+	c.ServeHTTP(w, r)
+	return w.Code
+}
+
+// Senders get as much to a slow target as without the collector: nothing is
+// refused, and nothing comes twice. The same holds after an outage.
+func TestThroughput(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		senders             int
+		every, lasts, slow  time.Duration
+		processors, without int
+		outage              time.Duration
+	}{
+		{10, time.Second, 12 * time.Second, 300 * time.Millisecond, 1, 120, 0},
+		{15, 2 * time.Second, 16 * time.Second, 1500 * time.Millisecond, 2, 120, 0},
+		{60, 5 * time.Second, 20 * time.Second, 500 * time.Millisecond, 2, 240, 0},
+		{200, 5 * time.Second, 20 * time.Second, 500 * time.Millisecond, 2, 800, 0},
+		{200, 10 * time.Second, 20 * time.Second, 2 * time.Second, 2, 400, 0},
+		{20, 5 * time.Second, 60 * time.Second, 100 * time.Millisecond, 2, 240, 40 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			got, refused, begin := map[string]int{}, 0, time.Now()
+			c := newModel(t, func(r *http.Request) int {
+				text, _ := io.ReadAll(r.Body)
+				if time.Since(begin) < test.outage {
+					return 0
+				}
+				time.Sleep(test.slow)
+				mu.Lock()
+				defer mu.Unlock()
+				got[string(text)]++
+				return 200
+			})
+			c.places, c.streams = make(chan struct{}, test.processors), make(chan struct{}, test.processors)
+			var senders sync.WaitGroup
+			for sender := range test.senders {
+				senders.Go(func() {
+					for i := 0; time.Duration(i)*test.every < test.lasts; i++ {
+						time.Sleep(time.Until(begin.Add(time.Duration(i) * test.every)))
+						for deliver(t.Context(), c, events(fmt.Sprint(sender, "-", i), 20)) != 200 {
+							mu.Lock()
+							refused++
+							mu.Unlock()
+							time.Sleep(time.Second)
+						}
+					}
+				})
+			}
+			senders.Wait()
+			if took, most := time.Since(begin), test.lasts+test.slow; took > most {
+				t.Errorf("%+v: all is there after %v, want %v", test, took, most)
+			}
+			for body, n := range got {
+				if n > 1 {
+					t.Fatalf("%+v: the target gets %d times %.60s", test, n, body)
+				}
+			}
+			if len(got) != test.without || (refused > 0) != (test.outage > 0) || counted(t, c, "decisions") != float64(20*len(got)) {
+				t.Errorf("%+v: the target gets %d bodies, %d are refused, and %v decisions count", test, len(got), refused, counted(t, c, "decisions"))
+			}
+		})
+	}
+}
+
+// What waits is bounded. Beyond the bound, bodies are refused before anything
+// goes to the target.
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var sent atomic.Int32
+		c := newModel(t, func(r *http.Request) int { sent.Add(1); time.Sleep(5 * time.Second); return 200 })
+		const size = 100_000
+		fits := maxWaiting / (perBody + size + 1)
+		var busy atomic.Int32
+		for i := range fits + 10 {
+			go func() {
+				if deliver(t.Context(), c, fmt.Sprintf("%*d", size, i)) == 503 {
+					busy.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		if n := c.waiting.bytes.Load(); int(sent.Load()) != fits || busy.Load() != 10 || n > maxWaiting || n < maxWaiting*9/10 {
+			t.Errorf("%d bodies of %d go to the target, %d are refused, and %d bytes wait", sent.Load(), fits, busy.Load(), n)
+		}
+		time.Sleep(6 * time.Second)
+		if synctest.Wait(); c.waiting.bytes.Load() != 0 || deliver(t.Context(), c, "[]") != 200 {
+			t.Errorf("%d bytes wait still", c.waiting.bytes.Load())
+		}
+		for _, body := range []string{events("a", 1), "x", strings.Repeat(" ", maxWhole+1), `{"labels":{}}`} {
+			deliver(t.Context(), c, body)
+		}
+		gone, leave := context.WithCancel(t.Context())
+		if leave(); deliver(gone, c, events("gone", 1)) != 400 {
+			t.Error("a body whose sender has gone is sent")
+		}
+		if synctest.Wait(); c.waiting.bytes.Load() != 0 {
+			t.Errorf("%d bytes are not given back", c.waiting.bytes.Load())
+		}
+	})
+}
+
+// An answer does not wait until a body is counted. Larger bodies do not take the
+// places of others, and do not wait long for their own.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var sent atomic.Int32
+		c := newModel(t, func(r *http.Request) int {
+			_, _ = io.Copy(io.Discard, r.Body)
+			sent.Add(1)
+			time.Sleep(5 * time.Second)
+			return 200
+		})
+		c.places, c.streams = make(chan struct{}, 1), make(chan struct{}, 1)
+		c.places <- struct{}{}
+		begin := time.Now()
+		large := strings.Repeat(" ", maxWhole)
+		go deliver(t.Context(), c, large+events("large", 1))
+		synctest.Wait()
+		for i := range 10 {
+			go deliver(t.Context(), c, large+events(fmt.Sprint("l", i), 1))
+		}
+		for i := range 3 {
+			if status := deliver(t.Context(), c, events(fmt.Sprint("small", i), 1)); status != 200 || time.Since(begin) != time.Duration(i+1)*5*time.Second {
+				t.Errorf("status %d after %v", status, time.Since(begin))
+			}
+		}
+		if n := testutil.ToFloat64(c.metrics.refused.WithLabelValues("busy")); n != 10 || sent.Load() != 4 {
+			t.Errorf("%v bodies are refused, and %d were sent", n, sent.Load())
+		}
+		if n := testutil.ToFloat64(c.metrics.counted); n != 1 {
+			t.Errorf("%v bodies count while there is no place", n)
+		}
+		<-c.places
+		if n := counted(t, c, "decisions"); n != 4 {
+			t.Errorf("%v decisions count in the end, want 4", n)
+		}
+
+		for range cap(c.long) { // readers of long events need a place there too
+			c.long <- struct{}{}
+		}
+		long := `[{"decision_id":"long","path":"p","result":true,"metrics":{},"input":"` + strings.Repeat("x", largeBuffer) + `"}]`
+		go send(t, c, opaAgent, "gzip", packed(long))
+		time.Sleep(time.Minute)
+		if n := testutil.ToFloat64(c.metrics.counted); n != 4 {
+			t.Errorf("%v bodies count, want 4: one with a long event needs no place", n)
+		}
+		<-c.long
+		if n := counted(t, c, "decisions"); n != 5 || len(c.long) != cap(c.long)-1 {
+			t.Errorf("%v decisions count, and %d places are taken", n, len(c.long))
+		}
+	})
+}
+
+// The target has the timeout from the moment when a body is sent, and all
+// together stays below OPA's 10 seconds. A request ends when its sender has
+// gone.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		answers, active := make(chan bool), atomic.Int32{}
-		c := newCollector(t, Options{Forward: &Forward{URL: &url.URL{Scheme: "http", Host: "x"}, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		var active atomic.Int32
+		c := newModel(t, func(r *http.Request) int {
 			active.Add(1)
 			defer active.Add(-1)
-			_, _ = io.Copy(io.Discard, r.Body)
-			select {
-			case <-answers:
-				return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
-			case <-r.Context().Done():
-				return nil, r.Context().Err()
-			}
-		})}})
-		slots := runtime.GOMAXPROCS(0)
-		start := func(status int, limit time.Duration) {
+			<-r.Context().Done()
+			return 0
+		})
+		for name, test := range map[string]struct {
+			delay, want time.Duration
+			large       bool
+		}{
+			"at once": {0, 8 * time.Second, false}, "after a second": {time.Second, 9 * time.Second, false},
+			"slow": {7 * time.Second, 9500 * time.Millisecond, false}, "large": {0, 8 * time.Second, true},
+		} {
 			begin := time.Now()
-			for i := range 3 * slots {
-				go func() {
-					w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-					c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(events(fmt.Sprint(status, i), 1))))
-					if took := time.Since(begin); w.Code != status || took != limit || w.read != begin.Add(8*time.Second) {
-						t.Errorf("status %d after %v, and reading until %v", w.Code, took, w.read.Sub(begin))
-					}
-				}()
+			text := "[]"
+			if test.large {
+				text = strings.Repeat(" ", 2*maxWhole)
 			}
-			synctest.Wait()
-			if n := int(active.Load()); n != slots {
-				t.Errorf("%d bodies are read at a time", n)
+			from, to := io.Pipe()
+			go func() {
+				_, _ = io.WriteString(to, text[:1])
+				time.Sleep(test.delay)
+				_, _ = io.WriteString(to, text[1:])
+				_ = to.Close()
+			}()
+			w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+			c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", from))
+			if took := time.Since(begin); w.Code != 503 || took != test.want || w.read != begin.Add(8*time.Second) {
+				t.Errorf("%s: status %d after %v, and reading until %v", name, w.Code, took, w.read.Sub(begin))
 			}
 		}
-		start(503, 8*time.Second)
-		time.Sleep(8 * time.Second)
-		synctest.Wait()
-		start(200, 0)
-		for range 3 * slots {
-			answers <- true
-		}
-		synctest.Wait()
-		if n := 3 * float64(slots); counted(t, c, "refused") != n || counted(t, c, "decisions") != n {
-			t.Errorf("%v bodies are refused, and %v decisions count", counted(t, c, "refused"), counted(t, c, "decisions"))
+		if n := testutil.ToFloat64(c.metrics.refused.WithLabelValues("target")); n != 4 {
+			t.Errorf("the target refused %v bodies", n)
 		}
 		gone, leave := context.WithCancel(t.Context())
-		go c.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodPost, "/", strings.NewReader("[]")))
+		go deliver(gone, c, "[]")
 		synctest.Wait()
 		if leave(); active.Load() != 1 {
-			t.Error("a body is not read")
+			t.Error("a body is not sent")
 		}
-		if synctest.Wait(); active.Load() != 0 {
+		if synctest.Wait(); active.Load() != 0 || testutil.ToFloat64(c.metrics.refused.WithLabelValues("sender")) != 1 {
 			t.Error("the target is still waited for although the sender has gone")
+		}
+		c.timeout, c.options.Forward.Timeout = 20*time.Second, 20*time.Second
+		begin := time.Now()
+		if status := deliver(t.Context(), c, "[]"); status != 503 || time.Since(begin) != 20*time.Second {
+			t.Errorf("with another timeout: status %d after %v", status, time.Since(begin))
 		}
 	})
 }
@@ -585,12 +761,12 @@ func TestPaths(t *testing.T) {
 		t.Errorf("the target got %d of them", len(after)-len(before))
 	}
 	for request, want := range map[string]int{
-		"POST /metrics": 405, "POST /health": 405, "PUT /logs": 405, "GET /logs": 405, "GET /": 405, "HEAD /health": 200, "GET /metrics": 200, "HEAD /metrics": 200,
+		"POST /metrics": 405, "POST /health": 405, "PUT /logs": 404, "GET /logs": 404, "GET /": 404, "HEAD /health": 200, "GET /metrics": 200, "HEAD /metrics": 200,
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		w := httptest.NewRecorder()
 		c.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(events("a", 1))))
-		if w.Code != want || want == 405 && (w.Header().Get("Allow") == "POST") == (path == "/metrics" || path == "/health") {
+		if w.Code != want || want == 405 && w.Header().Get("Allow") != "GET, HEAD" {
 			t.Errorf("%s: %d, %s", request, w.Code, w.Header())
 		}
 	}

@@ -4,22 +4,39 @@
 package collect
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // Forward passes bodies on to a target.
 type Forward struct {
 	URL       *url.URL
 	Transport http.RoundTripper
+	// Timeout is the time from sending a body to the whole answer. 0 stands for
+	// 8 seconds.
+	Timeout time.Duration
 	// Authorization, if not nil, returns the value of the header Authorization
 	// for the target. It replaces that of the sender.
 	Authorization func() string
+}
+
+// Leads reports whether the target is at an address where this process listens.
+func (f *Forward) Leads(own net.Addr) bool {
+	port := cmp.Or(f.URL.Port(), map[string]string{"http": "80", "https": "443"}[f.URL.Scheme])
+	target, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(f.URL.Hostname(), port))
+	here, isTCP := own.(*net.TCPAddr)
+	return err == nil && isTCP && target.Port == here.Port && (target.IP.Equal(here.IP) || target.IP.IsLoopback() && here.IP.IsUnspecified())
 }
 
 // dotSegment finds segments . and .. of a path as a client has written it, also
@@ -45,12 +62,26 @@ var hopHeaders = []string{"Connection", "Keep-Alive", "Proxy-Authenticate", "Pro
 // maxAnswer limits the bytes of an answer that are passed back.
 const maxAnswer = 64 << 10
 
+// maxRedirects limits the redirects of a body.
+const maxRedirects = 10
+
 // answer is the answer of a target.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 	err    error
+	took   time.Duration
+}
+
+func (a *answer) accepted() bool { return a.err == nil && a.status/100 == 2 }
+
+// class returns the class of the status, or "none" if there is no answer.
+func (a *answer) class() string {
+	if a.err != nil {
+		return "none"
+	}
+	return fmt.Sprintf("%dxx", a.status/100)
 }
 
 // write passes the answer on. OPA 0.34 takes only status 200 as a success.
@@ -67,46 +98,80 @@ func (a *answer) write(w http.ResponseWriter) {
 	_, _ = w.Write(a.body)
 }
 
+// send passes a whole body on, also to where the target redirects it.
+func (f *Forward) send(u *upload) answer {
+	request := f.request(u)
+	request.ContentLength = int64(len(u.text))
+	request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(u.text)), nil }
+	request.Body, _ = request.GetBody()
+	return f.do(request)
+}
+
+// request returns the request for the target, without a body.
+func (f *Forward) request(u *upload) *http.Request {
+	target := *f.URL
+	target.RawPath = strings.TrimSuffix(target.EscapedPath(), "/") + notInPath.ReplaceAllStringFunc(writtenPath(u.URL), url.PathEscape)
+	target.Path, _ = url.PathUnescape(target.RawPath) // both parts were parsed before
+	target.RawQuery = u.URL.RawQuery
+	request := (&http.Request{Method: u.Method, URL: &target, Header: u.Header.Clone()}).WithContext(u.Context())
+	for _, name := range append(strings.Split(strings.Join(u.Header["Connection"], ","), ","), hopHeaders...) {
+		request.Header.Del(strings.TrimSpace(name))
+	}
+	if f.Authorization != nil {
+		request.Header.Set("Authorization", f.Authorization())
+	}
+	return request
+}
+
+// do sends a request. As OPA does, it follows only redirects that keep the
+// method and the body.
+func (f *Forward) do(request *http.Request) answer {
+	begin := time.Now()
+	ctx, cancel := context.WithTimeout(request.Context(), cmp.Or(f.Timeout, forwardTimeout))
+	defer cancel()
+	client := http.Client{Transport: f.Transport, CheckRedirect: func(next *http.Request, via []*http.Request) error {
+		if next.Method != request.Method || len(via) > maxRedirects {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}}
+	response, err := client.Do(request.WithContext(ctx))
+	if err != nil {
+		var outer *url.Error
+		if errors.As(err, &outer) {
+			err = outer.Err // without the URL, which may be secret
+		}
+		if errors.As(err, new(x509.UnknownAuthorityError)) {
+			err = fmt.Errorf("%w: name it with --forward-ca", err)
+		}
+		return answer{err: err, took: time.Since(begin)}
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	return answer{response.StatusCode, response.Header, text, err, time.Since(begin)}
+}
+
 var errAborted = errors.New("the sender has closed the connection")
 
-// delivery is a body on its way to the target.
+// delivery is a body on its way to the target while it is read.
 type delivery struct {
 	pipe   *io.PipeWriter
 	answer chan answer
 }
 
 // start begins to pass on what is read from body.
-func (f *Forward) start(ctx context.Context, r *http.Request, body *body) *delivery {
+func (f *Forward) start(u *upload, body *body) *delivery {
 	from, to := io.Pipe()
 	d := &delivery{to, make(chan answer, 1)}
 	body.target = to
-	target := *f.URL
-	target.RawPath = strings.TrimSuffix(target.EscapedPath(), "/") + notInPath.ReplaceAllStringFunc(writtenPath(r.URL), url.PathEscape)
-	target.Path, _ = url.PathUnescape(target.RawPath) // both parts were parsed before
-	target.RawQuery = r.URL.RawQuery
-	request := (&http.Request{Method: r.Method, URL: &target, Body: from, ContentLength: r.ContentLength, Header: r.Header.Clone()}).WithContext(ctx)
-	for _, name := range append(strings.Split(strings.Join(r.Header["Connection"], ","), ","), hopHeaders...) {
-		request.Header.Del(strings.TrimSpace(name))
-	}
-	if f.Authorization != nil {
-		request.Header.Set("Authorization", f.Authorization())
-	}
+	request := f.request(u)
+	request.Body, request.ContentLength = from, u.ContentLength
 	go func() {
-		a := f.send(request)
+		a := f.do(request)
 		from.CloseWithError(io.ErrClosedPipe) // no more is wanted
 		d.answer <- a
 	}()
 	return d
-}
-
-func (f *Forward) send(request *http.Request) answer {
-	response, err := f.Transport.RoundTrip(request)
-	if err != nil {
-		return answer{err: err}
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	return answer{response.StatusCode, response.Header, text, err}
 }
 
 // finish ends the body and waits for the target's answer. If the sender failed,

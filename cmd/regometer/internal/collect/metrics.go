@@ -4,27 +4,33 @@
 package collect
 
 import (
+	"maps"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
 // metrics are the collector's own metrics.
 type metrics struct {
 	counted, repeated               prometheus.Counter
 	lost, uncounted, refused, wrong *prometheus.CounterVec
+	other                           *prometheus.CounterVec
 	policy                          *prometheus.GaugeVec
+	progress                        prometheus.Gauge
+	target                          *prometheus.HistogramVec
 
 	mu      sync.Mutex
 	servers map[string]time.Time // when a server sent last
+	swept   time.Time            // when silent servers were forgotten
 }
 
 // silence is the time after which a server that sends nothing no longer counts.
 // OPA uploads every five to ten minutes by default.
 const silence = 20 * time.Minute
 
-func newMetrics(registry prometheus.Registerer) *metrics {
+func newMetrics(registry prometheus.Registerer, waiting *waiting, forwards bool) *metrics {
 	counter := func(name, help string) prometheus.Counter {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Namespace: "regometer", Subsystem: "collect", Name: name, Help: help})
 		registry.MustRegister(c)
@@ -38,6 +44,9 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		}
 		return c
 	}
+	gauge := func(name, help string) prometheus.GaugeOpts {
+		return prometheus.GaugeOpts{Namespace: "regometer", Subsystem: "collect", Name: name, Help: help}
+	}
 	reasons := []string{"gzip", "encoding", "event_too_large", "too_large", "no_decisions"}
 	m := &metrics{
 		counted:   counter("bodies_counted_total", "Bodies whose decisions count."),
@@ -45,19 +54,27 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		lost:      vector("bodies_lost_total", "reason", "Bodies of OPA that were not readable and went nowhere else.", reasons...),
 		uncounted: vector("bodies_uncounted_total", "reason", "Bodies that the target accepted, but that were not readable here.", reasons...),
 		refused:   vector("bodies_refused_total", "reason", "Bodies that were not accepted. OPA sends them again.", "busy", "path", "sender", "slow", "target", "token"),
+		other:     vector("other_requests_total", "kind", "Requests of an OPA for bundles or discovery, and status updates. They get status 404.", bundle, status),
 		wrong:     vector("event_problems_total", "kind", "Problems of events, as regometer report counts them."),
 		servers:   map[string]time.Time{},
-		policy: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: "regometer", Subsystem: "collect", Name: "policy_timestamp_seconds",
-			Help: "When a source of the policy was last read, or found unchanged, in seconds since 1970. Absent until then.",
-		}, []string{"source"}),
+		policy:    prometheus.NewGaugeVec(gauge("policy_timestamp_seconds", "When a source of the policy was last read, or found unchanged, in seconds since 1970. Absent until then."), []string{"source"}),
+		progress:  prometheus.NewGauge(gauge("bodies_in_progress", "Bodies that are read, or that wait for the target.")),
+		target: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: "regometer", Subsystem: "collect", Name: "target_duration_seconds", Buckets: prometheus.DefBuckets, NativeHistogramBucketFactor: 1.1,
+			Help: "Time from sending a body to the target's answer, by class of its status.",
+		}, []string{"status"}),
 	}
-	registry.MustRegister(m.policy, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: "regometer", Subsystem: "collect", Name: "servers",
-		Help: "Servers (by labels.id) that sent decisions in the last 20 minutes.",
-	}, m.active))
+	registry.MustRegister(m.policy, m.progress, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewGaugeFunc(gauge("servers", "Servers (by labels.id) that sent decisions in the last 20 minutes."), m.active),
+		prometheus.NewGaugeFunc(gauge("waiting_bytes", "Bytes of bodies that wait for the target, or to be counted."), func() float64 { return float64(waiting.bytes.Load()) }))
+	if forwards {
+		registry.MustRegister(m.target)
+	}
 	return m
 }
+
+// observe notes an answer of the target.
+func (m *metrics) observe(a answer) { m.target.WithLabelValues(a.class()).Observe(a.took.Seconds()) }
 
 // note notes the servers and problems of a body that counts.
 func (m *metrics) note(r *bodyReader) {
@@ -67,6 +84,9 @@ func (m *metrics) note(r *bodyReader) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
+	if len(m.servers) == maxServers && now.Sub(m.swept) > time.Minute {
+		m.sweep(now)
+	}
 	for id := range r.servers {
 		if _, known := m.servers[id]; known || len(m.servers) < maxServers {
 			m.servers[id] = now
@@ -79,10 +99,12 @@ func (m *metrics) note(r *bodyReader) {
 func (m *metrics) active() float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for id, last := range m.servers {
-		if time.Since(last) > silence {
-			delete(m.servers, id)
-		}
-	}
+	m.sweep(time.Now())
 	return float64(len(m.servers))
+}
+
+// sweep forgets silent servers.
+func (m *metrics) sweep(now time.Time) {
+	m.swept = now
+	maps.DeleteFunc(m.servers, func(_ string, last time.Time) bool { return now.Sub(last) > silence })
 }

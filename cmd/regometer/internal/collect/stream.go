@@ -23,7 +23,7 @@ type stream struct {
 }
 
 func (c *Collector) newStream() *stream {
-	s := &stream{c: c, reader: newBodyReader(c.Counter, int(c.options.MaxEvent))}
+	s := &stream{c: c, reader: newBodyReader(c.Counter, int(c.options.MaxEvent), nil)}
 	s.reader.begin()
 	return s
 }

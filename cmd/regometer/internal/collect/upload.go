@@ -1,0 +1,106 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+)
+
+const (
+	// maxWhole is the size of the largest body that waits in memory, in bytes.
+	// OPA's default is 32 KiB.
+	maxWhole = 1 << 20
+	// maxWaiting limits the bytes of all bodies that wait. Each counts perBody
+	// bytes more, for the connections to the sender and to the target.
+	maxWaiting = 64 << 20
+	perBody    = 48 << 10
+	// firstRead is how many bytes of a body have room at first, and beginning
+	// how many are read of a larger body before it goes on.
+	firstRead = 32 << 10
+	beginning = 4 << 10
+)
+
+// waiting is the number of bytes of the bodies that wait.
+type waiting struct{ bytes atomic.Int64 }
+
+var errBusy = errors.New("too many bodies wait")
+
+// upload is a request with a body.
+type upload struct {
+	*http.Request
+	text    []byte // the body if it is whole, or its beginning
+	whole   bool
+	waiting *waiting
+	held    int64
+}
+
+// receive reads a body of usual size, or the beginning of a larger one. The
+// caller must release it.
+func (c *Collector) receive(r *http.Request) (*upload, error) {
+	u := &upload{Request: r, waiting: &c.waiting}
+	limit := maxWhole
+	if r.ContentLength > maxWhole {
+		limit = beginning
+	} else if r.ContentLength >= 0 {
+		limit = int(r.ContentLength)
+	}
+	if !u.hold(perBody) {
+		return u, errBusy
+	}
+	for limit++; len(u.text) < limit; { // with one byte more, to see the end
+		if have := cap(u.text); len(u.text) == have {
+			size := min(max(2*have, firstRead), limit)
+			if !u.hold(size - have) {
+				return u, errBusy
+			}
+			u.text = append(make([]byte, 0, size), u.text...)
+		}
+		n, err := r.Body.Read(u.text[len(u.text):cap(u.text)])
+		u.text = u.text[:len(u.text)+n]
+		if u.whole = err == io.EOF; u.whole {
+			break
+		} else if err != nil {
+			return u, err
+		}
+	}
+	return u, r.Context().Err()
+}
+
+// hold reports whether there is room for more bytes of a body that waits.
+func (u *upload) hold(bytes int) bool {
+	if u.waiting.bytes.Add(int64(bytes)) > maxWaiting {
+		u.waiting.bytes.Add(-int64(bytes))
+		return false
+	}
+	u.held += int64(bytes)
+	return true
+}
+
+// release gives the room back.
+func (u *upload) release() {
+	u.waiting.bytes.Add(-u.held)
+	u.held = 0
+}
+
+func (u *upload) encoding() string { return strings.ToLower(u.Header.Get("Content-Encoding")) }
+
+// isStatus reports whether a body is a status update of OPA, which is one JSON
+// object, and not packed.
+func (u *upload) isStatus() bool {
+	begin := bytes.TrimLeft(u.text[:min(len(u.text), beginning)], " \t\r\n")
+	return u.encoding() == "" && bytes.HasPrefix(begin, []byte(`{"labels":`)) && !bytes.Contains(begin, []byte(`"decision_id":`)) &&
+		(isOPA(u.Request) || strings.Contains(u.URL.Path+"/", "/status/"))
+}
+
+// isOPA reports whether an OPA has sent a request. An OPA sends a body again
+// until it gets status 200, and does not go on with other bodies.
+func isOPA(r *http.Request) bool {
+	name, _, _ := strings.Cut(r.UserAgent(), "/")
+	return name == "Open Policy Agent" || name == "Open-Policy-Agent" // older and newer releases
+}
