@@ -12,9 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -25,14 +23,12 @@ import (
 
 // collectOptions are the flags of collect.
 type collectOptions struct {
-	addr, config                    string
-	policies                        []string
-	forward, forwardAuth, forwardCA string
-	forwardCert, forwardKey         string
-	token, cert, key, ca            string
-	follow, pass                    bool
-	packed, unpacked, event         int64
-	timeout                         time.Duration
+	addr, config, forward   string
+	policies                []string
+	token, cert, key, ca    string
+	follow, pass            bool
+	packed, unpacked, event int64
+	timeout                 time.Duration
 }
 
 func newCollectCommand() *cobra.Command {
@@ -58,7 +54,7 @@ from shippers such as Vector and Fluent Bit. It also reads a pipe, or files that
 The paths of a policy's rules get labels. All other decisions count as "(query)",
 "(data)" or "other". The policy comes from --policy, or from the services and bundles in
 --config, which can be OPA's own configuration. Other labels follow plugins.regometer in
-it. Policies, tokens and certificates (except --forward-ca) are reloaded when they change.`,
+it. Policies, tokens and certificates are reloaded when they change.`,
 		Example: `  regometer collect --policy policy/
   regometer collect --forward https://logs.example.com --config opa.yaml
   regometer collect --addr :9191 --tls-cert cert.pem --tls-key key.pem --token-file token
@@ -76,10 +72,8 @@ it. Policies, tokens and certificates (except --forward-ca) are reloaded when th
 				return errors.New("--pass needs a pipe: write - as the argument")
 			case (o.cert == "") != (o.key == "") || o.ca != "" && o.cert == "":
 				return errors.New("--tls-cert and --tls-key belong together, and --tls-ca needs both")
-			case (o.forwardCert == "") != (o.forwardKey == ""):
-				return errors.New("--forward-cert and --forward-key belong together")
-			case o.forward == "" && (o.forwardAuth+o.forwardCA+o.forwardCert != "" || cmd.Flags().Changed("forward-timeout")):
-				return errors.New("the flags --forward-… need --forward")
+			case o.forward == "" && cmd.Flags().Changed("forward-timeout"):
+				return errors.New("--forward-timeout needs --forward")
 			case o.timeout <= 0:
 				return errors.New("--forward-timeout must be more than 0")
 			}
@@ -91,12 +85,8 @@ it. Policies, tokens and certificates (except --forward-ca) are reloaded when th
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:9191", "`address` to listen on")
 	flags.StringVar(&o.config, "config", "", "`file` with OPA's configuration, for services, bundles and plugins.regometer")
 	flags.StringArrayVar(&o.policies, "policy", nil, "Rego `file`, folder or bundle whose rules get labels; can be repeated")
-	flags.StringVar(&o.forward, "forward", "", "pass each body on to this `URL`; without it, bodies are dropped after they are counted")
-	flags.StringVar(&o.forwardAuth, "forward-authorization-file", "", "`file` with the header Authorization for the target: Bearer …, or Basic …")
-	flags.StringVar(&o.forwardCA, "forward-ca", "", "`file` with the authorities of the target's certificate")
-	flags.StringVar(&o.forwardCert, "forward-cert", "", "`file` with the certificate that the target asks for")
-	flags.StringVar(&o.forwardKey, "forward-key", "", "`file` with the key of this certificate")
-	flags.DurationVar(&o.timeout, "forward-timeout", 8*time.Second, "longest `time` for the target's answer; for more than 8s, give the service in OPA's configuration a response_header_timeout_seconds (default 10) that is 2s longer than it")
+	flags.StringVar(&o.forward, "forward", "", "pass each body on to this `URL`, or to the service with this name in --config; without it, bodies are dropped after they are counted")
+	flags.DurationVar(&o.timeout, "forward-timeout", collect.DefaultTimeout, "longest `time` for the target's answer; for more than 8s, give the service in OPA's configuration a response_header_timeout_seconds (default 10) that is 2s longer than it")
 	flags.StringVar(&o.token, "token-file", "", "`file` with the bearer token that every request except /health must have")
 	flags.StringVar(&o.cert, "tls-cert", "", "`file` with the server's certificate")
 	flags.StringVar(&o.key, "tls-key", "", "`file` with the key of this certificate")
@@ -130,13 +120,13 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	}
 	options := collect.Options{Config: opa.Plugins.Regometer, Version: ownVersion(), MaxPacked: o.packed, MaxUnpacked: o.unpacked, MaxEvent: o.event, Log: log}
 	if o.token != "" {
-		if options.Token, err = collect.Token.File(o.token, failed); err != nil {
+		if options.Token, err = collect.Token(o.token, failed); err != nil {
 			return err
 		}
 	}
 	if o.forward != "" {
-		if options.Forward, err = o.target(failed); err != nil {
-			return err
+		if options.Forward, err = collect.NewForward(o.forward, opa, o.timeout); err != nil {
+			return fmt.Errorf("--forward: %w", err)
 		}
 	}
 	c, err := collect.New(options)
@@ -166,8 +156,6 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	}
 	if o.forward == "" {
 		log.Warn("Decision logs that OPA uploads are counted, and then dropped. Name the server that keeps them with --forward.")
-	} else if options.Forward.Leads(listener.Addr()) {
-		return errors.New("--forward leads back to this command's own address")
 	}
 	log.Info("Collecting decisions.", "url", fmt.Sprintf("%s://%s", scheme, listener.Addr()))
 
@@ -207,37 +195,4 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	err = errors.Join(err, server.Shutdown(grace))
 	c.Wait()
 	return err
-}
-
-// target returns the target of --forward.
-func (o *collectOptions) target(failed func(error)) (*collect.Forward, error) {
-	u, err := url.Parse(o.forward)
-	wrong := ""
-	switch { // the messages do not show the URL, which may have a password
-	case err == nil && u.User != nil:
-		return nil, errors.New("--forward has credentials: write Basic and the Base64 of user:password into a file, and name it with --forward-authorization-file")
-	case err != nil:
-		wrong = "it is no URL"
-	case u.Scheme != "http" && u.Scheme != "https":
-		wrong = "it does not begin with http:// or https://"
-	case u.Hostname() == "":
-		wrong = "it has no host"
-	case strings.ContainsAny(o.forward, "?#"):
-		wrong = "it has a ? or #"
-	}
-	if wrong != "" {
-		return nil, fmt.Errorf("invalid --forward: %s; write a URL such as https://logs.example.com", wrong)
-	}
-	config, err := collect.ClientTLS(o.forwardCert, o.forwardKey, o.forwardCA, failed)
-	if err != nil {
-		return nil, err
-	}
-	f := &collect.Forward{URL: u, Timeout: o.timeout, Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true, DisableCompression: true,
-		MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second,
-	}}
-	if o.forwardAuth != "" {
-		f.Authorization, err = collect.Authorization.File(o.forwardAuth, failed)
-	}
-	return f, err
 }

@@ -52,7 +52,7 @@ var outputFlags = []struct {
 // that the command names. The command keeps the files in it, as TestRefused
 // shows.
 var otherFileFlags = []string{
-	"collect config", "collect follow", "collect forward-authorization-file", "collect forward-ca", "collect forward-cert", "collect forward-key",
+	"collect config", "collect follow",
 	"collect policy", "collect tls-ca", "collect tls-cert", "collect tls-key", "collect token-file",
 	"build base", "build chdir", "build opa", "demo keep", "demo opa", "opa opa", "verify chdir", "verify keep", "verify opa", "verify packages",
 }

@@ -67,16 +67,21 @@ func ReadConfig(name string) (c OPAConfig, err error) {
 	return c, nil
 }
 
+// manager returns OPA's manager of services and keys.
+func (c *OPAConfig) manager() (*plugins.Manager, error) {
+	raw, err := json.Marshal(OPAConfig{Services: c.Services, Keys: c.Keys})
+	if err != nil {
+		return nil, err
+	}
+	return plugins.New(raw, "regometer", inmem.New(), plugins.Logger(logging.NewNoOpLogger()))
+}
+
 // sources returns the bundles as sources of a policy.
 func (c *OPAConfig) sources() (all []*source, err error) {
 	if len(c.Bundles) == 0 {
 		return nil, nil
 	}
-	raw, err := json.Marshal(OPAConfig{Services: c.Services, Keys: c.Keys})
-	if err != nil {
-		return nil, err
-	}
-	opa, err := plugins.New(raw, "regometer", inmem.New(), plugins.Logger(logging.NewNoOpLogger()))
+	opa, err := c.manager()
 	if err != nil {
 		return nil, err
 	}

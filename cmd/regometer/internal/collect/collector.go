@@ -50,11 +50,11 @@ const (
 )
 
 const (
-	// forwardTimeout is the default of Forward.Timeout. OPA waits 10 seconds for
-	// an answer, and sends the body again otherwise.
-	forwardTimeout = 8 * time.Second
-	// patience limits what comes before a body is sent to the target, beside
-	// Forward.Timeout: together they are less than OPA's 10 seconds.
+	// DefaultTimeout is the time that a target has. OPA waits 10 seconds for an
+	// answer, and sends the body again otherwise.
+	DefaultTimeout = 8 * time.Second
+	// patience limits the time before a body is sent to the target. Together they
+	// are less than OPA's 10 seconds.
 	patience = 1500 * time.Millisecond
 )
 
@@ -91,11 +91,11 @@ func New(o Options) (*Collector, error) {
 	}
 	processors := runtime.GOMAXPROCS(0)
 	c := &Collector{
-		options: o, timeout: forwardTimeout, registry: registry, Counter: counter, refusals: &refusals{log: o.Log},
+		options: o, timeout: DefaultTimeout, registry: registry, Counter: counter, refusals: &refusals{log: o.Log},
 		places: make(chan struct{}, processors), streams: make(chan struct{}, processors), long: make(chan struct{}, processors),
 	}
 	if o.Forward != nil {
-		c.timeout = cmp.Or(o.Forward.Timeout, forwardTimeout)
+		c.timeout = o.Forward.timeout
 	}
 	c.metrics = newMetrics(registry, &c.waiting, o.Forward != nil)
 	c.readers.New = func() any { return newBodyReader(counter, int(o.MaxEvent), c.long) }

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -176,11 +177,11 @@ func newTarget(t *testing.T) (*target, *Forward) {
 		answer(w, string(text))
 	}))
 	t.Cleanup(x.Close)
-	u, err := url.Parse(x.URL + "/base/")
+	f, err := NewForward(x.URL+"/base/", OPAConfig{}, DefaultTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return x, &Forward{URL: u, Transport: &http.Transport{}}
+	return x, f
 }
 
 // respond sets the target's answer.
@@ -267,20 +268,35 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
+// Requests need the token. The target gets the credentials and headers of a
+// service, and otherwise the sender's, but never the collector's token.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	x, forward := newTarget(t)
-	forward.Authorization = func() string { return "Basic other" }
-	var c *Collector
-	for _, token := range []func() string{nil, func() string { return "secret" }} {
-		c = newCollector(t, Options{Forward: forward, Token: token})
-		if status, text := send(t, c, opaAgent, "", events("a", 1)); status != 200 {
-			t.Errorf("with the right Authorization: %d %s", status, text)
-		}
-		if _, last := x.got(); !slices.Equal(last.Header["Authorization"], []string{"Basic other"}) {
-			t.Errorf("the target gets %q", last.Header["Authorization"])
+	basic, _ := json.Marshal(map[string]any{"x": map[string]any{
+		"url": x.URL, "headers": map[string]string{"X-Tenant": "a"}, "credentials": map[string]any{"bearer": map[string]string{"scheme": "Basic", "token": "other"}},
+	}})
+	service, err := NewForward("x", OPAConfig{Services: basic}, DefaultTimeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := func() string { return "secret" }
+	for i, test := range []struct {
+		forward *Forward
+		token   func() string
+		want    []string
+	}{{forward, nil, []string{"Bearer secret"}}, {forward, secret, nil}, {service, nil, []string{"Basic other"}}, {service, secret, []string{"Basic other"}}} {
+		c := newCollector(t, Options{Forward: test.forward, Token: test.token})
+		for _, body := range []string{events("a", 1), strings.Repeat(" ", maxWhole) + events("b", 1)} {
+			if status, text := send(t, c, opaAgent, "", body); status != 200 {
+				t.Errorf("with the right Authorization: %d %s", status, text)
+			}
+			if _, last := x.got(); !slices.Equal(last.Header["Authorization"], test.want) || (last.Header.Get("X-Tenant") == "a") != (test.forward == service) {
+				t.Errorf("test %d: the target gets %v", i, last.Header)
+			}
 		}
 	}
+	c := newCollector(t, Options{Token: secret})
 	for path, want := range map[string]int{"/metrics": 401, "/health": 200} {
 		for _, header := range []string{"Bearer secre", "secret", ""} {
 			w := httptest.NewRecorder()
@@ -291,11 +307,6 @@ func TestToken(t *testing.T) {
 				t.Errorf("%s with %q: %d, want %d", path, header, w.Code, want)
 			}
 		}
-	}
-	forward.Authorization = nil
-	send(t, c, opaAgent, "", events("b", 1))
-	if _, last := x.got(); last.Header.Get("Authorization") != "" {
-		t.Error("the target gets the collector's token")
 	}
 }
 
@@ -385,12 +396,16 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // newModel returns a collector whose target is a function. Its time is that of a
 // bubble of synctest.
 func newModel(t *testing.T, target func(*http.Request) int) *Collector {
-	return newCollector(t, Options{Forward: &Forward{URL: &url.URL{Scheme: "http", Host: "x"}, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+	return newCollector(t, Options{Forward: forwardTo(func(r *http.Request) (*http.Response, error) {
 		if status := target(r); status != 0 {
 			return &http.Response{StatusCode: status, Body: http.NoBody}, nil
 		}
 		return nil, cmp.Or(r.Context().Err(), errors.New("it is down"))
-	})}})
+	})})
+}
+
+func forwardTo(f roundTripper) *Forward {
+	return &Forward{url: &url.URL{Scheme: "http", Host: "x"}, client: &http.Client{Transport: f, CheckRedirect: keepMethod}, timeout: DefaultTimeout}
 }
 
 // deliver sends a body in a bubble, and returns the status of the answer.
@@ -605,7 +620,7 @@ func TestTimeout(t *testing.T) {
 		if synctest.Wait(); active.Load() != 0 || testutil.ToFloat64(c.metrics.refused.WithLabelValues("sender")) != 1 {
 			t.Error("the target is still waited for although the sender has gone")
 		}
-		c.timeout, c.options.Forward.Timeout = 20*time.Second, 20*time.Second
+		c.timeout, c.options.Forward.timeout = 20*time.Second, 20*time.Second
 		begin := time.Now()
 		if status := deliver(t.Context(), c, "[]"); status != 503 || time.Since(begin) != 20*time.Second {
 			t.Errorf("with another timeout: status %d after %v", status, time.Since(begin))
@@ -620,10 +635,10 @@ func TestBodiesModel(t *testing.T) {
 	for seed := range uint64(4) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		status := 200
-		forward := &Forward{URL: &url.URL{Scheme: "http", Host: "x"}, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		forward := forwardTo(func(r *http.Request) (*http.Response, error) {
 			_, _ = io.CopyN(io.Discard, r.Body, random.Int64N(400_000)) // it may know enough
 			return &http.Response{StatusCode: status, Body: http.NoBody}, nil
-		})}
+		})
 		c := newCollector(t, Options{Forward: []*Forward{nil, forward}[seed%2], MaxEvent: 100_000, MaxPacked: 3_000_000})
 		want := map[string]float64{}
 		servers, problems, known := map[string]bool{}, map[string]float64{}, []string{}
@@ -728,7 +743,7 @@ func TestPaths(t *testing.T) {
 	x, forward := newTarget(t)
 	c := newCollector(t, Options{Forward: forward})
 	at := func(base string) {
-		forward.URL.Path = base
+		forward.url.Path = base
 		for path, want := range map[string]string{
 			"/": "/", "/logs": "/logs", "//logs": "//logs", "/logs//x/": "/logs//x/", "/logs/a%2Fb": "/logs/a%2Fb", "/%6cogs": "/%6cogs",
 			"/logs?x=%2e%2e/&y=1;z": "/logs?x=%2e%2e/&y=1;z", "/...": "/...", "/a..b/.c/d.": "/a..b/.c/d.", "/a;b=c": "/a;b=c", "/%25": "/%25",
@@ -797,7 +812,7 @@ func TestHeaders(t *testing.T) {
 	c.ServeHTTP(w, r)
 	_, got := x.got()
 	want := http.Header{"X-Kept": {"1", "2"}, "Content-Type": {"application/json"}, "Content-Length": {"2"}, "Accept-Encoding": {"gzip"}, "User-Agent": {"Go-http-client/1.1"}}
-	if !reflect.DeepEqual(got.Header, want) || got.Host != forward.URL.Host {
+	if !reflect.DeepEqual(got.Header, want) || got.Host != forward.url.Host {
 		t.Errorf("the target gets %v for %s", got.Header, got.Host)
 	}
 	answer := http.Header{"Retry-After": {"7"}, "WWW-Authenticate": {"Basic"}, "Content-Type": {"text/odd"}}

@@ -5,38 +5,82 @@ package collect
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/open-policy-agent/opa/v1/plugins/rest"
 )
 
 // Forward passes bodies on to a target.
 type Forward struct {
-	URL       *url.URL
-	Transport http.RoundTripper
-	// Timeout is the time from sending a body to the whole answer. 0 stands for
-	// 8 seconds.
-	Timeout time.Duration
-	// Authorization, if not nil, returns the value of the header Authorization
-	// for the target. It replaces that of the sender.
-	Authorization func() string
+	url *url.URL
+	// client sends the bodies. auth, if not nil, gives them the credentials and
+	// headers of a service in place of the sender's.
+	client  *http.Client
+	auth    rest.HTTPAuthPlugin
+	headers map[string]string
+	// timeout is the time from sending a body to the whole answer.
+	timeout time.Duration
 }
 
-// Leads reports whether the target is at an address where this process listens.
-func (f *Forward) Leads(own net.Addr) bool {
-	port := cmp.Or(f.URL.Port(), map[string]string{"http": "80", "https": "443"}[f.URL.Scheme])
-	target, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(f.URL.Hostname(), port))
-	here, isTCP := own.(*net.TCPAddr)
-	return err == nil && isTCP && target.Port == here.Port && (target.IP.Equal(here.IP) || target.IP.IsLoopback() && here.IP.IsUnspecified())
+// NewForward returns a target, which is a service in a configuration of OPA, or
+// a URL. The errors do not show the URL, because it may have a password.
+func NewForward(target string, opa OPAConfig, timeout time.Duration) (*Forward, error) {
+	manager, err := opa.manager()
+	if err != nil {
+		return nil, err
+	}
+	service, isService := manager.Client(target), slices.Contains(manager.Services(), target)
+	if !isService {
+		if service, err = rest.New(fmt.Appendf(nil, `{"name": "forward", "url": %q}`, target), nil); err != nil {
+			return nil, errors.New("it is no URL")
+		}
+	}
+	config := service.Config()
+	f := &Forward{timeout: timeout, headers: config.Headers}
+	f.url, err = url.Parse(config.URL)
+	switch {
+	case err != nil || f.url.Hostname() == "" || f.url.Scheme != "http" && f.url.Scheme != "https":
+		return nil, errors.New("it is neither a service in --config, nor a URL such as https://logs.example.com")
+	case f.url.User != nil:
+		return nil, errors.New("the URL has credentials: write them as credentials of a service in --config, and name this service")
+	case strings.ContainsAny(config.URL, "?#"):
+		return nil, errors.New("the URL has a query or fragment")
+	}
+	auth, err := config.AuthPlugin(nil)
+	if err != nil {
+		return nil, err
+	}
+	if isService {
+		f.auth = auth
+	}
+	if f.client, err = auth.NewClient(*config); err != nil {
+		return nil, err
+	}
+	f.client.CheckRedirect = keepMethod
+	if t, ok := f.client.Transport.(*http.Transport); ok {
+		t.MaxIdleConns, t.MaxIdleConnsPerHost, t.DisableCompression = 0, 256, true
+		t.ResponseHeaderTimeout = 0 // timeout limits the answer
+	}
+	return f, nil
+}
+
+// keepMethod follows redirects as OPA does, but only those that keep the method
+// and the body.
+func keepMethod(next *http.Request, via []*http.Request) error {
+	if next.Method != via[0].Method || len(via) > maxRedirects {
+		return http.ErrUseLastResponse
+	}
+	return nil
 }
 
 // dotSegment finds segments . and .. of a path as a client has written it, also
@@ -109,7 +153,7 @@ func (f *Forward) send(u *upload) answer {
 
 // request returns the request for the target, without a body.
 func (f *Forward) request(u *upload) *http.Request {
-	target := *f.URL
+	target := *f.url
 	target.RawPath = strings.TrimSuffix(target.EscapedPath(), "/") + notInPath.ReplaceAllStringFunc(writtenPath(u.URL), url.PathEscape)
 	target.Path, _ = url.PathUnescape(target.RawPath) // both parts were parsed before
 	target.RawQuery = u.URL.RawQuery
@@ -117,32 +161,34 @@ func (f *Forward) request(u *upload) *http.Request {
 	for _, name := range append(strings.Split(strings.Join(u.Header["Connection"], ","), ","), hopHeaders...) {
 		request.Header.Del(strings.TrimSpace(name))
 	}
-	if f.Authorization != nil {
-		request.Header.Set("Authorization", f.Authorization())
+	if f.auth != nil {
+		request.Header.Del("Authorization")
+	}
+	for name, value := range f.headers {
+		request.Header.Set(name, value)
 	}
 	return request
 }
 
-// do sends a request. As OPA does, it follows only redirects that keep the
-// method and the body.
+// do sends a request.
 func (f *Forward) do(request *http.Request) answer {
 	begin := time.Now()
-	ctx, cancel := context.WithTimeout(request.Context(), cmp.Or(f.Timeout, forwardTimeout))
+	ctx, cancel := context.WithTimeout(request.Context(), f.timeout)
 	defer cancel()
-	client := http.Client{Transport: f.Transport, CheckRedirect: func(next *http.Request, via []*http.Request) error {
-		if next.Method != request.Method || len(via) > maxRedirects {
-			return http.ErrUseLastResponse
+	request = request.WithContext(ctx)
+	if f.auth != nil {
+		if err := f.auth.Prepare(request); err != nil {
+			return answer{err: err}
 		}
-		return nil
-	}}
-	response, err := client.Do(request.WithContext(ctx))
+	}
+	response, err := f.client.Do(request)
 	if err != nil {
 		var outer *url.Error
 		if errors.As(err, &outer) {
 			err = outer.Err // without the URL, which may be secret
 		}
 		if errors.As(err, new(x509.UnknownAuthorityError)) {
-			err = fmt.Errorf("%w: name it with --forward-ca", err)
+			err = fmt.Errorf("%w: name it as tls.ca_cert of a service in --config, and this service with --forward", err)
 		}
 		return answer{err: err, took: time.Since(begin)}
 	}

@@ -58,36 +58,23 @@ func (f *file[T]) get() T {
 	return f.value
 }
 
-// A Secret is a kind of text that is in a file: a token, or the value of the
-// header Authorization.
-type Secret struct {
-	form *regexp.Regexp
-	want string
-}
+var tokenForm = regexp.MustCompile(`^[!-~]+$`)
 
-// The secrets.
-var (
-	Token         = Secret{regexp.MustCompile(`^[!-~]+$`), "a token, in one line without blanks"}
-	Authorization = Secret{regexp.MustCompile(`^[!-~]+ +[!-~][ -~]*$`), "the whole value of the header in one line, such as Bearer TOKEN"}
-)
-
-// File returns a function that returns the secret in a file. It fails if the
+// Token returns a function that returns the token in a file. It fails if the
 // file is missing, or has something else.
-func (s Secret) File(name string, failed func(error)) (func() string, error) {
-	f, err := newFile(failed, func() (string, error) { return s.read(name) }, name)
+func Token(name string, failed func(error)) (func() string, error) {
+	f, err := newFile(failed, func() (string, error) {
+		text, err := os.ReadFile(name)
+		token := strings.TrimSpace(string(text))
+		if err == nil && !tokenForm.MatchString(token) {
+			err = fmt.Errorf("%s must have a token, in one line without blanks", name)
+		}
+		return token, err
+	}, name)
 	if err != nil {
 		return nil, err
 	}
 	return f.get, nil
-}
-
-func (s Secret) read(name string) (string, error) {
-	text, err := os.ReadFile(name)
-	secret := strings.TrimSpace(string(text))
-	if err == nil && !s.form.MatchString(secret) {
-		err = fmt.Errorf("%s must have %s", name, s.want)
-	}
-	return secret, err
 }
 
 // ServerTLS returns the TLS configuration for a certificate and its key. If ca
@@ -111,31 +98,6 @@ func ServerTLS(cert, key, ca string, failed func(error)) (*tls.Config, error) {
 	}
 	c := f.get().Clone()
 	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return f.get(), nil }
-	return c, nil
-}
-
-// ClientTLS returns the TLS configuration for requests to a target whose
-// certificate is from ca, or from the system's authorities if ca is "". The
-// client has a certificate if cert is not "".
-func ClientTLS(cert, key, ca string, failed func(error)) (*tls.Config, error) {
-	c := &tls.Config{MinVersion: tls.VersionTLS12}
-	if ca != "" {
-		var err error
-		if c.RootCAs, err = pool(ca); err != nil {
-			return nil, err
-		}
-	}
-	if cert == "" {
-		return c, nil
-	}
-	f, err := newFile(failed, func() (*tls.Certificate, error) {
-		certificate, err := tls.LoadX509KeyPair(cert, key)
-		return &certificate, err
-	}, cert, key)
-	if err != nil {
-		return nil, err
-	}
-	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return f.get(), nil }
 	return c, nil
 }
 

@@ -10,12 +10,12 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"io"
 	"log"
 	"math/big"
 	"net"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -25,9 +25,9 @@ import (
 	"time"
 )
 
-// A secret changes with its file, within seconds. An invalid one is reported
+// A token changes with its file, within seconds. An invalid one is reported
 // once, and the old one stays.
-func TestSecrets(t *testing.T) {
+func TestTokenFile(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "secret")
 	write := func(text string) {
@@ -36,21 +36,16 @@ func TestSecrets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for text, is := range map[string][2]bool{ // a token, and an Authorization
-		"": {}, " \n": {}, "abc\n": {true, false}, "a b": {false, true}, "Basic dXNlcjpw\r\n": {false, true}, "a\nb": {}, "Bearer a\nb": {}, "Bearer \x80": {},
-		"Bearer": {true, false}, `Digest a="b c", d=e`: {false, true},
-	} {
+	for text, ok := range map[string]bool{"": false, " \n": false, "abc\r\n": true, "a b": false, "a\nb": false, "a\x80": false} {
 		write(text)
-		for i, secret := range []Secret{Token, Authorization} {
-			if get, err := secret.File(name, nil); (err == nil) != is[i] || err == nil && get() != strings.TrimSpace(text) {
-				t.Errorf("%q: %v", text, err)
-			}
+		if get, err := Token(name, nil); (err == nil) != ok || err == nil && get() != strings.TrimSpace(text) {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
 		write("one")
 		failures := 0
-		get, err := Token.File(name, func(error) { failures++ })
+		get, err := Token(name, func(error) { failures++ })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,14 +127,22 @@ func TestTLS(t *testing.T) {
 		{serverCert, serverKey, serverCert, false},
 		{clientCert, clientKey, "", false},
 	} {
-		client, err := ClientTLS(test.cert, test.key, test.ca, nil)
+		service := map[string]any{"url": server.URL}
+		if test.ca != "" {
+			service["tls"] = map[string]string{"ca_cert": test.ca}
+		}
+		if test.cert != "" {
+			service["credentials"] = map[string]any{"client_tls": map[string]string{"cert": test.cert, "private_key": test.key}}
+		}
+		services, _ := json.Marshal(map[string]any{"x": service})
+		forward, err := NewForward("x", OPAConfig{Services: services}, DefaultTimeout)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if current, _ := config.GetConfigForClient(nil); current.MinVersion < tls.VersionTLS12 || client.MinVersion < tls.VersionTLS12 {
+		if current, _ := config.GetConfigForClient(nil); current.MinVersion < tls.VersionTLS12 {
 			t.Error("a version of TLS below 1.2 suffices")
 		}
-		r, err := (&http.Client{Transport: &http.Transport{TLSClientConfig: client, ForceAttemptHTTP2: true}}).Get(server.URL + "/health")
+		r, err := forward.client.Get(server.URL + "/health")
 		if (err == nil) != test.ok {
 			t.Errorf("with the certificate %s: %v", test.cert, err)
 		}
@@ -155,9 +158,6 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%v are accepted", files)
 		}
 	}
-	if _, err := ClientTLS("", "", serverKey, nil); err == nil {
-		t.Error("a key is accepted as an authority")
-	}
 	ca, _ := certificate(t, "ca")
 	other, _ := certificate(t, "other")
 	synctest.Test(t, func(t *testing.T) {
@@ -167,23 +167,18 @@ func TestTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client, err := ClientTLS(serverCert, serverKey, "", failed)
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, step := range []struct {
 			from, to string
 			changed  bool // whether the certificates are other ones
 			failures int
-		}{{other, ca, false, 0}, {clientCert, serverCert, false, 2}, {clientKey, serverKey, true, 2}} {
+		}{{other, ca, false, 0}, {clientCert, serverCert, false, 1}, {clientKey, serverKey, true, 1}} {
 			if err := os.Rename(step.from, step.to); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Second)
 			current, _ := server.GetConfigForClient(nil)
-			own, _ := client.GetClientCertificate(nil)
 			chain := current.Certificates[0].Certificate
-			if !bytes.Equal(chain[0], own.Certificate[0]) || bytes.Equal(chain[0], server.Certificates[0].Certificate[0]) == step.changed || failures != step.failures {
+			if bytes.Equal(chain[0], server.Certificates[0].Certificate[0]) == step.changed || failures != step.failures {
 				t.Errorf("after %s has changed, the certificates do not follow their files, or there are %d failures", step.to, failures)
 			}
 			if current.ClientCAs.Equal(server.ClientCAs) {
