@@ -811,7 +811,7 @@ func TestHeaders(t *testing.T) {
 	w := httptest.NewRecorder()
 	c.ServeHTTP(w, r)
 	_, got := x.got()
-	want := http.Header{"X-Kept": {"1", "2"}, "Content-Type": {"application/json"}, "Content-Length": {"2"}, "Accept-Encoding": {"gzip"}, "User-Agent": {"Go-http-client/1.1"}}
+	want := http.Header{"X-Kept": {"1", "2"}, "Content-Type": {"application/json"}, "Content-Length": {"2"}, "User-Agent": {"Go-http-client/1.1"}}
 	if !reflect.DeepEqual(got.Header, want) || got.Host != forward.url.Host {
 		t.Errorf("the target gets %v for %s", got.Header, got.Host)
 	}
