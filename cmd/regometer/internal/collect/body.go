@@ -23,7 +23,7 @@ import (
 // if there is one, and into the digest.
 type body struct {
 	from   io.Reader
-	target io.Writer // nil if there is no target, or if it wants no more
+	target *io.PipeWriter // nil if there is no target
 	hash   hash.Hash
 	size   int64
 	err    error // of the sender
@@ -38,9 +38,7 @@ func (b *body) Read(p []byte) (int, error) {
 	b.size += int64(n)
 	b.hash.Write(p[:n])
 	if b.target != nil && n > 0 {
-		if _, err := b.target.Write(p[:n]); err != nil {
-			b.target = nil
-		}
+		_, _ = b.target.Write(p[:n])
 	}
 	if err != nil && err != io.EOF {
 		b.err = err
@@ -48,8 +46,14 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drain reads the rest.
-func (b *body) drain() { _, _ = io.Copy(io.Discard, b) }
+// finish reads the rest. If the sender failed, the target must not take the
+// body for whole.
+func (b *body) finish() {
+	_, _ = io.Copy(io.Discard, b)
+	if b.target != nil {
+		_ = b.target.CloseWithError(b.err)
+	}
+}
 
 func (b *body) digest() (d digest) { return digest(b.hash.Sum(d[:0])) }
 

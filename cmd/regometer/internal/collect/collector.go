@@ -212,17 +212,17 @@ func (c *Collector) read(w http.ResponseWriter, u *upload) {
 	}
 
 	body := newBody(io.MultiReader(bytes.NewReader(u.text), u.Body))
-	answer := answer{status: http.StatusOK}
-	var delivery *delivery
+	var answered <-chan answer
 	if c.options.Forward != nil {
-		delivery = c.options.Forward.start(u, body)
+		answered = c.options.Forward.start(u, body)
 	}
 	reader := c.readers.Get().(*bodyReader)
 	defer c.putBack(reader)
 	unread := reader.read(body, u.encoding(), c.options)
-	body.drain()
-	if delivery != nil {
-		answer = delivery.finish(body)
+	body.finish()
+	answer := answer{status: http.StatusOK}
+	if answered != nil {
+		answer = <-answered
 		c.metrics.observe(answer)
 	}
 	switch {

@@ -861,8 +861,9 @@ func TestLimits(t *testing.T) {
 				if status, text := send(t, c, "curl", test.encoding, test.fits); status != 200 {
 					t.Errorf("what fits gets %d: %s", status, text)
 				}
-				if n := testutil.ToFloat64(vector.WithLabelValues(test.reason)); n != want || counted(t, c, "decisions") != 1 {
-					t.Errorf("%v bodies have the reason %s, want %v; %v decisions count", n, test.reason, want, counted(t, c, "decisions"))
+				decisions := counted(t, c, "decisions")
+				if n := testutil.ToFloat64(vector.WithLabelValues(test.reason)); n != want || decisions != 1 {
+					t.Errorf("%v bodies have the reason %s, want %v; %v decisions count", n, test.reason, want, decisions)
 				}
 			}
 			if bodies, _ := x.got(); len(bodies) != 4 || bodies[0] != test.too {

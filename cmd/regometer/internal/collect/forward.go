@@ -197,36 +197,18 @@ func (f *Forward) do(request *http.Request) answer {
 	return answer{response.StatusCode, response.Header, text, err, time.Since(begin)}
 }
 
-var errAborted = errors.New("the sender has closed the connection")
-
-// delivery is a body on its way to the target while it is read.
-type delivery struct {
-	pipe   *io.PipeWriter
-	answer chan answer
-}
-
-// start begins to pass on what is read from body.
-func (f *Forward) start(u *upload, body *body) *delivery {
+// start begins to pass on what is read from body, and returns where the answer
+// will be. The target takes a body whose sender fails for broken off.
+func (f *Forward) start(u *upload, body *body) <-chan answer {
+	answered := make(chan answer, 1)
 	from, to := io.Pipe()
-	d := &delivery{to, make(chan answer, 1)}
 	body.target = to
 	request := f.request(u)
 	request.Body, request.ContentLength = from, u.ContentLength
 	go func() {
 		a := f.do(request)
 		from.CloseWithError(io.ErrClosedPipe) // no more is wanted
-		d.answer <- a
+		answered <- a
 	}()
-	return d
-}
-
-// finish ends the body and waits for the target's answer. If the sender failed,
-// the target must not take the body for whole.
-func (d *delivery) finish(body *body) answer {
-	if body.err != nil {
-		_ = d.pipe.CloseWithError(errAborted)
-	} else {
-		_ = d.pipe.Close()
-	}
-	return <-d.answer
+	return answered
 }
