@@ -8,7 +8,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +21,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/collect"
 )
@@ -45,6 +49,57 @@ func TestCollectLimits(t *testing.T) {
 	}
 	if text := fmt.Sprintf("%d MiB for 2 processors", collectNeeds(2)); !strings.Contains(read("../../docs/collecting.md"), text) {
 		t.Errorf("collecting.md lacks %q", text)
+	}
+}
+
+// residentMiB returns a line of the memory that a process has.
+func residentMiB(process *os.Process, what string) int {
+	status := read(fmt.Sprintf("/proc/%d/status", process.Pid))
+	return must(strconv.Atoi(regexp.MustCompile(what + `:\s+(\d+) kB`).FindStringSubmatch(status)[1])) >> 10
+}
+
+// The uploads of 200 servers wait for a slow target at the same time.
+func TestCollectWaitingMemory(t *testing.T) {
+	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
+		t.Skip("makes 250,000 decisions: set REGOMETER_SLOW_TESTS=1")
+	}
+	const uploads, events = 200, 1250
+	var arrived sync.WaitGroup
+	arrived.Add(uploads)
+	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, err := io.Copy(io.Discard, r.Body)
+		noError(err)
+		arrived.Done()
+		arrived.Wait()
+	}))
+	defer target.Close()
+	c := startCollect(t, "--forward", target.URL)
+	var sent sync.WaitGroup
+	c.metric(allowed)
+	idle := residentMiB(c.Process, "VmRSS")
+	for i := range uploads {
+		var body bytes.Buffer
+		w := gzip.NewWriter(&body)
+		for range events {
+			fmt.Fprintf(w, `{"labels":{"id":"s%d"},"decision_id":"%016x","path":"p","result":true,"metrics":{"timer_server_handler_ns":%d}}`+"\n", i, rand.Uint64(), rand.IntN(1e6))
+		}
+		noError(w.Close())
+		sent.Go(func() {
+			r := must(http.NewRequest(http.MethodPost, c.url+"/logs", &body))
+			r.Header.Set("Content-Encoding", "gzip")
+			answer := must(http.DefaultClient.Do(r))
+			noError(answer.Body.Close())
+			if answer.StatusCode != http.StatusOK {
+				t.Error(answer.Status)
+			}
+		})
+	}
+	sent.Wait()
+	for c.metric(allowed) != fmt.Sprint(uploads*events) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if peak := residentMiB(c.Process, "VmHWM"); peak > idle+64 {
+		t.Errorf("%d uploads that wait need %d MiB, and %d without them", uploads, peak, idle)
 	}
 }
 
@@ -87,13 +142,9 @@ func TestCollectMemory(t *testing.T) {
 			})
 		}
 		uploads.Wait()
-		status := read(fmt.Sprintf("/proc/%d/status", c.Process.Pid))
-		memory := func(what string) int {
-			return must(strconv.Atoi(regexp.MustCompile(what + `:\s+(\d+) kB`).FindStringSubmatch(status)[1])) >> 10
-		}
-		peak := memory("VmHWM") - memory("RssFile") // the kernel can take these pages back
-		t.Logf("%s: %d MiB at most, and %d MiB afterwards", name, peak, memory("VmRSS"))
-		if peak > collectNeeds(2) || memory("VmRSS") > 128 {
+		peak, after := residentMiB(c.Process, "VmHWM")-residentMiB(c.Process, "RssFile"), residentMiB(c.Process, "VmRSS") // the kernel can take the pages of files back
+		t.Logf("%s: %d MiB at most, and %d MiB afterwards", name, peak, after)
+		if peak > collectNeeds(2) || after > 128 {
 			t.Errorf("%s needs too much", name)
 		}
 	}
