@@ -21,9 +21,10 @@ import (
 )
 
 // notCollected are the queries of the dashboard that need what only OPA's own
-// /metrics or the plugin has.
-var notCollected = regexp.MustCompile(`"(Servers by bundle revision|Failed requests of http.send|Since a bundle's last good request)"|requests", query B|` +
-	`passed on", query A|annotation (Bundle activated|Revision active)`)
+// /metrics or the plugin has, and the problems of events, of which there are
+// none.
+var notCollected = regexp.MustCompile(`"(Servers by bundle revision|Failed requests of http.send|Left out|Chunks uploaded|Decision log: .*|Waiting: .*)"|` +
+	`good request", query A|requests", query B|passed on", query [AB]|annotation (Bundle activated|Revision active)`)
 
 // TestCollector lets servers without the plugin upload to regometer collect,
 // which Prometheus scrapes. Prometheus has exactly what clients asked for. The

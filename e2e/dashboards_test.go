@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,8 +26,8 @@ import (
 func testDashboards(t *testing.T, f *fleet) {
 	for file, m := range map[string]*monitor{"opa-decisions.json": f.native, "opa-decisions-classic.json": f.classic} {
 		for _, target := range dashboardTargets(t, file) {
-			if target.where == "annotation Revision active" {
-				continue // the servers have status.prometheus
+			if target.where == "annotation Revision active" || target.collected {
+				continue // the servers have status.prometheus and no collector
 			}
 			query := allChosen.fillIn(target.expr, 4*scrapeInterval)
 			assert.True(t, hasData(m.vector(t, query, f.end)), "%s, %s: no data from\n%s", file, target.where, query)
@@ -66,7 +67,8 @@ type panel struct {
 			Unit string `json:"unit"`
 		} `json:"defaults"`
 	} `json:"fieldConfig"`
-	Panels []json.RawMessage `json:"panels"`
+	Collapsed bool    `json:"collapsed"`
+	Panels    []panel `json:"panels"` // of a collapsed row
 }
 
 func (p panel) unit() string { return p.FieldConfig.Defaults.Unit }
@@ -80,7 +82,10 @@ func readDashboard(t *testing.T, file string) (d dashboard) {
 type dashboardTarget struct {
 	where, expr string
 	step        time.Duration // between two points, if the dashboard shows an hour
+	collected   bool          // the query needs the page of regometer collect
 }
+
+var ofCollector = regexp.MustCompile(`regometer_collect_\w+\{|and on \(job, instance\) regometer_collect_servers`)
 
 // usualStep is the interval that Grafana assumes between scrapes, and leaves
 // between two points of a query that has no minimum step.
@@ -89,12 +94,16 @@ const usualStep = 15 * time.Second
 // dashboardTargets returns the queries of panels, variables and annotations.
 func dashboardTargets(t *testing.T, file string) (all []dashboardTarget) {
 	d := readDashboard(t, file)
-	for _, p := range d.Panels {
-		assert.Empty(t, p.Panels, "panels within %q are not tested", p.Title)
+	panels := d.Panels
+	for _, row := range d.Panels {
+		assert.Equal(t, row.Collapsed, len(row.Panels) > 0, "panels within %q", row.Title)
+		panels = append(panels, row.Panels...)
+	}
+	for _, p := range panels {
 		for _, q := range p.Targets {
 			step, err := time.ParseDuration(cmp.Or(q.Interval, usualStep.String()))
 			require.NoError(t, err)
-			all = append(all, dashboardTarget{fmt.Sprintf("panel %q, query %s", p.Title, q.RefID), q.Expr, step})
+			all = append(all, dashboardTarget{fmt.Sprintf("panel %q, query %s", p.Title, q.RefID), q.Expr, step, ofCollector.MatchString(q.Expr)})
 		}
 	}
 	for _, v := range d.Templating.List {
@@ -108,10 +117,10 @@ func dashboardTargets(t *testing.T, file string) (all []dashboardTarget) {
 		parts := regexp.MustCompile(`^label_values\((.*), (\w+)\)$`).FindStringSubmatch(q.Query)
 		require.NotNil(t, parts, "variable %s: %s", v.Name, q.Query)
 		query := fmt.Sprintf(`group by (%s) (%s) and on (%[1]s) group by (%[1]s) ({%[1]s!=""})`, parts[2], parts[1])
-		all = append(all, dashboardTarget{"variable " + v.Name, query, usualStep})
+		all = append(all, dashboardTarget{"variable " + v.Name, query, usualStep, false})
 	}
 	for _, a := range d.Annotations.List {
-		all = append(all, dashboardTarget{"annotation " + a.Name, a.Expr, usualStep})
+		all = append(all, dashboardTarget{"annotation " + a.Name, a.Expr, usualStep, false})
 	}
 	return all
 }
@@ -131,17 +140,19 @@ func (c choice) fillIn(query string, window time.Duration) string {
 
 // TestScrapeIntervals: a dashboard that shows an hour has no gaps with the
 // documented scrape intervals and with 10 to 60 s, for several choices of its
-// variables.
+// variables. One choice has no collector.
 func TestScrapeIntervals(t *testing.T) {
 	t.Parallel()
 	choices := []choice{
 		allChosen,
 		{"one", "opa", "opa", "server:8181", "authz/allow", "rego_query_eval"},
-		{"two, another namespace", "acme", "(opa|web)", "(server:8181|other:8181)", `(authz/allow|\\\\(query\\\\))`, "(rego_query_eval|server_handler)"},
+		{"two, another namespace", "acme", "(opa|web)", "(server:8181|collector:18191)", `(authz/allow|\\\\(query\\\\))`, "(rego_query_eval|server_handler)"},
 	}
 	start := time.Unix(0, 0).Add(time.Hour)
 	end := start.Add(time.Hour)
-	for _, interval := range append(documentedIntervals(t), 10*time.Second, 15*time.Second, time.Minute) {
+	intervals := append(documentedIntervals(t), 10*time.Second, 15*time.Second, time.Minute)
+	slices.Sort(intervals)
+	for _, interval := range slices.Compact(intervals) {
 		for file, classic := range map[string]bool{"opa-decisions.json": false, "opa-decisions-classic.json": true} {
 			t.Run(fmt.Sprint(file, "/", interval), func(t *testing.T) {
 				t.Parallel()
@@ -156,8 +167,11 @@ func TestScrapeIntervals(t *testing.T) {
 					for _, target := range targets {
 						query := c.fillIn(target.expr, 4*target.step) // $__rate_interval has four steps
 						require.NotContains(t, query, "$", "%s: a variable is left", target.where)
-						gaps := monitors[c.namespace].gaps(t, query, start, end, target.step)
-						assert.Zero(t, gaps, "points without data in %s, chosen: %s, of\n%s", target.where, c.name, query)
+						gaps, want := monitors[c.namespace].gaps(t, query, start, end, target.step), 0
+						if target.collected && c.name == "one" {
+							want = int(end.Sub(start)/target.step) + 1
+						}
+						assert.Equal(t, want, gaps, "points without data in %s, chosen: %s, of\n%s", target.where, c.name, query)
 					}
 				}
 			})
@@ -192,11 +206,12 @@ func labelled(series, labels string) string {
 }
 
 // scrapedSeries returns the series of a server with a bundle, a decision log
-// and two paths, in promtool's notation.
+// and two paths, and of a collector, in promtool's notation.
 func scrapedSeries(namespace string, classic bool, interval, length time.Duration) string {
 	var b strings.Builder
+	instance := "server:8181"
 	add := func(series, first, perSample string) {
-		fmt.Fprintf(&b, "  %s %s+%sx%d\n", labelled(series, `job="opa",instance="server:8181"`), first, perSample, length/interval)
+		fmt.Fprintf(&b, "  %s %s+%sx%d\n", labelled(series, fmt.Sprintf(`job="opa",instance=%q`, instance)), first, perSample, length/interval)
 	}
 	counter := func(series string, perSecond float64) { add(series, "0", fmt.Sprint(perSecond*interval.Seconds())) }
 	histogram := func(name, labels string) {
@@ -233,7 +248,7 @@ func scrapedSeries(namespace string, classic bool, interval, length time.Duratio
 		decision + `_errors_total{code="eval_conflict_error"`, decision + `_counters_total{counter="rego_builtin_http_send_network_requests"`,
 		decision + `_label_overflow_total{kind="path"`, decision + `_values_invalid_total{reason="negative"`,
 		decision + `_plugin_failures_total{cause="next"`, decision + `_http_send_failures_total{cause="timeout"`, decision + `_received_total{source="server"`,
-		decision + "_labels_lost_total",
+		decision + "_labels_lost_total", decision + "_log_events_total",
 		`http_request_duration_seconds_count{handler="v1/data",method="post",code="200"`,
 		"decision_logs_chunks_uploaded_total", "decision_logs_chunks_upload_failed_total",
 		"decision_logs_dropped_rate_limit_exceeded_total", "decision_logs_dropped_buffer_size_limit_exceeded_total",
@@ -245,7 +260,23 @@ func scrapedSeries(namespace string, classic bool, interval, length time.Duratio
 		decision + `_policy_paths{label="own"`, decision + `_policy_paths{label="merged"`, decision + `_policy_paths{label="other"`,
 		decision + "_metric_series", namespace + `_policy_info{bundle="policy",revision="one"`, `regometer_build_info{version="1.0.0",opa_version="1.2.3",dropin="true"`,
 		`last_success_bundle_activation{name="policy",active_revision="one"`, `last_success_bundle_request{name="policy"`,
-		"decision_logs_buffer_size_events", "decision_logs_buffer_size_bytes",
+		"decision_logs_buffer_size_events", "decision_logs_buffer_size_bytes", "opa_info",
+	} {
+		add(series, "7", "0")
+	}
+	instance = "collector:18191"
+	for _, series := range []string{
+		decision + `s_total{path="authz/allow",outcome="allowed"`,
+		"regometer_collect_bodies_counted_total", "regometer_collect_bodies_repeated_total", `regometer_collect_bodies_refused_total{reason="busy"`,
+		`regometer_collect_bodies_uncounted_total{reason="gzip"`, `regometer_collect_bodies_lost_total{reason="gzip"`,
+		`regometer_collect_other_requests_total{kind="status"`, `regometer_collect_event_problems_total{kind="too_long"`,
+	} {
+		counter(series, 1)
+	}
+	histogram("regometer_collect_target_duration_seconds", `status="2xx"`)
+	for _, series := range []string{
+		"regometer_collect_servers", "regometer_collect_bodies_in_progress", "regometer_collect_waiting_bytes",
+		`regometer_collect_policy_timestamp_seconds{source="policy"`, "process_resident_memory_bytes",
 	} {
 		add(series, "7", "0")
 	}
@@ -255,7 +286,7 @@ func scrapedSeries(namespace string, classic bool, interval, length time.Duratio
 // TestQuietServer: panels about what a healthy server need not have show 0.
 func TestQuietServer(t *testing.T) {
 	t.Parallel()
-	absent := regexp.MustCompile("(?m)^.*(_errors_total|rego_builtin_http_send|_unfinished_total|decision_logs_).*\n")
+	absent := regexp.MustCompile("(?m)^.*(_errors_total|rego_builtin_http_send|_unfinished_total|decision_logs_[^b]).*\n")
 	for file, classic := range map[string]bool{"opa-decisions.json": false, "opa-decisions-classic.json": true} {
 		series := absent.ReplaceAllString(scrapedSeries("opa", classic, time.Minute, time.Hour), "")
 		m := newMonitor(promqltest.LoadedStorage(t, "load 1m\n"+series))

@@ -35,7 +35,8 @@ const documentedPrometheus = "# prometheus.yaml\n"
 // documentedIntervals returns the scrape intervals of the documented
 // configurations. Prometheus must read them, and their rules must exist.
 func documentedIntervals(t *testing.T) (found []time.Duration) {
-	for _, text := range append(snippets(t, "operating.md", "yaml"), documentedPrometheus+harness.Read(t, "dashboards/prometheus.yaml")) {
+	texts := append(snippets(t, "operating.md", "yaml"), snippets(t, "collecting.md", "yaml")...)
+	for _, text := range append(texts, documentedPrometheus+harness.Read(t, "dashboards/prometheus.yaml")) {
 		if !strings.HasPrefix(text, documentedPrometheus) {
 			continue
 		}
@@ -45,7 +46,7 @@ func documentedIntervals(t *testing.T) (found []time.Duration) {
 		}
 		found = append(found, time.Duration(c.ScrapeConfigs[0].ScrapeInterval))
 	}
-	require.Len(t, found, 2)
+	require.Len(t, found, 3)
 	return found
 }
 

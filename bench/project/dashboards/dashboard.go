@@ -6,6 +6,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // The parts of Grafana's dashboard model that the dashboards need. Other keys
@@ -22,6 +23,8 @@ type (
 		FieldConfig object   `json:"fieldConfig,omitempty"`
 		Options     object   `json:"options,omitempty"`
 		Transforms  []object `json:"transformations,omitempty"`
+		Collapsed   bool     `json:"collapsed,omitempty"`
+		Panels      []panel  `json:"panels,omitempty"` // of a collapsed row
 	}
 	gridPos struct {
 		H int `json:"h"`
@@ -55,14 +58,12 @@ func newDashboard(f form) object {
 		},
 		"uid":           f.uid,
 		"title":         f.title,
-		"description":   "Decisions of Open Policy Agent by stage and path, from the plugin regometer. " + f.needs,
+		"description":   "Decisions of Open Policy Agent by stage and path, from the plugin regometer or from regometer collect. " + f.needs,
 		"tags":          []string{"opa", "regometer"},
 		"schemaVersion": 39,
-		"editable":      true,
 		"graphTooltip":  1, // the cross-hair is shared
 		"refresh":       "30s",
 		"time":          object{"from": "now-1h", "to": "now"},
-		"timezone":      "browser",
 		"templating": object{"list": []object{
 			{
 				"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus",
@@ -74,8 +75,8 @@ func newDashboard(f form) object {
 				"description": "The prefix of the plugin's metrics: its key namespace.",
 				"current":     object{"text": "opa", "value": "opa"}, "options": []object{{"selected": true, "text": "opa", "value": "opa"}},
 			},
-			variable("job", "label_values("+decisions+", job)"),
-			variable("instance", "label_values("+decisions+`{job=~"$job"}, instance)`),
+			variable("job", `label_values({__name__=~"`+decisions+`|opa_info"}, job)`), // opa_info: status.prometheus
+			variable("instance", `label_values({__name__=~"`+decisions+`|opa_info",job=~"$job"}, instance)`),
 			variable("path", "label_values("+decisions+"{"+servers+"}, path)"),
 			variable("stage", "label_values("+stageSelf+"{"+servers+"}, stage)"),
 		}},
@@ -90,9 +91,7 @@ func newDashboard(f form) object {
 			"expr": "last_success_bundle_activation{" + servers + "} / 1e6", "useValueForTime": true,
 			"titleFormat": "Bundle {{name}} activated", "textFormat": "{{instance}}: {{active_revision}}", "step": "",
 		}}},
-		"panels":  layOut(f.rows()),
-		"links":   []object{},
-		"version": 1,
+		"panels": collapse(layOut(f.rows())),
 	}
 }
 
@@ -107,10 +106,12 @@ func variable(name, query string) object {
 	}
 }
 
-// A row is a headline and the panels below it.
+// A row is a headline and the panels below it. Grafana shows the panels of a
+// collapsed row, and asks for their data, after a click.
 type row struct {
-	title  string
-	panels []panel
+	title     string
+	collapsed bool
+	panels    []panel
 }
 
 // layOut numbers the panels and places them from left to right, in lines of
@@ -118,7 +119,7 @@ type row struct {
 func layOut(rows []row) (all []panel) {
 	y := 0
 	for _, r := range rows {
-		all = append(all, panel{Type: "row", Title: r.title, GridPos: gridPos{H: 1, W: 24, Y: y}})
+		all = append(all, panel{Type: "row", Title: r.title, Collapsed: r.collapsed, GridPos: gridPos{H: 1, W: 24, Y: y}})
 		y++
 		x, height := 0, 0
 		for _, p := range r.panels {
@@ -135,6 +136,14 @@ func layOut(rows []row) (all []panel) {
 		all[i].ID = i + 1
 	}
 	return all
+}
+
+// collapse puts the panels of the last row, which is collapsed, into it, as
+// Grafana does.
+func collapse(all []panel) []panel {
+	i := slices.IndexFunc(all, func(p panel) bool { return p.Collapsed })
+	all[i].Panels = all[i+1:]
+	return all[:i+1]
 }
 
 func render(d object) ([]byte, error) {

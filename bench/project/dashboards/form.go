@@ -25,11 +25,13 @@ type form struct {
 }
 
 // The names of the plugin's metrics begin with the variable namespace.
+// regometer collect has the same metrics, and its own, which begin with collect.
 const (
 	prefix    = "${namespace}_"
 	decisions = prefix + "decisions_total"
 	stageSelf = prefix + "decision_stage_self_seconds_total"
 	pathSelf  = prefix + "decision_path_self_seconds_total"
+	collect   = "regometer_collect_"
 )
 
 // durations is the name of a family of histograms.
@@ -38,6 +40,7 @@ type durations string
 const (
 	ofStages durations = prefix + "decision_stage_duration_seconds" // of all paths together
 	ofPaths  durations = prefix + "decision_path_duration_seconds"  // by path, of some stages
+	ofTarget durations = collect + "target_duration_seconds"        // of uploads, by class of status
 )
 
 // policyInfo has a series for the active revision of each bundle.
@@ -50,6 +53,12 @@ const (
 	paths     = servers + `,path=~"$path"`
 	stages    = servers + `,stage=~"$stage"`
 	pathStage = paths + `,stage=~"$stage"`
+)
+
+// These series tell that others are 0 if they are missing.
+const (
+	counting = "regometer_build_info{" + servers + "}"                      // decisions, by the plugin or a collector
+	logging  = `{__name__=~"decision_logs_buffer_size_.*",` + servers + "}" // on OPA's own page
 )
 
 // quantile returns the query for a quantile of durations, by these labels. by
@@ -90,11 +99,17 @@ func rate(metric, by, selector string) string {
 	return "sum" + grouping(by) + " (rate(" + metric + "{" + selector + "}[$__rate_interval]))"
 }
 
+// inHalfHour returns the query for an increase of what is rare, because OPA by
+// default uploads every five to ten minutes.
+func inHalfHour(metric, by string) string {
+	return "sum by (" + by + ") (increase(" + metric + "{" + servers + "}[30m]))"
+}
+
 // orZero returns the query for expr, or for 0 while no server has such a
-// series. The line of zeros has the label's value "none" in its legend. Without
-// servers there is no line. label is "" if the legend needs none.
-func orZero(expr, label string) string {
-	zero := "0 * group(regometer_build_info{" + servers + "})"
+// series, but one has known. The line of zeros has the label's value "none" in
+// its legend. label is "" if the legend needs none.
+func orZero(expr, label, known string) string {
+	zero := "0 * group(" + known + ")"
 	if label != "" {
 		zero = fmt.Sprintf(`label_replace(%s, %q, "none", "", "")`, zero, label)
 	}

@@ -57,7 +57,7 @@ func TestPanels(t *testing.T) {
 			t.Errorf("%s has inputs: Grafana fills them in only by hand, not from a file or a ConfigMap", name)
 		}
 		taken := map[[2]int]string{}
-		for _, p := range d["panels"].([]panel) {
+		for _, p := range layOut(form.rows()) {
 			pos := p.GridPos
 			if pos.W < 1 || pos.H < 1 || pos.X+pos.W > 24 {
 				t.Errorf("%s: panel %q is outside the grid: %v", name, p.Title, pos)

@@ -77,7 +77,6 @@ func (f form) heatmap(title, description string, d durations, selector string) p
 	q.Format = "heatmap"
 	p := newPanel("heatmap", title, description, "s", 24, 9, []target{q})
 	p.Options = object{
-		"calculate": false,
 		"cellGap":   0,
 		"color":     object{"mode": "scheme", "scheme": "Blues", "scale": "exponential", "exponent": 0.5, "steps": 64, "reverse": false},
 		"yAxis":     object{"unit": "s", "axisPlacement": "left", "reverse": false},
@@ -112,24 +111,6 @@ func table(title, description string, columns ...column) panel {
 		{"id": "organize", "options": object{"renameByName": names, "excludeByName": hidden, "indexByName": object{"path": 0}}},
 	}
 	p.Options = object{"showHeader": true, "frameIndex": 0, "sortBy": []object{{"displayName": columns[len(columns)-2].title, "desc": true}}}
-	return p
-}
-
-// counts shows a line for each combination of labels, with the number of series
-// that have it.
-func counts(title, description string, width int, expr, unit string, names object) panel {
-	p := newPanel("table", title, description, "none", width, 8, []target{present(expr)})
-	names["Value"] = unit
-	p.Transforms = []object{
-		{"id": "organize", "options": object{"renameByName": names, "excludeByName": object{"Time": true}, "indexByName": object{}}},
-	}
-	p.Options = object{"showHeader": true, "frameIndex": 0}
-	return p
-}
-
-// faint shows the series in grey.
-func faint(p panel) panel {
-	p.defaults()["color"] = object{"mode": "fixed", "fixedColor": "text"}
 	return p
 }
 

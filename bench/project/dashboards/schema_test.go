@@ -11,17 +11,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// schema returns Grafana's schema of dashboards, panels and options. It is made
-// from the types that Grafana publishes: testdata/dashboard.schema.ts says how.
-func schema(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	s, err := jsonschema.NewCompiler().Compile(filepath.Join("testdata", "dashboard.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // rendered returns a dashboard as a JSON value.
 func rendered(t *testing.T, f form) any {
 	t.Helper()
@@ -36,9 +25,14 @@ func rendered(t *testing.T, f form) any {
 	return d
 }
 
-// TestSchema: the dashboards follow Grafana's schema.
+// TestSchema: the dashboards follow Grafana's schema of dashboards, panels and
+// options. It is made from the types that Grafana publishes:
+// testdata/dashboard.schema.ts says how.
 func TestSchema(t *testing.T) {
-	s := schema(t)
+	s, err := jsonschema.NewCompiler().Compile(filepath.Join("testdata", "dashboard.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, form := range forms {
 		if err := s.Validate(rendered(t, form)); err != nil {
 			t.Errorf("%s: %v", name, err)
