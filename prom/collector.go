@@ -20,18 +20,23 @@ type Options struct {
 	// Namespace begins the name of every metric. It has letters, digits and
 	// underscores, and does not begin with a digit. "" means "opa".
 	Namespace string
-	// MoreSeries returns the number of other series that
-	// <namespace>_decision_metric_series must count too. nil means 0. Any
-	// goroutine may call it.
-	MoreSeries func() int
+	// More returns other metrics of one series each, which Collect exports too,
+	// and the number of series that others export.
+	// <namespace>_decision_metric_series counts both. The caller describes these
+	// metrics. nil means none. Any goroutine may call it.
+	More func() (metrics []prometheus.Metric, others int)
+	// Checked says that the rollup never gets invalid values, as from package
+	// decisionlog. <namespace>_decision_values_invalid_total then does not exist.
+	Checked bool
 }
 
 // A Collector is a prometheus.Collector that exports a Rollup. All methods may
 // be called from any goroutine.
 type Collector struct {
-	rollup     *rollup.Rollup
-	families   *families
-	moreSeries func() int
+	rollup   *rollup.Rollup
+	families *families
+	more     func() (metrics []prometheus.Metric, others int)
+	checked  bool
 
 	// spare is the snapshot of an earlier scrape. The next scrape uses its
 	// memory again. Collect removes the snapshot while it uses it, so that two
@@ -58,10 +63,10 @@ func NewCollector(r *rollup.Rollup, o Options) (*Collector, error) {
 	if !namespace.MatchString(o.Namespace) {
 		return nil, fmt.Errorf("prom: invalid Namespace %q: it must have letters, digits and underscores, and no digit first", o.Namespace)
 	}
-	if o.MoreSeries == nil {
-		o.MoreSeries = func() int { return 0 }
+	if o.More == nil {
+		o.More = func() ([]prometheus.Metric, int) { return nil, 0 }
 	}
-	return &Collector{rollup: r, families: newFamilies(o.Namespace), moreSeries: o.MoreSeries}, nil
+	return &Collector{rollup: r, families: newFamilies(o.Namespace), more: o.More, checked: o.Checked}, nil
 }
 
 // Describe implements prometheus.Collector.

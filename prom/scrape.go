@@ -44,10 +44,13 @@ func (c *Collector) scrape(s *rollup.Snapshot) []prometheus.Metric {
 	b.counter(&f.overflow, float64(s.Overflow.Paths), "path")
 	b.counter(&f.overflow, float64(s.Overflow.Stages), "stage")
 	b.counter(&f.overflow, float64(s.Overflow.Counters), "counter")
-	b.counter(&f.invalid, float64(negative), "negative")
-	b.counter(&f.invalid, float64(s.Overflow.Invalid), "malformed")
-	series := float64(b.series + 1 + c.moreSeries()) // including this one
-	return append(b.metrics, prometheus.MustNewConstMetric(f.series.desc, prometheus.GaugeValue, series))
+	if !c.checked {
+		b.counter(&f.invalid, float64(negative), "negative")
+		b.counter(&f.invalid, float64(s.Overflow.Invalid), "malformed")
+	}
+	more, others := c.more()
+	series := float64(b.series + len(more) + others + 1) // including this one
+	return append(append(b.metrics, more...), prometheus.MustNewConstMetric(f.series.desc, prometheus.GaugeValue, series))
 }
 
 // stage adds a stage's histogram and self time, unless the stage has no

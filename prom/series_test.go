@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
@@ -54,6 +56,10 @@ func bounds(t testing.TB, seconds ...float64) (o rollup.Options) {
 
 func TestMaxSeries(t *testing.T) {
 	t.Parallel()
+	var more []prometheus.Metric
+	for _, name := range []string{"one", "two"} {
+		more = append(more, prometheus.MustNewConstMetric(prometheus.NewDesc(name, "", nil, nil), prometheus.GaugeValue, 1))
+	}
 	for _, o := range []rollup.Options{
 		{Bounds: prom.DefaultBounds()},
 		{},
@@ -67,15 +73,24 @@ func TestMaxSeries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const more = 5
 		r := newRollup(t, o)
 		exhaust(r, o)
-		text := encode(t, newRegistry(t, r, prom.Options{MoreSeries: func() int { return more }}), text)
-		if n := countSeries(text); n != want {
-			t.Errorf("%+v: %d series after all possible labels, want %d", o, n, want)
-		}
-		if line := fmt.Sprintf("\nopa_decision_metric_series %d\n", want+more); !strings.Contains(string(text), line) {
-			t.Errorf("%+v: no line %s", o, line)
+		for _, checked := range []bool{false, true} {
+			const others = 3
+			registry, want := prometheus.NewRegistry(), want+len(more)
+			registry.MustRegister(collector(t, r, prom.Options{
+				More: func() ([]prometheus.Metric, int) { return more, others }, Checked: checked,
+			}))
+			if checked {
+				want -= 2
+			}
+			text := encode(t, registry, text)
+			if n := countSeries(text); n != want || checked == strings.Contains(string(text), "opa_decision_values_invalid_total") {
+				t.Errorf("%+v, checked %t: %d series after all possible labels, want %d, or wrong ones", o, checked, n, want)
+			}
+			if line := fmt.Sprintf("\nopa_decision_metric_series %d\n", want+others); !strings.Contains(string(text), line) {
+				t.Errorf("%+v, checked %t: no line %s", o, checked, line)
+			}
 		}
 	}
 	if _, err := prom.MaxSeries(rollup.Options{Counters: []string{""}}); err == nil {

@@ -62,7 +62,7 @@ type labels struct {
 	ready map[string]pathLabel
 
 	given  map[string]*label // all labels except the variable other
-	counts policyPaths
+	counts *policyPaths      // nil if no policy gives labels
 }
 
 // policyPaths counts the paths of a policy's rules by the kind of their label.
@@ -77,10 +77,10 @@ const maxExamples = 5
 // String returns a message about the paths that have no label of their own. It
 // returns "" if there are none.
 func (c *policyPaths) String() string {
-	shared := c.merged + c.other
-	if shared == 0 {
+	if c == nil || c.merged+c.other == 0 {
 		return ""
 	}
+	shared := c.merged + c.other
 	return fmt.Sprintf("The policy has %d paths, but only %d have a label of their own. %d share the label of a package, and %d are %q. Examples: %s. "+
 		"Raise max_paths and max_series, annotate entry points, or name the important paths in paths.allow.",
 		c.own+shared, c.own, c.merged, c.other, rollup.Other, strings.Join(c.examples, ", "))
@@ -101,10 +101,11 @@ func newLabels(config *settings, c *ast.Compiler) *labels {
 	if p.FromPolicy && c != nil {
 		l.policy = policyDocuments(c)
 		labelDocuments(l.policy, c, config.MaxPaths-len(p.labels()), l.named.find)
+		l.counts = &policyPaths{}
 		l.policy.forEach(l.prepare)
+		slices.Sort(l.counts.examples)
+		l.counts.examples = slices.Clone(l.counts.examples[:min(len(l.counts.examples), maxExamples)])
 	}
-	slices.Sort(l.counts.examples)
-	l.counts.examples = slices.Clone(l.counts.examples[:min(len(l.counts.examples), maxExamples)])
 	return l
 }
 

@@ -136,7 +136,7 @@ func TestLabelsWithoutPolicy(t *testing.T) {
 		t.Errorf("without a graph the label is %q, want rbac/allow", label.name)
 	}
 	off := newLabels(&settings{Paths: Paths{FromPolicy: true, Allow: []string{"a"}}, MaxPaths: 1}, compile(t, labelPolicy...))
-	if got := off.list(); len(got) != 1 || got[0] != allPaths || off.counts.String() != "" || off.counts.own != 0 {
+	if got := off.list(); len(got) != 1 || got[0] != allPaths || off.counts.String() != "" || off.counts != nil {
 		t.Errorf("without path labels there are %q, %+v, want all", got, off.counts)
 	}
 	for _, c := range []*ast.Compiler{nil, ast.NewCompiler(), compile(t, "package empty")} {
@@ -181,15 +181,15 @@ func TestLongLabels(t *testing.T) {
 	rule := strings.Repeat("y", longestLabel-len("p/"))
 	r := newRecorder(t, nil, config, compile(t, "package p\n"+rule+" := 1\n"+rule+"y := 1\na := 1"))
 	for _, path := range []string{config.Paths.Allow[0], "p/" + rule} {
-		if l, _ := r.labels.of(path, ""); l.name != path {
+		if l, _ := r.labels.Load().of(path, ""); l.name != path {
 			t.Errorf("a path of %d bytes has the label %.20q, want its own", len(path), l.name)
 		}
 		r.ask(path)
 	}
 	r.ask("p/" + rule + "y")
 	r.checkSeries(t, strings.Join([]string{rollup.Other, "p/" + rule, config.Paths.Allow[0]}, " "))
-	if r.labels.counts.own != 2 {
-		t.Errorf("the paths have labels as in %+v, want 2 of their own", r.labels.counts)
+	if r.labels.Load().counts.own != 2 {
+		t.Errorf("the paths have labels as in %+v, want 2 of their own", r.labels.Load().counts)
 	}
 }
 

@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"log/slog"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,15 +21,15 @@ type LogCounter struct {
 	recorder *recorder
 	config   *settings
 	policy   atomic.Pointer[ast.Compiler] // may be nil
-	said     atomic.Value                 // the text of the last policy, of which warn was told
 }
 
-// NewLogCounter returns a counter that exports its metrics on a registry.
-// config is the configuration of the plugin, as JSON. Its key next has no
-// effect. Build.OPA and Build.DropIn are not needed. The counter calls warn with
-// what there is to say about labels. NewLogCounter fails if the configuration is
-// invalid, or if the registry refuses the metrics.
-func NewLogCounter(registry prometheus.Registerer, config []byte, b Build, warn func(text string)) (*LogCounter, error) {
+// NewLogCounter returns a counter that exports its metrics on a registry, which
+// no plugin uses. Metrics that logs do not tell are missing there. config is the
+// configuration of the plugin, as JSON. Its key next has no effect. Build.OPA
+// and Build.DropIn are not needed. The counter logs what there is to say about
+// labels. NewLogCounter fails if the configuration is invalid, or if the
+// registry refuses the metrics.
+func NewLogCounter(registry prometheus.Registerer, config []byte, b Build, log *slog.Logger) (*LogCounter, error) {
 	c, err := parseConfig(config)
 	if err != nil {
 		return nil, err
@@ -37,8 +38,13 @@ func NewLogCounter(registry prometheus.Registerer, config []byte, b Build, warn 
 	if err != nil {
 		return nil, err
 	}
-	l := &LogCounter{recorder: &recorder{state: s}, config: c}
-	l.recorder.rules, l.recorder.warn = l.policy.Load, warn
+	s.ofLogs = true
+	l := &LogCounter{config: c}
+	l.recorder = &recorder{
+		state: s, rules: l.policy.Load,
+		info: func(text string) { log.Info(text) },
+		warn: func(text string) { log.Warn(text) },
+	}
 	if err := l.recorder.configure(c); err != nil {
 		return nil, err
 	}
@@ -49,9 +55,6 @@ func NewLogCounter(registry prometheus.Registerer, config []byte, b Build, warn 
 func (c *LogCounter) SetPolicy(policy *ast.Compiler) {
 	c.policy.Store(policy)
 	c.recorder.relabel()
-	if text := c.recorder.current().counts.String(); text != c.said.Swap(text) && text != "" {
-		c.recorder.warn(text)
-	}
 }
 
 // NeedsPolicy reports whether all paths are "other" without a policy, because
@@ -68,7 +71,6 @@ func (c *LogCounter) Verdicts() *rollup.Verdicts { return c.config.Outcomes }
 // it.
 type LogBatch struct {
 	counter *LogCounter
-	labels  *labels // the current ones when the first decision came
 	given   map[pathLabel]bool
 	n       uint64
 
@@ -110,9 +112,6 @@ func (b *LogBatch) forget() {
 // Metrics. Add ignores its fields Query and Overflow, and does not keep its
 // Numbers.
 func (b *LogBatch) Add(d rollup.Decision) {
-	if b.n == 0 { // a batch may wait for its first decision for long
-		b.labels = b.counter.recorder.current()
-	}
 	b.n++
 	path, query := d.Path, ""
 	switch path {
@@ -121,7 +120,7 @@ func (b *LogBatch) Add(d rollup.Decision) {
 	case rollup.AllData:
 		path = ""
 	}
-	l, _ := b.labels.of(path, query)
+	l, _ := b.counter.recorder.labels.Load().of(path, query)
 	b.given[l] = true
 	d.Query, d.Path, d.Overflow = query != "", l.name, l.merged != nil
 	switch {
@@ -164,7 +163,7 @@ func (b *LogBatch) Count() {
 	s := b.counter.recorder.state
 	for l := range b.given {
 		b.counter.recorder.noteAsked(l)
-		if !s.admits(l.name) {
+		if !l.counted.Load() {
 			s.makeRoom(l.label)
 		}
 	}
@@ -179,14 +178,6 @@ func (b *LogBatch) Count() {
 		}
 	}
 	s.received[fromLog].Add(b.n)
-	s.logged.Add(b.n)
 	s.recording.RUnlock()
 	b.Reset()
-}
-
-// admits reports whether there is room for the series of a label.
-func (s *state) admits(name string) bool {
-	s.recording.RLock()
-	defer s.recording.RUnlock()
-	return s.rollup.Admit(name)
 }

@@ -21,7 +21,7 @@ func (r *recorder) noteAsked(l pathLabel) {
 		return
 	}
 	r.state.configuring.Lock()
-	text := r.warningAbout("Clients ask for a path that has no label of its own for lack of room", r.current(), l.merged.path)
+	text := r.warningAbout("Clients ask for a path that has no label of its own for lack of room", r.labels.Load(), l.merged.path)
 	r.state.configuring.Unlock()
 	if text != "" {
 		r.warn(text)

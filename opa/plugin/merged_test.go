@@ -4,7 +4,9 @@
 package plugin
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -112,20 +114,20 @@ func TestWarningsAboutLabelsAreBounded(t *testing.T) {
 // The decisions of logs warn in the same way, once, and only if they count.
 func TestLogCounterWarns(t *testing.T) {
 	t.Parallel()
-	var got []string
-	c, err := NewLogCounter(prometheus.NewRegistry(), []byte(`{"max_paths": 2}`), Build{}, func(text string) { got = append(got, text) })
+	var log bytes.Buffer
+	c, err := NewLogCounter(prometheus.NewRegistry(), []byte(`{"max_paths": 2}`), Build{}, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	check := func(want ...string) {
 		t.Helper()
-		if !slices.EqualFunc(got, want, strings.HasPrefix) {
-			t.Fatalf("the warnings are %q, want %q", got, want)
+		if got := slices.Collect(strings.Lines(log.String())); !slices.EqualFunc(got, want, strings.Contains) {
+			t.Fatalf("the log has %q, want %q", got, want)
 		}
-		got = nil
+		log.Reset()
 	}
 	c.SetPolicy(compile(t, rules("a", "b", "c")))
-	check("The policy has 3 paths")
+	check(`level=INFO msg="The policy has 3 paths`)
 	c.SetPolicy(compile(t, rules("c", "b", "a")))
 	check()
 	b := c.NewBatch()
@@ -137,7 +139,7 @@ func TestLogCounterWarns(t *testing.T) {
 			check()
 		}
 	}
-	check(asked + "p/b counts as p" + remedy)
+	check(`level=WARN msg="` + asked + "p/b counts as p" + remedy)
 	c.SetPolicy(compile(t, rules("z")))
-	check(taken + "p/a counts as other" + remedy)
+	check(`level=WARN msg="` + taken + "p/a counts as other" + remedy)
 }

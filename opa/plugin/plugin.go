@@ -144,8 +144,7 @@ type Plugin struct {
 	started bool
 	warned  [2]string // the last warnings about the configuration
 
-	active     atomic.Pointer[active] // nil before the first start
-	lastShared atomic.Pointer[string] // the last message about shared labels
+	active atomic.Pointer[active] // nil before the first start
 
 	rare [len(causes)]rateLimiter // limits the log lines about failures
 }
@@ -207,6 +206,7 @@ func (p *Plugin) use(c *settings) (err error) {
 		}
 		r = &recorder{
 			state: s, rules: p.manager.GetCompiler, revisions: p.revisions,
+			info: func(text string) { p.logger.Info("%s", text) },
 			warn: func(text string) { p.logger.Warn("%s", text) },
 		}
 	}
@@ -229,18 +229,7 @@ func (p *Plugin) use(c *settings) (err error) {
 func (p *Plugin) refresh() {
 	if a := p.active.Load(); a != nil {
 		a.recorder.relabel()
-		p.logSharedLabels(a)
 	}
-}
-
-// logSharedLabels logs which paths have no label of their own, unless the last
-// message was the same.
-func (p *Plugin) logSharedLabels(a *active) {
-	text := a.recorder.current().counts.String()
-	if before := p.lastShared.Swap(&text); text == "" || before != nil && *before == text {
-		return
-	}
-	p.logger.Info("%s", text)
 }
 
 // Stop unregisters the metrics, unless another plugin uses the registry. The
@@ -358,7 +347,7 @@ func (p *Plugin) record(a *active, d *decision) {
 	}
 	// The path is unknown. When rules come from an external source, OPA
 	// replaces its compiler without calling the trigger.
-	if l := a.recorder.current(); l.paths.FromPolicy && l.compiler != p.manager.GetCompiler() {
+	if l := a.recorder.labels.Load(); l.paths.FromPolicy && l.compiler != p.manager.GetCompiler() {
 		p.refresh()
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/plugins"
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 	"github.com/open-policy-agent/opa/v1/server"
+	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/version"
@@ -400,9 +401,20 @@ func TestPanics(t *testing.T) {
 	}
 }
 
+// countedStore counts the transactions of a store.
+type countedStore struct {
+	storage.Store
+	transactions int
+}
+
+func (s *countedStore) NewTransaction(ctx context.Context, p ...storage.TransactionParams) (storage.Transaction, error) {
+	s.transactions++
+	return s.Store.NewTransaction(ctx, p...)
+}
+
 // The plugin registers its metrics at OPA's own registry, if there is one.
 // Before Start it is not ready, and records nothing. After Stop it exports
-// nothing, and still records.
+// nothing, and still records. A scrape opens the store once.
 func TestLifeCycle(t *testing.T) {
 	t.Parallel()
 	own, factory := prometheus.NewRegistry(), prometheus.NewRegistry()
@@ -418,7 +430,12 @@ func TestLifeCycle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	store := &countedStore{Store: m.Store}
+	m.Store = store
 	checkSum(t, own, "opa_decision_received_total", nil, 0)
+	if store.transactions != 1 {
+		t.Errorf("a scrape opens the store %d times, want once", store.transactions)
+	}
 	checkSum(t, own, "regometer_build_info", nil, 1)
 	checkSum(t, factory, "regometer_build_info", nil, -1)
 	p.Stop(t.Context())

@@ -31,6 +31,7 @@ import (
 // exporter.
 type state struct {
 	registry prometheus.Registerer // if it is nil, nothing is exported
+	ofLogs   bool                  // the state has a LogCounter, and no plugins
 
 	// A decision holds recording for reading while it gets its label and is
 	// recorded. A change of the labels or of the rollup holds it for writing,
@@ -95,9 +96,12 @@ type recorder struct {
 	state  *state
 	rules  func() *ast.Compiler // returns the compiler of the active policy
 	warn   func(text string)    // logs a warning
+	info   func(text string)    // logs which labels are shared
 	config *settings            // protected by state.configuring
 	warned []string             // the paths in warnings; protected by state.configuring
-	labels *labels              // protected by state.recording
+	shared atomic.Value         // the last message about shared labels
+
+	labels atomic.Pointer[labels] // changes with both mutexes held
 
 	revisions func() []revision // returns the revisions of the active bundles; may be nil
 }
@@ -135,17 +139,23 @@ func (r *recorder) configure(c *settings) error {
 	if err != nil {
 		return err
 	}
-	r.config, r.labels = c, l
+	r.config = c
+	r.labels.Store(l)
 	s.config, s.options, s.rollup, s.started = c, options, counted, started
 	s.noteLabels()
 	return nil
 }
 
 // relabel updates the labels to the rules of a new policy, unless the plugin is
-// stopped.
+// stopped. It says which paths have no label of their own, unless it said the
+// same before.
 func (r *recorder) relabel() {
 	if text := r.replaceLabels(); text != "" {
 		r.warn(text)
+	}
+	text := r.labels.Load().counts.String()
+	if r.shared.Swap(text) != text && text != "" {
+		r.info(text)
 	}
 }
 
@@ -155,16 +165,17 @@ func (r *recorder) replaceLabels() (warning string) {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	compiler := r.rules()
-	if s.started[r] == nil || r.labels.compiler == compiler {
+	if s.started[r] == nil || r.labels.Load().compiler == compiler {
 		return ""
 	}
 	l := newLabels(r.config, compiler)
-	lost := r.labels.lost(l, s.rollup.Labels())
+	lost := r.labels.Load().lost(l, s.rollup.Labels())
 	s.lost.Add(uint64(len(lost)))
 	warning = r.warningAbout("A new policy takes the labels of paths with decisions", l, lost...)
 	s.recording.Lock()
 	defer s.recording.Unlock()
-	r.labels, s.started[r] = l, l
+	r.labels.Store(l)
+	s.started[r] = l
 	s.noteLabels()
 	return warning
 }
@@ -282,15 +293,17 @@ func (s *state) makeRoom(l *label) {
 // export registers a collector for a rollup, and unregisters the current one.
 // It fails if the registry refuses the new one.
 func (s *state) export(r *rollup.Rollup, c *settings) error {
-	collector, err := prom.NewCollector(r, prom.Options{Namespace: c.Namespace, MoreSeries: s.ownSeries})
+	e := s.exporter
+	if e == nil || e.namespace != c.Namespace {
+		e = newExporter(c.Namespace, s)
+	}
+	collector, err := prom.NewCollector(r, prom.Options{Namespace: c.Namespace, More: e.own, Checked: s.ofLogs})
 	if err != nil || s.registry == nil {
 		return err
 	}
-	if s.exporter != nil && s.exporter.namespace == c.Namespace {
-		s.exporter.collector.Store(collector) // so that no scrape misses the metrics
+	if e.collector.Store(collector); e == s.exporter { // so that no scrape misses the metrics
 		return nil
 	}
-	e := newExporter(c.Namespace, s, collector)
 	if err := s.registry.Register(e); err != nil {
 		return fmt.Errorf("registering the metrics: %w", err)
 	}
@@ -301,23 +314,20 @@ func (s *state) export(r *rollup.Rollup, c *settings) error {
 	return nil
 }
 
-// policyPaths returns the sums over the policies of all started plugins.
-func (s *state) policyPaths() (sum policyPaths) {
+// policyPaths returns the sums over the policies of all started plugins. It
+// reports whether any policy gives labels.
+func (s *state) policyPaths() (sum policyPaths, known bool) {
 	s.recording.RLock()
 	defer s.recording.RUnlock()
 	for _, l := range s.started {
-		sum.own += l.counts.own
-		sum.merged += l.counts.merged
-		sum.other += l.counts.other
+		if c := l.counts; c != nil {
+			known = true
+			sum.own += c.own
+			sum.merged += c.merged
+			sum.other += c.other
+		}
 	}
-	return sum
-}
-
-// current returns the current labels.
-func (r *recorder) current() *labels {
-	r.state.recording.RLock()
-	defer r.state.recording.RUnlock()
-	return r.labels
+	return sum, known
 }
 
 // A decision is a decision on its way to the rollup. Its Path is the path of
@@ -347,7 +357,7 @@ func (r *recorder) tryRecord(d *decision) (l pathLabel, recorded, known bool) {
 	s := r.state
 	s.recording.RLock()
 	defer s.recording.RUnlock()
-	l, known = r.labels.of(d.Path, d.query)
+	l, known = r.labels.Load().of(d.Path, d.query)
 	if !l.counted.Load() {
 		if !s.rollup.Admit(l.name) {
 			return l, false, known

@@ -85,7 +85,7 @@ type Collector struct {
 func New(o Options) (*Collector, error) {
 	o.MaxPacked, o.MaxUnpacked, o.MaxEvent = cmp.Or(o.MaxPacked, DefaultPacked), cmp.Or(o.MaxUnpacked, DefaultUnpacked), cmp.Or(o.MaxEvent, DefaultEvent)
 	registry := prometheus.NewRegistry()
-	counter, err := plugin.NewLogCounter(registry, o.Config, plugin.Build{Version: o.Version}, func(text string) { o.Log.Warn(text) })
+	counter, err := plugin.NewLogCounter(registry, o.Config, plugin.Build{Version: o.Version}, o.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,7 @@ allow if input.user == "alice"
 decision := {"allow": allow}
 deny contains "no" if not allow
 roles := {"alice": ["admin"]}
+call := http.send({"method": "GET", "url": "http://127.0.0.1:1"}).status_code
 broken := 1 if to_number(input.user) == 1
 conflict := true
 conflict := false`
@@ -132,13 +134,24 @@ func usePolicy(t *testing.T, c *Collector) {
 	}
 }
 
+// told has the families that decision logs tell, and untold matches the series
+// of a server that they do not tell. Decide for each new series.
+const told = "counters_total errors_total label_overflow_total labels_lost_total metric_series path_duration_seconds " +
+	"path_self_seconds_total policy_paths received_total stage_duration_seconds stage_self_seconds_total stage_unfinished_total decisions_total"
+
+var untold = regexp.MustCompile(`(http_send_failures|log_events|plugin_failures|values_invalid)_total|source="server"`)
+
 // One server counts its decisions with the plugin, and uploads them. Both pages
-// have the same series with the same values.
+// have the same series with the same values, except those that a log does not
+// tell. These are missing at the collector, and not 0.
 func TestSameSeries(t *testing.T) {
-	c := newCollector(t, Options{Config: []byte(`{"path_stages": ["rego_query_eval"], "outcomes": {"rbac/roles": "not result.alice"}}`)})
-	usePolicy(t, c)
+	c := newCollector(t, Options{Version: "v1", Config: []byte(`{"path_stages": ["rego_query_eval"], "outcomes": {"rbac/roles": "not result.alice"}}`)})
 	collector := httptest.NewServer(c)
 	defer collector.Close()
+	if n := value(series(t, collector.URL), `opa_decision_policy_paths{label="own"}`); n != "" {
+		t.Errorf("a policy that the collector does not know has %s paths", n)
+	}
+	usePolicy(t, c)
 	opa, stop := startOPA(t, fmt.Sprintf(`
 services: {regometer: {url: %q}}
 decision_logs: {plugin: regometer, service: regometer, reporting: {min_delay_seconds: 1, max_delay_seconds: 1}}
@@ -146,7 +159,7 @@ plugins: {regometer: {path_stages: [rego_query_eval], outcomes: {rbac/roles: not
 	defer stop()
 	const rounds = 30
 	for i := range rounds {
-		for _, path := range []string{"rbac/allow", "rbac/decision", "rbac/deny", "rbac/roles", "rbac/roles/alice", "rbac/broken", "rbac/conflict", "gone/for/good", "rbac", "", "rbac/allow/x"} {
+		for _, path := range []string{"rbac/allow", "rbac/decision", "rbac/deny", "rbac/roles", "rbac/roles/alice", "rbac/broken", "rbac/conflict", "rbac/call", "gone/for/good", "rbac", "", "rbac/allow/x"} {
 			post(t, opa+"/v1/data/"+path, fmt.Sprintf(`{"input": {"user": %q}}`, []string{"alice", "bob"}[i%2]))
 		}
 		post(t, opa+"/v1/query", `{"query": "data.rbac.allow = x"}`)
@@ -158,7 +171,16 @@ plugins: {regometer: {path_stages: [rego_query_eval], outcomes: {rbac/roles: not
 		want := value(series(t, opa), received)
 		return want != "" && want != "0" && value(series(t, collector.URL), received) == want
 	})
-	got, want := series(t, collector.URL), series(t, opa)
+	got, all := series(t, collector.URL), series(t, opa)
+	want := slices.DeleteFunc(slices.Clone(all), untold.MatchString)
+	if failed := value(all, `opa_decision_http_send_failures_total{cause="connection"}`); failed == "0" || len(all) != len(want)+10 {
+		t.Errorf("%s requests failed, and there are %d untold series of %q", failed, len(all)-len(want), all)
+	}
+	for i, s := range want {
+		if name, _, _ := strings.Cut(s, " "); name == "opa_decision_metric_series" {
+			want[i] = fmt.Sprint(name, " ", len(got)+1) // with regometer_build_info
+		}
+	}
 	if !slices.Equal(got, want) {
 		for _, s := range want {
 			if !slices.Contains(got, s) {
@@ -173,6 +195,13 @@ plugins: {regometer: {path_stages: [rego_query_eval], outcomes: {rbac/roles: not
 	}
 	if n := len(want); n < 100 {
 		t.Errorf("only %d series", n)
+	}
+	var families []string
+	for _, family := range regexp.MustCompile(`(?m)^# TYPE opa_(?:decision_)?(\S+)`).FindAllStringSubmatch(scrape(c), -1) {
+		families = append(families, family[1])
+	}
+	if build := `regometer_build_info{version="v1"} 1`; strings.Join(families, " ") != told || !strings.Contains(scrape(c), build) {
+		t.Errorf("the collector has the families %q, want %q, or lacks %s", families, told, build)
 	}
 	for _, outcome := range []string{"allowed", "denied", "result", "undefined", "error"} {
 		if !bytes.Contains([]byte(strings.Join(want, "\n")), []byte(`outcome="`+outcome+`"`)) {
