@@ -40,7 +40,7 @@ func newCollectCommand() *cobra.Command {
 durations and outcomes of their decisions on /metrics. The servers need only this in
 their configuration:
 
-  services: {regometer: {url: http://127.0.0.1:9191}}
+  services: {regometer: {url: http://127.0.0.1:18191}}
   decision_logs: {service: regometer, reporting: {min_delay_seconds: 5, max_delay_seconds: 10}}
 
 The bodies are dropped after they are counted, unless --forward names the server that
@@ -57,7 +57,7 @@ The paths of a policy's rules get labels. All other decisions count as "(query)"
 it. Policies, tokens and certificates are reloaded when they change.`,
 		Example: `  regometer collect --policy policy/
   regometer collect --forward https://logs.example.com --config opa.yaml
-  regometer collect --addr :9191 --tls-cert cert.pem --tls-key key.pem --token-file token
+  regometer collect --addr :18191 --tls-cert cert.pem --tls-key key.pem --token-file token
   regometer collect --follow '/var/log/opa/*.log'
   opa run -s --set decision_logs.console=true 2>&1 | regometer collect - --pass`,
 		Args: cobra.ArbitraryArgs,
@@ -82,7 +82,7 @@ it. Policies, tokens and certificates are reloaded when they change.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCollect(cmd, &o, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.addr, "addr", "127.0.0.1:9191", "`address` to listen on")
+	flags.StringVar(&o.addr, "addr", "127.0.0.1:18191", "`address` to listen on")
 	flags.StringVar(&o.config, "config", "", "`file` with OPA's configuration, for services, bundles and plugins.regometer")
 	flags.StringArrayVar(&o.policies, "policy", nil, "Rego `file`, folder or bundle whose rules get labels; can be repeated")
 	flags.StringVar(&o.forward, "forward", "", "pass each body on to this `URL`, or to the service with this name in --config; without it, bodies are dropped after they are counted")
