@@ -116,12 +116,12 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	}
 	opa, err := collect.ReadConfig(o.config)
 	if err != nil {
-		return err
+		return fmt.Errorf("--config: %w", err)
 	}
-	options := collect.Options{Config: opa.Plugins.Regometer, Version: ownVersion(), MaxPacked: o.packed, MaxUnpacked: o.unpacked, MaxEvent: o.event, Log: log}
+	options := collect.Options{Config: opa.Plugins["regometer"], Version: ownVersion(), MaxPacked: o.packed, MaxUnpacked: o.unpacked, MaxEvent: o.event, Log: log}
 	if o.token != "" {
 		if options.Token, err = collect.Token(o.token, failed); err != nil {
-			return err
+			return fmt.Errorf("--token-file: %w", err)
 		}
 	}
 	if o.forward != "" {
@@ -131,7 +131,7 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	}
 	c, err := collect.New(options)
 	if err != nil {
-		return err
+		return fmt.Errorf("--config: %w", err)
 	}
 	policy, err := collect.NewPolicy(c, o.policies, opa)
 	if err != nil {
@@ -140,7 +140,7 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	server := &http.Server{Handler: c, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 	if o.cert != "" {
 		if server.TLSConfig, err = collect.ServerTLS(o.cert, o.key, o.ca, failed); err != nil {
-			return err
+			return fmt.Errorf("--tls-cert, --tls-key or --tls-ca: %w", err)
 		}
 	}
 	listener, err := net.Listen("tcp", o.addr)

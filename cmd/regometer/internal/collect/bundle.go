@@ -5,7 +5,6 @@ package collect
 
 import (
 	"archive/tar"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -16,27 +15,17 @@ import (
 	"os"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/open-policy-agent/opa/v1/config"
 	"github.com/open-policy-agent/opa/v1/logging"
 	"github.com/open-policy-agent/opa/v1/plugins"
 	opabundle "github.com/open-policy-agent/opa/v1/plugins/bundle"
+	"github.com/open-policy-agent/opa/v1/plugins/rest"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/util"
 )
-
-// OPAConfig is a configuration of OPA, as far as it concerns labels.
-type OPAConfig struct {
-	Plugins struct {
-		Regometer json.RawMessage `json:"regometer"`
-	} `json:"plugins"`
-	Services  json.RawMessage `json:"services"`
-	Keys      json.RawMessage `json:"keys"`
-	Bundles   json.RawMessage `json:"bundles"`
-	Discovery json.RawMessage `json:"discovery"`
-}
 
 // variable is an environment variable in a configuration of OPA.
 var variable = regexp.MustCompile(`\$\{.+?\}`)
@@ -44,7 +33,7 @@ var variable = regexp.MustCompile(`\$\{.+?\}`)
 // ReadConfig reads a configuration of OPA in YAML or JSON. It replaces
 // environment variables that are set, as OPA does. The name "" stands for an
 // empty configuration.
-func ReadConfig(name string) (c OPAConfig, err error) {
+func ReadConfig(name string) (c config.Config, err error) {
 	if name == "" {
 		return c, nil
 	}
@@ -52,84 +41,78 @@ func ReadConfig(name string) (c OPAConfig, err error) {
 	if err != nil {
 		return c, err
 	}
-	text = variable.ReplaceAllFunc(text, func(v []byte) []byte {
+	err = util.Unmarshal(variable.ReplaceAllFunc(text, func(v []byte) []byte {
 		if value, ok := os.LookupEnv(string(v[2 : len(v)-1])); ok {
 			return []byte(value)
 		}
 		return v
-	})
-	if err := util.Unmarshal(text, &c); err != nil {
-		return c, fmt.Errorf("%s: %w", name, err)
+	}), &c)
+	if err == nil && len(c.Plugins["regometer"])+len(c.Services)+len(c.Bundles) == 0 {
+		err = errors.New("the file has no services, bundles or plugins.regometer: give the configuration of OPA, or write plugins: {regometer: {…}}")
 	}
-	if len(c.Plugins.Regometer)+len(c.Services)+len(c.Bundles) == 0 {
-		return c, fmt.Errorf("%s has no services, bundles or plugins.regometer: give the configuration of OPA, or write plugins: {regometer: {…}}", name)
-	}
-	return c, nil
+	return c, err
 }
 
-// manager returns OPA's manager of services and keys.
-func (c *OPAConfig) manager() (*plugins.Manager, error) {
-	raw, err := json.Marshal(OPAConfig{Services: c.Services, Keys: c.Keys})
+// services returns OPA's manager of the services and keys of a configuration.
+func services(c config.Config) (*plugins.Manager, error) {
+	raw, err := json.Marshal(config.Config{Services: c.Services, Keys: c.Keys})
 	if err != nil {
 		return nil, err
 	}
 	return plugins.New(raw, "regometer", inmem.New(), plugins.Logger(logging.NewNoOpLogger()))
 }
 
-// sources returns the bundles as sources of a policy.
-func (c *OPAConfig) sources() (all []*source, err error) {
+// bundleSources returns the bundles of a configuration as sources of a policy.
+func bundleSources(c config.Config) (all []*source, err error) {
 	if len(c.Bundles) == 0 {
 		return nil, nil
 	}
-	opa, err := c.manager()
+	opa, err := services(c)
 	if err != nil {
 		return nil, err
 	}
-	config, err := opabundle.NewConfigBuilder().WithBytes(c.Bundles).WithServices(opa.Services()).WithKeyConfigs(opa.PublicKeys()).Parse()
+	parsed, err := opabundle.NewConfigBuilder().WithBytes(c.Bundles).WithServices(opa.Services()).WithKeyConfigs(opa.PublicKeys()).Parse()
 	if err != nil {
 		return nil, err
 	}
-	for name, b := range config.Bundles {
+	for name, b := range parsed.Bundles {
 		if file, ok := strings.CutPrefix(b.Resource, "file://"); ok {
 			all = append(all, fileSource(name, file))
-			continue
+		} else {
+			all = append(all, serverSource(opa.Client(b.Service), name, b))
 		}
-		s := &source{name: name, min: time.Minute, max: 2 * time.Minute}
-		if p := b.Polling; p.MinDelaySeconds != nil { // and the other, which is not smaller
-			s.min = time.Duration(max(*p.MinDelaySeconds, 1)) * time.Second
-			s.max = max(time.Duration(*p.MaxDelaySeconds)*time.Second, s.min)
-		}
-		s.read = func(ctx context.Context, etag string) (modules, string, error) {
-			return download(ctx, opa, name, b, etag)
-		}
-		all = append(all, s)
 	}
-	slices.SortFunc(all, func(a, b *source) int { return cmp.Compare(a.name, b.name) })
 	return all, nil
 }
 
-// download gets a bundle and its ETag, unless that is still the given one.
-func download(ctx context.Context, opa *plugins.Manager, name string, b *opabundle.Source, etag string) (m modules, now string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	client := opa.Client(b.Service)
-	if strings.EqualFold(client.Config().Type, "oci") {
-		return nil, "", errors.New("images are not read: name the policy with --policy")
+// serverSource returns a source of a bundle. Its version is the ETag.
+func serverSource(client rest.Client, name string, b *opabundle.Source) *source {
+	s := &source{name: name, min: time.Minute, max: 2 * time.Minute}
+	if p := b.Polling; p.MinDelaySeconds != nil { // and the other, which is not smaller
+		s.min = time.Duration(max(*p.MinDelaySeconds, 1)) * time.Second
+		s.max = max(time.Duration(*p.MaxDelaySeconds)*time.Second, s.min)
 	}
-	r, err := client.WithHeader("Prefer", "modes=snapshot").WithHeader("If-None-Match", etag).Do(ctx, http.MethodGet, b.Resource)
-	if err != nil {
-		return nil, "", err
+	s.read = func(ctx context.Context, etag string) (modules, string, error) {
+		if strings.EqualFold(client.Config().Type, "oci") {
+			return nil, "", errors.New("images are not read: name the policy with --policy")
+		}
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+		defer cancel()
+		r, err := client.WithHeader("Prefer", "modes=snapshot").WithHeader("If-None-Match", etag).Do(ctx, http.MethodGet, b.Resource)
+		if err != nil {
+			return nil, "", err
+		}
+		defer r.Body.Close()
+		switch r.StatusCode {
+		case http.StatusNotModified:
+			return nil, "", nil
+		case http.StatusOK:
+			m := modules{}
+			return m, r.Header.Get("ETag"), readBundle(m, "bundles."+name, r.Body)
+		}
+		return nil, "", fmt.Errorf("the server answers %s: check bundles.%s.resource, and services.%s with its credentials, in --config", r.Status, name, b.Service)
 	}
-	defer r.Body.Close()
-	switch r.StatusCode {
-	case http.StatusNotModified:
-		return nil, etag, nil
-	case http.StatusOK:
-		m = modules{}
-		err = readBundle(m, b.Resource, r.Body)
-		return m, r.Header.Get("ETag"), err
-	}
-	return nil, "", fmt.Errorf("the server answers %s: check bundles.%s.resource, and services.%s with its credentials, in --config", r.Status, name, b.Service)
+	return s
 }
 
 const (

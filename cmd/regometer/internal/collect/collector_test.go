@@ -31,6 +31,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/open-policy-agent/opa/v1/config"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/regometer/regometer/internal/app/samplelog"
@@ -177,7 +178,7 @@ func newTarget(t *testing.T) (*target, *Forward) {
 		answer(w, string(text))
 	}))
 	t.Cleanup(x.Close)
-	f, err := NewForward(x.URL+"/base/", OPAConfig{}, DefaultTimeout)
+	f, err := NewForward(x.URL+"/base/", config.Config{}, DefaultTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +277,7 @@ func TestToken(t *testing.T) {
 	basic, _ := json.Marshal(map[string]any{"x": map[string]any{
 		"url": x.URL, "headers": map[string]string{"X-Tenant": "a"}, "credentials": map[string]any{"bearer": map[string]string{"scheme": "Basic", "token": "other"}},
 	}})
-	service, err := NewForward("x", OPAConfig{Services: basic}, DefaultTimeout)
+	service, err := NewForward("x", config.Config{Services: basic}, DefaultTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}

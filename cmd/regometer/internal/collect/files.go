@@ -5,6 +5,7 @@ package collect
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -15,36 +16,36 @@ import (
 	"strings"
 )
 
-// loadFiles reads the modules of Rego files, folders and bundles.
-func loadFiles(paths []string) (modules, error) {
-	all := modules{}
-	err := forEachFile(paths, func(name string, file *os.File) error {
-		text, err := readAtMost(file, maxRules)
-		if bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
-			if _, err = file.Seek(0, io.SeekStart); err == nil {
-				err = readBundle(all, name, file)
-			}
-		} else if err == nil {
-			err = all.parse(name, text)
+// fileSource returns a source of Rego files, folders and bundles. Their version
+// is a hash of their contents.
+func fileSource(name string, paths ...string) *source {
+	read := func(_ context.Context, version string) (modules, string, error) {
+		hash := sha256.New()
+		err := forEachFile(paths, func(_ string, file *os.File) error {
+			_, err := io.Copy(hash, file)
+			return err
+		})
+		now, m := string(hash.Sum(nil)), modules{} // the files may change now, and are read again then
+		if err != nil || now == version {
+			return nil, "", err
 		}
-		return err
-	})
-	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("there are no Rego files in %s", strings.Join(paths, ", "))
+		err = forEachFile(paths, func(name string, file *os.File) error {
+			text, err := readAtMost(file, maxRules)
+			if bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
+				if _, err = file.Seek(0, io.SeekStart); err == nil {
+					err = readBundle(m, name, file)
+				}
+			} else if err == nil {
+				err = m.parse(name, text)
+			}
+			return err
+		})
+		if err == nil && len(m) == 0 {
+			err = fmt.Errorf("there are no Rego files in %s", strings.Join(paths, ", "))
+		}
+		return m, now, err
 	}
-	return all, err
-}
-
-// Version returns a hash of the names and contents of the files at paths, and
-// the error if one cannot be read.
-func Version(paths []string) string {
-	hash := sha256.New()
-	err := forEachFile(paths, func(name string, file *os.File) error {
-		fmt.Fprintf(hash, "\n%q\n", name)
-		_, err := io.Copy(hash, file)
-		return err
-	})
-	return fmt.Sprintf("%x %v", hash.Sum(nil), err)
+	return &source{name: name, min: reread, max: reread, read: read}
 }
 
 // forEachFile calls f with the files that paths name, and the Rego files in

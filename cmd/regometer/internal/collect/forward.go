@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/open-policy-agent/opa/v1/config"
 	"github.com/open-policy-agent/opa/v1/plugins/rest"
 )
 
@@ -34,8 +35,8 @@ type Forward struct {
 
 // NewForward returns a target, which is a service in a configuration of OPA, or
 // a URL. The errors do not show the URL, because it may have a password.
-func NewForward(target string, opa OPAConfig, timeout time.Duration) (*Forward, error) {
-	manager, err := opa.manager()
+func NewForward(target string, opa config.Config, timeout time.Duration) (*Forward, error) {
+	manager, err := services(opa)
 	if err != nil {
 		return nil, err
 	}
@@ -45,25 +46,25 @@ func NewForward(target string, opa OPAConfig, timeout time.Duration) (*Forward, 
 			return nil, errors.New("it is no URL")
 		}
 	}
-	config := service.Config()
-	f := &Forward{timeout: timeout, headers: config.Headers}
-	f.url, err = url.Parse(config.URL)
+	c := service.Config()
+	f := &Forward{timeout: timeout, headers: c.Headers}
+	f.url, err = url.Parse(c.URL)
 	switch {
 	case err != nil || f.url.Hostname() == "" || f.url.Scheme != "http" && f.url.Scheme != "https":
 		return nil, errors.New("it is neither a service in --config, nor a URL such as https://logs.example.com")
 	case f.url.User != nil:
 		return nil, errors.New("the URL has credentials: write them as credentials of a service in --config, and name this service")
-	case strings.ContainsAny(config.URL, "?#"):
+	case strings.ContainsAny(c.URL, "?#"):
 		return nil, errors.New("the URL has a query or fragment")
 	}
-	auth, err := config.AuthPlugin(nil)
+	auth, err := c.AuthPlugin(nil)
 	if err != nil {
 		return nil, err
 	}
 	if isService {
 		f.auth = auth
 	}
-	if f.client, err = auth.NewClient(*config); err != nil {
+	if f.client, err = auth.NewClient(*c); err != nil {
 		return nil, err
 	}
 	f.client.CheckRedirect = keepMethod

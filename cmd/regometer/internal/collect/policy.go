@@ -6,12 +6,14 @@ package collect
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"regexp"
 	"sync"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/config"
 	"github.com/open-policy-agent/opa/v1/util"
 )
 
@@ -36,20 +38,10 @@ type source struct {
 	failure string // of the last read, without numbers such as ports
 }
 
-// fileSource returns a source of Rego files, folders and bundles.
-func fileSource(name string, paths ...string) *source {
-	return &source{name: name, min: reread, max: reread, read: func(_ context.Context, version string) (m modules, now string, err error) {
-		if now = Version(paths); now != version { // before the files are read, so that no change is missed
-			m, err = loadFiles(paths)
-		}
-		return m, now, err
-	}}
-}
-
 // NewPolicy returns a policy of files, and of the bundles in a configuration of
 // OPA. It fails if a file cannot be used, or if the configuration is invalid.
-func NewPolicy(c *Collector, files []string, opa OPAConfig) (*Policy, error) {
-	bundles, err := opa.sources()
+func NewPolicy(c *Collector, files []string, opa config.Config) (*Policy, error) {
+	bundles, err := bundleSources(opa)
 	if err != nil {
 		return nil, fmt.Errorf("--config: %w", err)
 	}
@@ -128,14 +120,11 @@ func (p *Policy) read(ctx context.Context, s *source) error {
 	defer p.mu.Unlock()
 	all := modules{}
 	for _, x := range p.sources {
-		from := x.modules
-		if x == s {
-			from = m
-		}
-		for name, module := range from {
-			all[x.name+": "+name] = module
+		if x != s {
+			maps.Copy(all, x.modules)
 		}
 	}
+	maps.Copy(all, m)
 	compiler := ast.NewCompiler().WithAllowUndefinedFunctionCalls(true) // built-ins of other programs
 	if compiler.Compile(all); compiler.Failed() {
 		return compiler.Errors
@@ -145,7 +134,8 @@ func (p *Policy) read(ctx context.Context, s *source) error {
 	return nil
 }
 
-// modules are parts of a policy, by name.
+// modules are parts of a policy, by name. Sources have different names, unless
+// they have the same file.
 type modules map[string]*ast.Module
 
 // parse adds a module in Rego v1 or v0. It leaves annotations in comments,
@@ -153,11 +143,10 @@ type modules map[string]*ast.Module
 func (m modules) parse(name string, text []byte) error {
 	module, err := ast.ParseModuleWithOpts(name, string(text), ast.ParserOptions{RegoVersion: ast.RegoV1})
 	if err != nil {
-		var second error
-		if module, second = ast.ParseModuleWithOpts(name, string(text), ast.ParserOptions{RegoVersion: ast.RegoV0}); second != nil {
-			return err
+		if old, second := ast.ParseModuleWithOpts(name, string(text), ast.ParserOptions{RegoVersion: ast.RegoV0}); second == nil {
+			module, err = old, nil
 		}
 	}
 	m[name] = module
-	return nil
+	return err
 }

@@ -6,7 +6,6 @@ package collect
 import (
 	"archive/tar"
 	"bytes"
-	"errors"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -18,20 +17,14 @@ import (
 )
 
 // bundleOf returns a bundle with files, each with a name and a text.
-func bundleOf(t *testing.T, files ...string) string {
-	t.Helper()
+func bundleOf(files ...string) string {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for f := range slices.Chunk(files, 2) {
-		err := w.WriteHeader(&tar.Header{Name: f[0], Mode: 0o600, Size: int64(len(f[1]))})
-		_, second := io.WriteString(w, f[1])
-		if err := errors.Join(err, second); err != nil {
-			t.Fatal(err)
-		}
+		noError(w.WriteHeader(&tar.Header{Name: f[0], Mode: 0o600, Size: int64(len(f[1]))}))
+		must(io.WriteString(w, f[1]))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(w.Close())
 	return packed(b.String())
 }
 
@@ -53,26 +46,22 @@ func packagesOf(p *Policy) string {
 }
 
 // lay puts files, all of the same time, and links (with an arrow) into a folder.
-func lay(t *testing.T, dir string, files map[string]string) {
-	t.Helper()
+func lay(dir string, files map[string]string) {
 	for name, text := range files {
 		name = filepath.Join(dir, name)
-		err := os.MkdirAll(filepath.Dir(name), 0o700)
+		noError(os.MkdirAll(filepath.Dir(name), 0o700))
 		if target, ok := strings.CutPrefix(text, "->"); ok {
 			_ = os.Remove(name)
-			err = errors.Join(err, os.Symlink(target, name))
+			noError(os.Symlink(target, name))
 		} else {
-			err = errors.Join(err, os.WriteFile(name, []byte(text), 0o600), os.Chtimes(name, time.Unix(1, 0), time.Unix(1, 0)))
-		}
-		if err != nil {
-			t.Fatal(err)
+			write(name, text)
+			noError(os.Chtimes(name, time.Unix(1, 0), time.Unix(1, 0)))
 		}
 	}
 }
 
 func TestPolicyFiles(t *testing.T) {
 	t.Parallel()
-	bundle := func(files ...string) string { return bundleOf(t, files...) }
 	noise := make([]byte, 2*maxRules) // gzip makes it no smaller
 	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
 	for name, test := range map[string]struct {
@@ -86,15 +75,13 @@ func TestPolicyFiles(t *testing.T) {
 		"any name":         {map[string]string{"p.txt": v0}, "p.txt", "b", map[string]string{"p.txt": "package"}, "b"},
 		"same size":        {map[string]string{"p.rego": "package a"}, "", "a", map[string]string{"p.rego": "package b"}, "b"},
 		"both versions":    {map[string]string{"x/p.rego": v1, "q.rego": v0, "data.txt": "no"}, "", "a b", map[string]string{"y/z.rego": "package c"}, "a b c"},
-		"bundle":           {map[string]string{"b.tar.gz": bundle("x/p.rego", v1, "data.json", "{}")}, "b.tar.gz", "a", map[string]string{"b.tar.gz": bundle("p.rego", v0)}, "b"},
-		"signed":           {map[string]string{"b": bundle("p.rego", v1, ".signatures.json", `{"signatures":["x.y.z"]}`)}, "b", "a", nil, "a"},
-		"delta":            {map[string]string{"b": bundle("patch.json", `{"data":[{"op":"upsert","path":"/a","value":1}]}`)}, "b", "is a delta bundle", nil, ""},
-		"much data":        {map[string]string{"b": bundle("data.bin", string(noise), "p.rego", v1)}, "b", "a", nil, "a"},
-		"data":             {map[string]string{"b": bundle("data.json", "{}")}, "b", "there are no Rego files", nil, ""},
-		"many files":       {map[string]string{"b": bundle(slices.Repeat([]string{"p.rego", "package p"}, maxRules/fileCost)...)}, "b", "4 MiB of rules", nil, ""},
-		"much text":        {map[string]string{"b": bundle("p.rego", "package p\n#"+strings.Repeat(" ", maxRules))}, "b", "4 MiB of rules", nil, ""},
+		"bundle":           {map[string]string{"b.tar.gz": bundleOf("x/p.rego", v1, "data.json", "{}")}, "b.tar.gz", "a", map[string]string{"b.tar.gz": bundleOf("p.rego", v0)}, "b"},
+		"much data":        {map[string]string{"b": bundleOf("data.bin", string(noise), "p.rego", v1)}, "b", "a", nil, "a"},
+		"data":             {map[string]string{"b": bundleOf("data.json", "{}")}, "b", "there are no Rego files", nil, ""},
+		"many files":       {map[string]string{"b": bundleOf(slices.Repeat([]string{"p.rego", "package p"}, maxRules/fileCost)...)}, "b", "4 MiB of rules", nil, ""},
+		"much text":        {map[string]string{"b": bundleOf("p.rego", "package p\n#"+strings.Repeat(" ", maxRules))}, "b", "4 MiB of rules", nil, ""},
 		"much text, plain": {map[string]string{"p": "package p\n#" + strings.Repeat(" ", maxRules)}, "p", "4 MiB of rules", nil, ""},
-		"many texts":       {map[string]string{"b": bundle("p.rego", "package p\n#"+strings.Repeat(" ", maxRules/2), "q.rego", "package q\n#"+strings.Repeat(" ", maxRules/2))}, "b", "4 MiB of rules", nil, ""},
+		"many texts":       {map[string]string{"b": bundleOf("p.rego", "package p\n#"+strings.Repeat(" ", maxRules/2), "q.rego", "package q\n#"+strings.Repeat(" ", maxRules/2))}, "b", "4 MiB of rules", nil, ""},
 		"invalid":          {map[string]string{"p.rego": "package a\nallow if"}, "", "rego_parse_error", nil, ""},
 		"conflict":         {map[string]string{"p.rego": "package a\nx := 1\nx(y) := 1"}, "", "rego_type_error", nil, ""},
 		"empty folder":     {map[string]string{"p.txt": v1}, "", "there are no Rego files", nil, ""},
@@ -111,9 +98,9 @@ func TestPolicyFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			lay(t, dir, test.files)
+			lay(dir, test.files)
 			c := newCollector(t, Options{})
-			p, err := NewPolicy(c, []string{filepath.Join(dir, test.path)}, OPAConfig{})
+			p, err := NewPolicy(c, []string{filepath.Join(dir, test.path)}, must(ReadConfig("")))
 			if fails := test.next == ""; fails || err != nil {
 				if !fails || err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("the error is %v, want %q", err, test.want)
@@ -123,8 +110,12 @@ func TestPolicyFiles(t *testing.T) {
 			if got := packagesOf(p); got != test.want {
 				t.Errorf("the packages are %q, want %q", got, test.want)
 			}
-			lay(t, dir, test.then)
-			p.update(t.Context(), p.sources[0])
+			s := p.sources[0]
+			if again, _, err := s.read(t.Context(), s.version); again != nil || err != nil {
+				t.Errorf("without a change, the files are parsed again, or there is the error %v", err)
+			}
+			lay(dir, test.then)
+			p.update(t.Context(), s)
 			if got := packagesOf(p); got != test.next {
 				t.Errorf("then the packages are %q, want %q", got, test.next)
 			}

@@ -145,14 +145,13 @@ func TestOtherRequests(t *testing.T) {
 func TestOneService(t *testing.T) {
 	c := newCollector(t, Options{})
 	server := httptest.NewServer(c)
-	defer server.Close()
-	opa, stop := startOPA(t, fmt.Sprintf(`
+	t.Cleanup(server.Close)
+	opa := startOPA(t, fmt.Sprintf(`
 services: {acme: {url: %q}}
 bundles: {b: {service: acme, polling: {min_delay_seconds: 1, max_delay_seconds: 1}}}
 status: {service: acme}
 decision_logs: {service: acme, reporting: {min_delay_seconds: 1, max_delay_seconds: 1}}`, server.URL))
-	defer stop()
-	post(t, opa+"/v1/data/rbac/allow", `{}`)
+	post(opa+"/v1/data/rbac/allow", `{}`)
 	eventually(t, "a bundle and a status are refused, and the decision counts", func() bool {
 		return testutil.ToFloat64(c.metrics.other.WithLabelValues(bundle)) > 0 && testutil.ToFloat64(c.metrics.other.WithLabelValues(status)) > 0 &&
 			counted(t, c, "decisions") == 1

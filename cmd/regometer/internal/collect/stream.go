@@ -28,28 +28,31 @@ func (c *Collector) newStream() *stream {
 	return s
 }
 
-// read reads what a text has now, and counts the decisions. It returns io.EOF
-// at the end.
-func (s *stream) read(from io.Reader) (n int, err error) {
+// read reads what a text has now, and counts the decisions.
+func (s *stream) read(from io.Reader) (sum int64, err error) {
 	b := s.reader
-	n, err = from.Read(b.room(s.have))
-	if s.have += n; s.have > 0 {
+	for err == nil {
+		var n int
+		n, err = from.Read(b.room(s.have))
+		sum += int64(n)
+		s.have += n
 		read := b.reader.Read(b.buffer[:s.have])
 		s.have = copy(b.buffer, b.buffer[read:s.have])
+		s.count()
 	}
-	s.count()
-	if n == 0 && s.have == 0 {
+	if s.have == 0 {
 		b.shrink()
 	}
-	return n, err
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return sum, err
 }
 
 func (s *stream) count() {
-	if b := s.reader; b.batch.Len() > 0 || len(b.problems) > 0 {
-		b.batch.Count()
-		s.c.metrics.note(b)
-		b.begin()
-	}
+	s.reader.batch.Count()
+	s.c.metrics.note(s.reader)
+	s.reader.begin()
 }
 
 // end reads the rest, and makes the stream ready for another text.
@@ -68,13 +71,8 @@ func (c *Collector) ReadPipe(from io.Reader, pass io.Writer) error {
 	if pass != nil {
 		from = io.TeeReader(from, pass)
 	}
-	for {
-		if _, err := s.read(from); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-	}
+	_, err := s.read(from)
+	return err
 }
 
 // poll is the time between two looks at files that grow.
@@ -114,7 +112,6 @@ type follower struct {
 	c        *Collector
 	patterns []string
 	files    []*followedFile
-	names    map[string]*followedFile
 	failed   map[string]string // by name: the last error, which is logged once
 }
 
@@ -130,11 +127,11 @@ type followedFile struct {
 // round looks for new files and reads a turn of each file. It reports whether
 // there is more to read.
 func (f *follower) round(ctx context.Context, first bool) (more bool) {
-	before := *f
-	f.names, f.failed = map[string]*followedFile{}, map[string]string{}
+	before := f.failed
+	f.failed = map[string]string{}
 	check := func(name string, err error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			if f.failed[name] = err.Error(); before.failed[name] != err.Error() {
+			if f.failed[name] = err.Error(); before[name] != err.Error() {
 				f.c.options.Log.Warn("A followed file cannot be read.", "file", name, "error", err)
 			}
 		}
@@ -145,7 +142,7 @@ func (f *follower) round(ctx context.Context, first bool) (more bool) {
 			names = []string{pattern}
 		}
 		for _, name := range names {
-			check(name, f.find(name, before.names[name], first))
+			check(name, f.find(name, first))
 		}
 	}
 	f.files = slices.DeleteFunc(f.files, func(x *followedFile) bool {
@@ -155,78 +152,55 @@ func (f *follower) round(ctx context.Context, first bool) (more bool) {
 		goesOn, err := x.read()
 		check(x.name, err)
 		more = more || goesOn
-		if goesOn || time.Since(x.seen) < absence {
-			return false
+		gone := !goesOn && time.Since(x.seen) >= absence
+		if gone {
+			x.close()
 		}
-		x.close()
-		return true
+		return gone
 	})
-	return more && ctx.Err() == nil
+	return more
 }
 
 var errIrregular = errors.New("it is no regular file, and is left out")
 
-// find notes the file that has a name, which is probably guess. It opens a new
-// file, and goes to its end if it is there at first.
-func (f *follower) find(name string, guess *followedFile, first bool) error {
+// find notes that a file has a name. It opens a new file, and goes to its end if
+// it is there at first.
+func (f *follower) find(name string, first bool) error {
 	info, err := os.Stat(name)
 	if err != nil {
 		return err
 	}
-	has := func(x *followedFile) bool { return os.SameFile(x.info, info) }
-	if guess == nil || !has(guess) {
-		guess = nil
-		if i := slices.IndexFunc(f.files, has); i >= 0 {
-			guess = f.files[i]
+	i := slices.IndexFunc(f.files, func(x *followedFile) bool { return os.SameFile(x.info, info) })
+	if i < 0 {
+		if !info.Mode().IsRegular() {
+			return errIrregular // opening a FIFO or a device can have effects
 		}
-	}
-	if guess == nil {
-		if guess, err = f.open(name, info, first); err != nil {
+		file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // the name may have become a FIFO's
+		if err != nil {
 			return err
 		}
-		f.files = append(f.files, guess)
+		if info, err = file.Stat(); err == nil && !info.Mode().IsRegular() {
+			err = errIrregular
+		}
+		if err == nil && first {
+			_, err = file.Seek(0, io.SeekEnd)
+		}
+		if err != nil {
+			return errors.Join(err, file.Close())
+		}
+		i, f.files = len(f.files), append(f.files, &followedFile{file: file, info: info, stream: f.c.newStream()})
 	}
-	guess.name, guess.seen, f.names[name] = name, time.Now(), guess
+	f.files[i].name, f.files[i].seen = name, time.Now()
 	return nil
 }
 
-func (f *follower) open(name string, info os.FileInfo, atEnd bool) (*followedFile, error) {
-	if !info.Mode().IsRegular() {
-		return nil, errIrregular // opening a FIFO or a device can have effects
-	}
-	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // the name may have become a FIFO's
-	if err != nil {
-		return nil, err
-	}
-	if info, err = file.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = errIrregular
-	}
-	if err == nil && atEnd {
-		_, err = file.Seek(0, io.SeekEnd)
-	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return &followedFile{file: file, info: info, stream: f.c.newStream()}, nil
-}
-
-// read reads a turn, and reports whether there is more to read.
+// read reads a turn, and reports whether there is more to read. It goes to the
+// beginning of a file that was truncated.
 func (x *followedFile) read() (more bool, err error) {
-	for read := 0; read < turn; {
-		n, err := x.stream.read(x.file)
-		if read += n; n == 0 || err != nil {
-			if err == nil || errors.Is(err, io.EOF) {
-				return x.restart()
-			}
-			return false, err
-		}
+	n, err := x.stream.read(io.LimitReader(x.file, turn))
+	if err != nil || n == turn {
+		return err == nil, err
 	}
-	return true, nil
-}
-
-// restart goes to the beginning of a file if it was truncated, and reports
-// whether it was.
-func (x *followedFile) restart() (truncated bool, err error) {
 	info, err := x.file.Stat()
 	if err != nil {
 		return false, err
