@@ -6,7 +6,6 @@ package collect
 import (
 	"bytes"
 	"crypto/sha256"
-	"fmt"
 	"hash"
 	"io"
 	"net/http"
@@ -152,7 +151,7 @@ func (b *bodyReader) begin() {
 
 // read reads the decisions of a body into a batch. It returns why they cannot be
 // counted, or nil. If the sender failed, body.err is not nil.
-func (b *bodyReader) read(body *body, encoding string, o Options) *unreadable {
+func (b *bodyReader) read(body *body, encoding string, o Options) *answer {
 	defer b.reader.Reset() // it may have much text
 	b.begin()
 	text := io.Reader(body)
@@ -160,11 +159,11 @@ func (b *bodyReader) read(body *body, encoding string, o Options) *unreadable {
 	case "", "identity":
 	case "gzip":
 		if err := b.gzip.Reset(body); err != nil {
-			return unreadableBody("gzip", fmt.Sprintf("the body is not gzip, although Content-Encoding says so: %v", err))
+			return refusal("gzip", http.StatusBadRequest, "the body is not gzip, although Content-Encoding says so: %v", err)
 		}
 		text = &b.gzip
 	default:
-		return unreadableBody("encoding", fmt.Sprintf("unknown Content-Encoding %q: use gzip, or leave it out", encoding))
+		return refusal("encoding", http.StatusBadRequest, "unknown Content-Encoding %q: use gzip, or leave it out", encoding)
 	}
 	have, unpacked := 0, int64(0)
 	for {
@@ -180,7 +179,7 @@ func (b *bodyReader) read(body *body, encoding string, o Options) *unreadable {
 			b.reader.Close(b.buffer[:have])
 			have = 0
 		case err != nil:
-			return unreadableBody("gzip", fmt.Sprintf("the body is damaged: %v", err))
+			return refusal("gzip", http.StatusBadRequest, "the body is damaged: %v", err)
 		}
 		if read := b.reader.Read(b.buffer[:have]); read > 0 {
 			have = copy(b.buffer, b.buffer[read:have])
@@ -231,24 +230,13 @@ func (b *bodyReader) server() string {
 }
 
 // verdict says whether a body has text but no decisions.
-func (b *bodyReader) verdict(unpacked int64) *unreadable {
+func (b *bodyReader) verdict(unpacked int64) *answer {
 	if _, other := b.reader.Counts(); b.batch.Len() == 0 && unpacked > 0 && (other > 0 || len(b.problems) > 0) {
-		return unreadableBody("no_decisions", "the body has no events of a decision log")
+		return refusal("no_decisions", http.StatusBadRequest, "the body has no events of a decision log")
 	}
 	return nil
 }
 
-// unreadable says why the decisions of a body cannot be counted.
-type unreadable struct {
-	reason string // a label
-	status int    // for senders that are not OPA
-	text   string
-}
-
-func tooLarge(reason, what string, limit int64) *unreadable {
-	return &unreadable{reason, http.StatusRequestEntityTooLarge, fmt.Sprintf("%s has more than %d bytes", what, limit)}
-}
-
-func unreadableBody(reason, text string) *unreadable {
-	return &unreadable{reason, http.StatusBadRequest, text}
+func tooLarge(reason, what string, limit int64) *answer {
+	return refusal(reason, http.StatusRequestEntityTooLarge, "%s has more than %d bytes", what, limit)
 }

@@ -21,7 +21,7 @@ func TestReaderKeepsLittle(t *testing.T) {
 	read := func(text string) {
 		t.Helper()
 		if err := reader.read(newBody(strings.NewReader(text)), "", c.options); err != nil {
-			t.Fatal(err.text)
+			t.Fatal(err.problem)
 		}
 		reader.batch.Count()
 	}

@@ -10,9 +10,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/subtle"
+	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -94,10 +97,10 @@ func New(o Options) (*Collector, error) {
 		options: o, timeout: DefaultTimeout, registry: registry, Counter: counter, refusals: &refusals{log: o.Log},
 		places: make(chan struct{}, processors), streams: make(chan struct{}, processors), long: make(chan struct{}, processors),
 	}
+	c.metrics = newMetrics(registry, &c.waiting)
 	if o.Forward != nil {
-		c.timeout = o.Forward.timeout
+		c.timeout, o.Forward.took = o.Forward.timeout, newTook(registry)
 	}
-	c.metrics = newMetrics(registry, &c.waiting, o.Forward != nil)
 	c.readers.New = func() any { return newBodyReader(counter, int(o.MaxEvent), c.long) }
 	c.page = promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, Registry: registry})
 	return c, nil
@@ -110,21 +113,36 @@ func (c *Collector) Wait() { c.counting.Wait() }
 // the paths of bodies.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	own := r.URL.Path == "/metrics" || r.URL.Path == "/health"
+	sender, _, _ := net.SplitHostPort(r.RemoteAddr)
+	var a *answer
 	switch {
 	case own && r.Method != http.MethodGet && r.Method != http.MethodHead:
+		a = refusal("", http.StatusMethodNotAllowed, "GET this path, and POST decision logs to any other")
 		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "GET this path, and POST decision logs to any other", http.StatusMethodNotAllowed)
 	case r.URL.Path == "/health":
-		_, _ = io.WriteString(w, "{}\n")
+		a = &answer{status: http.StatusOK, text: "{}\n"}
 	case !c.authorized(r):
-		c.refuseToken(w, r, own)
+		a = refusal("token", http.StatusUnauthorized, "the request lacks the right bearer token")
+		a.header.Set("WWW-Authenticate", "Bearer")
+		w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // the body is not read
+		if own {
+			c.refusals.add("A scrape was refused.", sender, a)
+			a.reason = ""
+		}
 	case own:
 		c.page.ServeHTTP(w, r)
+		return
 	case r.Method != http.MethodPost:
-		c.refuseOther(w, r, bundle)
+		a = c.other(r, bundle, isOPA(r))
 	default:
-		c.collect(w, r)
+		a = c.collect(w, r)
 	}
+	if a.reason != "" {
+		c.metrics.refused.WithLabelValues(a.reason).Inc()
+		c.refusals.add("An upload was refused.", sender, a)
+	}
+	a.write(w)
 }
 
 // authorized reports whether a request has the token. The token is not for the
@@ -138,13 +156,28 @@ func (c *Collector) authorized(r *http.Request) bool {
 	return isBearer && subtle.ConstantTimeCompare([]byte(token), []byte(c.options.Token())) == 1
 }
 
+// The requests of an OPA that are no uploads, as labels.
+const (
+	bundle = "bundle"
+	status = "status"
+)
+
+// other answers a request that is no upload.
+func (c *Collector) other(r *http.Request, kind string, ofOPA bool) *answer {
+	if ofOPA {
+		c.metrics.other.WithLabelValues(kind).Inc()
+		c.refusals.add("An OPA asks for what is not here. Give its configuration a service of its own for decision logs.", "any OPA",
+			refusal(kind, 0, "%s %.200s", r.Method, r.URL.Path))
+	}
+	return refusal("", http.StatusNotFound, "regometer collect takes decision logs only, by POST: give bundles, discovery and status another service")
+}
+
 // collect answers a request with a body of decisions. It counts a body if and
 // only if the target has accepted it, or if there is no target. OPA keeps a body
 // until the answer is 200, so nothing is stored here.
-func (c *Collector) collect(w http.ResponseWriter, r *http.Request) {
+func (c *Collector) collect(w http.ResponseWriter, r *http.Request) *answer {
 	if path := writtenPath(r.URL); !strings.HasPrefix(path, "/") || dotSegment.MatchString(path) {
-		c.refuse(w, r, "path", http.StatusBadRequest, "the path must begin with / and have no segments . and ..")
-		return
+		return refusal("path", http.StatusBadRequest, "the path must begin with / and have no segments . and ..")
 	}
 	c.metrics.progress.Inc()
 	defer c.metrics.progress.Dec()
@@ -152,32 +185,40 @@ func (c *Collector) collect(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetReadDeadline(begin.Add(c.timeout))
 	ctx, cancel := context.WithDeadline(r.Context(), begin.Add(c.timeout+patience))
 	defer cancel()
-	r = r.WithContext(ctx)
 
-	u, err := c.receive(r)
+	u, err := c.receive(r.WithContext(ctx))
 	switch {
 	case err != nil:
-		c.refuseSender(w, r, err)
+		u.release()
+		return c.unread(err)
 	case u.isStatus():
-		c.refuseOther(w, r, status)
+		u.release()
+		return c.other(r, status, true)
 	case u.whole && c.options.Forward != nil:
-		c.relay(w, u)
-		return
-	default:
-		c.read(w, u)
+		return c.relay(u)
 	}
-	u.release()
+	defer u.release()
+	return c.read(u)
 }
 
-// relay passes a whole body on, answers, and then counts the body. The answer
-// does not wait for this.
-func (c *Collector) relay(w http.ResponseWriter, u *upload) {
-	answer := c.options.Forward.send(u)
-	c.metrics.observe(answer)
-	if !answer.accepted() {
+// unread says why a body was not read whole.
+func (c *Collector) unread(err error) *answer {
+	switch {
+	case errors.Is(err, errBusy):
+		return refusal("busy", http.StatusServiceUnavailable, "%v", err)
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		return refusal("slow", http.StatusServiceUnavailable, "the body was not read within %v", c.timeout)
+	}
+	return refusal("sender", http.StatusBadRequest, "the body ends too early: %v", err)
+}
+
+// relay passes a whole body on, and then counts it. The answer does not wait for
+// this.
+func (c *Collector) relay(u *upload) *answer {
+	a := c.options.Forward.send(u)
+	if a.reason != "" {
 		u.release()
-		c.refuseTarget(w, u.Request, answer, "")
-		return
+		return a
 	}
 	c.counting.Go(func() {
 		defer u.release()
@@ -188,12 +229,12 @@ func (c *Collector) relay(w http.ResponseWriter, u *upload) {
 		body := newBody(bytes.NewReader(u.text))
 		c.count(u, reader, body, reader.read(body, u.encoding(), c.options))
 	})
-	answer.write(w)
+	return a
 }
 
-// read reads a body, passes it on at the same time if there is a target, counts
-// it, and answers.
-func (c *Collector) read(w http.ResponseWriter, u *upload) {
+// read reads a body, passes it on at the same time if there is a target, and
+// counts it.
+func (c *Collector) read(u *upload) *answer {
 	places, limit := c.places, c.timeout
 	if !u.whole {
 		places = c.streams
@@ -207,47 +248,48 @@ func (c *Collector) read(w http.ResponseWriter, u *upload) {
 	case places <- struct{}{}:
 		defer func() { <-places }()
 	case <-ctx.Done():
-		c.refuseSender(w, u.Request, cmp.Or(u.Context().Err(), errBusy))
-		return
+		return c.unread(cmp.Or(u.Context().Err(), errBusy))
 	}
 
 	body := newBody(io.MultiReader(bytes.NewReader(u.text), u.Body))
-	var answered <-chan answer
+	var answered <-chan *answer
 	if c.options.Forward != nil {
 		answered = c.options.Forward.start(u, body)
 	}
 	reader := c.readers.Get().(*bodyReader)
 	defer c.putBack(reader)
-	unread := reader.read(body, u.encoding(), c.options)
+	unreadable := reader.read(body, u.encoding(), c.options)
 	body.finish()
-	answer := answer{status: http.StatusOK}
+	a := &answer{status: http.StatusOK}
 	if answered != nil {
-		answer = <-answered
-		c.metrics.observe(answer)
+		a = <-answered
+		a.id = reader.server()
 	}
 	switch {
 	case body.err != nil:
-		c.refuseSender(w, u.Request, body.err)
-	case !answer.accepted():
-		c.refuseTarget(w, u.Request, answer, reader.server())
-	case unread != nil && c.options.Forward == nil && !isOPA(u.Request):
-		c.refuse(w, u.Request, unread.reason, unread.status, unread.text)
-	default:
-		c.count(u, reader, body, unread)
-		answer.write(w)
+		return c.unread(body.err)
+	case a.reason != "":
+		return a
+	case unreadable != nil && c.options.Forward == nil && !isOPA(u.Request):
+		return unreadable
 	}
+	c.count(u, reader, body, unreadable)
+	return a
 }
 
-// count counts a body that was accepted.
-func (c *Collector) count(u *upload, reader *bodyReader, body *body, unread *unreadable) {
+// count counts a body that was accepted. unreadable says why its decisions do
+// not count, or is nil.
+func (c *Collector) count(u *upload, reader *bodyReader, body *body, unreadable *answer) {
 	switch {
-	case unread != nil:
+	case unreadable != nil:
 		counter := c.metrics.lost
 		if c.options.Forward != nil {
 			counter = c.metrics.uncounted
 		}
-		counter.WithLabelValues(unread.reason).Inc()
-		c.refusals.add("The decisions of an upload do not count.", u.Request, unread.reason, unread.text, reader.server())
+		counter.WithLabelValues(unreadable.reason).Inc()
+		unreadable.id = reader.server()
+		sender, _, _ := net.SplitHostPort(u.RemoteAddr)
+		c.refusals.add("The decisions of an upload do not count.", sender, unreadable)
 	case !c.repeated.add(body.digest()):
 		c.metrics.repeated.Inc()
 	default:

@@ -19,6 +19,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/config"
 	"github.com/open-policy-agent/opa/v1/plugins/rest"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Forward passes bodies on to a target.
@@ -31,6 +32,7 @@ type Forward struct {
 	headers map[string]string
 	// timeout is the time from sending a body to the whole answer.
 	timeout time.Duration
+	took    *prometheus.HistogramVec
 }
 
 // NewForward returns a target, which is a service in a configuration of OPA, or
@@ -110,41 +112,8 @@ const maxAnswer = 64 << 10
 // maxRedirects limits the redirects of a body.
 const maxRedirects = 10
 
-// answer is the answer of a target.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-	err    error
-	took   time.Duration
-}
-
-func (a *answer) accepted() bool { return a.err == nil && a.status/100 == 2 }
-
-// class returns the class of the status, or "none" if there is no answer.
-func (a *answer) class() string {
-	if a.err != nil {
-		return "none"
-	}
-	return fmt.Sprintf("%dxx", a.status/100)
-}
-
-// write passes the answer on. OPA 0.34 takes only status 200 as a success.
-func (a *answer) write(w http.ResponseWriter) {
-	for _, name := range []string{"Content-Type", "Retry-After", "WWW-Authenticate"} {
-		if v := a.header.Values(name); len(v) > 0 {
-			w.Header()[name] = v
-		}
-	}
-	if a.status/100 == 2 {
-		a.status = http.StatusOK
-	}
-	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body)
-}
-
 // send passes a whole body on, also to where the target redirects it.
-func (f *Forward) send(u *upload) answer {
+func (f *Forward) send(u *upload) *answer {
 	request := f.request(u)
 	request.ContentLength = int64(len(u.text))
 	request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(u.text)), nil }
@@ -172,44 +141,58 @@ func (f *Forward) request(u *upload) *http.Request {
 }
 
 // do sends a request.
-func (f *Forward) do(request *http.Request) answer {
-	begin := time.Now()
+func (f *Forward) do(request *http.Request) *answer {
+	begin, class := time.Now(), "none"
+	defer func() { f.took.WithLabelValues(class).Observe(time.Since(begin).Seconds()) }()
 	ctx, cancel := context.WithTimeout(request.Context(), f.timeout)
 	defer cancel()
-	request = request.WithContext(ctx)
+	text, response, err := f.ask(request.WithContext(ctx))
+	switch {
+	case errors.Is(request.Context().Err(), context.Canceled):
+		return refusal("sender", http.StatusBadRequest, "the sender has gone")
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return refusal("target", http.StatusServiceUnavailable, "%v: name it as tls.ca_cert of a service in --config, and this service with --forward", err)
+	case err != nil:
+		return refusal("target", http.StatusServiceUnavailable, "the target did not answer: %v", err)
+	}
+	class = fmt.Sprintf("%dxx", response.StatusCode/100)
+	a := &answer{status: response.StatusCode, header: response.Header, text: text}
+	if class != "2xx" {
+		a.reason, a.problem = "target", fmt.Sprintf("the target answered with status %d", a.status)
+	}
+	return a
+}
+
+func (f *Forward) ask(request *http.Request) (text string, response *http.Response, err error) {
 	if f.auth != nil {
 		if err := f.auth.Prepare(request); err != nil {
-			return answer{err: err}
+			return "", nil, err
 		}
 	}
-	response, err := f.client.Do(request)
+	response, err = f.client.Do(request)
 	if err != nil {
 		var outer *url.Error
 		if errors.As(err, &outer) {
 			err = outer.Err // without the URL, which may be secret
 		}
-		if errors.As(err, new(x509.UnknownAuthorityError)) {
-			err = fmt.Errorf("%w: name it as tls.ca_cert of a service in --config, and this service with --forward", err)
-		}
-		return answer{err: err, took: time.Since(begin)}
+		return "", nil, err
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	return answer{response.StatusCode, response.Header, text, err, time.Since(begin)}
+	begin, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	return string(begin), response, err
 }
 
 // start begins to pass on what is read from body, and returns where the answer
 // will be. The target takes a body whose sender fails for broken off.
-func (f *Forward) start(u *upload, body *body) <-chan answer {
-	answered := make(chan answer, 1)
+func (f *Forward) start(u *upload, body *body) <-chan *answer {
+	answered := make(chan *answer, 1)
 	from, to := io.Pipe()
 	body.target = to
 	request := f.request(u)
 	request.Body, request.ContentLength = from, u.ContentLength
 	go func() {
-		a := f.do(request)
+		answered <- f.do(request)
 		from.CloseWithError(io.ErrClosedPipe) // no more is wanted
-		answered <- a
 	}()
 	return answered
 }

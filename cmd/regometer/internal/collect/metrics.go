@@ -19,7 +19,6 @@ type metrics struct {
 	other                           *prometheus.CounterVec
 	policy                          *prometheus.GaugeVec
 	progress                        prometheus.Gauge
-	target                          *prometheus.HistogramVec
 
 	mu      sync.Mutex
 	servers map[string]time.Time // when a server sent last
@@ -30,7 +29,7 @@ type metrics struct {
 // OPA uploads every five to ten minutes by default.
 const silence = 20 * time.Minute
 
-func newMetrics(registry prometheus.Registerer, waiting *waiting, forwards bool) *metrics {
+func newMetrics(registry prometheus.Registerer, waiting *waiting) *metrics {
 	counter := func(name, help string) prometheus.Counter {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Namespace: "regometer", Subsystem: "collect", Name: name, Help: help})
 		registry.MustRegister(c)
@@ -59,22 +58,22 @@ func newMetrics(registry prometheus.Registerer, waiting *waiting, forwards bool)
 		servers:   map[string]time.Time{},
 		policy:    prometheus.NewGaugeVec(gauge("policy_timestamp_seconds", "When a source of the policy was last read, or found unchanged, in seconds since 1970. Absent until then."), []string{"source"}),
 		progress:  prometheus.NewGauge(gauge("bodies_in_progress", "Bodies that are read, or that wait for the target.")),
-		target: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: "regometer", Subsystem: "collect", Name: "target_duration_seconds", Buckets: prometheus.DefBuckets, NativeHistogramBucketFactor: 1.1,
-			Help: "Time from sending a body to the target's answer, by class of its status.",
-		}, []string{"status"}),
 	}
 	registry.MustRegister(m.policy, m.progress, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(gauge("servers", "Servers (by labels.id) that sent decisions in the last 20 minutes."), m.active),
 		prometheus.NewGaugeFunc(gauge("waiting_bytes", "Bytes of bodies that wait for the target, or to be counted."), func() float64 { return float64(waiting.bytes.Load()) }))
-	if forwards {
-		registry.MustRegister(m.target)
-	}
 	return m
 }
 
-// observe notes an answer of the target.
-func (m *metrics) observe(a answer) { m.target.WithLabelValues(a.class()).Observe(a.took.Seconds()) }
+// newTook returns the times of a target, by class of status.
+func newTook(registry prometheus.Registerer) *prometheus.HistogramVec {
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Namespace: "regometer", Subsystem: "collect", Name: "target_duration_seconds", Buckets: prometheus.DefBuckets, NativeHistogramBucketFactor: 1.1,
+		Help: "Time from sending a body to the target's answer, by class of its status.",
+	}, []string{"status"})
+	registry.MustRegister(h)
+	return h
+}
 
 // note notes the servers and problems of a body that counts.
 func (m *metrics) note(r *bodyReader) {
