@@ -33,9 +33,10 @@ type source struct {
 	// still have the given version, which is "" at first.
 	read func(ctx context.Context, version string) (m modules, now string, err error)
 
-	modules modules
-	version string
-	failure string // of the last read, without numbers such as ports
+	modules  modules
+	version  string
+	failures int    // since the last success
+	failure  string // of the last read, without numbers such as ports
 }
 
 // NewPolicy returns a policy of files, and of the bundles in a configuration of
@@ -67,23 +68,21 @@ func NewPolicy(c *Collector, files []string, opa config.Config) (*Policy, error)
 func (p *Policy) Follow(ctx context.Context) {
 	for _, s := range p.sources {
 		go func() {
-			for failures := 0; ctx.Err() == nil; {
-				if failures++; p.update(ctx, s) {
-					failures = 0
-				}
+			for ctx.Err() == nil {
+				p.update(ctx, s)
 				select {
 				case <-ctx.Done():
-				case <-time.After(s.wait(failures)):
+				case <-time.After(s.wait()):
 				}
 			}
 		}()
 	}
 }
 
-// wait returns the time until the next read, after so many failures on end.
-func (s *source) wait(failures int) time.Duration {
-	if failures > 0 {
-		return util.DefaultBackoff(float64(time.Second), float64(s.max), failures)
+// wait returns the time until the next read.
+func (s *source) wait() time.Duration {
+	if s.failures > 0 {
+		return util.DefaultBackoff(float64(time.Second), float64(s.max), s.failures)
 	}
 	return s.min + rand.N(s.max-s.min+1)
 }
@@ -91,11 +90,13 @@ func (s *source) wait(failures int) time.Duration {
 var number = regexp.MustCompile(`\d+`)
 
 // update reads a source, and logs a failure with another reason than the last.
-func (p *Policy) update(ctx context.Context, s *source) (ok bool) {
+func (p *Policy) update(ctx context.Context, s *source) {
 	err, failure, log := p.read(ctx, s), "", p.collector.options.Log.With("source", s.name)
 	if err == nil {
+		s.failures = 0
 		p.collector.metrics.policy.WithLabelValues(s.name).SetToCurrentTime()
 	} else {
+		s.failures++
 		failure = number.ReplaceAllString(err.Error(), "")
 	}
 	switch {
@@ -106,7 +107,6 @@ func (p *Policy) update(ctx context.Context, s *source) (ok bool) {
 		log.Error("A source of the policy cannot be used. Its last rules stay, if it has any.", "error", err)
 	}
 	s.failure = failure
-	return err == nil
 }
 
 // read reads a source, and gives labels to the rules of all sources. If that
