@@ -23,12 +23,12 @@ import (
 
 // collectOptions are the flags of collect.
 type collectOptions struct {
-	addr, config, forward   string
-	policies                []string
-	token, cert, key, ca    string
-	follow, pass            bool
-	packed, unpacked, event int64
-	timeout                 time.Duration
+	addr, config, forward string
+	policies              []string
+	token, cert, key, ca  string
+	follow, pass          bool
+	body, event           int64
+	timeout               time.Duration
 }
 
 func newCollectCommand() *cobra.Command {
@@ -93,8 +93,7 @@ it. Policies, tokens and certificates are reloaded when they change.`,
 	flags.StringVar(&o.ca, "tls-ca", "", "`file` with the authorities of the certificates that clients must have")
 	flags.BoolVar(&o.follow, "follow", false, "count what is appended to files, also after rotation")
 	flags.BoolVar(&o.pass, "pass", false, "write the text of the pipe to standard output")
-	sizeFlag(cmd, &o.packed, collect.DefaultPacked, "max-body", "largest `size` of a body as it is sent")
-	sizeFlag(cmd, &o.unpacked, collect.DefaultUnpacked, "max-unpacked", "largest `size` of a body after unpacking")
+	sizeFlag(cmd, &o.body, collect.DefaultBody, "max-body", "largest `size` of a body after unpacking")
 	sizeFlag(cmd, &o.event, collect.DefaultEvent, "max-event", "largest `size` of an event")
 	return cmd
 }
@@ -118,7 +117,7 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	if err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
-	options := collect.Options{Config: opa.Plugins["regometer"], Version: ownVersion(), MaxPacked: o.packed, MaxUnpacked: o.unpacked, MaxEvent: o.event, Log: log}
+	options := collect.Options{Config: opa.Plugins["regometer"], Version: ownVersion(), MaxBody: o.body, MaxEvent: o.event, Log: log}
 	if o.token != "" {
 		if options.Token, err = collect.Token(o.token, failed); err != nil {
 			return fmt.Errorf("--token-file: %w", err)

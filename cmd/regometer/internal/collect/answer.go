@@ -71,7 +71,7 @@ func (l *refusals) add(message, sender string, a *answer) {
 	if l.recent[key] == nil && len(l.recent) >= maxLines {
 		key.sender = "others"
 	}
-	log := l.log.With("reason", a.reason, "sender", key.sender, "error", a.problem)
+	log := l.log.With("reason", a.reason, "from", key.sender, "error", a.problem)
 	if a.id != "" {
 		log = log.With("id", a.id)
 	}

@@ -43,7 +43,7 @@ func TestRefusals(t *testing.T) {
 			r.RemoteAddr, r.Header = sender+":1", http.Header{"Authorization": {"Bearer " + token}}
 			c.ServeHTTP(httptest.NewRecorder(), r)
 		}
-		const first = `msg="An upload was refused." reason=token sender=10.0.0.1 error="the request lacks the right bearer token" number=1` + "\n"
+		const first = `msg="An upload was refused." reason=token from=10.0.0.1 error="the request lacks the right bearer token" number=1` + "\n"
 		upload("10.0.0.1", "old", "[]")
 		if got := log(); got != first {
 			t.Errorf("the log has %s", got)
@@ -53,7 +53,7 @@ func TestRefusals(t *testing.T) {
 		}
 		upload("10.0.0.1", "secret", "x")
 		upload("10.0.0.2", "secret", `{"decision_id":"a","labels":{"id":"server a"},"path":"`+strings.Repeat("x", 100)+`"`)
-		if got := log(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "reason=no_decisions sender=10.0.0.1") {
+		if got := log(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "reason=no_decisions from=10.0.0.1") {
 			t.Errorf("the log has %s", got)
 		}
 		time.Sleep(61 * time.Second)
@@ -70,7 +70,7 @@ func TestRefusals(t *testing.T) {
 		for i := range 3 * maxLines {
 			upload(fmt.Sprintf("10.1.%d.%d", i/250, i%250), "old", "[]")
 		}
-		if got := log(); strings.Count(got, "\n") != maxLines || !strings.Contains(got, "sender=others ") || len(c.refusals.recent) > maxLines+1 {
+		if got := log(); strings.Count(got, "\n") != maxLines || !strings.Contains(got, "from=others ") || len(c.refusals.recent) > maxLines+1 {
 			t.Errorf("of %d senders, the log has %d lines, and %d are remembered", 3*maxLines, strings.Count(got, "\n"), len(c.refusals.recent))
 		}
 	})
@@ -86,9 +86,9 @@ func TestRefusalsByReason(t *testing.T) {
 		forward    *Forward
 		body, want string
 	}{
-		{forward, events("a", 1), `reason=target sender=192.0.2.1 error="the target answered with status 403" number=1`},
-		{forward, long, `reason=target sender=192.0.2.1 error="the target answered with status 403" id=s1 number=1`},
-		{nil, events("a", 1) + "\n{\"decision_id\":\"" + strings.Repeat("x", 5000), `reason=event_too_large sender=192.0.2.1 error="an event has more than 4000 bytes" id=s1`},
+		{forward, events("a", 1), `reason=target from=192.0.2.1 error="the target answered with status 403" number=1`},
+		{forward, long, `reason=target from=192.0.2.1 error="the target answered with status 403" id=s1 number=1`},
+		{nil, events("a", 1) + "\n{\"decision_id\":\"" + strings.Repeat("x", 5000), `reason=event_too_large from=192.0.2.1 error="an event has more than 4000 bytes" id=s1`},
 		{nil, "x", "do not count."},
 	} {
 		c, log := newLogged(t, Options{Forward: test.forward, MaxEvent: 4000})

@@ -24,7 +24,6 @@ type body struct {
 	from   io.Reader
 	target *io.PipeWriter // nil if there is no target
 	hash   hash.Hash
-	size   int64
 	err    error // of the sender
 }
 
@@ -34,7 +33,6 @@ func newBody(from io.Reader) *body { return &body{from: from, hash: sha256.New()
 // may still accept the body.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
-	b.size += int64(n)
 	b.hash.Write(p[:n])
 	if b.target != nil && n > 0 {
 		_, _ = b.target.Write(p[:n])
@@ -171,10 +169,8 @@ func (b *bodyReader) read(body *body, encoding string, o Options) *answer {
 		have += n
 		unpacked += int64(n)
 		switch {
-		case body.size > o.MaxPacked:
-			return tooLarge("too_large", "the packed body", o.MaxPacked)
-		case unpacked > o.MaxUnpacked:
-			return tooLarge("too_large", "the unpacked body", o.MaxUnpacked)
+		case unpacked > o.MaxBody:
+			return tooLarge("too_large", "the unpacked body", o.MaxBody)
 		case err == io.EOF:
 			b.reader.Close(b.buffer[:have])
 			have = 0

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"io"
@@ -21,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
@@ -38,18 +40,17 @@ type Options struct {
 	// must have.
 	Token func() string
 
-	// MaxPacked and MaxUnpacked limit a body, and MaxEvent an event, in bytes.
-	// 0 stands for the default.
-	MaxPacked, MaxUnpacked, MaxEvent int64
+	// MaxBody limits a body after unpacking, and MaxEvent an event, in bytes. 0
+	// stands for the default.
+	MaxBody, MaxEvent int64
 
 	Log *slog.Logger
 }
 
 // The default limits, in bytes.
 const (
-	DefaultPacked   = 64 << 20
-	DefaultUnpacked = 256 << 20
-	DefaultEvent    = 16 << 20
+	DefaultBody  = 256 << 20
+	DefaultEvent = 16 << 20
 )
 
 const (
@@ -60,6 +61,11 @@ const (
 	// are less than OPA's 10 seconds.
 	patience = 1500 * time.Millisecond
 )
+
+// remembered limits the bodies that are recognised if they come again.
+const remembered = 4096
+
+type digest = [sha256.Size]byte
 
 // Collector counts the decisions in the bodies that it gets by HTTP. It serves
 // the metrics too.
@@ -80,13 +86,13 @@ type Collector struct {
 	streams  chan struct{} // for larger bodies, which are unpacked while they go to the target
 	long     chan struct{} // for readers of long events, which need much memory
 	readers  sync.Pool     // of *bodyReader, which wait for work
-	repeated digests
+	repeated *lru.Cache[digest, struct{}]
 	page     http.Handler
 }
 
 // New returns a collector. It fails if the configuration is invalid.
 func New(o Options) (*Collector, error) {
-	o.MaxPacked, o.MaxUnpacked, o.MaxEvent = cmp.Or(o.MaxPacked, DefaultPacked), cmp.Or(o.MaxUnpacked, DefaultUnpacked), cmp.Or(o.MaxEvent, DefaultEvent)
+	o.MaxBody, o.MaxEvent = cmp.Or(o.MaxBody, DefaultBody), cmp.Or(o.MaxEvent, DefaultEvent)
 	registry := prometheus.NewRegistry()
 	counter, err := plugin.NewLogCounter(registry, o.Config, plugin.Build{Version: o.Version}, o.Log)
 	if err != nil {
@@ -101,6 +107,7 @@ func New(o Options) (*Collector, error) {
 	if o.Forward != nil {
 		c.timeout, o.Forward.took = o.Forward.timeout, newTook(registry)
 	}
+	c.repeated, _ = lru.New[digest, struct{}](remembered) // it fails only for sizes below 1
 	c.readers.New = func() any { return newBodyReader(counter, int(o.MaxEvent), c.long) }
 	c.page = promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, Registry: registry})
 	return c, nil
@@ -290,13 +297,20 @@ func (c *Collector) count(u *upload, reader *bodyReader, body *body, unreadable 
 		unreadable.id = reader.server()
 		sender, _, _ := net.SplitHostPort(u.RemoteAddr)
 		c.refusals.add("The decisions of an upload do not count.", sender, unreadable)
-	case !c.repeated.add(body.digest()):
+	case c.isRepeated(body.digest()):
 		c.metrics.repeated.Inc()
 	default:
 		reader.batch.Count()
 		c.metrics.counted.Inc()
 		c.metrics.note(reader)
 	}
+}
+
+// isRepeated reports whether a body is among the last that were counted, and
+// remembers it. OPA sends a body again if it does not get the answer.
+func (c *Collector) isRepeated(d digest) bool {
+	known, _ := c.repeated.ContainsOrAdd(d, struct{}{})
+	return known
 }
 
 func (c *Collector) putBack(reader *bodyReader) {

@@ -640,7 +640,7 @@ func TestBodiesModel(t *testing.T) {
 			_, _ = io.CopyN(io.Discard, r.Body, random.Int64N(400_000)) // it may know enough
 			return &http.Response{StatusCode: status, Body: http.NoBody}, nil
 		})
-		c := newCollector(t, Options{Forward: []*Forward{nil, forward}[seed%2], MaxEvent: 100_000, MaxPacked: 3_000_000})
+		c := newCollector(t, Options{Forward: []*Forward{nil, forward}[seed%2], MaxEvent: 100_000, MaxBody: 3_000_000})
 		want := map[string]float64{}
 		servers, problems, known := map[string]bool{}, map[string]float64{}, []string{}
 		for i := range 60 {
@@ -836,8 +836,8 @@ func TestLimits(t *testing.T) {
 		encoding          string
 		fits, too, reason string
 	}{
-		"packed":   {options: Options{MaxPacked: limit}, fits: pad(limit, events("a", 1)), too: pad(limit+1, events("a", 1)), reason: "too_large"},
-		"unpacked": {options: Options{MaxUnpacked: limit}, encoding: "gzip", fits: packed(pad(limit, events("a", 1))), too: packed(pad(limit+1, events("a", 1))), reason: "too_large"},
+		"body":     {options: Options{MaxBody: limit}, fits: pad(limit, events("a", 1)), too: pad(limit+1, events("a", 1)), reason: "too_large"},
+		"unpacked": {options: Options{MaxBody: limit}, encoding: "gzip", fits: packed(pad(limit, events("a", 1))), too: packed(pad(limit+1, events("a", 1))), reason: "too_large"},
 		"event":    {options: Options{MaxEvent: limit}, fits: "[" + long(limit-1) + "]", too: "[" + long(limit+1) + "," + events("b", 2)[1:], reason: "event_too_large"},
 		"last":     {options: Options{MaxEvent: limit}, fits: long(limit - 1), too: events("b", 2) + "\n" + long(limit+1), reason: "event_too_large"},
 	} {
@@ -907,18 +907,5 @@ func TestLabels(t *testing.T) {
 		if got := strings.Join(slices.Sorted(maps.Keys(paths)), " "); got != want {
 			t.Errorf("%s: the paths are %q, want %q", config, got, want)
 		}
-	}
-}
-
-func TestDigests(t *testing.T) {
-	t.Parallel()
-	var d digests
-	for i := range 2 * remembered {
-		if !d.add(digest{byte(i), byte(i >> 8)}) || d.add(digest{byte(i), byte(i >> 8)}) {
-			t.Fatalf("body %d is not known only after it came", i)
-		}
-	}
-	if len(d.known) != remembered || !d.add(digest{}) {
-		t.Errorf("%d bodies are known, and the first is still among them", len(d.known))
 	}
 }
