@@ -37,8 +37,8 @@ func newCollectCommand() *cobra.Command {
 		Use:   "collect [- | --follow FILE...]",
 		Short: "Count the decisions that OPA servers upload, for Prometheus",
 		Long: `Takes the decision logs that OPA servers upload, of OPA 0.34 or later, and serves the
-durations and outcomes of their decisions on /metrics. The servers need only this in
-their configuration:
+durations and outcomes of their decisions on /metrics. The servers need this in their
+configuration, beside the services of bundles and status, which get status 404 here:
 
   services: {regometer: {url: http://127.0.0.1:18191}}
   decision_logs: {service: regometer, reporting: {min_delay_seconds: 5, max_delay_seconds: 10}}
@@ -56,7 +56,8 @@ The paths of a policy's rules get labels. All other decisions count as "(query)"
 --config, which can be OPA's own configuration. Other labels follow plugins.regometer in
 it. Policies, tokens and certificates are reloaded when they change.`,
 		Example: `  regometer collect --policy policy/
-  regometer collect --forward https://logs.example.com --config opa.yaml
+  regometer collect --forward https://logs.example.com --policy policy/
+  regometer collect --config opa.yaml --forward acme
   regometer collect --addr :18191 --tls-cert cert.pem --tls-key key.pem --token-file token
   regometer collect --follow '/var/log/opa/*.log'
   opa run -s --set decision_logs.console=true 2>&1 | regometer collect - --pass`,
