@@ -41,6 +41,11 @@ func TestPipe(t *testing.T) {
 	if n := counted(t, c, "decisions"); n != 4 || !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("%v decisions count, and the error of a pipe is %v", n, err)
 	}
+	s := c.newStream()
+	must(s.read(strings.NewReader(`{"decision_id":"x","path":"p","input":"` + strings.Repeat("x", largeBuffer) + `"}` + "\n")))
+	if n := len(s.reader.buffer); n != usualBuffer {
+		t.Errorf("after a long event, the buffer has %d bytes", n)
+	}
 }
 
 // following is a folder whose logs are followed, by a clock that costs no time.
