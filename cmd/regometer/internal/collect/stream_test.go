@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -145,57 +144,28 @@ func TestFollow(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		f.write("b.log", 10)
 		f.expect("a file that has a name again", 40)
-		f.append("b.log", strings.TrimSpace(line(0)))
-		f.rename("b.log", "old")
+		f.rename("b.log", "c.log")
+		f.rename("a.log", "b.log")
+		f.write("b.log", 10)
+		f.write("c.log", 10)
+		f.expect("files that are renamed in turn", 60)
+		f.append("c.log", strings.TrimSpace(line(0)))
+		f.rename("c.log", "old")
 		time.Sleep(2 * time.Minute)
 		f.write("old", 1)
-		f.expect("a last line without an end, in a file that has lost its name", 41)
+		f.expect("a last line without an end, in a file that has lost its name", 61)
 		if n := f.open(); n > 1 {
 			f.Errorf("%d files are open, want 1", n)
 		}
-		f.append("a.log", line(0)[:40])
+		f.append("b.log", line(0)[:40])
 		time.Sleep(2 * poll)
-		f.truncate("a.log", 0)
-		f.write("a.log", 1)
-		f.expect("a truncated file with new text", 42)
+		f.truncate("b.log", 0)
+		f.write("b.log", 1)
+		f.expect("a truncated file with new text", 62)
 		if n := strings.Count(f.log.String(), "level=WARN"); n != 2 {
 			f.Errorf("the log is %s", &f.log)
 		}
 	})
-}
-
-// Writers and rotation at random: each line counts once.
-func TestFollowModel(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(6) {
-		random := rand.New(rand.NewPCG(seed, 1))
-		follow(t, func(f *following) {
-			f.start("*.log*")
-			for range 60 {
-				base := fmt.Sprint(random.IntN(2), ".log")
-				name := f.path(base)
-				switch random.IntN(8) {
-				case 0: // some files may be missing
-					f.expect("before a file is replaced", f.lines)
-					_ = os.Rename(name+".1", name+".2")
-					_ = os.Rename(name, name+".1")
-				case 1:
-					f.expect("before a file is truncated", f.lines)
-					_ = os.Truncate(name, 0)
-					time.Sleep(2 * poll)
-				case 2:
-					time.Sleep(2 * time.Minute)
-				case 3:
-					f.write(base+[]string{".1", ".2"}[random.IntN(2)], random.IntN(5)) // its writer still has it open, or it is new
-				default:
-					f.write(base, random.IntN(20))
-				}
-				if random.IntN(2) == 0 {
-					f.expect(fmt.Sprint("seed ", seed), f.lines)
-				}
-			}
-		})
-	}
 }
 
 // A large file takes turns with the others, and the end does not wait for it. It
