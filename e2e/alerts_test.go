@@ -124,7 +124,7 @@ func TestRealFaults(t *testing.T) {
 	}
 	assert.Equal(t, want, slices.Sorted(maps.Keys(fired)))
 	for _, rule := range m.rules.Rules() {
-		if _, ok := rule.(*rules.RecordingRule); ok {
+		if _, ok := rule.(*rules.RecordingRule); ok && !strings.Contains(rule.Name(), "_arrived:") { // at a collector
 			assert.True(t, hasData(m.vector(t, rule.Name(), time.Now())), "%s has recorded nothing", rule.Name())
 		}
 	}
