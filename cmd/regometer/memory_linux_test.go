@@ -87,7 +87,8 @@ func TestCollectWaitingMemory(t *testing.T) {
 		sent.Go(func() {
 			r := must(http.NewRequest(http.MethodPost, c.url+"/logs", &body))
 			r.Header.Set("Content-Encoding", "gzip")
-			answer := must(http.DefaultClient.Do(r))
+			answer, err := http.DefaultClient.Do(r)
+			noError(err)
 			noError(answer.Body.Close())
 			if answer.StatusCode != http.StatusOK {
 				t.Error(answer.Status)

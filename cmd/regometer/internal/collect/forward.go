@@ -142,11 +142,15 @@ func (f *Forward) request(u *upload) *http.Request {
 
 // do sends a request.
 func (f *Forward) do(request *http.Request) *answer {
-	begin, class := time.Now(), "none"
-	defer func() { f.took.WithLabelValues(class).Observe(time.Since(begin).Seconds()) }()
+	begin, a := time.Now(), &answer{}
 	ctx, cancel := context.WithTimeout(request.Context(), f.timeout)
 	defer cancel()
-	text, response, err := f.ask(request.WithContext(ctx))
+	err := f.ask(request.WithContext(ctx), a)
+	class := "none"
+	if err == nil {
+		class = fmt.Sprintf("%dxx", a.status/100)
+	}
+	f.took.WithLabelValues(class).Observe(time.Since(begin).Seconds())
 	switch {
 	case errors.Is(request.Context().Err(), context.Canceled):
 		return refusal("sender", http.StatusBadRequest, "the sender has gone")
@@ -154,32 +158,30 @@ func (f *Forward) do(request *http.Request) *answer {
 		return refusal("target", http.StatusServiceUnavailable, "%v: name it as tls.ca_cert of a service in --config, and this service with --forward", err)
 	case err != nil:
 		return refusal("target", http.StatusServiceUnavailable, "the target did not answer: %v", err)
-	}
-	class = fmt.Sprintf("%dxx", response.StatusCode/100)
-	a := &answer{status: response.StatusCode, header: response.Header, text: text}
-	if class != "2xx" {
+	case class != "2xx":
 		a.reason, a.problem = "target", fmt.Sprintf("the target answered with status %d", a.status)
 	}
 	return a
 }
 
-func (f *Forward) ask(request *http.Request) (text string, response *http.Response, err error) {
+// ask sends a request, and notes the answer in a.
+func (f *Forward) ask(request *http.Request, a *answer) error {
 	if f.auth != nil {
 		if err := f.auth.Prepare(request); err != nil {
-			return "", nil, err
+			return err
 		}
 	}
-	response, err = f.client.Do(request)
-	if err != nil {
-		var outer *url.Error
-		if errors.As(err, &outer) {
-			err = outer.Err // without the URL, which may be secret
-		}
-		return "", nil, err
+	response, err := f.client.Do(request)
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		return outer.Err // without the URL, which may be secret
+	} else if err != nil {
+		return err
 	}
 	defer response.Body.Close()
-	begin, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	return string(begin), response, err
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	a.status, a.header, a.text = response.StatusCode, response.Header, string(text)
+	return err
 }
 
 // start begins to pass on what is read from body, and returns where the answer
