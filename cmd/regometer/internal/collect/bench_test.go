@@ -6,7 +6,6 @@ package collect
 import (
 	"bytes"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -18,27 +17,17 @@ import (
 // them.
 func BenchmarkCollect(b *testing.B) {
 	var log bytes.Buffer
-	_, err := samplelog.Write(&log, samplelog.Options{Size: 190_000})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(samplelog.Write(&log, samplelog.Options{Size: 190_000}))
 	decisions := bytes.Count(log.Bytes(), []byte("\n"))
 	body := packed("[" + strings.ReplaceAll(strings.TrimSpace(log.String()), "\n", ",") + "]")
-	c, err := New(Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	c := must(New(Options{}))
 	b.SetBytes(int64(log.Len()))
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			c.repeated.Purge() // each body is new
-			r := httptest.NewRequest(http.MethodPost, "/logs", strings.NewReader(body))
-			r.Header.Set("Content-Encoding", "gzip")
-			w := httptest.NewRecorder()
-			if c.ServeHTTP(w, r); w.Code != http.StatusOK {
-				b.Error(w.Code, w.Body)
-				return
+			if status := send(c, body, "Content-Encoding", "gzip"); status != http.StatusOK {
+				b.Error(status)
 			}
 		}
 	})

@@ -5,7 +5,6 @@ package collect
 
 import (
 	"fmt"
-	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -15,8 +14,6 @@ import (
 func TestReaderKeepsLittle(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t, Options{})
-	server := httptest.NewServer(c)
-	defer server.Close()
 	reader := newBodyReader(c.Counter, DefaultEvent, c.long)
 	read := func(text string) {
 		t.Helper()
@@ -36,7 +33,7 @@ func TestReaderKeepsLittle(t *testing.T) {
 		t.Errorf("after a body with a long event the buffer has %d bytes, want %d", n, usualBuffer)
 	}
 
-	send(t, c, opaAgent, "", fmt.Sprintf(`{"decision_id":"2","path":"p","input":%q}`, strings.Repeat("x", long)))
+	send(c, fmt.Sprintf(`{"decision_id":"2","path":"p","input":%q}`, strings.Repeat("x", long)))
 	if n := len(c.readers.Get().(*bodyReader).buffer); n > largeBuffer {
 		t.Errorf("after an upload with a long event the buffer has %d bytes", n)
 	}
@@ -65,7 +62,7 @@ func TestReaderKeepsLittle(t *testing.T) {
 		}
 	}
 	const handler = `opa_decision_stage_duration_seconds_count{stage="server_handler"}`
-	if got, want := value(series(t, server.URL), handler), fmt.Sprint(names-100+1); got != want {
+	if got, want := value(series(scrape(c)), handler), fmt.Sprint(names-100+1); got != want {
 		t.Errorf("after it has forgotten names, the stage has %s values, want %s", got, want)
 	}
 }

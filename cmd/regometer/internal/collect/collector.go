@@ -278,6 +278,7 @@ func (c *Collector) read(u *upload) *answer {
 	case a.reason != "":
 		return a
 	case unreadable != nil && c.options.Forward == nil && !isOPA(u.Request):
+		unreadable.id = reader.server()
 		return unreadable
 	}
 	c.count(u, reader, body, unreadable)

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +33,6 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/config"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/regometer/regometer/internal/app/samplelog"
 )
@@ -40,232 +40,256 @@ import (
 func newCollector(t *testing.T, o Options) *Collector {
 	t.Helper()
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	c, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must(New(o))
 }
 
-// counted returns the bodies by what happened to them, or the decisions.
-func counted(t *testing.T, c *Collector, what string) (sum float64) {
-	t.Helper()
-	c.Wait()
-	families, err := c.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if name := f.GetName(); name == "regometer_collect_bodies_"+what+"_total" || name == "opa_"+what+"_total" {
-			for _, m := range f.Metric {
-				sum += m.GetCounter().GetValue()
+// A tally has the collector's own series that are not 0, by short names, and the
+// number of decisions.
+type tally map[string]float64
+
+var short = strings.NewReplacer("opa_", "", "regometer_collect_", "", "bodies_", "", "_total", "", "_duration_seconds", "")
+
+// tallyOf returns what a collector has counted until now.
+func tallyOf(c *Collector) tally {
+	all := tally{}
+	for _, f := range must(c.registry.Gather()) {
+		if !strings.HasPrefix(f.GetName(), "regometer_collect_") && f.GetName() != "opa_decisions_total" {
+			continue
+		}
+		for _, m := range f.Metric {
+			name := short.Replace(f.GetName())
+			if name != "decisions" && len(m.Label) > 0 {
+				name += " " + m.Label[0].GetValue()
 			}
+			all[name] += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
 		}
 	}
-	return sum
+	maps.DeleteFunc(all, func(_ string, n float64) bool { return n == 0 })
+	return all
 }
 
-// scrape returns the page of metrics.
-func scrape(c *Collector) string {
+// check compares what has counted with want, after all bodies.
+func check(t *testing.T, c *Collector, want tally) {
+	t.Helper()
 	c.Wait()
-	w := httptest.NewRecorder()
-	c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	return w.Body.String()
+	maps.DeleteFunc(want, func(_ string, n float64) bool { return n == 0 })
+	if got := tallyOf(c); !maps.Equal(got, want) {
+		t.Fatalf("the collector has %v, want %v", got, want)
+	}
 }
 
 // events returns a body of n decisions. Bodies with different ids differ.
 func events(id string, n int) string {
-	var b strings.Builder
-	b.WriteByte('[')
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, `{"labels":{"id":"s1"},"decision_id":"%s-%d","path":"rbac/allow","result":true,"metrics":{"timer_server_handler_ns":%d}}`, id, i, 1000+i)
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf(`{"labels":{"id":"s1"},"decision_id":"%s-%d","path":"rbac/allow","result":true,"metrics":{"timer_server_handler_ns":%d}}`, id, i, 1000+i)
 	}
-	return b.String() + "]"
+	return "[" + strings.Join(all, ",") + "]"
 }
+
+// large is text before a body which makes it too large to wait in memory.
+var large = strings.Repeat(" ", maxWhole)
 
 func packed(text string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	_, _ = io.WriteString(w, text)
-	_ = w.Close()
+	must(io.WriteString(w, text))
+	noError(w.Close())
 	return b.String()
+}
+
+// request returns a request with headers, each a name and a value.
+func request(method, url, body string, headers ...string) *http.Request {
+	r := httptest.NewRequest(method, url, strings.NewReader(body))
+	for h := range slices.Chunk(headers, 2) {
+		r.Header.Add(h[0], h[1])
+	}
+	return r
+}
+
+// ask returns the answer to a request.
+func ask(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
 }
 
 const opaAgent = "Open-Policy-Agent/1.22.0 (linux, amd64)"
 
-// send sends a body and returns the status and the text of the answer.
-func send(t *testing.T, h http.Handler, agent, encoding, body string) (int, string) {
-	t.Helper()
-	r := httptest.NewRequest(http.MethodPost, "/logs/part?x=1", strings.NewReader(body))
-	r.Header.Set("User-Agent", agent)
-	if encoding != "" {
-		r.Header.Set("Content-Encoding", encoding)
-	}
-	r.Header.Set("Authorization", "Bearer secret")
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w.Code, w.Body.String()
+// send sends a body as an OPA does, and returns the status of the answer.
+func send(h http.Handler, body string, headers ...string) int {
+	return ask(h, request("POST", "/logs", body, append(headers, "User-Agent", opaAgent)...)).Code
 }
 
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// forwardBy returns a target that is a function.
+func forwardBy(target roundTripper) *Forward {
+	return &Forward{url: &url.URL{Scheme: "http", Host: "x"}, client: &http.Client{Transport: target}, timeout: DefaultTimeout}
+}
+
+// forwardTo returns a target that is a function, which returns the status of the
+// answer, or 0 if the target is down. Its time can be that of a bubble.
+func forwardTo(target func(*http.Request) int) *Forward {
+	return forwardBy(func(r *http.Request) (*http.Response, error) {
+		if status := target(r); status != 0 {
+			return &http.Response{StatusCode: status, Body: http.NoBody}, nil
+		}
+		return nil, cmp.Or(r.Context().Err(), errors.New("it is down"))
+	})
+}
+
+// A body is worth the same from each sender, with and without a target, and
+// counts once. Each limit is exact. What cannot be read leaves no trace, and goes
+// on too.
 func TestBodies(t *testing.T) {
 	t.Parallel()
+	const longest, largest = 300_000, 2 * maxWhole // a reader's buffer must grow for the one, and the other goes through
 	ndjson := strings.NewReplacer("[{", "{", "},{\"labels\"", "}\n{\"labels\"", "}]", "}\n").Replace(events("n", 3))
 	vector := `[{"message":` + fmt.Sprintf("%q", strings.Trim(events("v", 1), "[]")) + `,"source_type":"file","timestamp":"2026-01-02T03:04:05Z"}]`
+	pad := func(size int) string { return strings.Repeat(" ", size-len(events("p", 1))) + events("p", 1) }
+	long := func(size int) string {
+		event := strings.Trim(strings.Replace(events("l", 1), "true", `""`, 1), "[]")
+		return strings.Replace(event, `""`, `"`+strings.Repeat("x", size-len(event))+`"`, 1)
+	}
 	for name, test := range map[string]struct {
 		encoding, body string
 		decisions      float64
-		status         int // for others than OPA
-		what           string
+		reason         string // why they do not count
 	}{
-		"plain":          {"", events("p", 5), 5, 200, "counted"},
-		"gzip":           {"gzip", packed(events("g", 5)), 5, 200, "counted"},
-		"gzip members":   {"gzip", packed(events("g", 5)) + packed(events("h", 2)), 7, 200, "counted"},
-		"NDJSON":         {"", ndjson, 3, 200, "counted"},
-		"Vector":         {"", vector, 1, 200, "counted"},
-		"Fluent Bit":     {"", `[{"date":1767323045.0,"log":` + fmt.Sprintf("%q", strings.Trim(events("f", 1), "[]")+"\n") + `}]`, 1, 200, "counted"},
-		"empty":          {"", "", 0, 200, "counted"},
-		"no events":      {"", "[]", 0, 200, "counted"},
-		"a broken event": {"", events("b", 2) + `{"decision_id":"x","path":"p","metrics":{"timer_a_ns":` + "\n" + events("c", 2), 4, 200, "counted"},
-		"other JSON":     {"", `{"hello":"world"}`, 0, 400, "lost"},
-		"not gzip":       {"gzip", events("x", 2), 0, 400, "lost"},
-		"cut gzip":       {"gzip", packed(events("x", 900))[:800], 0, 400, "lost"},
-		"other encoding": {"br", events("x", 2), 0, 400, "lost"},
+		"plain":            {"identity", events("p", 5), 5, ""},
+		"gzip":             {"GZIP", packed(events("g", 5)), 5, ""},
+		"gzip members":     {"gzip", packed(events("g", 5)) + packed(events("h", 2)), 7, ""},
+		"NDJSON":           {"", ndjson, 3, ""},
+		"Vector":           {"", vector, 1, ""},
+		"Fluent Bit":       {"", `[{"date":1767323045.0,"log":` + fmt.Sprintf("%q", strings.Trim(events("f", 1), "[]")+"\n") + `}]`, 1, ""},
+		"empty":            {"", "", 0, ""},
+		"no events":        {"", "[]", 0, ""},
+		"largest":          {"", pad(largest), 1, ""},
+		"largest unpacked": {"gzip", packed(pad(largest)), 1, ""},
+		"longest":          {"", "[" + long(longest-1) + "]", 1, ""},
+		"longest at last":  {"", long(longest - 1), 1, ""},
+		"other JSON":       {"", `{"hello":"world"}`, 0, "no_decisions"},
+		"not gzip":         {"gzip", events("x", 2), 0, "gzip"},
+		"cut gzip":         {"gzip", packed(events("x", 900))[:800], 0, "gzip"},
+		"other encoding":   {"br", events("x", 2), 0, "encoding"},
+		"larger":           {"", pad(largest + 1), 0, "too_large"},
+		"larger unpacked":  {"gzip", packed(pad(largest + 1)), 0, "too_large"},
+		"longer":           {"", "[" + long(longest+1) + "," + events("x", 2)[1:], 0, "event_too_large"},
+		"longer at last":   {"", events("x", 2) + "\n" + long(longest+1), 0, "event_too_large"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, agent := range []string{opaAgent, "Open Policy Agent/0.34.2 (linux, amd64)"} {
-				c := newCollector(t, Options{})
-				if status, text := send(t, c, agent, test.encoding, test.body); status != 200 {
-					t.Errorf("%s gets status %d: %s", agent, status, text)
+			target := forwardTo(func(r *http.Request) int {
+				if text := must(io.ReadAll(r.Body)); string(text) != test.body && string(text) != "[]" && string(text) != events("last", 1) {
+					t.Errorf("the target gets %d bytes", len(text))
 				}
-				if n := counted(t, c, test.what); n != 1 {
-					t.Errorf("%s is %v, want 1", test.what, n)
+				return 204
+			})
+			for _, agent := range []string{opaAgent, "Open Policy Agent/0.34.2 (linux, amd64)", "curl/8"} {
+				for _, forward := range []*Forward{nil, target} {
+					c, log := newLogged(t, Options{Forward: forward, MaxBody: largest, MaxEvent: longest})
+					want := tally{"counted": 1, "decisions": 1, "servers": 1}
+					kind, status := "lost ", 200
+					if forward != nil {
+						kind, want["target 2xx"] = "uncounted ", 3
+					} else if agent == "curl/8" && test.reason != "" {
+						kind, status = "refused ", 400
+						if strings.Contains(test.reason, "too_large") {
+							status = 413
+						}
+					}
+					for range 2 {
+						if w := ask(c, request("POST", "/", test.body, "User-Agent", agent, "Content-Encoding", test.encoding)); w.Code != status {
+							t.Errorf("%s gets status %d, want %d: %s", agent, w.Code, status, w.Body)
+						}
+						c.Wait()
+					}
+					if got, refused := log(), test.reason != ""; refused != strings.Contains(got, "reason="+test.reason+" from=192.0.2.1") || refused != (got != "") {
+						t.Errorf("the log has %s", got)
+					}
+					if test.reason == "" {
+						want["counted"], want["decisions"], want["repeated"] = 2, 1+test.decisions, 1
+					} else {
+						want[kind+test.reason] = 2
+					}
+					send(c, events("last", 1))
+					check(t, c, want)
 				}
-				if n := counted(t, c, "decisions"); n != test.decisions {
-					t.Errorf("%v decisions count, want %v", n, test.decisions)
-				}
-			}
-			c := newCollector(t, Options{})
-			if status, text := send(t, c, "curl", test.encoding, test.body); status != test.status {
-				t.Errorf("others get status %d, want %d: %s", status, test.status, text)
 			}
 		})
 	}
 }
 
-// target is a server that gets bodies.
-type target struct {
-	*httptest.Server
-	mu     sync.Mutex
-	bodies []string
-	last   *http.Request
-	answer func(w http.ResponseWriter, body string)
-}
-
-func newTarget(t *testing.T) (*target, *Forward) {
-	x := &target{answer: func(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusNoContent) }}
-	x.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		text, err := io.ReadAll(r.Body)
-		x.mu.Lock()
-		if x.last = r; err == nil {
-			x.bodies = append(x.bodies, string(text))
-		}
-		answer := x.answer
-		x.mu.Unlock()
-		answer(w, string(text))
-	}))
-	t.Cleanup(x.Close)
-	f, err := NewForward(x.URL+"/base/", config.Config{}, DefaultTimeout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x, f
-}
-
-// respond sets the target's answer.
-func (x *target) respond(answer func(w http.ResponseWriter, body string)) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.answer = answer
-}
-
-// got returns the bodies that the target has, and its last request.
-func (x *target) got() (bodies []string, last *http.Request) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.bodies, x.last
-}
-
-// The target gets the same bytes, and OPA its answer. A body that the target
-// does not answer does not count.
+// The target gets the bytes and headers of a body, but none of the connection.
+// OPA gets its status and text, and the headers that speak to it.
 func TestForward(t *testing.T) {
 	t.Parallel()
-	x, forward := newTarget(t)
-	c := newCollector(t, Options{Forward: forward})
-	body := packed(events("a", 10))
-	if status, _ := send(t, c, opaAgent, "gzip", body); status != 200 {
-		t.Errorf("204 of the target becomes %d, want 200", status)
+	kept := http.Header{"X-Kept": {"1", "2"}, "Content-Type": {"application/json"}, "Authorization": {"Bearer secret"}, "User-Agent": {opaAgent}}
+	answer := http.Header{"Retry-After": {"7"}, "WWW-Authenticate": {"Basic"}, "Content-Type": {"text/odd"}}
+	for body, id := range map[string]string{events("a", 1): "", large + events("b", 1): "id=s1 "} {
+		c, log := newLogged(t, Options{Forward: forwardBy(func(got *http.Request) (*http.Response, error) {
+			if text := must(io.ReadAll(got.Body)); string(text) != body || got.ContentLength != int64(len(body)) || got.URL.Host != "x" || got.Host != "" {
+				t.Errorf("%s gets %d bytes of %d", got.URL, len(text), got.ContentLength)
+			}
+			if !reflect.DeepEqual(got.Header, kept) {
+				t.Errorf("the target gets %v", got.Header)
+			}
+			all := maps.Clone(answer)
+			all["Set-Cookie"], all["Www-Authenticate"] = []string{"a=b"}, []string{"Basic"}
+			return &http.Response{StatusCode: http.StatusTooManyRequests, Header: all, Body: io.NopCloser(strings.NewReader(strings.Repeat("x", maxAnswer+1)))}, nil
+		})})
+		r := request("POST", "/logs", body, "Connection", "x-hop, X-Other", "Connection", "X-Third", "X-Hop", "1", "X-Other", "1", "X-Third", "1")
+		for name := range strings.FieldsSeq("Keep-Alive Proxy-Authenticate Proxy-Authorization Proxy-Connection Te Trailer Transfer-Encoding Upgrade Expect") {
+			r.Header.Set(name, "1")
+		}
+		maps.Copy(r.Header, kept)
+		w := ask(c, r)
+		if !reflect.DeepEqual(w.Header(), answer) || w.Code != http.StatusTooManyRequests || w.Body.Len() != maxAnswer {
+			t.Errorf("OPA gets status %d, %v and %d bytes", w.Code, w.Header(), w.Body.Len())
+		}
+		if got := log(); !strings.HasSuffix(got, `reason=target from=192.0.2.1 error="the target answered with status 429" `+id+"number=1\n") {
+			t.Errorf("the log has %s", got)
+		}
+		check(t, c, tally{"refused target": 1, "target 4xx": 1})
 	}
-	bodies, r := x.got()
-	if bodies[0] != body || r.Header.Get("Content-Encoding") != "gzip" || r.Header.Get("Authorization") != "Bearer secret" || r.UserAgent() != opaAgent || r.ContentLength != int64(len(body)) {
-		t.Errorf("the target got %d bytes with %v", len(bodies[0]), r.Header)
+	c, log := newLogged(t, Options{Forward: forwardBy(func(*http.Request) (*http.Response, error) { return nil, x509.UnknownAuthorityError{} })})
+	status, got := send(c, events("c", 1)), log()
+	if status != 503 || !strings.Contains(got, "tls.ca_cert") || strings.Contains(got, "http://x") {
+		t.Errorf("without an answer of the target, OPA gets %d, and the log has %s", status, got)
 	}
-	x.respond(func(http.ResponseWriter, string) { panic(http.ErrAbortHandler) })
-	if got, _ := send(t, c, opaAgent, "gzip", packed(events("abort", 10))); got != 503 {
-		t.Errorf("a closed connection becomes %d, want 503", got)
-	}
-	x.respond(func(w http.ResponseWriter, _ string) { http.Error(w, "busy", http.StatusInternalServerError) })
-	if got, text := send(t, c, opaAgent, "gzip", packed(events("500", 10))); got != 500 || text != "busy\n" {
-		t.Errorf("status 500 of the target becomes %d: %q", got, text)
-	}
-	if n := counted(t, c, "decisions"); n != 10 || counted(t, c, "refused") != 2 {
-		t.Errorf("%v decisions count, want 10", n)
-	}
+	check(t, c, tally{"refused target": 1, "target none": 1})
 }
 
-// If the sender breaks off, the body does not count, and the target must not
-// take it for whole.
+// A body that ends too early, or does not arrive in time, does not count, and the
+// target must not take it for whole. OPA must send it again.
 func TestSenderBreaksOff(t *testing.T) {
 	t.Parallel()
-	x, forward := newTarget(t)
-	for _, forward := range []*Forward{forward, nil} {
-		c := newCollector(t, Options{Forward: forward})
-		server := httptest.NewServer(c)
-		defer server.Close()
-		for _, header := range []string{"Content-Length: 100000", "Transfer-Encoding: chunked"} {
-			connection, err := net.Dial("tcp", server.Listener.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			text := events("a", 3)
-			if strings.HasPrefix(header, "T") {
-				text = fmt.Sprintf("%x\r\n%s\r\n", len(text), text)
-			}
-			fmt.Fprintf(connection, "POST /logs HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n%s", header, text)
-			time.Sleep(50 * time.Millisecond)
-			_ = connection.Close()
+	target := forwardTo(func(r *http.Request) int {
+		if text, err := io.ReadAll(r.Body); err == nil {
+			t.Errorf("the target takes %d bytes for a body", len(text))
 		}
-		eventually(t, "both bodies are refused", func() bool { return counted(t, c, "refused") == 2 })
-		bodies, _ := x.got()
-		if n := counted(t, c, "decisions"); n != 0 || len(bodies) > 0 {
-			t.Errorf("%v decisions count, and the target has %d bodies", n, len(bodies))
+		return 0
+	})
+	for _, forward := range []*Forward{nil, target} {
+		for _, body := range []struct {
+			blanks int
+			length int64
+		}{{0, -1}, {maxWhole, -1}, {0, 1000}, {beginning, 3 * maxWhole}} {
+			for err, want := range map[error]string{io.ErrUnexpectedEOF: "sender 400", os.ErrDeadlineExceeded: "slow 503"} {
+				c := newCollector(t, Options{Forward: forward})
+				text := strings.Repeat(" ", body.blanks) + events("a", 3)
+				r := httptest.NewRequest("POST", "/", io.MultiReader(strings.NewReader(text), iotest.ErrReader(fmt.Errorf("read: %w", err))))
+				r.ContentLength = body.length
+				status, got := ask(c, r).Code, tallyOf(c)
+				reason, code, _ := strings.Cut(want, " ")
+				if delete(got, "target none"); fmt.Sprint(status) != code || !maps.Equal(got, tally{"refused " + reason: 1}) {
+					t.Errorf("%v after %d bytes: status %d, and %v", err, len(text), status, got)
+				}
+			}
 		}
-	}
-}
-
-// A body that does not arrive in time may come from a slow sender, or be too
-// much for this machine. OPA must send it again.
-func TestSlowBody(t *testing.T) {
-	t.Parallel()
-	c := newCollector(t, Options{})
-	w := httptest.NewRecorder()
-	late := iotest.ErrReader(fmt.Errorf("read: %w", os.ErrDeadlineExceeded))
-	c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", io.MultiReader(strings.NewReader(events("a", 3)), late)))
-	if n := testutil.ToFloat64(c.metrics.refused.WithLabelValues("slow")); w.Code != 503 || n != 1 || counted(t, c, "decisions") != 0 {
-		t.Errorf("the answer is %d %s, and %v bodies are refused as slow", w.Code, w.Body, n)
 	}
 }
 
@@ -273,41 +297,53 @@ func TestSlowBody(t *testing.T) {
 // service, and otherwise the sender's, but never the collector's token.
 func TestToken(t *testing.T) {
 	t.Parallel()
-	x, forward := newTarget(t)
-	basic, _ := json.Marshal(map[string]any{"x": map[string]any{
-		"url": x.URL, "headers": map[string]string{"X-Tenant": "a"}, "credentials": map[string]any{"bearer": map[string]string{"scheme": "Basic", "token": "other"}},
-	}})
-	service, err := NewForward("x", config.Config{Services: basic}, DefaultTimeout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret := func() string { return "secret" }
-	for i, test := range []struct {
-		forward *Forward
-		token   func() string
-		want    []string
-	}{{forward, nil, []string{"Bearer secret"}}, {forward, secret, nil}, {service, nil, []string{"Basic other"}}, {service, secret, []string{"Basic other"}}} {
-		c := newCollector(t, Options{Forward: test.forward, Token: test.token})
-		for _, body := range []string{events("a", 1), strings.Repeat(" ", maxWhole) + events("b", 1)} {
-			if status, text := send(t, c, opaAgent, "", body); status != 200 {
-				t.Errorf("with the right Authorization: %d %s", status, text)
+	for _, test := range []struct {
+		service, token bool
+		want           []string
+	}{{false, false, []string{"Bearer secret"}}, {false, true, nil}, {true, false, []string{"Basic other"}}, {true, true, []string{"Basic other"}}} {
+		target, opa := "http://x", config.Config{}
+		if test.service {
+			target, opa.Services = "x", json.RawMessage(`{"x": {"url": "http://x", "headers": {"X-Tenant": "a"}, "credentials": {"bearer": {"scheme": "Basic", "token": "other"}}}}`)
+		}
+		forward := must(NewForward(target, opa, DefaultTimeout))
+		forward.client = forwardTo(func(r *http.Request) int {
+			if !slices.Equal(r.Header["Authorization"], test.want) || (r.Header.Get("X-Tenant") == "a") != test.service {
+				t.Errorf("%v: the target gets %v", test, r.Header)
 			}
-			if _, last := x.got(); !slices.Equal(last.Header["Authorization"], test.want) || (last.Header.Get("X-Tenant") == "a") != (test.forward == service) {
-				t.Errorf("test %d: the target gets %v", i, last.Header)
+			return 200
+		}).client
+		c := newCollector(t, Options{Forward: forward})
+		if test.token {
+			c.options.Token = func() string { return "secret" }
+		}
+		for _, body := range []string{events("a", 1), large + events("b", 1)} {
+			if status := send(c, body, "Authorization", "Bearer secret"); status != 200 {
+				t.Errorf("with the right Authorization: %d", status)
 			}
 		}
 	}
-	c := newCollector(t, Options{Token: secret})
+	c, log := newLogged(t, Options{Token: func() string { return "secret" }})
 	for path, want := range map[string]int{"/metrics": 401, "/health": 200} {
 		for _, header := range []string{"Bearer secre", "secret", ""} {
-			w := httptest.NewRecorder()
-			r := httptest.NewRequest(http.MethodGet, path, nil)
-			r.Header.Set("Authorization", header)
-			c.ServeHTTP(w, r)
-			if w.Code != want {
-				t.Errorf("%s with %q: %d, want %d", path, header, w.Code, want)
+			w := ask(c, request("GET", path, "", "Authorization", header))
+			if w.Code != want || slices.Contains(w.Header()["WWW-Authenticate"], "Bearer") != (want == 401) {
+				t.Errorf("%s with %q: %d, %v", path, header, w.Code, w.Header())
 			}
 		}
+	}
+	server := httptest.NewServer(c) // the body of a request without the token is not read
+	defer server.Close()
+	connection := must(net.Dial("tcp", server.Listener.Addr().String()))
+	defer connection.Close()
+	fmt.Fprint(connection, "POST /logs HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n[")
+	noError(connection.SetDeadline(time.Now().Add(30 * time.Second)))
+	if text, err := io.ReadAll(connection); err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 401") || !strings.Contains(string(text), "Connection: close") {
+		t.Errorf("%q, %v: the body is waited for", text, err)
+	}
+	server.Close()
+	check(t, c, tally{"refused token": 1}) // no scrapes
+	if got := log(); strings.Count(got, "\n") != 2 || strings.Count(got, "A scrape was refused.") != 1 {
+		t.Errorf("the log has %s", got)
 	}
 }
 
@@ -315,31 +351,14 @@ func TestToken(t *testing.T) {
 func TestLargeBody(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	if _, err := samplelog.Write(&log, samplelog.Options{Decisions: 10_000}); err != nil {
-		t.Fatal(err)
+	must(samplelog.Write(&log, samplelog.Options{Decisions: 10_000}))
+	one, many := newCollector(t, Options{}), newCollector(t, Options{})
+	send(one, log.String())
+	for body := range slices.Chunk(slices.Collect(strings.Lines(log.String())), 100) {
+		send(many, strings.Join(body, ""))
 	}
-	pages := map[string]bool{}
-	for _, bodies := range []int{1, 100} {
-		c := newCollector(t, Options{})
-		lines := slices.Collect(strings.Lines(log.String()))
-		for body := range slices.Chunk(lines, len(lines)/bodies) {
-			if status, text := send(t, c, opaAgent, "", strings.Join(body, "")); status != 200 {
-				t.Fatal(status, text)
-			}
-		}
-		if n := counted(t, c, "decisions"); n != 10_000 {
-			t.Errorf("in %d bodies, %v decisions count", bodies, n)
-		}
-		page := ""
-		for line := range strings.Lines(scrape(c)) {
-			if strings.HasPrefix(line, "opa_") {
-				page += line
-			}
-		}
-		pages[page] = true
-	}
-	if len(pages) != 1 {
-		t.Error("the series differ")
+	if got, want := series(scrape(one)), series(scrape(many)); tallyOf(one)["decisions"] != 10_000 || tallyOf(many)["counted"] != 100 || !slices.Equal(got, want) {
+		t.Errorf("%v of one body, and %v of many; the series are\n%q\n%q", tallyOf(one), tallyOf(many), got, want)
 	}
 }
 
@@ -349,16 +368,6 @@ func TestServers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCollector(t, Options{})
-		upload := func(ids ...string) {
-			t.Helper()
-			var b strings.Builder
-			for _, id := range ids {
-				fmt.Fprintf(&b, `{"decision_id":"%v","labels":{"id":"%s"},"path":"p","metrics":{}}`+"\n", time.Now(), id)
-			}
-			if status, text := send(t, c, opaAgent, "", b.String()); status != 200 {
-				t.Fatal(status, text)
-			}
-		}
 		numbers := func(from, to int) (ids []string) {
 			for i := from; i < to; i++ {
 				ids = append(ids, fmt.Sprint(i))
@@ -373,49 +382,16 @@ func TestServers(t *testing.T) {
 			{[]string{"a"}, 3}, {[]string{"a"}, 1}, {nil, 1}, {nil, 0}, // with half of the time in between
 			{numbers(0, maxServers+1), maxServers}, {append(numbers(maxServers, maxServers+10), "0", "1"), maxServers}, {nil, 2}, {nil, 0}, {[]string{"a"}, 1},
 		} {
-			upload(step.ids...)
-			if n := c.metrics.active(); n != step.want {
-				t.Errorf("%d ids: %v servers are active, want %v", len(step.ids), n, step.want)
+			body := ""
+			for _, id := range step.ids {
+				body += fmt.Sprintf(`{"decision_id":"%v","labels":{"id":"%s"},"path":"p","metrics":{}}`+"\n", time.Now(), id)
+			}
+			if status, n := send(c, body), tallyOf(c)["servers"]; status != 200 || n != step.want {
+				t.Errorf("%d ids: status %d, and %v servers are active, want %v", len(step.ids), status, n, step.want)
 			}
 			time.Sleep(10*time.Minute + time.Second)
 		}
 	})
-}
-
-// deadlines is an answer that notes the deadline of reading.
-type deadlines struct {
-	*httptest.ResponseRecorder
-	read time.Time
-}
-
-func (d *deadlines) SetReadDeadline(t time.Time) error { d.read = t; return nil }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// newModel returns a collector whose target is a function. Its time is that of a
-// bubble of synctest.
-func newModel(t *testing.T, target func(*http.Request) int) *Collector {
-	return newCollector(t, Options{Forward: forwardTo(func(r *http.Request) (*http.Response, error) {
-		if status := target(r); status != 0 {
-			return &http.Response{StatusCode: status, Body: http.NoBody}, nil
-		}
-		return nil, cmp.Or(r.Context().Err(), errors.New("it is down"))
-	})})
-}
-
-func forwardTo(f roundTripper) *Forward {
-	return &Forward{url: &url.URL{Scheme: "http", Host: "x"}, client: &http.Client{Transport: f, CheckRedirect: keepMethod}, timeout: DefaultTimeout}
-}
-
-// deliver sends a body in a bubble, and returns the status of the answer.
-func deliver(ctx context.Context, c *Collector, body string) int {
-	w := httptest.NewRecorder()
-	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/logs", strings.NewReader(body))
-	r.Header.Set("User-Agent", opaAgent)
-	c.ServeHTTP(w, r)
-	return w.Code
 }
 
 // Senders get as much to a slow target as without the collector: nothing is
@@ -436,29 +412,28 @@ func TestThroughput(t *testing.T) {
 		{20, 5 * time.Second, 60 * time.Second, 100 * time.Millisecond, 2, 240, 40 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			var mu sync.Mutex
-			got, refused, begin := map[string]int{}, 0, time.Now()
-			c := newModel(t, func(r *http.Request) int {
-				text, _ := io.ReadAll(r.Body)
+			var got sync.Map
+			var sent atomic.Int32
+			begin := time.Now()
+			c := newCollector(t, Options{Forward: forwardTo(func(r *http.Request) int {
+				text := string(must(io.ReadAll(r.Body)))
 				if time.Since(begin) < test.outage {
 					return 0
 				}
 				time.Sleep(test.slow)
-				mu.Lock()
-				defer mu.Unlock()
-				got[string(text)]++
+				if _, twice := got.LoadOrStore(text, true); twice {
+					t.Errorf("%+v: the target gets twice %.60s", test, text)
+				}
+				sent.Add(1)
 				return 200
-			})
+			})})
 			c.places, c.streams = make(chan struct{}, test.processors), make(chan struct{}, test.processors)
 			var senders sync.WaitGroup
 			for sender := range test.senders {
 				senders.Go(func() {
 					for i := 0; time.Duration(i)*test.every < test.lasts; i++ {
 						time.Sleep(time.Until(begin.Add(time.Duration(i) * test.every)))
-						for deliver(t.Context(), c, events(fmt.Sprint(sender, "-", i), 20)) != 200 {
-							mu.Lock()
-							refused++
-							mu.Unlock()
+						for send(c, events(fmt.Sprint(sender, "-", i), 20)) != 200 {
 							time.Sleep(time.Second)
 						}
 					}
@@ -468,53 +443,46 @@ func TestThroughput(t *testing.T) {
 			if took, most := time.Since(begin), test.lasts+test.slow; took > most {
 				t.Errorf("%+v: all is there after %v, want %v", test, took, most)
 			}
-			for body, n := range got {
-				if n > 1 {
-					t.Fatalf("%+v: the target gets %d times %.60s", test, n, body)
-				}
-			}
-			if len(got) != test.without || (refused > 0) != (test.outage > 0) || counted(t, c, "decisions") != float64(20*len(got)) {
-				t.Errorf("%+v: the target gets %d bodies, %d are refused, and %v decisions count", test, len(got), refused, counted(t, c, "decisions"))
+			c.Wait()
+			counts := tallyOf(c)
+			if refused := len(counts) > 4; int(sent.Load()) != test.without || counts["decisions"] != float64(20*test.without) || refused != (test.outage > 0) {
+				t.Errorf("%+v: the target gets %d bodies, and the collector has %v", test, sent.Load(), counts)
 			}
 		})
 	}
 }
 
 // What waits is bounded. Beyond the bound, bodies are refused before anything
-// goes to the target.
+// goes to the target. What no longer waits is given back.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var sent atomic.Int32
-		c := newModel(t, func(r *http.Request) int { sent.Add(1); time.Sleep(5 * time.Second); return 200 })
+		status := 200
+		c := newCollector(t, Options{Forward: forwardTo(func(*http.Request) int { time.Sleep(5 * time.Second); return status })})
 		const size = 100_000
-		fits := maxWaiting / (perBody + size + 1)
-		var busy atomic.Int32
-		for i := range fits + 10 {
-			go func() {
-				if deliver(t.Context(), c, fmt.Sprintf("%*d", size, i)) == 503 {
-					busy.Add(1)
-				}
-			}()
+		fits := float64(maxWaiting / (perBody + size + 1))
+		for i := range int(fits) + 10 {
+			go send(c, fmt.Sprintf("%*d", size, i))
 		}
 		synctest.Wait()
-		if n := c.waiting.bytes.Load(); int(sent.Load()) != fits || busy.Load() != 10 || n > maxWaiting || n < maxWaiting*9/10 {
-			t.Errorf("%d bodies of %d go to the target, %d are refused, and %d bytes wait", sent.Load(), fits, busy.Load(), n)
+		waiting := tallyOf(c)["waiting_bytes"]
+		if got := tallyOf(c); waiting > maxWaiting || waiting < maxWaiting*9/10 || !maps.Equal(got, tally{"in_progress": fits, "refused busy": 10, "waiting_bytes": waiting}) {
+			t.Errorf("of %v bodies that fit, the collector has %v", fits, got)
 		}
 		time.Sleep(6 * time.Second)
-		if synctest.Wait(); c.waiting.bytes.Load() != 0 || deliver(t.Context(), c, "[]") != 200 {
-			t.Errorf("%d bytes wait still", c.waiting.bytes.Load())
+		check(t, c, tally{"refused busy": 10, "target 2xx": fits, "uncounted no_decisions": fits})
+		for _, body := range []string{events("a", 1), "x", large + " ", `{"labels":{}}`} {
+			send(c, body)
 		}
-		for _, body := range []string{events("a", 1), "x", strings.Repeat(" ", maxWhole+1), `{"labels":{}}`} {
-			deliver(t.Context(), c, body)
-		}
+		status = 500
+		send(c, events("refused", 1))
 		gone, leave := context.WithCancel(t.Context())
-		if leave(); deliver(gone, c, events("gone", 1)) != 400 {
-			t.Error("a body whose sender has gone is sent")
-		}
-		if synctest.Wait(); c.waiting.bytes.Load() != 0 {
-			t.Errorf("%d bytes are not given back", c.waiting.bytes.Load())
-		}
+		leave()
+		ask(c, request("POST", "/", "[]").WithContext(gone))
+		check(t, c, tally{
+			"refused busy": 10, "target 2xx": fits + 3, "uncounted no_decisions": fits + 1, "counted": 2, "decisions": 1, "servers": 1,
+			"other_requests status": 1, "refused target": 1, "target 5xx": 1, "refused sender": 1,
+		})
 	})
 }
 
@@ -523,53 +491,64 @@ func TestWaiting(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var sent atomic.Int32
-		c := newModel(t, func(r *http.Request) int {
-			_, _ = io.Copy(io.Discard, r.Body)
-			sent.Add(1)
+		c := newCollector(t, Options{Forward: forwardTo(func(r *http.Request) int {
+			must(io.Copy(io.Discard, r.Body))
 			time.Sleep(5 * time.Second)
 			return 200
-		})
+		})})
 		c.places, c.streams = make(chan struct{}, 1), make(chan struct{}, 1)
 		c.places <- struct{}{}
 		begin := time.Now()
-		large := strings.Repeat(" ", maxWhole)
-		go deliver(t.Context(), c, large+events("large", 1))
+		go send(c, large+events("large", 1))
 		synctest.Wait()
 		for i := range 10 {
-			go deliver(t.Context(), c, large+events(fmt.Sprint("l", i), 1))
+			go send(c, large+events(fmt.Sprint("l", i), 1))
+		}
+		synctest.Wait()
+		waiting := tallyOf(c)
+		time.Sleep(patience)
+		synctest.Wait()
+		if n := waiting["waiting_bytes"]; n != 11*(perBody+beginning+1) || waiting["refused busy"] != 0 || tallyOf(c)["refused busy"] != 10 {
+			t.Errorf("at first there is %v, and then %v", waiting, tallyOf(c))
 		}
 		for i := range 3 {
-			if status := deliver(t.Context(), c, events(fmt.Sprint("small", i), 1)); status != 200 || time.Since(begin) != time.Duration(i+1)*5*time.Second {
+			sent := time.Now()
+			if status := send(c, events(fmt.Sprint("small", i), 1)); status != 200 || time.Since(sent) != 5*time.Second {
 				t.Errorf("status %d after %v", status, time.Since(begin))
 			}
 		}
-		if n := testutil.ToFloat64(c.metrics.refused.WithLabelValues("busy")); n != 10 || sent.Load() != 4 {
-			t.Errorf("%v bodies are refused, and %d were sent", n, sent.Load())
-		}
-		if n := testutil.ToFloat64(c.metrics.counted); n != 1 {
-			t.Errorf("%v bodies count while there is no place", n)
+		want := tally{"counted": 1, "decisions": 1, "refused busy": 10, "servers": 1, "target 2xx": 4}
+		got := tallyOf(c)
+		if delete(got, "waiting_bytes"); !maps.Equal(got, want) {
+			t.Errorf("while there is no place the collector has %v", got)
 		}
 		<-c.places
-		if n := counted(t, c, "decisions"); n != 4 {
-			t.Errorf("%v decisions count in the end, want 4", n)
-		}
+		want["counted"], want["decisions"] = 4, 4
+		check(t, c, want)
 
 		for range cap(c.long) { // readers of long events need a place there too
 			c.long <- struct{}{}
 		}
-		long := `[{"decision_id":"long","path":"p","result":true,"metrics":{},"input":"` + strings.Repeat("x", largeBuffer) + `"}]`
-		go send(t, c, opaAgent, "gzip", packed(long))
+		go send(c, packed(strings.Replace(events("long", 1), "{", `{"input":"`+strings.Repeat("x", largeBuffer)+`",`, 1)), "Content-Encoding", "gzip")
 		time.Sleep(time.Minute)
-		if n := testutil.ToFloat64(c.metrics.counted); n != 4 {
+		if n := tallyOf(c)["counted"]; n != 4 {
 			t.Errorf("%v bodies count, want 4: one with a long event needs no place", n)
 		}
 		<-c.long
-		if n := counted(t, c, "decisions"); n != 5 || len(c.long) != cap(c.long)-1 {
-			t.Errorf("%v decisions count, and %d places are taken", n, len(c.long))
+		want["counted"], want["decisions"], want["target 2xx"] = 5, 5, 5
+		if check(t, c, want); len(c.long) != cap(c.long)-1 {
+			t.Errorf("%d places are taken", len(c.long))
 		}
 	})
 }
+
+// deadlines is an answer that notes the deadline of reading.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	read time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error { d.read = t; return nil }
 
 // The target has the timeout from the moment when a body is sent, and all
 // together stays below OPA's 10 seconds. A request ends when its sender has
@@ -577,54 +556,42 @@ func TestPlaces(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var active atomic.Int32
-		c := newModel(t, func(r *http.Request) int {
-			active.Add(1)
-			defer active.Add(-1)
-			<-r.Context().Done()
-			return 0
-		})
-		for name, test := range map[string]struct {
-			delay, want time.Duration
-			large       bool
+		active := 0
+		forward := forwardTo(func(r *http.Request) int { active++; <-r.Context().Done(); active--; return 0 })
+		for _, test := range []struct {
+			timeout, delay, want time.Duration
+			blanks               int
+			reason               string
 		}{
-			"at once": {0, 8 * time.Second, false}, "after a second": {time.Second, 9 * time.Second, false},
-			"slow": {7 * time.Second, 9500 * time.Millisecond, false}, "large": {0, 8 * time.Second, true},
+			{DefaultTimeout, 0, 8 * time.Second, 0, "target"}, {DefaultTimeout, time.Second, 9 * time.Second, 0, "target"},
+			{DefaultTimeout, 7 * time.Second, 9500 * time.Millisecond, 0, "target"}, {DefaultTimeout, 0, 8 * time.Second, 2 * maxWhole, "target"},
+			{DefaultTimeout, 10 * time.Second, 10 * time.Second, 0, "slow"}, {20 * time.Second, 0, 20 * time.Second, 0, "target"},
 		} {
+			forward.timeout = test.timeout
+			c := newCollector(t, Options{Forward: forward})
 			begin := time.Now()
-			text := "[]"
-			if test.large {
-				text = strings.Repeat(" ", 2*maxWhole)
-			}
 			from, to := io.Pipe()
 			go func() {
-				_, _ = io.WriteString(to, text[:1])
+				must(io.WriteString(to, "["))
 				time.Sleep(test.delay)
-				_, _ = io.WriteString(to, text[1:])
-				_ = to.Close()
+				must(io.WriteString(to, strings.Repeat(" ", test.blanks)+"]"))
+				noError(to.Close())
 			}()
 			w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-			c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", from))
-			if took := time.Since(begin); w.Code != 503 || took != test.want || w.read != begin.Add(8*time.Second) {
-				t.Errorf("%s: status %d after %v, and reading until %v", name, w.Code, took, w.read.Sub(begin))
+			c.ServeHTTP(w, httptest.NewRequest("POST", "/", from))
+			if took := time.Since(begin); w.Code != 503 || took != test.want || w.read != begin.Add(test.timeout) || tallyOf(c)["refused "+test.reason] != 1 {
+				t.Errorf("%+v: status %d after %v, reading until %v, and %v", test, w.Code, took, w.read.Sub(begin), tallyOf(c))
 			}
 		}
-		if n := testutil.ToFloat64(c.metrics.refused.WithLabelValues("target")); n != 4 {
-			t.Errorf("the target refused %v bodies", n)
-		}
+		c := newCollector(t, Options{Forward: forward})
 		gone, leave := context.WithCancel(t.Context())
-		go deliver(gone, c, "[]")
+		go ask(c, request("POST", "/", "[]").WithContext(gone))
 		synctest.Wait()
-		if leave(); active.Load() != 1 {
+		if leave(); active != 1 {
 			t.Error("a body is not sent")
 		}
-		if synctest.Wait(); active.Load() != 0 || testutil.ToFloat64(c.metrics.refused.WithLabelValues("sender")) != 1 {
+		if synctest.Wait(); active != 0 || tallyOf(c)["refused sender"] != 1 {
 			t.Error("the target is still waited for although the sender has gone")
-		}
-		c.timeout, c.options.Forward.timeout = 20*time.Second, 20*time.Second
-		begin := time.Now()
-		if status := deliver(t.Context(), c, "[]"); status != 503 || time.Since(begin) != 20*time.Second {
-			t.Errorf("with another timeout: status %d after %v", status, time.Since(begin))
 		}
 	})
 }
@@ -636,57 +603,59 @@ func TestBodiesModel(t *testing.T) {
 	for seed := range uint64(4) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		status := 200
-		forward := forwardTo(func(r *http.Request) (*http.Response, error) {
+		forward := forwardTo(func(r *http.Request) int {
 			_, _ = io.CopyN(io.Discard, r.Body, random.Int64N(400_000)) // it may know enough
-			return &http.Response{StatusCode: status, Body: http.NoBody}, nil
+			return status
 		})
 		c := newCollector(t, Options{Forward: []*Forward{nil, forward}[seed%2], MaxEvent: 100_000, MaxBody: 3_000_000})
-		want := map[string]float64{}
-		servers, problems, known := map[string]bool{}, map[string]float64{}, []string{}
+		want, servers, known := tally{}, map[string]bool{}, []string{}
 		for i := range 60 {
-			id, problem := fmt.Sprint(random.IntN(9)), ""
+			id := fmt.Sprint(random.IntN(9))
 			n := []int{0, 1, 2, 30, 5000}[random.IntN(5)]
 			body := strings.ReplaceAll(events(fmt.Sprint("m", i), n), `"s1"`, `"`+id+`"`)
-			unread := false
+			sends, encoding, unread, problem := n > 0, "", "", "" // unread says why it is not readable
 			switch random.IntN(12) {
 			case 0:
 				body, problem = body+"\n{\"decision_id\":\"x\",\"path\":\"p", "truncated"
-				unread = n == 0
+				if n == 0 {
+					unread = "no_decisions"
+				}
 			case 1:
 				body, problem, n = body+"\n"+`{"decision_id":"x","path":"p"}`, "no_metrics", n+1
 			case 2:
-				body, unread = body+"\n"+`{"decision_id":"`+strings.Repeat("x", 200_000)+`"}`, true
+				body, unread = body+"\n"+`{"decision_id":"`+strings.Repeat("x", 200_000)+`"}`, "event_too_large"
 			case 3:
-				body, unread = "x"+strings.Repeat(" ", random.IntN(9)), true
+				body, unread = "x"+strings.Repeat(" ", random.IntN(9)), "no_decisions"
 			case 4:
-				body, unread = body+strings.Repeat(" ", 3_000_000), true
+				body, unread = body+strings.Repeat(" ", 3_000_000), "too_large"
 			}
-			encoding := ""
 			if random.IntN(2) == 0 && len(body) < 3_000_000 {
-				if body, encoding = packed(body), "gzip"; random.IntN(5) == 0 {
-					body, unread = body[:len(body)-1], true
+				if body, encoding = packed(body), "gzip"; random.IntN(5) == 0 && unread != "event_too_large" {
+					body, unread = body[:len(body)-1], "gzip"
 				}
 			}
 			if status = 200; forward == c.options.Forward && random.IntN(4) == 0 {
 				status = []int{400, 429, 503, 302}[random.IntN(4)]
 			}
 			if len(known) > 0 && random.IntN(6) == 0 {
-				body, encoding = known[random.IntN(len(known))], ""
+				body, encoding, unread = known[random.IntN(len(known))], "", ""
 				if strings.HasPrefix(body, "\x1f") {
 					encoding = "gzip"
 				}
-				unread, n, problem = false, 0, ""
 			}
-			if got, text := send(t, c, opaAgent, encoding, body); got != status {
-				t.Fatalf("seed %d, body %d: status %d, want %d: %s", seed, i, got, status, text)
+			if got := send(c, body, "Content-Encoding", encoding); got != status {
+				t.Fatalf("seed %d, body %d of %d bytes: status %d, want %d", seed, i, len(body), got, status)
+			}
+			if c.options.Forward != nil {
+				want[fmt.Sprintf("target %dxx", status/100)]++
 			}
 			switch {
 			case status != 200:
-				want["refused"]++
-			case unread && c.options.Forward != nil:
-				want["uncounted"]++
-			case unread:
-				want["lost"]++
+				want["refused target"]++
+			case unread != "" && c.options.Forward != nil:
+				want["uncounted "+unread]++
+			case unread != "":
+				want["lost "+unread]++
 			case slices.Contains(known, body):
 				want["repeated"]++
 			default:
@@ -694,46 +663,15 @@ func TestBodiesModel(t *testing.T) {
 				want["decisions"] += float64(n)
 				known = append(known, body)
 				if problem != "" {
-					problems[problem]++
+					want["event_problems "+problem]++
 				}
-				if n > 1 || n == 1 && problem == "" {
+				if sends {
 					servers[id] = true
 				}
 			}
-			for _, what := range []string{"refused", "uncounted", "lost", "repeated", "counted", "decisions"} {
-				if got := counted(t, c, what); got != want[what] {
-					t.Fatalf("seed %d, body %d of %d bytes: %s is %v, want %v", seed, i, len(body), what, got, want[what])
-				}
-			}
-			for _, problem := range []string{"truncated", "no_metrics", "too_long", "invalid_json"} {
-				if got := testutil.ToFloat64(c.metrics.wrong.WithLabelValues(problem)); got != problems[problem] {
-					t.Fatalf("seed %d, body %d: %v problems are %s, want %v", seed, i, got, problem, problems[problem])
-				}
-			}
-			if n := c.metrics.active(); n != float64(len(servers)) {
-				t.Fatalf("seed %d, body %d: %v servers, want %d", seed, i, n, len(servers))
-			}
+			want["servers"] = float64(len(servers))
+			check(t, c, want)
 		}
-	}
-}
-
-// Many metrics do not wait in a batch, and long ids are not remembered.
-func TestHostileBody(t *testing.T) {
-	t.Parallel()
-	c := newCollector(t, Options{})
-	var b strings.Builder
-	for i := range 100 {
-		fmt.Fprintf(&b, `{"decision_id":"%d","labels":{"id":"%s"},"path":"p","result":true,"metrics":{"counter_a":1`, i, strings.Repeat("x", maxID+1))
-		for j := range 2000 {
-			fmt.Fprintf(&b, `,"timer_t%d_%d_ns":1`, i, j)
-		}
-		b.WriteString("}}\n")
-	}
-	if status, text := send(t, c, opaAgent, "", b.String()); status != 200 {
-		t.Fatal(status, text)
-	}
-	if n := counted(t, c, "decisions"); n != 100 || c.metrics.active() != 0 {
-		t.Errorf("%v decisions count, of %v servers", n, c.metrics.active())
 	}
 }
 
@@ -741,171 +679,68 @@ func TestHostileBody(t *testing.T) {
 // nowhere.
 func TestPaths(t *testing.T) {
 	t.Parallel()
-	x, forward := newTarget(t)
+	var got string
+	forward := forwardTo(func(r *http.Request) int { got = r.URL.RequestURI(); return 200 })
 	c := newCollector(t, Options{Forward: forward})
-	at := func(base string) {
+	for _, base := range []string{"", "/tenant-a", "/tenant-a/"} {
 		forward.url.Path = base
 		for path, want := range map[string]string{
 			"/": "/", "/logs": "/logs", "//logs": "//logs", "/logs//x/": "/logs//x/", "/logs/a%2Fb": "/logs/a%2Fb", "/%6cogs": "/%6cogs",
 			"/logs?x=%2e%2e/&y=1;z": "/logs?x=%2e%2e/&y=1;z", "/...": "/...", "/a..b/.c/d.": "/a..b/.c/d.", "/a;b=c": "/a;b=c", "/%25": "/%25",
 			"/a|b%2F\"": "/a%7Cb%2F%22", "/\xc3\xa9": "/%C3%A9", "/\xff%7e": "/%FF%7e", "http://other/logs": "/logs",
 		} {
-			w := httptest.NewRecorder()
-			c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, strings.NewReader("[]")))
-			if _, r := x.got(); w.Code != 200 || r.RequestURI != strings.TrimSuffix(base, "/")+want {
-				t.Errorf("%s behind %q: status %d %s, and the target gets %s", path, base, w.Code, w.Body, r.RequestURI)
+			if w := ask(c, request("POST", path, "[]")); w.Code != 200 || got != strings.TrimSuffix(base, "/")+want {
+				t.Errorf("%s behind %q: status %d %s, and the target gets %s", path, base, w.Code, w.Body, got)
 			}
 		}
 	}
-	at("")
-	at("/tenant-a")
-	at("/tenant-a/")
-	before, _ := x.got()
-	paths := 0.0
+	c.Wait()
+	want := tallyOf(c)
 	for _, dots := range []string{".", "..", "%2e%2e", ".%2E", "%2e", "%252e.", "%25252e%252E"} {
 		for _, end := range []string{"", "/x", "%2fx", "\\x", "%5Cx", "%252Fx", ";a/x", "%3bx", "%3F", "%23", "#", "%00"} {
 			for _, begin := range []string{"/", "/a/", "/a%2F", "/a\\", "/a%5c", "/a%252f"} {
-				w := httptest.NewRecorder()
-				c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, begin+dots+end, strings.NewReader("[]")))
-				if paths++; w.Code != http.StatusBadRequest {
-					t.Errorf("%s gets %d", begin+dots+end, w.Code)
+				if want["refused path"]++; ask(c, request("POST", begin+dots+end, "[]")).Code != http.StatusBadRequest {
+					t.Errorf("%s is not refused", begin+dots+end)
 				}
 			}
 		}
 	}
-	if after, _ := x.got(); len(after) != len(before) || testutil.ToFloat64(c.metrics.refused.WithLabelValues("path")) != paths {
-		t.Errorf("the target got %d of them", len(after)-len(before))
-	}
-	for request, want := range map[string]int{
-		"POST /metrics": 405, "POST /health": 405, "PUT /logs": 404, "GET /logs": 404, "GET /": 404, "HEAD /health": 200, "GET /metrics": 200, "HEAD /metrics": 200,
-	} {
-		method, path, _ := strings.Cut(request, " ")
-		w := httptest.NewRecorder()
-		c.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(events("a", 1))))
-		if w.Code != want || want == 405 && w.Header().Get("Allow") != "GET, HEAD" {
-			t.Errorf("%s: %d, %s", request, w.Code, w.Header())
-		}
-	}
-	if n := counted(t, c, "decisions"); n != 0 {
-		t.Errorf("%v decisions count", n)
-	}
-}
-
-// Headers of a connection stay on it. Of the target's headers, OPA gets those
-// that speak to it.
-func TestHeaders(t *testing.T) {
-	t.Parallel()
-	x, forward := newTarget(t)
-	x.respond(func(w http.ResponseWriter, _ string) {
-		for name, value := range map[string]string{"Retry-After": "7", "WWW-Authenticate": "Basic", "Content-Type": "text/odd", "Set-Cookie": "a=b", "Server": "x"} {
-			w.Header().Set(name, value)
-		}
-		w.WriteHeader(http.StatusTooManyRequests)
-		_, _ = io.WriteString(w, strings.Repeat("x", maxAnswer+1))
-	})
-	c := newCollector(t, Options{Forward: forward})
-	r := httptest.NewRequest(http.MethodPost, "/logs", strings.NewReader("[]"))
-	r.Header = http.Header{"Connection": {"x-hop, X-Other", "X-Third"}, "X-Hop": {"1"}, "X-Other": {"1"}, "X-Third": {"1"}, "X-Kept": {"1", "2"}, "Content-Type": {"application/json"}}
-	for _, name := range strings.Fields("Keep-Alive Proxy-Authenticate Proxy-Authorization Proxy-Connection Te Trailer Transfer-Encoding Upgrade Expect") {
-		r.Header.Set(name, "1")
-	}
-	w := httptest.NewRecorder()
-	c.ServeHTTP(w, r)
-	_, got := x.got()
-	want := http.Header{"X-Kept": {"1", "2"}, "Content-Type": {"application/json"}, "Content-Length": {"2"}, "User-Agent": {"Go-http-client/1.1"}}
-	if !reflect.DeepEqual(got.Header, want) || got.Host != forward.url.Host {
-		t.Errorf("the target gets %v for %s", got.Header, got.Host)
-	}
-	answer := http.Header{"Retry-After": {"7"}, "WWW-Authenticate": {"Basic"}, "Content-Type": {"text/odd"}}
-	if !reflect.DeepEqual(w.Header(), answer) || w.Code != http.StatusTooManyRequests || w.Body.Len() != maxAnswer {
-		t.Errorf("OPA gets status %d, %v and %d bytes", w.Code, w.Header(), w.Body.Len())
-	}
-}
-
-// Each limit is exact: what has one byte more does not count.
-func TestLimits(t *testing.T) {
-	t.Parallel()
-	const limit = 300_000 // a reader's buffer must grow for it
-	pad := func(blanks int, text string) string { return strings.Repeat(" ", blanks-len(text)) + text }
-	long := func(size int) string {
-		const event = `{"decision_id":"x","path":"p","result":true,"input":""}`
-		return strings.Replace(event, `""`, `"`+strings.Repeat("x", size-len(event))+`"`, 1)
-	}
-	for name, test := range map[string]struct {
-		options           Options
-		encoding          string
-		fits, too, reason string
-	}{
-		"body":     {options: Options{MaxBody: limit}, fits: pad(limit, events("a", 1)), too: pad(limit+1, events("a", 1)), reason: "too_large"},
-		"unpacked": {options: Options{MaxBody: limit}, encoding: "gzip", fits: packed(pad(limit, events("a", 1))), too: packed(pad(limit+1, events("a", 1))), reason: "too_large"},
-		"event":    {options: Options{MaxEvent: limit}, fits: "[" + long(limit-1) + "]", too: "[" + long(limit+1) + "," + events("b", 2)[1:], reason: "event_too_large"},
-		"last":     {options: Options{MaxEvent: limit}, fits: long(limit - 1), too: events("b", 2) + "\n" + long(limit+1), reason: "event_too_large"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			x, forward := newTarget(t)
-			for _, forward := range []*Forward{nil, forward} {
-				test.options.Forward = forward
-				c := newCollector(t, test.options)
-				vector, others, want := c.metrics.lost, http.StatusRequestEntityTooLarge, 2.0
-				if forward != nil {
-					vector, others, want = c.metrics.uncounted, 200, 3
-				}
-				for range 2 { // what is too large leaves no trace
-					if status, text := send(t, c, opaAgent, test.encoding, test.too); status != 200 {
-						t.Errorf("OPA gets %d for what is too large: %s", status, text)
-					}
-				}
-				if status, text := send(t, c, "curl", test.encoding, test.too); status != others {
-					t.Errorf("others get %d for what is too large: %s", status, text)
-				}
-				if status, text := send(t, c, "curl", test.encoding, test.fits); status != 200 {
-					t.Errorf("what fits gets %d: %s", status, text)
-				}
-				decisions := counted(t, c, "decisions")
-				if n := testutil.ToFloat64(vector.WithLabelValues(test.reason)); n != want || decisions != 1 {
-					t.Errorf("%v bodies have the reason %s, want %v; %v decisions count", n, test.reason, want, decisions)
-				}
-			}
-			if bodies, _ := x.got(); len(bodies) != 4 || bodies[0] != test.too {
-				t.Errorf("the target has %d bodies", len(bodies))
-			}
-		})
-	}
+	r := request("POST", "/", "[]")
+	r.URL.Path = "logs"
+	want["refused path"]++
+	ask(c, r)
+	check(t, c, want)
 }
 
 // No text of a sender is a label, whether the body counts or not. Only the
 // policy and the configuration give labels.
 func TestLabels(t *testing.T) {
 	t.Parallel()
-	x, forward := newTarget(t)
 	hostile := regexp.MustCompile(`"(x|y)([^"]*)"`).ReplaceAllString(`{"decision_id":"xd","labels":{"id":"xl","x":"xv","version":"x"},"bundles":{"xb":{"revision":"xr"}},"revision":"xr",
 		"path":"PATH","query":"xq","requested_by":"xa","trace_id":"xt","span_id":"xs","type":"xt","rule_labels":[{"x":"xx"}],"result":RESULT,
 		"error":{"code":"xc","message":"xm","x":"y"},"metrics":{"timer_xt_ns":1,"counter_xc":2,"histogram_xh":{"x":1},"timer_rego_query_eval_ns":3}}`+"\n", `"$1${2}evil"`)
 	hostile += strings.NewReplacer(`"error"`, `"other"`, `"query"`, `"q"`).Replace(hostile)
+	body := ""
+	for i, path := range []string{"a/b", "(query)", "", "users/evil@example.com/role", "evil", "a/evil", "(evil)"} {
+		body += strings.NewReplacer("PATH", path, "RESULT", []string{"true", `{"evil":"evil"}`, "null"}[i%3]).Replace(hostile)
+	}
 	for config, want := range map[string]string{
 		"": "(data) (query) other", `{"paths": {"allow": ["a/b"], "prefixes": ["users/*/role"]}}`: "(data) (query) a/b other users/*/role",
 		`{"paths": false}`: "all",
 	} {
-		c := newCollector(t, Options{Config: []byte(config), Forward: forward})
-		for i, status := range []int{401, 200} {
-			x.respond(func(w http.ResponseWriter, _ string) { w.WriteHeader(status) })
-			body := ""
-			for j, path := range []string{"a/b", "(query)", "", "users/evil@example.com/role", "evil", "a/evil", "(evil)"} {
-				body += strings.NewReplacer("PATH", path, "RESULT", []string{"true", `{"evil":"evil"}`, "null"}[j%3], "xd", fmt.Sprint(i)).Replace(hostile)
-			}
-			send(t, c, opaAgent, "", body)
-		}
+		status := 401
+		c := newCollector(t, Options{Config: []byte(config), Forward: forwardTo(func(*http.Request) int { return status })})
+		send(c, body)
+		status = 200
+		send(c, body)
 		page := scrape(c)
-		if strings.Contains(page, "evil") || counted(t, c, "decisions") != 14 {
-			t.Errorf("%s: %v decisions count, and the page is\n%s", config, counted(t, c, "decisions"), page)
-		}
+		check(t, c, tally{"counted": 1, "decisions": 14, "servers": 1, "refused target": 1, "target 2xx": 1, "target 4xx": 1})
 		paths := map[string]bool{}
 		for _, m := range regexp.MustCompile(`path="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 			paths[m[1]] = true
 		}
-		if got := strings.Join(slices.Sorted(maps.Keys(paths)), " "); got != want {
-			t.Errorf("%s: the paths are %q, want %q", config, got, want)
+		if got := strings.Join(slices.Sorted(maps.Keys(paths)), " "); got != want || strings.Contains(page, "evil") {
+			t.Errorf("%s: the paths are %q, want %q, and the page is\n%s", config, got, want, page)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -53,12 +54,15 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
+// scrape returns a collector's page.
+func scrape(c *Collector) string {
+	c.Wait()
+	return ask(c, request("GET", "/metrics", "")).Body.String()
+}
+
 // series returns the series of a page that come from decisions.
-func series(t *testing.T, url string) (found []string) {
-	t.Helper()
-	r := must(http.Get(url + "/metrics"))
-	defer r.Body.Close()
-	for line := range strings.Lines(string(must(io.ReadAll(r.Body)))) {
+func series(page string) (found []string) {
+	for line := range strings.Lines(page) {
 		if strings.HasPrefix(line, "opa_") {
 			found = append(found, strings.TrimSpace(line))
 		}
@@ -110,12 +114,13 @@ var untold = regexp.MustCompile(`(http_send_failures|log_events|plugin_failures|
 
 // One server counts its decisions with the plugin, and uploads them. Both pages
 // have the same series with the same values, except those that a log does not
-// tell. These are missing at the collector, and not 0.
+// tell. These are missing at the collector, and not 0. The server has one service
+// for everything: the collector has no bundle for it, and takes no status.
 func TestSameSeries(t *testing.T) {
 	c := newCollector(t, Options{Version: "v1", Config: []byte(`{"path_stages": ["rego_query_eval"], "outcomes": {"rbac/roles": "not result.alice"}}`)})
 	collector := httptest.NewServer(c)
 	t.Cleanup(collector.Close)
-	if n := value(series(t, collector.URL), `opa_decision_policy_paths{label="own"}`); n != "" {
+	if n := value(series(scrape(c)), `opa_decision_policy_paths{label="own"}`); n != "" {
 		t.Errorf("a policy that the collector does not know has %s paths", n)
 	}
 	dir := t.TempDir()
@@ -123,8 +128,15 @@ func TestSameSeries(t *testing.T) {
 	must(NewPolicy(c, []string{dir}, must(ReadConfig(""))))
 	opa := startOPA(t, fmt.Sprintf(`
 services: {regometer: {url: %q}}
+bundles: {b: {service: regometer, polling: {min_delay_seconds: 1, max_delay_seconds: 1}}}
+status: {service: regometer}
 decision_logs: {plugin: regometer, service: regometer, reporting: {min_delay_seconds: 1, max_delay_seconds: 1}}
 plugins: {regometer: {path_stages: [rego_query_eval], outcomes: {rbac/roles: not result.alice}}}`, collector.URL))
+	page := func() []string {
+		r := must(http.Get(opa + "/metrics"))
+		defer r.Body.Close()
+		return series(string(must(io.ReadAll(r.Body))))
+	}
 	for i := range 30 {
 		for path := range strings.SplitSeq("rbac/allow rbac/decision rbac/deny rbac/roles rbac/roles/alice rbac/broken rbac/conflict rbac/call gone/for/good rbac  rbac/allow/x", " ") {
 			post(opa+"/v1/data/"+path, fmt.Sprintf(`{"input": {"user": %q}}`, []string{"alice", "bob"}[i%2]))
@@ -134,14 +146,18 @@ plugins: {regometer: {path_stages: [rego_query_eval], outcomes: {rbac/roles: not
 		}
 	}
 	const received = `opa_decision_received_total{source="decision_log"}`
-	eventually(t, "the collector has all decisions", func() bool {
-		want := value(series(t, opa), received)
-		return want != "" && want != "0" && value(series(t, collector.URL), received) == want
+	eventually(t, "the collector has all decisions, and was asked for a bundle and told a status", func() bool {
+		counts, want := tallyOf(c), value(page(), received)
+		return want != "" && want != "0" && value(series(scrape(c)), received) == want && counts["other_requests bundle"]*counts["other_requests status"] > 0
 	})
-	got, all := series(t, collector.URL), series(t, opa)
+	counts := tallyOf(c)
+	maps.DeleteFunc(counts, func(name string, _ float64) bool {
+		return !strings.HasPrefix(name, "refused") && !strings.HasPrefix(name, "lost")
+	})
+	got, all := series(scrape(c)), page()
 	want := slices.DeleteFunc(slices.Clone(all), untold.MatchString)
-	if failed := value(all, `opa_decision_http_send_failures_total{cause="connection"}`); failed == "0" || len(all) != len(want)+10 {
-		t.Errorf("%s requests failed, and there are %d untold series of %q", failed, len(all)-len(want), all)
+	if failed := value(all, `opa_decision_http_send_failures_total{cause="connection"}`); failed == "0" || len(all) != len(want)+10 || len(counts) > 0 {
+		t.Errorf("%s requests failed, there are %d untold series of %q, and the collector has %v", failed, len(all)-len(want), all, counts)
 	}
 	for i, s := range want {
 		if name, _, _ := strings.Cut(s, " "); name == "opa_decision_metric_series" {

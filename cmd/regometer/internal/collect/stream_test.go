@@ -17,8 +17,6 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 // line returns a decision in a line.
@@ -30,14 +28,12 @@ func TestPipe(t *testing.T) {
 	text := "OPA starts\n" + line(1) + `{"decision_id":"x","path":"p"}` + "\n" + strings.TrimSuffix(line(3), "\n")
 	var pass bytes.Buffer
 	noError(c.ReadPipe(iotest.OneByteReader(strings.NewReader(text)), &pass))
-	if n := counted(t, c, "decisions"); n != 3 || pass.String() != text {
-		t.Errorf("%v decisions count, and %q is passed on", n, pass.String())
-	}
-	if n := testutil.ToFloat64(c.metrics.wrong.WithLabelValues("no_metrics")); n != 1 {
-		t.Errorf("%v events lack metrics", n)
+	check(t, c, tally{"decisions": 3, "event_problems no_metrics": 1, "servers": 1})
+	if pass.String() != text {
+		t.Errorf("%q is passed on", pass.String())
 	}
 	err := c.ReadPipe(io.MultiReader(strings.NewReader(line(4)), iotest.ErrReader(io.ErrClosedPipe)), nil)
-	if n := counted(t, c, "decisions"); n != 4 || !errors.Is(err, io.ErrClosedPipe) {
+	if n := tallyOf(c)["decisions"]; n != 4 || !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("%v decisions count, and the error of a pipe is %v", n, err)
 	}
 	s := c.newStream()
@@ -104,7 +100,7 @@ func (f *following) truncate(name string, size int64) { noError(os.Truncate(f.pa
 func (f *following) expect(what string, want int) {
 	f.Helper()
 	time.Sleep(3 * poll)
-	if n := counted(f.T, f.c, "decisions"); n != float64(want) {
+	if n := tallyOf(f.c)["decisions"]; n != float64(want) {
 		f.Fatalf("%s: %v decisions count, want %d", what, n, want)
 	}
 }
