@@ -26,7 +26,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -154,6 +153,7 @@ func TestBodies(t *testing.T) {
 		event := strings.Trim(strings.Replace(events("l", 1), "true", `""`, 1), "[]")
 		return strings.Replace(event, `""`, `"`+strings.Repeat("x", size-len(event))+`"`, 1)
 	}
+	statuses := map[string]int{"": 200, "no_decisions": 400, "gzip": 400, "encoding": 400, "too_large": 413, "event_too_large": 413} // without a target, of others than OPA
 	for name, test := range map[string]struct {
 		encoding, body string
 		decisions      float64
@@ -183,7 +183,7 @@ func TestBodies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			target := forwardTo(func(r *http.Request) int {
-				if text := must(io.ReadAll(r.Body)); string(text) != test.body && string(text) != "[]" && string(text) != events("last", 1) {
+				if text := string(must(io.ReadAll(r.Body))); text != test.body && text != events("last", 1) {
 					t.Errorf("the target gets %d bytes", len(text))
 				}
 				return 204
@@ -191,15 +191,18 @@ func TestBodies(t *testing.T) {
 			for _, agent := range []string{opaAgent, "Open Policy Agent/0.34.2 (linux, amd64)", "curl/8"} {
 				for _, forward := range []*Forward{nil, target} {
 					c, log := newLogged(t, Options{Forward: forward, MaxBody: largest, MaxEvent: longest})
-					want := tally{"counted": 1, "decisions": 1, "servers": 1}
 					kind, status := "lost ", 200
 					if forward != nil {
-						kind, want["target 2xx"] = "uncounted ", 3
-					} else if agent == "curl/8" && test.reason != "" {
-						kind, status = "refused ", 400
-						if strings.Contains(test.reason, "too_large") {
-							status = 413
-						}
+						kind = "uncounted "
+					} else if agent == "curl/8" {
+						kind, status = "refused ", statuses[test.reason]
+					}
+					want := tally{kind + test.reason: 2, "counted": 1, "decisions": 1, "servers": 1}
+					if test.reason == "" {
+						want = tally{"counted": 2, "decisions": test.decisions + 1, "repeated": 1, "servers": 1}
+					}
+					if forward != nil {
+						want["target 2xx"] = 3
 					}
 					for range 2 {
 						if w := ask(c, request("POST", "/", test.body, "User-Agent", agent, "Content-Encoding", test.encoding)); w.Code != status {
@@ -210,11 +213,6 @@ func TestBodies(t *testing.T) {
 					if got, refused := log(), test.reason != ""; refused != strings.Contains(got, "reason="+test.reason+" from=192.0.2.1") || refused != (got != "") {
 						t.Errorf("the log has %s", got)
 					}
-					if test.reason == "" {
-						want["counted"], want["decisions"], want["repeated"] = 2, 1+test.decisions, 1
-					} else {
-						want[kind+test.reason] = 2
-					}
 					send(c, events("last", 1))
 					check(t, c, want)
 				}
@@ -224,36 +222,47 @@ func TestBodies(t *testing.T) {
 }
 
 // The target gets the bytes and headers of a body, but none of the connection.
-// OPA gets its status and text, and the headers that speak to it.
+// It gets the credentials and headers of a service, and otherwise the sender's,
+// but never the collector's token. OPA gets the target's status and text, and
+// the headers that speak to it.
 func TestForward(t *testing.T) {
 	t.Parallel()
-	kept := http.Header{"X-Kept": {"1", "2"}, "Content-Type": {"application/json"}, "Authorization": {"Bearer secret"}, "User-Agent": {opaAgent}}
+	const service = `{"acme": {"url": "http://x", "headers": {"X-Tenant": "a"}, "credentials": {"bearer": {"scheme": "Basic", "token": "other"}}}}`
 	answer := http.Header{"Retry-After": {"7"}, "WWW-Authenticate": {"Basic"}, "Content-Type": {"text/odd"}}
-	for body, id := range map[string]string{events("a", 1): "", large + events("b", 1): "id=s1 "} {
-		c, log := newLogged(t, Options{Forward: forwardBy(func(got *http.Request) (*http.Response, error) {
-			if text := must(io.ReadAll(got.Body)); string(text) != body || got.ContentLength != int64(len(body)) || got.URL.Host != "x" || got.Host != "" {
-				t.Errorf("%s gets %d bytes of %d", got.URL, len(text), got.ContentLength)
+	for _, test := range []struct {
+		target string
+		token  func() string
+		added  http.Header
+	}{
+		{"http://x", nil, http.Header{"Authorization": {"Bearer secret"}}}, {"acme", nil, http.Header{"Authorization": {"Basic other"}, "X-Tenant": {"a"}}},
+		{"http://x", secret, nil}, {"acme", secret, http.Header{"Authorization": {"Basic other"}, "X-Tenant": {"a"}}},
+	} {
+		for body, id := range map[string]string{events("a", 1): "", large + events("b", 1): "id=s1 "} {
+			sent := http.Header{"X-Kept": {"1", "2"}, "Content-Type": {"application/json"}, "User-Agent": {opaAgent}}
+			r := request("POST", "/logs", body, "Connection", "x-hop, X-Other", "Connection", "X-Third", "X-Hop", "1", "X-Other", "1", "X-Third", "1", "Authorization", "Bearer secret")
+			for name := range strings.FieldsSeq("Keep-Alive Proxy-Authenticate Proxy-Authorization Proxy-Connection Te Trailer Transfer-Encoding Upgrade Expect") {
+				r.Header.Set(name, "1")
 			}
-			if !reflect.DeepEqual(got.Header, kept) {
-				t.Errorf("the target gets %v", got.Header)
+			maps.Copy(r.Header, sent)
+			maps.Copy(sent, test.added)
+			forward := must(NewForward(test.target, config.Config{Services: json.RawMessage(service)}, DefaultTimeout))
+			forward.client.Transport = roundTripper(func(got *http.Request) (*http.Response, error) {
+				if text := must(io.ReadAll(got.Body)); string(text) != body || got.ContentLength != int64(len(body)) || got.URL.Host != "x" || got.Host != "" || !reflect.DeepEqual(got.Header, sent) {
+					t.Errorf("%s gets %d bytes of %d with %v", got.URL, len(text), got.ContentLength, got.Header)
+				}
+				all := maps.Clone(answer)
+				all["Set-Cookie"], all["Www-Authenticate"] = []string{"a=b"}, []string{"Basic"}
+				return &http.Response{StatusCode: 429, Header: all, Body: io.NopCloser(strings.NewReader(strings.Repeat("x", maxAnswer+1)))}, nil
+			})
+			c, log := newLogged(t, Options{Forward: forward, Token: test.token})
+			if w := ask(c, r); !reflect.DeepEqual(w.Header(), answer) || w.Code != 429 || w.Body.Len() != maxAnswer {
+				t.Errorf("OPA gets status %d, %v and %d bytes", w.Code, w.Header(), w.Body.Len())
 			}
-			all := maps.Clone(answer)
-			all["Set-Cookie"], all["Www-Authenticate"] = []string{"a=b"}, []string{"Basic"}
-			return &http.Response{StatusCode: http.StatusTooManyRequests, Header: all, Body: io.NopCloser(strings.NewReader(strings.Repeat("x", maxAnswer+1)))}, nil
-		})})
-		r := request("POST", "/logs", body, "Connection", "x-hop, X-Other", "Connection", "X-Third", "X-Hop", "1", "X-Other", "1", "X-Third", "1")
-		for name := range strings.FieldsSeq("Keep-Alive Proxy-Authenticate Proxy-Authorization Proxy-Connection Te Trailer Transfer-Encoding Upgrade Expect") {
-			r.Header.Set(name, "1")
+			if got := log(); !strings.HasSuffix(got, `reason=target from=192.0.2.1 error="the target answered with status 429" `+id+"number=1\n") {
+				t.Errorf("the log has %s", got)
+			}
+			check(t, c, tally{"refused target": 1, "target 4xx": 1})
 		}
-		maps.Copy(r.Header, kept)
-		w := ask(c, r)
-		if !reflect.DeepEqual(w.Header(), answer) || w.Code != http.StatusTooManyRequests || w.Body.Len() != maxAnswer {
-			t.Errorf("OPA gets status %d, %v and %d bytes", w.Code, w.Header(), w.Body.Len())
-		}
-		if got := log(); !strings.HasSuffix(got, `reason=target from=192.0.2.1 error="the target answered with status 429" `+id+"number=1\n") {
-			t.Errorf("the log has %s", got)
-		}
-		check(t, c, tally{"refused target": 1, "target 4xx": 1})
 	}
 	c, log := newLogged(t, Options{Forward: forwardBy(func(*http.Request) (*http.Response, error) { return nil, x509.UnknownAuthorityError{} })})
 	status, got := send(c, events("c", 1)), log()
@@ -293,36 +302,13 @@ func TestSenderBreaksOff(t *testing.T) {
 	}
 }
 
-// Requests need the token. The target gets the credentials and headers of a
-// service, and otherwise the sender's, but never the collector's token.
+func secret() string { return "secret" }
+
+// Requests need the token. The body of one without it is not read, and a scrape
+// without it is no upload.
 func TestToken(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		service, token bool
-		want           []string
-	}{{false, false, []string{"Bearer secret"}}, {false, true, nil}, {true, false, []string{"Basic other"}}, {true, true, []string{"Basic other"}}} {
-		target, opa := "http://x", config.Config{}
-		if test.service {
-			target, opa.Services = "x", json.RawMessage(`{"x": {"url": "http://x", "headers": {"X-Tenant": "a"}, "credentials": {"bearer": {"scheme": "Basic", "token": "other"}}}}`)
-		}
-		forward := must(NewForward(target, opa, DefaultTimeout))
-		forward.client = forwardTo(func(r *http.Request) int {
-			if !slices.Equal(r.Header["Authorization"], test.want) || (r.Header.Get("X-Tenant") == "a") != test.service {
-				t.Errorf("%v: the target gets %v", test, r.Header)
-			}
-			return 200
-		}).client
-		c := newCollector(t, Options{Forward: forward})
-		if test.token {
-			c.options.Token = func() string { return "secret" }
-		}
-		for _, body := range []string{events("a", 1), large + events("b", 1)} {
-			if status := send(c, body, "Authorization", "Bearer secret"); status != 200 {
-				t.Errorf("with the right Authorization: %d", status)
-			}
-		}
-	}
-	c, log := newLogged(t, Options{Token: func() string { return "secret" }})
+	c, log := newLogged(t, Options{Token: secret})
 	for path, want := range map[string]int{"/metrics": 401, "/health": 200} {
 		for _, header := range []string{"Bearer secre", "secret", ""} {
 			w := ask(c, request("GET", path, "", "Authorization", header))
@@ -331,7 +317,7 @@ func TestToken(t *testing.T) {
 			}
 		}
 	}
-	server := httptest.NewServer(c) // the body of a request without the token is not read
+	server := httptest.NewServer(c)
 	defer server.Close()
 	connection := must(net.Dial("tcp", server.Listener.Addr().String()))
 	defer connection.Close()
@@ -341,7 +327,7 @@ func TestToken(t *testing.T) {
 		t.Errorf("%q, %v: the body is waited for", text, err)
 	}
 	server.Close()
-	check(t, c, tally{"refused token": 1}) // no scrapes
+	check(t, c, tally{"refused token": 1})
 	if got := log(); strings.Count(got, "\n") != 2 || strings.Count(got, "A scrape was refused.") != 1 {
 		t.Errorf("the log has %s", got)
 	}
@@ -368,20 +354,19 @@ func TestServers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCollector(t, Options{})
-		numbers := func(from, to int) (ids []string) {
-			for i := from; i < to; i++ {
-				ids = append(ids, fmt.Sprint(i))
-			}
-			return ids
-		}
 		for _, step := range []struct {
-			ids  []string
-			want float64
+			ids      []string
+			from, to int // more ids
+			want     float64
 		}{
-			{[]string{"a", "b", "a", "", strings.Repeat("x", maxID), strings.Repeat("x", maxID+1)}, 3},
-			{[]string{"a"}, 3}, {[]string{"a"}, 1}, {nil, 1}, {nil, 0}, // with half of the time in between
-			{numbers(0, maxServers+1), maxServers}, {append(numbers(maxServers, maxServers+10), "0", "1"), maxServers}, {nil, 2}, {nil, 0}, {[]string{"a"}, 1},
+			{ids: []string{"a", "b", "a", "", strings.Repeat("x", maxID), strings.Repeat("x", maxID+1)}, want: 3},
+			{ids: []string{"a"}, want: 3}, {ids: []string{"a"}, want: 1}, {want: 1}, {want: 0}, // with half of the time in between
+			{to: maxServers + 1, want: maxServers}, {ids: []string{"0", "1"}, from: maxServers, to: maxServers + 10, want: maxServers},
+			{want: 2}, {want: 0}, {ids: []string{"a"}, want: 1},
 		} {
+			for i := step.from; i < step.to; i++ {
+				step.ids = append(step.ids, fmt.Sprint(i))
+			}
 			body := ""
 			for _, id := range step.ids {
 				body += fmt.Sprintf(`{"decision_id":"%v","labels":{"id":"%s"},"path":"p","metrics":{}}`+"\n", time.Now(), id)
@@ -399,21 +384,20 @@ func TestServers(t *testing.T) {
 func TestThroughput(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		senders             int
-		every, lasts, slow  time.Duration
-		processors, without int
-		outage              time.Duration
+		senders            int
+		every, lasts, slow time.Duration
+		processors         int
+		outage             time.Duration
 	}{
-		{10, time.Second, 12 * time.Second, 300 * time.Millisecond, 1, 120, 0},
-		{15, 2 * time.Second, 16 * time.Second, 1500 * time.Millisecond, 2, 120, 0},
-		{60, 5 * time.Second, 20 * time.Second, 500 * time.Millisecond, 2, 240, 0},
-		{200, 5 * time.Second, 20 * time.Second, 500 * time.Millisecond, 2, 800, 0},
-		{200, 10 * time.Second, 20 * time.Second, 2 * time.Second, 2, 400, 0},
-		{20, 5 * time.Second, 60 * time.Second, 100 * time.Millisecond, 2, 240, 40 * time.Second},
+		{10, time.Second, 12 * time.Second, 300 * time.Millisecond, 1, 0},
+		{15, 2 * time.Second, 16 * time.Second, 1500 * time.Millisecond, 2, 0},
+		{60, 5 * time.Second, 20 * time.Second, 500 * time.Millisecond, 2, 0},
+		{200, 5 * time.Second, 20 * time.Second, 500 * time.Millisecond, 2, 0},
+		{200, 10 * time.Second, 20 * time.Second, 2 * time.Second, 2, 0},
+		{20, 5 * time.Second, 60 * time.Second, 100 * time.Millisecond, 2, 40 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var got sync.Map
-			var sent atomic.Int32
 			begin := time.Now()
 			c := newCollector(t, Options{Forward: forwardTo(func(r *http.Request) int {
 				text := string(must(io.ReadAll(r.Body)))
@@ -424,16 +408,15 @@ func TestThroughput(t *testing.T) {
 				if _, twice := got.LoadOrStore(text, true); twice {
 					t.Errorf("%+v: the target gets twice %.60s", test, text)
 				}
-				sent.Add(1)
 				return 200
 			})})
 			c.places, c.streams = make(chan struct{}, test.processors), make(chan struct{}, test.processors)
 			var senders sync.WaitGroup
 			for sender := range test.senders {
 				senders.Go(func() {
-					for i := 0; time.Duration(i)*test.every < test.lasts; i++ {
-						time.Sleep(time.Until(begin.Add(time.Duration(i) * test.every)))
-						for send(c, events(fmt.Sprint(sender, "-", i), 20)) != 200 {
+					for at := time.Duration(0); at < test.lasts; at += test.every {
+						time.Sleep(time.Until(begin.Add(at)))
+						for send(c, events(fmt.Sprint(sender, "-", at), 20)) != 200 {
 							time.Sleep(time.Second)
 						}
 					}
@@ -443,10 +426,10 @@ func TestThroughput(t *testing.T) {
 			if took, most := time.Since(begin), test.lasts+test.slow; took > most {
 				t.Errorf("%+v: all is there after %v, want %v", test, took, most)
 			}
-			c.Wait()
-			counts := tallyOf(c)
-			if refused := len(counts) > 4; int(sent.Load()) != test.without || counts["decisions"] != float64(20*test.without) || refused != (test.outage > 0) {
-				t.Errorf("%+v: the target gets %d bodies, and the collector has %v", test, sent.Load(), counts)
+			bodies, refused := float64(test.senders)*float64(test.lasts/test.every), tallyOf(c)["refused target"]
+			check(t, c, tally{"counted": bodies, "decisions": 20 * bodies, "servers": 1, "target 2xx": bodies, "refused target": refused, "target none": refused})
+			if (refused > 0) != (test.outage > 0) {
+				t.Errorf("%+v: %v bodies are refused", test, refused)
 			}
 		})
 	}
