@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -46,9 +45,7 @@ func TestBundleServer(t *testing.T) {
 		_, _ = io.WriteString(w, answer.text)
 	}))
 	defer server.Close()
-	var log bytes.Buffer
-	c := newCollector(t, Options{})
-	c.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	c, log := newLogged(t, Options{})
 	p := must(NewPolicy(c, nil, readConfig(t, fmt.Sprintf(`
 services: [{name: acme, url: %q, credentials: {bearer: {token: "${BUNDLE_TOKEN}", scheme: "${UNSET_SCHEME}"}}}]
 bundles:
@@ -64,8 +61,8 @@ discovery: {resource: d}
 			t.Fatalf("the times between two requests are %v and %v after failures, and %v", first, later, good)
 		}
 	}
-	if s.min != time.Second || s.max != 7*time.Second || !strings.Contains(log.String(), "discovery") {
-		t.Errorf("the delays are %v and %v, the log is %q", s.min, s.max, &log)
+	if s.min != time.Second || s.max != 7*time.Second || !strings.Contains(log(), "discovery") {
+		t.Errorf("the delays are %v and %v, or the log lacks discovery", s.min, s.max)
 	}
 	status := func(code int) reply { return reply{status: code} }
 	sends := func(etag, text string) reply { return reply{http.StatusOK, etag, text} }
@@ -98,7 +95,6 @@ discovery: {resource: d}
 		{"signed, without ETag", sends("", bundleOf("p.rego", v1, ".signatures.json", `{"signatures":["x.y.z"]}`)), "three", "a", "", true},
 		{"only data", sends("four", bundleOf("data.json", "{}")), "", "", "", true},
 	} {
-		log.Reset()
 		answer = step.answer
 		c.metrics.policy.Reset()
 		p.update(t.Context(), s)
@@ -110,14 +106,15 @@ discovery: {resource: d}
 			last.Header.Get("Authorization") != "${UNSET_SCHEME} secret" || last.Header.Get("Prefer") != "modes=snapshot" {
 			t.Errorf("%s: the request is %s %v, want the ETag %q", step.name, last.URL, last.Header, step.etag)
 		}
-		if strings.Count(log.String(), "\n") != min(len(step.logged), 1) || !strings.Contains(log.String(), step.logged) {
-			t.Errorf("%s: the log is %q, want one line with %q", step.name, &log, step.logged)
+		if got := log(); strings.Count(got, "\n") != min(len(step.logged), 1) || !strings.Contains(got, step.logged) {
+			t.Errorf("%s: the log is %q, want one line with %q", step.name, got, step.logged)
 		}
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if p.update(ended, s); s.failures == 0 || log.Len() > 0 {
-		t.Errorf("at the end the log is %q", &log)
+	p.update(ended, s)
+	if got := log(); s.failures == 0 || got != "" {
+		t.Errorf("at the end the log is %q", got)
 	}
 }
 

@@ -542,17 +542,24 @@ func TestTimeout(t *testing.T) {
 		active := 0
 		forward := forwardTo(func(r *http.Request) int { active++; <-r.Context().Done(); active--; return 0 })
 		for _, test := range []struct {
-			timeout, delay, want time.Duration
-			blanks               int
-			reason               string
+			timeout, delay, leaves, want time.Duration
+			blanks                       int
+			status                       int
+			reason                       string
 		}{
-			{DefaultTimeout, 0, 8 * time.Second, 0, "target"}, {DefaultTimeout, time.Second, 9 * time.Second, 0, "target"},
-			{DefaultTimeout, 7 * time.Second, 9500 * time.Millisecond, 0, "target"}, {DefaultTimeout, 0, 8 * time.Second, 2 * maxWhole, "target"},
-			{DefaultTimeout, 10 * time.Second, 10 * time.Second, 0, "slow"}, {20 * time.Second, 0, 20 * time.Second, 0, "target"},
+			{8 * time.Second, 0, time.Hour, 8 * time.Second, 0, 503, "target"},
+			{8 * time.Second, time.Second, time.Hour, 9 * time.Second, 0, 503, "target"},
+			{8 * time.Second, 7 * time.Second, time.Hour, 9500 * time.Millisecond, 0, 503, "target"},
+			{8 * time.Second, 0, time.Hour, 8 * time.Second, 2 * maxWhole, 503, "target"},
+			{8 * time.Second, 10 * time.Second, time.Hour, 10 * time.Second, 0, 503, "slow"},
+			{20 * time.Second, 0, time.Hour, 20 * time.Second, 0, 503, "target"},
+			{8 * time.Second, 0, 3 * time.Second, 3 * time.Second, 0, 400, "sender"},
 		} {
 			forward.timeout = test.timeout
 			c := newCollector(t, Options{Forward: forward})
 			begin := time.Now()
+			ctx, leave := context.WithCancel(t.Context())
+			time.AfterFunc(test.leaves, leave)
 			from, to := io.Pipe()
 			go func() {
 				must(io.WriteString(to, "["))
@@ -561,20 +568,10 @@ func TestTimeout(t *testing.T) {
 				noError(to.Close())
 			}()
 			w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-			c.ServeHTTP(w, httptest.NewRequest("POST", "/", from))
-			if took := time.Since(begin); w.Code != 503 || took != test.want || w.read != begin.Add(test.timeout) || tallyOf(c)["refused "+test.reason] != 1 {
+			c.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "POST", "/", from))
+			if took := time.Since(begin); w.Code != test.status || took != test.want || w.read != begin.Add(test.timeout) || tallyOf(c)["refused "+test.reason] != 1 || active != 0 {
 				t.Errorf("%+v: status %d after %v, reading until %v, and %v", test, w.Code, took, w.read.Sub(begin), tallyOf(c))
 			}
-		}
-		c := newCollector(t, Options{Forward: forward})
-		gone, leave := context.WithCancel(t.Context())
-		go ask(c, request("POST", "/", "[]").WithContext(gone))
-		synctest.Wait()
-		if leave(); active != 1 {
-			t.Error("a body is not sent")
-		}
-		if synctest.Wait(); active != 0 || tallyOf(c)["refused sender"] != 1 {
-			t.Error("the target is still waited for although the sender has gone")
 		}
 	})
 }
