@@ -32,17 +32,22 @@ func readConfig(t *testing.T, text string) opaconfig.Config {
 func TestBundleServer(t *testing.T) {
 	t.Setenv("BUNDLE_TOKEN", "secret")
 	t.Setenv("EMPTY", "")
-	type reply struct {
+	type step struct {
+		name       string
 		status     int
-		etag, text string
+		sent, text string // the ETag and the bundle
+		etag       string // that the collector has, before the answer
+		want       string // packages
+		logged     string // the new line
+		changed    bool   // whether the policy counts as current
 	}
 	var last *http.Request
-	var answer reply
+	var now step
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		last = r
-		w.Header().Set("ETag", answer.etag)
-		w.WriteHeader(answer.status)
-		_, _ = io.WriteString(w, answer.text)
+		w.Header().Set("ETag", now.sent)
+		w.WriteHeader(now.status)
+		_, _ = io.WriteString(w, now.text)
 	}))
 	defer server.Close()
 	c, log := newLogged(t, Options{})
@@ -64,38 +69,29 @@ discovery: {resource: d}
 	if s.min != time.Second || s.max != 7*time.Second || !strings.Contains(log(), "discovery") {
 		t.Errorf("the delays are %v and %v, or the log lacks discovery", s.min, s.max)
 	}
-	status := func(code int) reply { return reply{status: code} }
-	sends := func(etag, text string) reply { return reply{http.StatusOK, etag, text} }
 	good := bundleOf("a/p.rego", v1, "data.json", "{}")
 	var bomb bytes.Buffer
 	noError(tar.NewWriter(&bomb).WriteHeader(&tar.Header{Name: "data.bin", Size: 2 * maxUnpacked}))
 	zeros := packed(strings.Repeat("\x00", 64<<20))
-	for _, step := range []struct {
-		name    string
-		answer  reply
-		etag    string // that the collector has, before the answer
-		want    string // packages
-		logged  string // the new line
-		changed bool   // whether the policy counts as current
-	}{
-		{"401", status(401), "", "", "401 Unauthorized: check bundles.authz.resource, and services.acme", false},
-		{"401 again", status(401), "", "", "", false},
-		{"a bundle", sends("one", good), "", "a", "can be used again", true},
-		{"304", status(304), "one", "a", "", true},
-		{"500", status(500), "one", "a", "500 Internal", false},
-		{"a number", status(598), "one", "a", "status code 598", false},
-		{"another number", status(599), "one", "a", "", false},
-		{"304 after errors", status(304), "one", "a", "can be used again", true},
-		{"a cut bundle", sends("two", good[:len(good)-30]), "one", "a", "unexpected EOF", false},
-		{"no bundle", sends("two", "<html>"), "one", "a", "not a bundle", false},
-		{"a bundle that does not compile", sends("two", bundleOf("p.rego", "package c\nx := 1\nx(y) := 1")), "one", "a", "rego_type_error", false},
-		{"a delta", sends("two", bundleOf("patch.json", "{}")), "one", "a", "delta bundle", false},
-		{"a bomb", sends("two", packed(bomb.String())+strings.Repeat(zeros, maxUnpacked/(64<<20))), "one", "a", "after unpacking", false},
-		{"v0", sends("three", bundleOf("p.rego", v0)), "one", "b", "can be used again", true},
-		{"signed, without ETag", sends("", bundleOf("p.rego", v1, ".signatures.json", `{"signatures":["x.y.z"]}`)), "three", "a", "", true},
-		{"only data", sends("four", bundleOf("data.json", "{}")), "", "", "", true},
+	for _, step := range []step{
+		{"401", 401, "", "", "", "", "401 Unauthorized: check bundles.authz.resource, and services.acme", false},
+		{"401 again", 401, "", "", "", "", "", false},
+		{"a bundle", 200, "one", good, "", "a", "can be used again", true},
+		{"304", 304, "", "", "one", "a", "", true},
+		{"500", 500, "", "", "one", "a", "500 Internal", false},
+		{"a number", 598, "", "", "one", "a", "status code 598", false},
+		{"another number", 599, "", "", "one", "a", "", false},
+		{"304 after errors", 304, "", "", "one", "a", "can be used again", true},
+		{"a cut bundle", 200, "two", good[:len(good)-30], "one", "a", "unexpected EOF", false},
+		{"no bundle", 200, "two", "<html>", "one", "a", "not a bundle", false},
+		{"a bundle that does not compile", 200, "two", bundleOf("p.rego", "package c\nx := 1\nx(y) := 1"), "one", "a", "rego_type_error", false},
+		{"a delta", 200, "two", bundleOf("patch.json", "{}"), "one", "a", "delta bundle", false},
+		{"a bomb", 200, "two", packed(bomb.String()) + strings.Repeat(zeros, maxUnpacked/(64<<20)), "one", "a", "after unpacking", false},
+		{"v0", 200, "three", bundleOf("p.rego", v0), "one", "b", "can be used again", true},
+		{"signed, without ETag", 200, "", bundleOf("p.rego", v1, ".signatures.json", `{"signatures":["x.y.z"]}`), "three", "a", "", true},
+		{"only data", 200, "four", bundleOf("data.json", "{}"), "", "", "", true},
 	} {
-		answer = step.answer
+		now = step
 		c.metrics.policy.Reset()
 		p.update(t.Context(), s)
 		ok, timed := s.failures == 0, testutil.CollectAndCount(c.metrics.policy) == 1

@@ -13,9 +13,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -34,6 +34,16 @@ import (
 
 	"github.com/regometer/regometer/internal/app/samplelog"
 )
+
+var stamp = regexp.MustCompile(`(?m)^time=\S+ level=\S+ `)
+
+// newLogged returns a collector, and a function that returns what it has logged
+// since the last call, without times.
+func newLogged(t *testing.T, o Options) (*Collector, func() string) {
+	var log bytes.Buffer
+	o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	return must(New(o)), func() string { defer log.Reset(); return stamp.ReplaceAllString(log.String(), "") }
+}
 
 func newCollector(t *testing.T, o Options) *Collector { c, _ := newLogged(t, o); return c }
 
@@ -55,7 +65,10 @@ func tallyOf(c *Collector) tally {
 			if name != "decisions" && len(m.Label) > 0 {
 				name += " " + m.Label[0].GetValue()
 			}
-			all[name] += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			all[name] += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			if h := m.GetHistogram(); h.GetZeroThreshold() > 0 && len(h.GetBucket()) > 0 { // native and classic
+				all[name] += float64(h.GetSampleCount())
+			}
 		}
 	}
 	maps.DeleteFunc(all, func(_ string, n float64) bool { return n == 0 })
@@ -277,20 +290,17 @@ func TestSenderBreaksOff(t *testing.T) {
 		}
 		return 0
 	})
-	for _, forward := range []*Forward{nil, target} {
-		for _, body := range []struct {
-			blanks int
-			length int64
-		}{{0, -1}, {maxWhole, -1}, {0, 1000}, {beginning, 3 * maxWhole}} {
-			for err, want := range map[error]string{io.ErrUnexpectedEOF: "sender 400", os.ErrDeadlineExceeded: "slow 503"} {
+	for err, want := range map[error]tally{io.ErrUnexpectedEOF: {"refused sender": 1, "status": 400}, os.ErrDeadlineExceeded: {"refused slow": 1, "status": 503}} {
+		for _, forward := range []*Forward{nil, target} {
+			for length, blanks := range map[int64]int{-1: 0, -2: maxWhole, 1000: 0, 3 * maxWhole: beginning} {
 				c := newCollector(t, Options{Forward: forward})
-				text := strings.Repeat(" ", body.blanks) + events("a", 3)
+				text := strings.Repeat(" ", blanks) + events("a", 3)
 				r := httptest.NewRequest("POST", "/", io.MultiReader(strings.NewReader(text), iotest.ErrReader(fmt.Errorf("read: %w", err))))
-				r.ContentLength = body.length
-				status, got := ask(c, r).Code, tallyOf(c)
-				reason, code, _ := strings.Cut(want, " ")
-				if delete(got, "target none"); fmt.Sprint(status) != code || !maps.Equal(got, tally{"refused " + reason: 1}) {
-					t.Errorf("%v after %d bytes: status %d, and %v", err, len(text), status, got)
+				r.ContentLength = max(length, -1)
+				got := tally{"status": float64(ask(c, r).Code)}
+				maps.Copy(got, tallyOf(c))
+				if delete(got, "target none"); !maps.Equal(got, want) {
+					t.Errorf("%v after %d bytes: %v, want %v", err, len(text), got, want)
 				}
 			}
 		}
@@ -314,12 +324,10 @@ func TestToken(t *testing.T) {
 	}
 	server := httptest.NewServer(c)
 	defer server.Close()
-	connection := must(net.Dial("tcp", server.Listener.Addr().String()))
-	defer connection.Close()
-	fmt.Fprint(connection, "POST /logs HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n[")
-	noError(connection.SetDeadline(time.Now().Add(30 * time.Second)))
-	if text, err := io.ReadAll(connection); err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 401") || !strings.Contains(string(text), "Connection: close") {
-		t.Errorf("%q, %v: the body is waited for", text, err)
+	endless, _ := io.Pipe()
+	client := http.Client{Timeout: 30 * time.Second}
+	if r, err := client.Post(server.URL+"/logs", "", endless); err != nil || r.StatusCode != 401 {
+		t.Errorf("%v, %v: the body is waited for", r, err)
 	}
 	server.Close()
 	check(t, c, tally{"refused token": 1})
@@ -672,10 +680,8 @@ func TestPaths(t *testing.T) {
 			}
 		}
 	}
-	r := request("POST", "/", "[]")
-	r.URL.Path = "logs"
 	want["refused path"]++
-	ask(c, r)
+	ask(c, request("POST", "*", "[]"))
 	check(t, c, want)
 }
 
@@ -710,4 +716,198 @@ func TestLabels(t *testing.T) {
 			t.Errorf("%s: the paths are %q, want %q, and the page is\n%s", config, got, want, page)
 		}
 	}
+}
+
+// The log has the first refusal of each sender and reason at once, with the
+// server's id if the body was unpacked, and a line a minute for those that
+// follow.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, log := newLogged(t, Options{Token: func() string { return "secret" }, MaxEvent: 4000})
+		upload := func(sender, token, body string) {
+			r := request("POST", "/logs", body, "Authorization", "Bearer "+token)
+			r.RemoteAddr = sender + ":1"
+			ask(c, r)
+		}
+		expect := func(want string) {
+			t.Helper()
+			if got := log(); got != want {
+				t.Errorf("the log has %s, want %s", got, want)
+			}
+		}
+		const first = `msg="An upload was refused." reason=token from=10.0.0.1 error="the request lacks the right bearer token" number=1` + "\n"
+		upload("10.0.0.1", "old", "[]")
+		expect(first)
+		for range 5 {
+			upload("10.0.0.1", "old", "[]")
+		}
+		expect("")
+		upload("10.0.0.1", "secret", "x")
+		upload("10.0.0.2", "secret", events("a", 1)+"\n{\"decision_id\":\""+strings.Repeat("x", 5000))
+		expect(`msg="An upload was refused." reason=no_decisions from=10.0.0.1 error="the body has no events of a decision log" number=1
+msg="An upload was refused." reason=event_too_large from=10.0.0.2 error="an event has more than 4000 bytes" id=s1 number=1
+`)
+		time.Sleep(61 * time.Second)
+		synctest.Wait()
+		expect(strings.Replace(first, "number=1", "number=5", 1))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		upload("10.0.0.1", "old", "[]")
+		expect(first) // after a minute without refusals, nothing is remembered
+		for i := range 3 * maxLines {
+			upload(fmt.Sprintf("10.1.%d.%d", i/250, i%250), "old", "[]")
+		}
+		if got := log(); strings.Count(got, "\n") != maxLines || !strings.Contains(got, "from=others ") || len(c.refusals.recent) > maxLines+1 {
+			t.Errorf("of %d senders, the log has %d lines, and %d are remembered", 3*maxLines, strings.Count(got, "\n"), len(c.refusals.recent))
+		}
+	})
+}
+
+// What is no upload is refused before anything goes to the target, and does not
+// count as an upload.
+func TestOtherRequests(t *testing.T) {
+	t.Parallel()
+	const update = `{"labels":{"id":"s1"},"bundles":{"b":{"name":"b"}}}` + "\n"
+	upload := tally{"counted": 2, "decisions": 2, "servers": 1, "target 2xx": 2}
+	for _, test := range []struct {
+		method, path, agent, body string
+		want                      int
+		counts                    tally // if it comes twice
+	}{
+		{"GET", "/bundles/b.tar.gz", opaAgent, "", 404, tally{"other_requests bundle": 2}},
+		{"POST", "/status", opaAgent, update, 404, tally{"other_requests status": 2}},
+		{"POST", "/base/status/partition", "proxy", update, 404, tally{"other_requests status": 2}},
+		{"POST", "/other", opaAgent, " " + update, 404, tally{"other_requests status": 2}},
+		{"POST", "/status", opaAgent, update + large, 404, tally{"other_requests status": 2}},
+		{"POST", "/other", "shipper", update, 200, tally{"uncounted no_decisions": 2, "target 2xx": 2}},
+		{"POST", "/status", "shipper", events("a", 1), 200, upload},
+		{"POST", "/status", opaAgent, events("b", 1), 200, upload},
+		{"GET", "/logs", "curl", "", 404, nil}, {"GET", "/", "curl", "", 404, nil}, {"PUT", "/logs", "curl", events("c", 1), 404, nil},
+		{"POST", "/metrics", "curl", events("d", 1), 405, nil}, {"POST", "/health", "curl", events("e", 1), 405, nil},
+		{"GET", "/metrics", "curl", "", 200, nil}, {"HEAD", "/metrics", "curl", "", 200, nil}, {"HEAD", "/health", "curl", "", 200, nil},
+	} {
+		c, log := newLogged(t, Options{Forward: forwardTo(func(r *http.Request) int { must(io.Copy(io.Discard, r.Body)); return 200 })})
+		for i := range 2 {
+			w := ask(c, request(test.method, test.path, test.body+strings.Repeat(" ", i), "User-Agent", test.agent))
+			if w.Code != test.want || (w.Header().Get("Allow") == "GET, HEAD") != (test.want == 405) {
+				t.Errorf("%s %s of %s: status %d, %v", test.method, test.path, test.agent, w.Code, w.Header())
+			}
+		}
+		if got := log(); (test.want == 404 && test.counts != nil) != (strings.Count(got, "An OPA asks") == 1 && strings.Contains(got, `error="`+test.method+" "+test.path+`" number=1`)) {
+			t.Errorf("the log has %s", got)
+		}
+		check(t, c, test.counts)
+	}
+}
+
+// A body goes where the target redirects it, as OPA would send it, without the
+// credentials if that is another host.
+func TestRedirects(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		status    int
+		to, body  string
+		redirects bool
+	}{
+		{307, "http://y", events("a", 1), true}, {308, "http://y", events("b", 1), true}, {302, "http://y", events("c", 1), false}, {303, "http://y", events("d", 1), false},
+		{307, "", events("e", 1), false}, {307, "http://y", large + events("f", 1), false},
+	} {
+		moved := 0
+		forward := must(NewForward("http://x", config.Config{}, DefaultTimeout))
+		forward.client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			text := string(must(io.ReadAll(r.Body)))
+			if r.URL.Host == "x" {
+				return &http.Response{StatusCode: test.status, Header: http.Header{"Location": {test.to + "/new"}}, Body: http.NoBody}, nil
+			}
+			if moved++; text != test.body || r.URL.Path != "/new" || r.Method != "POST" || r.Header.Get("Authorization") != "" {
+				t.Errorf("the other target gets %s for %s with %v", text, r.URL, r.Header)
+			}
+			return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+		})
+		c := newCollector(t, Options{Forward: forward})
+		want, counts := test.status, tally{"refused target": 1, "target 3xx": 1}
+		if test.redirects {
+			want, counts = 200, tally{"counted": 1, "decisions": 1, "servers": 1, "target 2xx": 1}
+		}
+		if status := send(c, test.body, "Authorization", "Bearer secret"); status != want || (moved > 0) != test.redirects {
+			t.Errorf("status %d of the target becomes %d, and %d bodies go to the other target", test.status, status, moved)
+		}
+		check(t, c, counts)
+	}
+}
+
+// A reader works for as long as the process. What a body makes it remember must
+// not stay.
+func TestReaderKeepsLittle(t *testing.T) {
+	t.Parallel()
+	c := newCollector(t, Options{})
+	reader := newBodyReader(c.Counter, DefaultEvent, c.long)
+	read := func(text string) {
+		t.Helper()
+		if err := reader.read(newBody(strings.NewReader(text)), "", c.options); err != nil {
+			t.Fatal(err.problem)
+		}
+		reader.batch.Count()
+	}
+
+	const long = largeBuffer
+	read(fmt.Sprintf(`{"decision_id":"1","path":"p","input":%q,"result":true}`, strings.Repeat("x", long)))
+	if n := len(reader.buffer); n < long {
+		t.Fatalf("the buffer for an event of %d bytes has %d bytes", long, n)
+	}
+	reader.shrink()
+	if n := len(reader.buffer); n != usualBuffer {
+		t.Errorf("after a body with a long event the buffer has %d bytes, want %d", n, usualBuffer)
+	}
+
+	const names, size = 2000, 1000
+	var text strings.Builder
+	for i := range names {
+		name := fmt.Sprintf("%0*d", size, i)
+		fmt.Fprintf(&text, `{"decision_id":"2","path":%q,"result":true,"metrics":{"timer_server_handler_ns":1,"timer_%s_ns":1}}`+"\n", name, name)
+		if i%100 > 0 {
+			continue
+		}
+		read(text.String())
+		text.Reset()
+		kept := 0
+		for path := range reader.paths {
+			kept += len(path)
+		}
+		for _, key := range reader.keys {
+			if kept += len(key); len(key) > maxKey+len("_ns") {
+				t.Fatalf("the key %q is kept", key)
+			}
+		}
+		if kept > maxKnown+2*size {
+			t.Fatalf("after %d names of %d bytes the reader keeps %d bytes, want at most %d", i, size, kept, maxKnown)
+		}
+	}
+	const handler = `opa_decision_stage_duration_seconds_count{stage="server_handler"}`
+	if got, want := value(scrape(c), handler), fmt.Sprint(names-100+1); got != want {
+		t.Errorf("after it has forgotten names, the stage has %s values, want %s", got, want)
+	}
+}
+
+// BenchmarkCollect counts bodies as OPA uploads them by default: arrays of
+// events of 0.5 KB, 32 KB packed by gzip. The floor is unpacking and reading
+// them.
+func BenchmarkCollect(b *testing.B) {
+	var log bytes.Buffer
+	must(samplelog.Write(&log, samplelog.Options{Size: 190_000}))
+	decisions := bytes.Count(log.Bytes(), []byte("\n"))
+	body := packed("[" + strings.ReplaceAll(strings.TrimSpace(log.String()), "\n", ",") + "]")
+	c := must(New(Options{}))
+	b.SetBytes(int64(log.Len()))
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			c.repeated.Purge() // each body is new
+			if status := send(c, body, "Content-Encoding", "gzip"); status != http.StatusOK {
+				b.Error(status)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(decisions), "ns/decision")
 }
