@@ -73,7 +73,7 @@ discovery: {resource: d}
 	var bomb bytes.Buffer
 	noError(tar.NewWriter(&bomb).WriteHeader(&tar.Header{Name: "data.bin", Size: 2 * maxUnpacked}))
 	zeros := packed(strings.Repeat("\x00", 64<<20))
-	for _, step := range []step{
+	for _, now = range []step{
 		{"401", 401, "", "", "", "", "401 Unauthorized: check bundles.authz.resource, and services.acme", false},
 		{"401 again", 401, "", "", "", "", "", false},
 		{"a bundle", 200, "one", good, "", "a", "can be used again", true},
@@ -91,19 +91,18 @@ discovery: {resource: d}
 		{"signed, without ETag", 200, "", bundleOf("p.rego", v1, ".signatures.json", `{"signatures":["x.y.z"]}`), "three", "a", "", true},
 		{"only data", 200, "four", bundleOf("data.json", "{}"), "", "", "", true},
 	} {
-		now = step
 		c.metrics.policy.Reset()
 		p.update(t.Context(), s)
 		ok, timed := s.failures == 0, testutil.CollectAndCount(c.metrics.policy) == 1
-		if got := packagesOf(p); ok != step.changed || timed != step.changed || got != step.want {
-			t.Errorf("%s: the policy is current: %t, it has a time: %t, the packages are %q, want %t and %q", step.name, ok, timed, got, step.changed, step.want)
+		if got := packagesOf(p); ok != now.changed || timed != now.changed || got != now.want {
+			t.Errorf("%s: the policy is current: %t, it has a time: %t, the packages are %q, want %t and %q", now.name, ok, timed, got, now.changed, now.want)
 		}
-		if etag := last.Header.Get("If-None-Match"); etag != step.etag || last.URL.Path != "/x/authz.tar.gz" ||
+		if etag := last.Header.Get("If-None-Match"); etag != now.etag || last.URL.Path != "/x/authz.tar.gz" ||
 			last.Header.Get("Authorization") != "${UNSET_SCHEME} secret" || last.Header.Get("Prefer") != "modes=snapshot" {
-			t.Errorf("%s: the request is %s %v, want the ETag %q", step.name, last.URL, last.Header, step.etag)
+			t.Errorf("%s: the request is %s %v, want the ETag %q", now.name, last.URL, last.Header, now.etag)
 		}
-		if got := log(); strings.Count(got, "\n") != min(len(step.logged), 1) || !strings.Contains(got, step.logged) {
-			t.Errorf("%s: the log is %q, want one line with %q", step.name, got, step.logged)
+		if got := log(); strings.Count(got, "\n") != min(len(now.logged), 1) || !strings.Contains(got, now.logged) {
+			t.Errorf("%s: the log is %q, want one line with %q", now.name, got, now.logged)
 		}
 	}
 	ended, end := context.WithCancel(t.Context())

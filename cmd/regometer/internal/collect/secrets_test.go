@@ -10,8 +10,8 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"math/big"
@@ -88,15 +88,10 @@ func TestTLS(t *testing.T) {
 	server.TLS = must(ServerTLS(serverCert, serverKey, clientCert, nil))
 	server.StartTLS()
 	defer server.Close()
-	for i, files := range [][3]string{{clientCert, clientKey, serverCert}, {"", "", serverCert}, {serverCert, serverKey, serverCert}, {clientCert, clientKey, ""}} {
-		service := map[string]any{"url": server.URL}
-		if files[2] != "" {
-			service["tls"] = map[string]string{"ca_cert": files[2]}
-		}
-		if files[0] != "" {
-			service["credentials"] = map[string]any{"client_tls": map[string]string{"cert": files[0], "private_key": files[1]}}
-		}
-		opa := config.Config{Services: must(json.Marshal(map[string]any{"x": service}))}
+	const identity = `"credentials": {"client_tls": {"cert": %q, "private_key": %q}}`
+	authority, own := fmt.Sprintf(`"tls": {"ca_cert": %q}`, serverCert), fmt.Sprintf(identity, clientCert, clientKey)
+	for i, keys := range []string{authority + ", " + own, authority, authority + ", " + fmt.Sprintf(identity, serverCert, serverKey), own} {
+		opa := config.Config{Services: fmt.Appendf(nil, `{"x": {"url": %q, %s}}`, server.URL, keys)}
 		current := must(server.TLS.GetConfigForClient(nil))
 		r, err := must(NewForward("x", opa, DefaultTimeout)).client.Get(server.URL + "/health")
 		if (err == nil) != (i == 0) || err == nil && r.ProtoMajor != 2 || current.MinVersion < tls.VersionTLS12 {
