@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -164,10 +165,9 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	defer cancel()
 	ended := make(chan error, 3)
 	go func() { ended <- server.Serve(listener) }()
-	var reading chan struct{}
+	var reading sync.WaitGroup
 	if o.follow {
-		reading = make(chan struct{})
-		go func() { c.Follow(ctx, args); close(reading) }()
+		reading.Go(func() { c.Follow(ctx, args) })
 	} else if len(args) > 0 {
 		var pass io.Writer
 		if o.pass {
@@ -187,9 +187,7 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 		}
 	}
 	cancel()
-	if reading != nil {
-		<-reading
-	}
+	reading.Wait()
 	grace, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
 	err = errors.Join(err, server.Shutdown(grace))

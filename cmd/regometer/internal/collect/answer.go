@@ -4,9 +4,11 @@
 package collect
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -63,11 +65,12 @@ type repetition struct {
 	log    *slog.Logger
 }
 
-// add notes a refusal.
+// add notes a refusal. The sender is an address, or another text.
 func (l *refusals) add(message, sender string, a *answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	key := refused{message, sender, a.reason}
+	host, _, _ := net.SplitHostPort(sender)
+	key := refused{message, cmp.Or(host, sender), a.reason}
 	if l.recent[key] == nil && len(l.recent) >= maxLines {
 		key.sender = "others"
 	}

@@ -184,7 +184,10 @@ func (b *bodyReader) read(body *body, encoding string, o Options) *answer {
 		case b.problems[string(decisionlog.TooLong)] > 0:
 			return tooLarge("event_too_large", "an event", o.MaxEvent)
 		case err == io.EOF:
-			return b.verdict(unpacked)
+			if _, other := b.reader.Counts(); b.batch.Len() == 0 && unpacked > 0 && (other > 0 || len(b.problems) > 0) {
+				return refusal("no_decisions", http.StatusBadRequest, "the body has no events of a decision log")
+			}
+			return nil
 		}
 	}
 }
@@ -223,14 +226,6 @@ func (b *bodyReader) server() string {
 		return id
 	}
 	return ""
-}
-
-// verdict says whether a body has text but no decisions.
-func (b *bodyReader) verdict(unpacked int64) *answer {
-	if _, other := b.reader.Counts(); b.batch.Len() == 0 && unpacked > 0 && (other > 0 || len(b.problems) > 0) {
-		return refusal("no_decisions", http.StatusBadRequest, "the body has no events of a decision log")
-	}
-	return nil
 }
 
 func tooLarge(reason, what string, limit int64) *answer {

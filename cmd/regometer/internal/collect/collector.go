@@ -14,12 +14,12 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -80,7 +80,7 @@ type Collector struct {
 	metrics  *metrics
 	refusals *refusals
 
-	waiting  waiting
+	waiting  atomic.Int64 // bytes of the bodies that wait
 	counting sync.WaitGroup
 	places   chan struct{} // for bodies in memory that are unpacked and counted
 	streams  chan struct{} // for larger bodies, which are unpacked while they go to the target
@@ -120,7 +120,6 @@ func (c *Collector) Wait() { c.counting.Wait() }
 // the paths of bodies.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	own := r.URL.Path == "/metrics" || r.URL.Path == "/health"
-	sender, _, _ := net.SplitHostPort(r.RemoteAddr)
 	var a *answer
 	switch {
 	case own && r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -134,7 +133,7 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // the body is not read
 		if own {
-			c.refusals.add("A scrape was refused.", sender, a)
+			c.refusals.add("A scrape was refused.", r.RemoteAddr, a)
 			a.reason = ""
 		}
 	case own:
@@ -147,7 +146,7 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if a.reason != "" {
 		c.metrics.refused.WithLabelValues(a.reason).Inc()
-		c.refusals.add("An upload was refused.", sender, a)
+		c.refusals.add("An upload was refused.", r.RemoteAddr, a)
 	}
 	a.write(w)
 }
@@ -205,7 +204,7 @@ func (c *Collector) collect(w http.ResponseWriter, r *http.Request) *answer {
 		return c.relay(u)
 	}
 	defer u.release()
-	return c.read(u)
+	return c.inTurn(u)
 }
 
 // unread says why a body was not read whole.
@@ -231,17 +230,13 @@ func (c *Collector) relay(u *upload) *answer {
 		defer u.release()
 		c.places <- struct{}{}
 		defer func() { <-c.places }()
-		reader := c.readers.Get().(*bodyReader)
-		defer c.putBack(reader)
-		body := newBody(bytes.NewReader(u.text))
-		c.count(u, reader, body, reader.read(body, u.encoding(), c.options))
+		c.read(u)
 	})
 	return a
 }
 
-// read reads a body, passes it on at the same time if there is a target, and
-// counts it.
-func (c *Collector) read(u *upload) *answer {
+// inTurn reads a body when there is a place for it.
+func (c *Collector) inTurn(u *upload) *answer {
 	places, limit := c.places, c.timeout
 	if !u.whole {
 		places = c.streams
@@ -254,17 +249,25 @@ func (c *Collector) read(u *upload) *answer {
 	select {
 	case places <- struct{}{}:
 		defer func() { <-places }()
+		return c.read(u)
 	case <-ctx.Done():
 		return c.unread(cmp.Or(u.Context().Err(), errBusy))
 	}
+}
 
+// read reads a body and counts it. If there is a target, it passes a larger body
+// on at the same time. The target has accepted a whole body before.
+func (c *Collector) read(u *upload) *answer {
 	body := newBody(io.MultiReader(bytes.NewReader(u.text), u.Body))
 	var answered <-chan *answer
-	if c.options.Forward != nil {
+	if !u.whole && c.options.Forward != nil {
 		answered = c.options.Forward.start(u, body)
 	}
 	reader := c.readers.Get().(*bodyReader)
-	defer c.putBack(reader)
+	defer func() {
+		reader.shrink()
+		c.readers.Put(reader)
+	}()
 	unreadable := reader.read(body, u.encoding(), c.options)
 	body.finish()
 	a := &answer{status: http.StatusOK}
@@ -277,9 +280,11 @@ func (c *Collector) read(u *upload) *answer {
 		return c.unread(body.err)
 	case a.reason != "":
 		return a
-	case unreadable != nil && c.options.Forward == nil && !isOPA(u.Request):
+	case unreadable != nil:
 		unreadable.id = reader.server()
-		return unreadable
+		if c.options.Forward == nil && !isOPA(u.Request) {
+			return unreadable
+		}
 	}
 	c.count(u, reader, body, unreadable)
 	return a
@@ -288,33 +293,21 @@ func (c *Collector) read(u *upload) *answer {
 // count counts a body that was accepted. unreadable says why its decisions do
 // not count, or is nil.
 func (c *Collector) count(u *upload, reader *bodyReader, body *body, unreadable *answer) {
-	switch {
-	case unreadable != nil:
+	if unreadable != nil {
 		counter := c.metrics.lost
 		if c.options.Forward != nil {
 			counter = c.metrics.uncounted
 		}
 		counter.WithLabelValues(unreadable.reason).Inc()
-		unreadable.id = reader.server()
-		sender, _, _ := net.SplitHostPort(u.RemoteAddr)
-		c.refusals.add("The decisions of an upload do not count.", sender, unreadable)
-	case c.isRepeated(body.digest()):
-		c.metrics.repeated.Inc()
-	default:
-		reader.batch.Count()
-		c.metrics.counted.Inc()
-		c.metrics.note(reader)
+		c.refusals.add("The decisions of an upload do not count.", u.RemoteAddr, unreadable)
+		return
 	}
-}
-
-// isRepeated reports whether a body is among the last that were counted, and
-// remembers it. OPA sends a body again if it does not get the answer.
-func (c *Collector) isRepeated(d digest) bool {
-	known, _ := c.repeated.ContainsOrAdd(d, struct{}{})
-	return known
-}
-
-func (c *Collector) putBack(reader *bodyReader) {
-	reader.shrink()
-	c.readers.Put(reader)
+	// OPA sends a body again if it does not get the answer.
+	if known, _ := c.repeated.ContainsOrAdd(body.digest(), struct{}{}); known {
+		c.metrics.repeated.Inc()
+		return
+	}
+	reader.batch.Count()
+	c.metrics.counted.Inc()
+	c.metrics.note(reader)
 }

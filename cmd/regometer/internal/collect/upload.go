@@ -26,9 +26,6 @@ const (
 	beginning = 4 << 10
 )
 
-// waiting is the number of bytes of the bodies that wait.
-type waiting struct{ bytes atomic.Int64 }
-
 var errBusy = errors.New("too many bodies wait")
 
 // upload is a request with a body.
@@ -36,7 +33,7 @@ type upload struct {
 	*http.Request
 	text    []byte // the body if it is whole, or its beginning
 	whole   bool
-	waiting *waiting
+	waiting *atomic.Int64
 	held    int64
 }
 
@@ -64,6 +61,7 @@ func (c *Collector) receive(r *http.Request) (*upload, error) {
 		n, err := r.Body.Read(u.text[len(u.text):cap(u.text)])
 		u.text = u.text[:len(u.text)+n]
 		if u.whole = err == io.EOF; u.whole {
+			u.Body = http.NoBody
 			break
 		} else if err != nil {
 			return u, err
@@ -74,8 +72,8 @@ func (c *Collector) receive(r *http.Request) (*upload, error) {
 
 // hold reports whether there is room for more bytes of a body that waits.
 func (u *upload) hold(bytes int) bool {
-	if u.waiting.bytes.Add(int64(bytes)) > maxWaiting {
-		u.waiting.bytes.Add(-int64(bytes))
+	if u.waiting.Add(int64(bytes)) > maxWaiting {
+		u.waiting.Add(-int64(bytes))
 		return false
 	}
 	u.held += int64(bytes)
@@ -84,7 +82,7 @@ func (u *upload) hold(bytes int) bool {
 
 // release gives the room back.
 func (u *upload) release() {
-	u.waiting.bytes.Add(-u.held)
+	u.waiting.Add(-u.held)
 	u.held = 0
 }
 
