@@ -52,8 +52,6 @@ func (b *body) finish() {
 	}
 }
 
-func (b *body) digest() (d digest) { return digest(b.hash.Sum(d[:0])) }
-
 // bodyReader reads the decisions of bodies.
 type bodyReader struct {
 	reader  *decisionlog.Reader

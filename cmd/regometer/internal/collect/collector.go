@@ -9,7 +9,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"io"
@@ -65,8 +64,6 @@ const (
 // remembered limits the bodies that are recognised if they come again.
 const remembered = 4096
 
-type digest = [sha256.Size]byte
-
 // Collector counts the decisions in the bodies that it gets by HTTP. It serves
 // the metrics too.
 //
@@ -82,11 +79,11 @@ type Collector struct {
 
 	waiting  atomic.Int64 // bytes of the bodies that wait
 	counting sync.WaitGroup
-	places   chan struct{} // for bodies in memory that are unpacked and counted
-	streams  chan struct{} // for larger bodies, which are unpacked while they go to the target
-	long     chan struct{} // for readers of long events, which need much memory
-	readers  sync.Pool     // of *bodyReader, which wait for work
-	repeated *lru.Cache[digest, struct{}]
+	places   chan struct{}                // for bodies in memory that are unpacked and counted
+	streams  chan struct{}                // for larger bodies, which are unpacked while they go to the target
+	long     chan struct{}                // for readers of long events, which need much memory
+	readers  sync.Pool                    // of *bodyReader, which wait for work
+	repeated *lru.Cache[string, struct{}] // by digest
 	page     http.Handler
 }
 
@@ -107,7 +104,7 @@ func New(o Options) (*Collector, error) {
 	if o.Forward != nil {
 		c.timeout, o.Forward.took = o.Forward.timeout, newTook(registry)
 	}
-	c.repeated, _ = lru.New[digest, struct{}](remembered) // it fails only for sizes below 1
+	c.repeated, _ = lru.New[string, struct{}](remembered) // it fails only for sizes below 1
 	c.readers.New = func() any { return newBodyReader(counter, int(o.MaxEvent), c.long) }
 	c.page = promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, Registry: registry})
 	return c, nil
@@ -130,7 +127,6 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !c.authorized(r):
 		a = refusal("token", http.StatusUnauthorized, "the request lacks the right bearer token")
 		a.header.Set("WWW-Authenticate", "Bearer")
-		w.Header().Set("Connection", "close")
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // the body is not read
 		if own {
 			c.refusals.add("A scrape was refused.", r.RemoteAddr, a)
@@ -268,7 +264,7 @@ func (c *Collector) read(u *upload) *answer {
 		reader.shrink()
 		c.readers.Put(reader)
 	}()
-	unreadable := reader.read(body, u.encoding(), c.options)
+	unreadable := reader.read(body, strings.ToLower(u.Header.Get("Content-Encoding")), c.options)
 	body.finish()
 	a := &answer{status: http.StatusOK}
 	if answered != nil {
@@ -303,7 +299,7 @@ func (c *Collector) count(u *upload, reader *bodyReader, body *body, unreadable 
 		return
 	}
 	// OPA sends a body again if it does not get the answer.
-	if known, _ := c.repeated.ContainsOrAdd(body.digest(), struct{}{}); known {
+	if known, _ := c.repeated.ContainsOrAdd(string(body.hash.Sum(nil)), struct{}{}); known {
 		c.metrics.repeated.Inc()
 		return
 	}

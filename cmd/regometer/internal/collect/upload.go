@@ -86,13 +86,10 @@ func (u *upload) release() {
 	u.held = 0
 }
 
-func (u *upload) encoding() string { return strings.ToLower(u.Header.Get("Content-Encoding")) }
-
 // isStatus reports whether a body is a status update of OPA, which is one JSON
 // object, and not packed.
 func (u *upload) isStatus() bool {
-	begin := bytes.TrimLeft(u.text[:min(len(u.text), beginning)], " \t\r\n")
-	return u.encoding() == "" && bytes.HasPrefix(begin, []byte(`{"labels":`)) && !bytes.Contains(begin, []byte(`"decision_id":`)) &&
+	return bytes.HasPrefix(bytes.TrimLeft(u.text, " \t\r\n"), []byte(`{"labels":`)) && !bytes.Contains(u.text, []byte(`"decision_id":`)) &&
 		(isOPA(u.Request) || strings.Contains(u.URL.Path+"/", "/status/"))
 }
 
