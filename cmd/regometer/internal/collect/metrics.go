@@ -24,7 +24,6 @@ type metrics struct {
 
 	mu      sync.Mutex
 	servers map[string]time.Time // when a server sent last
-	swept   time.Time            // when silent servers were forgotten
 }
 
 // silence is the time after which a server that sends nothing no longer counts.
@@ -79,7 +78,7 @@ func (m *metrics) note(r *bodyReader) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	if len(m.servers) == maxServers && now.Sub(m.swept) > time.Minute {
+	if len(m.servers) == maxServers {
 		m.sweep(now)
 	}
 	for id := range r.servers {
@@ -100,6 +99,5 @@ func (m *metrics) active() float64 {
 
 // sweep forgets silent servers.
 func (m *metrics) sweep(now time.Time) {
-	m.swept = now
 	maps.DeleteFunc(m.servers, func(_ string, last time.Time) bool { return now.Sub(last) > silence })
 }
