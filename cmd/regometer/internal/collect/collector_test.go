@@ -254,7 +254,8 @@ func TestForward(t *testing.T) {
 					t.Errorf("%s gets %d bytes with %v, want %v", got.Host, len(text), got.Header, sent)
 				}
 				maps.Copy(w.Header(), answer)
-				w.WriteHeader(429) // with the header Date
+				http.SetCookie(w, &http.Cookie{Name: "a", Value: "b"})
+				w.WriteHeader(429)
 				_, _ = io.WriteString(w, strings.Repeat("x", maxAnswer+1))
 			}))
 			forward := must(NewForward(cmp.Or(test.service, server.URL), config.Config{Services: fmt.Appendf(nil, service, server.URL)}, DefaultTimeout))
@@ -838,10 +839,9 @@ func TestReaderKeepsLittle(t *testing.T) {
 		reader.batch.Count()
 	}
 
-	const long = largeBuffer
-	read(fmt.Sprintf(`{"decision_id":"1","path":"p","input":%q,"result":true}`, strings.Repeat("x", long)))
-	if n := len(reader.buffer); n < long {
-		t.Fatalf("the buffer for an event of %d bytes has %d bytes", long, n)
+	read(fmt.Sprintf(`{"decision_id":"1","path":"p","input":%q,"result":true}`, strings.Repeat("x", largeBuffer)))
+	if n := len(reader.buffer); n < largeBuffer {
+		t.Fatalf("the buffer for an event of %d bytes has %d bytes", largeBuffer, n)
 	}
 	reader.shrink()
 	if n := len(reader.buffer); n != usualBuffer {
