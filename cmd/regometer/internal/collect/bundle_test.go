@@ -50,7 +50,7 @@ func TestBundleServer(t *testing.T) {
 		_, _ = io.WriteString(w, now.text)
 	}))
 	defer server.Close()
-	c, log := newLogged(t, Options{})
+	c, log := newLogged(Options{})
 	p := must(NewPolicy(c, nil, readConfig(t, fmt.Sprintf(`
 services: [{name: acme, url: %q, credentials: {bearer: {token: "${BUNDLE_TOKEN}", scheme: "${UNSET_SCHEME}"}}}]
 bundles:
@@ -132,7 +132,7 @@ bundles:
   image: {service: images, resource: image}
   missing: {resource: "file://DIR/missing.tar.gz"}
 plugins: {regometer: {next: console}, console: {}}`))
-	c := newCollector(t, Options{Config: opa.Plugins["regometer"]})
+	c := newCollector(Options{Config: opa.Plugins["regometer"]})
 	p := must(NewPolicy(c, []string{filepath.Join(dir, "p.rego")}, opa))
 	for _, s := range p.sources {
 		s.failures = 1

@@ -99,7 +99,7 @@ func TestPolicyFiles(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			lay(dir, test.files)
-			p, err := NewPolicy(newCollector(t, Options{}), []string{filepath.Join(dir, test.path)}, must(ReadConfig("")))
+			p, err := NewPolicy(newCollector(Options{}), []string{filepath.Join(dir, test.path)}, must(ReadConfig("")))
 			if fails := test.next == ""; fails || err != nil {
 				if !fails || err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("the error is %v, want %q", err, test.want)

@@ -82,7 +82,7 @@ func TestTLS(t *testing.T) {
 	t.Parallel()
 	serverCert, serverKey := certificate(t)
 	clientCert, clientKey := certificate(t)
-	server := httptest.NewUnstartedServer(newCollector(t, Options{}))
+	server := httptest.NewUnstartedServer(newCollector(Options{}))
 	server.EnableHTTP2 = true
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes
 	server.TLS = must(ServerTLS(serverCert, serverKey, clientCert, nil))

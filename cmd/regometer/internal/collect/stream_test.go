@@ -23,7 +23,7 @@ func line(id int) string { return strings.Trim(events(fmt.Sprint(id), 1), "[]") 
 
 func TestPipe(t *testing.T) {
 	t.Parallel()
-	c := newCollector(t, Options{})
+	c := newCollector(Options{})
 	text := "OPA starts\n" + line(1) + `{"decision_id":"x","path":"p"}` + "\n" + strings.TrimSuffix(line(3), "\n")
 	var pass bytes.Buffer
 	noError(c.ReadPipe(iotest.OneByteReader(strings.NewReader(text)), &pass))
@@ -54,7 +54,7 @@ type following struct {
 func follow(t *testing.T, do func(f *following)) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		c, log := newLogged(t, Options{})
+		c, log := newLogged(Options{})
 		do(&following{T: t, c: c, dir: dir, log: log})
 	})
 }
