@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/collect"
 )
@@ -79,7 +81,13 @@ it. Policies, tokens and certificates are reloaded when they change.`,
 			case o.timeout <= 0:
 				return errors.New("--forward-timeout must be more than 0")
 			}
-			return checkPatterns(args)
+			var err error
+			cmd.Flags().Visit(func(f *pflag.Flag) {
+				if f.Value.String() == "" { // often a variable that is not set
+					err = fmt.Errorf("--%s is empty", f.Name)
+				}
+			})
+			return cmp.Or(err, checkPatterns(args))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return runCollect(cmd, &o, args) },
 	}
@@ -138,7 +146,7 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: c, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	server := &http.Server{Handler: c, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: c.ErrorLog()}
 	if o.cert != "" {
 		if server.TLSConfig, err = collect.ServerTLS(o.cert, o.key, o.ca, failed); err != nil {
 			return fmt.Errorf("--tls-cert, --tls-key or --tls-ca: %w", err)
@@ -157,6 +165,8 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	}
 	if o.forward == "" {
 		log.Warn("Decision logs that OPA uploads are counted, and then dropped. Name the server that keeps them with --forward.")
+	} else if options.Forward.Leads(listener.Addr()) {
+		return errors.New("--forward leads to this command itself")
 	}
 	log.Info("Collecting decisions.", "url", fmt.Sprintf("%s://%s", scheme, listener.Addr()))
 
@@ -190,7 +200,5 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	reading.Wait()
 	grace, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
-	err = errors.Join(err, server.Shutdown(grace))
-	c.Wait()
-	return err
+	return errors.Join(err, server.Shutdown(grace), c.Wait(grace))
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"regexp"
 	"sync"
 	"time"
 )
@@ -51,14 +52,17 @@ func (a *answer) write(w http.ResponseWriter) {
 const maxLines = 1000
 
 // refusals writes to the log what was refused: the first at once, and then a
-// line a minute for each message, sender and reason.
+// line a minute for each message, sender, reason and status.
 type refusals struct {
 	log    *slog.Logger
 	mu     sync.Mutex
 	recent map[refused]*repetition
 }
 
-type refused struct{ message, sender, reason string }
+type refused struct {
+	message, sender, reason string
+	status                  int
+}
 
 type repetition struct {
 	number int // since the last line
@@ -70,11 +74,11 @@ func (l *refusals) add(message, sender string, a *answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	host, _, _ := net.SplitHostPort(sender)
-	key := refused{message, cmp.Or(host, sender), a.reason}
+	key := refused{message, cmp.Or(host, sender), a.reason, a.status}
 	if l.recent[key] == nil && len(l.recent) >= maxLines {
 		key.sender = "others"
 	}
-	log := l.log.With("reason", a.reason, "from", key.sender, "error", a.problem)
+	log := l.log.With("reason", a.reason, "from", key.sender, "problem", a.problem)
 	if a.id != "" {
 		log = log.With("id", a.id)
 	}
@@ -89,6 +93,17 @@ func (l *refusals) add(message, sender string, a *answer) {
 	}
 	l.recent[key] = &repetition{}
 }
+
+// Write implements io.Writer for the log of an http.Server, whose lines about TLS
+// name the sender.
+func (l *refusals) Write(line []byte) (int, error) {
+	if m := failedTLS.FindSubmatch(line); m != nil {
+		l.add("A connection was refused.", string(m[1]), refusal("tls", 0, "%s", m[2]))
+	}
+	return len(line), nil
+}
+
+var failedTLS = regexp.MustCompile(`^http: TLS handshake error from (\S+): (.*)`)
 
 // sweep writes what was refused again in the last minute, and forgets the rest.
 func (l *refusals) sweep() {

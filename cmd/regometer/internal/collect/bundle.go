@@ -100,7 +100,7 @@ func serverSource(client rest.Client, name string, b *opabundle.Source) *source 
 		defer cancel()
 		r, err := client.WithHeader("Prefer", "modes=snapshot").WithHeader("If-None-Match", etag).Do(ctx, http.MethodGet, b.Resource)
 		if err != nil {
-			return nil, "", err
+			return nil, "", withoutURL(err)
 		}
 		defer r.Body.Close()
 		switch r.StatusCode {

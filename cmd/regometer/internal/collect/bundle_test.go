@@ -105,6 +105,11 @@ discovery: {resource: d}
 			t.Errorf("%s: the log is %q, want one line with %q", now.name, got, now.logged)
 		}
 	}
+	server.Close()
+	p.update(t.Context(), s)
+	if got := log(); !strings.Contains(got, "connection refused") || strings.Contains(got, server.URL) {
+		t.Errorf("without the server the log is %q", got)
+	}
 	ended, end := context.WithCancel(t.Context())
 	end()
 	p.update(ended, s)

@@ -12,6 +12,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"io"
+	"log"
 	"log/slog"
 	"net/http"
 	"os"
@@ -87,6 +88,9 @@ type Collector struct {
 	page     http.Handler
 }
 
+// ErrorLog returns the log for the http.Server of the collector.
+func (c *Collector) ErrorLog() *log.Logger { return log.New(c.refusals, "", 0) }
+
 // New returns a collector. It fails if the configuration is invalid.
 func New(o Options) (*Collector, error) {
 	o.MaxBody, o.MaxEvent = cmp.Or(o.MaxBody, DefaultBody), cmp.Or(o.MaxEvent, DefaultEvent)
@@ -110,8 +114,18 @@ func New(o Options) (*Collector, error) {
 	return c, nil
 }
 
-// Wait waits until the decisions of all bodies that were accepted count.
-func (c *Collector) Wait() { c.counting.Wait() }
+// Wait waits until the decisions of all bodies that were accepted count. It
+// fails if ctx ends before.
+func (c *Collector) Wait(ctx context.Context) error {
+	counted := make(chan struct{})
+	go func() { c.counting.Wait(); close(counted) }()
+	select {
+	case <-counted:
+		return nil
+	case <-ctx.Done():
+		return errors.New("some accepted uploads were not counted in time")
+	}
+}
 
 // ServeHTTP implements http.Handler. It is no http.ServeMux, which would change
 // the paths of bodies.
@@ -136,7 +150,7 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.page.ServeHTTP(w, r)
 		return
 	case r.Method != http.MethodPost:
-		a = c.other(r, bundle, isOPA(r))
+		a = c.other(r, bundle, isOPA(r) && r.Method == http.MethodGet)
 	default:
 		a = c.collect(w, r)
 	}
@@ -169,7 +183,7 @@ func (c *Collector) other(r *http.Request, kind string, ofOPA bool) *answer {
 	if ofOPA {
 		c.metrics.other.WithLabelValues(kind).Inc()
 		c.refusals.add("An OPA asks for what is not here. Give its configuration a service of its own for decision logs.", "any OPA",
-			refusal(kind, 0, "%s %.200s", r.Method, r.URL.Path))
+			refusal(kind, 0, "%s %.200s from %s", r.Method, r.URL.Path, r.RemoteAddr))
 	}
 	return refusal("", http.StatusNotFound, "regometer collect takes decision logs only, by POST: give bundles, discovery and status another service")
 }
@@ -206,7 +220,7 @@ func (c *Collector) collect(w http.ResponseWriter, r *http.Request) *answer {
 // unread says why a body was not read whole.
 func (c *Collector) unread(err error) *answer {
 	switch {
-	case errors.Is(err, errBusy):
+	case errors.Is(err, errBusy), errors.Is(err, errTurn):
 		return refusal("busy", http.StatusServiceUnavailable, "%v", err)
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return refusal("slow", http.StatusServiceUnavailable, "the body was not read within %v", c.timeout)
@@ -247,7 +261,7 @@ func (c *Collector) inTurn(u *upload) *answer {
 		defer func() { <-places }()
 		return c.read(u)
 	case <-ctx.Done():
-		return c.unread(cmp.Or(u.Context().Err(), errBusy))
+		return c.unread(cmp.Or(u.Context().Err(), errTurn))
 	}
 }
 

@@ -38,9 +38,26 @@ var stamp = regexp.MustCompile(`(?m)^time=\S+ level=\S+ `)
 // newLogged returns a collector, and a function that returns what it has logged
 // since the last call, without times.
 func newLogged(o Options) (*Collector, func() string) {
-	var log bytes.Buffer
+	var log lines
 	o.Log = slog.New(slog.NewTextHandler(&log, nil))
-	return must(New(o)), func() string { defer log.Reset(); return stamp.ReplaceAllString(log.String(), "") }
+	return must(New(o)), func() string {
+		log.Lock()
+		defer log.Unlock()
+		defer log.Reset()
+		return stamp.ReplaceAllString(log.String(), "")
+	}
+}
+
+// lines is a log that a server may still write.
+type lines struct {
+	sync.Mutex
+	bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.Lock()
+	defer l.Unlock()
+	return l.Buffer.Write(p)
 }
 
 func newCollector(o Options) *Collector { c, _ := newLogged(o); return c }
@@ -76,7 +93,7 @@ func tallyOf(c *Collector) tally {
 // check compares what has counted with want, after all bodies.
 func check(t *testing.T, c *Collector, want tally) {
 	t.Helper()
-	c.Wait()
+	noError(c.Wait(context.Background()))
 	maps.DeleteFunc(want, func(_ string, n float64) bool { return n == 0 })
 	if got := tallyOf(c); !maps.Equal(got, want) {
 		t.Fatalf("the collector has %v, want %v", got, want)
@@ -212,7 +229,7 @@ func TestBodies(t *testing.T) {
 						if w := ask(c, request("POST", "/", test.body, "User-Agent", agent, "Content-Encoding", test.encoding)); w.Code != status {
 							t.Errorf("%s gets status %d, want %d: %s", agent, w.Code, status, w.Body)
 						}
-						c.Wait()
+						noError(c.Wait(context.Background()))
 					}
 					if got, refused := log(), test.reason != ""; refused != strings.Contains(got, "reason="+test.reason+" from=192.0.2.1") || refused != (got != "") {
 						t.Errorf("the log has %s", got)
@@ -265,7 +282,7 @@ func TestForward(t *testing.T) {
 				t.Errorf("OPA gets status %d, %v and %d bytes, and the time is limited to %v", w.Code, w.Header(), w.Body.Len(), timeout)
 			}
 			server.Close()
-			if got := log(); !strings.HasSuffix(got, `reason=target from=192.0.2.1 error="the target answered with status 429" `+id+"number=1\n") {
+			if got := log(); !strings.HasSuffix(got, `reason=target from=192.0.2.1 problem="the target answered with status 429" `+id+"number=1\n") {
 				t.Errorf("the log has %s", got)
 			}
 			check(t, c, tally{"refused target": 1, "target 4xx": 1})
@@ -502,6 +519,9 @@ func TestPlaces(t *testing.T) {
 		if delete(got, "waiting_bytes"); !maps.Equal(got, want) {
 			t.Errorf("while there is no place the collector has %v", got)
 		}
+		if c.Wait(gone) == nil {
+			t.Error("bodies that wait count")
+		}
 		<-c.places
 		want["counted"], want["decisions"] = 4, 4
 		check(t, c, want)
@@ -659,7 +679,7 @@ func TestPaths(t *testing.T) {
 			}
 		}
 	}
-	c.Wait()
+	noError(c.Wait(context.Background()))
 	want := tallyOf(c)
 	for _, dots := range []string{".", "..", "%2e%2e", ".%2E", "%2e", "%252e.", "%25252e%252E"} {
 		for _, end := range []string{"", "/x", "%2fx", "\\x", "%5Cx", "%252Fx", ";a/x", "%3bx", "%3F", "%23", "#", "%00"} {
@@ -726,7 +746,7 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("the log has %s, want %s", got, want)
 			}
 		}
-		const first = `msg="An upload was refused." reason=token from=10.0.0.1 error="the request lacks the right bearer token" number=1` + "\n"
+		const first = `msg="An upload was refused." reason=token from=10.0.0.1 problem="the request lacks the right bearer token" number=1` + "\n"
 		upload("10.0.0.1", "old", "[]")
 		expect(first)
 		for range 5 {
@@ -735,8 +755,8 @@ func TestRefusals(t *testing.T) {
 		expect("")
 		upload("10.0.0.1", "secret", "x")
 		upload("10.0.0.2", "secret", events("a", 1)+"\n{\"decision_id\":\""+strings.Repeat("x", 5000))
-		expect(`msg="An upload was refused." reason=no_decisions from=10.0.0.1 error="the body has no events of a decision log" number=1
-msg="An upload was refused." reason=event_too_large from=10.0.0.2 error="an event has more than 4000 bytes" id=s1 number=1
+		expect(`msg="An upload was refused." reason=no_decisions from=10.0.0.1 problem="the body has no events of a decision log" number=1
+msg="An upload was refused." reason=event_too_large from=10.0.0.2 problem="an event has more than 4000 bytes" id=s1 number=1
 `)
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
@@ -786,7 +806,7 @@ func TestOtherRequests(t *testing.T) {
 			}
 		}
 		check(t, c, test.counts)
-		if got := log(); (test.want == 404 && test.counts != nil) != (strings.Count(got, "An OPA asks") == 1 && strings.Contains(got, `error="`+test.method+" "+test.path+`" number=1`)) {
+		if got := log(); (test.want == 404 && test.counts != nil) != (strings.Count(got, "An OPA asks") == 1 && strings.Contains(got, `problem="`+test.method+" "+test.path+` from 192.0.2.1:1234" number=1`)) {
 			t.Errorf("the log has %s", got)
 		}
 	}

@@ -5,11 +5,13 @@ package collect
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -53,7 +55,7 @@ func NewForward(target string, opa config.Config, timeout time.Duration) (*Forwa
 	f.url, err = url.Parse(c.URL)
 	switch {
 	case err != nil || f.url.Hostname() == "" || f.url.Scheme != "http" && f.url.Scheme != "https":
-		return nil, errors.New("it is neither a service in --config, nor a URL such as https://logs.example.com")
+		return nil, fmt.Errorf("it is neither a URL such as https://logs.example.com, nor one of the services in --config: %q", manager.Services())
 	case f.url.User != nil:
 		return nil, errors.New("the URL has credentials: write them as credentials of a service in --config, and name this service")
 	case strings.ContainsAny(c.URL, "?#"):
@@ -75,6 +77,14 @@ func NewForward(target string, opa config.Config, timeout time.Duration) (*Forwa
 		t.ResponseHeaderTimeout = 0 // timeout limits the answer
 	}
 	return f, nil
+}
+
+// Leads reports whether the target is where this process listens.
+func (f *Forward) Leads(own net.Addr) bool {
+	port := cmp.Or(f.url.Port(), map[string]string{"http": "80", "https": "443"}[f.url.Scheme])
+	target, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(f.url.Hostname(), port))
+	here, isTCP := own.(*net.TCPAddr)
+	return err == nil && isTCP && target.Port == here.Port && (target.IP.Equal(here.IP) || target.IP.IsLoopback() && here.IP.IsUnspecified())
 }
 
 // keepMethod follows redirects as OPA does, but only those that keep the method
@@ -153,11 +163,15 @@ func (f *Forward) do(request *http.Request) *answer {
 	f.took.WithLabelValues(class).Observe(time.Since(begin).Seconds())
 	switch {
 	case errors.Is(request.Context().Err(), context.Canceled):
-		return refusal("sender", http.StatusBadRequest, "the sender has gone")
+		return refusal("sender", http.StatusBadRequest, "the sender did not wait for the target: compare response_header_timeout_seconds of OPA's service with the target's time")
+	case errors.Is(err, context.DeadlineExceeded):
+		return refusal("target", http.StatusServiceUnavailable, "the target did not answer in time")
 	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return refusal("target", http.StatusServiceUnavailable, "%v: name it as tls.ca_cert of a service in --config, and this service with --forward", err)
 	case err != nil:
-		return refusal("target", http.StatusServiceUnavailable, "the target did not answer: %v", err)
+		return refusal("target", http.StatusServiceUnavailable, "no answer of the target: %v", err)
+	case class == "3xx":
+		a.reason, a.problem = "target", fmt.Sprintf("the target redirects with status %d: name the URL to which it leads", a.status)
 	case class != "2xx":
 		a.reason, a.problem = "target", fmt.Sprintf("the target answered with status %d", a.status)
 	}
@@ -168,19 +182,25 @@ func (f *Forward) do(request *http.Request) *answer {
 func (f *Forward) ask(request *http.Request, a *answer) error {
 	if f.auth != nil {
 		if err := f.auth.Prepare(request); err != nil {
-			return err
+			return fmt.Errorf("no credentials: %w", err)
 		}
 	}
 	response, err := f.client.Do(request)
-	var outer *url.Error
-	if errors.As(err, &outer) {
-		return outer.Err // without the URL, which may be secret
-	} else if err != nil {
-		return err
+	if err != nil {
+		return withoutURL(err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	a.status, a.header, a.text = response.StatusCode, response.Header, string(text)
+	return err
+}
+
+// withoutURL returns an error of a request without the URL, which may be secret.
+func withoutURL(err error) error {
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		return outer.Err
+	}
 	return err
 }
 

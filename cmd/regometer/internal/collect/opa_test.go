@@ -4,6 +4,7 @@
 package collect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -55,7 +56,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 
 // scrape returns a collector's page.
 func scrape(c *Collector) string {
-	c.Wait()
+	noError(c.Wait(context.Background()))
 	return ask(c, request("GET", "/metrics", "")).Body.String()
 }
 

@@ -12,8 +12,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"io"
-	"log"
 	"math/big"
 	"net"
 	"net/http/httptest"
@@ -82,9 +80,10 @@ func TestTLS(t *testing.T) {
 	t.Parallel()
 	serverCert, serverKey := certificate(t)
 	clientCert, clientKey := certificate(t)
-	server := httptest.NewUnstartedServer(newCollector(Options{}))
+	c, log := newLogged(Options{})
+	server := httptest.NewUnstartedServer(c)
 	server.EnableHTTP2 = true
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes
+	server.Config.ErrorLog = c.ErrorLog()
 	server.TLS = must(ServerTLS(serverCert, serverKey, clientCert, nil))
 	server.StartTLS()
 	defer server.Close()
@@ -100,6 +99,11 @@ func TestTLS(t *testing.T) {
 		if err == nil {
 			noError(r.Body.Close())
 		}
+	}
+	got := ""
+	eventually(t, "the log has a line of refused connections", func() bool { got += log(); return got != "" })
+	if strings.Count(got, "\n") != 1 || !strings.Contains(got, `msg="A connection was refused." reason=tls from=127.0.0.1 problem=`) {
+		t.Errorf("the log is %s", got)
 	}
 	for _, files := range [][3]string{{"missing", serverKey, ""}, {serverCert, clientKey, ""}, {serverCert, serverKey, serverKey}} {
 		if _, err := ServerTLS(files[0], files[1], files[2], nil); err == nil {

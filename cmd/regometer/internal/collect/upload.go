@@ -26,7 +26,10 @@ const (
 	beginning = 4 << 10
 )
 
-var errBusy = errors.New("too many bodies wait")
+var (
+	errBusy = errors.New("too many bodies wait")
+	errTurn = errors.New("too many bodies, or too many of more than 1 MiB, are read at the same time")
+)
 
 // upload is a request with a body.
 type upload struct {
