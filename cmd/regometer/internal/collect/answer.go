@@ -37,8 +37,8 @@ func refusal(reason string, status int, format string, values ...any) *answer {
 // write answers. OPA 0.34 takes only status 200 as a success.
 func (a *answer) write(w http.ResponseWriter) {
 	for _, name := range []string{"Content-Type", "Retry-After", "WWW-Authenticate"} {
-		if v := a.header.Values(name); len(v) > 0 {
-			w.Header()[name] = v
+		for _, value := range a.header.Values(name) {
+			w.Header().Add(name, value)
 		}
 	}
 	if a.status/100 == 2 {

@@ -94,9 +94,16 @@ func startOPA(t *testing.T, config string) string {
 	return "http://" + server.Addrs()[0]
 }
 
-func post(url, body string) {
-	noError(must(http.Post(url, "application/json", strings.NewReader(body))).Body.Close())
+// over sends a request over a connection, and returns the status and the text of
+// the answer.
+func over(client *http.Client, method, url string, body io.Reader) (int, string) {
+	answer, err := client.Do(must(http.NewRequest(method, url, body)))
+	noError(err)
+	defer answer.Body.Close()
+	return answer.StatusCode, string(must(io.ReadAll(answer.Body)))
 }
+
+func post(url, body string) { over(http.DefaultClient, http.MethodPost, url, strings.NewReader(body)) }
 
 // told has the families that decision logs tell, and untold matches the series
 // of a server that they do not tell. Decide for each new series.
@@ -124,9 +131,8 @@ status: {service: regometer}
 decision_logs: {plugin: regometer, service: regometer, reporting: {min_delay_seconds: 1, max_delay_seconds: 1}}
 plugins: {regometer: {path_stages: [rego_query_eval], outcomes: {rbac/roles: not result.alice}}}`, collector.URL))
 	page := func() string {
-		r := must(http.Get(opa + "/metrics"))
-		defer r.Body.Close()
-		return string(must(io.ReadAll(r.Body)))
+		_, text := over(http.DefaultClient, http.MethodGet, opa+"/metrics", nil)
+		return text
 	}
 	for i := range 30 {
 		for path := range strings.SplitSeq("rbac/allow rbac/decision rbac/deny rbac/roles rbac/roles/alice rbac/broken rbac/conflict rbac/call gone/for/good rbac  rbac/allow/x", " ") {
