@@ -191,6 +191,9 @@ func TestCollectSays(t *testing.T) {
 		return filepath.Join(dir, name)
 	}
 	policy, empty := file("p.rego", "package a\np := input.p\nq := input.q"), file("empty.yaml", "")
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))
+	free := listener.Addr().String()
+	noError(listener.Close())
 	const noPolicy, dropped, shared = "because there is no policy", "and then dropped", "The policy has 2 paths, but only"
 	lines := func(texts ...string) string {
 		return "^[^\n]*" + strings.Join(append(texts, "Collecting"), "[^\n]*\n[^\n]*")
@@ -209,7 +212,8 @@ func TestCollectSays(t *testing.T) {
 		"--max-body 0":      {exitUsage, "at least 1"},
 		"--forward ftp://x": {exitFailure, `--forward: it is neither a URL such as https://logs.example.com, nor one of the services in --config: \[\]`},
 		"--token-file=":     {exitUsage, "--token-file is empty"},
-		"--forward http://127.0.0.1:18198 --addr 127.0.0.1:18198": {exitFailure, "leads to this command"},
+		"--forward http://" + free + " --addr " + free:                                                               {exitFailure, "leads to this command"},
+		"--forward x --config " + file("s3.yaml", "services: {x: {url: 'http://x', credentials: {s3_signing: {}}}}"): {exitFailure, "s3_signing"},
 		"--forward http://:1":                  {exitFailure, "neither a URL"},
 		"--forward acme":                       {exitFailure, "neither a URL"},
 		"--forward http://x?y":                 {exitFailure, "a query or fragment"},

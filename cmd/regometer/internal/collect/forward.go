@@ -60,6 +60,8 @@ func NewForward(target string, opa config.Config, timeout time.Duration) (*Forwa
 		return nil, errors.New("the URL has credentials: write them as credentials of a service in --config, and name this service")
 	case strings.ContainsAny(c.URL, "?#"):
 		return nil, errors.New("the URL has a query or fragment")
+	case c.Credentials.S3Signing != nil: // it reads a body whole
+		return nil, errors.New("uploads cannot be signed by s3_signing")
 	}
 	auth, err := c.AuthPlugin(nil)
 	if err != nil {
