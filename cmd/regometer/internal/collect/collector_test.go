@@ -860,15 +860,6 @@ func TestReaderKeepsLittle(t *testing.T) {
 		reader.batch.Count()
 	}
 
-	read(fmt.Sprintf(`{"decision_id":"1","path":"p","input":%q,"result":true}`, strings.Repeat("x", largeBuffer)))
-	if n := len(reader.buffer); n < largeBuffer {
-		t.Fatalf("the buffer for an event of %d bytes has %d bytes", largeBuffer, n)
-	}
-	reader.shrink()
-	if n := len(reader.buffer); n != usualBuffer {
-		t.Errorf("after a body with a long event the buffer has %d bytes, want %d", n, usualBuffer)
-	}
-
 	const names, size = 2000, 1000
 	var text strings.Builder
 	for i := range names {
