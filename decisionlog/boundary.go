@@ -67,7 +67,7 @@ func (b *run) holdsEvent(line []byte) (bare, whole bool) {
 		b.reader = NewReader(Options{
 			Metric:  func([]byte) int32 { return 0 },
 			Event:   func(*Event) { b.events++ },
-			Problem: func(Problem, int64) { b.problem = true },
+			Problem: func(p Problem, _ int64) { b.problem = b.problem || p != NoZone && p != LineTime && p != WrapperTime },
 		})
 		b.reader.names = true
 	}

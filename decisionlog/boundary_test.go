@@ -46,7 +46,8 @@ func TestBoundary(t *testing.T) {
 	t.Parallel()
 	lines := events.ndjson()
 	wrapped := strings.Repeat(eachLine(lines, docker), patience)
-	for text, want := range map[string]int{lines: len(lines), lines + event1[:100]: len(lines), wrapped + "\nplain": len(wrapped), lines + " " + event1 + "\n": len(lines)} {
+	blanks := strings.ReplaceAll(strings.Repeat(event3+"\n", 2), "T03:04:07Z", " 03:04:07")
+	for text, want := range map[string]int{lines: len(lines), lines + event1[:100]: len(lines), wrapped + "\nplain": len(wrapped), blanks: len(blanks), lines + " " + event1 + "\n": len(lines)} {
 		if at := checkBoundary(t, text); at != want {
 			t.Errorf("%d of %d, want %d", at, len(text), want)
 		}

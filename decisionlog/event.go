@@ -20,7 +20,8 @@ type Event struct {
 	// Path is the path without its leading slash, with escapes resolved. It is
 	// [rollup.Query] for an ad-hoc query, and "(data)" for the whole document.
 	Path []byte
-	// Time is the event's "timestamp", in ns since 1970, or NoTime.
+	// Time is the event's "timestamp", in ns since 1970, or else another time,
+	// with the problem LineTime or WrapperTime, or NoTime.
 	Time    int64
 	Outcome rollup.Outcome
 	Code    string // OPA's code of the error, if Outcome is rollup.Error
@@ -44,7 +45,7 @@ type Event struct {
 	revisions *bundleRevisions
 }
 
-// NoTime is the time of a decision without a valid timestamp.
+// NoTime is the time of a decision for which a log has no valid time.
 const NoTime = -1 << 63
 
 // Measure is a timer or counter of a decision, by number.

@@ -5,14 +5,16 @@ package decisionlog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"math/big"
 	"math/rand/v2"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/regometer/regometer/rollup"
@@ -27,7 +29,7 @@ type modelMember struct {
 // parseObject parses an object by encoding/json, or returns nil.
 func parseObject(text []byte) (members []modelMember) {
 	d := json.NewDecoder(bytes.NewReader(text))
-	if must(d.Token()) != json.Delim('{') {
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil
 	}
 	for d.More() {
@@ -47,6 +49,9 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 		if _, ok := fields[m.key]; ok && fieldOf([]byte(m.key)) < fieldData {
 			found(DuplicateKey)
 		}
+		if fieldOf([]byte(m.key)) == fieldStamp {
+			m.key = "@timestamp"
+		}
 		fields[m.key] = m.value
 	}
 	for key, value := range fields {
@@ -65,27 +70,48 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 		return e, nil, false
 	}
 	target := has("path") || has("query")
-	if !(has("decision_id") && (target || has("labels") || has("metrics"))) && !(has("labels") && has("metrics") && target) {
+	if !(has("decision_id") && (target || has("labels") || has("metrics"))) && !((has("labels") || has("msg")) && has("metrics") && target) {
+		return e, nil, false
+	}
+	isAnswer := has("result") && has("metrics")
+	for key := range fields {
+		isAnswer = isAnswer && (slices.Contains([]string{"decision_id", "result", "metrics"}, key) || fieldOf([]byte(key)) >= fieldData)
+	}
+	if isAnswer {
 		return e, nil, false
 	}
 	e.Line, e.Measures = 1, map[string]int64{}
 	e.Path = strings.TrimPrefix(str("path"), "/")
+	query := str("query")
 	if strings.Trim(e.Path, "/") == "" {
 		e.Path = "(data)"
-		if str("query") != "" {
+		if path := modelReference(query, fields); path != "" {
+			e.Path, query = path, ""
+		} else if query != "" {
 			e.Path = rollup.Query
 		}
 	}
 	e.Time = NoTime
-	if has("timestamp") {
-		var at time.Time
-		if at.UnmarshalText([]byte(str("timestamp"))) != nil || at.Year() < 1678 || at.Year() > 2261 {
-			found(BadTime)
-		} else {
-			e.Time = at.UnixNano()
+	for _, key := range []string{"timestamp", "time", "@timestamp"} {
+		ns, hasZone, ok := modelTime(modelText(fields[key]))
+		if !ok {
+			continue
 		}
+		if !hasZone {
+			found(NoZone)
+		}
+		if key == "time" && has("msg") {
+			found(LineTime)
+		} else if key != "timestamp" {
+			found(WrapperTime)
+		}
+		e.Time = ns
+		break
 	}
-	e.Outcome, e.Code = modelOutcome(fields, e.Path, str("query"))
+	if e.Time == NoTime && has("timestamp") {
+		found(BadTime)
+	}
+	e.Outcome, e.Code = modelOutcome(fields, e.Path, query)
 	e.ID, e.By, e.Revision, e.Trace, e.Span = str("decision_id"), str("requested_by"), str("revision"), str("trace_id"), str("span_id")
 	e.Request, _ = strconv.ParseUint(string(fields["req_id"]), 10, 64)
 	if labels := fields["rule_labels"]; labels != nil && labels[0] == '[' {
@@ -116,7 +142,8 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 		}
 		seen[m.key] = true
 		delete(e.Measures, m.key)
-		switch n, ok := modelInteger(string(m.value)); {
+		switch n, ok := modelInteger(m.value); {
+		case string(m.value) == "null":
 		case !ok:
 			found(BadMetric)
 		case n < 0:
@@ -142,22 +169,59 @@ func modelCounts(key string) bool {
 	return strings.HasPrefix(key, "counter_") || len(key) > 9 && strings.HasPrefix(key, "timer_") && strings.HasSuffix(key, "_ns")
 }
 
-func modelInteger(text string) (int64, bool) {
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return n, true
+// modelText returns the text of a number or a time, whatever is around it.
+func modelText(value json.RawMessage) (text string) {
+	for range 2 {
+		for _, m := range parseObject(value) {
+			if strings.HasPrefix(m.key, "$number") || m.key == "$date" {
+				value = m.value
+			}
+		}
 	}
-	if !strings.ContainsAny(text, ".eE") {
+	if json.Unmarshal(value, &text) != nil {
+		return string(value)
+	}
+	return text
+}
+
+// modelNumber returns the number in a text, or nil.
+func modelNumber(text string) *big.Rat {
+	_, exponent, _ := strings.Cut(strings.ToLower(text), "e")
+	if n, err := strconv.Atoi(cmp.Or(exponent, "0")); err != nil || n > 1000 || n < -1000 || !json.Valid([]byte("["+text+"]")) || text != strings.TrimSpace(text) {
+		return nil
+	}
+	n, _ := new(big.Rat).SetString(text)
+	return n
+}
+
+func modelInteger(value json.RawMessage) (int64, bool) {
+	text := modelText(value)
+	n := modelNumber(text)
+	if n == nil || !n.IsInt() || !n.Num().IsInt64() {
 		return 0, false
 	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f != float64(int64(f)) || f >= 1<<53 || f <= -1<<53 {
-		return 0, false
+	i := n.Num().Int64()
+	return i, !strings.ContainsAny(text, ".eE") || i < 1<<53 && i > -1<<53
+}
+
+var referenceForm = regexp.MustCompile(`^data(\.[A-Za-z_][A-Za-z0-9_]*|\["[^]"\\/.[]+"\])+$`)
+
+// modelReference returns the path of a query that is one plain reference, or "".
+func modelReference(query string, fields map[string]json.RawMessage) (path string) {
+	var custom map[string]any
+	_ = json.Unmarshal(fields["custom"], &custom)
+	var erased, masked []any
+	_, _ = json.Unmarshal(fields["erased"], &erased), json.Unmarshal(fields["masked"], &masked)
+	_, typed := custom["type"]
+	result := cmp.Or(string(fields["result"]), "null")
+	if result == "null" || result[0] == '[' || slices.Contains(append(erased, masked...), any("/result")) || typed || !referenceForm.MatchString(query) {
+		return ""
 	}
-	return int64(f), true
+	return strings.Join(strings.FieldsFunc(query, func(r rune) bool { return strings.ContainsRune(`.[]"`, r) })[1:], "/")
 }
 
 func modelOutcome(fields map[string]json.RawMessage, path, query string) (rollup.Outcome, string) {
-	if text := fields["error"]; text != nil {
+	if text := fields["error"]; text != nil && string(text) != `""` {
 		var v any
 		if json.Unmarshal(text, &v) != nil {
 			return rollup.Error, "out of range"
@@ -195,7 +259,7 @@ func modelOutcome(fields map[string]json.RawMessage, path, query string) (rollup
 			}
 		}
 	}
-	if fields["result"] == nil {
+	if fields["result"] == nil || string(fields["result"]) == "null" {
 		return rollup.Undefined, ""
 	}
 	var result any
@@ -253,6 +317,12 @@ var seedLines = []string{
 	`{"decision_id":"a","path":"p","error":{},"result":1}`, `{"decision_id":"a","path":"p","error":[],"timestamp":5}`, `{"decision_id":"a","path":"p","error":"x: context canceled"}`,
 	`{"input":{"result":true},"requested_by":"x","decision_id":"a","path":"p"}`, `{"decision_id":"a","path":"p","input":{"a":1},"foo":5,"result":true,"requested_by":"x"}`,
 	`{"decision_id":"a","path":"p","input":{"a":{"result":true}},"foo":"{","result":false,"timestamp":"2026-01-02t03:04:05z"}`,
+	`{"decision_id":"a","path":"p","timestamp":{"$date":{"$numberLong":"1767323045123"}},"metrics":{"timer_a_ns":{"$numberLong":"7"},"timer_b_ns":"1e3","timer_c_ns":null,"timer_d_ns":4503599627370497.5,"timer_e_ns":"-1","timer_f_ns":9007199254740993.0,"timer_g_ns":"00","timer_h_ns":1.0e-1}}`,
+	`{"decision_id":"a","path":"p","timestamp":"2026-01-02 03:04:05.5","time":"x"}`, `{"decision_id":"a","path":"p","timestamp":"no","time":1767323045.5,"msg":"Decision Log","@timestamp":"1767323045500000000"}`,
+	`{"decision_id":"a","path":"p","time":12345678,"date":1.7673230455e18}`, `{"decision_id":"a","path":"p","_time":"2026-01-02 03:04:05+00","timestamp":null,"error":""}`,
+	`{"decision_id":"a","query":"data.a[\"b-c\"].d_1","result":{"allowed":true},"masked":["/result/x"]}`, `{"decision_id":"a","query":"data.a","result":true,"erased":["/result"]}`,
+	`{"decision_id":"a","query":"data.a","result":{"query":[]},"custom":{"type":"x"}}`, `{"decision_id":"a","query":"data.a.","result":1}`, `{"decision_id":"a","query":"data.a","result":null}`,
+	`{"decision_id":"a","result":true,"metrics":{}}`, `{"decision_id":"a","result":true,"metrics":{},"req_id":5}`, `{"msg":"Decision Log","path":"p","metrics":{}}`,
 	`{"log":"{\"decision_id\":\"a\",\"path\":\"p\"}"}`, `{"event":{"decision_id":"a","path":"p","event":{"decision_id":"b","path":"q"}}}`, `{}`, `{ "a" : [ ] }`,
 	`{"path":"p","decision_id":"` + "\xff" + `","input":"` + "\xfe" + `"}`, `{"path":"p","decision_id":"` + "\x8a" + `","requested_by":"` + "\x8a" + `"}`,
 }

@@ -60,5 +60,6 @@ func hasEvent(text []byte) bool {
 	}
 	id, labels, metrics := bytes.Contains(text, []byte(`"decision_id`)), bytes.Contains(text, []byte(`"labels`)), bytes.Contains(text, []byte(`"metrics`))
 	target := bytes.Contains(text, []byte(`"path`)) || bytes.Contains(text, []byte(`"query`))
-	return id && (target || labels || metrics) || labels && metrics && target
+	marked := labels || bytes.Contains(text, []byte("Decision Log"))
+	return id && (target || labels || metrics) || marked && metrics && target
 }

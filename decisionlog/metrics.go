@@ -6,11 +6,8 @@ package decisionlog
 import (
 	"bytes"
 	"encoding/binary"
-	"math"
 	"math/bits"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // metrics reads the object of an event's metrics.
@@ -148,12 +145,7 @@ func (m *metrics) number(text []byte, i int, at *key) int {
 		if end = valueEnd(text, i, m.checked); end < 0 {
 			return -1
 		}
-		value, ok = integer(text[i:end])
-		m.problemIf(!ok, BadMetric)
-		if ok && value < 0 {
-			m.problemIf(true, NegativeMetric)
-			ok = false
-		}
+		value, ok = m.unusual(text[i:end])
 	}
 	if at.serial == m.serial {
 		m.problemIf(true, DuplicateKey)
@@ -167,6 +159,18 @@ func (m *metrics) number(text []byte, i int, at *key) int {
 		m.measures = append(m.measures, Measure{Metric: at.number, Value: value})
 	}
 	return end
+}
+
+// unusual returns a number that is not a few digits. null is no number, and no
+// problem.
+func (m *metrics) unusual(text []byte) (value int64, ok bool) {
+	if text[0] == 'n' {
+		return 0, false
+	}
+	value, ok = integer(unwrap(text))
+	m.problemIf(!ok, BadMetric)
+	m.problemIf(ok && value < 0, NegativeMetric)
+	return value, ok && value >= 0
 }
 
 // digits returns the number that begins at i, of at most 16 digits, and the
@@ -226,24 +230,4 @@ func (m *metrics) problemIf(wrong bool, p Problem) {
 	if wrong && len(m.problems) < mostMetrics {
 		m.problems = append(m.problems, p)
 	}
-}
-
-// integer returns the value of a JSON number that is a 64-bit integer, such as
-// 12, 12.0 or 1e3.
-func integer(text []byte) (int64, bool) {
-	if len(text) == 0 || text[0] != '-' && !isDigit(text[0]) {
-		return 0, false
-	}
-	s := string(text)
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return n, true
-	}
-	if strings.Trim(s, "-0123456789") == "" {
-		return 0, false // beyond 64 bits
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) >= 1<<53 {
-		return 0, false // beyond 2^53, it may have been rounded
-	}
-	return int64(f), true
 }

@@ -16,7 +16,7 @@ import (
 // outcome returns the outcome of the decision by the rules of package rollup,
 // and the code of its error. query says that the decision is an ad-hoc query.
 func (p *parser) outcome(path []byte, query bool) (outcome rollup.Outcome, code string) {
-	if p.has(fieldError) {
+	if p.has(fieldError) && string(p.value(fieldError)) != `""` {
 		return p.failure(p.value(fieldError))
 	}
 	if query {
@@ -29,7 +29,7 @@ func (p *parser) outcome(path []byte, query bool) (outcome rollup.Outcome, code 
 		}
 	}
 	const hiding = 1<<fieldErased | 1<<fieldMasked
-	if p.present&hiding != 0 && (p.hidesOutcome(fieldErased) || p.hidesOutcome(fieldMasked)) {
+	if p.present&hiding != 0 && p.hides(p.verdict.IsHiddenBy) {
 		return rollup.OtherResult, ""
 	}
 	if !p.has(fieldResult) {
@@ -41,8 +41,10 @@ func (p *parser) outcome(path []byte, query bool) (outcome rollup.Outcome, code 
 		return p.ofTrue, ""
 	case 'f':
 		return p.ofFalse, ""
+	case 'n':
+		return rollup.Undefined, ""
 	}
-	if query && (text[0] == '[' || text[0] == 'n') {
+	if query && text[0] == '[' {
 		return rollup.QueryOutcome(p.meaning(text)), ""
 	}
 	return p.judged(text), ""
@@ -164,13 +166,14 @@ func (p *parser) meaning(text []byte) any {
 	return 0.0
 }
 
-func (p *parser) hidesOutcome(f field) (hides bool) {
-	if !p.has(f) {
-		return false
+// hides reports whether a mask policy has removed or replaced one of some
+// values.
+func (p *parser) hides(isOne func(pointer string) bool) (hides bool) {
+	for _, f := range [...]field{fieldErased, fieldMasked} {
+		eachElement(p.optional(f), func(path []byte) {
+			hides = hides || path[0] == '"' && isOne(string(p.unquote(path)))
+		})
 	}
-	eachElement(p.value(f), func(path []byte) {
-		hides = hides || path[0] == '"' && p.verdict.IsHiddenBy(string(p.unquote(path)))
-	})
 	return hides
 }
 

@@ -5,8 +5,10 @@ package decisionlog
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/regometer/regometer/rollup"
@@ -38,7 +40,10 @@ const (
 	fieldRuleLabels
 	fieldData   // a member of an event, or of what surrounds it, that holds arbitrary data
 	fieldExport // a member beside a "result" that is not an event's: see wrapper.go
+	fieldCustom // as fieldData, but one member of it matters
 	fieldLevel  // a member that a logger writes beside "msg"
+	fieldTime   // the time of a line
+	fieldStamp  // the time of a wrapper
 	fieldNone   // any other member
 	fieldHits   // a member of an export that may be longer than an event: see document.go
 	fieldCount
@@ -50,8 +55,9 @@ var fields = map[string]field{
 	"metrics": fieldMetrics, "decision_id": fieldDecisionID, "requested_by": fieldRequestedBy, "msg": fieldMsg,
 	"input": fieldInput, "trace_id": fieldTraceID, "span_id": fieldSpanID, "req_id": fieldRequestID, "rule_labels": fieldRuleLabels,
 	"mapped_result": fieldData, "intermediate_results": fieldData, "nd_builtin_cache": fieldData, "request_context": fieldData,
-	"custom": fieldData, "req_body": fieldData, "resp_body": fieldData, "req_params": fieldData,
+	"custom": fieldCustom, "req_body": fieldData, "resp_body": fieldData, "req_params": fieldData,
 	"resultType": fieldExport, "preview": fieldExport, "level": fieldLevel,
+	"time": fieldTime, "@timestamp": fieldStamp, "__REALTIME_TIMESTAMP": fieldStamp, "timeUnixNano": fieldStamp, "date": fieldStamp, "_time": fieldStamp,
 	"data": fieldHits, "entries": fieldHits, "events": fieldHits, "hits": fieldHits, "logEvents": fieldHits, "logRecords": fieldHits,
 	"messages": fieldHits, "records": fieldHits, "resourceLogs": fieldHits, "results": fieldHits, "rows": fieldHits,
 	"scopeLogs": fieldHits, "streams": fieldHits, "tables": fieldHits, "values": fieldHits,
@@ -66,7 +72,9 @@ func fieldOf(key []byte) field {
 
 // isData reports whether a member holds arbitrary data, which is never searched
 // for events.
-func (f field) isData() bool { return f == fieldData || f == fieldInput || f == fieldResult }
+func (f field) isData() bool {
+	return f == fieldData || f == fieldInput || f == fieldResult || f == fieldCustom
+}
 
 // parser reads the members of a JSON object. It guesses the next key from the
 // keys that followed the one before in other objects. If the guess is right,
@@ -101,6 +109,8 @@ type parser struct {
 	verdictPath []byte
 	results     [results]judgedResult
 	needed      []namedValue
+
+	query, queryPath []byte // the last query without a path, and its reference
 
 	// The meaning of the string that begins at decodedAt.
 	decoded   []byte
@@ -249,11 +259,19 @@ func (p *parser) has(f field) bool { return p.present>>f&1 != 0 }
 
 func (p *parser) value(f field) []byte { return p.json[p.values[f].start:p.values[f].end] }
 
+// optional returns a field as it is in the text, or nil.
+func (p *parser) optional(f field) []byte {
+	if p.has(f) {
+		return p.value(f)
+	}
+	return nil
+}
+
 // collection returns a field that is an object or a list, as it is in the text,
 // or nil if the field begins otherwise.
 func (p *parser) collection(f field, begin byte) []byte {
-	if p.has(f) && p.value(f)[0] == begin {
-		return p.value(f)
+	if text := p.optional(f); text != nil && text[0] == begin {
+		return text
 	}
 	return nil
 }
@@ -302,10 +320,13 @@ func (p *parser) checkUTF8(valid bool) {
 }
 
 // isEvent reports whether the object is an event: it has a decision id and at
-// least one other field of events, or labels, metrics, and a path or a query.
+// least one other field of events, or metrics, a path or a query, and either
+// labels or the message of OPA's decision logs. An answer of OPA's API is none.
 func (p *parser) isEvent() bool {
 	const target, rest = 1<<fieldPath | 1<<fieldQuery, 1<<fieldLabels | 1<<fieldMetrics
-	isEvent := p.present&rest == rest && p.present&target != 0 || p.has(fieldDecisionID) && p.present&(target|rest) != 0
+	const answer, fields = 1<<fieldDecisionID | 1<<fieldResult | 1<<fieldMetrics, 1<<fieldData - 1
+	isEvent := p.has(fieldMetrics) && p.present&target != 0 && p.present&(1<<fieldLabels|1<<fieldMsg) != 0 ||
+		p.has(fieldDecisionID) && p.present&(target|rest) != 0 && p.present&fields != answer
 	return isEvent && !p.hasOtherMessage()
 }
 
@@ -321,13 +342,18 @@ var (
 	queryPath = []byte(rollup.Query)
 )
 
-// event fills e with the fields of the parsed object.
-func (p *parser) event(e *Event, metric func(key []byte) int32) {
+// event fills e with the fields of the parsed object. around has the times in
+// the text around it.
+func (p *parser) event(e *Event, metric func(key []byte) int32, around [][]byte) {
 	path, query := p.text(fieldPath), p.hasText(fieldQuery)
 	if len(path) > 0 && path[0] == '/' {
 		if path = path[1:]; len(bytes.TrimLeft(path, "/")) == 0 {
 			path = nil
 		}
+	}
+	if len(path) == 0 && query {
+		path = p.reference()
+		query = path == nil
 	}
 	if len(path) == 0 {
 		path = rootPath
@@ -336,13 +362,9 @@ func (p *parser) event(e *Event, metric func(key []byte) int32) {
 		}
 	}
 	e.Path = path
-	e.Time = NoTime
-	if p.has(fieldTimestamp) {
-		if ns, ok := p.clock.parse(p.text(fieldTimestamp)); ok {
-			e.Time = ns
-		} else {
-			p.problems = append(p.problems, BadTime)
-		}
+	var isUsual bool
+	if e.Time, isUsual = p.clock.parse(p.text(fieldTimestamp)); !isUsual {
+		e.Time = p.findTime(around)
 	}
 	e.Outcome, e.Code = p.outcome(path, query)
 	e.DecisionID, e.RequestedBy, e.Revision = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.text(fieldRevision)
@@ -358,6 +380,29 @@ func (p *parser) event(e *Event, metric func(key []byte) int32) {
 	}
 	e.Measures = p.metrics.measures
 }
+
+// reference returns the path of a query that is one plain reference, or nil:
+// opa-envoy-plugin logs its path as data.envoy.authz.allow. A client of OPA may
+// not choose paths in this way, so nothing else may have the form of such an
+// event. A query of the Query API has a list of bindings or null as its result,
+// which only a mask policy replaces. A query of the Compile API has a type.
+func (p *parser) reference() []byte {
+	result := p.optional(fieldResult)
+	if result == nil || result[0] == '[' || result[0] == 'n' || p.fieldIn(p.optional(fieldCustom), "type") != nil ||
+		p.hides(func(pointer string) bool { return pointer == "/result" }) {
+		return nil
+	}
+	if query := p.text(fieldQuery); p.query == nil || !bytes.Equal(query, p.query) {
+		p.query, p.queryPath = bytes.Clone(query), nil
+		if names := plainReference.FindSubmatch(query); names != nil {
+			p.queryPath = []byte(strings.NewReplacer(`["`, "/", `"]`, "", ".", "/").Replace(string(names[1]))[1:])
+		}
+	}
+	return p.queryPath
+}
+
+// plainReference matches a reference to data by names alone.
+var plainReference = regexp.MustCompile(`^data((?:\.[A-Za-z_]\w*|\["[^"\\/.\[\]]+"\])+)$`)
 
 // resolveMetrics asks for the numbers of keys that the parser does not know.
 func (p *parser) resolveMetrics(metric func(key []byte) int32) {

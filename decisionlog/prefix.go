@@ -94,19 +94,15 @@ func cutProcess(line []byte) (stream, rest []byte, ok bool) {
 	return stream, line[end+len("]: "):], true
 }
 
-// isTimePrefix reports whether a line begins with a time of RFC 3339, or of ISO
-// 8601 with a zone without a colon, and a blank.
+// isTimePrefix reports whether a line begins with a time with a zone, and a
+// blank.
 func isTimePrefix(line []byte) bool {
 	end := bytes.IndexByte(line[:min(len(line), 40)], ' ')
-	if end < len("2006-01-02T15:04:05Z") {
+	if end < len("2006-01-02T15:04:05Z") || line[4] != '-' {
 		return false
 	}
-	if at := end - len("+0000"); line[end-1] != 'Z' && (line[at] == '+' || line[at] == '-') {
-		_, ok := parseTime(slices.Concat(line[:end-2], []byte{':'}, line[end-2:end]))
-		return ok
-	}
-	_, ok := parseTime(line[:end])
-	return ok
+	_, hasZone, ok := parseTime(line[:end])
+	return ok && hasZone
 }
 
 // skipColor cuts a terminal's sequence for a color.

@@ -45,7 +45,10 @@ const (
 	TooManyMetrics Problem = "too_many_metrics" // an event with more timers and counters than are read
 	NegativeMetric Problem = "negative_metric"  // a timer or counter below 0
 	DuplicateKey   Problem = "duplicate_key"    // a repeated field or metric; the last one counts
-	BadTime        Problem = "bad_timestamp"    // an invalid timestamp
+	BadTime        Problem = "bad_timestamp"    // an invalid timestamp, and no other time
+	LineTime       Problem = "line_time"        // no valid timestamp; the time is that of OPA's line
+	WrapperTime    Problem = "wrapper_time"     // nor a time of OPA's line; it is that of a text around the event
+	NoZone         Problem = "no_zone"          // a time without a zone, which is read as UTC
 	Logged         Problem = "logged_event"     // an event in a line of a logger, which does not count
 )
 
@@ -78,8 +81,9 @@ type Reader struct {
 	partial   bool      // a line may be a part of a value around it: it is indented, or has a comma
 	waiting   []*source // streams that wait for more
 	record    record
-	name      []byte // of the last stream
-	names     bool   // name streams even if none waits
+	times     [][]byte // in the text around the value that is read, the innermost last
+	name      []byte   // of the last stream
+	names     bool     // name streams even if none waits
 	event     Event
 	revisions bundleRevisions
 }
@@ -100,7 +104,7 @@ func NewReader(o Options) *Reader {
 func (r *Reader) Reset() {
 	r.root.reset(r, nesting{})
 	r.lines, r.other, r.otherLine, r.unrecognised = 0, 0, 0, nil
-	r.partial, r.waiting, r.record, r.name = false, nil, record{}, nil
+	r.partial, r.waiting, r.record, r.times, r.name = false, nil, record{}, nil, nil
 	r.event = Event{revisions: &r.revisions} // it has parts of the text
 	clear(r.buffers[:])
 	clear(r.spare[:])
@@ -163,7 +167,7 @@ func (r *Reader) deliver(p *parser, text []byte, line int64) {
 	}
 	e := &r.event
 	e.Line = line
-	p.event(e, r.options.Metric)
+	p.event(e, r.options.Metric, r.times)
 	for _, problem := range p.problems {
 		r.options.Problem(problem, line)
 	}

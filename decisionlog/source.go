@@ -281,7 +281,7 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	case len(line) >= s.reader.maxLength && (ok || bytes.IndexByte(line[:min(len(line), 1<<10)], '{') >= 0):
 		s.problem(TooLong, s.line())
 	case ok && !s.prefixed().tooDeep():
-		s.readLine(stream, rest, part)
+		s.readLine(line, stream, rest, part)
 	case isWhole(line, '[') && s.reader.withRecord(line, s.line(), func() { s.readArray(line, nil, s.nesting) }):
 	case !s.embedded(line):
 		s.noteOther(line, 1)

@@ -177,8 +177,8 @@ func isWhole(text []byte, bracket byte) bool {
 }
 
 // readLine reads the text behind the prefix of a line, which is a line of the
-// stream or a part of one.
-func (s *source) readLine(stream, text []byte, part bool) {
+// stream or a part of one. The prefix may begin with a time.
+func (s *source) readLine(line, stream, text []byte, part bool) {
 	if part && len(text) == 0 {
 		return
 	}
@@ -187,9 +187,12 @@ func (s *source) readLine(stream, text []byte, part bool) {
 		text = append(append(r.buffers[n.prefixes][:0], text...), '\n')
 		r.buffers[n.prefixes] = text
 	}
+	times := len(r.times)
+	r.times = append(r.times, line[:max(0, bytes.IndexByte(line, ' '))])
 	if !r.withRecord(text, s.line(), func() { s.give(nil, stream, text, !part, n) }) {
 		s.noteOther(text, 1)
 	}
+	r.times = r.times[:times]
 }
 
 // waitingStream returns the stream with a name if it waits, or nil.

@@ -88,6 +88,8 @@ func (s *source) search(p *parser, n nesting) {
 		}
 		return
 	}
+	times := len(r.times)
+	r.times = append(r.times, p.optional(fieldTimestamp), p.optional(fieldTime), p.optional(fieldStamp))
 	waiting := len(r.waiting) > 0
 	for i := range p.members {
 		m := &p.members[i]
@@ -115,6 +117,7 @@ func (s *source) search(p *parser, n nesting) {
 			r.record.taken = r.record.taken || taken
 		}
 	}
+	r.times = r.times[:times]
 }
 
 // readValue looks for events in an object or array, at the level n.
@@ -156,9 +159,13 @@ func (s *source) readArray(value, name []byte, n nesting) {
 	if n = n.deeper(); n.tooDeep() {
 		return
 	}
-	known := len(r.record.found)
+	known, times := len(r.record.found), len(r.times)
 	eachElement(value, func(e []byte) {
 		r.record.found = r.record.found[:known] // elements are different events
+		if text := bytes.TrimPrefix(e, quote); len(r.times) == times && isDigit(text[0]) {
+			// A row may begin with its time.
+			r.times = append(r.times, e)
+		}
 		switch e[0] {
 		case '{', '[':
 			s.readValue(e, name, true, n)
@@ -168,6 +175,7 @@ func (s *source) readArray(value, name []byte, n nesting) {
 			}
 		}
 	})
+	r.times = r.times[:times]
 }
 
 // readString reads the text in a member of the object that p has parsed.
