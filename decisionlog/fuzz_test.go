@@ -73,11 +73,13 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 	if !(has("decision_id") && (target || has("labels") || has("metrics"))) && !((has("labels") || has("msg")) && has("metrics") && target) {
 		return e, nil, false
 	}
-	isAnswer := has("result") && has("metrics")
+	known := 0
 	for key := range fields {
-		isAnswer = isAnswer && (slices.Contains([]string{"decision_id", "result", "metrics"}, key) || fieldOf([]byte(key)) >= fieldData)
+		if fieldOf([]byte(key)) < fieldData {
+			known++
+		}
 	}
-	if isAnswer {
+	if known == 3 && has("decision_id") && has("result") && has("metrics") { // an answer of OPA's API
 		return e, nil, false
 	}
 	e.Line, e.Measures = 1, map[string]int64{}
@@ -142,7 +144,7 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 		}
 		seen[m.key] = true
 		delete(e.Measures, m.key)
-		switch n, ok := modelInteger(m.value); {
+		switch n, ok := modelInteger(modelText(m.value)); {
 		case string(m.value) == "null":
 		case !ok:
 			found(BadMetric)
@@ -187,15 +189,14 @@ func modelText(value json.RawMessage) (text string) {
 // modelNumber returns the number in a text, or nil.
 func modelNumber(text string) *big.Rat {
 	_, exponent, _ := strings.Cut(strings.ToLower(text), "e")
-	if n, err := strconv.Atoi(cmp.Or(exponent, "0")); err != nil || n > 1000 || n < -1000 || !json.Valid([]byte("["+text+"]")) || text != strings.TrimSpace(text) {
+	if n, err := strconv.Atoi(cmp.Or(exponent, "0")); err != nil || n > 1023 || n < -1024 || !json.Valid([]byte(text+"\n")) || strings.ContainsAny(text, " \t\n\r") {
 		return nil
 	}
 	n, _ := new(big.Rat).SetString(text)
 	return n
 }
 
-func modelInteger(value json.RawMessage) (int64, bool) {
-	text := modelText(value)
+func modelInteger(text string) (int64, bool) {
 	n := modelNumber(text)
 	if n == nil || !n.IsInt() || !n.Num().IsInt64() {
 		return 0, false
@@ -208,11 +209,9 @@ var referenceForm = regexp.MustCompile(`^data(\.[A-Za-z_][A-Za-z0-9_]*|\["[^]"\\
 
 // modelReference returns the path of a query that is one plain reference, or "".
 func modelReference(query string, fields map[string]json.RawMessage) (path string) {
-	var custom map[string]any
-	_ = json.Unmarshal(fields["custom"], &custom)
 	var erased, masked []any
 	_, _ = json.Unmarshal(fields["erased"], &erased), json.Unmarshal(fields["masked"], &masked)
-	_, typed := custom["type"]
+	typed := slices.ContainsFunc(parseObject(fields["custom"]), func(m modelMember) bool { return m.key == "type" })
 	result := cmp.Or(string(fields["result"]), "null")
 	if result == "null" || result[0] == '[' || slices.Contains(append(erased, masked...), any("/result")) || typed || !referenceForm.MatchString(query) {
 		return ""

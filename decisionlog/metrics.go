@@ -164,11 +164,8 @@ func (m *metrics) number(text []byte, i int, at *key) int {
 // unusual returns a number that is not a few digits. null is no number, and no
 // problem.
 func (m *metrics) unusual(text []byte) (value int64, ok bool) {
-	if text[0] == 'n' {
-		return 0, false
-	}
 	value, ok = integer(unwrap(text))
-	m.problemIf(!ok, BadMetric)
+	m.problemIf(!ok && text[0] != 'n', BadMetric)
 	m.problemIf(ok && value < 0, NegativeMetric)
 	return value, ok && value >= 0
 }

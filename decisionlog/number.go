@@ -41,23 +41,16 @@ func integer(number []byte) (n int64, ok bool) {
 // fraction. whole reports whether the fraction is 0. ok is false if the text is
 // no number, or the result is beyond 64 bits.
 func decimal(number []byte, shift int) (n int64, whole, ok bool) {
-	const most = 1000 // digits that an exponent may add
-	if !isScalar(number) || number[0] > '9' {
-		return 0, false, false
-	}
-	mantissa, exponent := number, 0
+	mantissa, exponent, err := number, int64(0), error(nil)
 	if i := bytes.IndexAny(number, "eE"); i >= 0 {
-		var err error
-		if exponent, err = strconv.Atoi(string(number[i+1:])); err != nil || exponent < -most || exponent > most {
-			return 0, false, false
-		}
 		mantissa = number[:i]
+		exponent, err = strconv.ParseInt(string(number[i+1:]), 10, 11) // which limits the digits that it adds
 	}
 	unsigned := bytes.TrimPrefix(mantissa, []byte{'-'})
 	sign := string(mantissa[:len(mantissa)-len(unsigned)])
 	before, after, _ := bytes.Cut(unsigned, []byte{'.'})
-	point := max(0, len(before)+exponent+shift)
+	point := max(0, len(before)+int(exponent)+shift)
 	all := slices.Concat(before, after, bytes.Repeat([]byte{'0'}, max(0, point-len(before)-len(after))))
-	n, err := strconv.ParseInt(sign+"0"+string(all[:point]), 10, 64)
-	return n, len(bytes.Trim(all[point:], "0")) == 0, err == nil
+	n, tooLarge := strconv.ParseInt(sign+"0"+string(all[:point]), 10, 64)
+	return n, len(bytes.Trim(all[point:], "0")) == 0, isScalar(number) && number[0] <= '9' && err == nil && tooLarge == nil
 }

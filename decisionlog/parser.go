@@ -110,7 +110,7 @@ type parser struct {
 	results     [results]judgedResult
 	needed      []namedValue
 
-	query, queryPath []byte // the last query without a path, and its reference
+	query, queryPath []byte // the last query that may be a reference, and its path
 
 	// The meaning of the string that begins at decodedAt.
 	decoded   []byte
@@ -351,14 +351,10 @@ func (p *parser) event(e *Event, metric func(key []byte) int32, around [][]byte)
 			path = nil
 		}
 	}
-	if len(path) == 0 && query {
-		path = p.reference()
-		query = path == nil
-	}
 	if len(path) == 0 {
 		path = rootPath
 		if query {
-			path = queryPath
+			path, query = p.reference()
 		}
 	}
 	e.Path = path
@@ -381,24 +377,25 @@ func (p *parser) event(e *Event, metric func(key []byte) int32, around [][]byte)
 	e.Measures = p.metrics.measures
 }
 
-// reference returns the path of a query that is one plain reference, or nil:
-// opa-envoy-plugin logs its path as data.envoy.authz.allow. A client of OPA may
-// not choose paths in this way, so nothing else may have the form of such an
-// event. A query of the Query API has a list of bindings or null as its result,
-// which only a mask policy replaces. A query of the Compile API has a type.
-func (p *parser) reference() []byte {
+// reference returns the path of a query without one, and whether it is an ad-hoc
+// query. A plain reference is none: opa-envoy-plugin logs a path in this way, as
+// data.envoy.authz.allow. A client of OPA must not choose paths, so a query that
+// it may have sent stays one. Those of the Query API have a list of bindings or
+// null as their result, which only a mask policy replaces. Those of the Compile
+// API have a type.
+func (p *parser) reference() (path []byte, isQuery bool) {
 	result := p.optional(fieldResult)
 	if result == nil || result[0] == '[' || result[0] == 'n' || p.fieldIn(p.optional(fieldCustom), "type") != nil ||
 		p.hides(func(pointer string) bool { return pointer == "/result" }) {
-		return nil
+		return queryPath, true
 	}
-	if query := p.text(fieldQuery); p.query == nil || !bytes.Equal(query, p.query) {
-		p.query, p.queryPath = bytes.Clone(query), nil
+	if query := p.text(fieldQuery); !bytes.Equal(query, p.query) {
+		p.query, p.queryPath = bytes.Clone(query), queryPath
 		if names := plainReference.FindSubmatch(query); names != nil {
 			p.queryPath = []byte(strings.NewReplacer(`["`, "/", `"]`, "", ".", "/").Replace(string(names[1]))[1:])
 		}
 	}
-	return p.queryPath
+	return p.queryPath, string(p.queryPath) == rollup.Query
 }
 
 // plainReference matches a reference to data by names alone.

@@ -76,17 +76,14 @@ func parseTime(s []byte) (ns int64, hasZone, ok bool) {
 // begin at 1973-03-03.
 func epoch(number []byte) (ns int64, ok bool) {
 	n, _, ok := decimal(number, 0)
-	if !ok || n < 1e8 {
-		return 0, false
-	}
 	shift := 9
 	for _, least := range [...]int64{1e11, 1e14, 1e17} {
 		if n >= least {
 			shift -= 3
 		}
 	}
-	ns, _, ok = decimal(number, shift)
-	return ns, ok && time.Unix(0, ns).UTC().Year() <= 2261
+	ns, _, fits := decimal(number, shift)
+	return ns, ok && fits && n >= 1e8 && time.Unix(0, ns).UTC().Year() <= 2261
 }
 
 // findTime returns the time of an event whose timestamp is not as OPA writes
@@ -99,11 +96,9 @@ func (p *parser) findTime(around [][]byte) int64 {
 		if !ok {
 			continue
 		}
-		switch own := len(around) - i; {
-		case own == 1:
-		case own == 2 && p.has(fieldMsg):
+		if own := len(around) - i; own == 2 && p.has(fieldMsg) {
 			p.problems = append(p.problems, LineTime)
-		default:
+		} else if own > 1 {
 			p.problems = append(p.problems, WrapperTime)
 		}
 		if !hasZone {
