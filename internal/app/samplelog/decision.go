@@ -219,7 +219,7 @@ var flaws = []flaw{
 	{problem: decisionlog.InvalidUTF8},
 	{problem: decisionlog.NoMetrics},
 	{decisionlog.BadMetric, func(_ string, value int64) string { return fmt.Sprintf("%d.5", value) }},
-	{decisionlog.BadMetric, func(_ string, value int64) string { return fmt.Sprintf(`"%d"`, value) }},
+	{decisionlog.BadMetric, func(_ string, value int64) string { return fmt.Sprintf("[%d]", value) }},
 	{decisionlog.BadMetric, func(string, int64) string { return "9223372036854775808" }},
 	{decisionlog.NegativeMetric, func(_ string, value int64) string { return fmt.Sprint(-1 - value) }},
 	{decisionlog.DuplicateKey, func(key string, value int64) string {
@@ -234,7 +234,8 @@ func (s *source) drawFlaw(d *decision, f *format) {
 	for ok := false; !ok; {
 		d.flaw = flaws[s.below(len(flaws))]
 		ok = (d.flaw.problem != decisionlog.InvalidJSON || f.hasLines()) &&
-			(d.flaw.problem != decisionlog.InvalidUTF8 || !f.uses("$log", "$string"))
+			(d.flaw.problem != decisionlog.InvalidUTF8 || !f.uses("$log", "$string")) &&
+			(d.flaw.problem != decisionlog.BadTime || f.timeFormat == "") // else the line has a time
 	}
 	for ok := false; !ok; _, ok = d.timers[d.at] {
 		d.at = stages[s.below(len(stages))]

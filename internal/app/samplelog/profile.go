@@ -74,7 +74,7 @@ var profiles = []profile{
 	{"kafka/authz/allow", 8, 1, newLognormal(45_000, 700), true, false, boolean(9, 10)},
 	{"features/flags", 200, 0, newLognormal(15_000, 600), true, false, []result{
 		{`{"beta":true,"dark":false}`, rollup.OtherResult},
-		{"null", rollup.OtherResult},
+		{"null", rollup.Undefined},
 	}},
 	{rollup.Query, 0, 20, newLognormal(50_000, 900), false, false, []result{
 		{`[{"user":"alice"},{"user":"bob"}]`, rollup.OtherResult},
