@@ -25,6 +25,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/regometer/regometer/decisionlog"
 )
@@ -226,6 +227,9 @@ func (in *input) sum() *Inputs {
 	}
 	if first, _, _ := strings.Cut(all.Unrecognised, "\n"); all.Decisions == 0 && first != "" {
 		all.Unrecognised = called(in.Name) + " begins with: " + first
+		if strings.ContainsFunc(first, func(r rune) bool { return r == utf8.RuneError || r < '\t' }) {
+			all.Unrecognised = called(in.Name) + " is not text."
+		}
 	} else {
 		all.Unrecognised = ""
 	}

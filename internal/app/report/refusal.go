@@ -22,26 +22,26 @@ const (
 	errWindow  refusalError = refused + "window"
 )
 
-// remedies say what a refused file is, and how to read it.
+// remedies say what a refused file is, and how to read it, if its format alone
+// does not: see magics.
 var remedies = map[refusalError]string{
-	// The maintained library for xz lets a file ask for 4 GB of memory.
-	refused + "xz":       "compressed by xz: run xz -dc FILE | regometer report -",
-	refused + "7z":       "a 7z archive: run 7z x -so FILE | regometer report -",
-	refused + "rar":      "a RAR archive: run unrar p -inul FILE | regometer report -",
-	refused + "compress": "compressed by compress: run gzip -dc FILE | regometer report -",
-	refused + "snappy":   "compressed by Snappy: run snzip -dc FILE | regometer report -",
-	refused + "lz4_old":  "compressed by lz4 -l: run lz4 -dc FILE | regometer report -",
-	refused + "zip":      "a zip archive that is not a file: write it to a file, and name that",
-	errMembers:           "a zip archive with too many members: run unzip -p FILE | regometer report -",
-	errMethod:            "encrypted, or compressed in a rare way: run 7z x -so ARCHIVE | regometer report -",
-	errNested:            "an archive in an archive, or compressed twice: unpack the outer one, and name its files",
-	errWindow:            "compressed by zstd --long=28 or more: run zstd -dc --long=31 FILE | regometer report -",
+	refused + "zip":    "a zip archive that is not a file: write it to a file, and name that",
+	refused + "duckdb": "a DuckDB database: run duckdb -readonly FILE -c \"COPY TABLE TO '/dev/stdout' (FORMAT json)\" | regometer report -",
+	errMembers:         "a zip archive with too many members: run unzip -p FILE | regometer report -",
+	errMethod:          "encrypted, or compressed in a rare way: run 7z x -so ARCHIVE | regometer report -",
+	errNested:          "an archive in an archive, or compressed twice: unpack the outer one, and name its files",
+	errWindow:          "compressed by zstd --long=28 or more: run zstd -dc --long=31 FILE | regometer report -",
 }
 
 // Remedy says which file is in a form that is not read, and how to read it. It
 // returns "" for other problems.
 func (p *Problem) Remedy() string {
 	remedy := remedies[refusalError(p.Kind)]
+	for _, m := range magics {
+		if p.Kind == refused+string(m.format) && m.remedy != "" {
+			remedy = m.remedy
+		}
+	}
 	if remedy == "" || len(p.First) == 0 {
 		return ""
 	}
