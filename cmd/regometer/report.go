@@ -196,7 +196,7 @@ func explain(stderr io.Writer, in *report.Inputs) {
 			continue
 		}
 		fmt.Fprintln(stderr, `regometer: a file has no events of a decision log: JSON with "decision_id" and "path", "query", "labels" or "metrics", `+
-			`or with "labels", "metrics" and "path" or "query"`)
+			`or with "metrics", "path" or "query", and "labels" or "msg". A response of OPA's API is none`)
 		if in.Unrecognised != "" {
 			fmt.Fprintln(stderr, text.Fit(in.Unrecognised, 200))
 		}

@@ -161,6 +161,16 @@ func (in *Inputs) problem(kind string, count int64, places ...Place) {
 	}
 }
 
+// count returns how often events have a problem.
+func (in *Inputs) count(kind decisionlog.Problem) int64 {
+	for _, p := range in.Problems {
+		if p.Kind == string(kind) {
+			return p.Count
+		}
+	}
+	return 0
+}
+
 // comparePlaces compares by file and line.
 func comparePlaces(a, b Place) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
@@ -194,7 +204,9 @@ func (x *Data) Report() *Report {
 	r.Revisions = revisionsOf(x.revisions)
 	r.Slowest = slices.Clone(x.slowest.kept)
 	x.sample.sort()
-	r.byScan = findScanned(r, newScan(x.sample))
+	if wrapperTimes(r) == "" {
+		r.byScan = findScanned(r, newScan(x.sample))
+	}
 	r.Findings = find(r)
 	return r
 }

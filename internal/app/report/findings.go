@@ -85,6 +85,7 @@ const (
 
 	metricsCount  = 10    // decisions without metrics
 	metricsShare  = 0.01  // of the decisions
+	wrapperShare  = 0.01  // of the times; a finding needs more
 	repeatedCount = 5     // ids in the sample
 	repeatedShare = 0.001 // of the sample
 )
@@ -107,6 +108,7 @@ var rules = []rule{
 	{"stage_dominates", stageDominates},
 	{"path_long_tail", pathLongTail},
 	{"path_undefined", pathUndefined},
+	{"wrapper_times", say(wrapperTimes)},
 	{"metrics_missing", say(metricsMissing)},
 	{"keys_beyond_limit", say(keysBeyond)},
 	{"ids_repeated", say(idsRepeated)},
@@ -309,15 +311,14 @@ func pathUndefined(r *Report) (f Finding) {
 }
 
 func metricsMissing(r *Report) string {
-	for _, p := range r.Inputs.Problems {
-		part := Ratio(uint64(p.Count), uint64(r.Inputs.Decisions))
-		if p.Kind == string(decisionlog.NoMetrics) && p.Count >= metricsCount && part >= metricsShare {
-			return fmt.Sprintf("%s of %s decisions (%s) have no metrics, so the figures leave out their time. "+
-				"OPA logs metrics with each decision. Find out what removes the field `metrics` between OPA and this log.",
-				text.Count(p.Count), text.Count(r.Inputs.Decisions), text.Percent(part))
-		}
+	n := r.Inputs.count(decisionlog.NoMetrics)
+	part := Ratio(uint64(n), uint64(r.Inputs.Decisions))
+	if n < metricsCount || part < metricsShare {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("%s of %s decisions (%s) have no metrics, so the figures leave out their time. "+
+		"OPA logs metrics with each decision. Find out what removes the field `metrics` between OPA and this log.",
+		text.Count(n), text.Count(r.Inputs.Decisions), text.Percent(part))
 }
 
 func keysBeyond(r *Report) string {

@@ -38,6 +38,7 @@ func TestRulesDocumented(t *testing.T) {
 			"stage_dominates":      {percent * stageShare, text.Duration(float64(stageMean)), stageDecisions},
 			"path_long_tail":       {tailTimes, text.Duration(float64(tailLeast)), text.Count(tailCount)},
 			"path_undefined":       {percent * undefinedShare, undefinedDecisions, percent * alwaysShare, percent * seldomShare},
+			"wrapper_times":        {percent * wrapperShare},
 			"metrics_missing":      {metricsCount, percent * metricsShare},
 			"ids_repeated":         {repeatedCount, percent * repeatedShare},
 		}[r.name]...), "\n"))

@@ -123,7 +123,7 @@ func errorsHigh(r *Report) (f Finding) {
 	}
 	f.setTimes(r.From, r.To)
 	f.Figures = map[string]float64{"decisions": float64(r.Total.Decisions), "share": part}
-	f.Text = fmt.Sprintf("%s of %s decisions (%s) failed, at all times and on all servers alike.%s "+
+	f.Text = fmt.Sprintf("%s of %s decisions (%s) failed.%s "+
 		"Find the cause in the messages of the errors in the log, and the paths with `--by path`.",
 		text.Count(n), text.Count(r.Total.Decisions), text.Percent(part), commonest(r.Total.Errors))
 	return f

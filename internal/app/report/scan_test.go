@@ -255,9 +255,15 @@ func TestPlantedFaults(t *testing.T) {
 			if isSampled {
 				log.decisions *= 9
 			}
-			found := readLog(t, log.log(), Options{Workers: 2}).Report().Findings
+			lines := log.log()
+			found := readLog(t, lines, Options{Workers: 2}).Report().Findings
 			if len(found) != len(faults) {
 				t.Fatalf("found %+v, want findings of %+v", found, faults)
+			}
+			// With the times of a wrapper, only rules for the whole log run.
+			r := readLog(t, strings.ReplaceAll(lines, `"timestamp"`, `"@timestamp"`), Options{Workers: 2}).Report()
+			if text := fmt.Sprint(r.Findings); !strings.Contains(text, "(100 %) are not those") || len(r.byScan) > 0 {
+				t.Error(text)
 			}
 			for i, want := range faults {
 				checkPlanted(t, &found[i], want)
