@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"maps"
 	"math/big"
 	"math/rand/v2"
 	"reflect"
@@ -73,13 +74,8 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 	if !(has("decision_id") && (target || has("labels") || has("metrics"))) && !((has("labels") || has("msg")) && has("metrics") && target) {
 		return e, nil, false
 	}
-	known := 0
-	for key := range fields {
-		if fieldOf([]byte(key)) < fieldData {
-			known++
-		}
-	}
-	if known == 3 && has("decision_id") && has("result") && has("metrics") { // an answer of OPA's API
+	own := slices.DeleteFunc(slices.Collect(maps.Keys(fields)), func(key string) bool { return fieldOf([]byte(key)) >= fieldData })
+	if len(own) == 3 && has("decision_id") && has("result") && has("metrics") { // an answer of OPA's API
 		return e, nil, false
 	}
 	e.Line, e.Measures = 1, map[string]int64{}
@@ -95,20 +91,17 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 	}
 	e.Time = NoTime
 	for _, key := range []string{"timestamp", "time", "@timestamp"} {
-		ns, hasZone, ok := modelTime(modelText(fields[key]))
-		if !ok {
-			continue
+		if ns, hasZone, ok := modelTime(modelText(fields[key])); ok && e.Time == NoTime {
+			e.Time = ns
+			if !hasZone {
+				found(NoZone)
+			}
+			if key == "time" && has("msg") {
+				found(LineTime)
+			} else if key != "timestamp" {
+				found(WrapperTime)
+			}
 		}
-		if !hasZone {
-			found(NoZone)
-		}
-		if key == "time" && has("msg") {
-			found(LineTime)
-		} else if key != "timestamp" {
-			found(WrapperTime)
-		}
-		e.Time = ns
-		break
 	}
 	if e.Time == NoTime && has("timestamp") {
 		found(BadTime)
@@ -316,12 +309,7 @@ var seedLines = []string{
 	`{"decision_id":"a","path":"p","error":{},"result":1}`, `{"decision_id":"a","path":"p","error":[],"timestamp":5}`, `{"decision_id":"a","path":"p","error":"x: context canceled"}`,
 	`{"input":{"result":true},"requested_by":"x","decision_id":"a","path":"p"}`, `{"decision_id":"a","path":"p","input":{"a":1},"foo":5,"result":true,"requested_by":"x"}`,
 	`{"decision_id":"a","path":"p","input":{"a":{"result":true}},"foo":"{","result":false,"timestamp":"2026-01-02t03:04:05z"}`,
-	`{"decision_id":"a","path":"p","timestamp":{"$date":{"$numberLong":"1767323045123"}},"metrics":{"timer_a_ns":{"$numberLong":"7"},"timer_b_ns":"1e3","timer_c_ns":null,"timer_d_ns":4503599627370497.5,"timer_e_ns":"-1","timer_f_ns":9007199254740993.0,"timer_g_ns":"00","timer_h_ns":1.0e-1}}`,
-	`{"decision_id":"a","path":"p","timestamp":"2026-01-02 03:04:05.5","time":"x"}`, `{"decision_id":"a","path":"p","timestamp":"no","time":1767323045.5,"msg":"Decision Log","@timestamp":"1767323045500000000"}`,
-	`{"decision_id":"a","path":"p","time":12345678,"date":1.7673230455e18}`, `{"decision_id":"a","path":"p","_time":"2026-01-02 03:04:05+00","timestamp":null,"error":""}`,
-	`{"decision_id":"a","query":"data.a[\"b-c\"].d_1","result":{"allowed":true},"masked":["/result/x"]}`, `{"decision_id":"a","query":"data.a","result":true,"erased":["/result"]}`,
-	`{"decision_id":"a","query":"data.a","result":{"query":[]},"custom":{"type":"x"}}`, `{"decision_id":"a","query":"data.a.","result":1}`, `{"decision_id":"a","query":"data.a","result":null}`,
-	`{"decision_id":"a","result":true,"metrics":{}}`, `{"decision_id":"a","result":true,"metrics":{},"req_id":5}`, `{"msg":"Decision Log","path":"p","metrics":{}}`,
+	`{"msg":"Decision Log","time":1767323045.5,"query":"data.a[\"b-c\"].d_1","result":{"allowed":true},"timestamp":{"$date":{"$numberLong":"1767323045123"}},"metrics":{"timer_a_ns":{"$numberLong":"7"},"counter_b":"1e3"}}`,
 	`{"log":"{\"decision_id\":\"a\",\"path\":\"p\"}"}`, `{"event":{"decision_id":"a","path":"p","event":{"decision_id":"b","path":"q"}}}`, `{}`, `{ "a" : [ ] }`,
 	`{"path":"p","decision_id":"` + "\xff" + `","input":"` + "\xfe" + `"}`, `{"path":"p","decision_id":"` + "\x8a" + `","requested_by":"` + "\x8a" + `"}`,
 }

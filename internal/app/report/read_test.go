@@ -186,8 +186,7 @@ func TestUnrecognised(t *testing.T) {
 		`<e>{"decision_id":"d","path":"p"}</e>`: `standard input begins with: <e>{"decision_id":"d","path":"p"}</e>`,
 		`{"a":1},"decision_id":"d"}`:            `standard input begins with: {"a":1}`,
 		"{\"a\": tru,\n":                        `standard input begins with: {"a": `,
-		"\x89HDF\r\n\x1a\n":                     "standard input is not text.",
-		"\x00\x01text\n":                        "standard input is not text.",
+		"\x89HDF\r\n":                           "standard input is not text.", "\x00\x01text\n": "standard input is not text.",
 		string(tarOf(t, member{name: "a", text: "text"})): "standard input:a begins with: text",
 	} {
 		x, err := Read(t.Context(), Options{Inputs: []string{standardInput}, Stdin: strings.NewReader(text)})
