@@ -13,8 +13,7 @@ import (
 // answer returns what a reader says of a log: for each event its path, its
 // outcome, its time and a timer, as far as it has them, and then the problems.
 func answer(text string) string {
-	var all []string
-	got := readAll(text)
+	all, got := []string{}, readAll(text)
 	for _, e := range got.Events {
 		words := e.Path + " " + e.Outcome.String()
 		if e.Time != NoTime {
@@ -47,7 +46,7 @@ func TestAnswers(t *testing.T) {
 	checkAnswers(t, `{"decision_id":"d","path":"p","metrics":{"timer_a_ns":%s}}`, "p undefined%s", map[string]string{
 		`5`: " 5", `"65750"`: " 65750", `65750.0`: " 65750", `1e6`: " 1000000", `"1.5e1"`: " 15", `{"$numberLong":"1"}`: " 1", `{ "$numberInt" : "7" }`: " 7", `-0`: " 0", `"0"`: " 0",
 		`{"$numberDouble":"3.0"}`: " 3", `"9223372036854775807"`: " 9223372036854775807", `9007199254740991.0`: " 9007199254740991", `0.00e5`: " 0", `null`: "",
-		`9007199254740992.0`: bad, `9007199254740993.0`: bad, `4503599627370497.5`: bad, `1.00000000000000000001`: bad, `1e-999`: bad, `1e99`: bad, `"9223372036854775808"`: bad,
+		`9007199254740992.0`: bad, `9007199254740993.0`: bad, `4503599627370497.5`: bad, `1.00000000000000000001`: bad, `1e-999`: bad, `1e99`: bad, `0e9999`: bad, `"9223372036854775808"`: bad,
 		`1.5`: bad, `"1.5"`: bad, `""`: bad, `" 1"`: bad, `"007"`: bad, `"0x10"`: bad, `"+1"`: bad, `"null"`: bad, `true`: bad, `[1]`: bad, `{}`: bad, `{"a":1}`: bad,
 		`{"$numberLong":[1]}`: bad, `"1ms"`: bad, `"\"1\""`: bad, `-1`: negative, `"-1"`: negative, `-1e3`: negative, `{"$numberLong":"-1"}`: negative,
 	})
@@ -82,12 +81,12 @@ func TestAnswers(t *testing.T) {
 	const cut = `{"msg":"Decision Log","path":"p","metrics":{"timer_a_ns":1}}`
 	checkAnswers(t, "%s", "%s", map[string]string{
 		`{"decision_id":"d","result":true,"metrics":{"timer_a_ns":1}}`: "", `{"decision_id":"d","result":null,"metrics":{},"provenance":{},"warning":{}}`: "", // answers of OPA's API
-		`{"response":{"decision_id":"d","result":true,"metrics":{}},"time":1767323045}`:     "",
-		`{"decision_id":"d","result":true,"metrics":{},"timestamp":"2026-01-02T03:04:05Z"}`: "(data) allowed 2026-01-02T03:04:05Z",
-		`{"decision_id":"d","result":true,"metrics":{},"labels":{}}`:                        "(data) allowed",
+		`{"response":{"decision_id":"d","result":true,"metrics":{}},"time":1767323045}`: "", `{"decision_id":"d","result":true,"metrics":{},"labels":{}}`: "(data) allowed",
+		`{"decision_id":"d","result":true,"metrics":{},"timestamp":"2026-01-02T03:04:05Z"}`:                                                          "(data) allowed 2026-01-02T03:04:05Z",
+		`{"decision_id":"d","query":"data.a","result":true,"metrics":{}}` + "\n" + `{"decision_id":"e","query":"data.b","result":true,"metrics":{}}`: "a allowed; b allowed",
 		cut: "p undefined 1", `{"log":` + quoted(cut) + `}`: "p undefined 1", `{"level":"info","msg":"x","text":` + quoted(cut) + `}`: "logged_event at 1",
-		`{"msg":"Decision Log","query":"x","metrics":{}}`: "(query) undefined", `{"msg":"Decision Log","path":"p"}`: "", `{"msg":"Decision Log","metrics":{}}`: "",
-		`{"msg":"Status Log","path":"p","metrics":{}}`: "", `{"path":"p","metrics":{}}`: "", `{"labels":{}}`: "", `{"decision_id":"d","path":"a/deny","result":null,"metrics":{}}`: "a/deny undefined",
+		`{"msg":"Decision Log","query":"x","metrics":{}}`: "(query) undefined", `{"msg":"Decision Log","path":"p"}`: "",
+		`{"msg":"Status Log","path":"p","metrics":{}}`: "", `{"msg":"Decision Log","metrics":{}}`: "", `{"path":"p","metrics":{}}`: "", `{"labels":{}}`: "", `{"decision_id":"d","path":"a/deny","result":null,"metrics":{}}`: "a/deny undefined",
 	})
 	checkAnswers(t, `{"decision_id":"d","path":"p","result":true,"metrics":{},"error":%s}`, "p %s", map[string]string{
 		`""`: "allowed", `null`: "allowed", `"x"`: "error", `{}`: "error", `" "`: "error",
@@ -111,8 +110,9 @@ func TestTimeFromOutside(t *testing.T) {
 			"2026-01-02T03:04:05+0000 host opa[7]: EVENT", "EARLY stdout P {\nAT stdout F " + event[1:],
 		},
 		" " + at + "; no_zone at 1; wrapper_time at 1": {`{"time":"2026-01-02 03:04:05","log":QUOTED}`},
-		// The other times are another's.
-		"": {"EVENT", `{"time":"AT","log":"x"}` + "\nEVENT", `[{"time":"AT","log":"x"},{"log":QUOTED}]`, `{"a":{"time":"AT","log":"{}"},"log":QUOTED}`},
+		// The other times are another's, or of no known prefix.
+		"": {"EVENT", "2026-01-02T03:04:05.678 EVENT", "1767323045.0000000000 EVENT",
+			`{"time":"AT","log":"x"}` + "\nEVENT", `[{"time":"AT","log":"x"},{"log":QUOTED}]`, `{"a":{"time":"AT","log":"{}"},"log":QUOTED}`},
 	} {
 		for _, log := range logs {
 			checkAnswers(t, words.Replace(log), "p undefined"+want, map[string]string{"": ""})
