@@ -25,7 +25,7 @@ func outcomeOf(v *rollup.Verdict, err error, result *any, query string) (outcome
 	switch {
 	case err != nil:
 		return failureOf(err)
-	case result == nil:
+	case result == nil || *result == nil:
 		return rollup.Undefined, ""
 	case query != "":
 		return queryOutcome(*result), ""

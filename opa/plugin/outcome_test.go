@@ -46,7 +46,7 @@ func TestOutcome(t *testing.T) {
 	}{
 		"true":                      {with(true, nil), rollup.Allowed},
 		"object":                    {with(object{"allow": false}, nil), rollup.Denied},
-		"null":                      {with(nil, nil), rollup.OtherResult},
+		"null":                      {with(nil, nil), rollup.Undefined},
 		"no result":                 {logs.EventV1{}, rollup.Undefined},
 		"erased":                    {logs.EventV1{Erased: []string{"/result"}}, rollup.OtherResult},
 		"changed":                   {with(true, mask("/result")), rollup.OtherResult},
