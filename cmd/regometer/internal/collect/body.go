@@ -105,8 +105,12 @@ func newBodyReader(counter *plugin.LogCounter, longest int, long chan struct{}) 
 			b.known += len(key)
 			return int32(len(b.keys) - 1)
 		},
-		Event:    b.add,
-		Problem:  func(kind decisionlog.Problem, _ int64) { b.problems[string(kind)]++ },
+		Event: b.add,
+		Problem: func(kind decisionlog.Problem, _ int64) {
+			if kind != decisionlog.NoZone && kind != decisionlog.LineTime && kind != decisionlog.WrapperTime { // no time matters
+				b.problems[string(kind)]++
+			}
+		},
 		Verdicts: counter.Verdicts(), MaxLength: longest,
 	})
 	return b
