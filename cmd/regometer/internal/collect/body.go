@@ -151,14 +151,13 @@ func (b *bodyReader) begin() {
 
 // read reads the decisions of a body into a batch. It returns why they cannot be
 // counted, or nil. If the sender failed, body.err is not nil.
-func (b *bodyReader) read(body *body, encoding string, o Options) *answer {
+func (b *bodyReader) read(text io.Reader, encoding string, o Options) *answer {
 	defer b.reader.Reset() // it may have much text
 	b.begin()
-	text := io.Reader(body)
 	switch encoding {
 	case "", "identity":
 	case "gzip":
-		if err := b.gzip.Reset(body); err != nil {
+		if err := b.gzip.Reset(text); err != nil {
 			return refusal("gzip", http.StatusBadRequest, "the body is not gzip, although Content-Encoding says so: %v", err)
 		}
 		text = &b.gzip

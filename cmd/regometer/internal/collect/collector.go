@@ -84,6 +84,7 @@ type Collector struct {
 	streams  chan struct{}                // for larger bodies, which are unpacked while they go to the target
 	long     chan struct{}                // for readers of long events, which need much memory
 	readers  sync.Pool                    // of *bodyReader, which wait for work
+	uploads  sync.Pool                    // of *upload
 	repeated *lru.Cache[string, struct{}] // by digest
 	page     http.Handler
 }
@@ -110,6 +111,7 @@ func New(o Options) (*Collector, error) {
 	}
 	c.repeated, _ = lru.New[string, struct{}](remembered) // it fails only for sizes below 1
 	c.readers.New = func() any { return newBodyReader(counter, int(o.MaxEvent), c.long) }
+	c.uploads.New = func() any { return new(upload) }
 	c.page = promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, Registry: registry})
 	return c, nil
 }
@@ -269,8 +271,12 @@ func (c *Collector) inTurn(u *upload) *answer {
 // on at the same time. The target has accepted a whole body before.
 func (c *Collector) read(u *upload) *answer {
 	body := newBody(io.MultiReader(bytes.NewReader(u.text), u.Body))
+	text := io.Reader(body)
 	var answered <-chan *answer
-	if !u.whole && c.options.Forward != nil {
+	if u.whole {
+		text = bytes.NewReader(u.text) // which the unpacker knows
+		body.hash.Write(u.text)
+	} else if c.options.Forward != nil {
 		answered = c.options.Forward.start(u, body)
 	}
 	reader := c.readers.Get().(*bodyReader)
@@ -278,8 +284,10 @@ func (c *Collector) read(u *upload) *answer {
 		reader.shrink()
 		c.readers.Put(reader)
 	}()
-	unreadable := reader.read(body, strings.ToLower(u.Header.Get("Content-Encoding")), c.options)
-	body.finish()
+	unreadable := reader.read(text, strings.ToLower(u.Header.Get("Content-Encoding")), c.options)
+	if !u.whole {
+		body.finish()
+	}
 	a := &answer{status: http.StatusOK}
 	if answered != nil {
 		a = <-answered

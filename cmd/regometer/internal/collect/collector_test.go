@@ -854,7 +854,7 @@ func TestReaderKeepsLittle(t *testing.T) {
 	reader := newBodyReader(c.Counter, DefaultEvent, c.long)
 	read := func(text string) {
 		t.Helper()
-		if err := reader.read(newBody(strings.NewReader(text)), "", c.options); err != nil {
+		if err := reader.read(strings.NewReader(text), "", c.options); err != nil {
 			t.Fatal(err.problem)
 		}
 		reader.batch.Count()

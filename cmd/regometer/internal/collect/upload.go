@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync/atomic"
 )
 
 const (
@@ -34,23 +33,25 @@ var (
 // upload is a request with a body.
 type upload struct {
 	*http.Request
-	text    []byte // the body if it is whole, or its beginning
-	whole   bool
-	waiting *atomic.Int64
-	held    int64
+	text  []byte // the body if it is whole, or its beginning
+	whole bool
+	held  int64
+
+	collector *Collector
 }
 
 // receive reads a body of usual size, or the beginning of a larger one. The
 // caller must release it.
 func (c *Collector) receive(r *http.Request) (*upload, error) {
-	u := &upload{Request: r, waiting: &c.waiting}
+	u := c.uploads.Get().(*upload)
+	*u = upload{Request: r, text: u.text[:0], collector: c}
 	limit := maxWhole
 	if r.ContentLength > maxWhole {
 		limit = beginning
 	} else if r.ContentLength >= 0 {
 		limit = int(r.ContentLength)
 	}
-	if !u.hold(perBody) {
+	if !u.hold(perBody + cap(u.text)) {
 		return u, errBusy
 	}
 	for limit++; len(u.text) < limit; { // with one byte more, to see the end
@@ -75,18 +76,21 @@ func (c *Collector) receive(r *http.Request) (*upload, error) {
 
 // hold reports whether there is room for more bytes of a body that waits.
 func (u *upload) hold(bytes int) bool {
-	if u.waiting.Add(int64(bytes)) > maxWaiting {
-		u.waiting.Add(-int64(bytes))
+	if u.collector.waiting.Add(int64(bytes)) > maxWaiting {
+		u.collector.waiting.Add(-int64(bytes))
 		return false
 	}
 	u.held += int64(bytes)
 	return true
 }
 
-// release gives the room back.
+// release gives the room back. The memory is used again, unless it is large, or
+// a connection to the target may still read it.
 func (u *upload) release() {
-	u.waiting.Add(-u.held)
-	u.held = 0
+	u.collector.waiting.Add(-u.held)
+	if cap(u.text) <= firstRead && u.collector.options.Forward == nil {
+		u.collector.uploads.Put(u)
+	}
 }
 
 // isStatus reports whether a body is a status update of OPA, which is one JSON
