@@ -358,9 +358,12 @@ func (p *parser) event(e *Event, metric func(key []byte) int32, around [][]byte)
 		}
 	}
 	e.Path = path
-	var isUsual bool
-	if e.Time, isUsual = p.clock.parse(p.text(fieldTimestamp)); !isUsual {
-		e.Time = p.findTime(around)
+	stamp := p.text(fieldTimestamp)
+	hasZone, ok := true, false
+	if e.Time, ok = p.clock.parse(stamp); !ok {
+		if e.Time, hasZone, ok = parseTime(stamp); !ok || !hasZone {
+			e.Time = p.findTime(around)
+		}
 	}
 	e.Outcome, e.Code = p.outcome(path, query)
 	e.DecisionID, e.RequestedBy, e.Revision = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.text(fieldRevision)

@@ -5,6 +5,7 @@ package decisionlog
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"time"
 )
@@ -37,6 +38,8 @@ func (c *clock) parse(s []byte) (ns int64, ok bool) {
 	return ns, ok
 }
 
+var errUnusual = errors.New("a time is not as RFC 3339 has it")
+
 // parseTime parses a time of RFC 3339 with any fraction, in ns since 1970. It
 // also knows a blank instead of T and before an offset, the offsets +00 and
 // +0000, " UTC" at the end, no zone, which stands for UTC, and epoch's numbers.
@@ -48,7 +51,10 @@ func parseTime(s []byte) (ns int64, hasZone, ok bool) {
 		return ns, true, ok
 	}
 	var t time.Time
-	err := t.UnmarshalText(s)
+	err := errUnusual
+	if s[day] == 'T' && (s[len(s)-1] == 'Z' || s[len(s)-3] == ':') {
+		err = t.UnmarshalText(s)
+	}
 	hasZone = true
 	if err != nil {
 		rest, isUTC := bytes.CutSuffix(s[end:], []byte(" UTC"))
