@@ -99,6 +99,8 @@ func (l *refusals) add(message, sender string, a *answer) {
 func (l *refusals) Write(line []byte) (int, error) {
 	if m := failedTLS.FindSubmatch(line); m != nil {
 		l.add("A connection was refused.", string(m[1]), refusal("tls", 0, "%s", m[2]))
+	} else {
+		l.add("The server has a problem.", "the server", refusal("server", 0, "%s", line))
 	}
 	return len(line), nil
 }

@@ -105,6 +105,10 @@ func TestTLS(t *testing.T) {
 	if strings.Count(got, "\n") != 1 || !strings.Contains(got, `msg="A connection was refused." reason=tls from=127.0.0.1 problem=`) {
 		t.Errorf("the log is %s", got)
 	}
+	c.ErrorLog().Print("http: panic serving 127.0.0.1:1: no")
+	if got := log(); !strings.Contains(got, "reason=server") {
+		t.Errorf("the log of a panic is %q", got)
+	}
 	for _, files := range [][3]string{{"missing", serverKey, ""}, {serverCert, clientKey, ""}, {serverCert, serverKey, serverKey}} {
 		if _, err := ServerTLS(files[0], files[1], files[2], nil); err == nil {
 			t.Errorf("%v are accepted", files)
