@@ -359,7 +359,7 @@ func (p *parser) event(e *Event, metric func(key []byte) int32, around [][]byte)
 	}
 	e.Path = path
 	stamp := p.text(fieldTimestamp)
-	hasZone, ok := true, false
+	var hasZone, ok bool
 	if e.Time, ok = p.clock.parse(stamp); !ok {
 		if e.Time, hasZone, ok = parseTime(stamp); !ok || !hasZone {
 			e.Time = p.findTime(around)
