@@ -9,7 +9,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // Event is a decision in a log. Its slices belong to the reader, and are valid
@@ -18,13 +18,13 @@ type Event struct {
 	Line int64 // the line of the file where it begins, from 1
 
 	// Path is the path without its leading slash, with escapes resolved. It is
-	// [rollup.Query] for an ad-hoc query, and "(data)" for the whole document.
+	// [outcome.Query] for an ad-hoc query, and "(data)" for the whole document.
 	Path []byte
 	// Time is the event's "timestamp", in ns since 1970, or else another time,
 	// with the problem LineTime or WrapperTime, or NoTime.
 	Time    int64
-	Outcome rollup.Outcome
-	Code    string // OPA's code of the error, if Outcome is rollup.Error
+	Outcome outcome.Outcome
+	Code    string // OPA's code of the error, if Outcome is outcome.Error
 
 	DecisionID, RequestedBy, Revision []byte // with escapes resolved
 	TraceID, SpanID                   []byte // of OpenTelemetry, with escapes resolved

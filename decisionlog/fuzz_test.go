@@ -18,7 +18,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // modelMember is a key of an object, and a value.
@@ -86,7 +86,7 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 		if path := modelReference(query, fields); path != "" {
 			e.Path, query = path, ""
 		} else if query != "" {
-			e.Path = rollup.Query
+			e.Path = outcome.Query
 		}
 	}
 	e.Time = NoTime
@@ -212,11 +212,11 @@ func modelReference(query string, fields map[string]json.RawMessage) (path strin
 	return strings.Join(strings.FieldsFunc(query, func(r rune) bool { return strings.ContainsRune(`.[]"`, r) })[1:], "/")
 }
 
-func modelOutcome(fields map[string]json.RawMessage, path, query string) (rollup.Outcome, string) {
+func modelOutcome(fields map[string]json.RawMessage, path, query string) (outcome.Outcome, string) {
 	if text := fields["error"]; text != nil && string(text) != `""` {
 		var v any
 		if json.Unmarshal(text, &v) != nil {
-			return rollup.Error, "out of range"
+			return outcome.Error, "out of range"
 		}
 		for range 3 {
 			if list, ok := v.([]any); ok && len(list) > 0 {
@@ -230,38 +230,38 @@ func modelOutcome(fields map[string]json.RawMessage, path, query string) (rollup
 		if text, ok := v.(string); ok {
 			code, message = codeOf(text), text
 		}
-		switch outcome := rollup.ErrorOutcome(code); {
+		switch failed := outcome.OfError(code); {
 		case code == "":
-			return rollup.MessageOutcome(message), ""
-		case outcome != rollup.Error:
-			return outcome, ""
+			return outcome.OfMessage(message), ""
+		case failed != outcome.Error:
+			return failed, ""
 		}
-		return rollup.Error, code
+		return outcome.Error, code
 	}
 	if query != "" {
-		path = rollup.Query
+		path = outcome.Query
 	}
-	verdict := (*rollup.Verdicts)(nil).Of(path)
+	verdict := (*outcome.Verdicts)(nil).Of(path)
 	for _, key := range []string{"erased", "masked"} {
 		var paths []any
 		_ = json.Unmarshal(fields[key], &paths) // no array, or none there, has none
 		for _, path := range paths {
 			if path, ok := path.(string); ok && verdict.IsHiddenBy(path) {
-				return rollup.OtherResult, ""
+				return outcome.OtherResult, ""
 			}
 		}
 	}
 	if fields["result"] == nil || string(fields["result"]) == "null" {
-		return rollup.Undefined, ""
+		return outcome.Undefined, ""
 	}
 	var result any
 	d := json.NewDecoder(bytes.NewReader(fields["result"]))
 	d.UseNumber()
 	if d.Decode(&result) != nil {
-		return rollup.Undefined, "out of range"
+		return outcome.Undefined, "out of range"
 	}
 	if query != "" {
-		return rollup.QueryOutcome(result), ""
+		return outcome.OfQuery(result), ""
 	}
 	return verdict.Outcome(result), ""
 }

@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
-// outcome returns the outcome of the decision by the rules of package rollup,
+// outcome returns the outcome of the decision by the rules of package outcome,
 // and the code of its error. query says that the decision is an ad-hoc query.
-func (p *parser) outcome(path []byte, query bool) (outcome rollup.Outcome, code string) {
+func (p *parser) outcome(path []byte, query bool) (_ outcome.Outcome, code string) {
 	if p.has(fieldError) && string(p.value(fieldError)) != `""` {
 		return p.failure(p.value(fieldError))
 	}
@@ -30,10 +30,10 @@ func (p *parser) outcome(path []byte, query bool) (outcome rollup.Outcome, code 
 	}
 	const hiding = 1<<fieldErased | 1<<fieldMasked
 	if p.present&hiding != 0 && p.hides(p.verdict.IsHiddenBy) {
-		return rollup.OtherResult, ""
+		return outcome.OtherResult, ""
 	}
 	if !p.has(fieldResult) {
-		return rollup.Undefined, ""
+		return outcome.Undefined, ""
 	}
 	text := p.value(fieldResult)
 	switch text[0] { // most results
@@ -42,10 +42,10 @@ func (p *parser) outcome(path []byte, query bool) (outcome rollup.Outcome, code 
 	case 'f':
 		return p.ofFalse, ""
 	case 'n':
-		return rollup.Undefined, ""
+		return outcome.Undefined, ""
 	}
 	if query && text[0] == '[' {
-		return rollup.QueryOutcome(p.meaning(text)), ""
+		return outcome.OfQuery(p.meaning(text)), ""
 	}
 	return p.judged(text), ""
 }
@@ -54,8 +54,8 @@ func (p *parser) outcome(path []byte, query bool) (outcome rollup.Outcome, code 
 // log have the same result.
 type judgedResult struct {
 	text    []byte
-	verdict *rollup.Verdict
-	outcome rollup.Outcome
+	verdict *outcome.Verdict
+	outcome outcome.Outcome
 }
 
 const (
@@ -66,7 +66,7 @@ const (
 )
 
 // judged returns the outcome of a result.
-func (p *parser) judged(text []byte) rollup.Outcome {
+func (p *parser) judged(text []byte) outcome.Outcome {
 	n := len(text)
 	if n < 8 || n > longestResult {
 		return p.judge(text)
@@ -74,16 +74,16 @@ func (p *parser) judged(text []byte) rollup.Outcome {
 	middle := binary.LittleEndian.Uint64(text[n/2-4:])
 	known := &p.results[(middle+uint64(n))*0x9E3779B97F4A7C15>>32%results]
 	if known.verdict != p.verdict || !bytes.Equal(known.text, text) {
-		outcome := p.judge(text)
+		judged := p.judge(text)
 		if slices.Contains(p.problems, InvalidUTF8) {
-			return outcome // the text may be why
+			return judged // the text may be why
 		}
-		known.text, known.verdict, known.outcome = append(known.text[:0], text...), p.verdict, outcome
+		known.text, known.verdict, known.outcome = append(known.text[:0], text...), p.verdict, judged
 	}
 	return known.outcome
 }
 
-func (p *parser) judge(text []byte) rollup.Outcome {
+func (p *parser) judge(text []byte) outcome.Outcome {
 	needed := p.needed[:0]
 	eachField(text, func(key, value []byte) {
 		if name := p.nameOf(key); p.verdict.Needs(string(name)) {
@@ -139,7 +139,7 @@ var (
 	emptyObject, someObject any = map[string]any{}, map[string]any{"": nil}
 )
 
-// meaning returns a value that package rollup treats like the text.
+// meaning returns a value that package outcome treats like the text.
 func (p *parser) meaning(text []byte) any {
 	empty := len(text) > 1 && skipSpace(text, 1) == len(text)-1
 	switch text[0] {
@@ -179,7 +179,7 @@ func (p *parser) hides(isOne func(pointer string) bool) (hides bool) {
 
 // failure tells errors apart by their code, or by their message if they lack a
 // code, as the plugin does. On the console, errors are strings.
-func (p *parser) failure(text []byte) (outcome rollup.Outcome, code string) {
+func (p *parser) failure(text []byte) (_ outcome.Outcome, code string) {
 	var message string
 	if text[0] == '"' {
 		message = string(p.unquote(text))
@@ -188,12 +188,13 @@ func (p *parser) failure(text []byte) (outcome rollup.Outcome, code string) {
 		code, message = p.fieldsOf(text)
 	}
 	if code == "" {
-		return rollup.MessageOutcome(message), ""
+		return outcome.OfMessage(message), ""
 	}
-	if outcome = rollup.ErrorOutcome(code); outcome != rollup.Error {
+	failed := outcome.OfError(code)
+	if failed != outcome.Error {
 		code = ""
 	}
-	return outcome, code
+	return failed, code
 }
 
 // fieldsOf returns the code and the message of an error that is an object, or

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // randomResult returns a result with fields that verdicts look at.
@@ -29,14 +29,14 @@ func randomResult(r *rand.Rand, depth int) string {
 	return "{" + strings.Join(fields, ",") + "}"
 }
 
-// The reader finds the same outcomes as package rollup finds in parsed results,
+// The reader finds the same outcomes as package outcome finds in parsed results,
 // whatever rules the paths have.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
-	verdicts := must(rollup.NewVerdicts(map[string]string{
+	verdicts := must(outcome.NewVerdicts(map[string]string{
 		"a": "result.ok", "b": "not result.x.y", "c": `result.x == "a\"b"`, "d": "not result", "e/*": `not result == "no"`,
 	}))
-	var got rollup.Outcome
+	var got outcome.Outcome
 	reader := NewReader(Options{Verdicts: verdicts, Event: func(e *Event) { got = e.Outcome }, Problem: func(Problem, int64) {}})
 	var results []string
 	line := make([]byte, 0, 8<<10) // where all events are
@@ -47,11 +47,11 @@ func TestVerdicts(t *testing.T) {
 		path, result := oneOf(r, "a", "b", "c", "d", "e/f", "g", "g/deny"), oneOf(r, results...)
 		var parsed any
 		must(0, json.Unmarshal([]byte(result), &parsed))
-		want := map[bool]rollup.Outcome{true: rollup.Undefined, false: verdicts.Of(path).Outcome(parsed)}[parsed == nil]
+		want := map[bool]outcome.Outcome{true: outcome.Undefined, false: verdicts.Of(path).Outcome(parsed)}[parsed == nil]
 		reader.Read(fmt.Appendf(line, `{"decision_id":"1","path":"%s","result":%s}`+"\n", path, result))
 		if got != want {
 			t.Fatalf("%s of %s: the outcome is %v, want %v", result, path, got, want)
 		}
-		return got == rollup.Allowed
+		return got == outcome.Allowed
 	})
 }

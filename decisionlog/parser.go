@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // field is a member of an event that the reader reads, or one of the classes
@@ -102,10 +102,10 @@ type parser struct {
 	clock    clock
 
 	// The verdict of the last path, and what it has judged.
-	verdicts    *rollup.Verdicts
-	verdict     *rollup.Verdict
-	ofTrue      rollup.Outcome
-	ofFalse     rollup.Outcome
+	verdicts    *outcome.Verdicts
+	verdict     *outcome.Verdict
+	ofTrue      outcome.Outcome
+	ofFalse     outcome.Outcome
 	verdictPath []byte
 	results     [results]judgedResult
 	needed      []namedValue
@@ -338,8 +338,8 @@ func (p *parser) hasOtherMessage() bool {
 
 // rootPath is the path of all documents at once.
 var (
-	rootPath  = []byte(rollup.AllData)
-	queryPath = []byte(rollup.Query)
+	rootPath  = []byte(outcome.AllData)
+	queryPath = []byte(outcome.Query)
 )
 
 // event fills e with the fields of the parsed object. around has the times in
@@ -398,7 +398,7 @@ func (p *parser) reference() (path []byte, isQuery bool) {
 			p.queryPath = []byte(strings.NewReplacer(`["`, "/", `"]`, "", ".", "/").Replace(string(names[1]))[1:])
 		}
 	}
-	return p.queryPath, string(p.queryPath) == rollup.Query
+	return p.queryPath, string(p.queryPath) == outcome.Query
 }
 
 // plainReference matches a reference to data by names alone.

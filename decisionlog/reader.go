@@ -7,7 +7,7 @@ import (
 	"bytes"
 	"cmp"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // Options receives what a reader reads.
@@ -21,7 +21,7 @@ type Options struct {
 	// Problem is called with each problem, and the line where it begins.
 	Problem func(kind Problem, line int64)
 	// Verdicts finds the outcomes of results. nil stands for the usual ones.
-	Verdicts *rollup.Verdicts
+	Verdicts *outcome.Verdicts
 	// Check, if it is not nil, is called with the JSON text of each event. An
 	// event for which it returns an error is a problem (InvalidJSON).
 	Check func(text []byte) error

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // read is an event that can be kept and compared.
@@ -24,7 +24,7 @@ type read struct {
 	Line                                          int64
 	Path, ID, By, Revision, Code, Labels, Bundles string
 	Time                                          int64
-	Outcome                                       rollup.Outcome
+	Outcome                                       outcome.Outcome
 	Measures                                      map[string]int64
 	HasMetrics                                    bool
 	Trace, Span, RuleLabels                       string
@@ -323,10 +323,10 @@ func TestContainers(t *testing.T) {
 	label := `{"id":"a","team":"x\"y"}`
 	at := int64(1767323045_000000000)
 	want := []read{
-		{1, "rbac/allow", "d1", "10.0.0.1:5", "", "", label, `{"a":{"revision":"1"},"b":{"revision":"2"}}`, at + 678901234, rollup.Allowed, metrics, true, "", "", "", 7},
-		{2, "http/authz", "d2", "", "", "", label, "", at + 1e9 - 3600e9, rollup.Denied, metrics, true, "", "", "", 0},
-		{3, "(query)", "d3", "", "", "", label, "", at + 2e9, rollup.Undefined, metrics, true, "", "", "", 0},
-		{4, "(data)", "d4", "", "", "eval_conflict_error", "{}", "", at + 3e9, rollup.Error, metrics, true, "", "", "", 0},
+		{1, "rbac/allow", "d1", "10.0.0.1:5", "", "", label, `{"a":{"revision":"1"},"b":{"revision":"2"}}`, at + 678901234, outcome.Allowed, metrics, true, "", "", "", 7},
+		{2, "http/authz", "d2", "", "", "", label, "", at + 1e9 - 3600e9, outcome.Denied, metrics, true, "", "", "", 0},
+		{3, "(query)", "d3", "", "", "", label, "", at + 2e9, outcome.Undefined, metrics, true, "", "", "", 0},
+		{4, "(data)", "d4", "", "", "eval_conflict_error", "{}", "", at + 3e9, outcome.Error, metrics, true, "", "", "", 0},
 	}
 	if got := readAll(events.ndjson()); !reflect.DeepEqual(got, result{Events: want, Lines: 4}) {
 		t.Fatalf("got  %+v\nwant %+v", got, want)

@@ -13,6 +13,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
@@ -23,20 +24,20 @@ var benchStages = []string{"server_handler", "rego_query_parse", "rego_query_com
 const benchPaths = 20
 
 // benchDecisions hands out the decisions that each side records.
-func benchDecisions(add func(path string, o rollup.Outcome, durations []int64)) {
+func benchDecisions(add func(path string, o outcome.Outcome, durations []int64)) {
 	random := rand.New(rand.NewPCG(5, 6))
 	durations := make([]int64, len(benchStages))
 	for i := range 500 * benchPaths {
 		for k := range durations {
 			durations[k] = max(2000, lognormal(random))
 		}
-		add(fmt.Sprintf("team%d/authz/allow", i%benchPaths), rollup.Outcome(i/benchPaths%6), durations)
+		add(fmt.Sprintf("team%d/authz/allow", i%benchPaths), outcome.Outcome(i/benchPaths%6), durations)
 	}
 }
 
 func benchCollector(b *testing.B) *prom.Collector {
 	r := newRollup(b, rollup.Options{PathStages: benchStages, Bounds: prom.DefaultBounds()})
-	benchDecisions(func(path string, o rollup.Outcome, durations []int64) {
+	benchDecisions(func(path string, o outcome.Outcome, durations []int64) {
 		m := map[string]any{"counter_server_query_cache_hit": 1}
 		for k, stage := range benchStages {
 			m["timer_"+stage+"_ns"] = durations[k]
@@ -61,7 +62,7 @@ func clientCollectors() []prometheus.Collector {
 	allSelf := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "stage_self_seconds_total", Help: "x"}, []string{"stage"})
 	decisions := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "decisions_total", Help: "x"}, []string{"outcome", "path"})
 	counters := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "counters_total", Help: "x"}, []string{"counter"})
-	benchDecisions(func(path string, o rollup.Outcome, durations []int64) {
+	benchDecisions(func(path string, o outcome.Outcome, durations []int64) {
 		for k, stage := range benchStages {
 			histograms.WithLabelValues(path, stage).Observe(float64(durations[k]) / 1e9)
 			self.WithLabelValues(path, stage).Add(float64(durations[k]) / 1e9)

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/regometer/regometer/internal/race"
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
@@ -44,7 +45,7 @@ func TestScrapeNeverBlocksRecording(t *testing.T) {
 
 	fill(r, 100) // known labels
 	for i := range 10 {
-		r.Add(rollup.Decision{Path: fmt.Sprint("new", i), Outcome: rollup.Allowed, Metrics: map[string]any{"timer_server_handler_ns": int64(i + 1)}})
+		r.Add(rollup.Decision{Path: fmt.Sprint("new", i), Outcome: outcome.Allowed, Metrics: map[string]any{"timer_server_handler_ns": int64(i + 1)}})
 	}
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(c)
@@ -91,7 +92,7 @@ func TestConcurrent(t *testing.T) {
 	for range writers {
 		recording.Go(func() {
 			for i := range decisions {
-				r.Add(rollup.Decision{Path: fmt.Sprint("p", i%7), Outcome: rollup.Outcome(i % 6), Metrics: map[string]any{"timer_server_handler_ns": int64(i + 1)}})
+				r.Add(rollup.Decision{Path: fmt.Sprint("p", i%7), Outcome: outcome.Outcome(i % 6), Metrics: map[string]any{"timer_server_handler_ns": int64(i + 1)}})
 			}
 		})
 	}
@@ -177,7 +178,7 @@ func TestCollectAllocations(t *testing.T) {
 	r := newRollup(t, rollup.Options{Stages: stages, PathStages: []string{"s0", "s1", "s2", "s3"}, Bounds: prom.DefaultBounds()})
 	for range 100 {
 		for i := range 80 {
-			r.Add(rollup.Decision{Path: fmt.Sprint("p", i/4), Outcome: rollup.Allowed, Metrics: map[string]any{fmt.Sprintf("timer_s%d_ns", i%4): i*i + 1}})
+			r.Add(rollup.Decision{Path: fmt.Sprint("p", i/4), Outcome: outcome.Allowed, Metrics: map[string]any{fmt.Sprintf("timer_s%d_ns", i%4): i*i + 1}})
 		}
 	}
 	c := collector(t, r, prom.Options{})

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
@@ -30,7 +31,7 @@ func Example() {
 	registry.MustRegister(collector)
 
 	// For each decision:
-	decisions.Add(rollup.Decision{Path: "authz/allow", Outcome: rollup.Allowed, Metrics: map[string]any{
+	decisions.Add(rollup.Decision{Path: "authz/allow", Outcome: outcome.Allowed, Metrics: map[string]any{
 		"timer_server_handler_ns":  int64(250_000),
 		"timer_rego_query_eval_ns": int64(100_000),
 	}})

@@ -18,6 +18,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
@@ -43,7 +44,7 @@ func fill(r *rollup.Rollup, n int) map[cell][]int64 {
 				raw[cell{"", stage}] = append(raw[cell{"", stage}], d)
 			}
 		}
-		r.Add(rollup.Decision{Path: path, Outcome: rollup.Outcome(i % 5), Metrics: m})
+		r.Add(rollup.Decision{Path: path, Outcome: outcome.Outcome(i % 5), Metrics: m})
 	}
 	return raw
 }
@@ -181,20 +182,20 @@ func checkCreated(t *testing.T, created time.Time) {
 func TestCounters(t *testing.T) {
 	t.Parallel()
 	r := newRollup(t, rollup.Options{})
-	add := func(path string, o rollup.Outcome, handler, eval int64, hits uint64) {
+	add := func(path string, o outcome.Outcome, handler, eval int64, hits uint64) {
 		r.Add(rollup.Decision{Path: path, Outcome: o, Metrics: map[string]any{
 			"timer_server_handler_ns":        handler,
 			"timer_rego_query_eval_ns":       eval,
 			"counter_server_query_cache_hit": hits,
 		}})
 	}
-	add("a", rollup.Allowed, 3e9, 1e9, 2)
-	add("a", rollup.Denied, 4e9, 1e9, 3)
-	add("a", rollup.Denied, 0, 1e9, 0)
-	add("b", rollup.Undefined, 1e9, -5, 1)
-	r.Add(rollup.Decision{Path: "b", Outcome: rollup.Error, Code: "eval_conflict_error", Metrics: map[string]any{"timer_rego_input_parse_ns": "soon", "counter_x": 1.5, "counter_y": -1}})
-	r.Add(rollup.Decision{Path: "b", Outcome: rollup.Cancelled, Metrics: map[string]any{"timer_server_handler_ns": 0}})
-	r.Add(rollup.Decision{Path: "b", Outcome: rollup.OtherResult, Overflow: true, Metrics: map[string]any{
+	add("a", outcome.Allowed, 3e9, 1e9, 2)
+	add("a", outcome.Denied, 4e9, 1e9, 3)
+	add("a", outcome.Denied, 0, 1e9, 0)
+	add("b", outcome.Undefined, 1e9, -5, 1)
+	r.Add(rollup.Decision{Path: "b", Outcome: outcome.Error, Code: "eval_conflict_error", Metrics: map[string]any{"timer_rego_input_parse_ns": "soon", "counter_x": 1.5, "counter_y": -1}})
+	r.Add(rollup.Decision{Path: "b", Outcome: outcome.Cancelled, Metrics: map[string]any{"timer_server_handler_ns": 0}})
+	r.Add(rollup.Decision{Path: "b", Outcome: outcome.OtherResult, Overflow: true, Metrics: map[string]any{
 		"timer_rego_query_parse_ns": -7, "timer_mine_ns": 1, "timer_mine_too_ns": 1, "counter_mine": 3,
 	}})
 
@@ -261,7 +262,7 @@ func TestLikeNativeHistogram(t *testing.T) {
 			d = 1e9 >> random.IntN(9) // 1 s, 0.5 s …: bounds, each in the bucket that it ends
 		}
 		theirs.Observe(float64(d) / 1e9)
-		r.Add(rollup.Decision{Path: "p", Outcome: rollup.Allowed, Metrics: map[string]any{"timer_server_handler_ns": d}})
+		r.Add(rollup.Decision{Path: "p", Outcome: outcome.Allowed, Metrics: map[string]any{"timer_server_handler_ns": d}})
 	}
 	want := gather(t, registry)["x"].GetMetric()[0].GetHistogram()
 	got := gather(t, newRegistry(t, r, prom.Options{}))["opa_decision_stage_duration_seconds"].GetMetric()[0].GetHistogram()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // A family is all metrics of one name.
@@ -39,7 +39,7 @@ func newFamilies(namespace string) *families {
 	}
 	outcomeNames := make([]string, outcomes)
 	for o := range outcomeNames {
-		outcomeNames[o] = rollup.Outcome(o).String()
+		outcomeNames[o] = outcome.Outcome(o).String()
 	}
 	self := namespace + "_decision_stage_self_seconds_total"
 	pathSelf := namespace + "_decision_path_self_seconds_total"

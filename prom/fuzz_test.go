@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
@@ -22,7 +23,7 @@ func FuzzLabels(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, stage, event, path2 string, d int64) {
 		r := newRollup(t, rollup.Options{})
 		for _, p := range []string{path, path2, path} {
-			r.Add(rollup.Decision{Path: p, Outcome: rollup.Allowed, Metrics: map[string]any{
+			r.Add(rollup.Decision{Path: p, Outcome: outcome.Allowed, Metrics: map[string]any{
 				"timer_" + stage + "_ns":  d,
 				"timer_" + path + "_ns":   int64(math.MaxInt64),
 				"counter_" + event:        uint64(math.MaxUint64),

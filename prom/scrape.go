@@ -6,6 +6,7 @@ package prom
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -18,7 +19,7 @@ func (c *Collector) scrape(s *rollup.Snapshot) []prometheus.Metric {
 	for i := range s.Paths {
 		p := &s.Paths[i]
 		for o, n := range p.Outcomes {
-			b.counter(&f.decisions, float64(n), rollup.Outcome(o).String(), p.Label)
+			b.counter(&f.decisions, float64(n), outcome.Outcome(o).String(), p.Label)
 		}
 		for j := range p.Stages {
 			b.stage(&f.pathDuration, &f.pathSelf, &p.Stages[j], p.Label, p.Stages[j].Stage)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
@@ -32,7 +33,7 @@ func exhaust(r *rollup.Rollup, o rollup.Options) {
 	for _, n := range timers {
 		zeros = append(zeros, rollup.Number{Key: n.Key})
 	}
-	for _, path := range []string{rollup.Query, "p"} {
+	for _, path := range []string{outcome.Query, "p"} {
 		r.Add(rollup.Decision{Path: path, Numbers: timers})
 		r.Add(rollup.Decision{Path: path, Numbers: zeros})
 	}
@@ -40,7 +41,7 @@ func exhaust(r *rollup.Rollup, o rollup.Options) {
 		r.Add(rollup.Decision{Path: fmt.Sprint("p", i), Numbers: append(timers, counters...)})
 	}
 	for _, code := range append(rollup.ErrorCodes(), "") {
-		r.Add(rollup.Decision{Path: "p", Outcome: rollup.Error, Code: code, Numbers: zeros})
+		r.Add(rollup.Decision{Path: "p", Outcome: outcome.Error, Code: code, Numbers: zeros})
 	}
 }
 

@@ -5,8 +5,8 @@
 // keeps a histogram for each stage over all decisions, and for some stages also
 // by path. It also keeps sums of counters, and counts of outcomes and errors.
 //
-// A [Decision] has a path, an [Outcome] and the metrics that Open Policy Agent
-// (OPA) collected. [Rollup.Add] treats each metric by its key:
+// A [Decision] has a path, an [outcome.Outcome] and the metrics that Open Policy
+// Agent (OPA) collected. [Rollup.Add] treats each metric by its key:
 //
 //   - timer_<stage>_ns goes to the histogram of the stage and, if the stage is
 //     one of [Options.PathStages], to the histogram of the stage and the path.

@@ -6,6 +6,7 @@ package rollup_test
 import (
 	"fmt"
 
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -16,7 +17,7 @@ func Example() {
 		return
 	}
 	for i := range int64(100) {
-		r.Add(rollup.Decision{Path: "http/authz/allow", Outcome: rollup.ResultOutcome(i%10 != 0), Metrics: map[string]any{
+		r.Add(rollup.Decision{Path: "http/authz/allow", Outcome: outcome.OfResult(i%10 != 0), Metrics: map[string]any{
 			"timer_server_handler_ns":         300_000 + i*1000,
 			"timer_rego_query_eval_ns":        200_000 + i*1000,
 			"timer_rego_builtin_http_send_ns": 150_000 + i*1000,
@@ -27,7 +28,7 @@ func Example() {
 	var s rollup.Snapshot
 	r.Snapshot(&s)
 	for _, p := range s.Paths {
-		fmt.Printf("%s: %d allowed, %d denied\n", p.Label, p.Outcomes[rollup.Allowed], p.Outcomes[rollup.Denied])
+		fmt.Printf("%s: %d allowed, %d denied\n", p.Label, p.Outcomes[outcome.Allowed], p.Outcomes[outcome.Denied])
 		printStages(p.Stages)
 	}
 	fmt.Println("over all paths:")

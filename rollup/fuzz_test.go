@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -23,7 +24,7 @@ func FuzzAdd(f *testing.F) {
 	f.Add("other", uint8(9), `{"timer_server_handler_ns":9223372036854775807,"timer_rego_input_parse_ns":9223372036854775807}`)
 	f.Add("\xff", uint8(1), `{"timer_server_handler_ns":-9223372036854775808,"timer_\ud800_ns":1.5,"counter_x":null}`)
 	f.Add("p", uint8(2), `{"timer_eval_op_plug_ns":5,"timer_rego_query_eval_ns":3,"timer_timer__ns_ns":2}`)
-	f.Fuzz(func(t *testing.T, path string, outcome uint8, text string) {
+	f.Fuzz(func(t *testing.T, path string, number uint8, text string) {
 		var m, n map[string]any
 		if json.Unmarshal([]byte(text), &m) != nil {
 			t.Skip()
@@ -35,8 +36,8 @@ func FuzzAdd(f *testing.F) {
 		}
 		r := newRollup(t, rollup.Options{Paths: 2})
 		for _, p := range []string{path, path + "/x", "x/" + path, path} {
-			r.Add(rollup.Decision{Path: p, Outcome: rollup.Outcome(outcome), Code: path, Metrics: m})
-			r.Add(rollup.Decision{Path: p, Outcome: rollup.Outcome(outcome), Metrics: n})
+			r.Add(rollup.Decision{Path: p, Outcome: outcome.Outcome(number), Code: path, Metrics: m})
+			r.Add(rollup.Decision{Path: p, Outcome: outcome.Outcome(number), Metrics: n})
 		}
 		timers := 0
 		for key, value := range n {

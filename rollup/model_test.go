@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -122,7 +123,7 @@ func (m *model) add(d rollup.Decision) {
 	outcomes := m.Outcomes[path]
 	outcomes[d.Outcome]++
 	m.Outcomes[path] = outcomes
-	if d.Outcome == rollup.Error {
+	if d.Outcome == outcome.Error {
 		code := d.Code
 		if !slices.Contains(rollup.ErrorCodes(), code) {
 			code = rollup.Other
@@ -152,9 +153,9 @@ func (m *model) add(d rollup.Decision) {
 		if t.value == 0 {
 			cause := rollup.CauseUnknown
 			switch {
-			case (d.Query || d.Path == rollup.Query) && stage == "server_handler":
+			case (d.Query || d.Path == outcome.Query) && stage == "server_handler":
 				cause = rollup.CauseQuery
-			case d.Outcome == rollup.Error || d.Outcome == rollup.Cancelled:
+			case d.Outcome == outcome.Error || d.Outcome == outcome.Cancelled:
 				cause = rollup.CauseFailed
 			}
 			u := m.Unfinished[t.stage]
@@ -311,7 +312,7 @@ func (w *world) path() string {
 	case 1:
 		return ""
 	case 2:
-		return rollup.Query
+		return outcome.Query
 	default:
 		return fmt.Sprintf("p%d", n)
 	}
@@ -344,7 +345,7 @@ func (w *world) decision() rollup.Decision {
 	}
 	w.Shuffle(len(numbers), func(i, j int) { numbers[i], numbers[j] = numbers[j], numbers[i] })
 	return rollup.Decision{
-		Path: w.path(), Outcome: rollup.Outcome(w.IntN(6)), Overflow: w.IntN(5) == 0, Query: w.IntN(9) == 0,
+		Path: w.path(), Outcome: outcome.Outcome(w.IntN(6)), Overflow: w.IntN(5) == 0, Query: w.IntN(9) == 0,
 		Code: []string{"", "internal_error", "unauthorized", "invented"}[w.IntN(4)], Numbers: numbers,
 	}
 }

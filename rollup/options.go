@@ -12,17 +12,9 @@ import (
 	"github.com/regometer/regometer/internal/stages"
 )
 
-// Labels that do not come from a decision.
-const (
-	// Other is the label of paths, stages, counters and error codes that have
-	// no label of their own.
-	Other = "other"
-	// Query is the path label of ad-hoc queries (POST /v1/query). They have no
-	// path, because the client writes the query.
-	Query = "(query)"
-	// AllData is the path label of the whole document.
-	AllData = "(data)"
-)
+// Other is the label of paths, stages, counters and error codes that have no
+// label of their own.
+const Other = "other"
 
 // Options configures a Rollup. The zero value is the default.
 type Options struct {

@@ -144,3 +144,14 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestCauses(t *testing.T) {
+	t.Parallel()
+	for cause, want := range map[rollup.Cause]string{
+		rollup.CauseUnknown: "unknown", rollup.CauseQuery: "query", rollup.CauseFailed: "failed", 3: "failed", 255: "failed",
+	} {
+		if got := cause.String(); got != want {
+			t.Errorf("the text of %d is %q, want %q", cause, got, want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/regometer/regometer/internal/stages"
+	"github.com/regometer/regometer/outcome"
 )
 
 // Rollup holds the sums of the decisions that were added to it. [New] makes it.
@@ -67,12 +68,12 @@ type Decision struct {
 	// Path is the decision's path, or the label that the caller gave it.
 	Path string
 	// Query marks an ad-hoc query (POST /v1/query). It is not needed if Path is
-	// [Query].
+	// [outcome.Query].
 	Query bool
 	// Outcome says how the decision ended. An invalid Outcome counts as
 	// OtherResult.
-	Outcome Outcome
-	// Code is OPA's code of the error, if Outcome is Error.
+	Outcome outcome.Outcome
+	// Code is OPA's code of the error, if Outcome is outcome.Error.
 	Code string
 	// Overflow marks a decision whose path would have another label if there
 	// were more room. [Overflow.Paths] counts it.
@@ -109,9 +110,9 @@ func (r *Rollup) Add(d Decision) {
 	if !fits || d.Overflow {
 		r.overflow.paths.Add(1)
 	}
-	outcome := d.Outcome.valid()
-	row.outcomes[outcome].Add(1)
-	if outcome == Error {
+	ended := d.Outcome.Valid()
+	row.outcomes[ended].Add(1)
+	if ended == outcome.Error {
 		r.errors[indexOfCode(d.Code)].Add(1)
 	}
 	for i := range f.N {

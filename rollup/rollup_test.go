@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -62,7 +63,7 @@ func TestAdd(t *testing.T) {
 	for _, n := range integers {
 		all[n.Key] = n.Value
 	}
-	d := rollup.Decision{Path: "a/b", Outcome: rollup.Denied}
+	d := rollup.Decision{Path: "a/b", Outcome: outcome.Denied}
 	r, byMap := newRollup(t, rollup.Options{}), newRollup(t, rollup.Options{})
 	for range 3 {
 		d.Metrics, d.Numbers = others, integers
@@ -71,7 +72,7 @@ func TestAdd(t *testing.T) {
 		byMap.Add(d)
 	}
 	want := newContents()
-	want.Outcomes["a/b"] = [6]uint64{rollup.Denied: 3}
+	want.Outcomes["a/b"] = [6]uint64{outcome.Denied: 3}
 	want.Stages = map[string]modelCell{
 		"server_handler":    {count: 3, sum: 300, self: 180, least: 100, most: 100},
 		"rego_query_eval":   {count: 3, sum: 120, self: 117, least: 40, most: 40},
@@ -102,15 +103,15 @@ func TestAddLittle(t *testing.T) {
 	want.Counters["server_query_cache_hit"] = 0
 	codes := append(rollup.ErrorCodes(), "", "invented", "zzz", "eval_conflict_error")
 	for _, code := range codes {
-		r.Add(rollup.Decision{Path: "p", Outcome: rollup.Error, Code: code})
-		r.Add(rollup.Decision{Path: "p", Outcome: rollup.Denied, Code: code})
+		r.Add(rollup.Decision{Path: "p", Outcome: outcome.Error, Code: code})
+		r.Add(rollup.Decision{Path: "p", Outcome: outcome.Denied, Code: code})
 		if !slices.Contains(rollup.ErrorCodes(), code) {
 			code = rollup.Other
 		}
 		want.Errors[code]++
 	}
 	n := uint64(len(codes))
-	want.Outcomes["p"] = [6]uint64{rollup.Allowed: 2, rollup.OtherResult: 1, rollup.Error: n, rollup.Denied: n}
+	want.Outcomes["p"] = [6]uint64{outcome.Allowed: 2, outcome.OtherResult: 1, outcome.Error: n, outcome.Denied: n}
 	requireSame(t, contentsOf(t, r), want)
 }
 
@@ -229,7 +230,7 @@ func TestLabels(t *testing.T) {
 			t.Errorf("the labels are %.40q, want %.40q", got, want)
 		}
 		for i, want := range []uint64{4, 3, 3, 1, 1} {
-			if got := s.Paths[i].Outcomes[rollup.Allowed]; got != want {
+			if got := s.Paths[i].Outcomes[outcome.Allowed]; got != want {
 				t.Errorf("path %.9q has %d decisions, want %d", s.Paths[i].Label, got, want)
 			}
 		}
@@ -273,7 +274,7 @@ func TestSize(t *testing.T) {
 			r.Add(rollup.Decision{Path: fmt.Sprint(i), Numbers: numbers})
 		}
 		for _, code := range append(rollup.ErrorCodes(), "") {
-			r.Add(rollup.Decision{Outcome: rollup.Error, Code: code})
+			r.Add(rollup.Decision{Outcome: outcome.Error, Code: code})
 		}
 		c := contentsOf(t, r)
 		got := rollup.Size{

@@ -8,7 +8,11 @@ import (
 	"sync/atomic"
 
 	"github.com/regometer/regometer/internal/stages"
+	"github.com/regometer/regometer/outcome"
 )
+
+// outcomes is the number of outcomes.
+const outcomes = int(outcome.Cancelled) + 1
 
 // row holds the outcomes of a path, and the durations of each stage that is
 // kept by path.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/stages"
+	"github.com/regometer/regometer/outcome"
 )
 
 // Snapshot is a copy of a rollup's contents. All lists keep their order from
@@ -91,9 +92,9 @@ func (c Cause) String() string { return causeNames[min(c, causes-1)] }
 
 func causeOf(m *stages.Metric, d *Decision) Cause {
 	switch {
-	case (d.Query || d.Path == Query) && m.Name == handler:
+	case (d.Query || d.Path == outcome.Query) && m.Name == handler:
 		return CauseQuery
-	case d.Outcome == Error || d.Outcome == Cancelled:
+	case d.Outcome == outcome.Error || d.Outcome == outcome.Cancelled:
 		return CauseFailed
 	default:
 		return CauseUnknown

@@ -20,7 +20,7 @@ import (
 	"github.com/regometer/regometer/internal/app/parquetlog"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 func newReportCommand() *cobra.Command {
@@ -73,7 +73,7 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 			if err != nil {
 				return err
 			}
-			if o.Verdicts, err = rollup.NewVerdicts(o.Outcomes); err != nil {
+			if o.Verdicts, err = outcome.NewVerdicts(o.Outcomes); err != nil {
 				return fmt.Errorf("--outcome %w", err)
 			}
 			return o.Check()

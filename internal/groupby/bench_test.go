@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // typicalMeasures are five timers and two counters, as a POST to a server's
@@ -58,7 +58,7 @@ func BenchmarkAdd(b *testing.B) {
 				keys[i] = fmt.Appendf(nil, "system/policies/authz%d/allow", i)
 			}
 			add := func(i int) {
-				g.Add(keys[int64(i)%test.groups], 1_700_000_000e9+int64(i%200)*test.interval, rollup.Allowed, "", all[i%len(all)])
+				g.Add(keys[int64(i)%test.groups], 1_700_000_000e9+int64(i%200)*test.interval, outcome.Allowed, "", all[i%len(all)])
 			}
 			for i := range 1 << 19 {
 				add(i)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/stages"
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -31,7 +32,7 @@ type cell struct {
 }
 
 // outcomes is the number of outcomes.
-const outcomes = int(rollup.Cancelled) + 1
+const outcomes = int(outcome.Cancelled) + 1
 
 // noTimeIndex is the index of the slice for decisions without a time.
 const noTimeIndex = math.MinInt64

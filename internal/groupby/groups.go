@@ -14,6 +14,7 @@ import (
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/stages"
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -130,7 +131,7 @@ func New(l Limits) (*Groups, error) {
 // Add adds a decision. Its time is in ns since 1970, or decisionlog.NoTime. Add
 // copies the key. It ignores unknown metrics, negative timers, and counters
 // below 1. Each metric should be among the measures only once.
-func (g *Groups) Add(key []byte, time int64, outcome rollup.Outcome, code string, measures []decisionlog.Measure) {
+func (g *Groups) Add(key []byte, time int64, ended outcome.Outcome, code string, measures []decisionlog.Measure) {
 	if g.names.displaced > g.limits.Names {
 		g.sweep() // before the plan of this decision can refer to a displaced name
 	}
@@ -138,18 +139,16 @@ func (g *Groups) Add(key []byte, time int64, outcome rollup.Outcome, code string
 	if !p.fits(measures, g.names.version) {
 		measures = g.makePlan(p, measures)
 	}
-	p.addTo(g.count(key, time, outcome, code), measures)
+	p.addTo(g.count(key, time, ended, code), measures)
 }
 
 // count counts a decision's outcome in its cell, and returns the cell.
-func (g *Groups) count(key []byte, time int64, outcome rollup.Outcome, code string) *cell {
+func (g *Groups) count(key []byte, time int64, ended outcome.Outcome, code string) *cell {
 	group := g.groupOf(key)
 	c := g.cellOf(group, time)
-	if int(outcome) >= outcomes {
-		outcome = rollup.OtherResult
-	}
-	c.outcomes[outcome]++
-	if outcome == rollup.Error {
+	ended = ended.Valid()
+	c.outcomes[ended]++
+	if ended == outcome.Error {
 		group.addError(codeOrOther(code), 1)
 	}
 	return c

@@ -19,6 +19,7 @@ import (
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/stages"
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -35,7 +36,7 @@ func newGroups(t testing.TB, l Limits) *Groups {
 type event struct {
 	key     string
 	time    int64
-	outcome rollup.Outcome
+	outcome outcome.Outcome
 	code    string
 	numbers []rollup.Number
 }
@@ -66,7 +67,7 @@ func (w *world) duration() int64 {
 
 // event returns a random decision, some of whose names and keys are rare.
 func (w *world) event() event {
-	e := event{key: fmt.Sprint("p", w.IntN(11)), time: decisionlog.NoTime, outcome: rollup.Outcome(w.IntN(6))}
+	e := event{key: fmt.Sprint("p", w.IntN(11)), time: decisionlog.NoTime, outcome: outcome.Outcome(w.IntN(6))}
 	e.code = []string{"", "internal_error", "unauthorized", "invented"}[w.IntN(4)]
 	switch n := w.IntN(60); {
 	case n < 4:
@@ -321,7 +322,7 @@ func modelText(l Limits, events []event) string {
 			}
 			whole[key].add(e.outcome, counters, timings)
 			parts[key][begin].add(e.outcome, counters, timings)
-			if e.outcome == rollup.Error {
+			if e.outcome == outcome.Error {
 				code := rollup.Other
 				if slices.Contains(rollup.ErrorCodes(), e.code) {
 					code = e.code
@@ -394,7 +395,7 @@ func newModelCell() *modelCell {
 	return &modelCell{[6]uint64{}, map[string]Sum{}, map[string]*exphist.Histogram{}, map[string]*Stage{}}
 }
 
-func (c *modelCell) add(outcome rollup.Outcome, counters map[string]uint64, timings []timing) {
+func (c *modelCell) add(outcome outcome.Outcome, counters map[string]uint64, timings []timing) {
 	c.outcomes[outcome]++
 	for name, n := range counters {
 		c.counters[name] = c.counters[name].Plus(Sum{Lo: n})
@@ -691,7 +692,7 @@ func TestUnusualMeasures(t *testing.T) {
 	g.Add([]byte("k"), 0, 99, "", []decisionlog.Measure{{Metric: -1, Value: 5}, {Metric: math.MinInt32, Value: 5}, {Metric: math.MaxInt32, Value: 5},
 		{Metric: counter, Value: 0}, {Metric: counter, Value: -1}, {Metric: timer, Value: -1},
 	})
-	if x := g.Total(); x.Outcomes != [6]uint64{rollup.OtherResult: 1} || len(x.Stages) != 0 || len(x.Counters) != 0 {
+	if x := g.Total(); x.Outcomes != [6]uint64{outcome.OtherResult: 1} || len(x.Stages) != 0 || len(x.Counters) != 0 {
 		t.Errorf("got %+v", x)
 	}
 	for range 4 {
@@ -699,7 +700,7 @@ func TestUnusualMeasures(t *testing.T) {
 		for i := range 3000 {
 			measures = append(measures, decisionlog.Measure{Metric: g.Metric(fmt.Appendf(nil, "timer_t%d_ns", i)), Value: int64(i)})
 		}
-		g.Add([]byte("k"), 0, rollup.Allowed, "", measures)
+		g.Add([]byte("k"), 0, outcome.Allowed, "", measures)
 	}
 	x := g.Total()
 	if want := (Sum{Hi: 1, Lo: math.MaxUint64 - 3}); len(x.Counters) != 1 || x.Counters[0].Total != want { // 4·(2^63−1) = 2·2^64 − 4

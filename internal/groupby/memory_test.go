@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // TestMemory: what Groups take, in megabytes. It does not run in parallel
@@ -56,7 +56,7 @@ func TestMemory(t *testing.T) {
 					measures[2].Metric = g.Metric([]byte("timer_" + id + "_ns"))
 				}
 				time := 1_700_000_000e9 + int64(i)*(test.span/int64(test.keys*test.each))
-				g.Add(key, time, rollup.Allowed, "", measures)
+				g.Add(key, time, outcome.Allowed, "", measures)
 			}
 			grown := float64(int64(liveBytes())-int64(before)) / (1 << 20)
 			t.Logf("%.1f MB, slices of %v s", grown, g.Width()/1e9)
@@ -92,7 +92,7 @@ func TestForget(t *testing.T) {
 		for i := range names {
 			number := g.Metric(fmt.Appendf(nil, "timer_%s_%d_%d_ns", long, round, i))
 			if round >= rounds {
-				g.Add(nil, 0, rollup.Allowed, "", []decisionlog.Measure{{Metric: number, Value: 1}})
+				g.Add(nil, 0, outcome.Allowed, "", []decisionlog.Measure{{Metric: number, Value: 1}})
 			}
 		}
 		g.Forget()
@@ -100,7 +100,7 @@ func TestForget(t *testing.T) {
 	if grown := int64(liveBytes()) - int64(before); grown > 1<<20 {
 		t.Errorf("%d bytes more than before", grown)
 	}
-	if x := g.Total(); len(x.Stages) != 11 || x.Outcomes[rollup.Allowed] != rounds*names || g.Overflow().Stages != rounds*names-10 {
+	if x := g.Total(); len(x.Stages) != 11 || x.Outcomes[outcome.Allowed] != rounds*names || g.Overflow().Stages != rounds*names-10 {
 		t.Errorf("%d stages of %v decisions, and %+v", len(x.Stages), x.Outcomes, g.Overflow())
 	}
 }
@@ -119,7 +119,7 @@ func TestSweep(t *testing.T) {
 	g := newGroups(t, Limits{Names: 10})
 	before := liveBytes()
 	for _, name := range names {
-		g.Add(nil, 0, rollup.Allowed, "", []decisionlog.Measure{{Metric: g.Metric([]byte("timer_" + name + "_ns")), Value: 1}})
+		g.Add(nil, 0, outcome.Allowed, "", []decisionlog.Measure{{Metric: g.Metric([]byte("timer_" + name + "_ns")), Value: 1}})
 	}
 	if grown := int64(liveBytes()) - int64(before); grown > 500_000 {
 		t.Errorf("%d bytes more than before", grown)
@@ -139,11 +139,11 @@ func TestLargePlans(t *testing.T) {
 		large[i] = decisionlog.Measure{Metric: g.Metric(fmt.Appendf(nil, "counter_%d", i)), Value: 1}
 	}
 	for i := range large[:len(large)-1] {
-		g.Add(nil, 0, rollup.Allowed, "", append(large[i:], large[:i]...)) // everywhere
-		g.Add(nil, 0, rollup.Allowed, "", large[i:i+1])
+		g.Add(nil, 0, outcome.Allowed, "", append(large[i:], large[:i]...)) // everywhere
+		g.Add(nil, 0, outcome.Allowed, "", large[i:i+1])
 	}
 	for i := range plans {
-		g.Add(nil, 0, rollup.Allowed, "", large[i:i+1])
+		g.Add(nil, 0, outcome.Allowed, "", large[i:i+1])
 	}
 	for i := range g.plans {
 		if n := cap(g.plans[i].steps); n > 2*maxSteps {
@@ -158,16 +158,16 @@ func TestAllocations(t *testing.T) {
 	g := newGroups(t, Limits{Groups: 4, Names: 2})
 	for name, key := range map[string]string{"a group": "system/policies/1", "the empty key": "", "other": "other"} {
 		for range 5000 {
-			g.Add([]byte(key), 0, rollup.Error, "internal_error", typicalMeasures(g, random))
+			g.Add([]byte(key), 0, outcome.Error, "internal_error", typicalMeasures(g, random))
 		}
 		measures := typicalMeasures(g, random)
-		if n := testing.AllocsPerRun(100, func() { g.Add([]byte(key), 0, rollup.Error, "internal_error", measures) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { g.Add([]byte(key), 0, outcome.Error, "internal_error", measures) }); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
 	for i := range 100 { // these take all the room
-		g.Add(strconv.AppendInt(nil, int64(i), 10), 0, rollup.Allowed, "", nil)
-		g.Add(nil, 0, rollup.Allowed, "", []decisionlog.Measure{{Metric: g.Metric([]byte("timer_t" + strconv.Itoa(i) + "_ns")), Value: 1}})
+		g.Add(strconv.AppendInt(nil, int64(i), 10), 0, outcome.Allowed, "", nil)
+		g.Add(nil, 0, outcome.Allowed, "", []decisionlog.Measure{{Metric: g.Metric([]byte("timer_t" + strconv.Itoa(i) + "_ns")), Value: 1}})
 	}
 	measures := typicalMeasures(g, random)
 	measures[3].Metric = g.Metric([]byte("timer_without_room_ns"))
@@ -180,7 +180,7 @@ func TestAllocations(t *testing.T) {
 		if keyHash(key) < 1<<60 {
 			return // this one may have room
 		}
-		g.Add(key, 0, rollup.Allowed, "", measures)
+		g.Add(key, 0, outcome.Allowed, "", measures)
 	}); n != 0 {
 		t.Errorf("a key without room: %v allocations", n)
 	}

@@ -122,8 +122,8 @@
 //
 // # Outcomes
 //
-// [rollup.Verdict] says which results are allowed or denied. The key outcomes
-// has rules for other results, as [rollup.NewVerdicts] describes them. An
+// [outcome.Verdict] says which results are allowed or denied. The key outcomes
+// has rules for other results, as [outcome.NewVerdicts] describes them. An
 // evaluation that ended because the client left or its deadline passed is
 // cancelled. In events of the decision log, a result is neither allowed nor
 // denied if the mask policy removed or changed what decides. The log lacks

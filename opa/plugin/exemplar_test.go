@@ -15,6 +15,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 	"github.com/open-policy-agent/opa/v1/server"
 
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -63,7 +64,7 @@ func TestExemplars(t *testing.T) {
 	const all, ofA, ofB = "opa_decision_stage_duration_seconds server_handler",
 		"opa_decision_path_duration_seconds a server_handler", "opa_decision_path_duration_seconds b server_handler"
 	sampled := map[string]int{all: 10, ofA: 10, ofB: 1}
-	for _, label := range []string{rollup.Query, rollup.AllData, rollup.Other} {
+	for _, label := range []string{outcome.Query, outcome.AllData, rollup.Other} {
 		sampled["opa_decision_path_duration_seconds "+label+" server_handler"] = 1
 	}
 	for _, test := range []struct {

@@ -14,17 +14,18 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
-// Labels of decisions without a path of their own, besides rollup.Query.
+// Labels of decisions without a path of their own, besides outcome.Query.
 const (
-	allPaths = "all"          // all decisions, if path labels are off
-	rootPath = rollup.AllData // decisions on all documents at once
+	allPaths = "all"           // all decisions, if path labels are off
+	rootPath = outcome.AllData // decisions on all documents at once
 )
 
 // unnamed is the number of labels beyond max_paths. These are rootPath and
-// rollup.Query. rollup.Other does not count.
+// outcome.Query. rollup.Other does not count.
 const unnamed = 2
 
 // longestLabel limits the bytes of a path's label. A rollup accepts only labels
@@ -93,7 +94,7 @@ func newLabels(config *settings, c *ast.Compiler) *labels {
 		l.give(allPaths)
 		return l
 	}
-	l.give(rollup.Query)
+	l.give(outcome.Query)
 	l.give(rootPath)
 	for _, name := range p.labels() {
 		l.give(name)
@@ -156,7 +157,7 @@ func (l *labels) of(path, query string) (label pathLabel, known bool) {
 		return label, true
 	}
 	if isQuery(path, query) {
-		return pathLabel{l.given[rollup.Query], nil}, true
+		return pathLabel{l.given[outcome.Query], nil}, true
 	}
 	if first, _ := cutSegment(path); first == "" {
 		return pathLabel{l.given[rootPath], nil}, true

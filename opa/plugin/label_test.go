@@ -11,6 +11,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -94,7 +95,7 @@ func TestLabels(t *testing.T) {
 		{all, "deep/er/still/allow", "", []string{"deep/er/still/allow"}},
 		{all, "system/main", "", []string{"system/main"}},
 		{all, rootPath, "", []string{"", "/"}},
-		{all, rollup.Query, "data.x = 1", []string{"", "//"}},
+		{all, outcome.Query, "data.x = 1", []string{"", "//"}},
 		{all, "rbac/allow", "data.x = 1", []string{"rbac/allow"}},
 		{all, none, "data.x = 1", []string{"nothing"}},
 		{named, "rbac/allow", "", []string{"rbac/allow"}},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -65,7 +66,7 @@ func (c *LogCounter) NeedsPolicy() bool {
 }
 
 // Verdicts returns the rules for results of the configuration.
-func (c *LogCounter) Verdicts() *rollup.Verdicts { return c.config.Outcomes }
+func (c *LogCounter) Verdicts() *outcome.Verdicts { return c.config.Outcomes }
 
 // A LogBatch has decisions that are not counted yet. Only one goroutine may use
 // it.
@@ -115,9 +116,9 @@ func (b *LogBatch) Add(d rollup.Decision) {
 	b.n++
 	path, query := d.Path, ""
 	switch path {
-	case rollup.Query:
+	case outcome.Query:
 		path, query = "", "query"
-	case rollup.AllData:
+	case outcome.AllData:
 		path = ""
 	}
 	l, _ := b.counter.recorder.labels.Load().of(path, query)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -25,13 +26,13 @@ func TestReusedBatch(t *testing.T) {
 	b := c.NewBatch()
 	add := func(n int, path string) {
 		for range n {
-			b.Add(rollup.Decision{Path: path, Outcome: rollup.Allowed, Numbers: []rollup.Number{{Key: "timer_x_ns", Value: 1}}})
+			b.Add(rollup.Decision{Path: path, Outcome: outcome.Allowed, Numbers: []rollup.Number{{Key: "timer_x_ns", Value: 1}}})
 		}
 	}
 	add(mostPending+1000, "someone@example.com")
 	add(1, "old/q")
-	add(1, rollup.Query)
-	add(1, rollup.AllData)
+	add(1, outcome.Query)
+	add(1, outcome.AllData)
 	b.Count()
 	add(3, "someone@example.com")
 	kept := b.pending[:3]
@@ -45,13 +46,13 @@ func TestReusedBatch(t *testing.T) {
 	add(2, "a/p")
 	b.Count()
 	for range 2 {
-		b.Add(rollup.Decision{Path: "a/p", Outcome: rollup.Allowed, Numbers: make([]rollup.Number, mostNumbers/2+1)})
+		b.Add(rollup.Decision{Path: "a/p", Outcome: outcome.Allowed, Numbers: make([]rollup.Number, mostNumbers/2+1)})
 	}
 	if n := len(b.numbers); n > mostNumbers {
 		t.Errorf("%d timers and counters wait in a batch", n)
 	}
 	b.Reset()
-	for label, want := range map[string]float64{rollup.Other: mostPending + 1003, rollup.Query: 1, rollup.AllData: 1, "a/p": 2, "old/q": 0, "someone@example.com": 0} {
+	for label, want := range map[string]float64{rollup.Other: mostPending + 1003, outcome.Query: 1, outcome.AllData: 1, "a/p": 2, "old/q": 0, "someone@example.com": 0} {
 		checkDecisions(t, registry, "opa", label, want)
 	}
 }

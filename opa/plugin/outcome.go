@@ -16,17 +16,17 @@ import (
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/server/types"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // outcomeOf returns the outcome of a decision, and OPA's code of the error if
 // it failed. query is "" except for POST /v1/query.
-func outcomeOf(v *rollup.Verdict, err error, result *any, query string) (outcome rollup.Outcome, code string) {
+func outcomeOf(v *outcome.Verdict, err error, result *any, query string) (_ outcome.Outcome, code string) {
 	switch {
 	case err != nil:
 		return failureOf(err)
 	case result == nil || *result == nil:
-		return rollup.Undefined, ""
+		return outcome.Undefined, ""
 	case query != "":
 		return queryOutcome(*result), ""
 	default:
@@ -37,29 +37,29 @@ func outcomeOf(v *rollup.Verdict, err error, result *any, query string) (outcome
 // loggedOutcomeOf does what outcomeOf does, for an event of the decision log. A
 // result is neither allowed nor denied if the mask policy removed or changed
 // the part of it that decides.
-func loggedOutcomeOf(v *rollup.Verdict, event *logs.EventV1) (outcome rollup.Outcome, code string) {
+func loggedOutcomeOf(v *outcome.Verdict, event *logs.EventV1) (_ outcome.Outcome, code string) {
 	if event.Error == nil && (slices.ContainsFunc(event.Erased, v.IsHiddenBy) || slices.ContainsFunc(event.Masked, v.IsHiddenBy)) {
-		return rollup.OtherResult, ""
+		return outcome.OtherResult, ""
 	}
 	return outcomeOf(v, event.Error, event.Result, event.Query)
 }
 
 // verdictOf returns the verdict for decisions on a path, or for ad-hoc queries.
-func (a *active) verdictOf(path, query string) *rollup.Verdict {
+func (a *active) verdictOf(path, query string) *outcome.Verdict {
 	if query != "" {
-		path = rollup.Query
+		path = outcome.Query
 	}
 	return a.verdicts.Of(strings.Trim(path, "/"))
 }
 
-// queryOutcome extends rollup.QueryOutcome, which handles only the types of
-// JSON. It also handles OPA's own type, which a result has if no mask policy
-// has changed it.
-func queryOutcome(result any) rollup.Outcome {
+// queryOutcome extends outcome.OfQuery, which handles only the types of JSON. It
+// also handles OPA's own type, which a result has if no mask policy has changed
+// it.
+func queryOutcome(result any) outcome.Outcome {
 	if bindings, ok := result.(types.AdhocQueryResultSetV1); ok && len(bindings) == 0 {
-		return rollup.Undefined
+		return outcome.Undefined
 	}
-	return rollup.QueryOutcome(result)
+	return outcome.OfQuery(result)
 }
 
 // failureOf returns the outcome of a decision that failed with err, and OPA's
@@ -67,18 +67,19 @@ func queryOutcome(result any) rollup.Outcome {
 // error of a context that ended is Cancelled, and otherwise the message
 // decides. (A time-out of http.send has the code of an error in a built-in
 // function.)
-func failureOf(err error) (outcome rollup.Outcome, code string) {
+func failureOf(err error) (_ outcome.Outcome, code string) {
 	code, message, ended := fieldsOf(err)
 	switch {
 	case ended:
-		return rollup.Cancelled, ""
+		return outcome.Cancelled, ""
 	case code == "":
-		return rollup.MessageOutcome(message), ""
+		return outcome.OfMessage(message), ""
 	}
-	if outcome = rollup.ErrorOutcome(code); outcome != rollup.Error {
+	failed := outcome.OfError(code)
+	if failed != outcome.Error {
 		code = ""
 	}
-	return outcome, code
+	return failed, code
 }
 
 // fieldsOf returns the code of the outermost of OPA's errors that has a code.

@@ -22,6 +22,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 	"github.com/open-policy-agent/opa/v1/version"
 
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -154,7 +155,7 @@ type Plugin struct {
 type active struct {
 	recorder *recorder
 	next     string // the name of the next logger plugin, or "" if there is none
-	verdicts *rollup.Verdicts
+	verdicts *outcome.Verdicts
 	traced   bool // whether decisions may belong to traces
 	labels   int  // limits the paths with exemplars
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/version"
 
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -172,7 +173,7 @@ test_names if names`
 	order := []string{"a/chosen", "a/count_all", "a/main", "a/answer", "a/maybe", "a/verdict", "a/names", "a", "a/condition", "a/helper", "a/sorted", "a/constant", "a/constants"}
 	for _, room := range []int{1, 3, 6, 7, 8, 9, 11, 13} { // the sizes of the groups, added up
 		l := newLabels(withMaxPaths(room), compile(t, policy))
-		want := append([]string{rootPath, rollup.Query}, slices.Sorted(slices.Values(order[:room]))...)
+		want := append([]string{rootPath, outcome.Query}, slices.Sorted(slices.Values(order[:room]))...)
 		if got := l.list(); !slices.Equal(got, want) {
 			t.Errorf("with room for %d, the labels are %q, want %q", room, got, want)
 		}
@@ -192,7 +193,7 @@ func TestTiersOfOnePath(t *testing.T) {
 		t.Skipf("OPA %s compiles no rules of one path that need one another", version.Version)
 	}
 	l := newLabels(withMaxPaths(2), compile(t, "package p\nq[x].r := 1 if some x in input.xs\nq[x].s := 2 if { some x in input.xs; q[x].r }", "package z\nmain if h\nh := 1"))
-	if got := l.list(); !slices.Equal(got, []string{rootPath, rollup.Query, "p/q", "z/main"}) {
+	if got := l.list(); !slices.Equal(got, []string{rootPath, outcome.Query, "p/q", "z/main"}) {
 		t.Errorf("the labels are %q, want p/q and z/main", got)
 	}
 }

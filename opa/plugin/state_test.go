@@ -22,6 +22,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 	"github.com/open-policy-agent/opa/v1/storage"
 
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -266,7 +267,7 @@ func TestRelabel(t *testing.T) {
 	former.counted.Store(false)
 	s.makeRoom(former) // for a decision that began before
 	s.makeRoom(&label{name: "p/x"})
-	s.makeRoom(r.labels.Load().given[rollup.Query]) // another decision was faster
+	s.makeRoom(r.labels.Load().given[outcome.Query]) // another decision was faster
 	r.checkSeries(t, "(data) (query) p/a")
 	s.makeRoom(r.labels.Load().given["p/b"]) // takes the room of p/a, and keeps it
 	r.checkSeries(t, "(data) (query) p/b")
@@ -564,7 +565,7 @@ func TestRetentionModel(t *testing.T) {
 			}
 			snapshot, got := r.snapshot(), map[string]uint64{}
 			for _, p := range snapshot.Paths {
-				got[p.Label] = p.Outcomes[rollup.Allowed]
+				got[p.Label] = p.Outcomes[outcome.Allowed]
 			}
 			if got[rollup.Other] != others {
 				t.Fatalf("seed %d, step %d: %d decisions have the label other, want %d", seed, step, got[rollup.Other], others)

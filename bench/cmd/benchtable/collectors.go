@@ -17,7 +17,7 @@ import (
 	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/internal/app/opaserver"
 	"github.com/regometer/regometer/internal/app/samplelog"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // uploadServers are the servers of the part collect. They show what a decision
@@ -109,7 +109,7 @@ func (b *collectBench) writeLog() error {
 	b.decisions = truth.Inputs.Decisions
 	var paths []string
 	for _, g := range truth.Groups {
-		if g.Path != rollup.Query && g.Path != rollup.AllData {
+		if g.Path != outcome.Query && g.Path != outcome.AllData {
 			paths = append(paths, g.Path)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // The style sheet has a colour for light pages and one for dark pages for each
@@ -269,7 +269,7 @@ func (v *view) OutcomesOverTime() *figure {
 	text := "Outcomes over time, stacked: " + f.Note
 	for o, total := range v.Total.Outcomes {
 		if total > 0 {
-			e := entry{inkOf(o), fmt.Sprintf("%s %s", rollup.Outcome(o), percent(report.Ratio(total, v.Total.Decisions)))}
+			e := entry{inkOf(o), fmt.Sprintf("%s %s", outcome.Outcome(o), percent(report.Ratio(total, v.Total.Decisions)))}
 			f.Legend = append(f.Legend, e)
 			text += " " + e.Text + "."
 		}
@@ -302,7 +302,7 @@ func stack(heights [][len(report.Group{}.Outcomes)]float64, least float64) (high
 	for i := range heights {
 		top, h := 0.0, &heights[i]
 		for o := range h {
-			if h[o] > 0 && h[o] < least && rollup.Outcome(o) >= rollup.Undefined {
+			if h[o] > 0 && h[o] < least && outcome.Outcome(o) >= outcome.Undefined {
 				h[o], raised = least, true
 			}
 			top += h[o]
@@ -313,7 +313,7 @@ func stack(heights [][len(report.Group{}.Outcomes)]float64, least float64) (high
 	return highest, raised
 }
 
-func inkOf(outcome int) chart.Ink { return chart.Ink(rollup.Outcome(outcome).String()) }
+func inkOf(o int) chart.Ink { return chart.Ink(outcome.Outcome(o).String()) }
 
 // stairs returns the outline of the area below a height in each slice of time.
 func stairs(begins []float64, width float64, height func(int) float64) []chart.Point {

@@ -27,6 +27,7 @@ import (
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -334,8 +335,8 @@ func TestNumbers(t *testing.T) {
 		return all
 	}
 	g := r.Groups.At(0)
-	row := append([]string{g.Key, text.Count(g.Decisions), percent(report.Ratio(g.Outcomes[rollup.Allowed], g.Decisions)),
-		percent(report.Ratio(g.Outcomes[rollup.Error], g.Decisions)), percent(report.Share(g.Time, r.Total.Time))}, quantiles(report.Outermost(g.Stages))...)
+	row := append([]string{g.Key, text.Count(g.Decisions), percent(report.Ratio(g.Outcomes[outcome.Allowed], g.Decisions)),
+		percent(report.Ratio(g.Outcomes[outcome.Error], g.Decisions)), percent(report.Share(g.Time, r.Total.Time))}, quantiles(report.Outermost(g.Stages))...)
 	requireRow("slowest", row...)
 	requireRow("groups", row...)
 	for i := range r.Total.Stages {
@@ -373,7 +374,7 @@ func TestNumbers(t *testing.T) {
 	}
 	figures := textOf(byID(t, root, "figures"))
 	for _, want := range []string{text.Count(r.Total.Decisions), duration(report.Outermost(r.Total.Stages).Durations.Quantile(0.99)), duration(float64(r.To - r.From)),
-		fmt.Sprintf("denied %s (%s)", percent(report.Ratio(r.Total.Outcomes[rollup.Denied], r.Total.Decisions)), text.Count(r.Total.Outcomes[rollup.Denied]))} {
+		fmt.Sprintf("denied %s (%s)", percent(report.Ratio(r.Total.Outcomes[outcome.Denied], r.Total.Decisions)), text.Count(r.Total.Outcomes[outcome.Denied]))} {
 		if !strings.Contains(figures, want) {
 			t.Errorf("the key figures %q lack %q", figures, want)
 		}

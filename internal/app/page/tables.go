@@ -12,7 +12,7 @@ import (
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // A table has a name in the first column of each row.
@@ -70,8 +70,8 @@ func (v *view) groupsTable(label string, groups []*report.Group) table {
 	t := table{Label: label, Columns: columns}
 	for _, g := range groups {
 		row := []string{keyText(g.Key), text.Count(g.Decisions),
-			percent(report.Ratio(g.Outcomes[rollup.Allowed], g.Decisions)),
-			percent(report.Ratio(g.Outcomes[rollup.Error], g.Decisions)),
+			percent(report.Ratio(g.Outcomes[outcome.Allowed], g.Decisions)),
+			percent(report.Ratio(g.Outcomes[outcome.Error], g.Decisions)),
 			percent(report.Share(g.Time, v.Total.Time))}
 		t.Rows = append(t.Rows, append(row, quantilesOf(g, report.Outermost(g.Stages))...))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -173,7 +174,7 @@ func (v *view) Outcomes() []entry { return outcomesOf(&v.Total) }
 func outcomesOf(g *report.Group) (all []entry) {
 	for o, n := range g.Outcomes {
 		if n > 0 {
-			all = append(all, entry{inkOf(o), fmt.Sprintf("%s %s (%s)", rollup.Outcome(o), percent(report.Ratio(n, g.Decisions)), text.Count(n))})
+			all = append(all, entry{inkOf(o), fmt.Sprintf("%s %s (%s)", outcome.Outcome(o), percent(report.Ratio(n, g.Decisions)), text.Count(n))})
 		}
 	}
 	return all

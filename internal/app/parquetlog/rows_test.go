@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // rowsOf writes events and reads their rows back. keys holds the key of each
@@ -100,7 +100,7 @@ func TestRows(t *testing.T) {
 		{labels(`{"\u0061\"":"\ud83d\ude00","":""}`), row{`labels.a"`: "😀", "labels.": ""}},
 	}
 	for _, tc := range table {
-		tc.event.Outcome = rollup.OtherResult
+		tc.event.Outcome = outcome.OtherResult
 		events = append(events, tc.event)
 	}
 	rowsOf(t, keys)                                                     // a file without rows

@@ -12,7 +12,7 @@ import (
 
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/groupby"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // The sum of a group is the group whose slices have no stages, also if stages
@@ -31,7 +31,7 @@ func TestSums(t *testing.T) {
 			for j, s := range stages {
 				measures = append(measures, decisionlog.Measure{Metric: x.groups.Metric([]byte(s)), Value: int64(1 + i<<j)})
 			}
-			x.groups.Add(fmt.Append(nil, i), minute*int64(time.Minute), rollup.Outcome(i%6), "code", measures)
+			x.groups.Add(fmt.Append(nil, i), minute*int64(time.Minute), outcome.Outcome(i%6), "code", measures)
 		}
 	}
 	r := x.Report()

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // WriteCSV writes a report as CSV (RFC 4180, with lines that end in a line
@@ -31,7 +31,7 @@ func WriteCSV(w io.Writer, r *Report) error {
 	out := csv.NewWriter(w)
 	row := []string{csvText(r.By), "decisions"}
 	for o := range r.Total.Outcomes {
-		row = append(row, rollup.Outcome(o).String())
+		row = append(row, outcome.Outcome(o).String())
 	}
 	row = append(append(row, "stage"), stageFields...)
 	if err := out.Write(row); err != nil {

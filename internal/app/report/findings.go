@@ -12,6 +12,7 @@ import (
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -181,7 +182,7 @@ func queriesRecompiled(r *Report) string {
 				at, most = i, c
 			}
 		}
-		if most > n/2 && r.Groups.Sum(at).Key == rollup.Query {
+		if most > n/2 && r.Groups.Sum(at).Key == outcome.Query {
 			return finding + fmt.Sprintf("%s of them are ad-hoc queries, which OPA does not cache. "+
 				"Make the query a rule, and ask for the rule's path through the Data API.", text.Percent(Ratio(most, n)))
 		}
@@ -287,7 +288,7 @@ func pathUndefined(r *Report) (f Finding) {
 		if slices.ContainsFunc(r.byScan, func(f Finding) bool { return f.Rule == "path_undefined" && f.Path == g.Key }) {
 			continue
 		}
-		if n := g.Outcomes[rollup.Undefined]; r.By == "path" && g.Key != rollup.Other && g.Decisions > 0 && Ratio(n, g.Decisions) >= undefinedShare {
+		if n := g.Outcomes[outcome.Undefined]; r.By == "path" && g.Key != rollup.Other && g.Decisions > 0 && Ratio(n, g.Decisions) >= undefinedShare {
 			paths = append(paths, path{g.Key, g.Decisions})
 			decisions += g.Decisions
 			undefined += n

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/internal/app/text"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 const (
@@ -116,7 +116,7 @@ func (s *scan) describe(r *Report, c *cluster) Finding {
 
 // errorsHigh reports a high share of errors that no scan explains.
 func errorsHigh(r *Report) (f Finding) {
-	n := r.Total.Outcomes[rollup.Error]
+	n := r.Total.Outcomes[outcome.Error]
 	part := Ratio(n, r.Total.Decisions)
 	if n < highErrors || part < highShare || r.scanned("errors_rose", "errors_high") {
 		return f

@@ -12,6 +12,7 @@ import (
 
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -113,11 +114,11 @@ var ruleTests = []struct {
 	{"path_long_tail", with(tailReport(1000, ms/2, 11*ms), func(r *Report) { r.Groups.At(0).Stages = nil }), nil},       // no stages
 	{"path_long_tail", with(tailReport(1000, ms/2, 11*ms), func(r *Report) { r.By = "hour" }), nil},                     // not by path
 	{"path_undefined", undefinedReport(40, 60), []string{"2 paths hardly ever had a result, in 100 decisions (9.1 % of all): `gone/1` (60), `gone/0` (40). "}},
-	{"path_undefined", undefinedReport(40, 59), nil},                                                                                                      // too few
-	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Outcomes = [6]uint64{rollup.Undefined: 94, rollup.Allowed: 6} }), nil}, // sometimes defined
-	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Key = rollup.Other }), nil},                                            // the group of others
-	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.By = "label:team" }), nil},                                                          // not by path
-	{"wrapper_times", with(metricsReport(1000, 10), wrapped), nil},                                                                                        // few
+	{"path_undefined", undefinedReport(40, 59), nil},                                                                                                        // too few
+	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Outcomes = [6]uint64{outcome.Undefined: 94, outcome.Allowed: 6} }), nil}, // sometimes defined
+	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Key = rollup.Other }), nil},                                              // the group of others
+	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.By = "label:team" }), nil},                                                            // not by path
+	{"wrapper_times", with(metricsReport(1000, 10), wrapped), nil},                                                                                          // few
 	{"wrapper_times", with(with(metricsReport(1000, 10), wrapped), func(r *Report) {
 		r.Total.Slices = []groupby.Slice{{Begin: decisionlog.NoTime, Outcomes: [6]uint64{300, 100}}, {Begin: 0, Outcomes: [6]uint64{600}}}
 	}), []string{"10 of 600 times (1.7 %) are not those of decisions", " and `revision_slower` did not run."}}, // the other decisions have no time
@@ -150,7 +151,7 @@ var ruleTests = []struct {
 	{"revision_slower", sharedSlice(revisionParts, revisionParts-1, 0, 160*us), []string{""}},     // only the second revision
 
 	// The advice depends on the cause.
-	{"queries_recompiled", compileReport(rollup.Query, 1000, 100), []string{"100 % of them are ad-hoc queries"}},
+	{"queries_recompiled", compileReport(outcome.Query, 1000, 100), []string{"100 % of them are ad-hoc queries"}},
 	{"queries_recompiled", with(compileReport("p", 1000, 100), func(r *Report) { r.By = "hour" }), []string{"took 99.7 % of the time. OPA keeps"}},
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: us, inputStage: ms}), []string{"Send only the parts"}},
 	{"stage_dominates", httpReport(100, 10*ms, 90, 10), []string{"`force_cache_duration_seconds`"}},
@@ -170,7 +171,7 @@ func healthy() *Report {
 
 // failing returns a report of n decisions, of which some fail.
 func failing(failed, n uint64) *Report {
-	return reportOf(groupOf("rbac/allow", [6]uint64{rollup.Allowed: n - failed, rollup.Error: failed}))
+	return reportOf(groupOf("rbac/allow", [6]uint64{outcome.Allowed: n - failed, outcome.Error: failed}))
 }
 
 // revisionReport has slices of a minute, first of revision v1, then of v2.
@@ -232,7 +233,7 @@ func tailReport(n int, usual, slow time.Duration) *Report {
 func undefinedReport(decisions ...uint64) *Report {
 	groups := []Group{}
 	for i, n := range decisions {
-		groups = append(groups, groupOf(fmt.Sprintf("gone/%d", i), [6]uint64{rollup.Undefined: n}))
+		groups = append(groups, groupOf(fmt.Sprintf("gone/%d", i), [6]uint64{outcome.Undefined: n}))
 	}
 	return reportOf(append(groups, groupOf("rbac/allow", [6]uint64{1000}))...)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // WriteJSON writes a report as JSON. Each finding, group and slow decision has
@@ -94,7 +94,7 @@ func marshalGroup(by string, g *Group) []byte {
 		Stages    map[string]json.RawMessage `json:"stages"`
 	}{g.Decisions, map[string]uint64{}, map[string]json.Number{}, map[string]json.RawMessage{}}
 	for o, n := range g.Outcomes {
-		group.Outcomes[rollup.Outcome(o).String()] = n
+		group.Outcomes[outcome.Outcome(o).String()] = n
 	}
 	for _, c := range g.Counters {
 		if c.Total != (groupby.Sum{}) {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // Hours and days are those of UTC, wherever the report is made. The test
@@ -82,7 +82,7 @@ func TestByRule(t *testing.T) {
 	if err := os.WriteFile(file, []byte(log), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	verdicts, err := rollup.NewVerdicts(map[string]string{"a": "result.ok"})
+	verdicts, err := outcome.NewVerdicts(map[string]string{"a": "result.ok"})
 	if err != nil {
 		t.Fatal(err)
 	}

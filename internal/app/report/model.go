@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/regometer/regometer/internal/groupby"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // Report is a report of the decisions of some logs.
@@ -133,14 +133,14 @@ type Revision struct {
 
 // SlowDecision is one of the slowest decisions.
 type SlowDecision struct {
-	Key     string         `json:"key"`
-	ID      string         `json:"id"`
-	TraceID string         `json:"trace_id,omitempty"`
-	Time    int64          `json:"time"` // when it was made, as in Report
-	Outcome rollup.Outcome `json:"outcome"`
-	Took    int64          `json:"-"`      // ns: of its longest stage
-	Stages  []StageTime    `json:"stages"` // slowest first
-	Place   Place          `json:"place"`
+	Key     string          `json:"key"`
+	ID      string          `json:"id"`
+	TraceID string          `json:"trace_id,omitempty"`
+	Time    int64           `json:"time"` // when it was made, as in Report
+	Outcome outcome.Outcome `json:"outcome"`
+	Took    int64           `json:"-"`      // ns: of its longest stage
+	Stages  []StageTime     `json:"stages"` // slowest first
+	Place   Place           `json:"place"`
 
 	part *part // the part in which Place counts lines; nil stands for the file
 }

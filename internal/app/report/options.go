@@ -13,7 +13,7 @@ import (
 
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/groupby"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // Options configures [Read].
@@ -37,7 +37,7 @@ type Options struct {
 	// either of them, decisions without a time are left out.
 	Since, Until time.Time
 	// Verdicts finds the outcomes of results. nil stands for the usual ones.
-	Verdicts *rollup.Verdicts
+	Verdicts *outcome.Verdicts
 	// Outcomes are the rules of Verdicts by path, for the commands of findings.
 	Outcomes map[string]string
 	// Slowest is the number of slowest decisions that are listed, at most

@@ -18,6 +18,7 @@ import (
 
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -90,7 +91,7 @@ type savedStage struct {
 // marshalers write the types of other packages.
 var marshalers = json.WithMarshalers(json.JoinMarshalers(
 	json.MarshalToFunc(writeSum), json.MarshalToFunc(writeStage),
-	json.MarshalToFunc(func(enc *jsontext.Encoder, o rollup.Outcome) error {
+	json.MarshalToFunc(func(enc *jsontext.Encoder, o outcome.Outcome) error {
 		return enc.WriteToken(jsontext.String(o.String()))
 	}),
 ))
@@ -241,12 +242,12 @@ func (x *Data) checkSlowest() error {
 }
 
 // readOutcome reads the name of an outcome.
-func readOutcome(dec *jsontext.Decoder, o *rollup.Outcome) error {
+func readOutcome(dec *jsontext.Decoder, o *outcome.Outcome) error {
 	var name string
 	if err := json.UnmarshalDecode(dec, &name); err != nil {
 		return err
 	}
-	for *o = range rollup.Cancelled + 1 {
+	for *o = range outcome.Cancelled + 1 {
 		if o.String() == name {
 			return nil
 		}
@@ -494,10 +495,10 @@ func (x *Data) readSample(s *saved) error {
 	x.sample.limit.Store(s.SampleLimit)
 	for _, n := range s.Sample {
 		if len(n) != sampledNumbers || n[0] < 0 || uint64(n[0]) >= s.SampleLimit || n[1] == decisionlog.NoTime || n[2] < 0 ||
-			n[3] < 0 || n[3] > int64(rollup.Cancelled) {
+			n[3] < 0 || n[3] > int64(outcome.Cancelled) {
 			return errors.New("a decision of the sample is invalid")
 		}
-		d := sampled{hash: uint64(n[0]), time: n[1], took: n[2], outcome: rollup.Outcome(n[3])}
+		d := sampled{hash: uint64(n[0]), time: n[1], took: n[2], outcome: outcome.Outcome(n[3])}
 		var names [attributes][]byte
 		for i, at := range n[4:] {
 			if at < 0 || at >= int64(len(s.Names)) || len(s.Names[at]) > nameLength {

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // A decisionSample has some of the decisions that have a time, for the findings
@@ -40,7 +40,7 @@ type sampled struct {
 	took    int64              // ns: of its longest stage, or 0
 	at      int32              // the index of its names in decisionSample.text
 	ends    [attributes]uint16 // of the names, from there
-	outcome rollup.Outcome
+	outcome outcome.Outcome
 }
 
 // The attributes of a decision. In a sample, the server has all its labels as

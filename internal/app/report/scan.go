@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // A scan finds the decisions of a sample that stand out. It looks at each
@@ -28,7 +28,7 @@ type scan struct {
 // event is a decision. Its names are indices in scan.values.
 type event struct {
 	time, took int64
-	outcome    rollup.Outcome
+	outcome    outcome.Outcome
 	names      [attributes]int32
 	bin        int
 	over       float64 // the logarithm of took minus that of the fastest tenth of its path
@@ -196,9 +196,9 @@ var (
 // of returns 1 if a decision has the feature, 0 if it lacks the feature, and -1
 // if it does not count.
 func (f feature) of(e *event) int8 {
-	is := e.outcome == [...]rollup.Outcome{failed: rollup.Error, denied: rollup.Denied, undefined: rollup.Undefined}[f.kind]
+	is := e.outcome == [...]outcome.Outcome{failed: outcome.Error, denied: outcome.Denied, undefined: outcome.Undefined}[f.kind]
 	switch {
-	case f.kind == slow && !e.timed, f.kind == denied && e.outcome > rollup.Denied:
+	case f.kind == slow && !e.timed, f.kind == denied && e.outcome > outcome.Denied:
 		return -1
 	case f.kind == slow:
 		is = e.over > f.over

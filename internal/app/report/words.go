@@ -12,6 +12,7 @@ import (
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -91,12 +92,12 @@ func groupText(g *Group) string {
 }
 
 var outcomeWords = [len(groupby.Group{}.Outcomes)]string{
-	rollup.Allowed:     "allowed",
-	rollup.Denied:      "denied",
-	rollup.OtherResult: "with another result",
-	rollup.Undefined:   "undefined",
-	rollup.Error:       "failed",
-	rollup.Cancelled:   "cancelled",
+	outcome.Allowed:     "allowed",
+	outcome.Denied:      "denied",
+	outcome.OtherResult: "with another result",
+	outcome.Undefined:   "undefined",
+	outcome.Error:       "failed",
+	outcome.Cancelled:   "cancelled",
 }
 
 // errorCodes lists the three most frequent codes.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // decision is the content of an event.
@@ -28,7 +28,7 @@ type decision struct {
 	erased      string // the field that a mask policy removed, or ""
 	result      string // "" if there is none
 	failure     failure
-	outcome     rollup.Outcome
+	outcome     outcome.Outcome
 
 	timers, counters map[string]int64 // timers in ns; 0 if unfinished
 
@@ -40,22 +40,22 @@ type decision struct {
 // value stands for no failure.
 type failure struct {
 	object, text string
-	outcome      rollup.Outcome
+	outcome      outcome.Outcome
 }
 
 var (
 	failures = []failure{
 		{`{"code":"eval_builtin_error","message":"http.send: Get \"https://limits.example.com/v1\": dial tcp 10.0.0.7:443: connect: connection refused","location":{"file":"policy.rego","row":27,"col":3}}`,
 			`policy.rego:27: eval_builtin_error: http.send: Get \"https://limits.example.com/v1\": dial tcp 10.0.0.7:443: connect: connection refused`,
-			rollup.Error},
+			outcome.Error},
 		{`{"code":"eval_conflict_error","message":"complete rules must not produce multiple outputs","location":{"file":"policy.rego","row":41,"col":1}}`,
-			`policy.rego:41: eval_conflict_error: complete rules must not produce multiple outputs`, rollup.Error},
-		{`{"code":"internal_error","message":"storage is closed"}`, `internal_error: storage is closed`, rollup.Error},
+			`policy.rego:41: eval_conflict_error: complete rules must not produce multiple outputs`, outcome.Error},
+		{`{"code":"internal_error","message":"storage is closed"}`, `internal_error: storage is closed`, outcome.Error},
 		{`{"code":"eval_cancel_error","message":"caller cancelled query execution"}`,
-			`eval_cancel_error: caller cancelled query execution`, rollup.Cancelled},
+			`eval_cancel_error: caller cancelled query execution`, outcome.Cancelled},
 	}
 	noDocument = failure{`{"code":"undefined_document","message":"document missing: data.system.main"}`,
-		`undefined_document: document missing: data.system.main`, rollup.Undefined}
+		`undefined_document: document missing: data.system.main`, outcome.Undefined}
 )
 
 // servers is the number of OPA servers that write to the log.
@@ -141,12 +141,12 @@ func (w *drawer) drawOutcome(d *decision) {
 		d.failure = failures[w.below(len(failures))]
 		d.outcome = d.failure.outcome
 	case fate < d.failed+d.undefined:
-		d.outcome = rollup.Undefined
+		d.outcome = outcome.Undefined
 		if w.oneIn(8) {
 			d.failure = noDocument
 		}
 	case w.oneIn(2000):
-		d.erased, d.outcome = "/result", rollup.OtherResult
+		d.erased, d.outcome = "/result", outcome.OtherResult
 	default:
 		r := d.results[w.below(len(d.results))]
 		d.result, d.outcome = r.json, r.outcome
@@ -162,7 +162,7 @@ func (w *drawer) drawMetrics(d *decision) {
 	if d.input {
 		within += w.put(d, "rego_input_parse", w.parseTime)
 	}
-	isQuery := d.path == rollup.Query
+	isQuery := d.path == outcome.Query
 	miss := isQuery || w.oneIn(50) // the query is not in the server's cache
 	if miss {
 		within += w.put(d, "rego_query_parse", queryParseTime) + w.put(d, "rego_query_compile", compileTime)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // layout is the order of an event's fields, and how they are written.
@@ -92,7 +92,7 @@ func appendField(b []byte, key, value string) []byte {
 }
 
 // hasPath reports whether the event has a field "path".
-func (d *decision) hasPath() bool { return d.path != rollup.Query && d.path != allData }
+func (d *decision) hasPath() bool { return d.path != outcome.Query && d.path != allData }
 
 // values returns the fields of an event as JSON. A field that the event lacks
 // is "".
@@ -114,7 +114,7 @@ func (w *writer) values(d *decision) map[string]string {
 		"span_id":     quote(d.span),
 		"bundles":     w.bundles(d.time),
 		"path":        when(d.hasPath(), quote(path)),
-		"query":       when(d.path == rollup.Query, `"data.users[user].tenant == \"acme\""`),
+		"query":       when(d.path == outcome.Query, `"data.users[user].tenant == \"acme\""`),
 		"input":       when(d.input, w.inputs[d.inputAt]),
 		"result":      d.result,
 		"nd_builtin_cache": when(d.counters[networkRequests] > 0,

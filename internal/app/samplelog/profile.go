@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // A profile describes the decisions of a path.
@@ -23,7 +23,7 @@ type profile struct {
 // result is a result and its outcome.
 type result struct {
 	json    string
-	outcome rollup.Outcome
+	outcome outcome.Outcome
 }
 
 // The durations of the stages, the same for all paths. The evaluation and the
@@ -40,52 +40,52 @@ var (
 
 // boolean returns all results. The first yes of them are true.
 func boolean(yes, all int) []result {
-	return append(slices.Repeat([]result{{"true", rollup.Allowed}}, yes), slices.Repeat([]result{{"false", rollup.Denied}}, all-yes)...)
+	return append(slices.Repeat([]result{{"true", outcome.Allowed}}, yes), slices.Repeat([]result{{"false", outcome.Denied}}, all-yes)...)
 }
 
 // allData is the path of the whole document.
-const allData = rollup.AllData
+const allData = outcome.AllData
 
 // profiles are the profiles of the first paths, the most frequent path first.
 var profiles = []profile{
 	{"httpapi/authz/allow", 2, 1, newLognormal(60_000, 1000), true, false, boolean(6, 7)},
 	{"kubernetes/admission/deny", 0, 1, newLognormal(400_000, 800), true, false, []result{
-		{"[]", rollup.Allowed},
-		{"[]", rollup.Allowed},
-		{`["image 'registry.example.com/team-a/web:latest' has no digest"]`, rollup.Denied},
+		{"[]", outcome.Allowed},
+		{"[]", outcome.Allowed},
+		{`["image 'registry.example.com/team-a/web:latest' has no digest"]`, outcome.Denied},
 	}},
 	{"envoy/authz/allow", 4, 1, newLognormal(90_000, 900), true, false, []result{
-		{`{"allowed":true,"headers":{"x-user":"alice"}}`, rollup.Allowed},
-		{`{"allowed":true,"headers":{"x-user":"bob"},"response_headers_to_add":{}}`, rollup.Allowed},
-		{`{"allowed":false,"body":"no \"metrics\" for you","http_status":403}`, rollup.Denied},
+		{`{"allowed":true,"headers":{"x-user":"alice"}}`, outcome.Allowed},
+		{`{"allowed":true,"headers":{"x-user":"bob"},"response_headers_to_add":{}}`, outcome.Allowed},
+		{`{"allowed":false,"body":"no \"metrics\" for you","http_status":403}`, outcome.Denied},
 	}},
 	{"rbac/allow", 40, 2, newLognormal(35_000, 700), true, false, boolean(3, 5)},
 	{"payments/limits/decision", 0, 8, newLognormal(120_000, 800), true, true, []result{
-		{`{"allow":true,"reasons":[]}`, rollup.Allowed},
-		{`{"allow":false,"reasons":["above the daily limit of 10,000 €"]}`, rollup.Denied},
-		{`{"allow":true,"deny":[]}`, rollup.Allowed},
-		{`{"allow":true,"deny":["the account is suspended"]}`, rollup.Denied},
+		{`{"allow":true,"reasons":[]}`, outcome.Allowed},
+		{`{"allow":false,"reasons":["above the daily limit of 10,000 €"]}`, outcome.Denied},
+		{`{"allow":true,"deny":[]}`, outcome.Allowed},
+		{`{"allow":true,"deny":["the account is suspended"]}`, outcome.Denied},
 	}},
 	{"trino/allow", 0, 1, newLognormal(25_000, 600), true, false, boolean(15, 16)},
 	{"terraform/analysis/score", 0, 2, newLognormal(1_500_000, 900), true, false, []result{
-		{"42", rollup.OtherResult},
-		{"7", rollup.OtherResult},
+		{"42", outcome.OtherResult},
+		{"7", outcome.OtherResult},
 	}},
 	{"kafka/authz/allow", 8, 1, newLognormal(45_000, 700), true, false, boolean(9, 10)},
 	{"features/flags", 200, 0, newLognormal(15_000, 600), true, false, []result{
-		{`{"beta":true,"dark":false}`, rollup.OtherResult},
-		{"null", rollup.Undefined},
+		{`{"beta":true,"dark":false}`, outcome.OtherResult},
+		{"null", outcome.Undefined},
 	}},
-	{rollup.Query, 0, 20, newLognormal(50_000, 900), false, false, []result{
-		{`[{"user":"alice"},{"user":"bob"}]`, rollup.OtherResult},
-		{"[]", rollup.Undefined},
-		{"null", rollup.Undefined},
+	{outcome.Query, 0, 20, newLognormal(50_000, 900), false, false, []result{
+		{`[{"user":"alice"},{"user":"bob"}]`, outcome.OtherResult},
+		{"[]", outcome.Undefined},
+		{"null", outcome.Undefined},
 	}},
 	{allData, 0, 1, newLognormal(200_000, 500), false, false, []result{
-		{`{"path":"roles/are/no/path","roles":{"alice":["admin"]}}`, rollup.OtherResult},
+		{`{"path":"roles/are/no/path","roles":{"alice":["admin"]}}`, outcome.OtherResult},
 	}},
 	{"system/main", 100, 4, newLognormal(300_000, 800), true, false, []result{
-		{`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"allowed":true,"uid":""}}`, rollup.Allowed},
+		{`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"allowed":true,"uid":""}}`, outcome.Allowed},
 	}},
 }
 

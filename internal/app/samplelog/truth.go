@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/decisionlog"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 // TruthSuffix ends the name of the file with a log's truth.
@@ -120,7 +120,7 @@ func (a *account) add(d *decision) {
 	g := a.groups[d.path]
 	if g == nil {
 		g = &Group{Path: d.path, Outcomes: map[string]int64{}, Counters: map[string]int64{}, Stages: map[string]*Stage{}}
-		for o := rollup.Outcome(0); o <= rollup.Cancelled; o++ {
+		for o := outcome.Outcome(0); o <= outcome.Cancelled; o++ {
 			g.Outcomes[o.String()] = 0
 		}
 		a.groups[d.path] = g

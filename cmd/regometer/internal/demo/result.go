@@ -13,6 +13,7 @@ import (
 
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -50,7 +51,7 @@ func (r *result) compare(sent map[string]uint64, metrics []byte) {
 		differ("the log has this problem %d times: %s", p.Count, p.Kind)
 	}
 	for i, n := range r.log.Total.Outcomes {
-		name := rollup.Outcome(i).String()
+		name := outcome.Outcome(i).String()
 		scraped := uint64(total(metrics, "opa_decisions_total", `outcome="`+name+`"`))
 		if sent[name] != n || n != scraped {
 			differ("%s: %d requests, %d decisions in the log, %d in /metrics", name, sent[name], n, scraped)

@@ -1,13 +1,13 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rollup_test
+package outcome_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/outcome"
 )
 
 type object = map[string]any
@@ -16,59 +16,59 @@ func TestResultOutcome(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		result any
-		want   rollup.Outcome
+		want   outcome.Outcome
 	}{
-		{true, rollup.Allowed},
-		{false, rollup.Denied},
-		{nil, rollup.OtherResult},
-		{"yes", rollup.OtherResult},
-		{1.0, rollup.OtherResult},
-		{[]any{true}, rollup.OtherResult},
-		{object{}, rollup.OtherResult},
-		{object{"roles": []any{"admin"}}, rollup.OtherResult},
-		{object{"allow": true}, rollup.Allowed},
-		{object{"allow": false}, rollup.Denied},
-		{object{"allow": "yes"}, rollup.OtherResult},
-		{object{"allow": nil}, rollup.OtherResult},
-		{object{"allowed": true, "headers": object{}}, rollup.Allowed},
-		{object{"allowed": false}, rollup.Denied},
-		{object{"allow": true, "allowed": false}, rollup.Denied},
-		{object{"deny": true}, rollup.Denied},
-		{object{"deny": false}, rollup.Allowed},
-		{object{"deny": []any{}}, rollup.Allowed},
-		{object{"deny": []any{"no"}}, rollup.Denied},
-		{object{"deny": object{}}, rollup.Allowed},
-		{object{"deny": object{"no": true}}, rollup.Denied},
-		{object{"deny": ""}, rollup.Allowed},
-		{object{"deny": "no"}, rollup.Denied},
-		{object{"deny": nil}, rollup.OtherResult},
-		{object{"deny": 1.0}, rollup.OtherResult},
-		{object{"allow": true, "deny": []any{"no"}}, rollup.Denied},
-		{object{"allow": true, "deny": []any{}}, rollup.Allowed},
-		{object{"allow": false, "deny": []any{}}, rollup.Denied},
-		{object{"allow": true, "deny": nil}, rollup.Allowed},
-		{object{"violation": []any{object{"msg": "no"}}, "deny": []any{}}, rollup.Denied},
-		{object{"violation": []any{}}, rollup.Allowed},
-		{object{"decision": true, "context": object{"reason": "x"}}, rollup.Allowed},
-		{object{"decision": false}, rollup.Denied},
-		{object{"decision": "Permit"}, rollup.OtherResult},
-		{object{"kind": "AdmissionReview", "response": object{"uid": "", "allowed": false}}, rollup.Denied},
-		{object{"response": object{"allowed": true}}, rollup.Allowed},
-		{object{"response": []any{"allowed"}}, rollup.OtherResult},
+		{true, outcome.Allowed},
+		{false, outcome.Denied},
+		{nil, outcome.OtherResult},
+		{"yes", outcome.OtherResult},
+		{1.0, outcome.OtherResult},
+		{[]any{true}, outcome.OtherResult},
+		{object{}, outcome.OtherResult},
+		{object{"roles": []any{"admin"}}, outcome.OtherResult},
+		{object{"allow": true}, outcome.Allowed},
+		{object{"allow": false}, outcome.Denied},
+		{object{"allow": "yes"}, outcome.OtherResult},
+		{object{"allow": nil}, outcome.OtherResult},
+		{object{"allowed": true, "headers": object{}}, outcome.Allowed},
+		{object{"allowed": false}, outcome.Denied},
+		{object{"allow": true, "allowed": false}, outcome.Denied},
+		{object{"deny": true}, outcome.Denied},
+		{object{"deny": false}, outcome.Allowed},
+		{object{"deny": []any{}}, outcome.Allowed},
+		{object{"deny": []any{"no"}}, outcome.Denied},
+		{object{"deny": object{}}, outcome.Allowed},
+		{object{"deny": object{"no": true}}, outcome.Denied},
+		{object{"deny": ""}, outcome.Allowed},
+		{object{"deny": "no"}, outcome.Denied},
+		{object{"deny": nil}, outcome.OtherResult},
+		{object{"deny": 1.0}, outcome.OtherResult},
+		{object{"allow": true, "deny": []any{"no"}}, outcome.Denied},
+		{object{"allow": true, "deny": []any{}}, outcome.Allowed},
+		{object{"allow": false, "deny": []any{}}, outcome.Denied},
+		{object{"allow": true, "deny": nil}, outcome.Allowed},
+		{object{"violation": []any{object{"msg": "no"}}, "deny": []any{}}, outcome.Denied},
+		{object{"violation": []any{}}, outcome.Allowed},
+		{object{"decision": true, "context": object{"reason": "x"}}, outcome.Allowed},
+		{object{"decision": false}, outcome.Denied},
+		{object{"decision": "Permit"}, outcome.OtherResult},
+		{object{"kind": "AdmissionReview", "response": object{"uid": "", "allowed": false}}, outcome.Denied},
+		{object{"response": object{"allowed": true}}, outcome.Allowed},
+		{object{"response": []any{"allowed"}}, outcome.OtherResult},
 	} {
-		if got := rollup.ResultOutcome(test.result); got != test.want {
+		if got := outcome.OfResult(test.result); got != test.want {
 			t.Errorf("%v: the outcome is %v, want %v", test.result, got, test.want)
 		}
 		// An ad-hoc query differs only if it has no result.
 		want := test.want
 		if test.result == nil {
-			want = rollup.Undefined
+			want = outcome.Undefined
 		}
-		if got := rollup.QueryOutcome(test.result); got != want {
+		if got := outcome.OfQuery(test.result); got != want {
 			t.Errorf("%v: the outcome of a query is %v, want %v", test.result, got, want)
 		}
 	}
-	if got := rollup.QueryOutcome([]any{}); got != rollup.Undefined {
+	if got := outcome.OfQuery([]any{}); got != outcome.Undefined {
 		t.Errorf("the outcome of a query without bindings is %v, want undefined", got)
 	}
 }
@@ -79,17 +79,17 @@ func TestDenyPaths(t *testing.T) {
 	for path, deny := range map[string]bool{
 		"main/deny": true, "k8s/violation": true, "deny": true, "deny/x": false, "main/denyx": false, "main/not_deny": false, "": false,
 	} {
-		verdict := (*rollup.Verdicts)(nil).Of(path)
+		verdict := (*outcome.Verdicts)(nil).Of(path)
 		for _, test := range []struct {
 			result      any
-			deny, usual rollup.Outcome
+			deny, usual outcome.Outcome
 		}{
-			{true, rollup.Denied, rollup.Allowed},
-			{[]any{}, rollup.Allowed, rollup.OtherResult},
-			{[]any{"no"}, rollup.Denied, rollup.OtherResult},
-			{object{"no": true}, rollup.Denied, rollup.OtherResult},
-			{object{"allow": true}, rollup.Allowed, rollup.Allowed}, // a package of this name
-			{nil, rollup.OtherResult, rollup.OtherResult},
+			{true, outcome.Denied, outcome.Allowed},
+			{[]any{}, outcome.Allowed, outcome.OtherResult},
+			{[]any{"no"}, outcome.Denied, outcome.OtherResult},
+			{object{"no": true}, outcome.Denied, outcome.OtherResult},
+			{object{"allow": true}, outcome.Allowed, outcome.Allowed}, // a package of this name
+			{nil, outcome.OtherResult, outcome.OtherResult},
 		} {
 			want := test.usual
 			if deny {
@@ -104,11 +104,11 @@ func TestDenyPaths(t *testing.T) {
 
 func TestVerdictRules(t *testing.T) {
 	t.Parallel()
-	const allowed, denied, other = rollup.Allowed, rollup.Denied, rollup.OtherResult
+	const allowed, denied, other = outcome.Allowed, outcome.Denied, outcome.OtherResult
 	for _, test := range []struct {
 		rule   string
 		result any
-		want   rollup.Outcome
+		want   outcome.Outcome
 	}{
 		{"result.granted", object{"granted": true, "allow": false}, allowed},
 		{"result.granted", object{"granted": false}, denied},
@@ -131,7 +131,7 @@ func TestVerdictRules(t *testing.T) {
 		{`not result.effect == "deny"`, object{"effect": "deny"}, denied},
 		{`not result.effect == "deny"`, object{"effect": "x"}, allowed},
 	} {
-		verdicts, err := rollup.NewVerdicts(map[string]string{"a/b": test.rule})
+		verdicts, err := outcome.NewVerdicts(map[string]string{"a/b": test.rule})
 		if err != nil {
 			t.Error(err)
 			continue
@@ -144,12 +144,12 @@ func TestVerdictRules(t *testing.T) {
 		"", "not", "result.", "results", "granted", "result..a", "result[0]", "!result.a", "result.a b",
 		"result.a && result.b", "result.a ==", `result.a == ""`, "result.a == true", `result.a != "x"`, "not not result",
 	} {
-		if _, err := rollup.NewVerdicts(map[string]string{"a/b": rule}); err == nil || !strings.HasPrefix(err.Error(), "a/b: invalid rule") {
+		if _, err := outcome.NewVerdicts(map[string]string{"a/b": rule}); err == nil || !strings.HasPrefix(err.Error(), "a/b: invalid rule") {
 			t.Errorf("%q: the error is %v, want one about the rule", rule, err)
 		}
 	}
 	for _, path := range []string{"", "/a", "a//b", "a/"} {
-		if _, err := rollup.NewVerdicts(map[string]string{path: "result"}); err == nil {
+		if _, err := outcome.NewVerdicts(map[string]string{path: "result"}); err == nil {
 			t.Errorf("the path %q is accepted", path)
 		}
 	}
@@ -158,7 +158,7 @@ func TestVerdictRules(t *testing.T) {
 // A path goes before patterns, and a later * before an earlier one.
 func TestVerdictPaths(t *testing.T) {
 	t.Parallel()
-	verdicts, err := rollup.NewVerdicts(map[string]string{
+	verdicts, err := outcome.NewVerdicts(map[string]string{
 		"a/b": `result == "a/b"`, "a/*": `result == "a/*"`, "*/b": `result == "*/b"`, "*/c": `result == "*/c"`, "*/*/deny": `result == "*/*/deny"`,
 	})
 	if err != nil {
@@ -168,7 +168,7 @@ func TestVerdictPaths(t *testing.T) {
 		"a/b": "a/b", "a/c": "a/*", "c/b": "*/b", "c/c": "*/c", "x/y/deny": "*/*/deny", "a": "", "c/d": "", "a/b/c": "", "x/deny": "", "": "",
 	} {
 		for _, rule := range []string{"a/b", "a/*", "*/b", "*/c", "*/*/deny"} {
-			if got := verdicts.Of(path).Outcome(rule) == rollup.Allowed; got != (rule == want) {
+			if got := verdicts.Of(path).Outcome(rule) == outcome.Allowed; got != (rule == want) {
 				t.Errorf("path %q has the rule of %q: %v", path, rule, got)
 			}
 		}
@@ -177,7 +177,7 @@ func TestVerdictPaths(t *testing.T) {
 
 func TestHidden(t *testing.T) {
 	t.Parallel()
-	verdicts, err := rollup.NewVerdicts(map[string]string{"own": "result.a/b.c"})
+	verdicts, err := outcome.NewVerdicts(map[string]string{"own": "result.a/b.c"})
 	if err != nil {
 		t.Fatal(err)
 	}

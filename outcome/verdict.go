@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rollup
+package outcome
 
 import (
 	"encoding/json"
@@ -143,9 +143,9 @@ func (v *Verdict) IsHiddenBy(pointer string) bool {
 
 var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
 
-// ResultOutcome returns the outcome by the usual [Verdict] of a decision with
+// OfResult returns the outcome by the usual [Verdict] of a decision with
 // this result and without an error.
-func ResultOutcome(result any) Outcome { return usualVerdict.Outcome(result) }
+func OfResult(result any) Outcome { return usualVerdict.Outcome(result) }
 
 // Verdicts finds the verdict of a path. It is immutable. nil is ready to use.
 type Verdicts struct {

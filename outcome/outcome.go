@@ -1,9 +1,20 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rollup
+// Package outcome tells how decisions of Open Policy Agent (OPA) ended, by their
+// results and errors.
+package outcome
 
 import "strings"
+
+// The paths of decisions without a path.
+const (
+	// Query stands for ad-hoc queries (POST /v1/query). They have no path,
+	// because the client writes the query.
+	Query = "(query)"
+	// AllData stands for the whole document.
+	AllData = "(data)"
+)
 
 // Outcome says how a decision ended.
 type Outcome uint8
@@ -26,35 +37,35 @@ var outcomeNames = [outcomes]string{"allowed", "denied", "result", "undefined", 
 // String returns "allowed", "denied", "result" (for [OtherResult]),
 // "undefined", "error" or "cancelled". For an invalid Outcome it returns
 // "result".
-func (o Outcome) String() string { return outcomeNames[o.valid()] }
+func (o Outcome) String() string { return outcomeNames[o.Valid()] }
 
-// valid returns o, or OtherResult if o is not one of the outcomes.
-func (o Outcome) valid() Outcome {
+// Valid returns o, or OtherResult if o is not one of the outcomes.
+func (o Outcome) Valid() Outcome {
 	if o >= outcomes {
 		return OtherResult
 	}
 	return o
 }
 
-// QueryOutcome returns the outcome of an ad-hoc query, whose result is a list
+// OfQuery returns the outcome of an ad-hoc query, whose result is a list
 // of bindings. An empty list and nil are Undefined. For other results,
-// QueryOutcome returns their [ResultOutcome].
-func QueryOutcome(result any) Outcome {
+// OfQuery returns their [OfResult].
+func OfQuery(result any) Outcome {
 	if result == nil {
 		return Undefined
 	}
 	if bindings, ok := result.([]any); ok && len(bindings) == 0 {
 		return Undefined
 	}
-	return ResultOutcome(result)
+	return OfResult(result)
 }
 
-// ErrorOutcome returns the outcome of a decision whose error has this code of
+// OfError returns the outcome of a decision whose error has this code of
 // OPA. It is Undefined for the codes with which OPA's server and SDK report a
 // missing result, or that the request asks for what no result can be: a field
 // of a boolean, a function, an invalid path. Any client can cause these. It is
 // Cancelled for a cancelled evaluation, and otherwise Error.
-func ErrorOutcome(code string) Outcome {
+func OfError(code string) Outcome {
 	switch code {
 	case "undefined_document", "opa_undefined_error", "rego_type_error", "invalid_parameter":
 		return Undefined
@@ -65,11 +76,11 @@ func ErrorOutcome(code string) Outcome {
 	}
 }
 
-// MessageOutcome returns the outcome of a decision whose error has this message
+// OfMessage returns the outcome of a decision whose error has this message
 // and no code of OPA. It is Undefined for the message with which
 // opa-envoy-plugin reports a missing result. It is Cancelled if the message
 // ends like an error of Go's package context, and otherwise Error.
-func MessageOutcome(message string) Outcome {
+func OfMessage(message string) Outcome {
 	switch {
 	case message == "undefined decision":
 		return Undefined
