@@ -17,6 +17,9 @@ import "bytes"
 // before.
 func Boundary(text []byte) int {
 	var run run
+	if HasTable(text) {
+		return 0
+	}
 	for end := bytes.LastIndexByte(text, '\n') + 1; end > 0; {
 		start := bytes.LastIndexByte(text[:end-1], '\n') + 1
 		if run.add(text[start:end], end) {

@@ -46,6 +46,7 @@ const (
 	fieldStamp  // the time of a wrapper
 	fieldNone   // any other member
 	fieldHits   // a member of an export that may be longer than an event: see document.go
+	fieldFlat   // a member of a field: see flat.go
 	fieldCount
 )
 
@@ -67,6 +68,9 @@ func fieldOf(key []byte) field {
 	if f, ok := fields[string(key)]; ok {
 		return f
 	}
+	if isFlat(key) {
+		return fieldFlat
+	}
 	return fieldNone
 }
 
@@ -84,8 +88,11 @@ type parser struct {
 	// Bits by field: the object has it; its value is not null; its value is a
 	// string without escapes and of printable ASCII.
 	seen, present, plain uint32
+	texts                uint32           // its value is a string
+	nested               []byte           // the event that a flattened object stands for
 	values               [fieldCount]span // of the fields that are present
-	members              []member         // that may hold an event, if the object is none
+	members              []member         // that may hold an event
+	holdsMore            bool             // a member that is no field of an event may hold one
 	start                key              // before the first key of an object
 	keys                 []*key
 	// checked says that a scanner has checked the grammar of the text, which
@@ -135,9 +142,17 @@ const mostKeys = 64
 // deep, or has a newline and was not checked. A value that the parser skips may
 // be broken all the same. The object must be much shorter than 2 GiB: see span.
 func (p *parser) parse(text []byte) (end int) {
+	const structured = 1<<fieldMetrics | 1<<fieldLabels
+	if end = p.parseMembers(text); end > 0 && (p.present&(1<<fieldFlat) != 0 || p.texts&structured != 0) {
+		p.nest(text[:end])
+	}
+	return end
+}
+
+func (p *parser) parseMembers(text []byte) (end int) {
 	p.json = text
-	p.seen, p.present, p.plain = 0, 0, 0
-	p.members = p.members[:0]
+	p.seen, p.present, p.plain, p.texts = 0, 0, 0, 0
+	p.members, p.holdsMore = p.members[:0], false
 	p.metrics.reset()
 	p.problems = p.problems[:0]
 	p.scratch = p.scratch[:0]
@@ -164,6 +179,7 @@ func (p *parser) parse(text []byte) (end int) {
 		var mayHold bool
 		switch c := text[i]; {
 		case c == '"':
+			p.texts |= 1 << f
 			if i = plainEnd(text, start); i >= 0 {
 				plain, mayHold = true, f >= fieldNone || f == fieldMsg
 				break
@@ -192,6 +208,7 @@ func (p *parser) parse(text []byte) (end int) {
 		}
 		if mayHold && (!f.isData() || f == fieldResult) {
 			p.members = append(p.members, member{at, int32(keyAt), span{int32(start), int32(i)}})
+			p.holdsMore = p.holdsMore || f >= fieldNone && !plain
 		}
 		i = skipIn(text, i, p.checked)
 		switch {

@@ -74,18 +74,24 @@ type Reader struct {
 
 	// By nesting. A parser and a stream are used again only when all that they
 	// have read before is dealt with.
-	parsers [maxIndex + 2]parser
+	parsers [maxIndex + 3]parser // the last one is for candidates
 	spare   [maxIndex + 2]source
 	buffers [maxPrefixes + 1][]byte // for lines behind prefixes
 
-	partial   bool      // a line may be a part of a value around it: it is indented, or has a comma
-	waiting   []*source // streams that wait for more
-	record    record
-	times     [][]byte // in the text around the value that is read, the innermost last
-	name      []byte   // of the last stream
-	names     bool     // name streams even if none waits
-	event     Event
-	revisions bundleRevisions
+	partial bool      // a line may be a part of a value around it: it is indented, or has a comma
+	waiting []*source // streams that wait for more
+	record  record
+	table   *table // of which the file has records, or nil
+	// If several is true, what is found becomes a candidate.
+	several    bool
+	inEvent    bool // the value that is read is in an event, and may be a copy of it
+	candidates []candidate
+	places     map[uint64]int // of candidates, by identity; see merge
+	times      [][]byte       // in the text around the value that is read, the innermost last
+	name       []byte         // of the last stream
+	names      bool           // name streams even if none waits
+	event      Event
+	revisions  bundleRevisions
 }
 
 // NewReader returns a reader.
@@ -104,7 +110,7 @@ func NewReader(o Options) *Reader {
 func (r *Reader) Reset() {
 	r.root.reset(r, nesting{})
 	r.lines, r.other, r.otherLine, r.unrecognised = 0, 0, 0, nil
-	r.partial, r.waiting, r.record, r.times, r.name = false, nil, record{}, nil, nil
+	r.partial, r.waiting, r.record, r.times, r.name, r.several, r.inEvent, r.candidates, r.table = false, nil, record{}, nil, nil, false, false, nil, nil
 	r.event = Event{revisions: &r.revisions} // it has parts of the text
 	clear(r.buffers[:])
 	clear(r.spare[:])

@@ -135,7 +135,7 @@ func (s *source) readEvents(text []byte, i int) int {
 	for len(text)-i > 2 && text[i] == '{' && text[i+1] == '"' {
 		rest := text[i:]
 		end := p.parse(rest[:min(len(rest), s.reader.maxLength)])
-		if end < 0 || end == len(rest) || rest[end] != '\n' || !p.isEvent() {
+		if end < 0 || end == len(rest) || rest[end] != '\n' || p.holdsMore || !p.isEvent() {
 			break
 		}
 		r.deliver(p, rest[:end], r.lines+1)
@@ -190,6 +190,9 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 				return s.other(text, i, end)
 			}
 		}
+	}
+	if s.reader.table != nil && s.isFile() && !s.within {
+		return s.readRow(text, i, end)
 	}
 	if s.document && text[i] != '{' {
 		return s.documentStep(text, i, end)
@@ -256,6 +259,9 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 		return i, false
 	}
 	line := text[i:eol]
+	if s.isFile() && s.line() == 1 {
+		s.reader.table = tableOf(line)
+	}
 	if isTextLog(line) {
 		return s.textLog(text, i, end)
 	}
@@ -299,9 +305,6 @@ func (s *source) embedded(line []byte) bool {
 	switch {
 	case logged:
 		s.noteLogged(line)
-		return true
-	case text != nil && p.isEvent():
-		s.reader.deliver(p, text, s.line())
 		return true
 	case text != nil && s.readRecord(p, s.nesting, text):
 		return true
@@ -475,7 +478,14 @@ func (s *source) parsed(p *parser, n nesting, text []byte) {
 			p.checked = checked // p may have parsed another object
 			p.parse(text)
 		}
-		s.reader.deliver(p, text, line)
+		switch {
+		case p.holdsMore:
+			s.readRecord(p, n, text)
+		case s.reader.several:
+			s.reader.addCandidate(p, n, text, line)
+		default:
+			s.reader.deliver(p, text, line)
+		}
 		s.event = s.isFile()
 	case !s.readRecord(p, n, text):
 		s.noteOther(text, lines+1)

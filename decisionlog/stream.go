@@ -99,6 +99,10 @@ func (s *source) readText(k *key, name, text []byte, n nesting) {
 	if n = n.decoded(); n.tooDeep() {
 		return
 	}
+	if s.reader.inEvent {
+		s.readCopy(text, n)
+		return
+	}
 	whole := len(text) > 0 && text[len(text)-1] == '\n'
 	if !whole && (len(text) < dockerPart || isWhole(text, '{')) {
 		text = append(text, '\n')
@@ -161,12 +165,31 @@ func (s *source) readOneLine(k *key, text []byte, n nesting) bool {
 	if k != nil && k != otherKey {
 		k.holdsText = true
 	}
-	if p.isEvent() {
-		s.found(p, text[:len(text)-1])
+	if text = text[:len(text)-1]; p.isEvent() && !p.holdsMore {
+		s.found(p, n, text)
 	} else {
-		s.search(p, n.deeper())
+		s.search(p, n.deeper(), text)
 	}
 	return true
+}
+
+// readCopy looks for a whole event in a text that is in an event. The text is
+// no part of another one, and nothing in it is a problem.
+func (s *source) readCopy(text []byte, n nesting) {
+	p := &s.reader.parsers[n.index()]
+	object, logged := text, false
+	if p.checked = isWhole(text, '{'); !p.checked {
+		object, logged = embedded(text, p.parse)
+	} else if p.parse(text) < 0 {
+		return
+	}
+	switch {
+	case logged || object == nil:
+	case p.isEvent() && !p.holdsMore:
+		s.found(p, n, object)
+	default:
+		s.search(p, n.deeper(), object)
+	}
 }
 
 // isWhole reports whether the text is a JSON object or array that begins with a

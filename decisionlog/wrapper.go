@@ -5,8 +5,6 @@ package decisionlog
 
 import (
 	"bytes"
-	"encoding/binary"
-	"hash/maphash"
 	"slices"
 )
 
@@ -42,19 +40,18 @@ func (n nesting) tooDeep() bool {
 	return n.levels > maxLevels || n.decodings > maxDecodings || n.prefixes > maxPrefixes
 }
 
-// record is an object that is not an event, and what was found in it.
+// record is an object that is searched for events.
 type record struct {
 	text    []byte
 	line    int64
-	found   []uint64 // the identities of its events: an event counts once
-	taken   bool     // something in it was an event, broken, or text for a source
-	speaker []byte   // see appendSpeaker; nil until it is known
+	taken   bool   // something in it was an event, broken, or text for a source
+	speaker []byte // see appendSpeaker; nil until it is known
 }
 
 // readRecord looks for events in the object that p has parsed, and reports
 // whether anything in it was of interest.
 func (s *source) readRecord(p *parser, n nesting, text []byte) bool {
-	return s.reader.withRecord(text, s.line(), func() { s.search(p, n.deeper()) })
+	return s.reader.withRecord(text, s.line(), func() { s.search(p, n.deeper(), text) })
 }
 
 // withRecord reads a record, which may be within another one, and reports
@@ -62,62 +59,87 @@ func (s *source) readRecord(p *parser, n nesting, text []byte) bool {
 func (r *Reader) withRecord(text []byte, line int64, read func()) (taken bool) {
 	outer := r.record
 	r.record = record{text: text, line: line}
-	if outer.text == nil {
-		r.record.found = outer.found[:0]
-	}
 	read()
 	taken = r.record.taken
-	if outer.text == nil {
-		outer.found = r.record.found
-	}
 	r.record = outer
 	r.record.taken = outer.taken || taken
 	return taken
 }
 
-// search looks for events in the members of the object that p has parsed.
-func (s *source) search(p *parser, n nesting) {
+// search looks for events in the object that p has parsed, and in its members.
+func (s *source) search(p *parser, n nesting, text []byte) {
+	r, start, several := s.reader, len(s.reader.candidates), s.reader.several
+	isEvent, inEvent := p.isEvent(), s.reader.inEvent
 	if n.tooDeep() {
+		if isEvent {
+			s.found(p, n, text)
+		}
 		return
 	}
-	r := s.reader
 	if p.isLogged() {
-		if slices.ContainsFunc(p.members, func(m member) bool { return hasEvent(p.json[m.start:m.end]) }) {
+		if !r.inEvent && slices.ContainsFunc(p.members, func(m member) bool { return hasEvent(p.json[m.start:m.end]) }) {
 			r.record.taken = true
 			s.problem(Logged, r.record.line)
 		}
 		return
 	}
+	r.inEvent = inEvent || isEvent
+	members := slices.DeleteFunc(p.members, func(m member) bool { return !r.mayHold(p, &m, n, isEvent) })
+	r.several = several || isEvent || len(members) > 1
+	if isEvent {
+		outer := n
+		outer.levels--
+		s.found(p, outer, text)
+	}
 	times := len(r.times)
 	r.times = append(r.times, p.optional(fieldTimestamp), p.optional(fieldTime), p.optional(fieldStamp))
-	waiting := len(r.waiting) > 0
-	for i := range p.members {
-		m := &p.members[i]
-		if m.key.field == fieldResult && !p.has(fieldExport) {
-			continue
-		}
-		value := p.json[m.start:m.end]
-		switch value[0] {
-		case '"':
-			if waiting || mayBegin(value[1:]) {
-				s.readString(p, m, n)
-			}
-		case '{', '[':
-			if !waiting && n == m.key.barrenAt && bytes.Equal(value, m.key.barren) {
-				continue
-			}
+	for i := range members {
+		m, from := &members[i], len(r.candidates)
+		if value := p.json[m.start:m.end]; value[0] == '"' {
+			s.readString(p, m, n)
+		} else {
 			taken := r.record.taken
 			r.record.taken = false
-			if waiting || mayHoldEvent(value) {
-				s.readValue(value, p.name(m), p.checked, n)
-			}
+			s.readValue(value, p.name(m), p.checked, n)
 			if !r.record.taken {
 				m.key.setBarren(value, n)
 			}
 			r.record.taken = r.record.taken || taken
 		}
+		r.merge(start, from)
 	}
 	r.times = r.times[:times]
+	if isEvent {
+		r.candidates = r.candidates[:start+1] // an event does not contain others
+	}
+	r.inEvent = inEvent
+	if r.several = several; !several {
+		r.deliverCandidates()
+	}
+}
+
+// mayHold reports whether a member at the level n may hold an event, or a part
+// of a text that waits. The fields of an event do not.
+func (r *Reader) mayHold(p *parser, m *member, n nesting, inEvent bool) bool {
+	field := m.key.field
+	if field == fieldResult && !p.has(fieldExport) || inEvent && field < fieldNone {
+		return false
+	}
+	value, waiting := p.json[m.start:m.end], len(r.waiting) > 0 && !r.inEvent
+	if value[0] == '"' {
+		return waiting || mayBegin(value[1:])
+	}
+	if waiting {
+		return true
+	}
+	if n == m.key.barrenAt && bytes.Equal(value, m.key.barren) {
+		return false
+	}
+	if !mayHoldEvent(value) {
+		m.key.setBarren(value, n)
+		return false
+	}
+	return true
 }
 
 // readValue looks for events in an object or array, at the level n.
@@ -131,14 +153,14 @@ func (s *source) readValue(value, name []byte, checked bool, n nesting) {
 	p.checked = checked
 	switch end := p.parse(value); {
 	case end != len(value):
-		if mayHoldEvent(value) {
+		if !r.inEvent && mayHoldEvent(value) {
 			r.record.taken = true
 			s.problem(InvalidJSON, r.record.line)
 		}
-	case p.isEvent():
-		s.found(p, value)
+	case p.isEvent() && !p.holdsMore:
+		s.found(p, n, value)
 	default:
-		s.search(p, n.deeper())
+		s.search(p, n.deeper(), value)
 	}
 }
 
@@ -159,9 +181,8 @@ func (s *source) readArray(value, name []byte, n nesting) {
 	if n = n.deeper(); n.tooDeep() {
 		return
 	}
-	known, times := len(r.record.found), len(r.times)
+	times := len(r.times)
 	eachElement(value, func(e []byte) {
-		r.record.found = r.record.found[:known] // elements are different events
 		if text := bytes.TrimPrefix(e, quote); len(r.times) == times && isDigit(text[0]) {
 			// A row may begin with its time.
 			r.times = append(r.times, e)
@@ -170,7 +191,7 @@ func (s *source) readArray(value, name []byte, n nesting) {
 		case '{', '[':
 			s.readValue(e, name, true, n)
 		case '"':
-			if len(r.waiting) > 0 || mayBegin(e[1:]) {
+			if len(r.waiting) > 0 && !r.inEvent || mayBegin(e[1:]) {
 				s.readText(otherKey, name, unescape(nil, e[1:len(e)-1]), n)
 			}
 		}
@@ -191,40 +212,16 @@ func (s *source) readString(p *parser, m *member, n nesting) {
 // name returns the name of a member, in quotes.
 func (p *parser) name(m *member) []byte { return p.json[m.at:stringEnd(p.json, int(m.at))] }
 
-// found delivers an event of the record that p has parsed, unless the record
-// has the same event in another place.
-func (s *source) found(p *parser, text []byte) {
-	const mostAlike = 64 // events between two places of the same one
-	rec := &s.reader.record
-	rec.taken = true
-	p.resolveMetrics(s.reader.options.Metric)
-	id := p.identity()
-	if slices.Contains(rec.found[max(0, len(rec.found)-mostAlike):], id) {
-		return
+// found delivers the event that p has parsed, or makes it a candidate if another
+// place of the record may have the same event.
+func (s *source) found(p *parser, n nesting, text []byte) {
+	r := s.reader
+	r.record.taken = true
+	if line := r.record.line; r.several {
+		r.addCandidate(p, n, text, line)
+	} else {
+		r.deliver(p, text, line)
 	}
-	rec.found = append(rec.found, id)
-	s.reader.deliver(p, text, rec.line)
-}
-
-var seed = maphash.MakeSeed()
-
-// identity returns the hash of what tells an event from others: its decision
-// id, or else its path, time and metrics.
-func (p *parser) identity() uint64 {
-	var h maphash.Hash
-	h.SetSeed(seed)
-	id := p.text(fieldDecisionID)
-	_, _ = h.Write(id)
-	if len(id) == 0 {
-		_, _ = h.Write(p.text(fieldPath))
-		_, _ = h.Write(p.text(fieldTimestamp))
-		for _, m := range p.metrics.measures {
-			var b [8]byte
-			binary.LittleEndian.PutUint64(b[:], uint64(m.Value))
-			_, _ = h.Write(b[:])
-		}
-	}
-	return h.Sum64()
 }
 
 // mayBegin reports whether a text may hold an event, or begin one that goes on

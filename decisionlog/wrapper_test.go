@@ -135,7 +135,7 @@ func TestSameEvent(t *testing.T) {
 		`{"a":[` + event1 + `,` + event1 + `]}`:                                2,
 		`{"log":"x","log":` + quoted(event1) + `}`:                             1,
 		`{"log":` + quoted(event2) + `,"log":` + quoted(event1) + `}`:          2,
-		`{` + many(64) + `,"b":` + event1 + `}`:                                64, `{` + many(65) + `,"b":` + event1 + `}`: 66, // others are between
+		`{` + many(65) + `,"b":` + event1 + `}`:                                65,
 	} {
 		if got := readAll(strings.Repeat(text+"\n", 3)); len(got.Events) != 3*want {
 			t.Errorf("%d events, want 3 times %d, of %s", len(got.Events), want, text)

@@ -284,9 +284,9 @@ func (r *reading) open(ctx context.Context, in *input) {
 		in.newPart().failure = Unreadable
 		return
 	}
-	head, size := make([]byte, headSize), in.Info.Size()
+	head, size := make([]byte, smallSize), in.Info.Size()
 	n, _ := f.ReadAt(head, 0)
-	if size < 2*leastPart || formatOf(head[:n]) != "" {
+	if size < 2*leastPart || formatOf(head[:min(n, headSize)]) != "" || decisionlog.HasTable(head[:n]) {
 		r.send(in, r.counted(ctx, f, size), func() { f.Close() })
 		return
 	}

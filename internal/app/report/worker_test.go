@@ -160,6 +160,13 @@ func (m *logMaker) value(events int) string {
 // log returns a log of about this number of lines.
 func (m *logMaker) log(lines int) string {
 	var b strings.Builder
+	if m.IntN(6) == 0 { // a table, of which each line with a message would be an event by itself
+		b.WriteString("message,decision_id,path\n")
+		for n := range lines {
+			fmt.Fprintf(&b, "%s,d%d,p\n", m.oneOf("", `"`+strings.ReplaceAll(m.event(), `"`, `""`)+`"`), n)
+		}
+		return b.String()
+	}
 	for lines > 0 {
 		container := m.IntN(5)
 		if container == 4 {

@@ -1,0 +1,96 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decisionlog
+
+import (
+	"bytes"
+	"hash/maphash"
+	"math/bits"
+)
+
+// A shipper may leave an event in its string and put members of it beside the
+// string. Events of one object that are the same decision count once, as the
+// candidate that says the most. Elements of an array are different decisions.
+
+// candidate is an event that another place of its record may have too.
+type candidate struct {
+	identity uint64
+	richness int
+	text     []byte
+	checked  bool     // as the parser's
+	times    [][]byte // see Reader.times
+	line     int64
+}
+
+// addCandidate adds the event that p has parsed. It copies the text, since the
+// strings of other members are decoded into the same memory.
+func (r *Reader) addCandidate(p *parser, n nesting, text []byte, line int64) {
+	c := candidate{identity: r.identify(p), richness: p.richness(n), text: bytes.Clone(text), checked: p.checked, line: line}
+	for _, t := range r.times {
+		c.times = append(c.times, bytes.Clone(t))
+	}
+	r.candidates = append(r.candidates, c)
+}
+
+var seed = maphash.MakeSeed()
+
+// identify returns the hash of what tells an event from others: its decision
+// id, or else its path, time and metrics.
+func (r *Reader) identify(p *parser) uint64 {
+	if id := p.text(fieldDecisionID); len(id) > 0 {
+		return maphash.Bytes(seed, id)
+	}
+	p.resolveMetrics(r.options.Metric)
+	h := maphash.Bytes(seed, p.text(fieldPath)) + 3*maphash.Bytes(seed, p.text(fieldTimestamp))
+	for _, m := range p.metrics.measures {
+		h = 5*h + maphash.Comparable(seed, m)
+	}
+	return h
+}
+
+// richness says how much of an event the object has. Of two with as much, the
+// one in a string is more likely to be whole.
+func (p *parser) richness(n nesting) int {
+	const fields = 1<<fieldMetrics | 1<<fieldResult | 1<<fieldInput | 1<<fieldLabels | 1<<fieldTimestamp
+	return bits.OnesCount32(p.present&fields)<<16 + n.decodings<<8 + n.levels
+}
+
+// merge keeps one candidate of each decision that is both among those from start
+// on and among those from another index on.
+func (r *Reader) merge(start, from int) {
+	if start == from || from == len(r.candidates) {
+		return
+	}
+	if r.places == nil {
+		r.places = map[uint64]int{}
+	}
+	clear(r.places)
+	for i := start; i < from; i++ {
+		r.places[r.candidates[i].identity] = i
+	}
+	kept := r.candidates[:from]
+	for _, c := range r.candidates[from:] {
+		at, isKnown := r.places[c.identity]
+		switch {
+		case !isKnown:
+			kept = append(kept, c)
+		case c.richness > kept[at].richness:
+			kept[at] = c
+		}
+		delete(r.places, c.identity) // the next one is of another element
+	}
+	r.candidates = kept
+}
+
+// deliverCandidates delivers all candidates.
+func (r *Reader) deliverCandidates() {
+	p, times := &r.parsers[len(r.parsers)-1], r.times
+	for _, c := range r.candidates {
+		p.checked, r.times = c.checked, c.times
+		p.parse(c.text)
+		r.deliver(p, c.text, c.line)
+	}
+	clear(r.candidates)
+	r.candidates, r.times = r.candidates[:0], times
+}
