@@ -163,7 +163,11 @@ func (m *logMaker) log(lines int) string {
 	if m.IntN(6) == 0 { // a table, of which each line with a message would be an event by itself
 		b.WriteString("message,decision_id,path\n")
 		for n := range lines {
-			fmt.Fprintf(&b, "%s,d%d,p\n", m.oneOf("", `"`+strings.ReplaceAll(m.event(), `"`, `""`)+`"`), n)
+			message := fmt.Sprintf(`"{""decision_id"":""d%d"",""path"":""q"",""metrics"":{},""input"":""%0300d""}"`, n, n)
+			if n%300 > 200 {
+				message = ""
+			}
+			fmt.Fprintf(&b, "%s,d%d,p\n", message, n)
 		}
 		return b.String()
 	}
