@@ -121,7 +121,7 @@ func TestTable(t *testing.T) {
 		"path,metrics,labels\np,\"{\n\"\"timer_a_ns\"\":5}\",{}\n\np,{},{}\n":                                                           "p undefined 5; p undefined",
 		"id,message,decision_id,path\n1,\"" + strings.ReplaceAll(full, `"`, `""`) + "\",d,p\n":                                          "full allowed 5",
 		"path,decision_id\n[p,d\n{p,d\n\"p\",d\n":                                                                                       "[p undefined; {p undefined; p undefined; no_metrics at 2; no_metrics at 3; no_metrics at 4",
-		"decision_id,path,input\nd,p,\"" + strings.ReplaceAll(full, `"`, `""`) + "\"\ne,\"p\nf,q,\n":                                    "p undefined; q undefined; no_metrics at 2; no_metrics at 4; truncated at 3",
+		"decision_id,path,input\nd,p,\"" + strings.ReplaceAll(full, `"`, `""`) + "\"\ne,\"p\nf,q,\n":                                    "p undefined; q undefined; invalid_json at 3; no_metrics at 2; no_metrics at 4",
 		// These are no tables.
 		"x\ndecision_id,path\nd,p\n": "", "time,message\n1,\"" + strings.ReplaceAll(full, `"`, `""`) + "\"\n": "full allowed 5",
 	} {

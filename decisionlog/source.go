@@ -33,8 +33,8 @@ type lineState struct {
 
 // valueState is how much of a value was read that is not whole yet.
 type valueState struct {
-	tried   int // the length of a line's rest that was too short
-	csv     int // the index of a field of CSV in its line, or 0
+	tried   int  // the length of a line's rest that was too short
+	row     bool // it is a record of CSV that csvStart has found
 	scanner scanner
 }
 
@@ -198,7 +198,9 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 		return s.documentStep(text, i, end)
 	}
 	switch c := text[i]; {
-	case c == '{' && s.scanner.pos > 0 && s.csv == 0:
+	case s.row:
+		return s.readRow(text, i, end)
+	case c == '{' && s.scanner.pos > 0:
 		return s.object(text, i, end)
 	case c == '{':
 		switch opensObject(text[i:], end || len(text)-i >= s.reader.maxLength) {
@@ -249,11 +251,6 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 		s.skips = true
 		return i, true
 	}
-	if s.csv > 0 {
-		if next, st := s.csvField(text, i, end); st != broken {
-			return next, st == done
-		}
-	}
 	eol := s.lineEnd(text, i)
 	if eol == len(text) && !end && len(text)-i < s.reader.maxLength {
 		return i, false
@@ -278,10 +275,9 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	}
 	stream, rest, part, ok := cutPrefix(line)
 	if !ok {
-		if s.csv = csvStart(text[i:min(eol, i+s.reader.maxLength)]); s.csv > 0 && s.unquoted == 0 {
+		if s.row = s.unquoted == 0 && csvStart(text[i:min(eol, i+s.reader.maxLength)]) > 0; s.row {
 			return i, true
 		}
-		s.csv = 0
 	}
 	switch {
 	case len(line) >= s.reader.maxLength && (ok || bytes.IndexByte(line[:min(len(line), 1<<10)], '{') >= 0):
@@ -371,7 +367,7 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 				return i, true
 			}
 			s.tried = 0
-			s.parsed(p, n, rest[:length])
+			s.parsed(p, n, rest[:length], countLines(p, rest[:length]))
 			return i + length, true
 		}
 		if s.lineGoesOn(text, i, end) {
@@ -391,7 +387,7 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 		s.scanner.reset()
 		p.checked = true
 		if p.parse(rest[:length]) == length {
-			s.parsed(p, n, rest[:length])
+			s.parsed(p, n, rest[:length], countLines(p, rest[:length]))
 			return i + length, true
 		}
 		s.scanner.pos = length
@@ -460,12 +456,17 @@ func (s *source) breakOff(kind Problem, text []byte) {
 	}
 }
 
-// parsed delivers or searches the object that p has parsed.
-func (s *source) parsed(p *parser, n nesting, text []byte) {
-	lines := 0
+// countLines returns the number of newlines in the text that p has parsed.
+func countLines(p *parser, text []byte) int {
 	if p.checked {
-		lines = bytes.Count(text, newline)
+		return bytes.Count(text, newline)
 	}
+	return 0
+}
+
+// parsed delivers or searches the object that p has parsed, which ends the given
+// number of lines.
+func (s *source) parsed(p *parser, n nesting, text []byte, lines int) {
 	line := s.line()
 	switch {
 	case s.document && s.inData():

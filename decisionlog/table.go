@@ -5,7 +5,6 @@ package decisionlog
 
 import (
 	"bytes"
-	"encoding/csv"
 	"slices"
 	"strconv"
 )
@@ -15,21 +14,23 @@ import (
 
 // table has the names of a table's columns.
 type table struct {
-	names []string
-	comma rune
+	names [][]byte
+	comma byte
 }
+
+// anyTable stands for the table of a record in another text.
+var anyTable = &table{comma: ','}
 
 // tableOf returns the table whose columns a line names, or nil.
 func tableOf(line []byte) *table {
 	if bytes.IndexByte(line, '{') >= 0 {
 		return nil
 	}
-	for _, comma := range ",;\t|" {
+	line = bytes.Clone(line)
+	for _, comma := range []byte(",;\t|") {
 		t := &table{comma: comma}
-		t.names = slices.Clone(t.cells(line))
-		has := func(is func(name []byte) bool) bool {
-			return slices.ContainsFunc(t.names, func(name string) bool { return is([]byte(name)) })
-		}
+		t.names = t.cells(line)
+		has := func(is func(name []byte) bool) bool { return slices.ContainsFunc(t.names, is) }
 		hasID := has(func(name []byte) bool { return fieldOf(name) == fieldDecisionID || outerOf(name) != nil })
 		hasMetrics := has(func(name []byte) bool {
 			head, _ := headOf(name)
@@ -51,37 +52,77 @@ func HasTable(text []byte) bool {
 	return tableOf(line) != nil
 }
 
-// cells returns the cells of a record, or nil if it is none.
-func (t *table) cells(record []byte) []string {
-	r := csv.NewReader(bytes.NewReader(record))
-	r.Comma, r.LazyQuotes, r.FieldsPerRecord = t.comma, true, -1
-	cells, err := r.Read()
-	if err != nil {
-		return nil
+// cutCell cuts the first cell off a record. In a quoted cell, quotes are doubled,
+// and newlines are allowed. more reports whether another cell follows. ok is
+// false if the cell is broken.
+func cutCell(record []byte, comma byte) (cell, rest []byte, more, ok bool) {
+	if !hasPrefix(record, `"`) {
+		cell, rest, more = bytes.Cut(record, []byte{comma})
+		return cell, rest, more, bytes.IndexByte(cell, '\n') < 0
+	}
+	rest = record[1:]
+	for {
+		before, after, found := bytes.Cut(rest, quote)
+		if !found {
+			return nil, nil, false, false
+		}
+		if rest = after; !hasPrefix(rest, `"`) {
+			cell = append(cell, before...)
+			break
+		}
+		cell, rest = append(append(cell, before...), '"'), rest[1:]
+	}
+	if len(rest) == 0 {
+		return cell, nil, false, true
+	}
+	return cell, rest[1:], true, rest[0] == comma
+}
+
+// cells returns the cells of a record, or nil if the record is broken.
+func (t *table) cells(record []byte) (cells [][]byte) {
+	record = bytes.TrimSuffix(record, []byte{'\r'})
+	for more := true; more; {
+		var cell []byte
+		var ok bool
+		if cell, record, more, ok = cutCell(record, t.comma); !ok {
+			return nil
+		}
+		cells = append(cells, cell)
 	}
 	return cells
 }
 
-// object returns the JSON object that the cells of a record stand for.
-func (t *table) object(cells []string) []byte {
-	object := []byte{'{'}
-	for i, cell := range cells[:min(len(cells), len(t.names))] {
-		field := fieldOf([]byte(t.names[i]))
-		if yes := cell == "t"; field == fieldResult && (yes || cell == "f") { // Postgres
-			cell = strconv.FormatBool(yes)
+// object returns the JSON object that the cells of a record stand for, or nil if
+// the record is broken. A record without a table must have an object of several
+// lines.
+func (t *table) object(record []byte) []byte {
+	object, isRow := []byte{'{'}, t.names != nil
+	cells := t.cells(record)
+	for i, cell := range cells {
+		name := []byte("cell")
+		if i < len(t.names) {
+			name = t.names[i]
+		} else if t.names != nil {
+			break
 		}
-		if cell != "" {
-			object = append(append(appendText(object, t.names[i]), ':'), appendText(nil, cell)...)
-			object = append(object, ',')
+		isRow = isRow || bytes.IndexByte(cell, '\n') >= 0 && isWhole(cell, '{')
+		if yes := string(cell) == "t"; fieldOf(name) == fieldResult && (yes || string(cell) == "f") { // Postgres
+			cell = strconv.AppendBool(nil, yes)
 		}
+		if len(cell) > 0 {
+			object = append(appendText(append(appendText(object, name), ':'), cell), ',')
+		}
+	}
+	if cells == nil || !isRow {
+		return nil
 	}
 	return append(bytes.TrimSuffix(object, []byte{','}), '}')
 }
 
 // appendText appends the JSON string of a text. It keeps what is not UTF-8.
-func appendText(dst []byte, text string) []byte {
+func appendText(dst, text []byte) []byte {
 	dst = append(dst, '"')
-	for _, c := range []byte(text) {
+	for _, c := range text {
 		switch {
 		case c == '"' || c == '\\':
 			dst = append(dst, '\\', c)
@@ -94,8 +135,31 @@ func appendText(dst []byte, text string) []byte {
 	return append(dst, '"')
 }
 
-// readRow reads the record of CSV at i.
+// csvStart returns the index of the text in the last field of a line, if it is
+// quoted, goes on in the next line, and begins with an object. Otherwise it
+// returns 0.
+func csvStart(line []byte) int {
+	i, begin := -1, []byte(`"{`)
+	for n := bytes.Index(line, begin); n >= 0; n = bytes.Index(line[i+1:], begin) { // bytes.LastIndex is slow
+		i += n + 1
+	}
+	if i < 0 || i > 0 && line[i-1] != ',' {
+		return 0
+	}
+	behind := bytes.TrimLeft(line[i+2:], " \t\r")
+	if len(behind) > 0 && !hasPrefix(behind, `""`) || bytes.Count(behind, quote)%2 != 0 {
+		return 0
+	}
+	return i + 1
+}
+
+// readRow reads the record of CSV at i. It is of a table, or csvStart says that
+// it goes on.
 func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
+	t, isTable := s.reader.table, true
+	if t == nil || !s.isFile() {
+		t, isTable = anyTable, false
+	}
 	rest := text[i:]
 	rest = rest[:min(len(rest), s.reader.maxLength)]
 	n, isOpen := s.scanner.pos, s.scanner.pos > 0
@@ -107,36 +171,36 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 			s.scanner.ahead = eol
 			return i, false
 		}
-		line := rest[n:eol]
-		isOpen = isOpen != (bytes.Count(line, quote)%2 == 1)
-		if n += len(line); !isOpen || s.unquoted > 0 {
+		isOpen = isOpen != (bytes.Count(rest[n:eol], quote)%2 == 1)
+		if n = eol; !isOpen || s.unquoted > 0 || n == len(rest) {
 			break
-		}
-		if n == len(rest) { // the quotation has no end
-			kind := Truncated
-			if !end {
-				kind = TooLong
-			}
-			s.problem(kind, s.line())
-			s.scanner.reset()
-			s.unquoted, s.skips = len(rest), true
-			return i, true
 		}
 		n++
 		s.scanner.pos = n
 	}
 	s.scanner.reset()
-	record := rest[:n]
-	p, lines := &s.reader.parsers[s.index()], bytes.Count(record, newline)
-	object := s.reader.table.object(s.reader.table.cells(record))
-	p.checked = true
-	p.parseMembers(object)
-	object = appendNested(nil, object, p.present)
-	p.parse(object)
-	s.parsed(p, s.nesting, object)
-	if lines > 0 {
-		s.endLines(lines)
+	s.row = false
+	record, lines, p := rest[:n], bytes.Count(rest[:n], newline), &s.reader.parsers[s.index()]
+	mayHold := isTable || bytes.Contains(record, []byte("metrics")) || bytes.Contains(record, []byte("decision_id"))
+	var object []byte
+	if mayHold {
+		object = t.object(record)
 	}
-	s.within, s.skips = true, true
-	return i + n, true
+	switch {
+	case object != nil:
+		p.checked = true
+		p.parseMembers(object)
+		object = appendNested(nil, object, p.present)
+		p.parse(object)
+		s.parsed(p, s.nesting, object, lines)
+		i += n
+	case isTable && (lines == 0 || isOpen), !isTable && mayHold:
+		s.problem(InvalidJSON, s.line())
+		s.unquoted = max(s.unquoted, n)
+	default: // it is read again, line by line
+		s.unquoted = max(s.unquoted, n)
+		return i, true
+	}
+	s.skips = true
+	return i, true
 }
