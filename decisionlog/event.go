@@ -25,6 +25,8 @@ type Event struct {
 	Time    int64
 	Outcome outcome.Outcome
 	Code    string // OPA's code of the error, if Outcome is outcome.Error
+	Hidden  bool   // a mask policy hides the outcome, which is outcome.OtherResult
+	Result  []byte // the JSON value as it is in the text, or nil
 
 	DecisionID, RequestedBy, Revision []byte // with escapes resolved
 	TraceID, SpanID                   []byte // of OpenTelemetry, with escapes resolved

@@ -16,6 +16,7 @@ import (
 // outcome returns the outcome of the decision by the rules of package outcome,
 // and the code of its error. query says that the decision is an ad-hoc query.
 func (p *parser) outcome(path []byte, query bool) (_ outcome.Outcome, code string) {
+	p.hidden = false
 	if p.has(fieldError) && string(p.value(fieldError)) != `""` {
 		return p.failure(p.value(fieldError))
 	}
@@ -29,7 +30,7 @@ func (p *parser) outcome(path []byte, query bool) (_ outcome.Outcome, code strin
 		}
 	}
 	const hiding = 1<<fieldErased | 1<<fieldMasked
-	if p.present&hiding != 0 && p.hides(p.verdict.IsHiddenBy) {
+	if p.hidden = p.present&hiding != 0 && p.hides(p.verdict.IsHiddenBy); p.hidden {
 		return outcome.OtherResult, ""
 	}
 	if !p.has(fieldResult) {

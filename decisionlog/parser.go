@@ -113,6 +113,7 @@ type parser struct {
 	verdict     *outcome.Verdict
 	ofTrue      outcome.Outcome
 	ofFalse     outcome.Outcome
+	hidden      bool // a mask policy hides the outcome
 	verdictPath []byte
 	results     [results]judgedResult
 	needed      []namedValue
@@ -383,6 +384,7 @@ func (p *parser) event(e *Event, metric func(key []byte) int32, around [][]byte)
 		}
 	}
 	e.Outcome, e.Code = p.outcome(path, query)
+	e.Result, e.Hidden = p.optional(fieldResult), p.hidden
 	e.DecisionID, e.RequestedBy, e.Revision = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.text(fieldRevision)
 	e.TraceID, e.SpanID, e.RequestID = p.text(fieldTraceID), p.text(fieldSpanID), p.number(fieldRequestID)
 	e.Labels, e.Bundles, e.RuleLabels = p.collection(fieldLabels, '{'), p.collection(fieldBundles, '{'), p.collection(fieldRuleLabels, '[')

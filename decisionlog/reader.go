@@ -20,6 +20,10 @@ type Options struct {
 	Event func(*Event)
 	// Problem is called with each problem, and the line where it begins.
 	Problem func(kind Problem, line int64)
+	// Loss, if it is not nil, is called for each line in which OPA's own logger
+	// says that it lost n decisions or parts of uploads, or that n uploads
+	// failed, with the time of the line, or NoTime.
+	Loss func(kind Problem, n, time, line int64)
 	// Verdicts finds the outcomes of results. nil stands for the usual ones.
 	Verdicts *outcome.Verdicts
 	// Check, if it is not nil, is called with the JSON text of each event. An
@@ -81,7 +85,8 @@ type Reader struct {
 	partial bool      // a line may be a part of a value around it: it is indented, or has a comma
 	waiting []*source // streams that wait for more
 	record  record
-	table   *table // of which the file has records, or nil
+	table   *table   // of which the file has records, or nil
+	losses  []uint64 // in the record
 	// If several is true, what is found becomes a candidate.
 	several    bool
 	inEvent    bool // the value that is read is in an event, and may be a copy of it

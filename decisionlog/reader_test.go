@@ -35,6 +35,7 @@ type read struct {
 type result struct {
 	Events       []read
 	Problems     []string // kind and line, sorted
+	Losses       []string // kind, number, line and time
 	Lines, Other int64
 	Unrecognised string
 }
@@ -82,6 +83,9 @@ func (c *collector) options() Options {
 		},
 		Problem: func(kind Problem, line int64) {
 			c.Problems = append(c.Problems, fmt.Sprintf("%s at %d", kind, line+c.Lines))
+		},
+		Loss: func(kind Problem, n, time, line int64) {
+			c.Losses = append(c.Losses, fmt.Sprintf("%s %d at %d, %d", kind, n, line+c.Lines, time))
 		},
 	}
 }

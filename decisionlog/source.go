@@ -22,6 +22,7 @@ type source struct {
 	inLine int  // the bytes at the beginning of the text without a newline, as far as is known
 	event  bool // the last thing was an event of the file
 	logged bool // indented lines belong to the line of a logger before
+	loss   loss // what the line of a logger says, if it is one of OPA's decision logger
 }
 
 // lineState is where in a line a source is.

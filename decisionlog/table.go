@@ -181,7 +181,7 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 	s.scanner.reset()
 	s.row = false
 	record, lines, p := rest[:n], bytes.Count(rest[:n], newline), &s.reader.parsers[s.index()]
-	mayHold := isTable || bytes.Contains(record, []byte("metrics")) || bytes.Contains(record, []byte("decision_id"))
+	mayHold := isTable || containsAny(record, names)
 	var object []byte
 	if mayHold {
 		object = t.object(record)

@@ -59,6 +59,9 @@ func (s *source) readRecord(p *parser, n nesting, text []byte) bool {
 func (r *Reader) withRecord(text []byte, line int64, read func()) (taken bool) {
 	outer := r.record
 	r.record = record{text: text, line: line}
+	if outer.text == nil {
+		r.losses = r.losses[:0]
+	}
 	read()
 	taken = r.record.taken
 	r.record = outer
@@ -77,7 +80,11 @@ func (s *source) search(p *parser, n nesting, text []byte) {
 		return
 	}
 	if p.isLogged() {
-		if !r.inEvent && slices.ContainsFunc(p.members, func(m member) bool { return hasEvent(p.json[m.start:m.end]) }) {
+		if inEvent {
+			return
+		}
+		s.noteLoss(p)
+		if slices.ContainsFunc(p.members, func(m member) bool { return hasEvent(p.json[m.start:m.end]) }) {
 			r.record.taken = true
 			s.problem(Logged, r.record.line)
 		}
@@ -98,10 +105,10 @@ func (s *source) search(p *parser, n nesting, text []byte) {
 		if value := p.json[m.start:m.end]; value[0] == '"' {
 			s.readString(p, m, n)
 		} else {
-			taken := r.record.taken
+			taken, losses := r.record.taken, len(r.losses)
 			r.record.taken = false
 			s.readValue(value, p.name(m), p.checked, n)
-			if !r.record.taken {
+			if !r.record.taken && len(r.losses) == losses {
 				m.key.setBarren(value, n)
 			}
 			r.record.taken = r.record.taken || taken
@@ -181,8 +188,9 @@ func (s *source) readArray(value, name []byte, n nesting) {
 	if n = n.deeper(); n.tooDeep() {
 		return
 	}
-	times := len(r.times)
+	times, losses := len(r.times), len(r.losses)
 	eachElement(value, func(e []byte) {
+		r.losses = r.losses[:losses] // elements are different lines
 		if text := bytes.TrimPrefix(e, quote); len(r.times) == times && isDigit(text[0]) {
 			// A row may begin with its time.
 			r.times = append(r.times, e)
@@ -228,14 +236,19 @@ func (s *source) found(p *parser, n nesting, text []byte) {
 // in the records that follow.
 func mayBegin(text []byte) bool { return text[0] == '[' || bytes.IndexByte(text, '{') >= 0 }
 
-// An object or array of a wrapper that holds an event, or the beginning of one,
-// contains one of these texts: the names of an event's members, escapes that
-// may stand for them, the beginning of JSON in a string, or a brace as a
-// number.
-var signs = [][]byte{[]byte("decision_id"), []byte("metrics"), []byte(`\u`), []byte(`"{`), []byte(`"[`), []byte("123,")}
+// An object or array of a wrapper that holds an event, the beginning of one, or
+// a line of OPA's decision logger contains one of these texts: the names of an
+// event's members, the logger's name, escapes that may stand for them, the
+// beginning of JSON in a string, or a brace as a number.
+var (
+	signs = [][]byte{[]byte("decision_id"), []byte("metrics"), []byte(`"decision_logs"`), []byte(`\u`), []byte(`"{`), []byte(`"[`), []byte("123,")}
+	names = signs[:3]
+)
 
-func mayHoldEvent(text []byte) bool {
-	return slices.ContainsFunc(signs, func(sign []byte) bool { return bytes.Contains(text, sign) })
+func mayHoldEvent(text []byte) bool { return containsAny(text, signs) }
+
+func containsAny(text []byte, words [][]byte) bool {
+	return slices.ContainsFunc(words, func(word []byte) bool { return bytes.Contains(text, word) })
 }
 
 // longestBarren limits the length of a value without an event that a key
