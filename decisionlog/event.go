@@ -45,6 +45,7 @@ type Event struct {
 	HasMetrics bool
 
 	revisions *bundleRevisions
+	rare      bool // a field that few events have is set
 }
 
 // NoTime is the time of a decision for which a log has no valid time.

@@ -106,7 +106,7 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 	if e.Time == NoTime && has("timestamp") {
 		found(BadTime)
 	}
-	e.Outcome, e.Code = modelOutcome(fields, e.Path, query)
+	e.Outcome, e.Code = modelOutcome(nil, fields, e.Path, query)
 	e.ID, e.By, e.Revision, e.Trace, e.Span = str("decision_id"), str("requested_by"), str("revision"), str("trace_id"), str("span_id")
 	e.Request, _ = strconv.ParseUint(string(fields["req_id"]), 10, 64)
 	if labels := fields["rule_labels"]; labels != nil && labels[0] == '[' {
@@ -212,7 +212,7 @@ func modelReference(query string, fields map[string]json.RawMessage) (path strin
 	return strings.Join(strings.FieldsFunc(query, func(r rune) bool { return strings.ContainsRune(`.[]"`, r) })[1:], "/")
 }
 
-func modelOutcome(fields map[string]json.RawMessage, path, query string) (outcome.Outcome, string) {
+func modelOutcome(verdicts *outcome.Verdicts, fields map[string]json.RawMessage, path, query string) (outcome.Outcome, string) {
 	if text := fields["error"]; text != nil && string(text) != `""` {
 		var v any
 		if json.Unmarshal(text, &v) != nil {
@@ -241,7 +241,7 @@ func modelOutcome(fields map[string]json.RawMessage, path, query string) (outcom
 	if query != "" {
 		path = outcome.Query
 	}
-	verdict := (*outcome.Verdicts)(nil).Of(path)
+	verdict := verdicts.Of(path)
 	for _, key := range []string{"erased", "masked"} {
 		var paths []any
 		_ = json.Unmarshal(fields[key], &paths) // no array, or none there, has none
@@ -284,7 +284,7 @@ func checkLine(t *testing.T, line []byte) {
 	if !isEvent && bytes.Count(trimmed, []byte{'{'}) > 1 { // it may be a wrapper of one
 		return
 	}
-	for _, before := range []string{"", event1 + "\n", console(event1) + "\n", pretty(event1) + "\n"} {
+	for _, before := range []string{"", event1 + "\n", docker(event1), pretty(event1) + "\n"} {
 		got := readAll(before + string(line) + "\n")
 		prior := readAll(before)
 		got.Events = got.Events[len(prior.Events):]

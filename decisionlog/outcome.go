@@ -5,7 +5,7 @@ package decisionlog
 
 import (
 	"bytes"
-	"encoding/binary"
+	"hash/maphash"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,19 +18,14 @@ import (
 func (p *parser) outcome(path []byte, query bool) (_ outcome.Outcome, code string) {
 	p.hidden = false
 	if p.has(fieldError) && string(p.value(fieldError)) != `""` {
-		return p.failure(p.value(fieldError))
+		return p.remembered(nil, p.value(fieldError))
 	}
 	if query {
 		path = queryPath
 	}
-	if p.verdict == nil || !bytes.Equal(path, p.verdictPath) {
-		p.verdictPath = append(p.verdictPath[:0], path...)
-		if v := p.verdicts.Of(string(path)); v != p.verdict {
-			p.verdict, p.ofTrue, p.ofFalse = v, v.Outcome(true), v.Outcome(false)
-		}
-	}
+	v := p.verdictOf(path)
 	const hiding = 1<<fieldErased | 1<<fieldMasked
-	if p.hidden = p.present&hiding != 0 && p.hides(p.verdict.IsHiddenBy); p.hidden {
+	if p.hidden = p.present&hiding != 0 && p.hides(v.IsHiddenBy); p.hidden {
 		return outcome.OtherResult, ""
 	}
 	if !p.has(fieldResult) {
@@ -39,60 +34,85 @@ func (p *parser) outcome(path []byte, query bool) (_ outcome.Outcome, code strin
 	text := p.value(fieldResult)
 	switch text[0] { // most results
 	case 't':
-		return p.ofTrue, ""
+		return v.ofTrue, ""
 	case 'f':
-		return p.ofFalse, ""
+		return v.ofFalse, ""
 	case 'n':
 		return outcome.Undefined, ""
 	}
 	if query && text[0] == '[' {
 		return outcome.OfQuery(p.meaning(text)), ""
 	}
-	return p.judged(text), ""
+	return p.remembered(v.Verdict, text)
 }
 
-// judgedResult is a result and its outcome by a verdict. Many decisions of a
-// log have the same result.
-type judgedResult struct {
-	text    []byte
-	verdict *outcome.Verdict
-	outcome outcome.Outcome
-}
-
+// A log has many decisions with the same path, result or error. So the parser
+// remembers what it has found for a text, at a place that the text's hash tells.
 const (
-	// results limits the number of results that are remembered, and
-	// longestResult the bytes of each.
-	results       = 64
-	longestResult = 256
+	places      = 64
+	longestText = 512 // in bytes
 )
 
-// judged returns the outcome of a result.
-func (p *parser) judged(text []byte) outcome.Outcome {
-	n := len(text)
-	if n < 8 || n > longestResult {
-		return p.judge(text)
-	}
-	middle := binary.LittleEndian.Uint64(text[n/2-4:])
-	known := &p.results[(middle+uint64(n))*0x9E3779B97F4A7C15>>32%results]
-	if known.verdict != p.verdict || !bytes.Equal(known.text, text) {
-		judged := p.judge(text)
-		if slices.Contains(p.problems, InvalidUTF8) {
-			return judged // the text may be why
-		}
-		known.text, known.verdict, known.outcome = append(known.text[:0], text...), p.verdict, judged
-	}
-	return known.outcome
+func placeOf(text []byte) uint64 { return maphash.Bytes(seed, text) % places }
+
+// pathVerdict is the verdict of a path, and what it says of booleans.
+type pathVerdict struct {
+	path []byte
+	*outcome.Verdict
+	ofTrue, ofFalse outcome.Outcome
 }
 
-func (p *parser) judge(text []byte) outcome.Outcome {
+// verdictOf returns the verdict of a path, which is not empty. It is valid until
+// the next call.
+func (p *parser) verdictOf(path []byte) *pathVerdict {
+	v := &p.paths[placeOf(path)]
+	if !bytes.Equal(v.path, path) {
+		v.path = append(v.path[:0], path...)
+		if of := p.verdicts.Of(string(path)); of != v.Verdict {
+			v.Verdict, v.ofTrue, v.ofFalse = of, of.Outcome(true), of.Outcome(false)
+		}
+	}
+	return v
+}
+
+// judgement is the outcome of a result by a verdict, or that of an error.
+type judgement struct {
+	text    []byte
+	verdict *outcome.Verdict // nil for an error
+	outcome outcome.Outcome
+	code    string
+}
+
+// remembered returns the outcome of a result by a verdict, or that of an error
+// if the verdict is nil.
+func (p *parser) remembered(verdict *outcome.Verdict, text []byte) (outcome.Outcome, string) {
+	known := &p.judgements[placeOf(text)]
+	if known.verdict != verdict || !bytes.Equal(known.text, text) {
+		var found judgement
+		if verdict == nil {
+			found.outcome, found.code = p.failure(text)
+		} else {
+			found.outcome = p.judge(verdict, text)
+		}
+		// A text that is not UTF-8 is a problem each time.
+		if len(text) > longestText || slices.Contains(p.problems, InvalidUTF8) {
+			return found.outcome, found.code
+		}
+		known.text, known.verdict = append(known.text[:0], text...), verdict
+		known.outcome, known.code = found.outcome, found.code
+	}
+	return known.outcome, known.code
+}
+
+func (p *parser) judge(verdict *outcome.Verdict, text []byte) outcome.Outcome {
 	needed := p.needed[:0]
 	eachField(text, func(key, value []byte) {
-		if name := p.nameOf(key); p.verdict.Needs(string(name)) {
+		if name := p.nameOf(key); verdict.Needs(string(name)) {
 			needed = append(needed, namedValue{name, value})
 		}
 	})
 	p.needed = needed
-	return p.verdict.Judge(func(names []string) any {
+	return verdict.Judge(func(names []string) any {
 		if len(names) == 0 {
 			return p.meaning(text)
 		}

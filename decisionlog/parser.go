@@ -108,15 +108,11 @@ type parser struct {
 	scratch  []byte
 	clock    clock
 
-	// The verdict of the last path, and what it has judged.
-	verdicts    *outcome.Verdicts
-	verdict     *outcome.Verdict
-	ofTrue      outcome.Outcome
-	ofFalse     outcome.Outcome
-	hidden      bool // a mask policy hides the outcome
-	verdictPath []byte
-	results     [results]judgedResult
-	needed      []namedValue
+	verdicts   *outcome.Verdicts
+	paths      [places]pathVerdict
+	judgements [places]judgement
+	needed     []namedValue
+	hidden     bool // a mask policy hides the outcome
 
 	query, queryPath []byte // the last query that may be a reference, and its path
 
@@ -296,9 +292,13 @@ func (p *parser) collection(f field, begin byte) []byte {
 
 // number returns a field that is a whole number from 0 on, or 0.
 func (p *parser) number(f field) (n uint64) {
-	if p.has(f) {
-		n, _ = strconv.ParseUint(string(p.value(f)), 10, 64)
+	if !p.has(f) {
+		return 0
 	}
+	if few, end := digits(p.json, int(p.values[f].start)); end == int(p.values[f].end) {
+		return uint64(few)
+	}
+	n, _ = strconv.ParseUint(string(p.value(f)), 10, 64)
 	return n
 }
 
@@ -385,9 +385,14 @@ func (p *parser) event(e *Event, metric func(key []byte) int32, around [][]byte)
 	}
 	e.Outcome, e.Code = p.outcome(path, query)
 	e.Result, e.Hidden = p.optional(fieldResult), p.hidden
-	e.DecisionID, e.RequestedBy, e.Revision = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.text(fieldRevision)
-	e.TraceID, e.SpanID, e.RequestID = p.text(fieldTraceID), p.text(fieldSpanID), p.number(fieldRequestID)
-	e.Labels, e.Bundles, e.RuleLabels = p.collection(fieldLabels, '{'), p.collection(fieldBundles, '{'), p.collection(fieldRuleLabels, '[')
+	e.DecisionID, e.RequestedBy, e.Labels = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.collection(fieldLabels, '{')
+	e.RequestID = p.number(fieldRequestID)
+	const rare = 1<<fieldRevision | 1<<fieldBundles | 1<<fieldTraceID | 1<<fieldSpanID | 1<<fieldRuleLabels
+	if p.present&rare != 0 || e.rare {
+		e.rare = p.present&rare != 0
+		e.Revision, e.Bundles, e.RuleLabels = p.text(fieldRevision), p.collection(fieldBundles, '{'), p.collection(fieldRuleLabels, '[')
+		e.TraceID, e.SpanID = p.text(fieldTraceID), p.text(fieldSpanID)
+	}
 	e.HasMetrics = p.collection(fieldMetrics, '{') != nil
 	if e.HasMetrics {
 		p.resolveMetrics(metric)

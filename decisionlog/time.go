@@ -5,6 +5,7 @@ package decisionlog
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"slices"
 	"time"
@@ -25,10 +26,10 @@ func (c *clock) parse(s []byte) (ns int64, ok bool) {
 		return 0, false
 	}
 	if c.set && [16]byte(s) == c.minute {
-		second, end := digitsAtEnd(s[:length+2], length)
+		tens, units := s[length]-'0', s[length+1]-'0'
 		fraction, ok := parseFraction(s[length+2 : len(s)-1])
-		if ok && end == length+2 && second <= 59 {
-			return c.start + second*1e9 + fraction, true
+		if ok && tens <= 5 && units <= 9 {
+			return c.start + (int64(tens)*10+int64(units))*1e9 + fraction, true
 		}
 	}
 	if ns, _, ok = parseTime(s); ok {
@@ -119,7 +120,7 @@ func (p *parser) findTime(around [][]byte) int64 {
 }
 
 // parseFraction returns the fraction of a second in ns: nothing, or a point and
-// at most nine digits.
+// at most nine digits, which most have.
 func parseFraction(s []byte) (ns int64, ok bool) {
 	if len(s) == 0 {
 		return 0, true
@@ -127,6 +128,10 @@ func parseFraction(s []byte) (ns int64, ok bool) {
 	if s[0] != '.' || len(s) == 1 || len(s) > 10 {
 		return 0, false
 	}
-	ns, end := digits(s, 1)
+	if len(s) == 10 {
+		n, ns := eightDigits(binary.LittleEndian.Uint64(s[1:]))
+		return ns*10 + int64(s[9]-'0'), n == 8 && isDigit(s[9])
+	}
+	ns, end := digitsAtEnd(s, 1)
 	return ns * powers[9-(len(s)-1)], end == len(s)
 }
