@@ -55,7 +55,7 @@ func (b *run) add(line []byte, end int) bool {
 	}
 	b.lines++
 	b.bare = b.bare && bare
-	if name := b.reader.name; len(name) > 0 {
+	if name := b.reader.finder.name; len(name) > 0 {
 		if b.streams[string(name)]++; b.streams[string(name)] == 2 {
 			b.twice++
 		}
@@ -72,12 +72,12 @@ func (b *run) holdsEvent(line []byte) (bare, whole bool) {
 			Event:   func(*Event) { b.events++ },
 			Problem: func(p Problem, _ int64) { b.problem = b.problem || p != NoZone && p != LineTime && p != WrapperTime },
 		})
-		b.reader.names = true
+		b.reader.finder.names = true
 	}
 	r := b.reader
 	r.Reset()
 	b.events, b.problem = 0, false
 	n := r.Read(line)
-	whole = n == len(line) && b.events > 0 && !b.problem && r.other == 0 && !r.partial && !r.root.waits() && len(r.waiting) == 0
-	return whole && line[0] == '{' && r.parsers[0].isEvent(), whole
+	whole = n == len(line) && b.events > 0 && !b.problem && r.other == 0 && !r.partial && !r.root.waits() && len(r.finder.waiting) == 0
+	return whole && line[0] == '{' && r.finder.parsers[0].isEvent(), whole
 }

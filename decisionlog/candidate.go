@@ -25,23 +25,23 @@ type candidate struct {
 
 // addCandidate adds the event that p has parsed. It copies the text, since the
 // strings of other members are decoded into the same memory.
-func (r *Reader) addCandidate(p *parser, n nesting, text []byte, line int64) {
-	c := candidate{identity: r.identify(p), richness: p.richness(n), text: bytes.Clone(text), checked: p.checked, line: line}
-	for _, t := range r.times {
+func (f *finder) addCandidate(p *parser, n nesting, text []byte, line int64) {
+	c := candidate{identity: f.identify(p), richness: p.richness(n), text: bytes.Clone(text), checked: p.checked, line: line}
+	for _, t := range f.times {
 		c.times = append(c.times, bytes.Clone(t))
 	}
-	r.candidates = append(r.candidates, c)
+	f.candidates = append(f.candidates, c)
 }
 
 var seed = maphash.MakeSeed()
 
 // identify returns the hash of what tells an event from others: its decision
 // id, or else its path, time and metrics.
-func (r *Reader) identify(p *parser) uint64 {
+func (f *finder) identify(p *parser) uint64 {
 	if id := p.text(fieldDecisionID); len(id) > 0 {
 		return maphash.Bytes(seed, id)
 	}
-	p.resolveMetrics(r.options.Metric)
+	p.resolveMetrics(f.reader.options.Metric)
 	h := maphash.Bytes(seed, p.text(fieldPath)) + 3*maphash.Bytes(seed, p.text(fieldTimestamp))
 	for _, m := range p.metrics.measures {
 		h = 5*h + maphash.Comparable(seed, m)
@@ -58,39 +58,39 @@ func (p *parser) richness(n nesting) int {
 
 // merge keeps one candidate of each decision that is both among those from start
 // on and among those from another index on.
-func (r *Reader) merge(start, from int) {
-	if start == from || from == len(r.candidates) {
+func (f *finder) merge(start, from int) {
+	if start == from || from == len(f.candidates) {
 		return
 	}
-	if r.places == nil {
-		r.places = map[uint64]int{}
+	if f.places == nil {
+		f.places = map[uint64]int{}
 	}
-	clear(r.places)
+	clear(f.places)
 	for i := start; i < from; i++ {
-		r.places[r.candidates[i].identity] = i
+		f.places[f.candidates[i].identity] = i
 	}
-	kept := r.candidates[:from]
-	for _, c := range r.candidates[from:] {
-		at, isKnown := r.places[c.identity]
+	kept := f.candidates[:from]
+	for _, c := range f.candidates[from:] {
+		at, isKnown := f.places[c.identity]
 		switch {
 		case !isKnown:
 			kept = append(kept, c)
 		case c.richness > kept[at].richness:
 			kept[at] = c
 		}
-		delete(r.places, c.identity) // the next one is of another element
+		delete(f.places, c.identity) // the next one is of another element
 	}
-	r.candidates = kept
+	f.candidates = kept
 }
 
 // deliverCandidates delivers all candidates.
-func (r *Reader) deliverCandidates() {
-	p, times := &r.parsers[len(r.parsers)-1], r.times
-	for _, c := range r.candidates {
-		p.checked, r.times = c.checked, c.times
+func (f *finder) deliverCandidates() {
+	p, times := &f.parsers[len(f.parsers)-1], f.times
+	for _, c := range f.candidates {
+		p.checked, f.times = c.checked, c.times
 		p.parse(c.text)
-		r.deliver(p, c.text, c.line)
+		f.reader.deliver(p, c.text, c.line)
 	}
-	clear(r.candidates)
-	r.candidates, r.times = r.candidates[:0], times
+	clear(f.candidates)
+	f.candidates, f.times = f.candidates[:0], times
 }

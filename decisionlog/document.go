@@ -103,9 +103,8 @@ func (s *source) documentString(text []byte, i int, end bool) (next int, ok bool
 			s.key.field = fieldNone
 		}
 	case !s.inData() && mayBegin(text[i+1:next]):
-		s.reader.withRecord(text[i:next], s.line(), func() {
-			s.readText(otherKey, nil, unescape(nil, text[i+1:next-1]), s.inBrackets())
-		})
+		f := &s.reader.finder
+		f.withRecord(s, text[i:next], func() { f.readText(otherKey, nil, unescape(nil, text[i+1:next-1]), s.inBrackets()) })
 	}
 	s.scanner.reset()
 	return next, true

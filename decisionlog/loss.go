@@ -68,17 +68,16 @@ func lossIn(message []byte, line int64) loss {
 // noteLoss notes a line of OPA's decision logger, the object that p has parsed.
 // A wrapper may have it twice. Text that a policy prints is in a line without a
 // plugin.
-func (s *source) noteLoss(p *parser) {
-	r := s.reader
+func (f *finder) noteLoss(p *parser) {
 	message := p.text(fieldMsg)
-	l := lossIn(message, r.record.line)
-	if l.kind == "" || r.options.Loss == nil || string(p.fieldIn(p.json, "plugin")) != `"decision_logs"` {
+	l := lossIn(message, f.record.line)
+	if l.kind == "" || f.reader.options.Loss == nil || string(p.fieldIn(p.json, "plugin")) != `"decision_logs"` {
 		return
 	}
 	id := maphash.Bytes(seed, slices.Concat(message, p.optional(fieldTime)))
-	if !slices.Contains(r.losses, id) {
-		r.losses = append(r.losses, id)
-		r.options.Loss(l.kind, l.n, p.findTime(r.times), l.line)
+	if !slices.Contains(f.losses, id) {
+		f.losses = append(f.losses, id)
+		f.reader.options.Loss(l.kind, l.n, p.findTime(f.times), l.line)
 	}
 }
 
@@ -92,7 +91,7 @@ func (s *source) noteTextLoss(line []byte) {
 	case isLogged(line):
 		s.loss = loss{}
 	case s.loss.kind != "" && s.reader.options.Loss != nil && s.column == 2 && string(bytes.TrimRight(line, "\r")) == `plugin = "decision_logs"`:
-		s.reader.options.Loss(s.loss.kind, s.loss.n, new(parser).findTime(s.reader.times), s.loss.line)
+		s.reader.options.Loss(s.loss.kind, s.loss.n, new(parser).findTime(s.reader.finder.times), s.loss.line)
 		s.loss = loss{}
 	}
 }

@@ -35,7 +35,7 @@ func TestBounds(t *testing.T) {
 			line = fmt.Appendf(line, `,"`+kind+`":%d`, rng.IntN(1_000_000), i)
 		}
 		r.Read(append(line, "}}\n"...))
-		p := &r.parsers[0]
+		p := &r.finder.parsers[0]
 		most("keys", len(p.keys), mostKeys)
 		most("metrics", len(p.metrics.known), 2*mostMetrics)
 		return true
@@ -45,14 +45,14 @@ func TestBounds(t *testing.T) {
 		many = fmt.Appendf(many, `,"key%d":"{\"a\":"`, i)
 	}
 	r.Read(append(many, "}\n"...))
-	most("streams of one line", len(r.waiting), maxWaiting)
+	most("streams of one line", len(r.finder.waiting), maxWaiting)
 	r.Reset()
 	long := strings.Repeat("x", maxLength/16)
 	for i := range 2 * patience {
 		r.Read(fmt.Appendf(nil, "[pod/%d/opa] {\n[pod/%d/opa] \"x\":\"%s\",\n", i, i, long))
-		most("streams", len(r.waiting), patience+2)
+		most("streams", len(r.finder.waiting), patience+2)
 		pending := 0
-		for _, s := range r.waiting {
+		for _, s := range r.finder.waiting {
 			pending += len(s.backlog.text)
 		}
 		most("bytes that wait", pending, maxLength+2*len(long))
@@ -77,7 +77,7 @@ func TestResetForgets(t *testing.T) {
 	}
 	r.Reset()
 	r.Read([]byte(event1 + "\n"))
-	if known := r.parsers[0].start.next[0]; known == nil || known.field != fieldLabels {
+	if known := r.finder.parsers[0].start.next[0]; known == nil || known.field != fieldLabels {
 		t.Errorf("%+v", known)
 	}
 }

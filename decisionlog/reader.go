@@ -76,37 +76,21 @@ type Reader struct {
 	// it is broken.
 	unrecognised []byte
 
-	// By nesting. A parser and a stream are used again only when all that they
-	// have read before is dealt with.
-	parsers [maxIndex + 3]parser // the last one is for candidates
-	spare   [maxIndex + 2]source
-	buffers [maxPrefixes + 1][]byte // for lines behind prefixes
-
-	partial bool      // a line may be a part of a value around it: it is indented, or has a comma
-	waiting []*source // streams that wait for more
-	record  record
-	table   *table   // of which the file has records, or nil
-	losses  []uint64 // in the record
-	// If several is true, what is found becomes a candidate.
-	several    bool
-	inEvent    bool // the value that is read is in an event, and may be a copy of it
-	candidates []candidate
-	places     map[uint64]int // of candidates, by identity; see merge
-	times      [][]byte       // in the text around the value that is read, the innermost last
-	name       []byte         // of the last stream
-	names      bool           // name streams even if none waits
-	event      Event
-	revisions  bundleRevisions
+	partial   bool   // a line may be a part of a value around it: it is indented, or has a comma
+	table     *table // of which the file has records, or nil
+	finder    finder
+	event     Event
+	revisions bundleRevisions
 }
 
 // NewReader returns a reader.
 func NewReader(o Options) *Reader {
 	r := &Reader{options: o, maxLength: cmp.Or(o.MaxLength, usualLength)}
-	r.root.reset(r, nesting{})
-	r.event.revisions = &r.revisions
-	for i := range r.parsers {
-		r.parsers[i].verdicts = o.Verdicts
+	r.finder.reader = r
+	for i := range r.finder.parsers {
+		r.finder.parsers[i].verdicts = o.Verdicts
 	}
+	r.Reset()
 	return r
 }
 
@@ -115,24 +99,16 @@ func NewReader(o Options) *Reader {
 func (r *Reader) Reset() {
 	r.root.reset(r, nesting{})
 	r.lines, r.other, r.otherLine, r.unrecognised = 0, 0, 0, nil
-	r.partial, r.waiting, r.record, r.times, r.name, r.several, r.inEvent, r.candidates, r.table = false, nil, record{}, nil, nil, false, false, nil, nil
+	r.partial, r.table = false, nil
 	r.event = Event{revisions: &r.revisions} // it has parts of the text
-	clear(r.buffers[:])
-	clear(r.spare[:])
-	for i := range r.parsers {
-		p := &r.parsers[i]
-		p.json, p.decoded, p.scratch, p.members, p.present = nil, nil, nil, nil, 0
-		if len(p.keys) == mostKeys { // many of them may be useless for the next file
-			p.keys, p.start.next = nil, [followers]*key{}
-		}
-	}
+	r.finder.reset()
 }
 
 // Forget makes r ask Options.Metric for all numbers again. Options.Event may
 // call Forget, and must not use the numbers of its event afterwards.
 func (r *Reader) Forget() {
-	for i := range r.parsers {
-		r.parsers[i].metrics.forget()
+	for i := range r.finder.parsers {
+		r.finder.parsers[i].metrics.forget()
 	}
 }
 
@@ -145,7 +121,7 @@ func (r *Reader) Read(text []byte) (n int) { return r.root.read(text, false) }
 // Close reads the rest, the end of the text.
 func (r *Reader) Close(rest []byte) {
 	r.root.read(rest, true)
-	r.giveUp(func(*source) bool { return true })
+	r.finder.giveUp(func(*source) bool { return true })
 }
 
 // Counts returns the number of lines of the text, and the number of those that
@@ -178,7 +154,7 @@ func (r *Reader) deliver(p *parser, text []byte, line int64) {
 	}
 	e := &r.event
 	e.Line = line
-	p.event(e, r.options.Metric, r.times)
+	p.event(e, r.options.Metric, r.finder.times)
 	for _, problem := range p.problems {
 		r.options.Problem(problem, line)
 	}

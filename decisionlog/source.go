@@ -131,7 +131,7 @@ func (s *source) readEvents(text []byte, i int) int {
 	if len(s.brackets) > 0 || s.column > 0 || s.tried > 0 || s.indent != noIndent || s.single > 0 {
 		return i
 	}
-	r, p := s.reader, &s.reader.parsers[0]
+	r, p := s.reader, &s.reader.finder.parsers[0]
 	p.checked = false
 	for len(text)-i > 2 && text[i] == '{' && text[i+1] == '"' {
 		rest := text[i:]
@@ -179,8 +179,8 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 			s.endLines(1)
 			return i + 1, true
 		}
-		if !s.within && s.isFile() && len(s.reader.waiting) > 0 {
-			s.reader.expire()
+		if !s.within && s.isFile() && len(s.reader.finder.waiting) > 0 {
+			s.reader.finder.expire()
 		}
 		if s.indent != noIndent && !s.within && s.isRestOfBroken(text[i]) {
 			s.skips = true
@@ -280,12 +280,15 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 			return i, true
 		}
 	}
+	f := &s.reader.finder
 	switch {
 	case len(line) >= s.reader.maxLength && (ok || bytes.IndexByte(line[:min(len(line), 1<<10)], '{') >= 0):
 		s.problem(TooLong, s.line())
 	case ok && !s.prefixed().tooDeep():
-		s.readLine(line, stream, rest, part)
-	case isWhole(line, '[') && s.reader.withRecord(line, s.line(), func() { s.readArray(line, nil, s.nesting) }):
+		if !f.readLine(s, line, stream, rest, part) {
+			s.noteOther(rest, 1)
+		}
+	case isWhole(line, '[') && f.withRecord(s, line, func() { f.readArray(line, nil, s.nesting) }):
 	case !s.embedded(line):
 		s.noteOther(line, 1)
 	}
@@ -296,14 +299,14 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 // embedded reads a line with an object behind a prefix, and reports whether the
 // line has one.
 func (s *source) embedded(line []byte) bool {
-	p := &s.reader.parsers[s.index()]
+	p := &s.reader.finder.parsers[s.index()]
 	p.checked = false
 	text, logged := embedded(line, p.parse)
 	switch {
 	case logged:
 		s.noteLogged(line)
 		return true
-	case text != nil && s.readRecord(p, s.nesting, text):
+	case text != nil && s.reader.finder.take(s, p, s.nesting, text):
 		return true
 	case isCut(line):
 		s.reader.keepFirst(line)
@@ -346,7 +349,7 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 		s.leave()
 	}
 	n := s.inBrackets()
-	p := &s.reader.parsers[n.index()]
+	p := &s.reader.finder.parsers[n.index()]
 	rest := text[i:]
 	rest = rest[:min(len(rest), s.reader.maxLength)]
 	if s.scanner.pos == 0 {
@@ -468,28 +471,21 @@ func countLines(p *parser, text []byte) int {
 // parsed delivers or searches the object that p has parsed, which ends the given
 // number of lines.
 func (s *source) parsed(p *parser, n nesting, text []byte, lines int) {
-	line := s.line()
+	f := &s.reader.finder
 	switch {
 	case s.document && s.inData():
 	case n.tooDeep():
 		s.noteOther(text, lines+1)
-	case p.isEvent():
-		if s.isFile() && len(s.reader.waiting) > 0 {
+	case s.isFile() && p.isEvent():
+		if len(f.waiting) > 0 {
 			checked := p.checked
-			s.reader.giveUp(func(*source) bool { return true })
+			f.giveUp(func(*source) bool { return true })
 			p.checked = checked // p may have parsed another object
 			p.parse(text)
 		}
-		switch {
-		case p.holdsMore:
-			s.readRecord(p, n, text)
-		case s.reader.several:
-			s.reader.addCandidate(p, n, text, line)
-		default:
-			s.reader.deliver(p, text, line)
-		}
-		s.event = s.isFile()
-	case !s.readRecord(p, n, text):
+		f.take(s, p, n, text)
+		s.event = true
+	case !f.take(s, p, n, text):
 		s.noteOther(text, lines+1)
 	}
 	if lines > 0 {

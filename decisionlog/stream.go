@@ -95,12 +95,12 @@ func (s *source) add(text []byte, line int64) {
 // readText reads the text of a member of the record. A line that docker has
 // split goes on in the next record. All other texts end a line, even if they
 // have no newline.
-func (s *source) readText(k *key, name, text []byte, n nesting) {
+func (f *finder) readText(k *key, name, text []byte, n nesting) {
 	if n = n.decoded(); n.tooDeep() {
 		return
 	}
-	if s.reader.inEvent {
-		s.readCopy(text, n)
+	if f.inEvent {
+		f.readCopy(text, n)
 		return
 	}
 	whole := len(text) > 0 && text[len(text)-1] == '\n'
@@ -108,56 +108,54 @@ func (s *source) readText(k *key, name, text []byte, n nesting) {
 		text = append(text, '\n')
 		whole = true
 	}
-	s.give(k, name, text, whole, n)
+	f.give(k, name, text, whole, n)
 }
 
 // give reads a text of the record: a member with a name, or if k is nil, a line
 // behind the name in its prefix. The text may continue a stream that waits, or
 // begin one.
-func (s *source) give(k *key, name, text []byte, whole bool, n nesting) {
-	r := s.reader
+func (f *finder) give(k *key, name, text []byte, whole bool, n nesting) {
 	var stream *source
-	if len(r.waiting) > 0 || r.names {
-		stream = r.waitingStream(n, s.streamName(k, name))
+	if len(f.waiting) > 0 || f.names {
+		stream = f.waitingStream(n, f.streamName(k, name))
 	}
 	switch {
 	case stream != nil:
 		if whole && stream.open && isWhole(text, '{') { // the rest of the line before is lost
-			r.feed(stream, newline, r.record.line)
-			stream = r.waitingStream(n, s.streamName(k, name))
+			f.feed(stream, newline, f.record.line)
+			stream = f.waitingStream(n, f.streamName(k, name))
 		}
-	case whole && s.readOneLine(k, text, n) || k != nil && !mayBegin(text): // behind a prefix may be another one
+	case whole && f.readOneLine(k, text, n) || k != nil && !mayBegin(text): // behind a prefix may be another one
 		return
 	}
 	if stream == nil {
-		stream = r.newStream(n, s.streamName(k, name))
+		stream = f.newStream(n, f.streamName(k, name))
 	}
-	r.record.taken = true
-	r.feed(stream, text, r.record.line)
+	f.record.taken = true
+	f.feed(stream, text, f.record.line)
 }
 
 // streamName returns the name of the stream of a text: see give.
-func (s *source) streamName(k *key, name []byte) []byte {
-	r := s.reader
+func (f *finder) streamName(k *key, name []byte) []byte {
 	if k == nil {
-		r.name = append(append(append(r.name[:0], s.backlog.name...), 1), name...)
-		return r.name
+		f.name = append(append(append(f.name[:0], f.record.stream...), 1), name...)
+		return f.name
 	}
-	r.name = append(append(r.name[:0], s.backlog.name...), 0)
-	if r.record.speaker == nil { // once, since a record may have many members
-		r.record.speaker = appendSpeaker([]byte{}, r.record.text, 3)
+	f.name = append(append(f.name[:0], f.record.stream...), 0)
+	if f.record.speaker == nil { // once, since a record may have many members
+		f.record.speaker = appendSpeaker([]byte{}, f.record.text, 3)
 	}
-	r.name = append(append(r.name, r.record.speaker...), name...)
-	return r.name
+	f.name = append(append(f.name, f.record.speaker...), name...)
+	return f.name
 }
 
 // readOneLine reads a text of one line that is an object, as most texts are,
 // and reports whether it is.
-func (s *source) readOneLine(k *key, text []byte, n nesting) bool {
+func (f *finder) readOneLine(k *key, text []byte, n nesting) bool {
 	if text[0] != '{' {
 		return false
 	}
-	p := &s.reader.parsers[n.index()]
+	p := &f.parsers[n.index()]
 	p.checked = false
 	if end := p.parse(text); end != len(text)-1 || text[end] != '\n' {
 		return false
@@ -166,17 +164,17 @@ func (s *source) readOneLine(k *key, text []byte, n nesting) bool {
 		k.holdsText = true
 	}
 	if text = text[:len(text)-1]; p.isEvent() && !p.holdsMore {
-		s.found(p, n, text)
+		f.found(p, n, text, f.record.line)
 	} else {
-		s.search(p, n.deeper(), text)
+		f.search(p, n.deeper(), text)
 	}
 	return true
 }
 
 // readCopy looks for a whole event in a text that is in an event. The text is
 // no part of another one, and nothing in it is a problem.
-func (s *source) readCopy(text []byte, n nesting) {
-	p := &s.reader.parsers[n.index()]
+func (f *finder) readCopy(text []byte, n nesting) {
+	p := &f.parsers[n.index()]
 	object, logged := text, false
 	if p.checked = isWhole(text, '{'); !p.checked {
 		object, logged = embedded(text, p.parse)
@@ -186,9 +184,9 @@ func (s *source) readCopy(text []byte, n nesting) {
 	switch {
 	case logged || object == nil:
 	case p.isEvent() && !p.holdsMore:
-		s.found(p, n, object)
+		f.found(p, n, object, f.record.line)
 	default:
-		s.search(p, n.deeper(), object)
+		f.search(p, n.deeper(), object)
 	}
 }
 
@@ -199,29 +197,29 @@ func isWhole(text []byte, bracket byte) bool {
 	return len(text) > 0 && text[0] == bracket && s.scan(text) == done && skipSpace(text, s.pos) == len(text)
 }
 
-// readLine reads the text behind the prefix of a line, which is a line of the
-// stream or a part of one. The prefix may begin with a time.
-func (s *source) readLine(line, stream, text []byte, part bool) {
+// readLine reads the text behind the prefix of a line of a source, and reports
+// whether it was of interest. The text is a line of the stream or a part of one.
+// The prefix may begin with a time.
+func (f *finder) readLine(s *source, line, stream, text []byte, part bool) bool {
 	if part && len(text) == 0 {
-		return
+		return true
 	}
-	r, n := s.reader, s.prefixed()
+	n := s.prefixed()
 	if !part {
-		text = append(append(r.buffers[n.prefixes][:0], text...), '\n')
-		r.buffers[n.prefixes] = text
+		text = append(append(f.buffers[n.prefixes][:0], text...), '\n')
+		f.buffers[n.prefixes] = text
 	}
-	times := len(r.times)
-	r.times = append(r.times, line[:max(0, bytes.IndexByte(line, ' '))])
-	if !r.withRecord(text, s.line(), func() { s.give(nil, stream, text, !part, n) }) {
-		s.noteOther(text, 1)
-	}
-	r.times = r.times[:times]
+	times := len(f.times)
+	f.times = append(f.times, line[:max(0, bytes.IndexByte(line, ' '))])
+	taken := f.withRecord(s, text, func() { f.give(nil, stream, text, !part, n) })
+	f.times = f.times[:times]
+	return taken
 }
 
 // waitingStream returns the stream with a name if it waits, or nil.
-func (r *Reader) waitingStream(n nesting, name []byte) *source {
-	for _, s := range r.waiting {
-		if s.backlog.name == string(name) && s.nesting == n {
+func (f *finder) waitingStream(n nesting, name []byte) *source {
+	for _, s := range f.waiting {
+		if s.name == string(name) && s.nesting == n {
 			return s
 		}
 	}
@@ -229,49 +227,49 @@ func (r *Reader) waitingStream(n nesting, name []byte) *source {
 }
 
 // newStream returns a stream that waits for nothing.
-func (r *Reader) newStream(n nesting, name []byte) *source {
-	s := &r.spare[n.index()]
-	s.reset(r, n)
-	s.backlog.name = string(name)
+func (f *finder) newStream(n nesting, name []byte) *source {
+	s := &f.spare[n.index()]
+	s.reset(f.reader, n)
+	s.name = string(name)
 	return s
 }
 
 // feed gives text to a stream, and notes whether the stream waits for more.
-func (r *Reader) feed(s *source, text []byte, line int64) {
+func (f *finder) feed(s *source, text []byte, line int64) {
 	s.add(text, line)
-	at := slices.Index(r.waiting, s)
+	at := slices.Index(f.waiting, s)
 	switch waits := s.waits(); {
-	case waits && len(r.waiting) == maxWaiting && at < 0:
+	case waits && len(f.waiting) == maxWaiting && at < 0:
 		s.read(s.backlog.text, true)
 	case waits && at < 0:
 		kept := *s
 		*s = source{}
-		r.waiting = append(r.waiting, &kept)
+		f.waiting = append(f.waiting, &kept)
 	case !waits && at >= 0:
-		r.waiting = slices.Delete(r.waiting, at, at+1)
+		f.waiting = slices.Delete(f.waiting, at, at+1)
 	}
 }
 
 // giveUp reads the text of the streams that wait, as if no more came.
-func (r *Reader) giveUp(which func(*source) bool) {
-	for i := 0; i < len(r.waiting); {
-		s := r.waiting[i]
+func (f *finder) giveUp(which func(*source) bool) {
+	for i := 0; i < len(f.waiting); {
+		s := f.waiting[i]
 		if !which(s) {
 			i++
 			continue
 		}
-		r.waiting = slices.Delete(r.waiting, i, i+1)
+		f.waiting = slices.Delete(f.waiting, i, i+1)
 		s.read(s.backlog.text, true)
 	}
 }
 
 // expire gives up streams whose last line is too far back.
-func (r *Reader) expire() {
+func (f *finder) expire() {
 	pending := 0
-	for _, s := range r.waiting {
+	for _, s := range f.waiting {
 		pending += len(s.backlog.text)
 	}
-	r.giveUp(func(s *source) bool { return pending > r.maxLength || r.lines-s.last > patience })
+	f.giveUp(func(s *source) bool { return pending > f.reader.maxLength || f.reader.lines-s.last > patience })
 }
 
 var newline = []byte{'\n'}

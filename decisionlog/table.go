@@ -180,7 +180,7 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 	}
 	s.scanner.reset()
 	s.row = false
-	record, lines, p := rest[:n], bytes.Count(rest[:n], newline), &s.reader.parsers[s.index()]
+	record, lines, p := rest[:n], bytes.Count(rest[:n], newline), &s.reader.finder.parsers[s.index()]
 	mayHold := isTable || containsAny(record, names)
 	var object []byte
 	if mayHold {

@@ -67,12 +67,10 @@ func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 // textEvent reads an event in the text format.
 func (s *source) textEvent(text []byte) {
 	s.scanner.reset()
-	p := &s.reader.parsers[s.index()]
+	p := &s.reader.finder.parsers[s.index()]
 	event := appendTextEvent(nil, text)
 	p.checked = true
-	if p.parse(event) == len(event) && p.isEvent() {
-		s.reader.deliver(p, event, s.line())
-	} else {
+	if p.parse(event) != len(event) || !s.reader.finder.take(s, p, s.nesting, event) {
 		s.noteOther(text, bytes.Count(text, newline))
 	}
 	s.endLines(bytes.Count(text, newline))

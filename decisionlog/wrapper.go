@@ -40,42 +40,85 @@ func (n nesting) tooDeep() bool {
 	return n.levels > maxLevels || n.decodings > maxDecodings || n.prefixes > maxPrefixes
 }
 
-// record is an object that is searched for events.
+// finder finds events in records: values of a source, whatever surrounds the
+// events in them.
+type finder struct {
+	reader *Reader
+	// By nesting. A parser and a stream are used again only when all that they
+	// have read before is dealt with.
+	parsers [maxIndex + 3]parser // the last one is for candidates
+	spare   [maxIndex + 2]source
+	buffers [maxPrefixes + 1][]byte // for lines behind prefixes
+
+	record  record
+	waiting []*source // streams that wait for more
+	name    []byte    // of the last stream
+	names   bool      // name streams even if none waits
+	times   [][]byte  // in the text around the value that is read, the innermost last
+	losses  []uint64  // in the record
+	// If several is true, what is found becomes a candidate.
+	several    bool
+	candidates []candidate
+	places     map[uint64]int // of candidates, by identity; see merge
+	inEvent    bool           // the value that is read is in an event, and may be a copy of it
+}
+
+// reset makes f ready for another file.
+func (f *finder) reset() {
+	f.record, f.waiting, f.name, f.times, f.losses = record{}, nil, nil, nil, nil
+	f.several, f.candidates, f.inEvent = false, nil, false
+	clear(f.buffers[:])
+	clear(f.spare[:])
+	for i := range f.parsers {
+		p := &f.parsers[i]
+		p.json, p.decoded, p.nested, p.scratch, p.members, p.present = nil, nil, nil, nil, nil, 0
+		if len(p.keys) == mostKeys { // many of them may be useless for the next file
+			p.keys, p.start.next = nil, [followers]*key{}
+		}
+	}
+}
+
+// record is a value that is searched for events.
 type record struct {
 	text    []byte
 	line    int64
+	stream  string // the name of the source
 	taken   bool   // something in it was an event, broken, or text for a source
 	speaker []byte // see appendSpeaker; nil until it is known
 }
 
-// readRecord looks for events in the object that p has parsed, and reports
-// whether anything in it was of interest.
-func (s *source) readRecord(p *parser, n nesting, text []byte) bool {
-	return s.reader.withRecord(text, s.line(), func() { s.search(p, n.deeper(), text) })
+// take takes the object of a source that p has parsed, and reports whether
+// anything in it was of interest.
+func (f *finder) take(s *source, p *parser, n nesting, text []byte) bool {
+	if !p.isEvent() || p.holdsMore {
+		return f.withRecord(s, text, func() { f.search(p, n.deeper(), text) })
+	}
+	f.found(p, n, text, s.line())
+	return true
 }
 
 // withRecord reads a record, which may be within another one, and reports
 // whether anything in it was of interest.
-func (r *Reader) withRecord(text []byte, line int64, read func()) (taken bool) {
-	outer := r.record
-	r.record = record{text: text, line: line}
+func (f *finder) withRecord(s *source, text []byte, read func()) (taken bool) {
+	outer := f.record
+	f.record = record{text: text, line: s.line(), stream: s.name}
 	if outer.text == nil {
-		r.losses = r.losses[:0]
+		f.losses = f.losses[:0]
 	}
 	read()
-	taken = r.record.taken
-	r.record = outer
-	r.record.taken = outer.taken || taken
+	taken = f.record.taken
+	f.record = outer
+	f.record.taken = outer.taken || taken
 	return taken
 }
 
 // search looks for events in the object that p has parsed, and in its members.
-func (s *source) search(p *parser, n nesting, text []byte) {
-	r, start, several := s.reader, len(s.reader.candidates), s.reader.several
-	isEvent, inEvent := p.isEvent(), s.reader.inEvent
+func (f *finder) search(p *parser, n nesting, text []byte) {
+	start, several := len(f.candidates), f.several
+	isEvent, inEvent := p.isEvent(), f.inEvent
 	if n.tooDeep() {
 		if isEvent {
-			s.found(p, n, text)
+			f.found(p, n, text, f.record.line)
 		}
 		return
 	}
@@ -83,56 +126,56 @@ func (s *source) search(p *parser, n nesting, text []byte) {
 		if inEvent {
 			return
 		}
-		s.noteLoss(p)
+		f.noteLoss(p)
 		if slices.ContainsFunc(p.members, func(m member) bool { return hasEvent(p.json[m.start:m.end]) }) {
-			r.record.taken = true
-			s.problem(Logged, r.record.line)
+			f.record.taken = true
+			f.reader.options.Problem(Logged, f.record.line)
 		}
 		return
 	}
-	r.inEvent = inEvent || isEvent
-	members := slices.DeleteFunc(p.members, func(m member) bool { return !r.mayHold(p, &m, n, isEvent) })
-	r.several = several || isEvent || len(members) > 1
+	f.inEvent = inEvent || isEvent
+	members := slices.DeleteFunc(p.members, func(m member) bool { return !f.mayHold(p, &m, n, isEvent) })
+	f.several = several || isEvent || len(members) > 1
 	if isEvent {
 		outer := n
 		outer.levels--
-		s.found(p, outer, text)
+		f.found(p, outer, text, f.record.line)
 	}
-	times := len(r.times)
-	r.times = append(r.times, p.optional(fieldTimestamp), p.optional(fieldTime), p.optional(fieldStamp))
+	times := len(f.times)
+	f.times = append(f.times, p.optional(fieldTimestamp), p.optional(fieldTime), p.optional(fieldStamp))
 	for i := range members {
-		m, from := &members[i], len(r.candidates)
+		m, from := &members[i], len(f.candidates)
 		if value := p.json[m.start:m.end]; value[0] == '"' {
-			s.readString(p, m, n)
+			f.readString(p, m, n)
 		} else {
-			taken, losses := r.record.taken, len(r.losses)
-			r.record.taken = false
-			s.readValue(value, p.name(m), p.checked, n)
-			if !r.record.taken && len(r.losses) == losses {
+			taken, losses := f.record.taken, len(f.losses)
+			f.record.taken = false
+			f.readValue(value, p.name(m), p.checked, n)
+			if !f.record.taken && len(f.losses) == losses {
 				m.key.setBarren(value, n)
 			}
-			r.record.taken = r.record.taken || taken
+			f.record.taken = f.record.taken || taken
 		}
-		r.merge(start, from)
+		f.merge(start, from)
 	}
-	r.times = r.times[:times]
+	f.times = f.times[:times]
 	if isEvent {
-		r.candidates = r.candidates[:start+1] // an event does not contain others
+		f.candidates = f.candidates[:start+1] // an event does not contain others
 	}
-	r.inEvent = inEvent
-	if r.several = several; !several {
-		r.deliverCandidates()
+	f.inEvent = inEvent
+	if f.several = several; !several {
+		f.deliverCandidates()
 	}
 }
 
 // mayHold reports whether a member at the level n may hold an event, or a part
 // of a text that waits. The fields of an event do not.
-func (r *Reader) mayHold(p *parser, m *member, n nesting, inEvent bool) bool {
+func (f *finder) mayHold(p *parser, m *member, n nesting, inEvent bool) bool {
 	field := m.key.field
 	if field == fieldResult && !p.has(fieldExport) || inEvent && field < fieldNone {
 		return false
 	}
-	value, waiting := p.json[m.start:m.end], len(r.waiting) > 0 && !r.inEvent
+	value, waiting := p.json[m.start:m.end], len(f.waiting) > 0 && !f.inEvent
 	if value[0] == '"' {
 		return waiting || mayBegin(value[1:])
 	}
@@ -150,71 +193,69 @@ func (r *Reader) mayHold(p *parser, m *member, n nesting, inEvent bool) bool {
 }
 
 // readValue looks for events in an object or array, at the level n.
-func (s *source) readValue(value, name []byte, checked bool, n nesting) {
-	r := s.reader
+func (f *finder) readValue(value, name []byte, checked bool, n nesting) {
 	if value[0] == '[' {
-		s.readArray(value, name, n)
+		f.readArray(value, name, n)
 		return
 	}
-	p := &r.parsers[n.index()]
+	p := &f.parsers[n.index()]
 	p.checked = checked
 	switch end := p.parse(value); {
 	case end != len(value):
-		if !r.inEvent && mayHoldEvent(value) {
-			r.record.taken = true
-			s.problem(InvalidJSON, r.record.line)
+		if !f.inEvent && mayHoldEvent(value) {
+			f.record.taken = true
+			f.reader.options.Problem(InvalidJSON, f.record.line)
 		}
 	case p.isEvent() && !p.holdsMore:
-		s.found(p, n, value)
+		f.found(p, n, value, f.record.line)
 	default:
-		s.search(p, n.deeper(), value)
+		f.search(p, n.deeper(), value)
 	}
 }
 
 // readArray looks for events in the elements of an array. Bytes that are
 // written as numbers, as journald does, are a text.
-func (s *source) readArray(value, name []byte, n nesting) {
-	r := s.reader
+func (f *finder) readArray(value, name []byte, n nesting) {
 	if text, ok := bytesOf(value); ok {
-		s.readText(otherKey, name, text, n)
+		f.readText(otherKey, name, text, n)
 		return
 	}
 	if isPairs(value) {
-		if object := r.parsers[n.index()].objectOf(value, maxLevels); object != nil {
-			s.readValue(object, name, true, n)
+		if object := f.parsers[n.index()].objectOf(value, maxLevels); object != nil {
+			f.readValue(object, name, true, n)
 			return
 		}
 	}
 	if n = n.deeper(); n.tooDeep() {
 		return
 	}
-	times, losses := len(r.times), len(r.losses)
+	times, losses := len(f.times), len(f.losses)
 	eachElement(value, func(e []byte) {
-		r.losses = r.losses[:losses] // elements are different lines
-		if text := bytes.TrimPrefix(e, quote); len(r.times) == times && isDigit(text[0]) {
+		f.losses = f.losses[:losses] // elements are different lines
+		if text := bytes.TrimPrefix(e, quote); len(f.times) == times && isDigit(text[0]) {
 			// A row may begin with its time.
-			r.times = append(r.times, e)
+			f.times = append(f.times, e)
 		}
 		switch e[0] {
 		case '{', '[':
-			s.readValue(e, name, true, n)
+			f.readValue(e, name, true, n)
 		case '"':
-			if len(r.waiting) > 0 && !r.inEvent || mayBegin(e[1:]) {
-				s.readText(otherKey, name, unescape(nil, e[1:len(e)-1]), n)
+			if len(f.waiting) > 0 && !f.inEvent || mayBegin(e[1:]) {
+				f.readText(otherKey, name, unescape(nil, e[1:len(e)-1]), n)
 			}
 		}
 	})
-	r.times = r.times[:times]
+	f.times = f.times[:times]
 }
 
 // readString reads the text in a member of the object that p has parsed.
-func (s *source) readString(p *parser, m *member, n nesting) {
+func (f *finder) readString(p *parser, m *member, n nesting) {
 	if p.decodedAt != m.start {
 		p.decodedAt = -1
 		p.decoded = unescape(p.decoded[:0], p.json[m.start+1:m.end-1])
 	}
 	p.decoded = slices.Grow(p.decoded, len(newline))
-	s.readText(m.key, p.name(m), p.decoded, n)
+	f.readText(m.key, p.name(m), p.decoded, n)
 }
 
 // name returns the name of a member, in quotes.
@@ -222,13 +263,12 @@ func (p *parser) name(m *member) []byte { return p.json[m.at:stringEnd(p.json, i
 
 // found delivers the event that p has parsed, or makes it a candidate if another
 // place of the record may have the same event.
-func (s *source) found(p *parser, n nesting, text []byte) {
-	r := s.reader
-	r.record.taken = true
-	if line := r.record.line; r.several {
-		r.addCandidate(p, n, text, line)
+func (f *finder) found(p *parser, n nesting, text []byte, line int64) {
+	f.record.taken = true
+	if f.several {
+		f.addCandidate(p, n, text, line)
 	} else {
-		r.deliver(p, text, line)
+		f.reader.deliver(p, text, line)
 	}
 }
 
