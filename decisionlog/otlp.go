@@ -6,24 +6,39 @@ package decisionlog
 import "bytes"
 
 // OTLP writes an object as a list of keys and values, which name their type:
-// [{"key":"path","value":{"stringValue":"p"}}].
+// [{"key":"path","value":{"stringValue":"p"}}]. CloudWatch writes the row of a
+// query as [{"field":"path","value":"p"}].
 
-// isPairs reports whether a list may be a list of OTLP. It looks only at the
+// isPairs reports whether a list may be a list of pairs. It looks only at the
 // beginning.
 func isPairs(list []byte) bool {
 	i := skipSpace(list, 1)
-	return list[i] == '{' && hasPrefix(list[skipSpace(list, i+1):], `"key"`)
+	if list[i] != '{' {
+		return false
+	}
+	first := list[skipSpace(list, i+1):]
+	return hasPrefix(first, `"key"`) || hasPrefix(first, `"field"`)
 }
 
-// objectOf returns the object that a list of OTLP stands for, or nil for any
+// objectOf returns the object that a list of pairs stands for, or nil for any
 // other list. Values that are nested too deep are null.
 func (p *parser) objectOf(list []byte, levels int) []byte {
 	object, ok := []byte{'{'}, true
 	eachElement(list, func(pair []byte) {
 		key, value := p.fieldIn(pair, "key"), p.fieldIn(pair, "value")
-		if ok = ok && len(key) > 1 && key[0] == '"' && value != nil; ok {
-			object = append(p.appendOTLP(append(append(object, key...), ':'), value, levels), ',')
+		if key == nil {
+			key = p.fieldIn(pair, "field")
 		}
+		if ok = ok && len(key) > 1 && key[0] == '"' && value != nil; !ok {
+			return
+		}
+		object = append(append(object, key...), ':')
+		if value[0] == '{' {
+			object = p.appendOTLP(object, value, levels)
+		} else {
+			object = append(object, value...)
+		}
+		object = append(object, ',')
 	})
 	if !ok {
 		return nil
