@@ -205,7 +205,7 @@ func (p *parser) parseMembers(text []byte) (end int) {
 		}
 		if mayHold && (!f.isData() || f == fieldResult) {
 			p.members = append(p.members, member{at, int32(keyAt), span{int32(start), int32(i)}})
-			p.holdsMore = p.holdsMore || f >= fieldNone && !plain
+			p.holdsMore = p.holdsMore || f >= fieldNone && !plain && (text[start] != '"' || mayBegin(text[start+1:i]))
 		}
 		i = skipIn(text, i, p.checked)
 		switch {

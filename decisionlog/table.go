@@ -92,20 +92,15 @@ func (t *table) cells(record []byte) (cells [][]byte) {
 	return cells
 }
 
-// object returns the JSON object that the cells of a record stand for, or nil if
-// the record is broken. A record without a table must have an object of several
-// lines.
-func (t *table) object(record []byte) []byte {
-	object, isRow := []byte{'{'}, t.names != nil
-	cells := t.cells(record)
-	for i, cell := range cells {
-		name := []byte("cell")
-		if i < len(t.names) {
-			name = t.names[i]
-		} else if t.names != nil {
-			break
-		}
-		isRow = isRow || bytes.IndexByte(cell, '\n') >= 0 && isWhole(cell, '{')
+// parse parses the object that the cells of a record stand for, and returns its
+// text, or nil if the record is broken.
+func (t *table) parse(p *parser, record []byte) []byte {
+	cells, object := t.cells(record), []byte{'{'}
+	if cells == nil {
+		return nil
+	}
+	for i, cell := range cells[:min(len(cells), len(t.names))] {
+		name := t.names[i]
 		if yes := string(cell) == "t"; fieldOf(name) == fieldResult && (yes || string(cell) == "f") { // Postgres
 			cell = strconv.AppendBool(nil, yes)
 		}
@@ -113,10 +108,22 @@ func (t *table) object(record []byte) []byte {
 			object = append(appendText(append(appendText(object, name), ':'), cell), ',')
 		}
 	}
-	if cells == nil || !isRow {
-		return nil
+	p.checked = true
+	p.parseMembers(append(bytes.TrimSuffix(object, []byte{','}), '}'))
+	object = appendNested(nil, p.json, p.present)
+	p.parse(object)
+	return object
+}
+
+// parseCell parses an object of several lines in a cell of a record, and returns
+// its text, or nil.
+func parseCell(p *parser, record []byte) []byte {
+	for _, cell := range anyTable.cells(record) {
+		if p.checked = true; bytes.IndexByte(cell, '\n') >= 0 && isWhole(cell, '{') && p.parse(cell) == len(cell) {
+			return cell
+		}
 	}
-	return append(bytes.TrimSuffix(object, []byte{','}), '}')
+	return nil
 }
 
 // appendText appends the JSON string of a text. It keeps what is not UTF-8.
@@ -156,10 +163,7 @@ func csvStart(line []byte) int {
 // readRow reads the record of CSV at i. It is of a table, or csvStart says that
 // it goes on.
 func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
-	t, isTable := s.reader.table, true
-	if t == nil || !s.isFile() {
-		t, isTable = anyTable, false
-	}
+	isTable := s.reader.table != nil && s.isFile()
 	rest := text[i:]
 	rest = rest[:min(len(rest), s.reader.maxLength)]
 	n, isOpen := s.scanner.pos, s.scanner.pos > 0
@@ -183,15 +187,14 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 	record, lines, p := rest[:n], bytes.Count(rest[:n], newline), &s.reader.finder.parsers[s.index()]
 	mayHold := isTable || containsAny(record, names)
 	var object []byte
-	if mayHold {
-		object = t.object(record)
+	switch {
+	case isTable:
+		object = s.reader.table.parse(p, record)
+	case mayHold:
+		object = parseCell(p, record)
 	}
 	switch {
 	case object != nil:
-		p.checked = true
-		p.parseMembers(object)
-		object = appendNested(nil, object, p.present)
-		p.parse(object)
 		s.parsed(p, s.nesting, object, lines)
 		i += n
 	case isTable && (lines == 0 || isOpen), !isTable && mayHold:
