@@ -35,7 +35,7 @@ type lineState struct {
 // valueState is how much of a value was read that is not whole yet.
 type valueState struct {
 	tried   int  // the length of a line's rest that was too short
-	row     bool // it is a record of CSV that csvStart has found
+	row     bool // it is a record of CSV that startsRow has found
 	scanner scanner
 }
 
@@ -276,7 +276,7 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	}
 	stream, rest, part, ok := cutPrefix(line)
 	if !ok {
-		if s.row = s.unquoted == 0 && csvStart(text[i:min(eol, i+s.reader.maxLength)]) > 0; s.row {
+		if s.row = s.unquoted == 0 && startsRow(text[i:min(eol, i+s.reader.maxLength)]); s.row {
 			return i, true
 		}
 	}

@@ -142,25 +142,21 @@ func appendText(dst, text []byte) []byte {
 	return append(dst, '"')
 }
 
-// csvStart returns the index of the text in the last field of a line, if it is
-// quoted, goes on in the next line, and begins with an object. Otherwise it
-// returns 0.
-func csvStart(line []byte) int {
+// startsRow reports whether the last cell of a line is quoted, goes on in the next
+// line, and begins with an object.
+func startsRow(line []byte) bool {
 	i, begin := -1, []byte(`"{`)
 	for n := bytes.Index(line, begin); n >= 0; n = bytes.Index(line[i+1:], begin) { // bytes.LastIndex is slow
 		i += n + 1
 	}
 	if i < 0 || i > 0 && line[i-1] != ',' {
-		return 0
+		return false
 	}
 	behind := bytes.TrimLeft(line[i+2:], " \t\r")
-	if len(behind) > 0 && !hasPrefix(behind, `""`) || bytes.Count(behind, quote)%2 != 0 {
-		return 0
-	}
-	return i + 1
+	return (len(behind) == 0 || hasPrefix(behind, `""`)) && bytes.Count(behind, quote)%2 == 0
 }
 
-// readRow reads the record of CSV at i. It is of a table, or csvStart says that
+// readRow reads the record of CSV at i. It is of a table, or startsRow says that
 // it goes on.
 func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 	isTable := s.reader.table != nil && s.isFile()
@@ -197,7 +193,7 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 	case object != nil:
 		s.parsed(p, s.nesting, object, lines)
 		i += n
-	case isTable && (lines == 0 || isOpen), !isTable && mayHold:
+	case lines == 0 || !isTable && mayHold:
 		s.problem(InvalidJSON, s.line())
 		s.unquoted = max(s.unquoted, n)
 	default: // it is read again, line by line
