@@ -298,14 +298,3 @@ func (s *stageCell) add(value, covered int64) {
 }
 
 func (t *counterCell) add(n uint64) { t.total = t.total.Plus(Sum{Lo: n}) }
-
-// timers returns the number of timers that add has counted.
-func (s *stageCell) timers() uint64 {
-	n := s.unfinished + uint64(len(s.durations.few))
-	if w := s.durations.wide; w != nil {
-		for i := range int(w.buckets) {
-			n += w.count(i)
-		}
-	}
-	return n
-}

@@ -248,7 +248,11 @@ func (g *Groups) sweepCell(c *cell) {
 	var others cell
 	for i := range c.stages {
 		if s := &c.stages[i]; s.isDisplaced() {
-			g.overflow.Stages += s.timers()
+			s.durations.read(&g.content)
+			g.overflow.Stages += s.unfinished
+			for _, n := range g.content.Counts {
+				g.overflow.Stages += n
+			}
 			others.mergeStage(s, g.names.isOther[stages.Timer])
 		}
 	}

@@ -227,7 +227,10 @@ func (g *Groups) readCell(c *cell, outcomes *[outcomes]uint64, counters *[]Count
 }
 
 func (g *Groups) readStage(s *stageCell, to *Stage) {
-	s.durations.snapshot(&to.Durations, &g.content)
+	s.durations.read(&g.content)
+	if err := to.Durations.Restore(&g.content); err != nil {
+		panic(err) // the content of durations is valid
+	}
 	to.Name, to.Unfinished, to.Self = s.metric.Name, s.unfinished, to.Took().minus(s.covered)
 }
 

@@ -1,0 +1,52 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package groupby
+
+import (
+	"fmt"
+	"math/big"
+	"math/bits"
+	"strconv"
+)
+
+// Sum is an unsigned sum of 128 bits, Hi·2^64 + Lo.
+type Sum struct{ Hi, Lo uint64 }
+
+// Plus returns a + b, modulo 2^128.
+func (a Sum) Plus(b Sum) Sum {
+	lo, carry := bits.Add64(a.Lo, b.Lo, 0)
+	return Sum{a.Hi + b.Hi + carry, lo}
+}
+
+// minus returns a − b. b must not be above a.
+func (a Sum) minus(b Sum) Sum {
+	lo, borrow := bits.Sub64(a.Lo, b.Lo, 0)
+	return Sum{a.Hi - b.Hi - borrow, lo}
+}
+
+// String returns the sum in decimal.
+func (a Sum) String() string {
+	if a.Hi == 0 {
+		return strconv.FormatUint(a.Lo, 10)
+	}
+	n := new(big.Int).SetUint64(a.Hi)
+	return n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(a.Lo)).String()
+}
+
+// ParseSum returns the sum whose String is text. It fails if there is none.
+func ParseSum(text []byte) (a Sum, err error) {
+	for i, digit := range text {
+		hi, lo := bits.Mul64(a.Lo, 10)
+		over, high := bits.Mul64(a.Hi, 10)
+		sum := Sum{high, 0}.Plus(Sum{hi, lo}).Plus(Sum{Lo: uint64(digit - '0')})
+		if digit < '0' || digit > '9' || i > 0 && a == (Sum{}) || over > 0 || sum.Hi < high {
+			return Sum{}, fmt.Errorf("invalid sum %.50q: it must be an integer from 0 to 2^128-1", text)
+		}
+		a = sum
+	}
+	return a, nil
+}
+
+// Less reports whether a is less than b.
+func (a Sum) Less(b Sum) bool { return a.Hi < b.Hi || a.Hi == b.Hi && a.Lo < b.Lo }
