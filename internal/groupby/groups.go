@@ -56,13 +56,12 @@ type Groups struct {
 	// index, its first time and its last time.
 	index, begin, end int64
 
-	plans    [plans]plan
 	overflow Overflow
 	sums     sums
 
 	// Memory that later calls use again.
-	measures []decisionlog.Measure
-	content  exphist.Content
+	folding stages.Folding
+	content exphist.Content
 }
 
 const recentGroups = 1024 // the places of Groups.recent
@@ -131,15 +130,44 @@ func New(l Limits) (*Groups, error) {
 // Add adds a decision. Its time is in ns since 1970, or decisionlog.NoTime. Add
 // copies the key. It ignores unknown metrics, negative timers, and counters
 // below 1. Each metric should be among the measures only once.
-func (g *Groups) Add(key []byte, time int64, ended outcome.Outcome, code string, measures []decisionlog.Measure) {
-	if g.names.displaced > g.limits.Names {
-		g.sweep() // before the plan of this decision can refer to a displaced name
+func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, measures []decisionlog.Measure) {
+	n, f := &g.names, &g.folding
+	if n.displaced > g.limits.Names {
+		g.sweep()
 	}
-	p := g.planAt(measures)
-	if !p.fits(measures, g.names.version) {
-		measures = g.makePlan(p, measures)
+	f.Reset()
+	for _, x := range measures {
+		if uint(x.Metric) >= uint(len(n.metrics)) {
+			continue
+		}
+		m := n.metrics[x.Metric]
+		if x.Value < 0 || x.Value == 0 && m.Kind == stages.Counter {
+			continue
+		}
+		if m.Column <= stages.OtherColumn {
+			m = g.resolve(x.Metric, x.Value)
+		}
+		f.Put(m, x.Value)
 	}
-	p.addTo(g.count(key, time, ended, code), measures)
+	f.Cover()
+	c := g.count(key, time, o, code)
+	stage, counter := 0, 0 // the next place, if the cell has the metrics in this order
+	for i := range f.N {
+		v := f.At(i)
+		m := v.Metric
+		if m.Column == stages.OtherColumn {
+			m = n.isOther[m.Kind]
+		}
+		if m.Kind == stages.Counter {
+			counter = c.counterAt(m, counter)
+			c.counters[counter].add(uint64(v.Value))
+			counter++
+			continue
+		}
+		stage = c.stageAt(m, stage)
+		c.stages[stage].add(v.Value, v.Covered)
+		stage++
+	}
 }
 
 // count counts a decision's outcome in its cell, and returns the cell.

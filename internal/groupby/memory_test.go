@@ -129,29 +129,6 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestLargePlans: the plan of a decision with many metrics takes no memory once
-// it is replaced.
-func TestLargePlans(t *testing.T) {
-	t.Parallel()
-	g := newGroups(t, Limits{})
-	large := make([]decisionlog.Measure, 1000)
-	for i := range large {
-		large[i] = decisionlog.Measure{Metric: g.Metric(fmt.Appendf(nil, "counter_%d", i)), Value: 1}
-	}
-	for i := range large[:len(large)-1] {
-		g.Add(nil, 0, outcome.Allowed, "", append(large[i:], large[:i]...)) // everywhere
-		g.Add(nil, 0, outcome.Allowed, "", large[i:i+1])
-	}
-	for i := range plans {
-		g.Add(nil, 0, outcome.Allowed, "", large[i:i+1])
-	}
-	for i := range g.plans {
-		if n := cap(g.plans[i].steps); n > 2*maxSteps {
-			t.Errorf("plan %d has room for %d steps", i, n)
-		}
-	}
-}
-
 // TestAllocations: once all is known, adding allocates nothing.
 func TestAllocations(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))

@@ -10,10 +10,10 @@ type Folding struct {
 	few  [16]Value
 	more []Value // the values after the first 16, which few decisions have
 
-	// at has, by slot, the index plus 1 of each stage that may contain others.
-	// It is 0 if the decision lacks the stage, or if the stage's value is not
-	// above 0.
-	at [MaxContainers]int32
+	// containers has a bit for the slot of each stage that may contain others
+	// and whose value is above 0. at has the index of its value.
+	containers uint32
+	at         [MaxContainers]int32
 }
 
 // Value is a metric with its value.
@@ -29,25 +29,24 @@ type Value struct {
 
 // Put adds a value.
 func (f *Folding) Put(m *Metric, value int64) {
+	if slot := uint(m.Slot); slot < MaxContainers && value > 0 {
+		f.containers |= 1 << slot
+		f.at[slot] = int32(f.N)
+	}
 	if f.N < len(f.few) {
-		v := &f.few[f.N]
-		v.Metric, v.Value = m, value
+		f.few[f.N] = Value{Metric: m, Value: value}
 	} else {
 		f.more = append(f.more, Value{Metric: m, Value: value})
 	}
 	f.N++
-	if m.Slot >= 0 && value > 0 {
-		f.at[m.Slot] = int32(f.N)
-	}
 }
 
 // Reset empties f. It keeps the memory, unless there is much.
 func (f *Folding) Reset() {
-	clear(f.few[:min(f.N, len(f.few))])
 	if f.N > 1000 {
 		f.more = nil
 	}
-	f.N, f.more, f.at = 0, f.more[:0], [MaxContainers]int32{}
+	f.N, f.more, f.containers = 0, f.more[:0], 0
 }
 
 // At returns value i, from 0 to N−1.
@@ -83,8 +82,8 @@ func (f *Folding) Cover() {
 // has none.
 func (f *Folding) nearest(slots []int) *Value {
 	for _, slot := range slots {
-		if at := f.at[slot]; at > 0 {
-			return f.At(int(at) - 1)
+		if f.containers>>slot&1 != 0 {
+			return f.At(int(f.at[slot]))
 		}
 	}
 	return nil
