@@ -153,7 +153,7 @@ func checkName(option string, i int, name string) error {
 // keepByPath marks the stages with these names as kept by path. It fails if a
 // name is unknown or listed twice.
 func keepByPath(t stages.Table, names []string) error {
-	slots := map[int]bool{}
+	slots := uint32(0)
 	for i, name := range names {
 		at := slices.IndexFunc(t.Stages, func(m *stages.Metric) bool { return m.Name == name })
 		switch {
@@ -163,13 +163,13 @@ func keepByPath(t stages.Table, names []string) error {
 			return fmt.Errorf("rollup: PathStages[%d]: stage %q is listed twice: remove one", i, name)
 		}
 		t.Stages[at].PathIndex = i
-		slots[t.Stages[at].Slot] = true
+		if slot := t.Stages[at].Slot; slot >= 0 {
+			slots |= 1 << slot
+		}
 	}
 	for _, m := range t.Stages {
-		for _, slot := range m.Ancestors {
-			if slots[slot] {
-				m.PathAncestors = append(m.PathAncestors, slot)
-			}
+		if m.PathIndex >= 0 {
+			m.PathAncestors = m.Ancestors & slots
 		}
 	}
 	return nil

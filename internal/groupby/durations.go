@@ -51,14 +51,33 @@ const (
 // record records n > 0. It allocates memory for the first hundreds of values,
 // and later only when their range grows.
 func (d *durations) record(n int64) {
+	w := d.wide
+	if w == nil || n < w.least || n > w.most {
+		if d.put(n) {
+			return
+		}
+		w = d.wide
+	}
+	w.sum = w.sum.Plus(Sum{Lo: uint64(n)})
+	i, digits := bounds.Position(n)-int(w.first), w.digits
+	digit := digits[i] + 1
+	digits[i] = digit
+	if digit == 0 {
+		w.add(i+int(w.buckets), 1)
+	}
+}
+
+// put adds n to few, or makes room for n in wide and returns false.
+func (d *durations) put(n int64) bool {
 	if d.wide == nil {
 		if n <= math.MaxUint32 && d.hasRoom() {
 			d.few = append(d.few, uint32(n))
-			return
+			return true
 		}
 		d.widen()
 	}
-	d.wide.record(n)
+	d.wide.include(n, n)
+	return false
 }
 
 // hasRoom makes room in few. It returns false if a wide takes less memory.
@@ -79,28 +98,16 @@ func (d *durations) hasRoom() bool {
 
 // widen moves the values from few to wide.
 func (d *durations) widen() {
-	if d.wide == nil {
-		d.wide = &wide{least: math.MaxInt64}
-		if len(d.few) > 0 {
-			d.wide.include(int64(slices.Min(d.few)), int64(slices.Max(d.few)))
-		}
-		for _, n := range d.few {
-			d.wide.record(int64(n))
-		}
-		d.few = nil
+	if d.wide != nil {
+		return
 	}
-}
-
-func (w *wide) record(n int64) {
-	if n < w.least || n > w.most {
-		w.include(n, n)
+	few := d.few
+	d.few, d.wide = nil, &wide{least: math.MaxInt64}
+	if len(few) > 0 {
+		d.wide.include(int64(slices.Min(few)), int64(slices.Max(few)))
 	}
-	w.sum = w.sum.Plus(Sum{Lo: uint64(n)})
-	i := bounds.Position(n) - int(w.first)
-	digit := w.digits[i] + 1
-	w.digits[i] = digit
-	if digit == 0 {
-		w.add(i+int(w.buckets), 1)
+	for _, n := range few {
+		d.record(int64(n))
 	}
 }
 
@@ -111,18 +118,24 @@ func (w *wide) include(least, most int64) {
 	if low >= w.first && high < w.first+w.buckets {
 		return
 	}
-	old := *w
+	old, planes := *w, len(w.digits)/max(int(w.buckets), 1)
 	w.first = low &^ (chunk - 1)
 	w.buckets = high | (chunk - 1) + 1 - w.first
-	w.digits = make([]byte, w.buckets)
-	w.addDigits(&old)
+	w.digits = make([]byte, int(w.buckets)*max(planes, 1))
+	for p := range planes {
+		copy(w.digits[p*int(w.buckets)+int(old.first-w.first):], old.digits[p*int(old.buckets):][:old.buckets])
+	}
 }
 
 // addDigits adds the counts of o, whose range w must include.
 func (w *wide) addDigits(o *wide) {
 	for from, to := 0, int(o.first-w.first); from < len(o.digits); from, to = from+int(o.buckets), to+int(w.buckets) {
 		for i, digit := range o.digits[from:][:o.buckets] {
-			w.add(to+i, uint64(digit))
+			if at := to + i; at < len(w.digits) && digit <= 255-w.digits[at] {
+				w.digits[at] += digit
+			} else {
+				w.add(at, uint64(digit))
+			}
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"unicode/utf8"
 
@@ -44,18 +45,14 @@ type Groups struct {
 	names  names
 
 	byKey map[string]*group // group Other has two keys: Other and ""
-	kept  lowest[*group]
+	kept  lowest            // the other keys
 	other *group
 	// recent has groups of previous decisions, by recentIndex. It saves
-	// look-ups in the map. Free places have the group Other.
+	// look-ups in the map.
 	recent [recentGroups]*group
 
-	width  int64
-	begins map[int64]struct{} // the slices that have decisions, by index
-	// The current slice, which is that of the last decision with a time: its
-	// index, its first time and its last time.
-	index, begin, end int64
-
+	width    int64
+	begins   map[int64]struct{} // the slices that have decisions, by index
 	overflow Overflow
 	sums     sums
 
@@ -64,7 +61,7 @@ type Groups struct {
 	content exphist.Content
 }
 
-const recentGroups = 1024 // the places of Groups.recent
+const recentGroups = 1024
 
 // Limits bounds the memory of Groups. 0 stands for the default.
 type Limits struct {
@@ -113,18 +110,14 @@ func New(l Limits) (*Groups, error) {
 		return nil, err
 	}
 	other := &group{key: rollup.Other}
-	g := &Groups{
+	return &Groups{
 		limits: l,
 		names:  newNames(l.Names),
 		byKey:  map[string]*group{"": other, rollup.Other: other},
 		other:  other,
 		width:  l.Width,
 		begins: map[int64]struct{}{},
-	}
-	for i := range g.recent {
-		g.recent[i] = other
-	}
-	return g, nil
+	}, nil
 }
 
 // Add adds a decision. Its time is in ns since 1970, or decisionlog.NoTime. Add
@@ -132,10 +125,12 @@ func New(l Limits) (*Groups, error) {
 // below 1. Each metric should be among the measures only once.
 func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, measures []decisionlog.Measure) {
 	n, f := &g.names, &g.folding
+	stage, counter := 0, 0 // the next place in the cell, if it has the metrics in this order
 	if n.displaced > g.limits.Names {
 		g.sweep()
 	}
 	f.Reset()
+	timers := 0
 	for _, x := range measures {
 		if uint(x.Metric) >= uint(len(n.metrics)) {
 			continue
@@ -145,13 +140,27 @@ func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, mea
 			continue
 		}
 		if m.Column <= stages.OtherColumn {
-			m = g.resolve(x.Metric, x.Value)
+			m = g.resolve(x.Metric)
+			if m.Overflows {
+				g.overflow.addValue(m.Kind, x.Value)
+			}
 		}
 		f.Put(m, x.Value)
+		if m.Kind == stages.Timer {
+			timers++
+		}
 	}
 	f.Cover()
-	c := g.count(key, time, o, code)
-	stage, counter := 0, 0 // the next place, if the cell has the metrics in this order
+	group := g.groupOf(key)
+	c := g.cellOf(group, time)
+	o = o.Valid()
+	c.outcomes[o]++
+	if o == outcome.Error {
+		group.addError(codeOrOther(code), 1)
+	}
+	if c.stages == nil {
+		c.stages.reserve(timers) // most cells never get more stages
+	}
 	for i := range f.N {
 		v := f.At(i)
 		m := v.Metric
@@ -159,89 +168,67 @@ func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, mea
 			m = n.isOther[m.Kind]
 		}
 		if m.Kind == stages.Counter {
-			counter = c.counterAt(m, counter)
-			c.counters[counter].add(uint64(v.Value))
+			c.addCounter(counter, m, Sum{Lo: uint64(v.Value)})
 			counter++
-			continue
+		} else {
+			c.stages.at(stage, m).add(v.Value, v.Covered)
+			stage++
 		}
-		stage = c.stageAt(m, stage)
-		c.stages[stage].add(v.Value, v.Covered)
-		stage++
 	}
-}
-
-// count counts a decision's outcome in its cell, and returns the cell.
-func (g *Groups) count(key []byte, time int64, ended outcome.Outcome, code string) *cell {
-	group := g.groupOf(key)
-	c := g.cellOf(group, time)
-	ended = ended.Valid()
-	c.outcomes[ended]++
-	if ended == outcome.Error {
-		group.addError(codeOrOther(code), 1)
-	}
-	return c
 }
 
 // groupOf returns the group of a key. It makes the group if there is room.
 func (g *Groups) groupOf(key []byte) *group {
+	if len(key) < 8 {
+		return g.find(key)
+	}
 	recent := &g.recent[recentIndex(key)]
-	if string(key) == (*recent).key {
-		return *recent
+	if x := *recent; x != nil && string(key) == x.key {
+		return x
 	}
-	group, ok := g.byKey[string(key)]
-	if !ok {
-		group = g.admitGroup(key)
-	}
-	*recent = group
-	return group
+	x := g.find(key)
+	*recent = x
+	return x
 }
 
 // recentIndex returns a key's place in Groups.recent. It depends on the first,
-// the middle and the last 8 bytes. Keys that differ only elsewhere share a
-// place, so their decisions need look-ups in the map.
-func recentIndex(key []byte) uint {
-	n := len(key)
-	if n < 8 {
-		return uint(keyHash(key) % recentGroups)
-	}
+// the middle and the last 8 bytes.
+func recentIndex(key []byte) uint64 {
 	h := binary.LittleEndian.Uint64(key) * 0x9E3779B97F4A7C15
-	h += binary.LittleEndian.Uint64(key[n/2-4:]) * 0xC2B2AE3D27D4EB4F
-	h += binary.LittleEndian.Uint64(key[n-8:]) * 0x165667B19E3779F9
-	return uint(h >> 32 % recentGroups)
+	h += binary.LittleEndian.Uint64(key[len(key)/2-4:]) * 0xC2B2AE3D27D4EB4F
+	h += binary.LittleEndian.Uint64(key[len(key)-8:]) * 0x165667B19E3779F9
+	return h >> 32 % recentGroups
 }
 
-// admitGroup returns the group of a key that groupOf did not find. It makes the
-// group if there is room.
-func (g *Groups) admitGroup(key []byte) *group {
-	if !utf8.Valid(key) {
-		key = []byte(stages.Valid(string(key)))
-		if group, ok := g.byKey[string(key)]; ok {
-			return group
-		}
+// find is groupOf without Groups.recent.
+func (g *Groups) find(key []byte) *group {
+	if x, ok := g.byKey[string(key)]; ok {
+		return x
 	}
-	hash := keyHash(key)
-	if len(key) > stages.MaxName || !g.kept.admits(hash, key, g.limits.Groups) {
+	if !utf8.Valid(key) {
+		return g.find([]byte(stages.Valid(string(key))))
+	}
+	if len(key) > stages.MaxName || !g.kept.admits(key, g.limits.Groups) {
 		g.overflow.Decisions++
 		return g.other
 	}
-	group := &group{key: string(key), hash: hash}
-	g.keep(group)
+	x := &group{key: string(key)}
+	g.keep(x)
 	g.fit()
-	return group
+	return x
 }
 
-// keep adds a group. If there are then too many, it displaces the group of the
-// highest rank.
+// keep adds a group. If there are then too many, it merges the group of the
+// highest rank into group Other.
 func (g *Groups) keep(x *group) {
 	g.byKey[x.key] = x
-	g.kept.add(x)
+	g.kept.add(x.key)
 	if len(g.kept) > g.limits.Groups {
 		highest := g.kept.removeHighest()
-		delete(g.byKey, highest.key)
-		if recent := &g.recent[recentIndex([]byte(highest.key))]; *recent == highest {
-			*recent = g.other
-		}
-		g.displace(highest)
+		x = g.byKey[highest]
+		delete(g.byKey, highest)
+		g.displace(x)
+		x.key = "" // no key of recent
 	}
 }
 
@@ -263,16 +250,22 @@ const namesOfCell = 64
 // depend on the order of the additions.
 func (g *Groups) fit() {
 	l, n := &g.limits, int64(max(len(g.kept), 1))
-	g.fitNames(int(min(int64(l.Names), max(1, int64(l.Names)*int64(l.Cells)/n))))
+	g.names.fitNames(int(min(int64(l.Names), max(1, int64(l.Names)*int64(l.Cells)/n))))
 	names := int64(len(g.names.kept[stages.Timer]) + len(g.names.kept[stages.Counter]))
-	g.fitSlices(int(min(int64(l.Slices), max(1, int64(l.Cells)*namesOfCell/(n*(namesOfCell+names))))))
+	slices := min(int64(l.Slices), max(1, int64(l.Cells)*namesOfCell/(n*(namesOfCell+names))))
+	for int64(len(g.begins)) > slices && g.width <= math.MaxInt64/2 {
+		g.double()
+	}
 }
 
-// forEach calls f with each group, including group Other.
-func (g *Groups) forEach(f func(*group)) {
-	f(g.other)
-	for _, group := range g.kept {
-		f(group)
+// all returns an iterator over the groups, including group Other.
+func (g *Groups) all() iter.Seq[*group] {
+	return func(yield func(*group) bool) {
+		for key, x := range g.byKey {
+			if key != "" && !yield(x) {
+				return
+			}
+		}
 	}
 }
 
@@ -300,7 +293,8 @@ func (g *Groups) Merge(o *Groups) error {
 	}
 	g.overflow.add(o.overflow)
 	g.other.merge(o.other)
-	for _, x := range o.kept {
+	delete(o.byKey, rollup.Other)
+	for x := range o.all() {
 		g.put(x)
 	}
 	for index := range o.begins {
@@ -315,7 +309,7 @@ func (g *Groups) Merge(o *Groups) error {
 func (g *Groups) put(x *group) {
 	if own, ok := g.byKey[x.key]; ok {
 		own.merge(x)
-	} else if g.kept.admits(x.hash, []byte(x.key), g.limits.Groups) {
+	} else if g.kept.admits([]byte(x.key), g.limits.Groups) {
 		g.keep(x)
 	} else {
 		g.displace(x)
@@ -341,6 +335,15 @@ type Overflow struct {
 	Decisions uint64 `json:"decisions"`
 	Stages    uint64 `json:"stages"`
 	Counters  uint64 `json:"counters"`
+}
+
+// addValue counts a value of a metric.
+func (o *Overflow) addValue(k stages.Kind, value int64) {
+	if k == stages.Timer {
+		o.Stages++
+	} else {
+		o.Counters = addSaturated(o.Counters, uint64(value))
+	}
 }
 
 func (o *Overflow) add(more Overflow) {

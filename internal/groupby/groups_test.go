@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"math/big"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -383,8 +384,8 @@ func defaultNames() (known [2]map[string]bool, ancestors func(stage string) []st
 			m = n.table.Family(stage)
 		}
 		if m != nil {
-			for _, slot := range m.Ancestors {
-				names = append(names, bySlot[slot])
+			for slots := m.Ancestors; slots > 0; slots &= slots - 1 {
+				names = append(names, bySlot[bits.TrailingZeros32(slots)])
 			}
 		}
 		return names

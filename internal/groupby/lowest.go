@@ -9,48 +9,46 @@ import (
 	"strings"
 )
 
-// lowest keeps the items of the lowest ranks, in whatever order they are added.
-// It is a heap. Its first item has the highest rank.
-type lowest[T ranked] []T
+// lowest keeps the texts of the lowest ranks, in whatever order they are added.
+// It is a heap. Its first text has the highest rank.
+type lowest []ranked
 
-// ranked is an item with a rank. Ranks are ordered by hash, and by key if the
+// ranked is a key or a name. Ranks are ordered by hash, and by text if the
 // hashes are equal.
-type ranked interface {
-	rank() (hash uint64, key string)
+type ranked struct {
+	hash uint64 // the keyHash of the text
+	text string
 }
 
-func compareRanks(a, b ranked) int {
-	hashA, keyA := a.rank()
-	hashB, keyB := b.rank()
-	return cmp.Or(cmp.Compare(hashA, hashB), strings.Compare(keyA, keyB))
-}
-
-// admits reports whether a new item of this rank would have room if l may keep
-// limit items.
-func (l lowest[T]) admits(hash uint64, key []byte, limit int) bool {
+// admits reports whether a new text would have room if l may keep limit texts.
+func (l lowest) admits(text []byte, limit int) bool {
 	if len(l) < limit {
 		return true
 	}
-	highest, highestKey := l[0].rank()
-	return hash < highest || hash == highest && string(key) < highestKey
+	hash := keyHash(text)
+	return hash < l[0].hash || hash == l[0].hash && string(text) < l[0].text
 }
 
-func (l *lowest[T]) add(x T) { heap.Push(l, x) }
+func (l *lowest) add(text string) { heap.Push(l, ranked{keyHash([]byte(text)), text}) }
 
-// removeHighest removes and returns the item of the highest rank.
-func (l *lowest[T]) removeHighest() T { return heap.Pop(l).(T) }
+// removeHighest removes and returns the text of the highest rank.
+func (l *lowest) removeHighest() string { return heap.Pop(l).(ranked).text }
 
 // The methods of heap.Interface.
 
-func (l lowest[T]) Len() int           { return len(l) }
-func (l lowest[T]) Less(i, j int) bool { return compareRanks(l[i], l[j]) > 0 }
-func (l lowest[T]) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
-func (l *lowest[T]) Push(x any)        { *l = append(*l, x.(T)) }
+func (l lowest) Len() int { return len(l) }
 
-func (l *lowest[T]) Pop() any {
+func (l lowest) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(l[i].hash, l[j].hash), strings.Compare(l[i].text, l[j].text)) > 0
+}
+
+func (l lowest) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
+func (l *lowest) Push(x any)   { *l = append(*l, x.(ranked)) }
+
+func (l *lowest) Pop() any {
 	last := len(*l) - 1
 	x := (*l)[last]
-	clear((*l)[last:])
+	(*l)[last] = ranked{}
 	*l = (*l)[:last]
 	return x
 }

@@ -24,12 +24,11 @@ type names struct {
 	noRoom  [stages.Kinds]*stages.Metric // for names without room that are in no family
 
 	metrics []*stages.Metric // by number
-	numbers map[string]int32 // by key; names without room are missing
+	numbers map[string]int32 // by key
 
-	kept      [stages.Kinds]lowest[keptName]
-	limit     int // limits the kept names of each kind
-	displaced int // the number of names displaced since the last sweep
-	version   int // increases when a number gets another metric
+	kept      [stages.Kinds]lowest // the names that have room and are not in the tables
+	limit     int                  // limits the kept names of each kind
+	displaced int                  // the number of names displaced since the last sweep
 }
 
 // The columns of metrics with names of their own.
@@ -37,15 +36,6 @@ const (
 	pendingColumn = stages.OtherColumn - 1
 	namedColumn   = stages.OtherColumn + 1
 )
-
-// keptName is a name that has room and is not in the tables.
-type keptName struct {
-	hash   uint64
-	name   string
-	number int32
-}
-
-func (n keptName) rank() (uint64, string) { return n.hash, n.name }
 
 func newNames(limit int) names {
 	defaults := rollup.DefaultStages()
@@ -77,20 +67,13 @@ func newNames(limit int) names {
 	return n
 }
 
-// family returns the family of a timer's name. It returns nil for other timers
-// and for counters.
-func (n *names) family(k stages.Kind, name string) *stages.Metric {
-	if k != stages.Timer {
-		return nil
-	}
-	return n.table.Family(name)
-}
-
 // withoutRoom returns the metric for a name that has no room. It is the name's
 // family, or a metric that is inside no stage.
 func (n *names) withoutRoom(k stages.Kind, name string) *stages.Metric {
-	if f := n.family(k, name); f != nil {
-		return f
+	if k == stages.Timer {
+		if f := n.table.Family(name); f != nil {
+			return f
+		}
 	}
 	return n.noRoom[k]
 }
@@ -100,88 +83,77 @@ func (n *names) withoutRoom(k stages.Kind, name string) *stages.Metric {
 // is neither a timer nor a counter. No other key gets the number until
 // [Groups.Forget]. U+FFFD replaces invalid UTF-8. Metric copies the key.
 func (g *Groups) Metric(key []byte) int32 {
-	n := &g.names
-	if number, ok := n.numbers[string(key)]; ok {
+	if number, ok := g.names.numbers[string(key)]; ok {
 		return number
 	}
-	number, m := n.find(stages.Valid(string(key)))
-	switch {
-	case m == nil:
-		return -1
-	case number >= 0:
-		return number
-	}
-	return n.add(m)
+	return g.names.find(stages.Valid(string(key)))
 }
 
-// find returns the number and the metric of a key. It adds a pending metric if
-// the key is new. The number is negative if the key has no room. The metric is
-// nil if it is neither a timer nor a counter.
-func (n *names) find(key string) (number int32, m *stages.Metric) {
+// find returns the number of a key. It adds a pending metric if the key is new.
+// The number is negative if the metric is neither a timer nor a counter.
+func (n *names) find(key string) int32 {
 	if number, ok := n.numbers[key]; ok {
-		return number, n.metrics[number]
+		return number
 	}
 	k, name := stages.Split(key)
 	if k == stages.Neither {
-		return -1, nil
+		return -1
 	}
-	if m = n.known[key]; m == nil {
-		if len(name) > stages.MaxName || !n.kept[k].admits(keyHash([]byte(name)), []byte(name), n.limit) {
-			return -1, n.withoutRoom(k, name)
-		}
-		m = stages.NewMetric(k, name, pendingColumn)
-		if f := n.family(k, name); f != nil {
-			m.Ancestors = f.Ancestors
+	m := n.known[key]
+	if m == nil {
+		m = n.withoutRoom(k, name)
+		if len(name) <= stages.MaxName {
+			ancestors := m.Ancestors
+			m = stages.NewMetric(k, name, pendingColumn)
+			m.Ancestors = ancestors
 		}
 	}
-	number = n.add(m)
-	n.numbers[key] = number
-	return number, m
+	return n.add(key, m)
 }
 
 // add gives a metric a number.
-func (n *names) add(m *stages.Metric) (number int32) {
+func (n *names) add(key string, m *stages.Metric) int32 {
+	number := int32(len(n.metrics))
 	n.metrics = append(n.metrics, m)
-	return int32(len(n.metrics) - 1)
+	n.numbers[key] = number
+	return number
 }
 
 // Forget frees the memory that belongs to the numbers from [Groups.Metric]. The
 // numbers become invalid.
 func (g *Groups) Forget() {
 	n := &g.names
-	before := n.metrics
-	n.metrics, n.numbers = nil, map[string]int32{}
+	numbers, metrics := n.numbers, n.metrics
+	n.numbers, n.metrics = map[string]int32{}, nil
 	for k := range n.kept {
-		for i := range n.kept[k] {
-			name := &n.kept[k][i]
-			name.number = n.add(before[name.number])
-			n.numbers[stages.KeyOf(stages.Kind(k), name.name)] = name.number
+		for _, name := range n.kept[k] {
+			key := stages.KeyOf(stages.Kind(k), name.text)
+			n.add(key, metrics[numbers[key]])
 		}
 	}
-	n.version++
 }
 
 // HasRoom reports whether the metric with this number still has room for its
 // own name. Otherwise, its values are in Other.
 func (g *Groups) HasRoom(number int32) bool { return !g.names.metrics[number].Overflows }
 
-// resolve returns the metric of a measure. It first decides whether a pending
-// name has room. It counts the value as overflow if the name has no room.
-func (g *Groups) resolve(number int32, value int64) *stages.Metric {
+// resolve returns the metric with a number, which a decision uses. So it
+// decides whether a pending name has room.
+func (g *Groups) resolve(number int32) *stages.Metric {
 	n := &g.names
 	m := n.metrics[number]
-	if m.Column == pendingColumn {
-		g.admitName(number)
-		m = n.metrics[number]
+	if m.Column != pendingColumn {
+		return m
 	}
-	switch {
-	case !m.Overflows:
-	case m.Kind == stages.Counter:
-		g.overflow.Counters = addSaturated(g.overflow.Counters, uint64(value))
-	default:
-		g.overflow.Stages++
+	kept := &n.kept[m.Kind]
+	if kept.admits([]byte(m.Name), n.limit) {
+		m.Column = namedColumn
+		kept.add(m.Name)
+		g.fit()
+	} else {
+		n.metrics[number] = n.withoutRoom(m.Kind, m.Name)
 	}
-	return m
+	return n.metrics[number]
 }
 
 // addSaturated returns a + b, or the largest uint64 if the sum exceeds it.
@@ -190,42 +162,19 @@ func addSaturated(a, b uint64) uint64 {
 	return sum | -carry
 }
 
-// admitName keeps a pending name if it has room, and displaces it otherwise.
-func (g *Groups) admitName(number int32) {
-	n := &g.names
-	m := n.metrics[number]
-	name := keptName{keyHash([]byte(m.Name)), m.Name, number}
-	kept := &n.kept[m.Kind]
-	if !kept.admits(name.hash, []byte(name.name), n.limit) {
-		g.displaceName(number)
-		return
-	}
-	m.Column = namedColumn
-	kept.add(name)
-	g.fit()
-}
-
-// fitNames sets the limit of each kind, and displaces the names above it.
-func (g *Groups) fitNames(limit int) {
-	n := &g.names
+// fitNames sets the limit of each kind, and displaces the names above it. The
+// next sweep moves the values of displaced names to Other.
+func (n *names) fitNames(limit int) {
 	n.limit = limit
 	for k := range n.kept {
 		for len(n.kept[k]) > limit {
-			g.displaceName(n.kept[k].removeHighest().number)
+			number := n.numbers[stages.KeyOf(stages.Kind(k), n.kept[k].removeHighest())]
+			m := n.metrics[number]
+			m.Overflows = true
+			n.metrics[number] = n.withoutRoom(m.Kind, m.Name)
+			n.displaced++
 		}
 	}
-}
-
-// displaceName gives the number of a name to a metric for names without room.
-// The next sweep moves the name's values to Other.
-func (g *Groups) displaceName(number int32) {
-	n := &g.names
-	m := n.metrics[number]
-	m.Overflows = true
-	n.metrics[number] = n.withoutRoom(m.Kind, m.Name)
-	delete(n.numbers, stages.KeyOf(m.Kind, m.Name))
-	n.displaced++
-	n.version++
 }
 
 // sweep moves the values of displaced names to Other.
@@ -234,36 +183,33 @@ func (g *Groups) sweep() {
 		return
 	}
 	g.names.displaced = 0
-	g.forEach(func(group *group) {
-		for i := range group.cells {
-			g.sweepCell(&group.cells[i])
+	for x := range g.all() {
+		for i := range x.cells {
+			g.sweepCell(&x.cells[i])
 		}
-	})
+	}
 }
 
 func (g *Groups) sweepCell(c *cell) {
-	if !slices.ContainsFunc(c.stages, stageCell.isDisplaced) && !slices.ContainsFunc(c.counters, counterCell.isDisplaced) {
-		return
-	}
 	var others cell
-	for i := range c.stages {
-		if s := &c.stages[i]; s.isDisplaced() {
-			s.durations.read(&g.content)
-			g.overflow.Stages += s.unfinished
+	c.stages = slices.DeleteFunc(c.stages, func(s entry[stageSums]) bool {
+		if s.metric.Overflows {
+			s.sums.durations.read(&g.content)
+			g.overflow.Stages += s.sums.unfinished
 			for _, n := range g.content.Counts {
 				g.overflow.Stages += n
 			}
-			others.mergeStage(s, g.names.isOther[stages.Timer])
+			others.stages.at(0, g.names.isOther[stages.Timer]).merge(&s.sums)
 		}
-	}
-	for i := range c.counters {
-		if t := &c.counters[i]; t.isDisplaced() {
-			g.overflow.Counters = addSaturated(g.overflow.Counters, t.total.Lo|-min(t.total.Hi, 1))
-			others.mergeCounter(t, g.names.isOther[stages.Counter])
+		return s.metric.Overflows
+	})
+	c.counters = slices.DeleteFunc(c.counters, func(t entry[Sum]) bool {
+		if t.metric.Overflows {
+			g.overflow.Counters = addSaturated(g.overflow.Counters, t.sums.Lo|-min(t.sums.Hi, 1))
+			others.addCounter(0, g.names.isOther[stages.Counter], t.sums)
 		}
-	}
-	c.stages = slices.DeleteFunc(c.stages, stageCell.isDisplaced)
-	c.counters = slices.DeleteFunc(c.counters, counterCell.isDisplaced)
+		return t.metric.Overflows
+	})
 	c.merge(&others)
 }
 
@@ -271,9 +217,6 @@ func (g *Groups) sweepCell(c *cell) {
 // without room in g are displaced. They may displace names of g.
 func (g *Groups) rename(o *Groups) {
 	renamed := map[*stages.Metric]*stages.Metric{}
-	for k := range o.names.isOther {
-		renamed[o.names.isOther[k]] = g.names.isOther[k]
-	}
 	rename := func(m **stages.Metric) {
 		to, ok := renamed[*m]
 		if !ok {
@@ -282,9 +225,9 @@ func (g *Groups) rename(o *Groups) {
 		}
 		*m = to
 	}
-	o.forEach(func(group *group) {
-		for i := range group.cells {
-			c := &group.cells[i]
+	for x := range o.all() {
+		for i := range x.cells {
+			c := &x.cells[i]
 			for j := range c.stages {
 				rename(&c.stages[j].metric)
 			}
@@ -292,22 +235,17 @@ func (g *Groups) rename(o *Groups) {
 				rename(&c.counters[j].metric)
 			}
 		}
-	})
+	}
 }
 
 // metricOf returns g's metric for a name that decisions use. For a name without
 // room, it returns a new metric, whose values the next sweep moves to Other.
 func (g *Groups) metricOf(k stages.Kind, name string) *stages.Metric {
-	n := &g.names
-	number, m := n.find(stages.KeyOf(k, name))
-	if m.Column == pendingColumn {
-		g.admitName(number)
-		m = n.metrics[number]
-	}
+	m := g.resolve(g.names.find(stages.KeyOf(k, name)))
 	if m.Overflows {
 		m = stages.NewMetric(k, name, stages.OtherColumn)
 		m.Overflows = true
-		n.displaced++
+		g.names.displaced++
 	}
 	return m
 }

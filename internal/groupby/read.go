@@ -75,12 +75,20 @@ func (g *Groups) Parts() iter.Seq[*Group] { return g.each(g.readParts) }
 func (g *Groups) each(read func(*group, *Group)) iter.Seq[*Group] {
 	return func(yield func(*Group) bool) {
 		g.sweep()
-		groups := slices.SortedFunc(slices.Values(g.kept), func(a, b *group) int { return strings.Compare(a.key, b.key) })
+		groups := slices.SortedFunc(g.all(), func(a, b *group) int {
+			switch {
+			case a == g.other:
+				return -1
+			case b == g.other:
+				return 1
+			}
+			return strings.Compare(a.key, b.key)
+		})
 		var to Group
-		if len(g.other.cells) > 0 {
-			groups = slices.Insert(groups, 0, g.other)
-		}
 		for _, x := range groups {
+			if len(x.cells) == 0 { // only group Other can be empty
+				continue
+			}
 			read(x, &to)
 			if !yield(&to) {
 				return
@@ -124,29 +132,25 @@ func (g *Groups) Has(key string) bool { return g.byKey[key] != nil }
 
 // Total returns the sum of all groups, with an empty key. The caller owns it.
 func (g *Groups) Total() *Group {
-	g.sweep()
-	var total group
-	g.forEach(total.merge)
-	return g.copyGroup(&total)
+	return g.copyGroup(g.total())
 }
 
 // TotalSum returns what Total returns, but without the counters and stages of
 // slices.
 func (g *Groups) TotalSum() *Group {
-	g.sweep()
-	var total group // its cells have only outcomes
-	var sum cell
-	g.forEach(func(x *group) {
-		for i := range x.cells {
-			total.cell(x.cells[i].index).addOutcomes(&x.cells[i])
-		}
-		total.addErrors(x)
-		x.addTo(&sum)
-	})
 	to := new(Group)
-	g.readHead(&total, to)
-	g.readCell(&sum, &to.Outcomes, &to.Counters, &to.Stages)
+	g.readSum(g.total(), to)
 	return to
+}
+
+// total returns the sum of all groups.
+func (g *Groups) total() *group {
+	g.sweep()
+	total := new(group)
+	for x := range g.all() {
+		total.merge(x)
+	}
+	return total
 }
 
 // Clone returns a copy of a group from [Groups.Sums] that shares no memory with
@@ -185,7 +189,9 @@ func (g *Groups) readCells(x *group, to *Group) {
 	if len(x.cells) == 1 {
 		sum = &x.cells[0]
 	} else {
-		x.addTo(sum)
+		for i := range x.cells {
+			sum.merge(&x.cells[i])
+		}
 	}
 	g.readCell(sum, &to.Outcomes, &to.Counters, &to.Stages)
 }
@@ -203,35 +209,24 @@ func (g *Groups) readHead(x *group, to *Group) {
 	}
 }
 
-// sort sorts the stages and counters by name.
-func (c *cell) sort() {
-	slices.SortFunc(c.stages, func(a, b stageCell) int { return strings.Compare(a.metric.Name, b.metric.Name) })
-	slices.SortFunc(c.counters, func(a, b counterCell) int { return strings.Compare(a.metric.Name, b.metric.Name) })
-}
-
 // readCell sorts and copies a cell.
 func (g *Groups) readCell(c *cell, outcomes *[outcomes]uint64, counters *[]Counter, stages *[]Stage) {
-	c.sort()
-	*outcomes = c.outcomes
-	*counters = (*counters)[:0]
-	for i := range c.counters {
-		t := &c.counters[i]
-		*counters = append(*counters, Counter{t.metric.Name, t.total})
+	c.stages.sort()
+	c.counters.sort()
+	*outcomes, *counters, *stages = c.outcomes, (*counters)[:0], (*stages)[:0]
+	for _, t := range c.counters {
+		*counters = append(*counters, Counter{t.metric.Name, t.sums})
 	}
-	*stages = (*stages)[:0]
 	for i := range c.stages {
-		var s *Stage
-		*stages, s = extended(*stages)
-		g.readStage(&c.stages[i], s)
+		s := &c.stages[i].sums
+		var to *Stage
+		*stages, to = extended(*stages)
+		s.durations.read(&g.content)
+		if err := to.Durations.Restore(&g.content); err != nil {
+			panic(err) // the content of durations is valid
+		}
+		to.Name, to.Unfinished, to.Self = c.stages[i].metric.Name, s.unfinished, to.Took().minus(s.covered)
 	}
-}
-
-func (g *Groups) readStage(s *stageCell, to *Stage) {
-	s.durations.read(&g.content)
-	if err := to.Durations.Restore(&g.content); err != nil {
-		panic(err) // the content of durations is valid
-	}
-	to.Name, to.Unfinished, to.Self = s.metric.Name, s.unfinished, to.Took().minus(s.covered)
 }
 
 // extended returns s with another element, and a pointer to it. The element

@@ -47,7 +47,6 @@ func Restore(l Limits, width int64, o Overflow) (*Groups, error) {
 		return nil, fmt.Errorf("the width of the slices is %d ns: it must be %d ns, doubled any number of times", width, g.width)
 	}
 	g.width, g.overflow = width, o
-	g.setCurrent(0)
 	return g, g.sums.add(sums{counts: addSaturated(o.Decisions, o.Stages)})
 }
 
@@ -66,7 +65,7 @@ func (g *Groups) Insert(key string) (*Part, error) {
 	if err := checkName(key); err != nil {
 		return nil, err
 	}
-	return &Part{g, &group{key: key, hash: keyHash([]byte(key))}, g.sums, g.width}, nil
+	return &Part{g, &group{key: key}, g.sums, g.width}, nil
 }
 
 // AddError adds n errors of a code. It fails if n is 0 or too large.
@@ -83,7 +82,7 @@ func (p *Part) AddError(code string, n uint64) error {
 // its names, or if counts may exceed 64 bits.
 func (p *Part) AddSlice(s *Slice) error {
 	g, cells := p.groups, p.group.cells
-	c := cell{index: noTimeIndex}
+	c := cell{index: decisionlog.NoTime}
 	if s.Begin != decisionlog.NoTime {
 		c.index = g.indexOf(s.Begin)
 		if g.beginOf(c.index) != s.Begin {
@@ -140,9 +139,9 @@ func (g *Groups) restoreCell(c *cell, s *Slice, sum *sums) error {
 		!slices.IsSortedFunc(s.Counters, func(a, b Counter) int { return compareNames(a.Name, b.Name) }) {
 		return errors.New("stages or counters are not in the order of their names")
 	}
-	c.stages = make([]stageCell, len(s.Stages))
+	c.stages = make(list[stageSums], len(s.Stages))
 	for i := range s.Stages {
-		stage, to := &s.Stages[i], &c.stages[i]
+		stage, to := &s.Stages[i], &c.stages[i].sums
 		if err := checkName(stage.Name); err != nil {
 			return err
 		}
@@ -152,7 +151,7 @@ func (g *Groups) restoreCell(c *cell, s *Slice, sum *sums) error {
 		if err := sum.add(sums{counts: addSaturated(stage.Durations.Count(), stage.Unfinished)}); err != nil {
 			return err
 		}
-		to.metric, to.unfinished, to.covered = g.metricOf(stages.Timer, stage.Name), stage.Unfinished, stage.Took().minus(stage.Self)
+		c.stages[i].metric, to.unfinished, to.covered = g.metricOf(stages.Timer, stage.Name), stage.Unfinished, stage.Took().minus(stage.Self)
 		to.durations.restore(&stage.Durations)
 	}
 	for _, counter := range s.Counters {
@@ -165,7 +164,7 @@ func (g *Groups) restoreCell(c *cell, s *Slice, sum *sums) error {
 		if err := sum.add(sums{raised: counter.Total}); err != nil {
 			return err
 		}
-		c.counters = append(c.counters, counterCell{g.metricOf(stages.Counter, counter.Name), counter.Total})
+		c.counters = append(c.counters, entry[Sum]{g.metricOf(stages.Counter, counter.Name), counter.Total})
 	}
 	return nil
 }

@@ -3,6 +3,8 @@
 
 package stages
 
+import "math/bits"
+
 // Folding has the metrics of a decision that is being added. The zero value is
 // empty. A Folding can be on the stack.
 type Folding struct {
@@ -63,28 +65,20 @@ func (f *Folding) At(i int) *Value {
 func (f *Folding) Cover() {
 	for i := range f.N {
 		v := f.At(i)
-		if v.Value <= 0 {
+		if v.Value <= 0 || v.Metric.Ancestors&f.containers == 0 {
 			continue
 		}
-		if a := f.nearest(v.Metric.Ancestors); a != nil {
-			a.Covered += min(v.Value, a.Value-a.Covered)
-		}
-		if v.Metric.PathIndex < 0 {
-			continue
-		}
-		if a := f.nearest(v.Metric.PathAncestors); a != nil {
+		a := f.nearest(v.Metric.Ancestors)
+		a.Covered += min(v.Value, a.Value-a.Covered)
+		if slots := v.Metric.PathAncestors; slots&f.containers != 0 {
+			a = f.nearest(slots)
 			a.CoveredOfPath += min(v.Value, a.Value-a.CoveredOfPath)
 		}
 	}
 }
 
-// nearest returns the first of these stages that the decision has, or nil if it
-// has none.
-func (f *Folding) nearest(slots []int) *Value {
-	for _, slot := range slots {
-		if f.containers>>slot&1 != 0 {
-			return f.At(int(f.at[slot]))
-		}
-	}
-	return nil
+// nearest returns the innermost of these stages that the decision has. It must
+// have one.
+func (f *Folding) nearest(slots uint32) *Value {
+	return f.At(int(f.at[bits.TrailingZeros32(slots&f.containers)&(MaxContainers-1)]))
 }

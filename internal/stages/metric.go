@@ -27,10 +27,10 @@ type Metric struct {
 	// there is no room.
 	Overflows bool
 
-	// Ancestors are the slots of the stages that may contain this one, the
-	// nearest first. PathAncestors are those that are kept by path.
-	Ancestors, PathAncestors []int
-	Slot                     int // the index among the stages that contain others, or -1
+	// Ancestors has a bit for the slot of each stage that may contain this one.
+	// PathAncestors has those of the stages that are kept by path.
+	Ancestors, PathAncestors uint32
+	Slot                     int // the index among the stages that contain others, inner ones first, or -1
 	PathIndex                int // the index among the stages that are kept by path, or -1
 }
 

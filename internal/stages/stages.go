@@ -45,24 +45,32 @@ func NewTable(entries []Entry) (t Table, err error) {
 		}
 		byName[s.Name] = m
 	}
-	containers := 0
-	for _, s := range entries {
+	var names []string
+	contains := map[string]bool{}
+	for _, s := range slices.Backward(entries) {
 		if _, err := x.depth(s.Name, nil); err != nil {
 			return Table{}, err
 		}
+		names = append(names, s.Name)
 		for _, p := range x.parents[s.Name] {
-			if m := byName[p]; m.Slot < 0 {
-				m.Slot = containers
-				containers++
-			}
+			contains[p] = true
 		}
 	}
-	if containers > MaxContainers {
-		return Table{}, fmt.Errorf("%d stages contain others: at most %d may: name fewer stages as parents", containers, MaxContainers)
+	if n := len(contains); n > MaxContainers {
+		return Table{}, fmt.Errorf("%d stages contain others: at most %d may: name fewer stages as parents", n, MaxContainers)
 	}
-	for _, s := range entries {
-		for _, a := range x.ancestors(s.Name) {
-			byName[s.Name].Ancestors = append(byName[s.Name].Ancestors, byName[a].Slot)
+	// Of stages that are equally deep, the last entry comes first.
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(x.depths[b], x.depths[a]) })
+	slot := 0
+	for _, name := range names {
+		if contains[name] {
+			byName[name].Slot = slot
+			slot++
+		}
+	}
+	for _, name := range slices.Backward(names) {
+		for _, p := range x.parents[name] {
+			byName[name].Ancestors |= byName[p].Ancestors | 1<<byName[p].Slot
 		}
 	}
 	return t, nil
@@ -108,19 +116,4 @@ func (x *nesting) depth(name string, inner []string) (int, error) {
 	}
 	x.depths[name] = depth
 	return depth, nil
-}
-
-// ancestors returns all stages that may contain a stage, inner stages before
-// outer ones.
-func (x *nesting) ancestors(name string) []string {
-	found := slices.Clone(x.parents[name])
-	for i := 0; i < len(found); i++ {
-		for _, p := range x.parents[found[i]] {
-			if !slices.Contains(found, p) {
-				found = append(found, p)
-			}
-		}
-	}
-	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(x.depths[b], x.depths[a]) })
-	return found
 }
