@@ -79,12 +79,11 @@ func (l list[T]) sort() {
 	slices.SortFunc(l, func(a, b entry[T]) int { return strings.Compare(a.metric.Name, b.metric.Name) })
 }
 
-// decisions returns the number of decisions of a group.
-func (x *group) decisions() (n uint64) {
-	for i := range x.cells {
-		for _, k := range x.cells[i].outcomes {
-			n += k
-		}
+// decisions returns the number of decisions, or the largest uint64 if it exceeds
+// that.
+func (c *cell) decisions() (n uint64) {
+	for _, k := range c.outcomes {
+		n = addSaturated(n, k)
 	}
 	return n
 }
@@ -167,7 +166,7 @@ func (g *Groups) double() {
 		begins[index>>1] = struct{}{}
 	}
 	g.begins = begins
-	for x := range g.all() {
+	for _, x := range g.byKey {
 		cells := x.cells[:0]
 		for _, c := range x.cells {
 			if c.index != decisionlog.NoTime {

@@ -183,19 +183,16 @@ func (d *durations) read(c *exphist.Content) {
 // restore adds the values of s to d, which must be empty. The values must be
 // positive, and s must have the schema of Layout.
 func (d *durations) restore(s *exphist.Snapshot) {
-	least, most := s.Min(), s.Max()
-	switch {
-	case s.Count() == 0:
-	case s.Count() <= 2 && most <= math.MaxUint32: // there are no values between them
-		d.few = []uint32{uint32(least), uint32(most)}[:s.Count()]
-	default:
-		d.widen()
-		d.wide.include(least, most)
-		d.wide.sum.Hi, d.wide.sum.Lo = s.Sum()
-		first, counts := s.Buckets()
-		for i, n := range counts {
-			d.wide.add(first+i-bounds.Base-1-int(d.wide.first), n)
-		}
+	if s.Count() <= 2 && s.Max() <= math.MaxUint32 { // there are no values between them
+		d.few = []uint32{uint32(s.Min()), uint32(s.Max())}[:s.Count()]
+		return
+	}
+	d.widen()
+	d.wide.include(s.Min(), s.Max())
+	d.wide.sum.Hi, d.wide.sum.Lo = s.Sum()
+	first, counts := s.Buckets()
+	for i, n := range counts {
+		d.wide.add(first+i-bounds.Base-1-int(d.wide.first), n)
 	}
 }
 

@@ -5,10 +5,9 @@ package groupby
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
+	"hash/maphash"
 	"math"
 	"unicode/utf8"
 
@@ -44,10 +43,10 @@ type Groups struct {
 	limits Limits // with the defaults filled in
 	names  names
 
-	byKey map[string]*group // group Other has two keys: Other and ""
-	kept  lowest            // the other keys
+	byKey map[string]*group
+	kept  lowest // the keys except Other
 	other *group
-	// recent has groups of previous decisions, by recentIndex. It saves
+	// recent has groups of previous decisions, by a hash of the key. It saves
 	// look-ups in the map.
 	recent [recentGroups]*group
 
@@ -62,6 +61,8 @@ type Groups struct {
 }
 
 const recentGroups = 1024
+
+var seed = maphash.MakeSeed()
 
 // Limits bounds the memory of Groups. 0 stands for the default.
 type Limits struct {
@@ -113,7 +114,7 @@ func New(l Limits) (*Groups, error) {
 	return &Groups{
 		limits: l,
 		names:  newNames(l.Names),
-		byKey:  map[string]*group{"": other, rollup.Other: other},
+		byKey:  map[string]*group{rollup.Other: other},
 		other:  other,
 		width:  l.Width,
 		begins: map[int64]struct{}{},
@@ -125,12 +126,10 @@ func New(l Limits) (*Groups, error) {
 // below 1. Each metric should be among the measures only once.
 func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, measures []decisionlog.Measure) {
 	n, f := &g.names, &g.folding
-	stage, counter := 0, 0 // the next place in the cell, if it has the metrics in this order
 	if n.displaced > g.limits.Names {
 		g.sweep()
 	}
 	f.Reset()
-	timers := 0
 	for _, x := range measures {
 		if uint(x.Metric) >= uint(len(n.metrics)) {
 			continue
@@ -141,14 +140,15 @@ func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, mea
 		}
 		if m.Column <= stages.OtherColumn {
 			m = g.resolve(x.Metric)
-			if m.Overflows {
-				g.overflow.addValue(m.Kind, x.Value)
+			switch {
+			case !m.Overflows:
+			case m.Kind == stages.Timer:
+				g.overflow.Stages++
+			default:
+				g.overflow.Counters = addSaturated(g.overflow.Counters, uint64(x.Value))
 			}
 		}
 		f.Put(m, x.Value)
-		if m.Kind == stages.Timer {
-			timers++
-		}
 	}
 	f.Cover()
 	group := g.groupOf(key)
@@ -158,9 +158,7 @@ func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, mea
 	if o == outcome.Error {
 		group.addError(codeOrOther(code), 1)
 	}
-	if c.stages == nil {
-		c.stages.reserve(timers) // most cells never get more stages
-	}
+	counters := 0
 	for i := range f.N {
 		v := f.At(i)
 		m := v.Metric
@@ -168,73 +166,60 @@ func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, mea
 			m = n.isOther[m.Kind]
 		}
 		if m.Kind == stages.Counter {
-			c.addCounter(counter, m, Sum{Lo: uint64(v.Value)})
-			counter++
+			c.addCounter(counters, m, Sum{Lo: uint64(v.Value)})
+			counters++
 		} else {
-			c.stages.at(stage, m).add(v.Value, v.Covered)
-			stage++
+			if c.stages == nil { // most cells never get more stages than there are still values
+				c.stages.reserve(f.N - i)
+			}
+			c.stages.at(i-counters, m).add(v.Value, v.Covered)
 		}
 	}
 }
 
 // groupOf returns the group of a key. It makes the group if there is room.
 func (g *Groups) groupOf(key []byte) *group {
-	if len(key) < 8 {
-		return g.find(key)
-	}
-	recent := &g.recent[recentIndex(key)]
+	recent := &g.recent[maphash.Bytes(seed, key)%recentGroups]
 	if x := *recent; x != nil && string(key) == x.key {
 		return x
 	}
-	x := g.find(key)
+	x, ok := g.byKey[string(key)]
+	switch {
+	case ok:
+	case len(key) == 0:
+		return g.other
+	case !utf8.Valid(key):
+		return g.groupOf([]byte(stages.Valid(string(key))))
+	case len(key) > stages.MaxName || !g.kept.admits(key, g.limits.Groups):
+		g.overflow.Decisions++
+		return g.other
+	default:
+		x = &group{key: string(key)}
+		g.keep(x)
+		g.fit()
+	}
 	*recent = x
 	return x
 }
 
-// recentIndex returns a key's place in Groups.recent. It depends on the first,
-// the middle and the last 8 bytes.
-func recentIndex(key []byte) uint64 {
-	h := binary.LittleEndian.Uint64(key) * 0x9E3779B97F4A7C15
-	h += binary.LittleEndian.Uint64(key[len(key)/2-4:]) * 0xC2B2AE3D27D4EB4F
-	h += binary.LittleEndian.Uint64(key[len(key)-8:]) * 0x165667B19E3779F9
-	return h >> 32 % recentGroups
-}
-
-// find is groupOf without Groups.recent.
-func (g *Groups) find(key []byte) *group {
-	if x, ok := g.byKey[string(key)]; ok {
-		return x
-	}
-	if !utf8.Valid(key) {
-		return g.find([]byte(stages.Valid(string(key))))
-	}
-	if len(key) > stages.MaxName || !g.kept.admits(key, g.limits.Groups) {
-		g.overflow.Decisions++
-		return g.other
-	}
-	x := &group{key: string(key)}
-	g.keep(x)
-	g.fit()
-	return x
-}
-
-// keep adds a group. If there are then too many, it merges the group of the
-// highest rank into group Other.
+// keep adds a group. If there are then too many, it displaces the group of the
+// highest rank.
 func (g *Groups) keep(x *group) {
 	g.byKey[x.key] = x
 	g.kept.add(x.key)
 	if len(g.kept) > g.limits.Groups {
 		highest := g.kept.removeHighest()
-		x = g.byKey[highest]
+		g.displace(g.byKey[highest])
 		delete(g.byKey, highest)
-		g.displace(x)
-		x.key = "" // no key of recent
+		clear(g.recent[:])
 	}
 }
 
 // displace merges a group that has no room into group Other.
 func (g *Groups) displace(x *group) {
-	g.overflow.Decisions += x.decisions()
+	for i := range x.cells {
+		g.overflow.Decisions += x.cells[i].decisions()
+	}
 	g.other.merge(x)
 }
 
@@ -255,17 +240,6 @@ func (g *Groups) fit() {
 	slices := min(int64(l.Slices), max(1, int64(l.Cells)*namesOfCell/(n*(namesOfCell+names))))
 	for int64(len(g.begins)) > slices && g.width <= math.MaxInt64/2 {
 		g.double()
-	}
-}
-
-// all returns an iterator over the groups, including group Other.
-func (g *Groups) all() iter.Seq[*group] {
-	return func(yield func(*group) bool) {
-		for key, x := range g.byKey {
-			if key != "" && !yield(x) {
-				return
-			}
-		}
 	}
 }
 
@@ -291,10 +265,10 @@ func (g *Groups) Merge(o *Groups) error {
 	for o.width < g.width {
 		o.double()
 	}
-	g.overflow.add(o.overflow)
-	g.other.merge(o.other)
-	delete(o.byKey, rollup.Other)
-	for x := range o.all() {
+	g.overflow.Decisions += o.overflow.Decisions
+	g.overflow.Stages += o.overflow.Stages
+	g.overflow.Counters = addSaturated(g.overflow.Counters, o.overflow.Counters)
+	for _, x := range o.byKey {
 		g.put(x)
 	}
 	for index := range o.begins {
@@ -335,19 +309,4 @@ type Overflow struct {
 	Decisions uint64 `json:"decisions"`
 	Stages    uint64 `json:"stages"`
 	Counters  uint64 `json:"counters"`
-}
-
-// addValue counts a value of a metric.
-func (o *Overflow) addValue(k stages.Kind, value int64) {
-	if k == stages.Timer {
-		o.Stages++
-	} else {
-		o.Counters = addSaturated(o.Counters, uint64(value))
-	}
-}
-
-func (o *Overflow) add(more Overflow) {
-	o.Decisions += more.Decisions
-	o.Stages += more.Stages
-	o.Counters = addSaturated(o.Counters, more.Counters)
 }

@@ -82,12 +82,7 @@ func (n *names) withoutRoom(k stages.Kind, name string) *stages.Metric {
 // key, such as "timer_rego_query_eval_ns". The number is negative if the metric
 // is neither a timer nor a counter. No other key gets the number until
 // [Groups.Forget]. U+FFFD replaces invalid UTF-8. Metric copies the key.
-func (g *Groups) Metric(key []byte) int32 {
-	if number, ok := g.names.numbers[string(key)]; ok {
-		return number
-	}
-	return g.names.find(stages.Valid(string(key)))
-}
+func (g *Groups) Metric(key []byte) int32 { return g.names.find(stages.Valid(string(key))) }
 
 // find returns the number of a key. It adds a pending metric if the key is new.
 // The number is negative if the metric is neither a timer nor a counter.
@@ -183,7 +178,7 @@ func (g *Groups) sweep() {
 		return
 	}
 	g.names.displaced = 0
-	for x := range g.all() {
+	for _, x := range g.byKey {
 		for i := range x.cells {
 			g.sweepCell(&x.cells[i])
 		}
@@ -225,7 +220,7 @@ func (g *Groups) rename(o *Groups) {
 		}
 		*m = to
 	}
-	for x := range o.all() {
+	for _, x := range o.byKey {
 		for i := range x.cells {
 			c := &x.cells[i]
 			for j := range c.stages {

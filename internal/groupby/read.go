@@ -5,6 +5,7 @@ package groupby
 
 import (
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -65,31 +66,23 @@ func (s *Stage) SetDurations(least, most int64, sum Sum, first int, counts []uin
 // Group Other comes first if it has decisions. The slices of the groups have
 // neither counters nor stages. A group is valid only until the next one, so
 // clone it to keep it. Do not change g during the iteration.
-func (g *Groups) Sums() iter.Seq[*Group] { return g.each(g.readSum) }
+func (g *Groups) Sums() iter.Seq[*Group] { return g.each(false, true) }
 
 // Parts returns an iterator over the same groups. They have Key, Errors and
 // complete Slices, but no sums over the slices.
-func (g *Groups) Parts() iter.Seq[*Group] { return g.each(g.readParts) }
+func (g *Groups) Parts() iter.Seq[*Group] { return g.each(true, false) }
 
-// each returns an iterator over the groups. read copies each of them.
-func (g *Groups) each(read func(*group, *Group)) iter.Seq[*Group] {
+// each returns an iterator over the groups, as read copies them.
+func (g *Groups) each(parts, sum bool) iter.Seq[*Group] {
 	return func(yield func(*Group) bool) {
 		g.sweep()
-		groups := slices.SortedFunc(g.all(), func(a, b *group) int {
-			switch {
-			case a == g.other:
-				return -1
-			case b == g.other:
-				return 1
-			}
-			return strings.Compare(a.key, b.key)
-		})
 		var to Group
-		for _, x := range groups {
-			if len(x.cells) == 0 { // only group Other can be empty
+		for i, key := range slices.Insert(slices.Sorted(maps.Keys(g.byKey)), 0, rollup.Other) {
+			x := g.byKey[key]
+			if len(x.cells) == 0 || i > 0 && x == g.other {
 				continue
 			}
-			read(x, &to)
+			g.read(x, &to, parts, sum)
 			if !yield(&to) {
 				return
 			}
@@ -101,17 +94,12 @@ func (g *Groups) each(read func(*group, *Group)) iter.Seq[*Group] {
 // is none. The caller owns it.
 func (g *Groups) Get(key string) *Group {
 	g.sweep()
-	if x := g.byKey[key]; x != nil {
-		return g.copyGroup(x)
+	x := g.byKey[key]
+	if x == nil {
+		return nil
 	}
-	return nil
-}
-
-// copyGroup returns a complete copy of a group.
-func (g *Groups) copyGroup(x *group) *Group {
 	to := new(Group)
-	g.readParts(x, to)
-	g.readCells(x, to)
+	g.read(x, to, true, true)
 	return to
 }
 
@@ -122,7 +110,7 @@ func (g *Groups) ReadSum(key string, to *Group) bool {
 	g.sweep()
 	x := g.byKey[key]
 	if x != nil {
-		g.readSum(x, to)
+		g.read(x, to, false, true)
 	}
 	return x != nil
 }
@@ -131,89 +119,56 @@ func (g *Groups) ReadSum(key string, to *Group) bool {
 func (g *Groups) Has(key string) bool { return g.byKey[key] != nil }
 
 // Total returns the sum of all groups, with an empty key. The caller owns it.
-func (g *Groups) Total() *Group {
-	return g.copyGroup(g.total())
-}
+func (g *Groups) Total() *Group { return g.total(true) }
 
 // TotalSum returns what Total returns, but without the counters and stages of
 // slices.
-func (g *Groups) TotalSum() *Group {
+func (g *Groups) TotalSum() *Group { return g.total(false) }
+
+func (g *Groups) total(parts bool) *Group {
+	g.sweep()
+	var total group
+	for _, x := range g.byKey {
+		total.merge(x)
+	}
 	to := new(Group)
-	g.readSum(g.total(), to)
+	g.read(&total, to, parts, true)
 	return to
 }
 
-// total returns the sum of all groups.
-func (g *Groups) total() *group {
-	g.sweep()
-	total := new(group)
-	for x := range g.all() {
-		total.merge(x)
-	}
-	return total
-}
-
-// Clone returns a copy of a group from [Groups.Sums] that shares no memory with
-// it.
-func (x *Group) Clone() *Group {
-	c := *x
-	c.Errors, c.Counters, c.Stages, c.Slices = slices.Clone(x.Errors), slices.Clone(x.Counters), slices.Clone(x.Stages), slices.Clone(x.Slices)
-	for i := range c.Stages {
-		c.Stages[i].Durations = exphist.Snapshot{}
-		if err := c.Stages[i].Durations.Merge(&x.Stages[i].Durations); err != nil {
-			panic(err) // any snapshot can be merged into an empty one
-		}
-	}
-	return &c
-}
-
-// readParts copies a group without the sums over its slices. Like the functions
-// below, it uses the memory of to again.
-func (g *Groups) readParts(x *group, to *Group) {
-	g.readHead(x, to)
-	for i := range x.cells {
-		s := &to.Slices[i]
-		g.readCell(&x.cells[i], &s.Outcomes, &s.Counters, &s.Stages)
-	}
-}
-
-// readSum copies a group without the counters and stages of slices.
-func (g *Groups) readSum(x *group, to *Group) {
-	g.readHead(x, to)
-	g.readCells(x, to)
-}
-
-// readCells copies the sum of a group's cells.
-func (g *Groups) readCells(x *group, to *Group) {
-	sum := new(cell)
-	if len(x.cells) == 1 {
-		sum = &x.cells[0]
-	} else {
-		for i := range x.cells {
-			sum.merge(&x.cells[i])
-		}
-	}
-	g.readCell(sum, &to.Outcomes, &to.Counters, &to.Stages)
-}
-
-// readHead copies the parts of a group that are not sums over its cells.
-func (g *Groups) readHead(x *group, to *Group) {
+// read copies a group, and uses the memory of to again. It copies the counters
+// and stages of the slices and of their sum only if asked to.
+func (g *Groups) read(x *group, to *Group, parts, sum bool) {
 	to.Key = x.key
 	to.Errors = append(to.Errors[:0], x.errors...)
 	slices.SortFunc(to.Errors, func(a, b rollup.ErrorTotal) int { return strings.Compare(a.Code, b.Code) })
 	to.Slices = to.Slices[:0]
+	whole := new(cell)
 	for i := range x.cells {
+		c := &x.cells[i]
 		var s *Slice
 		to.Slices, s = extended(to.Slices)
-		s.Begin, s.Outcomes = g.beginOf(x.cells[i].index), x.cells[i].outcomes
+		s.Begin, s.Outcomes = g.beginOf(c.index), c.outcomes
+		if parts {
+			g.readCell(c, &s.Counters, &s.Stages)
+		}
+		if len(x.cells) == 1 {
+			whole = c
+		} else if sum {
+			whole.merge(c)
+		}
+	}
+	if sum {
+		to.Outcomes = whole.outcomes
+		g.readCell(whole, &to.Counters, &to.Stages)
 	}
 }
 
 // readCell sorts and copies a cell.
-func (g *Groups) readCell(c *cell, outcomes *[outcomes]uint64, counters *[]Counter, stages *[]Stage) {
+func (g *Groups) readCell(c *cell, counters *[]Counter, stages *[]Stage) {
 	c.stages.sort()
 	c.counters.sort()
-	*outcomes, *counters, *stages = c.outcomes, (*counters)[:0], (*stages)[:0]
+	*counters, *stages = (*counters)[:0], (*stages)[:0]
 	for _, t := range c.counters {
 		*counters = append(*counters, Counter{t.metric.Name, t.sums})
 	}

@@ -4,15 +4,14 @@
 package groupby
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/stages"
-	"github.com/regometer/regometer/rollup"
 )
 
 // sums bounds the counts of restored and merged groups, because a file can have
@@ -55,17 +54,16 @@ type Part struct {
 	groups *Groups
 	group  *group
 	sums   sums
-	width  int64
 }
 
 // Insert begins to add a saved group. It fails if the key is invalid. The
 // caller adds the errors and slices to the Part. The groups must not be used
 // until [Part.End] has succeeded.
 func (g *Groups) Insert(key string) (*Part, error) {
-	if err := checkName(key); err != nil {
+	if err := checkName(key, ""); err != nil {
 		return nil, err
 	}
-	return &Part{g, &group{key: key}, g.sums, g.width}, nil
+	return &Part{g, &group{key: key}, g.sums}, nil
 }
 
 // AddError adds n errors of a code. It fails if n is 0 or too large.
@@ -81,13 +79,12 @@ func (p *Part) AddError(code string, n uint64) error {
 // previous one, if no decisions can have these sums, if the limits do not allow
 // its names, or if counts may exceed 64 bits.
 func (p *Part) AddSlice(s *Slice) error {
-	g, cells := p.groups, p.group.cells
-	c := cell{index: decisionlog.NoTime}
+	g, cells, width := p.groups, p.group.cells, p.groups.width
+	c := cell{index: g.indexOf(s.Begin)}
+	if g.beginOf(c.index) != s.Begin {
+		return fmt.Errorf("no slice of time begins at %d", s.Begin)
+	}
 	if s.Begin != decisionlog.NoTime {
-		c.index = g.indexOf(s.Begin)
-		if g.beginOf(c.index) != s.Begin {
-			return fmt.Errorf("no slice of time begins at %d", s.Begin)
-		}
 		g.begins[c.index] = struct{}{}
 	}
 	if len(cells) > 0 && c.index <= cells[len(cells)-1].index {
@@ -96,7 +93,7 @@ func (p *Part) AddSlice(s *Slice) error {
 	if err := g.restoreCell(&c, s, &p.sums); err != nil {
 		return err
 	}
-	if g.width != p.width {
+	if g.width != width {
 		return errors.New("there are more names than the limits allow")
 	}
 	p.group.cells = append(p.group.cells, c)
@@ -109,13 +106,8 @@ func (p *Part) End() error {
 	if len(p.group.cells) == 0 {
 		return fmt.Errorf("group %.80q has no decisions", p.group.key)
 	}
-	p.group.cells = slices.Clip(p.group.cells)
 	g.sums = p.sums
-	if p.group.key == rollup.Other {
-		g.other.merge(p.group)
-	} else {
-		g.put(p.group)
-	}
+	g.put(p.group)
 	g.fit()
 	g.sweep()
 	return nil
@@ -125,63 +117,50 @@ func (p *Part) End() error {
 // the sums of s.
 func (g *Groups) restoreCell(c *cell, s *Slice, sum *sums) error {
 	c.outcomes = s.Outcomes
-	decisions := uint64(0)
-	for _, n := range s.Outcomes {
-		decisions = addSaturated(decisions, n)
-	}
+	decisions := c.decisions()
 	if decisions == 0 {
 		return errors.New("a slice of time has no decisions")
 	}
 	if err := sum.add(sums{counts: decisions}); err != nil {
 		return err
 	}
-	if !slices.IsSortedFunc(s.Stages, func(a, b Stage) int { return compareNames(a.Name, b.Name) }) ||
-		!slices.IsSortedFunc(s.Counters, func(a, b Counter) int { return compareNames(a.Name, b.Name) }) {
-		return errors.New("stages or counters are not in the order of their names")
-	}
+	before := ""
 	c.stages = make(list[stageSums], len(s.Stages))
 	for i := range s.Stages {
 		stage, to := &s.Stages[i], &c.stages[i].sums
-		if err := checkName(stage.Name); err != nil {
+		timers := addSaturated(stage.Durations.Count(), stage.Unfinished)
+		if err := cmp.Or(checkName(stage.Name, before), sum.add(sums{counts: timers})); err != nil {
 			return err
 		}
 		if stage.Took().Less(stage.Self) {
 			return fmt.Errorf("stage %.80q took less time than its self time", stage.Name)
 		}
-		if err := sum.add(sums{counts: addSaturated(stage.Durations.Count(), stage.Unfinished)}); err != nil {
-			return err
-		}
-		c.stages[i].metric, to.unfinished, to.covered = g.metricOf(stages.Timer, stage.Name), stage.Unfinished, stage.Took().minus(stage.Self)
+		before, c.stages[i].metric = stage.Name, g.metricOf(stages.Timer, stage.Name)
+		to.unfinished, to.covered = stage.Unfinished, stage.Took().minus(stage.Self)
 		to.durations.restore(&stage.Durations)
 	}
+	before = ""
 	for _, counter := range s.Counters {
-		if err := checkName(counter.Name); err != nil {
+		if err := cmp.Or(checkName(counter.Name, before), sum.add(sums{raised: counter.Total})); err != nil {
 			return err
 		}
 		if counter.Total == (Sum{}) {
 			return fmt.Errorf("counter %.80q is 0", counter.Name)
 		}
-		if err := sum.add(sums{raised: counter.Total}); err != nil {
-			return err
-		}
+		before = counter.Name
 		c.counters = append(c.counters, entry[Sum]{g.metricOf(stages.Counter, counter.Name), counter.Total})
 	}
 	return nil
 }
 
-// compareNames compares names. A list is sorted only if the names ascend and
-// differ.
-func compareNames(a, b string) int {
-	if a > b {
-		return 1
-	}
-	return -1
-}
-
-// checkName returns an error if name cannot be a key, a stage or a counter.
-func checkName(name string) error {
-	if name == "" || len(name) > stages.MaxName || !utf8.ValidString(name) {
+// checkName returns an error if name cannot be a key, a stage or a counter, or
+// if it is not after the name before it in a list.
+func checkName(name, before string) error {
+	switch {
+	case name == "" || len(name) > stages.MaxName || !utf8.ValidString(name):
 		return fmt.Errorf("invalid name %.80q: it must have 1 to %d bytes of UTF-8", name, stages.MaxName)
+	case name <= before:
+		return errors.New("stages or counters are not in the order of their names")
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func revisionsOf(groups *groupby.Groups) []Revision {
 		if len(g.Stages) == 0 || g.Key == rollup.Other {
 			continue
 		}
-		r := Revision{Name: g.Key, First: decisionlog.NoTime, Last: decisionlog.NoTime, Evaluation: g.Clone().Stages[0]}
+		r := Revision{Name: g.Key, First: decisionlog.NoTime, Last: decisionlog.NoTime, Evaluation: groups.Get(g.Key).Stages[0]}
 		if times := timed(g.Slices); len(times) > 0 {
 			r.First, r.Last = times[0].Begin, times[len(times)-1].Begin
 		}
