@@ -53,10 +53,13 @@ const (
 func (d *durations) record(n int64) {
 	w := d.wide
 	if w == nil || n < w.least || n > w.most {
-		if d.put(n) {
+		if n > math.MaxUint32 || len(d.few) == cap(d.few) {
+			w = d.makeRoom(n)
+		}
+		if w == nil {
+			d.few = append(d.few, uint32(n))
 			return
 		}
-		w = d.wide
 	}
 	w.sum = w.sum.Plus(Sum{Lo: uint64(n)})
 	i, digits := bounds.Position(n)-int(w.first), w.digits
@@ -67,33 +70,22 @@ func (d *durations) record(n int64) {
 	}
 }
 
-// put adds n to few, or makes room for n in wide and returns false.
-func (d *durations) put(n int64) bool {
-	if d.wide == nil {
-		if n <= math.MaxUint32 && d.hasRoom() {
-			d.few = append(d.few, uint32(n))
-			return true
+// makeRoom makes room for n in few or, if that takes less memory, in wide. It
+// returns wide.
+func (d *durations) makeRoom(n int64) *wide {
+	if d.wide == nil && n <= math.MaxUint32 {
+		want, buckets := len(d.few)+len(d.few)/2+2, 0
+		if len(d.few) > 0 {
+			buckets = bounds.Position(int64(slices.Max(d.few))) - bounds.Position(int64(slices.Min(d.few))) + chunk
 		}
-		d.widen()
+		if 4*want <= wideSize+buckets {
+			d.few = append(slices.Grow([]uint32(nil), want), d.few...)
+			return nil
+		}
 	}
+	d.widen()
 	d.wide.include(n, n)
-	return false
-}
-
-// hasRoom makes room in few. It returns false if a wide takes less memory.
-func (d *durations) hasRoom() bool {
-	if len(d.few) < cap(d.few) {
-		return true
-	}
-	more := len(d.few)/2 + 2
-	if len(d.few) > 0 {
-		buckets := bounds.Position(int64(slices.Max(d.few))) - bounds.Position(int64(slices.Min(d.few))) + chunk
-		if 4*(len(d.few)+more) > wideSize+buckets {
-			return false
-		}
-	}
-	d.few = append(slices.Grow([]uint32(nil), len(d.few)+more), d.few...)
-	return true
+	return d.wide
 }
 
 // widen moves the values from few to wide.
