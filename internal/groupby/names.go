@@ -24,7 +24,7 @@ type names struct {
 	noRoom  [stages.Kinds]*stages.Metric // for names without room that are in no family
 
 	metrics []*stages.Metric // by number
-	numbers map[string]int32 // by key
+	numbers map[string]int32 // by key, unless the name has no room
 
 	kept      [stages.Kinds]lowest // the names that have room and are not in the tables
 	limit     int                  // limits the kept names of each kind
@@ -97,7 +97,7 @@ func (n *names) find(key string) int32 {
 	m := n.known[key]
 	if m == nil {
 		m = n.withoutRoom(k, name)
-		if len(name) <= stages.MaxName {
+		if len(name) <= stages.MaxName && n.kept[k].admits([]byte(name), n.limit) {
 			ancestors := m.Ancestors
 			m = stages.NewMetric(k, name, pendingColumn)
 			m.Ancestors = ancestors
@@ -106,11 +106,14 @@ func (n *names) find(key string) int32 {
 	return n.add(key, m)
 }
 
-// add gives a metric a number.
+// add gives a metric a number. It does not keep keys without room, of which
+// there may be many.
 func (n *names) add(key string, m *stages.Metric) int32 {
 	number := int32(len(n.metrics))
 	n.metrics = append(n.metrics, m)
-	n.numbers[key] = number
+	if !m.Overflows {
+		n.numbers[key] = number
+	}
 	return number
 }
 
@@ -163,8 +166,10 @@ func (n *names) fitNames(limit int) {
 	n.limit = limit
 	for k := range n.kept {
 		for len(n.kept[k]) > limit {
-			number := n.numbers[stages.KeyOf(stages.Kind(k), n.kept[k].removeHighest())]
+			key := stages.KeyOf(stages.Kind(k), n.kept[k].removeHighest())
+			number := n.numbers[key]
 			m := n.metrics[number]
+			delete(n.numbers, key)
 			m.Overflows = true
 			n.metrics[number] = n.withoutRoom(m.Kind, m.Name)
 			n.displaced++
