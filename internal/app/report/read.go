@@ -19,8 +19,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,10 +48,7 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 	if err != nil {
 		return nil, err
 	}
-	x, err := read(ctx, o, files, runtime.GOOS == "linux")
-	if errors.Is(err, errNotMapped) {
-		x, err = read(ctx, o, files, false)
-	}
+	x, err := read(ctx, o, files)
 	if errors.Is(err, errSaved) {
 		return nil, savedInput(files)
 	}
@@ -77,15 +72,9 @@ func savedInput(files []InputFile) error {
 	return errSaved
 }
 
-// errNotMapped is the error if a file cannot be read where it is mapped into
-// memory, because it became shorter or its disk has a fault. Reading the file
-// in the usual way shows the cause.
-var errNotMapped = errors.New("a file could not be read where it was mapped into memory")
-
-// read is ReadFiles with complete options. It maps files into memory only if
-// mayMap is true, and if all inputs can be read again.
-func read(ctx context.Context, o Options, files []InputFile, mayMap bool) (*Data, error) {
-	r := &reading{Options: o, start: time.Now(), jobs: make(chan job, jobsAhead), sample: newSample(), mayMap: mayMap && o.Each == nil}
+// read is ReadFiles with complete options.
+func read(ctx context.Context, o Options, files []InputFile) (*Data, error) {
+	r := &reading{Options: o, start: time.Now(), jobs: make(chan job, jobsAhead), sample: newSample()}
 	whole := ctx // the new ctx also ends if Each fails
 	ctx, r.fail = context.WithCancelCause(ctx)
 	defer r.fail(nil)
@@ -97,7 +86,6 @@ func read(ctx context.Context, o Options, files []InputFile, mayMap bool) (*Data
 			continue
 		}
 		known = false
-		r.mayMap = r.mayMap && f.Name != standardInput
 	}
 	if !known {
 		r.of = 0
@@ -160,7 +148,6 @@ type reading struct {
 	inputs []*input
 	small  []*input // the small files that no job has yet
 	of     int64    // bytes of all inputs, or 0 if their sizes are unknown
-	mayMap bool     // files may be mapped into memory
 	jobs   chan job
 	fail   context.CancelCauseFunc
 	sample *decisionSample // of all workers
@@ -240,12 +227,10 @@ func (in *input) sum() *Inputs {
 type job struct {
 	small []*input
 
-	part  *part
-	text  io.Reader // nil if the part is to be mapped: see file
-	close func()
-
-	file     *os.File // to be mapped from one offset to another
-	from, to int64
+	part   *part
+	text   io.Reader
+	isText bool // neither compressed nor an archive
+	close  func()
 }
 
 // jobsAhead limits the jobs that wait for a worker. There must be several,
@@ -322,11 +307,8 @@ func (r *reading) cut(ctx context.Context, in *input, f *os.File, size int64) {
 	defer done()
 	send := func(from, to int64) {
 		users.Add(1)
-		if r.mayMap {
-			r.jobs <- job{part: in.newPart(), close: done, file: f, from: from, to: to}
-		} else {
-			r.send(in, r.counted(ctx, io.NewSectionReader(f, from, to-from), to-from), done)
-		}
+		text := r.counted(ctx, io.NewSectionReader(f, from, to-from), to-from)
+		r.jobs <- job{part: in.newPart(), text: text, isText: true, close: done}
 	}
 	from, fruitless := int64(0), 0
 	// Parts are small enough for workers to end at about the same time, and
@@ -428,9 +410,8 @@ func (w *worker) do(ctx context.Context, j job) {
 		return
 	}
 	defer j.close()
-	if j.file != nil {
-		w.begin(j.part)
-		w.readMapped(ctx, j)
+	if j.isText {
+		j.part.fail(ctx, w.readText(ctx, j.part, j.text))
 		return
 	}
 	w.readContent(ctx, j.part, w.file, j.text, false)
@@ -468,6 +449,11 @@ func (w *worker) readContent(ctx context.Context, p *part, l *layer, from io.Rea
 	default:
 		err = w.readText(ctx, p, text)
 	}
+	p.fail(ctx, err)
+}
+
+// fail notes the error that ended the reading of a part.
+func (p *part) fail(ctx context.Context, err error) {
 	var form refusalError
 	switch {
 	case err == nil, ctx.Err() != nil, errors.Is(err, io.EOF):
@@ -502,49 +488,4 @@ func (w *worker) readText(ctx context.Context, p *part, text io.Reader) (err err
 		return io.EOF
 	}
 	return err
-}
-
-// mostMapped roughly limits the bytes that all workers together map into memory
-// at a time. The larger it is, the less often the system must tell all
-// processors that a mapping is gone. Tests lower it.
-var mostMapped int64 = 48 << 20
-
-// readMapped reads a part that it maps into memory.
-func (w *worker) readMapped(ctx context.Context, j job) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if fault := recover(); fault != nil {
-			if _, ok := fault.(interface{ Addr() uintptr }); !ok {
-				panic(fault)
-			}
-			w.fail(errNotMapped)
-		}
-	}()
-	size := max(mostMapped/int64(w.Workers), leastPart/4) // or an event if that is larger
-	for j.from < j.to && ctx.Err() == nil {
-		end := min(j.from+size, j.to)
-		text, unmap := mapFile(j.file, j.from, end)
-		if text == nil {
-			w.fail(errNotMapped)
-			return
-		}
-		n := w.readWindow(ctx, text, unmap, end == j.to)
-		w.bytes.Add(int64(n))
-		w.flush()
-		if j.from += int64(n); n == 0 {
-			size *= 2
-		}
-	}
-}
-
-// readWindow reads mapped text, and reads it to the end if it is the last of
-// its part. It returns the length of the text that need not be read again.
-func (w *worker) readWindow(ctx context.Context, text []byte, unmap func(), last bool) int {
-	defer unmap()
-	n := w.reader.Read(text)
-	if last {
-		w.end(ctx, text[n:])
-		n = len(text)
-	}
-	return n
 }

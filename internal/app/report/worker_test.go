@@ -253,14 +253,14 @@ func requireSame(t testing.TB, got, want map[string]string) {
 }
 
 // A report depends neither on the number of workers, nor on where files are
-// cut, nor on whether they are mapped, nor on when numbers of metrics are
-// forgotten. Each gets the same decisions, in any order. Logs that are read
-// one by one, saved, and merged in any order have the same report.
+// cut, nor on when numbers of metrics are forgotten. Each gets the same
+// decisions, in any order. Logs that are read one by one, saved, and merged in
+// any order have the same report.
 func TestReadAlike(t *testing.T) {
-	least, greatest, mapped, named := leastPart, greatestPart, mostMapped, maxNamed
+	least, greatest, named := leastPart, greatestPart, maxNamed
 	ids, size, bytes := maxIDs, sampleSize, sampleBytes
 	defer func() {
-		leastPart, greatestPart, mostMapped, maxNamed = least, greatest, mapped, named
+		leastPart, greatestPart, maxNamed = least, greatest, named
 		maxIDs, sampleSize, sampleBytes = ids, size, bytes
 	}()
 	seeds := uint64(16)
@@ -293,16 +293,15 @@ func TestReadAlike(t *testing.T) {
 		if o, err = o.withDefaults(); err != nil {
 			t.Fatal(err)
 		}
-		x, err := read(t.Context(), o, inputs, false)
+		x, err := read(t.Context(), o, inputs)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want, wantEach := outputs(t, x), eachOf(t, o)
 		for _, o.Workers = range []int{1, 2, 3, 8} {
-			leastPart, mostMapped, maxNamed = 1+m.Int64N(1<<(8+m.IntN(8))), 1+m.Int64N(1<<20), m.IntN(1<<(6+m.IntN(15)))
+			leastPart, maxNamed = 1+m.Int64N(1<<(8+m.IntN(8))), m.IntN(1<<(6+m.IntN(15)))
 			greatestPart = leastPart
-			mayMap := m.IntN(2) == 0
-			if x, err = read(t.Context(), o, inputs, mayMap); err != nil {
+			if x, err = read(t.Context(), o, inputs); err != nil {
 				t.Fatal(err)
 			}
 			requireSame(t, outputs(t, x), want)
@@ -313,7 +312,7 @@ func TestReadAlike(t *testing.T) {
 				t.Error("Each gets other decisions")
 			}
 			if t.Failed() {
-				t.Fatalf("seed %d: %d workers, parts of %d, mapped %v", seed, o.Workers, leastPart, mayMap)
+				t.Fatalf("seed %d: %d workers, parts of %d", seed, o.Workers, leastPart)
 			}
 		}
 		if o.Exact {
