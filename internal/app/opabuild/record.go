@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"text/template"
 )
 
@@ -25,7 +26,9 @@ const (
 //go:embed _opa/*.tmpl
 var templateFiles embed.FS
 
-var templates = template.Must(template.ParseFS(templateFiles, "_opa/*.tmpl"))
+// templates parses them only when one is needed, because most commands need
+// none.
+var templates = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(templateFiles, "_opa/*.tmpl")) })
 
 // A Record has the parts of a binary that Regometer built. The binary contains
 // the record's Text.
@@ -89,7 +92,7 @@ func findRecord(binary []byte) *Record {
 // file returns the text of buildFile or pluginFile.
 func (r Record) file(name string) []byte {
 	var b bytes.Buffer
-	_ = templates.ExecuteTemplate(&b, name+".tmpl", r) // into memory, see TestTemplates
+	_ = templates().ExecuteTemplate(&b, name+".tmpl", r) // into memory, see TestTemplates
 	return b.Bytes()
 }
 

@@ -24,8 +24,6 @@ var pageText string
 //go:embed page.css
 var styleText string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
-
 // Policy returns the policy that forbids the page everything except its own
 // style sheet.
 func (v *view) Policy() string {
@@ -42,7 +40,8 @@ func (v *view) Style() template.CSS { return template.CSS(styleText) }
 // not change the report. The error is that of w.
 func Write(w io.Writer, r *report.Report) error {
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, newView(r)); err != nil {
+	// It is parsed here, because most commands do not need it.
+	if err := template.Must(template.New("page").Parse(pageText)).Execute(&b, newView(r)); err != nil {
 		return err
 	}
 	_, err := b.WriteTo(w)

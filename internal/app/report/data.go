@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/groupby"
@@ -190,6 +191,12 @@ func (x *Data) Report() *Report {
 		options:     x.options,
 		unselected:  &x.unselected,
 	}
+	var s *scan
+	var scanning sync.WaitGroup
+	scanning.Go(func() {
+		x.sample.sort()
+		s = newScan(x.sample)
+	})
 	r.Inputs.Problems = slices.Clone(x.inputs.Problems)
 	r.Inputs.Sampled, r.Inputs.Repeated = x.ids.totals()
 	x.exact.sort(x.groups)
@@ -203,9 +210,9 @@ func (x *Data) Report() *Report {
 	}
 	r.Revisions = revisionsOf(x.revisions)
 	r.Slowest = slices.Clone(x.slowest.kept)
-	x.sample.sort()
+	scanning.Wait()
 	if wrapperTimes(r) == "" {
-		r.byScan = findScanned(r, newScan(x.sample))
+		r.byScan = findScanned(r, s)
 	}
 	r.Findings = find(r)
 	return r

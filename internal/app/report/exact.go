@@ -65,6 +65,9 @@ func (x exactDurations) of(key string) map[string][]int64 {
 // sort sorts the durations. It moves those of keys without a group to group
 // Other, and those of stages that a group lacks to stage Other.
 func (x exactDurations) sort(groups *groupby.Groups) {
+	if x == nil {
+		return
+	}
 	other := exactDurations{}
 	for key, stages := range x {
 		if !groups.Has(key) {

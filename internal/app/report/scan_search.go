@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 )
 
 // raised reports whether a rate is as high as that of a cluster must be.
@@ -63,23 +64,31 @@ func (c *cluster) timed() bool { return c.begins || c.ends }
 // has reports whether event i is in the cluster.
 func (c *cluster) has(i int, e *event) bool { return i >= c.first && i <= c.last && c.subject.has(e) }
 
-// findClusters returns what stands out.
-func (s *scan) findClusters() (found []cluster) {
+// findClusters returns what stands out, by kind.
+func (s *scan) findClusters() []cluster {
 	if len(s.events) < 2*scanLeast {
 		return nil
 	}
+	var found [undefined + 1][]cluster
+	var kinds sync.WaitGroup
+	for k := range found {
+		kinds.Go(func() { found[k] = s.findKind(kind(k)) })
+	}
+	kinds.Wait()
+	return slices.Concat(found[:]...)
+}
+
+// findKind returns the clusters of a kind.
+func (s *scan) findKind(k kind) (found []cluster) {
 	removed := make([]bool, len(s.events)) // decisions that are in a cluster
-	for k := slow; k <= undefined; k++ {
-		clear(removed)
-		for range scanRounds {
-			c, ok := s.findStrongest(k, removed)
-			if !ok {
-				break
-			}
-			found = append(found, c)
-			for i := range s.events {
-				removed[i] = removed[i] || c.has(i, &s.events[i])
-			}
+	for range scanRounds {
+		c, ok := s.findStrongest(k, removed)
+		if !ok {
+			break
+		}
+		found = append(found, c)
+		for i := range s.events {
+			removed[i] = removed[i] || c.has(i, &s.events[i])
 		}
 	}
 	return found
