@@ -14,15 +14,13 @@ import (
 	"github.com/regometer/regometer/internal/app/samplelog"
 )
 
-// stages are the stages whose quantiles all sides print.
-var stages = [...]string{"rego_external_resolve", "rego_input_parse", "rego_query_eval", "server_handler"}
+// figures are p50, p90, p95, p99 and p99.9, by nearest rank, the maximum and the
+// sum, in ns.
+type figures []int64
 
-// quantiles are p50, p90, p99 and p99.9 in ns, by nearest rank.
-type quantiles []int64
-
-// An answer has the quantiles of each path's stages. It leaves out the stages
+// An answer has the figures of each path's stages. It leaves out the stages
 // without a duration.
-type answer map[string]map[string]quantiles
+type answer map[string]map[string]figures
 
 // truth is the content of a log.
 type truth struct {
@@ -42,16 +40,15 @@ func parseDocument(r io.Reader) (t truth, err error) {
 	}
 	t = truth{d.Inputs.Decisions, answer{}}
 	for _, g := range d.Groups {
-		t.answer[g.Path] = map[string]quantiles{}
-		for _, stage := range stages {
-			s := g.Stages[stage]
-			if s == nil || s.Count == 0 {
+		t.answer[g.Path] = map[string]figures{}
+		for name, s := range g.Stages {
+			if s.Count == 0 {
 				continue
 			}
 			if s.Quantiles == nil || s.P50 == 0 { // the log was too large for exact quantiles
-				return t, fmt.Errorf("%s of %s has no quantiles", stage, g.Path)
+				return t, fmt.Errorf("%s of %s has no quantiles", name, g.Path)
 			}
-			t.answer[g.Path][stage] = quantiles{s.P50, s.P90, s.P99, s.P999}
+			t.answer[g.Path][name] = figures{s.P50, s.P90, s.P95, s.P99, s.P999, s.Max, s.Sum}
 		}
 	}
 	return t, nil
@@ -74,8 +71,8 @@ func checkReport(stdout io.Reader, want truth) error {
 	})
 }
 
-// checkRows returns an error unless an array of rows has the exact quantiles,
-// one path in a row. The row of queries has no path.
+// checkRows returns an error unless an array of rows has the exact figures, one
+// path in a row. The row of queries has no path.
 func checkRows(stdout io.Reader, want truth) error {
 	var rows []map[string]json.RawMessage
 	if err := json.NewDecoder(stdout).Decode(&rows); err != nil {
@@ -87,26 +84,30 @@ func checkRows(stdout io.Reader, want truth) error {
 		if err := json.Unmarshal(row["path"], &path); err != nil {
 			return err
 		}
-		got[path] = map[string]quantiles{}
-		for _, stage := range stages {
-			var q quantiles
-			if err := json.Unmarshal(row[stage], &q); err != nil {
+		delete(row, "path")
+		got[path] = map[string]figures{}
+		for stage, text := range row {
+			var s struct {
+				Quantiles figures // and the maximum
+				Sum       int64
+			}
+			if err := json.Unmarshal(text, &s); err != nil {
 				return fmt.Errorf("%s of %s: %w", stage, path, err)
 			}
-			if q != nil {
-				got[path][stage] = q
+			if s.Quantiles != nil {
+				got[path][stage] = append(s.Quantiles, s.Sum)
 			}
 		}
 	}
 	return compare(got, want.answer, func(got, want int64) bool { return got == want })
 }
 
-// compare returns an error unless all quantiles are there and agree.
+// compare returns an error unless all figures are there and agree.
 func compare(got, want answer, agree func(got, want int64) bool) error {
-	sameQuantiles := func(got, want quantiles) bool { return slices.EqualFunc(got, want, agree) }
-	sameStages := func(got, want map[string]quantiles) bool { return maps.EqualFunc(got, want, sameQuantiles) }
+	sameFigures := func(got, want figures) bool { return slices.EqualFunc(got, want, agree) }
+	sameStages := func(got, want map[string]figures) bool { return maps.EqualFunc(got, want, sameFigures) }
 	if !maps.EqualFunc(got, want, sameStages) {
-		return fmt.Errorf("the quantiles are\n%v, want\n%v", got, want)
+		return fmt.Errorf("the figures are\n%v, want\n%v", got, want)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ type options struct {
 	parts     []string
 	runs      int
 	benchtime string
-	only      string // of the cases
+	only      *regexp.Regexp // of the cases, or nil
 	requests  int
 	size      int // MB
 	quick     bool
@@ -72,7 +73,10 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	named := f.String("parts", "metrics,embedded,server,stages", "what to measure, or none")
 	f.IntVar(&o.runs, "runs", 10, "number of runs; with fewer than 8 no ratio has a confidence interval")
 	f.StringVar(&o.benchtime, "benchtime", "100ms", "time or iterations (100x) for each benchmark of a run")
-	f.StringVar(&o.only, "case", "", "regular expression: only these cases of the part metrics, printed but not written")
+	f.Func("case", "`regular expression`: only these cases of the part metrics or report, printed but not written", func(text string) (err error) {
+		o.only, err = regexp.Compile("^(" + text + ")$")
+		return err
+	})
 	f.IntVar(&o.requests, "requests", 10_000, "requests to each server in each run and mode")
 	f.IntVar(&o.size, "size", 2000, "size of a decision log of the part report, in MB before compression; at most 2500, because regometer sample knows no exact quantiles of larger logs")
 	f.BoolVar(&o.quick, "quick", false, "run every benchmark once, to see that it works; write nothing")
@@ -94,8 +98,8 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		return o, errors.New("-runs and -requests must be at least 1")
 	case o.size < 1 || o.size > 2500:
 		return o, errors.New("-size must be from 1 to 2500")
-	case o.only != "" && !slices.Equal(o.parts, []string{"metrics"}):
-		return o, errors.New("-case needs -parts metrics")
+	case o.only != nil && !slices.Equal(o.parts, []string{"metrics"}) && !slices.Equal(o.parts, []string{"report"}):
+		return o, errors.New("-case needs -parts metrics or -parts report")
 	case o.quick:
 		o.runs, o.benchtime, o.requests, o.size = 1, "1x", 50, 2
 	}
@@ -137,7 +141,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		}
 		return nil
 	}
-	if o.only != "" {
+	if o.only != nil {
 		_, err := io.WriteString(stdout, r.text())
 		return err
 	}

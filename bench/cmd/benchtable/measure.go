@@ -87,15 +87,14 @@ func (m *measurer) buildTest(ctx context.Context, name string, args ...string) (
 	return binary, err
 }
 
+// selects reports whether to measure a case.
+func (m *measurer) selects(name string) bool { return m.only == nil || m.only.MatchString(name) }
+
 // cases measures one case after another, because machines drift.
 func (m *measurer) cases(ctx context.Context) ([]byte, error) {
-	only, err := regexp.Compile("^(" + m.only + ")$")
-	if err != nil {
-		return nil, fmt.Errorf("-case: %w", err)
-	}
 	var benchmarks []string
 	for _, c := range bench.Cases {
-		if m.only == "" || only.MatchString(c.Name) {
+		if m.selects(c.Name) {
 			benchmarks = append(benchmarks, "^BenchmarkMetrics$/^case="+c.Name+"$")
 		}
 	}

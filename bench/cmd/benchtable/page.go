@@ -31,7 +31,7 @@ var parts = []part{
 	{"embedded", (*measurer).embedded, embeddedTables, key{"Decision/case=noop", "opa"}},
 	{"server", (*measurer).server, serverTables, key{"Server/case=plain", "unmodified"}},
 	{"stages", (*measurer).stages, stageTables, key{"Add/form=map/goroutines=1", "map"}},
-	{"report", (*measurer).decisionLogs, logTables, key{"Report/case=ndjson_512", "duckdb_one"}},
+	{"report", (*measurer).decisionLogs, logTables, key{"Report/case=ndjson", "duckdb_one"}},
 	{"collect", (*measurer).collect, collectTables, key{"Server/case=plain", "unmodified"}},
 }
 
