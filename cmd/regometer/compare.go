@@ -88,6 +88,7 @@ threshold. It is 4 if one of the sides has no decisions.`,
 		o.Thresholds = append(o.Thresholds, t)
 		return err
 	})
+	flags.BoolVar(&read.Unique, "unique", false, "count each decision once, as regometer report does")
 	addFormatFlag(cmd, &write, comparisonFormats)
 	addNumberFlag(cmd, &top, "top", 20, "`number` of rows in the table; 0 for all (default 20)")
 	return cmd
@@ -97,6 +98,9 @@ threshold. It is 4 if one of the sides has no decisions.`,
 // shows the progress.
 func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.Report, error) {
 	if name := o.Inputs[0]; report.IsSaved(name) {
+		if o.Unique {
+			return nil, errSavedUnique
+		}
 		x, err := report.Load(name)
 		if err != nil {
 			return nil, err

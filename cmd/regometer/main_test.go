@@ -66,6 +66,7 @@ func TestGolden(t *testing.T) {
 		{name: "build-image-name", args: "build --image EMPTY/x.tar --image-name Opa"},
 		{name: "build-image-base", args: "build --image EMPTY/x.tar --base ./missing"},
 		{name: "merge-none", args: "merge"},
+		{name: "merge-unique", args: "merge --unique EMPTY/a.rgm"},
 		{name: "merge-missing", args: "merge EMPTY/missing.rgm"},
 		{name: "merge-not-saved", args: "merge TREE/main.go"},
 		{name: "merge-save-folder", args: "merge --save EMPTY a.rgm"},

@@ -4,6 +4,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/regometer/regometer/internal/app/report"
@@ -11,6 +13,7 @@ import (
 
 func newMergeCommand() *cobra.Command {
 	var out reportOutput
+	var unique bool
 	cmd := &cobra.Command{
 		Use:   "merge FILE.rgm|FOLDER ...",
 		Short: "Merge saved reports into one",
@@ -20,7 +23,7 @@ prints the report of all their logs. A folder stands for the files in it that ar
 
 All reports must be saved with the same --by and --slowest. The command reads a file
 only once, even if the file is named twice. It fails if a file is damaged, or was saved
-in the format of another version.
+in the format of another version. A finding says how many decisions several reports have.
 
 ` + outputHelp,
 		Example: `  regometer merge monday.rgm tuesday.rgm
@@ -28,6 +31,9 @@ in the format of another version.
   regometer merge --save week.rgm --top 5 days/`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if unique {
+				return errSavedUnique
+			}
 			if err := out.files.check(cmd, args); err != nil {
 				return err
 			}
@@ -44,5 +50,11 @@ in the format of another version.
 		},
 	}
 	out.flags(cmd)
+	cmd.Flags().BoolVar(&unique, "unique", false, "")
+	_ = cmd.Flags().MarkHidden("unique") // the flag exists
 	return cmd
 }
+
+// errSavedUnique is the error of --unique for a saved report.
+var errSavedUnique = errors.New("--unique does not work with saved reports, which have sums and not the decisions: " +
+	"use regometer report --unique on all the logs together")

@@ -48,6 +48,10 @@ reads the rest. With --strict, problems are an error. After Ctrl-C the report ha
 was read until then. With --fail-on, the exit status is 3 if one of the named rules has
 a finding. It is 4 if the report has no decisions, except with --allow-empty.
 
+A finding says how many decisions are logged more than once, with the same id, time and
+path. --unique counts each once. Beyond 1,048,576 decisions it misses some, and says how
+many.
+
 --save saves the report, so that "regometer merge" can combine reports of many machines
 or days. --parquet also writes the decisions to a Parquet file for DuckDB, Spark, Trino
 and ClickHouse, in one row each, without input and result.
@@ -147,6 +151,7 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 	out.flags(cmd)
 	flags.IntVar(&o.Slowest, "slowest", 0, "also list this `number` of the slowest decisions")
 	parquet = out.files.flag(cmd, "parquet", "", parquetKind, "also write the decisions to this Parquet `file`, one row each")
+	flags.BoolVar(&o.Unique, "unique", false, "count each decision once; if copies differ, any of them counts")
 	flags.BoolVar(&o.Exact, "exact", false, "sort all durations, to get exact percentiles of smaller logs")
 	flags.BoolVar(&o.Strict, "strict", false, "check every byte of the events, and fail if the logs have a problem")
 	flags.BoolVar(&allowEmpty, "allow-empty", false, "exit with status 0, not 4, if the report has no decisions")

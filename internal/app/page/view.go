@@ -288,7 +288,7 @@ func (v *view) Notes() (notes []string) {
 	}{
 		{len(in.Problems) == 0, "Everything that looked like a decision could be read."},
 		{in.OtherLines > 0, "Skipped " + text.Plural(in.OtherLines, "line") + " without a decision, such as other log messages."},
-		{in.Repeated > 0, fmt.Sprintf("In a sample of %s decision ids, %s occurred before. A log may have been read twice.", text.Count(in.Sampled), text.Count(in.Repeated))},
+		{in.Repeats.LeftOut > 0, "Left out " + text.Plural(in.Repeats.LeftOut, "repeat") + " of other decisions."},
 		{o.Decisions > 0, "There were too many different groups, so the group “other” has " + text.Plural(o.Decisions, "decision") + "."},
 		{o.Stages > 0, "There were too many different names, so the stage “other” has " + text.Plural(o.Stages, "timing") + "."},
 		{o.Counters > 0, "There were too many different names, so some counters are in “other”."},

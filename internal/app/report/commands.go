@@ -44,6 +44,9 @@ func (r *Report) suggest(f *Finding, by string, paths []string, since, until tim
 	for _, path := range slices.Sorted(maps.Keys(o.Outcomes)) {
 		words = append(words, "--outcome", path+"="+o.Outcomes[path])
 	}
+	if o.Unique {
+		words = append(words, "--unique")
+	}
 	words = append(words, more...)
 	inputs, sentence := o.Inputs, " Look at the decisions with this command:"
 	if slices.Contains(inputs, standardInput) {

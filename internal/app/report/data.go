@@ -27,9 +27,9 @@ type Data struct {
 	// groups. Otherwise it is nil.
 	whole       *groupby.Groups
 	first, last int64  // times of decisions, or decisionlog.NoTime
-	inputs      Inputs // without the sample of ids
+	inputs      Inputs // without the repeats
 	slowest     slowest
-	ids         idSample
+	ids         decisionIDs
 	sample      *decisionSample
 	interrupted bool
 	options     *Options       // with which logs were read, or nil; not saved
@@ -58,7 +58,7 @@ func newData(o *Options) (*Data, error) {
 	return &Data{
 		exact: exact,
 		by:    o.By, groups: groups, revisions: revisions, whole: whole,
-		first: decisionlog.NoTime, last: decisionlog.NoTime, slowest: slowest{limit: o.Slowest}, sample: newSample(),
+		first: decisionlog.NoTime, last: decisionlog.NoTime, slowest: slowest{limit: o.Slowest}, sample: newSample(), ids: decisionIDs{set: new(keySet)},
 		unselected: unselected{first: decisionlog.NoTime, last: decisionlog.NoTime},
 	}, nil
 }
@@ -86,7 +86,7 @@ func (x *Data) Merge(o *Data) error {
 		return fmt.Errorf("one has the %d slowest decisions, the other the %d slowest: make both with the same --slowest",
 			x.slowest.limit, o.slowest.limit)
 	}
-	if err := cmp.Or(x.groups.Merge(o.groups), x.revisions.Merge(o.revisions), x.ids.merge(&o.ids)); err != nil {
+	if err := cmp.Or(x.groups.Merge(o.groups), x.revisions.Merge(o.revisions)); err != nil {
 		return err
 	}
 	if x.whole != nil {
@@ -98,6 +98,7 @@ func (x *Data) Merge(o *Data) error {
 	widen(&x.first, &x.last, o.first)
 	widen(&x.first, &x.last, o.last)
 	x.slowest.merge(&o.slowest)
+	x.ids.merge(&o.ids)
 	if x.sample != o.sample {
 		x.sample.merge(o.sample)
 	}
@@ -109,7 +110,7 @@ func (x *Data) Merge(o *Data) error {
 	} else {
 		x.exact.merge(o.exact)
 	}
-	return x.inputs.check()
+	return cmp.Or(x.inputs.check(), x.ids.check())
 }
 
 // merge adds o. The caller checks the totals.
@@ -198,10 +199,10 @@ func (x *Data) Report() *Report {
 		s = newScan(x.sample)
 	})
 	r.Inputs.Problems = slices.Clone(x.inputs.Problems)
-	r.Inputs.Sampled, r.Inputs.Repeated = x.ids.totals()
 	x.exact.sort(x.groups)
 	whole := cmp.Or(x.whole, x.groups)
 	r.Total = newGroup(whole.TotalSum())
+	r.Inputs.Repeats = x.ids.describe(int64(r.Total.Decisions))
 	r.slices = func() []groupby.Slice { return whole.Total().Slices }
 	if r.By == byStage {
 		r.Groups = groupsOfStages(r.Total, x.exact[none])

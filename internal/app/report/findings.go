@@ -84,11 +84,9 @@ const (
 	undefinedDecisions = 100                   // decisions of such paths
 	undefinedShare     = 0.95                  // of the decisions of each path
 
-	metricsCount  = 10    // decisions without metrics
-	metricsShare  = 0.01  // of the decisions
-	wrapperShare  = 0.01  // of the times; a finding needs more
-	repeatedCount = 5     // ids in the sample
-	repeatedShare = 0.001 // of the sample
+	metricsCount = 10   // decisions without metrics
+	metricsShare = 0.01 // of the decisions
+	wrapperShare = 0.01 // of the times; a finding needs more
 )
 
 // rules are sorted by importance: first what went wrong, then where the time
@@ -112,7 +110,8 @@ var rules = []rule{
 	{"wrapper_times", say(wrapperTimes)},
 	{"metrics_missing", say(metricsMissing)},
 	{"keys_beyond_limit", say(keysBeyond)},
-	{"ids_repeated", say(idsRepeated)},
+	{"ids_repeated", idsRepeated},
+	{"ids_reused", idsReused},
 }
 
 // scannedOnly is for rules whose findings come from a scan alone.
@@ -331,15 +330,4 @@ func keysBeyond(r *Report) string {
 		"and counter `other` has %s. Select fewer paths with `--path`, or group by something with fewer values with `--by`. "+
 		"If ids are part of paths, pass them in the input.",
 		text.Plural(o.Decisions, "decision"), text.Percent(Ratio(o.Decisions, r.Total.Decisions)), text.Plural(o.Stages, "timer"), text.Count(o.Counters))
-}
-
-func idsRepeated(r *Report) string {
-	repeated, sampled := r.Inputs.Repeated, r.Inputs.Sampled
-	part := Ratio(uint64(repeated), uint64(sampled))
-	if repeated < repeatedCount || part < repeatedShare {
-		return ""
-	}
-	return fmt.Sprintf("In a sample of %s decision ids, %s (%s) occurred before, so these decisions count more than once. "+
-		"Check whether two of the files hold the same decisions, or whether a log shipper sent some twice.",
-		text.Count(sampled), text.Count(repeated), text.Percent(part))
 }

@@ -40,7 +40,6 @@ func TestRulesDocumented(t *testing.T) {
 			"path_undefined":       {percent * undefinedShare, undefinedDecisions, percent * alwaysShare, percent * seldomShare},
 			"wrapper_times":        {percent * wrapperShare},
 			"metrics_missing":      {metricsCount, percent * metricsShare},
-			"ids_repeated":         {repeatedCount, percent * repeatedShare},
 		}[r.name]...), "\n"))
 	}
 	_, table, _ := strings.Cut(string(content), "<!-- rules:")

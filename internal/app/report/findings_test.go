@@ -129,10 +129,17 @@ var ruleTests = []struct {
 	{"metrics_missing", with(metricsReport(1000, 10), func(r *Report) { r.Inputs.Problems[0].Kind = "truncated" }), nil}, // another problem
 	{"keys_beyond_limit", with(healthy(), func(r *Report) { r.Overflow = groupby.Overflow{Decisions: 1, Stages: 2, Counters: 3} }), []string{"group `other` has 1 decision (0.1 %), stage `other` has 2 timers, ", "counter `other` has 3"}},
 	{"keys_beyond_limit", healthy(), nil}, // none
-	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeated, r.Inputs.Sampled = 5, 5000 }), []string{"In a sample of 5,000 decision ids, 5 (0.1 %)"}},
-	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeated, r.Inputs.Sampled = 4, 8 }), nil},    // too few
-	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeated, r.Inputs.Sampled = 5, 5001 }), nil}, // a small part
-	{"ids_repeated", healthy(), nil}, // no sample
+	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{Count: 1, LeftOut: 2, repeats: occurrences{1, 0, 1e9}} }), []string{
+		"include 1 repeat, with the id, time and path of another decision, from 1970-01-01 00:00:00 to 1970-01-01 00:00:01 UTC. Without the repeats there are 999. To",
+	}},
+	{"ids_repeated", with(healthy(), func(r *Report) {
+		r.Inputs.Repeats = Repeats{Count: 200, LeftOut: 3000, Sample: 70, missed: 9, repeats: occurrences{1, decisionlog.NoTime, decisionlog.NoTime}}
+	}), []string{"about 200 repeats (estimated from a sample of 70), with", " another decision. Without", "800. 3,000 other repeats were left out, but `--unique` remembers only 1,048,576 "}},
+	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{LeftOut: 2, Reused: 1, Sample: 7, WithoutID: 3} }), nil}, // none that counts
+	{"ids_reused", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{Reused: 3, reused: occurrences{3, 0, 0}} }), []string{
+		"The 1,000 decisions include 3 with the id of another decision, but another time or path, from ",
+	}},
+	{"ids_reused", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{Count: 2} }), nil}, // with the same time and path
 
 	// Just enough is enough.
 	{"revision_slower", revisionReport(5, 5, 100*us, 150*us), []string{""}},

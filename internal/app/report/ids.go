@@ -4,102 +4,185 @@
 package report
 
 import (
+	"cmp"
 	"encoding/binary"
-	"errors"
-	"hash/fnv"
-	"math"
+	"math/bits"
+
+	"github.com/regometer/regometer/decisionlog"
 )
 
-// An idSample counts the occurrences of a sample of the decision ids. Only the
-// id itself decides whether it is in the sample, so all files agree.
-type idSample struct {
-	shift  int // one in 2^shift ids is in the sample
-	counts map[uint64]uint32
+// A decisionKey tells decisions apart: those that are the same have the same
+// id, time and path.
+type decisionKey struct {
+	// id is a hash of the id, and not 0. If a million decisions have different
+	// ids, two of the hashes are the same with a probability of 1 to 37 million.
+	id uint64
+	// rest has the time in whole seconds, plus zeroSecond, or 0 without a time.
+	// Its last checkBits bits are a hash of the time and the path.
+	rest uint64
 }
 
-const idShift = 8 // the first shift of a sample
+const (
+	checkBits   = 29
+	zeroSecond  = 1 << 34
+	mostSeconds = 9223372036 // of a time, from 1970 on and before it
+)
 
-// maxIDs limits the ids of a sample. A test lowers it.
-var maxIDs = 1 << 16
-
-func (s *idSample) add(id []byte) {
-	if len(id) == 0 {
-		return
+func newDecisionKey(id uint64, e *decisionlog.Event) decisionKey {
+	seconds := uint64(0)
+	if e.Time != decisionlog.NoTime {
+		seconds = uint64(e.Time/1e9 + zeroSecond)
 	}
-	// The last bytes tell most ids apart. An id that is not in the sample costs
-	// no more than this.
-	tail := lastBytes(id) * 0x9e3779b97f4a7c15
-	if s.counts == nil {
-		s.shift, s.counts = idShift, map[uint64]uint32{}
-	}
-	if tail>>(64-s.shift) != 0 {
-		return
-	}
-	h := fnv.New64a()
-	h.Write(id)
-	// The upper bits decide, and the lower bits tell ids apart.
-	s.put(tail>>32<<32|h.Sum64()>>32, 1)
+	return decisionKey{id, seconds<<checkBits | hashBytes(uint64(e.Time), e.Path)>>(64-checkBits)}
 }
 
-// lastBytes returns the last 8 bytes, or all of a shorter id, as a big-endian
-// number.
-func lastBytes(id []byte) (n uint64) {
-	if len(id) >= 8 {
-		return binary.BigEndian.Uint64(id[len(id)-8:])
+// time returns the time, in whole seconds.
+func (k decisionKey) time() int64 {
+	if seconds := int64(k.rest >> checkBits); seconds != 0 {
+		return (seconds - zeroSecond) * 1e9
 	}
-	for _, b := range id {
-		n = n<<8 | uint64(b)
-	}
-	return n
+	return decisionlog.NoTime
 }
 
-func (s *idSample) put(key uint64, n uint32) {
-	if key>>(64-s.shift) != 0 {
-		return
+// hashBytes returns a hash like wyhash. Saved reports have hashes, so it must
+// stay the same.
+func hashBytes(h uint64, text []byte) uint64 {
+	const a, b, c = 0xa0761d6478bd642f, 0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3
+	h ^= a * uint64(len(text)+1)
+	for ; len(text) > 16; text = text[16:] {
+		h = mix(binary.LittleEndian.Uint64(text)^b, binary.LittleEndian.Uint64(text[8:])^h)
 	}
-	s.counts[key] += n
-	for len(s.counts) > maxIDs {
-		s.thin(s.shift + 1)
-	}
-}
-
-// thin keeps one in 2^shift ids.
-func (s *idSample) thin(shift int) {
-	s.shift = shift
-	for key := range s.counts {
-		if key>>(64-shift) != 0 {
-			delete(s.counts, key)
+	var first, last uint64
+	if n := len(text); n >= 8 {
+		first, last = binary.LittleEndian.Uint64(text), binary.LittleEndian.Uint64(text[n-8:])
+	} else {
+		for _, letter := range text {
+			first = first<<8 | uint64(letter)
 		}
 	}
+	return mix(mix(first^b, last^h), c)
 }
 
-// merge adds o. It fails if an id occurred 2^32 times or more.
-func (s *idSample) merge(o *idSample) error {
-	if o.counts == nil {
-		return nil
+func mix(a, b uint64) uint64 {
+	high, low := bits.Mul64(a, b)
+	return high ^ low
+}
+
+func compareKeys(a, b decisionKey) int {
+	return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.rest, b.rest))
+}
+
+// decisionIDs finds the decisions that repeat others.
+type decisionIDs struct {
+	set     *keySet // of all workers
+	repeats repeats // those that count, except missed ones
+	without int64   // decisions without an id
+	// With Options.Unique, leftOut is the number of repeats that do not count,
+	// and missed estimates those that count because the set had no room.
+	leftOut int64
+	missed  occurrences
+
+	waiting [keyShards][]decisionKey // to be put into the set
+}
+
+// keysWaiting is the number of keys that a worker puts into a shard at once, so
+// that it seldom needs the lock.
+const keysWaiting = 32
+
+// add adds a decision. If unique is true, it returns true if this is a repeat.
+func (x *decisionIDs) add(e *decisionlog.Event, unique bool) bool {
+	if len(e.DecisionID) == 0 {
+		x.without++
+		return false
 	}
-	if s.counts == nil {
-		*s = *o
-		return nil
+	id := max(hashBytes(0, e.DecisionID), 1)
+	level := x.set.level.Load()
+	if zerosOf(id) < level {
+		return false
 	}
-	if o.shift > s.shift {
-		s.thin(o.shift)
-	}
-	for key, n := range o.counts {
-		if n > math.MaxUint32-s.counts[key] {
-			return errors.New("a decision id occurs too often in them")
+	k := newDecisionKey(id, e)
+	if unique {
+		if x.set.isNew(k) {
+			return false
 		}
-		s.put(key, n)
+		x.leftOut++
+		x.missed.add(1<<level-1, k.time(), k.time())
+		return true
 	}
-	return nil
+	waiting := &x.waiting[shardOf(id)]
+	if *waiting = append(*waiting, k); len(*waiting) == keysWaiting {
+		x.set.put(*waiting, &x.repeats)
+		*waiting = (*waiting)[:0]
+	}
+	return false
 }
 
-// totals returns the number of ids in the sample, and the number of those that
-// had occurred before.
-func (s *idSample) totals() (sampled, repeated int64) {
-	for _, n := range s.counts {
-		sampled += int64(n)
-		repeated += int64(n) - 1
+// flush puts the keys that wait into the set.
+func (x *decisionIDs) flush() {
+	for i, keys := range x.waiting {
+		x.set.put(keys, &x.repeats)
+		x.waiting[i] = nil
 	}
-	return sampled, repeated
+}
+
+// merge adds the decisions of o.
+func (x *decisionIDs) merge(o *decisionIDs) {
+	for zeros, r := range o.repeats {
+		x.repeats[zeros].add(r.n, r.first, r.last)
+	}
+	x.without += o.without
+	x.leftOut += o.leftOut
+	x.missed.add(o.missed.n, o.missed.first, o.missed.last)
+	if x.set != o.set {
+		x.set.raise(o.set.level.Load(), &x.repeats)
+		for i := range o.set.shards {
+			x.set.put(o.set.shards[i].keys, &x.repeats)
+		}
+		x.set.raise(0, &x.repeats)
+	}
+}
+
+// Repeats describes decisions that have the same ids.
+type Repeats struct {
+	// Count is the number of decisions that repeat another one: its id, time
+	// and path. They count too often.
+	Count int64 `json:"count"`
+	// LeftOut is the number of repeats that do not count: see Options.Unique.
+	LeftOut int64 `json:"left_out"`
+	// Reused is the number of decisions with the id of another one, but another
+	// time or path.
+	Reused int64 `json:"reused_ids"`
+	// Sample is the number of decisions from which Count and Reused are
+	// estimated, or 0 if they are exact.
+	Sample int64 `json:"sample"`
+	// WithoutID is the number of decisions without an id. They may be repeats.
+	WithoutID int64 `json:"without_id"`
+
+	repeats, reused occurrences // those that were found, with their times
+	missed          int64       // part of Count: see decisionIDs
+}
+
+// describe returns the repeats in a report that has this number of decisions.
+func (x *decisionIDs) describe(decisions int64) Repeats {
+	r := Repeats{LeftOut: x.leftOut, WithoutID: x.without}
+	keys := int64(x.set.raise(0, &x.repeats))
+	level := x.set.level.Load()
+	for _, o := range x.repeats[level:] {
+		r.repeats.add(o.n, o.first, o.last)
+	}
+	for i := range x.set.shards {
+		o := &x.set.shards[i].reused
+		r.reused.add(o.n, o.first, o.last)
+	}
+	r.Count, r.Reused = r.repeats.n, r.reused.n
+	if level > 0 {
+		sample := max(keys+r.Count, 1)
+		r.Sample = sample
+		part := float64(decisions-x.without) / float64(sample)
+		r.Count, r.Reused = int64(part*float64(r.Count)), int64(part*float64(r.Reused))
+	}
+	r.missed = x.missed.n
+	r.Count += r.missed
+	r.repeats.add(x.missed.n, x.missed.first, x.missed.last)
+	return r
 }

@@ -15,7 +15,8 @@ func TestWriteJSONEmpty(t *testing.T) {
 	got := written(t, func(w io.Writer) error {
 		return WriteJSON(w, &Report{From: decisionlog.NoTime, To: decisionlog.NoTime})
 	})
-	want := `{"version":1,"inputs":{"files":0,"bytes":0,"decisions":0,"other_lines":0,"problems":[]},` +
+	want := `{"version":1,"inputs":{"files":0,"bytes":0,"decisions":0,"other_lines":0,"problems":[],` +
+		`"repeats":{"count":0,"left_out":0,"reused_ids":0,"sample":0,"without_id":0}},` +
 		`"from":null,"to":null,"findings":[],"groups":[]}` + "\n"
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)

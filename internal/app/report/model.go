@@ -55,10 +55,8 @@ type Inputs struct {
 	Decisions  int64     `json:"decisions"`
 	OtherLines int64     `json:"other_lines"` // well-formed JSON or plain text, but no events
 	Problems   []Problem `json:"problems"`    // by kind
+	Repeats    Repeats   `json:"repeats"`
 
-	// Sampled is the size of a sample of decision ids. Repeated is the number
-	// of ids in the sample that had occurred before.
-	Repeated, Sampled int64 `json:"-"`
 	// Unrecognised says with which line a file begins that has no event.
 	Unrecognised string `json:"-"`
 }

@@ -44,6 +44,11 @@ type Options struct {
 	// 1,000,000.
 	Slowest int
 
+	// Unique counts a decision once if several have the same id, time and path.
+	// Of copies that differ, the one that a worker reads first counts, so the
+	// data may depend on the number of workers then, and also if there are more
+	// decisions than [Read] can remember, 1,048,576.
+	Unique bool
 	// Exact makes quantiles exact: Read keeps all durations and sorts them. The
 	// logs may have at most 16,000,000 durations. Save does not save them.
 	Exact bool

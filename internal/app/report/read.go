@@ -33,7 +33,7 @@ import (
 // marked as interrupted.
 //
 // The data depend on the options and on the content of the files, and not on
-// the number of workers.
+// the number of workers. See [Options.Unique] for its exceptions.
 func Read(ctx context.Context, o Options) (*Data, error) {
 	files, err := InputFiles(o.Inputs)
 	if err := cmp.Or(o.Check(), err); err != nil {
@@ -74,7 +74,7 @@ func savedInput(files []InputFile) error {
 
 // read is ReadFiles with complete options.
 func read(ctx context.Context, o Options, files []InputFile) (*Data, error) {
-	r := &reading{Options: o, start: time.Now(), jobs: make(chan job, jobsAhead), sample: newSample()}
+	r := &reading{Options: o, start: time.Now(), jobs: make(chan job, jobsAhead), sample: newSample(), keys: new(keySet)}
 	whole := ctx // the new ctx also ends if Each fails
 	ctx, r.fail = context.WithCancelCause(ctx)
 	defer r.fail(nil)
@@ -97,12 +97,17 @@ func read(ctx context.Context, o Options, files []InputFile) (*Data, error) {
 			return nil, err
 		}
 	}
-	var wg sync.WaitGroup
-	for _, w := range workers {
+	var wg, putting sync.WaitGroup
+	putting.Add(len(workers))
+	for i, w := range workers {
 		wg.Go(func() {
 			for j := range r.jobs {
 				w.do(ctx, j)
 			}
+			w.sum.ids.flush()
+			putting.Done()
+			putting.Wait()
+			r.keys.sortShards(i, len(workers), &w.sum.ids.repeats)
 		})
 	}
 	done := make(chan struct{})
@@ -151,6 +156,7 @@ type reading struct {
 	jobs   chan job
 	fail   context.CancelCauseFunc
 	sample *decisionSample // of all workers
+	keys   *keySet         // of all workers
 
 	bytes     atomic.Int64 // read so far
 	decisions atomic.Int64

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,19 +44,11 @@ type saved struct {
 	SampleLimit  uint64         `json:"sample_limit"`
 	Names        []string       `json:"names,omitempty"`
 	Sample       [][]int64      `json:"sample,omitempty"`
-	IDShift      int            `json:"id_shift,omitzero"`
-	IDs          []savedID      `json:"ids,omitempty"`
+	IDs          savedIDs       `json:"ids,omitzero"`
 	Slowest      []SlowDecision `json:"slowest,omitempty"`
 	Groups       savedGroups    `json:"groups"`
 	Revisions    savedGroups    `json:"revisions"`
 	Whole        savedGroups    `json:"whole,omitzero"`
-}
-
-// savedID has a hash of 64 bits in 16 hexadecimal digits, because many programs
-// round JSON numbers above 2^53.
-type savedID struct {
-	Hash  string `json:"hash"`
-	Count uint32 `json:"count"`
 }
 
 type savedGroups struct {
@@ -101,7 +92,7 @@ var marshalers = json.WithMarshalers(json.JoinMarshalers(
 func unmarshalers() json.Options {
 	var memory savedStage // used again, because buckets are most of a file
 	return json.WithUnmarshalers(json.JoinUnmarshalers(
-		limited[Problem](1000), limited[Place](firstPlaces), limited[savedID](maxIDs), limited[string](attributes*sampleSize), limited[[]int64](sampleSize), limited[int64](sampledNumbers), limited[SlowDecision](maxSlowest),
+		limited[Problem](1000), limited[Place](firstPlaces), limited[savedRepeats](len(repeats{})), limited[string](attributes*sampleSize), limited[[]int64](sampleSize), limited[int64](sampledNumbers), limited[SlowDecision](maxSlowest),
 		limited[StageTime](slowStages), limited[savedError](1000), limited[groupby.Stage](1<<17), limited[groupby.Counter](1<<17),
 		json.UnmarshalFromFunc(readOutcome), json.UnmarshalFromFunc(readSum),
 		json.UnmarshalFromFunc(memory.read),
@@ -149,10 +140,7 @@ func (x *Data) writeJSON(w io.Writer) error {
 	s := saved{
 		Version: formatVersion, By: x.by, SlowestLimit: x.slowest.limit, Interrupted: x.interrupted,
 		Files: in.Files, Bytes: in.Bytes, Decisions: in.Decisions, OtherLines: in.OtherLines, Problems: in.Problems, From: x.first, To: x.last,
-		IDShift: x.ids.shift, Slowest: x.slowest.kept, Groups: newSavedGroups(x.groups), Revisions: newSavedGroups(x.revisions),
-	}
-	for _, hash := range slices.Sorted(maps.Keys(x.ids.counts)) {
-		s.IDs = append(s.IDs, savedID{fmt.Sprintf("%016x", hash), x.ids.counts[hash]})
+		IDs: x.ids.saved(), Slowest: x.slowest.kept, Groups: newSavedGroups(x.groups), Revisions: newSavedGroups(x.revisions),
 	}
 	if x.whole != nil {
 		s.Whole = newSavedGroups(x.whole)
@@ -164,7 +152,8 @@ func (x *Data) writeJSON(w io.Writer) error {
 // readJSON reads what writeJSON wrote. It fails if the content is invalid.
 func readJSON(r io.Reader) (*Data, error) {
 	var s saved
-	x := new(Data)
+	x := &Data{ids: decisionIDs{set: new(keySet)}}
+	s.IDs.restore(&x.ids)
 	s.Groups.restore(&x.groups)
 	s.Revisions.restore(&x.revisions)
 	s.Whole.restore(&x.whole)
@@ -197,27 +186,7 @@ func readJSON(r io.Reader) (*Data, error) {
 		before = p.Kind
 		x.inputs.problem(p.Kind, p.Count, p.First...)
 	}
-	return x, errors.Join(x.readIDs(&s), x.readSample(&s), x.checkSlowest(), x.inputs.check())
-}
-
-func (x *Data) readIDs(s *saved) error {
-	if s.IDShift < 0 || s.IDShift > 64 || s.IDShift < idShift && (s.IDShift > 0 || len(s.IDs) > 0) {
-		return errors.New("the sample of decision ids is too large")
-	}
-	if x.ids.shift = s.IDShift; x.ids.shift > 0 {
-		x.ids.counts = make(map[uint64]uint32, len(s.IDs))
-	}
-	for i, id := range s.IDs {
-		hash, err := strconv.ParseUint(id.Hash, 16, 64)
-		switch {
-		case err != nil || fmt.Sprintf("%016x", hash) != id.Hash:
-			return fmt.Errorf("a hash is %.30q: it must have 16 hexadecimal digits", id.Hash)
-		case id.Count == 0 || hash>>(64-x.ids.shift) != 0 || i > 0 && id.Hash <= s.IDs[i-1].Hash:
-			return errors.New("a decision id is not one of the sample, or not in order")
-		}
-		x.ids.counts[hash] = id.Count
-	}
-	return nil
+	return x, errors.Join(x.ids.read(&s.IDs), x.readSample(&s), x.checkSlowest(), x.inputs.check())
 }
 
 // checkSlowest checks the slowest decisions, and sets their durations.

@@ -126,8 +126,20 @@ const (
 	stageJSON    = `{"stage":"rego_query_eval","self":1000000000,"min":1000000000,"max":1000000000,"sum":1000000000,"buckets":[0,1]}`
 	sliceJSON    = `{"begin":-20,"outcomes":[1,0,0,0,0,0],"stages":[` + stageJSON + `],"counters":[{"counter":"c","total":340282366920938463463}]}`
 	groupJSON    = `{"key":"k","errors":[{"code":"internal_error","count":1}],"slices":[` + sliceJSON + `]}`
+	aKey         = `"//////////+AAAAAAAAAAA=="`
 	small        = beforeGroups + `,"groups":` + headJSON + `,"list":[` + groupJSON + `]},"revisions":` + headJSON + `,"list":[]}}`
 )
+
+// TestKeysBounded: more decision ids than a report has are refused.
+func TestKeysBounded(t *testing.T) {
+	before := maxKeys
+	defer func() { maxKeys = before }()
+	maxKeys = 0
+	_, err := load(bytes.NewReader(packed(t, strings.Replace(small, `,"groups"`, `,"ids":{"level":0,"list":[`+aKey+`]},"groups"`, 1))))
+	if err == nil || !strings.Contains(err.Error(), "more than 0") {
+		t.Error(err)
+	}
+}
 
 // TestLoadErrors: damaged files and invalid content give an error that names
 // the file and describes the fault.
@@ -184,10 +196,15 @@ func TestLoadErrors(t *testing.T) {
 		{`"from":5`, `"from":7`, "first time is after its last time"},
 		{`,"groups"`, `,"problems":[{"kind":"b","count":1,"first":[]},{"kind":"a","count":1,"first":[]}],"groups"`, "not in order"},
 		{`,"groups"`, `,"problems":[{"kind":"b","count":1,"first":[{},{},{},{},{},{}]}],"groups"`, "more than 5"},
-		{`,"groups"`, `,"ids":[{"hash":"0000000000000001","count":1}],"groups"`, "too large"},
-		{`,"groups"`, `,"id_shift":8,"ids":[{"hash":"0100000000000000","count":1}],"groups"`, "not one of the sample"},
-		{`,"groups"`, `,"id_shift":8,"ids":[{"hash":"1","count":1}],"groups"`, "16 hexadecimal digits"},
-		{`,"groups"`, `,"id_shift":8,"ids":[{"hash":"0000000000000001","count":4294967296}],"groups"`, "range"},
+		{`,"groups"`, `,"ids":{"level":65,"list":[]},"groups"`, "from 0 to 64"},
+		{`,"groups"`, `,"ids":{"level":0,"list":["MTIz"]},"groups"`, "damaged"},
+		{`,"groups"`, `,"ids":{"level":0,"list":["` + strings.Repeat("A", 20) + `AA=="]},"groups"`, "invalid, or not in order"},
+		{`,"groups"`, `,"ids":{"level":0,"list":["` + strings.Repeat("/", 20) + `/w=="]},"groups"`, "invalid, or not in order"}, // its time
+		{`,"groups"`, `,"ids":{"level":0,"list":[` + aKey + "," + aKey + `]},"groups"`, "invalid, or not in order"},
+		{`,"groups"`, `,"ids":{"level":0,"repeats":[{"zeros":64,"count":1,"first":0,"last":0}],"list":[]},"groups"`, "repeated decisions"},
+		{`,"groups"`, `,"ids":{"level":0,"repeats":[{"zeros":3,"count":1,"first":0,"last":0},{"zeros":3,"count":1,"first":0,"last":0}],"list":[]},"groups"`, "there twice"},
+		{`,"groups"`, `,"ids":{"level":0,"repeats":[{"zeros":3,"count":1,"first":1,"last":0}],"list":[]},"groups"`, "1 decisions that repeat"},
+		{`,"groups"`, `,"ids":{"without":-1,"level":0,"list":[]},"groups"`, "-1 decisions that"},
 		{`,"groups"`, `,"slowest":[{"outcome":"allowed"}],"groups"`, "no stages"},
 		{`,"groups"`, `,"slowest":[{"outcome":"x","stages":[{"stage":"s","took":1}]}],"groups"`, "unknown outcome"},
 		{`,"groups"`, `,"slowest":[{"outcome":"error","stages":[{"stage":"s","took":-1}]}],"groups"`, "took -1"},
@@ -280,7 +297,7 @@ func TestLargeCounts(t *testing.T) {
 		{`[1,0,0,0,0,0]`, `[4611686018427387905,0,0,0,0,0]`, "too large"},
 		{`340282366920938463463}`, `85070591730234615865843651857942052865}`, "too large"},
 		{`"files":1`, `"files":72057594037927936`, "2^56"},
-		{`,"groups"`, `,"id_shift":8,"ids":[{"hash":"0000000000000001","count":4294967295}],"groups"`, "too often"},
+		{`,"groups"`, `,"ids":{"level":0,"repeats":[{"zeros":63,"count":72057594037927936,"first":0,"last":0}],"list":[` + aKey + `]},"groups"`, "are invalid"},
 	} {
 		changed := strings.Replace(small, c.old, c.new, 1)
 		x := load(changed)

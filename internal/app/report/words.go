@@ -168,6 +168,12 @@ func inputText(r *Report) string {
 	if r.From != decisionlog.NoTime {
 		words += fmt.Sprintf(" From %s to %s UTC.", text.Time(r.From, text.ToTheSecond), text.Time(r.To, text.ToTheSecond))
 	}
+	if n := in.Repeats.LeftOut; n > 0 {
+		words += fmt.Sprintf(" Left out: %s.", text.Plural(n, "repeat"))
+	}
+	if n := in.Repeats.WithoutID; n > 0 && r.options != nil && r.options.Unique {
+		words += fmt.Sprintf(" Without an id, so that repeats are not known: %s.", text.Plural(n, "decision"))
+	}
 	if len(r.Inputs.Problems) == 0 {
 		words += " No problems."
 	}

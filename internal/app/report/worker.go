@@ -53,7 +53,7 @@ func newWorker(r *reading) (*worker, error) {
 		return nil, err
 	}
 	if r.sample != nil {
-		sum.sample = r.sample
+		sum.sample, sum.ids.set = r.sample, r.keys
 	}
 	keysOf, _ := keyOf(r.By) // withDefaults has checked By
 	w := &worker{
@@ -159,6 +159,9 @@ func (w *worker) event(e *decisionlog.Event) {
 
 // add adds an event that the options select.
 func (w *worker) add(e *decisionlog.Event) {
+	if w.sum.ids.add(e, w.Unique) {
+		return
+	}
 	widen(&w.sum.first, &w.sum.last, e.Time)
 	w.keys = w.keysOf(e, w.keys[:0])
 	for _, key := range w.keys {
@@ -173,7 +176,6 @@ func (w *worker) add(e *decisionlog.Event) {
 		}
 		w.sum.whole.Add(noKey, e.Time, e.Outcome, e.Code, w.measures)
 	}
-	w.sum.ids.add(e.DecisionID)
 	w.sum.sample.add(e, w.stages)
 	if w.sum.exact != nil {
 		for _, key := range w.keys {

@@ -1,0 +1,115 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/regometer/regometer/decisionlog"
+)
+
+// savedIDs are decisionIDs. An element of the list has the keys of a shard.
+type savedIDs struct {
+	Level   int32          `json:"level"`
+	Without int64          `json:"without,omitzero"`
+	LeftOut int64          `json:"left_out,omitzero"`
+	Missed  savedRepeats   `json:"missed,omitzero"`
+	Repeats []savedRepeats `json:"repeats,omitempty"`
+	List    stream[[]byte] `json:"list"`
+}
+
+type savedRepeats struct {
+	Zeros int   `json:"zeros,omitzero"`
+	Count int64 `json:"count"`
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+}
+
+// saved returns the form in which ids are saved.
+func (x *decisionIDs) saved() savedIDs {
+	keys := x.set.raise(0, &x.repeats)
+	s := savedIDs{Without: x.without, LeftOut: x.leftOut, Level: x.set.level.Load()}
+	if o := &x.missed; o.n > 0 {
+		s.Missed = savedRepeats{0, o.n, o.first, o.last}
+	}
+	for zeros, o := range x.repeats {
+		if o.n > 0 && zeros >= int(s.Level) {
+			s.Repeats = append(s.Repeats, savedRepeats{zeros, o.n, o.first, o.last})
+		}
+	}
+	if keys == 0 && s.Without == 0 && s.LeftOut == 0 && s.Level == 0 && s.Repeats == nil {
+		return s // which is not written
+	}
+	s.List.elements = func(yield func(*[]byte) bool) {
+		var text []byte
+		for i := range x.set.shards {
+			text = text[:0]
+			for _, k := range x.set.shards[i].keys {
+				text = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(text, k.id), k.rest)
+			}
+			if len(text) > 0 && !yield(&text) {
+				return
+			}
+		}
+	}
+	return s
+}
+
+// restore makes the list put its keys into the set while it is read.
+func (s *savedIDs) restore(x *decisionIDs) {
+	s.List.read = func(dec *jsontext.Decoder) error {
+		n, before := 0, decisionKey{}
+		var text []byte
+		return eachElement(dec, func() error {
+			if err := json.UnmarshalDecode(dec, &text); err != nil {
+				return err
+			}
+			if n += len(text) / 16; n > maxKeys || len(text)%16 != 0 {
+				return fmt.Errorf("the list of decision ids is damaged, or has more than %d", maxKeys)
+			}
+			for ; len(text) > 0; text = text[16:] {
+				k := decisionKey{binary.BigEndian.Uint64(text), binary.BigEndian.Uint64(text[8:])}
+				seconds := int64(k.rest >> checkBits)
+				if compareKeys(k, before) <= 0 || k.id == 0 || seconds != 0 && max(seconds-zeroSecond, zeroSecond-seconds) > mostSeconds {
+					return errors.New("a decision id is invalid, or not in order")
+				}
+				x.set.put([]decisionKey{k}, &x.repeats)
+				before = k
+			}
+			return nil
+		})
+	}
+}
+
+// read sets the rest of x, after the list.
+func (x *decisionIDs) read(s *savedIDs) error {
+	if s.Level < 0 || s.Level > int32(len(x.repeats)) {
+		return fmt.Errorf("the level of the decision ids is %d: it must be from 0 to %d", s.Level, len(x.repeats))
+	}
+	x.set.raise(s.Level, &x.repeats)
+	x.without, x.leftOut, x.missed = s.Without, s.LeftOut, occurrences{s.Missed.Count, s.Missed.First, s.Missed.Last}
+	for _, r := range s.Repeats {
+		if r.Zeros < 0 || r.Zeros >= len(x.repeats) || x.repeats[r.Zeros].n > 0 {
+			return errors.New("a number of repeated decisions is invalid, or there twice")
+		}
+		x.repeats[r.Zeros] = occurrences{r.Count, r.First, r.Last}
+	}
+	return x.check()
+}
+
+// check returns an error if counts or times are invalid, or are too large to be
+// merged.
+func (x *decisionIDs) check() error {
+	for _, o := range append(x.repeats[:], x.missed, occurrences{n: x.without}, occurrences{n: x.leftOut}) {
+		if o.n < 0 || o.n > maxTotal || o.first > o.last || (o.first == decisionlog.NoTime) != (o.last == decisionlog.NoTime) {
+			return fmt.Errorf("%d decisions that repeat others or have no id, from %d to %d, are invalid", o.n, o.first, o.last)
+		}
+	}
+	return nil
+}
