@@ -17,49 +17,32 @@ const (
 	UploadFailed Problem = "upload_failed" // an upload that OPA tries again
 )
 
-// losses are the beginnings of its messages in OPA 0.20 to 1.22. Some lines are
-// of several decisions, without their number, and count as one. A client can
-// put text only behind these.
-var losses = []struct {
-	begins string
-	kind   Problem
-}{
-	{"Dropped ", LostChunks}, // and their number
-	{"Decision log dropped ", LostEvents},
-	{"Decision logs dropped ", LostEvents},
-	{"Dropping ", LostEvents},
-	{"Log encoding failed", LostEvents},
-	{"encoding failure", LostEvents},
-	{"upload chunk size ", LostEvents},
-	{"upload event size ", LostEvents},
-	{"Log drop decision failed", LostEvents},
-	{"Log event masking failed", LostEvents},
-	{"Failed to log to console", LostEvents},
-	{"Plugin stopped with decisions possibly still in buffer", LostAtStop},
-	{"Failed to upload decision logs", UploadFailed},
-	{"Error flushing decisions", UploadFailed},
-	{"log upload failed", UploadFailed},
-	{"Log upload failed", UploadFailed},
-	{`Post "`, UploadFailed}, // of OPA before 0.40, whose error is the HTTP client's
+// losses are the beginnings of its messages in OPA 0.20 to 1.22, except the one
+// with a number. Some are of several decisions, without their number, and count
+// as one. A client can put text only behind them. The last one is the error of
+// the HTTP client.
+var losses = map[Problem][]string{
+	LostEvents: {"Decision log dropped ", "Decision logs dropped ", "Dropping ", "Log encoding failed", "encoding failure", "upload chunk size ",
+		"upload event size ", "Log drop decision failed", "Log event masking failed", "Failed to log to console"},
+	LostAtStop:   {"Plugin stopped with decisions possibly still in buffer"},
+	UploadFailed: {"Failed to upload decision logs", "Error flushing decisions", "log upload failed", "Log upload failed", `Post "`},
 }
 
-// loss is what a line of a logger says.
+// loss is what a line of a logger says: nothing if n is 0.
 type loss struct {
-	kind    Problem // "" if it is nothing
+	kind    Problem
 	n, line int64
 }
 
 func lossIn(message []byte, line int64) loss {
-	for i := range losses {
-		rest, ok := bytes.CutPrefix(message, []byte(losses[i].begins))
-		if !ok {
-			continue
-		}
-		if losses[i].kind != LostChunks {
-			return loss{losses[i].kind, 1, line}
-		}
+	if rest, ok := bytes.CutPrefix(message, []byte("Dropped ")); ok {
 		if n, end := digitsAtEnd(rest, 0); end < 10 && hasPrefix(rest[end:], " chunks from buffer") {
 			return loss{LostChunks, n, line}
+		}
+	}
+	for kind, beginnings := range losses {
+		if slices.ContainsFunc(beginnings, func(begins string) bool { return hasPrefix(message, begins) }) {
+			return loss{kind, 1, line}
 		}
 	}
 	return loss{}
@@ -71,7 +54,7 @@ func lossIn(message []byte, line int64) loss {
 func (f *finder) noteLoss(p *parser) {
 	message := p.text(fieldMsg)
 	l := lossIn(message, f.record.line)
-	if l.kind == "" || f.reader.options.Loss == nil || string(p.fieldIn(p.json, "plugin")) != `"decision_logs"` {
+	if l.n == 0 || f.reader.options.Loss == nil || string(p.fieldIn(p.json, "plugin")) != `"decision_logs"` {
 		return
 	}
 	id := maphash.Bytes(seed, slices.Concat(message, p.optional(fieldTime)))
@@ -90,7 +73,7 @@ func (s *source) noteTextLoss(line []byte) {
 		s.loss = lossIn(message, s.line())
 	case isLogged(line):
 		s.loss = loss{}
-	case s.loss.kind != "" && s.reader.options.Loss != nil && s.column == 2 && string(bytes.TrimRight(line, "\r")) == `plugin = "decision_logs"`:
+	case s.loss.n > 0 && s.reader.options.Loss != nil && s.column == 2 && string(bytes.TrimRight(line, "\r")) == `plugin = "decision_logs"`:
 		s.reader.options.Loss(s.loss.kind, s.loss.n, new(parser).findTime(s.reader.finder.times), s.loss.line)
 		s.loss = loss{}
 	}

@@ -142,7 +142,7 @@ func (r *Reader) Unrecognised() []byte { return r.unrecognised }
 // keepFirst keeps the beginning of a text that has no event if it is the first.
 func (r *Reader) keepFirst(text []byte) {
 	if r.unrecognised == nil && len(text) > 0 {
-		r.unrecognised = bytes.Clone(text[:min(len(text), 200)])
+		r.unrecognised = bytes.Clone(text[:min(len(text), 4<<10)])
 	}
 }
 

@@ -68,6 +68,11 @@ threshold. It is 4 if one of the sides has no decisions.`,
 				if side.Total.Decisions == 0 {
 					return emptyError(cmd.ErrOrStderr(), args[i]+" has no decisions, so there is nothing to compare")
 				}
+				for _, f := range side.Findings {
+					if f.Rule == report.PartlyRead {
+						fmt.Fprintf(cmd.ErrOrStderr(), "regometer: %s: %s\n", args[i], f.Text)
+					}
+				}
 			}
 			c, err := compare.Reports(sides[0], sides[1], o)
 			if err != nil {

@@ -26,7 +26,7 @@ func main() {
 const (
 	exitFailure     = 1
 	exitUsage       = 2
-	exitExceeded    = 3   // --fail-on: a threshold is exceeded, or a rule has a finding
+	exitExceeded    = 3   // --fail-on: a threshold is exceeded, or a rule has a finding or did not run
 	exitEmpty       = 4   // a report, or a side of a comparison, has no decisions
 	exitInterrupted = 130 // see interruptedStatus
 )

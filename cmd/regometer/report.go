@@ -32,9 +32,9 @@ func newReportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report FILE|FOLDER|- ...",
 		Short: "Show where the time went, from OPA's decision logs",
-		Long: `Reads the decision logs of any OPA. It prints findings first, with remedies. Then it
-prints, for each decision path, how many decisions were allowed, denied, undefined or
-failed, and how long each stage took.
+		Long: `Reads the decision logs of any OPA. It says first how much of them it could read, then
+prints findings, with remedies. Then it prints, for each decision path, how many
+decisions were allowed, denied, undefined or failed, and how long each stage took.
 
 A log can be what OPA uploads, prints to its console or writes with its file logger.
 Its events may be one per line or pretty-printed, between other lines, or wrapped by
@@ -46,7 +46,7 @@ is named twice. - is standard input.
 The command counts the problems of a log, shows the first ones with file and line, and
 reads the rest. With --strict, problems are an error. After Ctrl-C the report has what
 was read until then. With --fail-on, the exit status is 3 if one of the named rules has
-a finding. It is 4 if the report has no decisions, except with --allow-empty.
+a finding or did not run. It is 4 if the report has no decisions, except with --allow-empty.
 
 A finding says how many decisions are logged more than once, with the same id, time and
 path. --unique counts each once. Beyond 1,048,576 decisions it misses some, and says how
@@ -200,11 +200,9 @@ func explain(stderr io.Writer, in *report.Inputs) {
 		if p.Kind != report.NoDecisionLog {
 			continue
 		}
-		fmt.Fprintln(stderr, `regometer: a file has no events of a decision log: JSON with "decision_id" and "path", "query", "labels" or "metrics", `+
-			`or with "metrics", "path" or "query", and "labels" or "msg". A response of OPA's API is none`)
-		if in.Unrecognised != "" {
-			fmt.Fprintln(stderr, text.Fit(in.Unrecognised, 200))
-		}
+		fmt.Fprintln(stderr, "regometer:", text.Fit(in.Unrecognised, 600))
+		fmt.Fprintln(stderr, "An event is a JSON object with decision_id and one of path, query, labels, metrics,\n"+
+			"or with metrics, one of path, query, and one of labels, msg. A response of OPA's API is none.")
 		fmt.Fprintln(stderr, "See "+text.Documents+"report.md for the forms that regometer reads.")
 	}
 }

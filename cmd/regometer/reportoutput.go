@@ -37,7 +37,7 @@ func (o *reportOutput) flags(cmd *cobra.Command) {
 	addFormatFlag(cmd, &o.print, reportFormats)
 	addNumberFlag(cmd, &o.top, "top", 20, "`number` of groups in the table; 0 for all (default 20)")
 	flags.StringSliceVar(&o.stages, "stage", nil, "show only these `stages`, such as rego_query_eval")
-	flags.Func("fail-on", "exit with status 3 if one of these `rules` has a finding, such as errors_rose; may be repeated", func(text string) error {
+	flags.Func("fail-on", "exit with status 3 if one of these `rules` has a finding or did not run, such as errors_rose; may be repeated", func(text string) error {
 		names := strings.Split(text, ",")
 		for _, name := range names {
 			if known := report.RuleNames(); !slices.Contains(known, name) {
@@ -71,19 +71,19 @@ func (o *reportOutput) write(stdout io.Writer, x *report.Data) (*report.Report, 
 	)
 }
 
-// checkFindings prints the names of the rules of --fail-on that have a finding.
-// It returns an error if a rule has one.
+// checkFindings prints the names of the rules of --fail-on that have a finding
+// or did not run. It returns an error if there is one.
 func (o *reportOutput) checkFindings(r *report.Report, stderr io.Writer) error {
 	var failed []string
-	for _, f := range r.Findings {
-		if slices.Contains(o.failOn, f.Rule) {
-			failed = append(failed, f.Rule)
+	for _, c := range report.Checks(r, o.failOn) {
+		if c.Failed {
+			failed = append(failed, c.Name)
 		}
 	}
 	if failed == nil {
 		return nil
 	}
-	fmt.Fprintln(stderr, "regometer: --fail-on: found", strings.Join(failed, ", "))
+	fmt.Fprintln(stderr, "regometer: --fail-on: these rules have a finding or did not run:", strings.Join(failed, ", "))
 	return statusError(exitExceeded)
 }
 

@@ -230,7 +230,7 @@ func checkSuggested(t *testing.T, rule, key, times, log string, r reportJSON) {
 // TestDocumentedFindings: the documents show what the commands before print,
 // and the command that is suggested there runs.
 func TestDocumentedFindings(t *testing.T) {
-	example := regexp.MustCompile("(?s)```sh\n([^`]*)```\n\n```text\n(Findings\n.*?)```\n")
+	example := regexp.MustCompile("(?s)```sh\n([^`]*)```\n\n```text\n(Of .*?)```\n")
 	for _, document := range []string{"../../README.md", "../../docs/report.md"} {
 		m := example.FindStringSubmatch(read(document))
 		if m == nil {

@@ -191,5 +191,5 @@ func call[P, R any](tab context.Context, t *testing.T, command cdp.Command[P, R]
 var findings = map[string]string{
 	"example": "and bundle revision authz=2026-03-03.1 took",
 	"hostile": `<script>document.title="owned"</script>`,
-	"empty":   "Nothing stands out.",
+	"empty":   "There are no decisions.",
 }

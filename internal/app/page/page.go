@@ -16,6 +16,7 @@ import (
 
 	"github.com/regometer/regometer/internal/app/outfile"
 	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/app/text"
 )
 
 //go:embed page.html
@@ -41,7 +42,14 @@ func (v *view) Style() template.CSS { return template.CSS(styleText) }
 func Write(w io.Writer, r *report.Report) error {
 	var b bytes.Buffer
 	// It is parsed here, because most commands do not need it.
-	if err := template.Must(template.New("page").Parse(pageText)).Execute(&b, newView(r)); err != nil {
+	page := template.Must(template.New("page").Funcs(template.FuncMap{
+		"label": labelText,
+		"fit":   func(s string) string { return text.Fit(s, findingLength) },
+		// In sentences, names are between backticks: they are the odd parts.
+		"parts":  func(s string) []string { return strings.Split(s, "`") },
+		"isName": func(i int) bool { return i%2 == 1 },
+	}).Parse(pageText))
+	if err := page.Execute(&b, newView(r)); err != nil {
 		return err
 	}
 	_, err := b.WriteTo(w)

@@ -274,7 +274,7 @@ func checkCharts(t *testing.T, root *html.Node, name string) {
 // TestNothingToShow: what a report lacks is said in words.
 func TestNothingToShow(t *testing.T) {
 	for report, want := range map[string]map[string]string{
-		"empty": {"findings": "Nothing stands out.", "latency": "No decision has both", "distribution": "no timings", "share": "no timings",
+		"empty": {"findings": "There are no decisions.", "latency": "No decision has both", "distribution": "no timings", "share": "no timings",
 			"outcomes": "No decision has a time", "slowest": "no timings", "decisions": "The report lists no slow decisions", "input": "could be read",
 			"stages": "no timings", "groups": "no decisions"},
 		"timeless":   {"latency": "No decision has both", "outcomes": "No decision has a time"},

@@ -96,24 +96,10 @@ func (v *view) Read() string {
 	return text.Plural(in.Decisions, "decision") + " in " + text.Plural(in.Files, "file") + ", " + size(in.Bytes)
 }
 
-// A finding is a finding of a report, in parts. The parts are text and names in
-// turn. In the report, names are between backticks.
-type finding struct {
-	Rule    string
-	Parts   []string
-	Command string
-}
-
-// IsName reports whether a part is a name.
-func (finding) IsName(i int) bool { return i%2 == 1 }
-
 // Findings returns the first findings.
-func (v *view) Findings() (shown []finding) {
+func (v *view) Findings() []report.Finding {
 	first, _ := atMost(v.Report.Findings, maxGroups)
-	for _, f := range first {
-		shown = append(shown, finding{text.Fit(f.Rule, labelLength), strings.Split(text.Fit(f.Text, findingLength), "`"), text.Fit(f.Command, findingLength)})
-	}
-	return shown
+	return first
 }
 
 // MoreFindings returns the number of findings that are not shown.
@@ -286,7 +272,7 @@ func (v *view) Notes() (notes []string) {
 		holds bool
 		text  string
 	}{
-		{len(in.Problems) == 0, "Everything that looked like a decision could be read."},
+		{len(in.Problems) == 0 && v.Inputs.Gaps.Any == 0, "Everything that looked like a decision could be read."},
 		{in.OtherLines > 0, "Skipped " + text.Plural(in.OtherLines, "line") + " without a decision, such as other log messages."},
 		{in.Repeats.LeftOut > 0, "Left out " + text.Plural(in.Repeats.LeftOut, "repeat") + " of other decisions."},
 		{o.Decisions > 0, "There were too many different groups, so the group “other” has " + text.Plural(o.Decisions, "decision") + "."},

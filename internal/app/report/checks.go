@@ -10,8 +10,8 @@ import (
 	"github.com/regometer/regometer/internal/app/checks"
 )
 
-// Checks returns the rules as checks. A check fails if its rule has a finding
-// and is in failOn.
+// Checks returns the rules as checks. A check fails if its rule is in failOn and
+// has a finding or did not run.
 func Checks(r *Report, failOn []string) []checks.Check {
 	all := make([]checks.Check, 0, len(rules))
 	for _, name := range RuleNames() {
@@ -19,6 +19,11 @@ func Checks(r *Report, failOn []string) []checks.Check {
 		for _, f := range r.Findings {
 			if f.Rule == name {
 				c.Texts = append(c.Texts, strings.TrimSuffix(f.Text+" "+f.Command, " "))
+			}
+		}
+		for _, n := range r.NotRun() {
+			if slices.Contains(n.Rules, name) {
+				c.Texts = append(c.Texts, "This rule did not run, or only in part, as "+n.Reason+".")
 			}
 		}
 		c.Failed = len(c.Texts) > 0 && slices.Contains(failOn, name)

@@ -119,9 +119,11 @@ func (in *Inputs) merge(o *Inputs) {
 	in.Bytes += o.Bytes
 	in.Decisions += o.Decisions
 	in.OtherLines += o.OtherLines
+	g, add := &in.Gaps, &o.Gaps
+	g.Time, g.Duration, g.Result, g.Any = g.Time+add.Time, g.Duration+add.Duration, g.Result+add.Result, g.Any+add.Any
 	in.Unrecognised = cmp.Or(in.Unrecognised, o.Unrecognised)
 	for _, p := range o.Problems {
-		in.problem(p.Kind, p.Count, p.First...)
+		in.problem(p.Kind, p.Count, p.First...).widen(p.From, p.To)
 	}
 }
 
@@ -130,7 +132,7 @@ const maxTotal = 1 << 56
 
 // check returns an error if a total is negative or too large.
 func (in *Inputs) check() error {
-	totals := []int64{in.Files, in.Bytes, in.Decisions, in.OtherLines}
+	totals := []int64{in.Files, in.Bytes, in.Decisions, in.OtherLines, in.Gaps.Time, in.Gaps.Duration, in.Gaps.Result, in.Gaps.Any}
 	for _, p := range in.Problems {
 		totals = append(totals, p.Count)
 	}
@@ -148,7 +150,7 @@ const firstPlaces = 5
 // problem counts a problem and keeps the first places. Places do not come in
 // order, because an event of several lines comes after the other lines between
 // them.
-func (in *Inputs) problem(kind string, count int64, places ...Place) {
+func (in *Inputs) problem(kind string, count int64, places ...Place) *Problem {
 	i, found := slices.BinarySearchFunc(in.Problems, kind, func(p Problem, kind string) int { return strings.Compare(p.Kind, kind) })
 	if !found {
 		in.Problems = slices.Insert(in.Problems, i, Problem{Kind: kind, First: []Place{}})
@@ -161,16 +163,14 @@ func (in *Inputs) problem(kind string, count int64, places ...Place) {
 			p.First = slices.Insert(p.First, i, place)[:min(n+1, firstPlaces)]
 		}
 	}
+	return p
 }
 
-// count returns how often events have a problem.
-func (in *Inputs) count(kind decisionlog.Problem) int64 {
-	for _, p := range in.Problems {
-		if p.Kind == string(kind) {
-			return p.Count
-		}
+// widen widens the times of p, unless from is 0.
+func (p *Problem) widen(from, to int64) {
+	if from != 0 {
+		p.From, p.To = min(cmp.Or(p.From, from), from), max(p.To, to)
 	}
-	return 0
 }
 
 // comparePlaces compares by file and line.
@@ -191,6 +191,7 @@ func (x *Data) Report() *Report {
 		Interrupted: x.interrupted,
 		options:     x.options,
 		unselected:  &x.unselected,
+		sample:      x.sample,
 	}
 	var s *scan
 	var scanning sync.WaitGroup

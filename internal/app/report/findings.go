@@ -18,8 +18,9 @@ import (
 
 // A rule makes a finding.
 type rule struct {
-	name string                // as in Finding.Rule
-	find func(*Report) Finding // returns a finding without a text if there is none
+	name  string                // as in Finding.Rule
+	needs needs                 // without which it does not run, or only in part
+	find  func(*Report) Finding // returns a finding without a text if there is none
 }
 
 // RuleNames returns the names that findings have, the most important first.
@@ -84,34 +85,38 @@ const (
 	undefinedDecisions = 100                   // decisions of such paths
 	undefinedShare     = 0.95                  // of the decisions of each path
 
-	metricsCount = 10   // decisions without metrics
-	metricsShare = 0.01 // of the decisions
+	gapShare     = 0.01 // of the decisions; a finding needs more
 	wrapperShare = 0.01 // of the times; a finding needs more
 )
 
 // rules are sorted by importance: first what went wrong, then where the time
 // goes, then what the log itself lacks. docs/report.md describes them.
 var rules = []rule{
-	{"interrupted", say(interrupted)},
-	{"errors_rose", scannedOnly},
-	{"errors_high", errorsHigh},
-	{"all_denied", scannedOnly},
-	{"decisions_missing", scannedOnly},
-	{"latency_rose", scannedOnly},
-	{"server_slower", scannedOnly},
-	{"client_slower", scannedOnly},
-	{"revision_slower", revisionSlower},
-	{"http_send_uncached", say(httpUncached)},
-	{"queries_recompiled", say(queriesRecompiled)},
-	{"handler_outside_rego", say(handlerOutside)},
-	{"stage_dominates", stageDominates},
-	{"path_long_tail", pathLongTail},
-	{"path_undefined", pathUndefined},
-	{"wrapper_times", say(wrapperTimes)},
-	{"metrics_missing", say(metricsMissing)},
-	{"keys_beyond_limit", say(keysBeyond)},
-	{"ids_repeated", idsRepeated},
-	{"ids_reused", idsReused},
+	{"interrupted", 0, say(interrupted)},
+	{PartlyRead, 0, say(partlyRead)},
+	{"decisions_lost", 0, saidByOPA(" that it lost decisions of its log. Its lines say why. If its buffer was full, raise `buffer_size_limit_bytes` "+
+		"of `decision_logs.reporting`. If decisions were too large, raise `upload_size_limit_bytes`, or mask parts of their input.",
+		decisionlog.LostChunks, decisionlog.LostEvents, decisionlog.LostAtStop)},
+	{"errors_rose", needsTime, scannedOnly},
+	{"errors_high", needsTime, errorsHigh},
+	{"all_denied", needsTime | needsResult, scannedOnly},
+	{"decisions_missing", needsTime, scannedOnly},
+	{"latency_rose", needsTime | needsDuration, scannedOnly},
+	{"server_slower", needsTime | needsDuration, scannedOnly},
+	{"client_slower", needsTime | needsDuration, scannedOnly},
+	{"revision_slower", needsTime | needsDuration, revisionSlower},
+	{"http_send_uncached", needsDuration, say(httpUncached)},
+	{"queries_recompiled", needsDuration, say(queriesRecompiled)},
+	{"handler_outside_rego", needsDuration, say(handlerOutside)},
+	{"stage_dominates", needsDuration, stageDominates},
+	{"path_long_tail", needsPaths | needsDuration, pathLongTail},
+	{"path_undefined", needsPaths | needsTime | needsResult, pathUndefined},
+	{"uploads_failed", 0, saidByOPA(" that uploads of its decision log failed. It tries them again, so this alone loses no decision. "+
+		"Check the server that receives the log, and the way to it.", decisionlog.UploadFailed)},
+	{"wrapper_times", 0, say(wrapperTimes)},
+	{"keys_beyond_limit", 0, say(keysBeyond)},
+	{"ids_repeated", 0, idsRepeated},
+	{"ids_reused", 0, idsReused},
 }
 
 // scannedOnly is for rules whose findings come from a scan alone.
@@ -144,6 +149,27 @@ func interrupted(r *Report) string {
 		return ""
 	}
 	return "Reading was interrupted, so this report covers only what was read until then. Let it run to the end before you compare figures."
+}
+
+// saidByOPA returns a function that makes a finding of a text, if OPA says some
+// things about decisions.
+func saidByOPA(text string, kinds ...decisionlog.Problem) func(*Report) Finding {
+	return func(r *Report) (f Finding) {
+		names, sum := r.Inputs.problems(kinds...)
+		if names == "" {
+			return f
+		}
+		f.Text, f.Figures = "OPA says"+text+" In numbers: "+names+".", map[string]float64{}
+		for _, kind := range kinds {
+			_, p := r.Inputs.problems(kind)
+			f.Figures[string(kind)] = float64(p.Count)
+		}
+		if sum.From != 0 {
+			f.setTimes(sum.From, sum.To)
+			f.Text += fmt.Sprintf(" This was from %s to %s UTC.", at(sum.From), at(sum.To))
+		}
+		return f
+	}
 }
 
 func httpUncached(r *Report) string {
@@ -308,17 +334,6 @@ func pathUndefined(r *Report) (f Finding) {
 		text.Plural(len(paths), "path"), text.Count(decisions), text.Percent(Ratio(decisions, r.Total.Decisions)),
 		listed(paths, func(p path) string { return fmt.Sprintf("%s (%s)", name(p.key), text.Count(p.decisions)) }))
 	return f
-}
-
-func metricsMissing(r *Report) string {
-	n := r.Inputs.count(decisionlog.NoMetrics)
-	part := Ratio(uint64(n), uint64(r.Inputs.Decisions))
-	if n < metricsCount || part < metricsShare {
-		return ""
-	}
-	return fmt.Sprintf("%s of %s decisions (%s) have no metrics, so the figures leave out their time. "+
-		"OPA logs metrics with each decision. Find out what removes the field `metrics` between OPA and this log.",
-		text.Count(n), text.Count(r.Inputs.Decisions), text.Percent(part))
 }
 
 func keysBeyond(r *Report) string {

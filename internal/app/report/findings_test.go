@@ -121,12 +121,20 @@ var ruleTests = []struct {
 	{"wrapper_times", with(metricsReport(1000, 10), wrapped), nil},                                                                                          // few
 	{"wrapper_times", with(with(metricsReport(1000, 10), wrapped), func(r *Report) {
 		r.Total.Slices = []groupby.Slice{{Begin: decisionlog.NoTime, Outcomes: [6]uint64{300, 100}}, {Begin: 0, Outcomes: [6]uint64{600}}}
-	}), []string{"10 of 600 times (1.7 %) are not those of decisions", " and `revision_slower` did not run."}}, // the other decisions have no time
+	}), []string{"10 of 600 times (1.7 %) are not those of decisions", "So rules do not compare times."}}, // the other decisions have no time
 	{"revision_slower", with(revisionReport(10, 10, 100*us, 125*us), func(r *Report) { r.Inputs = with(metricsReport(1000, 11), wrapped).Inputs }), nil},
-	{"metrics_missing", metricsReport(1000, 10), []string{"10 of 1,000 decisions (1.0 %) have no metrics"}},
-	{"metrics_missing", metricsReport(900, 9), nil},                                                                      // too few
-	{"metrics_missing", metricsReport(1001, 10), nil},                                                                    // a small part
-	{"metrics_missing", with(metricsReport(1000, 10), func(r *Report) { r.Inputs.Problems[0].Kind = "truncated" }), nil}, // another problem
+	{"partly_read", gapReport(11, Gaps{Any: 11, Duration: 11}), []string{"11 of 1,000 decisions (1.1 %) could be read only in part", "removes or changes `metrics`."}},
+	{"partly_read", gapReport(11, Gaps{Any: 22, Time: 11, Result: 11}), []string{"22 of 1,000", "changes `timestamp`. ", "field of `result` "}},
+	{"partly_read", gapReport(0, Gaps{Any: 10, Duration: 10}), nil}, // a small part
+	{"partly_read", with(metricsReport(1000, 11), broken), []string{"Other decisions could not be read: `invalid_json` 11."}},
+	{"partly_read", with(metricsReport(1000, 10), broken), nil}, // a small part
+	{"partly_read", with(metricsReport(1000, 1), func(r *Report) { r.Inputs.Problems[0].Kind = Damaged }), []string{"`damaged` 1"}},
+	{"partly_read", metricsReport(1000, 11), nil}, // another problem
+	{"decisions_lost", lossReport(decisionlog.LostChunks, 12, started), []string{"`lost_chunks` 12. This was from 2026-03-01 14:00:00 to 2026-03-01 14:00:00 UTC."}},
+	{"decisions_lost", lossReport(decisionlog.LostEvents, 1, 0), []string{"`lost_events` 1."}},
+	{"decisions_lost", lossReport(decisionlog.UploadFailed, 1, 0), nil}, // nothing is lost
+	{"uploads_failed", lossReport(decisionlog.UploadFailed, 2, started), []string{"`upload_failed` 2. This was"}},
+	{"uploads_failed", lossReport(decisionlog.LostAtStop, 1, 0), nil}, // no upload
 	{"keys_beyond_limit", with(healthy(), func(r *Report) { r.Overflow = groupby.Overflow{Decisions: 1, Stages: 2, Counters: 3} }), []string{"group `other` has 1 decision (0.1 %), stage `other` has 2 timers, ", "counter `other` has 3"}},
 	{"keys_beyond_limit", healthy(), nil}, // none
 	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{Count: 1, LeftOut: 2, repeats: occurrences{1, 0, 1e9}} }), []string{
@@ -251,6 +259,21 @@ func metricsReport(decisions, without int64) *Report {
 	r.Inputs.Problems = []Problem{{Kind: "no_metrics", Count: without}}
 	return r
 }
+
+// gapReport returns a report with gaps, of which the log has a problem.
+func gapReport(problems int64, g Gaps) *Report {
+	return with(metricsReport(1000, problems), func(r *Report) { r.Inputs.Gaps = g })
+}
+
+// lossReport returns a report of what OPA says, once.
+func lossReport(kind decisionlog.Problem, n, at int64) *Report {
+	r := healthy()
+	r.Inputs.Problems = []Problem{{Kind: string(kind), Count: n, From: at, To: at}}
+	return r
+}
+
+// broken makes the problem that of broken events.
+func broken(r *Report) { r.Inputs.Problems[0].Kind = string(decisionlog.InvalidJSON) }
 
 // wrapped makes the problem that of a wrapper's time.
 func wrapped(r *Report) { r.Inputs.Problems[0].Kind = string(decisionlog.WrapperTime) }

@@ -35,7 +35,8 @@ func timed(all []groupby.Slice) []groupby.Slice {
 // wrapperTimes returns a text if too many times are those of wrappers, which
 // may have been written much later. Rules by time are then silent.
 func wrapperTimes(r *Report) string {
-	n, of := r.Inputs.count(decisionlog.WrapperTime), r.Inputs.Decisions
+	_, wrapped := r.Inputs.problems(decisionlog.WrapperTime)
+	n, of := wrapped.Count, r.Inputs.Decisions
 	if all := r.Total.Slices; len(all) > 0 && len(timed(all)) < len(all) {
 		for _, decisions := range all[0].Outcomes {
 			of -= int64(decisions)
@@ -46,8 +47,7 @@ func wrapperTimes(r *Report) string {
 		return ""
 	}
 	return fmt.Sprintf("%s of %s times (%s) are not those of decisions without a valid `timestamp`, but of the text around them, "+
-		"which may have been written later. So the rules `errors_rose`, `all_denied`, `decisions_missing`, `latency_rose`, "+
-		"`server_slower`, `client_slower` and `revision_slower` did not run. "+
+		"which may have been written later. So rules do not compare times. "+
 		"Find out what removes or changes the field `timestamp` between OPA and this log.",
 		text.Count(n), text.Count(max(n, of)), text.Percent(part))
 }

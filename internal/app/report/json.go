@@ -33,11 +33,13 @@ func WriteJSON(w io.Writer, r *Report) error {
 		in.Problems = []Problem{} // a list, not null
 	}
 	head := marshal(struct {
-		Version int     `json:"version"`
-		Inputs  Inputs  `json:"inputs"`
-		From    *string `json:"from"`
-		To      *string `json:"to"`
-	}{1, in, jsonTime(r.From), jsonTime(r.To)})
+		Version  int      `json:"version"`
+		Inputs   Inputs   `json:"inputs"`
+		From     *string  `json:"from"`
+		To       *string  `json:"to"`
+		Coverage []string `json:"coverage"`
+		NotRun   []NotRun `json:"rules_not_run"`
+	}{1, in, jsonTime(r.From), jsonTime(r.To), append([]string{}, r.Coverage()...), append([]NotRun{}, r.NotRun()...)})
 	out.Write(head[:len(head)-1])
 	if err := writeLines(out, "findings", len(r.Findings), func(i int) []byte { return marshal(r.Findings[i]) }); err != nil {
 		return err

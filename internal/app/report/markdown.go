@@ -32,9 +32,12 @@ func (m markdown) line(text string) { m.WriteString(text + "\n") }
 func (m markdown) table(t *text.Table) { m.line("\n" + strings.TrimSuffix(t.Markdown(), "\n")) }
 
 func (m markdown) findings(r *Report) {
+	for _, said := range r.Coverage() {
+		m.line(prose(said) + "\n")
+	}
 	m.line("## Findings\n")
 	if len(r.Findings) == 0 {
-		m.line(summary(r))
+		m.line(prose(r.Summary()))
 	}
 	for _, f := range r.Findings {
 		m.line("- " + text.Code(f.Rule) + ": " + prose(f.Text))

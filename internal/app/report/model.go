@@ -36,6 +36,7 @@ type Report struct {
 	Interrupted bool     // not everything was read
 	options     *Options // with which logs were read; nil for saved reports
 	unselected  *unselected
+	sample      *decisionSample
 	byScan      []Finding // of the sample; nil without one
 }
 
@@ -56,16 +57,22 @@ type Inputs struct {
 	OtherLines int64     `json:"other_lines"` // well-formed JSON or plain text, but no events
 	Problems   []Problem `json:"problems"`    // by kind
 	Repeats    Repeats   `json:"repeats"`
+	Gaps       Gaps      `json:"gaps"`
 
 	// Unrecognised says with which line a file begins that has no event.
 	Unrecognised string `json:"-"`
 }
 
-// Problem is a kind of fault of the input.
+// Problem is a kind of fault of the input, or of what OPA says of lost
+// decisions.
 type Problem struct {
 	Kind  string  `json:"kind"`
 	Count int64   `json:"count"`
 	First []Place `json:"first"` // at most five, by file and line
+	// From and To are the first and the last time of what OPA says, in ns since
+	// 1970, or 0.
+	From int64 `json:"from,omitzero"`
+	To   int64 `json:"to,omitzero"`
 }
 
 // Place is a line of a file, from 1.

@@ -31,7 +31,7 @@ func TestPauses(t *testing.T) {
 			if at += time.Second; i > 0 && i%20 == 0 && i/20 <= len(test.gaps) {
 				at += test.gaps[i/20-1] - time.Second
 			}
-			sample.put(sampled{time: int64(at)}, [attributes][]byte{})
+			sample.put(sampled{time: int64(at)}, [sampledNames][]byte{})
 		}
 		if got := newScan(sample).findPauses(); !slices.Equal(got, test.want) {
 			t.Errorf("gaps %v: pauses before %v, want %v", test.gaps, got, test.want)

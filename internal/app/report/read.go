@@ -23,7 +23,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/regometer/regometer/decisionlog"
 )
@@ -218,11 +217,8 @@ func (in *input) sum() *Inputs {
 	if all.Decisions == 0 && line > 0 {
 		all.problem(NoDecisionLog, 1, Place{in.Name, 1})
 	}
-	if first, _, _ := strings.Cut(all.Unrecognised, "\n"); all.Decisions == 0 && first != "" {
-		all.Unrecognised = called(in.Name) + " begins with: " + first
-		if strings.ContainsFunc(first, func(r rune) bool { return r == utf8.RuneError || r < '\t' }) {
-			all.Unrecognised = called(in.Name) + " is not text."
-		}
+	if all.Decisions == 0 && line > 0 {
+		all.Unrecognised = called(in.Name) + describe(all.Unrecognised)
 	} else {
 		all.Unrecognised = ""
 	}

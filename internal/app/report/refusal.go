@@ -3,7 +3,12 @@
 
 package report
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/regometer/regometer/decisionlog"
+)
 
 // A refusalError is the error of a file in a format that is not read. Its text
 // is the kind of the problem.
@@ -55,4 +60,22 @@ func called(file string) string {
 		return "standard input" + rest
 	}
 	return file
+}
+
+// describe says what a file without an event has: the members of the object
+// that its text begins with, also in an array, or else the first line.
+func describe(beginning string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(beginning), "\n")
+	var members []string
+	object := decisionlog.Event{Labels: []byte(strings.TrimLeft(beginning, "[ \t\r\n"))}
+	object.EachLabel(func(name, _ []byte) { members = append(members, string(name)) })
+	switch {
+	case strings.ContainsFunc(first, func(r rune) bool { return r == utf8.RuneError || r < '\t' }):
+		return " is not text"
+	case members != nil:
+		return " has no decision: its first object has " + strings.Join(members, ", ")
+	case first == "":
+		return " has no decision"
+	}
+	return " has no decision: it begins with: " + strings.TrimSuffix(first, "\r")
 }

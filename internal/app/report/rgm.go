@@ -41,6 +41,7 @@ type saved struct {
 	From         int64          `json:"from"`
 	To           int64          `json:"to"`
 	Problems     []Problem      `json:"problems,omitempty"`
+	Gaps         Gaps           `json:"gaps,omitzero"`
 	SampleLimit  uint64         `json:"sample_limit"`
 	Names        []string       `json:"names,omitempty"`
 	Sample       [][]int64      `json:"sample,omitempty"`
@@ -139,7 +140,7 @@ func (x *Data) writeJSON(w io.Writer) error {
 	in := &x.inputs
 	s := saved{
 		Version: formatVersion, By: x.by, SlowestLimit: x.slowest.limit, Interrupted: x.interrupted,
-		Files: in.Files, Bytes: in.Bytes, Decisions: in.Decisions, OtherLines: in.OtherLines, Problems: in.Problems, From: x.first, To: x.last,
+		Files: in.Files, Bytes: in.Bytes, Decisions: in.Decisions, OtherLines: in.OtherLines, Problems: in.Problems, Gaps: in.Gaps, From: x.first, To: x.last,
 		IDs: x.ids.saved(), Slowest: x.slowest.kept, Groups: newSavedGroups(x.groups), Revisions: newSavedGroups(x.revisions),
 	}
 	if x.whole != nil {
@@ -162,7 +163,7 @@ func readJSON(r io.Reader) (*Data, error) {
 	}
 	x.by, x.first, x.last, x.interrupted = s.By, s.From, s.To, s.Interrupted
 	x.slowest = slowest{limit: s.SlowestLimit, kept: s.Slowest}
-	x.inputs = Inputs{Files: s.Files, Bytes: s.Bytes, Decisions: s.Decisions, OtherLines: s.OtherLines}
+	x.inputs = Inputs{Files: s.Files, Bytes: s.Bytes, Decisions: s.Decisions, OtherLines: s.OtherLines, Gaps: s.Gaps}
 	if x.groups == nil || x.revisions == nil {
 		return nil, errors.New("it has no groups or no revisions")
 	}
@@ -184,7 +185,7 @@ func readJSON(r io.Reader) (*Data, error) {
 			return nil, fmt.Errorf("problem %.80q is invalid, or not in order", p.Kind)
 		}
 		before = p.Kind
-		x.inputs.problem(p.Kind, p.Count, p.First...)
+		x.inputs.problem(p.Kind, p.Count, p.First...).widen(p.From, p.To)
 	}
 	return x, errors.Join(x.ids.read(&s.IDs), x.readSample(&s), x.checkSlowest(), x.inputs.check())
 }
@@ -433,7 +434,7 @@ func (g *savedGroup) insert(groups *groupby.Groups, slice *groupby.Slice, dec *j
 }
 
 // sampledNumbers are hash, time, took, outcome, and the index of each name.
-const sampledNumbers = 4 + attributes
+const sampledNumbers = 4 + sampledNames
 
 // saveSample writes the sample with each name once.
 func (x *Data) saveSample(s *saved) {
@@ -468,7 +469,7 @@ func (x *Data) readSample(s *saved) error {
 			return errors.New("a decision of the sample is invalid")
 		}
 		d := sampled{hash: uint64(n[0]), time: n[1], took: n[2], outcome: outcome.Outcome(n[3])}
-		var names [attributes][]byte
+		var names [sampledNames][]byte
 		for i, at := range n[4:] {
 			if at < 0 || at >= int64(len(s.Names)) || len(s.Names[at]) > nameLength {
 				return errors.New("a name of the sample is invalid")

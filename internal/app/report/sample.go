@@ -7,8 +7,12 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
@@ -37,9 +41,9 @@ type decisionSample struct {
 type sampled struct {
 	hash    uint64
 	time    int64
-	took    int64              // ns: of its longest stage, or 0
-	at      int32              // the index of its names in decisionSample.text
-	ends    [attributes]uint16 // of the names, from there
+	took    int64                // ns: of its longest stage, or 0
+	at      int32                // the index of its names in decisionSample.text
+	ends    [sampledNames]uint16 // of the names, from there
 	outcome outcome.Outcome
 }
 
@@ -51,6 +55,11 @@ const (
 	ofClient
 	ofRevision
 	attributes
+
+	// Behind them, a sample has a rule for --outcome, if the result says neither
+	// yes nor no.
+	ofExample    = attributes
+	sampledNames = attributes + 1
 )
 
 const (
@@ -91,7 +100,10 @@ func (s *decisionSample) add(e *decisionlog.Event, stages []string) {
 			d.took = m.Value
 		}
 	}
-	names := [attributes][]byte{e.Path, e.Labels, withoutPort(e.RequestedBy), e.BundleRevisions()}
+	names := [sampledNames][]byte{e.Path, e.Labels, withoutPort(e.RequestedBy), e.BundleRevisions()}
+	if hash%8 == 0 { // some are enough
+		names[ofExample] = exampleRule(e)
+	}
 	for i, name := range names {
 		if !utf8.Valid(name) {
 			name = bytes.ToValidUTF8(name, []byte("\uFFFD"))
@@ -108,8 +120,40 @@ func (s *decisionSample) add(e *decisionlog.Event, stages []string) {
 	}
 }
 
+// exampleRule returns a rule for --outcome that may judge the result of a
+// decision: by a boolean field, or else a string. It returns nil if it finds
+// none.
+func exampleRule(e *decisionlog.Event) []byte {
+	var fields map[string]any
+	if e.Outcome != outcome.OtherResult || e.Hidden || len(e.Result) > nameLength || json.Unmarshal(e.Result, &fields) != nil {
+		return nil
+	}
+	for _, of := range [][2]string{{"bool", ""}, {"string", ` == "TEXT"`}} {
+		for _, field := range slices.Sorted(maps.Keys(fields)) {
+			rule := "result." + field + of[1]
+			_, err := outcome.NewVerdicts(map[string]string{"path": rule})
+			if fmt.Sprintf("%T", fields[field]) == of[0] && err == nil && !strings.Contains(field, ".") {
+				return []byte(rule)
+			}
+		}
+	}
+	return nil
+}
+
+// exampleOf returns a rule for --outcome for the results of a path.
+func (s *decisionSample) exampleOf(path string) string {
+	if s != nil {
+		for i := range s.kept {
+			if names := s.names(&s.kept[i]); string(names[ofPath]) == path && len(names[ofExample]) > 0 {
+				return string(names[ofExample])
+			}
+		}
+	}
+	return "result.FIELD"
+}
+
 // put appends a decision.
-func (s *decisionSample) put(d sampled, names [attributes][]byte) {
+func (s *decisionSample) put(d sampled, names [sampledNames][]byte) {
 	d.at = int32(len(s.text))
 	for i, name := range names {
 		s.text = append(s.text, name...)
@@ -119,7 +163,7 @@ func (s *decisionSample) put(d sampled, names [attributes][]byte) {
 }
 
 // names returns the names of a decision.
-func (s *decisionSample) names(d *sampled) (names [attributes][]byte) {
+func (s *decisionSample) names(d *sampled) (names [sampledNames][]byte) {
 	from := uint16(0)
 	for i, end := range d.ends {
 		names[i], from = s.text[d.at:][from:end], end
@@ -131,7 +175,7 @@ func (s *decisionSample) names(d *sampled) (names [attributes][]byte) {
 func (s *decisionSample) take(kept []sampled, text []byte) {
 	for _, d := range kept {
 		if d.hash < s.limit.Load() {
-			names := text[d.at:][:d.ends[attributes-1]]
+			names := text[d.at:][:d.ends[sampledNames-1]]
 			d.at = int32(len(s.text))
 			s.text, s.kept = append(s.text, names...), append(s.kept, d)
 		}

@@ -82,7 +82,8 @@ func newScan(of *decisionSample) *scan {
 		indices[a] = map[string]int32{}
 	}
 	for i := range of.kept {
-		for a, name := range of.names(&of.kept[i]) {
+		names := of.names(&of.kept[i])
+		for a, name := range names[:attributes] {
 			if a == ofServer {
 				name = labels[string(name)][s.label]
 			}

@@ -32,9 +32,13 @@ type table struct{ *text.Terminal }
 func (t table) title(title string) { t.Line(t.Styled(text.Bold, text.Shorten(title, t.Width))) }
 
 func (t table) findings(r *Report) {
+	for _, said := range r.Coverage() {
+		t.Paragraph(0, text.Visible(said))
+		t.Line()
+	}
 	t.title("Findings")
 	if len(r.Findings) == 0 {
-		t.Paragraph(2, summary(r))
+		t.Paragraph(2, r.Summary())
 	}
 	for i, f := range r.Findings {
 		if i > 0 {

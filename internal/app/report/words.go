@@ -28,14 +28,16 @@ func shown(r *Report, top int) []*Group {
 	return groups
 }
 
-// summary returns the sentence that takes the place of findings if there are
+// Summary returns the sentence that takes the place of findings if there are
 // none.
-func summary(r *Report) string {
+func (r *Report) Summary() string {
 	switch {
 	case r.Total.Decisions == 0 && r.unselected != nil && r.unselected.count > 0:
 		return r.unselected.text()
 	case r.Total.Decisions == 0:
 		return "There are no decisions."
+	case len(r.NotRun()) > 0:
+		return "The rules that ran have no finding."
 	}
 	return fmt.Sprintf("Nothing stands out: none of the %d rules has a finding in %s.", len(rules), text.Plural(r.Total.Decisions, "decision"))
 }
@@ -174,7 +176,7 @@ func inputText(r *Report) string {
 	if n := in.Repeats.WithoutID; n > 0 && r.options != nil && r.options.Unique {
 		words += fmt.Sprintf(" Without an id, so that repeats are not known: %s.", text.Plural(n, "decision"))
 	}
-	if len(r.Inputs.Problems) == 0 {
+	if len(r.Inputs.Problems) == 0 && r.Inputs.Gaps.Any == 0 {
 		words += " No problems."
 	}
 	return words

@@ -69,6 +69,9 @@ func newWorker(r *reading) (*worker, error) {
 		Problem: func(kind decisionlog.Problem, line int64) {
 			w.part.problem(string(kind), 1, Place{w.part.input.Name, line})
 		},
+		Loss: func(kind decisionlog.Problem, n, time, line int64) {
+			w.part.problem(string(kind), n, Place{w.part.input.Name, line}).widen(max(time, 0), time)
+		},
 	}
 	if r.Strict {
 		o.Check = func(text []byte) error {
@@ -176,6 +179,7 @@ func (w *worker) add(e *decisionlog.Event) {
 		}
 		w.sum.whole.Add(noKey, e.Time, e.Outcome, e.Code, w.measures)
 	}
+	w.part.Gaps.add(e, w.stages)
 	w.sum.sample.add(e, w.stages)
 	if w.sum.exact != nil {
 		for _, key := range w.keys {

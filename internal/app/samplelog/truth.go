@@ -17,7 +17,7 @@ import (
 const TruthSuffix = ".truth.json"
 
 // Truth is the exact content of a log. Its JSON has the form of a report's JSON
-// without findings. It has all outcomes, and the counters that are not 0.
+// without findings and gaps. It has all outcomes, and the counters that are not 0.
 type Truth struct {
 	Version int    `json:"version"` // 1
 	Inputs  Inputs `json:"inputs"`
