@@ -5,12 +5,11 @@
 
 package decisionlog
 
-import "math/bits"
-
-// hasBlocks reports whether the processor has the instructions of nestedBlocks:
-// AVX2, POPCNT and PCLMULQDQ. The system must save the registers of AVX2.
+// hasBlocks reports whether the processor has the instructions of the functions
+// below: AVX2, BMI1, BMI2, POPCNT and PCLMULQDQ. The system must save the
+// registers of AVX2.
 var hasBlocks = func() bool {
-	const popcnt, pclmulqdq, osxsave, avx2, ymm = 1 << 23, 1 << 1, 1 << 27, 1 << 5, 6
+	const popcnt, pclmulqdq, osxsave, avx2, bmi1, bmi2, ymm = 1 << 23, 1 << 1, 1 << 27, 1 << 5, 1 << 3, 1 << 8, 6
 	most, _, _, _ := cpuid(0, 0)
 	if most < 7 {
 		return false
@@ -19,86 +18,66 @@ var hasBlocks = func() bool {
 		return false
 	}
 	_, b, _, _ := cpuid(7, 0)
-	return b&avx2 != 0
+	return b&avx2 != 0 && b&bmi1 != 0 && b&bmi2 != 0
 }()
 
-// specialBlock returns a bit for each of 64 bytes that is a quote, a backslash
-// or a newline.
+// unescapeBlocks writes the meaning of n bytes of text to dst. The text is
+// within a JSON string. unescapeBlocks stops at the quote that ends the string,
+// at a newline, at an escape of neither a quote nor a backslash, and where the
+// text or the room has less than 64 bytes left. It returns the number of bytes
+// that it has written, and of those that it has read.
+//
+// It may change up to 63 bytes of dst behind those that it has written.
 //
 //go:noescape
-func specialBlock(text *byte) uint64
+func unescapeBlocks(dst *byte, room int, text *byte, n int, kept *[257]uint64) (written, read int)
+
+// kept has, for each number of eight bits, the indexes of the bits, each in a
+// byte. So it says how to move bytes together.
+var kept = func() (kept [257]uint64) {
+	for bits := range kept {
+		for i := 7; i >= 0; i-- {
+			if bits>>i&1 != 0 {
+				kept[bits] = kept[bits]<<8 | uint64(i)
+			}
+		}
+	}
+	return kept
+}()
 
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 
 func xgetbv() uint32
 
-// The words of the state of nestedBlocks. stateInside is all ones within a
-// string, and stateEscaped is 1 if the next byte is escaped. The others after
-// stateEscaped describe the block at which nestedBlocks stopped. They have a
-// bit for each byte: brackets outside of strings, newlines, and backslashes
-// outside of strings.
-const (
-	stateDepth = iota
-	stateInside
-	stateEscaped
-	stateOpening
-	stateClosing
-	stateNewlines
-	stateOdd
-	stateWords
-)
-
-// nestedBlocks reads up to the given number of blocks of 64 bytes of an object
-// or array. It stops at a block that may have the end of the value, a newline
-// or a backslash outside of strings. It returns the number of blocks before
-// this one.
+// nestedBlocks returns the index behind the object or array that begins at i, by
+// blocks of 64 bytes of the first n of text. It returns -1 if the value does not
+// end in its line, unless newlines are allowed, and 0 if the text is too short,
+// or has a backslash outside of strings.
 //
 // It finds strings as simdjson does (Langdale, Lemire: Parsing Gigabytes of
 // JSON per Second, 2019), and counts brackets by block. Its floor is memory,
 // which it asks for ahead.
 //
 //go:noescape
-func nestedBlocks(text *byte, blocks int, opening byte, state *[stateWords]uint64) int
+func nestedBlocks(text *byte, i, room int, newlines bool) (end int)
 
-// nestedFast returns what nestedEnd returns for a value in one line. known is
-// false if the text is too short, has a backslash outside of strings, or the
-// processor lacks the instructions.
-func nestedFast(text []byte, i int) (end int, known bool) {
-	opening := text[i]
-	b := [stateWords]uint64{stateDepth: 1}
-	for i++; hasBlocks; i += 64 {
-		blocks := (len(text) - i) / 64
-		if blocks == 0 {
-			break
-		}
-		n := nestedBlocks(&text[i], blocks, opening, &b)
-		if n == blocks {
-			break
-		}
-		i += 64 * n
-		for b[stateClosing] != 0 {
-			at := b[stateClosing] & -b[stateClosing]
-			before := b[stateOpening] & (at - 1)
-			b[stateOpening] &^= before
-			b[stateDepth] += uint64(bits.OnesCount64(before)) - 1
-			if b[stateDepth] == 0 {
-				if b[stateOdd]&(at-1) != 0 {
-					return 0, false
-				}
-				if b[stateNewlines]&(at-1) != 0 {
-					return -1, true
-				}
-				return i + bits.TrailingZeros64(at) + 1, true
-			}
-			b[stateClosing] &^= at
-		}
-		b[stateDepth] += uint64(bits.OnesCount64(b[stateOpening]))
-		if b[stateOdd] != 0 {
-			break
-		}
-		if b[stateNewlines] != 0 {
-			return -1, true
-		}
+// memberBlocks reads members of an object from the key at i on, as long as each
+// key is one of those that followed the one before, of which at is the first. It
+// looks only at the first n bytes of text. A value must be a string that is
+// plain, true, false, null, an integer of few digits, or what nestedBlocks can
+// skip. It stops at the value of a line that opens an object. Neither a key nor
+// a value has white space behind it, but commas may have blanks and, if they are
+// allowed, newlines behind them, and colons a blank.
+//
+//go:noescape
+func memberBlocks(text *byte, i, n, room int, lines *keyLine, spans *[fieldCount]span, newlines bool, found *[mostFound]foundMember, state *[memberWords]uint64)
+
+// nestedFast returns what nestedEnd returns. known is false if the text is too
+// short, has a backslash outside of strings, or the processor lacks the
+// instructions.
+func nestedFast(text []byte, i int, newlines bool) (end int, known bool) {
+	if hasBlocks {
+		end = nestedBlocks(&text[0], i, cap(text), newlines)
 	}
-	return 0, false
+	return end, end != 0 && end <= len(text)
 }

@@ -15,54 +15,82 @@
 	SHLQ      $32, DX      \
 	ORQ       DX, M
 
-// FILL sets all bytes of Y, whose lower half is X, to BYTE.
-#define FILL(BYTE, X, Y) \
-	MOVL         BYTE, AX \
-	VMOVD        AX, X    \
-	VPBROADCASTB X, Y
+// ESCAPED makes R10 the bytes behind an odd number of BACKSLASHES. Before, it says
+// whether the first one is. The backslashes that escape are those that are also
+// in ODD. MAY and DX are used.
+#define ESCAPED(BACKSLASHES, MAY, ODD) \
+	ANDNQ BACKSLASHES, R10, MAY   \
+	LEAQ  (MAY)(MAY*1), ODD       \
+	MOVQ  $0xaaaaaaaaaaaaaaaa, DX \
+	ORQ   DX, ODD                 \
+	SUBQ  MAY, ODD                \
+	XORQ  DX, ODD                 \
+	ORQ   BACKSLASHES, R10        \
+	XORQ  ODD, R10
 
-// nestedBlocks has these registers:
+// bytes has one of each byte that the registers are filled with.
+DATA bytes<>+0(SB)/8, $0x000a1f09025c2230
+GLOBL bytes<>(SB), RODATA|NOPTR, $8
+
+// FILL sets all bytes of Y to byte N of bytes.
+#define FILL(N, Y) VPBROADCASTB bytes<>+N(SB), Y
+
+#define ZERO Y8 // the digit
+#define NINE Y6
+#define TWO Y7
+#define LAST Y9 // the last control character
+#define OPENING Y10
+#define CLOSING Y11 // which comes two behind
+#define QUOTE Y12
+#define BACKSLASH Y13
+#define NEWLINE Y14
+
+// START fills the registers that nested needs. If newlines are allowed, a
+// backslash stands for them.
+#define START(NEWLINES, LABEL) \
+	FILL(1, QUOTE)                \
+	FILL(2, BACKSLASH)            \
+	FILL(3, TWO)                  \
+	FILL(6, NEWLINE)              \
+	VPCMPEQB X15, X15, X15        \
+	CMPB     NEWLINES, $0         \
+	JEQ      LABEL                \
+	VMOVDQA  BACKSLASH, NEWLINE   \
+LABEL:
+
+// nested returns in BX the index behind the value at AX of the text at SI, whose
+// room is R8. See nestedBlocks. It keeps SI, DI, R8 and R11.
 //
-// SI text, CX blocks that are left, DI the state
-// AX quotes, then bytes outside of strings
-// BX opening brackets, R11 closing ones, R13 newlines, R12 backslashes
-// R8 depth, R9 inside, R10 escaped
-
-// func nestedBlocks(text *byte, blocks int, opening byte, state *[stateWords]uint64) int
-TEXT ·nestedBlocks(SB), NOSPLIT, $0-40
-	MOVBLZX opening+16(FP), BX
-	FILL(BX, X10, Y10)
-	ADDL $2, BX                    // the closing bracket comes two behind
-	FILL(BX, X11, Y11)
-	FILL($0x22, X12, Y12)          // quote
-	FILL($0x5c, X13, Y13)          // backslash
-	FILL($0x0a, X14, Y14)          // newline
-	VPCMPEQB X15, X15, X15
-	MOVQ text+0(FP), SI
-	MOVQ blocks+8(FP), CX
-	MOVQ state+24(FP), DI
-	MOVQ (8*const_stateDepth)(DI), R8
-	MOVQ (8*const_stateInside)(DI), R9
-	MOVQ (8*const_stateEscaped)(DI), R10
+// AX quotes, then bytes outside of strings, then the number of closing brackets
+// CX opening brackets, R15 closing ones, R13 newlines, R12 backslashes
+// R14 depth, R9 inside, R10 escaped
+TEXT nested<>(SB), NOSPLIT, $0
+	VPBROADCASTB (SI)(AX*1), OPENING
+	VPADDB       TWO, OPENING, CLOSING
+	LEAQ 1(AX), BX
+	MOVL $1, R14
+	XORL R9, R9
+	XORL R10, R10
 
 loop:
-	TESTQ CX, CX
-	JZ    stop
-	VMOVDQU (SI), Y0
-	VMOVDQU 32(SI), Y1
-	PREFETCHT0 4096(SI)            // memory comes too late by itself
-	MASK(Y12, AX)
+	LEAQ 65(BX), CX
+	CMPQ CX, R8
+	JGT  unknown
+	VMOVDQU (SI)(BX*1), Y0
+	VMOVDQU 32(SI)(BX*1), Y1
+	PREFETCHT0 4096(SI)(BX*1)      // memory comes too late by itself
+	MASK(QUOTE, AX)
 
 	// Most blocks have neither a backslash nor a newline.
 	XORL R12, R12
 	XORL R13, R13
-	VPCMPEQB Y13, Y0, Y4
-	VPCMPEQB Y14, Y0, Y5
-	VPCMPEQB Y13, Y1, Y6
-	VPCMPEQB Y14, Y1, Y7
+	VPCMPEQB BACKSLASH, Y0, Y4
+	VPCMPEQB NEWLINE, Y0, Y5
+	VPCMPEQB BACKSLASH, Y1, Y2
+	VPCMPEQB NEWLINE, Y1, Y3
 	VPOR     Y4, Y5, Y4
-	VPOR     Y6, Y7, Y6
-	VPOR     Y4, Y6, Y4
+	VPOR     Y2, Y3, Y2
+	VPOR     Y4, Y2, Y4
 	VPTEST   Y4, Y4
 	JNZ      rare
 	TESTQ    R10, R10
@@ -78,79 +106,437 @@ brackets:
 	MOVQ       AX, R9
 	SARQ       $63, R9
 	NOTQ       AX
-	MASK(Y10, BX)
-	MASK(Y11, R11)
+	MASK(OPENING, CX)
+	MASK(CLOSING, R15)
+	ANDQ       AX, CX
+	ANDQ       AX, R15
+	ANDQ       AX, R12             // backslashes where none may be
+	POPCNTQ    R15, AX
+	CMPQ       AX, R14
+	JGE        ends
 
-	// Count the brackets, unless the value may end here or something is odd.
-	ANDQ    AX, BX
-	ANDQ    AX, R11
-	POPCNTQ R11, R14
-	POPCNTQ BX, R15
-	ANDQ    AX, R12            // backslashes where none may be
-	MOVQ    R12, DX
-	ORQ     R13, DX
-	JNZ     stop
-	CMPQ    R8, R14
-	JLE     stop
-	SUBQ    R14, R8
-	ADDQ    R15, R8
-	ADDQ    $64, SI
-	DECQ    CX
+next:
+	TESTQ   R12, R12
+	JNZ     unknown
+	TESTQ   R13, R13
+	JNZ     broken
+	SUBQ    AX, R14
+	POPCNTQ CX, CX
+	ADDQ    CX, R14
+	ADDQ    $64, BX
 	JMP     loop
 
+ends: // perhaps: of each closing bracket, count the opening ones before
+	DECQ    R14
+	BLSMSKQ R15, DX
+	ANDQ    CX, DX
+	POPCNTQ DX, DX
+	ADDQ    R14, DX
+	JZ      end
+	BLSRQ   R15, R15
+	JNZ     ends
+	XORL    AX, AX                 // R14 is less by them already
+	JMP     next
+
+end:
+	BLSMSKQ R15, DX
+	TESTQ   DX, R12
+	JNZ     unknown
+	TESTQ   DX, R13
+	JNZ     broken
+	TZCNTQ  R15, R15
+	LEAQ    1(BX)(R15*1), BX
+	RET
+
+unknown:
+	XORL BX, BX
+	RET
+
+broken:
+	MOVQ $-1, BX
+	RET
+
 rare:
-	MASK(Y13, R12)
-	MASK(Y14, R13)
+	MASK(BACKSLASH, R12)
+	MASK(NEWLINE, R13)
+	VPCMPEQB NEWLINE, BACKSLASH, Y4
+	VPTEST   Y4, Y4
+	JZ       escapes
+	XORL     R13, R13              // newlines are allowed
 
 escapes:
 	// Take out the quotes behind an odd number of backslashes.
-	MOVQ R10, R14
-	NOTQ R14
-	ANDQ R12, R14            // backslashes that are not escaped themselves
-	MOVQ R14, R15
-	SHLQ $1, R15
-	MOVQ $0xaaaaaaaaaaaaaaaa, DX
-	ORQ  DX, R15
-	SUBQ R14, R15
-	XORQ DX, R15
-	MOVQ R12, DX
-	ORQ  R10, DX
-	XORQ R15, DX            // escaped
-	MOVQ R15, R10
-	ANDQ R12, R10
-	SHRQ $63, R10            // is the first byte of the next block?
-	NOTQ DX
-	ANDQ DX, AX
-	JMP brackets
+	ESCAPED(R12, CX, R15)
+	ANDNQ AX, R10, AX
+	ANDQ  R12, R15
+	MOVQ  R15, R10
+	SHRQ  $63, R10                 // is the first byte of the next block?
+	JMP   brackets
 
-stop:
-	MOVQ R8, (8*const_stateDepth)(DI)
-	MOVQ R9, (8*const_stateInside)(DI)
-	MOVQ R10, (8*const_stateEscaped)(DI)
-	MOVQ BX, (8*const_stateOpening)(DI)
-	MOVQ R11, (8*const_stateClosing)(DI)
-	MOVQ R13, (8*const_stateNewlines)(DI)
-	MOVQ R12, (8*const_stateOdd)(DI)
-	MOVQ blocks+8(FP), AX
-	SUBQ CX, AX
-	MOVQ AX, ret+32(FP)
+// func nestedBlocks(text *byte, i, room int, newlines bool) (end int)
+TEXT ·nestedBlocks(SB), NOSPLIT, $0-40
+	MOVQ text+0(FP), SI
+	MOVQ i+8(FP), AX
+	MOVQ room+16(FP), R8
+	START(newlines+24(FP), start)
+	CALL nested<>(SB)
+	MOVQ BX, end+32(FP)
 	VZEROUPPER
 	RET
 
-// func specialBlock(text *byte) uint64
-TEXT ·specialBlock(SB), NOSPLIT, $0-16
+// numbers has what turns digits into numbers, four, two and one at a time.
+DATA numbers<>+0(SB)/8, $0x010a010a010a010a
+DATA numbers<>+8(SB)/8, $0x010a010a010a010a
+DATA numbers<>+16(SB)/8, $0x0001006400010064
+DATA numbers<>+24(SB)/8, $0x0001006400010064
+DATA numbers<>+32(SB)/8, $0x0001271000012710
+DATA numbers<>+40(SB)/8, $0x0001271000012710
+GLOBL numbers<>(SB), RODATA|NOPTR, $48
+
+// shift has 16 bytes of zeros by number, before the numbers of 16 bytes.
+DATA shift<>+0(SB)/8, $-1
+DATA shift<>+8(SB)/8, $-1
+DATA shift<>+16(SB)/8, $0x0706050403020100
+DATA shift<>+24(SB)/8, $0x0f0e0d0c0b0a0908
+GLOBL shift<>(SB), RODATA|NOPTR, $32
+
+// func memberBlocks(text *byte, i, n, room int, lines *keyLine, spans *[fieldCount]span, newlines bool, found *[mostFound]foundMember, state *[memberWords]uint64)
+//
+// SI text, R8 its room, AX and BX where a value begins and ends
+// DX lines, R11 the last key's line, as an index of bytes, R10 those that may come
+// R9 spans, DI where the next member that is found goes
+// R14 the fields that were seen, R15 those that are plain
+TEXT ·memberBlocks(SB), NOSPLIT, $48-72
 	MOVQ text+0(FP), SI
-	FILL($0x22, X12, Y12)
-	FILL($0x5c, X13, Y13)
-	FILL($0x0a, X14, Y14)
+	MOVQ i+8(FP), AX
+	MOVQ room+24(FP), R8
+	MOVQ lines+32(FP), DX
+	MOVQ spans+40(FP), R9
+	MOVQ found+56(FP), DI
+	MOVQ state+64(FP), CX
+	MOVQ (8*const_memberLine)(CX), R11
+	MOVQ (8*const_memberSeen)(CX), R14
+	MOVQ (8*const_memberPlain)(CX), R15
+	FILL(0, ZERO)
+	FILL(4, NINE)
+	FILL(5, LAST)
+	MOVQ $0, end-8(SP)
+	MOVQ $0, open-48(SP)
+	START(newlines+48(FP), member)
+	LEAQ 160(AX), CX               // a key, a blank, a value and what is behind
+	CMPQ CX, R8
+	JGT  stop
+	CMPB (SI)(AX*1), $0x20
+	JLS  blank
+	VMOVDQU (SI)(AX*1), Y0
+	VMOVDQU 32(SI)(AX*1), Y1
+	MOVQ R11, line-16(SP)
+	MOVL const_lineNext(DX)(R11*1), R10
+
+key:
+	MOVBLZX R10, R11
+	SHLL    $7, R11
+	JZ      stop
+	VPXOR   (DX)(R11*1), Y0, Y2
+	VPTEST  const_lineMask(DX)(R11*1), Y2
+	JNZ     other
+	VPXOR   32(DX)(R11*1), Y1, Y3
+	VPTEST  (const_lineMask+32)(DX)(R11*1), Y3
+	JZ      known
+
+other:
+	SHRL $8, R10
+	JMP  key
+
+blank:
+	JEQ  skipped
+	CMPB (SI)(AX*1), $0x0a
+	JNE  stop
+	CMPB newlines+48(FP), $0
+	JEQ  stop
+
+skipped:
+	INCQ AX
+	JMP  member
+
+known:
+	MOVL R11, (DI)
+	MOVL AX, 4(DI)
+	MOVBLZX const_lineLength(DX)(R11*1), R13
+	ADDQ R13, AX
+	CMPB (SI)(AX*1), $0x20
+	JNE  value
+	INCQ AX
+
+value:
+	CMPB (SI)(AX*1), $0x22
+	JNE  scalar
+	LEAQ 1(AX), BX
+
+string:
+	VMOVDQU   (SI)(BX*1), Y0
+	VPCMPGTB  LAST, Y0, Y1
+	VPCMPEQB  QUOTE, Y0, Y2
+	VPCMPEQB  BACKSLASH, Y0, Y3
+	VPOR      Y2, Y3, Y2
+	VPANDN    Y1, Y2, Y1
+	VPMOVMSKB Y1, R12
+	XORL      $-1, R12             // bytes that are not plain
+	JZ        plain
+	TZCNTL    R12, R12
+	ADDQ R12, BX
+	CMPB (SI)(BX*1), $0x22
+	JNE  stop
+	INCQ BX
+	MOVBLZX const_lineField(DX)(R11*1), CX
+	BTSQ CX, R15
+	MOVL $const_listsStrings, R10
+	MOVQ $-1, R13
+
+found:
+	CMPQ BX, n+16(FP)
+	JGE  stop
+	TESTQ R9, R9
+	JZ   metric
+	MOVBLZX const_lineField(DX)(R11*1), CX
+	BTSQ CX, R14
+	JCS  again
+
+slot:
+	MOVL AX, (R9)(CX*8)
+	MOVL BX, 4(R9)(CX*8)
+	TESTB R10, const_lineLists(DX)(R11*1)
+	JNZ  list
+
+behind:
+	MOVQ BX, end-8(SP)
+	LEAQ 1(BX), AX
+	CMPB (SI)(BX*1), $0x2c
+	JEQ  member
+	MOVQ R11, line-16(SP)
+	JMP  stop
+
+list:
+	MOVL AX, 8(DI)
+	MOVL BX, 12(DI)
+	JMP  note
+
+metric:
+	MOVL AX, 4(DI)
+	MOVQ R13, 8(DI)
+
+note:
+	MOVQ BX, end-8(SP)
+	MOVQ R11, line-16(SP)
+	MOVQ found+56(FP), CX
+	ADDQ $16, DI
+	ADDQ $(16*(const_mostFound-1)), CX
+	CMPQ DI, CX
+	JNE  behind
+	JMP  stop
+
+again:
+	CMPL CX, $const_fieldNone
+	JEQ  slot
+	JMP  stop
+
+plain:
+	ADDQ $32, BX
+	LEAQ 64(BX), CX
+	CMPQ CX, R8
+	JLE  string
+	JMP  stop
+
+scalar:
+	MOVBLZX (SI)(AX*1), CX
+	CMPL CX, $0x7b                 // an object
+	JEQ  nested
+	CMPL CX, $0x5b                 // an array
+	JEQ  nested
+	VMOVDQU   (SI)(AX*1), Y0
+	VPSUBB    ZERO, Y0, Y0
+	VPMINUB   NINE, Y0, Y1
+	VPCMPEQB  Y0, Y1, Y1
+	VPMOVMSKB Y1, R12
+	XORL R10, R10                  // not listed
+	MOVQ $-1, R13
+	NOTL R12
+	TZCNTL    R12, R12             // the number of digits
+	JZ        word
+	CMPL R12, $16
+	JGT  stop
+	LEAQ (AX)(R12*1), BX
+	CMPL CX, $0x30
+	JNE  number
+	CMPL R12, $1
+	JNE  stop
+
+number:
+	LEAQ shift<>(SB), CX
+	VPSHUFB (CX)(R12*1), X0, X0    // behind zeros
+	VPMADDUBSW numbers<>+0(SB), X0, X0
+	VPMADDWD   numbers<>+16(SB), X0, X0
+	VPACKUSDW  X0, X0, X0
+	VPMADDWD   numbers<>+32(SB), X0, X0
+	VMOVQ X0, R12
+	MOVL  R12, CX
+	SHRQ  $32, R12
+	IMULQ $100000000, CX
+	LEAQ  (R12)(CX*1), R13
+
+last:
+	CMPB (SI)(BX*1), $0x2c
+	JEQ  found
+	CMPB (SI)(BX*1), $0x7d
+	JEQ  found
+	JMP  stop
+
+word:
+	MOVL (SI)(AX*1), R12
+	LEAQ 4(AX), BX
+	CMPL R12, $0x65757274          // true
+	JEQ  last
+	CMPL R12, $0x736c6166          // fals
+	JNE  stop
+	CMPB (SI)(BX*1), $0x65
+	JNE  stop
+	INCQ BX
+	JMP  last
+
+nested:
+	CMPL CX, $0x5b
+	JEQ  skip
+	TESTB $const_listsMembers, const_lineLists(DX)(R11*1)
+	JNZ  open
+
+skip:
+	MOVQ R14, seen-24(SP)
+	MOVQ R15, plain-32(SP)
+	MOVQ AX, start-40(SP)
+	CALL nested<>(SB)
+	MOVQ lines+32(FP), DX
+	MOVQ spans+40(FP), R9
+	MOVQ seen-24(SP), R14
+	MOVQ plain-32(SP), R15
+	MOVQ start-40(SP), AX
+	MOVL $const_listsNested, R10
+	MOVQ $-1, R13
+	CMPQ BX, $0
+	JLE  stop
+	MOVQ BX, CX
+	SUBQ AX, CX
+	CMPQ CX, $const_MaxDepth
+	JLE  found
+	CMPQ BX, n+16(FP)
+	JGE  stop
+	TESTQ R9, R9
+	JNZ  long
+	JMP  stop
+
+open:
+	CMPQ AX, n+16(FP)
+	JGE  stop
+	XORL BX, BX
+
+long:
+	MOVL AX, 8(DI)
+	MOVL BX, 12(DI)
+	MOVQ $1, open-48(SP)
+	ADDQ $16, DI
+
+stop:
+	MOVQ state+64(FP), CX
+	MOVQ end-8(SP), BX
+	MOVQ line-16(SP), R11
+	MOVQ open-48(SP), AX
+	MOVQ R11, (8*const_memberLine)(CX)
+	MOVQ BX, (8*const_memberEnd)(CX)
+	MOVQ AX, (8*const_memberOpen)(CX)
+	MOVQ R14, (8*const_memberSeen)(CX)
+	MOVQ R15, (8*const_memberPlain)(CX)
+	SUBQ found+56(FP), DI
+	SHRQ $4, DI
+	MOVQ DI, (8*const_memberFound)(CX)
+	VZEROUPPER
+	RET
+
+// KEEP writes those of eight bytes that R15 has bits for.
+#define KEEP(N) \
+	MOVBLZX R15, AX            \
+	VMOVQ   (8*N)(SI), X0      \
+	VPSHUFB (R9)(AX*8), X0, X0 \
+	VMOVQ   X0, (DI)           \
+	POPCNTL AX, AX             \
+	ADDQ    AX, DI             \
+	SHRQ    $8, R15
+
+// func unescapeBlocks(dst *byte, room int, text *byte, n int, kept *[257]uint64) (written, read int)
+//
+// DI dst, R12 where its last 64 bytes are, SI text, R8 where its last ones are
+// AX quotes, BX backslashes, CX where to stop, R10 escaped bytes, then whether
+// the next one is, R14 backslashes that escape, R15 all other bytes
+// R11 how many of the bytes are read
+TEXT ·unescapeBlocks(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), DI
+	MOVQ room+8(FP), R12
+	MOVQ text+16(FP), SI
+	MOVQ n+24(FP), R8
+	MOVQ kept+32(FP), R9
+	LEAQ -64(DI)(R12*1), R12
+	LEAQ -64(SI)(R8*1), R8
+	FILL(1, QUOTE)
+	FILL(2, BACKSLASH)
+	FILL(6, NEWLINE)
+	XORL R10, R10
+
+loop:
+	CMPQ DI, R12
+	JHI  full
+	CMPQ SI, R8
+	JHI  full
 	VMOVDQU (SI), Y0
 	VMOVDQU 32(SI), Y1
-	MASK(Y12, AX)
-	MASK(Y13, BX)
-	MASK(Y14, CX)
-	ORQ  BX, AX
-	ORQ  CX, AX
-	MOVQ AX, ret+8(FP)
+	MASK(QUOTE, AX)
+	MASK(BACKSLASH, BX)
+	MASK(NEWLINE, CX)
+	ESCAPED(BX, R13, R14)
+	ANDQ  BX, R14
+	MOVQ  R14, R15
+	NOTQ  R15
+	ANDNQ AX, R10, DX
+	ORQ   DX, CX
+	ORQ   AX, BX
+	ANDNQ R10, BX, BX              // neither a quote nor a backslash
+	SHRQ  $63, R14
+	MOVL  $64, R11
+	ORQ   BX, CX
+	JZ    keep
+	TZCNTQ CX, R11
+	BZHIQ  R11, R15, R15
+	SHRXQ  R11, R10, R10
+	ANDL   $1, R10
+	MOVQ   R10, R14
+
+keep:
+	KEEP(0)
+	KEEP(1)
+	KEEP(2)
+	KEEP(3)
+	KEEP(4)
+	KEEP(5)
+	KEEP(6)
+	KEEP(7)
+	MOVQ R14, R10
+	ADDQ R11, SI
+	CMPL R11, $64
+	JEQ  loop
+
+full:
+	SUBQ R10, SI                   // of an escape, the backslash comes first
+	SUBQ dst+0(FP), DI
+	SUBQ text+16(FP), SI
+	MOVQ DI, written+40(FP)
+	MOVQ SI, read+48(FP)
 	VZEROUPPER
 	RET
 

@@ -8,14 +8,11 @@ package decisionlog
 // eachProcessor calls read as on each kind of processor that this one can
 // stand for. No other test may run at that time.
 func eachProcessor(read func(processor string)) {
-	blocks, unescapes := hasBlocks, hasUnescape
-	defer func() { hasBlocks, hasUnescape = blocks, unescapes }()
-	hasBlocks, hasUnescape = false, false
+	blocks := hasBlocks
+	defer func() { hasBlocks = blocks }()
+	hasBlocks = false
 	read("portable")
 	if hasBlocks = blocks; hasBlocks {
 		read("AVX2")
-	}
-	if hasUnescape = unescapes; hasUnescape {
-		read("AVX-512")
 	}
 }

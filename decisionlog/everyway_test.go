@@ -181,3 +181,67 @@ func TestContainersEveryWay(t *testing.T) {
 	}
 	readEveryWay(t, texts...)
 }
+
+// state returns what a parser knows of an object.
+func (p *parser) state(end int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d: %d at %d, %v, %v,", end, p.cut, p.cutAt, p.metrics.problems, p.metrics.measures)
+	for f := range fieldNone {
+		fmt.Fprintf(&b, " %d", p.seen>>f&1)
+		if p.has(f) {
+			fmt.Fprintf(&b, " %v %q", p.values[f], p.text(f))
+		}
+	}
+	for _, m := range p.members {
+		if v := p.json[m.start:m.end]; v[0] != '"' || bytes.IndexByte(v, '\\') > 0 { // other strings hold no event
+			fmt.Fprintf(&b, " %d %v", m.at, m.span)
+		}
+	}
+	return fmt.Sprint(b.String(), p.problems)
+}
+
+// All kinds of processors parse an object in the same way, whatever is behind
+// it, wherever it is cut, and whatever is odd in it.
+func TestParseEveryWay(t *testing.T) {
+	parsers := map[string]*parser{}
+	number := regexp.MustCompile(`[0-9]+|true|"[a-z]`)
+	rolls(t, 10_000, 4000, func(r *rand.Rand) bool {
+		text := []byte(usualEvent(r))
+		if places := number.FindAllIndex(text, -1); r.IntN(2) == 0 {
+			at := places[r.IntN(len(places))]
+			odd := oneOf(r, "0", "00", "01", "-1", "1.5", "1234567890123456", "12345678901234567", "null", "nuls", "true", "trua", "false", "falsy", `"1"`,
+				"\"\t", `"é`, "\"\x7f", `"\n`, "[]", `{"a":{}}`, `["]"]`, "{ }", "{\n}", "long")
+			if odd == "long" { // perhaps too deep
+				odd = "[" + strings.Repeat("[],", MaxDepth/2*r.IntN(4)) + "1]"
+			}
+			text = slices.Concat(text[:at[0]], []byte(odd), text[at[1]:])
+		}
+		text = []byte(spread(r, string(text)))
+		text = append(text, usualEvent(r)...)
+		n, want, checked := len(text), "", false
+		var sc scanner
+		if checked = r.IntN(2) == 0 && sc.scan(text) == done; checked {
+			n = sc.pos
+		}
+		if r.IntN(4) == 0 {
+			n = 1 + r.IntN(n)
+		}
+		end := 0
+		eachProcessor(func(processor string) {
+			p := parsers[processor]
+			if p == nil {
+				p = &parser{}
+				parsers[processor] = p
+			}
+			p.checked = checked
+			end = p.parse(text[:n])
+			p.resolveMetrics(func(key []byte) int32 { return int32(len(key)) })
+			if got := p.state(end); want == "" {
+				want = got
+			} else if got != want {
+				t.Fatalf("%s, %t: %q\n got %s\nwant %s", processor, p.checked, text[:n], got, want)
+			}
+		})
+		return end > 0
+	})
+}

@@ -13,9 +13,9 @@ import (
 // metrics reads the object of an event's metrics.
 type metrics struct {
 	known   map[string]*key // by what it means
-	start   key             // before the first
-	serial  uint64          // of the object that is read
-	checked bool            // as the parser's
+	lines   keyLines
+	serial  uint64 // of the object that is read
+	checked bool   // as the parser's
 
 	measures []Measure
 	total    int  // timers and counters of the object
@@ -45,22 +45,40 @@ func (m *metrics) parse(text []byte, i int, number func(key []byte) int32) (end 
 	if i = skipIn(text, i+1, m.checked); i < len(text) && text[i] == '}' {
 		return i + 1
 	}
-	at := &m.start
+	at := &m.lines.start
 	for {
-		if guess := at.guess(text, i); guess != nil {
-			at = guess
-			i += len(at.text)
-		} else if at, i = m.key(text, i, at, number); i < 0 {
-			return -1
+		var found []foundMember
+		if hasBlocks {
+			found = m.lines.read(text, i, at, m.checked, nil)
 		}
-		i = skipIn(text, i, m.checked)
-		if at.counts {
-			i = m.number(text, i, at)
+		for j := range found {
+			f := &found[j]
+			if k := m.lines.key(f[0]); !k.counts {
+				continue
+			} else if value := int64(f[2]) | int64(f[3])<<32; value >= 0 {
+				m.measure(k, value, true)
+			} else {
+				m.number(text, int(f[1]), k)
+			}
+		}
+		if n := len(found); n > 0 {
+			at, i = m.lines.key(found[n-1][0]), int(m.lines.state[memberEnd])
 		} else {
-			i = valueEnd(text, i, m.checked)
-		}
-		if i < 0 {
-			return -1
+			if guess := at.guess(text, i); guess != nil {
+				at = guess
+				i += len(at.text)
+			} else if at, i = m.key(text, i, at, number); i < 0 {
+				return -1
+			}
+			i = skipIn(text, i, m.checked)
+			if at.counts {
+				i = m.number(text, i, at)
+			} else {
+				i = valueEnd(text, i, m.checked)
+			}
+			if i < 0 {
+				return -1
+			}
 		}
 		i = skipIn(text, i, m.checked)
 		switch {
@@ -79,7 +97,7 @@ func (m *metrics) parse(text []byte, i int, number func(key []byte) int32) (end 
 // forget forgets all keys, and their numbers.
 func (m *metrics) forget() {
 	clear(m.known)
-	m.start.next = [followers]*key{}
+	m.lines = keyLines{}
 }
 
 func (m *metrics) reset() {
@@ -116,7 +134,7 @@ func (m *metrics) key(text []byte, i int, before *key, number func(key []byte) i
 		at = m.remember(name, text[i:colon])
 		at.counts, at.number = true, number(name)
 	}
-	before.precedes(at)
+	m.lines.follow(before, at)
 	return at, colon
 }
 
@@ -125,6 +143,7 @@ func (m *metrics) remember(name, written []byte) *key {
 		m.known = map[string]*key{}
 	}
 	k := &key{text: string(written)}
+	m.lines.add(k)
 	m.known[string(name)] = k
 	return k
 }
@@ -135,17 +154,25 @@ func isTimer(key []byte) bool {
 
 // number reads a timer or counter at i and returns the index behind it, or -1.
 func (m *metrics) number(text []byte, i int, at *key) int {
-	if m.total++; m.total > mostMetrics {
-		m.noteCrowd()
-		return valueEnd(text, i, m.checked)
-	}
 	value, end := digits(text, i)
 	ok := end > i && end < len(text) && (text[end] == ',' || text[end] == '}') && (text[i] != '0' || end == i+1)
 	if !ok {
 		if end = valueEnd(text, i, m.checked); end < 0 {
 			return -1
 		}
-		value, ok = m.unusual(text[i:end])
+		if m.total < mostMetrics {
+			value, ok = m.unusual(text[i:end])
+		}
+	}
+	m.measure(at, value, ok)
+	return end
+}
+
+// measure notes the value of a timer or counter, if it is ok.
+func (m *metrics) measure(at *key, value int64, ok bool) {
+	if m.total++; m.total > mostMetrics {
+		m.noteCrowd()
+		return
 	}
 	if at.serial == m.serial {
 		m.problemIf(true, DuplicateKey)
@@ -158,7 +185,6 @@ func (m *metrics) number(text []byte, i int, at *key) int {
 		at.at = len(m.measures)
 		m.measures = append(m.measures, Measure{Metric: at.number, Value: value})
 	}
-	return end
 }
 
 // unusual returns a number that is not a few digits. null is no number, and no

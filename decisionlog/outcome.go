@@ -23,7 +23,7 @@ func (p *parser) outcome(path []byte, query bool) (_ outcome.Outcome, code strin
 	if query {
 		path = queryPath
 	}
-	v := p.verdictOf(path)
+	v := p.judge.verdictOf(path)
 	const hiding = 1<<fieldErased | 1<<fieldMasked
 	if p.hidden = p.present&hiding != 0 && p.hides(v.IsHiddenBy); p.hidden {
 		return outcome.OtherResult, ""
@@ -49,9 +49,16 @@ func (p *parser) outcome(path []byte, query bool) (_ outcome.Outcome, code strin
 // A log has many decisions with the same path, result or error. So the parser
 // remembers what it has found for a text, at a place that the text's hash tells.
 const (
-	places      = 64
+	places      = 256
 	longestText = 512 // in bytes
 )
+
+// judge remembers for all parsers of a reader.
+type judge struct {
+	verdicts   *outcome.Verdicts
+	paths      [places]pathVerdict
+	judgements [places]judgement
+}
 
 func placeOf(text []byte) uint64 { return maphash.Bytes(seed, text) % places }
 
@@ -64,11 +71,11 @@ type pathVerdict struct {
 
 // verdictOf returns the verdict of a path, which is not empty. It is valid until
 // the next call.
-func (p *parser) verdictOf(path []byte) *pathVerdict {
-	v := &p.paths[placeOf(path)]
+func (j *judge) verdictOf(path []byte) *pathVerdict {
+	v := &j.paths[placeOf(path)]
 	if !bytes.Equal(v.path, path) {
 		v.path = append(v.path[:0], path...)
-		if of := p.verdicts.Of(string(path)); of != v.Verdict {
+		if of := j.verdicts.Of(string(path)); of != v.Verdict {
 			v.Verdict, v.ofTrue, v.ofFalse = of, of.Outcome(true), of.Outcome(false)
 		}
 	}
@@ -86,13 +93,13 @@ type judgement struct {
 // remembered returns the outcome of a result by a verdict, or that of an error
 // if the verdict is nil.
 func (p *parser) remembered(verdict *outcome.Verdict, text []byte) (outcome.Outcome, string) {
-	known := &p.judgements[placeOf(text)]
+	known := &p.judge.judgements[placeOf(text)]
 	if known.verdict != verdict || !bytes.Equal(known.text, text) {
 		var found judgement
 		if verdict == nil {
 			found.outcome, found.code = p.failure(text)
 		} else {
-			found.outcome = p.judge(verdict, text)
+			found.outcome = p.outcomeOf(verdict, text)
 		}
 		// A text that is not UTF-8 is a problem each time.
 		if len(text) > longestText || slices.Contains(p.problems, InvalidUTF8) {
@@ -104,7 +111,7 @@ func (p *parser) remembered(verdict *outcome.Verdict, text []byte) (outcome.Outc
 	return known.outcome, known.code
 }
 
-func (p *parser) judge(verdict *outcome.Verdict, text []byte) outcome.Outcome {
+func (p *parser) outcomeOf(verdict *outcome.Verdict, text []byte) outcome.Outcome {
 	needed := p.needed[:0]
 	eachField(text, func(key, value []byte) {
 		if name := p.nameOf(key); verdict.Needs(string(name)) {

@@ -88,13 +88,11 @@ type parser struct {
 	// Bits by field: the object has it; its value is not null; its value is a
 	// string without escapes and of printable ASCII.
 	seen, present, plain uint32
-	texts                uint32           // its value is a string
 	nested               []byte           // the event that a flattened object stands for
 	values               [fieldCount]span // of the fields that are present
 	members              []member         // that may hold an event
 	holdsMore            bool             // a member that is no field of an event may hold one
-	start                key              // before the first key of an object
-	keys                 []*key
+	lines                keyLines
 	// checked says that a scanner has checked the grammar of the text, which
 	// may have several lines. If it is false, the parser stops at a newline.
 	checked bool
@@ -108,11 +106,9 @@ type parser struct {
 	scratch  []byte
 	clock    clock
 
-	verdicts   *outcome.Verdicts
-	paths      [places]pathVerdict
-	judgements [places]judgement
-	needed     []namedValue
-	hidden     bool // a mask policy hides the outcome
+	judge  *judge
+	needed []namedValue
+	hidden bool // a mask policy hides the outcome
 
 	query, queryPath []byte // the last query that may be a reference, and its path
 
@@ -139,16 +135,18 @@ const mostKeys = 64
 // deep, or has a newline and was not checked. A value that the parser skips may
 // be broken all the same. The object must be much shorter than 2 GiB: see span.
 func (p *parser) parse(text []byte) (end int) {
-	const structured = 1<<fieldMetrics | 1<<fieldLabels
-	if end = p.parseMembers(text); end > 0 && (p.present&(1<<fieldFlat) != 0 || p.texts&structured != 0) {
+	if end = p.parseMembers(text); end > 0 && (p.has(fieldFlat) || p.isText(fieldMetrics) || p.isText(fieldLabels)) {
 		p.nest(text[:end])
 	}
 	return end
 }
 
+// isText reports whether a field is a string.
+func (p *parser) isText(f field) bool { return p.has(f) && p.json[p.values[f].start] == '"' }
+
 func (p *parser) parseMembers(text []byte) (end int) {
 	p.json = text
-	p.seen, p.present, p.plain, p.texts = 0, 0, 0, 0
+	p.seen, p.present, p.plain = 0, 0, 0
 	p.members, p.holdsMore = p.members[:0], false
 	p.metrics.reset()
 	p.problems = p.problems[:0]
@@ -159,53 +157,51 @@ func (p *parser) parseMembers(text []byte) (end int) {
 	if i < len(text) && text[i] == '}' {
 		return i + 1
 	}
-	at := &p.start
+	at := &p.lines.start
 	for {
-		keyAt := i
-		if guess := at.guess(text, i); guess != nil {
-			at = guess
-			i += len(at.text)
-		} else if at, i = p.key(text, i, at); i < 0 {
-			return -1
+		keyAt, start, end := i, 0, 0
+		var open *foundMember
+		if hasBlocks {
+			at, i, open = p.skim(text, i, at)
 		}
-		i = skipIn(text, i, p.checked)
-		if i >= len(text) {
-			return -1
-		}
-		f, start, plain := at.field, i, false
-		var mayHold bool
-		switch c := text[i]; {
-		case c == '"':
-			p.texts |= 1 << f
-			if i = plainEnd(text, start); i >= 0 {
-				plain, mayHold = true, f >= fieldNone || f == fieldMsg
-				break
+		if open != nil {
+			at, keyAt, start, end = p.lines.key(open[0]), int(open[1]), int(open[2]), int(open[3])
+		} else if i == keyAt {
+			if guess := at.guess(text, i); guess != nil {
+				at = guess
+				i += len(at.text)
+			} else if at, i = p.key(text, i, at); i < 0 {
+				return -1
 			}
-			mayHold = true
-			if at.holdsText {
-				p.decoded, i = decodeString(p.decoded[:0], text, start)
-				p.decodedAt = int32(start)
-			} else {
-				i = stringEnd(text, start)
+			if start = skipIn(text, i, p.checked); start >= len(text) {
+				return -1
 			}
-		case c == '{' && f == fieldMetrics:
-			p.metrics.checked = p.checked
-			i = p.metrics.parse(text, i, nil)
-			mayHold = true
-		default:
-			mayHold = c == '{' || c == '['
-			i = valueEnd(text, i, p.checked)
 		}
-		if i < 0 {
-			p.cut, p.cutAt = f, start
-			return -1
-		}
-		if f != fieldNone {
-			p.set(f, start, i, plain)
-		}
-		if mayHold && (!f.isData() || f == fieldResult) {
-			p.members = append(p.members, member{at, int32(keyAt), span{int32(start), int32(i)}})
-			p.holdsMore = p.holdsMore || f >= fieldNone && !plain && (text[start] != '"' || mayBegin(text[start+1:i]))
+		if start > 0 {
+			plain := false
+			switch c := text[start]; {
+			case c == '"':
+				if i = plainEnd(text, start); i >= 0 {
+					plain = true
+				} else if at.holdsText {
+					p.decoded, i = decodeString(p.decoded[:0], text, start)
+					p.decodedAt = int32(start)
+				} else {
+					i = stringEnd(text, start)
+				}
+			case c == '{' && at.field == fieldMetrics:
+				p.metrics.checked = p.checked
+				i = p.metrics.parse(text, start, nil)
+			case end > 0 && (p.checked || !tooDeep(text[start:end])):
+				i = end
+			default:
+				i = valueEnd(text, start, p.checked)
+			}
+			if i < 0 {
+				p.cut, p.cutAt = at.field, start
+				return -1
+			}
+			p.add(at, keyAt, start, i, plain)
 		}
 		i = skipIn(text, i, p.checked)
 		switch {
@@ -220,6 +216,45 @@ func (p *parser) parseMembers(text []byte) (end int) {
 	}
 }
 
+// skim reads members as far as memberBlocks does. It returns the last key, the
+// index behind its value, and the member that follows, if its value is open.
+func (p *parser) skim(text []byte, i int, before *key) (at *key, end int, open *foundMember) {
+	l := &p.lines
+	l.state[memberSeen], l.state[memberPlain] = uint64(p.seen), uint64(p.plain)
+	found := l.read(text, i, before, p.checked, &p.values)
+	seen := uint32(l.state[memberSeen])
+	p.present |= seen &^ p.seen
+	p.seen, p.plain = seen, uint32(l.state[memberPlain])
+	if l.state[memberOpen] != 0 {
+		open, found = &found[len(found)-1], found[:len(found)-1]
+	}
+	for j := range found {
+		m := &found[j]
+		k := l.key(m[0])
+		p.members = append(p.members, member{k, int32(m[1]), span{int32(m[2]), int32(m[3])}})
+		p.holdsMore = p.holdsMore || k.field >= fieldNone && text[m[2]] != '"'
+	}
+	if end = int(l.state[memberEnd]); end > 0 {
+		return l.key(uint32(l.state[memberLine])), end, open
+	}
+	return before, i, open
+}
+
+// add adds a member. plain says that its value is a plain string.
+func (p *parser) add(at *key, keyAt, start, end int, plain bool) {
+	f := at.field
+	if f != fieldNone {
+		p.set(f, start, end, plain)
+	}
+	c := p.json[start]
+	mayHold := c == '{' || c == '[' || c == '"' && (!plain || f >= fieldNone || f == fieldMsg)
+	if mayHold && (!f.isData() || f == fieldResult) {
+		p.members = append(p.members, member{at, int32(keyAt), span{int32(start), int32(end)}})
+		// JSON in a string has quotes, which are escaped.
+		p.holdsMore = p.holdsMore || f >= fieldNone && (c != '"' || !plain && bytes.IndexByte(p.json[start:end], '\\') >= 0)
+	}
+}
+
 // key reads the key at i, which follows the key before, and returns the index
 // behind the colon, or -1.
 func (p *parser) key(text []byte, i int, before *key) (*key, int) {
@@ -228,24 +263,24 @@ func (p *parser) key(text []byte, i int, before *key) (*key, int) {
 		return nil, -1
 	}
 	written := text[i:colon]
-	at := slices.IndexFunc(p.keys, func(k *key) bool { return k.text == string(written) })
+	at := slices.IndexFunc(p.lines.keys, func(k *key) bool { return k.text == string(written) })
 	var found *key
 	if at >= 0 {
-		found = p.keys[at]
+		found = p.lines.keys[at]
 	} else {
 		name, _, _ := unquote(nil, text[i:end]) // no field's, if it is not UTF-8
 		f := fieldOf(name)
 		switch {
-		case len(p.keys) < mostKeys && len(written) < 64:
+		case len(p.lines.keys) < mostKeys:
 			found = &key{text: string(written), field: f}
-			p.keys = append(p.keys, found)
+			p.lines.add(found)
 		case f != fieldNone:
-			return &key{field: f}, colon
+			found = &key{field: f, line: otherLine}
 		default:
-			return otherKey, colon
+			found = otherKey
 		}
 	}
-	before.precedes(found)
+	p.lines.follow(before, found)
 	return found, colon
 }
 

@@ -36,7 +36,7 @@ func TestBounds(t *testing.T) {
 		}
 		r.Read(append(line, "}}\n"...))
 		p := &r.finder.parsers[0]
-		most("keys", len(p.keys), mostKeys)
+		most("keys", len(p.lines.keys), mostKeys)
 		most("metrics", len(p.metrics.known), 2*mostMetrics)
 		return true
 	})
@@ -77,7 +77,7 @@ func TestResetForgets(t *testing.T) {
 	}
 	r.Reset()
 	r.Read([]byte(event1 + "\n"))
-	if known := r.finder.parsers[0].start.next[0]; known == nil || known.field != fieldLabels {
+	if known := r.finder.parsers[0].lines.start.next[0]; known == nil || known.field != fieldLabels {
 		t.Errorf("%+v", known)
 	}
 }

@@ -6,6 +6,7 @@ package decisionlog
 import (
 	"bytes"
 	"cmp"
+	"slices"
 
 	"github.com/regometer/regometer/outcome"
 )
@@ -87,8 +88,9 @@ type Reader struct {
 func NewReader(o Options) *Reader {
 	r := &Reader{options: o, maxLength: cmp.Or(o.MaxLength, usualLength)}
 	r.finder.reader = r
+	judge := &judge{verdicts: o.Verdicts}
 	for i := range r.finder.parsers {
-		r.finder.parsers[i].verdicts = o.Verdicts
+		r.finder.parsers[i].judge = judge
 	}
 	r.Reset()
 	return r
@@ -116,11 +118,11 @@ func (r *Reader) Forget() {
 // has dealt with. The rest, which has less than Options.MaxLength bytes, must be
 // given again with more behind it. Read does not change text, does not look
 // beyond its length, which may be any, and does not keep it.
-func (r *Reader) Read(text []byte) (n int) { return r.root.read(text, false) }
+func (r *Reader) Read(text []byte) (n int) { return r.root.read(slices.Clip(text), false) }
 
 // Close reads the rest, the end of the text.
 func (r *Reader) Close(rest []byte) {
-	r.root.read(rest, true)
+	r.root.read(slices.Clip(rest), true)
 	r.finder.giveUp(func(*source) bool { return true })
 }
 

@@ -367,12 +367,18 @@ func valueEnd(text []byte, i int, checked bool) int {
 }
 
 func nestedValueEnd(text []byte, i int, checked bool) int {
-	end, known := nestedFast(text, i)
-	if !known || checked && end < 0 {
+	end, known := nestedFast(text, i, checked)
+	if !known {
 		end = nestedEnd(text, i, checked)
 	}
-	if !checked && end-i > MaxDepth && bytes.Count(text[i:end], []byte{'['})+bytes.Count(text[i:end], []byte{'{'}) >= MaxDepth-1 {
-		return -1 // in metrics, which are in an event
+	if end > 0 && !checked && tooDeep(text[i:end]) {
+		return -1
 	}
 	return end
+}
+
+// tooDeep reports whether a value may be nested too deep in metrics, which are
+// in an event.
+func tooDeep(value []byte) bool {
+	return len(value) > MaxDepth && bytes.Count(value, []byte{'['})+bytes.Count(value, []byte{'{'}) >= MaxDepth-1
 }

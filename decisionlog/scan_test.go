@@ -49,7 +49,7 @@ func TestNestedEnd(t *testing.T) {
 		if got := valueEnd(text, 0, false); got != want {
 			t.Fatalf("the value %q ends at %d, want %d", text, got, want)
 		}
-		switch got, known := nestedFast(text, 0); {
+		switch got, known := nestedFast(text, 0, false); {
 		case !known:
 			unknown++
 		case got != want:

@@ -47,15 +47,10 @@ func decodeString(dst, text []byte, i int) (_ []byte, end int) {
 	for i++; hasBlocks && i < len(text); {
 		dst = slices.Grow(dst, 1<<10)
 		n := len(dst)
-		var written, read int
-		if hasUnescape {
-			written, read = unescapeBlocks(&dst[:n+1][n], cap(dst)-n, &text[i], len(text)-i)
-		} else {
-			written, read = unescapeSpecial(dst[n:cap(dst)], text[i:])
-		}
+		written, read := unescapeBlocks(&dst[:n+1][n], cap(dst)-n, &text[i], cap(text)-i, &kept)
 		dst = dst[:n+written]
-		if i += read; i == len(text) {
-			break
+		if i += read; i >= len(text) {
+			return dst, -1
 		}
 		switch text[i] {
 		case '"':
@@ -87,36 +82,6 @@ func decodeRest(dst, text []byte, i int) (_ []byte, end int) {
 		return dst, -1
 	}
 	return unescape(dst, text[i:end-1]), end
-}
-
-// unescapeSpecial does the work of unescapeBlocks on processors without
-// AVX-512. It also stops where less than 72 bytes of text are left.
-func unescapeSpecial(dst, text []byte) (written, read int) {
-	const size, word = 64, 8
-	for len(text)-read >= size+word && len(dst)-written >= size+word {
-		block := read
-		end := block + size
-		for special := specialBlock(&text[block]); ; special = special >> (read - block) << (read - block) {
-			at := min(block+bits.TrailingZeros64(special), end)
-			for i := read; i < at; i += word {
-				copy(dst[written+i-read:][:word], text[i:i+word])
-			}
-			written += at - read
-			if read = at; read == end {
-				break
-			}
-			c := escapes[text[at+1]]
-			if text[at] != '\\' || c == 0 {
-				return written, read
-			}
-			dst[written] = c
-			written++
-			if read += 2; read >= end {
-				break
-			}
-		}
-	}
-	return written, read
 }
 
 // escapes has the meaning of each byte behind a backslash, except u.

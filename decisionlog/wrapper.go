@@ -72,8 +72,8 @@ func (f *finder) reset() {
 	for i := range f.parsers {
 		p := &f.parsers[i]
 		p.json, p.decoded, p.nested, p.scratch, p.members, p.present = nil, nil, nil, nil, nil, 0
-		if len(p.keys) == mostKeys { // many of them may be useless for the next file
-			p.keys, p.start.next = nil, [followers]*key{}
+		if len(p.lines.keys) == mostKeys { // many of them may be useless for the next file
+			p.lines = keyLines{}
 		}
 	}
 }
