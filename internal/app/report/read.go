@@ -13,6 +13,7 @@ package report
 
 import (
 	"archive/tar"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -481,7 +482,8 @@ func (w *worker) readText(ctx context.Context, p *part, text io.Reader) (err err
 		var n int
 		n, err = io.ReadFull(text, buf[have:])
 		have += n
-		n = w.reader.Read(buf[:have])
+		// A line that is not whole would be parsed in vain.
+		n = w.reader.Read(buf[:cmp.Or(bytes.LastIndexByte(buf[:have], '\n')+1, have)])
 		have = copy(buf, buf[n:have])
 		w.flush()
 	}
