@@ -10,8 +10,8 @@ import (
 )
 
 // A shipper may leave an event in its string and put members of it beside the
-// string. Events of one object that are the same decision count once, as the
-// candidate that says the most. Elements of an array are different decisions.
+// string. Events of one object or row that are the same decision count once, as
+// the candidate that says the most. Elements of a list are different decisions.
 
 // candidate is an event that another place of its record may have too.
 type candidate struct {
@@ -50,10 +50,14 @@ func (f *finder) identify(p *parser) uint64 {
 }
 
 // richness says how much of an event the object has. Of two with as much, the
-// one in a string is more likely to be whole.
+// one in a string is more likely to be whole, and a flattened one less.
 func (p *parser) richness(n nesting) int {
 	const fields = 1<<fieldMetrics | 1<<fieldResult | 1<<fieldInput | 1<<fieldLabels | 1<<fieldTimestamp
-	return bits.OnesCount32(p.present&fields)<<16 + n.decodings<<8 + n.levels
+	r := bits.OnesCount32(p.present&fields)<<16 + n.decodings<<12 + n.levels
+	if !p.flattened {
+		r += 1 << 8
+	}
+	return r
 }
 
 // merge keeps one candidate of each decision that is both among those from start
@@ -78,7 +82,7 @@ func (f *finder) merge(start, from int) {
 		case c.richness > kept[at].richness:
 			kept[at] = c
 		}
-		delete(f.places, c.identity) // the next one is of another element
+		delete(f.places, c.identity) // the next one is another decision
 	}
 	f.candidates = kept
 }

@@ -26,6 +26,7 @@ func TestRicherEvent(t *testing.T) {
 		{`"line":%[1]s`, `"fields":{%[2]s}`},                                         // Grafana
 		{`"values":[["1767323045500000000",%[1]s]]`, `"stream":{"app":"opa",%[2]s}`}, // Loki
 		{`"@message":%[1]s`, `"ptr":"x","a":{"b":{%[2]s}}`},
+		{`"values":[["1767323045500000000",%[1]s,{%[2]s}]]`, `"a":1`}, // Loki's structured metadata
 	}
 	rolls(t, 2000, 300, func(r *rand.Rand) bool {
 		event := numberedEvent(r, 7)
@@ -41,7 +42,10 @@ func TestRicherEvent(t *testing.T) {
 		}
 		r.Shuffle(len(poor), func(i, j int) { poor[i], poor[j] = poor[j], poor[i] })
 		layout := oneOf(r, layouts...)
-		parts := []string{fmt.Sprintf(layout[0]+"%.0[2]s", oneOf(r, copies...)(event), ""), fmt.Sprintf(layout[1]+"%.0[1]s", "", strings.Join(poor, ",")), `"host":"h"`}
+		parts := []string{`"host":"h"`}
+		for _, format := range layout {
+			parts = append(parts, fmt.Sprintf(format+"%.0[1]s%.0[2]s", oneOf(r, copies...)(event), strings.Join(poor, ",")))
+		}
 		r.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
 		record := "{" + strings.Join(parts, ",") + "}"
 		text := oneOf(r, "%s", `{"_source":%s}`, `[%s]`, `{"hits":{"hits":[{"a":1},%s]}}`, `{"n":1,"log":`+"%q}", "2026-01-02T03:04:05Z stdout F %s")
@@ -73,9 +77,10 @@ func TestCandidates(t *testing.T) {
 		`{"a":` + poor + `,"b":` + quoted(event("full", "")) + `}`: "full undefined; no_metrics at 1", // a tie
 		`{"b":` + quoted(event("full", "")) + `,"a":` + poor + `}`: "full undefined; no_metrics at 1",
 		`[` + full + `,` + full + `]`:                              "full allowed 1; full allowed 1", `{"a":[` + full + `,` + full + `]}`: "full allowed 1; full allowed 1",
-		`{"a":` + poor + `,"rows":[` + full + `,` + quoted(full) + `]}`: "full allowed 1; full allowed 1", // one of them is a
-		`{"a":[` + poor + `],"b":[` + full + `]}`:                       "full allowed 1",
-		`{"a":{"b":` + poor + `,"c":` + full + `},"d":` + poor + `}`:    "full allowed 1",
+		`{"a":` + poor + `,"rows":[` + full + `,` + quoted(full) + `]}`:           "full allowed 1; full allowed 1", // one of them is a
+		`{"a":[` + poor + `],"b":[` + full + `]}`:                                 "full allowed 1",
+		`[["x",` + quoted(full) + `,` + poor + `],[1,` + poor + `,` + full + `]]`: "full allowed 1; full allowed 1", // rows
+		`{"a":{"b":` + poor + `,"c":` + full + `},"d":` + poor + `}`:              "full allowed 1",
 		// An event does not contain others, and its data hold none.
 		inside(quoted(strings.Replace(full, `"d"`, `"e"`, 1))): "outer allowed", inside(full): "full allowed 1", inside(`[` + full + `,` + full + `]`): "full allowed 1",
 		inside(quoted(`{"level":"info","msg":"x","text":` + quoted(full) + `}`)): "outer allowed", inside(`{"input":` + full + `}`): "outer allowed",
@@ -123,6 +128,7 @@ func TestTable(t *testing.T) {
 		"path,decision_id\n[p,d\n{p,d\n\"p\",d\n":                                                                                       "[p undefined; {p undefined; p undefined; no_metrics at 2; no_metrics at 3; no_metrics at 4",
 		"decision_id,path,input\nd,p,\"" + strings.ReplaceAll(full, `"`, `""`) + "\"\ne,\"p\nf,q,\n":                                    "p undefined; q undefined; invalid_json at 3; no_metrics at 2; no_metrics at 4",
 		// These are no tables.
+		"@timestamp,path,decision_id,metrics.timer_a_ns\n\"Jan 2, 2026 @ 03:04:05.000\",p,d,\"1,234,567\"\n": "p undefined" + timed + " 1234567; no_zone at 2; wrapper_time at 2", // Kibana
 		"x\ndecision_id,path\nd,p\n": "", "time,message\n1,\"" + strings.ReplaceAll(full, `"`, `""`) + "\"\n": "full allowed 5",
 	} {
 		if got := answer(text); got != want {

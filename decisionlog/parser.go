@@ -59,6 +59,7 @@ var fields = map[string]field{
 	"custom": fieldCustom, "req_body": fieldData, "resp_body": fieldData, "req_params": fieldData,
 	"resultType": fieldExport, "preview": fieldExport, "level": fieldLevel,
 	"time": fieldTime, "@timestamp": fieldStamp, "__REALTIME_TIMESTAMP": fieldStamp, "timeUnixNano": fieldStamp, "date": fieldStamp, "_time": fieldStamp,
+	"ts": fieldStamp, "_messagetime": fieldStamp, "TimeGenerated": fieldStamp,
 	"data": fieldHits, "entries": fieldHits, "events": fieldHits, "hits": fieldHits, "logEvents": fieldHits, "logRecords": fieldHits,
 	"messages": fieldHits, "records": fieldHits, "resourceLogs": fieldHits, "results": fieldHits, "rows": fieldHits,
 	"scopeLogs": fieldHits, "streams": fieldHits, "tables": fieldHits, "values": fieldHits,
@@ -88,7 +89,8 @@ type parser struct {
 	// Bits by field: the object has it; its value is not null; its value is a
 	// string without escapes and of printable ASCII.
 	seen, present, plain uint32
-	nested               []byte           // the event that a flattened object stands for
+	flattened            bool // the object is a flattened event, which nested has as OPA writes it
+	nested               []byte
 	values               [fieldCount]span // of the fields that are present
 	members              []member         // that may hold an event
 	holdsMore            bool             // a member that is no field of an event may hold one
@@ -135,7 +137,8 @@ const mostKeys = 64
 // deep, or has a newline and was not checked. A value that the parser skips may
 // be broken all the same. The object must be much shorter than 2 GiB: see span.
 func (p *parser) parse(text []byte) (end int) {
-	if end = p.parseMembers(text); end > 0 && (p.has(fieldFlat) || p.isText(fieldMetrics) || p.isText(fieldLabels)) {
+	end = p.parseMembers(text)
+	if p.flattened = end > 0 && (p.has(fieldFlat) || p.isText(fieldMetrics) || p.isText(fieldLabels)); p.flattened {
 		p.nest(text[:end])
 	}
 	return end

@@ -5,6 +5,7 @@ package decisionlog
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strconv"
 )
@@ -20,6 +21,9 @@ type table struct {
 
 // anyTable stands for the table of a record in another text.
 var anyTable = &table{comma: ','}
+
+// grouped matches a number with commas between its thousands.
+var grouped = regexp.MustCompile(`^\d{1,3}(?:,\d{3})+$`)
 
 // tableOf returns the table whose columns a line names, or nil.
 func tableOf(line []byte) *table {
@@ -103,6 +107,9 @@ func (t *table) parse(p *parser, record []byte) []byte {
 		name := t.names[i]
 		if yes := string(cell) == "t"; fieldOf(name) == fieldResult && (yes || string(cell) == "f") { // Postgres
 			cell = strconv.AppendBool(nil, yes)
+		}
+		if grouped.Match(cell) { // Kibana
+			cell = bytes.ReplaceAll(cell, []byte{','}, nil)
 		}
 		if len(cell) > 0 {
 			object = append(appendText(append(appendText(object, name), ':'), cell), ',')

@@ -43,11 +43,16 @@ var errUnusual = errors.New("a time is not as RFC 3339 has it")
 
 // parseTime parses a time of RFC 3339 with any fraction, in ns since 1970. It
 // also knows a blank instead of T and before an offset, the offsets +00 and
-// +0000, " UTC" at the end, no zone, which stands for UTC, and epoch's numbers.
+// +0000, " UTC" at the end, no zone, which stands for UTC, epoch's numbers, and
+// Jan 2, 2026 @ 03:04:05.000.
 // It fails if the time is invalid or outside of the range of int64.
 func parseTime(s []byte) (ns int64, hasZone, ok bool) {
 	const day, hour, end = len("2006-01-02"), len("2006-01-02T15"), len("2006-01-02T15:04:05")
 	if len(s) < end || s[day] != 'T' && s[day] != ' ' || s[hour] != ':' {
+		if bytes.IndexByte(s, '@') > 0 { // Kibana
+			t, err := time.Parse("Jan 2, 2006 @ 15:04:05.000", string(s))
+			return t.UnixNano(), false, err == nil
+		}
 		ns, ok = epoch(s)
 		return ns, true, ok
 	}

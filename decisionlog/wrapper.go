@@ -213,8 +213,9 @@ func (f *finder) readValue(value, name []byte, checked bool, n nesting) {
 	}
 }
 
-// readArray looks for events in the elements of an array. Bytes that are
-// written as numbers, as journald does, are a text.
+// readArray looks for events in the elements of an array. If some of them are
+// plain text or numbers, the array is a row of a table, and not a list. Bytes
+// that are written as numbers, as journald does, are a text.
 func (f *finder) readArray(value, name []byte, n nesting) {
 	if text, ok := bytesOf(value); ok {
 		f.readText(otherKey, name, text, n)
@@ -230,7 +231,13 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 		return
 	}
 	times, losses := len(f.times), len(f.losses)
+	start, several, isRow := len(f.candidates), f.several, false
 	eachElement(value, func(e []byte) {
+		isRow = isRow || e[0] != '{' && e[0] != '[' && bytes.IndexByte(e, '{') < 0
+	})
+	f.several = several || isRow
+	eachElement(value, func(e []byte) {
+		from := len(f.candidates)
 		f.losses = f.losses[:losses] // elements are different lines
 		if text := bytes.TrimPrefix(e, quote); len(f.times) == times && isDigit(text[0]) {
 			// A row may begin with its time.
@@ -244,8 +251,14 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 				f.readText(otherKey, name, unescape(nil, e[1:len(e)-1]), n)
 			}
 		}
+		if isRow {
+			f.merge(start, from)
+		}
 	})
 	f.times = f.times[:times]
+	if f.several = several; isRow && !several {
+		f.deliverCandidates()
+	}
 }
 
 // readString reads the text in a member of the object that p has parsed.
