@@ -86,8 +86,7 @@ type Decision struct {
 }
 
 // Number is the value of a timer or counter. It names the metric by its full
-// key. In contrast, a decisionlog.Measure has the index of a name that its
-// caller has looked up.
+// key.
 type Number struct {
 	Key   string // as in a decision log: "timer_…_ns", "counter_…"
 	Value int64

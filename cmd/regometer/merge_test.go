@@ -17,9 +17,9 @@ func TestFailOn(t *testing.T) {
 	want := succeed(t, "report", "--save", "twice.rgm", "twice.log")
 	for args, failed := range map[string]string{
 		"report --fail-on errors_rose,ids_repeated --fail-on partly_read twice.log": "ids_repeated",
-		"merge --fail-on ids_repeated twice.rgm":                                        "ids_repeated",
-		"report --fail-on errors_rose twice.log":                                        "",
-		"merge --fail-on errors_rose twice.rgm":                                         "",
+		"merge --fail-on ids_repeated twice.rgm":                                    "ids_repeated",
+		"report --fail-on errors_rose twice.log":                                    "",
+		"merge --fail-on errors_rose twice.rgm":                                     "",
 	} {
 		wantStatus, wantStderr := 0, ""
 		if failed != "" {

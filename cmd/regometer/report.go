@@ -16,10 +16,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/parquetlog"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -105,7 +105,7 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 			} else {
 				err = parquet.write(func(w io.Writer) error {
 					rows := parquetlog.NewWriter(w)
-					o.Each = func(key func(int32) string) func(*decisionlog.Event) error { return rows.Rows(key).Add }
+					o.Each = func(key func(int32) string) func(*logread.Event) error { return rows.Rows(key).Add }
 					return errors.Join(readLogs(), rows.Close())
 				})
 			}

@@ -9,15 +9,15 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
 // typicalMeasures are five timers and two counters, as a POST to a server's
 // Data API has them.
-func typicalMeasures(g *Groups, r *rand.Rand) []decisionlog.Measure {
+func typicalMeasures(g *Groups, r *rand.Rand) []logread.Measure {
 	whole := 200e3 * math.Exp(r.NormFloat64())
-	var measures []decisionlog.Measure
+	var measures []logread.Measure
 	for _, m := range []struct {
 		key  string
 		part float64
@@ -30,7 +30,7 @@ func typicalMeasures(g *Groups, r *rand.Rand) []decisionlog.Measure {
 		{"timer_rego_query_eval_ns", 0.7},
 		{"timer_server_handler_ns", 1},
 	} {
-		measures = append(measures, decisionlog.Measure{Metric: g.Metric([]byte(m.key)), Value: 1 + int64(whole*m.part)})
+		measures = append(measures, logread.Measure{Metric: g.Metric([]byte(m.key)), Value: 1 + int64(whole*m.part)})
 	}
 	return measures
 }
@@ -40,7 +40,7 @@ func typicalMeasures(g *Groups, r *rand.Rand) []decisionlog.Measure {
 // record the timers bounds it from below (impl=record).
 func BenchmarkAdd(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 1))
-	decisions := func(g *Groups) (all [64][]decisionlog.Measure) {
+	decisions := func(g *Groups) (all [64][]logread.Measure) {
 		for i := range all {
 			all[i] = typicalMeasures(g, random)
 		}

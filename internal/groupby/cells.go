@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
@@ -25,7 +25,7 @@ type group struct {
 
 // cell has the sums of a group's decisions in one slice of time.
 type cell struct {
-	index    int64 // the slice begins at index·width; decisionlog.NoTime for decisions without a time
+	index    int64 // the slice begins at index·width; logread.NoTime for decisions without a time
 	outcomes [outcomes]uint64
 	stages   list[stageSums]
 	counters list[Sum]
@@ -114,7 +114,7 @@ func (g *Groups) cellOf(x *group, time int64) *cell {
 	if x.last < len(x.cells) && x.cells[x.last].index == index {
 		return &x.cells[x.last]
 	}
-	if _, ok := g.begins[index]; !ok && time != decisionlog.NoTime {
+	if _, ok := g.begins[index]; !ok && time != logread.NoTime {
 		g.begins[index] = struct{}{}
 		g.fit()
 		index = g.indexOf(time) // because fit may double the width
@@ -124,8 +124,8 @@ func (g *Groups) cellOf(x *group, time int64) *cell {
 
 // indexOf returns the index of the slice that contains the time.
 func (g *Groups) indexOf(time int64) int64 {
-	if time == decisionlog.NoTime {
-		return decisionlog.NoTime
+	if time == logread.NoTime {
+		return logread.NoTime
 	}
 	index := time / g.width
 	if time%g.width < 0 {
@@ -135,15 +135,15 @@ func (g *Groups) indexOf(time int64) int64 {
 }
 
 // beginOf returns the time at which a slice begins. It is above
-// decisionlog.NoTime for all slices with a time.
+// logread.NoTime for all slices with a time.
 func (g *Groups) beginOf(index int64) int64 {
 	switch {
-	case index == decisionlog.NoTime:
-		return decisionlog.NoTime
+	case index == logread.NoTime:
+		return logread.NoTime
 	case index < math.MinInt64/g.width:
-		return decisionlog.NoTime + 1
+		return logread.NoTime + 1
 	}
-	return max(index*g.width, decisionlog.NoTime+1)
+	return max(index*g.width, logread.NoTime+1)
 }
 
 // cell returns the group's cell for a slice. It makes the cell if there is
@@ -169,7 +169,7 @@ func (g *Groups) double() {
 	for _, x := range g.byKey {
 		cells := x.cells[:0]
 		for _, c := range x.cells {
-			if c.index != decisionlog.NoTime {
+			if c.index != logread.NoTime {
 				c.index >>= 1
 			}
 			if n := len(cells); n > 0 && cells[n-1].index == c.index {

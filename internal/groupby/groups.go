@@ -11,8 +11,8 @@ import (
 	"math"
 	"unicode/utf8"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
@@ -121,10 +121,10 @@ func New(l Limits) (*Groups, error) {
 	}, nil
 }
 
-// Add adds a decision. Its time is in ns since 1970, or decisionlog.NoTime. Add
+// Add adds a decision. Its time is in ns since 1970, or logread.NoTime. Add
 // copies the key. It ignores unknown metrics, negative timers, and counters
 // below 1. Each metric should be among the measures only once.
-func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, measures []decisionlog.Measure) {
+func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, measures []logread.Measure) {
 	n, f := &g.names, &g.folding
 	if n.displaced > g.limits.Names {
 		g.sweep()

@@ -17,8 +17,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
@@ -43,9 +43,9 @@ type event struct {
 }
 
 func addEvent(g *Groups, e event) {
-	var measures []decisionlog.Measure
+	var measures []logread.Measure
 	for _, n := range e.numbers {
-		measures = append(measures, decisionlog.Measure{Metric: g.Metric([]byte(n.Key)), Value: n.Value})
+		measures = append(measures, logread.Measure{Metric: g.Metric([]byte(n.Key)), Value: n.Value})
 	}
 	g.Add([]byte(e.key), e.time, e.outcome, e.code, measures)
 }
@@ -68,7 +68,7 @@ func (w *world) duration() int64 {
 
 // event returns a random decision, some of whose names and keys are rare.
 func (w *world) event() event {
-	e := event{key: fmt.Sprint("p", w.IntN(11)), time: decisionlog.NoTime, outcome: outcome.Outcome(w.IntN(6))}
+	e := event{key: fmt.Sprint("p", w.IntN(11)), time: logread.NoTime, outcome: outcome.Outcome(w.IntN(6))}
 	e.code = []string{"", "internal_error", "unauthorized", "invented"}[w.IntN(4)]
 	switch n := w.IntN(60); {
 	case n < 4:
@@ -120,7 +120,7 @@ func (w *world) times(n int) []int64 {
 			times[i] = w.Int64N(3)*1_000_000_000e9 + w.Int64N(100e9)
 		}
 		if w.IntN(10) == 0 {
-			times[i] = decisionlog.NoTime
+			times[i] = logread.NoTime
 		}
 	}
 	return times
@@ -253,7 +253,7 @@ func modelText(l Limits, events []event) string {
 	for ; width <= math.MaxInt64/2; width *= 2 {
 		slices := map[int64]bool{}
 		for _, e := range events {
-			if e.time != decisionlog.NoTime {
+			if e.time != logread.NoTime {
 				slices[floorDivide(e.time, width)] = true
 			}
 		}
@@ -273,7 +273,7 @@ func modelText(l Limits, events []event) string {
 			overflow.Decisions++
 		}
 		begin := e.time
-		if begin != decisionlog.NoTime {
+		if begin != logread.NoTime {
 			b := new(big.Int).Mul(big.NewInt(floorDivide(e.time, width)), big.NewInt(width))
 			begin = math.MinInt64 + 1
 			if b.Cmp(big.NewInt(begin)) > 0 {
@@ -518,7 +518,7 @@ func TestPlans(t *testing.T) {
 				clear(numbers)
 				clear(keys)
 			}
-			var measures []decisionlog.Measure
+			var measures []logread.Measure
 			for _, n := range e.numbers {
 				if _, ok := numbers[n.Key]; !ok {
 					number := g.Metric([]byte(n.Key))
@@ -527,7 +527,7 @@ func TestPlans(t *testing.T) {
 					}
 					numbers[n.Key], keys[number] = number, n.Key
 				}
-				measures = append(measures, decisionlog.Measure{Metric: numbers[n.Key], Value: n.Value})
+				measures = append(measures, logread.Measure{Metric: numbers[n.Key], Value: n.Value})
 			}
 			g.Add([]byte(e.key), e.time, e.outcome, e.code, measures)
 		}
@@ -693,16 +693,16 @@ func TestUnusualMeasures(t *testing.T) {
 		}
 	}
 	counter, timer := g.Metric([]byte("counter_c")), g.Metric([]byte("timer_t_ns"))
-	g.Add([]byte("k"), 0, 99, "", []decisionlog.Measure{{Metric: -1, Value: 5}, {Metric: math.MinInt32, Value: 5}, {Metric: math.MaxInt32, Value: 5},
+	g.Add([]byte("k"), 0, 99, "", []logread.Measure{{Metric: -1, Value: 5}, {Metric: math.MinInt32, Value: 5}, {Metric: math.MaxInt32, Value: 5},
 		{Metric: counter, Value: 0}, {Metric: counter, Value: -1}, {Metric: timer, Value: -1},
 	})
 	if x := g.Total(); x.Outcomes != [6]uint64{outcome.OtherResult: 1} || len(x.Stages) != 0 || len(x.Counters) != 0 {
 		t.Errorf("got %+v", x)
 	}
 	for range 4 {
-		measures := []decisionlog.Measure{{Metric: counter, Value: math.MaxInt64}}
+		measures := []logread.Measure{{Metric: counter, Value: math.MaxInt64}}
 		for i := range 3000 {
-			measures = append(measures, decisionlog.Measure{Metric: g.Metric(fmt.Appendf(nil, "timer_t%d_ns", i)), Value: int64(i)})
+			measures = append(measures, logread.Measure{Metric: g.Metric(fmt.Appendf(nil, "timer_t%d_ns", i)), Value: int64(i)})
 		}
 		g.Add([]byte("k"), 0, outcome.Allowed, "", measures)
 	}

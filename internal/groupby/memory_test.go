@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -42,7 +42,7 @@ func TestMemory(t *testing.T) {
 			before := liveBytes()
 			g := newGroups(t, Limits{})
 			random := rand.New(rand.NewPCG(1, 2))
-			var pool [1000][]decisionlog.Measure
+			var pool [1000][]logread.Measure
 			for i := range pool {
 				pool[i] = typicalMeasures(g, random)
 			}
@@ -92,7 +92,7 @@ func TestForget(t *testing.T) {
 		for i := range names {
 			number := g.Metric(fmt.Appendf(nil, "timer_%s_%d_%d_ns", long, round, i))
 			if round >= rounds {
-				g.Add(nil, 0, outcome.Allowed, "", []decisionlog.Measure{{Metric: number, Value: 1}})
+				g.Add(nil, 0, outcome.Allowed, "", []logread.Measure{{Metric: number, Value: 1}})
 			}
 		}
 		g.Forget()
@@ -119,7 +119,7 @@ func TestSweep(t *testing.T) {
 	g := newGroups(t, Limits{Names: 10})
 	before := liveBytes()
 	for _, name := range names {
-		g.Add(nil, 0, outcome.Allowed, "", []decisionlog.Measure{{Metric: g.Metric([]byte("timer_" + name + "_ns")), Value: 1}})
+		g.Add(nil, 0, outcome.Allowed, "", []logread.Measure{{Metric: g.Metric([]byte("timer_" + name + "_ns")), Value: 1}})
 	}
 	if grown := int64(liveBytes()) - int64(before); grown > 500_000 {
 		t.Errorf("%d bytes more than before", grown)
@@ -144,7 +144,7 @@ func TestAllocations(t *testing.T) {
 	}
 	for i := range 100 { // these take all the room
 		g.Add(strconv.AppendInt(nil, int64(i), 10), 0, outcome.Allowed, "", nil)
-		g.Add(nil, 0, outcome.Allowed, "", []decisionlog.Measure{{Metric: g.Metric([]byte("timer_t" + strconv.Itoa(i) + "_ns")), Value: 1}})
+		g.Add(nil, 0, outcome.Allowed, "", []logread.Measure{{Metric: g.Metric([]byte("timer_t" + strconv.Itoa(i) + "_ns")), Value: 1}})
 	}
 	measures := typicalMeasures(g, random)
 	measures[3].Metric = g.Metric([]byte("timer_without_room_ns"))

@@ -21,11 +21,11 @@ type Group struct {
 	Errors   []rollup.ErrorTotal // sorted by code; unknown codes are Other
 	Counters []Counter           // sorted by name; none is 0
 	Stages   []Stage             // sorted by name
-	Slices   []Slice             // ascending, with decisionlog.NoTime first; each has decisions
+	Slices   []Slice             // ascending, with logread.NoTime first; each has decisions
 }
 
 // Slice has the sums of a group in a slice of time. Begin is in ns since 1970,
-// or decisionlog.NoTime.
+// or logread.NoTime.
 type Slice struct {
 	Begin    int64     `json:"begin"`
 	Outcomes [6]uint64 `json:"outcomes"`

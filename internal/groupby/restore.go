@@ -10,7 +10,7 @@ import (
 	"math/bits"
 	"unicode/utf8"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/stages"
 )
 
@@ -84,7 +84,7 @@ func (p *Part) AddSlice(s *Slice) error {
 	if g.beginOf(c.index) != s.Begin {
 		return fmt.Errorf("no slice of time begins at %d", s.Begin)
 	}
-	if s.Begin != decisionlog.NoTime {
+	if s.Begin != logread.NoTime {
 		g.begins[c.index] = struct{}{}
 	}
 	if len(cells) > 0 && c.index <= cells[len(cells)-1].index {

@@ -19,7 +19,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
@@ -160,10 +160,10 @@ func TestFailures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []decisionlog.Event
-			r := decisionlog.NewReader(decisionlog.Options{
-				Problem: func(decisionlog.Problem, int64) {},
-				Event:   func(e *decisionlog.Event) { got = append(got, *e) },
+			var got []logread.Event
+			r := logread.NewReader(logread.Options{
+				Problem: func(logread.Problem, int64) {},
+				Event:   func(e *logread.Event) { got = append(got, *e) },
 			})
 			r.Close(fmt.Appendf(nil, `{"decision_id":"d","path":"p","error":%s}`, line))
 			if len(got) != 1 || got[0].Outcome != test.want || got[0].Code != test.code {

@@ -7,9 +7,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // timed returns the durations of a stage in each slice of time that has some,
@@ -22,7 +22,7 @@ func timed(g *report.Group, stage string) (snapshots []*exphist.Snapshot, of Sid
 			s := &g.Slices[i].Stages[j]
 			switch {
 			case s.Name != stage || s.Durations.Count() == 0:
-			case g.Slices[i].Begin == decisionlog.NoTime:
+			case g.Slices[i].Begin == logread.NoTime:
 				rest = &s.Durations
 			default:
 				snapshots = append(snapshots, &s.Durations)

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // stage is a stage of a group that a test makes.
@@ -217,13 +217,13 @@ func TestTooLittle(t *testing.T) {
 func TestNoTime(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	untimed := reportOf(t, stage{"a", "s", sample(t, rng, 1, 100, 1), 0})
-	untimed.Groups.At(0).Slices[0].Begin = decisionlog.NoTime
+	untimed.Groups.At(0).Slices[0].Begin = logread.NoTime
 	c := compareOf(t, untimed, untimed, Options{})
 	if r := c.Rows[0]; r.Verdict != TooLittle || r.Before != (Side{100, 0}) || r.Changes[0].Before == 0 {
 		t.Errorf("without times: %+v", r)
 	}
 	some := reportOf(t, stage{"a", "s", sample(t, rng, 10, 100, 1), 0})
-	some.Groups.At(0).Slices[0].Begin = decisionlog.NoTime
+	some.Groups.At(0).Slices[0].Begin = logread.NoTime
 	c = compareOf(t, some, some, Options{})
 	if r := c.Rows[0]; r.Before != (Side{900, 9}) {
 		t.Errorf("some without times: %+v", r)

@@ -10,12 +10,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/app/chart"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -177,7 +177,7 @@ func curveOf(stage *groupby.Stage, slices []groupby.Slice, width int64) curve {
 		s := &slices[i]
 		for j := range s.Stages {
 			d := &s.Stages[j].Durations
-			if stage != nil && s.Stages[j].Name == stage.Name && s.Begin != decisionlog.NoTime && d.Count() > 0 {
+			if stage != nil && s.Stages[j].Name == stage.Name && s.Begin != logread.NoTime && d.Count() > 0 {
 				q := d.AppendQuantiles(nil, 0.5, 0.99)
 				c.points = append(c.points, point{s.Begin, seconds(s.Begin) + c.width/2, q[0], q[1]})
 			}
@@ -246,7 +246,7 @@ func (v *view) OutcomesOverTime() *figure {
 	var most float64
 	for i := range v.Total.Slices {
 		s := &v.Total.Slices[i]
-		if s.Begin == decisionlog.NoTime {
+		if s.Begin == logread.NoTime {
 			continue
 		}
 		var h [outcomes]float64

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/app/chart"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // stage returns a stage with these durations.
@@ -67,7 +67,7 @@ func TestCurve(t *testing.T) {
 	}
 	all := stage("server_handler")
 	c := curveOf(&all, []groupby.Slice{
-		with(decisionlog.NoTime, 1), with(0, 1e6, 2e6, 3e6), with(minute, 5e6), with(2 * minute), with(3*minute, 4e6),
+		with(logread.NoTime, 1), with(0, 1e6, 2e6, 3e6), with(minute, 5e6), with(2 * minute), with(3*minute, 4e6),
 		with(9*minute, 1e3), with(10*minute, 2e3),
 	}, minute)
 	var got [][]float64

@@ -6,9 +6,9 @@ package page
 import (
 	"testing"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // A number and its unit are never on two lines.
@@ -22,14 +22,14 @@ func TestFormats(t *testing.T) {
 		percent(1e-9):      "<\u00a00.1\u00a0%",
 		percent(0.99999):   ">\u00a099.9\u00a0%",
 		size(1_234_000):    "1.23\u00a0MB",
-		instant(decisionlog.NoTime, text.ToTheSecond): "–",
-		instant(at+5e6, text.ToTheMilli):              "2026-03-02\u00a022:00:00.005",
-		threeDigitsAtMost(0.5):                        "0.5",
-		threeDigitsAtMost(1234.4):                     "1,234",
-		total(groupby.Sum{Lo: 1234}):                  "1,234",
-		total(groupby.Sum{Hi: 1}):                     "1.845e+19",
-		keyText(""):                                   "(empty)",
-		labelText("\x00"):                             `\x00`,
+		instant(logread.NoTime, text.ToTheSecond): "–",
+		instant(at+5e6, text.ToTheMilli):          "2026-03-02\u00a022:00:00.005",
+		threeDigitsAtMost(0.5):                    "0.5",
+		threeDigitsAtMost(1234.4):                 "1,234",
+		total(groupby.Sum{Lo: 1234}):              "1,234",
+		total(groupby.Sum{Hi: 1}):                 "1.845e+19",
+		keyText(""):                               "(empty)",
+		labelText("\x00"):                         `\x00`,
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/chart"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
@@ -84,7 +84,7 @@ func slowest(groups report.Groups) (found []*report.Group) {
 
 // Period says when the decisions were made.
 func (v *view) Period() string {
-	if v.From == decisionlog.NoTime {
+	if v.From == logread.NoTime {
 		return "No decision has a time."
 	}
 	return instant(v.From, text.ToTheSecond) + " to " + instant(v.To, text.ToTheSecond) + " UTC"
@@ -139,7 +139,7 @@ type fact struct{ Name, Value, Note string }
 func (v *view) Facts() []fact {
 	decisions := v.Total.Decisions
 	facts := []fact{{"Decisions", text.Count(decisions), text.Plural(v.Groups.Len(), "group") + " by " + text.Fit(cmp.Or(v.By, "path"), labelLength)}}
-	if v.From != decisionlog.NoTime && v.To > v.From {
+	if v.From != logread.NoTime && v.To > v.From {
 		span := seconds(v.To) - seconds(v.From)
 		facts = append(facts, fact{"Period", duration(span * 1e9), threeDigitsAtMost(float64(decisions)/span) + " decisions a second"})
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/stages"
 )
 
@@ -66,8 +66,8 @@ func (w *Writer) Rows(key func(metric int32) string) *Rows {
 }
 
 // Add adds a decision. It returns an error if writing fails, or failed earlier.
-func (r *Rows) Add(e *decisionlog.Event) error {
-	if e.Time != decisionlog.NoTime {
+func (r *Rows) Add(e *logread.Event) error {
+	if e.Time != logread.NoTime {
 		r.set(timeColumn, 1, parquet.Int64Value(time.Unix(0, e.Time).UnixMicro()))
 	}
 	r.set(pathColumn, 0, r.text(e.Path))

@@ -13,13 +13,13 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
 // rowsOf writes events and reads their rows back. keys holds the key of each
 // metric.
-func rowsOf(t *testing.T, keys []string, events ...*decisionlog.Event) []row {
+func rowsOf(t *testing.T, keys []string, events ...*logread.Event) []row {
 	t.Helper()
 	var b bytes.Buffer
 	w := NewWriter(&b)
@@ -46,27 +46,27 @@ func TestRows(t *testing.T) {
 		"timer_rego_query_eval_ns", "timer_custom_ns", "counter_hits", "timer_other_ns", "timer_other_ns", "counter_other",
 		"histogram_x", "timer_eval_op_plug_ns", "timer_none", "counter_rego_query_eval",
 	}
-	at := func(ns int64) *decisionlog.Event { return &decisionlog.Event{Time: ns} }
-	labels := func(text string) *decisionlog.Event {
-		return &decisionlog.Event{Time: decisionlog.NoTime, Labels: []byte(text)}
+	at := func(ns int64) *logread.Event { return &logread.Event{Time: ns} }
+	labels := func(text string) *logread.Event {
+		return &logread.Event{Time: logread.NoTime, Labels: []byte(text)}
 	}
 	// measures returns an event with a value for each key, unless it is
 	// negative.
-	measures := func(values ...int64) *decisionlog.Event {
-		e := at(decisionlog.NoTime)
+	measures := func(values ...int64) *logread.Event {
+		e := at(logread.NoTime)
 		for i, v := range values {
 			if v >= 0 {
-				e.Measures = append(e.Measures, decisionlog.Measure{Metric: int32(i), Value: v})
+				e.Measures = append(e.Measures, logread.Measure{Metric: int32(i), Value: v})
 			}
 		}
 		return e
 	}
-	var events []*decisionlog.Event
+	var events []*logread.Event
 	table := []struct {
-		event *decisionlog.Event
+		event *logread.Event
 		want  row // without the outcome and the empty path
 	}{
-		{at(decisionlog.NoTime), row{}},
+		{at(logread.NoTime), row{}},
 		{at(0), row{"time": int64(0)}},
 		{at(1), row{"time": int64(0)}},
 		{at(999), row{"time": int64(0)}},
@@ -120,7 +120,7 @@ func TestKeyChanges(t *testing.T) {
 	w := NewWriter(&b)
 	key := "counter_a"
 	r := w.Rows(func(int32) string { return key })
-	e := &decisionlog.Event{Measures: []decisionlog.Measure{{Metric: 0, Value: 1}}}
+	e := &logread.Event{Measures: []logread.Measure{{Metric: 0, Value: 1}}}
 	for _, key = range []string{"counter_a", "counter_other", "counter_a"} {
 		if err := r.Add(e); err != nil {
 			t.Fatal(err)
@@ -142,11 +142,11 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	labels, many := map[string]string{}, maxEntries+10
 	keys := []string{}
-	e := &decisionlog.Event{Path: []byte(strings.Repeat("€", maxText)), RequestedBy: []byte("a\xffb")}
+	e := &logread.Event{Path: []byte(strings.Repeat("€", maxText)), RequestedBy: []byte("a\xffb")}
 	for i := range many {
 		labels[fmt.Sprint(i)] = "x"
 		keys = append(keys, fmt.Sprintf("counter_%d", i), fmt.Sprintf("timer_%d_ns", i))
-		e.Measures = append(e.Measures, decisionlog.Measure{Metric: int32(2 * i), Value: 1}, decisionlog.Measure{Metric: int32(2*i + 1), Value: 2})
+		e.Measures = append(e.Measures, logread.Measure{Metric: int32(2 * i), Value: 1}, logread.Measure{Metric: int32(2*i + 1), Value: 2})
 	}
 	e.Measures = append(e.Measures, e.Measures[2*many-1]) // of a timer that is left out
 	var err error

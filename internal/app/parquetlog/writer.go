@@ -10,7 +10,7 @@
 //   - path and outcome: texts as in a report, never null;
 //   - error_code, decision_id, trace_id, span_id, revision, requested_by:
 //     texts; the revision covers all bundles: see
-//     [decisionlog.Event.BundleRevisions];
+//     [logread.Event.BundleRevisions];
 //   - req_id: an int64;
 //   - labels: a map of texts;
 //   - a column for each stage of [rollup.DefaultStages], except families of

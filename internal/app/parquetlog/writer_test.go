@@ -22,9 +22,9 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/samplelog"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -47,14 +47,14 @@ func sample(t *testing.T, o samplelog.Options) (file string, truth *samplelog.Tr
 
 // write writes the events that the options select. It also passes each event to
 // also, unless that is nil.
-func write(t *testing.T, o report.Options, groupRows int, also func(*decisionlog.Event, func(int32) string)) ([]byte, *report.Report) {
+func write(t *testing.T, o report.Options, groupRows int, also func(*logread.Event, func(int32) string)) ([]byte, *report.Report) {
 	t.Helper()
 	var b bytes.Buffer
 	w := NewWriter(&b)
 	w.groupRows = groupRows
-	o.Each = func(key func(int32) string) func(*decisionlog.Event) error {
+	o.Each = func(key func(int32) string) func(*logread.Event) error {
 		rows := w.Rows(key)
-		return func(e *decisionlog.Event) error {
+		return func(e *logread.Event) error {
 			if also != nil {
 				also(e, key)
 			}
@@ -87,7 +87,7 @@ func TestRowsAreEvents(t *testing.T) {
 		var mu sync.Mutex
 		want := map[string]row{}
 		text, _ := write(t, report.Options{Inputs: []string{log}, Workers: workers}, 3000,
-			func(e *decisionlog.Event, key func(int32) string) {
+			func(e *logread.Event, key func(int32) string) {
 				mu.Lock()
 				defer mu.Unlock()
 				want[string(e.DecisionID)] = eventRow(e, key)
@@ -151,7 +151,7 @@ func TestPageBounds(t *testing.T) {
 }
 
 // eventRow returns the row of an event.
-func eventRow(e *decisionlog.Event, key func(int32) string) row {
+func eventRow(e *logread.Event, key func(int32) string) row {
 	r := row{
 		"path": string(e.Path), "outcome": e.Outcome.String(), "error_code": e.Code, "decision_id": string(e.DecisionID),
 		"trace_id": string(e.TraceID), "span_id": string(e.SpanID), "revision": string(e.BundleRevisions()), "requested_by": string(e.RequestedBy),
@@ -160,7 +160,7 @@ func eventRow(e *decisionlog.Event, key func(int32) string) row {
 	if e.RequestID > 0 {
 		r["req_id"] = int64(e.RequestID)
 	}
-	if e.Time != decisionlog.NoTime {
+	if e.Time != logread.NoTime {
 		r["time"] = time.Unix(0, e.Time).UnixMicro()
 	}
 	if e.Labels != nil {
@@ -205,7 +205,7 @@ func (w *brokenWriter) Write(p []byte) (int, error) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	write := func(out io.Writer) error {
-		e := &decisionlog.Event{Path: []byte("a"), Time: decisionlog.NoTime}
+		e := &logread.Event{Path: []byte("a"), Time: logread.NoTime}
 		w := NewWriter(out)
 		w.groupRows = batchRows
 		r := w.Rows(nil)

@@ -7,8 +7,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -80,7 +80,7 @@ func revisionsOf(groups *groupby.Groups) []Revision {
 		if len(g.Stages) == 0 || g.Key == rollup.Other {
 			continue
 		}
-		r := Revision{Name: g.Key, First: decisionlog.NoTime, Last: decisionlog.NoTime, Evaluation: groups.Get(g.Key).Stages[0]}
+		r := Revision{Name: g.Key, First: logread.NoTime, Last: logread.NoTime, Evaluation: groups.Get(g.Key).Stages[0]}
 		if times := timed(g.Slices); len(times) > 0 {
 			r.First, r.Last = times[0].Begin, times[len(times)-1].Begin
 		}

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -27,9 +27,9 @@ func TestSums(t *testing.T) {
 	stages := [...]string{"timer_rego_query_eval_ns", "timer_server_handler_ns"}
 	for i := range groups {
 		for minute := range int64(2) {
-			var measures []decisionlog.Measure
+			var measures []logread.Measure
 			for j, s := range stages {
-				measures = append(measures, decisionlog.Measure{Metric: x.groups.Metric([]byte(s)), Value: int64(1 + i<<j)})
+				measures = append(measures, logread.Measure{Metric: x.groups.Metric([]byte(s)), Value: int64(1 + i<<j)})
 			}
 			x.groups.Add(fmt.Append(nil, i), minute*int64(time.Minute), outcome.Outcome(i%6), "code", measures)
 		}

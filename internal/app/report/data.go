@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // Data is the content of a [Report]. It can be saved, loaded and merged. [Read]
@@ -26,7 +26,7 @@ type Data struct {
 	// whole has all decisions in one group, if they can be in several groups of
 	// groups. Otherwise it is nil.
 	whole       *groupby.Groups
-	first, last int64  // times of decisions, or decisionlog.NoTime
+	first, last int64  // times of decisions, or logread.NoTime
 	inputs      Inputs // without the repeats
 	slowest     slowest
 	ids         decisionIDs
@@ -58,18 +58,18 @@ func newData(o *Options) (*Data, error) {
 	return &Data{
 		exact: exact,
 		by:    o.By, groups: groups, revisions: revisions, whole: whole,
-		first: decisionlog.NoTime, last: decisionlog.NoTime, slowest: slowest{limit: o.Slowest}, sample: newSample(), ids: decisionIDs{set: new(keySet)},
-		unselected: unselected{first: decisionlog.NoTime, last: decisionlog.NoTime},
+		first: logread.NoTime, last: logread.NoTime, slowest: slowest{limit: o.Slowest}, sample: newSample(), ids: decisionIDs{set: new(keySet)},
+		unselected: unselected{first: logread.NoTime, last: logread.NoTime},
 	}, nil
 }
 
 // widen widens the period from first to last so that it contains a time, unless
-// the time is decisionlog.NoTime.
+// the time is logread.NoTime.
 func widen(first, last *int64, time int64) {
-	if time == decisionlog.NoTime {
+	if time == logread.NoTime {
 		return
 	}
-	if *first == decisionlog.NoTime || time < *first {
+	if *first == logread.NoTime || time < *first {
 		*first = time
 	}
 	*last = max(*last, time)

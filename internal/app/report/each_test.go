@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/samplelog"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // An error of Each ends the reading, unless that was interrupted before.
@@ -27,8 +27,8 @@ func TestEachFails(t *testing.T) {
 		var calls atomic.Int64
 		x, err := Read(ctx, Options{
 			Inputs: []string{file}, Workers: 2,
-			Each: func(func(int32) string) func(*decisionlog.Event) error {
-				return func(*decisionlog.Event) error {
+			Each: func(func(int32) string) func(*logread.Event) error {
+				return func(*logread.Event) error {
 					if calls.Add(1) < 100 {
 						return nil
 					}
@@ -59,8 +59,8 @@ func TestEachKeys(t *testing.T) {
 		fmt.Fprintf(&log, `{"decision_id":"a","metrics":{"timer_t%d_ns":%d,"counter_c%d":%[2]d,"timer_rego_query_eval_ns":%[2]d}}`+"\n", i%names, 1000+i%names, i%names)
 	}
 	decisions := 0
-	readLog(t, log.String(), Options{Workers: 1, Each: func(key func(int32) string) func(*decisionlog.Event) error {
-		return func(e *decisionlog.Event) error {
+	readLog(t, log.String(), Options{Workers: 1, Each: func(key func(int32) string) func(*logread.Event) error {
+		return func(e *logread.Event) error {
 			got, n := map[string]int64{}, int64(1000+decisions%names)
 			for _, m := range e.Measures {
 				got[key(m.Metric)] = m.Value

@@ -8,8 +8,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -26,7 +26,7 @@ type exactDurations map[string]map[string][]int64
 
 // addExact adds the durations of a decision that is in the groups. stages has
 // the names of the timers, by number. It returns the number of durations.
-func (x *Data) addExact(key []byte, measures []decisionlog.Measure, stages []string) (n int64) {
+func (x *Data) addExact(key []byte, measures []logread.Measure, stages []string) (n int64) {
 	of := x.exact[string(key)]
 	if of == nil {
 		of = x.exact.of(string(key))

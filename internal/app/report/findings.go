@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
@@ -96,7 +96,7 @@ var rules = []rule{
 	{PartlyRead, 0, say(partlyRead)},
 	{"decisions_lost", 0, saidByOPA(" that it lost decisions of its log. Its lines say why. If its buffer was full, raise `buffer_size_limit_bytes` "+
 		"of `decision_logs.reporting`. If decisions were too large, raise `upload_size_limit_bytes`, or mask parts of their input.",
-		decisionlog.LostChunks, decisionlog.LostEvents, decisionlog.LostAtStop)},
+		logread.LostChunks, logread.LostEvents, logread.LostAtStop)},
 	{"errors_rose", needsTime, scannedOnly},
 	{"errors_high", needsTime, errorsHigh},
 	{"all_denied", needsTime | needsResult, scannedOnly},
@@ -112,7 +112,7 @@ var rules = []rule{
 	{"path_long_tail", needsPaths | needsDuration, pathLongTail},
 	{"path_undefined", needsPaths | needsTime | needsResult, pathUndefined},
 	{"uploads_failed", 0, saidByOPA(" that uploads of its decision log failed. It tries them again, so this alone loses no decision. "+
-		"Check the server that receives the log, and the way to it.", decisionlog.UploadFailed)},
+		"Check the server that receives the log, and the way to it.", logread.UploadFailed)},
 	{"wrapper_times", 0, say(wrapperTimes)},
 	{"keys_beyond_limit", 0, say(keysBeyond)},
 	{"ids_repeated", 0, idsRepeated},
@@ -129,7 +129,7 @@ func say(text func(*Report) string) func(*Report) Finding {
 
 // setTimes sets the first and the last time of a finding.
 func (f *Finding) setTimes(from, to int64) {
-	if from != decisionlog.NoTime {
+	if from != logread.NoTime {
 		f.From, f.To = text.Time(from, time.RFC3339Nano), text.Time(to, time.RFC3339Nano)
 	}
 }
@@ -153,7 +153,7 @@ func interrupted(r *Report) string {
 
 // saidByOPA returns a function that makes a finding of a text, if OPA says some
 // things about decisions.
-func saidByOPA(text string, kinds ...decisionlog.Problem) func(*Report) Finding {
+func saidByOPA(text string, kinds ...logread.Problem) func(*Report) Finding {
 	return func(r *Report) (f Finding) {
 		names, sum := r.Inputs.problems(kinds...)
 		if names == "" {

@@ -6,8 +6,8 @@ package report
 import (
 	"fmt"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 func idsRepeated(r *Report) (f Finding) {
@@ -54,7 +54,7 @@ func (r *Repeats) about(number string) string {
 
 // when says when the decisions were made.
 func (o *occurrences) when() string {
-	if o.first == decisionlog.NoTime {
+	if o.first == logread.NoTime {
 		return ""
 	}
 	return fmt.Sprintf(", from %s to %s UTC", at(o.first), at(o.last))

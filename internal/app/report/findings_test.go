@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
@@ -61,7 +61,7 @@ var ruleTests = []struct {
 	{"revision_slower", with(revisionReport(10, 10, 100*us, 150*us), func(r *Report) { evaluations(r, 19) }), nil},                                                         // too few in each slice
 	{"revision_slower", with(revisionReport(10, 10, 100*us, 150*us), vary), nil},                                                                                           // slices vary as much
 	{"revision_slower", with(revisionReport(10, 10, 100*us, 150*us), func(r *Report) { r.Revisions = r.Revisions[1:] }), nil},                                              // one revision
-	{"revision_slower", with(revisionReport(10, 10, 100*us, 150*us), func(r *Report) { r.Revisions[0].First = decisionlog.NoTime }), nil},                                  // the first without time
+	{"revision_slower", with(revisionReport(10, 10, 100*us, 150*us), func(r *Report) { r.Revisions[0].First = logread.NoTime }), nil},                                      // the first without time
 	{"http_send_uncached", httpReport(100, 25*us, 49, 51), []string{
 		"takes 20.0 % of the time",
 		"100 decisions call it",
@@ -120,7 +120,7 @@ var ruleTests = []struct {
 	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.By = "label:team" }), nil},                                                            // not by path
 	{"wrapper_times", with(metricsReport(1000, 10), wrapped), nil},                                                                                          // few
 	{"wrapper_times", with(with(metricsReport(1000, 10), wrapped), func(r *Report) {
-		r.Total.Slices = []groupby.Slice{{Begin: decisionlog.NoTime, Outcomes: [6]uint64{300, 100}}, {Begin: 0, Outcomes: [6]uint64{600}}}
+		r.Total.Slices = []groupby.Slice{{Begin: logread.NoTime, Outcomes: [6]uint64{300, 100}}, {Begin: 0, Outcomes: [6]uint64{600}}}
 	}), []string{"10 of 600 times (1.7 %) are not those of decisions", "So rules do not compare times."}}, // the other decisions have no time
 	{"revision_slower", with(revisionReport(10, 10, 100*us, 125*us), func(r *Report) { r.Inputs = with(metricsReport(1000, 11), wrapped).Inputs }), nil},
 	{"partly_read", gapReport(11, Gaps{Any: 11, Duration: 11}), []string{"11 of 1,000 decisions (1.1 %) could be read only in part", "removes or changes `metrics`."}},
@@ -130,18 +130,18 @@ var ruleTests = []struct {
 	{"partly_read", with(metricsReport(1000, 10), broken), nil}, // a small part
 	{"partly_read", with(metricsReport(1000, 1), func(r *Report) { r.Inputs.Problems[0].Kind = Damaged }), []string{"`damaged` 1"}},
 	{"partly_read", metricsReport(1000, 11), nil}, // another problem
-	{"decisions_lost", lossReport(decisionlog.LostChunks, 12, started), []string{"`lost_chunks` 12. This was from 2026-03-01 14:00:00 to 2026-03-01 14:00:00 UTC."}},
-	{"decisions_lost", lossReport(decisionlog.LostEvents, 1, 0), []string{"`lost_events` 1."}},
-	{"decisions_lost", lossReport(decisionlog.UploadFailed, 1, 0), nil}, // nothing is lost
-	{"uploads_failed", lossReport(decisionlog.UploadFailed, 2, started), []string{"`upload_failed` 2. This was"}},
-	{"uploads_failed", lossReport(decisionlog.LostAtStop, 1, 0), nil}, // no upload
+	{"decisions_lost", lossReport(logread.LostChunks, 12, started), []string{"`lost_chunks` 12. This was from 2026-03-01 14:00:00 to 2026-03-01 14:00:00 UTC."}},
+	{"decisions_lost", lossReport(logread.LostEvents, 1, 0), []string{"`lost_events` 1."}},
+	{"decisions_lost", lossReport(logread.UploadFailed, 1, 0), nil}, // nothing is lost
+	{"uploads_failed", lossReport(logread.UploadFailed, 2, started), []string{"`upload_failed` 2. This was"}},
+	{"uploads_failed", lossReport(logread.LostAtStop, 1, 0), nil}, // no upload
 	{"keys_beyond_limit", with(healthy(), func(r *Report) { r.Overflow = groupby.Overflow{Decisions: 1, Stages: 2, Counters: 3} }), []string{"group `other` has 1 decision (0.1 %), stage `other` has 2 timers, ", "counter `other` has 3"}},
 	{"keys_beyond_limit", healthy(), nil}, // none
 	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{Count: 1, LeftOut: 2, repeats: occurrences{1, 0, 1e9}} }), []string{
 		"include 1 repeat, with the id, time and path of another decision, from 1970-01-01 00:00:00 to 1970-01-01 00:00:01 UTC. Without the repeats there are 999. To",
 	}},
 	{"ids_repeated", with(healthy(), func(r *Report) {
-		r.Inputs.Repeats = Repeats{Count: 200, LeftOut: 3000, Sample: 70, missed: 9, repeats: occurrences{1, decisionlog.NoTime, decisionlog.NoTime}}
+		r.Inputs.Repeats = Repeats{Count: 200, LeftOut: 3000, Sample: 70, missed: 9, repeats: occurrences{1, logread.NoTime, logread.NoTime}}
 	}), []string{"about 200 repeats (estimated from a sample of 70), with", " another decision. Without", "800. 3,000 other repeats were left out, but `--unique` remembers only 1,048,576 "}},
 	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{LeftOut: 2, Reused: 1, Sample: 7, WithoutID: 3} }), nil}, // none that counts
 	{"ids_reused", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{Reused: 3, reused: occurrences{3, 0, 0}} }), []string{
@@ -266,17 +266,17 @@ func gapReport(problems int64, g Gaps) *Report {
 }
 
 // lossReport returns a report of what OPA says, once.
-func lossReport(kind decisionlog.Problem, n, at int64) *Report {
+func lossReport(kind logread.Problem, n, at int64) *Report {
 	r := healthy()
 	r.Inputs.Problems = []Problem{{Kind: string(kind), Count: n, From: at, To: at}}
 	return r
 }
 
 // broken makes the problem that of broken events.
-func broken(r *Report) { r.Inputs.Problems[0].Kind = string(decisionlog.InvalidJSON) }
+func broken(r *Report) { r.Inputs.Problems[0].Kind = string(logread.InvalidJSON) }
 
 // wrapped makes the problem that of a wrapper's time.
-func wrapped(r *Report) { r.Inputs.Problems[0].Kind = string(decisionlog.WrapperTime) }
+func wrapped(r *Report) { r.Inputs.Problems[0].Kind = string(logread.WrapperTime) }
 
 func findingOf(r *Report, rule string) Finding {
 	for _, f := range find(r) {

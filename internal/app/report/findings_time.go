@@ -9,9 +9,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -26,7 +26,7 @@ func commonest(errors []rollup.ErrorTotal) string {
 
 // timed returns the slices that have a time.
 func timed(all []groupby.Slice) []groupby.Slice {
-	if len(all) > 0 && all[0].Begin == decisionlog.NoTime {
+	if len(all) > 0 && all[0].Begin == logread.NoTime {
 		return all[1:]
 	}
 	return all
@@ -35,7 +35,7 @@ func timed(all []groupby.Slice) []groupby.Slice {
 // wrapperTimes returns a text if too many times are those of wrappers, which
 // may have been written much later. Rules by time are then silent.
 func wrapperTimes(r *Report) string {
-	_, wrapped := r.Inputs.problems(decisionlog.WrapperTime)
+	_, wrapped := r.Inputs.problems(logread.WrapperTime)
 	n, of := wrapped.Count, r.Inputs.Decisions
 	if all := r.Total.Slices; len(all) > 0 && len(timed(all)) < len(all) {
 		for _, decisions := range all[0].Outcomes {
@@ -63,7 +63,7 @@ func revisionSlower(r *Report) (f Finding) {
 	for i := 1; i < len(r.Revisions); i++ {
 		a, b := &r.Revisions[i-1], &r.Revisions[i]
 		was, is := a.Evaluation.Durations.Quantile(0.5), b.Evaluation.Durations.Quantile(0.5)
-		if a.First == decisionlog.NoTime || min(a.Evaluation.Durations.Count(), b.Evaluation.Durations.Count()) < revisionCount ||
+		if a.First == logread.NoTime || min(a.Evaluation.Durations.Count(), b.Evaluation.Durations.Count()) < revisionCount ||
 			is < revisionTimes*was || is-was < float64(revisionMore) {
 			continue
 		}

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
@@ -24,16 +24,16 @@ type Gaps struct {
 }
 
 // add counts the gaps of a decision. stages has the stage of each metric, or "".
-func (g *Gaps) add(e *decisionlog.Event, stages []string) {
-	timed := slices.ContainsFunc(e.Measures, func(m decisionlog.Measure) bool { return stages[m.Metric] != "" })
-	if timed && e.Time != decisionlog.NoTime && !e.Hidden {
+func (g *Gaps) add(e *logread.Event, stages []string) {
+	timed := slices.ContainsFunc(e.Measures, func(m logread.Measure) bool { return stages[m.Metric] != "" })
+	if timed && e.Time != logread.NoTime && !e.Hidden {
 		return
 	}
 	g.Any++
 	if !timed {
 		g.Duration++
 	}
-	if e.Time == decisionlog.NoTime {
+	if e.Time == logread.NoTime {
 		g.Time++
 	}
 	if e.Hidden {
@@ -44,10 +44,10 @@ func (g *Gaps) add(e *decisionlog.Event, stages []string) {
 // problems returns the names and counts of those problems that are of some
 // kinds, together with their sum and their times. A kind may be the beginning
 // of kinds.
-func (in *Inputs) problems(kinds ...decisionlog.Problem) (names string, sum Problem) {
+func (in *Inputs) problems(kinds ...logread.Problem) (names string, sum Problem) {
 	var all []string
 	for _, p := range in.Problems {
-		if slices.ContainsFunc(kinds, func(kind decisionlog.Problem) bool { return strings.HasPrefix(p.Kind, string(kind)) }) {
+		if slices.ContainsFunc(kinds, func(kind logread.Problem) bool { return strings.HasPrefix(p.Kind, string(kind)) }) {
 			all = append(all, name(p.Kind)+" "+text.Count(p.Count))
 			sum.Count += p.Count
 			sum.widen(p.From, p.To)
@@ -60,15 +60,15 @@ func (in *Inputs) problems(kinds ...decisionlog.Problem) (names string, sum Prob
 type gap struct {
 	n      int64
 	what   string
-	why    []decisionlog.Problem
+	why    []logread.Problem
 	remedy string
 }
 
 func (r *Report) gaps() []gap {
 	g := &r.Inputs.Gaps
 	return slices.DeleteFunc([]gap{
-		{g.Duration, "no readable duration", []decisionlog.Problem{decisionlog.NoMetrics, decisionlog.BadMetric, decisionlog.NegativeMetric}, "Find out what removes or changes `metrics`."},
-		{g.Time, "no readable time", []decisionlog.Problem{decisionlog.BadTime}, "Find out what removes or changes `timestamp`."},
+		{g.Duration, "no readable duration", []logread.Problem{logread.NoMetrics, logread.BadMetric, logread.NegativeMetric}, "Find out what removes or changes `metrics`."},
+		{g.Time, "no readable time", []logread.Problem{logread.BadTime}, "Find out what removes or changes `timestamp`."},
 		{g.Result, "a hidden result", nil, "Let the mask policy keep the field of `result` that says yes or no."},
 	}, func(g gap) bool { return g.n == 0 })
 }
@@ -76,9 +76,9 @@ func (r *Report) gaps() []gap {
 // unread returns the problems of events and of files that were not read, and
 // how much of all events that is: at least 1 if nobody knows.
 func (in *Inputs) unread() (names string, part float64) {
-	lost := []decisionlog.Problem{Damaged, Shortened, Unreadable, refused}
+	lost := []logread.Problem{Damaged, Shortened, Unreadable, refused}
 	_, files := in.problems(lost...)
-	names, all := in.problems(append(lost, decisionlog.InvalidJSON, decisionlog.Truncated, decisionlog.TooDeep, decisionlog.TooLong)...)
+	names, all := in.problems(append(lost, logread.InvalidJSON, logread.Truncated, logread.TooDeep, logread.TooLong)...)
 	return names, max(float64(files.Count), Ratio(uint64(all.Count), uint64(in.Decisions+all.Count)))
 }
 

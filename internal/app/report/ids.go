@@ -8,7 +8,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // A decisionKey tells decisions apart: those that are the same have the same
@@ -28,9 +28,9 @@ const (
 	mostSeconds = 9223372036 // of a time, from 1970 on and before it
 )
 
-func newDecisionKey(id uint64, e *decisionlog.Event) decisionKey {
+func newDecisionKey(id uint64, e *logread.Event) decisionKey {
 	seconds := uint64(0)
-	if e.Time != decisionlog.NoTime {
+	if e.Time != logread.NoTime {
 		seconds = uint64(e.Time/1e9 + zeroSecond)
 	}
 	return decisionKey{id, seconds<<checkBits | hashBytes(uint64(e.Time), e.Path)>>(64-checkBits)}
@@ -41,7 +41,7 @@ func (k decisionKey) time() int64 {
 	if seconds := int64(k.rest >> checkBits); seconds != 0 {
 		return (seconds - zeroSecond) * 1e9
 	}
-	return decisionlog.NoTime
+	return logread.NoTime
 }
 
 // hashBytes returns a hash like wyhash. Saved reports have hashes, so it must
@@ -90,7 +90,7 @@ type decisionIDs struct {
 const keysWaiting = 32
 
 // add adds a decision. If unique is true, it returns true if this is a repeat.
-func (x *decisionIDs) add(e *decisionlog.Event, unique bool) bool {
+func (x *decisionIDs) add(e *logread.Event, unique bool) bool {
 	if len(e.DecisionID) == 0 {
 		x.without++
 		return false

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // eventsOf returns events from one second after the other.
@@ -194,7 +194,7 @@ func TestKeySetLimit(t *testing.T) {
 			}
 		}
 		binary.LittleEndian.PutUint64(id[:], i)
-		x.add(&decisionlog.Event{DecisionID: id[:], Time: int64(i)}, false)
+		x.add(&logread.Event{DecisionID: id[:], Time: int64(i)}, false)
 	}
 	x.flush()
 	if got := x.describe(int64(maxKeys) + 1); got.Count != 0 || got.Sample < 500_000 || got.Sample > 550_000 || x.set.level.Load() != 1 {

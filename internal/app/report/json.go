@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -80,7 +80,7 @@ func writeLines(out *bufio.Writer, name string, n int, line func(i int) []byte) 
 }
 
 func jsonTime(ns int64) *string {
-	if ns == decisionlog.NoTime {
+	if ns == logread.NoTime {
 		return nil
 	}
 	at := text.Time(ns, time.RFC3339Nano)

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 func TestWriteJSONEmpty(t *testing.T) {
 	got := written(t, func(w io.Writer) error {
-		return WriteJSON(w, &Report{From: decisionlog.NoTime, To: decisionlog.NoTime})
+		return WriteJSON(w, &Report{From: logread.NoTime, To: logread.NoTime})
 	})
 	want := `{"version":1,"inputs":{"files":0,"bytes":0,"decisions":0,"other_lines":0,"problems":[],` +
 		`"repeats":{"count":0,"left_out":0,"reused_ids":0,"sample":0,"without_id":0},` +

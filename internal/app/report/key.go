@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // byStage is the value of Options.By for groups that are stages.
@@ -24,16 +24,16 @@ const byRule = "rule:"
 
 // A keyFunc appends the keys of an event's groups to keys: one, or with byRule
 // at least one. They are valid until the next event or the next call.
-type keyFunc func(e *decisionlog.Event, keys [][]byte) [][]byte
+type keyFunc func(e *logread.Event, keys [][]byte) [][]byte
 
 // keyOf returns the function that finds an event's keys in a grouping. Only one
 // goroutine may use the function. keyOf fails if the grouping is unknown.
 func keyOf(by string) (keyFunc, error) {
 	if name, ok := strings.CutPrefix(by, "label:"); ok && name != "" {
-		return oneKey(func(e *decisionlog.Event) []byte { return e.Label(name) }), nil
+		return oneKey(func(e *logread.Event) []byte { return e.Label(name) }), nil
 	}
 	if name, ok := strings.CutPrefix(by, byRule); ok && name != "" {
-		return func(e *decisionlog.Event, keys [][]byte) [][]byte {
+		return func(e *logread.Event, keys [][]byte) [][]byte {
 			if keys = e.RuleLabel(keys, name); len(keys) == 0 {
 				keys = append(keys, noKey)
 			}
@@ -42,13 +42,13 @@ func keyOf(by string) (keyFunc, error) {
 	}
 	switch by {
 	case "path":
-		return oneKey(func(e *decisionlog.Event) []byte { return e.Path }), nil
+		return oneKey(func(e *logread.Event) []byte { return e.Path }), nil
 	case byStage: // one group, whose stages become groups at the end
-		return oneKey(func(*decisionlog.Event) []byte { return nil }), nil
+		return oneKey(func(*logread.Event) []byte { return nil }), nil
 	case "bundle":
-		return oneKey((*decisionlog.Event).BundleRevisions), nil
+		return oneKey((*logread.Event).BundleRevisions), nil
 	case "requested_by":
-		return oneKey(func(e *decisionlog.Event) []byte { return withoutPort(e.RequestedBy) }), nil
+		return oneKey(func(e *logread.Event) []byte { return withoutPort(e.RequestedBy) }), nil
 	case "hour":
 		return timeKey("2006-01-02T15:00Z"), nil
 	case "day":
@@ -59,8 +59,8 @@ func keyOf(by string) (keyFunc, error) {
 
 // oneKey returns the function for groupings in which a decision has one key, or
 // none.
-func oneKey(key func(*decisionlog.Event) []byte) keyFunc {
-	return func(e *decisionlog.Event, keys [][]byte) [][]byte { return append(keys, orNone(key(e))) }
+func oneKey(key func(*logread.Event) []byte) keyFunc {
+	return func(e *logread.Event, keys [][]byte) [][]byte { return append(keys, orNone(key(e))) }
 }
 
 var noKey = []byte(none)
@@ -74,8 +74,8 @@ func orNone(key []byte) []byte {
 
 func timeKey(layout string) keyFunc {
 	var key []byte
-	return oneKey(func(e *decisionlog.Event) []byte {
-		if e.Time == decisionlog.NoTime {
+	return oneKey(func(e *logread.Event) []byte {
+		if e.Time == logread.NoTime {
 			return nil
 		}
 		key = time.Unix(0, e.Time).UTC().AppendFormat(key[:0], layout)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -29,13 +29,13 @@ func TestTimeKeys(t *testing.T) {
 		want string
 	}{
 		{"hour", at, "2026-01-02T03:00Z"}, {"hour", at + 1e9, "2026-01-02T04:00Z"}, {"day", at, "2026-01-02"},
-		{"hour", -1, "1969-12-31T23:00Z"}, {"hour", decisionlog.NoTime, "(none)"}, {"day", decisionlog.NoTime, "(none)"},
+		{"hour", -1, "1969-12-31T23:00Z"}, {"hour", logread.NoTime, "(none)"}, {"day", logread.NoTime, "(none)"},
 	} {
 		key, err := keyOf(test.by)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := string(key(&decisionlog.Event{Time: test.time}, nil)[0]); got != test.want {
+		if got := string(key(&logread.Event{Time: test.time}, nil)[0]); got != test.want {
 			t.Errorf("%s of %d: got %s, want %s", test.by, test.time, got, test.want)
 		}
 	}

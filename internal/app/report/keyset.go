@@ -10,7 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // A keySet has the keys of the decisions of all workers. If there are more than
@@ -192,13 +192,13 @@ type repeats [64]occurrences
 // occurrences are some decisions.
 type occurrences struct {
 	n           int64
-	first, last int64 // times, or decisionlog.NoTime, if n is not 0
+	first, last int64 // times, or logread.NoTime, if n is not 0
 }
 
 // add adds n decisions and two of their times.
 func (o *occurrences) add(n, first, last int64) {
 	if n > 0 && o.n == 0 {
-		o.first, o.last = decisionlog.NoTime, decisionlog.NoTime
+		o.first, o.last = logread.NoTime, logread.NoTime
 	}
 	if o.n += n; n > 0 {
 		widen(&o.first, &o.last, first)

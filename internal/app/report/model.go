@@ -15,7 +15,7 @@ import (
 type Report struct {
 	Inputs Inputs
 	// From and To are the first and the last time of a decision, in ns since
-	// 1970, or decisionlog.NoTime if none has one.
+	// 1970, or logread.NoTime if none has one.
 	From, To int64
 	By       string // the kind of the groups' keys: "path", "hour", "label:team", …
 	Width    int64  // of the slices of time, in ns

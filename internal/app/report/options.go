@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -74,7 +74,7 @@ type Options struct {
 	// "timer_rego_query_eval_ns". Only the function may call it, and only for
 	// measures of its decision. The decision's Line counts from where the
 	// worker began to read the file.
-	Each func(key func(metric int32) string) func(*decisionlog.Event) error
+	Each func(key func(metric int32) string) func(*logread.Event) error
 }
 
 // maxSlowest limits Options.Slowest.

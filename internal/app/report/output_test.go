@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/app/samplelog"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -82,7 +82,7 @@ func groupOf(key string, outcomes [6]uint64, stages ...groupby.Stage) Group {
 // reportOf returns a report of these groups, whose total has all stages,
 // counters and outcomes of them.
 func reportOf(groups ...Group) *Report {
-	r := &Report{By: "path", Groups: GroupsOf(groups...), Width: int64(time.Minute), From: decisionlog.NoTime, To: decisionlog.NoTime}
+	r := &Report{By: "path", Groups: GroupsOf(groups...), Width: int64(time.Minute), From: logread.NoTime, To: logread.NoTime}
 	stages, counters := map[string]*groupby.Stage{}, map[string]groupby.Sum{}
 	for i := range groups {
 		g := &groups[i]

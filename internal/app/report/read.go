@@ -4,7 +4,7 @@
 // Package report reads decision logs of Open Policy Agent (OPA) and reports
 // where the time went.
 //
-// [Read] finds the files and cuts them into parts. Package decisionlog reads
+// [Read] finds the files and cuts them into parts. Package logread reads
 // the events in the parts, and package groupby folds the events into groups.
 // The result is [Data], which can be saved, loaded and merged. Data.Report
 // makes a [Report], which can be written as a table, Markdown, JSON, CSV or a
@@ -25,7 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // Read reads decision logs. It counts the problems of the logs, which are not
@@ -274,7 +274,7 @@ func (r *reading) open(ctx context.Context, in *input) {
 	}
 	head, size := make([]byte, smallSize), in.Info.Size()
 	n, _ := f.ReadAt(head, 0)
-	if size < 2*leastPart || formatOf(head[:min(n, headSize)]) != "" || decisionlog.HasTable(head[:n]) {
+	if size < 2*leastPart || formatOf(head[:min(n, headSize)]) != "" || logread.HasTable(head[:n]) {
 		r.send(in, r.counted(ctx, f, size), func() { f.Close() })
 		return
 	}
@@ -341,7 +341,7 @@ func boundary(f *os.File, at int64) int64 {
 		from := max(at-size, 0)
 		text := make([]byte, at-from)
 		n, _ := f.ReadAt(text, from)
-		if b := decisionlog.Boundary(text[:n]); b > 0 {
+		if b := logread.Boundary(text[:n]); b > 0 {
 			return from + int64(b)
 		}
 	}
@@ -393,7 +393,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// The problems of files, besides those of package decisionlog.
+// The problems of files, besides those of package logread.
 const (
 	Unreadable    = "unreadable"      // the file, or the rest of it, cannot be read
 	Damaged       = "damaged"         // a part of a compressed file or an archive cannot be read

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // A refusalError is the error of a file in a format that is not read. Its text
@@ -67,7 +67,7 @@ func called(file string) string {
 func describe(beginning string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(beginning), "\n")
 	var members []string
-	object := decisionlog.Event{Labels: []byte(strings.TrimLeft(beginning, "[ \t\r\n"))}
+	object := logread.Event{Labels: []byte(strings.TrimLeft(beginning, "[ \t\r\n"))}
 	object.EachLabel(func(name, _ []byte) { members = append(members, string(name)) })
 	switch {
 	case strings.ContainsFunc(first, func(r rune) bool { return r == utf8.RuneError || r < '\t' }):

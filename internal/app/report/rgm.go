@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
@@ -176,7 +176,7 @@ func readJSON(r io.Reader) (*Data, error) {
 	if x.slowest.limit < 0 || x.slowest.limit > maxSlowest {
 		return nil, fmt.Errorf("slowest_limit is %d: it must be from 0 to %d", x.slowest.limit, maxSlowest)
 	}
-	if x.first > x.last || (x.first == decisionlog.NoTime) != (x.last == decisionlog.NoTime) {
+	if x.first > x.last || (x.first == logread.NoTime) != (x.last == logread.NoTime) {
 		return nil, errors.New("its first time is after its last time, or one of them is missing")
 	}
 	before := ""
@@ -464,7 +464,7 @@ func (x *Data) readSample(s *saved) error {
 	}
 	x.sample.limit.Store(s.SampleLimit)
 	for _, n := range s.Sample {
-		if len(n) != sampledNumbers || n[0] < 0 || uint64(n[0]) >= s.SampleLimit || n[1] == decisionlog.NoTime || n[2] < 0 ||
+		if len(n) != sampledNumbers || n[0] < 0 || uint64(n[0]) >= s.SampleLimit || n[1] == logread.NoTime || n[2] < 0 ||
 			n[3] < 0 || n[3] > int64(outcome.Cancelled) {
 			return errors.New("a decision of the sample is invalid")
 		}

@@ -17,7 +17,7 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -78,7 +78,7 @@ func newSample() *decisionSample {
 }
 
 // hashOf returns a hash of the end of the decision's id and its time.
-func hashOf(e *decisionlog.Event) uint64 {
+func hashOf(e *logread.Event) uint64 {
 	h := uint64(e.Time) * 0x9e3779b97f4a7c15
 	if n := len(e.DecisionID); n >= 8 {
 		h ^= binary.LittleEndian.Uint64(e.DecisionID[n-8:])
@@ -89,9 +89,9 @@ func hashOf(e *decisionlog.Event) uint64 {
 
 // add adds a decision if it is in the sample. stages has the stage of each
 // metric, or "". Several goroutines may call it.
-func (s *decisionSample) add(e *decisionlog.Event, stages []string) {
+func (s *decisionSample) add(e *logread.Event, stages []string) {
 	hash := hashOf(e)
-	if hash >= s.limit.Load() || e.Time == decisionlog.NoTime {
+	if hash >= s.limit.Load() || e.Time == logread.NoTime {
 		return
 	}
 	d := sampled{hash: hash, time: e.Time, outcome: e.Outcome}
@@ -123,7 +123,7 @@ func (s *decisionSample) add(e *decisionlog.Event, stages []string) {
 // exampleRule returns a rule for --outcome that may judge the result of a
 // decision: by a boolean field, or else a string. It returns nil if it finds
 // none.
-func exampleRule(e *decisionlog.Event) []byte {
+func exampleRule(e *logread.Event) []byte {
 	var fields map[string]any
 	if e.Outcome != outcome.OtherResult || e.Hidden || len(e.Result) > nameLength || json.Unmarshal(e.Result, &fields) != nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // savedIDs are decisionIDs. An element of the list has the keys of a shard.
@@ -107,7 +107,7 @@ func (x *decisionIDs) read(s *savedIDs) error {
 // merged.
 func (x *decisionIDs) check() error {
 	for _, o := range append(x.repeats[:], x.missed, occurrences{n: x.without}, occurrences{n: x.leftOut}) {
-		if o.n < 0 || o.n > maxTotal || o.first > o.last || (o.first == decisionlog.NoTime) != (o.last == decisionlog.NoTime) {
+		if o.n < 0 || o.n > maxTotal || o.first > o.last || (o.first == logread.NoTime) != (o.last == logread.NoTime) {
 			return fmt.Errorf("%d decisions that repeat others or have no id, from %d to %d, are invalid", o.n, o.first, o.last)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -112,7 +112,7 @@ func (s *scan) readServers(of *decisionSample) map[string]map[string][]byte {
 			continue
 		}
 		labels := map[string][]byte{}
-		(&decisionlog.Event{Labels: text}).EachLabel(func(name, value []byte) { labels[string(name)] = slices.Clone(value) })
+		(&logread.Event{Labels: text}).EachLabel(func(name, value []byte) { labels[string(name)] = slices.Clone(value) })
 		for name, value := range labels {
 			if pair := fmt.Sprintf("%q=%s", name, value); !seen[pair] {
 				seen[pair] = true

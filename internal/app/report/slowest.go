@@ -8,7 +8,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // slowest holds the slowest decisions. The result does not depend on the order
@@ -21,7 +21,7 @@ type slowest struct {
 
 // add adds an event of a part. A decision takes as long as its longest timer,
 // which contains the others. stages has the names of the timers, by number.
-func (s *slowest) add(keys [][]byte, e *decisionlog.Event, p *part, stages []string) {
+func (s *slowest) add(keys [][]byte, e *logread.Event, p *part, stages []string) {
 	below := max(s.least, 1) - 1
 	took := below // most events have only smaller values, and cost a comparison for each
 	for _, m := range e.Measures {
@@ -83,7 +83,7 @@ const slowStages = 256
 
 // timersOf returns the slowest timers of the measures, sorted by time,
 // descending, and by name.
-func timersOf(measures []decisionlog.Measure, stages []string) []StageTime {
+func timersOf(measures []logread.Measure, stages []string) []StageTime {
 	var times []StageTime
 	for _, m := range measures {
 		if name := stages[m.Metric]; name != "" && m.Value > 0 {

@@ -8,22 +8,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // unselected describes the decisions that the options do not select, in any
 // order.
 type unselected struct {
 	count       int64
-	first, last int64    // times, or decisionlog.NoTime
+	first, last int64    // times, or logread.NoTime
 	paths       []string // the first ones, sorted; one more than text shows
 }
 
 // unselectedPaths limits the paths that text shows.
 const unselectedPaths = 3
 
-func (u *unselected) add(e *decisionlog.Event) {
+func (u *unselected) add(e *logread.Event) {
 	u.count++
 	widen(&u.first, &u.last, e.Time)
 	if n := len(u.paths); n <= unselectedPaths || string(e.Path) < u.paths[n-1] {
@@ -58,7 +58,7 @@ func (u *unselected) text() string {
 		list += " and others"
 	}
 	when := ""
-	if u.first != decisionlog.NoTime {
+	if u.first != logread.NoTime {
 		when = fmt.Sprintf(" from %s to %s UTC", text.Time(u.first, text.ToTheSecond), text.Time(u.last, text.ToTheSecond))
 	}
 	return fmt.Sprintf("The flags select none of %s%s. The paths are %s. Change `--path`, `--since` or `--until`.",

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // The text does not depend on the order of the decisions, or on how they are
@@ -16,13 +16,13 @@ import (
 func TestUnselected(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixNano()
-	events := []decisionlog.Event{{Path: []byte("d"), Time: decisionlog.NoTime}}
+	events := []logread.Event{{Path: []byte("d"), Time: logread.NoTime}}
 	for i, path := range []string{"e", "b", "c", "a`", "a`", "b"} {
-		events = append(events, decisionlog.Event{Path: []byte(path), Time: at + int64(i)*int64(time.Minute)})
+		events = append(events, logread.Event{Path: []byte(path), Time: at + int64(i)*int64(time.Minute)})
 	}
 	for range 100 {
 		rand.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
-		all := unselected{first: decisionlog.NoTime, last: decisionlog.NoTime}
+		all := unselected{first: logread.NoTime, last: logread.NoTime}
 		other := all
 		for i := range events {
 			if rand.IntN(2) == 0 {
@@ -38,8 +38,8 @@ func TestUnselected(t *testing.T) {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 	}
-	one := unselected{first: decisionlog.NoTime, last: decisionlog.NoTime}
-	one.add(&decisionlog.Event{Path: []byte("x"), Time: decisionlog.NoTime})
+	one := unselected{first: logread.NoTime, last: logread.NoTime}
+	one.add(&logread.Event{Path: []byte("x"), Time: logread.NoTime})
 	if got, want := one.text(), "The flags select none of 1 decision. The paths are `x`. Change `--path`, `--since` or `--until`."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
@@ -167,7 +167,7 @@ func inputText(r *Report) string {
 	in := r.Inputs
 	words := fmt.Sprintf("%s, %s: %s, %s.", text.Plural(in.Files, "file"), text.Bytes(in.Bytes),
 		text.Plural(in.Decisions, "decision"), text.Plural(in.OtherLines, "other line"))
-	if r.From != decisionlog.NoTime {
+	if r.From != logread.NoTime {
 		words += fmt.Sprintf(" From %s to %s UTC.", text.Time(r.From, text.ToTheSecond), text.Time(r.To, text.ToTheSecond))
 	}
 	if n := in.Repeats.LeftOut; n > 0 {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // A worker reads parts and adds up their decisions.
@@ -24,7 +24,7 @@ type worker struct {
 	file, member *layer
 
 	part   *part
-	reader *decisionlog.Reader
+	reader *logread.Reader
 	read   int64 // events of the part that are not in reading.decisions yet
 
 	sum    *Data    // except the inputs
@@ -33,8 +33,8 @@ type worker struct {
 	named  int      // bytes of memory that the numbers take
 	// wholes has the numbers in sum.whole, and measures those of the event.
 	wholes   []int32
-	measures []decisionlog.Measure
-	each     func(*decisionlog.Event) error
+	measures []logread.Measure
+	each     func(*logread.Event) error
 
 	// The numbers of the evaluation, in the groups and in the revisions.
 	evaluation, inRevisions int32
@@ -64,12 +64,12 @@ func newWorker(r *reading) (*worker, error) {
 	if r.Each != nil {
 		w.each = r.Each(func(metric int32) string { return w.names[metric] })
 	}
-	o := decisionlog.Options{
+	o := logread.Options{
 		Metric: w.metric, Event: w.event, Verdicts: r.Verdicts,
-		Problem: func(kind decisionlog.Problem, line int64) {
+		Problem: func(kind logread.Problem, line int64) {
 			w.part.problem(string(kind), 1, Place{w.part.input.Name, line})
 		},
-		Loss: func(kind decisionlog.Problem, n, time, line int64) {
+		Loss: func(kind logread.Problem, n, time, line int64) {
 			w.part.problem(string(kind), n, Place{w.part.input.Name, line}).widen(max(time, 0), time)
 		},
 	}
@@ -81,7 +81,7 @@ func newWorker(r *reading) (*worker, error) {
 			return nil
 		}
 	}
-	w.reader = decisionlog.NewReader(o)
+	w.reader = logread.NewReader(o)
 	w.evaluation = w.metric([]byte(evaluationKey))
 	w.inRevisions = sum.revisions.Metric([]byte(evaluationKey))
 	return w, nil
@@ -148,7 +148,7 @@ func (w *worker) flush() {
 
 // event adds an event if the options select it, and otherwise notes that it
 // does not.
-func (w *worker) event(e *decisionlog.Event) {
+func (w *worker) event(e *logread.Event) {
 	w.read++
 	if !w.filtered || w.wanted(e) {
 		w.add(e)
@@ -161,7 +161,7 @@ func (w *worker) event(e *decisionlog.Event) {
 }
 
 // add adds an event that the options select.
-func (w *worker) add(e *decisionlog.Event) {
+func (w *worker) add(e *logread.Event) {
 	if w.sum.ids.add(e, w.Unique) {
 		return
 	}
@@ -174,7 +174,7 @@ func (w *worker) add(e *decisionlog.Event) {
 		w.measures = w.measures[:0]
 		for _, m := range e.Measures {
 			if n := w.wholes[m.Metric]; n >= 0 {
-				w.measures = append(w.measures, decisionlog.Measure{Metric: n, Value: m.Value})
+				w.measures = append(w.measures, logread.Measure{Metric: n, Value: m.Value})
 			}
 		}
 		w.sum.whole.Add(noKey, e.Time, e.Outcome, e.Code, w.measures)
@@ -203,20 +203,20 @@ func (w *worker) add(e *decisionlog.Event) {
 }
 
 // addRevision adds the evaluation of an event to those of its revision.
-func (w *worker) addRevision(e *decisionlog.Event) {
+func (w *worker) addRevision(e *logread.Event) {
 	for _, m := range e.Measures {
 		if m.Metric == w.evaluation {
-			w.sum.revisions.Add(e.BundleRevisions(), e.Time, e.Outcome, e.Code, []decisionlog.Measure{{Metric: w.inRevisions, Value: m.Value}})
+			w.sum.revisions.Add(e.BundleRevisions(), e.Time, e.Outcome, e.Code, []logread.Measure{{Metric: w.inRevisions, Value: m.Value}})
 			return
 		}
 	}
 }
 
 // wanted reports whether the options select an event.
-func (w *worker) wanted(e *decisionlog.Event) bool {
+func (w *worker) wanted(e *logread.Event) bool {
 	if !w.Since.IsZero() || !w.Until.IsZero() {
 		switch {
-		case e.Time == decisionlog.NoTime,
+		case e.Time == logread.NoTime,
 			!w.Since.IsZero() && e.Time < w.Since.UnixNano(),
 			!w.Until.IsZero() && e.Time >= w.Until.UnixNano():
 			return false

@@ -19,9 +19,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/race"
 )
 
@@ -334,9 +334,9 @@ func TestReadAlike(t *testing.T) {
 func eachOf(t *testing.T, o Options) (decisions []string) {
 	t.Helper()
 	var mu sync.Mutex
-	o.Each = func(key func(int32) string) func(*decisionlog.Event) error {
+	o.Each = func(key func(int32) string) func(*logread.Event) error {
 		var inside atomic.Bool
-		return func(e *decisionlog.Event) error {
+		return func(e *logread.Event) error {
 			if inside.Swap(true) {
 				t.Error("Each is called twice at once for a worker")
 			}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -209,33 +209,33 @@ func (w *drawer) set(d *decision, stage string, ns int64) int64 {
 
 // A flaw is a problem of an event. The zero value stands for no problem.
 type flaw struct {
-	problem decisionlog.Problem
+	problem logread.Problem
 	// timer returns a timer with the flaw, as JSON, if the flaw is in a timer.
 	timer func(key string, value int64) string
 }
 
 var flaws = []flaw{
-	{problem: decisionlog.InvalidJSON}, // the line breaks off
-	{problem: decisionlog.InvalidUTF8},
-	{problem: decisionlog.NoMetrics},
-	{decisionlog.BadMetric, func(_ string, value int64) string { return fmt.Sprintf("%d.5", value) }},
-	{decisionlog.BadMetric, func(_ string, value int64) string { return fmt.Sprintf("[%d]", value) }},
-	{decisionlog.BadMetric, func(string, int64) string { return "9223372036854775808" }},
-	{decisionlog.NegativeMetric, func(_ string, value int64) string { return fmt.Sprint(-1 - value) }},
-	{decisionlog.DuplicateKey, func(key string, value int64) string {
+	{problem: logread.InvalidJSON}, // the line breaks off
+	{problem: logread.InvalidUTF8},
+	{problem: logread.NoMetrics},
+	{logread.BadMetric, func(_ string, value int64) string { return fmt.Sprintf("%d.5", value) }},
+	{logread.BadMetric, func(_ string, value int64) string { return fmt.Sprintf("[%d]", value) }},
+	{logread.BadMetric, func(string, int64) string { return "9223372036854775808" }},
+	{logread.NegativeMetric, func(_ string, value int64) string { return fmt.Sprint(-1 - value) }},
+	{logread.DuplicateKey, func(key string, value int64) string {
 		return fmt.Sprintf(`%d,"%s":%d`, value+1_000_000_000, key, value)
 	}},
-	{problem: decisionlog.DuplicateKey}, // a field twice
-	{problem: decisionlog.BadTime},
+	{problem: logread.DuplicateKey}, // a field twice
+	{problem: logread.BadTime},
 }
 
 // drawFlaw gives a decision one of the flaws that the container can have.
 func (s *source) drawFlaw(d *decision, f *format) {
 	for ok := false; !ok; {
 		d.flaw = flaws[s.below(len(flaws))]
-		ok = (d.flaw.problem != decisionlog.InvalidJSON || f.hasLines()) &&
-			(d.flaw.problem != decisionlog.InvalidUTF8 || !f.uses("$log", "$string")) &&
-			(d.flaw.problem != decisionlog.BadTime || f.timeFormat == "") // else the line has a time
+		ok = (d.flaw.problem != logread.InvalidJSON || f.hasLines()) &&
+			(d.flaw.problem != logread.InvalidUTF8 || !f.uses("$log", "$string")) &&
+			(d.flaw.problem != logread.BadTime || f.timeFormat == "") // else the line has a time
 	}
 	for ok := false; !ok; _, ok = d.timers[d.at] {
 		d.at = stages[s.below(len(stages))]

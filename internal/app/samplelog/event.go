@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -74,7 +74,7 @@ func (w *writer) appendEvent(b []byte, d *decision) []byte {
 	values := w.values(d)
 	b = append(b, '{')
 	for _, field := range w.format.fields {
-		if d.flaw.problem == decisionlog.DuplicateKey && d.flaw.timer == nil && field == twice {
+		if d.flaw.problem == logread.DuplicateKey && d.flaw.timer == nil && field == twice {
 			b = appendField(b, field, decoy)
 		}
 		if value := values[field]; value != "" {
@@ -101,7 +101,7 @@ func (w *writer) values(d *decision) map[string]string {
 	if d.slash {
 		path = "/" + path
 	}
-	if d.flaw.problem == decisionlog.BadTime {
+	if d.flaw.problem == logread.BadTime {
 		timestamp = "yesterday"
 	}
 	if w.format.errorText {
@@ -122,10 +122,10 @@ func (w *writer) values(d *decision) map[string]string {
 				`{"body":{"limit":10000,"metrics":{"timer_server_handler_ns":1}},"status":"200 OK","status_code":200}}}`),
 		"erased": when(d.erased != "", `["`+d.erased+`"]`),
 		"error":  failure,
-		"requested_by": fmt.Sprintf(`"10.%s%d.3.%d:%d"`, when(d.flaw.problem == decisionlog.InvalidUTF8, "\xff"),
+		"requested_by": fmt.Sprintf(`"10.%s%d.3.%d:%d"`, when(d.flaw.problem == logread.InvalidUTF8, "\xff"),
 			d.client>>28, d.client>>20&0xff, 32768+d.client&0x7fff), // an ephemeral port
 		"timestamp": quote(timestamp),
-		"metrics":   when(d.flaw.problem != decisionlog.NoMetrics, d.metrics()),
+		"metrics":   when(d.flaw.problem != logread.NoMetrics, d.metrics()),
 		"req_id":    strconv.Itoa(d.request),
 		"level":     quote(w.format.level),
 		"msg":       `"Decision Log"`,

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/race"
 )
 
@@ -51,7 +51,7 @@ func TestExactDecisions(t *testing.T) {
 		a := newAccount()
 		a.Inputs.Decisions = ExactDecisions - 2 + beyond
 		for range 2 {
-			a.add(&decision{profile: profileOf(0), timers: map[string]int64{"server_handler": 1000}, flaw: flaw{problem: decisionlog.BadTime}})
+			a.add(&decision{profile: profileOf(0), timers: map[string]int64{"server_handler": 1000}, flaw: flaw{problem: logread.BadTime}})
 		}
 		kept := len(a.groups[profiles[0].path].Stages["server_handler"].durations)
 		if got := a.finish(0).Groups[0].Stages["server_handler"]; kept != int(2-beyond) || got.Sum != 2000 ||

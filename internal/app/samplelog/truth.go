@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -38,7 +38,7 @@ type Inputs struct {
 	Problems   []Problem `json:"problems"` // by kind
 }
 
-// Problem is a kind of problem, by the name that package decisionlog gives it.
+// Problem is a kind of problem, by the name that package logread gives it.
 type Problem struct {
 	Kind  string  `json:"kind"`
 	Count int64   `json:"count"`
@@ -127,7 +127,7 @@ func (a *account) add(d *decision) {
 	}
 	g.Decisions++
 	g.Outcomes[d.outcome.String()]++
-	if at := d.time; d.flaw.problem != decisionlog.BadTime {
+	if at := d.time; d.flaw.problem != logread.BadTime {
 		if a.From == nil {
 			a.From = &at
 		}
@@ -135,10 +135,10 @@ func (a *account) add(d *decision) {
 	}
 
 	switch d.flaw.problem { // a reader does not find these metrics
-	case decisionlog.NoMetrics:
+	case logread.NoMetrics:
 		clear(d.timers)
 		clear(d.counters)
-	case decisionlog.BadMetric, decisionlog.NegativeMetric:
+	case logread.BadMetric, logread.NegativeMetric:
 		delete(d.timers, d.at)
 	}
 	for name, value := range d.counters {

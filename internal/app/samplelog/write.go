@@ -21,7 +21,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 var compressions = []string{"none", "gzip", "zstd"}
@@ -129,7 +129,7 @@ func (w *writer) writeEvent() {
 	w.text = w.appendEvent(w.text[:0], d)
 	text, begin := w.text, len(w.buffer)
 	switch {
-	case d.flaw.problem != decisionlog.InvalidJSON:
+	case d.flaw.problem != logread.InvalidJSON:
 		w.wrap(text)
 		w.truth.add(d)
 	case w.format.uses("$value"): // the line breaks off, not the event in it

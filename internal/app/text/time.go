@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // Duration writes ns, 0 or more, with three significant digits, in ns, µs, ms
@@ -41,9 +41,9 @@ const (
 )
 
 // Time writes a time in UTC, with a layout of package time. ns is the time
-// since 1970, or decisionlog.NoTime.
+// since 1970, or logread.NoTime.
 func Time(ns int64, layout string) string {
-	if ns == decisionlog.NoTime {
+	if ns == logread.NoTime {
 		return None
 	}
 	return time.Unix(0, ns).UTC().Format(layout)

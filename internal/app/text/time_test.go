@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 func TestDuration(t *testing.T) {
@@ -45,7 +45,7 @@ func TestTime(t *testing.T) {
 		ns           int64
 		layout, want string
 	}{
-		{decisionlog.NoTime, ToTheSecond, "–"},
+		{logread.NoTime, ToTheSecond, "–"},
 		{0, ToTheSecond, "1970-01-01 00:00:00"},
 		{-1, ToTheMilli, "1969-12-31 23:59:59.999"},
 		{1_772_488_800_123_456_789, ToTheMilli, "2026-03-02 22:00:00.123"},

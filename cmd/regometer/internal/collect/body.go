@@ -13,7 +13,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/regometer/regometer/decisionlog"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/opa/plugin"
 	"github.com/regometer/regometer/rollup"
 )
@@ -54,7 +54,7 @@ func (b *body) finish() {
 
 // bodyReader reads the decisions of bodies.
 type bodyReader struct {
-	reader  *decisionlog.Reader
+	reader  *logread.Reader
 	gzip    gzip.Reader
 	buffer  []byte
 	longest int // limits an event, in bytes
@@ -96,7 +96,7 @@ func newBodyReader(counter *plugin.LogCounter, longest int, long chan struct{}) 
 		buffer: make([]byte, usualBuffer), longest: longest, long: long, paths: map[string]string{},
 		batch: counter.NewBatch(), problems: map[string]uint64{}, servers: map[string]bool{},
 	}
-	b.reader = decisionlog.NewReader(decisionlog.Options{
+	b.reader = logread.NewReader(logread.Options{
 		Metric: func(key []byte) int32 {
 			if len(key) > maxKey { // a batch may keep many, and no metric with labels has such a key
 				key = append(key[:maxKey:maxKey], "_ns"...)
@@ -106,8 +106,8 @@ func newBodyReader(counter *plugin.LogCounter, longest int, long chan struct{}) 
 			return int32(len(b.keys) - 1)
 		},
 		Event: b.add,
-		Problem: func(kind decisionlog.Problem, _ int64) {
-			if kind != decisionlog.NoZone && kind != decisionlog.LineTime && kind != decisionlog.WrapperTime { // no time matters
+		Problem: func(kind logread.Problem, _ int64) {
+			if kind != logread.NoZone && kind != logread.LineTime && kind != logread.WrapperTime { // no time matters
 				b.problems[string(kind)]++
 			}
 		},
@@ -116,7 +116,7 @@ func newBodyReader(counter *plugin.LogCounter, longest int, long chan struct{}) 
 	return b
 }
 
-func (b *bodyReader) add(e *decisionlog.Event) {
+func (b *bodyReader) add(e *logread.Event) {
 	b.numbers = b.numbers[:0]
 	for _, m := range e.Measures {
 		b.numbers = append(b.numbers, rollup.Number{Key: b.keys[m.Metric], Value: m.Value})
@@ -182,7 +182,7 @@ func (b *bodyReader) read(text io.Reader, encoding string, o Options) *answer {
 			have = copy(b.buffer, b.buffer[read:have])
 		}
 		switch {
-		case b.problems[string(decisionlog.TooLong)] > 0:
+		case b.problems[string(logread.TooLong)] > 0:
 			return tooLarge("event_too_large", "an event", o.MaxEvent)
 		case err == io.EOF:
 			if _, other := b.reader.Counts(); b.batch.Len() == 0 && unpacked > 0 && (other > 0 || len(b.problems) > 0) {

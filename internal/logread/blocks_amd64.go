@@ -1,0 +1,83 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build gc && !purego
+
+package logread
+
+// hasBlocks reports whether the processor has the instructions of the functions
+// below: AVX2, BMI1, BMI2, POPCNT and PCLMULQDQ. The system must save the
+// registers of AVX2.
+var hasBlocks = func() bool {
+	const popcnt, pclmulqdq, osxsave, avx2, bmi1, bmi2, ymm = 1 << 23, 1 << 1, 1 << 27, 1 << 5, 1 << 3, 1 << 8, 6
+	most, _, _, _ := cpuid(0, 0)
+	if most < 7 {
+		return false
+	}
+	if _, _, c, _ := cpuid(1, 0); c&popcnt == 0 || c&pclmulqdq == 0 || c&osxsave == 0 || xgetbv()&ymm != ymm {
+		return false
+	}
+	_, b, _, _ := cpuid(7, 0)
+	return b&avx2 != 0 && b&bmi1 != 0 && b&bmi2 != 0
+}()
+
+// unescapeBlocks writes the meaning of n bytes of text to dst. The text is
+// within a JSON string. unescapeBlocks stops at the quote that ends the string,
+// at a newline, at an escape of neither a quote nor a backslash, and where the
+// text or the room has less than 64 bytes left. It returns the number of bytes
+// that it has written, and of those that it has read.
+//
+// It may change up to 63 bytes of dst behind those that it has written.
+//
+//go:noescape
+func unescapeBlocks(dst *byte, room int, text *byte, n int, kept *[257]uint64) (written, read int)
+
+// kept has, for each number of eight bits, the indexes of the bits, each in a
+// byte. So it says how to move bytes together.
+var kept = func() (kept [257]uint64) {
+	for bits := range kept {
+		for i := 7; i >= 0; i-- {
+			if bits>>i&1 != 0 {
+				kept[bits] = kept[bits]<<8 | uint64(i)
+			}
+		}
+	}
+	return kept
+}()
+
+func cpuid(leaf, sub uint32) (a, b, c, d uint32)
+
+func xgetbv() uint32
+
+// nestedBlocks returns the index behind the object or array that begins at i, by
+// blocks of 64 bytes of the first n of text. It returns -1 if the value does not
+// end in its line, unless newlines are allowed, and 0 if the text is too short,
+// or has a backslash outside of strings.
+//
+// It finds strings as simdjson does (Langdale, Lemire: Parsing Gigabytes of
+// JSON per Second, 2019), and counts brackets by block. Its floor is memory,
+// which it asks for ahead.
+//
+//go:noescape
+func nestedBlocks(text *byte, i, room int, newlines bool) (end int)
+
+// memberBlocks reads members of an object from the key at i on, as long as each
+// key is one of those that followed the one before, of which at is the first. It
+// looks only at the first n bytes of text. A value must be a string that is
+// plain, true, false, null, an integer of few digits, or what nestedBlocks can
+// skip. It stops at the value of a line that opens an object. Neither a key nor
+// a value has white space behind it, but commas may have blanks and, if they are
+// allowed, newlines behind them, and colons a blank.
+//
+//go:noescape
+func memberBlocks(text *byte, i, n, room int, lines *keyLine, spans *[fieldCount]span, newlines bool, found *[mostFound]foundMember, state *[memberWords]uint64)
+
+// nestedFast returns what nestedEnd returns. known is false if the text is too
+// short, has a backslash outside of strings, or the processor lacks the
+// instructions.
+func nestedFast(text []byte, i int, newlines bool) (end int, known bool) {
+	if hasBlocks {
+		end = nestedBlocks(&text[0], i, cap(text), newlines)
+	}
+	return end, end != 0 && end <= len(text)
+}

@@ -1,0 +1,21 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !gc || purego || !amd64
+
+package logread
+
+const hasBlocks = false
+
+var kept [257]uint64
+
+func unescapeBlocks(*byte, int, *byte, int, *[257]uint64) (written, read int) {
+	panic("there are no blocks")
+}
+
+func memberBlocks(*byte, int, int, int, *keyLine, *[fieldCount]span, bool, *[mostFound]foundMember, *[memberWords]uint64) {
+	panic("there are no blocks")
+}
+
+// nestedFast exists only on amd64.
+func nestedFast([]byte, int, bool) (end int, known bool) { return 0, false }

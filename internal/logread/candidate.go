@@ -1,0 +1,100 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import (
+	"bytes"
+	"hash/maphash"
+	"math/bits"
+)
+
+// A shipper may leave an event in its string and put members of it beside the
+// string. Events of one object or row that are the same decision count once, as
+// the candidate that says the most. Elements of a list are different decisions.
+
+// candidate is an event that another place of its record may have too.
+type candidate struct {
+	identity uint64
+	richness int
+	text     []byte
+	checked  bool     // as the parser's
+	times    [][]byte // see Reader.times
+	line     int64
+}
+
+// addCandidate adds the event that p has parsed. It copies the text, since the
+// strings of other members are decoded into the same memory.
+func (f *finder) addCandidate(p *parser, n nesting, text []byte, line int64) {
+	c := candidate{identity: f.identify(p), richness: p.richness(n), text: bytes.Clone(text), checked: p.checked, line: line}
+	for _, t := range f.times {
+		c.times = append(c.times, bytes.Clone(t))
+	}
+	f.candidates = append(f.candidates, c)
+}
+
+var seed = maphash.MakeSeed()
+
+// identify returns the hash of what tells an event from others: its decision
+// id, or else its path, time and metrics.
+func (f *finder) identify(p *parser) uint64 {
+	if id := p.text(fieldDecisionID); len(id) > 0 {
+		return maphash.Bytes(seed, id)
+	}
+	p.resolveMetrics(f.reader.options.Metric)
+	h := maphash.Bytes(seed, p.text(fieldPath)) + 3*maphash.Bytes(seed, p.text(fieldTimestamp))
+	for _, m := range p.metrics.measures {
+		h = 5*h + maphash.Comparable(seed, m)
+	}
+	return h
+}
+
+// richness says how much of an event the object has. Of two with as much, the
+// one in a string is more likely to be whole, and a flattened one less.
+func (p *parser) richness(n nesting) int {
+	const fields = 1<<fieldMetrics | 1<<fieldResult | 1<<fieldInput | 1<<fieldLabels | 1<<fieldTimestamp
+	r := bits.OnesCount32(p.present&fields)<<16 + n.decodings<<12 + n.levels
+	if !p.flattened {
+		r += 1 << 8
+	}
+	return r
+}
+
+// merge keeps one candidate of each decision that is both among those from start
+// on and among those from another index on.
+func (f *finder) merge(start, from int) {
+	if start == from || from == len(f.candidates) {
+		return
+	}
+	if f.places == nil {
+		f.places = map[uint64]int{}
+	}
+	clear(f.places)
+	for i := start; i < from; i++ {
+		f.places[f.candidates[i].identity] = i
+	}
+	kept := f.candidates[:from]
+	for _, c := range f.candidates[from:] {
+		at, isKnown := f.places[c.identity]
+		switch {
+		case !isKnown:
+			kept = append(kept, c)
+		case c.richness > kept[at].richness:
+			kept[at] = c
+		}
+		delete(f.places, c.identity) // the next one is another decision
+	}
+	f.candidates = kept
+}
+
+// deliverCandidates delivers all candidates.
+func (f *finder) deliverCandidates() {
+	p, times := &f.parsers[len(f.parsers)-1], f.times
+	for _, c := range f.candidates {
+		p.checked, f.times = c.checked, c.times
+		p.parse(c.text)
+		f.reader.deliver(p, c.text, c.line)
+	}
+	clear(f.candidates)
+	f.candidates, f.times = f.candidates[:0], times
+}

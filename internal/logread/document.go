@@ -1,0 +1,111 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+// An export may be one JSON document that is longer than an event may be, such
+// as the answer to a search. The reader does not collect it. It opens the
+// document, and reads the values in it one by one.
+
+// openDocument opens the object at the beginning of text, and reports whether
+// it has done so. It opens only an object that a member of an export makes
+// long: any other one may be an event, or turn out to be a line of a logger.
+func (s *source) openDocument(p *parser, text []byte) bool {
+	const ofOthers = 1<<fieldDecisionID | 1<<fieldLabels | 1<<fieldMetrics | 1<<fieldLevel | 1<<fieldMsg
+	p.checked = true
+	p.parse(text)
+	isLong := p.cut == fieldHits || p.cut == fieldResult && p.has(fieldExport)
+	if !isLong || p.present&ofOthers != 0 || text[p.cutAt] == '"' || s.inBrackets().tooDeep() {
+		return false
+	}
+	s.scanner.reset()
+	s.brackets = append(s.brackets, '}')
+	if s.inData() && s.data == 0 {
+		s.data = len(s.brackets)
+	}
+	s.document, s.within, s.key, s.comma = true, true, nil, false
+	return true
+}
+
+// inData reports whether the next value is, or is in, arbitrary data.
+func (s *source) inData() bool { return s.data > 0 || s.key != nil && s.key.field.isData() }
+
+// documentStep reads the token at i in a document, unless it is an object. It
+// does not check the order of values, commas and colons.
+func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) {
+	s.within = true
+	switch c := text[i]; c {
+	case '[':
+		if len(s.brackets) == MaxDepth {
+			break
+		}
+		if s.inData() && s.data == 0 {
+			s.data = len(s.brackets) + 1
+		}
+		s.brackets, s.key, s.comma = append(s.brackets, ']'), nil, false
+		return i + 1, true
+	case ']', '}':
+		if len(s.brackets) == 0 || s.brackets[len(s.brackets)-1] != c {
+			break
+		}
+		s.brackets, s.key = s.brackets[:len(s.brackets)-1], nil
+		if s.document, s.comma = len(s.brackets) > 0, len(s.brackets) > 0; len(s.brackets) < s.data {
+			s.data = 0
+		}
+		return i + 1, true
+	case ',':
+		s.key, s.comma = nil, false
+		return i + 1, true
+	case ':':
+		return i + 1, true
+	case '"':
+		return s.documentString(text, i, end)
+	default:
+		if next = scalarEnd(text, i+s.scanner.ahead); next > i && (next < len(text) || end) {
+			s.scanner.reset()
+			return next, true
+		} else if next > i && len(text)-i < s.reader.maxLength {
+			s.scanner.ahead = next - i
+			return i, false
+		}
+	}
+	s.breakOff(InvalidJSON, text[i:i])
+	return i, true
+}
+
+// documentString reads a string in a document: a key or a value. What is behind
+// it tells which.
+func (s *source) documentString(text []byte, i int, end bool) (next int, ok bool) {
+	st := done
+	if s.scanner.pos == 0 {
+		st = s.scanner.string(text[i:])
+	}
+	next = i + s.scanner.pos
+	colon := next
+	if st == done {
+		colon = skipSpace(text, max(next, i+s.scanner.ahead))
+	}
+	switch {
+	case !end && len(text)-i < s.reader.maxLength && (st == more || colon == len(text)):
+		if st == done {
+			s.scanner.ahead = colon - i
+		}
+		return i, false
+	case st != done:
+		s.breakOff(InvalidJSON, text[i:i])
+		return i, true
+	case colon < len(text) && text[colon] == ':':
+		name, _, _ := unquote(nil, text[i:next])
+		s.key = &key{field: fieldOf(name)}
+		if s.key.field == fieldExport {
+			s.export = true
+		} else if s.key.field == fieldResult && s.export {
+			s.key.field = fieldNone
+		}
+	case !s.inData() && mayBegin(text[i+1:next]):
+		f := &s.reader.finder
+		f.withRecord(s, text[i:next], func() { f.readText(otherKey, nil, unescape(nil, text[i+1:next-1]), s.inBrackets()) })
+	}
+	s.scanner.reset()
+	return next, true
+}

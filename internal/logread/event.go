@@ -1,0 +1,142 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/regometer/regometer/outcome"
+)
+
+// Event is a decision in a log. Its slices belong to the reader, and are valid
+// until Options.Event returns.
+type Event struct {
+	Line int64 // the line of the file where it begins, from 1
+
+	// Path is the path without its leading slash, with escapes resolved. It is
+	// [outcome.Query] for an ad-hoc query, and "(data)" for the whole document.
+	Path []byte
+	// Time is the event's "timestamp", in ns since 1970, or else another time,
+	// with the problem LineTime or WrapperTime, or NoTime.
+	Time    int64
+	Outcome outcome.Outcome
+	Code    string // OPA's code of the error, if Outcome is outcome.Error
+	Hidden  bool   // a mask policy hides the outcome, which is outcome.OtherResult
+	Result  []byte // the JSON value as it is in the text, or nil
+
+	DecisionID, RequestedBy, Revision []byte // with escapes resolved
+	TraceID, SpanID                   []byte // of OpenTelemetry, with escapes resolved
+	RequestID                         uint64 // "req_id", which counts requests of a server, or 0
+	// Labels and Bundles are the JSON objects as they are in the text, or nil.
+	// Label and BundleRevisions look into them.
+	Labels, Bundles []byte
+	// RuleLabels is the JSON list as it is in the text, or nil. RuleLabel looks
+	// into it.
+	RuleLabels []byte
+
+	// Measures are the timers and counters that are 64-bit integers of 0 or
+	// more, each once. The last of a repeated metric counts.
+	Measures []Measure
+	// HasMetrics reports whether the event has a "metrics" object.
+	HasMetrics bool
+
+	revisions *bundleRevisions
+	rare      bool // a field that few events have is set
+}
+
+// NoTime is the time of a decision for which a log has no valid time.
+const NoTime = -1 << 63
+
+// Measure is a timer or counter of a decision, by number.
+type Measure struct {
+	Metric int32 // as Options.Metric returned it
+	Value  int64
+}
+
+// Label returns the value of a label, with escapes resolved, or nil.
+func (e *Event) Label(name string) (value []byte) {
+	e.EachLabel(func(key, v []byte) {
+		if string(key) == name {
+			value = v
+		}
+	})
+	return value
+}
+
+// EachLabel calls f with each label, in the order of the text, with escapes
+// resolved. The value is nil if it is not a string. The last of a repeated
+// label counts.
+func (e *Event) EachLabel(f func(name, value []byte)) {
+	eachField(e.Labels, func(key, v []byte) {
+		name, _, _ := unquote(nil, key)
+		if v[0] != '"' {
+			f(name, nil)
+			return
+		}
+		v, _, _ = unquote(nil, v)
+		f(name, v)
+	})
+}
+
+// RuleLabel appends to values each value of a label of the rules that took part
+// in the decision, once. OPA takes these labels from annotations. A string has
+// its escapes resolved, and other values are as they are in the text.
+func (e *Event) RuleLabel(values [][]byte, name string) [][]byte {
+	eachElement(e.RuleLabels, func(labels []byte) {
+		eachField(labels, func(key, v []byte) {
+			if k, _, _ := unquote(nil, key); string(k) != name {
+				return
+			}
+			if v[0] == '"' {
+				v, _, _ = unquote(nil, v)
+			}
+			if !slices.ContainsFunc(values, func(known []byte) bool { return bytes.Equal(known, v) }) {
+				values = append(values, v)
+			}
+		})
+	})
+	return values
+}
+
+// BundleRevisions returns name=revision of each bundle, sorted and joined by
+// commas, or the revision of an OPA without named bundles. It returns nil if
+// the event has neither.
+func (e *Event) BundleRevisions() []byte {
+	r := e.revisions
+	if r == nil {
+		r = &bundleRevisions{}
+	}
+	if r.text == nil || !bytes.Equal(r.bundles, e.Bundles) {
+		r.set(e.Bundles)
+	}
+	switch {
+	case len(r.text) > 0:
+		return r.text
+	case len(e.Revision) > 0:
+		return e.Revision
+	}
+	return nil
+}
+
+// bundleRevisions remembers the revisions of the last bundles. The next event
+// mostly has the same bundles.
+type bundleRevisions struct {
+	bundles, text []byte // text is not nil once there was an event
+}
+
+func (r *bundleRevisions) set(bundles []byte) {
+	r.bundles, r.text = append(r.bundles[:0], bundles...), []byte{}
+	var fields map[string]map[string]any
+	_ = json.Unmarshal(bundles, &fields) // what is not an object has no revision
+	for i, name := range slices.Sorted(maps.Keys(fields)) {
+		if i > 0 {
+			r.text = append(r.text, ',')
+		}
+		revision, _ := fields[name]["revision"].(string)
+		r.text = append(append(append(r.text, name...), '='), revision...)
+	}
+}

@@ -1,0 +1,82 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestLabels(t *testing.T) {
+	t.Parallel()
+	e := Event{
+		Labels:     []byte(`{ "a" : "x\"y", "b":{"a":"no"}, "c\u0064":"", "a2":1, "a":"last" }`),
+		RuleLabels: []byte(`[ {"team":"a", "x":1}, {"team":"b"}, 7, [], {}, {"te\u0061m":"a\n"}, {"team":"a"}, {"x":{"team":"no"}}, {"x":1.0} ]`),
+	}
+	text := func(label []byte) string { return fmt.Sprintf("%t %s", label != nil, label) }
+	for name, want := range map[string][2]string{
+		"a": {"true last", "[]"}, "cd": {"true ", "[]"}, "b": {"false ", "[]"}, "a2": {"false ", "[]"}, "": {"false ", "[]"},
+		"team": {"false ", "[a b a\n]"}, "x": {"false ", `[1 {"team":"no"} 1.0]`},
+	} {
+		if got := [2]string{text(e.Label(name)), fmt.Sprintf("%s", e.RuleLabel(nil, name))}; got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+		if label, rule := (&Event{}).Label(name), (&Event{}).RuleLabel(nil, name); label != nil || rule != nil {
+			t.Errorf("%s of no labels: %q, %q", name, label, rule)
+		}
+	}
+}
+
+func TestBundleRevisions(t *testing.T) {
+	t.Parallel()
+	cache := &bundleRevisions{}
+	var text []byte // where all bundles are
+	for _, test := range []struct{ bundles, revision, want string }{
+		{"", "", "nil"},
+		{"", "7", "7"},
+		{`{"b":{"revision":"2"},"a":{"revision":"1"}}`, "7", "a=1,b=2"},
+		{`{"b":{"revision":"2"},"a":{"revision":"1"}}`, "8", "a=1,b=2"},
+		{`{"b":{"revision":"3"},"a":{"revision":"1"}}`, "8", "a=1,b=3"},
+		{`{"b":{},"\u0061":null}`, "", "a=,b="},
+		{`{}`, "7", "7"},
+		{"", "", "nil"},
+	} {
+		text = append(text[:0], test.bundles...)
+		e := Event{Bundles: text, Revision: []byte(test.revision)}
+		for _, e.revisions = range []*bundleRevisions{nil, cache} {
+			got := "nil"
+			if r := e.BundleRevisions(); r != nil {
+				got = string(r)
+			}
+			if got != test.want {
+				t.Errorf("%s, %q: %s, want %s", test.bundles, test.revision, got, test.want)
+			}
+		}
+	}
+}
+
+func TestCodeOf(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		"eval_cancel_error: caller cancelled query execution":                         "eval_cancel_error",
+		"1 error occurred: policy.rego:3: eval_conflict_error: x":                     "eval_conflict_error",
+		"1 error occurred: 1 error occurred: 3:5: rego_type_error: x":                 "rego_type_error",
+		"2 errors occurred:\npolicy.rego:3: rego_type_error: x\np:4: rego_x_error: y": "rego_type_error",
+		"2 errors occurred\npolicy.rego:3: rego_type_error: x":                        "rego_type_error",
+		"storage_not_found_error":                                                     "storage_not_found_error",
+		"undefined_document: x":                                                       "undefined_document",
+		"cancelled: x":                                                                "cancelled",
+		"x: eval_conflict_error: y":                                                   "",
+		"connection refused":                                                          "",
+		"":                                                                            "",
+		"1 error occurred: ":                                                          "",
+		" error occurred: eval_a_b: x":                                                "",
+		"dial tcp 10.0.0.1:80: refused":                                               "",
+		"Not_A_Code: x":                                                               "",
+	} {
+		if got := codeOf(message); got != want {
+			t.Errorf("%q: %q, want %q", message, got, want)
+		}
+	}
+}

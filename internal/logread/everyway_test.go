@@ -1,0 +1,247 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// usualEvent returns an event as OPA writes it, of which much is optional.
+func usualEvent(r *rand.Rand) string {
+	var b strings.Builder
+	maybe := func(text string, values ...any) {
+		if r.IntN(3) > 0 {
+			fmt.Fprintf(&b, text, values...)
+		}
+	}
+	word := func() string {
+		var w strings.Builder
+		for range r.IntN(1 << r.IntN(8)) {
+			w.WriteByte("abcdefghij-./: {}[],:0123"[r.IntN(25)])
+		}
+		return w.String()
+	}
+	number := func() string {
+		n := "123456789012345678901234567890"[r.IntN(5):]
+		return n[:1+r.IntN(1<<r.IntN(5))%len(n)]
+	}
+	value := func() string {
+		return oneOf(r,
+			"true", "false", "null", "{}", "[]", `{"decision":false}`, `{"response":{"allowed":true}}`, `{"allow":true,"x":{"y":["}"]}}`, `{"body":"no \"metrics\" for you"}`, number(),
+			`"`+word()+`"`, `{"a":"`+word()+`","b":[{},{"c":["`+word()+`"]}]}`, `["`+strings.Repeat("x", r.IntN(1000))+`"]`,
+		)
+	}
+	fmt.Fprintf(&b, `{"labels":{"id":"%s","version":"1.22.0"},"decision_id":"%s"`, word(), word())
+	maybe(`,"trace_id":"cfb3e69930de9b6005e4669f725362b2","span_id":"1660f60ccffaed34"`)
+	maybe(`,"bundles":{"authz":{"revision":%q}}`, word())
+	maybe(`,"path":"%s"`, word())
+	maybe(`,"query":"%s"`, word())
+	maybe(`,"input":%s`, value())
+	maybe(`,"result":%s`, value())
+	maybe(`,"erased":["/input/password"]`)
+	maybe(`,"requested_by":"%s"`, word())
+	maybe(`,"rule_labels":[{"severity":"%s"},{"n":%s}]`, word(), value())
+	maybe(`,"timestamp":"2026-01-02T03:04:05.%sZ"`, number())
+	maybe(`,"a key that is longer than sixty-four bytes, and so is not known by them":%s`, number())
+	b.WriteString(`,"metrics":{"counter_server_query_cache_hit":` + number())
+	maybe(`,"timer_rego_input_parse_ns":%s`, number())
+	maybe(`,"histogram_eval_op":{"count":%s}`, number())
+	maybe(`,"timer_rego_query_eval_ns":%s`, number())
+	maybe(`,"timer_rego_query_eval_ns":%s`, number())
+	maybe(`,"timer_of_a_name_that_is_longer_than_sixty-four_bytes_and_goes_on_and_on_ns":%s`, number())
+	fmt.Fprintf(&b, `,"timer_server_handler_ns":%s}`, number())
+	maybe(`,"req_id":%s`, number())
+	maybe(`,"custom":%s`, value())
+	for r.IntN(4) == 0 { // a field that may be there, in whatever form
+		fmt.Fprintf(&b, `,"%s":%s`, oneOf(r, "path", "query", "requested_by", "timestamp", "result", "trace_id", "bundles", "revision", "erased", "req_id", "rule_labels"),
+			oneOf(r, "null", value(), `"`+word()+`"`, `"`+word()+`\n\u00e4"`, `{"a":{"revision":"\u0031"}}`, `["/result"]`))
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// token matches a token of JSON that white space may surround.
+var token = regexp.MustCompile(`"(?:[^"\\\n]|\\[^\n])*"?|[,:{}\[\]]`)
+
+// spread returns JSON with white space around its tokens: as json.dumps or as
+// json.Indent writes it, or of any kind anywhere.
+func spread(r *rand.Rand, text string) string {
+	spaces, share := []string{" ", " ", " ", "\t", "\r", "  ", "   \t"}, 1+r.IntN(4)
+	switch r.IntN(8) {
+	case 0, 1:
+		return text
+	case 2:
+		var b bytes.Buffer
+		if json.Indent(&b, []byte(text), "", oneOf(r, " ", "\t")) == nil {
+			return b.String()
+		}
+	case 3:
+		spaces = append(spaces, "\n", "\r\n", "\n  ")
+	case 4, 5:
+		return token.ReplaceAllStringFunc(text, func(s string) string { return s + map[string]string{",": " ", ":": " "}[s] })
+	}
+	maybe := func() string { return strings.Repeat(oneOf(r, spaces...), 1-min(1, r.IntN(share))) }
+	return token.ReplaceAllStringFunc(text, func(s string) string { return maybe() + s + maybe() })
+}
+
+// readEveryWay reads texts, forth and back, as each kind of processor does. All
+// results are the same, in whatever two pieces the text comes, whatever was read
+// before, to its end or not, whatever is behind the text, and whatever was at
+// its place.
+func readEveryWay(t *testing.T, texts ...string) (want []result) {
+	t.Helper()
+	eachProcessor(func(processor string) {
+		var c collector
+		reader := NewReader(c.options())
+		var given []byte
+		r := rand.New(rand.NewPCG(uint64(len(texts[0])), 1))
+		for i := range 2 * len(texts) {
+			i = min(i, 2*len(texts)-1-i)
+			text := texts[i]
+			reader.Reset()
+			reader.Read([]byte(text[len(text)/3:]))
+			reader.Reset()
+			c.result = result{}
+			given = append(append(given[:0], text...), strings.Repeat(`","metrics":{}}`, 20)...)[:len(text)]
+			piece := reader.Read(given[:bytes.LastIndexAny(given[:r.IntN(len(given)+1)], "{}[]\"\\,\n")+1])
+			reader.Close(given[piece+reader.Read(given[piece:]):])
+			c.end(reader)
+			switch {
+			case i == len(want):
+				want = append(want, c.result)
+			case !reflect.DeepEqual(c.result, want[i]):
+				t.Fatalf("%s, text %d of %q\n got %+v\nwant %+v", processor, i, texts, c.result, want[i])
+			}
+		}
+	})
+	return want
+}
+
+// brokenText returns some lines with events, of which some are broken.
+func brokenText(r *rand.Rand, lines int) string {
+	var text []byte
+	for range 1 + r.IntN(lines) {
+		line := []byte(usualEvent(r))
+		if r.IntN(2) == 0 {
+			line = []byte(spread(r, string(line)))
+		}
+		at := r.IntN(len(line))
+		switch r.IntN(10) {
+		case 0:
+			line[at] = byte(r.Uint32())
+		case 1:
+			line = slices.Delete(line, at, min(len(line), at+1+r.IntN(3)))
+		case 2:
+			line = slices.Insert(line, at, []byte(oneOf(r, `"`, `\`, "{", "}", "[", "]", ",", ":", " ", "\t", "\r", "0", "9", "\n", "\x00", "é"))...)
+		case 3:
+			line = line[at+max(0, bytes.IndexByte(line[at:], '{')):] // the tail of an event
+		}
+		text = append(text, line...)
+	}
+	return string(text)
+}
+
+// All kinds of processors give the same result, whatever is broken.
+func TestBrokenEveryWay(t *testing.T) {
+	problems := 0
+	rolls(t, 1200, 1100, func(r *rand.Rand) bool {
+		var texts []string
+		for range 2 {
+			text := brokenText(r, 8)
+			text = text[:len(text)-r.IntN(min(len(text), 100))*r.IntN(2)]
+			texts = append(texts, text, strings.NewReplacer("1", "2", "true", "null", `"a`, `"b`, "hi", `\n`).Replace(text)) // as long
+		}
+		events := 0
+		for _, got := range readEveryWay(t, texts...) {
+			events += len(got.Events)
+			problems += len(got.Problems)
+		}
+		return events > 0
+	})
+	if problems < 1500 {
+		t.Errorf("only %d problems", problems)
+	}
+}
+
+// So they do with all containers, also where the same one had no event.
+func TestContainersEveryWay(t *testing.T) {
+	var texts []string
+	for text := range maps.Values(events.containers()) {
+		texts = append(texts, strings.NewReplacer("decision_id", "decision_no", "metrics", "metrono").Replace(text), text)
+	}
+	readEveryWay(t, texts...)
+}
+
+// state returns what a parser knows of an object.
+func (p *parser) state(end int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d: %d at %d, %v, %v,", end, p.cut, p.cutAt, p.metrics.problems, p.metrics.measures)
+	for f := range fieldNone {
+		fmt.Fprintf(&b, " %d", p.seen>>f&1)
+		if p.has(f) {
+			fmt.Fprintf(&b, " %v %q", p.values[f], p.text(f))
+		}
+	}
+	for _, m := range p.members {
+		if v := p.json[m.start:m.end]; v[0] != '"' || bytes.IndexByte(v, '\\') > 0 { // other strings hold no event
+			fmt.Fprintf(&b, " %d %v", m.at, m.span)
+		}
+	}
+	return fmt.Sprint(b.String(), p.problems)
+}
+
+// All kinds of processors parse an object in the same way, whatever is behind
+// it, wherever it is cut, and whatever is odd in it.
+func TestParseEveryWay(t *testing.T) {
+	parsers := map[string]*parser{}
+	number := regexp.MustCompile(`[0-9]+|true|"[a-z]`)
+	rolls(t, 10_000, 4000, func(r *rand.Rand) bool {
+		text := []byte(usualEvent(r))
+		if places := number.FindAllIndex(text, -1); r.IntN(2) == 0 {
+			at := places[r.IntN(len(places))]
+			odd := oneOf(r, "0", "00", "01", "-1", "1.5", "1234567890123456", "12345678901234567", "null", "nuls", "true", "trua", "false", "falsy", `"1"`,
+				"\"\t", `"é`, "\"\x7f", `"\n`, "[]", `{"a":{}}`, `["]"]`, "{ }", "{\n}", "long")
+			if odd == "long" { // perhaps too deep
+				odd = "[" + strings.Repeat("[],", MaxDepth/2*r.IntN(4)) + "1]"
+			}
+			text = slices.Concat(text[:at[0]], []byte(odd), text[at[1]:])
+		}
+		text = []byte(spread(r, string(text)))
+		text = append(text, usualEvent(r)...)
+		n, want, checked := len(text), "", false
+		var sc scanner
+		if checked = r.IntN(2) == 0 && sc.scan(text) == done; checked {
+			n = sc.pos
+		}
+		if r.IntN(4) == 0 {
+			n = 1 + r.IntN(n)
+		}
+		end := 0
+		eachProcessor(func(processor string) {
+			p := parsers[processor]
+			if p == nil {
+				p = &parser{}
+				parsers[processor] = p
+			}
+			p.checked = checked
+			end = p.parse(text[:n])
+			p.resolveMetrics(func(key []byte) int32 { return int32(len(key)) })
+			if got := p.state(end); want == "" {
+				want = got
+			} else if got != want {
+				t.Fatalf("%s, %t: %q\n got %s\nwant %s", processor, p.checked, text[:n], got, want)
+			}
+		})
+		return end > 0
+	})
+}

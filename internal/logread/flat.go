@@ -1,0 +1,161 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+)
+
+// Many stores flatten an event: {"metrics.timer_a_ns":1,"labels_id":"x"}, also
+// below a name, as in "opa.decision_id". Or they have the JSON of an object in a
+// string, as a column of a table. The reader builds the event again.
+
+// heads are the fields of an event whose members a store may flatten.
+var heads = [...]struct {
+	name  string
+	field field
+	// Behind an underscore, a member must begin with one of these, because the
+	// whole key may be another member of the event.
+	begins []string
+}{
+	{"metrics", fieldMetrics, []string{"timer_", "counter_", "histogram_"}},
+	{"labels", fieldLabels, []string{""}},
+	{"result", fieldResult, []string{"allow", "deny", "decision", "violation", "response"}},
+	{"bundles", fieldBundles, []string{""}},
+	{"error", fieldError, []string{"code", "message"}},
+	{"input", fieldInput, nil},
+}
+
+// headOf returns the index of the head of a flattened member's key, and the rest
+// of the key, or -1.
+func headOf(name []byte) (head int, rest []byte) {
+	for i := range heads {
+		rest, ok := bytes.CutPrefix(name, []byte(heads[i].name))
+		if !ok || len(rest) < 2 {
+			continue
+		}
+		if rest[0] == '.' || rest[0] == '_' && slices.ContainsFunc(heads[i].begins, func(s string) bool { return hasPrefix(rest[1:], s) }) {
+			return i, rest[1:]
+		}
+	}
+	return -1, nil
+}
+
+// outerOf returns what is before an event's keys, up to "opa.", or nil.
+func outerOf(name []byte) []byte {
+	outer, ok := bytes.CutSuffix(name, []byte("decision_id"))
+	if ok && len(outer) > 1 && (outer[len(outer)-1] == '.' || outer[len(outer)-1] == '_') {
+		return outer
+	}
+	return nil
+}
+
+// isFlat reports whether a key shows that an object may be a flattened event.
+func isFlat(name []byte) bool {
+	head, _ := headOf(name)
+	return head >= 0 || outerOf(name) != nil
+}
+
+// nest parses the event that a flattened object stands for in the object's
+// place.
+func (p *parser) nest(text []byte) {
+	checked, present := p.checked, p.present
+	p.nested = appendNested(p.nested[:0], text, present)
+	p.checked = true
+	p.parseMembers(p.nested)
+	p.checked = checked
+}
+
+// appendNested appends the event that a flattened object stands for. present has
+// the fields of the object, which go before flattened members.
+func appendNested(dst, object []byte, present uint32) []byte {
+	var outer []byte
+	eachField(object, func(key, _ []byte) {
+		if o := outerOf(key[1 : len(key)-1]); o != nil && outer == nil {
+			outer = o
+		}
+	})
+	var inner []byte
+	var members [len(heads)][]byte
+	dst = append(dst, '{')
+	eachField(object, func(key, value []byte) {
+		name := key[1 : len(key)-1]
+		if rest, ok := bytes.CutPrefix(name, outer); ok && outer != nil {
+			inner = appendMember(inner, rest, value)
+			return
+		}
+		head, rest := headOf(name)
+		if head < 0 || present>>heads[head].field&1 != 0 {
+			dst = appendMember(dst, name, jsonOf(fieldOf(name), value))
+			return
+		}
+		if string(value) == `""` || string(value) == "null" { // a cell without a value
+			return
+		}
+		m := &members[head]
+		switch heads[head].field {
+		case fieldResult:
+			*m = appendPath(*m, rest, jsonOf(fieldResult, value))
+		case fieldBundles: // whose names may have a point
+			at := max(bytes.LastIndexByte(rest, '.'), bytes.LastIndexByte(rest, '_'))
+			if at > 0 {
+				*m = appendMember(*m, rest[:at], slices.Concat([]byte(`{"`), rest[at+1:], []byte(`":`), value, []byte(`}`)))
+			}
+		case fieldInput:
+			*m = []byte(" ")
+		default:
+			*m = appendMember(*m, rest, value)
+		}
+	})
+	for i, m := range members {
+		if m != nil {
+			dst = appendObject(dst, []byte(heads[i].name), m)
+		}
+	}
+	if inner != nil {
+		dst = appendObject(dst, bytes.TrimRight(outer, "._"), inner)
+	}
+	return append(bytes.TrimSuffix(dst, []byte{','}), '}')
+}
+
+// appendMember appends a member of an object, and a comma.
+func appendMember(dst, name, value []byte) []byte {
+	if value == nil {
+		return dst
+	}
+	return append(append(append(append(append(dst, '"'), name...), '"', ':'), value...), ',')
+}
+
+// appendObject appends a member that is an object with members.
+func appendObject(dst, name, members []byte) []byte {
+	return appendMember(dst, name, slices.Concat([]byte{'{'}, bytes.TrimSuffix(members, []byte{','}), []byte{'}'}))
+}
+
+// appendPath appends a member of a member, as in response.allowed. A member that
+// is there several times is one that has several.
+func appendPath(dst, path, value []byte) []byte {
+	if outer, rest, ok := bytes.Cut(path, []byte{'.'}); ok {
+		return appendObject(dst, outer, appendPath(nil, rest, value))
+	}
+	return appendMember(dst, path, value)
+}
+
+// jsonOf returns the value of a field in a flattened event. The JSON of what is
+// no text may be in a string. nil stands for a field that is missing.
+func jsonOf(f field, value []byte) []byte {
+	const structured = 1<<fieldResult | 1<<fieldError | 1<<fieldErased | 1<<fieldMasked | 1<<fieldLabels | 1<<fieldBundles | 1<<fieldMetrics |
+		1<<fieldInput | 1<<fieldRuleLabels | 1<<fieldCustom | 1<<fieldRequestID
+	if f < fieldData && string(value) == `""` {
+		return nil
+	}
+	if value[0] != '"' || structured>>f&1 == 0 {
+		return value
+	}
+	if text, _, _ := unquote(nil, value); json.Valid(text) && text[0] != '"' {
+		return bytes.TrimSpace(text)
+	}
+	return value
+}

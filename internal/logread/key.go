@@ -1,0 +1,169 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import "strings"
+
+// key is a key of an object as it is written, with its quotes and its colon.
+type key struct {
+	text string
+	line uint8           // its number among lines, or otherLine
+	next [followers]*key // that followed it
+
+	field field
+	// For members of wrappers. holdsText says that the last string held JSON,
+	// so the reader decodes the next one while it looks for its end. barren is
+	// the last value without an event, and barrenAt its place.
+	holdsText bool
+	barren    []byte
+	barrenAt  nesting
+
+	// For metrics.
+	counts bool // it is a timer or a counter
+	number int32
+	serial uint64 // of the object that had it last
+	at     int    // where its measure is, -1: nowhere
+}
+
+// otherKey stands for all keys beyond the limit of keys that are remembered.
+var otherKey = &key{field: fieldNone, line: otherLine}
+
+// otherLine is the number of all keys that are too long or too many for a line.
+const otherLine = 1
+
+// keyLines are the keys of objects of one kind, by number, with the keys that
+// followed each of them.
+type keyLines struct {
+	start key // before the first key of an object
+	keys  []*key
+	lines []keyLine
+	found [mostFound]foundMember
+	state [memberWords]uint64
+}
+
+// keyLine is a line as memberBlocks knows it: the text of the key, its length,
+// when to list the member, the numbers of the keys that followed, the field, and
+// ones for each byte of the text.
+type keyLine [128]byte
+
+const (
+	lineLength = 56
+	lineLists  = 57
+	lineNext   = 58
+	lineField  = lineNext + followers
+	lineMask   = 64
+
+	// followers limits the keys that are remembered to follow another one. Many
+	// keys are optional.
+	followers = 4
+
+	// When to list a member: if it is an object, whose members are not skipped,
+	// if it is a plain string, and if it is an object or array.
+	listsMembers = 1
+	listsStrings = 2
+	listsNested  = 4
+)
+
+// What memberBlocks says: the last key's line, in bytes; the index behind its
+// value, or 0 if no member was whole; the fields that were seen, also before,
+// and those that are plain; the number of listed members; and whether the last
+// of them is not whole.
+const (
+	memberLine = iota
+	memberEnd
+	memberSeen
+	memberPlain
+	memberFound
+	memberOpen
+	memberWords
+)
+
+// foundMember is a listed member. Of an event, it has the key's line in bytes,
+// where the key and the value begin, and where the value ends, or 0. Of metrics,
+// it has the line, where the value begins, and the number in two halves, or -1.
+type foundMember [4]uint32
+
+const mostFound = 32 // at a time
+
+// add gives a key a line, unless it has a newline before its colon, because
+// most texts have one event a line.
+func (l *keyLines) add(k *key) {
+	if len(l.keys) == 0 {
+		l.keys, l.lines = append(l.keys, &l.start, otherKey), make([]keyLine, 2)
+	}
+	k.line = otherLine
+	if n := len(l.keys); n < 256 && len(k.text) <= lineLength && strings.IndexByte(k.text, '\n') < 0 {
+		k.line = uint8(n)
+		line := keyLine{lineLength: byte(len(k.text)), lineField: byte(k.field)}
+		copy(line[lineMask:], strings.Repeat("\xff", copy(line[:], k.text)))
+		if k.field == fieldMetrics {
+			line[lineLists] |= listsMembers
+		}
+		if k.field >= fieldNone || k.field == fieldMsg {
+			line[lineLists] |= listsStrings
+		}
+		if !k.field.isData() || k.field == fieldResult {
+			line[lineLists] |= listsNested
+		}
+		l.keys, l.lines = append(l.keys, k), append(l.lines, line)
+	}
+}
+
+// follow notes that a key followed another one.
+func (l *keyLines) follow(before, k *key) {
+	if k.line > otherLine {
+		next := l.lines[before.line][lineNext : lineNext+followers]
+		copy(next[1:], next)
+		next[0] = k.line
+		if before != otherKey {
+			copy(before.next[1:], before.next[:])
+			before.next[0] = k
+		}
+	}
+}
+
+// guess returns the key at i if it is one that has followed k, or nil.
+func (k *key) guess(text []byte, i int) *key {
+	for _, next := range &k.next {
+		if next == nil {
+			break
+		}
+		if hasPrefix(text[i:], next.text) {
+			return next
+		}
+	}
+	return nil
+}
+
+// read reads members whose keys have lines, as memberBlocks does, and returns
+// those that it lists. It begins with the key at i, which follows another one.
+func (l *keyLines) read(text []byte, i int, before *key, newlines bool, spans *[fieldCount]span) []foundMember {
+	l.state[memberLine], l.state[memberEnd], l.state[memberOpen] = uint64(before.line)*uint64(len(keyLine{})), 0, 0
+	if len(l.lines) == 0 || i >= len(text) {
+		return nil
+	}
+	memberBlocks(&text[0], i, len(text), cap(text), &l.lines[0], spans, newlines, &l.found, &l.state)
+	return l.found[:l.state[memberFound]]
+}
+
+// key returns the key of a line by its index in bytes.
+func (l *keyLines) key(line uint32) *key { return l.keys[line/uint32(len(keyLine{}))] }
+
+func hasPrefix(text []byte, prefix string) bool {
+	return len(text) >= len(prefix) && string(text[:len(prefix)]) == prefix
+}
+
+// keyEnd returns the indexes behind the key at i and behind its colon, or -1.
+func keyEnd(text []byte, i int, lines bool) (end, colon int) {
+	if i >= len(text) || text[i] != '"' {
+		return -1, -1
+	}
+	if end = stringEnd(text, i); end < 0 {
+		return -1, -1
+	}
+	if colon = skipIn(text, end, lines); colon >= len(text) || text[colon] != ':' {
+		return -1, -1
+	}
+	return end, colon + 1
+}

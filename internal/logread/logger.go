@@ -1,0 +1,66 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import "bytes"
+
+// A logger writes what a client of OPA has sent: a policy prints its input, and
+// an error quotes it. So nothing in a line of a logger is an event, whatever it
+// looks like, except OPA's own line of a decision.
+
+// isLogged reports whether the object is a line of a logger, as of OPA's own
+// with --log-format json: it has a level, and a message that is not that of a
+// decision.
+func (p *parser) isLogged() bool { return p.has(fieldLevel) && p.hasOtherMessage() }
+
+// isLogged reports whether a line begins as a line of OPA's logger with
+// --log-format text. Indented lines with fields follow it.
+func isLogged(line []byte) bool {
+	if len(line) < 2 || line[0] != '[' || line[1] > 'Z' {
+		return false
+	}
+	level, _, _ := bytes.Cut(line[1:min(len(line), len("[WARNING] "))], []byte("] "))
+	switch string(level) {
+	case "DEBUG", "INFO", "WARNING", "WARN", "ERROR", "FATAL", "PANIC", "TRACE":
+		return true
+	}
+	return false
+}
+
+// endsLogged reports whether a prefix that ends before an object has the level
+// of a line of a logger, or ends with the name of its field.
+func endsLogged(prefix []byte) bool {
+	if bytes.HasSuffix(prefix, []byte(" = ")) && isTextField(prefix[max(0, bytes.LastIndex(prefix, []byte("  "))):]) {
+		return true
+	}
+	for {
+		at := bytes.IndexByte(prefix, '[')
+		if at < 0 || isLogged(prefix[at:]) {
+			return at >= 0
+		}
+		prefix = prefix[at+1:]
+	}
+}
+
+// noteLogged notes a line of a logger.
+func (s *source) noteLogged(line []byte) {
+	s.noteTextLoss(line)
+	if hasEvent(line) {
+		s.problem(Logged, s.line())
+	} else {
+		s.noteOther(line, 1)
+	}
+}
+
+// hasEvent reports whether a text in a line of a logger has the names of an
+// event's members, also within strings.
+func hasEvent(text []byte) bool {
+	if bytes.IndexByte(text, '{') < 0 {
+		return false
+	}
+	id, labels, metrics := bytes.Contains(text, []byte(`"decision_id`)), bytes.Contains(text, []byte(`"labels`)), bytes.Contains(text, []byte(`"metrics`))
+	target := bytes.Contains(text, []byte(`"path`)) || bytes.Contains(text, []byte(`"query`))
+	marked := labels || bytes.Contains(text, []byte("Decision Log"))
+	return id && (target || labels || metrics) || marked && metrics && target
+}

@@ -1,0 +1,80 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import (
+	"bytes"
+	"hash/maphash"
+	"slices"
+)
+
+// What OPA's decision logger says of decisions: see [Options.Loss].
+const (
+	LostChunks   Problem = "lost_chunks"   // parts of uploads, of any number of decisions, for which OPA had no room
+	LostEvents   Problem = "lost_events"   // decisions that OPA could not log
+	LostAtStop   Problem = "lost_at_stop"  // OPA stopped, and perhaps had not uploaded all decisions
+	UploadFailed Problem = "upload_failed" // an upload that OPA tries again
+)
+
+// losses are the beginnings of its messages in OPA 0.20 to 1.22, except the one
+// with a number. Some are of several decisions, without their number, and count
+// as one. A client can put text only behind them. The last one is the error of
+// the HTTP client.
+var losses = map[Problem][]string{
+	LostEvents: {"Decision log dropped ", "Decision logs dropped ", "Dropping ", "Log encoding failed", "encoding failure", "upload chunk size ",
+		"upload event size ", "Log drop decision failed", "Log event masking failed", "Failed to log to console"},
+	LostAtStop:   {"Plugin stopped with decisions possibly still in buffer"},
+	UploadFailed: {"Failed to upload decision logs", "Error flushing decisions", "log upload failed", "Log upload failed", `Post "`},
+}
+
+// loss is what a line of a logger says: nothing if n is 0.
+type loss struct {
+	kind    Problem
+	n, line int64
+}
+
+func lossIn(message []byte, line int64) loss {
+	if rest, ok := bytes.CutPrefix(message, []byte("Dropped ")); ok {
+		if n, end := digitsAtEnd(rest, 0); end < 10 && hasPrefix(rest[end:], " chunks from buffer") {
+			return loss{LostChunks, n, line}
+		}
+	}
+	for kind, beginnings := range losses {
+		if slices.ContainsFunc(beginnings, func(begins string) bool { return hasPrefix(message, begins) }) {
+			return loss{kind, 1, line}
+		}
+	}
+	return loss{}
+}
+
+// noteLoss notes a line of OPA's decision logger, the object that p has parsed.
+// A wrapper may have it twice. Text that a policy prints is in a line without a
+// plugin.
+func (f *finder) noteLoss(p *parser) {
+	message := p.text(fieldMsg)
+	l := lossIn(message, f.record.line)
+	if l.n == 0 || f.reader.options.Loss == nil || string(p.fieldIn(p.json, "plugin")) != `"decision_logs"` {
+		return
+	}
+	id := maphash.Bytes(seed, slices.Concat(message, p.optional(fieldTime)))
+	if !slices.Contains(f.losses, id) {
+		f.losses = append(f.losses, id)
+		f.reader.options.Loss(l.kind, l.n, p.findTime(f.times), l.line)
+	}
+}
+
+// noteTextLoss notes a line of OPA's decision logger in the text format. Its
+// plugin is in a line of its own behind the message.
+func (s *source) noteTextLoss(line []byte) {
+	message, isError := bytes.CutPrefix(line, []byte("[ERROR] "))
+	switch {
+	case isError:
+		s.loss = lossIn(message, s.line())
+	case isLogged(line):
+		s.loss = loss{}
+	case s.loss.n > 0 && s.reader.options.Loss != nil && s.column == 2 && string(bytes.TrimRight(line, "\r")) == `plugin = "decision_logs"`:
+		s.reader.options.Loss(s.loss.kind, s.loss.n, new(parser).findTime(s.reader.finder.times), s.loss.line)
+		s.loss = loss{}
+	}
+}

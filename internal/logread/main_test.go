@@ -1,0 +1,12 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import (
+	"testing"
+
+	"github.com/regometer/regometer/internal/race"
+)
+
+func TestMain(m *testing.M) { race.Main(m) }

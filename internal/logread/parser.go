@@ -1,0 +1,474 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/regometer/regometer/outcome"
+)
+
+// field is a member of an event that the reader reads, or one of the classes
+// below.
+type field uint8
+
+const (
+	fieldPath field = iota
+	fieldQuery
+	fieldTimestamp
+	fieldResult
+	fieldError
+	fieldErased
+	fieldMasked
+	fieldLabels
+	fieldBundles
+	fieldRevision
+	fieldMetrics
+	fieldDecisionID
+	fieldRequestedBy
+	fieldMsg
+	fieldInput
+	fieldTraceID
+	fieldSpanID
+	fieldRequestID
+	fieldRuleLabels
+	fieldData   // a member of an event, or of what surrounds it, that holds arbitrary data
+	fieldExport // a member beside a "result" that is not an event's: see wrapper.go
+	fieldCustom // as fieldData, but one member of it matters
+	fieldLevel  // a member that a logger writes beside "msg"
+	fieldTime   // the time of a line
+	fieldStamp  // the time of a wrapper
+	fieldNone   // any other member
+	fieldHits   // a member of an export that may be longer than an event: see document.go
+	fieldFlat   // a member of a field: see flat.go
+	fieldCount
+)
+
+var fields = map[string]field{
+	"path": fieldPath, "query": fieldQuery, "timestamp": fieldTimestamp, "result": fieldResult, "error": fieldError,
+	"erased": fieldErased, "masked": fieldMasked, "labels": fieldLabels, "bundles": fieldBundles, "revision": fieldRevision,
+	"metrics": fieldMetrics, "decision_id": fieldDecisionID, "requested_by": fieldRequestedBy, "msg": fieldMsg,
+	"input": fieldInput, "trace_id": fieldTraceID, "span_id": fieldSpanID, "req_id": fieldRequestID, "rule_labels": fieldRuleLabels,
+	"mapped_result": fieldData, "intermediate_results": fieldData, "nd_builtin_cache": fieldData, "request_context": fieldData,
+	"custom": fieldCustom, "req_body": fieldData, "resp_body": fieldData, "req_params": fieldData,
+	"resultType": fieldExport, "preview": fieldExport, "level": fieldLevel,
+	"time": fieldTime, "@timestamp": fieldStamp, "__REALTIME_TIMESTAMP": fieldStamp, "timeUnixNano": fieldStamp, "date": fieldStamp, "_time": fieldStamp,
+	"ts": fieldStamp, "_messagetime": fieldStamp, "TimeGenerated": fieldStamp,
+	"data": fieldHits, "entries": fieldHits, "events": fieldHits, "hits": fieldHits, "logEvents": fieldHits, "logRecords": fieldHits,
+	"messages": fieldHits, "records": fieldHits, "resourceLogs": fieldHits, "results": fieldHits, "rows": fieldHits,
+	"scopeLogs": fieldHits, "streams": fieldHits, "tables": fieldHits, "values": fieldHits,
+}
+
+func fieldOf(key []byte) field {
+	if f, ok := fields[string(key)]; ok {
+		return f
+	}
+	if isFlat(key) {
+		return fieldFlat
+	}
+	return fieldNone
+}
+
+// isData reports whether a member holds arbitrary data, which is never searched
+// for events.
+func (f field) isData() bool {
+	return f == fieldData || f == fieldInput || f == fieldResult || f == fieldCustom
+}
+
+// parser reads the members of a JSON object. It guesses the next key from the
+// keys that followed the one before in other objects. If the guess is right,
+// the parser need not look up the key.
+type parser struct {
+	json []byte // the text that the values are in
+	// Bits by field: the object has it; its value is not null; its value is a
+	// string without escapes and of printable ASCII.
+	seen, present, plain uint32
+	flattened            bool // the object is a flattened event, which nested has as OPA writes it
+	nested               []byte
+	values               [fieldCount]span // of the fields that are present
+	members              []member         // that may hold an event
+	holdsMore            bool             // a member that is no field of an event may hold one
+	lines                keyLines
+	// checked says that a scanner has checked the grammar of the text, which
+	// may have several lines. If it is false, the parser stops at a newline.
+	checked bool
+	// If parse has failed, cutAt is where the broken value begins, and cut its
+	// field. cutAt is -1 if no value is broken.
+	cutAt int
+	cut   field
+
+	metrics  metrics
+	problems []Problem // of the event
+	scratch  []byte
+	clock    clock
+
+	judge  *judge
+	needed []namedValue
+	hidden bool // a mask policy hides the outcome
+
+	query, queryPath []byte // the last query that may be a reference, and its path
+
+	// The meaning of the string that begins at decodedAt.
+	decoded   []byte
+	decodedAt int32
+}
+
+// span is a value's place in the text of an object.
+type span struct{ start, end int32 }
+
+// member is a member of an object that may hold an event.
+type member struct {
+	key *key
+	at  int32 // the index of the key
+	span
+}
+
+// mostKeys limits the keys that a parser remembers.
+const mostKeys = 64
+
+// parse reads the object that text begins with, and returns the index behind
+// it. It returns -1 if the object does not end, is broken, may be nested too
+// deep, or has a newline and was not checked. A value that the parser skips may
+// be broken all the same. The object must be much shorter than 2 GiB: see span.
+func (p *parser) parse(text []byte) (end int) {
+	end = p.parseMembers(text)
+	if p.flattened = end > 0 && (p.has(fieldFlat) || p.isText(fieldMetrics) || p.isText(fieldLabels)); p.flattened {
+		p.nest(text[:end])
+	}
+	return end
+}
+
+// isText reports whether a field is a string.
+func (p *parser) isText(f field) bool { return p.has(f) && p.json[p.values[f].start] == '"' }
+
+func (p *parser) parseMembers(text []byte) (end int) {
+	p.json = text
+	p.seen, p.present, p.plain = 0, 0, 0
+	p.members, p.holdsMore = p.members[:0], false
+	p.metrics.reset()
+	p.problems = p.problems[:0]
+	p.scratch = p.scratch[:0]
+	p.decodedAt = -1
+	p.cut, p.cutAt = fieldNone, -1
+	i := skipIn(text, 1, p.checked)
+	if i < len(text) && text[i] == '}' {
+		return i + 1
+	}
+	at := &p.lines.start
+	for {
+		keyAt, start, end := i, 0, 0
+		var open *foundMember
+		if hasBlocks {
+			at, i, open = p.skim(text, i, at)
+		}
+		if open != nil {
+			at, keyAt, start, end = p.lines.key(open[0]), int(open[1]), int(open[2]), int(open[3])
+		} else if i == keyAt {
+			if guess := at.guess(text, i); guess != nil {
+				at = guess
+				i += len(at.text)
+			} else if at, i = p.key(text, i, at); i < 0 {
+				return -1
+			}
+			if start = skipIn(text, i, p.checked); start >= len(text) {
+				return -1
+			}
+		}
+		if start > 0 {
+			plain := false
+			switch c := text[start]; {
+			case c == '"':
+				if i = plainEnd(text, start); i >= 0 {
+					plain = true
+				} else if at.holdsText {
+					p.decoded, i = decodeString(p.decoded[:0], text, start)
+					p.decodedAt = int32(start)
+				} else {
+					i = stringEnd(text, start)
+				}
+			case c == '{' && at.field == fieldMetrics:
+				p.metrics.checked = p.checked
+				i = p.metrics.parse(text, start, nil)
+			case end > 0 && (p.checked || !tooDeep(text[start:end])):
+				i = end
+			default:
+				i = valueEnd(text, start, p.checked)
+			}
+			if i < 0 {
+				p.cut, p.cutAt = at.field, start
+				return -1
+			}
+			p.add(at, keyAt, start, i, plain)
+		}
+		i = skipIn(text, i, p.checked)
+		switch {
+		case i >= len(text):
+			return -1
+		case text[i] == '}':
+			return i + 1
+		case text[i] != ',':
+			return -1
+		}
+		i = skipIn(text, i+1, p.checked)
+	}
+}
+
+// skim reads members as far as memberBlocks does. It returns the last key, the
+// index behind its value, and the member that follows, if its value is open.
+func (p *parser) skim(text []byte, i int, before *key) (at *key, end int, open *foundMember) {
+	l := &p.lines
+	l.state[memberSeen], l.state[memberPlain] = uint64(p.seen), uint64(p.plain)
+	found := l.read(text, i, before, p.checked, &p.values)
+	seen := uint32(l.state[memberSeen])
+	p.present |= seen &^ p.seen
+	p.seen, p.plain = seen, uint32(l.state[memberPlain])
+	if l.state[memberOpen] != 0 {
+		open, found = &found[len(found)-1], found[:len(found)-1]
+	}
+	for j := range found {
+		m := &found[j]
+		k := l.key(m[0])
+		p.members = append(p.members, member{k, int32(m[1]), span{int32(m[2]), int32(m[3])}})
+		p.holdsMore = p.holdsMore || k.field >= fieldNone && text[m[2]] != '"'
+	}
+	if end = int(l.state[memberEnd]); end > 0 {
+		return l.key(uint32(l.state[memberLine])), end, open
+	}
+	return before, i, open
+}
+
+// add adds a member. plain says that its value is a plain string.
+func (p *parser) add(at *key, keyAt, start, end int, plain bool) {
+	f := at.field
+	if f != fieldNone {
+		p.set(f, start, end, plain)
+	}
+	c := p.json[start]
+	mayHold := c == '{' || c == '[' || c == '"' && (!plain || f >= fieldNone || f == fieldMsg)
+	if mayHold && (!f.isData() || f == fieldResult) {
+		p.members = append(p.members, member{at, int32(keyAt), span{int32(start), int32(end)}})
+		// JSON in a string has quotes, which are escaped.
+		p.holdsMore = p.holdsMore || f >= fieldNone && (c != '"' || !plain && bytes.IndexByte(p.json[start:end], '\\') >= 0)
+	}
+}
+
+// key reads the key at i, which follows the key before, and returns the index
+// behind the colon, or -1.
+func (p *parser) key(text []byte, i int, before *key) (*key, int) {
+	end, colon := keyEnd(text, i, p.checked)
+	if end < 0 {
+		return nil, -1
+	}
+	written := text[i:colon]
+	at := slices.IndexFunc(p.lines.keys, func(k *key) bool { return k.text == string(written) })
+	var found *key
+	if at >= 0 {
+		found = p.lines.keys[at]
+	} else {
+		name, _, _ := unquote(nil, text[i:end]) // no field's, if it is not UTF-8
+		f := fieldOf(name)
+		switch {
+		case len(p.lines.keys) < mostKeys:
+			found = &key{text: string(written), field: f}
+			p.lines.add(found)
+		case f != fieldNone:
+			found = &key{field: f, line: otherLine}
+		default:
+			found = otherKey
+		}
+	}
+	p.lines.follow(before, found)
+	return found, colon
+}
+
+func (p *parser) set(f field, start, end int, plain bool) {
+	bit := uint32(1) << f
+	if p.seen&bit != 0 {
+		if f < fieldData {
+			p.problems = append(p.problems, DuplicateKey)
+		}
+		p.plain &^= bit
+	}
+	p.seen |= bit
+	p.present |= bit
+	if plain {
+		p.plain |= bit
+	}
+	p.values[f] = span{int32(start), int32(end)}
+	if p.json[start] == 'n' && f != fieldResult {
+		p.present &^= bit
+	}
+}
+
+// has reports whether the object has the field. null counts only as a result.
+func (p *parser) has(f field) bool { return p.present>>f&1 != 0 }
+
+func (p *parser) value(f field) []byte { return p.json[p.values[f].start:p.values[f].end] }
+
+// optional returns a field as it is in the text, or nil.
+func (p *parser) optional(f field) []byte {
+	if p.has(f) {
+		return p.value(f)
+	}
+	return nil
+}
+
+// collection returns a field that is an object or a list, as it is in the text,
+// or nil if the field begins otherwise.
+func (p *parser) collection(f field, begin byte) []byte {
+	if text := p.optional(f); text != nil && text[0] == begin {
+		return text
+	}
+	return nil
+}
+
+// number returns a field that is a whole number from 0 on, or 0.
+func (p *parser) number(f field) (n uint64) {
+	if !p.has(f) {
+		return 0
+	}
+	if few, end := digits(p.json, int(p.values[f].start)); end == int(p.values[f].end) {
+		return uint64(few)
+	}
+	n, _ = strconv.ParseUint(string(p.value(f)), 10, 64)
+	return n
+}
+
+// text returns what a field that is a string means, or nil.
+func (p *parser) text(f field) []byte {
+	if p.plain>>f&1 != 0 {
+		return p.json[p.values[f].start+1 : p.values[f].end-1]
+	}
+	if p.has(f) && p.value(f)[0] == '"' {
+		return p.unquote(p.value(f))
+	}
+	return nil
+}
+
+// hasText reports whether a field is a string that is not empty.
+func (p *parser) hasText(f field) bool {
+	if !p.has(f) || p.value(f)[0] != '"' {
+		return false
+	}
+	if p.plain>>f&1 == 0 {
+		p.checkUTF8(utf8.Valid(p.value(f)))
+	}
+	return len(p.value(f)) > len(`""`)
+}
+
+func (p *parser) unquote(s []byte) []byte {
+	meaning, scratch, valid := unquote(p.scratch, s)
+	p.scratch = scratch
+	p.checkUTF8(valid)
+	return meaning
+}
+
+func (p *parser) checkUTF8(valid bool) {
+	if !valid && !slices.Contains(p.problems, InvalidUTF8) {
+		p.problems = append(p.problems, InvalidUTF8)
+	}
+}
+
+// isEvent reports whether the object is an event: it has a decision id and at
+// least one other field of events, or metrics, a path or a query, and either
+// labels or the message of OPA's decision logs. An answer of OPA's API is none.
+func (p *parser) isEvent() bool {
+	const target, rest = 1<<fieldPath | 1<<fieldQuery, 1<<fieldLabels | 1<<fieldMetrics
+	const answer, fields = 1<<fieldDecisionID | 1<<fieldResult | 1<<fieldMetrics, 1<<fieldData - 1
+	isEvent := p.has(fieldMetrics) && p.present&target != 0 && p.present&(1<<fieldLabels|1<<fieldMsg) != 0 ||
+		p.has(fieldDecisionID) && p.present&(target|rest) != 0 && p.present&fields != answer
+	return isEvent && !p.hasOtherMessage()
+}
+
+// hasOtherMessage reports whether the object has a message that is not that of
+// OPA's decision logs.
+func (p *parser) hasOtherMessage() bool {
+	return p.has(fieldMsg) && string(p.text(fieldMsg)) != "Decision Log"
+}
+
+// rootPath is the path of all documents at once.
+var (
+	rootPath  = []byte(outcome.AllData)
+	queryPath = []byte(outcome.Query)
+)
+
+// event fills e with the fields of the parsed object. around has the times in
+// the text around it.
+func (p *parser) event(e *Event, metric func(key []byte) int32, around [][]byte) {
+	path, query := p.text(fieldPath), p.hasText(fieldQuery)
+	if len(path) > 0 && path[0] == '/' {
+		if path = path[1:]; len(bytes.TrimLeft(path, "/")) == 0 {
+			path = nil
+		}
+	}
+	if len(path) == 0 {
+		path = rootPath
+		if query {
+			path, query = p.reference()
+		}
+	}
+	e.Path = path
+	stamp := p.text(fieldTimestamp)
+	var hasZone, ok bool
+	if e.Time, ok = p.clock.parse(stamp); !ok {
+		if e.Time, hasZone, ok = parseTime(stamp); !ok || !hasZone {
+			e.Time = p.findTime(around)
+		}
+	}
+	e.Outcome, e.Code = p.outcome(path, query)
+	e.Result, e.Hidden = p.optional(fieldResult), p.hidden
+	e.DecisionID, e.RequestedBy, e.Labels = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.collection(fieldLabels, '{')
+	e.RequestID = p.number(fieldRequestID)
+	const rare = 1<<fieldRevision | 1<<fieldBundles | 1<<fieldTraceID | 1<<fieldSpanID | 1<<fieldRuleLabels
+	if p.present&rare != 0 || e.rare {
+		e.rare = p.present&rare != 0
+		e.Revision, e.Bundles, e.RuleLabels = p.text(fieldRevision), p.collection(fieldBundles, '{'), p.collection(fieldRuleLabels, '[')
+		e.TraceID, e.SpanID = p.text(fieldTraceID), p.text(fieldSpanID)
+	}
+	e.HasMetrics = p.collection(fieldMetrics, '{') != nil
+	if e.HasMetrics {
+		p.resolveMetrics(metric)
+		p.problems = append(p.problems, p.metrics.problems...)
+	} else {
+		p.metrics.measures = p.metrics.measures[:0]
+		p.problems = append(p.problems, NoMetrics)
+	}
+	e.Measures = p.metrics.measures
+}
+
+// reference returns the path of a query without one, and whether it is an ad-hoc
+// query. A plain reference is none: opa-envoy-plugin logs a path in this way, as
+// data.envoy.authz.allow. A client of OPA must not choose paths, so a query that
+// it may have sent stays one. Those of the Query API have a list of bindings or
+// null as their result, which only a mask policy replaces. Those of the Compile
+// API have a type.
+func (p *parser) reference() (path []byte, isQuery bool) {
+	result := p.optional(fieldResult)
+	if result == nil || result[0] == '[' || result[0] == 'n' || p.fieldIn(p.optional(fieldCustom), "type") != nil ||
+		p.hides(func(pointer string) bool { return pointer == "/result" }) {
+		return queryPath, true
+	}
+	if query := p.text(fieldQuery); !bytes.Equal(query, p.query) {
+		p.query, p.queryPath = bytes.Clone(query), queryPath
+		if names := plainReference.FindSubmatch(query); names != nil {
+			p.queryPath = []byte(strings.NewReplacer(`["`, "/", `"]`, "", ".", "/").Replace(string(names[1]))[1:])
+		}
+	}
+	return p.queryPath, string(p.queryPath) == outcome.Query
+}
+
+// plainReference matches a reference to data by names alone.
+var plainReference = regexp.MustCompile(`^data((?:\.[A-Za-z_]\w*|\["[^"\\/.\[\]]+"\])+)$`)
+
+// resolveMetrics asks for the numbers of keys that the parser does not know.
+func (p *parser) resolveMetrics(metric func(key []byte) int32) {
+	if p.metrics.unknown && p.collection(fieldMetrics, '{') != nil {
+		p.metrics.parse(p.json, int(p.values[fieldMetrics].start), metric)
+	}
+}

@@ -1,0 +1,107 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What a reader remembers is bounded, whatever comes in whatever order: keys,
+// metrics, and what waits for more.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	const maxLength = 2 << 20
+	r := NewReader(Options{Metric: func([]byte) int32 { return 0 }, Event: func(*Event) {}, Problem: func(Problem, int64) {}, MaxLength: maxLength})
+	most := func(what string, got, want int) {
+		if got > want {
+			t.Fatalf("%d %s, want at most %d", got, what, want)
+		}
+	}
+	rolls(t, 12, 0, func(rng *rand.Rand) bool {
+		line := []byte(`{"decision_id":"1"`)
+		for range 100 {
+			line = fmt.Appendf(line, `,"field%d":1`, rng.IntN(1000))
+		}
+		line = append(line, `,"metrics":{"x":1`...)
+		kind := oneOf(rng, "histogram_%d", "timer_%d_ns", "counter_%d")
+		for i := range 3 * mostMetrics {
+			line = fmt.Appendf(line, `,"`+kind+`":%d`, rng.IntN(1_000_000), i)
+		}
+		r.Read(append(line, "}}\n"...))
+		p := &r.finder.parsers[0]
+		most("keys", len(p.lines.keys), mostKeys)
+		most("metrics", len(p.metrics.known), 2*mostMetrics)
+		return true
+	})
+	many := []byte(`{"pod":"x"`)
+	for i := range 20_000 {
+		many = fmt.Appendf(many, `,"key%d":"{\"a\":"`, i)
+	}
+	r.Read(append(many, "}\n"...))
+	most("streams of one line", len(r.finder.waiting), maxWaiting)
+	r.Reset()
+	long := strings.Repeat("x", maxLength/16)
+	for i := range 2 * patience {
+		r.Read(fmt.Appendf(nil, "[pod/%d/opa] {\n[pod/%d/opa] \"x\":\"%s\",\n", i, i, long))
+		most("streams", len(r.finder.waiting), patience+2)
+		pending := 0
+		for _, s := range r.finder.waiting {
+			pending += len(s.backlog.text)
+		}
+		most("bytes that wait", pending, maxLength+2*len(long))
+	}
+}
+
+// Lines of which each may begin a field of CSV that goes on in all others are
+// not read again and again.
+func TestLinesLikeCSV(t *testing.T) {
+	text := bytes.Repeat([]byte("x,\"{\"\"a\n"), 5_000)
+	if allocs := testing.AllocsPerRun(1, func() { NewReader(new(collector).options()).Close(text) }); allocs > 15_000 {
+		t.Errorf("%v allocations for %d lines", allocs, 5_000)
+	}
+}
+
+// A file with many keys does not keep a reader from knowing those of the next.
+func TestResetForgets(t *testing.T) {
+	t.Parallel()
+	r := NewReader(new(collector).options())
+	for i := range 2 * mostKeys {
+		r.Read(fmt.Appendf(nil, "{\"key%d\":1}\n", i))
+	}
+	r.Reset()
+	r.Read([]byte(event1 + "\n"))
+	if known := r.finder.parsers[0].lines.start.next[0]; known == nil || known.field != fieldLabels {
+		t.Errorf("%+v", known)
+	}
+}
+
+// Optional fields and metrics do not make the reader take one for another.
+func TestOptionalFields(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	var want []read
+	var problems []string
+	rolls(t, 3000, 3000, func(r *rand.Rand) bool {
+		line := usualEvent(r)
+		text.WriteString(line)
+		e, found, isEvent := model([]byte(line))
+		e.Line = int64(len(want) + 1)
+		want, problems = append(want, e), append(problems, found...)
+		return isEvent
+	})
+	result := readAll(text.String())
+	if got := kinds(result.Problems); !slices.Equal(got, kinds(problems)) {
+		t.Errorf("%d problems, want %d", len(got), len(problems))
+	}
+	got := result.Events
+	if at := slices.IndexFunc(got, func(e read) bool { return e.Line < 1 || !reflect.DeepEqual(e, want[e.Line-1]) }); at >= 0 || len(got) != len(want) {
+		t.Fatalf("%d events, want %d; got  %+v\nwant %+v", len(got), len(want), got[max(at, 0)], want[max(at, 0)])
+	}
+}

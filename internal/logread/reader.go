@@ -1,0 +1,164 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/regometer/regometer/outcome"
+)
+
+// Options receives what a reader reads.
+type Options struct {
+	// Metric returns the number of a timer or counter with a key, or a negative
+	// number if the metric is of no interest. The reader may ask for a key
+	// again.
+	Metric func(key []byte) int32
+	// Event is called with each event, in the order of the text.
+	Event func(*Event)
+	// Problem is called with each problem, and the line where it begins.
+	Problem func(kind Problem, line int64)
+	// Loss, if it is not nil, is called for each line in which OPA's own logger
+	// says that it lost n decisions or parts of uploads, or that n uploads
+	// failed, with the time of the line, or NoTime.
+	Loss func(kind Problem, n, time, line int64)
+	// Verdicts finds the outcomes of results. nil stands for the usual ones.
+	Verdicts *outcome.Verdicts
+	// Check, if it is not nil, is called with the JSON text of each event. An
+	// event for which it returns an error is a problem (InvalidJSON).
+	Check func(text []byte) error
+	// MaxLength limits the text of an event, in bytes. 0 stands for 64 MiB. The
+	// reader skips the text of a longer event, and does not ask for it again.
+	MaxLength int
+}
+
+// Problem is a kind of fault of a log.
+type Problem string
+
+// The problems.
+const (
+	InvalidJSON    Problem = "invalid_json"     // JSON that begins and breaks
+	Truncated      Problem = "truncated"        // the text ends within an event
+	InvalidUTF8    Problem = "invalid_utf8"     // in a path or another field that is used
+	TooDeep        Problem = "too_deep"         // an event nested deeper than MaxDepth, which is skipped
+	TooLong        Problem = "too_long"         // an event longer than Options.MaxLength, which is skipped
+	NoMetrics      Problem = "no_metrics"       // an event without metrics, which counts
+	BadMetric      Problem = "bad_metric"       // a timer or counter that is not a 64-bit integer
+	TooManyMetrics Problem = "too_many_metrics" // an event with more timers and counters than are read
+	NegativeMetric Problem = "negative_metric"  // a timer or counter below 0
+	DuplicateKey   Problem = "duplicate_key"    // a repeated field or metric; the last one counts
+	BadTime        Problem = "bad_timestamp"    // an invalid timestamp, and no other time
+	LineTime       Problem = "line_time"        // no valid timestamp; the time is that of OPA's line
+	WrapperTime    Problem = "wrapper_time"     // nor a time of OPA's line; it is that of a text around the event
+	NoZone         Problem = "no_zone"          // a time without a zone, which is read as UTC
+	Logged         Problem = "logged_event"     // an event in a line of a logger, which does not count
+)
+
+// usualLength limits the text of an event, in bytes, if Options does not.
+const usualLength = 64 << 20
+
+// Reader reads the events of one file, whatever surrounds them. It is for one
+// goroutine.
+//
+// The reader skips a value that it does not need, such as "input": it looks
+// only at the strings and brackets in it, and does not check its grammar.
+type Reader struct {
+	options   Options
+	maxLength int
+	root      source
+	lines     int64 // that ended
+	other     int64 // lines without an event
+	// otherLine is the last line that counts in other.
+	otherLine int64
+	// unrecognised is the beginning of the first text without an event, also if
+	// it is broken.
+	unrecognised []byte
+
+	partial   bool   // a line may be a part of a value around it: it is indented, or has a comma
+	table     *table // of which the file has records, or nil
+	finder    finder
+	event     Event
+	revisions bundleRevisions
+}
+
+// NewReader returns a reader.
+func NewReader(o Options) *Reader {
+	r := &Reader{options: o, maxLength: cmp.Or(o.MaxLength, usualLength)}
+	r.finder.reader = r
+	judge := &judge{verdicts: o.Verdicts}
+	for i := range r.finder.parsers {
+		r.finder.parsers[i].judge = judge
+	}
+	r.Reset()
+	return r
+}
+
+// Reset makes r ready for another file. The reader remembers keys, which makes
+// reading faster and does not change the result.
+func (r *Reader) Reset() {
+	r.root.reset(r, nesting{})
+	r.lines, r.other, r.otherLine, r.unrecognised = 0, 0, 0, nil
+	r.partial, r.table = false, nil
+	r.event = Event{revisions: &r.revisions} // it has parts of the text
+	r.finder.reset()
+}
+
+// Forget makes r ask Options.Metric for all numbers again. Options.Event may
+// call Forget, and must not use the numbers of its event afterwards.
+func (r *Reader) Forget() {
+	for i := range r.finder.parsers {
+		r.finder.parsers[i].metrics.forget()
+	}
+}
+
+// Read reads the next part of the text, and returns the number of bytes that it
+// has dealt with. The rest, which has less than Options.MaxLength bytes, must be
+// given again with more behind it. Read does not change text, does not look
+// beyond its length, which may be any, and does not keep it.
+func (r *Reader) Read(text []byte) (n int) { return r.root.read(slices.Clip(text), false) }
+
+// Close reads the rest, the end of the text.
+func (r *Reader) Close(rest []byte) {
+	r.root.read(slices.Clip(rest), true)
+	r.finder.giveUp(func(*source) bool { return true })
+}
+
+// Counts returns the number of lines of the text, and the number of those that
+// are well-formed JSON or plain text and have no event. A value of several
+// lines counts once among the latter if a wrapper has split it.
+func (r *Reader) Counts() (lines, other int64) {
+	lines = r.lines
+	if s := &r.root; s.column > 0 || s.within || s.skips {
+		lines++
+	}
+	return lines, r.other
+}
+
+// Unrecognised returns the beginning of the first text that has no event, or
+// nil. A text that has no end yet does not count.
+func (r *Reader) Unrecognised() []byte { return r.unrecognised }
+
+// keepFirst keeps the beginning of a text that has no event if it is the first.
+func (r *Reader) keepFirst(text []byte) {
+	if r.unrecognised == nil && len(text) > 0 {
+		r.unrecognised = bytes.Clone(text[:min(len(text), 4<<10)])
+	}
+}
+
+// deliver passes the event that p has parsed to Options.
+func (r *Reader) deliver(p *parser, text []byte, line int64) {
+	if r.options.Check != nil && r.options.Check(text) != nil {
+		r.options.Problem(InvalidJSON, line)
+		return
+	}
+	e := &r.event
+	e.Line = line
+	p.event(e, r.options.Metric, r.finder.times)
+	for _, problem := range p.problems {
+		r.options.Problem(problem, line)
+	}
+	r.options.Event(e)
+}

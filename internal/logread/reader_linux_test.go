@@ -1,0 +1,134 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import (
+	"math/bits"
+	"os"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A text may be longer than 32 bits count, given at once.
+func TestLongText(t *testing.T) {
+	if bits.UintSize == 32 {
+		t.Skip("memory has no room for it")
+	}
+	// Of zeros, which take no memory, but for its begin and its end.
+	size := uint64(1<<31 + 1<<16)
+	text, err := syscall.Mmap(-1, 0, int(size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { must(0, syscall.Munmap(text)) }()
+	end := "\n" + strings.Repeat(event1+"\n", 3) + "[" + event1 + "]\n" + docker(event1+"\n") + pretty(event1) + "\n" + textFormat(event1)
+	copy(text, event1+"\nplain")
+	copy(text[len(text)-len(end):], end)
+	var c collector
+	r := NewReader(c.options())
+	r.Close(text[r.Read(text):])
+	if len(c.Events) != 8 || len(c.Problems) > 0 || c.Events[7].ID != "d1" || len(c.Events[7].Measures) != 3 {
+		t.Errorf("%+v", c.result)
+	}
+}
+
+// Text that arrives byte by byte is not looked at again and again: while a
+// value goes on, the pages between its begin and its end are out of reach, and
+// reading fails if it touches them. Few readings may fail.
+func TestLooksOnce(t *testing.T) {
+	const size, bytes, maxLength = 256 << 10, 150, 1 << 20
+	page := os.Getpagesize()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	many := strings.Repeat
+	for name, test := range map[string]struct{ before, more, after string }{
+		"array":               {`[{"decision_id":"x","input":"`, "x", `"}]`},
+		"line":                {`{"decision_id":"x","input":"`, "x", `"}`},
+		"line, escapes":       {`{"decision_id":"x","input":"`, `\`, `"}`},
+		"lines":               {"{\n\"decision_id\":\"x\",\"input\":\"", "x", `"}`},
+		"lines, escapes":      {"{\n\"decision_id\":\"x\",\"input\":\"", `\`, `"}`},
+		"lines, number":       {"{\n\"decision_id\":\"x\",\"input\":", "1", "}"},
+		"lines, blanks":       {"{\n\"decision_id\":\"x\",\"input\":", " ", "1}"},
+		"blanks in an object": {"{", " ", "\n}"},
+		"blanks in an array":  {"[", " ", "\n]"},
+		"blanks behind":       {`{"decision_id":"x","input":"` + many("x", size) + `"}`, " ", ""},
+		"plain":               {"x", "x", ""},
+		"CSV":                 {"x,\"{\n\"\"decision_id\"\":\"\"", "x", `"""}"`},
+		"CSV, quotes":         {"x,\"{\n\"\"decision_id\"\":", `"`, `}"`},
+		"CSV, long line":      {many("x", size) + ",\"{\n\"\"decision_id\"\":\"\"", "x", `"""}"`},
+		"text":                {"[INFO] Decision Log\n  decision_id = ", "x", ""},
+		"text of a logger":    {"[INFO] x\n  a = ", "x", ""},
+		"document, string":    {`{"hits":[` + many("1,", maxLength/2) + `"`, "x", `"]}`},
+		"document, number":    {`{"hits":[` + many("1,", maxLength/2), "1", "]}"},
+		"document, blanks":    {`{"hits":[` + many("1,", maxLength/2) + `{"a"`, " ", ":1}]}"},
+		"document, long key":  {`{"hits":[` + many("1,", maxLength/2) + `[],"a":"` + many("x", size) + `"`, " ", ":1}]}"},
+	} {
+		text := test.before + many(test.more, size+bytes) + test.after + "\n"
+		given, err := syscall.Mmap(-1, 0, len(text), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+		if err != nil {
+			t.Skip(err)
+		}
+		copy(given, text)
+		eachProcessor(func(processor string) {
+			again := map[int]bool{} // where the text is read again, which later rounds allow
+			for fails := true; fails && len(again) < 3; {
+				r := NewReader(Options{Metric: func([]byte) int32 { return 0 }, Event: func(*Event) {}, Problem: func(Problem, int64) {}, MaxLength: maxLength})
+				to := len(test.before) + size
+				from := r.Read(given[:to])
+				func() {
+					defer func() {
+						if fails = recover() != nil; fails {
+							again[to] = true
+						}
+						must(0, syscall.Mprotect(given, syscall.PROT_READ|syscall.PROT_WRITE))
+					}()
+					for range bytes {
+						to++
+						if first, last := from/page*page+2*page, to/page*page-2*page; first < last && !again[to] {
+							must(0, syscall.Mprotect(given[first:last], syscall.PROT_NONE))
+						}
+						from += r.Read(given[from:to])
+						must(0, syscall.Mprotect(given, syscall.PROT_READ|syscall.PROT_WRITE))
+					}
+				}()
+			}
+			if len(again) > 1 {
+				t.Errorf("%s, %s: the text is read again at %v", processor, name, again)
+			}
+		})
+		must(0, syscall.Munmap(given))
+	}
+}
+
+// A parser looks only a few pages behind an object, or behind the line of one
+// that does not end, whatever is in it.
+func TestLooksNearby(t *testing.T) {
+	const size = 64 << 10
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	given, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { must(0, syscall.Munmap(given)) }()
+	for text, want := range map[string]int{
+		`{"a":{\},"b":[\],"decision_id":"x","input":{"a":[{}]}}`: 0, `{"a":{"b":["}]"]},"c":[],"d":"\\"}`: 0, "{\"a\":[1\n": -1, "{\"a\":{\\\n": -1, "{\"a\":\"\n": -1, event1: 0,
+		"{\"a\":{\n\"b\":[\n1]},\"c\":\n{}}": 1,
+	} {
+		must(0, syscall.Mprotect(given, syscall.PROT_READ|syscall.PROT_WRITE))
+		copy(given, text+strings.Repeat(" ", size))
+		must(0, syscall.Mprotect(given[size/2:], syscall.PROT_NONE))
+		eachProcessor(func(processor string) {
+			defer func() {
+				if fault := recover(); fault != nil {
+					t.Errorf("%s, %q: %v", processor, text, fault)
+				}
+			}()
+			p := parser{checked: want > 0}
+			if end := p.parse(given); end != len(text) && want >= 0 || end != -1 && want < 0 {
+				t.Errorf("%s, %q ends at %d", processor, text, end)
+			}
+		})
+	}
+}

@@ -1,0 +1,118 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// randomText returns a text of pieces that matter to scanners.
+func randomText(r *rand.Rand, most int) string {
+	pieces := []string{
+		"{", "}", "[", "]", `"`, `\"`, `\\`, `"a"`, `"}"`, `"{"`, `"\"}"`, `"a":`, ",", ":", "1", "null", " ", `"x":{`, `"x":[`, `"}{\\"`, `"\\\"]"`,
+		strings.Repeat("x", 31),
+	}
+	var b strings.Builder
+	for range 1 + r.IntN(most) {
+		b.WriteString(oneOf(r, pieces...))
+		if r.IntN(200) == 0 {
+			b.WriteString(oneOf(r, "\n", "\\", `\\\`))
+		}
+	}
+	return b.String()
+}
+
+// However an object or array ends, all ways find it as the slow one does, in
+// broken texts too.
+func TestNestedEnd(t *testing.T) {
+	t.Parallel()
+	var fast, cut, unknown int
+	rolls(t, 50_000, 5_000, func(r *rand.Rand) bool {
+		text := []byte(oneOf(r, "{", "[") + randomText(r, oneOf(r, 20, 20, 20, 100, 100, 200, 200, 200, 4000)) + strings.Repeat(" ", 64))
+		line, _, hasLines := strings.Cut(string(text), "\n")
+		slowly := func(text []byte) int {
+			if end, depth := nestedSlowly(text, 1, len(text)-1, text[0], 1); depth == 0 {
+				return end
+			}
+			return -1
+		}
+		want, checked := slowly([]byte(line)), bytes.ReplaceAll(text, newline, []byte{' '})
+		if got := [2]int{nestedEnd(text, 0, false), nestedEnd(checked, 0, true)}; got != [2]int{want, slowly(checked)} {
+			t.Fatalf("%q ends at %d, want %d, %d", text, got, want, slowly(checked))
+		}
+		if got := valueEnd(text, 0, false); got != want {
+			t.Fatalf("the value %q ends at %d, want %d", text, got, want)
+		}
+		switch got, known := nestedFast(text, 0, false); {
+		case !known:
+			unknown++
+		case got != want:
+			t.Fatalf("%q ends at %d in blocks, want %d", text, got, want)
+		case got > 64:
+			fast++
+		case got < 0 && hasLines:
+			cut++
+		}
+		return want > 0
+	})
+	if hasBlocks && (fast < 400 || cut < 100) || unknown < 1000 {
+		t.Errorf("only %d ended in blocks, %d had a newline before, %d were unknown", fast, cut, unknown)
+	}
+}
+
+// A string is plain if all that is in it is printable ASCII and no backslash.
+func TestPlainEnd(t *testing.T) {
+	t.Parallel()
+	rolls(t, 200_000, 50_000, func(r *rand.Rand) bool {
+		text := []byte(`x"`)
+		for range r.IntN(30) {
+			text = append(text, byte(' '+r.IntN(95)))
+		}
+		if r.IntN(2) == 0 && len(text) > 2 {
+			text[2+r.IntN(len(text)-2)] = byte(r.Uint32())
+		}
+		text = append(text, `"xxxxxxxxxxxxxxxx`...)
+		want := -1
+		if n := strings.IndexFunc(string(text[2:]), func(c rune) bool { return c == '"' || c == '\\' || c < ' ' || c >= utf8.RuneSelf }); text[2+n] == '"' {
+			want = 2 + n + 1
+		}
+		if got := plainEnd(text, 1); got != want {
+			t.Fatalf("%q ends at %d, want %d", text, got, want)
+		}
+		return want > 0
+	})
+}
+
+// What encoding/json takes for an object, the scanner does, and it finds its
+// end; if it is given in parts, too.
+func TestScanner(t *testing.T) {
+	t.Parallel()
+	rolls(t, 100_000, 1000, func(r *rand.Rand) bool {
+		text := []byte("{" + randomText(r, 12))
+		var s, parts scanner
+		st := s.scan(text)
+		var raw json.RawMessage
+		d := json.NewDecoder(strings.NewReader(string(text)))
+		valid := d.Decode(&raw) == nil
+		if valid != (st == done) || valid && s.pos != int(d.InputOffset()) {
+			t.Fatalf("%q: status %d at %d, want an object: %t, which ends at %d", text, st, s.pos, valid, d.InputOffset())
+		}
+		if valid && valueEnd(text, 0, true) != s.pos {
+			t.Fatalf("%q ends at %d, want %d", text, valueEnd(text, 0, true), s.pos)
+		}
+		got := more
+		for n := 0; n <= len(text) && got == more; n++ {
+			got = parts.scan(text[:n])
+		}
+		if got != st || got == done && parts.pos != s.pos {
+			t.Fatalf("%q in parts: status %d at %d, want %d at %d", text, got, parts.pos, st, s.pos)
+		}
+		return valid
+	})
+}

@@ -1,0 +1,542 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import "bytes"
+
+// source is a text of lines: the file, or the text of one of the streams in it.
+// Three things tell where in the text it is: the line, the value that is not
+// whole yet, and the brackets around the value.
+type source struct {
+	reader *Reader
+	nesting
+	backlog // of a stream; a file's caller keeps the rest of its text
+
+	lineState
+	valueState
+	stack
+	rest
+
+	eol    int  // the end of a line of the text that is being read; see lineEnd
+	inLine int  // the bytes at the beginning of the text without a newline, as far as is known
+	event  bool // the last thing was an event of the file
+	logged bool // indented lines belong to the line of a logger before
+	loss   loss // what the line of a logger says, if it is one of OPA's decision logger
+}
+
+// lineState is where in a line a source is.
+type lineState struct {
+	column int  // the width of the white space that begins the line
+	within bool // white space does not begin the line any more
+	skips  bool // the rest of the line is of no interest
+}
+
+// valueState is how much of a value was read that is not whole yet.
+type valueState struct {
+	tried   int  // the length of a line's rest that was too short
+	row     bool // it is a record of CSV that startsRow has found
+	scanner scanner
+}
+
+// stack is the brackets around a value.
+type stack struct {
+	brackets []byte // the closing brackets, the innermost last
+	comma    bool   // a comma must come before the next element of an array
+	opened   bool   // the outermost bracket is of this line
+	document bool   // the brackets are of an object that is too long to collect
+	export   bool   // the document has a "result" that may hold events
+	data     int    // how many of the brackets enclose arbitrary data, or 0
+	key      *key   // in a document: the last string that may be the key of the next value
+}
+
+// leave leaves all brackets, which do not enclose what comes next.
+func (s *stack) leave() { *s = stack{brackets: s.brackets[:0], opened: s.opened} }
+
+func (s *stack) isArray() bool { return len(s.brackets) > 0 && !s.document }
+
+// rest describes the text behind the place where a value breaks. The reader
+// skips the lines that belong to the value by their indentation.
+type rest struct {
+	indent   int // the column of the value, or noIndent
+	single   int // the bytes that are read again, in which no value has two lines
+	unquoted int // the bytes that are read again, in which no field of CSV has two lines
+}
+
+// noIndent says that no value is broken.
+const noIndent = -1
+
+func (s *source) reset(r *Reader, n nesting) {
+	brackets, ends, started, text := s.brackets[:0], s.scanner.ends[:0], s.started[:0], s.backlog.text[:0]
+	*s = source{reader: r, nesting: n, rest: rest{indent: noIndent}}
+	s.brackets, s.scanner.ends, s.started, s.backlog.text = brackets, ends, started, text
+}
+
+// waits reports whether the meaning of the next line depends on the lines
+// before.
+func (s *source) waits() bool {
+	return len(s.backlog.text) > 0 || len(s.brackets) > 0 || s.skips || s.within || s.column > 0 || s.indent != noIndent || s.logged
+}
+
+// line returns the line of the file where the current line begins.
+func (s *source) line() int64 {
+	if s.isFile() {
+		return s.reader.lines + 1
+	}
+	return s.backlog.line()
+}
+
+func (s *source) isFile() bool { return s == &s.reader.root }
+
+// endLines notes that the next n lines have been read.
+func (s *source) endLines(n int) {
+	s.lineState, s.opened = lineState{}, false
+	if s.isFile() {
+		s.reader.lines += int64(n)
+	} else {
+		s.backlog.endLines(n)
+	}
+}
+
+// read reads text and returns the number of bytes that it has consumed, which
+// is all of them at the end. The next text must begin with the other bytes.
+func (s *source) read(text []byte, end bool) (n int) {
+	s.eol = -1
+	for n < len(text) {
+		if s.event && !s.within {
+			if n = s.readEvents(text, n); n == len(text) {
+				break
+			}
+		}
+		next, ok := s.step(text, n, end)
+		if s.single+s.unquoted > 0 {
+			s.single, s.unquoted = max(0, s.single-(next-n)), max(0, s.unquoted-(next-n))
+		}
+		n = next
+		if !ok {
+			break
+		}
+	}
+	if s.inLine = 0; s.eol == len(text) {
+		s.inLine = s.eol - n
+	}
+	return n
+}
+
+// readEvents reads lines that are whole events, as most lines are, from the
+// line at i on. It returns the index behind them. It does the work of several
+// steps at once.
+func (s *source) readEvents(text []byte, i int) int {
+	s.event = false
+	if len(s.brackets) > 0 || s.column > 0 || s.tried > 0 || s.indent != noIndent || s.single > 0 {
+		return i
+	}
+	r, p := s.reader, &s.reader.finder.parsers[0]
+	p.checked = false
+	for len(text)-i > 2 && text[i] == '{' && text[i+1] == '"' {
+		rest := text[i:]
+		end := p.parse(rest[:min(len(rest), s.reader.maxLength)])
+		if end < 0 || end == len(rest) || rest[end] != '\n' || p.holdsMore || !p.isEvent() {
+			break
+		}
+		r.deliver(p, rest[:end], r.lines+1)
+		r.lines++
+		i += end + 1
+	}
+	return i
+}
+
+// lineEnd returns the index of the next newline from i on, or len(text).
+func (s *source) lineEnd(text []byte, i int) int {
+	if s.eol < i {
+		from := max(i, s.inLine)
+		s.eol = len(text)
+		if n := bytes.IndexByte(text[from:], '\n'); n >= 0 {
+			s.eol = from + n
+		}
+	}
+	return s.eol
+}
+
+// step reads one thing at i: a value, a line or a bracket. It returns the index
+// behind it, and whether there was enough text to go on.
+func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
+	if s.skips {
+		i = s.lineEnd(text, i)
+		if i < len(text) {
+			s.endLines(1)
+			i++
+		}
+		return i, true
+	}
+	if s.scanner.pos == 0 {
+		if next = skipBlank(text, i); next > i { // a step of its own, since single counts from i
+			s.column += next - i
+			s.reader.partial = s.reader.partial || !s.within
+			return next, true
+		}
+		if text[i] == '\n' {
+			s.endLines(1)
+			return i + 1, true
+		}
+		if !s.within && s.isFile() && len(s.reader.finder.waiting) > 0 {
+			s.reader.finder.expire()
+		}
+		if s.indent != noIndent && !s.within && s.isRestOfBroken(text[i]) {
+			s.skips = true
+			return i, true
+		}
+		if s.logged && !s.within {
+			if s.logged = s.column > 1; s.logged {
+				return s.other(text, i, end)
+			}
+		}
+	}
+	if s.reader.table != nil && s.isFile() && !s.within {
+		return s.readRow(text, i, end)
+	}
+	if s.document && text[i] != '{' {
+		return s.documentStep(text, i, end)
+	}
+	switch c := text[i]; {
+	case s.row:
+		return s.readRow(text, i, end)
+	case c == '{' && s.scanner.pos > 0:
+		return s.object(text, i, end)
+	case c == '{':
+		switch opensObject(text[i:], end || len(text)-i >= s.reader.maxLength) {
+		case done:
+			return s.object(text, i, end)
+		case more:
+			return i, false
+		}
+	case c == '[' && !(s.within && s.isArray()):
+		switch opensArray(text[i:], end || len(text)-i >= s.reader.maxLength) {
+		case done:
+			s.brackets = append(s.brackets[:0], ']')
+			s.comma, s.opened, s.within = false, true, true
+			return i + 1, true
+		case more:
+			return i, false
+		}
+	case c == ']' && (s.isArray() || s.within):
+		s.leave()
+		s.within = true
+		return i + 1, true
+	case c == ',' && (s.isArray() || s.within):
+		s.reader.partial = s.reader.partial || !s.isArray()
+		s.comma, s.within = false, true
+		return i + 1, true
+	}
+	return s.other(text, i, end)
+}
+
+// isRestOfBroken reports whether a line that begins with c belongs to a value
+// that broke, and notes if it does not.
+func (s *source) isRestOfBroken(c byte) bool {
+	if s.column > s.indent || c == '}' || c == ']' || c == ',' {
+		return true
+	}
+	s.indent = noIndent
+	return false
+}
+
+// other reads text that is not JSON, or that breaks off here.
+func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
+	if s.document {
+		s.breakOff(InvalidJSON, text[i:i])
+		return i, true
+	}
+	if s.within {
+		s.problem(InvalidJSON, s.line())
+		s.skips = true
+		return i, true
+	}
+	eol := s.lineEnd(text, i)
+	if eol == len(text) && !end && len(text)-i < s.reader.maxLength {
+		return i, false
+	}
+	line := text[i:eol]
+	if s.isFile() && s.line() == 1 {
+		s.reader.table = tableOf(line)
+	}
+	if isTextLog(line) {
+		return s.textLog(text, i, end)
+	}
+	if s.isArray() && text[i] != '"' && text[i] != '[' {
+		s.leave()
+	}
+	if text[i] == ',' {
+		s.reader.partial = true
+	}
+	if s.logged = s.logged || isLogged(line); s.logged {
+		s.noteLogged(line)
+		s.skips = true
+		return eol, true
+	}
+	stream, rest, part, ok := cutPrefix(line)
+	if !ok {
+		if s.row = s.unquoted == 0 && startsRow(text[i:min(eol, i+s.reader.maxLength)]); s.row {
+			return i, true
+		}
+	}
+	f := &s.reader.finder
+	switch {
+	case len(line) >= s.reader.maxLength && (ok || bytes.IndexByte(line[:min(len(line), 1<<10)], '{') >= 0):
+		s.problem(TooLong, s.line())
+	case ok && !s.prefixed().tooDeep():
+		if !f.readLine(s, line, stream, rest, part) {
+			s.noteOther(rest, 1)
+		}
+	case isWhole(line, '[') && f.withRecord(s, line, func() { f.readArray(line, nil, s.nesting) }):
+	case !s.embedded(line):
+		s.noteOther(line, 1)
+	}
+	s.skips = true
+	return eol, true
+}
+
+// embedded reads a line with an object behind a prefix, and reports whether the
+// line has one.
+func (s *source) embedded(line []byte) bool {
+	p := &s.reader.finder.parsers[s.index()]
+	p.checked = false
+	text, logged := embedded(line, p.parse)
+	switch {
+	case logged:
+		s.noteLogged(line)
+		return true
+	case text != nil && s.reader.finder.take(s, p, s.nesting, text):
+		return true
+	case isCut(line):
+		s.reader.keepFirst(line)
+		s.problem(InvalidJSON, s.line())
+		return true
+	}
+	return false
+}
+
+// isCut reports whether a line that has no object seems to be a part of one
+// event: as it is, or in a quotation that holds an object or has no beginning.
+func isCut(line []byte) bool {
+	before, _, quoted := bytes.Cut(line, []byte(`decision_id\"`))
+	open := quoted && (bytes.Contains(before, []byte(`"{\"`)) || (bytes.Count(before, quote)-bytes.Count(before, []byte(`\"`)))%2 == 0)
+	return open || bytes.Contains(line, []byte(`decision_id"`)) && bytes.IndexByte(line, '{') >= 0
+}
+
+// noteOther counts the lines of text, from the current one on, among the other
+// lines of the file, each at most once.
+func (s *source) noteOther(text []byte, lines int) {
+	r, first := s.reader, s.line()
+	r.keepFirst(text)
+	last := first + int64(lines) - 1
+	if !s.isFile() {
+		last = min(last, max(first, s.last))
+	}
+	if first == r.otherLine {
+		first++
+	}
+	r.other += last - first + 1
+	r.otherLine = last
+}
+
+func (s *source) problem(kind Problem, line int64) { s.reader.options.Problem(kind, line) }
+
+// object reads the JSON object at i.
+func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
+	if s.comma {
+		s.problem(InvalidJSON, s.line())
+		s.leave()
+	}
+	n := s.inBrackets()
+	p := &s.reader.finder.parsers[n.index()]
+	rest := text[i:]
+	rest = rest[:min(len(rest), s.reader.maxLength)]
+	if s.scanner.pos == 0 {
+		if s.tried > 0 && len(text)-i < 2*s.tried && s.lineGoesOn(text, i, end) {
+			return i, false
+		}
+		p.checked = false
+		if length := p.parse(rest); length >= 0 {
+			switch tail := isTail(rest[length:], end || len(rest) == s.reader.maxLength); {
+			case s.document: // which does not begin where a line was cut
+			case tail == more:
+				s.tried = len(text) - i
+				return i, false
+			case tail == broken:
+				s.tried = 0
+				s.reader.keepFirst(rest[:length])
+				s.problem(InvalidJSON, s.line())
+				s.indent, s.skips, s.comma = s.column, true, false
+				return i, true
+			}
+			s.tried = 0
+			s.parsed(p, n, rest[:length], countLines(p, rest[:length]))
+			return i + length, true
+		}
+		if s.lineGoesOn(text, i, end) {
+			s.tried = len(text) - i
+			return i, false
+		}
+		s.tried = 0
+		if s.single > 0 {
+			s.indent, s.skips = s.column, true
+			return i, true
+		}
+	}
+	kind := InvalidJSON
+	switch s.scanner.scan(rest) {
+	case done:
+		length := s.scanner.pos
+		s.scanner.reset()
+		p.checked = true
+		if p.parse(rest[:length]) == length {
+			s.parsed(p, n, rest[:length], countLines(p, rest[:length]))
+			return i + length, true
+		}
+		s.scanner.pos = length
+	case deep:
+		kind = TooDeep
+	case more:
+		switch {
+		case len(rest) == s.reader.maxLength && s.openDocument(p, rest):
+			return i + 1, true
+		case len(rest) == s.reader.maxLength:
+			kind = TooLong
+		case end:
+			kind = Truncated
+		default:
+			return i, false
+		}
+	}
+	s.breakOff(kind, rest[:s.scanner.pos])
+	return i, true
+}
+
+// isTail looks at what is behind an object on its line: broken if the object is
+// a member in the tail of another one, more if the text is too short to tell.
+func isTail(text []byte, end bool) status {
+	i := skipBlank(text, 0)
+	if i < len(text) && text[i] == ',' {
+		i = skipBlank(text, i+1)
+	} else if i < len(text) && text[i] != '}' {
+		return done
+	}
+	switch {
+	case i == len(text) && !end:
+		return more
+	case i < len(text) && (text[i] == '"' || text[i] == '}'):
+		return broken
+	}
+	return done
+}
+
+// inBrackets returns the nesting of a value in the brackets of s.
+func (s *source) inBrackets() nesting {
+	n := s.nesting
+	n.levels += min(len(s.brackets), maxLevels+1-n.levels)
+	return n
+}
+
+// lineGoesOn reports whether more of the line at i will come.
+func (s *source) lineGoesOn(text []byte, i int, end bool) bool {
+	return !end && len(text)-i < s.reader.maxLength && s.lineEnd(text, i) == len(text)
+}
+
+// breakOff notes that the value in text does not go on. From its second line
+// on, the text is read again.
+func (s *source) breakOff(kind Problem, text []byte) {
+	s.reader.keepFirst(text)
+	s.problem(kind, s.line())
+	s.scanner.reset()
+	s.indent, s.skips = s.column, true
+	s.single = bytes.LastIndexByte(text, '\n') + 1
+	if kind == Truncated || kind == TooLong {
+		s.single = max(s.single, len(text))
+	}
+	s.comma = false
+	if s.opened || s.document {
+		s.leave()
+	}
+}
+
+// countLines returns the number of newlines in the text that p has parsed.
+func countLines(p *parser, text []byte) int {
+	if p.checked {
+		return bytes.Count(text, newline)
+	}
+	return 0
+}
+
+// parsed delivers or searches the object that p has parsed, which ends the given
+// number of lines.
+func (s *source) parsed(p *parser, n nesting, text []byte, lines int) {
+	f := &s.reader.finder
+	switch {
+	case s.document && s.inData():
+	case n.tooDeep():
+		s.noteOther(text, lines+1)
+	case s.isFile() && p.isEvent():
+		if len(f.waiting) > 0 {
+			checked := p.checked
+			f.giveUp(func(*source) bool { return true })
+			p.checked = checked // p may have parsed another object
+			p.parse(text)
+		}
+		f.take(s, p, n, text)
+		s.event = true
+	case !f.take(s, p, n, text):
+		s.noteOther(text, lines+1)
+	}
+	if lines > 0 {
+		s.endLines(lines)
+	}
+	s.within, s.comma, s.key = true, len(s.brackets) > 0, nil
+}
+
+// skipBlank returns the index of the next byte that is neither white space nor
+// the end of a line. White space includes the zeros of a log that was truncated
+// while it was written, the byte order mark, and the separators of a JSON text
+// sequence (RFC 7464).
+func skipBlank(text []byte, i int) int {
+	for i < len(text) {
+		switch c := text[i]; {
+		case c == ' ' || c == '\t' || c == '\r' || c == 0 || c == 0x1e:
+			i++
+		case c == 0xef && len(text)-i >= 3 && text[i+1] == 0xbb && text[i+2] == 0xbf:
+			i += 3
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// opensObject reports whether the brace that text begins with opens a JSON
+// object: done or broken, or more if the text is too short to tell.
+func opensObject(text []byte, end bool) status { return opens(text, "\"}\n", end) }
+
+// opensArray does the same for an array of objects.
+func opensArray(text []byte, end bool) status { return opens(text, "{]\n", end) }
+
+func opens(text []byte, followers string, end bool) status {
+	const longest = 4 << 10 // of the white space, which is looked at again and again
+	if len(text) > 1 && text[1] == followers[0] {
+		return done
+	}
+	i := skipBlank(text[:min(len(text), longest)], 1)
+	switch {
+	case i == longest:
+		return done
+	case i < len(text):
+		for _, c := range []byte(followers) {
+			if text[i] == c {
+				return done
+			}
+		}
+		return broken
+	case end:
+		return done
+	}
+	return more
+}

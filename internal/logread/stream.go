@@ -1,0 +1,275 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import (
+	"bytes"
+	"slices"
+)
+
+// dockerPart is the length of the parts into which docker splits a line, in
+// bytes.
+const dockerPart = 16 << 10
+
+// patience limits how many lines of other streams may come while a stream waits
+// for the rest of a line or value.
+const patience = 64
+
+// maxWaiting limits the streams that wait for more text. Only a line that
+// begins many streams can exceed it.
+const maxWaiting = 256
+
+// backlog is the text of a stream that waits for more, and the lines of the
+// file that it comes from.
+type backlog struct {
+	name    string
+	text    []byte
+	open    bool    // the last line of text goes on
+	started []lines // the lines of the file at which the lines of text begin
+	first   int     // of started; those before are dealt with
+	last    int64   // the last line of the file that belongs to the stream
+}
+
+// lines are lines of a stream that begin at the same line of the file.
+type lines struct {
+	line  int64
+	count int
+}
+
+// line returns the line of the file at which the next line begins.
+func (b *backlog) line() int64 {
+	if b.first < len(b.started) {
+		return b.started[b.first].line
+	}
+	return b.last
+}
+
+// endLines notes that the next n lines have been read.
+func (b *backlog) endLines(n int) {
+	for n > 0 && b.first < len(b.started) {
+		at := &b.started[b.first]
+		taken := min(n, at.count)
+		n -= taken
+		if at.count -= taken; at.count == 0 {
+			b.first++
+		}
+	}
+	if b.first == len(b.started) {
+		b.started, b.first = b.started[:0], 0
+	}
+}
+
+// note notes that text is from a line of the file.
+func (b *backlog) note(text []byte, line int64) {
+	count := bytes.Count(text, newline)
+	open := len(text) > 0 && text[len(text)-1] != '\n'
+	if open {
+		count++
+	}
+	if b.open {
+		count--
+	}
+	if count > 0 {
+		b.started = append(b.started, lines{line, count})
+	}
+	b.last, b.open = line, open
+}
+
+// add reads more of a stream's text.
+func (s *source) add(text []byte, line int64) {
+	b := &s.backlog
+	b.note(text, line)
+	if b.open || len(b.text) > 0 {
+		b.text = append(b.text, text...)
+		text = b.text
+	}
+	if b.open && len(b.text) < s.reader.maxLength {
+		return
+	}
+	if n := s.read(text, false); n > 0 || len(b.text) == 0 {
+		b.text = append(b.text[:0], text[n:]...)
+	}
+}
+
+// readText reads the text of a member of the record. A line that docker has
+// split goes on in the next record. All other texts end a line, even if they
+// have no newline.
+func (f *finder) readText(k *key, name, text []byte, n nesting) {
+	if n = n.decoded(); n.tooDeep() {
+		return
+	}
+	if f.inEvent {
+		f.readCopy(text, n)
+		return
+	}
+	whole := len(text) > 0 && text[len(text)-1] == '\n'
+	if !whole && (len(text) < dockerPart || isWhole(text, '{')) {
+		text = append(text, '\n')
+		whole = true
+	}
+	f.give(k, name, text, whole, n)
+}
+
+// give reads a text of the record: a member with a name, or if k is nil, a line
+// behind the name in its prefix. The text may continue a stream that waits, or
+// begin one.
+func (f *finder) give(k *key, name, text []byte, whole bool, n nesting) {
+	var stream *source
+	if len(f.waiting) > 0 || f.names {
+		stream = f.waitingStream(n, f.streamName(k, name))
+	}
+	switch {
+	case stream != nil:
+		if whole && stream.open && isWhole(text, '{') { // the rest of the line before is lost
+			f.feed(stream, newline, f.record.line)
+			stream = f.waitingStream(n, f.streamName(k, name))
+		}
+	case whole && f.readOneLine(k, text, n) || k != nil && !mayBegin(text): // behind a prefix may be another one
+		return
+	}
+	if stream == nil {
+		stream = f.newStream(n, f.streamName(k, name))
+	}
+	f.record.taken = true
+	f.feed(stream, text, f.record.line)
+}
+
+// streamName returns the name of the stream of a text: see give.
+func (f *finder) streamName(k *key, name []byte) []byte {
+	if k == nil {
+		f.name = append(append(append(f.name[:0], f.record.stream...), 1), name...)
+		return f.name
+	}
+	f.name = append(append(f.name[:0], f.record.stream...), 0)
+	if f.record.speaker == nil { // once, since a record may have many members
+		f.record.speaker = appendSpeaker([]byte{}, f.record.text, 3)
+	}
+	f.name = append(append(f.name, f.record.speaker...), name...)
+	return f.name
+}
+
+// readOneLine reads a text of one line that is an object, as most texts are,
+// and reports whether it is.
+func (f *finder) readOneLine(k *key, text []byte, n nesting) bool {
+	if text[0] != '{' {
+		return false
+	}
+	p := &f.parsers[n.index()]
+	p.checked = false
+	if end := p.parse(text); end != len(text)-1 || text[end] != '\n' {
+		return false
+	}
+	if k != nil && k != otherKey {
+		k.holdsText = true
+	}
+	if text = text[:len(text)-1]; p.isEvent() && !p.holdsMore {
+		f.found(p, n, text, f.record.line)
+	} else {
+		f.search(p, n.deeper(), text)
+	}
+	return true
+}
+
+// readCopy looks for a whole event in a text that is in an event. The text is
+// no part of another one, and nothing in it is a problem.
+func (f *finder) readCopy(text []byte, n nesting) {
+	p := &f.parsers[n.index()]
+	object, logged := text, false
+	if p.checked = isWhole(text, '{'); !p.checked {
+		object, logged = embedded(text, p.parse)
+	} else if p.parse(text) < 0 {
+		return
+	}
+	switch {
+	case logged || object == nil:
+	case p.isEvent() && !p.holdsMore:
+		f.found(p, n, object, f.record.line)
+	default:
+		f.search(p, n.deeper(), object)
+	}
+}
+
+// isWhole reports whether the text is a JSON object or array that begins with a
+// bracket.
+func isWhole(text []byte, bracket byte) bool {
+	var s scanner
+	return len(text) > 0 && text[0] == bracket && s.scan(text) == done && skipSpace(text, s.pos) == len(text)
+}
+
+// readLine reads the text behind the prefix of a line of a source, and reports
+// whether it was of interest. The text is a line of the stream or a part of one.
+// The prefix may begin with a time.
+func (f *finder) readLine(s *source, line, stream, text []byte, part bool) bool {
+	if part && len(text) == 0 {
+		return true
+	}
+	n := s.prefixed()
+	if !part {
+		text = append(append(f.buffers[n.prefixes][:0], text...), '\n')
+		f.buffers[n.prefixes] = text
+	}
+	times := len(f.times)
+	f.times = append(f.times, line[:max(0, bytes.IndexByte(line, ' '))])
+	taken := f.withRecord(s, text, func() { f.give(nil, stream, text, !part, n) })
+	f.times = f.times[:times]
+	return taken
+}
+
+// waitingStream returns the stream with a name if it waits, or nil.
+func (f *finder) waitingStream(n nesting, name []byte) *source {
+	for _, s := range f.waiting {
+		if s.name == string(name) && s.nesting == n {
+			return s
+		}
+	}
+	return nil
+}
+
+// newStream returns a stream that waits for nothing.
+func (f *finder) newStream(n nesting, name []byte) *source {
+	s := &f.spare[n.index()]
+	s.reset(f.reader, n)
+	s.name = string(name)
+	return s
+}
+
+// feed gives text to a stream, and notes whether the stream waits for more.
+func (f *finder) feed(s *source, text []byte, line int64) {
+	s.add(text, line)
+	at := slices.Index(f.waiting, s)
+	switch waits := s.waits(); {
+	case waits && len(f.waiting) == maxWaiting && at < 0:
+		s.read(s.backlog.text, true)
+	case waits && at < 0:
+		kept := *s
+		*s = source{}
+		f.waiting = append(f.waiting, &kept)
+	case !waits && at >= 0:
+		f.waiting = slices.Delete(f.waiting, at, at+1)
+	}
+}
+
+// giveUp reads the text of the streams that wait, as if no more came.
+func (f *finder) giveUp(which func(*source) bool) {
+	for i := 0; i < len(f.waiting); {
+		s := f.waiting[i]
+		if !which(s) {
+			i++
+			continue
+		}
+		f.waiting = slices.Delete(f.waiting, i, i+1)
+		s.read(s.backlog.text, true)
+	}
+}
+
+// expire gives up streams whose last line is too far back.
+func (f *finder) expire() {
+	pending := 0
+	for _, s := range f.waiting {
+		pending += len(s.backlog.text)
+	}
+	f.giveUp(func(s *source) bool { return pending > f.reader.maxLength || f.reader.lines-s.last > patience })
+}
+
+var newline = []byte{'\n'}

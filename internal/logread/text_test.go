@@ -1,0 +1,65 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// stringPieces are what random strings are made of.
+var stringPieces = []string{
+	`\"`, `\"`, `\\`, `\/`, `\n`, `\r`, `\t`, `\b`, `\f`, `\u00e4`, `\ud83d\ude00`, `\ud83d`, `\u12`, `\x`, `\ä`, "\\\x00", `\`,
+	"a", "bcdefgh", "0123456789abcdef", "ä", "\x00", "\x1f\x7f", "\xff\x80", strings.Repeat(`\`, 63), strings.Repeat("plain ", 20),
+}
+
+// randomString returns a text that begins with a string, most often: it may
+// end in a text that follows, have a newline, or be cut.
+func randomString(r *rand.Rand) []byte {
+	text := []byte(`"`)
+	pieces := oneOf(r, stringPieces, stringPieces[:9]) // the first are of two bytes
+	for range r.IntN(1 << r.IntN(8)) {
+		text = append(text, oneOf(r, string(rune('a'+r.IntN(26))), oneOf(r, pieces...))...)
+	}
+	if r.IntN(8) == 0 {
+		text = slices.Insert(text, 1+r.IntN(len(text)), oneOf(r, '\n', byte(r.Uint32())))
+	}
+	text = append(text, '"')
+	for range r.IntN(40) * r.IntN(2) {
+		text = append(text, oneOf(r, stringPieces...)...)
+	}
+	return text[:oneOf(r, 1+r.IntN(len(text)), len(text), len(text), len(text))]
+}
+
+// What a string means is the same in one pass as in two, whatever is behind
+// the text, and on each kind of processor.
+func TestDecodeString(t *testing.T) {
+	eachProcessor(func(processor string) {
+		long, broken := 0, 0
+		rolls(t, 50_000, 0, func(r *rand.Rand) bool {
+			text := append([]byte("x"), randomString(r)...)
+			text = append(text, strings.Repeat(oneOf(r, `"`, "n", "\x00", `\`, "u00e4", "\n"), 64)...)[:len(text)]
+			before := []byte("before")[:r.IntN(7):6]
+			end := stringEnd(text, 1)
+			got, gotEnd := decodeString(before, text, 1)
+			want := got
+			if end < 0 {
+				broken++
+			} else {
+				want = unescape(bytes.Clone(before), text[2:end-1])
+				long += end / 100
+			}
+			if gotEnd != end || !bytes.Equal(got, want) {
+				t.Fatalf("%s: %q means %q and ends at %d, want %q at %d", processor, text, got, gotEnd, want, end)
+			}
+			return true
+		})
+		if long < 5000 || broken < 5000 {
+			t.Errorf("only %d were long, and %d broken", long, broken)
+		}
+	})
+}

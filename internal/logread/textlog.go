@@ -1,0 +1,132 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+)
+
+// OPA's console writes with --log-format text
+//
+//	[INFO] Decision Log
+//	  path = "rbac/allow"
+//	  metrics = |
+//	      {
+//	        "timer_rego_query_eval_ns": 1
+//	      }
+//
+// in any order of the keys: values are JSON, but for strings that are JSON
+// themselves or have several lines, which are as they are. Lines after the
+// first of a value are indented by six blanks.
+
+// isTextLog reports whether an event follows the line in the text format.
+func isTextLog(line []byte) bool {
+	line = bytes.TrimSuffix(line, []byte{'\r'})
+	level, ok := bytes.CutSuffix(line, []byte("] Decision Log"))
+	return ok && len(level) > 1 && len(level) < 10 && level[0] == '['
+}
+
+// textLog reads the event in the text format at i.
+func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
+	rest := text[i:]
+	rest = rest[:min(len(rest), s.reader.maxLength)]
+	end = end && len(rest) < s.reader.maxLength
+	// It ends before a line that is neither empty nor indented.
+	n := max(s.scanner.pos, s.lineEnd(text, i)+1-i)
+	for n < len(rest) {
+		eol := max(n, s.scanner.ahead)
+		if at := bytes.IndexByte(rest[eol:], '\n'); at >= 0 {
+			eol += at
+		} else if eol = len(rest); !end {
+			break
+		}
+		line := rest[n:eol]
+		if !bytes.HasPrefix(line, []byte("  ")) && len(bytes.TrimSpace(line)) > 0 {
+			s.textEvent(rest[:n])
+			return i + n, true
+		}
+		n = eol + 1
+	}
+	n = min(n, len(rest))
+	switch {
+	case end:
+		s.textEvent(rest[:n])
+		return i + n, true
+	case len(rest) == s.reader.maxLength:
+		s.breakOff(TooLong, rest)
+		return i, true
+	}
+	s.scanner.pos, s.scanner.ahead = n, len(rest)
+	return i, false
+}
+
+// textEvent reads an event in the text format.
+func (s *source) textEvent(text []byte) {
+	s.scanner.reset()
+	p := &s.reader.finder.parsers[s.index()]
+	event := appendTextEvent(nil, text)
+	p.checked = true
+	if p.parse(event) != len(event) || !s.reader.finder.take(s, p, s.nesting, event) {
+		s.noteOther(text, bytes.Count(text, newline))
+	}
+	s.endLines(bytes.Count(text, newline))
+	s.within = text[len(text)-1] != '\n'
+}
+
+// appendTextEvent appends the JSON object that an event in the text format
+// stands for.
+func appendTextEvent(dst, text []byte) []byte {
+	dst = append(dst, '{')
+	_, text, _ = bytes.Cut(text, newline)
+	for len(text) > 0 {
+		key, value, rest := cutTextField(text)
+		text = rest
+		if key == nil {
+			continue
+		}
+		dst = strconv.AppendQuote(dst, string(key))
+		dst = append(dst, ':')
+		isText := slices.Contains(textFields, fieldOf(key))
+		if !json.Valid(value) || isText && value[0] != '"' {
+			value, _ = json.Marshal(string(value)) // never fails
+		}
+		dst = append(append(dst, value...), ',')
+	}
+	return append(bytes.TrimSuffix(dst, []byte{','}), '}')
+}
+
+// textFields are the fields that are strings, even if they look like numbers.
+var textFields = []field{fieldPath, fieldQuery, fieldDecisionID, fieldRequestedBy, fieldRevision, fieldTraceID, fieldSpanID}
+
+// cutTextField cuts off the next field. key is nil if the line begins none.
+func cutTextField(text []byte) (key, value, rest []byte) {
+	line, rest, _ := bytes.Cut(text, newline)
+	if !isTextField(line) {
+		return nil, nil, rest
+	}
+	key, value, _ = bytes.Cut(line[2:], []byte(" = "))
+	value = bytes.TrimSuffix(value, []byte{'\r'})
+	if string(value) != "|" {
+		return key, value, rest
+	}
+	value = nil
+	for len(rest) > 0 {
+		line, after, _ := bytes.Cut(rest, newline)
+		if isTextField(line) {
+			break
+		}
+		value = append(append(value, bytes.TrimPrefix(line, []byte("      "))...), '\n')
+		rest = after
+	}
+	return key, bytes.TrimSpace(value), rest
+}
+
+// isTextField reports whether a line begins a field: it is indented by two
+// blanks, no more.
+func isTextField(line []byte) bool {
+	return len(line) > 2 && line[0] == ' ' && line[1] == ' ' && line[2] != ' ' && bytes.Contains(line, []byte(" = "))
+}

@@ -1,0 +1,142 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"time"
+)
+
+// clock parses times in UTC as OPA writes them. Most are in the same minute as
+// the time before.
+type clock struct {
+	minute [16]byte // as it is written, without its last colon
+	start  int64    // when it starts, in ns since 1970
+	set    bool
+}
+
+// parse returns what parseTime returns, or false if the text does not end in Z.
+func (c *clock) parse(s []byte) (ns int64, ok bool) {
+	const length = len("2006-01-02T15:04:")
+	if len(s) <= length+2 || s[length-1] != ':' || s[len(s)-1] != 'Z' {
+		return 0, false
+	}
+	if c.set && [16]byte(s) == c.minute {
+		tens, units := s[length]-'0', s[length+1]-'0'
+		fraction, ok := parseFraction(s[length+2 : len(s)-1])
+		if ok && tens <= 5 && units <= 9 {
+			return c.start + (int64(tens)*10+int64(units))*1e9 + fraction, true
+		}
+	}
+	if ns, _, ok = parseTime(s); ok {
+		const minute = 60e9
+		c.minute, c.start, c.set = [16]byte(s), ns-(ns%minute+minute)%minute, true
+	}
+	return ns, ok
+}
+
+var errUnusual = errors.New("a time is not as RFC 3339 has it")
+
+// parseTime parses a time of RFC 3339 with any fraction, in ns since 1970. It
+// also knows a blank instead of T and before an offset, the offsets +00 and
+// +0000, " UTC" at the end, no zone, which stands for UTC, epoch's numbers, and
+// Jan 2, 2026 @ 03:04:05.000.
+// It fails if the time is invalid or outside of the range of int64.
+func parseTime(s []byte) (ns int64, hasZone, ok bool) {
+	const day, hour, end = len("2006-01-02"), len("2006-01-02T15"), len("2006-01-02T15:04:05")
+	if len(s) < end || s[day] != 'T' && s[day] != ' ' || s[hour] != ':' {
+		if bytes.IndexByte(s, '@') > 0 { // Kibana
+			t, err := time.Parse("Jan 2, 2006 @ 15:04:05.000", string(s))
+			return t.UnixNano(), false, err == nil
+		}
+		ns, ok = epoch(s)
+		return ns, true, ok
+	}
+	var t time.Time
+	err := errUnusual
+	if s[day] == 'T' && (s[len(s)-1] == 'Z' || s[len(s)-3] == ':') {
+		err = t.UnmarshalText(s)
+	}
+	hasZone = true
+	if err != nil {
+		rest, isUTC := bytes.CutSuffix(s[end:], []byte(" UTC"))
+		zone := bytes.TrimLeft(rest, ".,0123456789")
+		fraction := rest[:len(rest)-len(zone)]
+		if len(zone) > 1 && zone[0] == ' ' && (zone[1] == '+' || zone[1] == '-') {
+			zone = zone[1:]
+		}
+		hasZone = isUTC || len(zone) > 0
+		switch len(zone) {
+		case 0:
+			zone = []byte{'Z'}
+		case len("+00"):
+			zone = slices.Concat(zone, []byte(":00"))
+		case len("+0000"):
+			zone = slices.Concat(zone[:3], []byte{':'}, zone[3:])
+		}
+		err = t.UnmarshalText(slices.Concat(s[:day], []byte{'T'}, s[day+1:end], fraction, zone))
+	}
+	return t.UnixNano(), hasZone, err == nil && t.Year() >= 1678 && t.Year() <= 2261
+}
+
+// epoch returns the time of a number of seconds, milliseconds, microseconds or
+// nanoseconds since 1970, in ns. The number's magnitude tells the unit, so times
+// begin at 1973-03-03.
+func epoch(number []byte) (ns int64, ok bool) {
+	n, _, ok := decimal(number, 0)
+	shift := 9
+	for _, least := range [...]int64{1e11, 1e14, 1e17} {
+		if n >= least {
+			shift -= 3
+		}
+	}
+	ns, _, fits := decimal(number, shift)
+	return ns, ok && fits && n >= 1e8 && time.Unix(0, ns).UTC().Year() <= 2261
+}
+
+// findTime returns the time of an event whose timestamp is not as OPA writes
+// it. Without a valid one, it is the time of OPA's line, or else that of the
+// text around the event, of which the innermost is the last.
+func (p *parser) findTime(around [][]byte) int64 {
+	around = append(around, p.optional(fieldStamp), p.optional(fieldTime), p.optional(fieldTimestamp))
+	for i, value := range slices.Backward(around) {
+		ns, hasZone, ok := parseTime(unwrap(value))
+		if !ok {
+			continue
+		}
+		if own := len(around) - i; own == 2 && p.has(fieldMsg) {
+			p.problems = append(p.problems, LineTime)
+		} else if own > 1 {
+			p.problems = append(p.problems, WrapperTime)
+		}
+		if !hasZone {
+			p.problems = append(p.problems, NoZone)
+		}
+		return ns
+	}
+	if p.has(fieldTimestamp) {
+		p.problems = append(p.problems, BadTime)
+	}
+	return NoTime
+}
+
+// parseFraction returns the fraction of a second in ns: nothing, or a point and
+// at most nine digits, which most have.
+func parseFraction(s []byte) (ns int64, ok bool) {
+	if len(s) == 0 {
+		return 0, true
+	}
+	if s[0] != '.' || len(s) == 1 || len(s) > 10 {
+		return 0, false
+	}
+	if len(s) == 10 {
+		n, ns := eightDigits(binary.LittleEndian.Uint64(s[1:]))
+		return ns*10 + int64(s[9]-'0'), n == 8 && isDigit(s[9])
+	}
+	ns, end := digitsAtEnd(s, 1)
+	return ns * powers[9-(len(s)-1)], end == len(s)
+}

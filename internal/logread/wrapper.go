@@ -1,0 +1,351 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package logread
+
+import (
+	"bytes"
+	"slices"
+)
+
+// An event is wherever it is found: everything around it is a wrapper. The
+// reader descends into the objects, arrays and strings of a wrapper, but never
+// into an event, and never into members that hold arbitrary data, such as an
+// input, nor into a line of a logger. Two exports have a member "result" that
+// is a wrapper: Loki's beside a "resultType", and Splunk's beside a "preview".
+
+// The limits of a wrapper.
+const (
+	maxLevels    = 10 // objects and arrays around an event
+	maxDecodings = 3  // strings around an event, one in the other
+	maxPrefixes  = 2  // prefixes of lines around an event, one behind the other
+)
+
+// nesting says how deep in wrappers a value is.
+type nesting struct{ levels, decodings, prefixes int }
+
+// index numbers the parsers. A parser is used again only when the object that
+// it parsed before has been searched.
+func (n nesting) index() int { return n.levels + n.decodings + n.prefixes }
+
+const maxIndex = maxLevels + maxDecodings + maxPrefixes
+
+func (n nesting) deeper() nesting { n.levels++; return n }
+
+func (n nesting) decoded() nesting { n.decodings++; return n }
+
+func (n nesting) prefixed() nesting { n.prefixes++; return n }
+
+func (n nesting) tooDeep() bool {
+	return n.levels > maxLevels || n.decodings > maxDecodings || n.prefixes > maxPrefixes
+}
+
+// finder finds events in records: values of a source, whatever surrounds the
+// events in them.
+type finder struct {
+	reader *Reader
+	// By nesting. A parser and a stream are used again only when all that they
+	// have read before is dealt with.
+	parsers [maxIndex + 3]parser // the last one is for candidates
+	spare   [maxIndex + 2]source
+	buffers [maxPrefixes + 1][]byte // for lines behind prefixes
+
+	record  record
+	waiting []*source // streams that wait for more
+	name    []byte    // of the last stream
+	names   bool      // name streams even if none waits
+	times   [][]byte  // in the text around the value that is read, the innermost last
+	losses  []uint64  // in the record
+	// If several is true, what is found becomes a candidate.
+	several    bool
+	candidates []candidate
+	places     map[uint64]int // of candidates, by identity; see merge
+	inEvent    bool           // the value that is read is in an event, and may be a copy of it
+}
+
+// reset makes f ready for another file.
+func (f *finder) reset() {
+	f.record, f.waiting, f.name, f.times, f.losses = record{}, nil, nil, nil, nil
+	f.several, f.candidates, f.inEvent = false, nil, false
+	clear(f.buffers[:])
+	clear(f.spare[:])
+	for i := range f.parsers {
+		p := &f.parsers[i]
+		p.json, p.decoded, p.nested, p.scratch, p.members, p.present = nil, nil, nil, nil, nil, 0
+		if len(p.lines.keys) == mostKeys { // many of them may be useless for the next file
+			p.lines = keyLines{}
+		}
+	}
+}
+
+// record is a value that is searched for events.
+type record struct {
+	text    []byte
+	line    int64
+	stream  string // the name of the source
+	taken   bool   // something in it was an event, broken, or text for a source
+	speaker []byte // see appendSpeaker; nil until it is known
+}
+
+// take takes the object of a source that p has parsed, and reports whether
+// anything in it was of interest.
+func (f *finder) take(s *source, p *parser, n nesting, text []byte) bool {
+	if !p.isEvent() || p.holdsMore {
+		return f.withRecord(s, text, func() { f.search(p, n.deeper(), text) })
+	}
+	f.found(p, n, text, s.line())
+	return true
+}
+
+// withRecord reads a record, which may be within another one, and reports
+// whether anything in it was of interest.
+func (f *finder) withRecord(s *source, text []byte, read func()) (taken bool) {
+	outer := f.record
+	f.record = record{text: text, line: s.line(), stream: s.name}
+	if outer.text == nil {
+		f.losses = f.losses[:0]
+	}
+	read()
+	taken = f.record.taken
+	f.record = outer
+	f.record.taken = outer.taken || taken
+	return taken
+}
+
+// search looks for events in the object that p has parsed, and in its members.
+func (f *finder) search(p *parser, n nesting, text []byte) {
+	start, several := len(f.candidates), f.several
+	isEvent, inEvent := p.isEvent(), f.inEvent
+	if n.tooDeep() {
+		if isEvent {
+			f.found(p, n, text, f.record.line)
+		}
+		return
+	}
+	if p.isLogged() {
+		if inEvent {
+			return
+		}
+		f.noteLoss(p)
+		if slices.ContainsFunc(p.members, func(m member) bool { return hasEvent(p.json[m.start:m.end]) }) {
+			f.record.taken = true
+			f.reader.options.Problem(Logged, f.record.line)
+		}
+		return
+	}
+	f.inEvent = inEvent || isEvent
+	members := slices.DeleteFunc(p.members, func(m member) bool { return !f.mayHold(p, &m, n, isEvent) })
+	f.several = several || isEvent || len(members) > 1
+	if isEvent {
+		outer := n
+		outer.levels--
+		f.found(p, outer, text, f.record.line)
+	}
+	times := len(f.times)
+	f.times = append(f.times, p.optional(fieldTimestamp), p.optional(fieldTime), p.optional(fieldStamp))
+	for i := range members {
+		m, from := &members[i], len(f.candidates)
+		if value := p.json[m.start:m.end]; value[0] == '"' {
+			f.readString(p, m, n)
+		} else {
+			taken, losses := f.record.taken, len(f.losses)
+			f.record.taken = false
+			f.readValue(value, p.name(m), p.checked, n)
+			if !f.record.taken && len(f.losses) == losses {
+				m.key.setBarren(value, n)
+			}
+			f.record.taken = f.record.taken || taken
+		}
+		f.merge(start, from)
+	}
+	f.times = f.times[:times]
+	if isEvent {
+		f.candidates = f.candidates[:start+1] // an event does not contain others
+	}
+	f.inEvent = inEvent
+	if f.several = several; !several {
+		f.deliverCandidates()
+	}
+}
+
+// mayHold reports whether a member at the level n may hold an event, or a part
+// of a text that waits. The fields of an event do not.
+func (f *finder) mayHold(p *parser, m *member, n nesting, inEvent bool) bool {
+	field := m.key.field
+	if field == fieldResult && !p.has(fieldExport) || inEvent && field < fieldNone {
+		return false
+	}
+	value, waiting := p.json[m.start:m.end], len(f.waiting) > 0 && !f.inEvent
+	if value[0] == '"' {
+		return waiting || mayBegin(value[1:])
+	}
+	if waiting {
+		return true
+	}
+	if n == m.key.barrenAt && bytes.Equal(value, m.key.barren) {
+		return false
+	}
+	if !mayHoldEvent(value) {
+		m.key.setBarren(value, n)
+		return false
+	}
+	return true
+}
+
+// readValue looks for events in an object or array, at the level n.
+func (f *finder) readValue(value, name []byte, checked bool, n nesting) {
+	if value[0] == '[' {
+		f.readArray(value, name, n)
+		return
+	}
+	p := &f.parsers[n.index()]
+	p.checked = checked
+	switch end := p.parse(value); {
+	case end != len(value):
+		if !f.inEvent && mayHoldEvent(value) {
+			f.record.taken = true
+			f.reader.options.Problem(InvalidJSON, f.record.line)
+		}
+	case p.isEvent() && !p.holdsMore:
+		f.found(p, n, value, f.record.line)
+	default:
+		f.search(p, n.deeper(), value)
+	}
+}
+
+// readArray looks for events in the elements of an array. If some of them are
+// plain text or numbers, the array is a row of a table, and not a list. Bytes
+// that are written as numbers, as journald does, are a text.
+func (f *finder) readArray(value, name []byte, n nesting) {
+	if text, ok := bytesOf(value); ok {
+		f.readText(otherKey, name, text, n)
+		return
+	}
+	if isPairs(value) {
+		if object := f.parsers[n.index()].objectOf(value, maxLevels); object != nil {
+			f.readValue(object, name, true, n)
+			return
+		}
+	}
+	if n = n.deeper(); n.tooDeep() {
+		return
+	}
+	times, losses := len(f.times), len(f.losses)
+	start, several, isRow := len(f.candidates), f.several, false
+	eachElement(value, func(e []byte) {
+		isRow = isRow || e[0] != '{' && e[0] != '[' && bytes.IndexByte(e, '{') < 0
+	})
+	f.several = several || isRow
+	eachElement(value, func(e []byte) {
+		from := len(f.candidates)
+		f.losses = f.losses[:losses] // elements are different lines
+		if text := bytes.TrimPrefix(e, quote); len(f.times) == times && isDigit(text[0]) {
+			// A row may begin with its time.
+			f.times = append(f.times, e)
+		}
+		switch e[0] {
+		case '{', '[':
+			f.readValue(e, name, true, n)
+		case '"':
+			if len(f.waiting) > 0 && !f.inEvent || mayBegin(e[1:]) {
+				f.readText(otherKey, name, unescape(nil, e[1:len(e)-1]), n)
+			}
+		}
+		if isRow {
+			f.merge(start, from)
+		}
+	})
+	f.times = f.times[:times]
+	if f.several = several; isRow && !several {
+		f.deliverCandidates()
+	}
+}
+
+// readString reads the text in a member of the object that p has parsed.
+func (f *finder) readString(p *parser, m *member, n nesting) {
+	if p.decodedAt != m.start {
+		p.decodedAt = -1
+		p.decoded = unescape(p.decoded[:0], p.json[m.start+1:m.end-1])
+	}
+	p.decoded = slices.Grow(p.decoded, len(newline))
+	f.readText(m.key, p.name(m), p.decoded, n)
+}
+
+// name returns the name of a member, in quotes.
+func (p *parser) name(m *member) []byte { return p.json[m.at:stringEnd(p.json, int(m.at))] }
+
+// found delivers the event that p has parsed, or makes it a candidate if another
+// place of the record may have the same event.
+func (f *finder) found(p *parser, n nesting, text []byte, line int64) {
+	f.record.taken = true
+	if f.several {
+		f.addCandidate(p, n, text, line)
+	} else {
+		f.reader.deliver(p, text, line)
+	}
+}
+
+// mayBegin reports whether a text may hold an event, or begin one that goes on
+// in the records that follow.
+func mayBegin(text []byte) bool { return text[0] == '[' || bytes.IndexByte(text, '{') >= 0 }
+
+// An object or array of a wrapper that holds an event, the beginning of one, or
+// a line of OPA's decision logger contains one of these texts: the names of an
+// event's members, the logger's name, escapes that may stand for them, the
+// beginning of JSON in a string, or a brace as a number.
+var (
+	signs = [][]byte{[]byte("decision_id"), []byte("metrics"), []byte(`"decision_logs"`), []byte(`\u`), []byte(`"{`), []byte(`"[`), []byte("123,")}
+	names = signs[:3]
+)
+
+func mayHoldEvent(text []byte) bool { return containsAny(text, signs) }
+
+func containsAny(text []byte, words [][]byte) bool {
+	return slices.ContainsFunc(words, func(word []byte) bool { return bytes.Contains(text, word) })
+}
+
+// longestBarren limits the length of a value without an event that a key
+// remembers, in bytes. Most wrappers have the metadata of the wrapper before.
+const longestBarren = 4 << 10
+
+func (k *key) setBarren(value []byte, n nesting) {
+	if k != otherKey && len(value) <= longestBarren {
+		k.barren, k.barrenAt = append(k.barren[:0], value...), n
+	}
+}
+
+// bytesOf returns the text that an array of numbers below 256 stands for.
+func bytesOf(array []byte) (text []byte, ok bool) {
+	if i := skipSpace(array, 1); !isDigit(array[i]) {
+		return nil, false
+	}
+	ok = true
+	eachElement(array, func(e []byte) {
+		n, end := digitsAtEnd(e, 0)
+		ok = ok && end == len(e) && n < 256
+		text = append(text, byte(n))
+	})
+	return text, ok
+}
+
+// speakers are the members of a wrapper that name the process that has written
+// the text in it. The lines of one text have the same speakers.
+var speakers = []string{
+	"stream", "pod", "pod_name", "podName", "pod_id", "container", "container_name", "containerName", "container_id", "host", "hostname",
+	"instance", "logStream", "logStreamName", "unit", "_PID", "_HOSTNAME", "_SYSTEMD_UNIT",
+	"name", "PodName", "ContainerName", "ContainerId", "Computer", "k8s.pod.name", "host.name", "alloc_id", "task", "file",
+}
+
+// appendSpeaker appends the values of speakers in a wrapper, down to a few
+// levels.
+func appendSpeaker(dst, object []byte, levels int) []byte {
+	eachField(object, func(name, value []byte) {
+		switch {
+		case value[0] == '{' && levels > 0 && !fieldOf(name[1:len(name)-1]).isData():
+			dst = appendSpeaker(dst, value, levels-1)
+		case value[0] == '"' && len(name) < 20 && slices.Contains(speakers, string(name[1:len(name)-1])):
+			dst = append(append(append(dst, name...), value...), 0)
+		}
+	})
+	return dst
+}
