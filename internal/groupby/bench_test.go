@@ -36,8 +36,7 @@ func typicalMeasures(g *Groups, r *rand.Rand) []logread.Measure {
 }
 
 // BenchmarkAdd folds typical decisions into Groups: all into one group,
-// or into 16 or 1,000 by turns, or into one in 200 slices of time by turns. To
-// record the timers bounds it from below (impl=record).
+// or into 16 or 1,000 by turns, or into one in 200 slices of time by turns.
 func BenchmarkAdd(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 1))
 	decisions := func(g *Groups) (all [64][]logread.Measure) {
@@ -50,7 +49,7 @@ func BenchmarkAdd(b *testing.B) {
 		name             string
 		groups, interval int64
 	}{{"groups=1", 1, 0}, {"groups=16", 16, 0}, {"groups=1000", 1000, 0}, {"groups=1/slices=200", 1, 61e9}} {
-		b.Run(test.name+"/impl=groups", func(b *testing.B) {
+		b.Run(test.name, func(b *testing.B) {
 			g := newGroups(b, Limits{})
 			all := decisions(g)
 			keys := make([][]byte, test.groups)
@@ -71,17 +70,4 @@ func BenchmarkAdd(b *testing.B) {
 			}
 		})
 	}
-	b.Run("groups=1/impl=record", func(b *testing.B) {
-		all := decisions(newGroups(b, Limits{}))
-		var histograms [7]durations
-		i := 0
-		for b.Loop() {
-			for j := range all[i%len(all)] {
-				if j > 1 {
-					histograms[j].record(all[i%len(all)][j].Value)
-				}
-			}
-			i++
-		}
-	})
 }
