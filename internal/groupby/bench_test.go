@@ -39,19 +39,16 @@ func typicalMeasures(g *Groups, r *rand.Rand) []logread.Measure {
 // or into 16 or 1,000 by turns, or into one in 200 slices of time by turns.
 func BenchmarkAdd(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 1))
-	decisions := func(g *Groups) (all [64][]logread.Measure) {
-		for i := range all {
-			all[i] = typicalMeasures(g, random)
-		}
-		return all
-	}
 	for _, test := range []struct {
 		name             string
 		groups, interval int64
 	}{{"groups=1", 1, 0}, {"groups=16", 16, 0}, {"groups=1000", 1000, 0}, {"groups=1/slices=200", 1, 61e9}} {
 		b.Run(test.name, func(b *testing.B) {
 			g := newGroups(b, Limits{})
-			all := decisions(g)
+			var all [64][]logread.Measure
+			for i := range all {
+				all[i] = typicalMeasures(g, random)
+			}
 			keys := make([][]byte, test.groups)
 			for i := range keys {
 				keys[i] = fmt.Appendf(nil, "system/policies/authz%d/allow", i)
@@ -63,10 +60,8 @@ func BenchmarkAdd(b *testing.B) {
 				add(i)
 			}
 			b.ReportAllocs()
-			i := 0
-			for b.Loop() {
+			for i := 0; b.Loop(); i++ {
 				add(i)
-				i++
 			}
 		})
 	}

@@ -194,12 +194,9 @@ func groupText(x *Group) string {
 func histogramText(s *exphist.Snapshot) string {
 	hi, lo := s.Sum()
 	text := fmt.Append(nil, s.Layout(), s.Zeros(), s.Negatives(), s.Count(), hi, lo, s.Min(), s.Max())
-	first, counts := s.Buckets()
-	for i, n := range counts {
-		if n > 0 || i == 0 || i == len(counts)-1 {
-			text = strconv.AppendInt(append(text, ' '), int64(first+i), 10)
-			text = strconv.AppendUint(append(text, ':'), n, 10)
-		}
+	for b := range s.All() {
+		text = strconv.AppendInt(append(text, ' '), int64(b.Index), 10)
+		text = strconv.AppendUint(append(text, ':'), b.Count, 10)
 	}
 	return string(text)
 }
