@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -48,6 +49,9 @@ func randomValues(r *rand.Rand, n int) []int64 {
 	return values
 }
 
+// many is a count with the digits 1, 0 and 0.
+var many = slices.Repeat([]int64{1}, 1<<16)
+
 // checkDurations records, merges and restores durations at random. After each
 // operation, all of them must hold what histograms hold: those that an
 // operation only read have not changed, and no two share memory.
@@ -77,12 +81,9 @@ func checkDurations(t *testing.T, r *rand.Rand, extra ...int64) {
 			all[i], want[i] = restored, exphist.Snapshot{}
 			merge(i, &s)
 		default:
-			values := randomValues(r, 1<<r.IntN(12))
-			if r.IntN(4) == 0 { // few values, which may fill their memory
-				values = []int64{1 + int64(r.IntN(1e6))}
-			}
+			values := [][]int64{randomValues(r, 1<<r.IntN(12)), {1 + int64(r.IntN(1e6))}, many}[max(r.IntN(8)-5, 0)]
 			h, s := newHistogram(), new(exphist.Snapshot)
-			for _, n := range append(values, extra...) {
+			for _, n := range slices.Concat(values, extra) {
 				all[i].record(n)
 				h.Record(n)
 			}

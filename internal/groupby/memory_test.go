@@ -31,11 +31,11 @@ func TestMemory(t *testing.T) {
 		most           int   // megabytes
 		groups, slices int
 	}{
-		{"many paths", 50_000, 20, day, false, 80, 50_000, 1},
+		{"many paths", 50_000, 20, day, false, 60, 50_000, 1},
 		{"a day", 1000, 1000, day, false, 40, 1000, 23},
-		{"few paths", 10, 100_000, day, false, 40, 10, 181},
-		{"invented paths", 1_000_000, 1, day, false, 80, 65_537, 1},
-		{"invented names", 20_000, 10, 0, true, 80, 20_000, 1},
+		{"few paths", 10, 100_000, day, false, 8, 10, 181},
+		{"invented paths", 1_000_000, 1, day, false, 60, 65_537, 1},
+		{"invented names", 20_000, 10, 0, true, 30, 20_000, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := liveBytes()
