@@ -79,8 +79,8 @@ func (l list[T]) sort() {
 	slices.SortFunc(l, func(a, b entry[T]) int { return strings.Compare(a.metric.Name, b.metric.Name) })
 }
 
-// decisions returns the number of decisions, or the largest uint64 if it exceeds
-// that.
+// decisions returns the number of decisions, or the largest uint64 if the
+// number exceeds it.
 func (c *cell) decisions() (n uint64) {
 	for _, k := range c.outcomes {
 		n = addSaturated(n, k)

@@ -79,10 +79,10 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestForgottenNames: names that are only asked for take no memory after Forget,
-// and what a group has of names that lost their room takes none, though nothing
-// is read meanwhile. It does not run in parallel with others, whose memory it
-// would measure.
+// TestForgottenNames: names that are only asked for take no memory after
+// Forget, and what a group has of names that lost their room takes none, though
+// nothing is read meanwhile. It does not run in parallel with others, whose
+// memory it would measure.
 func TestForgottenNames(t *testing.T) {
 	const asked, used = 4000, 4000
 	names := make([][]byte, asked+used)
