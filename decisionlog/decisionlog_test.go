@@ -34,7 +34,7 @@ func ExampleRead() {
 	}
 	// Output:
 	// d1 app/allow allowed 1.2µs
-	// line 2: invalid_json
+	// line 2: truncated
 	// d2 app/allow undefined 0s
 }
 
