@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/regometer/regometer/internal/logread"
@@ -52,7 +53,7 @@ type Event struct {
 }
 
 // Problem is a fault of a log. Reading goes on behind it.
-type Problem struct {
+type Problem struct { //nolint:errname // it does not end reading
 	Kind string // such as "invalid_json": docs/report.md lists the kinds
 	Line int64  // the line of the log where it begins, from 1
 }
@@ -82,7 +83,7 @@ func Read(r io.Reader, o Options) iter.Seq2[*Event, error] {
 		buf, have := make([]byte, 64<<10), 0
 		for {
 			if have == len(buf) { // an event that is larger
-				buf = append(buf, make([]byte, len(buf))...)
+				buf = slices.Grow(buf, len(buf))[:2*len(buf)]
 			}
 			n, err := r.Read(buf[have:])
 			have += n

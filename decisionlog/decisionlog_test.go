@@ -63,8 +63,10 @@ func TestRead(t *testing.T) {
 	if n != events+1 {
 		t.Errorf("%d events, want %d", n, events+1)
 	}
-	for range decisionlog.Read(strings.NewReader(text), decisionlog.Options{}) {
-		break
+	for _, err := range decisionlog.Read(strings.NewReader(text), decisionlog.Options{}) {
+		if err == nil {
+			break
+		}
 	}
 	var last error
 	for _, last = range decisionlog.Read(iotest.TimeoutReader(strings.NewReader(text)), decisionlog.Options{}) {
