@@ -71,9 +71,10 @@ func TestMerge(t *testing.T) {
 
 	succeed(t, "report", "--by", "hour", "--save", "hour.rgm", "a.log")
 	for args, want := range map[string]string{
-		"merge week.rgm hour.rgm": "hour.rgm cannot be merged",
-		"report week.rgm":         "regometer merge",
-		"report --save . a.log":   "is a folder",
+		"merge week.rgm hour.rgm":      "hour.rgm cannot be merged",
+		"compare --unique a.rgm a.log": "a.rgm: --unique does not work with saved reports",
+		"report week.rgm":              "regometer merge",
+		"report --save . a.log":        "is a folder",
 	} {
 		if status, stdout, stderr := call(t.Context(), strings.Fields(args)...); status != exitFailure || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("%s: status %d, prints %s%s, want %q", args, status, stdout, stderr, want)

@@ -16,7 +16,7 @@ func idsRepeated(r *Report) (f Finding) {
 	if n == 0 {
 		return f
 	}
-	f.setTimes(in.repeats.first, in.repeats.last)
+	f.setTimes(in.repeats.First, in.repeats.Last)
 	f.Figures = map[string]float64{"decisions": float64(n), "without": float64(total - n)}
 	f.Text = fmt.Sprintf("The %s include %s, with the id, time and path of another decision%s. Without the repeats there are %s. ",
 		text.Plural(total, "decision"), in.about(text.Plural(n, "repeat")), in.repeats.when(), text.Count(total-n))
@@ -24,7 +24,7 @@ func idsRepeated(r *Report) (f Finding) {
 		f.Text += fmt.Sprintf("%s were left out, but `--unique` remembers only %s decisions. Select fewer with `--since` and `--until`.",
 			text.Plural(in.LeftOut, "other repeat"), text.Count(maxKeys))
 	} else {
-		f.Text += "To count each decision once, read the logs with `--unique`. " +
+		f.Text += "To count each decision once, read all logs together with `--unique`. " +
 			"Check whether two inputs hold the same decisions. OPA and log shippers send decisions again if they get no answer."
 	}
 	return f
@@ -35,7 +35,7 @@ func idsReused(r *Report) (f Finding) {
 	if in.Reused == 0 {
 		return f
 	}
-	f.setTimes(in.reused.first, in.reused.last)
+	f.setTimes(in.reused.First, in.reused.Last)
 	f.Figures = map[string]float64{"decisions": float64(in.Reused)}
 	f.Text = fmt.Sprintf("The %s include %s with the id of another decision, but another time or path%s. "+
 		"All count, because Regometer cannot tell whether they are repeats. OPA gives each decision an id of its own. "+
@@ -54,8 +54,8 @@ func (r *Repeats) about(number string) string {
 
 // when says when the decisions were made.
 func (o *occurrences) when() string {
-	if o.first == logread.NoTime {
+	if o.First == logread.NoTime {
 		return ""
 	}
-	return fmt.Sprintf(", from %s to %s UTC", at(o.first), at(o.last))
+	return fmt.Sprintf(", from %s to %s UTC", at(o.First), at(o.Last))
 }

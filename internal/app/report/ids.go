@@ -44,16 +44,17 @@ func (k decisionKey) time() int64 {
 	return logread.NoTime
 }
 
-// hashBytes returns a hash like wyhash. Saved reports have hashes, so it must
-// stay the same.
+// hashBytes returns a hash like wyhash (https://github.com/wangyi-fudan/wyhash).
 func hashBytes(h uint64, text []byte) uint64 {
 	const a, b, c = 0xa0761d6478bd642f, 0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3
 	h ^= a * uint64(len(text)+1)
-	for ; len(text) > 16; text = text[16:] {
-		h = mix(binary.LittleEndian.Uint64(text)^b, binary.LittleEndian.Uint64(text[8:])^h)
-	}
 	var first, last uint64
-	if n := len(text); n >= 8 {
+	if n := len(text); n >= 16 {
+		first, last = binary.LittleEndian.Uint64(text[n-16:]), binary.LittleEndian.Uint64(text[n-8:])
+		for ; len(text) > 16; text = text[16:] {
+			h = mix(binary.LittleEndian.Uint64(text)^b, binary.LittleEndian.Uint64(text[8:])^h)
+		}
+	} else if n >= 8 {
 		first, last = binary.LittleEndian.Uint64(text), binary.LittleEndian.Uint64(text[n-8:])
 	} else {
 		for _, letter := range text {
@@ -69,13 +70,15 @@ func mix(a, b uint64) uint64 {
 }
 
 func compareKeys(a, b decisionKey) int {
-	return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.rest, b.rest))
+	if a.id != b.id {
+		return cmp.Compare(a.id, b.id)
+	}
+	return cmp.Compare(a.rest, b.rest)
 }
 
 // decisionIDs finds the decisions that repeat others.
 type decisionIDs struct {
 	set     *keySet // of all workers
-	repeats repeats // those that count, except missed ones
 	without int64   // decisions without an id
 	// With Options.Unique, leftOut is the number of repeats that do not count,
 	// and missed estimates those that count because the set had no room.
@@ -111,7 +114,7 @@ func (x *decisionIDs) add(e *logread.Event, unique bool) bool {
 	}
 	waiting := &x.waiting[shardOf(id)]
 	if *waiting = append(*waiting, k); len(*waiting) == keysWaiting {
-		x.set.put(*waiting, &x.repeats)
+		x.set.put(*waiting...)
 		*waiting = (*waiting)[:0]
 	}
 	return false
@@ -120,25 +123,22 @@ func (x *decisionIDs) add(e *logread.Event, unique bool) bool {
 // flush puts the keys that wait into the set.
 func (x *decisionIDs) flush() {
 	for i, keys := range x.waiting {
-		x.set.put(keys, &x.repeats)
+		x.set.put(keys...)
 		x.waiting[i] = nil
 	}
 }
 
 // merge adds the decisions of o.
 func (x *decisionIDs) merge(o *decisionIDs) {
-	for zeros, r := range o.repeats {
-		x.repeats[zeros].add(r.n, r.first, r.last)
-	}
 	x.without += o.without
 	x.leftOut += o.leftOut
-	x.missed.add(o.missed.n, o.missed.first, o.missed.last)
+	x.missed.add(o.missed.N, o.missed.First, o.missed.Last)
 	if x.set != o.set {
-		x.set.raise(o.set.level.Load(), &x.repeats)
+		x.set.raise(o.set.level.Load())
+		x.set.repeats.merge(&o.set.repeats)
 		for i := range o.set.shards {
-			x.set.put(o.set.shards[i].keys, &x.repeats)
+			x.set.put(o.set.shards[i].keys...)
 		}
-		x.set.raise(0, &x.repeats)
 	}
 }
 
@@ -165,24 +165,24 @@ type Repeats struct {
 // describe returns the repeats in a report that has this number of decisions.
 func (x *decisionIDs) describe(decisions int64) Repeats {
 	r := Repeats{LeftOut: x.leftOut, WithoutID: x.without}
-	keys := int64(x.set.raise(0, &x.repeats))
+	keys := x.set.raise(0)
 	level := x.set.level.Load()
-	for _, o := range x.repeats[level:] {
-		r.repeats.add(o.n, o.first, o.last)
+	for _, o := range x.set.repeats[level:] {
+		r.repeats.add(o.N, o.First, o.Last)
 	}
 	for i := range x.set.shards {
 		o := &x.set.shards[i].reused
-		r.reused.add(o.n, o.first, o.last)
+		r.reused.add(o.N, o.First, o.Last)
 	}
-	r.Count, r.Reused = r.repeats.n, r.reused.n
+	r.Count, r.Reused = r.repeats.N, r.reused.N
 	if level > 0 {
 		sample := max(keys+r.Count, 1)
 		r.Sample = sample
 		part := float64(decisions-x.without) / float64(sample)
 		r.Count, r.Reused = int64(part*float64(r.Count)), int64(part*float64(r.Reused))
 	}
-	r.missed = x.missed.n
+	r.missed = x.missed.N
 	r.Count += r.missed
-	r.repeats.add(x.missed.n, x.missed.first, x.missed.last)
+	r.repeats.add(x.missed.N, x.missed.First, x.missed.Last)
 	return r
 }

@@ -4,7 +4,6 @@
 package report
 
 import (
-	"maps"
 	"math/bits"
 	"slices"
 	"sync"
@@ -14,7 +13,7 @@ import (
 )
 
 // A keySet has the keys of the decisions of all workers. If there are more than
-// maxKeys, it has a sample of the ids: those whose hashes end in as many zero
+// maxKeys, it has those of a sample of the ids, whose hashes end in as many zero
 // bits as its level. The level is as low as maxKeys allows. This is Wegman's
 // adaptive sampling (P. Flajolet, "On adaptive sampling", Computing 43, 1990,
 // https://doi.org/10.1007/BF02241657). The decisions alone determine the level,
@@ -22,6 +21,11 @@ import (
 type keySet struct {
 	level  atomic.Int32 // changes only while all shards are locked
 	shards [keyShards]keyShard
+
+	mu sync.Mutex
+	// repeats are the keys that were there already, by the zero bits at the end
+	// of the id's hash. Those below the level are not all.
+	repeats repeats
 }
 
 // maxKeys limits the keys of a set, which takes 24 MiB. A test lowers it.
@@ -34,14 +38,12 @@ const keyShards = 64
 // the shard is sorted. A shard has half as much room again as it needs, so that
 // this is seldom.
 type keyShard struct {
-	mu     sync.Mutex
-	keys   []decisionKey
-	level  int32       // none of the sorted keys is below it
-	sorted int         // these keys are sorted, and differ
-	reused occurrences // of these, those that have the id of another one
-
-	// seen has the keys instead if repeats must be known at once.
-	seen map[decisionKey]bool
+	mu       sync.Mutex
+	keys     []decisionKey
+	sorted   int                  // keys at the beginning that are sorted, and differ
+	level    int32                // at which they were sorted
+	reused   occurrences          // of them, those that have the id of another one
+	unsorted map[decisionKey]bool // the other keys, if isNew has added them
 }
 
 func roomOfShard() int { return max(maxKeys*3/2/keyShards, 16) }
@@ -50,19 +52,41 @@ func shardOf(id uint64) uint64 { return id / (1 << 64 / keyShards) }
 
 func zerosOf(id uint64) int32 { return int32(bits.TrailingZeros64(id)) }
 
-// put adds keys of one shard, and the repeats that it finds to r.
-func (s *keySet) put(keys []decisionKey, r *repeats) {
-	if len(keys) == 0 {
-		return
+// put adds keys of one shard.
+func (s *keySet) put(keys ...decisionKey) {
+	if len(keys) > 0 {
+		shard := &s.shards[shardOf(keys[0].id)]
+		shard.mu.Lock()
+		s.append(shard, keys)
+		shard.mu.Unlock()
 	}
-	shard := &s.shards[shardOf(keys[0].id)]
+}
+
+// isNew adds a key, unless the set has it already.
+func (s *keySet) isNew(k decisionKey) bool {
+	shard := &s.shards[shardOf(k.id)]
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
-	if len(shard.keys)+len(keys) > cap(shard.keys) && len(shard.keys) > 0 {
-		room := roomOfShard()
-		if shard.sort(s.level.Load(), r) > room/4*3 {
+	if _, found := slices.BinarySearchFunc(shard.keys[:shard.sorted], k, compareKeys); found || shard.unsorted[k] {
+		return false
+	}
+	s.append(shard, []decisionKey{k})
+	if shard.unsorted == nil {
+		shard.unsorted = map[decisionKey]bool{}
+	}
+	if shard.unsorted[k] = true; len(shard.unsorted) > roomOfShard()/8 {
+		s.sort(shard, s.level.Load())
+	}
+	return true
+}
+
+// append adds keys to a shard that is locked. If the shard has no room, it may
+// be unlocked for a while.
+func (s *keySet) append(shard *keyShard, keys []decisionKey) {
+	if room := roomOfShard(); len(shard.keys)+len(keys) > cap(shard.keys) && len(shard.keys) >= min(room, 64) {
+		if s.sort(shard, s.level.Load()) > room/4*3 {
 			shard.mu.Unlock()
-			s.raise(0, r)
+			s.raise(0)
 			shard.mu.Lock()
 		}
 		if cap(shard.keys) < room { // the system gives memory when it is first used
@@ -72,136 +96,115 @@ func (s *keySet) put(keys []decisionKey, r *repeats) {
 	shard.keys = append(shard.keys, keys...)
 }
 
-// isNew adds a key at once. It returns false if the set has it already.
-func (s *keySet) isNew(k decisionKey) bool {
-	shard := &s.shards[shardOf(k.id)]
-	shard.mu.Lock()
-	before := len(shard.seen)
-	if shard.seen == nil {
-		shard.seen = map[decisionKey]bool{}
-	}
-	shard.seen[k] = true
-	n := len(shard.seen)
-	shard.mu.Unlock()
-	if n > before && n == roomOfShard()/4*3 {
-		s.raise(0, nil)
-	}
-	return n > before
-}
-
-// sortShards sorts the share that a worker has of the shards, after all keys
-// have been put.
-func (s *keySet) sortShards(worker, workers int, r *repeats) {
-	for i := worker; i < keyShards; i += workers {
-		shard := &s.shards[i]
-		if shard.seen != nil {
-			shard.keys, shard.seen = slices.Collect(maps.Keys(shard.seen)), nil
-		}
-		shard.sort(s.level.Load(), r)
-	}
-}
-
 // raise raises the level to this level, and further until the set has room. It
-// sorts all shards.
-func (s *keySet) raise(level int32, r *repeats) (keys int) {
+// sorts all shards, and returns the number of keys.
+func (s *keySet) raise(level int32) int64 {
 	for i := range s.shards {
 		s.shards[i].mu.Lock()
 		defer s.shards[i].mu.Unlock()
 	}
 	for level = max(level, s.level.Load()); ; level++ {
-		keys = 0
+		var keys atomic.Int64
+		var wg sync.WaitGroup
 		for i := range s.shards {
-			keys += s.shards[i].sort(level, r)
+			wg.Go(func() { keys.Add(int64(s.sort(&s.shards[i], level))) })
 		}
-		if s.level.Store(level); keys <= maxKeys {
-			return keys
+		wg.Wait()
+		if s.level.Store(level); keys.Load() <= int64(maxKeys) {
+			return keys.Load()
 		}
 	}
 }
 
-// sort sorts the shard, and leaves out repeats and keys below a level. It
-// returns the number of keys.
-func (s *keyShard) sort(level int32, r *repeats) int {
-	if s.seen != nil {
-		maps.DeleteFunc(s.seen, func(k decisionKey, _ bool) bool { return zerosOf(k.id) < level })
-		return len(s.seen)
+// sort sorts a shard, and leaves out repeats and keys below a level. It returns
+// the number of keys.
+func (s *keySet) sort(shard *keyShard, level int32) int {
+	if shard.sorted == len(shard.keys) && shard.level == level {
+		return shard.sorted
 	}
-	if s.sorted == len(s.keys) && s.level == level {
-		return s.sorted
+	if shard.sorted < len(shard.keys) {
+		sortKeys(shard.keys)
 	}
-	sortKeys(s.keys)
-	s.level, s.sorted, s.reused = level, 0, occurrences{}
+	clear(shard.unsorted)
+	shard.level, shard.sorted, shard.reused = level, 0, occurrences{}
+	var found repeats
 	var before decisionKey
-	for _, k := range s.keys {
+	for _, k := range shard.keys {
 		switch zeros := zerosOf(k.id); {
 		case zeros < level:
 			continue
 		case k == before:
-			r[zeros].add(1, k.time(), k.time())
+			found[zeros].add(1, k.time(), k.time())
 			continue
 		case k.id == before.id:
-			s.reused.add(1, before.time(), k.time())
+			shard.reused.add(1, before.time(), k.time())
 		}
-		s.keys[s.sorted], before = k, k
-		s.sorted++
+		shard.keys[shard.sorted], before = k, k
+		shard.sorted++
 	}
-	s.keys = s.keys[:s.sorted]
-	return s.sorted
+	shard.keys = shard.keys[:shard.sorted]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.repeats.merge(&found)
+	return shard.sorted
 }
 
-// sortKeys sorts the keys of a shard. The hashes of ids are random, so a table
-// of their first bits takes most keys to their places.
+// sortKeys sorts the keys of a shard. The hashes of ids are random, so a radix
+// sort of their first bits leaves few keys in wrong places.
 func sortKeys(keys []decisionKey) {
-	const tableBits = 13
-	if len(keys) < 1<<tableBits/8 {
-		slices.SortFunc(keys, compareKeys)
-		return
-	}
-	entry := func(k decisionKey) uint64 { return k.id * keyShards >> (64 - tableBits) }
-	var from, to [1 << tableBits]int32
-	for _, k := range keys {
-		to[entry(k)]++
-	}
-	sum := int32(0)
-	for i, n := range to {
-		from[i] = sum
-		sum += n
-		to[i] = sum
-	}
-	begin := int32(0)
-	for i := range to {
-		// Exchange keys until those of this entry are in their place.
-		for from[i] < to[i] {
-			k := keys[from[i]]
-			for e := entry(k); e != uint64(i); e = entry(k) {
-				keys[from[e]], k = k, keys[from[e]]
-				from[e]++
+	const digit, least = 9, 64 - 6 - 4*9
+	if len(keys) > 1<<digit {
+		memory, _ := spares.Get().(*[]decisionKey)
+		defer spares.Put(memory)
+		*memory = slices.Grow((*memory)[:0], len(keys))
+		spare := (*memory)[:len(keys)]
+		for shift := least; shift < 64-6; shift += digit {
+			var places [1 << digit]int
+			for i := range keys {
+				places[keys[i].id>>shift%(1<<digit)]++
 			}
-			keys[from[i]] = k
-			from[i]++
+			next := 0
+			for i, n := range places {
+				places[i], next = next, next+n
+			}
+			for _, k := range keys {
+				place := &places[k.id>>shift%(1<<digit)]
+				spare[*place] = k
+				*place++
+			}
+			keys, spare = spare, keys
 		}
-		slices.SortFunc(keys[begin:to[i]], compareKeys)
-		begin = to[i]
+	}
+	if !slices.IsSortedFunc(keys, compareKeys) {
+		slices.SortFunc(keys, compareKeys)
 	}
 }
 
-// repeats are decisions that repeat another one, by the zero bits at the end of
-// the id's hash.
+// spares has memory for sorting.
+var spares = sync.Pool{New: func() any { return new([]decisionKey) }}
+
 type repeats [64]occurrences
+
+func (r *repeats) merge(o *repeats) {
+	for i, of := range o {
+		r[i].add(of.N, of.First, of.Last)
+	}
+}
 
 // occurrences are some decisions.
 type occurrences struct {
-	n           int64
-	first, last int64 // times, or logread.NoTime, if n is not 0
+	N     int64 `json:"count"`
+	First int64 `json:"first"` // time, or logread.NoTime, if N is not 0
+	Last  int64 `json:"last"`
 }
 
 // add adds n decisions and two of their times.
 func (o *occurrences) add(n, first, last int64) {
-	if n > 0 && o.n == 0 {
-		o.first, o.last = logread.NoTime, logread.NoTime
+	if n > 0 && o.N == 0 {
+		o.First, o.Last = logread.NoTime, logread.NoTime
 	}
-	if o.n += n; n > 0 {
-		widen(&o.first, &o.last, first)
-		widen(&o.first, &o.last, last)
+	if o.N += n; n > 0 {
+		widen(&o.First, &o.Last, first)
+		widen(&o.First, &o.Last, last)
 	}
 }

@@ -97,17 +97,13 @@ func read(ctx context.Context, o Options, files []InputFile) (*Data, error) {
 			return nil, err
 		}
 	}
-	var wg, putting sync.WaitGroup
-	putting.Add(len(workers))
-	for i, w := range workers {
+	var wg sync.WaitGroup
+	for _, w := range workers {
 		wg.Go(func() {
 			for j := range r.jobs {
 				w.do(ctx, j)
 			}
 			w.sum.ids.flush()
-			putting.Done()
-			putting.Wait()
-			r.keys.sortShards(i, len(workers), &w.sum.ids.repeats)
 		})
 	}
 	done := make(chan struct{})

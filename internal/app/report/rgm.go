@@ -93,7 +93,7 @@ var marshalers = json.WithMarshalers(json.JoinMarshalers(
 func unmarshalers() json.Options {
 	var memory savedStage // used again, because buckets are most of a file
 	return json.WithUnmarshalers(json.JoinUnmarshalers(
-		limited[Problem](1000), limited[Place](firstPlaces), limited[savedRepeats](len(repeats{})), limited[string](attributes*sampleSize), limited[[]int64](sampleSize), limited[int64](sampledNumbers), limited[SlowDecision](maxSlowest),
+		limited[Problem](1000), limited[Place](firstPlaces), limited[occurrences](len(repeats{})), limited[string](attributes*sampleSize), limited[[]int64](sampleSize), limited[int64](sampledNumbers), limited[SlowDecision](maxSlowest),
 		limited[StageTime](slowStages), limited[savedError](1000), limited[groupby.Stage](1<<17), limited[groupby.Counter](1<<17),
 		json.UnmarshalFromFunc(readOutcome), json.UnmarshalFromFunc(readSum),
 		json.UnmarshalFromFunc(memory.read),

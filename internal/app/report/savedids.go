@@ -14,37 +14,26 @@ import (
 	"github.com/regometer/regometer/internal/logread"
 )
 
-// savedIDs are decisionIDs. An element of the list has the keys of a shard.
+// savedIDs are decisionIDs. The first repeats are those of the level. An element
+// of the list has the keys of a shard.
 type savedIDs struct {
 	Level   int32          `json:"level"`
 	Without int64          `json:"without,omitzero"`
 	LeftOut int64          `json:"left_out,omitzero"`
-	Missed  savedRepeats   `json:"missed,omitzero"`
-	Repeats []savedRepeats `json:"repeats,omitempty"`
+	Missed  occurrences    `json:"missed,omitzero"`
+	Repeats []occurrences  `json:"repeats,omitempty"`
 	List    stream[[]byte] `json:"list"`
-}
-
-type savedRepeats struct {
-	Zeros int   `json:"zeros,omitzero"`
-	Count int64 `json:"count"`
-	First int64 `json:"first"`
-	Last  int64 `json:"last"`
 }
 
 // saved returns the form in which ids are saved.
 func (x *decisionIDs) saved() savedIDs {
-	keys := x.set.raise(0, &x.repeats)
-	s := savedIDs{Without: x.without, LeftOut: x.leftOut, Level: x.set.level.Load()}
-	if o := &x.missed; o.n > 0 {
-		s.Missed = savedRepeats{0, o.n, o.first, o.last}
+	keys := x.set.raise(0)
+	s := savedIDs{Level: x.set.level.Load(), Without: x.without, LeftOut: x.leftOut, Missed: x.missed}
+	for s.Repeats = x.set.repeats[s.Level:]; len(s.Repeats) > 0 && s.Repeats[len(s.Repeats)-1].N == 0; {
+		s.Repeats = s.Repeats[:len(s.Repeats)-1]
 	}
-	for zeros, o := range x.repeats {
-		if o.n > 0 && zeros >= int(s.Level) {
-			s.Repeats = append(s.Repeats, savedRepeats{zeros, o.n, o.first, o.last})
-		}
-	}
-	if keys == 0 && s.Without == 0 && s.LeftOut == 0 && s.Level == 0 && s.Repeats == nil {
-		return s // which is not written
+	if keys == 0 && s.Without == 0 && s.LeftOut == 0 && s.Level == 0 && len(s.Repeats) == 0 {
+		return savedIDs{} // which is not written
 	}
 	s.List.elements = func(yield func(*[]byte) bool) {
 		var text []byte
@@ -79,7 +68,7 @@ func (s *savedIDs) restore(x *decisionIDs) {
 				if compareKeys(k, before) <= 0 || k.id == 0 || seconds != 0 && max(seconds-zeroSecond, zeroSecond-seconds) > mostSeconds {
 					return errors.New("a decision id is invalid, or not in order")
 				}
-				x.set.put([]decisionKey{k}, &x.repeats)
+				x.set.put(k)
 				before = k
 			}
 			return nil
@@ -89,26 +78,21 @@ func (s *savedIDs) restore(x *decisionIDs) {
 
 // read sets the rest of x, after the list.
 func (x *decisionIDs) read(s *savedIDs) error {
-	if s.Level < 0 || s.Level > int32(len(x.repeats)) {
-		return fmt.Errorf("the level of the decision ids is %d: it must be from 0 to %d", s.Level, len(x.repeats))
+	if s.Level < 0 || int(s.Level)+len(s.Repeats) > len(x.set.repeats) {
+		return fmt.Errorf("the level of the decision ids is %d: it must be from 0 to %d", s.Level, len(x.set.repeats)-len(s.Repeats))
 	}
-	x.set.raise(s.Level, &x.repeats)
-	x.without, x.leftOut, x.missed = s.Without, s.LeftOut, occurrences{s.Missed.Count, s.Missed.First, s.Missed.Last}
-	for _, r := range s.Repeats {
-		if r.Zeros < 0 || r.Zeros >= len(x.repeats) || x.repeats[r.Zeros].n > 0 {
-			return errors.New("a number of repeated decisions is invalid, or there twice")
-		}
-		x.repeats[r.Zeros] = occurrences{r.Count, r.First, r.Last}
-	}
+	x.set.raise(s.Level)
+	copy(x.set.repeats[s.Level:], s.Repeats)
+	x.without, x.leftOut, x.missed = s.Without, s.LeftOut, s.Missed
 	return x.check()
 }
 
 // check returns an error if counts or times are invalid, or are too large to be
 // merged.
 func (x *decisionIDs) check() error {
-	for _, o := range append(x.repeats[:], x.missed, occurrences{n: x.without}, occurrences{n: x.leftOut}) {
-		if o.n < 0 || o.n > maxTotal || o.first > o.last || (o.first == logread.NoTime) != (o.last == logread.NoTime) {
-			return fmt.Errorf("%d decisions that repeat others or have no id, from %d to %d, are invalid", o.n, o.first, o.last)
+	for _, o := range append(x.set.repeats[:], x.missed, occurrences{N: x.without}, occurrences{N: x.leftOut}) {
+		if o.N < 0 || o.N > maxTotal || o.First > o.Last || (o.First == logread.NoTime) != (o.Last == logread.NoTime) {
+			return fmt.Errorf("%d decisions that repeat others or have no id, from %d to %d, are invalid", o.N, o.First, o.Last)
 		}
 	}
 	return nil
