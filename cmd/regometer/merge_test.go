@@ -23,11 +23,15 @@ func TestFailOn(t *testing.T) {
 	} {
 		wantStatus, wantStderr := 0, ""
 		if failed != "" {
-			wantStatus, wantStderr = exitExceeded, "regometer: --fail-on: found "+failed+"\n"
+			wantStatus, wantStderr = exitExceeded, "regometer: --fail-on: these rules have a finding or did not run: "+failed+"\n"
 		}
 		if status, stdout, stderr := call(t.Context(), strings.Fields(args)...); status != wantStatus || stdout != want || stderr != wantStderr {
 			t.Errorf("%s: status %d, want %d; prints\n%s%s", args, status, wantStatus, stdout, stderr)
 		}
+	}
+	write("bad.log", strings.ReplaceAll(read("a.log"), `"metrics"`, `"other"`))
+	if _, _, stderr := call(t.Context(), "compare", "bad.log", "a.log"); !strings.Contains(stderr, "regometer: bad.log: 5,000 of 5,000 decisions (100 %) could be read only in part.") {
+		t.Errorf("compare prints %q", stderr)
 	}
 }
 

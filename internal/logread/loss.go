@@ -21,11 +21,14 @@ const (
 // with a number. Some are of several decisions, without their number, and count
 // as one. A client can put text only behind them. The last one is the error of
 // the HTTP client.
-var losses = map[Problem][]string{
-	LostEvents: {"Decision log dropped ", "Decision logs dropped ", "Dropping ", "Log encoding failed", "encoding failure", "upload chunk size ",
-		"upload event size ", "Log drop decision failed", "Log event masking failed", "Failed to log to console"},
-	LostAtStop:   {"Plugin stopped with decisions possibly still in buffer"},
-	UploadFailed: {"Failed to upload decision logs", "Error flushing decisions", "log upload failed", "Log upload failed", `Post "`},
+var losses = []struct {
+	kind   Problem
+	begins []string
+}{
+	{LostEvents, []string{"Decision log dropped ", "Decision logs dropped ", "Dropping ", "Log encoding failed", "encoding failure", "upload chunk size ",
+		"upload event size ", "Log drop decision failed", "Log event masking failed", "Failed to log to console"}},
+	{LostAtStop, []string{"Plugin stopped with decisions possibly still in buffer"}},
+	{UploadFailed, []string{"Failed to upload decision logs", "Error flushing decisions", "log upload failed", "Log upload failed", `Post "`}},
 }
 
 // loss is what a line of a logger says: nothing if n is 0.
@@ -40,9 +43,9 @@ func lossIn(message []byte, line int64) loss {
 			return loss{LostChunks, n, line}
 		}
 	}
-	for kind, beginnings := range losses {
-		if slices.ContainsFunc(beginnings, func(begins string) bool { return hasPrefix(message, begins) }) {
-			return loss{kind, 1, line}
+	for _, l := range losses {
+		if slices.ContainsFunc(l.begins, func(begins string) bool { return hasPrefix(message, begins) }) {
+			return loss{l.kind, 1, line}
 		}
 	}
 	return loss{}

@@ -204,6 +204,7 @@ func (x *Data) Report() *Report {
 	whole := cmp.Or(x.whole, x.groups)
 	r.Total = newGroup(whole.TotalSum())
 	r.Inputs.Repeats = x.ids.describe(int64(r.Total.Decisions))
+	r.Inputs.Decisions -= r.Inputs.Repeats.LeftOut
 	r.slices = func() []groupby.Slice { return whole.Total().Slices }
 	if r.By == byStage {
 		r.Groups = groupsOfStages(r.Total, x.exact[none])

@@ -94,8 +94,9 @@ const (
 var rules = []rule{
 	{"interrupted", 0, say(interrupted)},
 	{PartlyRead, 0, say(partlyRead)},
-	{"decisions_lost", 0, saidByOPA(" that it lost decisions of its log. Its lines say why. If its buffer was full, raise `buffer_size_limit_bytes` "+
-		"of `decision_logs.reporting`. If decisions were too large, raise `upload_size_limit_bytes`, or mask parts of their input.",
+	{"decisions_lost", 0, saidByOPA("it lost decisions of its log", "A chunk has any number of them. "+
+		"OPA's lines say why. If its buffer was full, raise `buffer_size_limit_bytes` of `decision_logs.reporting`. "+
+		"If decisions were too large, raise `upload_size_limit_bytes`, or mask parts of their input.",
 		logread.LostChunks, logread.LostEvents, logread.LostAtStop)},
 	{"errors_rose", needsTime, scannedOnly},
 	{"errors_high", needsTime, errorsHigh},
@@ -111,7 +112,7 @@ var rules = []rule{
 	{"stage_dominates", needsDuration, stageDominates},
 	{"path_long_tail", needsPaths | needsDuration, pathLongTail},
 	{"path_undefined", needsPaths | needsTime | needsResult, pathUndefined},
-	{"uploads_failed", 0, saidByOPA(" that uploads of its decision log failed. It tries them again, so this alone loses no decision. "+
+	{"uploads_failed", 0, saidByOPA("uploads of its decision log failed", "OPA tries them again, so this alone loses no decision. "+
 		"Check the server that receives the log, and the way to it.", logread.UploadFailed)},
 	{"wrapper_times", 0, say(wrapperTimes)},
 	{"keys_beyond_limit", 0, say(keysBeyond)},
@@ -151,23 +152,24 @@ func interrupted(r *Report) string {
 	return "Reading was interrupted, so this report covers only what was read until then. Let it run to the end before you compare figures."
 }
 
-// saidByOPA returns a function that makes a finding of a text, if OPA says some
-// things about decisions.
-func saidByOPA(text string, kinds ...logread.Problem) func(*Report) Finding {
+// saidByOPA returns a function that makes a finding of what OPA says of
+// decisions, and advice.
+func saidByOPA(what, advice string, kinds ...logread.Problem) func(*Report) Finding {
 	return func(r *Report) (f Finding) {
 		names, sum := r.Inputs.problems(kinds...)
 		if names == "" {
 			return f
 		}
-		f.Text, f.Figures = "OPA says"+text+" In numbers: "+names+".", map[string]float64{}
+		f.Text, f.Figures = "OPA says that "+what+": "+names, map[string]float64{}
+		if sum.From != 0 {
+			f.setTimes(sum.From, sum.To)
+			f.Text += fmt.Sprintf(", from %s to %s UTC", at(sum.From), at(sum.To))
+		}
 		for _, kind := range kinds {
 			_, p := r.Inputs.problems(kind)
 			f.Figures[string(kind)] = float64(p.Count)
 		}
-		if sum.From != 0 {
-			f.setTimes(sum.From, sum.To)
-			f.Text += fmt.Sprintf(" This was from %s to %s UTC.", at(sum.From), at(sum.To))
-		}
+		f.Text += ". " + advice
 		return f
 	}
 }

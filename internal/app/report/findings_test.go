@@ -130,10 +130,10 @@ var ruleTests = []struct {
 	{"partly_read", with(metricsReport(1000, 10), broken), nil}, // a small part
 	{"partly_read", with(metricsReport(1000, 1), func(r *Report) { r.Inputs.Problems[0].Kind = Damaged }), []string{"`damaged` 1"}},
 	{"partly_read", metricsReport(1000, 11), nil}, // another problem
-	{"decisions_lost", lossReport(logread.LostChunks, 12, started), []string{"`lost_chunks` 12. This was from 2026-03-01 14:00:00 to 2026-03-01 14:00:00 UTC."}},
+	{"decisions_lost", lossReport(logread.LostChunks, 12, started), []string{"log: `lost_chunks` 12, from 2026-03-01 14:00:00 to 2026-03-01 14:00:00 UTC. A chunk"}},
 	{"decisions_lost", lossReport(logread.LostEvents, 1, 0), []string{"`lost_events` 1."}},
 	{"decisions_lost", lossReport(logread.UploadFailed, 1, 0), nil}, // nothing is lost
-	{"uploads_failed", lossReport(logread.UploadFailed, 2, started), []string{"`upload_failed` 2. This was"}},
+	{"uploads_failed", lossReport(logread.UploadFailed, 2, started), []string{"`upload_failed` 2, from 2026"}},
 	{"uploads_failed", lossReport(logread.LostAtStop, 1, 0), nil}, // no upload
 	{"keys_beyond_limit", with(healthy(), func(r *Report) { r.Overflow = groupby.Overflow{Decisions: 1, Stages: 2, Counters: 3} }), []string{"group `other` has 1 decision (0.1 %), stage `other` has 2 timers, ", "counter `other` has 3"}},
 	{"keys_beyond_limit", healthy(), nil}, // none

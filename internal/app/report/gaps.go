@@ -69,7 +69,7 @@ func (r *Report) gaps() []gap {
 	return slices.DeleteFunc([]gap{
 		{g.Duration, "no readable duration", []logread.Problem{logread.NoMetrics, logread.BadMetric, logread.NegativeMetric}, "Find out what removes or changes `metrics`."},
 		{g.Time, "no readable time", []logread.Problem{logread.BadTime}, "Find out what removes or changes `timestamp`."},
-		{g.Result, "a hidden result", nil, "Let the mask policy keep the field of `result` that says yes or no."},
+		{g.Result, "a result that a mask policy hides", nil, "Let the mask policy keep the field of `result` that says yes or no."},
 	}, func(g gap) bool { return g.n == 0 })
 }
 

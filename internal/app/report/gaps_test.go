@@ -16,7 +16,7 @@ import (
 func logOf(n int, members string) string {
 	var log strings.Builder
 	for i := range n {
-		fmt.Fprintf(&log, `{"decision_id":"%d-%d","path":"app/main",%s}`+"\n", len(members), i, members)
+		fmt.Fprintf(&log, `{"decision_id":"%d-%08d","path":"app/main",%s}`+"\n", len(members), i, members)
 	}
 	return log.String()
 }
@@ -48,8 +48,13 @@ func TestGaps(t *testing.T) {
 		logOf(1, `"timestamp":"today","result":true,`+sampleMetrics): {Gaps{Time: 1, Any: 1},
 			"Of 1 decision, 1 has no readable time (`bad_timestamp` 1).\nAs no decision has a readable time, ",
 			"errors_rose errors_high all_denied decisions_missing latency_rose server_slower client_slower revision_slower path_undefined", false},
+		logOf(1, `"result":true`): {Gaps{Duration: 1, Time: 1, Any: 1}, "As no decision has a readable duration, ",
+			"errors_rose errors_high all_denied decisions_missing latency_rose server_slower client_slower revision_slower path_undefined " +
+				"http_send_uncached queries_recompiled handler_outside_rego stage_dominates path_long_tail", false},
+		logOf(1, `"@timestamp":"2026-01-02T03:04:05Z","result":true,`+sampleMetrics): {Gaps{}, "As too many times are those of wrappers, ",
+			"errors_rose errors_high all_denied decisions_missing latency_rose server_slower client_slower revision_slower path_undefined", false},
 		whole + logOf(11, sampleTime+`,"result":{"allow":"*"},"masked":["/result/allow"],`+sampleMetrics): {Gaps{Result: 11, Any: 11},
-			"Of 1,011 decisions, 11 have a hidden result.", "", false},
+			"Of 1,011 decisions, 11 have a result that a mask policy hides.", "", false},
 		logOf(1, sampleTime+`,"erased":["/result"],`+sampleMetrics):                                                 {Gaps{Result: 1, Any: 1}, "As all results are hidden, ", "all_denied path_undefined", false},
 		whole + logOf(11, sampleTime+`,"erased":["/result"],"error":{"code":"eval_conflict_error"},`+sampleMetrics): {Gaps{}, "all times", "", true},
 		whole + strings.Repeat(`{"decision_id":"x","path":}`+"\n", 12):                                              {Gaps{}, "could be read. Not all could be read: `invalid_json` 12.", "", false},

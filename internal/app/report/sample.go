@@ -125,7 +125,7 @@ func (s *decisionSample) add(e *logread.Event, stages []string) {
 // none.
 func exampleRule(e *logread.Event) []byte {
 	var fields map[string]any
-	if e.Outcome != outcome.OtherResult || e.Hidden || len(e.Result) > nameLength || json.Unmarshal(e.Result, &fields) != nil {
+	if e.Outcome != outcome.OtherResult || len(e.Result) > nameLength || json.Unmarshal(e.Result, &fields) != nil {
 		return nil
 	}
 	for _, of := range [][2]string{{"bool", ""}, {"string", ` == "TEXT"`}} {
