@@ -20,7 +20,7 @@ import (
 func guarded(size int) []byte {
 	memory := must(syscall.Mmap(-1, 0, size+os.Getpagesize(), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE))
 	must(0, syscall.Mprotect(memory[size:], syscall.PROT_NONE))
-	return memory[:size:size]
+	return memory[:size]
 }
 
 // The system must agree about the processor, so that no test of instructions
@@ -36,9 +36,10 @@ func TestProcessor(t *testing.T) {
 	has := func(names string) bool {
 		return !slices.ContainsFunc(strings.Fields(names), func(name string) bool { return !slices.Contains(strings.Fields(flags), name) })
 	}
-	t.Logf("code for AVX2 runs here: %t", hasBlocks)
-	if avx2 := has("avx2 bmi1 bmi2 popcnt pclmulqdq"); hasBlocks != avx2 {
-		t.Errorf("the system says %t", avx2)
+	t.Logf("code for AVX2 runs here: %t, code for AVX-512: %t", hasBlocks, hasCompress)
+	avx2 := has("avx2 bmi1 bmi2 popcnt pclmulqdq")
+	if avx512 := avx2 && has("avx512f avx512bw avx512_vbmi2"); hasBlocks != avx2 || hasCompress != avx512 {
+		t.Errorf("the system says %t and %t", avx2, avx512)
 	}
 }
 
@@ -89,7 +90,7 @@ func TestUnescapeBlocks(t *testing.T) {
 		for i := range to {
 			to[i] = 0xaa
 		}
-		written, read := unescapeBlocks(&dst[0], room, &text[0], len(text), &kept)
+		written, read := unescapeBlocks(&dst[0], room, &text[0], len(text), &kept, hasCompress && len(s)%2 == 0)
 		if want := unescape(nil, s[:read]); !bytes.Equal(dst[:written], want) || bytes.Count(to[:len(to)-room], []byte{0xaa}) != len(to)-room {
 			t.Fatalf("%q, room for %d: %q, %d read, want %q", s, room, dst[:written], read, want)
 		}
@@ -104,13 +105,10 @@ func TestUnescapeBlocks(t *testing.T) {
 		}
 	}
 	for n := range 400 {
-		a := bytes.Repeat([]byte{'a'}, n)
 		check(bytes.Repeat([]byte{'\\'}, n), size)
-		check(a, size)
-		check(append(a, `\\\"\u00e4`...), size)
+		check(bytes.Repeat([]byte{'a'}, n), size)
 		for c := range 256 {
-			s := append(bytes.Clone(a[:n%130]), '\\', byte(c))
-			check(s, size)
+			s := append(bytes.Repeat([]byte{'a'}, n%130), '\\', byte(c))
 			check(append(s, "tail of a text that does not end in this block: it goes on and on, as do many"...), size)
 		}
 	}

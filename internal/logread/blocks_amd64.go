@@ -21,6 +21,17 @@ var hasBlocks = func() bool {
 	return b&avx2 != 0 && b&bmi1 != 0 && b&bmi2 != 0
 }()
 
+// hasCompress reports whether the processor has the instructions of AVX-512 F, BW
+// and VBMI2 that move bytes together. The system must save all registers.
+var hasCompress = func() bool {
+	const avx512f, avx512bw, vbmi2, zmm = 1 << 16, 1 << 30, 1 << 6, 0xe6
+	if !hasBlocks || xgetbv()&zmm != zmm {
+		return false
+	}
+	_, b, c, _ := cpuid(7, 0)
+	return b&avx512f != 0 && b&avx512bw != 0 && c&vbmi2 != 0
+}()
+
 // unescapeBlocks writes the meaning of n bytes of text to dst. The text is
 // within a JSON string. unescapeBlocks stops at the quote that ends the string,
 // at a newline, at an escape of neither a quote nor a backslash, and where the
@@ -30,7 +41,7 @@ var hasBlocks = func() bool {
 // It may change up to 63 bytes of dst behind those that it has written.
 //
 //go:noescape
-func unescapeBlocks(dst *byte, room int, text *byte, n int, kept *[257]uint64) (written, read int)
+func unescapeBlocks(dst *byte, room int, text *byte, n int, kept *[257]uint64, compress bool) (written, read int)
 
 // kept has, for each number of eight bits, the indexes of the bits, each in a
 // byte. So it says how to move bytes together.
@@ -50,9 +61,9 @@ func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 func xgetbv() uint32
 
 // nestedBlocks returns the index behind the object or array that begins at i, by
-// blocks of 64 bytes of the first n of text. It returns -1 if the value does not
-// end in its line, unless newlines are allowed, and 0 if the text is too short,
-// or has a backslash outside of strings.
+// blocks of 64 bytes. It returns -1 if a newline comes before, unless newlines
+// are allowed, and 0 if room bytes of text are too few, or if a backslash comes
+// before that is not in a string.
 //
 // It finds strings as simdjson does (Langdale, Lemire: Parsing Gigabytes of
 // JSON per Second, 2019), and counts brackets by block. Its floor is memory,
@@ -61,23 +72,17 @@ func xgetbv() uint32
 //go:noescape
 func nestedBlocks(text *byte, i, room int, newlines bool) (end int)
 
-// memberBlocks reads members of an object from the key at i on, as long as each
-// key is one of those that followed the one before, of which at is the first. It
-// looks only at the first n bytes of text. A value must be a string that is
-// plain, true, false, null, an integer of few digits, or what nestedBlocks can
-// skip. It stops at the value of a line that opens an object. Neither a key nor
-// a value has white space behind it, but commas may have blanks and, if they are
-// allowed, newlines behind them, and colons a blank.
+// memberBlocks reads members of an object from the key at i on. A key must have
+// followed the one before. A value must be a plain string, true, false, an
+// integer of at most 16 digits, or what nestedBlocks can skip. Only a comma or a
+// brace may be behind a number, blanks and, if they are allowed, newlines behind
+// a comma, and one blank behind a colon. A member must end before n, though
+// memberBlocks may look at room bytes of text.
+//
+// It stops before any other member, and before a field that was seen. It stops
+// at an object to read, and at a value longer than MaxDepth, which it lists as
+// not whole. It writes the places of fields to spans. If spans is nil, the object
+// is metrics, and all members are listed.
 //
 //go:noescape
 func memberBlocks(text *byte, i, n, room int, lines *keyLine, spans *[fieldCount]span, newlines bool, found *[mostFound]foundMember, state *[memberWords]uint64)
-
-// nestedFast returns what nestedEnd returns. known is false if the text is too
-// short, has a backslash outside of strings, or the processor lacks the
-// instructions.
-func nestedFast(text []byte, i int, newlines bool) (end int, known bool) {
-	if hasBlocks {
-		end = nestedBlocks(&text[0], i, cap(text), newlines)
-	}
-	return end, end != 0 && end <= len(text)
-}

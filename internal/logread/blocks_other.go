@@ -5,11 +5,11 @@
 
 package logread
 
-const hasBlocks = false
+const hasBlocks, hasCompress = false, false
 
 var kept [257]uint64
 
-func unescapeBlocks(*byte, int, *byte, int, *[257]uint64) (written, read int) {
+func unescapeBlocks(*byte, int, *byte, int, *[257]uint64, bool) (written, read int) {
 	panic("there are no blocks")
 }
 
@@ -17,5 +17,4 @@ func memberBlocks(*byte, int, int, int, *keyLine, *[fieldCount]span, bool, *[mos
 	panic("there are no blocks")
 }
 
-// nestedFast exists only on amd64.
-func nestedFast([]byte, int, bool) (end int, known bool) { return 0, false }
+func nestedBlocks(*byte, int, int, bool) int { panic("there are no blocks") }

@@ -205,8 +205,15 @@ func (p *parser) state(end int) string {
 func TestParseEveryWay(t *testing.T) {
 	parsers := map[string]*parser{}
 	number := regexp.MustCompile(`[0-9]+|true|"[a-z]`)
+	many := strings.Repeat(`"x":{},`, 2*mostFound) + `"metrics":{`
+	for i := range 2 * mostFound {
+		many += fmt.Sprintf(`"counter_%d":%d,`, i, i)
+	}
 	rolls(t, 10_000, 4000, func(r *rand.Rand) bool {
 		text := []byte(usualEvent(r))
+		if r.IntN(20) == 0 {
+			text = bytes.Replace(text, []byte(`"metrics":{`), []byte(many), 1)
+		}
 		if places := number.FindAllIndex(text, -1); r.IntN(2) == 0 {
 			at := places[r.IntN(len(places))]
 			odd := oneOf(r, "0", "00", "01", "-1", "1.5", "1234567890123456", "12345678901234567", "null", "nuls", "true", "trua", "false", "falsy", `"1"`,

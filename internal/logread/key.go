@@ -136,8 +136,8 @@ func (k *key) guess(text []byte, i int) *key {
 	return nil
 }
 
-// read reads members whose keys have lines, as memberBlocks does, and returns
-// those that it lists. It begins with the key at i, which follows another one.
+// read returns the members that memberBlocks lists. It begins with the key at i,
+// which follows another one.
 func (l *keyLines) read(text []byte, i int, before *key, newlines bool, spans *[fieldCount]span) []foundMember {
 	l.state[memberLine], l.state[memberEnd], l.state[memberOpen] = uint64(before.line)*uint64(len(keyLine{})), 0, 0
 	if len(l.lines) == 0 || i >= len(text) {

@@ -39,7 +39,7 @@ type loss struct {
 
 func lossIn(message []byte, line int64) loss {
 	if rest, ok := bytes.CutPrefix(message, []byte("Dropped ")); ok {
-		if n, end := digitsAtEnd(rest, 0); end < 10 && hasPrefix(rest[end:], " chunks from buffer") {
+		if n, end := digits(rest, 0); end < 10 && hasPrefix(rest[end:], " chunks from buffer") {
 			return loss{LostChunks, n, line}
 		}
 	}

@@ -5,7 +5,6 @@ package logread
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math/bits"
 	"slices"
 )
@@ -197,22 +196,16 @@ func (m *metrics) unusual(text []byte) (value int64, ok bool) {
 }
 
 // digits returns the number that begins at i, of at most 16 digits, and the
-// index behind it. It takes eight digits at a time (Lemire: Quickly parsing
-// eight digits, 2018).
+// index behind it.
 func digits(text []byte, i int) (value int64, end int) {
-	if len(text)-i < 17 {
-		return digitsAtEnd(text, i)
+	for end = i; end < len(text) && isDigit(text[end]) && end < i+16; end++ {
+		value = value*10 + int64(text[end]-'0')
 	}
-	n, value := eightDigits(binary.LittleEndian.Uint64(text[i:]))
-	if n == 8 {
-		k, more := eightDigits(binary.LittleEndian.Uint64(text[i+8:]))
-		n, value = n+k, value*powers[k]+more
-	}
-	return value, i + int(n)
+	return value, end
 }
 
-// eightDigits returns the number of leading digits in the word, and their
-// value.
+// eightDigits returns the number of leading digits in the word, and their value
+// (Lemire: Quickly parsing eight digits, 2018).
 func eightDigits(word uint64) (n uint, value int64) {
 	word ^= '0' * ones
 	// Beyond 9, adding 0x76 sets a byte's uppermost bit.
@@ -220,13 +213,6 @@ func eightDigits(word uint64) (n uint, value int64) {
 	word <<= 64 - 8*n // behind zeros
 	word = word*10 + word>>8
 	return n, int64(((word&0x000000FF000000FF)*0x000F424000000064 + (word>>16&0x000000FF000000FF)*0x0000271000000001) >> 32)
-}
-
-func digitsAtEnd(text []byte, i int) (value int64, end int) {
-	for end = i; end < len(text) && isDigit(text[end]) && end < i+16; end++ {
-		value = value*10 + int64(text[end]-'0')
-	}
-	return value, end
 }
 
 // powers are the powers of ten.

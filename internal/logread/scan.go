@@ -367,8 +367,11 @@ func valueEnd(text []byte, i int, checked bool) int {
 }
 
 func nestedValueEnd(text []byte, i int, checked bool) int {
-	end, known := nestedFast(text, i, checked)
-	if !known {
+	end := 0
+	if hasBlocks {
+		end = nestedBlocks(&text[0], i, cap(text), checked)
+	}
+	if end == 0 || end > len(text) {
 		end = nestedEnd(text, i, checked)
 	}
 	if end > 0 && !checked && tooDeep(text[i:end]) {

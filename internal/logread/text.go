@@ -47,7 +47,7 @@ func decodeString(dst, text []byte, i int) (_ []byte, end int) {
 	for i++; hasBlocks && i < len(text); {
 		dst = slices.Grow(dst, 1<<10)
 		n := len(dst)
-		written, read := unescapeBlocks(&dst[:n+1][n], cap(dst)-n, &text[i], cap(text)-i, &kept)
+		written, read := unescapeBlocks(&dst[:n+1][n], cap(dst)-n, &text[i], cap(text)-i, &kept, hasCompress)
 		dst = dst[:n+written]
 		if i += read; i >= len(text) {
 			return dst, -1

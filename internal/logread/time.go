@@ -137,6 +137,6 @@ func parseFraction(s []byte) (ns int64, ok bool) {
 		n, ns := eightDigits(binary.LittleEndian.Uint64(s[1:]))
 		return ns*10 + int64(s[9]-'0'), n == 8 && isDigit(s[9])
 	}
-	ns, end := digitsAtEnd(s, 1)
+	ns, end := digits(s, 1)
 	return ns * powers[9-(len(s)-1)], end == len(s)
 }

@@ -321,7 +321,7 @@ func bytesOf(array []byte) (text []byte, ok bool) {
 	}
 	ok = true
 	eachElement(array, func(e []byte) {
-		n, end := digitsAtEnd(e, 0)
+		n, end := digits(e, 0)
 		ok = ok && end == len(e) && n < 256
 		text = append(text, byte(n))
 	})

@@ -106,7 +106,7 @@ func TestUnique(t *testing.T) {
 		if in := r.Inputs.Repeats; in.LeftOut != 500 || in.Count != 0 || in.WithoutID != 2 || r.Total.Decisions != 1002 {
 			t.Errorf("%d decisions, %+v", r.Total.Decisions, in)
 		}
-		if got := inputText(r); !strings.Contains(got, "1,502 decisions") || !strings.Contains(got, " Left out: 500 repeats.") || !strings.Contains(got, ": 2 decisions.") {
+		if got := inputText(r); !strings.Contains(got, " 1,002 decisions") || !strings.Contains(got, " Left out: 500 repeats.") || !strings.Contains(got, ": 2 decisions.") {
 			t.Error(got)
 		}
 		if got := outputs(t, x); got["CSV"] != want["CSV"] {
