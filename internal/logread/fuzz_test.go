@@ -353,6 +353,7 @@ func FuzzParts(f *testing.F) {
 	f.Add("{\"decision_id\":0}\n{\"decision_id\":0,\"metrics\":{\"timer_a_ns\":0}}\n{\"decision_id\":0,\"metrics\":{\"timer_a_ns\":00}}0\n", uint64(2))
 	// A key that is not UTF-8 is none of the fields, known or not.
 	f.Add("{\"decision_id\":\"x\", \"input\": [tru],\t\"path\": \"p\"}\n", uint64(4))
+	f.Add("[INFO] Decision Log\n  metrics = |\n      {\n", uint64(5)) // a short string is plain for all
 	f.Add("{\"decision_id\":\"x\",\"res\xfft\":true,\"input\":\""+strings.Repeat("x", 4000)+"\"}\n", uint64(3))
 	r := rand.New(rand.NewPCG(13, 14))
 	for i := range uint64(8) {

@@ -250,11 +250,12 @@ func (p *parser) add(at *key, keyAt, start, end int, plain bool) {
 		p.set(f, start, end, plain)
 	}
 	c := p.json[start]
-	mayHold := c == '{' || c == '[' || c == '"' && (!plain || f >= fieldNone || f == fieldMsg)
+	// JSON in a string has quotes, which are escaped.
+	isEscaped := c == '"' && !plain && bytes.IndexByte(p.json[start:end], '\\') >= 0
+	mayHold := c == '{' || c == '[' || isEscaped || c == '"' && (f >= fieldNone || f == fieldMsg)
 	if mayHold && (!f.isData() || f == fieldResult) {
 		p.members = append(p.members, member{at, int32(keyAt), span{int32(start), int32(end)}})
-		// JSON in a string has quotes, which are escaped.
-		p.holdsMore = p.holdsMore || f >= fieldNone && (c != '"' || !plain && bytes.IndexByte(p.json[start:end], '\\') >= 0)
+		p.holdsMore = p.holdsMore || f >= fieldNone && (c != '"' || isEscaped)
 	}
 }
 
