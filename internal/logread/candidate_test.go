@@ -125,7 +125,8 @@ func TestTable(t *testing.T) {
 		"_time\tlog.decision_id\tlog.path\tlog.result\tlog.metrics.timer_a_ns\n2026-01-02 03:04:05Z\td\tp\t\"{\"\"allow\"\":true}\"\t5": "p allowed" + timed + " 5; wrapper_time at 2",
 		"path,metrics,labels\np,\"{\n\"\"timer_a_ns\"\":5}\",{}\n\np,{},{}\n":                                                           "p undefined 5; p undefined",
 		"id,message,decision_id,path\n1,\"" + strings.ReplaceAll(full, `"`, `""`) + "\",d,p\n":                                          "full allowed 5",
-		"path,decision_id\n[p,d\n{p,d\n\"p\",d\n":                                                                                       "[p undefined; {p undefined; p undefined; no_metrics at 2; no_metrics at 3; no_metrics at 4",
+		"path,decision_id\n" + full + "\n{\n\"decision_id\":\"d\",\"path\":\"lines\"}\np,d\n":                                           "full allowed 5; lines undefined; p undefined; no_metrics at 3; no_metrics at 5",
+		"path,decision_id\n[p,d\n\"{p\",d\n\"p\",d\n":                                                                                   "[p undefined; {p undefined; p undefined; no_metrics at 2; no_metrics at 3; no_metrics at 4",
 		"decision_id,path,input\nd,p,\"" + strings.ReplaceAll(full, `"`, `""`) + "\"\ne,\"p\nf,q,\n":                                    "p undefined; q undefined; invalid_json at 3; no_metrics at 2; no_metrics at 4",
 		// These are no tables.
 		"@timestamp,path,decision_id,metrics.timer_a_ns\n\"Jan 2, 2026 @ 03:04:05.000\",p,d,\"1,234,567\"\n": "p undefined" + timed + " 1234567; no_zone at 2; wrapper_time at 2", // Kibana

@@ -192,15 +192,15 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 			}
 		}
 	}
-	if s.reader.table != nil && s.isFile() && !s.within {
+	// Programs may write lines of JSON behind a line that looks like a table's.
+	isRow := s.reader.table != nil && s.isFile() && !s.within && s.scanner.pos == 0 && text[i] != '{'
+	if s.row = s.row || isRow; s.row {
 		return s.readRow(text, i, end)
 	}
 	if s.document && text[i] != '{' {
 		return s.documentStep(text, i, end)
 	}
 	switch c := text[i]; {
-	case s.row:
-		return s.readRow(text, i, end)
 	case c == '{' && s.scanner.pos > 0:
 		return s.object(text, i, end)
 	case c == '{':
