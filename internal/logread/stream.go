@@ -163,11 +163,7 @@ func (f *finder) readOneLine(k *key, text []byte, n nesting) bool {
 	if k != nil && k != otherKey {
 		k.holdsText = true
 	}
-	if text = text[:len(text)-1]; p.isEvent() && !p.holdsMore {
-		f.found(p, n, text, f.record.line)
-	} else {
-		f.search(p, n.deeper(), text)
-	}
+	f.readObject(p, n, text[:len(text)-1])
 	return true
 }
 
@@ -179,14 +175,10 @@ func (f *finder) readCopy(text []byte, n nesting) {
 	if p.checked = isWhole(text, '{'); !p.checked {
 		object, logged = embedded(text, p.parse)
 	} else if p.parse(text) < 0 {
-		return
+		object = nil
 	}
-	switch {
-	case logged || object == nil:
-	case p.isEvent() && !p.holdsMore:
-		f.found(p, n, object, f.record.line)
-	default:
-		f.search(p, n.deeper(), object)
+	if object != nil && !logged {
+		f.readObject(p, n, object)
 	}
 }
 

@@ -200,16 +200,20 @@ func (f *finder) readValue(value, name []byte, checked bool, n nesting) {
 	}
 	p := &f.parsers[n.index()]
 	p.checked = checked
-	switch end := p.parse(value); {
-	case end != len(value):
-		if !f.inEvent && mayHoldEvent(value) {
-			f.record.taken = true
-			f.reader.options.Problem(InvalidJSON, f.record.line)
-		}
-	case p.isEvent() && !p.holdsMore:
-		f.found(p, n, value, f.record.line)
-	default:
-		f.search(p, n.deeper(), value)
+	if p.parse(value) == len(value) {
+		f.readObject(p, n, value)
+	} else if !f.inEvent && mayHoldEvent(value) {
+		f.record.taken = true
+		f.reader.options.Problem(InvalidJSON, f.record.line)
+	}
+}
+
+// readObject looks for events in the object that p has parsed, at the level n.
+func (f *finder) readObject(p *parser, n nesting, text []byte) {
+	if p.isEvent() && !p.holdsMore {
+		f.found(p, n, text, f.record.line)
+	} else {
+		f.search(p, n.deeper(), text)
 	}
 }
 
