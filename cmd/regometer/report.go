@@ -160,10 +160,14 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 	return cmd
 }
 
-// limitMemory makes the garbage collector work harder once a report needs much
-// memory. It does nothing if GOMEMLIMIT sets another limit.
+// limitMemory makes the garbage collector work harder, since a report allocates
+// little while it reads, and harder still once it needs much memory. It leaves
+// what GOGC and GOMEMLIMIT set.
 func limitMemory() {
-	const soft = 160 << 20 // bytes
+	const percent, soft = 50, 160 << 20 // bytes
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(soft)
 	}

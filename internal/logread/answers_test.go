@@ -82,14 +82,14 @@ func TestAnswers(t *testing.T) {
 	checkAnswers(t, "%s", "%s", map[string]string{
 		`{"decision_id":"d","result":true,"metrics":{"timer_a_ns":1}}`: "", `{"decision_id":"d","result":null,"metrics":{},"provenance":{},"warning":{}}`: "", // answers of OPA's API
 		`{"response":{"decision_id":"d","result":true,"metrics":{}},"time":1767323045}`: "", `{"decision_id":"d","result":true,"metrics":{},"labels":{}}`: "(data) allowed",
-		`{"decision_id":"d","result":true,"metrics":{},"timestamp":"2026-01-02T03:04:05Z"}`:                                                          "(data) allowed 2026-01-02T03:04:05Z",
+		`{"decision_id":"d","result":true,"metrics":{},"timestamp":"2026-01-02T03:04:05Z","input":{}}`: "", `{"decision_id":["d"],"path":["p"]}`: "",
 		`{"decision_id":"d","query":"data.a","result":true,"metrics":{}}` + "\n" + `{"decision_id":"e","query":"data.b","result":true,"metrics":{}}`: "a allowed; b allowed",
 		cut: "p undefined 1", `{"log":` + quoted(cut) + `}`: "p undefined 1", `{"level":"info","msg":"x","text":` + quoted(cut) + `}`: "logged_event at 1",
 		`{"msg":"Decision Log","query":"x","metrics":{}}`: "(query) undefined", `{"msg":"Decision Log","path":"p"}`: "",
 		`{"msg":"Status Log","path":"p","metrics":{}}`: "", `{"msg":"Decision Log","metrics":{}}`: "", `{"path":"p","metrics":{}}`: "", `{"labels":{}}`: "", `{"decision_id":"d","path":"a/deny","result":null,"metrics":{}}`: "a/deny undefined",
 	})
 	checkAnswers(t, `{"decision_id":"d","path":"p","result":true,"metrics":{},"error":%s}`, "p %s", map[string]string{
-		`""`: "allowed", `null`: "allowed", `"x"`: "error", `{}`: "error", `" "`: "error",
+		`""`: "allowed", `null`: "allowed", `{}`: "allowed", `{"code":"","message":null}`: "allowed", `"x"`: "error", `[]`: "error", `{"a":0}`: "error", `" "`: "error",
 	})
 }
 

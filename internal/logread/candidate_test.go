@@ -108,6 +108,15 @@ func TestFlattened(t *testing.T) {
 		`log_decision_id":"d","log_path":"p","log_result":true,"log_metrics":{"timer_a_ns":5},"log_labels.id":"x"`: "",
 		`_source":{"decision_id":"d","path":"p","result":true,"metrics.timer_a_ns":5}`:                             "",
 	})
+	// Nulls are missing, also at the end. A prefix is no name of arbitrary data.
+	checkAnswers(t, "%s", "%s", map[string]string{
+		`{"decision_id":"d","path":"p","metrics":{},"result.allow":true,"error.code":null}`:                                     "p allowed",
+		`{"opa.input.decision_id":"e","opa.input.path":"evil","opa.decision_id":"d","opa.path":"p","opa.metrics.timer_a_ns":5}`: "p undefined 5",
+		`{"@decision_id":"d","@path":"p","@input.decision_id":"e","@input.path":"evil","@metrics.timer_a_ns":5}`:                "p undefined 5",
+		`{"opa.input.decision_id":"e","opa.input.path":"evil"}`:                                                                 "", `{"input.decision_id":"e","input.path":"evil"}`: "",
+		`{"decision_id":"d","query":"data.users","result.0.x":true,"metrics":{}}`: "(query) result", `{"decision_id":"d","query":"data.users","result":"[]","metrics":"{}"}`: "(query) undefined",
+		`{"decision_id":"d","query":"data.users","result":"x","metrics":{}}`: "(query) result",
+	})
 	e := readAll(`{"decision_id":"d","path":"p","labels.id":"a","labels.k8s.io/x":"y","bundles.a.b.revision":"7","labels_team":"t"}`).Events[0]
 	if e.Labels != `{"id":"a","k8s.io/x":"y","team":"t"}` || e.Bundles != `{"a.b":{"revision":"7"}}` {
 		t.Errorf("labels %s, bundles %s", e.Labels, e.Bundles)
@@ -128,6 +137,9 @@ func TestTable(t *testing.T) {
 		"path,decision_id\n" + full + "\n{\n\"decision_id\":\"d\",\"path\":\"lines\"}\np,d\n":                                           "full allowed 5; lines undefined; p undefined; no_metrics at 3; no_metrics at 5",
 		"path,decision_id\n[p,d\n\"{p\",d\n\"p\",d\n":                                                                                   "[p undefined; {p undefined; p undefined; no_metrics at 2; no_metrics at 3; no_metrics at 4",
 		"decision_id,path,input\nd,p,\"" + strings.ReplaceAll(full, `"`, `""`) + "\"\ne,\"p\nf,q,\n":                                    "p undefined; q undefined; invalid_json at 3; no_metrics at 2; no_metrics at 4",
+		"decision_id,path,result,error,metrics\nd,p,True,NULL,{}\ne,-,\\N,null,{}\nNULL,NULL,true,,{}\n":                                "p allowed; (data) undefined",
+		"decision_id,path\nd,p\npath,decision_id\nq,e\n":                                                                                "p undefined; q undefined; no_metrics at 2; no_metrics at 4", // joined files
+		"opa.input.decision_id,opa.input.path\ne,evil\n":                                                                                "",
 		// These are no tables.
 		"@timestamp,path,decision_id,metrics.timer_a_ns\n\"Jan 2, 2026 @ 03:04:05.000\",p,d,\"1,234,567\"\n": "p undefined" + timed + " 1234567; no_zone at 2; wrapper_time at 2", // Kibana
 		"x\ndecision_id,path\nd,p\n": "", "time,message\n1,\"" + strings.ReplaceAll(full, `"`, `""`) + "\"\n": "full allowed 5",

@@ -44,14 +44,19 @@ func headOf(name []byte) (head int, rest []byte) {
 	return -1, nil
 }
 
-// outerOf returns what is before an event's keys, up to "opa.", or nil.
+// outerOf returns what is before an event's keys, such as "opa." or "@", or nil.
+// It is never the name of arbitrary data.
 func outerOf(name []byte) []byte {
 	outer, ok := bytes.CutSuffix(name, []byte("decision_id"))
-	if ok && len(outer) > 1 && (outer[len(outer)-1] == '.' || outer[len(outer)-1] == '_') {
+	isData := slices.ContainsFunc(dataNames, func(data []byte) bool { return bytes.Contains(outer, data) })
+	if ok && len(outer) > 0 && bytes.IndexByte([]byte("._@:-$"), outer[len(outer)-1]) >= 0 && !isData {
 		return outer
 	}
 	return nil
 }
+
+// dataNames are parts of the names of members with arbitrary data.
+var dataNames = [][]byte{[]byte("input"), []byte("result"), []byte("custom"), []byte("builtin"), []byte("context"), []byte("req_"), []byte("resp_"), []byte("body")}
 
 // isFlat reports whether a key shows that an object may be a flattened event.
 func isFlat(name []byte) bool {
@@ -116,7 +121,7 @@ func appendNested(dst, object []byte, present uint32) []byte {
 		}
 	}
 	if inner != nil {
-		dst = appendObject(dst, bytes.TrimRight(outer, "._"), inner)
+		dst = appendObject(dst, bytes.TrimRight(outer, "._@:-$"), inner)
 	}
 	return append(bytes.TrimSuffix(dst, []byte{','}), '}')
 }

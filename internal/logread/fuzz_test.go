@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"maps"
 	"math/big"
 	"math/rand/v2"
 	"reflect"
@@ -74,8 +73,8 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 	if !(has("decision_id") && (target || has("labels") || has("metrics"))) && !((has("labels") || has("msg")) && has("metrics") && target) {
 		return e, nil, false
 	}
-	own := slices.DeleteFunc(slices.Collect(maps.Keys(fields)), func(key string) bool { return fieldOf([]byte(key)) >= fieldData })
-	if len(own) == 3 && has("decision_id") && has("result") && has("metrics") { // an answer of OPA's API
+	isAnswer := !target && !has("labels") && has("result") && has("metrics") // of OPA's API
+	if isAnswer || has("decision_id") && fields["decision_id"][0] == '[' {
 		return e, nil, false
 	}
 	e.Line, e.Measures = 1, map[string]int64{}
@@ -206,14 +205,16 @@ func modelReference(query string, fields map[string]json.RawMessage) (path strin
 	_, _ = json.Unmarshal(fields["erased"], &erased), json.Unmarshal(fields["masked"], &masked)
 	typed := slices.ContainsFunc(parseObject(fields["custom"]), func(m modelMember) bool { return m.key == "type" })
 	result := cmp.Or(string(fields["result"]), "null")
-	if result == "null" || result[0] == '[' || slices.Contains(append(erased, masked...), any("/result")) || typed || !referenceForm.MatchString(query) {
+	if !strings.Contains("tf{", result[:1]) || slices.Contains(append(erased, masked...), any("/result")) || typed || !referenceForm.MatchString(query) {
 		return ""
 	}
 	return strings.Join(strings.FieldsFunc(query, func(r rune) bool { return strings.ContainsRune(`.[]"`, r) })[1:], "/")
 }
 
 func modelOutcome(verdicts *outcome.Verdicts, fields map[string]json.RawMessage, path, query string) (outcome.Outcome, string) {
-	if text := fields["error"]; text != nil && string(text) != `""` {
+	isNone := func(m modelMember) bool { return string(m.value) == "null" || string(m.value) == `""` }
+	text := fields["error"]
+	if text != nil && string(text) != `""` && (text[0] != '{' || slices.ContainsFunc(parseObject(text), func(m modelMember) bool { return !isNone(m) })) {
 		var v any
 		if json.Unmarshal(text, &v) != nil {
 			return outcome.Error, "out of range"

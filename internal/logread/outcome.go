@@ -17,7 +17,7 @@ import (
 // and the code of its error. query says that the decision is an ad-hoc query.
 func (p *parser) outcome(path []byte, query bool) (_ outcome.Outcome, code string) {
 	p.hidden = false
-	if p.has(fieldError) && string(p.value(fieldError)) != `""` {
+	if p.has(fieldError) && !isEmpty(p.value(fieldError)) {
 		return p.remembered(nil, p.value(fieldError))
 	}
 	if query {
@@ -223,6 +223,14 @@ func (p *parser) failure(text []byte) (_ outcome.Outcome, code string) {
 		code = ""
 	}
 	return failed, code
+}
+
+// isEmpty reports whether a store may have written an error for none: an empty
+// text, or an object without any text.
+func isEmpty(text []byte) bool {
+	empty := text[0] == '{'
+	eachField(text, func(_, value []byte) { empty = empty && (string(value) == `""` || value[0] == 'n') })
+	return empty || string(text) == `""`
 }
 
 // fieldsOf returns the code and the message of an error that is an object, or

@@ -138,7 +138,7 @@ const mostKeys = 64
 // be broken all the same. The object must be much shorter than 2 GiB: see span.
 func (p *parser) parse(text []byte) (end int) {
 	end = p.parseMembers(text)
-	if p.flattened = end > 0 && (p.has(fieldFlat) || p.isText(fieldMetrics) || p.isText(fieldLabels)); p.flattened {
+	if p.flattened = end > 0 && (p.seen>>fieldFlat&1 != 0 || p.isText(fieldMetrics) || p.isText(fieldLabels)); p.flattened {
 		p.nest(text[:end])
 	}
 	return end
@@ -380,11 +380,13 @@ func (p *parser) checkUTF8(valid bool) {
 // least one other field of events, or metrics, a path or a query, and either
 // labels or the message of OPA's decision logs. An answer of OPA's API is none.
 func (p *parser) isEvent() bool {
-	const target, rest = 1<<fieldPath | 1<<fieldQuery, 1<<fieldLabels | 1<<fieldMetrics
-	const answer, fields = 1<<fieldDecisionID | 1<<fieldResult | 1<<fieldMetrics, 1<<fieldData - 1
+	const target, named = 1<<fieldPath | 1<<fieldQuery, 1<<fieldPath | 1<<fieldQuery | 1<<fieldLabels
+	const answer = 1<<fieldDecisionID | 1<<fieldResult | 1<<fieldMetrics
 	isEvent := p.has(fieldMetrics) && p.present&target != 0 && p.present&(1<<fieldLabels|1<<fieldMsg) != 0 ||
-		p.has(fieldDecisionID) && p.present&(target|rest) != 0 && p.present&fields != answer
-	return isEvent && !p.hasOtherMessage()
+		p.has(fieldDecisionID) && (p.present&named != 0 || p.has(fieldMetrics) && p.present&answer != answer)
+	// Elasticsearch has lists of fields beside an event.
+	isList := p.has(fieldDecisionID) && p.json[p.values[fieldDecisionID].start] == '['
+	return isEvent && !isList && !p.hasOtherMessage()
 }
 
 // hasOtherMessage reports whether the object has a message that is not that of
@@ -451,7 +453,7 @@ func (p *parser) event(e *Event, metric func(key []byte) int32, around [][]byte)
 // API have a type.
 func (p *parser) reference() (path []byte, isQuery bool) {
 	result := p.optional(fieldResult)
-	if result == nil || result[0] == '[' || result[0] == 'n' || p.fieldIn(p.optional(fieldCustom), "type") != nil ||
+	if result == nil || result[0] != 't' && result[0] != 'f' && (result[0] != '{' || p.flattened) || p.fieldIn(p.optional(fieldCustom), "type") != nil ||
 		p.hides(func(pointer string) bool { return pointer == "/result" }) {
 		return queryPath, true
 	}

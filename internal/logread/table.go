@@ -22,12 +22,15 @@ type table struct {
 // anyTable stands for the table of a record in another text.
 var anyTable = &table{comma: ','}
 
+// nulls stand for a value that is missing.
+var nulls = []string{"", "NULL", "null", `\N`, "None", "(null)", "(empty)", "-"}
+
 // grouped matches a number with commas between its thousands.
 var grouped = regexp.MustCompile(`^\d{1,3}(?:,\d{3})+$`)
 
 // tableOf returns the table whose columns a line names, or nil.
 func tableOf(line []byte) *table {
-	if bytes.IndexByte(line, '{') >= 0 {
+	if bytes.IndexByte(line, '{') >= 0 || !containsAny(line, names) {
 		return nil
 	}
 	line = bytes.Clone(line)
@@ -105,13 +108,13 @@ func (t *table) parse(p *parser, record []byte) []byte {
 	}
 	for i, cell := range cells[:min(len(cells), len(t.names))] {
 		name := t.names[i]
-		if yes := string(cell) == "t"; fieldOf(name) == fieldResult && (yes || string(cell) == "f") { // Postgres
+		if yes, err := strconv.ParseBool(string(cell)); err == nil && fieldOf(name) == fieldResult && !isDigit(cell[0]) { // t, True
 			cell = strconv.AppendBool(nil, yes)
 		}
 		if grouped.Match(cell) { // Kibana
 			cell = bytes.ReplaceAll(cell, []byte{','}, nil)
 		}
-		if len(cell) > 0 {
+		if !slices.Contains(nulls, string(cell)) {
 			object = append(appendText(append(appendText(object, name), ':'), cell), ',')
 		}
 	}
@@ -191,6 +194,11 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 	mayHold := isTable || containsAny(record, names)
 	var object []byte
 	switch {
+	case isTable && tableOf(record) != nil: // files were joined
+		s.reader.table = tableOf(record)
+		s.noteOther(record, 1)
+		s.skips = true
+		return i + n, true
 	case isTable:
 		object = s.reader.table.parse(p, record)
 	case mayHold:
