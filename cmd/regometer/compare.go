@@ -57,6 +57,7 @@ threshold. It is 4 if one of the sides has no decisions.`,
 				return err
 			}
 			limitMemory()
+			read.Stdin = cmd.InOrStdin()
 			var sides [2]*report.Report
 			for i, input := range args {
 				read.Inputs = []string{input}
@@ -69,7 +70,7 @@ threshold. It is 4 if one of the sides has no decisions.`,
 					return emptyError(cmd.ErrOrStderr(), args[i]+" has no decisions, so there is nothing to compare")
 				}
 				for _, f := range side.Findings {
-					if f.Rule == report.PartlyRead {
+					if f.Rule == report.PartlyRead || f.Rule == report.Repeated {
 						fmt.Fprintf(cmd.ErrOrStderr(), "regometer: %s: %s\n", args[i], f.Text)
 					}
 				}

@@ -33,6 +33,10 @@ func TestFailOn(t *testing.T) {
 	if _, _, stderr := call(t.Context(), "compare", "bad.log", "a.log"); !strings.Contains(stderr, "regometer: bad.log: 5,000 of 5,000 decisions (100 %) could be read only in part.") {
 		t.Errorf("compare prints %q", stderr)
 	}
+	var out, errs strings.Builder
+	if status := run(t.Context(), []string{"compare", "a.log", "-"}, strings.NewReader(read("twice.log")), &out, &errs); status != 0 || !strings.Contains(errs.String(), "regometer: -: The 10,000 decisions include 5,000 repeats") {
+		t.Errorf("compare with standard input: status %d, %q", status, errs.String())
+	}
 }
 
 // A report without decisions is a failure, and says what was not selected.

@@ -26,6 +26,7 @@ type Event struct {
 	Outcome outcome.Outcome
 	Code    string // OPA's code of the error, if Outcome is outcome.Error
 	Hidden  bool   // a mask policy hides the outcome, which is outcome.OtherResult
+	Damaged bool   // a timer or counter is not a 64-bit integer of 0 or more
 	Result  []byte // the JSON value as it is in the text, or nil
 
 	DecisionID, RequestedBy, Revision []byte // with escapes resolved

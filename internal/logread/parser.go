@@ -438,9 +438,11 @@ func (p *parser) event(e *Event, metric func(key []byte) int32, around [][]byte)
 	if e.HasMetrics {
 		p.resolveMetrics(metric)
 		p.problems = append(p.problems, p.metrics.problems...)
+		e.Damaged = slices.Contains(p.metrics.problems, BadMetric) || slices.Contains(p.metrics.problems, NegativeMetric)
 	} else {
 		p.metrics.measures = p.metrics.measures[:0]
 		p.problems = append(p.problems, NoMetrics)
+		e.Damaged = false
 	}
 	e.Measures = p.metrics.measures
 }

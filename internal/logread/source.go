@@ -30,6 +30,8 @@ type lineState struct {
 	column int  // the width of the white space that begins the line
 	within bool // white space does not begin the line any more
 	skips  bool // the rest of the line is of no interest
+	lost   bool // it is of interest, but a value before it is broken
+	known  int  // events in it that have been counted as lost
 }
 
 // valueState is how much of a value was read that is not whole yet.
@@ -162,7 +164,17 @@ func (s *source) lineEnd(text []byte, i int) int {
 // behind it, and whether there was enough text to go on.
 func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 	if s.skips {
-		i = s.lineEnd(text, i)
+		from := i
+		if i = s.lineEnd(text, i); s.lost {
+			for range bytes.Count(text[from:i], idKey) - s.known {
+				s.problem(InvalidJSON, s.line())
+			}
+			s.known = max(0, s.known-bytes.Count(text[from:i], idKey))
+			if i == len(text) && !end { // which may end within a key
+				i = max(from, i-len(idKey)+1)
+				return i, i > from
+			}
+		}
 		if i < len(text) {
 			s.endLines(1)
 			i++
@@ -231,6 +243,8 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 	return s.other(text, i, end)
 }
 
+var idKey = []byte(`"decision_id"`)
+
 // isRestOfBroken reports whether a line that begins with c belongs to a value
 // that broke, and notes if it does not.
 func (s *source) isRestOfBroken(c byte) bool {
@@ -249,7 +263,7 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	}
 	if s.within {
 		s.problem(InvalidJSON, s.line())
-		s.skips = true
+		s.skips, s.lost = true, true
 		return i, true
 	}
 	eol := s.lineEnd(text, i)
@@ -450,6 +464,7 @@ func (s *source) breakOff(kind Problem, text []byte) {
 	s.problem(kind, s.line())
 	s.scanner.reset()
 	s.indent, s.skips = s.column, true
+	s.lost, s.known = kind == InvalidJSON && (s.opened || s.within), 1
 	s.single = bytes.LastIndexByte(text, '\n') + 1
 	if kind == Truncated || kind == TooLong {
 		s.single = max(s.single, len(text))

@@ -120,7 +120,8 @@ func (in *Inputs) merge(o *Inputs) {
 	in.Decisions += o.Decisions
 	in.OtherLines += o.OtherLines
 	g, add := &in.Gaps, &o.Gaps
-	g.Time, g.Duration, g.Result, g.Any = g.Time+add.Time, g.Duration+add.Duration, g.Result+add.Result, g.Any+add.Any
+	g.Time, g.Duration, g.Metric = g.Time+add.Time, g.Duration+add.Duration, g.Metric+add.Metric
+	g.Result, g.Any, g.Unplaced = g.Result+add.Result, g.Any+add.Any, g.Unplaced+add.Unplaced
 	in.Unrecognised = cmp.Or(in.Unrecognised, o.Unrecognised)
 	for _, p := range o.Problems {
 		in.problem(p.Kind, p.Count, p.First...).widen(p.From, p.To)
@@ -132,7 +133,7 @@ const maxTotal = 1 << 56
 
 // check returns an error if a total is negative or too large.
 func (in *Inputs) check() error {
-	totals := []int64{in.Files, in.Bytes, in.Decisions, in.OtherLines, in.Gaps.Time, in.Gaps.Duration, in.Gaps.Result, in.Gaps.Any}
+	totals := []int64{in.Files, in.Bytes, in.Decisions, in.OtherLines, in.Gaps.Time, in.Gaps.Duration, in.Gaps.Result, in.Gaps.Any, in.Gaps.Metric, in.Gaps.Unplaced}
 	for _, p := range in.Problems {
 		totals = append(totals, p.Count)
 	}

@@ -116,8 +116,8 @@ var rules = []rule{
 		"Check the server that receives the log, and the way to it.", logread.UploadFailed)},
 	{"wrapper_times", 0, say(wrapperTimes)},
 	{"keys_beyond_limit", 0, say(keysBeyond)},
-	{"ids_repeated", 0, idsRepeated},
-	{"ids_reused", 0, idsReused},
+	{Repeated, needsID, idsRepeated},
+	{"ids_reused", needsID, idsReused},
 }
 
 // scannedOnly is for rules whose findings come from a scan alone.

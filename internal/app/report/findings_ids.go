@@ -19,7 +19,7 @@ func idsRepeated(r *Report) (f Finding) {
 	f.setTimes(in.repeats.First, in.repeats.Last)
 	f.Figures = map[string]float64{"decisions": float64(n), "without": float64(total - n)}
 	f.Text = fmt.Sprintf("The %s include %s, with the id, time and path of another decision%s. Without the repeats there are %s. ",
-		text.Plural(total, "decision"), in.about(text.Plural(n, "repeat")), in.repeats.when(), text.Count(total-n))
+		text.Plural(total, "decision"), in.about(text.Plural(n, "repeat")), in.repeats.when(), map[bool]string{true: "about "}[in.Sample > 0]+text.Count(total-n))
 	if in.missed > 0 {
 		f.Text += fmt.Sprintf("%s were left out, but `--unique` remembers only %s decisions. Select fewer with `--since` and `--until`.",
 			text.Plural(in.LeftOut, "other repeat"), text.Count(maxKeys))

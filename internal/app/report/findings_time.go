@@ -46,7 +46,7 @@ func wrapperTimes(r *Report) string {
 	if part <= wrapperShare {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s times (%s) are not those of decisions without a valid `timestamp`, but of the text around them, "+
+	return fmt.Sprintf("%s of %s decisions (%s) have no valid `timestamp`. Their times are those of the text around them, "+
 		"which may have been written later. So rules do not compare times. "+
 		"Find out what removes or changes the field `timestamp` between OPA and this log.",
 		text.Count(n), text.Count(max(n, of)), text.Percent(part))

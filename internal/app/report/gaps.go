@@ -19,14 +19,19 @@ import (
 type Gaps struct {
 	Time     int64 `json:"without_time"`
 	Duration int64 `json:"without_duration"`
+	Metric   int64 `json:"with_unreadable_metric"`
 	Result   int64 `json:"with_hidden_result"` // a mask policy hides what the outcome depends on
-	Any      int64 `json:"with_a_gap"`         // of the three
+	Any      int64 `json:"with_a_gap"`         // of these
+
+	// Unplaced is the number of other decisions, which the options select or
+	// not by a time that they do not have.
+	Unplaced int64 `json:"not_selected_without_time"`
 }
 
 // add counts the gaps of a decision. stages has the stage of each metric, or "".
 func (g *Gaps) add(e *logread.Event, stages []string) {
 	timed := slices.ContainsFunc(e.Measures, func(m logread.Measure) bool { return stages[m.Metric] != "" })
-	if timed && e.Time != logread.NoTime && !e.Hidden {
+	if timed && e.Time != logread.NoTime && !e.Hidden && !e.Damaged {
 		return
 	}
 	g.Any++
@@ -35,6 +40,9 @@ func (g *Gaps) add(e *logread.Event, stages []string) {
 	}
 	if e.Time == logread.NoTime {
 		g.Time++
+	}
+	if e.Damaged {
+		g.Metric++
 	}
 	if e.Hidden {
 		g.Result++
@@ -67,7 +75,8 @@ type gap struct {
 func (r *Report) gaps() []gap {
 	g := &r.Inputs.Gaps
 	return slices.DeleteFunc([]gap{
-		{g.Duration, "no readable duration", []logread.Problem{logread.NoMetrics, logread.BadMetric, logread.NegativeMetric}, "Find out what removes or changes `metrics`."},
+		{g.Duration, "no readable duration", []logread.Problem{logread.NoMetrics}, "Find out what removes or changes `metrics`."},
+		{g.Metric, "a metric that cannot be read", []logread.Problem{logread.BadMetric, logread.NegativeMetric}, "Find out what removes or changes `metrics`."},
 		{g.Time, "no readable time", []logread.Problem{logread.BadTime}, "Find out what removes or changes `timestamp`."},
 		{g.Result, "a result that a mask policy hides", nil, "Let the mask policy keep the field of `result` that says yes or no."},
 	}, func(g gap) bool { return g.n == 0 })
@@ -98,8 +107,11 @@ func (r *Report) Coverage() (said []string) {
 		separator = ", "
 	}
 	said = []string{cmp.Or(first, separator+"all times, durations and results could be read") + "."}
+	if n := r.Inputs.Gaps.Unplaced; n > 0 {
+		said[0] += fmt.Sprintf(" %s without a readable time %s not selected.", text.Plural(n, "other decision"), map[bool]string{true: "is", false: "are"}[n == 1])
+	}
 	if problems, _ := r.Inputs.unread(); problems != "" {
-		said[0] += " Not all could be read: " + problems + "."
+		said[0] += " Others could not be read: " + problems + "."
 	}
 	for _, n := range r.NotRun() {
 		said = append(said, fmt.Sprintf("As %s, these rules did not run, or only in part: `%s`.", n.Reason, strings.Join(n.Rules, "`, `")))
@@ -136,22 +148,35 @@ func (r *Report) unjudged() string {
 	return fmt.Sprintf("%s of path %s have another result. If a field of the result says yes or no, name it: `%s`.", text.Plural(most, "decision"), name(key), flag)
 }
 
-// PartlyRead is the rule that says that a report has only a part of a log.
-const PartlyRead = "partly_read"
+// The rules that say that a report has only a part of a log, and that it has
+// decisions more than once.
+const (
+	PartlyRead = "partly_read"
+	Repeated   = "ids_repeated"
+)
 
 func partlyRead(r *Report) string {
-	part := Ratio(uint64(r.Inputs.Gaps.Any), r.Total.Decisions)
+	g := &r.Inputs.Gaps
+	part := Ratio(uint64(g.Any+g.Unplaced), r.Total.Decisions+uint64(g.Unplaced))
 	problems, unread := r.Inputs.unread()
 	if r.Total.Decisions == 0 || part+unread <= gapShare {
 		return ""
 	}
-	finding := fmt.Sprintf("%s of %s (%s) could be read only in part. Figures and rules leave out what is missing.",
-		text.Count(r.Inputs.Gaps.Any), text.Plural(r.Total.Decisions, "decision"), text.Percent(part))
+	finding := "The report has only a part of the log."
+	if g.Any > 0 {
+		finding = fmt.Sprintf("%s of %s (%s) could be read only in part. Figures and rules leave out what is missing.",
+			text.Count(g.Any), text.Plural(r.Total.Decisions, "decision"), text.Percent(Ratio(uint64(g.Any), r.Total.Decisions)))
+	}
+	if g.Unplaced > 0 {
+		finding += fmt.Sprintf(" %s have no readable time, so that `--since` and `--until` do not select them.", text.Plural(g.Unplaced, "other decision"))
+	}
 	if problems != "" {
 		finding += " Other decisions could not be read: " + problems + "."
 	}
 	for _, g := range r.gaps() {
-		finding += " " + g.remedy
+		if !strings.Contains(finding, g.remedy) {
+			finding += " " + g.remedy
+		}
 	}
 	return finding
 }
@@ -171,6 +196,7 @@ const (
 	needsTime
 	needsDuration
 	needsResult
+	needsID
 )
 
 // NotRun returns the rules that did not run. Each has one reason.
@@ -186,6 +212,7 @@ func (r *Report) NotRun() (all []NotRun) {
 		{wrapperTimes(r) != "", needsTime, "too many times are those of wrappers"},
 		{g.Duration == decisions, needsDuration, "no decision has a readable duration"},
 		{g.Result == decisions, needsResult, "all results are hidden"},
+		{r.Inputs.Repeats.WithoutID >= decisions, needsID, "no decision has an id"},
 		{r.By != "path", needsPaths, "the groups are not paths"},
 	} {
 		n := NotRun{Reason: lack.reason}

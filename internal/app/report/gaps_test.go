@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/regometer/regometer/internal/app/text"
 )
@@ -39,10 +40,13 @@ func TestGaps(t *testing.T) {
 	}{
 		whole: {Gaps{}, "Of 1,000 decisions, all times, durations and results could be read.", "", true},
 		whole + logOf(10, sampleTime+`,"result":true,"metrics":{}`): {Gaps{Duration: 10, Any: 10}, "Of 1,010 decisions, 10 have no readable duration.", "", true},
-		logOf(100, sampleTime+`,"result":true,"metrics":{"timer_server_handler_ns":"1 ms","counter_x":1}`): {Gaps{Duration: 100, Any: 100},
-			"Of 100 decisions, 100 have no readable duration (`bad_metric` 100).\n" +
+		logOf(100, sampleTime+`,"result":true,"metrics":{"timer_server_handler_ns":"1 ms","counter_x":1}`): {Gaps{Duration: 100, Metric: 100, Any: 100},
+			"Of 100 decisions, 100 have no readable duration, 100 have a metric that cannot be read (`bad_metric` 100).\n" +
 				"As no decision has a readable duration, these rules did not run, or only in part: `latency_rose`, ",
 			"latency_rose server_slower client_slower revision_slower http_send_uncached queries_recompiled handler_outside_rego stage_dominates path_long_tail", false},
+		whole + logOf(11, sampleTime+`,"result":true,"metrics":{"timer_server_handler_ns":"1 ms","timer_rego_query_eval_ns":1}`): {Gaps{Metric: 11, Any: 11},
+			"Of 1,011 decisions, 11 have a metric that cannot be read (`bad_metric` 11).", "", false},
+		whole + "[" + strings.Repeat(`{"decision_id":"y","x":NaN},`, 12) + "]\n": {Gaps{}, "could be read. Others could not be read: `invalid_json` 12.", "", false}, // one line
 		whole + logOf(11, `"result":true`): {Gaps{Duration: 11, Time: 11, Any: 11},
 			"Of 1,011 decisions, 11 have no readable duration (`no_metrics` 11), 11 have no readable time.", "", false},
 		logOf(1, `"timestamp":"today","result":true,`+sampleMetrics): {Gaps{Time: 1, Any: 1},
@@ -57,7 +61,7 @@ func TestGaps(t *testing.T) {
 			"Of 1,011 decisions, 11 have a result that a mask policy hides.", "", false},
 		logOf(1, sampleTime+`,"erased":["/result"],`+sampleMetrics):                                                 {Gaps{Result: 1, Any: 1}, "As all results are hidden, ", "all_denied path_undefined", false},
 		whole + logOf(11, sampleTime+`,"erased":["/result"],"error":{"code":"eval_conflict_error"},`+sampleMetrics): {Gaps{}, "all times", "", true},
-		whole + strings.Repeat(`{"decision_id":"x","path":}`+"\n", 12):                                              {Gaps{}, "could be read. Not all could be read: `invalid_json` 12.", "", false},
+		whole + strings.Repeat(`{"decision_id":"x","path":}`+"\n", 12):                                              {Gaps{}, "could be read. Others could not be read: `invalid_json` 12.", "", false},
 	} {
 		x := readLog(t, log, Options{})
 		r := x.Report()
@@ -72,6 +76,19 @@ func TestGaps(t *testing.T) {
 		table := tableOf(t, r, text.Options{Width: 4000})
 		if strings.Contains(table, "Nothing stands out") != want.whole || !strings.HasPrefix(strings.Join(strings.Fields(table), " "), strings.ReplaceAll(said, "\n", " ")) {
 			t.Errorf("%s\nwhole: %t", table, want.whole)
+		}
+	}
+}
+
+// Decisions without a time are not forgotten where a time selects.
+func TestUnplaced(t *testing.T) {
+	t.Parallel()
+	log := logOf(100, sampleTime+`,"result":true,`+sampleMetrics) + logOf(2, `"result":true,`+sampleMetrics)
+	for path, want := range map[string]int64{"app/*": 2, "other": 0} {
+		r := readLog(t, log, Options{Since: time.Unix(1, 0), Paths: []string{path}}).Report()
+		if said := strings.Join(r.Coverage(), " "); r.Inputs.Gaps.Unplaced != want || (want > 0) != strings.Contains(said, " 2 other decisions without a readable time are not selected.") ||
+			(want > 0) != strings.Contains(fmt.Sprint(r.Findings), "2 other decisions have no readable time") {
+			t.Errorf("%s: %+v, %s, %+v", path, r.Inputs.Gaps, said, r.Findings)
 		}
 	}
 }

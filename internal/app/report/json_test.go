@@ -17,7 +17,7 @@ func TestWriteJSONEmpty(t *testing.T) {
 	})
 	want := `{"version":1,"inputs":{"files":0,"bytes":0,"decisions":0,"other_lines":0,"problems":[],` +
 		`"repeats":{"count":0,"left_out":0,"reused_ids":0,"sample":0,"without_id":0},` +
-		`"gaps":{"without_time":0,"without_duration":0,"with_hidden_result":0,"with_a_gap":0}},` +
+		`"gaps":{"without_time":0,"without_duration":0,"with_unreadable_metric":0,"with_hidden_result":0,"with_a_gap":0,"not_selected_without_time":0}},` +
 		`"from":null,"to":null,"coverage":[],"rules_not_run":[],"findings":[],"groups":[]}` + "\n"
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)

@@ -154,6 +154,9 @@ func (w *worker) event(e *logread.Event) {
 		w.add(e)
 	} else {
 		w.sum.unselected.add(e)
+		if e.Time == logread.NoTime && w.wantedPath(e) {
+			w.part.Gaps.Unplaced++
+		}
 	}
 	if w.named > maxNamed {
 		w.forget()
@@ -222,5 +225,9 @@ func (w *worker) wanted(e *logread.Event) bool {
 			return false
 		}
 	}
+	return w.wantedPath(e)
+}
+
+func (w *worker) wantedPath(e *logread.Event) bool {
 	return len(w.Paths) == 0 || slices.ContainsFunc(w.Paths, func(pattern string) bool { return matches(e.Path, pattern) })
 }
