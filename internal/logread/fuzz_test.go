@@ -205,7 +205,7 @@ func modelReference(query string, fields map[string]json.RawMessage) (path strin
 	_, _ = json.Unmarshal(fields["erased"], &erased), json.Unmarshal(fields["masked"], &masked)
 	typed := slices.ContainsFunc(parseObject(fields["custom"]), func(m modelMember) bool { return m.key == "type" })
 	result := cmp.Or(string(fields["result"]), "null")
-	if !strings.Contains("tf{", result[:1]) || slices.Contains(append(erased, masked...), any("/result")) || typed || !referenceForm.MatchString(query) {
+	if strings.IndexByte("tf{", result[0]) < 0 || slices.Contains(append(erased, masked...), any("/result")) || typed || !referenceForm.MatchString(query) {
 		return ""
 	}
 	return strings.Join(strings.FieldsFunc(query, func(r rune) bool { return strings.ContainsRune(`.[]"`, r) })[1:], "/")
