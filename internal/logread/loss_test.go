@@ -61,7 +61,7 @@ func TestTimesOfLosses(t *testing.T) {
 	for text, want := range map[string]string{
 		same:                           "upload_failed 1 at 1, 1767323045000000000",
 		eachLine("\n"+text, docker):    "upload_failed 1 at 2, 1767323045600000000",
-		"[INFO] x\n  y = 1\n\n" + text: fmt.Sprintf("upload_failed 1 at 4, %d", NoTime),
+		"[INFO] x\n  y = 1\n\n" + text: fmt.Sprintf("upload_failed 1 at 4, %d", int64(NoTime)),
 		`{"a":` + same + "}\n" + `{"a":` + same + "}":                           "upload_failed 1 at 1, 1767323045000000000upload_failed 1 at 2, 1767323045000000000",
 		"[ERROR] Log upload failed.\n      plugin = \"decision_logs\"\n":        "",
 		"[ERROR] Log upload failed.\n[ERROR] x\n  plugin = \"decision_logs\"\n": "",
