@@ -187,6 +187,7 @@ func tinyPlugin(who string) map[string]string {
 	return map[string]string{
 		"go.mod":               "module " + ourModule + "\n\ngo 1.25\n",
 		"exphist/exphist.go":   "package exphist\n\nconst Who = \"" + who + "\"\n",
+		"outcome/outcome.go":   "package outcome\n",
 		"rollup/rollup.go":     "package rollup\n\nimport _ \"" + ourModule + "/internal/stages\"\n\ntype Number struct {\n\tKey   string\n\tValue int64\n}\n",
 		"internal/stages/s.go": "package stages\n",
 		"internal/grid/g.go":   "package grid\n",

@@ -5,11 +5,35 @@ package opabuild
 
 import (
 	"maps"
+	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
+
+// TestPluginFolders: a build copies all of our packages that the plugin imports.
+func TestPluginFolders(t *testing.T) {
+	t.Parallel()
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./plugin")
+	list.Dir = "../../../opa"
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var copied []string
+	for module, folders := range pluginFolders {
+		for _, folder := range folders {
+			copied = append(copied, path.Join(ourModule, module, folder))
+		}
+	}
+	for imported := range strings.Lines(string(out)) {
+		if imported = strings.TrimSpace(imported); strings.HasPrefix(imported, ourModule) && !slices.Contains(copied, imported) {
+			t.Errorf("no build copies %s", imported)
+		}
+	}
+}
 
 func TestPluginContent(t *testing.T) {
 	t.Parallel()
