@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // Many stores flatten an event: {"metrics.timer_a_ns":1,"labels_id":"x"}, also
@@ -48,12 +49,14 @@ func headOf(name []byte) (head int, rest []byte) {
 // It is never the name of arbitrary data.
 func outerOf(name []byte) []byte {
 	outer, ok := bytes.CutSuffix(name, []byte("decision_id"))
-	isData := slices.ContainsFunc(dataNames, func(data []byte) bool { return bytes.Contains(outer, data) })
-	if ok && len(outer) > 0 && bytes.IndexByte([]byte("._@:-$"), outer[len(outer)-1]) >= 0 && !isData {
-		return outer
+	if !ok || len(outer) == 0 || strings.IndexByte(separators, outer[len(outer)-1]) < 0 || containsAny(outer, dataNames) {
+		return nil
 	}
-	return nil
+	return outer
 }
+
+// separators end what is before an event's keys.
+const separators = "._@:-$"
 
 // dataNames are parts of the names of members with arbitrary data.
 var dataNames = [][]byte{[]byte("input"), []byte("result"), []byte("custom"), []byte("builtin"), []byte("context"), []byte("req_"), []byte("resp_"), []byte("body")}
@@ -121,7 +124,7 @@ func appendNested(dst, object []byte, present uint32) []byte {
 		}
 	}
 	if inner != nil {
-		dst = appendObject(dst, bytes.TrimRight(outer, "._@:-$"), inner)
+		dst = appendObject(dst, bytes.TrimRight(outer, separators), inner)
 	}
 	return append(bytes.TrimSuffix(dst, []byte{','}), '}')
 }

@@ -193,15 +193,15 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 	record, lines, p := rest[:n], bytes.Count(rest[:n], newline), &s.reader.finder.parsers[s.index()]
 	mayHold := isTable || containsAny(record, names)
 	var object []byte
-	switch {
-	case isTable && tableOf(record) != nil: // files were joined
-		s.reader.table = tableOf(record)
-		s.noteOther(record, 1)
-		s.skips = true
-		return i + n, true
-	case isTable:
+	if isTable {
+		if joined := tableOf(record); joined != nil { // another file begins
+			s.reader.table = joined
+			s.noteOther(record, 1)
+			s.skips = true
+			return i + n, true
+		}
 		object = s.reader.table.parse(p, record)
-	case mayHold:
+	} else if mayHold {
 		object = parseCell(p, record)
 	}
 	switch {

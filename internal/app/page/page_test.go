@@ -277,7 +277,7 @@ func TestNothingToShow(t *testing.T) {
 		"empty": {"findings": "There are no decisions.", "latency": "No decision has both", "distribution": "no timings", "share": "no timings",
 			"outcomes": "No decision has a time", "slowest": "no timings", "decisions": "The report lists no slow decisions", "input": "could be read",
 			"stages": "no timings", "groups": "no decisions"},
-		"timeless":   {"latency": "No decision has both", "outcomes": "No decision has a time"},
+		"timeless":   {"latency": "No decision has both", "outcomes": "No decision has a time", "input": "1 decision could be read only in part."},
 		"unfinished": {"latency": "No decision has both", "distribution": "no timings", "stages": "server_handler 0 1"},
 	} {
 		root := parsed(t, written(t, reports[report](t)))

@@ -273,6 +273,7 @@ func (v *view) Notes() (notes []string) {
 		text  string
 	}{
 		{len(in.Problems) == 0 && v.Inputs.Gaps.Any == 0, "Everything that looked like a decision could be read."},
+		{len(in.Problems) == 0 && v.Inputs.Gaps.Any > 0, text.Plural(in.Gaps.Any, "decision") + " could be read only in part. The findings begin with what is missing."},
 		{in.OtherLines > 0, "Skipped " + text.Plural(in.OtherLines, "line") + " without a decision, such as other log messages."},
 		{in.Repeats.LeftOut > 0, "Left out " + text.Plural(in.Repeats.LeftOut, "repeat") + " of other decisions."},
 		{o.Decisions > 0, "There were too many different groups, so the group “other” has " + text.Plural(o.Decisions, "decision") + "."},
