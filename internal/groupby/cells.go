@@ -19,8 +19,21 @@ import (
 type group struct {
 	key    string
 	cells  []cell // by index; each has at least one decision
-	last   int    // the place in cells of the cell that was used last
+	recent int    // the place in cells of the cell that was used last
 	errors []rollup.ErrorTotal
+	period
+}
+
+// period has the first and the last time of decisions, or logread.NoTime twice.
+type period struct{ first, last int64 }
+
+var never = period{logread.NoTime, logread.NoTime}
+
+func (p *period) widen(o period) {
+	p.last = max(p.last, o.last)
+	if p.first == logread.NoTime || o.first < p.first && o.first != logread.NoTime {
+		p.first = o.first
+	}
 }
 
 // cell has the sums of a group's decisions in one slice of time.
@@ -111,8 +124,8 @@ func codeOrOther(code string) string {
 // cellOf returns a group's cell for a time.
 func (g *Groups) cellOf(x *group, time int64) *cell {
 	index := g.indexOf(time)
-	if x.last < len(x.cells) && x.cells[x.last].index == index {
-		return &x.cells[x.last]
+	if x.recent < len(x.cells) && x.cells[x.recent].index == index {
+		return &x.cells[x.recent]
 	}
 	if _, ok := g.begins[index]; !ok && time != logread.NoTime {
 		g.begins[index] = struct{}{}
@@ -127,11 +140,23 @@ func (g *Groups) indexOf(time int64) int64 {
 	if time == logread.NoTime {
 		return logread.NoTime
 	}
-	index := time / g.width
-	if time%g.width < 0 {
-		index--
+	if s := &g.recentSlice; uint64(time-s.begin) < s.width { // a division takes longer
+		return s.index
+	}
+	index, over := time/g.width, time%g.width
+	if over < 0 {
+		index, over = index-1, over+g.width
+	}
+	if begin := time - over; begin <= time && time < begin+g.width { // without overflow
+		g.recentSlice = span{begin, index, uint64(g.width)}
 	}
 	return index
+}
+
+// span is the slice that begins at index·width.
+type span struct {
+	begin, index int64
+	width        uint64
 }
 
 // beginOf returns the time at which a slice begins. It is above
@@ -153,7 +178,7 @@ func (x *group) cell(index int64) *cell {
 	if !ok {
 		x.cells = slices.Insert(x.cells, at, cell{index: index})
 	}
-	x.last = at
+	x.recent = at
 	return &x.cells[at]
 }
 
@@ -161,6 +186,7 @@ func (x *group) cell(index int64) *cell {
 // slice.
 func (g *Groups) double() {
 	g.width *= 2
+	g.recentSlice = span{}
 	begins := make(map[int64]struct{}, len(g.begins))
 	for index := range g.begins {
 		begins[index>>1] = struct{}{}
@@ -186,6 +212,7 @@ func (g *Groups) double() {
 
 // merge adds the cells and errors of o, and does not change o.
 func (x *group) merge(o *group) {
+	x.widen(o.period)
 	for i := range o.cells {
 		x.cell(o.cells[i].index).merge(&o.cells[i])
 	}

@@ -50,10 +50,11 @@ type Groups struct {
 	// look-ups in the map.
 	recent [recentGroups]*group
 
-	width    int64
-	begins   map[int64]struct{} // the slices that have decisions, by index
-	overflow Overflow
-	sums     sums
+	width       int64
+	begins      map[int64]struct{} // the slices that have decisions, by index
+	recentSlice span
+	overflow    Overflow
+	sums        sums
 
 	// Memory that later calls use again.
 	folding stages.Folding
@@ -110,7 +111,7 @@ func New(l Limits) (*Groups, error) {
 	); err != nil {
 		return nil, err
 	}
-	other := &group{key: rollup.Other}
+	other := &group{key: rollup.Other, period: never}
 	return &Groups{
 		limits: l,
 		names:  newNames(l.Names),
@@ -152,6 +153,7 @@ func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, mea
 	}
 	f.Cover()
 	group := g.groupOf(key)
+	group.widen(period{time, time})
 	c := g.cellOf(group, time)
 	o = o.Valid()
 	c.outcomes[o]++
@@ -194,7 +196,7 @@ func (g *Groups) groupOf(key []byte) *group {
 		g.overflow.Decisions++
 		return g.other
 	default:
-		x = &group{key: string(key)}
+		x = &group{key: string(key), period: never}
 		g.keep(x)
 		g.fit()
 	}

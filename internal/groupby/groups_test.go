@@ -181,7 +181,7 @@ func dump(g *Groups) string {
 func groupText(x *Group) string {
 	var b strings.Builder
 	for _, s := range append([]Slice{{0, x.Outcomes, x.Stages, x.Counters}}, x.Slices...) {
-		fmt.Fprintf(&b, "group %q %+v begin %d %v %+v\n", x.Key, x.Errors, s.Begin, s.Outcomes, s.Counters)
+		fmt.Fprintf(&b, "group %q %d %d %+v begin %d %v %+v\n", x.Key, x.First, x.Last, x.Errors, s.Begin, s.Outcomes, s.Counters)
 		for i := range s.Stages {
 			x := &s.Stages[i]
 			fmt.Fprintf(&b, "  %q %s unfinished %d self %v\n", x.Name, histogramText(&x.Durations), x.Unfinished, x.Self)
@@ -207,6 +207,7 @@ type modelCell struct {
 	counters   map[string]Sum
 	histograms map[string]*exphist.Histogram
 	stages     map[string]*Stage // except the durations
+	period
 }
 
 // timing is a stage of a decision.
@@ -334,6 +335,7 @@ func modelText(l Limits, events []event) string {
 				parts[key][begin] = newModelCell()
 			}
 			whole[key].add(e.outcome, counters, timings)
+			whole[key].widen(period{e.time, e.time})
 			parts[key][begin].add(e.outcome, counters, timings)
 			if e.outcome == outcome.Error {
 				code := rollup.Other
@@ -348,7 +350,7 @@ func modelText(l Limits, events []event) string {
 	var b strings.Builder
 	for _, key := range slices.SortedFunc(maps.Keys(parts), func(a, b string) int { return strings.Compare(order(a), order(b)) }) {
 		cell := whole[key]
-		x := &Group{Key: key, Outcomes: cell.outcomes}
+		x := &Group{Key: key, First: cell.first, Last: cell.last, Outcomes: cell.outcomes}
 		x.Counters, x.Stages = cell.read()
 		for _, code := range slices.Sorted(maps.Keys(errors[key])) {
 			x.Errors = append(x.Errors, rollup.ErrorTotal{Code: code, Total: errors[key][code]})
@@ -361,7 +363,7 @@ func modelText(l Limits, events []event) string {
 		b.WriteString(groupText(x))
 	}
 	if len(events) == 0 {
-		b.WriteString(groupText(new(Group)))
+		b.WriteString(groupText(&Group{First: logread.NoTime, Last: logread.NoTime}))
 	}
 	fmt.Fprintf(&b, "width %d, %+v\n", width, overflow)
 	return b.String()
@@ -422,7 +424,7 @@ var ancestorsOf = func() map[string][]string {
 }()
 
 func newModelCell() *modelCell {
-	return &modelCell{[6]uint64{}, map[string]Sum{}, map[string]*exphist.Histogram{}, map[string]*Stage{}}
+	return &modelCell{[6]uint64{}, map[string]Sum{}, map[string]*exphist.Histogram{}, map[string]*Stage{}, never}
 }
 
 func (c *modelCell) add(outcome outcome.Outcome, counters map[string]uint64, timings []timing) {
@@ -581,7 +583,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	for _, last := range []Sum{{Hi: 1 << 63}, {Hi: 1<<63 - 1, Lo: math.MaxUint64}, {Hi: math.MaxUint64, Lo: math.MaxUint64}} { // which make 2^127 or more
-		part, err := newGroups(t, Limits{}).Insert("k")
+		part, err := newGroups(t, Limits{}).Insert("k", 1, 2)
 		if err == nil {
 			err = part.AddSlice(&Slice{Outcomes: [6]uint64{1}, Counters: []Counter{{"a", Sum{Lo: 1}}, {"b", last}}})
 		}

@@ -16,12 +16,15 @@ import (
 // Group has the sums of the decisions of a key, over all time and for each
 // slice of time.
 type Group struct {
-	Key      string
-	Outcomes [6]uint64           // by Outcome
-	Errors   []rollup.ErrorTotal // sorted by code; unknown codes are Other
-	Counters []Counter           // sorted by name; none is 0
-	Stages   []Stage             // sorted by name
-	Slices   []Slice             // ascending, with logread.NoTime first; each has decisions
+	Key string
+	// First and Last are the times of decisions, in ns since 1970, or
+	// logread.NoTime.
+	First, Last int64
+	Outcomes    [6]uint64           // by Outcome
+	Errors      []rollup.ErrorTotal // sorted by code; unknown codes are Other
+	Counters    []Counter           // sorted by name; none is 0
+	Stages      []Stage             // sorted by name
+	Slices      []Slice             // ascending, with logread.NoTime first; each has decisions
 }
 
 // Slice has the sums of a group in a slice of time. Begin is in ns since 1970,
@@ -127,7 +130,7 @@ func (g *Groups) TotalSum() *Group { return g.total(false) }
 
 func (g *Groups) total(parts bool) *Group {
 	g.sweep()
-	var total group
+	total := group{period: never}
 	for _, x := range g.byKey {
 		total.merge(x)
 	}
@@ -139,7 +142,7 @@ func (g *Groups) total(parts bool) *Group {
 // read copies a group, and uses the memory of to again. It copies the counters
 // and stages of the slices and of their sum only if asked to.
 func (g *Groups) read(x *group, to *Group, parts, sum bool) {
-	to.Key = x.key
+	to.Key, to.First, to.Last = x.key, x.first, x.last
 	to.Errors = append(to.Errors[:0], x.errors...)
 	slices.SortFunc(to.Errors, func(a, b rollup.ErrorTotal) int { return strings.Compare(a.Code, b.Code) })
 	to.Slices = to.Slices[:0]

@@ -56,14 +56,14 @@ type Part struct {
 	sums   sums
 }
 
-// Insert begins to add a saved group. It fails if the key is invalid. The
-// caller adds the errors and slices to the Part. The groups must not be used
+// Insert begins to add a saved group. It fails if the key or a time is invalid.
+// The caller adds the errors and slices to the Part. The groups must not be used
 // until [Part.End] has succeeded.
-func (g *Groups) Insert(key string) (*Part, error) {
-	if err := checkName(key, ""); err != nil {
-		return nil, err
+func (g *Groups) Insert(key string, first, last int64) (*Part, error) {
+	if first > last || (first == logread.NoTime) != (last == logread.NoTime) {
+		return nil, fmt.Errorf("the times of group %.80q are invalid", key)
 	}
-	return &Part{g, &group{key: key}, g.sums}, nil
+	return &Part{g, &group{key: key, period: period{first, last}}, g.sums}, checkName(key, "")
 }
 
 // AddError adds n errors of a code. It fails if n is 0 or too large.
