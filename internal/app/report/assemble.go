@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/regometer/regometer/internal/groupby"
-	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -77,14 +76,9 @@ func groupsByTime(groups *groupby.Groups, exact exactDurations) Groups {
 func revisionsOf(groups *groupby.Groups) []Revision {
 	var revisions []Revision
 	for g := range groups.Sums() {
-		if len(g.Stages) == 0 || g.Key == rollup.Other {
-			continue
+		if g.Key != rollup.Other {
+			revisions = append(revisions, Revision{g.Key, g.First, g.Last, *stage(groups.Get(g.Key).Stages, evaluationStage)})
 		}
-		r := Revision{Name: g.Key, First: logread.NoTime, Last: logread.NoTime, Evaluation: groups.Get(g.Key).Stages[0]}
-		if times := timed(g.Slices); len(times) > 0 {
-			r.First, r.Last = times[0].Begin, times[len(times)-1].Begin
-		}
-		revisions = append(revisions, r)
 	}
 	slices.SortStableFunc(revisions, func(a, b Revision) int {
 		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Name, b.Name))

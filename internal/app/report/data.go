@@ -23,10 +23,12 @@ import (
 type Data struct {
 	by                string
 	groups, revisions *groupby.Groups
+	// who has the outcomes by path, server and client. The path is nil if the
+	// groups are paths. The server has all its labels as JSON.
+	who [ofRevision]*groupby.Groups
 	// whole has all decisions in one group, if they can be in several groups of
 	// groups. Otherwise it is nil.
 	whole       *groupby.Groups
-	first, last int64  // times of decisions, or logread.NoTime
 	inputs      Inputs // without the repeats
 	slowest     slowest
 	ids         decisionIDs
@@ -37,8 +39,9 @@ type Data struct {
 	exact       exactDurations // nil if they are not kept
 }
 
-// maxRevisions limits the bundle revisions that have durations of their own.
-const maxRevisions = 256
+// maxRevisions limits the bundle revisions that have durations of their own,
+// and maxNames the paths, servers and clients that have outcomes of their own.
+const maxRevisions, maxNames = 256, 4096
 
 // newData returns empty data.
 func newData(o *Options) (*Data, error) {
@@ -47,6 +50,12 @@ func newData(o *Options) (*Data, error) {
 		return nil, err
 	}
 	revisions, _ := groupby.New(groupby.Limits{Groups: maxRevisions, Slices: 60}) // these limits are valid
+	var who [ofRevision]*groupby.Groups
+	for a := range who {
+		if a != ofPath || o.By != "path" {
+			who[a], _ = groupby.New(groupby.Limits{Groups: maxNames, Cells: 4 * maxNames})
+		}
+	}
 	var whole *groupby.Groups
 	if strings.HasPrefix(o.By, byRule) {
 		whole, _ = groupby.New(o.Limits)
@@ -57,8 +66,8 @@ func newData(o *Options) (*Data, error) {
 	}
 	return &Data{
 		exact: exact,
-		by:    o.By, groups: groups, revisions: revisions, whole: whole,
-		first: logread.NoTime, last: logread.NoTime, slowest: slowest{limit: o.Slowest}, sample: newSample(), ids: decisionIDs{set: new(keySet)},
+		by:    o.By, groups: groups, revisions: revisions, who: who, whole: whole,
+		slowest: slowest{limit: o.Slowest}, sample: newSample(), ids: decisionIDs{set: new(keySet)},
 		unselected: unselected{first: logread.NoTime, last: logread.NoTime},
 	}, nil
 }
@@ -89,14 +98,14 @@ func (x *Data) Merge(o *Data) error {
 	if err := cmp.Or(x.groups.Merge(o.groups), x.revisions.Merge(o.revisions)); err != nil {
 		return err
 	}
-	if x.whole != nil {
-		if err := x.whole.Merge(o.whole); err != nil {
-			return err
+	for a, g := range append(x.who[:], x.whole) {
+		if g != nil {
+			if err := g.Merge(append(o.who[:], o.whole)[a]); err != nil {
+				return err
+			}
 		}
 	}
 	x.options = nil
-	widen(&x.first, &x.last, o.first)
-	widen(&x.first, &x.last, o.last)
 	x.slowest.merge(&o.slowest)
 	x.ids.merge(&o.ids)
 	if x.sample != o.sample {
@@ -184,8 +193,6 @@ func comparePlaces(a, b Place) int {
 func (x *Data) Report() *Report {
 	r := &Report{
 		Inputs:      x.inputs,
-		From:        x.first,
-		To:          x.last,
 		By:          x.by,
 		Width:       x.groups.Width(),
 		Overflow:    x.groups.Overflow(),
@@ -194,16 +201,20 @@ func (x *Data) Report() *Report {
 		unselected:  &x.unselected,
 		sample:      x.sample,
 	}
+	r.who = [attributes]*groupby.Groups{x.who[ofPath], x.who[ofServer], x.who[ofClient], x.revisions}
+	r.who[ofPath] = cmp.Or(x.who[ofPath], x.groups)
 	var s *scan
 	var scanning sync.WaitGroup
 	scanning.Go(func() {
 		x.sample.sort()
-		s = newScan(x.sample)
+		r.servers = *newServers(x.who[ofServer])
+		s = newScan(x.sample, &r.servers)
 	})
 	r.Inputs.Problems = slices.Clone(x.inputs.Problems)
 	x.exact.sort(x.groups)
 	whole := cmp.Or(x.whole, x.groups)
 	r.Total = newGroup(whole.TotalSum())
+	r.From, r.To = r.Total.First, r.Total.Last
 	r.Inputs.Repeats = x.ids.describe(int64(r.Total.Decisions))
 	r.Inputs.Decisions -= r.Inputs.Repeats.LeftOut
 	r.slices = func() []groupby.Slice { return whole.Total().Slices }

@@ -18,9 +18,10 @@ import (
 
 // A rule makes a finding.
 type rule struct {
-	name  string                // as in Finding.Rule
-	needs needs                 // without which it does not run, or only in part
-	find  func(*Report) Finding // returns a finding without a text if there is none
+	name     string                // as in Finding.Rule
+	severity string                // of its findings, unless they have one
+	needs    needs                 // without which it does not run, or only in part
+	find     func(*Report) Finding // returns a finding without a text if there is none; nil for findings of a scan
 }
 
 // RuleNames returns the names that findings have, the most important first.
@@ -32,25 +33,29 @@ func RuleNames() []string {
 	return names
 }
 
-// find returns the findings of a report that is otherwise complete, in the
-// order of the rules.
+// find returns the findings of a report that is otherwise complete: faults
+// first, and then in the order of the rules.
 //
 // In the texts, names from OPA and from the log are between backticks. Names
 // from the log are shortened. They have no backticks, but may have any other
 // character.
-func find(r *Report) []Finding {
-	var found []Finding
+func find(r *Report) (found []Finding) {
 	for _, rule := range rules {
 		for _, f := range r.byScan {
 			if f.Rule == rule.name {
+				f.Severity = cmp.Or(f.Severity, rule.severity)
 				found = append(found, f)
 			}
 		}
+		if rule.find == nil {
+			continue
+		}
 		if f := rule.find(r); f.Text != "" {
-			f.Rule = rule.name
+			f.Rule, f.Severity = rule.name, cmp.Or(f.Severity, rule.severity)
 			found = append(found, f)
 		}
 	}
+	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Severity, b.Severity) })
 	return found
 }
 
@@ -63,18 +68,16 @@ const (
 	revisionMore  = 20 * time.Microsecond // the median minus the median before
 	revisionParts = 5                     // slices of time of each revision
 	revisionNear  = 10                    // slices of each revision that are nearest to the change
-	revisionStep  = 1.1                   // their median divided by that of the slices before
+	revisionStep  = 0.5                   // the change of their median, in parts of the change of the whole median
 	partCount     = 20                    // evaluations in such a slice
 
+	httpStopped   = 10  // calls of http.send that did not end
 	httpDecisions = 100 // decisions with http.send
 	httpShare     = 0.2 // of the time
 	httpHitRate   = 0.5 // share of answers from the cache; a finding needs less
 	compileCount  = 100 // decisions that compile
 	compileRate   = 0.1 // share of the decisions
 
-	stageDecisions   = 100                    // decisions
-	stageShare       = 0.5                    // of the time
-	stageMean        = time.Millisecond       // self time per decision
 	handlerDecisions = 100                    // decisions
 	handlerShare     = 0.5                    // of the time
 	handlerMean      = 500 * time.Microsecond // self time per decision
@@ -92,36 +95,49 @@ const (
 // rules are sorted by importance: first what went wrong, then where the time
 // goes, then what the log itself lacks. docs/report.md describes them.
 var rules = []rule{
-	{"interrupted", 0, say(interrupted)},
-	{PartlyRead, 0, say(partlyRead)},
-	{"decisions_lost", 0, saidByOPA("it lost decisions of its log", "A chunk has any number of them. "+
+	{"interrupted", Info, 0, say(interrupted)},
+	{PartlyRead, Fault, 0, say(partlyRead)},
+	{"decisions_lost", Fault, 0, saidByOPA("it lost decisions of its log", "A chunk has any number of them. "+
 		"OPA's lines say why. If its buffer was full, raise `buffer_size_limit_bytes` of `decision_logs.reporting`. "+
 		"If decisions were too large, raise `upload_size_limit_bytes`, or mask parts of their input.",
 		logread.LostChunks, logread.LostEvents, logread.LostAtStop)},
-	{"errors_rose", needsTime, scannedOnly},
-	{"errors_high", needsTime, errorsHigh},
-	{"all_denied", needsTime | needsResult, scannedOnly},
-	{"decisions_missing", needsTime, scannedOnly},
-	{"latency_rose", needsTime | needsDuration, scannedOnly},
-	{"server_slower", needsTime | needsDuration, scannedOnly},
-	{"client_slower", needsTime | needsDuration, scannedOnly},
-	{"revision_slower", needsTime | needsDuration, revisionSlower},
-	{"http_send_uncached", needsDuration, say(httpUncached)},
-	{"queries_recompiled", needsDuration, say(queriesRecompiled)},
-	{"handler_outside_rego", needsDuration, say(handlerOutside)},
-	{"stage_dominates", needsDuration, stageDominates},
-	{"path_long_tail", needsPaths | needsDuration, pathLongTail},
-	{"path_undefined", needsPaths | needsTime | needsResult, pathUndefined},
-	{"uploads_failed", 0, saidByOPA("uploads of its decision log failed", "OPA tries them again, so this alone loses no decision. "+
+	{"allowed_rose", Fault, needsTime | needsResult, nil},
+	{"errors_rose", Fault, needsTime, nil},
+	{"denied_rose", Fault, needsTime | needsResult, nil},
+	{"undefined_rose", Fault, needsTime | needsResult, nil},
+	{"cancelled_rose", Fault, needsTime, nil},
+	{"other_rose", Fault, needsTime | needsResult, nil},
+	{"allowed_high", Fault, needsTime | needsResult, nil},
+	{"errors_high", Fault, needsTime, errorsHigh},
+	{"denied_high", Fault, needsTime | needsResult, nil},
+	{"undefined_high", Fault, needsTime | needsResult, nil},
+	{"cancelled_high", Fault, needsTime, nil},
+	{"other_high", Fault, needsTime | needsResult, nil},
+	{"decisions_missing", Fault, needsTime, nil},
+	{"server_missing", Fault, needsTime, serverMissing},
+	{"clock_off", Fault, needsTime, clockOff},
+	{"metrics_missing", Fault, needsTime, nil},
+	{"latency_rose", Fault, needsTime | needsDuration, nil},
+	{"server_slower", Fault, needsTime | needsDuration, nil},
+	{"client_slower", Fault, needsTime | needsDuration, nil},
+	{"revision_slower", Fault, needsTime | needsDuration, revisionSlower},
+	{"http_send_unfinished", Fault, needsDuration, httpUnfinished},
+	{"requests_repeated", Fault, needsTime, nil},
+	{"compiles_rose", Fault, needsTime | needsDuration, nil},
+	{"path_undefined", Fault, needsPaths | needsTime | needsResult, pathUndefined},
+	{Repeated, Fault, needsID, idsRepeated},
+	{"ids_reused", Fault, needsID, idsReused},
+	{"rate_fell", Info, needsTime, rateFell},
+	{"latency_drifted", Info, needsTime | needsDuration, nil},
+	{"http_send_uncached", Info, needsDuration, say(httpUncached)},
+	{"queries_recompiled", Info, needsDuration, say(queriesRecompiled)},
+	{"handler_outside_rego", Info, needsDuration, say(handlerOutside)},
+	{"path_long_tail", Info, needsPaths | needsDuration, pathLongTail},
+	{"uploads_failed", Info, 0, saidByOPA("uploads of its decision log failed", "OPA tries them again, so this alone loses no decision. "+
 		"Check the server that receives the log, and the way to it.", logread.UploadFailed)},
-	{"wrapper_times", 0, say(wrapperTimes)},
-	{"keys_beyond_limit", 0, say(keysBeyond)},
-	{Repeated, needsID, idsRepeated},
-	{"ids_reused", needsID, idsReused},
+	{"wrapper_times", Info, 0, say(wrapperTimes)},
+	{"keys_beyond_limit", Info, 0, say(keysBeyond)},
 }
-
-// scannedOnly is for rules whose findings come from a scan alone.
-func scannedOnly(*Report) Finding { return Finding{} }
 
 // say returns a function that makes a finding of a text about all decisions.
 func say(text func(*Report) string) func(*Report) Finding {
@@ -193,6 +209,30 @@ func httpUncached(r *Report) string {
 		text.Percent(part), text.Count(decisions), text.Duration(float64(q[p50])), text.Duration(float64(q[p99])), text.Percent(hits/(hits+requests)))
 }
 
+// httpUnfinished reports calls of http.send that did not end.
+func httpUnfinished(r *Report) (f Finding) {
+	s := stage(r.Total.Stages, httpStage)
+	if s.Unfinished < httpStopped {
+		return f
+	}
+	most, at := uint64(0), -1
+	for i, g := range r.Groups.Sums() {
+		if n := stage(g.Stages, httpStage).Unfinished; n > most && r.By == "path" && g.Key != rollup.Other {
+			most, at = n, i
+		}
+	}
+	f.Stage, f.Figures = httpStage, map[string]float64{"decisions": float64(s.Unfinished)}
+	f.setTimes(r.From, r.To)
+	f.Text = fmt.Sprintf("In %s, a call of `http.send` did not end: it reached its time limit, or the decision was cancelled. "+
+		"OPA does not log how long it took, so this time counts as evaluation. ", text.Plural(s.Unfinished, "decision"))
+	if at >= 0 {
+		f.Path = r.Groups.Sum(at).Key
+		f.Text += fmt.Sprintf("%s of them have the path %s. ", text.Count(most), name(f.Path))
+	}
+	f.Text += "Look at the other server, and set `timeout` in the call so that decisions do not wait longer than they may."
+	return f
+}
+
 func queriesRecompiled(r *Report) string {
 	s := stage(r.Total.Stages, compileStage)
 	n := s.Durations.Count()
@@ -242,44 +282,12 @@ func handlerOutside(r *Report) string {
 	return finding + "Check whether OPA waits for a processor. If it does, raise its CPU limit, or spread the load over more instances."
 }
 
-// stageDominates leaves out a stage that another rule reports.
-func stageDominates(r *Report) (f Finding) {
-	stages := r.Total.ByTime()
-	if r.Total.Decisions < stageDecisions || len(stages) == 0 {
-		return f
-	}
-	s := stages[0]
-	part, mean := Share(s.Self, r.Total.Time), Float(s.Self)/float64(r.Total.Decisions)
-	if part < stageShare || mean < float64(stageMean) || r.slowerElsewhere() {
-		return f
-	}
-	advice, reported := "", ""
-	switch s.Name {
-	case evaluationStage:
-		advice = " Find the expensive rules with `opa eval --profile` and the input of a slow decision."
-	case httpStage:
-		advice = " Keep its answers in the cache for longer (`force_cache_duration_seconds`), or bring the data to OPA in a bundle."
-		reported = httpUncached(r)
-	case compileStage:
-		reported = queriesRecompiled(r)
-	case handlerStage, inputStage:
-		reported = handlerOutside(r)
-	}
-	if reported != "" {
-		return f
-	}
-	f.Text = fmt.Sprintf("Stage %s takes %s of the time, which is %s a decision on average. Its median is %s and its p99 %s, in %s.",
-		name(s.Name), text.Percent(part), text.Duration(mean),
-		text.Duration(float64(s.Quantiles[p50])), text.Duration(float64(s.Quantiles[p99])), text.Plural(s.Durations.Count(), "decision")) + advice
-	r.suggest(&f, r.By, nil, time.Time{}, time.Time{}, "--slowest", "10")
-	return f
-}
-
 func pathLongTail(r *Report) (f Finding) {
 	if r.slowerElsewhere() {
 		return f
 	}
 	var found, paths []string
+	advice := ""
 	for _, g := range r.Groups.Sums() {
 		s := Outermost(g.Stages)
 		if r.By != "path" || g.Key == rollup.Other || s == nil || s.Durations.Count() < tailCount {
@@ -290,15 +298,24 @@ func pathLongTail(r *Report) (f Finding) {
 			continue
 		}
 		paths = append(paths, patternOf(g.Key))
-		found = append(found, fmt.Sprintf("%s (median %s, p99 %s, %s decisions)", name(g.Key),
-			text.Duration(float64(q[p50])), text.Duration(float64(q[p99])), text.Count(s.Durations.Count())))
+		where := ""
+		for i, name := range [...]string{ofHTTP: httpStage, ofCompile: compileStage, ofInput: inputStage} {
+			if d := &stage(g.Stages, name).Durations; name != "" && d.Count() >= s.Durations.Count()/tailTimes && d.Quantile(0.99) >= float64(q[p99])/2 {
+				where, advice, f.Stage = ", most of it in stage `"+name+"`", stageAdvice[i], name
+				if i == ofHTTP && q[p99] >= int64(time.Second) {
+					f.Severity = Fault
+				}
+			}
+		}
+		found = append(found, fmt.Sprintf("%s (median %s, p99 %s%s, %s decisions)", name(g.Key),
+			text.Duration(float64(q[p50])), text.Duration(float64(q[p99])), where, text.Count(s.Durations.Count())))
 	}
 	if len(found) == 0 {
 		return f
 	}
 	f.Text = fmt.Sprintf("In %s, the slowest hundredth of the decisions takes far longer than the usual decision: %s. "+
-		"Find out which stage is slow, and whether it is slow at certain times.",
-		text.Plural(len(found), "path"), listed(found, func(s string) string { return s }))
+		"Find out whether it is so at certain times.%s",
+		text.Plural(len(found), "path"), listed(found, func(s string) string { return s }), advice)
 	r.suggest(&f, "hour", paths[:min(3, len(paths))], time.Time{}, time.Time{}, "--slowest", "10")
 	return f
 }
@@ -312,7 +329,7 @@ func pathUndefined(r *Report) (f Finding) {
 	decisions, undefined := uint64(0), uint64(0)
 	for _, g := range r.Groups.Sums() {
 		// A scan says more of a path, because it finds the time.
-		if slices.ContainsFunc(r.byScan, func(f Finding) bool { return f.Rule == "path_undefined" && f.Path == g.Key }) {
+		if slices.ContainsFunc(r.byScan, func(f Finding) bool { return f.Rule == "undefined_rose" && f.Path == g.Key }) {
 			continue
 		}
 		if n := g.Outcomes[outcome.Undefined]; r.By == "path" && g.Key != rollup.Other && g.Decisions > 0 && Ratio(n, g.Decisions) >= undefinedShare {

@@ -79,7 +79,7 @@ func revisionSlower(r *Report) (f Finding) {
 		}
 		// A daily season changes the medians too, but not in a step.
 		step := nearest(sorted(after[:min(len(after), revisionNear)]), 0.5) / nearest(sorted(before[max(0, len(before)-revisionNear):]), 0.5)
-		if step < revisionStep || nearest(sorted(after), 0.25) <= nearest(sorted(before), 0.9) {
+		if step < 1+(is/was-1)*revisionStep || nearest(sorted(after), 0.25) <= nearest(sorted(before), 0.9) {
 			continue
 		}
 		if found++; is/was > factor {
@@ -91,7 +91,9 @@ func revisionSlower(r *Report) (f Finding) {
 	}
 	a, b := &r.Revisions[worst-1], &r.Revisions[worst]
 	was, is := quantiles(&a.Evaluation.Durations), quantiles(&b.Evaluation.Durations)
-	f.Revision, f.Figures = b.Name, map[string]float64{"factor": factor}
+	f.Revision, f.Figures = b.Name, map[string]float64{
+		"factor": factor, "median_ns": float64(is[p50]), "median_outside_ns": float64(was[p50]), "decisions": float64(b.Evaluation.Durations.Count()),
+	}
 	f.setTimes(b.First, r.To)
 	if worst+1 < len(r.Revisions) {
 		f.setTimes(b.First, r.Revisions[worst+1].First)

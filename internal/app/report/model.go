@@ -37,6 +37,8 @@ type Report struct {
 	options     *Options // with which logs were read; nil for saved reports
 	unselected  *unselected
 	sample      *decisionSample
+	who         [attributes]*groupby.Groups // outcomes by the names of each attribute; nil if unknown
+	servers     servers
 	byScan      []Finding // of the sample; nil without one
 }
 
@@ -164,10 +166,19 @@ type StageTime struct {
 	Took  int64  `json:"took"`
 }
 
+// The severities of findings.
+const (
+	Fault = "fault"
+	Info  = "info"
+)
+
 // Finding is a remarkable fact about a report, with advice.
 type Finding struct {
 	Rule string `json:"rule"` // its name: see rules
-	Text string `json:"text"` // a few sentences, with figures
+	// Severity is Fault, or Info for what is usual in operation, and for where
+	// time can be saved.
+	Severity string `json:"severity"`
+	Text     string `json:"text"` // a few sentences, with figures
 	// Command shows the decisions, with a POSIX shell. The text ends with a
 	// sentence about it. It is "" if there is none.
 	Command string `json:"command,omitempty"`
@@ -178,6 +189,7 @@ type Finding struct {
 	Server   string             `json:"server,omitempty"`
 	Client   string             `json:"client,omitempty"`
 	Revision string             `json:"revision,omitempty"`
+	Stage    string             `json:"stage,omitempty"` // that rose most
 	From     string             `json:"from,omitempty"`
 	To       string             `json:"to,omitempty"`
 	Figures  map[string]float64 `json:"figures,omitempty"`

@@ -31,9 +31,9 @@ func TestPauses(t *testing.T) {
 			if at += time.Second; i > 0 && i%20 == 0 && i/20 <= len(test.gaps) {
 				at += test.gaps[i/20-1] - time.Second
 			}
-			sample.put(sampled{time: int64(at)}, [sampledNames][]byte{})
+			sample.take([]sampled{{time: int64(at)}}, []string{""})
 		}
-		if got := newScan(sample).findPauses(); !slices.Equal(got, test.want) {
+		if got := newScan(sample, &servers{texts: map[string]map[string]string{}}).findPauses(); !slices.Equal(got, test.want) {
 			t.Errorf("gaps %v: pauses before %v, want %v", test.gaps, got, test.want)
 		}
 	}

@@ -38,8 +38,6 @@ type saved struct {
 	Bytes        int64          `json:"bytes"`
 	Decisions    int64          `json:"decisions"`
 	OtherLines   int64          `json:"other_lines"`
-	From         int64          `json:"from"`
-	To           int64          `json:"to"`
 	Problems     []Problem      `json:"problems,omitempty"`
 	Gaps         Gaps           `json:"gaps,omitzero"`
 	SampleLimit  uint64         `json:"sample_limit"`
@@ -49,6 +47,9 @@ type saved struct {
 	Slowest      []SlowDecision `json:"slowest,omitempty"`
 	Groups       savedGroups    `json:"groups"`
 	Revisions    savedGroups    `json:"revisions"`
+	Paths        savedGroups    `json:"paths,omitzero"`
+	Servers      savedGroups    `json:"servers"`
+	Clients      savedGroups    `json:"clients"`
 	Whole        savedGroups    `json:"whole,omitzero"`
 }
 
@@ -61,6 +62,8 @@ type savedGroups struct {
 
 type savedGroup struct {
 	Key    string                `json:"key"`
+	From   int64                 `json:"from"`
+	To     int64                 `json:"to"`
 	Errors []savedError          `json:"errors,omitempty"`
 	Slices stream[groupby.Slice] `json:"slices"`
 }
@@ -93,7 +96,7 @@ var marshalers = json.WithMarshalers(json.JoinMarshalers(
 func unmarshalers() json.Options {
 	var memory savedStage // used again, because buckets are most of a file
 	return json.WithUnmarshalers(json.JoinUnmarshalers(
-		limited[Problem](1000), limited[Place](firstPlaces), limited[occurrences](len(repeats{})), limited[string](attributes*sampleSize), limited[[]int64](sampleSize), limited[int64](sampledNumbers), limited[SlowDecision](maxSlowest),
+		limited[Problem](1000), limited[Place](firstPlaces), limited[occurrences](len(repeats{})), limited[string](sampledNames*sampleSize), limited[[]int64](sampleSize), limited[int64](sampledNumbers), limited[SlowDecision](maxSlowest),
 		limited[StageTime](slowStages), limited[savedError](1000), limited[groupby.Stage](1<<17), limited[groupby.Counter](1<<17),
 		json.UnmarshalFromFunc(readOutcome), json.UnmarshalFromFunc(readSum),
 		json.UnmarshalFromFunc(memory.read),
@@ -140,11 +143,13 @@ func (x *Data) writeJSON(w io.Writer) error {
 	in := &x.inputs
 	s := saved{
 		Version: formatVersion, By: x.by, SlowestLimit: x.slowest.limit, Interrupted: x.interrupted,
-		Files: in.Files, Bytes: in.Bytes, Decisions: in.Decisions, OtherLines: in.OtherLines, Problems: in.Problems, Gaps: in.Gaps, From: x.first, To: x.last,
+		Files: in.Files, Bytes: in.Bytes, Decisions: in.Decisions, OtherLines: in.OtherLines, Problems: in.Problems, Gaps: in.Gaps,
 		IDs: x.ids.saved(), Slowest: x.slowest.kept, Groups: newSavedGroups(x.groups), Revisions: newSavedGroups(x.revisions),
 	}
-	if x.whole != nil {
-		s.Whole = newSavedGroups(x.whole)
+	for at, g := range map[*savedGroups]*groupby.Groups{&s.Paths: x.who[ofPath], &s.Servers: x.who[ofServer], &s.Clients: x.who[ofClient], &s.Whole: x.whole} {
+		if g != nil {
+			*at = newSavedGroups(g)
+		}
 	}
 	x.saveSample(&s)
 	return json.MarshalWrite(w, &s, jsontext.AllowInvalidUTF8(true), marshalers)
@@ -157,27 +162,27 @@ func readJSON(r io.Reader) (*Data, error) {
 	s.IDs.restore(&x.ids)
 	s.Groups.restore(&x.groups)
 	s.Revisions.restore(&x.revisions)
+	s.Paths.restore(&x.who[ofPath])
+	s.Servers.restore(&x.who[ofServer])
+	s.Clients.restore(&x.who[ofClient])
 	s.Whole.restore(&x.whole)
 	if err := json.UnmarshalRead(r, &s, json.RejectUnknownMembers(true), unmarshalers()); err != nil {
 		return nil, err
 	}
-	x.by, x.first, x.last, x.interrupted = s.By, s.From, s.To, s.Interrupted
+	x.by, x.interrupted = s.By, s.Interrupted
 	x.slowest = slowest{limit: s.SlowestLimit, kept: s.Slowest}
 	x.inputs = Inputs{Files: s.Files, Bytes: s.Bytes, Decisions: s.Decisions, OtherLines: s.OtherLines, Gaps: s.Gaps}
-	if x.groups == nil || x.revisions == nil {
-		return nil, errors.New("it has no groups or no revisions")
-	}
 	if _, err := keyOf(x.by); err != nil {
 		return nil, err
+	}
+	if x.groups == nil || x.revisions == nil || x.who[ofServer] == nil || x.who[ofClient] == nil || (x.who[ofPath] == nil) != (x.by == "path") {
+		return nil, errors.New("it lacks groups, revisions, paths, servers or clients")
 	}
 	if strings.HasPrefix(x.by, byRule) != (x.whole != nil) {
 		return nil, fmt.Errorf("grouped by %s, it has no totals, or has totals for no reason", x.by)
 	}
 	if x.slowest.limit < 0 || x.slowest.limit > maxSlowest {
 		return nil, fmt.Errorf("slowest_limit is %d: it must be from 0 to %d", x.slowest.limit, maxSlowest)
-	}
-	if x.first > x.last || (x.first == logread.NoTime) != (x.last == logread.NoTime) {
-		return nil, errors.New("its first time is after its last time, or one of them is missing")
 	}
 	before := ""
 	for _, p := range s.Problems {
@@ -351,7 +356,7 @@ func (s *stream[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error { return s.re
 func newSavedGroups(g *groupby.Groups) savedGroups {
 	elements := func(yield func(*savedGroup) bool) {
 		for x := range g.Parts() {
-			s := savedGroup{Key: x.Key, Slices: stream[groupby.Slice]{elements: func(yield func(*groupby.Slice) bool) {
+			s := savedGroup{Key: x.Key, From: x.First, To: x.Last, Slices: stream[groupby.Slice]{elements: func(yield func(*groupby.Slice) bool) {
 				for i := range x.Slices {
 					if !yield(&x.Slices[i]) {
 						return
@@ -384,7 +389,7 @@ func (s *savedGroups) restore(to **groupby.Groups) {
 			return g.insert(*to, &slice, dec)
 		}
 		return eachElement(dec, func() error {
-			g.Key, g.Errors, hasSlices = "", g.Errors[:0], false
+			g.Key, g.From, g.To, g.Errors, hasSlices = "", 0, 0, g.Errors[:0], false
 			if err := json.UnmarshalDecode(dec, &g); err != nil {
 				return err
 			}
@@ -406,10 +411,10 @@ func order(key string) string {
 }
 
 // insert reads the slices of a group, in the memory of one slice, and adds the
-// group to the groups. In the JSON, the slices must come after the key and the
-// errors.
+// group to the groups. In the JSON, the slices must come after the key, the
+// times and the errors.
 func (g *savedGroup) insert(groups *groupby.Groups, slice *groupby.Slice, dec *jsontext.Decoder) error {
-	part, err := groups.Insert(g.Key)
+	part, err := groups.Insert(g.Key, g.From, g.To)
 	if err != nil {
 		return err
 	}
@@ -433,25 +438,25 @@ func (g *savedGroup) insert(groups *groupby.Groups, slice *groupby.Slice, dec *j
 	return part.End()
 }
 
-// sampledNumbers are hash, time, took, outcome, and the index of each name.
-const sampledNumbers = 4 + sampledNames
+// sampledNumbers are hash, time, took, whether it has a stage, the outcome, the
+// hash of the input, the durations of the parts, and the index of each name.
+const sampledNumbers = 6 + parts + sampledNames
 
 // saveSample writes the sample with each name once.
 func (x *Data) saveSample(s *saved) {
 	x.sample.sort()
-	s.SampleLimit = x.sample.limit.Load()
-	indices := map[string]int64{}
+	s.SampleLimit, s.Names = x.sample.limit.Load(), x.sample.names
 	for i := range x.sample.kept {
 		d := &x.sample.kept[i]
-		numbers := []int64{int64(d.hash), d.time, d.took, int64(d.outcome)}
-		for _, name := range x.sample.names(d) {
-			n, ok := indices[string(name)]
-			if !ok {
-				n = int64(len(s.Names))
-				indices[string(name)] = n
-				s.Names = append(s.Names, string(name))
-			}
-			numbers = append(numbers, n)
+		numbers := []int64{int64(d.hash), d.time, d.took, 0, int64(d.outcome), int64(d.input)}
+		if d.timed {
+			numbers[3] = 1
+		}
+		for _, part := range d.parts {
+			numbers = append(numbers, int64(part))
+		}
+		for _, name := range d.names {
+			numbers = append(numbers, int64(name))
 		}
 		s.Sample = append(s.Sample, numbers)
 	}
@@ -462,22 +467,29 @@ func (x *Data) readSample(s *saved) error {
 	if s.SampleLimit > hashLimit {
 		return fmt.Errorf("sample_limit is %d: it must be at most 2^52", s.SampleLimit)
 	}
+	if slices.ContainsFunc(s.Names, func(name string) bool { return len(name) > nameLength }) {
+		return errors.New("a name of the sample is invalid")
+	}
 	x.sample.limit.Store(s.SampleLimit)
+	var kept []sampled
 	for _, n := range s.Sample {
 		if len(n) != sampledNumbers || n[0] < 0 || uint64(n[0]) >= s.SampleLimit || n[1] == logread.NoTime || n[2] < 0 ||
-			n[3] < 0 || n[3] > int64(outcome.Cancelled) {
+			n[3]&^1 != 0 || n[4] < 0 || n[4] > int64(outcome.Cancelled) || n[5] != int64(uint32(n[5])) {
 			return errors.New("a decision of the sample is invalid")
 		}
-		d := sampled{hash: uint64(n[0]), time: n[1], took: n[2], outcome: outcome.Outcome(n[3])}
-		var names [sampledNames][]byte
-		for i, at := range n[4:] {
-			if at < 0 || at >= int64(len(s.Names)) || len(s.Names[at]) > nameLength {
+		d := sampled{hash: uint64(n[0]), time: n[1], took: n[2], timed: n[3] == 1, outcome: outcome.Outcome(n[4]), input: uint32(n[5])}
+		for i, part := range n[6:][:parts] {
+			d.parts[i] = float32(part)
+		}
+		for i, at := range n[6+parts:] {
+			if at < 0 || at >= int64(len(s.Names)) {
 				return errors.New("a name of the sample is invalid")
 			}
-			names[i] = []byte(s.Names[at])
+			d.names[i] = int32(at)
 		}
-		x.sample.put(d, names)
-		x.sample.fit()
+		kept = append(kept, d)
 	}
+	x.sample.take(kept, s.Names)
+	x.sample.fit()
 	return nil
 }

@@ -121,13 +121,13 @@ func TestMergeErrors(t *testing.T) {
 
 // The JSON of a saved report with one decision, by its parts.
 const (
-	beforeGroups = `{"regometer_report":1,"by":"path","slowest_limit":1,"files":1,"bytes":2,"decisions":3,"other_lines":4,"from":5,"to":6,"sample_limit":4503599627370496`
+	beforeGroups = `{"regometer_report":1,"by":"path","slowest_limit":1,"files":1,"bytes":2,"decisions":3,"other_lines":4,"sample_limit":4503599627370496`
 	headJSON     = `{"limits":{"groups":2,"names":1,"width":10,"slices":4,"cells":99},"width":20,"overflow":{"decisions":0,"stages":0,"counters":0}`
 	stageJSON    = `{"stage":"rego_query_eval","self":1000000000,"min":1000000000,"max":1000000000,"sum":1000000000,"buckets":[0,1]}`
 	sliceJSON    = `{"begin":-20,"outcomes":[1,0,0,0,0,0],"stages":[` + stageJSON + `],"counters":[{"counter":"c","total":340282366920938463463}]}`
-	groupJSON    = `{"key":"k","errors":[{"code":"internal_error","count":1}],"slices":[` + sliceJSON + `]}`
+	groupJSON    = `{"key":"k","from":-20,"to":-19,"errors":[{"code":"internal_error","count":1}],"slices":[` + sliceJSON + `]}`
 	aKey         = `"//////////+AAAAAAAAAAA=="`
-	small        = beforeGroups + `,"groups":` + headJSON + `,"list":[` + groupJSON + `]},"revisions":` + headJSON + `,"list":[]}}`
+	small        = beforeGroups + `,"groups":` + headJSON + `,"list":[` + groupJSON + `]},"revisions":` + headJSON + `,"list":[]},"servers":` + headJSON + `,"list":[]},"clients":` + headJSON + `,"list":[]}}`
 )
 
 // TestKeysBounded: more decision ids than a report has are refused.
@@ -193,7 +193,8 @@ func TestLoadErrors(t *testing.T) {
 		{`"by":"path"`, "\"by\":\"\xff\"", "UTF-8"},
 		{`"by":"path"`, `"by":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000), "damaged"},
 		{`limit":1`, `limit":1000001`, "from 0 to 1000000"},
-		{`"from":5`, `"from":7`, "first time is after its last time"},
+		{`"from":-20`, `"from":7`, "times of group"},
+		{`,"servers"`, `,"paths":` + headJSON + `,"list":[]},"servers"`, "lacks groups"},
 		{`,"groups"`, `,"problems":[{"kind":"b","count":1,"first":[]},{"kind":"a","count":1,"first":[]}],"groups"`, "not in order"},
 		{`,"groups"`, `,"problems":[{"kind":"b","count":1,"first":[{},{},{},{},{},{}]}],"groups"`, "more than 5"},
 		{`,"groups"`, `,"ids":{"level":65,"list":[]},"groups"`, "from 0 to 64"},
@@ -209,13 +210,13 @@ func TestLoadErrors(t *testing.T) {
 		{`,"groups"`, `,"slowest":[{"outcome":"error","stages":[{"stage":"s","took":-1}]}],"groups"`, "took -1"},
 		{`,"groups"`, `,"slowest":[{"outcome":"error","stages":[{"stage":"s","took":1}]},{"outcome":"error","stages":[{"stage":"s","took":1}]}],"groups"`, "at most 1"},
 		{headJSON + `,"list":[` + groupJSON + `]}`, `{"list":[]}`, "width of the slices"},
-		{headJSON + `,"list":[` + groupJSON + `]}`, headJSON + `}`, "no groups"},
+		{headJSON + `,"list":[` + groupJSON + `]}`, headJSON + `}`, "lacks groups"},
 		{`"groups":2`, `"groups":-2`, "limits: Groups is -2"},
 		{`"width":20`, `"width":30`, "doubled"},
 		{`"width":20`, `"width":-9223372036854775808`, "doubled"},
 		{groupJSON, groupJSON + "," + groupJSON, "not in order"},
 		{groupJSON, `[]`, "damaged"},
-		{`"key":"k",`, ``, "invalid name"},
+		{`"key":"k"`, `"key":""`, "invalid name"},
 		{`"key":"k"`, `"key":"` + strings.Repeat("k", 1025) + `"`, "invalid name"},
 		{`"slices":[` + sliceJSON + `]`, `"slices":[]`, "no decisions"},
 		{`,"slices":[` + sliceJSON + `]`, ``, "no slices"},
@@ -247,10 +248,10 @@ func TestLoadErrors(t *testing.T) {
 		{`"decisions":0`, `"decisions":9223372036854775808`, "too large"},
 		{`:4503599627370496`, `:4503599627370497`, "2^52"},
 		{`"sample_limit"`, `"gaps":{"without_time":0,"without_duration":0,"with_hidden_result":0,"with_a_gap":-1},"sample_limit"`, "a total of the inputs is -1"},
-		{`:4503599627370496`, `:9,"names":["a"],"sample":[[9,1,0,0,0,0,0,0,0]]`, "decision of the sample"},
-		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,6,0,0,0,0,0]]`, "decision of the sample"},
-		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,0,0,0,0]]`, "decision of the sample"},
-		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,0,0,0,0,1]]`, "name of the sample"},
+		{`:4503599627370496`, `:9,"names":["a"],"sample":[[9,1,0,0,0,0,0,0,0,0,0,0,0,0,0]]`, "decision of the sample"},
+		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,6,0,0,0,0,0,0,0,0,0,0]]`, "decision of the sample"},
+		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,0,0,0,0,0,0,0,0,0,0]]`, "decision of the sample"},
+		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,0,0,0,0,0,0,0,0,0,0,1]]`, "name of the sample"},
 	} {
 		changed := strings.Replace(small, c.old, c.new, 1)
 		if err := load(c.new, packed(t, changed)); changed == small || err == nil || !strings.Contains(err.Error(), c.want) {

@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"math/bits"
 	"slices"
@@ -32,19 +33,22 @@ type decisionSample struct {
 	limit atomic.Uint64 // decisions with a lower hash are in the sample
 	mu    sync.Mutex    // guards the other fields while several workers add
 	kept  []sampled
-	text  []byte // the names of kept, in the same order
+	names []string         // of kept
+	index map[string]int32 // of each name
+	bytes int              // of the names
 }
 
 // sampled is a decision in a sample. It has no pointers, so that it costs
-// little to move, and nothing to collect. Names are texts until a scan compares
-// them, because a look-up for each name would cost more.
+// nothing to collect.
 type sampled struct {
 	hash    uint64
 	time    int64
-	took    int64                // ns: of its longest stage, or 0
-	at      int32                // the index of its names in decisionSample.text
-	ends    [sampledNames]uint16 // of the names, from there
+	took    int64               // ns: of its longest stage, or 0
+	parts   [parts]float32      // ns: of the stages of partStages, or 0, or -1 for a stage that did not finish
+	names   [sampledNames]int32 // indices in decisionSample.names
+	input   uint32              // a hash of the input, or 0
 	outcome outcome.Outcome
+	timed   bool // it has a stage
 }
 
 // The attributes of a decision. In a sample, the server has all its labels as
@@ -62,6 +66,18 @@ const (
 	sampledNames = attributes + 1
 )
 
+// partStages are the stages of which a sample has the durations. Evaluation
+// contains http.send.
+var partStages = [parts]string{evaluationStage, httpStage, compileStage, inputStage}
+
+const (
+	ofEvaluation = iota
+	ofHTTP
+	ofCompile
+	ofInput
+	parts
+)
+
 const (
 	hashLimit  = 1 << 52 // JSON numbers below 2^53 are exact everywhere
 	nameLength = 1024
@@ -69,10 +85,10 @@ const (
 
 // sampleSize and sampleBytes limit the decisions of a sample, and the names of
 // all of them together. A test lowers them.
-var sampleSize, sampleBytes = 1 << 13, 4 << 20
+var sampleSize, sampleBytes = 1 << 16, 4 << 20
 
 func newSample() *decisionSample {
-	s := &decisionSample{}
+	s := &decisionSample{index: map[string]int32{}}
 	s.limit.Store(hashLimit)
 	return s
 }
@@ -96,8 +112,13 @@ func (s *decisionSample) add(e *logread.Event, stages []string) {
 	}
 	d := sampled{hash: hash, time: e.Time, outcome: e.Outcome}
 	for _, m := range e.Measures {
-		if m.Value > d.took && stages[m.Metric] != "" {
-			d.took = m.Value
+		if stage := stages[m.Metric]; stage != "" {
+			d.timed, d.took = true, max(d.took, m.Value)
+			if i := slices.Index(partStages[:], stage); i >= 0 {
+				if d.parts[i] = float32(m.Value); m.Value == 0 { // it did not finish
+					d.parts[i] = -1
+				}
+			}
 		}
 	}
 	names := [sampledNames][]byte{e.Path, e.Labels, withoutPort(e.RequestedBy), e.BundleRevisions()}
@@ -115,7 +136,14 @@ func (s *decisionSample) add(e *logread.Event, stages []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if hash < s.limit.Load() { // another worker may have lowered it
-		s.put(d, names)
+		for i, name := range names {
+			n, ok := s.index[string(name)] // without an allocation
+			if !ok {
+				n = s.number(string(name))
+			}
+			d.names[i] = n
+		}
+		s.kept = append(s.kept, d)
 		s.fit()
 	}
 }
@@ -144,58 +172,57 @@ func exampleRule(e *logread.Event) []byte {
 func (s *decisionSample) exampleOf(path string) string {
 	if s != nil {
 		for i := range s.kept {
-			if names := s.names(&s.kept[i]); string(names[ofPath]) == path && len(names[ofExample]) > 0 {
-				return string(names[ofExample])
+			if d := &s.kept[i]; s.names[d.names[ofPath]] == path && s.names[d.names[ofExample]] != "" {
+				return s.names[d.names[ofExample]]
 			}
 		}
 	}
 	return "result.FIELD"
 }
 
-// put appends a decision.
-func (s *decisionSample) put(d sampled, names [sampledNames][]byte) {
-	d.at = int32(len(s.text))
-	for i, name := range names {
-		s.text = append(s.text, name...)
-		d.ends[i] = uint16(len(s.text) - int(d.at))
+// number returns the number of a name, which is new to the sample or not.
+func (s *decisionSample) number(name string) int32 {
+	n, ok := s.index[name]
+	if !ok {
+		n = int32(len(s.names))
+		s.index[name] = n
+		s.names, s.bytes = append(s.names, name), s.bytes+len(name)
 	}
-	s.kept = append(s.kept, d)
+	return n
 }
 
-// names returns the names of a decision.
-func (s *decisionSample) names(d *sampled) (names [sampledNames][]byte) {
-	from := uint16(0)
-	for i, end := range d.ends {
-		names[i], from = s.text[d.at:][from:end], end
-	}
-	return names
-}
-
-// take appends those of some decisions that are below the limit.
-func (s *decisionSample) take(kept []sampled, text []byte) {
+// take adds those of some decisions that are below the limit, in their order,
+// with their names.
+func (s *decisionSample) take(kept []sampled, names []string) {
+	numbers := make([]int32, len(names)) // in s, plus 1
 	for _, d := range kept {
-		if d.hash < s.limit.Load() {
-			names := text[d.at:][:d.ends[sampledNames-1]]
-			d.at = int32(len(s.text))
-			s.text, s.kept = append(s.text, names...), append(s.kept, d)
+		if d.hash >= s.limit.Load() {
+			continue
 		}
+		for i, n := range d.names {
+			if numbers[n] == 0 {
+				numbers[n] = s.number(names[n]) + 1
+			}
+			d.names[i] = numbers[n] - 1
+		}
+		s.kept = append(s.kept, d)
 	}
 }
 
 // fit lowers the limit until the sample has room.
 func (s *decisionSample) fit() {
-	for len(s.kept) > sampleSize || len(s.text) > sampleBytes {
+	for len(s.kept) > sampleSize || s.bytes > sampleBytes {
 		s.thin(s.limit.Load() * 3 / 4)
 	}
 }
 
 // thin lowers the limit. Decisions move towards the beginning, so none is
-// overwritten before it has moved.
+// overwritten before it has moved. Names are those of the rest, in their order.
 func (s *decisionSample) thin(limit uint64) {
-	kept, text := s.kept, s.text
-	s.kept, s.text = kept[:0], text[:0]
+	kept, names := s.kept, s.names
+	s.kept, s.names, s.index, s.bytes = kept[:0], nil, map[string]int32{}, 0
 	s.limit.Store(limit)
-	s.take(kept, text)
+	s.take(kept, names)
 }
 
 // merge adds the decisions of o.
@@ -203,7 +230,7 @@ func (s *decisionSample) merge(o *decisionSample) {
 	if limit := o.limit.Load(); limit < s.limit.Load() {
 		s.thin(limit)
 	}
-	s.take(o.kept, o.text)
+	s.take(o.kept, o.names)
 	s.fit()
 }
 
@@ -213,10 +240,13 @@ func (s *decisionSample) sort() {
 		if c := cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.hash, b.hash), cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.took, b.took)); c != 0 {
 			return c
 		}
-		x, y := s.names(&a), s.names(&b)
-		return slices.CompareFunc(x[:], y[:], bytes.Compare)
+		if c := cmp.Or(slices.Compare(a.parts[:], b.parts[:]), cmp.Compare(a.input, b.input)); c != 0 {
+			return c
+		}
+		return slices.CompareFunc(a.names[:], b.names[:], func(a, b int32) int { return strings.Compare(s.names[a], s.names[b]) })
 	})
-	kept, text := s.kept, s.text
-	s.kept, s.text = kept[:0], make([]byte, 0, len(text))
-	s.take(kept, text)
+	s.thin(s.limit.Load())
 }
+
+// hashInput returns a hash of an input, which is not 0.
+func hashInput(input []byte) uint32 { return max(1, crc32.ChecksumIEEE(input)) }

@@ -3,36 +3,37 @@
 
 package report
 
-// This file decides what a scan counts: which decisions are slow, failed,
-// denied or undefined, and whose they are.
+// This file decides what a scan counts: which decisions are slow, denied,
+// compiled and so on, and whose they are.
 
 import (
-	"fmt"
 	"math"
 	"slices"
+	"time"
 
-	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
 // A scan finds the decisions of a sample that stand out. It looks at each
 // server, path, client and revision, in each interval of time.
 type scan struct {
-	events []event // by time
-	every  []int32 // the indices of events
-	values [attributes][]value
-	label  string // the label that tells servers apart, or ""
-	xlogx  []float64
+	events   []event // by time
+	every    []int32 // the indices of events
+	values   [attributes][]value
+	servers  *servers
+	xlogx    []float64
+	complete bool    // all decisions with a time are in the sample
+	share    float64 // of the decisions that are in the sample, about
 }
 
 // event is a decision. Its names are indices in scan.values.
 type event struct {
-	time, took int64
-	outcome    outcome.Outcome
-	names      [attributes]int32
-	bin        int
-	over       float64 // the logarithm of took minus that of the fastest tenth of its path
-	timed      bool    // over is known
+	*sampled
+	names [attributes]int32
+	bin   int32
+	over  float64 // the logarithm of took minus that of the fastest tenth of its path
+	known bool    // over is known
+	again bool    // its input came to its path in the minute before
 }
 
 // value is a name of an attribute.
@@ -62,84 +63,60 @@ func (s subject) has(e *event) bool {
 }
 
 // newScan returns a scan of a sample, which is sorted.
-func newScan(of *decisionSample) *scan {
+func newScan(of *decisionSample, servers *servers) *scan {
 	n := len(of.kept)
-	s := &scan{events: make([]event, n), every: make([]int32, n), xlogx: make([]float64, n+1)}
+	s := &scan{events: make([]event, n), every: make([]int32, n), xlogx: make([]float64, n+1), servers: servers}
+	s.complete, s.share = of.limit.Load() == hashLimit, float64(of.limit.Load())/hashLimit
 	if n == 0 {
 		return s
 	}
+	var numbers [attributes][]int32 // of the names of the sample, plus 1
+	var indices [attributes]map[string]int32
+	for a := range numbers {
+		numbers[a], indices[a] = make([]int32, len(of.names)), map[string]int32{}
+	}
+	number := func(a int, name int32) int32 {
+		if at := numbers[a][name]; at > 0 {
+			return at - 1
+		}
+		text := of.names[name]
+		if a == ofServer {
+			text = servers.name(text)
+		}
+		n, ok := indices[a][text]
+		if !ok {
+			n = int32(len(s.values[a]))
+			indices[a][text] = n
+			s.values[a] = append(s.values[a], value{name: text})
+		}
+		numbers[a][name] = n + 1
+		return n
+	}
 	first, last := of.kept[0].time, of.kept[n-1].time
 	width := float64(last)/scanBins - float64(first)/scanBins + 1
+	type request struct {
+		path  int32
+		input uint32
+	}
+	came := map[request]int64{}
 	for i := range of.kept {
-		d := &of.kept[i]
-		s.events[i] = event{time: d.time, took: d.took, outcome: d.outcome, bin: min(scanBins-1, int((float64(d.time)-float64(first))/width))}
+		d, e := &of.kept[i], &s.events[i]
+		*e = event{sampled: d, bin: int32(min(scanBins-1, (float64(d.time)-float64(first))/width))}
+		for a := range attributes {
+			at := number(a, d.names[a])
+			e.names[a] = at
+			s.values[a][at].events = append(s.values[a][at].events, int32(i))
+		}
+		if d.input != 0 {
+			r := request{e.names[ofPath], d.input}
+			before, ok := came[r]
+			e.again, came[r] = ok && d.time-before <= int64(time.Minute), d.time
+		}
 		s.every[i] = int32(i)
 		s.xlogx[i+1] = float64(i+1) * math.Log(float64(i+1))
 	}
-	labels := s.readServers(of)
-	var indices [attributes]map[string]int32
-	for a := range indices {
-		indices[a] = map[string]int32{}
-	}
-	for i := range of.kept {
-		names := of.names(&of.kept[i])
-		for a, name := range names[:attributes] {
-			if a == ofServer {
-				name = labels[string(name)][s.label]
-			}
-			n, ok := indices[a][string(name)]
-			if !ok {
-				n = int32(len(s.values[a]))
-				indices[a][string(name)] = n
-				s.values[a] = append(s.values[a], value{name: string(name)})
-			}
-			v := &s.values[a][n]
-			v.events = append(v.events, int32(i))
-			s.events[i].names[a] = n
-		}
-	}
 	s.setOver()
 	return s
-}
-
-// readServers finds the label that tells servers apart: "id", or else the one
-// with the most values. It returns the labels for each text of labels.
-func (s *scan) readServers(of *decisionSample) map[string]map[string][]byte {
-	parsed, seen, counts := map[string]map[string][]byte{}, map[string]bool{}, map[string]int{}
-	for i := range of.kept {
-		text := of.names(&of.kept[i])[ofServer]
-		if parsed[string(text)] != nil {
-			continue
-		}
-		labels := map[string][]byte{}
-		(&logread.Event{Labels: text}).EachLabel(func(name, value []byte) { labels[string(name)] = slices.Clone(value) })
-		for name, value := range labels {
-			if pair := fmt.Sprintf("%q=%s", name, value); !seen[pair] {
-				seen[pair] = true
-				counts[name]++
-			}
-		}
-		parsed[string(text)] = labels
-	}
-	most := 1
-	for name, n := range counts {
-		if n > 1 && name == "id" {
-			n = math.MaxInt
-		}
-		if n > most || n == most && most > 1 && name < s.label {
-			s.label, most = name, n
-		}
-	}
-	return parsed
-}
-
-// byServer returns the grouping by servers, or by paths if no label tells
-// servers apart.
-func (s *scan) byServer() string {
-	if s.label == "" {
-		return "path"
-	}
-	return "label:" + s.label
 }
 
 // setOver sets the durations relative to those of the path.
@@ -158,7 +135,7 @@ func (s *scan) setOver() {
 		slices.Sort(logs)
 		for _, i := range path.events {
 			e := &s.events[i]
-			e.over, e.timed = e.over-nearest(logs, 0.1), e.took > 0
+			e.over, e.known = e.over-nearest(logs, 0.1), e.took > 0
 		}
 	}
 }
@@ -168,44 +145,94 @@ type kind int
 
 const (
 	slow kind = iota
-	failed
-	denied
-	undefined
+	shifted
+	untimed
+	compiled
+	repeated
+	kinds
 )
 
 // A feature is what a scan counts.
 type feature struct {
-	kind  kind
-	over  float64 // of slow decisions: event.over is above this
-	names []int   // the attributes that clusters of this kind have
-	// within says that a subject is only compared with itself at other times.
-	within bool
+	kind    kind
+	over    float64         // of slow decisions: event.over is above this
+	rare    bool            // of slow decisions: few are slow, but far more than outside
+	outcome outcome.Outcome // of shifted
+	names   []int           // the attributes that clusters of this kind have
 }
 
 var (
 	anyone   = []int{ofPath, ofServer, ofClient, ofRevision}
 	features = []feature{
-		{slow, math.Log(slowLow), anyone, false},
-		{slow, math.Log(slowHigh), anyone, false},
-		{failed, 0, anyone, false},
-		{denied, 0, []int{ofPath}, true},
-		{denied, 0, []int{ofServer, ofClient}, false},
-		{undefined, 0, []int{ofPath}, true},
+		{kind: slow, over: math.Log(slowLow), names: anyone},
+		{kind: slow, over: math.Log(slowHigh), names: anyone},
+		{kind: slow, over: math.Log(slowRare), rare: true, names: anyone},
+		{kind: shifted, outcome: outcome.Allowed, names: anyone},
+		{kind: shifted, outcome: outcome.Denied, names: anyone},
+		{kind: shifted, outcome: outcome.OtherResult, names: anyone},
+		{kind: shifted, outcome: outcome.Undefined, names: anyone},
+		{kind: shifted, outcome: outcome.Error, names: anyone},
+		{kind: shifted, outcome: outcome.Cancelled, names: anyone},
+		{kind: untimed, names: []int{ofServer}},
+		{kind: compiled, names: []int{ofPath, ofServer}},
+		{kind: repeated, names: []int{ofClient}},
 	}
 )
 
 // of returns 1 if a decision has the feature, 0 if it lacks the feature, and -1
 // if it does not count.
-func (f feature) of(e *event) int8 {
-	is := e.outcome == [...]outcome.Outcome{failed: outcome.Error, denied: outcome.Denied, undefined: outcome.Undefined}[f.kind]
-	switch {
-	case f.kind == slow && !e.timed, f.kind == denied && e.outcome > outcome.Denied:
-		return -1
-	case f.kind == slow:
-		is = e.over > f.over
+func (f *feature) of(e *event) int8 {
+	is, counts := false, true
+	switch f.kind {
+	case slow:
+		is, counts = e.over > f.over, e.known
+	case shifted:
+		is = e.outcome == f.outcome
+	case untimed:
+		is = !e.timed
+	case compiled:
+		is, counts = e.parts[ofCompile] > 0, e.timed
+	case repeated:
+		is, counts = e.again, e.input != 0
 	}
-	if is {
+	switch {
+	case !counts:
+		return -1
+	case is:
 		return 1
 	}
 	return 0
+}
+
+// raised reports whether the share of a feature is as much above another one as
+// that of a cluster must be.
+func (f *feature) raised(share, outside float64) bool {
+	switch f.kind {
+	case slow:
+		if !f.rare {
+			return share >= outside+slowPoints
+		}
+		return share >= outside+rarePoints && share >= rareTimes*outside
+	case untimed:
+		return share >= outside+untimedPoints
+	case compiled:
+		return share >= outside+compiledPoints
+	case repeated:
+		return share >= outside+repeatedPoints
+	}
+	return share >= outside+shiftPoints || share >= outside+rarePoints && share >= rareTimes*outside
+}
+
+// judges reports whether a subject is of interest. Paths and clients differ in
+// their outcomes, so most of them are compared only with other times.
+func (f *feature) judges(c *cluster) bool {
+	switch {
+	case f.kind != shifted && f.kind != compiled || c.timed() || c.subject[ofServer] != anyName || c.subject[ofRevision] != anyName:
+		return true
+	case c.subject[ofClient] == anyName:
+		return false
+	case f.outcome == outcome.Undefined || f.outcome == outcome.Error || f.outcome == outcome.Cancelled:
+		return true
+	}
+	return c.in.rate() >= alwaysShare && c.out.rate() <= seldomShare
 }

@@ -9,40 +9,39 @@ package report
 import (
 	"math"
 	"slices"
+	"time"
 )
 
 // The thresholds that a cluster must reach.
 const (
-	failedLeast  = 10   // errors
-	failedTimes  = 3    // the rate divided by the rate outside
-	failedPoints = 0.02 // the rate minus the rate outside
-	alwaysShare  = 0.95 // denied or undefined inside
-	seldomShare  = 0.7  // denied or undefined outside, at most
-	slowLow      = 2.5  // slow: the duration divided by that of the path's fastest tenth
-	slowHigh     = 8    // the same, for a cluster among other slow decisions
-	slowPoints   = 0.15 // the share of slow decisions minus the share outside
-	slowTimes    = 1.5  // the factor of an interval
-	serverTimes  = 2    // the factor of a server from the first decision to the last
-	slowNoise    = 2.5  // the logarithm of the factor divided by the usual differences
+	shiftPoints    = 0.1  // the share of an outcome minus the share outside,
+	rarePoints     = 0.02 // or less, if the share outside is small:
+	rareTimes      = 3    // the share divided by the share outside
+	alwaysShare    = 0.95 // of denied and other decisions of a client at all times,
+	seldomShare    = 0.7  // against those outside, at most
+	untimedPoints  = 0.5  // the share without durations minus the share outside
+	compiledPoints = 0.2  // the share that compile minus the share outside
+	repeatedPoints = 0.5  // the share with an input that came before minus the share outside
+	slowLow        = 2.5  // slow: the duration divided by that of the path's fastest tenth
+	slowHigh       = 8    // the same, for a cluster among other slow decisions
+	slowRare       = 16   // the same, for few decisions of a cluster
+	slowPoints     = 0.15 // the share of slow decisions minus the share outside
+	slowTimes      = 1.5  // the factor of an interval
+	serverTimes    = 2    // the factor of a server from the first decision to the last
+	slowNoise      = 2.5  // the logarithm of the factor divided by the usual differences
 )
 
 // check reports whether a cluster differs by more than parts of the log
 // usually do.
 func (s *scan) check(c *cluster, removed []bool) bool {
 	excess := s.measureExcess(c, removed)
-	in, out := s.split(c, excess, c.subject)
-	itself := c.timed() && len(out) >= scanLeast // at other times
-	if !itself && !c.within {
-		in, out = s.split(c, excess, all)
-	}
-	if len(in) < scanLeast || len(out) < scanLeast {
+	in, out := s.split(c, excess, c.others())
+	if len(in) < scanLeast || len(out) < scanLeast || !s.steps(c, excess) {
 		return false
 	}
 	difference := mean(in) - mean(out)
-	switch c.kind {
-	case slow:
-		c.factor = math.Exp(difference)
-		if c.factor < slowTimes || !itself && c.factor < serverTimes {
+	if c.kind == slow && !c.rare {
+		if factor := math.Exp(difference); factor < slowTimes || !c.timed() && factor < serverTimes {
 			return false
 		}
 		size := min(max(min(len(in), len(out))/8, 10), 100)
@@ -52,23 +51,101 @@ func (s *scan) check(c *cluster, removed []bool) bool {
 		}
 		usual, high := nearest(outside, 0.5), nearest(outside, 0.95)
 		return nearest(inside, 0.25) > high && mean(in)-usual >= slowNoise*(high-usual)
-	case failed:
-		if difference < failedPoints || c.in.rate() < failedTimes*(c.in.rate()-difference) {
-			return false
-		}
-		// As for counts whose variance is above that of the Poisson
-		// distribution.
-		size := max(min(len(in), len(out)/8), 1)
-		usual, p, chi2 := mean(out), c.out.rate(), 0.0
-		rates := means(out, size)
-		for _, rate := range rates {
-			chi2 += (rate - usual) * (rate - usual) * float64(size)
-		}
-		noise := chi2 / (max(p*(1-p), 1/float64(len(out))) * float64(max(1, len(rates)-1)))
-		return c.score >= scanScore*max(1, noise)
-	default:
-		return difference >= alwaysShare-seldomShare
 	}
+	if !c.raised(c.in.rate(), c.in.rate()-difference) {
+		return false
+	}
+	// As for counts whose variance is above that of the Poisson distribution.
+	size := max(min(len(in), len(out)/8), 1)
+	usual, p, chi2 := mean(out), c.out.rate(), 0.0
+	rates := means(out, size)
+	for _, rate := range rates {
+		chi2 += (rate - usual) * (rate - usual) * float64(size)
+	}
+	noise := chi2 / (max(p*(1-p), 1/float64(len(out))) * float64(max(1, len(rates)-1)))
+	return c.score >= scanScore*max(1, noise)
+}
+
+// steps reports whether two levels, inside and outside a cluster, explain the
+// decisions of its subject better than a smooth course does: a trend, or the
+// times of day. An outcome that follows the day is no fault. Both are fitted by
+// least squares, and each number of a course has a price (Akaike 1974).
+func (s *scan) steps(c *cluster, excess []float64) bool {
+	if !c.timed() {
+		return true
+	}
+	type bin struct{ n, inside, sum float64 }
+	var bins [scanBins]bin
+	in, out := s.split(c, excess, c.subject)
+	mi, vi := meanAndVariance(in)
+	mo, vo := meanAndVariance(out)
+	for _, i := range s.narrow(c.subject) {
+		if e := &s.events[i]; !math.IsNaN(excess[i]) && c.subject.has(e) {
+			b := &bins[e.bin]
+			b.n, b.sum = b.n+1, b.sum+excess[i]
+			if c.has(int(i), e) {
+				b.inside++
+			}
+		}
+	}
+	hours := time.Duration(s.events[len(s.events)-1].time - s.events[0].time).Hours()
+	var x [scanBins][]float64
+	var y, weights [scanBins]float64
+	steps := 0.0
+	for i, b := range bins {
+		t := (float64(i)+0.5)/scanBins*2 - 1
+		x[i] = []float64{1, t, t * t, t * t * t}
+		if day := 2 * math.Pi * (t + 1) / 2 * hours / 24; hours >= dayHours {
+			x[i] = append(x[i], math.Sin(day), math.Cos(day), math.Sin(2*day), math.Cos(2*day))
+		}
+		if b.n > 0 {
+			y[i], weights[i] = b.sum/b.n, b.n
+			d := y[i] - (b.inside*mi+(b.n-b.inside)*mo)/b.n
+			steps += b.n * d * d
+		}
+	}
+	variance := (vi*float64(len(in)) + vo*float64(len(out))) / float64(len(in)+len(out))
+	return steps <= residual(x[:], y[:], weights[:])+2*float64(len(x[0])-2)*variance
+}
+
+// dayHours is the length of a log from which on it may show the times of day.
+const dayHours = 12
+
+// residual returns the weighted sum of the squares of what a linear function of
+// x leaves of y, by Gauss' elimination of the normal equations.
+func residual(x [][]float64, y, weights []float64) float64 {
+	n := len(x[0])
+	rows := make([][]float64, n) // of the equations, with the right side
+	for i := range rows {
+		rows[i] = make([]float64, n+1)
+		for k, w := range weights {
+			for j := range n {
+				rows[i][j] += w * x[k][i] * x[k][j]
+			}
+			rows[i][n] += w * x[k][i] * y[k]
+		}
+		rows[i][i] *= 1 + 1e-9 // so that no pivot is 0
+	}
+	for i, row := range rows {
+		for j, other := range rows {
+			if f := other[i] / row[i]; i != j && row[i] > 0 {
+				for k := range other {
+					other[k] -= f * row[k]
+				}
+			}
+		}
+	}
+	sum := 0.0
+	for k, w := range weights {
+		d := y[k]
+		for i, row := range rows {
+			if row[i] > 0 {
+				d -= x[k][i] * row[n] / row[i]
+			}
+		}
+		sum += w * d * d
+	}
+	return sum
 }
 
 // split returns the excess of the decisions in a cluster, and of those outside
@@ -87,31 +164,40 @@ func (s *scan) split(c *cluster, excess []float64, rest subject) (in, out []floa
 }
 
 // measureExcess returns by how much each decision exceeds what is expected of
-// its path and its time, or NaN if this is unknown.
+// its path and its time, or NaN if it does not count or was removed. Nobody
+// knows what to expect of a duration on a path that only the cluster has.
 func (s *scan) measureExcess(c *cluster, removed []bool) []float64 {
 	excess := make([]float64, len(s.events))
 	paths := make([]average, len(s.values[ofPath]))
+	var outside average
+	shared := make([]bool, len(s.values[ofPath])) // the cluster does not have it alone
 	for i := range s.events {
 		e := &s.events[i]
 		x := c.of(e)
 		switch excess[i] = float64(x); {
 		case removed[i] || x < 0:
 			excess[i] = math.NaN()
-		case c.kind == slow:
+		case c.kind == slow && !c.rare:
 			excess[i] = e.over
 		}
 		if !c.has(i, e) {
 			paths[e.names[ofPath]].add(excess[i])
+			outside.add(excess[i])
+			shared[e.names[ofPath]] = true
 		}
 	}
 	var others [scanBins]average // at the same time
 	for i := range s.events {
 		e := &s.events[i]
-		if excess[i] -= paths[e.names[ofPath]].expect(math.NaN()); !c.subject.has(e) {
+		unknown := math.NaN()
+		if c.kind != slow && !shared[e.names[ofPath]] {
+			unknown = outside.expect(unknown)
+		}
+		if excess[i] -= paths[e.names[ofPath]].expect(unknown); !c.subject.has(e) {
 			others[e.bin].add(excess[i])
 		}
 	}
-	if c.kind == slow {
+	if c.kind == slow && !c.rare {
 		for i := range s.events {
 			excess[i] -= others[s.events[i].bin].expect(0)
 		}
@@ -136,11 +222,21 @@ func (a *average) expect(otherwise float64) float64 {
 	return a.sum / a.n
 }
 
-func mean(values []float64) (m float64) {
-	for _, v := range values {
-		m += v / float64(len(values))
-	}
+func mean(values []float64) float64 {
+	m, _ := meanAndVariance(values)
 	return m
+}
+
+// meanAndVariance returns 0 for no values.
+func meanAndVariance(values []float64) (m, v float64) {
+	n := float64(max(1, len(values)))
+	for _, x := range values {
+		m += x / n
+	}
+	for _, x := range values {
+		v += (x - m) * (x - m) / n
+	}
+	return m, v
 }
 
 // means returns the sorted means of runs of values. It leaves out the rest.

@@ -17,19 +17,6 @@ import (
 	"sync"
 )
 
-// raised reports whether a rate is as high as that of a cluster must be.
-func (f feature) raised(in, out tally) bool {
-	a, b := in.rate(), out.rate()
-	switch f.kind {
-	case slow:
-		return a >= b+slowPoints
-	case failed:
-		return in.has >= failedLeast && a >= failedTimes*b && a >= b+failedPoints
-	default:
-		return a >= alwaysShare && b <= seldomShare
-	}
-}
-
 // tally counts decisions, and those that have a feature.
 type tally struct{ all, has int }
 
@@ -45,18 +32,22 @@ func (s *scan) likelihood(t tally) float64 {
 // The thresholds of a search.
 const (
 	scanScore  = 10 // the logarithm of the likelihood ratio, without penalties
-	scanRounds = 3  // the clusters of a kind
+	scanRounds = 4  // the clusters of a kind
+	scanHas    = 10 // decisions with the feature in a cluster
 )
 
 // A cluster has decisions of a subject from a time to another.
 type cluster struct {
 	feature
 	subject
-	first, last  int  // the first and the last of scan.events
-	begins, ends bool // after the first decision of the subject, before the last one
+	first, last  int     // the first and the last of scan.events
+	begins, ends bool    // after the first decision of the subject, before the last one
+	parent       subject // with whose decisions it is compared at all times
 	in, out      tally
 	score        float64
-	factor       float64 // of slow: how many times as long decisions take
+	// rank is the score in comparison with all others of the parent, so that
+	// clusters with and without times can be ranked.
+	rank float64
 }
 
 func (c *cluster) timed() bool { return c.begins || c.ends }
@@ -64,17 +55,26 @@ func (c *cluster) timed() bool { return c.begins || c.ends }
 // has reports whether event i is in the cluster.
 func (c *cluster) has(i int, e *event) bool { return i >= c.first && i <= c.last && c.subject.has(e) }
 
+// others returns the subject of the decisions with which a cluster is compared:
+// itself at other times, or else its parent.
+func (c *cluster) others() subject {
+	if c.timed() {
+		return c.subject
+	}
+	return c.parent
+}
+
 // findClusters returns what stands out, by kind.
 func (s *scan) findClusters() []cluster {
 	if len(s.events) < 2*scanLeast {
 		return nil
 	}
-	var found [undefined + 1][]cluster
-	var kinds sync.WaitGroup
+	var found [kinds][]cluster
+	var all sync.WaitGroup
 	for k := range found {
-		kinds.Go(func() { found[k] = s.findKind(kind(k)) })
+		all.Go(func() { found[k] = s.findKind(kind(k)) })
 	}
-	kinds.Wait()
+	all.Wait()
 	return slices.Concat(found[:]...)
 }
 
@@ -97,12 +97,12 @@ func (s *scan) findKind(k kind) (found []cluster) {
 // findStrongest returns the cluster of a kind with the highest score.
 func (s *scan) findStrongest(k kind, removed []bool) (cluster, bool) {
 	var candidates []cluster
-	for _, f := range features {
-		if f.kind == k {
+	for i := range features {
+		if f := &features[i]; f.kind == k {
 			candidates = append(candidates, s.findCandidates(f, removed)...)
 		}
 	}
-	slices.SortStableFunc(candidates, byScore)
+	slices.SortStableFunc(candidates, byRank)
 	for _, c := range candidates {
 		if c.score >= scanScore && s.check(&c, removed) {
 			return c, true
@@ -112,7 +112,7 @@ func (s *scan) findStrongest(k kind, removed []bool) (cluster, bool) {
 }
 
 // findCandidates returns subjects with their best intervals.
-func (s *scan) findCandidates(f feature, removed []bool) (found []cluster) {
+func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
 	x, total := make([]int8, len(s.events)), tally{}
 	for i := range s.events {
 		if x[i] = -1; !removed[i] {
@@ -122,35 +122,41 @@ func (s *scan) findCandidates(f feature, removed []bool) (found []cluster) {
 			total = total.plus(tally{1, int(x[i])})
 		}
 	}
-	if total.has < failedLeast {
+	if total.has < scanHas {
 		return nil
 	}
-	add := func(sub subject, least float64) {
-		if c := s.findInterval(f, sub, x, total); c.score > least {
+	add := func(sub, parent subject, others tally, least float64) {
+		if c := s.findInterval(f, sub, parent, x, others); c.score > 0 && c.rank > least {
 			found = append(found, c)
 		}
 	}
 	addNames := func(from subject, least float64) {
+		others := tally{}
+		for _, i := range s.narrow(from) {
+			if x[i] >= 0 && from.has(&s.events[i]) {
+				others = others.plus(tally{1, int(x[i])})
+			}
+		}
 		for _, a := range f.names {
 			for n, v := range s.values[a] {
-				if sub := from; from[a] == anyName && len(v.events) >= scanLeast && len(s.values[a]) > 1 {
+				if sub := from; from[a] == anyName && len(v.events) >= scanLeast && len(s.values[a]) > 1 && (v.name != "" || f.kind == slow && a == ofClient) {
 					sub[a] = int32(n)
-					add(sub, least)
+					add(sub, from, others, least)
 				}
 			}
 		}
 	}
-	add(all, 0)
+	add(all, all, total, 0)
 	addNames(all, 0)
-	slices.SortStableFunc(found, byScore)
+	slices.SortStableFunc(found, byRank)
 	if found = found[:min(len(found), 8)]; len(found) > 0 {
 		// Two names must explain much more than one.
-		addNames(found[0].subject, found[0].score+scanScore)
+		addNames(found[0].subject, found[0].rank+scanScore)
 	}
 	return found
 }
 
-func byScore(a, b cluster) int { return cmp.Compare(b.score, a.score) }
+func byRank(a, b cluster) int { return cmp.Compare(b.rank, a.rank) }
 
 // narrow returns the indices of few decisions that include those of a subject.
 func (s *scan) narrow(sub subject) []int32 {
@@ -163,10 +169,11 @@ func (s *scan) narrow(sub subject) []int32 {
 	return few
 }
 
-// findInterval returns the interval of a subject with the highest score. The
-// score is 0 if none qualifies.
-func (s *scan) findInterval(f feature, sub subject, x []int8, total tally) cluster {
-	few, bin := s.narrow(sub), -1
+// findInterval returns the interval of a subject with the highest score, in
+// comparison with itself at other times, or with the others. The score is 0 if
+// none qualifies.
+func (s *scan) findInterval(f *feature, sub, parent subject, x []int8, others tally) cluster {
+	few, bin := s.narrow(sub), int32(-1)
 	at := make([]int, 0, len(few))         // the decisions of the subject
 	before := make([]tally, 1, len(few)+1) // by index in at
 	var bounds []int                       // indices in at where a slice of time begins, and its end
@@ -180,35 +187,45 @@ func (s *scan) findInterval(f feature, sub subject, x []int8, total tally) clust
 		}
 	}
 	bounds = append(bounds, len(at))
-	if f.within {
-		total = before[len(at)]
-	}
-	one := s.likelihood(total)
+	own := before[len(at)]
 	penalty := 0.0
 	for a, name := range sub {
 		if name != anyName {
 			penalty += math.Log(float64(len(s.values[a])))
 		}
 	}
-	best := cluster{feature: f, subject: sub}
+	var best, whole cluster
+	consider := func(i, j int) {
+		c := cluster{feature: *f, subject: sub, parent: parent, begins: i > 0, ends: j < len(at), first: i, last: j, in: before[j].minus(before[i])}
+		total := others
+		if c.timed() {
+			total = own
+		}
+		c.out = total.minus(c.in)
+		if c.in.has < scanHas || c.in.all < scanLeast || c.out.all < scanLeast || !f.raised(c.in.rate(), c.out.rate()) || !f.judges(&c) {
+			return
+		}
+		ends := 0.0
+		for _, inside := range []bool{c.begins, c.ends} {
+			if inside {
+				ends += math.Log(scanBins)
+			}
+		}
+		ratio := func(total, out tally) float64 {
+			return s.likelihood(c.in) + s.likelihood(out) - s.likelihood(total) - penalty - ends
+		}
+		c.score = ratio(total, c.out)
+		c.rank = max(c.score, ratio(others, others.minus(c.in)))
+		if !c.timed() {
+			whole = c
+		} else if c.score > best.score {
+			best = c
+		}
+	}
 	search := func(starts, ends []int) {
 		for _, i := range starts {
 			for _, j := range ends {
-				in := before[max(i, j)].minus(before[i])
-				out := total.minus(in)
-				if in.all < scanLeast || out.all < scanLeast || !f.raised(in, out) {
-					continue
-				}
-				score := s.likelihood(in) + s.likelihood(out) - one - penalty
-				for _, inside := range []bool{i > 0, j < len(at)} {
-					if inside {
-						score -= math.Log(scanBins)
-					}
-				}
-				if score > best.score {
-					best.score, best.in, best.out = score, in, out
-					best.first, best.last, best.begins, best.ends = i, j, i > 0, j < len(at)
-				}
+				consider(i, max(i, j))
 			}
 		}
 	}
@@ -220,12 +237,17 @@ func (s *scan) findInterval(f feature, sub subject, x []int8, total tally) clust
 		return found
 	}
 	search(bounds, bounds)
-	if best.score == 0 {
-		return best
+	if best.score > 0 {
+		for range 2 {
+			search(near(best.first), []int{best.last})
+			search([]int{best.first}, near(best.last))
+		}
 	}
-	for range 2 {
-		search(near(best.first), []int{best.last})
-		search([]int{best.first}, near(best.last))
+	if whole.rank > best.rank {
+		best = whole
+	}
+	if best.score <= 0 {
+		return cluster{}
 	}
 	best.first, best.last = at[best.first], at[best.last-1]
 	return best

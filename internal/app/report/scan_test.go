@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -17,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/race"
 )
 
@@ -46,7 +44,7 @@ type served struct {
 }
 
 func newTraffic(seed uint64) *traffic {
-	t := &traffic{Rand: rand.New(rand.NewPCG(seed, 3)), decisions: sampleSize - 100, span: 4 * time.Hour, paths: 5, servers: 5, revisions: 1}
+	t := &traffic{Rand: rand.New(rand.NewPCG(seed, 3)), decisions: 8000, span: 4 * time.Hour, paths: 5, servers: 5, revisions: 1}
 	for range 40 {
 		t.denied, t.errors = append(t.denied, 0.6*t.Float64()), append(t.errors, 0.01*t.Float64())
 	}
@@ -140,6 +138,8 @@ func slower(times float64) fault {
 	}
 }
 
+func usual(*rand.Rand, *served, bool) {}
+
 func lost(_ *rand.Rand, d *served, isOf bool) { d.lost = d.lost || isOf }
 
 // sends makes decisions wait for another server.
@@ -159,7 +159,7 @@ const (
 
 var plantedFaults = map[string][]planted{
 	"error burst":                   {{"errors_rose", "", 2, 2 + third, fails(20)}},
-	"path undefined from a time on": {{"path_undefined", "path app1/allow", 2.5, 0, results("undefined")}},
+	"path undefined from a time on": {{"undefined_rose", "path app1/allow", 2.5, 0, results("undefined")}},
 	"revision makes a path slower":  {{"revision_slower", "path app1/allow revision b=v1", 2, 0, slower(3)}},
 	"revision slower":               {{"revision_slower", "revision b=v1", 2, 0, slower(3)}},
 	"revision a little slower":      {{"revision_slower", "revision b=v1", 2, 0, slower(1.4)}},
@@ -170,15 +170,14 @@ var plantedFaults = map[string][]planted{
 	"client slower":                 {{"client_slower", "client 10.0.0.7", 0, 0, slower(8)}},
 	"client slower for an hour":     {{"client_slower", "client 10.0.0.7", 2, 3, slower(20)}},
 	"errors of a client":            {{"errors_high", "client 10.0.0.7", 0, 0, fails(33)}},
-	"client denied":                 {{"all_denied", "client 10.0.0.7", 0, 0, results("false")}},
-	"client denied from a time on":  {{"all_denied", "client 10.0.0.7", 1, 0, results("false")}},
-	"client denied from early on":   {{"all_denied", "client 10.0.0.7", 0.2, 0, results("false")}},
+	"client denied":                 {{"denied_high", "client 10.0.0.7", 0, 0, results("false")}},
+	"client denied from a time on":  {{"denied_rose", "client 10.0.0.7", 1, 0, results("false")}},
+	"client denied from early on":   {{"denied_high", "client 10.0.0.7", 0, 0, results("false")}},
 	"path slower until a time":      {{"latency_rose", "path app1/allow", 0, 1, slower(5)}},
 	"15 minutes of latency":         {{"latency_rose", "", 1, 1.25, slower(10)}},
 	"constant errors":               {{"errors_high", "", 0, 0, fails(15)}},
-	"all denied":                    {{"all_denied", "", 3, 0, results("false")}},
+	"all denied":                    {{"denied_rose", "", 3, 0, results("false")}},
 	"gap":                           {{"decisions_missing", "", 1, 1 + 2*third, lost}},
-	"slow http.send":                {{"stage_dominates", "?", 0, 0, sends(60e6, sendHits)}},
 	"slow http.send from a time on": {{"latency_rose", "path app1/allow", 1.5, 0, sends(60e6, sendHits)}},
 	"uncached http.send":            {{"http_send_uncached", "?", 0, 0, sends(5e6, sendRequests)}},
 	"three faults":                  {{"errors_rose", "", 3, 3 + third, fails(20)}, {"decisions_missing", "", 1, 1.5, lost}, {"server_slower", "server opa-2", 0, 0, slower(3)}},
@@ -198,7 +197,7 @@ var plantedFaults = map[string][]planted{
 			d.took *= 8
 		}
 	}}},
-	"slow server for two hours": {{"server_slower", "server opa-9", 1, 3, func(_ *rand.Rand, d *served, _ bool) {
+	"slow server for two hours": {{"server_missing", "server opa-9", 3, 0, usual}, {"server_slower", "server opa-9", 1, 3, func(_ *rand.Rand, d *served, _ bool) {
 		if d.server == "opa-2" && d.within(1, 3) {
 			d.server = "opa-9"
 			d.took *= 5
@@ -215,8 +214,8 @@ var plantedFaults = map[string][]planted{
 		d.took += 8e6
 	}}},
 	"five faults": {
-		{"errors_high", "server opa-3", 0, 0, fails(10)}, {"all_denied", "path app2/allow", 2, 0, results("false")},
-		{"decisions_missing", "", 3, 3.25, lost}, {"latency_rose", "", 1, 1.25, slower(10)}, {"path_undefined", "path app1/allow", 1.5, 0, results("undefined")},
+		{"errors_high", "server opa-3", 0, 0, fails(10)}, {"denied_rose", "path app2/allow", 2, 0, results("false")},
+		{"decisions_missing", "", 3, 3.25, lost}, {"latency_rose", "", 1, 1.25, slower(10)}, {"undefined_rose", "path app1/allow", 1.5, 0, results("undefined")},
 	},
 }
 
@@ -251,12 +250,12 @@ func TestPlantedFaults(t *testing.T) {
 			if strings.HasPrefix(name, "revision") {
 				log.revisions = 2
 			}
-			isSampled := name == "three faults" // too large for checkFigures
-			if isSampled {
+			if name == "three faults" { // more than a sample has
 				log.decisions *= 9
 			}
 			lines := log.log()
 			found := readLog(t, lines, Options{Workers: 2}).Report().Findings
+			slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(position(faults, a), position(faults, b)) })
 			if len(found) != len(faults) {
 				t.Fatalf("found %+v, want findings of %+v", found, faults)
 			}
@@ -267,12 +266,17 @@ func TestPlantedFaults(t *testing.T) {
 			}
 			for i, want := range faults {
 				checkPlanted(t, &found[i], want)
-				if want.subject != "?" && !isSampled { // TestRules checks those of the whole log
+				if want.subject != "?" && len(faults) == 1 { // TestRules checks those of the whole log
 					checkFigures(t, log, &found[i], want)
 				}
 			}
 		})
 	}
+}
+
+// position returns the place of a finding's rule among faults.
+func position(faults []planted, f Finding) int {
+	return slices.IndexFunc(faults, func(p planted) bool { return p.rule == f.Rule })
 }
 
 func checkPlanted(t *testing.T, f *Finding, want planted) {
@@ -308,95 +312,52 @@ func checkPlanted(t *testing.T, f *Finding, want planted) {
 	}
 }
 
-// checkFigures compares the figures and the numbers in the text of a finding
-// with the decisions of the log, which are all in the sample. What the command
-// selects is tested where it runs, by TestSuggestedCommands.
+// checkFigures compares the figures of a finding with the decisions of the log,
+// which are all in the sample. What the command selects is tested where it runs,
+// by TestSuggestedCommands.
 func checkFigures(t *testing.T, log *traffic, f *Finding, want planted) {
 	from, to := must(time.Parse(time.RFC3339Nano, f.From)), must(time.Parse(time.RFC3339Nano, f.To))
-	scanned := strings.Contains(f.Text, " A sample of "+text.Plural(len(log.kept), "decision"))
-	result := map[string]string{"errors_rose": "error", "errors_high": "error", "all_denied": "false", "path_undefined": "undefined"}[f.Rule]
-	compared := "" // the subject of the others
-	if f.Rule == "path_undefined" || f.Rule == "all_denied" && f.Server+f.Client == "" {
-		compared = want.subject
-	}
-	var in, has, out, hasOut, slow, logs float64
-	var times []time.Time
-	begins, ends := false, false
+	name, _, _ := strings.Cut(f.Rule, "_")
+	result, isOutcome := map[string]string{"errors": "error", "denied": "false", "undefined": "undefined", "path": "undefined"}[name]
+	ofItself := want.from > 0 || want.to > 0 // compared with itself at other times
+	var in, has, out, hasOut, logs float64
+	times := map[time.Time]bool{}
 	for _, d := range log.kept {
-		times = append(times, d.time())
-		if f.Rule == "all_denied" && d.result != "true" && d.result != "false" {
-			continue
-		}
+		times[d.time()] = true
 		is := 0.0
 		if d.result == result {
 			is = 1
 		}
-		isOf := d.isOf(want.subject)
-		begins, ends = begins || isOf && d.time().Before(from), ends || isOf && d.time().After(to)
-		switch {
+		switch isOf := d.isOf(want.subject); {
 		case isOf && !d.time().Before(from) && !d.time().After(to):
 			in, has, logs = in+1, has+is, logs+math.Log(d.took/d.usual)
-			if d.took > d.usual {
-				slow++
-			}
-		case d.isOf(compared):
+		case isOf || !ofItself:
 			out, hasOut = out+1, hasOut+is
 		}
 	}
-	slices.SortFunc(times, time.Time.Compare)
-	figures, parts := map[string]float64{}, []string{} // of the text
+	near := func(name string, want, tolerance float64) {
+		if got := f.Figures[name]; math.Abs(got-want) > tolerance {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
 	switch {
 	case f.Rule == "decisions_missing":
-		for i, at := range times[1:] {
-			figures["seconds"] = max(figures["seconds"], at.Sub(times[i]).Seconds())
+		near("seconds", to.Sub(from).Seconds(), 1e-6)
+	case isOutcome:
+		near("share", has/in, 1e-9)
+		if out > 0 && name != "path" {
+			near("share_outside", hasOut/out, 1e-9)
 		}
-		parts = append(parts, text.LongDuration(figures["seconds"]*1e9))
-	case scanned && result != "":
-		figures["share"], figures["share_outside"] = has/in, hasOut/out
-		parts = append(parts, text.Percent(has/in)+" of ", " against "+text.Percent(hasOut/out)+" of the others.")
-	case result != "":
-		figures["decisions"], figures["share"] = in, has/in
-		parts = append(parts, text.Count(int(in)))
+		near("decisions", in, 0)
 	default:
-		factor := f.Figures["factor"]
-		figures["factor"] = factor
-		if planted := math.Exp(logs / in); math.Abs(math.Log(factor/planted)) > 0.01+1.8/math.Sqrt(in) || slow < 0.99*in {
-			t.Errorf("the factor is %v, want %v; %v of %v decisions are slow", factor, planted, slow, in)
-		}
-		if scanned {
-			parts = append(parts, fmt.Sprintf(" took %.1f times as long", factor))
-		}
-	}
-	if result == "error" {
-		parts = append(parts, " The most frequent error of the log is `internal_error` (")
-	}
-	second := func(at time.Time) string { return at.Format("2006-01-02 15:04:05") }
-	switch {
-	case begins && ends:
-		parts = append(parts, "From "+second(from)+" to "+second(to)+" UTC, ")
-	case begins && scanned:
-		parts = append(parts, "From "+second(from)+" UTC on, ")
-	case ends:
-		parts = append(parts, "Until "+second(to)+" UTC, ")
-	}
-	for _, part := range parts {
-		if !strings.Contains(f.Text, part) {
-			t.Errorf("%q lacks %q", f.Text, part)
-		}
-	}
-	if by := "--by label:node "; scanned && strings.Contains(log.kept[0].label, "node") && !strings.Contains(f.Command, by) {
-		t.Errorf("the command %s lacks %s", f.Command, by)
-	}
-	if !maps.EqualFunc(f.Figures, figures, func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*b }) {
-		t.Errorf("figures %v, want %v", f.Figures, figures)
+		planted := math.Exp(logs / in)
+		near("factor", planted, planted*(0.02+3/math.Sqrt(in)))
+		near("decisions", in, 0)
 	}
 	for _, at := range []time.Time{from, to} {
-		if (scanned || f.Revision == "") && !slices.ContainsFunc(times, at.Equal) {
+		if !times[at] {
 			t.Errorf("no decision is made at %v", at)
 		}
-	}
-	if want.from == 0 && !from.Equal(times[0]) || want.to == 0 && !to.Equal(times[len(times)-1]) {
-		t.Errorf("from %v to %v, want the first and the last time", from, to)
 	}
 }
 
@@ -407,7 +368,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestHealthyTraffic: of 200 healthy logs, at most two have a finding.
+// TestHealthyTraffic: of 200 healthy logs, at most two have a fault.
 // REGOMETER_HEALTHY_LOGS is another number of logs.
 func TestHealthyTraffic(t *testing.T) {
 	t.Parallel()
@@ -425,13 +386,14 @@ func TestHealthyTraffic(t *testing.T) {
 		log.season, log.waves = 0.8*log.Float64(), 0.2*log.Float64()
 		log.paths, log.servers, log.revisions = 1+log.IntN(30), 1+log.IntN(12), 1+log.IntN(3)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { // whose end removes the log
-			if found := readLog(t, log.log(), Options{Workers: 2}).Report().Findings; len(found) > 0 {
+			found := readLog(t, log.log(), Options{Workers: 2}).Report().Findings
+			if found = slices.DeleteFunc(found, func(f Finding) bool { return f.Severity == Info }); len(found) > 0 {
 				alarms++
 				t.Logf("log %d: %+v", seed, found)
 			}
 		})
 	}
 	if alarms > max(1, logs/100) {
-		t.Errorf("%d of %d healthy logs have a finding", alarms, logs)
+		t.Errorf("%d of %d healthy logs have a fault", alarms, logs)
 	}
 }

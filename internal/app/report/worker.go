@@ -168,7 +168,11 @@ func (w *worker) add(e *logread.Event) {
 	if w.sum.ids.add(e, w.Unique) {
 		return
 	}
-	widen(&w.sum.first, &w.sum.last, e.Time)
+	for a, key := range [ofRevision][]byte{e.Path, e.Labels, withoutPort(e.RequestedBy)} {
+		if g := w.sum.who[a]; g != nil {
+			g.Add(orNone(key), e.Time, e.Outcome, e.Code, nil)
+		}
+	}
 	w.keys = w.keysOf(e, w.keys[:0])
 	for _, key := range w.keys {
 		w.sum.groups.Add(key, e.Time, e.Outcome, e.Code, e.Measures)
@@ -205,14 +209,15 @@ func (w *worker) add(e *logread.Event) {
 	}
 }
 
-// addRevision adds the evaluation of an event to those of its revision.
+// addRevision adds an event and its evaluation to those of its revision.
 func (w *worker) addRevision(e *logread.Event) {
+	w.measures = w.measures[:0]
 	for _, m := range e.Measures {
 		if m.Metric == w.evaluation {
-			w.sum.revisions.Add(e.BundleRevisions(), e.Time, e.Outcome, e.Code, []logread.Measure{{Metric: w.inRevisions, Value: m.Value}})
-			return
+			w.measures = append(w.measures, logread.Measure{Metric: w.inRevisions, Value: m.Value})
 		}
 	}
+	w.sum.revisions.Add(e.BundleRevisions(), e.Time, e.Outcome, e.Code, w.measures)
 }
 
 // wanted reports whether the options select an event.

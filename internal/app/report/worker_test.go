@@ -292,8 +292,8 @@ func TestReadAlike(t *testing.T) {
 				t.Fatal(err)
 			}
 			requireSame(t, outputs(t, x), want)
-			if len(x.sample.kept) > sampleSize || len(x.sample.text) > sampleBytes {
-				t.Errorf("a sample of %d decisions with %d bytes of names", len(x.sample.kept), len(x.sample.text))
+			if len(x.sample.kept) > sampleSize || x.sample.bytes > sampleBytes {
+				t.Errorf("a sample of %d decisions with %d bytes of names", len(x.sample.kept), x.sample.bytes)
 			}
 			if each := eachOf(t, o); !slices.Equal(each, wantEach) {
 				t.Error("Each gets other decisions")
