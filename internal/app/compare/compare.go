@@ -13,14 +13,16 @@ import (
 	"strconv"
 
 	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/app/contrast"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // The limits below which a change is not judged. They apply to each side.
 const (
-	MinSlices = 8  // slices of time with durations
-	MinBeyond = 10 // durations beyond the quantile: 10 of 1,000 are beyond p99
+	MinSlices = contrast.MinSlices // slices of time with durations
+	MinBeyond = 10                 // durations beyond the quantile: 10 of 1,000 are beyond p99
 )
 
 // Options selects what is compared. The zero value compares everything.
@@ -119,15 +121,13 @@ func Reports(before, after *report.Report, o Options) (*Comparison, error) {
 	// groups together may need too much memory.
 	b := budget{error: 1 - confidence}
 	for p := range c.pairs(before, after, o) {
-		ct, err := p.contrast()
+		x, err := p.contrast()
 		if err != nil {
 			return nil, err
 		}
 		for _, q := range p.quantiles {
-			if ct != nil && p.enough(q) {
-				ct.q = q
-				more, less := ct.tails(0)
-				b.add(p, 2*min(more, less))
+			if x != nil && p.enough(q) {
+				b.add(p, x.P(q))
 			}
 		}
 	}
@@ -246,41 +246,42 @@ func (p *pair) enough(q float64) bool { return p.Before.enough(q) && p.After.eno
 // durations returns the number of durations of both sides.
 func (p *pair) durations() float64 { return float64(p.Before.Count) + float64(p.After.Count) }
 
-// contrast returns the two sides on one grid, or nil if there is nothing to
-// compare. It fails if the histograms cannot be merged.
-func (p *pair) contrast() (*contrast, error) {
-	if len(p.before) == 0 || len(p.after) == 0 {
-		return nil, nil
-	}
-	var all exphist.Snapshot
-	for _, s := range slices.Concat(p.before, p.after) {
-		if err := all.Merge(s); err != nil {
-			return nil, fmt.Errorf("%s of %q: %w", p.Stage, p.Key, err)
+// timed returns the durations of a stage in each slice of time that has some,
+// in the order of time. If no slice has some, it returns the durations that
+// have no time.
+func timed(g *report.Group, stage string) (snapshots []*exphist.Snapshot, of Side) {
+	var rest *exphist.Snapshot
+	for i := range g.Slices {
+		for j := range g.Slices[i].Stages {
+			s := &g.Slices[i].Stages[j]
+			switch {
+			case s.Name != stage || s.Durations.Count() == 0:
+			case g.Slices[i].Begin == logread.NoTime:
+				rest = &s.Durations
+			default:
+				snapshots = append(snapshots, &s.Durations)
+				of.Count += s.Durations.Count()
+			}
 		}
 	}
-	g := gridOf(&all)
-	if g.width == 0 {
-		return nil, nil // all durations are 0
+	of.Slices = len(snapshots)
+	if len(snapshots) == 0 && rest != nil {
+		snapshots, of.Count = []*exphist.Snapshot{rest}, rest.Count()
 	}
-	return &contrast{before: newBlocks(g, p.before), after: newBlocks(g, p.after)}, nil
+	return snapshots, of
 }
 
 // compare sets the changes and the verdict.
 func (p *pair) compare(b *budget) error {
-	c, err := p.contrast()
-	if c == nil {
+	x, err := p.contrast()
+	if x == nil {
 		return err
 	}
-	g := c.before.grid
 	for _, q := range p.quantiles {
-		c.q = q
-		ch := Change{Quantile: q, Low: -1, High: math.Inf(1), Verdict: TooLittle}
-		ch.Before, ch.After = g.value(c.before.quantile(q)), g.value(c.after.quantile(q))
-		ch.Relative = math.Expm1(c.estimate() * g.step)
-		if p.enough(q) {
-			low, high := c.interval(b.alpha(p.durations()))
-			ch.Low, ch.High = math.Expm1(low*g.step), math.Expm1(high*g.step)
-			ch.Verdict = judge(ch.Low, ch.High)
+		d := x.Compare(q, b.alpha(p.durations()))
+		ch := Change{q, d.Before, d.After, d.After/d.Before - 1, d.Low, d.High, judge(d.Low, d.High)}
+		if !p.enough(q) {
+			ch.Low, ch.High, ch.Verdict = -1, math.Inf(1), TooLittle
 		}
 		if slices.Index(verdicts, ch.Verdict) < slices.Index(verdicts, p.Verdict) {
 			p.Verdict = ch.Verdict
@@ -288,6 +289,16 @@ func (p *pair) compare(b *budget) error {
 		p.Changes = append(p.Changes, ch)
 	}
 	return nil
+}
+
+// contrast returns the quantiles of the two sides, or nil if there is nothing to
+// compare.
+func (p *pair) contrast() (*contrast.Quantiles, error) {
+	x, err := contrast.NewQuantiles(p.before, p.after)
+	if err != nil {
+		return nil, fmt.Errorf("%s of %q: %w", p.Stage, p.Key, err)
+	}
+	return x, nil
 }
 
 // judge returns the verdict of an interval. If the interval has no end, it says

@@ -16,6 +16,30 @@ import (
 	"github.com/regometer/regometer/internal/logread"
 )
 
+// snapshotOf returns a snapshot of these values.
+func snapshotOf(values ...int64) *exphist.Snapshot {
+	h := exphist.New(exphist.Nanosecond)
+	for _, v := range values {
+		h.Record(v)
+	}
+	var s exphist.Snapshot
+	h.Snapshot(&s)
+	return &s
+}
+
+// sample returns n slices of m values, times factor.
+func sample(rng *rand.Rand, n, m int, factor float64) (all []*exphist.Snapshot) {
+	for range n {
+		values := make([]int64, m)
+		level := 0.1 * rng.NormFloat64()
+		for i := range values {
+			values[i] = int64(factor * math.Exp(13+level+0.7*rng.NormFloat64()))
+		}
+		all = append(all, snapshotOf(values...))
+	}
+	return all
+}
+
 // stage is a stage of a group that a test makes.
 type stage struct {
 	key, name string
@@ -55,7 +79,7 @@ func reportOf(t testing.TB, stages ...stage) *report.Report {
 // are the same, d has too little, and the rest is in one only.
 func example(t testing.TB) (before, after *report.Report) {
 	rng := rand.New(rand.NewPCG(11, 12))
-	take := func(n, m int, factor float64) []*exphist.Snapshot { return sample(t, rng, n, m, factor) }
+	take := func(n, m int, factor float64) []*exphist.Snapshot { return sample(rng, n, m, factor) }
 	before = reportOf(t,
 		stage{"a", "rego_query_eval", take(60, 100, 1), 6_000_000},
 		stage{"b", "rego_query_eval", take(60, 100, 1), 6_000_000},
@@ -193,8 +217,8 @@ func TestTooLittle(t *testing.T) {
 		{10, 2, [2]bool{true, false}}, {9, 2, [2]bool{}}, {1, 5000, [2]bool{}},
 	}
 	for _, tt := range tests {
-		few := reportOf(t, stage{"a", "s", sample(t, rng, tt.slices, tt.count, 1), 0})
-		many := reportOf(t, stage{"a", "s", sample(t, rng, 50, 200, 1), 0})
+		few := reportOf(t, stage{"a", "s", sample(rng, tt.slices, tt.count, 1), 0})
+		many := reportOf(t, stage{"a", "s", sample(rng, 50, 200, 1), 0})
 		for _, sides := range [][2]*report.Report{{few, many}, {many, few}} {
 			c := compareOf(t, sides[0], sides[1], Options{})
 			judged := 0
@@ -216,13 +240,13 @@ func TestTooLittle(t *testing.T) {
 // are no others. Empty reports do not panic.
 func TestNoTime(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
-	untimed := reportOf(t, stage{"a", "s", sample(t, rng, 1, 100, 1), 0})
+	untimed := reportOf(t, stage{"a", "s", sample(rng, 1, 100, 1), 0})
 	untimed.Groups.At(0).Slices[0].Begin = logread.NoTime
 	c := compareOf(t, untimed, untimed, Options{})
 	if r := c.Rows[0]; r.Verdict != TooLittle || r.Before != (Side{100, 0}) || r.Changes[0].Before == 0 {
 		t.Errorf("without times: %+v", r)
 	}
-	some := reportOf(t, stage{"a", "s", sample(t, rng, 10, 100, 1), 0})
+	some := reportOf(t, stage{"a", "s", sample(rng, 10, 100, 1), 0})
 	some.Groups.At(0).Slices[0].Begin = logread.NoTime
 	c = compareOf(t, some, some, Options{})
 	if r := c.Rows[0]; r.Before != (Side{900, 9}) {
@@ -232,7 +256,7 @@ func TestNoTime(t *testing.T) {
 	if c = compareOf(t, some, some, Options{}); len(c.Rows) != 1 || c.Rows[0].Verdict != TooLittle {
 		t.Errorf("without slices: %+v", c)
 	}
-	zeros := reportOf(t, stage{"a", "s", []*exphist.Snapshot{snapshotOf(t, 5, 0, 0)}, 0})
+	zeros := reportOf(t, stage{"a", "s", []*exphist.Snapshot{snapshotOf(0, 0)}, 0})
 	if c = compareOf(t, zeros, zeros, Options{}); c.Rows[0].Verdict != TooLittle {
 		t.Errorf("zeros: %+v", c)
 	}

@@ -107,7 +107,7 @@ func (w *world) report(t *testing.T, rng *rand.Rand, n int, slower float64) *rep
 					values[j] = int64(factor * math.Exp(level+w.spread[(path*w.stages+k)%len(w.spread)]*rng.NormFloat64()))
 				}
 				s := &stages[k]
-				s.key, s.name, s.slices = fmt.Sprint("path", path), fmt.Sprint("stage", k), append(s.slices, snapshotOf(t, 5, values...))
+				s.key, s.name, s.slices = fmt.Sprint("path", path), fmt.Sprint("stage", k), append(s.slices, snapshotOf(values...))
 			}
 		}
 		all = append(all, stages...)

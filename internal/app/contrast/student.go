@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package compare
+package contrast
 
 import "math"
 

@@ -1,41 +1,14 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package compare
+package contrast
 
 import (
 	"math"
 	"slices"
 
 	"github.com/regometer/regometer/exphist"
-	"github.com/regometer/regometer/internal/app/report"
-	"github.com/regometer/regometer/internal/logread"
 )
-
-// timed returns the durations of a stage in each slice of time that has some,
-// in the order of time. If no slice has some, it returns the durations that
-// have no time.
-func timed(g *report.Group, stage string) (snapshots []*exphist.Snapshot, of Side) {
-	var rest *exphist.Snapshot
-	for i := range g.Slices {
-		for j := range g.Slices[i].Stages {
-			s := &g.Slices[i].Stages[j]
-			switch {
-			case s.Name != stage || s.Durations.Count() == 0:
-			case g.Slices[i].Begin == logread.NoTime:
-				rest = &s.Durations
-			default:
-				snapshots = append(snapshots, &s.Durations)
-				of.Count += s.Durations.Count()
-			}
-		}
-	}
-	of.Slices = len(snapshots)
-	if len(snapshots) == 0 && rest != nil {
-		snapshots, of.Count = []*exphist.Snapshot{rest}, rest.Count()
-	}
-	return snapshots, of
-}
 
 // grid is a row of contiguous buckets. A position on it is a number from 0, the
 // lower bound of the first bucket, to width, the upper bound of the last
@@ -62,15 +35,16 @@ func (g grid) value(u float64) float64 { return math.Exp(g.origin + u*g.step) }
 // blocks are the durations of a stage in slices of time, on a grid.
 type blocks struct {
 	grid
-	below [][]float64 // of each slice, the number of durations below position 0, 1, …, width
-	total []float64   // of all slices together
-	waves [][]float64 // see longRunVariance
+	below  [][]float64 // of each slice, the number of durations below position 0, 1, …, width
+	total  []float64   // of all slices together
+	waves  [][]float64 // see longRunVariance
+	counts []Count     // for side
 }
 
 // newBlocks puts snapshots on a grid. It must be the grid of a snapshot into
 // which all of them were merged.
 func newBlocks(g grid, snapshots []*exphist.Snapshot) *blocks {
-	b := &blocks{grid: g, total: make([]float64, g.width+1), waves: waves(len(snapshots))}
+	b := &blocks{grid: g, total: make([]float64, g.width+1), waves: waves(len(snapshots)), counts: make([]Count, len(snapshots))}
 	for _, s := range snapshots {
 		below := make([]float64, g.width+1)
 		below[0] = float64(s.Zeros())
@@ -123,47 +97,11 @@ func (b *blocks) quantile(q float64) float64 {
 	return float64(k-1) + (rank-b.total[k-1])/(b.total[k]-b.total[k-1])
 }
 
-// share returns the share of the durations above position u, the variance of
-// that share, and its degrees of freedom. The variance is at least that of
-// independent durations, if the share p of them is above.
-func (b *blocks) share(u, p float64) (share, variance, df float64) {
-	share = b.above(u)
-	scores := make([]float64, len(b.below))
+// side returns the share of the durations above position u.
+func (b *blocks) side(u float64) side {
 	for i, below := range b.below {
 		n := below[b.width]
-		scores[i] = n - at(below, u) - share*n
+		b.counts[i] = Count{n, n - at(below, u)}
 	}
-	n := b.count()
-	variance = longRunVariance(scores, b.waves) / (n * n)
-	return share, max(variance, p*(1-p)/n), float64(len(b.waves))
-}
-
-// waves returns the cosines of [longRunVariance] for n terms. Cosine j of term
-// i is √2·cos(π·j·(i+½)/n). The number of cosines is ½·n^⅔, rounded, but at
-// least 2.
-func waves(n int) [][]float64 {
-	w := make([][]float64, max(2, int(math.Round(math.Pow(float64(n), 2./3)/2))))
-	for j := range w {
-		w[j] = make([]float64, n)
-		for i := range w[j] {
-			w[j][i] = math.Sqrt2 * math.Cos(math.Pi*float64(j+1)*(float64(i)+0.5)/float64(n))
-		}
-	}
-	return w
-}
-
-// longRunVariance estimates the variance of the sum of terms that depend on
-// their neighbours and add up to 0. It returns the mean square of their
-// products with the waves, which are so slow that neighbours count as one. For
-// n independent terms this is n times the variance of a term.
-func longRunVariance(terms []float64, waves [][]float64) float64 {
-	var v float64
-	for _, w := range waves {
-		var sum float64
-		for i, x := range terms {
-			sum += w[i] * x
-		}
-		v += sum * sum
-	}
-	return v / float64(len(waves))
+	return sideOf(b.counts, b.waves)
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package compare
+package contrast
 
 import (
 	"math"
@@ -84,17 +84,17 @@ func TestLongRunVariance(t *testing.T) {
 		rng := rand.New(rand.NewPCG(3, 4))
 		mean := 0.0
 		for range rounds {
-			terms := make([]float64, n)
+			terms := make([]Count, n)
 			last, sum := rng.NormFloat64()/math.Sqrt(1-phi*phi), 0.0
 			for i := range terms {
 				last = phi*last + rng.NormFloat64()
-				terms[i] = last
+				terms[i].Has = last
 				sum += last
 			}
 			for i := range terms {
-				terms[i] -= sum / n
+				terms[i].N = 1
 			}
-			mean += longRunVariance(terms, w) / rounds
+			mean += longRunVariance(terms, sum/n, w) / rounds
 		}
 		if want := n / ((1 - phi) * (1 - phi)); math.Abs(mean/want-1) > 0.08 {
 			t.Errorf("φ = %v: %v, want %v", phi, mean, want)
@@ -107,8 +107,9 @@ func TestLongRunVariance(t *testing.T) {
 func TestLeastVariance(t *testing.T) {
 	s := snapshotOf(t, 5, 1000, 2000, 3000, 4000)
 	b := newBlocks(gridOf(s), []*exphist.Snapshot{s, s, s, s, s})
-	if _, v, df := b.share(b.quantile(0.75), 0.25); math.Abs(v-0.25*0.75/20) > 1e-12 || df != 2 {
-		t.Errorf("variance %v, %v degrees of freedom, want %v, 2", v, df, 0.25*0.75/20)
+	side := b.side(b.quantile(0.75))
+	if v := side.varianceAt(0.25, 0.25, 0); math.Abs(v-0.25*0.75/20) > 1e-12 || side.df != 2 {
+		t.Errorf("variance %v, %v degrees of freedom, want %v, 2", v, side.df, 0.25*0.75/20)
 	}
 }
 

@@ -1,0 +1,194 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contrast
+
+import "math"
+
+// MinSlices is the number of slices of time that each side must have.
+const MinSlices = 8
+
+// Count has the decisions of one slice of time.
+type Count struct {
+	N   float64 // all that count, more than 0
+	Has float64 // those of them that have what is compared
+}
+
+// Difference is how a share or a quantile differs from before to after.
+type Difference struct {
+	Before, After float64
+
+	// Low and High are the ends of the confidence interval of the change.
+	Low, High float64
+	// P is the probability of a difference like this or larger if nothing has
+	// changed. It is at most alpha where the interval does not contain 0.
+	P float64
+}
+
+// Shares compares the share of decisions that have something. The slices of each
+// side are in the order of time. Low and High are differences of shares, from −1
+// to 1: 0.05 is 5 percentage points. They are wrong with a probability of alpha.
+// With fewer than [MinSlices] slices on a side, they are −1 and 1, and P is 1.
+func Shares(before, after []Count, alpha float64) Difference {
+	t := test{sideOf(before, waves(len(before))), sideOf(after, waves(len(after)))}
+	d := Difference{Before: t.before.share, After: t.after.share, Low: -1, High: 1, P: 1}
+	if min(len(before), len(after)) < MinSlices {
+		return d
+	}
+	more, less := t.tails(0)
+	d.P = 2 * min(more, less)
+	d.Low, d.High = t.interval(alpha)
+	return d
+}
+
+// side is a share of one side.
+type side struct {
+	n, share float64
+	variance float64 // of the share, by its slices
+	slices   float64
+	df       float64 // degrees of freedom of the variance
+}
+
+func sideOf(counts []Count, waves [][]float64) side {
+	s := side{slices: float64(len(counts)), df: float64(len(waves))}
+	var has float64
+	for _, c := range counts {
+		s.n += c.N
+		has += c.Has
+	}
+	if s.n == 0 {
+		return s
+	}
+	s.share = has / s.n
+	s.variance = longRunVariance(counts, s.share, waves) / (s.n * s.n)
+	return s
+}
+
+// test tests by how much a share differs from before to after.
+type test struct{ before, after side }
+
+// tails tests whether the shares differ by change. It returns two probabilities
+// of a difference like this or larger if they do: to the side of a larger change
+// (more), and to the side of a smaller one (less).
+func (t test) tails(change float64) (more, less float64) {
+	b, a := &t.before, &t.after
+	distance := a.share - b.share - change
+	if distance == 0 {
+		return 0.5, 0.5
+	}
+	both := (b.n*b.share + a.n*a.share) / (b.n + a.n)
+	slice := (b.slices*b.slices*b.variance + a.slices*a.slices*a.variance) / (b.slices + a.slices)
+	p := t.restricted(change)
+	variance := b.varianceAt(p, both, slice) + a.varianceAt(p+change, both, slice)
+	tail := tail(math.Abs(distance)/math.Sqrt(variance), min(b.df, a.df))
+	if distance > 0 {
+		return tail, 1 - tail
+	}
+	return 1 - tail, tail
+}
+
+// interval returns the range of the changes that the tests do not reject, half of
+// alpha on either side.
+func (t test) interval(alpha float64) (low, high float64) {
+	const least = 1e-7
+	change := t.after.share - t.before.share
+	low = change - reach(1+change, least, func(d float64) bool { p, _ := t.tails(change - d); return p >= alpha/2 })
+	high = change + reach(1-change, least, func(d float64) bool { _, p := t.tails(change + d); return p >= alpha/2 })
+	return max(-1, low), min(1, high)
+}
+
+// varianceAt returns the variance of the share of a side if it is p. It is that
+// of independent decisions times the design effect: how many times as much the
+// slices show. A side whose own share is near 0 or 1 shows too little. So the
+// design effect is at least what follows from the share and the variance of a
+// slice of both sides together.
+func (s *side) varianceAt(p, both, slice float64) float64 {
+	effect := 1.0
+	if own := s.share * (1 - s.share); own > 0 {
+		effect = max(effect, s.variance*s.n/own)
+	}
+	if common := both * (1 - both); common > 0 {
+		effect = max(effect, slice/s.slices*s.n/common)
+	}
+	return max(s.variance, effect*max(0, p*(1-p))/s.n)
+}
+
+// restricted returns the most likely share before, of independent decisions, if
+// the share after is larger by change.
+func (t test) restricted(change float64) float64 {
+	b, a := &t.before, &t.after
+	if change == 0 {
+		return (b.n*b.share + a.n*a.share) / (b.n + a.n)
+	}
+	low, high := max(0, -change), min(1, 1-change)
+	for range 40 {
+		p := low + (high-low)/2
+		q := p + change
+		if b.n*(b.share-p)/(p*(1-p))+a.n*(a.share-q)/(q*(1-q)) > 0 { // the slope of the logarithm of the likelihood
+			low = p
+		} else {
+			high = p
+		}
+	}
+	return high
+}
+
+// waves returns the cosines of [longRunVariance] for n terms. Cosine j of term
+// i is √2·cos(π·j·(i+½)/n). The number of cosines is ½·n^⅔, rounded, but at
+// least 2.
+func waves(n int) [][]float64 {
+	table := make([]float64, 4*n)
+	for k := range table {
+		table[k] = math.Sqrt2 * math.Cos(math.Pi/2*float64(k)/float64(n))
+	}
+	w := make([][]float64, max(2, int(math.Round(math.Pow(float64(n), 2./3)/2))))
+	for j := range w {
+		w[j] = make([]float64, n)
+		for i := range w[j] {
+			w[j][i] = table[(j+1)*(2*i+1)%(4*n)]
+		}
+	}
+	return w
+}
+
+// longRunVariance estimates the variance of the number that have something. The
+// terms of its slices, by how much the number differs from what the share
+// predicts, depend on their neighbours. It returns the mean square of their
+// products with the waves, which are so slow that neighbours count as one. For
+// n independent terms this is n times the variance of a term.
+func longRunVariance(counts []Count, share float64, waves [][]float64) float64 {
+	var v float64
+	for _, w := range waves {
+		var sum float64
+		for i, c := range counts {
+			sum += w[i] * (c.Has - share*c.N)
+		}
+		v += sum * sum
+	}
+	return v / float64(len(waves))
+}
+
+// reach returns how far from an estimate a change may be so that the test does
+// not reject it, or +Inf if it does not even reject the distance limit.
+func reach(limit, least float64, accepted func(distance float64) bool) float64 {
+	if accepted(limit) {
+		return math.Inf(1)
+	}
+	// Changes further out may be accepted again, so search from the outside.
+	rejected := limit
+	d := rejected / 2
+	for ; d > least && !accepted(d); d /= 2 {
+		rejected = d
+	}
+	if d <= least {
+		d = 0
+	}
+	for rejected-d > least {
+		if m := d + (rejected-d)/2; accepted(m) {
+			d = m
+		} else {
+			rejected = m
+		}
+	}
+	return rejected
+}
