@@ -11,7 +11,7 @@ import (
 )
 
 // Quantiles compares the quantiles of durations that come in slices of time.
-type Quantiles struct{ before, after *blocks }
+type Quantiles struct{ before, after *blocks } // on one grid
 
 // NewQuantiles returns a comparison of durations in ns. The slices of each side
 // are in the order of time, and have durations. It returns nil if a side has no
@@ -33,63 +33,49 @@ func NewQuantiles(before, after []*exphist.Snapshot) (*Quantiles, error) {
 	return &Quantiles{newBlocks(g, before), newBlocks(g, after)}, nil
 }
 
-// P returns Difference.P of the q-quantile.
-func (x *Quantiles) P(q float64) float64 {
-	more, less := contrast{x.before, x.after, q}.tails(0)
-	return 2 * min(more, less)
-}
-
 // Compare compares the q-quantile, in ns. Low and High are relative: 0.2 is 20 %
 // more. They are wrong with a probability of alpha. Low is −1 and High is +Inf
 // if the interval has no such end.
 func (x *Quantiles) Compare(q, alpha float64) Difference {
-	c := contrast{x.before, x.after, q}
-	low, high := c.interval(alpha)
+	more, less := x.tails(q, 0)
+	low, high := x.interval(q, alpha)
 	g := x.before.grid
 	return Difference{
 		Before: g.value(x.before.quantile(q)), After: g.value(x.after.quantile(q)),
-		Low: math.Expm1(low * g.step), High: math.Expm1(high * g.step), P: x.P(q),
+		Low: math.Expm1(low * g.step), High: math.Expm1(high * g.step), P: 2 * min(more, less),
 	}
 }
 
-// contrast tests how far the q-quantile has moved from before to after. Both
-// are on one grid.
-type contrast struct {
-	before, after *blocks
-	q             float64
-}
+// shift returns how far the q-quantile has moved, in buckets.
+func (x *Quantiles) shift(q float64) float64 { return x.after.quantile(q) - x.before.quantile(q) }
 
-// estimate returns how far the quantile has moved, in buckets.
-func (c contrast) estimate() float64 { return c.after.quantile(c.q) - c.before.quantile(c.q) }
-
-// tails tests whether the quantile has moved by shift. It compares the share
+// tails tests whether the q-quantile has moved by shift. It compares the share
 // above a position before with the share above the moved position after. It
 // returns two probabilities of a difference like this or larger if the quantile
 // has moved by shift: to the side of a larger shift (more), and to the side of
 // a smaller one (less).
-func (c contrast) tails(shift float64) (more, less float64) {
+func (x *Quantiles) tails(q, shift float64) (more, less float64) {
 	// Find the position above which both sides together have the share 1−q.
-	low, high := -math.Abs(shift), float64(c.before.width)+math.Abs(shift)
+	low, high := -math.Abs(shift), float64(x.before.width)+math.Abs(shift)
 	for range 50 {
 		u := low + (high-low)/2
-		if (c.before.above(u)+c.after.above(u+shift))/2 > 1-c.q {
+		if (x.before.above(u)+x.after.above(u+shift))/2 > 1-q {
 			low = u
 		} else {
 			high = u
 		}
 	}
-	return test{c.before.side(high), c.after.side(high + shift)}.tails(0)
+	return test{x.before.side(high), x.after.side(high + shift)}.tails(0)
 }
 
 // interval returns the range of the shifts, in buckets, that the tests do not
-// reject. The error is at most alpha, half of it on either side. An end is
-// infinite if the tests do not even reject the largest shift.
-func (c contrast) interval(alpha float64) (low, high float64) {
-	middle := c.estimate()
+// reject, half of alpha on either side. An end is infinite if the tests do not
+// even reject the largest shift.
+func (x *Quantiles) interval(q, alpha float64) (low, high float64) {
 	// At twice the width the two sides do not overlap any more.
 	const least = 1. / 1024
-	limit := 2 * float64(c.before.width)
-	low = middle - reach(limit, least, func(d float64) bool { p, _ := c.tails(middle - d); return p >= alpha/2 })
-	high = middle + reach(limit, least, func(d float64) bool { _, p := c.tails(middle + d); return p >= alpha/2 })
+	middle, limit := x.shift(q), 2*float64(x.before.width)
+	low = middle - reach(limit, least, func(d float64) bool { p, _ := x.tails(q, middle-d); return p >= alpha/2 })
+	high = middle + reach(limit, least, func(d float64) bool { _, p := x.tails(q, middle+d); return p >= alpha/2 })
 	return low, high
 }

@@ -24,9 +24,12 @@ func sample(t testing.TB, rng *rand.Rand, n, m int, factor float64) (all []*exph
 	return all
 }
 
-func contrastOf(t testing.TB, before, after []*exphist.Snapshot, q float64) contrast {
-	g := gridOf(merged(t, append(append([]*exphist.Snapshot{}, before...), after...)...))
-	return contrast{newBlocks(g, before), newBlocks(g, after), q}
+func quantilesOf(t testing.TB, before, after []*exphist.Snapshot) *Quantiles {
+	x, err := NewQuantiles(before, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
 }
 
 // TestInterval: it contains the estimate, is narrower the larger the error may
@@ -36,11 +39,11 @@ func TestInterval(t *testing.T) {
 	for round := range 20 {
 		before, after := sample(t, rng, 8+rng.IntN(40), 50, 1), sample(t, rng, 8+rng.IntN(40), 80, 1.3)
 		for _, q := range []float64{0.5, 0.9, 0.99} {
-			c, swapped := contrastOf(t, before, after, q), contrastOf(t, after, before, q)
-			d := c.estimate()
-			low, high := c.interval(0.001)
-			wideLow, wideHigh := c.interval(0.00001)
-			backLow, backHigh := swapped.interval(0.001)
+			c, swapped := quantilesOf(t, before, after), quantilesOf(t, after, before)
+			d := c.shift(q)
+			low, high := c.interval(q, 0.001)
+			wideLow, wideHigh := c.interval(q, 0.00001)
+			backLow, backHigh := swapped.interval(q, 0.001)
 			if !(wideLow <= low && low < d && d < high && high <= wideHigh) {
 				t.Errorf("round %d, q %v: %v to %v to %v, wider %v to %v", round, q, low, d, high, wideLow, wideHigh)
 			}
@@ -64,8 +67,8 @@ func TestCoverage(t *testing.T) {
 	for _, tt := range tests {
 		in := 0
 		for range rounds {
-			c := contrastOf(t, sample(t, rng, tt.slices, 40, 1), sample(t, rng, 40, 40, 1.5), tt.q)
-			low, high := c.interval(0.1)
+			c := quantilesOf(t, sample(t, rng, tt.slices, 40, 1), sample(t, rng, 40, 40, 1.5))
+			low, high := c.interval(tt.q, 0.1)
 			if shift := math.Log(1.5) / c.before.step; low <= shift && shift <= high {
 				in++
 			}
@@ -81,12 +84,12 @@ func TestCoverage(t *testing.T) {
 func TestFewSlices(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 18))
 	few, many := sample(t, rng, 8, 40, 1), sample(t, rng, 60, 40, 1)
-	c := contrastOf(t, few, many, 0.5)
-	if low, high := c.interval(1e-6); !math.IsInf(low, -1) || !math.IsInf(high, 1) {
+	c := quantilesOf(t, few, many)
+	if low, high := c.interval(0.5, 1e-6); !math.IsInf(low, -1) || !math.IsInf(high, 1) {
 		t.Errorf("8 slices and 60: from %v to %v", low, high)
 	}
-	c = contrastOf(t, many, many, 0.5)
-	if low, high := c.interval(1e-6); math.IsInf(low, -1) || math.IsInf(high, 1) {
+	c = quantilesOf(t, many, many)
+	if low, high := c.interval(0.5, 1e-6); math.IsInf(low, -1) || math.IsInf(high, 1) {
 		t.Errorf("60 slices each: from %v to %v", low, high)
 	}
 }
@@ -105,13 +108,13 @@ func TestIntervalOfConstants(t *testing.T) {
 		}
 		two = append(two, snapshotOf(t, 5, values...))
 	}
-	c := contrastOf(t, one, one, 0.5)
-	low, high := c.interval(0.001)
+	c := quantilesOf(t, one, one)
+	low, high := c.interval(0.5, 0.001)
 	if !(low <= 0 && high >= 0 && low > -1 && high < 1) {
 		t.Errorf("equal: %v to %v", low, high)
 	}
-	c = contrastOf(t, one, two, 0.5)
-	low, high = c.interval(0.001)
+	c = quantilesOf(t, one, two)
+	low, high = c.interval(0.5, 0.001)
 	if !(low > 31 && low <= 32 && high >= 32 && high < 33) {
 		t.Errorf("doubled: %v to %v buckets, want 32", low, high)
 	}
@@ -127,10 +130,10 @@ func TestFewBursts(t *testing.T) {
 			burst := sample(t, rng, 3, 50, 20)
 			copy(after[i*15+3:], burst)
 		}
-		c := contrastOf(t, before, after, 0.99)
-		low, _ := c.interval(0.05 / 80)
-		if c.estimate() < 32 {
-			t.Errorf("%d bursts: p99 has moved by %v buckets only", bursts, c.estimate())
+		c := quantilesOf(t, before, after)
+		low, _ := c.interval(0.99, 0.05/80)
+		if c.shift(0.99) < 32 {
+			t.Errorf("%d bursts: p99 has moved by %v buckets only", bursts, c.shift(0.99))
 		}
 		if low > 0 {
 			t.Errorf("%d bursts: slower by %v buckets at least", bursts, low)
