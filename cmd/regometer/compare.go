@@ -23,21 +23,27 @@ func newCompareCommand() *cobra.Command {
 	var write func(w io.Writer, c *compare.Comparison, top int) error
 	cmd := &cobra.Command{
 		Use:   "compare BEFORE AFTER",
-		Short: "Show which paths and stages became slower from one log to another",
+		Short: "Show what changed from one log to another: decisions and times",
 		Long: `Compares two decision logs, folders of logs, or reports that "regometer report --save"
-saved. For each path and stage it prints how the median and the p99 changed, with
-confidence intervals. A row is "slower", "faster", "no difference" if the change may be
-noise, or "too little data".
+saved. The first line says whether decisions changed. For each path, the command prints
+the share of each outcome on both sides, and the change in percentage points. For each
+stage of a path it prints how the median and the p99 changed. All changes have confidence
+intervals. A change is "no difference" if it may be noise, or "too little data".
 
-Latencies within a minute resemble one another. The command therefore compares minutes,
-not decisions, and each side should cover half an hour or more. On average, at most one
-in twenty of the rows that are "slower" or "faster" is noise. If nothing changed, at
-most one comparison in twenty has such a row. Look closer at fewer rows with --path and
---stage: their intervals are narrower, and fewer paths have shorter slices of time.
+Decisions of a minute resemble one another. The command therefore compares minutes, not
+decisions, and each side should cover half an hour or more. On average, at most one in
+twenty of the changes that it finds is noise. If nothing changed, at most one comparison
+in twenty finds a change. Look closer at fewer rows with --path and --stage: their
+intervals are narrower, and fewer paths have shorter slices of time.
 
-With --fail-on, the exit status is 3 if the whole interval of a change is above a
-threshold. It is 4 if one of the sides has no decisions.`,
+With --fail-on, the exit status is 3 if the whole interval of a change is beyond a
+threshold. A threshold for times has a quantile (p50, p90, p95, p99 or p99.9), a stage and
+a percentage. A threshold for decisions has an outcome (allowed, denied, other, undefined,
+error or cancelled) and percentage points. > stands for a rise, < for a fall. Without
+@PATH, a threshold is for each path. The exit status is 4 if one of the sides has no
+decisions.`,
 		Example: `  regometer compare before/ after/
+  regometer compare --fail-on 'denied>+5pp' --fail-on 'allowed@httpapi/authz<-5pp' before/ after/
   regometer compare --fail-on 'p99:rego_query_eval>+20%' monday.rgm tuesday.rgm
   regometer compare --path httpapi --stage server_handler --format markdown before after`,
 		Args: cobra.ExactArgs(2),
@@ -88,15 +94,15 @@ threshold. It is 4 if one of the sides has no decisions.`,
 	flags := cmd.Flags()
 	flags.StringVar(&read.By, "by", "path", "group decisions by this `key`, as regometer report does")
 	flags.StringArrayVar(&read.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz; may be repeated")
-	flags.StringSliceVar(&o.Stages, "stage", nil, "only these `stages`, such as rego_query_eval; fewer rows have narrower intervals")
-	flags.Func("fail-on", "exit with status 3 above this `threshold`, such as 'p99:rego_query_eval>+20%'; may be repeated", func(text string) error {
+	flags.StringSliceVar(&o.Stages, "stage", nil, "only the times of these `stages`, such as rego_query_eval; fewer rows have narrower intervals")
+	flags.Func("fail-on", "exit with status 3 beyond this `threshold`, such as 'denied>+5pp' or 'p99:rego_query_eval>+20%'; may be repeated", func(text string) error {
 		t, err := compare.ParseThreshold(text)
 		o.Thresholds = append(o.Thresholds, t)
 		return err
 	})
 	flags.BoolVar(&read.Unique, "unique", false, "count each decision once, as regometer report does")
 	addFormatFlag(cmd, &write, comparisonFormats)
-	addNumberFlag(cmd, &top, "top", 20, "`number` of rows in the table; 0 for all (default 20)")
+	addNumberFlag(cmd, &top, "top", 20, "`number` of rows in each table; 0 for all (default 20)")
 	return cmd
 }
 
@@ -134,11 +140,11 @@ func checkThresholds(c *compare.Comparison, thresholds []compare.Threshold, stde
 	for _, t := range thresholds {
 		rows, judged := c.Exceed(t)
 		if judged == 0 {
-			return fmt.Errorf("--fail-on %v: no row has this stage and enough data on both sides: check the name, or compare longer logs", t)
+			return fmt.Errorf("--fail-on %s: no row has this name and enough data on both sides: check the name, or compare longer logs", t.Text)
 		}
 		if len(rows) > 0 {
 			failed = true
-			fmt.Fprintf(stderr, "regometer: --fail-on %v: exceeded in %s; the first has the %s %q\n", t, text.Plural(len(rows), "row"), c.By, rows[0].Key)
+			fmt.Fprintf(stderr, "regometer: --fail-on %s: exceeded in %s; the first has the %s %q\n", t.Text, text.Plural(len(rows), "row"), c.By, rows[0].Key)
 		}
 	}
 	if failed {

@@ -6,31 +6,32 @@ package compare
 import "slices"
 
 // budget shares out the error that a comparison may make. Half of it goes to
-// all tests equally, and half in proportion to the durations of their rows, of
-// which more tell more. So a busy path among hundreds of idle ones is tested
+// all tests equally, and half in proportion to the durations or decisions
+// of their rows, of which more tell more. So a busy path among hundreds of idle ones is tested
 // nearly as if it were alone.
 type budget struct {
-	error     float64
-	durations float64 // of the rows of all tests
-	tests     []test
-	found     int // the number of tests that find a change, see discover
+	error float64
+	count float64 // of the rows of all tests
+	tests []test
+	found int // the number of tests that find a change, see discover
 }
 
-// test is the test of one quantile of a row.
+// test is the test of one change of a row.
 type test struct {
-	durations float64 // of both sides of the row
-	p         float64 // the probability of such a difference without a change
+	count float64 // of both sides of the row
+	p     float64 // the probability of such a difference without a change
 }
 
-func (b *budget) add(p *pair, probability float64) {
-	b.tests = append(b.tests, test{p.durations(), probability})
-	b.durations += p.durations()
+// add adds a test of a row of so many durations or decisions.
+func (b *budget) add(count, p float64) {
+	b.tests = append(b.tests, test{count, p})
+	b.count += count
 }
 
 // share returns the share of the error for a test in a row of so many
-// durations. The shares of all tests add up to 1.
-func (b *budget) share(durations float64) float64 {
-	return (1/float64(len(b.tests)) + durations/b.durations) / 2
+// durations or decisions. The shares of all tests add up to 1.
+func (b *budget) share(count float64) float64 {
+	return (1/float64(len(b.tests)) + count/b.count) / 2
 }
 
 // discover sets found. It controls the false discovery rate by the procedure of
@@ -40,7 +41,7 @@ func (b *budget) discover() {
 	var needed []float64 // the error with which a test would find a change alone
 	for _, t := range b.tests {
 		if t.p <= b.error {
-			needed = append(needed, t.p/b.share(t.durations))
+			needed = append(needed, t.p/b.share(t.count))
 		}
 	}
 	slices.Sort(needed)
@@ -51,10 +52,10 @@ func (b *budget) discover() {
 	}
 }
 
-// alpha returns the error of an interval in a row of so many durations. A row
-// is slower or faster if an interval of this error does not contain 0. The
+// alpha returns the error of an interval in a row of so many durations or
+// decisions. A row is slower, faster or changed if an interval of this error does not contain 0. The
 // intervals of these rows are wrong as rarely as the rows are (Benjamini and
 // Yekutieli 2005).
-func (b *budget) alpha(durations float64) float64 {
-	return min(b.error, b.error*b.share(durations)*float64(max(b.found, 1)))
+func (b *budget) alpha(count float64) float64 {
+	return min(b.error, b.error*b.share(count)*float64(max(b.found, 1)))
 }

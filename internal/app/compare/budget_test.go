@@ -12,8 +12,8 @@ import (
 // procedure of Benjamini and Hochberg allows.
 func TestBudget(t *testing.T) {
 	for name, tt := range map[string]struct {
-		durations, p []float64
-		found        int
+		counts, p []float64
+		found     int
 	}{
 		"none":                  {nil, nil, 0},
 		"one":                   {[]float64{7}, []float64{0.05}, 1},
@@ -26,12 +26,12 @@ func TestBudget(t *testing.T) {
 		"no more than the rest": {[]float64{1000, 1}, []float64{0.06, 0.001}, 1},
 	} {
 		b, sum := budget{error: 0.05}, 0.0
-		for i, n := range tt.durations {
-			b.add(&pair{Row: Row{After: Side{Count: uint64(n)}}}, tt.p[i])
+		for i, n := range tt.counts {
+			b.add(n, tt.p[i])
 		}
 		b.discover()
 		rejected := 0
-		for i, n := range tt.durations {
+		for i, n := range tt.counts {
 			sum += b.share(n)
 			if tt.p[i] <= b.alpha(n) {
 				rejected++

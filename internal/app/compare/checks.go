@@ -5,44 +5,49 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/regometer/regometer/internal/app/checks"
-	"github.com/regometer/regometer/internal/app/text"
 )
 
 // Checks returns the thresholds as checks, which fail if they are exceeded or
-// cannot be judged. A last check has the rows that are slower.
+// cannot be judged. Two more have the outcomes that changed and the stages that
+// are slower.
 func (c *Comparison) Checks() []checks.Check {
 	var all []checks.Check
 	for _, t := range c.Thresholds {
 		rows, judged := c.Exceed(t)
-		check := checks.Check{Name: t.String(), Failed: len(rows) > 0 || judged == 0}
+		check := checks.Check{Name: t.Text, Failed: len(rows) > 0 || judged == 0}
 		for _, r := range rows {
-			check.Texts = append(check.Texts, describe(r, t.Quantile))
+			at := slices.IndexFunc(r.Changes, func(ch Change) bool { return ch.Name == t.Name })
+			check.Texts = append(check.Texts, describe(r, r.Changes[at]))
 		}
 		if judged == 0 {
 			check.Texts = []string{c.verdict(t)}
 		}
 		all = append(all, check)
 	}
-	slower := checks.Check{Name: string(Slower)}
-	for _, r := range c.Rows {
-		for _, ch := range r.Changes {
-			if ch.Verdict == Slower {
-				slower.Texts = append(slower.Texts, describe(r, ch.Quantile))
+	found := func(name string, rows []Row, verdicts ...Verdict) {
+		check := checks.Check{Name: name}
+		for _, r := range rows {
+			for _, ch := range r.Changes {
+				if slices.Contains(verdicts, ch.Verdict) {
+					check.Texts = append(check.Texts, describe(r, ch))
+				}
 			}
 		}
+		all = append(all, check)
 	}
-	return append(all, slower)
+	found("decisions changed", c.Decisions, More, Fewer)
+	found("slower", c.Stages, Slower)
+	return all
 }
 
-// describe returns a sentence about a quantile of a row.
-func describe(r Row, quantile float64) string {
-	for _, ch := range r.Changes {
-		if ch.Quantile == quantile {
-			return fmt.Sprintf("%s, %s: %s went from %s to %s, by %s %%.", r.Key, r.Stage, name(quantile),
-				text.Duration(ch.Before), text.Duration(ch.After), ch.text(true))
-		}
+// describe returns a sentence about a change of a row.
+func describe(r Row, ch Change) string {
+	names := r.Key
+	if r.Stage != "" {
+		names += ", " + r.Stage
 	}
-	return r.Key + ", " + r.Stage
+	return fmt.Sprintf("%s: %s went from %s to %s, by %s.", names, ch.Name, ch.value(ch.Before), ch.value(ch.After), ch.text(true))
 }

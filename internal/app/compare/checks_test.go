@@ -11,8 +11,9 @@ import (
 // A threshold is a check that fails if it is exceeded, or cannot be judged.
 func TestChecks(t *testing.T) {
 	before, after := example(t)
+	decide(after.Groups.At(0), func(_ int, n uint64) [6]uint64 { return [6]uint64{n - n*3/10, n * 3 / 10} })
 	o := Options{}
-	for _, text := range []string{"p50:rego_query_eval>+20%", "p50:rego_query_eval>+95%", "p50:missing>+1%"} {
+	for _, text := range []string{"p50:rego_query_eval>+20%", "p50:rego_query_eval>+95%", "p50:missing>+1%", "denied>+20pp"} {
 		threshold, err := ParseThreshold(text)
 		if err != nil {
 			t.Fatal(err)
@@ -27,13 +28,13 @@ func TestChecks(t *testing.T) {
 	for i, want := range []struct {
 		failed bool
 		text   string
-	}{{true, "a, rego_query_eval: p50 went from "}, {false, ""}, {true, "no row with enough data"}, {false, "a, rego_query_eval: p50 went from "}} {
+	}{{true, "a, rego_query_eval: p50 went from "}, {false, ""}, {true, "no row with enough data"}, {true, "a: denied went from 0 % to 30.0 %, by +30.0 pp ("}, {false, "a: allowed went from 100 % to 70.0 %, by -30.0 pp ("}, {false, "a, rego_query_eval: p50 went from "}} {
 		text := strings.Join(got[i].Texts, "\n")
 		if got[i].Failed != want.failed || !strings.Contains(text, want.text) || (want.text == "") != (text == "") {
 			t.Errorf("%s: failed %t, %q", got[i].Name, got[i].Failed, text)
 		}
 	}
-	if len(got) != 4 || got[3].Name != "slower" {
+	if len(got) != 6 || got[5].Name != "slower" {
 		t.Errorf("there are %d checks", len(got))
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/app/contrast"
@@ -21,15 +20,17 @@ import (
 
 // The limits below which a change is not judged. They apply to each side.
 const (
-	MinSlices = contrast.MinSlices // slices of time with durations
+	MinSlices = contrast.MinSlices // slices of time with durations, or decisions
 	MinBeyond = 10                 // durations beyond the quantile: 10 of 1,000 are beyond p99
+	// MinDecisions is for outcomes. It is as many as a median needs.
+	MinDecisions = 2 * MinBeyond
 )
 
 // Options selects what is compared. The zero value compares everything.
 type Options struct {
 	Stages []string // the stages to compare; nil stands for all
 	// Thresholds are for Comparison.Exceed. Rows that they apply to also
-	// compare their quantiles.
+	// compare their quantiles and outcomes.
 	Thresholds []Threshold
 }
 
@@ -43,61 +44,68 @@ type Verdict string
 
 // The verdicts, in the order in which rows are sorted.
 const (
+	Changed      Verdict = "changed"       // of a group's decisions: one of the outcomes is more or fewer
 	Slower       Verdict = "slower"        // the whole interval is above 0
 	Faster       Verdict = "faster"        // the whole interval is below 0
+	More         Verdict = "more"          // of an outcome: the whole interval is above 0
+	Fewer        Verdict = "fewer"         // of an outcome: the whole interval is below 0
 	NoDifference Verdict = "no difference" // the change may be noise
 	TooLittle    Verdict = "too little data"
 )
 
-var verdicts = []Verdict{Slower, Faster, NoDifference, TooLittle}
+var verdicts = []Verdict{Changed, Slower, Faster, More, Fewer, NoDifference, TooLittle}
 
 // Comparison has the changes from one report to another. It depends only on the
 // reports and the options.
 type Comparison struct {
 	By         string // the kind of the rows' keys, as in report.Report
 	Intervals  int    // the number of confidence intervals; see the package for what they claim
+	Partly     bool   // a report has only a part of its log
 	Thresholds []Threshold
 
-	// Rows are sorted by verdict, by impact (the larger change first, for
-	// better or worse), by key and by stage.
-	Rows []Row
+	// Decisions has a row for each group that is in both reports, Stages one
+	// for each stage of such a group. Rows are sorted by verdict, by impact (the
+	// larger change first, for better or worse), by key and by stage.
+	Decisions, Stages []Row
 	// Only lists the groups that only one report has, and the stages that only
 	// one report has of a group in both. It is sorted by key and stage.
 	Only []Only
 }
 
-// Row is a stage of a group that is in both reports.
+// Row is a group that is in both reports, or a stage of it.
 type Row struct {
 	Key   string `json:"-"`
-	Stage string `json:"stage"`
-	// Verdict is Slower if a quantile is slower, else Faster if one is faster,
-	// else NoDifference if one could be judged.
+	Stage string `json:"stage,omitempty"` // "" for the outcomes of the group's decisions
+	// Verdict is the first of those of the changes, or Changed.
 	Verdict Verdict `json:"verdict"`
-	// Impact is the time that the stage took after, in ns and without the
+	// Impact of a stage is the time that it took after, in ns and without the
 	// stages that it contains, minus the time that the same number would have
-	// taken at the mean before.
-	Impact  int64    `json:"impact_ns"`
+	// taken at the mean before. Impact of a group is the number of decisions
+	// after that would have had another outcome with the shares before.
+	Impact  float64  `json:"impact"`
 	Before  Side     `json:"before"`
 	After   Side     `json:"after"`
-	Changes []Change `json:"-"` // of p50, of p99, and of the quantiles of thresholds
+	Changes []Change `json:"-"` // of p50, of p99, and of the quantiles of thresholds; or of outcomes
 }
 
 // Side is one report's part of a row.
 type Side struct {
-	Count  uint64 `json:"count"`  // of durations
-	Slices int    `json:"slices"` // of time with durations; 0 if no duration has a time
+	Count  uint64 `json:"count"`  // of durations, or decisions
+	Slices int    `json:"slices"` // of time with any; 0 if none has a time
 }
 
-// Change is how a quantile changed.
+// Change is how a quantile, or the share of an outcome, changed.
 type Change struct {
-	Quantile      float64 // such as 0.99
-	Before, After float64 // ns
+	Name          string  // such as "p99" or "denied"
+	Before, After float64 // ns, or shares
 
-	// Relative is After/Before − 1: 0.2 is 20 % more. The confidence interval
-	// is from Low to High. Low is −1 and High is +Inf if the interval has no
-	// such end, or if the change was not judged.
-	Relative, Low, High float64
-	Verdict             Verdict
+	// Change is After/Before − 1 of a quantile: 0.2 is 20 % more. It is After −
+	// Before of a share: 0.05 is 5 percentage points more. The confidence
+	// interval is from Low to High. If it has no such end, Low is −1, and High is
+	// +Inf for a quantile and 1 for a share. If the change was not judged, they
+	// are −1 and +Inf.
+	Change, Low, High float64
+	Verdict           Verdict
 }
 
 // Only is a group, or a stage of a group, that only one report has.
@@ -116,36 +124,44 @@ func Reports(before, after *report.Report, o Options) (*Comparison, error) {
 	if before.By != after.By {
 		return nil, fmt.Errorf("one report is grouped by %s, the other by %s: make both with the same --by", before.By, after.By)
 	}
-	c := &Comparison{By: before.By, Thresholds: slices.Clone(o.Thresholds)}
+	c := &Comparison{By: before.By, Partly: partly(before) || partly(after), Thresholds: slices.Clone(o.Thresholds)}
 	// Each interval depends on all tests. There are two passes, because all
 	// groups together may need too much memory.
 	b := budget{error: 1 - confidence}
-	for p := range c.pairs(before, after, o) {
-		x, err := p.contrast()
+	for p, err := range c.pairs(before, after, o) {
 		if err != nil {
 			return nil, err
 		}
-		for _, q := range p.quantiles {
-			if x != nil && p.enough(q) {
-				b.add(p, x.P(q))
+		for _, ch := range p.Changes {
+			if p.enough(ch.Name) {
+				b.add(p.count(), p.compare(ch.Name, 0).P)
 			}
 		}
 	}
 	b.discover()
 	c.Intervals = len(b.tests)
 	for p := range c.pairs(before, after, o) {
-		if err := p.compare(&b); err != nil {
-			return nil, err
+		p.judge(b.alpha(p.count()))
+		if p.Stage == "" {
+			c.Decisions = append(c.Decisions, p.Row)
+		} else {
+			c.Stages = append(c.Stages, p.Row)
 		}
-		c.Rows = append(c.Rows, p.Row)
 	}
-	slices.SortFunc(c.Rows, func(a, b Row) int {
-		return cmp.Or(
-			cmp.Compare(slices.Index(verdicts, a.Verdict), slices.Index(verdicts, b.Verdict)),
-			cmp.Compare(math.Abs(float64(b.Impact)), math.Abs(float64(a.Impact))),
-			cmp.Compare(a.Key, b.Key), cmp.Compare(a.Stage, b.Stage))
-	})
+	for _, rows := range [][]Row{c.Decisions, c.Stages} {
+		slices.SortFunc(rows, func(a, b Row) int {
+			return cmp.Or(
+				cmp.Compare(slices.Index(verdicts, a.Verdict), slices.Index(verdicts, b.Verdict)),
+				cmp.Compare(math.Abs(b.Impact), math.Abs(a.Impact)),
+				cmp.Compare(a.Key, b.Key), cmp.Compare(a.Stage, b.Stage))
+		})
+	}
 	return c, nil
+}
+
+// partly reports whether a report has only a part of its log.
+func partly(r *report.Report) bool {
+	return r.Interrupted || slices.ContainsFunc(r.Findings, func(f report.Finding) bool { return f.Rule == report.PartlyRead })
 }
 
 // groupsOf returns the index of each group of a report, by key.
@@ -164,10 +180,11 @@ func union[V any](a, b map[string]V) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// pairs returns the stages that are in both reports, by key and stage. It fills
-// c.Only with the groups and stages that are in one report.
-func (c *Comparison) pairs(before, after *report.Report, o Options) iter.Seq[*pair] {
-	return func(yield func(*pair) bool) {
+// pairs returns the groups that are in both reports, and the stages of each, by
+// key and stage. It fills c.Only with the groups and stages that are in one
+// report.
+func (c *Comparison) pairs(before, after *report.Report, o Options) iter.Seq2[*pair, error] {
+	return func(yield func(*pair, error) bool) {
 		c.Only = nil
 		was, is := groupsOf(before), groupsOf(after)
 		for _, key := range union(was, is) {
@@ -182,6 +199,9 @@ func (c *Comparison) pairs(before, after *report.Report, o Options) iter.Seq[*pa
 				continue
 			}
 			b, a := before.Groups.At(i), after.Groups.At(j)
+			if !yield(o.outcomes(b, a), nil) {
+				return
+			}
 			stagesBefore, stagesAfter := stagesOf(b, o), stagesOf(a, o)
 			for _, stage := range union(stagesBefore, stagesAfter) {
 				sb, sa := stagesBefore[stage], stagesAfter[stage]
@@ -189,10 +209,10 @@ func (c *Comparison) pairs(before, after *report.Report, o Options) iter.Seq[*pa
 					c.Only = append(c.Only, Only{key, stage, sb.Durations.Count(), sa.Durations.Count()})
 					continue
 				}
-				p := &pair{Row: Row{Key: key, Stage: stage, Verdict: TooLittle, Impact: impact(&sb, &sa)}, quantiles: o.quantiles(key, stage)}
-				p.before, p.Before = timed(b, stage)
-				p.after, p.After = timed(a, stage)
-				if !yield(p) {
+				grown := float64(sa.Durations.Count()) / float64(sb.Durations.Count())
+				p, err := o.stage(b, a, stage)
+				p.Impact = math.Round(report.Float(sa.Self) - grown*report.Float(sb.Self))
+				if !yield(p, err) {
 					return
 				}
 			}
@@ -211,109 +231,162 @@ func stagesOf(g *report.Group, o Options) map[string]groupby.Stage {
 	return stages
 }
 
-// quantiles returns the quantiles to compare for a stage of a group.
-func (o *Options) quantiles(key, stage string) []float64 {
-	quantiles := []float64{0.5, 0.99}
-	for _, t := range o.Thresholds {
-		if t.applies(key, stage) {
-			quantiles = append(quantiles, t.Quantile)
-		}
-	}
-	slices.Sort(quantiles)
-	return slices.Compact(quantiles)
-}
-
-// impact returns the impact of a row: see Row.
-func impact(before, after *groupby.Stage) int64 {
-	return integer(report.Float(after.Self) - report.Float(before.Self)/float64(before.Durations.Count())*float64(after.Durations.Count()))
-}
-
-// pair is a stage of a group that is in both reports, with its durations in
-// slices of time.
+// pair is a row with what its two sides have in slices of time.
 type pair struct {
 	Row
-	before, after []*exphist.Snapshot
-	quantiles     []float64
+	compare func(name string, alpha float64) contrast.Difference // of a change
 }
 
-// enough reports whether the side has enough data to judge a quantile.
-func (s Side) enough(q float64) bool {
-	return s.Slices >= MinSlices && float64(s.Count)*min(q, 1-q) >= MinBeyond*(1-1e-9)
+// pairOf returns a row and what the slices of its two sides have: of returns it
+// and the number of durations or decisions.
+func pairOf[T any](before, after *report.Group, stage string, of func(*groupby.Slice) (T, uint64)) (p *pair, b, a []T) {
+	p = &pair{Row: Row{Key: before.Key, Stage: stage, Verdict: TooLittle}}
+	b, p.Before = timed(before, of)
+	a, p.After = timed(after, of)
+	return p, b, a
 }
 
-func (p *pair) enough(q float64) bool { return p.Before.enough(q) && p.After.enough(q) }
-
-// durations returns the number of durations of both sides.
-func (p *pair) durations() float64 { return float64(p.Before.Count) + float64(p.After.Count) }
-
-// timed returns the durations of a stage in each slice of time that has some,
-// in the order of time. If no slice has some, it returns the durations that
-// have no time.
-func timed(g *report.Group, stage string) (snapshots []*exphist.Snapshot, of Side) {
-	var rest *exphist.Snapshot
+// timed returns what each slice of time has that has some, in the order of time.
+// If no slice has some, it returns what has no time.
+func timed[T any](g *report.Group, of func(*groupby.Slice) (T, uint64)) (all []T, side Side) {
+	var rest []T
+	var untimed uint64
 	for i := range g.Slices {
-		for j := range g.Slices[i].Stages {
-			s := &g.Slices[i].Stages[j]
-			switch {
-			case s.Name != stage || s.Durations.Count() == 0:
-			case g.Slices[i].Begin == logread.NoTime:
-				rest = &s.Durations
-			default:
-				snapshots = append(snapshots, &s.Durations)
-				of.Count += s.Durations.Count()
-			}
+		switch x, n := of(&g.Slices[i]); {
+		case n == 0:
+		case g.Slices[i].Begin == logread.NoTime:
+			rest, untimed = []T{x}, n
+		default:
+			all = append(all, x)
+			side.Count += n
 		}
 	}
-	of.Slices = len(snapshots)
-	if len(snapshots) == 0 && rest != nil {
-		snapshots, of.Count = []*exphist.Snapshot{rest}, rest.Count()
+	if side.Slices = len(all); side.Slices == 0 {
+		return rest, Side{Count: untimed}
 	}
-	return snapshots, of
+	return all, side
 }
 
-// compare sets the changes and the verdict.
-func (p *pair) compare(b *budget) error {
-	x, err := p.contrast()
-	if x == nil {
-		return err
+// stage returns the row of a stage.
+func (o *Options) stage(before, after *report.Group, stage string) (*pair, error) {
+	p, b, a := pairOf(before, after, stage, func(s *groupby.Slice) (*exphist.Snapshot, uint64) {
+		for i := range s.Stages {
+			if s.Stages[i].Name == stage {
+				return &s.Stages[i].Durations, s.Stages[i].Durations.Count()
+			}
+		}
+		return nil, 0
+	})
+	x, err := contrast.NewQuantiles(b, a)
+	if err != nil {
+		return p, fmt.Errorf("%s of %q: %w", stage, p.Key, err)
 	}
-	for _, q := range p.quantiles {
-		d := x.Compare(q, b.alpha(p.durations()))
-		ch := Change{q, d.Before, d.After, d.After/d.Before - 1, d.Low, d.High, judge(d.Low, d.High)}
-		if !p.enough(q) {
-			ch.Low, ch.High, ch.Verdict = -1, math.Inf(1), TooLittle
+	if x != nil { // else all durations are 0
+		p.compare = func(name string, alpha float64) contrast.Difference { return x.Compare(quantiles[name], alpha) }
+		o.add(p, quantileNames, func(i int) bool { return quantileNames[i] == "p50" || quantileNames[i] == "p99" })
+	}
+	return p, nil
+}
+
+// outcomes returns the row of a group's decisions.
+func (o *Options) outcomes(before, after *report.Group) *pair {
+	p, b, a := pairOf(before, after, "", func(s *groupby.Slice) (of [len(outcomeNames)]uint64, n uint64) {
+		for _, k := range s.Outcomes {
+			n += k
+		}
+		return s.Outcomes, n
+	})
+	counts := func(all [][len(outcomeNames)]uint64, k int) (counts []contrast.Count) {
+		for _, of := range all {
+			c := contrast.Count{Has: float64(of[k])}
+			for _, n := range of {
+				c.N += float64(n)
+			}
+			counts = append(counts, c)
+		}
+		return counts
+	}
+	p.compare = func(name string, alpha float64) contrast.Difference {
+		k := slices.Index(outcomeNames[:], name)
+		return contrast.Shares(counts(b, k), counts(a, k), alpha)
+	}
+	o.add(p, outcomeNames[:], func(k int) bool { return before.Outcomes[k] > 0 || after.Outcomes[k] > 0 })
+	grown := float64(after.Decisions) / float64(before.Decisions)
+	for k, n := range after.Outcomes {
+		p.Impact += max(0, float64(n)-grown*float64(before.Outcomes[k]))
+	}
+	p.Impact = math.Round(p.Impact)
+	return p
+}
+
+// add adds the changes of these names that are due, or that a threshold has.
+func (o *Options) add(p *pair, names []string, due func(i int) bool) {
+	for i, name := range names {
+		if due(i) || slices.ContainsFunc(o.Thresholds, func(t Threshold) bool { return t.Name == name && t.applies(&p.Row) }) {
+			p.Changes = append(p.Changes, Change{Name: name})
+		}
+	}
+}
+
+// enough reports whether both sides have enough data to judge a change.
+func (p *pair) enough(name string) bool {
+	q := cmp.Or(quantiles[name], 0.5)
+	enough := func(s Side) bool {
+		return s.Slices >= MinSlices && float64(s.Count)*min(q, 1-q) >= MinBeyond*(1-1e-9)
+	}
+	return enough(p.Before) && enough(p.After)
+}
+
+// count returns the number of durations or decisions of both sides.
+func (p *pair) count() float64 { return float64(p.Before.Count) + float64(p.After.Count) }
+
+// judge sets the changes and the verdict.
+func (p *pair) judge(alpha float64) {
+	for i := range p.Changes {
+		ch := &p.Changes[i]
+		d := p.compare(ch.Name, alpha)
+		*ch = Change{ch.Name, d.Before, d.After, d.After/d.Before - 1, d.Low, d.High, TooLittle}
+		if ch.share() {
+			ch.Change = d.After - d.Before
+		}
+		if p.enough(ch.Name) {
+			ch.Verdict = ch.judge()
+		} else {
+			ch.Low, ch.High = -1, math.Inf(1)
 		}
 		if slices.Index(verdicts, ch.Verdict) < slices.Index(verdicts, p.Verdict) {
 			p.Verdict = ch.Verdict
 		}
-		p.Changes = append(p.Changes, ch)
 	}
-	return nil
+	if p.Verdict == More || p.Verdict == Fewer {
+		p.Verdict = Changed
+	}
 }
 
-// contrast returns the quantiles of the two sides, or nil if there is nothing to
-// compare.
-func (p *pair) contrast() (*contrast.Quantiles, error) {
-	x, err := contrast.NewQuantiles(p.before, p.after)
-	if err != nil {
-		return nil, fmt.Errorf("%s of %q: %w", p.Stage, p.Key, err)
-	}
-	return x, nil
-}
+// share reports whether a change is that of a share.
+func (c *Change) share() bool { return quantiles[c.Name] == 0 }
 
 // judge returns the verdict of an interval. If the interval has no end, it says
 // too little unless it leaves out 0.
-func judge(low, high float64) Verdict {
+func (c *Change) judge() Verdict {
+	up, down, most := Slower, Faster, math.Inf(1)
+	if c.share() {
+		up, down, most = More, Fewer, 1
+	}
 	switch {
-	case low > 0:
-		return Slower
-	case high < 0:
-		return Faster
-	case low == -1 || math.IsInf(high, 1):
+	case c.Low > 0:
+		return up
+	case c.High < 0:
+		return down
+	case c.Low == -1 || c.High == most:
 		return TooLittle
 	}
 	return NoDifference
 }
 
-// name returns a quantile's name, such as p99.9.
-func name(q float64) string { return "p" + strconv.FormatFloat(q*100, 'g', 6, 64) }
+// The names of changes.
+var (
+	outcomeNames  = [...]string{"allowed", "denied", "other", "undefined", "error", "cancelled"} // by outcome.Outcome
+	quantileNames = []string{"p50", "p90", "p95", "p99", "p99.9"}
+	quantiles     = map[string]float64{"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
+)

@@ -14,6 +14,7 @@ import (
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/outcome"
 )
 
 // snapshotOf returns a snapshot of these values.
@@ -47,7 +48,7 @@ type stage struct {
 	self      uint64
 }
 
-// reportOf returns a report of these stages.
+// reportOf returns a report of these stages. All decisions are allowed.
 func reportOf(t testing.TB, stages ...stage) *report.Report {
 	var groups []report.Group
 	index := map[string]int{}
@@ -62,7 +63,10 @@ func reportOf(t testing.TB, stages ...stage) *report.Report {
 		total := groupby.Stage{Name: s.name, Self: groupby.Sum{Lo: s.self}}
 		for i, snapshot := range s.slices {
 			if i == len(g.Slices) {
-				g.Slices = append(g.Slices, groupby.Slice{Begin: int64(i) * 60e9})
+				n := snapshot.Count()
+				g.Slices = append(g.Slices, groupby.Slice{Begin: int64(i) * 60e9, Outcomes: [6]uint64{n}})
+				g.Outcomes[outcome.Allowed] += n
+				g.Decisions += n
 			}
 			g.Slices[i].Stages = append(g.Slices[i].Stages, groupby.Stage{Name: s.name, Durations: *snapshot})
 			if err := total.Durations.Merge(snapshot); err != nil {
@@ -70,9 +74,20 @@ func reportOf(t testing.TB, stages ...stage) *report.Report {
 			}
 		}
 		g.Stages = append(g.Stages, total)
-		g.Decisions = max(g.Decisions, total.Durations.Count())
 	}
 	return &report.Report{By: "path", Groups: report.GroupsOf(groups...)}
+}
+
+// decide gives the decisions of a group new outcomes.
+func decide(g *report.Group, of func(slice int, n uint64) [6]uint64) {
+	g.Outcomes = [6]uint64{}
+	for i := range g.Slices {
+		s := &g.Slices[i]
+		s.Outcomes = of(i, s.Outcomes[outcome.Allowed])
+		for k, n := range s.Outcomes {
+			g.Outcomes[k] += n
+		}
+	}
 }
 
 // example returns two reports, in which a is slower, b is faster, c, e and f
@@ -110,43 +125,35 @@ func compareOf(t testing.TB, before, after *report.Report, o Options) *Compariso
 	return c
 }
 
-func TestInteger(t *testing.T) {
-	for f, want := range map[float64]int64{0: 0, 1.4: 1, -1.6: -2, 1e19: math.MaxInt64, -1e19: -math.MaxInt64} {
-		if got := integer(f); got != want {
-			t.Errorf("integer(%v) = %d, want %d", f, got, want)
-		}
-	}
-}
-
 func TestReports(t *testing.T) {
 	before, after := example(t)
 	c := compareOf(t, before, after, Options{})
 	want := []struct {
 		key     string
 		verdict Verdict
-		impact  int64
+		impact  float64
 	}{{"a", Slower, 6_000_000}, {"b", Faster, -4_000_000}, {"f", NoDifference, 2_000_000}, {"e", NoDifference, -1_000_000}, {"c", NoDifference, 0}, {"d", TooLittle, 0}}
-	if len(c.Rows) != len(want) {
-		t.Fatalf("%d rows, want %d", len(c.Rows), len(want))
+	if len(c.Stages) != len(want) {
+		t.Fatalf("%d rows, want %d", len(c.Stages), len(want))
 	}
 	for i, w := range want {
-		r := c.Rows[i]
+		r := c.Stages[i]
 		if r.Key != w.key || r.Verdict != w.verdict || r.Impact != w.impact {
-			t.Errorf("row %d: %s %s %d, want %v", i, r.Key, r.Verdict, r.Impact, w)
+			t.Errorf("row %d: %s %s %v, want %v", i, r.Key, r.Verdict, r.Impact, w)
 		}
 		for _, ch := range r.Changes {
-			if ch.Verdict != TooLittle && !(ch.Low < ch.Relative && ch.Relative < ch.High) {
-				t.Errorf("%s: %v from %v to %v", r.Key, ch.Relative, ch.Low, ch.High)
+			if ch.Verdict != TooLittle && !(ch.Low < ch.Change && ch.Change < ch.High) {
+				t.Errorf("%s: %v from %v to %v", r.Key, ch.Change, ch.Low, ch.High)
 			}
-			if math.Abs(ch.After/ch.Before-1-ch.Relative) > 1e-9 {
-				t.Errorf("%s: from %v to %v is not %v", r.Key, ch.Before, ch.After, ch.Relative)
+			if math.Abs(ch.After/ch.Before-1-ch.Change) > 1e-9 {
+				t.Errorf("%s: from %v to %v is not %v", r.Key, ch.Before, ch.After, ch.Change)
 			}
 		}
 	}
-	if c.Intervals != 10 {
-		t.Errorf("%d intervals, want 10", c.Intervals)
+	if c.Intervals != 15 { // two for each of five stages, and one for each of five groups
+		t.Errorf("%d intervals, want 15", c.Intervals)
 	}
-	if r := c.Rows[0]; math.Abs(r.Changes[0].Relative-1) > 0.1 || r.Before != (Side{6000, 60}) {
+	if r := c.Stages[0]; math.Abs(r.Changes[0].Change-1) > 0.1 || r.Before != (Side{6000, 60}) {
 		t.Errorf("a: %+v", r)
 	}
 	only := []Only{{"a", "gone", 3, 0}, {"a", "new", 0, 1}, {"old", "", 5, 0}, {"young", "", 0, 6}}
@@ -165,10 +172,10 @@ func TestOptions(t *testing.T) {
 		return &report.Report{By: r.By, Groups: report.GroupsOf(*r.Groups.At(0))}
 	}
 	one := compareOf(t, onlyA(before), onlyA(after), Options{Stages: []string{"rego_query_eval"}})
-	if len(one.Rows) != 1 || one.Rows[0].Key != "a" || len(one.Only) != 0 {
+	if len(one.Stages) != 1 || one.Stages[0].Key != "a" || len(one.Only) != 0 {
 		t.Errorf("%+v", one)
 	}
-	if one.Rows[0].Changes[0].Low <= all.Rows[0].Changes[0].Low {
+	if one.Stages[0].Changes[0].Low <= all.Stages[0].Changes[0].Low {
 		t.Error("fewer intervals are not narrower")
 	}
 	threshold, err := ParseThreshold("p90:rego_query_eval@b>+5%")
@@ -176,7 +183,7 @@ func TestOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	more := compareOf(t, before, after, Options{Thresholds: []Threshold{threshold}})
-	for _, r := range more.Rows {
+	for _, r := range more.Stages {
 		want := 2
 		if r.Key == "b" {
 			want = 3
@@ -222,10 +229,15 @@ func TestTooLittle(t *testing.T) {
 		for _, sides := range [][2]*report.Report{{few, many}, {many, few}} {
 			c := compareOf(t, sides[0], sides[1], Options{})
 			judged := 0
+			if r := c.Decisions[0]; tt.slices >= MinSlices && tt.slices*tt.count >= MinDecisions {
+				judged++ // all are allowed
+			} else if ch := r.Changes[0]; r.Verdict != TooLittle || ch.Low != -1 || !math.IsInf(ch.High, 1) {
+				t.Errorf("%d slices of %d: %+v", tt.slices, tt.count, r)
+			}
 			for i, want := range tt.want {
 				if want {
 					judged++
-				} else if ch := c.Rows[0].Changes[i]; ch.Verdict != TooLittle || ch.Low != -1 || !math.IsInf(ch.High, 1) {
+				} else if ch := c.Stages[0].Changes[i]; ch.Verdict != TooLittle || ch.Low != -1 || !math.IsInf(ch.High, 1) {
 					t.Errorf("%d slices of %d: %+v", tt.slices, tt.count, ch)
 				}
 			}
@@ -243,24 +255,24 @@ func TestNoTime(t *testing.T) {
 	untimed := reportOf(t, stage{"a", "s", sample(rng, 1, 100, 1), 0})
 	untimed.Groups.At(0).Slices[0].Begin = logread.NoTime
 	c := compareOf(t, untimed, untimed, Options{})
-	if r := c.Rows[0]; r.Verdict != TooLittle || r.Before != (Side{100, 0}) || r.Changes[0].Before == 0 {
+	if r := c.Stages[0]; r.Verdict != TooLittle || r.Before != (Side{100, 0}) || r.Changes[0].Before == 0 {
 		t.Errorf("without times: %+v", r)
 	}
 	some := reportOf(t, stage{"a", "s", sample(rng, 10, 100, 1), 0})
 	some.Groups.At(0).Slices[0].Begin = logread.NoTime
 	c = compareOf(t, some, some, Options{})
-	if r := c.Rows[0]; r.Before != (Side{900, 9}) {
+	if r := c.Stages[0]; r.Before != (Side{900, 9}) {
 		t.Errorf("some without times: %+v", r)
 	}
 	some.Groups.At(0).Slices = nil
-	if c = compareOf(t, some, some, Options{}); len(c.Rows) != 1 || c.Rows[0].Verdict != TooLittle {
+	if c = compareOf(t, some, some, Options{}); len(c.Stages) != 1 || c.Stages[0].Verdict != TooLittle {
 		t.Errorf("without slices: %+v", c)
 	}
 	zeros := reportOf(t, stage{"a", "s", []*exphist.Snapshot{snapshotOf(0, 0)}, 0})
-	if c = compareOf(t, zeros, zeros, Options{}); c.Rows[0].Verdict != TooLittle {
+	if c = compareOf(t, zeros, zeros, Options{}); c.Stages[0].Verdict != TooLittle {
 		t.Errorf("zeros: %+v", c)
 	}
-	if c = compareOf(t, &report.Report{}, &report.Report{}, Options{}); len(c.Rows) != 0 {
+	if c = compareOf(t, &report.Report{}, &report.Report{}, Options{}); len(c.Stages) != 0 {
 		t.Errorf("nothing: %+v", c)
 	}
 }
@@ -268,15 +280,17 @@ func TestNoTime(t *testing.T) {
 func TestJudge(t *testing.T) {
 	inf := math.Inf(1)
 	tests := []struct {
+		name      string
 		low, high float64
 		want      Verdict
 	}{
-		{0.1, 0.2, Slower}, {0.1, inf, Slower}, {-0.2, -0.1, Faster}, {-1, -0.1, Faster},
-		{-0.1, 0.1, NoDifference}, {0, 0.1, NoDifference}, {-1, 0.1, TooLittle}, {-0.1, inf, TooLittle},
+		{"p50", 0.1, 0.2, Slower}, {"p50", 0.1, inf, Slower}, {"p99", -0.2, -0.1, Faster}, {"p99", -1, -0.1, Faster},
+		{"p50", -0.1, 0.1, NoDifference}, {"p50", 0, 1, NoDifference}, {"p50", -1, 0.1, TooLittle}, {"p50", -0.1, inf, TooLittle},
+		{"error", 0.1, 1, More}, {"error", -1, -0.1, Fewer}, {"error", -0.1, 0, NoDifference}, {"error", -0.1, 1, TooLittle}, {"error", -1, 0.1, TooLittle},
 	}
 	for _, tt := range tests {
-		if got := judge(tt.low, tt.high); got != tt.want {
-			t.Errorf("judge(%v, %v) = %v, want %v", tt.low, tt.high, got, tt.want)
+		if got := (&Change{Name: tt.name, Low: tt.low, High: tt.high}).judge(); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/outcome"
 )
 
 const simulatedPaths, simulatedStages = 10, 4
@@ -29,9 +30,11 @@ type world struct {
 	burst, gap float64
 	together   bool
 
-	day    float64 // amplitude of the day's curve of load, on the log scale
-	rate   float64 // decisions a minute of the busiest path
-	skew   float64 // path n has rate/n^skew decisions a minute
+	denied []float64 // share of the denied decisions of each path
+	sway   float64   // standard deviation of a minute's log odds of it
+	day    float64   // amplitude of the day's curve of load, on the log scale
+	rate   float64   // decisions a minute of the busiest path
+	skew   float64   // path n has rate/n^skew decisions a minute
 	paths  int
 	stages int // of each path
 	spread [simulatedPaths * simulatedStages]float64
@@ -46,6 +49,8 @@ func newWorld(rng *rand.Rand) *world {
 		gap:         []float64{0, 30, 150}[rng.IntN(3)],
 		together:    rng.IntN(2) == 0,
 		day:         0.5 * rng.Float64(),
+		denied:      []float64{0.2, 0.0005, 0.01, 0.5, 0.97},
+		sway:        0.6 * rng.Float64(),
 		rate:        100, skew: 0.8, paths: simulatedPaths, stages: simulatedStages,
 	}
 	for i := range w.spread {
@@ -82,9 +87,36 @@ func (w *world) bursts(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
+// decide draws the outcomes of a report. In a burst, a tenth of the decisions
+// fail. The share denied of the first path is larger by more.
+func (w *world) decide(rng *rand.Rand, r *report.Report, more float64) {
+	for k := range r.Groups.Len() {
+		g := r.Groups.At(k)
+		levels, bursts := w.levels(rng, len(g.Slices)), w.bursts(rng, len(g.Slices))
+		p := w.denied[k%len(w.denied)]
+		if k == 0 {
+			p += more
+		}
+		decide(g, func(i int, n uint64) (of [6]uint64) {
+			denied := 1 / (1 + (1/p-1)*math.Exp(w.sway*levels[i]))
+			for range n {
+				switch x := rng.Float64(); {
+				case bursts[i] > 0 && x < 0.1:
+					of[outcome.Error]++
+				case rng.Float64() < denied:
+					of[outcome.Denied]++
+				default:
+					of[outcome.Allowed]++
+				}
+			}
+			return of
+		})
+	}
+}
+
 // report draws a report of n slices. The first stage of the first path takes
-// slower times as long.
-func (w *world) report(t *testing.T, rng *rand.Rand, n int, slower float64) *report.Report {
+// slower times as long, and more decisions of the path are denied.
+func (w *world) report(t *testing.T, rng *rand.Rand, n int, slower, more float64) *report.Report {
 	var all []stage
 	common, allBursts := w.levels(rng, n), w.bursts(rng, n)
 	for path := range w.paths {
@@ -112,7 +144,9 @@ func (w *world) report(t *testing.T, rng *rand.Rand, n int, slower float64) *rep
 		}
 		all = append(all, stages...)
 	}
-	return reportOf(t, all...)
+	r := reportOf(t, all...)
+	w.decide(rng, r, more)
+	return r
 }
 
 // comparisons returns the number of comparisons in a simulation: few, unless
@@ -151,37 +185,38 @@ func wilson(k, n int) (low, high float64) {
 	return (middle - half) / (1 + z*z/m), (middle + half) / (1 + z*z/m)
 }
 
-func isAlarm(r Row) bool { return r.Verdict == Slower || r.Verdict == Faster }
+// alarms returns the number of rows that have changed.
+func alarms(rows []Row) int { return len(rows) - count(rows, NoDifference) - count(rows, TooLittle) }
 
 // TestFalseAlarms: of comparisons of like with like, at most 5 % have any row
-// that says slower or faster. The sides have 30 to 240 slices each.
+// that says changed, slower or faster. The sides have 30 to 240 slices each.
 func TestFalseAlarms(t *testing.T) {
 	n := comparisons(t, 8)
 	var mu sync.Mutex
-	var alarms, judged int
+	var any, decisions, judged int
 	simulate(n, func(_ int, rng *rand.Rand) {
 		w := newWorld(rng)
-		before := w.report(t, rng, 30+rng.IntN(211), 1)
-		after := w.report(t, rng, 30+rng.IntN(211), 1)
+		before := w.report(t, rng, 30+rng.IntN(211), 1, 0)
+		after := w.report(t, rng, 30+rng.IntN(211), 1, 0)
 		c := compareOf(t, before, after, Options{})
 		mu.Lock()
 		defer mu.Unlock()
-		if slices.ContainsFunc(c.Rows, isAlarm) {
-			alarms++
-		}
+		decisions += min(1, alarms(c.Decisions))
+		any += min(1, alarms(c.Decisions)+alarms(c.Stages))
 		judged += c.Intervals
 	})
-	low, high := wilson(alarms, n)
-	t.Logf("%d of %d comparisons of like with like have a row that says slower or faster: %.1f %% (95 %% interval: %.1f to %.1f %%); %d intervals a comparison",
-		alarms, n, 100*float64(alarms)/float64(n), 100*low, 100*high, judged/n)
+	low, high := wilson(any, n)
+	t.Logf("%d of %d comparisons of like with like have a row that says changed, slower or faster: %.1f %% (95 %% interval: %.1f to %.1f %%); %d have a row that says changed; %d intervals a comparison",
+		any, n, 100*float64(any)/float64(n), 100*low, 100*high, decisions, judged/n)
 	if low > 0.05 {
 		t.Error("more than 5 %")
 	}
 }
 
-// TestPower: how often a change of +20 % of one stage in one path is seen, in
-// at most 100 comparisons, without others and without a false alarm. Those who
-// want other figures may change the table.
+// TestPower: how often a change of +20 % of one stage in one path is seen, and
+// one of its denied decisions from 20 % to 25 %, in at most 100 comparisons,
+// without others and without a false alarm. Those who want other figures may
+// change the table.
 //
 // With 500 paths, the path that changes has 9,760 decisions on each side. So
 // has each of the other paths, or they have ever fewer. (A median of 9,760
@@ -190,21 +225,21 @@ func TestFalseAlarms(t *testing.T) {
 // second only 33.
 func TestPower(t *testing.T) {
 	n := min(comparisons(t, 2), 100)
-	none := [2]float64{}
+	none := [3]float64{}
 	for _, tt := range []struct {
 		name   string
 		slices int
-		least  [2]float64 // seen at p50 and at p99, at least
+		least  [3]float64 // seen at p50, at p99, and of the denied, at least
 		spread float64
 		world  world
 	}{
-		{"quiet", 60, [2]float64{0.5, 0.2}, 0.6, world{correlation: 0.5, common: 0.02, own: 0.02, day: 0.3, rate: 200}},
-		{"levels ±10 %", 60, none, 0.6, world{correlation: 0.5, common: 0.07, own: 0.07, day: 0.3, rate: 200}},
-		{"levels ±10 %", 240, [2]float64{0.5, 0}, 0.6, world{correlation: 0.5, common: 0.07, own: 0.07, day: 0.3, rate: 200}},
-		{"levels ±20 %", 240, none, 0.6, world{correlation: 0.7, common: 0.14, own: 0.14, day: 0.3, rate: 200}},
-		{"levels ±10 % and bursts", 240, none, 0.6, world{correlation: 0.5, common: 0.07, own: 0.07, day: 0.3, rate: 200, burst: 4, gap: 100}},
-		{"500 paths, all alike", 60, [2]float64{0.9, 0}, 0.7, world{correlation: 0.5, common: 0.02, own: 0.02, rate: 9760 / 60., paths: 500, stages: 1}},
-		{"500 paths, a busy one", 33, [2]float64{0.9, 0}, 0.7, world{correlation: 0.5, common: 0.02, own: 0.02, rate: 9760 / 33., paths: 500, stages: 1, skew: 1}},
+		{"quiet", 60, [3]float64{0.5, 0.2, 0.5}, 0.6, world{correlation: 0.5, common: 0.02, own: 0.02, sway: 0.1, day: 0.3, rate: 200}},
+		{"levels ±10 %", 60, none, 0.6, world{correlation: 0.5, common: 0.07, own: 0.07, sway: 0.3, day: 0.3, rate: 200}},
+		{"levels ±10 %", 240, [3]float64{0.5, 0, 0.5}, 0.6, world{correlation: 0.5, common: 0.07, own: 0.07, sway: 0.3, day: 0.3, rate: 200}},
+		{"levels ±20 %", 240, none, 0.6, world{correlation: 0.7, common: 0.14, own: 0.14, sway: 0.6, day: 0.3, rate: 200}},
+		{"levels ±10 % and bursts", 240, none, 0.6, world{correlation: 0.5, common: 0.07, own: 0.07, sway: 0.3, day: 0.3, rate: 200, burst: 4, gap: 100}},
+		{"500 paths, all alike", 60, [3]float64{0.9, 0, 0}, 0.7, world{correlation: 0.5, common: 0.02, own: 0.02, sway: 0.1, rate: 9760 / 60., paths: 500, stages: 1}},
+		{"500 paths, a busy one", 33, [3]float64{0.9, 0, 0.9}, 0.7, world{correlation: 0.5, common: 0.02, own: 0.02, sway: 0.1, rate: 9760 / 33., paths: 500, stages: 1, skew: 1}},
 	} {
 		if n < 20 && (tt.slices > 60 || tt.least == none) {
 			continue // in the short test
@@ -215,42 +250,39 @@ func TestPower(t *testing.T) {
 		for k := range tt.world.spread {
 			tt.world.spread[k] = tt.spread
 		}
+		tt.world.denied = []float64{0.2, 0.01, 0.97}
 		var mu sync.Mutex
-		var seen [2]int
-		var others, alarms int
+		var others, wrong int
+		seen := map[string]int{}
 		simulate(n, func(_ int, rng *rand.Rand) {
-			before := tt.world.report(t, rng, tt.slices, 1)
-			healthy := compareOf(t, before, tt.world.report(t, rng, tt.slices, 1), Options{})
-			changed := compareOf(t, before, tt.world.report(t, rng, tt.slices, 1.2), Options{})
+			before := tt.world.report(t, rng, tt.slices, 1, 0)
+			healthy := compareOf(t, before, tt.world.report(t, rng, tt.slices, 1, 0), Options{})
+			changed := compareOf(t, before, tt.world.report(t, rng, tt.slices, 1.2, 0.05), Options{})
 			mu.Lock()
 			defer mu.Unlock()
-			if isAlarm(healthy.Rows[0]) {
-				alarms++
-			}
-			for _, r := range changed.Rows {
-				if r.Key != "path0" || r.Stage != "stage0" {
-					if isAlarm(r) {
-						others++
-					}
+			wrong += min(1, alarms(healthy.Decisions)+alarms(healthy.Stages))
+			for _, r := range slices.Concat(changed.Decisions, changed.Stages) {
+				if r.Key != "path0" || r.Stage != "stage0" && r.Stage != "" {
+					others += alarms([]Row{r})
 					continue
 				}
-				for k, ch := range r.Changes {
-					if ch.Verdict == Slower {
-						seen[k]++
+				for _, ch := range r.Changes {
+					if ch.Verdict == Slower || ch.Verdict == More {
+						seen[ch.Name]++
 					}
 				}
 			}
 		})
-		low, _ := wilson(alarms, n)
-		t.Logf("%s, %d slices: seen at p50 in %d, at p99 in %d of %d, with %d others; %d false alarms without a change",
-			tt.name, tt.slices, seen[0], seen[1], n, others, alarms)
-		for k, least := range tt.least {
-			if float64(seen[k]) < least*float64(n) {
-				t.Errorf("%s: seen %d of %d, want at least %v of them", tt.name, seen[k], n, least)
+		low, _ := wilson(wrong, n)
+		t.Logf("%s, %d slices: seen at p50 in %d, at p99 in %d, of the denied in %d of %d, with %d others; %d false alarms without a change",
+			tt.name, tt.slices, seen["p50"], seen["p99"], seen["denied"], n, others, wrong)
+		for k, name := range []string{"p50", "p99", "denied"} {
+			if float64(seen[name]) < tt.least[k]*float64(n) {
+				t.Errorf("%s: %s seen %d of %d, want at least %v of them", tt.name, name, seen[name], n, tt.least[k])
 			}
 		}
 		if low > 0.05 {
-			t.Errorf("%s: %d of %d comparisons of like with like raise an alarm, want at most 5 %%", tt.name, alarms, n)
+			t.Errorf("%s: %d of %d comparisons of like with like raise an alarm, want at most 5 %%", tt.name, wrong, n)
 		}
 	}
 }

@@ -13,22 +13,27 @@ import (
 	"github.com/regometer/regometer/internal/app/text"
 )
 
-// signed returns a difference in ns for people to read.
-func signed(ns int64) string {
-	switch {
-	case ns < 0:
-		return "-" + text.Duration(-float64(ns))
-	case ns > 0:
-		return "+" + text.Duration(float64(ns))
+// impact returns the impact of a row for people to read.
+func (r *Row) impact() string {
+	switch n := r.Impact; {
+	case r.Stage == "":
+		return text.Count(uint64(n))
+	case n < 0:
+		return "-" + text.Duration(-n)
+	case n > 0:
+		return "+" + text.Duration(n)
 	}
 	return "0"
 }
 
-// percent returns a relative change in percent, without the sign %.
-func percent(relative float64) string {
-	p, decimals := relative*100, 1
-	if math.Abs(p) >= 99.95 {
+// percent returns a change in percent or percentage points, without the unit.
+func percent(change float64) string {
+	p, decimals := change*100, 1
+	switch size := math.Abs(p); {
+	case size >= 99.95:
 		decimals = 0
+	case size > 0 && size < 0.095:
+		decimals = 3
 	}
 	return fmt.Sprintf("%+.*f", decimals, rounded(p, decimals))
 }
@@ -39,12 +44,23 @@ func rounded(f float64, decimals int) float64 {
 	return f + 0
 }
 
+// value returns one side of a change for people to read.
+func (c *Change) value(side float64) string {
+	if c.share() {
+		return text.Percent(side)
+	}
+	return text.Duration(side)
+}
+
 // text returns a change for people to read, with its interval. It leaves the
 // interval out if there is no difference and always is false.
-func (c Change) text(always bool) string {
-	high := percent(c.High)
+func (c *Change) text(always bool) string {
+	high, unit := percent(c.High), " %"
 	if math.IsInf(c.High, 1) {
 		high = "any"
+	}
+	if c.share() {
+		unit = " pp"
 	}
 	interval := fmt.Sprintf(" (%s to %s)", percent(c.Low), high)
 	switch {
@@ -53,12 +69,12 @@ func (c Change) text(always bool) string {
 	case c.Verdict == NoDifference:
 		return string(c.Verdict) + interval
 	}
-	return percent(c.Relative) + " %" + interval
+	return percent(c.Change) + unit + interval
 }
 
 // count returns the number of rows with a verdict.
-func (c *Comparison) count(v Verdict) (n int) {
-	for _, r := range c.Rows {
+func count(rows []Row, v Verdict) (n int) {
+	for _, r := range rows {
 		if r.Verdict == v {
 			n++
 		}
@@ -66,25 +82,52 @@ func (c *Comparison) count(v Verdict) (n int) {
 	return n
 }
 
-// summary returns the number of rows of each verdict.
+// summary says whether decisions changed, and how many times of each verdict
+// there are.
 func (c *Comparison) summary() string {
-	if len(c.Rows) == 0 {
-		return "The two sides have no stage of a group in common."
+	group := "group"
+	if c.By == "path" {
+		group = c.By
 	}
-	var parts []string
-	for _, v := range verdicts {
-		if n := c.count(v); n > 0 {
-			parts = append(parts, text.Count(n)+" "+string(v))
+	n, few := len(c.Decisions), 0
+	for _, r := range c.Decisions {
+		if slices.ContainsFunc(r.Changes, func(ch Change) bool { return ch.Verdict == TooLittle }) {
+			few++
 		}
 	}
-	return text.Plural(len(c.Rows), "row") + ": " + strings.Join(parts, ", ")
+	groups := text.Plural(n, group)
+	var said string
+	switch changed := count(c.Decisions, Changed); {
+	case n == 0:
+		said = "The two sides have no " + group + " in common."
+	case changed > 0:
+		said = fmt.Sprintf("Decisions changed in %s of %s.", text.Count(changed), groups)
+	case few == n:
+		said = "There is too little data to say whether decisions changed."
+	case few > 0:
+		said = fmt.Sprintf("No change of decisions found in %s of %s, and too little data in the rest.", text.Count(n-few), groups)
+	case c.Partly:
+		said = "No change of decisions found in " + groups + ", but a side could be read only in part."
+	default:
+		said = "The outcomes of decisions did not change beyond noise in " + groups + "."
+	}
+	var times []string
+	for _, v := range verdicts {
+		if n := count(c.Stages, v); n > 0 {
+			times = append(times, text.Count(n)+" "+string(v))
+		}
+	}
+	if times != nil {
+		said += " Times of " + text.Plural(len(c.Stages), "stage") + ": " + strings.Join(times, ", ") + "."
+	}
+	return said
 }
 
 // claim returns what the intervals claim, and how to see more.
 func (c *Comparison) claim() string {
 	claim := fmt.Sprintf("In brackets: %s. On average, at most %.0f %% of the changes are noise.",
 		text.Plural(c.Intervals, "interval"), 100*(1-confidence))
-	if few := c.count(TooLittle); few > 0 {
+	if few := count(c.Decisions, TooLittle) + count(c.Stages, TooLittle); few > 0 {
 		claim += " Not judged, for lack of data: " + text.Plural(few, "row") +
 			". Compare longer logs, or look closer at fewer rows: see --path and --stage."
 	}
@@ -118,7 +161,7 @@ func (c *Comparison) remarks(top int) (lists [][]remark) {
 		only = append(only, remark{names, fmt.Sprintf("only %s: %s", side, text.Plural(n, what))})
 	}
 	for _, t := range c.Thresholds {
-		thresholds = append(thresholds, remark{[]string{t.String()}, c.verdict(t)})
+		thresholds = append(thresholds, remark{[]string{t.Text}, c.verdict(t)})
 	}
 	return slices.DeleteFunc([][]remark{only, thresholds}, func(list []remark) bool { return len(list) == 0 })
 }

@@ -4,68 +4,76 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 )
 
-// Threshold limits the growth of a quantile.
+// Threshold limits the growth or the fall of a quantile or of an outcome's share.
 type Threshold struct {
-	Quantile float64 // 0.5, 0.9, 0.95, 0.99 or 0.999
-	Stage    string
-	Key      string  // the key of the group; "" stands for each group
-	Relative float64 // 0 or more: 0.2 is 20 %
+	Text  string // as it was given
+	Name  string // of a change: "p99" or "denied"
+	Stage string // "" for an outcome
+	Key   string // the key of the group; "" stands for each group
+	Below bool   // the threshold limits the fall
+	// Limit is 0 or more: 0.2 is 20 % of a quantile, or 20 percentage points.
+	Limit float64
 }
 
-// thresholdSyntax has a quantile, a stage, a key or nothing, and a percentage.
-// A key may have the character > too.
-var thresholdSyntax = regexp.MustCompile(`^\s*(p[0-9.]+)\s*:\s*([^@]+?)\s*(?:@/?([^/].*?))?\s*>\s*([^>]*?)\s*%\s*$`)
+// thresholdSyntax has a quantile and a stage or an outcome, a key or nothing,
+// the direction, a number, and a unit. A key may have the characters > and <.
+var thresholdSyntax = regexp.MustCompile(`^\s*(?:(p[0-9.]+)\s*:\s*([^@]+?)|([a-z]+))\s*(?:@/?([^/].*?))?\s*([<>])\s*([^<>]*?)\s*(%|pp)\s*$`)
 
-// ParseThreshold parses a threshold such as "p99:rego_query_eval>+20%", or, for
-// one group only, "p99:rego_query_eval@rbac/allow>+20%". The quantiles are p50,
-// p90, p95, p99 and p99.9. A percentage may have decimals and may lack the plus
-// sign.
+// ParseThreshold parses a threshold such as "p99:rego_query_eval>+20%", or
+// "denied>+5pp", or "allowed@rbac/allow<-5pp" for one group only. The quantiles
+// are p50, p90, p95, p99 and p99.9. A number may have decimals, and may lack the
+// plus sign.
 func ParseThreshold(text string) (Threshold, error) {
 	if m := thresholdSyntax.FindStringSubmatch(text); m != nil {
-		percent, err := strconv.ParseFloat(m[4], 64)
-		for _, q := range []float64{0.5, 0.9, 0.95, 0.99, 0.999} {
-			if err == nil && percent >= 0 && percent <= math.MaxFloat64 && name(q) == m[1] {
-				return Threshold{q, m[2], m[3], percent / 100}, nil
-			}
+		t := Threshold{strings.TrimSpace(text), cmp.Or(m[1], m[3]), m[2], m[4], m[5] == "<", 0}
+		names, unit := quantileNames, "%"
+		if t.Stage == "" {
+			names, unit = outcomeNames[:], "pp"
+		}
+		n, err := strconv.ParseFloat(m[6], 64)
+		if t.Limit = n / 100; t.Below {
+			t.Limit = -t.Limit
+		}
+		most := 1. // no fall is deeper, and no share grows by more
+		if unit == "%" && !t.Below {
+			most = math.MaxFloat64
+		}
+		if err == nil && t.Below == strings.HasPrefix(m[6], "-") && t.Limit >= 0 && t.Limit < most && unit == m[7] && slices.Contains(names, t.Name) {
+			return t, nil
 		}
 	}
-	return Threshold{}, fmt.Errorf("invalid threshold %q: write p50, p90, p95, p99 or p99.9, a stage, and a percentage of 0 or more, "+
-		"such as p99:rego_query_eval>+20%%, or p99:rego_query_eval@rbac/allow>+20%% for one key", text)
+	return Threshold{}, fmt.Errorf("invalid threshold %q: write p50, p90, p95, p99 or p99.9, a stage, and a percentage, "+
+		"such as p99:rego_query_eval>+20%%; or %s, and percentage points, such as denied>+5pp or allowed<-5pp; "+
+		"or p99:rego_query_eval@rbac/allow>+20%% and denied@rbac/allow>+5pp for one key", text, strings.Join(outcomeNames[:], ", "))
 }
 
-// String returns the text of a threshold.
-func (t Threshold) String() string {
-	key := ""
-	if t.Key != "" {
-		key = "@" + t.Key
-	}
-	return name(t.Quantile) + ":" + t.Stage + key + ">+" + strconv.FormatFloat(t.Relative*100, 'g', 12, 64) + "%"
+// applies reports whether a threshold is for a row.
+func (t Threshold) applies(r *Row) bool {
+	return r.Stage == t.Stage && (t.Key == "" || r.Key == t.Key)
 }
 
-// applies reports whether a threshold is for this stage of this group.
-func (t Threshold) applies(key, stage string) bool {
-	return stage == t.Stage && (t.Key == "" || key == t.Key)
-}
-
-// Exceed returns the rows that are above a threshold, and the number of rows
-// with enough data to be compared with it. A row is above a threshold if the
-// whole confidence interval is above it. If no row has enough data, the stage
-// or the key may be misspelt. The threshold must be one of Options.Thresholds,
-// unless its quantile is p50 or p99.
+// Exceed returns the rows that are beyond a threshold, and the number of rows
+// with enough data to be compared with it. A row is beyond a threshold if the
+// whole confidence interval is. If no row has enough data, the stage or the key
+// may be misspelt. The threshold must be one of Options.Thresholds, unless its
+// quantile is p50 or p99.
 func (c *Comparison) Exceed(t Threshold) (exceeded []Row, judged int) {
-	for _, r := range c.Rows {
+	for _, r := range slices.Concat(c.Decisions, c.Stages) {
 		for _, ch := range r.Changes {
-			if ch.Quantile != t.Quantile || !t.applies(r.Key, r.Stage) || ch.Verdict == TooLittle {
+			if ch.Name != t.Name || !t.applies(&r) || ch.Verdict == TooLittle {
 				continue
 			}
 			judged++
-			if ch.Low > t.Relative {
+			if !t.Below && ch.Low > t.Limit || t.Below && ch.High < -t.Limit {
 				exceeded = append(exceeded, r)
 			}
 		}

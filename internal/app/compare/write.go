@@ -19,8 +19,8 @@ import (
 // reaches the terminal. The error is that of w.
 func (c *Comparison) WriteTable(w io.Writer, o text.Options) error {
 	t := text.NewTerminal(w, o)
-	table := func(rows []Row) {
-		table := tableOf(c.By, rows, t.Width)
+	table := func(rows []Row, titles ...string) {
+		table := tableOf(rows, t.Width, titles)
 		t.Line(table.Head())
 		for _, line := range table.Lines(0, table.Len()) {
 			t.Line(line)
@@ -52,13 +52,16 @@ func (c *Comparison) WriteMarkdown(w io.Writer, top int) error {
 	m := bufio.NewWriter(w)
 	flags := strings.NewReplacer("--top", "`--top`", "--path", "`--path`", "--stage", "`--stage`")
 	line := func(s string) { m.WriteString(flags.Replace(s) + "\n") }
-	table := func(rows []Row) {
-		t := text.Table{Columns: text.Columns(3, text.Code(c.By), "stage", "", "before", "after", "change in %", "impact")}
-		t.Columns[5].Left = true
+	table := func(rows []Row, titles ...string) {
+		t := text.Table{Columns: text.Columns(2, titles...)}
+		t.Columns[0].Title, t.Columns[4].Left = text.Code(titles[0]), true
 		for _, r := range rows {
+			name := text.Code(r.Key)
+			if r.Stage != "" {
+				name += " " + text.Code(r.Stage)
+			}
 			for _, ch := range r.Changes {
-				t.Add(text.Code(r.Key), text.Code(r.Stage), name(ch.Quantile),
-					text.Duration(ch.Before), text.Duration(ch.After), ch.text(true), signed(r.Impact))
+				t.Add(name, ch.Name, ch.value(ch.Before), ch.value(ch.After), ch.text(true), r.impact())
 			}
 		}
 		m.WriteString(t.Markdown())
@@ -73,21 +76,29 @@ func (c *Comparison) WriteMarkdown(w io.Writer, top int) error {
 	return m.Flush()
 }
 
-// write calls line for each line of text, table for the first top rows, or all
-// if top is 0, and item for each remark.
-func (c *Comparison) write(top int, line func(string), table func([]Row), item func(remark)) {
+// write calls line for each line of text, table for the first top rows of the
+// decisions and of the stages, or all if top is 0, and item for each remark.
+func (c *Comparison) write(top int, line func(string), table func(rows []Row, titles ...string), item func(remark)) {
 	line(c.summary())
-	rows := c.Rows
-	if top > 0 {
-		rows = rows[:min(top, len(rows))]
-	}
-	if len(rows) > 0 {
+	part := func(all []Row, titles ...string) {
+		rows := all
+		if top > 0 {
+			rows = rows[:min(top, len(rows))]
+		}
+		if len(rows) == 0 {
+			return
+		}
 		line("")
-		table(rows)
-		line("")
-		if more := len(c.Rows) - len(rows); more > 0 {
+		table(rows, titles...)
+		if more := len(all) - len(rows); more > 0 {
+			line("")
 			line(text.Plural(more, "row") + " more: see --top")
 		}
+	}
+	part(c.Decisions, c.By, "outcome", "before", "after", "change in pp", "decisions")
+	part(c.Stages, c.By+" / stage", "", "before", "after", "change in %", "impact")
+	if len(c.Decisions) > 0 {
+		line("")
 		line(c.claim())
 	}
 	for _, list := range c.remarks(top) {
@@ -100,16 +111,23 @@ func (c *Comparison) write(top int, line func(string), table func([]Row), item f
 
 // tableOf returns the table of the rows, with intervals if they leave room for
 // the names.
-func tableOf(by string, rows []Row, width int) *text.Table {
+func tableOf(rows []Row, width int, titles []string) *text.Table {
 	const leastName = 16 // columns that names get if they need them
 	var t *text.Table
 	for _, detailed := range []bool{true, false} {
-		t = &text.Table{Columns: []text.Column{
-			{Title: strings.ToUpper(text.Visible(by)) + " / STAGE", Left: true}, {Left: true}, {Title: "BEFORE", Drop: 1},
-			{Title: "AFTER"}, {Title: "CHANGE IN %", Left: true}, {Title: "IMPACT", Drop: 2},
-		}}
+		t = &text.Table{Columns: text.Columns(2, titles...)}
+		for i := range t.Columns {
+			t.Columns[i].Title = strings.ToUpper(text.Visible(titles[i]))
+		}
+		t.Columns[2].Drop, t.Columns[4].Left, t.Columns[5].Drop = 1, true, 2
+		if rows[0].Stage == "" { // the share before matters more
+			t.Columns[2].Drop, t.Columns[5].Drop = 2, 1
+		}
 		for _, r := range rows {
-			names := []string{text.Visible(r.Key), "  " + text.Visible(r.Stage)}
+			names := []string{text.Visible(r.Key)}
+			if r.Stage != "" {
+				names = append(names, "  "+text.Visible(r.Stage))
+			}
 			for i := range max(len(names), len(r.Changes)) {
 				cells := make([]string, len(t.Columns))
 				if i < len(names) {
@@ -117,10 +135,10 @@ func tableOf(by string, rows []Row, width int) *text.Table {
 				}
 				if i < len(r.Changes) {
 					ch := r.Changes[i]
-					copy(cells[1:], []string{name(ch.Quantile), text.Duration(ch.Before), text.Duration(ch.After), ch.text(detailed)})
+					copy(cells[1:], []string{ch.Name, ch.value(ch.Before), ch.value(ch.After), ch.text(detailed)})
 				}
 				if i == 0 && len(r.Changes) > 0 {
-					cells[5] = signed(r.Impact)
+					cells[5] = r.impact()
 				}
 				t.Add(cells...)
 			}

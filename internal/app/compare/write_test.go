@@ -22,38 +22,56 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // shown is a comparison that has something of everything.
 func shown() *Comparison {
 	inf := math.Inf(1)
-	p99 := Threshold{Quantile: 0.99, Stage: "rego_query_eval", Relative: 0.2}
-	p999 := Threshold{Quantile: 0.999, Stage: "rego_query_eval", Key: "rbac/allow", Relative: 0.2}
+	thresholds := []Threshold{
+		{Text: "p99:rego_query_eval>+20%", Name: "p99", Stage: "rego_query_eval", Limit: 0.2},
+		{Text: "p99.9:rego_query_eval@rbac/allow>20%", Name: "p99.9", Stage: "rego_query_eval", Key: "rbac/allow", Limit: 0.2},
+		{Text: "p50:nothing>+7.5%", Name: "p50", Stage: "nothing", Limit: 0.075},
+		{Text: "allowed<-5pp", Name: "allowed", Below: true, Limit: 0.05},
+	}
 	return &Comparison{
-		By: "path", Intervals: 7,
-		Thresholds: []Threshold{p99, p999, {Quantile: 0.5, Stage: "nothing", Relative: 0.075}},
-		Rows: []Row{
+		By: "path", Intervals: 11, Thresholds: thresholds,
+		Decisions: []Row{
+			{
+				Key: "rbac/allow", Before: Side{120_000, 60}, After: Side{130_000, 65}, Verdict: Changed, Impact: 65_000,
+				Changes: []Change{
+					{"allowed", 0.8, 0.3, -0.5, -0.514, -0.4861, Fewer},
+					{"denied", 0.2, 0.69974, 0.49974, 0.4859, 0.5142, More},
+					{"error", 0, 0.00026, 0.00026, 0.00004, 0.00048, More},
+				},
+			},
+			{
+				Key: "library/" + strings.Repeat("very_long/", 9) + "path", Verdict: NoDifference,
+				Changes: []Change{{"other", 1, 1, 0, -0.0002, 0.0001, NoDifference}},
+			},
+			{Key: "rare", Verdict: TooLittle, Changes: []Change{{"undefined", 0, 1, 1, -1, 1, TooLittle}}},
+		},
+		Stages: []Row{
 			{
 				Key: "rbac/allow", Stage: "rego_query_eval", Before: Side{120_000, 60}, After: Side{130_000, 65},
 				Changes: []Change{
-					{0.5, 1_204_567, 1_455_555, 0.20837, 0.12121, 0.30252, Slower},
-					{0.99, 8_100_000, 20_250_000, 1.5, 1.01, 2.25, Slower},
-					{0.999, 81e6, 202e6, 1.5, 0.1, inf, Slower},
+					{"p50", 1_204_567, 1_455_555, 0.20837, 0.12121, 0.30252, Slower},
+					{"p99", 8_100_000, 20_250_000, 1.5, 1.01, 2.25, Slower},
+					{"p99.9", 81e6, 202e6, 1.5, 0.1, inf, Slower},
 				},
 				Verdict: Slower, Impact: 32_123_456_789,
 			},
 			{
 				Key: "library/" + strings.Repeat("very_long/", 9) + "path", Stage: "server_handler",
 				Changes: []Change{
-					{0.5, 900, 450, -0.5, -0.6, -0.4, Faster},
-					{0.99, 5e9, 5.1e9, 0.02, -0.00001, 0.04, NoDifference},
+					{"p50", 900, 450, -0.5, -0.6, -0.4, Faster},
+					{"p99", 5e9, 5.1e9, 0.02, -0.00001, 0.04, NoDifference},
 				},
 				Verdict: Faster, Impact: -5_000_000,
 			},
 			{
 				Key: "a\x1b[31m|`b`\n<i>é", Stage: "rego_query_eval",
 				Changes: []Change{
-					{0.5, 100, 100, 0, -0.05, 0.08, NoDifference},
-					{0.99, 999.4, 999.6, 0.0002, -1, inf, TooLittle},
+					{"p50", 100, 100, 0, -0.05, 0.08, NoDifference},
+					{"p99", 999.4, 999.6, 0.0002, -1, inf, TooLittle},
 				},
 				Verdict: NoDifference,
 			},
-			{Key: "rare", Stage: "server_handler", Verdict: TooLittle, Changes: []Change{{0.5, 100, 900, 8, -1, inf, TooLittle}}},
+			{Key: "rare", Stage: "server_handler", Verdict: TooLittle, Changes: []Change{{"p50", 100, 900, 8, -1, inf, TooLittle}}},
 		},
 		Only: []Only{{"old/path", "", 5, 0}, {"rbac/allow", "http_send", 0, 1}},
 	}
@@ -99,7 +117,7 @@ func TestWrite(t *testing.T) {
 // printable characters.
 func TestTableFits(t *testing.T) {
 	c := shown()
-	c.Rows[0].Key, c.Rows[0].Stage = "数据/许可/e\u0301", strings.Repeat("很长", 100)
+	c.Stages[0].Key, c.Stages[0].Stage = "数据/许可/e\u0301", strings.Repeat("很长", 100)
 	c.Only = append(c.Only, Only{strings.Repeat("很长", 100), "\u202e", 1, 0})
 	for width := 60; width < 250; width++ {
 		var b bytes.Buffer
