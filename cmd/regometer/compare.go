@@ -36,6 +36,9 @@ twenty of the changes that it finds is noise. If nothing changed, at most one co
 in twenty finds a change. Look closer at fewer rows with --path and --stage: their
 intervals are narrower, and fewer paths have shorter slices of time.
 
+The values of --by input:FIELD and --by result:FIELD may be personal data. The output,
+also as annotations, then contains them.
+
 With --fail-on, the exit status is 3 if the whole interval of a change is beyond a
 threshold. A threshold for times has a quantile (p50, p90, p95, p99 or p99.9), a stage and
 a percentage. A threshold for decisions has an outcome (allowed, denied, other, undefined,

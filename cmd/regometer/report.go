@@ -52,6 +52,10 @@ A finding says how many decisions are logged more than once, with the same id, t
 path. --unique counts each once. Beyond 1,048,576 decisions it misses some, and says how
 many.
 
+--by input:FIELD and --by result:FIELD group by a field, such as input:user,
+input:user.name or the JSON pointer input:/user/name. Its values may be personal data.
+Saved reports, pages, Parquet files and annotations then contain them.
+
 --save saves the report, so that "regometer merge" can combine reports of many machines
 or days. --parquet also writes the decisions to a Parquet file for DuckDB, Spark, Trino
 and ClickHouse, in one row each, without input and result.
@@ -63,6 +67,7 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 		Example: `  regometer report decisions.log
   regometer report --top 5 --slowest 10 /var/log/opa
   regometer report --by label:id --since 24h logs/*.gz
+  regometer report --by input:user --path httpapi/authz logs
   regometer report - < console.log
   regometer report logs.tar.gz
   regometer report --html report.html logs
@@ -105,7 +110,7 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 			} else {
 				err = parquet.write(func(w io.Writer) error {
 					rows := parquetlog.NewWriter(w)
-					o.Each = func(key func(int32) string) func(*logread.Event) error { return rows.Rows(key).Add }
+					o.Each = func(key func(int32) string) func(*logread.Event, [][]byte) error { return rows.Rows(key).Add }
 					return errors.Join(readLogs(), rows.Close())
 				})
 			}
@@ -135,8 +140,8 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.By, "by", "path", "group decisions by path, stage, bundle, requested_by, hour, day, label:`KEY` or rule:KEY")
-	complete(cmd, "by", cobra.ShellCompDirectiveNoFileComp, "path", "stage", "bundle", "requested_by", "hour", "day", "label:id", "rule:")
+	flags.StringVar(&o.By, "by", "path", "group decisions by path, stage, bundle, requested_by, hour, day, label:`KEY`, rule:KEY, input:FIELD or result:FIELD")
+	complete(cmd, "by", cobra.ShellCompDirectiveNoFileComp, "path", "stage", "bundle", "requested_by", "hour", "day", "label:id", "rule:", "input:", "result:")
 	flags.StringArrayVar(&o.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz or tenants/*/authz; may be repeated")
 	flags.Func("outcome", "how results of a path end: `PATH=RULE`, such as 'app/main=result.granted'", func(text string) error {
 		path, rule, _ := strings.Cut(text, "=")

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/regometer/regometer/outcome"
 )
@@ -27,7 +28,9 @@ type Event struct {
 	Code    string // OPA's code of the error, if Outcome is outcome.Error
 	Hidden  bool   // a mask policy hides the outcome, which is outcome.OtherResult
 	Damaged bool   // a timer or counter is not a 64-bit integer of 0 or more
-	Result  []byte // the JSON value as it is in the text, or nil
+	// Input, Result, Erased and Masked are the JSON values as they are in the
+	// text, or nil.
+	Input, Result, Erased, Masked []byte
 
 	DecisionID, RequestedBy, Revision []byte // with escapes resolved
 	TraceID, SpanID                   []byte // of OpenTelemetry, with escapes resolved
@@ -92,15 +95,42 @@ func (e *Event) RuleLabel(values [][]byte, name string) [][]byte {
 			if k, _, _ := unquote(nil, key); string(k) != name {
 				return
 			}
-			if v[0] == '"' {
-				v, _, _ = unquote(nil, v)
-			}
+			v = Meaning(v)
 			if !slices.ContainsFunc(values, func(known []byte) bool { return bytes.Equal(known, v) }) {
 				values = append(values, v)
 			}
 		})
 	})
 	return values
+}
+
+// Field returns the value of a member of a JSON object, or of an element of a
+// list by its index, as it is in the text, or nil.
+func Field(text []byte, name string) (value []byte) {
+	eachField(text, func(key, v []byte) {
+		if k, _, _ := unquote(nil, key); string(k) == name {
+			value = v
+		}
+	})
+	i := 0
+	eachElement(text, func(v []byte) {
+		if strconv.Itoa(i) == name {
+			value = v
+		}
+		i++
+	})
+	return value
+}
+
+// EachElement calls do with each value of a JSON list, as it is in the text.
+func EachElement(text []byte, do func(value []byte)) { eachElement(text, do) }
+
+// Meaning returns a string with its escapes resolved, and other JSON as it is.
+func Meaning(value []byte) []byte {
+	if value[0] == '"' {
+		value, _, _ = unquote(nil, value)
+	}
+	return value
 }
 
 // BundleRevisions returns name=revision of each bundle, sorted and joined by

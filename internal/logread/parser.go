@@ -425,14 +425,15 @@ func (p *parser) event(e *Event, metric func(key []byte) int32, around [][]byte)
 		}
 	}
 	e.Outcome, e.Code = p.outcome(path, query)
-	e.Result, e.Hidden = p.optional(fieldResult), p.hidden
+	e.Input, e.Result, e.Hidden = p.optional(fieldInput), p.optional(fieldResult), p.hidden
 	e.DecisionID, e.RequestedBy, e.Labels = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.collection(fieldLabels, '{')
 	e.RequestID = p.number(fieldRequestID)
-	const rare = 1<<fieldRevision | 1<<fieldBundles | 1<<fieldTraceID | 1<<fieldSpanID | 1<<fieldRuleLabels
+	const rare = 1<<fieldRevision | 1<<fieldBundles | 1<<fieldTraceID | 1<<fieldSpanID | 1<<fieldRuleLabels | 1<<fieldErased | 1<<fieldMasked
 	if p.present&rare != 0 || e.rare {
 		e.rare = p.present&rare != 0
 		e.Revision, e.Bundles, e.RuleLabels = p.text(fieldRevision), p.collection(fieldBundles, '{'), p.collection(fieldRuleLabels, '[')
 		e.TraceID, e.SpanID = p.text(fieldTraceID), p.text(fieldSpanID)
+		e.Erased, e.Masked = p.collection(fieldErased, '['), p.collection(fieldMasked, '[')
 	}
 	e.HasMetrics = p.collection(fieldMetrics, '{') != nil
 	if e.HasMetrics {

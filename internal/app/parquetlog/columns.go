@@ -26,6 +26,7 @@ const (
 	requestColumn
 	revisionColumn
 	requestedByColumn
+	groupsColumn
 	labelsColumn
 	_
 	firstStage
@@ -62,6 +63,7 @@ func newLayout() *layout {
 	add("req_id", parquet.Optional(number))
 	add("revision", parquet.Optional(repeated))
 	add("requested_by", parquet.Optional(text))
+	add("groups", parquet.List(repeated))
 	add("labels", parquet.Map(repeated, repeated))
 	for _, stage := range rollup.DefaultStages() {
 		if strings.HasSuffix(stage.Name, "*") {

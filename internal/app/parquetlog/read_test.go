@@ -13,7 +13,8 @@ import (
 )
 
 // row holds the texts and numbers of a row by column. The column of a map's
-// entry is the map's name, a dot and the key. A row has no nulls.
+// entry is the map's name, a dot and the key. A list is a text with a semicolon
+// behind each element. A row has no nulls.
 type row map[string]any
 
 // readRows reads a file with the library.
@@ -53,6 +54,11 @@ func rowOf(t *testing.T, columns [][]string, values parquet.Row) row {
 		path := columns[v.Column()]
 		column := path[0]
 		if v.IsNull() {
+			continue
+		}
+		if len(path) > 1 && path[1] == "list" {
+			before, _ := r[column].(string)
+			r[column] = before + string(v.ByteArray()) + ";"
 			continue
 		}
 		if len(path) > 1 {

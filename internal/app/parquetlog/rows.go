@@ -7,10 +7,10 @@ import (
 	"bytes"
 	"math"
 	"time"
-	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/stages"
 )
@@ -65,8 +65,9 @@ func (w *Writer) Rows(key func(metric int32) string) *Rows {
 	return r
 }
 
-// Add adds a decision. It returns an error if writing fails, or failed earlier.
-func (r *Rows) Add(e *logread.Event) error {
+// Add adds a decision, with keys of its groups. It returns an error if writing
+// fails, or failed earlier.
+func (r *Rows) Add(e *logread.Event, keys [][]byte) error {
 	if e.Time != logread.NoTime {
 		r.set(timeColumn, 1, parquet.Int64Value(time.Unix(0, e.Time).UnixMicro()))
 	}
@@ -82,7 +83,7 @@ func (r *Rows) Add(e *logread.Event) error {
 	r.setText(revisionColumn, e.BundleRevisions())
 	r.setText(requestedByColumn, e.RequestedBy)
 	e.EachLabel(func(name, value []byte) {
-		if v := r.labels.value(string(limited(name))); v != nil {
+		if v := r.labels.value(string(text.Cut(name, maxText))); v != nil {
 			*v = parquet.NullValue()
 			if value != nil {
 				*v = r.text(value)
@@ -99,6 +100,7 @@ func (r *Rows) Add(e *logread.Event) error {
 			}
 		}
 	}
+	r.setList(groupsColumn, keys)
 	r.endMap(&r.labels)
 	r.endMap(&r.timers)
 	r.endMap(&r.counters)
@@ -139,32 +141,28 @@ func (r *Rows) set(column, level int, v parquet.Value) {
 }
 
 // setText sets a text of the row, unless it is empty.
-func (r *Rows) setText(column int, text []byte) {
-	if len(text) > 0 {
-		r.set(column, 1, r.text(text))
+func (r *Rows) setText(column int, value []byte) {
+	if len(value) > 0 {
+		r.set(column, 1, r.text(value))
+	}
+}
+
+// setList sets a list of texts of the row.
+func (r *Rows) setList(column int, list [][]byte) {
+	if len(list) == 0 {
+		r.columns[column] = append(r.columns[column], parquet.NullValue().Level(0, 0, column))
+	}
+	for i, value := range list {
+		r.columns[column] = append(r.columns[column], r.text(value).Level(min(i, 1), 1, column))
+		r.bytes += entryBytes
 	}
 }
 
 // text returns a copy of a text as a value.
-func (r *Rows) text(text []byte) parquet.Value {
-	text = bytes.Clone(limited(text))
-	r.bytes += len(text)
-	return parquet.ByteArrayValue(text)
-}
-
-// limited returns a text as valid UTF-8, cut between characters after at most
-// maxText bytes.
-func limited(text []byte) []byte {
-	if end := maxText; len(text) > end {
-		for end > maxText-utf8.UTFMax+1 && !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text = text[:end]
-	}
-	if utf8.Valid(text) {
-		return text
-	}
-	return bytes.ToValidUTF8(text, []byte("\uFFFD"))
+func (r *Rows) text(value []byte) parquet.Value {
+	cut := bytes.Clone(text.Cut(value, maxText))
+	r.bytes += len(cut)
+	return parquet.ByteArrayValue(cut)
 }
 
 // metric returns where the metric with this key goes.
@@ -174,7 +172,7 @@ func (r *Rows) metric(key string) metric {
 		return m
 	}
 	kind, name := stages.Split(key)
-	m = metric{stage: theLayout.stages[key], name: string(limited([]byte(name)))}
+	m = metric{stage: theLayout.stages[key], name: string(text.Cut([]byte(name), maxText))}
 	switch kind {
 	case stages.Timer:
 		m.other = &r.timers

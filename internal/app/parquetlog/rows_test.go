@@ -25,7 +25,7 @@ func rowsOf(t *testing.T, keys []string, events ...*logread.Event) []row {
 	w := NewWriter(&b)
 	r := w.Rows(func(metric int32) string { return keys[metric] })
 	for _, e := range events {
-		if err := r.Add(e); err != nil {
+		if err := r.Add(e, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -113,6 +113,35 @@ func TestRows(t *testing.T) {
 	}
 }
 
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	w := NewWriter(&b)
+	r := w.Rows(nil)
+	table := []struct {
+		keys []string
+		want any
+	}{{nil, nil}, {[]string{"a"}, "a;"}, {[]string{"a", "b\xff"}, "a;b\uFFFD;"}, {nil, nil}, {[]string{"c", "", "a"}, "c;;a;"}}
+	for _, tc := range table {
+		var keys [][]byte
+		for _, k := range tc.keys {
+			keys = append(keys, []byte(k))
+		}
+		if err := r.Add(&logread.Event{}, keys); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rows, _ := readRows(t, b.Bytes())
+	for i, tc := range table {
+		if got := rows[i]["groups"]; got != tc.want {
+			t.Errorf("row %d: got %v, want %v", i, got, tc.want)
+		}
+	}
+}
+
 // The key of a number may change.
 func TestKeyChanges(t *testing.T) {
 	t.Parallel()
@@ -122,7 +151,7 @@ func TestKeyChanges(t *testing.T) {
 	r := w.Rows(func(int32) string { return key })
 	e := &logread.Event{Measures: []logread.Measure{{Metric: 0, Value: 1}}}
 	for _, key = range []string{"counter_a", "counter_other", "counter_a"} {
-		if err := r.Add(e); err != nil {
+		if err := r.Add(e, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -170,19 +199,3 @@ func TestLimits(t *testing.T) {
 		}
 	}
 }
-
-func TestLimited(t *testing.T) {
-	t.Parallel()
-	x := strings.Repeat("x", maxText-3)
-	for _, c := range []struct{ text, want string }{
-		{"", ""}, {"a€", "a€"}, {x + "abc", x + "abc"}, {x + "abcd", x + "abc"}, {x + "€", x + "€"}, {x + "a€", x + "a"},
-		{x + "ab€", x + "ab"}, {x + "abc€", x + "abc"}, {x + "😀", x}, {x + "\xff\xffab", x + "\uFFFDa"}, {"\x80\x80", "\uFFFD"},
-		{x + "\x80\x80\x80\x80", x},
-	} {
-		if got := string(limited([]byte(c.text))); got != c.want {
-			t.Errorf("%q: got %q, want %q", tail(c.text), tail(got), tail(c.want))
-		}
-	}
-}
-
-func tail(s string) string { return s[max(0, len(s)-10):] }

@@ -12,15 +12,16 @@
 //     texts; the revision covers all bundles: see
 //     [logread.Event.BundleRevisions];
 //   - req_id: an int64;
+//   - groups: a list of texts, the keys of [Rows.Add];
 //   - labels: a map of texts;
 //   - a column for each stage of [rollup.DefaultStages], except families of
 //     stages: its name and _ns, an int64 in ns; 0 is an unfinished timer;
 //   - timers: a map of all other timers in ns, named like stages;
 //   - counters: a map of all counters.
 //
-// The file leaves out the input and the result of a decision. The package cuts
-// a text after 16 KiB, and keeps at most 1,024 labels, timers and counters of a
-// decision.
+// The file leaves out the input and the result of a decision, except for values
+// among the keys. The package cuts a text after 16 KiB, and keeps at most 1,024
+// labels, timers and counters of a decision.
 //
 // The rows are in no order. A row group has at most about 131,072 rows, and
 // about 16 MiB of texts and maps. The file records the smallest and the largest

@@ -52,13 +52,13 @@ func write(t *testing.T, o report.Options, groupRows int, also func(*logread.Eve
 	var b bytes.Buffer
 	w := NewWriter(&b)
 	w.groupRows = groupRows
-	o.Each = func(key func(int32) string) func(*logread.Event) error {
+	o.Each = func(key func(int32) string) func(*logread.Event, [][]byte) error {
 		rows := w.Rows(key)
-		return func(e *logread.Event) error {
+		return func(e *logread.Event, keys [][]byte) error {
 			if also != nil {
 				also(e, key)
 			}
-			return rows.Add(e)
+			return rows.Add(e, keys)
 		}
 	}
 	x, err := report.Read(context.Background(), o)
@@ -212,7 +212,7 @@ func TestErrors(t *testing.T) {
 		var first error
 		for i := range 4000 {
 			e.DecisionID = fmt.Appendf(nil, "%064d", i*i*i)
-			err := r.Add(e)
+			err := r.Add(e, nil)
 			if flushes := i%batchRows == batchRows-1; flushes && first != nil && !errors.Is(err, errBroken) {
 				t.Fatalf("after %v, Add returns %v", first, err)
 			}

@@ -57,7 +57,7 @@ func newData(o *Options) (*Data, error) {
 		}
 	}
 	var whole *groupby.Groups
-	if strings.HasPrefix(o.By, byRule) {
+	if inSeveral(o.By) {
 		whole, _ = groupby.New(o.Limits)
 	}
 	var exact exactDurations

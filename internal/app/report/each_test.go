@@ -27,8 +27,8 @@ func TestEachFails(t *testing.T) {
 		var calls atomic.Int64
 		x, err := Read(ctx, Options{
 			Inputs: []string{file}, Workers: 2,
-			Each: func(func(int32) string) func(*logread.Event) error {
-				return func(*logread.Event) error {
+			Each: func(func(int32) string) func(*logread.Event, [][]byte) error {
+				return func(*logread.Event, [][]byte) error {
 					if calls.Add(1) < 100 {
 						return nil
 					}
@@ -59,8 +59,8 @@ func TestEachKeys(t *testing.T) {
 		fmt.Fprintf(&log, `{"decision_id":"a","metrics":{"timer_t%d_ns":%d,"counter_c%d":%[2]d,"timer_rego_query_eval_ns":%[2]d}}`+"\n", i%names, 1000+i%names, i%names)
 	}
 	decisions := 0
-	readLog(t, log.String(), Options{Workers: 1, Each: func(key func(int32) string) func(*logread.Event) error {
-		return func(e *logread.Event) error {
+	readLog(t, log.String(), Options{Workers: 1, Each: func(key func(int32) string) func(*logread.Event, [][]byte) error {
+		return func(e *logread.Event, _ [][]byte) error {
 			got, n := map[string]int64{}, int64(1000+decisions%names)
 			for _, m := range e.Measures {
 				got[key(m.Metric)] = m.Value
@@ -75,5 +75,20 @@ func TestEachKeys(t *testing.T) {
 	}})
 	if decisions != 2*names {
 		t.Errorf("%d decisions", decisions)
+	}
+}
+
+// Each gets the keys of a decision that may be in several groups.
+func TestEachGroups(t *testing.T) {
+	t.Parallel()
+	for by, want := range map[string]string{"path": "[]", "input:user": "[a b]", "rule:x": "[(none)]"} {
+		readLog(t, `{"decision_id":"1","path":"p","input":{"user":["a","b"]}}`, Options{By: by, Each: func(func(int32) string) func(*logread.Event, [][]byte) error {
+			return func(_ *logread.Event, keys [][]byte) error {
+				if got := fmt.Sprintf("%s", keys); got != want {
+					t.Errorf("--by %s: got %s, want %s", by, got, want)
+				}
+				return nil
+			}
+		}})
 	}
 }

@@ -6,10 +6,14 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/internal/stages"
 )
 
 // byStage is the value of Options.By for groups that are stages.
@@ -18,11 +22,20 @@ const byStage = "stage"
 // none is the key of decisions without the field that groups them.
 const none = "(none)"
 
-// byRule begins the value of Options.By for groups that are the values of a
-// rule's label.
-const byRule = "rule:"
+// The beginnings of values of Options.By for groupings in which a decision may
+// be in several groups: by the values of a rule's label, and of a field.
+const (
+	byRule   = "rule:"
+	byInput  = "input:"
+	byResult = "result:"
+)
 
-// A keyFunc appends the keys of an event's groups to keys: one, or with byRule
+// inSeveral reports whether a decision may be in several groups of a grouping.
+func inSeveral(by string) bool {
+	return strings.HasPrefix(by, byRule) || strings.HasPrefix(by, byInput) || strings.HasPrefix(by, byResult)
+}
+
+// A keyFunc appends the keys of an event's groups to keys: one, or if inSeveral
 // at least one. They are valid until the next event or the next call.
 type keyFunc func(e *logread.Event, keys [][]byte) [][]byte
 
@@ -40,6 +53,12 @@ func keyOf(by string) (keyFunc, error) {
 			return keys
 		}, nil
 	}
+	if field, ok := strings.CutPrefix(by, byInput); ok {
+		return fieldKeys(by, field, func(e *logread.Event) []byte { return e.Input })
+	}
+	if field, ok := strings.CutPrefix(by, byResult); ok {
+		return fieldKeys(by, field, func(e *logread.Event) []byte { return e.Result })
+	}
 	switch by {
 	case "path":
 		return oneKey(func(e *logread.Event) []byte { return e.Path }), nil
@@ -54,7 +73,7 @@ func keyOf(by string) (keyFunc, error) {
 	case "day":
 		return timeKey("2006-01-02"), nil
 	}
-	return nil, fmt.Errorf("unknown grouping %q: use path, stage, bundle, requested_by, hour, day, label:KEY or rule:KEY", by)
+	return nil, fmt.Errorf("unknown grouping %q: use path, stage, bundle, requested_by, hour, day, label:KEY, rule:KEY, input:FIELD or result:FIELD", by)
 }
 
 // oneKey returns the function for groupings in which a decision has one key, or
@@ -63,7 +82,7 @@ func oneKey(key func(*logread.Event) []byte) keyFunc {
 	return func(e *logread.Event, keys [][]byte) [][]byte { return append(keys, orNone(key(e))) }
 }
 
-var noKey = []byte(none)
+var noKey, erasedKey, maskedKey = []byte(none), []byte("(erased)"), []byte("(masked)")
 
 func orNone(key []byte) []byte {
 	if len(key) == 0 {
@@ -97,6 +116,113 @@ func withoutPort(address []byte) []byte {
 		return address
 	}
 	return host
+}
+
+// maxElements limits the elements of a list that are keys of a decision, and
+// maxKey the bytes of a key.
+const (
+	maxElements = 100
+	maxKey      = stages.MaxName
+)
+
+// fieldKeys returns the function for the values of a field of a document, which
+// is the input or the result.
+func fieldKeys(by, field string, document func(*logread.Event) []byte) (keyFunc, error) {
+	names := strings.Split(field, ".")
+	if pointer, ok := strings.CutPrefix(field, "/"); ok {
+		names = namesOf(pointer)
+	} else if slices.Contains(names, "") {
+		return nil, fmt.Errorf("invalid field %q: write a name such as input:user, names with dots such as input:user.name, or a JSON pointer such as input:/user/name", by)
+	}
+	root, _, _ := strings.Cut(by, ":")
+	path := append([]string{root}, names...)
+	return func(e *logread.Event, keys [][]byte) [][]byte {
+		isMasked, maskedIn := pointed(e.Masked, path)
+		isErased, erasedIn := pointed(e.Erased, path)
+		switch {
+		case isMasked:
+			return append(keys, maskedKey)
+		case isErased:
+			return append(keys, erasedKey)
+		}
+		value := document(e)
+		for _, name := range names {
+			value = logread.Field(value, name)
+		}
+		switch {
+		case value == nil:
+			return append(keys, noKey)
+		case value[0] != '[':
+			return append(keys, valueKey(value))
+		}
+		i := 0
+		logread.EachElement(value, func(v []byte) {
+			switch {
+			case i >= maxElements:
+			case slices.Contains(maskedIn, strconv.Itoa(i)):
+				keys = appendNew(keys, maskedKey)
+			default:
+				keys = appendNew(keys, valueKey(v))
+			}
+			i++
+		})
+		if len(erasedIn) > 0 {
+			keys = appendNew(keys, erasedKey)
+		}
+		if len(keys) == 0 {
+			return append(keys, noKey)
+		}
+		return keys
+	}, nil
+}
+
+// valueKey returns the key for a JSON value, which is not "".
+func valueKey(value []byte) []byte {
+	switch value[0] {
+	case '{':
+		return []byte("(object)")
+	case '[':
+		return []byte("(list)")
+	}
+	if value = logread.Meaning(value); len(value) == 0 {
+		return []byte(text.Empty)
+	}
+	return text.Cut(value, maxKey)
+}
+
+// appendNew appends a key unless it is among the keys.
+func appendNew(keys [][]byte, key []byte) [][]byte {
+	if slices.ContainsFunc(keys, func(k []byte) bool { return bytes.Equal(k, key) }) {
+		return keys
+	}
+	return append(keys, key)
+}
+
+// pointed reports whether a JSON pointer in a list, which is the "erased" or the
+// "masked" of an event, points to a path in the event or to a parent of it. It
+// also returns the names to which others point directly below the path.
+func pointed(pointers []byte, path []string) (at bool, below []string) {
+	logread.EachElement(pointers, func(v []byte) {
+		pointer, ok := strings.CutPrefix(string(logread.Meaning(v)), "/")
+		names := namesOf(pointer)
+		switch n := min(len(names), len(path)); {
+		case !ok || !slices.Equal(names[:n], path[:n]):
+		case len(names) == n:
+			at = true
+		case len(names) == n+1:
+			below = append(below, names[n])
+		}
+	})
+	return at, below
+}
+
+// namesOf returns the names in a JSON pointer without its first slash.
+func namesOf(pointer string) []string {
+	names := strings.Split(pointer, "/")
+	for i := range names {
+		names[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(names[i])
+	}
+	return names
 }
 
 // matches reports whether a path begins with the segments of a pattern. The

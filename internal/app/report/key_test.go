@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,13 +72,108 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// A decision is in the group of each value that a label of its rules has. The
-// totals count it once, also after saving and merging.
-func TestByRule(t *testing.T) {
+// The keys of a field of the input or the result, in the order of the text.
+func TestFieldKeys(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", maxKey-1)
+	var many, most []string
+	for i := range maxElements + 1 {
+		many = append(many, strconv.Itoa(i))
+	}
+	most = many[:maxElements]
+	const secret = `{"input":{"user":"**","roles":["a","**"]}`
+	for _, test := range []struct{ by, event, want string }{
+		{"input:user", `{"input":{"user":"alice","other":{"user":"bob"}}`, "alice"},
+		{"input:user", `{"input":{"user":"alice","user":"bob"}`, "bob"},
+		{"input:user", `{"input":{"\u0075ser":"\u00e9\"\n"}`, "é\"\n"},
+		{"input:user", `{"input":{"user":""}`, "(empty)"},
+		{"input:user", `{"input":{"user":"` + long + `é"}`, long},
+		{"input:user", `{"input":{"user":"` + long + "\xff" + `"}`, long},
+		{"input:n", `{"input":{"n":"1"}`, "1"},
+		{"input:n", `{"input":{"n": 1 }`, "1"},
+		{"input:n", `{"input":{"n":1.0}`, "1.0"},
+		{"input:n", `{"input":{"n":-12345678901234567890e-99}`, "-12345678901234567890e-99"},
+		{"input:n", `{"input":{"n":true}`, "true"},
+		{"input:n", `{"input":{"n":null}`, "null"},
+		{"input:n", `{"input":{"n":{"user":1}}`, "(object)"},
+		{"input:user", `{"input":{}`, "(none)"},
+		{"input:user", `{"input":null`, "(none)"},
+		{"input:user", `{"input":"user"`, "(none)"},
+		{"input:user", `{"result":{"user":"alice"}`, "(none)"},
+		{"result:user", `{"input":{"user":"bob"},"result":{"user":"alice"}`, "alice"},
+		{"result:user", `{"result":true`, "(none)"},
+		{"result:user", `{"result":null`, "(none)"},
+		{"input:a.b.c", `{"input":{"a":{"b":{"c":1}}}`, "1"},
+		{"input:a.b.c", `{"input":{"a.b":{"c":1}}`, "(none)"},
+		{"input:/a.b/~0~1/", `{"input":{"a.b":{"~/":{"":1}}}`, "1"},
+		{"input:/a/1/b", `{"input":{"a":[{"b":1},{"b":2}]}`, "2"},
+		{"input:a.01", `{"input":{"a":[1,2]}`, "(none)"},
+		{"input:a.b", `{"input":{"a":[{"b":1}]}`, "(none)"},
+
+		{"input:roles", `{"input":{"roles":["a", 1 ,"1",true,null,{"b":1},[2],"","a"]}`, "a|1|true|null|(object)|(list)|(empty)"},
+		{"input:roles", `{"input":{"roles":[ ]}`, "(none)"},
+		{"input:roles", `{"input":{"roles":[` + strings.Join(many, ",") + `]}`, strings.Join(most, "|")},
+
+		{"input:user", secret + `,"masked":["/input/user"]`, "(masked)"},
+		{"input:user", secret + `,"masked":["/input"],"erased":["/input"]`, "(masked)"},
+		{"input:user", secret + `,"masked":["/input/use","/input/user/name","/result/user","user","/",1]`, "**"},
+		{"input:user", secret + `,"masked":null,"erased":"/input/user"`, "**"},
+		{"input:/a~1b", `{"input":{},"erased":["/input/a~1b"]`, "(erased)"},
+		{"input:user", `{"erased":["/result","/input"]`, "(erased)"},
+		{"input:user", `{"input":{},"erased":["/input/\u0075ser"]`, "(erased)"},
+		{"input:user", `{"input":{},"erased":["/input/roles"]`, "(none)"},
+		{"result:user", `{"result":{},"erased":["/input/user","/result/user"]`, "(erased)"},
+		{"input:roles", secret + `,"masked":["/input/roles/1"]`, "a|(masked)"},
+		{"input:roles", secret + `,"erased":["/input/roles/0"]`, "a|**|(erased)"},
+		{"input:roles.1", secret + `,"masked":["/input/roles/1"]`, "(masked)"},
+		{"input:roles", `{"input":{"roles":[]},"erased":["/input/roles/0"]`, "(erased)"},
+
+		// Values whose grammar the reader does not check.
+		{"input:user", `{"input":{"user"}`, "(none)"},
+		{"input:user", `{"input":{"user" 1}`, "(none)"},
+		{"input:user", `{"input":{1:2,"user":1}`, "(none)"},
+		{"input:roles", `{"input":{"roles":["a" "b",,"c"]}`, "a"},
+	} {
+		keysOf, err := keyOf(test.by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []byte
+		reader := logread.NewReader(logread.Options{
+			Metric: func([]byte) int32 { return -1 }, Problem: func(logread.Problem, int64) {},
+			Event: func(e *logread.Event) { got = bytes.Join(keysOf(e, nil), []byte("|")) },
+		})
+		reader.Close([]byte(test.event + `,"decision_id":"1","path":"a"}`))
+		if string(got) != test.want {
+			t.Errorf("%s of %.99s: got %.99q, want %.99q", test.by, test.event, got, test.want)
+		}
+	}
+	for _, by := range []string{"input:", "input", "result:a..b", "result:.a", "input:a.", "inputs:a"} {
+		if _, err := keyOf(by); err == nil {
+			t.Errorf("%s is a grouping", by)
+		}
+	}
+}
+
+// Without the flag, nothing has a value of an input or of a result.
+func TestNoInput(t *testing.T) {
+	t.Parallel()
+	log := `{"decision_id":"1","path":"a","input":{"user":"secret"},"result":{"user":"secret","allow":true},"metrics":{"timer_server_handler_ns":5}}`
+	for _, by := range []string{"path", "input:user", "result:user"} {
+		x := readLog(t, log, Options{By: by, Slowest: 1})
+		if has := strings.Contains(fmt.Sprint(outputs(t, x)), "secret"); has != (by != "path") {
+			t.Errorf("--by %s: has the value: %t", by, has)
+		}
+	}
+}
+
+// A decision is in the group of each value that a label of its rules has, or a
+// list in the input. The totals count it once, also after saving and merging.
+func TestInSeveral(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "decisions.log")
-	log := `{"decision_id":"1","path":"a","result":{"ok":true},"rule_labels":[{"team":"x"},{"team":"y"},{"team":"x"}],"metrics":{"timer_server_handler_ns":5}}
-{"decision_id":"2","path":"a","result":{"ok":false},"rule_labels":[{"team":"y"}],"metrics":{"timer_server_handler_ns":7}}
+	log := `{"decision_id":"1","path":"a","result":{"ok":true},"rule_labels":[{"team":"x"},{"team":"y"},{"team":"x"}],"input":{"team":["x","y","x"]},"metrics":{"timer_server_handler_ns":5}}
+{"decision_id":"2","path":"a","result":{"ok":false},"rule_labels":[{"team":"y"}],"input":{"team":"y"},"metrics":{"timer_server_handler_ns":7}}
 {"decision_id":"3","path":"a","result":{},"rule_labels":[{"other":"z"}],"metrics":{"timer_server_handler_ns":11}}
 `
 	if err := os.WriteFile(file, []byte(log), 0o600); err != nil {
@@ -86,8 +183,8 @@ func TestByRule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := func() *Data {
-		x, err := Read(context.Background(), Options{Inputs: []string{file}, By: "rule:team", Verdicts: verdicts, Slowest: 3, Exact: false})
+	read := func(by string) *Data {
+		x, err := Read(context.Background(), Options{Inputs: []string{file}, By: by, Verdicts: verdicts, Slowest: 3, Exact: false})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,21 +197,23 @@ func TestByRule(t *testing.T) {
 		}
 		return x
 	}
-	x := read()
-	if err := x.Merge(read()); err != nil {
-		t.Fatal(err)
-	}
-	r := x.Report()
-	got := fmt.Sprintln("all", r.Total.Decisions, r.Total.Time, r.Total.Outcomes)
-	for i := range r.Groups.Len() {
-		g := r.Groups.At(i)
-		got += fmt.Sprintln(g.Key, g.Decisions, g.Time, g.Outcomes)
-	}
-	want := "all 6 46 [2 2 2 0 0 0]\ny 4 24 [2 2 0 0 0 0]\n(none) 2 22 [0 0 2 0 0 0]\nx 2 10 [2 0 0 0 0 0]\n"
-	if got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
-	}
-	if s := r.Slowest[2].Key; s != "y" {
-		t.Errorf("the third slowest decision has the key %q", s)
+	for _, by := range []string{"rule:team", "input:team"} {
+		x := read(by)
+		if err := x.Merge(read(by)); err != nil {
+			t.Fatal(err)
+		}
+		r := x.Report()
+		got := fmt.Sprintln("all", r.Total.Decisions, r.Total.Time, r.Total.Outcomes)
+		for i := range r.Groups.Len() {
+			g := r.Groups.At(i)
+			got += fmt.Sprintln(g.Key, g.Decisions, g.Time, g.Outcomes)
+		}
+		const want = "all 6 46 [2 2 2 0 0 0]\ny 4 24 [2 2 0 0 0 0]\n(none) 2 22 [0 0 2 0 0 0]\nx 2 10 [2 0 0 0 0 0]\n"
+		if got != want {
+			t.Errorf("--by %s: got\n%swant\n%s", by, got, want)
+		}
+		if s := r.Slowest[2].Key; s != "y" {
+			t.Errorf("--by %s: the third slowest decision has the key %q", by, s)
+		}
 	}
 }

@@ -26,8 +26,10 @@ type Options struct {
 
 	// By says how decisions are grouped: by "path", which is the default,
 	// "stage", "bundle", "requested_by" (without the port), "hour", "day",
-	// "label:KEY", or "rule:KEY", where a decision is in the group of each
-	// value that the rules' labels have.
+	// "label:KEY", "rule:KEY", where a decision is in the group of each value
+	// that the rules' labels have, or "input:FIELD" or "result:FIELD". A field
+	// is names with dots, or a JSON pointer, which begins with a slash. A
+	// decision is in the group of each element of a list.
 	By string
 	// Paths are patterns. If there are some, a decision's path must match one
 	// of them. A pattern has the first segments of a path, where * stands for
@@ -65,16 +67,17 @@ type Options struct {
 
 	// Each, if not nil, is called for each worker, after the inputs have been
 	// found and before anything is read. It returns a function that gets each
-	// decision that the worker reads and the options select. One goroutine at a
-	// time calls the function. The functions of several workers are called at
-	// the same time, and decisions come in no order. If a function returns an
-	// error, reading ends, and Read returns the error.
+	// decision that the worker reads and the options select, with the keys of
+	// its groups if By allows several. One goroutine at a time calls the
+	// function. The functions of several workers are called at the same time,
+	// and decisions come in no order. If a function returns an error, reading
+	// ends, and Read returns the error.
 	//
 	// key returns the key for a measure's number, such as
 	// "timer_rego_query_eval_ns". Only the function may call it, and only for
 	// measures of its decision. The decision's Line counts from where the
 	// worker began to read the file.
-	Each func(key func(metric int32) string) func(*logread.Event) error
+	Each func(key func(metric int32) string) func(*logread.Event, [][]byte) error
 }
 
 // maxSlowest limits Options.Slowest.

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/logread"
 )
 
@@ -33,7 +34,7 @@ func (s *slowest) add(keys [][]byte, e *logread.Event, p *part, stages []string)
 		return
 	}
 	s.kept = append(s.kept, SlowDecision{
-		Key: string(bytes.Join(keys, []byte(", "))), ID: string(e.DecisionID), TraceID: string(e.TraceID), Time: e.Time, Outcome: e.Outcome,
+		Key: string(text.Cut(bytes.Join(keys, []byte(", ")), maxKey)), ID: string(e.DecisionID), TraceID: string(e.TraceID), Time: e.Time, Outcome: e.Outcome,
 		Took: took, Stages: timersOf(e.Measures, stages), Place: Place{p.input.Name, e.Line}, part: p,
 	})
 	if len(s.kept) >= 2*s.limit {

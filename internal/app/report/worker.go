@@ -34,7 +34,7 @@ type worker struct {
 	// wholes has the numbers in sum.whole, and measures those of the event.
 	wholes   []int32
 	measures []logread.Measure
-	each     func(*logread.Event) error
+	each     func(e *logread.Event, keys [][]byte) error
 
 	// The numbers of the evaluation, in the groups and in the revisions.
 	evaluation, inRevisions int32
@@ -202,7 +202,11 @@ func (w *worker) add(e *logread.Event) {
 		w.addRevision(e)
 	}
 	if w.each != nil {
-		if err := w.each(e); err != nil {
+		keys := w.keys
+		if w.sum.whole == nil {
+			keys = nil
+		}
+		if err := w.each(e, keys); err != nil {
 			w.each = nil
 			w.fail(err)
 		}

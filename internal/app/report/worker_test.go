@@ -334,9 +334,9 @@ func TestReadAlike(t *testing.T) {
 func eachOf(t *testing.T, o Options) (decisions []string) {
 	t.Helper()
 	var mu sync.Mutex
-	o.Each = func(key func(int32) string) func(*logread.Event) error {
+	o.Each = func(key func(int32) string) func(*logread.Event, [][]byte) error {
 		var inside atomic.Bool
-		return func(e *logread.Event) error {
+		return func(e *logread.Event, _ [][]byte) error {
 			if inside.Swap(true) {
 				t.Error("Each is called twice at once for a worker")
 			}

@@ -4,10 +4,12 @@
 package text
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 )
@@ -38,6 +40,21 @@ func Visible(s string) string {
 		text.WriteString(escape[1 : len(escape)-1])
 	}
 	return text.String()
+}
+
+// Cut returns the beginning of text from a log, with at most some bytes and
+// without a part of a rune. U+FFFD replaces invalid UTF-8.
+func Cut(text []byte, most int) []byte {
+	if !utf8.Valid(text) {
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	if len(text) <= most {
+		return text
+	}
+	for !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
 }
 
 // Width returns the number of columns of visible text in a terminal.

@@ -82,6 +82,18 @@ func TestFit(t *testing.T) {
 	}
 }
 
+func TestCut(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, want string }{
+		{"", ""}, {"a€", "a€"}, {"xyzabc", "xyzabc"}, {"xyzabcd", "xyzabc"}, {"xyz€", "xyz€"}, {"xyza€", "xyza"}, {"xyzab€", "xyzab"},
+		{"xyzabc€", "xyzabc"}, {"xyz😀", "xyz"}, {"xyz\xff\xffab", "xyz\uFFFD"}, {"\x80\x80", "\uFFFD"}, {"xyza\x80", "xyza"}, {"\x80\xe2\x82", "\uFFFD"},
+	} {
+		if got := string(Cut([]byte(c.text), 6)); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
 // FuzzFit checks that visible text fits after Fit, Shorten and Wrap, which keep
 // the rest as it is.
 func FuzzFit(f *testing.F) {
