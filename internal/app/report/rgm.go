@@ -174,14 +174,10 @@ func readJSON(r io.Reader) (*Data, error) {
 	if _, err := keyOf(x.by); err != nil {
 		return nil, err
 	}
-<<<<<<< HEAD
 	if x.groups == nil || x.revisions == nil || x.who[ofServer] == nil || x.who[ofClient] == nil || (x.who[ofPath] == nil) != (x.by == "path") {
 		return nil, errors.New("it lacks groups, revisions, paths, servers or clients")
 	}
-	if strings.HasPrefix(x.by, byRule) != (x.whole != nil) {
-=======
 	if inSeveral(x.by) != (x.whole != nil) {
->>>>>>> bc46d90 (Group by a field of the input or the result)
 		return nil, fmt.Errorf("grouped by %s, it has no totals, or has totals for no reason", x.by)
 	}
 	if x.slowest.limit < 0 || x.slowest.limit > maxSlowest {

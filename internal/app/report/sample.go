@@ -121,6 +121,9 @@ func (s *decisionSample) add(e *logread.Event, stages []string) {
 			}
 		}
 	}
+	if len(e.Input) > 0 && e.Erased == nil && e.Masked == nil { // otherwise, different inputs may look the same
+		d.input = hashInput(e.Input)
+	}
 	names := [sampledNames][]byte{e.Path, e.Labels, withoutPort(e.RequestedBy), e.BundleRevisions()}
 	if hash%8 == 0 { // some are enough
 		names[ofExample] = exampleRule(e)
