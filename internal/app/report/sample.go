@@ -125,7 +125,7 @@ func (s *decisionSample) add(e *logread.Event, stages []string) {
 		d.input = hashInput(e.Input)
 	}
 	names := [sampledNames][]byte{e.Path, e.Labels, withoutPort(e.RequestedBy), e.BundleRevisions()}
-	if hash%8 == 0 { // some are enough
+	if hash%64 == 0 { // some are enough
 		names[ofExample] = exampleRule(e)
 	}
 	for i, name := range names {

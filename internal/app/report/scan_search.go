@@ -114,6 +114,7 @@ func (s *scan) findStrongest(k kind, removed []bool) (cluster, bool) {
 // findCandidates returns subjects with their best intervals.
 func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
 	x, total := make([]int8, len(s.events)), tally{}
+	m := series{make([]int32, 0, len(x)), make([]tally, 0, len(x)+1)}
 	for i := range s.events {
 		if x[i] = -1; !removed[i] {
 			x[i] = f.of(&s.events[i])
@@ -126,7 +127,7 @@ func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
 		return nil
 	}
 	add := func(sub, parent subject, others tally, least float64) {
-		if c := s.findInterval(f, sub, parent, x, others); c.score > 0 && c.rank > least {
+		if c := s.findInterval(f, sub, parent, x, others, m); c.score > 0 && c.rank > least {
 			found = append(found, c)
 		}
 	}
@@ -169,20 +170,26 @@ func (s *scan) narrow(sub subject) []int32 {
 	return few
 }
 
+// series has the decisions of a subject that count, and the tallies before each
+// and after all. Its memory is used again.
+type series struct {
+	at     []int32
+	before []tally
+}
+
 // findInterval returns the interval of a subject with the highest score, in
 // comparison with itself at other times, or with the others. The score is 0 if
 // none qualifies.
-func (s *scan) findInterval(f *feature, sub, parent subject, x []int8, others tally) cluster {
+func (s *scan) findInterval(f *feature, sub, parent subject, x []int8, others tally, m series) cluster {
 	few, bin := s.narrow(sub), int32(-1)
-	at := make([]int, 0, len(few))         // the decisions of the subject
-	before := make([]tally, 1, len(few)+1) // by index in at
-	var bounds []int                       // indices in at where a slice of time begins, and its end
+	at, before := m.at, append(m.before, tally{})
+	var bounds []int // indices in at where a slice of time begins, and its end
 	for _, i := range few {
 		if e := &s.events[i]; x[i] >= 0 && sub.has(e) {
 			if e.bin > bin {
 				bin, bounds = e.bin, append(bounds, len(at))
 			}
-			at = append(at, int(i))
+			at = append(at, i)
 			before = append(before, before[len(before)-1].plus(tally{1, int(x[i])}))
 		}
 	}
@@ -249,6 +256,6 @@ func (s *scan) findInterval(f *feature, sub, parent subject, x []int8, others ta
 	if best.score <= 0 {
 		return cluster{}
 	}
-	best.first, best.last = at[best.first], at[best.last-1]
+	best.first, best.last = int(at[best.first]), int(at[best.last-1])
 	return best
 }
