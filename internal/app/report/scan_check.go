@@ -10,6 +10,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/regometer/regometer/outcome"
 )
 
 // The thresholds that a cluster must reach.
@@ -165,7 +167,8 @@ func (s *scan) split(c *cluster, excess []float64, rest subject) (in, out []floa
 
 // measureExcess returns by how much each decision exceeds what is expected of
 // its path and its time, or NaN if it does not count or was removed. Nobody
-// knows what to expect of a duration on a path that only the cluster has.
+// knows what to expect on a path that only the cluster has, but others seldom
+// have what a client asks for in vain.
 func (s *scan) measureExcess(c *cluster, removed []bool) []float64 {
 	excess := make([]float64, len(s.events))
 	paths := make([]average, len(s.values[ofPath]))
@@ -190,7 +193,7 @@ func (s *scan) measureExcess(c *cluster, removed []bool) []float64 {
 	for i := range s.events {
 		e := &s.events[i]
 		unknown := math.NaN()
-		if c.kind != slow && !shared[e.names[ofPath]] {
+		if c.kind != slow && !shared[e.names[ofPath]] && (!c.timed() || c.subject[ofClient] != anyName && c.outcome > outcome.OtherResult) {
 			unknown = outside.expect(unknown)
 		}
 		if excess[i] -= paths[e.names[ofPath]].expect(unknown); !c.subject.has(e) {
