@@ -105,7 +105,7 @@ decisions.`,
 	})
 	flags.BoolVar(&read.Unique, "unique", false, "count each decision once, as regometer report does")
 	addFormatFlag(cmd, &write, comparisonFormats)
-	addNumberFlag(cmd, &top, "top", 20, "`number` of rows in each table; 0 for all (default 20)")
+	addNumberFlag(cmd, &top, "top", 20, "`number` of rows in each table; 0 for all, with all outcomes (default 20)")
 	return cmd
 }
 

@@ -24,6 +24,9 @@ const (
 	MinBeyond = 10                 // durations beyond the quantile: 10 of 1,000 are beyond p99
 	// MinDecisions is for outcomes. It is as many as a median needs.
 	MinDecisions = 2 * MinBeyond
+	// MaxPoints is how far, in percentage points, the interval of an outcome
+	// without a change may reach.
+	MaxPoints = 10
 )
 
 // Options selects what is compared. The zero value compares everything.
@@ -55,6 +58,8 @@ const (
 
 var verdicts = []Verdict{Changed, Slower, Faster, More, Fewer, NoDifference, TooLittle}
 
+func (v Verdict) rank() int { return slices.Index(verdicts, v) }
+
 // Comparison has the changes from one report to another. It depends only on the
 // reports and the options.
 type Comparison struct {
@@ -64,8 +69,9 @@ type Comparison struct {
 	Thresholds []Threshold
 
 	// Decisions has a row for each group that is in both reports, Stages one
-	// for each stage of such a group. Rows are sorted by verdict, by impact (the
-	// larger change first, for better or worse), by key and by stage.
+	// for each stage of such a group. Rows are sorted by verdict (those without a
+	// change are equal), by impact (the larger change first, for better or worse),
+	// by key and by stage.
 	Decisions, Stages []Row
 	// Only lists the groups that only one report has, and the stages that only
 	// one report has of a group in both. It is sorted by key and stage.
@@ -151,7 +157,7 @@ func Reports(before, after *report.Report, o Options) (*Comparison, error) {
 	for _, rows := range [][]Row{c.Decisions, c.Stages} {
 		slices.SortFunc(rows, func(a, b Row) int {
 			return cmp.Or(
-				cmp.Compare(slices.Index(verdicts, a.Verdict), slices.Index(verdicts, b.Verdict)),
+				cmp.Compare(min(a.Verdict.rank(), NoDifference.rank()), min(b.Verdict.rank(), NoDifference.rank())),
 				cmp.Compare(math.Abs(b.Impact), math.Abs(a.Impact)),
 				cmp.Compare(a.Key, b.Key), cmp.Compare(a.Stage, b.Stage))
 		})
@@ -354,7 +360,7 @@ func (p *pair) judge(alpha float64) {
 		} else {
 			ch.Low, ch.High = -1, math.Inf(1)
 		}
-		if slices.Index(verdicts, ch.Verdict) < slices.Index(verdicts, p.Verdict) {
+		if ch.Verdict.rank() < p.Verdict.rank() {
 			p.Verdict = ch.Verdict
 		}
 	}
@@ -366,19 +372,19 @@ func (p *pair) judge(alpha float64) {
 // share reports whether a change is that of a share.
 func (c *Change) share() bool { return quantiles[c.Name] == 0 }
 
-// judge returns the verdict of an interval. If the interval has no end, it says
-// too little unless it leaves out 0.
+// judge returns the verdict of an interval. An interval that has no end, or that
+// of a share that reaches far, says too little unless it leaves out 0.
 func (c *Change) judge() Verdict {
-	up, down, most := Slower, Faster, math.Inf(1)
+	up, down, least, most := Slower, Faster, -1., math.MaxFloat64
 	if c.share() {
-		up, down, most = More, Fewer, 1
+		up, down, least, most = More, Fewer, -MaxPoints/100., MaxPoints/100.
 	}
 	switch {
 	case c.Low > 0:
 		return up
 	case c.High < 0:
 		return down
-	case c.Low == -1 || c.High == most:
+	case c.Low <= least || c.High > most:
 		return TooLittle
 	}
 	return NoDifference

@@ -285,8 +285,8 @@ func TestJudge(t *testing.T) {
 		want      Verdict
 	}{
 		{"p50", 0.1, 0.2, Slower}, {"p50", 0.1, inf, Slower}, {"p99", -0.2, -0.1, Faster}, {"p99", -1, -0.1, Faster},
-		{"p50", -0.1, 0.1, NoDifference}, {"p50", 0, 1, NoDifference}, {"p50", -1, 0.1, TooLittle}, {"p50", -0.1, inf, TooLittle},
-		{"error", 0.1, 1, More}, {"error", -1, -0.1, Fewer}, {"error", -0.1, 0, NoDifference}, {"error", -0.1, 1, TooLittle}, {"error", -1, 0.1, TooLittle},
+		{"p50", -0.1, 0.1, NoDifference}, {"p50", -0.5, 5, NoDifference}, {"p50", -1, 0.1, TooLittle}, {"p50", -0.1, inf, TooLittle},
+		{"error", 0.1, 1, More}, {"error", -1, -0.1, Fewer}, {"error", -0.09, 0, NoDifference}, {"error", 0, 0.11, TooLittle}, {"error", -0.11, 0.05, TooLittle},
 	}
 	for _, tt := range tests {
 		if got := (&Change{Name: tt.name, Low: tt.low, High: tt.high}).judge(); got != tt.want {

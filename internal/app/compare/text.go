@@ -53,7 +53,8 @@ func (c *Change) value(side float64) string {
 }
 
 // text returns a change for people to read, with its interval. It leaves the
-// interval out if there is no difference and always is false.
+// interval out if there is none, or if there is no difference and always is
+// false.
 func (c *Change) text(always bool) string {
 	high, unit := percent(c.High), " %"
 	if math.IsInf(c.High, 1) {
@@ -62,14 +63,14 @@ func (c *Change) text(always bool) string {
 	if c.share() {
 		unit = " pp"
 	}
-	interval := fmt.Sprintf(" (%s to %s)", percent(c.Low), high)
-	switch {
-	case c.Verdict == TooLittle, c.Verdict == NoDifference && !always:
-		return string(c.Verdict)
-	case c.Verdict == NoDifference:
-		return string(c.Verdict) + interval
+	change := percent(c.Change) + unit
+	if c.Verdict == NoDifference || c.Verdict == TooLittle {
+		change = string(c.Verdict)
+		if !always || c.Low == -1 || high == "any" {
+			return change
+		}
 	}
-	return percent(c.Change) + unit + interval
+	return fmt.Sprintf("%s (%s to %s)", change, percent(c.Low), high)
 }
 
 // count returns the number of rows with a verdict.

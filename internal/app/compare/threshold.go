@@ -43,11 +43,8 @@ func ParseThreshold(text string) (Threshold, error) {
 		if t.Limit = n / 100; t.Below {
 			t.Limit = -t.Limit
 		}
-		most := 1. // no fall is deeper, and no share grows by more
-		if unit == "%" && !t.Below {
-			most = math.MaxFloat64
-		}
-		if err == nil && t.Below == strings.HasPrefix(m[6], "-") && t.Limit >= 0 && t.Limit < most && unit == m[7] && slices.Contains(names, t.Name) {
+		possible := t.Limit < 1 || unit == "%" && !t.Below && t.Limit <= math.MaxFloat64
+		if err == nil && t.Below == strings.HasPrefix(m[6], "-") && t.Limit >= 0 && possible && unit == m[7] && slices.Contains(names, t.Name) {
 			return t, nil
 		}
 	}
@@ -69,7 +66,7 @@ func (t Threshold) applies(r *Row) bool {
 func (c *Comparison) Exceed(t Threshold) (exceeded []Row, judged int) {
 	for _, r := range slices.Concat(c.Decisions, c.Stages) {
 		for _, ch := range r.Changes {
-			if ch.Name != t.Name || !t.applies(&r) || ch.Verdict == TooLittle {
+			if ch.Name != t.Name || !t.applies(&r) || ch.Verdict == TooLittle && (ch.Low == -1 || math.IsInf(ch.High, 1)) {
 				continue
 			}
 			judged++

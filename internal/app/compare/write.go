@@ -5,7 +5,10 @@ package compare
 
 import (
 	"bufio"
+	"cmp"
 	"io"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/regometer/regometer/internal/app/text"
@@ -77,16 +80,23 @@ func (c *Comparison) WriteMarkdown(w io.Writer, top int) error {
 }
 
 // write calls line for each line of text, table for the first top rows of the
-// decisions and of the stages, or all if top is 0, and item for each remark.
+// decisions and of the stages, or all if top is 0, and item for each remark. If
+// top is not 0, decisions that did not change have only the outcome that differs
+// most.
 func (c *Comparison) write(top int, line func(string), table func(rows []Row, titles ...string), item func(remark)) {
 	line(c.summary())
 	part := func(all []Row, titles ...string) {
+		if len(all) == 0 {
+			return
+		}
 		rows := all
 		if top > 0 {
-			rows = rows[:min(top, len(rows))]
-		}
-		if len(rows) == 0 {
-			return
+			rows = slices.Clone(all[:min(top, len(all))])
+			for i, r := range rows {
+				if r.Stage == "" && r.Verdict != Changed {
+					rows[i].Changes = []Change{slices.MaxFunc(r.Changes, func(a, b Change) int { return cmp.Compare(math.Abs(a.Change), math.Abs(b.Change)) })}
+				}
+			}
 		}
 		line("")
 		table(rows, titles...)
