@@ -213,6 +213,43 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestDecisions: which outcomes there are, by how much they changed, and how
+// many decisions that is.
+func TestDecisions(t *testing.T) {
+	before, after := example(t)
+	after.Findings = []report.Finding{{Rule: report.PartlyRead}}
+	decide(before.Groups.At(1), func(_ int, n uint64) [6]uint64 { return [6]uint64{n / 2, n / 2} })
+	decide(after.Groups.At(1), func(_ int, n uint64) [6]uint64 { return [6]uint64{n} })
+	decide(after.Groups.At(0), func(i int, n uint64) [6]uint64 { return [6]uint64{n - 5, 0, 0, 0, 2, 3} })
+	c := compareOf(t, before, after, Options{Thresholds: []Threshold{{Name: "undefined", Key: "c"}}})
+	type change struct {
+		key, name     string
+		before, after float64
+		verdict       Verdict
+	}
+	want := []change{
+		{"b", "allowed", 0.5, 1, More}, {"b", "denied", 0.5, 0, Fewer},
+		{"a", "allowed", 1, 0.95, Fewer}, {"a", "error", 0, 0.02, More}, {"a", "cancelled", 0, 0.03, More},
+		{"c", "allowed", 1, 1, NoDifference}, {"c", "undefined", 0, 0, NoDifference}, {"d", "allowed", 1, 1, TooLittle},
+		{"e", "allowed", 1, 1, NoDifference}, {"f", "allowed", 1, 1, NoDifference},
+	}
+	var got []change
+	for _, r := range c.Decisions {
+		for _, ch := range r.Changes {
+			got = append(got, change{r.Key, ch.Name, ch.Before, ch.After, ch.Verdict})
+			if ch.Verdict != TooLittle && (ch.Change != ch.After-ch.Before || ch.Low > ch.Change || ch.High < ch.Change) {
+				t.Errorf("%s %+v", r.Key, ch)
+			}
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if b, a := c.Decisions[0], c.Decisions[1]; b.Impact != 6000 || a.Impact != 300 || a.Verdict != Changed || b.After != (Side{12000, 60}) || !c.Partly {
+		t.Errorf("%+v, %+v, %t", a, b, c.Partly)
+	}
+}
+
 // TestTooLittle: at the least that there must be, and one below.
 func TestTooLittle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))

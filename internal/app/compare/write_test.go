@@ -135,3 +135,29 @@ func TestTableFits(t *testing.T) {
 		}
 	}
 }
+
+// TestSummary: that nothing changed is said only if all could be judged.
+func TestSummary(t *testing.T) {
+	row := func(v Verdict, changes ...Verdict) Row {
+		r := Row{Verdict: v}
+		for _, v := range changes {
+			r.Changes = append(r.Changes, Change{Verdict: v})
+		}
+		return r
+	}
+	same, few, mixed := row(NoDifference, NoDifference), row(TooLittle, TooLittle), row(NoDifference, NoDifference, TooLittle)
+	for _, tt := range []struct {
+		want string
+		c    Comparison
+	}{
+		{"Decisions changed in 1 of 2 paths.", Comparison{By: "path", Decisions: []Row{row(Changed, NoDifference, More), few}}},
+		{"The outcomes of decisions did not change beyond noise in 1 group. Times of 1 stage: 1 faster.", Comparison{By: "hour", Decisions: []Row{same}, Stages: []Row{row(Faster)}}},
+		{"No change of decisions found in 1 path, but a side could be read only in part.", Comparison{By: "path", Partly: true, Decisions: []Row{same}}},
+		{"No change of decisions found in 1 of 2 paths, and too little data in the rest.", Comparison{By: "path", Decisions: []Row{same, mixed}}},
+		{"There is too little data to say whether decisions changed.", Comparison{By: "path", Decisions: []Row{few, mixed}}},
+	} {
+		if got := tt.c.summary(); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
