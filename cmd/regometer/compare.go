@@ -139,11 +139,12 @@ func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.
 // checkThresholds prints the thresholds that are exceeded. It returns an error
 // if one is exceeded, or if there is not enough data to judge one.
 func checkThresholds(c *compare.Comparison, thresholds []compare.Threshold, stderr io.Writer) error {
+	var unjudged error
 	failed := false
 	for _, t := range thresholds {
 		rows, judged := c.Exceed(t)
 		if judged == 0 {
-			return fmt.Errorf("--fail-on %s: no row has this name and enough data on both sides: check the name, or compare longer logs", t.Text)
+			unjudged = fmt.Errorf("--fail-on %s: no row has this name and enough data on both sides: check the name, or compare longer logs", t.Text)
 		}
 		if len(rows) > 0 {
 			failed = true
@@ -153,7 +154,7 @@ func checkThresholds(c *compare.Comparison, thresholds []compare.Threshold, stde
 	if failed {
 		return statusError(exitExceeded)
 	}
-	return nil
+	return unjudged
 }
 
 // comparisonFormats are the functions that write a comparison in each format.
