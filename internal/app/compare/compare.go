@@ -6,7 +6,6 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -134,26 +133,25 @@ func Reports(before, after *report.Report, o Options) (*Comparison, error) {
 	// Each interval depends on all tests. There are two passes, because all
 	// groups together may need too much memory.
 	b := budget{error: 1 - confidence}
-	for p, err := range c.pairs(before, after, o) {
-		if err != nil {
-			return nil, err
-		}
+	if err := c.each(before, after, o, func(p *pair) {
 		for _, ch := range p.Changes {
 			if p.enough(ch.Name) {
 				b.add(p.count(), p.compare(ch.Name, 0).P)
 			}
 		}
+	}); err != nil {
+		return nil, err
 	}
 	b.discover()
 	c.Intervals = len(b.tests)
-	for p := range c.pairs(before, after, o) {
+	err := c.each(before, after, o, func(p *pair) {
 		p.judge(b.alpha(p.count()))
 		if p.Stage == "" {
 			c.Decisions = append(c.Decisions, p.Row)
 		} else {
 			c.Stages = append(c.Stages, p.Row)
 		}
-	}
+	})
 	for _, rows := range [][]Row{c.Decisions, c.Stages} {
 		slices.SortFunc(rows, func(a, b Row) int {
 			return cmp.Or(
@@ -162,7 +160,7 @@ func Reports(before, after *report.Report, o Options) (*Comparison, error) {
 				cmp.Compare(a.Key, b.Key), cmp.Compare(a.Stage, b.Stage))
 		})
 	}
-	return c, nil
+	return c, err
 }
 
 // partly reports whether a report has only a part of its log.
@@ -186,44 +184,42 @@ func union[V any](a, b map[string]V) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// pairs returns the groups that are in both reports, and the stages of each, by
-// key and stage. It fills c.Only with the groups and stages that are in one
-// report.
-func (c *Comparison) pairs(before, after *report.Report, o Options) iter.Seq2[*pair, error] {
-	return func(yield func(*pair, error) bool) {
-		c.Only = nil
-		was, is := groupsOf(before), groupsOf(after)
-		for _, key := range union(was, is) {
-			i, inBefore := was[key]
-			j, inAfter := is[key]
-			switch {
-			case !inAfter:
-				c.Only = append(c.Only, Only{Key: key, Before: before.Groups.Sum(i).Decisions})
+// each calls f for the groups that are in both reports, and for the stages of
+// each, by key and stage. It fills c.Only with the groups and stages that are in
+// one report.
+func (c *Comparison) each(before, after *report.Report, o Options, f func(*pair)) error {
+	c.Only = nil
+	was, is := groupsOf(before), groupsOf(after)
+	for _, key := range union(was, is) {
+		i, inBefore := was[key]
+		j, inAfter := is[key]
+		switch {
+		case !inAfter:
+			c.Only = append(c.Only, Only{Key: key, Before: before.Groups.Sum(i).Decisions})
+			continue
+		case !inBefore:
+			c.Only = append(c.Only, Only{Key: key, After: after.Groups.Sum(j).Decisions})
+			continue
+		}
+		b, a := before.Groups.At(i), after.Groups.At(j)
+		f(o.outcomes(b, a))
+		stagesBefore, stagesAfter := stagesOf(b, o), stagesOf(a, o)
+		for _, stage := range union(stagesBefore, stagesAfter) {
+			sb, sa := stagesBefore[stage], stagesAfter[stage]
+			if sb.Durations.Count() == 0 || sa.Durations.Count() == 0 {
+				c.Only = append(c.Only, Only{key, stage, sb.Durations.Count(), sa.Durations.Count()})
 				continue
-			case !inBefore:
-				c.Only = append(c.Only, Only{Key: key, After: after.Groups.Sum(j).Decisions})
-				continue
 			}
-			b, a := before.Groups.At(i), after.Groups.At(j)
-			if !yield(o.outcomes(b, a), nil) {
-				return
+			p, err := o.stage(b, a, stage)
+			if err != nil {
+				return err
 			}
-			stagesBefore, stagesAfter := stagesOf(b, o), stagesOf(a, o)
-			for _, stage := range union(stagesBefore, stagesAfter) {
-				sb, sa := stagesBefore[stage], stagesAfter[stage]
-				if sb.Durations.Count() == 0 || sa.Durations.Count() == 0 {
-					c.Only = append(c.Only, Only{key, stage, sb.Durations.Count(), sa.Durations.Count()})
-					continue
-				}
-				grown := float64(sa.Durations.Count()) / float64(sb.Durations.Count())
-				p, err := o.stage(b, a, stage)
-				p.Impact = math.Round(report.Float(sa.Self) - grown*report.Float(sb.Self))
-				if !yield(p, err) {
-					return
-				}
-			}
+			grown := float64(sa.Durations.Count()) / float64(sb.Durations.Count())
+			p.Impact = math.Round(report.Float(sa.Self) - grown*report.Float(sb.Self))
+			f(p)
 		}
 	}
+	return nil
 }
 
 // stagesOf returns the stages of a group that are compared, by name.
@@ -285,7 +281,7 @@ func (o *Options) stage(before, after *report.Group, stage string) (*pair, error
 	})
 	x, err := contrast.NewQuantiles(b, a)
 	if err != nil {
-		return p, fmt.Errorf("%s of %q: %w", stage, p.Key, err)
+		return nil, fmt.Errorf("%s of %q: %w", stage, p.Key, err)
 	}
 	if x != nil { // else all durations are 0
 		p.compare = func(name string, alpha float64) contrast.Difference { return x.Compare(quantiles[name], alpha) }

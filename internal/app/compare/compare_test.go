@@ -220,7 +220,7 @@ func TestDecisions(t *testing.T) {
 	after.Findings = []report.Finding{{Rule: report.PartlyRead}}
 	decide(before.Groups.At(1), func(_ int, n uint64) [6]uint64 { return [6]uint64{n / 2, n / 2} })
 	decide(after.Groups.At(1), func(_ int, n uint64) [6]uint64 { return [6]uint64{n} })
-	decide(after.Groups.At(0), func(i int, n uint64) [6]uint64 { return [6]uint64{n - 5, 0, 0, 0, 2, 3} })
+	decide(after.Groups.At(0), func(_ int, n uint64) [6]uint64 { return [6]uint64{n - 5, 0, 0, 0, 2, 3} })
 	c := compareOf(t, before, after, Options{Thresholds: []Threshold{{Name: "undefined", Key: "c"}}})
 	type change struct {
 		key, name     string
