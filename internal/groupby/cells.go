@@ -21,6 +21,7 @@ type group struct {
 	cells  []cell // by index; each has at least one decision
 	recent int    // the place in cells of the cell that was used last
 	errors []rollup.ErrorTotal
+	sizes  Sizes
 	period
 }
 
@@ -219,6 +220,7 @@ func (x *group) merge(o *group) {
 	for _, e := range o.errors {
 		x.addError(e.Code, e.Total)
 	}
+	x.sizes.merge(&o.sizes)
 }
 
 func (c *cell) merge(o *cell) {

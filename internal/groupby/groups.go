@@ -46,6 +46,7 @@ type Groups struct {
 	byKey map[string]*group
 	kept  lowest // the keys except Other
 	other *group
+	added *group // to which Add added last
 	// recent has groups of previous decisions, by a hash of the key. It saves
 	// look-ups in the map.
 	recent [recentGroups]*group
@@ -154,6 +155,7 @@ func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, mea
 	f.Cover()
 	group := g.groupOf(key)
 	group.widen(period{time, time})
+	g.added = group
 	c := g.cellOf(group, time)
 	o = o.Valid()
 	c.outcomes[o]++

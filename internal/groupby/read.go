@@ -24,6 +24,7 @@ type Group struct {
 	Errors      []rollup.ErrorTotal // sorted by code; unknown codes are Other
 	Counters    []Counter           // sorted by name; none is 0
 	Stages      []Stage             // sorted by name
+	Sizes       Sizes
 	Slices      []Slice             // ascending, with logread.NoTime first; each has decisions
 }
 
@@ -142,7 +143,7 @@ func (g *Groups) total(parts bool) *Group {
 // read copies a group, and uses the memory of to again. It copies the counters
 // and stages of the slices and of their sum only if asked to.
 func (g *Groups) read(x *group, to *Group, parts, sum bool) {
-	to.Key, to.First, to.Last = x.key, x.first, x.last
+	to.Key, to.First, to.Last, to.Sizes = x.key, x.first, x.last, x.sizes
 	to.Errors = append(to.Errors[:0], x.errors...)
 	slices.SortFunc(to.Errors, func(a, b rollup.ErrorTotal) int { return strings.Compare(a.Code, b.Code) })
 	to.Slices = to.Slices[:0]

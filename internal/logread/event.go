@@ -28,9 +28,10 @@ type Event struct {
 	Code    string // OPA's code of the error, if Outcome is outcome.Error
 	Hidden  bool   // a mask policy hides the outcome, which is outcome.OtherResult
 	Damaged bool   // a timer or counter is not a 64-bit integer of 0 or more
-	// Input, Result, Erased and Masked are the JSON values as they are in the
-	// text, or nil.
-	Input, Result, Erased, Masked []byte
+	// Text is the event's JSON as it is in the text, without escapes if that was
+	// in a string. The others are its values, or nil. Cache is
+	// "nd_builtin_cache".
+	Text, Input, Result, Cache, Erased, Masked []byte
 
 	DecisionID, RequestedBy, Revision []byte // with escapes resolved
 	TraceID, SpanID                   []byte // of OpenTelemetry, with escapes resolved

@@ -39,6 +39,7 @@ const (
 	fieldRequestID
 	fieldRuleLabels
 	fieldData   // a member of an event, or of what surrounds it, that holds arbitrary data
+	fieldCache  // as fieldData
 	fieldExport // a member beside a "result" that is not an event's: see wrapper.go
 	fieldCustom // as fieldData, but one member of it matters
 	fieldLevel  // a member that a logger writes beside "msg"
@@ -55,7 +56,7 @@ var fields = map[string]field{
 	"erased": fieldErased, "masked": fieldMasked, "labels": fieldLabels, "bundles": fieldBundles, "revision": fieldRevision,
 	"metrics": fieldMetrics, "decision_id": fieldDecisionID, "requested_by": fieldRequestedBy, "msg": fieldMsg,
 	"input": fieldInput, "trace_id": fieldTraceID, "span_id": fieldSpanID, "req_id": fieldRequestID, "rule_labels": fieldRuleLabels,
-	"mapped_result": fieldData, "intermediate_results": fieldData, "nd_builtin_cache": fieldData, "request_context": fieldData,
+	"mapped_result": fieldData, "intermediate_results": fieldData, "nd_builtin_cache": fieldCache, "request_context": fieldData,
 	"custom": fieldCustom, "req_body": fieldData, "resp_body": fieldData, "req_params": fieldData,
 	"resultType": fieldExport, "preview": fieldExport, "level": fieldLevel,
 	"time": fieldTime, "@timestamp": fieldStamp, "__REALTIME_TIMESTAMP": fieldStamp, "timeUnixNano": fieldStamp, "date": fieldStamp, "_time": fieldStamp,
@@ -78,7 +79,7 @@ func fieldOf(key []byte) field {
 // isData reports whether a member holds arbitrary data, which is never searched
 // for events.
 func (f field) isData() bool {
-	return f == fieldData || f == fieldInput || f == fieldResult || f == fieldCustom
+	return f == fieldData || f == fieldCache || f == fieldInput || f == fieldResult || f == fieldCustom
 }
 
 // parser reads the members of a JSON object. It guesses the next key from the
@@ -425,7 +426,7 @@ func (p *parser) event(e *Event, metric func(key []byte) int32, around [][]byte)
 		}
 	}
 	e.Outcome, e.Code = p.outcome(path, query)
-	e.Input, e.Result, e.Hidden = p.optional(fieldInput), p.optional(fieldResult), p.hidden
+	e.Input, e.Result, e.Cache, e.Hidden = p.optional(fieldInput), p.optional(fieldResult), p.optional(fieldCache), p.hidden
 	e.DecisionID, e.RequestedBy, e.Labels = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.collection(fieldLabels, '{')
 	e.RequestID = p.number(fieldRequestID)
 	const rare = 1<<fieldRevision | 1<<fieldBundles | 1<<fieldTraceID | 1<<fieldSpanID | 1<<fieldRuleLabels | 1<<fieldErased | 1<<fieldMasked

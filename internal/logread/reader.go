@@ -155,7 +155,7 @@ func (r *Reader) deliver(p *parser, text []byte, line int64) {
 		return
 	}
 	e := &r.event
-	e.Line = line
+	e.Line, e.Text = line, text
 	p.event(e, r.options.Metric, r.finder.times)
 	for _, problem := range p.problems {
 		r.options.Problem(problem, line)

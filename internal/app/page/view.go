@@ -239,6 +239,9 @@ func (v *view) Details() (all []detail) {
 				d.Lines = append(d.Lines, line[0]+": "+line[1])
 			}
 		}
+		if sizes := v.SizesText(&g.Sizes); sizes != "" {
+			d.Lines = append(d.Lines, sizes)
+		}
 		all = append(all, d)
 	}
 	return all

@@ -26,6 +26,7 @@ const (
 	requestColumn
 	revisionColumn
 	requestedByColumn
+	bytesColumn
 	groupsColumn
 	labelsColumn
 	_
@@ -63,6 +64,7 @@ func newLayout() *layout {
 	add("req_id", parquet.Optional(number))
 	add("revision", parquet.Optional(repeated))
 	add("requested_by", parquet.Optional(text))
+	add("event_bytes", parquet.Optional(number))
 	add("groups", parquet.List(repeated))
 	add("labels", parquet.Map(repeated, repeated))
 	for _, stage := range rollup.DefaultStages() {

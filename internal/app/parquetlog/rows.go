@@ -100,6 +100,9 @@ func (r *Rows) Add(e *logread.Event, keys [][]byte) error {
 			}
 		}
 	}
+	if len(e.Text) > 0 {
+		r.set(bytesColumn, 1, parquet.Int64Value(int64(len(e.Text))))
+	}
 	r.setList(groupsColumn, keys)
 	r.endMap(&r.labels)
 	r.endMap(&r.timers)

@@ -11,7 +11,7 @@
 //   - error_code, decision_id, trace_id, span_id, revision, requested_by:
 //     texts; the revision covers all bundles: see
 //     [logread.Event.BundleRevisions];
-//   - req_id: an int64;
+//   - req_id, event_bytes: an int64; the latter is the size of the JSON;
 //   - groups: a list of texts, the keys of [Rows.Add];
 //   - labels: a map of texts;
 //   - a column for each stage of [rollup.DefaultStages], except families of

@@ -155,6 +155,7 @@ func eventRow(e *logread.Event, key func(int32) string) row {
 	r := row{
 		"path": string(e.Path), "outcome": e.Outcome.String(), "error_code": e.Code, "decision_id": string(e.DecisionID),
 		"trace_id": string(e.TraceID), "span_id": string(e.SpanID), "revision": string(e.BundleRevisions()), "requested_by": string(e.RequestedBy),
+		"event_bytes": int64(len(e.Text)),
 	}
 	maps.DeleteFunc(r, func(_ string, text any) bool { return text == "" })
 	if e.RequestID > 0 {

@@ -19,8 +19,8 @@ import (
 // The columns:
 //
 //   - the key of the group, with the name Report.By;
-//   - decisions, and allowed, denied, result, undefined, error, cancelled:
-//     those of the group, the same in all of its rows;
+//   - decisions, and allowed, denied, result, undefined, error, cancelled, and
+//     the bytes of the events: those of the group, the same in all of its rows;
 //   - stage, and the fields that a stage has in JSON.
 //
 // Keys and names that begin with =, +, - or @ get an apostrophe in front,
@@ -33,13 +33,13 @@ func WriteCSV(w io.Writer, r *Report) error {
 	for o := range r.Total.Outcomes {
 		row = append(row, outcome.Outcome(o).String())
 	}
-	row = append(append(row, "stage"), stageFields...)
+	row = append(append(row, "bytes", "max_bytes", "input_bytes", "result_bytes", "nd_builtin_cache_bytes", "stage"), stageFields...)
 	if err := out.Write(row); err != nil {
 		return err
 	}
 	for _, g := range r.Groups.Sums() {
 		row = append(row[:0], csvText(g.Key), strconv.FormatUint(g.Decisions, 10))
-		for _, n := range g.Outcomes {
+		for _, n := range append(g.Outcomes[:], g.Sizes.Total, g.Sizes.Max, g.Sizes.Input, g.Sizes.Result, g.Sizes.Cache) {
 			row = append(row, strconv.FormatUint(n, 10))
 		}
 		group := len(row)

@@ -31,6 +31,7 @@ type Data struct {
 	whole       *groupby.Groups
 	inputs      Inputs // without the repeats
 	slowest     slowest
+	largest     largest
 	ids         decisionIDs
 	sample      *decisionSample
 	interrupted bool
@@ -107,6 +108,7 @@ func (x *Data) Merge(o *Data) error {
 	}
 	x.options = nil
 	x.slowest.merge(&o.slowest)
+	x.largest.merge(&o.largest)
 	x.ids.merge(&o.ids)
 	if x.sample != o.sample {
 		x.sample.merge(o.sample)
@@ -119,7 +121,7 @@ func (x *Data) Merge(o *Data) error {
 	} else {
 		x.exact.merge(o.exact)
 	}
-	return cmp.Or(x.inputs.check(), x.ids.check())
+	return cmp.Or(x.inputs.check(), x.ids.check(), x.largest.check())
 }
 
 // merge adds o. The caller checks the totals.
@@ -200,6 +202,7 @@ func (x *Data) Report() *Report {
 		options:     x.options,
 		unselected:  &x.unselected,
 		sample:      x.sample,
+		largest:     x.largest,
 	}
 	r.who = [attributes]*groupby.Groups{x.who[ofPath], x.who[ofServer], x.who[ofClient], x.revisions}
 	r.who[ofPath] = cmp.Or(x.who[ofPath], x.groups)

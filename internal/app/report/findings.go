@@ -133,6 +133,7 @@ var rules = []rule{
 	{"queries_recompiled", Info, needsDuration, say(queriesRecompiled)},
 	{"handler_outside_rego", Info, needsDuration, say(handlerOutside)},
 	{"path_long_tail", Info, needsPaths | needsDuration, pathLongTail},
+	{"events_large", Info, 0, eventsLarge},
 	{"uploads_failed", Info, 0, saidByOPA("uploads of its decision log failed", "OPA tries them again, so this alone loses no decision. "+
 		"Check the server that receives the log, and the way to it.", logread.UploadFailed)},
 	{"wrapper_times", Info, 0, say(wrapperTimes)},

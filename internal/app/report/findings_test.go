@@ -127,6 +127,8 @@ var ruleTests = []struct {
 	{"decisions_lost", lossReport(logread.UploadFailed, 1, 0), nil}, // nothing is lost
 	{"uploads_failed", lossReport(logread.UploadFailed, 2, started), []string{"`upload_failed` 2, from 2026"}},
 	{"uploads_failed", lossReport(logread.LostAtStop, 1, 0), nil}, // no upload
+	{"events_large", largeReport(uploadLimit), nil},
+	{"events_large", largeReport(uploadLimit + 1), []string{"of path `rbac/allow`, has 200 KB (input 85.0 %, nd_builtin_cache 12.5 %), and 32.8 KB after compression", "Of 1,000 decisions, 3 have more"}},
 	{"keys_beyond_limit", with(healthy(), func(r *Report) { r.Overflow = groupby.Overflow{Decisions: 1, Stages: 2, Counters: 3} }), []string{"group `other` has 1 decision (0.1 %), stage `other` has 2 timers, ", "counter `other` has 3"}},
 	{"keys_beyond_limit", healthy(), nil}, // none
 	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{Count: 1, LeftOut: 2, repeats: occurrences{1, 0, 1e9}} }), []string{
@@ -275,6 +277,14 @@ func lossReport(kind logread.Problem, n, at int64) *Report {
 	r := healthy()
 	r.Inputs.Problems = []Problem{{Kind: string(kind), Count: n, From: at, To: at}}
 	return r
+}
+
+// largeReport returns a report whose largest event has this size after
+// compression.
+func largeReport(compressed uint64) *Report {
+	return with(healthy(), func(r *Report) {
+		r.largest = largest{Count: 3, Path: "rbac/allow", Compressed: compressed, Sizes: groupby.Sizes{Total: 200_000, Max: 200_000, Input: 170_000, Result: 1000, Cache: 25_000}}
+	})
 }
 
 // broken makes the problem that of broken events.

@@ -92,9 +92,10 @@ func marshalGroup(by string, g *Group) []byte {
 	group := struct {
 		Decisions uint64                     `json:"decisions"`
 		Outcomes  map[string]uint64          `json:"outcomes"`
+		Bytes     groupby.Sizes              `json:"bytes,omitzero"`
 		Counters  map[string]json.Number     `json:"counters"`
 		Stages    map[string]json.RawMessage `json:"stages"`
-	}{g.Decisions, map[string]uint64{}, map[string]json.Number{}, map[string]json.RawMessage{}}
+	}{g.Decisions, map[string]uint64{}, g.Sizes, map[string]json.Number{}, map[string]json.RawMessage{}}
 	for o, n := range g.Outcomes {
 		group.Outcomes[outcome.Outcome(o).String()] = n
 	}

@@ -52,7 +52,7 @@ func (m markdown) groups(r *Report, groups []*Group) {
 		return
 	}
 	by := text.Code(r.By)
-	all := text.Table{Columns: text.Columns(1, append(append([]string{by, "share of time", "decisions"}, outcomeWords[:]...), "query cache hits")...)}
+	all := text.Table{Columns: text.Columns(1, append(append([]string{by, "share of time", "decisions"}, outcomeWords[:]...), "query cache hits", "bytes", "largest event")...)}
 	stages, _ := stageTable(groups, text.Columns(2, by, "stage"), func(g *Group, f *Figures) []string {
 		return []string{text.Code(g.Key), text.Code(f.Name)}
 	})
@@ -67,7 +67,7 @@ func (m markdown) groups(r *Report, groups []*Group) {
 		if part, ok := queryCacheHits(&g.Group); ok {
 			hits = text.Percent(part)
 		}
-		all.Add(append(row, hits)...)
+		all.Add(append(row, hits, bytesText(g.Sizes.Total), bytesText(g.Sizes.Max))...)
 		for _, e := range g.Errors {
 			errors.Add(key, text.Code(e.Code), text.Count(e.Total))
 		}

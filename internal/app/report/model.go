@@ -40,6 +40,7 @@ type Report struct {
 	who         [attributes]*groupby.Groups // outcomes by the names of each attribute; nil if unknown
 	servers     servers
 	byScan      []Finding // of the sample; nil without one
+	largest     largest
 }
 
 // Slices returns the slices of time of all groups together, with their counters

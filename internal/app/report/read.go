@@ -138,6 +138,7 @@ func (r *reading) data(workers []*worker, interrupted bool) (*Data, error) {
 		all.inputs.merge(in.sum())
 	}
 	all.inputs.Files, all.inputs.Bytes = int64(len(r.inputs)), r.bytes.Load()
+	all.largest.compress()
 	all.interrupted = interrupted
 	return all, nil
 }

@@ -98,7 +98,7 @@ func TestReadContainers(t *testing.T) {
 const relativeError = 0.011
 
 // values returns the values of a report by their places, except those of 0, of
-// null and of what it concludes.
+// null, of what it concludes, and of bytes, which depend on the container.
 func values(report map[string]any) map[string]any {
 	all := map[string]any{}
 	var walk func(at string, v any)
@@ -106,7 +106,9 @@ func values(report map[string]any) map[string]any {
 		switch v := v.(type) {
 		case map[string]any:
 			for key, value := range v {
-				walk(at+"/"+key, value)
+				if key != "bytes" || at == "/inputs" {
+					walk(at+"/"+key, value)
+				}
 			}
 		case []any:
 			for i, value := range v {

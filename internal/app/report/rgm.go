@@ -44,6 +44,7 @@ type saved struct {
 	Sample       [][]int64      `json:"sample,omitempty"`
 	IDs          savedIDs       `json:"ids,omitzero"`
 	Slowest      []SlowDecision `json:"slowest,omitempty"`
+	Largest      largest        `json:"largest,omitzero"`
 	Groups       savedGroups    `json:"groups"`
 	Revisions    savedGroups    `json:"revisions"`
 	Paths        savedGroups    `json:"paths,omitzero"`
@@ -64,6 +65,7 @@ type savedGroup struct {
 	From   int64                 `json:"from"`
 	To     int64                 `json:"to"`
 	Errors []savedError          `json:"errors,omitempty"`
+	Sizes  groupby.Sizes         `json:"sizes,omitzero"`
 	Slices stream[groupby.Slice] `json:"slices"`
 }
 
@@ -143,7 +145,7 @@ func (x *Data) writeJSON(w io.Writer) error {
 	s := saved{
 		Version: formatVersion, By: x.by, SlowestLimit: x.slowest.limit, Interrupted: x.interrupted,
 		Files: in.Files, Bytes: in.Bytes, Decisions: in.Decisions, OtherLines: in.OtherLines, Problems: in.Problems, Gaps: in.Gaps,
-		IDs: x.ids.saved(), Slowest: x.slowest.kept, Groups: newSavedGroups(x.groups), Revisions: newSavedGroups(x.revisions),
+		IDs: x.ids.saved(), Slowest: x.slowest.kept, Largest: x.largest, Groups: newSavedGroups(x.groups), Revisions: newSavedGroups(x.revisions),
 	}
 	for at, g := range map[*savedGroups]*groupby.Groups{&s.Paths: x.who[ofPath], &s.Servers: x.who[ofServer], &s.Clients: x.who[ofClient], &s.Whole: x.whole} {
 		if g != nil {
@@ -169,7 +171,7 @@ func readJSON(r io.Reader) (*Data, error) {
 		return nil, err
 	}
 	x.by, x.interrupted = s.By, s.Interrupted
-	x.slowest = slowest{limit: s.SlowestLimit, kept: s.Slowest}
+	x.slowest, x.largest = slowest{limit: s.SlowestLimit, kept: s.Slowest}, s.Largest
 	x.inputs = Inputs{Files: s.Files, Bytes: s.Bytes, Decisions: s.Decisions, OtherLines: s.OtherLines, Gaps: s.Gaps}
 	if _, err := keyOf(x.by); err != nil {
 		return nil, err
@@ -191,7 +193,7 @@ func readJSON(r io.Reader) (*Data, error) {
 		before = p.Kind
 		x.inputs.problem(p.Kind, p.Count, p.First...).widen(p.From, p.To)
 	}
-	return x, errors.Join(x.ids.read(&s.IDs), x.readSample(&s), x.checkSlowest(), x.inputs.check())
+	return x, errors.Join(x.ids.read(&s.IDs), x.readSample(&s), x.checkSlowest(), x.largest.check(), x.inputs.check())
 }
 
 // checkSlowest checks the slowest decisions, and sets their durations.
@@ -355,7 +357,7 @@ func (s *stream[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error { return s.re
 func newSavedGroups(g *groupby.Groups) savedGroups {
 	elements := func(yield func(*savedGroup) bool) {
 		for x := range g.Parts() {
-			s := savedGroup{Key: x.Key, From: x.First, To: x.Last, Slices: stream[groupby.Slice]{elements: func(yield func(*groupby.Slice) bool) {
+			s := savedGroup{Key: x.Key, From: x.First, To: x.Last, Sizes: x.Sizes, Slices: stream[groupby.Slice]{elements: func(yield func(*groupby.Slice) bool) {
 				for i := range x.Slices {
 					if !yield(&x.Slices[i]) {
 						return
@@ -388,7 +390,7 @@ func (s *savedGroups) restore(to **groupby.Groups) {
 			return g.insert(*to, &slice, dec)
 		}
 		return eachElement(dec, func() error {
-			g.Key, g.From, g.To, g.Errors, hasSlices = "", 0, 0, g.Errors[:0], false
+			g.Key, g.From, g.To, g.Errors, g.Sizes, hasSlices = "", 0, 0, g.Errors[:0], groupby.Sizes{}, false
 			if err := json.UnmarshalDecode(dec, &g); err != nil {
 				return err
 			}
@@ -415,6 +417,9 @@ func order(key string) string {
 func (g *savedGroup) insert(groups *groupby.Groups, slice *groupby.Slice, dec *jsontext.Decoder) error {
 	part, err := groups.Insert(g.Key, g.From, g.To)
 	if err != nil {
+		return err
+	}
+	if err := part.SetSizes(g.Sizes); err != nil {
 		return err
 	}
 	for i, e := range g.Errors {

@@ -90,7 +90,7 @@ func (t table) groupHead(r *Report, g *Group, edge int) {
 	right := text.Percent(Share(g.Time, r.Total.Time)) + " of the time"
 	key := text.Shorten(keyText(g.Key), t.Width-2-text.Width(right))
 	t.Line(t.Styled(text.Bold, key), strings.Repeat(" ", max(2, edge-text.Width(key)-text.Width(right))), right)
-	t.Paragraph(2, groupText(g))
+	t.Paragraph(2, strings.TrimSuffix(groupText(g)+" "+r.SizesText(&g.Sizes), " "))
 }
 
 func (t table) slowest(r *Report) {

@@ -176,6 +176,10 @@ func (w *worker) add(e *logread.Event) {
 	w.keys = w.keysOf(e, w.keys[:0])
 	for _, key := range w.keys {
 		w.sum.groups.Add(key, e.Time, e.Outcome, e.Code, e.Measures)
+		w.sum.groups.AddEvent(len(e.Text), len(e.Input), len(e.Result), len(e.Cache))
+	}
+	if len(e.Text) > uploadLimit {
+		w.sum.largest.add(e)
 	}
 	if w.sum.whole != nil {
 		w.measures = w.measures[:0]
@@ -185,6 +189,7 @@ func (w *worker) add(e *logread.Event) {
 			}
 		}
 		w.sum.whole.Add(noKey, e.Time, e.Outcome, e.Code, w.measures)
+		w.sum.whole.AddEvent(len(e.Text), len(e.Input), len(e.Result), len(e.Cache))
 	}
 	w.part.Gaps.add(e, w.stages)
 	w.sum.sample.add(e, w.stages)

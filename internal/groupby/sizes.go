@@ -1,0 +1,50 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package groupby
+
+import "errors"
+
+// Sizes counts the bytes of events: all together, the largest event, and of all
+// the parts that can be large. A number does not exceed 2^64−1.
+type Sizes struct {
+	Total  uint64 `json:"total"`
+	Max    uint64 `json:"max"`
+	Input  uint64 `json:"input"`
+	Result uint64 `json:"result"`
+	Cache  uint64 `json:"nd_builtin_cache"`
+}
+
+// merge adds the sizes of other events.
+func (s *Sizes) merge(o *Sizes) {
+	s.Total = addSaturated(s.Total, o.Total)
+	s.Max = max(s.Max, o.Max)
+	s.Input = addSaturated(s.Input, o.Input)
+	s.Result = addSaturated(s.Result, o.Result)
+	s.Cache = addSaturated(s.Cache, o.Cache)
+}
+
+// AddEvent adds the sizes of the event whose decision [Groups.Add] has just
+// added.
+func (g *Groups) AddEvent(total, input, result, cache int) {
+	s := &g.added.sizes
+	s.Total += uint64(total)
+	s.Max = max(s.Max, uint64(total))
+	s.Input += uint64(input)
+	s.Result += uint64(result)
+	s.Cache += uint64(cache)
+}
+
+// Valid reports whether events can have these sizes.
+func (s *Sizes) Valid() bool {
+	return s.Max <= s.Total && (s.Max > 0 || s.Total == 0) && max(s.Input, s.Result, s.Cache) <= s.Total
+}
+
+// SetSizes sets the sizes of the group's events. It fails if they are invalid.
+func (p *Part) SetSizes(s Sizes) error {
+	if !s.Valid() {
+		return errors.New("no events can have these sizes")
+	}
+	p.group.sizes = s
+	return nil
+}
