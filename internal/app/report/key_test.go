@@ -124,6 +124,7 @@ func TestFieldKeys(t *testing.T) {
 		{"input:user", `{"input":{},"erased":["/input/roles"]`, "(none)"},
 		{"result:user", `{"result":{},"erased":["/input/user","/result/user"]`, "(erased)"},
 		{"input:roles", secret + `,"masked":["/input/roles/1"]`, "a|(masked)"},
+		{"input:roles", `{"input":{"roles":["a",{"b":"**"}]},"masked":["/input/roles/1/b"]`, "a|(object)"},
 		{"input:roles", secret + `,"erased":["/input/roles/0"]`, "a|**|(erased)"},
 		{"input:roles.1", secret + `,"masked":["/input/roles/1"]`, "(masked)"},
 		{"input:roles", `{"input":{"roles":[]},"erased":["/input/roles/0"]`, "(erased)"},

@@ -47,11 +47,31 @@ func TestSizes(t *testing.T) {
 		if r.Total.Sizes != want[""] || r.Groups.Len() != 2 {
 			t.Errorf("%s: got %+v, want %+v", log, r.Total.Sizes, want[""])
 		}
+		if r := saveAndLoad(t, readLog(t, log, Options{By: "rule:x"})).Report(); r.Total.Sizes.Total != n+m || r.Groups.Sum(0).Sizes.Total != n+m {
+			t.Errorf("%s: by rule: got %+v", log, r.Total.Sizes)
+		}
 		for _, g := range r.Groups.Sums() {
 			if g.Sizes != want[g.Key] {
 				t.Errorf("%s: group %s has %+v, want %+v", log, g.Key, g.Sizes, want[g.Key])
 			}
 		}
+	}
+}
+
+// A saved group may lack sizes.
+func TestNoSizes(t *testing.T) {
+	t.Parallel()
+	saved := savedJSON(t, readLog(t, sizedEvent("1", "a", 1)+"\n"+sizedEvent("2", "b", 1), Options{}))
+	begin, end := strings.LastIndex(saved, `"sizes"`), strings.LastIndex(saved, `"slices":[{"begin":1767323040000000000,"outcomes":[1,0,0,0,0,0]}]}]},"revisions"`)
+	if begin < 0 || end < begin {
+		t.Fatal(saved)
+	}
+	x, err := load(bytes.NewReader(packed(t, saved[:begin]+saved[end:])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := x.groups.Get("a").Sizes, x.groups.Get("b").Sizes; a.Total == 0 || b.Total != 0 {
+		t.Errorf("got %+v and %+v", a, b)
 	}
 }
 
