@@ -25,7 +25,7 @@ type Group struct {
 	Counters    []Counter           // sorted by name; none is 0
 	Stages      []Stage             // sorted by name
 	Sizes       Sizes
-	Slices      []Slice             // ascending, with logread.NoTime first; each has decisions
+	Slices      []Slice // ascending, with logread.NoTime first; each has decisions
 }
 
 // Slice has the sums of a group in a slice of time. Begin is in ns since 1970,
