@@ -46,7 +46,9 @@ is named twice. - is standard input.
 The command counts the problems of a log, shows the first ones with file and line, and
 reads the rest. With --strict, problems are an error. After Ctrl-C the report has what
 was read until then. With --fail-on, the exit status is 3 if one of the named rules has
-a finding or did not run. It is 4 if the report has no decisions, except with --allow-empty.
+a finding or did not run. --fail-on fault is for all rules, but not for their findings that
+are only for information (info). The status is 4 if the report has no decisions, except
+with --allow-empty.
 
 A finding says how many decisions are logged more than once, with the same id, time and
 path. --unique counts each once. Beyond 1,048,576 decisions it misses some, and says how

@@ -37,10 +37,10 @@ func (o *reportOutput) flags(cmd *cobra.Command) {
 	addFormatFlag(cmd, &o.print, reportFormats)
 	addNumberFlag(cmd, &o.top, "top", 20, "`number` of groups in the table; 0 for all (default 20)")
 	flags.StringSliceVar(&o.stages, "stage", nil, "show only these `stages`, such as rego_query_eval")
-	flags.Func("fail-on", "exit with status 3 if one of these `rules` has a finding or did not run, such as errors_rose; may be repeated", func(text string) error {
+	flags.Func("fail-on", "exit with status 3 if one of these `rules` has a finding or did not run, such as errors_rose, or for \"fault\" if any rule found a fault; may be repeated", func(text string) error {
 		names := strings.Split(text, ",")
 		for _, name := range names {
-			if known := report.RuleNames(); !slices.Contains(known, name) {
+			if known := append(report.RuleNames(), report.Fault); !slices.Contains(known, name) {
 				return fmt.Errorf("no rule is named %q: use one of %s", name, strings.Join(known, ", "))
 			}
 		}

@@ -11,13 +11,14 @@ import (
 )
 
 // Checks returns the rules as checks. A check fails if its rule is in failOn and
-// has a finding or did not run.
+// has a finding or did not run, or if failOn has Fault and the rule found one.
 func Checks(r *Report, failOn []string) []checks.Check {
 	all := make([]checks.Check, 0, len(rules))
 	for _, name := range RuleNames() {
 		c := checks.Check{Name: name}
 		for _, f := range r.Findings {
 			if f.Rule == name {
+				c.Failed = c.Failed || f.Severity == Fault && slices.Contains(failOn, Fault)
 				c.Texts = append(c.Texts, strings.TrimSuffix(f.Text+" "+f.Command, " "))
 			}
 		}
@@ -26,7 +27,7 @@ func Checks(r *Report, failOn []string) []checks.Check {
 				c.Texts = append(c.Texts, "This rule did not run, or only in part, as "+n.Reason+".")
 			}
 		}
-		c.Failed = len(c.Texts) > 0 && slices.Contains(failOn, name)
+		c.Failed = c.Failed || len(c.Texts) > 0 && slices.Contains(failOn, name)
 		all = append(all, c)
 	}
 	return all

@@ -95,7 +95,7 @@ const (
 // rules are sorted by importance: first what went wrong, then where the time
 // goes, then what the log itself lacks. docs/report.md describes them.
 var rules = []rule{
-	{"interrupted", Info, 0, say(interrupted)},
+	{"interrupted", Fault, 0, say(interrupted)},
 	{PartlyRead, Fault, 0, say(partlyRead)},
 	{"decisions_lost", Fault, 0, saidByOPA("it lost decisions of its log", "A chunk has any number of them. "+
 		"OPA's lines say why. If its buffer was full, raise `buffer_size_limit_bytes` of `decision_logs.reporting`. "+

@@ -114,7 +114,11 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	}
 	f.Text = when + f.Text
 	if !s.complete {
-		f.Text += fmt.Sprintf(" A sample of %s shows this.", text.Plural(len(s.events), "decision"))
+		shows := " A sample of %s shows this."
+		if _, estimated := f.Figures["share_low"]; c.kind == shifted && !estimated {
+			shows = " The times are those of a sample of %s."
+		}
+		f.Text += fmt.Sprintf(shows, text.Plural(len(s.events), "decision"))
 		f.Figures["sample"] = float64(len(s.events))
 	}
 	r.suggest(&f, by, paths, since, until)
@@ -311,6 +315,9 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 			has, of = float64(a[c.outcome]), float64(a.sum())
 			delete(f.Figures, "share_low")
 			delete(f.Figures, "share_high")
+			if !c.timed() {
+				about = ""
+			}
 			if !c.raised(in, out) {
 				return false
 			}

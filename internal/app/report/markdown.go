@@ -36,11 +36,11 @@ func (m markdown) findings(r *Report) {
 		m.line(prose(said) + "\n")
 	}
 	m.line("## Findings\n")
-	if len(r.Findings) == 0 {
-		m.line(prose(r.Summary()))
+	if none := r.Summary(); none != "" {
+		m.line(prose(none) + "\n")
 	}
 	for _, f := range r.Findings {
-		m.line("- " + text.Code(f.Rule) + ": " + prose(f.Text))
+		m.line("- " + text.Code(f.Title()) + ": " + prose(f.Text))
 		if f.Command != "" {
 			m.line("\n  ```sh\n  " + text.Visible(f.Command) + "\n  ```\n")
 		}

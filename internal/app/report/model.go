@@ -167,6 +167,14 @@ type StageTime struct {
 	Took  int64  `json:"took"`
 }
 
+// Title returns the rule, and whether its finding is only for information.
+func (f *Finding) Title() string {
+	if f.Severity == Info {
+		return f.Rule + " (info)"
+	}
+	return f.Rule
+}
+
 // The severities of findings.
 const (
 	Fault = "fault"

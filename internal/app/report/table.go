@@ -37,14 +37,14 @@ func (t table) findings(r *Report) {
 		t.Line()
 	}
 	t.title("Findings")
-	if len(r.Findings) == 0 {
-		t.Paragraph(2, r.Summary())
+	if none := r.Summary(); none != "" {
+		t.Paragraph(2, none)
 	}
 	for i, f := range r.Findings {
-		if i > 0 {
+		if i > 0 || r.Summary() != "" {
 			t.Line()
 		}
-		t.Line("  ", t.Styled(text.Yellow, text.Fit(f.Rule, t.Width-2)))
+		t.Line("  ", t.Styled(text.Yellow, text.Fit(f.Title(), t.Width-2)))
 		t.Paragraph(2, text.Visible(f.Text))
 		if f.Command != "" {
 			t.Line("  ", text.Visible(f.Command))

@@ -28,18 +28,20 @@ func shown(r *Report, top int) []*Group {
 	return groups
 }
 
-// Summary returns the sentence that takes the place of findings if there are
-// none.
+// Summary returns the sentence that takes the place of faults if there are none,
+// or "".
 func (r *Report) Summary() string {
 	switch {
+	case slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity != Info }):
+		return ""
 	case r.Total.Decisions == 0 && r.unselected != nil && r.unselected.count > 0:
 		return r.unselected.text()
 	case r.Total.Decisions == 0:
 		return "There are no decisions."
 	case len(r.NotRun()) > 0:
-		return "The rules that ran have no finding."
+		return "The rules that ran found no fault."
 	}
-	return fmt.Sprintf("Nothing stands out: none of the %d rules has a finding in %s.", len(rules), text.Plural(r.Total.Decisions, "decision"))
+	return fmt.Sprintf("Nothing stands out: none of the %d rules found a fault in %s.", len(rules), text.Plural(r.Total.Decisions, "decision"))
 }
 
 // stageTable returns a table of the stages of the groups. Its rows begin with
