@@ -229,6 +229,10 @@ bench-report: ## Measure regometer report beside DuckDB on large logs, and write
 	@$(find_duckdb); \
 	$(GO) run ./bench/cmd/benchtable -parts report $(BENCHFLAGS)
 
+.PHONY: findings
+findings: ## Plant faults in decision logs, and print what the report finds; FINDINGSFLAGS="-seeds 5 -write docs/report.md"
+	$(GO) run ./bench/cmd/findings $(FINDINGSFLAGS)
+
 .PHONY: bench-quick
 bench-quick: ## Run every benchmark once
 	$(TEST) -run '^$$' -bench . -benchtime 1x $(ALL)
