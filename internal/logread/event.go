@@ -39,8 +39,8 @@ type Event struct {
 	// Labels and Bundles are the JSON objects as they are in the text, or nil.
 	// Label and BundleRevisions look into them.
 	Labels, Bundles []byte
-	// RuleLabels is the JSON list as it is in the text, or nil. RuleLabel looks
-	// into it.
+	// RuleLabels is the JSON list as it is in the text, or nil: the labels of the
+	// rules that took part in the decision. OPA takes them from annotations.
 	RuleLabels []byte
 
 	// Measures are the timers and counters that are 64-bit integers of 0 or
@@ -63,13 +63,11 @@ type Measure struct {
 }
 
 // Label returns the value of a label, with escapes resolved, or nil.
-func (e *Event) Label(name string) (value []byte) {
-	e.EachLabel(func(key, v []byte) {
-		if string(key) == name {
-			value = v
-		}
-	})
-	return value
+func (e *Event) Label(name string) []byte {
+	if value := Field(e.Labels, name); value != nil && value[0] == '"' {
+		return Meaning(value)
+	}
+	return nil
 }
 
 // EachLabel calls f with each label, in the order of the text, with escapes
@@ -85,24 +83,6 @@ func (e *Event) EachLabel(f func(name, value []byte)) {
 		v, _, _ = unquote(nil, v)
 		f(name, v)
 	})
-}
-
-// RuleLabel appends to values each value of a label of the rules that took part
-// in the decision, once. OPA takes these labels from annotations. A string has
-// its escapes resolved, and other values are as they are in the text.
-func (e *Event) RuleLabel(values [][]byte, name string) [][]byte {
-	eachElement(e.RuleLabels, func(labels []byte) {
-		eachField(labels, func(key, v []byte) {
-			if k, _, _ := unquote(nil, key); string(k) != name {
-				return
-			}
-			v = Meaning(v)
-			if !slices.ContainsFunc(values, func(known []byte) bool { return bytes.Equal(known, v) }) {
-				values = append(values, v)
-			}
-		})
-	})
-	return values
 }
 
 // Field returns the value of a member of a JSON object, or of an element of a

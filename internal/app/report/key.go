@@ -22,17 +22,11 @@ const byStage = "stage"
 // none is the key of decisions without the field that groups them.
 const none = "(none)"
 
-// The beginnings of values of Options.By for groupings in which a decision may
-// be in several groups: by the values of a rule's label, and of a field.
-const (
-	byRule   = "rule:"
-	byInput  = "input:"
-	byResult = "result:"
-)
-
-// inSeveral reports whether a decision may be in several groups of a grouping.
+// inSeveral reports whether a decision may be in several groups of a grouping:
+// by the values of a rule's label, or of a field.
 func inSeveral(by string) bool {
-	return strings.HasPrefix(by, byRule) || strings.HasPrefix(by, byInput) || strings.HasPrefix(by, byResult)
+	kind, _, _ := strings.Cut(by, ":")
+	return kind == "rule" || kind == "input" || kind == "result"
 }
 
 // A keyFunc appends the keys of an event's groups to keys: one, or if inSeveral
@@ -42,22 +36,17 @@ type keyFunc func(e *logread.Event, keys [][]byte) [][]byte
 // keyOf returns the function that finds an event's keys in a grouping. Only one
 // goroutine may use the function. keyOf fails if the grouping is unknown.
 func keyOf(by string) (keyFunc, error) {
-	if name, ok := strings.CutPrefix(by, "label:"); ok && name != "" {
+	kind, name, _ := strings.Cut(by, ":")
+	switch {
+	case name == "":
+	case kind == "label":
 		return oneKey(func(e *logread.Event) []byte { return e.Label(name) }), nil
-	}
-	if name, ok := strings.CutPrefix(by, byRule); ok && name != "" {
-		return func(e *logread.Event, keys [][]byte) [][]byte {
-			if keys = e.RuleLabel(keys, name); len(keys) == 0 {
-				keys = append(keys, noKey)
-			}
-			return keys
-		}, nil
-	}
-	if field, ok := strings.CutPrefix(by, byInput); ok {
-		return fieldKeys(by, field, func(e *logread.Event) []byte { return e.Input })
-	}
-	if field, ok := strings.CutPrefix(by, byResult); ok {
-		return fieldKeys(by, field, func(e *logread.Event) []byte { return e.Result })
+	case kind == "rule":
+		return ruleKeys(name), nil
+	case kind == "input":
+		return fieldKeys(kind, name, func(e *logread.Event) []byte { return e.Input })
+	case kind == "result":
+		return fieldKeys(kind, name, func(e *logread.Event) []byte { return e.Result })
 	}
 	switch by {
 	case "path":
@@ -79,17 +68,15 @@ func keyOf(by string) (keyFunc, error) {
 // oneKey returns the function for groupings in which a decision has one key, or
 // none.
 func oneKey(key func(*logread.Event) []byte) keyFunc {
-	return func(e *logread.Event, keys [][]byte) [][]byte { return append(keys, orNone(key(e))) }
+	return func(e *logread.Event, keys [][]byte) [][]byte {
+		if k := key(e); len(k) > 0 {
+			return append(keys, k)
+		}
+		return append(keys, noKey)
+	}
 }
 
 var noKey, erasedKey, maskedKey = []byte(none), []byte("(erased)"), []byte("(masked)")
-
-func orNone(key []byte) []byte {
-	if len(key) == 0 {
-		return noKey
-	}
-	return key
-}
 
 func timeKey(layout string) keyFunc {
 	var key []byte
@@ -125,16 +112,27 @@ const (
 	maxKey      = stages.MaxName
 )
 
-// fieldKeys returns the function for the values of a field of a document, which
-// is the input or the result.
-func fieldKeys(by, field string, document func(*logread.Event) []byte) (keyFunc, error) {
+// ruleKeys returns the function for the values of a label of rules.
+func ruleKeys(name string) keyFunc {
+	return func(e *logread.Event, keys [][]byte) [][]byte {
+		logread.EachElement(e.RuleLabels, func(labels []byte) {
+			if value := logread.Field(labels, name); value != nil {
+				keys = appendNew(keys, valueKey(value))
+			}
+		})
+		return someKey(keys)
+	}
+}
+
+// fieldKeys returns the function for the values of a field of the input or the
+// result.
+func fieldKeys(root, field string, document func(*logread.Event) []byte) (keyFunc, error) {
 	names := strings.Split(field, ".")
 	if pointer, ok := strings.CutPrefix(field, "/"); ok {
 		names = namesOf(pointer)
 	} else if slices.Contains(names, "") {
-		return nil, fmt.Errorf("invalid field %q: write a name such as input:user, names with dots such as input:user.name, or a JSON pointer such as input:/user/name", by)
+		return nil, fmt.Errorf("invalid field %q: write a name such as user, names with dots such as user.name, or a JSON pointer such as /user/name", field)
 	}
-	root, _, _ := strings.Cut(by, ":")
 	path := append([]string{root}, names...)
 	return func(e *logread.Event, keys [][]byte) [][]byte {
 		isMasked, maskedIn := pointed(e.Masked, path)
@@ -169,11 +167,16 @@ func fieldKeys(by, field string, document func(*logread.Event) []byte) (keyFunc,
 		if len(erasedIn) > 0 {
 			keys = appendNew(keys, erasedKey)
 		}
-		if len(keys) == 0 {
-			return append(keys, noKey)
-		}
-		return keys
+		return someKey(keys)
 	}, nil
+}
+
+// someKey returns the keys, or the key of decisions without one.
+func someKey(keys [][]byte) [][]byte {
+	if len(keys) == 0 {
+		return append(keys, noKey)
+	}
+	return keys
 }
 
 // valueKey returns the key for a JSON value, which is not "".

@@ -129,6 +129,11 @@ func TestFieldKeys(t *testing.T) {
 		{"input:roles.1", secret + `,"masked":["/input/roles/1"]`, "(masked)"},
 		{"input:roles", `{"input":{"roles":[]},"erased":["/input/roles/0"]`, "(erased)"},
 
+		{"rule:team", `{"rule_labels":[{"team":"a","x":1},{"team":"b"},7,[],{},{"te\u0061m":"a\n"},{"team":"a"},{"x":{"team":"no"}}]`, "a|b|a\n"},
+		{"rule:x", `{"rule_labels":[{"x":{"team":"no"}},{"x":1.0},{"x":""}]`, "(object)|1.0|(empty)"},
+		{"rule:y", `{"rule_labels":[{"x":1}]`, "(none)"},
+		{"label:x", `{"labels":{"x":"a","y":"b"}`, "a"},
+
 		// Values whose grammar the reader does not check.
 		{"input:user", `{"input":{"user"}`, "(none)"},
 		{"input:user", `{"input":{"user" 1}`, "(none)"},
