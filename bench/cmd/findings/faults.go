@@ -202,7 +202,7 @@ var kinds = []kind{
 			d.finish(g)
 		})
 	}},
-	{"metrics gone on one pod", [3]string{"for good", "30 minutes", "5 minutes"}, []string{"metrics_missing"}, func(s *scene, r *rand.Rand, size int) planted {
+	{"metrics gone on one pod", [3]string{"for good", "30 minutes", "5 minutes"}, []string{"metrics_missing", "partly_read"}, func(s *scene, r *rand.Rand, size int) planted {
 		p := planted{begin: 0.4 + 0.3*r.Float64(), outcome: -1}
 		p.scope = oneServer(s, &p)
 		p.end = min(1, p.begin+sizes(size, 1e9, 1800, 300)/s.span.Seconds())

@@ -41,8 +41,9 @@ type pathSpec struct {
 
 type server struct {
 	id, pod string
-	factor  float64 // of its times
-	cold    int     // decisions until its caches are warm
+	factor  float64        // of its times
+	started int64          // ns since 1970; 0 is long ago, with all queries in the cache
+	cached  map[int]string // paths whose query is compiled, with its revision
 }
 
 // A decision is one line of a log.
@@ -113,10 +114,10 @@ func newScene(seed uint64, decisions int) *scene {
 	return s
 }
 
-// newServer returns a server that has just started, but with warm caches.
+// newServer returns a server that started long ago.
 func (*scene) newServer(r *rand.Rand, i int) *server {
 	id := strconv.AppendUint(nil, 1<<60|r.Uint64()>>4, 16)
-	return &server{id: uuid([2]uint64{r.Uint64(), r.Uint64()}), pod: "opa-" + strconv.Itoa(i) + "-" + string(id[:5]), factor: math.Exp(0.02 * r.NormFloat64())}
+	return &server{id: uuid([2]uint64{r.Uint64(), r.Uint64()}), pod: "opa-" + strconv.Itoa(i) + "-" + string(id[:5]), factor: math.Exp(0.02 * r.NormFloat64()), cached: map[int]string{}}
 }
 
 // generate writes the log of a scene, and calls see for each of its decisions.
@@ -204,8 +205,9 @@ func (g *generator) draw(d *decision) {
 		}
 		d.eval += d.http
 	}
-	if d.server.cold > 0 || r.Float64() < 0.003 {
-		d.server.cold = max(d.server.cold-1, 0)
+	before, found := d.server.cached[d.path]
+	d.server.cached[d.path] = d.revision
+	if found && before != d.revision || !found && d.server.started > 0 || r.Float64() < 0.003 {
 		d.compile = 900e3 * math.Exp(0.4*r.NormFloat64())
 	}
 	d.parse = 12e3 * math.Exp(0.4*r.NormFloat64())

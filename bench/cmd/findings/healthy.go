@@ -30,8 +30,7 @@ func (s *scene) hourOf(x float64) (weekday time.Weekday, hour int) {
 }
 
 // restarts replaces the servers one after another, from each of the times on.
-// New servers have new ids, and cold caches for their first decisions, which
-// are slow.
+// New servers have new ids and no compiled queries, and are slow for 20 s.
 func restarts(s *scene, r *rand.Rand, at []float64, revisions []string) {
 	type step struct {
 		x        float64
@@ -43,8 +42,9 @@ func restarts(s *scene, r *rand.Rand, at []float64, revisions []string) {
 		plans[i] = []step{{0, old, s.revisions[0]}}
 		for k, x := range at {
 			n := s.newServer(r, i)
-			n.cold = 20 + r.IntN(30)
-			plans[i] = append(plans[i], step{x + 30*float64(i)/s.span.Seconds(), n, revisions[k]})
+			x += 30 * float64(i) / s.span.Seconds()
+			n.started = s.at(x)
+			plans[i] = append(plans[i], step{x, n, revisions[k]})
 		}
 	}
 	place := map[*server]int{}
@@ -57,12 +57,9 @@ func restarts(s *scene, r *rand.Rand, at []float64, revisions []string) {
 				d.server, d.revision = st.server, st.revision
 			}
 		}
-		if d.server.cold > 0 && g.rand.IntN(4) == 0 {
-			d.server.cold-- // shared by the paths
-		}
 	}
 	s.edit = func(g *generator, d *decision) bool {
-		if d.server.cold > 0 {
+		if d.at-d.server.started < int64(20*time.Second) {
 			d.eval *= 1 + 4*g.rand.Float64()
 			d.finish(g)
 		}

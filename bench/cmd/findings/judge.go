@@ -143,7 +143,10 @@ func judge(t *truth, rules []string, findings []finding) verdict {
 		// A finding without any subject is about the fault only if its rule is,
 		// or if it begins with it.
 		named := f.Path+f.Server+f.Client+f.Revision != "" || f.From != "" && t.timely(f)
-		if !t.about(f) || !cause && !named {
+		switch {
+		case !t.about(f) && cause && f.Path+f.Server+f.Client+f.Revision == "":
+			continue // about the fault, but it does not say whose
+		case !t.about(f) || !cause && !named:
 			v.others = append(v.others, f.Rule)
 			continue
 		}
@@ -181,7 +184,7 @@ func (t *truth) timely(f *finding) bool {
 	if err != nil {
 		return false
 	}
-	steps, around := 5, time.Duration(0)
+	steps, around := 6, time.Duration(0)
 	if t.outcome < 0 {
 		steps, around = 30, 2*time.Minute
 	}
