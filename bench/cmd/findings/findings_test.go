@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -123,6 +124,33 @@ func TestSameSeed(t *testing.T) {
 	}
 	if !bytes.Equal(logs[0].Bytes(), logs[1].Bytes()) || bytes.Equal(logs[0].Bytes(), logs[2].Bytes()) {
 		t.Error("the seed does not decide the log")
+	}
+}
+
+// TestEffects checks that faults have the size that their names say.
+func TestEffects(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		before, now float64
+		of          func(s *sample) float64
+	}{
+		{"allowed 80 % → less, new revision", 0.8, 0.3, func(s *sample) float64 { return s.share(allowed) }},
+		{"allowed 40 % → more, new revision", 0.4, 1, func(s *sample) float64 { return s.share(allowed) }},
+		{"cancelled rises from 0 on a path", 0, 0.3, func(s *sample) float64 { return s.share(cancelled) }},
+		{"all decisions compile after a bundle", 0, 1, func(s *sample) float64 { return float64(s.compiled) / float64(s.n) }},
+		{"metrics gone on one pod", 0, 1, func(s *sample) float64 { return float64(s.bare) / float64(s.n) }},
+		{"everything slower, from a time on", 1, 3, func(s *sample) float64 { return median(s.eval) / 105e3 }},
+	} {
+		k := kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == test.name })]
+		s := newScene(9, 40_000)
+		truth := newTruth(s, k.plant(s, rand.New(rand.NewPCG(9, 3)), 0))
+		if err := s.generate(io.Discard, truth.see); err != nil {
+			t.Fatal(err)
+		}
+		before, now := test.of(&truth.groups[earlier]), test.of(&truth.groups[affected])
+		if math.Abs(before-test.before) > 0.02+0.15*test.before || math.Abs(now-test.now) > 0.02+0.15*test.now {
+			t.Errorf("%s: %.3f and %.3f, want %.3f and %.3f", k.name, before, now, test.before, test.now)
+		}
 	}
 }
 

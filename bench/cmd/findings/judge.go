@@ -184,7 +184,7 @@ func (t *truth) timely(f *finding) bool {
 	if err != nil {
 		return false
 	}
-	steps, around := 6, time.Duration(0)
+	steps, around := 5, time.Duration(0)
 	if t.outcome < 0 {
 		steps, around = 30, 2*time.Minute
 	}
