@@ -181,7 +181,7 @@ func TestJudge(t *testing.T) {
 		return time.Unix(0, truth.times[i+steps]).UTC().Format(time.RFC3339Nano)
 	}
 	share := truth.groups[affected].share(denied)
-	good := finding{Rule: "all_denied", Path: p.path, From: at(0), Figures: map[string]float64{"share": share}}
+	good := finding{Rule: "denied_rose", Path: p.path, From: at(0), Figures: map[string]float64{"share": share}}
 	with := func(change func(f *finding)) []finding {
 		f := good
 		change(&f)
@@ -204,11 +204,12 @@ func TestJudge(t *testing.T) {
 		}), "found cause time figure"},
 		{"no figure", with(func(f *finding) { f.Figures = nil }), "found cause time"},
 		{"wrong cause", with(func(f *finding) { f.Rule = "latency_rose" }), "found"},
-		{"wrong path", with(func(f *finding) { f.Path = "rbac/allow" }), "all_denied"},
-		{"wrong revision", with(func(f *finding) { f.Revision = "main=" + s.revisions[0] }), "all_denied"},
-		{"a client for a fault of all clients", with(func(f *finding) { f.Client = clientName(3) }), "all_denied"},
-		{"info", with(func(f *finding) { f.Severity = "info" }), ""},
-		{"another beside it", append(with(func(f *finding) { f.Path = "rbac/allow" }), good), "found cause time figure all_denied"},
+		{"wrong path", with(func(f *finding) { f.Path = "rbac/allow" }), "denied_rose"},
+		{"wrong revision", with(func(f *finding) { f.Revision = "main=" + s.revisions[0] }), "denied_rose"},
+		{"a client for a fault of all clients", with(func(f *finding) { f.Client = clientName(3) }), "denied_rose"},
+		{"info", with(func(f *finding) { f.Severity = "info" }), "found cause time figure"},
+		{"info about something else", with(func(f *finding) { f.Severity, f.Path = "info", "rbac/allow" }), ""},
+		{"another beside it", append(with(func(f *finding) { f.Path = "rbac/allow" }), good), "found cause time figure denied_rose"},
 	} {
 		v := judge(truth, kinds[0].rules, test.findings)
 		var got []string

@@ -66,8 +66,8 @@ const (
 	earlier         // of the subject, at other times
 	peers           // of other subjects, on the same paths, while the fault lasts
 	rest            // all that are not affected
-	early           // the first tenth of the log
-	late            // the last tenth of the log
+	early           // the first quarter of the log
+	late            // the last quarter of the log
 
 	groups
 )
@@ -116,10 +116,10 @@ func (t *truth) see(g *generator, d *decision) {
 	if !subject || !during {
 		add(rest)
 	}
-	if g.x < 0.1 {
+	if g.x < 0.25 {
 		add(early)
 	}
-	if g.x > 0.9 {
+	if g.x > 0.75 {
 		add(late)
 	}
 }
@@ -136,14 +136,13 @@ func judge(t *truth, rules []string, findings []finding) verdict {
 	var v verdict
 	for i := range findings {
 		f := &findings[i]
-		if !f.fault() {
-			continue
-		}
 		cause := slices.Contains(rules, f.Rule)
 		// A finding without any subject is about the fault only if its rule is,
 		// or if it begins with it.
 		named := f.Path+f.Server+f.Client+f.Revision != "" || f.From != "" && t.timely(f)
 		switch {
+		case !f.fault() && (!cause || !t.about(f)):
+			continue // may be said of any log
 		case !t.about(f) && cause && f.Path+f.Server+f.Client+f.Revision == "":
 			continue // about the fault, but it does not say whose
 		case !t.about(f) || !cause && !named:
@@ -230,59 +229,50 @@ func (t *truth) rightFigures(f *finding) bool {
 // belongs here.
 func (t *truth) values(name string) ([]float64, bool) {
 	a := &t.groups[affected]
-	now, then := []*sample{a, &t.groups[changed], &t.groups[late]}, []*sample{&t.groups[earlier], &t.groups[peers], &t.groups[rest], &t.groups[early]}
+	now, then := []*sample{a, &t.groups[changed]}, []*sample{&t.groups[earlier], &t.groups[peers], &t.groups[rest]}
+	if t.begin == 0 && t.end == 1 && t.scope == nil { // a drift
+		now, then = []*sample{&t.groups[late]}, []*sample{&t.groups[early]}
+	}
+	set, of, outside := now, name, false
+	if of, outside = strings.CutSuffix(name, "_outside"); outside {
+		set = then
+	} else if of, outside = strings.CutSuffix(name, "_outside_ns"); outside {
+		set, of = then, of+"_ns"
+	}
 	var values []float64
-	outcome, when, ofOutcome := strings.Cut(name, "_share")
-	switch name {
-	case "before_ms", "median_before_ms", "after_ms", "median_after_ms":
-		set := now
-		if strings.Contains(name, "before") {
-			set = then
-		}
+	switch of {
+	case "median_ns":
 		for _, s := range set {
 			for _, list := range [][]float64{s.took, s.eval, s.http} {
-				values = append(values, median(list)/1e6)
+				values = append(values, median(list))
 			}
 		}
-	case "factor", "ratio":
+	case "factor":
 		for _, n := range now {
 			for _, s := range then {
-				values = append(values, median(n.took)/median(s.took), median(n.eval)/median(s.eval), median(n.http)/median(s.http), mean(n.http)/mean(s.http))
+				values = append(values, median(n.took)/median(s.took), median(n.eval)/median(s.eval))
 			}
 		}
-	case "decisions", "slow", "count", "retries", "timeouts":
-		values = []float64{float64(a.n), float64(t.groups[changed].n), float64(a.bare), float64(a.httpUnfinished), float64(a.compiled)}
+	case "decisions":
+		values = []float64{float64(a.n), float64(t.groups[changed].n), float64(t.groups[earlier].n), float64(a.bare), float64(a.httpUnfinished), float64(a.compiled)}
 	case "seconds":
-		values = []float64{float64(t.stop-t.start) / 1e9}
-	case "without", "others":
-		values = []float64{float64(t.all - a.n), float64(t.groups[peers].n), float64(t.groups[earlier].n), float64(a.bare)}
-	case "share", "share_after", "share_outside", "share_before":
-		set := then
-		if name == "share" || name == "share_after" {
-			set = now
-		}
+		values = []float64{float64(t.stop-t.start) / 1e9, t.offset}
+	case "allowed":
 		for _, s := range set {
-			for o := range outcomes {
-				if o == t.outcome || t.outcome == allowed && o == denied {
-					values = append(values, s.share(o), float64(s.outcomes[o])/float64(s.outcomes[allowed]+s.outcomes[denied]))
-				}
-			}
+			values = append(values, s.share(allowed))
+		}
+	case "share":
+		for _, s := range set {
 			if t.outcome < 0 {
-				values = append(values, float64(t.groups[changed].n)/float64(a.n), float64(a.n)/float64(t.all), float64(s.compiled)/float64(s.n))
+				values = append(values, float64(s.bare)/float64(s.n), float64(s.compiled)/float64(s.n), float64(t.groups[changed].n)/float64(s.n))
+			} else if t.outcome == allowed {
+				values = append(values, s.share(allowed), s.share(denied))
+			} else {
+				values = append(values, s.share(t.outcome))
 			}
 		}
-	default: // denied_share_before, denied_share_after
-		o := slices.Index(outcomeNames[:], outcome)
-		if !ofOutcome || o < 0 {
-			return nil, false
-		}
-		set := then
-		if when == "" || when == "_after" {
-			set = now
-		}
-		for _, s := range set {
-			values = append(values, s.share(o))
-		}
+	default:
+		return nil, false
 	}
 	return values, true
 }

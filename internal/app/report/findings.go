@@ -71,12 +71,14 @@ const (
 	revisionStep  = 0.5                   // the change of their median, in parts of the change of the whole median
 	partCount     = 20                    // evaluations in such a slice
 
-	httpStopped   = 10  // calls of http.send that did not end
-	httpDecisions = 100 // decisions with http.send
-	httpShare     = 0.2 // of the time
-	httpHitRate   = 0.5 // share of answers from the cache; a finding needs less
-	compileCount  = 100 // decisions that compile
-	compileRate   = 0.1 // share of the decisions
+	httpStopped   = 10    // calls of http.send that did not end
+	httpSlowShare = 0.002 // of the calls of http.send that are slow, and
+	httpSlowCalls = 20    // such calls
+	httpDecisions = 100   // decisions with http.send
+	httpShare     = 0.2   // of the time
+	httpHitRate   = 0.5   // share of answers from the cache; a finding needs less
+	compileCount  = 100   // decisions that compile
+	compileRate   = 0.1   // share of the decisions
 
 	handlerDecisions = 100                    // decisions
 	handlerShare     = 0.5                    // of the time
@@ -122,6 +124,7 @@ var rules = []rule{
 	{"client_slower", Fault, needsTime | needsDuration, nil},
 	{"revision_slower", Fault, needsTime | needsDuration, revisionSlower},
 	{"http_send_unfinished", Fault, needsDuration, httpUnfinished},
+	{"http_send_slow", Fault, needsPaths | needsDuration, httpSlow},
 	{"requests_repeated", Fault, needsTime, nil},
 	{"compiles_rose", Fault, needsTime | needsDuration, nil},
 	{"path_undefined", Fault, needsPaths | needsTime | needsResult, pathUndefined},
@@ -234,6 +237,34 @@ func httpUnfinished(r *Report) (f Finding) {
 	return f
 }
 
+// httpSlow reports the path with the slowest calls of http.send, if some take a
+// second or more, and many times as long as usual.
+func httpSlow(r *Report) (f Finding) {
+	slowest := float64(time.Second)
+	for _, g := range r.Groups.Sums() {
+		d := &stage(g.Stages, httpStage).Durations
+		n := float64(d.Count())
+		part := max(httpSlowShare, httpSlowCalls/max(1, n))
+		if r.By != "path" || g.Key == rollup.Other || part >= 0.5 {
+			continue
+		}
+		long, usual := d.Quantile(1-part), d.Quantile(0.5)
+		if long < slowest || long < tailTimes*usual {
+			continue
+		}
+		slowest = long
+		f.Path, f.Stage = g.Key, httpStage
+		f.Figures = map[string]float64{"median_ns": usual, "max_ns": float64(d.Max())}
+		f.Text = fmt.Sprintf("At least %s of the calls of `http.send` on path %s take %s or more, and at most %s. Their median is %s.",
+			text.Percent(part), name(g.Key), text.Duration(long), text.Duration(float64(d.Max())), text.Duration(usual)) + stageAdvice[ofHTTP]
+	}
+	if f.Text != "" {
+		f.setTimes(r.From, r.To)
+		r.suggest(&f, "hour", []string{patternOf(f.Path)}, time.Time{}, time.Time{}, "--slowest", "10")
+	}
+	return f
+}
+
 func queriesRecompiled(r *Report) string {
 	s := stage(r.Total.Stages, compileStage)
 	n := s.Durations.Count()
@@ -303,9 +334,6 @@ func pathLongTail(r *Report) (f Finding) {
 		for i, name := range [...]string{ofHTTP: httpStage, ofCompile: compileStage, ofInput: inputStage} {
 			if d := &stage(g.Stages, name).Durations; name != "" && d.Count() >= s.Durations.Count()/tailTimes && d.Quantile(0.99) >= float64(q[p99])/2 {
 				where, advice, f.Stage = ", most of it in stage `"+name+"`", stageAdvice[i], name
-				if i == ofHTTP && q[p99] >= int64(time.Second) {
-					f.Severity = Fault
-				}
 			}
 		}
 		found = append(found, fmt.Sprintf("%s (median %s, p99 %s%s, %s decisions)", name(g.Key),

@@ -144,7 +144,7 @@ func rateFell(r *Report) (f Finding) {
 	fall, found := 0, 0
 	for i := rateSlices; i+rateSlices <= len(rates); i++ {
 		before, after := rates[i-rateSlices:i], rates[i:i+rateSlices]
-		if slices.Max(after) < rateTimes*slices.Min(before) && mean(before) >= scanLeast {
+		if mean(after) < rateTimes*mean(before) && slices.Max(after) < slices.Min(before) && mean(before) >= scanLeast {
 			if found == 0 || i > fall+rateSlices {
 				found++
 			}
@@ -159,7 +159,7 @@ func rateFell(r *Report) (f Finding) {
 	}
 	before, after := mean(rates[:fall]), mean(rates[fall:])
 	from := all[0].Begin + int64(fall+1)*r.Width
-	if slices.Max(rates[fall:]) >= rateTimes*slices.Min(rates[max(0, fall-rateSlices):fall]) || r.To-from < int64(rateLong) {
+	if slices.Max(rates[fall:]) >= slices.Min(rates[max(0, fall-rateSlices):fall]) || r.To-from < int64(rateLong) {
 		return f
 	}
 	minute := float64(time.Minute) / float64(r.Width)

@@ -17,14 +17,15 @@ import (
 )
 
 const (
-	highErrors = 50              // errors of the log
-	highShare  = 0.05            // of the decisions
-	startLong  = 3 * time.Minute // a slow start ends within this time,
-	startNear  = time.Minute     // and begins within this time of the first decision of a server or revision
-	mostRare   = 0.5             // of the decisions: if more are slow, their median says how slow
-	loadTimes  = 1.5             // a load is high if so many times as many decisions come as at other times
-	snapEvents = 5               // decisions of a subject between a begin and the first decision of a revision that is taken for it,
-	snapShare  = 50              // or so many of a cluster's decisions for each of them
+	highErrors     = 50              // errors of the log
+	highShare      = 0.05            // of the decisions
+	startLong      = 3 * time.Minute // a slow start ends within this time,
+	startDecisions = 100             // or has at most so many decisions of each server,
+	startNear      = time.Minute     // and begins within this time of the first decision of a server or revision
+	medianRose     = 1.25            // by which a median must differ to describe slow decisions
+	loadTimes      = 1.5             // a load is high if so many times as many decisions come as at other times
+	snapEvents     = 5               // decisions of a subject between a begin and the first decision of a revision that is taken for it,
+	snapShare      = 50              // or so many of a cluster's decisions for each of them
 )
 
 // findScanned returns the findings of a scan, those of most decisions first.
@@ -41,10 +42,16 @@ func findScanned(r *Report, s *scan) (found []Finding) {
 	extra := func(c *cluster) float64 { return float64(c.in.has) - c.out.rate()*float64(c.in.all) }
 	slices.SortStableFunc(clusters, func(a, b cluster) int { return cmp.Compare(extra(&b), extra(&a)) })
 	compiles := slices.ContainsFunc(clusters, func(c cluster) bool { return c.kind == compiled })
+	started := map[kind]bool{}
 	for i := range clusters {
-		if f := s.describe(r, &clusters[i]); f.Text != "" && !(compiles && clusters[i].kind == slow && f.Stage == compileStage) {
-			found = append(found, f)
+		c := &clusters[i]
+		f := s.describe(r, c)
+		// The largest start speaks for others.
+		if f.Text == "" || compiles && c.kind == slow && f.Stage == compileStage || f.start && started[c.kind] {
+			continue
 		}
+		started[c.kind] = started[c.kind] || f.start
+		found = append(found, f)
 	}
 	return found
 }
@@ -101,9 +108,10 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 		when = fmt.Sprintf("From %s to %s UTC, ", at(from), at(to))
 	}
 	var said bool
-	if c.kind == slow && (!c.rare || c.in.rate() >= mostRare) {
+	if c.kind == slow {
 		said = s.describeSlow(r, c, &f, what, from, to)
-	} else {
+	}
+	if c.kind != slow || !said && c.over != math.Log(slowLow) {
 		said = s.describeShare(r, c, &f, what, from, to)
 	}
 	if !said {
@@ -190,7 +198,7 @@ func (s *scan) seen(r *Report, attribute int, name string) (first, last int64, o
 		}
 		return 0, 0, false
 	}
-	g := r.who[attribute].Get(name)
+	g := r.who[attribute].Get(cmp.Or(name, none))
 	if g == nil {
 		return 0, 0, false
 	}
@@ -306,7 +314,7 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 	in, out := c.in.rate(), c.out.rate()
 	has, of := float64(c.in.has), float64(c.in.all)
 	if !s.complete {
-		has, of, about = math.Round(has/s.share), math.Round(of/s.share), "about "
+		has, of, about = math.Round(has/s.share), s.estimate(f, of), "about "
 		low, high := wilson(in, float64(c.in.all))
 		f.Figures["share_low"], f.Figures["share_high"] = low, high
 		if whole, rest, ok := s.tables(r, c, from, to); ok && c.kind == shifted {
@@ -317,14 +325,19 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 			delete(f.Figures, "share_high")
 			if !c.timed() {
 				about = ""
+				delete(f.Figures, "decisions_low")
+				delete(f.Figures, "decisions_high")
 			}
 			if !c.raised(in, out) {
 				return false
 			}
 		}
 	}
-	f.Figures["share"], f.Figures["share_outside"], f.Figures["decisions"] = in, out, of
-	did := map[kind]string{slow: fmt.Sprintf("took more than %d times as long as the fastest tenth of their path", slowRare), untimed: "had no durations", compiled: "compiled their query", repeated: "had an input that the same path got in the minute before"}[c.kind]
+	f.Figures["share"], f.Figures["share_outside"] = in, out
+	if about == "" {
+		f.Figures["decisions"] = of
+	}
+	did := map[kind]string{slow: c.longer(), untimed: "had no durations", compiled: "compiled their query", repeated: "had an input that the same path got in the minute before"}[c.kind]
 	f.Rule = map[kind]string{slow: c.slower(f), untimed: "metrics_missing", compiled: "compiles_rose", repeated: "requests_repeated"}[c.kind]
 	advice := map[kind]string{
 		untimed:  " Find out what removes `metrics` there, or whether this server has another version or configuration of OPA.",
@@ -348,8 +361,8 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 		}
 	}
 	if c.kind == compiled && s.starts(r, c, from, to) {
-		f.Severity = Info
-		advice = " Servers or revisions began then, and their caches were empty."
+		f.Severity, f.start = Info, true
+		advice = startAdvice
 	}
 	f.Text = fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s", text.Percent(in), what, did, about,
 		text.Count(uint64(has)), text.Count(uint64(of)), text.Percent(out), others, advice)
@@ -372,19 +385,23 @@ func wilson(p, n float64) (low, high float64) {
 	return max(0, middle-half), min(1, middle+half)
 }
 
-// starts reports whether a cluster is short, and begins with a server or a
-// revision.
+// starts reports whether a cluster is a start: it begins with servers or a
+// revision, and is short, or has few decisions of each server.
 func (s *scan) starts(r *Report, c *cluster, from, to int64) bool {
-	firsts := []int64{r.From}
+	near := func(first int64) bool { return first != r.From && first >= from-int64(startNear) && first <= to }
+	n, begins := 0, false
 	for _, x := range s.servers.list {
-		firsts = append(firsts, x.first)
+		if near(x.first) {
+			n, begins = n+1, begins || x.first <= from+int64(startNear)
+		}
 	}
 	for _, v := range r.Revisions {
-		firsts = append(firsts, v.First)
+		if near(v.First) {
+			n, begins = max(n, len(s.servers.list)), begins || v.First <= from+int64(startNear)
+		}
 	}
-	return (c.ends || !c.timed()) && to-from <= int64(startLong) && slices.ContainsFunc(firsts, func(first int64) bool {
-		return first != r.From && from-first <= int64(startNear) && first-from <= int64(startNear)
-	})
+	few := float64(c.in.all)/s.share <= float64(startDecisions*n)
+	return begins && (c.ends || !c.timed()) && (few || to-from <= int64(startLong))
 }
 
 // busy returns how many times as many decisions came in the times of a cluster
@@ -403,7 +420,7 @@ func (s *scan) describeSlow(r *Report, c *cluster, f *Finding, what string, from
 		return false
 	}
 	after, before := in.median(), out.median()
-	if !(after > before) {
+	if after < medianRose*before {
 		return false
 	}
 	others := "the others with the same paths"
@@ -415,20 +432,32 @@ func (s *scan) describeSlow(r *Report, c *cluster, f *Finding, what string, from
 	f.Figures["decisions"] = math.Round(in.weight)
 	about := ""
 	if !s.complete {
-		about, f.Figures["decisions"] = "about ", math.Round(in.weight/s.share)
+		about = "about "
 		f.Figures["median_low_ns"], f.Figures["median_high_ns"] = in.interval()
 		f.Figures["median_outside_low_ns"], f.Figures["median_outside_high_ns"] = out.interval()
+		f.Figures["factor_low"] = f.Figures["median_low_ns"] / f.Figures["median_outside_high_ns"]
+		f.Figures["factor_high"] = f.Figures["median_high_ns"] / f.Figures["median_outside_low_ns"]
+		s.estimate(f, in.weight)
 	}
 	f.Text = fmt.Sprintf("%s had a median of %s (%s%s), and %s of %s.", what, text.Duration(after), about,
 		text.Plural(uint64(f.Figures["decisions"]), "decision"), others, text.Duration(before))
 	advice := f.explain(&in, &out)
 	if times := s.busy(c, from, to); s.starts(r, c, from, to) {
-		f.Severity, advice = Info, " Servers or revisions began then, and their caches were empty."
+		f.Severity, f.start, advice = Info, true, startAdvice
 	} else if c.ends && times >= loadTimes {
 		f.Severity, advice = Info, fmt.Sprintf(" %.1f times as many decisions came as at other times.", times)
 	}
 	f.Text += advice
 	return true
+}
+
+// estimate sets the number of decisions from those in the sample, with a 95 %
+// interval.
+func (s *scan) estimate(f *Finding, n float64) float64 {
+	half := 1.96 * math.Sqrt(n*(1-s.share))
+	f.Figures["decisions"] = math.Round(n / s.share)
+	f.Figures["decisions_low"], f.Figures["decisions_high"] = max(n, (n-half)/s.share), (n+half)/s.share
+	return f.Figures["decisions"]
 }
 
 // explain says which stage takes most of a difference, and returns advice.
@@ -447,6 +476,14 @@ func (f *Finding) explain(in, out *took) (advice string) {
 	return stageAdvice[part]
 }
 
+// longer says how long slow decisions took, of which few are in a cluster.
+func (c *cluster) longer() string {
+	if c.rare {
+		return fmt.Sprintf("took longer than %s of the decisions of their path", text.Percent(topShare))
+	}
+	return fmt.Sprintf("took more than %.3g times as long as the fastest tenth of their path", math.Exp(c.over))
+}
+
 // slower returns the rule of slow decisions.
 func (c *cluster) slower(f *Finding) string {
 	rule := "latency_rose"
@@ -457,6 +494,8 @@ func (c *cluster) slower(f *Finding) string {
 	}
 	return rule
 }
+
+const startAdvice = " Servers or revisions began then, and their caches were empty."
 
 // stageAdvice says what to do if decisions are slow because of a part of
 // partStages, or because of the rest.

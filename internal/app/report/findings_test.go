@@ -77,7 +77,9 @@ var ruleTests = []struct {
 	{"http_send_uncached", healthy(), nil},                       // no http.send
 	{"http_send_unfinished", with(httpReport(100, 25*us, 49, 51), unfinished(10)), []string{"In 10 decisions, a call of `http.send` did not end", "10 of them have the path `rbac/allow`."}},
 	{"http_send_unfinished", with(httpReport(100, 25*us, 49, 51), unfinished(9)), nil},
-	{"path_long_tail", slowSend(), []string{"most of it in stage `rego_builtin_http_send`", "Look at the other server"}},
+	{"path_long_tail", slowSend(30), []string{"most of it in stage `rego_builtin_http_send`", "Look at the other server"}},
+	{"http_send_slow", slowSend(30), []string{"At least 2.0 % of the calls of `http.send` on path `p` take 9.97 s or more", "Their median is 1.0", "--by hour --path p"}},
+	{"http_send_slow", slowSend(19), nil},
 	{"queries_recompiled", compileReport("rbac/allow", 1000, 100), []string{
 		"100 of 1,000 decisions (10.0 %) compiled their query, with a median of 300 µs",
 		"Of 2 paths, `rbac/allow` has the most, 100.",
@@ -234,8 +236,8 @@ func unfinished(n uint64) func(*Report) {
 
 // slowSend returns a report of a path whose calls of http.send sometimes take
 // seconds.
-func slowSend() *Report {
-	durations := append(same(970, ms), same(30, 10*time.Second)...)
+func slowSend(n int) *Report {
+	durations := append(same(1000-n, ms), same(n, 10*time.Second)...)
 	return reportOf(groupOf("p", [6]uint64{1000}, stageOf(handlerStage, durations...), stageOf(httpStage, durations...)))
 }
 

@@ -202,4 +202,6 @@ type Finding struct {
 	From     string             `json:"from,omitempty"`
 	To       string             `json:"to,omitempty"`
 	Figures  map[string]float64 `json:"figures,omitempty"`
+
+	start bool // of decisions after the start of a server or a revision
 }

@@ -7,6 +7,7 @@ package report
 // compiled and so on, and whose they are.
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -22,8 +23,9 @@ type scan struct {
 	values   [attributes][]value
 	servers  *servers
 	xlogx    []float64
-	complete bool    // all decisions with a time are in the sample
-	share    float64 // of the decisions that are in the sample, about
+	pairs    []subject // the paths of servers and clients with most decisions
+	complete bool      // all decisions with a time are in the sample
+	share    float64   // of the decisions that are in the sample, about
 }
 
 // event is a decision. Its names are indices in scan.values.
@@ -33,6 +35,7 @@ type event struct {
 	bin   int32
 	over  float64 // the logarithm of took minus that of the fastest tenth of its path
 	known bool    // over is known
+	top   bool    // it took longer than topShare of the decisions of its path
 	again bool    // its input came to its path in the minute before
 }
 
@@ -46,6 +49,8 @@ const (
 	scanBins  = 64 // slices of time, in which a search begins
 	scanLeast = 30 // decisions inside, and outside
 	anyName   = -1
+	pairLeast = 200 // decisions of a path and a server or client
+	pairMost  = 64  // such pairs
 )
 
 // subject has the names of the decisions of a cluster. Most are anyName.
@@ -116,7 +121,32 @@ func newScan(of *decisionSample, servers *servers) *scan {
 		s.xlogx[i+1] = float64(i+1) * math.Log(float64(i+1))
 	}
 	s.setOver()
+	s.setPairs()
 	return s
+}
+
+// setPairs finds the pairs of a path and a server or a client.
+func (s *scan) setPairs() {
+	counts := map[subject]int{}
+	for i := range s.events {
+		e := &s.events[i]
+		for _, a := range []int{ofServer, ofClient} {
+			if len(s.values[a]) > 1 {
+				pair := all
+				pair[ofPath], pair[a] = e.names[ofPath], e.names[a]
+				counts[pair]++
+			}
+		}
+	}
+	for pair, n := range counts {
+		if n >= pairLeast {
+			s.pairs = append(s.pairs, pair)
+		}
+	}
+	slices.SortFunc(s.pairs, func(a, b subject) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), slices.Compare(a[:], b[:]))
+	})
+	s.pairs = s.pairs[:min(len(s.pairs), pairMost)]
 }
 
 // setOver sets the durations relative to those of the path.
@@ -135,7 +165,7 @@ func (s *scan) setOver() {
 		slices.Sort(logs)
 		for _, i := range path.events {
 			e := &s.events[i]
-			e.over, e.known = e.over-nearest(logs, 0.1), e.took > 0
+			e.over, e.known, e.top = e.over-nearest(logs, 0.1), e.took > 0, e.over > nearest(logs, topShare)
 		}
 	}
 }
@@ -156,7 +186,7 @@ const (
 type feature struct {
 	kind    kind
 	over    float64         // of slow decisions: event.over is above this
-	rare    bool            // of slow decisions: few are slow, but far more than outside
+	rare    bool            // of slow decisions: those of event.top
 	outcome outcome.Outcome // of shifted
 	names   []int           // the attributes that clusters of this kind have
 }
@@ -166,7 +196,9 @@ var (
 	features = []feature{
 		{kind: slow, over: math.Log(slowLow), names: anyone},
 		{kind: slow, over: math.Log(slowHigh), names: anyone},
-		{kind: slow, over: math.Log(slowRare), rare: true, names: anyone},
+		{kind: slow, over: math.Log(slowHigher), names: anyone},
+		{kind: slow, over: math.Log(slowHighest), names: anyone},
+		{kind: slow, rare: true, names: anyone},
 		{kind: shifted, outcome: outcome.Allowed, names: anyone},
 		{kind: shifted, outcome: outcome.Denied, names: anyone},
 		{kind: shifted, outcome: outcome.OtherResult, names: anyone},
@@ -186,6 +218,9 @@ func (f *feature) of(e *event) int8 {
 	switch f.kind {
 	case slow:
 		is, counts = e.over > f.over, e.known
+		if f.rare {
+			is = e.top
+		}
 	case shifted:
 		is = e.outcome == f.outcome
 	case untimed:

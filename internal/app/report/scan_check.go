@@ -26,9 +26,11 @@ const (
 	repeatedPoints = 0.5  // the share with an input that came before minus the share outside
 	slowLow        = 2.5  // slow: the duration divided by that of the path's fastest tenth
 	slowHigh       = 8    // the same, for a cluster among other slow decisions
-	slowRare       = 16   // the same, for few decisions of a cluster
+	slowHigher     = 32   // and these, where some decisions always take long
+	slowHighest    = 128
+	topShare       = 0.98 // few slow decisions: longer than this share of the decisions of their path
 	slowPoints     = 0.15 // the share of slow decisions minus the share outside
-	slowTimes      = 1.5  // the factor of an interval
+	slowTimes      = 1.35 // the factor of an interval
 	serverTimes    = 2    // the factor of a server from the first decision to the last
 	slowNoise      = 2.5  // the logarithm of the factor divided by the usual differences
 )

@@ -32,7 +32,7 @@ func (s *scan) likelihood(t tally) float64 {
 // The thresholds of a search.
 const (
 	scanScore  = 10 // the logarithm of the likelihood ratio, without penalties
-	scanRounds = 4  // the clusters of a kind
+	scanRounds = 8  // the clusters of a kind
 	scanHas    = 10 // decisions with the feature in a cluster
 )
 
@@ -131,13 +131,15 @@ func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
 			found = append(found, c)
 		}
 	}
-	addNames := func(from subject, least float64) {
-		others := tally{}
-		for _, i := range s.narrow(from) {
-			if x[i] >= 0 && from.has(&s.events[i]) {
+	count := func(of subject) (others tally) {
+		for _, i := range s.narrow(of) {
+			if x[i] >= 0 && of.has(&s.events[i]) {
 				others = others.plus(tally{1, int(x[i])})
 			}
 		}
+		return others
+	}
+	addNames := func(from subject, others tally, least float64) {
 		for _, a := range f.names {
 			for n, v := range s.values[a] {
 				if sub := from; from[a] == anyName && len(v.events) >= scanLeast && len(s.values[a]) > 1 && (v.name != "" || f.kind == slow && a == ofClient) {
@@ -148,11 +150,21 @@ func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
 		}
 	}
 	add(all, all, total, 0)
-	addNames(all, 0)
+	addNames(all, total, 0)
 	slices.SortStableFunc(found, byRank)
-	if found = found[:min(len(found), 8)]; len(found) > 0 {
+	if found = found[:min(len(found), 8)]; len(found) > 0 && found[0].subject[ofPath] != anyName {
 		// Two names must explain much more than one.
-		addNames(found[0].subject, found[0].rank+scanScore)
+		addNames(found[0].subject, count(found[0].subject), found[0].rank+scanScore)
+	}
+	// Others of the path are the right ones to compare with, if there are some.
+	least := 0.0
+	if len(found) > 0 {
+		least = found[0].rank + scanScore
+	}
+	for _, pair := range s.pairs {
+		path := all
+		path[ofPath] = pair[ofPath]
+		add(pair, path, count(path), least)
 	}
 	return found
 }

@@ -170,7 +170,10 @@ func (w *worker) add(e *logread.Event) {
 	}
 	for a, key := range [ofRevision][]byte{e.Path, e.Labels, withoutPort(e.RequestedBy)} {
 		if g := w.sum.who[a]; g != nil {
-			g.Add(orNone(key), e.Time, e.Outcome, e.Code, nil)
+			if len(key) == 0 {
+				key = noKey
+			}
+			g.Add(key, e.Time, e.Outcome, e.Code, nil)
 		}
 	}
 	w.keys = w.keysOf(e, w.keys[:0])
