@@ -108,8 +108,8 @@ func TestLeastVariance(t *testing.T) {
 	s := snapshotOf(t, 5, 1000, 2000, 3000, 4000)
 	b := newBlocks(gridOf(s), []*exphist.Snapshot{s, s, s, s, s})
 	side := b.side(b.quantile(0.75))
-	if v := side.varianceAt(0.25, 0.25, 0); math.Abs(v-0.25*0.75/20) > 1e-12 || side.df != 2 {
-		t.Errorf("variance %v, %v degrees of freedom, want %v, 2", v, side.df, 0.25*0.75/20)
+	if test := newTest(side, side); test.before.effect != 1 || test.after.effect != 1 || side.df != 2 {
+		t.Errorf("%+v, %v degrees of freedom, want 2", test, side.df)
 	}
 }
 

@@ -65,7 +65,7 @@ func (x *Quantiles) tails(q, shift float64) (more, less float64) {
 			high = u
 		}
 	}
-	return test{x.before.side(high), x.after.side(high + shift)}.tails(0)
+	return newTest(x.before.side(high), x.after.side(high+shift)).tails(0)
 }
 
 // interval returns the range of the shifts, in buckets, that the tests do not

@@ -30,7 +30,7 @@ type Difference struct {
 // to 1: 0.05 is 5 percentage points. They are wrong with a probability of alpha.
 // With fewer than [MinSlices] slices on a side, they are −1 and 1, and P is 1.
 func Shares(before, after []Count, alpha float64) Difference {
-	t := test{sideOf(before, waves(len(before))), sideOf(after, waves(len(after)))}
+	t := newTest(sideOf(before, waves(len(before))), sideOf(after, waves(len(after))))
 	d := Difference{Before: t.before.share, After: t.after.share, Low: -1, High: 1, P: 1}
 	if min(len(before), len(after)) < MinSlices {
 		return d
@@ -47,10 +47,11 @@ type side struct {
 	variance float64 // of the share, by its slices
 	slices   float64
 	df       float64 // degrees of freedom of the variance
+	effect   float64 // the design effect: the variance divided by that of independent decisions
 }
 
 func sideOf(counts []Count, waves [][]float64) side {
-	s := side{slices: float64(len(counts)), df: float64(len(waves))}
+	s := side{slices: float64(len(counts)), df: float64(len(waves)), effect: 1}
 	var has float64
 	for _, c := range counts {
 		s.n += c.N
@@ -65,7 +66,29 @@ func sideOf(counts []Count, waves [][]float64) side {
 }
 
 // test tests by how much a share differs from before to after.
-type test struct{ before, after side }
+type test struct {
+	before, after side
+	both          float64 // the share of both sides together
+}
+
+// newTest sets the design effects. A side with few decisions that have or lack
+// the thing does not show how they come together. So its design effect is at
+// least what follows from the share and the variance of a slice of both sides.
+func newTest(b, a side) test {
+	const few = 9.5 // so that rounding does not decide
+	both := (b.n*b.share + a.n*a.share) / (b.n + a.n)
+	slice := (b.slices*b.slices*b.variance + a.slices*a.slices*a.variance) / (b.slices + a.slices)
+	for _, s := range []*side{&b, &a} {
+		own, common := s.share*(1-s.share), both*(1-both)
+		if own > 0 {
+			s.effect = max(s.effect, s.variance*s.n/own)
+		}
+		if common > 0 && s.n*min(s.share, 1-s.share) < few {
+			s.effect = max(s.effect, slice/s.slices*s.n/common)
+		}
+	}
+	return test{b, a, both}
+}
 
 // tails tests whether the shares differ by change. It returns two probabilities
 // of a difference like this or larger if they do: to the side of a larger change
@@ -76,11 +99,9 @@ func (t test) tails(change float64) (more, less float64) {
 	if distance == 0 {
 		return 0.5, 0.5
 	}
-	both := (b.n*b.share + a.n*a.share) / (b.n + a.n)
-	slice := (b.slices*b.slices*b.variance + a.slices*a.slices*a.variance) / (b.slices + a.slices)
 	p := t.restricted(change)
-	variance := b.varianceAt(p, both, slice) + a.varianceAt(p+change, both, slice)
-	tail := tail(math.Abs(distance)/math.Sqrt(variance), min(b.df, a.df))
+	variance := b.effect*p*(1-p)/b.n + a.effect*(p+change)*(1-p-change)/a.n
+	tail := tail(math.Abs(distance)/math.Sqrt(max(0, variance)), min(b.df, a.df))
 	if distance > 0 {
 		return tail, 1 - tail
 	}
@@ -97,28 +118,12 @@ func (t test) interval(alpha float64) (low, high float64) {
 	return max(-1, low), min(1, high)
 }
 
-// varianceAt returns the variance of the share of a side if it is p. It is that
-// of independent decisions times the design effect: how many times as much the
-// slices show. A side whose own share is near 0 or 1 shows too little. So the
-// design effect is at least what follows from the share and the variance of a
-// slice of both sides together.
-func (s *side) varianceAt(p, both, slice float64) float64 {
-	effect := 1.0
-	if own := s.share * (1 - s.share); own > 0 {
-		effect = max(effect, s.variance*s.n/own)
-	}
-	if common := both * (1 - both); common > 0 {
-		effect = max(effect, slice/s.slices*s.n/common)
-	}
-	return max(s.variance, effect*max(0, p*(1-p))/s.n)
-}
-
 // restricted returns the most likely share before, of independent decisions, if
 // the share after is larger by change.
 func (t test) restricted(change float64) float64 {
 	b, a := &t.before, &t.after
 	if change == 0 {
-		return (b.n*b.share + a.n*a.share) / (b.n + a.n)
+		return t.both
 	}
 	low, high := max(0, -change), min(1, 1-change)
 	for range 40 {
