@@ -217,11 +217,12 @@ func TestErrors(t *testing.T) {
 // many decisions that is.
 func TestDecisions(t *testing.T) {
 	before, after := example(t)
-	after.Findings = []report.Finding{{Rule: report.PartlyRead}}
+	after.Interrupted = true
 	decide(before.Groups.At(1), func(_ int, n uint64) [6]uint64 { return [6]uint64{n / 2, n / 2} })
 	decide(after.Groups.At(1), func(_ int, n uint64) [6]uint64 { return [6]uint64{n} })
-	decide(after.Groups.At(0), func(_ int, n uint64) [6]uint64 { return [6]uint64{n - 5, 0, 0, 0, 2, 3} })
-	c := compareOf(t, before, after, Options{Thresholds: []Threshold{{Name: "undefined", Key: "c"}}})
+	decide(after.Groups.At(5), func(_ int, n uint64) [6]uint64 { return [6]uint64{n - 1, 1} })
+	decide(after.Groups.At(0), func(_ int, n uint64) [6]uint64 { return [6]uint64{n - 5, 0, 0, 2, 0, 3} })
+	c := compareOf(t, before, after, Options{Thresholds: []Threshold{{Name: "error", Key: "c"}}})
 	type change struct {
 		key, name     string
 		before, after float64
@@ -229,8 +230,9 @@ func TestDecisions(t *testing.T) {
 	}
 	want := []change{
 		{"b", "allowed", 0.5, 1, More}, {"b", "denied", 0.5, 0, Fewer},
-		{"a", "allowed", 1, 0.95, Fewer}, {"a", "error", 0, 0.02, More}, {"a", "cancelled", 0, 0.03, More},
-		{"c", "allowed", 1, 1, NoDifference}, {"c", "undefined", 0, 0, NoDifference}, {"d", "allowed", 1, 1, TooLittle},
+		{"a", "allowed", 1, 0.95, Fewer}, {"a", "undefined", 0, 0.02, More}, {"a", "cancelled", 0, 0.03, More},
+		{"d", "allowed", 1, 0.99, TooLittle}, {"d", "denied", 0, 0.01, TooLittle}, // more decisions than those of c
+		{"c", "allowed", 1, 1, NoDifference}, {"c", "error", 0, 0, NoDifference},
 		{"e", "allowed", 1, 1, NoDifference}, {"f", "allowed", 1, 1, NoDifference},
 	}
 	var got []change

@@ -77,6 +77,7 @@ func TestExceed(t *testing.T) {
 		{"denied@c>+1pp", 0, 1},  // none is denied
 		{"denied@d>+20pp", 0, 0}, // 7 slices
 		{"allowed<-20pp", 1, 5},
+		{"allowed<-29.99pp", 0, 5},
 		{"allowed>+20pp", 0, 5},
 		{"allowed@misspelt>+20pp", 0, 0},
 	}
