@@ -169,10 +169,10 @@ func TestOptions(t *testing.T) {
 	before, after := example(t)
 	all := compareOf(t, before, after, Options{})
 	onlyA := func(r *report.Report) *report.Report {
-		return &report.Report{By: r.By, Groups: report.GroupsOf(*r.Groups.At(0))}
+		return &report.Report{By: r.By, Groups: report.GroupsOf(*r.Groups.At(0)), Findings: []report.Finding{{Rule: report.PartlyRead}}}
 	}
 	one := compareOf(t, onlyA(before), onlyA(after), Options{Stages: []string{"rego_query_eval"}})
-	if len(one.Stages) != 1 || one.Stages[0].Key != "a" || len(one.Only) != 0 {
+	if len(one.Stages) != 1 || one.Stages[0].Key != "a" || len(one.Only) != 0 || !one.Partly || all.Partly {
 		t.Errorf("%+v", one)
 	}
 	if one.Stages[0].Changes[0].Low <= all.Stages[0].Changes[0].Low {

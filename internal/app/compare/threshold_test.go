@@ -97,4 +97,9 @@ func TestExceed(t *testing.T) {
 			}
 		}
 	}
+	wide := Change{"denied", 0.1, 0.2, 0.1, -0.3, 0.5, TooLittle}
+	c := Comparison{Decisions: []Row{{Changes: []Change{wide}}}}
+	if rows, judged := c.Exceed(Threshold{Name: "denied", Limit: 0.05}); len(rows) != 0 || judged != 1 {
+		t.Errorf("a wide interval: %d of %d rows", len(rows), judged)
+	}
 }

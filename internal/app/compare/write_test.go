@@ -41,7 +41,7 @@ func shown() *Comparison {
 			},
 			{
 				Key: "library/" + strings.Repeat("very_long/", 9) + "path", Verdict: NoDifference,
-				Changes: []Change{{"other", 1, 1, 0, -0.0002, 0.0001, NoDifference}},
+				Changes: []Change{{"other", 1, 1, 0, -0.0002, 0.0001, NoDifference}, {"error", 0.002, 0.004, 0.002, -0.001, 0.005, NoDifference}},
 			},
 			{Key: "rare", Verdict: TooLittle, Changes: []Change{{"undefined", 0, 1, 1, -1, 1, TooLittle}}},
 		},
@@ -100,7 +100,7 @@ func TestWrite(t *testing.T) {
 		"table-60.golden":  func(b io.Writer) error { return c.WriteTable(b, text.Options{Width: 60}) },
 		"table-80.golden":  func(b io.Writer) error { return c.WriteTable(b, text.Options{}) },
 		"table-120.golden": func(b io.Writer) error { return c.WriteTable(b, text.Options{Width: 120}) },
-		"table-top.golden": func(b io.Writer) error { return c.WriteTable(b, text.Options{Top: 1}) },
+		"table-top.golden": func(b io.Writer) error { return c.WriteTable(b, text.Options{Top: 2}) },
 		"markdown.golden":  func(b io.Writer) error { return c.WriteMarkdown(b, 0) },
 		"json.golden":      func(b io.Writer) error { return c.WriteJSON(b) },
 		"empty.golden":     func(b io.Writer) error { return new(Comparison).WriteTable(b, text.Options{}) },
