@@ -21,15 +21,18 @@
 // recommend. A side of n slices has ½·n^⅔ cosines. The test has as many degrees
 // of freedom as the side with fewer cosines.
 //
-// Divided by the variance of independent decisions, this is the design effect.
-// It is at least 1. The package tests a change by the score test of Mee (1984)
-// and Miettinen and Nurminen (1985), with the variances of independent decisions
-// times the design effects (Rao and Scott 1992). The confidence interval
+// Divided by the variance of independent decisions, this is the design effect,
+// and at least 1. The package tests a change by the score test of Mee (1984),
+// with the variances of independent decisions times the design effects, which
+// makes effective sample sizes (Rao and Scott 1992). The confidence interval
 // consists of the changes that the test does not reject. So it stays between
-// −100 and 100 points, and has a width at 0 % and 100 %. There, a side does not
-// show how its exceptions would come together. So its design effect is at least
-// what follows from the slices of both sides. Where neither side has an
-// exception, the decisions count as independent.
+// −100 and 100 points, and has a width at 0 % and 100 %, where Newcombe (1998)
+// compares such intervals.
+//
+// A side with fewer than ten decisions that have something, or lack it, does not
+// show how they come together. So its design effect is at least what follows
+// from the variance of a slice of both sides. Where both sides are at 0 %, or at
+// 100 %, nothing shows it, and the decisions count as independent.
 //
 // # Quantiles
 //
@@ -67,8 +70,6 @@
 //     36 (2018).
 //   - R. W. Mee: Confidence bounds for the difference between two probabilities.
 //     Biometrics 40 (1984).
-//   - O. Miettinen, M. Nurminen: Comparative analysis of two rates. Statistics in
-//     Medicine 4 (1985).
 //   - J. N. K. Rao, A. J. Scott: A simple method for the analysis of clustered
 //     binary data. Biometrics 48 (1992).
 //   - R. G. Newcombe: Interval estimation for the difference between independent
