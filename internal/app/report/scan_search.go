@@ -142,7 +142,7 @@ func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
 	addNames := func(from subject, others tally, least float64) {
 		for _, a := range f.names {
 			for n, v := range s.values[a] {
-				if sub := from; from[a] == anyName && len(v.events) >= scanLeast && len(s.values[a]) > 1 && (v.name != "" || f.kind == slow && a == ofClient) {
+				if sub := from; from[a] == anyName && len(v.events) >= scanLeast && len(s.values[a]) > 1 && (v.name != "" || a == ofPath || f.kind == slow && a == ofClient) {
 					sub[a] = int32(n)
 					add(sub, from, others, least)
 				}
