@@ -255,6 +255,12 @@ func (t *truth) values(name string) ([]float64, bool) {
 		}
 	case "decisions":
 		values = []float64{float64(a.n), float64(t.groups[changed].n), float64(t.groups[earlier].n), float64(a.bare), float64(a.httpUnfinished), float64(a.compiled)}
+	case "per_minute":
+		during := float64(t.stop-t.start) / 60e9
+		values = []float64{float64(a.n) / during}
+		if outside {
+			values = []float64{float64(t.groups[earlier].n) / (t.span.Minutes() - during)}
+		}
 	case "seconds":
 		values = []float64{float64(t.stop-t.start) / 1e9, t.offset}
 	case "allowed":

@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/regometer/regometer/bench/internal/measure"
 )
@@ -144,7 +145,7 @@ func (l *lab) faults(ctx context.Context, page *strings.Builder) error {
 				begun = true
 				page.WriteString("| fault | size | found | right cause | right time | right figure | other findings |\n|---|---|--:|--:|--:|--:|---|\n")
 			}
-			var found, cause, time, figure int
+			var found, cause, timely, figure int
 			others := map[string]int{}
 			for n := range l.seeds {
 				seed := seedOf(k.name, n)
@@ -158,17 +159,17 @@ func (l *lab) faults(ctx context.Context, page *strings.Builder) error {
 				v := judge(t, k.rules, findings)
 				found += count(v.found)
 				cause += count(v.cause)
-				time += count(v.time)
+				timely += count(v.time)
 				figure += count(v.figure)
 				for _, rule := range v.others {
 					others[rule]++
 				}
 				good := v.found && v.cause && v.time && v.figure && len(v.others) == 0
-				if err := l.note(name, n, good, fmt.Sprintf("%+v", v), findings); err != nil {
+				if err := l.note(name, n, good, fmt.Sprintf("%+v, from %v on", v, time.Unix(0, t.start).UTC()), findings); err != nil {
 					return err
 				}
 			}
-			fmt.Fprintf(page, "| %s | %s | %d of %d | %d | %d | %d | %s |\n", k.name, amount, found, l.seeds, cause, time, figure, listed(others))
+			fmt.Fprintf(page, "| %s | %s | %d of %d | %d | %d | %d | %s |\n", k.name, amount, found, l.seeds, cause, timely, figure, listed(others))
 		}
 	}
 	if begun {

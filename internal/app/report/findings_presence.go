@@ -21,7 +21,7 @@ const (
 	silentLeast    = 10 * time.Minute // from its last decision to the end of the log
 	silentExpect   = 50               // decisions that it would have had in this time
 	replacedWithin = 15 * time.Minute // before or after its last decision, another server begins
-	clockLeast     = 10 * time.Minute // by which a clock is off
+	clockLeast     = 5 * time.Minute // by which a clock is off
 	clockServers   = 3                // other servers, whose first and last decisions agree
 
 	rateSlices = 8                // slices of time before and after a fall
@@ -164,7 +164,7 @@ func rateFell(r *Report) (f Finding) {
 	}
 	minute := float64(time.Minute) / float64(r.Width)
 	f.setTimes(from, r.To)
-	f.Figures = map[string]float64{"per_minute": after * minute, "per_minute_before": before * minute}
+	f.Figures = map[string]float64{"per_minute": after * minute, "per_minute_outside": before * minute}
 	f.Text = fmt.Sprintf("From %s UTC to the end of the log, %.3g decisions came in a minute, and %.3g before. "+
 		"Find out whether clients stopped to ask, or whether a part of the log is missing.", at(from), after*minute, before*minute)
 	r.suggest(&f, r.servers.by(), nil, second(from), time.Time{})
