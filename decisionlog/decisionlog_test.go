@@ -87,7 +87,7 @@ func TestReadManyKeys(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	for n := range 30_000 {
-		fmt.Fprintf(&log, `{"decision_id":"d","metrics":{"timer_%d_ns":%d}}`+"\n", n, n)
+		fmt.Fprintf(&log, `{"decision_id":"d","labels":{},"metrics":{"timer_%d_ns":%d}}`+"\n", n, n)
 	}
 	n := 0
 	for e, err := range decisionlog.Read(strings.NewReader(log.String()), decisionlog.Options{MaxLength: 1 << 20}) {

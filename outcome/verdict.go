@@ -87,8 +87,24 @@ func (v *Verdict) Judge(value func(names []string) any) Outcome {
 	return outcome
 }
 
+// outcome judges a value. Only where the value denies is a list, an object or a
+// string true if it is not empty.
 func (f *verdictField) outcome(value any) Outcome {
-	yes, ok := f.truth(value)
+	yes, ok := false, f.negate && f.equals == ""
+	switch v := value.(type) {
+	case bool:
+		yes, ok = v, f.equals == ""
+	case []any:
+		yes = len(v) > 0
+	case map[string]any:
+		yes = len(v) > 0
+	case string:
+		if yes = v != ""; f.equals != "" {
+			yes, ok = v == f.equals, true
+		}
+	default:
+		ok = false
+	}
 	switch {
 	case !ok:
 		return OtherResult
@@ -96,27 +112,6 @@ func (f *verdictField) outcome(value any) Outcome {
 		return Allowed
 	}
 	return Denied
-}
-
-// truth returns whether a value is true. ok is false if the value is neither
-// true nor false: only where the value denies is a list, an object or a string
-// true if it is not empty.
-func (f *verdictField) truth(value any) (yes, ok bool) {
-	if f.equals != "" {
-		s, ok := value.(string)
-		return s == f.equals, ok
-	}
-	switch v := value.(type) {
-	case bool:
-		return v, true
-	case []any:
-		return len(v) > 0, f.negate
-	case map[string]any:
-		return len(v) > 0, f.negate
-	case string:
-		return v != "", f.negate
-	}
-	return false, false
 }
 
 // Needs reports whether the verdict depends on a field of the result.

@@ -16,6 +16,9 @@ func answer(text string) string {
 	all, got := []string{}, readAll(text)
 	for _, e := range got.Events {
 		words := e.Path + " " + e.Outcome.String()
+		if e.Code == hidden {
+			words = e.Path + " " + hidden
+		}
 		if e.Time != NoTime {
 			words += time.Unix(0, e.Time).UTC().Format(" " + time.RFC3339Nano)
 		}
@@ -50,6 +53,11 @@ func TestAnswers(t *testing.T) {
 		`1.5`: bad, `"1.5"`: bad, `""`: bad, `" 1"`: bad, `"007"`: bad, `"0x10"`: bad, `"+1"`: bad, `"null"`: bad, `true`: bad, `[1]`: bad, `{}`: bad, `{"a":1}`: bad,
 		`{"$numberLong":[1]}`: bad, `"1ms"`: bad, `"\"1\""`: bad, `-1`: negative, `"-1"`: negative, `-1e3`: negative, `{"$numberLong":"-1"}`: negative,
 	})
+	// A store that writes numbers as strings does so with all that is no string.
+	checkAnswers(t, `{"decision_id":"d","path":"p","result":%s}}`, "p %s 7", map[string]string{
+		`"true","metrics":{"timer_a_ns":"7"`: "allowed", `"false","metrics":{"counter_a":"7"`: "denied", `"{\"allow\":true}","metrics":{"timer_a_ns":"7"`: "allowed",
+		`"","metrics":{"timer_a_ns":"7"`: "undefined", `"no","metrics":{"timer_a_ns":"7"`: "result", `"true","metrics":{"timer_a_ns":7`: "result", `"true","metrics":{"x":"7","timer_a_ns":7`: "result",
+	})
 	const usual, noZone = " 2026-01-02T03:04:05.5Z", " 2026-01-02T03:04:05.5Z; no_zone at 1"
 	checkAnswers(t, `{"decision_id":"d","path":"p","metrics":{},"timestamp":%s}`, "p undefined%s", map[string]string{
 		`"2026-01-02T03:04:05.5Z"`: usual, `"2026-01-02 03:04:05.5+00"`: usual, `"2026-01-02T04:04:05.5\u002b01:00"`: usual, `{"$date":"2026-01-02T03:04:05.500Z"}`: usual,
@@ -70,7 +78,7 @@ func TestAnswers(t *testing.T) {
 		`a","result":true,"masked":["/input/a","/result/headers"]`: "a allowed", `a","result":true,"custom":{"a":"type"}`: "a allowed",
 		// Clients can ask these.
 		`a","result":[{"x":1}]`: "(query) result", `a","result":[]`: "(query) undefined", `a","result":null`: "(query) undefined", `a"`: "(query) undefined",
-		`a","error":{"code":"internal_error"}`: "(query) error", `a","result":"***","masked":["/result"]`: "(query) result", `a","result":"***","erased":["\/result"]`: "(query) result",
+		`a","error":{"code":"internal_error"}`: "(query) error", `a","result":"***","masked":["/result"]`: "(query) hidden", `a","result":"***","erased":["\/result"]`: "(query) hidden",
 		`a","result":{"query":[]},"custom":{"type":"open-policy-agent/compile"}`: "(query) result", // POST /v1/compile/
 		// These are no plain references.
 		`a[i]","result":true`: "(query) allowed", `a; true","result":true`: "(query) allowed", `","result":true`: "(query) allowed", `a..b","result":true`: "(query) allowed",
@@ -81,6 +89,7 @@ func TestAnswers(t *testing.T) {
 	const cut = `{"msg":"Decision Log","path":"p","metrics":{"timer_a_ns":1}}`
 	checkAnswers(t, "%s", "%s", map[string]string{
 		`{"decision_id":"d","result":true,"metrics":{"timer_a_ns":1}}`: "", `{"decision_id":"d","result":null,"metrics":{},"provenance":{},"warning":{}}`: "", // answers of OPA's API
+		`{"decision_id":"d","path":"p","metrics":{"timer_a_ns":007}}`: "invalid_json at 1", `{"decision_id":"d","metrics":{"timer_a_ns":1},"provenance":{}}`: "", `{"decision_id":"d","metrics":{},"requested_by":"x"}`: "(data) undefined", `{"decision_id":"d","result":true}`: "",
 		`{"response":{"decision_id":"d","result":true,"metrics":{}},"time":1767323045}`: "", `{"decision_id":"d","result":true,"metrics":{},"labels":{}}`: "(data) allowed",
 		`{"decision_id":"d","result":true,"metrics":{},"timestamp":"2026-01-02T03:04:05Z","input":{}}`: "", `{"decision_id":["d"],"path":["p"]}`: "",
 		`{"decision_id":"d","query":"data.a","result":true,"metrics":{}}` + "\n" + `{"decision_id":"e","query":"data.b","result":true,"metrics":{}}`: "a allowed; b allowed",

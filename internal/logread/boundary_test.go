@@ -58,7 +58,7 @@ func TestBoundary(t *testing.T) {
 	}
 	// stderr waits, although one of its lines is whole.
 	of := func(stream, line string) string { return strings.Replace(docker(line), "stderr", stream, 1) }
-	whole := `{"decision_id":"d","metrics":{}}` + "\n"
+	whole := `{"decision_id":"d","path":"p","metrics":{}}` + "\n"
 	for lines := range 3 { // of a run behind
 		checkBoundary(t, of("stderr", "{\"a\":[\n")+strings.Repeat(of("stdout", whole), patience-4)+of("stderr", whole)+
 			strings.Repeat(of("stdout", whole), 6)+of("stderr", "]}\n")+strings.Repeat(of("stdout", whole), lines))
@@ -75,7 +75,7 @@ func TestBoundary(t *testing.T) {
 // Texts are put together of pieces that leave a reader in all kinds of states.
 func TestBoundaryProperty(t *testing.T) {
 	t.Parallel()
-	short := `{"decision_id":"d","metrics":{}}`
+	short := `{"decision_id":"d","path":"p","metrics":{}}`
 	pieces := []string{
 		short + "\n", short + "\n", short + "\n" + short + "\n", " " + short + "\n", short, "[\n", "]\n", ",\n", "{\n", "}\n", "{\"a\":[\n", "{\"a\":\n", "{\"a\"", "\n", "x\n",
 		"[INFO] Decision Log\n", "  path = \"p\"\n  decision_id = \"x\"\n", "2026-01-02T03:04:05Z stdout P {\n", "2026-01-02T03:04:05Z stdout F {\n",

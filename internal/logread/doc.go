@@ -11,10 +11,11 @@
 //     the value may be a source again, or a part of one.
 //   - A parser reads the members of an event.
 //
-// An event is an object with "decision_id" and one of "path", "query",
-// "labels", "metrics", or an object with "metrics", one of "path", "query", and
-// "labels" or "msg". A "msg" must be "Decision Log". Of these members an answer
-// of OPA's API has only "decision_id", "result" and "metrics", and is no event.
+// An event is an object with "decision_id" and one of "path", "query" and
+// "labels", or an object with "metrics", one of "path" and "query", and "labels"
+// or "msg". A "msg" must be "Decision Log". An object with "decision_id",
+// "metrics" and another member of events is one too, if it has no "result":
+// answers of OPA's API have only these three, and are no events.
 // An event does not contain other events, except copies of itself, and neither
 // does an input, a result or other arbitrary data. An object with "level" and another "msg" is a line
 // of a logger, and so is a line that begins as OPA's with --log-format text.

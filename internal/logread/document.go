@@ -104,7 +104,8 @@ func (s *source) documentString(text []byte, i int, end bool) (next int, ok bool
 		}
 	case !s.inData() && mayBegin(text[i+1:next]):
 		f := &s.reader.finder
-		f.withRecord(s, text[i:next], func() { f.readText(otherKey, nil, unescape(nil, text[i+1:next-1]), s.inBrackets()) })
+		meaning, _ := decodeString(nil, text, i)
+		f.withRecord(s, text[i:next], func() { f.readText(otherKey, nil, meaning, s.inBrackets()) })
 	}
 	s.scanner.reset()
 	return next, true

@@ -26,7 +26,7 @@ type Event struct {
 	Time    int64
 	Outcome outcome.Outcome
 	Code    string // OPA's code of the error, if Outcome is outcome.Error
-	Hidden  bool   // a mask policy hides the outcome, which is outcome.OtherResult
+	Hidden  bool   // a mask policy hides the result, or a table lacks it; the outcome is outcome.OtherResult
 	Damaged bool   // a timer or counter is not a 64-bit integer of 0 or more
 	// Text is the event's JSON as it is in the text, without escapes if that was
 	// in a string. The others are its values, or nil. Cache is
@@ -49,8 +49,8 @@ type Event struct {
 	// HasMetrics reports whether the event has a "metrics" object.
 	HasMetrics bool
 
-	revisions *bundleRevisions
-	rare      bool // a field that few events have is set
+	of, revisions []byte // what BundleRevisions has returned for some bundles
+	rare          bool   // a field that few events have is set
 }
 
 // NoTime is the time of a decision for which a log has no valid time.
@@ -118,37 +118,21 @@ func Meaning(value []byte) []byte {
 // commas, or the revision of an OPA without named bundles. It returns nil if
 // the event has neither.
 func (e *Event) BundleRevisions() []byte {
-	r := e.revisions
-	if r == nil {
-		r = &bundleRevisions{}
-	}
-	if r.text == nil || !bytes.Equal(r.bundles, e.Bundles) {
-		r.set(e.Bundles)
+	if !bytes.Equal(e.of, e.Bundles) { // most events have those of the event before
+		e.of, e.revisions = append(e.of[:0], e.Bundles...), e.revisions[:0]
+		var fields map[string]map[string]any
+		_ = json.Unmarshal(e.Bundles, &fields) // what is not an object has no revision
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			revision, _ := fields[name]["revision"].(string)
+			e.revisions = append(append(append(append(e.revisions, name...), '='), revision...), ',')
+		}
+		e.revisions = bytes.TrimSuffix(e.revisions, []byte{','})
 	}
 	switch {
-	case len(r.text) > 0:
-		return r.text
+	case len(e.revisions) > 0:
+		return e.revisions
 	case len(e.Revision) > 0:
 		return e.Revision
 	}
 	return nil
-}
-
-// bundleRevisions remembers the revisions of the last bundles. The next event
-// mostly has the same bundles.
-type bundleRevisions struct {
-	bundles, text []byte // text is not nil once there was an event
-}
-
-func (r *bundleRevisions) set(bundles []byte) {
-	r.bundles, r.text = append(r.bundles[:0], bundles...), []byte{}
-	var fields map[string]map[string]any
-	_ = json.Unmarshal(bundles, &fields) // what is not an object has no revision
-	for i, name := range slices.Sorted(maps.Keys(fields)) {
-		if i > 0 {
-			r.text = append(r.text, ',')
-		}
-		revision, _ := fields[name]["revision"].(string)
-		r.text = append(append(append(r.text, name...), '='), revision...)
-	}
 }

@@ -26,7 +26,7 @@ func TestLabels(t *testing.T) {
 
 func TestBundleRevisions(t *testing.T) {
 	t.Parallel()
-	cache := &bundleRevisions{}
+	var reused Event
 	var text []byte // where all bundles are
 	for _, test := range []struct{ bundles, revision, want string }{
 		{"", "", "nil"},
@@ -39,8 +39,8 @@ func TestBundleRevisions(t *testing.T) {
 		{"", "", "nil"},
 	} {
 		text = append(text[:0], test.bundles...)
-		e := Event{Bundles: text, Revision: []byte(test.revision)}
-		for _, e.revisions = range []*bundleRevisions{nil, cache} {
+		for _, e := range []*Event{{}, &reused} {
+			e.Bundles, e.Revision = text, []byte(test.revision)
 			got := "nil"
 			if r := e.BundleRevisions(); r != nil {
 				got = string(r)

@@ -127,6 +127,9 @@ func readEveryWay(t *testing.T, texts ...string) (want []result) {
 	return want
 }
 
+// oddPlace matches where something odd may be.
+var oddPlace = regexp.MustCompile(`[0-9]+|true|"[a-z]`)
+
 // brokenText returns some lines with events, of which some are broken.
 func brokenText(r *rand.Rand, lines int) string {
 	var text []byte
@@ -134,6 +137,12 @@ func brokenText(r *rand.Rand, lines int) string {
 		line := []byte(usualEvent(r))
 		if r.IntN(2) == 0 {
 			line = []byte(spread(r, string(line)))
+		}
+		if places := oddPlace.FindAllIndex(line, -1); r.IntN(2) == 0 {
+			at := places[r.IntN(len(places))]
+			odd := oneOf(r, "0", "00", "01", "-1", "1.5", "1234567890123456", "12345678901234567", "null", "nuls", "true", "trua", "false", "falsy", `"1"`,
+				"\"\t", `"é`, "\"\x7f", `"\n`, "[]", `{"a":{}}`, `["]"]`, "{ }", strings.Repeat(`"x":{},`, 2*mostFound), "["+strings.Repeat("[],", MaxDepth/2*r.IntN(4)*r.IntN(2))+"1]")
+			line = slices.Concat(line[:at[0]], []byte(odd), line[at[1]:])
 		}
 		at := r.IntN(len(line))
 		switch r.IntN(10) {
@@ -180,75 +189,4 @@ func TestContainersEveryWay(t *testing.T) {
 		texts = append(texts, strings.NewReplacer("decision_id", "decision_no", "metrics", "metrono").Replace(text), text)
 	}
 	readEveryWay(t, texts...)
-}
-
-// state returns what a parser knows of an object.
-func (p *parser) state(end int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d: %d at %d, %v, %v,", end, p.cut, p.cutAt, p.metrics.problems, p.metrics.measures)
-	for f := range fieldNone {
-		fmt.Fprintf(&b, " %d", p.seen>>f&1)
-		if p.has(f) {
-			fmt.Fprintf(&b, " %v %q", p.values[f], p.text(f))
-		}
-	}
-	for _, m := range p.members {
-		if v := p.json[m.start:m.end]; v[0] != '"' || bytes.IndexByte(v, '\\') > 0 { // other strings hold no event
-			fmt.Fprintf(&b, " %d %v", m.at, m.span)
-		}
-	}
-	return fmt.Sprint(b.String(), p.problems)
-}
-
-// All kinds of processors parse an object in the same way, whatever is behind
-// it, wherever it is cut, and whatever is odd in it.
-func TestParseEveryWay(t *testing.T) {
-	parsers := map[string]*parser{}
-	number := regexp.MustCompile(`[0-9]+|true|"[a-z]`)
-	many := strings.Repeat(`"x":{},`, 2*mostFound) + `"metrics":{`
-	for i := range 2 * mostFound {
-		many += fmt.Sprintf(`"counter_%d":%d,`, i, i)
-	}
-	rolls(t, 10_000, 4000, func(r *rand.Rand) bool {
-		text := []byte(usualEvent(r))
-		if r.IntN(20) == 0 {
-			text = bytes.Replace(text, []byte(`"metrics":{`), []byte(many), 1)
-		}
-		if places := number.FindAllIndex(text, -1); r.IntN(2) == 0 {
-			at := places[r.IntN(len(places))]
-			odd := oneOf(r, "0", "00", "01", "-1", "1.5", "1234567890123456", "12345678901234567", "null", "nuls", "true", "trua", "false", "falsy", `"1"`,
-				"\"\t", `"é`, "\"\x7f", `"\n`, "[]", `{"a":{}}`, `["]"]`, "{ }", "{\n}", "long")
-			if odd == "long" { // perhaps too deep
-				odd = "[" + strings.Repeat("[],", MaxDepth/2*r.IntN(4)) + "1]"
-			}
-			text = slices.Concat(text[:at[0]], []byte(odd), text[at[1]:])
-		}
-		text = []byte(spread(r, string(text)))
-		text = append(text, usualEvent(r)...)
-		n, want, checked := len(text), "", false
-		var sc scanner
-		if checked = r.IntN(2) == 0 && sc.scan(text) == done; checked {
-			n = sc.pos
-		}
-		if r.IntN(4) == 0 {
-			n = 1 + r.IntN(n)
-		}
-		end := 0
-		eachProcessor(func(processor string) {
-			p := parsers[processor]
-			if p == nil {
-				p = &parser{}
-				parsers[processor] = p
-			}
-			p.checked = checked
-			end = p.parse(text[:n])
-			p.resolveMetrics(func(key []byte) int32 { return int32(len(key)) })
-			if got := p.state(end); want == "" {
-				want = got
-			} else if got != want {
-				t.Fatalf("%s, %t: %q\n got %s\nwant %s", processor, p.checked, text[:n], got, want)
-			}
-		})
-		return end > 0
-	})
 }

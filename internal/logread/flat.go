@@ -154,12 +154,10 @@ func appendPath(dst, path, value []byte) []byte {
 // jsonOf returns the value of a field in a flattened event. The JSON of what is
 // no text may be in a string. nil stands for a field that is missing.
 func jsonOf(f field, value []byte) []byte {
-	const structured = 1<<fieldResult | 1<<fieldError | 1<<fieldErased | 1<<fieldMasked | 1<<fieldLabels | 1<<fieldBundles | 1<<fieldMetrics |
-		1<<fieldInput | 1<<fieldRuleLabels | 1<<fieldCustom | 1<<fieldRequestID
-	if f < fieldData && string(value) == `""` {
+	switch {
+	case f < fieldData && string(value) == `""`:
 		return nil
-	}
-	if value[0] != '"' || structured>>f&1 == 0 {
+	case f < fieldResult || f >= fieldData && f != fieldCustom || value[0] != '"':
 		return value
 	}
 	if text, _, _ := unquote(nil, value); json.Valid(text) && text[0] != '"' {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"maps"
 	"math/big"
 	"math/rand/v2"
 	"reflect"
@@ -73,7 +74,10 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 	if !(has("decision_id") && (target || has("labels") || has("metrics"))) && !((has("labels") || has("msg")) && has("metrics") && target) {
 		return e, nil, false
 	}
-	isAnswer := !target && !has("labels") && has("result") && has("metrics") // of OPA's API
+	others := slices.ContainsFunc(slices.Collect(maps.Keys(fields)), func(key string) bool {
+		return fieldOf([]byte(key)) < fieldData && key != "decision_id" && key != "metrics"
+	})
+	isAnswer := !target && !has("labels") && has("metrics") && (has("result") || !others) // of OPA's API
 	if isAnswer || has("decision_id") && fields["decision_id"][0] == '[' {
 		return e, nil, false
 	}
@@ -104,6 +108,13 @@ func model(text []byte) (e read, problems []string, isEvent bool) {
 	}
 	if e.Time == NoTime && has("timestamp") {
 		found(BadTime)
+	}
+	for _, m := range parseObject(fields["metrics"]) {
+		if _, ok := modelInteger(modelText(m.value)); modelCounts(m.key) && ok && m.value[0] == '"' && has("result") {
+			if fields["result"] = jsonOf(fieldResult, fields["result"]); fields["result"] == nil {
+				fields["result"] = json.RawMessage("null")
+			}
+		}
 	}
 	e.Outcome, e.Code = modelOutcome(nil, fields, e.Path, query)
 	e.ID, e.By, e.Revision, e.Trace, e.Span = str("decision_id"), str("requested_by"), str("revision"), str("trace_id"), str("span_id")
@@ -248,7 +259,7 @@ func modelOutcome(verdicts *outcome.Verdicts, fields map[string]json.RawMessage,
 		_ = json.Unmarshal(fields[key], &paths) // no array, or none there, has none
 		for _, path := range paths {
 			if path, ok := path.(string); ok && verdict.IsHiddenBy(path) {
-				return outcome.OtherResult, ""
+				return outcome.OtherResult, hidden
 			}
 		}
 	}
@@ -304,9 +315,9 @@ func checkLine(t *testing.T, line []byte) {
 var seedLines = []string{
 	event1, event2, event3, event4, console(event1),
 	`{"decision_id":"a"}`, `{"decision_id":"a","path":"p"}`, `{"decision_id":null,"labels":{},"path":"x"}`, `{"decision_id":5,"labels":null,"metrics":null}`,
-	`{"decision_id":"a","decision_id":"b","metrics":{"timer_a_ns":1,"timer_a_ns":2},"metrics":{"timer_a_ns":3,"timer_a_ns":"x"}}`,
+	`{"decision_id":"a","decision_id":"b","path":"p","metrics":{"timer_a_ns":1,"timer_a_ns":2},"metrics":{"timer_a_ns":3,"timer_a_ns":"x"}}`,
 	`{"decision_id":"a","decision_id":"\u0062\n","path":"plain","path":"p\/q","query":"x","query":null,"requested_by":"long enough","requested_by":["x"],"metrics":{}}`,
-	`{"decision_id":"a","metrics":{"timer_a_ns":1e3,"timer_b_ns":12.0,"timer_c_ns":1.5,"timer_d_ns":"1","timer_e_ns":-1,"counter_f":9223372036854775808,"timer_ns":1,"x":2,"counter_g":9223372036854775807,"histogram_h":{"a":[1]},"timer_i_ns":1e400,"timer_l_ns":9007199254740992.0,"timer_m_ns":9007199254740991.0,"timer_j_ns":-0,"timer_k_ns":-0.0}}`,
+	`{"decision_id":"a","path":"p","metrics":{"timer_a_ns":1e3,"timer_b_ns":12.0,"timer_c_ns":1.5,"timer_d_ns":"1","timer_e_ns":-1,"counter_f":9223372036854775808,"timer_ns":1,"x":2,"counter_g":9223372036854775807,"histogram_h":{"a":[1]},"timer_i_ns":1e400,"timer_l_ns":9007199254740992.0,"timer_m_ns":9007199254740991.0,"timer_j_ns":-0,"timer_k_ns":-0.0}}`,
 	`{"\u0064ecision_id":"\u00e4\ud83d\ude00\ud800x","p\u0061th":"\/a\/\"b","timestamp":"2026-02-30T00:00:00Z","metrics":{"timer\u005fa_ns":1,"timer_a_ns":2}}`,
 	`{"labels":{},"path":"//","query":"","msg":"Decision Log","result":null}`, `{"labels":{},"query":"x","result":null}`,
 	`{"labels":{},"path":"x","msg":"Returning policy decision.","metrics":{"timer_x_ns":1}}`, `{"labels":{},"path":"x","msg":{}}`,

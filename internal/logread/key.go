@@ -8,8 +8,7 @@ import "strings"
 // key is a key of an object as it is written, with its quotes and its colon.
 type key struct {
 	text string
-	line uint8           // its number among lines, or otherLine
-	next [followers]*key // that followed it
+	line uint8 // its number among lines, or otherLine
 
 	field field
 	// For members of wrappers. holdsText says that the last string held JSON,
@@ -20,8 +19,9 @@ type key struct {
 	barrenAt  nesting
 
 	// For metrics.
-	counts bool // it is a timer or a counter
-	number int32
+	counts bool   // it is a timer or a counter
+	asked  bool   // number is what Options.Metric says
+	number int32  // or negative
 	serial uint64 // of the object that had it last
 	at     int    // where its measure is, -1: nowhere
 }
@@ -32,10 +32,11 @@ var otherKey = &key{field: fieldNone, line: otherLine}
 // otherLine is the number of all keys that are too long or too many for a line.
 const otherLine = 1
 
-// keyLines are the keys of objects of one kind, by number, with the keys that
-// followed each of them.
+// keyLines are the keys of objects of one kind, by what they mean and by number,
+// with the keys that followed each of them.
 type keyLines struct {
 	start key // before the first key of an object
+	known map[string]*key
 	keys  []*key
 	lines []keyLine
 	found [mostFound]foundMember
@@ -86,13 +87,17 @@ type foundMember [4]uint32
 
 const mostFound = 32 // at a time
 
-// add gives a key a line, unless it has a newline before its colon, because
-// most texts have one event a line.
-func (l *keyLines) add(k *key) {
-	if len(l.keys) == 0 {
-		l.keys, l.lines = append(l.keys, &l.start, otherKey), make([]keyLine, 2)
+// prepare makes room for keys.
+func (l *keyLines) prepare() {
+	if l.known == nil {
+		l.known, l.keys, l.lines = map[string]*key{}, []*key{&l.start, otherKey}, make([]keyLine, 2)
 	}
-	k.line = otherLine
+}
+
+// add adds a key, and gives it a line, unless it has a newline before its colon,
+// because most texts have one event a line.
+func (l *keyLines) add(k *key, name []byte) {
+	l.known[string(name)] = k
 	if n := len(l.keys); n < 256 && len(k.text) <= lineLength && strings.IndexByte(k.text, '\n') < 0 {
 		k.line = uint8(n)
 		line := keyLine{lineLength: byte(len(k.text)), lineField: byte(k.field)}
@@ -116,21 +121,18 @@ func (l *keyLines) follow(before, k *key) {
 		next := l.lines[before.line][lineNext : lineNext+followers]
 		copy(next[1:], next)
 		next[0] = k.line
-		if before != otherKey {
-			copy(before.next[1:], before.next[:])
-			before.next[0] = k
-		}
 	}
 }
 
-// guess returns the key at i if it is one that has followed k, or nil.
-func (k *key) guess(text []byte, i int) *key {
-	for _, next := range &k.next {
-		if next == nil {
+// guess returns the key at i if it is one that has followed the key before, or
+// nil.
+func (l *keyLines) guess(text []byte, i int, before *key) *key {
+	for _, line := range l.lines[before.line][lineNext : lineNext+followers] {
+		if line == 0 {
 			break
 		}
-		if hasPrefix(text[i:], next.text) {
-			return next
+		if k := l.keys[line]; hasPrefix(text[i:], k.text) {
+			return k
 		}
 	}
 	return nil
@@ -140,7 +142,8 @@ func (k *key) guess(text []byte, i int) *key {
 // which follows another one.
 func (l *keyLines) read(text []byte, i int, before *key, newlines bool, spans *[fieldCount]span) []foundMember {
 	l.state[memberLine], l.state[memberEnd], l.state[memberOpen] = uint64(before.line)*uint64(len(keyLine{})), 0, 0
-	if len(l.lines) == 0 || i >= len(text) {
+	if i >= len(text) {
+		l.state[memberFound] = 0
 		return nil
 	}
 	memberBlocks(&text[0], i, len(text), cap(text), &l.lines[0], spans, newlines, &l.found, &l.state)

@@ -56,6 +56,9 @@ func lossIn(message []byte, line int64) loss {
 // plugin.
 func (f *finder) noteLoss(p *parser) {
 	message := p.text(fieldMsg)
+	if message == nil { // a shipper has renamed it
+		message = []byte(p.textOf(p.fieldIn(p.json, "message")))
+	}
 	l := lossIn(message, f.record.line)
 	if l.n == 0 || f.reader.options.Loss == nil || string(p.fieldIn(p.json, "plugin")) != `"decision_logs"` {
 		return

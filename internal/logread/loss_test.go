@@ -59,13 +59,17 @@ func TestTimesOfLosses(t *testing.T) {
 	const text = "[ERROR] Log upload failed.\n  plugin = \"decision_logs\"\n\n"
 	same := lossLine("Log upload failed.", `"plugin":"decision_logs"`)
 	for text, want := range map[string]string{
-		same:                           "upload_failed 1 at 1, 1767323045000000000",
-		eachLine("\n"+text, docker):    "upload_failed 1 at 2, 1767323045600000000",
-		"[INFO] x\n  y = 1\n\n" + text: fmt.Sprintf("upload_failed 1 at 4, %d", int64(NoTime)),
-		`{"a":` + same + "}\n" + `{"a":` + same + "}":                           "upload_failed 1 at 1, 1767323045000000000upload_failed 1 at 2, 1767323045000000000",
-		"[ERROR] Log upload failed.\n      plugin = \"decision_logs\"\n":        "",
-		"[ERROR] Log upload failed.\n[ERROR] x\n  plugin = \"decision_logs\"\n": "",
-		"[INFO] Log upload failed.\n  plugin = \"decision_logs\"\n":             "",
+		same: "upload_failed 1 at 1, 1767323045000000000",
+		strings.Replace(same, "msg", "message", 1):                                           "upload_failed 1 at 1, 1767323045000000000",
+		strings.Replace(strings.Replace(same, "msg", "message", 1), "decision_logs", "x", 1): "",
+		`{"level":"info","message":` + quoted(same) + "}":                                    "upload_failed 1 at 1, 1767323045000000000", // a wrapper
+		`{"level":"info","msg":` + quoted(same) + "}":                                        "",                                          // a policy prints it
+		eachLine("\n"+text, docker):                                                          "upload_failed 1 at 2, 1767323045600000000",
+		"[INFO] x\n  y = 1\n\n" + text:                                                       fmt.Sprintf("upload_failed 1 at 4, %d", int64(NoTime)),
+		`{"a":` + same + "}\n" + `{"a":` + same + "}":                                        "upload_failed 1 at 1, 1767323045000000000upload_failed 1 at 2, 1767323045000000000",
+		"[ERROR] Log upload failed.\n      plugin = \"decision_logs\"\n":                     "",
+		"[ERROR] Log upload failed.\n[ERROR] x\n  plugin = \"decision_logs\"\n":              "",
+		"[INFO] Log upload failed.\n  plugin = \"decision_logs\"\n":                          "",
 	} {
 		if got := strings.Join(readAll(text).Losses, ""); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)

@@ -32,16 +32,20 @@ func (p *parser) outcome(path []byte, query bool) (_ outcome.Outcome, code strin
 		return outcome.Undefined, ""
 	}
 	text := p.value(fieldResult)
+	if p.metrics.quoted {
+		text = jsonOf(fieldResult, text)
+	}
+	if text == nil || text[0] == 'n' {
+		return outcome.Undefined, ""
+	}
+	if query && text[0] == '[' {
+		return outcome.OfQuery(p.meaning(text)), ""
+	}
 	switch text[0] { // most results
 	case 't':
 		return v.ofTrue, ""
 	case 'f':
 		return v.ofFalse, ""
-	case 'n':
-		return outcome.Undefined, ""
-	}
-	if query && text[0] == '[' {
-		return outcome.OfQuery(p.meaning(text)), ""
 	}
 	return p.remembered(v.Verdict, text)
 }
@@ -206,14 +210,17 @@ func (p *parser) hides(isOne func(pointer string) bool) (hides bool) {
 }
 
 // failure tells errors apart by their code, or by their message if they lack a
-// code, as the plugin does. On the console, errors are strings.
+// code, as the plugin does. On the console, errors are strings. Of a list, the
+// first error counts.
 func (p *parser) failure(text []byte) (_ outcome.Outcome, code string) {
-	var message string
-	if text[0] == '"' {
-		message = string(p.unquote(text))
-		code = codeOf(message)
-	} else {
-		code, message = p.fieldsOf(text)
+	for depth := 0; len(text) > 0 && text[0] == '[' && depth < 3; depth++ {
+		text = text[skipSpace(text, 1):]
+		text = text[:max(0, valueEnd(text, 0, true))]
+	}
+	message := p.textOf(text)
+	code = codeOf(message)
+	if hasPrefix(text, "{") {
+		code, message = knownCode(p.textOf(p.fieldIn(text, "code"))), p.textOf(p.fieldIn(text, "message"))
 	}
 	if code == "" {
 		return outcome.OfMessage(message), ""
@@ -233,31 +240,12 @@ func isEmpty(text []byte) bool {
 	return empty || string(text) == `""`
 }
 
-// fieldsOf returns the code and the message of an error that is an object, or
-// of the first error of a list. An invalid code or message is "".
-func (p *parser) fieldsOf(text []byte) (code, message string) {
-	for depth := 0; text[0] == '[' && depth < 3; depth++ {
-		var first []byte
-		eachElement(text, func(e []byte) {
-			if first == nil {
-				first = e
-			}
-		})
-		if first == nil {
-			return "", ""
-		}
-		text = first
+// textOf returns what a value means, or "" if it is not a string.
+func (p *parser) textOf(value []byte) string {
+	if !hasPrefix(value, `"`) {
+		return ""
 	}
-	return knownCode(p.textIn(text, "code")), p.textIn(text, "message")
-}
-
-// textIn returns the meaning of a field of an object, or "" if the field is not
-// a string.
-func (p *parser) textIn(object []byte, name string) string {
-	if value := p.fieldIn(object, name); value != nil && value[0] == '"' {
-		return string(p.unquote(value))
-	}
-	return ""
+	return string(p.unquote(value))
 }
 
 // codeOf returns the code of an error that is given as OPA prints it, or "":

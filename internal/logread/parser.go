@@ -19,23 +19,23 @@ import (
 type field uint8
 
 const (
-	fieldPath field = iota
+	fieldPath field = iota // strings
 	fieldQuery
 	fieldTimestamp
-	fieldResult
+	fieldRevision
+	fieldDecisionID
+	fieldRequestedBy
+	fieldMsg
+	fieldTraceID
+	fieldSpanID
+	fieldResult // other values
 	fieldError
 	fieldErased
 	fieldMasked
 	fieldLabels
 	fieldBundles
-	fieldRevision
 	fieldMetrics
-	fieldDecisionID
-	fieldRequestedBy
-	fieldMsg
 	fieldInput
-	fieldTraceID
-	fieldSpanID
 	fieldRequestID
 	fieldRuleLabels
 	fieldData   // a member of an event, or of what surrounds it, that holds arbitrary data
@@ -157,55 +157,38 @@ func (p *parser) parseMembers(text []byte) (end int) {
 	p.scratch = p.scratch[:0]
 	p.decodedAt = -1
 	p.cut, p.cutAt = fieldNone, -1
-	i := skipIn(text, 1, p.checked)
-	if i < len(text) && text[i] == '}' {
+	return p.walk(&p.lines, 0, nil)
+}
+
+// walk reads the members of the object at i, whose keys lines has, and returns
+// the index behind it, or -1. If m is not nil, they are metrics.
+func (p *parser) walk(lines *keyLines, i int, m *metrics) (end int) {
+	text := p.json
+	if i = skipIn(text, i+1, p.checked); i < len(text) && text[i] == '}' {
 		return i + 1
 	}
-	at := &p.lines.start
+	lines.prepare()
+	at := &lines.start
 	for {
-		keyAt, start, end := i, 0, 0
-		var open *foundMember
+		keyAt, open := i, (*foundMember)(nil)
 		if hasBlocks {
-			at, i, open = p.skim(text, i, at)
+			at, i, open = p.skim(lines, i, at, m)
 		}
-		if open != nil {
-			at, keyAt, start, end = p.lines.key(open[0]), int(open[1]), int(open[2]), int(open[3])
-		} else if i == keyAt {
-			if guess := at.guess(text, i); guess != nil {
-				at = guess
-				i += len(at.text)
-			} else if at, i = p.key(text, i, at); i < 0 {
+		if open != nil || i == keyAt {
+			var start, end int
+			if open != nil {
+				at, keyAt, start, end = lines.key(open[0]), int(open[1]), int(open[2]), int(open[3])
+			} else if at, start = p.key(lines, i, at, m); start < 0 || start >= len(text) {
 				return -1
 			}
-			if start = skipIn(text, i, p.checked); start >= len(text) {
-				return -1
-			}
-		}
-		if start > 0 {
-			plain := false
-			switch c := text[start]; {
-			case c == '"':
-				if i = plainEnd(text, start); i >= 0 {
-					plain = true
-				} else if at.holdsText {
-					p.decoded, i = decodeString(p.decoded[:0], text, start)
-					p.decodedAt = int32(start)
-				} else {
-					i = stringEnd(text, start)
-				}
-			case c == '{' && at.field == fieldMetrics:
-				p.metrics.checked = p.checked
-				i = p.metrics.parse(text, start, nil)
-			case end > 0 && (p.checked || !tooDeep(text[start:end])):
-				i = end
-			default:
-				i = valueEnd(text, start, p.checked)
+			if m != nil {
+				i = m.member(text, at, start, p.checked)
+			} else {
+				i = p.member(at, keyAt, start, end)
 			}
 			if i < 0 {
-				p.cut, p.cutAt = at.field, start
 				return -1
 			}
-			p.add(at, keyAt, start, i, plain)
 		}
 		i = skipIn(text, i, p.checked)
 		switch {
@@ -222,21 +205,28 @@ func (p *parser) parseMembers(text []byte) (end int) {
 
 // skim reads members as far as memberBlocks does. It returns the last key, the
 // index behind its value, and the member that follows, if its value is open.
-func (p *parser) skim(text []byte, i int, before *key) (at *key, end int, open *foundMember) {
-	l := &p.lines
+func (p *parser) skim(l *keyLines, i int, before *key, m *metrics) (at *key, end int, open *foundMember) {
+	spans := &p.values
+	if m != nil {
+		spans = nil
+	}
 	l.state[memberSeen], l.state[memberPlain] = uint64(p.seen), uint64(p.plain)
-	found := l.read(text, i, before, p.checked, &p.values)
-	seen := uint32(l.state[memberSeen])
-	p.present |= seen &^ p.seen
-	p.seen, p.plain = seen, uint32(l.state[memberPlain])
+	found := l.read(p.json, i, before, p.checked, spans)
 	if l.state[memberOpen] != 0 {
 		open, found = &found[len(found)-1], found[:len(found)-1]
 	}
-	for j := range found {
-		m := &found[j]
-		k := l.key(m[0])
-		p.members = append(p.members, member{k, int32(m[1]), span{int32(m[2]), int32(m[3])}})
-		p.holdsMore = p.holdsMore || k.field >= fieldNone && text[m[2]] != '"'
+	if m != nil {
+		m.take(p.json, found, l)
+	} else {
+		seen := uint32(l.state[memberSeen])
+		p.present |= seen &^ p.seen
+		p.seen, p.plain = seen, uint32(l.state[memberPlain])
+		for j := range found {
+			x := &found[j]
+			k := l.key(x[0])
+			p.members = append(p.members, member{k, int32(x[1]), span{int32(x[2]), int32(x[3])}})
+			p.holdsMore = p.holdsMore || k.field >= fieldNone && p.json[x[2]] != '"'
+		}
 	}
 	if end = int(l.state[memberEnd]); end > 0 {
 		return l.key(uint32(l.state[memberLine])), end, open
@@ -244,49 +234,69 @@ func (p *parser) skim(text []byte, i int, before *key) (at *key, end int, open *
 	return before, i, open
 }
 
-// add adds a member. plain says that its value is a plain string.
-func (p *parser) add(at *key, keyAt, start, end int, plain bool) {
+// member reads a member whose value begins at start, and ends at end if end is
+// not 0. It returns the index behind the value, or -1.
+func (p *parser) member(at *key, keyAt, start, end int) int {
+	text, plain, isText := p.json, false, p.json[start] == '"'
+	switch {
+	case isText:
+		if end = plainEnd(text, start); end >= 0 {
+			plain = true
+		} else if at.holdsText {
+			p.decoded, end = decodeString(p.decoded[:0], text, start)
+			p.decodedAt = int32(start)
+		} else {
+			end = stringEnd(text, start)
+		}
+	case text[start] == '{' && at.field == fieldMetrics:
+		p.metrics.begin()
+		end = p.walk(&p.metrics.lines, start, &p.metrics)
+	case end == 0 || !p.checked && tooDeep(text[start:end]):
+		end = valueEnd(text, start, p.checked)
+	}
+	if end < 0 {
+		p.cut, p.cutAt = at.field, start
+		return -1
+	}
 	f := at.field
 	if f != fieldNone {
 		p.set(f, start, end, plain)
 	}
-	c := p.json[start]
 	// JSON in a string has quotes, which are escaped.
-	isEscaped := c == '"' && !plain && bytes.IndexByte(p.json[start:end], '\\') >= 0
-	mayHold := c == '{' || c == '[' || isEscaped || c == '"' && (f >= fieldNone || f == fieldMsg)
+	isEscaped := isText && !plain && bytes.IndexByte(text[start:end], '\\') >= 0
+	mayHold := text[start] == '{' || text[start] == '[' || isEscaped || isText && (f >= fieldNone || f == fieldMsg)
 	if mayHold && (!f.isData() || f == fieldResult) {
 		p.members = append(p.members, member{at, int32(keyAt), span{int32(start), int32(end)}})
-		p.holdsMore = p.holdsMore || f >= fieldNone && (c != '"' || isEscaped)
+		p.holdsMore = p.holdsMore || f >= fieldNone && (!isText || isEscaped)
 	}
+	return end
 }
 
 // key reads the key at i, which follows the key before, and returns the index
-// behind the colon, or -1.
-func (p *parser) key(text []byte, i int, before *key) (*key, int) {
+// of its value, or -1.
+func (p *parser) key(lines *keyLines, i int, before *key, m *metrics) (k *key, start int) {
+	text := p.json
+	if k = lines.guess(text, i, before); k != nil {
+		return k, skipIn(text, i+len(k.text), p.checked)
+	}
 	end, colon := keyEnd(text, i, p.checked)
 	if end < 0 {
 		return nil, -1
 	}
-	written := text[i:colon]
-	at := slices.IndexFunc(p.lines.keys, func(k *key) bool { return k.text == string(written) })
-	var found *key
-	if at >= 0 {
-		found = p.lines.keys[at]
-	} else {
-		name, _, _ := unquote(nil, text[i:end]) // no field's, if it is not UTF-8
-		f := fieldOf(name)
-		switch {
-		case len(p.lines.keys) < mostKeys:
-			found = &key{text: string(written), field: f}
-			p.lines.add(found)
-		case f != fieldNone:
-			found = &key{field: f, line: otherLine}
-		default:
-			found = otherKey
+	name, _, _ := unquote(nil, text[i:end]) // no field's, if it is not UTF-8
+	if k = lines.known[string(name)]; k == nil {
+		if k = otherKey; m != nil {
+			k = m.newKey(name)
+		} else if f := fieldOf(name); f != fieldNone || len(lines.known) < mostKeys {
+			k = &key{field: f, line: otherLine}
+		}
+		if k != otherKey && (m != nil || len(lines.known) < mostKeys) {
+			k.text = string(text[i:colon])
+			lines.add(k, name)
 		}
 	}
-	p.lines.follow(before, found)
-	return found, colon
+	lines.follow(before, k)
+	return k, skipIn(text, colon, p.checked)
 }
 
 func (p *parser) set(f field, start, end int, plain bool) {
@@ -332,13 +342,9 @@ func (p *parser) collection(f field, begin byte) []byte {
 
 // number returns a field that is a whole number from 0 on, or 0.
 func (p *parser) number(f field) (n uint64) {
-	if !p.has(f) {
-		return 0
+	if p.has(f) { // an error takes memory
+		n, _ = strconv.ParseUint(string(p.value(f)), 10, 64)
 	}
-	if few, end := digits(p.json, int(p.values[f].start)); end == int(p.values[f].end) {
-		return uint64(few)
-	}
-	n, _ = strconv.ParseUint(string(p.value(f)), 10, 64)
 	return n
 }
 
@@ -382,9 +388,9 @@ func (p *parser) checkUTF8(valid bool) {
 // labels or the message of OPA's decision logs. An answer of OPA's API is none.
 func (p *parser) isEvent() bool {
 	const target, named = 1<<fieldPath | 1<<fieldQuery, 1<<fieldPath | 1<<fieldQuery | 1<<fieldLabels
-	const answer = 1<<fieldDecisionID | 1<<fieldResult | 1<<fieldMetrics
+	const others = 1<<fieldData - 1 - 1<<fieldDecisionID - 1<<fieldResult - 1<<fieldMetrics // which no answer of OPA's API has
 	isEvent := p.has(fieldMetrics) && p.present&target != 0 && p.present&(1<<fieldLabels|1<<fieldMsg) != 0 ||
-		p.has(fieldDecisionID) && (p.present&named != 0 || p.has(fieldMetrics) && p.present&answer != answer)
+		p.has(fieldDecisionID) && (p.present&named != 0 || p.has(fieldMetrics) && !p.has(fieldResult) && p.present&others != 0)
 	// Elasticsearch has lists of fields beside an event.
 	isList := p.has(fieldDecisionID) && p.json[p.values[fieldDecisionID].start] == '['
 	return isEvent && !isList && !p.hasOtherMessage()
@@ -475,7 +481,11 @@ var plainReference = regexp.MustCompile(`^data((?:\.[A-Za-z_]\w*|\["[^"\\/.\[\]]
 
 // resolveMetrics asks for the numbers of keys that the parser does not know.
 func (p *parser) resolveMetrics(metric func(key []byte) int32) {
-	if p.metrics.unknown && p.collection(fieldMetrics, '{') != nil {
-		p.metrics.parse(p.json, int(p.values[fieldMetrics].start), metric)
+	if m := &p.metrics; m.unknown && p.collection(fieldMetrics, '{') != nil {
+		m.begin()
+		m.ask = metric
+		p.walk(&m.lines, int(p.values[fieldMetrics].start), m)
+		m.ask = nil
 	}
+	p.metrics.compact()
 }

@@ -14,9 +14,9 @@ import (
 // What is wrong is told, with its line, and what follows is read.
 func TestProblems(t *testing.T) {
 	t.Parallel()
-	whole := `{"decision_id":"d","metrics":{}}`
-	broken := `{"decision_id":"b","metrics":{"timer_a`
-	part := `{"decision_id":"d","custom":"` + strings.Repeat("x", dockerPart) // docker goes on in the next line
+	whole := `{"decision_id":"d","path":"p","metrics":{}}`
+	broken := `{"decision_id":"b","path":"p","metrics":{"timer_a`
+	part := `{"decision_id":"d","path":"p","custom":"` + strings.Repeat("x", dockerPart) // docker goes on in the next line
 	dockered := func(text string) string {
 		return `{"log":` + quoted(text) + `,"stream":"stderr","time":"x"}` + "\n"
 	}
@@ -47,11 +47,11 @@ func TestProblems(t *testing.T) {
 		"broken in a pretty array": {"[\n  {\n    \"a\" 1,\n    \"b\": [\n      {\n        \"decision_id\": \"no\"\n      }\n    ]\n  },\n  " + whole + "\n]\n", "d", []string{"invalid_json at 2"}, 0},
 		"too deep":                 {`{"decision_id":"x","input":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + "}\n" + whole, "d", []string{"too_deep at 1"}, 0},
 		"too deep, cut":            {`{"decision_id":"x","input":` + strings.Repeat("[", 100_000) + "\n" + whole, "d", []string{"too_deep at 1"}, 0},
-		"deep":                     {`{"decision_id":"d","metrics":{},"input":` + strings.Repeat("[", MaxDepth-1) + strings.Repeat("]", MaxDepth-1) + "}\n", "d", nil, 0},
-		"one level too deep":       {`{"decision_id":"x","metrics":{},"input":` + strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth) + "}\n" + whole, "d", []string{"too_deep at 1"}, 0},
-		"deep metrics":             {`{"decision_id":"d","metrics":{"x":` + strings.Repeat("[", MaxDepth-2) + strings.Repeat("]", MaxDepth-2) + "}}\n", "d", nil, 0},
-		"metrics one too deep":     {`{"decision_id":"x","metrics":{"x":` + strings.Repeat(`{"x":`, MaxDepth-1) + "1" + strings.Repeat("}", MaxDepth-1) + "}}\n" + whole, "d", []string{"too_deep at 1"}, 0},
-		"wide":                     {`{"decision_id":"d","metrics":{},"input":[` + strings.Repeat("[],", MaxDepth) + "[]]}\n", "d", nil, 0},
+		"deep":                     {`{"decision_id":"d","path":"p","metrics":{},"input":` + strings.Repeat("[", MaxDepth-1) + strings.Repeat("]", MaxDepth-1) + "}\n", "d", nil, 0},
+		"one level too deep":       {`{"decision_id":"x","path":"p","metrics":{},"input":` + strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth) + "}\n" + whole, "d", []string{"too_deep at 1"}, 0},
+		"deep metrics":             {`{"decision_id":"d","path":"p","metrics":{"x":` + strings.Repeat("[", MaxDepth-2) + strings.Repeat("]", MaxDepth-2) + "}}\n", "d", nil, 0},
+		"metrics one too deep":     {`{"decision_id":"x","path":"p","metrics":{"x":` + strings.Repeat(`{"x":`, MaxDepth-1) + "1" + strings.Repeat("}", MaxDepth-1) + "}}\n" + whole, "d", []string{"too_deep at 1"}, 0},
+		"wide":                     {`{"decision_id":"d","path":"p","metrics":{},"input":[` + strings.Repeat("[],", MaxDepth) + "[]]}\n", "d", nil, 0},
 		"no metrics":               {`{"decision_id":"d","path":"p"}`, "d", []string{"no_metrics at 1"}, 0},
 		"metrics null":             {`{"decision_id":"d","path":"p","metrics":null}`, "d", []string{"no_metrics at 1"}, 0},
 		"bad UTF-8":                {`{"decision_id":"d","path":"` + "\xff\xfe" + `","metrics":{}}`, "d", []string{"invalid_utf8 at 1"}, 0},
@@ -129,7 +129,7 @@ func TestTooLong(t *testing.T) {
 	t.Parallel()
 	block := []byte(strings.Repeat("[1,2],", 3000))
 	maxLength := 4 * len(block)
-	whole := `{"decision_id":"d","metrics":{}}` + "\n"
+	whole := `{"decision_id":"d","path":"p","metrics":{}}` + "\n"
 	for name, start := range map[string]string{
 		"event": `{"decision_id":"x","input":[`, "pretty": "{\n\"input\":[\n", "body": `[{"input":[`, "CRI": "2026-01-02T03:04:05.6Z stderr F {\"input\":[", "plain": "x",
 		"string": `{"input":"`, "text": "[INFO] Decision Log\n  input = [", "CSV": "x,\"{\n",
@@ -158,5 +158,5 @@ func TestTooLong(t *testing.T) {
 			}
 		}
 	}
-	checkProblems(t, whole+whole+`{"decision_id":"x","metrics":{},"input":"`+strings.Repeat("x", usualLength)+`"}`+"\n"+whole, "too_long at 3")
+	checkProblems(t, whole+whole+`{"decision_id":"x","path":"p","metrics":{},"input":"`+strings.Repeat("x", usualLength)+`"}`+"\n"+whole, "too_long at 3")
 }

@@ -77,11 +77,10 @@ type Reader struct {
 	// it is broken.
 	unrecognised []byte
 
-	partial   bool   // a line may be a part of a value around it: it is indented, or has a comma
-	table     *table // of which the file has records, or nil
-	finder    finder
-	event     Event
-	revisions bundleRevisions
+	partial bool   // a line may be a part of a value around it: it is indented, or has a comma
+	table   *table // of which the file has records, or nil
+	finder  finder
+	event   Event
 }
 
 // NewReader returns a reader.
@@ -102,7 +101,7 @@ func (r *Reader) Reset() {
 	r.root.reset(r, nesting{})
 	r.lines, r.other, r.otherLine, r.unrecognised = 0, 0, 0, nil
 	r.partial, r.table = false, nil
-	r.event = Event{revisions: &r.revisions} // it has parts of the text
+	r.event = Event{} // it has parts of the text
 	r.finder.reset()
 }
 
@@ -110,7 +109,7 @@ func (r *Reader) Reset() {
 // call Forget, and must not use the numbers of its event afterwards.
 func (r *Reader) Forget() {
 	for i := range r.finder.parsers {
-		r.finder.parsers[i].metrics.forget()
+		r.finder.parsers[i].metrics.lines = keyLines{}
 	}
 }
 

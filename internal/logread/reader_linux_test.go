@@ -101,34 +101,3 @@ func TestLooksOnce(t *testing.T) {
 		must(0, syscall.Munmap(given))
 	}
 }
-
-// A parser looks only a few pages behind an object, or behind the line of one
-// that does not end, whatever is in it.
-func TestLooksNearby(t *testing.T) {
-	const size = 64 << 10
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	given, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
-	if err != nil {
-		t.Skip(err)
-	}
-	defer func() { must(0, syscall.Munmap(given)) }()
-	for text, want := range map[string]int{
-		`{"a":{\},"b":[\],"decision_id":"x","input":{"a":[{}]}}`: 0, `{"a":{"b":["}]"]},"c":[],"d":"\\"}`: 0, "{\"a\":[1\n": -1, "{\"a\":{\\\n": -1, "{\"a\":\"\n": -1, event1: 0,
-		"{\"a\":{\n\"b\":[\n1]},\"c\":\n{}}": 1,
-	} {
-		must(0, syscall.Mprotect(given, syscall.PROT_READ|syscall.PROT_WRITE))
-		copy(given, text+strings.Repeat(" ", size))
-		must(0, syscall.Mprotect(given[size/2:], syscall.PROT_NONE))
-		eachProcessor(func(processor string) {
-			defer func() {
-				if fault := recover(); fault != nil {
-					t.Errorf("%s, %q: %v", processor, text, fault)
-				}
-			}()
-			p := parser{checked: want > 0}
-			if end := p.parse(given); end != len(text) && want >= 0 || end != -1 && want < 0 {
-				t.Errorf("%s, %q ends at %d", processor, text, end)
-			}
-		})
-	}
-}

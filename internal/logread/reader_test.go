@@ -31,6 +31,9 @@ type read struct {
 	Request                                       uint64
 }
 
+// hidden is the code of a decision whose result the log does not have.
+const hidden = "hidden"
+
 // result is all that a reader said.
 type result struct {
 	Events       []read
@@ -72,6 +75,9 @@ func (c *collector) options() Options {
 			}
 			if alone := (&Event{Bundles: e.Bundles, Revision: e.Revision}).BundleRevisions(); !bytes.Equal(e.BundleRevisions(), alone) {
 				panic("the revisions are not those of the bundles")
+			}
+			if e.Hidden {
+				r.Code = hidden
 			}
 			for _, m := range e.Measures {
 				if _, ok := r.Measures[c.names[m.Metric]]; ok {
@@ -129,7 +135,7 @@ const (
 	labels   = `"labels":{"id":"a","team":"x\"y"}`
 	metrics1 = `"metrics":{"counter_server_query_cache_hit":1,"histogram_x":{"count":3,"min":1.5},"timer_rego_query_eval_ns":1200,"timer_server_handler_ns":5000}`
 	// hostile is an input that looks like events.
-	hostile = `{"labels":{"id":"no"},"path":"no","decision_id":"no","metrics":{"timer_no_ns":1},"result":false,"error":{"code":"no"},` +
+	hostile = `{"labels":{"id":"no"},"path":"no","decision_id":"no","path":"p","metrics":{"timer_no_ns":1},"result":false,"error":{"code":"no"},` +
 		`"log":"{\"decision_id\":\"no\"}\n","event":{"decision_id":"no"},"text":",\"labels\":{\"id\":\"no\"},\"path\":\"no\"}\n{\"decision_id\":\"no\"}\n",` +
 		`"brackets":"}]{[\\\"","list":[{"decision_id":"no","input":{}},[[]],"}"],"query":"no"}`
 	event1 = `{` + labels + `,"decision_id":"d1","bundles":{"a":{"revision":"1"},"b":{"revision":"2"}},"path":"rbac/allow","input":` + hostile +
@@ -425,29 +431,5 @@ func TestLinesOfStreams(t *testing.T) {
 			t.Fatalf("%s\nof\n%s\n%+v\nwant\n%+v", file.String(), text, got, want)
 		}
 		return len(got.Events) > 1 && len(got.Problems) > 0
-	})
-}
-
-// A container's line is read the same by itself as where the line of another
-// stream waits for more.
-func TestLineByItself(t *testing.T) {
-	t.Parallel()
-	rolls(t, 3_000, 500, func(r *rand.Rand) bool {
-		text := eachLine(brokenText(r, 4), func(l string) string {
-			l = strings.TrimSuffix(l, "\n")
-			l = oneOf(r, l, l, l, l, l, l, "", `{"level":"info"}`, `{"event":`+l+`}`, "["+l+","+l+"]", strings.TrimSuffix(docker(l), "\n"))
-			return oneOf(r, "2026-01-02T03:04:05.6Z stdout F "+l+"\n", docker(l), docker(l+"\n"), docker(l+"\n"))
-		})
-		const waits, other = `{"log":"{","stream":"other"}` + "\n", `{"log":"x\n","stream":"other"}` + "\n"
-		got, want := readAll(other+text), readAll(waits+text)
-		got.Other--
-		for _, x := range []*result{&got, &want} {
-			x.Unrecognised = "" // that of line 1
-			x.Problems = slices.DeleteFunc(append([]string{}, x.Problems...), func(p string) bool { return strings.HasSuffix(p, " at 1") })
-		}
-		if !reflect.DeepEqual(got, want) {
-			t.Fatalf("%s\n%+v\nwant %+v", text, got, want)
-		}
-		return len(got.Events) > 0 && len(got.Problems) > 0
 	})
 }

@@ -23,16 +23,15 @@ const (
 	deep          // it is nested deeper than MaxDepth
 )
 
-// wants is the token that a scanner expects next.
+// wants is what a scanner expects next, in bits: a value, if it does not want a
+// key, a colon or a comma.
 type wants uint8
 
 const (
-	wantsValue wants = iota
-	wantsValueOrEnd
-	wantsKey
-	wantsKeyOrEnd
+	wantsKey wants = 1 << iota
 	wantsColon
-	wantsNext // a comma or the end
+	wantsComma
+	wantsEnd // or the end of an object or array
 )
 
 // scanner finds the end of a JSON value, whose text may come in parts. It
@@ -54,48 +53,32 @@ func (s *scanner) scan(text []byte) status {
 		if s.pos == len(text) {
 			return more
 		}
-		c := text[s.pos]
-		if n := len(s.ends); n > 0 && c == s.ends[n-1] && (s.wants == wantsNext || s.wants == wantsKeyOrEnd || s.wants == wantsValueOrEnd) {
-			s.ends = s.ends[:n-1]
-			s.pos++
-			s.wants = wantsNext
-			if n == 1 {
-				return done
-			}
-			continue
-		}
 		st := done
-		switch s.wants {
-		case wantsColon:
-			if c != ':' {
-				return broken
-			}
+		switch c := text[s.pos]; {
+		case s.wants == wantsColon && c == ':':
 			s.pos++
-			s.wants = wantsValue
-		case wantsNext:
-			if c != ',' {
-				return broken
-			}
+			s.wants = 0
+		case s.wants&wantsComma != 0 && c == ',':
 			s.pos++
-			s.wants = wantsValue
+			s.wants = 0
 			if s.ends[len(s.ends)-1] == '}' {
 				s.wants = wantsKey
 			}
-		case wantsKey, wantsKeyOrEnd:
-			if c != '"' {
-				return broken
-			}
+		case s.wants&wantsKey != 0 && c == '"':
 			if st = s.string(text); st == done {
 				s.wants = wantsColon
 			}
-		default:
+		case s.wants&wantsEnd != 0 && c == s.ends[len(s.ends)-1]:
+			s.ends = s.ends[:len(s.ends)-1]
+			s.pos++
+			s.wants = wantsComma | wantsEnd
+		case s.wants&^wantsEnd == 0:
 			st = s.value(text, c)
+		default:
+			return broken
 		}
-		if st != done {
+		if st != done || len(s.ends) == 0 {
 			return st
-		}
-		if len(s.ends) == 0 {
-			return done
 		}
 	}
 }
@@ -109,9 +92,9 @@ func (s *scanner) value(text []byte, c byte) status {
 		}
 		s.ends = append(s.ends, c+2) // '}' and ']' come two behind
 		s.pos++
-		s.wants = wantsKeyOrEnd
-		if c == '[' {
-			s.wants = wantsValueOrEnd
+		s.wants = wantsEnd
+		if c == '{' {
+			s.wants |= wantsKey
 		}
 		return done
 	case '"':
@@ -129,7 +112,7 @@ func (s *scanner) value(text []byte, c byte) status {
 		}
 		s.pos = end
 	}
-	s.wants = wantsNext
+	s.wants = wantsComma | wantsEnd
 	return done
 }
 
@@ -256,95 +239,30 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 // nestedEnd returns the index behind the object or array at i, or -1, also if
 // the value has a newline and lines is false. Inside, it looks only at strings
 // and at brackets of the same kind.
-//
-// It goes from one closing bracket to the next. Most often, none of the bytes
-// between is a backslash: then a bracket is in a string if the number of quotes
-// before it is odd. Bytes can be searched and counted much faster than strings
-// can be skipped one by one. The windows keep a search from going on far behind
-// the value.
 func nestedEnd(text []byte, i int, lines bool) int {
-	opening, closing := text[i], text[i]+2
-	depth := 1
-	window, slash := i, i // no backslash is between i and slash
-	for i++; i < len(text); {
-		if i >= window {
-			window = min(len(text), i+nestedWindow)
-			if n := bytes.IndexByte(text[i:window], '\n'); n >= 0 && !lines {
-				window, text = i+n, text[:i+n]
-			}
-		}
-		if slash <= i {
-			if slash = bytes.IndexByte(text[i:window], '\\'); slash < 0 {
-				slash = window
-			} else {
-				slash += i
-			}
-		}
-		between, closed := text[i:window], 0
-		if n := bytes.IndexByte(between, closing); n >= 0 {
-			between, closed = between[:n], 1
-		}
-		opened, plain := 0, slash >= i+len(between)
-		if plain {
-			opened, plain = countOpened(between, opening)
-		}
-		if !plain {
-			if i, depth = nestedSlowly(text, i, i+len(between)+closed-1, opening, depth); depth == 0 || i < 0 {
-				return i
+	opening, depth := text[i], 0
+	for i < len(text) {
+		switch c := text[i]; {
+		case c == '"':
+			if i = stringEnd(text, i); i < 0 {
+				return -1
 			}
 			continue
+		case c == opening:
+			depth++
+		case c == opening+2:
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case c == '\n' && !lines:
+			return -1
 		}
-		i += len(between) + closed
-		if depth += opened - closed; depth == 0 {
-			return i
-		}
+		i++
 	}
 	return -1
 }
 
-// nestedWindow is the length of the text that is searched at a time.
-const nestedWindow = 4 << 10
-
-// countOpened counts the brackets in text, which begins outside of strings and
-// has no backslash. ok is false if one of them, or the end, is in a string.
-func countOpened(text []byte, opening byte) (opened int, ok bool) {
-	quotes := 0
-	for {
-		n := bytes.IndexByte(text, opening)
-		if n < 0 {
-			return opened, (quotes+bytes.Count(text, quote))%2 == 0
-		}
-		if quotes += bytes.Count(text[:n], quote); quotes%2 != 0 {
-			return 0, false
-		}
-		opened++
-		text = text[n+1:]
-	}
-}
-
 var quote = []byte{'"'}
-
-// nestedSlowly goes on to behind last, or to where depth is 0, and returns
-// where that is, outside of strings, or -1, and the depth.
-func nestedSlowly(text []byte, i, last int, opening byte, depth int) (int, int) {
-	for i <= last {
-		switch text[i] {
-		case '"':
-			if i = stringEnd(text, i); i < 0 {
-				return -1, depth
-			}
-			continue
-		case opening:
-			depth++
-		case opening + 2:
-			if depth--; depth == 0 {
-				return i + 1, 0
-			}
-		}
-		i++
-	}
-	return i, depth
-}
 
 // valueEnd returns the index behind the value at i, or -1 if the value does not
 // end or is invalid. If no scanner has checked the text, valueEnd also returns

@@ -3,7 +3,10 @@
 
 package logread
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // source is a text of lines: the file, or the text of one of the streams in it.
 // Three things tell where in the text it is: the line, the value that is not
@@ -216,14 +219,14 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 	case c == '{' && s.scanner.pos > 0:
 		return s.object(text, i, end)
 	case c == '{':
-		switch opensObject(text[i:], end || len(text)-i >= s.reader.maxLength) {
+		switch opens(text[i:], "\"}\n", end || len(text)-i >= s.reader.maxLength) {
 		case done:
 			return s.object(text, i, end)
 		case more:
 			return i, false
 		}
 	case c == '[' && !(s.within && s.isArray()):
-		switch opensArray(text[i:], end || len(text)-i >= s.reader.maxLength) {
+		switch opens(text[i:], "{]\n", end || len(text)-i >= s.reader.maxLength) {
 		case done:
 			s.brackets = append(s.brackets[:0], ']')
 			s.comma, s.opened, s.within = false, true, true
@@ -527,13 +530,9 @@ func skipBlank(text []byte, i int) int {
 	return i
 }
 
-// opensObject reports whether the brace that text begins with opens a JSON
-// object: done or broken, or more if the text is too short to tell.
-func opensObject(text []byte, end bool) status { return opens(text, "\"}\n", end) }
-
-// opensArray does the same for an array of objects.
-func opensArray(text []byte, end bool) status { return opens(text, "{]\n", end) }
-
+// opens reports whether the bracket that text begins with opens a JSON value,
+// whose next byte is one of the followers: done or broken, or more if the text
+// is too short to tell.
 func opens(text []byte, followers string, end bool) status {
 	const longest = 4 << 10 // of the white space, which is looked at again and again
 	if len(text) > 1 && text[1] == followers[0] {
@@ -544,10 +543,8 @@ func opens(text []byte, followers string, end bool) status {
 	case i == longest:
 		return done
 	case i < len(text):
-		for _, c := range []byte(followers) {
-			if text[i] == c {
-				return done
-			}
+		if strings.IndexByte(followers, text[i]) >= 0 {
+			return done
 		}
 		return broken
 	case end:

@@ -5,6 +5,7 @@ package logread
 
 import (
 	"bytes"
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,8 +16,10 @@ import (
 
 // table has the names of a table's columns.
 type table struct {
-	names [][]byte
-	comma byte
+	names    [][]byte
+	comma    byte
+	outer    []byte // what is before the event's names
+	noResult bool   // no column has the result, which so is unknown, not undefined
 }
 
 // anyTable stands for the table of a record in another text.
@@ -45,6 +48,10 @@ func tableOf(line []byte) *table {
 		})
 		hasTarget := has(func(name []byte) bool { return fieldOf(name) == fieldPath || fieldOf(name) == fieldQuery })
 		if len(t.names) > 1 && (hasID || hasMetrics && hasTarget) {
+			if at := slices.IndexFunc(t.names, func(name []byte) bool { return outerOf(name) != nil }); at >= 0 {
+				t.outer = outerOf(t.names[at])
+			}
+			t.noResult = !has(func(name []byte) bool { return bytes.Contains(name, []byte("result")) })
 			return t
 		}
 	}
@@ -106,17 +113,23 @@ func (t *table) parse(p *parser, record []byte) []byte {
 	if cells == nil {
 		return nil
 	}
+	unknown := t.noResult
 	for i, cell := range cells[:min(len(cells), len(t.names))] {
 		name := t.names[i]
 		if yes, err := strconv.ParseBool(string(cell)); err == nil && fieldOf(name) == fieldResult && !isDigit(cell[0]) { // t, True
 			cell = strconv.AppendBool(nil, yes)
 		}
+		isCut := (hasPrefix(cell, "{") || hasPrefix(cell, "[")) && !json.Valid(cell)
+		unknown = unknown || isCut && bytes.HasSuffix(name, []byte("result"))
 		if grouped.Match(cell) { // Kibana
 			cell = bytes.ReplaceAll(cell, []byte{','}, nil)
 		}
 		if !slices.Contains(nulls, string(cell)) {
 			object = append(appendText(append(appendText(object, name), ':'), cell), ',')
 		}
+	}
+	if unknown && !bytes.Contains(object, []byte(`erased":`)) { // as if a mask policy had taken it out
+		object = append(append(append(append(object, '"'), t.outer...), `erased":["/result"]`...), ',')
 	}
 	p.checked = true
 	p.parseMembers(append(bytes.TrimSuffix(object, []byte{','}), '}'))

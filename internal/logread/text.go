@@ -5,83 +5,47 @@ package logread
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math/bits"
 	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// unescape appends the meaning of a JSON string without its quotes, as
-// encoding/json does: half a surrogate becomes U+FFFD. An invalid escape stays
-// as it is.
-func unescape(dst, s []byte) []byte {
-	for len(s) >= 8 {
-		word := binary.LittleEndian.Uint64(s)
-		dst = binary.LittleEndian.AppendUint64(dst, word)
-		found := hasByte(word, '\\')
-		if found == 0 {
-			s = s[8:]
-			continue
-		}
-		n := bits.TrailingZeros64(found) / 8
-		dst, s = unescapeOne(dst[:len(dst)-8+n], s[n:])
-	}
-	for len(s) > 0 {
-		if s[0] == '\\' {
-			dst, s = unescapeOne(dst, s)
-			continue
-		}
-		dst = append(dst, s[0])
-		s = s[1:]
-	}
-	return dst
-}
-
 // decodeString appends the meaning of the JSON string that begins at i, and
-// returns the index behind it, or -1 if it does not end in its line. It does
-// the work of stringEnd and unescape in one pass, by blocks of 64 bytes. It is
-// for JSON in a string, which has an escape every few bytes.
+// returns the index behind it, or -1 if it does not end in its line. The meaning
+// is that of encoding/json: half a surrogate becomes U+FFFD. An invalid escape
+// stays as it is.
 func decodeString(dst, text []byte, i int) (_ []byte, end int) {
-	for i++; hasBlocks && i < len(text); {
-		dst = slices.Grow(dst, 1<<10)
-		n := len(dst)
-		written, read := unescapeBlocks(&dst[:n+1][n], cap(dst)-n, &text[i], cap(text)-i, &kept, hasCompress)
-		dst = dst[:n+written]
-		if i += read; i >= len(text) {
-			return dst, -1
-		}
-		switch text[i] {
-		case '"':
-			return dst, i + 1
-		case '\n':
-			return dst, -1
-		case '\\':
-			if i+1 == len(text) || text[i+1] == '\n' {
+	for i++; i < len(text); {
+		if hasBlocks && cap(text)-i > 64 { // JSON in a string has an escape every few bytes
+			dst = slices.Grow(dst, min(1<<10, len(text)-i+128))
+			n := len(dst)
+			written, read := unescapeBlocks(&dst[:n+1][n], cap(dst)-n, &text[i], cap(text)-i, &kept, hasCompress)
+			if dst, i = dst[:n+written], i+read; i >= len(text) {
 				return dst, -1
 			}
-			var rest []byte
-			dst, rest = unescapeOne(dst, text[i:])
-			for hasPrefix(rest, `\u`) { // most often there are several
-				dst, rest = unescapeOne(dst, rest)
-			}
-			i = len(text) - len(rest)
-		default:
-			if read == 0 { // the text behind i is too short
-				return decodeRest(dst, text, i)
-			}
 		}
+		from := i
+		for i < len(text) && text[i] != '"' && text[i] != '\\' && text[i] != '\n' {
+			i++
+		}
+		dst = append(dst, text[from:i]...)
+		switch {
+		case i == len(text) || text[i] == '\n':
+			return dst, -1
+		case text[i] == '"':
+			return dst, i + 1
+		case i+1 == len(text) || text[i+1] == '\n':
+			return dst, -1
+		}
+		var rest []byte
+		dst, rest = unescapeOne(dst, text[i:])
+		for hasPrefix(rest, `\u`) { // most often there are several
+			dst, rest = unescapeOne(dst, rest)
+		}
+		i = len(text) - len(rest)
 	}
-	return decodeRest(dst, text, i)
-}
-
-// decodeRest is decodeString from i on, in a string.
-func decodeRest(dst, text []byte, i int) (_ []byte, end int) {
-	if end = stringEnd(text, i-1); end < 0 {
-		return dst, -1
-	}
-	return unescape(dst, text[i:end-1]), end
+	return dst, -1
 }
 
 // escapes has the meaning of each byte behind a backslash, except u.
@@ -126,13 +90,12 @@ func hexRune(s []byte) rune {
 // UTF-8. It replaces invalid UTF-8 by U+FFFD. The result is part of s if
 // possible, and otherwise appended to scratch.
 func unquote(scratch, s []byte) (meaning, grown []byte, valid bool) {
-	s = s[1 : len(s)-1]
 	valid = utf8.Valid(s)
 	if valid && bytes.IndexByte(s, '\\') < 0 {
-		return s, scratch, true
+		return s[1 : len(s)-1], scratch, true
 	}
 	start := len(scratch)
-	scratch = unescape(scratch, s)
+	scratch, _ = decodeString(scratch, s, 0)
 	if !valid {
 		scratch = append(scratch[:start], string([]rune(string(scratch[start:])))...)
 	}

@@ -6,7 +6,6 @@ package logread
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strconv"
 )
 
@@ -81,48 +80,33 @@ func (s *source) textEvent(text []byte) {
 // stands for.
 func appendTextEvent(dst, text []byte) []byte {
 	dst = append(dst, '{')
-	_, text, _ = bytes.Cut(text, newline)
-	for len(text) > 0 {
-		key, value, rest := cutTextField(text)
-		text = rest
-		if key == nil {
-			continue
+	var key, value []byte
+	hasLines := false // the value has the lines that follow
+	add := func() {
+		if hasLines {
+			value = bytes.TrimSpace(value)
 		}
-		dst = strconv.AppendQuote(dst, string(key))
-		dst = append(dst, ':')
-		isText := slices.Contains(textFields, fieldOf(key))
-		if !json.Valid(value) || isText && value[0] != '"' {
-			value, _ = json.Marshal(string(value)) // never fails
+		if key != nil {
+			if !json.Valid(value) || fieldOf(key) < fieldResult && value[0] != '"' {
+				value, _ = json.Marshal(string(value)) // never fails
+			}
+			dst = append(append(append(strconv.AppendQuote(dst, string(key)), ':'), value...), ',')
 		}
-		dst = append(append(dst, value...), ',')
 	}
-	return append(bytes.TrimSuffix(dst, []byte{','}), '}')
-}
-
-// textFields are the fields that are strings, even if they look like numbers.
-var textFields = []field{fieldPath, fieldQuery, fieldDecisionID, fieldRequestedBy, fieldRevision, fieldTraceID, fieldSpanID}
-
-// cutTextField cuts off the next field. key is nil if the line begins none.
-func cutTextField(text []byte) (key, value, rest []byte) {
-	line, rest, _ := bytes.Cut(text, newline)
-	if !isTextField(line) {
-		return nil, nil, rest
-	}
-	key, value, _ = bytes.Cut(line[2:], []byte(" = "))
-	value = bytes.TrimSuffix(value, []byte{'\r'})
-	if string(value) != "|" {
-		return key, value, rest
-	}
-	value = nil
-	for len(rest) > 0 {
-		line, after, _ := bytes.Cut(rest, newline)
+	for line := range bytes.Lines(text) {
 		if isTextField(line) {
-			break
+			add()
+			key, value, _ = bytes.Cut(line[2:], []byte(" = "))
+			value = bytes.TrimRight(value, "\r\n")
+			if hasLines = string(value) == "|"; hasLines {
+				value = nil
+			}
+		} else if hasLines {
+			value = append(value, bytes.TrimPrefix(line, []byte("      "))...)
 		}
-		value = append(append(value, bytes.TrimPrefix(line, []byte("      "))...), '\n')
-		rest = after
 	}
-	return key, bytes.TrimSpace(value), rest
+	add()
+	return append(bytes.TrimSuffix(dst, []byte{','}), '}')
 }
 
 // isTextField reports whether a line begins a field: it is indented by two

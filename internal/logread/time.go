@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"math/bits"
 	"slices"
 	"time"
 )
@@ -138,5 +139,19 @@ func parseFraction(s []byte) (ns int64, ok bool) {
 		return ns*10 + int64(s[9]-'0'), n == 8 && isDigit(s[9])
 	}
 	ns, end := digits(s, 1)
-	return ns * powers[9-(len(s)-1)], end == len(s)
+	for range 10 - len(s) {
+		ns *= 10
+	}
+	return ns, end == len(s)
+}
+
+// eightDigits returns the number of leading digits in the word, and their value
+// (Lemire: Quickly parsing eight digits, 2018).
+func eightDigits(word uint64) (n uint, value int64) {
+	word ^= '0' * ones
+	// Beyond 9, adding 0x76 sets a byte's uppermost bit.
+	n = uint(bits.TrailingZeros64((word|(word+0x76*ones))&(0x80*ones))) / 8
+	word <<= 64 - 8*n // behind zeros
+	word = word*10 + word>>8
+	return n, int64(((word&0x000000FF000000FF)*0x000F424000000064 + (word>>16&0x000000FF000000FF)*0x0000271000000001) >> 32)
 }

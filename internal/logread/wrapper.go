@@ -72,7 +72,7 @@ func (f *finder) reset() {
 	for i := range f.parsers {
 		p := &f.parsers[i]
 		p.json, p.decoded, p.nested, p.scratch, p.members, p.present = nil, nil, nil, nil, nil, 0
-		if len(p.lines.keys) == mostKeys { // many of them may be useless for the next file
+		if len(p.lines.known) == mostKeys { // many of them may be useless for the next file
 			p.lines = keyLines{}
 		}
 	}
@@ -132,6 +132,9 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 			f.reader.options.Problem(Logged, f.record.line)
 		}
 		return
+	}
+	if p.has(fieldLevel) && !isEvent && !inEvent && bytes.Contains(p.json, names[2]) {
+		f.noteLoss(p)
 	}
 	f.inEvent = inEvent || isEvent
 	members := slices.DeleteFunc(p.members, func(m member) bool { return !f.mayHold(p, &m, n, isEvent) })
@@ -252,7 +255,8 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 			f.readValue(e, name, true, n)
 		case '"':
 			if len(f.waiting) > 0 && !f.inEvent || mayBegin(e[1:]) {
-				f.readText(otherKey, name, unescape(nil, e[1:len(e)-1]), n)
+				text, _ := decodeString(nil, e, 0)
+				f.readText(otherKey, name, text, n)
 			}
 		}
 		if isRow {
@@ -269,7 +273,7 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 func (f *finder) readString(p *parser, m *member, n nesting) {
 	if p.decodedAt != m.start {
 		p.decodedAt = -1
-		p.decoded = unescape(p.decoded[:0], p.json[m.start+1:m.end-1])
+		p.decoded, _ = decodeString(p.decoded[:0], p.json, int(m.start))
 	}
 	p.decoded = slices.Grow(p.decoded, len(newline))
 	f.readText(m.key, p.name(m), p.decoded, n)

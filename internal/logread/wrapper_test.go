@@ -123,7 +123,7 @@ func TestSameEvent(t *testing.T) {
 	many := func(n int) string {
 		members := []string{`"a":` + event1}
 		for i := range n - 1 {
-			members = append(members, fmt.Sprintf(`"a":{"decision_id":"%d","metrics":{}}`, i))
+			members = append(members, fmt.Sprintf(`"a":{"decision_id":"%d","path":"p","metrics":{}}`, i))
 		}
 		return strings.Join(members, ",")
 	}

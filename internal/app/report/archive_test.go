@@ -120,7 +120,7 @@ func problemsOf(in *Inputs) (problems []string) {
 // bzip2Sample has two lines of text.
 var bzip2Sample, _ = base64.StdEncoding.DecodeString("QlpoOTFBWSZTWWdi1I0AAALBgAAQDyGcACAAIgBpkIBppolWFgPG1vi7kinChIM7FqRo")
 
-const eventLine = `{"decision_id":"a","metrics":{}}` + "\n"
+const eventLine = `{"decision_id":"a","labels":{},"metrics":{}}` + "\n"
 
 // Each member of an archive is read like a file of its own: no event joins
 // those of the next member, lines count from 1, and only logs are read.
@@ -205,7 +205,7 @@ func TestCutFiles(t *testing.T) {
 		}
 	}
 	// The problem is that of the member, once.
-	want := []string{"damaged FILE:a.log:16", "truncated FILE:a.log:16"}
+	want := []string{"damaged FILE:a.log:12", "truncated FILE:a.log:12"}
 	if got := problemsOf(inputsOf(t, whole[:1024])); !slices.Equal(got, want) {
 		t.Errorf("a cut member: got problems %q, want %q", got, want)
 	}

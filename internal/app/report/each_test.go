@@ -56,7 +56,7 @@ func TestEachKeys(t *testing.T) {
 	const names = 300 // more than have room
 	var log strings.Builder
 	for i := range 2 * names {
-		fmt.Fprintf(&log, `{"decision_id":"a","metrics":{"timer_t%d_ns":%d,"counter_c%d":%[2]d,"timer_rego_query_eval_ns":%[2]d}}`+"\n", i%names, 1000+i%names, i%names)
+		fmt.Fprintf(&log, `{"decision_id":"a","labels":{},"metrics":{"timer_t%d_ns":%d,"counter_c%d":%[2]d,"timer_rego_query_eval_ns":%[2]d}}`+"\n", i%names, 1000+i%names, i%names)
 	}
 	decisions := 0
 	readLog(t, log.String(), Options{Workers: 1, Each: func(key func(int32) string) func(*logread.Event, [][]byte) error {

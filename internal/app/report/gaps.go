@@ -30,7 +30,7 @@ type Gaps struct {
 
 // add counts the gaps of a decision. stages has the stage of each metric, or "".
 func (g *Gaps) add(e *logread.Event, stages []string) {
-	timed := slices.ContainsFunc(e.Measures, func(m logread.Measure) bool { return stages[m.Metric] != "" })
+	timed := slices.ContainsFunc(e.Measures, func(m logread.Measure) bool { return m.Value > 0 && stages[m.Metric] != "" })
 	if timed && e.Time != logread.NoTime && !e.Hidden && !e.Damaged {
 		return
 	}

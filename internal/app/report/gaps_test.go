@@ -54,7 +54,8 @@ func TestGaps(t *testing.T) {
 		whole  bool   // nothing stands out
 	}{
 		whole: {Gaps{}, "Of 1,000 decisions, all times, durations and results could be read.", "", true},
-		whole + logOf(10, sampleTime+`,"result":true,"metrics":{}`): {Gaps{Duration: 10, Any: 10}, "Of 1,010 decisions, 10 have no readable duration.", "", true},
+		whole + logOf(10, sampleTime+`,"result":true,"metrics":{}`):                                          {Gaps{Duration: 10, Any: 10}, "Of 1,010 decisions, 10 have no readable duration.", "", true},
+		whole + logOf(11, sampleTime+`,"result":true,"metrics":{"timer_server_handler_ns":0,"counter_x":1}`): {Gaps{Duration: 11, Any: 11}, "Of 1,011 decisions, 11 have no readable duration.", "", false},
 		logOf(100, sampleTime+`,"result":true,"metrics":{"timer_server_handler_ns":"1 ms","counter_x":1}`): {Gaps{Duration: 100, Metric: 100, Any: 100},
 			"Of 100 decisions, 100 have no readable duration, 100 have a metric that cannot be read (`bad_metric` 100).\n" +
 				"As no decision has a readable duration, these rules did not run, or only in part: `latency_rose`, ",

@@ -51,7 +51,7 @@ func packed(t testing.TB, text string) []byte {
 	return e.EncodeAll([]byte(text), nil)
 }
 
-const oneEvent = `{"decision_id":"a","metrics":{}}` + "\n"
+const oneEvent = `{"decision_id":"a","labels":{},"metrics":{}}` + "\n"
 
 // save saves a report into a file.
 func save(t *testing.T, x *Data, file string) string {

@@ -466,7 +466,7 @@ func TestTimesWanted(t *testing.T) {
 // The problems of a file are reported, also if it is short.
 func TestProblemsOfFile(t *testing.T) {
 	t.Parallel()
-	const event = `{"decision_id":"a","metrics":{}}`
+	const event = `{"decision_id":"a","labels":{},"metrics":{}}`
 	for text, want := range map[string]map[string]int64{
 		"":                            {},
 		event:                         {},
@@ -507,7 +507,7 @@ func TestNumbersBounded(t *testing.T) {
 	long, most := strings.Repeat("x", 500), 0
 	for event := range 80 {
 		var text strings.Builder
-		text.WriteString(`{"decision_id":"a","metrics":{"timer_rego_query_eval_ns":1`)
+		text.WriteString(`{"decision_id":"a","labels":{},"metrics":{"timer_rego_query_eval_ns":1`)
 		for i := range perEvent {
 			fmt.Fprintf(&text, `,"timer_%s%d_ns":1`, long, event*perEvent+i)
 		}
