@@ -57,17 +57,16 @@ func Read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// A Block is a fenced block of a document. Needs is the word in a comment
-// before the block, such as <!-- run: cluster -->.
-type Block struct{ Needs, Language, Text string }
+// A Block is a fenced block of a document.
+type Block struct{ Language, Text string }
 
 // Blocks returns the blocks of a document in the folder docs. It fails the test
 // if a block has no language.
 func Blocks(t *testing.T, document string) (found []Block) {
 	text := Read(t, "docs/"+document)
-	block := regexp.MustCompile("(?ms)^(?:<!-- run: ([a-z]+) -->\n)?```([a-z]+)\n(.*?)^```$")
+	block := regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$")
 	for _, match := range block.FindAllStringSubmatch(text, -1) {
-		found = append(found, Block{match[1], match[2], match[3]})
+		found = append(found, Block{match[1], match[2]})
 	}
 	require.Len(t, found, strings.Count(text, "\n```")/2, "blocks with a language in %s", document)
 	return found

@@ -8,6 +8,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -123,38 +124,30 @@ func TestAPIServer(t *testing.T) {
 	applyChart := func(namespace string, c *chart.Chart, values string) {
 		must("create", "namespace", namespace)
 		must("label", "namespace", namespace, "pod-security.kubernetes.io/warn=restricted")
-		files, err := renderFiles(c, "opa", values, strings.Fields(must("api-versions"))...)
+		files, err := renderChart(c, values, strings.Fields(must("api-versions"))...)
 		require.NoError(t, err)
 		dir := t.TempDir()
 		for name, text := range files {
-			if filepath.Ext(name) == ".yaml" {
-				write(t, dir, name, text)
-			}
+			write(t, dir, name, text)
 		}
 		assert.Equal(t, "accepted", apply("--namespace", namespace, "--recursive", "--filename", dir), "%s: %s", namespace, values)
 	}
 	dir, folders := documented(t)
-	example := filepath.Join(dir, examples)
 
-	assert.Contains(t, apply("--kustomize", example), `no matches for kind "PodMonitor"`)
+	assert.Contains(t, apply("--kustomize", filepath.Join(dir, examples)), `no matches for kind "PodMonitor"`)
 	applyChart("without-operator", packaged(t), "")
 	for _, name := range []string{"podmonitors", "prometheusrules"} {
 		must("create", "--filename", filepath.Join(programs, operatorGroup+"_"+name+".yaml"))
 		must("wait", "--for=condition=Established", "crd/"+name+"."+operatorGroup)
 	}
 	must("create", "namespace", "app")
-	for _, folder := range append(folders, examples, examples+"/annotations", examples+"/collector", sidecar) {
+	for _, folder := range append(folders, examples, examples+"/annotations", collector, sidecar) {
 		assert.Equal(t, "accepted", apply("--kustomize", filepath.Join(dir, folder)), folder)
 	}
-	values, err := os.ReadFile(filepath.Join(dir, "deploy/values.yaml"))
-	require.NoError(t, err)
-	applyChart("defaults", packaged(t), "")
-	applyChart("documented", packaged(t), string(values))
-	applyChart("everything", packaged(t), everything)
-	applyChart("collector", packaged(t), "server: {enabled: false}\ncollector: {enabled: true, image: {repository: regometer}}")
-	applyChart("application", withSidecar(t), "opa: {server: {enabled: false}, sidecar: {enabled: true, image: {repository: opa-envoy}}}")
-	monitors := must("get", "podmonitors", "--all-namespaces", "--output=name")
-	assert.Equal(t, 8, strings.Count(monitors, "\n"), monitors)
+	for name, values := range chartValues(t) {
+		applyChart(name, packaged(t), values)
+	}
+	applyChart("application", withSidecar(t), sidecarValues)
 
 	for _, fault := range []struct{ kind, path, value, want string }{
 		{"Deployment", "/spec/template/spec/containers/0/argz", "[]", `unknown field "spec.template.spec.containers[0].argz"`},
@@ -163,6 +156,8 @@ func TestAPIServer(t *testing.T) {
 		{"PodMonitor", "/spec/nativeHistogram", "true", `unknown field "spec.nativeHistogram"`},
 		{"PrometheusRule", "/spec/groups/0/interval", "soon", "spec.groups[0].interval"},
 	} {
-		assert.Contains(t, apply("--kustomize", breakExample(t, fault.kind, fault.path, fault.value)), fault.want, fault.path)
+		write(t, dir, "broken/kustomization.yaml", fmt.Sprintf(
+			"resources: [../%s]\npatches: [{target: {kind: %s}, patch: '- {op: add, path: %s, value: %s}'}]", examples, fault.kind, fault.path, fault.value))
+		assert.Contains(t, apply("--kustomize", filepath.Join(dir, "broken")), fault.want, fault.path)
 	}
 }

@@ -6,16 +6,14 @@ package kubernetes
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -26,170 +24,140 @@ import (
 	"github.com/regometer/regometer/e2e/harness"
 )
 
-// environment returns the variables of a container: those with a value, and
-// those from its resources.
-func environment(c *core.Container) (map[string]string, error) {
-	env := map[string]string{}
-	for _, v := range c.Env {
-		switch {
-		case v.ValueFrom == nil:
-			value := v.Value
-			for name, known := range env {
-				value = strings.ReplaceAll(value, "$("+name+")", known)
-			}
-			env[v.Name] = value
-		case v.ValueFrom.ResourceFieldRef != nil && v.ValueFrom.ResourceFieldRef.Resource == "limits.memory":
-			divisor := v.ValueFrom.ResourceFieldRef.Divisor.Value()
-			env[v.Name] = strconv.FormatInt((c.Resources.Limits.Memory().Value()+divisor-1)/divisor, 10)
-		default:
-			return nil, fmt.Errorf("the variable %s comes from a source that the test does not know", v.Name)
-		}
-	}
-	return env, nil
-}
-
 // A container is a process that runs the command line of a pod's container opa.
-type container struct {
-	*harness.Process
-	spec  core.Container
-	grace time.Duration     // from SIGTERM to SIGKILL
-	local map[string]string // the addresses and folders here, by those in the pod
-}
+type container map[string]string // the addresses and folders here, by those in the pod
 
-// start runs the container opa of the deployment among objects. It translates
-// these addresses, which the container listens on, and the mounted folders in
-// the arguments and the ConfigMaps, and nothing else. edit changes the
-// ConfigMaps' files.
-func start(t *testing.T, binary string, objects []runtime.Object, addresses []string, edit func(string) string) *container {
-	d := of[*apps.Deployment](objects)[0]
-	pod := d.Spec.Template.Spec
-	i := slices.IndexFunc(containers(&pod), func(c core.Container) bool { return c.Name == "opa" })
+// start runs the container, until the end of the test, and returns once the pod
+// would be ready. The addresses are those that the container listens on.
+func start(t *testing.T, binary string, objects []runtime.Object, addresses ...string) container {
+	pod := of[*apps.Deployment](objects)[0].Spec.Template.Spec
+	all := slices.Concat(pod.InitContainers, pod.Containers)
+	i := slices.IndexFunc(all, func(c core.Container) bool { return c.Name == "opa" })
 	require.GreaterOrEqual(t, i, 0, "the pod has no container opa")
-	c := &container{spec: containers(&pod)[i], grace: time.Duration(*pod.TerminationGracePeriodSeconds) * time.Second, local: map[string]string{}}
-	require.Empty(t, c.spec.Command, "the container replaces the image's command")
-
+	here := container{}
+	var quoted []string // as in a configuration
 	for _, address := range addresses {
-		c.local[address] = harness.FreeAddress(t)
+		here[address] = harness.FreeAddress(t)
+		quoted = append(quoted, `"`+address+`"`, `"`+here[address]+`"`)
 	}
-	translate := func(text string) string {
-		for _, address := range addresses {
-			text = strings.ReplaceAll(text, `"`+address+`"`, `"`+c.local[address]+`"`)
-		}
-		return text
-	}
-	known := configMaps(objects, d.Namespace)
-	for _, m := range c.spec.VolumeMounts {
-		c.local[m.MountPath] = t.TempDir()
+	for _, m := range all[i].VolumeMounts {
+		here[m.MountPath] = t.TempDir()
 		for _, v := range pod.Volumes {
-			if v.Name == m.Name && v.ConfigMap != nil {
-				mount(t, known[v.ConfigMap.Name], c.local[m.MountPath], func(text string) string { return translate(edit(text)) })
+			if v.Name != m.Name || v.ConfigMap == nil {
+				continue
+			}
+			maps := of[*core.ConfigMap](objects)
+			found := slices.IndexFunc(maps, func(c *core.ConfigMap) bool { return c.Name == v.ConfigMap.Name })
+			require.GreaterOrEqual(t, found, 0, "there is no ConfigMap %s", v.ConfigMap.Name)
+			for name, text := range maps[found].Data { // the kubelet makes links to a hidden folder
+				write(t, here[m.MountPath], "..data/"+name, strings.NewReplacer(quoted...).Replace(text))
+				require.NoError(t, os.Symlink("..data/"+name, filepath.Join(here[m.MountPath], name)))
 			}
 		}
 	}
 	var args []string
-	for _, arg := range c.spec.Args {
+	for _, arg := range all[i].Args {
 		value := arg[strings.Index(arg, "=")+1:]
-		local := c.here(value)
-		require.False(t, local == value && regexp.MustCompile(`^[^/]*:\d+$`).MatchString(value), "%s is not one of the addresses %v", arg, addresses)
-		args = append(args, strings.TrimSuffix(arg, value)+local)
-	}
-	env, err := environment(&c.spec)
-	require.NoError(t, err)
-	env["TMPDIR"] = c.local["/tmp"]
-	cmd := exec.Command(binary, args...)
-	cmd.Dir, cmd.Env = t.TempDir(), []string{}
-	for name, value := range env {
-		cmd.Env = append(cmd.Env, name+"="+value)
-	}
-	c.Process = harness.Start(t, cmd)
-	return c
-}
-
-// here translates an address, or a path in a mounted folder.
-func (c *container) here(value string) string {
-	for there, local := range c.local {
-		if rest, ok := strings.CutPrefix(value, there); ok && (rest == "" || rest[0] == '/') {
-			return local + rest
+		for there, local := range here {
+			if rest, ok := strings.CutPrefix(value, there); ok && (rest == "" || rest[0] == '/') {
+				arg = strings.TrimSuffix(arg, value) + local + rest
+			}
 		}
+		args = append(args, arg)
 	}
-	return value
+	cmd := exec.Command(binary, args...)
+	cmd.Dir, cmd.Env = t.TempDir(), []string{"TMPDIR=" + here["/tmp"]}
+	process := harness.Start(t, cmd)
+	harness.Await(t, "the pod is ready", func() bool {
+		require.False(t, process.Ended(), "the container has ended")
+		status, _, _ := harness.Ask(t.Context(), http.MethodGet, "http://"+here[":8282"]+all[i].ReadinessProbe.HTTPGet.Path, "", "")
+		return status == http.StatusOK
+	})
+	return here
 }
 
-// mount writes a ConfigMap to a folder as the kubelet does: the files are links
-// into a hidden folder, which another hidden link names.
-func mount(t *testing.T, c *core.ConfigMap, dir string, edit func(string) string) {
-	const version = "..2026_01_02_03_04_05.0123456789"
-	require.NoError(t, os.Mkdir(filepath.Join(dir, version), 0o777))
-	require.NoError(t, os.Symlink(version, filepath.Join(dir, "..data")))
-	for name, text := range c.Data {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, version, name), []byte(edit(text)), 0o666))
-		require.NoError(t, os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name)))
-	}
-}
-
-// url returns the URL of a port, on which the container must listen at all
-// addresses.
-func (c *container) url(t *testing.T, port string) string {
-	i := slices.IndexFunc(c.spec.Ports, func(p core.ContainerPort) bool { return p.Name == port })
-	require.GreaterOrEqual(t, i, 0, "no port %s", port)
-	address := c.local[fmt.Sprint(":", c.spec.Ports[i].ContainerPort)]
-	require.NotEmpty(t, address, "the container does not listen on its port %s", port)
-	return "http://" + address
-}
-
-// request makes a request to a port, and returns the HTTP status and the body
-// of the answer.
-func (c *container) request(t *testing.T, method, port, path, body string) (status int, answer string) {
-	status, answer, err := harness.Ask(t.Context(), method, c.url(t, port)+path, body, "")
+// ask makes a request to an address of the pod.
+func (c container) ask(t *testing.T, method, address, path, body string) (status int, answer string) {
+	status, answer, err := harness.Ask(t.Context(), method, "http://"+c[address]+path, body, "")
 	require.NoError(t, err)
 	return status, strings.TrimSpace(answer)
 }
 
-// checkDecision asks whether a user is allowed.
-func (c *container) checkDecision(t *testing.T, user, want string) {
-	status, body := c.request(t, http.MethodPost, "http", "/v1/data/authz/allow", fmt.Sprintf(`{"input": {"user": %q}}`, user))
-	assert.Equal(t, http.StatusOK, status, user)
-	assert.Equal(t, `{"result":`+want+`}`, body, user)
-}
-
-// checkMetrics: a scrape has these beginnings of lines.
-func (c *container) checkMetrics(t *testing.T, port string, want ...string) {
-	_, metrics := c.request(t, http.MethodGet, port, "/metrics", "")
-	for _, line := range want {
-		assert.Contains(t, metrics, "\n"+line)
+// TestServer runs the server of the example, of the chart, and of the overlay
+// in docs/kubernetes.md, whose request gets its answer. Clients may ask for the
+// decisions that system.rego names, and nothing else.
+func TestServer(t *testing.T) {
+	harness.EndToEnd(t)
+	dir, _ := documented(t)
+	request := regexp.MustCompile(`curl -s localhost:8181/v1/data/authz/allow -d '(.*)'`).FindStringSubmatch(harness.Read(t, "docs/kubernetes.md"))
+	require.NotNil(t, request)
+	for _, server := range []struct {
+		name    string
+		objects []runtime.Object
+		allowed string
+	}{
+		{"example", render(t, dir, examples), `{"input": {"user": "alice"}}`},
+		{"chart", chartObjects(t, packaged(t), ""), `{"input": {"user": "alice"}}`},
+		{"document", render(t, dir, "deploy"), request[1]},
+	} {
+		c := start(t, harness.OPA(t), server.objects, ":8181", ":8282")
+		for body, want := range map[string]string{server.allowed: `{"result":true}`, `{"input": {"user": "mallory"}}`: `{"result":false}`} {
+			_, answer := c.ask(t, http.MethodPost, ":8181", "/v1/data/authz/allow", body)
+			assert.Equal(t, want, answer, server.name)
+		}
+		for _, refused := range []string{
+			"PUT /v1/policies/authz", "GET /v1/policies", "DELETE /v1/policies/authz.rego", "PATCH /v1/data/users", "GET /v1/config",
+			"GET /v1/query?q=data", "POST /v1/query", "POST /v1/compile", "POST /", "POST /v0/data/authz/allow",
+			"GET /v1/data", "GET /v1/data/authz/allow", "POST /v1/data", "POST /v1/data/", "POST /v1/data/authz",
+			"POST /v1/data/authz/allow/x", "POST /v1/data/authz%2Fallow", "POST /v1/data/system/authz/decisions",
+		} {
+			method, path, _ := strings.Cut(refused, " ")
+			status, body := c.ask(t, method, ":8181", path, "{}")
+			assert.Equal(t, http.StatusUnauthorized, status, "%s: %s: %s", server.name, refused, body)
+		}
+		_, metrics := c.ask(t, http.MethodGet, ":8282", "/metrics", "")
+		assert.Contains(t, metrics, `opa_decisions_total{outcome="allowed",path="authz/allow"} 1`+"\n", server.name)
+		assert.Contains(t, metrics, `opa_decision_received_total{source="server"} 2`+"\n", server.name)
 	}
 }
 
-// probe makes the request of a probe, and returns the HTTP status of the
-// answer, or 0 without an answer.
-func (c *container) probe(t *testing.T, p *core.Probe) int {
-	status, _, _ := harness.Ask(t.Context(), http.MethodGet, c.url(t, p.HTTPGet.Port.StrVal)+p.HTTPGet.Path, "", "")
-	return status
-}
-
-// await repeats the request of a probe until the answer has an HTTP status.
-func (c *container) await(t *testing.T, p *core.Probe, status int) {
-	harness.Await(t, fmt.Sprintf("HTTP status %d from %s", status, p.HTTPGet.Path), func() bool {
-		require.False(t, c.Ended(), "the container has ended")
-		return c.probe(t, p) == status
+// TestSidecar runs OPA as Envoy's sidecar. If there is an Envoy, it asks OPA,
+// with the example's configuration.
+func TestSidecar(t *testing.T) {
+	harness.Need(t)
+	envoy := harness.Envoy()
+	if envoy == "" {
+		t.Skip("there is no envoy on PATH: make test-envoy fetches one")
+	}
+	binary := harness.EnvoyPlugin(t)
+	if binary == "" {
+		binary = harness.ExtAuthz(t)
+	}
+	t.Parallel()
+	const authorization = "127.0.0.1:9191"
+	c := start(t, binary, render(t, harness.Root, sidecar), "127.0.0.1:8181", ":8282", authorization)
+	app := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(app.Close)
+	c["0.0.0.0:8000"], c["127.0.0.1:8080"] = harness.FreeAddress(t), app.Listener.Addr().String()
+	config := harness.Read(t, sidecar+"/envoy.yaml")
+	for _, there := range []string{"0.0.0.0:8000", "127.0.0.1:8080", authorization} {
+		form := func(address string) string {
+			return "{address: " + strings.Replace(address, ":", ", port_value: ", 1) + "}"
+		}
+		require.Contains(t, config, form(there))
+		config = strings.ReplaceAll(config, form(there), form(c[there]))
+	}
+	harness.Start(t, exec.Command(envoy, "--config-yaml", config, "--use-dynamic-base-id", "--log-level", "warn"))
+	harness.Await(t, "Envoy answers", func() bool {
+		_, _, err := harness.Ask(t.Context(), http.MethodGet, "http://"+c["0.0.0.0:8000"], "", "")
+		return err == nil
 	})
-}
-
-// awaitReady returns once all probes succeed.
-func (c *container) awaitReady(t *testing.T) {
-	for _, p := range []*core.Probe{c.spec.StartupProbe, c.spec.ReadinessProbe, c.spec.LivenessProbe} {
-		c.await(t, p, http.StatusOK)
+	for method, want := range map[string]int{http.MethodGet: http.StatusOK, http.MethodPost: http.StatusForbidden} {
+		status, _ := c.ask(t, method, "0.0.0.0:8000", "/", "")
+		assert.Equal(t, want, status, method)
 	}
-}
-
-// stop ends the container as the kubelet does. The kubelet would kill a
-// container that does not end in time.
-func (c *container) stop(t *testing.T) {
-	require.NoError(t, c.Cmd.Process.Signal(syscall.SIGTERM))
-	select {
-	case <-c.Exited:
-		assert.Zero(t, c.Cmd.ProcessState.ExitCode(), c.Cmd.ProcessState)
-	case <-time.After(c.grace):
-		assert.Fail(t, "the container has not ended", "after %v", c.grace)
+	_, metrics := c.ask(t, http.MethodGet, ":8282", "/metrics", "")
+	for _, outcome := range []string{"allowed", "denied"} {
+		assert.Contains(t, metrics, fmt.Sprintf(`opa_decisions_total{outcome=%q,path="envoy/authz/allow"} `, outcome))
 	}
 }
