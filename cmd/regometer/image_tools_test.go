@@ -45,7 +45,7 @@ func needTool(t *testing.T, name string) {
 // tools.
 func TestImageTools(t *testing.T) {
 	if os.Getenv("REGOMETER_IMAGE_TESTS") == "" {
-		t.Skip("builds OPA and needs skopeo, umoci and bubblewrap: make test-image")
+		t.Skip("builds OPA and needs skopeo, umoci and bubblewrap: set REGOMETER_IMAGE_TESTS=1")
 	}
 	dir := t.TempDir()
 	archive, folder, bundle := filepath.Join(dir, "opa.tar"), filepath.Join(dir, "copied"), filepath.Join(dir, "bundle")

@@ -75,7 +75,7 @@ func TestLogs(t *testing.T) {
 func TestLogsDuckDB(t *testing.T) {
 	if os.Getenv("REGOMETER_DUCKDB") == "" {
 		if _, err := exec.LookPath("duckdb"); err != nil {
-			t.Skip("no DuckDB: set REGOMETER_DUCKDB, put duckdb into PATH, or run make test-duckdb")
+			t.Skip("no DuckDB: set REGOMETER_DUCKDB, put duckdb into PATH, or run make test-slow")
 		}
 	}
 	testLogs(t, map[string]string{"docker": "duckdb regometer regometer_portable", "ndjson": "duckdb duckdb_one regometer regometer_one regometer_portable regometer_stdin"})

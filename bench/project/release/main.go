@@ -1,9 +1,8 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Release checks that this repository's modules can be published, makes them
-// ready for it, and builds the files of a release. RELEASING.md says when to
-// use it.
+// Release makes this repository's modules ready to be published, and builds the
+// files of a release. RELEASING.md says when to use it.
 package main
 
 import (
@@ -21,8 +20,7 @@ import (
 )
 
 const usage = `Usage, in the repository's root:
-  go run ./bench/project/release check                  build all modules as published, change nothing
-  go run ./bench/project/release prepare VERSION        write the go.mod and go.sum files of VERSION
+  go run ./bench/project/release prepare VERSION        build all modules as published, and write their go.mod and go.sum files
   go run ./bench/project/release dist [flags] VERSION   build the files of VERSION into dist/VERSION
 
 The command dist replaces the folder dist/VERSION once all files are built. They
@@ -47,21 +45,18 @@ func release(ctx context.Context, args []string, stderr io.Writer) (err error) {
 	}
 	list := flags.String("platforms", "", "build only for these `platforms`, such as linux/amd64,windows/arm64; default all")
 	dirty := flags.Bool("dirty", false, "build from a checkout with changes, or of another commit than the version's tag")
-	command, version, platforms := "", "v0.0.1-check", project.Platforms
+	command, platforms := "", project.Platforms
 	if len(args) > 0 {
 		command = args[0]
 		if err := flags.Parse(args[1:]); err != nil {
 			return err
 		}
 	}
-	switch {
-	case command == "check" && flags.NArg() == 0:
-	case (command == "prepare" || command == "dist") && flags.NArg() == 1:
-		version = flags.Arg(0)
-	default:
+	if command != "prepare" && command != "dist" || flags.NArg() != 1 {
 		flags.Usage()
-		return errors.New("name a command, and for prepare and dist one version")
+		return errors.New("name a command and one version")
 	}
+	version := flags.Arg(0)
 	if *list != "" {
 		platforms = strings.Split(*list, ",")
 	}
@@ -87,13 +82,9 @@ func release(ctx context.Context, args []string, stderr io.Writer) (err error) {
 	if err := r.Build(); err != nil {
 		return err
 	}
-	if command == "prepare" {
-		if err := r.Apply(); err != nil {
-			return err
-		}
-		fmt.Fprintf(stderr, "go.mod and go.sum of %d modules are those of %s now\n", len(r.Modules), version)
-		return nil
+	if err := r.Apply(); err != nil {
+		return err
 	}
-	fmt.Fprintf(stderr, "all %d modules can be published\n", len(r.Modules))
+	fmt.Fprintf(stderr, "go.mod and go.sum of %d modules are those of %s now\n", len(r.Modules), version)
 	return nil
 }

@@ -318,7 +318,8 @@ func compileWith(ctx context.Context, p *patchedTree, target map[string][]byte, 
 	if err != nil {
 		return err
 	}
-	args = slices.Concat(args[:1], []string{"-overlay=" + o.file(), tags}, args[1:])
+	// With -trimpath, trees in different folders share Go's build cache.
+	args = slices.Concat(args[:1], []string{"-trimpath", "-overlay=" + o.file(), tags}, args[1:])
 	return gotool.Command{Dir: p.root, Args: args, Env: []string{"CGO_ENABLED=0"}}.Run(ctx)
 }
 

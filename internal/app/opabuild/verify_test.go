@@ -335,21 +335,3 @@ func main() {
 		t.Errorf("after an interrupt the error is %v", err)
 	}
 }
-
-// The newest patch release of the newest OPA that is supported: its tests of
-// the package, ours, and its linter.
-func TestVerifyNewestPatchRelease(t *testing.T) {
-	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
-		t.Skip("fetches a linter and runs it for minutes: make test-slow")
-	}
-	r, err := Verify(t.Context(), VerifyOptions{Options: Options{OPA: newestMinor, Progress: t.Output()}, Packages: []string{"v1/metrics"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Write(t.Output()); err != nil {
-		t.Fatal(err)
-	}
-	if !r.OK() || r.Packages[0].Changed.Passed < 100 || r.Lint == nil || r.Lint.Skipped != "" {
-		t.Error("not verified")
-	}
-}

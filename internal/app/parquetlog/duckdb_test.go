@@ -31,7 +31,7 @@ func duckdb(t *testing.T) func(query string) []map[string]any {
 	if program == "" {
 		var err error
 		if program, err = exec.LookPath("duckdb"); err != nil {
-			t.Skipf("no DuckDB: set %s, put duckdb into PATH, or run make test-duckdb", duckdbVariable)
+			t.Skipf("no DuckDB: set %s, put duckdb into PATH, or run make test-slow", duckdbVariable)
 		}
 	}
 	version, err := exec.CommandContext(t.Context(), program, "--version").CombinedOutput()
