@@ -167,7 +167,6 @@ dashboards: ## Write the Grafana dashboards, and the rules for the Prometheus op
 .PHONY: bench
 bench: ## Measure beside OPA, print the tables, write docs/performance.md and the table in README.md
 	$(GO) run ./bench/cmd/benchtable $(BENCHFLAGS)
-	$(GO) test -count 1 -run '^TestReadmeTable$$' ./bench/project -update
 
 .PHONY: bench-collect
 bench-collect: ## Measure regometer collect, on one processor and on two and beside an OpenTelemetry Collector, and servers that upload; write the page
@@ -185,6 +184,7 @@ findings: ## Plant faults in decision logs, and print what the report finds; FIN
 
 .PHONY: bench-quick
 bench-quick: ## Run the benchmarks of docs/performance.md once, with and without the drop-in
+	@$(find_duckdb); \
 	$(GO) run ./bench/cmd/benchtable -quick -parts metrics,embedded,server,report
 
 ##### Checks

@@ -6,13 +6,11 @@ package project
 import (
 	"bytes"
 	"cmp"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -40,10 +38,6 @@ const (
 // executed are the documents whose commands and programs run, from top to
 // bottom, as if a person typed them in.
 var executed = []string{"README.md", "CONTRIBUTING.md", "docs/embedding.md", operating, reporting, containers, collecting}
-
-// documents are those whose links and names must be right.
-var documents = append(executed[:len(executed):len(executed)],
-	"RELEASING.md", "SECURITY.md", "CHANGELOG.md", "docs/design.md", "docs/envoy.md", "docs/kubernetes.md", "docs/rgm.md", "docs/upstream.md", "dashboards/README.md")
 
 // A block is a fenced block of a document. A comment before it, such as
 // <!-- run: server -->, says how it runs:
@@ -74,73 +68,25 @@ func blocks(t *testing.T, document string) (found []block) {
 	return found
 }
 
-// TestDocumentsName: everything that a document names exists.
+// TestDocumentsName: the files that documents link to, and the tests that they
+// name, exist.
 func TestDocumentsName(t *testing.T) {
 	tests := ""
-	folders := map[string]string{} // all tests of a folder
-	for name, text := range texts(t, "*_test.go") {
+	for _, text := range texts(t, "*_test.go") {
 		tests += text
-		folders[path.Dir(name)] += text
 	}
-	makefile := read(t, "Makefile")
-	versions := []string{opabuild.OldestVersion[1:], opabuild.NewestVersion[1:], opabuild.NewestRange[1:]}
-	measured := regexp.MustCompile(`(?s)<!-- measured:.*<!-- measured: end -->`)
-	for _, c := range []struct {
-		what, pattern string
-		exists        func(document string, match []string) bool
-	}{
-		{"target", "`make ([a-z0-9-]+)", func(_ string, m []string) bool {
-			return strings.Contains(makefile, "\n"+m[1]+":")
-		}},
-		{"test", "`(Test\\w+)`", func(_ string, m []string) bool {
-			return strings.Contains(tests, "\nfunc "+m[1]+"(")
-		}},
-		{"test", `go test \./(\S+) -run '?(\w+)`, func(_ string, m []string) bool {
-			return strings.Contains(folders[m[1]], "\nfunc "+m[2]+"(")
-		}},
-		{"file", `\]\(([^)#:]+)[)#]`, func(document string, m []string) bool {
-			_, err := os.Stat(filepath.Join(root, filepath.Dir(document), m[1]))
-			return err == nil
-		}},
-		{"heading", `\]\(([^)#:]*)(#[^)]*)\)`, func(document string, m []string) bool {
-			linked := document
-			if m[1] != "" {
-				linked = path.Join(path.Dir(document), m[1])
-			}
-			return slices.Contains(anchors(read(t, linked)), m[2])
-		}},
-		{"tested Go", `Go (1\.\d+)`, func(_ string, m []string) bool { return slices.Contains(goMinors(t), m[1]) }},
-		// Releases of Go have "Go " before them.
-		{"supported OPA", `(Go )?\bv?(1\.\d+\.(?:\d+|x))\b`, func(document string, m []string) bool {
-			return m[1] != "" || document == "CHANGELOG.md" || slices.Contains(versions, m[2])
-		}},
-	} {
-		named := 0
-		for _, document := range documents {
-			text := measured.ReplaceAllString(read(t, document), "") // names the measured OPA
-			for _, m := range regexp.MustCompile(c.pattern).FindAllStringSubmatch(text, -1) {
-				named++
-				if !c.exists(document, m) {
-					t.Errorf("%s: %q names a missing %s", document, m[0], c.what)
-				}
+	for document, text := range texts(t, "*.md", ":!bench") {
+		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)[)#]`).FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(root, filepath.Dir(document), m[1])); err != nil {
+				t.Errorf("%s: %v", document, err)
 			}
 		}
-		if named == 0 {
-			t.Errorf("no document matches %s", c.pattern)
+		for _, m := range regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(tests, "\nfunc "+m[1]+"(") {
+				t.Errorf("%s names a missing test: %s", document, m[1])
+			}
 		}
 	}
-	if want := opabuild.OldestVersion[1:] + " to " + opabuild.NewestRange[1:]; !strings.Contains(read(t, "README.md"), want) {
-		t.Errorf("README.md does not say that OPA %s is supported", want)
-	}
-}
-
-// anchors returns the ends of links to a document's headings.
-func anchors(text string) (found []string) {
-	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
-		heading := strings.ReplaceAll(strings.ToLower(m[1]), " ", "-")
-		found = append(found, "#"+regexp.MustCompile(`[^\p{L}\p{N}_-]`).ReplaceAllLiteralString(heading, ""))
-	}
-	return found
 }
 
 // TestDocumentsGo runs the programs in the documents.
@@ -314,41 +260,6 @@ func startServer(t *testing.T, dir string, env []string, script string) (*opaser
 		Name: "documented server", Command: []string{"bash", "-c", script + ` "$@"`, "bash"},
 		Dir: dir, Env: env, Log: filepath.Join(t.TempDir(), "log"),
 	})
-}
-
-var update = flag.Bool("update", false, "write the table of measurements in README.md")
-
-// The rows of docs/performance.md that README.md shows. The second case takes
-// two rows of one table, which have allocations, bytes, processor time and
-// time, each with its ratio behind a semicolon.
-var (
-	requestRow = regexp.MustCompile(`(?m)^\| (A request: New, 4 timers, 1 counter; 1 goroutine(?: \| [^|]*){3} \|)`)
-	serverRows = regexp.MustCompile("(?ms)^### The server under load: (`POST /v1/data/rbac/allow`)\n" +
-		`[^#]*^\| unmodified OPA, nothing on \| ([^|]*) \| ([^|]*) \| [^|]* \| ([^|]*) \|` +
-		`[^#]*^\| with the drop-in, nothing on \| ([^|;]*);[^|]* \| ([^|;]*);[^|]* \| [^|]* \| ([^|;]*); ([^|]*) \|`)
-)
-
-// TestReadmeTable: the table of measurements in README.md has the figures of
-// docs/performance.md.
-func TestReadmeTable(t *testing.T) {
-	page, text := read(t, "docs/performance.md"), read(t, "README.md")
-	request, server := requestRow.FindStringSubmatch(page), serverRows.FindStringSubmatch(page)
-	if request == nil || server == nil {
-		t.Fatal("docs/performance.md lacks a row that README.md shows")
-	}
-	table := regexp.MustCompile(`(?s)(from docs/performance.md -->\n).*(<!-- measured: end -->\n)`)
-	if !table.MatchString(text) {
-		t.Fatal("README.md lacks the lines around its table")
-	}
-	want := table.ReplaceAllString(text, "${1}| case | OPA: time, bytes, allocs | Regometer: time, bytes, allocs | time |\n|---|---|---|---|\n| "+request[1]+
-		fmt.Sprintf("\n| An OPA server: %s | %s, %s, %s | %s, %s, %s | %s |\n${2}", server[1], server[4], server[3], server[2], server[7], server[6], server[5], server[8]))
-	if *update {
-		if err := os.WriteFile(filepath.Join(root, "README.md"), []byte(want), 0o666); err != nil {
-			t.Error(err)
-		}
-	} else if text != want {
-		t.Error("the table in README.md differs from docs/performance.md: run go test ./bench/project -run TestReadmeTable -update")
-	}
 }
 
 // TestStageTable: docs/operating.md ends with the stages that rollup knows.

@@ -4,12 +4,10 @@
 package project
 
 import (
-	"go/version"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -158,49 +156,6 @@ func TestWorkspaceSums(t *testing.T) {
 		name := strings.ReplaceAll(module, "@", " ")
 		if !strings.Contains(sums, "\n"+name+" h1:") || !strings.Contains(sums, "\n"+name+"/go.mod h1:") {
 			t.Errorf("go.work.sum lacks a hash of %s: run go mod download", name)
-		}
-	}
-}
-
-// goMinors returns the minor releases of Go that the Makefile tests with, such
-// as "1.26".
-func goMinors(t *testing.T) (minors []string) {
-	t.Helper()
-	list := regexp.MustCompile(`(?m)^GO_RELEASES := (.*)$`).FindStringSubmatch(read(t, "Makefile"))
-	for _, release := range strings.Fields(list[1]) {
-		minors = append(minors, strings.TrimPrefix(version.Lang(release), "go"))
-	}
-	return minors
-}
-
-// TestGoReleases: the tests run with the Go of the root module, then with the
-// Go that OPA and the command need, then with newer ones. Users read which.
-func TestGoReleases(t *testing.T) {
-	minors := goMinors(t)
-	opaGo, _ := opaLimits(t)
-	all := "Go " + strings.Join(minors[:len(minors)-1], ", ") + " and " + minors[len(minors)-1]
-	for _, c := range []struct{ file, want string }{
-		{"go.mod", "\ngo " + minors[0] + "\n"},
-		{"go.work", "go " + minors[1] + "."},
-		{"go.work", "go " + opaGo[:strings.LastIndexByte(opaGo, '.')] + "."},
-		{"internal/app/gotool/gotool.go", `OldestGo = "` + minors[1] + `"`},
-		{"README.md", "with " + all + ". OPA and the command need Go " + minors[1]},
-		{"CONTRIBUTING.md", "with " + all},
-		{"CONTRIBUTING.md", "You need Go " + minors[1] + " or later"},
-	} {
-		if !strings.Contains(read(t, c.file), c.want) {
-			t.Errorf("%s lacks %q, which follows from GO_RELEASES in the Makefile and from OPA", c.file, c.want)
-		}
-	}
-}
-
-// Files for other platforms count too, so a linter would not do.
-const fileHeader = "// Copyright 2026 The Regometer Authors\n// SPDX-License-Identifier: Apache-2.0\n\n"
-
-func TestFileHeaders(t *testing.T) {
-	for file, text := range texts(t, "*.go") {
-		if !strings.HasPrefix(text, fileHeader) && !strings.Contains(file, "/_opa/") { // files for OPA have its header
-			t.Errorf("%s does not begin with the licence header and an empty line", file)
 		}
 	}
 }

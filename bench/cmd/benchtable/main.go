@@ -151,7 +151,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if _, err := io.WriteString(stdout, r.text()); err != nil {
 		return err
 	}
-	return r.save(docs)
+	return r.save(repo.Root)
 }
 
 // addKept adds the kept figures of the parts that were not measured.

@@ -38,32 +38,40 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-const docs = "../../../docs"
+const root = "../../.."
 
 func kept(t *testing.T) report {
 	t.Helper()
 	r := report{}
-	if err := r.addKept(docs); err != nil || len(r) != len(parts) {
+	if err := r.addKept(root + "/docs"); err != nil || len(r) != len(parts) {
 		t.Fatalf("%d parts, %v", len(r), err)
 	}
 	return r
 }
 
-// TestPage: the page in docs follows from the kept figures.
+// TestPage: the page in docs, and the table in README.md, follow from the kept
+// figures.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	r, out := kept(t), t.TempDir()
+	readme, err := os.ReadFile(root + "/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(out, "README.md"), readme, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := r.save(out); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"performance.md", "performance/report.txt"} {
-		want, err := os.ReadFile(filepath.Join(docs, name))
+	for _, name := range []string{"README.md", "docs/performance.md", "docs/performance/report.txt"} {
+		want, err := os.ReadFile(filepath.Join(root, name))
 		got, err2 := os.ReadFile(filepath.Join(out, name))
 		if err := errors.Join(err, err2); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(want, got) {
-			t.Errorf("docs/%s is outdated: run go run ./bench/cmd/benchtable -parts none", name)
+			t.Errorf("%s is outdated: run go run ./bench/cmd/benchtable -parts none", name)
 		}
 	}
 }

@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,21 +95,39 @@ func (r report) page() (string, error) {
 	return b.String(), err
 }
 
-// save writes the page and the raw figures.
-func (r report) save(out string) error {
+// Marks around the table in README.md.
+const (
+	readmeStart = "<!-- measured: two cases; written by make bench -->\n"
+	readmeEnd   = "<!-- measured: end -->\n"
+)
+
+// save writes the page, the raw figures and the table in README.md below root.
+func (r report) save(root string) error {
 	page, err := r.page()
 	if err != nil {
 		return err
 	}
-	files := map[string][]byte{"performance.md": []byte(page)}
-	for part, results := range r {
-		files[filepath.Join("performance", part+".txt")] = results.raw
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		return err
 	}
-	if err := os.MkdirAll(filepath.Join(out, "performance"), 0o755); err != nil {
+	before, rest, found := strings.Cut(string(readme), readmeStart)
+	_, after, ended := strings.Cut(rest, readmeEnd)
+	if !found || !ended {
+		return errors.New("README.md lacks the lines around its table")
+	}
+	files := map[string]string{
+		"docs/performance.md": page,
+		"README.md":           before + readmeStart + r.readmeTable() + readmeEnd + after,
+	}
+	for part, results := range r {
+		files["docs/performance/"+part+".txt"] = string(results.raw)
+	}
+	if err := os.MkdirAll(filepath.Join(root, "docs", "performance"), 0o755); err != nil {
 		return err
 	}
 	for name, text := range files {
-		if err := outfile.Write(filepath.Join(out, name), text); err != nil {
+		if err := outfile.Write(filepath.Join(root, filepath.FromSlash(name)), []byte(text)); err != nil {
 			return err
 		}
 	}

@@ -21,9 +21,12 @@ type table struct {
 
 func (t *table) add(cells ...[]string) { t.rows = append(t.rows, slices.Concat(cells...)) }
 
-func (t table) String() string {
+func (t table) String() string { return "\n### " + t.title + "\n\n" + t.text() }
+
+// text returns the table without its title.
+func (t table) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n### %s\n\n| %s |\n%s|\n", t.title, strings.Join(t.head, " | "), strings.Repeat("|---", len(t.head)))
+	fmt.Fprintf(&b, "| %s |\n%s|\n", strings.Join(t.head, " | "), strings.Repeat("|---", len(t.head)))
 	for _, cells := range t.rows {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
 	}
@@ -74,12 +77,25 @@ func (r results) besideOPA(title, name string, t *bench.Target) []string {
 		v.atMost("bytes", bytes.Center, t.Bytes, number)
 		v.atMost("allocs", r.median(name, "regometer", allocations), t.Allocs, count)
 	}
-	cells := []string{title}
-	for _, impl := range []string{"opa", "regometer"} {
-		cells = append(cells, fmt.Sprintf("%s, %s, %s", duration(r.median(name, impl, nanoseconds)),
-			size(r.median(name, impl, allocated)), count(r.median(name, impl, allocations))))
-	}
-	return append(cells, append([]string{time.marked("slower"), bytesText, orDash(floor.Center, number)}, v.cells()...)...)
+	cells := []string{title, r.cost(name, "opa"), r.cost(name, "regometer"), time.marked("slower"), bytesText, orDash(floor.Center, number)}
+	return append(cells, v.cells()...)
+}
+
+// cost returns the time, bytes and allocations of a benchmark.
+func (r results) cost(name, impl string) string {
+	return fmt.Sprintf("%s, %s, %s", duration(r.median(name, impl, nanoseconds)),
+		size(r.median(name, impl, allocated)), count(r.median(name, impl, allocations)))
+}
+
+// readmeTable returns the table in README.md.
+func (r report) readmeTable() string {
+	t := table{head: []string{"case", "OPA: time, bytes, allocs", "Regometer: time, bytes, allocs", "time"}}
+	t.add(r["metrics"].besideOPA("A request: New, 4 timers, 1 counter; 1 goroutine", "Metrics/case=request/goroutines=1", nil)[:4])
+	const server = "Server/case=plain"
+	of := r["server"]
+	t.add([]string{"An OPA server: `POST /v1/data/rbac/allow`", of.cost(server, "unmodified"), of.cost(server, "dropin"),
+		of.ratio(server, "dropin", "unmodified", nanoseconds).marked("slower")})
+	return t.text()
 }
 
 // packageTables returns the tables of the cases with a target, and of the
