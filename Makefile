@@ -70,10 +70,10 @@ test-slow: ## Run the tests of all modules, also those that build OPA or read lo
 	REGOMETER_SLOW_TESTS=1 $(MAKE) test
 
 # These packages have no goroutines, or start programs. The command starts
-# goroutines only in collect, and to read logs as package report does. Of report's
-# tests, those left out read logs with as many workers as the others do.
+# goroutines only in collect, and to read logs as package report does. The tests
+# of ALIKE use a histogram from one goroutine, or read logs as others here do.
 SEQUENTIAL := /bench/|/app/(chart|checks|compare|contents|gotool|opabuild|outfile|page|samplelog|text)$$|/cmd/regometer$$|/(groupby|logread|ociimage|outcome)$$
-ALIKE := ^Test(Accuracy|CutFiles|Decompressed|HealthyTraffic|NumbersBounded|RepeatsBeyondLimit|ZipMembersBounded)$$
+ALIKE := ^Test(Accuracy|CutFiles|Decompressed|HealthyTraffic|NumbersBounded|Operations|RecordManyOfOneBucket|RepeatsBeyondLimit|ZipMembersBounded)$$
 
 .PHONY: race
 race: ## Run the tests of code with goroutines under the race detector

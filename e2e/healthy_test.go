@@ -26,7 +26,7 @@ import (
 // deploy makes evaluation slower by a third.
 func TestHealthyDay(t *testing.T) {
 	t.Parallel()
-	for _, rules := range []string{nativeRules, classicRules} {
+	for _, rules := range long([]string{nativeRules, classicRules}, []string{nativeRules}) {
 		t.Run(filepath.Base(rules), func(t *testing.T) {
 			t.Parallel()
 			var b strings.Builder
