@@ -9,18 +9,13 @@ import (
 	"io"
 	"maps"
 	"math"
-	"slices"
 
 	"github.com/regometer/regometer/internal/app/samplelog"
 )
 
-// figures are p50, p90, p95, p99 and p99.9, by nearest rank, the maximum and the
-// sum, in ns.
-type figures []int64
-
-// An answer has the figures of each path's stages. It leaves out the stages
-// without a duration.
-type answer map[string]map[string]figures
+// An answer has the durations of each path and stage in ns: p50, p90, p95, p99
+// and p99.9, by nearest rank, the maximum and the sum.
+type answer map[[2]string][7]int64
 
 // truth is the content of a log.
 type truth struct {
@@ -40,7 +35,6 @@ func parseDocument(r io.Reader) (t truth, err error) {
 	}
 	t = truth{d.Inputs.Decisions, answer{}}
 	for _, g := range d.Groups {
-		t.answer[g.Path] = map[string]figures{}
 		for name, s := range g.Stages {
 			if s.Count == 0 {
 				continue
@@ -48,7 +42,7 @@ func parseDocument(r io.Reader) (t truth, err error) {
 			if s.Quantiles == nil || s.P50 == 0 { // the log was too large for exact quantiles
 				return t, fmt.Errorf("%s of %s has no quantiles", name, g.Path)
 			}
-			t.answer[g.Path][name] = figures{s.P50, s.P90, s.P95, s.P99, s.P999, s.Max, s.Sum}
+			t.answer[[2]string{g.Path, name}] = [7]int64{s.P50, s.P90, s.P95, s.P99, s.P999, s.Max, s.Sum}
 		}
 	}
 	return t, nil
@@ -61,14 +55,20 @@ func checkReport(stdout io.Reader, want truth) error {
 	if err != nil {
 		return err
 	}
-	if got.decisions != want.decisions {
-		return fmt.Errorf("%d decisions, want %d", got.decisions, want.decisions)
-	}
-	return compare(got.answer, want.answer, func(got, want int64) bool {
+	near := func(got, want [7]int64) bool {
 		const bound = 0.011 // of exphist.DefaultLayout
 		const rounding = 1  // quantiles are whole ns
-		return math.Abs(float64(got-want)) <= bound*float64(want)+rounding
-	})
+		for i := range got {
+			if math.Abs(float64(got[i]-want[i])) > bound*float64(want[i])+rounding {
+				return false
+			}
+		}
+		return true
+	}
+	if got.decisions != want.decisions || !maps.EqualFunc(got.answer, want.answer, near) {
+		return fmt.Errorf("the figures of %d decisions are\n%v, want those of %d:\n%v", got.decisions, got.answer, want.decisions, want.answer)
+	}
+	return nil
 }
 
 // checkRows returns an error unless an array of rows has the exact figures, one
@@ -85,29 +85,23 @@ func checkRows(stdout io.Reader, want truth) error {
 			return err
 		}
 		delete(row, "path")
-		got[path] = map[string]figures{}
 		for stage, text := range row {
 			var s struct {
-				Quantiles figures // and the maximum
+				Quantiles []int64 // and the maximum
 				Sum       int64
 			}
 			if err := json.Unmarshal(text, &s); err != nil {
 				return fmt.Errorf("%s of %s: %w", stage, path, err)
 			}
 			if s.Quantiles != nil {
-				got[path][stage] = append(s.Quantiles, s.Sum)
+				var figures [7]int64
+				copy(figures[:], append(s.Quantiles, s.Sum))
+				got[[2]string{path, stage}] = figures
 			}
 		}
 	}
-	return compare(got, want.answer, func(got, want int64) bool { return got == want })
-}
-
-// compare returns an error unless all figures are there and agree.
-func compare(got, want answer, agree func(got, want int64) bool) error {
-	sameFigures := func(got, want figures) bool { return slices.EqualFunc(got, want, agree) }
-	sameStages := func(got, want map[string]figures) bool { return maps.EqualFunc(got, want, sameFigures) }
-	if !maps.EqualFunc(got, want, sameStages) {
-		return fmt.Errorf("the figures are\n%v, want\n%v", got, want)
+	if !maps.Equal(got, want.answer) {
+		return fmt.Errorf("the figures are\n%v, want\n%v", got, want.answer)
 	}
 	return nil
 }

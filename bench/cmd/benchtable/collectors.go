@@ -49,7 +49,7 @@ type collectBench struct {
 	*measurer
 	log, followed, config string // the log, the name that collectors follow, and the labels of its paths
 	decisions             int64
-	otlp                  *otlpSink
+	otlp                  *sink
 	lines                 []byte // in the format of go test -bench
 }
 
@@ -62,18 +62,17 @@ func (m *measurer) collect(ctx context.Context) (lines []byte, err error) {
 	if _, err := measure.Command(ctx, m.work, "go", "run", collectorBuilder, "--config", filepath.Join(m.Bench, "otelcol/builder.yaml")); err != nil {
 		return nil, err
 	}
-	b := &collectBench{measurer: m, otlp: &otlpSink{}}
-	sink, err := listen(b.otlp)
-	if err != nil {
+	b := &collectBench{measurer: m}
+	if b.otlp, err = listen(countOTLP); err != nil {
 		return nil, err
 	}
-	defer sink.Close()
+	defer b.otlp.Close()
 	if err := b.writeLog(); err != nil {
 		return nil, err
 	}
 	for i := range m.runs {
 		m.progress.Printf("collect: run %d of %d", i+1, m.runs)
-		sides := [](func() (*collector, error)){b.regometer, func() (*collector, error) { return b.otelcol(sink.Addr()), nil }}
+		sides := [](func() (*collector, error)){b.regometer, func() (*collector, error) { return b.otelcol(), nil }}
 		var counts [2]map[string]float64
 		for j := range sides {
 			side := (i + j) % len(sides)
@@ -124,8 +123,6 @@ const collectTimeout = 5 * time.Minute
 // follow starts a collector, lets it read the log, adds its figures, and
 // returns its counts. The start is not measured.
 func (b *collectBench) follow(ctx context.Context, c *collector) (counts map[string]float64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, collectTimeout)
-	defer cancel()
 	if err := c.command.Start(); err != nil {
 		return nil, err
 	}
@@ -140,15 +137,8 @@ func (b *collectBench) follow(ctx context.Context, c *collector) (counts map[str
 	if err := os.Link(b.log, b.followed); err != nil {
 		return nil, err
 	}
-	for counts[everyDecision] < float64(b.decisions) {
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("impl=%s has read %v of %d decisions: %w", c.impl, counts[everyDecision], b.decisions, ctx.Err())
-		case <-time.After(100 * time.Millisecond):
-		}
-		if counts, err = c.counts(ctx); err != nil {
-			return nil, err
-		}
+	if counts, err = await(ctx, collectTimeout, c.counts, everyDecision, float64(b.decisions)); err != nil {
+		return nil, fmt.Errorf("impl=%s: %w", c.impl, err)
 	}
 	b.lines = fmt.Appendf(b.lines, "BenchmarkCollect/impl=%s %d %.0f cpu-ns/op\n",
 		c.impl, b.decisions, (cpuTime(pid)-before)/float64(b.decisions))
@@ -168,11 +158,11 @@ func (b *collectBench) regometer() (*collector, error) {
 	return &collector{"regometer", command, page.metrics}, nil
 }
 
-// otelcol returns the OpenTelemetry Collector, which sends to an address.
-func (b *collectBench) otelcol(address net.Addr) *collector {
+// otelcol returns the OpenTelemetry Collector.
+func (b *collectBench) otelcol() *collector {
 	b.otlp.reset()
 	command := exec.Command(filepath.Join(b.work, "otelcol/otelcol"), "--config", filepath.Join(b.Bench, "otelcol/config.yaml"))
-	command.Env = append(os.Environ(), "LOG="+b.followed, "ENDPOINT=http://"+address.String())
+	command.Env = append(os.Environ(), "LOG="+b.followed, "ENDPOINT=http://"+b.otlp.Addr().String())
 	return &collector{"otelcol", command, b.otlp.counts}
 }
 

@@ -85,15 +85,14 @@ func (m *measurer) serve(ctx context.Context, servers []server) (lines []byte, f
 	}
 	var running []*runningServer
 	for _, s := range servers {
-		var sink *uploadSink
+		var uploads *sink
 		if s.uploads {
-			sink = &uploadSink{}
-			listener, err := listen(sink)
-			if err != nil {
+			var err error
+			if uploads, err = listen(countDecisions); err != nil {
 				return nil, err
 			}
-			defer listener.Close()
-			s.config = fmt.Sprintf(uploadConfig, listener.Addr())
+			defer uploads.Close()
+			s.config = fmt.Sprintf(uploadConfig, uploads.Addr())
 		}
 		config := filepath.Join(m.work, s.impl+".json")
 		if err := os.WriteFile(config, []byte(cmp.Or(s.config, "{}")), 0o644); err != nil {
@@ -105,7 +104,7 @@ func (m *measurer) serve(ctx context.Context, servers []server) (lines []byte, f
 			return nil, err
 		}
 		defer func() { failed = errors.Join(failed, process.Stop()) }()
-		running = append(running, &runningServer{server: s, process: process, sink: sink})
+		running = append(running, &runningServer{server: s, process: process, sink: uploads})
 	}
 	return rounds(ctx, running, m.runs, m.requests, m.progress)
 }
@@ -145,8 +144,8 @@ func rounds(ctx context.Context, servers []*runningServer, runs, requests int, p
 type runningServer struct {
 	server
 	process *opaserver.Server
-	sink    *uploadSink // nil if it does not upload
-	sent    int         // decisions asked for
+	sink    *sink // nil if it does not upload
+	sent    int   // decisions asked for
 }
 
 // A requestCost has the figures of a request: the time that passed and the
@@ -195,7 +194,7 @@ func (s *runningServer) load(ctx context.Context, query string, requests int) (r
 	}
 	s.sent += requests
 	if s.sink != nil { // the upload is a part of the cost
-		if err := s.sink.wait(ctx, s.sent); err != nil {
+		if _, err := await(ctx, time.Minute, s.sink.counts, "decisions", float64(s.sent)); err != nil {
 			return requestCost{}, fmt.Errorf("impl=%s: %w", s.impl, err)
 		}
 	}
