@@ -125,10 +125,6 @@ func TestServer(t *testing.T) {
 // with the example's configuration.
 func TestSidecar(t *testing.T) {
 	harness.Need(t)
-	envoy := harness.Envoy()
-	if envoy == "" {
-		t.Skip("there is no envoy on PATH: make test-envoy fetches one")
-	}
 	binary := harness.EnvoyPlugin(t)
 	if binary == "" {
 		binary = harness.ExtAuthz(t)
@@ -136,6 +132,10 @@ func TestSidecar(t *testing.T) {
 	t.Parallel()
 	const authorization = "127.0.0.1:9191"
 	c := start(t, binary, render(t, harness.Root, sidecar), "127.0.0.1:8181", ":8282", authorization)
+	envoy := harness.Envoy()
+	if envoy == "" {
+		t.Skip("there is no envoy on PATH: make test-envoy fetches one")
+	}
 	app := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(app.Close)
 	c["0.0.0.0:8000"], c["127.0.0.1:8080"] = harness.FreeAddress(t), app.Listener.Addr().String()
