@@ -20,7 +20,7 @@ type Gaps struct {
 	Time     int64 `json:"without_time"`
 	Duration int64 `json:"without_duration"`
 	Metric   int64 `json:"with_unreadable_metric"`
-	Result   int64 `json:"with_hidden_result"` // a mask policy hides what the outcome depends on
+	Result   int64 `json:"with_hidden_result"` // a mask policy hides what the outcome depends on, or a table lacks or cuts it
 	Any      int64 `json:"with_a_gap"`         // of these
 
 	// Unplaced is the number of other decisions, which the options select or
@@ -78,7 +78,7 @@ func (r *Report) gaps() []gap {
 		{g.Duration, "no readable duration", []logread.Problem{logread.NoMetrics}, "Find out what removes or changes `metrics`."},
 		{g.Metric, "a metric that cannot be read", []logread.Problem{logread.BadMetric, logread.NegativeMetric}, "Find out what removes or changes `metrics`."},
 		{g.Time, "no readable time", []logread.Problem{logread.BadTime}, "Find out what removes or changes `timestamp`."},
-		{g.Result, "a result that a mask policy hides", nil, "Let the mask policy keep the field of `result` that says yes or no."},
+		{g.Result, "no readable result", nil, "Find out what removes, cuts or masks `result`."},
 	}, func(g gap) bool { return g.n == 0 })
 }
 

@@ -73,7 +73,7 @@ func TestGaps(t *testing.T) {
 		logOf(1, `"@timestamp":"2026-01-02T03:04:05Z","result":true,`+sampleMetrics): {Gaps{}, "As too many times are those of wrappers, ",
 			needing(needsTime), false},
 		whole + logOf(11, sampleTime+`,"result":{"allow":"*"},"masked":["/result/allow"],`+sampleMetrics): {Gaps{Result: 11, Any: 11},
-			"Of 1,011 decisions, 11 have a result that a mask policy hides.", "", false},
+			"Of 1,011 decisions, 11 have no readable result.", "", false},
 		logOf(1, sampleTime+`,"erased":["/result"],`+sampleMetrics):                                                 {Gaps{Result: 1, Any: 1}, "As all results are hidden, ", needing(needsResult), false},
 		whole + logOf(11, sampleTime+`,"erased":["/result"],"error":{"code":"eval_conflict_error"},`+sampleMetrics): {Gaps{}, "all times", "", true},
 		whole + strings.Repeat(`{"decision_id":"x","path":}`+"\n", 12):                                              {Gaps{}, "could be read. Others could not be read: `invalid_json` 12.", "", false},
