@@ -21,7 +21,7 @@ func TestChecks(t *testing.T) {
 		}
 	}
 	names := RuleNames()
-	if n := len(Checks(r, nil)); n != len(names) || !slices.Contains(names, "latency_rose") || len(got) != 3 || got["errors_rose"] != "a" ||
+	if n := len(Checks(r, nil)); n != len(names) || !slices.Contains(names, "latency_rose") || len(got) != 4 || got["errors_rose"] != "a" ||
 		got["path_undefined"] != "This rule did not run, or only in part, as the groups are not paths." {
 		t.Errorf("%d checks of %d rules, and found %v", n, len(names), got)
 	}

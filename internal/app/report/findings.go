@@ -213,10 +213,13 @@ func httpUncached(r *Report) string {
 		text.Percent(part), text.Count(decisions), text.Duration(float64(q[p50])), text.Duration(float64(q[p99])), text.Percent(hits/(hits+requests)))
 }
 
+const httpStops = " Such a call reached its time limit, or the decision was cancelled. OPA does not log how long it took, so this time counts as evaluation." +
+	" Look at the other server, and set `timeout` in the call so that decisions do not wait longer than they may."
+
 // httpUnfinished reports calls of http.send that did not end.
 func httpUnfinished(r *Report) (f Finding) {
 	s := stage(r.Total.Stages, httpStage)
-	if s.Unfinished < httpStopped {
+	if s.Unfinished < httpStopped || r.scanned("http_send_unfinished") {
 		return f
 	}
 	most, at := uint64(0), -1
@@ -227,13 +230,12 @@ func httpUnfinished(r *Report) (f Finding) {
 	}
 	f.Stage, f.Figures = httpStage, map[string]float64{"decisions": float64(s.Unfinished)}
 	f.setTimes(r.From, r.To)
-	f.Text = fmt.Sprintf("In %s, a call of `http.send` did not end: it reached its time limit, or the decision was cancelled. "+
-		"OPA does not log how long it took, so this time counts as evaluation. ", text.Plural(s.Unfinished, "decision"))
+	f.Text = fmt.Sprintf("In %s, a call of `http.send` did not end.", text.Plural(s.Unfinished, "decision"))
 	if at >= 0 {
 		f.Path = r.Groups.Sum(at).Key
-		f.Text += fmt.Sprintf("%s of them have the path %s. ", text.Count(most), name(f.Path))
+		f.Text += fmt.Sprintf(" %s of them have the path %s.", text.Count(most), name(f.Path))
 	}
-	f.Text += "Look at the other server, and set `timeout` in the call so that decisions do not wait longer than they may."
+	f.Text += httpStops
 	return f
 }
 

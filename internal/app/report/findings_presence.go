@@ -21,7 +21,7 @@ const (
 	silentLeast    = 10 * time.Minute // from its last decision to the end of the log
 	silentExpect   = 50               // decisions that it would have had in this time
 	replacedWithin = 15 * time.Minute // before or after its last decision, another server begins
-	clockLeast     = 5 * time.Minute // by which a clock is off
+	clockLeast     = 5 * time.Minute  // by which a clock is off
 	clockServers   = 3                // other servers, whose first and last decisions agree
 
 	rateSlices = 8                // slices of time before and after a fall

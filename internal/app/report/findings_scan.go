@@ -337,12 +337,13 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 	if about == "" {
 		f.Figures["decisions"] = of
 	}
-	did := map[kind]string{slow: c.longer(), untimed: "had no durations", compiled: "compiled their query", repeated: "had an input that the same path got in the minute before"}[c.kind]
-	f.Rule = map[kind]string{slow: c.slower(f), untimed: "metrics_missing", compiled: "compiles_rose", repeated: "requests_repeated"}[c.kind]
+	did := map[kind]string{slow: c.longer(), unfinished: "had a call of `http.send` that did not end", untimed: "had no durations", compiled: "compiled their query", repeated: "had an input that the same path got in the minute before"}[c.kind]
+	f.Rule = map[kind]string{slow: c.slower(f), unfinished: "http_send_unfinished", untimed: "metrics_missing", compiled: "compiles_rose", repeated: "requests_repeated"}[c.kind]
 	advice := map[kind]string{
-		untimed:  " Find out what removes `metrics` there, or whether this server has another version or configuration of OPA.",
-		compiled: " OPA compiles queries again after policies or data changed, and keeps those of 100 paths. Write policies and data less often, in larger batches.",
-		repeated: " Find out whether the client tries the same request again and again.",
+		unfinished: httpStops,
+		untimed:    " Find out what removes `metrics` there, or whether this server has another version or configuration of OPA.",
+		compiled:   " OPA compiles queries again after policies or data changed, and keeps those of 100 paths. Write policies and data less often, in larger batches.",
+		repeated:   " Find out whether the client tries the same request again and again.",
 	}[c.kind]
 	if c.kind == shifted {
 		did, advice = outcomeRules[c.outcome][1], outcomeAdvice[c.outcome]
@@ -360,9 +361,11 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 			f.Severity = Info // clients may change what they ask for
 		}
 	}
-	if c.kind == compiled && s.starts(r, c, from, to) {
+	if (c.kind == compiled || c.kind == slow) && s.starts(r, c, from, to) {
 		f.Severity, f.start = Info, true
 		advice = startAdvice
+	} else if times := s.busy(c, from, to); c.kind == slow && c.ends && times >= loadTimes {
+		f.Severity, advice = Info, busyAdvice(times)
 	}
 	f.Text = fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s", text.Percent(in), what, did, about,
 		text.Count(uint64(has)), text.Count(uint64(of)), text.Percent(out), others, advice)
@@ -372,7 +375,9 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 		if len(in.took) > 0 && len(out.took) > 0 {
 			f.Figures["median_ns"], f.Figures["median_outside_ns"] = in.median(), out.median()
 			f.Text += fmt.Sprintf(" Their median is %s, and that of the rest %s.", text.Duration(in.median()), text.Duration(out.median()))
-			f.Text += f.explain(&in, &out)
+			if explained := f.explain(&in, &out); f.Severity == Fault {
+				f.Text += explained
+			}
 		}
 	}
 	return true
@@ -445,7 +450,7 @@ func (s *scan) describeSlow(r *Report, c *cluster, f *Finding, what string, from
 	if times := s.busy(c, from, to); s.starts(r, c, from, to) {
 		f.Severity, f.start, advice = Info, true, startAdvice
 	} else if c.ends && times >= loadTimes {
-		f.Severity, advice = Info, fmt.Sprintf(" %.1f times as many decisions came as at other times.", times)
+		f.Severity, advice = Info, busyAdvice(times)
 	}
 	f.Text += advice
 	return true
@@ -493,6 +498,10 @@ func (c *cluster) slower(f *Finding) string {
 		}
 	}
 	return rule
+}
+
+func busyAdvice(times float64) string {
+	return fmt.Sprintf(" %.1f times as many decisions came as at other times.", times)
 }
 
 const startAdvice = " Servers or revisions began then, and their caches were empty."

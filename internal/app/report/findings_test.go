@@ -75,8 +75,8 @@ var ruleTests = []struct {
 	{"http_send_uncached", httpReport(100, 25*us, 50, 0), nil},   // cached, by an old OPA
 	{"http_send_uncached", httpReport(100, 25*us, 5000, 0), nil}, // cached, several a time
 	{"http_send_uncached", healthy(), nil},                       // no http.send
-	{"http_send_unfinished", with(httpReport(100, 25*us, 49, 51), unfinished(10)), []string{"In 10 decisions, a call of `http.send` did not end", "10 of them have the path `rbac/allow`."}},
-	{"http_send_unfinished", with(httpReport(100, 25*us, 49, 51), unfinished(9)), nil},
+	{"http_send_unfinished", with(httpReport(100, 25*us, 49, 51), stopped(10)), []string{"In 10 decisions, a call of `http.send` did not end", "10 of them have the path `rbac/allow`."}},
+	{"http_send_unfinished", with(httpReport(100, 25*us, 49, 51), stopped(9)), nil},
 	{"path_long_tail", slowSend(30), []string{"most of it in stage `rego_builtin_http_send`", "Look at the other server"}},
 	{"http_send_slow", slowSend(30), []string{"At least 2.0 % of the calls of `http.send` on path `p` take 9.97 s or more", "Their median is 1.0", "--by hour --path p"}},
 	{"http_send_slow", slowSend(19), nil},
@@ -118,7 +118,7 @@ var ruleTests = []struct {
 	}), []string{"10 of 600 decisions (1.7 %) have no valid `timestamp`.", "So rules do not compare times."}}, // the other decisions have no time
 	{"revision_slower", with(revisionReport(10, 10, 100*us, 125*us), func(r *Report) { r.Inputs = with(metricsReport(1000, 11), wrapped).Inputs }), nil},
 	{"partly_read", gapReport(11, Gaps{Any: 11, Duration: 11}), []string{"11 of 1,000 decisions (1.1 %) could be read only in part", "removes or changes `metrics`."}},
-	{"partly_read", gapReport(11, Gaps{Any: 22, Time: 11, Result: 11}), []string{"22 of 1,000", "changes `timestamp`. ", "field of `result` "}},
+	{"partly_read", gapReport(11, Gaps{Any: 22, Time: 11, Result: 11}), []string{"22 of 1,000", "changes `timestamp`. ", "masks `result`."}},
 	{"partly_read", gapReport(0, Gaps{Any: 10, Duration: 10}), nil}, // a small part
 	{"partly_read", with(metricsReport(1000, 11), broken), []string{"Other decisions could not be read: `invalid_json` 11."}},
 	{"partly_read", with(metricsReport(1000, 10), broken), nil}, // a small part
@@ -225,8 +225,8 @@ func httpReport(n int, each time.Duration, hits, requests uint64) *Report {
 	return r
 }
 
-// unfinished gives the first group calls of http.send that did not end.
-func unfinished(n uint64) func(*Report) {
+// stopped gives the first group calls of http.send that did not end.
+func stopped(n uint64) func(*Report) {
 	return func(r *Report) {
 		for _, stages := range [][]groupby.Stage{r.Total.Stages, r.Groups.At(0).Stages} {
 			stage(stages, httpStage).Unfinished = n

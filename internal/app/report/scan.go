@@ -178,6 +178,7 @@ const (
 	shifted
 	untimed
 	compiled
+	unfinished
 	repeated
 	kinds
 )
@@ -207,6 +208,7 @@ var (
 		{kind: shifted, outcome: outcome.Cancelled, names: anyone},
 		{kind: untimed, names: []int{ofServer}},
 		{kind: compiled, names: []int{ofPath, ofServer}},
+		{kind: unfinished, names: []int{ofPath, ofServer}},
 		{kind: repeated, names: []int{ofClient}},
 	}
 )
@@ -227,6 +229,8 @@ func (f *feature) of(e *event) int8 {
 		is = !e.timed
 	case compiled:
 		is, counts = e.parts[ofCompile] > 0, e.timed
+	case unfinished:
+		is = e.parts[ofHTTP] < 0
 	case repeated:
 		is, counts = e.again, e.input != 0
 	}

@@ -33,7 +33,8 @@ func (s *scan) likelihood(t tally) float64 {
 const (
 	scanScore  = 10 // the logarithm of the likelihood ratio, without penalties
 	scanRounds = 8  // the clusters of a kind
-	scanHas    = 10 // decisions with the feature in a cluster
+	scanHas    = 10 // decisions with the feature in a cluster,
+	scanRare   = 30 // or rarely slow decisions
 )
 
 // A cluster has decisions of a subject from a time to another.
@@ -221,7 +222,7 @@ func (s *scan) findInterval(f *feature, sub, parent subject, x []int8, others ta
 			total = own
 		}
 		c.out = total.minus(c.in)
-		if c.in.has < scanHas || c.in.all < scanLeast || c.out.all < scanLeast || !f.raised(c.in.rate(), c.out.rate()) || !f.judges(&c) {
+		if c.in.has < scanHas || f.rare && c.in.has < scanRare || c.in.all < scanLeast || c.out.all < scanLeast || !f.raised(c.in.rate(), c.out.rate()) || !f.judges(&c) {
 			return
 		}
 		ends := 0.0

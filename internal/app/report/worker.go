@@ -173,7 +173,7 @@ func (w *worker) add(e *logread.Event) {
 			if len(key) == 0 {
 				key = noKey
 			}
-			g.Add(key, e.Time, e.Outcome, e.Code, nil)
+			g.Count(key, e.Time, e.Outcome)
 		}
 	}
 	w.keys = w.keysOf(e, w.keys[:0])
