@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -54,7 +53,7 @@ type Point = struct{ X, Y float64 }
 
 // New returns a chart that has only axes.
 func New(f Format, x, y Axis) *Chart {
-	c := &Chart{Format: f, x: x, y: y, right: f.Width - endMargin, top: FontSize, bottom: f.Height - FontSize - 6}
+	c := &Chart{Format: f, x: x, y: y, right: f.Width - endMargin, top: FontSize, bottom: f.Height - FontSize - 8}
 	for _, t := range y.Ticks {
 		c.left = max(c.left, widthOf(t.Label)+7)
 	}
@@ -64,7 +63,7 @@ func New(f Format, x, y Axis) *Chart {
 	}
 	if x.Label != "" {
 		c.Text(InkAxis, "middle", (c.left+c.right)/2, f.Height-3, x.Label)
-		c.bottom -= FontSize + 4
+		c.bottom -= FontSize + 9
 	}
 	if y.Label != "" {
 		c.Text(InkAxis, "start", 0, FontSize, y.Label)
@@ -78,7 +77,7 @@ func New(f Format, x, y Axis) *Chart {
 	for _, t := range x.Ticks {
 		at := c.place(Point{t.Value, y.Low}).X
 		c.Path("s i-axis", fmt.Sprintf("M%.5g,%.5gv4", at, c.bottom))
-		c.Text(InkAxis, "middle", at, c.bottom+FontSize+5, t.Label)
+		c.Text(InkAxis, "middle", at, c.bottom+FontSize+7, t.Label)
 	}
 	c.Path("s i-axis", fmt.Sprintf("M%.5g,%.5gH%.5g", c.left, c.bottom, c.right))
 	return c
@@ -163,17 +162,4 @@ func (c *Chart) Dot(i Ink, p Point) {
 func (c *Chart) HTML(text string) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg role="img" aria-label="%s" viewBox="0 0 %g %g">%s</svg>`,
 		template.HTMLEscapeString(text), c.Width, c.Height, &c.svg))
-}
-
-// File returns the chart as a file, with these colours and a white ground. Some
-// programs that show files know neither variables nor dark pages.
-func (c *Chart) File(colours map[Ink]string) []byte {
-	style := "text{font-family:Liberation Sans,Arial,Helvetica,sans-serif}.s{stroke-width:.8}.line{stroke-width:1.6}"
-	for _, i := range slices.Sorted(maps.Keys(colours)) {
-		style += fmt.Sprintf("\n.i-%s{fill:%[2]s}.s.i-%[1]s{fill:none;stroke:%[2]s}", i, colours[i])
-	}
-	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%[2]g" viewBox="0 0 %[1]g %[2]g">
-<style>%[3]s</style><path fill="#fff" d="M0,0H%[1]gV%[2]gH0Z"></path>
-%[4]s</svg>
-`, c.Width, c.Height, style, strings.ReplaceAll(c.svg.String(), "><path", ">\n<path"))
 }

@@ -30,7 +30,7 @@ func TestMarks(t *testing.T) {
 	if n := strings.Count(drawn, "<path"); n != 4 {
 		t.Errorf("%d lines, want 4", n)
 	}
-	for _, want := range []string{`d="M136,11V83"`, `y="9">1</text>`, `y="9">3, 1</text>`} {
+	for _, want := range []string{`d="M136,11V81"`, `y="9">1</text>`, `y="9">3, 1</text>`} {
 		if !strings.Contains(drawn, want) {
 			t.Errorf("there is no %s in %s", want, drawn)
 		}

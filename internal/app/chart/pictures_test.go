@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/regometer/regometer/internal/app/text"
@@ -131,7 +132,7 @@ func (p *picture) draw() []byte {
 		}
 	}
 	c.Width += 160 // for the legend
-	return c.File(inks)
+	return c.file(inks)
 }
 
 func inkOf(i int) Ink { return Ink(fmt.Sprint(i % len(colours))) }
@@ -204,4 +205,17 @@ func (p *picture) label(v float64) string {
 		return text.Count(uint64(v))
 	}
 	return plain(v)
+}
+
+// file returns the chart as a file, with these colours and a white ground. Some
+// programs that show files know neither variables nor dark pages.
+func (c *Chart) file(colours map[Ink]string) []byte {
+	style := "text{font-family:Liberation Sans,Arial,Helvetica,sans-serif}.s{stroke-width:.8}.line{stroke-width:1.6}"
+	for _, i := range slices.Sorted(maps.Keys(colours)) {
+		style += fmt.Sprintf("\n.i-%s{fill:%[2]s}.s.i-%[1]s{fill:none;stroke:%[2]s}", i, colours[i])
+	}
+	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%[2]g" viewBox="0 0 %[1]g %[2]g">
+<style>%[3]s</style><path fill="#fff" d="M0,0H%[1]gV%[2]gH0Z"></path>
+%[4]s</svg>
+`, c.Width, c.Height, style, strings.ReplaceAll(c.svg.String(), "><path", ">\n<path"))
 }

@@ -33,8 +33,8 @@ const (
 // page displays one of the two.
 var (
 	wide   = chart.Format{Width: 900, Height: 260, Ticks: 12}
-	narrow = chart.Format{Width: 360, Height: 230, Ticks: 5}
-	small  = chart.Format{Width: 360, Height: 180, Ticks: 5}
+	narrow = chart.Format{Width: 360, Height: 240, Ticks: 5}
+	small  = chart.Format{Width: 320, Height: 210, Ticks: 4}
 )
 
 // A figure is a chart with the text beside it.
@@ -123,7 +123,7 @@ func (v *view) Latency() *figure {
 	f.Note += v.marksNote()
 	text := fmt.Sprintf("Latency of %s over time. Over all, %s. %s", name, c.quantiles(), f.Note)
 	draw := func(to chart.Format) template.HTML {
-		drawn := c.draw(to, 7, c)
+		drawn := c.draw(to, c)
 		drawn.Marks(inkText, v.marks(""))
 		return drawn.HTML(text)
 	}
@@ -135,7 +135,7 @@ func (v *view) Latency() *figure {
 // axes. It leaves out groups whose decisions are all in one slice.
 func (v *view) GroupLatencies() (figures []figure) {
 	var curves []curve
-	for _, g := range v.slow[:min(len(v.slow), maxCurves)] {
+	for _, g := range v.slow {
 		c := curveOf(report.Outermost(g.Stages), g.Slices, v.Width)
 		if len(c.points) < 2 {
 			continue
@@ -145,7 +145,7 @@ func (v *view) GroupLatencies() (figures []figure) {
 	}
 	for i, c := range curves {
 		f := &figures[i]
-		drawn := c.draw(small, 6, curves...)
+		drawn := c.draw(small, curves...)
 		drawn.Marks(inkText, v.marks(f.Name))
 		f.Narrow = drawn.HTML("Latency of " + f.Name + " over time: " + f.Note)
 	}
@@ -164,24 +164,33 @@ type point struct {
 	begin    int64   // of the slice, in ns since 1970
 	at       float64 // its middle, in seconds since 1970
 	p50, p99 float64 // ns
+	timings  uint64
 }
 
 // seconds converts ns since 1970.
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// curveOf returns the latency of a stage in each slice that has a time. It is
-// empty if the stage is nil.
-func curveOf(stage *groupby.Stage, slices []groupby.Slice, width int64) curve {
+// curveOf returns the latency of a stage in each slice that has a time, except
+// a short one at an end. It is empty if the stage is nil.
+func curveOf(stage *groupby.Stage, parts []groupby.Slice, width int64) curve {
 	c := curve{stage: stage, width: seconds(max(width, 1))}
-	for i := range slices {
-		s := &slices[i]
+	for i := range parts {
+		s := &parts[i]
 		for j := range s.Stages {
 			d := &s.Stages[j].Durations
 			if stage != nil && s.Stages[j].Name == stage.Name && s.Begin != logread.NoTime && d.Count() > 0 {
 				q := d.AppendQuantiles(nil, 0.5, 0.99)
-				c.points = append(c.points, point{s.Begin, seconds(s.Begin) + c.width/2, q[0], q[1]})
+				c.points = append(c.points, point{s.Begin, seconds(s.Begin) + c.width/2, q[0], q[1], d.Count()})
 			}
 		}
+	}
+	// The log may begin or end within a slice. With few timings, p99 would seem
+	// to fall there.
+	for range 2 {
+		if n := len(c.points); n > 2 && c.points[n-1].timings < min(enough, c.points[n-2].timings/2) {
+			c.points = c.points[:n-1]
+		}
+		slices.Reverse(c.points)
 	}
 	return c
 }
@@ -205,9 +214,8 @@ func (c curve) runs() (all [][]point) {
 }
 
 // draw draws p50 and p99 as lines, and points without neighbours as dots, on
-// axes that have room for all curves. The vertical axis has at most the given
-// number of marks.
-func (c curve) draw(f chart.Format, marks int, curves ...curve) *chart.Chart {
+// axes that have room for all curves.
+func (c curve) draw(f chart.Format, curves ...curve) *chart.Chart {
 	first, last, low, high := math.Inf(1), math.Inf(-1), math.Inf(1), 0.0
 	for _, o := range curves {
 		for _, p := range o.points {
@@ -215,7 +223,7 @@ func (c curve) draw(f chart.Format, marks int, curves ...curve) *chart.Chart {
 			low, high = min(low, p.p50), max(high, p.p99)
 		}
 	}
-	drawn := chart.New(f, chart.Times(first, last, f.Ticks), chart.Durations(low, high, marks))
+	drawn := chart.New(f, chart.Times(first, last, f.Ticks), chart.Durations(low, high, 10))
 	for _, ink := range []chart.Ink{inkP99, inkP50} {
 		for _, run := range c.runs() {
 			var points []chart.Point
@@ -269,7 +277,7 @@ func (v *view) OutcomesOverTime() *figure {
 	text := "Outcomes over time, stacked: " + f.Note
 	for o, total := range v.Total.Outcomes {
 		if total > 0 {
-			e := entry{inkOf(o), fmt.Sprintf("%s %s", outcome.Outcome(o), percent(report.Ratio(total, v.Total.Decisions)))}
+			e := entry{inkOf(o), fmt.Sprintf("%s %s", wordOf(o), percent(report.Ratio(total, v.Total.Decisions)))}
 			f.Legend = append(f.Legend, e)
 			text += " " + e.Text + "."
 		}
@@ -314,6 +322,12 @@ func stack(heights [][len(report.Group{}.Outcomes)]float64, least float64) (high
 }
 
 func inkOf(o int) chart.Ink { return chart.Ink(outcome.Outcome(o).String()) }
+
+// wordOf returns an outcome in words.
+func wordOf(o int) string {
+	words := map[outcome.Outcome]string{outcome.OtherResult: "other result", outcome.Error: "failed"}
+	return cmp.Or(words[outcome.Outcome(o)], outcome.Outcome(o).String())
+}
 
 // stairs returns the outline of the area below a height in each slice of time.
 func stairs(begins []float64, width float64, height func(int) float64) []chart.Point {

@@ -82,8 +82,31 @@ func TestCurve(t *testing.T) {
 		t.Errorf("runs %v, want %v", got, want)
 	}
 	h := stage("", 1e6, 2e6, 3e6).Durations
-	if want := (point{0, 30, h.Quantile(0.5), h.Quantile(0.99)}); c.points[0] != want {
+	if want := (point{0, 30, h.Quantile(0.5), h.Quantile(0.99), 3}); c.points[0] != want {
 		t.Errorf("the first point is %+v, want %+v", c.points[0], want)
+	}
+}
+
+// A slice at an end with few timings, compared with the next one, is left out.
+func TestShortSlices(t *testing.T) {
+	ends := func(counts ...int) (places []float64) {
+		var parts []groupby.Slice
+		for i, n := range counts {
+			parts = append(parts, groupby.Slice{Begin: int64(i) * 1e9, Stages: []groupby.Stage{stage("s", slices.Repeat([]int64{1e6}, n)...)}})
+		}
+		all := stage("s")
+		for _, p := range curveOf(&all, parts, 1e9).points {
+			places = append(places, p.at)
+		}
+		return places
+	}
+	for _, c := range []struct{ counts, want string }{
+		{fmt.Sprint(ends(4, 10, 2, 10, 4)), "[1.5 2.5 3.5]"}, {fmt.Sprint(ends(5, 10, 5)), "[0.5 1.5 2.5]"},
+		{fmt.Sprint(ends(100, 900, 99)), "[0.5 1.5]"}, {fmt.Sprint(ends(1, 10)), "[0.5 1.5]"},
+	} {
+		if c.counts != c.want {
+			t.Errorf("slices at %s, want %s", c.counts, c.want)
+		}
 	}
 }
 
@@ -197,7 +220,7 @@ func TestSlowest(t *testing.T) {
 		return report.Group{Group: groupby.Group{Key: key, Stages: []groupby.Stage{stage("server_handler", ns...)}}, Decisions: decisions}
 	}
 	keys := func(groups ...report.Group) (all string) {
-		for _, g := range slowest(report.GroupsOf(groups...)) {
+		for _, g := range slowest(report.GroupsOf(groups...), 100) {
 			all += g.Key
 		}
 		return all
@@ -208,7 +231,7 @@ func TestSlowest(t *testing.T) {
 	if got := keys(of("a", 1, 1e6), of("b", 99, 1e9)); got != "ba" {
 		t.Errorf("%q, want ba", got)
 	}
-	if got := keys(slices.Repeat([]report.Group{of("x", 1, 1)}, 50)...); len(got) != maxSlowGroups {
+	if got := keys(slices.Repeat([]report.Group{of("x", 1, 1)}, 50)...); len(got) != maxCurves {
 		t.Errorf("%d of them", len(got))
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/regometer/regometer/internal/app/text"
 )
@@ -33,18 +32,9 @@ const space = "\u00a0"
 // another space, so that it can be read easily.
 var unbroken = strings.NewReplacer(" ", space, "<", "<"+space, ">", ">"+space)
 
-// sliceWidth writes the width of slices of time, which are whole minutes if
-// they are long: 1 min.
+// sliceWidth writes the width of slices of time: 90 s.
 func sliceWidth(ns int64) string {
-	for _, unit := range []struct {
-		length time.Duration
-		name   string
-	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "min"}} {
-		if n := ns / int64(unit.length); n > 0 && ns%int64(unit.length) == 0 {
-			return text.Count(n) + space + unit.name
-		}
-	}
-	return duration(float64(ns))
+	return strings.NewReplacer(".00"+space, space, ".0"+space, space).Replace(duration(float64(ns)))
 }
 
 func duration(ns float64) string             { return unbroken.Replace(text.LongDuration(ns)) }

@@ -16,9 +16,9 @@ func TestFormats(t *testing.T) {
 	at := start.UnixNano()
 	for got, want := range map[string]string{
 		duration(12_345):   "12.3\u00a0µs",
-		sliceWidth(60e9):   "1\u00a0min",
+		sliceWidth(60e9):   "60\u00a0s",
 		sliceWidth(7200e9): "2\u00a0h",
-		sliceWidth(90e9):   "90.0\u00a0s",
+		sliceWidth(90e9):   "90\u00a0s",
 		percent(1e-9):      "<\u00a00.1\u00a0%",
 		percent(0.99999):   ">\u00a099.9\u00a0%",
 		size(1_234_000):    "1.23\u00a0MB",

@@ -148,10 +148,10 @@ func TestPages(t *testing.T) {
 }
 
 func checkSections(t *testing.T, root *html.Node) {
-	want := []string{"findings", "figures", "latency", "distribution", "share", "outcomes", "slowest", "decisions", "input", "stages", "groups"}
+	want := []string{"findings", "figures", "latency", "distribution", "share", "outcomes", "decisions", "input", "stages", "groups"}
 	var got []string
 	for s := range elements(root, "section") {
-		if id := attribute(s, "id"); id != "revisions" {
+		if id := attribute(s, "id"); !slices.Contains([]string{"revisions", "servers", "clients"}, id) {
 			got = append(got, id)
 		}
 		if heading := s.FirstChild.NextSibling; heading.Data != "h2" || len(strings.Fields(textOf(s))) < 4 {
@@ -167,7 +167,7 @@ func checkSections(t *testing.T, root *html.Node) {
 var allowed = map[string]string{
 	"html": "lang", "head": "", "meta": "charset http-equiv content name", "title": "", "style": "", "body": "",
 	"header": "", "main": "", "footer": "class", "section": "id", "h1": "", "h2": "", "h3": "", "p": "class", "b": "", "i": "class",
-	"bdi": "", "code": "", "pre": "", "ol": "class", "ul": "class", "li": "", "dl": "class", "dt": "", "dd": "class",
+	"bdi": "", "code": "", "pre": "", "ol": "class", "ul": "class", "li": "value", "dl": "class", "dt": "", "dd": "class",
 	"div": "class tabindex role aria-label", "span": "class", "figure": "class", "figcaption": "",
 	"table": "", "thead": "", "tbody": "", "tr": "", "th": "scope class", "td": "class", "details": "", "summary": "",
 	"svg": "viewBox role aria-label", "path": "d class",
@@ -275,7 +275,7 @@ func checkCharts(t *testing.T, root *html.Node, name string) {
 func TestNothingToShow(t *testing.T) {
 	for report, want := range map[string]map[string]string{
 		"empty": {"findings": "There are no decisions.", "latency": "No decision has both", "distribution": "no timings", "share": "no timings",
-			"outcomes": "No decision has a time", "slowest": "no timings", "decisions": "The report lists no slow decisions", "input": "could be read",
+			"outcomes": "No decision has a time", "decisions": "The report lists no slow decisions", "input": "could be read",
 			"stages": "no timings", "groups": "no decisions"},
 		"timeless":   {"latency": "No decision has both", "outcomes": "No decision has a time", "input": "1 decision could be read only in part."},
 		"unfinished": {"latency": "No decision has both", "distribution": "no timings", "stages": "server_handler 0 1"},
@@ -335,10 +335,14 @@ func TestNumbers(t *testing.T) {
 		return all
 	}
 	g := r.Groups.At(0)
-	row := append([]string{g.Key, text.Count(g.Decisions), percent(report.Ratio(g.Outcomes[outcome.Allowed], g.Decisions)),
-		percent(report.Ratio(g.Outcomes[outcome.Error], g.Decisions)), percent(report.Share(g.Time, r.Total.Time))}, quantiles(report.Outermost(g.Stages))...)
-	requireRow("slowest", row...)
-	requireRow("groups", row...)
+	row := []string{g.Key, text.Count(g.Decisions)}
+	for o, n := range g.Outcomes {
+		if r.Total.Outcomes[o] > 0 {
+			row = append(row, percent(report.Ratio(n, g.Decisions)))
+		}
+	}
+	row = append(row, percent(report.Share(g.Time, r.Total.Time)))
+	requireRow("groups", append(row, quantiles(report.Outermost(g.Stages))...)...)
 	for i := range r.Total.Stages {
 		s := &r.Total.Stages[i]
 		requireRow("stages", append([]string{s.Name, text.Count(s.Durations.Count()), text.Count(s.Unfinished),
@@ -387,6 +391,51 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// The page shows faults before infos, with their subjects and times. It has a
+// table of the servers and one of the clients, first those that findings name,
+// and says where no decision could be allowed.
+func TestWho(t *testing.T) {
+	var log strings.Builder
+	for i, result := range []string{"true", "false", "[]", "[]", "[]", "[]"} {
+		fmt.Fprintf(&log, `{"decision_id":"%d","path":"p%.1s","timestamp":"2026-03-02T22:00:%02dZ","result":%s,"requested_by":"10.0.0.%d:1",`+
+			`"labels":{"id":"i%d","pod":"pod-%[6]d"}}`+"\n", i, result, 10*i, result, i%3, i/2%2)
+	}
+	r := reportOf(t, log.String())
+	section := func(id string) string {
+		return strings.Join(strings.Fields(textOf(byID(t, parsed(t, written(t, r)), id))), " ")
+	}
+	r.Findings = []report.Finding{
+		{Rule: "r1", Text: "one.", Server: "pod-1", From: "2026-03-02T22:00:20Z", To: "2026-03-02T22:00:50Z"},
+		{Rule: "r2", Severity: report.Info, Text: "two.", Client: "10.0.0.2", From: "2026-03-02T22:00:00Z", To: "2026-03-02T22:00:50Z"},
+	}
+	for id, want := range map[string]string{
+		"findings": "Findings Faults r1 server pod-1 2026-03-02 22:00:20 to 2026-03-02 22:00:50 UTC one. Of 6 decisions, ",
+		"servers": "other result pod-1 (id i1) 1 2026-03-02 22:00:20 2026-03-02 22:00:30 2 – – 100 % " +
+			"pod-0 (id i0) – 2026-03-02 22:00:00 2026-03-02 22:00:50 4 25.0 % 25.0 % 50.0 %",
+		"clients": "other result 10.0.0.2 2 2026-03-02 22:00:20 2026-03-02 22:00:50 2 – – 100 % 10.0.0.0 – ",
+		"groups":  "p[ 4 – – 100 % 0 %",
+	} {
+		if got := section(id); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", id, got, want)
+		}
+	}
+	if got := section("findings"); !strings.Contains(got, "For information r2 client 10.0.0.2 two.") {
+		t.Errorf("the infos: %q", got)
+	}
+	for i := range 60 {
+		fmt.Fprintf(&log, `{"decision_id":"x%d","path":"p","result":true,"requested_by":"10.0.1.%[1]d:1"}`+"\n", i)
+	}
+	findings := r.Findings[1:]
+	r = reportOf(t, log.String())
+	r.Findings = findings
+	if got := section("clients"); !strings.Contains(got, "And 43 more clients.") {
+		t.Errorf("many clients: %q", got)
+	}
+	if page := string(written(t, r)); strings.Contains(page, `id="servers"`) {
+		t.Error("there is a table of servers, and no finding names one")
+	}
+}
+
 // The page of a report of any size is not large.
 func TestSize(t *testing.T) {
 	r := manyGroups(t, 1)
@@ -412,7 +461,7 @@ func TestSize(t *testing.T) {
 		t.Errorf("%d bytes", len(page))
 	}
 	text := textOf(parsed(t, page))
-	for _, want := range []string{"100 paths with the most time. There are 49,900 more.", "And 961 more stages.", "960 more",
+	for _, want := range []string{"And 49,900 more groups.", "And 961 more stages.", "960 more",
 		"And 960 more decisions.", "And 900 more.", "46 more"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q", want)

@@ -8,6 +8,7 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
@@ -65,15 +66,70 @@ func quantilesOf(g *report.Group, s *groupby.Stage) []string {
 	return all
 }
 
-func (v *view) groupsTable(label string, groups []*report.Group) table {
-	columns := withQuantiles(1, v.Group, "Decisions", "Allowed", "Failed", "Share of time")
-	t := table{Label: label, Columns: columns}
-	for _, g := range groups {
-		row := []string{keyText(g.Key), text.Count(g.Decisions),
-			percent(report.Ratio(g.Outcomes[outcome.Allowed], g.Decisions)),
-			percent(report.Ratio(g.Outcomes[outcome.Error], g.Decisions)),
-			percent(report.Share(g.Time, v.Total.Time))}
-		t.Rows = append(t.Rows, append(row, quantilesOf(g, report.Outermost(g.Stages))...))
+// outcomeTitles returns titles of columns: the outcomes that the log has.
+func (v *view) outcomeTitles() (titles []string) {
+	for o, n := range v.Total.Outcomes {
+		if n > 0 {
+			titles = append(titles, wordOf(o))
+		}
+	}
+	return titles
+}
+
+// outcomeShares returns the share of each of these outcomes. A path without any
+// yes or no has no share of allowed decisions, rather than 0 %.
+func (v *view) outcomeShares(of [len(report.Group{}.Outcomes)]uint64, decisions uint64) (shares []string) {
+	verdict := of[outcome.Allowed]+of[outcome.Denied] > 0
+	for o, n := range v.Total.Outcomes {
+		switch {
+		case n > 0 && !verdict && outcome.Outcome(o) <= outcome.Denied:
+			shares = append(shares, text.None)
+		case n > 0:
+			shares = append(shares, percent(report.Ratio(of[o], decisions)))
+		}
+	}
+	return shares
+}
+
+// All returns the table of the groups with the most time.
+func (v *view) All() table {
+	titles := slices.Concat([]string{v.Group, "Decisions"}, v.outcomeTitles(), []string{"Share of time"})
+	t := table{Label: "all " + v.GroupList, Columns: withQuantiles(1, titles...), More: moreOf(v.Groups.Len()-len(v.all), "group")}
+	for _, g := range v.all {
+		t.Rows = append(t.Rows, slices.Concat([]string{keyText(g.Key), text.Count(g.Decisions)}, v.outcomeShares(g.Outcomes, g.Decisions),
+			[]string{percent(report.Share(g.Time, v.Total.Time))}, quantilesOf(g, report.Outermost(g.Stages))))
+	}
+	return t
+}
+
+// Members returns the table of the servers or clients, if a finding names one.
+// Those that findings name come first.
+func (v *view) Members(kind string) table {
+	all, findings := v.Servers(), map[string][]string{} // the numbers of findings, by the name
+	if kind == "client" {
+		all = v.Clients()
+	}
+	for i, f := range v.Findings {
+		if name := map[string]string{"server": f.Server, "client": f.Client}[kind]; name != "" {
+			findings[name] = append(findings[name], fmt.Sprint(i+1))
+		}
+	}
+	if len(findings) == 0 {
+		return table{}
+	}
+	slices.SortStableFunc(all, func(a, b report.Member) int {
+		return cmp.Or(min(len(findings[b.Name]), 1)-min(len(findings[a.Name]), 1), cmp.Compare(b.Decisions, a.Decisions))
+	})
+	first, more := atMost(all, maxMembers)
+	titles := append([]string{"Name", "Finding", "First decision (UTC)", "Last decision (UTC)", "Decisions"}, v.outcomeTitles()...)
+	t := table{Label: kind + "s", Columns: text.Columns(4, titles...), More: moreOf(more, kind)}
+	for _, m := range first {
+		name := keyText(m.Name)
+		if m.ID != "" && m.ID != m.Name {
+			name += " (id " + keyText(m.ID) + ")"
+		}
+		t.Rows = append(t.Rows, append([]string{name, cmp.Or(strings.Join(findings[m.Name], ", "), text.None),
+			instant(m.First, text.ToTheSecond), instant(m.Last, text.ToTheSecond), text.Count(m.Decisions)}, v.outcomeShares(m.Outcomes, m.Decisions)...))
 	}
 	return t
 }
@@ -92,7 +148,7 @@ func (v *view) Decisions() table {
 	columns := text.Columns(7, "Took", "When (UTC)", v.Group, "Outcome", "Decision id", "Stages", "Where")
 	return newTable("slowest decisions", columns, v.Slowest, "decision", func(d report.SlowDecision) []string {
 		stages := joined(d.Stages, maxSlowStages, func(s report.StageTime) string { return labelText(s.Stage) + space + duration(float64(s.Took)) })
-		return []string{duration(float64(d.Took)), instant(d.Time, text.ToTheMilli), keyText(d.Key), d.Outcome.String(),
+		return []string{duration(float64(d.Took)), instant(d.Time, text.ToTheMilli), keyText(d.Key), wordOf(int(d.Outcome)),
 			cmp.Or(text.Fit(d.IDs(), keyLength), text.None), stages, placeOf(d.Place)}
 	})
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
-	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -24,23 +23,22 @@ import (
 const (
 	maxGroups        = 100 // groups with the most time, and findings
 	maxMarks         = 9   // findings whose times are in charts
+	maxMembers       = 20  // servers, and clients
 	maxRows          = 40  // rows of other tables, and names in a line
-	maxSlowGroups    = 10  // slowest groups
 	maxCurves        = 6   // charts of slowest groups
 	maxDistributions = 9   // charts of distributions
 	maxShares        = 12  // stages in the chart of shares
 	maxSlowStages    = 4   // stages of a slow decision
 )
 
-// enough is the number of decisions that a group needs to be among the slowest,
-// because the p99 of fewer decisions says little. If no group has enough, all
-// groups count.
+// enough is the number of decisions with a p99 that says something.
 const enough = 100
 
 // A view is a report as the page shows it. The template calls its methods.
 type view struct {
 	*report.Report
 	Group, GroupList string // what a group is in a heading, and groups in a sentence
+	Faults, Infos    []finding
 
 	slow   []*report.Group  // with the highest p99
 	all    []*report.Group  // with the most time
@@ -48,7 +46,15 @@ type view struct {
 }
 
 func newView(r *report.Report) *view {
-	v := &view{Report: r, slow: slowest(r.Groups), stages: r.Total.ByTime()}
+	v := &view{Report: r, slow: slowest(r.Groups, max(enough, 5*uint64(len(r.Total.Slices)))), stages: r.Total.ByTime()}
+	first, _ := atMost(r.Findings, maxGroups)
+	for i, f := range first {
+		to := &v.Faults
+		if f.Severity == report.Info {
+			to = &v.Infos
+		}
+		*to = append(*to, finding{f, i + 1, v.when(f)})
+	}
 	for i := range min(r.Groups.Len(), maxGroups) {
 		v.all = append(v.all, r.Groups.Sum(i))
 	}
@@ -59,24 +65,24 @@ func newView(r *report.Report) *view {
 	return v
 }
 
-// slowest returns the groups with the highest p99 of their outermost stage.
-func slowest(groups report.Groups) (found []*report.Group) {
+// slowest returns the groups with the highest p99 of their outermost stage. If
+// some have enough decisions, it leaves out the others.
+func slowest(groups report.Groups, enough uint64) (found []*report.Group) {
 	type candidate struct {
-		at     int
-		p99    float64
-		enough bool
+		at  int
+		p99 float64
 	}
 	var all []candidate
 	for i, g := range groups.Sums() {
-		if s := report.Outermost(g.Stages); s != nil {
-			all = append(all, candidate{i, s.Durations.Quantile(0.99), g.Decisions >= enough})
+		if s := report.Outermost(g.Stages); s != nil && g.Decisions >= enough {
+			all = append(all, candidate{i, s.Durations.Quantile(0.99)})
 		}
 	}
-	if slices.ContainsFunc(all, func(c candidate) bool { return c.enough }) {
-		all = slices.DeleteFunc(all, func(c candidate) bool { return !c.enough })
+	if len(all) == 0 && enough > 0 {
+		return slowest(groups, 0)
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.p99, a.p99) })
-	for _, c := range all[:min(len(all), maxSlowGroups)] {
+	for _, c := range all[:min(len(all), maxCurves)] {
 		found = append(found, groups.At(c.at))
 	}
 	return found
@@ -96,10 +102,31 @@ func (v *view) Read() string {
 	return text.Plural(in.Decisions, "decision") + " in " + text.Plural(in.Files, "file") + ", " + size(in.Bytes)
 }
 
-// Findings returns the first findings.
-func (v *view) Findings() []report.Finding {
-	first, _ := atMost(v.Report.Findings, maxGroups)
-	return first
+// A finding has its number among all, and its times, or "" if they are those of
+// the log.
+type finding struct {
+	report.Finding
+	Number int
+	When   string
+}
+
+// when says when a finding begins and ends.
+func (v *view) when(f report.Finding) string {
+	from, begins := v.within(f.From)
+	to, ends := v.within(f.To)
+	if !begins && !ends {
+		return ""
+	}
+	return instant(from, text.ToTheSecond) + " to " + instant(to, text.ToTheSecond) + " UTC"
+}
+
+// within reads the time of a finding. It returns false if the time is that of
+// the first or the last decision, or near it.
+func (v *view) within(t string) (ns int64, ok bool) {
+	at, err := time.Parse(time.RFC3339Nano, t)
+	ns = at.UnixNano()
+	near := (v.Report.To - v.Report.From) / 100
+	return ns, err == nil && ns > v.Report.From+near && ns < v.Report.To-near
 }
 
 // MoreFindings returns the number of findings that are not shown.
@@ -115,8 +142,7 @@ func (v *view) marks(path string) (all []chart.Mark) {
 			continue
 		}
 		for _, t := range []string{f.From, f.To} {
-			at, err := time.Parse(time.RFC3339Nano, t)
-			if ns := at.UnixNano(); err == nil && ns != v.Report.From && ns != v.Report.To {
+			if ns, ok := v.within(t); ok {
 				all = append(all, chart.Mark{At: seconds(ns), Label: fmt.Sprint(i + 1)})
 			}
 		}
@@ -160,7 +186,7 @@ func (v *view) Outcomes() []entry { return outcomesOf(&v.Total) }
 func outcomesOf(g *report.Group) (all []entry) {
 	for o, n := range g.Outcomes {
 		if n > 0 {
-			all = append(all, entry{inkOf(o), fmt.Sprintf("%s %s (%s)", outcome.Outcome(o), percent(report.Ratio(n, g.Decisions)), text.Count(n))})
+			all = append(all, entry{inkOf(o), fmt.Sprintf("%s %s (%s)", wordOf(o), percent(report.Ratio(n, g.Decisions)), text.Count(n))})
 		}
 	}
 	return all
@@ -193,31 +219,8 @@ func helpOf(stage string) string {
 	return ""
 }
 
-// Slow returns the table of the slowest groups.
-func (v *view) Slow() table { return v.groupsTable("slowest "+v.GroupList, v.slow) }
-
-// SlowNote says which groups are the slowest.
-func (v *view) SlowNote() string {
-	if len(v.slow) > 0 && v.slow[0].Decisions >= enough {
-		return fmt.Sprintf("The %s with the highest p99, of those with at least %d decisions.", v.GroupList, enough)
-	}
-	return fmt.Sprintf("The %s with the highest p99. None has %d decisions, so treat the p99 with caution.", v.GroupList, enough)
-}
-
 // Stages returns the table of all stages.
 func (v *view) Stages() table { return stagesOf("all stages", &v.Total) }
-
-// All returns the table of the groups with the most time.
-func (v *view) All() table { return v.groupsTable("all "+v.GroupList, v.all) }
-
-// MoreGroups writes the number of groups that are not in the table.
-func (v *view) MoreGroups() string {
-	more := v.Groups.Len() - len(v.all)
-	if more == 0 {
-		return ""
-	}
-	return fmt.Sprintf("These are the %d %s with the most time. There are %s more.", maxGroups, v.GroupList, text.Count(more))
-}
 
 // A detail is a group with its stages.
 type detail struct {
@@ -270,7 +273,7 @@ func total(s groupby.Sum) string {
 
 // Notes describes the quality of the input.
 func (v *view) Notes() (notes []string) {
-	in, o := &v.Inputs, &v.Overflow
+	in := &v.Inputs
 	for _, n := range []struct {
 		holds bool
 		text  string
@@ -279,9 +282,6 @@ func (v *view) Notes() (notes []string) {
 		{len(in.Problems) == 0 && v.Inputs.Gaps.Any > 0, text.Plural(in.Gaps.Any, "decision") + " could be read only in part. The findings begin with what is missing."},
 		{in.OtherLines > 0, "Skipped " + text.Plural(in.OtherLines, "line") + " without a decision, such as other log messages."},
 		{in.Repeats.LeftOut > 0, "Left out " + text.Plural(in.Repeats.LeftOut, "repeat") + " of other decisions."},
-		{o.Decisions > 0, "There were too many different groups, so the group “other” has " + text.Plural(o.Decisions, "decision") + "."},
-		{o.Stages > 0, "There were too many different names, so the stage “other” has " + text.Plural(o.Stages, "timing") + "."},
-		{o.Counters > 0, "There were too many different names, so some counters are in “other”."},
 	} {
 		if n.holds {
 			notes = append(notes, n.text)

@@ -27,6 +27,7 @@ type server struct {
 	id          string // its label "id", if it has one, and no other
 	first, last int64  // as in groupby.Group
 	decisions   uint64
+	outcomes    outcomes
 }
 
 // readable are the labels that people know servers by, in the order in which
@@ -44,7 +45,7 @@ func newServers(groups *groupby.Groups) *servers {
 		if g.Key == rollup.Other {
 			continue
 		}
-		all = append(all, server{name: g.Key, first: g.First, last: g.Last, decisions: decisionsOf(g)})
+		all = append(all, server{name: g.Key, first: g.First, last: g.Last, decisions: decisionsOf(g), outcomes: g.Outcomes})
 		labels := labelsOf(g.Key)
 		for name, value := range labels {
 			if counts[name] == nil {
@@ -106,6 +107,9 @@ func (s *servers) group(all []server, label string) []server {
 		widen(&g.first, &g.last, x.first)
 		widen(&g.first, &g.last, x.last)
 		g.decisions += x.decisions
+		for o, n := range x.outcomes {
+			g.outcomes[o] += n
+		}
 	}
 	var list []server
 	for _, g := range by {
@@ -115,6 +119,29 @@ func (s *servers) group(all []server, label string) []server {
 		return cmp.Or(cmp.Compare(a.first, b.first), strings.Compare(a.name, b.name))
 	})
 	return list
+}
+
+// A Member is a server or a client, with all its decisions.
+type Member struct {
+	Name, ID    string // the id of a server that people know by another name
+	First, Last int64  // times, as in Report
+	Decisions   uint64
+	Outcomes    outcomes
+}
+
+// Servers returns the servers, and Clients the clients, in any order.
+func (r *Report) Servers() (all []Member) {
+	for _, x := range r.servers.list {
+		all = append(all, Member{x.name, x.id, x.first, x.last, x.decisions, x.outcomes})
+	}
+	return all
+}
+
+func (r *Report) Clients() (all []Member) {
+	for g := range r.who[ofClient].Sums() {
+		all = append(all, Member{g.Key, "", g.First, g.Last, decisionsOf(g), g.Outcomes})
+	}
+	return all
 }
 
 func decisionsOf(g *groupby.Group) (n uint64) {
