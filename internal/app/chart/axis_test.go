@@ -87,13 +87,3 @@ func TestTimes(t *testing.T) {
 		}
 	}
 }
-
-func TestRoundDuration(t *testing.T) {
-	for got, want := range map[string]string{
-		roundDuration(1): "1 ns", roundDuration(2e3): "2 µs", roundDuration(500e6): "500 ms", roundDuration(1e10): "10 s",
-	} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}

@@ -100,12 +100,12 @@ func TestShortSlices(t *testing.T) {
 		}
 		return places
 	}
-	for _, c := range []struct{ counts, want string }{
-		{fmt.Sprint(ends(4, 10, 2, 10, 4)), "[1.5 2.5 3.5]"}, {fmt.Sprint(ends(5, 10, 5)), "[0.5 1.5 2.5]"},
-		{fmt.Sprint(ends(100, 900, 99)), "[0.5 1.5]"}, {fmt.Sprint(ends(1, 10)), "[0.5 1.5]"},
+	for got, want := range map[string]string{
+		fmt.Sprint(ends(4, 10, 2, 10, 4)): "[1.5 2.5 3.5]", fmt.Sprint(ends(5, 10, 5)): "[0.5 1.5 2.5]",
+		fmt.Sprint(ends(900, 900, 900, 99)): "[0.5 1.5 2.5]", fmt.Sprint(ends(1, 10)): "[0.5 1.5]",
 	} {
-		if c.counts != c.want {
-			t.Errorf("slices at %s, want %s", c.counts, c.want)
+		if got != want {
+			t.Errorf("slices at %s, want %s", got, want)
 		}
 	}
 }

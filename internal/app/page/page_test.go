@@ -151,7 +151,7 @@ func checkSections(t *testing.T, root *html.Node) {
 	want := []string{"findings", "figures", "latency", "distribution", "share", "outcomes", "decisions", "input", "stages", "groups"}
 	var got []string
 	for s := range elements(root, "section") {
-		if id := attribute(s, "id"); !slices.Contains([]string{"revisions", "servers", "clients"}, id) {
+		if id := attribute(s, "id"); id != "revisions" {
 			got = append(got, id)
 		}
 		if heading := s.FirstChild.NextSibling; heading.Data != "h2" || len(strings.Fields(textOf(s))) < 4 {
@@ -409,30 +409,26 @@ func TestWho(t *testing.T) {
 		{Rule: "r2", Severity: report.Info, Text: "two.", Client: "10.0.0.2", From: "2026-03-02T22:00:00Z", To: "2026-03-02T22:00:50Z"},
 	}
 	for id, want := range map[string]string{
-		"findings": "Findings Faults r1 server pod-1 2026-03-02 22:00:20 to 2026-03-02 22:00:50 UTC one. Of 6 decisions, ",
+		"findings": "Findings Faults r1 server pod-1 2026-03-02 22:00:20 to 2026-03-02 22:00:50 UTC one. Of 6 decisions, …. For information r2 client 10.0.0.2 two.",
 		"servers": "other result pod-1 (id i1) 1 2026-03-02 22:00:20 2026-03-02 22:00:30 2 – – 100 % " +
 			"pod-0 (id i0) – 2026-03-02 22:00:00 2026-03-02 22:00:50 4 25.0 % 25.0 % 50.0 %",
 		"clients": "other result 10.0.0.2 2 2026-03-02 22:00:20 2026-03-02 22:00:50 2 – – 100 % 10.0.0.0 – ",
 		"groups":  "p[ 4 – – 100 % 0 %",
 	} {
-		if got := section(id); !strings.Contains(got, want) {
-			t.Errorf("%s: %q, want %q", id, got, want)
+		for part := range strings.SplitSeq(want, "…") {
+			if got := section(id); !strings.Contains(got, part) {
+				t.Errorf("%s: %q, want %q", id, got, part)
+			}
 		}
-	}
-	if got := section("findings"); !strings.Contains(got, "For information r2 client 10.0.0.2 two.") {
-		t.Errorf("the infos: %q", got)
 	}
 	for i := range 60 {
 		fmt.Fprintf(&log, `{"decision_id":"x%d","path":"p","result":true,"requested_by":"10.0.1.%[1]d:1"}`+"\n", i)
 	}
-	findings := r.Findings[1:]
+	findings := r.Findings
 	r = reportOf(t, log.String())
 	r.Findings = findings
 	if got := section("clients"); !strings.Contains(got, "And 43 more clients.") {
 		t.Errorf("many clients: %q", got)
-	}
-	if page := string(written(t, r)); strings.Contains(page, `id="servers"`) {
-		t.Error("there is a table of servers, and no finding names one")
 	}
 }
 

@@ -125,8 +125,8 @@ func (v *view) when(f report.Finding) string {
 func (v *view) within(t string) (ns int64, ok bool) {
 	at, err := time.Parse(time.RFC3339Nano, t)
 	ns = at.UnixNano()
-	near := (v.Report.To - v.Report.From) / 100
-	return ns, err == nil && ns > v.Report.From+near && ns < v.Report.To-near
+	from, to := seconds(v.From), seconds(v.To)
+	return ns, err == nil && min(seconds(ns)-from, to-seconds(ns)) > (to-from)/100
 }
 
 // MoreFindings returns the number of findings that are not shown.

@@ -129,7 +129,7 @@ type Member struct {
 	Outcomes    outcomes
 }
 
-// Servers returns the servers, and Clients the clients, in any order.
+// Servers returns the servers in any order.
 func (r *Report) Servers() (all []Member) {
 	for _, x := range r.servers.list {
 		all = append(all, Member{x.name, x.id, x.first, x.last, x.decisions, x.outcomes})
@@ -137,6 +137,7 @@ func (r *Report) Servers() (all []Member) {
 	return all
 }
 
+// Clients returns the clients in any order.
 func (r *Report) Clients() (all []Member) {
 	for g := range r.who[ofClient].Sums() {
 		all = append(all, Member{g.Key, "", g.First, g.Last, decisionsOf(g), g.Outcomes})
