@@ -101,8 +101,8 @@ func TestShortSlices(t *testing.T) {
 		return places
 	}
 	for got, want := range map[string]string{
-		fmt.Sprint(ends(4, 10, 2, 10, 4)): "[1.5 2.5 3.5]", fmt.Sprint(ends(5, 10, 5)): "[0.5 1.5 2.5]",
-		fmt.Sprint(ends(900, 900, 900, 99)): "[0.5 1.5 2.5]", fmt.Sprint(ends(1, 10)): "[0.5 1.5]",
+		fmt.Sprint(ends(4, 10, 2, 10, 4)):    "[1.5 2.5 3.5]",
+		fmt.Sprint(ends(900, 900, 900, 100)): "[0.5 1.5 2.5 3.5]", fmt.Sprint(ends(1, 10)): "[0.5 1.5]", fmt.Sprint(ends(5, 10, 6, 3)): "[0.5 1.5 2.5 3.5]",
 	} {
 		if got != want {
 			t.Errorf("slices at %s, want %s", got, want)

@@ -427,7 +427,7 @@ func TestWho(t *testing.T) {
 	findings := r.Findings
 	r = reportOf(t, log.String())
 	r.Findings = findings
-	if got := section("clients"); !strings.Contains(got, "And 43 more clients.") {
+	if got := section("clients"); !strings.Contains(got, "10.0.0.1 –") || !strings.Contains(got, "And 43 more clients.") {
 		t.Errorf("many clients: %q", got)
 	}
 }
