@@ -189,7 +189,7 @@ func call[P, R any](tab context.Context, t *testing.T, command cdp.Command[P, R]
 
 // findings are parts of the pages' findings.
 var findings = map[string]string{
-	"example": "and bundle revision authz=2026-03-03.1 took",
+	"example": "and bundle revision authz=2026-03-03.1 had",
 	"hostile": `<script>document.title="owned"</script>`,
 	"empty":   "There are no decisions.",
 }
