@@ -153,7 +153,7 @@ func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, mea
 		f.Put(m, x.Value)
 	}
 	f.Cover()
-	c := g.Count(key, time, o)
+	c := g.count(key, time, o)
 	if o.Valid() == outcome.Error {
 		g.added.addError(codeOrOther(code), 1)
 	}
@@ -178,7 +178,10 @@ func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, mea
 
 // Count adds a decision without its measures and its code. It takes less time
 // than Add.
-func (g *Groups) Count(key []byte, time int64, o outcome.Outcome) *cell {
+func (g *Groups) Count(key []byte, time int64, o outcome.Outcome) { g.count(key, time, o) }
+
+// count is Count, and returns the cell of the decision.
+func (g *Groups) count(key []byte, time int64, o outcome.Outcome) *cell {
 	g.added = g.groupOf(key)
 	g.added.widen(period{time, time})
 	c := g.cellOf(g.added, time)
