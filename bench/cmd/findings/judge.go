@@ -269,6 +269,7 @@ func (t *truth) values(name string) ([]float64, bool) {
 		}
 	case "share":
 		for _, s := range set {
+			values = append(values, float64(s.httpUnfinished)/float64(s.n))
 			if t.outcome < 0 {
 				values = append(values, float64(s.bare)/float64(s.n), float64(s.compiled)/float64(s.n), float64(t.groups[changed].n)/float64(s.n))
 			} else if t.outcome == allowed {

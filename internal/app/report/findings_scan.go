@@ -21,7 +21,7 @@ const (
 	highShare      = 0.05            // of the decisions
 	startLong      = 3 * time.Minute // a slow start ends within this time,
 	startDecisions = 100             // or has at most so many decisions of each server,
-	startNear      = time.Minute     // and begins within this time of the first decision of a server or revision
+	startNear      = time.Minute     // a server or revision begins in this time, or in the first quarter
 	medianRose     = 1.25            // by which a median must differ to describe slow decisions
 	loadTimes      = 1.5             // a load is high if so many times as many decisions come as at other times
 	snapEvents     = 5               // decisions of a subject between a begin and the first decision of a revision that is taken for it,
@@ -394,15 +394,16 @@ func wilson(p, n float64) (low, high float64) {
 // revision, and is short, or has few decisions of each server.
 func (s *scan) starts(r *Report, c *cluster, from, to int64) bool {
 	near := func(first int64) bool { return first != r.From && first >= from-int64(startNear) && first <= to }
+	soon := from + max(int64(startNear), (to-from)/4)
 	n, begins := 0, false
 	for _, x := range s.servers.list {
 		if near(x.first) {
-			n, begins = n+1, begins || x.first <= from+int64(startNear)
+			n, begins = n+1, begins || x.first <= soon
 		}
 	}
 	for _, v := range r.Revisions {
 		if near(v.First) {
-			n, begins = max(n, len(s.servers.list)), begins || v.First <= from+int64(startNear)
+			n, begins = max(n, len(s.servers.list)), begins || v.First <= soon
 		}
 	}
 	few := float64(c.in.all)/s.share <= float64(startDecisions*n)
