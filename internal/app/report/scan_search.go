@@ -115,7 +115,7 @@ func (s *scan) findStrongest(k kind, removed []bool) (cluster, bool) {
 // findCandidates returns subjects with their best intervals.
 func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
 	x, total := make([]int8, len(s.events)), tally{}
-	m := series{make([]int32, 0, len(x)), make([]tally, 0, len(x)+1)}
+	m := series{make([]int32, 0, len(x)), make([]tally, 1, len(x)+1)}
 	for i := range s.events {
 		if x[i] = -1; !removed[i] {
 			x[i] = f.of(&s.events[i])
@@ -184,7 +184,7 @@ func (s *scan) narrow(sub subject) []int32 {
 }
 
 // series has the decisions of a subject that count, and the tallies before each
-// and after all. Its memory is used again.
+// and after all, of which the first is 0. Its memory is used again.
 type series struct {
 	at     []int32
 	before []tally
@@ -195,7 +195,7 @@ type series struct {
 // none qualifies.
 func (s *scan) findInterval(f *feature, sub, parent subject, x []int8, others tally, m series) cluster {
 	few, bin := s.narrow(sub), int32(-1)
-	at, before := m.at, append(m.before, tally{})
+	at, before := m.at, m.before
 	var bounds []int // indices in at where a slice of time begins, and its end
 	for _, i := range few {
 		if e := &s.events[i]; x[i] >= 0 && sub.has(e) {
