@@ -5,6 +5,7 @@ package report
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -378,6 +379,18 @@ func revisions(second, third time.Duration) *Report {
 	v3.Name = "v3"
 	r.Revisions = append(r.Revisions, v3)
 	return r
+}
+
+func TestRulesDocumented(t *testing.T) {
+	content, err := os.ReadFile("../../../docs/report.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range RuleNames() {
+		if !strings.Contains(string(content), "`"+name+"`") {
+			t.Errorf("docs/report.md lacks %s", name)
+		}
+	}
 }
 
 func TestName(t *testing.T) {

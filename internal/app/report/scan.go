@@ -35,7 +35,7 @@ type event struct {
 	bin   int32
 	over  float64 // the logarithm of took minus that of the fastest tenth of its path
 	known bool    // over is known
-	top   bool    // it took longer than topShare of the decisions of its path
+	top   bool    // it is one of the slowest of its path, as topShare and topTimes say
 	again bool    // its input came to its path in the minute before
 }
 
@@ -165,7 +165,7 @@ func (s *scan) setOver() {
 		slices.Sort(logs)
 		for _, i := range path.events {
 			e := &s.events[i]
-			e.over, e.known, e.top = e.over-nearest(logs, 0.1), e.took > 0, e.over > nearest(logs, topShare)
+			e.over, e.known, e.top = e.over-nearest(logs, 0.1), e.took > 0, e.over > max(nearest(logs, topShare), nearest(logs, 0.1)+math.Log(topTimes))
 		}
 	}
 }

@@ -28,7 +28,8 @@ const (
 	slowHigh       = 8    // the same, for a cluster among other slow decisions
 	slowHigher     = 32   // and these, where some decisions always take long
 	slowHighest    = 128
-	topShare       = 0.98 // few slow decisions: longer than this share of the decisions of their path
+	topShare       = 0.98 // few slow decisions: longer than this share of the decisions of their path,
+	topTimes       = 16   // and so many times as long as the fastest tenth
 	slowPoints     = 0.15 // the share of slow decisions minus the share outside
 	slowTimes      = 1.35 // the factor of an interval
 	serverTimes    = 2    // the factor of a server from the first decision to the last
