@@ -237,8 +237,7 @@ func (s *decisionSample) merge(o *decisionSample) {
 	s.fit()
 }
 
-// sort sorts the decisions by time, and keeps one of those that repeat. Equal
-// samples are then the same.
+// sort sorts the decisions by time. Equal samples are then the same.
 func (s *decisionSample) sort() {
 	slices.SortFunc(s.kept, func(a, b sampled) int {
 		if c := cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.hash, b.hash), cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.took, b.took)); c != 0 {
@@ -249,7 +248,6 @@ func (s *decisionSample) sort() {
 		}
 		return slices.CompareFunc(a.names[:], b.names[:], func(a, b int32) int { return strings.Compare(s.names[a], s.names[b]) })
 	})
-	s.kept = slices.Compact(s.kept)
 	s.thin(s.limit.Load())
 }
 

@@ -67,10 +67,11 @@ func (s subject) has(e *event) bool {
 	return true
 }
 
-// newScan returns a scan of a sample, which is sorted.
+// newScan returns a scan of a sample, which is sorted. Decisions that repeat
+// count once: they are no evidence.
 func newScan(of *decisionSample, servers *servers) *scan {
 	n := len(of.kept)
-	s := &scan{events: make([]event, n), every: make([]int32, n), xlogx: make([]float64, n+1), servers: servers}
+	s := &scan{events: make([]event, 0, n), every: make([]int32, 0, n), xlogx: make([]float64, n+1), servers: servers}
 	s.complete, s.share = of.limit.Load() == hashLimit, float64(of.limit.Load())/hashLimit
 	if n == 0 {
 		return s
@@ -105,20 +106,25 @@ func newScan(of *decisionSample, servers *servers) *scan {
 	}
 	came := map[request]int64{}
 	for i := range of.kept {
-		d, e := &of.kept[i], &s.events[i]
-		*e = event{sampled: d, bin: int32(min(scanBins-1, (float64(d.time)-float64(first))/width))}
+		d := &of.kept[i]
+		if i > 0 && *d == of.kept[i-1] {
+			continue
+		}
+		n := len(s.events)
+		s.events = append(s.events, event{sampled: d, bin: int32(min(scanBins-1, (float64(d.time)-float64(first))/width))})
+		e := &s.events[n]
 		for a := range attributes {
 			at := number(a, d.names[a])
 			e.names[a] = at
-			s.values[a][at].events = append(s.values[a][at].events, int32(i))
+			s.values[a][at].events = append(s.values[a][at].events, int32(n))
 		}
 		if d.input != 0 {
 			r := request{e.names[ofPath], d.input}
 			before, ok := came[r]
 			e.again, came[r] = ok && d.time-before <= int64(time.Minute), d.time
 		}
-		s.every[i] = int32(i)
-		s.xlogx[i+1] = float64(i+1) * math.Log(float64(i+1))
+		s.every = append(s.every, int32(n))
+		s.xlogx[n+1] = float64(n+1) * math.Log(float64(n+1))
 	}
 	s.setOver()
 	s.setPairs()
