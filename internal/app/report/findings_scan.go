@@ -317,7 +317,15 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 		has, of, about = math.Round(has/s.share), s.estimate(f, of), "about "
 		low, high := wilson(in, float64(c.in.all))
 		f.Figures["share_low"], f.Figures["share_high"] = low, high
-		if whole, rest, ok := s.tables(r, c, from, to); ok && c.kind == shifted {
+		whole, rest, ok := s.tables(r, c, from, to)
+		if ok && !c.timed() { // the tables know how many there are
+			of = float64(whole.sum())
+			has = math.Round(in * of)
+			f.Figures["decisions"] = of
+			delete(f.Figures, "decisions_low")
+			delete(f.Figures, "decisions_high")
+		}
+		if ok && c.kind == shifted {
 			a, b = whole, rest
 			in, out = a.share(c.outcome), b.share(c.outcome)
 			has, of = float64(a[c.outcome]), float64(a.sum())
@@ -325,8 +333,6 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 			delete(f.Figures, "share_high")
 			if !c.timed() {
 				about = ""
-				delete(f.Figures, "decisions_low")
-				delete(f.Figures, "decisions_high")
 			}
 			if !c.raised(in, out) {
 				return false
@@ -375,8 +381,12 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 		if len(in.took) > 0 && len(out.took) > 0 {
 			f.Figures["median_ns"], f.Figures["median_outside_ns"] = in.median(), out.median()
 			f.Text += fmt.Sprintf(" Their median is %s, and that of the rest %s.", text.Duration(in.median()), text.Duration(out.median()))
-			if explained := f.explain(&in, &out); f.Severity == Fault {
-				f.Text += explained
+			advice := f.explain(&in, &out)
+			if c.rare && f.Path == "" { // not because of a rule
+				advice = stageAdvice[parts]
+			}
+			if f.Severity == Fault {
+				f.Text += advice
 			}
 		}
 	}
