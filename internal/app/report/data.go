@@ -204,7 +204,7 @@ func (x *Data) Report() *Report {
 		sample:      x.sample,
 		largest:     x.largest,
 	}
-	r.who = [attributes]*groupby.Groups{x.who[ofPath], x.who[ofServer], x.who[ofClient], x.revisions}
+	r.who = [attributes]*groupby.Groups{x.who[ofPath], x.who[ofServer], x.who[ofClient], x.revisions, x.groups}
 	r.who[ofPath] = cmp.Or(x.who[ofPath], x.groups)
 	var s *scan
 	var scanning sync.WaitGroup

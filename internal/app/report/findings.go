@@ -122,6 +122,7 @@ var rules = []rule{
 	{"latency_rose", Fault, needsTime | needsDuration, nil},
 	{"server_slower", Fault, needsTime | needsDuration, nil},
 	{"client_slower", Fault, needsTime | needsDuration, nil},
+	{"group_slower", Fault, needsTime | needsDuration, nil},
 	{"revision_slower", Fault, needsTime | needsDuration, revisionSlower},
 	{"http_send_unfinished", Fault, needsDuration, httpUnfinished},
 	{"http_send_slow", Fault, needsPaths | needsDuration, httpSlow},
@@ -162,7 +163,7 @@ func (r *Report) scanned(rules ...string) bool {
 
 // slowerElsewhere reports whether a scan says which decisions are slow.
 func (r *Report) slowerElsewhere() bool {
-	return r.scanned("latency_rose", "server_slower", "client_slower", "revision_slower")
+	return r.scanned("latency_rose", "server_slower", "client_slower", "revision_slower", "group_slower")
 }
 
 func interrupted(r *Report) string {

@@ -62,7 +62,7 @@ func at(ns int64) string { return text.Time(ns, text.ToTheSecond) }
 func second(ns int64) time.Time { return time.Unix(0, ns).Truncate(time.Second) }
 
 // attributeWords are the words for the attributes, and their groupings.
-var attributeWords = [attributes][2]string{{"path", ""}, {"server", ""}, {"client", "requested_by"}, {"bundle revision", "bundle"}}
+var attributeWords = [attributes][2]string{{"path", ""}, {"server", ""}, {"client", "requested_by"}, {"bundle revision", "bundle"}, {}}
 
 // describe returns the finding of a cluster, without a text if the tables
 // contradict it.
@@ -73,7 +73,7 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	f.Severity, f.Figures = Fault, map[string]float64{}
 	var subjects, paths []string
 	by := s.servers.by()
-	for a, is := range []*string{&f.Path, &f.Server, &f.Client, &f.Revision} {
+	for a, is := range []*string{&f.Path, &f.Server, &f.Client, &f.Revision, &f.Key} {
 		if c.subject[a] == anyName && !(a == ofRevision && c.timed()) {
 			continue
 		}
@@ -85,7 +85,10 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 		if a == ofServer {
 			subjects[len(subjects)-1] += s.servers.idOf(*is)
 		}
-		by = cmp.Or(attributeWords[a][1], by)
+		if by = cmp.Or(attributeWords[a][1], by); a == ofKey {
+			by = r.By
+			subjects[len(subjects)-1] = name(by) + " " + name(*is)
+		}
 	}
 	what := "the decisions"
 	if len(subjects) > 0 {
@@ -495,7 +498,7 @@ func (f *Finding) explain(in, out *took) (advice string) {
 // longer says how long slow decisions took, of which few are in a cluster.
 func (c *cluster) longer() string {
 	if c.rare {
-		return fmt.Sprintf("took longer than %s of the decisions of their path", text.Percent(topShare))
+		return fmt.Sprintf("are among the slowest %s of their path and took more than %d times as long as its fastest tenth", text.Percent(1-topShare), topTimes)
 	}
 	return fmt.Sprintf("took more than %.3g times as long as the fastest tenth of their path", math.Exp(c.over))
 }
@@ -503,8 +506,8 @@ func (c *cluster) longer() string {
 // slower returns the rule of slow decisions.
 func (c *cluster) slower(f *Finding) string {
 	rule := "latency_rose"
-	for a, is := range [attributes]string{f.Path, f.Server, f.Client, f.Revision} {
-		if by := [attributes]string{"", "server_slower", "client_slower", "revision_slower"}[a]; by != "" && (is != "" || c.subject[a] != anyName) {
+	for a, is := range [attributes]string{f.Path, f.Server, f.Client, f.Revision, f.Key} {
+		if by := [attributes]string{"", "server_slower", "client_slower", "revision_slower", "group_slower"}[a]; by != "" && (is != "" || c.subject[a] != anyName) {
 			rule = by
 		}
 	}

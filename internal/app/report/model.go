@@ -198,6 +198,7 @@ type Finding struct {
 	Server   string             `json:"server,omitempty"`
 	Client   string             `json:"client,omitempty"`
 	Revision string             `json:"revision,omitempty"`
+	Key      string             `json:"key,omitempty"`   // of the group, if it is a label or a field
 	Stage    string             `json:"stage,omitempty"` // that rose most
 	From     string             `json:"from,omitempty"`
 	To       string             `json:"to,omitempty"`

@@ -58,6 +58,7 @@ const (
 	ofServer
 	ofClient
 	ofRevision
+	ofKey // of the group, if it is a label or a field
 	attributes
 
 	// Behind them, a sample has a rule for --outcome, if the result says neither
@@ -104,8 +105,8 @@ func hashOf(e *logread.Event) uint64 {
 }
 
 // add adds a decision if it is in the sample. stages has the stage of each
-// metric, or "". Several goroutines may call it.
-func (s *decisionSample) add(e *logread.Event, stages []string) {
+// metric, or "". The key is that of its group, or nil. Several goroutines may call it.
+func (s *decisionSample) add(e *logread.Event, stages []string, key []byte) {
 	hash := hashOf(e)
 	if hash >= s.limit.Load() || e.Time == logread.NoTime {
 		return
@@ -124,7 +125,7 @@ func (s *decisionSample) add(e *logread.Event, stages []string) {
 	if len(e.Input) > 0 && e.Erased == nil && e.Masked == nil { // otherwise, different inputs may look the same
 		d.input = hashInput(e.Input)
 	}
-	names := [sampledNames][]byte{e.Path, e.Labels, withoutPort(e.RequestedBy), e.BundleRevisions()}
+	names := [sampledNames][]byte{e.Path, e.Labels, withoutPort(e.RequestedBy), e.BundleRevisions(), key}
 	if hash%64 == 0 { // some are enough
 		names[ofExample] = exampleRule(e)
 	}

@@ -56,7 +56,7 @@ const (
 // subject has the names of the decisions of a cluster. Most are anyName.
 type subject [attributes]int32
 
-var all = subject{anyName, anyName, anyName, anyName}
+var all = subject{anyName, anyName, anyName, anyName, anyName}
 
 func (s subject) has(e *event) bool {
 	for i, name := range s {
@@ -199,7 +199,7 @@ type feature struct {
 }
 
 var (
-	anyone   = []int{ofPath, ofServer, ofClient, ofRevision}
+	anyone   = []int{ofPath, ofServer, ofClient, ofRevision, ofKey}
 	features = []feature{
 		{kind: slow, over: math.Log(slowLow), names: anyone},
 		{kind: slow, over: math.Log(slowHigh), names: anyone},
@@ -268,13 +268,13 @@ func (f *feature) raised(share, outside float64) bool {
 	return share >= outside+shiftPoints || share >= outside+rarePoints && share >= rareTimes*outside
 }
 
-// judges reports whether a subject is of interest. Paths and clients differ in
-// their outcomes, so most of them are compared only with other times.
+// judges reports whether a subject is of interest. Paths, clients and keys differ
+// in their outcomes, so most of them are compared only with other times.
 func (f *feature) judges(c *cluster) bool {
 	switch {
 	case f.kind != shifted && f.kind != compiled || c.timed() || c.subject[ofServer] != anyName || c.subject[ofRevision] != anyName:
 		return true
-	case c.subject[ofClient] == anyName:
+	case c.subject[ofClient] == anyName && c.subject[ofKey] == anyName:
 		return false
 	case f.outcome == outcome.Undefined || f.outcome == outcome.Error || f.outcome == outcome.Cancelled:
 		return true

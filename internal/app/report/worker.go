@@ -195,7 +195,7 @@ func (w *worker) add(e *logread.Event) {
 		w.sum.whole.AddEvent(len(e.Text), len(e.Input), len(e.Result), len(e.Cache))
 	}
 	w.part.Gaps.add(e, w.stages)
-	w.sum.sample.add(e, w.stages)
+	w.sum.sample.add(e, w.stages, w.sampledKey())
 	if w.sum.exact != nil {
 		for _, key := range w.keys {
 			if w.exact.Add(w.sum.addExact(key, e.Measures, w.stages)) > maxExact {
@@ -219,6 +219,14 @@ func (w *worker) add(e *logread.Event) {
 			w.fail(err)
 		}
 	}
+}
+
+// sampledKey returns the first key of the event if it is a label or a field.
+func (w *worker) sampledKey() []byte {
+	if strings.Contains(w.By, ":") {
+		return w.keys[0]
+	}
+	return nil
 }
 
 // addRevision adds an event and its evaluation to those of its revision.
