@@ -23,9 +23,10 @@ import (
 type Data struct {
 	by                string
 	groups, revisions *groupby.Groups
-	// who has the outcomes by path, server and client. The path is nil if the
-	// groups are paths. The server has all its labels as JSON.
-	who [ofRevision]*groupby.Groups
+	// paths has the outcomes by path, or is nil if the groups are paths.
+	paths *groupby.Groups
+	// servers have all their labels as JSON.
+	servers, clients *names
 	// whole has all decisions in one group, if they can be in several groups of
 	// groups. Otherwise it is nil.
 	whole       *groupby.Groups
@@ -41,8 +42,8 @@ type Data struct {
 }
 
 // maxRevisions limits the bundle revisions that have durations of their own,
-// and maxNames the paths, servers and clients that have outcomes of their own.
-const maxRevisions, maxNames = 256, 4096
+// and maxPaths the paths that have outcomes of their own beside other groups.
+const maxRevisions, maxPaths = 256, 4096
 
 // newData returns empty data.
 func newData(o *Options) (*Data, error) {
@@ -51,13 +52,10 @@ func newData(o *Options) (*Data, error) {
 		return nil, err
 	}
 	revisions, _ := groupby.New(groupby.Limits{Groups: maxRevisions, Slices: 60}) // these limits are valid
-	var who [ofRevision]*groupby.Groups
-	for a := range who {
-		if a != ofPath || o.By != "path" {
-			who[a], _ = groupby.New(groupby.Limits{Groups: maxNames, Cells: 4 * maxNames})
-		}
+	var paths, whole *groupby.Groups
+	if o.By != "path" {
+		paths, _ = groupby.New(groupby.Limits{Groups: maxPaths, Cells: 4 * maxPaths})
 	}
-	var whole *groupby.Groups
 	if inSeveral(o.By) {
 		whole, _ = groupby.New(o.Limits)
 	}
@@ -67,7 +65,7 @@ func newData(o *Options) (*Data, error) {
 	}
 	return &Data{
 		exact: exact,
-		by:    o.By, groups: groups, revisions: revisions, who: who, whole: whole,
+		by:    o.By, groups: groups, revisions: revisions, paths: paths, servers: new(names), clients: new(names), whole: whole,
 		slowest: slowest{limit: o.Slowest}, sample: newSample(), ids: decisionIDs{set: new(keySet)},
 		unselected: unselected{first: logread.NoTime, last: logread.NoTime},
 	}, nil
@@ -99,13 +97,15 @@ func (x *Data) Merge(o *Data) error {
 	if err := cmp.Or(x.groups.Merge(o.groups), x.revisions.Merge(o.revisions)); err != nil {
 		return err
 	}
-	for a, g := range append(x.who[:], x.whole) {
-		if g != nil {
-			if err := g.Merge(append(o.who[:], o.whole)[a]); err != nil {
+	for of, with := range map[*groupby.Groups]*groupby.Groups{x.paths: o.paths, x.whole: o.whole} {
+		if of != nil {
+			if err := of.Merge(with); err != nil {
 				return err
 			}
 		}
 	}
+	x.servers.merge(o.servers)
+	x.clients.merge(o.clients)
 	x.options = nil
 	x.slowest.merge(&o.slowest)
 	x.largest.merge(&o.largest)
@@ -204,13 +204,13 @@ func (x *Data) Report() *Report {
 		sample:      x.sample,
 		largest:     x.largest,
 	}
-	r.who = [attributes]*groupby.Groups{x.who[ofPath], x.who[ofServer], x.who[ofClient], x.revisions, x.groups}
-	r.who[ofPath] = cmp.Or(x.who[ofPath], x.groups)
+	r.who = [attributes]*groupby.Groups{ofPath: cmp.Or(x.paths, x.groups), ofRevision: x.revisions, ofKey: x.groups}
+	r.clients = x.clients
 	var s *scan
 	var scanning sync.WaitGroup
 	scanning.Go(func() {
 		x.sample.sort()
-		r.servers = *newServers(x.who[ofServer])
+		r.servers = *newServers(x.servers)
 		s = newScan(x.sample, &r.servers)
 	})
 	r.Inputs.Problems = slices.Clone(x.inputs.Problems)

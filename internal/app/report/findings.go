@@ -6,6 +6,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -110,10 +111,10 @@ var rules = []rule{
 	{"cancelled_rose", Fault, needsTime, nil},
 	{"other_rose", Fault, needsTime | needsResult, nil},
 	{"allowed_high", Fault, needsTime | needsResult, nil},
-	{"errors_high", Fault, needsTime, errorsHigh},
+	{"errors_high", Fault, needsTime, high(outcome.Error)},
 	{"denied_high", Fault, needsTime | needsResult, nil},
 	{"undefined_high", Fault, needsTime | needsResult, nil},
-	{"cancelled_high", Fault, needsTime, nil},
+	{"cancelled_high", Fault, needsTime, high(outcome.Cancelled)},
 	{"other_high", Fault, needsTime | needsResult, nil},
 	{"decisions_missing", Fault, needsTime, nil},
 	{"server_missing", Fault, needsTime, serverMissing},
@@ -256,10 +257,16 @@ func httpSlow(r *Report) (f Finding) {
 			continue
 		}
 		slowest = long
+		for step := part; step > 1e-6; step /= 2 { // the share that takes as long as a second, or 20 times the median
+			if part+step < 0.5 && d.Quantile(1-part-step) >= max(float64(time.Second), tailTimes*usual) {
+				part, step = part+step, 4*step
+			}
+		}
 		f.Path, f.Stage = g.Key, httpStage
-		f.Figures = map[string]float64{"median_ns": usual, "max_ns": float64(d.Max())}
-		f.Text = fmt.Sprintf("At least %s of the calls of `http.send` on path %s take %s or more, and at most %s. Their median is %s.",
-			text.Percent(part), name(g.Key), text.Duration(long), text.Duration(float64(d.Max())), text.Duration(usual)) + stageAdvice[ofHTTP]
+		f.Figures = map[string]float64{"median_ns": usual, "max_ns": float64(d.Max()), "share": part, "decisions": math.Round(part * n)}
+		f.Text = fmt.Sprintf("%s of the calls of `http.send` on path %s (%s of %s) take %s or more, and at most %s. The median is %s.",
+			text.Percent(part), name(g.Key), text.Count(uint64(math.Round(part*n))), text.Count(d.Count()),
+			text.Duration(max(float64(time.Second), tailTimes*usual)), text.Duration(float64(d.Max())), text.Duration(usual)) + stageAdvice[ofHTTP]
 	}
 	if f.Text != "" {
 		f.setTimes(r.From, r.To)

@@ -94,7 +94,7 @@ func clockOff(r *Report) (f Finding) {
 	for i, x := range r.servers.list {
 		others := slices.Delete(slices.Clone(r.servers.list), i, i+1)
 		others = slices.DeleteFunc(others, func(o server) bool { return o.decisions < serverLeast })
-		if x.decisions < serverLeast || len(others) < clockServers {
+		if x.decisions < serverLeast || len(others) == 0 {
 			continue
 		}
 		first, last := others[0].first, others[0].last
@@ -106,7 +106,9 @@ func clockOff(r *Report) (f Finding) {
 		agree := !slices.ContainsFunc(others, func(o server) bool {
 			return float64(o.first-first) > near || float64(last-o.last) > near
 		})
-		if !agree || math.Abs(begin) < float64(clockLeast) || math.Abs(begin-end) > near {
+		// Of few servers, one may have replaced another one.
+		replaced := len(others) < clockServers && math.Abs(begin) > float64(x.last-x.first)/4
+		if !agree || replaced || math.Abs(begin) < float64(clockLeast) || math.Abs(begin-end) > near {
 			continue
 		}
 		f.Server, f.Figures = x.name, map[string]float64{"seconds": begin / 1e9}
@@ -117,6 +119,9 @@ func clockOff(r *Report) (f Finding) {
 		}
 		f.Text = fmt.Sprintf("The first and the last decision of server %s%s are %s %s those of all other servers, which agree. "+
 			"Check the clock of its machine.", name(x.name), r.servers.idOf(x.name), text.LongDuration(math.Abs(begin)), way)
+		if len(others) == 1 {
+			f.Text += " Or that of the other machine is wrong."
+		}
 		r.suggest(&f, r.servers.by(), nil, time.Time{}, time.Time{})
 		return f
 	}

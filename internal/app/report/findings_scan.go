@@ -18,8 +18,9 @@ import (
 
 const (
 	highErrors     = 50              // errors of the log
+	highPath       = 0.2             // of the decisions of a path
 	highShare      = 0.05            // of the decisions
-	startLong      = 3 * time.Minute // a slow start ends within this time,
+	startLong      = 3 * time.Minute // a slow start ends within this time for each server,
 	startDecisions = 100             // or has at most so many decisions of each server,
 	startNear      = time.Minute     // a server or revision begins in this time, or in the first quarter
 	medianRose     = 1.25            // by which a median must differ to describe slow decisions
@@ -81,6 +82,10 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 		if *is == "" && c.subject[a] == anyName {
 			continue
 		}
+		if first, last, ok := s.seen(r, a, *is); ok && c.subject[a] == anyName { // nobody had the revision before
+			from, to = max(from, first), min(to, last)
+			f.setTimes(from, to)
+		}
 		subjects = append(subjects, attributeWords[a][0]+" "+name(cmp.Or(*is, none)))
 		if a == ofServer {
 			subjects[len(subjects)-1] += s.servers.idOf(*is)
@@ -111,10 +116,9 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 		when = fmt.Sprintf("From %s to %s UTC, ", at(from), at(to))
 	}
 	var said bool
-	if c.kind == slow {
+	if few := c.in.rate() < 0.5 && c.over != math.Log(slowLow); c.kind == slow && !few {
 		said = s.describeSlow(r, c, &f, what, from, to)
-	}
-	if c.kind != slow || !said && c.over != math.Log(slowLow) {
+	} else {
 		said = s.describeShare(r, c, &f, what, from, to)
 	}
 	if !said {
@@ -201,7 +205,13 @@ func (s *scan) seen(r *Report, attribute int, name string) (first, last int64, o
 		}
 		return 0, 0, false
 	}
-	g := r.who[attribute].Get(cmp.Or(name, none))
+	if attribute == ofClient {
+		if c := r.clients.get(name); c != nil {
+			return c.first, c.last, true
+		}
+		return 0, 0, false
+	}
+	g := r.who[attribute].Get(name)
 	if g == nil {
 		return 0, 0, false
 	}
@@ -247,7 +257,20 @@ func (s *scan) tables(r *Report, c *cluster, from, to int64) (in, out outcomes, 
 		}
 	}
 	width := r.Width
-	if named < attributes {
+	switch {
+	case (named == ofServer || named == ofClient) && c.timed():
+		return in, out, false
+	case named == ofServer:
+		for _, x := range s.servers.list {
+			if x.name == name {
+				in = x.outcomes
+			}
+		}
+	case named == ofClient:
+		if x := r.clients.get(name); x != nil {
+			in = x.counts()
+		}
+	case named < attributes:
 		width = r.who[named].Width()
 	}
 	add := func(g outcomes, slices []groupby.Slice) {
@@ -270,11 +293,9 @@ func (s *scan) tables(r *Report, c *cluster, from, to int64) (in, out outcomes, 
 	}
 	if named == attributes {
 		add(r.Total.Outcomes, timed(r.Total.Slices))
-	} else {
-		for g := range r.who[named].Sums() {
-			if g.Key == name || named == ofServer && s.servers.name(g.Key) == name {
-				add(g.Outcomes, timed(g.Slices))
-			}
+	} else if groups := r.who[named]; groups != nil {
+		if g := groups.Get(name); g != nil {
+			add(g.Outcomes, timed(g.Slices))
 		}
 	}
 	if !c.timed() {
@@ -331,7 +352,7 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 		if ok && c.kind == shifted {
 			a, b = whole, rest
 			in, out = a.share(c.outcome), b.share(c.outcome)
-			has, of = float64(a[c.outcome]), float64(a.sum())
+			has = math.Round(in * of)
 			delete(f.Figures, "share_low")
 			delete(f.Figures, "share_high")
 			if !c.timed() {
@@ -406,7 +427,9 @@ func wilson(p, n float64) (low, high float64) {
 // starts reports whether a cluster is a start: it begins with servers or a
 // revision, and is short, or has few decisions of each server.
 func (s *scan) starts(r *Report, c *cluster, from, to int64) bool {
-	near := func(first int64) bool { return first != r.From && first >= from-int64(startNear) && first <= to }
+	near := func(first int64) bool {
+		return first > r.From+int64(startNear) && first >= from-int64(startNear) && first <= to
+	}
 	soon := from + max(int64(startNear), (to-from)/4)
 	n, begins := 0, false
 	for _, x := range s.servers.list {
@@ -420,7 +443,7 @@ func (s *scan) starts(r *Report, c *cluster, from, to int64) bool {
 		}
 	}
 	few := float64(c.in.all)/s.share <= float64(startDecisions*n)
-	return begins && (c.ends || !c.timed()) && (few || to-from <= int64(startLong))
+	return begins && c.ends && (few || to-from <= int64(n)*int64(startLong))
 }
 
 // busy returns how many times as many decisions came in the times of a cluster
@@ -465,6 +488,8 @@ func (s *scan) describeSlow(r *Report, c *cluster, f *Finding, what string, from
 		f.Severity, f.start, advice = Info, true, startAdvice
 	} else if c.ends && times >= loadTimes {
 		f.Severity, advice = Info, busyAdvice(times)
+	} else if f.Client != "" && !c.timed() && to-from < (r.To-r.From)/2 {
+		f.Severity, advice = Info, " It came only for a part of the log, as a batch does."
 	}
 	f.Text += advice
 	return true
@@ -492,6 +517,9 @@ func (f *Finding) explain(in, out *took) (advice string) {
 	}
 	f.Stage = append(partStages[:], handlerStage)[part]
 	f.Text += fmt.Sprintf(" Most of the difference is in stage %s: %s a decision on average, and %s.", name(f.Stage), text.Duration(in.parts[part]), text.Duration(out.parts[part]))
+	if part == ofEvaluation && f.Server != "" && f.Path == "" { // a rule would be slow on all servers
+		return stageAdvice[parts]
+	}
 	return stageAdvice[part]
 }
 
@@ -667,17 +695,44 @@ func (s *scan) findDrift(r *Report) (f Finding) {
 	return f
 }
 
-// errorsHigh reports a high share of errors that no scan explains.
-func errorsHigh(r *Report) (f Finding) {
-	n := r.Total.Outcomes[outcome.Error]
-	part := Ratio(n, r.Total.Decisions)
-	if n < highErrors || part < highShare || r.scanned("errors_rose", "errors_high") {
+// high returns a function that reports a high share of errors or cancelled
+// decisions, of all or of paths, that no scan explains.
+func high(of outcome.Outcome) func(*Report) Finding {
+	return func(r *Report) (f Finding) {
+		did, rule := outcomeRules[of][1], outcomeRules[of][0]
+		if r.scanned(rule+"_rose", rule+"_high") {
+			return f
+		}
+		var paths []string
+		n, all := uint64(0), uint64(0)
+		for _, g := range r.Groups.Sums() {
+			if k := g.Outcomes[of]; r.By == "path" && k >= highErrors && Ratio(k, g.Decisions) >= highPath {
+				paths = append(paths, fmt.Sprintf("%s (%s of %s)", name(g.Key), text.Count(k), text.Count(g.Decisions)))
+				f.Path = g.Key
+				n, all = n+k, all+g.Decisions
+			}
+		}
+		whole := r.Total.Outcomes[of]
+		switch {
+		case len(paths) > 1:
+			f.Path = ""
+		case len(paths) == 0 && (whole < highErrors || Ratio(whole, r.Total.Decisions) < highShare):
+			return f
+		case len(paths) == 0:
+			n, all = whole, r.Total.Decisions
+		}
+		f.setTimes(r.From, r.To)
+		f.Figures = map[string]float64{"decisions": float64(all), "share": Ratio(n, all)}
+		f.Text = fmt.Sprintf("%s of %s decisions (%s) %s", text.Count(n), text.Count(all), text.Percent(Ratio(n, all)), did)
+		if len(paths) > 0 {
+			f.Text += " on " + text.Plural(len(paths), "path") + ": " + listed(paths, func(s string) string { return s })
+		}
+		f.Text += "."
+		if of == outcome.Error {
+			f.Text += commonest(r.Total.Errors) + " Find the cause in the messages of the errors in the log, and the paths with `--by path`."
+		} else {
+			f.Text += outcomeAdvice[of]
+		}
 		return f
 	}
-	f.setTimes(r.From, r.To)
-	f.Figures = map[string]float64{"decisions": float64(r.Total.Decisions), "share": part}
-	f.Text = fmt.Sprintf("%s of %s decisions (%s) failed.%s "+
-		"Find the cause in the messages of the errors in the log, and the paths with `--by path`.",
-		text.Count(n), text.Count(r.Total.Decisions), text.Percent(part), commonest(r.Total.Errors))
-	return f
 }

@@ -47,6 +47,9 @@ var ruleTests = []struct {
 	{"errors_high", failing(50, 1000), []string{"50 of 1,000 decisions (5.0 %) failed"}},
 	{"errors_high", failing(50, 1001), nil}, // a small part
 	{"errors_high", failing(49, 100), nil},  // too few
+	{"errors_high", with(failing(50, 100), func(r *Report) { r.Total.Decisions = 2000 }), []string{"50 of 100 decisions (50.0 %) failed on 1 path: `rbac/allow` (50 of 100)."}},
+	{"cancelled_high", reportOf(groupOf("p", [6]uint64{outcome.Cancelled: 50})), []string{"50 of 50 decisions (100 %) were cancelled on 1 path: `p` (50 of 50). Clients gave up"}},
+	{"cancelled_high", reportOf(groupOf("p", [6]uint64{outcome.Cancelled: 49})), nil},
 	{"revision_slower", revisionReport(10, 10, 100*us, 125*us), []string{
 		"revision `v2`, at 2026-03-01 14:10:00 UTC",
 		"median rose from 100 µs to 125 µs, and its p99 from 100 µs to 125 µs",
@@ -79,7 +82,7 @@ var ruleTests = []struct {
 	{"http_send_unfinished", with(httpReport(100, 25*us, 49, 51), stopped(10)), []string{"In 10 decisions, a call of `http.send` did not end", "10 of them have the path `rbac/allow`."}},
 	{"http_send_unfinished", with(httpReport(100, 25*us, 49, 51), stopped(9)), nil},
 	{"path_long_tail", slowSend(30), []string{"most of it in stage `rego_builtin_http_send`", "Look at the other server"}},
-	{"http_send_slow", slowSend(30), []string{"At least 2.0 % of the calls of `http.send` on path `p` take 9.97 s or more", "Their median is 1.0", "--by hour --path p"}},
+	{"http_send_slow", slowSend(30), []string{"3.0 % of the calls of `http.send` on path `p` (30 of 1,000) take 1.00 s or more", "The median is 1.0", "--by hour --path p"}},
 	{"http_send_slow", slowSend(19), nil},
 	{"queries_recompiled", compileReport("rbac/allow", 1000, 100), []string{
 		"100 of 1,000 decisions (10.0 %) compiled their query, with a median of 300 µs",

@@ -37,7 +37,8 @@ type Report struct {
 	options     *Options // with which logs were read; nil for saved reports
 	unselected  *unselected
 	sample      *decisionSample
-	who         [attributes]*groupby.Groups // outcomes by the names of each attribute; nil if unknown
+	who         [attributes]*groupby.Groups // of paths, revisions and keys
+	clients     *names
 	servers     servers
 	byScan      []Finding // of the sample; nil without one
 	largest     largest

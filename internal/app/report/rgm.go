@@ -48,8 +48,8 @@ type saved struct {
 	Groups       savedGroups    `json:"groups"`
 	Revisions    savedGroups    `json:"revisions"`
 	Paths        savedGroups    `json:"paths,omitzero"`
-	Servers      savedGroups    `json:"servers"`
-	Clients      savedGroups    `json:"clients"`
+	Servers      savedNames     `json:"servers,omitzero"`
+	Clients      savedNames     `json:"clients,omitzero"`
 	Whole        savedGroups    `json:"whole,omitzero"`
 }
 
@@ -97,7 +97,7 @@ var marshalers = json.WithMarshalers(json.JoinMarshalers(
 func unmarshalers() json.Options {
 	var memory savedStage // used again, because buckets are most of a file
 	return json.WithUnmarshalers(json.JoinUnmarshalers(
-		limited[Problem](1000), limited[Place](firstPlaces), limited[occurrences](len(repeats{})), limited[string](sampledNames*sampleSize), limited[[]int64](sampleSize), limited[int64](sampledNumbers), limited[SlowDecision](maxSlowest),
+		limited[Problem](1000), limited[Place](firstPlaces), limited[occurrences](len(repeats{})), limited[string](sampledNames*sampleSize), limited[savedName](mostNames), limited[[]int64](sampleSize), limited[int64](sampledNumbers), limited[SlowDecision](maxSlowest),
 		limited[StageTime](slowStages), limited[savedError](1000), limited[groupby.Stage](1<<17), limited[groupby.Counter](1<<17),
 		json.UnmarshalFromFunc(readOutcome), json.UnmarshalFromFunc(readSum),
 		json.UnmarshalFromFunc(memory.read),
@@ -147,7 +147,8 @@ func (x *Data) writeJSON(w io.Writer) error {
 		Files: in.Files, Bytes: in.Bytes, Decisions: in.Decisions, OtherLines: in.OtherLines, Problems: in.Problems, Gaps: in.Gaps,
 		IDs: x.ids.saved(), Slowest: x.slowest.kept, Largest: x.largest, Groups: newSavedGroups(x.groups), Revisions: newSavedGroups(x.revisions),
 	}
-	for at, g := range map[*savedGroups]*groupby.Groups{&s.Paths: x.who[ofPath], &s.Servers: x.who[ofServer], &s.Clients: x.who[ofClient], &s.Whole: x.whole} {
+	s.Servers, s.Clients = x.servers.save(), x.clients.save()
+	for at, g := range map[*savedGroups]*groupby.Groups{&s.Paths: x.paths, &s.Whole: x.whole} {
 		if g != nil {
 			*at = newSavedGroups(g)
 		}
@@ -163,9 +164,7 @@ func readJSON(r io.Reader) (*Data, error) {
 	s.IDs.restore(&x.ids)
 	s.Groups.restore(&x.groups)
 	s.Revisions.restore(&x.revisions)
-	s.Paths.restore(&x.who[ofPath])
-	s.Servers.restore(&x.who[ofServer])
-	s.Clients.restore(&x.who[ofClient])
+	s.Paths.restore(&x.paths)
 	s.Whole.restore(&x.whole)
 	if err := json.UnmarshalRead(r, &s, json.RejectUnknownMembers(true), unmarshalers()); err != nil {
 		return nil, err
@@ -176,8 +175,15 @@ func readJSON(r io.Reader) (*Data, error) {
 	if _, err := keyOf(x.by); err != nil {
 		return nil, err
 	}
-	if x.groups == nil || x.revisions == nil || x.who[ofServer] == nil || x.who[ofClient] == nil || (x.who[ofPath] == nil) != (x.by == "path") {
-		return nil, errors.New("it lacks groups, revisions, paths, servers or clients")
+	if x.groups == nil || x.revisions == nil || (x.paths == nil) != (x.by == "path") {
+		return nil, errors.New("it lacks groups, revisions or paths")
+	}
+	var err error
+	if x.servers, err = s.Servers.restore(); err == nil {
+		x.clients, err = s.Clients.restore()
+	}
+	if err != nil {
+		return nil, err
 	}
 	if inSeveral(x.by) != (x.whole != nil) {
 		return nil, fmt.Errorf("grouped by %s, it has no totals, or has totals for no reason", x.by)

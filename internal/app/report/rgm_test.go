@@ -127,7 +127,7 @@ const (
 	sliceJSON    = `{"begin":-20,"outcomes":[1,0,0,0,0,0],"stages":[` + stageJSON + `],"counters":[{"counter":"c","total":340282366920938463463}]}`
 	groupJSON    = `{"key":"k","from":-20,"to":-19,"errors":[{"code":"internal_error","count":1}],"slices":[` + sliceJSON + `]}`
 	aKey         = `"//////////+AAAAAAAAAAA=="`
-	small        = beforeGroups + `,"groups":` + headJSON + `,"list":[` + groupJSON + `]},"revisions":` + headJSON + `,"list":[]},"servers":` + headJSON + `,"list":[]},"clients":` + headJSON + `,"list":[]}}`
+	small        = beforeGroups + `,"groups":` + headJSON + `,"list":[` + groupJSON + `]},"revisions":` + headJSON + `,"list":[]}}`
 )
 
 // TestKeysBounded: more decision ids than a report has are refused.
@@ -194,7 +194,9 @@ func TestLoadErrors(t *testing.T) {
 		{`"by":"path"`, `"by":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000), "damaged"},
 		{`limit":1`, `limit":1000001`, "from 0 to 1000000"},
 		{`"from":-20`, `"from":7`, "times of group"},
-		{`,"servers"`, `,"paths":` + headJSON + `,"list":[]},"servers"`, "lacks groups"},
+		{`,"revisions"`, `,"paths":` + headJSON + `,"list":[]},"revisions"`, "lacks groups"},
+		{`,"groups"`, `,"servers":{"list":[{"name":"b","from":0,"to":1},{"name":"a","from":0,"to":1}]},"groups"`, "not in order"},
+		{`,"groups"`, `,"clients":{"list":[{"name":"b","from":1,"to":0}]},"groups"`, "of a server or client"},
 		{`,"groups"`, `,"problems":[{"kind":"b","count":1,"first":[]},{"kind":"a","count":1,"first":[]}],"groups"`, "not in order"},
 		{`,"groups"`, `,"problems":[{"kind":"b","count":1,"first":[{},{},{},{},{},{}]}],"groups"`, "more than 5"},
 		{`,"groups"`, `,"ids":{"level":65,"list":[]},"groups"`, "from 0 to 64"},

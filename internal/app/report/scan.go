@@ -272,6 +272,8 @@ func (f *feature) raised(share, outside float64) bool {
 // in their outcomes, so most of them are compared only with other times.
 func (f *feature) judges(c *cluster) bool {
 	switch {
+	case f.kind == repeated:
+		return c.timed() // some clients always ask the same
 	case f.kind != shifted && f.kind != compiled || c.timed() || c.subject[ofServer] != anyName || c.subject[ofRevision] != anyName:
 		return true
 	case c.subject[ofClient] == anyName && c.subject[ofKey] == anyName:

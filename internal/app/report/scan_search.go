@@ -83,7 +83,7 @@ func (s *scan) findClusters() []cluster {
 func (s *scan) findKind(k kind) (found []cluster) {
 	removed := make([]bool, len(s.events)) // decisions that are in a cluster
 	for range scanRounds {
-		c, ok := s.findStrongest(k, removed)
+		c, ok := s.findStrongest(k, found, removed)
 		if !ok {
 			break
 		}
@@ -95,8 +95,9 @@ func (s *scan) findKind(k kind) (found []cluster) {
 	return found
 }
 
-// findStrongest returns the cluster of a kind with the highest score.
-func (s *scan) findStrongest(k kind, removed []bool) (cluster, bool) {
+// findStrongest returns the cluster of a kind with the highest rank. What is left
+// of the subject of a cluster that was found is no other one.
+func (s *scan) findStrongest(k kind, found []cluster, removed []bool) (cluster, bool) {
 	var candidates []cluster
 	for i := range features {
 		if f := &features[i]; f.kind == k {
@@ -105,7 +106,8 @@ func (s *scan) findStrongest(k kind, removed []bool) (cluster, bool) {
 	}
 	slices.SortStableFunc(candidates, byRank)
 	for _, c := range candidates {
-		if c.score >= scanScore && s.check(&c, removed) {
+		rest := !c.timed() && slices.ContainsFunc(found, func(f cluster) bool { return f.subject == c.subject })
+		if c.score >= scanScore && !rest && s.check(&c, removed) {
 			return c, true
 		}
 	}
@@ -127,8 +129,8 @@ func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
 	if total.has < scanHas {
 		return nil
 	}
-	add := func(sub, parent subject, others tally, least float64) {
-		if c := s.findInterval(f, sub, parent, x, others, m); c.score > 0 && c.rank > least {
+	add := func(sub, parent subject, others, base tally, least float64) {
+		if c := s.findInterval(f, sub, parent, x, others, base, m); c.score > 0 && c.rank > least {
 			found = append(found, c)
 		}
 	}
@@ -143,14 +145,21 @@ func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
 	addNames := func(from subject, others tally, least float64) {
 		for _, a := range f.names {
 			for n, v := range s.values[a] {
+				if a == ofRevision && n == 0 {
+					continue // the first one: what differs came with another one
+				}
 				if sub := from; from[a] == anyName && len(v.events) >= scanLeast && len(s.values[a]) > 1 && (v.name != "" || a == ofPath || f.kind == slow && a == ofClient) {
 					sub[a] = int32(n)
-					add(sub, from, others, least)
+					base := others
+					if f.kind == shifted && (a == ofPath || a == ofClient || a == ofKey) { // which differ
+						base = count(sub)
+					}
+					add(sub, from, others, base, least)
 				}
 			}
 		}
 	}
-	add(all, all, total, 0)
+	add(all, all, total, total, 0)
 	addNames(all, total, 0)
 	slices.SortStableFunc(found, byRank)
 	if found = found[:min(len(found), 8)]; len(found) > 0 && found[0].subject[ofPath] != anyName {
@@ -165,7 +174,7 @@ func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
 	for _, pair := range s.pairs {
 		path := all
 		path[ofPath] = pair[ofPath]
-		add(pair, path, count(path), least)
+		add(pair, path, count(path), count(path), least)
 	}
 	return found
 }
@@ -192,8 +201,8 @@ type series struct {
 
 // findInterval returns the interval of a subject with the highest score, in
 // comparison with itself at other times, or with the others. The score is 0 if
-// none qualifies.
-func (s *scan) findInterval(f *feature, sub, parent subject, x []int8, others tally, m series) cluster {
+// none qualifies. The rank is in comparison with base.
+func (s *scan) findInterval(f *feature, sub, parent subject, x []int8, others, base tally, m series) cluster {
 	few, bin := s.narrow(sub), int32(-1)
 	at, before := m.at, m.before
 	var bounds []int // indices in at where a slice of time begins, and its end
@@ -222,6 +231,10 @@ func (s *scan) findInterval(f *feature, sub, parent subject, x []int8, others ta
 			total = own
 		}
 		c.out = total.minus(c.in)
+		// A few decisions at an end of the log are no other times.
+		if c.begins && before[i].all < scanLeast || c.ends && own.all-before[j].all < scanLeast {
+			return
+		}
 		if c.in.has < scanHas || f.rare && c.in.has < scanRare || c.in.all < scanLeast || c.out.all < scanLeast || !f.raised(c.in.rate(), c.out.rate()) || !f.judges(&c) {
 			return
 		}
@@ -235,7 +248,7 @@ func (s *scan) findInterval(f *feature, sub, parent subject, x []int8, others ta
 			return s.likelihood(c.in) + s.likelihood(out) - s.likelihood(total) - penalty - ends
 		}
 		c.score = ratio(total, c.out)
-		c.rank = max(c.score, ratio(others, others.minus(c.in)))
+		c.rank = max(c.score, ratio(base, base.minus(c.in)))
 		if !c.timed() {
 			whole = c
 		} else if c.score > best.score {

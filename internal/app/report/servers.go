@@ -9,9 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
-	"github.com/regometer/regometer/rollup"
 )
 
 // servers tells servers apart by one of their labels.
@@ -37,24 +35,27 @@ var readable = []string{"pod", "pod_name", "podname", "hostname", "host", "insta
 // newServers finds the label by which people know servers, among those that
 // tell them apart: values of "id", or else of the label with the most values,
 // never have decisions at the same time under one value of the label.
-func newServers(groups *groupby.Groups) *servers {
+func newServers(of *names) *servers {
 	s := &servers{texts: map[string]map[string]string{}}
 	var all []server // by their JSON
 	counts := map[string]map[string]bool{}
-	for g := range groups.Sums() {
-		if g.Key == rollup.Other {
+	for i, text := range of.texts {
+		if text == "" {
 			continue
 		}
-		all = append(all, server{name: g.Key, first: g.First, last: g.Last, decisions: decisionsOf(g), outcomes: g.Outcomes})
-		labels := labelsOf(g.Key)
+		sum := &of.sums[i]
+		o := sum.counts()
+		all = append(all, server{name: text, first: sum.first, last: sum.last, decisions: o.sum(), outcomes: o})
+		labels := labelsOf(text)
 		for name, value := range labels {
 			if counts[name] == nil {
 				counts[name] = map[string]bool{}
 			}
 			counts[name][value] = true
 		}
-		s.texts[g.Key] = labels
+		s.texts[text] = labels
 	}
+	slices.SortFunc(all, func(a, b server) int { return strings.Compare(a.name, b.name) })
 	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(counts[b]), len(counts[a])), strings.Compare(a, b))
 	})
@@ -139,17 +140,19 @@ func (r *Report) Servers() (all []Member) {
 
 // Clients returns the clients in any order.
 func (r *Report) Clients() (all []Member) {
-	for g := range r.who[ofClient].Sums() {
-		all = append(all, Member{g.Key, "", g.First, g.Last, decisionsOf(g), g.Outcomes})
+	for i, sum := range r.clients.sums {
+		o := sum.counts()
+		all = append(all, Member{cmp.Or(r.clients.texts[i], none), "", sum.first, sum.last, o.sum(), o})
 	}
 	return all
 }
 
-func decisionsOf(g *groupby.Group) (n uint64) {
-	for _, k := range g.Outcomes {
-		n += k
+// counts returns the outcomes.
+func (s *nameSum) counts() (o outcomes) {
+	for i, n := range s.outcomes {
+		o[i] = uint64(n)
 	}
-	return n
+	return o
 }
 
 // labelsOf returns the labels of their JSON.

@@ -168,13 +168,10 @@ func (w *worker) add(e *logread.Event) {
 	if w.sum.ids.add(e, w.Unique) {
 		return
 	}
-	for a, key := range [ofRevision][]byte{e.Path, e.Labels, withoutPort(e.RequestedBy)} {
-		if g := w.sum.who[a]; g != nil {
-			if len(key) == 0 {
-				key = noKey
-			}
-			g.Count(key, e.Time, e.Outcome)
-		}
+	w.sum.servers.add(e.Labels, e.Time, e.Outcome)
+	w.sum.clients.add(withoutPort(e.RequestedBy), e.Time, e.Outcome)
+	if w.sum.paths != nil {
+		w.sum.paths.Count(e.Path, e.Time, e.Outcome)
 	}
 	w.keys = w.keysOf(e, w.keys[:0])
 	for _, key := range w.keys {

@@ -245,10 +245,10 @@ func requireSame(t testing.TB, got, want map[string]string) {
 // any order have the same report.
 func TestReadAlike(t *testing.T) {
 	least, greatest, named := leastPart, greatestPart, maxNamed
-	keys, size, bytes := maxKeys, sampleSize, sampleBytes
+	keys, size, bytes, most := maxKeys, sampleSize, sampleBytes, maxNames
 	defer func() {
 		leastPart, greatestPart, maxNamed = least, greatest, named
-		maxKeys, sampleSize, sampleBytes = keys, size, bytes
+		maxKeys, sampleSize, sampleBytes, maxNames = keys, size, bytes, most
 	}()
 	seeds := uint64(16)
 	if race.Enabled {
@@ -272,7 +272,7 @@ func TestReadAlike(t *testing.T) {
 			o.Paths = []string{"p"}
 		}
 		leastPart = 1 << 40
-		maxKeys, sampleSize, sampleBytes = 1<<m.IntN(13), 1<<m.IntN(13), 1<<(6+m.IntN(16))
+		maxKeys, sampleSize, sampleBytes, maxNames = 1<<m.IntN(13), 1<<m.IntN(13), 1<<(6+m.IntN(16)), 1<<m.IntN(6)
 		inputs, err := InputFiles(files)
 		if err != nil {
 			t.Fatal(err)
