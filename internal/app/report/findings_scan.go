@@ -116,9 +116,11 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 		when = fmt.Sprintf("From %s to %s UTC, ", at(from), at(to))
 	}
 	var said bool
-	if few := c.in.rate() < 0.5 && c.over != math.Log(slowLow); c.kind == slow && !few {
+	mild := c.over == math.Log(slowLow)
+	if c.kind == slow && (mild || c.in.rate() >= 0.5) {
 		said = s.describeSlow(r, c, &f, what, from, to)
-	} else {
+	}
+	if c.kind != slow || !said && !mild {
 		said = s.describeShare(r, c, &f, what, from, to)
 	}
 	if !said {
@@ -339,8 +341,8 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 	has, of := float64(c.in.has), float64(c.in.all)
 	if !s.complete {
 		has, of, about = math.Round(has/s.share), s.estimate(f, of), "about "
-		low, high := wilson(in, float64(c.in.all))
-		f.Figures["share_low"], f.Figures["share_high"] = low, high
+		f.Figures["share_low"], f.Figures["share_high"] = wilson(in, float64(c.in.all))
+		f.Figures["share_outside_low"], f.Figures["share_outside_high"] = wilson(out, float64(c.out.all))
 		whole, rest, ok := s.tables(r, c, from, to)
 		if ok && !c.timed() { // the tables know how many there are
 			of = float64(whole.sum())
@@ -355,6 +357,8 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 			has = math.Round(in * of)
 			delete(f.Figures, "share_low")
 			delete(f.Figures, "share_high")
+			delete(f.Figures, "share_outside_low")
+			delete(f.Figures, "share_outside_high")
 			if !c.timed() {
 				about = ""
 			}
@@ -384,6 +388,10 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 		if before, after := b.share(outcome.Allowed), a.share(outcome.Allowed); c.outcome != outcome.Allowed && math.Abs(before-after) >= rarePoints {
 			advice = fmt.Sprintf(" The share of allowed ones is %s, against %s.", text.Percent(after), text.Percent(before)) + advice
 			f.Figures["allowed"], f.Figures["allowed_outside"] = after, before
+			if _, estimated := f.Figures["share_low"]; estimated {
+				f.Figures["allowed_low"], f.Figures["allowed_high"] = wilson(after, float64(a.sum()))
+				f.Figures["allowed_outside_low"], f.Figures["allowed_outside_high"] = wilson(before, float64(b.sum()))
+			}
 		}
 		if c.outcome == outcome.Error {
 			advice = commonest(r.Total.Errors) + advice
@@ -467,7 +475,7 @@ func (s *scan) describeSlow(r *Report, c *cluster, f *Finding, what string, from
 	}
 	others := "the others with the same paths"
 	if c.timed() {
-		others = "those at other times"
+		others = "those of the same paths at other times"
 	}
 	f.Rule = c.slower(f)
 	f.Figures["median_ns"], f.Figures["median_outside_ns"], f.Figures["factor"] = after, before, after/before
