@@ -4,32 +4,54 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"time"
 )
 
-// A planted fault changes a scene, and says what is then true of it.
-type planted struct {
-	path, server, client, revision string                 // the subject; "" is all
-	begin, end                     float64                // parts of the span; 0 and 1 is the whole log
-	outcome                        int                    // that becomes more or less frequent, or -1
-	offset                         float64                // s: of a clock
-	scope                          func(d *decision) bool // the decisions of the subject, at any time; nil is all
+// A subject is whose decisions a fault changes. "" and nil are all.
+type subject struct {
+	path, client, revision string
+	server                 *server
 }
 
-// A kind of fault has three sizes, which plant takes: 0 is large, 1 medium,
-// 2 small.
+// has says whether a decision is of a subject. The revision is left out: a
+// fault that has one begins with it.
+func (s *subject) has(d *decision) bool {
+	return (s.path == "" || s.path == d.path.name) && (s.server == nil || s.server == d.server) && (s.client == "" || s.client == clientName(d.client))
+}
+
+// Planted is what is true of a scene with a fault.
+type planted struct {
+	subject
+	begin, end float64 // parts of the span; 0 and 1 is the whole log
+	seconds    float64 // by which a clock is off
+}
+
+// A kind of fault has three sizes. A healthy kind has no rules.
 type kind struct {
 	name  string
-	sizes [3]string
+	sizes []size
 	rules []string // that name the right cause
-	plant func(s *scene, r *rand.Rand, size int) planted
+	// A finding's share is the share of these decisions. Without it, the
+	// report has a threshold that only it knows.
+	counts func(d *decision) bool
+	exact  bool // the right time is within 5 decisions
+	plant  func(s *scene, r *rand.Rand, v float64) planted
 }
 
-var sizeNames = [3]string{"large", "medium", "small"}
+type size struct {
+	text  string
+	value float64
+}
 
-func sizes(size int, values ...float64) float64 { return values[size] }
+func sizes(format string, values ...float64) (list []size) {
+	for _, v := range values {
+		list = append(list, size{fmt.Sprintf(format, v), v})
+	}
+	return list
+}
 
 // The names of rules that are right for a group of faults. A change of a name
 // belongs here.
@@ -39,240 +61,201 @@ var (
 	undefRules = []string{"undefined_rose", "undefined_high", "path_undefined"}
 )
 
-// outcomeFault moves the share of allowed decisions of a path to one of three
-// values, for those of its decisions that only takes.
-func outcomeFault(path string, revision bool, to [3]float64, only func(s *scene, p *planted) func(d *decision) bool) func(*scene, *rand.Rand, int) planted {
-	return func(s *scene, r *rand.Rand, size int) planted {
-		p := planted{path: path, begin: 0.4 + 0.3*r.Float64(), end: 1, outcome: allowed}
-		if revision {
-			s.switchAt, p.revision = p.begin, s.revisions[1]
-		}
-		takes := func(*decision) bool { return true }
-		if only != nil {
-			takes = only(s, &p)
-		}
-		p.scope = func(d *decision) bool { return s.paths[d.path].name == path && takes(d) }
-		s.edit = func(g *generator, d *decision) bool {
-			if g.x >= p.begin && p.scope(d) {
-				d.setAllowed(g.rand, to[size])
-				d.hit = true
-			}
-			return true
-		}
-		return p
-	}
-}
-
-// partFault changes a share of the decisions of a subject from a time on, or
-// of the whole log if begin is 0.
-func partFault(s *scene, p planted, share float64, change func(g *generator, d *decision)) planted {
-	s.edit = func(g *generator, d *decision) bool {
-		if g.x >= p.begin && g.x < p.end && (p.scope == nil || p.scope(d)) && g.rand.Float64() < share {
-			change(g, d)
-			d.hit = true
-		}
-		return true
-	}
-	return p
-}
-
-func (s *scene) onPath(name string) func(*decision) bool {
-	return func(d *decision) bool { return s.paths[d.path].name == name }
-}
-
-func slower(factor float64) func(*generator, *decision) {
-	return func(g *generator, d *decision) {
-		d.eval *= factor
-		d.finish(g)
-	}
-}
-
-func shareFault(path string, outcome int, shares [3]float64) func(*scene, *rand.Rand, int) planted {
-	return func(s *scene, r *rand.Rand, size int) planted {
-		p := planted{path: path, begin: 0.4 + 0.3*r.Float64(), end: 1, outcome: outcome, scope: s.onPath(path)}
-		return partFault(s, p, shares[size], func(_ *generator, d *decision) { d.setOutcome(outcome) })
-	}
-}
-
-func oneServer(s *scene, p *planted) func(*decision) bool {
-	p.server = s.servers[1].id
-	return func(d *decision) bool { return d.server == s.servers[1] }
-}
-
-func oneClient(_ *scene, p *planted) func(*decision) bool {
-	p.client = clientName(3)
-	return func(d *decision) bool { return d.client == 3 }
-}
-
 const (
 	firstPath = "httpapi/authz/allow"
 	rbacPath  = "rbac/allow"
 	thirdPath = "kubernetes/admission/allow"
 	httpPath  = "billing/authz/allow"
+
+	repeated = 42 // the input of a storm of retries
 )
 
-// kinds are all faults.
-var kinds = []kind{
-	{"allowed 80 % → less, new revision", [3]string{"30 %", "60 %", "74 %"}, denyRules, outcomeFault(firstPath, true, [3]float64{0.3, 0.6, 0.74}, nil)},
-	{"allowed 97 % → less, new revision", [3]string{"20 %", "85 %", "94 %"}, denyRules, outcomeFault(rbacPath, true, [3]float64{0.2, 0.85, 0.94}, nil)},
-	{"allowed 40 % → more, new revision", [3]string{"100 %", "70 %", "47 %"}, allowRules, outcomeFault(thirdPath, true, [3]float64{1, 0.7, 0.47}, nil)},
-	{"allowed 80 % → less, one server", [3]string{"30 %", "60 %", "70 %"}, denyRules, outcomeFault(firstPath, false, [3]float64{0.3, 0.6, 0.7}, oneServer)},
-	{"allowed 80 % → less, one client", [3]string{"30 %", "60 %", "70 %"}, denyRules, outcomeFault(firstPath, false, [3]float64{0.3, 0.6, 0.7}, oneClient)},
-	{"allowed 90 % → less, one path", [3]string{"30 %", "60 %", "80 %"}, denyRules, outcomeFault(httpPath, false, [3]float64{0.3, 0.6, 0.8}, nil)},
-	{"undefined rises on a path", [3]string{"30 %", "8 %", "2 %"}, undefRules, shareFault(firstPath, undefined, [3]float64{0.3, 0.08, 0.02})},
-	{"errors rise on a path", [3]string{"30 %", "8 %", "2 %"}, []string{"errors_rose"}, shareFault(rbacPath, failed, [3]float64{0.3, 0.08, 0.02})},
-	{"cancelled rises from 0 on a path", [3]string{"30 %", "8 %", "2 %"}, []string{"cancelled_rose"}, shareFault(thirdPath, cancelled, [3]float64{0.3, 0.08, 0.02})},
-	{"one client slow for 20 minutes, 150 decisions", [3]string{"20 times", "8 times", "3 times"}, []string{"client_slower"}, func(s *scene, r *rand.Rand, size int) planted {
-		p := planted{client: clientName(16), begin: 0.2 + 0.6*r.Float64(), outcome: -1, scope: func(d *decision) bool { return d.client == 16 }}
-		p.end = p.begin + float64(20*time.Minute)/float64(s.span)
-		return partFault(s, p, 1, slower(sizes(size, 20, 8, 3)))
-	}},
-	{"http.send slower, from a time on", [3]string{"10 times, uncached", "10 times, 30 % uncached", "3 times, 30 % uncached"}, []string{"latency_rose"}, func(s *scene, r *rand.Rand, size int) planted {
-		if size == 0 {
-			s.paths[3].http = 1
+func everyone(*scene) subject      { return subject{} }
+func newRevision(s *scene) subject { return subject{revision: s.revisions[1]} }
+func oneServer(s *scene) subject   { return subject{server: s.servers[1]} }
+func oneClient(*scene) subject     { return subject{client: clientName(3)} }
+
+func ofPath(path string) func(*scene) subject {
+	return func(*scene) subject { return subject{path: path} }
+}
+
+func isOutcome(outcome int) func(*decision) bool {
+	return func(d *decision) bool { return d.outcome == outcome }
+}
+
+// lasting returns a fault from a time on, to the end of the log or for some
+// seconds. The new revision begins with its fault.
+func (s *scene) lasting(r *rand.Rand, of subject, seconds float64) planted {
+	p := planted{subject: of, begin: 0.35 + 0.35*r.Float64()}
+	p.end = min(1, p.begin+seconds/s.span.Seconds())
+	if of.revision != "" {
+		s.switchAt = p.begin
+	}
+	return p
+}
+
+// change changes a share of the decisions of a fault.
+func (s *scene) change(p planted, share float64, change func(r *rand.Rand, d *decision)) planted {
+	s.edit = func(r *rand.Rand, d *decision) {
+		if d.x >= p.begin && d.x < p.end && p.has(d) && r.Float64() < share {
+			change(r, d)
 		}
-		p := planted{path: httpPath, begin: 0.3 + 0.4*r.Float64(), end: 1, outcome: -1, scope: s.onPath(httpPath)}
-		return partFault(s, p, 1, func(g *generator, d *decision) {
-			if d.http > 200e3 {
-				d.eval += d.http * (sizes(size, 10, 10, 3) - 1)
-				d.http *= sizes(size, 10, 10, 3)
-				d.finish(g)
+	}
+	return p
+}
+
+func slower(factor float64) func(*rand.Rand, *decision) {
+	return func(_ *rand.Rand, d *decision) {
+		d.eval *= factor
+		d.http *= factor
+	}
+}
+
+// allowedFault moves the share of allowed decisions of a path.
+func allowedFault(name string, sizes []size, path string, rules []string, outcome int, who func(*scene) subject) kind {
+	return kind{name, sizes, rules, isOutcome(outcome), true, func(s *scene, r *rand.Rand, v float64) planted {
+		of := who(s)
+		of.path = path
+		return s.change(s.lasting(r, of, forGood), 1, func(r *rand.Rand, d *decision) { d.setAllowed(r, v/100) })
+	}}
+}
+
+// outcomeFault gives decisions of a path another outcome.
+func outcomeFault(name, path, rule string, outcome int) kind {
+	return kind{name, sizes("%v %%", 30, 8, 2), []string{rule}, isOutcome(outcome), true, func(s *scene, r *rand.Rand, v float64) planted {
+		return s.change(s.lasting(r, subject{path: path}, forGood), v/100, func(_ *rand.Rand, d *decision) { d.outcome = outcome })
+	}}
+}
+
+// slowFault makes a subject slower in the whole log, or all from a time on.
+func slowFault(name, rule string, who func(*scene) subject) kind {
+	return kind{name, sizes("%v times", 3, 1.5, 1.2), []string{rule}, nil, false, func(s *scene, r *rand.Rand, v float64) planted {
+		p := planted{subject: who(s), end: 1}
+		if p.subject == (subject{}) {
+			p = s.lasting(r, p.subject, forGood)
+		}
+		return s.change(p, 1, slower(v))
+	}}
+}
+
+// httpFault makes calls of http.send slower that no cache answers.
+func httpFault(name string, uncached float64) kind {
+	return kind{name, sizes("%v times", 10, 5, 3), []string{"latency_rose"}, nil, false, func(s *scene, r *rand.Rand, v float64) planted {
+		s.paths[3].http = uncached
+		return s.change(s.lasting(r, subject{path: httpPath}, forGood), 1, func(_ *rand.Rand, d *decision) {
+			if d.http >= fromCache {
+				d.http *= v
 			}
 		})
+	}}
+}
+
+const (
+	forGood = math.MaxInt32
+	minute  = float64(time.Minute / time.Second)
+)
+
+// faults are all kinds of faults.
+var faults = []kind{
+	allowedFault("allowed 80 % → less, new revision", sizes("%v %%", 30, 60, 74), firstPath, denyRules, denied, newRevision),
+	allowedFault("allowed 97 % → less, new revision", sizes("%v %%", 20, 85, 94), rbacPath, denyRules, denied, newRevision),
+	allowedFault("allowed 40 % → more, new revision", sizes("%v %%", 100, 70, 47), thirdPath, allowRules, allowed, newRevision),
+	allowedFault("allowed 80 % → less, one server", sizes("%v %%", 30, 60, 70), firstPath, denyRules, denied, oneServer),
+	allowedFault("allowed 80 % → less, one client", sizes("%v %%", 30, 60, 70), firstPath, denyRules, denied, oneClient),
+	allowedFault("allowed 90 % → less, one path", sizes("%v %%", 30, 60, 80), httpPath, denyRules, denied, everyone),
+	outcomeFault("undefined rises on a path", firstPath, "undefined_rose", undefined),
+	outcomeFault("errors rise on a path", rbacPath, "errors_rose", failed),
+	outcomeFault("cancelled rises from 0 on a path", thirdPath, "cancelled_rose", cancelled),
+	{"one client slow for 20 minutes, 150 decisions", sizes("%v times", 20, 8, 3), []string{"client_slower"}, nil, false, func(s *scene, r *rand.Rand, v float64) planted {
+		return s.change(s.lasting(r, subject{client: clientName(16)}, 20*minute), 1, slower(v))
 	}},
-	{"http.send times out, from a time on", [3]string{"20 %", "5 %", "1 %"}, []string{"http_send_unfinished"}, func(s *scene, r *rand.Rand, size int) planted {
-		p := planted{path: httpPath, begin: 0.3 + 0.4*r.Float64(), end: 1, outcome: cancelled, scope: s.onPath(httpPath)}
-		return partFault(s, p, sizes(size, 0.2, 0.05, 0.01), func(g *generator, d *decision) {
+	httpFault("http.send slower, uncached", 1),
+	httpFault("http.send slower, 30 % uncached", 0.3),
+	{"http.send times out, from a time on", sizes("%v %%", 20, 5, 1), []string{"http_send_unfinished"}, func(d *decision) bool { return d.hung }, true, func(s *scene, r *rand.Rand, v float64) planted {
+		return s.change(s.lasting(r, subject{path: httpPath}, forGood), v/100, func(_ *rand.Rand, d *decision) {
 			d.eval += 10e9
-			d.hung = true
-			d.setOutcome(cancelled)
-			d.finish(g)
+			d.hung, d.outcome = true, cancelled
 		})
 	}},
-	{"some calls of http.send take 10 s", [3]string{"3 %", "1 %", "0.3 %"}, []string{"http_send_slow"}, func(s *scene, _ *rand.Rand, size int) planted {
-		p := planted{path: httpPath, end: 1, outcome: -1, scope: s.onPath(httpPath)}
-		return partFault(s, p, sizes(size, 0.03, 0.01, 0.003), func(g *generator, d *decision) {
-			d.http += 10e9 * math.Exp(0.02*g.rand.NormFloat64())
-			d.eval += d.http
-			d.finish(g)
-		})
+	{"some calls of http.send take 10 s", sizes("%v %%", 3, 1, 0.3), []string{"http_send_slow"}, nil, false, func(s *scene, _ *rand.Rand, v float64) planted {
+		return s.change(planted{subject: subject{path: httpPath}, end: 1}, v/100, func(r *rand.Rand, d *decision) { d.http += 10e9 * math.Exp(0.02*r.NormFloat64()) })
 	}},
-	{"garbage collection on one server", [3]string{"1,200 decisions", "500 decisions", "150 decisions"}, []string{"server_slower"}, func(s *scene, _ *rand.Rand, size int) planted {
-		p := planted{end: 1, outcome: -1}
-		p.scope = oneServer(s, &p)
-		share := sizes(size, 1200, 500, 150) * float64(len(s.servers)) / float64(s.decisions)
-		return partFault(s, p, share, func(g *generator, d *decision) {
-			d.eval += 30e6 * math.Exp(0.5*g.rand.NormFloat64())
-			d.finish(g)
-		})
+	{"garbage collection on one server", sizes("%v decisions", 1200, 500, 150), []string{"server_slower"}, nil, false, func(s *scene, _ *rand.Rand, v float64) planted {
+		share := v * float64(len(s.servers)) / float64(s.decisions)
+		return s.change(planted{subject: oneServer(s), end: 1}, share, func(r *rand.Rand, d *decision) { d.eval += 30e6 * math.Exp(0.5*r.NormFloat64()) })
 	}},
-	{"one server slower", [3]string{"3 times", "1.5 times", "1.2 times"}, []string{"server_slower"}, func(s *scene, _ *rand.Rand, size int) planted {
-		p := planted{end: 1, outcome: -1}
-		p.scope = oneServer(s, &p)
-		return partFault(s, p, 1, slower(sizes(size, 3, 1.5, 1.2)))
+	slowFault("one server slower", "server_slower", oneServer),
+	slowFault("one client slower", "client_slower", oneClient),
+	slowFault("everything slower, from a time on", "latency_rose", everyone),
+	{driftName, sizes("%v times", 2.5, 1.6, 1.25), []string{"latency_drifted"}, nil, false, func(s *scene, _ *rand.Rand, v float64) planted {
+		return s.change(planted{end: 1}, 1, func(_ *rand.Rand, d *decision) { d.eval *= 1 + d.x*(v-1) })
 	}},
-	{"one client slower", [3]string{"3 times", "1.5 times", "1.2 times"}, []string{"client_slower"}, func(s *scene, _ *rand.Rand, size int) planted {
-		p := planted{end: 1, outcome: -1}
-		p.scope = oneClient(s, &p)
-		return partFault(s, p, 1, slower(sizes(size, 3, 1.5, 1.2)))
+	{"a revision evaluates slower", sizes("%v times", 1.5, 1.25, 1.1), []string{"revision_slower"}, nil, false, func(s *scene, r *rand.Rand, v float64) planted {
+		return s.change(s.lasting(r, newRevision(s), forGood), 1, slower(v))
 	}},
-	{"everything slower, from a time on", [3]string{"3 times", "1.5 times", "1.2 times"}, []string{"latency_rose"}, func(s *scene, r *rand.Rand, size int) planted {
-		return partFault(s, planted{begin: 0.4 + 0.3*r.Float64(), end: 1, outcome: -1}, 1, slower(sizes(size, 3, 1.5, 1.2)))
+	{"all decisions compile after a bundle", []size{{"5 minutes", 300}, {"2 minutes", 120}, {"30 s", 30}}, []string{"compiles_rose"}, func(d *decision) bool { return d.compile > 0 }, false, func(s *scene, r *rand.Rand, v float64) planted {
+		p := s.lasting(r, newRevision(s), v)
+		p.revision = "" // it also has the decisions after the storm
+		return s.change(p, 1, func(r *rand.Rand, d *decision) { d.compile = compiling * math.Exp(0.4*r.NormFloat64()) })
 	}},
-	{"drift over the whole log", [3]string{"2.5 times", "1.6 times", "1.25 times"}, []string{"latency_drifted"}, func(s *scene, _ *rand.Rand, size int) planted {
-		p := planted{end: 1, outcome: -1}
-		return partFault(s, p, 1, func(g *generator, d *decision) {
-			d.eval *= 1 + g.x*(sizes(size, 2.5, 1.6, 1.25)-1)
-			d.finish(g)
-		})
+	{"metrics gone on one pod", []size{{"for good", forGood}, {"30 minutes", 1800}, {"5 minutes", 300}}, []string{"metrics_missing", "partly_read"}, func(d *decision) bool { return d.bare }, false, func(s *scene, r *rand.Rand, v float64) planted {
+		return s.change(s.lasting(r, oneServer(s), v), 1, func(_ *rand.Rand, d *decision) { d.bare = true })
 	}},
-	{"a revision evaluates slower", [3]string{"1.5 times", "1.25 times", "1.1 times"}, []string{"revision_slower"}, func(s *scene, r *rand.Rand, size int) planted {
-		s.switchAt = 0.4 + 0.3*r.Float64()
-		p := planted{revision: s.revisions[1], begin: s.switchAt, end: 1, outcome: -1}
-		return partFault(s, p, 1, slower(sizes(size, 1.5, 1.25, 1.1)))
-	}},
-	{"all decisions compile after a bundle", [3]string{"5 minutes", "2 minutes", "30 s"}, []string{"compiles_rose"}, func(s *scene, r *rand.Rand, size int) planted {
-		s.switchAt = 0.4 + 0.3*r.Float64()
-		p := planted{begin: s.switchAt, outcome: -1}
-		p.end = p.begin + sizes(size, 300, 120, 30)/s.span.Seconds()
-		return partFault(s, p, 1, func(g *generator, d *decision) {
-			d.compile = 900e3 * math.Exp(0.4*g.rand.NormFloat64())
-			d.finish(g)
-		})
-	}},
-	{"metrics gone on one pod", [3]string{"for good", "30 minutes", "5 minutes"}, []string{"metrics_missing", "partly_read"}, func(s *scene, r *rand.Rand, size int) planted {
-		p := planted{begin: 0.4 + 0.3*r.Float64(), outcome: -1}
-		p.scope = oneServer(s, &p)
-		p.end = min(1, p.begin+sizes(size, 1e9, 1800, 300)/s.span.Seconds())
-		return partFault(s, p, 1, func(_ *generator, d *decision) { d.bare = true })
-	}},
-	{"one pod missing from some time on", [3]string{"half of the log", "30 minutes", "5 minutes"}, []string{"server_missing"}, func(s *scene, _ *rand.Rand, size int) planted {
-		p := planted{begin: 1 - sizes(size, 10800, 1800, 300)/s.span.Seconds(), end: 1, outcome: -1}
-		p.scope = oneServer(s, &p)
-		s.before = func(g *generator, d *decision) {
-			for g.x >= p.begin && d.server == s.servers[1] {
-				d.server = s.servers[g.rand.IntN(len(s.servers))]
+	{"one pod missing from some time on", sizes("%v minutes", 180, 30, 5), []string{"server_missing"}, nil, false, func(s *scene, _ *rand.Rand, v float64) planted {
+		p := planted{subject: oneServer(s), begin: 1 - v*minute/s.span.Seconds(), end: 1}
+		s.before = func(r *rand.Rand, d *decision) {
+			for d.x >= p.begin && d.server == p.server {
+				d.server = s.servers[r.IntN(len(s.servers))]
 			}
 		}
 		return p
 	}},
-	{"the rate falls for good", [3]string{"by 90 %", "by 60 %", "by 30 %"}, []string{"rate_fell"}, func(s *scene, r *rand.Rand, size int) planted {
-		p := planted{begin: 0.4 + 0.3*r.Float64(), end: 1, outcome: -1}
-		s.weight = func(x float64) float64 {
-			if x >= p.begin {
-				return sizes(size, 0.1, 0.4, 0.7)
+	{"the rate falls for good", sizes("by %v %%", 90, 60, 30), []string{"rate_fell"}, nil, false, func(s *scene, r *rand.Rand, v float64) planted {
+		return s.setRate(s.lasting(r, subject{}, forGood), 1-v/100)
+	}},
+	{"a server's clock is off", []size{{"1 h", 3600}, {"10 minutes", 600}, {"1 minute", 60}}, []string{"clock_off"}, nil, false, func(s *scene, r *rand.Rand, v float64) planted {
+		p := planted{subject: oneServer(s), end: 1, seconds: v * float64(1-2*r.IntN(2))}
+		return s.change(p, 1, func(_ *rand.Rand, d *decision) { d.clock = p.seconds * 1e9 })
+	}},
+	{"a storm of retries, ten minutes", sizes("%v times the rate", 10, 2, 1.2), []string{"requests_repeated"}, func(d *decision) bool { return d.input == repeated }, false, func(s *scene, r *rand.Rand, v float64) planted {
+		p := s.setRate(s.lasting(r, subject{path: firstPath, client: clientName(3)}, 10*minute), v)
+		s.edit = func(r *rand.Rand, d *decision) {
+			if d.x >= p.begin && d.x < p.end && r.Float64() < 1-1/v {
+				d.path, d.client, d.input = &s.paths[0], 3, repeated
+				d.draw(r)
+				d.outcome = denied
 			}
-			return 1
 		}
 		return p
 	}},
-	{"a server's clock is off", [3]string{"1 h", "10 minutes", "1 minute"}, []string{"clock_off"}, func(s *scene, r *rand.Rand, size int) planted {
-		p := planted{end: 1, outcome: -1}
-		p.scope = oneServer(s, &p)
-		p.offset = sizes(size, 3600, 600, 60) * float64(1-2*r.IntN(2))
-		return partFault(s, p, 1, func(_ *generator, d *decision) { d.clock = p.offset * 1e9 })
-	}},
-	{"a storm of retries, ten minutes", [3]string{"10 times the rate", "2 times the rate", "1.2 times the rate"}, []string{"requests_repeated"}, func(s *scene, r *rand.Rand, size int) planted {
-		p := planted{path: firstPath, client: clientName(3), begin: 0.2 + 0.6*r.Float64(), outcome: -1}
-		p.end = p.begin + float64(10*time.Minute)/float64(s.span)
-		more := sizes(size, 10, 2, 1.2)
-		input := r.Uint64()
-		p.scope = func(d *decision) bool { return d.client == 3 && d.path == 0 }
-		s.weight = func(x float64) float64 {
-			if x >= p.begin && x < p.end {
-				return 1
-			}
-			return 1 / more
-		}
-		s.edit = func(g *generator, d *decision) bool {
-			if g.x >= p.begin && g.x < p.end && g.rand.Float64() < 1-1/more {
-				d.path, d.client, d.input, d.hit = 0, 3, input, true
-				g.draw(d)
-				d.setOutcome(denied)
-			}
-			return true
-		}
-		return p
-	}},
-	{"a bot asks for undefined paths", [3]string{"3,000 decisions", "500 decisions", "100 decisions"}, undefRules, func(s *scene, _ *rand.Rand, size int) planted {
+	{"a bot asks for undefined paths", sizes("%v decisions", 3000, 500, 100), undefRules, isOutcome(undefined), true, func(s *scene, _ *rand.Rand, v float64) planted {
 		bot, first := s.clients, len(s.paths)
 		for _, name := range []string{"admin/login", "v1/config", "wp/setup/php", "debug/vars"} {
 			s.paths = append(s.paths, pathSpec{name: name, median: 20e3, sigma: 0.3, shares: [outcomes]float64{undefined: 1}})
 		}
-		p := planted{client: clientName(bot), end: 1, outcome: undefined, scope: func(d *decision) bool { return d.client == bot }}
-		s.edit = func(g *generator, d *decision) bool {
-			if g.rand.Float64() < sizes(size, 3000, 500, 100)/float64(s.decisions) {
-				d.client, d.path, d.hit = bot, first+g.rand.IntN(4), true
-				g.draw(d)
+		p := planted{subject: subject{client: clientName(bot)}, end: 1}
+		s.edit = func(r *rand.Rand, d *decision) {
+			if r.Float64() < v/float64(s.decisions) {
+				d.client, d.path = bot, &s.paths[first+r.IntN(4)]
+				d.draw(r)
 			}
-			return true
 		}
 		return p
 	}},
-	{"a pause without decisions", [3]string{"30 minutes", "10 minutes", "2 minutes"}, []string{"decisions_missing"}, func(s *scene, r *rand.Rand, size int) planted {
-		p := planted{begin: 0.4 + 0.3*r.Float64(), outcome: -1}
-		p.end = p.begin + sizes(size, 1800, 600, 120)/s.span.Seconds()
-		s.edit = func(g *generator, _ *decision) bool { return g.x < p.begin || g.x >= p.end }
-		return p
+	{"a pause without decisions", sizes("%v minutes", 30, 10, 2), []string{"decisions_missing"}, nil, false, func(s *scene, r *rand.Rand, v float64) planted {
+		return s.setRate(s.lasting(r, subject{}, v*minute), 0)
 	}},
+}
+
+const driftName = "drift over the whole log"
+
+// setRate multiplies the rate while a fault lasts.
+func (s *scene) setRate(p planted, times float64) planted {
+	s.weight = func(x float64) float64 {
+		if x >= p.begin && x < p.end {
+			return min(1, times)
+		}
+		return min(1, 1/times)
+	}
+	return p
 }

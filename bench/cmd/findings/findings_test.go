@@ -6,7 +6,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -66,49 +65,41 @@ func readBack(t *testing.T, log []byte) (events []event) {
 	return events
 }
 
+// plant returns the truth of a log with a fault, and the log.
+func plant(t *testing.T, k *kind, value float64, seed uint64, decisions int) (*truth, []byte) {
+	t.Helper()
+	s := newScene(seed, decisions)
+	planted := &truth{kind: k, scene: s, planted: k.plant(s, rand.New(rand.NewPCG(seed, 3)), value)}
+	var log bytes.Buffer
+	if err := s.generate(&log, planted.see); err != nil {
+		t.Fatal(err)
+	}
+	return planted, log.Bytes()
+}
+
 // TestTruth checks that each log has what its truth says.
 func TestTruth(t *testing.T) {
-	for _, k := range kinds {
-		for size := range k.sizes {
-			s := newScene(7, 3000)
-			p := k.plant(s, rand.New(rand.NewPCG(7, 3)), size)
-			truth := newTruth(s, p)
-			var log bytes.Buffer
-			if err := s.generate(&log, truth.see); err != nil {
-				t.Fatal(err)
+	for i := range faults {
+		k := &faults[i]
+		for _, z := range k.sizes {
+			truth, log := plant(t, k, z.value, 7, 2000)
+			events := readBack(t, log)
+			if len(truth.decisions) != 2000 || len(events) != 2000 {
+				t.Fatalf("%s: the truth has %d decisions, the log %d, want 2000", k.name, len(truth.decisions), len(events))
 			}
-			events := readBack(t, log.Bytes())
-			clock := strings.Contains(k.name, "clock")
-			begin, end := s.at(p.begin), s.at(p.end)
-			var seen sample
-			for _, e := range events {
-				// Some names begin with others.
+			for i, e := range events {
+				d := &truth.decisions[i]
 				client, _, _ := strings.Cut(e.RequestedBy, ":")
-				at := e.Timestamp.UnixNano()
-				if p.path != "" && e.Path != p.path || p.server != "" && e.Labels["id"] != p.server || p.client != "" && client != p.client ||
-					p.revision != "" && e.Bundles["main"].Revision != p.revision || !clock && (at < begin || at >= end) {
-					continue
+				if e.Path != d.path.name || e.Labels["id"] != d.server.id || client != clientName(d.client) || e.Bundles["main"].Revision != d.revision ||
+					e.outcome() != d.outcome || e.Timestamp.UnixNano() != d.at+int64(d.clock) || (e.Metrics == nil) != d.bare {
+					t.Fatalf("%s, %s: the log has %+v, the truth %+v", k.name, z.text, e, d)
 				}
-				seen.n++
-				seen.outcomes[e.outcome()]++
-				if e.Metrics == nil {
-					seen.bare++
-					continue
+				_, compiled := e.Metrics["timer_rego_query_compile_ns"]
+				http, called := e.Metrics["timer_rego_builtin_http_send_ns"]
+				if !d.bare && (compiled != (d.compile > 0) || called != (d.http > 0) && !d.hung || !d.hung && http != int64(d.http) ||
+					e.Metrics["timer_rego_query_eval_ns"] != int64(d.eval+d.http) || e.Metrics["timer_server_handler_ns"] != int64(d.handler)) {
+					t.Fatalf("%s, %s: the log has %v, the truth %+v", k.name, z.text, e.Metrics, d)
 				}
-				if _, compiled := e.Metrics["timer_rego_query_compile_ns"]; compiled {
-					seen.compiled++
-				}
-				seen.eval = append(seen.eval, float64(e.Metrics["timer_rego_query_eval_ns"]))
-			}
-			a := &truth.groups[affected]
-			if seen.n != a.n || seen.outcomes != a.outcomes || seen.bare != a.bare || truth.all != len(events) || seen.compiled != a.compiled && a.bare == 0 {
-				t.Errorf("%s, %s: the log has %+v, the truth %d %v %d %d of %d", k.name, sizeNames[size], seen.n, a.n, a.outcomes, a.bare, a.compiled, truth.all)
-			}
-			if got, want := median(seen.eval), median(a.eval); len(a.eval) > 0 && (got > want || got < want-1) {
-				t.Errorf("%s, %s: median of evaluation %v, want %v", k.name, sizeNames[size], got, want)
-			}
-			if truth.all > s.decisions || truth.groups[affected].n+truth.groups[rest].n != truth.all {
-				t.Errorf("%s: groups do not add up", k.name)
 			}
 		}
 	}
@@ -118,7 +109,7 @@ func TestTruth(t *testing.T) {
 func TestSameSeed(t *testing.T) {
 	var logs [3]bytes.Buffer
 	for i, seed := range []uint64{1, 1, 2} {
-		if err := newScene(seed, 500).generate(&logs[i], func(*generator, *decision) {}); err != nil {
+		if err := newScene(seed, 500).generate(&logs[i], func(*decision) {}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,29 +118,47 @@ func TestSameSeed(t *testing.T) {
 	}
 }
 
-// TestEffects checks that faults have the size that their names say.
+func faultNamed(name string) *kind {
+	return &faults[slices.IndexFunc(faults, func(k kind) bool { return k.name == name })]
+}
+
+// TestEffects checks that faults have the size that their names say, and that
+// the judge knows their figures.
 func TestEffects(t *testing.T) {
 	for _, test := range []struct {
-		name        string
-		before, now float64
-		of          func(s *sample) float64
+		name       string
+		by         finding
+		figure     string
+		in, beside float64
 	}{
-		{"allowed 80 % → less, new revision", 0.8, 0.3, func(s *sample) float64 { return s.share(allowed) }},
-		{"allowed 40 % → more, new revision", 0.4, 1, func(s *sample) float64 { return s.share(allowed) }},
-		{"cancelled rises from 0 on a path", 0, 0.3, func(s *sample) float64 { return s.share(cancelled) }},
-		{"all decisions compile after a bundle", 0, 1, func(s *sample) float64 { return float64(s.compiled) / float64(s.n) }},
-		{"metrics gone on one pod", 0, 1, func(s *sample) float64 { return float64(s.bare) / float64(s.n) }},
-		{"everything slower, from a time on", 1, 3, func(s *sample) float64 { return median(s.eval) / 105e3 }},
+		{"allowed 80 % → less, new revision", finding{Path: firstPath}, "allowed", 0.3, 0.8},
+		{"allowed 97 % → less, new revision", finding{Path: rbacPath}, "share", 0.8, 0.03},
+		{"allowed 40 % → more, new revision", finding{Path: thirdPath}, "allowed", 1, 0.4},
+		{"cancelled rises from 0 on a path", finding{Path: thirdPath}, "share", 0.3, 0},
+		{"http.send times out, from a time on", finding{Path: httpPath}, "share", 0.2, 0},
+		{"some calls of http.send take 10 s", finding{Path: httpPath, Rule: "http_send_slow"}, "max_ns", 10.2e9, math.NaN()},
+		{"all decisions compile after a bundle", finding{}, "share", 1, 0.003},
+		{"metrics gone on one pod", finding{Server: "x"}, "share", 1, 0},
+		{"everything slower, from a time on", finding{Path: rbacPath, Text: "Evaluation"}, "median_ns", 3, 1},
+		{driftName, finding{Text: "Evaluation"}, "median_ns", 3.48, 1.77},
+		{"one client slower", finding{Path: rbacPath, Client: clientName(3), Text: "Evaluation"}, "median_ns", 3, 1},
+		{"the rate falls for good", finding{}, "per_minute", 8, 79},
+		{"a storm of retries, ten minutes", finding{Path: firstPath, Client: clientName(3)}, "share", 1, 0},
+		{"a server's clock is off", finding{}, "seconds", -3600, -3600},
+		{"a pause without decisions", finding{}, "seconds", 1800, 19800},
+		{"one pod missing from some time on", finding{Server: "x"}, "decisions", 0, 2050},
 	} {
-		k := kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == test.name })]
-		s := newScene(9, 40_000)
-		truth := newTruth(s, k.plant(s, rand.New(rand.NewPCG(9, 3)), 0))
-		if err := s.generate(io.Discard, truth.see); err != nil {
-			t.Fatal(err)
-		}
-		before, now := test.of(&truth.groups[earlier]), test.of(&truth.groups[affected])
-		if math.Abs(before-test.before) > 0.02+0.15*test.before || math.Abs(now-test.now) > 0.02+0.15*test.now {
-			t.Errorf("%s: %.3f and %.3f, want %.3f and %.3f", k.name, before, now, test.before, test.now)
+		k := faultNamed(test.name)
+		truth, _ := plant(t, k, k.sizes[0].value, 9, 20_000)
+		in, out := truth.sides(&test.by)
+		for of, want := range map[*side]float64{&in: test.in, &out: test.beside} {
+			got := figures[test.figure](truth, &test.by, of)
+			if test.figure == "median_ns" {
+				got /= truth.paths[1].median
+			}
+			if math.Abs(got-want) > 0.01+0.1*math.Abs(want) {
+				t.Errorf("%s: %s is %.3f, want %.3f", k.name, test.figure, got, want)
+			}
 		}
 	}
 }
@@ -159,7 +168,7 @@ func TestHealthyScenes(t *testing.T) {
 		s := newScene(3, 2000)
 		h.shape(s, rand.New(rand.NewPCG(3, 3)))
 		var log bytes.Buffer
-		if err := s.generate(&log, func(*generator, *decision) {}); err != nil {
+		if err := s.generate(&log, func(*decision) {}); err != nil {
 			t.Fatal(err)
 		}
 		events := readBack(t, log.Bytes())
@@ -170,55 +179,75 @@ func TestHealthyScenes(t *testing.T) {
 }
 
 func TestJudge(t *testing.T) {
-	s := newScene(5, 20_000)
-	p := kinds[0].plant(s, rand.New(rand.NewPCG(5, 3)), 0)
-	truth := newTruth(s, p)
-	if err := s.generate(io.Discard, truth.see); err != nil {
-		t.Fatal(err)
+	client := faultNamed("one client slower")
+	kinds := map[string]*kind{"": &faults[0], "client": client, "healthy": {name: "healthy", plant: client.plant}}
+	truths := map[string]*truth{}
+	for name, k := range kinds {
+		truths[name], _ = plant(t, k, 30, 5, 20_000)
 	}
+	truth := truths[""]
 	at := func(steps int) string {
-		i, _ := slices.BinarySearch(truth.times, truth.start)
-		return time.Unix(0, truth.times[i+steps]).UTC().Format(time.RFC3339Nano)
+		var times []time.Time
+		n := 0
+		for _, d := range truth.decisions {
+			if truth.has(&d) {
+				n += count(d.x < truth.begin)
+				times = append(times, time.Unix(0, d.at).UTC())
+			}
+		}
+		return times[n+steps].Format(time.RFC3339Nano)
 	}
-	share := truth.groups[affected].share(denied)
-	good := finding{Rule: "denied_rose", Path: p.path, From: at(0), Figures: map[string]float64{"share": share}}
-	with := func(change func(f *finding)) []finding {
-		f := good
+	in, out := truth.sides(&finding{Path: firstPath})
+	share, outside := in.share(isOutcome(denied)), out.share(isOutcome(denied))
+	good := finding{Rule: "denied_rose", Path: firstPath, From: at(0), Figures: map[string]float64{"share": share, "share_outside": outside}}
+	slow := finding{Rule: "client_slower", Client: clientName(3), Figures: map[string]float64{"share": 0.5}}
+	with := func(f finding, change func(f *finding)) []finding {
 		change(&f)
 		return []finding{f}
 	}
+	figures := func(of ...float64) func(f *finding) {
+		return func(f *finding) {
+			f.Figures = map[string]float64{}
+			for i, v := range of {
+				f.Figures[[...]string{"share", "share_low", "share_high", "share_outside"}[i]] = v
+			}
+		}
+	}
 	for _, test := range []struct {
-		name     string
-		findings []finding
-		want     string
+		name, kind string
+		findings   []finding
+		want       string
 	}{
-		{"right", []finding{good}, "found cause time figure"},
-		{"nothing", nil, ""},
-		{"five decisions late", with(func(f *finding) { f.From = at(5) }), "found cause time figure"},
-		{"six decisions late", with(func(f *finding) { f.From = at(6) }), "found cause figure"},
-		{"thirty decisions early", with(func(f *finding) { f.From = at(-30) }), "found cause figure"},
-		{"no time", with(func(f *finding) { f.From = "" }), "found cause figure"},
-		{"wrong figure", with(func(f *finding) { f.Figures = map[string]float64{"share": share * 1.2} }), "found cause time"},
-		{"figure in its interval", with(func(f *finding) {
-			f.Figures = map[string]float64{"share": share * 1.2, "share_low": share * 0.9, "share_high": share * 1.4}
-		}), "found cause time figure"},
-		{"no figure", with(func(f *finding) { f.Figures = nil }), "found cause time"},
-		{"wrong cause", with(func(f *finding) { f.Rule = "latency_rose" }), "found"},
-		{"wrong path", with(func(f *finding) { f.Path = "rbac/allow" }), "denied_rose"},
-		{"wrong revision", with(func(f *finding) { f.Revision = "main=" + s.revisions[0] }), "denied_rose"},
-		{"a client for a fault of all clients", with(func(f *finding) { f.Client = clientName(3) }), "denied_rose"},
-		{"info", with(func(f *finding) { f.Severity = "info" }), "found cause time figure"},
-		{"info about something else", with(func(f *finding) { f.Severity, f.Path = "info", "rbac/allow" }), ""},
-		{"another beside it", append(with(func(f *finding) { f.Path = "rbac/allow" }), good), "found cause time figure denied_rose"},
+		{"right", "", []finding{good}, "found cause time figure"},
+		{"nothing", "", nil, ""},
+		{"eight decisions early", "", with(good, func(f *finding) { f.From = at(-8) }), "found cause figure"},
+		{"five decisions early", "", with(good, func(f *finding) { f.From = at(-5) }), "found cause time figure"},
+		{"thirty decisions late", "", with(good, func(f *finding) { f.From = at(30) }), "found cause figure"},
+		{"no time", "", with(good, func(f *finding) { f.From = "" }), "found cause figure"},
+		{"wrong figure", "", with(good, figures(share*1.2)), "found cause time"},
+		{"the figure of the other side", "", with(good, figures(outside)), "found cause time"},
+		{"figure in its interval", "", with(good, figures(share*1.2, share*0.9, share*1.4)), "found cause time figure"},
+		{"figure not in its interval", "", with(good, figures(share*1.2, share*1.1, share*1.4)), "found cause time"},
+		{"one of two figures wrong", "", with(good, figures(share, 0, 1, share)), "found cause time"},
+		{"no figure", "", with(good, func(f *finding) { f.Figures = nil }), "found cause time"},
+		{"wrong cause", "", with(good, func(f *finding) { f.Rule = "latency_rose" }), "found unjudged"},
+		{"wrong path", "", with(good, func(f *finding) { f.Path = rbacPath }), "unjudged denied_rose"},
+		{"wrong revision", "", with(good, func(f *finding) { f.Revision = "main=" + truth.revisions[0] }), "unjudged denied_rose"},
+		{"right revision", "", with(good, func(f *finding) { f.Revision = "main=" + truth.revision }), "found cause time figure"},
+		{"a client for a fault of all clients", "", with(good, func(f *finding) { f.Client = clientName(3) }), "unjudged denied_rose"},
+		{"info", "", with(good, func(f *finding) { f.Severity = "info" }), "found cause time figure"},
+		{"info about something else", "", with(good, func(f *finding) { f.Severity, f.Path = "info", rbacPath }), "unjudged"},
+		{"another beside it", "", append(with(good, func(f *finding) { f.Path = rbacPath }), good), "found cause time figure denied_rose"},
+		{"a share above a threshold", "client", []finding{slow}, "found cause time unjudged"},
+		{"no client", "client", with(slow, func(f *finding) { f.Client = "" }), "unjudged"},
+		{"another rule without a subject", "client", with(slow, func(f *finding) { f.Client, f.Rule = "", "ids_reused" }), "unjudged ids_reused"},
+		{"a healthy log", "healthy", []finding{slow}, "unjudged client_slower"},
 	} {
-		v := judge(truth, kinds[0].rules, test.findings)
+		v := judge(truths[test.kind], test.findings)
 		var got []string
-		for _, is := range []struct {
-			name string
-			is   bool
-		}{{"found", v.found}, {"cause", v.cause}, {"time", v.time}, {"figure", v.figure}} {
-			if is.is {
-				got = append(got, is.name)
+		for i, is := range []bool{v.found, v.cause, v.time, v.figure, !v.judged && test.findings != nil} {
+			if is {
+				got = append(got, [...]string{"found", "cause", "time", "figure", "unjudged"}[i])
 			}
 		}
 		if got := strings.Join(append(got, v.others...), " "); got != test.want {

@@ -4,9 +4,9 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
-	"strconv"
 	"time"
 )
 
@@ -25,45 +25,39 @@ func wave(span, period time.Duration, depth float64) func(float64) float64 {
 
 // hourOf returns the day of the week and the hour at a part of the span.
 func (s *scene) hourOf(x float64) (weekday time.Weekday, hour int) {
-	t := s.begin.Add(time.Duration(x * float64(s.span)))
+	t := s.from.Add(time.Duration(x * float64(s.span)))
 	return t.Weekday(), t.Hour()
 }
 
 // restarts replaces the servers one after another, from each of the times on.
-// New servers have new ids and no compiled queries, and are slow for 20 s.
-func restarts(s *scene, r *rand.Rand, at []float64, revisions []string) {
+// The new ones have new ids and no compiled queries, and are slow for 20 s.
+// From the time numbered updated on, they have the second revision.
+func restarts(s *scene, r *rand.Rand, updated int, times ...float64) {
 	type step struct {
-		x        float64
-		server   *server
-		revision string
+		x float64
+		*server
 	}
-	plans := make([][]step, len(s.servers)) // by place
+	steps := map[*server][]step{}
 	for i, old := range s.servers {
-		plans[i] = []step{{0, old, s.revisions[0]}}
-		for k, x := range at {
-			n := s.newServer(r, i)
+		for _, x := range times {
+			n := newServer(r, i)
 			x += 30 * float64(i) / s.span.Seconds()
 			n.started = s.at(x)
-			plans[i] = append(plans[i], step{x, n, revisions[k]})
+			steps[old] = append(steps[old], step{x, n})
 		}
 	}
-	place := map[*server]int{}
-	for i, old := range s.servers {
-		place[old] = i
-	}
-	s.before = func(g *generator, d *decision) {
-		for _, st := range plans[place[d.server]] {
-			if g.x >= st.x {
-				d.server, d.revision = st.server, st.revision
+	s.before = func(_ *rand.Rand, d *decision) {
+		d.revision = s.revisions[0]
+		for i, to := range steps[d.server] {
+			if d.x >= to.x {
+				d.server, d.revision = to.server, s.revisions[count(i >= updated)]
 			}
 		}
 	}
-	s.edit = func(g *generator, d *decision) bool {
+	s.edit = func(r *rand.Rand, d *decision) {
 		if d.at-d.server.started < int64(20*time.Second) {
-			d.eval *= 1 + 4*g.rand.Float64()
-			d.finish(g)
+			d.eval *= 1 + 4*r.Float64()
 		}
-		return true
 	}
 }
 
@@ -74,11 +68,7 @@ var healthyScenes = []healthy{
 		s.span = 30 * day
 		s.weight = wave(s.span, day, 0.8)
 		load := s.weight
-		s.edit = func(g *generator, d *decision) bool { // a little slower under load
-			d.eval *= 1 + 0.15*load(g.x)
-			d.finish(g)
-			return true
-		}
+		s.edit = func(_ *rand.Rand, d *decision) { d.eval *= 1 + 0.15*load(d.x) } // a little slower under load
 	}},
 	{"season of weeks, 8 weeks", func(s *scene, _ *rand.Rand) {
 		s.span = 56 * day
@@ -109,20 +99,20 @@ var healthyScenes = []healthy{
 		}
 	}},
 	{"deployment, new ids and revision", func(s *scene, r *rand.Rand) {
-		restarts(s, r, []float64{0.2 + 0.6*r.Float64()}, s.revisions[1:])
+		restarts(s, r, 0, 0.2+0.6*r.Float64())
 	}},
 	{"rolling restarts, new ids at each", func(s *scene, r *rand.Rand) {
 		s.span = 2 * day
-		restarts(s, r, []float64{0.2, 0.4, 0.6, 0.8}, []string{s.revisions[0], s.revisions[0], s.revisions[1], s.revisions[1]})
+		restarts(s, r, 2, 0.2, 0.4, 0.6, 0.8)
 	}},
 	{"canary", func(s *scene, r *rand.Rand) {
 		s.switchAt = 1
 		for i := len(s.servers); i < 10; i++ {
-			s.servers = append(s.servers, s.newServer(r, i))
+			s.servers = append(s.servers, newServer(r, i))
 		}
 		from := 0.5 * r.Float64()
-		s.before = func(g *generator, d *decision) {
-			if g.x >= from && d.server == s.servers[9] {
+		s.before = func(r *rand.Rand, d *decision) {
+			if d.x >= from && d.server == s.servers[9] {
 				d.revision = s.revisions[1]
 			}
 		}
@@ -136,9 +126,9 @@ var healthyScenes = []healthy{
 	{"batches at night, 7 days", func(s *scene, _ *rand.Rand) {
 		s.span = 7 * day
 		s.weight = wave(s.span, day, 0.5)
-		s.before = func(g *generator, d *decision) {
-			if _, h := s.hourOf(g.x); h == 2 && g.rand.Float64() < 0.8 {
-				d.client, d.path = s.clients, 4
+		s.before = func(r *rand.Rand, d *decision) {
+			if _, h := s.hourOf(d.x); h == 2 && r.Float64() < 0.8 {
+				d.client, d.path = s.clients, &s.paths[4]
 			}
 		}
 	}},
@@ -148,9 +138,9 @@ var healthyScenes = []healthy{
 		for i := range first {
 			first[i] = 1.2*r.Float64() - 0.4
 		}
-		s.before = func(g *generator, d *decision) {
-			for i := 0; i < 50 && (g.x < first[d.client] || g.x > first[d.client]+0.6); i++ {
-				d.client = g.rand.IntN(s.clients)
+		s.before = func(r *rand.Rand, d *decision) {
+			for i := 0; i < 50 && (d.x < first[d.client] || d.x > first[d.client]+0.6); i++ {
+				d.client = r.IntN(s.clients)
 			}
 		}
 	}},
@@ -158,16 +148,15 @@ var healthyScenes = []healthy{
 		s.span = 14 * day
 		s.weight = wave(s.span, day, 0.6)
 		more := wave(s.span, day, 1)
-		s.edit = func(g *generator, d *decision) bool {
-			if d.path == 0 {
-				d.setAllowed(g.rand, 0.6+0.3*more(g.x))
+		s.edit = func(r *rand.Rand, d *decision) {
+			if d.path == &s.paths[0] {
+				d.setAllowed(r, 0.6+0.3*more(d.x))
 			}
-			return true
 		}
 	}},
 	{"many clients", func(s *scene, _ *rand.Rand) { s.clients = 3000 }},
 	{"a revision every day, 14 days", func(s *scene, _ *rand.Rand) {
 		s.span = 14 * day
-		s.before = func(g *generator, d *decision) { d.revision = "r" + strconv.Itoa(int(g.x*14)) }
+		s.before = func(_ *rand.Rand, d *decision) { d.revision = fmt.Sprint("r", int(d.x*14)) }
 	}},
 }

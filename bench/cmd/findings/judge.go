@@ -4,6 +4,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -20,140 +21,62 @@ type finding struct {
 	Client   string             `json:"client"`
 	Revision string             `json:"revision"`
 	From     string             `json:"from"`
-	To       string             `json:"to"`
 	Figures  map[string]float64 `json:"figures"`
 }
 
 func (f *finding) fault() bool { return f.Severity != "info" }
 
-// A sample has figures of a set of decisions.
-type sample struct {
-	n              int
-	outcomes       [outcomes]int
-	took, eval     []float64 // ns
-	http           []float64
-	httpUnfinished int
-	bare           int
-	compiled       int
-}
+func (f *finding) named() bool { return f.Path+f.Server+f.Client+f.Revision != "" }
 
-func (s *sample) add(d *decision) {
-	s.n++
-	s.outcomes[d.outcome]++
-	if d.compile > 0 {
-		s.compiled++
-	}
-	switch {
-	case d.bare:
-		s.bare++
-		return
-	case d.hung:
-		s.httpUnfinished++
-	case d.http > 0:
-		s.http = append(s.http, d.http)
-	}
-	s.took = append(s.took, d.handler)
-	s.eval = append(s.eval, d.eval)
-}
-
-// share returns the share of an outcome, of all decisions.
-func (s *sample) share(outcome int) float64 { return float64(s.outcomes[outcome]) / float64(s.n) }
-
-// The groups of decisions that a finding may compare.
-const (
-	affected = iota // of the subject, while the fault lasts
-	changed         // of these, those that the fault changed
-	earlier         // of the subject, at other times
-	peers           // of other subjects, on the same paths, while the fault lasts
-	rest            // all that are not affected
-	early           // the first quarter of the log
-	late            // the last quarter of the log
-
-	groups
-)
-
-// A truth is what a log has, computed from all its decisions.
+// A truth is what a log has.
 type truth struct {
+	*kind
+	*scene
 	planted
-	groups [groups]sample
-	times  []int64 // of the subject's decisions
-	all    int
-	span   time.Duration
-	start  int64
-	stop   int64 // of the fault
-	pods   map[string]string
+	decisions []decision // all; healthy logs need none
 }
 
-func newTruth(s *scene, p planted) *truth {
-	t := &truth{planted: p, span: s.span, start: s.at(p.begin), stop: s.at(p.end), pods: map[string]string{}}
-	for _, server := range s.servers {
-		t.pods[server.id] = server.pod
-	}
-	return t
-}
-
-func (s *scene) at(x float64) int64 { return s.begin.UnixNano() + int64(x*float64(s.span)) }
-
-func (t *truth) see(g *generator, d *decision) {
-	t.all++
-	subject := t.scope == nil || t.scope(d)
-	during := g.x >= t.begin && g.x < t.end
-	add := func(group int) { t.groups[group].add(d) }
-	if subject {
-		t.times = append(t.times, d.at)
-	}
-	switch {
-	case subject && during:
-		add(affected)
-		if d.hit {
-			add(changed)
-		}
-	case subject:
-		add(earlier)
-	case during && (t.path == "" || g.paths[d.path].name == t.path):
-		add(peers)
-	}
-	if !subject || !during {
-		add(rest)
-	}
-	if g.x < 0.25 {
-		add(early)
-	}
-	if g.x > 0.75 {
-		add(late)
+func (t *truth) see(d *decision) {
+	if len(t.rules) > 0 {
+		t.decisions = append(t.decisions, *d)
 	}
 }
+
+// lasts says whether the fault lasts at the time of a decision.
+func (t *truth) lasts(d *decision) bool { return d.x >= t.begin && d.x < t.end }
 
 // A verdict says how well the findings name a planted fault.
 type verdict struct {
 	found, cause, time, figure bool
+	judged                     bool     // the truth knows the figures
+	wrong                      []string // figures, of the findings with the right cause
 	others                     []string // rules of faults that are about something else
 }
 
 // judge compares the findings of a log with its truth. Of several findings of
-// the fault, each question takes the best.
-func judge(t *truth, rules []string, findings []finding) verdict {
-	var v verdict
+// the fault, each question takes the best. Information that is not about the
+// fault may be said of any log.
+func judge(t *truth, findings []finding) (v verdict) {
 	for i := range findings {
 		f := &findings[i]
-		cause := slices.Contains(rules, f.Rule)
-		// A finding without any subject is about the fault only if its rule is,
-		// or if it begins with it.
-		named := f.Path+f.Server+f.Client+f.Revision != "" || f.From != "" && t.timely(f)
+		cause := slices.Contains(t.rules, f.Rule)
 		switch {
-		case !f.fault() && (!cause || !t.about(f)):
-			continue // may be said of any log
-		case !t.about(f) && cause && f.Path+f.Server+f.Client+f.Revision == "":
-			continue // about the fault, but it does not say whose
-		case !t.about(f) || !cause && !named:
+		// A finding of another rule and without a subject is about the fault
+		// only if it begins with it.
+		case t.about(f) && (cause || f.fault() && (f.named() || f.From != "" && t.timely(f))):
+			v.found = true
+		// One without a subject may be about the fault, and not say whose it is.
+		case f.fault() && (!cause || f.named()):
 			v.others = append(v.others, f.Rule)
 			continue
+		default:
+			continue
 		}
-		v.found = true
 		if cause {
-			v.cause = true
-			v.time = v.time || t.timely(f)
-			v.figure = v.figure || t.rightFigures(f)
+			wrong, judged := t.wrongFigures(f)
+			v.cause, v.time = true, v.time || t.timely(f)
+			v.figure, v.judged = v.figure || judged && len(wrong) == 0, v.judged || judged
+			v.wrong = append(v.wrong, wrong...)
 		}
 	}
 	return v
@@ -162,18 +85,19 @@ func judge(t *truth, rules []string, findings []finding) verdict {
 // about says whether a finding contradicts the subject in nothing. A fault
 // without a subject of a kind can be found by a part of it.
 func (t *truth) about(f *finding) bool {
-	same := func(got, want string, names ...string) bool {
-		return got == "" || want == "" || strings.Contains(got, want) || slices.Contains(names, got)
+	same := func(got string, want ...string) bool { return got == "" || want[0] == "" || slices.Contains(want, got) }
+	server := f.Server == "" || t.begin > 0
+	if t.server != nil {
+		server = f.Server == t.server.id || f.Server == t.server.pod
 	}
-	subject := t.path == "" && t.server == "" && t.client == "" && t.revision == "" || f.Path+f.Server+f.Client+f.Revision != "" || t.begin > 0
-	needed := (t.server == "" || f.Server != "") && (t.client == "" || f.Client != "")
-	return subject && needed && same(f.Path, t.path) && same(f.Server, t.server, t.pods[t.server]) && same(f.Client, t.client) && same(f.Revision, t.revision) &&
-		(t.begin > 0 || t.server != "" || f.Server == "") && (t.client != "" || f.Client == "")
+	return len(t.rules) > 0 && (t.subject == (subject{}) || f.named() || t.begin > 0) &&
+		server && f.Client == t.client && same(f.Path, t.path) && same(f.Revision, t.revision, "main="+t.revision)
 }
 
-// timely says whether a finding begins with the fault: for a fault of outcomes
-// within 5 decisions of the subject, otherwise within 30 of them or 2
-// minutes. A second is for times that are cut. A fault of the whole log needs
+// timely says whether a finding begins with the fault: within 5 decisions of
+// the subject or within 30 of them or 2 minutes. A share of the decisions may
+// begin later, so a finding may begin until the first outcome that the fault
+// changed. A second is for times that are cut. A fault of the whole log needs
 // no time.
 func (t *truth) timely(f *finding) bool {
 	if t.begin == 0 {
@@ -183,120 +107,169 @@ func (t *truth) timely(f *finding) bool {
 	if err != nil {
 		return false
 	}
-	steps, around := 5, time.Duration(0)
-	if t.outcome < 0 {
-		steps, around = 30, 2*time.Minute
+	var times []int64 // of the subject's decisions
+	first, changed := 0, -1
+	for i := range t.decisions {
+		d := &t.decisions[i]
+		if !t.has(d) {
+			continue
+		}
+		if d.x < t.begin {
+			first++
+		} else if d.hit && changed < 0 {
+			changed = len(times)
+		}
+		times = append(times, d.at)
 	}
-	times := t.times
-	i, _ := slices.BinarySearch(times, t.start)
-	low, high := t.start, t.start
-	if len(times) > 0 {
-		low = min(low, times[min(max(0, i-steps), len(times)-1)])
-		high = max(high, times[min(i+steps, len(times)-1)])
+	steps, around := 30, int64(2*time.Minute)
+	if t.exact {
+		steps, around = 5, 0
 	}
+	start, end := t.at(t.begin), len(times)-1
+	low := min(start, times[min(max(0, first-steps), end)])
+	high := max(start, times[min(max(first, changed)+steps, end)])
 	got := from.UnixNano()
-	return got >= low-int64(around+time.Second) && got <= high+int64(around)
+	return got >= low-around-int64(time.Second) && got <= high+around
 }
 
-// rightFigures says whether a finding has figures that the truth knows, and
-// all of these are right: within 5 % of a true value, or it is between NAME_low
-// and NAME_high.
-func (t *truth) rightFigures(f *finding) bool {
-	known := false
-	for name, got := range f.Figures {
-		if strings.HasSuffix(name, "_low") || strings.HasSuffix(name, "_high") {
-			continue
-		}
-		values, ok := t.values(name)
-		if !ok {
-			continue
-		}
-		known = true
-		low, hasLow := f.Figures[name+"_low"]
-		high, hasHigh := f.Figures[name+"_high"]
-		if !slices.ContainsFunc(values, func(want float64) bool {
-			return math.Abs(got-want) <= 0.05*math.Abs(want) || hasLow && hasHigh && low <= want && want <= high
-		}) {
-			return false
-		}
-	}
-	return known
+// A side is one of the two sets of decisions that a finding compares.
+type side struct {
+	decisions []*decision
+	part      float64 // of the span
 }
 
-// values returns the values of a figure that are true of the fault. There are
-// several, because a finding may compare the subject with its past or with
-// its peers, and the median of any stage. A change of a figure's name
-// belongs here.
-func (t *truth) values(name string) ([]float64, bool) {
-	a := &t.groups[affected]
-	now, then := []*sample{a, &t.groups[changed]}, []*sample{&t.groups[earlier], &t.groups[peers], &t.groups[rest]}
-	if t.begin == 0 && t.end == 1 && t.scope == nil { // a drift
-		now, then = []*sample{&t.groups[late]}, []*sample{&t.groups[early]}
+func (s *side) share(of func(d *decision) bool) float64 {
+	n := 0
+	for _, d := range s.decisions {
+		n += count(of(d))
 	}
-	set, of, outside := now, name, false
-	if of, outside = strings.CutSuffix(name, "_outside"); outside {
-		set = then
-	} else if of, outside = strings.CutSuffix(name, "_outside_ns"); outside {
-		set, of = then, of+"_ns"
+	return float64(n) / float64(len(s.decisions))
+}
+
+// sides returns the decisions that a finding names while the fault lasts, and
+// these at other times. If the fault has no time, the others are those of other
+// subjects on the same paths, or all if nobody else asks for these paths.
+func (t *truth) sides(f *finding) (in, out side) {
+	of := subject{path: f.Path, client: f.Client}
+	if f.Server != "" {
+		of.server = t.server
 	}
-	var values []float64
-	switch of {
-	case "median_ns":
-		for _, s := range set {
-			for _, list := range [][]float64{s.took, s.eval, s.http} {
-				values = append(values, median(list))
+	in.part, out.part = t.end-t.begin, 1-(t.end-t.begin)
+	paths := map[*pathSpec]bool{}
+	for i := range t.decisions {
+		switch d := &t.decisions[i]; {
+		case t.name == driftName: // the last quarter, and the first
+			if d.x >= 0.75 {
+				in.decisions = append(in.decisions, d)
+			} else if d.x < 0.25 {
+				out.decisions = append(out.decisions, d)
 			}
+		case of.has(d) && t.lasts(d):
+			in.decisions = append(in.decisions, d)
+			paths[d.path] = true
+		case of.has(d) || t.begin == 0:
+			out.decisions = append(out.decisions, d)
 		}
-	case "factor":
-		for _, n := range now {
-			for _, s := range then {
-				values = append(values, median(n.took)/median(s.took), median(n.eval)/median(s.eval))
-			}
+	}
+	elsewhere := func(d *decision) bool { return !paths[d.path] }
+	if t.begin == 0 && slices.ContainsFunc(out.decisions, func(d *decision) bool { return !elsewhere(d) }) {
+		out.decisions = slices.DeleteFunc(out.decisions, elsewhere)
+	}
+	return in, out
+}
+
+// figures are the true values of figures, for each of the two sides. A figure
+// NAME_outside is that of the other side.
+var figures = map[string]func(t *truth, f *finding, s *side) float64{
+	"median_ns": median,
+	"max_ns":    func(_ *truth, f *finding, s *side) float64 { return quantile(f.durations(s), 1) },
+	"allowed":   func(_ *truth, _ *finding, s *side) float64 { return s.share(isOutcome(allowed)) },
+	"share":     func(t *truth, _ *finding, s *side) float64 { return s.share(t.counts) },
+	"decisions": func(t *truth, f *finding, s *side) float64 {
+		n := float64(len(s.decisions))
+		if _, has := f.Figures["share"]; t.counts != nil && !has {
+			n *= s.share(t.counts)
 		}
-	case "decisions":
-		values = []float64{float64(a.n), float64(t.groups[changed].n), float64(t.groups[earlier].n), float64(a.bare), float64(a.httpUnfinished), float64(a.compiled)}
-	case "per_minute":
-		during := float64(t.stop-t.start) / 60e9
-		values = []float64{float64(a.n) / during}
-		if outside {
-			values = []float64{float64(t.groups[earlier].n) / (t.span.Minutes() - during)}
+		return n
+	},
+	"per_minute": func(t *truth, _ *finding, s *side) float64 {
+		return float64(len(s.decisions)) / (s.part * t.span.Minutes())
+	},
+	"seconds": func(t *truth, _ *finding, s *side) float64 {
+		if t.seconds != 0 {
+			return t.seconds
 		}
-	case "seconds":
-		values = []float64{float64(t.stop-t.start) / 1e9, t.offset}
-	case "allowed":
-		for _, s := range set {
-			values = append(values, s.share(allowed))
-		}
-	case "share":
-		for _, s := range set {
-			values = append(values, float64(s.httpUnfinished)/float64(s.n))
-			if t.outcome < 0 {
-				values = append(values, float64(s.bare)/float64(s.n), float64(s.compiled)/float64(s.n), float64(t.groups[changed].n)/float64(s.n))
-			} else if t.outcome == allowed {
-				values = append(values, s.share(allowed), s.share(denied))
-			} else {
-				values = append(values, s.share(t.outcome))
-			}
-		}
-	default:
+		return s.part * t.span.Seconds()
+	},
+	"servers": func(*truth, *finding, *side) float64 { return 1 },
+}
+
+func median(_ *truth, f *finding, s *side) float64 { return quantile(f.durations(s), 0.5) }
+
+// wrongFigures returns the figures of a finding that are not within 5 % of the
+// truth, and for which the truth is not between NAME_low and NAME_high. A
+// finding of decisions above a threshold of the report is not judged.
+func (t *truth) wrongFigures(f *finding) (wrong []string, judged bool) {
+	if _, has := f.Figures["share"]; has && t.counts == nil {
 		return nil, false
 	}
-	return values, true
+	in, out := t.sides(f)
+	if f.Rule == "server_missing" { // it has decisions only before
+		in, out = out, in
+	}
+	known := 0
+	check := func(name, unit string, truth func() float64) {
+		got, has := f.Figures[name+unit]
+		if !has {
+			return
+		}
+		known++
+		want := truth()
+		low, ranged := f.Figures[name+"_low"+unit]
+		if math.Abs(got-want) > 0.05*math.Abs(want) && !(ranged && low <= want && want <= f.Figures[name+"_high"+unit]) {
+			wrong = append(wrong, fmt.Sprintf("%s is %.5g and not %.5g", name, got, want))
+		}
+	}
+	for name, of := range figures {
+		name, ns := strings.CutSuffix(name, "_ns")
+		unit := strings.Repeat("_ns", count(ns))
+		check(name, unit, func() float64 { return of(t, f, &in) })
+		check(name+"_outside", unit, func() float64 { return of(t, f, &out) })
+	}
+	check("factor", "", func() float64 { return median(t, f, &in) / median(t, f, &out) })
+	if known == 0 {
+		wrong = append(wrong, "none is known")
+	}
+	return wrong, true
 }
 
-func median(list []float64) float64 {
-	if len(list) == 0 {
+// durations returns the sorted durations that a finding is about, in ns.
+func (f *finding) durations(s *side) (list []float64) {
+	for _, d := range s.decisions {
+		switch {
+		case d.bare:
+		case strings.HasPrefix(f.Text, "Evaluation"):
+			list = append(list, d.eval+d.http)
+		case f.Rule != "http_send_slow":
+			list = append(list, d.handler)
+		case d.http > 0 && !d.hung:
+			list = append(list, d.http)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
 		return math.NaN()
 	}
-	list = slices.Clone(list)
-	slices.Sort(list)
-	return list[(len(list)-1)/2]
+	return sorted[int(q*float64(len(sorted)-1))]
 }
 
-func mean(list []float64) float64 {
-	sum := 0.0
-	for _, v := range list {
-		sum += v
+func count(is bool) int {
+	if is {
+		return 1
 	}
-	return sum / float64(len(list))
+	return 0
 }

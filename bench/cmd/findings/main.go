@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +18,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -38,9 +38,8 @@ const (
 type options struct {
 	seeds, healthy, decisions int
 	only                      *regexp.Regexp
-	sizes                     []int
+	sizes                     []size
 	command, keep, write      string
-	pipe                      bool
 }
 
 func main() {
@@ -48,7 +47,7 @@ func main() {
 }
 
 func parseFlags(args []string, stderr io.Writer) (options, error) {
-	o := options{only: regexp.MustCompile(""), sizes: []int{1000, 5000, 20_000, 81_000}}
+	o := options{only: regexp.MustCompile(""), sizes: sizes("%v", 1000, 5000, 20_000, 81_000)}
 	f := flag.NewFlagSet("findings", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.Usage = func() {
@@ -69,14 +68,13 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 			if err != nil || n < 1 {
 				return errors.New("no number of decisions")
 			}
-			o.sizes = append(o.sizes, n)
+			o.sizes = append(o.sizes, size{part, float64(n)})
 		}
 		return nil
 	})
 	f.StringVar(&o.command, "command", "", "the `path` of regometer, instead of building it")
 	f.StringVar(&o.keep, "keep", "", "a `folder` for the logs that are not judged well")
 	f.StringVar(&o.write, "write", "", "a `page`, in which to replace the table")
-	f.BoolVar(&o.pipe, "pipe", false, "let the report read standard input")
 	err := f.Parse(args)
 	if err == nil && f.NArg() > 0 {
 		err = fmt.Errorf("unexpected argument %q", f.Arg(0))
@@ -104,129 +102,126 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
-	l := lab{options: o, log: filepath.Join(dir, "decisions.log"), stderr: stderr}
-	var page strings.Builder
-	if err := l.faults(ctx, &page); err != nil {
+	kinds := slices.Clone(faults)
+	for _, h := range healthyScenes {
+		kinds = append(kinds, kind{name: h.name, sizes: o.sizes, plant: func(s *scene, r *rand.Rand, _ float64) planted {
+			h.shape(s, r)
+			return planted{}
+		}})
+	}
+	l := lab{o, cmp.Or(o.keep, dir), stderr}
+	tables, err := l.tables(ctx, kinds)
+	switch {
+	case err != nil:
 		return err
+	case o.write != "":
+		return replaceTable(o.write, tables)
 	}
-	if err := l.healthyLogs(ctx, &page); err != nil {
-		return err
-	}
-	if o.write != "" {
-		return replaceTable(o.write, page.String())
-	}
-	_, err = io.WriteString(stdout, page.String())
+	_, err = io.WriteString(stdout, tables)
 	return err
 }
 
 // A lab writes one log at a time, and reads it.
 type lab struct {
 	options
-	log    string
+	dir    string
 	stderr io.Writer
 }
 
-// seedOf gives each log a seed of its own, which does not depend on the others.
-func seedOf(name string, n int) uint64 {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%s %d", name, n)
-	return h.Sum64()
-}
+const (
+	faultsHead  = "| fault | size | found | right cause | right time | right figure | other findings |\n|---|---|--:|--:|--:|--:|---|\n"
+	healthyHead = "| healthy logs | decisions | with a fault | rules |\n|---|--:|--:|---|\n"
+)
 
-func (l *lab) faults(ctx context.Context, page *strings.Builder) error {
-	begun := false
-	for _, k := range kinds {
-		for size, amount := range k.sizes {
-			name := k.name + ", " + sizeNames[size]
-			if !l.only.MatchString(name) {
+// tables returns a table of the faults, and one of the healthy logs.
+func (l *lab) tables(ctx context.Context, kinds []kind) (string, error) {
+	faulty, healthy := "", ""
+	logs, bad := 0, 0
+	for i := range kinds {
+		k := &kinds[i]
+		n := l.seeds
+		if k.rules == nil {
+			n = l.healthy
+		}
+		for _, z := range k.sizes {
+			if n == 0 || !l.only.MatchString(k.name+", "+z.text) {
 				continue
 			}
-			if !begun {
-				begun = true
-				page.WriteString("| fault | size | found | right cause | right time | right figure | other findings |\n|---|---|--:|--:|--:|--:|---|\n")
+			s, err := l.score(ctx, k, z, n)
+			if err != nil {
+				return "", err
 			}
-			var found, cause, timely, figure int
-			others := map[string]int{}
-			for n := range l.seeds {
-				seed := seedOf(k.name, n)
-				s := newScene(seed, l.decisions)
-				// The faults name up to four paths.
-				t := newTruth(s, k.plant(s, rand.New(rand.NewPCG(seed, 3)), size))
-				findings, err := l.read(ctx, s, t.see)
-				if err != nil {
-					return fmt.Errorf("%s, seed %d: %w", name, n, err)
-				}
-				v := judge(t, k.rules, findings)
-				found += count(v.found)
-				cause += count(v.cause)
-				timely += count(v.time)
-				figure += count(v.figure)
-				for _, rule := range v.others {
-					others[rule]++
-				}
-				good := v.found && v.cause && v.time && v.figure && len(v.others) == 0
-				if err := l.note(name, n, good, fmt.Sprintf("%+v, from %v on", v, time.Unix(0, t.start).UTC()), findings); err != nil {
-					return err
-				}
+			if k.rules == nil {
+				logs, bad = logs+n, bad+s.wrong
+				healthy += fmt.Sprintf("| %s | %s | %d of %d | %s |\n", k.name, z.text, s.wrong, n, listed(s.others))
+				continue
 			}
-			fmt.Fprintf(page, "| %s | %s | %d of %d | %d | %d | %d | %s |\n", k.name, amount, found, l.seeds, cause, timely, figure, listed(others))
+			figure := "–"
+			if s.judged > 0 {
+				figure = fmt.Sprintf("%d of %d", s.figure, s.judged)
+			}
+			faulty += fmt.Sprintf("| %s | %s | %d of %d | %d | %d | %s | %s |\n", k.name, z.text, s.found, n, s.cause, s.time, figure, listed(s.others))
 		}
 	}
-	if begun {
-		page.WriteString("\n")
-	}
-	return nil
-}
-
-func (l *lab) healthyLogs(ctx context.Context, page *strings.Builder) error {
-	logs, bad := 0, 0
-	for _, h := range healthyScenes {
-		if l.healthy == 0 || !l.only.MatchString(h.name) {
-			continue
-		}
-		if logs == 0 {
-			page.WriteString("| healthy logs | decisions | with a fault | rules |\n|---|--:|--:|---|\n")
-		}
-		for _, size := range l.sizes {
-			wrong := 0
-			rules := map[string]int{}
-			for n := range l.healthy {
-				name := h.name + ", " + strconv.Itoa(size)
-				seed := seedOf(name, n)
-				s := newScene(seed, size)
-				h.shape(s, rand.New(rand.NewPCG(seed, 3)))
-				findings, err := l.read(ctx, s, func(*generator, *decision) {})
-				if err != nil {
-					return fmt.Errorf("%s, seed %d: %w", name, n, err)
-				}
-				faults := 0
-				for _, f := range findings {
-					if f.fault() {
-						faults++
-						rules[f.Rule]++
-					}
-				}
-				wrong += count(faults > 0)
-				if err := l.note(name, n, faults == 0, fmt.Sprintf("%d faults", faults), findings); err != nil {
-					return err
-				}
-			}
-			logs, bad = logs+l.healthy, bad+wrong
-			fmt.Fprintf(page, "| %s | %d | %d of %d | %s |\n", h.name, size, wrong, l.healthy, listed(rules))
-		}
+	if faulty != "" {
+		faulty = faultsHead + faulty + "\n"
 	}
 	if logs > 0 {
 		low, high := wilson(bad, logs)
-		fmt.Fprintf(page, "| all | | %d of %d: %.2f %% to %.2f %% with 95 %% confidence (Wilson) | |\n", bad, logs, 100*low, 100*high)
+		healthy = healthyHead + healthy
+		healthy += fmt.Sprintf("| all | | %d of %d: %.2f %% to %.2f %% with 95 %% confidence (Wilson) | |\n", bad, logs, 100*low, 100*high)
 	}
-	return nil
+	return faulty + healthy, nil
 }
 
-func count(is bool) int {
-	if is {
-		return 1
+// A score counts the verdicts on the logs of one line of a table.
+type score struct {
+	found, cause, time, figure, judged, wrong int
+	others                                    map[string]int
+}
+
+func (l *lab) score(ctx context.Context, k *kind, z size, logs int) (score, error) {
+	c := score{others: map[string]int{}}
+	for n := range logs {
+		name := fmt.Sprintf("%s, %s, seed %d", k.name, z.text, n)
+		// Each log has a seed of its own, which does not depend on the others.
+		h := fnv.New64a()
+		io.WriteString(h, name)
+		s := newScene(h.Sum64(), l.decisions)
+		if k.rules == nil {
+			s.decisions = int(z.value)
+		}
+		t := &truth{kind: k, scene: s, planted: k.plant(s, rand.New(rand.NewPCG(s.seed, 3)), z.value)}
+		file := filepath.Join(l.dir, regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(name), "-")+".log")
+		findings, err := l.read(ctx, t, file)
+		if err != nil {
+			return c, fmt.Errorf("%s: %w", name, err)
+		}
+		v := judge(t, findings)
+		c.found += count(v.found)
+		c.cause += count(v.cause)
+		c.time += count(v.time)
+		c.figure += count(v.figure)
+		c.judged += count(v.judged)
+		c.wrong += count(len(v.others) > 0)
+		for _, rule := range v.others {
+			c.others[rule]++
+		}
+		fmt.Fprintf(l.stderr, "%s: %+v, from %v on\n", name, v, time.Unix(0, t.at(t.begin)).UTC())
+		good := len(v.others) == 0 && (k.rules == nil || v.found && v.cause && v.time && (v.figure || !v.judged))
+		for _, f := range findings {
+			if !good {
+				fmt.Fprintf(l.stderr, "  %s %s %v from %s\n    %s\n", f.Severity, f.Rule, f.Figures, f.From, f.Text)
+			}
+		}
+		if good || l.keep == "" {
+			err = os.Remove(file)
+		}
+		if err != nil {
+			return c, err
+		}
 	}
-	return 0
+	return c, nil
 }
 
 // listed returns names with their numbers, sorted by the name.
@@ -247,61 +242,23 @@ func wilson(k, n int) (low, high float64) {
 }
 
 // read writes the log of a scene, and returns the report's findings.
-func (l *lab) read(ctx context.Context, s *scene, see func(*generator, *decision)) ([]finding, error) {
-	file, err := os.Create(l.log)
+func (l *lab) read(ctx context.Context, t *truth, name string) ([]finding, error) {
+	file, err := os.Create(name)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	if err := s.generate(file, see); err != nil {
+	if err := errors.Join(t.generate(file, t.see), file.Close()); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, l.command, "report", "--format", "json", l.log)
-	if l.pipe {
-		if _, err := file.Seek(0, io.SeekStart); err != nil {
-			return nil, err
-		}
-		cmd.Args[len(cmd.Args)-1] = "-"
-		pipe, err := cmd.StdinPipe() // and not the file, which the command would recognise
-		if err != nil {
-			return nil, err
-		}
-		go func() {
-			_, _ = io.Copy(pipe, file) // if it fails, the number of decisions is wrong
-			pipe.Close()
-		}()
-	}
-	var problem strings.Builder
-	cmd.Stderr = &problem
-	out, err := cmd.Output()
+	out, err := measure.Command(ctx, "", l.command, "report", "--format", "json", name)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", err, problem.String())
+		return nil, err
 	}
 	var report struct {
 		Findings []finding `json:"findings"`
 	}
 	err = json.Unmarshal(out, &report)
 	return report.Findings, err
-}
-
-// note prints the progress, and keeps a log that was not judged well.
-func (l *lab) note(name string, n int, good bool, verdict string, findings []finding) error {
-	fmt.Fprintf(l.stderr, "%s, seed %d: %s\n", name, n, verdict)
-	if good {
-		return nil
-	}
-	for _, f := range findings {
-		fmt.Fprintf(l.stderr, "  %s %s %v from %s\n    %s\n", f.Severity, f.Rule, f.Figures, f.From, f.Text)
-	}
-	if l.keep == "" {
-		return nil
-	}
-	clean := regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(name), "-")
-	data, err := os.ReadFile(l.log)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(l.keep, fmt.Sprintf("%s-%d.log", clean, n)), data, 0o644)
 }
 
 func replaceTable(page, table string) error {
