@@ -75,10 +75,6 @@ func newRevision(s *scene) subject { return subject{revision: s.revisions[1]} }
 func oneServer(s *scene) subject   { return subject{server: s.servers[1]} }
 func oneClient(*scene) subject     { return subject{client: clientName(3)} }
 
-func ofPath(path string) func(*scene) subject {
-	return func(*scene) subject { return subject{path: path} }
-}
-
 func isOutcome(outcome int) func(*decision) bool {
 	return func(d *decision) bool { return d.outcome == outcome }
 }
@@ -252,10 +248,7 @@ const driftName = "drift over the whole log"
 // setRate multiplies the rate while a fault lasts.
 func (s *scene) setRate(p planted, times float64) planted {
 	s.weight = func(x float64) float64 {
-		if x >= p.begin && x < p.end {
-			return min(1, times)
-		}
-		return min(1, 1/times)
+		return min(1, either(x >= p.begin && x < p.end, times, 1/times))
 	}
 	return p
 }

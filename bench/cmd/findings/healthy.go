@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -23,34 +24,36 @@ func wave(span, period time.Duration, depth float64) func(float64) float64 {
 	return func(x float64) float64 { return 1 - depth/2*(1+math.Cos(2*math.Pi*x*cycles)) }
 }
 
-// hourOf returns the day of the week and the hour at a part of the span.
-func (s *scene) hourOf(x float64) (weekday time.Weekday, hour int) {
+// clock returns the hour at a part of the span, and whether it is on a weekend.
+func (s *scene) clock(x float64) (hour int, weekend bool) {
 	t := s.from.Add(time.Duration(x * float64(s.span)))
-	return t.Weekday(), t.Hour()
+	return t.Hour(), t.Weekday() == time.Saturday || t.Weekday() == time.Sunday
+}
+
+func either(is bool, yes, no float64) float64 {
+	if is {
+		return yes
+	}
+	return no
 }
 
 // restarts replaces the servers one after another, from each of the times on.
 // The new ones have new ids and no compiled queries, and are slow for 20 s.
 // From the time numbered updated on, they have the second revision.
 func restarts(s *scene, r *rand.Rand, updated int, times ...float64) {
-	type step struct {
-		x float64
-		*server
-	}
-	steps := map[*server][]step{}
-	for i, old := range s.servers {
+	replaced := make([][]*server, len(s.servers))
+	for i := range replaced {
 		for _, x := range times {
 			n := newServer(r, i)
-			x += 30 * float64(i) / s.span.Seconds()
-			n.started = s.at(x)
-			steps[old] = append(steps[old], step{x, n})
+			n.started = s.at(x + 30*float64(i)/s.span.Seconds())
+			replaced[i] = append(replaced[i], n)
 		}
 	}
 	s.before = func(_ *rand.Rand, d *decision) {
 		d.revision = s.revisions[0]
-		for i, to := range steps[d.server] {
-			if d.x >= to.x {
-				d.server, d.revision = to.server, s.revisions[count(i >= updated)]
+		for i, n := range replaced[slices.Index(s.servers, d.server)] {
+			if d.at >= n.started {
+				d.server, d.revision = n, s.revisions[count(i >= updated)]
 			}
 		}
 	}
@@ -67,35 +70,27 @@ var healthyScenes = []healthy{
 	{"season of days, 30 days", func(s *scene, _ *rand.Rand) {
 		s.span = 30 * day
 		s.weight = wave(s.span, day, 0.8)
-		load := s.weight
-		s.edit = func(_ *rand.Rand, d *decision) { d.eval *= 1 + 0.15*load(d.x) } // a little slower under load
+		s.edit = func(_ *rand.Rand, d *decision) { d.eval *= 1 + 0.15*s.weight(d.x) } // a little slower under load
 	}},
 	{"season of weeks, 8 weeks", func(s *scene, _ *rand.Rand) {
 		s.span = 56 * day
 		s.weight = func(x float64) float64 {
-			w := wave(s.span, day, 0.7)(x)
-			if d, _ := s.hourOf(x); d == time.Saturday || d == time.Sunday {
-				w *= 0.3
-			}
-			return w
+			_, weekend := s.clock(x)
+			return wave(s.span, day, 0.7)(x) * either(weekend, 0.3, 1)
 		}
 	}},
 	{"night pauses, 7 days", func(s *scene, _ *rand.Rand) {
 		s.span = 7 * day
 		s.weight = func(x float64) float64 {
-			if _, h := s.hourOf(x); h < 5 {
-				return 0
-			}
-			return 1
+			hour, _ := s.clock(x)
+			return either(hour < 5, 0, 1)
 		}
 	}},
 	{"office hours, 14 days", func(s *scene, _ *rand.Rand) {
 		s.span = 14 * day
 		s.weight = func(x float64) float64 {
-			if d, h := s.hourOf(x); d == time.Saturday || d == time.Sunday || h < 8 || h >= 18 {
-				return 0.01
-			}
-			return 1
+			hour, weekend := s.clock(x)
+			return either(weekend || hour < 8 || hour >= 18, 0.01, 1)
 		}
 	}},
 	{"deployment, new ids and revision", func(s *scene, r *rand.Rand) {
@@ -111,7 +106,7 @@ var healthyScenes = []healthy{
 			s.servers = append(s.servers, newServer(r, i))
 		}
 		from := 0.5 * r.Float64()
-		s.before = func(r *rand.Rand, d *decision) {
+		s.before = func(_ *rand.Rand, d *decision) {
 			if d.x >= from && d.server == s.servers[9] {
 				d.revision = s.revisions[1]
 			}
@@ -127,7 +122,7 @@ var healthyScenes = []healthy{
 		s.span = 7 * day
 		s.weight = wave(s.span, day, 0.5)
 		s.before = func(r *rand.Rand, d *decision) {
-			if _, h := s.hourOf(d.x); h == 2 && r.Float64() < 0.8 {
+			if hour, _ := s.clock(d.x); hour == 2 && r.Float64() < 0.8 {
 				d.client, d.path = s.clients, &s.paths[4]
 			}
 		}

@@ -157,14 +157,10 @@ func (t *truth) sides(f *finding) (in, out side) {
 	in.part, out.part = t.end-t.begin, 1-(t.end-t.begin)
 	paths := map[*pathSpec]bool{}
 	for i := range t.decisions {
-		switch d := &t.decisions[i]; {
-		case t.name == driftName: // the last quarter, and the first
-			if d.x >= 0.75 {
-				in.decisions = append(in.decisions, d)
-			} else if d.x < 0.25 {
-				out.decisions = append(out.decisions, d)
-			}
-		case of.has(d) && t.lasts(d):
+		d := &t.decisions[i]
+		switch {
+		case t.name == driftName && d.x >= 0.25 && d.x < 0.75: // the last quarter is compared with the first
+		case of.has(d) && t.lasts(d) && (t.name != driftName || d.x >= 0.75):
 			in.decisions = append(in.decisions, d)
 			paths[d.path] = true
 		case of.has(d) || t.begin == 0:
@@ -172,8 +168,8 @@ func (t *truth) sides(f *finding) (in, out side) {
 		}
 	}
 	elsewhere := func(d *decision) bool { return !paths[d.path] }
-	if t.begin == 0 && slices.ContainsFunc(out.decisions, func(d *decision) bool { return !elsewhere(d) }) {
-		out.decisions = slices.DeleteFunc(out.decisions, elsewhere)
+	if others := slices.DeleteFunc(slices.Clone(out.decisions), elsewhere); t.begin == 0 && len(others) > 0 {
+		out.decisions = others
 	}
 	return in, out
 }
@@ -196,10 +192,7 @@ var figures = map[string]func(t *truth, f *finding, s *side) float64{
 		return float64(len(s.decisions)) / (s.part * t.span.Minutes())
 	},
 	"seconds": func(t *truth, _ *finding, s *side) float64 {
-		if t.seconds != 0 {
-			return t.seconds
-		}
-		return s.part * t.span.Seconds()
+		return either(t.seconds != 0, t.seconds, s.part*t.span.Seconds())
 	},
 	"servers": func(*truth, *finding, *side) float64 { return 1 },
 }

@@ -29,7 +29,6 @@ import (
 )
 
 const (
-	usage = "Usage: findings [flags]\n\nPlants faults in decision logs, and prints what regometer report finds.\n\n"
 	// The table goes between these lines of a page.
 	beginMark = "<!-- findings: make findings -->"
 	endMark   = "<!-- findings: end -->"
@@ -50,10 +49,6 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	o := options{only: regexp.MustCompile(""), sizes: sizes("%v", 1000, 5000, 20_000, 81_000)}
 	f := flag.NewFlagSet("findings", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprint(stderr, usage)
-		f.PrintDefaults()
-	}
 	f.IntVar(&o.seeds, "seeds", 3, "logs with each fault and size")
 	f.IntVar(&o.healthy, "healthy", 1, "healthy logs of each kind and size")
 	f.IntVar(&o.decisions, "decisions", 81_000, "decisions of a log with a fault")
@@ -73,7 +68,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		return nil
 	})
 	f.StringVar(&o.command, "command", "", "the `path` of regometer, instead of building it")
-	f.StringVar(&o.keep, "keep", "", "a `folder` for the logs that are not judged well")
+	f.StringVar(&o.keep, "keep", "", "a `folder` for the logs that are not judged well; the progress has their names")
 	f.StringVar(&o.write, "write", "", "a `page`, in which to replace the table")
 	err := f.Parse(args)
 	if err == nil && f.NArg() > 0 {
@@ -186,13 +181,13 @@ func (l *lab) score(ctx context.Context, k *kind, z size, logs int) (score, erro
 		name := fmt.Sprintf("%s, %s, seed %d", k.name, z.text, n)
 		// Each log has a seed of its own, which does not depend on the others.
 		h := fnv.New64a()
-		io.WriteString(h, name)
+		fmt.Fprint(h, name)
 		s := newScene(h.Sum64(), l.decisions)
 		if k.rules == nil {
 			s.decisions = int(z.value)
 		}
 		t := &truth{kind: k, scene: s, planted: k.plant(s, rand.New(rand.NewPCG(s.seed, 3)), z.value)}
-		file := filepath.Join(l.dir, regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(name), "-")+".log")
+		file := filepath.Join(l.dir, fmt.Sprintf("%x.log", s.seed))
 		findings, err := l.read(ctx, t, file)
 		if err != nil {
 			return c, fmt.Errorf("%s: %w", name, err)
@@ -207,7 +202,7 @@ func (l *lab) score(ctx context.Context, k *kind, z size, logs int) (score, erro
 		for _, rule := range v.others {
 			c.others[rule]++
 		}
-		fmt.Fprintf(l.stderr, "%s: %+v, from %v on\n", name, v, time.Unix(0, t.at(t.begin)).UTC())
+		fmt.Fprintf(l.stderr, "%s, %s: %+v, from %v on\n", name, filepath.Base(file), v, time.Unix(0, t.at(t.begin)).UTC())
 		good := len(v.others) == 0 && (k.rules == nil || v.found && v.cause && v.time && (v.figure || !v.judged))
 		for _, f := range findings {
 			if !good {
