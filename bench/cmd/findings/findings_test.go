@@ -150,6 +150,9 @@ func TestEffects(t *testing.T) {
 	} {
 		k := faultNamed(test.name)
 		truth, _ := plant(t, k, k.sizes[0].value, 9, 20_000)
+		if test.by.Server != "" {
+			test.by.Server = truth.server.pod
+		}
 		in, out := truth.sides(&test.by)
 		for of, want := range map[*side]float64{&in: test.in, &out: test.beside} {
 			got := figures[test.figure](truth, &test.by, of)

@@ -26,6 +26,8 @@ type finding struct {
 
 func (f *finding) fault() bool { return f.Severity != "info" }
 
+func (f *finding) isServer(s *server) bool { return f.Server == s.id || f.Server == s.pod }
+
 func (f *finding) named() bool { return f.Path+f.Server+f.Client+f.Revision != "" }
 
 // A truth is what a log has.
@@ -88,7 +90,7 @@ func (t *truth) about(f *finding) bool {
 	same := func(got string, want ...string) bool { return got == "" || want[0] == "" || slices.Contains(want, got) }
 	server := f.Server == "" || t.begin > 0
 	if t.server != nil {
-		server = f.Server == t.server.id || f.Server == t.server.pod
+		server = f.isServer(t.server)
 	}
 	return len(t.rules) > 0 && (t.subject == (subject{}) || f.named() || t.begin > 0) &&
 		server && f.Client == t.client && same(f.Path, t.path) && same(f.Revision, t.revision, "main="+t.revision)
@@ -151,8 +153,8 @@ func (s *side) share(of func(d *decision) bool) float64 {
 // subjects on the same paths, or all if nobody else asks for these paths.
 func (t *truth) sides(f *finding) (in, out side) {
 	of := subject{path: f.Path, client: f.Client}
-	if f.Server != "" {
-		of.server = t.server
+	if i := slices.IndexFunc(t.servers, f.isServer); i >= 0 {
+		of.server = t.servers[i]
 	}
 	in.part, out.part = t.end-t.begin, 1-(t.end-t.begin)
 	paths := map[*pathSpec]bool{}
