@@ -18,15 +18,15 @@ import (
 
 // An event is what the tests read back of a log.
 type event struct {
-	Labels      map[string]string                    `json:"labels"`
-	ID          string                               `json:"decision_id"`
-	Bundles     map[string]struct{ Revision string } `json:"bundles"`
-	Path        string                               `json:"path"`
-	Result      any                                  `json:"result"`
-	Error       *struct{ Code string }               `json:"error"`
-	RequestedBy string                               `json:"requested_by"`
-	Timestamp   time.Time                            `json:"timestamp"`
-	Metrics     map[string]int64                     `json:"metrics"`
+	Labels      map[string]string
+	ID          string `json:"decision_id"`
+	Bundles     map[string]struct{ Revision string }
+	Path        string
+	Result      any
+	Error       *struct{ Code string }
+	RequestedBy string `json:"requested_by"`
+	Timestamp   time.Time
+	Metrics     map[string]int64
 }
 
 func (e *event) outcome() int {
@@ -182,24 +182,14 @@ func TestHealthyScenes(t *testing.T) {
 }
 
 func TestJudge(t *testing.T) {
-	client := faultNamed("one client slower")
-	kinds := map[string]*kind{"": &faults[0], "client": client, "healthy": {name: "healthy", plant: client.plant}}
 	truths := map[string]*truth{}
-	for name, k := range kinds {
+	client := faultNamed("one client slower")
+	for name, k := range map[string]*kind{"": &faults[0], "client": client, "healthy": {plant: client.plant}} {
 		truths[name], _ = plant(t, k, 30, 5, 20_000)
 	}
 	truth := truths[""]
-	at := func(steps int) string {
-		var times []time.Time
-		n := 0
-		for _, d := range truth.decisions {
-			if truth.has(&d) {
-				n += count(d.x < truth.begin)
-				times = append(times, time.Unix(0, d.at).UTC())
-			}
-		}
-		return times[n+steps].Format(time.RFC3339Nano)
-	}
+	times, before, _ := truth.times()
+	at := func(steps int) string { return time.Unix(0, times[before+steps]).UTC().Format(time.RFC3339Nano) }
 	in, out := truth.sides(&finding{Path: firstPath})
 	share, outside := in.share(isOutcome(denied)), out.share(isOutcome(denied))
 	good := finding{Rule: "denied_rose", Path: firstPath, From: at(0), Figures: map[string]float64{"share": share, "share_outside": outside}}
@@ -208,12 +198,9 @@ func TestJudge(t *testing.T) {
 		change(&f)
 		return []finding{f}
 	}
-	figures := func(of ...float64) func(f *finding) {
+	figures := func(share, low, high, outside float64) func(f *finding) {
 		return func(f *finding) {
-			f.Figures = map[string]float64{}
-			for i, v := range of {
-				f.Figures[[...]string{"share", "share_low", "share_high", "share_outside"}[i]] = v
-			}
+			f.Figures = map[string]float64{"share": share, "share_low": low, "share_high": high, "share_outside": outside}
 		}
 	}
 	for _, test := range []struct {
@@ -227,10 +214,10 @@ func TestJudge(t *testing.T) {
 		{"five decisions early", "", with(good, func(f *finding) { f.From = at(-5) }), "found cause time figure"},
 		{"thirty decisions late", "", with(good, func(f *finding) { f.From = at(30) }), "found cause figure"},
 		{"no time", "", with(good, func(f *finding) { f.From = "" }), "found cause figure"},
-		{"wrong figure", "", with(good, figures(share*1.2)), "found cause time"},
-		{"the figure of the other side", "", with(good, figures(outside)), "found cause time"},
-		{"figure in its interval", "", with(good, figures(share*1.2, share*0.9, share*1.4)), "found cause time figure"},
-		{"figure not in its interval", "", with(good, figures(share*1.2, share*1.1, share*1.4)), "found cause time"},
+		{"wrong figure", "", with(good, figures(share*1.2, 0, 0, outside)), "found cause time"},
+		{"the figure of the other side", "", with(good, figures(outside, 0, 0, outside)), "found cause time"},
+		{"figure in its interval", "", with(good, figures(share*1.2, share*0.9, share*1.4, outside)), "found cause time figure"},
+		{"figure not in its interval", "", with(good, figures(share*1.2, share*1.1, share*1.4, outside)), "found cause time"},
 		{"one of two figures wrong", "", with(good, figures(share, 0, 1, share)), "found cause time"},
 		{"no figure", "", with(good, func(f *finding) { f.Figures = nil }), "found cause time"},
 		{"wrong cause", "", with(good, func(f *finding) { f.Rule = "latency_rose" }), "found unjudged"},

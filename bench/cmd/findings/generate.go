@@ -10,7 +10,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -260,32 +259,22 @@ func (d *decision) appendLine(b []byte) []byte {
 }
 
 func (d *decision) appendMetrics(b []byte) []byte {
-	num := func(name string, v float64) {
-		b = append(b, `,"`+name+`":`...)
-		b = strconv.AppendInt(b, int64(v), 10)
-	}
-	b = append(b, `,"metrics":{"timer_rego_external_resolve_ns":300`...)
+	b = fmt.Appendf(b, `,"metrics":{"timer_rego_external_resolve_ns":300,"timer_rego_input_parse_ns":%d,"timer_rego_query_eval_ns":%d,"timer_server_handler_ns":%d`,
+		int64(d.parse), int64(d.eval+d.http), int64(d.handler))
+	b = fmt.Appendf(b, `,"counter_server_query_cache_hit":%d`, count(d.compile == 0))
 	if d.compile > 0 {
-		num("timer_rego_query_compile_ns", d.compile)
-		num("timer_rego_query_parse_ns", d.compile/20)
-		num("counter_server_query_cache_hit", 0)
-	} else {
-		num("counter_server_query_cache_hit", 1)
+		b = fmt.Appendf(b, `,"timer_rego_query_compile_ns":%d,"timer_rego_query_parse_ns":%d`, int64(d.compile), int64(d.compile/20))
 	}
 	switch {
-	case d.hung && d.id[1]%3 > 0:
-		num("timer_rego_builtin_http_send_ns", 0)
-	case d.hung || d.http == 0:
-		// If a call hung, OPA may not have started the timer yet.
-	case d.http < fromCache:
-		num("timer_rego_builtin_http_send_ns", d.http)
-		num("counter_rego_builtin_http_send_interquery_cache_hits", 1)
-	default:
-		num("timer_rego_builtin_http_send_ns", d.http)
-		num("counter_rego_builtin_http_send_network_requests", 1)
+	case d.hung && d.id[1]%3 == 0: // OPA may not have started the timer yet
+	case d.hung:
+		b = append(b, `,"timer_rego_builtin_http_send_ns":0`...)
+	case d.http > 0:
+		answered := "interquery_cache_hits"
+		if d.http >= fromCache {
+			answered = "network_requests"
+		}
+		b = fmt.Appendf(b, `,"timer_rego_builtin_http_send_ns":%d,"counter_rego_builtin_http_send_%s":1`, int64(d.http), answered)
 	}
-	num("timer_rego_input_parse_ns", d.parse)
-	num("timer_rego_query_eval_ns", d.eval+d.http)
-	num("timer_server_handler_ns", d.handler)
 	return append(b, '}')
 }

@@ -13,15 +13,9 @@ import (
 
 // A finding is what the report's JSON says of it.
 type finding struct {
-	Rule     string             `json:"rule"`
-	Severity string             `json:"severity"` // a missing one is a fault
-	Text     string             `json:"text"`
-	Path     string             `json:"path"`
-	Server   string             `json:"server"`
-	Client   string             `json:"client"`
-	Revision string             `json:"revision"`
-	From     string             `json:"from"`
-	Figures  map[string]float64 `json:"figures"`
+	Rule, Severity, Text, From     string // a missing severity is a fault
+	Path, Server, Client, Revision string
+	Figures                        map[string]float64
 }
 
 func (f *finding) fault() bool { return f.Severity != "info" }
@@ -96,40 +90,42 @@ func (t *truth) about(f *finding) bool {
 		server && f.Client == t.client && same(f.Path, t.path) && same(f.Revision, t.revision, "main="+t.revision)
 }
 
-// timely says whether a finding begins with the fault: within 5 decisions of
-// the subject or within 30 of them or 2 minutes. A share of the decisions may
-// begin later, so a finding may begin until the first outcome that the fault
-// changed. A second is for times that are cut. A fault of the whole log needs
-// no time.
-func (t *truth) timely(f *finding) bool {
-	if t.begin == 0 {
-		return true
-	}
-	from, err := time.Parse(time.RFC3339Nano, f.From)
-	if err != nil {
-		return false
-	}
-	var times []int64 // of the subject's decisions
-	first, changed := 0, -1
+// times returns the times of the planted subject's decisions, how many are
+// before the fault, and before the first outcome that it changed.
+func (t *truth) times() (times []int64, before, unchanged int) {
 	for i := range t.decisions {
 		d := &t.decisions[i]
 		if !t.has(d) {
 			continue
 		}
 		if d.x < t.begin {
-			first++
-		} else if d.hit && changed < 0 {
-			changed = len(times)
+			before++
+		} else if d.hit && unchanged == 0 {
+			unchanged = len(times)
 		}
 		times = append(times, d.at)
+	}
+	return times, before, max(before, unchanged)
+}
+
+// timely says whether a finding begins with the fault: within 5 decisions of
+// the subject, or within 30 of them or 2 minutes. A share of the decisions may
+// begin later, so a finding may begin until the first outcome that the fault
+// changed. A second is for times that are cut. A fault of the whole log needs
+// no time.
+func (t *truth) timely(f *finding) bool {
+	from, err := time.Parse(time.RFC3339Nano, f.From)
+	if t.begin == 0 || err != nil {
+		return t.begin == 0
 	}
 	steps, around := 30, int64(2*time.Minute)
 	if t.exact {
 		steps, around = 5, 0
 	}
-	start, end := t.at(t.begin), len(times)-1
-	low := min(start, times[min(max(0, first-steps), end)])
-	high := max(start, times[min(max(first, changed)+steps, end)])
+	times, before, unchanged := t.times()
+	start, last := t.at(t.begin), len(times)-1
+	low := min(start, times[min(max(0, before-steps), last)])
+	high := max(start, times[min(unchanged+steps, last)])
 	got := from.UnixNano()
 	return got >= low-around-int64(time.Second) && got <= high+around
 }
@@ -184,11 +180,10 @@ var figures = map[string]func(t *truth, f *finding, s *side) float64{
 	"allowed":   func(_ *truth, _ *finding, s *side) float64 { return s.share(isOutcome(allowed)) },
 	"share":     func(t *truth, _ *finding, s *side) float64 { return s.share(t.counts) },
 	"decisions": func(t *truth, f *finding, s *side) float64 {
-		n := float64(len(s.decisions))
 		if _, has := f.Figures["share"]; t.counts != nil && !has {
-			n *= s.share(t.counts)
+			return float64(len(s.decisions)) * s.share(t.counts) // only those that the share would count
 		}
-		return n
+		return float64(len(s.decisions))
 	},
 	"per_minute": func(t *truth, _ *finding, s *side) float64 {
 		return float64(len(s.decisions)) / (s.part * t.span.Minutes())

@@ -21,7 +21,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -57,15 +56,10 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		return err
 	})
 	f.Func("sizes", "`list` of decisions of the healthy logs, with commas (1000,5000,20000,81000; 500000 and 2000000 take long)", func(text string) error {
-		o.sizes = nil
-		for part := range strings.SplitSeq(text, ",") {
-			n, err := strconv.Atoi(part)
-			if err != nil || n < 1 {
-				return errors.New("no number of decisions")
-			}
-			o.sizes = append(o.sizes, size{part, float64(n)})
-		}
-		return nil
+		var list []float64
+		err := json.Unmarshal([]byte("["+text+"]"), &list)
+		o.sizes = sizes("%v", list...)
+		return err
 	})
 	f.StringVar(&o.command, "command", "", "the `path` of regometer, instead of building it")
 	f.StringVar(&o.keep, "keep", "", "a `folder` for the logs that are not judged well; the progress has their names")
@@ -249,9 +243,7 @@ func (l *lab) read(ctx context.Context, t *truth, name string) ([]finding, error
 	if err != nil {
 		return nil, err
 	}
-	var report struct {
-		Findings []finding `json:"findings"`
-	}
+	var report struct{ Findings []finding }
 	err = json.Unmarshal(out, &report)
 	return report.Findings, err
 }
