@@ -37,6 +37,19 @@ func either(is bool, yes, no float64) float64 {
 	return no
 }
 
+// healthyKinds returns the healthy scenes as kinds, whose sizes are numbers of
+// decisions.
+func healthyKinds(sizes []size) (kinds []kind) {
+	for _, h := range healthyScenes {
+		kinds = append(kinds, kind{name: h.name, sizes: sizes, plant: func(s *scene, r *rand.Rand, decisions float64) planted {
+			s.decisions = int(decisions)
+			h.shape(s, r)
+			return planted{}
+		}})
+	}
+	return kinds
+}
+
 // restarts replaces the servers one after another, from each of the times on.
 // The new ones have new ids and no compiled queries, and are slow for 20 s.
 // From the time numbered updated on, they have the second revision.

@@ -91,15 +91,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
-	kinds := slices.Clone(faults)
-	for _, h := range healthyScenes {
-		kinds = append(kinds, kind{name: h.name, sizes: o.sizes, plant: func(s *scene, r *rand.Rand, _ float64) planted {
-			h.shape(s, r)
-			return planted{}
-		}})
-	}
 	l := lab{o, cmp.Or(o.keep, dir), stderr}
-	tables, err := l.tables(ctx, kinds)
+	tables, err := l.tables(ctx, slices.Concat(faults, healthyKinds(o.sizes)))
 	switch {
 	case err != nil:
 		return err
@@ -177,9 +170,6 @@ func (l *lab) score(ctx context.Context, k *kind, z size, logs int) (score, erro
 		h := fnv.New64a()
 		fmt.Fprint(h, name)
 		s := newScene(h.Sum64(), l.decisions)
-		if k.rules == nil {
-			s.decisions = int(z.value)
-		}
 		t := &truth{kind: k, scene: s, planted: k.plant(s, rand.New(rand.NewPCG(s.seed, 3)), z.value)}
 		file := filepath.Join(l.dir, fmt.Sprintf("%x.log", s.seed))
 		findings, err := l.read(ctx, t, file)
