@@ -94,6 +94,9 @@ func TestTruth(t *testing.T) {
 					e.outcome() != d.outcome || e.Timestamp.UnixNano() != d.at+int64(d.clock) || (e.Metrics == nil) != d.bare {
 					t.Fatalf("%s, %s: the log has %+v, the truth %+v", k.name, z.text, e, d)
 				}
+				if d.server == truth.server && d.clock != truth.seconds*1e9 {
+					t.Fatalf("%s, %s: a clock is off by %v s, want %v", k.name, z.text, d.clock/1e9, truth.seconds)
+				}
 				_, compiled := e.Metrics["timer_rego_query_compile_ns"]
 				http, called := e.Metrics["timer_rego_builtin_http_send_ns"]
 				if !d.bare && (compiled != (d.compile > 0) || called != (d.http > 0) && !d.hung || !d.hung && http != int64(d.http) ||
