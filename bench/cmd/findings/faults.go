@@ -167,7 +167,7 @@ var faults = []kind{
 	}},
 	httpFault("http.send slower, uncached", 1),
 	httpFault("http.send slower, 30 % uncached", 0.3),
-	{"http.send times out, from a time on", sizes("%v %%", 20, 5, 1), []string{"http_send_unfinished"}, func(d *decision) bool { return d.hung }, true, func(s *scene, r *rand.Rand, v float64) planted {
+	{"http.send times out, from a time on", sizes("%v %%", 20, 5, 1), []string{"http_send_unfinished"}, (*decision).unfinished, true, func(s *scene, r *rand.Rand, v float64) planted {
 		return s.change(s.lasting(r, subject{path: httpPath}, forGood), v/100, func(_ *rand.Rand, d *decision) {
 			d.eval += 10e9
 			d.hung, d.outcome = true, cancelled

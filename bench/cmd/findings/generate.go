@@ -258,6 +258,10 @@ func (d *decision) appendLine(b []byte) []byte {
 	return fmt.Appendf(b, `,"req_id":%d}`+"\n", d.id[1]>>40)
 }
 
+// unfinished says whether the log shows that a call of http.send hung. If OPA
+// had not started the timer yet, it does not.
+func (d *decision) unfinished() bool { return d.hung && d.id[1]%3 > 0 }
+
 func (d *decision) appendMetrics(b []byte) []byte {
 	b = fmt.Appendf(b, `,"metrics":{"timer_rego_external_resolve_ns":300,"timer_rego_input_parse_ns":%d,"timer_rego_query_eval_ns":%d,"timer_server_handler_ns":%d`,
 		int64(d.parse), int64(d.eval+d.http), int64(d.handler))
@@ -266,10 +270,9 @@ func (d *decision) appendMetrics(b []byte) []byte {
 		b = fmt.Appendf(b, `,"timer_rego_query_compile_ns":%d,"timer_rego_query_parse_ns":%d`, int64(d.compile), int64(d.compile/20))
 	}
 	switch {
-	case d.hung && d.id[1]%3 == 0: // OPA may not have started the timer yet
-	case d.hung:
+	case d.unfinished():
 		b = append(b, `,"timer_rego_builtin_http_send_ns":0`...)
-	case d.http > 0:
+	case d.http > 0 && !d.hung:
 		answered := "interquery_cache_hits"
 		if d.http >= fromCache {
 			answered = "network_requests"
