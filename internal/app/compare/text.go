@@ -108,9 +108,29 @@ func (c *Comparison) summary() string {
 	case few > 0:
 		said = fmt.Sprintf("No change of decisions found in %s of %s, and too little data in the rest.", text.Count(n-few), groups)
 	case c.Partly:
-		said = "No change of decisions found in " + groups + ", but a side could be read only in part."
+		said = "No change of decisions found in " + groups + "."
 	default:
 		said = "The outcomes of decisions did not change beyond noise in " + groups + "."
+	}
+	var before, after int
+	var lost, more uint64
+	for _, o := range c.Only {
+		switch {
+		case o.Stage != "":
+		case o.Before > 0:
+			before, lost = before+1, lost+o.Before
+		default:
+			after, more = after+1, more+o.After
+		}
+	}
+	if before > 0 {
+		said += fmt.Sprintf(" Only before: %s with %s.", text.Plural(before, group), text.Plural(lost, "decision"))
+	}
+	if after > 0 {
+		said += fmt.Sprintf(" Only after: %s with %s.", text.Plural(after, group), text.Plural(more, "decision"))
+	}
+	if c.Partly {
+		said += " A side could be read only in part, and what is missing may be what differs."
 	}
 	var times []string
 	for _, v := range verdicts {

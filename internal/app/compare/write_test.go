@@ -151,8 +151,10 @@ func TestSummary(t *testing.T) {
 		c    Comparison
 	}{
 		{"Decisions changed in 1 of 2 paths.", Comparison{By: "path", Decisions: []Row{row(Changed, NoDifference, More), few}}},
+		{"No change of decisions found in 1 path. Only before: 1 path with 7 decisions. Only after: 2 paths with 5 decisions. A side could be read only in part, and what is missing may be what differs.", Comparison{By: "path", Partly: true, Decisions: []Row{same},
+			Only: []Only{{Key: "a", Before: 7}, {Key: "b", Stage: "s", Before: 9}, {Key: "c", After: 2}, {Key: "d", After: 3}}}},
 		{"The outcomes of decisions did not change beyond noise in 1 group. Times of 1 stage: 1 faster.", Comparison{By: "hour", Decisions: []Row{same}, Stages: []Row{row(Faster)}}},
-		{"No change of decisions found in 1 path, but a side could be read only in part.", Comparison{By: "path", Partly: true, Decisions: []Row{same}}},
+		{"No change of decisions found in 1 path. A side could be read only in part, and what is missing may be what differs.", Comparison{By: "path", Partly: true, Decisions: []Row{same}}},
 		{"No change of decisions found in 1 of 2 paths, and too little data in the rest.", Comparison{By: "path", Decisions: []Row{same, mixed}}},
 		{"There is too little data to say whether decisions changed.", Comparison{By: "path", Decisions: []Row{few, mixed}}},
 	} {
