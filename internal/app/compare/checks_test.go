@@ -20,11 +20,7 @@ func TestChecks(t *testing.T) {
 		}
 		o.Thresholds = append(o.Thresholds, threshold)
 	}
-	c, err := Reports(before, after, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := c.Checks()
+	got := compareOf(t, before, after, o).Checks()
 	for i, want := range []struct {
 		failed bool
 		text   string

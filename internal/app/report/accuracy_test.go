@@ -4,7 +4,6 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -45,14 +44,7 @@ func TestAccuracy(t *testing.T) {
 		}
 		for { // merge and save any of the parts
 			i := rng.IntN(len(parts))
-			var file bytes.Buffer
-			if err := parts[i].Save(&file); err != nil {
-				t.Fatal(err)
-			}
-			loaded, err := load(&file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			loaded := saveAndLoad(t, parts[i])
 			if parts = slices.Delete(parts, i, i+1); len(parts) == 0 {
 				parts = append(parts, loaded)
 				break

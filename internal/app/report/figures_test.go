@@ -5,6 +5,8 @@ package report
 
 import (
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -61,5 +63,86 @@ func TestQueryCacheHits(t *testing.T) {
 		if got, ok := queryCacheHits(&g.Group); got != test.want || ok != test.ok {
 			t.Errorf("%s: %v %v", name, got, ok)
 		}
+	}
+}
+
+func TestOutermost(t *testing.T) {
+	handler, decision := stageOf("server_handler", 5), stageOf("sdk_decision_eval", 6)
+	short, long := stageOf("rego_query_parse", 3), stageOf("rego_query_eval", 2, 2)
+	same, zero := stageOf("timer_x", 1, 3), stageOf("zero", 0)
+	none := groupby.Stage{Name: "server_handler", Unfinished: 3}
+	for _, c := range []struct {
+		stages []groupby.Stage
+		want   string
+	}{
+		{nil, ""},
+		{[]groupby.Stage{none}, ""},
+		{[]groupby.Stage{none, zero}, "zero"},
+		{[]groupby.Stage{long, decision, handler}, "server_handler"},
+		{[]groupby.Stage{none, long, decision}, "sdk_decision_eval"},
+		{[]groupby.Stage{short, long, none}, "rego_query_eval"},
+		{[]groupby.Stage{long, short}, "rego_query_eval"},
+		{[]groupby.Stage{same, long}, "timer_x"},
+		{[]groupby.Stage{long, same}, "rego_query_eval"},
+		{[]groupby.Stage{stageOf("large", 1<<63-1, 1<<63-1, 1<<63-1), stageOf("small", 1<<63-1)}, "large"},
+	} {
+		got := ""
+		if s := Outermost(c.stages); s != nil {
+			got = s.Name
+		}
+		if got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+func bigOf(s groupby.Sum) *big.Int {
+	n := new(big.Int).Lsh(new(big.Int).SetUint64(s.Hi), 64)
+	return n.Add(n, new(big.Int).SetUint64(s.Lo))
+}
+
+// TestSums compares with package math/big.
+func TestSumArithmetic(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	last := groupby.Sum{}
+	for range 1000 {
+		s := groupby.Sum{Hi: random.Uint64() >> random.IntN(65), Lo: random.Uint64() >> random.IntN(65)}
+		n := bigOf(s)
+		if got := s.String(); got != n.String() {
+			t.Fatalf("String of %v is %s, want %v", s, got, n)
+		}
+		f, _ := new(big.Float).SetInt(n).Float64()
+		if got := Float(s); math.Abs(got-f) > 1e-15*f {
+			t.Fatalf("Float(%v) = %v, want %v", s, got, f)
+		}
+		if random.IntN(2) == 0 {
+			last.Hi = s.Hi
+		}
+		if got, want := compareSums(s, last), n.Cmp(bigOf(last)); got != want {
+			t.Fatalf("compareSums(%v, %v) = %d, want %d", s, last, got, want)
+		}
+		last = s
+	}
+}
+
+func TestShare(t *testing.T) {
+	for _, c := range []struct {
+		part, whole groupby.Sum
+		want        float64
+	}{
+		{groupby.Sum{}, groupby.Sum{}, 0},
+		{groupby.Sum{Lo: 1}, groupby.Sum{}, 0},
+		{groupby.Sum{Lo: 1}, groupby.Sum{Lo: 4}, 0.25},
+		{groupby.Sum{Lo: 1 << 63}, groupby.Sum{Hi: 1}, 0.5},
+	} {
+		if got := Share(c.part, c.whole); got != c.want {
+			t.Errorf("Share(%v, %v) = %v, want %v", c.part, c.whole, got, c.want)
+		}
+	}
+	if got := Ratio(1, 4); got != 0.25 {
+		t.Errorf("Ratio(1, 4) = %v", got)
+	}
+	if got := Ratio(1, 0); got != 0 {
+		t.Errorf("Ratio(1, 0) = %v", got)
 	}
 }

@@ -4,7 +4,6 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -116,15 +115,7 @@ func TestLosses(t *testing.T) {
 	}
 	log := logOf(1000, sampleTime+`,"result":true,`+sampleMetrics) + line(4, "Dropped 3 chunks from buffer.") + line(1, "Log upload failed.") + line(2, "Dropped 4 chunks from buffer.")
 	x := readLog(t, log, Options{})
-	var file bytes.Buffer
-	if err := x.Save(&file); err != nil {
-		t.Fatal(err)
-	}
-	saved, err := load(&file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range []*Data{x, saved} {
+	for _, x := range []*Data{x, saveAndLoad(t, x)} {
 		found := x.Report().Findings
 		if len(found) != 2 || found[0].Rule != "decisions_lost" || found[0].Figures["lost_chunks"] != 7 || found[0].From != "2026-01-02T03:02:00Z" || found[0].To != "2026-01-02T03:04:00Z" ||
 			found[1].Rule != "uploads_failed" || found[1].Figures["upload_failed"] != 1 {

@@ -5,10 +5,7 @@ package report
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -177,31 +174,16 @@ func TestNoInput(t *testing.T) {
 // list in the input. The totals count it once, also after saving and merging.
 func TestInSeveral(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "decisions.log")
 	log := `{"decision_id":"1","path":"a","result":{"ok":true},"rule_labels":[{"team":"x"},{"team":"y"},{"team":"x"}],"input":{"team":["x","y","x"]},"metrics":{"timer_server_handler_ns":5}}
 {"decision_id":"2","path":"a","result":{"ok":false},"rule_labels":[{"team":"y"}],"input":{"team":"y"},"metrics":{"timer_server_handler_ns":7}}
 {"decision_id":"3","path":"a","result":{},"rule_labels":[{"other":"z"}],"metrics":{"timer_server_handler_ns":11}}
 `
-	if err := os.WriteFile(file, []byte(log), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	verdicts, err := outcome.NewVerdicts(map[string]string{"a": "result.ok"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	read := func(by string) *Data {
-		x, err := Read(context.Background(), Options{Inputs: []string{file}, By: by, Verdicts: verdicts, Slowest: 3, Exact: false})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b bytes.Buffer
-		if err := x.Save(&b); err != nil {
-			t.Fatal(err)
-		}
-		if x, err = load(&b); err != nil {
-			t.Fatal(err)
-		}
-		return x
+		return saveAndLoad(t, readLog(t, log, Options{By: by, Verdicts: verdicts, Slowest: 3}))
 	}
 	for _, by := range []string{"rule:team", "input:team"} {
 		x := read(by)

@@ -29,10 +29,7 @@ func TestCheckOptions(t *testing.T) {
 		{Options{Inputs: inputs, By: "label:"}, `"label:"`},
 		{Options{Inputs: inputs, By: "label:a"}, ""},
 	} {
-		switch err := test.o.Check(); {
-		case test.want == "" && err != nil:
-			t.Errorf("%+v: got error %v", test.o, err)
-		case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+		if err := test.o.Check(); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: got error %v, want %q", test.o, err, test.want)
 		}
 	}

@@ -23,7 +23,7 @@ func (r *reading) reportProgress(done <-chan struct{}) {
 		case <-ticks:
 		}
 		if r.Progress != nil {
-			r.Progress(Progress{Bytes: r.bytes.Load(), Of: r.of, Decisions: r.decisions.Load(), Elapsed: time.Since(r.start)})
+			r.Progress(Progress{Bytes: r.bytes.Load(), Of: max(r.of, 0), Decisions: r.decisions.Load(), Elapsed: time.Since(r.start)})
 		}
 	}
 }

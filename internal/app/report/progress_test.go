@@ -13,7 +13,7 @@ import (
 // The last call has the bytes of all inputs, and their total if it is known.
 func TestProgressAtEnd(t *testing.T) {
 	t.Parallel()
-	const event = `{"decision_id":"a","labels":{},"metrics":{}}` + "\n"
+	const event = eventLine
 	file := write(t, filepath.Join(t.TempDir(), "log"), strings.Repeat(event, 10))
 	for _, test := range []struct {
 		inputs []string

@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,50 +47,19 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 	if err != nil {
 		return nil, err
 	}
-	x, err := read(ctx, o, files)
-	if errors.Is(err, errSaved) {
-		return nil, savedInput(files)
-	}
-	if x != nil {
-		x.options = &o
-	}
-	return x, err
-}
-
-// errSaved is the error if an input is a saved report.
-var errSaved = errors.New("standard input is a saved report, not a decision log: use regometer merge, which prints and merges saved reports")
-
-// savedInput returns the error of the first input that is a saved report.
-// Workers find them in any order.
-func savedInput(files []InputFile) error {
-	for _, f := range files {
-		if f.isRegular() && IsSaved(f.Name) {
-			return fmt.Errorf("%s%s", f.Name, strings.TrimPrefix(errSaved.Error(), "standard input"))
-		}
-	}
-	return errSaved
-}
-
-// read is ReadFiles with complete options.
-func read(ctx context.Context, o Options, files []InputFile) (*Data, error) {
-	r := &reading{Options: o, start: time.Now(), jobs: make(chan job, jobsAhead), sample: newSample(), keys: new(keySet)}
+	r := &reading{Options: o, start: time.Now(), jobs: make(chan func(*worker), jobsAhead), sample: newSample(), keys: new(keySet)}
 	whole := ctx // the new ctx also ends if Each fails
 	ctx, r.fail = context.WithCancelCause(ctx)
 	defer r.fail(nil)
-	known := true // the sizes of all inputs
 	for _, f := range files {
 		r.inputs = append(r.inputs, &input{InputFile: f})
-		if f.isRegular() {
+		if r.of >= 0 && f.isRegular() {
 			r.of += f.Info.Size()
-			continue
+		} else {
+			r.of = -1
 		}
-		known = false
-	}
-	if !known {
-		r.of = 0
 	}
 	workers := make([]*worker, o.Workers)
-	var err error
 	for i := range workers {
 		if workers[i], err = newWorker(r); err != nil {
 			return nil, err
@@ -100,8 +68,8 @@ func read(ctx context.Context, o Options, files []InputFile) (*Data, error) {
 	var wg sync.WaitGroup
 	for _, w := range workers {
 		wg.Go(func() {
-			for j := range r.jobs {
-				w.do(ctx, j)
+			for job := range r.jobs {
+				job(w)
 			}
 			w.sum.ids.flush()
 		})
@@ -112,7 +80,7 @@ func read(ctx context.Context, o Options, files []InputFile) (*Data, error) {
 		for _, in := range r.inputs {
 			r.open(ctx, in)
 		}
-		r.sendSmall()
+		r.sendSmall(ctx)
 		close(r.jobs)
 		wg.Wait()
 	}()
@@ -120,11 +88,6 @@ func read(ctx context.Context, o Options, files []InputFile) (*Data, error) {
 	if err := context.Cause(ctx); err != nil && whole.Err() == nil {
 		return nil, err
 	}
-	return r.data(workers, whole.Err() != nil)
-}
-
-// data returns the data of all workers.
-func (r *reading) data(workers []*worker, interrupted bool) (*Data, error) {
 	all := workers[0].sum
 	for i, w := range workers {
 		w.sum.slowest.place()
@@ -139,7 +102,7 @@ func (r *reading) data(workers []*worker, interrupted bool) (*Data, error) {
 	}
 	all.inputs.Files, all.inputs.Bytes = int64(len(r.inputs)), r.bytes.Load()
 	all.largest.compress()
-	all.interrupted = interrupted
+	all.interrupted, all.options = whole.Err() != nil, &o
 	return all, nil
 }
 
@@ -148,9 +111,9 @@ type reading struct {
 	Options
 	start  time.Time
 	inputs []*input
-	small  []*input // the small files that no job has yet
-	of     int64    // bytes of all inputs, or 0 if their sizes are unknown
-	jobs   chan job
+	small  []*input           // the small files that no job has yet
+	of     int64              // bytes of all inputs, or -1 if their sizes are unknown
+	jobs   chan func(*worker) // each reads a part, or several small files
 	fail   context.CancelCauseFunc
 	sample *decisionSample // of all workers
 	keys   *keySet         // of all workers
@@ -223,16 +186,6 @@ func (in *input) sum() *Inputs {
 	return all
 }
 
-// A job is a part to read, or several small files.
-type job struct {
-	small []*input
-
-	part   *part
-	text   io.Reader
-	isText bool // neither compressed nor an archive
-	close  func()
-}
-
 // jobsAhead limits the jobs that wait for a worker. There must be several,
 // because the goroutine that finds them gets no processor while the workers use
 // all.
@@ -251,16 +204,17 @@ func (r *reading) open(ctx context.Context, in *input) {
 		return
 	}
 	switch {
-	case in.Name == standardInput:
-		r.send(in, readAhead(ctx, r.counted(ctx, r.Stdin, 0), func() {}), func() {})
-		return
 	case !in.isRegular():
-		pipe := &opened{name: in.Name}
-		r.send(in, readAhead(ctx, r.counted(ctx, pipe, 0), pipe.close), func() {})
+		from, done := r.Stdin, func() {}
+		if in.Name != standardInput {
+			from, done = whenRead(in.Name)
+		}
+		text, _ := readAhead(ctx, r.counted(ctx, from, 0), done)
+		r.send(ctx, in, text, func() {})
 		return
 	case in.Info.Size() < smallSize:
 		if r.small = append(r.small, in); len(r.small) == smallFiles {
-			r.sendSmall()
+			r.sendSmall(ctx)
 		}
 		return
 	}
@@ -272,7 +226,7 @@ func (r *reading) open(ctx context.Context, in *input) {
 	head, size := make([]byte, smallSize), in.Info.Size()
 	n, _ := f.ReadAt(head, 0)
 	if size < 2*leastPart || formatOf(head[:min(n, headSize)]) != "" || logread.HasTable(head[:n]) {
-		r.send(in, r.counted(ctx, f, size), func() { f.Close() })
+		r.send(ctx, in, r.counted(ctx, f, size), func() { f.Close() })
 		return
 	}
 	r.cut(ctx, in, f, size)
@@ -282,9 +236,14 @@ func (r *reading) open(ctx context.Context, in *input) {
 const smallSize, smallFiles = 64 << 10, 64
 
 // sendSmall hands out the small files, which a worker opens.
-func (r *reading) sendSmall() {
-	r.jobs <- job{small: r.small}
+func (r *reading) sendSmall(ctx context.Context) {
+	files := r.small
 	r.small = nil
+	r.jobs <- func(w *worker) {
+		for _, in := range files {
+			w.readSmall(ctx, in)
+		}
+	}
 }
 
 // leastPart and greatestPart roughly limit the size of a part of a large file.
@@ -297,18 +256,14 @@ var (
 // cut hands out a large file in parts. A part begins at a boundary, where a
 // reader need not know the text before.
 func (r *reading) cut(ctx context.Context, in *input, f *os.File, size int64) {
-	var users atomic.Int64
-	users.Store(1)
-	done := func() {
-		if users.Add(-1) == 0 {
-			f.Close()
-		}
-	}
-	defer done()
+	var users sync.WaitGroup
 	send := func(from, to int64) {
+		p, text := in.newPart(), r.counted(ctx, io.NewSectionReader(f, from, to-from), to-from)
 		users.Add(1)
-		text := r.counted(ctx, io.NewSectionReader(f, from, to-from), to-from)
-		r.jobs <- job{part: in.newPart(), text: text, isText: true, close: done}
+		r.jobs <- func(w *worker) {
+			defer users.Done()
+			p.fail(ctx, w.readText(ctx, p, text))
+		}
 	}
 	from, fruitless := int64(0), 0
 	// Parts are small enough for workers to end at about the same time, and
@@ -325,6 +280,10 @@ func (r *reading) cut(ctx context.Context, in *input, f *os.File, size int64) {
 		from = to
 	}
 	send(from, size)
+	go func() {
+		users.Wait()
+		f.Close()
+	}()
 }
 
 // maxFruitless limits the parts without a boundary. After that many the text is
@@ -345,9 +304,13 @@ func boundary(f *os.File, at int64) int64 {
 	return 0
 }
 
-// send hands out a part. Reading the text must fail once the context has ended.
-func (r *reading) send(in *input, text io.Reader, done func()) {
-	r.jobs <- job{part: in.newPart(), text: text, close: done}
+// send hands out a file. Reading the text must fail once ctx has ended.
+func (r *reading) send(ctx context.Context, in *input, text io.Reader, done func()) {
+	p := in.newPart()
+	r.jobs <- func(w *worker) {
+		defer done()
+		w.readContent(ctx, p, w.file, text, false)
+	}
 }
 
 // counted returns a reader that counts bytes and fails once ctx has ended, or
@@ -368,23 +331,20 @@ func (r *reading) counted(ctx context.Context, from io.Reader, size int64) io.Re
 	})
 }
 
-// opened is a file that is opened when it is first read. Opening a named pipe
-// waits for a writer, and an interrupt must not wait for that.
-type opened struct {
-	name string
-	file *os.File
-}
-
-func (o *opened) Read(p []byte) (n int, err error) {
-	if o.file == nil {
-		if o.file, err = os.Open(o.name); err != nil {
-			return 0, err
+// whenRead returns a file that is opened when it is first read, and what closes
+// it. Opening a named pipe waits for a writer, and an interrupt must not wait for
+// that.
+func whenRead(name string) (io.Reader, func()) {
+	var file *os.File
+	return readerFunc(func(p []byte) (n int, err error) {
+		if file == nil {
+			if file, err = os.Open(name); err != nil {
+				return 0, err
+			}
 		}
-	}
-	return o.file.Read(p)
+		return file.Read(p)
+	}), func() { file.Close() } // which a nil file allows
 }
-
-func (o *opened) close() { o.file.Close() } // which a nil file allows
 
 type readerFunc func([]byte) (int, error)
 
@@ -400,22 +360,6 @@ const (
 
 // blockSize is the size of the text that is read at a time.
 const blockSize = 1 << 20
-
-// do reads a part, or small files.
-func (w *worker) do(ctx context.Context, j job) {
-	for _, in := range j.small {
-		w.readSmall(ctx, in)
-	}
-	if j.part == nil {
-		return
-	}
-	defer j.close()
-	if j.isText {
-		j.part.fail(ctx, w.readText(ctx, j.part, j.text))
-		return
-	}
-	w.readContent(ctx, j.part, w.file, j.text, false)
-}
 
 // readSmall reads a small file.
 func (w *worker) readSmall(ctx context.Context, in *input) {
@@ -445,7 +389,7 @@ func (w *worker) readContent(ctx context.Context, p *part, l *layer, from io.Rea
 	case f == formatZip:
 		err = w.readZip(ctx, p.input, text.Buffered())
 	case f == formatSaved && l == w.file:
-		w.fail(errSaved)
+		w.fail(fmt.Errorf("%s is a saved report, not a decision log: use regometer merge, which prints and merges saved reports", called(p.input.Name)))
 	default:
 		err = w.readText(ctx, p, text)
 	}
@@ -470,7 +414,8 @@ func (p *part) fail(ctx context.Context, err error) {
 
 // readText reads the text of a part, and returns the error that ends it.
 func (w *worker) readText(ctx context.Context, p *part, text io.Reader) (err error) {
-	w.begin(p)
+	w.part = p
+	w.reader.Reset()
 	buf, have := w.buf, 0
 	for err == nil {
 		if have == len(buf) { // an event that is larger
@@ -484,7 +429,12 @@ func (w *worker) readText(ctx context.Context, p *part, text io.Reader) (err err
 		have = copy(buf, buf[n:have])
 		w.flush()
 	}
-	w.end(ctx, buf[:have])
+	if ctx.Err() == nil { // otherwise the text is not complete, and the reader must not judge the rest
+		w.reader.Close(buf[:have])
+	}
+	p.lines, p.OtherLines = w.reader.Counts()
+	p.Unrecognised = string(w.reader.Unrecognised())
+	w.flush()
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return io.EOF
 	}

@@ -11,7 +11,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,17 +22,13 @@ import (
 // sampleFile writes a log into a file and returns its name, and the truth.
 func sampleFile(t *testing.T, name string, o samplelog.Options) (string, *samplelog.Truth) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), name)
-	o.File = file
-	var b bytes.Buffer
+	o.File = filepath.Join(t.TempDir(), name)
+	var b strings.Builder
 	truth, err := samplelog.Write(&b, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return file, truth
+	return write(t, o.File, b.String()), truth
 }
 
 // jsonReport reads logs and returns the report's JSON, whole and parsed.
@@ -43,11 +38,8 @@ func jsonReport(t *testing.T, o Options) ([]byte, map[string]any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b bytes.Buffer
-	if err := WriteJSON(&b, x.Report()); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes(), parsed(t, b.Bytes())
+	text := []byte(written(t, func(w io.Writer) error { return WriteJSON(w, x.Report()) }))
+	return text, parsed(t, text)
 }
 
 func parsed(t *testing.T, text []byte) (v map[string]any) {
@@ -151,11 +143,7 @@ func differences(want, got map[string]any, tolerance float64) (found []string) {
 // that has come until then.
 func TestReadInterrupted(t *testing.T) {
 	t.Parallel()
-	var log bytes.Buffer
-	if _, err := samplelog.Write(&log, samplelog.Options{Decisions: 100}); err != nil {
-		t.Fatal(err)
-	}
-	for _, text := range [][]byte{nil, log.Bytes()} {
+	for _, text := range [][]byte{nil, []byte(sampleText(t, 100))} {
 		stdin, w := io.Pipe()
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {

@@ -4,12 +4,12 @@
 package report
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"slices"
-	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,7 +17,6 @@ import (
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
-	"github.com/regometer/regometer/rollup"
 )
 
 // docs/rgm.md describes the JSON of saved Data. Change it together with this
@@ -29,64 +28,72 @@ const formatVersion = 1
 // saved is the JSON form of Data. The members have the order of the fields. The
 // version comes first, because savedText checks it there.
 type saved struct {
-	Version      int            `json:"regometer_report"`
-	By           string         `json:"by"`
-	SlowestLimit int            `json:"slowest_limit"`
-	Interrupted  bool           `json:"interrupted,omitzero"`
-	Files        int64          `json:"files"`
-	Bytes        int64          `json:"bytes"`
-	Decisions    int64          `json:"decisions"`
-	OtherLines   int64          `json:"other_lines"`
-	Problems     []Problem      `json:"problems,omitempty"`
-	Gaps         Gaps           `json:"gaps,omitzero"`
-	SampleLimit  uint64         `json:"sample_limit"`
-	Names        []string       `json:"names,omitempty"`
-	Sample       [][]int64      `json:"sample,omitempty"`
-	IDs          savedIDs       `json:"ids,omitzero"`
-	Slowest      []SlowDecision `json:"slowest,omitempty"`
-	Largest      largest        `json:"largest,omitzero"`
-	Groups       savedGroups    `json:"groups"`
-	Revisions    savedGroups    `json:"revisions"`
-	Paths        savedGroups    `json:"paths,omitzero"`
-	Servers      savedNames     `json:"servers,omitzero"`
-	Clients      savedNames     `json:"clients,omitzero"`
-	Whole        savedGroups    `json:"whole,omitzero"`
+	Version      int             `json:"regometer_report"`
+	By           string          `json:"by"`
+	SlowestLimit int             `json:"slowest_limit"`
+	Interrupted  bool            `json:"interrupted,omitzero"`
+	Files        int64           `json:"files"`
+	Bytes        int64           `json:"bytes"`
+	Decisions    int64           `json:"decisions"`
+	OtherLines   int64           `json:"other_lines"`
+	Problems     []Problem       `json:"problems,omitempty"`
+	Gaps         Gaps            `json:"gaps,omitzero"`
+	SampleLimit  uint64          `json:"sample_limit"`
+	Names        []string        `json:"names,omitempty"`
+	Sample       []savedSample   `json:"sample,omitempty"`
+	IDs          savedIDs        `json:"ids,omitzero"`
+	Slowest      []SlowDecision  `json:"slowest,omitempty"`
+	Largest      largest         `json:"largest,omitzero"`
+	Groups       *groupby.Groups `json:"groups"`
+	Revisions    *groupby.Groups `json:"revisions"`
+	Paths        *groupby.Groups `json:"paths,omitzero"`
+	Servers      savedNames      `json:"servers,omitzero"`
+	Clients      savedNames      `json:"clients,omitzero"`
+	Whole        *groupby.Groups `json:"whole,omitzero"`
 }
 
 type savedGroups struct {
-	Limits   groupby.Limits     `json:"limits"`
-	Width    int64              `json:"width"`
-	Overflow groupby.Overflow   `json:"overflow"`
-	List     stream[savedGroup] `json:"list"`
+	Limits   groupby.Limits   `json:"limits"`
+	Width    int64            `json:"width"`
+	Overflow groupby.Overflow `json:"overflow"`
+	List     list             `json:"list"`
 }
 
 type savedGroup struct {
-	Key    string                `json:"key"`
-	From   int64                 `json:"from"`
-	To     int64                 `json:"to"`
-	Errors []savedError          `json:"errors,omitempty"`
-	Sizes  groupby.Sizes         `json:"sizes,omitzero"`
-	Slices stream[groupby.Slice] `json:"slices"`
+	Key    string        `json:"key"`
+	From   int64         `json:"from"`
+	To     int64         `json:"to"`
+	Errors []savedError  `json:"errors,omitempty"`
+	Sizes  groupby.Sizes `json:"sizes,omitzero"`
+	Slices list          `json:"slices"`
 }
 
 type savedError struct {
 	Code  string `json:"code"`
-	Count uint64 `json:"count"`
+	Total uint64 `json:"count"`
 }
 
+// savedSample has the hash, the time, how long the decision took, whether it has
+// a stage, the outcome, the hash of the input, the durations of the parts, and
+// the index of each name.
+type savedSample [6 + parts + sampledNames]int64
+
 type savedStage struct {
-	Stage      string      `json:"stage"`
-	Self       groupby.Sum `json:"self"`
-	Unfinished uint64      `json:"unfinished,omitzero"`
-	Min        int64       `json:"min,omitzero"`
-	Max        int64       `json:"max,omitzero"`
-	Sum        groupby.Sum `json:"sum"`
-	Buckets    buckets     `json:"buckets"`
+	Stage      string         `json:"stage"`
+	Self       groupby.Sum    `json:"self"`
+	Unfinished uint64         `json:"unfinished,omitzero"`
+	Min        int64          `json:"min,omitzero"`
+	Max        int64          `json:"max,omitzero"`
+	Sum        groupby.Sum    `json:"sum"`
+	Buckets    jsontext.Value `json:"buckets"` // a list of the index and the count of each that is not empty
+
+	numbers []int64  // of Buckets
+	counts  []uint64 // of all buckets from the first on
 }
 
 // marshalers write the types of other packages.
 var marshalers = json.WithMarshalers(json.JoinMarshalers(
-	json.MarshalToFunc(writeSum), json.MarshalToFunc(writeStage),
+	json.MarshalToFunc(writeSum), json.MarshalToFunc(writeStage), json.MarshalToFunc(writeGroups),
 	json.MarshalToFunc(func(enc *jsontext.Encoder, o outcome.Outcome) error {
 		return enc.WriteToken(jsontext.String(o.String()))
 	}),
@@ -97,10 +104,10 @@ var marshalers = json.WithMarshalers(json.JoinMarshalers(
 func unmarshalers() json.Options {
 	var memory savedStage // used again, because buckets are most of a file
 	return json.WithUnmarshalers(json.JoinUnmarshalers(
-		limited[Problem](1000), limited[Place](firstPlaces), limited[occurrences](len(repeats{})), limited[string](sampledNames*sampleSize), limited[savedName](mostNames), limited[[]int64](sampleSize), limited[int64](sampledNumbers), limited[SlowDecision](maxSlowest),
+		limited[Problem](1000), limited[Place](firstPlaces), limited[occurrences](len(repeats{})), limited[string](sampledNames*sampleSize), limited[savedName](mostNames), limited[savedSample](sampleSize), limited[[]byte](keyShards), limited[SlowDecision](maxSlowest),
 		limited[StageTime](slowStages), limited[savedError](1000), limited[groupby.Stage](1<<17), limited[groupby.Counter](1<<17),
 		json.UnmarshalFromFunc(readOutcome), json.UnmarshalFromFunc(readSum),
-		json.UnmarshalFromFunc(memory.read),
+		json.UnmarshalFromFunc(memory.read), json.UnmarshalFromFunc(readGroups),
 	))
 }
 
@@ -145,13 +152,8 @@ func (x *Data) writeJSON(w io.Writer) error {
 	s := saved{
 		Version: formatVersion, By: x.by, SlowestLimit: x.slowest.limit, Interrupted: x.interrupted,
 		Files: in.Files, Bytes: in.Bytes, Decisions: in.Decisions, OtherLines: in.OtherLines, Problems: in.Problems, Gaps: in.Gaps,
-		IDs: x.ids.saved(), Slowest: x.slowest.kept, Largest: x.largest, Groups: newSavedGroups(x.groups), Revisions: newSavedGroups(x.revisions),
-	}
-	s.Servers, s.Clients = x.servers.save(), x.clients.save()
-	for at, g := range map[*savedGroups]*groupby.Groups{&s.Paths: x.paths, &s.Whole: x.whole} {
-		if g != nil {
-			*at = newSavedGroups(g)
-		}
+		IDs: x.ids.saved(), Slowest: x.slowest.kept, Largest: x.largest, Groups: x.groups, Revisions: x.revisions,
+		Paths: x.paths, Servers: x.servers.save(), Clients: x.clients.save(), Whole: x.whole,
 	}
 	x.saveSample(&s)
 	return json.MarshalWrite(w, &s, jsontext.AllowInvalidUTF8(true), marshalers)
@@ -160,15 +162,10 @@ func (x *Data) writeJSON(w io.Writer) error {
 // readJSON reads what writeJSON wrote. It fails if the content is invalid.
 func readJSON(r io.Reader) (*Data, error) {
 	var s saved
-	x := &Data{ids: decisionIDs{set: new(keySet)}}
-	s.IDs.restore(&x.ids)
-	s.Groups.restore(&x.groups)
-	s.Revisions.restore(&x.revisions)
-	s.Paths.restore(&x.paths)
-	s.Whole.restore(&x.whole)
 	if err := json.UnmarshalRead(r, &s, json.RejectUnknownMembers(true), unmarshalers()); err != nil {
 		return nil, err
 	}
+	x := &Data{groups: s.Groups, revisions: s.Revisions, paths: s.Paths, whole: s.Whole, ids: decisionIDs{set: new(keySet)}}
 	x.by, x.interrupted = s.By, s.Interrupted
 	x.slowest, x.largest = slowest{limit: s.SlowestLimit, kept: s.Slowest}, s.Largest
 	x.inputs = Inputs{Files: s.Files, Bytes: s.Bytes, Decisions: s.Decisions, OtherLines: s.OtherLines, Gaps: s.Gaps}
@@ -191,12 +188,7 @@ func readJSON(r io.Reader) (*Data, error) {
 	if x.slowest.limit < 0 || x.slowest.limit > maxSlowest {
 		return nil, fmt.Errorf("slowest_limit is %d: it must be from 0 to %d", x.slowest.limit, maxSlowest)
 	}
-	before := ""
 	for _, p := range s.Problems {
-		if p.Kind <= before {
-			return nil, fmt.Errorf("problem %.80q is invalid, or not in order", p.Kind)
-		}
-		before = p.Kind
 		x.inputs.problem(p.Kind, p.Count, p.First...).widen(p.From, p.To)
 	}
 	return x, errors.Join(x.ids.read(&s.IDs), x.readSample(&s), x.checkSlowest(), x.largest.check(), x.inputs.check())
@@ -257,170 +249,107 @@ func readSum(dec *jsontext.Decoder, s *groupby.Sum) error {
 
 func writeStage(enc *jsontext.Encoder, s *groupby.Stage) error {
 	d := &s.Durations
+	text := []byte{'['}
 	first, counts := d.Buckets()
+	for i, n := range counts {
+		if n > 0 {
+			text = fmt.Appendf(text, "%d,%d,", first+i, n)
+		}
+	}
+	text = append(bytes.TrimSuffix(text, []byte{','}), ']')
 	return json.MarshalEncode(enc, &savedStage{
-		s.Name, s.Self, s.Unfinished, d.Min(), d.Max(), s.Took(), buckets{first, counts},
+		Stage: s.Name, Self: s.Self, Unfinished: s.Unfinished, Min: d.Min(), Max: d.Max(), Sum: s.Took(), Buckets: text,
 	})
-}
-
-// read reads a stage, in the memory of s.
-func (s *savedStage) read(dec *jsontext.Decoder, to *groupby.Stage) error {
-	*s = savedStage{Buckets: buckets{counts: s.Buckets.counts[:0]}}
-	if err := json.UnmarshalDecode(dec, s); err != nil {
-		return err
-	}
-	to.Name, to.Self, to.Unfinished = s.Stage, s.Self, s.Unfinished
-	if err := to.SetDurations(s.Min, s.Max, s.Sum, s.Buckets.first, s.Buckets.counts); err != nil {
-		return fmt.Errorf("stage %.80q: %w", s.Stage, err)
-	}
-	return nil
-}
-
-// buckets are the counts of a histogram from bucket first on. Their JSON is a
-// list of the index and the count of each bucket that is not empty.
-type buckets struct {
-	first  int
-	counts []uint64
-}
-
-// MarshalJSONTo writes the list.
-func (b buckets) MarshalJSONTo(enc *jsontext.Encoder) error {
-	text := append(enc.AvailableBuffer(), '[')
-	for i, n := range b.counts {
-		if n == 0 {
-			continue
-		}
-		if len(text) > 1 {
-			text = append(text, ',')
-		}
-		text = strconv.AppendInt(text, int64(b.first+i), 10)
-		text = append(text, ',')
-		text = strconv.AppendUint(text, n, 10)
-	}
-	return enc.WriteValue(append(text, ']'))
 }
 
 // maxBuckets limits the buckets of a histogram.
 var maxBuckets = groupby.Layout.MaxBuckets
 
-// UnmarshalJSONFrom reads the list. It fails unless the indices ascend within
-// maxBuckets, and the counts are from 1 to 2^64−1.
-func (b *buckets) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	b.counts = b.counts[:0]
-	return eachElement(dec, func() error {
-		text, err := dec.ReadValue()
-		if err != nil {
-			return err
+// read reads a stage, in the memory of s. It fails unless the indices of the
+// buckets ascend within maxBuckets, and no count is 0.
+func (s *savedStage) read(dec *jsontext.Decoder, to *groupby.Stage) error {
+	*s = savedStage{Buckets: s.Buckets[:0], numbers: s.numbers[:0], counts: s.counts[:0]}
+	if err := json.UnmarshalDecode(dec, s); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(s.Buckets, &s.numbers); err != nil {
+		return err
+	}
+	first := 0
+	for b := range slices.Chunk(s.numbers, 2) {
+		if len(s.counts) == 0 {
+			first = int(b[0])
 		}
-		index, err := strconv.ParseInt(string(text), 10, 32)
-		if err != nil {
-			return fmt.Errorf("invalid index of a bucket: %w", err)
+		at := b[0] - int64(first)
+		if len(b) < 2 || b[1] < 1 || at < int64(len(s.counts)) || at >= int64(maxBuckets) {
+			return fmt.Errorf("stage %.80q: the indices of buckets must ascend, within %d buckets, and have counts", s.Stage, maxBuckets)
 		}
-		if text, err = dec.ReadValue(); err != nil {
-			return err
-		}
-		count, err := strconv.ParseUint(string(text), 10, 64)
-		if err != nil || count == 0 {
-			return fmt.Errorf("invalid count %.30q of a bucket: it must be from 1 to 2^64-1", text)
-		}
-		if len(b.counts) == 0 {
-			b.first = int(index)
-		}
-		at := int(index) - b.first
-		if at < len(b.counts) || at >= maxBuckets {
-			return fmt.Errorf("the indices of buckets must ascend, within %d buckets", maxBuckets)
-		}
-		for len(b.counts) < at {
-			b.counts = append(b.counts, 0)
-		}
-		b.counts = append(b.counts, count)
-		return nil
-	})
+		s.counts = append(append(s.counts, make([]uint64, int(at)-len(s.counts))...), uint64(b[1]))
+	}
+	to.Name, to.Self, to.Unfinished = s.Stage, s.Self, s.Unfinished
+	if err := to.SetDurations(s.Min, s.Max, s.Sum, first, s.counts); err != nil {
+		return fmt.Errorf("stage %.80q: %w", s.Stage, err)
+	}
+	return nil
 }
 
-// A stream is a list whose elements are written and read one by one.
-type stream[T any] struct {
-	elements iter.Seq[*T] // to be written
-	read     func(*jsontext.Decoder) error
+// A list is written and read element by element.
+type list struct {
+	write func(*jsontext.Encoder) error
+	read  func(*jsontext.Decoder) error
 }
 
 // MarshalJSONTo writes the list.
-func (s stream[T]) MarshalJSONTo(enc *jsontext.Encoder) error {
-	if err := enc.WriteToken(jsontext.BeginArray); err != nil {
-		return err
-	}
-	for v := range s.elements {
-		if err := json.MarshalEncode(enc, v); err != nil {
-			return err
-		}
-	}
-	return enc.WriteToken(jsontext.EndArray)
-}
+func (l list) MarshalJSONTo(enc *jsontext.Encoder) error { return l.write(enc) }
 
 // UnmarshalJSONFrom reads the list.
-func (s *stream[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error { return s.read(dec) }
+func (l *list) UnmarshalJSONFrom(dec *jsontext.Decoder) error { return l.read(dec) }
 
-func newSavedGroups(g *groupby.Groups) savedGroups {
-	elements := func(yield func(*savedGroup) bool) {
+func writeGroups(enc *jsontext.Encoder, g *groupby.Groups) error {
+	return json.MarshalEncode(enc, &savedGroups{g.Limits(), g.Width(), g.Overflow(), list{write: func(enc *jsontext.Encoder) error {
+		err := enc.WriteToken(jsontext.BeginArray)
 		for x := range g.Parts() {
-			s := savedGroup{Key: x.Key, From: x.First, To: x.Last, Sizes: x.Sizes, Slices: stream[groupby.Slice]{elements: func(yield func(*groupby.Slice) bool) {
-				for i := range x.Slices {
-					if !yield(&x.Slices[i]) {
-						return
-					}
-				}
-			}}}
+			s := savedGroup{Key: x.Key, From: x.First, To: x.Last, Sizes: x.Sizes}
+			s.Slices.write = func(enc *jsontext.Encoder) error { return json.MarshalEncode(enc, x.Slices) }
 			for _, e := range x.Errors {
-				s.Errors = append(s.Errors, savedError{e.Code, e.Total})
+				s.Errors = append(s.Errors, savedError(e))
 			}
-			if !yield(&s) {
-				return
+			if err == nil {
+				err = json.MarshalEncode(enc, &s)
 			}
 		}
-	}
-	return savedGroups{g.Limits(), g.Width(), g.Overflow(), stream[savedGroup]{elements: elements}}
+		return cmp.Or(err, enc.WriteToken(jsontext.EndArray))
+	}}})
 }
 
-// restore makes the list put its groups into *to while it is read. In the JSON,
-// the list must come after the limits.
-func (s *savedGroups) restore(to **groupby.Groups) {
+// readGroups reads groups. It has one slice of time at a time in memory. In the
+// JSON, each list must come last.
+func readGroups(dec *jsontext.Decoder, to **groupby.Groups) error {
+	var s savedGroups
 	s.List.read = func(dec *jsontext.Decoder) (err error) {
 		if *to, err = groupby.Restore(s.Limits, s.Width, s.Overflow); err != nil {
 			return err
 		}
-		before, hasSlices := "", false
 		var g savedGroup
-		var slice groupby.Slice
+		inserted := false
 		g.Slices.read = func(dec *jsontext.Decoder) error {
-			hasSlices = true
-			return g.insert(*to, &slice, dec)
+			inserted = true
+			return g.insert(*to, dec)
 		}
 		return eachElement(dec, func() error {
-			g.Key, g.From, g.To, g.Errors, g.Sizes, hasSlices = "", 0, 0, g.Errors[:0], groupby.Sizes{}, false
-			if err := json.UnmarshalDecode(dec, &g); err != nil {
+			g, inserted = savedGroup{Slices: g.Slices}, false
+			if err := json.UnmarshalDecode(dec, &g); err != nil || inserted {
 				return err
 			}
-			if !hasSlices || before != "" && order(g.Key) <= order(before) {
-				return fmt.Errorf("group %.80q has no slices, or is not in order", g.Key)
-			}
-			before = g.Key
-			return nil
+			return fmt.Errorf("group %.80q has no slices", g.Key)
 		})
 	}
+	return json.UnmarshalDecode(dec, &s)
 }
 
-// order returns the text by which groups are sorted. Group Other comes first.
-func order(key string) string {
-	if key == rollup.Other {
-		return ""
-	}
-	return key
-}
-
-// insert reads the slices of a group, in the memory of one slice, and adds the
-// group to the groups. In the JSON, the slices must come after the key, the
-// times and the errors.
-func (g *savedGroup) insert(groups *groupby.Groups, slice *groupby.Slice, dec *jsontext.Decoder) error {
+// insert reads the slices of a group, one at a time, and adds the group to the
+// groups. In the JSON, the slices must come last.
+func (g *savedGroup) insert(groups *groupby.Groups, dec *jsontext.Decoder) error {
 	part, err := groups.Insert(g.Key, g.From, g.To)
 	if err != nil {
 		return err
@@ -428,29 +357,23 @@ func (g *savedGroup) insert(groups *groupby.Groups, slice *groupby.Slice, dec *j
 	if err := part.SetSizes(g.Sizes); err != nil {
 		return err
 	}
-	for i, e := range g.Errors {
-		if i > 0 && e.Code <= g.Errors[i-1].Code {
-			return fmt.Errorf("error code %.80q is not in order", e.Code)
-		}
-		if err := part.AddError(e.Code, e.Count); err != nil {
+	for _, e := range g.Errors {
+		if err := part.AddError(e.Code, e.Total); err != nil {
 			return err
 		}
 	}
+	var slice groupby.Slice
 	if err := eachElement(dec, func() error {
-		*slice = groupby.Slice{Stages: slice.Stages[:0], Counters: slice.Counters[:0]}
-		if err := json.UnmarshalDecode(dec, slice); err != nil {
+		slice = groupby.Slice{Stages: slice.Stages[:0], Counters: slice.Counters[:0]}
+		if err := json.UnmarshalDecode(dec, &slice); err != nil {
 			return err
 		}
-		return part.AddSlice(slice)
+		return part.AddSlice(&slice)
 	}); err != nil {
 		return err
 	}
 	return part.End()
 }
-
-// sampledNumbers are hash, time, took, whether it has a stage, the outcome, the
-// hash of the input, the durations of the parts, and the index of each name.
-const sampledNumbers = 6 + parts + sampledNames
 
 // saveSample writes the sample with each name once.
 func (x *Data) saveSample(s *saved) {
@@ -458,17 +381,17 @@ func (x *Data) saveSample(s *saved) {
 	s.SampleLimit, s.Names = x.sample.limit.Load(), x.sample.names
 	for i := range x.sample.kept {
 		d := &x.sample.kept[i]
-		numbers := []int64{int64(d.hash), d.time, d.took, 0, int64(d.outcome), int64(d.input)}
+		n := savedSample{int64(d.hash), d.time, d.took, 0, int64(d.outcome), int64(d.input)}
 		if d.timed {
-			numbers[3] = 1
+			n[3] = 1
 		}
-		for _, part := range d.parts {
-			numbers = append(numbers, int64(part))
+		for i, part := range d.parts {
+			n[6+i] = int64(part)
 		}
-		for _, name := range d.names {
-			numbers = append(numbers, int64(name))
+		for i, name := range d.names {
+			n[6+parts+i] = int64(name)
 		}
-		s.Sample = append(s.Sample, numbers)
+		s.Sample = append(s.Sample, n)
 	}
 }
 
@@ -483,7 +406,7 @@ func (x *Data) readSample(s *saved) error {
 	x.sample.limit.Store(s.SampleLimit)
 	var kept []sampled
 	for _, n := range s.Sample {
-		if len(n) != sampledNumbers || n[0] < 0 || uint64(n[0]) >= s.SampleLimit || n[1] == logread.NoTime || n[2] < 0 ||
+		if n[0] < 0 || uint64(n[0]) >= s.SampleLimit || n[1] == logread.NoTime || n[2] < 0 ||
 			n[3]&^1 != 0 || n[4] < 0 || n[4] > int64(outcome.Cancelled) || n[5] != int64(uint32(n[5])) {
 			return errors.New("a decision of the sample is invalid")
 		}

@@ -5,6 +5,7 @@ package report
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -65,11 +66,11 @@ func Load(file string) (*Data, error) {
 }
 
 func load(r io.Reader) (*Data, error) {
-	text, z, version, err := savedText(r)
+	text, version, done, err := savedText(r)
+	defer done()
 	if err != nil {
 		return nil, err
 	}
-	defer z.Close()
 	if version != "" && version != strconv.Itoa(formatVersion) {
 		return nil, fmt.Errorf("has format version %s, but this regometer reads only version %d: use the regometer that saved it, or run regometer report --save again on the logs", version, formatVersion)
 	}
@@ -90,32 +91,21 @@ func damaged(err error) error {
 	return fmt.Errorf("is damaged (%w): copy it again from where it was saved, or save it again", err)
 }
 
-// savedText returns the JSON of a saved report of any version, what must be
-// closed after it, and the version if the JSON begins with one. It reads only
+// savedText returns the JSON of a saved report of any version, the version if
+// the JSON begins with one, and what must be called in the end. It reads only
 // the beginning. The error is errForeign if r has anything else.
-func savedText(r io.Reader) (text io.Reader, z *zstd.Decoder, version string, err error) {
-	content := bufio.NewReader(r)
-	head, err := content.Peek(len(zstdMagic))
+func savedText(r io.Reader) (text *bufio.Reader, version string, done func(), err error) {
+	text, f, done, err := newLayer().open(context.Background(), r, true)
 	switch {
-	case err != nil && !errors.Is(err, io.EOF):
-		return nil, nil, "", err
-	case string(head) != zstdMagic:
-		return nil, nil, "", errForeign
+	case errors.Is(err, errDamaged):
+		err = damaged(err)
+	case errors.As(err, new(refusalError)), err == nil && f != formatSaved:
+		err = errForeign
+	case err == nil:
+		head, _ := text.Peek(headSize)
+		version = string(savedVersion.FindSubmatch(head)[1])
 	}
-	z, err = zstd.NewReader(content, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(32<<20))
-	if err != nil {
-		return nil, nil, "", err
-	}
-	beginning := bufio.NewReader(z)
-	head, err = beginning.Peek(64)
-	if found := savedVersion.FindSubmatch(head); found != nil {
-		return beginning, z, string(found[1]), nil
-	}
-	z.Close()
-	if err == nil || errors.Is(err, io.EOF) {
-		return nil, nil, "", errForeign
-	}
-	return nil, nil, "", damaged(err)
+	return text, version, done, err
 }
 
 // IsSaved reports whether a file begins like a saved report of any version. It
@@ -126,33 +116,9 @@ func IsSaved(file string) bool {
 		return false
 	}
 	defer f.Close()
-	_, z, _, err := savedText(f)
-	if err == nil {
-		z.Close()
-	}
+	_, _, done, err := savedText(f)
+	done()
 	return err == nil
-}
-
-// savedReports returns the files that a name stands for: itself, or those in a
-// folder that are called .rgm.
-func savedReports(name string) (files []string, err error) {
-	info, err := os.Stat(name)
-	if err != nil || !info.IsDir() {
-		return []string{name}, err
-	}
-	entries, err := os.ReadDir(name)
-	if err != nil {
-		return nil, err
-	}
-	for _, entry := range entries {
-		if filepath.Ext(entry.Name()) == ".rgm" {
-			files = append(files, filepath.Join(name, entry.Name()))
-		}
-	}
-	if files == nil {
-		return nil, fmt.Errorf("the folder %s has no file .rgm: name files that regometer report --save wrote, or a folder with them", name)
-	}
-	return files, nil
 }
 
 // LoadAll loads files, and those in folders, and merges them. It reads a file
@@ -161,16 +127,24 @@ func LoadAll(files ...string) (*Data, error) {
 	var all *Data
 	var inputs []InputFile
 	for _, file := range files {
-		saved, err := savedReports(file)
+		info, err := os.Stat(file)
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range saved {
-			info, err := os.Stat(name)
-			if err != nil {
+		if !info.IsDir() {
+			inputs = append(inputs, InputFile{file, info})
+			continue
+		}
+		names, _ := fs.Glob(os.DirFS(file), "*.rgm") // the pattern is valid
+		for _, name := range names {
+			name = filepath.Join(file, name)
+			if info, err = os.Stat(name); err != nil {
 				return nil, err
 			}
 			inputs = append(inputs, InputFile{name, info})
+		}
+		if names == nil {
+			return nil, fmt.Errorf("the folder %s has no file .rgm: name files that regometer report --save wrote, or a folder with them", file)
 		}
 	}
 	for _, file := range unique(inputs) {

@@ -4,7 +4,6 @@
 package report
 
 import (
-	"bytes"
 	"io"
 	"strings"
 	"testing"
@@ -17,17 +16,14 @@ func TestLimitOfJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file bytes.Buffer
-	if err := x.Save(&file); err != nil {
-		t.Fatal(err)
-	}
+	file := strings.NewReader(written(t, x.Save))
 	before := maxJSON
 	defer func() { maxJSON = before }()
 	maxJSON = 100
 	if err := x.Save(io.Discard); err == nil || !strings.Contains(err.Error(), "more than 100 bytes") {
 		t.Errorf("saving: error %v", err)
 	}
-	if _, err := load(&file); err == nil || !strings.Contains(err.Error(), "more than 100 bytes") {
+	if _, err := load(file); err == nil || !strings.Contains(err.Error(), "more than 100 bytes") {
 		t.Errorf("loading: error %v", err)
 	}
 }

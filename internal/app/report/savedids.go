@@ -8,21 +8,18 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/regometer/regometer/internal/logread"
 )
 
 // savedIDs are decisionIDs. The first repeats are those of the level. An element
 // of the list has the keys of a shard.
 type savedIDs struct {
-	Level   int32          `json:"level"`
-	Without int64          `json:"without,omitzero"`
-	LeftOut int64          `json:"left_out,omitzero"`
-	Missed  occurrences    `json:"missed,omitzero"`
-	Repeats []occurrences  `json:"repeats,omitempty"`
-	List    stream[[]byte] `json:"list"`
+	Level   int32         `json:"level"`
+	Without int64         `json:"without,omitzero"`
+	LeftOut int64         `json:"left_out,omitzero"`
+	Missed  occurrences   `json:"missed,omitzero"`
+	Repeats []occurrences `json:"repeats,omitempty"`
+	List    [][]byte      `json:"list"`
 }
 
 // saved returns the form in which ids are saved.
@@ -35,49 +32,35 @@ func (x *decisionIDs) saved() savedIDs {
 	if keys == 0 && s.Without == 0 && s.LeftOut == 0 && s.Level == 0 && len(s.Repeats) == 0 {
 		return savedIDs{} // which is not written
 	}
-	s.List.elements = func(yield func(*[]byte) bool) {
+	for i := range x.set.shards {
 		var text []byte
-		for i := range x.set.shards {
-			text = text[:0]
-			for _, k := range x.set.shards[i].keys {
-				text = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(text, k.id), k.rest)
-			}
-			if len(text) > 0 && !yield(&text) {
-				return
-			}
+		for _, k := range x.set.shards[i].keys {
+			text = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(text, k.id), k.rest)
+		}
+		if text != nil {
+			s.List = append(s.List, text)
 		}
 	}
 	return s
 }
 
-// restore makes the list put its keys into the set while it is read.
-func (s *savedIDs) restore(x *decisionIDs) {
-	s.List.read = func(dec *jsontext.Decoder) error {
-		n, before := 0, decisionKey{}
-		var text []byte
-		return eachElement(dec, func() error {
-			if err := json.UnmarshalDecode(dec, &text); err != nil {
-				return err
-			}
-			if n += len(text) / 16; n > maxKeys || len(text)%16 != 0 {
-				return fmt.Errorf("the list of decision ids is damaged, or has more than %d", maxKeys)
-			}
-			for ; len(text) > 0; text = text[16:] {
-				k := decisionKey{binary.BigEndian.Uint64(text), binary.BigEndian.Uint64(text[8:])}
-				seconds := int64(k.rest >> checkBits)
-				if compareKeys(k, before) <= 0 || k.id == 0 || seconds != 0 && max(seconds-zeroSecond, zeroSecond-seconds) > mostSeconds {
-					return errors.New("a decision id is invalid, or not in order")
-				}
-				x.set.put(k)
-				before = k
-			}
-			return nil
-		})
-	}
-}
-
-// read sets the rest of x, after the list.
+// read reads x from s.
 func (x *decisionIDs) read(s *savedIDs) error {
+	n, before := 0, decisionKey{}
+	for _, text := range s.List {
+		if n += len(text) / 16; n > maxKeys || len(text)%16 != 0 {
+			return fmt.Errorf("the list of decision ids is damaged, or has more than %d", maxKeys)
+		}
+		for ; len(text) > 0; text = text[16:] {
+			k := decisionKey{binary.BigEndian.Uint64(text), binary.BigEndian.Uint64(text[8:])}
+			seconds := int64(k.rest >> checkBits)
+			if compareKeys(k, before) <= 0 || k.id == 0 || seconds != 0 && max(seconds-zeroSecond, zeroSecond-seconds) > mostSeconds {
+				return errors.New("a decision id is invalid, or not in order")
+			}
+			x.set.put(k)
+			before = k
+		}
+	}
 	if s.Level < 0 || int(s.Level)+len(s.Repeats) > len(x.set.repeats) {
 		return fmt.Errorf("the level of the decision ids is %d: it must be from 0 to %d", s.Level, len(x.set.repeats)-len(s.Repeats))
 	}

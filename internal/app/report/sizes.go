@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"compress/gzip"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 
@@ -61,19 +60,11 @@ func (l *largest) compress() {
 	if l.text == nil {
 		return
 	}
-	var size byteCount
-	z := gzip.NewWriter(&size)
-	_, _ = io.Copy(z, io.MultiReader(strings.NewReader("["), bytes.NewReader(l.text), strings.NewReader("]")))
+	var upload bytes.Buffer
+	z := gzip.NewWriter(&upload)
+	fmt.Fprintf(z, "[%s]", l.text)
 	_ = z.Close() // this cannot fail
-	l.Compressed, l.text = uint64(size), nil
-}
-
-// byteCount counts the bytes that are written.
-type byteCount uint64
-
-func (n *byteCount) Write(p []byte) (int, error) {
-	*n += byteCount(len(p))
-	return len(p), nil
+	l.Compressed, l.text = uint64(upload.Len()), nil
 }
 
 // check returns an error if no events can have these numbers.

@@ -66,26 +66,13 @@ func TestNoSizes(t *testing.T) {
 	if begin < 0 || end < begin {
 		t.Fatal(saved)
 	}
-	x, err := load(bytes.NewReader(packed(t, saved[:begin]+saved[end:])))
+	x, err := load(bytes.NewReader(zstandard(saved[:begin] + saved[end:])))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if a, b := x.groups.Get("a").Sizes, x.groups.Get("b").Sizes; a.Total == 0 || b.Total != 0 {
 		t.Errorf("got %+v and %+v", a, b)
 	}
-}
-
-func saveAndLoad(t *testing.T, x *Data) *Data {
-	t.Helper()
-	var b bytes.Buffer
-	if err := x.Save(&b); err != nil {
-		t.Fatal(err)
-	}
-	x, err := load(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
 }
 
 // The finding has the largest event, compressed as an upload of it alone.

@@ -48,8 +48,7 @@ func (l *layer) open(ctx context.Context, from io.Reader, mayWait bool) (text *b
 	} else if r != nil {
 		done = release
 		if !mayWait {
-			a := readAhead(ctx, filled{r}, release)
-			r, done = a, a.stop
+			r, done = readAhead(ctx, filled{r}, release)
 		}
 		text = l.text
 		text.Reset(r)
@@ -94,81 +93,25 @@ func (l *layer) decompressor(f format) (r io.Reader, release func(), err error) 
 	return r, release, nil
 }
 
-// ahead reads in a goroutine of its own.
-type ahead struct {
-	ctx   context.Context // of the reader
-	end   context.CancelFunc
-	full  chan block
-	empty chan []byte
-	now   block // the block that is being read
-	rest  []byte
-}
-
-// A block is text that was read, with an error if it is the last block.
-type block struct {
-	text []byte
-	err  error
-}
-
-// readAhead reads from r until the end, an error, or the end of ctx, and then
-// calls done. Reading the result does not wait for r any longer once ctx has
-// ended.
-func readAhead(ctx context.Context, r io.Reader, done func()) *ahead {
-	const blocks, size = 3, 1 << 19
-	ctx, end := context.WithCancel(ctx)
-	a := &ahead{ctx: ctx, end: end, full: make(chan block, blocks), empty: make(chan []byte, blocks)}
-	for range blocks {
-		a.empty <- make([]byte, size)
-	}
+// readAhead reads from r in another goroutine, a block ahead, until the end, an
+// error, or the end of ctx, and then calls done. Reading the text does not wait
+// for r any longer once ctx has ended. stop ends the goroutine, and waits until
+// it no longer uses r.
+func readAhead(ctx context.Context, r io.Reader, done func()) (text io.Reader, stop func()) {
+	from, to := io.Pipe()
+	ended := make(chan struct{})
+	unblock := context.AfterFunc(ctx, func() { to.CloseWithError(ctx.Err()) })
 	go func() {
-		defer close(a.full) // it has room for all blocks, so sending never waits
+		defer close(ended)
 		defer done()
-		for {
-			select {
-			case <-ctx.Done():
-				a.full <- block{err: ctx.Err()}
-				return
-			case buf := <-a.empty:
-				n, err := r.Read(buf)
-				a.full <- block{buf[:n], err}
-				if err != nil {
-					return
-				}
-			}
-		}
+		defer unblock()
+		_, err := io.CopyBuffer(to, r, make([]byte, blockSize))
+		to.CloseWithError(err)
 	}()
-	return a
-}
-
-// stop ends the goroutine, and waits until it no longer uses its reader.
-func (a *ahead) stop() {
-	a.end()
-	for range a.full { // until it is closed
+	return from, func() {
+		from.Close()
+		<-ended
 	}
-}
-
-func (a *ahead) Read(p []byte) (int, error) {
-	for len(a.rest) == 0 {
-		if a.now.err != nil {
-			return 0, a.now.err
-		}
-		if a.now.text != nil {
-			a.empty <- a.now.text[:cap(a.now.text)]
-		}
-		select {
-		case a.now = <-a.full:
-		case <-a.ctx.Done():
-			select {
-			case a.now = <-a.full: // a block that has arrived by now
-			default:
-				a.now = block{err: a.ctx.Err()}
-			}
-		}
-		a.rest = a.now.text
-	}
-	n := copy(p, a.rest)
-	a.rest = a.rest[n:]
-	return n, nil
 }
 
 // filled fills the buffers that it reads into. gzip returns at most 32 KB, and

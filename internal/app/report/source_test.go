@@ -139,7 +139,7 @@ func TestReadAheadEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	text := readAhead(ctx, strings.NewReader(strings.Repeat("a", 10<<20)), func() { close(done) })
+	text, _ := readAhead(ctx, strings.NewReader(strings.Repeat("a", 10<<20)), func() { close(done) })
 	if _, err := text.Read(make([]byte, 10)); err != nil {
 		t.Fatal(err)
 	}

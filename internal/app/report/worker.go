@@ -4,7 +4,6 @@
 package report
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -16,10 +15,9 @@ import (
 // A worker reads parts and adds up their decisions.
 type worker struct {
 	*reading
-	keysOf   keyFunc
-	keys     [][]byte // of the groups of the event
-	filtered bool     // the options select only some events
-	buf      []byte
+	keysOf keyFunc
+	keys   [][]byte // of the groups of the event
+	buf    []byte
 
 	file, member *layer
 
@@ -52,14 +50,11 @@ func newWorker(r *reading) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.sample != nil {
-		sum.sample, sum.ids.set = r.sample, r.keys
-	}
+	sum.sample, sum.ids.set = r.sample, r.keys
 	keysOf, _ := keyOf(r.By) // withDefaults has checked By
 	w := &worker{
 		reading: r, keysOf: keysOf, buf: make([]byte, blockSize), file: newLayer(), member: newLayer(),
-		sum:      sum,
-		filtered: !r.Since.IsZero() || !r.Until.IsZero() || len(r.Paths) > 0,
+		sum: sum,
 	}
 	if r.Each != nil {
 		w.each = r.Each(func(metric int32) string { return w.names[metric] })
@@ -121,23 +116,6 @@ func (w *worker) forget() {
 	w.evaluation = w.metric([]byte(evaluationKey))
 }
 
-// begin begins a part.
-func (w *worker) begin(p *part) {
-	w.part = p
-	w.reader.Reset()
-}
-
-// end ends a part with the rest of the text. If ctx has ended, the text is not
-// complete, and the reader must not judge the rest.
-func (w *worker) end(ctx context.Context, rest []byte) {
-	if ctx.Err() == nil {
-		w.reader.Close(rest)
-	}
-	w.part.lines, w.part.OtherLines = w.reader.Counts()
-	w.part.Unrecognised = string(w.reader.Unrecognised())
-	w.flush()
-}
-
 // flush adds the decisions since the last flush to the part and to the
 // progress.
 func (w *worker) flush() {
@@ -150,7 +128,7 @@ func (w *worker) flush() {
 // does not.
 func (w *worker) event(e *logread.Event) {
 	w.read++
-	if !w.filtered || w.wanted(e) {
+	if w.wanted(e) {
 		w.add(e)
 	} else {
 		w.sum.unselected.add(e)

@@ -192,10 +192,6 @@ func readLog(t testing.TB, text string, o Options) *Data {
 // outputs returns all outputs of x, by their names.
 func outputs(t testing.TB, x *Data) map[string]string {
 	t.Helper()
-	var saved strings.Builder
-	if err := x.writeJSON(&saved); err != nil {
-		t.Fatal(err)
-	}
 	r := x.Report()
 	for _, g := range r.Groups.Sums() {
 		for _, s := range g.Stages {
@@ -210,7 +206,7 @@ func outputs(t testing.TB, x *Data) map[string]string {
 	}) {
 		t.Errorf("the slowest decisions are in the order %+v", r.Slowest)
 	}
-	all := map[string]string{"saved": saved.String(), "slowest": fmt.Sprintf("%+v", r.Slowest), "findings": fmt.Sprintf("%+v", r.Findings)}
+	all := map[string]string{"saved": savedJSON(t, x), "slowest": fmt.Sprintf("%+v", r.Slowest), "findings": fmt.Sprintf("%+v", r.Findings)}
 	for form, write := range map[string]func(io.Writer) error{
 		"JSON":     func(w io.Writer) error { return WriteJSON(w, r) },
 		"CSV":      func(w io.Writer) error { return WriteCSV(w, r) },
@@ -277,20 +273,19 @@ func TestReadAlike(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o, err = o.withDefaults(); err != nil {
-			t.Fatal(err)
-		}
-		x, err := read(t.Context(), o, inputs)
+		x, err := ReadFiles(t.Context(), o, inputs)
 		if err != nil {
 			t.Fatal(err)
 		}
+		x.options = nil // which are not saved
 		want, wantEach := outputs(t, x), eachOf(t, o)
 		for _, o.Workers = range []int{1, 2, 3, 8} {
 			leastPart, maxNamed = 1+m.Int64N(1<<(8+m.IntN(8))), m.IntN(1<<(6+m.IntN(15)))
 			greatestPart = leastPart
-			if x, err = read(t.Context(), o, inputs); err != nil {
+			if x, err = ReadFiles(t.Context(), o, inputs); err != nil {
 				t.Fatal(err)
 			}
+			x.options = nil
 			requireSame(t, outputs(t, x), want)
 			if len(x.sample.kept) > sampleSize || x.sample.bytes > sampleBytes {
 				t.Errorf("a sample of %d decisions with %d bytes of names", len(x.sample.kept), x.sample.bytes)
@@ -498,11 +493,11 @@ func TestNumbersBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := newWorker(&reading{Options: o})
+	w, err := newWorker(&reading{Options: o, sample: newSample(), keys: new(keySet)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.begin(&part{input: &input{}})
+	w.part = &part{input: &input{}}
 	const perEvent = 1000
 	long, most := strings.Repeat("x", 500), 0
 	for event := range 80 {
