@@ -336,6 +336,9 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 	a, b := s.outcomes(c)
 	if c.kind == shifted { // with the decisions of other clusters
 		c.in, c.out = tally{int(a.sum()), int(a[c.outcome])}, tally{int(b.sum()), int(b[c.outcome])}
+		if !c.raised(c.in.rate(), c.out.rate()) {
+			return false
+		}
 	}
 	in, out := c.in.rate(), c.out.rate()
 	has, of := float64(c.in.has), float64(c.in.all)
