@@ -85,6 +85,7 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 		if first, last, ok := s.seen(r, a, *is); ok && c.subject[a] == anyName { // nobody had the revision before
 			from, to = max(from, first), min(to, last)
 			f.setTimes(from, to)
+			c.first, c.last = max(c.first, s.from(from)), min(c.last, s.from(to+1)-1)
 		}
 		subjects = append(subjects, attributeWords[a][0]+" "+name(cmp.Or(*is, none)))
 		if a == ofServer {
@@ -191,10 +192,16 @@ func (s *scan) period(r *Report, c *cluster) (from, to int64) {
 	for _, v := range r.Revisions {
 		if v.First > low && v.First <= high {
 			from = v.First
-			c.first, _ = slices.BinarySearchFunc(s.events, from, func(e event, t int64) int { return cmp.Compare(e.time, t) })
+			c.first = s.from(from)
 		}
 	}
 	return from, to
+}
+
+// from returns the index of the first event from a time on.
+func (s *scan) from(time int64) int {
+	at, _ := slices.BinarySearchFunc(s.events, time, func(e event, t int64) int { return cmp.Compare(e.time, t) })
+	return at
 }
 
 // seen returns the first and the last time of a name.
