@@ -15,9 +15,10 @@ import (
 // A worker reads parts and adds up their decisions.
 type worker struct {
 	*reading
-	keysOf keyFunc
-	keys   [][]byte // of the groups of the event
-	buf    []byte
+	keysOf  keyFunc
+	keys    [][]byte // of the groups of the event
+	isKeyed bool     // they are labels or fields
+	buf     []byte
 
 	file, member *layer
 
@@ -53,7 +54,7 @@ func newWorker(r *reading) (*worker, error) {
 	sum.sample, sum.ids.set = r.sample, r.keys
 	keysOf, _ := keyOf(r.By) // withDefaults has checked By
 	w := &worker{
-		reading: r, keysOf: keysOf, buf: make([]byte, blockSize), file: newLayer(), member: newLayer(),
+		reading: r, keysOf: keysOf, isKeyed: strings.Contains(r.By, ":"), buf: make([]byte, blockSize), file: newLayer(), member: newLayer(),
 		sum: sum,
 	}
 	if r.Each != nil {
@@ -198,7 +199,7 @@ func (w *worker) add(e *logread.Event) {
 
 // sampledKey returns the first key of the event if it is a label or a field.
 func (w *worker) sampledKey() []byte {
-	if strings.Contains(w.By, ":") {
+	if w.isKeyed {
 		return w.keys[0]
 	}
 	return nil
