@@ -21,6 +21,7 @@ const (
 	silentLeast    = 10 * time.Minute // from its last decision to the end of the log
 	silentExpect   = 50               // decisions that it would have had in this time
 	replacedWithin = 15 * time.Minute // before or after its last decision, another server begins
+	replacedGaps   = 10               // or in so many times the usual time between two of its decisions
 	clockLeast     = 5 * time.Minute  // by which a clock is off
 	clockServers   = 3                // other servers, whose first and last decisions agree
 
@@ -58,8 +59,10 @@ func serverMissing(r *Report) (f Finding) {
 				during += float64(n.sum())
 			}
 		}
+		// The other server may have few decisions too.
+		within := max(int64(replacedWithin), replacedGaps*((x.last-x.first)/int64(x.decisions)))
 		replaced := slices.ContainsFunc(list, func(o server) bool {
-			return o.first > x.first && o.first >= x.last-int64(replacedWithin) && o.first <= x.last+int64(replacedWithin)
+			return o.first > x.first && o.first >= x.last-within && o.first <= x.last+within
 		})
 		if !replaced && own/max(1, during)*after >= silentExpect {
 			missing = append(missing, x)
